@@ -1,0 +1,55 @@
+// Package record says what a log record is: its time, level, source and
+// message, and the delimited text form in which segments hold it.
+//
+//	2026-11-20T15:04:05.123456789Z <TAB> ERROR <TAB> app.log <TAB> message
+//
+// Finding the time and the level of a raw line is the job of the package
+// recognize below this one.
+package record
+
+// MaxSize is the size limit of one record's message in bytes that every reader
+// accepts. Writers cut longer messages with a visible mark, by default earlier.
+const MaxSize = 16 << 20
+
+// A Record is one log event.
+//
+// The zero Level is [None]. Message may hold any bytes, newlines included; it
+// may be a view into a larger buffer, so a function that keeps a Record says so
+// and copies it.
+type Record struct {
+	// Time is the event's time in Unix nanoseconds, UTC.
+	Time int64
+	// Level is the severity found in the event, None where there was none.
+	Level Level
+	// Source is where inside the instance the record came from; see [CleanSource].
+	Source string
+	// Message is the event's bytes as logged, without the line's final newline.
+	Message []byte
+}
+
+// Level is a record's severity. Levels compare: Warn < Error.
+type Level uint8
+
+// The level vocabulary, in order of severity. None stands for "no level found"
+// and is written as "-".
+const (
+	None Level = iota
+	Trace
+	Debug
+	Info
+	Warn
+	Error
+	Fatal
+	// Levels is the number of levels, None included: the length of a per-level table.
+	Levels = int(Fatal) + 1
+)
+
+// Counts holds a number of records for each level, indexed by Level.
+type Counts [Levels]uint64
+
+// Minute counts the records of one minute by level.
+type Minute struct {
+	// Start is the minute's start in Unix seconds UTC.
+	Start  int64
+	Levels Counts
+}

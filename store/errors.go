@@ -1,0 +1,93 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The classes of storage errors, matched with errors.Is. A backend decides the
+// class in one place; nothing else looks at codes or texts.
+var (
+	// ErrNotFound: the blob or entity is not there.
+	ErrNotFound = errors.New("not found")
+	// ErrNoContainer: the container, or the local store's directory, is not there.
+	ErrNoContainer = errors.New("container not found")
+	// ErrNoTable: the table is not there.
+	ErrNoTable = errors.New("table not found")
+	// ErrTableBusy: a table of that name is being deleted; try again in a minute.
+	ErrTableBusy = errors.New("table is being deleted")
+	// ErrExists: the name is taken.
+	ErrExists = errors.New("name is taken")
+	// ErrRange: the blob does not have the range asked for.
+	ErrRange = errors.New("range not in blob")
+	// ErrRefused: the credential is missing, wrong, expired or not allowed to.
+	ErrRefused = errors.New("access refused")
+	// ErrThrottled: storage asks for fewer requests (429, 503).
+	ErrThrottled = errors.New("throttled")
+	// ErrUnavailable: no answer, or 5xx, or a full disk: worth another try.
+	ErrUnavailable = errors.New("storage unavailable")
+	// ErrInvalid: storage refuses this request and would refuse it again.
+	ErrInvalid = errors.New("invalid request")
+	// ErrHeld: a legal hold, lease or immutability policy keeps the blob.
+	ErrHeld = errors.New("held by policy")
+)
+
+// Retryable reports whether the same request may succeed later without anybody
+// changing anything.
+func Retryable(err error) bool {
+	return errors.Is(err, ErrThrottled) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTableBusy)
+}
+
+// Error is an operation on storage that failed.
+type Error struct {
+	// Op is the operation as a verb: "create", "read", "list", …
+	Op string
+	// Object is the blob, table or prefix that it was on.
+	Object string
+	// Class is one of the Err… classes of this package.
+	Class error
+	// Code is the service's error code and Status its HTTP status, where there was an answer.
+	Code   string
+	Status int
+	// RequestID is the service's id of the request, for its operators.
+	RequestID string
+	// RetryAfter is how long the service asked to wait; 0 where it did not say.
+	RetryAfter time.Duration
+	// Hint says what to do, where something is known.
+	Hint string
+	// Err is the cause, free of secrets.
+	Err error
+}
+
+// Error reads "create blob x/…: access refused (403 AuthorizationFailure, request …): hint".
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %v", e.Op, e.Object, e.Class)
+	var parts []string
+	if e.Status != 0 {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, e.Code)))
+	}
+	if e.RequestID != "" {
+		parts = append(parts, "request "+e.RequestID)
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(&b, " (%s)", strings.Join(parts, ", "))
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Hint != "" {
+		fmt.Fprintf(&b, "; %s", e.Hint)
+	}
+	return b.String()
+}
+
+// Unwrap gives errors.Is and errors.As the class and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Class}
+	}
+	return []error{e.Class, e.Err}
+}

@@ -1,0 +1,175 @@
+// Package store defines what Logstow needs of storage: blobs, which are the
+// truth, and tables, which hold the derived index. Two small interfaces, two
+// backends (store/azure and store/local), one conformance suite
+// (store/storetest) in which every sentence of these comments has a case.
+package store
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// BlobReader is the reading half of a container of immutable blobs. Its
+// methods are safe for concurrent use and stop when ctx ends, returning an
+// error for which errors.Is(err, context.Cause(ctx)) holds. A missing container
+// reads as [ErrNoContainer], which is never confused with a missing blob.
+type BlobReader interface {
+	// Read returns exactly n bytes of a blob from offset off on.
+	// A missing blob is [ErrNotFound]; a range that the blob does not have in
+	// full is [ErrRange]. n must be positive. The bytes are those stored: nothing
+	// is decompressed, whatever the blob's Content-Encoding. One request.
+	Read(ctx context.Context, name string, off, n int64) ([]byte, error)
+
+	// List yields the blobs whose names start with prefix, in byte order of the
+	// whole name, in pages of at most 5,000, each one request. A blob that existed
+	// before the listing began and is not deleted is listed exactly once; one
+	// created or deleted meanwhile may or may not be. After an error nothing
+	// further is yielded.
+	List(ctx context.Context, prefix string) iter.Seq2[[]Blob, error]
+
+	// ListPrefixes yields the distinct names "directories" directly under prefix:
+	// each blob name that starts with prefix, cut after the first '/' that follows
+	// it. Blobs without a further '/' are left out. Order and pages as with List.
+	ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error]
+}
+
+// Blobs is a container of immutable blobs, in names of at most 1,024 bytes.
+// A missing container is created by the first Create that needs it.
+type Blobs interface {
+	BlobReader
+
+	// Create writes a blob under a name that must be free; it is atomic and, once
+	// it returned nil, durable. A taken name is [ErrExists], and the blob there is
+	// untouched. When any other error is returned the blob may or may not have
+	// been written. Create never retries by itself. It returns the blob's ETag.
+	Create(ctx context.Context, name string, body []byte, opts CreateOptions) (etag string, err error)
+
+	// Delete removes blobs, in requests of at most 256. A blob that is missing
+	// counts as removed. It tries all names and returns the first [*Error] of each
+	// kind, joined.
+	Delete(ctx context.Context, names []string) error
+}
+
+// CreateOptions are a blob's metadata and headers, all written with it.
+type CreateOptions struct {
+	// Metadata keys are ASCII identifiers, values printable ASCII; 8 KiB in all.
+	// https://learn.microsoft.com/rest/api/storageservices/setting-and-retrieving-properties-and-metadata-for-blob-resources
+	Metadata        map[string]string
+	ContentType     string
+	ContentEncoding string
+}
+
+// Blob is what a listing says of a blob.
+type Blob struct {
+	Name string
+	// Size is the stored size in bytes.
+	Size int64
+	ETag string
+	// Created is the time at which storage wrote the blob.
+	Created time.Time
+	// Metadata as written, except that the case of keys is storage's own:
+	// compare keys without case.
+	Metadata map[string]string
+}
+
+// TableReader is the reading half of an account's tables. Safe for concurrent
+// use. A missing table is [ErrNoTable].
+type TableReader interface {
+	// Tables yields the names of the tables that start with prefix, in order, in
+	// pages of at most 1,000, each one request.
+	Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error]
+
+	// Query yields entities of one partition in RowKey order, in pages of at most
+	// 1,000, each one request; a page may be empty while more follow.
+	Query(ctx context.Context, table string, q Query) iter.Seq2[[]Entity, error]
+}
+
+// Tables is an account's tables. Names match [A-Za-z][A-Za-z0-9]{2,62}.
+type Tables interface {
+	TableReader
+
+	// CreateTable creates a table; that it exists already is not an error. While
+	// an earlier table of the name is still being deleted the error is [ErrTableBusy].
+	CreateTable(ctx context.Context, table string) error
+
+	// Upsert inserts or replaces entities of one partition in one transaction:
+	// all or none. At most [MaxTransaction] entities with distinct row keys, and
+	// 4 MiB; more is [ErrInvalid]. One request.
+	Upsert(ctx context.Context, table string, entities []Entity) error
+
+	// Remove deletes entities of one partition in one transaction. An entity that
+	// is missing counts as removed. At most [MaxTransaction].
+	Remove(ctx context.Context, table string, keys []Key) error
+
+	// DropTable deletes a table with all it holds; a missing one counts as dropped.
+	DropTable(ctx context.Context, table string) error
+}
+
+// MaxTransaction is the number of entities that one transaction may hold.
+// https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
+const MaxTransaction = 100
+
+// Key names an entity in a table. Neither part may hold / \ # ? or control
+// characters, nor exceed 1 KiB.
+type Key struct {
+	Partition, Row string
+}
+
+// Entity is a row of a table: at most 1 MiB and 252 properties.
+type Entity struct {
+	Key
+	// Properties are values of type string (at most 32 Ki UTF-16 units), int64
+	// or []byte (at most 64 KiB). Names are ASCII identifiers.
+	Properties map[string]any
+}
+
+// Kind is the type of a property.
+type Kind uint8
+
+// The kinds of property, as the Go types string, int64 and []byte.
+const (
+	String Kind = iota
+	Int64
+	Binary
+)
+
+// Column names a property to return, and its type: storage answers without type
+// information, so the reader says what it expects. An entity without that
+// property is returned without it; a value of another type is [ErrInvalid].
+type Column struct {
+	Name string
+	Kind Kind
+}
+
+// Query selects entities: one partition, row keys from RowFrom (included) to
+// RowTo (excluded; "" is no bound), those for which every condition holds,
+// projected to Columns (none: keys only).
+type Query struct {
+	Partition      string
+	RowFrom, RowTo string
+	Where          []Condition
+	Columns        []Column
+}
+
+// Condition compares a string property with a value in byte order.
+type Condition struct {
+	Column string
+	// Op is one of "eq", "lt", "le", "gt", "ge".
+	Op    string
+	Value string
+}
+
+// Store is one place where segments and their index live, with the
+// configuration's name for it.
+type Store interface {
+	Blobs() Blobs
+	Tables() Tables
+	// Container is the name that distinguishes this store's blobs from others that
+	// share its tables.
+	Container() string
+	// String is the store as the user named it, without any secret.
+	String() string
+	// Close releases what Open took; the halves must not be used after it.
+	Close() error
+}
