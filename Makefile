@@ -1,0 +1,63 @@
+# What to run. "make demo" shows Logstow at work, "make test" proves it; both need Go, make and Node only.
+
+GO       ?= go
+TOOL      = $(GO) tool -modfile=internal/tools/go.mod
+PKG      ?= ./...
+FUZZTIME ?= 30s
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+.PHONY: build demo test short race lint fmt fuzz golden conformance bench cover tidy check clean
+
+build: ## the two binaries, in bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
+
+demo: build ## the main job on the embedded store, with an answer
+	sh testdata/demo.sh
+
+testdata/azurite/node_modules: testdata/azurite/package-lock.json
+	cd testdata/azurite && npm ci --no-audit --no-fund --loglevel=error
+	touch $@
+
+test: testdata/azurite/node_modules ## everything, the real storage service included
+	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -timeout 20m $(PKG)
+
+short: ## what needs no service, under half a minute
+	$(GO) test -short $(PKG)
+
+race: testdata/azurite/node_modules ## everything under the race detector
+	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -race -timeout 30m $(PKG)
+
+conformance: testdata/azurite/node_modules ## both storage backends against the shared suite
+	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 ./store/...
+
+lint: ## linters and formatting
+	$(TOOL) golangci-lint run ./...
+
+fmt: ## formats all files
+	$(TOOL) golangci-lint fmt ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@set -e; for f in $$(grep -rl --include=*_test.go '^func Fuzz' .); do \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \
+			echo "== $$(dirname $$f) $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); \
+		done; done
+
+golden: ## writes the golden files anew and shows what changed
+	$(GO) test ./blobnaming ./segment ./tableindex -update
+	git diff --stat -- testdata
+
+bench: ## the speed table: whole processes, as ratios
+	$(GO) run ./internal/bench
+
+cover: ## test coverage by package
+	$(GO) test -short -cover $(PKG)
+
+tidy: ## go.mod holds what is used, no more
+	$(GO) mod tidy -diff
+
+check: lint tidy race ## what a change must pass
+	$(MAKE) fuzz FUZZTIME=5s
+
+clean:
+	rm -rf bin demo-store
