@@ -1,0 +1,63 @@
+package azurite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// RequireEnv is the environment variable that makes tests fail, not skip, where
+// Azurite cannot run: set it to 1.
+const RequireEnv = "LOGSTOW_REQUIRE_AZURITE"
+
+// Start gives a test an Azurite: the one named by [Env], which [Main] sets, or
+// else one of its own that ends with the test. With args it is always one of
+// its own. Without node the test is skipped, unless [RequireEnv] is 1.
+func Start(tb testing.TB, args ...string) *Azurite {
+	tb.Helper()
+	if connection := os.Getenv(Env); connection != "" && len(args) == 0 {
+		a, err := attach(connection)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return a
+	}
+	a, err := Run(tb.Context(), args...)
+	if errors.Is(err, ErrMissing) && os.Getenv(RequireEnv) != "1" {
+		tb.Skip(err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			tb.Errorf("close azurite: %v", err)
+		}
+	})
+	return a
+}
+
+// Main runs a test binary with one Azurite that all of its calls of [Start]
+// share, and returns the exit status:
+//
+//	func TestMain(m *testing.M) { os.Exit(azurite.Main(m)) }
+//
+// Where Azurite cannot run, each call of Start says so.
+func Main(m *testing.M) int {
+	if os.Getenv(Env) != "" {
+		return m.Run()
+	}
+	a, err := Run(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return m.Run()
+	}
+	defer func() { _ = a.Close() }()
+	if err := os.Setenv(Env, a.ConnectionString()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
