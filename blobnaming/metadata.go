@@ -1,28 +1,41 @@
 package blobnaming
 
-import "logstow/record"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"logstow/record"
+)
 
 // Version is the value of the LogVersion metadata key of segments of version 1.
 const Version = "logstow/1"
 
+// ErrVersion is returned for metadata whose LogVersion is another than
+// [Version]: the blob was written by a newer Logstow or by another program.
+var ErrVersion = errors.New("unknown log version")
+
 // Metadata is what a segment's blob says of itself: written with the blob as
 // its metadata, repeated in the segment's footer and in its index entity.
+// [Metadata.Validate] holds it to what its fields say.
 type Metadata struct {
 	// Start and End are the times of the first and last record, Unix nanoseconds UTC.
 	Start, End int64
-	// Records is the number of records; RawBytes the size of their text form.
+	// Records is the number of records, at least 1; RawBytes the size of their
+	// text form. Both are below 2^63.
 	Records, RawBytes uint64
 	// Levels is the number of records of each level; it sums to Records.
 	Levels record.Counts
 	// Batch is the segment's identity: 128 random bits drawn at sealing.
 	Batch Batch
-	// Instance is the shipper that wrote it.
+	// Instance is the shipper that wrote it; see [ValidInstance].
 	Instance string
-	// Seq increases in the order in which one buffer sealed.
+	// Seq increases in the order in which one buffer sealed. It is not negative.
 	Seq int64
-	// Class is the retention class, "" for the default.
+	// Class is the retention class, "" for the default; see [ValidClass].
 	Class string
-	// Footer is the offset of the footer's frame in the blob.
+	// Footer is the offset of the footer's frame in the blob. It is not negative.
 	Footer int64
 	// Filter says where the token filter's slices are; the zero value is none.
 	Filter Filter
@@ -31,10 +44,185 @@ type Metadata struct {
 }
 
 // Filter locates a segment's token filter: Partitions slices of SliceLength
-// bytes each, one after the other from Offset on.
+// bytes each, one after the other from Offset on. All three are positive, or all
+// are 0 where there is no filter.
 type Filter struct {
 	Offset, Partitions, SliceLength int64
 }
 
-// Batch identifies a sealed segment.
-type Batch [16]byte
+// The metadata keys. Storage may change their case: compare them without case.
+const (
+	keyStart    = "StartTime"
+	keyEnd      = "EndTime"
+	keyVersion  = "LogVersion"
+	keyRecords  = "Records"
+	keyRawBytes = "RawBytes"
+	keyLevels   = "Levels"
+	keyBatch    = "Batch"
+	keyInstance = "Instance"
+	keySeq      = "Seq"
+	keyClass    = "Class"
+	keyFooter   = "Footer"
+	keyFilter   = "Filter"
+	keyReplaces = "Replaces"
+)
+
+// Encode is the blob metadata that says m. The Class of the default class, the
+// Filter of a segment without one and a Replaces that is not set are left out.
+func (m Metadata) Encode() map[string]string {
+	e := map[string]string{
+		keyStart:    FormatTime(m.Start),
+		keyEnd:      FormatTime(m.End),
+		keyVersion:  Version,
+		keyRecords:  formatUint(m.Records),
+		keyRawBytes: formatUint(m.RawBytes),
+		keyLevels:   FormatLevels(m.Levels),
+		keyBatch:    m.Batch.String(),
+		keyInstance: m.Instance,
+		keySeq:      formatInt(m.Seq),
+		keyFooter:   formatInt(m.Footer),
+	}
+	if m.Class != "" {
+		e[keyClass] = m.Class
+	}
+	if m.Filter != (Filter{}) {
+		e[keyFilter] = m.Filter.String()
+	}
+	if m.Replaces {
+		e[keyReplaces] = "1"
+	}
+	return e
+}
+
+// ParseMetadata reads what [Metadata.Encode] wrote. Keys are matched without
+// case and unknown keys are ignored; values are read strictly, so that encoding
+// the result gives them back. Errors name the key. Metadata of another version
+// is [ErrVersion], whatever its other keys say.
+func ParseMetadata(blob map[string]string) (Metadata, error) {
+	v, err := collect(blob)
+	if err != nil {
+		return Metadata{}, err
+	}
+	if got := v.text(keyVersion); v.err == nil && got != Version {
+		return Metadata{}, fmt.Errorf("metadata %s: %w %q: this program reads %s; a newer one may have written the blob",
+			keyVersion, ErrVersion, got, Version)
+	}
+	m := Metadata{
+		Start:    required(&v, keyStart, ParseTime),
+		End:      required(&v, keyEnd, ParseTime),
+		Records:  required(&v, keyRecords, parseUint),
+		RawBytes: required(&v, keyRawBytes, parseUint),
+		Levels:   required(&v, keyLevels, ParseLevels),
+		Batch:    required(&v, keyBatch, ParseBatch),
+		Instance: v.text(keyInstance),
+		Seq:      required(&v, keySeq, parseInt),
+		Class:    optional(&v, keyClass, parseClass),
+		Footer:   required(&v, keyFooter, parseInt),
+		Filter:   optional(&v, keyFilter, ParseFilter),
+		Replaces: optional(&v, keyReplaces, parseReplaces),
+	}
+	if v.err == nil {
+		v.err = m.Validate()
+	}
+	if v.err != nil {
+		return Metadata{}, v.err
+	}
+	return m, nil
+}
+
+// Validate reports the first field of m that is not as documented, or does not
+// fit another. Errors name the metadata key.
+func (m Metadata) Validate() error {
+	var sum uint64
+	for _, n := range m.Levels {
+		if sum += n; sum < n {
+			return keyError(keyLevels, errors.New("the counts overflow"))
+		}
+	}
+	switch {
+	case m.Records == 0 || m.Records > math.MaxInt64:
+		return keyError(keyRecords, fmt.Errorf("%d is not a number of records from 1 to 2^63-1", m.Records))
+	case m.RawBytes > math.MaxInt64:
+		return keyError(keyRawBytes, fmt.Errorf("%d is more than 2^63-1", m.RawBytes))
+	case sum != m.Records:
+		return keyError(keyLevels, fmt.Errorf("the counts sum to %d, not to the %d of %s", sum, m.Records, keyRecords))
+	case m.End < m.Start:
+		return keyError(keyEnd, fmt.Errorf("%s is before the %s %s", FormatTime(m.End), keyStart, FormatTime(m.Start)))
+	case !ValidInstance(m.Instance):
+		return keyError(keyInstance, fmt.Errorf("%q is not 1 to %d of A-Z, a-z, 0-9, '.', '_' and '-'", m.Instance, MaxInstance))
+	case m.Seq < 0:
+		return keyError(keySeq, fmt.Errorf("%d is negative", m.Seq))
+	case !ValidClass(m.Class):
+		return keyError(keyClass, fmt.Errorf("%q is not at most %d of a-z and 0-9", m.Class, MaxClass))
+	case m.Footer < 0:
+		return keyError(keyFooter, fmt.Errorf("%d is negative", m.Footer))
+	case m.Filter != (Filter{}) && min(m.Filter.Offset, m.Filter.Partitions, m.Filter.SliceLength) <= 0:
+		return keyError(keyFilter, fmt.Errorf("%s are not three positive numbers", m.Filter))
+	}
+	return nil
+}
+
+// values are the metadata of one blob under their canonical keys. err is the
+// first error met; once it is set, further reads give zero values.
+type values struct {
+	byKey map[string]string
+	err   error
+}
+
+// collect finds the keys that we know in a blob's metadata.
+func collect(blob map[string]string) (values, error) {
+	known := [...]string{
+		keyStart, keyEnd, keyVersion, keyRecords, keyRawBytes, keyLevels, keyBatch,
+		keyInstance, keySeq, keyClass, keyFooter, keyFilter, keyReplaces,
+	}
+	v := values{byKey: make(map[string]string, len(known))}
+	for given, value := range blob {
+		for _, key := range known {
+			if len(key) != len(given) || !strings.EqualFold(key, given) {
+				continue
+			}
+			if _, twice := v.byKey[key]; twice {
+				return values{}, keyError(key, errors.New("given twice, in different case"))
+			}
+			v.byKey[key] = value
+			break
+		}
+	}
+	return v, nil
+}
+
+// text is the value of a key that must be there.
+func (v *values) text(key string) string {
+	value, ok := v.byKey[key]
+	if !ok && v.err == nil {
+		v.err = keyError(key, errors.New("missing"))
+	}
+	return value
+}
+
+// required parses the value of a key that must be there.
+func required[T any](v *values, key string, parse func(string) (T, error)) T {
+	text := v.text(key)
+	if v.err != nil {
+		var zero T
+		return zero
+	}
+	t, err := parse(text)
+	if err != nil {
+		v.err = keyError(key, fmt.Errorf("%q: %w", text, err))
+	}
+	return t
+}
+
+// optional parses the value of a key that may be missing.
+func optional[T any](v *values, key string, parse func(string) (T, error)) T {
+	if _, ok := v.byKey[key]; !ok {
+		var zero T
+		return zero
+	}
+	return required(v, key, parse)
+}
+
+func keyError(key string, err error) error {
+	return fmt.Errorf("metadata %s: %w", key, err)
+}

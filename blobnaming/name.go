@@ -1,40 +1,103 @@
 // Package blobnaming owns the names of segments and what their metadata says:
 // names, buckets, the prefixes that cover a time range, and the drawing of
 // numbers. It is pure: it reads no clock and touches no storage.
+// docs/format/names.md describes it for people who write a reader.
 package blobnaming
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
 
-// Name is a segment's blob name: <service>/<YYYY>/<MM>/<DD>/<HHmm>/<NNNNNN>.log
+// Suffix ends every segment's name.
+const Suffix = ".log"
+
+// bucketLayout is the part of a name between the service and the number.
+const bucketLayout = "2006/01/02/1504"
+
+// minDigits is the number of digits to which a name's number is padded.
+const minDigits = 6
+
+// Name is a segment's blob name, <service>/<YYYY>/<MM>/<DD>/<HHmm>/<NNNNNN>.log,
+// for example "queue/2014/07/31/1800/000001.log".
 type Name struct {
+	// Service is who logs; see [ValidService].
 	Service string
-	// Bucket is the bucket's start, UTC.
+	// Bucket is the bucket's start, UTC, a whole minute of the years 1 to 9999.
 	Bucket time.Time
 	// Number is at least 1.
 	Number uint64
 }
 
 // String is the blob name.
-func (n Name) String() string { panic("skeleton") }
+func (n Name) String() string {
+	b := make([]byte, 0, len(n.Service)+len(bucketLayout)+16)
+	b = append(b, n.Service...)
+	b = append(b, '/')
+	b = n.Bucket.UTC().AppendFormat(b, bucketLayout)
+	b = append(b, '/')
+	b = appendNumber(b, n.Number)
+	return string(append(b, Suffix...))
+}
 
-// Parse reads a blob name. What String would not have written is an error.
-func Parse(s string) (Name, error) { panic("skeleton") }
+// appendNumber appends a name's number, padded with zeros.
+func appendNumber(b []byte, number uint64) []byte {
+	digits := 1
+	for v := number; v >= 10; v /= 10 {
+		digits++
+	}
+	for ; digits < minDigits; digits++ {
+		b = append(b, '0')
+	}
+	return strconv.AppendUint(b, number, 10)
+}
 
-// Prefixes are the fewest aligned name prefixes (year, month, day, hour) that
-// cover exactly the hours which overlap [from, to), in byte order.
-func Prefixes(service string, from, to time.Time) []string { panic("skeleton") }
+// Parse reads a blob name. It accepts exactly what [Name.String] writes for a
+// name whose fields are as documented; anything else is an error. The bucket may
+// start at any minute: readers do not assume a bucket width.
+func Parse(s string) (Name, error) {
+	n, err := parse(s)
+	if err != nil {
+		return Name{}, fmt.Errorf("blob name %q: %w", s, err)
+	}
+	return n, nil
+}
 
-// Numberer draws numbers for one writer. Safe for concurrent use.
-type Numberer struct{}
+func parse(s string) (Name, error) {
+	service, rest, ok := strings.Cut(s, "/")
+	if !ok || !ValidService(service) {
+		return Name{}, errors.New("does not start with a service name and a slash")
+	}
+	if len(rest) < len(bucketLayout)+1 || rest[len(bucketLayout)] != '/' {
+		return Name{}, errors.New("the service is not followed by YYYY/MM/DD/HHmm/")
+	}
+	bucket, err := time.Parse(bucketLayout, rest[:len(bucketLayout)])
+	if err != nil || bucket.Year() < 1 {
+		return Name{}, errors.New("the service is not followed by a date and time YYYY/MM/DD/HHmm")
+	}
+	digits, ok := strings.CutSuffix(rest[len(bucketLayout)+1:], Suffix)
+	if !ok {
+		return Name{}, errors.New("does not end in " + Suffix)
+	}
+	number, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || number == 0 {
+		return Name{}, errors.New("the number is not a positive decimal number")
+	}
+	n := Name{Service: service, Bucket: bucket, Number: number}
+	if n.String() != s {
+		return Name{}, errors.New("date or number is not written in the canonical form")
+	}
+	return n, nil
+}
 
-// NewNumberer makes a Numberer; random returns a number in [0, n).
-func NewNumberer(random func(n uint64) uint64) *Numberer { panic("skeleton") }
-
-// Next is the number to try for the next batch in a bucket of a service.
-func (n *Numberer) Next(service string, bucket time.Time) uint64 { panic("skeleton") }
-
-// Taken says that a number turned out to be another writer's; the following Next avoids it.
-func (n *Numberer) Taken(service string, bucket time.Time, number uint64) { panic("skeleton") }
-
-// Wrote says that a number was created by this writer.
-func (n *Numberer) Wrote(service string, bucket time.Time, number uint64) { panic("skeleton") }
+// Overlaps reports whether the hour in which n's bucket starts overlaps
+// [from, to): whether n starts with one of [Prefixes] for that range. No bucket
+// is wider than an hour or crosses one, so a segment for which Overlaps is false
+// holds no record of the range.
+func (n Name) Overlaps(from, to time.Time) bool {
+	hour := n.Bucket.Truncate(time.Hour)
+	return from.Before(to) && hour.Before(to) && hour.Add(time.Hour).After(from)
+}

@@ -1,0 +1,168 @@
+package blobnaming
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+const (
+	// runLength is the number of numbers that one draw stands for: a writer takes
+	// the first runLength-1 of them, one after the other, and then draws again.
+	runLength = 50
+	// runs is the number of runs to draw from, so that names keep to six digits.
+	runs = 1_000_000/runLength - 1
+	// maxRuns bounds the growth of the runs drawn from.
+	maxRuns = math.MaxUint64 / runLength / 10
+	// maxBuckets is how many buckets a Numberer remembers.
+	maxBuckets = 4096
+)
+
+// Numberer draws the numbers that one writer tries, so that a writer alone
+// counts 1, 2, 3, … and many writers of one service rarely try the same.
+// Storage decides who gets a number, by conditional create; a Numberer only
+// remembers what came of it:
+//
+//   - In a bucket of which it knows nothing it starts at 1 while it has met no
+//     other writer of the service, and at a number drawn at random otherwise.
+//   - After a conflict, and after 49 numbers in a row from one draw, it draws
+//     again: s x 50 + 1, s from 1 to 19,999, and from ten times as many after
+//     every second conflict in a row.
+//
+// It remembers the 4,096 buckets used last. Safe for concurrent use.
+//
+// Each number that Next returns is another one, so several creates of one bucket
+// may be under way at once. But before anything was written in a bucket, each of
+// them would meet the same conflict: it is best to know what became of the first
+// before the second is tried.
+type Numberer struct {
+	random func(n uint64) uint64
+
+	mu      sync.Mutex
+	clock   uint64 // counts uses, to find the bucket longest unused
+	buckets map[bucketKey]*run
+	// services has an entry for each service of buckets.
+	services map[string]*neighbours
+}
+
+// bucketKey names a bucket of a service; start is in Unix seconds.
+type bucketKey struct {
+	service string
+	start   int64
+}
+
+// run is where a writer counts in one bucket: the numbers from first on, of
+// which next is the one to try next and end the first that is not its own.
+type run struct {
+	first, next, end uint64
+	// conflicts is the number of conflicts since the last number that was free.
+	conflicts int
+	used      uint64
+}
+
+// neighbours is what a writer knows of the other writers of a service.
+type neighbours struct {
+	// met is set once a number was taken. It stays: a writer that starts at random
+	// numbers because it met others can not learn that they are gone.
+	met     bool
+	buckets int
+}
+
+// NewNumberer makes a Numberer; random returns a number in [0, n), as
+// [math/rand/v2.Uint64N] does.
+func NewNumberer(random func(n uint64) uint64) *Numberer {
+	return &Numberer{
+		random:   random,
+		buckets:  make(map[bucketKey]*run),
+		services: make(map[string]*neighbours),
+	}
+}
+
+// Next is the number to try for the next batch in a bucket of a service.
+func (n *Numberer) Next(service string, bucket time.Time) uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := n.run(service, bucket)
+	if r.next == r.end {
+		n.draw(r)
+	}
+	r.next++
+	return r.next - 1
+}
+
+// Taken says that a number turned out to be another writer's; the following Next
+// avoids it. A number of an earlier draw changes nothing: it is behind us already.
+func (n *Numberer) Taken(service string, bucket time.Time, number uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := n.run(service, bucket)
+	n.services[service].met = true
+	if r.first <= number && number < r.next {
+		r.conflicts++
+		n.draw(r)
+	}
+}
+
+// Wrote says that a number was created by this writer. It may be one that an
+// earlier process drew: counting goes on after it.
+func (n *Numberer) Wrote(service string, bucket time.Time, number uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := n.run(service, bucket)
+	if r.first <= number && number < r.end {
+		r.conflicts = 0
+		r.next = max(r.next, number+1)
+	}
+}
+
+// run finds what is remembered of a bucket, or starts it.
+func (n *Numberer) run(service string, bucket time.Time) *run {
+	n.clock++
+	key := bucketKey{service, bucket.Unix()}
+	r := n.buckets[key]
+	if r == nil {
+		if len(n.buckets) == maxBuckets {
+			n.forget()
+		}
+		s := n.services[service]
+		if s == nil {
+			s = &neighbours{}
+			n.services[service] = s
+		}
+		s.buckets++
+		r = &run{first: 1, next: 1, end: math.MaxUint64}
+		if s.met {
+			n.draw(r)
+		}
+		n.buckets[key] = r
+	}
+	r.used = n.clock
+	return r
+}
+
+// draw moves r to numbers drawn at random.
+func (n *Numberer) draw(r *run) {
+	limit := uint64(runs)
+	for range r.conflicts / 2 {
+		limit = min(limit*10, maxRuns)
+	}
+	r.first = (1+n.random(limit))*runLength + 1
+	r.next = r.first
+	r.end = r.first + runLength - 1
+}
+
+// forget drops the bucket longest unused.
+func (n *Numberer) forget() {
+	var oldest bucketKey
+	least := uint64(math.MaxUint64)
+	for key, r := range n.buckets {
+		if r.used < least {
+			oldest, least = key, r.used
+		}
+	}
+	delete(n.buckets, oldest)
+	s := n.services[oldest.service]
+	if s.buckets--; s.buckets == 0 {
+		delete(n.services, oldest.service)
+	}
+}

@@ -1,0 +1,70 @@
+package blobnaming
+
+import "time"
+
+// The periods for which a name has an aligned prefix, widest first, with the
+// layout of the prefix. An hour's prefix ends before the minutes: buckets of any
+// width that start in it are meant.
+const (
+	yearLayout  = "2006/"
+	monthLayout = "2006/01/"
+	dayLayout   = "2006/01/02/"
+	hourLayout  = "2006/01/02/15"
+)
+
+// Prefixes are the fewest aligned name prefixes ("queue/2014/", "queue/2014/07/",
+// "queue/2014/07/31/", "queue/2014/07/31/18") that cover exactly the hours which
+// overlap [from, to), in time order, which is byte order. A range that is empty
+// has none. Names exist for the years 1 to 9999 only, so a range is cut to them.
+func Prefixes(service string, from, to time.Time) []string {
+	if !from.Before(to) {
+		return nil
+	}
+	first := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	last := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	// Truncate works on the time since year 1, whose hours are UTC's.
+	at := latest(from.UTC().Truncate(time.Hour), first)
+	end := to.UTC().Truncate(time.Hour)
+	if end.Before(to) {
+		end = end.Add(time.Hour)
+	}
+	if end.After(last) {
+		end = last
+	}
+	var prefixes []string
+	for at.Before(end) {
+		layout, next := widest(at, end)
+		b := make([]byte, 0, len(service)+1+len(hourLayout))
+		b = append(append(b, service...), '/')
+		prefixes = append(prefixes, string(at.AppendFormat(b, layout)))
+		at = next
+	}
+	return prefixes
+}
+
+// widest is the layout and the end of the widest aligned period that starts at
+// the hour at and ends by end.
+func widest(at, end time.Time) (layout string, next time.Time) {
+	year, month, day := at.Date()
+	if at.Hour() == 0 {
+		if day == 1 {
+			if next = time.Date(year+1, 1, 1, 0, 0, 0, 0, time.UTC); month == 1 && !next.After(end) {
+				return yearLayout, next
+			}
+			if next = time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC); !next.After(end) {
+				return monthLayout, next
+			}
+		}
+		if next = at.AddDate(0, 0, 1); !next.After(end) {
+			return dayLayout, next
+		}
+	}
+	return hourLayout, at.Add(time.Hour)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

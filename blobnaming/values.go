@@ -1,0 +1,131 @@
+package blobnaming
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"logstow/record"
+)
+
+// timeLayout is the 30-character form of a time.
+const timeLayout = "2006-01-02T15:04:05.000000000Z"
+
+// FormatTime is a time, given in Unix nanoseconds, as RFC 3339 in UTC with nine
+// digits of the second: always 30 characters, so that it compares as bytes.
+func FormatTime(t int64) string {
+	return time.Unix(0, t).UTC().Format(timeLayout)
+}
+
+// ParseTime reads what [FormatTime] wrote; anything else is an error.
+func ParseTime(s string) (int64, error) {
+	t, err := time.Parse(timeLayout, s)
+	// Formatting again refuses what time.Parse reads more generously, and times
+	// that Unix nanoseconds do not reach.
+	if err != nil || FormatTime(t.UnixNano()) != s {
+		return 0, errors.New("not a time like " + timeLayout)
+	}
+	return t.UnixNano(), nil
+}
+
+// FormatLevels is the number of records of each level, in order of severity,
+// without those that are 0: "-=4,INFO=12,ERROR=3". Counts that are all 0 are "".
+func FormatLevels(c record.Counts) string {
+	var b []byte
+	for i, n := range c {
+		if n == 0 {
+			continue
+		}
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, levelName(record.Level(i))...)
+		b = append(b, '=')
+		b = strconv.AppendUint(b, n, 10)
+	}
+	return string(b)
+}
+
+// ParseLevels reads what [FormatLevels] wrote for counts that are not all 0;
+// anything else is an error.
+func ParseLevels(s string) (record.Counts, error) {
+	var c record.Counts
+	level := 0
+	for part := range strings.SplitSeq(s, ",") {
+		name, count, _ := strings.Cut(part, "=")
+		for level < record.Levels && levelName(record.Level(level)) != name {
+			level++
+		}
+		n, err := parseUint(count)
+		if level == record.Levels || err != nil || n == 0 {
+			return record.Counts{}, errors.New("not counts like INFO=12,ERROR=3 in order of severity")
+		}
+		c[level] = n
+		level++
+	}
+	return c, nil
+}
+
+// levelName is a level as stored.
+func levelName(l record.Level) string {
+	return [record.Levels]string{"-", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}[l]
+}
+
+// String is the filter's place as "offset,partitions,slicelength".
+func (f Filter) String() string {
+	return fmt.Sprintf("%d,%d,%d", f.Offset, f.Partitions, f.SliceLength)
+}
+
+// ParseFilter reads what [Filter.String] wrote for a filter that is there;
+// anything else is an error.
+func ParseFilter(s string) (Filter, error) {
+	wrong := errors.New("not offset,partitions,slicelength as three positive numbers")
+	var n [3]int64
+	rest, more := s, true
+	for i := range n {
+		var part string
+		part, rest, more = strings.Cut(rest, ",")
+		v, err := parseInt(part)
+		if err != nil || v == 0 || more != (i < len(n)-1) {
+			return Filter{}, wrong
+		}
+		n[i] = v
+	}
+	return Filter{Offset: n[0], Partitions: n[1], SliceLength: n[2]}, nil
+}
+
+func formatUint(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
+
+// parseInt reads a decimal number of at most 63 bits without sign or leading zeros.
+func parseInt(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || formatInt(n) != s {
+		return 0, errors.New("not a decimal number below 2^63 without leading zeros")
+	}
+	return n, nil
+}
+
+// parseUint reads what parseInt does.
+func parseUint(s string) (uint64, error) {
+	n, err := parseInt(s)
+	return uint64(n), err
+}
+
+// parseClass reads a class other than the default, which is left out.
+func parseClass(s string) (string, error) {
+	if s == "" {
+		return "", errors.New("the default class is left out, not written")
+	}
+	return s, nil
+}
+
+func parseReplaces(s string) (bool, error) {
+	if s != "1" {
+		return false, errors.New("not 1")
+	}
+	return true, nil
+}

@@ -1,0 +1,80 @@
+package blobnaming
+
+// The lengths in bytes up to which names are valid.
+const (
+	MaxService  = 63
+	MaxInstance = 128
+	MaxClass    = 24
+)
+
+// ValidService reports whether s is a service name:
+// [a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?
+func ValidService(s string) bool {
+	if s == "" || len(s) > MaxService || !lowerOrDigit(s[0]) || !lowerOrDigit(s[len(s)-1]) {
+		return false
+	}
+	for i := range len(s) {
+		if !lowerOrDigit(s[i]) && !punctuation(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// ValidInstance reports whether s is an instance name: [A-Za-z0-9._-]{1,128}
+func ValidInstance(s string) bool {
+	if s == "" || len(s) > MaxInstance {
+		return false
+	}
+	for i := range len(s) {
+		if !instanceByte(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// CleanInstance makes an instance name of any text, such as a host name: bytes
+// that are not allowed become '_', bytes past [MaxInstance] are cut off, and an
+// empty text becomes "_". A valid name is returned as it is.
+func CleanInstance(s string) string {
+	if ValidInstance(s) {
+		return s
+	}
+	if s == "" {
+		return "_"
+	}
+	b := []byte(s[:min(len(s), MaxInstance)])
+	for i, c := range b {
+		if !instanceByte(c) {
+			b[i] = '_'
+		}
+	}
+	return string(b)
+}
+
+// ValidClass reports whether s is a retention class: [a-z0-9]{0,24}, where the
+// empty text is the default class.
+func ValidClass(s string) bool {
+	if len(s) > MaxClass {
+		return false
+	}
+	for i := range len(s) {
+		if !lowerOrDigit(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lowerOrDigit(c byte) bool {
+	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
+}
+
+func punctuation(c byte) bool {
+	return c == '.' || c == '_' || c == '-'
+}
+
+func instanceByte(c byte) bool {
+	return lowerOrDigit(c) || 'A' <= c && c <= 'Z' || punctuation(c)
+}
