@@ -106,10 +106,6 @@ type Tables interface {
 	DropTable(ctx context.Context, table string) error
 }
 
-// MaxTransaction is the number of entities that one transaction may hold.
-// https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
-const MaxTransaction = 100
-
 // Key names an entity in a table. Neither part may hold / \ # ? or control
 // characters, nor exceed 1 KiB.
 type Key struct {

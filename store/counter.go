@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"sync/atomic"
+)
+
+// Counter counts the requests made through what it wraps, by kind. The zero
+// value is ready; it may wrap several stores and is safe for concurrent use.
+type Counter struct {
+	list, get, table, create, delete atomic.Int64
+}
+
+// Requests are numbers of requests by kind. Table counts all requests to tables.
+type Requests struct {
+	List, Get, Table, Create, Delete int64
+}
+
+// Total is the number of requests of all kinds.
+func (r Requests) Total() int64 { return r.List + r.Get + r.Table + r.Create + r.Delete }
+
+// Requests is what was counted so far.
+func (c *Counter) Requests() Requests {
+	return Requests{
+		List: c.list.Load(), Get: c.get.Load(), Table: c.table.Load(),
+		Create: c.create.Load(), Delete: c.delete.Load(),
+	}
+}
+
+// Store counts the requests made through s.
+func (c *Counter) Store(s Store) Store { return countedStore{s, c} }
+
+// BlobReader counts the requests made through r.
+func (c *Counter) BlobReader(r BlobReader) BlobReader { return countedReader{r, c} }
+
+// TableReader counts the requests made through r.
+func (c *Counter) TableReader(r TableReader) TableReader { return countedTableReader{r, c} }
+
+type countedStore struct {
+	Store
+	c *Counter
+}
+
+func (s countedStore) Blobs() Blobs {
+	b := s.Store.Blobs()
+	return countedBlobs{countedReader{b, s.c}, b}
+}
+
+func (s countedStore) Tables() Tables {
+	t := s.Store.Tables()
+	return countedTables{countedTableReader{t, s.c}, t}
+}
+
+type countedReader struct {
+	BlobReader
+	c *Counter
+}
+
+func (r countedReader) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	r.c.get.Add(1)
+	return r.BlobReader.Read(ctx, name, off, n)
+}
+
+func (r countedReader) List(ctx context.Context, prefix string) iter.Seq2[[]Blob, error] {
+	return countPages(&r.c.list, r.BlobReader.List(ctx, prefix))
+}
+
+func (r countedReader) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return countPages(&r.c.list, r.BlobReader.ListPrefixes(ctx, prefix))
+}
+
+type countedBlobs struct {
+	countedReader
+	blobs Blobs
+}
+
+func (b countedBlobs) Create(ctx context.Context, name string, body []byte, opts CreateOptions) (string, error) {
+	b.c.create.Add(1)
+	return b.blobs.Create(ctx, name, body, opts)
+}
+
+func (b countedBlobs) Delete(ctx context.Context, names []string) error {
+	b.c.delete.Add(int64((len(names) + MaxDelete - 1) / MaxDelete))
+	return b.blobs.Delete(ctx, names)
+}
+
+type countedTableReader struct {
+	TableReader
+	c *Counter
+}
+
+func (r countedTableReader) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return countPages(&r.c.table, r.TableReader.Tables(ctx, prefix))
+}
+
+func (r countedTableReader) Query(ctx context.Context, table string, q Query) iter.Seq2[[]Entity, error] {
+	return countPages(&r.c.table, r.TableReader.Query(ctx, table, q))
+}
+
+type countedTables struct {
+	countedTableReader
+	tables Tables
+}
+
+func (t countedTables) CreateTable(ctx context.Context, table string) error {
+	t.c.table.Add(1)
+	return t.tables.CreateTable(ctx, table)
+}
+
+func (t countedTables) Upsert(ctx context.Context, table string, entities []Entity) error {
+	t.c.table.Add(1)
+	return t.tables.Upsert(ctx, table, entities)
+}
+
+func (t countedTables) Remove(ctx context.Context, table string, keys []Key) error {
+	t.c.table.Add(1)
+	return t.tables.Remove(ctx, table, keys)
+}
+
+func (t countedTables) DropTable(ctx context.Context, table string) error {
+	t.c.table.Add(1)
+	return t.tables.DropTable(ctx, table)
+}
+
+// countPages counts a request for each page or error, and one where neither came.
+func countPages[T any](n *atomic.Int64, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		none := true
+		for page, err := range pages {
+			none = false
+			n.Add(1)
+			if !yield(page, err) {
+				return
+			}
+		}
+		if none {
+			n.Add(1)
+		}
+	}
+}
