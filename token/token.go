@@ -1,0 +1,105 @@
+// Package token says what a token of a message is. Writer and reader of the
+// token filter, and the rule by which a query matches an identifier as a whole,
+// must agree on it, so it is decided here and by content alone.
+//
+// A run is a longest sequence of ASCII letters and digits, '_' and bytes from
+// 0x80 on. Every run is a token. A run that starts with what a backslash escape
+// would take (\n, \u003c) is read both ways, because text alone does not say
+// whether the backslash escapes anything: the whole run and what is left of it
+// behind the escape are tokens.
+//
+// A compound is a window of consecutive runs, joined by single bytes, of a
+// fixed shape: an IPv4 address, a UUID, a hardware address (aa:bb:cc:dd:ee:ff).
+// Compounds are tokens of their own, beside their runs, whatever stands around
+// them: 10.0.0.1:80 and 10.0.0.1.5 both hold 10.0.0.1.
+//
+// Tokens compare with ASCII letters folded to lower case; no other letter is folded.
+package token
+
+import "iter"
+
+// MinWhole is the length in bytes from which on an identifier is matched as a whole.
+const MinWhole = 7
+
+// IsByte reports whether b belongs to runs.
+func IsByte(b byte) bool {
+	return b >= 0x80 || b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
+}
+
+// Lower folds an ASCII letter to lower case.
+func Lower(b byte) byte {
+	if 'A' <= b && b <= 'Z' {
+		return b + 'a' - 'A'
+	}
+	return b
+}
+
+// Whole reports whether a plain pattern is matched as a whole token: it is one
+// run or one compound, at least [MinWhole] bytes long, with a digit in it.
+func Whole(pattern []byte) bool {
+	if len(pattern) < MinWhole {
+		return false
+	}
+	digit, run := false, true
+	for _, b := range pattern {
+		digit = digit || '0' <= b && b <= '9'
+		run = run && IsByte(b)
+	}
+	return digit && (run || compound(pattern) == len(pattern))
+}
+
+// Bounded reports whether text[start:end], which is one run or compound by
+// itself, is a token of text: no byte of a run stands before or after it,
+// except that an escape may stand before it.
+func Bounded(text []byte, start, end int) bool {
+	if end < len(text) && IsByte(text[end]) {
+		return false
+	}
+	return start == 0 || !IsByte(text[start-1]) || escapeEnds(text, start)
+}
+
+// escapeEnds reports whether a backslash escape may end right before i: a
+// backslash and a letter, or \u and four hexadecimal digits.
+func escapeEnds(text []byte, i int) bool {
+	if i >= 2 && text[i-2] == '\\' && isLetter(text[i-1]) {
+		return true
+	}
+	return i >= 6 && text[i-6] == '\\' && text[i-5] == 'u' && allHex(text[i-4:i])
+}
+
+// All yields the tokens of text as the offsets of their start and end, in order
+// of their start; overlapping ones are those of escapes and compounds.
+func All(text []byte) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for i := 0; i < len(text); i++ {
+			if !IsByte(text[i]) || i > 0 && IsByte(text[i-1]) && !escapeEnds(text, i) {
+				continue
+			}
+			end := i
+			for end < len(text) && IsByte(text[end]) {
+				end++
+			}
+			if !yield(i, end) {
+				return
+			}
+			if n := compound(text[i:]); n > 0 && !yield(i, i+n) {
+				return
+			}
+		}
+	}
+}
+
+func isLetter(b byte) bool { b = Lower(b); return 'a' <= b && b <= 'z' }
+
+func isHex(b byte) bool { b = Lower(b); return '0' <= b && b <= '9' || 'a' <= b && b <= 'f' }
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+func allHex(s []byte) bool {
+	for _, b := range s {
+		if !isHex(b) {
+			return false
+		}
+	}
+	return true
+}
