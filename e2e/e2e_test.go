@@ -1,0 +1,141 @@
+// Package e2e runs the real binaries on both stores and looks at the result as
+// a user would. It has tests only.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"logstow/internal/azurite"
+)
+
+// world is what the tests share, made by TestMain: the folder of the binaries.
+type world struct {
+	bin string
+}
+
+var shared world
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "logstow-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	build := exec.Command("go", "build", "-o", dir+"/", "logstow/cmd/shipper", "logstow/cmd/logq")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		return 1
+	}
+	shared.bin = dir
+	return azurite.Main(m)
+}
+
+// target is a store under test.
+type target struct {
+	name  string
+	store string   // the --store argument
+	env   []string // the environment it needs
+	dir   string   // the local store's directory, "" on Azure
+}
+
+// onBothStores runs f on a new store of each kind.
+func onBothStores(t *testing.T, f func(t *testing.T, s target)) {
+	t.Run("local", func(t *testing.T) {
+		t.Parallel()
+		dir := filepath.Join(t.TempDir(), "store")
+		f(t, target{name: "local", store: dir, dir: dir})
+	})
+	t.Run("Azurite", func(t *testing.T) {
+		t.Parallel()
+		f(t, azuriteTarget(t))
+	})
+}
+
+// azuriteTarget is a new container on Azurite.
+func azuriteTarget(t *testing.T) target {
+	t.Helper()
+	a := azurite.Start(t)
+	return target{
+		name:  "azurite",
+		store: "azblob://" + a.Container(),
+		env:   []string{"AZURE_STORAGE_CONNECTION_STRING=" + a.ConnectionString()},
+	}
+}
+
+// result is how a command ended.
+type result struct {
+	out    []byte
+	errs   string
+	status int
+	maxRSS int64 // bytes
+	cpu    time.Duration
+}
+
+// command runs one of the binaries with standard input in.
+func (s target) command(t *testing.T, in io.Reader, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(shared.bin, args[0]), args[1:]...)
+	cmd.Env = append(cleanEnv(t), s.env...)
+	cmd.Env = append(cmd.Env, "LOGSTOW_STORE="+s.store)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%s: %v", args, err)
+	}
+	return result{
+		out: out.Bytes(), errs: errs.String(), status: cmd.ProcessState.ExitCode(),
+		maxRSS: cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+	}
+}
+
+// must runs a command that has to end with status 0 and gives its output.
+func (s target) must(t *testing.T, args ...string) []byte {
+	t.Helper()
+	r := s.command(t, nil, args...)
+	if r.status != 0 {
+		t.Fatalf("%s: status %d\n%s", strings.Join(args, " "), r.status, r.errs)
+	}
+	return r.out
+}
+
+// cleanEnv is an environment without anything that a command would read, and
+// with a home and state directory of the test's own.
+func cleanEnv(t *testing.T) []string {
+	home := t.TempDir()
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state"), "TZ=UTC", "TMPDIR=" + os.TempDir()}
+}
+
+// loghub is the folder of real logs; the test is skipped where it is absent.
+func loghub(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("LOGSTOW_LOGHUB")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "data", "loghub")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no folder of real logs (LOGSTOW_LOGHUB): %v", err)
+	}
+	return dir
+}
