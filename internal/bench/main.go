@@ -1,0 +1,166 @@
+// Command bench measures Logstow as a user would: whole processes on generated
+// logs, CPU seconds and peak memory as the operating system counts them, each
+// figure beside what it is compared with, taken in turn in the same run.
+//
+//	go run ./internal/bench [-size 500MB] [-runs 3] [-kind json]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"logstow/internal/cli"
+	"logstow/internal/loggen"
+)
+
+func main() {
+	size := flag.String("size", "500MB", "bytes of logs")
+	kind := flag.String("kind", "json", "json or hdfs")
+	runs := flag.Int("runs", 3, "runs of each measurement; the median is shown")
+	part := flag.String("part", "", "internal: run one comparison part on the files that follow")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var err error
+	if *part != "" {
+		err = runPart(*part, flag.Args())
+	} else {
+		err = bench(ctx, *kind, *size, *runs)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// start is the time of the first generated line, span the time to the last.
+const (
+	start = "2026-11-20T15:00:00Z"
+	span  = 30 * time.Minute
+	from  = "2026-11-20T15:00:00Z"
+	to    = "2026-11-20T16:00:00Z"
+)
+
+func bench(ctx context.Context, kind, size string, runs int) error {
+	bytes, err := cli.ParseSize(size)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "logstow-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &suite{ctx: ctx, dir: dir, runs: runs, input: filepath.Join(dir, "input.log"), size: bytes, store: filepath.Join(dir, "store")}
+	if err := b.prepare(kind); err != nil {
+		return err
+	}
+	fmt.Printf("%s of %s, medians of %d runs; CPU is user + system of the whole process\n\n", size, kind, runs)
+	fmt.Printf("%-44s %8s %8s %9s %8s   %s\n", "", "CPU s", "wall s", "peak MiB", "ratio", "of")
+	if err := b.shipping(); err != nil {
+		return err
+	}
+	return b.asking(kind)
+}
+
+// suite is one run of the benchmark on one input.
+type suite struct {
+	ctx   context.Context
+	dir   string
+	input string
+	store string
+	size  int64
+	runs  int
+}
+
+// prepare builds the binaries and generates the input.
+func (b *suite) prepare(kind string) error {
+	build := exec.CommandContext(b.ctx, "go", "build", "-o", b.dir+"/", "./cmd/shipper", "./cmd/logq", "./internal/bench")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	f, err := os.Create(b.input)
+	if err != nil {
+		return err
+	}
+	first, err := time.Parse(time.RFC3339, start)
+	if err != nil {
+		return err
+	}
+	err = loggen.Write(f, loggen.Options{Kind: kind, Size: b.size, Start: first, Span: span, Seed: 1})
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// shipping compares the whole shipper with compressing the same bytes alone.
+func (b *suite) shipping() error {
+	ship := b.command("shipper", "run", "--once", "--service", "bench", "--buffer-dir", filepath.Join(b.dir, "buffer"), b.input)
+	ship.before = func() error {
+		if err := os.RemoveAll(filepath.Join(b.dir, "buffer")); err != nil {
+			return err
+		}
+		return os.RemoveAll(b.store)
+	}
+	rows, err := b.inTurn(b.part("compress", b.input), ship)
+	if err != nil {
+		return err
+	}
+	rows[0].print("compress alone, 1 MiB blocks", nil, "")
+	rows[1].print("shipper run --once", &rows[0], "compress alone")
+	fmt.Printf("  %s\n", strings.TrimSpace(rows[1].errs))
+	return nil
+}
+
+// asking compares queries with decompressing the same segments and searching in memory.
+func (b *suite) asking(kind string) error {
+	var segments []string
+	err := filepath.WalkDir(b.store, func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".log") {
+			segments = append(segments, path)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	pattern := map[string]string{"json": "connection reset", "hdfs": "allocateBlock"}[kind]
+	within := func(from, to string, args ...string) *command {
+		return b.command("logq", append([]string{"query", "-s", "bench", "--from", from, "--to", to}, args...)...)
+	}
+	query := func(args ...string) *command { return within(from, to, args...) }
+	names := []string{"decompress and count alone", "full scan, --count PATTERN", "needle (one line of all)", "two minutes of errors", "count by level: error,fatal", "newest 100", "print PATTERN's lines"}
+	commands := []*command{
+		b.part("scan", append([]string{pattern}, segments...)...),
+		query("--count", pattern),
+		query(loggen.Needle),
+		within("2026-11-20T15:06:00Z", "2026-11-20T15:08:00Z", "-l", "error", "-o", "text"),
+		query("--count", "-l", "error,fatal"),
+		query("--newest", "-n", "100"),
+		query("-o", "raw", pattern),
+	}
+	if _, err := exec.LookPath("zstd"); err == nil {
+		names = append(names, "zstd -dc | grep -F PATTERN")
+		commands = append(commands, &command{suite: b, path: "sh", args: append([]string{"-c", `p=$1; shift; zstd -dc "$@" | grep -F -e "$p"`, "sh", pattern}, segments...)})
+	}
+	rows, err := b.inTurn(commands...)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if i == 0 {
+			rows[i].print(names[i], nil, "")
+			continue
+		}
+		rows[i].print(names[i], &rows[0], "decompress alone")
+	}
+	return nil
+}

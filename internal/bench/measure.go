@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// command is something to measure.
+type command struct {
+	suite  *suite
+	path   string
+	args   []string
+	before func() error
+}
+
+// command makes one of the built binaries a command.
+func (b *suite) command(name string, args ...string) *command {
+	return &command{suite: b, path: filepath.Join(b.dir, name), args: args}
+}
+
+// part makes a part of this program a command, so that it is measured as a process too.
+func (b *suite) part(name string, args ...string) *command {
+	return b.command("bench", append([]string{"-part", name, "--"}, args...)...)
+}
+
+// row is the medians of a command's runs.
+type row struct {
+	cpu, wall time.Duration
+	peak      int64
+	errs      string
+}
+
+// inTurn runs the commands one after the other, all of them as often as the
+// suite says, so that a change of the machine's speed meets all alike.
+func (b *suite) inTurn(commands ...*command) ([]row, error) {
+	runs := make([][]row, len(commands))
+	for range b.runs {
+		for i, c := range commands {
+			r, err := c.run()
+			if err != nil {
+				return nil, err
+			}
+			runs[i] = append(runs[i], r)
+		}
+	}
+	out := make([]row, len(commands))
+	for i, rs := range runs {
+		slices.SortFunc(rs, func(x, y row) int { return int(x.cpu - y.cpu) })
+		out[i] = rs[len(rs)/2]
+		slices.SortFunc(rs, func(x, y row) int { return int(x.wall - y.wall) })
+		out[i].wall = rs[len(rs)/2].wall
+		for _, r := range rs {
+			out[i].peak = max(out[i].peak, r.peak)
+		}
+	}
+	return out, nil
+}
+
+func (c *command) run() (row, error) {
+	if c.before != nil {
+		if err := c.before(); err != nil {
+			return row{}, err
+		}
+	}
+	cmd := exec.CommandContext(c.suite.ctx, c.path, c.args...)
+	cmd.Env = append(os.Environ(), "LOGSTOW_STORE="+c.suite.store)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	begin := time.Now()
+	err := cmd.Run()
+	wall := time.Since(begin)
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: nothing matched
+		return row{}, fmt.Errorf("%s %v: %w\n%s", c.path, c.args, err, errs.Bytes())
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return row{}, errors.New("this system does not count a process's memory")
+	}
+	return row{
+		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: wall,
+		peak: usage.Maxrss >> 10, errs: errs.String(),
+	}, nil
+}
+
+func (r *row) print(name string, base *row, of string) {
+	fmt.Printf("%-44s %8.3f %8.3f %9d", name, r.cpu.Seconds(), r.wall.Seconds(), r.peak)
+	if base != nil {
+		fmt.Printf(" %8.2f   %s", r.cpu.Seconds()/base.cpu.Seconds(), of)
+	}
+	fmt.Println()
+}
