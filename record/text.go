@@ -1,0 +1,163 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// ErrText is what every error of [Next] wraps.
+var ErrText = errors.New("malformed record text")
+
+// Line is one record as it stands in a segment's text. Its slices are views into that text.
+type Line struct {
+	// Text is the whole record, its final newline included; [TimeLen] bytes of
+	// time come first, which compare as the times do.
+	Text []byte
+	// Time is in Unix nanoseconds, UTC.
+	Time  int64
+	Level Level
+	// Source is clean; see [CleanSource].
+	Source []byte
+	// Raw is the message as written: a TAB stands after each newline. See [AppendMessage].
+	Raw []byte
+}
+
+// AppendText appends a record's text form, its final newline included. The
+// source is written clean ([CleanSource]); a level out of the vocabulary is written as "-".
+func AppendText(dst []byte, r Record) []byte {
+	var e Encoder
+	return e.AppendText(dst, r)
+}
+
+// Encoder is [AppendText] for many records in a row: it reuses what a record has
+// in common with the one before. The zero value is ready; not safe for concurrent use.
+type Encoder struct {
+	time TimeFormatter
+	// raw was the last record's source and clean what is written for it.
+	raw, clean string
+}
+
+// AppendText appends what the function AppendText appends.
+func (e *Encoder) AppendText(dst []byte, r Record) []byte {
+	if r.Source != e.raw || e.clean == "" {
+		e.raw, e.clean = r.Source, CleanSource(r.Source)
+	}
+	dst = e.time.AppendTime(dst, r.Time)
+	dst = append(dst, '\t')
+	dst = append(dst, r.Level.String()...)
+	dst = append(dst, '\t')
+	dst = append(dst, e.clean...)
+	dst = append(dst, '\t')
+	m := r.Message
+	for {
+		n := bytes.IndexByte(m, '\n')
+		if n < 0 {
+			break
+		}
+		dst = append(dst, m[:n]...)
+		dst = append(dst, '\n', '\t')
+		m = m[n+1:]
+	}
+	dst = append(dst, m...)
+	return append(dst, '\n')
+}
+
+// AppendMessage appends the message that raw, a [Line]'s, stands for: the TAB
+// after each newline is left out.
+func AppendMessage(dst, raw []byte) []byte {
+	for {
+		n := bytes.IndexByte(raw, '\n')
+		if n < 0 {
+			return append(dst, raw...)
+		}
+		dst = append(dst, raw[:n+1]...)
+		raw = raw[n+1:]
+		if len(raw) > 0 && raw[0] == '\t' {
+			raw = raw[1:]
+		}
+	}
+}
+
+// Next reads the record at the start of text and returns it and the text after
+// it. It reads exactly what [AppendText] writes; what it would not have written
+// is an error that wraps [ErrText], an empty text included: a loop over a block's
+// records ends when rest is empty.
+func Next(text []byte) (line Line, rest []byte, err error) {
+	const (
+		level  = TimeLen + 1     // where the level starts
+		header = level + 2 + 2   // the shortest columns before the message: "-", a source of one byte
+		window = level + 6 + 256 // the longest
+	)
+	if len(text) < header {
+		return Line{}, nil, malformed("truncated record")
+	}
+	if line.Time, err = ParseTime(text[:TimeLen]); err != nil {
+		return Line{}, nil, malformed(err.Error())
+	}
+	if text[TimeLen] != '\t' {
+		return Line{}, nil, malformed("no TAB after the time")
+	}
+	head := text[level:min(len(text), window)]
+	n := bytes.IndexByte(head, '\t')
+	if n < 0 {
+		return Line{}, nil, malformed("no TAB after the level")
+	}
+	var ok bool
+	if line.Level, ok = parseLevel(head[:n]); !ok {
+		return Line{}, nil, malformed("level out of the vocabulary")
+	}
+	head = head[n+1:]
+	source := level + n + 1
+	n = bytes.IndexByte(head, '\t')
+	if n < 0 {
+		return Line{}, nil, malformed("no TAB after the source")
+	}
+	line.Source = head[:n:n]
+	if !isCleanSource(line.Source) {
+		return Line{}, nil, malformed("source is empty, too long or holds control bytes")
+	}
+	message := source + n + 1
+	end := recordEnd(text, message)
+	if end < 0 {
+		return Line{}, nil, malformed("no newline at the end")
+	}
+	line.Raw = text[message : end-1 : end-1]
+	line.Text = text[:end:end]
+	return line, text[end:], nil
+}
+
+// Bounds returns the start and end of the record that holds byte at of text,
+// which must be well-formed: what lets a search in a whole block be answered
+// record by record. The final newline is the record's.
+func Bounds(text []byte, at int) (start, end int) {
+	for start = at; start > 0; {
+		newline := bytes.LastIndexByte(text[:start], '\n')
+		if newline < 0 || text[newline+1] != '\t' {
+			start = newline + 1
+			break
+		}
+		start = newline
+	}
+	if end = recordEnd(text, at); end < 0 {
+		end = len(text)
+	}
+	return start, end
+}
+
+// recordEnd is the offset after the first newline at or after from that no TAB
+// follows, or -1.
+func recordEnd(text []byte, from int) int {
+	for {
+		n := bytes.IndexByte(text[from:], '\n')
+		if n < 0 {
+			return -1
+		}
+		from += n + 1
+		if from == len(text) || text[from] != '\t' {
+			return from
+		}
+	}
+}
+
+func malformed(what string) error { return fmt.Errorf("%w: %s", ErrText, what) }

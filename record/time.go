@@ -1,0 +1,123 @@
+package record
+
+import (
+	"errors"
+	"math"
+
+	"logstow/record/internal/civil"
+)
+
+// TimeLen is the length of a record's time in text form.
+const TimeLen = len("2026-11-20T15:04:05.123456789Z")
+
+// secondLen is the length of its part up to the second, the point included.
+const secondLen = len("2026-11-20T15:04:05.")
+
+const nanosPerSecond = 1_000_000_000
+
+// ErrTime is the error of [ParseTime].
+var ErrTime = errors.New("malformed time: want the form 2026-11-20T15:04:05.123456789Z, from 1677-09-21 to 2262-04-11")
+
+// AppendTime appends a time in Unix nanoseconds as the 30 bytes
+// 2026-11-20T15:04:05.123456789Z. Every int64 has this form.
+func AppendTime(dst []byte, unixNano int64) []byte {
+	var f TimeFormatter
+	return f.AppendTime(dst, unixNano)
+}
+
+// TimeFormatter is [AppendTime] for many times in a row: it writes the date and
+// the second anew only when they change. The zero value is ready; not safe for concurrent use.
+type TimeFormatter struct {
+	second int64
+	text   [TimeLen]byte
+}
+
+// AppendTime appends what the function AppendTime appends.
+func (f *TimeFormatter) AppendTime(dst []byte, unixNano int64) []byte {
+	second, nano := unixNano/nanosPerSecond, unixNano%nanosPerSecond
+	if nano < 0 {
+		second, nano = second-1, nano+nanosPerSecond
+	}
+	if second != f.second || f.text[0] == 0 {
+		f.setSecond(second)
+	}
+	n := uint32(nano)
+	high, low := n/10000, n%10000 // five and four digits
+	t := &f.text
+	t[secondLen] = '0' + byte(high/10000)
+	high %= 10000
+	put2(t[secondLen+1:], high/100)
+	put2(t[secondLen+3:], high%100)
+	put2(t[secondLen+5:], low/100)
+	put2(t[secondLen+7:], low%100)
+	return append(dst, t[:]...)
+}
+
+func (f *TimeFormatter) setSecond(second int64) {
+	day, rest := second/civil.SecondsPerDay, second%civil.SecondsPerDay
+	if rest < 0 {
+		day, rest = day-1, rest+civil.SecondsPerDay
+	}
+	year, month, mday := civil.Date(day)
+	s := uint32(rest)
+	f.second = second
+	t := &f.text
+	copy(t[:], "0000-00-00T00:00:00.000000000Z")
+	put2(t[0:], uint32(year)/100)
+	put2(t[2:], uint32(year)%100)
+	put2(t[5:], uint32(month))
+	put2(t[8:], uint32(mday))
+	put2(t[11:], s/3600)
+	put2(t[14:], s/60%60)
+	put2(t[17:], s%60)
+}
+
+// put2 writes n, which is less than 100, as two digits.
+func put2(b []byte, n uint32) {
+	_ = b[1]
+	b[0] = '0' + byte(n/10)
+	b[1] = '0' + byte(n%10)
+}
+
+// ParseTime reads exactly what [AppendTime] writes, as Unix nanoseconds;
+// anything else is [ErrTime].
+func ParseTime[T string | []byte](s T) (int64, error) {
+	if len(s) != TimeLen || s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' ||
+		s[16] != ':' || s[19] != '.' || s[29] != 'Z' {
+		return 0, ErrTime
+	}
+	century, year := two(s, 0), two(s, 2)
+	month, day := two(s, 5), two(s, 8)
+	hour, minute, second := two(s, 11), two(s, 14), two(s, 17)
+	n0, n1, n2, n3, n4 := uint(s[20]-'0'), two(s, 21), two(s, 23), two(s, 25), two(s, 27)
+	if century > 99 || year > 99 || hour > 23 || minute > 59 || second > 59 ||
+		n0 > 9 || n1 > 99 || n2 > 99 || n3 > 99 || n4 > 99 ||
+		!civil.Valid(int(century*100+year), int(month), int(day)) {
+		return 0, ErrTime
+	}
+	unix := civil.Days(int(century*100+year), int(month), int(day))*civil.SecondsPerDay +
+		int64(hour*3600+minute*60+second)
+	nano := int64(n0)*100_000_000 + int64(n1*1_000_000+n2*10_000+n3*100+n4)
+	// The first and the last second that int64 nanoseconds reach are not whole.
+	if unix < minSecond || unix == minSecond && nano < minSecondNano ||
+		unix > maxSecond || unix == maxSecond && nano > maxSecondNano {
+		return 0, ErrTime
+	}
+	return unix*nanosPerSecond + nano, nil // may wrap and wrap back in the first second
+}
+
+const (
+	minSecond     = math.MinInt64/nanosPerSecond - 1
+	minSecondNano = math.MinInt64%nanosPerSecond + nanosPerSecond
+	maxSecond     = math.MaxInt64 / nanosPerSecond
+	maxSecondNano = math.MaxInt64 % nanosPerSecond
+)
+
+// two is the number that two digits at s[i] form, or more than 99.
+func two[T string | []byte](s T, i int) uint {
+	high, low := uint(s[i]-'0'), uint(s[i+1]-'0')
+	if high > 9 || low > 9 {
+		return 100
+	}
+	return high*10 + low
+}
