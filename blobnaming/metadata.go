@@ -108,8 +108,8 @@ func ParseMetadata(blob map[string]string) (Metadata, error) {
 			keyVersion, ErrVersion, got, Version)
 	}
 	m := Metadata{
-		Start:    required(&v, keyStart, ParseTime),
-		End:      required(&v, keyEnd, ParseTime),
+		Start:    required(&v, keyStart, record.ParseTime[string]),
+		End:      required(&v, keyEnd, record.ParseTime[string]),
 		Records:  required(&v, keyRecords, parseUint),
 		RawBytes: required(&v, keyRawBytes, parseUint),
 		Levels:   required(&v, keyLevels, ParseLevels),

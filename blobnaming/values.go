@@ -5,29 +5,15 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"logstow/record"
 )
 
-// timeLayout is the 30-character form of a time.
-const timeLayout = "2006-01-02T15:04:05.000000000Z"
-
 // FormatTime is a time, given in Unix nanoseconds, as RFC 3339 in UTC with nine
 // digits of the second: always 30 characters, so that it compares as bytes.
+// [record.ParseTime] reads it.
 func FormatTime(t int64) string {
-	return time.Unix(0, t).UTC().Format(timeLayout)
-}
-
-// ParseTime reads what [FormatTime] wrote; anything else is an error.
-func ParseTime(s string) (int64, error) {
-	t, err := time.Parse(timeLayout, s)
-	// Formatting again refuses what time.Parse reads more generously, and times
-	// that Unix nanoseconds do not reach.
-	if err != nil || FormatTime(t.UnixNano()) != s {
-		return 0, errors.New("not a time like " + timeLayout)
-	}
-	return t.UnixNano(), nil
+	return string(record.AppendTime(nil, t))
 }
 
 // FormatLevels is the number of records of each level, in order of severity,
@@ -41,7 +27,7 @@ func FormatLevels(c record.Counts) string {
 		if len(b) > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, levelName(record.Level(i))...)
+		b = append(b, record.Level(i).String()...)
 		b = append(b, '=')
 		b = strconv.AppendUint(b, n, 10)
 	}
@@ -55,7 +41,7 @@ func ParseLevels(s string) (record.Counts, error) {
 	level := 0
 	for part := range strings.SplitSeq(s, ",") {
 		name, count, _ := strings.Cut(part, "=")
-		for level < record.Levels && levelName(record.Level(level)) != name {
+		for level < record.Levels && record.Level(level).String() != name {
 			level++
 		}
 		n, err := parseUint(count)
@@ -68,11 +54,6 @@ func ParseLevels(s string) (record.Counts, error) {
 	return c, nil
 }
 
-// levelName is a level as stored.
-func levelName(l record.Level) string {
-	return [record.Levels]string{"-", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}[l]
-}
-
 // String is the filter's place as "offset,partitions,slicelength".
 func (f Filter) String() string {
 	return fmt.Sprintf("%d,%d,%d", f.Offset, f.Partitions, f.SliceLength)
@@ -82,13 +63,14 @@ func (f Filter) String() string {
 // anything else is an error.
 func ParseFilter(s string) (Filter, error) {
 	wrong := errors.New("not offset,partitions,slicelength as three positive numbers")
+	parts := strings.SplitN(s, ",", 4)
+	if len(parts) != 3 {
+		return Filter{}, wrong
+	}
 	var n [3]int64
-	rest, more := s, true
-	for i := range n {
-		var part string
-		part, rest, more = strings.Cut(rest, ",")
+	for i, part := range parts {
 		v, err := parseInt(part)
-		if err != nil || v == 0 || more != (i < len(n)-1) {
+		if err != nil || v == 0 {
 			return Filter{}, wrong
 		}
 		n[i] = v
