@@ -1,0 +1,162 @@
+package query
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"logstow/record"
+	"logstow/segment"
+	"logstow/token"
+)
+
+// A matcher is a compiled [Selection]. It does not change once it is made.
+type matcher struct {
+	from, to         int64  // Unix nanoseconds
+	fromText, toText string // the same as stored
+	levels           LevelSet
+	source           string
+	required         []literal
+	regexps          []*regexp.Regexp
+	excludes         []literal
+	anchor           *literal // nil where every record has to be looked at
+}
+
+func newMatcher(sel *Selection) (*matcher, error) {
+	m := &matcher{from: nanos(sel.From), to: nanos(sel.To), levels: sel.Levels, source: sel.Source}
+	m.fromText, m.toText = string(record.AppendTime(nil, m.from)), string(record.AppendTime(nil, m.to))
+	plain := func(pattern string) literal {
+		text := []byte(pattern)
+		return newLiteral(text, sel.IgnoreCase, !sel.Substring && token.Whole(text))
+	}
+	for _, p := range sel.Patterns {
+		m.required = append(m.required, plain(p))
+	}
+	for _, p := range sel.Excludes {
+		m.excludes = append(m.excludes, plain(p))
+	}
+	candidates := m.required
+	for _, expr := range sel.Regexps {
+		re, lit, err := compileRegexp(expr, sel.IgnoreCase)
+		if err != nil {
+			return nil, fmt.Errorf("regular expression %q: %w", expr, err)
+		}
+		m.regexps = append(m.regexps, re)
+		candidates = append(candidates, lit)
+	}
+	m.anchor = anchor(candidates)
+	return m, nil
+}
+
+// tests says what has to be looked at in each record, beside its message.
+type tests struct {
+	time, level, source bool
+}
+
+// wants reports whether records between two times, with these counts by level,
+// can match at all.
+func (m *matcher) wants(start, end int64, levels record.Counts) bool {
+	return start < m.to && end >= m.from && m.levels.wanted(levels) > 0
+}
+
+// tests are those that a block does not answer for all its records.
+func (m *matcher) tests(b *segment.Block) tests {
+	return tests{
+		time:   b.Start < m.from || b.End >= m.to,
+		level:  m.levels.wanted(b.Levels) < b.Records,
+		source: m.source != "",
+	}
+}
+
+// anything reports whether all records that pass t match, whatever they say.
+func (m *matcher) anything(t tests) bool {
+	return t == tests{} && len(m.required)+len(m.regexps)+len(m.excludes) == 0
+}
+
+// A scanner searches blocks for one goroutine.
+type scanner struct {
+	m       *matcher
+	tests   tests
+	message []byte // scratch: a message of several lines as logged
+	source  []byte // the last source looked at
+	sourced bool   // and whether it matches
+	broken  int    // lines of the block that are no records
+}
+
+// scan calls found for every matching record of a block's text, in order, with
+// its place in text (without the newline). It is an error when lines are no
+// records; what else matches has been found nevertheless.
+func (s *scanner) scan(text []byte, t tests, found func(start, end int)) error {
+	s.tests, s.broken = t, 0
+	for pos := 0; pos < len(text); {
+		start, hit, before := pos, pos, false
+		if s.m.anchor != nil {
+			n := s.m.anchor.index(text[pos:])
+			if n < 0 {
+				break
+			}
+			hit = pos + n
+			start, before = recordStart(text, pos, hit)
+		}
+		end, behind := recordEnd(text, hit)
+		if s.matches(text[start:end], hit-start, before || behind) {
+			found(start, end)
+		}
+		pos = end + 1
+	}
+	if s.broken > 0 {
+		return fmt.Errorf("%d lines are not records", s.broken)
+	}
+	return nil
+}
+
+// matches reports whether a stored record matches. The anchor does not occur in
+// it before hit. continued says that it has more than one line.
+func (s *scanner) matches(line []byte, hit int, continued bool) bool {
+	m := s.m
+	f, ok := split(line)
+	if !ok {
+		s.broken++
+		return false
+	}
+	if s.tests.time && (string(line[:record.TimeLen]) < m.fromText || string(line[:record.TimeLen]) >= m.toText) ||
+		s.tests.level && !m.levels.Has(f.level) ||
+		s.tests.source && !s.wantsSource(f.source) {
+		return false
+	}
+	message, from := f.message, 0
+	if continued {
+		s.message = record.AppendMessage(s.message[:0], message)
+		message = s.message
+	} else if len(m.required) == 1 && len(m.regexps) == 0 {
+		// The one literal is the anchor: nothing before the hit is of interest.
+		from = max(0, hit-(len(line)-len(message)))
+	}
+	for i := range m.required {
+		if !m.required[i].in(message, from) {
+			return false
+		}
+	}
+	for _, re := range m.regexps {
+		if !re.Match(message) {
+			return false
+		}
+	}
+	for i := range m.excludes {
+		if m.excludes[i].in(message, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// wantsSource reports whether a source is selected; most records have the source of the one before.
+func (s *scanner) wantsSource(source []byte) bool {
+	if s.source == nil || !bytes.Equal(source, s.source) {
+		s.source = append(s.source[:0], source...)
+		s.sourced = doublestar.MatchUnvalidated(s.m.source, string(source))
+	}
+	return s.sourced
+}

@@ -1,0 +1,77 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Selection says which records are wanted. The zero value of every field but
+// From and To means "no condition".
+type Selection struct {
+	// Services are globs; a record's service must match one of them.
+	Services []string
+	// From is the first time wanted, To the first one not wanted any more.
+	From, To time.Time
+	// Levels are the levels wanted; empty is all.
+	Levels LevelSet
+	// Source is a glob that a record's source must match; * does not cross a '/', ** does.
+	Source string
+	// Patterns are texts that a message must hold, every one of them. A pattern
+	// that is one identifier (see [logstow/token.Whole]) must stand as a token of
+	// its own, unless Substring is set.
+	Patterns []string
+	// Regexps are regular expressions in the syntax of package regexp that a
+	// message must match, every one of them. ^ and $ are the message's ends.
+	Regexps []string
+	// Excludes are texts that a message must not hold, by the rule of Patterns.
+	Excludes []string
+	// IgnoreCase folds ASCII letters in Patterns and Excludes, and is (?i) in Regexps.
+	IgnoreCase bool
+	// Substring turns whole-token matching off.
+	Substring bool
+	// Limit is the number of records after which to stop; 0 is no limit.
+	Limit int
+	// Newest asks for the output order reversed, the newest record first.
+	Newest bool
+}
+
+// validate reports the first mistake in what compiling does not look at.
+func (s *Selection) validate() error {
+	if !s.From.Before(s.To) {
+		return fmt.Errorf("the range is empty: it starts at %s and ends at %s",
+			s.From.UTC().Format(time.RFC3339Nano), s.To.UTC().Format(time.RFC3339Nano))
+	}
+	if s.Limit < 0 {
+		return fmt.Errorf("the limit %d is negative", s.Limit)
+	}
+	for _, glob := range append(s.Services, s.Source) {
+		if !doublestar.ValidatePattern(glob) {
+			return fmt.Errorf("%q is not a glob: a bracket, brace or backslash is left open", glob)
+		}
+	}
+	return nil
+}
+
+// wantsService reports whether a service is selected.
+func (s *Selection) wantsService(service string) bool {
+	for _, glob := range s.Services {
+		if doublestar.MatchUnvalidated(glob, service) {
+			return true
+		}
+	}
+	return len(s.Services) == 0
+}
+
+// nanos is t in Unix nanoseconds, cut to what those reach (the years 1678 to 2261).
+func nanos(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
