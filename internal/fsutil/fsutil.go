@@ -6,17 +6,15 @@ package fsutil
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 )
 
-// tempSuffix marks files that were never published.
-const tempSuffix = ".tmp"
+// tempMark is in the names of files that were never published.
+const tempMark = ".tmp"
 
 // mkdirTries bounds how often a directory that others keep pruning is made again.
 const mkdirTries = 100
@@ -25,174 +23,153 @@ const mkdirTries = 100
 // temporary file in tempDir, which must exist in the same file system. A taken
 // path is [fs.ErrExist] and untouched. Missing directories above path are made.
 // When another error is returned the file may or may not be there, but never in
-// part. It returns what the file system says of the file. The modes are those
-// that the umask leaves.
-func WriteNew(tempDir, path string, body []byte) (fs.FileInfo, error) {
-	return write(tempDir, path, body, publishNew, noFault)
+// part. Modes are what the umask leaves.
+func WriteNew(tempDir, path string, body []byte) error {
+	return write(tempDir, path, body, (*Temp).Link, noFault)
 }
 
 // Replace is WriteNew, except that a file which is there is replaced.
-func Replace(tempDir, path string, body []byte) (fs.FileInfo, error) {
-	return write(tempDir, path, body, os.Rename, noFault)
+func Replace(tempDir, path string, body []byte) error {
+	return write(tempDir, path, body, (*Temp).Rename, noFault)
 }
 
-// Publish makes the finished and synced file temp appear durably at path, as
-// WriteNew does, and removes temp.
-func Publish(temp, path string) error {
-	err := publish(temp, path, publishNew, noFault)
-	_ = os.Remove(temp)
-	return err
+func write(tempDir, path string, body []byte, publish func(*Temp, string) (string, error), f fault) error {
+	t, err := newTemp(tempDir, body, f)
+	if err != nil {
+		return err
+	}
+	defer t.Discard()
+	top, err := publish(t, path)
+	if err != nil {
+		return err
+	}
+	return t.sync(filepath.Dir(path), top)
 }
 
-// A fault is asked before each step; tests make it fail.
+// A fault is asked before each step of writing; tests make one fail.
 type fault func(step string) error
 
 func noFault(string) error { return nil }
 
-func write(tempDir, path string, body []byte, move func(temp, path string) error, f fault) (fs.FileInfo, error) {
-	temp := filepath.Join(tempDir, rand.Text()+tempSuffix)
-	info, err := writeTemp(temp, body, f)
-	if err == nil {
-		err = publish(temp, path, move, f)
-	}
-	// Gone already after a rename.
-	_ = os.Remove(temp)
-	if err != nil {
-		return nil, err
-	}
-	return info, nil
+// Temp is a whole and synced file that has no name yet. It ends with Discard.
+type Temp struct {
+	path  string
+	info  fs.FileInfo
+	fault fault
 }
 
-// writeTemp leaves a whole, synced file at temp.
-func writeTemp(temp string, body []byte, f fault) (info fs.FileInfo, err error) {
-	if err := f("create"); err != nil {
+// NewTemp writes body to a temporary file in tempDir and syncs it. Its
+// modification time is the present in the clock's full resolution.
+func NewTemp(tempDir string, body []byte) (*Temp, error) { return newTemp(tempDir, body, noFault) }
+
+func newTemp(tempDir string, body []byte, f fault) (*Temp, error) {
+	t := &Temp{path: TempName(tempDir), fault: f}
+	if err := t.write(body); err != nil {
+		t.Discard()
 		return nil, err
 	}
-	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	return t, nil
+}
+
+// TempName is a fresh name in tempDir that [RemoveStale] knows as a temporary file's.
+func TempName(tempDir string) string { return filepath.Join(tempDir, rand.Text()+tempMark) }
+
+// OpenTemp takes over a whole and synced file that was written by other means
+// under a [TempName].
+func OpenTemp(path string) *Temp { return &Temp{path: path, fault: noFault} }
+
+func (t *Temp) write(body []byte) (err error) {
+	if err := t.fault("create"); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(t.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
-		if closeErr := file.Close(); err == nil {
-			err = closeErr
-		}
-		if err == nil {
-			err = f("close")
-		}
+		err = errors.Join(err, file.Close(), t.fault("close"))
 	}()
-	if err := f("write"); err != nil {
-		return nil, err
+	if err := t.fault("write"); err != nil {
+		return err
 	}
 	if _, err := file.Write(body); err != nil {
-		return nil, err
+		return err
 	}
-	// The clock's full resolution: the kernel's own stamp is some milliseconds coarse.
+	// The kernel's own stamp is some milliseconds coarse.
 	now := time.Now()
-	if err := os.Chtimes(temp, now, now); err != nil {
-		return nil, err
+	if err := os.Chtimes(t.path, now, now); err != nil {
+		return err
 	}
-	if err := f("sync"); err != nil {
-		return nil, err
+	if err := t.fault("sync"); err != nil {
+		return err
 	}
 	if err := file.Sync(); err != nil {
-		return nil, err
+		return err
 	}
-	if err := f("stat"); err != nil {
-		return nil, err
-	}
-	return file.Stat()
-}
-
-// publish moves temp to path and makes that durable.
-func publish(temp, path string, move func(temp, path string) error, f fault) error {
-	dir := filepath.Dir(path)
-	for try := 1; ; try++ {
-		made, err := MkdirAll(dir)
-		if err != nil {
-			return err
-		}
-		if err := f("publish"); err != nil {
-			return err
-		}
-		err = move(temp, path)
-		// Somebody pruned the directory, which was empty until now.
-		if errors.Is(err, fs.ErrNotExist) && try < mkdirTries {
-			if _, statErr := os.Lstat(temp); statErr == nil {
-				continue
-			}
-		}
-		if err != nil {
-			return err
-		}
-		if err := f("sync directory"); err != nil {
-			return err
-		}
-		return syncUp(dir, made)
-	}
-}
-
-// publishNew gives temp the name path if that is free.
-func publishNew(temp, path string) error {
-	err := os.Link(temp, path)
-	if linksUnsupported(err) {
-		return renameNew(temp, path)
-	}
+	t.info, err = file.Stat()
 	return err
 }
 
-func linksUnsupported(err error) bool {
-	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EMLINK)
-}
+// Path is the temporary name.
+func (t *Temp) Path() string { return t.path }
 
-// renameNew is for file systems without hard links: whoever holds the lock of
-// the temporary files' directory may look whether the name is free and rename.
-func renameNew(temp, path string) (err error) {
-	lock, err := os.OpenFile(filepath.Join(filepath.Dir(temp), "publish.lock"), os.O_RDWR|os.O_CREATE, 0o666)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := lock.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("lock %s: %w", lock.Name(), err)
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.Rename(temp, path)
-}
+// Info is what the file system says of a file of [NewTemp].
+func (t *Temp) Info() fs.FileInfo { return t.info }
 
-// MkdirAll makes a directory and the missing ones above it. It returns the
-// highest directory that existed before.
-func MkdirAll(dir string) (existing string, err error) {
-	existing = dir
-	for {
-		if _, err := os.Stat(existing); err == nil {
-			break
-		} else if !errors.Is(err, fs.ErrNotExist) {
+// Link gives the file a name that must be free, else the error is
+// [fs.ErrExist], and makes missing directories above it. The name is durable
+// only once SyncDirs(filepath.Dir(path), top) returned nil.
+func (t *Temp) Link(path string) (top string, err error) { return t.publish(path, linkNew) }
+
+// Rename is Link, except that a file which is there is replaced.
+func (t *Temp) Rename(path string) (top string, err error) { return t.publish(path, os.Rename) }
+
+func (t *Temp) publish(path string, move func(temp, path string) error) (top string, err error) {
+	for try := 1; ; try++ {
+		top, err := mkdirAll(filepath.Dir(path))
+		if err != nil {
 			return "", err
 		}
-		up := filepath.Dir(existing)
-		if up == existing {
-			break
+		if err := t.fault("publish"); err != nil {
+			return "", err
 		}
-		existing = up
+		err = move(t.path, path)
+		if errors.Is(err, fs.ErrNotExist) && try < mkdirTries && exists(t.path) {
+			continue // Somebody pruned the directory, which was empty until now.
+		}
+		return top, err
 	}
-	if existing == dir {
-		return existing, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Discard removes the temporary name; a published file stays.
+func (t *Temp) Discard() { _ = os.Remove(t.path) }
+
+func (t *Temp) sync(dir, top string) error {
+	if err := t.fault("sync directory"); err != nil {
+		return err
+	}
+	return SyncDirs(dir, top)
+}
+
+// mkdirAll makes a directory and the missing ones above it. It returns the
+// lowest that existed before.
+func mkdirAll(dir string) (existing string, err error) {
+	existing = dir
+	for !exists(existing) && existing != filepath.Dir(existing) {
+		existing = filepath.Dir(existing)
 	}
 	return existing, os.MkdirAll(dir, 0o777)
 }
 
-// syncUp syncs dir and the directories above it, up to top.
-func syncUp(dir, top string) error {
+// SyncDirs makes the names in dir, and in those above it up to top, durable.
+func SyncDirs(dir, top string) error {
 	for {
-		if err := SyncDir(dir); err != nil {
+		if err := syncDir(dir); err != nil {
 			return err
 		}
 		if dir == top || dir == filepath.Dir(dir) {
@@ -202,18 +179,12 @@ func syncUp(dir, top string) error {
 	}
 }
 
-// SyncDir makes the names in a directory durable.
-func SyncDir(dir string) (err error) {
+func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := d.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	return d.Sync()
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // RemoveStale removes temporary files in tempDir that were last written before
@@ -225,14 +196,11 @@ func RemoveStale(tempDir string, before time.Time) error {
 	}
 	var errs []error
 	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), tempSuffix) {
+		if !strings.Contains(e.Name(), tempMark) {
 			continue
 		}
 		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.ModTime().Before(before) {
-			continue
-		}
-		if err == nil {
+		if err == nil && info.ModTime().Before(before) {
 			err = os.Remove(filepath.Join(tempDir, e.Name()))
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

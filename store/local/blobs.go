@@ -1,0 +1,266 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"logstow/internal/fsutil"
+	"logstow/store"
+)
+
+// createTries bounds how often an empty directory in a blob's place is removed.
+const createTries = 10
+
+type blobs struct{ *Store }
+
+// Read implements [store.BlobReader].
+func (b blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if err := ended(ctx, "read", name); err != nil {
+		return nil, err
+	}
+	path, err := b.path(name)
+	if err == nil && (off < 0 || n <= 0) {
+		err = fmt.Errorf("range of %d bytes from %d", n, off)
+	}
+	if err != nil {
+		return nil, invalid("read", name, err)
+	}
+	data, err := readRange(path, off, n)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := b.checkContainer(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return data, classify(ctx, "read", name, err)
+}
+
+func readRange(path string, off, n int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, fs.ErrNotExist // What would be its directory is a file.
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // Nothing was written.
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	if size := info.Size(); off > size || n > size-off {
+		return nil, fmt.Errorf("%w: %d bytes from %d of %d", store.ErrRange, n, off, size)
+	}
+	data := make([]byte, n)
+	if _, err := file.ReadAt(data, off); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// Create implements [store.Blobs]. The file gets its name and the database its
+// row under the database's lock, so that no listing of another process sees
+// one without the other, unless this one is killed in between.
+func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
+	if err := ended(ctx, "create", name); err != nil {
+		return "", err
+	}
+	path, err := b.path(name)
+	if err == nil {
+		err = store.CheckMetadata(opts.Metadata)
+	}
+	if err != nil {
+		return "", invalid("create", name, err)
+	}
+	info, err := b.create(ctx, name, path, body, opts.Metadata)
+	if errors.Is(err, fs.ErrExist) {
+		if at, statErr := os.Lstat(path); statErr == nil && at.IsDir() {
+			return "", invalid("create", name, errors.New("other blobs' names have it as their directory"))
+		}
+	}
+	if err != nil {
+		return "", classify(ctx, "create", name, err)
+	}
+	return etag(info.ModTime().UnixNano(), info.Size()), nil
+}
+
+func (b blobs) create(ctx context.Context, name, path string, body []byte, metadata map[string]string) (fs.FileInfo, error) {
+	if at, err := os.Lstat(path); err == nil && !at.IsDir() {
+		return nil, fs.ErrExist
+	}
+	db, err := b.db.writing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.db.removeStale()
+	if err := b.forget(ctx, db, name, path); err != nil {
+		return nil, err
+	}
+	temp, err := fsutil.NewTemp(b.db.tempDir(), body)
+	if err != nil {
+		return nil, err
+	}
+	defer temp.Discard()
+	var top string
+	err = b.db.change(ctx, db, func(tx *sql.Tx) error {
+		if top, err = linkFile(temp, path); err != nil {
+			return err
+		}
+		return putRow(ctx, tx, name, temp.Info(), metadata)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return temp.Info(), b.sync(filepath.Dir(path), top)
+}
+
+// linkFile links temp to path, where an empty directory may be in the way.
+func linkFile(temp *fsutil.Temp, path string) (top string, err error) {
+	for range createTries {
+		top, err = temp.Link(path)
+		if !errors.Is(err, fs.ErrExist) || syscall.Rmdir(path) != nil {
+			return top, err
+		}
+	}
+	return top, err
+}
+
+// sync makes the names in dir durable, and those of the directories above it
+// from top on, or all where this Store has not synced them yet.
+func (s *Store) sync(dir, top string) error {
+	_, known := s.synced.Load(dir)
+	if !known {
+		top = filepath.Dir(s.dir)
+	}
+	if err := fsutil.SyncDirs(dir, top); err != nil {
+		return err
+	}
+	s.synced.Store(dir, true)
+	return nil
+}
+
+// forget removes the row of a file that somebody removed by hand, so that a
+// writer killed before it wrote the row leaves none rather than that one.
+func (b blobs) forget(ctx context.Context, db *sql.DB, name, path string) error {
+	var found int
+	err := db.QueryRowContext(ctx, "SELECT 1 FROM blobs WHERE name = ?", name).Scan(&found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return b.db.change(ctx, db, func(tx *sql.Tx) error {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "DELETE FROM blobs WHERE name = ?", name)
+		return err
+	})
+}
+
+// Delete implements [store.Blobs]. Rows are marked first and removed with the
+// file, so that no crash leaves a row that could later be taken for another
+// blob's of the same name.
+func (b blobs) Delete(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	if err := b.checkContainer(ctx); err != nil {
+		return err
+	}
+	db, err := b.db.writing(ctx)
+	if err != nil {
+		return classify(ctx, "delete", names[0], err)
+	}
+	var failed failures
+	for chunk := range slices.Chunk(names, store.MaxDelete) {
+		if err := b.deleteChunk(ctx, db, chunk, &failed); err != nil {
+			return classify(ctx, "delete", chunk[0], err)
+		}
+	}
+	return failed.err()
+}
+
+func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, names []string, failed *failures) error {
+	paths := make(map[string]string, len(names))
+	for _, name := range names {
+		path, err := b.path(name)
+		if err != nil {
+			failed.add(invalid("delete", name, err))
+			continue
+		}
+		paths[name] = path
+	}
+	err := b.db.change(ctx, db, func(tx *sql.Tx) error {
+		for name := range paths {
+			if err := markRow(ctx, tx, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = b.db.change(ctx, db, func(tx *sql.Tx) error {
+		for name, path := range paths {
+			err := os.Remove(path)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+				failed.add(classify(ctx, "delete", name, err))
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, "DELETE FROM blobs WHERE name = ?", name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, path := range paths {
+		b.prune(filepath.Dir(path))
+	}
+	return err
+}
+
+// prune removes directories that became empty. One that a blob is being
+// created in is made again by its creator.
+func (s *Store) prune(dir string) {
+	for dir != s.dir && syscall.Rmdir(dir) == nil {
+		dir = filepath.Dir(dir)
+	}
+}
+
+// etag identifies a file's content: files are never written again under their
+// name, and the time of writing is taken to the nanosecond.
+func etag(written, size int64) string {
+	return "0x" + strconv.FormatInt(written, 16) + "-" + strconv.FormatInt(size, 16)
+}
+
+// failures keeps the first error of each class.
+type failures struct{ first []*store.Error }
+
+func (f *failures) add(err error) {
+	var e *store.Error
+	if !errors.As(err, &e) || slices.ContainsFunc(f.first, func(o *store.Error) bool { return o.Class == e.Class }) {
+		return
+	}
+	f.first = append(f.first, e)
+}
+
+func (f *failures) err() error {
+	errs := make([]error, len(f.first))
+	for i, e := range f.first {
+		errs[i] = e
+	}
+	return errors.Join(errs...)
+}

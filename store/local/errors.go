@@ -1,0 +1,87 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"logstow/store"
+)
+
+// classify is the one place that decides what class of error a failure is.
+func classify(ctx context.Context, op, object string, err error) error {
+	var known *store.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return err
+	case ctx.Err() != nil:
+		return ended(ctx, op, object)
+	}
+	for _, class := range []error{store.ErrRange, store.ErrInvalid, store.ErrNoTable} {
+		if errors.Is(err, class) {
+			return &store.Error{Op: op, Object: object, Class: class, Err: err}
+		}
+	}
+	class, hint := classOfFile(err)
+	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
+		class, hint = classOfDatabase(e.Code())
+	}
+	return &store.Error{Op: op, Object: object, Class: class, Hint: hint, Err: err}
+}
+
+const (
+	hintPermission = "let this user write (to read: read and search) the store's directory, or run as its owner"
+	hintSpace      = "free space on the store's file system, or drop old days with shipper retain"
+)
+
+func classOfFile(err error) (class error, hint string) {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return store.ErrExists, ""
+	case errors.Is(err, fs.ErrNotExist):
+		return store.ErrNotFound, ""
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return store.ErrRefused, hintPermission
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return store.ErrUnavailable, hintSpace
+	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.EILSEQ):
+		return store.ErrInvalid, "the name can not be a file's beside those that are there"
+	default:
+		return store.ErrUnavailable, ""
+	}
+}
+
+func classOfDatabase(code int) (class error, hint string) {
+	switch code & 0xFF {
+	case sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN:
+		return store.ErrRefused, hintPermission
+	case sqlite3.SQLITE_FULL:
+		return store.ErrUnavailable, hintSpace
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return store.ErrUnavailable, "move .logstow/store.db away and run shipper reindex: the blobs hold everything"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return store.ErrUnavailable, "another process is writing to the store"
+	default:
+		return store.ErrUnavailable, ""
+	}
+}
+
+// invalid is a request that is refused before anything is touched.
+func invalid(op, object string, err error) error {
+	return &store.Error{Op: op, Object: object, Class: store.ErrInvalid, Err: err}
+}
+
+// ended is the error of an operation whose context ended, else nil.
+func ended(ctx context.Context, op, object string) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", op, object, context.Cause(ctx))
+}

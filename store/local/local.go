@@ -1,0 +1,81 @@
+// Package local keeps a store in a directory: each blob is a file under exactly
+// its name, so that ordinary tools read it, and the hidden folder .logstow holds
+// a SQLite database with the tables and with the blobs' metadata.
+//
+// The files are the truth. A row of metadata is a cache: a file whose row is
+// missing, because a writer was killed or the database is gone, is adopted, and
+// a row whose file is gone says nothing. Any number of processes may use one
+// directory at the same time; those without permission to write can read.
+package local
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+
+	"logstow/store"
+)
+
+const (
+	// hidden is the folder of the store's own things; no blob is in it.
+	hidden = ".logstow"
+	// databaseFile and tempFolder are in the hidden folder.
+	databaseFile = "store.db"
+	tempFolder   = "tmp"
+)
+
+// AdoptFunc returns the metadata of a blob that was found without its row, which
+// it knows from the blob itself; read gives ranges of it. A blob that it does not
+// know has none. An error leaves the blob without metadata, unless ctx ended.
+type AdoptFunc func(ctx context.Context, name string, size int64, read func(ctx context.Context, off, n int64) ([]byte, error)) (map[string]string, error)
+
+// Option changes how Open works.
+type Option func(*Store)
+
+// Adopt sets how the metadata of blobs without a row is found; without it they have none.
+func Adopt(f AdoptFunc) Option { return func(s *Store) { s.adopt = f } }
+
+// Store is a directory as a store. It is safe for concurrent use.
+type Store struct {
+	dir   string
+	adopt AdoptFunc
+	db    *database
+	// synced are the directories that were synced up to the store's own since
+	// this Store opened: a new blob in them needs only their own sync.
+	synced sync.Map
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open returns the store in a directory. Nothing is read or made yet: where the
+// directory is missing, reading gives [store.ErrNoContainer] and the first
+// write makes it.
+func Open(ctx context.Context, dir string, opts ...Option) (*Store, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, classify(ctx, "open", dir, err)
+	}
+	s := &Store{dir: abs, db: newDatabase(filepath.Join(abs, hidden))}
+	for _, o := range opts {
+		o(s)
+	}
+	return s, nil
+}
+
+// Blobs implements [store.Store].
+func (s *Store) Blobs() store.Blobs { return blobs{s} }
+
+// Tables implements [store.Store].
+func (s *Store) Tables() store.Tables { return tables{s.db} }
+
+// Container implements [store.Store]. The tables of a directory are its own.
+func (s *Store) Container() string { return "local" }
+
+// String is the directory.
+func (s *Store) String() string { return s.dir }
+
+// Close implements [store.Store]. It may be called again.
+func (s *Store) Close() error { return s.db.close() }

@@ -1,0 +1,122 @@
+package local
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vmihailenco/msgpack/v5"
+	"github.com/vmihailenco/msgpack/v5/msgpcode"
+
+	"logstow/store"
+)
+
+// encodeProperties writes properties as one msgpack map, keys in order.
+func encodeProperties(properties map[string]any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := msgpack.NewEncoder(&b)
+	enc.SetSortMapKeys(true)
+	if err := enc.EncodeMap(properties); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// selectProperties decodes what encodeProperties wrote as far as q asks: ok says
+// whether its conditions hold.
+func selectProperties(stored []byte, q store.Query) (properties map[string]any, ok bool, err error) {
+	all, err := decodeProperties(stored, func(name string) bool {
+		return slices.ContainsFunc(q.Columns, func(c store.Column) bool { return c.Name == name }) ||
+			slices.ContainsFunc(q.Where, func(c store.Condition) bool { return c.Column == name })
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	for _, c := range q.Where {
+		value, isString := all[c.Column].(string)
+		if !isString || !holds(c.Op, strings.Compare(value, c.Value)) {
+			return nil, false, nil
+		}
+	}
+	properties = make(map[string]any, len(q.Columns))
+	for _, c := range q.Columns {
+		value, there := all[c.Name]
+		if !there {
+			continue
+		}
+		if !isKind(value, c.Kind) {
+			return nil, false, fmt.Errorf("%w: property %s is a %T", store.ErrInvalid, c.Name, value)
+		}
+		properties[c.Name] = value
+	}
+	return properties, true, nil
+}
+
+// decodeProperties decodes the wanted properties.
+func decodeProperties(stored []byte, wanted func(name string) bool) (map[string]any, error) {
+	dec := msgpack.NewDecoder(bytes.NewReader(stored))
+	n, err := dec.DecodeMapLen()
+	if err != nil {
+		return nil, err
+	}
+	properties := make(map[string]any)
+	for range n {
+		name, err := dec.DecodeString()
+		if err != nil {
+			return nil, err
+		}
+		if !wanted(name) {
+			if err := dec.Skip(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if properties[name], err = decodeValue(dec); err != nil {
+			return nil, err
+		}
+	}
+	return properties, nil
+}
+
+func decodeValue(dec *msgpack.Decoder) (any, error) {
+	code, err := dec.PeekCode()
+	switch {
+	case err != nil:
+		return nil, err
+	case msgpcode.IsString(code):
+		return dec.DecodeString()
+	case msgpcode.IsBin(code):
+		return dec.DecodeBytes()
+	default:
+		return dec.DecodeInt64()
+	}
+}
+
+// holds says whether a condition holds of what strings.Compare returned.
+func holds(op string, order int) bool {
+	switch op {
+	case "eq":
+		return order == 0
+	case "lt":
+		return order < 0
+	case "le":
+		return order <= 0
+	case "gt":
+		return order > 0
+	default: // "ge": checkQuery lets no other through.
+		return order >= 0
+	}
+}
+
+func isKind(value any, kind store.Kind) (ok bool) {
+	switch kind {
+	case store.String:
+		_, ok = value.(string)
+	case store.Int64:
+		_, ok = value.(int64)
+	case store.Binary:
+		_, ok = value.([]byte)
+	}
+	return ok
+}

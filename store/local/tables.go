@@ -1,0 +1,267 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"logstow/store"
+)
+
+// tables keeps every table's entities in one SQLite table, whose primary key
+// begins with the number of the table.
+type tables struct{ db *database }
+
+// errNoTable is the cause where there is no table of a name.
+var errNoTable = fmt.Errorf("%w: create it first", store.ErrNoTable)
+
+// CreateTable implements [store.Tables].
+func (t tables) CreateTable(ctx context.Context, table string) error {
+	const op = "create table"
+	if err := ended(ctx, op, table); err != nil {
+		return err
+	}
+	if err := store.CheckTable(table); err != nil {
+		return invalid(op, table, err)
+	}
+	db, err := t.db.writing(ctx)
+	if err != nil {
+		return classify(ctx, op, table, err)
+	}
+	err = t.db.change(ctx, db, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO tables (name) VALUES (?) ON CONFLICT DO NOTHING", table)
+		return err
+	})
+	return classify(ctx, op, table, err)
+}
+
+// DropTable implements [store.Tables].
+func (t tables) DropTable(ctx context.Context, table string) error {
+	err := t.change(ctx, "drop table", table, func(tx *sql.Tx, id int64) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM entities WHERE tbl = ?", id); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "DELETE FROM tables WHERE id = ?", id)
+		return err
+	})
+	if errors.Is(err, store.ErrNoTable) {
+		return nil
+	}
+	return err
+}
+
+// Upsert implements [store.Tables].
+func (t tables) Upsert(ctx context.Context, table string, entities []store.Entity) error {
+	const op = "upsert into table"
+	if err := store.CheckEntities(entities); err != nil {
+		return invalid(op, table, err)
+	}
+	return t.change(ctx, op, table, func(tx *sql.Tx, id int64) error {
+		put, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO entities (tbl, pk, rk, properties) VALUES (?, ?, ?, ?)")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = put.Close() }() // The transaction ends it anyway.
+		for _, e := range entities {
+			properties, err := encodeProperties(e.Properties)
+			if err != nil {
+				return err
+			}
+			if _, err := put.ExecContext(ctx, id, e.Partition, e.Row, properties); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Remove implements [store.Tables].
+func (t tables) Remove(ctx context.Context, table string, keys []store.Key) error {
+	const op = "remove from table"
+	if err := store.CheckTransaction(keys); err != nil {
+		return invalid(op, table, err)
+	}
+	return t.change(ctx, op, table, func(tx *sql.Tx, id int64) error {
+		for _, k := range keys {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM entities WHERE tbl = ? AND pk = ? AND rk = ?", id, k.Partition, k.Row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// change runs f with the number of an existing table in one transaction.
+func (t tables) change(ctx context.Context, op, table string, f func(tx *sql.Tx, id int64) error) error {
+	if err := ended(ctx, op, table); err != nil {
+		return err
+	}
+	if err := store.CheckTable(table); err != nil {
+		return invalid(op, table, err)
+	}
+	db, err := t.db.reading(ctx)
+	if err == nil && db == nil {
+		err = errNoTable
+	}
+	if err != nil {
+		return classify(ctx, op, table, err)
+	}
+	return classify(ctx, op, table, t.db.change(ctx, db, func(tx *sql.Tx) error {
+		id, err := tableID(ctx, tx, table)
+		if err != nil {
+			return err
+		}
+		return f(tx, id)
+	}))
+}
+
+func tableID(ctx context.Context, q querier, table string) (id int64, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT id FROM tables WHERE name = ?", table)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has it.
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return 0, err
+		}
+		return 0, errNoTable
+	}
+	return id, rows.Scan(&id)
+}
+
+// Tables implements [store.TableReader].
+func (t tables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		const op = "list tables"
+		after := ""
+		for {
+			names, err := t.tablesAfter(ctx, prefix, after)
+			if err != nil {
+				yield(nil, classify(ctx, op, prefix, err))
+				return
+			}
+			if !yield(names, nil) || len(names) < queryPage {
+				return
+			}
+			after = names[len(names)-1]
+		}
+	}
+}
+
+func (t tables) tablesAfter(ctx context.Context, prefix, after string) (names []string, err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	db, err := t.db.reading(ctx)
+	if db == nil || err != nil {
+		return nil, err
+	}
+	// Without case, as names are compared; table names have no byte above 'z'.
+	rows, err := db.QueryContext(ctx,
+		"SELECT name FROM tables WHERE name > ? AND name >= ? AND name < ? ORDER BY name LIMIT ?",
+		after, prefix, prefix+"~", queryPage)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has it.
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
+
+// Query implements [store.TableReader].
+func (t tables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
+	return func(yield func([]store.Entity, error) bool) {
+		const op = "query table"
+		if err := checkQuery(table, q); err != nil {
+			yield(nil, invalid(op, table, err))
+			return
+		}
+		from, include := q.RowFrom, true
+		for {
+			page, last, err := t.queryPage(ctx, table, q, from, include)
+			if err != nil {
+				yield(nil, classify(ctx, op, table, err))
+				return
+			}
+			if !yield(page, nil) || last == nil {
+				return
+			}
+			from, include = *last, false
+		}
+	}
+}
+
+func checkQuery(table string, q store.Query) error {
+	for _, c := range q.Where {
+		if !slices.Contains([]string{"eq", "lt", "le", "gt", "ge"}, c.Op) {
+			return fmt.Errorf("condition on %s: operator %q is not one of eq, lt, le, gt, ge", c.Column, c.Op)
+		}
+	}
+	return store.CheckTable(table)
+}
+
+// queryPage is the number of rows looked at for one page.
+const queryPage = 1000
+
+// queryPage looks at the rows after from (or from it on, when include is set).
+// last is the row key to go on after, nil at the end.
+func (t tables) queryPage(ctx context.Context, table string, q store.Query, from string, include bool) (page []store.Entity, last *string, err error) {
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	db, err := t.db.reading(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if db == nil {
+		return nil, nil, errNoTable
+	}
+	id, err := tableID(ctx, db, table)
+	if err != nil {
+		return nil, nil, err
+	}
+	statement := "SELECT rk, properties FROM entities WHERE tbl = ? AND pk = ? AND rk > ?"
+	if include {
+		statement = strings.TrimSuffix(statement, "> ?") + ">= ?"
+	}
+	args := []any{id, q.Partition, from}
+	if q.RowTo != "" {
+		statement += " AND rk < ?"
+		args = append(args, q.RowTo)
+	}
+	rows, err := db.QueryContext(ctx, statement+" ORDER BY rk LIMIT ?", append(args, queryPage)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has it.
+	n := 0
+	e := store.Entity{Key: store.Key{Partition: q.Partition}}
+	for ; rows.Next(); n++ {
+		var stored sql.RawBytes
+		if err := rows.Scan(&e.Row, &stored); err != nil {
+			return nil, nil, err
+		}
+		properties, ok, err := selectProperties(stored, q)
+		if err != nil {
+			return nil, nil, fmt.Errorf("entity %q: %w", e.Row, err)
+		}
+		if ok {
+			page = append(page, store.Entity{Key: e.Key, Properties: properties})
+		}
+	}
+	if n == queryPage {
+		last = &e.Row
+	}
+	return page, last, rows.Err()
+}

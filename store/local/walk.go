@@ -1,0 +1,137 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"logstow/store"
+)
+
+// maxComponent is the longest file name, in bytes, that file systems take.
+const maxComponent = 255
+
+// path returns the file of a blob, or why there can be none. It is stricter
+// than what a listing finds only for names that are not blobs'.
+func (s *Store) path(name string) (string, error) {
+	if err := store.CheckName(name); err != nil {
+		return "", err
+	}
+	first := true
+	for component := range strings.SplitSeq(name, "/") {
+		if len(component) > maxComponent {
+			return "", errors.New("name has a component of more than 255 bytes, which can not be a file's")
+		}
+		if first && component == hidden {
+			return "", errors.New("name lies in " + hidden + ", which is the store's own")
+		}
+		first = false
+	}
+	return filepath.Join(s.dir, filepath.FromSlash(name)), nil
+}
+
+// walk yields, in byte order of the whole name, the names of the files that
+// start with prefix. Entries are not looked at one by one: names and types are
+// what reading their directory tells. A directory that goes away meanwhile is empty.
+func (s *Store) walk(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for e, err := range s.entries(ctx, prefix) {
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if !e.dir {
+				if !yield(e.name, nil) {
+					return
+				}
+				continue
+			}
+			for name, err := range s.walk(ctx, e.name) {
+				if !yield(name, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// entry is a file, or a directory whose name ends in '/'.
+type entry struct {
+	name string
+	dir  bool
+}
+
+// entries yields the files and directories that start with prefix and have no
+// further '/' but at their end, in byte order.
+func (s *Store) entries(ctx context.Context, prefix string) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		if err := ended(ctx, "list", prefix); err != nil {
+			yield(entry{}, err)
+			return
+		}
+		entries, err := s.readDir(ctx, prefix)
+		if err != nil {
+			yield(entry{}, err)
+			return
+		}
+		for _, e := range entries {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) readDir(ctx context.Context, prefix string) ([]entry, error) {
+	parent := prefix[:strings.LastIndexByte(prefix, '/')+1]
+	dir := s.dir
+	if parent != "" {
+		sub, err := s.path(strings.TrimSuffix(parent, "/"))
+		if err != nil {
+			return nil, s.checkContainer(ctx) // No blob has such a name.
+		}
+		dir = sub
+	}
+	found, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return nil, s.checkContainer(ctx)
+	case err != nil:
+		return nil, classify(ctx, "list", prefix, err)
+	}
+	entries := make([]entry, 0, len(found))
+	for _, f := range found {
+		e := entry{name: parent + f.Name(), dir: f.IsDir()}
+		switch {
+		case !e.dir && !f.Type().IsRegular(), parent == "" && f.Name() == hidden:
+			continue
+		case e.dir:
+			e.name += "/"
+		}
+		if strings.HasPrefix(e.name, prefix) && (e.dir || store.CheckName(e.name) == nil) {
+			entries = append(entries, e)
+		}
+	}
+	// A directory's place is that of the names in it: "a-b/" comes before "a/".
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+	return entries, nil
+}
+
+// checkContainer is nil where the store's directory is there.
+func (s *Store) checkContainer(ctx context.Context) error {
+	info, err := os.Stat(s.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
+		return &store.Error{Op: "open", Object: s.dir, Class: store.ErrNoContainer, Err: err,
+			Hint: "no such directory: nothing was stored there yet, or the path is mistyped"}
+	default:
+		return classify(ctx, "open", s.dir, err)
+	}
+}
