@@ -1,0 +1,92 @@
+// Package input turns what applications log into records and hands them to the
+// buffer. It holds what its inputs share, the cutting of a stream into lines;
+// each folder below it is one kind of input.
+package input
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"logstow/buffer"
+	"logstow/record"
+	"logstow/record/recognize"
+)
+
+// Sink takes what an input read; [*buffer.Buffer] is one.
+type Sink interface {
+	// Append takes records together with the positions reached by reading them, copying both.
+	Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error)
+	// Position returns the last position taken for an input.
+	Position(input string) ([]byte, bool)
+}
+
+// Options are what every input is told.
+type Options struct {
+	// Service and Class are those of the records. Service is required.
+	Service, Class string
+	// MaxRecord is the length in bytes past which a line is cut, from [MinMaxRecord]
+	// to [record.MaxSize]; 0 is [DefaultMaxRecord].
+	MaxRecord int
+	// Recognize says how times and levels are found.
+	Recognize recognize.Options
+	// Sink takes the records. Required.
+	Sink Sink
+	// Stats counts what is read, if not nil.
+	Stats *Stats
+	// Now is the clock; default [time.Now].
+	Now func() time.Time
+	// Log gets what an operator should know; nil is silence.
+	Log *slog.Logger
+}
+
+// WithDefaults fills in what was left open and reports what can not be.
+func (o Options) WithDefaults() (Options, error) {
+	if o.MaxRecord == 0 {
+		o.MaxRecord = DefaultMaxRecord
+	}
+	if o.MaxRecord < MinMaxRecord || o.MaxRecord > record.MaxSize {
+		return o, fmt.Errorf("record limit of %d bytes: it must be from %d to %d", o.MaxRecord, MinMaxRecord, record.MaxSize)
+	}
+	if o.Stats == nil {
+		o.Stats = new(Stats)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}
+
+// Stats counts what inputs read. Safe for concurrent use.
+type Stats struct {
+	// Records and Bytes were handed to the sink, newlines and what was cut included.
+	Records, Bytes atomic.Int64
+	// Cut lines were longer than the record limit.
+	Cut atomic.Int64
+	// Refused times were before 1990 or too far ahead: such a record has the time it was read.
+	Refused atomic.Int64
+}
+
+// Grace returns a context that ends d after ctx does: for handing over what was
+// read before an input was told to stop.
+func Grace(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel(context.Cause(ctx))
+		case <-late.Done():
+		}
+	})
+	return late, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}

@@ -1,0 +1,141 @@
+package input
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+)
+
+const (
+	// DefaultMaxRecord is the length in bytes past which a line is cut, where nothing else is configured.
+	DefaultMaxRecord = 1 << 20
+	// MinMaxRecord is the smallest such length that may be configured.
+	MinMaxRecord = 1 << 10
+
+	// cutMark ends a line that was cut; the number between its halves is how many bytes are missing.
+	cutMark    = " …[logstow: cut "
+	cutMarkEnd = " bytes]"
+	// cutRoom is what a mark may take: its halves and any number.
+	cutRoom = len(cutMark) + len("9223372036854775807") + len(cutMarkEnd)
+
+	// readSize is how many bytes are asked for at once.
+	readSize = 512 << 10
+)
+
+// splitter cuts a stream of bytes into lines of at most max bytes. A longer
+// line keeps its beginning and ends with a mark that says how many bytes were
+// cut. It holds max + readSize bytes at most.
+type splitter struct {
+	max int
+	// buf[start:end] is what was read and not yet given out; no newline is in buf[start:scan].
+	buf              []byte
+	start, scan, end int
+	// lost counts the bytes of the line at start that were thrown away.
+	lost int64
+}
+
+// space returns where the next bytes may be read to, at least one byte.
+func (s *splitter) space() []byte {
+	if held := s.end - s.start; s.start > 0 {
+		copy(s.buf, s.buf[s.start:s.end])
+		s.scan -= s.start
+		s.start, s.end = 0, held
+	}
+	if s.end > s.max { // and no newline among them: a line to be cut
+		s.lost += int64(s.end - s.max)
+		s.end, s.scan = s.max, s.max
+	}
+	if len(s.buf)-s.end < readSize/2 {
+		grown := make([]byte, min(max(readSize, 2*len(s.buf)), s.max+readSize))
+		copy(grown, s.buf[:s.end])
+		s.buf = grown
+	}
+	return s.buf[s.end:]
+}
+
+// filled says that n bytes were read into space.
+func (s *splitter) filled(n int) { s.end += n }
+
+// line is a line without its newline, valid until the next call of space.
+type line struct {
+	text []byte
+	// size is how many bytes of the stream it stands for, its newline included.
+	size int64
+	cut  bool
+}
+
+// next returns the next complete line.
+func (s *splitter) next() (line, bool) {
+	i := bytes.IndexByte(s.buf[s.scan:s.end], '\n')
+	if i < 0 {
+		s.scan = s.end
+		return line{}, false
+	}
+	l := s.take(s.scan + i)
+	l.size++
+	s.start++
+	s.scan = s.start
+	return l, true
+}
+
+// rest returns what follows the last newline, if anything does.
+func (s *splitter) rest() (line, bool) {
+	if s.held() == 0 {
+		return line{}, false
+	}
+	return s.take(s.end), true
+}
+
+// park takes what is held out of the splitter, for adopt to put back.
+func (s *splitter) park() parked {
+	var p parked
+	if s.held() > 0 {
+		p = parked{bytes.Clone(s.buf[s.start:s.end]), s.lost}
+	}
+	s.start, s.scan, s.end, s.lost = 0, 0, 0, 0
+	return p
+}
+
+// adopt goes on with what another splitter, or this one, held.
+func (s *splitter) adopt(p parked) {
+	s.start, s.scan, s.end, s.lost = 0, 0, 0, p.lost
+	for rest := p.text; len(rest) > 0; {
+		n := copy(s.space(), rest)
+		s.filled(n)
+		rest = rest[n:]
+	}
+	s.scan = s.end
+}
+
+// parked is the beginning of a line whose end has not been read yet.
+type parked struct {
+	text []byte
+	lost int64
+}
+
+func (p parked) size() int64 { return int64(len(p.text)) + p.lost }
+
+// held is the number of bytes that are not yet part of a line given out.
+func (s *splitter) held() int64 { return int64(s.end-s.start) + s.lost }
+
+// take removes the line that ends before buf[end].
+func (s *splitter) take(end int) line {
+	l := line{text: s.buf[s.start:end], size: int64(end-s.start) + s.lost}
+	s.start, s.scan, s.lost = end, end, 0
+	if l.size > int64(s.max) {
+		l.text, l.cut = cut(l.text, s.max, l.size), true
+	}
+	return l
+}
+
+// cut shortens the beginning of a line of size bytes to at most limit bytes,
+// mark included, between two characters. It writes the mark into text.
+func cut(text []byte, limit int, size int64) []byte {
+	keep := limit - cutRoom
+	for back := 0; back < utf8.UTFMax-1 && !utf8.RuneStart(text[keep]); back++ {
+		keep--
+	}
+	out := append(text[:keep], cutMark...)
+	out = strconv.AppendInt(out, size-int64(keep), 10)
+	return append(out, cutMarkEnd...)
+}

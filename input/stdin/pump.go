@@ -1,0 +1,102 @@
+package stdin
+
+import (
+	"context"
+	"io"
+)
+
+// pumpSize is how much is read at once.
+const pumpSize = 256 << 10
+
+// pump reads ahead in a goroutine of its own, so that waiting for bytes can be
+// given up. It is an [io.Reader] that ends with the stream or with the context.
+type pump struct {
+	full  chan piece
+	empty chan []byte
+	done  chan struct{}
+	// stopped is closed when reading is to end; ended says that it was seen.
+	stopped <-chan struct{}
+	ended   bool
+	// buf is the buffer being read from, rest what is left of it.
+	buf, rest []byte
+	err       error
+}
+
+// piece is what one read gave.
+type piece struct {
+	buf []byte
+	n   int
+	err error
+}
+
+func startPump(ctx context.Context, r io.Reader) *pump {
+	p := &pump{full: make(chan piece), empty: make(chan []byte, 2), done: make(chan struct{}), stopped: ctx.Done()}
+	p.empty <- make([]byte, pumpSize)
+	p.empty <- make([]byte, pumpSize)
+	go p.run(r)
+	return p
+}
+
+// stop lets the goroutine end as soon as its read does.
+func (p *pump) stop() { close(p.done) }
+
+func (p *pump) run(r io.Reader) {
+	for {
+		var buf []byte
+		select {
+		case buf = <-p.empty:
+		case <-p.done:
+			return
+		}
+		n, err := r.Read(buf)
+		select {
+		case p.full <- piece{buf, n, err}:
+		case <-p.done:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Read implements [io.Reader].
+func (p *pump) Read(to []byte) (int, error) {
+	for len(p.rest) == 0 {
+		if p.err != nil {
+			return 0, p.err
+		}
+		if p.buf != nil {
+			p.empty <- p.buf
+			p.buf = nil
+		}
+		got, ok := p.next()
+		if !ok {
+			return 0, io.EOF
+		}
+		p.buf, p.rest, p.err = got.buf, got.buf[:got.n], got.err
+	}
+	n := copy(to, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// next waits for a piece. After the end was asked for it takes one more, if it
+// was read already.
+func (p *pump) next() (piece, bool) {
+	if p.ended {
+		return piece{}, false
+	}
+	select {
+	case got := <-p.full:
+		return got, true
+	case <-p.stopped:
+		p.ended = true
+	}
+	select {
+	case got := <-p.full:
+		return got, true
+	default:
+		return piece{}, false
+	}
+}

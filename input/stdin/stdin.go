@@ -1,0 +1,42 @@
+// Package stdin reads lines from standard input, or from any stream that can
+// be read once.
+package stdin
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"logstow/input"
+)
+
+// Source is the source of the records read from standard input.
+const Source = "stdin"
+
+// StopWait is how long may be used, after the end is asked for, to hand over
+// what was read by then.
+const StopWait = 10 * time.Second
+
+// Run reads r to its end and hands over its lines, the last one also without a
+// newline. When ctx ends first it stops reading, hands over what it has and
+// returns nil. A read that is waiting for bytes then can not be ended: it may stay
+// behind until the process ends or r is closed.
+func Run(ctx context.Context, r io.Reader, opts input.Options) error {
+	feed, err := input.NewFeed(opts)
+	if err != nil {
+		return err
+	}
+	late, cancel := input.Grace(ctx, StopWait)
+	defer cancel()
+	source := feed.NewSource(Source, 0, nil)
+	p := startPump(ctx, r)
+	defer p.stop()
+	readErr := feed.Read(late, source, p, time.Time{})
+	if late.Err() != nil {
+		return readErr
+	}
+	if err := feed.End(late, source, time.Time{}); err != nil {
+		return err
+	}
+	return readErr
+}

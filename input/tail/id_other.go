@@ -1,0 +1,9 @@
+//go:build !unix
+
+package tail
+
+import "io/fs"
+
+// idOf identifies a file among all that are there, by its path: a renamed file
+// is taken for another one on systems that number files in other ways.
+func idOf(path string, _ fs.FileInfo) fileID { return idOfPath(path) }

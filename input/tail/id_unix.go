@@ -1,0 +1,16 @@
+//go:build unix
+
+package tail
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// idOf identifies a file among all that are there.
+func idOf(path string, info fs.FileInfo) fileID {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fileID{uint64(st.Dev), st.Ino} //nolint:unconvert // the type of Dev differs between systems
+	}
+	return idOfPath(path)
+}

@@ -1,0 +1,173 @@
+// Package tail reads files and globs: once, to their end, or following them as
+// they grow, are rotated and appear.
+package tail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"logstow/buffer"
+	"logstow/input"
+)
+
+// Options configure a [Tailer]; a zero field takes the default named at it.
+type Options struct {
+	input.Options
+	// Paths are files and globs; ** stands for any number of directories.
+	Paths []string
+	// Once reads to the end of every file and stops.
+	Once bool
+	// FromStart reads files that are there at the start from their beginning, not
+	// from their end. Once implies it.
+	FromStart bool
+	// Polling looks for changes by the clock alone, without notices of the file system.
+	Polling bool
+	// PollInterval is how often files are looked at without a notice; default one second.
+	PollInterval time.Duration
+	// ScanInterval is how often globs are looked through without a notice; default five seconds.
+	ScanInterval time.Duration
+	// PartialWait is how long a last line without newline is waited for before it
+	// counts as a line; default five seconds.
+	PartialWait time.Duration
+	// RotateWait is how long a file that was renamed or deleted must not have
+	// grown before it is closed; default five seconds.
+	RotateWait time.Duration
+	// StopWait is how long may be used, after the end is asked for, to hand over
+	// what the files hold by then; default ten seconds.
+	StopWait time.Duration
+}
+
+// Tailer reads the files that its patterns name.
+type Tailer struct {
+	opts     Options
+	patterns []pattern
+	feed     *input.Feed
+	files    map[fileID]*file
+	// said holds the complaints that were logged and still hold.
+	said map[string]bool
+}
+
+// New makes a Tailer. A pattern that can not be read is an error; files that
+// are missing are not, before Run.
+func New(opts Options) (*Tailer, error) {
+	var err error
+	if opts.Options, err = opts.WithDefaults(); err != nil {
+		return nil, err
+	}
+	setDefault(&opts.PollInterval, time.Second)
+	setDefault(&opts.ScanInterval, 5*time.Second)
+	setDefault(&opts.PartialWait, 5*time.Second)
+	setDefault(&opts.RotateWait, 5*time.Second)
+	setDefault(&opts.StopWait, 10*time.Second)
+	t := &Tailer{opts: opts, files: make(map[fileID]*file), said: make(map[string]bool)}
+	for _, text := range opts.Paths {
+		p, err := parsePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		t.patterns = append(t.patterns, p)
+	}
+	t.feed, err = input.NewFeed(opts.Options)
+	return t, err
+}
+
+func setDefault(d *time.Duration, value time.Duration) {
+	if *d == 0 {
+		*d = value
+	}
+}
+
+// Run reads until the files end (Once) or ctx does. When ctx ends while files
+// are followed, it hands over what they hold by then, last lines without newline
+// included, and returns nil. With Once, files that could not be read are an
+// error after all others were read. It may be called once.
+func (t *Tailer) Run(ctx context.Context) error {
+	if t.opts.Once {
+		return t.readAll(ctx)
+	}
+	return t.follow(ctx)
+}
+
+// readAll reads all files to their end, in the order of the arguments and of their names.
+func (t *Tailer) readAll(ctx context.Context) error {
+	var failed []error
+	seen := make(map[fileID]bool)
+	for _, p := range t.patterns {
+		files, err := p.find()
+		if err == nil && len(files) == 0 {
+			err = fmt.Errorf("no file matches %q", p.text)
+		}
+		if err != nil {
+			failed = append(failed, explain(err))
+		}
+		for _, found := range files {
+			if id := idOf(found.path, found.info); !seen[id] {
+				seen[id] = true
+				fileErr, err := t.readWhole(ctx, found)
+				if err != nil {
+					return err
+				}
+				if fileErr != nil {
+					failed = append(failed, explain(fileErr))
+				}
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// readWhole reads one file to its end. Its first result is what is wrong with
+// the file, its second what ends the run.
+func (t *Tailer) readWhole(ctx context.Context, found found) (fileErr, err error) {
+	f, err := t.open(found, false)
+	if err != nil {
+		return err, nil
+	}
+	defer f.close()
+	fileErr, err = f.readToEnd(ctx)
+	if err != nil || fileErr != nil {
+		return fileErr, err
+	}
+	return nil, t.feed.End(ctx, f.source, f.reference())
+}
+
+// start is the offset at which reading a file starts.
+func (t *Tailer) start(f *file, size int64, fromEnd bool) int64 {
+	if value, ok := t.opts.Sink.Position(f.id.input()); ok {
+		p, err := decodePosition(value)
+		if err == nil {
+			if offset, same := p.resume(f.f, size); same {
+				return offset
+			}
+		}
+		return 0
+	}
+	if fromEnd {
+		return size
+	}
+	return 0
+}
+
+// positions makes the positions of a file, read up to an offset.
+func (f *file) positions(offset int64) []buffer.Position {
+	if want := min(offset, maxPrint); int64(f.print.length) < want {
+		if p, err := printOf(f.f, want); err == nil {
+			f.print = p
+		}
+	}
+	return []buffer.Position{{Input: f.id.input(), Value: position{f.id, offset, f.print}.encode()}}
+}
+
+// explain adds to a file system's error what to do about it.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: let the user who runs shipper read it", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: check its name", err)
+	}
+	return err
+}
