@@ -17,43 +17,50 @@ import (
 type BlobReader interface {
 	// Read returns exactly n bytes of a blob from offset off on.
 	// A missing blob is [ErrNotFound]; a range that the blob does not have in
-	// full is [ErrRange]. n must be positive. The bytes are those stored: nothing
-	// is decompressed, whatever the blob's Content-Encoding. One request.
+	// full is [ErrRange]; an n that is not positive, or a negative off, is
+	// [ErrInvalid]. The bytes are those stored: nothing is decompressed, whatever
+	// the blob's Content-Encoding. One request.
 	Read(ctx context.Context, name string, off, n int64) ([]byte, error)
 
 	// List yields the blobs whose names start with prefix, in byte order of the
 	// whole name, in pages of at most 5,000, each one request. A blob that existed
 	// before the listing began and is not deleted is listed exactly once; one
-	// created or deleted meanwhile may or may not be. After an error nothing
-	// further is yielded.
+	// created or deleted meanwhile may or may not be. What is listed is whole,
+	// with its metadata. Any prefix will do: one that no name starts with lists
+	// nothing. After an error nothing further is yielded.
 	List(ctx context.Context, prefix string) iter.Seq2[[]Blob, error]
 
-	// ListPrefixes yields the distinct names "directories" directly under prefix:
-	// each blob name that starts with prefix, cut after the first '/' that follows
-	// it. Blobs without a further '/' are left out. Order and pages as with List.
+	// ListPrefixes yields the distinct "directories" directly under prefix: each
+	// blob name that starts with prefix, cut after the first '/' that follows it.
+	// Blobs without a further '/' are left out. Order and pages as with List.
 	ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error]
 }
 
-// Blobs is a container of immutable blobs, in names of at most 1,024 bytes.
-// A missing container is created by the first Create that needs it.
+// Blobs is a container of immutable blobs. A missing container is created by
+// the first Create that needs it. Names are those that [CheckName] allows; a
+// backend that keeps blobs as files may further refuse, as [ErrInvalid], a
+// component of more than 255 bytes and a name that is the directory of another.
 type Blobs interface {
 	BlobReader
 
 	// Create writes a blob under a name that must be free; it is atomic and, once
 	// it returned nil, durable. A taken name is [ErrExists], and the blob there is
-	// untouched. When any other error is returned the blob may or may not have
-	// been written. Create never retries by itself. It returns the blob's ETag.
+	// untouched. A name or metadata that is not allowed is [ErrInvalid] and writes
+	// nothing. When any other error is returned the blob may or may not have been
+	// written. Create never retries by itself. It returns the blob's ETag, which
+	// is also what listings say.
 	Create(ctx context.Context, name string, body []byte, opts CreateOptions) (etag string, err error)
 
-	// Delete removes blobs, in requests of at most 256. A blob that is missing
-	// counts as removed. It tries all names and returns the first [*Error] of each
-	// kind, joined.
+	// Delete removes blobs, in requests of at most [MaxDelete]. A blob that is
+	// missing counts as removed; a missing container is [ErrNoContainer]. It tries
+	// all names and returns the first [*Error] of each class, joined. No names are
+	// no request.
 	Delete(ctx context.Context, names []string) error
 }
 
 // CreateOptions are a blob's metadata and headers, all written with it.
 type CreateOptions struct {
-	// Metadata keys are ASCII identifiers, values printable ASCII; 8 KiB in all.
+	// Metadata is what [CheckMetadata] allows.
 	// https://learn.microsoft.com/rest/api/storageservices/setting-and-retrieving-properties-and-metadata-for-blob-resources
 	Metadata        map[string]string
 	ContentType     string
@@ -73,19 +80,23 @@ type Blob struct {
 	Metadata map[string]string
 }
 
-// TableReader is the reading half of an account's tables. Safe for concurrent
-// use. A missing table is [ErrNoTable].
+// TableReader is the reading half of an account's tables. Its methods are safe
+// for concurrent use and stop when ctx ends, as those of [BlobReader]. A missing
+// table is [ErrNoTable].
 type TableReader interface {
 	// Tables yields the names of the tables that start with prefix, in order, in
 	// pages of at most 1,000, each one request.
 	Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error]
 
 	// Query yields entities of one partition in RowKey order, in pages of at most
-	// 1,000, each one request; a page may be empty while more follow.
+	// 1,000, each one request; a page may be empty while more follow. Rows and
+	// conditions compare as bytes where they are ASCII. A query that can not be
+	// is [ErrInvalid].
 	Query(ctx context.Context, table string, q Query) iter.Seq2[[]Entity, error]
 }
 
-// Tables is an account's tables. Names match [A-Za-z][A-Za-z0-9]{2,62}.
+// Tables is an account's tables. Names match [A-Za-z][A-Za-z0-9]{2,62} and are
+// compared without case; any other is [ErrInvalid].
 type Tables interface {
 	TableReader
 
@@ -94,12 +105,13 @@ type Tables interface {
 	CreateTable(ctx context.Context, table string) error
 
 	// Upsert inserts or replaces entities of one partition in one transaction:
-	// all or none. At most [MaxTransaction] entities with distinct row keys, and
-	// 4 MiB; more is [ErrInvalid]. One request.
+	// all or none. An entity is replaced whole. There are 1 to [MaxTransaction]
+	// entities with distinct row keys, [MaxTransactionSize] bytes in all; what
+	// [CheckEntities] does not allow is [ErrInvalid] and writes nothing. One request.
 	Upsert(ctx context.Context, table string, entities []Entity) error
 
 	// Remove deletes entities of one partition in one transaction. An entity that
-	// is missing counts as removed. At most [MaxTransaction].
+	// is missing counts as removed. What [CheckTransaction] does not allow is [ErrInvalid].
 	Remove(ctx context.Context, table string, keys []Key) error
 
 	// DropTable deletes a table with all it holds; a missing one counts as dropped.
@@ -107,16 +119,16 @@ type Tables interface {
 }
 
 // Key names an entity in a table. Neither part may hold / \ # ? or control
-// characters, nor exceed 1 KiB.
+// characters, nor exceed [MaxKeySize].
 type Key struct {
 	Partition, Row string
 }
 
-// Entity is a row of a table: at most 1 MiB and 252 properties.
+// Entity is a row of a table: at most [MaxEntitySize] and [MaxProperties].
 type Entity struct {
 	Key
-	// Properties are values of type string (at most 32 Ki UTF-16 units), int64
-	// or []byte (at most 64 KiB). Names are ASCII identifiers.
+	// Properties are values of type string, int64 or []byte of at most
+	// [MaxPropertySize]. Names are ASCII identifiers.
 	Properties map[string]any
 }
 
