@@ -1,0 +1,103 @@
+package segment
+
+import (
+	"cmp"
+	"slices"
+
+	"logstow/record"
+)
+
+// block is the text of a block being filled.
+type block struct {
+	text []byte
+	// notes are the places of the records in text, for sorting them.
+	notes    []note
+	unsorted bool
+	levels   record.Counts
+	// start and end are the least and the greatest time.
+	start, end int64
+}
+
+// note is where a record lies in the text; MaxBlockRaw fits 32 bits.
+type note struct {
+	time     int64
+	from, to uint32
+}
+
+// minText is the least capacity of a block's text: what a segment of a few records takes.
+const minText = 4 << 10
+
+// reserve makes room for n more bytes, doubling the capacity, but not past limit if that is enough.
+func (b *block) reserve(n, limit int) {
+	need := len(b.text) + n
+	if need <= cap(b.text) {
+		return
+	}
+	size := max(need, min(2*cap(b.text), limit), min(minText, limit))
+	text := make([]byte, len(b.text), size)
+	copy(text, b.text)
+	b.text = text
+}
+
+// add appends a record.
+func (b *block) add(r record.Record, enc *record.Encoder) {
+	from := len(b.text)
+	b.text = enc.AppendText(b.text, r)
+	if from == 0 {
+		b.start, b.end = r.Time, r.Time
+	}
+	if r.Time < b.end {
+		b.unsorted = true
+	}
+	b.start, b.end = min(b.start, r.Time), max(b.end, r.Time)
+	b.levels[r.Level]++
+	b.notes = append(b.notes, note{time: r.Time, from: uint32(from), to: uint32(len(b.text))})
+}
+
+// sort brings the records into the order of their times, those of equal time
+// staying as they came. It writes into spare and returns the text it no longer needs.
+func (b *block) sort(spare []byte) []byte {
+	if !b.unsorted {
+		return spare
+	}
+	slices.SortFunc(b.notes, func(x, y note) int {
+		return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.from, y.from))
+	})
+	spare = slices.Grow(spare[:0], len(b.text))
+	for _, n := range b.notes {
+		spare = append(spare, b.text[n.from:n.to]...)
+	}
+	b.text, spare = spare, b.text
+	b.unsorted = false
+	return spare
+}
+
+// encoded is a compressed block, to be placed and written.
+type encoded struct {
+	stored []byte
+	block  Block
+	notes  []note
+}
+
+// encode sorts and compresses a block.
+func (c *Compressor) encode(b block) encoded {
+	if b.unsorted {
+		c.texts.put(b.sort(c.texts.get()))
+	}
+	stored := c.Encode(c.stored.get(), b.text)
+	e := encoded{
+		stored: stored,
+		block: Block{
+			Stored:  int64(len(stored)),
+			Raw:     int64(len(b.text)),
+			Records: uint64(len(b.notes)),
+			Levels:  b.levels,
+			Start:   b.start,
+			End:     b.end,
+			CRC:     checksum(stored),
+		},
+		notes: b.notes[:0],
+	}
+	c.texts.put(b.text)
+	return e
+}

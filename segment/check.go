@@ -1,0 +1,199 @@
+package segment
+
+import (
+	"fmt"
+	"math"
+
+	"logstow/blobnaming"
+	"logstow/record"
+)
+
+const (
+	// minRecord is the least text of a record: its time, a level of one byte, a
+	// source of one byte, three tabs and a newline.
+	minRecord = 36
+	// maxFrame is the most that a block can be stored in: incompressible text and
+	// what zstd adds to it.
+	maxFrame = MaxBlockRaw + MaxBlockRaw/256 + 64
+	// maxSection is the length of a section: a skippable frame can not be longer.
+	maxSection     = frameHeader + math.MaxUint32
+	maxSectionName = 64
+	// maxMinutes is the number of minutes in a bucket, maxSpan the same in nanoseconds.
+	maxMinutes = 60
+	maxSpan    = maxMinutes * 60_000_000_000
+	// maxReplaces is the number of batches that a segment replaces, maxRequires
+	// that of keys it requires, of maxRequired bytes each.
+	maxReplaces = 4096
+	maxRequires = 64
+	maxRequired = 64
+)
+
+// validate checks that a footer agrees with itself. Writers do so before
+// they write it, readers before they use it.
+func (f *Footer) validate() error {
+	if err := f.Validate(); err != nil {
+		return err
+	}
+	switch {
+	case !blobnaming.ValidService(f.Service):
+		return fmt.Errorf("service %q is not a valid name", f.Service)
+	case f.Replaces != (len(f.ReplacesBatches) > 0):
+		return fmt.Errorf("metadata and list of replaced batches disagree")
+	}
+	if err := validBucket(f.BucketStart, f.BucketWidth); err != nil {
+		return err
+	}
+	if f.Start < f.BucketStart*1e9 || f.End >= (f.BucketStart+f.BucketWidth)*1e9 {
+		return fmt.Errorf("records outside the bucket")
+	}
+	for _, check := range []func() error{f.validateBlocks, f.validateLayout, f.validateMinutes, f.validateSources} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validBucket checks that a bucket is whole minutes inside one hour, which
+// name prefixes rely on, and that its times fit into nanoseconds.
+func validBucket(start, width int64) error {
+	const far = math.MaxInt64/1_000_000_000 - 2*3600
+	if start < -far || start > far {
+		return fmt.Errorf("bucket start %d is out of range", start)
+	}
+	into := (start%3600 + 3600) % 3600
+	if start%60 != 0 || width%60 != 0 || width <= 0 || width > maxMinutes*60-into {
+		return fmt.Errorf("bucket of %d s from %d is not whole minutes inside one hour", width, start)
+	}
+	return nil
+}
+
+func (f *Footer) validateBlocks() error {
+	if n := len(f.Blocks); n == 0 || n > MaxBlocks {
+		return fmt.Errorf("%d blocks, 1 to %d allowed", n, MaxBlocks)
+	}
+	var sum Block // neither sum can overflow: 4,096 times less than 2^25
+	start, end := int64(math.MaxInt64), int64(math.MinInt64)
+	for i, b := range f.Blocks {
+		var records uint64
+		for l, n := range b.Levels {
+			if n > MaxBlockRaw {
+				return fmt.Errorf("block %d: %d records of one level", i, n)
+			}
+			records += n
+			sum.Levels[l] += n
+		}
+		switch {
+		case b.Index != i || b.Offset != sum.Stored:
+			return fmt.Errorf("block %d is not where the one before it ends", i)
+		case b.Stored <= 0 || b.Stored > maxFrame:
+			return fmt.Errorf("block %d: %d bytes stored, at most %d allowed", i, b.Stored, maxFrame)
+		case b.Raw <= 0 || b.Raw > MaxBlockRaw:
+			return fmt.Errorf("block %d: %d bytes of text, at most %d allowed", i, b.Raw, MaxBlockRaw)
+		case b.Records == 0 || b.Records > uint64(b.Raw)/minRecord:
+			return fmt.Errorf("block %d: %d records in %d bytes", i, b.Records, b.Raw)
+		case b.Records != records:
+			return fmt.Errorf("block %d: %d records, but %d by level", i, b.Records, records)
+		case b.Start > b.End:
+			return fmt.Errorf("block %d ends before it starts", i)
+		}
+		sum.Stored += b.Stored
+		sum.Raw += b.Raw
+		sum.Records += b.Records
+		start, end = min(start, b.Start), max(end, b.End)
+	}
+	switch {
+	case sum.Records != f.Records || sum.Levels != f.Levels || uint64(sum.Raw) != f.RawBytes:
+		return fmt.Errorf("the blocks' sums are not the totals")
+	case start != f.Start || end != f.End:
+		return fmt.Errorf("the blocks' times are not the segment's")
+	}
+	return nil
+}
+
+// validateLayout checks that sections fill the space between the last block and
+// the footer, and that the filter lies in it.
+func (f *Footer) validateLayout() error {
+	from := f.blocksEnd()
+	at := from
+	if len(f.Sections) > MaxSections {
+		return fmt.Errorf("%d sections, at most %d allowed", len(f.Sections), MaxSections)
+	}
+	for i, s := range f.Sections {
+		switch {
+		case s.Name == "" || len(s.Name) > maxSectionName:
+			return fmt.Errorf("section %d has a name of %d bytes", i, len(s.Name))
+		case s.Offset != at:
+			return fmt.Errorf("section %q is not where the part before it ends", s.Name)
+		case s.Length < frameHeader || s.Length > maxSection:
+			return fmt.Errorf("section %q has %d bytes", s.Name, s.Length)
+		}
+		at += s.Length
+	}
+	if at != f.Footer {
+		return fmt.Errorf("blocks and sections end at %d, the footer is at %d", at, f.Footer)
+	}
+	if p := f.Filter; p != (blobnaming.Filter{}) {
+		if p.Offset < from || p.Offset > at || p.Partitions > (at-p.Offset)/p.SliceLength {
+			return fmt.Errorf("filter %v is outside the sections", p)
+		}
+	}
+	return nil
+}
+
+// blocksEnd is the offset after the last block.
+func (f *Footer) blocksEnd() int64 {
+	if len(f.Blocks) == 0 {
+		return 0
+	}
+	last := f.Blocks[len(f.Blocks)-1]
+	return last.Offset + last.Stored
+}
+
+func (f *Footer) validateMinutes() error {
+	if n := len(f.Minutes); n == 0 || int64(n) > f.BucketWidth/60 {
+		return fmt.Errorf("%d minutes in a bucket of %d s", n, f.BucketWidth)
+	}
+	var levels record.Counts
+	next, end := f.BucketStart, f.BucketStart+f.BucketWidth
+	for _, m := range f.Minutes {
+		if m.Start < next || m.Start >= end || m.Start%60 != 0 || m.Levels == (record.Counts{}) {
+			return fmt.Errorf("minutes are out of order, outside the bucket or empty")
+		}
+		next = m.Start + 60
+		for l, n := range m.Levels {
+			if n > f.Levels[l]-levels[l] {
+				return fmt.Errorf("the minutes' sums are not the totals")
+			}
+			levels[l] += n
+		}
+	}
+	if levels != f.Levels {
+		return fmt.Errorf("the minutes' sums are not the totals")
+	}
+	if !inMinute(f.Start, f.Minutes[0]) || !inMinute(f.End, f.Minutes[len(f.Minutes)-1]) {
+		return fmt.Errorf("the minutes are not those of first and last record")
+	}
+	return nil
+}
+
+// inMinute reports whether t lies in m.
+func inMinute(t int64, m record.Minute) bool {
+	into := t - m.Start*1e9
+	return into >= 0 && into < 60e9
+}
+
+func (f *Footer) validateSources() error {
+	if n := len(f.Sources); n == 0 || n > MaxSources {
+		return fmt.Errorf("%d sources, 1 to %d allowed", n, MaxSources)
+	}
+	for i, s := range f.Sources {
+		if s == "" || len(s) > record.MaxSource {
+			return fmt.Errorf("source %d has %d bytes, 1 to %d allowed", i, len(s), record.MaxSource)
+		}
+		if i > 0 && s <= f.Sources[i-1] {
+			return fmt.Errorf("sources are not in order")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package segment
+
+import (
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The compressor's choices, measured on blocks of 1 MiB; see docs/format/segment.md.
+const (
+	level  = zstd.SpeedFastest
+	window = 1 << 20
+)
+
+// checksum is CRC-32C, the checksum of everything stored.
+func checksum(b []byte) uint32 {
+	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
+}
+
+// Compressor compresses blocks, as many at once as GOMAXPROCS; more callers
+// wait. It keeps about 1.5 MiB for each of those, whatever the number of Writers.
+// It has no goroutines and need not be closed. Safe for concurrent use.
+type Compressor struct {
+	// single writes frames whose window is their content, large those of a block
+	// that is larger than any window.
+	single, large *zstd.Encoder
+	// texts and stored are buffers between two uses.
+	texts, stored buffers
+}
+
+// NewCompressor makes a Compressor.
+func NewCompressor() *Compressor {
+	// Only options out of range are errors.
+	single, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window), zstd.WithSingleSegment(true))
+	large, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window), zstd.WithSingleSegment(false))
+	return &Compressor{single: single, large: large}
+}
+
+// Encode appends text to dst as one zstd frame with content size and checksum,
+// as a block of a segment is stored.
+func (c *Compressor) Encode(dst, text []byte) []byte {
+	if len(text) > MaxWindow {
+		return c.large.EncodeAll(text, dst)
+	}
+	return c.single.EncodeAll(text, dst)
+}
+
+// Decoder decompresses blocks, as many at once as GOMAXPROCS; more callers
+// wait. It has no goroutines and need not be closed. Safe for concurrent use.
+type Decoder struct {
+	zstd *zstd.Decoder
+}
+
+// NewDecoder makes a Decoder.
+func NewDecoder() *Decoder {
+	// Only options out of range are errors.
+	d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0),
+		zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderMaxMemory(MaxBlockRaw))
+	return &Decoder{zstd: d}
+}
+
+// DecodeBlock checks stored, the bytes of a blob from b.Offset on, against b
+// and decompresses them, appending to dst. What is damaged is a [*CorruptError];
+// the text of a damaged block is never returned.
+func (d *Decoder) DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
+	if err := checkStored(stored, b); err != nil {
+		return nil, err
+	}
+	if err := checkFrame(stored, b.Raw); err != nil {
+		return nil, b.corrupt("%v", err)
+	}
+	dst = slices.Grow(dst, int(b.Raw))
+	text, err := d.zstd.DecodeAll(stored, dst[len(dst):])
+	if err != nil {
+		return nil, b.corrupt("decompress: %v", err)
+	}
+	if int64(len(text)) != b.Raw {
+		return nil, b.corrupt("%d bytes of text, %d expected", len(text), b.Raw)
+	}
+	return append(dst, text...), nil // in place: there was room for it
+}
+
+// DecodeBlock is [Decoder.DecodeBlock] with a Decoder for this block only.
+func DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
+	return NewDecoder().DecodeBlock(dst, stored, b)
+}
+
+// checkStored checks the stored bytes of a block by length and checksum.
+func checkStored(stored []byte, b Block) error {
+	if int64(len(stored)) != b.Stored {
+		return b.corrupt("%d bytes stored, %d expected", len(stored), b.Stored)
+	}
+	if got := checksum(stored); got != b.CRC {
+		return b.corrupt("checksum is %08x, %08x expected", got, b.CRC)
+	}
+	return nil
+}
+
+// checkFrame checks a frame's header before anything is allocated for it.
+func checkFrame(stored []byte, raw int64) error {
+	var h zstd.Header
+	if err := h.Decode(stored); err != nil {
+		return fmt.Errorf("frame header: %w", err)
+	}
+	switch {
+	case raw <= 0 || raw > MaxBlockRaw:
+		return fmt.Errorf("%d bytes of text, at most %d allowed", raw, MaxBlockRaw)
+	case h.Skippable:
+		return fmt.Errorf("a skippable frame in place of a block")
+	case h.DictionaryID != 0:
+		return fmt.Errorf("frame needs dictionary %d", h.DictionaryID)
+	case !h.HasCheckSum:
+		return fmt.Errorf("frame has no checksum")
+	case !h.HasFCS || h.FrameContentSize != uint64(raw):
+		return fmt.Errorf("frame holds %d bytes, %d expected", h.FrameContentSize, raw)
+	case h.SingleSegment && raw > MaxWindow, h.WindowSize > MaxWindow:
+		return fmt.Errorf("frame's window is larger than %d bytes", MaxWindow)
+	}
+	return nil
+}
+
+// buffers holds byte slices between two uses.
+type buffers struct{ pool sync.Pool }
+
+// get returns an empty slice, with the capacity of an earlier use where there was one.
+func (p *buffers) get() []byte {
+	if b, ok := p.pool.Get().(*[]byte); ok {
+		return (*b)[:0]
+	}
+	return nil
+}
+
+// put gives a slice back. What a segment of few records used is not worth
+// keeping, what a single huge record needed is too much to keep.
+func (p *buffers) put(b []byte) {
+	if cap(b) >= DefaultBlockSize/16 && cap(b) <= DefaultBlockSize*2 {
+		p.pool.Put(&b)
+	}
+}

@@ -1,0 +1,170 @@
+package segment
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"logstow/blobnaming"
+	"logstow/record"
+)
+
+// knows reports whether this version reads a footer key.
+func knows(key string) bool {
+	switch key {
+	case keyBatch, keyBlocks, keyBucket, keyClass, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes,
+		keyRaw, keyRecords, keyReplaces, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
+		return true
+	}
+	return false
+}
+
+// decodeFooter reads the msgpack bytes of a footer whose frame is at offset at,
+// and validates it. Keys that it does not know are ignored, unless Requires names them.
+func decodeFooter(body []byte, at int64) (*Footer, error) {
+	r := readFields(body)
+	for _, key := range r.texts(keyRequires, maxRequires, maxRequired) {
+		if !knows(key) {
+			return nil, fmt.Errorf("%w: it requires %q", ErrUnsupported, key)
+		}
+	}
+	bucket := r.exactly(keyBucket, 2)
+	f := &Footer{
+		Metadata:    decodeMetadata(r, at),
+		Service:     r.text(keyService, blobnaming.MaxService),
+		BucketStart: int64(bucket[0]),
+		BucketWidth: int64(bucket[1]),
+		Sources:     r.texts(keySources, MaxSources, record.MaxSource),
+	}
+	f.ReplacesBatches = decodeReplaces(r)
+	f.Replaces = len(f.ReplacesBatches) > 0
+	decodeBlocks(r, f)
+	decodeMinutes(r, f)
+	decodeSections(r, f)
+	if r.err != nil {
+		return nil, r.err
+	}
+	return f, f.validate()
+}
+
+func decodeMetadata(r *fieldReader, at int64) blobnaming.Metadata {
+	m := blobnaming.Metadata{
+		Start:    r.int(keyStart),
+		End:      r.int(keyEnd),
+		Records:  r.uint(keyRecords),
+		RawBytes: r.uint(keyRaw),
+		Levels:   record.Counts(r.exactly(keyLevels, record.Levels)),
+		Instance: r.text(keyInstance, blobnaming.MaxInstance),
+		Seq:      r.int(keySeq),
+		Footer:   at,
+	}
+	r.value(keyBatch, func(d *msgpack.Decoder) error { return decodeBatch(d, &m.Batch) })
+	if r.has(keyClass) {
+		m.Class = r.text(keyClass, blobnaming.MaxClass)
+	}
+	if r.has(keyFilter) {
+		p := r.exactly(keyFilter, 3)
+		m.Filter = blobnaming.Filter{Offset: int64(p[0]), Partitions: int64(p[1]), SliceLength: int64(p[2])}
+	}
+	return m
+}
+
+func decodeBatch(d *msgpack.Decoder, b *blobnaming.Batch) error {
+	n, err := d.DecodeBytesLen()
+	if err != nil {
+		return err
+	}
+	if n != len(b) {
+		return fmt.Errorf("%d bytes, %d expected", n, len(b))
+	}
+	return d.ReadFull(b[:])
+}
+
+func decodeReplaces(r *fieldReader) (batches []blobnaming.Batch) {
+	if !r.has(keyReplaces) {
+		return nil
+	}
+	r.array(keyReplaces, maxReplaces, func(n int) { batches = make([]blobnaming.Batch, n) },
+		func(d *msgpack.Decoder, i int) error { return decodeBatch(d, &batches[i]) })
+	return batches
+}
+
+// decodeBlocks reads the columns of blocks; f.Start is set.
+func decodeBlocks(r *fieldReader, f *Footer) {
+	c := r.fields(keyBlocks)
+	crcs := c.column(keyCRC, MaxBlocks)
+	n := len(crcs)
+	ends := c.exactly(keyEnd, n)
+	levels := c.exactly(keyLevels, n*record.Levels)
+	raws := c.exactly(keyRaw, n)
+	records := c.exactly(keyRecords, n)
+	starts := c.exactly(keyStart, n)
+	stored := c.exactly(keyStored, n)
+	f.Blocks = make([]Block, n)
+	var offset int64
+	for i := range f.Blocks {
+		// The cast of a number that is far too large only makes it another one that
+		// validate refuses, except for these.
+		if crcs[i] > math.MaxUint32 || stored[i] > maxFrame || starts[i] > maxSpan || ends[i] > maxSpan {
+			c.fail("number out of range in block %d", i)
+			break
+		}
+		start := f.Start + int64(starts[i])
+		f.Blocks[i] = Block{
+			Index:   i,
+			Offset:  offset,
+			Stored:  int64(stored[i]),
+			Raw:     int64(raws[i]),
+			Records: records[i],
+			Levels:  record.Counts(levels[i*record.Levels:]),
+			Start:   start,
+			End:     start + int64(ends[i]),
+			CRC:     uint32(crcs[i]),
+		}
+		offset += f.Blocks[i].Stored
+	}
+	r.done(keyBlocks, c)
+}
+
+// decodeMinutes reads the columns of minutes; f.BucketStart is set.
+func decodeMinutes(r *fieldReader, f *Footer) {
+	c := r.fields(keyMinutes)
+	minutes := c.column(keyMinute, maxMinutes)
+	levels := c.exactly(keyLevels, len(minutes)*record.Levels)
+	f.Minutes = make([]record.Minute, len(minutes))
+	for i, minute := range minutes {
+		if minute >= maxMinutes {
+			c.fail("minute %d of a bucket", minute)
+			break
+		}
+		f.Minutes[i] = record.Minute{
+			Start:  f.BucketStart + int64(minute)*60,
+			Levels: record.Counts(levels[i*record.Levels:]),
+		}
+	}
+	r.done(keyMinutes, c)
+}
+
+// decodeSections reads the columns of sections; f.Blocks are set.
+func decodeSections(r *fieldReader, f *Footer) {
+	if !r.has(keySections) {
+		return
+	}
+	c := r.fields(keySections)
+	names := c.texts(keyName, MaxSections, maxSectionName)
+	n := len(names)
+	crcs := c.exactly(keyCRC, n)
+	lengths := c.exactly(keyLength, n)
+	f.Sections = make([]Section, n)
+	offset := f.blocksEnd()
+	for i := range f.Sections {
+		if crcs[i] > math.MaxUint32 || lengths[i] > maxSection {
+			c.fail("number out of range in section %d", i)
+			break
+		}
+		f.Sections[i] = Section{Name: names[i], Offset: offset, Length: int64(lengths[i]), CRC: uint32(crcs[i])}
+		offset += f.Sections[i].Length
+	}
+	r.done(keySections, c)
+}

@@ -1,0 +1,197 @@
+package segment
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"logstow/blobnaming"
+)
+
+// A Logstow frame is a zstd skippable frame: magic number and payload length,
+// both of 4 bytes, little-endian, then the payload. The footer's payload is
+// the msgpack footer and the trailer: CRC-32C of the msgpack bytes, their length
+// (both of 4 bytes, little-endian), and trailerMagic.
+const (
+	frameMagic   = 0x184D2A57
+	frameHeader  = 8
+	trailerMagic = "LOGSTOW1"
+	trailerSize  = 16
+	// footerOverhead is what the footer's frame adds to the msgpack bytes.
+	footerOverhead = frameHeader + trailerSize
+)
+
+// The footer's keys.
+const (
+	keyBatch    = "Batch"
+	keyBlocks   = "Blocks"
+	keyBucket   = "Bucket"
+	keyClass    = "Class"
+	keyEnd      = "End"
+	keyFilter   = "Filter"
+	keyInstance = "Instance"
+	keyLevels   = "Levels"
+	keyMinutes  = "Minutes"
+	keyRaw      = "Raw"
+	keyRecords  = "Records"
+	keyReplaces = "Replaces"
+	keyRequires = "Requires"
+	keySections = "Sections"
+	keySeq      = "Seq"
+	keyService  = "Service"
+	keySources  = "Sources"
+	keyStart    = "Start"
+
+	// Inside Blocks, Minutes and Sections, besides some of the above.
+	keyCRC    = "CRC"
+	keyLength = "Length"
+	keyName   = "Name"
+	keyMinute = "Minute"
+	keyStored = "Stored"
+)
+
+// appendFooter appends the footer's frame to dst.
+func appendFooter(dst []byte, f *Footer) ([]byte, error) {
+	body, err := encodeFooter(f)
+	if err != nil {
+		return nil, err
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(body)+trailerSize))
+	dst = append(dst, body...)
+	dst = binary.LittleEndian.AppendUint32(dst, checksum(body))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(body)))
+	return append(dst, trailerMagic...), nil
+}
+
+// encodeFooter is the footer in msgpack: a map with its keys in byte order,
+// without those whose value is empty, numbers in their shortest form.
+func encodeFooter(f *Footer) ([]byte, error) {
+	m := newFields()
+	m.add(keyBatch, f.Batch[:])
+	m.addFields(keyBlocks, blockFields(f))
+	m.add(keyBucket, []int64{f.BucketStart, f.BucketWidth})
+	if f.Class != "" {
+		m.add(keyClass, f.Class)
+	}
+	m.add(keyEnd, f.End)
+	if f.Filter != (blobnaming.Filter{}) {
+		m.add(keyFilter, []int64{f.Filter.Offset, f.Filter.Partitions, f.Filter.SliceLength})
+	}
+	m.add(keyInstance, f.Instance)
+	m.add(keyLevels, f.Levels[:])
+	m.addFields(keyMinutes, minuteFields(f))
+	m.add(keyRaw, f.RawBytes)
+	m.add(keyRecords, f.Records)
+	if len(f.ReplacesBatches) > 0 {
+		batches := make([][]byte, len(f.ReplacesBatches))
+		for i := range batches {
+			batches[i] = f.ReplacesBatches[i][:]
+		}
+		m.add(keyReplaces, batches)
+	}
+	if len(f.Sections) > 0 {
+		m.addFields(keySections, sectionFields(f))
+	}
+	m.add(keySeq, f.Seq)
+	m.add(keyService, f.Service)
+	m.add(keySources, f.Sources)
+	m.add(keyStart, f.Start)
+	return m.bytes()
+}
+
+// blockFields has a column for each property of the blocks. Times are
+// distances: of a block's start from the segment's, of its end from its start.
+// Offsets follow from the lengths: a block starts where the one before it ends.
+func blockFields(f *Footer) *fields {
+	var crcs, ends, levels, raws, records, starts, stored []uint64
+	for _, b := range f.Blocks {
+		crcs = append(crcs, uint64(b.CRC))
+		ends = append(ends, uint64(b.End-b.Start))
+		levels = append(levels, b.Levels[:]...)
+		raws = append(raws, uint64(b.Raw))
+		records = append(records, b.Records)
+		starts = append(starts, uint64(b.Start-f.Start))
+		stored = append(stored, uint64(b.Stored))
+	}
+	m := newFields()
+	m.add(keyCRC, crcs)
+	m.add(keyEnd, ends)
+	m.add(keyLevels, levels)
+	m.add(keyRaw, raws)
+	m.add(keyRecords, records)
+	m.add(keyStart, starts)
+	m.add(keyStored, stored)
+	return m
+}
+
+// minuteFields has a column of minutes since the bucket's start and one of levels.
+func minuteFields(f *Footer) *fields {
+	var levels, minutes []uint64
+	for _, c := range f.Minutes {
+		levels = append(levels, c.Levels[:]...)
+		minutes = append(minutes, uint64(c.Start-f.BucketStart)/60)
+	}
+	m := newFields()
+	m.add(keyLevels, levels)
+	m.add(keyMinute, minutes)
+	return m
+}
+
+func sectionFields(f *Footer) *fields {
+	var crcs, lengths []uint64
+	var names []string
+	for _, s := range f.Sections {
+		crcs = append(crcs, uint64(s.CRC))
+		lengths = append(lengths, uint64(s.Length))
+		names = append(names, s.Name)
+	}
+	m := newFields()
+	m.add(keyCRC, crcs)
+	m.add(keyLength, lengths)
+	m.add(keyName, names)
+	return m
+}
+
+// fields is a msgpack map being written, its keys in the order of adding.
+type fields struct {
+	n    int
+	body bytes.Buffer
+	enc  *msgpack.Encoder
+	err  error
+}
+
+func newFields() *fields {
+	m := new(fields)
+	m.enc = msgpack.NewEncoder(&m.body)
+	m.enc.UseCompactInts(true)
+	return m
+}
+
+func (m *fields) add(key string, value any) {
+	if m.err == nil {
+		m.n++
+		m.err = m.enc.EncodeMulti(key, value)
+	}
+}
+
+func (m *fields) addFields(key string, value *fields) {
+	b, err := value.bytes()
+	if err != nil {
+		m.err = err
+		return
+	}
+	m.add(key, msgpack.RawMessage(b))
+}
+
+func (m *fields) bytes() ([]byte, error) {
+	if m.err != nil {
+		return nil, m.err
+	}
+	var head bytes.Buffer
+	if err := msgpack.NewEncoder(&head).EncodeMapLen(m.n); err != nil {
+		return nil, err
+	}
+	return append(head.Bytes(), m.body.Bytes()...), nil
+}

@@ -1,0 +1,90 @@
+package segment
+
+import (
+	"fmt"
+
+	"logstow/blobnaming"
+	"logstow/record"
+)
+
+// Footer is what a segment says of its blocks. Metadata.Footer is where the
+// footer was found; all else is in its bytes.
+type Footer struct {
+	blobnaming.Metadata
+	Service string
+	// BucketStart is the bucket's start in Unix seconds UTC, BucketWidth its width in seconds.
+	BucketStart, BucketWidth int64
+	// Sources are the sources in byte order, or ManySources alone.
+	Sources []string
+	// Minutes are the minutes that have records, in order.
+	Minutes []record.Minute
+	// Blocks are the blocks in the order of the blob, the first at offset 0.
+	Blocks []Block
+	// Sections follow the last block.
+	Sections []Section
+	// ReplacesBatches are the batches that this segment contains besides its own.
+	ReplacesBatches []blobnaming.Batch
+}
+
+// Block says where a block is and what it holds.
+type Block struct {
+	// Index is its number in the segment, from 0.
+	Index int
+	// Offset and Stored are its place in the blob, Raw its decompressed size, in bytes.
+	Offset, Stored, Raw int64
+	// Records is the number of its records; Levels the same by level.
+	Records uint64
+	Levels  record.Counts
+	// Start and End are the times of its first and last record, Unix nanoseconds UTC.
+	Start, End int64
+	// CRC is the CRC-32C of its stored bytes.
+	CRC uint32
+}
+
+func (b Block) corrupt(format string, args ...any) error {
+	return &CorruptError{Part: fmt.Sprintf("block %d", b.Index), Offset: b.Offset, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Section is a skippable frame between the blocks and the footer. Readers leave
+// alone those whose name they do not know.
+type Section struct {
+	Name string
+	// Offset and Length are its place in the blob in bytes, the frame's header included.
+	Offset, Length int64
+	// CRC is the CRC-32C of its stored bytes.
+	CRC uint32
+}
+
+func (s Section) corrupt(format string, args ...any) error {
+	return &CorruptError{Part: "section " + s.Name, Offset: s.Offset, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Check compares the footer with what the blob's metadata or its index entity
+// says. A difference is a [*CorruptError] that names the first field; which of the two
+// is wrong is not known.
+func (f *Footer) Check(m blobnaming.Metadata) error {
+	for _, c := range []struct {
+		field string
+		same  bool
+	}{
+		{"Footer", f.Footer == m.Footer},
+		{"Batch", f.Batch == m.Batch},
+		{"StartTime", f.Start == m.Start},
+		{"EndTime", f.End == m.End},
+		{"Records", f.Records == m.Records},
+		{"RawBytes", f.RawBytes == m.RawBytes},
+		{"Levels", f.Levels == m.Levels},
+		{"Instance", f.Instance == m.Instance},
+		{"Seq", f.Seq == m.Seq},
+		{"Class", f.Class == m.Class},
+		{"Filter", f.Filter == m.Filter},
+		{"Replaces", f.Replaces == m.Replaces},
+		// What a later version adds is compared too.
+		{"metadata", f.Metadata == m},
+	} {
+		if !c.same {
+			return &CorruptError{Part: "metadata", Offset: f.Footer, Reason: c.field + " differs from the footer's"}
+		}
+	}
+	return nil
+}

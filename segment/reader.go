@@ -1,0 +1,122 @@
+package segment
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A Range reads exactly n bytes of a blob from off on.
+type Range func(ctx context.Context, off, n int64) ([]byte, error)
+
+// tailGuess is how much of a blob's end is read to find a footer: the whole
+// footer of all but the largest segments.
+const tailGuess = 64 << 10
+
+// ReadFooter reads and checks the footer of a segment of size bytes. footer is
+// its offset where the caller knows it from metadata, which costs one call of read,
+// or -1 to find it from the blob's tail, which costs one or two. What is damaged is a
+// [*CorruptError]. When footer is -1, a blob that does not end as a segment
+// does is [ErrNoFooter]; a segment that needs a newer reader is [ErrUnsupported].
+func ReadFooter(ctx context.Context, read Range, size, footer int64) (*Footer, error) {
+	if footer < 0 {
+		return findFooter(ctx, read, size)
+	}
+	n := size - footer
+	if n < footerOverhead || n > MaxFooter+footerOverhead {
+		return nil, corruptFooter(footer, "metadata says that it is at %d of %d bytes", footer, size)
+	}
+	frame, err := readRange(ctx, read, footer, n)
+	if err != nil {
+		return nil, fmt.Errorf("read segment footer: %w", err)
+	}
+	length, err := footerLength(frame, size)
+	if err != nil {
+		return nil, err
+	}
+	if length != n {
+		return nil, corruptTrailer(size, "it says that the footer has %d bytes, metadata says %d", length, n)
+	}
+	return parseFooter(frame, footer)
+}
+
+func findFooter(ctx context.Context, read Range, size int64) (*Footer, error) {
+	if size < footerOverhead {
+		return nil, ErrNoFooter
+	}
+	n := min(size, tailGuess)
+	tail, err := readRange(ctx, read, size-n, n)
+	if err != nil {
+		return nil, fmt.Errorf("read segment tail: %w", err)
+	}
+	if string(tail[n-int64(len(trailerMagic)):]) != trailerMagic {
+		return nil, ErrNoFooter
+	}
+	length, err := footerLength(tail, size)
+	if err != nil {
+		return nil, err
+	}
+	if length > n {
+		head, err := readRange(ctx, read, size-length, length-n)
+		if err != nil {
+			return nil, fmt.Errorf("read segment footer: %w", err)
+		}
+		tail = append(head[:len(head):len(head)], tail...)
+	}
+	return parseFooter(tail[int64(len(tail))-length:], size-length)
+}
+
+// readRange reads and checks what the caller relies on.
+func readRange(ctx context.Context, read Range, off, n int64) ([]byte, error) {
+	b, err := read(ctx, off, n)
+	if err == nil && int64(len(b)) != n {
+		err = fmt.Errorf("%d of %d bytes: %w", len(b), n, io.ErrUnexpectedEOF)
+	}
+	return b, err
+}
+
+// footerLength is the length of the footer's frame, from the trailer that ends
+// tail, which has at least footerOverhead bytes.
+func footerLength(tail []byte, size int64) (int64, error) {
+	t := tail[len(tail)-trailerSize:]
+	if string(t[8:]) != trailerMagic {
+		return 0, corruptTrailer(size, "no magic at its end")
+	}
+	length := int64(binary.LittleEndian.Uint32(t[4:])) + footerOverhead
+	if length > MaxFooter+footerOverhead || length > size {
+		return 0, corruptTrailer(size, "it says that the footer has %d bytes", length)
+	}
+	return length, nil
+}
+
+// parseFooter checks and decodes the footer's frame, whose trailer is checked by footerLength.
+func parseFooter(frame []byte, at int64) (*Footer, error) {
+	body, trailer := frame[frameHeader:len(frame)-trailerSize], frame[len(frame)-trailerSize:]
+	if binary.LittleEndian.Uint32(frame) != frameMagic {
+		return nil, corruptFooter(at, "no frame starts here")
+	}
+	if int(binary.LittleEndian.Uint32(frame[4:])) != len(frame)-frameHeader {
+		return nil, corruptFooter(at, "its frame has another length than its trailer says")
+	}
+	if got, want := checksum(body), binary.LittleEndian.Uint32(trailer); got != want {
+		return nil, corruptFooter(at, "checksum is %08x, %08x expected", got, want)
+	}
+	f, err := decodeFooter(body, at)
+	switch {
+	case errors.Is(err, ErrUnsupported):
+		return nil, err
+	case err != nil:
+		return nil, corruptFooter(at, "%v", err)
+	}
+	return f, nil
+}
+
+func corruptFooter(at int64, format string, args ...any) error {
+	return &CorruptError{Part: "footer", Offset: at, Reason: fmt.Sprintf(format, args...)}
+}
+
+func corruptTrailer(size int64, format string, args ...any) error {
+	return &CorruptError{Part: "trailer", Offset: max(0, size-int64(trailerSize)), Reason: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,152 @@
+package segment
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"logstow/record"
+)
+
+// Verify reads a whole segment of size bytes and checks everything that it says:
+// the footer, the checksum of each block and section, the form, order, times
+// and levels of the records, and minutes and sources of all. What is damaged is
+// a [*CorruptError]. [Footer.Check] compares the result with the blob's metadata.
+func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
+	f, err := verifyFooter(ctx, read, size)
+	if err != nil {
+		return nil, err
+	}
+	v := verifier{decoder: NewDecoder(), all: newTally(f.BucketStart, f.BucketWidth)}
+	if err := verifyBlocks(ctx, read, f, v.block); err != nil {
+		return nil, err
+	}
+	if err := verifySections(ctx, read, f); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(v.all.listMinutes(), f.Minutes) {
+		return nil, corruptFooter(f.Footer, "its minutes are not those of the records")
+	}
+	if !slices.Equal(v.all.listSources(), f.Sources) {
+		return nil, corruptFooter(f.Footer, "its sources are not those of the records")
+	}
+	return f, nil
+}
+
+// VerifyStored is the part of [Verify] that finds what storage and transport can
+// damage: it checks the footer and all checksums, and decompresses nothing.
+func VerifyStored(ctx context.Context, read Range, size int64) (*Footer, error) {
+	f, err := verifyFooter(ctx, read, size)
+	if err != nil {
+		return nil, err
+	}
+	if err := verifyBlocks(ctx, read, f, checkStored); err != nil {
+		return nil, err
+	}
+	if err := verifySections(ctx, read, f); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// verifyFooter is ReadFooter for a blob that must be a segment.
+func verifyFooter(ctx context.Context, read Range, size int64) (*Footer, error) {
+	f, err := ReadFooter(ctx, read, size, -1)
+	if errors.Is(err, ErrNoFooter) {
+		err = corruptTrailer(size, "no magic at the blob's end")
+	}
+	return f, err
+}
+
+func verifyBlocks(ctx context.Context, read Range, f *Footer, check func(stored []byte, b Block) error) error {
+	for _, b := range f.Blocks {
+		stored, err := readRange(ctx, read, b.Offset, b.Stored)
+		if err != nil {
+			return fmt.Errorf("read block %d of segment: %w", b.Index, err)
+		}
+		if err := check(stored, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func verifySections(ctx context.Context, read Range, f *Footer) error {
+	for _, s := range f.Sections {
+		crc, head, err := checksumRange(ctx, read, s.Offset, s.Length)
+		switch {
+		case err != nil:
+			return fmt.Errorf("read section %s of segment: %w", s.Name, err)
+		case crc != s.CRC:
+			return s.corrupt("checksum is %08x, %08x expected", crc, s.CRC)
+		case binary.LittleEndian.Uint32(head) != frameMagic, int64(binary.LittleEndian.Uint32(head[4:])) != s.Length-frameHeader:
+			return s.corrupt("it is not one skippable frame")
+		}
+	}
+	return nil
+}
+
+// checksumRange is the checksum of n bytes from off on, read in pieces, and the
+// start of the first piece, at least min(n, 8) bytes.
+func checksumRange(ctx context.Context, read Range, off, n int64) (crc uint32, head []byte, err error) {
+	const piece = 1 << 20
+	table := crc32.MakeTable(crc32.Castagnoli)
+	for n > 0 {
+		b, err := readRange(ctx, read, off, min(n, piece))
+		if err != nil {
+			return 0, nil, err
+		}
+		if head == nil {
+			head = b[:min(len(b), frameHeader)]
+		}
+		crc = crc32.Update(crc, table, b)
+		off, n = off+int64(len(b)), n-int64(len(b))
+	}
+	return crc, head, nil
+}
+
+// verifier checks the text of one segment's blocks and counts its records anew.
+type verifier struct {
+	decoder *Decoder
+	text    []byte
+	all     tally
+}
+
+func (v *verifier) block(stored []byte, b Block) (err error) {
+	if v.text, err = v.decoder.DecodeBlock(v.text[:0], stored, b); err != nil {
+		return err
+	}
+	var levels record.Counts
+	var n uint64
+	last, source := b.Start, ""
+	for rest := v.text; len(rest) > 0; n++ {
+		var line record.Line
+		if line, rest, err = record.Next(rest); err != nil {
+			return b.corrupt("record %d: %v", n, err)
+		}
+		switch {
+		case !v.all.covers(line.Time):
+			return b.corrupt("record %d is outside the bucket", n)
+		case n == 0 && line.Time != b.Start:
+			return b.corrupt("its first record is not of the time that the footer says")
+		case line.Time < last:
+			return b.corrupt("record %d is out of order", n)
+		}
+		last = line.Time
+		levels[line.Level]++
+		if string(line.Source) != source {
+			source = string(line.Source)
+		}
+		v.all.add(line.Time, line.Level, source)
+	}
+	switch {
+	case last != b.End:
+		return b.corrupt("its last record is not of the time that the footer says")
+	case n != b.Records || levels != b.Levels:
+		return b.corrupt("its records are not as many as the footer says")
+	}
+	return nil
+}

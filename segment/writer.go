@@ -1,0 +1,245 @@
+package segment
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"logstow/blobnaming"
+	"logstow/record"
+)
+
+// Writer encodes records into a segment. Not safe for concurrent use.
+//
+// A Writer compresses at most one block in the background; it holds that block
+// and the one being filled, and the footer's numbers, nothing else. What it
+// is given to write to is used by Append and Close only. End a Writer with Close or Discard.
+type Writer struct {
+	w    io.Writer
+	opts Options
+	err  error // final
+
+	enc   record.Encoder
+	cur   block
+	tally tally
+	// flight brings the block being compressed, of flightRaw bytes; nil when there is none.
+	flight    chan encoded
+	flightRaw int
+	// notes are those of the block before last, for reuse.
+	notes []note
+
+	// blocks are those written, offset and raw their sizes.
+	blocks      []Block
+	offset, raw int64
+}
+
+// NewWriter starts a segment in w. Options that no segment can have are
+// reported by the first Append or by Close.
+func NewWriter(w io.Writer, opts Options) *Writer {
+	if opts.BlockSize <= 0 {
+		opts.BlockSize = DefaultBlockSize
+	}
+	if opts.Compressor == nil {
+		opts.Compressor = NewCompressor()
+	}
+	if err := opts.validate(); err != nil {
+		return &Writer{err: fmt.Errorf("start segment: %w", err)}
+	}
+	return &Writer{w: w, opts: opts, tally: newTally(opts.BucketStart, opts.BucketWidth)}
+}
+
+func (o *Options) validate() error {
+	switch {
+	case !blobnaming.ValidService(o.Service):
+		return fmt.Errorf("service %q is not a valid name", o.Service)
+	case !blobnaming.ValidInstance(o.Instance):
+		return fmt.Errorf("instance %q is not a valid name", o.Instance)
+	case !blobnaming.ValidClass(o.Class):
+		return fmt.Errorf("class %q is not a valid name", o.Class)
+	case o.BlockSize > MaxBlockRaw:
+		return fmt.Errorf("blocks of %d bytes, at most %d allowed", o.BlockSize, MaxBlockRaw)
+	}
+	return validBucket(o.BucketStart, o.BucketWidth)
+}
+
+// Append adds a record, copying it. A record that the segment can not hold is
+// refused with [ErrRecord], one for which there is no block left with [ErrFull]; the Writer
+// is as it was before. Any other error is final: it is returned again by every later call.
+func (w *Writer) Append(r record.Record) error {
+	if w.err != nil {
+		return w.err
+	}
+	r.Source = record.CleanSource(r.Source)
+	size := textBound(r)
+	switch {
+	case len(r.Message) > record.MaxSize, size > MaxBlockRaw:
+		return fmt.Errorf("%w: message of %d bytes takes %d bytes of text, at most %d and %d allowed",
+			ErrRecord, len(r.Message), size, record.MaxSize, MaxBlockRaw)
+	case int(r.Level) >= record.Levels:
+		return fmt.Errorf("%w: level %d is unknown", ErrRecord, r.Level)
+	case !w.tally.covers(r.Time):
+		return fmt.Errorf("%w: its time %s is outside the bucket", ErrRecord, blobnaming.FormatTime(r.Time))
+	}
+	if len(w.cur.text) > 0 && len(w.cur.text)+size > w.opts.BlockSize {
+		if w.Full() {
+			return ErrFull
+		}
+		if err := w.endBlock(); err != nil {
+			return err
+		}
+	}
+	w.cur.reserve(size, w.opts.BlockSize)
+	w.cur.add(r, &w.enc)
+	w.tally.add(r.Time, r.Level, r.Source)
+	return nil
+}
+
+// textBound is the length of a record's text, or up to 4 bytes more; its source is clean.
+func textBound(r record.Record) int {
+	const columns = record.TimeLen + len("\tFATAL\t\t\n")
+	return columns + len(r.Source) + len(r.Message) + bytes.Count(r.Message, []byte{'\n'})
+}
+
+// Full reports whether the block being filled is the last that the segment can
+// have: seal it now, for a following Append may be refused with [ErrFull].
+func (w *Writer) Full() bool {
+	n := len(w.blocks) + 1
+	if w.flight != nil {
+		n++
+	}
+	return n >= MaxBlocks
+}
+
+// Size is the number of bytes written so far plus an estimate of what the
+// records not yet written will take: what sealing by stored size goes by.
+func (w *Writer) Size() int64 {
+	pending := int64(len(w.cur.text) + w.flightRaw)
+	if w.raw == 0 {
+		return pending / 4 // a cautious guess until the first block tells
+	}
+	return w.offset + int64(float64(pending)*float64(w.offset)/float64(w.raw))
+}
+
+// Close writes the last block and the footer and returns what the blob's
+// metadata must say, with seq as its Seq. A segment without records is [ErrEmpty].
+func (w *Writer) Close(seq int64) (blobnaming.Metadata, error) {
+	m, err := w.close(seq)
+	if err != nil {
+		w.err = err
+	}
+	w.Discard()
+	return m, err
+}
+
+func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
+	var none blobnaming.Metadata
+	if w.err != nil {
+		return none, w.err
+	}
+	if len(w.cur.text) == 0 {
+		return none, ErrEmpty
+	}
+	if err := w.endBlock(); err != nil {
+		return none, err
+	}
+	if err := w.join(); err != nil {
+		return none, err
+	}
+	f := w.footer(seq)
+	if err := f.validate(); err != nil {
+		return none, fmt.Errorf("end segment: %w", err)
+	}
+	frame, err := appendFooter(nil, f)
+	if err == nil {
+		err = w.write(frame)
+	}
+	if err != nil {
+		return none, fmt.Errorf("write segment footer: %w", err)
+	}
+	return f.Metadata, nil
+}
+
+// Discard ends a Writer whose segment is not wanted: it waits for the block
+// being compressed and drops it. After Close it does nothing.
+func (w *Writer) Discard() {
+	if w.flight != nil {
+		<-w.flight
+		w.flight = nil
+	}
+	if w.err == nil {
+		w.err = ErrClosed
+	}
+	w.cur, w.notes = block{}, nil
+}
+
+// endBlock starts compressing the block being filled and begins another.
+func (w *Writer) endBlock() error {
+	if err := w.join(); err != nil {
+		return err
+	}
+	flight, full := make(chan encoded, 1), w.cur
+	go func() { flight <- w.opts.Compressor.encode(full) }()
+	w.flight, w.flightRaw = flight, len(full.text)
+	w.cur = block{text: w.opts.Compressor.texts.get(), notes: w.notes}
+	w.notes = nil
+	w.cur.reserve(w.opts.BlockSize, w.opts.BlockSize)
+	return nil
+}
+
+// join waits for the block being compressed and writes it.
+func (w *Writer) join() error {
+	if w.flight == nil {
+		return nil
+	}
+	e := <-w.flight
+	w.flight, w.flightRaw, w.notes = nil, 0, e.notes
+	e.block.Index, e.block.Offset = len(w.blocks), w.offset
+	if err := w.write(e.stored); err != nil {
+		w.err = fmt.Errorf("write block %d of segment: %w", e.block.Index, err)
+		return w.err
+	}
+	w.opts.Compressor.stored.put(e.stored)
+	w.blocks = append(w.blocks, e.block)
+	w.offset += e.block.Stored
+	w.raw += e.block.Raw
+	return nil
+}
+
+// write writes all of b or fails.
+func (w *Writer) write(b []byte) error {
+	n, err := w.w.Write(b)
+	if err == nil && n != len(b) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+// footer is the footer of the blocks written.
+func (w *Writer) footer(seq int64) *Footer {
+	f := &Footer{
+		Metadata: blobnaming.Metadata{
+			Start:    w.blocks[0].Start,
+			End:      w.blocks[0].End,
+			RawBytes: uint64(w.raw),
+			Batch:    w.opts.Batch,
+			Instance: w.opts.Instance,
+			Seq:      seq,
+			Class:    w.opts.Class,
+			Footer:   w.offset,
+		},
+		Service:     w.opts.Service,
+		BucketStart: w.opts.BucketStart,
+		BucketWidth: w.opts.BucketWidth,
+		Sources:     w.tally.listSources(),
+		Minutes:     w.tally.listMinutes(),
+		Blocks:      w.blocks,
+	}
+	for _, b := range w.blocks {
+		f.Start, f.End = min(f.Start, b.Start), max(f.End, b.End)
+		f.Records += b.Records
+		for l, n := range b.Levels {
+			f.Levels[l] += n
+		}
+	}
+	return f
+}
