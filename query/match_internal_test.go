@@ -42,8 +42,9 @@ func reference(sel *Selection, r record.Record) bool {
 	holds := func(pattern string) bool {
 		message := string(r.Message)
 		if !sel.Substring && token.Whole([]byte(pattern)) {
-			for start, end := range token.All(r.Message) {
-				if fold(message[start:end]) == fold(pattern) {
+			for start := range len(message) {
+				end := start + len(pattern)
+				if end <= len(message) && fold(message[start:end]) == fold(pattern) && token.Bounded(r.Message, start, end) {
 					return true
 				}
 			}

@@ -14,6 +14,10 @@
 // them: 10.0.0.1:80 and 10.0.0.1.5 both hold 10.0.0.1.
 //
 // Tokens compare with ASCII letters folded to lower case; no other letter is folded.
+//
+// An identifier is what a query matches as a whole: runs joined by single '.',
+// '-' or ':' ("order-12345", an address, one run alone). Where it stands with no
+// byte of a run before or after it, all its runs and compounds are tokens.
 package token
 
 import "iter"
@@ -34,23 +38,24 @@ func Lower(b byte) byte {
 	return b
 }
 
-// Whole reports whether a plain pattern is matched as a whole token: it is one
-// run or one compound, at least [MinWhole] bytes long, with a digit in it.
+// Whole reports whether a plain pattern is matched as a whole: it is an
+// identifier of at least [MinWhole] bytes with a digit in it.
 func Whole(pattern []byte) bool {
-	if len(pattern) < MinWhole {
-		return false
-	}
-	digit, run := false, true
+	digit, joined := false, true // joined: a run has to follow
 	for _, b := range pattern {
-		digit = digit || '0' <= b && b <= '9'
-		run = run && IsByte(b)
+		run := IsByte(b)
+		if !run && (joined || b != '.' && b != '-' && b != ':') {
+			return false
+		}
+		joined = !run
+		digit = digit || isDigit(b)
 	}
-	return digit && (run || compound(pattern) == len(pattern))
+	return digit && !joined && len(pattern) >= MinWhole
 }
 
-// Bounded reports whether text[start:end], which is one run or compound by
-// itself, is a token of text: no byte of a run stands before or after it,
-// except that an escape may stand before it.
+// Bounded reports whether text[start:end], which is an identifier by itself,
+// stands as a whole: no byte of a run is before or after it, except that an
+// escape may end before it.
 func Bounded(text []byte, start, end int) bool {
 	if end < len(text) && IsByte(text[end]) {
 		return false
