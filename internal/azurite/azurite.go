@@ -67,6 +67,8 @@ func (a *Azurite) start(ctx context.Context, home string, args []string) error {
 		"--blobHost", "127.0.0.1", "--blobPort", "0",
 		"--queueHost", "127.0.0.1", "--queuePort", "0",
 		"--tableHost", "127.0.0.1", "--tablePort", "0",
+		// By default idle connections are closed after 5 seconds, often under a request.
+		"--blobKeepAliveTimeout", "600", "--tableKeepAliveTimeout", "600",
 	}, args...)
 	out := newWatcher()
 	// The process outlives ctx, which bounds only the start.

@@ -1,0 +1,116 @@
+package azure
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+)
+
+// maxMessage bounds how much of an answer's text an error quotes, in bytes.
+const maxMessage = 300
+
+// answer is what the service said when it refused a request.
+type answer struct {
+	status        int
+	code, message string
+}
+
+// readAnswer takes code and message from an error answer. A transaction that
+// fails answers 202, with the true status and code in one of its parts.
+func readAnswer(e *azcore.ResponseError) answer {
+	said := answer{status: e.StatusCode, code: e.ErrorCode}
+	if e.RawResponse == nil {
+		return said
+	}
+	body, err := runtime.Payload(e.RawResponse)
+	if err != nil {
+		return said // the status and code of the header are enough
+	}
+	if e.StatusCode == http.StatusAccepted {
+		if status, part, ok := failedPart(body); ok {
+			said.status, body = status, part
+		}
+	}
+	code, message := parseAnswer(body)
+	if said.code == "" {
+		said.code = code
+	}
+	said.message = oneLine(message)
+	return said
+}
+
+// failedPart finds the first failed answer in a transaction's: an HTTP answer
+// of its own, inside two layers of multipart.
+func failedPart(body []byte) (status int, part []byte, ok bool) {
+	start := regexp.MustCompile(`HTTP/1\.1 [45]\d\d `).FindIndex(body)
+	if start == nil {
+		return 0, nil, false
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(body[start[0]:])), nil)
+	if err != nil {
+		return 0, nil, false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	part, err = io.ReadAll(resp.Body)
+	if err != nil && len(part) == 0 {
+		return 0, nil, false
+	}
+	// Without a Content-Length the part ends at the boundary.
+	if i := bytes.LastIndexByte(part, '}'); i >= 0 {
+		part = part[:i+1]
+	}
+	return resp.StatusCode, part, true
+}
+
+// parseAnswer reads the body of an error: XML from blobs, JSON from tables.
+func parseAnswer(body []byte) (code, message string) {
+	var x struct {
+		XMLName xml.Name `xml:"Error"`
+		Code    string
+		Message string
+		Detail  string `xml:"AuthenticationErrorDetail"`
+	}
+	if err := xml.Unmarshal(body, &x); err == nil {
+		// The detail tells an expired SAS from a wrong one, but may also quote the
+		// whole string that was signed, which helps nobody.
+		if strings.Contains(x.Detail, "time frame") {
+			return x.Code, x.Detail
+		}
+		return x.Code, x.Message
+	}
+	var j struct {
+		Error struct {
+			Code    string `json:"code"`
+			Message struct {
+				Value string `json:"value"`
+			} `json:"message"`
+		} `json:"odata.error"`
+	}
+	if err := json.Unmarshal(body, &j); err == nil {
+		return j.Error.Code, j.Error.Message.Value
+	}
+	return "", ""
+}
+
+// oneLine is the first line of a message, or all of its lines joined where the
+// first only announces them, cut at maxMessage.
+func oneLine(s string) string {
+	s = strings.TrimSpace(s)
+	line, rest, _ := strings.Cut(s, "\n")
+	line = strings.TrimSpace(line)
+	if strings.HasSuffix(line, ":") {
+		line += " " + strings.Join(strings.Fields(rest), " ")
+	}
+	if len(line) > maxMessage {
+		return strings.ToValidUTF8(line[:maxMessage], "") + "…"
+	}
+	return strings.TrimSuffix(line, ".")
+}

@@ -1,0 +1,166 @@
+// Package azure is the store on Azure Blob Storage and Azure Tables.
+//
+// [Open] takes a credential as [FromEnv] finds it and makes no request; what is
+// wrong shows with the first request that needs it. Requests are made once
+// (Create) or tried at most three times within seconds (the rest): longer
+// back-off belongs to the caller, who knows what can wait. Errors are
+// [*store.Error]; which answer is of which class is decided in classOf, and no
+// error text holds a key, a signature or a connection string.
+package azure
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"logstow/store"
+)
+
+// tryTimeout bounds one try of one request with its body; generous, for 8 MiB on a slow line.
+const tryTimeout = 5 * time.Minute
+
+// Options say which container to open, and how.
+type Options struct {
+	// Container is the container's name; see [CheckContainer].
+	Container string
+	// Credential says which account, and who asks.
+	Credential Credential
+	// Log receives what an operator may want to know: a container created, a
+	// fallback taken. Nil is silence.
+	Log *slog.Logger
+	// Transport carries the requests; nil is one of the store's own, which reuses
+	// connections, honours the usual proxy variables and never asks for
+	// compression. Another one must not decompress either.
+	Transport http.RoundTripper
+}
+
+// Store is a container of an account together with the account's tables.
+type Store struct {
+	container string
+	blobs     *blobs
+	tables    *tables
+	transport http.RoundTripper
+	owned     bool
+}
+
+// Open checks options and credential and makes clients; it sends nothing.
+func Open(ctx context.Context, opts Options) (*Store, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", storeName(opts.Container), context.Cause(ctx))
+	}
+	s, err := open(opts)
+	if err != nil {
+		return nil, &store.Error{
+			Op: "open", Object: storeName(opts.Container), Class: store.ErrInvalid,
+			Err: opts.Credential.scrubber().err(err),
+		}
+	}
+	return s, nil
+}
+
+func open(opts Options) (*Store, error) {
+	if err := CheckContainer(opts.Container); err != nil {
+		return nil, err
+	}
+	cred := opts.Credential
+	if err := cred.check(); err != nil {
+		return nil, err
+	}
+	log := opts.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{container: opts.Container, transport: opts.Transport}
+	if s.transport == nil {
+		s.transport, s.owned = newTransport(), true
+	}
+	client := policy.ClientOptions{
+		Transport: newHTTPClient(s.transport),
+		Retry:     policy.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 3 * time.Second, TryTimeout: tryTimeout},
+		Telemetry: policy.TelemetryOptions{ApplicationID: "logstow"},
+	}
+	if cred.anonymous() {
+		token, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: client})
+		if err != nil {
+			return nil, err
+		}
+		cred.Token = token
+	}
+	if cred.Token != nil {
+		cred.Token = tokenSource{cred.Token}
+	}
+	blobClient, err := newContainerClient(cred, opts.Container, client)
+	if err != nil {
+		return nil, err
+	}
+	tableClient, err := newTableClient(cred, client)
+	if err != nil {
+		return nil, err
+	}
+	f := &failures{cred: cred, container: opts.Container, scrub: cred.scrubber()}
+	s.blobs = &blobs{container: blobClient, name: opts.Container, fail: f, log: log}
+	s.tables = &tables{service: tableClient, fail: f}
+	return s, nil
+}
+
+func newContainerClient(cred Credential, name string, opts policy.ClientOptions) (*container.Client, error) {
+	url := cred.BlobEndpoint + "/" + name
+	clientOpts := &container.ClientOptions{ClientOptions: opts}
+	switch {
+	case cred.Key.Set():
+		key, err := container.NewSharedKeyCredential(cred.Account, cred.Key.Reveal())
+		if err != nil {
+			return nil, err
+		}
+		return container.NewClientWithSharedKeyCredential(url, key, clientOpts)
+	case cred.SAS.Set():
+		return container.NewClientWithNoCredential(url+"?"+cred.SAS.Reveal(), clientOpts)
+	default:
+		return container.NewClient(url, cred.Token, clientOpts)
+	}
+}
+
+func newTableClient(cred Credential, opts policy.ClientOptions) (*aztables.ServiceClient, error) {
+	clientOpts := &aztables.ClientOptions{ClientOptions: opts}
+	switch {
+	case cred.Key.Set():
+		key, err := aztables.NewSharedKeyCredential(cred.Account, cred.Key.Reveal())
+		if err != nil {
+			return nil, err
+		}
+		return aztables.NewServiceClientWithSharedKey(cred.TableEndpoint, key, clientOpts)
+	case cred.SAS.Set():
+		return aztables.NewServiceClientWithNoCredential(cred.TableEndpoint+"/?"+cred.SAS.Reveal(), clientOpts)
+	default:
+		return aztables.NewServiceClient(cred.TableEndpoint, cred.Token, clientOpts)
+	}
+}
+
+// Blobs is the container.
+func (s *Store) Blobs() store.Blobs { return s.blobs }
+
+// Tables are the account's tables.
+func (s *Store) Tables() store.Tables { return s.tables }
+
+// Container is the container's name.
+func (s *Store) Container() string { return s.container }
+
+// String is azblob://CONTAINER.
+func (s *Store) String() string { return storeName(s.container) }
+
+// Close closes idle connections.
+func (s *Store) Close() error {
+	if t, ok := s.transport.(*http.Transport); ok && s.owned {
+		t.CloseIdleConnections()
+	}
+	return nil
+}
+
+func storeName(container string) string { return "azblob://" + container }

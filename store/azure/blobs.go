@@ -1,0 +1,179 @@
+package azure
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc64"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"logstow/store"
+)
+
+// crcPolynomial is that of the CRC-64 with which Azure checks an upload.
+// https://learn.microsoft.com/rest/api/storageservices/put-blob
+const crcPolynomial = 0x9A6C9329AC4BC9B5
+
+// blobs implements store.Blobs.
+type blobs struct {
+	container *container.Client
+	name      string
+	fail      *failures
+	log       *slog.Logger
+}
+
+// Create implements store.Blobs as one Put Blob with If-None-Match: *. A
+// missing container is created, and the blob then tried once more.
+func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
+	object := blobObject(name)
+	if err := b.checkCreate(name, opts); err != nil {
+		return "", b.fail.invalid(createBlob, object, err)
+	}
+	etag, err := b.put(ctx, name, body, opts)
+	if err == nil {
+		return etag, nil
+	}
+	err = b.fail.of(ctx, createBlob, object, err)
+	if !errors.Is(err, store.ErrNoContainer) {
+		return "", err
+	}
+	if err := b.createContainer(ctx); err != nil {
+		return "", err
+	}
+	etag, err = b.put(ctx, name, body, opts)
+	if err != nil {
+		return "", b.fail.of(ctx, createBlob, object, err)
+	}
+	return etag, nil
+}
+
+func (b *blobs) checkCreate(name string, opts store.CreateOptions) error {
+	if b.name == LogsContainer {
+		return errors.New(LogsContainer + " belongs to Azure: it can be read only")
+	}
+	if err := store.CheckName(name); err != nil {
+		return err
+	}
+	return store.CheckMetadata(opts.Metadata)
+}
+
+func (b *blobs) put(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
+	// Whether a lost answer means success is for the caller to find out: no retry here.
+	ctx = policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout})
+	metadata := make(map[string]*string, len(opts.Metadata))
+	for key, value := range opts.Metadata {
+		metadata[key] = &value
+	}
+	headers := &blob.HTTPHeaders{}
+	if opts.ContentType != "" {
+		headers.BlobContentType = &opts.ContentType
+	}
+	if opts.ContentEncoding != "" {
+		headers.BlobContentEncoding = &opts.ContentEncoding
+	}
+	sum := crc64.Checksum(body, crc64.MakeTable(crcPolynomial))
+	resp, err := b.container.NewBlockBlobClient(name).Upload(ctx, streaming.NopCloser(bytes.NewReader(body)), &blockblob.UploadOptions{
+		Metadata:    metadata,
+		HTTPHeaders: headers,
+		AccessConditions: &blob.AccessConditions{
+			ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)},
+		},
+		TransactionalValidation: blob.TransferValidationTypeCRC64(sum),
+	})
+	if err != nil {
+		return "", err
+	}
+	return etag(resp.ETag), nil
+}
+
+// createContainer creates the container; that another one did so is no error.
+func (b *blobs) createContainer(ctx context.Context) error {
+	_, err := b.container.Create(ctx, nil)
+	if err != nil {
+		err = b.fail.of(ctx, createContainer, "container "+b.name, err)
+		if !errors.Is(err, store.ErrExists) {
+			return err
+		}
+		return nil
+	}
+	b.log.Info("created container", slog.String("container", b.name))
+	return nil
+}
+
+// Read implements store.BlobReader as one Get Blob of bytes=off-end.
+func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	object := blobObject(name)
+	if name == "" || n <= 0 || off < 0 || off+n < off {
+		return nil, b.fail.invalid(readBlob, object, fmt.Errorf("range of %d bytes from %d", n, off))
+	}
+	resp, err := b.container.NewBlobClient(name).DownloadStream(ctx, &blob.DownloadStreamOptions{
+		Range: blob.HTTPRange{Offset: off, Count: n},
+	})
+	if err != nil {
+		return nil, b.fail.of(ctx, readBlob, object, err)
+	}
+	body := resp.NewRetryReader(ctx, &blob.RetryReaderOptions{MaxRetries: 1})
+	defer func() { _ = body.Close() }()
+	if err := checkRange(resp.ContentRange, resp.ContentLength, off, n); err != nil {
+		return nil, &store.Error{Op: readBlob.verb(), Object: object, Class: store.ErrRange, Err: err}
+	}
+	buf := make([]byte, n)
+	if _, err := io.ReadFull(body, buf); err != nil {
+		return nil, b.fail.of(ctx, readBlob, object, fmt.Errorf("after the answer began: %w", err))
+	}
+	return buf, nil
+}
+
+// checkRange compares the range that is answered with the one asked for: past
+// its end a blob answers with less.
+func checkRange(got *string, length *int64, off, n int64) error {
+	if got == nil || length == nil {
+		return errors.New("the answer does not say which range it is")
+	}
+	want := fmt.Sprintf("bytes %d-%d/", off, off+n-1)
+	if !strings.HasPrefix(*got, want) || *length != n {
+		return fmt.Errorf("asked for %s…, the blob has %s", want, *got)
+	}
+	return nil
+}
+
+// etag is an ETag as store.Blob has it: without quotes, which headers have and listings have not.
+func etag(e *azcore.ETag) string {
+	if e == nil {
+		return ""
+	}
+	return strings.Trim(string(*e), `"`)
+}
+
+func blobObject(name string) string { return "blob " + name }
+
+// value is what p points to, or the zero value.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// pages fetches page after page until the last or an error.
+func pages[P any](ctx context.Context, pager *runtime.Pager[P], yield func(P, error) bool) {
+	for pager.More() {
+		page, err := pager.NextPage(ctx)
+		if !yield(page, err) || err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package azure
+
+import (
+	"net/http"
+
+	"logstow/store"
+)
+
+// An action is one kind of request, by what it needs and what its answers mean.
+type action uint8
+
+const (
+	createBlob action = iota
+	readBlob
+	listBlobs
+	deleteBlobs
+	createContainer
+	createTable
+	dropTable
+	listTables
+	queryTable
+	writeTable
+	removeEntities
+)
+
+// onTables reports whether the table service answers.
+func (a action) onTables() bool { return a >= createTable }
+
+// writes reports whether reading rights do not suffice.
+func (a action) writes() bool {
+	switch a {
+	case readBlob, listBlobs, listTables, queryTable:
+		return false
+	default:
+		return true
+	}
+}
+
+// permission is what a SAS must grant: a letter of sp=, and its word.
+func (a action) permission() string {
+	switch a {
+	case createBlob, createContainer, createTable:
+		return "c (create)"
+	case listBlobs, listTables:
+		return "l (list)"
+	case deleteBlobs, dropTable, removeEntities:
+		return "d (delete)"
+	case writeTable:
+		return "a and u (add, update)"
+	default:
+		return "r (read)"
+	}
+}
+
+// verb is the operation as store.Error names it.
+func (a action) verb() string {
+	switch a {
+	case createBlob, createContainer, createTable:
+		return "create"
+	case readBlob:
+		return "read"
+	case listBlobs, listTables:
+		return "list"
+	case deleteBlobs:
+		return "delete"
+	case dropTable:
+		return "drop"
+	case queryTable:
+		return "query"
+	case writeTable:
+		return "write to"
+	default:
+		return "remove from"
+	}
+}
+
+// classOf is the class of an answer: by its code where that decides, else by its
+// HTTP status. Nothing else in this package looks at codes to judge an error.
+//
+// https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes
+// https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
+// https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes
+func classOf(a action, status int, code string) error {
+	if class := classOfCode(a, code); class != nil {
+		return class
+	}
+	switch {
+	case status == http.StatusPreconditionFailed && a == createBlob:
+		return store.ErrExists
+	case status == http.StatusNotFound:
+		return missing(a)
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return store.ErrRefused
+	case status == http.StatusRequestedRangeNotSatisfiable:
+		return store.ErrRange
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
+		return store.ErrThrottled
+	case status == http.StatusNotImplemented, status == http.StatusHTTPVersionNotSupported:
+		return store.ErrInvalid
+	case status == http.StatusRequestTimeout, status >= http.StatusInternalServerError, status < http.StatusBadRequest:
+		return store.ErrUnavailable
+	default:
+		return store.ErrInvalid
+	}
+}
+
+func classOfCode(a action, code string) error {
+	switch code {
+	case "BlobAlreadyExists", "UnauthorizedBlobOverwrite", "ContainerAlreadyExists", "TableAlreadyExists", "EntityAlreadyExists":
+		return store.ErrExists
+	case "BlobImmutableDueToPolicy", "BlobImmutableDueToLegalHold":
+		if a == createBlob {
+			return store.ErrExists // only what is there already can be immutable
+		}
+		return store.ErrHeld
+	case "LeaseIdMissing", "LeaseLost", "SnapshotsPresent", "ContainerProtectedFromDeletion":
+		if a == deleteBlobs {
+			return store.ErrHeld
+		}
+	case "BlobNotFound", "EntityNotFound":
+		return store.ErrNotFound
+	case "ContainerNotFound":
+		return store.ErrNoContainer
+	case "TableNotFound":
+		return store.ErrNoTable
+	case "ResourceNotFound":
+		if a == removeEntities {
+			return store.ErrNotFound
+		}
+		return missing(a)
+	case "InvalidRange":
+		return store.ErrRange
+	case "TableBeingDeleted":
+		return store.ErrTableBusy
+	case "ServerBusy":
+		return store.ErrThrottled
+	case "ContainerBeingDeleted", "AccountBeingCreated", "InternalError", "OperationTimedOut",
+		"Md5Mismatch", "Crc64Mismatch": // the last two: damaged on the way
+		return store.ErrUnavailable
+	case "InvalidAuthenticationInfo", "NoAuthenticationInformation", "PublicAccessNotPermitted",
+		"AccountIsDisabled", "ContainerDisabled":
+		return store.ErrRefused
+	}
+	return nil
+}
+
+// missing is what a 404 without a telling code means: what the request is addressed to.
+func missing(a action) error {
+	switch a {
+	case readBlob:
+		return store.ErrNotFound
+	case createTable, dropTable, listTables:
+		return store.ErrNotFound
+	case queryTable, writeTable, removeEntities:
+		return store.ErrNoTable
+	default:
+		return store.ErrNoContainer
+	}
+}

@@ -1,0 +1,118 @@
+package azure
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// What UseDevelopmentStorage=true stands for: the well-known account of Azurite
+// on its usual ports.
+// https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string
+const (
+	developmentAccount = "devstoreaccount1"
+	developmentKey     = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+	developmentBlob    = "http://127.0.0.1:10000/" + developmentAccount
+	developmentTable   = "http://127.0.0.1:10002/" + developmentAccount
+)
+
+// parseConnectionString reads a connection string; blob and table, where not
+// empty, replace its endpoints. Keys are compared without case, as other SDKs
+// do; those that Logstow has no use for are passed over.
+func parseConnectionString(s, blob, table string) (Credential, error) {
+	values := map[string]string{}
+	for part := range strings.SplitSeq(s, ";") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(part, "=")
+		if !ok {
+			return Credential{}, errors.New("not of the form key=value;key=value")
+		}
+		values[strings.ToLower(key)] = value
+	}
+	if strings.EqualFold(values["usedevelopmentstorage"], "true") {
+		cred := Credential{Account: developmentAccount, Key: NewSecret(developmentKey)}
+		return cred.withEndpoints(endpoints{blob: or(blob, developmentBlob), table: or(table, developmentTable)})
+	}
+	cred := Credential{
+		Account: values["accountname"],
+		Key:     NewSecret(values["accountkey"]),
+	}
+	if !cred.Key.Set() {
+		cred.SAS = NewSecret(strings.TrimPrefix(values["sharedaccesssignature"], "?"))
+	}
+	if cred.anonymous() {
+		return Credential{}, errors.New("neither AccountKey nor SharedAccessSignature in it")
+	}
+	return cred.withEndpoints(endpoints{
+		blob:     or(blob, values["blobendpoint"]),
+		table:    or(table, values["tableendpoint"]),
+		protocol: values["defaultendpointsprotocol"],
+		suffix:   values["endpointsuffix"],
+	})
+}
+
+// endpoints is what is known of an account's addresses.
+type endpoints struct {
+	blob, table      string
+	protocol, suffix string
+}
+
+// withEndpoints completes the addresses: given ones as they are; the table
+// service's beside a blob address of the usual form; else from the account.
+func (c Credential) withEndpoints(e endpoints) (Credential, error) {
+	for i := range len(c.Account) {
+		if !isLowerOrDigit(c.Account[i]) {
+			return Credential{}, fmt.Errorf("account %q: an account's name is lower-case letters and digits, without a domain", c.Account)
+		}
+	}
+	if e.table == "" {
+		e.table = tableBeside(e.blob)
+	}
+	var err error
+	if c.BlobEndpoint, err = e.address("blob", e.blob, c.Account); err != nil {
+		return Credential{}, err
+	}
+	if c.TableEndpoint, err = e.address("table", e.table, c.Account); err != nil {
+		return Credential{}, err
+	}
+	return c, c.check()
+}
+
+// address is the given address of a service, or the account's own.
+func (e endpoints) address(service, given, account string) (string, error) {
+	switch {
+	case given != "":
+		return strings.TrimRight(given, "/"), nil
+	case account == "":
+		return "", fmt.Errorf("neither an account's name nor the address of its %s service is given", service)
+	default:
+		return fmt.Sprintf("%s://%s.%s.%s", or(e.protocol, "https"), account, service, or(e.suffix, "core.windows.net")), nil
+	}
+}
+
+// tableBeside is the address of the table service that belongs to a blob
+// address like https://ACCOUNT.blob.SUFFIX, "" where it has another form.
+func tableBeside(blob string) string {
+	u, err := url.Parse(blob)
+	if err != nil {
+		return ""
+	}
+	account, suffix, ok := strings.Cut(u.Host, ".blob.")
+	if !ok {
+		return ""
+	}
+	u.Host = account + ".table." + suffix
+	return u.String()
+}
+
+// or is a, or b where a is empty.
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

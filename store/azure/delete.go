@@ -1,0 +1,108 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"logstow/store"
+)
+
+// Delete implements store.Blobs with Blob Batch requests; where storage does
+// not take those, blob by blob.
+func (b *blobs) Delete(ctx context.Context, names []string) error {
+	var failed firstOfEach
+	for chunk := range slices.Chunk(names, store.MaxDelete) {
+		b.deleteBatch(ctx, chunk, &failed)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return failed.join()
+}
+
+// deleteBatch deletes what one request can.
+func (b *blobs) deleteBatch(ctx context.Context, names []string, failed *firstOfEach) {
+	object := "blobs of container " + b.name
+	batch, err := b.container.NewBatchBuilder()
+	if err != nil {
+		failed.add(b.fail.of(ctx, deleteBlobs, object, err))
+		return
+	}
+	for _, name := range names {
+		err := batch.Delete(name, &container.BatchDeleteOptions{
+			DeleteOptions: blob.DeleteOptions{DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude)},
+		})
+		if err != nil {
+			failed.add(b.fail.invalid(deleteBlobs, blobObject(name), err))
+			return
+		}
+	}
+	resp, err := b.container.SubmitBatch(ctx, batch, nil)
+	if err != nil {
+		err = b.fail.of(ctx, deleteBlobs, object, err)
+		if errors.Is(err, store.ErrInvalid) {
+			b.log.Warn("storage takes no batches: deleting one by one", slog.Any("error", err))
+			b.deleteEach(ctx, names, failed)
+			return
+		}
+		failed.add(err)
+		return
+	}
+	for _, item := range resp.Responses {
+		if item.Error == nil {
+			continue
+		}
+		name := value(item.BlobName)
+		if id := value(item.ContentID); item.ContentID != nil && id >= 0 && id < len(names) {
+			name = names[id] // without the account that a path-style address begins with
+		}
+		b.addFailed(ctx, name, item.Error, failed)
+	}
+}
+
+func (b *blobs) deleteEach(ctx context.Context, names []string, failed *firstOfEach) {
+	for _, name := range names {
+		_, err := b.container.NewBlobClient(name).Delete(ctx, &blob.DeleteOptions{
+			DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude),
+		})
+		if err != nil {
+			b.addFailed(ctx, name, err, failed)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// addFailed adds the error for one blob, unless it is that the blob is not there.
+func (b *blobs) addFailed(ctx context.Context, name string, err error, failed *firstOfEach) {
+	err = b.fail.of(ctx, deleteBlobs, blobObject(name), err)
+	if !errors.Is(err, store.ErrNotFound) {
+		failed.add(err)
+	}
+}
+
+// firstOfEach keeps the first error of each class.
+type firstOfEach struct {
+	errs    []error
+	classes []error
+}
+
+func (f *firstOfEach) add(err error) {
+	var class error
+	if e := (*store.Error)(nil); errors.As(err, &e) {
+		class = e.Class
+	}
+	if !slices.Contains(f.classes, class) {
+		f.classes = append(f.classes, class)
+		f.errs = append(f.errs, err)
+	}
+}
+
+func (f *firstOfEach) join() error { return errors.Join(f.errs...) }

@@ -1,0 +1,85 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+
+	"logstow/store"
+)
+
+// failures turns what the SDK returns into the store's errors.
+type failures struct {
+	cred      Credential
+	container string
+	scrub     scrubber
+}
+
+// invalid is the error for a request that is wrong before it is sent.
+func (f *failures) invalid(a action, object string, err error) error {
+	return &store.Error{Op: a.verb(), Object: object, Class: store.ErrInvalid, Err: err}
+}
+
+// of is the error for err, which ended an action on an object.
+func (f *failures) of(ctx context.Context, a action, object string, err error) error {
+	var answer *azcore.ResponseError
+	if errors.As(err, &answer) {
+		return f.ofAnswer(a, object, answer)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("%s %s: %w", a.verb(), object, cause)
+	}
+	e := &store.Error{Op: a.verb(), Object: object, Class: store.ErrUnavailable}
+	var token *tokenError
+	if errors.As(err, &token) {
+		if token.refused() {
+			e.Class = store.ErrRefused
+		}
+		e.Err = errors.New(f.scrub.text(oneLine(token.Error())))
+		e.Hint = "run az login, or give this machine a managed identity, or set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
+		return e
+	}
+	e.Err = f.scrub.err(err)
+	e.Hint = f.networkHint(a, err)
+	return e
+}
+
+func (f *failures) ofAnswer(a action, object string, answer *azcore.ResponseError) error {
+	said := readAnswer(answer)
+	e := &store.Error{
+		Op: a.verb(), Object: object, Class: classOf(a, said.status, said.code),
+		Status: said.status, Code: said.code,
+	}
+	if said.message != "" {
+		e.Err = errors.New(f.scrub.text(said.message))
+	}
+	if answer.RawResponse != nil {
+		header := answer.RawResponse.Header
+		e.RequestID = header.Get("x-ms-request-id")
+		e.RetryAfter = retryAfter(header, time.Now())
+		e.Hint = f.answerHint(a, e, header, time.Now())
+	}
+	return e
+}
+
+// retryAfter is how long the service asks to wait.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	for _, name := range [2]string{"x-ms-retry-after-ms", "retry-after-ms"} {
+		if ms, err := strconv.ParseUint(header.Get(name), 10, 31); err == nil {
+			return time.Duration(ms) * time.Millisecond
+		}
+	}
+	value := header.Get("Retry-After")
+	if s, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(s) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}

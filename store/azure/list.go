@@ -1,0 +1,80 @@
+package azure
+
+import (
+	"context"
+	"iter"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+
+	"logstow/store"
+)
+
+// maxPage is the number of blobs in one page of a listing, Azure's limit.
+// https://learn.microsoft.com/rest/api/storageservices/list-blobs
+const maxPage = 5000
+
+// List implements store.BlobReader.
+func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+	return func(yield func([]store.Blob, error) bool) {
+		pager := b.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{
+			Prefix:     &prefix,
+			MaxResults: to.Ptr[int32](maxPage),
+			Include:    container.ListBlobsInclude{Metadata: true},
+		})
+		pages(ctx, pager, func(page container.ListBlobsFlatResponse, err error) bool {
+			if err != nil {
+				return yield(nil, b.fail.of(ctx, listBlobs, b.prefixObject(prefix), err))
+			}
+			if page.Segment == nil {
+				return yield(nil, nil)
+			}
+			items := make([]store.Blob, 0, len(page.Segment.BlobItems))
+			for _, item := range page.Segment.BlobItems {
+				items = append(items, listed(item))
+			}
+			return yield(items, nil)
+		})
+	}
+}
+
+// ListPrefixes implements store.BlobReader.
+func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		pager := b.container.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{
+			Prefix:     &prefix,
+			MaxResults: to.Ptr[int32](maxPage),
+		})
+		pages(ctx, pager, func(page container.ListBlobsHierarchyResponse, err error) bool {
+			if err != nil {
+				return yield(nil, b.fail.of(ctx, listBlobs, b.prefixObject(prefix), err))
+			}
+			if page.Segment == nil {
+				return yield(nil, nil)
+			}
+			names := make([]string, 0, len(page.Segment.BlobPrefixes))
+			for _, p := range page.Segment.BlobPrefixes {
+				names = append(names, value(p.Name))
+			}
+			return yield(names, nil)
+		})
+	}
+}
+
+// listed is a blob as a listing has it.
+func listed(item *container.BlobItem) store.Blob {
+	blob := store.Blob{Name: value(item.Name), Metadata: make(map[string]string, len(item.Metadata))}
+	for key, v := range item.Metadata {
+		blob.Metadata[key] = value(v)
+	}
+	if p := item.Properties; p != nil {
+		blob.Size = value(p.ContentLength)
+		blob.ETag = etag(p.ETag)
+		blob.Created = value(p.CreationTime).UTC()
+	}
+	return blob
+}
+
+func (b *blobs) prefixObject(prefix string) string {
+	return "blobs " + prefix + "* of container " + b.name
+}
