@@ -3,10 +3,15 @@ package stdin
 import (
 	"context"
 	"io"
+	"time"
 )
 
-// pumpSize is how much is read at once.
-const pumpSize = 256 << 10
+const (
+	// pumpSize is how much is read at once.
+	pumpSize = 256 << 10
+	// lastMoment is how long a read may take to return what it has when the end is asked for.
+	lastMoment = 100 * time.Millisecond
+)
 
 // pump reads ahead in a goroutine of its own, so that waiting for bytes can be
 // given up. It is an [io.Reader] that ends with the stream or with the context.
@@ -81,8 +86,8 @@ func (p *pump) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// next waits for a piece. After the end was asked for it takes one more, if it
-// was read already.
+// next waits for a piece. After the end was asked for it takes one more, if one
+// comes at once: the bytes of a read that is just returning are not to be lost.
 func (p *pump) next() (piece, bool) {
 	if p.ended {
 		return piece{}, false
@@ -93,10 +98,12 @@ func (p *pump) next() (piece, bool) {
 	case <-p.stopped:
 		p.ended = true
 	}
+	moment := time.NewTimer(lastMoment)
+	defer moment.Stop()
 	select {
 	case got := <-p.full:
 		return got, true
-	default:
+	case <-moment.C:
 		return piece{}, false
 	}
 }

@@ -1,0 +1,290 @@
+package input_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/buffer"
+	"logstow/input"
+	"logstow/record"
+)
+
+// sink collects what it is given, as a buffer would.
+type sink struct {
+	messages  []string
+	records   []record.Record
+	positions map[string][]byte
+	chunks    int
+	err       error
+}
+
+func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	s.chunks++
+	for _, r := range c.Records {
+		s.messages = append(s.messages, string(r.Message))
+		r.Message = nil
+		s.records = append(s.records, r)
+	}
+	for _, p := range c.Positions {
+		if s.positions == nil {
+			s.positions = make(map[string][]byte)
+		}
+		s.positions[p.Input] = bytes.Clone(p.Value)
+	}
+	return buffer.Mark(s.chunks), nil
+}
+
+func (s *sink) Position(input string) ([]byte, bool) {
+	v, ok := s.positions[input]
+	return v, ok
+}
+
+// at encodes an offset as a position.
+func at(offset int64) []buffer.Position {
+	return []buffer.Position{{Input: "in", Value: binary.AppendVarint(nil, offset)}}
+}
+
+func newFeed(t *testing.T, opts input.Options) *input.Feed {
+	t.Helper()
+	opts.Service = "x"
+	f, err := input.NewFeed(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFeedHandsOverLinesAsTheyCome(t *testing.T) {
+	t.Parallel()
+	var s sink
+	var stats input.Stats
+	f := newFeed(t, input.Options{Sink: &s, Stats: &stats})
+	src := f.NewSource("a/b.log", 100, at)
+	steps := []struct {
+		text     string
+		want     []string
+		offset   int64
+		consumed int64
+	}{
+		{"one\ntwo\r\n\nth", []string{"one", "two\r", ""}, 112, 110},
+		{"ree", []string{"one", "two\r", ""}, 115, 110},
+		{"\nfour\n", []string{"one", "two\r", "", "three", "four"}, 121, 121},
+	}
+	for _, step := range steps {
+		if err := f.Read(t.Context(), src, strings.NewReader(step.text), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(step.want, s.messages); diff != "" {
+			t.Fatal(diff)
+		}
+		if src.Offset() != step.offset {
+			t.Errorf("offset %d, want %d", src.Offset(), step.offset)
+		}
+		if got, _ := binary.Varint(s.positions["in"]); got != step.consumed {
+			t.Errorf("position %d, want %d", got, step.consumed)
+		}
+	}
+	if err := f.End(t.Context(), src, time.Time{}); err != nil || len(s.messages) != 5 {
+		t.Errorf("after the end: %q, %v", s.messages, err)
+	}
+	if err := f.Read(t.Context(), src, strings.NewReader("no newline"), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.End(t.Context(), src, time.Time{}); err != nil || s.messages[5] != "no newline" || src.Held() != 0 {
+		t.Errorf("after the end: %q, %v", s.messages, err)
+	}
+	if stats.Records.Load() != 6 || stats.Bytes.Load() != 31 {
+		t.Errorf("%d records, %d bytes", stats.Records.Load(), stats.Bytes.Load())
+	}
+	if s.records[0].Source != "a/b.log" {
+		t.Errorf("source %q", s.records[0].Source)
+	}
+}
+
+func TestFeedServesSeveralSources(t *testing.T) {
+	t.Parallel()
+	var s sink
+	f := newFeed(t, input.Options{Sink: &s})
+	a, b := f.NewSource("a", 0, nil), f.NewSource("b", 0, nil)
+	for _, step := range []struct {
+		src  *input.Source
+		text string
+	}{{a, "a1\na2 beg"}, {b, "b1 beg"}, {a, "un\n"}, {b, "un\nb2"}} {
+		if err := f.Read(t.Context(), step.src, iotest.OneByteReader(strings.NewReader(step.text)), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.End(t.Context(), b, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a1", "a2 begun", "b1 begun", "b2"}, s.messages); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFeedRecognizesTimes(t *testing.T) {
+	t.Parallel()
+	var s sink
+	var stats input.Stats
+	var log bytes.Buffer
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	f := newFeed(t, input.Options{
+		Sink: &s, Stats: &stats, Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	text := "2026-11-20T10:00:00Z ERROR one\n  continued\n1971-01-01T00:00:00Z old\n1972-01-01T00:00:00Z old\n"
+	if err := f.Read(t.Context(), f.NewSource("x", 0, nil), strings.NewReader(text), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	own := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC).UnixNano()
+	for i, want := range []int64{own, own, now.UnixNano(), now.UnixNano()} {
+		if s.records[i].Time != want {
+			t.Errorf("line %d: time %v", i, time.Unix(0, s.records[i].Time).UTC())
+		}
+	}
+	if s.records[0].Level != record.Error {
+		t.Errorf("level %v", s.records[0].Level)
+	}
+	if stats.Refused.Load() != 2 || strings.Count(log.String(), "before 1990") != 1 {
+		t.Errorf("%d times refused; log:\n%s", stats.Refused.Load(), log.String())
+	}
+	// A time without a year takes the one nearest before the reference.
+	ref := time.Date(2005, 12, 20, 0, 0, 0, 0, time.UTC)
+	if err := f.Read(t.Context(), f.NewSource("y", 0, nil), strings.NewReader("Jul  1 09:00:55 combo su: x\n"), ref); err != nil {
+		t.Fatal(err)
+	}
+	if got := time.Unix(0, s.records[4].Time).UTC(); got != time.Date(2005, 7, 1, 9, 0, 55, 0, time.UTC) {
+		t.Errorf("time without a year: %v", got)
+	}
+}
+
+func TestFeedCutsAndCounts(t *testing.T) {
+	t.Parallel()
+	var s sink
+	var stats input.Stats
+	f := newFeed(t, input.Options{Sink: &s, Stats: &stats, MaxRecord: input.MinMaxRecord})
+	src := f.NewSource("x", 0, at)
+	const size = 5 << 20
+	text := strings.Repeat("z", size) + "\nafter\n"
+	if err := f.Read(t.Context(), src, iotest.HalfReader(strings.NewReader(text)), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.messages) != 2 || len(s.messages[0]) > input.MinMaxRecord || !strings.HasSuffix(s.messages[0], " bytes]") || s.messages[1] != "after" {
+		t.Errorf("%d messages, the first ends %q", len(s.messages), s.messages[0][max(0, len(s.messages[0])-50):])
+	}
+	if stats.Cut.Load() != 1 || stats.Bytes.Load() != int64(len(text)) {
+		t.Errorf("%d cut, %d bytes", stats.Cut.Load(), stats.Bytes.Load())
+	}
+	if got, _ := binary.Varint(s.positions["in"]); got != int64(len(text)) {
+		t.Errorf("position %d of %d", got, len(text))
+	}
+}
+
+// Random bytes come back exactly, whatever the pieces they are read in.
+func TestFeedRandomBytes(t *testing.T) {
+	t.Parallel()
+	var seed [32]byte
+	random := rand.NewChaCha8(seed)
+	text := make([]byte, 8<<20)
+	random.Read(text)
+	for i := range text[:200_000] {
+		text[i] &= 0x0a // many lines, most of them short or empty
+	}
+	var s sink
+	f := newFeed(t, input.Options{Sink: &s})
+	src := f.NewSource("x", 0, nil)
+	if err := f.Read(t.Context(), src, bytes.NewReader(text), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.End(t.Context(), src, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(s.messages, "\n"); got != strings.TrimSuffix(string(text), "\n") {
+		t.Errorf("seed %v: %d bytes came back of %d", seed, len(got), len(text))
+	}
+}
+
+func TestFeedErrors(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	s := sink{err: broken}
+	f := newFeed(t, input.Options{Sink: &s})
+	if err := f.Read(t.Context(), f.NewSource("x", 0, nil), strings.NewReader("a\n"), time.Time{}); !errors.Is(err, broken) {
+		t.Errorf("sink: %v", err)
+	}
+	s.err = nil
+	f = newFeed(t, input.Options{Sink: &s})
+	src := f.NewSource("x", 0, nil)
+	err := f.Read(t.Context(), src, io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), time.Time{})
+	if !errors.Is(err, broken) {
+		t.Errorf("reader: %v", err)
+	}
+	if err := f.Read(t.Context(), src, strings.NewReader("c\n"), time.Time{}); err != nil || !cmp.Equal(s.messages, []string{"a", "bc"}) {
+		t.Errorf("after an error of reading: %q, %v", s.messages, err)
+	}
+	for _, size := range []int{-1, 1, input.MinMaxRecord - 1, record.MaxSize + 1} {
+		if _, err := input.NewFeed(input.Options{Service: "x", Sink: &s, MaxRecord: size}); err == nil {
+			t.Errorf("record limit %d: no error", size)
+		}
+	}
+}
+
+func TestGrace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancelCause(t.Context())
+		late, cancel := input.Grace(ctx, 10*time.Second)
+		defer cancel()
+		asked := errors.New("asked to stop")
+		stop(asked)
+		time.Sleep(9 * time.Second)
+		synctest.Wait()
+		if late.Err() != nil {
+			t.Error("ended early")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if context.Cause(late) != asked {
+			t.Errorf("cause %v", context.Cause(late))
+		}
+	})
+}
+
+func BenchmarkFeed(b *testing.B) {
+	line := `{"time":"2026-11-20T15:04:05.123Z","level":"info","service":"checkout","msg":"order accepted","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","status":200}` + "\n"
+	text := strings.Repeat(line, 50_000)
+	f, err := input.NewFeed(input.Options{Service: "x", Sink: discard{}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	src := f.NewSource("x", 0, nil)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := f.Read(b.Context(), src, strings.NewReader(text), time.Time{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Append(context.Context, buffer.Chunk) (buffer.Mark, error) { return 0, nil }
+func (discard) Position(string) ([]byte, bool)                            { return nil, false }

@@ -1,0 +1,143 @@
+package stdin_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"logstow/buffer"
+	"logstow/input"
+	"logstow/input/stdin"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sink collects lines as "source: message" and says when it got some.
+type sink struct {
+	mu    sync.Mutex
+	lines []string
+	got   chan struct{}
+}
+
+func newSink() *sink { return &sink{got: make(chan struct{}, 1)} }
+
+func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range c.Records {
+		s.lines = append(s.lines, r.Source+": "+string(r.Message))
+	}
+	select {
+	case s.got <- struct{}{}:
+	default:
+	}
+	return 0, nil
+}
+
+func (s *sink) Position(string) ([]byte, bool) { return nil, false }
+
+func (s *sink) options() input.Options { return input.Options{Service: "x", Sink: s} }
+
+func TestRunToTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range map[string]func(io.Reader) io.Reader{
+		"plain": func(r io.Reader) io.Reader { return r },
+		"bytes": iotest.OneByteReader,
+		"eof":   iotest.DataErrReader,
+	} {
+		s := newSink()
+		if err := stdin.Run(t.Context(), wrap(strings.NewReader("one\ntwo\r\n\nlast")), s.options()); err != nil {
+			t.Fatal(name, err)
+		}
+		if diff := cmp.Diff([]string{"stdin: one", "stdin: two\r", "stdin: ", "stdin: last"}, s.lines); diff != "" {
+			t.Error(name, diff)
+		}
+	}
+}
+
+func TestRunLines(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	text := strings.Repeat(strings.Repeat("x", 1000)+"\n", 5000)
+	if err := stdin.Run(t.Context(), strings.NewReader(text), s.options()); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.lines) != 5000 {
+		t.Errorf("%d lines", len(s.lines))
+	}
+}
+
+func TestRunStops(t *testing.T) {
+	t.Parallel()
+	r, w := io.Pipe()
+	defer w.Close() // lets the waiting read end
+	s := newSink()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- stdin.Run(ctx, r, s.options()) }()
+	if _, err := io.WriteString(w, "one\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-s.got
+	if _, err := io.WriteString(w, "begun"); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it did not stop")
+	}
+	if diff := cmp.Diff([]string{"stdin: one", "stdin: begun"}, s.lines); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// endless never ends and never waits.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return copy(p, "again\n"), nil }
+
+func TestRunStopsAnEndlessStream(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- stdin.Run(ctx, endless{}, s.options()) }()
+	<-s.got
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it did not stop")
+	}
+}
+
+func TestRunReadError(t *testing.T) {
+	t.Parallel()
+	s, broken := newSink(), errors.New("broken")
+	err := stdin.Run(t.Context(), io.MultiReader(strings.NewReader("one\ntwo"), iotest.ErrReader(broken)), s.options())
+	if !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+	if diff := cmp.Diff([]string{"stdin: one", "stdin: two"}, s.lines); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,231 @@
+package tail_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/input/tail"
+)
+
+// following runs a Tailer in a synctest bubble, by polling.
+type following struct {
+	t    *testing.T
+	dir  string
+	sink *sink
+	stop func()
+}
+
+func follow(t *testing.T, dir string, s *sink, opts tail.Options) *following {
+	t.Helper()
+	opts.Polling = true
+	for i, p := range opts.Paths {
+		opts.Paths[i] = filepath.Join(dir, p)
+	}
+	tailer := newTailer(t, s, opts)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- tailer.Run(ctx) }()
+	f := &following{t: t, dir: dir, sink: s}
+	f.stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	synctest.Wait()
+	return f
+}
+
+// expect lets time pass and compares what was read in it.
+func (f *following) expect(d time.Duration, want ...string) {
+	f.t.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	if diff := cmp.Diff(want, f.sink.take()); diff != "" {
+		f.t.Error(diff)
+	}
+}
+
+func (f *following) path(name string) string { return filepath.Join(f.dir, name) }
+
+func TestFollowGrowth(t *testing.T) {
+	t.Parallel()
+	for _, fromStart := range []bool{false, true} {
+		dir := t.TempDir()
+		put(t, dir, "a.log", "old\n")
+		synctest.Test(t, func(t *testing.T) {
+			f := follow(t, dir, newSink(), tail.Options{Paths: []string{"*.log"}, FromStart: fromStart})
+			if fromStart {
+				f.expect(0, "a.log: old")
+			}
+			f.expect(2 * time.Second)
+			add(t, f.path("a.log"), "one\ntw")
+			f.expect(2*time.Second, "a.log: one")
+			add(t, f.path("a.log"), "o\n")
+			f.expect(2*time.Second, "a.log: two")
+			// A file that appears later is read from its start.
+			put(t, dir, "b.log", "new\n")
+			f.expect(6*time.Second, "b.log: new")
+			// What is there when the end is asked for is read, the last line as it is.
+			add(t, f.path("a.log"), "three\nlast")
+			f.stop()
+			f.expect(0, "a.log: three", "a.log: last")
+		})
+	}
+}
+
+func TestFollowPartialLine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "a.log", "")
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, newSink(), tail.Options{Paths: []string{"a.log"}, PartialWait: 5 * time.Second})
+		defer f.stop()
+		add(t, f.path("a.log"), "begun")
+		f.expect(4 * time.Second)
+		add(t, f.path("a.log"), " more") // waits anew
+		f.expect(4 * time.Second)
+		f.expect(3*time.Second, "a.log: begun more")
+		add(t, f.path("a.log"), " rest\n")
+		f.expect(2*time.Second, "a.log:  rest")
+	})
+}
+
+func TestFollowRotation(t *testing.T) {
+	t.Parallel()
+	for _, paths := range [][]string{{"a.log"}, {"a.log*"}} {
+		dir := t.TempDir()
+		put(t, dir, "a.log", "")
+		synctest.Test(t, func(t *testing.T) {
+			f := follow(t, dir, newSink(), tail.Options{Paths: paths})
+			defer f.stop()
+			old, err := os.OpenFile(f.path("a.log"), os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer old.Close()
+			write := func(text string) {
+				if _, err := old.WriteString(text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("1\n")
+			f.expect(2*time.Second, "a.log: 1")
+			write("2\n")
+			if err := os.Rename(f.path("a.log"), f.path("a.log.1")); err != nil {
+				t.Fatal(err)
+			}
+			put(t, dir, "a.log", "3\n")
+			f.expect(6*time.Second, "a.log: 2", "a.log: 3")
+			// The writer has not noticed yet.
+			write("late\n")
+			f.expect(2*time.Second, "a.log: late")
+			add(t, f.path("a.log"), "4\n")
+			f.expect(2*time.Second, "a.log: 4")
+			f.expect(time.Minute)
+			if err := os.Rename(f.path("a.log.1"), f.path("a.log.2")); err != nil {
+				t.Fatal(err)
+			}
+			f.expect(time.Minute)
+		})
+	}
+}
+
+func TestFollowTruncation(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "a.log", "long old content\n")
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, newSink(), tail.Options{Paths: []string{"a.log"}})
+		defer f.stop()
+		add(t, f.path("a.log"), "held")
+		f.expect(2 * time.Second)
+		if err := os.Truncate(f.path("a.log"), 0); err != nil {
+			t.Fatal(err)
+		}
+		add(t, f.path("a.log"), "anew\n")
+		f.expect(2*time.Second, "a.log: held", "a.log: anew")
+	})
+}
+
+func TestFollowDeletedAndMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, newSink(), tail.Options{Paths: []string{"a.log", "sub/**/*.log"}})
+		defer f.stop()
+		put(t, dir, "a.log", "1\n", "sub/x/b.log", "2\n")
+		f.expect(6*time.Second, "a.log: 1", "x/b.log: 2")
+		if err := os.Remove(f.path("a.log")); err != nil {
+			t.Fatal(err)
+		}
+		f.expect(time.Minute)
+		put(t, dir, "a.log", "3\n")
+		f.expect(6*time.Second, "a.log: 3")
+	})
+}
+
+// A second run goes on where the first one ended, wherever the file is now.
+func TestFollowResumes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "a.log", "1\n")
+	s := newSink()
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, s, tail.Options{Paths: []string{"a.log*"}, FromStart: true})
+		f.expect(time.Second, "a.log: 1")
+		f.stop()
+		add(t, f.path("a.log"), "2\n")
+		if err := os.Rename(f.path("a.log"), f.path("a.log.1")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, s, tail.Options{Paths: []string{"a.log*"}})
+		f.expect(time.Second, "a.log.1: 2")
+		f.stop()
+	})
+}
+
+// Notices of the file system alone are enough: the clock would take an hour.
+func TestFollowNotices(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n")
+	tailer := newTailer(t, s, tail.Options{
+		Paths: []string{filepath.Join(dir, "*.log")}, FromStart: true, PollInterval: time.Hour, ScanInterval: time.Hour,
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- tailer.Run(ctx) }()
+	expect := func(want string) {
+		t.Helper()
+		select {
+		case <-s.got:
+			if diff := cmp.Diff([]string{want}, s.take()); diff != "" {
+				t.Error(diff)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("no notice of %q", want)
+		}
+	}
+	expect("a.log: 1")
+	add(t, filepath.Join(dir, "a.log"), "2\n")
+	expect("a.log: 2")
+	// Whole at once: a notice of creation may come before the content.
+	put(t, dir, "tmp", "3\n")
+	if err := os.Rename(filepath.Join(dir, "tmp"), filepath.Join(dir, "b.log")); err != nil {
+		t.Fatal(err)
+	}
+	expect("b.log: 3")
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,134 @@
+package tail_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/input/tail"
+)
+
+// files is a small tree of logs.
+func files(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	put(t, dir,
+		"app.log", "1\n2\nlast",
+		"b/app.log", "3\n",
+		"b/c/app.log", "4\n",
+		"b/c/other.txt", "5\n",
+		"odd[1].log", "6\n",
+		"empty.log", "",
+	)
+	if err := os.Symlink(filepath.Join(dir, "b", "c", "other.txt"), filepath.Join(dir, "link.txt")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	dir := files(t)
+	for _, c := range []struct {
+		name  string
+		paths []string
+		want  []string
+	}{
+		{"a file", []string{"app.log"}, []string{"app.log: 1", "app.log: 2", "app.log: last"}},
+		{"files in the order given", []string{"b/c/other.txt", "b/app.log"}, []string{"other.txt: 5", "app.log: 3"}},
+		{"a file twice", []string{"b/app.log", "./b/app.log", "b/*.log"}, []string{"app.log: 3"}},
+		{"a glob", []string{"b/*.log"}, []string{"app.log: 3"}},
+		{"directories as wildcards", []string{"*/c/*"}, []string{"b/c/app.log: 4", "b/c/other.txt: 5"}},
+		{"any depth", []string{"b/**/*.log"}, []string{"app.log: 3", "c/app.log: 4"}},
+		{"alternatives", []string{"b/{c/other,app}.{log,txt}"}, []string{"app.log: 3", "c/other.txt: 5"}},
+		{"a wildcard in a name", []string{"odd[1].log"}, []string{"odd[1].log: 6"}},
+		{"a link", []string{"l*.txt"}, []string{"link.txt: 5"}},
+		{"an empty file", []string{"empty.log"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSink()
+			for i, p := range c.paths {
+				c.paths[i] = filepath.Join(dir, p)
+			}
+			if err := newTailer(t, s, tail.Options{Paths: c.paths, Once: true}).Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, s.take()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What can not be read is said; all else is read.
+func TestOnceWithFailures(t *testing.T) {
+	t.Parallel()
+	dir := files(t)
+	for _, c := range []struct{ path, want string }{
+		{"missing.log", "missing.log: no such file or directory: check its name"},
+		{"*.nope", "no file matches"},
+		{"b", "is a directory"},
+		{"missing/*.log", "no file matches"},
+	} {
+		s := newSink()
+		err := newTailer(t, s, tail.Options{Paths: []string{filepath.Join(dir, c.path), filepath.Join(dir, "b/app.log")}, Once: true}).Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v", c.path, err)
+		}
+		if diff := cmp.Diff([]string{"app.log: 3"}, s.take()); diff != "" {
+			t.Errorf("%s: %s", c.path, diff)
+		}
+	}
+	if _, err := tail.New(tail.Options{Paths: []string{"a[.log"}}); err == nil {
+		t.Error("a broken pattern: no error")
+	}
+}
+
+// A second run goes on where the first one ended.
+func TestOnceAgain(t *testing.T) {
+	t.Parallel()
+	dir := files(t)
+	path := filepath.Join(dir, "b", "app.log")
+	s := newSink()
+	read := func(want ...string) {
+		t.Helper()
+		if err := newTailer(t, s, tail.Options{Paths: []string{path}, Once: true}).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, s.take()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	read("app.log: 3")
+	read()
+	add(t, path, "more\n")
+	read("app.log: more")
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	add(t, path, "anew\n")
+	read("app.log: anew")
+	// Another file of the same name and, likely, the same inode, longer than the position.
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "b/app.log", "other content\n")
+	read("app.log: other content")
+}
+
+func TestOnceInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := files(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := newTailer(t, newSink(), tail.Options{Paths: []string{filepath.Join(dir, "app.log")}, Once: true}).Run(ctx)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
