@@ -1,0 +1,124 @@
+// Package open opens a store by the name that users give it: a directory, or
+// azblob://CONTAINER.
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"logstow/segment"
+	"logstow/store"
+	"logstow/store/azure"
+	"logstow/store/local"
+)
+
+// Options are what opening needs beside the name.
+type Options struct {
+	// Getenv gives the variables that hold credentials: os.Getenv. It is asked only for
+	// stores that need one. Nil is an empty environment.
+	Getenv func(string) string
+	// Log receives what an operator may want to know. Nil is silence.
+	Log *slog.Logger
+}
+
+// Store opens the store named by spec:
+//
+//   - azblob://CONTAINER, with a credential as [azure.FromEnv] finds it
+//   - file:///DIR or DIR, a directory, which the first write makes where it is missing
+//
+// Nothing is read, made or requested yet. A name that cannot be a store is
+// [store.ErrInvalid], a missing credential [store.ErrRefused].
+func Store(ctx context.Context, spec string, opts Options) (store.Store, error) {
+	scheme, rest, ok := strings.Cut(spec, "://")
+	switch {
+	case spec == "":
+		return nil, invalid("", errors.New("no store named"))
+	case !ok:
+		return openLocal(ctx, spec)
+	case scheme == "azblob":
+		return openAzure(ctx, rest, opts)
+	case scheme == "file":
+		dir, err := fileDir(spec)
+		if err != nil {
+			return nil, invalid(spec, err)
+		}
+		return openLocal(ctx, dir)
+	default:
+		return nil, invalid(spec, fmt.Errorf("unknown kind of store %q", scheme))
+	}
+}
+
+// invalid is the error for a name that cannot be a store. The name is told
+// without its query: a pasted address may hold a signature there.
+func invalid(spec string, err error) error {
+	object, _, _ := strings.Cut(spec, "?")
+	if object == "" {
+		object = "store"
+	}
+	return &store.Error{
+		Op: "open", Object: object, Class: store.ErrInvalid, Err: err,
+		Hint: "a store is a directory, file:///DIR, or azblob://CONTAINER with the account in AZURE_STORAGE_ACCOUNT or AZURE_STORAGE_CONNECTION_STRING",
+	}
+}
+
+func openAzure(ctx context.Context, container string, opts Options) (store.Store, error) {
+	container = strings.TrimSuffix(container, "/")
+	// The name is looked at first: it is what was typed.
+	if err := azure.CheckContainer(container); err != nil {
+		return nil, invalid("azblob://"+container, err)
+	}
+	getenv := opts.Getenv
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
+	cred, err := azure.FromEnv(getenv)
+	if err != nil {
+		return nil, fmt.Errorf("open azblob://%s: %w", container, err)
+	}
+	s, err := azure.Open(ctx, azure.Options{Container: container, Credential: cred, Log: opts.Log})
+	if err != nil {
+		return nil, err // not s, which would be an interface around nil
+	}
+	return s, nil
+}
+
+func openLocal(ctx context.Context, dir string) (store.Store, error) {
+	s, err := local.Open(ctx, dir, local.Adopt(adopt))
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// fileDir is the directory that a file address names.
+func fileDir(spec string) (string, error) {
+	u, err := url.Parse(spec)
+	switch {
+	case err != nil:
+		return "", errors.New("not a valid address")
+	case u.Host != "" && u.Host != "localhost":
+		return "", fmt.Errorf("a directory of host %q: write file:///DIR, with three slashes", u.Host)
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", errors.New("? and # must be written as %3F and %23")
+	case u.Path == "":
+		return "", errors.New("names no directory")
+	default:
+		return u.Path, nil
+	}
+}
+
+// adopt reads a segment's metadata from its footer; other blobs have none.
+func adopt(ctx context.Context, _ string, size int64, read func(ctx context.Context, off, n int64) ([]byte, error)) (map[string]string, error) {
+	footer, err := segment.ReadFooter(ctx, read, size, -1)
+	if errors.Is(err, segment.ErrNoFooter) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return footer.Encode(), nil
+}

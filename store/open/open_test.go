@@ -1,0 +1,153 @@
+package open_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/blobnaming"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+	"logstow/store/open"
+)
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	account := env("AZURE_STORAGE_ACCOUNT", "acct", "AZURE_STORAGE_KEY", "a2V5")
+	tests := []struct {
+		name, spec string
+		getenv     func(string) string
+		want       string // String of the store
+	}{
+		{"directory", dir, nil, dir},
+		{"file address", "file://" + dir, nil, dir},
+		{"file address with host", "file://localhost" + dir, nil, dir},
+		{"escaped", "file://" + dir + "/a%20b%3F", nil, dir + "/a b?"},
+		{"container", "azblob://logs-1", account, "azblob://logs-1"},
+		{"final slash", "azblob://logs/", account, "azblob://logs"},
+		{"Storage Analytics", "azblob://$logs", account, "azblob://$logs"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := open.Store(t.Context(), tt.spec, open.Options{Getenv: tt.getenv})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if got := s.String(); got != tt.want {
+				t.Errorf("opened %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestStoreRefuses(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, spec string
+		class      error
+		says       string
+	}{
+		{"nothing", "", store.ErrInvalid, "azblob://CONTAINER"},
+		{"other service", "s3://bucket", store.ErrInvalid, `"s3"`},
+		{"address of a container", "https://acct.blob.core.windows.net/logs?sig=CANARY", store.ErrInvalid, "AZURE_STORAGE_ACCOUNT"},
+		{"capitals", "azblob://Logs", store.ErrInvalid, "lower-case"},
+		{"path", "azblob://logs/x", store.ErrInvalid, "lower-case"},
+		{"no container", "azblob://", store.ErrInvalid, "3 to 63"},
+		{"two slashes", "file://dir/x", store.ErrInvalid, "three slashes"},
+		{"no directory", "file://", store.ErrInvalid, "no directory"},
+		{"query", "file:///dir?x", store.ErrInvalid, "%3F"},
+		{"no credential", "azblob://logs", store.ErrRefused, "AZURE_STORAGE_CONNECTION_STRING"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := open.Store(t.Context(), tt.spec, open.Options{})
+			if s != nil || !errors.Is(err, tt.class) {
+				t.Fatalf("got store %v, error %v, want class %v", s, err, tt.class)
+			}
+			if text := err.Error(); !strings.Contains(text, tt.says) || strings.Contains(text, "CANARY") {
+				t.Errorf("error %q: want %q in it and no secret", text, tt.says)
+			}
+		})
+	}
+}
+
+// TestAdopts copies files into a directory: segments are listed with the
+// metadata in their footers, others with none.
+func TestAdopts(t *testing.T) {
+	t.Parallel()
+	var body bytes.Buffer
+	at := time.Date(2014, 7, 31, 18, 0, 1, 0, time.UTC)
+	w := segment.NewWriter(&body, segment.Options{
+		Service: "queue", Instance: "pod-1", BucketStart: at.Truncate(time.Hour).Unix(), BucketWidth: 3600,
+		Batch: blobnaming.Batch{1, 2, 3},
+	})
+	if err := w.Append(record.Record{Time: at.UnixNano(), Source: "app.log", Message: []byte("hello")}); err != nil {
+		t.Fatal(err)
+	}
+	meta, err := w.Close(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string][]byte{
+		"queue/2014/07/31/1800/000001.log": body.Bytes(),
+		"queue/2014/07/31/1800/foreign":    []byte("plain text"),
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := open.Store(t.Context(), dir, open.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	got := map[string]map[string]string{}
+	for page, err := range s.Blobs().List(t.Context(), "queue/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range page {
+			got[b.Name] = map[string]string{}
+			for key, v := range b.Metadata {
+				got[b.Name][strings.ToLower(key)] = v
+			}
+		}
+	}
+	want := map[string]map[string]string{
+		"queue/2014/07/31/1800/000001.log": {},
+		"queue/2014/07/31/1800/foreign":    {},
+	}
+	for key, v := range meta.Encode() {
+		want["queue/2014/07/31/1800/000001.log"][strings.ToLower(key)] = v
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("listed (-want +got):\n%s", diff)
+	}
+}
