@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -180,6 +181,30 @@ func checkProperties(e Entity) error {
 	}
 	if size := e.Size(); size > MaxEntitySize {
 		return fmt.Errorf("%d bytes, more than %d", size, MaxEntitySize)
+	}
+	return nil
+}
+
+// CheckQuery says why a query can not be: its partition and row bounds are
+// keys' parts, its columns properties' names, its operators and kinds known.
+func CheckQuery(q Query) error {
+	for _, bound := range [2]string{q.RowFrom, q.RowTo} {
+		if err := CheckKey(Key{q.Partition, bound}); err != nil {
+			return err
+		}
+	}
+	for _, c := range q.Where {
+		if !isIdentifier(c.Column) {
+			return fmt.Errorf("condition on %q, which can not be a property's name", c.Column)
+		}
+		if !slices.Contains([]string{"eq", "lt", "le", "gt", "ge"}, c.Op) {
+			return fmt.Errorf("condition on %s: operator %q is not one of eq, lt, le, gt, ge", c.Column, c.Op)
+		}
+	}
+	for _, c := range q.Columns {
+		if !isIdentifier(c.Name) || c.Kind > Binary {
+			return fmt.Errorf("column %q of kind %d", c.Name, c.Kind)
+		}
 	}
 	return nil
 }

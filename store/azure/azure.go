@@ -50,25 +50,25 @@ type Store struct {
 	owned     bool
 }
 
-// Open checks options and credential and makes clients; it sends nothing.
+// Open checks options and credential and makes clients; it sends nothing. A
+// wrong container name is [store.ErrInvalid], a wrong credential [store.ErrRefused].
 func Open(ctx context.Context, opts Options) (*Store, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("open %s: %w", storeName(opts.Container), context.Cause(ctx))
+	name := storeName(opts.Container)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("open %s: %w", name, context.Cause(ctx))
+	}
+	if err := CheckContainer(opts.Container); err != nil {
+		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrInvalid, Err: err}
 	}
 	s, err := open(opts)
 	if err != nil {
-		return nil, &store.Error{
-			Op: "open", Object: storeName(opts.Container), Class: store.ErrInvalid,
-			Err: opts.Credential.scrubber().err(err),
-		}
+		err = opts.Credential.scrubber().err(err)
+		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrRefused, Err: err}
 	}
 	return s, nil
 }
 
 func open(opts Options) (*Store, error) {
-	if err := CheckContainer(opts.Container); err != nil {
-		return nil, err
-	}
 	cred := opts.Credential
 	if err := cred.check(); err != nil {
 		return nil, err

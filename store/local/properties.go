@@ -104,7 +104,7 @@ func holds(op string, order int) bool {
 		return order <= 0
 	case "gt":
 		return order > 0
-	default: // "ge": checkQuery lets no other through.
+	default: // "ge": store.CheckQuery lets no other through.
 		return order >= 0
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"logstow/store"
@@ -183,7 +182,11 @@ func (t tables) tablesAfter(ctx context.Context, prefix, after string) (names []
 func (t tables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
 	return func(yield func([]store.Entity, error) bool) {
 		const op = "query table"
-		if err := checkQuery(table, q); err != nil {
+		err := store.CheckTable(table)
+		if err == nil {
+			err = store.CheckQuery(q)
+		}
+		if err != nil {
 			yield(nil, invalid(op, table, err))
 			return
 		}
@@ -200,15 +203,6 @@ func (t tables) Query(ctx context.Context, table string, q store.Query) iter.Seq
 			from, include = *last, false
 		}
 	}
-}
-
-func checkQuery(table string, q store.Query) error {
-	for _, c := range q.Where {
-		if !slices.Contains([]string{"eq", "lt", "le", "gt", "ge"}, c.Op) {
-			return fmt.Errorf("condition on %s: operator %q is not one of eq, lt, le, gt, ge", c.Column, c.Op)
-		}
-	}
-	return store.CheckTable(table)
 }
 
 // queryPage is the number of rows looked at for one page.

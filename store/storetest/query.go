@@ -1,0 +1,180 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/store"
+)
+
+func queryPages(t *testing.T, open Opener) {
+	s := openNew(t, open)
+	table := createTable(t, s)
+	const count = 2003
+	var (
+		entities []store.Entity
+		want     []string
+	)
+	for i := range count {
+		want = append(want, fmt.Sprintf("%019d", i*7))
+		// Written from the last to the first.
+		entities = append(entities, entity("p", fmt.Sprintf("%019d", (count-1-i)*7), "I", int64(i)))
+	}
+	upsert(t, s, table, entities...)
+	upsert(t, s, table, entity("o", "1"), entity("o", "2"))
+	upsert(t, s, table, entity("p0", "1"))
+
+	pages := 0
+	var got []string
+	for page, err := range s.Tables().Query(t.Context(), table, store.Query{Partition: "p"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pages++; len(page) > 1000 {
+			t.Errorf("a page of %d", len(page))
+		}
+		for _, e := range page {
+			got = append(got, e.Row)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if pages < 3 {
+		t.Errorf("%d pages", pages)
+	}
+	ranged := rows(t, s, table, store.Query{Partition: "p", RowFrom: want[1], RowTo: want[count-1]})
+	if diff := cmp.Diff(want[1:count-1], ranged); diff != "" {
+		t.Errorf("range over pages: %s", diff)
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var err error
+	for _, pageErr := range s.Tables().Query(ctx, table, store.Query{Partition: "p"}) {
+		err = pageErr
+		cancel()
+	}
+	wantIs(t, "query cancelled after its first page", err, context.Canceled)
+	for range s.Tables().Query(t.Context(), table, store.Query{Partition: "p"}) {
+		break
+	}
+}
+
+func queryRange(t *testing.T, open Opener) {
+	s := openNew(t, open)
+	table := createTable(t, s)
+	for _, row := range []string{"a", "b", "b1", "c", "d", "d_", "e"} {
+		upsert(t, s, table, entity("p", row))
+	}
+	upsert(t, s, table, entity("q", "c"))
+	for _, c := range []struct {
+		from, to string
+		want     []string
+	}{
+		{"", "", []string{"a", "b", "b1", "c", "d", "d_", "e"}},
+		{"b", "", []string{"b", "b1", "c", "d", "d_", "e"}},
+		{"", "b", []string{"a"}},
+		{"b", "d", []string{"b", "b1", "c"}},
+		{"b", "b1", []string{"b"}},
+		{"b0", "d_", []string{"b1", "c", "d"}},
+		{"c", "c", nil},
+		{"d", "a", nil},
+		{"f", "", nil},
+	} {
+		if diff := cmp.Diff(c.want, rows(t, s, table, store.Query{Partition: "p", RowFrom: c.from, RowTo: c.to})); diff != "" {
+			t.Errorf("from %q to %q: %s", c.from, c.to, diff)
+		}
+	}
+	if got := rows(t, s, table, store.Query{Partition: "nobody"}); len(got) != 0 {
+		t.Errorf("an empty partition holds %q", got)
+	}
+}
+
+func queryConditions(t *testing.T, open Opener) {
+	s := openNew(t, open)
+	table := createTable(t, s)
+	upsert(t, s, table,
+		entity("p", "1", "Start", "2026-01-01", "Class", "x"),
+		entity("p", "2", "Start", "2026-01-02", "Class", "it's"),
+		entity("p", "3", "Start", "2026-01-03"),
+		entity("p", "4", "Class", "x", "Number", int64(5)),
+	)
+	for _, c := range []struct {
+		where []store.Condition
+		want  []string
+	}{
+		{nil, []string{"1", "2", "3", "4"}},
+		{[]store.Condition{{Column: "Start", Op: "eq", Value: "2026-01-02"}}, []string{"2"}},
+		{[]store.Condition{{Column: "Start", Op: "lt", Value: "2026-01-02"}}, []string{"1"}},
+		{[]store.Condition{{Column: "Start", Op: "le", Value: "2026-01-02"}}, []string{"1", "2"}},
+		{[]store.Condition{{Column: "Start", Op: "gt", Value: "2026-01-02"}}, []string{"3"}},
+		{[]store.Condition{{Column: "Start", Op: "ge", Value: "2026-01-02"}}, []string{"2", "3"}},
+		{[]store.Condition{{Column: "Class", Op: "eq", Value: "it's"}}, []string{"2"}},
+		{[]store.Condition{{Column: "Class", Op: "eq", Value: "x' or 'x' eq 'x"}}, nil},
+		{[]store.Condition{{Column: "Class", Op: "eq", Value: "x"}, {Column: "Start", Op: "ge", Value: "2000"}}, []string{"1"}},
+		{[]store.Condition{{Column: "Missing", Op: "eq", Value: "x"}}, nil},
+	} {
+		if diff := cmp.Diff(c.want, rows(t, s, table, store.Query{Partition: "p", Where: c.where})); diff != "" {
+			t.Errorf("%v: %s", c.where, diff)
+		}
+	}
+	got := rows(t, s, table, store.Query{
+		Partition: "p", RowFrom: "2", RowTo: "4",
+		Where:   []store.Condition{{Column: "Start", Op: "ge", Value: "2026-01-01"}},
+		Columns: []store.Column{{Name: "Class", Kind: store.String}},
+	})
+	if diff := cmp.Diff([]string{"2", "3"}, got); diff != "" {
+		t.Errorf("condition on a column that is not returned: %s", diff)
+	}
+}
+
+func queryProjection(t *testing.T, open Opener) {
+	s := openNew(t, open)
+	table := createTable(t, s)
+	upsert(t, s, table,
+		entity("p", "1", "A", "a", "B", int64(2), "C", []byte("c")),
+		entity("p", "2", "B", int64(3)),
+	)
+	for _, c := range []struct {
+		columns []store.Column
+		want    []store.Entity
+	}{
+		{nil, []store.Entity{entity("p", "1"), entity("p", "2")}},
+		{[]store.Column{{Name: "A", Kind: store.String}}, []store.Entity{entity("p", "1", "A", "a"), entity("p", "2")}},
+		{[]store.Column{{Name: "B", Kind: store.Int64}, {Name: "C", Kind: store.Binary}}, []store.Entity{entity("p", "1", "B", int64(2), "C", []byte("c")), entity("p", "2", "B", int64(3))}},
+		{[]store.Column{{Name: "Missing", Kind: store.String}}, []store.Entity{entity("p", "1"), entity("p", "2")}},
+	} {
+		got := collect(t, s.Tables().Query(t.Context(), table, store.Query{Partition: "p", Columns: c.columns}))
+		for i := range got {
+			if got[i].Properties == nil {
+				got[i].Properties = map[string]any{}
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%v: %s", c.columns, diff)
+		}
+	}
+}
+
+func queryInvalid(t *testing.T, open Opener) {
+	s := openNew(t, open)
+	table := createTable(t, s)
+	upsert(t, s, table, entity("p", "1", "A", "text", "B", int64(2)))
+	for name, q := range map[string]store.Query{
+		"operator":      {Partition: "p", Where: []store.Condition{{Column: "A", Op: "like", Value: "x"}}},
+		"column's name": {Partition: "p", Columns: []store.Column{{Name: "A,B", Kind: store.String}}},
+		"condition's":   {Partition: "p", Where: []store.Condition{{Column: "A eq 'x' or B", Op: "eq", Value: "x"}}},
+		"string as int": {Partition: "p", Columns: []store.Column{{Name: "A", Kind: store.Int64}}},
+		"int as binary": {Partition: "p", Columns: []store.Column{{Name: "B", Kind: store.Binary}}},
+		"partition":     {Partition: "a/b"},
+		"row from":      {Partition: "p", RowFrom: "a\x00"},
+		"unknown kind":  {Partition: "p", Columns: []store.Column{{Name: "A", Kind: store.Kind(9)}}},
+	} {
+		_, err := collectErr(s.Tables().Query(t.Context(), table, q))
+		wantIs(t, name, err, store.ErrInvalid)
+	}
+}

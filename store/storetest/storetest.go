@@ -1,0 +1,216 @@
+// Package storetest is the suite that every backend of package store passes:
+// each sentence of the interfaces' comments has a case here.
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/store"
+)
+
+// Opener opens a handle on the container of a name, which is a valid Azure
+// container name. Two handles of one name see the same blobs. The container is
+// not there at first. The handle is closed when t ends.
+type Opener func(t testing.TB, container string) store.Store
+
+// Run runs all cases, each in containers and tables of its own.
+func Run(t *testing.T, open Opener) {
+	t.Helper()
+	for _, c := range cases() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.slow && testing.Short() {
+				t.Skip("slow")
+			}
+			c.run(t, open)
+		})
+	}
+}
+
+type testCase struct {
+	name string
+	run  func(t *testing.T, open Opener)
+	// slow cases are left out of short runs.
+	slow bool
+}
+
+// cases are all cases, in the order of the interfaces' comments; a slow one
+// comes first so that the others run beside it.
+func cases() []testCase {
+	return []testCase{
+		{name: "list/5001 blobs in two pages, cancelled between them", run: listPages, slow: true},
+
+		{name: "blobs/a missing container is not a missing blob", run: missingContainer},
+		{name: "blobs/two containers do not see each other", run: twoContainers},
+		{name: "blobs/an ended context stops every method", run: blobsContext},
+		{name: "read/exactly the range", run: readRanges},
+		{name: "read/bytes as stored whatever the encoding", run: readEncoded},
+		{name: "read/a blob of 9 MiB", run: readLarge},
+		{name: "list/byte order of the whole name", run: listOrder},
+		{name: "list/prefix may end anywhere", run: listPrefix},
+		{name: "list/what a listing says", run: listSays},
+		{name: "list/the caller may stop", run: listStop},
+		{name: "list/during creates and deletes", run: listDuringWrites},
+		{name: "list prefixes/distinct, in order, without plain blobs", run: listPrefixes},
+		{name: "create/a taken name", run: createTaken},
+		{name: "create/two handles race for names", run: createRace},
+		{name: "create/odd names", run: createOddNames},
+		{name: "create/names that can not be", run: createInvalidNames},
+		{name: "create/metadata comes back", run: createMetadata},
+		{name: "create/metadata that can not be", run: createInvalidMetadata},
+		{name: "create/an empty blob", run: createEmpty},
+		{name: "delete/missing counts as removed", run: deleteMissing},
+		{name: "delete/more than one request's names", run: deleteMany},
+		{name: "delete/tries all names", run: deleteTriesAll},
+		{name: "delete/the name is free again", run: deleteThenCreate},
+
+		{name: "tables/an ended context stops every method", run: tablesContext},
+		{name: "tables/a missing table", run: tableMissing},
+		{name: "tables/names", run: tableNames},
+		{name: "tables/create again", run: tableCreateAgain},
+		{name: "tables/list by prefix", run: tableList},
+		{name: "tables/drop", run: tableDrop},
+		{name: "upsert/replaces whole", run: upsertReplaces},
+		{name: "upsert/all or none", run: upsertAtomic},
+		{name: "upsert/values come back", run: upsertValues},
+		{name: "upsert/limits", run: upsertLimits},
+		{name: "upsert/keys", run: upsertKeys},
+		{name: "upsert/handles at once", run: upsertConcurrent},
+		{name: "remove/missing counts as removed", run: removeEntities},
+		{name: "query/pages in order", run: queryPages},
+		{name: "query/row range", run: queryRange},
+		{name: "query/conditions", run: queryConditions},
+		{name: "query/projection", run: queryProjection},
+		{name: "query/that can not be", run: queryInvalid},
+	}
+}
+
+// newContainer is a name that nobody has used.
+func newContainer() string { return "t" + strings.ToLower(rand.Text()) }
+
+// newTable is a table name that nobody has used.
+func newTable() string { return "t" + strings.ToLower(rand.Text()) }
+
+// openNew opens a handle on a container that is not there.
+func openNew(t testing.TB, open Opener) store.Store {
+	t.Helper()
+	return open(t, newContainer())
+}
+
+// create creates blobs, with their names as bodies, and fails the test where it can not.
+func create(t testing.TB, b store.Blobs, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := b.Create(t.Context(), name, []byte(name), store.CreateOptions{}); err != nil {
+			t.Fatalf("create %q: %v", name, err)
+		}
+	}
+}
+
+// readAll is a whole blob of size n.
+func readAll(t testing.TB, b store.BlobReader, name string, n int) string {
+	t.Helper()
+	data, err := b.Read(t.Context(), name, 0, int64(n))
+	if err != nil {
+		t.Fatalf("read %q: %v", name, err)
+	}
+	return string(data)
+}
+
+// collect is all that pages yield. It fails the test at an error.
+func collect[T any](t testing.TB, pages iter.Seq2[[]T, error]) []T {
+	t.Helper()
+	all, err := collectErr(pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// errAfterEnd is what collectErr returns of pages that go on after an error.
+var errAfterEnd = errors.New("something was yielded after an error")
+
+func collectErr[T any](pages iter.Seq2[[]T, error]) (all []T, err error) {
+	for page, pageErr := range pages {
+		if err != nil {
+			return all, errAfterEnd
+		}
+		all, err = append(all, page...), pageErr
+	}
+	return all, err
+}
+
+// names of all blobs that start with prefix.
+func names(t testing.TB, b store.BlobReader, prefix string) []string {
+	t.Helper()
+	var all []string
+	for _, blob := range collect(t, b.List(t.Context(), prefix)) {
+		all = append(all, blob.Name)
+	}
+	return all
+}
+
+// wantIs checks an error's class.
+func wantIs(t testing.TB, what string, err, class error) {
+	t.Helper()
+	if !errors.Is(err, class) {
+		t.Errorf("%s: error %v, want %v", what, err, class)
+	}
+}
+
+// createTable creates a table that is dropped when t ends.
+func createTable(t testing.TB, s store.Store) string {
+	t.Helper()
+	table := newTable()
+	if err := s.Tables().CreateTable(t.Context(), table); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := s.Tables().DropTable(ctx, table); err != nil {
+			t.Errorf("drop table at the end: %v", err)
+		}
+	})
+	return table
+}
+
+// upsert writes entities in transactions as large as may be.
+func upsert(t testing.TB, s store.Store, table string, entities ...store.Entity) {
+	t.Helper()
+	for len(entities) > 0 {
+		n := min(len(entities), store.MaxTransaction)
+		if err := s.Tables().Upsert(t.Context(), table, entities[:n]); err != nil {
+			t.Fatal(err)
+		}
+		entities = entities[n:]
+	}
+}
+
+// entity has the properties that follow its key: name, value, name, value, …
+func entity(partition, row string, properties ...any) store.Entity {
+	e := store.Entity{Key: store.Key{Partition: partition, Row: row}, Properties: map[string]any{}}
+	for i := 0; i+1 < len(properties); i += 2 {
+		e.Properties[properties[i].(string)] = properties[i+1]
+	}
+	return e
+}
+
+// rows are the row keys that a query gives.
+func rows(t testing.TB, s store.Store, table string, q store.Query) []string {
+	t.Helper()
+	var all []string
+	for _, e := range collect(t, s.Tables().Query(t.Context(), table, q)) {
+		if e.Partition != q.Partition {
+			t.Errorf("entity of partition %q in a query of %q", e.Partition, q.Partition)
+		}
+		all = append(all, e.Row)
+	}
+	return all
+}
