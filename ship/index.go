@@ -54,9 +54,6 @@ func (s *Shipper) writeIndex(ctx context.Context) error {
 				return err
 			}
 		case <-ctx.Done():
-			if x.failures > 0 {
-				return fmt.Errorf("writing the index: %w (%w)", context.Cause(ctx), s.indexTrouble.last())
-			}
 			return context.Cause(ctx)
 		}
 	}
@@ -107,7 +104,7 @@ func (x *indexer) write(ctx context.Context) error {
 		return x.acknowledge()
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("writing the index: %w (%w)", context.Cause(ctx), err)
+		return context.Cause(ctx)
 	}
 	// One row may be at fault, or one day's table busy: the others go on.
 	if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTableBusy) {

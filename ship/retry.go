@@ -61,7 +61,7 @@ func (s *Shipper) retry(ctx context.Context, t *trouble, try func() error) error
 		}
 		switch {
 		case ctx.Err() != nil:
-			return fmt.Errorf("%s: %w (%w)", t.what, context.Cause(ctx), err)
+			return context.Cause(ctx)
 		case errors.Is(err, store.ErrInvalid):
 			return errSetAside{err}
 		}
@@ -81,8 +81,8 @@ func (s *Shipper) retry(ctx context.Context, t *trouble, try func() error) error
 			wait = min(wait, left)
 		}
 		t.met(err, wait)
-		if cause := sleep(ctx, wait); cause != nil {
-			return fmt.Errorf("%s: %w (%w)", t.what, cause, err)
+		if err := sleep(ctx, wait); err != nil {
+			return err
 		}
 	}
 }
@@ -150,9 +150,12 @@ func (t *trouble) over() {
 	t.began, t.said, t.failures, t.err = time.Time{}, time.Time{}, 0, nil
 }
 
-// last is the failure that was noted last.
-func (t *trouble) last() error {
+// explain adds to what ended a run what did not work at the time, if anything.
+func (t *trouble) explain(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.err
+	if t.err == nil {
+		return err
+	}
+	return fmt.Errorf("%w; %s did not work: %w", err, t.what, t.err)
 }

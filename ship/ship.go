@@ -134,13 +134,13 @@ func (s *Shipper) count(change func(*Stats)) {
 // or ctx ends, or, with RetryFor, storage does not work. Batches that are not done
 // then went back to the buffer. It may be called once.
 func (s *Shipper) Run(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, running := errgroup.WithContext(ctx)
 	var workers sync.WaitGroup
 	for range s.opts.Workers {
 		workers.Add(1)
 		g.Go(func() error {
 			defer workers.Done()
-			return s.work(ctx)
+			return s.work(running)
 		})
 	}
 	g.Go(func() error {
@@ -148,8 +148,12 @@ func (s *Shipper) Run(ctx context.Context) error {
 		close(s.index)
 		return nil
 	})
-	g.Go(func() error { return s.writeIndex(ctx) })
-	return g.Wait()
+	g.Go(func() error { return s.writeIndex(running) })
+	err := g.Wait()
+	if ctx.Err() != nil && err != nil {
+		err = s.indexTrouble.explain(s.blobTrouble.explain(err))
+	}
+	return err
 }
 
 // work sends one batch after the other.

@@ -1,0 +1,427 @@
+package ship_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"logstow/ship"
+	"logstow/store"
+)
+
+func TestShip(t *testing.T) {
+	t.Parallel()
+	s, b := openStore(t), openBuffer(t)
+	fillMany(t, b, 20)
+	var counter store.Counter
+	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: counter.Store(s), Workers: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exactlyOnce(t, s, 20)
+	if stats.Segments != 20 || stats.Records != 60 || stats.Creates != 20 || stats.Conflicts != 0 || stats.StoredBytes == 0 || stats.RawBytes == 0 {
+		t.Errorf("%+v", stats)
+	}
+	if st := b.Stats(); st.Done != 20 || st.Waiting+st.Sending != 0 {
+		t.Errorf("buffer: %+v", st)
+	}
+	// One transaction, and what it takes to make the table.
+	if r := counter.Requests(); r.Create != 20 || r.List+r.Get != 0 || r.Table > 3 {
+		t.Errorf("requests: %+v", r)
+	}
+	for page, err := range s.Blobs().List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, blob := range page {
+			if want := fmt.Sprintf("x/2026/11/20/1500/%06d.log", i+1); blob.Name != want {
+				t.Errorf("blob %s, want %s", blob.Name, want)
+			}
+		}
+	}
+}
+
+// Whatever answers are lost or refused in passing, each record is stored once.
+func TestShipThroughFaults(t *testing.T) {
+	t.Parallel()
+	unavailable, throttled := failure(store.ErrUnavailable), failure(store.ErrThrottled)
+	for name, f := range map[string]*faulty{
+		"create not applied": {create: func(n int, _ string, call func() (string, error)) (string, error) {
+			if n%2 == 1 {
+				return "", unavailable
+			}
+			return call()
+		}},
+		"answer lost after create": {create: func(n int, _ string, call func() (string, error)) (string, error) {
+			etag, err := call()
+			if n%3 == 1 && err == nil {
+				return "", unavailable
+			}
+			return etag, err
+		}},
+		"answer lost twice": {create: func(n int, _ string, call func() (string, error)) (string, error) {
+			etag, err := call()
+			if n%4 < 2 {
+				return "", unavailable
+			}
+			return etag, err
+		}},
+		"an unknown error": {create: func(n int, _ string, call func() (string, error)) (string, error) {
+			if n%2 == 1 {
+				return "", errors.New("surprise")
+			}
+			return call()
+		}},
+		"throttled": {create: func(n int, _ string, call func() (string, error)) (string, error) {
+			if n%3 != 0 {
+				return "", throttled
+			}
+			return call()
+		}},
+		"refused for a while": {create: func(n int, _ string, call func() (string, error)) (string, error) {
+			if n < 4 {
+				return "", failure(store.ErrRefused)
+			}
+			return call()
+		}},
+		"lost answer and failing list": {
+			create: func(n int, _ string, call func() (string, error)) (string, error) {
+				etag, err := call()
+				if n%3 == 1 && err == nil {
+					return "", unavailable
+				}
+				return etag, err
+			},
+			list: func(n int, _ string) error {
+				if n%2 == 1 {
+					return unavailable
+				}
+				return nil
+			},
+		},
+		"index not written": {upsert: func(n int, _ string, call func() error) error {
+			if n < 4 {
+				return throttled
+			}
+			return call()
+		}},
+		"index answer lost": {upsert: func(n int, _ string, call func() error) error {
+			err := call()
+			if n < 4 && err == nil {
+				return unavailable
+			}
+			return err
+		}},
+		"table being deleted": {upsert: func(n int, _ string, call func() error) error {
+			if n < 4 {
+				return failure(store.ErrTableBusy)
+			}
+			return call()
+		}},
+	} {
+		for _, workers := range []int{1, 4} {
+			t.Run(fmt.Sprintf("%s, %d workers", name, workers), func(t *testing.T) {
+				t.Parallel()
+				s, b := openStore(t), openBuffer(t)
+				faults := &faulty{Store: s, create: f.create, list: f.list, upsert: f.upsert}
+				fillMany(t, b, 8)
+				stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults, Workers: workers})
+				if err != nil {
+					t.Fatal(err)
+				}
+				exactlyOnce(t, s, 8)
+				if stats.Segments != 8 || stats.Quarantined+stats.Unindexed != 0 {
+					t.Errorf("%+v", stats)
+				}
+			})
+		}
+	}
+}
+
+// A name that another has is passed over, also after a lost answer.
+func TestShipConflict(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		s, b := openStore(t), openBuffer(t)
+		const theirs = "x/2026/11/20/1500/000001.log"
+		if _, err := s.Blobs().Create(t.Context(), theirs, []byte("theirs"), store.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		faults := &faulty{Store: s, create: func(n int, _ string, call func() (string, error)) (string, error) {
+			if n == 1 && lost {
+				return "", failure(store.ErrUnavailable)
+			}
+			return call()
+		}}
+		fillMany(t, b, 3)
+		stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stats.Conflicts != 1 || stats.Segments != 3 {
+			t.Errorf("%+v", stats)
+		}
+		if got, err := s.Blobs().Read(t.Context(), theirs, 0, 6); err != nil || string(got) != "theirs" {
+			t.Errorf("the other's blob: %q, %v", got, err)
+		}
+		if err := s.Blobs().Delete(t.Context(), []string{theirs}); err != nil {
+			t.Fatal(err)
+		}
+		exactlyOnce(t, s, 3)
+	}
+}
+
+// A credential that may not list can not recognize its own blob: it takes the next number.
+func TestShipLostAnswerWriteOnly(t *testing.T) {
+	t.Parallel()
+	s, b := openStore(t), openBuffer(t)
+	faults := &faulty{
+		Store: s,
+		create: func(n int, _ string, call func() (string, error)) (string, error) {
+			etag, err := call()
+			if n == 1 {
+				return "", failure(store.ErrUnavailable)
+			}
+			return etag, err
+		},
+		list: func(int, string) error { return failure(store.ErrRefused) },
+	}
+	fillMany(t, b, 1)
+	if _, err := run(t.Context(), ship.Options{Buffer: b, Store: faults}); err != nil {
+		t.Fatal(err)
+	}
+	for message, times := range stored(t, s) {
+		if times != 2 { // two copies of one Batch, of which readers use one
+			t.Errorf("%q is stored %d times", message, times)
+		}
+	}
+}
+
+// The name is kept for as long as its create may have been applied.
+func TestShipKeepsTheName(t *testing.T) {
+	t.Parallel()
+	s, b := openStore(t), openBuffer(t)
+	faults := &faulty{Store: s, create: func(n int, _ string, call func() (string, error)) (string, error) {
+		if n < 5 {
+			return "", failure(store.ErrUnavailable)
+		}
+		return call()
+	}}
+	fillMany(t, b, 1)
+	if _, err := run(t.Context(), ship.Options{Buffer: b, Store: faults}); err != nil {
+		t.Fatal(err)
+	}
+	if names := slices.Compact(faults.tried()); len(names) != 1 {
+		t.Errorf("names tried: %q", names)
+	}
+}
+
+// A run that is ended and started again ships each batch once.
+func TestShipInterrupted(t *testing.T) {
+	t.Parallel()
+	s, b := openStore(t), openBuffer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	faults := &faulty{Store: s, create: func(n int, _ string, call func() (string, error)) (string, error) {
+		etag, err := call()
+		if n == 3 {
+			cancel()
+			return "", failure(store.ErrUnavailable) // applied, but nobody heard of it
+		}
+		return etag, err
+	}}
+	fillMany(t, b, 6)
+	_, err := run(ctx, ship.Options{Buffer: b, Store: faults})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	if st := b.Stats(); st.Sending != 0 {
+		t.Errorf("batches in nobody's hands: %+v", st)
+	}
+	if _, err := run(t.Context(), ship.Options{Buffer: b, Store: faults}); err != nil {
+		t.Fatal(err)
+	}
+	exactlyOnce(t, s, 6)
+}
+
+// What storage refuses as invalid is set aside with its reason; the rest goes on.
+func TestShipQuarantine(t *testing.T) {
+	t.Parallel()
+	s, b := openStore(t), openBuffer(t)
+	faults := &faulty{Store: s, create: func(n int, _ string, call func() (string, error)) (string, error) {
+		if n == 2 {
+			return "", failure(store.ErrInvalid)
+		}
+		return call()
+	}}
+	fillMany(t, b, 4)
+	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st := b.Stats(); stats.Quarantined != 1 || st.Quarantined != 1 || stats.Segments != 3 {
+		t.Errorf("%+v; buffer %+v", stats, st)
+	}
+	exactlyOnce(t, s, 3)
+}
+
+// A damaged batch never gets to storage.
+func TestShipVerifies(t *testing.T) {
+	t.Parallel()
+	s, b := openStore(t), openBuffer(t)
+	fill(t, b, "batch 0")
+	batch, err := b.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := batch.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body[len(body)/3] ^= 1
+	batch.Return()
+	b.Drain()
+	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: s})
+	if err != nil || stats.Quarantined != 1 || stats.Creates != 0 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+}
+
+// With RetryFor, what storage refuses ends the run at once, and nothing is acknowledged.
+func TestShipGivesUpWhenRefused(t *testing.T) {
+	t.Parallel()
+	for _, class := range []error{store.ErrRefused, store.ErrNoContainer} {
+		s, b := openStore(t), openBuffer(t)
+		faults := &faulty{Store: s, create: func(int, string, func() (string, error)) (string, error) { return "", failure(class) }}
+		fillMany(t, b, 3)
+		_, err := run(t.Context(), ship.Options{Buffer: b, Store: faults, RetryFor: 1 << 40, Workers: 2})
+		if !errors.Is(err, class) {
+			t.Errorf("error %v", err)
+		}
+		if st := b.Stats(); st.Done != 0 || st.Waiting != 3 {
+			t.Errorf("buffer: %+v", st)
+		}
+	}
+}
+
+func TestShipGivesUpWithoutIndex(t *testing.T) {
+	t.Parallel()
+	s, b := openStore(t), openBuffer(t)
+	faults := &faulty{Store: s, upsert: func(int, string, func() error) error { return failure(store.ErrRefused) }}
+	fillMany(t, b, 3)
+	_, err := run(t.Context(), ship.Options{Buffer: b, Store: faults, RetryFor: 1 << 40})
+	if !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "not in the index") {
+		t.Errorf("error %v", err)
+	}
+	if st := b.Stats(); st.Done != 0 || st.Unindexed != 3 {
+		t.Errorf("buffer: %+v", st)
+	}
+	// The next run has only the index to write.
+	faults.upsert = nil
+	creates := faults.creates
+	if _, err := run(t.Context(), ship.Options{Buffer: b, Store: faults}); err != nil {
+		t.Fatal(err)
+	}
+	exactlyOnce(t, s, 3)
+	if faults.creates != creates {
+		t.Error("blobs were created again")
+	}
+}
+
+// While the index does not work, blobs go on; what waits for it is bounded.
+func TestShipShedsIndexRows(t *testing.T) {
+	t.Parallel()
+	s, b := openStore(t), openBuffer(t)
+	failing := true
+	faults := &faulty{Store: s}
+	faults.create = func(n int, _ string, call func() (string, error)) (string, error) {
+		if n == 20 {
+			faults.mu.Lock()
+			failing = false
+			faults.mu.Unlock()
+		}
+		return call()
+	}
+	faults.upsert = func(_ int, _ string, call func() error) error {
+		faults.mu.Lock()
+		defer faults.mu.Unlock()
+		if failing {
+			return failure(store.ErrUnavailable)
+		}
+		return call()
+	}
+	fillMany(t, b, 20)
+	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults, IndexGroup: 1, MaxUnindexed: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(stored(t, s)) != 60 {
+		t.Error("not all records are stored")
+	}
+	if rows := indexed(t, s); stats.Unindexed == 0 || uint64(rows)+stats.Unindexed != 20 {
+		t.Errorf("%d rows, %d without", rows, stats.Unindexed)
+	}
+}
+
+// A row that the index never takes keeps no other from it.
+func TestShipInvalidRow(t *testing.T) {
+	t.Parallel()
+	s, b := openStore(t), openBuffer(t)
+	faults := &faulty{Store: s, upsert: func(n int, _ string, call func() error) error {
+		if n == 1 || n == 3 { // the group, then one of its rows
+			return failure(store.ErrInvalid)
+		}
+		return call()
+	}}
+	fillMany(t, b, 4)
+	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := indexed(t, s); stats.Unindexed != 1 || rows != 3 {
+		t.Errorf("%d rows, %d without", rows, stats.Unindexed)
+	}
+}
+
+// Shippers of one service at the same time take different numbers and rarely try the same.
+func TestShipTogether(t *testing.T) {
+	t.Parallel()
+	const shippers, batches = 8, 20
+	const seed = 1
+	s := openStore(t)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var total ship.Stats
+	for i := range shippers {
+		b := openBuffer(t)
+		for j := range batches {
+			fill(t, b, fmt.Sprintf("shipper %d batch %d", i, j))
+		}
+		b.Drain()
+		random := rand.New(rand.NewPCG(seed, uint64(i)))
+		var lock sync.Mutex
+		all.Go(func() {
+			stats, err := run(t.Context(), ship.Options{Buffer: b, Store: s, Workers: 4, Random: func(n uint64) uint64 {
+				lock.Lock()
+				defer lock.Unlock()
+				return random.Uint64N(n)
+			}})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Error(err)
+			}
+			total.Creates += stats.Creates
+			total.Conflicts += stats.Conflicts
+		})
+	}
+	all.Wait()
+	exactlyOnce(t, s, shippers*batches)
+	if total.Conflicts*20 > total.Creates {
+		t.Errorf("%d of %d creates ended in conflict", total.Conflicts, total.Creates)
+	}
+}

@@ -1,0 +1,175 @@
+package ship_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"logstow/blobnaming"
+	"logstow/buffer"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/ship"
+	"logstow/store"
+	"logstow/store/local"
+	"logstow/tableindex"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start is the hour of the tests' records.
+var start = time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
+
+// openStore opens an empty store.
+func openStore(t *testing.T) store.Store {
+	t.Helper()
+	s, err := local.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// openBuffer opens a buffer whose batches hold one call of fill each.
+func openBuffer(t *testing.T) *buffer.Buffer {
+	t.Helper()
+	b, err := buffer.Open(buffer.Options{Instance: "pod-1", Once: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// fill appends one batch of three records of service x and seals it.
+func fill(t *testing.T, b *buffer.Buffer, message string) {
+	t.Helper()
+	c := buffer.Chunk{Service: "x", Read: start.UnixNano()}
+	for i := range 3 {
+		c.Records = append(c.Records, record.Record{
+			Time: start.Add(time.Duration(i) * time.Second).UnixNano(), Source: "s",
+			Message: fmt.Appendf(nil, "%s line %d", message, i),
+		})
+	}
+	if _, err := b.Append(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	b.Flush()
+}
+
+// fillMany appends n batches, which messages name from 0 on, and drains.
+func fillMany(t *testing.T, b *buffer.Buffer, n int) {
+	t.Helper()
+	for i := range n {
+		fill(t, b, fmt.Sprintf("batch %d", i))
+	}
+	b.Drain()
+}
+
+// run ships with fast back-off and one worker unless told otherwise.
+func run(ctx context.Context, opts ship.Options) (ship.Stats, error) {
+	if opts.Workers == 0 {
+		opts.Workers = 1
+	}
+	if opts.Backoff == (ship.Backoff{}) {
+		opts.Backoff = ship.Backoff{Min: time.Microsecond, Max: time.Millisecond}
+	}
+	s := ship.New(opts)
+	err := s.Run(ctx)
+	return s.Stats(), err
+}
+
+// stored reads all messages of service x, by what the listing says.
+func stored(t *testing.T, s store.Store) map[string]int {
+	t.Helper()
+	messages := make(map[string]int)
+	for page, err := range s.Blobs().List(t.Context(), "x/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range page {
+			read := func(ctx context.Context, off, n int64) ([]byte, error) { return s.Blobs().Read(ctx, b.Name, off, n) }
+			footer, err := segment.Verify(t.Context(), read, b.Size)
+			if err != nil {
+				t.Errorf("%s: %v", b.Name, err)
+				continue
+			}
+			if meta, err := blobnaming.ParseMetadata(b.Metadata); err != nil || meta != footer.Metadata {
+				t.Errorf("%s: metadata %v, %v", b.Name, b.Metadata, err)
+			}
+			for _, block := range footer.Blocks {
+				data, err := read(t.Context(), block.Offset, block.Stored)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := segment.DecodeBlock(nil, data, block)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for len(text) > 0 {
+					var line record.Line
+					if line, text, err = record.Next(text); err != nil {
+						t.Fatal(err)
+					}
+					messages[string(line.Raw)]++
+				}
+			}
+		}
+	}
+	return messages
+}
+
+// indexed counts the rows of service x, and fails for one that its blob contradicts.
+func indexed(t *testing.T, s store.Store) (rows int) {
+	t.Helper()
+	blobs := make(map[string]store.Blob)
+	for page, err := range s.Blobs().List(t.Context(), "x/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range page {
+			blobs[b.Name] = b
+		}
+	}
+	for page, err := range tableindex.Range(t.Context(), s.Tables(), s.Container(), "x", start.Add(-time.Hour), start.Add(time.Hour)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range page {
+			rows++
+			if b, ok := blobs[r.Name.String()]; !ok || b.ETag != r.ETag || b.Size != r.Size {
+				t.Errorf("row %v does not fit blob %+v", r, b)
+			}
+		}
+	}
+	return rows
+}
+
+// exactlyOnce checks that n batches are stored once each and indexed.
+func exactlyOnce(t *testing.T, s store.Store, n int) {
+	t.Helper()
+	got := stored(t, s)
+	if len(got) != 3*n {
+		t.Errorf("%d different records stored, want %d", len(got), 3*n)
+	}
+	for message, times := range got {
+		if times != 1 {
+			t.Errorf("%q is stored %d times", message, times)
+		}
+	}
+	if rows := indexed(t, s); rows != n {
+		t.Errorf("%d rows in the index, want %d", rows, n)
+	}
+}
