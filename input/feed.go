@@ -123,12 +123,12 @@ func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, next func()
 // record makes a line a record, a view of it.
 func (f *Feed) record(src *Source, l line, read, ref time.Time) record.Record {
 	stamp := src.recognizer.Stamp(l.text, read.UnixNano(), ref.UnixNano())
-	if stamp.Refused {
+	if stamp.Refused != recognize.Taken {
 		f.opts.Stats.Refused.Add(1)
 		if !src.refused {
 			src.refused = true
-			f.opts.Log.Warn("a line's time is before 1990 or too far ahead: it gets the time it was read (said once a source)",
-				"source", src.name, "line", excerpt(l.text))
+			f.opts.Log.Warn("a line's time is not taken: the record gets the time it was read (said once a source)",
+				"reason", stamp.Refused.String(), "source", src.name, "line", excerpt(l.text))
 		}
 	}
 	if l.cut {
