@@ -87,6 +87,7 @@ func (w *Writer) Append(r record.Record) error {
 		if err := w.endBlock(); err != nil {
 			return err
 		}
+		w.cur.reserve(w.opts.BlockSize, w.opts.BlockSize) // there is much to come
 	}
 	w.cur.reserve(size, w.opts.BlockSize)
 	w.cur.add(r, &w.enc)
@@ -182,7 +183,6 @@ func (w *Writer) endBlock() error {
 	w.flight, w.flightRaw = flight, len(full.text)
 	w.cur = block{text: w.opts.Compressor.texts.get(), notes: w.notes}
 	w.notes = nil
-	w.cur.reserve(w.opts.BlockSize, w.opts.BlockSize)
 	return nil
 }
 
