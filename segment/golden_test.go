@@ -1,0 +1,140 @@
+package segment_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"logstow/record"
+	"logstow/segment"
+)
+
+// goldenDir holds, for each golden segment, its records' text in the order in
+// which they were appended (.in), the segment (.log) and its text (.txt).
+const goldenDir = "../testdata/segment/v1"
+
+// goldens are how the golden segments were written.
+func goldens() map[string]struct {
+	opts    segment.Options
+	records func() []record.Record
+} {
+	small, class := options(), options()
+	small.BlockSize = 400
+	class.Class, class.BucketStart, class.BucketWidth = "audit", hour+1800, 300
+	return map[string]struct {
+		opts    segment.Options
+		records func() []record.Record
+	}{
+		"tiny": {options(), func() []record.Record {
+			return []record.Record{rec(4*time.Minute+5*time.Second+123456789, record.Error, "app.log", "disk full")}
+		}},
+		"blocks": {small, func() []record.Record {
+			var records []record.Record
+			for i := range 40 {
+				// Every fifth record is 90 seconds late; some share a time.
+				after := time.Duration(i/2)*time.Minute + 90*time.Second
+				if i%5 == 4 {
+					after -= 90 * time.Second
+				}
+				message := "GET /index.html 200 " + strings.Repeat("=", i)
+				if i%7 == 3 {
+					message = "panic: no such thing\n\tat main.go:17\n\n\tat main.go:4\n"
+				}
+				records = append(records, rec(after, record.Level(i%record.Levels), []string{"app.log", "web/access.log", "-"}[i%3], message))
+			}
+			return records
+		}},
+		"odd": {class, func() []record.Record {
+			var every []byte
+			for c := range 256 {
+				every = append(every, byte(c))
+			}
+			return []record.Record{
+				rec(30*time.Minute, record.None, "é/日本.log", string(every)),
+				rec(30*time.Minute, record.Trace, "b", ""),
+				rec(30*time.Minute, record.Debug, "b", "\n"),
+				rec(30*time.Minute, record.Fatal, "b", "\t\n\t\n\r\n"),
+				rec(35*time.Minute-1, record.Info, "b", "2026-11-20T15:00:00.000000000Z\tINFO\tb\tnot a record"),
+			}
+		}},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for name, golden := range goldens() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(goldenDir, name)
+			if *update {
+				writeGolden(t, file, golden.opts, golden.records())
+			}
+			blob, in, text := readFile(t, file+".log"), readFile(t, file+".in"), readFile(t, file+".txt")
+
+			if got := bytes.Join(blockTexts(t, blob), nil); !bytes.Equal(got, text) {
+				t.Errorf("the segment's text differs from %s.txt:\n%s", name, gocmp.Diff(string(text), string(got)))
+			}
+			f, err := verify(t, blob)
+			if err != nil {
+				t.Fatal(err)
+			}
+			frame, err := segment.AppendFooter(nil, f)
+			if err != nil || !bytes.Equal(frame, blob[f.Footer:]) {
+				t.Errorf("the footer is encoded differently, error %v", err)
+			}
+
+			// Written anew, all but the compressed bytes is the same.
+			again, m := write(t, golden.opts, parse(t, in)...)
+			got, err := verify(t, again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := got.Check(m); err != nil {
+				t.Error(err)
+			}
+			compressed := cmpopts.IgnoreFields(segment.Block{}, "Offset", "Stored", "CRC")
+			got.Footer = f.Footer
+			if diff := gocmp.Diff(f, got, compressed); diff != "" {
+				t.Errorf("footer written anew (-want +got):\n%s", diff)
+			}
+			if !bytes.Equal(bytes.Join(blockTexts(t, again), nil), text) {
+				t.Error("text written anew differs")
+			}
+		})
+	}
+}
+
+// writeGolden writes a golden segment that is missing; one that exists is never changed.
+func writeGolden(t *testing.T, file string, opts segment.Options, records []record.Record) {
+	t.Helper()
+	if _, err := os.Stat(file + ".log"); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	var in []byte
+	for _, r := range records {
+		in = record.AppendText(in, r)
+	}
+	blob, _ := write(t, opts, records...)
+	for suffix, content := range map[string][]byte{".in": in, ".log": blob, ".txt": bytes.Join(blockTexts(t, blob), nil)} {
+		if err := os.WriteFile(file+suffix, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func readFile(tb testing.TB, name string) []byte {
+	tb.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
