@@ -1,0 +1,194 @@
+package tableindex
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/store"
+)
+
+// The properties beside those that metadata has.
+const (
+	propType    = "Type"
+	propVersion = "V"
+	propBlob    = "Blob"
+	propETag    = "ETag"
+	propSize    = "Size"
+	propMinutes = "Minutes"
+	// propStart is one of the metadata's, by which a range is filtered.
+	propStart = "StartTime"
+)
+
+const (
+	// typeSegment is the Type of an entity that stands for a segment.
+	typeSegment = "segment"
+	// version is the V of entities of this form.
+	version = 1
+)
+
+// metaColumns are the properties that metadata has, under the metadata's keys.
+// What is a number there is one here.
+func metaColumns() []store.Column {
+	return []store.Column{
+		{Name: propStart, Kind: store.String},
+		{Name: "EndTime", Kind: store.String},
+		{Name: "LogVersion", Kind: store.String},
+		{Name: "Records", Kind: store.Int64},
+		{Name: "RawBytes", Kind: store.Int64},
+		{Name: "Levels", Kind: store.String},
+		{Name: "Batch", Kind: store.String},
+		{Name: "Instance", Kind: store.String},
+		{Name: "Seq", Kind: store.Int64},
+		{Name: "Class", Kind: store.String},
+		{Name: "Footer", Kind: store.Int64},
+		{Name: "Filter", Kind: store.String},
+		{Name: "Replaces", Kind: store.Int64},
+	}
+}
+
+// columns are the properties that a row is read from.
+func columns() []store.Column {
+	return append(metaColumns(),
+		store.Column{Name: propVersion, Kind: store.Int64},
+		store.Column{Name: propBlob, Kind: store.String},
+		store.Column{Name: propETag, Kind: store.String},
+		store.Column{Name: propSize, Kind: store.Int64},
+		store.Column{Name: propMinutes, Kind: store.Binary},
+	)
+}
+
+// check reports why r can not be a row.
+func (r Row) check() error {
+	if err := r.Meta.Validate(); err != nil {
+		return err
+	}
+	hour := r.Name.Bucket.Truncate(time.Hour)
+	start, end := time.Unix(0, r.Meta.Start), time.Unix(0, r.Meta.End)
+	switch {
+	case start.Before(r.Name.Bucket) || !end.Before(hour.Add(time.Hour)):
+		return fmt.Errorf("records from %s to %s are not in the bucket", blobnaming.FormatTime(r.Meta.Start), blobnaming.FormatTime(r.Meta.End))
+	case start.Before(minTime()):
+		return errors.New("records before 1970 have no place in the index")
+	case r.Size < 0:
+		return fmt.Errorf("size %d is negative", r.Size)
+	case len(r.Minutes) > 0:
+		return checkSums(r.Minutes, r.Meta.Levels)
+	}
+	return nil
+}
+
+// encode makes the entity that says r.
+func encode(r Row) (store.Entity, error) {
+	if _, err := blobnaming.Parse(r.Name.String()); err != nil {
+		return store.Entity{}, err
+	}
+	if err := r.check(); err != nil {
+		return store.Entity{}, err
+	}
+	minutes, err := encodeMinutes(r.Name.Bucket, r.Minutes)
+	if err != nil {
+		return store.Entity{}, err
+	}
+	p := map[string]any{
+		propType:    typeSegment,
+		propVersion: int64(version),
+		propBlob:    r.Name.String(),
+		propETag:    r.ETag,
+		propSize:    r.Size,
+	}
+	if minutes != nil {
+		p[propMinutes] = minutes
+	}
+	meta := r.Meta.Encode()
+	for _, c := range metaColumns() {
+		text, ok := meta[c.Name]
+		if !ok {
+			continue
+		}
+		p[c.Name] = text
+		if c.Kind == store.Int64 {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return store.Entity{}, fmt.Errorf("property %s: %w", c.Name, err)
+			}
+			p[c.Name] = n
+		}
+	}
+	return store.Entity{Key: keyOf(r), Properties: p}, nil
+}
+
+// EntityError is an entity that does not say what a segment's should. Others of
+// the table may be whole.
+type EntityError struct {
+	Table string
+	Key   store.Key
+	// Err is what is wrong; for an entity of another version errors.Is finds
+	// [blobnaming.ErrVersion].
+	Err error
+}
+
+// Error names the table and the entity's keys.
+func (e *EntityError) Error() string {
+	return fmt.Sprintf("index table %s, entity %q %q: %v", e.Table, e.Key.Partition, e.Key.Row, e.Err)
+}
+
+// Unwrap gives what is wrong.
+func (e *EntityError) Unwrap() error { return e.Err }
+
+// decode reads what encode made, found in a table of a container. An error is
+// an [*EntityError].
+func decode(container, table string, e store.Entity) (Row, error) {
+	r, err := decodeRow(e.Properties)
+	if err == nil {
+		err = r.check()
+	}
+	if err == nil && (keyOf(r) != e.Key || tableOf(container, r) != table) {
+		err = fmt.Errorf("its place is not that of blob %s", r.Name)
+	}
+	if err != nil {
+		return Row{}, &EntityError{Table: table, Key: e.Key, Err: err}
+	}
+	return r, nil
+}
+
+func decodeRow(p map[string]any) (r Row, err error) {
+	v, ok := p[propVersion].(int64)
+	if !ok {
+		return Row{}, errors.New("property " + propVersion + " is missing")
+	}
+	if v != version {
+		return Row{}, fmt.Errorf("property %s: %w %d: a newer version may have written it", propVersion, blobnaming.ErrVersion, v)
+	}
+	meta := make(map[string]string)
+	for _, c := range metaColumns() {
+		switch c.Kind {
+		case store.Int64:
+			if n, ok := p[c.Name].(int64); ok {
+				meta[c.Name] = strconv.FormatInt(n, 10)
+			}
+		default:
+			if text, ok := p[c.Name].(string); ok {
+				meta[c.Name] = text
+			}
+		}
+	}
+	if r.Meta, err = blobnaming.ParseMetadata(meta); err != nil {
+		return Row{}, err
+	}
+	blob, _ := p[propBlob].(string)
+	if r.Name, err = blobnaming.Parse(blob); err != nil {
+		return Row{}, err
+	}
+	r.ETag, _ = p[propETag].(string)
+	if r.Size, ok = p[propSize].(int64); !ok {
+		return Row{}, errors.New("property " + propSize + " is missing")
+	}
+	minutes, _ := p[propMinutes].([]byte)
+	if r.Minutes, err = decodeMinutes(r.Name.Bucket, minutes); err != nil {
+		return Row{}, fmt.Errorf("property %s: %w", propMinutes, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,104 @@
+package tableindex
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/store"
+)
+
+const (
+	// tableWord starts every table's name.
+	tableWord = "segments"
+	// dayLayout ends every table's name.
+	dayLayout = "20060102"
+	// shards is the number of partitions over which a service's rows are spread.
+	shards = 16
+	// day is the period of a table.
+	day = 24 * time.Hour
+)
+
+// tablePrefix starts the names of a container's tables. Tables belong to an
+// account, which may have several containers: the name's hash tells them apart.
+func tablePrefix(container string) string {
+	sum := sha256.Sum256([]byte(container))
+	return tableWord + hex.EncodeToString(sum[:4])
+}
+
+// tableOf is the table of a row.
+func tableOf(container string, r Row) string {
+	return tablePrefix(container) + r.Meta.Class + r.Name.Bucket.UTC().Format(dayLayout)
+}
+
+// tableDay is the day of a container's table, which prefix starts. It is false
+// for a table that is not one of ours.
+func tableDay(prefix, table string) (time.Time, bool) {
+	rest, ok := strings.CutPrefix(table, prefix)
+	if !ok || len(rest) < len(dayLayout) {
+		return time.Time{}, false
+	}
+	class, date := rest[:len(rest)-len(dayLayout)], rest[len(rest)-len(dayLayout):]
+	start, err := time.Parse(dayLayout, date)
+	return start, err == nil && blobnaming.ValidClass(class)
+}
+
+// partition is the partition of a service's shard: partitions of one service are
+// neighbours, so that a SAS can grant a range of them.
+func partition(service string, shard int) string {
+	return fmt.Sprintf("%s|%02x", service, shard)
+}
+
+// shardOf is the shard in which an instance writes.
+func shardOf(instance string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(instance)) // a hash never fails
+	return int(h.Sum32() % shards)
+}
+
+// keyOf is the key of a row in its table.
+func keyOf(r Row) store.Key {
+	// The name ends in <HHmm>/<NNNNNN>.log, whose two parts are the key's.
+	name := strings.TrimSuffix(r.Name.String(), blobnaming.Suffix)
+	slash := strings.LastIndexByte(name, '/')
+	return store.Key{
+		Partition: partition(r.Name.Service, shardOf(r.Meta.Instance)),
+		Row:       inverted(r.Meta.End) + "_" + name[slash-len("HHmm"):slash] + "_" + name[slash+1:],
+	}
+}
+
+// inverted is a time, in Unix nanoseconds of 1970 or later, such that later times
+// sort first.
+func inverted(t int64) string {
+	return fmt.Sprintf("%019d", uint64(math.MaxInt64)-uint64(t))
+}
+
+// afterSeparator sorts behind the '_' that follows the time in a row key.
+const afterSeparator = "`"
+
+// rowRange bounds the row keys of segments that may hold records of [from, to),
+// which is not empty. A segment that starts before to may end later, but not after the
+// hour of its bucket. ok is false when no segment can.
+func rowRange(from, to time.Time) (rowFrom, rowTo string, ok bool) {
+	last := to.Add(-1).Truncate(time.Hour).Add(time.Hour - 1)
+	if last.Before(minTime()) || from.After(maxTime()) {
+		return "", "", false
+	}
+	newest, oldest := int64(math.MaxInt64), int64(0)
+	if last.Before(maxTime()) {
+		newest = last.UnixNano()
+	}
+	if from.After(minTime()) {
+		oldest = from.UnixNano()
+	}
+	return inverted(newest), inverted(oldest) + afterSeparator, true
+}
+
+// minTime and maxTime are the first and the last time that a row key can hold.
+func minTime() time.Time { return time.Unix(0, 0) }
+func maxTime() time.Time { return time.Unix(0, math.MaxInt64) }

@@ -1,0 +1,82 @@
+package tableindex_test
+
+import (
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"logstow/blobnaming"
+	"logstow/record"
+	"logstow/store"
+	"logstow/store/local"
+	"logstow/tableindex"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// openTables are the tables of a local store in a folder of the test's own.
+func openTables(t *testing.T) store.Tables {
+	t.Helper()
+	s, err := local.Open(t.Context(), filepath.Join(t.TempDir(), "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Tables()
+}
+
+// seeded is a random source whose seed a failing test prints.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// at is a time written in RFC 3339.
+func at(tb testing.TB, s string) time.Time {
+	tb.Helper()
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+// newRow is a row of one record a minute at each of the times, which lie in one hour.
+func newRow(service, instance, class string, number uint64, times ...time.Time) tableindex.Row {
+	r := tableindex.Row{
+		Name: blobnaming.Name{Service: service, Bucket: times[0].UTC().Truncate(time.Hour), Number: number},
+		Meta: blobnaming.Metadata{
+			Start:    times[0].UnixNano(),
+			End:      times[len(times)-1].UnixNano(),
+			Records:  uint64(len(times)),
+			RawBytes: 100 * uint64(len(times)),
+			Levels:   record.Counts{record.Info: uint64(len(times))},
+			Batch:    blobnaming.Batch{byte(number), byte(number >> 8), 1},
+			Instance: instance,
+			Seq:      times[0].UnixNano(),
+			Class:    class,
+			Footer:   900,
+		},
+		ETag: "0x8DC0FFEE",
+		Size: 1000,
+	}
+	for _, t := range times {
+		minute := t.Unix() - t.Unix()%60
+		if n := len(r.Minutes); n == 0 || r.Minutes[n-1].Start != minute {
+			r.Minutes = append(r.Minutes, record.Minute{Start: minute})
+		}
+		r.Minutes[len(r.Minutes)-1].Levels[record.Info]++
+	}
+	return r
+}

@@ -1,0 +1,96 @@
+package tableindex
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"logstow/record"
+)
+
+// minutesInHour is the number of minutes that a bucket can have.
+const minutesInHour = 60
+
+// encodeMinutes writes, for each minute in order: a byte, the minute after the
+// bucket's start; a byte, the set of levels with records (bit 0 is "-", bit 6 FATAL); and
+// for each of those levels, in order, the number of records as an unsigned varint.
+func encodeMinutes(bucket time.Time, minutes []record.Minute) ([]byte, error) {
+	var b []byte
+	next := 0
+	for _, m := range minutes {
+		offset := m.Start - bucket.Unix()
+		if offset%60 != 0 || offset < int64(next)*60 || offset >= minutesInHour*60 {
+			return nil, fmt.Errorf("minute %d does not start one of the bucket's, in order", m.Start)
+		}
+		next = int(offset/60) + 1
+		var set byte
+		for level, n := range m.Levels {
+			if n > 0 {
+				set |= 1 << level
+			}
+		}
+		if set == 0 {
+			return nil, fmt.Errorf("minute %d has no records", m.Start)
+		}
+		b = append(b, byte(offset/60), set)
+		for _, n := range m.Levels {
+			if n > 0 {
+				b = binary.AppendUvarint(b, n)
+			}
+		}
+	}
+	return b, nil
+}
+
+// decodeMinutes reads what encodeMinutes wrote; anything else is an error.
+func decodeMinutes(bucket time.Time, b []byte) ([]record.Minute, error) {
+	var minutes []record.Minute
+	next := 0
+	for len(b) > 0 {
+		if len(b) < 2 {
+			return nil, errors.New("cut off")
+		}
+		offset, set := int(b[0]), b[1]
+		b = b[2:]
+		if offset < next || offset >= minutesInHour {
+			return nil, fmt.Errorf("minute %d is not after the one before it in an hour", offset)
+		}
+		if set == 0 || set>>record.Levels != 0 {
+			return nil, fmt.Errorf("minute %d has a set of levels %#x", offset, set)
+		}
+		next = offset + 1
+		m := record.Minute{Start: bucket.Unix() + int64(offset)*60}
+		for level := range m.Levels {
+			if set&(1<<level) == 0 {
+				continue
+			}
+			n, size := binary.Uvarint(b)
+			// The last byte of a shortest varint is not 0: this refuses a count of 0 too.
+			if size <= 0 || b[size-1] == 0 {
+				return nil, fmt.Errorf("minute %d has a malformed count", offset)
+			}
+			m.Levels[level] = n
+			b = b[size:]
+		}
+		minutes = append(minutes, m)
+	}
+	return minutes, nil
+}
+
+// checkSums reports whether the minutes' counts sum to those of the levels.
+func checkSums(minutes []record.Minute, levels record.Counts) error {
+	var sum record.Counts
+	for _, m := range minutes {
+		for level, n := range m.Levels {
+			sum[level] += n
+			if sum[level] < n || sum[level] > levels[level] {
+				return fmt.Errorf("more records of level %s than the %d of the segment", record.Level(level), levels[level])
+			}
+		}
+	}
+	if sum != levels {
+		return errors.New("fewer records than the segment has")
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package tableindex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/store"
+)
+
+const (
+	// putTables is how many tables one Put writes at the same time.
+	putTables = 8
+	// createTries is how often a missing table is created before one transaction
+	// fails: it may be dropped again just after it was made.
+	createTries = 2
+)
+
+// Put inserts or replaces rows: those of one day, class and partition together, in
+// transactions of at most [store.MaxTransaction] entities and
+// [store.MaxTransactionSize]. Of rows for the same place the last one counts. A
+// table is created when storage says that it is missing, never before.
+//
+// Put is idempotent. It writes what it can: the error joins one for each table that
+// failed, which names it, and one for each row that can not be, which is
+// [store.ErrInvalid] and names the blob. Rows of a failed table may have been written.
+func Put(ctx context.Context, t store.Tables, container string, rows []Row) error {
+	var failed []error
+	tables := make(map[string]entities)
+	for _, r := range rows {
+		e, err := encode(r)
+		if err != nil {
+			failed = append(failed, &store.Error{Op: "index", Object: r.Name.String(), Class: store.ErrInvalid, Err: err})
+			continue
+		}
+		name := tableOf(container, r)
+		if tables[name] == nil {
+			tables[name] = make(entities)
+		}
+		tables[name][e.Key] = e
+	}
+	names := slices.Sorted(maps.Keys(tables))
+	results := make([]error, len(names))
+	var group errgroup.Group
+	group.SetLimit(putTables)
+	for i, name := range names {
+		group.Go(func() error {
+			results[i] = putTable(ctx, t, name, tables[name])
+			return nil
+		})
+	}
+	_ = group.Wait() // results has the errors
+	return errors.Join(append(failed, results...)...)
+}
+
+// entities are those of one table.
+type entities map[store.Key]store.Entity
+
+// putTable writes entities to a table.
+func putTable(ctx context.Context, t store.Tables, table string, all entities) error {
+	for _, transaction := range all.transactions() {
+		if err := upsert(ctx, t, table, transaction); err != nil {
+			return fmt.Errorf("index %d segments in table %s: %w", len(all), table, err)
+		}
+	}
+	return nil
+}
+
+// transactions splits entities by partition and by the limits of a transaction.
+func (all entities) transactions() [][]store.Entity {
+	sorted := slices.SortedFunc(maps.Values(all), compareKeys)
+	var transactions [][]store.Entity
+	var current []store.Entity
+	size := 0
+	for _, e := range sorted {
+		full := len(current) == store.MaxTransaction || size+e.Size() > store.MaxTransactionSize
+		if len(current) > 0 && (full || current[0].Partition != e.Partition) {
+			transactions = append(transactions, current)
+			current, size = nil, 0
+		}
+		current = append(current, e)
+		size += e.Size()
+	}
+	if len(current) > 0 {
+		transactions = append(transactions, current)
+	}
+	return transactions
+}
+
+// upsert writes one transaction, and creates the table where it is missing.
+func upsert(ctx context.Context, t store.Tables, table string, transaction []store.Entity) error {
+	err := t.Upsert(ctx, table, transaction)
+	for try := 0; try < createTries && errors.Is(err, store.ErrNoTable); try++ {
+		if err := t.CreateTable(ctx, table); err != nil {
+			return err
+		}
+		err = t.Upsert(ctx, table, transaction)
+	}
+	return err
+}
+
+func compareKeys(a, b store.Entity) int {
+	return cmp.Or(strings.Compare(a.Partition, b.Partition), strings.Compare(a.Row, b.Row))
+}

@@ -1,0 +1,155 @@
+package tableindex
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/blobnaming"
+	"logstow/store"
+)
+
+// parallel is how many partitions are read at the same time: those of one table.
+const parallel = shards
+
+// Range yields the rows of a service whose records may lie in [from, to), of all
+// classes, in no particular order: those that end at from or later and start
+// before to. It lists the container's tables, and then reads from those of the
+// range each of the 16 partitions by a range of row keys, several at a time, following pages.
+//
+// An entity that can not be read yields an [*EntityError], and the others still
+// come. Any other error is the last thing that is yielded. A table that vanishes
+// meanwhile has expired: it is no error. When the loop ends early, Range ends its
+// requests and waits for them.
+func Range(ctx context.Context, t store.TableReader, container, service string, from, to time.Time) iter.Seq2[[]Row, error] {
+	return func(yield func([]Row, error) bool) {
+		r := reader{tables: t, container: container, service: service, from: from, to: to, pages: make(chan page)}
+		if !from.Before(to) || !r.plan() {
+			return
+		}
+		reading, cancel := context.WithCancel(ctx)
+		defer func() {
+			cancel()
+			for range r.pages { // until the reader has ended
+			}
+		}()
+		go r.run(reading)
+		for p := range r.pages {
+			if len(p.rows) > 0 && !yield(p.rows, nil) {
+				return
+			}
+			for _, err := range p.malformed {
+				if !yield(nil, err) {
+					return
+				}
+			}
+			if p.err != nil {
+				yield(nil, p.err)
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			yield(nil, context.Cause(ctx))
+		}
+	}
+}
+
+// page is what one request gave.
+type page struct {
+	rows      []Row
+	malformed []error
+	err       error
+}
+
+// reader reads the rows of one range.
+type reader struct {
+	tables             store.TableReader
+	container, service string
+	from, to           time.Time
+	// query is that of every partition, but for the partition.
+	query store.Query
+	pages chan page
+}
+
+// plan fills in the query; false says that nothing can match it.
+func (r *reader) plan() bool {
+	rowFrom, rowTo, ok := rowRange(r.from, r.to)
+	r.query = store.Query{
+		RowFrom: rowFrom,
+		RowTo:   rowTo,
+		Where:   []store.Condition{{Column: propType, Op: "eq", Value: typeSegment}},
+		Columns: columns(),
+	}
+	if !r.to.After(maxTime()) {
+		before := blobnaming.FormatTime(r.to.UnixNano())
+		r.query.Where = append(r.query.Where, store.Condition{Column: propStart, Op: "lt", Value: before})
+	}
+	return ok
+}
+
+// run reads all partitions of all tables of the range and closes pages.
+func (r *reader) run(ctx context.Context) {
+	defer close(r.pages)
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	defer func() { _ = group.Wait() }() // what fails is sent as a page
+	prefix := tablePrefix(r.container)
+	for names, err := range r.tables.Tables(ctx, prefix) {
+		if err != nil {
+			r.send(ctx, page{err: err})
+			return
+		}
+		for _, table := range names {
+			start, ok := tableDay(prefix, table)
+			if !ok || !start.Before(r.to) || !start.Add(day).After(r.from) {
+				continue
+			}
+			for shard := range shards {
+				group.Go(func() error {
+					r.read(ctx, table, shard)
+					return nil
+				})
+			}
+		}
+	}
+}
+
+// read reads one partition.
+func (r *reader) read(ctx context.Context, table string, shard int) {
+	q := r.query
+	q.Partition = partition(r.service, shard)
+	for entities, err := range r.tables.Query(ctx, table, q) {
+		switch {
+		case errors.Is(err, store.ErrNoTable) || errors.Is(err, store.ErrTableBusy):
+			return
+		case err != nil:
+			r.send(ctx, page{err: err})
+			return
+		}
+		var p page
+		for _, e := range entities {
+			row, err := decode(r.container, table, e)
+			if err != nil {
+				p.malformed = append(p.malformed, err)
+				continue
+			}
+			p.rows = append(p.rows, row)
+		}
+		if !r.send(ctx, p) {
+			return
+		}
+	}
+}
+
+// send hands a page over, unless ctx ends first.
+func (r *reader) send(ctx context.Context, p page) bool {
+	select {
+	case r.pages <- p:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
