@@ -151,7 +151,8 @@ func TestEncoderReuse(t *testing.T) {
 		{Source: "a\tb", Time: -1},
 		{Source: "c", Time: 1e9, Message: []byte("x")},
 		{Source: "", Time: 1e9 - 1, Level: 200},
-		{Time: math.MinInt64}, {Time: math.MaxInt64},
+		{Time: math.MinInt64},
+		{Time: math.MaxInt64},
 	}
 	for _, r := range records {
 		if diff := cmp.Diff(string(record.AppendText(nil, r)), string(e.AppendText(nil, r))); diff != "" {

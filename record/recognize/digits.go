@@ -1,0 +1,104 @@
+package recognize
+
+import "logstow/record/internal/civil"
+
+// bad is more than any part of a date or time may be.
+const bad = 10000
+
+// two is the number that two digits at b[i] form, or bad.
+func two(b []byte, i int) uint {
+	high, low := uint(b[i]-'0'), uint(b[i+1]-'0')
+	if high > 9 || low > 9 {
+		return bad
+	}
+	return high*10 + low
+}
+
+// four is the number that four digits at b[i] form, or at least bad.
+func four(b []byte, i int) uint { return two(b, i)*100 + two(b, i+2) }
+
+// number is the number that b's one or two digits form, or bad.
+func number(b []byte) uint {
+	if len(b) == 2 {
+		return two(b, 0)
+	}
+	if d := uint(b[0] - '0'); d <= 9 {
+		return d
+	}
+	return bad
+}
+
+// shortYear is the year that two digits stand for: 69 to 99 is before 2000.
+func shortYear(n uint) uint {
+	if n < 69 {
+		return n + 2000
+	}
+	return n + 1900
+}
+
+// daySecond is when a valid day starts, in Unix seconds.
+func daySecond(year, month, day uint) int64 {
+	return civil.Days(int(year), int(month), int(day)) * civil.SecondsPerDay
+}
+
+// monthOf is the month whose English name's first three letters b begins with, or 0.
+func monthOf(b []byte) uint {
+	switch uint32(b[0]|0x20)<<16 | uint32(b[1]|0x20)<<8 | uint32(b[2]|0x20) {
+	case 'j'<<16 | 'a'<<8 | 'n':
+		return 1
+	case 'f'<<16 | 'e'<<8 | 'b':
+		return 2
+	case 'm'<<16 | 'a'<<8 | 'r':
+		return 3
+	case 'a'<<16 | 'p'<<8 | 'r':
+		return 4
+	case 'm'<<16 | 'a'<<8 | 'y':
+		return 5
+	case 'j'<<16 | 'u'<<8 | 'n':
+		return 6
+	case 'j'<<16 | 'u'<<8 | 'l':
+		return 7
+	case 'a'<<16 | 'u'<<8 | 'g':
+		return 8
+	case 's'<<16 | 'e'<<8 | 'p':
+		return 9
+	case 'o'<<16 | 'c'<<8 | 't':
+		return 10
+	case 'n'<<16 | 'o'<<8 | 'v':
+		return 11
+	case 'd'<<16 | 'e'<<8 | 'c':
+		return 12
+	}
+	return 0
+}
+
+func isWeekday(b []byte) bool {
+	switch string(b[:3]) {
+	case "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun":
+		return true
+	}
+	return false
+}
+
+func isUTC(name []byte) bool { return string(name) == "UTC" || string(name) == "GMT" }
+
+// wordEnd is the end of the run of letters at b[i], i where there is none.
+func wordEnd(b []byte, i int) int {
+	for i < len(b) && b[i]|0x20-'a' < 26 {
+		i++
+	}
+	return i
+}
+
+// ends says whether a time may end before b[i]: at the end of the line or
+// before a byte that can not continue a number, a name or a path.
+func ends(b []byte, i int) bool {
+	if i >= len(b) {
+		return true
+	}
+	switch b[i] {
+	case ' ', '\t', '\r', '\n', '\x1b', ']', '[', ')', '}', '>', '|', ',', ';', ':', '"', '\'':
+		return true
+	}
+	return false
+}

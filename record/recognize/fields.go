@@ -1,0 +1,185 @@
+package recognize
+
+import "logstow/record"
+
+// field is what a field's name says that its value is.
+type field uint8
+
+const (
+	fieldOther    field = iota
+	fieldTime           // a time in any layout, or an epoch number
+	fieldLevel          // a level's name, or pino's and bunyan's number, 10 to 60
+	fieldSyslog         // a syslog severity, 0 to 7
+	fieldOTel           // an OpenTelemetry severity number, 1 to 24
+	fieldPython         // Python's level number, 10 to 50
+	fieldMessage        // may hold auditd's time
+	fieldSeverity       // MongoDB's severity letter
+	fieldNested         // may be an object that holds the level
+)
+
+// fieldOf knows the usual names of times and levels.
+func fieldOf(name []byte) field {
+	switch string(name) {
+	case "time", "ts", "t", "timestamp", "@timestamp", "date", "datetime", "dateTime", "@t",
+		"Time", "TIME", "Timestamp", "TIMESTAMP", "timeStamp", "TimeStamp", "DateTime", "date_time",
+		"eventTime", "event_time", "EventTime", "eventtime", "asctime", "logtime", "log_time", "logTime",
+		"TimeGenerated", "timeGenerated", "TimeCreated", "time_unix_nano", "timeUnixNano", "timeMillis",
+		"timestamp_ms", "timestampMs", "epochMillis", "epoch", "instant", "_time", "__REALTIME_TIMESTAMP",
+		"time_iso8601", "written_at":
+		return fieldTime
+	case "level", "Level", "LEVEL", "lvl", "@l", "severity", "Severity", "SEVERITY", "log.level", "loglevel",
+		"logLevel", "LogLevel", "log_level", "levelname", "levelName", "level_name", "severityText",
+		"severity_text", "SeverityText", "priorityName":
+		return fieldLevel
+	case "PRIORITY", "syslog_severity", "severity_code", "syslog.severity", "log.syslog.severity.code":
+		return fieldSyslog
+	case "severityNumber", "severity_number", "SeverityNumber":
+		return fieldOTel
+	case "levelno":
+		return fieldPython
+	case "msg":
+		return fieldMessage
+	case "s":
+		return fieldSeverity
+	case "log":
+		return fieldNested
+	}
+	return fieldOther
+}
+
+// field takes what it can from a field; value is as written, quotes included.
+func (f *finding) field(name, value []byte) {
+	kind := fieldOf(name)
+	if kind == fieldOther || len(value) == 0 {
+		return
+	}
+	if kind == fieldTime {
+		if !f.found {
+			f.timeValue(name, value)
+		}
+		return
+	}
+	if kind == fieldMessage {
+		if !f.found {
+			f.audit(value)
+		}
+		return
+	}
+	if f.level != record.None {
+		return
+	}
+	if kind == fieldNested {
+		if value[0] == '{' {
+			f.level = nestedLevel(value)
+		}
+		return
+	}
+	f.level = levelValue(kind, trimSpace(unquoted(value)), f.mongo)
+}
+
+// timeValue takes a time out of a field's value.
+func (f *finding) timeValue(name, value []byte) {
+	if value[0] == '{' {
+		f.nestedTime(value)
+		return
+	}
+	var space [64]byte
+	text := trimSpace(unescaped(unquoted(value), &space))
+	m, n := parseMoment(text, true)
+	if n == 0 || n != len(text) {
+		var ok bool
+		if m, ok = epochNumber(text); !ok {
+			return
+		}
+	}
+	f.take(m)
+	if string(name) == "@t" {
+		f.impliedLevel = record.Info // compact log event format: no @l means information
+	}
+}
+
+// nestedTime takes a time out of the objects that MongoDB ({"$date": …}), Log4j
+// ({"epochSecond": …, "nanoOfSecond": …}) and protocol buffers write.
+func (f *finding) nestedTime(object []byte) {
+	var seconds moment
+	var nanos uint64
+	known := false
+	m := members{b: object, i: 1}
+	for name, value, ok := m.next(); ok; name, value, ok = m.next() {
+		text := unquoted(value)
+		switch string(name) {
+		case "$date":
+			if !f.found && len(value) > 0 && value[0] != '{' {
+				f.timeValue(name, value)
+				f.mongo = f.found
+			}
+		case "seconds", "epochSecond":
+			seconds, known = epochNumber(text)
+		case "nanos", "nanoOfSecond":
+			nanos = 0
+			for _, c := range text {
+				if nanos = nanos*10 + uint64(c-'0'); c-'0' > 9 || nanos >= nanosPerSecond {
+					return
+				}
+			}
+		}
+	}
+	if known && !f.found {
+		seconds.nano = max(seconds.nano, int32(nanos))
+		f.take(seconds)
+	}
+}
+
+// nestedLevel is the level in the object that a field "log" holds.
+func nestedLevel(object []byte) record.Level {
+	m := members{b: object, i: 1}
+	for name, value, ok := m.next(); ok; name, value, ok = m.next() {
+		if fieldOf(name) == fieldLevel {
+			return levelValue(fieldLevel, trimSpace(unquoted(value)), false)
+		}
+	}
+	return record.None
+}
+
+// levelValue is the level that a field's text stands for.
+func levelValue(kind field, text []byte, mongo bool) record.Level {
+	if len(text) == 0 {
+		return record.None
+	}
+	if text[0]-'0' > 9 {
+		switch {
+		case kind == fieldSeverity && !mongo || kind == fieldOTel || kind == fieldPython:
+			return record.None
+		case len(text) == 1 || kind == fieldSeverity:
+			return letterLevel(text[0])
+		}
+		return record.LevelFromAlias(text)
+	}
+	if len(text) > 2 {
+		return record.None
+	}
+	n := number(text)
+	switch {
+	case n >= bad:
+		return record.None
+	case kind == fieldSyslog:
+		return record.LevelFromSyslog(int(n))
+	case kind == fieldOTel:
+		return record.LevelFromOTel(int(n))
+	case kind == fieldPython && n >= 10 && n < 60:
+		return record.Debug + record.Level(n/10-1)
+	case kind == fieldLevel && n >= 10 && n < 70:
+		return record.Trace + record.Level(n/10-1)
+	}
+	return record.None
+}
+
+// audit takes the time out of the Linux audit daemon's msg=audit(1364481363.243:24287):
+func (f *finding) audit(value []byte) {
+	const head = "audit("
+	if len(value) > len(head) && string(value[:len(head)]) == head {
+		if m, n := epochText(value[len(head):]); n > 0 {
+			f.take(m)
+		}
+	}
+}

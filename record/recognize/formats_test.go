@@ -1,0 +1,187 @@
+package recognize_test
+
+import (
+	"testing"
+
+	"logstow/record"
+)
+
+const when = "2026-11-20T15:04:05Z"
+
+// One line of each format that logs really use.
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	checkAll(t, []lineCase{
+		// syslog
+		{"Nov 20 15:04:05 combo sshd(pam_unix)[19939]: authentication failure; logname= uid=0", when, record.None},
+		{"Nov 20 15:04:05 LabSZ sshd[24200]: error: Received disconnect from 1.2.3.4", when, record.Error},
+		{"Nov 20 15:04:05 combo xinetd[12]: warning: can't get client address", when, record.Warn},
+		{"Nov 20 15:04:05 combo kernel: no error found", when, record.None},
+		{"Nov 20 15:04:05 host NetworkManager[1]: <info>  [1795187045.1234] up", when, record.Info},
+		{"Nov 20 15:04:05 host app[1]: level=error msg=x", when, record.Error},
+		{`Nov 20 15:04:05 host app[1]: {"level":"warn","time":"2020-01-01T00:00:00Z"}`, when, record.Warn},
+		{"<34>Nov 20 15:04:05 mymachine su: 'su root' failed for lonvick", when, record.Fatal},
+		{"<165>1 2026-11-20T15:04:05.000Z host app 8710 ID47 - INFO hello", when, record.Info},
+		{"<11>1 2026-11-20T15:04:05Z - - - - - hello", when, record.Error},
+		{"2026-11-20T15:04:05.000000+00:00 combo sshd[123]: fatal: Write failed", when, record.Fatal},
+		{"2026-11-20T15:04:05+00:00 combo CRON[123]: (root) CMD (x)", when, record.None},
+		{"<6>hello", "", record.Info},
+		{"<999>hello", "", record.None},
+		// web servers
+		{`127.0.0.1 - frank [20/Nov/2026:10:04:05 -0500] "GET /errors/list HTTP/1.0" 200 2326`, when, record.None},
+		{`127.0.0.1 - - [20/Nov/2026:10:04:05 -0500] "GET /ERROR HTTP/1.0" 500 2326`, when, record.None},
+		{`www.example.com:80 2001:db8::1 - frank [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.0" 200 1`, when, record.None},
+		{`10.0.0.1, 10.0.0.2 - - [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.0" 200 1`, when, record.None},
+		{"[Fri Nov 20 15:04:05 2026] [notice] workerEnv.init() ok /etc/httpd", when, record.Info},
+		{"[Fri Nov 20 15:04:05.000000 2026] [core:error] [pid 1:tid 2] AH00126: x", when, record.Error},
+		{"[Fri Nov 20 15:04:05 2026] [client 1.2.3.4] error here", when, record.None},
+		{"2026/11/20 15:04:05 [error] 1234#0: *1 open() failed", when, record.Error},
+		{"2026-11-20 15:04:05 10.0.0.1 GET /errors - 80 ERROR", when, record.None},
+		{"2026-11-20\t15:04:05\tLAX1\t2390\t192.0.2.100\tGET", when, record.None},
+		{"https 2026-11-20T15:04:05.000000Z app/my-loadbalancer/50dc6c 192.168.131.39:2817 - 0.0", when, record.None},
+		{"1795187045.000    921 192.168.0.1 TCP_MISS/200 1 GET http://error/", when, record.None},
+		// Java
+		{"2026-11-20 15:04:05,000 - INFO  [QuorumPeer[myid=1]/0:0:0:0:0:0:0:0:2181:F@774] - Notification", when, record.Info},
+		{"2026-11-20 15:04:05,000 ERROR [main] com.example.Main: x", when, record.Error},
+		{"2026-11-20 15:04:05,000 [main] WARN  com.example.Main - x", when, record.Warn},
+		{"2026-11-20 15:04:05.000  INFO 1 --- [           main] c.e.Main : Started", when, record.Info},
+		{"2026-11-20 15:04:05 main DEBUG x", when, record.Debug},
+		{"2026-11-20 15:04:05.000:INFO:oejs.Server:main: Started", when, record.Info},
+		{"Nov 20, 2026 3:04:05 PM org.apache.catalina.core.StandardService start", when, record.None},
+		{"SEVERE: Servlet threw exception", "", record.Error},
+		{"20-Nov-2026 15:04:05.000 INFO [main] org.apache.catalina.startup x", when, record.Info},
+		{"26/11/20 15:04:05 INFO executor.CoarseGrainedExecutorBackend: x", when, record.Info},
+		{"261120 150405 148 INFO dfs.DataNode$PacketResponder: x", when, record.Info},
+		{"[INFO] 2026-11-20 15:04:05 x", when, record.Info},
+		{"INFO  2026-11-20 15:04:05 x", when, record.Info},
+		{"[main] ERROR com.example.Main - x", "", record.Error},
+		// Python, Ruby, Go, Rust, Erlang, .NET, PHP
+		{"ERROR:root:msg", "", record.Error},
+		{"2026-11-20 15:04:05,000 - simple_example - DEBUG - debug message", when, record.Debug},
+		{"2026-11-20 15:04:05,000 - root - ERROR - x", when, record.Error},
+		{"INFO:2026-11-20 15:04:05,000:x", when, record.Info},
+		{"[2026-11-20 15:04:05,000: WARNING/MainProcess] x", when, record.Warn},
+		{"[2026-11-20 15:04:05 +0000] [123] [INFO] Listening", when, record.Info},
+		{"[E 261120 15:04:05 web:2063] 500 GET", when, record.Error},
+		{"[I 2026-11-20 15:04:05.000 ServerApp] x", when, record.Info},
+		{"2026-11-20 15:04:05.000 | SUCCESS  | __main__:<module>:1 - x", when, record.Info},
+		{"2026-11-20 15:04:05.000 | error    | __main__:<module>:1 - x", when, record.Error},
+		{"I, [2026-11-20T15:04:05.000000 #1234]  INFO -- : x", when, record.Info},
+		{"2026/11/20 15:04:05 error opening file", when, record.None},
+		{"2026/11/20 15:04:05 ERROR opening file", when, record.Error},
+		{"2026/11/20 15:04:05 main.go:12: x", when, record.None},
+		{"2026-11-20T15:04:05.000Z\tinfo\tcontroller/main.go:12\tx", when, record.Info},
+		{"2026-11-20T15:04:05.000Z\tWARN\tx", when, record.Warn},
+		{"\x1b[2m2026-11-20T15:04:05.000000Z\x1b[0m \x1b[32m INFO\x1b[0m x", when, record.Info},
+		{"2026-11-20 15:04:05.000 [info] <0.123.0> x", when, record.Info},
+		{"fail: Microsoft.AspNetCore[0]", "", record.Error},
+		{"[2026-11-20T15:04:05.000000+00:00] app.ERROR: x", when, record.None},
+		{"INFO[0000] starting", "", record.Info},
+		{"panic: runtime error: index out of range", "", record.Fatal},
+		// databases
+		{"2026-11-20 15:04:05.000 UTC [1234] ERROR:  relation does not exist", when, record.Error},
+		{"2026-11-20 15:04:05.000 UTC [1234] user@db LOG:  connected", when, record.Info},
+		{"2026-11-20T15:04:05.000000Z 0 [Warning] [MY-010068] [Server] x", when, record.Warn},
+		{"261120 15:04:05 [Note] x", when, record.Info},
+		{"1234:M 20 Nov 2026 15:04:05.000 * Ready", when, record.None},
+		{"2026-11-20T15:04:05.000+0000 E NETWORK  [conn1] x", when, record.Error},
+		{`{"t":{"$date":"2026-11-20T15:04:05.000+00:00"},"s":"W",  "c":"NETWORK", "id":22943}`, when, record.Warn},
+		// clusters and clouds
+		{"I1120 15:04:05.000000    1234 file.go:12] ERROR x", when, record.Info},
+		{"E20261120 15:04:05.000000    1234 file.cc:12] x", when, record.Error},
+		{"nova-api.log.1.2017-05-16_13:53:08 2026-11-20 15:04:05.000 25746 INFO nova.osapi_compute [req-3] x", when, record.Info},
+		{"11-20 15:04:05.000  1702  2395 D WindowManager: x", when, record.Debug},
+		{"11-20 15:04:05.000 W/WindowManager( 1702): x", when, record.Warn},
+		{"2026-11-20T15:04:05.000000000Z stderr F ERROR x", when, record.None},
+		{"web-1  | 2026-11-20 15:04:05 INFO x", when, record.Info},
+		{"web | 2026-11-20 15:04:05 [ERROR] x", when, record.Error},
+		{`web | {"level":"error","time":"2026-11-20T15:04:05Z"}`, when, record.Error},
+		{"[pod/web-1/app] 2026-11-20T15:04:05.000000000Z x", when, record.None},
+		{"- 1795187045 2026.11.20 R02-M1-N0-C:J12-U11 x", when, record.None},
+		{"2026-11-20 15:04:05, Info                  CBS    Loaded", when, record.Info},
+		{"type=SYSCALL msg=audit(1795187045.000:24287): arch=c000003e", when, record.None},
+		{"\xef\xbb\xbf2026-11-20 15:04:05 INFO x", when, record.Info},
+		{"2026-11-20 15:04:05 INFO x\r", when, record.Info},
+		{"2026-11-20 15:04:05\r", when, record.None},
+	})
+}
+
+func TestLevelIsNeverGuessed(t *testing.T) {
+	t.Parallel()
+	checkAll(t, []lineCase{
+		{"2026-11-20 15:04:05 no error found", when, record.None},
+		{"2026-11-20 15:04:05 Got ERROR from server", when, record.None},
+		{"2026-11-20 15:04:05 GET /errors/list", when, record.None},
+		{"2026-11-20 15:04:05 errors: 0", when, record.None},
+		{"2026-11-20 15:04:05 config: loaded", when, record.None},
+		{"2026-11-20 15:04:05 FAIL TestX", when, record.None},
+		{"2026-11-20 15:04:05 warning signs", when, record.None},
+		{"2026-11-20 15:04:05 D is a letter", when, record.None},
+		{"2026-11-20 15:04:05 \"ERROR\"", when, record.None},
+		{"2026-11-20 15:04:05 [config] x", when, record.None},
+		{"2026-11-20 15:04:05 [no error] x", when, record.None},
+		{"2026-11-20 15:04:05 ERRORS x", when, record.None},
+		{"error found", "", record.None},
+		{"Fine weather", "", record.None},
+		{"E x", "", record.None},
+		{"I/O error", "", record.None},
+		{"the ERROR", "", record.None},
+		{"http://x/ERROR", "", record.None},
+	})
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	checkAll(t, []lineCase{
+		{`{"time":"2026-11-20T15:04:05Z","level":"INFO","msg":"x"}`, when, record.Info},
+		{`{ "level" : "error" , "ts" : 1795187045.0 , "msg":"x" }`, when, record.Error},
+		{`{"level":30,"time":1795187045000,"pid":1,"msg":"x"}`, when, record.Info},
+		{`{"name":"app","level":50,"msg":"x","time":"2026-11-20T15:04:05.000Z","v":0}`, when, record.Error},
+		{`{"level":"10","t":"1795187045"}`, when, record.Trace},
+		{`{"@timestamp":"2026-11-20T15:04:05.000Z","log.level":"warn","message":"x"}`, when, record.Warn},
+		{`{"@timestamp":"2026-11-20T15:04:05.000Z","log":{"logger":"a","level":"fatal"},"message":"x"}`, when, record.Fatal},
+		{`{"@t":"2026-11-20T15:04:05.0000000Z","@mt":"x"}`, when, record.Info},
+		{`{"@t":"2026-11-20T15:04:05.0000000Z","@mt":"x","@l":"Error"}`, when, record.Error},
+		{`{"timestamp":"2026-11-20 15:04:05,000","severity":"CRITICAL"}`, when, record.Fatal},
+		{`{"asctime":"2026-11-20 15:04:05,000","levelname":"WARNING","levelno":30}`, when, record.Warn},
+		{`{"asctime":"2026-11-20 15:04:05,000","levelno":40}`, when, record.Error},
+		{`{"eventTime":"2026-11-20T15:04:05Z","eventName":"x"}`, when, record.None},
+		{`{"TimeGenerated":"2026-11-20T15:04:05Z","Level":"Informational"}`, when, record.Info},
+		{`{"timeUnixNano":"1795187045000000000","severityNumber":17,"body":{}}`, when, record.Error},
+		{`{"time_unix_nano":1795187045000000000,"severityText":"DEBUG"}`, when, record.Debug},
+		{`{"__REALTIME_TIMESTAMP":"1795187045000000","PRIORITY":"3","MESSAGE":"x"}`, when, record.Error},
+		{`{"instant":{"epochSecond":1795187045,"nanoOfSecond":0},"level":"WARN"}`, when, record.Warn},
+		{`{"timestamp":{"seconds":1795187045,"nanos":5},"severity":"INFO"}`, "2026-11-20T15:04:05.000000005Z", record.Info},
+		{`{"ts":1.795187045e9,"level":"info"}`, when, record.Info},
+		{`{"ts":1.7951870450000000e+09,"level":"info"}`, when, record.Info},
+		{`{"Timestamp":"2026-11-20T16:04:05\u002B01:00","LogLevel":"Information"}`, when, record.Info},
+		{`{"date":"20\/Nov\/2026:15:04:05 +0000"}`, when, record.None},
+		{`{"time":0.247,"ts":"2026-11-20T15:04:05Z","level":"info"}`, when, record.Info},
+		{`{"msg":"a \"quoted\" \\","time":"2026-11-20T15:04:05Z","level":"info"}`, when, record.Info},
+		{`{"msg":"{\"level\":\"error\"}","time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"ctx":{"level":"error","time":"1999-01-01T00:00:00Z"},"time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"a":[{"level":"error"},"}]"],"time":"2026-11-20T15:04:05Z","level":"debug"}`, when, record.Debug},
+		{`{"level":3,"time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"level":"advanced","severity":"warn","time":"2026-11-20T15:04:05Z"}`, when, record.Warn},
+		{`{"level":"E","time":"2026-11-20T15:04:05Z"}`, when, record.Error},
+		{`{"s":"E","time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"time":"2026-11-20T15:04:05Z","level":null,"n":-1.5e3,"b":true,"lvl":"info"}`, when, record.Info},
+		{`{"time":"2026-11-20T15:04:05Z","level":"info`, when, record.None},
+	})
+}
+
+func TestLogfmt(t *testing.T) {
+	t.Parallel()
+	checkAll(t, []lineCase{
+		{`time="2026-11-20T15:04:05Z" level=info msg="x y"`, when, record.Info},
+		{`level=error ts=2026-11-20T15:04:05.000Z caller=main.go:12 msg=x`, when, record.Error},
+		{`t=2026-11-20T16:04:05+0100 lvl=dbug msg="a \"b\" level=error"`, when, record.Debug},
+		{`ts=1795187045 severity=warning`, when, record.Warn},
+		{`timestamp=1795187045000 msg="level=error" done=true level=info`, when, record.Info},
+		{`msg="time=2020-01-01T00:00:00Z" time=2026-11-20T15:04:05Z`, when, record.None},
+		{`ts=2026-11-20T15:04:05Z request failed level=error`, when, record.None},
+		{`level=warn msg=x`, "", record.Warn},
+		{`[app] level=warn time=2026-11-20T15:04:05Z`, when, record.Warn},
+		{`2026-11-20 15:04:05 level=warn msg=x`, when, record.Warn},
+	})
+}

@@ -1,0 +1,145 @@
+package recognize
+
+import (
+	"bytes"
+	"strings"
+
+	"logstow/record"
+)
+
+// levelWord reads the level word at b[i], behind the separator fence, and returns
+// it with its end: None where it is not a level or not set off from prose.
+func levelWord(b []byte, i int, fence byte) (record.Level, int) {
+	end, upper := i, true
+	for end < len(b) && b[end]|0x20-'a' < 26 {
+		upper = upper && b[end] < 'a'
+		end++
+	}
+	word := b[i:end]
+	level := record.LevelFromAlias(word)
+	if level == record.None {
+		return record.None, i
+	}
+	next := byte(' ')
+	if end < len(b) {
+		next = b[end]
+	}
+	ok := false
+	switch next {
+	case ' ', ',', ';', '\r', '\x1b':
+		ok = upper && !isNoun(word) || fenced(b, end, fence)
+	case '\t', '|':
+		ok = upper || fence == next
+	case ':':
+		ok = upper || !isNoun(word) || string(word) == "fail" // .NET's
+	case ']':
+		ok = true // [2026-11-20 15:04:05 error]
+	case '/', '[':
+		ok = upper && !isNoun(word) // INFO/MainProcess, logrus' INFO[0000]
+	}
+	if !ok {
+		return record.None, i
+	}
+	return level, end
+}
+
+// fenced says whether the word that ends at b[end] stands between two separators of
+// one kind, or between a comma and a gap.
+func fenced(b []byte, end int, fence byte) bool {
+	switch fence {
+	case 0:
+		return false
+	case ',':
+		return len(b) > end+1 && b[end] == ' ' && b[end+1] == ' '
+	}
+	_, next := skipSeparators(b, end)
+	return next == fence
+}
+
+// isNoun says whether an alias of a level is also a common word.
+func isNoun(alias []byte) bool {
+	switch alias[0] | 0x20 {
+	case 'a', 'c', 'f', 'l', 'n', 's':
+		for _, noun := range [...]string{"alert", "config", "fail", "fine", "log", "note", "success"} {
+			if strings.EqualFold(string(alias), noun) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// levelInGroup is the level that a bracket's content is or begins with: [error],
+// [ WARN ], [core:error], [INFO/MainProcess], [ERROR tid=3].
+func levelInGroup(b []byte) record.Level {
+	b = trimSpace(b)
+	if module := bytes.LastIndexByte(b, ':'); module >= 0 && bytes.IndexByte(b, ' ') < 0 {
+		if level := groupWord(b[module+1:]); level != record.None {
+			return level
+		}
+	}
+	end := wordEnd(b, 0)
+	if end < len(b) && (b[end] != ' ' && b[end] != '/' && b[end] != ':' || b[0] > 'Z') {
+		return record.None
+	}
+	return groupWord(b[:end])
+}
+
+func groupWord(b []byte) record.Level {
+	level := record.LevelFromAlias(b)
+	if level != record.None && b[0] >= 'a' && isNoun(b) {
+		return record.None // [config] is a module; MySQL's [Note] is a level
+	}
+	return level
+}
+
+// letterLevel is the level that a letter stands for in a format that uses letters.
+func letterLevel(c byte) record.Level {
+	switch c {
+	case 'T', 'V':
+		return record.Trace
+	case 'D':
+		return record.Debug
+	case 'I':
+		return record.Info
+	case 'W':
+		return record.Warn
+	case 'E':
+		return record.Error
+	case 'F', 'A', 'C':
+		return record.Fatal
+	}
+	return record.None
+}
+
+// levelLetter reads the level's letter at b[i] where a format has one in the n-th
+// column of its side of the time.
+func (f *finding) levelLetter(b []byte, i, n int) record.Level {
+	if len(b) < i+4 {
+		return record.None
+	}
+	next, after := b[i+1], b[i+2]
+	anchored := false
+	switch {
+	case !f.found:
+		anchored = n == 0 && next == ',' && after == ' ' && b[i+3] == '[' // Ruby: I, [2026-…
+	case f.layout == layoutLogcat:
+		anchored = n == 2 && next == ' ' || n == 0 && next == '/' // 1702 2395 D tag: …; D/tag: …
+	case f.layout == layoutISO:
+		anchored = n == 0 && next == ' ' && (after-'A' < 26 && b[i+3]-'A' < 26 || after == '-') // MongoDB: I NETWORK …
+	}
+	if !anchored {
+		return record.None
+	}
+	return letterLevel(b[i])
+}
+
+func trimSpace(b []byte) []byte {
+	for len(b) > 0 && b[0] == ' ' {
+		b = b[1:]
+	}
+	for len(b) > 0 && b[len(b)-1] == ' ' {
+		b = b[:len(b)-1]
+	}
+	return b
+}

@@ -1,0 +1,59 @@
+package recognize
+
+import (
+	"bytes"
+
+	"logstow/record"
+)
+
+// isPair says whether a logfmt pair, name=…, starts at b[i].
+func isPair(b []byte, i int) bool {
+	end := nameEnd(b, i)
+	return end > i && end < len(b) && b[end] == '='
+}
+
+// nameEnd is the end of the logfmt name at b[i], i where there is none.
+func nameEnd(b []byte, i int) int {
+	if i < len(b) && (b[i]-'0' <= 9 || b[i] == '-' || b[i] == '.') {
+		return i
+	}
+	for ; i < len(b); i++ {
+		c := b[i]
+		if c|0x20-'a' >= 26 && c-'0' > 9 && c != '_' && c != '.' && c != '-' && c != '@' {
+			break
+		}
+	}
+	return i
+}
+
+// pairs reads logfmt pairs from the start of b until time and level are found or
+// what follows is no pair.
+func (f *finding) pairs(b []byte) {
+	i := 0
+	for !f.found || f.level == record.None {
+		for i < len(b) && b[i] == ' ' {
+			i++
+		}
+		if !isPair(b, i) {
+			break
+		}
+		equals := nameEnd(b, i)
+		end := pairEnd(b, equals+1)
+		f.field(b[i:equals], b[equals+1:end])
+		i = end
+	}
+}
+
+// pairEnd is the end of the logfmt value at b[i], which may be empty.
+func pairEnd(b []byte, i int) int {
+	if i < len(b) && b[i] == '"' {
+		if end := stringEnd(b, i+1); end >= 0 {
+			return end + 1
+		}
+		return len(b)
+	}
+	if n := bytes.IndexByte(b[i:], ' '); n >= 0 {
+		return i + n
+	}
+	return len(b)
+}

@@ -1,0 +1,262 @@
+package recognize
+
+import (
+	"logstow/record"
+	"logstow/record/internal/civil"
+)
+
+// moment is a time as a line gives it.
+type moment struct {
+	// second counts from 1970 on the clock of the line's zone: UTC where utc is
+	// set, else the one configured. Without a year it counts from midnight.
+	second int64
+	nano   int32
+	utc    bool
+	// month and day are set for a time without a year.
+	month, day uint8
+	layout     layout
+	// level is set by layouts that begin with a level's letter.
+	level record.Level
+}
+
+// layout says which columns are to be expected around a time.
+type layout uint8
+
+const (
+	layoutOther  layout = iota
+	layoutISO           // 2015-07-29 17:41:41,536
+	layoutSyslog        // Jun 14 15:16:01: a host follows
+	layoutLogcat        // 03-17 16:13:38.811: numbers and a level's letter follow
+	layoutAccess        // 10/Oct/2000:13:55:36 -0700: client columns stand before it
+)
+
+// parseMoment reads the time at the start of b and returns it and its length, 0
+// where there is none. bare allows the layouts that are digits alone.
+func parseMoment(b []byte, bare bool) (moment, int) {
+	if len(b) < 10 {
+		return moment{}, 0
+	}
+	c := b[0]
+	if c-'0' > 9 {
+		if c|0x20-'a' < 26 && (b[1]-'0' <= 9 || b[1]|0x20-'a' < 26) {
+			return parseLettered(b)
+		}
+		return moment{}, 0
+	}
+	switch {
+	case b[1]-'0' > 9:
+		return dayFirst(b, 1)
+	case b[2]-'0' > 9:
+		return twoDigits(b)
+	case b[3]-'0' > 9:
+		return moment{}, 0
+	case b[4]-'0' > 9:
+		return yearFirst(b)
+	case b[6] == ' ':
+		if bare {
+			return shortCompact(b)
+		}
+	case b[8]-'0' > 9:
+		return compact(b)
+	case bare:
+		return epochText(b)
+	}
+	return moment{}, 0
+}
+
+// parseLettered reads layouts that begin with a month's or a weekday's name, or
+// with a level's letter.
+func parseLettered(b []byte) (moment, int) {
+	if b[1]-'0' <= 9 {
+		return klog(b)
+	}
+	if b[3] == ' ' || b[3] == ',' {
+		if monthOf(b) != 0 {
+			return monthFirst(b, 0)
+		}
+		if isWeekday(b) {
+			if b[3] == ' ' {
+				return monthFirst(b, 4)
+			}
+			if len(b) > 7 && b[4] == ' ' {
+				return dayFirstAt(b, 5)
+			}
+		}
+	}
+	return moment{}, 0
+}
+
+// twoDigits reads layouts that begin with two digits and something else.
+func twoDigits(b []byte) (moment, int) {
+	if b[3]-'0' > 9 || len(b) < 14 {
+		return dayFirst(b, 2)
+	}
+	switch sep := b[2]; {
+	case sep == '/' && b[5] == '/' && b[8] == ' ':
+		// 17/06/09 20:10:40: Spark's, year first.
+		return onDay(b, 9, shortYear(two(b, 0)), two(b, 3), two(b, 6))
+	case sep == '.' && b[5] == '.' && b[10] == ' ':
+		// 20.11.2026 15:04:05
+		return onDay(b, 11, four(b, 6), two(b, 3), two(b, 0))
+	case sep == '-' && b[5] == ' ':
+		// 03-17 16:13:38.811: logcat's, no year.
+		m, n := withoutYear(b, 6, two(b, 0), two(b, 3))
+		m.layout = layoutLogcat
+		return m, n
+	}
+	return moment{}, 0
+}
+
+// yearFirst reads 2015-07-29 17:41:41,536 and its kin: the date with '-', '/' or
+// '.', then a space, TAB, 'T' or '_'.
+func yearFirst(b []byte) (moment, int) {
+	if len(b) < 19 || b[7] != b[4] || b[4] != '-' && b[4] != '/' && b[4] != '.' {
+		return moment{}, 0
+	}
+	switch b[10] {
+	case 'T', ' ', 't', '\t', '_':
+		m, n := onDay(b, 11, four(b, 0), two(b, 5), two(b, 8))
+		m.layout = layoutISO
+		return m, n
+	}
+	return moment{}, 0
+}
+
+// shortCompact reads 081109 203615 and 081109 20:36:15.
+func shortCompact(b []byte) (moment, int) {
+	if len(b) < len("081109 203615") {
+		return moment{}, 0
+	}
+	year, month, day := shortYear(two(b, 0)), two(b, 2), two(b, 4)
+	if b[9] == ':' {
+		return onDay(b, 7, year, month, day)
+	}
+	return onDayDigits(b, 7, year, month, day)
+}
+
+// compact reads 20171223T221529Z, 20171223-22:15:29:606 and the like.
+func compact(b []byte) (moment, int) {
+	if len(b) < len("20171223-1:2:3") {
+		return moment{}, 0
+	}
+	switch b[8] {
+	case 'T', '-', ' ', '_', 't':
+	default:
+		return moment{}, 0
+	}
+	year, month, day := four(b, 0), two(b, 4), two(b, 6)
+	if b[10] == ':' || b[11] == ':' {
+		return onDayLoose(b, 9, year, month, day)
+	}
+	return onDayDigits(b, 9, year, month, day)
+}
+
+// dayFirst reads 10/Oct/2000:13:55:36 -0700, 20-Nov-2026 15:04:05 and 20 Nov 2026
+// 15:04:05, the day being of n digits.
+func dayFirst(b []byte, n int) (moment, int) { return dayFirstOf(b, 0, n) }
+
+// dayFirstAt is dayFirst behind a weekday, at b[i].
+func dayFirstAt(b []byte, i int) (moment, int) {
+	n := 2
+	if b[i+1]-'0' > 9 {
+		n = 1
+	}
+	return dayFirstOf(b, i, n)
+}
+
+func dayFirstOf(b []byte, i, n int) (moment, int) {
+	const rest = len("/Oct/2000:13:55:36")
+	if len(b) < i+n+rest {
+		return moment{}, 0
+	}
+	day := number(b[i : i+n])
+	i += n
+	sep := b[i]
+	month := monthOf(b[i+1:])
+	if month == 0 || b[i+4] != sep || b[i+9] != ' ' && b[i+9] != ':' {
+		return moment{}, 0
+	}
+	m, end := onDay(b, i+10, four(b, i+5), month, day)
+	switch sep {
+	case '/':
+		m.layout = layoutAccess
+	case '-', ' ':
+	default:
+		return moment{}, 0
+	}
+	return m, end
+}
+
+// monthFirst reads, at b[i]: Jun 14 15:16:01, Jun 09 06:07:04.123456 2005, Jun 9
+// 06:07:04 UTC 2005, Jun 14 2005 15:16:01, and Nov 20, 2026 3:04:05 PM.
+func monthFirst(b []byte, i int) (moment, int) {
+	const shortest = len("Jun 9 15:16:01")
+	if len(b) < i+shortest || b[i+3] != ' ' {
+		return moment{}, 0
+	}
+	month := monthOf(b[i:])
+	if i += 4; b[i] == ' ' {
+		i++
+	}
+	n := 1
+	if b[i+1]-'0' <= 9 {
+		n = 2
+	}
+	day := number(b[i : i+n])
+	if i += n; b[i] == ',' {
+		i++
+	}
+	if month == 0 || len(b) < i+9 || b[i] != ' ' {
+		return moment{}, 0
+	}
+	i++
+	if year := four(b, i); year < 10000 && b[i+4] == ' ' {
+		return onDayLoose(b, i+5, year, month, day)
+	}
+	second, nano, end := clockAt(b, i)
+	if end == 0 {
+		return moment{}, 0
+	}
+	utc := false
+	j := end
+	// A zone's name counts only before a year.
+	if w := wordEnd(b, j+1); j < len(b) && b[j] == ' ' && w-j >= 4 && w-j <= 5 && w < len(b) && b[w] == ' ' {
+		utc, j = isUTC(b[j+1:w]), w
+	}
+	if len(b) >= j+5 && b[j] == ' ' {
+		if year := four(b, j+1); year >= 1970 && year < 2100 && ends(b, j+5) && civil.Valid(int(year), int(month), int(day)) {
+			m := moment{second: second + daySecond(year, month, day), nano: nano, utc: utc}
+			return m, j + 5
+		}
+	}
+	m, n := withoutYearAt(b, end, month, day, second, nano)
+	m.layout = layoutSyslog
+	return m, n
+}
+
+// klog reads I1120 15:04:05.123456 and glog's later I20261120 15:04:05.123456.
+func klog(b []byte) (moment, int) {
+	var level record.Level
+	switch b[0] {
+	case 'I':
+		level = record.Info
+	case 'W':
+		level = record.Warn
+	case 'E':
+		level = record.Error
+	case 'F':
+		level = record.Fatal
+	default:
+		return moment{}, 0
+	}
+	var m moment
+	var n int
+	switch {
+	case len(b) >= 14 && b[5] == ' ':
+		m, n = withoutYear(b, 6, two(b, 1), two(b, 3))
+	case len(b) >= 18 && b[9] == ' ':
+		m, n = onDay(b, 10, four(b, 1), two(b, 5), two(b, 7))
+	}
+	m.level = level
+	return m, n
+}
