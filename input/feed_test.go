@@ -261,7 +261,7 @@ func TestGrace(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if context.Cause(late) != asked {
+		if !errors.Is(context.Cause(late), asked) {
 			t.Errorf("cause %v", context.Cause(late))
 		}
 	})

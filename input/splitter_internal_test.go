@@ -38,7 +38,7 @@ func TestSplitterKeepsEveryByte(t *testing.T) {
 	for range 50 {
 		text := make([]byte, r.IntN(3*readSize))
 		for i := range text {
-			text[i] = byte("ab\r\n\xff\x00"[r.IntN(6)])
+			text[i] = "ab\r\n\xff\x00"[r.IntN(6)]
 		}
 		lines, sizes := split(text, DefaultMaxRecord, 1+r.IntN(2*readSize))
 		want := strings.TrimSuffix(string(text), "\n")

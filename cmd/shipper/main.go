@@ -1,0 +1,64 @@
+// Command shipper reads logs and ships them to blob storage.
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // --time-zone works on machines without a zone database
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
+)
+
+// version is set when a release is built.
+var version = "dev" //nolint:gochecknoglobals // the linker sets it
+
+// errStopped is why everything ends after a signal.
+var errStopped = errors.New("asked to stop") //nolint:gochecknoglobals // a sentinel
+
+func main() { os.Exit(run()) }
+
+// run is the whole program; it returns the exit status.
+func run() int {
+	ctx, stop := signals()
+	defer stop()
+	app := &ucli.App{
+		Name:      "shipper",
+		Usage:     "ship logs to blob storage",
+		Version:   version,
+		Writer:    os.Stdout,
+		ErrWriter: os.Stderr,
+		Commands:  []*ucli.Command{runCommand()},
+	}
+	return cli.Run(ctx, app, os.Args)
+}
+
+// signals returns a context that SIGINT or SIGTERM ends; the second one ends the process at once.
+func signals() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	received := make(chan os.Signal, 2)
+	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for range 2 {
+			select {
+			case <-received:
+				if ctx.Err() != nil {
+					os.Exit(cli.Interrupted)
+				}
+				cancel(errStopped)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(received)
+		close(done)
+		cancel(nil)
+	}
+}
