@@ -8,6 +8,7 @@ import (
 	"hash/crc64"
 	"io"
 	"log/slog"
+	"math"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -115,8 +116,11 @@ func (b *blobs) createContainer(ctx context.Context) error {
 // Read implements store.BlobReader as one Get Blob of bytes=off-end.
 func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
 	object := blobObject(name)
-	if name == "" || n <= 0 || off < 0 || off+n < off {
-		return nil, b.fail.invalid(readBlob, object, fmt.Errorf("range of %d bytes from %d", n, off))
+	if name == "" || n <= 0 || off < 0 {
+		return nil, b.fail.invalid(readBlob, object, fmt.Errorf("%d bytes from %d of %q", n, off, name))
+	}
+	if off > math.MaxInt64-n {
+		return nil, &store.Error{Op: readBlob.verb(), Object: object, Class: store.ErrRange}
 	}
 	resp, err := b.container.NewBlobClient(name).DownloadStream(ctx, &blob.DownloadStreamOptions{
 		Range: blob.HTTPRange{Offset: off, Count: n},

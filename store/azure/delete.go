@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"slices"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
@@ -17,7 +19,15 @@ import (
 // not take those, blob by blob.
 func (b *blobs) Delete(ctx context.Context, names []string) error {
 	var failed firstOfEach
-	for chunk := range slices.Chunk(names, store.MaxDelete) {
+	valid := make([]string, 0, len(names))
+	for _, name := range names {
+		if err := store.CheckName(name); err != nil {
+			failed.add(b.fail.invalid(deleteBlobs, blobObject(name), err))
+			continue
+		}
+		valid = append(valid, name)
+	}
+	for chunk := range slices.Chunk(valid, store.MaxDelete) {
 		b.deleteBatch(ctx, chunk, &failed)
 		if ctx.Err() != nil {
 			break
@@ -45,8 +55,9 @@ func (b *blobs) deleteBatch(ctx context.Context, names []string, failed *firstOf
 	}
 	resp, err := b.container.SubmitBatch(ctx, batch, nil)
 	if err != nil {
+		garbled := notUnderstood(ctx, err)
 		err = b.fail.of(ctx, deleteBlobs, object, err)
-		if errors.Is(err, store.ErrInvalid) {
+		if garbled || errors.Is(err, store.ErrInvalid) {
 			b.log.Warn("storage takes no batches: deleting one by one", slog.Any("error", err))
 			b.deleteEach(ctx, names, failed)
 			return
@@ -64,6 +75,14 @@ func (b *blobs) deleteBatch(ctx context.Context, names []string, failed *firstOf
 		}
 		b.addFailed(ctx, name, item.Error, failed)
 	}
+}
+
+// notUnderstood reports whether an answer to a batch came that the SDK can not read.
+func notUnderstood(ctx context.Context, err error) bool {
+	var answer *azcore.ResponseError
+	var network net.Error
+	var token *tokenError
+	return ctx.Err() == nil && !errors.As(err, &answer) && !errors.As(err, &network) && !errors.As(err, &token)
 }
 
 func (b *blobs) deleteEach(ctx context.Context, names []string, failed *firstOfEach) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -20,16 +21,12 @@ import (
 func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
 	return func(yield func([]store.Entity, error) bool) {
 		object := tableObject(table)
-		filter, err := filterOf(q)
-		if err == nil {
-			err = store.CheckTable(table)
-		}
-		if err != nil {
+		if err := errors.Join(store.CheckTable(table), store.CheckQuery(q)); err != nil {
 			yield(nil, t.fail.invalid(queryTable, object, err))
 			return
 		}
 		pager := t.service.NewClient(table).NewListEntitiesPager(&aztables.ListEntitiesOptions{
-			Filter: &filter,
+			Filter: to.Ptr(filterOf(q)),
 			Select: to.Ptr(selectOf(q.Columns)),
 			Format: to.Ptr(aztables.MetadataFormatNone),
 		})
@@ -51,9 +48,9 @@ func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Se
 	}
 }
 
-// filterOf is a query as an OData filter.
+// filterOf is a query, which store.CheckQuery has passed, as an OData filter.
 // https://learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities
-func filterOf(q store.Query) (string, error) {
+func filterOf(q store.Query) string {
 	var b strings.Builder
 	b.WriteString("PartitionKey eq " + quote(q.Partition))
 	if q.RowFrom != "" {
@@ -63,31 +60,16 @@ func filterOf(q store.Query) (string, error) {
 		b.WriteString(" and RowKey lt " + quote(q.RowTo))
 	}
 	for _, c := range q.Where {
-		switch c.Op {
-		case "eq", "lt", "le", "gt", "ge":
-		default:
-			return "", fmt.Errorf("operator %q", c.Op)
-		}
-		if !isProperty(c.Column) {
-			return "", fmt.Errorf("column %q", c.Column)
-		}
 		b.WriteString(" and " + c.Column + " " + c.Op + " " + quote(c.Value))
 	}
-	return b.String(), nil
-}
-
-func isProperty(name string) bool {
-	for i, r := range name {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return name != ""
+	return b.String()
 }
 
 // quote is s as an OData string.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+func quote(s string) string { return "'" + doubled(s) + "'" }
+
+// doubled is s as it stands inside an OData string.
+func doubled(s string) string { return strings.ReplaceAll(s, "'", "''") }
 
 func selectOf(columns []store.Column) string {
 	names := []string{"PartitionKey", "RowKey"}
@@ -107,7 +89,7 @@ func decodeEntity(encoded []byte, columns []store.Column) (store.Entity, error) 
 	partition, ok1 := m["PartitionKey"].(string)
 	row, ok2 := m["RowKey"].(string)
 	if !ok1 || !ok2 {
-		return store.Entity{}, fmt.Errorf("entity without a key")
+		return store.Entity{}, errors.New("entity without a key")
 	}
 	e := store.Entity{Key: store.Key{Partition: partition, Row: row}, Properties: make(map[string]any, len(columns))}
 	for _, c := range columns {

@@ -142,10 +142,12 @@ func failedIndex(err error) (int, bool) {
 }
 
 // encodeEntity is an entity as JSON with the types that JSON does not have.
+// Quotes in keys are doubled, as aztables does in its own EDMEntity: it puts the
+// keys into addresses as they are here.
 // https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
 func encodeEntity(e store.Entity) ([]byte, error) {
 	m := make(map[string]any, 2+2*len(e.Properties))
-	m["PartitionKey"], m["RowKey"] = e.Partition, e.Row
+	m["PartitionKey"], m["RowKey"] = doubled(e.Partition), doubled(e.Row)
 	for name, v := range e.Properties {
 		switch v := v.(type) {
 		case string:
