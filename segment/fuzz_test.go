@@ -77,18 +77,26 @@ func FuzzDecodeBlock(f *testing.F) {
 	})
 }
 
-// FuzzVerify reads any bytes as a segment: it is one, or damaged, or of a newer version.
+// FuzzVerify reads any bytes as a segment, also with a right trailer and
+// footer checksum: it is a segment, or damaged, or of a newer version.
 func FuzzVerify(f *testing.F) {
 	for _, blob := range goldenBlobs(f) {
-		f.Add(blob)
-	}
-	f.Fuzz(func(t *testing.T, blob []byte) {
-		footer, err := segment.Verify(t.Context(), ranges(blob), int64(len(blob)))
-		if err == nil && footer.Records == 0 {
-			t.Fatal("a segment without records")
+		footer, err := verify(f, blob)
+		if err != nil {
+			f.Fatal(err)
 		}
-		if err != nil && !errors.As(err, new(*segment.CorruptError)) && !errors.Is(err, segment.ErrUnsupported) {
-			t.Fatalf("error is %v", err)
+		f.Add(blob[:footer.Footer], blob[footer.Footer+segment.FrameHeader:len(blob)-segment.TrailerSize])
+		f.Add(blob, []byte(nil))
+	}
+	f.Fuzz(func(t *testing.T, parts, body []byte) {
+		for _, blob := range [][]byte{parts, seal(bytes.Clone(parts), body)} {
+			footer, err := segment.Verify(t.Context(), ranges(blob), int64(len(blob)))
+			if err == nil && footer.Records == 0 {
+				t.Fatal("a segment without records")
+			}
+			if err != nil && !errors.As(err, new(*segment.CorruptError)) && !errors.Is(err, segment.ErrUnsupported) {
+				t.Fatalf("error is %v", err)
+			}
 		}
 	})
 }

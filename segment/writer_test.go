@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -109,6 +110,43 @@ func TestRandomRecordsComeBack(t *testing.T) {
 	}
 }
 
+func TestSharedByManyGoroutines(t *testing.T) {
+	t.Parallel()
+	compressor, decoder := segment.NewCompressor(), segment.NewDecoder()
+	records := randomRecords(random(t), 2000)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			opts := options()
+			opts.Compressor, opts.BlockSize = compressor, 64<<10
+			var blob bytes.Buffer
+			w := segment.NewWriter(&blob, opts)
+			for _, r := range records {
+				if err := w.Append(r); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			m, err := w.Close(1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			f, err := segment.ReadFooter(t.Context(), ranges(blob.Bytes()), int64(blob.Len()), m.Footer)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, b := range f.Blocks {
+				if _, err := decoder.DecodeBlock(nil, blob.Bytes()[b.Offset:][:b.Stored], b); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
 func TestMemoryOfCallerIsNotKept(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -189,7 +227,7 @@ func TestWrongOptions(t *testing.T) {
 		"no width":      func(o *segment.Options) { o.BucketWidth = 0 },
 		"odd width":     func(o *segment.Options) { o.BucketWidth = 90 },
 		"past the hour": func(o *segment.Options) { o.BucketStart += 60 },
-		"odd start":     func(o *segment.Options) { o.BucketStart += 1; o.BucketWidth = 60 },
+		"odd start":     func(o *segment.Options) { o.BucketStart++; o.BucketWidth = 60 },
 		"far future":    func(o *segment.Options) { o.BucketStart = 1 << 62 / 3600 * 3600 },
 		"block size":    func(o *segment.Options) { o.BlockSize = segment.MaxBlockRaw + 1 },
 	} {
