@@ -70,9 +70,10 @@ func (m *matcher) tests(b *segment.Block) tests {
 	}
 }
 
-// anything reports whether all records that pass t match, whatever they say.
-func (m *matcher) anything(t tests) bool {
-	return t == tests{} && len(m.required)+len(m.regexps)+len(m.excludes) == 0
+// counts reports whether the numbers by level of records between two times
+// answer how many of them match.
+func (m *matcher) counts(start, end int64) bool {
+	return start >= m.from && end < m.to && m.source == "" && len(m.required)+len(m.regexps)+len(m.excludes) == 0
 }
 
 // A scanner searches blocks for one goroutine.

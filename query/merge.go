@@ -1,0 +1,175 @@
+package query
+
+import "logstow/record"
+
+// A cursor goes through records that are in output order.
+type cursor interface {
+	// key is the current record's.
+	key() key
+	// segment is the current record's.
+	source() *Segment
+	// line is the current record's stored text; valid until next.
+	line() []byte
+	// next goes to the next record; false at the end or with an error.
+	next() (bool, error)
+	// size is the memory held, in bytes.
+	size() int64
+}
+
+// blockCursor goes through what was found in a block.
+type blockCursor struct {
+	found  *found
+	at     int
+	newest bool
+}
+
+func (c *blockCursor) place() place {
+	if c.newest {
+		return c.found.records[len(c.found.records)-1-c.at]
+	}
+	return c.found.records[c.at]
+}
+
+func (c *blockCursor) key() key {
+	return key{c.place().time, c.found.segment.rank, c.found.block}
+}
+
+func (c *blockCursor) source() *Segment { return c.found.segment }
+
+func (c *blockCursor) line() []byte {
+	p := c.place()
+	return c.found.text[p.start:p.end]
+}
+
+func (c *blockCursor) next() (bool, error) {
+	c.at++
+	return c.at < len(c.found.records), nil
+}
+
+// placeSize is the memory that a place takes.
+const placeSize = 24
+
+func (c *blockCursor) size() int64 {
+	return int64(cap(c.found.text)) + placeSize*int64(cap(c.found.records))
+}
+
+// maxRuns is the number of runs in the temporary file that are merged at once;
+// past it, all become one.
+const maxRuns = 256
+
+// A merger puts the records of blocks, which are added in the order of their
+// start, into output order.
+type merger struct {
+	before func(a, b key) bool
+	newest bool
+	emit   func(Match) error
+	budget int64
+	// spill writes a run of records and returns a cursor at its start.
+	spill func(write func(put func(key, *Segment, []byte) error) error) (cursor, error)
+
+	held heap[cursor]
+	size int64
+	runs int
+}
+
+// add takes what was found in the next block. All records before its start are put out.
+func (m *merger) add(f *found) error {
+	if err := m.advance(func(k key) bool { return m.before(k, f.start) }, m.put); err != nil {
+		return err
+	}
+	if len(f.records) == 0 {
+		return nil
+	}
+	c := &blockCursor{found: f, newest: m.newest}
+	m.held.push(c)
+	if m.size += c.size(); m.size <= m.budget {
+		return nil
+	}
+	return m.toFile()
+}
+
+// finish puts out what is left.
+func (m *merger) finish() error {
+	return m.advance(func(key) bool { return true }, m.put)
+}
+
+// put hands out one record.
+func (m *merger) put(k key, s *Segment, line []byte) error {
+	return m.emit(Match{Segment: s, Time: k.time, Line: line})
+}
+
+// advance puts records in order for as long as their keys may.
+func (m *merger) advance(may func(key) bool, put func(key, *Segment, []byte) error) error {
+	for len(m.held.items) > 0 {
+		c := m.held.items[0]
+		k := c.key()
+		if !may(k) {
+			return nil
+		}
+		if err := put(k, c.source(), c.line()); err != nil {
+			return err
+		}
+		more, err := c.next()
+		if err != nil {
+			return err
+		}
+		if more {
+			m.held.fix()
+			continue
+		}
+		m.held.pop()
+		m.size -= c.size()
+		if _, ok := c.(*blockCursor); !ok {
+			m.runs--
+		}
+	}
+	return nil
+}
+
+// toFile moves the records in memory into one run of the temporary file, and
+// the runs that are there already too when they have become many.
+func (m *merger) toFile() error {
+	all := m.held.items
+	m.held.items = nil
+	var runs []cursor
+	for _, c := range all {
+		if _, ok := c.(*blockCursor); ok || m.runs >= maxRuns {
+			m.held.push(c)
+		} else {
+			runs = append(runs, c)
+		}
+	}
+	run, err := m.spill(func(put func(key, *Segment, []byte) error) error {
+		return m.advance(func(key) bool { return true }, put)
+	})
+	if err != nil {
+		return err
+	}
+	m.runs++
+	m.size += run.size()
+	for _, c := range append(runs, run) {
+		m.held.push(c)
+	}
+	return nil
+}
+
+// Match is a record found.
+type Match struct {
+	// Segment is where it was found.
+	Segment *Segment
+	// Time is its time, Unix nanoseconds.
+	Time int64
+	// Line is its stored text without the last newline, valid until the function
+	// that got it returns.
+	Line []byte
+}
+
+// Level, Source and Message take the line apart. The message is as stored: see
+// [record.AppendMessage].
+func (m *Match) Level() record.Level { f, _ := split(m.Line); return f.level }
+
+// Source is where inside the instance the record came from.
+func (m *Match) Source() []byte { f, _ := split(m.Line); return f.source }
+
+// Message is the message as stored: a TAB follows each newline; see [record.AppendMessage].
+func (m *Match) Message() []byte { f, _ := split(m.Line); return f.message }

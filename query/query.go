@@ -1,0 +1,119 @@
+package query
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"logstow/blobnaming"
+	"logstow/segment"
+	"logstow/store"
+)
+
+// ErrSelection is wrapped by the errors of [New]: the selection is not one.
+var ErrSelection = errors.New("wrong selection")
+
+// The ways to find the segments of a range.
+const (
+	// PlanList lists blobs by name prefix: the authority.
+	PlanList = "list"
+	// PlanIndex asks the table index, which may lag behind.
+	PlanIndex = "index"
+)
+
+// Store is a place to read from.
+type Store struct {
+	// Name is the store as the user named it.
+	Name string
+	// Container tells the store's segments in the index from those of others.
+	Container string
+	Blobs     store.BlobReader
+	Tables    store.TableReader
+}
+
+// Reading is the reading half of a store.
+func Reading(s store.Store) Store {
+	return Store{Name: s.String(), Container: s.Container(), Blobs: s.Blobs(), Tables: s.Tables()}
+}
+
+// Options say how to read. The zero value is the default.
+type Options struct {
+	// Plan is PlanList or PlanIndex; "" is PlanList.
+	Plan string
+	// Memory is the number of bytes of records that may wait to be merged before
+	// some go through a temporary file; 0 is 24 MiB.
+	Memory int64
+	// TempDir is the directory of that file; "" is the system's.
+	TempDir string
+}
+
+// Query finds records. Its methods may be called one after the other; the
+// report adds up what they did.
+type Query struct {
+	sel     Selection
+	opts    Options
+	matcher *matcher
+	stores  []Store
+	decoder *segment.Decoder
+	workers chan *worker
+	tally   tally
+}
+
+// New compiles a selection. A mistake in it wraps [ErrSelection].
+func New(stores []Store, sel Selection, opts Options) (*Query, error) {
+	if err := sel.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	m, err := newMatcher(&sel)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	opts.Plan = cmp.Or(opts.Plan, PlanList)
+	opts.Memory = cmp.Or(opts.Memory, 24<<20)
+	if opts.Plan != PlanList && opts.Plan != PlanIndex {
+		return nil, fmt.Errorf("%w: %q is not a way to plan (%s or %s)", ErrSelection, opts.Plan, PlanList, PlanIndex)
+	}
+	q := &Query{
+		sel: sel, opts: opts, matcher: m, stores: make([]Store, len(stores)), decoder: segment.NewDecoder(),
+		workers: make(chan *worker, runtime.GOMAXPROCS(0)),
+	}
+	for i, s := range stores {
+		s.Blobs, s.Tables = q.tally.requests.BlobReader(s.Blobs), q.tally.requests.TableReader(s.Tables)
+		q.stores[i] = s
+	}
+	for range cap(q.workers) {
+		q.workers <- &worker{scanner: scanner{m: m}}
+	}
+	return q, nil
+}
+
+// Segment is a segment that a plan found.
+type Segment struct {
+	// Store is the name of the store that holds it.
+	Store string
+	Name  blobnaming.Name
+	Meta  blobnaming.Metadata
+	// Size is its stored size in bytes.
+	Size int64
+
+	blobs  store.BlobReader
+	copies []*Segment // other blobs of the same content
+	rank   int        // its place in the order (instance, sequence, name)
+}
+
+// String names the segment for a message.
+func (s *Segment) String() string { return s.Name.String() }
+
+// compareSegments is the order of segments for records of equal time.
+func compareSegments(a, b *Segment) int {
+	return cmp.Or(
+		strings.Compare(a.Meta.Instance, b.Meta.Instance),
+		cmp.Compare(a.Meta.Seq, b.Meta.Seq),
+		strings.Compare(a.Name.Service, b.Name.Service),
+		a.Name.Bucket.Compare(b.Name.Bucket),
+		cmp.Compare(a.Name.Number, b.Name.Number),
+		strings.Compare(a.Store, b.Store),
+	)
+}

@@ -1,0 +1,116 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"logstow/internal/price"
+	"logstow/store"
+)
+
+// Problem is something that could not be read, so that the answer may be incomplete.
+type Problem struct {
+	// Store and Object name it: a blob, or a prefix that could not be listed.
+	Store, Object string
+	Err           error
+}
+
+// Error reads "<object>: <cause>".
+func (p *Problem) Error() string { return p.Object + ": " + p.Err.Error() }
+
+// Unwrap is the cause.
+func (p *Problem) Unwrap() error { return p.Err }
+
+// Report says what a query did. Its JSON form is what --explain prints with -o json.
+type Report struct {
+	// Plan is how segments were found.
+	Plan string `json:"plan"`
+	// Prefixes is the number of name prefixes listed, or of services asked for in the index.
+	Prefixes int64 `json:"prefixes"`
+	// SegmentsListed were found under them, SegmentsPruned left out by their
+	// metadata, SegmentsRepeated left out as copies or as contained in others,
+	// SegmentsRead opened.
+	SegmentsListed   int64 `json:"segments_listed"`
+	SegmentsPruned   int64 `json:"segments_pruned"`
+	SegmentsRepeated int64 `json:"segments_repeated"`
+	SegmentsRead     int64 `json:"segments_read"`
+	// BlocksTotal are in the segments opened, BlocksRead were fetched and searched.
+	BlocksTotal int64 `json:"blocks_total"`
+	BlocksRead  int64 `json:"blocks_read"`
+	// BytesStoredRead came from storage; BytesScanned is the text searched.
+	BytesStoredRead int64 `json:"bytes_stored_read"`
+	BytesScanned    int64 `json:"bytes_scanned"`
+	// BytesSpilled went through the temporary file.
+	BytesSpilled int64 `json:"bytes_spilled"`
+	// Requests by kind, and what they cost by the list price (package price).
+	Requests Requests `json:"requests"`
+	CostUSD  float64  `json:"cost_usd"`
+	// Problems are what could not be read, Notes what is worth knowing; both in order of name.
+	Problems []*Problem `json:"-"`
+	Notes    []string   `json:"-"`
+}
+
+// Requests are numbers of requests to storage.
+type Requests struct {
+	List  int64 `json:"list"`
+	Get   int64 `json:"get"`
+	Table int64 `json:"table"`
+}
+
+// String is the report for people, in some lines.
+func (r Report) String() string {
+	return fmt.Sprintf(`plan: %s, %d prefixes
+segments: %d listed, %d pruned by metadata, %d repeats, %d read
+blocks: %d of %d read
+bytes: %d stored read, %d scanned, %d through a temporary file
+requests: %d list, %d get, %d table, about $%.6f
+`, r.Plan, r.Prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsRead, r.BlocksRead, r.BlocksTotal,
+		r.BytesStoredRead, r.BytesScanned, r.BytesSpilled, r.Requests.List, r.Requests.Get, r.Requests.Table, r.CostUSD)
+}
+
+// tally is a report in the making; safe for concurrent use.
+type tally struct {
+	requests                           store.Counter
+	prefixes, listed, pruned, repeated atomic.Int64
+	opened, blocks, blocksRead         atomic.Int64
+	storedRead, scanned, spilled       atomic.Int64
+
+	mu       sync.Mutex
+	problems []*Problem
+	notes    []string
+}
+
+func (t *tally) problem(storeName, object string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.problems = append(t.problems, &Problem{storeName, object, err})
+}
+
+func (t *tally) note(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
+
+// Report is what the query did so far.
+func (q *Query) Report() Report {
+	t := &q.tally
+	n := t.requests.Requests()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := Report{
+		Plan: q.opts.Plan, Prefixes: t.prefixes.Load(),
+		SegmentsListed: t.listed.Load(), SegmentsPruned: t.pruned.Load(), SegmentsRepeated: t.repeated.Load(), SegmentsRead: t.opened.Load(),
+		BlocksTotal: t.blocks.Load(), BlocksRead: t.blocksRead.Load(),
+		BytesStoredRead: t.storedRead.Load(), BytesScanned: t.scanned.Load(), BytesSpilled: t.spilled.Load(),
+		Requests: Requests{List: n.List, Get: n.Get, Table: n.Table},
+		CostUSD:  price.Requests(n.List, n.Get, n.Table),
+		Problems: slices.Clone(t.problems), Notes: slices.Clone(t.notes),
+	}
+	slices.SortStableFunc(r.Problems, func(a, b *Problem) int { return strings.Compare(a.Object, b.Object) })
+	slices.Sort(r.Notes)
+	return r
+}

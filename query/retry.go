@@ -1,0 +1,35 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"logstow/store"
+)
+
+// attempts is how often a request is tried while storage says that it may succeed later.
+const attempts = 3
+
+// retry calls f until it succeeds, fails for good or has failed often enough,
+// and waits in between as long as storage asks, at most five seconds.
+func retry(ctx context.Context, f func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := f()
+		if err == nil || !store.Retryable(err) || attempt == attempts || ctx.Err() != nil {
+			return err
+		}
+		wait := 100 * time.Millisecond << (2 * (attempt - 1))
+		var e *store.Error
+		if errors.As(err, &e) {
+			wait = min(max(wait, e.RetryAfter), 5*time.Second)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		case <-timer.C:
+		}
+	}
+}

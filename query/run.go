@@ -1,0 +1,86 @@
+package query
+
+import (
+	"context"
+	"errors"
+)
+
+// errEnough ends a run that has put out as many records as were wanted.
+var errEnough = errors.New("limit reached")
+
+// blocksAhead bounds the blocks under way: in number, for the requests, and in
+// bytes of text.
+func (q *Query) blocksAhead() window {
+	w := window{first: 4 * parallel, most: 4 * parallel, bytes: 16 << 20}
+	if q.sel.Limit > 0 {
+		w.first = 1
+	}
+	return w
+}
+
+// Run hands the records of a plan to emit in output order, until the limit. It
+// returns emit's error, or that of ctx, or one of the temporary file; what can
+// not be read is in the report instead.
+func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) (err error) {
+	spill := &spillFile{dir: q.opts.TempDir, segments: p.Segments}
+	defer func() { err = errors.Join(err, spill.close()) }()
+	left := q.sel.Limit
+	m := &merger{
+		before: q.before, newest: q.sel.Newest, budget: q.opts.Memory, spill: spill.write,
+		emit: func(m Match) error {
+			if err := emit(m); err != nil {
+				return err
+			}
+			if left--; left == 0 {
+				return errEnough
+			}
+			return nil
+		},
+	}
+	m.held.before = func(a, b cursor) bool { return q.before(a.key(), b.key()) }
+	for f := range ahead(ctx, q.blocksAhead(), q.sweep(ctx, p.Segments), (*task).weight, q.find) {
+		if err = m.add(f); err != nil || ctx.Err() != nil {
+			break
+		}
+	}
+	q.tally.spilled.Add(spill.size)
+	if err == nil && ctx.Err() == nil {
+		err = m.finish()
+	}
+	switch {
+	case errors.Is(err, errEnough):
+		return nil
+	case err == nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// Count is the number of records of a plan that match; the limit is not looked
+// at. What metadata and footers answer is not read.
+func (q *Query) Count(ctx context.Context, p *Plan) (uint64, error) {
+	var n uint64
+	unread := make([]*Segment, 0, len(p.Segments))
+	for _, s := range p.Segments {
+		if q.matcher.counts(s.Meta.Start, s.Meta.End) {
+			n += q.matcher.levels.wanted(s.Meta.Levels)
+		} else {
+			unread = append(unread, s)
+		}
+	}
+	for count := range ahead(ctx, q.blocksAhead(), q.sweep(ctx, unread), (*task).weight, q.count) {
+		n += count
+	}
+	return n, context.Cause(ctx)
+}
+
+// count searches a task's block for the number of matches.
+func (q *Query) count(ctx context.Context, t *task) (n uint64) {
+	if q.matcher.counts(t.block.Start, t.block.End) {
+		return q.matcher.levels.wanted(t.block.Levels)
+	}
+	q.search(ctx, t, func(w *worker, text []byte) error {
+		return w.scanner.scan(text, q.matcher.tests(&t.block), func(int, int) { n++ })
+	})
+	return n
+}

@@ -1,0 +1,155 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"logstow/record"
+	"logstow/segment"
+)
+
+// A chunk is a range of a blob with some neighbouring blocks, read in one request.
+type chunk struct {
+	off, end int64
+	once     sync.Once
+	data     []byte
+	err      error
+}
+
+// newChunk starts a chunk with a block; blob is the whole blob where it was read already.
+func newChunk(b segment.Block, blob []byte) *chunk {
+	c := &chunk{off: b.Offset, end: b.Offset + b.Stored}
+	if blob != nil {
+		c.once.Do(func() { c.data = blob[c.off:] })
+	}
+	return c
+}
+
+// extend adds the next block unless the chunk would become larger than limit or
+// hold too much that is not wanted.
+func (c *chunk) extend(b segment.Block, limit int64) bool {
+	end := b.Offset + b.Stored
+	if b.Offset-c.end > gapBytes || c.data == nil && end-c.off > min(limit, chunkBytes) {
+		return false
+	}
+	c.end = end
+	return true
+}
+
+// A task is one block to search.
+type task struct {
+	segment *Segment
+	block   segment.Block
+	chunk   *chunk
+}
+
+// weight is about the memory that a task takes while it is under way.
+func (t *task) weight() int64 { return t.block.Raw }
+
+// A worker holds what searching one block at a time needs.
+type worker struct {
+	text    []byte
+	scanner scanner
+	// matches and places gather what find finds.
+	matches []byte
+	places  []place
+}
+
+// maxKept is the size of a buffer that is kept for the next block.
+const maxKept = 4 << 20
+
+// search fetches a task's block and calls use with its text, which is the
+// worker's. What can not be read becomes a problem.
+func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []byte) error) {
+	stored, err := t.stored(ctx, q)
+	if ctx.Err() != nil {
+		return
+	}
+	w := <-q.workers
+	defer func() { q.workers <- w }()
+	var text []byte
+	if err == nil {
+		text, err = q.decoder.DecodeBlock(w.text[:0], stored, t.block)
+	}
+	if err != nil {
+		text, err = q.fromCopies(ctx, t, w.text[:0], err)
+	}
+	if err == nil {
+		if w.text = text; cap(text) > maxKept {
+			w.text = nil
+		}
+		q.tally.blocksRead.Add(1)
+		q.tally.scanned.Add(int64(len(text)))
+		err = use(w, text)
+	}
+	if err != nil && ctx.Err() == nil {
+		q.tally.problem(t.segment.Store, t.segment.String(), err)
+	}
+}
+
+// stored is the task's block as it is in the blob.
+func (t *task) stored(ctx context.Context, q *Query) ([]byte, error) {
+	c := t.chunk
+	c.once.Do(func() { c.data, c.err = q.read(ctx, t.segment, c.off, c.end-c.off) })
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.data[t.block.Offset-c.off:][:t.block.Stored], nil
+}
+
+// fromCopies decodes a task's block from another copy of the segment, which has
+// it at the same place, after the first failed with cause.
+func (q *Query) fromCopies(ctx context.Context, t *task, dst []byte, cause error) ([]byte, error) {
+	for _, c := range t.segment.copies {
+		stored, err := q.read(ctx, c, t.block.Offset, t.block.Stored)
+		if err != nil {
+			continue
+		}
+		if text, err := q.decoder.DecodeBlock(dst, stored, t.block); err == nil {
+			q.tally.note("%s: %v; its copy %s is read instead", t.segment, cause, c)
+			return text, nil
+		}
+	}
+	return nil, cause
+}
+
+// A found holds the matching records of one block, to be merged.
+type found struct {
+	segment *Segment
+	block   int
+	start   key // no record is before it
+	text    []byte
+	records []place
+}
+
+// place is a record in a found's text.
+type place struct {
+	time       int64
+	start, end int
+}
+
+// find searches a task's block for merging.
+func (q *Query) find(ctx context.Context, t *task) *found {
+	f := &found{segment: t.segment, block: t.block.Index, start: q.startOf(t)}
+	q.search(ctx, t, func(w *worker, text []byte) (err error) {
+		w.matches, w.places = w.matches[:0], w.places[:0]
+		scanErr := w.scanner.scan(text, q.matcher.tests(&t.block), func(start, end int) {
+			time, timeErr := record.ParseTime(text[start : start+record.TimeLen])
+			if timeErr != nil {
+				err = timeErr
+				return
+			}
+			at := len(w.matches)
+			w.matches = append(w.matches, text[start:end]...)
+			w.places = append(w.places, place{time, at, len(w.matches)})
+		})
+		f.text, f.records = slices.Clone(w.matches), slices.Clone(w.places)
+		if cap(w.matches) > maxKept {
+			w.matches = nil
+		}
+		return errors.Join(scanErr, err)
+	})
+	return f
+}
