@@ -7,40 +7,45 @@ import (
 	"logstow/record"
 )
 
-// levelWord reads the level word at b[i], behind the separator fence, and returns
-// it with its end: None where it is not a level or not set off from prose.
-func levelWord(b []byte, i int, fence byte) (record.Level, int) {
-	end, upper := i, true
-	for end < len(b) && b[end]|0x20-'a' < 26 {
-		upper = upper && b[end] < 'a'
-		end++
-	}
-	word := b[i:end]
-	level := record.LevelFromAlias(word)
-	if level == record.None {
-		return record.None, i
+// levelAt reads the level that t, the n-th token of its side of the time and
+// behind the separator fence, is or begins with, and returns it with its end:
+// None where it is not a level or not set off from prose.
+func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, int) {
+	switch length := t.word - t.start; {
+	case length == 0:
+		return record.None, 0
+	case length == 1:
+		return f.levelLetter(b, t.start, n), t.word
 	}
 	next := byte(' ')
-	if end < len(b) {
-		next = b[end]
+	if t.word < len(b) {
+		next = b[t.word]
 	}
-	ok := false
+	ok, nouns := t.upper, false // nouns: an alias that is also a common word counts
 	switch next {
 	case ' ', ',', ';', '\r', '\x1b':
-		ok = upper && !isNoun(word) || fenced(b, end, fence)
+		if fenced(b, t.word, fence) {
+			ok, nouns = true, true
+		}
 	case '\t', '|':
-		ok = upper || fence == next
+		ok, nouns = t.upper || fence == next, true
 	case ':':
-		ok = upper || !isNoun(word) || string(word) == "fail" // .NET's
+		ok, nouns = true, t.upper
 	case ']':
-		ok = true // [2026-11-20 15:04:05 error]
-	case '/', '[':
-		ok = upper && !isNoun(word) // INFO/MainProcess, logrus' INFO[0000]
+		ok, nouns = true, true // [2026-11-20 15:04:05 error]
+	case '/', '[': // INFO/MainProcess, logrus' INFO[0000]
+	default:
+		ok = false
 	}
 	if !ok {
-		return record.None, i
+		return record.None, 0
 	}
-	return level, end
+	word := b[t.start:t.word]
+	level := record.LevelFromAlias(word)
+	if level == record.None || !nouns && isNoun(word) && string(word) != "fail" {
+		return record.None, 0
+	}
+	return level, t.word
 }
 
 // fenced says whether the word that ends at b[end] stands between two separators of

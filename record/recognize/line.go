@@ -83,12 +83,11 @@ func (f *finding) columns(b []byte, i int) {
 				continue
 			}
 		}
-		c := b[i]
-		switch {
-		case c == '{':
+		switch b[i] {
+		case '{':
 			f.object(b[i:])
 			return
-		case c == '[' || c == '(' || c == '<':
+		case '[', '(', '<':
 			end := groupEnd(b, i)
 			if end < 0 {
 				return
@@ -98,31 +97,22 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			i = end
 		default:
-			if c|0x20-'a' < 26 {
-				if level, end := levelWord(b, i, fence); level != record.None {
-					if f.level == record.None {
-						f.level = level
-					}
-					i = end
-					break
+			t := scanToken(b, i)
+			if level, end := f.levelAt(b, &t, n, fence); level != record.None {
+				if f.level == record.None {
+					f.level = level
 				}
-				if level := f.levelLetter(b, i, n); level != record.None {
-					if f.level == record.None {
-						f.level = level
-					}
-					i++
-					break
-				}
+				i = end
+				break
 			}
-			if isPair(b, i) {
+			if t.kind == tokenPair {
 				f.pairs(b[i:])
 				return
 			}
-			end := f.column(b, i, n, fence)
-			if end < 0 {
+			if !f.isColumn(b, &t, n, fence) {
 				return
 			}
-			i, bare = end, false
+			i, bare = t.end, false
 		}
 		if f.found && f.level != record.None {
 			return
@@ -157,159 +147,38 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 	return i + n
 }
 
-// column is the end of the column at b[i], the n-th of its side of the time, or -1
-// where the message begins.
-func (f *finding) column(b []byte, i, n int, fence byte) int {
-	end, mixed := tokenEnd(b, i)
-	if end < 0 {
-		return -1
-	}
-	if mixed {
+// isColumn says whether t, the n-th token of its side of the time and behind the
+// separator fence, is a column and not where the message begins.
+func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
+	switch t.kind {
+	case tokenMixed:
 		// Name: is a label; app[12]: and 12: are columns.
-		if !f.found && b[end-1] == ':' && !hasDigit(b[i:end]) {
-			return -1
-		}
-		return end
+		return f.found || b[t.end-1] != ':' || hasDigit(b[t.start:t.end])
+	case tokenWord:
+	default:
+		return false
 	}
 	// A plain word is a column only where the layout says so.
-	_, next := skipSeparators(b, end)
+	_, next := skipSeparators(b, t.end)
 	switch {
 	case next == '|' && (fence == '|' || !f.found && n == 0):
-		return end // docker compose: web | …
+		return true // docker compose: web | …
 	case next != 0 && next == fence && next != ',':
-		return end // … - name - INFO - …
+		return true // … - name - INFO - …
 	}
+	word := string(b[t.start:t.end])
 	if f.found {
-		switch {
-		case string(b[i:end]) == "main":
-			return end // the usual thread
-		case n == 0 && f.layout == layoutSyslog, n == 0 && f.layout == layoutISO && tagFollows(b, end):
-			return end // the host
-		}
-		return -1
+		return word == "main" || // the usual thread
+			n == 0 && (f.layout == layoutSyslog || f.layout == layoutISO && tagFollows(b, t.end)) // the host
 	}
-	switch string(b[i:end]) {
+	switch word {
 	case "localhost", "http", "https", "ws", "wss": // the last four begin load balancers' lines
-		return end
+		return true
 	}
-	if n > 0 && len(b) > end+1 && b[end] == ' ' && b[end+1] == '[' {
+	if n > 0 && len(b) > t.end+1 && b[t.end] == ' ' && b[t.end+1] == '[' {
 		// The user's name in an access log.
-		if m, k := parseMoment(b[end+2:], false); k > 0 && m.layout == layoutAccess {
-			return end
-		}
-	}
-	return -1
-}
-
-// tagFollows says whether the word after b[i] is a syslog tag, app[12]: .
-func tagFollows(b []byte, i int) bool {
-	end, _ := tokenEnd(b, i+1)
-	return end > i+3 && b[end-1] == ':' && b[end-2] == ']'
-}
-
-// skipSeparators skips spaces, colours and what stands between columns. It returns the
-// fence met last: TAB, '|', ',' or a '-' by itself; 0 for none of them.
-func skipSeparators(b []byte, i int) (next int, fence byte) {
-	for i < len(b) {
-		switch c := b[i]; c {
-		case ' ', ';', ':', ']', ')', '\r':
-		case '\t', '|', ',':
-			fence = c
-		case '-':
-			if i+1 < len(b) && b[i+1] != ' ' {
-				return i, fence
-			}
-			fence = c
-		case '\x1b':
-			k := i + 1
-			for k < len(b) && (b[k] == '[' || b[k] == ';' || b[k]-'0' <= 9) {
-				k++
-			}
-			if k == len(b) || b[k] != 'm' {
-				return i, fence
-			}
-			i = k
-		default:
-			return i, fence
-		}
-		i++
-	}
-	return i, fence
-}
-
-// groupEnd is the offset after the bracket that closes the one at b[i], or -1.
-func groupEnd(b []byte, i int) int {
-	opening := b[i]
-	closing := opening + 2
-	if opening == '(' {
-		closing = ')'
-	}
-	depth := 0
-	for k := i; k < min(len(b), i+maxColumn); k++ {
-		switch b[k] {
-		case opening:
-			depth++
-		case closing:
-			if depth--; depth == 0 {
-				return k + 1
-			}
-		}
-	}
-	return -1
-}
-
-// tokenEnd is the end of the run of bytes at b[i] that names, numbers, addresses and
-// paths are made of, and whether it is more than a plain word; -1 where a byte of
-// another kind ends the run.
-func tokenEnd(b []byte, i int) (end int, mixed bool) {
-	depth := 0
-	k := i
-	for ; k < len(b); k++ {
-		if k-i > maxColumn {
-			return -1, false
-		}
-		c := b[k]
-		if c|0x20-'a' < 26 {
-			continue
-		}
-		switch c {
-		case ' ', '\t', '|':
-			return tokenDone(i, k, mixed)
-		case '[', '(':
-			depth++
-		case ']', ')':
-			if depth == 0 {
-				return tokenDone(i, k, mixed)
-			}
-			depth--
-		case '.', '-', '_', '/', '@', '#', '$', '*', '~', '+', '%', ':', '<', '>':
-		case ',', ';':
-			// 10.0.0.1, 10.0.0.2: a list of addresses.
-			if k == i || b[k-1]-'0' > 9 {
-				return -1, false
-			}
-		default:
-			if c-'0' > 9 {
-				return -1, false
-			}
-		}
-		mixed = true
-	}
-	return tokenDone(i, k, mixed)
-}
-
-func tokenDone(start, end int, mixed bool) (int, bool) {
-	if start == end {
-		return -1, false
-	}
-	return end, mixed
-}
-
-func hasDigit(b []byte) bool {
-	for _, c := range b {
-		if c-'0' <= 9 {
-			return true
-		}
+		m, k := parseMoment(b[t.end+2:], false)
+		return k > 0 && m.layout == layoutAccess
 	}
 	return false
 }
