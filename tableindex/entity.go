@@ -182,11 +182,16 @@ func decodeRow(p map[string]any) (r Row, err error) {
 	if r.Name, err = blobnaming.Parse(blob); err != nil {
 		return Row{}, err
 	}
-	r.ETag, _ = p[propETag].(string)
+	if r.ETag, ok = p[propETag].(string); !ok {
+		return Row{}, errors.New("property " + propETag + " is missing")
+	}
 	if r.Size, ok = p[propSize].(int64); !ok {
 		return Row{}, errors.New("property " + propSize + " is missing")
 	}
-	minutes, _ := p[propMinutes].([]byte)
+	minutes, known := p[propMinutes].([]byte)
+	if !known {
+		return r, nil
+	}
 	if r.Minutes, err = decodeMinutes(r.Name.Bucket, minutes); err != nil {
 		return Row{}, fmt.Errorf("property %s: %w", propMinutes, err)
 	}

@@ -164,6 +164,9 @@ func FuzzEntity(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, name, text string, number int64) {
+		if name == "Type" {
+			return // a condition of the query, which storage decides
+		}
 		for _, r := range goldenCases(t) {
 			table, e := entityOf(t, r)
 			switch e.Properties[name].(type) {

@@ -72,14 +72,10 @@ func keyOf(r Row) store.Key {
 	}
 }
 
-// inverted is a time, in Unix nanoseconds of 1970 or later, such that later times
-// sort first.
+// inverted is a time in Unix nanoseconds, -1 or later, such that later times sort first.
 func inverted(t int64) string {
 	return fmt.Sprintf("%019d", uint64(math.MaxInt64)-uint64(t))
 }
-
-// afterSeparator sorts behind the '_' that follows the time in a row key.
-const afterSeparator = "`"
 
 // rowRange bounds the row keys of segments that may hold records of [from, to),
 // which is not empty. A segment that starts before to may end later, but not after the
@@ -96,7 +92,8 @@ func rowRange(from, to time.Time) (rowFrom, rowTo string, ok bool) {
 	if from.After(minTime()) {
 		oldest = from.UnixNano()
 	}
-	return inverted(newest), inverted(oldest) + afterSeparator, true
+	// The second bound is excluded, and a row key goes on after its time.
+	return inverted(newest), inverted(oldest - 1), true
 }
 
 // minTime and maxTime are the first and the last time that a row key can hold.

@@ -12,7 +12,7 @@ import (
 // minutesInHour is the number of minutes that a bucket can have.
 const minutesInHour = 60
 
-// encodeMinutes writes, for each minute in order: a byte, the minute after the
+// encodeMinutes writes nothing for no minutes, and for each minute in order: a byte, the minute after the
 // bucket's start; a byte, the set of levels with records (bit 0 is "-", bit 6 FATAL); and
 // for each of those levels, in order, the number of records as an unsigned varint.
 func encodeMinutes(bucket time.Time, minutes []record.Minute) ([]byte, error) {
@@ -45,6 +45,9 @@ func encodeMinutes(bucket time.Time, minutes []record.Minute) ([]byte, error) {
 
 // decodeMinutes reads what encodeMinutes wrote; anything else is an error.
 func decodeMinutes(bucket time.Time, b []byte) ([]record.Minute, error) {
+	if len(b) == 0 {
+		return nil, errors.New("empty")
+	}
 	var minutes []record.Minute
 	next := 0
 	for len(b) > 0 {
