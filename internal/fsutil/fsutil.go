@@ -122,23 +122,30 @@ func (t *Temp) Info() fs.FileInfo { return t.info }
 func (t *Temp) Link(path string) (top string, err error) { return t.publish(path, linkNew) }
 
 // Rename is Link, except that a file which is there is replaced.
-func (t *Temp) Rename(path string) (top string, err error) { return t.publish(path, os.Rename) }
+func (t *Temp) Rename(path string) (top string, err error) {
+	return t.publish(path, os.Rename) //nolint:forbidigo // This is the place that syncs.
+}
 
 func (t *Temp) publish(path string, move func(temp, path string) error) (top string, err error) {
-	for try := 1; ; try++ {
-		top, err := mkdirAll(filepath.Dir(path))
-		if err != nil {
-			return "", err
+	for range mkdirTries {
+		top, err = t.publishOnce(path, move)
+		// Unless it is the file that is gone, somebody pruned the directory, which was empty.
+		if !errors.Is(err, fs.ErrNotExist) || !exists(t.path) {
+			break
 		}
-		if err := t.fault("publish"); err != nil {
-			return "", err
-		}
-		err = move(t.path, path)
-		if errors.Is(err, fs.ErrNotExist) && try < mkdirTries && exists(t.path) {
-			continue // Somebody pruned the directory, which was empty until now.
-		}
-		return top, err
 	}
+	return top, err
+}
+
+func (t *Temp) publishOnce(path string, move func(temp, path string) error) (top string, err error) {
+	top, err = mkdirAll(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	if err := t.fault("publish"); err != nil {
+		return "", err
+	}
+	return top, move(t.path, path)
 }
 
 func exists(path string) bool {
@@ -151,6 +158,15 @@ func (t *Temp) Discard() { _ = os.Remove(t.path) }
 
 func (t *Temp) sync(dir, top string) error {
 	if err := t.fault("sync directory"); err != nil {
+		return err
+	}
+	return SyncDirs(dir, top)
+}
+
+// MkdirAll durably makes a directory and the missing ones above it.
+func MkdirAll(dir string) error {
+	top, err := mkdirAll(dir)
+	if err != nil || top == dir {
 		return err
 	}
 	return SyncDirs(dir, top)
@@ -179,8 +195,13 @@ func SyncDirs(dir, top string) error {
 	}
 }
 
+// syncDir syncs one directory. One that may be written to but not read can not
+// be synced.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -37,5 +37,5 @@ func renameNew(temp, path string) (err error) {
 	if exists(path) {
 		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}
-	return os.Rename(temp, path)
+	return os.Rename(temp, path) //nolint:forbidigo // The caller syncs.
 }

@@ -122,23 +122,44 @@ func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, er
 	if off > math.MaxInt64-n {
 		return nil, &store.Error{Op: readBlob.verb(), Object: object, Class: store.ErrRange}
 	}
+	buf, err := b.get(ctx, name, off, n)
+	var cut *cutError
+	if errors.As(err, &cut) && ctx.Err() == nil {
+		buf, err = b.get(ctx, name, off, n) // once more, whole
+	}
+	var e *store.Error
+	if err != nil && !errors.As(err, &e) {
+		err = b.fail.of(ctx, readBlob, object, err)
+	}
+	return buf, err
+}
+
+func (b *blobs) get(ctx context.Context, name string, off, n int64) ([]byte, error) {
 	resp, err := b.container.NewBlobClient(name).DownloadStream(ctx, &blob.DownloadStreamOptions{
 		Range: blob.HTTPRange{Offset: off, Count: n},
 	})
 	if err != nil {
-		return nil, b.fail.of(ctx, readBlob, object, err)
+		return nil, err
 	}
-	body := resp.NewRetryReader(ctx, &blob.RetryReaderOptions{MaxRetries: 1})
-	defer func() { _ = body.Close() }()
+	defer func() { _ = resp.Body.Close() }()
 	if err := checkRange(resp.ContentRange, resp.ContentLength, off, n); err != nil {
-		return nil, &store.Error{Op: readBlob.verb(), Object: object, Class: store.ErrRange, Err: err}
+		return nil, &store.Error{Op: readBlob.verb(), Object: blobObject(name), Class: store.ErrRange, Err: err}
 	}
 	buf := make([]byte, n)
-	if _, err := io.ReadFull(body, buf); err != nil {
-		return nil, b.fail.of(ctx, readBlob, object, fmt.Errorf("after the answer began: %w", err))
+	if _, err := io.ReadFull(resp.Body, buf); err != nil {
+		return nil, &cutError{err}
 	}
 	return buf, nil
 }
+
+// cutError says that an answer ended before its end. The SDK tries a request
+// again, but not what fails after its answer began.
+type cutError struct {
+	err error
+}
+
+func (e *cutError) Error() string { return "answer cut short: " + e.err.Error() }
+func (e *cutError) Unwrap() error { return e.err }
 
 // checkRange compares the range that is answered with the one asked for: past
 // its end a blob answers with less.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -57,7 +58,7 @@ func (b *blobs) deleteBatch(ctx context.Context, names []string, failed *firstOf
 	if err != nil {
 		garbled := notUnderstood(ctx, err)
 		err = b.fail.of(ctx, deleteBlobs, object, err)
-		if garbled || errors.Is(err, store.ErrInvalid) {
+		if garbled || noBatches(err) {
 			b.log.Warn("storage takes no batches: deleting one by one", slog.Any("error", err))
 			b.deleteEach(ctx, names, failed)
 			return
@@ -73,7 +74,7 @@ func (b *blobs) deleteBatch(ctx context.Context, names []string, failed *firstOf
 		if id := value(item.ContentID); item.ContentID != nil && id >= 0 && id < len(names) {
 			name = names[id] // without the account that a path-style address begins with
 		}
-		b.addFailed(ctx, name, item.Error, failed)
+		_ = b.addFailed(ctx, name, item.Error, failed) // each has its own outcome
 	}
 }
 
@@ -85,26 +86,38 @@ func notUnderstood(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && !errors.As(err, &answer) && !errors.As(err, &network) && !errors.As(err, &token)
 }
 
+// noBatches reports whether an answer says that batches are not served: as an
+// invalid request, or as a failure without one of storage's own codes.
+func noBatches(err error) bool {
+	var e *store.Error
+	return errors.Is(err, store.ErrInvalid) ||
+		errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Code == ""
+}
+
+// deleteEach deletes blob by blob, until storage is not to be had.
 func (b *blobs) deleteEach(ctx context.Context, names []string, failed *firstOfEach) {
 	for _, name := range names {
 		_, err := b.container.NewBlobClient(name).Delete(ctx, &blob.DeleteOptions{
 			DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude),
 		})
-		if err != nil {
-			b.addFailed(ctx, name, err, failed)
+		if err == nil {
+			continue
 		}
-		if ctx.Err() != nil {
+		err = b.addFailed(ctx, name, err, failed)
+		if ctx.Err() != nil || store.Retryable(err) {
 			return
 		}
 	}
 }
 
-// addFailed adds the error for one blob, unless it is that the blob is not there.
-func (b *blobs) addFailed(ctx context.Context, name string, err error, failed *firstOfEach) {
+// addFailed adds and returns the error for one blob, nil where it is that the blob is not there.
+func (b *blobs) addFailed(ctx context.Context, name string, err error, failed *firstOfEach) error {
 	err = b.fail.of(ctx, deleteBlobs, blobObject(name), err)
-	if !errors.Is(err, store.ErrNotFound) {
-		failed.add(err)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
 	}
+	failed.add(err)
+	return err
 }
 
 // firstOfEach keeps the first error of each class.

@@ -19,15 +19,14 @@ const maxSkew = 15 * time.Minute
 
 // answerHint says what to do about an answer; "" where nothing is known.
 func (f *failures) answerHint(a action, e *store.Error, header http.Header, now time.Time) string {
+	if expiry, ok := f.expiry(); ok && now.After(expiry) && errors.Is(e.Class, store.ErrRefused) {
+		return "the SAS expired at " + expiry.UTC().Format(time.RFC3339) + ": make a new one"
+	}
 	switch e.Code {
 	case "AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation":
 		return f.authenticationHint(header, now)
-	case "AuthorizationPermissionMismatch", "AuthorizationFailure", "InsufficientAccountPermissions":
-		hint := f.rightsHint(a)
-		if e.Code == "AuthorizationFailure" {
-			hint += "; or the account's network rules keep this machine out"
-		}
-		return hint
+	case "AuthorizationFailure":
+		return f.rightsHint(a) + "; if that is so, the account's network rules keep this machine out"
 	case "KeyBasedAuthenticationNotPermitted":
 		return "the account forbids keys: set AZURE_STORAGE_ACCOUNT alone and use a managed identity or az login"
 	case "AuthorizationResourceTypeMismatch", "AuthorizationServiceMismatch":
@@ -53,9 +52,6 @@ func (f *failures) answerHint(a action, e *store.Error, header http.Header, now 
 
 // authenticationHint looks for the usual reasons why storage does not believe a caller.
 func (f *failures) authenticationHint(header http.Header, now time.Time) string {
-	if expiry, ok := f.expiry(); ok && now.After(expiry) {
-		return "the SAS expired at " + expiry.UTC().Format(time.RFC3339) + ": make a new one"
-	}
 	if server, err := http.ParseTime(header.Get("Date")); err == nil {
 		if skew := now.Sub(server).Round(time.Second); skew.Abs() > maxSkew {
 			return fmt.Sprintf("this machine's clock is off by %s: set it", skew)
@@ -63,7 +59,7 @@ func (f *failures) authenticationHint(header http.Header, now time.Time) string 
 	}
 	switch {
 	case f.cred.Key.Set():
-		return "check that the key is one of account " + f.cred.Account + ", and not rotated since"
+		return f.keyHint()
 	case f.cred.SAS.Set():
 		return "check that the SAS is whole and of this account and container, and that the key or policy behind it was not changed"
 	default:
@@ -79,12 +75,16 @@ func (f *failures) rightsHint(a action) string {
 	case f.cred.SAS.Set():
 		return fmt.Sprintf("the SAS needs the permission %s for this", a.permission())
 	case f.cred.Key.Set():
-		return "see the account's network rules and whether it admits keys"
+		return f.keyHint()
 	case a.onTables():
 		return "give the identity the role " + role("Storage Table Data", a)
 	default:
 		return "give the identity the role " + role("Storage Blob Data", a)
 	}
+}
+
+func (f *failures) keyHint() string {
+	return "check that the key is one of account " + f.cred.Account + ", and not rotated since"
 }
 
 func role(kind string, a action) string {

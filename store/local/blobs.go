@@ -88,6 +88,9 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 			return "", invalid("create", name, errors.New("other blobs' names have it as their directory"))
 		}
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", &store.Error{Op: "create", Object: name, Class: store.ErrUnavailable, Err: err, Hint: "the store's directory was removed meanwhile"}
+	}
 	if err != nil {
 		return "", classify(ctx, "create", name, err)
 	}
@@ -140,7 +143,7 @@ func linkFile(temp *fsutil.Temp, path string) (top string, err error) {
 func (s *Store) sync(dir, top string) error {
 	_, known := s.synced.Load(dir)
 	if !known {
-		top = filepath.Dir(s.dir)
+		top = s.dir
 	}
 	if err := fsutil.SyncDirs(dir, top); err != nil {
 		return err
@@ -251,7 +254,7 @@ type failures struct{ first []*store.Error }
 
 func (f *failures) add(err error) {
 	var e *store.Error
-	if !errors.As(err, &e) || slices.ContainsFunc(f.first, func(o *store.Error) bool { return o.Class == e.Class }) {
+	if !errors.As(err, &e) || slices.ContainsFunc(f.first, func(o *store.Error) bool { return errors.Is(o, e.Class) }) {
 		return
 	}
 	f.first = append(f.first, e)

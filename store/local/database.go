@@ -101,7 +101,7 @@ func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 // writing returns the database, made if it is missing, and sees to the folder
 // for temporary files.
 func (d *database) writing(ctx context.Context) (*sql.DB, error) {
-	if err := os.MkdirAll(d.tempDir(), 0o777); err != nil {
+	if err := fsutil.MkdirAll(d.tempDir()); err != nil {
 		return nil, err
 	}
 	if db, err := d.reading(ctx); db != nil || err != nil {
@@ -125,14 +125,14 @@ func (d *database) create(ctx context.Context) error {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	top, err := temp.Link(filepath.Join(d.dir, databaseFile))
+	_, err = temp.Link(filepath.Join(d.dir, databaseFile))
 	if errors.Is(err, fs.ErrExist) {
-		return nil
+		return nil // Another process was faster.
 	}
 	if err != nil {
 		return err
 	}
-	return fsutil.SyncDirs(d.dir, filepath.Dir(top))
+	return fsutil.SyncDirs(d.dir, d.dir)
 }
 
 func dsn(path, query string) string {

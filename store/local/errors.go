@@ -29,9 +29,9 @@ func classify(ctx context.Context, op, object string, err error) error {
 			return &store.Error{Op: op, Object: object, Class: class, Err: err}
 		}
 	}
-	class, hint := classOfFile(err)
+	hint, class := classOfFile(err)
 	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
-		class, hint = classOfDatabase(e.Code())
+		hint, class = classOfDatabase(e.Code())
 	}
 	return &store.Error{Op: op, Object: object, Class: class, Hint: hint, Err: err}
 }
@@ -41,35 +41,35 @@ const (
 	hintSpace      = "free space on the store's file system, or drop old days with shipper retain"
 )
 
-func classOfFile(err error) (class error, hint string) {
+func classOfFile(err error) (hint string, class error) {
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return store.ErrExists, ""
+		return "", store.ErrExists
 	case errors.Is(err, fs.ErrNotExist):
-		return store.ErrNotFound, ""
+		return "", store.ErrNotFound
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return store.ErrRefused, hintPermission
+		return hintPermission, store.ErrRefused
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return store.ErrUnavailable, hintSpace
+		return hintSpace, store.ErrUnavailable
 	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.EILSEQ):
-		return store.ErrInvalid, "the name can not be a file's beside those that are there"
+		return "the name can not be a file's beside those that are there", store.ErrInvalid
 	default:
-		return store.ErrUnavailable, ""
+		return "", store.ErrUnavailable
 	}
 }
 
-func classOfDatabase(code int) (class error, hint string) {
+func classOfDatabase(code int) (hint string, class error) {
 	switch code & 0xFF {
 	case sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN:
-		return store.ErrRefused, hintPermission
+		return hintPermission, store.ErrRefused
 	case sqlite3.SQLITE_FULL:
-		return store.ErrUnavailable, hintSpace
+		return hintSpace, store.ErrUnavailable
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return store.ErrUnavailable, "move .logstow/store.db away and run shipper reindex: the blobs hold everything"
+		return "move .logstow/store.db away and run shipper reindex: the blobs hold everything", store.ErrUnavailable
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return store.ErrUnavailable, "another process is writing to the store"
+		return "another process is writing to the store", store.ErrUnavailable
 	default:
-		return store.ErrUnavailable, ""
+		return "", store.ErrUnavailable
 	}
 }
 

@@ -129,8 +129,10 @@ func (s *Store) checkContainer(ctx context.Context) error {
 	info, err := os.Stat(s.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
-		return &store.Error{Op: "open", Object: s.dir, Class: store.ErrNoContainer, Err: err,
-			Hint: "no such directory: nothing was stored there yet, or the path is mistyped"}
+		return &store.Error{
+			Op: "open", Object: s.dir, Class: store.ErrNoContainer, Err: err,
+			Hint: "no such directory: nothing was stored there yet, or the path is mistyped",
+		}
 	default:
 		return classify(ctx, "open", s.dir, err)
 	}

@@ -1,0 +1,208 @@
+package azure_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/store"
+	"logstow/store/azure"
+)
+
+// TestReadIsAsStored reads a gzip blob that says so in its headers.
+func TestReadIsAsStored(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	var stored bytes.Buffer
+	z := gzip.NewWriter(&stored)
+	if _, err := z.Write(bytes.Repeat([]byte("line\n"), 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustCreate(t, s, "a.gz", stored.String(), store.CreateOptions{ContentEncoding: "gzip", ContentType: "text/plain; charset=utf-8"})
+	size := int64(stored.Len())
+	for _, r := range [][2]int64{{0, size}, {0, 1}, {size - 1, 1}, {10, 20}} {
+		got, err := s.Blobs().Read(t.Context(), "a.gz", r[0], r[1])
+		if want := stored.Bytes()[r[0] : r[0]+r[1]]; err != nil || !bytes.Equal(got, want) {
+			t.Errorf("range %v: got %d bytes, error %v, want %d as stored", r, len(got), err, len(want))
+		}
+	}
+}
+
+// TestRequests looks at what is sent: no compression asked for, exact ranges,
+// conditions, metadata in listings, projections.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	var got []*http.Request
+	cred := fromConnection(t, "AccountName=acct;AccountKey="+testKey)
+	s := openStore(t, azure.Options{Container: "logs", Credential: cred, Transport: roundTrip(
+		func(r *http.Request) (*http.Response, error) {
+			got = append(got, r)
+			return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		},
+	)})
+	for _, tt := range []struct {
+		operation  string
+		method     string
+		path       string
+		query      map[string]string
+		header     map[string]string
+		wantAbsent string
+	}{
+		{create, "PUT", "/logs/a/b.log", nil, map[string]string{"If-None-Match": "*", "X-Ms-Blob-Type": "BlockBlob"}, "Accept-Encoding"},
+		{read, "GET", "/logs/a/b.log", nil, map[string]string{"X-Ms-Range": "bytes=0-0"}, "Accept-Encoding"},
+		{list, "GET", "/logs", map[string]string{"include": "metadata", "maxresults": "5000", "prefix": "a/"}, nil, "Accept-Encoding"},
+		{query, "GET", "/segments()", map[string]string{"$select": "PartitionKey,RowKey", "$filter": "PartitionKey eq 'p'", "$format": "application/json;odata=nometadata"}, nil, "Accept-Encoding"},
+		{upsert, "POST", "/$batch", nil, nil, "Accept-Encoding"},
+	} {
+		got = nil
+		if err := do(t.Context(), s, tt.operation); !errors.Is(err, store.ErrRefused) || len(got) != 1 {
+			t.Fatalf("%s: %d requests, error %v", tt.operation, len(got), err)
+		}
+		r := got[0]
+		if r.Method != tt.method || r.URL.Path != tt.path {
+			t.Errorf("%s: %s %s, want %s %s", tt.operation, r.Method, r.URL.Path, tt.method, tt.path)
+		}
+		for key, want := range tt.query {
+			if v := r.URL.Query().Get(key); v != want {
+				t.Errorf("%s: %s=%q, want %q", tt.operation, key, v, want)
+			}
+		}
+		for key, want := range tt.header {
+			if v := headerOf(r, key); v != want {
+				t.Errorf("%s: header %s: %q, want %q", tt.operation, key, v, want)
+			}
+		}
+		if v := headerOf(r, tt.wantAbsent); v != "" {
+			t.Errorf("%s: header %s: %q, want none", tt.operation, tt.wantAbsent, v)
+		}
+	}
+}
+
+// headerOf finds a header in whatever case the SDK wrote its name.
+func headerOf(r *http.Request, name string) string {
+	for key, values := range r.Header {
+		if http.CanonicalHeaderKey(key) == name {
+			return values[0]
+		}
+	}
+	return ""
+}
+
+// TestConnectionsAreReused makes many requests at once, several times over.
+func TestConnectionsAreReused(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	for range 3 {
+		var g errgroup.Group
+		for range 64 {
+			g.Go(func() error {
+				_, err := s.Blobs().Read(t.Context(), "made/by/test.log", 0, 1)
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestContainerIsMadeOnce has many writers find that the container is missing.
+func TestContainerIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	a, cred := server(t)
+	s := openStore(t, azure.Options{Container: a.Container(), Credential: cred})
+	var g errgroup.Group
+	for i := range 16 {
+		g.Go(func() error {
+			_, err := s.Blobs().Create(t.Context(), fmt.Sprintf("a/%d", i), []byte("x"), store.CreateOptions{})
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for page, err := range s.Blobs().List(t.Context(), "a/") {
+		if err != nil || len(page) != 16 {
+			t.Errorf("%d blobs, error %v, want 16", len(page), err)
+		}
+	}
+}
+
+// TestDeleteWithoutBatches has storage refuse batches, as some proxies do.
+func TestDeleteWithoutBatches(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.Response{
+		"refused":        {StatusCode: http.StatusNotImplemented, Header: http.Header{}},
+		"not understood": {StatusCode: http.StatusAccepted, Header: http.Header{"Content-Type": {"text/html"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t)
+			_, cred := server(t)
+			var batches atomic.Int64
+			without := openStore(t, azure.Options{Container: s.Container(), Credential: cred, Transport: roundTrip(
+				func(r *http.Request) (*http.Response, error) {
+					if r.URL.Query().Get("comp") != "batch" {
+						return http.DefaultTransport.RoundTrip(r)
+					}
+					batches.Add(1)
+					resp := answer
+					resp.Request, resp.Body = r, http.NoBody
+					return &resp, nil
+				},
+			)})
+			mustCreate(t, s, "a/1", "x", store.CreateOptions{})
+			mustCreate(t, s, "a/2", "x", store.CreateOptions{})
+			if err := without.Blobs().Delete(t.Context(), []string{"a/1", "a/missing", "a/2"}); err != nil {
+				t.Fatal(err)
+			}
+			if batches.Load() == 0 {
+				t.Error("no batch was tried")
+			}
+			for page, err := range s.Blobs().List(t.Context(), "a/") {
+				if err != nil || len(page) != 0 {
+					t.Errorf("left %v, error %v", page, err)
+				}
+			}
+		})
+	}
+}
+
+// TestRemoveMissing removes entities of which some are not there, in one call.
+func TestRemoveMissing(t *testing.T) {
+	t.Parallel()
+	a, cred := server(t)
+	s := openStore(t, azure.Options{Container: a.Container(), Credential: cred})
+	name := table(a)
+	if err := s.Tables().CreateTable(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	var keys []store.Key
+	for i := range 12 {
+		key := store.Key{Partition: "p", Row: fmt.Sprintf("%02d", i)}
+		keys = append(keys, key)
+		if i%3 == 0 {
+			continue
+		}
+		if err := s.Tables().Upsert(t.Context(), name, []store.Entity{{Key: key}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Tables().Remove(t.Context(), name, keys); err != nil {
+		t.Fatal(err)
+	}
+	for page, err := range s.Tables().Query(t.Context(), name, store.Query{Partition: "p"}) {
+		if err != nil || len(page) != 0 {
+			t.Errorf("left %v, error %v", page, err)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package azure_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"logstow/store"
+	"logstow/store/azure"
+)
+
+// operations are all that a store can be asked.
+func operations() []string {
+	return []string{create, read, list, deletion, createTable, dropTable, query, upsert, remove, tables}
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0) // of refused handshakes
+	untrusted.StartTLS()
+	t.Cleanup(untrusted.Close)
+	for _, tt := range []struct{ name, endpoint, says string }{
+		{"nothing listens", closed.URL, "nothing listens at " + closed.URL},
+		{"certificate", untrusted.URL, "is not trusted here"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cred := fromConnection(t, "BlobEndpoint="+tt.endpoint+";TableEndpoint="+tt.endpoint+";SharedAccessSignature="+testSAS)
+			s := openStore(t, azure.Options{Container: "logs", Credential: cred})
+			for _, operation := range []string{create, query} {
+				err := do(t.Context(), s, operation)
+				if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), tt.says) {
+					t.Errorf("%s: got %v, want ErrUnavailable and %q", operation, err, tt.says)
+				}
+				checkClean(t, err)
+			}
+		})
+	}
+}
+
+// TestNetworkErrors lets the network fail in its ways, with the signed address
+// in the error's text as net/http puts it there.
+func TestNetworkErrors(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		err  error
+		says string
+	}{
+		{"no such host", &net.DNSError{Err: "no such host", Name: "acct.blob.core.windows.net", IsNotFound: true}, "check the account's name"},
+		{"refused", &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}, "nothing listens"},
+		{"reset", &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}, "no answer from https://acct."},
+		{"address in the text", errors.New("proxy said no to https://acct.blob.core.windows.net/logs?" + testSAS), "proxy said no"},
+		{"try timed out", context.DeadlineExceeded, "no answer"},
+	} {
+		for _, operation := range operations() {
+			t.Run(tt.name+"/"+operation, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					cred := fromConnection(t, "AccountName=acct;SharedAccessSignature="+testSAS)
+					s := openStore(t, azure.Options{Container: "logs", Credential: cred, Transport: roundTrip(
+						func(*http.Request) (*http.Response, error) { return nil, tt.err },
+					)})
+					err := do(t.Context(), s, operation)
+					if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), tt.says) {
+						t.Errorf("got %v, want ErrUnavailable and %q", err, tt.says)
+					}
+					checkClean(t, err)
+				})
+			})
+		}
+	}
+}
+
+func TestEndedContext(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	cause := errors.New("the operator said stop")
+	for _, operation := range operations() {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		err := do(ctx, s, operation)
+		if !errors.Is(err, cause) || store.Retryable(err) {
+			t.Errorf("%s: got %v, want the context's cause", operation, err)
+		}
+	}
+}
+
+// TestBrokenAnswers has the network end in the midst of a body.
+func TestBrokenAnswers(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.Header().Set("Content-Length", "10")
+		w.Header().Set("Content-Range", "bytes 0-9/10")
+		w.WriteHeader(http.StatusPartialContent)
+		if _, err := w.Write([]byte("12345")); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(broken.Close)
+	cred := fromConnection(t, "AccountName=acct;AccountKey="+testKey+";BlobEndpoint="+broken.URL+";TableEndpoint="+broken.URL)
+	s := openStore(t, azure.Options{Container: "logs", Credential: cred})
+	got, err := s.Blobs().Read(t.Context(), "a", 0, 10)
+	if !errors.Is(err, store.ErrUnavailable) || got != nil || requests.Load() != 2 {
+		t.Errorf("read: got %q, %v after %d requests, want ErrUnavailable alone after 2", got, err, requests.Load())
+	}
+	if err := do(t.Context(), s, create); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("create: got %v, want ErrUnavailable", err)
+	}
+}
