@@ -3,114 +3,231 @@
 // age, bucket end and memory, and keeps sealed batches until they are
 // acknowledged. Records and the input positions they came from are handed over
 // in one call, so that they can not disagree.
+//
+// A record goes to the batch of (service, class, bucket of its own time). Of
+// each there is one open at a time, and a batch gets its Seq when it stops
+// taking records, so that what was appended to a bucket one after the other
+// stays in that order across segments.
 package buffer
 
 import (
 	"context"
-	"log/slog"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
-	"logstow/blobnaming"
-	"logstow/record"
+	"logstow/segment"
 )
 
-// Options configure a Buffer; a zero field takes the default named at it.
-type Options struct {
-	// Instance is written into every segment. Required.
-	Instance string
-	// Width is a bucket's width, one that [blobnaming] allows; default one hour.
-	Width time.Duration
-	// FlushSize is the stored (compressed) size in bytes at which a batch is sealed; default 8 MiB.
-	FlushSize int64
-	// FlushInterval is the age of a batch's oldest record, by the clock, at which
-	// it is sealed; default one minute. Negative is never.
-	FlushInterval time.Duration
-	// MaxOpen is how many buckets a service may have open; default 64. Past that, records
-	// older than the oldest open bucket get the time they were read, unless Once.
-	MaxOpen int
-	// Once lifts that bound: the bucket longest unused is sealed instead, and
-	// neither age nor bucket end seals.
-	Once bool
-	// Memory bounds the bytes of all open and waiting batches; default 64 MiB.
-	// Append waits while it is exceeded and sealing can not help.
-	Memory int64
-	// Now is the clock; default time.Now.
-	Now func() time.Time
-	// Log gets what an operator should know; nil is silence.
-	Log *slog.Logger
-}
-
-// Chunk is what an input hands over at once: the records of one service, and
-// how far the input was read with them.
-type Chunk struct {
-	Service string
-	// Class is the service's retention class.
-	Class string
-	// Read is when the records were read, Unix nanoseconds: the time of those that a guard refuses.
-	Read    int64
-	Records []record.Record
-	// Positions are committed together with Records.
-	Positions []Position
-}
-
-// Position is how far an input was read: opaque bytes of the input's own.
-type Position struct {
-	Input string
-	Value []byte
-}
-
-// Mark stands for all that was appended up to a call of Append.
-type Mark uint64
+// ErrClosed is what Append returns after Drain or Close, and Next after Close.
+var ErrClosed = errors.New("buffer is closed")
 
 // Buffer is safe for concurrent use.
-type Buffer struct{}
+type Buffer struct {
+	opts       Options
+	compressor *segment.Compressor
 
-// Open starts a buffer.
-func Open(opts Options) (*Buffer, error) { panic("skeleton") }
+	mu        sync.Mutex
+	lanes     map[string]*lane
+	open      map[*openBatch]struct{}
+	positions map[string][]byte
+	memory    memory
+	queue     queue
+	stats     Stats // the counters only
+	mark      Mark
+	seq       int64
+	// tick counts uses of open batches: what "longest unused" goes by.
+	tick uint64
+	// sealing is the number of batches that take no more records and are not queued yet.
+	sealing int
+	// draining: nothing is appended any more. drained: and all that was is sealed.
+	draining, drained, closed bool
+	// wakeAt is when the sealing goroutine looks next; zero is never.
+	wakeAt time.Time
 
-// Append takes a chunk, copying what it keeps. It waits while the buffer is
-// full. After nil the chunk's records will be in batches exactly once, in the order appended.
-func (b *Buffer) Append(ctx context.Context, c Chunk) (Mark, error) { panic("skeleton") }
+	// space says that memory became free, ready that Next may find something.
+	space, ready broadcast
 
-// Synced waits until everything up to m is as durable as the buffer's mode makes it.
-func (b *Buffer) Synced(ctx context.Context, m Mark) error { panic("skeleton") }
-
-// Position returns the last position committed for an input.
-func (b *Buffer) Position(input string) ([]byte, bool) { panic("skeleton") }
-
-// Next waits for the next sealed batch, oldest first, and hands it to the
-// caller, who ends with Batch.Done or Batch.Return. After Drain it returns
-// io.EOF once no batch is left.
-func (b *Buffer) Next(ctx context.Context) (*Batch, error) { panic("skeleton") }
-
-// Drain seals everything; later calls of Append fail with ErrClosed.
-func (b *Buffer) Drain() { panic("skeleton") }
-
-// Close ends the buffer's goroutines and waits for them.
-func (b *Buffer) Close() error { panic("skeleton") }
-
-// Batch is a sealed segment on its way to storage.
-type Batch struct {
-	Service     string
-	BucketStart time.Time
-	Meta        blobnaming.Metadata
-	Minutes     []record.Minute
+	wake    chan struct{}
+	stop    context.CancelFunc
+	sealers sync.WaitGroup
 }
 
-// Body returns the segment's bytes, the same on every call.
-func (b *Batch) Body() ([]byte, error) { panic("skeleton") }
+// Open starts a buffer. Close ends it.
+func Open(opts Options) (*Buffer, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("open buffer: %w", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	b := &Buffer{
+		opts:       opts,
+		compressor: segment.NewCompressor(),
+		lanes:      map[string]*lane{},
+		open:       map[*openBatch]struct{}{},
+		positions:  map[string][]byte{},
+		memory:     memory{limit: opts.Memory},
+		queue:      queue{out: map[*Batch]struct{}{}},
+		wake:       make(chan struct{}, 1),
+		stop:       stop,
+	}
+	b.sealers.Go(func() { b.sealDue(ctx) })
+	return b, nil
+}
 
-// Name is the blob name last set with SetName, "" at first.
-func (b *Batch) Name() string { panic("skeleton") }
+// Append takes a chunk, copying what it keeps. It waits while the buffer is
+// full. After nil the chunk's records will be in batches exactly once, in the
+// order appended, and its positions are committed. It may be called
+// concurrently; chunks of one source must come one after the other to keep
+// their order.
+func (b *Buffer) Append(ctx context.Context, c Chunk) (Mark, error) {
+	m, err := b.append(ctx, c)
+	if err != nil {
+		return 0, fmt.Errorf("append to buffer: %w", err)
+	}
+	return m, nil
+}
 
-// SetName writes down the name that the next create will use, before the create is tried.
-func (b *Batch) SetName(name string) error { panic("skeleton") }
+func (b *Buffer) append(ctx context.Context, c Chunk) (Mark, error) {
+	size, err := c.check()
+	if err != nil {
+		return 0, err
+	}
+	if len(c.Records) == 0 {
+		return b.commit(&c, 0, 0)
+	}
+	reserved, err := b.reserve(ctx, 2*size)
+	if err != nil {
+		return 0, err
+	}
+	m, full, err := b.appendRecords(&c, reserved)
+	// Compressing the last blocks of what is full needs no lock.
+	for _, o := range full {
+		b.finish(o)
+	}
+	return m, err
+}
 
-// SetStored writes down that the blob is in storage (with its ETag) and only the index is missing.
-func (b *Batch) SetStored(etag string) error { panic("skeleton") }
+func (b *Buffer) appendRecords(c *Chunk, reserved int64) (Mark, []*openBatch, error) {
+	if c.Read == 0 {
+		c.Read = b.opts.Now().UnixNano()
+	}
+	l, err := b.lane(c.Service)
+	if err != nil {
+		b.unreserve(reserved)
+		return 0, nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		b.unreserve(reserved)
+		return 0, nil, ErrClosed
+	}
+	runs := l.plan(c)
+	late := l.late(c, runs)
+	full, err := l.apply(c.Records, runs, c.Read)
+	if err != nil {
+		b.unreserve(reserved)
+		return 0, full, err
+	}
+	m, err := b.commit(c, late, reserved)
+	return m, full, err
+}
 
-// Done removes the batch: blob and index are acknowledged.
-func (b *Batch) Done() error { panic("skeleton") }
+// commit makes a chunk's positions the last ones.
+func (b *Buffer) commit(c *Chunk, late uint64, reserved int64) (Mark, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.draining && len(c.Records) == 0 {
+		return 0, ErrClosed
+	}
+	for _, p := range c.Positions {
+		if len(p.Value) == 0 {
+			delete(b.positions, p.Input)
+		} else {
+			b.positions[p.Input] = slices.Clone(p.Value)
+		}
+	}
+	b.stats.Records += uint64(len(c.Records))
+	b.stats.Late += late
+	b.memory.used -= reserved
+	b.space.notify()
+	b.mark++
+	return b.mark, nil
+}
 
-// Return gives an unfinished batch back; Next will hand it out again.
-func (b *Batch) Return() { panic("skeleton") }
+// lane is a service's lane.
+func (b *Buffer) lane(service string) (*lane, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.draining {
+		return nil, ErrClosed
+	}
+	l := b.lanes[service]
+	if l == nil {
+		l = &lane{buf: b, service: service, open: map[bucket]*openBatch{}}
+		b.lanes[service] = l
+	}
+	return l, nil
+}
+
+// Synced waits until everything up to m is as durable as the buffer's mode makes
+// it: at once, for a buffer in memory.
+func (b *Buffer) Synced(context.Context, Mark) error { return nil }
+
+// Position returns the last position committed for an input. The bytes must not be changed.
+func (b *Buffer) Position(input string) ([]byte, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v, ok := b.positions[input]
+	return v, ok
+}
+
+// Flush seals everything that was appended before the call.
+func (b *Buffer) Flush() { b.endAll(false, b.finish) }
+
+// Drain seals everything; later calls of Append fail with ErrClosed.
+func (b *Buffer) Drain() {
+	b.mu.Lock()
+	b.draining = true
+	b.space.notify()
+	b.mu.Unlock()
+
+	b.endAll(true, b.finish)
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.drained = true
+	b.ready.notify()
+}
+
+// endAll detaches all open batches and ends each; with closed set no others are opened.
+func (b *Buffer) endAll(closed bool, end func(*openBatch)) {
+	b.mu.Lock()
+	lanes := slices.Collect(maps.Values(b.lanes))
+	b.mu.Unlock()
+	for _, l := range lanes {
+		for _, o := range l.detachAll(closed) {
+			end(o)
+		}
+	}
+}
+
+// Close ends the buffer's goroutines and waits for them; calls that wait return
+// ErrClosed. In memory mode what was not yet delivered is gone: Drain first, and
+// deliver what Next returns. Closing again does nothing.
+func (b *Buffer) Close() error {
+	b.mu.Lock()
+	b.draining, b.closed = true, true
+	b.space.notify()
+	b.ready.notify()
+	b.mu.Unlock()
+
+	b.stop()
+	b.sealers.Wait()
+	b.endAll(true, b.discard)
+	return nil
+}

@@ -1,0 +1,126 @@
+package buffer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/record"
+	"logstow/segment"
+)
+
+var (
+	errNotHeld = errors.New("batch is not in the caller's hands")
+	errNoBody  = errors.New("the bytes of a batch in storage are not kept")
+)
+
+// Batch is a sealed segment on its way to storage. Who got it from Buffer.Next
+// has it alone, and its methods are for one goroutine at a time, until Done,
+// Return or Quarantine; no method may be called after those.
+type Batch struct {
+	Service     string
+	BucketStart time.Time
+	Meta        blobnaming.Metadata
+	Minutes     []record.Minute
+	// Size is the segment's size in bytes.
+	Size int64
+
+	buf    *Buffer
+	body   []byte
+	name   string
+	etag   string
+	stored bool
+	// first is when the first record was appended.
+	first time.Time
+	// charged is what it counts against Options.Memory; the Buffer's lock guards it.
+	charged int64
+}
+
+// load reads what the segment says of itself, as anybody would who has no more than its bytes.
+func (b *Batch) load(ctx context.Context) error {
+	if b.Minutes != nil {
+		return nil
+	}
+	read := func(_ context.Context, off, n int64) ([]byte, error) { return b.body[off : off+n], nil }
+	footer, err := segment.ReadFooter(ctx, read, b.Size, b.Meta.Footer)
+	if err != nil {
+		return err
+	}
+	if err := footer.Check(b.Meta); err != nil {
+		return err
+	}
+	b.Minutes = footer.Minutes
+	return nil
+}
+
+// Body returns the segment's bytes, the same on every call, which must not be
+// changed. After SetStored it is an error.
+func (b *Batch) Body() ([]byte, error) {
+	if b.stored {
+		return nil, errNoBody
+	}
+	return b.body, nil
+}
+
+// Name is the blob name last set with SetName, "" at first.
+func (b *Batch) Name() string { return b.name }
+
+// SetName writes down the name that the next create will use, before the create is tried.
+func (b *Batch) SetName(name string) error {
+	b.name = name
+	return nil
+}
+
+// Stored is what SetStored wrote down; ok is false as long as the blob is not known to be in storage.
+func (b *Batch) Stored() (etag string, ok bool) { return b.etag, b.stored }
+
+// SetStored writes down that the blob is in storage (with its ETag) and only the
+// index is missing. Its bytes are given up.
+func (b *Batch) SetStored(etag string) error {
+	b.buf.mu.Lock()
+	defer b.buf.mu.Unlock()
+	b.etag, b.stored, b.body = etag, true, nil
+	b.buf.release(b, min(b.charged, overhead))
+	return nil
+}
+
+// Done removes the batch: blob and index are acknowledged.
+func (b *Batch) Done() error {
+	return b.buf.remove(b, func(s *Stats) { s.Done++ })
+}
+
+// Return gives an unfinished batch back; Next will hand it out again, before
+// any that is newer.
+func (b *Batch) Return() {
+	b.buf.mu.Lock()
+	defer b.buf.mu.Unlock()
+	if _, ok := b.buf.queue.out[b]; !ok {
+		return
+	}
+	delete(b.buf.queue.out, b)
+	b.buf.queue.put(b)
+	b.buf.ready.notify()
+}
+
+// Quarantine sets aside a batch that storage refuses and would refuse again. In
+// memory mode there is nowhere to keep it: it is dropped, counted and said.
+func (b *Batch) Quarantine(reason string) error {
+	b.buf.opts.Log.Error("a batch is given up and its records are lost", "reason", reason,
+		"service", b.Service, "bucket", b.BucketStart, "name", b.name,
+		"batch", b.Meta.Batch.String(), "records", b.Meta.Records, "bytes", b.Size)
+	return b.buf.remove(b, func(s *Stats) { s.Quarantined++ })
+}
+
+func (b *Buffer) remove(batch *Batch, count func(*Stats)) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, ok := b.queue.out[batch]; !ok {
+		return errNotHeld
+	}
+	delete(b.queue.out, batch)
+	batch.body = nil
+	b.release(batch, 0)
+	count(&b.stats)
+	return nil
+}

@@ -1,0 +1,279 @@
+package buffer_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"logstow/buffer"
+)
+
+func TestOpenChecksOptions(t *testing.T) {
+	t.Parallel()
+	_, err := buffer.Open(buffer.Options{Instance: "a/b", Width: 7 * time.Minute, FlushSize: -1, MaxOpen: -1, Memory: -1})
+	if err == nil {
+		t.Fatal("wrong options were taken")
+	}
+	for _, want := range []string{"instance", "width", "flush size", "open buckets", "memory"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not name %s", err, want)
+		}
+	}
+}
+
+func TestSealsBySize(t *testing.T) {
+	t.Parallel()
+	const size = 3 << 20
+	b := open(t, buffer.Options{FlushSize: size, FlushInterval: -1})
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for range 120 {
+		mustAppend(t, b, chunk(rec(noon, noise(rnd, 100<<10))))
+	}
+	s := b.Stats()
+	if s.Waiting != 3 {
+		t.Fatalf("%+v, want 3 sealed", s)
+	}
+	for range s.Waiting {
+		if batch := next(t, b); batch.Size < size*9/10 || batch.Size > size*12/10 {
+			t.Errorf("a batch of %d bytes, want about %d", batch.Size, size)
+		}
+	}
+}
+
+func TestBatchSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	b := open(t, buffer.Options{})
+	c := chunk(rec(noon.Add(time.Second), "b"), rec(noon, "a"), rec(noon.Add(time.Hour), "c"))
+	c.Class = "audit"
+	mustAppend(t, b, c)
+	b.Drain()
+	got := rest(t, b)
+	if len(got) != 2 {
+		t.Fatalf("%d batches, want 2", len(got))
+	}
+	if got[0].Meta.Records == 1 {
+		got[0], got[1] = got[1], got[0]
+	}
+	s := got[0]
+	if s.Service != "web" || !s.BucketStart.Equal(noon) || s.messages() != "a b" ||
+		s.Meta.Class != "audit" || s.Meta.Instance != "test" ||
+		s.Meta.Start != noon.UnixNano() || s.Meta.End != noon.Add(time.Second).UnixNano() {
+		t.Errorf("got %+v with %q", s.Batch, s.messages())
+	}
+}
+
+func TestClassesDoNotMix(t *testing.T) {
+	t.Parallel()
+	b := open(t, buffer.Options{})
+	c := chunk(rec(noon, "a"))
+	mustAppend(t, b, c)
+	c.Class = "audit"
+	mustAppend(t, b, c)
+	if s := b.Stats(); s.Open != 2 {
+		t.Errorf("%d open, want one a class", s.Open)
+	}
+}
+
+func TestPositions(t *testing.T) {
+	t.Parallel()
+	b := open(t, buffer.Options{})
+	commit := func(positions ...buffer.Position) {
+		mustAppend(t, b, buffer.Chunk{Positions: positions})
+	}
+	commit(buffer.Position{Input: "a", Value: []byte("1")}, buffer.Position{Input: "b", Value: []byte("2")})
+	commit(buffer.Position{Input: "a", Value: []byte("3")}, buffer.Position{Input: "b"})
+	if v, ok := b.Position("a"); !ok || string(v) != "3" {
+		t.Errorf("a is at %q, want the last one", v)
+	}
+	if v, ok := b.Position("b"); ok {
+		t.Errorf("b is at %q, but was forgotten", v)
+	}
+}
+
+func TestMarksRise(t *testing.T) {
+	t.Parallel()
+	b := open(t, buffer.Options{})
+	var last buffer.Mark
+	for range 3 {
+		m := mustAppend(t, b, chunk(rec(noon, "a")))
+		if m <= last {
+			t.Errorf("mark %d after %d", m, last)
+		}
+		last = m
+	}
+}
+
+func TestReturnComesFirst(t *testing.T) {
+	t.Parallel()
+	b := open(t, buffer.Options{})
+	for _, m := range []string{"first", "second", "third"} {
+		mustAppend(t, b, chunk(rec(noon, m)))
+		b.Flush()
+	}
+	first, second := next(t, b), next(t, b)
+	if err := first.SetName("web/1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.SetStored("etag"); err != nil {
+		t.Fatal(err)
+	}
+	second.Return()
+	first.Return()
+	again := next(t, b)
+	if etag, ok := again.Stored(); again != first || again.Name() != "web/1" || etag != "etag" || !ok {
+		t.Errorf("got %q %q %v, want the oldest with what was written down", again.Name(), etag, ok)
+	}
+	if _, err := again.Body(); err == nil {
+		t.Error("a stored batch still has bytes")
+	}
+	if got := next(t, b); got != second {
+		t.Error("the second given back does not come second")
+	}
+	if s := b.Stats(); s.Sending != 2 || s.Waiting != 1 || s.Unindexed != 1 {
+		t.Errorf("%+v, want 2 being sent, 1 waiting, 1 of them unindexed", s)
+	}
+}
+
+func TestDoneTwice(t *testing.T) {
+	t.Parallel()
+	b := open(t, buffer.Options{})
+	mustAppend(t, b, chunk(rec(noon, "a")))
+	b.Flush()
+	batch := next(t, b)
+	if err := batch.Done(); err != nil {
+		t.Fatal(err)
+	}
+	if err := batch.Done(); err == nil {
+		t.Error("Done was taken twice")
+	}
+	batch.Return()
+	if s := b.Stats(); s.Done != 1 || s.Waiting != 0 || s.Bytes != 0 {
+		t.Errorf("%+v, want one done and nothing left", s)
+	}
+}
+
+func TestQuarantine(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	b := open(t, buffer.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	mustAppend(t, b, chunk(rec(noon, "a")))
+	b.Drain()
+	if err := next(t, b).Quarantine("storage says no"); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.Stats(); s.Quarantined != 1 || s.Bytes != 0 {
+		t.Errorf("%+v, want one quarantined and no bytes", s)
+	}
+	if !strings.Contains(log.String(), "storage says no") || !strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("the log says %q", log.String())
+	}
+	if _, err := b.Next(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("Next returned %v, want EOF", err)
+	}
+}
+
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, buffer.Options{})
+		mustAppend(t, b, chunk(rec(noon, "a")))
+		batch := make(chan *buffer.Batch, 1)
+		first := background(func() error {
+			got, err := b.Next(t.Context())
+			batch <- got
+			return err
+		})
+		synctest.Wait()
+		b.Drain()
+		if err := <-first; err != nil {
+			t.Fatalf("the waiting Next returned %v, want the batch", err)
+		}
+		if _, err := b.Append(t.Context(), chunk(rec(noon, "b"))); !errors.Is(err, buffer.ErrClosed) {
+			t.Errorf("Append returned %v, want ErrClosed", err)
+		}
+		if _, err := b.Append(t.Context(), buffer.Chunk{}); !errors.Is(err, buffer.ErrClosed) {
+			t.Errorf("Append of nothing returned %v, want ErrClosed", err)
+		}
+		if _, err := b.Next(t.Context()); !errors.Is(err, io.EOF) {
+			t.Errorf("Next returned %v, want EOF", err)
+		}
+		(<-batch).Return()
+		if err := next(t, b).Done(); err != nil {
+			t.Error(err)
+		}
+		b.Drain()
+	})
+}
+
+// TestDrainOfNothing: who waits is told.
+func TestDrainOfNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, buffer.Options{})
+		waits := background(func() error {
+			_, err := b.Next(t.Context())
+			return err
+		})
+		synctest.Wait()
+		b.Drain()
+		if err := <-waits; !errors.Is(err, io.EOF) {
+			t.Errorf("Next returned %v, want EOF", err)
+		}
+	})
+}
+
+func TestCloseWakesWhoWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, buffer.Options{Memory: 1})
+		mustAppend(t, b, chunk(rec(noon, "a")))
+		b.Flush()
+		batch := next(t, b) // so that Next has nothing and Append no memory
+		waits := []<-chan error{
+			background(func() error {
+				_, err := b.Next(t.Context())
+				return err
+			}),
+			background(func() error {
+				_, err := b.Append(t.Context(), chunk(rec(noon, "b")))
+				return err
+			}),
+		}
+		synctest.Wait()
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for i, w := range waits {
+			if err := <-w; !errors.Is(err, buffer.ErrClosed) {
+				t.Errorf("waiting call %d returned %v, want ErrClosed", i, err)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Errorf("second Close: %v", err)
+		}
+		if err := batch.Done(); err != nil {
+			t.Errorf("Done after Close: %v", err)
+		}
+	})
+}
+
+func TestCancelledContext(t *testing.T) {
+	t.Parallel()
+	b := open(t, buffer.Options{})
+	cause := errors.New("cause")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if _, err := b.Append(ctx, chunk(rec(noon, "a"))); !errors.Is(err, cause) {
+		t.Errorf("Append returned %v, want the cause", err)
+	}
+	if _, err := b.Next(ctx); !errors.Is(err, cause) {
+		t.Errorf("Next returned %v, want the cause", err)
+	}
+}

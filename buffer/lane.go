@@ -1,0 +1,186 @@
+package buffer
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"logstow/record"
+)
+
+// lane holds the open batches of one service. A chunk belongs to one service, so
+// services do not wait for each other, and what is appended to a lane one after
+// the other stays so in each bucket.
+//
+// A lane's lock may be held when the Buffer's is taken, never the other way round.
+type lane struct {
+	buf     *Buffer
+	service string
+
+	mu     sync.Mutex
+	open   map[bucket]*openBatch
+	closed bool
+	// saidLate is set once the log was told that records get the time they were read.
+	saidLate bool
+}
+
+// run is a stretch of a chunk's records that go to one bucket.
+type run struct {
+	bucket   bucket
+	from, to int
+	// late records get the time they were read.
+	late bool
+}
+
+// plan resolves the time and the bucket of every record; after it nothing about
+// them is open to interpretation. It changes nothing but what was said.
+func (l *lane) plan(c *Chunk) []run {
+	opts := &l.buf.opts
+	var (
+		runs   []run
+		own    bucket // of the current run's records' own times
+		fresh  = map[bucket]bool{}
+		oldest = int64(math.MaxInt64)
+	)
+	for k := range l.open {
+		oldest = min(oldest, k.start)
+	}
+	for i := range c.Records {
+		t := c.Records[i].Time
+		if n := len(runs); n > 0 && own.holds(t) {
+			runs[n-1].to = i + 1
+			continue
+		}
+		own = bucketOf(t, c.Class, opts.Width)
+		r := run{bucket: own, from: i, to: i + 1}
+		known := l.open[own] != nil || fresh[own]
+		if !known && !opts.Once && own.start < oldest && len(l.open)+len(fresh) >= opts.MaxOpen {
+			r.late = true
+			r.bucket = bucketOf(c.Read, c.Class, opts.Width)
+			known = l.open[r.bucket] != nil || fresh[r.bucket]
+		}
+		if !known {
+			fresh[r.bucket] = true
+			oldest = min(oldest, r.bucket.start)
+		}
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+// apply appends planned records to their batches. It returns the batches that
+// stopped taking records on the way; the caller finishes them without the lane's lock.
+func (l *lane) apply(records []record.Record, runs []run, read int64) (full []*openBatch, err error) {
+	for _, r := range runs {
+		full, err = l.applyRun(full, records[r.from:r.to], r, read)
+		if err != nil {
+			return full, err
+		}
+	}
+	return full, nil
+}
+
+func (l *lane) applyRun(full []*openBatch, records []record.Record, r run, read int64) ([]*openBatch, error) {
+	// sizeEvery is how much text goes in between looks at a batch's size.
+	const sizeEvery = 64 << 10
+	for len(records) > 0 {
+		o, evicted, err := l.batch(r.bucket)
+		if evicted != nil {
+			full = append(full, evicted)
+		}
+		if err != nil {
+			return full, err
+		}
+		next := o.text + sizeEvery
+		for len(records) > 0 {
+			rec := records[0]
+			if r.late {
+				rec.Time = read
+			}
+			records = records[1:]
+			if err := o.append(rec); err != nil {
+				l.detach(o)
+				return append(full, o), err
+			}
+			if o.text >= next {
+				break
+			}
+		}
+		l.buf.charge(o)
+		if o.full(l.buf.opts.FlushSize) {
+			l.detach(o)
+			full = append(full, o)
+		}
+	}
+	return full, nil
+}
+
+// batch is the open batch of a bucket. Where it has to open one past the bound,
+// it detaches the one longest unused, for the caller to finish.
+func (l *lane) batch(k bucket) (o, evicted *openBatch, err error) {
+	if o := l.open[k]; o != nil {
+		return o, nil, nil
+	}
+	if !l.buf.opts.Once && len(l.open) >= l.buf.opts.MaxOpen {
+		evicted = l.buf.longestUnused(l.open)
+		l.detach(evicted)
+	}
+	o, err = newOpenBatch(l, k)
+	if err != nil {
+		return nil, evicted, err
+	}
+	l.open[k] = o
+	l.buf.opened(o)
+	return o, evicted, nil
+}
+
+// detach ends a batch's time in the lane: it takes no more records, and its
+// place in the order of sealing is fixed.
+func (l *lane) detach(o *openBatch) {
+	delete(l.open, o.bucket)
+	l.buf.detached(o)
+}
+
+// detachAll detaches every batch; with closed set the lane opens no other.
+func (l *lane) detachAll(closed bool) []*openBatch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = l.closed || closed
+	all := make([]*openBatch, 0, len(l.open))
+	for _, o := range l.open {
+		l.detach(o)
+		all = append(all, o)
+	}
+	return all
+}
+
+// detachOne detaches a batch unless somebody else has.
+func (l *lane) detachOne(o *openBatch) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open[o.bucket] != o {
+		return false
+	}
+	l.detach(o)
+	return true
+}
+
+// late counts the records of the late runs, and says so once for the service.
+func (l *lane) late(c *Chunk, runs []run) (count uint64) {
+	first := -1
+	for _, r := range runs {
+		if r.late {
+			count += uint64(r.to - r.from)
+			if first < 0 {
+				first = r.from
+			}
+		}
+	}
+	if count > 0 && !l.saidLate {
+		l.saidLate = true
+		l.buf.opts.Log.Warn("records older than all open buckets get the time they were read",
+			"service", l.service, "open", l.buf.opts.MaxOpen,
+			"time", time.Unix(0, c.Records[first].Time).UTC(), "source", c.Records[first].Source)
+	}
+	return count
+}

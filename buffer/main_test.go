@@ -1,0 +1,169 @@
+package buffer_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"go.uber.org/goleak"
+
+	"logstow/buffer"
+	"logstow/record"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// noon is when the tests' records happen unless they say otherwise.
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// open starts a buffer that the test's end closes.
+func open(t testing.TB, opts buffer.Options) *buffer.Buffer {
+	t.Helper()
+	opts.Instance = "test"
+	b, err := buffer.Open(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func rec(at time.Time, message string) record.Record {
+	return record.Record{Time: at.UnixNano(), Level: record.Info, Source: "a.log", Message: []byte(message)}
+}
+
+// chunk is a chunk of the service "web", read an hour after noon.
+func chunk(records ...record.Record) buffer.Chunk {
+	return buffer.Chunk{Service: "web", Read: noon.Add(time.Hour).UnixNano(), Records: records}
+}
+
+func mustAppend(t testing.TB, b *buffer.Buffer, c buffer.Chunk) buffer.Mark {
+	t.Helper()
+	m, err := b.Append(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// next takes a batch that must be there.
+func next(t testing.TB, b *buffer.Buffer) *buffer.Batch {
+	t.Helper()
+	batch, err := b.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return batch
+}
+
+// rest takes all batches of a drained buffer and finishes them.
+func rest(t testing.TB, b *buffer.Buffer) (batches []sealed) {
+	t.Helper()
+	for {
+		batch, err := b.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return batches
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		batches = append(batches, decode(t, batch))
+		if err := batch.Done(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// sealed is a batch with its records, in the order in which the segment has them.
+type sealed struct {
+	*buffer.Batch
+	records []record.Record
+}
+
+// messages are a batch's messages, one after the other.
+func (s sealed) messages() string {
+	var all []string
+	for _, r := range s.records {
+		all = append(all, string(r.Message))
+	}
+	return strings.Join(all, " ")
+}
+
+func decode(t testing.TB, batch *buffer.Batch) sealed {
+	t.Helper()
+	body, err := batch.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int64(len(body)) != batch.Size {
+		t.Fatalf("Size is %d, the body has %d bytes", batch.Size, len(body))
+	}
+	zr, err := zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer zr.Close()
+	text, err := io.ReadAll(zr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sealed{Batch: batch}
+	for line := range strings.Lines(string(text)) {
+		columns := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 4)
+		at, err := time.Parse(time.RFC3339Nano, columns[0])
+		if err != nil || len(columns) != 4 {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		s.records = append(s.records, record.Record{Time: at.UnixNano(), Source: columns[2], Message: []byte(columns[3])})
+	}
+	if uint64(len(s.records)) != batch.Meta.Records {
+		t.Fatalf("metadata says %d records, the body has %d", batch.Meta.Records, len(s.records))
+	}
+	var minutes uint64
+	for _, m := range batch.Minutes {
+		for _, n := range m.Levels {
+			minutes += n
+		}
+	}
+	if minutes != batch.Meta.Records {
+		t.Fatalf("Minutes count %d records of %d", minutes, batch.Meta.Records)
+	}
+	return s
+}
+
+// noise makes text that does not compress.
+func noise(rnd *rand.Rand, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte('!' + rnd.IntN(90))
+	}
+	return string(b)
+}
+
+// background runs f beside the test and returns where its error will be.
+func background(f func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	return done
+}
+
+// fill makes n records of one time.
+func fill(n int, at time.Time, message string) []record.Record {
+	records := make([]record.Record, n)
+	for i := range records {
+		records[i] = rec(at, fmt.Sprint(message, i))
+	}
+	return records
+}

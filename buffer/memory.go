@@ -1,0 +1,123 @@
+package buffer
+
+import (
+	"context"
+)
+
+// memory counts bytes against Options.Memory.
+type memory struct {
+	limit int64
+	// used is what open batches, sealed batches and chunks being appended take;
+	// held is the part of it that is on its way to storage and becomes free by itself.
+	used, held int64
+}
+
+// reserve waits until n more bytes fit and takes them; it returns what it took.
+// Where too little is on its way to storage to make room, it seals something.
+func (b *Buffer) reserve(ctx context.Context, n int64) (int64, error) {
+	// What is larger than all memory could never fit; it may exceed it.
+	n = min(n, b.opts.Memory/4)
+	for {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		var victim *openBatch
+		b.mu.Lock()
+		if b.draining {
+			b.mu.Unlock()
+			return 0, ErrClosed
+		}
+		if b.memory.used+n <= b.memory.limit || b.memory.used == 0 {
+			b.memory.used += n
+			b.mu.Unlock()
+			return n, nil
+		}
+		if b.memory.held <= b.memory.limit/2 {
+			victim = b.victim()
+		}
+		space := b.space.wait()
+		b.mu.Unlock()
+
+		if victim != nil {
+			b.seal(victim)
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-space:
+		}
+	}
+}
+
+func (b *Buffer) unreserve(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.memory.used -= n
+	b.space.notify()
+}
+
+// victim is the open batch to seal for its memory: the one that holds most
+// bytes unused for longest. Among many services that is a large one, in an old
+// file read in order one that is complete. b.mu is held.
+func (b *Buffer) victim() *openBatch {
+	var victim *openBatch
+	var most float64
+	for o := range b.open {
+		if score := float64(o.charged) * float64(b.tick-o.used+1); score > most {
+			victim, most = o, score
+		}
+	}
+	return victim
+}
+
+// longestUnused is the batch of a lane that is to make place for another.
+func (b *Buffer) longestUnused(open map[bucket]*openBatch) *openBatch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var longest *openBatch
+	for _, o := range open {
+		if longest == nil || o.used < longest.used {
+			longest = o
+		}
+	}
+	return longest
+}
+
+// charge counts what a batch takes now, and that it was used.
+func (b *Buffer) charge(o *openBatch) {
+	cost := o.cost()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.memory.used += cost - o.charged
+	o.charged = cost
+	b.tick++
+	o.used = b.tick
+}
+
+// release takes back what a sealed batch counts, down to n. b.mu is held.
+func (b *Buffer) release(batch *Batch, n int64) {
+	b.memory.used -= batch.charged - n
+	b.memory.held -= batch.charged - n
+	batch.charged = n
+	b.space.notify()
+}
+
+// broadcast wakes everybody who waits. The Buffer's lock guards it.
+type broadcast struct {
+	ch chan struct{}
+}
+
+// wait returns a channel that the next notify closes.
+func (w *broadcast) wait() <-chan struct{} {
+	if w.ch == nil {
+		w.ch = make(chan struct{})
+	}
+	return w.ch
+}
+
+func (w *broadcast) notify() {
+	if w.ch != nil {
+		close(w.ch)
+		w.ch = nil
+	}
+}

@@ -1,0 +1,196 @@
+package buffer_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/buffer"
+	"logstow/record"
+)
+
+// TestEveryRecordOnceInOrder appends from several goroutines while others take,
+// return and finish batches, and asserts that every record comes out once, in
+// its bucket, and a source's records of equal time in the order appended.
+func TestEveryRecordOnceInOrder(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]buffer.Options{
+		"small batches": {FlushSize: 20 << 10, Width: 5 * time.Minute},
+		"by age":        {FlushInterval: time.Millisecond, Width: 5 * time.Minute},
+		"little memory": {Memory: 300 << 10, Width: 5 * time.Minute, FlushInterval: -1},
+		"no memory":     {Memory: 1, Width: 5 * time.Minute, FlushInterval: -1},
+		"few open":      {MaxOpen: 3, Width: 5 * time.Minute},
+		"once":          {Once: true, Memory: 300 << 10, Width: 5 * time.Minute},
+		"defaults":      {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			p := property{opts: opts, seed: seed, sent: map[string]sentRecord{}}
+			p.run(t)
+		})
+	}
+}
+
+type sentRecord struct {
+	service, source string
+	time, read      int64
+	number          int
+}
+
+type property struct {
+	opts buffer.Options
+	seed uint64
+
+	mu       sync.Mutex
+	sent     map[string]sentRecord
+	received []sealed
+}
+
+func (p *property) run(t *testing.T) {
+	b := open(t, p.opts)
+	var producers, consumers sync.WaitGroup
+	for i := range 4 {
+		producers.Go(func() { p.produce(t, b, i) })
+	}
+	for i := range 3 {
+		consumers.Go(func() { p.consume(t, b, i) })
+	}
+	producers.Wait()
+	b.Drain()
+	consumers.Wait()
+	if t.Failed() {
+		return
+	}
+	if s := b.Stats(); s.Bytes != 0 || s.Open+s.Waiting+s.Sending != 0 || s.Records != uint64(len(p.sent)) {
+		t.Errorf("at the end: %+v, want no bytes, no batches and %d records", s, len(p.sent))
+	}
+	p.check(t)
+}
+
+func (p *property) produce(t *testing.T, b *buffer.Buffer, id int) {
+	rnd := rand.New(rand.NewPCG(p.seed, uint64(id)))
+	source := fmt.Sprintf("source%d", id)
+	number := 0
+	for range 40 {
+		c := buffer.Chunk{
+			Service: []string{"api", "web", "queue"}[rnd.IntN(3)],
+			Read:    noon.Add(24*time.Hour + time.Duration(id)).UnixNano(),
+		}
+		spread := 1 + rnd.IntN(40)*rnd.IntN(2)
+		for range rnd.IntN(200) {
+			number++
+			at := noon.Add(time.Duration(rnd.IntN(spread))*time.Minute + time.Duration(rnd.IntN(3))*time.Second)
+			key := fmt.Sprintf("%s-%d", source, number)
+			size := rnd.IntN(60)
+			if rnd.IntN(100) == 0 {
+				size = rnd.IntN(20 << 10)
+			}
+			c.Records = append(c.Records, record.Record{
+				Time: at.UnixNano(), Level: record.Level(rnd.IntN(record.Levels)), Source: source,
+				Message: []byte(key + " " + noise(rnd, size)),
+			})
+			p.mu.Lock()
+			p.sent[key] = sentRecord{c.Service, source, at.UnixNano(), c.Read, number}
+			p.mu.Unlock()
+		}
+		position := []byte(fmt.Sprint(number))
+		c.Positions = []buffer.Position{{Input: source, Value: position}}
+		m, err := b.Append(t.Context(), c)
+		if err != nil {
+			t.Errorf("append: %v", err)
+			return
+		}
+		if err := b.Synced(t.Context(), m); err != nil {
+			t.Errorf("synced: %v", err)
+		}
+		if got, ok := b.Position(source); !ok || string(got) != string(position) {
+			t.Errorf("position of %s is %q, want %q", source, got, position)
+		}
+		// The buffer must have copied what it keeps.
+		for i := range c.Records {
+			clear(c.Records[i].Message)
+		}
+		clear(position)
+	}
+}
+
+func (p *property) consume(t *testing.T, b *buffer.Buffer, id int) {
+	rnd := rand.New(rand.NewPCG(p.seed, uint64(1000+id)))
+	for {
+		batch, err := b.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Errorf("next: %v", err)
+			return
+		}
+		switch rnd.IntN(4) {
+		case 0:
+			batch.Return()
+			continue
+		case 1:
+			if err := batch.SetName("some/name"); err != nil {
+				t.Errorf("set name: %v", err)
+			}
+		}
+		got := decode(t, batch)
+		p.mu.Lock()
+		p.received = append(p.received, got)
+		p.mu.Unlock()
+		if err := batch.Done(); err != nil {
+			t.Errorf("done: %v", err)
+		}
+	}
+}
+
+func (p *property) check(t *testing.T) {
+	slices.SortFunc(p.received, func(a, b sealed) int { return cmp.Compare(a.Meta.Seq, b.Meta.Seq) })
+	width := cmp.Or(p.opts.Width, time.Hour)
+	type place struct {
+		service, source string
+		time            int64
+	}
+	last := map[place]int{}
+	seen := map[string]bool{}
+	batches := map[blobnaming.Batch]bool{}
+	var seq int64
+	for _, s := range p.received {
+		if batches[s.Meta.Batch] || s.Meta.Seq <= seq {
+			t.Fatalf("batch %v seq %d after %d: twice, or not rising", s.Meta.Batch, s.Meta.Seq, seq)
+		}
+		batches[s.Meta.Batch], seq = true, s.Meta.Seq
+		for _, r := range s.records {
+			key, _, _ := strings.Cut(string(r.Message), " ")
+			sent, ok := p.sent[key]
+			if !ok || seen[key] {
+				t.Fatalf("record %q: unknown, or twice", key)
+			}
+			seen[key] = true
+			if sent.service != s.Service || !blobnaming.BucketStart(r.Time, width).Equal(s.BucketStart) {
+				t.Fatalf("record %q of %s at %d is in %s %v", key, sent.service, r.Time, s.Service, s.BucketStart)
+			}
+			if late := r.Time == sent.read && p.opts.MaxOpen > 0; r.Time != sent.time && !late {
+				t.Fatalf("record %q has time %d, want %d", key, r.Time, sent.time)
+			}
+			at := place{s.Service, sent.source, r.Time}
+			if sent.number < last[at] {
+				t.Fatalf("record %q comes after number %d of the same time", key, last[at])
+			}
+			last[at] = sent.number
+		}
+	}
+	if len(seen) != len(p.sent) {
+		t.Fatalf("%d records came out, %d went in", len(seen), len(p.sent))
+	}
+}

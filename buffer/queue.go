@@ -1,0 +1,89 @@
+package buffer
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+)
+
+// queue holds sealed batches: those that wait, by Seq, and those handed out.
+// The Buffer's lock guards it.
+type queue struct {
+	waiting []*Batch
+	out     map[*Batch]struct{}
+}
+
+// put adds a batch at its place. A batch that was given back is older than all
+// that was never handed out, so it comes first.
+func (q *queue) put(batch *Batch) {
+	at, _ := slices.BinarySearchFunc(q.waiting, batch, func(a, b *Batch) int {
+		return cmp.Compare(a.Meta.Seq, b.Meta.Seq)
+	})
+	q.waiting = slices.Insert(q.waiting, at, batch)
+}
+
+// take hands out the oldest batch; nil where none waits.
+func (q *queue) take() *Batch {
+	if len(q.waiting) == 0 {
+		return nil
+	}
+	batch := q.waiting[0]
+	q.waiting[0] = nil
+	q.waiting = q.waiting[1:]
+	q.out[batch] = struct{}{}
+	return batch
+}
+
+// Next waits for the next sealed batch, oldest first, and hands it to the
+// caller, who ends with Batch.Done, Batch.Return or Batch.Quarantine. Several
+// may call it at once. After Drain it returns io.EOF once no batch is left to
+// hand out; it does not wait for those in somebody's hands, so who gives one
+// back after that calls Next again.
+func (b *Buffer) Next(ctx context.Context) (*Batch, error) {
+	for {
+		batch, err := b.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		err = batch.load(ctx)
+		switch {
+		case err == nil:
+			return batch, nil
+		case ctx.Err() != nil:
+			batch.Return()
+			return nil, context.Cause(ctx)
+		}
+		if err := batch.Quarantine("unreadable: " + err.Error()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// next waits for the oldest batch and puts it into the caller's hands.
+func (b *Buffer) next(ctx context.Context) (*Batch, error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		b.mu.Lock()
+		if b.closed {
+			b.mu.Unlock()
+			return nil, ErrClosed
+		}
+		if batch := b.queue.take(); batch != nil {
+			b.mu.Unlock()
+			return batch, nil
+		}
+		if b.drained && b.sealing == 0 {
+			b.mu.Unlock()
+			return nil, io.EOF
+		}
+		ready := b.ready.wait()
+		b.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-ready:
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package buffer
+
+import (
+	"context"
+	"time"
+)
+
+// opened makes a new open batch known to memory and to the sealing goroutine.
+// The lane's lock is held.
+func (b *Buffer) opened(o *openBatch) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open[o] = struct{}{}
+	b.tick++
+	o.used = b.tick
+	o.charged = overhead
+	b.memory.used += o.charged
+	if !o.due.IsZero() && (b.wakeAt.IsZero() || o.due.Before(b.wakeAt)) {
+		b.wakeAt = o.due
+		select {
+		case b.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// detached gives a batch that takes no more records its place in the order of
+// sealing. The lane's lock is held, so a bucket's next batch comes after it.
+func (b *Buffer) detached(o *openBatch) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.open, o)
+	b.seq = max(b.seq+1, b.opts.Now().UnixNano())
+	o.seq = b.seq
+	b.memory.held += o.charged
+	b.sealing++
+}
+
+// seal seals one batch, unless somebody else has.
+func (b *Buffer) seal(o *openBatch) {
+	if o.lane.detachOne(o) {
+		b.finish(o)
+	}
+}
+
+// finish makes a sealed batch of one that was detached, and queues it.
+func (b *Buffer) finish(o *openBatch) {
+	batch, err := b.newBatch(o)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sealing--
+	b.memory.used -= o.charged
+	b.memory.held -= o.charged
+	if err != nil {
+		b.stats.Failed++
+		b.opts.Log.Error("a batch could not be sealed and is lost", "service", o.lane.service,
+			"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
+	} else {
+		batch.charged = batch.Size + overhead
+		b.memory.used += batch.charged
+		b.memory.held += batch.charged
+		b.queue.put(batch)
+	}
+	b.space.notify()
+	b.ready.notify()
+}
+
+// discard ends a batch that was detached and that nobody wants any more.
+func (b *Buffer) discard(o *openBatch) {
+	o.writer.Discard()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sealing--
+	b.memory.used -= o.charged
+	b.memory.held -= o.charged
+}
+
+// newBatch ends the segment of a batch that was detached.
+func (b *Buffer) newBatch(o *openBatch) (*Batch, error) {
+	meta, err := o.writer.Close(o.seq)
+	if err != nil {
+		return nil, err
+	}
+	data := o.body.join()
+	return &Batch{
+		Service:     o.lane.service,
+		BucketStart: time.Unix(0, o.bucket.start).UTC(),
+		Meta:        meta,
+		Size:        int64(len(data)),
+		buf:         b,
+		body:        data,
+		first:       o.first,
+	}, nil
+}
+
+// sealDue seals open batches by age and bucket end until ctx ends.
+func (b *Buffer) sealDue(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.wake:
+		case <-timer.C:
+		}
+		due := b.due()
+		for _, o := range due {
+			b.seal(o)
+		}
+		b.mu.Lock()
+		at := b.nextDue()
+		b.wakeAt = at
+		b.mu.Unlock()
+		if at.IsZero() {
+			timer.Stop()
+		} else {
+			timer.Reset(at.Sub(b.opts.Now()))
+		}
+	}
+}
+
+// due lists the batches whose time has come.
+func (b *Buffer) due() []*openBatch {
+	now := b.opts.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var due []*openBatch
+	for o := range b.open {
+		if !o.due.IsZero() && !o.due.After(now) {
+			due = append(due, o)
+		}
+	}
+	return due
+}
+
+// nextDue is when the first of the open batches is due. b.mu is held.
+func (b *Buffer) nextDue() (at time.Time) {
+	for o := range b.open {
+		if !o.due.IsZero() && (at.IsZero() || o.due.Before(at)) {
+			at = o.due
+		}
+	}
+	return at
+}

@@ -1,0 +1,56 @@
+package buffer
+
+import "time"
+
+// Stats is a snapshot of a buffer.
+type Stats struct {
+	// Records is the number of records appended since Open; Late how many of them
+	// got the time they were read because too many buckets were open.
+	Records, Late uint64
+	// Open is the number of batches that take records, Waiting of those sealed and
+	// in nobody's hands, Sending of those in somebody's.
+	Open, Waiting, Sending int
+	// Unindexed is how many of the Waiting and Sending are in storage already.
+	Unindexed int
+	// Bytes is what all of them take of Options.Memory.
+	Bytes int64
+	// Oldest is when the oldest record that is not done yet was appended; zero where there is none.
+	Oldest time.Time
+	// Done, Quarantined and Failed are numbers of batches since Open: delivered,
+	// refused by storage, lost because they could not be sealed.
+	Done, Quarantined, Failed uint64
+}
+
+// Stats returns a snapshot.
+func (b *Buffer) Stats() Stats {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.stats
+	s.Open = len(b.open)
+	s.Waiting = len(b.queue.waiting)
+	s.Sending = len(b.queue.out)
+	s.Bytes = b.memory.used
+	for o := range b.open {
+		s.see(o.first)
+	}
+	for _, batch := range b.queue.waiting {
+		s.seeBatch(batch)
+	}
+	for batch := range b.queue.out {
+		s.seeBatch(batch)
+	}
+	return s
+}
+
+func (s *Stats) seeBatch(batch *Batch) {
+	s.see(batch.first)
+	if batch.stored {
+		s.Unindexed++
+	}
+}
+
+func (s *Stats) see(first time.Time) {
+	if s.Oldest.IsZero() || first.Before(s.Oldest) {
+		s.Oldest = first
+	}
+}

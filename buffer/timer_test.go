@@ -1,0 +1,118 @@
+package buffer_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"logstow/buffer"
+)
+
+// waiting asserts how many batches are open and sealed, once nothing moves any more.
+func waiting(t *testing.T, b *buffer.Buffer, open, sealed int) {
+	t.Helper()
+	synctest.Wait()
+	if s := b.Stats(); s.Open != open || s.Waiting != sealed {
+		t.Fatalf("%d open and %d waiting at %v, want %d and %d", s.Open, s.Waiting, time.Now().UTC(), open, sealed)
+	}
+}
+
+func TestSealsByAge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, buffer.Options{FlushInterval: 10 * time.Second})
+		old := chunk(rec(noon, "a"))
+		mustAppend(t, b, old)
+		time.Sleep(6 * time.Second)
+		mustAppend(t, b, old)
+		waiting(t, b, 1, 0)
+		time.Sleep(3999 * time.Millisecond)
+		waiting(t, b, 1, 0)
+		time.Sleep(time.Millisecond)
+		waiting(t, b, 0, 1)
+
+		// Batches of different age are sealed each in its own time.
+		for range 3 {
+			c := old
+			c.Records = fill(2, noon.Add(time.Duration(b.Stats().Open)*time.Hour), "b")
+			mustAppend(t, b, c)
+			time.Sleep(time.Second)
+		}
+		waiting(t, b, 3, 1)
+		time.Sleep(7 * time.Second)
+		waiting(t, b, 2, 2)
+		time.Sleep(time.Second)
+		waiting(t, b, 1, 3)
+		time.Sleep(time.Second)
+		waiting(t, b, 0, 4)
+		if got := decode(t, next(t, b)).messages(); got != "a a" {
+			t.Errorf("the first batch holds %q", got)
+		}
+	})
+}
+
+// TestSealsAtBucketEnd: the bubble's clock starts on the hour.
+func TestSealsAtBucketEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, buffer.Options{FlushInterval: 20 * time.Minute, Width: 5 * time.Minute})
+		now := time.Now()
+		time.Sleep(4 * time.Minute)
+		mustAppend(t, b, chunk(rec(now, "in time")))
+		mustAppend(t, b, chunk(rec(now.Add(5*time.Minute), "of the next bucket")))
+		mustAppend(t, b, chunk(rec(now.Add(-time.Hour), "late")))
+		time.Sleep(time.Minute)
+		waiting(t, b, 3, 0)
+		time.Sleep(2 * time.Second) // the grace after a bucket's end
+		waiting(t, b, 2, 1)
+		// A straggler of the bucket that has just ended lives by age.
+		mustAppend(t, b, chunk(rec(now, "straggler")))
+		time.Sleep(5 * time.Minute)
+		waiting(t, b, 2, 2)
+		time.Sleep(14 * time.Minute)
+		waiting(t, b, 1, 3)
+		time.Sleep(2 * time.Minute)
+		waiting(t, b, 0, 4)
+	})
+}
+
+func TestNoTimerSeals(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]buffer.Options{
+		"once":          {Once: true},
+		"never, by age": {FlushInterval: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := open(t, opts)
+				mustAppend(t, b, chunk(rec(time.Now().Add(-100*time.Hour), "old")))
+				time.Sleep(24 * time.Hour)
+				waiting(t, b, 1, 0)
+			})
+		})
+	}
+}
+
+func TestNextIsWokenBySealing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, buffer.Options{FlushInterval: time.Second})
+		got := background(func() error {
+			_, err := b.Next(t.Context())
+			return err
+		})
+		mustAppend(t, b, chunk(rec(noon, "a")))
+		time.Sleep(999 * time.Millisecond)
+		synctest.Wait()
+		select {
+		case err := <-got:
+			t.Fatalf("Next returned before anything was sealed: %v", err)
+		default:
+		}
+		time.Sleep(time.Millisecond)
+		if err := <-got; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
