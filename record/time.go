@@ -28,8 +28,8 @@ func AppendTime(dst []byte, unixNano int64) []byte {
 // TimeFormatter is [AppendTime] for many times in a row: it writes the date and
 // the second anew only when they change. The zero value is ready; not safe for concurrent use.
 type TimeFormatter struct {
-	second int64
-	text   [TimeLen]byte
+	second, day int64
+	text        [TimeLen]byte
 }
 
 // AppendTime appends what the function AppendTime appends.
@@ -58,18 +58,20 @@ func (f *TimeFormatter) setSecond(second int64) {
 	if rest < 0 {
 		day, rest = day-1, rest+civil.SecondsPerDay
 	}
-	year, month, mday := civil.Date(day)
-	s := uint32(rest)
-	f.second = second
 	t := &f.text
-	copy(t[:], "0000-00-00T00:00:00.000000000Z")
-	put2(t[0:], uint32(year)/100)
-	put2(t[2:], uint32(year)%100)
-	put2(t[5:], uint32(month))
-	put2(t[8:], uint32(mday))
+	if day != f.day || t[0] == 0 {
+		year, month, mday := civil.Date(day)
+		copy(t[:], "0000-00-00T00:00:00.000000000Z")
+		put2(t[0:], uint32(year)/100)
+		put2(t[2:], uint32(year)%100)
+		put2(t[5:], uint32(month))
+		put2(t[8:], uint32(mday))
+	}
+	s := uint32(rest)
 	put2(t[11:], s/3600)
 	put2(t[14:], s/60%60)
 	put2(t[17:], s%60)
+	f.second, f.day = second, day
 }
 
 // put2 writes n, which is less than 100, as two digits.

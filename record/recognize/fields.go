@@ -1,6 +1,10 @@
 package recognize
 
-import "logstow/record"
+import (
+	"bytes"
+
+	"logstow/record"
+)
 
 // field is what a field's name says that its value is.
 type field uint8
@@ -83,19 +87,30 @@ func (f *finding) timeValue(name, value []byte) {
 		f.nestedTime(value)
 		return
 	}
-	var space [64]byte
-	text := trimSpace(unescaped(unquoted(value), &space))
-	m, n := parseMoment(text, true)
-	if n == 0 || n != len(text) {
-		var ok bool
-		if m, ok = epochNumber(text); !ok {
-			return
-		}
+	text := trimSpace(unquoted(value))
+	m, ok := wholeTime(text)
+	if !ok && len(text) <= maxEscaped && bytes.IndexByte(text, '\\') >= 0 {
+		var space [maxEscaped]byte // some encoders escape '+' and '/'
+		m, ok = wholeTime(unescape(text, space[:]))
+	}
+	if !ok {
+		return
 	}
 	f.take(m)
 	if string(name) == "@t" {
 		f.impliedLevel = record.Info // compact log event format: no @l means information
 	}
+}
+
+// maxEscaped is the length limit of a time that holds escapes.
+const maxEscaped = 64
+
+// wholeTime reads the whole of a field's text as a time.
+func wholeTime(text []byte) (moment, bool) {
+	if m, n := parseMoment(text, true); n > 0 && n == len(text) {
+		return m, true
+	}
+	return epochNumber(text)
 }
 
 // nestedTime takes a time out of the objects that MongoDB ({"$date": …}), Log4j

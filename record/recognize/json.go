@@ -40,9 +40,14 @@ func (m *members) next() (name, value []byte, ok bool) {
 	if i >= len(b) || b[i] != '"' {
 		return nil, nil, false
 	}
-	end := stringEnd(b, i+1)
-	if end < 0 {
-		return nil, nil, false
+	end := i + 1 // names are short and rarely hold escapes
+	for end < len(b) && b[end] != '"' && b[end] != '\\' {
+		end++
+	}
+	if end == len(b) || b[end] != '"' {
+		if end = stringEnd(b, i+1); end < 0 {
+			return nil, nil, false
+		}
 	}
 	name = b[i+1 : end]
 	if i = skipBlank(b, end+1); i >= len(b) || b[i] != ':' {
@@ -71,7 +76,9 @@ func stringEnd(b []byte, i int) int {
 		if n < 0 {
 			return -1
 		}
-		k += n
+		if k += n; b[k-1] != '\\' {
+			return k
+		}
 		slashes := 0
 		for k-slashes > i && b[k-slashes-1] == '\\' {
 			slashes++
@@ -130,12 +137,9 @@ func unquoted(b []byte) []byte {
 	return b
 }
 
-// unescaped undoes the backslash escapes of ASCII characters in a short text; others,
-// and too long a text, are left as they are.
-func unescaped(b []byte, space *[64]byte) []byte {
-	if len(b) > len(space) || bytes.IndexByte(b, '\\') < 0 {
-		return b
-	}
+// unescape undoes the backslash escapes of ASCII characters in b, writing over
+// space, which b must fit in; others are left as they are.
+func unescape(b, space []byte) []byte {
 	out := space[:0]
 	for i := 0; i < len(b); i++ {
 		c := b[i]

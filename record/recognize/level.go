@@ -11,10 +11,10 @@ import (
 // behind the separator fence, is or begins with, and returns it with its end:
 // None where it is not a level or not set off from prose.
 func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, int) {
-	switch length := t.word - t.start; {
-	case length == 0:
+	switch t.word - t.start {
+	case 0:
 		return record.None, 0
-	case length == 1:
+	case 1:
 		return f.levelLetter(b, t.start, n), t.word
 	}
 	next := byte(' ')

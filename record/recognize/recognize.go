@@ -168,7 +168,9 @@ func (c *clock) unix(m *moment, ref int64) int64 {
 	const slack = civil.SecondsPerDay
 	latest := ref/nanosPerSecond + slack
 	year, _, _ := civil.Date(latest / civil.SecondsPerDay)
-	year++ // a zone behind UTC may still be in the year before, one ahead in the next
+	if c.zone != nil {
+		year++ // there the next year may have begun
+	}
 	for {
 		// At most eight years lie between two leap days.
 		if civil.Valid(year, int(m.month), int(m.day)) {
