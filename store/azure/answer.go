@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -100,17 +101,22 @@ func parseAnswer(body []byte) (code, message string) {
 	return "", ""
 }
 
-// oneLine is the first line of a message, or all of its lines joined where the
-// first only announces them, cut at maxMessage.
+// oneLine is the first line of a message, cut at maxMessage: the service's
+// further lines repeat the request's id and time.
 func oneLine(s string) string {
-	s = strings.TrimSpace(s)
-	line, rest, _ := strings.Cut(s, "\n")
-	line = strings.TrimSpace(line)
-	if strings.HasSuffix(line, ":") {
-		line += " " + strings.Join(strings.Fields(rest), " ")
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSuffix(cut(strings.TrimSpace(line), maxMessage), ".")
+}
+
+// flat is a text of several lines in one, without ruled lines, cut at twice maxMessage.
+func flat(s string) string {
+	words := slices.DeleteFunc(strings.Fields(s), func(w string) bool { return strings.Trim(w, "-") == "" })
+	return cut(strings.Join(words, " "), 2*maxMessage)
+}
+
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
 	}
-	if len(line) > maxMessage {
-		return strings.ToValidUTF8(line[:maxMessage], "") + "…"
-	}
-	return strings.TrimSuffix(line, ".")
+	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

@@ -40,7 +40,7 @@ func (f *failures) of(ctx context.Context, a action, object string, err error) e
 		if token.refused() {
 			e.Class = store.ErrRefused
 		}
-		e.Err = errors.New(f.scrub.text(oneLine(token.Error())))
+		e.Err = errors.New(f.scrub.text(flat(token.Error())))
 		e.Hint = "run az login, or give this machine a managed identity, or set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
 		return e
 	}
