@@ -1,0 +1,69 @@
+package output
+
+import (
+	"encoding/base64"
+	"unicode/utf8"
+
+	"logstow/query"
+	"logstow/record"
+)
+
+func appendJSON(dst []byte, m *query.Match) []byte {
+	dst = append(dst, `{"time":"`...)
+	dst = append(dst, m.Line[:record.TimeLen]...)
+	dst = append(dst, `","level":"`...)
+	dst = append(dst, m.Level().String()...)
+	dst = append(dst, `","service":`...)
+	dst = appendString(dst, []byte(m.Segment.Name.Service))
+	dst = append(dst, `,"source":`...)
+	dst = appendString(dst, m.Source())
+	dst = append(dst, `,"instance":`...)
+	dst = appendString(dst, []byte(m.Segment.Meta.Instance))
+	dst = append(dst, `,"message":`...)
+	message := m.Message()
+	at := len(dst)
+	dst = record.AppendMessage(dst, message)
+	message = append([]byte(nil), dst[at:]...)
+	dst = appendString(dst[:at], message)
+	if !utf8.Valid(message) {
+		dst = append(dst, `,"message_base64":"`...)
+		dst = base64.StdEncoding.AppendEncode(dst, message)
+		dst = append(dst, '"')
+	}
+	return append(dst, "}\n"...)
+}
+
+// appendString appends a JSON string. Whatever steers a terminal is escaped;
+// bytes that are not UTF-8 become the replacement character.
+func appendString(dst, s []byte) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		if b := s[i]; b >= 0x20 && b < 0x7f && b != '"' && b != '\\' {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(s[i:])
+		if r >= 0x80 && n > 1 && !control(r) && r != 0x2028 && r != 0x2029 {
+			i += n
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == '\n':
+			dst = append(dst, `\n`...)
+		case r == '\t':
+			dst = append(dst, `\t`...)
+		case r == '\r':
+			dst = append(dst, `\r`...)
+		default:
+			dst = append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+		}
+		i += n
+		start = i
+	}
+	return append(append(dst, s[start:]...), '"')
+}

@@ -1,0 +1,146 @@
+package output_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/goleak"
+
+	"logstow/blobnaming"
+	"logstow/query"
+	"logstow/query/output"
+	"logstow/record"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func match(message string) query.Match {
+	r := record.Record{Time: 1795187045123456789, Level: record.Error, Source: "app.log", Message: []byte(message)}
+	line := record.AppendText(nil, r)
+	return query.Match{
+		Segment: &query.Segment{Name: blobnaming.Name{Service: "api"}, Meta: blobnaming.Metadata{Instance: "pod-1"}},
+		Time:    r.Time, Line: line[:len(line)-1],
+	}
+}
+
+func printed(t testing.TB, opts output.Options, messages ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := output.New(&out, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range messages {
+		if err := w.Write(match(m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	const odd = "a\x1b[31m\r\nb\xff\u009b\u202e é\t\x00"
+	zone := time.FixedZone("X", 3600)
+	for _, c := range []struct {
+		name string
+		opts output.Options
+		want string
+	}{
+		{"raw", output.Options{Format: output.Raw}, odd + "\n"},
+		{"raw shown", output.Options{Format: output.Raw, Terminal: true}, "a\\x1b[31m\\r\nb\\xff\\u009b\\u202e é\t\\x00\n"},
+		{"text", output.Options{Format: output.Text}, "2026-11-20T15:04:05.123456789Z\tERROR\tapp.log\ta\x1b[31m\r\n\tb\xff\u009b\u202e é\t\x00\n"},
+		{"text shown", output.Options{Format: output.Text, Terminal: true}, "2026-11-20T15:04:05.123456789Z\tERROR\tapp.log\ta\\x1b[31m\\r\n\tb\\xff\\u009b\\u202e é\t\\x00\n"},
+		{"pretty", output.Options{Format: output.Pretty, Location: zone}, "16:04:05.123 ERROR api app.log: a\\x1b[31m\\r\n\tb\\xff\\u009b\\u202e é\t\\x00\n"},
+		{"pretty coloured", output.Options{Format: output.Pretty, Color: true, Dates: true}, "2026-11-20 15:04:05.123 \x1b[31mERROR\x1b[0m api app.log: a\\x1b[31m\\r\n\tb\\xff\\u009b\\u202e é\t\\x00\n"},
+		{"json", output.Options{Format: output.JSON}, `{"time":"2026-11-20T15:04:05.123456789Z","level":"ERROR","service":"api","source":"app.log","instance":"pod-1",` +
+			`"message":"a\u001b[31m\r\nb\ufffd\u009b\u202e é\t\u0000","message_base64":"` + base64.StdEncoding.EncodeToString([]byte(odd)) + "\"}\n"},
+	} {
+		if got := printed(t, c.opts, odd); got != c.want {
+			t.Errorf("%s:\n%q, want\n%q", c.name, got, c.want)
+		}
+	}
+	if _, err := output.New(io.Discard, output.Options{Format: "xml"}); err == nil {
+		t.Error("xml is a format")
+	}
+}
+
+// Whatever a message holds, the JSON gives it back, and nothing in it steers a terminal.
+func FuzzJSON(f *testing.F) {
+	f.Add("a\x1b\"\\\n\xff")
+	f.Add("\u2028é\u009b")
+	f.Fuzz(func(t *testing.T, message string) {
+		line := printed(t, output.Options{Format: output.JSON}, message)
+		var got struct {
+			Message string
+			Base64  *string `json:"message_base64"`
+		}
+		if err := json.Unmarshal([]byte(line), &got); err != nil {
+			t.Fatalf("%v: %q", err, line)
+		}
+		if (got.Base64 == nil) != utf8.ValidString(message) {
+			t.Fatalf("%q: base64 %v", message, got.Base64)
+		}
+		if got.Base64 != nil {
+			b, err := base64.StdEncoding.DecodeString(*got.Base64)
+			if err != nil || string(b) != message {
+				t.Fatalf("%q: %q, %v", message, b, err)
+			}
+		} else if got.Message != message {
+			t.Fatalf("%q: %q", message, got.Message)
+		}
+		for _, opts := range []output.Options{
+			{Format: output.JSON}, {Format: output.Raw, Terminal: true}, {Format: output.Text, Terminal: true}, {Format: output.Pretty},
+		} {
+			for _, r := range printed(t, opts, message) {
+				if r < 0x20 && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f || r == utf8.RuneError && !strings.ContainsRune(message, r) {
+					t.Fatalf("%s of %q holds %q", opts.Format, message, r)
+				}
+			}
+		}
+	})
+}
+
+// A record does not wait for others for ever, and an error of the output is told.
+func TestFlush(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		o, err := output.New(w, output.Options{Format: output.Raw})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Write(match("one")); err != nil {
+			t.Fatal(err)
+		}
+		buf := make([]byte, 10)
+		start := time.Now()
+		if n, err := r.Read(buf); err != nil || string(buf[:n]) != "one\n" || time.Since(start) > time.Second {
+			t.Errorf("%q, %v, after %v", buf[:n], err, time.Since(start))
+		}
+		closed := fmt.Errorf("closed pipe")
+		r.CloseWithError(closed)
+		if err := o.Write(match("two")); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		if err := o.Write(match("three")); !errors.Is(err, closed) {
+			t.Errorf("after the pipe was closed: %v", err)
+		}
+		if err := o.Close(); !errors.Is(err, closed) {
+			t.Errorf("close: %v", err)
+		}
+	})
+}
