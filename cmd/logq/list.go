@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/blobnaming"
+	"logstow/internal/cli"
+	"logstow/query"
+	"logstow/record"
+)
+
+func servicesCommand(env environment) *ucli.Command {
+	return &ucli.Command{
+		Name:  "services",
+		Usage: "print the names of the services that have logs, one a line",
+		Flags: storeFlags(),
+		Action: func(c *ucli.Context) (err error) {
+			if c.Args().Present() {
+				return cli.Usagef("services takes no arguments")
+			}
+			stores, closeStores, err := env.openStores(c.Context, c)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, closeStores()) }()
+			var all []string
+			for _, s := range stores {
+				names, err := query.Services(c.Context, s)
+				if err != nil {
+					return fmt.Errorf("list the services of %s: %w", s.Name, err)
+				}
+				all = append(all, names...)
+			}
+			slices.Sort(all)
+			for _, name := range slices.Compact(all) {
+				if _, err := fmt.Fprintln(env.stdout, name); err != nil {
+					return err
+				}
+			}
+			if len(all) == 0 {
+				return cli.Exit(cli.NoMatch)
+			}
+			return nil
+		},
+	}
+}
+
+func segmentsCommand(env environment) *ucli.Command {
+	return &ucli.Command{
+		Name:  "segments",
+		Usage: "print the segments of a range (default: all), in order of name",
+		Flags: append(append(storeFlags(), rangeFlags()...),
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "`FORMAT`: table, or json, one object a line"}),
+		Action: func(c *ucli.Context) error { return listSegments(c, env) },
+	}
+}
+
+// segmentRow is what is printed of a segment.
+type segmentRow struct {
+	Store       string            `json:"store"`
+	Name        string            `json:"name"`
+	Start       string            `json:"start"`
+	End         string            `json:"end"`
+	Records     uint64            `json:"records"`
+	RawBytes    uint64            `json:"raw_bytes"`
+	StoredBytes int64             `json:"stored_bytes"`
+	Levels      map[string]uint64 `json:"levels"`
+	Instance    string            `json:"instance"`
+	Class       string            `json:"class"`
+	Batch       string            `json:"batch"`
+	Seq         int64             `json:"seq"`
+}
+
+func newSegmentRow(s *query.Segment) segmentRow {
+	row := segmentRow{
+		Store: s.Store, Name: s.Name.String(), Start: blobnaming.FormatTime(s.Meta.Start), End: blobnaming.FormatTime(s.Meta.End),
+		Records: s.Meta.Records, RawBytes: s.Meta.RawBytes, StoredBytes: s.Size, Levels: map[string]uint64{},
+		Instance: s.Meta.Instance, Class: s.Meta.Class, Batch: s.Meta.Batch.String(), Seq: s.Meta.Seq,
+	}
+	for l, n := range s.Meta.Levels {
+		if n > 0 {
+			row.Levels[record.Level(l).String()] = n
+		}
+	}
+	return row
+}
+
+func listSegments(c *ucli.Context, env environment) (err error) {
+	format := c.String("output")
+	if format != "table" && format != "json" {
+		return cli.Usagef("--output: %q is not a format of segments (table or json)", format)
+	}
+	if c.Args().Present() {
+		return cli.Usagef("segments takes no arguments; a service is named with -s")
+	}
+	from, to, ranged, err := timeRange(c, env.now())
+	if err != nil {
+		return err
+	}
+	if !ranged {
+		from, to = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	stores, closeStores, err := env.openStores(c.Context, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStores()) }()
+	q, err := newQuery(stores, query.Selection{Services: c.StringSlice("service"), From: from, To: to}, query.Options{})
+	if err != nil {
+		return err
+	}
+	p, err := q.Plan(c.Context)
+	if err != nil {
+		return err
+	}
+	rows := make([]segmentRow, len(p.Segments))
+	for i, s := range p.Segments {
+		rows[i] = newSegmentRow(s)
+	}
+	slices.SortFunc(rows, func(a, b segmentRow) int { return strings.Compare(a.Name, b.Name) })
+	if format == "json" {
+		err = env.printJSON(rows)
+	} else {
+		err = env.printTable(rows)
+	}
+	if err != nil {
+		return err
+	}
+	report := q.Report()
+	(&request{env: env}).tell(&report)
+	if s := status(&report, len(rows) > 0); s != cli.OK {
+		return cli.Exit(s)
+	}
+	return nil
+}
+
+func (e *environment) printJSON(rows []segmentRow) error {
+	encoder := json.NewEncoder(e.stdout)
+	for i := range rows {
+		if err := encoder.Encode(&rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *environment) printTable(rows []segmentRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(e.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSTART\tEND\tRECORDS\tRAW\tSTORED\tLEVELS\tINSTANCE\tCLASS")
+	for i := range rows {
+		r := &rows[i]
+		var levels record.Counts
+		for l := range levels {
+			levels[l] = r.Levels[record.Level(l).String()]
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", r.Name, r.Start, r.End, r.Records, r.RawBytes, r.StoredBytes,
+			blobnaming.FormatLevels(levels), r.Instance, r.Class)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,48 @@
+// Command logq answers questions about logs straight from storage.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"logstow/internal/cli"
+)
+
+// version is set when the program is built.
+var version = "dev" //nolint:gochecknoglobals // the linker writes it
+
+// memoryLimit is the heap that the collector works to stay under: with what is
+// outside of it, peak memory is less than 128 MiB.
+const memoryLimit = 96 << 20
+
+func main() {
+	debug.SetMemoryLimit(memoryLimit)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A closed pipe is an error of the write, which ends the program quietly.
+	signal.Ignore(syscall.SIGPIPE)
+	status := run(ctx, os.Args, environment{
+		getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr,
+		terminal: term.IsTerminal(int(os.Stdout.Fd())), now: time.Now, tempDir: os.TempDir(),
+	})
+	stop()
+	os.Exit(status)
+}
+
+// run runs the program in an environment and returns its exit status.
+func run(ctx context.Context, args []string, env environment) int {
+	app := &ucli.App{
+		Name:    "logq",
+		Usage:   "ask logs in blob storage",
+		Version: version,
+		Writer:  env.stdout, ErrWriter: env.stderr,
+		Commands: []*ucli.Command{queryCommand(env), servicesCommand(env), segmentsCommand(env)},
+	}
+	return cli.Run(ctx, app, args)
+}

@@ -1,0 +1,63 @@
+package query
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/blobnaming"
+	"logstow/store"
+)
+
+// Newest finds the last time of which the selected services have a record, in
+// any range, and the service. It walks the names' prefixes from the newest year
+// down to one hour, five requests a service; found is false where there is nothing.
+func (q *Query) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for i := range q.stores {
+		s := &q.stores[i]
+		services, err := q.services(ctx, s)
+		if err != nil {
+			return last, "", false, err
+		}
+		for _, name := range services {
+			group.Go(func() error {
+				end, ok, err := newest(ctx, s, name)
+				mu.Lock()
+				defer mu.Unlock()
+				if ok && (!found || end.After(last)) {
+					last, service, found = end, name, true
+				}
+				return err
+			})
+		}
+	}
+	err = group.Wait()
+	return last, service, found, err
+}
+
+// newest is the end of a service's newest segment in a store.
+func newest(ctx context.Context, s *Store, service string) (last time.Time, found bool, err error) {
+	prefix := service + "/"
+	for range []string{"year", "month", "day", "time"} {
+		numbers, err := children(ctx, s, prefix)
+		if err != nil || len(numbers) == 0 {
+			return last, false, err
+		}
+		prefix += slices.Max(numbers) + "/"
+	}
+	blobs, err := collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, prefix) })
+	for _, b := range blobs {
+		meta, err := blobnaming.ParseMetadata(b.Metadata)
+		if end := time.Unix(0, meta.End).UTC(); err == nil && (!found || end.After(last)) {
+			last, found = end, true
+		}
+	}
+	return last, found, err
+}
