@@ -80,6 +80,9 @@ scan:
 	for ; count < whole; count++ {
 		digits *= 10
 	}
+	if count == whole {
+		return epochMoment(digits, 0)
+	}
 	unit := uint64(1)
 	for k := whole; k < count; k++ {
 		unit *= 10
@@ -89,21 +92,20 @@ scan:
 
 // epochMoment is the moment of v of its unit and billionths of that unit.
 func epochMoment(v, billionths uint64) (moment, bool) {
-	var perSecond uint64
+	m := moment{utc: true}
 	switch {
 	case v < minSeconds || v > math.MaxInt64:
 		return moment{}, false
 	case v < minMillis:
-		perSecond = 1
+		m.second, m.nano = int64(v), int32(billionths)
 	case v < minMicros:
-		perSecond = 1e3
+		m.second, m.nano = int64(v/1e3), int32(v%1e3*1e6+billionths/1e3)
 	case v < minNanos:
-		perSecond = 1e6
+		m.second, m.nano = int64(v/1e6), int32(v%1e6*1e3+billionths/1e6)
 	default:
-		perSecond = 1e9
+		m.second, m.nano = int64(v/1e9), int32(v%1e9)
 	}
-	nano := v%perSecond*(nanosPerSecond/perSecond) + billionths/perSecond
-	return moment{second: int64(v / perSecond), nano: int32(nano), utc: true}, true
+	return m, true
 }
 
 // exponent reads the whole of b as e9, e+09 or E9.
