@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 
 	"logstow/internal/fsutil"
@@ -82,7 +81,7 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 	if err != nil {
 		return "", invalid("create", name, err)
 	}
-	info, err := b.create(ctx, name, path, body, opts.Metadata)
+	tag, err := b.create(ctx, name, path, body, opts.Metadata)
 	if errors.Is(err, fs.ErrExist) {
 		if at, statErr := os.Lstat(path); statErr == nil && at.IsDir() {
 			return "", invalid("create", name, errors.New("other blobs' names have it as their directory"))
@@ -94,37 +93,39 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 	if err != nil {
 		return "", classify(ctx, "create", name, err)
 	}
-	return etag(info.ModTime().UnixNano(), info.Size()), nil
+	return tag, nil
 }
 
-func (b blobs) create(ctx context.Context, name, path string, body []byte, metadata map[string]string) (fs.FileInfo, error) {
+func (b blobs) create(ctx context.Context, name, path string, body []byte, metadata map[string]string) (etag string, err error) {
 	if at, err := os.Lstat(path); err == nil && !at.IsDir() {
-		return nil, fs.ErrExist
+		return "", fs.ErrExist
 	}
 	db, err := b.db.writing(ctx)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	b.db.removeStale()
 	if err := b.forget(ctx, db, name, path); err != nil {
-		return nil, err
+		return "", err
 	}
 	temp, err := fsutil.NewTemp(b.db.tempDir(), body)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer temp.Discard()
+	blob := newBlob(name, temp.Info().Size(), temp.Info().ModTime().UnixNano())
+	blob.Metadata = metadata
 	var top string
 	err = b.db.change(ctx, db, func(tx *sql.Tx) error {
 		if top, err = linkFile(temp, path); err != nil {
 			return err
 		}
-		return putRow(ctx, tx, name, temp.Info(), metadata)
+		return putRow(ctx, tx, blob)
 	})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return temp.Info(), b.sync(filepath.Dir(path), top)
+	return blob.ETag, b.sync(filepath.Dir(path), top)
 }
 
 // linkFile links temp to path, where an empty directory may be in the way.
@@ -167,8 +168,7 @@ func (b blobs) forget(ctx context.Context, db *sql.DB, name, path string) error 
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "DELETE FROM blobs WHERE name = ?", name)
-		return err
+		return dropRow(ctx, tx, name)
 	})
 }
 
@@ -223,7 +223,7 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, names []string, fail
 				failed.add(classify(ctx, "delete", name, err))
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, "DELETE FROM blobs WHERE name = ?", name); err != nil {
+			if err := dropRow(ctx, tx, name); err != nil {
 				return err
 			}
 		}
@@ -241,12 +241,6 @@ func (s *Store) prune(dir string) {
 	for dir != s.dir && syscall.Rmdir(dir) == nil {
 		dir = filepath.Dir(dir)
 	}
-}
-
-// etag identifies a file's content: files are never written again under their
-// name, and the time of writing is taken to the nanosecond.
-func etag(written, size int64) string {
-	return "0x" + strconv.FormatInt(written, 16) + "-" + strconv.FormatInt(size, 16)
 }
 
 // failures keeps the first error of each class.

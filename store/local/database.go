@@ -18,15 +18,15 @@ import (
 // schemaVersion is the database's user_version.
 const schemaVersion = 1
 
-// schema: blobs.metadata is NULL while the blob is being deleted: then, and for
-// a file without a row, the metadata is what the file says.
+// schema holds blobs' metadata, the names of tables, and the entities of all.
 const schema = `
 PRAGMA journal_mode = WAL;
 CREATE TABLE blobs (
 	name     TEXT PRIMARY KEY,
 	size     INTEGER NOT NULL,
 	written  INTEGER NOT NULL,
-	metadata TEXT
+	metadata TEXT NOT NULL,
+	deleting INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE tables (
 	id   INTEGER PRIMARY KEY,

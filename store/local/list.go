@@ -93,127 +93,141 @@ func (b blobs) describe(ctx context.Context, names []string) ([]store.Blob, erro
 	if err != nil {
 		db = nil // The database is a cache: the blobs speak for themselves.
 	}
-	page, missing := b.match(ctx, db, names)
-	if err := ended(ctx, "list", names[0]); err != nil {
-		return nil, err
+	page, unknown := matchRows(ctx, db, names)
+	if len(unknown) > 0 {
+		var settled []store.Blob
+		settled, err = b.settle(ctx, db, unknown)
+		page = append(page, settled...)
+		slices.SortFunc(page, func(a, b store.Blob) int { return cmp.Compare(a.Name, b.Name) })
+	} else {
+		err = ended(ctx, "list", names[0])
 	}
-	if len(missing) == 0 {
-		return page, nil
-	}
-	adopted, err := b.adoptBlobs(ctx, db, missing)
 	if err != nil {
 		return nil, err
 	}
-	page = append(page, adopted...)
-	slices.SortFunc(page, func(a, b store.Blob) int { return cmp.Compare(a.Name, b.Name) })
 	return page, nil
 }
 
-// match finds the rows of names, and the names that have none.
-func (b blobs) match(ctx context.Context, q querier, names []string) (page []store.Blob, missing []string) {
-	var rows []store.Blob
-	if db, ok := q.(*sql.DB); !ok || db != nil {
-		rows, _ = readRows(ctx, q, names[0], names[len(names)-1])
+// settle finds out about blobs that have no row, or one that says that they are
+// being deleted. Writers at work make file and row agree before they release the
+// database's lock; what then has no row is adopted, and gets a row where this
+// process may write.
+func (b blobs) settle(ctx context.Context, db *sql.DB, unknown []store.Blob) (page []store.Blob, err error) {
+	names := make([]string, len(unknown))
+	for i, blob := range unknown {
+		names[i] = blob.Name
 	}
+	var orphans []orphan
+	locked := errors.New("no database")
+	if db != nil {
+		locked = b.db.change(ctx, db, func(tx *sql.Tx) (err error) {
+			page, orphans, err = b.look(ctx, tx, names)
+			return err
+		})
+	}
+	if locked != nil {
+		// Without permission to lock, the files are looked at as they are.
+		if page, orphans, err = b.look(ctx, db, names); err != nil {
+			return nil, err
+		}
+	}
+	adopted := orphans[:0]
+	for _, o := range orphans {
+		switch err := b.adoptBlob(ctx, &o.Blob); {
+		case errors.Is(err, store.ErrNotFound):
+			continue
+		case err != nil:
+			return nil, err
+		case len(o.Metadata) > 0:
+			// What speaks for itself is whole; another file may still be growing.
+			adopted = append(adopted, o)
+		}
+		page = append(page, o.Blob)
+	}
+	if db != nil && len(adopted) > 0 {
+		b.remember(ctx, db, adopted)
+	}
+	return page, nil
+}
+
+// orphan is a blob without a row.
+type orphan struct {
+	store.Blob
+	info fs.FileInfo
+}
+
+// look reads the rows again and looks at the files that have none.
+func (b blobs) look(ctx context.Context, q querier, names []string) (page []store.Blob, orphans []orphan, err error) {
+	page, unknown := matchRows(ctx, q, names)
+	for _, row := range unknown {
+		if err := ended(ctx, "list", row.Name); err != nil {
+			return nil, nil, err
+		}
+		info, err := os.Lstat(b.file(row.Name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, classify(ctx, "list", row.Name, err)
+		}
+		found := newBlob(row.Name, info.Size(), info.ModTime().UnixNano())
+		if found.ETag == row.ETag {
+			page = append(page, row) // It is being deleted and not gone.
+		} else {
+			orphans = append(orphans, orphan{found, info})
+		}
+	}
+	return page, orphans, nil
+}
+
+// matchRows finds the rows of names. Those that have none, or are being
+// deleted, are unknown: of these it returns the name and what the row says.
+func matchRows(ctx context.Context, q querier, names []string) (page, unknown []store.Blob) {
+	rows, _ := readRows(ctx, q, names[0], names[len(names)-1])
 	page = make([]store.Blob, 0, len(names))
 	for _, name := range names {
 		for len(rows) > 0 && rows[0].Name < name {
 			rows = rows[1:]
 		}
-		if len(rows) > 0 && rows[0].Name == name && rows[0].Metadata != nil {
-			page = append(page, rows[0])
-		} else {
-			missing = append(missing, name)
-		}
-	}
-	return page, missing
-}
-
-// adoptBlobs finds out about blobs without a row. Those of writers at work have
-// one as soon as their transaction ends; the others' is written from what the
-// blob says, where this process may write.
-func (b blobs) adoptBlobs(ctx context.Context, db *sql.DB, names []string) ([]store.Blob, error) {
-	var page []store.Blob
-	if db != nil {
-		// Under the lock no writer is between file and row. Without permission to
-		// lock, the blobs are asked at once.
-		_ = b.db.change(ctx, db, func(tx *sql.Tx) error {
-			page, names = b.match(ctx, tx, names)
-			return nil
-		})
-	}
-	adopted := make(map[string]fs.FileInfo, len(names))
-	for _, name := range names {
-		blob, info, err := b.adoptBlob(ctx, name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil:
-			return nil, classify(ctx, "list", name, err)
-		case len(blob.Metadata) > 0:
-			// What speaks for itself is whole; another file may still be growing.
-			adopted[name] = info
+		case len(rows) == 0 || rows[0].Name != name:
+			unknown = append(unknown, store.Blob{Name: name})
+		case rows[0].deleting:
+			unknown = append(unknown, rows[0].Blob)
+		default:
+			page = append(page, rows[0].Blob)
 		}
-		page = append(page, blob)
 	}
-	if db != nil && len(adopted) > 0 {
-		b.remember(ctx, db, page, adopted)
-	}
-	return page, nil
+	return page, unknown
 }
 
-func (b blobs) adoptBlob(ctx context.Context, name string) (store.Blob, fs.FileInfo, error) {
-	if err := ended(ctx, "list", name); err != nil {
-		return store.Blob{}, nil, err
-	}
-	// The name comes from a listing, so that it has no ".." in it.
-	path := b.dir + "/" + name
-	info, err := os.Lstat(path)
-	if err != nil {
-		return store.Blob{}, nil, err
-	}
-	written := info.ModTime()
-	blob := store.Blob{
-		Name: name, Size: info.Size(), Created: written.UTC(),
-		ETag: etag(written.UnixNano(), info.Size()),
-	}
-	if b.adopt == nil {
-		return blob, info, nil
+// adoptBlob asks a blob for its metadata.
+func (b blobs) adoptBlob(ctx context.Context, blob *store.Blob) error {
+	if err := ended(ctx, "list", blob.Name); err != nil || b.adopt == nil {
+		return err
 	}
 	read := func(ctx context.Context, off, n int64) ([]byte, error) {
-		if err := ended(ctx, "read", name); err != nil {
-			return nil, err
-		}
-		data, err := readRange(path, off, n)
-		return data, classify(ctx, "read", name, err)
+		return b.Read(ctx, blob.Name, off, n)
 	}
-	metadata, err := b.adopt(ctx, name, info.Size(), read)
-	if err != nil {
-		metadata = nil
-		if err := ended(ctx, "list", name); err != nil {
-			return store.Blob{}, nil, err
-		}
+	metadata, err := b.adopt(ctx, blob.Name, blob.Size, read)
+	if errors.Is(err, store.ErrNotFound) {
+		return err
 	}
-	blob.Metadata = metadata
-	return blob, info, nil
+	if err == nil {
+		blob.Metadata = metadata
+	}
+	return ended(ctx, "list", blob.Name)
 }
 
 // remember writes rows for adopted blobs, so that they need not be asked again.
 // That it can not, or that they were deleted or got a row meanwhile, is no matter.
-func (b blobs) remember(ctx context.Context, db *sql.DB, page []store.Blob, adopted map[string]fs.FileInfo) {
+func (b blobs) remember(ctx context.Context, db *sql.DB, adopted []orphan) {
 	_ = b.db.change(ctx, db, func(tx *sql.Tx) error {
-		for _, blob := range page {
-			info, ok := adopted[blob.Name]
-			if !ok {
+		for _, o := range adopted {
+			if now, err := os.Lstat(b.file(o.Name)); err != nil || !os.SameFile(o.info, now) {
 				continue
 			}
-			if now, err := os.Lstat(b.dir + "/" + blob.Name); err != nil || !os.SameFile(info, now) {
-				continue
-			}
-			_, err := tx.ExecContext(ctx,
-				"INSERT INTO blobs (name, size, written, metadata) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-				blob.Name, blob.Size, blob.Created.UnixNano(), encodeMetadata(blob.Metadata))
-			if err != nil {
+			if err := addRow(ctx, tx, o.Blob); err != nil {
 				return err
 			}
 		}

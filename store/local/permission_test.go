@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -36,7 +37,7 @@ func asNobody(t *testing.T, mode, dir, arg string) (string, error) {
 	cmd.Dir = "/"
 	cmd.Stderr = nil
 	out, err := cmd.Output()
-	if exit, ok := err.(*exec.ExitError); ok {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return string(exit.Stderr), err
 	}
 	return string(out), err

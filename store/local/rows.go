@@ -3,9 +3,9 @@ package local
 import (
 	"context"
 	"database/sql"
-	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,52 +13,83 @@ import (
 )
 
 // putRow writes what a listing will say of a blob.
-func putRow(ctx context.Context, tx *sql.Tx, name string, info fs.FileInfo, metadata map[string]string) error {
+func putRow(ctx context.Context, tx *sql.Tx, blob store.Blob) error {
 	_, err := tx.ExecContext(ctx,
-		"INSERT OR REPLACE INTO blobs (name, size, written, metadata) VALUES (?, ?, ?, ?)",
-		name, info.Size(), info.ModTime().UnixNano(), encodeMetadata(metadata))
+		"INSERT OR REPLACE INTO blobs (name, size, written, metadata, deleting) VALUES (?, ?, ?, ?, 0)",
+		blob.Name, blob.Size, blob.Created.UnixNano(), encodeMetadata(blob.Metadata))
 	return err
 }
 
-// markRow says that a blob is being deleted.
+// addRow is putRow, except that a row which is there stays.
+func addRow(ctx context.Context, tx *sql.Tx, blob store.Blob) error {
+	_, err := tx.ExecContext(ctx,
+		"INSERT INTO blobs (name, size, written, metadata, deleting) VALUES (?, ?, ?, ?, 0) ON CONFLICT DO NOTHING",
+		blob.Name, blob.Size, blob.Created.UnixNano(), encodeMetadata(blob.Metadata))
+	return err
+}
+
+// markRow says that a blob is being deleted, whether it has a row or not.
 func markRow(ctx context.Context, tx *sql.Tx, name string) error {
 	_, err := tx.ExecContext(ctx,
-		"INSERT OR REPLACE INTO blobs (name, size, written, metadata) VALUES (?, 0, 0, NULL)", name)
+		"INSERT INTO blobs (name, size, written, metadata, deleting) VALUES (?, 0, 0, '', 1) ON CONFLICT DO UPDATE SET deleting = 1", name)
 	return err
 }
 
-// querier is a database or a transaction.
+// dropRow removes a blob's row.
+func dropRow(ctx context.Context, tx *sql.Tx, name string) error {
+	_, err := tx.ExecContext(ctx, "DELETE FROM blobs WHERE name = ?", name)
+	return err
+}
+
+// querier is a database or a transaction; a nil *sql.DB is an empty one.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// readRows returns the rows of names first to last, in byte order. A blob being
-// deleted has Metadata nil, every other not.
-func readRows(ctx context.Context, q querier, first, last string) (_ []store.Blob, err error) {
+// row is what the database says of a blob.
+type row struct {
+	store.Blob
+	// deleting: a Delete began and may have ended, or been killed, or another
+	// blob of the name been made by one who was killed.
+	deleting bool
+}
+
+// readRows returns the rows of names first to last, in byte order.
+func readRows(ctx context.Context, q querier, first, last string) (_ []row, err error) {
+	if db, ok := q.(*sql.DB); ok && db == nil {
+		return nil, nil
+	}
 	rows, err := q.QueryContext(ctx,
-		"SELECT name, size, written, metadata FROM blobs WHERE name BETWEEN ? AND ? ORDER BY name", first, last)
+		"SELECT name, size, written, metadata, deleting FROM blobs WHERE name BETWEEN ? AND ? ORDER BY name", first, last)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err has it.
-	var found []store.Blob
+	var found []row
 	for rows.Next() {
 		var (
-			blob     store.Blob
-			written  int64
-			metadata sql.NullString
+			name, metadata string
+			size, written  int64
+			r              row
 		)
-		if err := rows.Scan(&blob.Name, &blob.Size, &written, &metadata); err != nil {
+		if err := rows.Scan(&name, &size, &written, &metadata, &r.deleting); err != nil {
 			return nil, err
 		}
-		blob.Created = time.Unix(0, written).UTC()
-		blob.ETag = etag(written, blob.Size)
-		if metadata.Valid {
-			blob.Metadata = decodeMetadata(metadata.String)
-		}
-		found = append(found, blob)
+		r.Blob = newBlob(name, size, written)
+		r.Metadata = decodeMetadata(metadata)
+		found = append(found, r)
 	}
 	return found, rows.Err()
+}
+
+// newBlob is a blob without metadata whose file was written at that time, in
+// Unix nanoseconds. Its ETag identifies the content: files are never written
+// again under their name, and the time is to the nanosecond.
+func newBlob(name string, size, written int64) store.Blob {
+	return store.Blob{
+		Name: name, Size: size, Created: time.Unix(0, written).UTC(),
+		ETag: "0x" + strconv.FormatInt(written, 16) + "-" + strconv.FormatInt(size, 16),
+	}
 }
 
 // encodeMetadata writes a line "key=value" for each key, in order.

@@ -34,8 +34,11 @@ func (s *Store) path(name string) (string, error) {
 		}
 		first = false
 	}
-	return filepath.Join(s.dir, filepath.FromSlash(name)), nil
+	return s.file(name), nil
 }
+
+// file is the path of a blob that a listing found.
+func (s *Store) file(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
 // walk yields, in byte order of the whole name, the names of the files that
 // start with prefix. Entries are not looked at one by one: names and types are
