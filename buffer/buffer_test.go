@@ -7,7 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,6 +215,57 @@ func TestDrain(t *testing.T) {
 	})
 }
 
+// TestDrainWhileAppending: what Append took comes out before EOF, what it refused
+// does not, wherever Drain came between.
+func TestDrainWhileAppending(t *testing.T) {
+	t.Parallel()
+	for round := range 300 {
+		b := open(t, buffer.Options{FlushSize: 1 + int64(round%2)<<20})
+		var appending sync.WaitGroup
+		var taken atomic.Int64
+		for range 3 {
+			appending.Go(func() {
+				for {
+					_, err := b.Append(t.Context(), chunk(rec(noon, "a")))
+					if errors.Is(err, buffer.ErrClosed) {
+						return
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					taken.Add(1)
+				}
+			})
+		}
+		var got int64
+		drained := background(func() error {
+			for taken.Load() < int64(round%5) {
+				runtime.Gosched()
+			}
+			b.Drain()
+			return nil
+		})
+		for {
+			batch, err := b.Next(t.Context())
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += int64(batch.Meta.Records)
+			if err := batch.Done(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		appending.Wait()
+		if err := <-drained; err != nil || got != taken.Load() {
+			t.Fatalf("round %d: %d records came out, %d were taken", round, got, taken.Load())
+		}
+	}
+}
+
 // TestDrainOfNothing: who waits is told.
 func TestDrainOfNothing(t *testing.T) {
 	t.Parallel()
@@ -275,5 +329,27 @@ func TestCancelledContext(t *testing.T) {
 	}
 	if _, err := b.Next(ctx); !errors.Is(err, cause) {
 		t.Errorf("Next returned %v, want the cause", err)
+	}
+}
+
+// TestSeqRises whatever the clock does.
+func TestSeqRises(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(noon.UnixNano())
+	b := open(t, buffer.Options{Now: func() time.Time { return time.Unix(0, now.Load()) }, FlushInterval: -1})
+	var last int64
+	for _, step := range []time.Duration{0, 0, -time.Hour, 2 * time.Hour} {
+		now.Add(int64(step))
+		mustAppend(t, b, chunk(rec(noon, "a")))
+		b.Flush()
+		seq := next(t, b).Meta.Seq
+		if seq <= last {
+			t.Errorf("after a step of %v: seq %d after %d", step, seq, last)
+		}
+		last = seq
+	}
+	if last != now.Load() {
+		t.Errorf("the last seq is %d, want the clock's %d", last, now.Load())
 	}
 }

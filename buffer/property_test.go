@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -22,8 +24,10 @@ import (
 // its bucket, and a source's records of equal time in the order appended.
 func TestEveryRecordOnceInOrder(t *testing.T) {
 	t.Parallel()
+	const drained = "drained meanwhile"
 	for name, opts := range map[string]buffer.Options{
 		"small batches": {FlushSize: 20 << 10, Width: 5 * time.Minute},
+		drained:         {FlushSize: 20 << 10, Width: 5 * time.Minute, FlushInterval: time.Millisecond},
 		"by age":        {FlushInterval: time.Millisecond, Width: 5 * time.Minute},
 		"little memory": {Memory: 300 << 10, Width: 5 * time.Minute, FlushInterval: -1},
 		"no memory":     {Memory: 1, Width: 5 * time.Minute, FlushInterval: -1},
@@ -35,7 +39,7 @@ func TestEveryRecordOnceInOrder(t *testing.T) {
 			t.Parallel()
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
-			p := property{opts: opts, seed: seed, sent: map[string]sentRecord{}}
+			p := property{opts: opts, seed: seed, sent: map[string]sentRecord{}, drainMeanwhile: name == drained}
 			p.run(t)
 		})
 	}
@@ -50,6 +54,8 @@ type sentRecord struct {
 type property struct {
 	opts buffer.Options
 	seed uint64
+	// drainMeanwhile drains the buffer while it is appended to.
+	drainMeanwhile bool
 
 	mu       sync.Mutex
 	sent     map[string]sentRecord
@@ -64,6 +70,12 @@ func (p *property) run(t *testing.T) {
 	}
 	for i := range 3 {
 		consumers.Go(func() { p.consume(t, b, i) })
+	}
+	if p.drainMeanwhile {
+		for b.Stats().Done < 30 {
+			runtime.Gosched()
+		}
+		b.Drain()
 	}
 	producers.Wait()
 	b.Drain()
@@ -81,11 +93,12 @@ func (p *property) produce(t *testing.T, b *buffer.Buffer, id int) {
 	rnd := rand.New(rand.NewPCG(p.seed, uint64(id)))
 	source := fmt.Sprintf("source%d", id)
 	number := 0
-	for range 40 {
+	for i := 0; i < 40 || p.drainMeanwhile; i++ {
 		c := buffer.Chunk{
 			Service: []string{"api", "web", "queue"}[rnd.IntN(3)],
 			Read:    noon.Add(24*time.Hour + time.Duration(id)).UnixNano(),
 		}
+		sent := map[string]sentRecord{}
 		spread := 1 + rnd.IntN(40)*rnd.IntN(2)
 		for range rnd.IntN(200) {
 			number++
@@ -99,28 +112,32 @@ func (p *property) produce(t *testing.T, b *buffer.Buffer, id int) {
 				Time: at.UnixNano(), Level: record.Level(rnd.IntN(record.Levels)), Source: source,
 				Message: []byte(key + " " + noise(rnd, size)),
 			})
-			p.mu.Lock()
-			p.sent[key] = sentRecord{c.Service, source, at.UnixNano(), c.Read, number}
-			p.mu.Unlock()
+			sent[key] = sentRecord{c.Service, source, at.UnixNano(), c.Read, number}
 		}
 		position := []byte(fmt.Sprint(number))
 		c.Positions = []buffer.Position{{Input: source, Value: position}}
 		m, err := b.Append(t.Context(), c)
+		if p.drainMeanwhile && errors.Is(err, buffer.ErrClosed) {
+			return
+		}
 		if err != nil {
 			t.Errorf("append: %v", err)
 			return
 		}
+		p.mu.Lock()
+		maps.Copy(p.sent, sent)
+		p.mu.Unlock()
 		if err := b.Synced(t.Context(), m); err != nil {
 			t.Errorf("synced: %v", err)
-		}
-		if got, ok := b.Position(source); !ok || string(got) != string(position) {
-			t.Errorf("position of %s is %q, want %q", source, got, position)
 		}
 		// The buffer must have copied what it keeps.
 		for i := range c.Records {
 			clear(c.Records[i].Message)
 		}
 		clear(position)
+		if got, ok := b.Position(source); !ok || string(got) != fmt.Sprint(number) {
+			t.Errorf("position of %s is %q, want %d", source, got, number)
+		}
 	}
 }
 
@@ -148,6 +165,11 @@ func (p *property) consume(t *testing.T, b *buffer.Buffer, id int) {
 		p.mu.Lock()
 		p.received = append(p.received, got)
 		p.mu.Unlock()
+		if rnd.IntN(2) == 0 {
+			if err := batch.SetStored("etag"); err != nil {
+				t.Errorf("set stored: %v", err)
+			}
+		}
 		if err := batch.Done(); err != nil {
 			t.Errorf("done: %v", err)
 		}
