@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"logstow/token"
 )
@@ -99,6 +100,23 @@ func equalFold(s, lower []byte) bool {
 		}
 	}
 	return true
+}
+
+// appendLower appends text with ASCII letters in lower case, eight bytes at a time.
+func appendLower(dst, text []byte) []byte {
+	const ones = 0x0101010101010101
+	for ; len(text) >= 8; text = text[8:] {
+		v := binary.LittleEndian.Uint64(text)
+		// The high bit of each byte says: at least 'A', above 'Z', for the low seven bits.
+		low := v & (0x7f * ones)
+		atLeastA, aboveZ := low+(0x80-'A')*ones, low+(0x7f-'Z')*ones
+		upper := atLeastA &^ aboveZ &^ v & (0x80 * ones)
+		dst = binary.LittleEndian.AppendUint64(dst, v|upper>>2) // 0x20 is what tells the cases apart
+	}
+	for _, b := range text {
+		dst = append(dst, token.Lower(b))
+	}
+	return dst
 }
 
 // anchor is the literal by which to search a block: every record that matches

@@ -81,6 +81,7 @@ type scanner struct {
 	m       *matcher
 	tests   tests
 	message []byte // scratch: a message of several lines as logged
+	lower   []byte // scratch: a block in lower case
 	source  []byte // the last source looked at
 	sourced bool   // and whether it matches
 	broken  int    // lines of the block that are no records
@@ -91,10 +92,15 @@ type scanner struct {
 // records; what else matches has been found nevertheless.
 func (s *scanner) scan(text []byte, t tests, found func(start, end int)) error {
 	s.tests, s.broken = t, 0
+	searched := text
+	if s.m.anchor != nil && s.m.anchor.fold {
+		s.lower = appendLower(s.lower[:0], text)
+		searched = s.lower
+	}
 	for pos := 0; pos < len(text); {
 		start, hit, before := pos, pos, false
 		if s.m.anchor != nil {
-			n := s.m.anchor.index(text[pos:])
+			n := bytes.Index(searched[pos:], s.m.anchor.text)
 			if n < 0 {
 				break
 			}

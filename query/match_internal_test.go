@@ -278,6 +278,21 @@ func TestRequiredText(t *testing.T) {
 	}
 }
 
+func TestAppendLower(t *testing.T) {
+	t.Parallel()
+	all := make([]byte, 256+5)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	for cut := range 9 {
+		for i, b := range appendLower(nil, all[cut:]) {
+			if want := token.Lower(all[cut+i]); b != want {
+				t.Fatalf("byte %#x: %#x, want %#x", all[cut+i], b, want)
+			}
+		}
+	}
+}
+
 // Whatever a block holds, the search ends, stays in bounds and finds what the
 // obvious way finds.
 func FuzzScan(f *testing.F) {
@@ -304,4 +319,42 @@ func FuzzScan(f *testing.F) {
 		s := scanner{m: m}
 		_ = s.scan(data, tests{time: true}, func(start, end int) { _ = data[start:end] })
 	})
+}
+
+// BenchmarkCount compares searching a block with counting the pattern alone.
+func BenchmarkCount(b *testing.B) {
+	var text []byte
+	for i := 0; len(text) < 1<<20; i++ {
+		text = record.AppendText(text, record.Record{
+			Time: int64(i) * 1e6, Level: record.Info, Source: "api.log",
+			Message: fmt.Appendf(nil, `{"msg":"request served","path":"/api/v1/users/%d","status":200,"trace_id":"%032x","note":""}`, i, i*7919),
+		})
+	}
+	for _, pattern := range []string{"connection reset", "status", "users/77"} {
+		b.Run("alone/"+pattern, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				bytes.Count(text, []byte(pattern))
+			}
+		})
+		for name, fold := range map[string]bool{"scan": false, "fold": true} {
+			sel := everything()
+			sel.Patterns, sel.IgnoreCase = []string{pattern}, fold
+			m, err := newMatcher(&sel)
+			if err != nil {
+				b.Fatal(err)
+			}
+			s := scanner{m: m}
+			b.Run(name+"/"+pattern, func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				b.ReportAllocs()
+				for b.Loop() {
+					n := 0
+					if err := s.scan(text, tests{}, func(int, int) { n++ }); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
 }

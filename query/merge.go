@@ -1,7 +1,5 @@
 package query
 
-import "logstow/record"
-
 // A cursor goes through records that are in output order.
 type cursor interface {
 	// key is the current record's.
@@ -152,24 +150,3 @@ func (m *merger) toFile() error {
 	}
 	return nil
 }
-
-// Match is a record found.
-type Match struct {
-	// Segment is where it was found.
-	Segment *Segment
-	// Time is its time, Unix nanoseconds.
-	Time int64
-	// Line is its stored text without the last newline, valid until the function
-	// that got it returns.
-	Line []byte
-}
-
-// Level, Source and Message take the line apart. The message is as stored: see
-// [record.AppendMessage].
-func (m *Match) Level() record.Level { f, _ := split(m.Line); return f.level }
-
-// Source is where inside the instance the record came from.
-func (m *Match) Source() []byte { f, _ := split(m.Line); return f.source }
-
-// Message is the message as stored: a TAB follows each newline; see [record.AppendMessage].
-func (m *Match) Message() []byte { f, _ := split(m.Line); return f.message }

@@ -3,7 +3,29 @@ package query
 import (
 	"context"
 	"errors"
+
+	"logstow/record"
 )
+
+// Match is a record found.
+type Match struct {
+	// Segment is where it was found.
+	Segment *Segment
+	// Time is its time, Unix nanoseconds.
+	Time int64
+	// Line is its stored text without the last newline, valid until the function
+	// that got it returns.
+	Line []byte
+}
+
+// Level is the record's level.
+func (m *Match) Level() record.Level { f, _ := split(m.Line); return f.level }
+
+// Source is where inside the instance the record came from.
+func (m *Match) Source() []byte { f, _ := split(m.Line); return f.source }
+
+// Message is the message as stored: a TAB follows each newline; see [record.AppendMessage].
+func (m *Match) Message() []byte { f, _ := split(m.Line); return f.message }
 
 // errEnough ends a run that has put out as many records as were wanted.
 var errEnough = errors.New("limit reached")

@@ -78,7 +78,7 @@ func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []
 	}
 	if err == nil {
 		if w.text = text; cap(text) > maxKept {
-			w.text = nil
+			w.text, w.scanner.lower = nil, nil
 		}
 		q.tally.blocksRead.Add(1)
 		q.tally.scanned.Add(int64(len(text)))

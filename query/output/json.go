@@ -50,14 +50,14 @@ func appendString(dst, s []byte) []byte {
 			continue
 		}
 		dst = append(dst, s[start:i]...)
-		switch {
-		case r == '"' || r == '\\':
+		switch r {
+		case '"', '\\':
 			dst = append(dst, '\\', byte(r))
-		case r == '\n':
+		case '\n':
 			dst = append(dst, `\n`...)
-		case r == '\t':
+		case '\t':
 			dst = append(dst, `\t`...)
-		case r == '\r':
+		case '\r':
 			dst = append(dst, `\r`...)
 		default:
 			dst = append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"logstow/blobnaming"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+	"logstow/store/local"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"logq": func() {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		status := run(ctx, os.Args, environment{
+			getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr, now: time.Now, tempDir: os.TempDir(),
+		})
+		stop()
+		os.Exit(status)
+	}})
+}
+
+// The scripts have two commands beside logq: "segment SERVICE FILE" stores one
+// segment of a file's lines, each a time, a level and a message; "status N
+// logq ARG..." wants that exit status.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("LOGSTOW_STORE", filepath.Join(e.WorkDir, "store"))
+			e.Setenv("TZ", "UTC")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"segment": storeSegment, "status": wantStatus},
+	})
+}
+
+func wantStatus(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("status %s, want %s", got, args[0])
+	}
+}
+
+func storeSegment(ts *testscript.TestScript, _ bool, args []string) {
+	ctx := context.Background()
+	s, err := local.Open(ctx, ts.Getenv("LOGSTOW_STORE"))
+	ts.Check(err)
+	defer s.Close()
+	var body bytes.Buffer
+	var w *segment.Writer
+	var name blobnaming.Name
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		at, err := time.Parse(time.RFC3339, strings.Replace(f[0], "NOW", time.Now().UTC().Format(time.RFC3339), 1))
+		ts.Check(err)
+		level, err := record.ParseLevel(f[1])
+		ts.Check(err)
+		if w == nil {
+			name = blobnaming.Name{Service: args[0], Bucket: at.Truncate(time.Hour)}
+			batch := blobnaming.Batch{}
+			copy(batch[:], args[0]+args[1])
+			w = segment.NewWriter(&body, segment.Options{
+				Service: args[0], Instance: "pod-1", Batch: batch, BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
+			})
+		}
+		ts.Check(w.Append(record.Record{Time: at.UnixNano(), Level: level, Source: "app.log", Message: []byte(strings.ReplaceAll(f[2], `\n`, "\n"))}))
+	}
+	meta, err := w.Close(1)
+	ts.Check(err)
+	for name.Number = 1; ; name.Number++ {
+		if _, err = s.Blobs().Create(ctx, name.String(), body.Bytes(), store.CreateOptions{Metadata: meta.Encode()}); err == nil {
+			fmt.Fprintln(ts.Stdout(), name)
+			return
+		}
+		if name.Number > 100 {
+			ts.Check(err)
+		}
+	}
+}
