@@ -97,24 +97,6 @@ func headerOf(r *http.Request, name string) string {
 	return ""
 }
 
-// TestConnectionsAreReused makes many requests at once, several times over.
-func TestConnectionsAreReused(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	for range 3 {
-		var g errgroup.Group
-		for range 64 {
-			g.Go(func() error {
-				_, err := s.Blobs().Read(t.Context(), "made/by/test.log", 0, 1)
-				return err
-			})
-		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestContainerIsMadeOnce has many writers find that the container is missing.
 func TestContainerIsMadeOnce(t *testing.T) {
 	t.Parallel()

@@ -9,10 +9,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
+
+	"golang.org/x/sync/errgroup"
 
 	"logstow/store"
 	"logstow/store/azure"
@@ -120,5 +123,49 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 	if err := do(t.Context(), s, create); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("create: got %v, want ErrUnavailable", err)
+	}
+}
+
+// TestConnectionsAreReused makes as many requests at once as the transport
+// keeps connections for, several times over, and counts connections.
+func TestConnectionsAreReused(t *testing.T) {
+	t.Parallel()
+	const atOnce, rounds = 64, 4
+	var connections atomic.Int64
+	var arrived sync.WaitGroup // all of a round are in the server before one is answered
+	fake := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		arrived.Done()
+		arrived.Wait()
+		w.Header().Set("Content-Range", "bytes 0-0/1")
+		w.WriteHeader(http.StatusPartialContent)
+		if _, err := w.Write([]byte("x")); err != nil {
+			t.Error(err)
+		}
+	}))
+	fake.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	fake.Start()
+	t.Cleanup(fake.Close)
+	cred := fromConnection(t, "AccountName=acct;AccountKey="+testKey+";BlobEndpoint="+fake.URL+";TableEndpoint="+fake.URL)
+	s := openStore(t, azure.Options{Container: "logs", Credential: cred})
+	for range rounds {
+		arrived.Add(atOnce)
+		var g errgroup.Group
+		for range atOnce {
+			g.Go(func() error {
+				_, err := s.Blobs().Read(t.Context(), "a", 0, 1)
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A connection returns to the pool a moment after its answer was read, so a few may be made anew.
+	if got := connections.Load(); got > 2*atOnce {
+		t.Errorf("%d connections for %d rounds of %d requests", got, rounds, atOnce)
 	}
 }
