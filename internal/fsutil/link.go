@@ -3,6 +3,7 @@ package fsutil
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,18 +25,27 @@ func linksUnsupported(err error) bool {
 
 // renameNew is for file systems without hard links: whoever holds the lock of
 // the temporary files' directory may look whether the name is free and rename.
-// The lock ends with its holder.
 func renameNew(temp, path string) (err error) {
-	lock, err := os.OpenFile(filepath.Join(filepath.Dir(temp), "publish.lock"), os.O_RDWR|os.O_CREATE, 0o666)
+	lock, err := Lock(filepath.Join(filepath.Dir(temp), "publish.lock"))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("lock %s: %w", lock.Name(), err)
-	}
 	if exists(path) {
 		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}
 	return os.Rename(temp, path) //nolint:forbidigo // The caller syncs.
+}
+
+// Lock waits for the lock of a file, which is made where it is missing, and
+// holds it until it is closed or the process ends.
+func Lock(path string) (io.Closer, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
+	}
+	return file, nil
 }

@@ -60,8 +60,10 @@ type database struct {
 	clean sync.Once
 
 	mu     sync.Mutex
-	db     *sql.DB
+	db     *handle
 	closed bool
+	// retired are handles of files that are no more; who uses one may end.
+	retired []*handle
 }
 
 func newDatabase(dir string) *database {
@@ -77,25 +79,26 @@ func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 	if d.closed {
 		return nil, sql.ErrConnDone
 	}
-	if d.db != nil {
-		return d.db, nil
-	}
 	path := filepath.Join(d.dir, databaseFile)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	file, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	} else if err != nil {
+	}
+	if err != nil {
 		return nil, err
 	}
-	db, err := open(ctx, path, "mode=rw")
-	if err != nil && ctx.Err() == nil {
-		// Without permission to make the log's shared memory beside it, a database
-		// that nobody writes can be read as it is.
-		if asIs, immutableErr := open(ctx, path, "mode=ro&immutable=1"); immutableErr == nil {
-			db, err = asIs, nil
-		}
+	if d.db != nil && d.db.isOf(file, path) {
+		return d.db.DB, nil
 	}
-	d.db = db
-	return db, err
+	opened, err := open(ctx, path, file)
+	if err != nil {
+		return nil, err
+	}
+	if d.db != nil {
+		d.retired = append(d.retired, d.db)
+	}
+	d.db = opened
+	return opened.DB, nil
 }
 
 // writing returns the database, made if it is missing, and sees to the folder
@@ -113,8 +116,24 @@ func (d *database) writing(ctx context.Context) (*sql.DB, error) {
 	return d.reading(ctx)
 }
 
-// create makes a database that has its schema from the first moment on.
-func (d *database) create(ctx context.Context) error {
+// create makes a database that has its schema from the first moment on. One
+// process at a time looks whether there is one.
+func (d *database) create(ctx context.Context) (err error) {
+	lock, err := fsutil.Lock(filepath.Join(d.dir, "create.lock"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	path := filepath.Join(d.dir, databaseFile)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err // Another process was faster.
+	}
+	// What is left of a database that was removed must not be taken for this one's.
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	temp := fsutil.OpenTemp(fsutil.TempName(d.tempDir()))
 	defer temp.Discard()
 	db, err := sql.Open("sqlite", dsn(temp.Path(), "mode=rwc"))
@@ -125,11 +144,7 @@ func (d *database) create(ctx context.Context) error {
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err
 	}
-	_, err = temp.Link(filepath.Join(d.dir, databaseFile))
-	if errors.Is(err, fs.ErrExist) {
-		return nil // Another process was faster.
-	}
-	if err != nil {
+	if _, err := temp.Link(path); err != nil {
 		return err
 	}
 	return fsutil.SyncDirs(d.dir, d.dir)
@@ -140,7 +155,41 @@ func dsn(path, query string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query}).String()
 }
 
-func open(ctx context.Context, path, query string) (*sql.DB, error) {
+// handle is an open database and the file that it was.
+type handle struct {
+	*sql.DB
+	file fs.FileInfo
+	// asIs is set where the file is read without locks and must not change.
+	asIs bool
+}
+
+// isOf says whether the handle is of the file that is now at path.
+func (h *handle) isOf(now fs.FileInfo, path string) bool {
+	if !os.SameFile(h.file, now) {
+		return false
+	}
+	if !h.asIs {
+		return true
+	}
+	_, err := os.Stat(path + "-wal") // A writer is there.
+	return errors.Is(err, fs.ErrNotExist) && now.ModTime().Equal(h.file.ModTime()) && now.Size() == h.file.Size()
+}
+
+// open opens a database for writing, or where that is not allowed for reading.
+func open(ctx context.Context, path string, file fs.FileInfo) (*handle, error) {
+	db, err := openWith(ctx, path, "mode=rw")
+	if err == nil {
+		return &handle{DB: db, file: file}, nil
+	}
+	// Without permission to make the log's shared memory beside it, a database
+	// that nobody writes can be read as it is.
+	if db, asIsErr := openWith(ctx, path, "mode=ro&immutable=1"); asIsErr == nil {
+		return &handle{DB: db, file: file, asIs: true}, nil
+	}
+	return nil, err
+}
+
+func openWith(ctx context.Context, path, query string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", dsn(path, query))
 	if err != nil {
 		return nil, err
@@ -148,11 +197,12 @@ func open(ctx context.Context, path, query string) (*sql.DB, error) {
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	var version int
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return nil, errors.Join(err, db.Close())
+	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	if err == nil && version != schemaVersion {
+		err = fmt.Errorf("%s has version %d, this program knows %d: use the program that wrote it", path, version, schemaVersion)
 	}
-	if version != schemaVersion {
-		return nil, errors.Join(fmt.Errorf("%s has version %d, this program reads %d: use the program that wrote it", path, version, schemaVersion), db.Close())
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
@@ -187,10 +237,13 @@ func (d *database) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
-	if d.db == nil {
-		return nil
+	if d.db != nil {
+		d.retired = append(d.retired, d.db)
 	}
-	db := d.db
-	d.db = nil
-	return db.Close()
+	var errs []error
+	for _, h := range d.retired {
+		errs = append(errs, h.Close())
+	}
+	d.db, d.retired = nil, nil
+	return errors.Join(errs...)
 }

@@ -65,7 +65,7 @@ func classOfDatabase(code int) (hint string, class error) {
 	case sqlite3.SQLITE_FULL:
 		return hintSpace, store.ErrUnavailable
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return "move .logstow/store.db away and run shipper reindex: the blobs hold everything", store.ErrUnavailable
+		return "stop all writers, move .logstow/store.db* away and run shipper reindex: the blobs hold everything", store.ErrUnavailable
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return "another process is writing to the store", store.ErrUnavailable
 	default:

@@ -50,21 +50,35 @@ func help(mode, dir, arg string) error {
 	case "race":
 		return race(ctx, s, arg)
 	case "list":
-		for page, err := range s.Blobs().List(ctx, "") {
-			if err != nil {
+		return printList(ctx, s)
+	case "follow":
+		in := bufio.NewScanner(os.Stdin)
+		for in.Scan() {
+			if err := printList(ctx, s); err != nil {
 				return err
 			}
-			for _, blob := range page {
-				fmt.Println(blob.Name, blob.Size, len(blob.Metadata))
-			}
+			fmt.Println()
 		}
-		return nil
+		return in.Err()
 	case "create":
 		_, err := s.Blobs().Create(ctx, arg, selfBody(arg), store.CreateOptions{Metadata: selfMetadata(arg)})
 		return err
 	default:
 		return fmt.Errorf("unknown helper %q", mode)
 	}
+}
+
+// printList prints the name, size and number of metadata keys of each blob.
+func printList(ctx context.Context, s *local.Store) error {
+	for page, err := range s.Blobs().List(ctx, "") {
+		if err != nil {
+			return err
+		}
+		for _, blob := range page {
+			fmt.Println(blob.Name, blob.Size, len(blob.Metadata))
+		}
+	}
+	return nil
 }
 
 // churn creates, indexes and deletes blobs without end and says what it did

@@ -1,7 +1,9 @@
 package local_test
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -18,16 +20,15 @@ import (
 // nobody is a user id that owns nothing here.
 const nobody = 65534
 
-// asNobody runs a helper that may not write to what the test made: as another
-// user where this is root, else as this one after taking the permission away.
-func asNobody(t *testing.T, mode, dir, arg string) (string, error) {
+// asNobody is a helper that may not write to what the test made: another user
+// where this is root, else this one after taking the permission away.
+func asNobody(t *testing.T, mode, dir, arg string) *exec.Cmd {
 	t.Helper()
 	cmd := helper(t, mode, dir, arg)
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		cmd.Path = publicCopy(t, cmd.Path)
-		open := filepath.Dir(t.TempDir())
-		if err := os.Chmod(open, 0o755); err != nil {
+		if err := os.Chmod(filepath.Dir(t.TempDir()), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	} else {
@@ -35,6 +36,11 @@ func asNobody(t *testing.T, mode, dir, arg string) (string, error) {
 		setMode(t, dir, 0, 0o222)
 	}
 	cmd.Dir = "/"
+	return cmd
+}
+
+// output runs a command; where it fails the output is what it said of that.
+func output(cmd *exec.Cmd) (string, error) {
 	cmd.Stderr = nil
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -127,7 +133,7 @@ func TestReadOnly(t *testing.T) {
 			if c.metadata == "0" && os.Geteuid() != 0 {
 				t.Skip("needs root to run a program as another user")
 			}
-			out, err := asNobody(t, "list", dir, "")
+			out, err := output(asNobody(t, "list", dir, ""))
 			if err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -143,10 +149,109 @@ func TestReadOnly(t *testing.T) {
 			if n := strings.Count(out, "\n"); n != 2 {
 				t.Errorf("%d listed:\n%s", n, out)
 			}
-			out, err = asNobody(t, "create", dir, "q/new")
+			out, err = output(asNobody(t, "create", dir, "q/new"))
 			if err == nil || !strings.Contains(out, "access refused") || !strings.Contains(out, "let this user write") {
 				t.Errorf("create: %v: %s", err, out)
 			}
 		})
+	}
+}
+
+// TestReadOnlyFollows reads without permission to write while writers come and go.
+func TestReadOnlyFollows(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to run a program as another user")
+	}
+	dir := filepath.Join(t.TempDir(), "store")
+	written := 0
+	create := func(s *local.Store, n int) {
+		for range n {
+			written++
+			name := fmt.Sprintf("q/%d", written)
+			if _, err := s.Blobs().Create(t.Context(), name, []byte("x"), store.CreateOptions{Metadata: map[string]string{"K": "v"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		setMode(t, dir, 0o055, 0)
+	}
+	writer := func() *local.Store {
+		s, err := local.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	end := func(s *local.Store) {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := writer()
+	create(s, 1)
+	end(s)
+
+	cmd := asNobody(t, "follow", dir, "")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewScanner(out)
+	check := func(when string) {
+		t.Helper()
+		if _, err := io.WriteString(in, "\n"); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for answers.Scan() && answers.Text() != "" {
+			n++
+			if fields := strings.Fields(answers.Text()); fields[2] != "1" {
+				t.Errorf("%s: listed %q", when, answers.Text())
+			}
+		}
+		if n != written {
+			t.Errorf("%s: %d listed, want %d", when, n, written)
+		}
+	}
+	check("writer is gone")
+	s = writer()
+	create(s, 3)
+	check("a writer came")
+	end(s)
+	check("it went")
+	s = writer()
+	create(s, 500)
+	end(s)
+	check("another came and went")
+	if err := os.Remove(filepath.Join(dir, ".logstow", "store.db")); err != nil {
+		t.Fatal(err)
+	}
+	s = writer()
+	if err := s.Blobs().Delete(t.Context(), []string{"q/1"}); err != nil {
+		t.Fatal(err)
+	}
+	written = 1
+	create(s, 0)
+	if _, err := io.WriteString(in, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	for answers.Scan() && answers.Text() != "" {
+		if fields := strings.Fields(answers.Text()); fields[2] != "0" {
+			t.Errorf("after the database was removed: %q", answers.Text())
+		}
+	}
+	end(s)
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }
