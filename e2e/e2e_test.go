@@ -12,8 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -86,7 +86,6 @@ type result struct {
 	errs   string
 	status int
 	maxRSS int64 // bytes
-	cpu    time.Duration
 }
 
 // command runs one of the binaries with standard input in.
@@ -99,15 +98,44 @@ func (s target) command(t *testing.T, in io.Reader, args ...string) result {
 	cmd.Env = append(cmd.Env, "LOGSTOW_STORE="+s.store)
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errs
-	err := cmd.Run()
+	err := cmd.Start()
+	peak := func() int64 { return 0 }
+	if err == nil {
+		peak = watchMemory(cmd.Process.Pid)
+		err = cmd.Wait()
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%s: %v", args, err)
 	}
 	return result{
 		out: out.Bytes(), errs: errs.String(), status: cmd.ProcessState.ExitCode(),
-		maxRSS: cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10, cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+		maxRSS: peak(),
 	}
+}
+
+// watchMemory reads a process's peak memory until the process is gone; the
+// function it returns waits for that. (What wait4 counts includes the memory of
+// the process that started it.)
+func watchMemory(pid int) func() int64 {
+	done := make(chan int64, 1)
+	go func() {
+		var peak int64
+		for range time.Tick(10 * time.Millisecond) {
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			_, after, found := strings.Cut(string(status), "VmHWM:")
+			if err != nil || !found {
+				break
+			}
+			kib, err := strconv.ParseInt(strings.Fields(after)[0], 10, 64)
+			if err != nil {
+				break
+			}
+			peak = kib << 10
+		}
+		done <- peak
+	}()
+	return func() int64 { return <-done }
 }
 
 // must runs a command that has to end with status 0 and gives its output.
