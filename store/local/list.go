@@ -44,23 +44,27 @@ func (b blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]stri
 func (b blobs) prefixes(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for e, err := range b.entries(ctx, prefix) {
-			if err == nil && e.dir {
-				// Is there a blob at all?
-				next, stop := iter.Pull2(b.walk(ctx, e.name))
-				var any bool
-				_, err, any = next()
-				stop()
-				if !any {
-					continue
-				}
-			} else if err == nil {
-				continue
+			found := e.dir
+			if found {
+				found, err = b.holdsBlob(ctx, e.name)
 			}
-			if !yield(e.name, err) || err != nil {
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if found && !yield(e.name, nil) {
 				return
 			}
 		}
 	}
+}
+
+// holdsBlob says whether any blob's name starts with prefix.
+func (b blobs) holdsBlob(ctx context.Context, prefix string) (found bool, err error) {
+	for _, err := range b.walk(ctx, prefix) {
+		return err == nil, err
+	}
+	return false, nil
 }
 
 // pages collects what seq yields in pages of n; an error ends it and comes alone.
