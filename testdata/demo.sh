@@ -16,9 +16,9 @@ go run ./internal/loggen/cmd/loggen -size 20MB -start 2026-11-20T15:00:00Z >"$di
 go run ./internal/loggen/cmd/loggen -kind hdfs -size 10MB -start 2026-11-20T15:00:00Z >"$dir/datanode.log"
 ls -l "$dir" | awk 'NR > 1 { print $5, $9 }'
 
-show shipper run --once --service api --buffer-dir "$dir/buffer" "$dir/api.log"
+show shipper run --once --service api "$dir/api.log"
 say "\$ shipper run --once --service datanode - < datanode.log"
-shipper run --once --service datanode --buffer-dir "$dir/buffer-datanode" - <"$dir/datanode.log"
+shipper run --once --service datanode - <"$dir/datanode.log"
 
 show logq services
 show logq segments

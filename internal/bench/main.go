@@ -103,13 +103,8 @@ func (b *suite) prepare(kind string) error {
 
 // shipping compares the whole shipper with compressing the same bytes alone.
 func (b *suite) shipping() error {
-	ship := b.command("shipper", "run", "--once", "--service", "bench", "--buffer-dir", filepath.Join(b.dir, "buffer"), b.input)
-	ship.before = func() error {
-		if err := os.RemoveAll(filepath.Join(b.dir, "buffer")); err != nil {
-			return err
-		}
-		return os.RemoveAll(b.store)
-	}
+	ship := b.command("shipper", "run", "--once", "--service", "bench", b.input)
+	ship.before = func() error { return os.RemoveAll(b.store) }
 	rows, err := b.inTurn(b.part("compress", b.input), ship)
 	if err != nil {
 		return err
