@@ -73,7 +73,7 @@ func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time
 		n, err := r.Read(f.split.space())
 		f.split.filled(n)
 		if n > 0 {
-			if err := f.take(ctx, src, ref, f.split.next); err != nil {
+			if err := f.take(ctx, src, ref, false); err != nil {
 				return err
 			}
 		}
@@ -92,21 +92,24 @@ func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time
 func (f *Feed) End(ctx context.Context, src *Source, ref time.Time) error {
 	f.split.adopt(src.parked)
 	src.parked = parked{}
-	return f.take(ctx, src, ref, f.split.rest)
+	return f.take(ctx, src, ref, true)
 }
 
-// take hands over all lines that next gives.
-func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, next func() (line, bool)) error {
+// take hands over all complete lines, and with last what follows them.
+func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) error {
 	read := f.opts.Now()
 	if ref.IsZero() {
 		ref = read
 	}
 	var bytes int64
 	for {
-		l, ok := next()
+		l, ok := f.split.next()
+		if !ok && last {
+			l, ok = f.split.rest()
+		}
 		if ok {
 			bytes += l.size
-			f.records = append(f.records, f.record(src, l, read, ref))
+			f.records = append(f.records, f.record(src, l, read.UnixNano(), ref.UnixNano()))
 		}
 		if len(f.records) == maxChunk || !ok && len(f.records) > 0 {
 			if err := f.hand(ctx, src, bytes, read); err != nil {
@@ -121,8 +124,8 @@ func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, next func()
 }
 
 // record makes a line a record, a view of it.
-func (f *Feed) record(src *Source, l line, read, ref time.Time) record.Record {
-	stamp := src.recognizer.Stamp(l.text, read.UnixNano(), ref.UnixNano())
+func (f *Feed) record(src *Source, l line, read, ref int64) record.Record {
+	stamp := src.recognizer.Stamp(l.text, read, ref)
 	if stamp.Refused != recognize.Taken {
 		f.opts.Stats.Refused.Add(1)
 		if !src.refused {
@@ -154,7 +157,6 @@ func (f *Feed) hand(ctx context.Context, src *Source, bytes int64, read time.Tim
 	src.offset += bytes
 	f.opts.Stats.Records.Add(int64(len(f.records)))
 	f.opts.Stats.Bytes.Add(bytes)
-	clear(f.records)
 	f.records = f.records[:0]
 	return nil
 }

@@ -107,9 +107,14 @@ func readSettings(c *ucli.Context) (settings, error) {
 
 // inputs sorts the arguments. Without any, a pipe or a file on standard input is read.
 func (s *settings) inputs(errs *problems, args []string) {
-	s.stdin = slices.Contains(args, "-")
-	s.paths = slices.DeleteFunc(args, func(a string) bool { return a == "-" })
 	errs.check(!slices.Contains(args, ""), "an empty file name")
+	for _, a := range args {
+		if a == "-" {
+			s.stdin = true
+		} else {
+			s.paths = append(s.paths, a)
+		}
+	}
 	if len(s.paths) > 0 || s.stdin {
 		return
 	}

@@ -33,6 +33,8 @@ type pipeline struct {
 	stats   input.Stats
 	buffer  *buffer.Buffer
 	shipper *shipping.Shipper
+	// inputs are what is read; each runs until it ends or its context does.
+	inputs []func(context.Context) error
 }
 
 // ship runs the pipeline until the inputs end or ctx does, and all is stored.
@@ -46,7 +48,7 @@ func ship(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	p.buffer, err = buffer.Open(buffer.Options{
+	p.buffer, err = buffer.Open(buffer.Options{ //nolint:contextcheck // it outlives ctx: what was read by then is stored
 		Instance: s.instance, Width: s.bucket, FlushSize: s.flushSize, FlushInterval: s.flushInterval, Once: s.once, Log: p.log,
 	})
 	if err != nil {
@@ -58,7 +60,29 @@ func ship(ctx context.Context, s settings) (err error) {
 		opts.RetryFor = s.retryFor
 	}
 	p.shipper = shipping.New(opts)
+	if err := p.openInputs(); err != nil {
+		return cli.Usagef("%w", err)
+	}
 	return p.run(ctx)
+}
+
+// openInputs makes the inputs; they read nothing yet.
+func (p *pipeline) openInputs() error {
+	opts := input.Options{
+		Service: p.service, Class: p.class, MaxRecord: p.maxRecord,
+		Recognize: recognize.Options{Zone: p.zone}, Sink: p.buffer, Stats: &p.stats, Log: p.log,
+	}
+	if len(p.paths) > 0 {
+		files, err := tail.New(tail.Options{Options: opts, Paths: p.paths, Once: p.once, FromStart: p.fromStart})
+		if err != nil {
+			return err
+		}
+		p.inputs = append(p.inputs, files.Run)
+	}
+	if p.stdin {
+		p.inputs = append(p.inputs, func(ctx context.Context) error { return stdin.Run(ctx, os.Stdin, opts) })
+	}
+	return nil
 }
 
 // run reads and ships. What keeps a record from being stored goes before what
@@ -86,24 +110,9 @@ func (p *pipeline) run(ctx context.Context) error {
 
 // read runs the inputs until all have ended.
 func (p *pipeline) read(ctx context.Context) error {
-	opts := input.Options{
-		Service: p.service, Class: p.class, MaxRecord: p.maxRecord,
-		Recognize: recognize.Options{Zone: p.zone}, Sink: p.buffer, Stats: &p.stats, Log: p.log,
-	}
-	var files *tail.Tailer
-	if len(p.paths) > 0 {
-		var err error
-		files, err = tail.New(tail.Options{Options: opts, Paths: p.paths, Once: p.once, FromStart: p.fromStart})
-		if err != nil {
-			return cli.Usagef("%w", err)
-		}
-	}
 	var g errgroup.Group // one input's failure is no reason to end the other
-	if files != nil {
-		g.Go(func() error { return files.Run(ctx) })
-	}
-	if p.stdin {
-		g.Go(func() error { return stdin.Run(ctx, os.Stdin, opts) })
+	for _, run := range p.inputs {
+		g.Go(func() error { return run(ctx) })
 	}
 	err := g.Wait()
 	if p.once && errors.Is(context.Cause(ctx), errStopped) {

@@ -119,8 +119,8 @@ func (t *Tailer) inOrder() []*file {
 func (t *Tailer) scan(w *watcher, fromEnd bool) {
 	present := make(map[fileID]bool)
 	for _, p := range t.patterns {
-		files, err := p.find()
-		t.complain(p.text, err)
+		files, errs := p.find()
+		t.complain(p.text, joined(errs))
 		if p.rest != "" {
 			w.add(p.base)
 		}
@@ -136,7 +136,7 @@ func (t *Tailer) scan(w *watcher, fromEnd bool) {
 				continue
 			}
 			f, err := t.open(found, fromEnd)
-			t.complain(found.path, err)
+			t.complain(found.path, explain(err))
 			if err == nil {
 				t.files[f.id] = f
 				present[f.id] = true
@@ -156,7 +156,7 @@ func (t *Tailer) complain(about string, err error) {
 	switch {
 	case err != nil && !t.said[about]:
 		t.said[about] = true
-		t.opts.Log.Warn("can not be read for now; trying again", "file", about, "error", explain(err))
+		t.opts.Log.Warn("can not be read for now; trying again", "file", about, "error", err)
 	case err == nil && t.said[about]:
 		delete(t.said, about)
 		t.opts.Log.Info("can be read again", "file", about)

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -46,16 +48,16 @@ func parsePattern(text string) (pattern, error) {
 	return p, nil
 }
 
-// find returns the files that p names now, in the order of their names. What
-// could not be looked at is an error beside those that were found.
-func (p pattern) find() ([]found, error) {
+// find returns the files that p names now, in the order of their names, and
+// what could not be looked at.
+func (p pattern) find() ([]found, []error) {
 	if p.rest == "" {
 		info, err := os.Stat(p.text)
 		if err != nil {
-			return nil, err
+			return nil, []error{explain(err)}
 		}
 		if info.IsDir() {
-			return nil, fmt.Errorf("%s is a directory: name its files, for example %s", p.text, filepath.Join(p.text, "**", "*.log"))
+			return nil, []error{fmt.Errorf("%s is a directory: name its files, for example %s", p.text, filepath.Join(p.text, "**", "*.log"))}
 		}
 		return []found{{p.text, filepath.Base(p.text), info}}, nil
 	}
@@ -64,9 +66,12 @@ func (p pattern) find() ([]found, error) {
 	if strings.Contains(p.rest, "**") {
 		opts = append(opts, doublestar.WithNoFollow())
 	}
-	dir := &watchedFS{FS: os.DirFS(p.base), base: p.base}
+	dir := &watchedFS{FS: os.DirFS(p.base), base: p.base, errs: make(map[string]error)}
 	names, err := doublestar.Glob(dir, p.rest, opts...)
-	errs := append(dir.errs, err)
+	if err != nil {
+		return nil, []error{fmt.Errorf("look for %s: %w", p.text, err)}
+	}
+	slices.Sort(names)
 	var files []found
 	for _, name := range names {
 		full := filepath.Join(p.base, filepath.FromSlash(name))
@@ -74,45 +79,60 @@ func (p pattern) find() ([]found, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			errs = append(errs, err)
+			dir.note(name, err)
 		case !info.IsDir():
 			files = append(files, found{full, path.Clean(name), info})
 		}
 	}
-	return files, errors.Join(errs...)
+	var errs []error
+	for _, path := range slices.Sorted(maps.Keys(dir.errs)) {
+		errs = append(errs, dir.errs[path])
+	}
+	return files, errs
 }
 
-// watchedFS remembers which directories could not be read; a glob by itself
-// passes over them in silence.
+// watchedFS remembers what could not be looked at; a glob by itself passes over
+// it in silence.
 type watchedFS struct {
 	fs.FS
 	base string
-	errs []error
+	errs map[string]error
 }
 
 // ReadDir implements [fs.ReadDirFS].
 func (w *watchedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(w.FS, name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.errs = append(w.errs, w.named(err))
-	}
+	w.note(name, err)
 	return entries, err
 }
 
 // Stat implements [fs.StatFS].
 func (w *watchedFS) Stat(name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(w.FS, name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.errs = append(w.errs, w.named(err))
-	}
+	w.note(name, err)
 	return info, err
 }
 
-// named puts the whole path into an error.
-func (w *watchedFS) named(err error) error {
+// note remembers an error, once a path. What is not there was never meant.
+func (w *watchedFS) note(name string, err error) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	full := filepath.Join(w.base, filepath.FromSlash(name))
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return &fs.PathError{Op: p.Op, Path: filepath.Join(w.base, filepath.FromSlash(p.Path)), Err: p.Err}
+		err = &fs.PathError{Op: p.Op, Path: full, Err: p.Err}
+	}
+	w.errs[full] = explain(err)
+}
+
+// explain adds to a file system's error what to do about it.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: let the user who runs shipper read it", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: check its name", err)
 	}
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"slices"
 	"time"
 
 	"logstow/buffer"
@@ -96,13 +96,11 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	var failed []error
 	seen := make(map[fileID]bool)
 	for _, p := range t.patterns {
-		files, err := p.find()
-		if err == nil && len(files) == 0 {
-			err = fmt.Errorf("no file matches %q", p.text)
+		files, errs := p.find()
+		if len(files)+len(errs) == 0 {
+			errs = append(errs, fmt.Errorf("no file matches %q", p.text))
 		}
-		if err != nil {
-			failed = append(failed, explain(err))
-		}
+		failed = append(failed, errs...)
 		for _, found := range files {
 			if id := idOf(found.path, found.info); !seen[id] {
 				seen[id] = true
@@ -116,7 +114,17 @@ func (t *Tailer) readAll(ctx context.Context) error {
 			}
 		}
 	}
-	return errors.Join(failed...)
+	return joined(failed)
+}
+
+// joined is one error of many; what is said twice is said once.
+func joined(errs []error) error {
+	said := make(map[string]bool)
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
+		again := said[err.Error()]
+		said[err.Error()] = true
+		return again
+	})...)
 }
 
 // readWhole reads one file to its end. Its first result is what is wrong with
@@ -127,7 +135,14 @@ func (t *Tailer) readWhole(ctx context.Context, found found) (fileErr, err error
 		return err, nil
 	}
 	defer f.close()
+	if !f.regular { // reading a pipe may wait
+		stop := context.AfterFunc(ctx, func() { _ = f.f.SetReadDeadline(time.Now()) })
+		defer stop()
+	}
 	fileErr, err = f.readToEnd(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil || fileErr != nil {
 		return fileErr, err
 	}
@@ -159,15 +174,4 @@ func (f *file) positions(offset int64) []buffer.Position {
 		}
 	}
 	return []buffer.Position{{Input: f.id.input(), Value: position{f.id, offset, f.print}.encode()}}
-}
-
-// explain adds to a file system's error what to do about it.
-func explain(err error) error {
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: let the user who runs shipper read it", err)
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: check its name", err)
-	}
-	return err
 }

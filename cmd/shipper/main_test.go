@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+	"logstow/store/local"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"shipper": main,
+	})
+}
+
+// TestScripts runs testdata/*.txt: each is a feature as people use it. Beside
+// testscript's own commands they have
+//
+//	messages DIR       prints the records of the store in DIR as "source level message"
+//	await DIR TEXT     waits until the store in DIR holds TEXT
+//	append FILE TEXT   appends a line to a file
+//	probe DIR FILE     appends lines to a file until one is in the store in DIR
+//	term               sends SIGTERM to the commands in the background
+//	status N CMD…      runs a command that must end with exit status N
+//	nobody CMD…        runs a command as another user and prints its exit status
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("LOGSTOW_STORE", "")
+			env.Setenv("CLOSED", closedAddress(t))
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Getuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"messages": messages,
+			"await":    await,
+			"append":   appendLine,
+			"probe":    probe,
+			"term":     terminate,
+			"status":   status,
+			"nobody":   nobody,
+		},
+	})
+}
+
+// start runs shipper with lines on its standard input that never end, and
+// returns once it reads them.
+func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = &exec.Cmd{Path: self, Args: append([]string{"shipper", "run", "--service", "x"}, args...), Env: env, Stderr: new(bytes.Buffer)}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // an error: it has ended
+	// More than a pipe holds.
+	if _, err := in.Write(bytes.Repeat([]byte("a line\n"), 200_000)); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, cmd.Stderr.(*bytes.Buffer)
+}
+
+// finish waits for the end and compares the exit status.
+func finish(t *testing.T, cmd *exec.Cmd, stderr *bytes.Buffer, want int) {
+	t.Helper()
+	_ = cmd.Wait() // the status is looked at
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		t.Errorf("exit status %d, want %d; standard error:\n%s", got, want, stderr)
+	}
+}
+
+// What was read by the time of the signal is stored.
+func TestInterruptStoresWhatWasRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		flags  []string
+		status int
+	}{{nil, 0}, {[]string{"--once"}, 130}} {
+		dir := t.TempDir()
+		cmd, stderr := start(t, nil, append(c.flags, "--store", dir)...)
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		finish(t, cmd, stderr, c.status)
+		text, err := storeText(dir)
+		if err != nil || bytes.Count(text, []byte("a line\n")) < 100_000 {
+			t.Errorf("%v: %d bytes stored, %v; standard error:\n%s", c.flags, len(text), err, stderr)
+		}
+	}
+}
+
+// A second signal ends it at once, also when storage does not answer.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	closed := closedAddress(t)
+	cmd, stderr := start(t, []string{
+		"AZURE_STORAGE_CONNECTION_STRING=DefaultEndpointsProtocol=http;AccountName=a;AccountKey=YQ==;" +
+			"BlobEndpoint=http://" + closed + "/a;TableEndpoint=http://" + closed + "/a",
+	}, "--store", "azblob://logs")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		finish(t, cmd, stderr, 130)
+	}()
+	for signals := 0; ; signals++ {
+		select {
+		case <-ended:
+			if signals < 2 {
+				t.Error("it ended by itself")
+			}
+			return
+		case <-time.After(300 * time.Millisecond):
+			_ = cmd.Process.Signal(syscall.SIGTERM) // it may just have ended
+		}
+	}
+}
+
+// closedAddress is one on which nobody listens.
+func closedAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// storeText is the text of all segments in a local store, in the order of their names.
+func storeText(dir string) ([]byte, error) {
+	ctx := context.Background()
+	s, err := local.Open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	var text []byte
+	for page, err := range s.Blobs().List(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range page {
+			if text, err = appendSegment(ctx, text, s.Blobs(), b); err != nil {
+				return nil, fmt.Errorf("%s: %w", b.Name, err)
+			}
+		}
+	}
+	return text, nil
+}
+
+func appendSegment(ctx context.Context, text []byte, blobs store.BlobReader, b store.Blob) ([]byte, error) {
+	read := func(ctx context.Context, off, n int64) ([]byte, error) { return blobs.Read(ctx, b.Name, off, n) }
+	footer, err := segment.Verify(ctx, read, b.Size)
+	if err != nil {
+		return nil, err
+	}
+	for _, block := range footer.Blocks {
+		data, err := read(ctx, block.Offset, block.Stored)
+		if err != nil {
+			return nil, err
+		}
+		if text, err = segment.DecodeBlock(text, data, block); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+func messages(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: messages DIR")
+	}
+	text, err := storeText(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for len(text) > 0 {
+		var line record.Line
+		line, text, err = record.Next(text)
+		ts.Check(err)
+		fmt.Fprintf(ts.Stdout(), "%s %s %s\n", line.Source, line.Level, line.Raw)
+	}
+}
+
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: await DIR TEXT")
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		text, err := storeText(ts.MkAbs(args[0]))
+		if bytes.Contains(text, []byte(args[1])) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%q did not come: %q, %v", args[1], text, err)
+		}
+	}
+}
+
+func appendLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: append FILE TEXT")
+	}
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	ts.Check(err)
+	defer f.Close()
+	_, err = f.WriteString(args[1] + "\n")
+	ts.Check(err)
+}
+
+func probe(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: probe DIR FILE")
+	}
+	for range 600 {
+		appendLine(ts, false, []string{args[1], "probe"})
+		time.Sleep(100 * time.Millisecond)
+		if text, _ := storeText(ts.MkAbs(args[0])); bytes.Contains(text, []byte("probe")) {
+			return
+		}
+	}
+	ts.Fatalf("nothing follows %s", args[1])
+}
+
+func terminate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: term")
+	}
+	for _, cmd := range ts.BackgroundCmds() {
+		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+	}
+}
+
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N CMD…")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+func nobody(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: nobody CMD…")
+	}
+	binary := filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], args[0])
+	for _, dir := range []string{ts.Getenv("WORK"), filepath.Dir(binary)} {
+		for ; strings.HasPrefix(dir, os.TempDir()+"/"); dir = filepath.Dir(dir) {
+			ts.Check(os.Chmod(dir, 0o755))
+		}
+	}
+	cmd := exec.Command(binary, args[1:]...)
+	cmd.Dir, cmd.Env = ts.Getenv("WORK"), []string{}
+	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		ts.Fatalf("%v", err)
+	}
+	fmt.Fprintf(ts.Stderr(), "exit status %d\n", cmd.ProcessState.ExitCode())
+}
