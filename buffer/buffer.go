@@ -52,7 +52,7 @@ type Buffer struct {
 	space, ready broadcast
 
 	wake    chan struct{}
-	stop    context.CancelFunc
+	stop    chan struct{}
 	sealers sync.WaitGroup
 }
 
@@ -62,7 +62,6 @@ func Open(opts Options) (*Buffer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open buffer: %w", err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
 	b := &Buffer{
 		opts:       opts,
 		compressor: segment.NewCompressor(),
@@ -72,9 +71,9 @@ func Open(opts Options) (*Buffer, error) {
 		memory:     memory{limit: opts.Memory},
 		queue:      queue{out: map[*Batch]struct{}{}},
 		wake:       make(chan struct{}, 1),
-		stop:       stop,
+		stop:       make(chan struct{}),
 	}
-	b.sealers.Go(func() { b.sealDue(ctx) })
+	b.sealers.Go(b.sealDue)
 	return b, nil
 }
 
@@ -221,12 +220,14 @@ func (b *Buffer) endAll(closed bool, end func(*openBatch)) {
 // deliver what Next returns. Closing again does nothing.
 func (b *Buffer) Close() error {
 	b.mu.Lock()
-	b.draining, b.closed = true, true
+	if !b.closed {
+		b.draining, b.closed = true, true
+		close(b.stop)
+	}
 	b.space.notify()
 	b.ready.notify()
 	b.mu.Unlock()
 
-	b.stop()
 	b.sealers.Wait()
 	b.endAll(true, b.discard)
 	return nil

@@ -67,7 +67,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // for the clock. The batch being filled must not be the one to go.
 func TestMemorySealsWhatIsUnused(t *testing.T) {
 	t.Parallel()
-	b := open(t, buffer.Options{Memory: 1 << 20, FlushInterval: -1, Once: true})
+	b := open(t, buffer.Options{Memory: 800 << 10, FlushInterval: -1, Once: true})
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for hour, n := range []int{7, 10, 10, 10} {
 		for range n {

@@ -105,12 +105,13 @@ func (o *openBatch) full(flushSize int64) bool {
 	return o.writer.Size() >= flushSize || o.writer.Full()
 }
 
-// cost is about what the batch takes in memory: what is compressed, and the
-// writer's two blocks, one being filled and one being compressed, with the
-// places of their records.
+// cost is about what the batch takes in memory: what is compressed, the block
+// being filled, whose buffer doubles as it grows, and the places of its records. A
+// block being compressed is not counted: it is gone within milliseconds.
 func (o *openBatch) cost() int64 {
 	block := max(segment.DefaultBlockSize, o.largest)
-	return o.writer.Size() + min(o.text, block)*5/2 + overhead
+	text := min(o.text, block)
+	return o.writer.Size() + min(2*text, block) + text/4 + overhead
 }
 
 // body collects what a segment.Writer writes. It grows by parts, so that it

@@ -14,9 +14,9 @@ const (
 	DefaultFlushSize     = 8 << 20
 	DefaultFlushInterval = time.Minute
 	DefaultMaxOpen       = 64
-	// DefaultMemory holds one segment being filled and three on their way. With the
+	// DefaultMemory holds one segment being filled and two on their way. With the
 	// collector's usual doubling it keeps a shipper below 128 MiB.
-	DefaultMemory = 40 << 20
+	DefaultMemory = 32 << 20
 )
 
 // Options configure a Buffer; a zero field takes the default named at it.
@@ -37,7 +37,7 @@ type Options struct {
 	// Once is for reading old files to their end: every record keeps its time, the
 	// buckets open are bounded by Memory alone, and neither age nor bucket end seals.
 	Once bool
-	// Memory bounds the bytes of all open and waiting batches; default 40 MiB.
+	// Memory bounds the bytes of all open and waiting batches; default 32 MiB.
 	// Append waits while it is exceeded and sealing can not help. A smaller Memory
 	// than FlushSize and a few MiB makes segments smaller than FlushSize.
 	Memory int64

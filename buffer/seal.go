@@ -1,9 +1,6 @@
 package buffer
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // opened makes a new open batch known to memory and to the sealing goroutine.
 // The lane's lock is held.
@@ -93,13 +90,13 @@ func (b *Buffer) newBatch(o *openBatch) (*Batch, error) {
 	}, nil
 }
 
-// sealDue seals open batches by age and bucket end until ctx ends.
-func (b *Buffer) sealDue(ctx context.Context) {
+// sealDue seals open batches by age and bucket end until Close.
+func (b *Buffer) sealDue() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-b.stop:
 			return
 		case <-b.wake:
 		case <-timer.C:
