@@ -109,7 +109,7 @@ func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) 
 		}
 		if ok {
 			bytes += l.size
-			f.records = append(f.records, f.record(src, l, read.UnixNano(), ref.UnixNano()))
+			f.add(src, l, read.UnixNano(), ref.UnixNano())
 		}
 		if len(f.records) == maxChunk || !ok && len(f.records) > 0 {
 			if err := f.hand(ctx, src, bytes, read); err != nil {
@@ -123,26 +123,36 @@ func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) 
 	}
 }
 
-// record makes a line a record, a view of it.
-func (f *Feed) record(src *Source, l line, read, ref int64) record.Record {
+// add collects a line as a record, a view of it.
+func (f *Feed) add(src *Source, l line, read, ref int64) {
 	stamp := src.recognizer.Stamp(l.text, read, ref)
 	if stamp.Refused != recognize.Taken {
-		f.opts.Stats.Refused.Add(1)
-		if !src.refused {
-			src.refused = true
-			f.opts.Log.Warn("a line's time is not taken: the record gets the time it was read (said once a source)",
-				"reason", stamp.Refused.String(), "source", src.name, "line", excerpt(l.text))
-		}
+		f.sayRefused(src, l, stamp.Refused)
 	}
 	if l.cut {
-		f.opts.Stats.Cut.Add(1)
-		if !src.cut {
-			src.cut = true
-			f.opts.Log.Warn("a line is longer than the record limit and was cut (said once a source)",
-				"source", src.name, "bytes", l.size, "limit", f.opts.MaxRecord)
-		}
+		f.sayCut(src, l)
 	}
-	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: src.name, Message: l.text}
+	f.records = append(f.records, record.Record{Time: stamp.Time, Level: stamp.Level, Source: src.name, Message: l.text})
+}
+
+// sayRefused counts a time that was not taken, and says so once a source.
+func (f *Feed) sayRefused(src *Source, l line, reason recognize.Reason) {
+	f.opts.Stats.Refused.Add(1)
+	if !src.refused {
+		src.refused = true
+		f.opts.Log.Warn("a line's time is not taken: the record gets the time it was read (said once a source)",
+			"reason", reason.String(), "source", src.name, "line", excerpt(l.text))
+	}
+}
+
+// sayCut counts a line that was cut, and says so once a source.
+func (f *Feed) sayCut(src *Source, l line) {
+	f.opts.Stats.Cut.Add(1)
+	if !src.cut {
+		src.cut = true
+		f.opts.Log.Warn("a line is longer than the record limit and was cut (said once a source)",
+			"source", src.name, "bytes", l.size, "limit", f.opts.MaxRecord)
+	}
 }
 
 // hand gives the collected records, which stand for the next bytes of the source, to the sink.

@@ -71,7 +71,13 @@ func (s *splitter) next() (line, bool) {
 		s.scan = s.end
 		return line{}, false
 	}
-	l := s.take(s.scan + i)
+	end := s.scan + i
+	if s.lost == 0 && end-s.start <= s.max { // as almost all are
+		text := s.buf[s.start:end]
+		s.start, s.scan = end+1, end+1
+		return line{text: text, size: int64(len(text)) + 1}, true
+	}
+	l := s.take(end)
 	l.size++
 	s.start++
 	s.scan = s.start
