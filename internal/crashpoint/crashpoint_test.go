@@ -2,7 +2,6 @@ package crashpoint_test
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,40 +10,11 @@ import (
 	"logstow/internal/crashpoint"
 )
 
-const program = `package main
-
-import (
-	"fmt"
-
-	"logstow/internal/crashpoint"
-)
-
-func main() {
-	for i := range 5 {
-		crashpoint.Here("one")
-		fmt.Println(i)
-		crashpoint.Here("two")
-	}
-}
-`
-
-// build makes the program, inside the module as it imports an internal package.
+// build makes the program in testdata.
 func build(t *testing.T, tags string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(".", "testdata-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	bin := filepath.Join(t.TempDir(), "program")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "-o", bin, "./"+dir).CombinedOutput()
+	bin := filepath.Join(t.TempDir(), "passes")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "-o", bin, "./testdata/passes").CombinedOutput()
 	if err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
