@@ -48,7 +48,7 @@ func ship(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	p.buffer, err = buffer.Open(buffer.Options{ //nolint:contextcheck // it outlives ctx: what was read by then is stored
+	p.buffer, err = buffer.Open(buffer.Options{
 		Instance: s.instance, Width: s.bucket, FlushSize: s.flushSize, FlushInterval: s.flushInterval, Once: s.once, Log: p.log,
 	})
 	if err != nil {
