@@ -88,10 +88,10 @@ func (f *finding) timeValue(name, value []byte) {
 		return
 	}
 	text := trimSpace(unquoted(value))
-	m, ok := wholeTime(text)
+	m, ok := f.wholeTime(text)
 	if !ok && len(text) <= maxEscaped && bytes.IndexByte(text, '\\') >= 0 {
 		var space [maxEscaped]byte // some encoders escape '+' and '/'
-		m, ok = wholeTime(unescape(text, space[:]))
+		m, ok = f.wholeTime(unescape(text, space[:]))
 	}
 	if !ok {
 		return
@@ -106,8 +106,8 @@ func (f *finding) timeValue(name, value []byte) {
 const maxEscaped = 64
 
 // wholeTime reads the whole of a field's text as a time.
-func wholeTime(text []byte) (moment, bool) {
-	if m, n := parseMoment(text, true); n > 0 && n == len(text) {
+func (f *finding) wholeTime(text []byte) (moment, bool) {
+	if m, n := f.minute.moment(text, true); n > 0 && n == len(text) {
 		return m, true
 	}
 	return epochNumber(text)

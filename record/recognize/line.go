@@ -13,6 +13,7 @@ const (
 // finding is what a line says.
 type finding struct {
 	moment
+	minute *minute
 	found bool
 	level record.Level
 	// impliedLevel is what a format says that an absent level means.
@@ -139,7 +140,7 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 			}
 		}
 	}
-	m, n := parseMoment(b[i:], bare)
+	m, n := f.minute.moment(b[i:], bare)
 	if n == 0 {
 		return 0
 	}

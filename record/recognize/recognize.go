@@ -92,6 +92,7 @@ func (r Reason) String() string {
 // concurrent use.
 type Recognizer struct {
 	clock    clock
+	minute   minute
 	maxAhead int64
 	// last is the time of the last record whose line held one.
 	last    int64
@@ -111,7 +112,7 @@ func New(opts Options) *Recognizer {
 // times without a year lie nearest before (up to a day after it is allowed, for
 // clocks that differ): the modification time of an old file, else read.
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
-	var f finding
+	f := finding{minute: &r.minute}
 	f.line(line)
 	s := Stamp{Level: f.level, Found: f.found, Time: read}
 	switch {
