@@ -58,7 +58,7 @@ tidy: ## go.mod holds what is used, no more
 	$(GO) mod tidy -e -diff
 
 check: lint tidy race ## what a change must pass
-	$(MAKE) fuzz FUZZTIME=5s
+	$(MAKE) fuzz FUZZTIME=20000x
 
 clean:
 	rm -rf bin demo-store

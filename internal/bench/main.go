@@ -57,7 +57,7 @@ func bench(ctx context.Context, kind, size string, runs int) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	b := &suite{ctx: ctx, dir: dir, runs: runs, input: filepath.Join(dir, "input.log"), size: bytes, store: filepath.Join(dir, "store")}
 	if err := b.prepare(kind); err != nil {
 		return err

@@ -28,7 +28,7 @@ func compress(path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	compressor := segment.NewCompressor()
 	text := make([]byte, segment.DefaultBlockSize)
 	var stored []byte
