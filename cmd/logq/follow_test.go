@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/query"
+	"logstow/query/output"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+)
+
+// shelf is a container in memory.
+type shelf struct {
+	mu     sync.Mutex
+	blobs  []store.Blob
+	bodies map[string][]byte
+}
+
+func (s *shelf) Read(_ context.Context, name string, off, n int64) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bodies[name][off : off+n], nil
+}
+
+func (s *shelf) List(_ context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+	return func(yield func([]store.Blob, error) bool) {
+		s.mu.Lock()
+		var page []store.Blob
+		for _, b := range s.blobs {
+			if strings.HasPrefix(b.Name, prefix) {
+				page = append(page, b)
+			}
+		}
+		s.mu.Unlock()
+		yield(page, nil)
+	}
+}
+
+func (s *shelf) ListPrefixes(_ context.Context, prefix string) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		s.mu.Lock()
+		var page []string
+		for _, b := range s.blobs {
+			rest, under := strings.CutPrefix(b.Name, prefix)
+			if dir, _, deeper := strings.Cut(rest, "/"); under && deeper && !slices.Contains(page, prefix+dir+"/") {
+				page = append(page, prefix+dir+"/")
+			}
+		}
+		s.mu.Unlock()
+		slices.Sort(page)
+		yield(page, nil)
+	}
+}
+
+// add stores a segment of one record.
+func (s *shelf) add(t *testing.T, at time.Time, message string) {
+	t.Helper()
+	var body bytes.Buffer
+	name := blobnaming.Name{Service: "a", Bucket: at.UTC().Truncate(time.Hour), Number: uint64(len(s.blobs) + 1)}
+	w := segment.NewWriter(&body, segment.Options{
+		Service: "a", Instance: "i", Batch: blobnaming.Batch{byte(len(message)), byte(len(s.blobs))},
+		BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
+	})
+	if err := w.Append(record.Record{Time: at.UnixNano(), Source: "-", Message: []byte(message)}); err != nil {
+		t.Fatal(err)
+	}
+	meta, err := w.Close(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blobs = append(s.blobs, store.Blob{Name: name.String(), Size: int64(body.Len()), Metadata: meta.Encode()})
+	s.bodies[name.String()] = body.Bytes()
+}
+
+// Following prints what is there when a range was given, then every new segment
+// once, and ends with its context.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	for _, ranged := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w, err := output.New(&out, output.Options{Format: output.Raw})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &shelf{bodies: map[string][]byte{}}
+			s.add(t, time.Now(), "before")
+			r := &request{
+				env: environment{stdout: &out, stderr: &errs, now: time.Now}, ranged: ranged,
+				sel: query.Selection{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)},
+			}
+			stores := []query.Store{{Name: "shelf", Blobs: s}}
+			q, err := newQuery(stores, r.sel, r.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- r.followNew(ctx, stores, q, w) }()
+			time.Sleep(5 * time.Second)
+			s.add(t, time.Now(), "later")
+			s.add(t, time.Now().Add(-30*time.Minute), "late")
+			time.Sleep(3 * time.Hour)
+			s.add(t, time.Now(), "last")
+			time.Sleep(5 * time.Second)
+			cancel()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+			want := "late\nlater\nlast\n"
+			if ranged {
+				want = "before\n" + want
+			}
+			if out.String() != want || errs.Len() > 0 {
+				t.Errorf("%q, want %q; %s", out.String(), want, errs.String())
+			}
+		})
+	}
+}
