@@ -1,0 +1,179 @@
+// Package faultproxy stands between a client and the emulator of Azure Storage
+// and does what networks and storage do on bad days: it resets connections,
+// loses answers to requests that were applied, answers with errors, slowly or
+// in part, and refuses connections altogether. It is for tests only.
+//
+// What becomes of the Nth request of a [Kind] depends on the seed, the kind and
+// N alone, as long as the rules stay the same.
+//
+// Signatures stay valid: what is signed is the path, the query and headers, but
+// not the address of the server.
+package faultproxy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// Options say what to stand in front of.
+type Options struct {
+	// Blob and Table are the endpoints of the emulator, as in a connection string.
+	Blob, Table string
+	// Seed makes the faults repeatable.
+	Seed uint64
+	// Delay is how long a [Slow] request takes at most. Zero is 200 ms.
+	Delay time.Duration
+}
+
+// A Rule says how often requests fail, and how.
+type Rule struct {
+	// Match chooses the requests; nil is all of them.
+	Match func(Kind, *http.Request) bool
+	// Chance of a fault, from 0 to 1.
+	Chance float64
+	// Faults are drawn from with equal chances; none given is all of them.
+	Faults []Fault
+}
+
+// Of matches requests of some kinds.
+func Of(kinds ...Kind) func(Kind, *http.Request) bool {
+	return func(k Kind, _ *http.Request) bool {
+		for _, one := range kinds {
+			if one == k {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// Proxy is two running reverse proxies. It is safe for concurrent use.
+type Proxy struct {
+	// BlobEndpoint and TableEndpoint are what clients use instead of the
+	// emulator's own endpoints. They stay the same through an outage.
+	BlobEndpoint, TableEndpoint string
+
+	delay     time.Duration
+	transport *http.Transport
+	fronts    [2]*front
+
+	mu     sync.Mutex
+	seed   uint64
+	random map[Kind]*rand.Rand
+	rules  []Rule
+	counts Counts
+}
+
+// Counts are what a proxy did so far.
+type Counts struct {
+	// Requests counts all that arrived, Faults what was done to some of them.
+	Requests map[Kind]int
+	Faults   map[Fault]int
+}
+
+// Start starts a proxy without rules: everything is passed on. Close ends it.
+func Start(o Options) (*Proxy, error) {
+	if o.Delay == 0 {
+		o.Delay = 200 * time.Millisecond
+	}
+	p := &Proxy{
+		delay: o.Delay,
+		seed:  o.Seed,
+		transport: &http.Transport{
+			DisableCompression:  true,
+			MaxIdleConnsPerHost: 64,
+		},
+		random: map[Kind]*rand.Rand{},
+		counts: Counts{Requests: map[Kind]int{}, Faults: map[Fault]int{}},
+	}
+	for i, endpoint := range []string{o.Blob, o.Table} {
+		f, err := p.newFront(endpoint, i == 1)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("start fault proxy for %q: %w", endpoint, err), p.Close())
+		}
+		p.fronts[i] = f
+	}
+	p.BlobEndpoint, p.TableEndpoint = p.fronts[0].endpoint, p.fronts[1].endpoint
+	return p, nil
+}
+
+func (p *Proxy) newFront(endpoint string, tables bool) (*front, error) {
+	target, err := url.Parse(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return startFront(target, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, target, tables) })
+}
+
+// SetRules replaces the rules. The first rule that matches a request decides;
+// a request that no rule matches is passed on. Requests on their way are not affected.
+func (p *Proxy) SetRules(rules ...Rule) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules = rules
+}
+
+// Down begins an outage: connections are cut and new ones refused until Up.
+func (p *Proxy) Down() error {
+	return errors.Join(p.fronts[0].down(), p.fronts[1].down())
+}
+
+// Up ends an outage.
+func (p *Proxy) Up() error {
+	return errors.Join(p.fronts[0].up(), p.fronts[1].up())
+}
+
+// Counts returns what was done so far.
+func (p *Proxy) Counts() Counts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Counts{Requests: maps.Clone(p.counts.Requests), Faults: maps.Clone(p.counts.Faults)}
+}
+
+// Close ends the proxy and cuts its connections.
+func (p *Proxy) Close() error {
+	var err error
+	for _, f := range p.fronts {
+		if f != nil {
+			err = errors.Join(err, f.close())
+		}
+	}
+	p.transport.CloseIdleConnections()
+	return err
+}
+
+// fate draws what becomes of a request, and a number for its details.
+func (p *Proxy) fate(k Kind, r *http.Request) (Fault, uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	random := p.random[k]
+	if random == nil {
+		random = rand.New(rand.NewPCG(p.seed, uint64(k)))
+		p.random[k] = random
+	}
+	p.counts.Requests[k]++
+	// The same number of draws for each request, whatever the rules.
+	chance, which, detail := random.Float64(), random.Uint64(), random.Uint64()
+	for _, rule := range p.rules {
+		if rule.Match != nil && !rule.Match(k, r) {
+			continue
+		}
+		if chance >= rule.Chance {
+			break
+		}
+		faults := rule.Faults
+		if len(faults) == 0 {
+			faults = allFaults()
+		}
+		f := faults[which%uint64(len(faults))]
+		p.counts.Faults[f]++
+		return f, detail
+	}
+	return None, detail
+}
