@@ -71,6 +71,7 @@ func Lossy() []Fault { return []Fault{LoseAnswer, LateError, Truncate} }
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, tables bool) {
 	kind := kindOf(r, tables)
 	fault, detail := p.fate(kind, r)
+	defer p.done(kind)
 	switch fault {
 	case Reset:
 		// Somewhere in the body, which the client may be sending still.

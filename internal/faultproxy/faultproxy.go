@@ -68,6 +68,7 @@ type Proxy struct {
 	random map[Kind]*rand.Rand
 	rules  []Rule
 	counts Counts
+	active map[Kind]int
 }
 
 // Counts are what a proxy did so far.
@@ -75,6 +76,8 @@ type Counts struct {
 	// Requests counts all that arrived, Faults what was done to some of them.
 	Requests map[Kind]int
 	Faults   map[Fault]int
+	// Peak is the largest number of requests of a kind that were under way at one time.
+	Peak map[Kind]int
 }
 
 // Start starts a proxy without rules: everything is passed on. Close ends it.
@@ -90,7 +93,8 @@ func Start(o Options) (*Proxy, error) {
 			MaxIdleConnsPerHost: 64,
 		},
 		random: map[Kind]*rand.Rand{},
-		counts: Counts{Requests: map[Kind]int{}, Faults: map[Fault]int{}},
+		counts: Counts{Requests: map[Kind]int{}, Faults: map[Fault]int{}, Peak: map[Kind]int{}},
+		active: map[Kind]int{},
 	}
 	for i, endpoint := range []string{o.Blob, o.Table} {
 		f, err := p.newFront(endpoint, i == 1)
@@ -133,7 +137,11 @@ func (p *Proxy) Up() error {
 func (p *Proxy) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Counts{Requests: maps.Clone(p.counts.Requests), Faults: maps.Clone(p.counts.Faults)}
+	return Counts{
+		Requests: maps.Clone(p.counts.Requests),
+		Faults:   maps.Clone(p.counts.Faults),
+		Peak:     maps.Clone(p.counts.Peak),
+	}
 }
 
 // Close ends the proxy and cuts its connections.
@@ -148,6 +156,13 @@ func (p *Proxy) Close() error {
 	return err
 }
 
+// done ends what fate began.
+func (p *Proxy) done(k Kind) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.active[k]--
+}
+
 // fate draws what becomes of a request, and a number for its details.
 func (p *Proxy) fate(k Kind, r *http.Request) (Fault, uint64) {
 	p.mu.Lock()
@@ -158,6 +173,8 @@ func (p *Proxy) fate(k Kind, r *http.Request) (Fault, uint64) {
 		p.random[k] = random
 	}
 	p.counts.Requests[k]++
+	p.active[k]++
+	p.counts.Peak[k] = max(p.counts.Peak[k], p.active[k])
 	// The same number of draws for each request, whatever the rules.
 	chance, which, detail := random.Float64(), random.Uint64(), random.Uint64()
 	for _, rule := range p.rules {

@@ -244,23 +244,31 @@ func TestOutageCutsWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		close(arrived)
+		arrived <- struct{}{}
 		<-release
 	}))
 	t.Cleanup(s.Close)
 	t.Cleanup(func() { close(release) }) // before the server's Close
-	p := start(t, faultproxy.Options{Blob: s.URL, Table: s.URL})
-	ended := make(chan error, 1)
-	go func() {
-		_, _, err := put(t, p.BlobEndpoint+"/container/blob", "x")
-		ended <- err
-	}()
+	p := start(t, faultproxy.Options{Blob: s.URL + "/account", Table: s.URL + "/account"})
+	ended := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, _, err := put(t, p.BlobEndpoint+"/container/blob", "x")
+			ended <- err
+		}()
+	}
 	<-arrived
+	<-arrived
+	if got := p.Counts().Peak[faultproxy.CreateBlob]; got != 2 {
+		t.Errorf("at most %d requests at one time, want 2", got)
+	}
 	if err := p.Down(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err == nil {
-		t.Error("an answer came through the outage")
+	for range 2 {
+		if err := <-ended; err == nil {
+			t.Error("an answer came through the outage")
+		}
 	}
 }
 
