@@ -14,8 +14,8 @@ const (
 type finding struct {
 	moment
 	minute *minute
-	found bool
-	level record.Level
+	found  bool
+	level  record.Level
 	// impliedLevel is what a format says that an absent level means.
 	impliedLevel record.Level
 	// mongo is set once the time was found in the form that MongoDB writes.
