@@ -12,7 +12,7 @@ import (
 func compileRegexp(expr string, fold bool) (*regexp.Regexp, literal, error) {
 	re, err := regexp.Compile(expr)
 	if err == nil && fold {
-		expr = "(?i:" + expr + ")"
+		expr = "(?i)" + expr
 		re, err = regexp.Compile(expr)
 	}
 	if err != nil {
