@@ -21,6 +21,8 @@ type Sink interface {
 	Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error)
 	// Position returns the last position taken for an input.
 	Position(input string) ([]byte, bool)
+	// Positions returns all inputs that have one and whose names start with prefix, in order.
+	Positions(prefix string) []buffer.Position
 }
 
 // Options are what every input is told.

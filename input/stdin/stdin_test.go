@@ -45,7 +45,8 @@ func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) 
 	return 0, nil
 }
 
-func (s *sink) Position(string) ([]byte, bool) { return nil, false }
+func (s *sink) Position(string) ([]byte, bool)     { return nil, false }
+func (s *sink) Positions(string) []buffer.Position { return nil }
 
 func (s *sink) options() input.Options { return input.Options{Service: "x", Sink: s} }
 

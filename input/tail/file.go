@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
+	"logstow/buffer"
 	"logstow/input"
 )
 
@@ -21,8 +23,12 @@ type file struct {
 	f       *os.File
 	regular bool
 	source  *input.Source
-	name    string
 	print   fingerprint
+	// name is the source of its records. It and the absolute path under which the
+	// file was found first stay when it is renamed.
+	name, home string
+	// moved says that it was found under another name since.
+	moved bool
 	// modified is when the file was last written to, as seen last.
 	modified time.Time
 	// grew is when bytes were last read from it, gone when it was first seen to
@@ -30,7 +36,7 @@ type file struct {
 	grew, gone time.Time
 }
 
-// open starts reading a file, at its end if fromEnd and nothing else is known of it.
+// open starts reading a file: where its position says, else at its end or its start.
 func (t *Tailer) open(found found, fromEnd bool) (*file, error) {
 	if !found.info.Mode().IsRegular() && !t.opts.Once {
 		return nil, fmt.Errorf("%s is not a regular file: pipe it in and give - as the file", found.path)
@@ -43,16 +49,56 @@ func (t *Tailer) open(found found, fromEnd bool) (*file, error) {
 	if err != nil {
 		return nil, closing(osFile, err)
 	}
+	home, err := filepath.Abs(found.path)
+	if err != nil {
+		return nil, closing(osFile, err)
+	}
 	f := &file{
-		t: t, id: idOf(found.path, info), path: found.path, f: osFile, name: found.source,
+		t: t, id: idOf(found.path, info), path: found.path, f: osFile, name: found.source, home: home,
 		regular: info.Mode().IsRegular(), modified: info.ModTime(), grew: t.opts.Now(),
 	}
 	if !f.regular {
 		f.source = t.feed.NewSource(f.name, 0, nil)
 		return f, nil
 	}
-	f.restart(t.start(f, info.Size(), fromEnd))
+	p, known := t.position(f.id)
+	offset, same := p.resume(f.f, info.Size())
+	switch {
+	case known && same:
+		if p.path != "" && p.path != home { // renamed since
+			f.home, f.name, f.moved = p.path, p.source, true
+		}
+		f.restart(offset)
+	case !known && fromEnd:
+		f.restart(info.Size())
+	default: // new, another file's inode, or truncated since
+		f.restart(0)
+	}
 	return f, nil
+}
+
+// position is what the buffer knows of a file.
+func (t *Tailer) position(id fileID) (position, bool) {
+	value, ok := t.opts.Sink.Position(id.input())
+	if !ok {
+		return position{}, false
+	}
+	p, err := decodePosition(value)
+	if err != nil { // of another version: the file is known, but not how far it was read
+		t.opts.Log.Warn("a file's position can not be read: reading it from the start", "input", id.input(), "error", err)
+	}
+	return p, true
+}
+
+// positions makes the positions of a file, read up to an offset.
+func (f *file) positions(offset int64) []buffer.Position {
+	if want := min(offset, maxPrint); int64(f.print.length) < want {
+		if p, err := printOf(f.f, want); err == nil {
+			f.print = p
+		}
+	}
+	p := position{f.id, offset, f.print, f.t.opts.Now().Unix(), f.home, f.name}
+	return []buffer.Position{{Input: f.id.input(), Value: p.encode()}}
 }
 
 // restart reads on at an offset, without memory of what was before.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"logstow/buffer"
 	"logstow/input"
 )
 
@@ -24,8 +25,21 @@ func (t *Tailer) follow(ctx context.Context) error {
 			f.close()
 		}
 	}()
-	t.scan(w, !t.opts.FromStart)
+	err := t.read(ctx, late, w)
+	if t.opts.Resume && ctx.Err() != nil && late.Err() != nil {
+		t.opts.Log.Info("files were not read to their end in time; the next run goes on where this one ended")
+		return nil
+	}
+	return err
+}
+
+// read reads files until ctx ends, and then, until late ends, what they hold.
+func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
+	if err := t.begin(late, w); err != nil {
+		return err
+	}
 	scanned := t.opts.Now()
+	cleaned := scanned
 	for {
 		more, err := t.pass(late)
 		if err != nil {
@@ -37,11 +51,64 @@ func (t *Tailer) follow(ctx context.Context) error {
 		if !more {
 			t.wait(ctx, w)
 		}
-		if now := t.opts.Now(); w.takeNames() || now.Sub(scanned) >= t.opts.ScanInterval {
-			t.scan(w, false)
+		now := t.opts.Now()
+		if w.takeNames() || now.Sub(scanned) >= t.opts.ScanInterval {
+			t.scan(w, nil)
 			scanned = now
 		}
+		if now.Sub(cleaned) >= cleanInterval {
+			if _, err := t.renamed(late, t.present()); err != nil {
+				return err
+			}
+			cleaned = now
+		}
 	}
+}
+
+// begin opens what is there at the start, notes where reading it starts, and
+// reads to their end the files that were renamed while nobody read them.
+func (t *Tailer) begin(ctx context.Context, w *watcher) error {
+	t.scan(w, func(p pattern) bool {
+		_, before := t.opts.Sink.Position(p.input())
+		return !before && !t.opts.FromStart
+	})
+	renamed, err := t.renamed(ctx, t.present())
+	if err != nil {
+		return err
+	}
+	for _, found := range renamed {
+		f, err := t.open(found, false)
+		t.complain(found.path, explain(err))
+		if err != nil {
+			continue
+		}
+		f.gone = t.opts.Now()
+		t.files[f.id] = f
+		for more := true; more; {
+			if more, err = f.follow(ctx, f.gone); err != nil {
+				return err
+			}
+		}
+	}
+	// From here on a file that is not known is one that appeared later.
+	var all []buffer.Position
+	for _, f := range t.inOrder() {
+		all = append(all, f.positions(f.source.Offset()-f.source.Held())...)
+	}
+	for _, p := range t.patterns {
+		all = append(all, buffer.Position{Input: p.input(), Value: []byte{positionVersion}})
+	}
+	_, err = t.opts.Sink.Append(ctx, buffer.Chunk{Positions: all})
+	return err
+}
+
+// present are the files that are open.
+func (t *Tailer) present() map[fileID]bool {
+	present := make(map[fileID]bool, len(t.files))
+	for id := range t.files {
+		present[id] = true
+	}
+	return present
 }
 
 // wait sleeps until something may have changed.
@@ -76,6 +143,9 @@ func (t *Tailer) pass(ctx context.Context) (more bool, err error) {
 			if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 				return false, err
 			}
+			if err := t.forgetRemoved(ctx, f); err != nil {
+				return false, err
+			}
 			f.close()
 			delete(t.files, f.id)
 		}
@@ -83,14 +153,17 @@ func (t *Tailer) pass(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// finish reads what the files hold by now and ends them.
+// finish reads what the files hold by now and, unless the next run goes on there, ends them.
 func (t *Tailer) finish(ctx context.Context, w *watcher) error {
-	t.scan(w, false)
+	t.scan(w, nil)
 	for more := true; more; {
 		var err error
 		if more, err = t.pass(ctx); err != nil {
 			return err
 		}
+	}
+	if t.opts.Resume {
+		return nil
 	}
 	for _, f := range t.inOrder() {
 		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
@@ -100,23 +173,27 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	return nil
 }
 
-// inOrder lists the files: those without a name before the others, since they
-// are older, then by path.
+// inOrder lists the files: those that lost their name before the others, since
+// they are older, then by path.
 func (t *Tailer) inOrder() []*file {
 	return slices.SortedFunc(maps.Values(t.files), func(a, b *file) int {
-		if a.gone.IsZero() != b.gone.IsZero() {
-			if a.gone.IsZero() {
-				return 1
-			}
+		switch aOld, bOld := a.old(), b.old(); {
+		case aOld && !bOld:
 			return -1
+		case bOld && !aOld:
+			return 1
 		}
 		return strings.Compare(a.path, b.path)
 	})
 }
 
+// old reports whether another file may have the name under which f was found first.
+func (f *file) old() bool { return f.moved || !f.gone.IsZero() }
+
 // scan looks for new files, for new names of known files and for those that
-// have none any more. fromEnd is for files there at the start.
-func (t *Tailer) scan(w *watcher, fromEnd bool) {
+// have none any more. fromEnd says whose files are read from their end where
+// nothing else is known of them; nil is none.
+func (t *Tailer) scan(w *watcher, fromEnd func(pattern) bool) {
 	present := make(map[fileID]bool)
 	for _, p := range t.patterns {
 		files, errs := p.find()
@@ -132,10 +209,11 @@ func (t *Tailer) scan(w *watcher, fromEnd bool) {
 			}
 			present[id] = true
 			if f := t.files[id]; f != nil {
+				f.moved = f.moved || f.path != found.path
 				f.path, f.gone = found.path, time.Time{}
 				continue
 			}
-			f, err := t.open(found, fromEnd)
+			f, err := t.open(found, fromEnd != nil && fromEnd(p))
 			t.complain(found.path, explain(err))
 			if err == nil {
 				t.files[f.id] = f

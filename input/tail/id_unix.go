@@ -7,6 +7,12 @@ import (
 	"syscall"
 )
 
+// removed reports whether a file has no name any more.
+func removed(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 0
+}
+
 // idOf identifies a file among all that are there.
 func idOf(path string, info fs.FileInfo) fileID {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -20,6 +20,8 @@ type pattern struct {
 	// base is the directory below which files are looked for, rest what is
 	// looked for there; rest is "" where text is a file.
 	base, rest string
+	// absolute is text from the root on.
+	absolute string
 }
 
 // found is a file that a pattern names.
@@ -33,7 +35,11 @@ type found struct {
 // parsePattern reads a file name or a glob. A name with wildcards in it that
 // exists as written is a file, as in a shell.
 func parsePattern(text string) (pattern, error) {
-	p := pattern{text: text, base: text}
+	absolute, err := filepath.Abs(text)
+	if err != nil {
+		return pattern{}, fmt.Errorf("%q: %w", text, err)
+	}
+	p := pattern{text: text, base: text, absolute: absolute}
 	slashed := filepath.ToSlash(text)
 	if !strings.ContainsAny(slashed, `*?[{`) {
 		return p, nil
@@ -47,6 +53,18 @@ func parsePattern(text string) (pattern, error) {
 	p.base, p.rest = doublestar.SplitPattern(slashed)
 	return p, nil
 }
+
+// names reports whether p names a file of an absolute path, if it is there.
+func (p pattern) names(path string) bool {
+	if p.rest == "" {
+		return path == p.absolute
+	}
+	ok, err := doublestar.PathMatch(p.absolute, path)
+	return ok && err == nil
+}
+
+// input is the name under which the buffer keeps that p was looked through.
+func (p pattern) input() string { return patternInput + p.absolute }
 
 // find returns the files that p names now, in the order of their names, and
 // what could not be looked at.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -22,7 +23,7 @@ type sink struct {
 	mu        sync.Mutex
 	lines     []string // "source: message"
 	positions map[string][]byte
-	// got has a value after an Append.
+	// got has a value after an Append of records.
 	got chan struct{}
 }
 
@@ -40,11 +41,17 @@ func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) 
 		s.lines = append(s.lines, r.Source+": "+string(r.Message))
 	}
 	for _, p := range c.Positions {
-		s.positions[p.Input] = slices.Clone(p.Value)
+		if len(p.Value) == 0 {
+			delete(s.positions, p.Input)
+		} else {
+			s.positions[p.Input] = slices.Clone(p.Value)
+		}
 	}
-	select {
-	case s.got <- struct{}{}:
-	default:
+	if len(c.Records) > 0 {
+		select {
+		case s.got <- struct{}{}:
+		default:
+		}
 	}
 	return 0, nil
 }
@@ -54,6 +61,18 @@ func (s *sink) Position(input string) ([]byte, bool) {
 	defer s.mu.Unlock()
 	v, ok := s.positions[input]
 	return v, ok
+}
+
+func (s *sink) Positions(prefix string) []buffer.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []buffer.Position
+	for input, value := range s.positions {
+		if strings.HasPrefix(input, prefix) {
+			all = append(all, buffer.Position{Input: input, Value: value})
+		}
+	}
+	return all
 }
 
 // take returns the lines since the last call.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"logstow/buffer"
 	"logstow/input"
 )
 
@@ -35,6 +34,10 @@ type Options struct {
 	// RotateWait is how long a file that was renamed or deleted must not have
 	// grown before it is closed; default five seconds.
 	RotateWait time.Duration
+	// Resume says that the sink keeps positions over the end of the process: then a
+	// last line whose newline is missing when the end is asked for is left for the
+	// next run, and what can not be handed over within StopWait is, too.
+	Resume bool
 	// StopWait is how long may be used, after the end is asked for, to hand over
 	// what the files hold by then; default ten seconds.
 	StopWait time.Duration
@@ -80,10 +83,12 @@ func setDefault(d *time.Duration, value time.Duration) {
 	}
 }
 
-// Run reads until the files end (Once) or ctx does. When ctx ends while files
-// are followed, it hands over what they hold by then, last lines without newline
-// included, and returns nil. With Once, files that could not be read are an
-// error after all others were read. It may be called once.
+// Run reads until the files end (Once) or ctx does. It begins with files that
+// were being read under one of its names in an earlier run and were renamed since.
+// When ctx ends while files are followed, it hands over what they hold by then
+// (see [Options].Resume for last lines without newline) and returns nil. With
+// Once, files that could not be read are an error after all others were read. It
+// may be called once.
 func (t *Tailer) Run(ctx context.Context) error {
 	if t.opts.Once {
 		return t.readAll(ctx)
@@ -94,6 +99,7 @@ func (t *Tailer) Run(ctx context.Context) error {
 // readAll reads all files to their end, in the order of the arguments and of their names.
 func (t *Tailer) readAll(ctx context.Context) error {
 	var failed []error
+	var all []found
 	seen := make(map[fileID]bool)
 	for _, p := range t.patterns {
 		files, errs := p.find()
@@ -104,14 +110,21 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		for _, found := range files {
 			if id := idOf(found.path, found.info); !seen[id] {
 				seen[id] = true
-				fileErr, err := t.readWhole(ctx, found)
-				if err != nil {
-					return err
-				}
-				if fileErr != nil {
-					failed = append(failed, explain(fileErr))
-				}
+				all = append(all, found)
 			}
+		}
+	}
+	renamed, err := t.renamed(ctx, seen)
+	if err != nil {
+		return err
+	}
+	for _, found := range append(renamed, all...) {
+		fileErr, err := t.readWhole(ctx, found)
+		if err != nil {
+			return err
+		}
+		if fileErr != nil {
+			failed = append(failed, explain(fileErr))
 		}
 	}
 	return joined(failed)
@@ -147,31 +160,4 @@ func (t *Tailer) readWhole(ctx context.Context, found found) (fileErr, err error
 		return fileErr, err
 	}
 	return nil, t.feed.End(ctx, f.source, f.reference())
-}
-
-// start is the offset at which reading a file starts.
-func (t *Tailer) start(f *file, size int64, fromEnd bool) int64 {
-	if value, ok := t.opts.Sink.Position(f.id.input()); ok {
-		p, err := decodePosition(value)
-		if err == nil {
-			if offset, same := p.resume(f.f, size); same {
-				return offset
-			}
-		}
-		return 0
-	}
-	if fromEnd {
-		return size
-	}
-	return 0
-}
-
-// positions makes the positions of a file, read up to an offset.
-func (f *file) positions(offset int64) []buffer.Position {
-	if want := min(offset, maxPrint); int64(f.print.length) < want {
-		if p, err := printOf(f.f, want); err == nil {
-			f.print = p
-		}
-	}
-	return []buffer.Position{{Input: f.id.input(), Value: position{f.id, offset, f.print}.encode()}}
 }
