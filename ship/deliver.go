@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
+	"time"
 
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/internal/crashpoint"
 	"logstow/store"
 )
 
@@ -17,26 +20,26 @@ const (
 	contentEncoding = "zstd"
 )
 
+// fullWait is how long a full disk is waited for before it is tried again.
+const fullWait = time.Second
+
 // errSetAside says that a batch can never be stored.
 type errSetAside struct{ reason error }
 
 func (e errSetAside) Error() string { return e.reason.Error() }
 
-// deliver brings a batch into storage and hands it on to the index. The batch
+// deliver brings a batch into a store and hands it on to the index. The batch
 // leaves the caller's hands whatever happens; an error ends the run.
-func (s *Shipper) deliver(ctx context.Context, b *buffer.Batch) error {
+func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) error {
+	s := r.s
 	if _, stored := b.Stored(); !stored {
-		etag, err := s.storeBlob(ctx, b)
+		err := s.storeBlob(ctx, d, b)
 		var aside errSetAside
 		switch {
 		case errors.As(err, &aside):
 			s.count(func(st *Stats) { st.Quarantined++ })
 			return b.Quarantine(aside.Error())
 		case err != nil:
-			b.Return()
-			return err
-		}
-		if err := b.SetStored(etag); err != nil {
 			b.Return()
 			return err
 		}
@@ -48,7 +51,7 @@ func (s *Shipper) deliver(ctx context.Context, b *buffer.Batch) error {
 		})
 	}
 	select {
-	case s.index <- b:
+	case r.index(ctx, d) <- b:
 		return nil
 	case <-ctx.Done():
 		b.Return()
@@ -56,38 +59,52 @@ func (s *Shipper) deliver(ctx context.Context, b *buffer.Batch) error {
 	}
 }
 
-// storeBlob creates a batch's blob and returns its ETag.
-func (s *Shipper) storeBlob(ctx context.Context, b *buffer.Batch) (etag string, err error) {
+// storeBlob creates a batch's blob and writes its ETag down.
+func (s *Shipper) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) error {
+	size := min(b.Size, s.opts.Memory)
+	if err := s.memory.Acquire(ctx, size); err != nil {
+		return context.Cause(ctx)
+	}
+	defer s.memory.Release(size)
 	body, err := b.Body()
 	if err != nil {
-		return "", errSetAside{fmt.Errorf("read the batch back: %w", err)}
+		return errSetAside{fmt.Errorf("read the batch back: %w", err)}
 	}
 	if err := verify(ctx, body, b.Meta); err != nil {
-		return "", errSetAside{fmt.Errorf("the batch is damaged: %w", err)}
+		return errSetAside{fmt.Errorf("the batch is damaged: %w", err)}
 	}
+	etag, err := s.createBlob(ctx, d, b, body)
+	if err != nil {
+		return err
+	}
+	return s.writeDown(ctx, func() error { return b.SetStored(etag) })
+}
+
+// createBlob creates a batch's blob under the first name that is free.
+func (s *Shipper) createBlob(ctx context.Context, d *destination, b *buffer.Batch, body []byte) (etag string, err error) {
 	// A name written down by somebody before us may have been created.
 	if b.Name() != "" {
 		name, err := blobnaming.Parse(b.Name())
 		if err != nil {
 			return "", errSetAside{err}
 		}
-		etag, free, err := s.create(ctx, b, body, name, true)
-		if err != nil || !free {
+		etag, taken, err := s.create(ctx, d, b, body, name, true)
+		if err != nil || !taken {
 			return etag, err
 		}
 	}
 	for {
 		name := blobnaming.Name{Service: b.Service, Bucket: b.BucketStart}
-		leave, err := s.firsts.enter(ctx, name)
+		leave, err := d.firsts.enter(ctx, name)
 		if err != nil {
 			return "", err
 		}
-		name.Number = s.numbers.Next(name.Service, name.Bucket)
-		if err := b.SetName(name.String()); err != nil {
+		name.Number = d.numbers.Next(name.Service, name.Bucket)
+		if err := s.writeDown(ctx, func() error { return b.SetName(d.name, name.String()) }); err != nil {
 			leave(false)
 			return "", err
 		}
-		etag, taken, err := s.create(ctx, b, body, name, false)
+		etag, taken, err := s.create(ctx, d, b, body, name, false)
 		leave(err == nil && !taken)
 		if err != nil || !taken {
 			return etag, err
@@ -95,15 +112,36 @@ func (s *Shipper) storeBlob(ctx context.Context, b *buffer.Batch) (etag string, 
 	}
 }
 
+// writeDown writes something down in the buffer's directory. A full disk may get
+// room again, not least by what is being delivered.
+func (s *Shipper) writeDown(ctx context.Context, write func() error) error {
+	for {
+		err := write()
+		if err == nil {
+			s.diskTrouble.over()
+			return nil
+		}
+		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+			return err
+		}
+		s.diskTrouble.met(err, fullWait)
+		if err := sleep(ctx, fullWait); err != nil {
+			return err
+		}
+	}
+}
+
 // create tries one name until it is clear what became of it: created (by this
 // call or an earlier one), or taken by another. tried says that a create of this
 // batch under this name may have been applied before.
-func (s *Shipper) create(ctx context.Context, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
+func (s *Shipper) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding}
-	err = s.retry(ctx, &s.blobTrouble, func() error {
+	err = s.retry(ctx, &d.blobTrouble, func() error {
 		s.count(func(st *Stats) { st.Creates++ })
 		var err error
-		etag, err = s.blobs.Create(ctx, name.String(), body, opts)
+		crashpoint.Here("ship.before-create")
+		etag, err = d.blobs.Create(ctx, name.String(), body, opts)
+		crashpoint.Here("ship.after-create")
 		switch {
 		case err == nil:
 			return nil
@@ -113,7 +151,7 @@ func (s *Shipper) create(ctx context.Context, b *buffer.Batch, body []byte, name
 		}
 		if tried {
 			var own bool
-			if etag, own, err = s.ours(ctx, name.String(), b.Meta.Batch); own || err != nil {
+			if etag, own, err = d.ours(ctx, name.String(), b.Meta.Batch); own || err != nil {
 				return err
 			}
 		}
@@ -125,17 +163,17 @@ func (s *Shipper) create(ctx context.Context, b *buffer.Batch, body []byte, name
 	}
 	if taken {
 		s.count(func(st *Stats) { st.Conflicts++ })
-		s.numbers.Taken(name.Service, name.Bucket, name.Number)
+		d.numbers.Taken(name.Service, name.Bucket, name.Number)
 	} else {
-		s.numbers.Wrote(name.Service, name.Bucket, name.Number)
+		d.numbers.Wrote(name.Service, name.Bucket, name.Number)
 	}
 	return etag, taken, nil
 }
 
 // ours reports whether the blob of a name is the batch, and its ETag. A
 // credential that may not list can not tell: then it counts as another's.
-func (s *Shipper) ours(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
-	for page, err := range s.blobs.List(ctx, name) {
+func (d *destination) ours(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
+	for page, err := range d.blobs.List(ctx, name) {
 		if errors.Is(err, store.ErrRefused) {
 			return "", false, nil
 		}

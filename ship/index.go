@@ -8,41 +8,58 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/internal/crashpoint"
 	"logstow/store"
 	"logstow/tableindex"
 )
 
-// indexer collects stored batches and writes their rows in groups.
+// maxRows is how many rows are written before their batches are acknowledged.
+const maxRows = 10 * store.MaxTransaction
+
+// indexer collects stored batches and writes their rows in groups. Writing goes
+// on beside collecting: however slow the index is, blobs do not wait for it.
 type indexer struct {
-	s       *Shipper
-	pending []*buffer.Batch
-	// due is when the pending rows are to be written; while writing fails it is the next try.
+	s *Shipper
+	d *destination
+	// pending batches wait, oldest first; those of group are being written.
+	pending, group []*buffer.Batch
+	// due is when the next group is to be written; while writing fails it is the next try.
 	due time.Time
 	// began is when writing began to fail, after failures tries.
 	began    time.Time
 	failures int
+	// ending says that no more batches come.
+	ending bool
 	// shed says that unindexed batches were given up since the last success.
 	shed bool
 }
 
-// writeIndex writes the rows of the batches that workers stored, until they end
+// writeIndex writes the rows of the batches that come in, until no more do
 // and all is written, or ctx ends, or it gives up (see [Options].RetryFor).
-func (s *Shipper) writeIndex(ctx context.Context) error {
-	x := &indexer{s: s}
-	defer x.giveBack()
+func (s *Shipper) writeIndex(ctx context.Context, d *destination, incoming <-chan *buffer.Batch) error {
+	x := &indexer{s: s, d: d}
+	more := incoming
+	written := make(chan outcome, 1)
+	defer func() {
+		if x.group != nil { // writing ends with ctx
+			x.group = (<-written).left
+		}
+		x.giveBack(incoming)
+	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	incoming := s.index
-	for incoming != nil || len(x.pending) > 0 {
+	for more != nil || len(x.pending)+len(x.group) > 0 {
 		var due <-chan time.Time
-		if len(x.pending) > 0 {
+		if len(x.pending) > 0 && x.group == nil {
 			timer.Reset(time.Until(x.due))
 			due = timer.C
 		}
 		select {
-		case b, ok := <-incoming:
+		case b, ok := <-more:
 			if !ok {
-				incoming = nil
+				more, x.ending = nil, true
 				x.hurry()
 				continue
 			}
@@ -50,7 +67,16 @@ func (s *Shipper) writeIndex(ctx context.Context) error {
 				return err
 			}
 		case <-due:
-			if err := x.write(ctx); err != nil {
+			n := min(len(x.pending), maxRows)
+			x.group, x.pending = x.pending[:n:n], x.pending[n:]
+			group := x.group
+			go func() { written <- s.writeRows(ctx, d, group) }()
+		case o := <-written:
+			x.pending, x.group = append(o.left, x.pending...), nil
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := x.settle(o); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -76,42 +102,44 @@ func (x *indexer) add(b *buffer.Batch) error {
 	if len(x.pending) >= x.s.opts.IndexGroup {
 		x.hurry()
 	}
-	if len(x.pending) <= x.s.opts.MaxUnindexed {
+	if limit := x.s.opts.MaxUnindexed; limit == 0 || len(x.pending)+len(x.group) <= limit {
 		return nil
 	}
 	if !x.shed {
 		x.shed = true
 		x.s.opts.Log.Error("too many segments wait for the index: the oldest stay without a row; they are stored and found by listing, and shipper reindex adds them",
-			"store", x.s.opts.Store.String(), "waiting", x.s.opts.MaxUnindexed)
+			"store", x.d.indexTrouble.where, "waiting", x.s.opts.MaxUnindexed)
 	}
 	oldest := x.pending[0]
 	x.pending = x.pending[1:]
-	return x.without(oldest)
+	return x.s.without(oldest)
 }
 
 // without acknowledges a batch that is stored but gets no row.
-func (x *indexer) without(b *buffer.Batch) error {
-	x.s.count(func(st *Stats) { st.Unindexed++ })
-	return b.Done()
+func (s *Shipper) without(b *buffer.Batch) error {
+	s.count(func(st *Stats) { st.Unindexed++ })
+	return s.done(b)
 }
 
-// write tries to write all pending rows. What it returns ends the run.
-func (x *indexer) write(ctx context.Context) error {
-	err := x.put(ctx, x.pending)
-	if err == nil {
-		x.s.indexTrouble.over()
-		x.failures, x.began, x.shed = 0, time.Time{}, false
-		return x.acknowledge()
+// settle sets the time of the next write. What it returns ends the run.
+func (x *indexer) settle(o outcome) error {
+	switch {
+	case o.fatal != nil:
+		return o.fatal
+	case o.err != nil:
+		return x.failed(o.err)
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	x.d.indexTrouble.over()
+	x.failures, x.began, x.shed = 0, time.Time{}, false
+	x.due = time.Now().Add(x.s.opts.IndexWait)
+	if x.ending || len(x.pending) >= x.s.opts.IndexGroup {
+		x.hurry()
 	}
-	// One row may be at fault, or one day's table busy: the others go on.
-	if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTableBusy) {
-		if done, err := x.writeEach(ctx); done || err != nil {
-			return err
-		}
-	}
+	return nil
+}
+
+// failed sets the time of the next try, or gives up.
+func (x *indexer) failed(err error) error {
 	now := time.Now()
 	x.failures++
 	if x.failures == 1 {
@@ -128,37 +156,59 @@ func (x *indexer) write(ctx context.Context) error {
 		}
 		wait = min(wait, left)
 	}
-	x.s.indexTrouble.met(err, wait)
+	x.d.indexTrouble.met(err, wait)
 	x.due = now.Add(wait)
 	return nil
 }
 
-// writeEach writes row by row. Rows that storage refuses as invalid stay out of
-// the index; it reports whether nothing is left to be written.
-func (x *indexer) writeEach(ctx context.Context) (done bool, err error) {
-	var left []*buffer.Batch
-	for _, b := range x.pending {
-		err := x.put(ctx, []*buffer.Batch{b})
+// outcome is what became of a group: err is why the batches left have no row
+// yet, fatal what ends the run.
+type outcome struct {
+	left       []*buffer.Batch
+	err, fatal error
+}
+
+// writeRows writes the rows of a group and acknowledges its batches.
+func (s *Shipper) writeRows(ctx context.Context, d *destination, group []*buffer.Batch) outcome {
+	err := s.put(ctx, d, group)
+	switch {
+	case err == nil:
+		for i, b := range group {
+			if err := s.done(b); err != nil {
+				return outcome{left: group[i+1:], fatal: err}
+			}
+		}
+		return outcome{}
+	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTableBusy):
+		// One row may be at fault, or one day's table busy: the others go on.
+		return s.writeEach(ctx, d, group)
+	}
+	return outcome{left: group, err: err}
+}
+
+// writeEach writes row by row. Rows that storage refuses as invalid stay out of the index.
+func (s *Shipper) writeEach(ctx context.Context, d *destination, group []*buffer.Batch) (o outcome) {
+	for i, b := range group {
+		err := s.put(ctx, d, group[i:i+1])
 		switch {
 		case errors.Is(err, store.ErrInvalid):
-			x.s.opts.Log.Error("the index does not take a segment's row; it is stored and found by listing", "blob", b.Name(), "error", err)
-			err = x.without(b)
-		case err == nil:
-			err = b.Done()
+			s.opts.Log.Error("the index does not take a segment's row; it is stored and found by listing", "blob", b.Name(), "error", err)
+			o.fatal = s.without(b)
+		case err != nil:
+			o.left, o.err = append(o.left, b), err
 		default:
-			left = append(left, b)
-			err = nil
+			o.fatal = s.done(b)
 		}
-		if err != nil {
-			return false, err
+		if o.fatal != nil {
+			o.left = append(o.left, group[i+1:]...)
+			return o
 		}
 	}
-	x.pending = left
-	return len(left) == 0, nil
+	return o
 }
 
 // put writes the rows of batches.
-func (x *indexer) put(ctx context.Context, batches []*buffer.Batch) error {
+func (s *Shipper) put(ctx context.Context, d *destination, batches []*buffer.Batch) error {
 	rows := make([]tableindex.Row, 0, len(batches))
 	for _, b := range batches {
 		name, err := blobnaming.Parse(b.Name())
@@ -168,28 +218,26 @@ func (x *indexer) put(ctx context.Context, batches []*buffer.Batch) error {
 		etag, _ := b.Stored()
 		rows = append(rows, tableindex.Row{Name: name, Meta: b.Meta, ETag: etag, Size: b.Size, Minutes: b.Minutes})
 	}
-	return tableindex.Put(ctx, x.s.tables, x.s.opts.Store.Container(), rows)
+	crashpoint.Here("ship.before-index")
+	err := tableindex.Put(ctx, d.tables, d.container, rows)
+	crashpoint.Here("ship.after-index")
+	return err
 }
 
-// acknowledge removes all pending batches from the buffer.
-func (x *indexer) acknowledge() error {
-	for len(x.pending) > 0 {
-		b := x.pending[0]
-		x.pending = x.pending[1:]
-		if err := b.Done(); err != nil {
-			return err
-		}
-	}
-	x.pending = nil
-	return nil
+// done acknowledges a batch: the buffer removes it.
+func (s *Shipper) done(b *buffer.Batch) error {
+	crashpoint.Here("ship.before-done")
+	err := b.Done()
+	crashpoint.Here("ship.after-done")
+	return err
 }
 
 // giveBack returns what is not done to the buffer.
-func (x *indexer) giveBack() {
-	for _, b := range x.pending {
+func (x *indexer) giveBack(incoming <-chan *buffer.Batch) {
+	for _, b := range append(x.group, x.pending...) {
 		b.Return()
 	}
-	for b := range x.s.index { // workers may have sent some that nobody took
+	for b := range incoming { // some that nobody took
 		b.Return()
 	}
 }

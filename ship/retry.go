@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"sync"
 	"time"
 
 	"logstow/store"
@@ -45,7 +43,8 @@ func (b Backoff) wait(failures int, err error, random func(n uint64) uint64) tim
 
 // wantsHelp reports whether somebody has to change something before it works again.
 func wantsHelp(err error) bool {
-	return errors.Is(err, store.ErrRefused) || errors.Is(err, store.ErrNoContainer)
+	var unopened errNoStore
+	return errors.Is(err, store.ErrRefused) || errors.Is(err, store.ErrNoContainer) || errors.As(err, &unopened)
 }
 
 // retry calls try until it succeeds. It gives up when ctx ends, when the request
@@ -97,65 +96,4 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// sayEvery is how often trouble that goes on is logged.
-const sayEvery = time.Minute
-
-// trouble logs what does not work: at once when it begins, then once a minute,
-// and when it is over. Safe for concurrent use.
-type trouble struct {
-	log         *slog.Logger
-	what, where string
-
-	mu          sync.Mutex
-	began, said time.Time
-	failures    int
-	err         error
-}
-
-// met notes a failure.
-func (t *trouble) met(err error, wait time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	t.err = err
-	t.failures++
-	if t.began.IsZero() {
-		t.began = now
-	} else if now.Sub(t.said) < sayEvery {
-		return
-	}
-	t.said = now
-	attrs := []any{"store", t.where, "error", err, "failures", t.failures, "since", t.began.UTC(), "retry_in", wait.Round(time.Millisecond)}
-	var e *store.Error
-	if errors.As(err, &e) && e.Status != 0 {
-		attrs = append(attrs, "status", e.Status, "code", e.Code, "request_id", e.RequestID)
-	}
-	if wantsHelp(err) {
-		t.log.Error(t.what+" is refused; nothing is lost, but somebody must allow it", attrs...)
-		return
-	}
-	t.log.Warn(t.what+" does not work; trying again", attrs...)
-}
-
-// over notes a success.
-func (t *trouble) over() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.began.IsZero() {
-		return
-	}
-	t.log.Info(t.what+" works again", "store", t.where, "failures", t.failures, "after", time.Since(t.began).Round(time.Millisecond))
-	t.began, t.said, t.failures, t.err = time.Time{}, time.Time{}, 0, nil
-}
-
-// explain adds to what ended a run what did not work at the time, if anything.
-func (t *trouble) explain(err error) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.err == nil {
-		return err
-	}
-	return fmt.Errorf("%w; %s did not work: %w", err, t.what, t.err)
 }

@@ -152,6 +152,33 @@ func TestTroubleIsSaid(t *testing.T) {
 	})
 }
 
+// Trouble that comes and goes is said once a minute, too.
+func TestFlickeringTroubleIsSaid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := openBuffer(t)
+		fillMany(t, b, 100)
+		var out bytes.Buffer
+		faults := &faulty{
+			Store: nowhere{},
+			create: func(n int, _ string, _ func() (string, error)) (string, error) {
+				if n%2 == 1 {
+					return "", failure(store.ErrThrottled)
+				}
+				return "etag", nil
+			},
+			upsert: func(int, string, func() error) error { return nil },
+		}
+		err := ship.New(ship.Options{
+			Buffer: b, Store: faults, Workers: 1, Log: slog.New(slog.NewTextHandler(&out, nil)),
+			Backoff: ship.Backoff{Min: 2 * time.Second, Max: 2 * time.Second}, Random: func(n uint64) uint64 { return n - 1 },
+		}).Run(t.Context()) // 200 seconds
+		if warned := strings.Count(out.String(), "level=WARN"); err != nil || warned != 4 || strings.Count(out.String(), "\n") > 2*warned {
+			t.Errorf("%v, log:\n%s", err, out.String())
+		}
+	})
+}
+
 func TestRetryForEndsTheRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

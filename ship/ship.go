@@ -2,10 +2,11 @@
 // its row in the index, then the acknowledgement. It is the only owner of that
 // order and of retries: what lies below it tries once.
 //
-// A batch's name is written down before its create is tried, and kept for as
-// long as that create may have been applied. A create that finds its name taken
-// looks whether the blob there is this batch, whose answer got lost; if not, it
-// takes the next number. So a batch is stored once, whatever answers are lost.
+// A batch's store and name are written down before its create is tried, and kept
+// for as long as that create may have been applied, whatever is configured by
+// then. A create that finds its name taken looks whether the blob there is this
+// batch, whose answer got lost; if not, it takes the next number. So a batch is
+// stored once, whatever answers are lost.
 //
 // The index is no condition for a blob: rows are collected, written in groups,
 // and kept until the index takes them.
@@ -13,16 +14,13 @@ package ship
 
 import (
 	"context"
-	"errors"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
-	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/store"
 )
@@ -33,8 +31,17 @@ type Options struct {
 	Buffer *buffer.Buffer
 	// Store is where they go. Required.
 	Store store.Store
-	// Workers is how many batches are sent at once; default 2. Each holds one in memory.
+	// StoreName is written down with each batch before it is sent, to find the store
+	// again after a change of the configuration; default Store.String().
+	StoreName string
+	// Stores opens another store by such a name, for batches that may have been
+	// stored there by an earlier run; who gives it closes what it opened. Nil opens none.
+	Stores func(ctx context.Context, name string) (store.Store, error)
+	// Workers is how many batches are sent at once; default 4.
 	Workers int
+	// Memory bounds the bytes of the batches being sent at once, unless one alone is
+	// larger; default 16 MiB.
+	Memory int64
 	// RetryFor is how long a request that storage does not answer is tried before
 	// Run gives up; a request that it refuses then ends Run at once. 0 is for ever.
 	RetryFor time.Duration
@@ -45,7 +52,7 @@ type Options struct {
 	// IndexGroup is how many rows are written without waiting; default 100, a transaction.
 	IndexGroup int
 	// MaxUnindexed is how many batches may wait for the index; past that the oldest are
-	// acknowledged without a row, which is counted and said. Default 4,096.
+	// acknowledged without a row, which is counted and said. 0 is any number.
 	MaxUnindexed int
 	// Random returns a number in [0, n); default [rand.Uint64N].
 	Random func(n uint64) uint64
@@ -54,10 +61,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	setDefault(&o.Workers, 2)
+	setDefault(&o.StoreName, o.Store.String())
+	setDefault(&o.Workers, 4)
+	setDefault(&o.Memory, 16<<20)
 	setDefault(&o.IndexWait, 5*time.Second)
 	setDefault(&o.IndexGroup, store.MaxTransaction)
-	setDefault(&o.MaxUnindexed, 4096)
 	o.Backoff = o.Backoff.withDefaults()
 	if o.Random == nil {
 		o.Random = rand.Uint64N
@@ -77,17 +85,17 @@ func setDefault[T comparable](field *T, value T) {
 
 // Shipper is the sending end of the pipeline.
 type Shipper struct {
-	opts    Options
-	blobs   store.Blobs
-	tables  store.Tables
-	numbers *blobnaming.Numberer
-	firsts  firsts
-	// blobTrouble and indexTrouble say what does not work at the moment.
-	blobTrouble, indexTrouble trouble
-	index                     chan *buffer.Batch
+	opts Options
+	// own is the store of Options, memory what counts against Options.Memory.
+	own    *destination
+	memory *semaphore.Weighted
+	// diskTrouble says that the buffer's disk is full.
+	diskTrouble trouble
 
-	mu    sync.Mutex
-	stats Stats
+	mu sync.Mutex
+	// others are the stores of earlier configurations.
+	others map[string]*destination
+	stats  Stats
 }
 
 // Stats are numbers since New.
@@ -106,14 +114,12 @@ type Stats struct {
 func New(opts Options) *Shipper {
 	opts = opts.withDefaults()
 	return &Shipper{
-		opts:         opts,
-		blobs:        opts.Store.Blobs(),
-		tables:       opts.Store.Tables(),
-		numbers:      blobnaming.NewNumberer(opts.Random),
-		firsts:       newFirsts(),
-		blobTrouble:  trouble{log: opts.Log, what: "storing segments", where: opts.Store.String()},
-		indexTrouble: trouble{log: opts.Log, what: "writing the index", where: opts.Store.String()},
-		index:        make(chan *buffer.Batch, opts.Workers),
+		opts:   opts,
+		own:    newDestination(opts.StoreName, opts.Store, &opts),
+		memory: semaphore.NewWeighted(opts.Memory),
+		others: make(map[string]*destination),
+
+		diskTrouble: trouble{log: opts.Log, what: "writing to the buffer's disk", where: opts.Store.String()},
 	}
 }
 
@@ -132,42 +138,21 @@ func (s *Shipper) count(change func(*Stats)) {
 
 // Run ships until the buffer is drained and everything is stored and indexed,
 // or ctx ends, or, with RetryFor, storage does not work. Batches that are not done
-// then went back to the buffer. It may be called once.
+// then went back to the buffer. It may be called once at a time.
 func (s *Shipper) Run(ctx context.Context) error {
-	g, running := errgroup.WithContext(ctx)
-	var workers sync.WaitGroup
-	for range s.opts.Workers {
-		workers.Add(1)
-		g.Go(func() error {
-			defer workers.Done()
-			return s.work(running)
-		})
-	}
-	g.Go(func() error {
-		workers.Wait()
-		close(s.index)
-		return nil
-	})
-	g.Go(func() error { return s.writeIndex(running) })
-	err := g.Wait()
-	if ctx.Err() != nil && err != nil {
-		err = s.indexTrouble.explain(s.blobTrouble.explain(err))
-	}
-	return err
+	return s.ship(ctx, s.opts.Buffer, s.opts.Workers)
 }
 
-// work sends one batch after the other.
-func (s *Shipper) work(ctx context.Context) error {
-	for {
-		b, err := s.opts.Buffer.Next(ctx)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-		if err := s.deliver(ctx, b); err != nil {
-			return err
-		}
+// RunOther ships another buffer, one that was taken over, in the same way and
+// with one worker. It may be called while Run or RunOther of other buffers run.
+func (s *Shipper) RunOther(ctx context.Context, b *buffer.Buffer) error {
+	return s.ship(ctx, b, 1)
+}
+
+// Trouble is what does not work at the moment; nil while all does.
+func (s *Shipper) Trouble() error {
+	if err := s.own.blobTrouble.last(); err != nil {
+		return err
 	}
+	return s.own.indexTrouble.last()
 }

@@ -1,0 +1,92 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/buffer"
+)
+
+// run is the shipping of one buffer.
+type run struct {
+	s      *Shipper
+	buffer *buffer.Buffer
+	group  *errgroup.Group
+	// senders are the goroutines that deliver batches; when all have ended, the indexes are closed.
+	senders sync.WaitGroup
+
+	mu sync.Mutex
+	// elsewhere are batches that wait for a store of an earlier configuration; a
+	// store with an entry has a sender.
+	elsewhere map[string][]*buffer.Batch
+	// indexes lead to the goroutines that write rows.
+	indexes map[*destination]chan *buffer.Batch
+}
+
+// ship ships a buffer until it is drained and everything is stored and indexed.
+func (s *Shipper) ship(ctx context.Context, b *buffer.Buffer, workers int) error {
+	g, running := errgroup.WithContext(ctx)
+	r := &run{
+		s: s, buffer: b, group: g,
+		elsewhere: make(map[string][]*buffer.Batch), indexes: make(map[*destination]chan *buffer.Batch),
+	}
+	r.senders.Add(workers)
+	for range workers {
+		g.Go(func() error {
+			defer r.senders.Done()
+			return r.work(running)
+		})
+	}
+	g.Go(func() error {
+		r.senders.Wait()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, index := range r.indexes {
+			close(index)
+		}
+		return nil
+	})
+	err := g.Wait()
+	if ctx.Err() != nil && err != nil {
+		err = s.own.indexTrouble.explain(s.own.blobTrouble.explain(err))
+	}
+	return err
+}
+
+// work sends one batch after the other.
+func (r *run) work(ctx context.Context) error {
+	for {
+		b, err := r.buffer.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		// A name written down by somebody before us may have been created.
+		if b.Name() != "" && b.Store() != r.s.own.name {
+			r.forward(ctx, b)
+			continue
+		}
+		if err := r.deliver(ctx, r.s.own, b); err != nil {
+			return err
+		}
+	}
+}
+
+// index is the way to the goroutine that writes the rows of a store.
+func (r *run) index(ctx context.Context, d *destination) chan<- *buffer.Batch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	index, ok := r.indexes[d]
+	if !ok {
+		index = make(chan *buffer.Batch)
+		r.indexes[d] = index
+		r.group.Go(func() error { return r.s.writeIndex(ctx, d, index) })
+	}
+	return index
+}

@@ -1,0 +1,159 @@
+package ship_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"logstow/buffer"
+	"logstow/ship"
+	"logstow/store"
+)
+
+// lostBatch is a buffer with two batches, of which the first was stored in the
+// store called "before" by a run that never heard of it.
+func lostBatch(t *testing.T, before store.Store) *buffer.Buffer {
+	t.Helper()
+	b := openBuffer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	faults := &faulty{Store: before, create: func(_ int, _ string, call func() (string, error)) (string, error) {
+		_, err := call()
+		if err != nil {
+			t.Error(err)
+		}
+		cancel()
+		return "", failure(store.ErrUnavailable)
+	}}
+	fillMany(t, b, 2)
+	if _, err := run(ctx, ship.Options{Buffer: b, Store: faults, StoreName: "before"}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	return b
+}
+
+// A batch that may be stored somewhere is finished there, whatever is configured now.
+func TestShipKeepsTheStore(t *testing.T) {
+	t.Parallel()
+	before, now := openStore(t), openStore(t)
+	b := lostBatch(t, before)
+	var asked []string
+	_, err := run(t.Context(), ship.Options{
+		Buffer: b, Store: now, StoreName: "now",
+		Stores: func(_ context.Context, name string) (store.Store, error) {
+			if asked = append(asked, name); len(asked) < 3 {
+				return nil, failure(store.ErrInvalid) // not the batch's fault
+			}
+			return before, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(asked, []string{"before", "before", "before"}) {
+		t.Errorf("asked for %q", asked)
+	}
+	exactlyOnce(t, before, 1)
+	exactlyOnce(t, now, 1)
+}
+
+// While that store can not be opened the batch waits, and others go on.
+func TestShipWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	before, now := openStore(t), openStore(t)
+	b := lostBatch(t, before)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for b.Stats().Done == 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	if _, err := run(ctx, ship.Options{Buffer: b, Store: now, StoreName: "now", IndexGroup: 1}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	exactlyOnce(t, now, 1)
+	if st := b.Stats(); st.Waiting != 1 || st.Done != 1 {
+		t.Errorf("buffer: %+v", st)
+	}
+	_, err := run(t.Context(), ship.Options{Buffer: b, Store: now, StoreName: "now", RetryFor: time.Hour})
+	if err == nil || b.Stats().Waiting != 1 {
+		t.Errorf("error %v, buffer %+v", err, b.Stats())
+	}
+}
+
+// However long the index takes to answer, blobs go on, and at most so many at
+// once as Memory allows.
+func TestShipWhileTheIndexHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := openBuffer(t)
+		var mu sync.Mutex
+		var busy, most, created int
+		faults := &faulty{
+			Store: nowhere{},
+			create: func(int, string, func() (string, error)) (string, error) {
+				mu.Lock()
+				busy++
+				most = max(most, busy)
+				mu.Unlock()
+				time.Sleep(time.Second)
+				mu.Lock()
+				defer mu.Unlock()
+				busy--
+				created++
+				return "etag", nil
+			},
+			upsert: func(int, string, func() error) error { time.Sleep(time.Hour); return nil },
+		}
+		fillMany(t, b, 300)
+		batch, err := b.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory := 3*batch.Size + batch.Size/2
+		batch.Return()
+		done := make(chan error, 1)
+		go func() {
+			done <- ship.New(ship.Options{Buffer: b, Store: faults, Workers: 8, Memory: memory, IndexGroup: 1}).Run(t.Context())
+		}()
+		time.Sleep(10 * time.Minute)
+		mu.Lock()
+		if created != 300 || most != 3 {
+			t.Errorf("%d created, %d at once", created, most)
+		}
+		mu.Unlock()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Buffers that were taken over are shipped beside the own one.
+func TestShipAnotherBuffer(t *testing.T) {
+	t.Parallel()
+	s, own, other := openStore(t), openBuffer(t), openBuffer(t)
+	fill(t, own, "batch 0")
+	fill(t, other, "batch 1")
+	own.Drain()
+	other.Drain()
+	shipper := ship.New(ship.Options{Buffer: own, Store: s})
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := shipper.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	all.Go(func() {
+		if err := shipper.RunOther(t.Context(), other); err != nil {
+			t.Error(err)
+		}
+	})
+	all.Wait()
+	exactlyOnce(t, s, 2)
+}
