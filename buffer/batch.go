@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/buffer/internal/disk"
+	"logstow/buffer/sealed"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -26,11 +28,12 @@ type Batch struct {
 	// Size is the segment's size in bytes.
 	Size int64
 
-	buf    *Buffer
-	body   []byte
-	name   string
-	etag   string
-	stored bool
+	buf   *Buffer
+	body  []byte // nil where it is on disk
+	head  sealed.Head
+	state sealed.State
+	// covered is the log's entry that must be durable before the batch may be removed; 0 is none yet.
+	covered uint64
 	// first is when the first record was appended.
 	first time.Time
 	// charged is what it counts against Options.Memory; the Buffer's lock guards it.
@@ -43,6 +46,16 @@ func (b *Batch) load(ctx context.Context) error {
 		return nil
 	}
 	read := func(_ context.Context, off, n int64) ([]byte, error) { return b.body[off : off+n], nil }
+	if s := b.buf.spool; s != nil {
+		state, err := s.dir.State(b.Meta.Seq)
+		if err != nil {
+			return err
+		}
+		b.buf.mu.Lock()
+		b.state = state
+		b.buf.mu.Unlock()
+		read = func(_ context.Context, off, n int64) ([]byte, error) { return s.dir.Read(&b.head, off, n) }
+	}
 	footer, err := segment.ReadFooter(ctx, read, b.Size, b.Meta.Footer)
 	if err != nil {
 		return err
@@ -57,36 +70,70 @@ func (b *Batch) load(ctx context.Context) error {
 // Body returns the segment's bytes, the same on every call, which must not be
 // changed. After SetStored it is an error.
 func (b *Batch) Body() ([]byte, error) {
-	if b.stored {
+	if b.state.Stored {
 		return nil, errNoBody
+	}
+	if s := b.buf.spool; s != nil {
+		return s.dir.Read(&b.head, 0, b.Size)
 	}
 	return b.body, nil
 }
 
 // Name is the blob name last set with SetName, "" at first.
-func (b *Batch) Name() string { return b.name }
+func (b *Batch) Name() string { return b.state.Name }
 
-// SetName writes down the name that the next create will use, before the create is tried.
-func (b *Batch) SetName(name string) error {
-	b.name = name
+// Store is the store last set with SetName, "" at first.
+func (b *Batch) Store() string { return b.state.Store }
+
+// SetName writes down the store and the name that the next create will use,
+// before the create is tried.
+func (b *Batch) SetName(store, name string) error {
+	return b.setState(sealed.State{Store: store, Name: name}, true)
+}
+
+// setState writes a state down. A full disk does not stop delivery, which is
+// what makes room: then the state is known to this process only, and should it
+// end now, the next may store a second copy, which readers drop.
+func (b *Batch) setState(state sealed.State, sync bool) error {
+	if s := b.buf.spool; s != nil {
+		if err := s.dir.SetState(b.Meta.Seq, state, sync); disk.Full(err) {
+			b.buf.opts.Log.Warn("no room to write down what is tried with a batch", "name", state.Name, "error", err)
+		} else if err != nil {
+			return b.buf.fail(err)
+		}
+	}
+	b.buf.mu.Lock()
+	defer b.buf.mu.Unlock()
+	b.state = state
 	return nil
 }
 
 // Stored is what SetStored wrote down; ok is false as long as the blob is not known to be in storage.
-func (b *Batch) Stored() (etag string, ok bool) { return b.etag, b.stored }
+func (b *Batch) Stored() (etag string, ok bool) { return b.state.ETag, b.state.Stored }
 
 // SetStored writes down that the blob is in storage (with its ETag) and only the
 // index is missing. Its bytes are given up.
 func (b *Batch) SetStored(etag string) error {
+	state := b.state
+	state.ETag, state.Stored = etag, true
+	// It need not be durable: without it the next process finds the blob there.
+	if err := b.setState(state, false); err != nil {
+		return err
+	}
 	b.buf.mu.Lock()
 	defer b.buf.mu.Unlock()
-	b.etag, b.stored, b.body = etag, true, nil
+	b.body = nil
 	b.buf.release(b, min(b.charged, overhead))
 	return nil
 }
 
 // Done removes the batch: blob and index are acknowledged.
 func (b *Batch) Done() error {
+	if s := b.buf.spool; s != nil {
+		if err := s.remove(b); err != nil {
+			return err
+		}
+	}
 	return b.buf.remove(b, func(s *Stats) { s.Done++ })
 }
 
@@ -106,8 +153,15 @@ func (b *Batch) Return() {
 // Quarantine sets aside a batch that storage refuses and would refuse again. In
 // memory mode there is nowhere to keep it: it is dropped, counted and said.
 func (b *Batch) Quarantine(reason string) error {
-	b.buf.opts.Log.Error("a batch is given up and its records are lost", "reason", reason,
-		"service", b.Service, "bucket", b.BucketStart, "name", b.name,
+	what := "a batch is given up and its records are lost"
+	if b.buf.spool != nil {
+		what = "a batch is set aside in quarantine"
+		if err := b.buf.spool.quarantine(b, reason); err != nil {
+			return err
+		}
+	}
+	b.buf.opts.Log.Error(what, "reason", reason,
+		"service", b.Service, "bucket", b.BucketStart, "name", b.state.Name,
 		"batch", b.Meta.Batch.String(), "records", b.Meta.Records, "bytes", b.Size)
 	return b.buf.remove(b, func(s *Stats) { s.Quarantined++ })
 }

@@ -16,9 +16,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"logstow/buffer/wal"
 	"logstow/segment"
 )
 
@@ -41,8 +43,15 @@ type Buffer struct {
 	seq       int64
 	// tick counts uses of open batches: what "longest unused" goes by.
 	tick uint64
-	// sealing is the number of batches that take no more records and are not queued yet.
-	sealing int
+	// ending are the batches that take no more records and are not queued yet.
+	ending map[*openBatch]struct{}
+	// inflight are the lanes that are appending, with a number that none of the
+	// records which they write to the log is below.
+	inflight map[*lane]uint64
+	// failed is the error after which nothing is taken any more.
+	failed error
+	// spool is what is on disk; nil in memory mode.
+	spool *spool
 	// draining: nothing is appended any more. drained: and all that was is sealed.
 	draining, drained, closed bool
 	// wakeAt is when the sealing goroutine looks next; zero is never.
@@ -56,7 +65,8 @@ type Buffer struct {
 	sealers sync.WaitGroup
 }
 
-// Open starts a buffer. Close ends it.
+// Open starts a buffer; where Options.Dir is set, with what a process before left
+// in it. A directory that another process has open is [ErrLocked]. Close ends it.
 func Open(opts Options) (*Buffer, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -67,11 +77,19 @@ func Open(opts Options) (*Buffer, error) {
 		compressor: segment.NewCompressor(),
 		lanes:      map[string]*lane{},
 		open:       map[*openBatch]struct{}{},
+		ending:     map[*openBatch]struct{}{},
+		inflight:   map[*lane]uint64{},
 		positions:  map[string][]byte{},
 		memory:     memory{limit: opts.Memory},
 		queue:      queue{out: map[*Batch]struct{}{}},
 		wake:       make(chan struct{}, 1),
 		stop:       make(chan struct{}),
+	}
+	if opts.Dir != "" {
+		if err := b.openSpool(); err != nil {
+			return nil, fmt.Errorf("open buffer %s: %w", opts.Dir, err)
+		}
+		b.sealers.Go(b.spool.keep)
 	}
 	b.sealers.Go(b.sealDue)
 	return b, nil
@@ -95,19 +113,29 @@ func (b *Buffer) append(ctx context.Context, c Chunk) (Mark, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(c.Records) == 0 {
-		return b.commit(&c, 0, 0)
+	for {
+		if err := b.room(ctx, size); err != nil {
+			return 0, err
+		}
+		reserved, err := b.reserve(ctx, 2*size)
+		if err != nil {
+			return 0, err
+		}
+		m, full, err := b.appendRecords(&c, reserved)
+		// Compressing the last blocks of what is full needs no lock.
+		for _, o := range full {
+			b.finish(o)
+		}
+		switch {
+		case err == nil && b.spool != nil && b.opts.Sync == SyncAlways:
+			return m, b.fail(b.spool.log.Sync(uint64(m)))
+		case !errors.Is(err, wal.ErrFull):
+			return m, err
+		}
+		if err := b.spool.waitFull(ctx, err); err != nil {
+			return 0, err
+		}
 	}
-	reserved, err := b.reserve(ctx, 2*size)
-	if err != nil {
-		return 0, err
-	}
-	m, full, err := b.appendRecords(&c, reserved)
-	// Compressing the last blocks of what is full needs no lock.
-	for _, o := range full {
-		b.finish(o)
-	}
-	return m, err
 }
 
 func (b *Buffer) appendRecords(c *Chunk, reserved int64) (Mark, []*openBatch, error) {
@@ -127,22 +155,28 @@ func (b *Buffer) appendRecords(c *Chunk, reserved int64) (Mark, []*openBatch, er
 	}
 	runs := l.plan(c)
 	late := l.late(c, runs)
-	full, err := l.apply(c.Records, runs, c.Read)
+	records := final(c.Records, runs, c.Read)
+	first, entry, err := b.write(l, c, runs, records)
 	if err != nil {
 		b.unreserve(reserved)
+		return 0, nil, err
+	}
+	full, err := l.apply(records, runs, first)
+	b.landed(l)
+	if err != nil {
+		b.unreserve(reserved)
+		if b.spool != nil { // the log has what the batches have not
+			err = b.fail(err)
+		}
 		return 0, full, err
 	}
-	m, err := b.commit(c, late, reserved)
-	return m, full, err
+	return b.commit(c, late, reserved, entry), full, nil
 }
 
 // commit makes a chunk's positions the last ones.
-func (b *Buffer) commit(c *Chunk, late uint64, reserved int64) (Mark, error) {
+func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) Mark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.draining && len(c.Records) == 0 {
-		return 0, ErrClosed
-	}
 	for _, p := range c.Positions {
 		if len(p.Value) == 0 {
 			delete(b.positions, p.Input)
@@ -155,13 +189,19 @@ func (b *Buffer) commit(c *Chunk, late uint64, reserved int64) (Mark, error) {
 	b.memory.used -= reserved
 	b.space.notify()
 	b.mark++
-	return b.mark, nil
+	if b.spool != nil {
+		return Mark(entry)
+	}
+	return b.mark
 }
 
 // lane is a service's lane.
 func (b *Buffer) lane(service string) (*lane, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.failed != nil {
+		return nil, b.failed
+	}
 	if b.draining {
 		return nil, ErrClosed
 	}
@@ -174,8 +214,58 @@ func (b *Buffer) lane(service string) (*lane, error) {
 }
 
 // Synced waits until everything up to m is as durable as the buffer's mode makes
-// it: at once, for a buffer in memory.
-func (b *Buffer) Synced(context.Context, Mark) error { return nil }
+// it: at once in memory and with SyncNever.
+func (b *Buffer) Synced(ctx context.Context, m Mark) error {
+	if b.spool == nil || b.opts.Sync == SyncNever {
+		return nil
+	}
+	for {
+		b.mu.Lock()
+		_, synced := b.spool.log.Entries()
+		durable, failed, closed := b.spool.durable.wait(), b.failed, b.closed
+		b.mu.Unlock()
+		switch {
+		case synced >= uint64(m):
+			return nil
+		case failed != nil:
+			return failed
+		case closed:
+			return ErrClosed
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-durable:
+		}
+	}
+}
+
+// fail makes an error final, where it is one: what is in memory and what is on
+// disk may differ after it, and a new process goes by what is on disk.
+func (b *Buffer) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failed == nil {
+		b.failed = err
+		b.space.notify()
+		b.ready.notify()
+		if b.spool != nil {
+			b.spool.durable.notify()
+		}
+	}
+	return err
+}
+
+// Err is the error after which the buffer takes and gives nothing any more, nil
+// as long as there is none.
+func (b *Buffer) Err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed
+}
 
 // Position returns the last position committed for an input. The bytes must not be changed.
 func (b *Buffer) Position(input string) ([]byte, bool) {
@@ -183,6 +273,21 @@ func (b *Buffer) Position(input string) ([]byte, bool) {
 	defer b.mu.Unlock()
 	v, ok := b.positions[input]
 	return v, ok
+}
+
+// Positions are the last positions of all inputs whose names start with prefix,
+// in order of name. The values must not be changed.
+func (b *Buffer) Positions(prefix string) []Position {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []Position
+	for input, value := range b.positions {
+		if strings.HasPrefix(input, prefix) {
+			all = append(all, Position{Input: input, Value: value})
+		}
+	}
+	slices.SortFunc(all, func(x, y Position) int { return strings.Compare(x.Input, y.Input) })
+	return all
 }
 
 // Flush seals everything that was appended before the call.
@@ -217,18 +322,26 @@ func (b *Buffer) endAll(closed bool, end func(*openBatch)) {
 
 // Close ends the buffer's goroutines and waits for them; calls that wait return
 // ErrClosed. In memory mode what was not yet delivered is gone: Drain first, and
-// deliver what Next returns. Closing again does nothing.
+// deliver what Next returns. On disk it is there at the next Open. Closing again
+// does nothing.
 func (b *Buffer) Close() error {
 	b.mu.Lock()
-	if !b.closed {
+	again := b.closed
+	if !again {
 		b.draining, b.closed = true, true
 		close(b.stop)
 	}
 	b.space.notify()
 	b.ready.notify()
+	if b.spool != nil {
+		b.spool.durable.notify()
+	}
 	b.mu.Unlock()
 
 	b.sealers.Wait()
 	b.endAll(true, b.discard)
+	if b.spool != nil && !again {
+		return b.spool.close()
+	}
 	return nil
 }

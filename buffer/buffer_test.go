@@ -121,7 +121,7 @@ func TestReturnComesFirst(t *testing.T) {
 		b.Flush()
 	}
 	first, second := next(t, b), next(t, b)
-	if err := first.SetName("web/1"); err != nil {
+	if err := first.SetName("here", "web/1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.SetStored("etag"); err != nil {

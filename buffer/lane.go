@@ -2,6 +2,7 @@ package buffer
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ type lane struct {
 	closed bool
 	// saidLate is set once the log was told that records get the time they were read.
 	saidLate bool
+	// last is the seal of the batch that was detached last.
+	last *seal
 }
 
 // run is a stretch of a chunk's records that go to one bucket.
@@ -68,11 +71,29 @@ func (l *lane) plan(c *Chunk) []run {
 	return runs
 }
 
-// apply appends planned records to their batches. It returns the batches that
-// stopped taking records on the way; the caller finishes them without the lane's lock.
-func (l *lane) apply(records []record.Record, runs []run, read int64) (full []*openBatch, err error) {
+// final is the records with the times that the plan gives them.
+func final(records []record.Record, runs []run, read int64) []record.Record {
+	cloned := false
 	for _, r := range runs {
-		full, err = l.applyRun(full, records[r.from:r.to], r, read)
+		if !r.late {
+			continue
+		}
+		if !cloned {
+			records, cloned = slices.Clone(records), true
+		}
+		for i := r.from; i < r.to; i++ {
+			records[i].Time = read
+		}
+	}
+	return records
+}
+
+// apply appends final records, numbered from first on, to their batches. It
+// returns the batches that stopped taking records on the way; the caller
+// finishes them, in that order, without the lane's lock.
+func (l *lane) apply(records []record.Record, runs []run, first uint64) (full []*openBatch, err error) {
+	for _, r := range runs {
+		full, err = l.applyRun(full, records[r.from:r.to], r.bucket, first+uint64(r.from))
 		if err != nil {
 			return full, err
 		}
@@ -80,11 +101,11 @@ func (l *lane) apply(records []record.Record, runs []run, read int64) (full []*o
 	return full, nil
 }
 
-func (l *lane) applyRun(full []*openBatch, records []record.Record, r run, read int64) ([]*openBatch, error) {
+func (l *lane) applyRun(full []*openBatch, records []record.Record, k bucket, number uint64) ([]*openBatch, error) {
 	// sizeEvery is how much text goes in between looks at a batch's size.
 	const sizeEvery = 64 << 10
 	for len(records) > 0 {
-		o, evicted, err := l.batch(r.bucket)
+		o, evicted, err := l.batch(k, number)
 		if evicted != nil {
 			full = append(full, evicted)
 		}
@@ -94,14 +115,13 @@ func (l *lane) applyRun(full []*openBatch, records []record.Record, r run, read 
 		next := o.text + sizeEvery
 		for len(records) > 0 {
 			rec := records[0]
-			if r.late {
-				rec.Time = read
-			}
 			records = records[1:]
 			if err := o.append(rec); err != nil {
 				l.detach(o)
 				return append(full, o), err
 			}
+			o.through = number
+			number++
 			if o.text >= next {
 				break
 			}
@@ -117,7 +137,7 @@ func (l *lane) applyRun(full []*openBatch, records []record.Record, r run, read 
 
 // batch is the open batch of a bucket. Where it has to open one past the bound,
 // it detaches the one longest unused, for the caller to finish.
-func (l *lane) batch(k bucket) (o, evicted *openBatch, err error) {
+func (l *lane) batch(k bucket, number uint64) (o, evicted *openBatch, err error) {
 	if o := l.open[k]; o != nil {
 		return o, nil, nil
 	}
@@ -125,7 +145,7 @@ func (l *lane) batch(k bucket) (o, evicted *openBatch, err error) {
 		evicted = l.buf.longestUnused(l.open)
 		l.detach(evicted)
 	}
-	o, err = newOpenBatch(l, k)
+	o, err = newOpenBatch(l, k, number)
 	if err != nil {
 		return nil, evicted, err
 	}
@@ -138,6 +158,8 @@ func (l *lane) batch(k bucket) (o, evicted *openBatch, err error) {
 // place in the order of sealing is fixed.
 func (l *lane) detach(o *openBatch) {
 	delete(l.open, o.bucket)
+	o.seal = &seal{before: l.last, done: make(chan struct{})}
+	l.last = o.seal
 	l.buf.detached(o)
 }
 

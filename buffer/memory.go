@@ -23,6 +23,10 @@ func (b *Buffer) reserve(ctx context.Context, n int64) (int64, error) {
 		}
 		var victim *openBatch
 		b.mu.Lock()
+		if b.failed != nil {
+			b.mu.Unlock()
+			return 0, b.failed
+		}
 		if b.draining {
 			b.mu.Unlock()
 			return 0, ErrClosed

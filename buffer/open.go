@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/buffer/wal"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -45,8 +46,11 @@ type openBatch struct {
 	// first is when the first record was appended, due when age or bucket end
 	// seals the batch; zero is never. Both are set at opening.
 	first, due time.Time
-	// seq is set when the batch stops taking records.
-	seq int64
+	// from and through are the numbers of its first and last record.
+	from, through uint64
+	// seq and seal are set when the batch stops taking records.
+	seq  int64
+	seal *seal
 
 	// charged is what the batch counts against Options.Memory, used the tick of
 	// its last use. The Buffer's lock guards both.
@@ -54,7 +58,7 @@ type openBatch struct {
 	used    uint64
 }
 
-func newOpenBatch(l *lane, k bucket) (*openBatch, error) {
+func newOpenBatch(l *lane, k bucket, number uint64) (*openBatch, error) {
 	opts := &l.buf.opts
 	// The id is drawn here and written nowhere before the batch is sealed, so a
 	// batch that never gets there leaves no trace of it.
@@ -62,7 +66,7 @@ func newOpenBatch(l *lane, k bucket) (*openBatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &openBatch{lane: l, bucket: k, body: new(body), first: opts.Now()}
+	o := &openBatch{lane: l, bucket: k, body: new(body), from: number, first: opts.Now()}
 	o.due = dueTime(k, o.first, opts)
 	o.writer = segment.NewWriter(o.body, segment.Options{
 		Service:     l.service,
@@ -112,6 +116,11 @@ func (o *openBatch) cost() int64 {
 	block := max(segment.DefaultBlockSize, o.largest)
 	text := min(o.text, block)
 	return o.writer.Size() + min(2*text, block) + text/4 + overhead
+}
+
+// key is what the batch holds the records of.
+func (o *openBatch) key() wal.Key {
+	return wal.Key{Service: o.lane.service, Class: o.bucket.class, Start: o.bucket.start, Width: o.bucket.width}
 }
 
 // body collects what a segment.Writer writes. It grows by parts, so that it

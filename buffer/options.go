@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/buffer/internal/disk"
 )
 
 // The values that a zero field of [Options] takes.
@@ -17,6 +18,8 @@ const (
 	// DefaultMemory holds one segment being filled and two on their way. With the
 	// collector's usual doubling it keeps a shipper below 128 MiB.
 	DefaultMemory = 32 << 20
+	// DefaultMaxSize is of what waits on disk.
+	DefaultMaxSize = 1 << 30
 )
 
 // Options configure a Buffer; a zero field takes the default named at it.
@@ -41,11 +44,50 @@ type Options struct {
 	// Append waits while it is exceeded and sealing can not help. A smaller Memory
 	// than FlushSize and a few MiB makes segments smaller than FlushSize.
 	Memory int64
+	// Dir is the directory that makes the buffer durable; "" keeps all in memory.
+	// One process may have it open at a time.
+	Dir string
+	// Sync says when what was appended is made durable; default every second.
+	// Sealed batches are always durable before they are handed out.
+	Sync Sync
+	// MaxSize bounds the bytes in Dir; default 1 GiB. What waits there is
+	// compressed, but for what was appended last.
+	MaxSize int64
+	// OnFull is what Append does when MaxSize is reached; default Block.
+	OnFull OnFull
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// Log gets what an operator should know; nil is silence.
 	Log *slog.Logger
+
+	// fs is the file system that Dir is in; tests make it fail.
+	fs disk.FS
+	// fullWait is the time between tries while the disk is full.
+	fullWait time.Duration
 }
+
+// Sync is when appended records are made durable: SyncAlways, SyncNever, or an interval.
+type Sync time.Duration
+
+const (
+	// SyncAlways syncs in each Append, before it returns.
+	SyncAlways Sync = -1
+	// SyncNever leaves it to the operating system: a crash of the process loses
+	// nothing, one of the machine may lose what was appended last.
+	SyncNever Sync = -2
+	// DefaultSync is the interval where none is given.
+	DefaultSync = Sync(time.Second)
+)
+
+// OnFull is what happens when the buffer is full.
+type OnFull uint8
+
+const (
+	// Block makes Append wait: files are simply read later.
+	Block OnFull = iota
+	// DropOldest removes the oldest sealed batches that nobody sends, which is counted and said.
+	DropOldest
+)
 
 // withDefaults fills the zero fields and checks the others.
 func (o Options) withDefaults() (Options, error) {
@@ -63,6 +105,18 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory
+	}
+	if o.Sync == 0 {
+		o.Sync = DefaultSync
+	}
+	if o.MaxSize == 0 {
+		o.MaxSize = DefaultMaxSize
+	}
+	if o.fs == nil {
+		o.fs = disk.OS{}
+	}
+	if o.fullWait == 0 {
+		o.fullWait = time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -85,6 +139,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Memory < 0 {
 		errs = append(errs, fmt.Errorf("memory %d: want more than 0 bytes", o.Memory))
+	}
+	if o.Sync < SyncNever {
+		errs = append(errs, fmt.Errorf("sync interval %v: want more than 0", time.Duration(o.Sync)))
+	}
+	if o.MaxSize < 0 {
+		errs = append(errs, fmt.Errorf("size on disk %d: want more than 0 bytes", o.MaxSize))
 	}
 	return o, errors.Join(errs...)
 }

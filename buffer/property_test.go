@@ -157,7 +157,7 @@ func (p *property) consume(t *testing.T, b *buffer.Buffer, id int) {
 			batch.Return()
 			continue
 		case 1:
-			if err := batch.SetName("some/name"); err != nil {
+			if err := batch.SetName("here", "some/name"); err != nil {
 				t.Errorf("set name: %v", err)
 			}
 		}

@@ -67,6 +67,10 @@ func (b *Buffer) next(ctx context.Context) (*Batch, error) {
 			return nil, context.Cause(ctx)
 		}
 		b.mu.Lock()
+		if b.failed != nil {
+			b.mu.Unlock()
+			return nil, b.failed
+		}
 		if b.closed {
 			b.mu.Unlock()
 			return nil, ErrClosed
@@ -75,7 +79,7 @@ func (b *Buffer) next(ctx context.Context) (*Batch, error) {
 			b.mu.Unlock()
 			return batch, nil
 		}
-		if b.drained && b.sealing == 0 {
+		if b.drained && len(b.ending) == 0 {
 			b.mu.Unlock()
 			return nil, io.EOF
 		}

@@ -1,6 +1,12 @@
 package buffer
 
-import "time"
+import (
+	"errors"
+	"time"
+)
+
+// errUnsealed is why a batch is not sealed when an older one could not be, or the buffer closes.
+var errUnsealed = errors.New("an older batch is not sealed")
 
 // opened makes a new open batch known to memory and to the sealing goroutine.
 // The lane's lock is held.
@@ -27,10 +33,36 @@ func (b *Buffer) detached(o *openBatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.open, o)
+	b.ending[o] = struct{}{}
 	b.seq = max(b.seq+1, b.opts.Now().UnixNano())
 	o.seq = b.seq
 	b.memory.held += o.charged
-	b.sealing++
+}
+
+// seal is a batch's place among those of its lane, which become durable in the
+// order in which they stopped taking records: what a sealed batch covers must
+// not wait in an older one that is not.
+type seal struct {
+	before *seal
+	done   chan struct{}
+	// failed is set before done is closed.
+	failed bool
+}
+
+// wait waits for the batches before and reports whether they are sealed.
+func (s *seal) wait() bool {
+	if s.before == nil {
+		return true
+	}
+	<-s.before.done
+	ok := !s.before.failed
+	s.before = nil
+	return ok
+}
+
+func (s *seal) end(ok bool) {
+	s.failed = !ok
+	close(s.done)
 }
 
 // seal seals one batch, unless somebody else has.
@@ -43,17 +75,37 @@ func (b *Buffer) seal(o *openBatch) {
 // finish makes a sealed batch of one that was detached, and queues it.
 func (b *Buffer) finish(o *openBatch) {
 	batch, err := b.newBatch(o)
+	if ok := o.seal.wait(); err == nil && b.spool != nil {
+		err = b.spool.seal(o, batch, ok)
+	}
+	o.seal.end(err == nil)
+	b.queued(o, batch, err)
+	if b.spool != nil {
+		b.spool.trim(false)
+	}
+}
+
+// queued takes a batch that was sealed, or failed to be, over from the open ones.
+func (b *Buffer) queued(o *openBatch, batch *Batch, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sealing--
+	delete(b.ending, o)
 	b.memory.used -= o.charged
 	b.memory.held -= o.charged
-	if err != nil {
+	if err != nil && b.spool != nil {
+		// The log has the records; the next process seals them.
+		b.spool.frozen = true
+		b.stats.Unsealed++
+		if !errors.Is(err, errUnsealed) {
+			b.opts.Log.Error("a batch could not be sealed; its records stay in the log", "service", o.lane.service,
+				"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
+		}
+	} else if err != nil {
 		b.stats.Failed++
 		b.opts.Log.Error("a batch could not be sealed and is lost", "service", o.lane.service,
 			"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
 	} else {
-		batch.charged = batch.Size + overhead
+		batch.charged = int64(len(batch.body)) + overhead
 		b.memory.used += batch.charged
 		b.memory.held += batch.charged
 		b.queue.put(batch)
@@ -65,9 +117,11 @@ func (b *Buffer) finish(o *openBatch) {
 // discard ends a batch that was detached and that nobody wants any more.
 func (b *Buffer) discard(o *openBatch) {
 	o.writer.Discard()
+	o.seal.wait()
+	o.seal.end(false)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sealing--
+	delete(b.ending, o)
 	b.memory.used -= o.charged
 	b.memory.held -= o.charged
 }

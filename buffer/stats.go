@@ -16,9 +16,15 @@ type Stats struct {
 	Bytes int64
 	// Oldest is when the oldest record that is not done yet was appended; zero where there is none.
 	Oldest time.Time
-	// Done, Quarantined and Failed are numbers of batches since Open: delivered,
-	// refused by storage, lost because they could not be sealed.
-	Done, Quarantined, Failed uint64
+	// Done, Quarantined, Failed and Dropped are numbers of batches since Open: delivered,
+	// refused by storage, lost because they could not be sealed, dropped because the disk was full.
+	Done, Quarantined, Failed, Dropped uint64
+	// Unsealed is how many batches could not be sealed; the log has their records.
+	Unsealed uint64
+	// Replayed is how many records Open took up from the log, Damaged how many log files were.
+	Replayed, Damaged uint64
+	// Disk is what a durable buffer takes on disk, in bytes.
+	Disk int64
 }
 
 // Stats returns a snapshot.
@@ -30,6 +36,9 @@ func (b *Buffer) Stats() Stats {
 	s.Waiting = len(b.queue.waiting)
 	s.Sending = len(b.queue.out)
 	s.Bytes = b.memory.used
+	if b.spool != nil {
+		s.Disk = b.spool.size()
+	}
 	for o := range b.open {
 		s.see(o.first)
 	}
@@ -44,7 +53,7 @@ func (b *Buffer) Stats() Stats {
 
 func (s *Stats) seeBatch(batch *Batch) {
 	s.see(batch.first)
-	if batch.stored {
+	if batch.state.Stored {
 		s.Unindexed++
 	}
 }

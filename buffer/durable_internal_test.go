@@ -1,0 +1,285 @@
+package buffer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/buffer/internal/disktest"
+	"logstow/record"
+	"logstow/segment"
+)
+
+// scenario drives a durable buffer as an input and a shipper would, on a file
+// system that may fail. The input is a source of numbered records, position i
+// standing for the first i of them.
+type scenario struct {
+	t      *testing.T
+	dir    string
+	fs     *disktest.FS
+	sync   Sync
+	width  time.Duration
+	stored map[blobnaming.Batch][]byte
+	// acknowledged is how many records Synced answered for.
+	acknowledged int
+	log          *bytes.Buffer
+}
+
+func newScenario(t *testing.T, sync Sync) *scenario {
+	return &scenario{t: t, dir: t.TempDir(), fs: disktest.New(), sync: sync, width: time.Hour, stored: map[blobnaming.Batch][]byte{}, log: new(bytes.Buffer)}
+}
+
+func (s *scenario) open() (*Buffer, error) {
+	return Open(Options{
+		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullWait: time.Millisecond,
+		Log: slog.New(slog.NewTextHandler(s.log, nil)),
+	})
+}
+
+// numbered is the record of a number: three buckets of two services take turns.
+func numbered(n int) record.Record {
+	return record.Record{
+		Time:  noonNanos + int64(n%3)*int64(2*time.Hour) + int64(n),
+		Level: record.Info, Source: "s", Message: []byte(fmt.Sprintf("record %d %x", n, uint64(n)*0x9e3779b97f4a7c15)),
+	}
+}
+
+var noonNanos = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixNano()
+
+func (s *scenario) position(b *Buffer) int {
+	v, _ := b.Position("input")
+	n, _ := strconv.Atoi(string(v))
+	return n
+}
+
+// work reads the input up to record number end, from where the buffer stands,
+// and delivers what is sealed now and then. It ends early when the buffer fails.
+func (s *scenario) work(b *Buffer, end int) error {
+	ctx := context.Background()
+	for at := s.position(b); at < end; {
+		n := min(1+at%7, end-at)
+		c := Chunk{Service: "web", Read: noonNanos, Positions: []Position{{"input", []byte(strconv.Itoa(at + n))}}}
+		if at%2 == 1 {
+			c.Service = "api"
+		}
+		for i := range n {
+			c.Records = append(c.Records, numbered(at+i))
+		}
+		m, err := b.Append(ctx, c)
+		if err != nil {
+			return err
+		}
+		at += n
+		if s.sync == SyncAlways {
+			if err := b.Synced(ctx, m); err != nil {
+				return err
+			}
+			s.acknowledged = at
+		}
+		if at%5 == 0 {
+			b.Flush()
+		}
+		for b.Stats().Waiting > 0 && at%3 != 0 {
+			if err := s.deliverOne(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deliverOne does with one batch what a shipper does, in its order.
+func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
+	batch, err := b.Next(ctx)
+	if err != nil {
+		return err
+	}
+	if _, stored := batch.Stored(); !stored {
+		body, err := batch.Body()
+		if err != nil {
+			batch.Return()
+			return err
+		}
+		if batch.Name() == "" {
+			if err := batch.SetName("store", "name"); err != nil {
+				return err
+			}
+		}
+		if old, ok := s.stored[batch.Meta.Batch]; ok && !bytes.Equal(old, body) {
+			s.t.Errorf("batch %s has other bytes than before", batch.Meta.Batch)
+		}
+		s.stored[batch.Meta.Batch] = body
+		if err := batch.SetStored("etag"); err != nil {
+			return err
+		}
+	}
+	return batch.Done()
+}
+
+// settle reads the rest of the input, delivers everything and closes.
+func (s *scenario) settle(end int) {
+	s.t.Helper()
+	b, err := s.open()
+	if err != nil {
+		s.t.Fatalf("open again: %v", err)
+	}
+	if p := s.position(b); p < s.acknowledged {
+		s.t.Errorf("position %d after the crash, %d records were acknowledged", p, s.acknowledged)
+	}
+	if err := s.work(b, end); err != nil {
+		s.t.Fatalf("work: %v", err)
+	}
+	b.Drain()
+	for {
+		err := s.deliverOne(context.Background(), b)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			s.t.Fatalf("deliver: %v", err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		s.t.Fatalf("close: %v", err)
+	}
+	if left := s.fs.Paths(sealedDir + "/"); len(left) > 0 {
+		s.t.Errorf("files are left: %v", left)
+	}
+}
+
+// check wants each of the records up to end in exactly one stored batch.
+func (s *scenario) check(end int) {
+	s.t.Helper()
+	seen := map[string]int{}
+	decoder := segment.NewDecoder()
+	for id, body := range s.stored {
+		read := func(_ context.Context, off, n int64) ([]byte, error) { return body[off : off+n], nil }
+		f, err := segment.ReadFooter(context.Background(), read, int64(len(body)), -1)
+		if err != nil {
+			s.t.Fatalf("batch %s: %v", id, err)
+		}
+		for _, block := range f.Blocks {
+			text, err := decoder.DecodeBlock(nil, body[block.Offset:block.Offset+block.Stored], block)
+			if err != nil {
+				s.t.Fatalf("batch %s: %v", id, err)
+			}
+			for line := range strings.Lines(string(text)) {
+				seen[strings.TrimSuffix(line[strings.LastIndexByte(line, '\t')+1:], "\n")]++
+			}
+		}
+	}
+	for n := range end {
+		m := string(numbered(n).Message)
+		if seen[m] != 1 {
+			s.t.Errorf("record %d is stored %d times", n, seen[m])
+		}
+		delete(seen, m)
+	}
+	if len(seen) > 0 {
+		s.t.Errorf("stored, but never logged: %v", slices.Sorted(maps.Keys(seen)))
+	}
+	if s.t.Failed() {
+		s.t.Logf("log:\n%s", s.log)
+	}
+}
+
+const records = 60
+
+// TestCrashAtEveryStep lets the machine, or only the process, die at every step
+// that changes the disk, and wants each record exactly once all the same.
+func TestCrashAtEveryStep(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for _, sync := range []Sync{SyncAlways, SyncNever} {
+		for _, power := range []bool{true, false} {
+			t.Run(fmt.Sprintf("sync %d power %v", sync, power), func(t *testing.T) {
+				t.Parallel()
+				everyStep(t, func(t *testing.T, n int) (reached bool) {
+					s := newScenario(t, sync)
+					s.fs.Arm(n, disktest.Die)
+					b, err := s.open()
+					if err == nil {
+						if s.work(b, records) == nil {
+							b.Drain()
+							for s.deliverOne(t.Context(), b) == nil {
+							}
+						}
+						_ = b.Close()
+					}
+					reached = s.fs.Steps() >= n
+					rnd := rand.New(rand.NewPCG(seed, uint64(n)))
+					s.fs = s.fs.Crash(rnd, power)
+					if n%2 == 1 {
+						s.width = 30 * time.Minute // a changed configuration changes nothing that is buffered
+					}
+					// And once more while recovering.
+					s.fs.Arm(1+rnd.IntN(20), disktest.Die)
+					if b, err := s.open(); err == nil {
+						_ = s.work(b, records)
+						_ = b.Close()
+					}
+					s.fs = s.fs.Crash(rnd, power)
+					s.settle(records + 10)
+					s.check(records + 10)
+					return reached
+				})
+			})
+		}
+	}
+}
+
+// TestFaultAtEveryStep makes every step fail once, whole or torn, and wants each
+// record exactly once: from the same process where it can go on, else from the next.
+func TestFaultAtEveryStep(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]disktest.Fault{"fail": disktest.Fail, "tear": disktest.Tear, "full": disktest.Full} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyStep(t, func(t *testing.T, n int) bool {
+				s := newScenario(t, SyncAlways)
+				s.fs.Arm(n, fault)
+				b, err := s.open()
+				if err == nil {
+					if s.work(b, records) == nil {
+						b.Drain()
+						for s.deliverOne(t.Context(), b) == nil {
+						}
+					}
+					_ = b.Close()
+				}
+				reached := s.fs.Steps() >= n
+				s.fs.Arm(0, fault)
+				s.settle(records + 10)
+				s.check(records + 10)
+				return reached
+			})
+		})
+	}
+}
+
+// everyStep runs f with 1, 2, 3, … until it was not reached.
+func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
+	stride := 1
+	if testing.Short() {
+		stride = 7
+	}
+	for n := 1; ; n += stride {
+		reached := false
+		ok := t.Run(strconv.Itoa(n), func(t *testing.T) { reached = f(t, n) })
+		if !ok || !reached {
+			return
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package buffer
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"logstow/buffer/internal/disk"
+	"logstow/buffer/sealed"
+	"logstow/buffer/wal"
+)
+
+// Status is what waits in a buffer's directory.
+type Status struct {
+	// Instance is the shipper that the directory belongs to, Services whose records wait.
+	Instance string
+	Services []string
+	// Holder says which process has it open; "" is none.
+	Holder string
+	// LogBytes is the size of the log, which holds what is not sealed and may
+	// hold what was; Positions the number of inputs in it.
+	LogBytes  int64
+	Positions int
+	// Sealed batches wait; Unindexed of them are in storage already.
+	Sealed, Unindexed int
+	SealedBytes       int64
+	// Quarantined files were set aside.
+	Quarantined int
+	// Oldest is when the oldest record in a sealed batch was taken; zero where there is none.
+	Oldest time.Time
+}
+
+// Inspect reads what waits in a buffer's directory and changes nothing; it may be
+// called while a process has the directory open, and then sees one moment or
+// another. What is no buffer's directory is fs.ErrNotExist.
+func Inspect(dir string) (s Status, err error) {
+	if s, err = inspect(dir); err != nil {
+		return s, fmt.Errorf("read buffer %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+func inspect(dir string) (s Status, err error) {
+	holder, err := ReadHolder(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	s.Instance = holder.Instance
+	held, err := isLocked(dir)
+	if err != nil {
+		return s, err
+	}
+	if held {
+		s.Holder = fmt.Sprintf("process %d since %s", holder.PID, holder.Since.Format(time.RFC3339))
+	}
+	heads, states, err := sealed.Peek(disk.OS{}, filepath.Join(dir, sealedDir))
+	if err != nil {
+		return s, err
+	}
+	services := map[string]bool{}
+	for i, h := range heads {
+		services[h.Key.Service] = true
+		s.Sealed++
+		s.SealedBytes += h.Size
+		if states[i].Stored {
+			s.Unindexed++
+		}
+		if s.Oldest.IsZero() || h.First.Before(s.Oldest) {
+			s.Oldest = h.First
+		}
+	}
+	summary, err := wal.Peek(disk.OS{}, filepath.Join(dir, logDir))
+	if err != nil {
+		return s, err
+	}
+	s.LogBytes, s.Positions = summary.Bytes, summary.Positions
+	for _, name := range summary.Services {
+		services[name] = true
+	}
+	for name := range services {
+		s.Services = append(s.Services, name)
+	}
+	slices.Sort(s.Services)
+	set, err := disk.OS{}.List(filepath.Join(dir, quarantineDir))
+	for _, f := range set {
+		if !strings.HasSuffix(f.Name, ".reason") {
+			s.Quarantined++
+		}
+	}
+	return s, err
+}
+
+// isLocked reports whether some process holds a directory's lock.
+func isLocked(dir string) (held bool, err error) {
+	f, err := os.Open(filepath.Join(dir, lockFile))
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}

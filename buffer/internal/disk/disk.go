@@ -1,0 +1,125 @@
+// Package disk is the little that the durable buffer needs of a file system,
+// as an interface, so that tests can make any step of it fail, tear or be forgotten.
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// FS is a file system. Paths are absolute or relative as the operating system's.
+// Files are made with mode 0600, directories with 0700.
+type FS interface {
+	// Create makes a new file; one that is there is fs.ErrExist.
+	Create(path string) (File, error)
+	// Open opens a file for reading and writing in place.
+	Open(path string) (File, error)
+	// List names the files of a directory with their sizes, in order of name; a
+	// directory that is not there has none.
+	List(dir string) ([]Info, error)
+	MkdirAll(dir string) error
+	Rename(from, to string) error
+	Link(from, to string) error
+	Remove(path string) error
+	// SyncDir makes the names in a directory durable.
+	SyncDir(dir string) error
+}
+
+// File is an open file.
+type File interface {
+	ReadAt(p []byte, off int64) (int, error)
+	WriteAt(p []byte, off int64) (int, error)
+	Truncate(size int64) error
+	Size() (int64, error)
+	Sync() error
+	Close() error
+}
+
+// Info is a file in a listing.
+type Info struct {
+	Name string
+	Size int64
+}
+
+// Full reports whether an error says that there is no room.
+func Full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// OS is the operating system's file system.
+type OS struct{}
+
+// Create makes a new file.
+func (OS) Create(path string) (File, error) { return open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL) }
+
+// Open opens a file.
+func (OS) Open(path string) (File, error) { return open(path, os.O_RDWR) }
+
+func open(path string, flags int) (File, error) {
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return file{f}, nil
+}
+
+// List names the files of a directory.
+func (OS) List(dir string) ([]Info, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]Info, 0, len(entries))
+	for _, e := range entries {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		infos = append(infos, Info{Name: e.Name(), Size: info.Size()})
+	}
+	return infos, nil
+}
+
+// MkdirAll makes a directory and those above it.
+func (OS) MkdirAll(dir string) error { return os.MkdirAll(dir, 0o700) }
+
+// Rename gives a file another name.
+func (OS) Rename(from, to string) error {
+	return os.Rename(from, to) //nolint:forbidigo // the callers sync the directory
+}
+
+// Link gives a file a second name.
+func (OS) Link(from, to string) error { return os.Link(from, to) }
+
+// Remove removes a file.
+func (OS) Remove(path string) error { return os.Remove(path) }
+
+// SyncDir syncs a directory.
+func (OS) SyncDir(dir string) error {
+	d, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// file adds Size to an os.File.
+type file struct{ *os.File }
+
+// Size is the file's length in bytes.
+func (f file) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}

@@ -1,0 +1,327 @@
+// Package disktest is a file system in memory for tests: any step of it can
+// fail, tear or be the last before the machine loses power, and a crash
+// forgets what was not synced.
+package disktest
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"logstow/buffer/internal/disk"
+)
+
+// ErrDead is what every step after the last one returns.
+var ErrDead = errors.New("the machine has no power")
+
+// Fault is what happens at a step.
+type Fault uint8
+
+// The faults.
+const (
+	// Fail makes the step fail with an I/O error and change nothing.
+	Fail Fault = iota
+	// Full makes it fail for want of room.
+	Full
+	// Tear makes a write fail after half of it.
+	Tear
+	// Die makes it and all later ones fail, a write after a part of it.
+	Die
+)
+
+// FS is a file system in memory. Safe for concurrent use.
+type FS struct {
+	mu sync.Mutex
+	// names are the files of a directory by name, durable those that a crash leaves.
+	names, durable map[string]*inode
+	// Steps counts the steps that change something.
+	steps int
+	at    int
+	fault Fault
+	dead  bool
+}
+
+type inode struct {
+	data, synced []byte
+}
+
+// New makes an empty file system.
+func New() *FS { return &FS{names: map[string]*inode{}, durable: map[string]*inode{}} }
+
+// Arm makes step n, counted from here and from 1, go wrong; 0 is none.
+func (f *FS) Arm(n int, fault Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.steps, f.at, f.fault = 0, n, fault
+}
+
+// Steps is the number of steps since Arm.
+func (f *FS) Steps() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.steps
+}
+
+// Crash is what a crash leaves: names and bytes that were synced, and by chance
+// some that were not. With lose unset the process is gone but the machine is not.
+func (f *FS) Crash(rnd *rand.Rand, lose bool) *FS {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	after := New()
+	if !lose {
+		for name, node := range f.names {
+			after.names[name] = &inode{data: slices.Clone(node.data)}
+		}
+	} else {
+		all := maps.Clone(f.durable)
+		maps.Copy(all, f.names)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			node := f.durable[name]
+			if now := f.names[name]; now != node && rnd.IntN(2) == 0 {
+				node = now
+			}
+			if node != nil {
+				after.names[name] = &inode{data: node.left(rnd)}
+			}
+		}
+	}
+	for name, node := range after.names {
+		node.synced = slices.Clone(node.data)
+		after.durable[name] = node
+	}
+	return after
+}
+
+// left is what a crash leaves of a file: what was synced, and a part of what was
+// written behind it.
+func (n *inode) left(rnd *rand.Rand) []byte {
+	if len(n.data) <= len(n.synced) {
+		if rnd.IntN(2) == 0 {
+			return slices.Clone(n.synced)
+		}
+		return slices.Clone(n.data)
+	}
+	return slices.Clone(n.data[:len(n.synced)+rnd.IntN(len(n.data)-len(n.synced)+1)])
+}
+
+// step counts a step and says whether it goes wrong. mu is held.
+func (f *FS) step() (tear bool, err error) {
+	f.steps++
+	if f.dead {
+		return false, ErrDead
+	}
+	if f.steps != f.at {
+		return false, nil
+	}
+	switch f.fault {
+	case Full:
+		return false, syscall.ENOSPC
+	case Tear:
+		return true, syscall.EIO
+	case Die:
+		f.dead = true
+		return true, ErrDead
+	}
+	return false, syscall.EIO
+}
+
+// Create makes a new file.
+func (f *FS) Create(path string) (disk.File, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.step(); err != nil {
+		return nil, err
+	}
+	if f.names[path] != nil {
+		return nil, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+	}
+	node := &inode{}
+	f.names[path] = node
+	return &file{f, node}, nil
+}
+
+// Open opens a file.
+func (f *FS) Open(path string) (disk.File, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dead {
+		return nil, ErrDead
+	}
+	node := f.names[path]
+	if node == nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return &file{f, node}, nil
+}
+
+// List names the files of a directory.
+func (f *FS) List(dir string) ([]disk.Info, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dead {
+		return nil, ErrDead
+	}
+	var infos []disk.Info
+	for _, path := range slices.Sorted(maps.Keys(f.names)) {
+		if filepath.Dir(path) == dir {
+			infos = append(infos, disk.Info{Name: filepath.Base(path), Size: int64(len(f.names[path].data))})
+		}
+	}
+	return infos, nil
+}
+
+// MkdirAll does nothing: directories are where files are.
+func (f *FS) MkdirAll(string) error { return nil }
+
+// Rename gives a file another name.
+func (f *FS) Rename(from, to string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.step(); err != nil {
+		return err
+	}
+	node := f.names[from]
+	if node == nil {
+		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrNotExist}
+	}
+	delete(f.names, from)
+	f.names[to] = node
+	return nil
+}
+
+// Link gives a file a second name.
+func (f *FS) Link(from, to string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.step(); err != nil {
+		return err
+	}
+	if f.names[to] != nil {
+		return &fs.PathError{Op: "link", Path: to, Err: fs.ErrExist}
+	}
+	f.names[to] = f.names[from]
+	return nil
+}
+
+// Remove removes a file.
+func (f *FS) Remove(path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.step(); err != nil {
+		return err
+	}
+	if f.names[path] == nil {
+		return &fs.PathError{Op: "remove", Path: path, Err: fs.ErrNotExist}
+	}
+	delete(f.names, path)
+	return nil
+}
+
+// SyncDir makes the names in a directory durable.
+func (f *FS) SyncDir(dir string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.step(); err != nil {
+		return err
+	}
+	maps.DeleteFunc(f.durable, func(path string, _ *inode) bool { return filepath.Dir(path) == dir })
+	for path, node := range f.names {
+		if filepath.Dir(path) == dir {
+			f.durable[path] = node
+		}
+	}
+	return nil
+}
+
+// Paths are the names of all files that hold part in their path.
+func (f *FS) Paths(part string) (paths []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, path := range slices.Sorted(maps.Keys(f.names)) {
+		if strings.Contains(path, part) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// Change lets a test damage a file.
+func (f *FS) Change(path string, change func([]byte) []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.names[path].data = change(f.names[path].data)
+}
+
+type file struct {
+	fs   *FS
+	node *inode
+}
+
+func (f *file) ReadAt(p []byte, off int64) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if f.fs.dead {
+		return 0, ErrDead
+	}
+	if off >= int64(len(f.node.data)) {
+		return 0, io.EOF
+	}
+	n := copy(p, f.node.data[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (f *file) WriteAt(p []byte, off int64) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	tear, err := f.fs.step()
+	if err != nil {
+		if !tear {
+			return 0, err
+		}
+		p = p[:len(p)/2]
+	}
+	if grow := off + int64(len(p)) - int64(len(f.node.data)); grow > 0 {
+		f.node.data = append(f.node.data, make([]byte, grow)...)
+	}
+	return copy(f.node.data[off:], p), err
+}
+
+func (f *file) Truncate(size int64) error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if _, err := f.fs.step(); err != nil {
+		return err
+	}
+	if size < int64(len(f.node.data)) {
+		f.node.data = f.node.data[:size]
+	}
+	return nil
+}
+
+func (f *file) Size() (int64, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	return int64(len(f.node.data)), nil
+}
+
+func (f *file) Sync() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if _, err := f.fs.step(); err != nil {
+		return err
+	}
+	f.node.synced = slices.Clone(f.node.data)
+	return nil
+}
+
+func (f *file) Close() error { return nil }

@@ -1,0 +1,40 @@
+package sealed
+
+import (
+	"errors"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"logstow/buffer/internal/disk"
+)
+
+// Peek reads the heads and states of the batches in a directory, and changes
+// nothing; what is removed or damaged meanwhile is left out.
+func Peek(fsys disk.FS, path string) (heads []Head, states []State, err error) {
+	d := &Dir{fs: fsys, path: path}
+	files, err := fsys.List(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range files {
+		stem, ours := strings.CutSuffix(f.Name, suffix)
+		seq, err := strconv.ParseInt(stem, 16, 64)
+		if !ours || err != nil {
+			continue
+		}
+		h, err := d.head(seq)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		state, err := d.State(seq)
+		if err != nil {
+			return nil, nil, err
+		}
+		heads, states = append(heads, h), append(states, state)
+	}
+	return heads, states, nil
+}

@@ -1,0 +1,417 @@
+// Package sealed keeps sealed batches on disk until they are delivered: each a
+// file <seq>.seg that is written once, and beside it <seq>.state, which says
+// what was tried with it. docs/format/buffer.md describes the bytes.
+package sealed
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"logstow/blobnaming"
+	"logstow/buffer/internal/disk"
+	"logstow/buffer/wal"
+	"logstow/internal/crashpoint"
+)
+
+const (
+	magic       = "LSTOWSEG"
+	stateMagic  = "LSTOWSTA"
+	suffix      = ".seg"
+	stateSuffix = ".state"
+	// maxHead is the limit of a head in bytes, its frame included; maxState that of a state file.
+	maxHead, maxState = 64 << 10, 1 << 20
+	version           = 1
+)
+
+// ErrDamaged says that a file is not a whole sealed batch.
+var ErrDamaged = errors.New("damaged batch")
+
+// Head is what a sealed batch's file says before the segment.
+type Head struct {
+	// Key is whose records these are; all of that key up to number Through are in
+	// this or an earlier batch.
+	Key     wal.Key
+	Through uint64
+	// First is when the first record was appended.
+	First time.Time
+	Meta  blobnaming.Metadata
+	// Size is the segment's size in bytes.
+	Size int64
+
+	// offset is where the segment begins.
+	offset int64
+}
+
+// State is what was tried with a batch.
+type State struct {
+	// Store and Name are where the last create was, or is about to be, tried.
+	Store, Name string
+	// ETag is set once the blob is known to be stored.
+	ETag   string
+	Stored bool
+}
+
+// Dir is a directory of sealed batches. Its methods are safe for concurrent use
+// on different batches.
+type Dir struct {
+	fs         disk.FS
+	path       string
+	quarantine string
+}
+
+// Open opens a directory, making it and that for quarantine.
+func Open(fsys disk.FS, path, quarantine string) (*Dir, error) {
+	d := &Dir{fs: fsys, path: path, quarantine: quarantine}
+	for _, dir := range []string{path, quarantine} {
+		if err := fsys.MkdirAll(dir); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// Write makes a batch durable. What fails leaves no file under the batch's name,
+// except where the directory could not be synced.
+func (d *Dir) Write(h Head, segment []byte) (Head, error) {
+	head, err := encodeHead(&h, int64(len(segment)))
+	if err != nil {
+		return h, err
+	}
+	h.Size, h.offset = int64(len(segment)), int64(len(head))
+	path := d.file(h.Meta.Seq, suffix)
+	temp := path + ".tmp"
+	crashpoint.Here("seal.before-write")
+	file, err := d.fs.Create(temp)
+	if errors.Is(err, fs.ErrExist) { // left by a try that failed
+		if err = d.fs.Remove(temp); err == nil {
+			file, err = d.fs.Create(temp)
+		}
+	}
+	if err != nil {
+		return h, err
+	}
+	_, err = file.WriteAt(head, 0)
+	if err == nil {
+		_, err = file.WriteAt(segment, h.offset)
+	}
+	crashpoint.Here("seal.before-sync")
+	if err == nil {
+		err = file.Sync()
+	}
+	err = errors.Join(err, file.Close())
+	crashpoint.Here("seal.before-rename")
+	if err == nil {
+		err = d.fs.Rename(temp, path)
+	}
+	if err != nil {
+		return h, errors.Join(err, d.fs.Remove(temp))
+	}
+	crashpoint.Here("seal.after-rename")
+	err = d.fs.SyncDir(d.path)
+	crashpoint.Here("seal.after-sync-dir")
+	return h, err
+}
+
+// List reads the heads of all batches, in order of Seq, and removes what
+// unfinished writes and removals left. Files that can not be read are set aside.
+func (d *Dir) List() (heads []Head, damaged []string, err error) {
+	files, err := d.fs.List(d.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	present := map[int64]bool{}
+	var states []int64
+	for _, f := range files {
+		stem, state := strings.CutSuffix(f.Name, stateSuffix)
+		seq, err := strconv.ParseInt(strings.TrimSuffix(stem, suffix), 16, 64)
+		switch {
+		case strings.HasSuffix(f.Name, ".tmp"):
+			if err := d.fs.Remove(filepath.Join(d.path, f.Name)); err != nil {
+				return nil, nil, err
+			}
+			continue
+		case err != nil:
+			continue // not ours
+		case state:
+			states = append(states, seq)
+			continue
+		}
+		h, err := d.head(seq)
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			return nil, nil, fmt.Errorf("read %s: %w", f.Name, err)
+		}
+		if err == nil && h.offset+h.Size != f.Size {
+			err = fmt.Errorf("%w: %d bytes, %d expected", ErrDamaged, f.Size, h.offset+h.Size)
+		}
+		if err != nil {
+			damaged = append(damaged, f.Name)
+			if err := d.Quarantine(seq, err.Error()); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		present[seq] = true
+		heads = append(heads, h)
+	}
+	for _, seq := range states {
+		if !present[seq] {
+			if err := d.removeFile(seq, stateSuffix); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return heads, damaged, nil
+}
+
+// head reads the head of a batch's file.
+func (d *Dir) head(seq int64) (h Head, err error) {
+	file, err := d.fs.Open(d.file(seq, suffix))
+	if err != nil {
+		return h, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	data := make([]byte, 4<<10)
+	for {
+		n, err := file.ReadAt(data, 0)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return h, err
+		}
+		h, err := decodeHead(data[:n])
+		if err == nil && h.Meta.Seq != seq {
+			err = fmt.Errorf("%w: named %016x, it says %016x", ErrDamaged, seq, h.Meta.Seq)
+		}
+		if err == nil || n < len(data) || len(data) >= maxHead {
+			return h, err
+		}
+		data = make([]byte, maxHead)
+	}
+}
+
+// Read reads exactly n bytes of a batch's segment from off on.
+func (d *Dir) Read(h *Head, off, n int64) (b []byte, err error) {
+	if off < 0 || n < 0 || off > h.Size-n {
+		return nil, fmt.Errorf("%w: no bytes %d to %d", ErrDamaged, off, off+n)
+	}
+	file, err := d.fs.Open(d.file(h.Meta.Seq, suffix))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	b = make([]byte, n)
+	if got, err := file.ReadAt(b, h.offset+off); int64(got) < n {
+		return nil, errors.Join(fmt.Errorf("%w: it ends after %d bytes", ErrDamaged, h.offset+off+int64(got)), err)
+	}
+	return b, nil
+}
+
+// State reads what was tried with a batch; of a torn end it reads what is before.
+func (d *Dir) State(seq int64) (s State, err error) {
+	file, err := d.fs.Open(d.file(seq, stateSuffix))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	size, err := file.Size()
+	if err != nil {
+		return s, err
+	}
+	data := make([]byte, min(size, maxState))
+	if n, err := file.ReadAt(data, 0); int64(n) < int64(len(data)) {
+		return s, err
+	}
+	return decodeState(data), nil
+}
+
+// SetState writes down what was tried, durably where sync is set.
+func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
+	path := d.file(seq, stateSuffix)
+	crashpoint.Here("state.before-write")
+	file, err := d.fs.Open(path)
+	made := errors.Is(err, fs.ErrNotExist)
+	if made {
+		file, err = d.fs.Create(path)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	frame := encodeState(s)
+	size, err := file.Size()
+	if err != nil {
+		return err
+	}
+	// A torn end, or a file of nothing yet, is written over.
+	end := stateEnd(file, size)
+	if end == 0 {
+		frame = append([]byte(stateMagic), frame...)
+	}
+	if _, err := file.WriteAt(frame, end); err != nil {
+		return err
+	}
+	if err := file.Truncate(end + int64(len(frame))); err != nil || !sync {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	crashpoint.Here("state.after-sync")
+	if made {
+		return d.fs.SyncDir(d.path)
+	}
+	return nil
+}
+
+// Remove removes a batch that is delivered.
+func (d *Dir) Remove(seq int64) error {
+	crashpoint.Here("sealed.before-remove")
+	if err := d.removeFile(seq, suffix); err != nil {
+		return err
+	}
+	crashpoint.Here("sealed.after-remove")
+	return d.removeFile(seq, stateSuffix)
+}
+
+// Quarantine sets a batch aside, with the reason beside it.
+func (d *Dir) Quarantine(seq int64, reason string) error {
+	name := fmt.Sprintf("%016x%s", seq, suffix)
+	file, err := d.fs.Create(filepath.Join(d.quarantine, name+".reason"))
+	if err == nil {
+		_, err = file.WriteAt([]byte(reason+"\n"), 0)
+		err = errors.Join(err, file.Sync(), file.Close())
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	crashpoint.Here("quarantine.before-rename")
+	if err := d.fs.Rename(filepath.Join(d.path, name), filepath.Join(d.quarantine, name)); err != nil {
+		return err
+	}
+	if err := d.removeFile(seq, stateSuffix); err != nil {
+		return err
+	}
+	return errors.Join(d.fs.SyncDir(d.quarantine), d.fs.SyncDir(d.path))
+}
+
+func (d *Dir) removeFile(seq int64, suffix string) error {
+	if err := d.fs.Remove(d.file(seq, suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (d *Dir) file(seq int64, suffix string) string {
+	return filepath.Join(d.path, fmt.Sprintf("%016x%s", seq, suffix))
+}
+
+// encodeHead is the magic and one frame:
+//
+//	[version, service, class, start, width, through, first, size, {metadata}]
+func encodeHead(h *Head, size int64) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := msgpack.NewEncoder(&buf)
+	enc.UseCompactInts(true)
+	enc.SetSortMapKeys(true)
+	err := errors.Join(enc.EncodeArrayLen(9), enc.EncodeUint(version),
+		enc.EncodeString(h.Key.Service), enc.EncodeString(h.Key.Class), enc.EncodeInt(h.Key.Start), enc.EncodeInt(h.Key.Width),
+		enc.EncodeUint(h.Through), enc.EncodeInt(h.First.UnixNano()), enc.EncodeInt(size), enc.Encode(h.Meta.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	return framed([]byte(magic), buf.Bytes()), nil
+}
+
+func framed(b, payload []byte) []byte {
+	start := len(b)
+	b = append(wal.BeginFrame(b), payload...)
+	wal.EndFrame(b, start)
+	return b
+}
+
+func decodeHead(b []byte) (h Head, err error) {
+	if len(b) < len(magic) || string(b[:len(magic)]) != magic {
+		return h, fmt.Errorf("%w: no magic", ErrDamaged)
+	}
+	payload, rest, err := wal.NextFrame(b[len(magic):])
+	if err != nil {
+		return h, fmt.Errorf("%w: head: %w", ErrDamaged, err)
+	}
+	dec := msgpack.NewDecoder(bytes.NewReader(payload))
+	n, err := dec.DecodeArrayLen()
+	v, verr := dec.DecodeUint64()
+	if err != nil || verr != nil || n != 9 || v != version {
+		return h, fmt.Errorf("%w: head of version %d with %d parts", ErrDamaged, v, n)
+	}
+	var first int64
+	var metadata map[string]string
+	err = dec.DecodeMulti(&h.Key.Service, &h.Key.Class, &h.Key.Start, &h.Key.Width, &h.Through, &first, &h.Size, &metadata)
+	if err == nil {
+		h.Meta, err = blobnaming.ParseMetadata(metadata)
+	}
+	if err != nil {
+		return h, fmt.Errorf("%w: head: %w", ErrDamaged, err)
+	}
+	if h.Size < 0 || !blobnaming.ValidService(h.Key.Service) {
+		return h, fmt.Errorf("%w: head", ErrDamaged)
+	}
+	h.First = time.Unix(0, first)
+	h.offset = int64(len(b) - len(rest))
+	return h, nil
+}
+
+// encodeState is one frame: [store, name, stored, etag]. The last whole one counts.
+func encodeState(s State) []byte {
+	var buf bytes.Buffer
+	enc := msgpack.NewEncoder(&buf)
+	// A buffer takes everything.
+	_ = errors.Join(enc.EncodeArrayLen(4), enc.EncodeString(s.Store), enc.EncodeString(s.Name), enc.EncodeBool(s.Stored), enc.EncodeString(s.ETag))
+	return framed(nil, buf.Bytes())
+}
+
+func decodeState(b []byte) (s State) {
+	if len(b) < len(stateMagic) || string(b[:len(stateMagic)]) != stateMagic {
+		return s
+	}
+	for rest := b[len(stateMagic):]; ; {
+		payload, after, err := wal.NextFrame(rest)
+		if err != nil {
+			return s
+		}
+		var one State
+		dec := msgpack.NewDecoder(bytes.NewReader(payload))
+		if n, err := dec.DecodeArrayLen(); err != nil || n != 4 {
+			return s
+		}
+		if err := dec.DecodeMulti(&one.Store, &one.Name, &one.Stored, &one.ETag); err != nil {
+			return s
+		}
+		s, rest = one, after
+	}
+}
+
+// stateEnd is where the next frame of a state file belongs: 0 where it has no whole beginning.
+func stateEnd(file disk.File, size int64) int64 {
+	data := make([]byte, min(size, maxState))
+	if n, _ := file.ReadAt(data, 0); n < len(data) || len(data) < len(stateMagic) || string(data[:len(stateMagic)]) != stateMagic {
+		return 0
+	}
+	rest := data[len(stateMagic):]
+	for {
+		_, after, err := wal.NextFrame(rest)
+		if err != nil {
+			return int64(len(data) - len(rest))
+		}
+		rest = after
+	}
+}

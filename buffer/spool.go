@@ -1,0 +1,475 @@
+package buffer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"logstow/buffer/internal/disk"
+	"logstow/buffer/sealed"
+	"logstow/buffer/wal"
+	"logstow/record"
+)
+
+// spool is a buffer's part on disk: the log of what is not sealed, and the sealed batches.
+type spool struct {
+	buf  *Buffer
+	log  *wal.Log
+	dir  *sealed.Dir
+	lock interface{ Close() error }
+	// bytes is the size of the sealed batches' files.
+	bytes atomic.Int64
+	// saidFull is set while the log was told that there is no room.
+	saidFull atomic.Bool
+
+	// The Buffer's lock guards the rest.
+
+	// frozen: the log is needed by the next process as it is.
+	frozen bool
+	// durable says that entries were synced.
+	durable broadcast
+	// delivered batches wait for their coverage to be written down.
+	delivered []*Batch
+}
+
+// openSpool opens what is on disk and takes over what a process before left.
+func (b *Buffer) openSpool() (err error) {
+	o := &b.opts
+	fs := o.fs
+	if err := fs.MkdirAll(filepath.Join(o.Dir, logDir)); err != nil {
+		return err
+	}
+	s := &spool{buf: b}
+	if s.lock, err = lock(o.Dir, o.Instance, o.Now()); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.lock.Close())
+		}
+	}()
+	if s.dir, err = sealed.Open(fs, filepath.Join(o.Dir, sealedDir), filepath.Join(o.Dir, quarantineDir)); err != nil {
+		return err
+	}
+	heads, damaged, err := s.dir.List()
+	if err != nil {
+		return err
+	}
+	for _, name := range damaged {
+		b.stats.Quarantined++
+		o.Log.Error("a sealed batch is damaged and set aside in quarantine", "file", name, "dir", o.Dir)
+	}
+	coverage := map[wal.Key]uint64{}
+	for _, h := range heads {
+		coverage[h.Key] = max(coverage[h.Key], h.Through)
+		b.queue.put(s.batch(h))
+		s.bytes.Add(h.Size)
+		b.seq = max(b.seq, h.Meta.Seq)
+	}
+	var damage []wal.Damage
+	s.log, damage, err = wal.Open(wal.Options{Dir: filepath.Join(o.Dir, logDir), FS: fs, FileSize: min(wal.DefaultFileSize, max(o.MaxSize/8, 1<<20)), Log: o.Log}, coverage)
+	if err != nil {
+		return err
+	}
+	b.seq = max(b.seq, s.log.Seq())
+	b.positions = s.log.Positions()
+	b.spool = s
+	if err := s.setAside(damage); err != nil {
+		return errors.Join(err, s.log.Close())
+	}
+	if err := s.replay(); err != nil {
+		return errors.Join(err, s.log.Close())
+	}
+	s.trim(true)
+	return nil
+}
+
+// setAside keeps damaged log files for whoever wants to look; what is whole in them is replayed.
+func (s *spool) setAside(damage []wal.Damage) error {
+	for _, d := range damage {
+		if d.Torn {
+			s.buf.opts.Log.Warn("the log ends in an unfinished write, which was never acknowledged and is cut off", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
+			continue
+		}
+		s.buf.stats.Damaged++
+		s.buf.opts.Log.Error("a log file is damaged: what is whole in it goes on, a copy is in quarantine", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
+		to := filepath.Join(s.buf.opts.Dir, quarantineDir, filepath.Base(d.Path))
+		if err := s.buf.opts.fs.Link(d.Path, to); err != nil && !errors.Is(err, errExist) {
+			return fmt.Errorf("keep a copy of a damaged log file: %w", err)
+		}
+	}
+	return nil
+}
+
+// replay brings what the log holds beyond the sealed batches into open batches again.
+func (s *spool) replay() error {
+	b := s.buf
+	b.spool.frozen = true // until all is in batches again, every log file is needed
+	err := s.log.Replay(func(e wal.Records) error {
+		l, err := b.lane(e.Service)
+		if err != nil {
+			return err
+		}
+		runs := make([]run, 0, len(e.Runs))
+		at := 0
+		for _, r := range e.Runs {
+			k := bucket{e.Class, r.Start, r.Width}
+			runs = append(runs, run{bucket: k, from: at, to: at + r.Count})
+			at += r.Count
+		}
+		l.mu.Lock()
+		full, err := l.apply(e.Records, runs, e.First)
+		l.mu.Unlock()
+		for _, o := range full {
+			b.finish(o)
+		}
+		b.stats.Replayed += uint64(len(e.Records))
+		s.relieve()
+		return err
+	})
+	b.mu.Lock()
+	s.frozen = b.stats.Unsealed > 0
+	b.mu.Unlock()
+	if n := b.stats.Replayed; n > 0 {
+		b.opts.Log.Info("took up records that an earlier process had not sealed", "records", n, "dir", b.opts.Dir)
+	}
+	return err
+}
+
+// relieve seals batches while they take more memory than allowed.
+func (s *spool) relieve() {
+	b := s.buf
+	for {
+		b.mu.Lock()
+		var victim *openBatch
+		if b.memory.used > b.memory.limit {
+			victim = b.victim()
+		}
+		b.mu.Unlock()
+		if victim == nil {
+			return
+		}
+		b.seal(victim)
+	}
+}
+
+// batch is what Next hands out of a sealed batch on disk.
+func (s *spool) batch(h sealed.Head) *Batch {
+	return &Batch{
+		Service: h.Key.Service, BucketStart: time.Unix(0, h.Key.Start).UTC(),
+		Meta: h.Meta, Size: h.Size, buf: s.buf, head: h, first: h.First,
+	}
+}
+
+// write writes a chunk to the log, where there is one; landed must follow once
+// its records are in their batches. The lane's lock is held.
+func (b *Buffer) write(l *lane, c *Chunk, runs []run, records []record.Record) (first, entry uint64, err error) {
+	if b.spool == nil {
+		return 0, 0, nil
+	}
+	floor := b.spool.log.Next()
+	b.mu.Lock()
+	b.inflight[l] = floor
+	b.mu.Unlock()
+	logged := make([]wal.Run, 0, len(runs))
+	for _, r := range runs {
+		logged = append(logged, wal.Run{Start: r.bucket.start, Width: r.bucket.width, Count: r.to - r.from})
+	}
+	positions := make([]wal.Position, 0, len(c.Positions))
+	for _, p := range c.Positions {
+		positions = append(positions, wal.Position(p))
+	}
+	first, entry, err = b.spool.log.Append(c.Service, c.Class, logged, records, positions)
+	if err != nil {
+		b.landed(l)
+		if b.spool.log.Err() != nil {
+			err = b.fail(err)
+		}
+	}
+	return first, entry, err
+}
+
+// landed says that what a lane wrote to the log is in its batches.
+func (b *Buffer) landed(l *lane) {
+	if b.spool == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.inflight, l)
+}
+
+// seal makes a batch durable. ok says that the older batches of its lane are.
+// While the disk is full it waits, unless the buffer is about to end: the log has the records.
+func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
+	if !ok {
+		return errUnsealed
+	}
+	b := s.buf
+	head := sealed.Head{Key: o.key(), Through: o.through, First: o.first, Meta: batch.Meta}
+	for tries := 1; ; tries++ {
+		// Positions and numbers must not be lost behind the batch.
+		written, _ := s.log.Entries()
+		err := s.log.Sync(written)
+		if err == nil {
+			head, err = s.dir.Write(head, batch.body)
+		}
+		if err == nil {
+			break
+		}
+		if !disk.Full(err) {
+			return b.fail(err)
+		}
+		s.sayFull(err)
+		b.mu.Lock()
+		ending := b.draining && tries > 3 || b.closed || b.failed != nil
+		b.mu.Unlock()
+		if ending {
+			return err
+		}
+		timer := time.NewTimer(b.opts.fullWait)
+		select {
+		case <-b.stop:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	batch.head, batch.body = head, nil
+	s.bytes.Add(head.Size)
+	if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
+		batch.covered = entry
+	} else if s.log.Err() != nil {
+		_ = b.fail(err) // the batch is durable all the same
+	}
+	return nil
+}
+
+// remove removes a delivered batch, once its coverage is durable.
+func (s *spool) remove(batch *Batch) (err error) {
+	if batch.covered == 0 {
+		batch.covered, err = s.log.Cover(batch.head.Key, batch.head.Through, batch.Meta.Seq)
+	}
+	if err == nil {
+		err = s.log.Sync(batch.covered)
+	}
+	if errors.Is(err, wal.ErrFull) { // it stays until there is room for that
+		s.buf.mu.Lock()
+		s.delivered = append(s.delivered, batch)
+		s.buf.mu.Unlock()
+		return nil
+	}
+	if err == nil {
+		err = s.dir.Remove(batch.Meta.Seq)
+	}
+	if err != nil {
+		return s.buf.fail(err)
+	}
+	s.bytes.Add(-batch.Size)
+	return nil
+}
+
+// quarantine sets a batch aside.
+func (s *spool) quarantine(batch *Batch, reason string) error {
+	var err error
+	if batch.covered == 0 {
+		batch.covered, err = s.log.Cover(batch.head.Key, batch.head.Through, batch.Meta.Seq)
+	}
+	if err == nil {
+		err = s.log.Sync(batch.covered)
+	}
+	if err == nil {
+		err = s.dir.Quarantine(batch.Meta.Seq, reason)
+	}
+	if err != nil {
+		return s.buf.fail(err)
+	}
+	s.bytes.Add(-batch.Size)
+	return nil
+}
+
+// keep syncs the log at the interval, and tries again what found no room, until the buffer closes.
+func (s *spool) keep() {
+	b := s.buf
+	interval := time.Duration(b.opts.Sync)
+	if interval <= 0 {
+		interval = time.Second
+	}
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-b.stop:
+			return
+		case <-ticker.C:
+		}
+		if b.opts.Sync != SyncNever {
+			written, _ := s.log.Entries()
+			if err := b.fail(s.log.Sync(written)); err != nil {
+				b.opts.Log.Error("the buffer's log can not be made durable", "error", err)
+				return
+			}
+		}
+		b.mu.Lock()
+		s.durable.notify()
+		again := s.delivered
+		s.delivered = nil
+		b.mu.Unlock()
+		for _, batch := range again {
+			if s.remove(batch) != nil {
+				return
+			}
+		}
+		s.trim(false)
+	}
+}
+
+// trim removes log files whose records are all sealed. With force, or when
+// nothing is open, even the current one makes place for an empty one.
+func (s *spool) trim(force bool) {
+	b := s.buf
+	needed := s.log.Next() // first: what is appended from here on is above it
+	b.mu.Lock()
+	for o := range b.open {
+		needed = min(needed, o.from)
+	}
+	for o := range b.ending {
+		needed = min(needed, o.from)
+	}
+	for _, floor := range b.inflight {
+		needed = min(needed, floor)
+	}
+	idle := len(b.open)+len(b.ending)+len(b.inflight) == 0
+	frozen := s.frozen || b.failed != nil
+	b.mu.Unlock()
+	if frozen {
+		return
+	}
+	const small = 1 << 20
+	err := s.log.Trim(needed, force || idle && s.log.Size() > small)
+	if err != nil && s.log.Err() != nil {
+		_ = b.fail(err)
+	} else if err != nil {
+		b.opts.Log.Warn("the buffer's log keeps files that it does not need", "error", err)
+	}
+}
+
+// size is what the buffer takes on disk, in bytes.
+func (s *spool) size() int64 { return s.log.Size() + s.bytes.Load() }
+
+// room waits until n more bytes fit into Options.MaxSize.
+func (b *Buffer) room(ctx context.Context, n int64) error {
+	s := b.spool
+	if s == nil {
+		return nil
+	}
+	n = min(n, b.opts.MaxSize/4)
+	for s.size()+n > b.opts.MaxSize {
+		if err := b.stopped(ctx); err != nil {
+			return err
+		}
+		b.mu.Lock()
+		space := b.space.wait()
+		waiting := len(b.queue.waiting)
+		var oldest *openBatch
+		for o := range b.open {
+			if oldest == nil || o.from < oldest.from {
+				oldest = o
+			}
+		}
+		b.mu.Unlock()
+		switch {
+		case s.log.Size() > b.opts.MaxSize/4 && oldest != nil:
+			// The log is as large as the records; sealed they are a fraction of it.
+			b.seal(oldest)
+			s.trim(true)
+			continue
+		case b.opts.OnFull == DropOldest && waiting > 0:
+			if err := s.dropOldest(); err != nil {
+				return err
+			}
+			continue
+		}
+		s.sayFull(fmt.Errorf("%d bytes of %d are taken", s.size(), b.opts.MaxSize))
+		timer := time.NewTimer(b.opts.fullWait)
+		select {
+		case <-ctx.Done():
+		case <-space:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	s.saidFull.Store(false)
+	return nil
+}
+
+// waitFull waits a little before a write that found the disk full is tried again.
+func (s *spool) waitFull(ctx context.Context, err error) error {
+	s.sayFull(err)
+	if err := s.buf.stopped(ctx); err != nil {
+		return err
+	}
+	timer := time.NewTimer(s.buf.opts.fullWait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.buf.stop:
+	case <-timer.C:
+	}
+	return nil
+}
+
+// stopped is why nobody should wait any longer, nil where there is no reason.
+func (b *Buffer) stopped(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.failed != nil:
+		return b.failed
+	case b.draining:
+		return ErrClosed
+	}
+	return nil
+}
+
+// dropOldest gives up the oldest sealed batch that nobody sends.
+func (s *spool) dropOldest() error {
+	s.buf.mu.Lock()
+	batch := s.buf.queue.take()
+	s.buf.mu.Unlock()
+	if batch == nil {
+		return nil
+	}
+	s.buf.opts.Log.Error("the buffer is full: its oldest batch is dropped and its records are lost",
+		"service", batch.Service, "bucket", batch.BucketStart, "records", batch.Meta.Records, "bytes", batch.Size)
+	if err := s.remove(batch); err != nil {
+		return err
+	}
+	return s.buf.remove(batch, func(st *Stats) { st.Dropped++ })
+}
+
+// sayFull says once that there is no room, until there was again.
+func (s *spool) sayFull(err error) {
+	if !s.saidFull.Swap(true) {
+		s.buf.opts.Log.Warn("the buffer is full; inputs wait until storage takes what is in it", "dir", s.buf.opts.Dir, "error", err)
+	}
+}
+
+// close ends the log: synced, and as small as what is left allows.
+func (s *spool) close() error {
+	b := s.buf
+	b.mu.Lock()
+	failed := b.failed
+	b.mu.Unlock()
+	err := s.log.Close()
+	if failed != nil {
+		err = failed
+	}
+	return errors.Join(err, s.lock.Close())
+}

@@ -1,0 +1,353 @@
+// Package wal is the write-ahead log of a buffer: the records that are not in a
+// sealed batch yet, together with how far each input was read, committed in one
+// write. docs/format/buffer.md describes the bytes.
+//
+// A log is a directory of files that are only appended to. Each begins with a
+// snapshot of all positions and of the coverage still needed, so older files are
+// needed for their records alone, and go once those are in sealed batches.
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"logstow/buffer/internal/disk"
+	"logstow/internal/crashpoint"
+	"logstow/record"
+)
+
+// magic begins every log file.
+const magic = "LSTOWWAL"
+
+const suffix = ".log"
+
+// DefaultFileSize is the size in bytes at which a log file is full.
+const DefaultFileSize = 32 << 20
+
+// ErrFull says that there was no room; what was not written left no trace, and
+// the same call may succeed later.
+var ErrFull = errors.New("no room on disk")
+
+// Options configure a Log.
+type Options struct {
+	Dir string
+	FS  disk.FS
+	// FileSize is the size in bytes at which a new file is begun; 0 is DefaultFileSize.
+	FileSize int64
+	// Log gets what an operator should know.
+	Log *slog.Logger
+}
+
+// Log is an open log. Its methods are safe for concurrent use. After a failed
+// sync nothing is known of what is on disk, so that error is final: every later
+// call returns it.
+type Log struct {
+	opts Options
+
+	// syncing is held during a sync, before mu where both are.
+	syncing sync.Mutex
+
+	mu        sync.Mutex
+	enc       *encoder
+	files     []*logFile // in order; the last is written to
+	file      disk.File
+	next      uint64 // number of the next record
+	seq       int64  // highest Seq of a batch that covers any
+	positions map[string][]byte
+	coverage  map[Key]uint64
+	// entries counts entries since Open, synced those that are durable.
+	entries, synced uint64
+	err             error
+}
+
+type logFile struct {
+	seq  uint64
+	path string
+	size int64
+	// last is the highest number of its records, 0 where it has none.
+	last uint64
+}
+
+// Append writes an entry of records and positions in one write, and returns the
+// first record's number and the entry's, for Sync. The entry is durable after a sync.
+func (l *Log) Append(service, class string, runs []Run, records []record.Record, positions []Position) (first, entry uint64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first = l.next
+	if err := l.enc.encodeRecords(first, service, class, runs, records, positions); err != nil {
+		return 0, 0, err
+	}
+	if err := l.write(); err != nil {
+		return 0, 0, err
+	}
+	l.next += uint64(len(records))
+	if len(records) > 0 {
+		l.files[len(l.files)-1].last = l.next - 1
+	}
+	apply(l.positions, positions)
+	return first, l.entries, nil
+}
+
+// Cover writes down that all records of a key up to a number are in sealed
+// batches, the last of which has the given Seq, and returns the entry's number.
+// That batch may be removed once the entry is durable.
+func (l *Log) Cover(key Key, through uint64, seq int64) (entry uint64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.enc.encodeCovered(key, through, seq); err != nil {
+		return 0, err
+	}
+	l.coverage[key] = max(l.coverage[key], through)
+	l.seq = max(l.seq, seq)
+	if err := l.write(); err != nil {
+		return 0, err
+	}
+	return l.entries, nil
+}
+
+// write appends the encoder's frame to the current file. mu is held.
+func (l *Log) write() error {
+	if l.err != nil {
+		return l.err
+	}
+	frame, err := l.enc.frame()
+	if err != nil {
+		return err
+	}
+	f := l.files[len(l.files)-1]
+	crashpoint.Here("wal.append.before-write")
+	if n, err := l.file.WriteAt(frame, f.size); err != nil {
+		// A part of a frame must not stay: what is appended later would be lost behind it.
+		if n > 0 || !disk.Full(err) {
+			if err := l.file.Truncate(f.size); err != nil {
+				return l.fail("take back a torn write of", f.path, err)
+			}
+		}
+		if disk.Full(err) {
+			return fmt.Errorf("append to %s: %w: %w", f.path, ErrFull, err)
+		}
+		return l.fail("append to", f.path, err)
+	}
+	crashpoint.Here("wal.append.after-write")
+	f.size += int64(len(frame))
+	l.entries++
+	return nil
+}
+
+// fail makes an error final.
+func (l *Log) fail(what, path string, err error) error {
+	l.err = fmt.Errorf("%s %s: %w; restart to recover from what is on disk", what, path, err)
+	return l.err
+}
+
+// Err is the final error, if there was one.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Sync makes the entries up to one durable; those that are already cost nothing.
+func (l *Log) Sync(entry uint64) error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	l.mu.Lock()
+	file, path, entries := l.file, l.files[len(l.files)-1].path, l.entries
+	done, err := l.synced >= entry, l.err
+	l.mu.Unlock()
+	if err != nil || done {
+		return err
+	}
+	crashpoint.Here("wal.sync.before")
+	err = file.Sync()
+	crashpoint.Here("wal.sync.after")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		return l.fail("sync", path, err)
+	}
+	l.synced = max(l.synced, entries)
+	return nil
+}
+
+// Entries is the number of the last entry, Synced that of the last durable one.
+func (l *Log) Entries() (written, synced uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.entries, l.synced
+}
+
+// Next is the number that the next record gets.
+func (l *Log) Next() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.next
+}
+
+// Seq is the highest Seq that Cover was told, by earlier processes too.
+func (l *Log) Seq() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seq
+}
+
+// Position is the last position of an input.
+func (l *Log) Position(input string) ([]byte, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v, ok := l.positions[input]
+	return v, ok
+}
+
+// Positions is a copy of all positions; the values must not be changed.
+func (l *Log) Positions() map[string][]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.positions)
+}
+
+// Size is the size of all files in bytes.
+func (l *Log) Size() (n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range l.files {
+		n += f.size
+	}
+	return n
+}
+
+// Trim begins a new file where the current one is full, or where force is set
+// and it holds records, and removes the files without records from number needed on.
+func (l *Log) Trim(needed uint64, force bool) error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return l.err
+	}
+	current := l.files[len(l.files)-1]
+	size := l.opts.FileSize
+	if current.size >= size || force && current.last > 0 {
+		if err := l.roll(); err != nil {
+			return err
+		}
+	}
+	return l.drop(needed)
+}
+
+// roll syncs the current file and begins the next. Both locks are held.
+func (l *Log) roll() error {
+	current := l.files[len(l.files)-1]
+	crashpoint.Here("wal.roll.before-sync")
+	if err := l.file.Sync(); err != nil {
+		return l.fail("sync", current.path, err)
+	}
+	l.synced = l.entries
+	file, next, err := l.create(current.seq + 1)
+	if err != nil {
+		return err
+	}
+	old := l.file
+	l.file, l.files = file, append(l.files, next)
+	if err := old.Close(); err != nil {
+		return l.fail("close", current.path, err)
+	}
+	return nil
+}
+
+// create makes a log file that begins with a snapshot, and makes it durable. A
+// failure leaves nothing behind that matters.
+func (l *Log) create(seq uint64) (file disk.File, f *logFile, err error) {
+	if err := l.enc.encodeSnapshot(&snapshot{next: l.next, seq: l.seq, positions: l.positions, coverage: l.coverage}); err != nil {
+		return nil, nil, err
+	}
+	frame, err := l.enc.frame()
+	if err != nil {
+		return nil, nil, err
+	}
+	f = &logFile{seq: seq, path: filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, suffix)), size: int64(len(magic) + len(frame))}
+	temp := f.path + ".tmp"
+	file, err = l.opts.FS.Create(temp)
+	if err != nil {
+		return nil, nil, fmt.Errorf("begin a log file: %w", room(err))
+	}
+	_, err = file.WriteAt(append([]byte(magic), frame...), 0)
+	if err == nil {
+		err = file.Sync()
+	}
+	crashpoint.Here("wal.roll.before-rename")
+	if err == nil {
+		err = l.opts.FS.Rename(temp, f.path)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("begin a log file: %w", room(err)), file.Close(), l.opts.FS.Remove(temp))
+	}
+	crashpoint.Here("wal.roll.after-rename")
+	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
+		return nil, nil, errors.Join(l.fail("sync", l.opts.Dir, err), file.Close())
+	}
+	return file, f, nil
+}
+
+// room marks an error that says there is no room.
+func room(err error) error {
+	if disk.Full(err) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}
+
+// drop removes the oldest files as long as they hold no record from number
+// needed on, and forgets the coverage of what is gone. mu is held.
+func (l *Log) drop(needed uint64) error {
+	gone := uint64(0)
+	for len(l.files) > 1 && l.files[0].last < needed {
+		crashpoint.Here("wal.drop.before-remove")
+		if err := l.opts.FS.Remove(l.files[0].path); err != nil {
+			return fmt.Errorf("remove a log file: %w", err)
+		}
+		crashpoint.Here("wal.drop.after-remove")
+		gone = max(gone, l.files[0].last)
+		l.files = slices.Delete(l.files, 0, 1)
+	}
+	if gone == 0 {
+		return nil
+	}
+	// A file that came back would need its coverage.
+	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
+		return l.fail("sync", l.opts.Dir, err)
+	}
+	maps.DeleteFunc(l.coverage, func(_ Key, through uint64) bool { return through <= gone })
+	return nil
+}
+
+// Close closes the current file, synced. The Log must not be used after it.
+func (l *Log) Close() error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return errors.Join(l.err, l.file.Close())
+	}
+	err := errors.Join(l.file.Sync(), l.file.Close())
+	l.err = errors.New("the log is closed")
+	return err
+}
+
+// apply makes positions the last ones.
+func apply(all map[string][]byte, positions []Position) {
+	for _, p := range positions {
+		if len(p.Value) == 0 {
+			delete(all, p.Input)
+		} else {
+			all[p.Input] = slices.Clone(p.Value)
+		}
+	}
+}
