@@ -1,0 +1,315 @@
+package wal
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/buffer/internal/disk"
+	"logstow/buffer/internal/disktest"
+	"logstow/record"
+)
+
+var update = flag.Bool("update", false, "write golden files that are missing")
+
+func sample() ([]Run, []record.Record, []Position) {
+	return []Run{{Start: 3600e9, Width: 3600e9, Count: 2}, {Start: 7200e9, Width: 1800e9, Count: 1}},
+		[]record.Record{
+			{Time: 3600e9 + 5, Level: record.Info, Source: "a.log", Message: []byte("one")},
+			{Time: 3600e9 + 1, Level: record.None, Source: "a.log", Message: nil},
+			{Time: 7200e9, Level: record.Fatal, Source: "b.log", Message: []byte("three\nlines\xff\r")},
+		},
+		[]Position{{Input: "file:1", Value: []byte{1, 2}}, {Input: "gone", Value: nil}}
+}
+
+func open(t testing.TB, fs *disktest.FS) (*Log, []Damage) {
+	t.Helper()
+	l, damage, err := Open(Options{Dir: "wal", FS: fs, Log: slog.New(slog.DiscardHandler)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, damage
+}
+
+func replay(t testing.TB, l *Log) (all []Records) {
+	t.Helper()
+	err := l.Replay(func(r Records) error {
+		for i := range r.Records {
+			r.Records[i].Message = bytes.Clone(r.Records[i].Message)
+		}
+		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func messages(all []Records) (out []string) {
+	for _, r := range all {
+		for i, rec := range r.Records {
+			out = append(out, fmt.Sprintf("%d %s", r.First+uint64(i), rec.Message))
+		}
+	}
+	return out
+}
+
+// What was appended comes back, numbers and positions too, but for what is covered.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	fs := disktest.New()
+	l, _ := open(t, fs)
+	runs, records, positions := sample()
+	for range 2 {
+		if _, _, err := l.Append("web", "audit", runs, records, positions); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Cover(Key{"web", "audit", 3600e9, 3600e9}, 4, 77); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, damage := open(t, fs)
+	if len(damage) > 0 || l.Next() != 7 || l.Seq() != 77 {
+		t.Errorf("damage %v, next %d, seq %d", damage, l.Next(), l.Seq())
+	}
+	want := []string{"3 three\nlines\xff\r", "5 ", "6 three\nlines\xff\r"}
+	if diff := cmp.Diff(want, messages(replay(t, l))); diff != "" {
+		t.Error(diff)
+	}
+	if p, ok := l.Position("file:1"); !ok || !bytes.Equal(p, []byte{1, 2}) {
+		t.Errorf("position %v", p)
+	}
+	if _, ok := l.Position("gone"); ok {
+		t.Error("a forgotten input has a position")
+	}
+	// With everything sealed the old files go, and what they knew stays.
+	if err := l.Trim(l.Next(), true); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(fs.Paths("wal/")); n != 1 {
+		t.Errorf("%d files, want 1", n)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, _ = open(t, fs)
+	if p, ok := l.Position("file:1"); !ok || len(p) != 2 || l.Next() != 7 || l.Seq() != 77 || len(replay(t, l)) > 0 {
+		t.Errorf("after trimming: position %v, next %d, seq %d", p, l.Next(), l.Seq())
+	}
+}
+
+// Every single damage costs at most the entry that it hits, and is told from a torn end.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	fs := disktest.New()
+	l, _ := open(t, fs)
+	path := fs.Paths("wal/")[0]
+	ends := []int{int(l.Size())}
+	for i := range 4 {
+		rec := []record.Record{{Time: 3600e9, Source: "s", Message: fmt.Appendf(nil, "m%d", i)}}
+		if _, _, err := l.Append("web", "", []Run{{3600e9, 3600e9, 1}}, rec, nil); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, int(l.Size()))
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func([]byte) []byte
+		want   string
+		torn   bool
+	}{
+		"flipped in the second": {func(b []byte) []byte { b[ends[1]+12] ^= 1; return b }, "1 m0|3 m2|4 m3", false},
+		"length of the third":   {func(b []byte) []byte { b[ends[2]+2] = 0xff; return b }, "1 m0|2 m1|4 m3", false},
+		"cut in the last":       {func(b []byte) []byte { return b[:ends[4]-1] }, "1 m0|2 m1|3 m2", true},
+		"cut between":           {func(b []byte) []byte { return b[:ends[2]] }, "1 m0|2 m1", false},
+		"zeroes behind":         {func(b []byte) []byte { return append(b, make([]byte, 5000)...) }, "1 m0|2 m1|3 m2|4 m3", true},
+		"magic":                 {func(b []byte) []byte { b[0] = 'X'; return b }, "1 m0|2 m1|3 m2|4 m3", false},
+		"empty":                 {func([]byte) []byte { return nil }, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			copied := disktest.New()
+			f, err := copied.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var data []byte
+			fs.Change(path, func(b []byte) []byte { data = bytes.Clone(b); return b })
+			if _, err := f.WriteAt(c.change(data), 0); err != nil {
+				t.Fatal(err)
+			}
+			l, damage := open(t, copied)
+			if got := strings.Join(messages(replay(t, l)), "|"); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			whole := name == "cut between" || name == "empty"
+			if whole != (len(damage) == 0) || !whole && damage[len(damage)-1].Torn != c.torn {
+				t.Errorf("damage %+v", damage)
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, again := open(t, copied); c.torn && len(again) > 0 {
+				t.Errorf("said again: %+v", again)
+			}
+		})
+	}
+}
+
+// A failed write leaves no trace; a failed sync is final.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	runs, records, _ := sample()
+	fs := disktest.New()
+	l, _ := open(t, fs)
+	fs.Arm(1, disktest.Full)
+	if _, _, err := l.Append("web", "", runs, records, nil); !errors.Is(err, ErrFull) {
+		t.Errorf("full: %v", err)
+	}
+	first, _, err := l.Append("web", "", runs, records, nil)
+	if err != nil || first != 1 {
+		t.Errorf("after full: number %d, %v", first, err)
+	}
+	fs.Arm(1, disktest.Fail)
+	written, _ := l.Entries()
+	for range 2 {
+		if err := l.Sync(written); !errors.Is(err, syscall.EIO) {
+			t.Errorf("sync: %v", err)
+		}
+	}
+	if _, _, err := l.Append("web", "", runs, records, nil); !errors.Is(err, syscall.EIO) {
+		t.Errorf("append after a failed sync: %v", err)
+	}
+	if err := l.Close(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("close after a failed sync: %v", err)
+	}
+}
+
+// TestGolden pins the bytes of version 1.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	fs := disktest.New()
+	l, _ := open(t, fs)
+	runs, records, positions := sample()
+	if _, _, err := l.Append("web", "audit", runs, records, positions); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Cover(Key{"web", "audit", 3600e9, 3600e9}, 2, 9); err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	fs.Change(fs.Paths("wal/")[0], func(b []byte) []byte { got = hex.Dump(b); return b })
+	path := filepath.Join("..", "..", "testdata", "buffer", "v1", "log.hex")
+	want, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) && *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		want, err = []byte(got), os.WriteFile(path, []byte(got), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// FuzzDecode wants an error or an entry that says the same when it is written again.
+func FuzzDecode(f *testing.F) {
+	w := newEncoder()
+	runs, records, positions := sample()
+	_ = w.encodeRecords(5, "web", "audit", runs, records, positions)
+	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
+	_ = w.encodeSnapshot(&snapshot{next: 9, seq: math.MaxInt64, positions: map[string][]byte{"a": {1}}, coverage: map[Key]uint64{{Service: "x"}: 3}})
+	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
+	_ = w.encodeCovered(Key{"x", "", -1, 2}, 4, 5)
+	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		d, err := decode(payload)
+		if err != nil || d.records == nil {
+			return
+		}
+		e := d.records
+		w := newEncoder()
+		if err := w.encodeRecords(e.First, e.Service, e.Class, e.Runs, e.Records, e.Positions); err != nil {
+			t.Fatal(err)
+		}
+		again, err := decode(w.buf.Bytes()[frameHead:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(d.records, again.records); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// FuzzOpen wants any bytes in a log file to be opened, replayed and passed over.
+func FuzzOpen(f *testing.F) {
+	fs := disktest.New()
+	l, _ := open(f, fs)
+	runs, records, positions := sample()
+	for range 3 {
+		if _, _, err := l.Append("web", "", runs, records, positions); err != nil {
+			f.Fatal(err)
+		}
+	}
+	fs.Change(fs.Paths("wal/")[0], func(b []byte) []byte { f.Add(bytes.Clone(b)); return b })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fs := disktest.New()
+		file, err := fs.Create("wal/0000000000000001.log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.WriteAt(data, 0); err != nil {
+			t.Fatal(err)
+		}
+		l, _, err := Open(Options{Dir: "wal", FS: fs}, nil)
+		if err != nil {
+			return
+		}
+		_ = l.Replay(func(Records) error { return nil })
+	})
+}
+
+// BenchmarkAppend is the log's own cost for a chunk of JSON lines.
+func BenchmarkAppend(b *testing.B) {
+	dir := b.TempDir()
+	records := make([]record.Record, 900)
+	size := 0
+	for i := range records {
+		records[i] = record.Record{Time: 3600e9 + int64(i)*1e6, Level: record.Info, Source: "api.log", Message: bytes.Repeat([]byte("x"), 280)}
+		size += 280
+	}
+	l, _, err := Open(Options{Dir: dir, FS: disk.OS{}}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(size))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := l.Append("web", "", []Run{{3600e9, 3600e9, len(records)}}, records, nil); err != nil {
+			b.Fatal(err)
+		}
+		if err := l.Trim(l.Next(), false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
