@@ -1,0 +1,241 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/internal/faultproxy"
+	"logstow/internal/loggen"
+)
+
+// maxMemory is what a shipper may use at most, whatever waits.
+const maxMemory = 128 << 20
+
+// outageBytes is how much is logged while storage is away: LOGSTOW_OUTAGE_MB.
+func outageBytes(t *testing.T) int64 {
+	t.Helper()
+	v := os.Getenv("LOGSTOW_OUTAGE_MB")
+	if v == "" {
+		return 200e6
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 1 {
+		t.Fatalf("LOGSTOW_OUTAGE_MB=%s: want a number from 1", v)
+	}
+	return n * 1e6
+}
+
+// TestOutage logs while storage refuses connections. All of it waits on disk,
+// compressed, and arrives when storage is back: oldest first, and in parallel.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, true)
+	path := filepath.Join(r.logs, "app.log")
+	raw := outageBytes(t)
+	r.outage()
+	appendFile(t, path, "")
+	p := r.start(plain(), nil, r.args("--flush-interval", "1m", "--flush-size", "512KiB", "--bucket", "60m",
+		"--buffer-size", "2GiB", "--drain-timeout", "2m", r.glob())...)
+	want := generate(t, path, raw)
+	r.read(p, path)
+	// What is left uncompressed is what open batches hold, which does not grow with the outage.
+	backlog := size(t, r.buffer)
+	if limit := raw/3 + 64<<20; backlog > limit {
+		t.Errorf("%d MB wait on disk for %d MB logged, want at most %d", backlog>>20, raw>>20, limit>>20)
+	}
+	if sealed := size(t, filepath.Join(r.buffer, "sealed")); sealed > raw/3 || sealed == 0 {
+		t.Errorf("%d MB are sealed of %d MB logged, want at most a third", sealed>>20, raw>>20)
+	}
+	var order []string
+	r.proxy.SetRules(faultproxy.Rule{Match: func(k faultproxy.Kind, req *http.Request) bool {
+		if k == faultproxy.CreateBlob {
+			order = append(order, req.URL.Path)
+		}
+		return k == faultproxy.CreateBlob
+	}, Chance: 1, Faults: []faultproxy.Fault{faultproxy.Slow}})
+	if err := r.proxy.Up(); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, os.Interrupt)
+	p.end(t, 4*time.Minute)
+	if p.status() != 0 {
+		t.Fatalf("status %d, the shipper said:\n%s", p.status(), p.tail())
+	}
+	peak := p.peak()
+	if peak > maxMemory {
+		t.Errorf("peak memory %d MiB, want at most %d", peak>>20, maxMemory>>20)
+	}
+	if got := r.proxy.Counts().Peak[faultproxy.CreateBlob]; got < 2 {
+		t.Errorf("at most %d creates were under way at one time: a backlog drains in parallel", got)
+	}
+	r.proxy.SetRules() // also: no more is added to order
+	checkOldestFirst(t, order)
+	if got := r.digest(); got != want {
+		t.Errorf("%d lines with sum %x came back, want %d with %x", got.lines, got.sum, want.lines, want.sum)
+	}
+	t.Logf("%d MB logged, %d MB waited on disk, %d creates, at most %d at one time, peak memory %d MiB",
+		raw/1e6, backlog/1e6, len(order), r.proxy.Counts().Peak[faultproxy.CreateBlob], peak>>20)
+}
+
+// checkOldestFirst wants names of creates in the order of their hours, but for
+// those that are under way at one time.
+func checkOldestFirst(t *testing.T, names []string) {
+	t.Helper()
+	hour := func(path string) string {
+		parts := strings.Split(path, "/") // the number and before it the bucket's start
+		return strings.Join(parts[len(parts)-5:len(parts)-1], "/")
+	}
+	const together = 16
+	for i, name := range names {
+		if i+together < len(names) {
+			if later := slices.MinFunc(names[i+together:], func(a, b string) int { return strings.Compare(hour(a), hour(b)) }); hour(later) < hour(name) {
+				t.Errorf("create %d was %s, and %s came after it: oldest first", i, name, later)
+				return
+			}
+		}
+	}
+}
+
+// digest tells whether a set of lines is the same, whatever their order: each
+// once, and no other.
+type digest struct {
+	lines int
+	sum   uint64
+}
+
+func (d *digest) add(line []byte) {
+	d.lines++
+	d.sum += maphash.Bytes(digestSeed, line)
+}
+
+var digestSeed = maphash.MakeSeed()
+
+// generate appends JSON lines of some hours to a file.
+func generate(t *testing.T, path string, raw int64) digest {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	pr, pw := io.Pipe()
+	sum := make(chan digest, 1)
+	go func() { sum <- digestOf(pr) }()
+	err = loggen.Write(io.MultiWriter(f, pw), loggen.Options{Kind: "json", Size: raw, Start: base, Span: 6 * time.Hour, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = pw.Close()
+	return <-sum
+}
+
+func digestOf(r io.Reader) digest {
+	var d digest
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		d.add(s.Bytes())
+	}
+	return d
+}
+
+// digest reads back everything that the rig's service logged.
+func (r *rig) digest() digest {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(shared.bin, "logq"), "query", "-s", "crash", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "raw", "--no-cache")
+	cmd.Env = append(slices.Clone(r.daemon), "LOGSTOW_STORE="+r.store)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	d := digestOf(out)
+	if err := cmd.Wait(); err != nil {
+		r.t.Fatalf("logq: %v\n%s", err, errs.String())
+	}
+	return d
+}
+
+// TestManyWaitingBatches starts with 10,000 batches waiting: soon, and in little memory.
+func TestManyWaitingBatches(t *testing.T) {
+	t.Parallel()
+	const batches = 10_000
+	r := newRig(t, true)
+	path := filepath.Join(r.logs, "app.log")
+	var b strings.Builder
+	want := map[string]bool{}
+	for i := range batches { // each in a bucket of its own
+		l := fmt.Sprintf("%s INFO batch %d", base.Add(time.Duration(i)*5*time.Minute).Format(time.RFC3339), i)
+		want[l] = true
+		b.WriteString(l + "\n")
+	}
+	appendFile(t, path, b.String())
+	r.outage()
+	quiet := []string{"--flush-interval", "1h", "--sync", "never", "--drain-timeout", "1ms"}
+	p := r.start(plain(), nil, append(r.args(quiet...), r.glob())...)
+	r.read(p, path)
+	p.signal(t, os.Interrupt)
+	p.end(t, time.Minute)
+	sealed, err := filepath.Glob(filepath.Join(r.buffer, "sealed", "*.seg"))
+	if err != nil || len(sealed) < batches {
+		t.Fatalf("%d batches wait, want %d; %v\n%s", len(sealed), batches, err, p.tail())
+	}
+
+	// Storage answers, but takes nothing yet.
+	asked := make(chan struct{}, 1)
+	r.proxy.SetRules(faultproxy.Rule{Match: func(k faultproxy.Kind, _ *http.Request) bool {
+		if k == faultproxy.CreateBlob {
+			select {
+			case asked <- struct{}{}:
+			default:
+			}
+		}
+		return true
+	}, Chance: 1, Faults: []faultproxy.Fault{faultproxy.InternalError}})
+	if err := r.proxy.Up(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	p = r.start(plain(), nil, append(r.args("--drain-timeout", "5m"), r.glob())...)
+	select {
+	case <-asked:
+	case <-p.ended:
+		t.Fatalf("ended with status %d, saying:\n%s", p.status(), p.tail())
+	case <-time.After(time.Minute):
+		t.Fatal("no batch is sent")
+	}
+	took := time.Since(began)
+	if took > 2*time.Second {
+		t.Errorf("the first batch was sent after %v, want 2 s", took)
+	}
+	r.proxy.SetRules()
+	p.signal(t, os.Interrupt)
+	p.end(t, 5*time.Minute)
+	if p.status() != 0 {
+		t.Fatalf("status %d, the shipper said:\n%s", p.status(), p.tail())
+	}
+	peak := p.peak()
+	if peak > maxMemory {
+		t.Errorf("peak memory %d MiB, want at most %d", peak>>20, maxMemory>>20)
+	}
+	t.Logf("%d batches: the first was sent after %v, all %v after the start; peak memory %d MiB", len(sealed), took, time.Since(began), peak>>20)
+	r.check(want)
+}
