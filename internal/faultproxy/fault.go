@@ -110,6 +110,10 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, t
 		return
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if p.asAzure && kind == CreateBlob && resp.Header.Get(codeHeader) == "AuthorizationPermissionMismatch" {
+		answer(w, tables, http.StatusForbidden, "UnauthorizedBlobOverwrite")
+		return
+	}
 	switch fault {
 	case LoseAnswer:
 		_, _ = io.Copy(io.Discard, resp.Body)
@@ -147,6 +151,9 @@ func relay(w http.ResponseWriter, resp *http.Response) {
 	}
 }
 
+// codeHeader is where a service says what is wrong.
+const codeHeader = "X-Ms-Error-Code"
+
 // answer is an error in the form of Azure's services.
 func answer(w http.ResponseWriter, tables bool, status int, code string) {
 	body := fmt.Sprintf(`<?xml version="1.0" encoding="utf-8"?><Error><Code>%s</Code><Message>injected</Message></Error>`, code)
@@ -155,7 +162,7 @@ func answer(w http.ResponseWriter, tables bool, status int, code string) {
 		body = fmt.Sprintf(`{"odata.error":{"code":%q,"message":{"lang":"en-US","value":"injected"}}}`, code)
 		contentType = "application/json;odata=minimalmetadata"
 	}
-	w.Header().Set("X-Ms-Error-Code", code)
+	w.Header().Set(codeHeader, code)
 	w.Header().Set("X-Ms-Request-Id", "00000000-0000-0000-0000-000000000000")
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))

@@ -27,6 +27,10 @@ type Options struct {
 	Blob, Table string
 	// Seed makes the faults repeatable.
 	Seed uint64
+	// AsAzure answers a create under a taken name with a credential that may not
+	// overwrite as Azure does: UnauthorizedBlobOverwrite. Azurite says
+	// AuthorizationPermissionMismatch, as if it might not create at all.
+	AsAzure bool
 	// Delay is how long a [Slow] request takes at most. Zero is 200 ms.
 	Delay time.Duration
 }
@@ -59,6 +63,7 @@ type Proxy struct {
 	// emulator's own endpoints. They stay the same through an outage.
 	BlobEndpoint, TableEndpoint string
 
+	asAzure   bool
 	delay     time.Duration
 	transport *http.Transport
 	fronts    [2]*front
@@ -86,8 +91,9 @@ func Start(o Options) (*Proxy, error) {
 		o.Delay = 200 * time.Millisecond
 	}
 	p := &Proxy{
-		delay: o.Delay,
-		seed:  o.Seed,
+		asAzure: o.AsAzure,
+		delay:   o.Delay,
+		seed:    o.Seed,
 		transport: &http.Transport{
 			DisableCompression:  true,
 			MaxIdleConnsPerHost: 64,

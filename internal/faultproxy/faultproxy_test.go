@@ -279,6 +279,23 @@ func TestWrongEndpointIsSaid(t *testing.T) {
 	}
 }
 
+// TestTakenNameAsAzureSaysIt lets a service answer as Azurite does.
+func TestTakenNameAsAzureSaysIt(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Ms-Error-Code", "AuthorizationPermissionMismatch")
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(s.Close)
+	for asAzure, want := range map[bool]string{false: "", true: "UnauthorizedBlobOverwrite"} {
+		p := start(t, faultproxy.Options{Blob: s.URL + "/account", Table: s.URL + "/account", AsAzure: asAzure})
+		status, answer, err := put(t, p.BlobEndpoint+"/container/blob", "x")
+		if err != nil || status != http.StatusForbidden || !strings.Contains(answer, want) {
+			t.Errorf("AsAzure %v: status %d, answer %q, error %v; want 403 with %q", asAzure, status, answer, err, want)
+		}
+	}
+}
+
 // TestSignaturesStayValid uses Azurite through a proxy, signed with a key.
 func TestSignaturesStayValid(t *testing.T) {
 	t.Parallel()
