@@ -17,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"logstow/buffer"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -36,6 +37,8 @@ func TestMain(m *testing.M) {
 //	await DIR TEXT     waits until the store in DIR holds TEXT
 //	append FILE TEXT   appends a line to a file
 //	probe DIR FILE     appends lines to a file until one is in the store in DIR
+//	buffered DIR TEXT  waits until the log of the buffer in DIR holds TEXT
+//	waiting DIR        waits until a batch waits in the buffer in DIR
 //	term               sends SIGTERM to the commands in the background
 //	status N CMD…      runs a command that must end with exit status N
 //	nobody CMD…        runs a command as another user and prints its exit status
@@ -45,6 +48,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("LOGSTOW_STORE", "")
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("CLOSED", closedAddress(t))
 			return nil
 		},
@@ -59,6 +63,8 @@ func TestScripts(t *testing.T) {
 			"await":    await,
 			"append":   appendLine,
 			"probe":    probe,
+			"buffered": buffered,
+			"waiting":  waiting,
 			"term":     terminate,
 			"status":   status,
 			"nobody":   nobody,
@@ -74,6 +80,7 @@ func start(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, stderr *b
 	if err != nil {
 		t.Fatal(err)
 	}
+	env = append(env, "XDG_STATE_HOME="+t.TempDir())
 	cmd = &exec.Cmd{Path: self, Args: append([]string{"shipper", "run", "--service", "x"}, args...), Env: env, Stderr: new(bytes.Buffer)}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -250,6 +257,39 @@ func probe(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("nothing follows %s", args[1])
 }
 
+func buffered(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: buffered DIR TEXT")
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		logs, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "wal", "*.log"))
+		ts.Check(err)
+		for _, log := range logs {
+			if data, _ := os.ReadFile(log); bytes.Contains(data, []byte(args[1])) {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%q did not come into %q", args[1], logs)
+		}
+	}
+}
+
+func waiting(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waiting DIR")
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		s, err := buffer.Inspect(ts.MkAbs(args[0]))
+		if s.Sealed > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("no batch waits: %+v, %v", s, err)
+		}
+	}
+}
+
 func terminate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: term")
@@ -287,7 +327,7 @@ func nobody(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	cmd := exec.Command(binary, args[1:]...)
-	cmd.Dir, cmd.Env = ts.Getenv("WORK"), []string{}
+	cmd.Dir, cmd.Env = ts.Getenv("WORK"), []string{"XDG_STATE_HOME=" + ts.MkAbs("out/state")}
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	if err := cmd.Run(); cmd.ProcessState == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,8 +22,12 @@ import (
 	"logstow/store/open"
 )
 
-// stopWait is how long storing may go on after the end is asked for.
-const stopWait = 25 * time.Second
+const (
+	// maxUnindexed is how many segments may wait for the index where they can only do so in memory.
+	maxUnindexed = 4096
+	// noteEvery is how often it is looked whether the buffer's note is still true.
+	noteEvery = 2 * time.Second
+)
 
 // pipeline is a run: inputs, buffer, and shipping to a store.
 type pipeline struct {
@@ -48,22 +53,53 @@ func ship(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	p.buffer, err = buffer.Open(buffer.Options{
-		Instance: s.instance, Width: s.bucket, FlushSize: s.flushSize, FlushInterval: s.flushInterval, Once: s.once, Log: p.log,
-	})
-	if err != nil {
+	if err := p.openBuffer(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.buffer.Close()) }()
-	opts := shipping.Options{Buffer: p.buffer, Store: p.counter.Store(st), Log: p.log}
-	if s.once {
-		opts.RetryFor = s.retryFor
+	others := &stores{log: p.log}
+	defer func() { err = errors.Join(err, others.close()) }()
+	if err := p.openShipper(st, others); err != nil {
+		return err
 	}
-	p.shipper = shipping.New(opts)
 	if err := p.openInputs(); err != nil {
 		return cli.Usagef("%w", err)
 	}
 	return p.run(ctx)
+}
+
+func (p *pipeline) openBuffer() (err error) {
+	p.buffer, err = buffer.Open(buffer.Options{
+		Dir: p.bufferDir, MaxSize: p.bufferSize, Sync: p.sync, OnFull: p.onFull,
+		Instance: p.instance, Width: p.bucket, FlushSize: p.flushSize, FlushInterval: p.flushInterval, Once: p.once, Log: p.log,
+	})
+	if errors.Is(err, buffer.ErrLocked) {
+		return fmt.Errorf("%w; every running shipper needs a buffer of its own: give this one another --instance or --buffer-dir", err)
+	}
+	if err != nil || p.bufferDir == "" {
+		return err
+	}
+	if err := removeNote(p.bufferDir); err != nil {
+		return errors.Join(err, p.buffer.Close())
+	}
+	p.writeNote(nil, false)
+	return nil
+}
+
+func (p *pipeline) openShipper(st store.Store, others *stores) error {
+	name, err := lastingName(p.store)
+	if err != nil {
+		return err
+	}
+	opts := shipping.Options{Buffer: p.buffer, Store: p.counter.Store(st), StoreName: name, Stores: others.open, Log: p.log}
+	if p.once {
+		opts.RetryFor = p.retryFor
+	}
+	if p.bufferDir == "" {
+		opts.MaxUnindexed = maxUnindexed
+	}
+	p.shipper = shipping.New(opts)
+	return nil
 }
 
 // openInputs makes the inputs; they read nothing yet.
@@ -73,7 +109,10 @@ func (p *pipeline) openInputs() error {
 		Recognize: recognize.Options{Zone: p.zone}, Sink: p.buffer, Stats: &p.stats, Log: p.log,
 	}
 	if len(p.paths) > 0 {
-		files, err := tail.New(tail.Options{Options: opts, Paths: p.paths, Once: p.once, FromStart: p.fromStart})
+		files, err := tail.New(tail.Options{
+			Options: opts, Paths: p.paths, Once: p.once, FromStart: p.fromStart,
+			Skip: p.ownDirs(), Resume: p.bufferDir != "", StopWait: p.drainTimeout * 2 / 5,
+		})
 		if err != nil {
 			return err
 		}
@@ -85,10 +124,25 @@ func (p *pipeline) openInputs() error {
 	return nil
 }
 
+// ownDirs are the directories that shippers write to: what is in them is never read as logs.
+func (p *pipeline) ownDirs() []string {
+	var dirs []string
+	if p.bufferDir != "" {
+		dirs = append(dirs, p.bufferDir)
+	}
+	if all, err := buffersDir(os.Getenv, os.Getuid()); err == nil {
+		dirs = append(dirs, all)
+	}
+	if dir, ok := localDir(p.store); ok {
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
 // run reads and ships. What keeps a record from being stored goes before what
 // kept one from being read.
 func (p *pipeline) run(ctx context.Context) error {
-	late, cancel := input.Grace(ctx, stopWait)
+	late, cancel := input.Grace(ctx, p.drainTimeout)
 	defer cancel()
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
@@ -101,11 +155,68 @@ func (p *pipeline) run(ctx context.Context) error {
 		}
 		shipped <- err
 	}()
+	endBeside := p.beside(reading)
 	readErr := p.read(reading)
 	p.buffer.Drain()
-	err := p.outcome(<-shipped, readErr)
+	shipErr := <-shipped
+	stopReading()
+	endBeside()
+	err := p.outcome(shipErr, readErr)
+	p.noteEnd(shipErr)
 	p.summarize(err)
 	return err
+}
+
+// beside starts what runs beside reading and shipping where there is a buffer
+// on disk; the function returned waits for its end, which comes with ctx's.
+func (p *pipeline) beside(ctx context.Context) (wait func()) {
+	var all sync.WaitGroup
+	if p.bufferDir != "" {
+		all.Go(func() { p.keepNote(ctx) })
+	}
+	if p.bufferDir != "" && !p.once {
+		t := &takeover{dir: p.bufferDir, service: p.service, instance: p.instance, shipper: p.shipper, log: p.log}
+		all.Go(func() { t.run(ctx) })
+	}
+	return all.Wait
+}
+
+// keepNote writes down what does not work for as long as it does not, for shipper status.
+func (p *pipeline) keepNote(ctx context.Context) {
+	ticker := time.NewTicker(noteEvery)
+	defer ticker.Stop()
+	var said error
+	for {
+		if trouble := p.shipper.Trouble(); (trouble == nil) != (said == nil) {
+			p.writeNote(trouble, false)
+			said = trouble
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// noteEnd writes down how it ended.
+func (p *pipeline) noteEnd(shipErr error) {
+	if p.bufferDir == "" {
+		return
+	}
+	held := p.buffer.Stats()
+	left := held.Open+held.Waiting+held.Sending > 0 || held.Unsealed+held.Failed > 0
+	p.writeNote(shipErr, shipErr == nil && !left && p.buffer.Err() == nil)
+}
+
+func (p *pipeline) writeNote(trouble error, drained bool) {
+	n := note{Service: p.service, Store: p.store, Drained: drained, Time: time.Now().UTC()}
+	if trouble != nil {
+		n.Error = trouble.Error()
+	}
+	if err := n.write(p.bufferDir); err != nil {
+		p.log.Debug("the buffer's note could not be written", "directory", p.bufferDir, "error", err)
+	}
 }
 
 // read runs the inputs until all have ended.
@@ -129,18 +240,30 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 	switch {
 	case shipErr != nil:
 		status := cli.Incomplete
-		if errors.Is(shipErr, store.ErrRefused) {
+		if errors.Is(shipErr, store.ErrRefused) && !errors.Is(shipErr, errStopped) {
 			status = cli.Refused
 		}
-		return &cli.Error{Status: status, Err: fmt.Errorf("%d segments are not stored or not indexed: %w", held.Waiting+held.Sending, shipErr)}
+		return &cli.Error{Status: status, Err: p.left(held, shipErr)}
+	case held.Unsealed > 0:
+		return fmt.Errorf("%d batches could not be written to %s; their records are in its log, and the next start goes on with them", held.Unsealed, p.bufferDir)
 	case held.Failed > 0:
 		return fmt.Errorf("%d segments could not be sealed and are lost; see the log", held.Failed)
-	case stats.Quarantined > 0:
-		return fmt.Errorf("%d segments were set aside; see the log", stats.Quarantined)
+	case stats.Quarantined+held.Quarantined > 0:
+		return fmt.Errorf("%d segments were set aside; see the log", max(stats.Quarantined, held.Quarantined))
 	case p.once && stats.Unindexed > 0:
 		return fmt.Errorf("%d segments are stored, but not in the index", stats.Unindexed)
 	}
 	return readErr
+}
+
+// left says what is not done and what becomes of it.
+func (p *pipeline) left(held buffer.Stats, err error) error {
+	fate := "they are kept in " + p.bufferDir + ", and the next start goes on with them"
+	if p.bufferDir == "" {
+		fate = "they were kept in memory alone and those not stored are lost"
+	}
+	return fmt.Errorf("%d segments are not stored or not indexed: %w (%d of them are stored; %s)",
+		held.Waiting+held.Sending+int(held.Unsealed), err, held.Unindexed, fate)
 }
 
 // summarize says what was done.
@@ -149,11 +272,12 @@ func (p *pipeline) summarize(err error) {
 	if err != nil {
 		message = "incomplete"
 	}
-	s, requests := p.shipper.Stats(), p.counter.Requests()
+	s, held, requests := p.shipper.Stats(), p.buffer.Stats(), p.counter.Requests()
 	p.log.Info(message,
 		"records", s.Records, "input_bytes", p.stats.Bytes.Load(), "raw_bytes", s.RawBytes,
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
 		"cut", p.stats.Cut.Load(), "times_refused", p.stats.Refused.Load(),
+		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending,
 		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
 }

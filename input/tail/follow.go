@@ -196,7 +196,7 @@ func (f *file) old() bool { return f.moved || !f.gone.IsZero() }
 func (t *Tailer) scan(w *watcher, fromEnd func(pattern) bool) {
 	present := make(map[fileID]bool)
 	for _, p := range t.patterns {
-		files, errs := p.find()
+		files, errs := t.find(p)
 		t.complain(p.text, joined(errs))
 		if p.rest != "" {
 			w.add(p.base)

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"logstow/input"
@@ -17,6 +19,8 @@ type Options struct {
 	input.Options
 	// Paths are files and globs; ** stands for any number of directories.
 	Paths []string
+	// Skip are directories in which globs find nothing: those that Logstow itself writes to.
+	Skip []string
 	// Once reads to the end of every file and stops.
 	Once bool
 	// FromStart reads files that are there at the start from their beginning, not
@@ -65,7 +69,15 @@ func New(opts Options) (*Tailer, error) {
 	setDefault(&opts.PartialWait, 5*time.Second)
 	setDefault(&opts.RotateWait, 5*time.Second)
 	setDefault(&opts.StopWait, 10*time.Second)
+	opts.Skip = slices.Clone(opts.Skip)
 	t := &Tailer{opts: opts, files: make(map[fileID]*file), said: make(map[string]bool)}
+	for i, dir := range opts.Skip {
+		absolute, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		opts.Skip[i] = absolute
+	}
 	for _, text := range opts.Paths {
 		p, err := parsePattern(text)
 		if err != nil {
@@ -102,7 +114,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	var all []found
 	seen := make(map[fileID]bool)
 	for _, p := range t.patterns {
-		files, errs := p.find()
+		files, errs := t.find(p)
 		if len(files)+len(errs) == 0 {
 			errs = append(errs, fmt.Errorf("no file matches %q", p.text))
 		}
@@ -130,6 +142,20 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	return joined(failed)
 }
 
+// find returns the files that a pattern names now. A file named as it is is read wherever it is.
+func (t *Tailer) find(p pattern) ([]found, []error) {
+	files, errs := p.find()
+	if p.rest == "" || len(t.opts.Skip) == 0 {
+		return files, errs
+	}
+	return slices.DeleteFunc(files, func(f found) bool {
+		path, err := filepath.Abs(f.path)
+		return err == nil && slices.ContainsFunc(t.opts.Skip, func(dir string) bool {
+			return strings.HasPrefix(path, dir+string(filepath.Separator))
+		})
+	}), errs
+}
+
 // joined is one error of many; what is said twice is said once.
 func joined(errs []error) error {
 	said := make(map[string]bool)
@@ -148,6 +174,9 @@ func (t *Tailer) readWhole(ctx context.Context, found found) (fileErr, err error
 		return err, nil
 	}
 	defer f.close()
+	if f.regular && f.source.Offset() > 0 {
+		t.opts.Log.Info("reading on where an earlier run ended", "file", f.path, "offset", f.source.Offset())
+	}
 	if !f.regular { // reading a pipe may wait
 		stop := context.AfterFunc(ctx, func() { _ = f.f.SetReadDeadline(time.Now()) })
 		defer stop()

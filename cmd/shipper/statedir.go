@@ -1,0 +1,35 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// buffersDir is the directory below which every service and instance has its
+// buffer, unless told otherwise.
+func buffersDir(getenv func(string) string, uid int) (string, error) {
+	state, home := getenv("XDG_STATE_HOME"), getenv("HOME")
+	switch {
+	case filepath.IsAbs(state):
+	case uid == 0:
+		state = "/var/lib"
+	case home != "":
+		state = filepath.Join(home, ".local", "state")
+	default:
+		return "", errors.New("there is no place for the buffer, since neither XDG_STATE_HOME nor HOME is set: give --buffer-dir, or --buffer memory")
+	}
+	return filepath.Join(state, "logstow"), nil
+}
+
+// defaultBufferDir is the buffer directory of a service and instance.
+func defaultBufferDir(service, instance string) (string, error) {
+	if instance == "." || instance == ".." {
+		return "", errors.New("an instance of this name needs --buffer-dir")
+	}
+	all, err := buffersDir(os.Getenv, os.Getuid())
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(all, service, instance), nil
+}

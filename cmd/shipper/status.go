@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/buffer"
+	"logstow/internal/cli"
+)
+
+func statusCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:  "status",
+		Usage: "show what waits in buffers on disk",
+		Description: `Shows the buffer in --buffer-dir, or all those in the default place. It may be
+asked while shippers run and changes nothing.
+
+LOG is the size of the log, which holds what is not sealed yet; SEALED batches
+wait for storage, UNINDEXED ones are in storage and wait for the index,
+QUARANTINED ones were set aside with a reason beside them in quarantine/.
+OLDEST is the age of the oldest record in a sealed batch.
+
+Exit status: 0 done, 1 there is no buffer in the default place, 2 wrong command
+line, 3 a buffer can not be read.`,
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "buffer-dir", Usage: "one buffer's `DIRECTORY` (default: all in the default place)"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "`FORMAT`: table or json, one object a line"},
+		},
+		Action: func(c *ucli.Context) error {
+			format := c.String("output")
+			switch {
+			case c.NArg() > 0:
+				return cli.Usagef("status takes no arguments: give a directory with --buffer-dir")
+			case format != "table" && format != "json":
+				return cli.Usagef("--output %q: want table or json", format)
+			}
+			dirs, err := bufferDirs(c.String("buffer-dir"))
+			if err != nil {
+				return err
+			}
+			return showStatus(c.App.Writer, dirs, format == "json", time.Now())
+		},
+	}
+}
+
+// bufferDirs are the directories to show.
+func bufferDirs(given string) ([]string, error) {
+	if given != "" {
+		return []string{given}, nil
+	}
+	all, err := buffersDir(os.Getenv, os.Getuid())
+	if err != nil {
+		return nil, cli.Usagef("%w", err)
+	}
+	paths, err := filepath.Glob(filepath.Join(quoteGlob(all), "*", "*"))
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, path := range paths {
+		if _, err := buffer.Inspect(path); !errors.Is(err, fs.ErrNotExist) {
+			dirs = append(dirs, path)
+		}
+	}
+	if len(dirs) == 0 {
+		return nil, &cli.Error{Status: cli.NoMatch, Err: fmt.Errorf("no buffers in %s: give --buffer-dir if yours is elsewhere", all)}
+	}
+	return dirs, nil
+}
+
+// quoteGlob makes a pattern of a directory's name.
+func quoteGlob(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
+}
+
+// bufferStatus is what is said of a buffer.
+type bufferStatus struct {
+	Directory   string     `json:"directory"`
+	Instance    string     `json:"instance"`
+	Services    []string   `json:"services"`
+	Store       string     `json:"store,omitempty"`
+	Holder      string     `json:"holder,omitempty"`
+	LogBytes    int64      `json:"log_bytes"`
+	Sealed      int        `json:"sealed"`
+	SealedBytes int64      `json:"sealed_bytes"`
+	Unindexed   int        `json:"unindexed"`
+	Quarantined int        `json:"quarantined"`
+	Positions   int        `json:"positions"`
+	Oldest      *time.Time `json:"oldest,omitempty"`
+	LastError   string     `json:"last_error,omitempty"`
+}
+
+// readStatus reads what is said of a buffer.
+func readStatus(dir string) (bufferStatus, error) {
+	s, err := buffer.Inspect(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return bufferStatus{}, fmt.Errorf("there is no buffer in %s", dir)
+	}
+	if err != nil {
+		return bufferStatus{}, err
+	}
+	n, _ := readNote(dir)
+	out := bufferStatus{
+		Directory: dir, Instance: s.Instance, Services: s.Services, Store: n.Store, Holder: s.Holder,
+		LogBytes: s.LogBytes, Sealed: s.Sealed, SealedBytes: s.SealedBytes, Unindexed: s.Unindexed,
+		Quarantined: s.Quarantined, Positions: s.Positions, LastError: n.Error,
+	}
+	if !s.Oldest.IsZero() {
+		oldest := s.Oldest.UTC()
+		out.Oldest = &oldest
+	}
+	return out, nil
+}
+
+// showStatus shows buffers; what is wrong with one does not hide the others.
+func showStatus(w io.Writer, dirs []string, asJSON bool, now time.Time) error {
+	var all []bufferStatus
+	var errs []error
+	for _, dir := range dirs {
+		s, err := readStatus(dir)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, s)
+	}
+	show := showTable
+	if asJSON {
+		show = showJSON
+	}
+	return errors.Join(append(errs, show(w, all, now))...)
+}
+
+func showJSON(w io.Writer, all []bufferStatus, _ time.Time) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, s := range all {
+		if err := enc.Encode(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func showTable(w io.Writer, all []bufferStatus, now time.Time) error {
+	if len(all) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "DIRECTORY\tINSTANCE\tIN USE BY\tLOG\tSEALED\tBYTES\tUNINDEXED\tQUARANTINED\tOLDEST\tLAST ERROR")
+	for _, s := range all {
+		oldest := "-"
+		if s.Oldest != nil {
+			oldest = max(now.Sub(*s.Oldest), 0).Round(time.Second).String()
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%d\t%s\t%s\n",
+			s.Directory, s.Instance, orDash(s.Holder), size(s.LogBytes), s.Sealed, size(s.SealedBytes),
+			s.Unindexed, s.Quarantined, oldest, orDash(s.LastError))
+	}
+	return t.Flush()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	f, i := float64(n)/unit, 0
+	for ; f >= unit && i < 3; i++ {
+		f /= unit
+	}
+	return fmt.Sprintf("%.1f %ciB", f, "KMGT"[i])
+}

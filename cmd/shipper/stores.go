@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"logstow/store"
+	"logstow/store/azure"
+	"logstow/store/open"
+)
+
+// accountKey names the account in a store's lasting name.
+const accountKey = "?account="
+
+// lastingName is the name of a store that is written down with batches: it names
+// the same store from every directory, and for Azure with whatever credential.
+func lastingName(spec string) (string, error) {
+	switch scheme, _, found := strings.Cut(spec, "://"); {
+	case !found:
+		return filepath.Abs(spec)
+	case scheme == "azblob":
+		credential, err := azure.FromEnv(os.Getenv)
+		if err != nil {
+			return "", err
+		}
+		return strings.TrimSuffix(spec, "/") + accountKey + account(credential), nil
+	}
+	return spec, nil
+}
+
+// localDir is the directory of a store that is one.
+func localDir(spec string) (string, bool) {
+	scheme, rest, found := strings.Cut(spec, "://")
+	if !found {
+		return spec, true
+	}
+	u, err := url.Parse(spec)
+	return rest, scheme == "file" && err == nil && u.Path == rest
+}
+
+// account is the name of the account that a credential is for. Where only an
+// address is known, it is the address's host.
+func account(c azure.Credential) string {
+	if c.Account != "" {
+		return c.Account
+	}
+	u, err := url.Parse(c.BlobEndpoint)
+	if err != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(u.Hostname(), ".")
+	return name
+}
+
+// stores opens stores by their lasting names. Safe for concurrent use.
+type stores struct {
+	log *slog.Logger
+
+	mu     sync.Mutex
+	opened []store.Store
+}
+
+func (s *stores) open(ctx context.Context, name string) (store.Store, error) {
+	spec, _, _ := strings.Cut(name, accountKey)
+	now, err := lastingName(spec)
+	if err != nil {
+		return nil, err
+	}
+	if now != name {
+		return nil, fmt.Errorf("%s is in another account than the one whose credential is configured", spec)
+	}
+	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Log: s.log})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = append(s.opened, st)
+	return st, nil
+}
+
+func (s *stores) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, st := range s.opened {
+		errs = append(errs, st.Close())
+	}
+	s.opened = nil
+	return errors.Join(errs...)
+}
