@@ -80,7 +80,7 @@ func newRig(t *testing.T, azure bool) *rig {
 // onAzurite puts a proxy before Azurite, which passes everything on until it is told otherwise.
 func (r *rig) onAzurite() {
 	a := azurite.Start(r.t)
-	p, err := faultproxy.Start(faultproxy.Options{Blob: a.BlobEndpoint, Table: a.TableEndpoint, Seed: r.seed})
+	p, err := faultproxy.Start(faultproxy.Options{Blob: a.BlobEndpoint, Table: a.TableEndpoint, Seed: r.seed, AsAzure: true})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -318,7 +318,8 @@ func unique(t *testing.T, want map[string]bool, got []byte) {
 	}
 }
 
-// read waits until a program has read a file to its end, and has nothing more to read.
+// read waits until a program has read about as much as a file holds, and nothing
+// more for a while. What it reads of others counts, so it may have a little left.
 func (r *rig) read(p *process, path string) {
 	r.t.Helper()
 	info, err := os.Stat(path)
@@ -336,6 +337,21 @@ func (r *rig) read(p *process, path string) {
 			last, since = now, time.Now()
 		}
 		return last >= info.Size() && time.Since(since) > 300*time.Millisecond
+	})
+}
+
+// logged waits until the write-ahead log holds a text.
+func (r *rig) logged(text string) {
+	r.t.Helper()
+	eventually(r.t, time.Minute, "in the log: "+text, func() bool {
+		files, err := filepath.Glob(filepath.Join(r.buffer, "wal", "*.log"))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return slices.ContainsFunc(files, func(file string) bool {
+			content, _ := os.ReadFile(file) // files come and go while we look
+			return bytes.Contains(content, []byte(text))
+		})
 	})
 }
 

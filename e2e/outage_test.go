@@ -61,7 +61,7 @@ func TestOutage(t *testing.T) {
 	var order []string
 	r.proxy.SetRules(faultproxy.Rule{Match: func(k faultproxy.Kind, req *http.Request) bool {
 		if k == faultproxy.CreateBlob {
-			order = append(order, req.URL.Path)
+			order = append(order, req.Header.Get("X-Ms-Meta-Seq"))
 		}
 		return k == faultproxy.CreateBlob
 	}, Chance: 1, Faults: []faultproxy.Fault{faultproxy.Slow}})
@@ -89,21 +89,17 @@ func TestOutage(t *testing.T) {
 		raw/1e6, backlog/1e6, len(order), r.proxy.Counts().Peak[faultproxy.CreateBlob], peak>>20)
 }
 
-// checkOldestFirst wants names of creates in the order of their hours, but for
-// those that are under way at one time.
-func checkOldestFirst(t *testing.T, names []string) {
+// checkOldestFirst wants creates in the order of sealing, but for those that are
+// under way at one time.
+func checkOldestFirst(t *testing.T, seqs []string) {
 	t.Helper()
-	hour := func(path string) string {
-		parts := strings.Split(path, "/") // the number and before it the bucket's start
-		return strings.Join(parts[len(parts)-5:len(parts)-1], "/")
-	}
 	const together = 16
-	for i, name := range names {
-		if i+together < len(names) {
-			if later := slices.MinFunc(names[i+together:], func(a, b string) int { return strings.Compare(hour(a), hour(b)) }); hour(later) < hour(name) {
-				t.Errorf("create %d was %s, and %s came after it: oldest first", i, name, later)
-				return
-			}
+	for i, seq := range seqs {
+		if i+together < len(seqs) && slices.Min(seqs[i+together:]) < seq {
+			t.Fatalf("create %d was of Seq %s, and %s came later: oldest first", i, seq, slices.Min(seqs[i+together:]))
+		}
+		if seq == "" {
+			t.Fatalf("create %d has no Seq in its metadata", i)
 		}
 	}
 }
@@ -189,14 +185,20 @@ func TestManyWaitingBatches(t *testing.T) {
 	}
 	appendFile(t, path, b.String())
 	r.outage()
-	quiet := []string{"--flush-interval", "1h", "--sync", "never", "--drain-timeout", "1ms"}
+	quiet := []string{"--flush-interval", "1h", "--sync", "never", "--drain-timeout", "3s"}
 	p := r.start(plain(), nil, append(r.args(quiet...), r.glob())...)
-	r.read(p, path)
+	waiting := func() int {
+		sealed, err := filepath.Glob(filepath.Join(r.buffer, "sealed", "*.seg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(sealed)
+	}
+	eventually(t, 2*time.Minute, "all but the open buckets are sealed", func() bool { return waiting() >= batches-64 })
 	p.signal(t, os.Interrupt)
 	p.end(t, time.Minute)
-	sealed, err := filepath.Glob(filepath.Join(r.buffer, "sealed", "*.seg"))
-	if err != nil || len(sealed) < batches {
-		t.Fatalf("%d batches wait, want %d; %v\n%s", len(sealed), batches, err, p.tail())
+	if got := waiting(); got < batches {
+		t.Fatalf("%d batches wait, want %d\n%s", got, batches, p.tail())
 	}
 
 	// Storage answers, but takes nothing yet.
@@ -236,6 +238,6 @@ func TestManyWaitingBatches(t *testing.T) {
 	if peak > maxMemory {
 		t.Errorf("peak memory %d MiB, want at most %d", peak>>20, maxMemory>>20)
 	}
-	t.Logf("%d batches: the first was sent after %v, all %v after the start; peak memory %d MiB", len(sealed), took, time.Since(began), peak>>20)
+	t.Logf("%d batches: the first was sent after %v, all %v after the start; peak memory %d MiB", batches, took, time.Since(began), peak>>20)
 	r.check(want)
 }
