@@ -60,7 +60,7 @@ func (t *Tailer) unread(p position, path string, info fs.FileInfo) bool {
 		t.complain(path, explain(err))
 		return false
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	_, same := p.resume(f, info.Size())
 	return same
 }
