@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"syscall"
-	"time"
 
 	"logstow/blobnaming"
 	"logstow/buffer"
+	"logstow/buffer/sealed"
 	"logstow/internal/crashpoint"
 	"logstow/store"
 )
@@ -19,9 +18,6 @@ const (
 	contentType     = "text/plain; charset=utf-8"
 	contentEncoding = "zstd"
 )
-
-// fullWait is how long a full disk is waited for before it is tried again.
-const fullWait = time.Second
 
 // errSetAside says that a batch can never be stored.
 type errSetAside struct{ reason error }
@@ -67,8 +63,11 @@ func (s *Shipper) storeBlob(ctx context.Context, d *destination, b *buffer.Batch
 	}
 	defer s.memory.Release(size)
 	body, err := b.Body()
-	if err != nil {
+	switch {
+	case errors.Is(err, sealed.ErrDamaged):
 		return errSetAside{fmt.Errorf("read the batch back: %w", err)}
+	case err != nil:
+		return fmt.Errorf("read a batch back: %w", err)
 	}
 	if err := verify(ctx, body, b.Meta); err != nil {
 		return errSetAside{fmt.Errorf("the batch is damaged: %w", err)}
@@ -77,7 +76,7 @@ func (s *Shipper) storeBlob(ctx context.Context, d *destination, b *buffer.Batch
 	if err != nil {
 		return err
 	}
-	return s.writeDown(ctx, func() error { return b.SetStored(etag) })
+	return b.SetStored(etag)
 }
 
 // createBlob creates a batch's blob under the first name that is free.
@@ -100,7 +99,7 @@ func (s *Shipper) createBlob(ctx context.Context, d *destination, b *buffer.Batc
 			return "", err
 		}
 		name.Number = d.numbers.Next(name.Service, name.Bucket)
-		if err := s.writeDown(ctx, func() error { return b.SetName(d.name, name.String()) }); err != nil {
+		if err := b.SetName(d.name, name.String()); err != nil {
 			leave(false)
 			return "", err
 		}
@@ -108,25 +107,6 @@ func (s *Shipper) createBlob(ctx context.Context, d *destination, b *buffer.Batc
 		leave(err == nil && !taken)
 		if err != nil || !taken {
 			return etag, err
-		}
-	}
-}
-
-// writeDown writes something down in the buffer's directory. A full disk may get
-// room again, not least by what is being delivered.
-func (s *Shipper) writeDown(ctx context.Context, write func() error) error {
-	for {
-		err := write()
-		if err == nil {
-			s.diskTrouble.over()
-			return nil
-		}
-		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-			return err
-		}
-		s.diskTrouble.met(err, fullWait)
-		if err := sleep(ctx, fullWait); err != nil {
-			return err
 		}
 	}
 }

@@ -89,8 +89,6 @@ type Shipper struct {
 	// own is the store of Options, memory what counts against Options.Memory.
 	own    *destination
 	memory *semaphore.Weighted
-	// diskTrouble says that the buffer's disk is full.
-	diskTrouble trouble
 
 	mu sync.Mutex
 	// others are the stores of earlier configurations.
@@ -118,8 +116,6 @@ func New(opts Options) *Shipper {
 		own:    newDestination(opts.StoreName, opts.Store, &opts),
 		memory: semaphore.NewWeighted(opts.Memory),
 		others: make(map[string]*destination),
-
-		diskTrouble: trouble{log: opts.Log, what: "writing to the buffer's disk", where: opts.Store.String()},
 	}
 }
 
