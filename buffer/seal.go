@@ -105,7 +105,9 @@ func (b *Buffer) queued(o *openBatch, batch *Batch, err error) {
 		b.opts.Log.Error("a batch could not be sealed and is lost", "service", o.lane.service,
 			"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
 	} else {
-		batch.charged = int64(len(batch.body)) + overhead
+		if b.spool == nil { // what is on disk takes no memory to speak of
+			batch.charged = batch.Size + overhead
+		}
 		b.memory.used += batch.charged
 		b.memory.held += batch.charged
 		b.queue.put(batch)

@@ -20,6 +20,8 @@ type spool struct {
 	log  *wal.Log
 	dir  *sealed.Dir
 	lock interface{ Close() error }
+	// fileSize is the size at which a log file is full.
+	fileSize int64
 	// bytes is the size of the sealed batches' files.
 	bytes atomic.Int64
 	// saidFull is set while the log was told that there is no room.
@@ -42,7 +44,7 @@ func (b *Buffer) openSpool() (err error) {
 	if err := fs.MkdirAll(filepath.Join(o.Dir, logDir)); err != nil {
 		return err
 	}
-	s := &spool{buf: b}
+	s := &spool{buf: b, fileSize: min(wal.DefaultFileSize, max(o.MaxSize/8, 1<<20))}
 	if s.lock, err = lock(o.Dir, o.Instance, o.Now()); err != nil {
 		return err
 	}
@@ -70,7 +72,7 @@ func (b *Buffer) openSpool() (err error) {
 		b.seq = max(b.seq, h.Meta.Seq)
 	}
 	var damage []wal.Damage
-	s.log, damage, err = wal.Open(wal.Options{Dir: filepath.Join(o.Dir, logDir), FS: fs, FileSize: min(wal.DefaultFileSize, max(o.MaxSize/8, 1<<20)), Log: o.Log}, coverage)
+	s.log, damage, err = wal.Open(wal.Options{Dir: filepath.Join(o.Dir, logDir), FS: fs, FileSize: s.fileSize, Log: o.Log}, coverage)
 	if err != nil {
 		return err
 	}
@@ -356,6 +358,38 @@ func (s *spool) trim(force bool) {
 	}
 }
 
+// logFiles is about how many full log files may stay.
+const logFiles = 3
+
+// tidy keeps the log short while much is appended: what a few records of a quiet
+// bucket hold back is freed by sealing them.
+func (s *spool) tidy() {
+	if !s.log.Full() {
+		return
+	}
+	s.trim(false)
+	for s.log.Size() > logFiles*s.fileSize {
+		s.buf.mu.Lock()
+		oldest := s.buf.oldestOpen()
+		frozen := s.frozen
+		s.buf.mu.Unlock()
+		if frozen || oldest == nil || oldest.from > s.log.Oldest() {
+			return
+		}
+		s.buf.seal(oldest)
+	}
+}
+
+// oldestOpen is the open batch with the oldest record in the log; nil where none is open. b.mu is held.
+func (b *Buffer) oldestOpen() (oldest *openBatch) {
+	for o := range b.open {
+		if oldest == nil || o.from < oldest.from {
+			oldest = o
+		}
+	}
+	return oldest
+}
+
 // size is what the buffer takes on disk, in bytes.
 func (s *spool) size() int64 { return s.log.Size() + s.bytes.Load() }
 
@@ -365,6 +399,7 @@ func (b *Buffer) room(ctx context.Context, n int64) error {
 	if s == nil {
 		return nil
 	}
+	s.tidy()
 	n = min(n, b.opts.MaxSize/4)
 	for s.size()+n > b.opts.MaxSize {
 		if err := b.stopped(ctx); err != nil {
@@ -373,12 +408,7 @@ func (b *Buffer) room(ctx context.Context, n int64) error {
 		b.mu.Lock()
 		space := b.space.wait()
 		waiting := len(b.queue.waiting)
-		var oldest *openBatch
-		for o := range b.open {
-			if oldest == nil || o.from < oldest.from {
-				oldest = o
-			}
-		}
+		oldest := b.oldestOpen()
 		b.mu.Unlock()
 		switch {
 		case s.log.Size() > b.opts.MaxSize/4 && oldest != nil:

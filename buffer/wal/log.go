@@ -221,6 +221,23 @@ func (l *Log) Size() (n int64) {
 	return n
 }
 
+// Full reports whether the current file is full, so that Trim begins another.
+func (l *Log) Full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.files[len(l.files)-1].size >= l.opts.FileSize
+}
+
+// Oldest is the highest number of a record in the oldest file, 0 where that is the current one.
+func (l *Log) Oldest() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.files) == 1 {
+		return 0
+	}
+	return l.files[0].last
+}
+
 // Trim begins a new file where the current one is full, or where force is set
 // and it holds records, and removes the files without records from number needed on.
 func (l *Log) Trim(needed uint64, force bool) error {

@@ -1,0 +1,286 @@
+package buffer_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/buffer"
+)
+
+func durable(t testing.TB, dir string, change func(*buffer.Options)) *buffer.Buffer {
+	t.Helper()
+	opts := buffer.Options{Dir: dir, FlushInterval: -1}
+	if change != nil {
+		change(&opts)
+	}
+	return open(t, opts)
+}
+
+func mustClose(t testing.TB, b *buffer.Buffer) {
+	t.Helper()
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// One process at a time, and the error says which.
+func TestLocked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := durable(t, dir, nil)
+	_, err := buffer.Open(buffer.Options{Instance: "second", Dir: dir})
+	if !errors.Is(err, buffer.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) || !strings.Contains(err.Error(), "test") {
+		t.Errorf("%v should name the holder", err)
+	}
+	if s, err := buffer.Inspect(dir); err != nil || s.Holder == "" || s.Instance != "test" {
+		t.Errorf("inspect: %+v, %v", s, err)
+	}
+	mustClose(t, b)
+	mustClose(t, durable(t, dir, nil))
+	if s, err := buffer.Inspect(dir); err != nil || s.Holder != "" {
+		t.Errorf("inspect: %+v, %v", s, err)
+	}
+	if _, err := buffer.Inspect(t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("inspect of no buffer: %v", err)
+	}
+}
+
+// What waits is there again after Close, with its name, state and bytes, and so are positions.
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := durable(t, dir, nil)
+	c := chunk(rec(noon, "sealed"))
+	c.Positions = []buffer.Position{{Input: "file:a", Value: []byte("1")}, {Input: "other", Value: []byte("2")}}
+	mustAppend(t, b, c)
+	b.Flush()
+	first := next(t, b)
+	body, err := first.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.SetName("store", "web/1"); err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, b, chunk(rec(noon, "open")))
+	mustClose(t, b)
+
+	s, err := buffer.Inspect(dir)
+	if err != nil || s.Sealed != 1 || s.Positions != 2 || len(s.Services) != 1 || s.Services[0] != "web" || s.LogBytes == 0 {
+		t.Errorf("inspect: %+v, %v", s, err)
+	}
+	b = durable(t, dir, nil)
+	if got := b.Positions("file:"); len(got) != 1 || string(got[0].Value) != "1" {
+		t.Errorf("positions %v", got)
+	}
+	again := next(t, b)
+	data, err := again.Body()
+	if err != nil || !bytes.Equal(data, body) || again.Meta != first.Meta || again.Name() != "web/1" || again.Store() != "store" || len(again.Minutes) != 1 {
+		t.Errorf("the batch changed: %q %q, %v", again.Store(), again.Name(), err)
+	}
+	if err := again.SetStored("etag"); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, b)
+
+	b = durable(t, dir, nil)
+	again = next(t, b)
+	if etag, ok := again.Stored(); !ok || etag != "etag" {
+		t.Errorf("stored %q %v", etag, ok)
+	}
+	if err := again.Done(); err != nil {
+		t.Fatal(err)
+	}
+	b.Drain()
+	if got := rest(t, b); len(got) != 1 {
+		t.Errorf("%d batches, want the one that was open", len(got))
+	}
+	mustClose(t, b)
+	b = durable(t, dir, nil)
+	b.Drain()
+	if got := rest(t, b); len(got) != 0 {
+		t.Errorf("%d batches came twice", len(got))
+	}
+	if _, ok := b.Position("file:a"); !ok {
+		t.Error("the position is gone")
+	}
+}
+
+// A flipped bit in a waiting batch sets it aside, and the others go on.
+func TestDamagedBatch(t *testing.T) {
+	t.Parallel()
+	for name, offset := range map[string]int{"head": 30, "segment": -40} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			var log bytes.Buffer
+			logged := func(o *buffer.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) }
+			b := durable(t, dir, logged)
+			for _, m := range []string{"one", "two"} {
+				mustAppend(t, b, chunk(rec(noon, m)))
+				b.Flush()
+			}
+			mustClose(t, b)
+			files, err := filepath.Glob(filepath.Join(dir, "sealed", "*.seg"))
+			if err != nil || len(files) != 2 {
+				t.Fatal(files, err)
+			}
+			data, err := os.ReadFile(files[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			data[(offset+len(data))%len(data)] ^= 4
+			if err := os.WriteFile(files[0], data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b = durable(t, dir, logged)
+			b.Drain()
+			if got := rest(t, b); len(got) != 1 {
+				t.Errorf("%d batches, want the whole one", len(got))
+			}
+			if s, err := buffer.Inspect(dir); err != nil || s.Quarantined != 1 || !strings.Contains(log.String(), "quarantine") {
+				t.Errorf("inspect %+v, %v; log %s", s, err, log.String())
+			}
+		})
+	}
+}
+
+// Append waits at the limit, and goes on when batches are delivered.
+func TestMaxSizeBlocks(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	dir := t.TempDir()
+	b := durable(t, dir, func(o *buffer.Options) { o.MaxSize, o.FlushSize = limit, 64<<10 })
+	done := make(chan error, 1)
+	const chunks = 40
+	go func() {
+		for i := range chunks {
+			if _, err := b.Append(t.Context(), chunk(rec(noon, hex64(i)))); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	records := uint64(0)
+	for records < chunks-10 {
+		batch := next(t, b)
+		if disk := b.Stats().Disk; disk > limit+256<<10 {
+			t.Fatalf("%d bytes on disk, the limit is %d", disk, limit)
+		}
+		records += batch.Meta.Records
+		if err := batch.Done(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Deliver the rest as it comes.
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Drain()
+			for _, s := range rest(t, b) {
+				records += uint64(len(s.records))
+			}
+			if records != chunks {
+				t.Errorf("%d records, want %d", records, chunks)
+			}
+			return
+		default:
+			if b.Stats().Waiting > 0 {
+				batch := next(t, b)
+				records += batch.Meta.Records
+				if err := batch.Done(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// hex64 is a message of 64 KiB that hardly compresses.
+func hex64(i int) string {
+	var s strings.Builder
+	x := uint64(i)*0x9e3779b97f4a7c15 + 1
+	for s.Len() < 64<<10 {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		fmt.Fprintf(&s, "%016x", x)
+	}
+	return s.String()
+}
+
+// With DropOldest nobody waits: the oldest batches go, counted and said.
+func TestDropOldest(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	b := durable(t, t.TempDir(), func(o *buffer.Options) {
+		o.MaxSize, o.FlushSize, o.OnFull, o.Log = 1<<20, 64<<10, buffer.DropOldest, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	const chunks = 60
+	for i := range chunks {
+		mustAppend(t, b, chunk(rec(noon, hex64(i))))
+	}
+	b.Drain()
+	dropped := b.Stats().Dropped
+	kept := 0
+	for _, s := range rest(t, b) {
+		kept += len(s.records)
+	}
+	if dropped == 0 || kept == 0 || kept >= chunks || !strings.Contains(log.String(), "dropped") {
+		t.Errorf("%d batches dropped, %d records of %d kept\n%s", dropped, kept, chunks, log.String())
+	}
+}
+
+// Ten thousand waiting batches are open in no time.
+func TestManyWaiting(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes 10,000 batches")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	b := durable(t, dir, nil)
+	const batches = 10000
+	for i := range batches {
+		mustAppend(t, b, chunk(rec(noon, fmt.Sprint("record ", i))))
+		b.Flush()
+	}
+	mustClose(t, b)
+	begin := time.Now()
+	b = durable(t, dir, nil)
+	if d := time.Since(begin); d > 2*time.Second {
+		t.Errorf("opened in %v, want at most 2s", d)
+	} else {
+		t.Logf("opened in %v", d)
+	}
+	if n := b.Stats().Waiting; n != batches {
+		t.Errorf("%d batches wait, want %d", n, batches)
+	}
+	if batch := next(t, b); batch.Meta.Records != 1 {
+		t.Errorf("the first holds %d records", batch.Meta.Records)
+	}
+}
+
+// An interval is waited for, never more than that.
+func TestSynced(t *testing.T) {
+	t.Parallel()
+	b := durable(t, t.TempDir(), func(o *buffer.Options) { o.Sync = buffer.Sync(20 * time.Millisecond) })
+	m := mustAppend(t, b, chunk(rec(noon, "x")))
+	if err := b.Synced(t.Context(), m); err != nil {
+		t.Error(err)
+	}
+	mustClose(t, b)
+	if err := b.Synced(t.Context(), m+1); !errors.Is(err, buffer.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
