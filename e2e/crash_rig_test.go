@@ -35,8 +35,10 @@ type rig struct {
 	seed   uint64
 	rnd    *rand.Rand // the test's own goroutine only
 	daemon []string   // the environment of shippers
-	hits   map[string]int
-	kills  int
+	// hits and missed count by named point the kills there, and the lives that
+	// ended before they came there.
+	hits, missed map[string]int
+	kills        int
 }
 
 // newRig makes a rig on the local store or, with azure, on a new container of Azurite.
@@ -58,7 +60,7 @@ func newRig(t *testing.T, azure bool) *rig {
 	}
 	r := &rig{
 		t: t, root: root, logs: filepath.Join(root, "logs"), buffer: filepath.Join(root, "buffer"),
-		seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), hits: map[string]int{},
+		seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), hits: map[string]int{}, missed: map[string]int{},
 	}
 	t.Logf("LOGSTOW_CRASH_SEED=%d, in %s", seed, root)
 	t.Cleanup(func() {
