@@ -25,6 +25,8 @@ import (
 const (
 	// maxUnindexed is how many segments may wait for the index where they can only do so in memory.
 	maxUnindexed = 4096
+	// indexWait is how long a row waits for others to be written with, at most.
+	indexWait = 5 * time.Second
 	// noteEvery is how often it is looked whether the buffer's note is still true.
 	noteEvery = 2 * time.Second
 )
@@ -53,7 +55,7 @@ func ship(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	if err := p.openBuffer(); err != nil {
+	if err := p.openBuffer(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.buffer.Close()) }()
@@ -68,8 +70,8 @@ func ship(ctx context.Context, s settings) (err error) {
 	return p.run(ctx)
 }
 
-func (p *pipeline) openBuffer() (err error) {
-	p.buffer, err = buffer.Open(buffer.Options{
+func (p *pipeline) openBuffer(ctx context.Context) (err error) {
+	p.buffer, err = openOwn(ctx, buffer.Options{
 		Dir: p.bufferDir, MaxSize: p.bufferSize, Sync: p.sync, OnFull: p.onFull,
 		Instance: p.instance, Width: p.bucket, FlushSize: p.flushSize, FlushInterval: p.flushInterval, Once: p.once, Log: p.log,
 	})
@@ -92,6 +94,7 @@ func (p *pipeline) openShipper(st store.Store, others *stores) error {
 		return err
 	}
 	opts := shipping.Options{Buffer: p.buffer, Store: p.counter.Store(st), StoreName: name, Stores: others.open, Log: p.log}
+	opts.IndexWait = min(indexWait, p.flushInterval)
 	if p.once {
 		opts.RetryFor = p.retryFor
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"logstow/buffer"
@@ -22,6 +23,12 @@ const (
 	keepEmpty = 7 * 24 * time.Hour
 	// takeoverMemory is the memory of a buffer that is only emptied.
 	takeoverMemory = 16 << 20
+
+	// wantedFile is made in a buffer's directory by its own shipper, to have it
+	// back from one that took it over; it says so for wantedFor.
+	wantedFile  = "wanted"
+	wantedFor   = time.Minute
+	wantedEvery = 200 * time.Millisecond
 )
 
 // takeover ships what other instances of the service left behind in buffers
@@ -56,6 +63,9 @@ func (t *takeover) look(ctx context.Context, said map[string]string) {
 		return
 	}
 	for _, e := range entries {
+		if t.shipper.Trouble() != nil { // nothing could be shipped; why keep it from its own shipper
+			return
+		}
 		dir := filepath.Join(filepath.Dir(t.dir), e.Name())
 		if ctx.Err() != nil {
 			return
@@ -86,6 +96,9 @@ func (t *takeover) one(ctx context.Context, dir string) error {
 	case status.Holder != "" || status.Instance == t.instance:
 		return nil
 	}
+	if wanted(dir) {
+		return nil
+	}
 	n, noted := readNote(dir)
 	if !noted { // as in the default place
 		n.Service = filepath.Base(filepath.Dir(dir))
@@ -113,15 +126,70 @@ func (t *takeover) empty(ctx context.Context, dir, instance string) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
+	if err := (note{Service: t.service, TakenOverBy: t.instance, Time: time.Now().UTC()}).write(dir); err != nil {
+		return err
+	}
 	b.Drain()
 	if held := b.Stats(); held.Waiting > 0 {
 		t.log.Info("taking over what another instance left", "directory", dir, "instance", instance, "batches", held.Waiting)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel()
+	watch.Go(func() {
+		awaitWanted(ctx, dir)
+		cancel()
+	})
 	if err := t.shipper.RunOther(ctx, b); err != nil {
+		if wanted(dir) {
+			return nil // the rest is its own shipper's
+		}
 		return err
 	}
 	if held := b.Stats(); held.Waiting+held.Sending > 0 || held.Unsealed > 0 || held.Failed > 0 {
 		return fmt.Errorf("%d batches are left", held.Waiting+held.Sending+int(held.Unsealed+held.Failed))
 	}
 	return note{Service: t.service, Drained: true, Time: time.Now().UTC()}.write(dir)
+}
+
+// wanted reports whether a buffer's own shipper asks for it.
+func wanted(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, wantedFile))
+	return err == nil && time.Since(info.ModTime()) < wantedFor
+}
+
+// awaitWanted waits until a buffer's own shipper asks for it, or ctx ends.
+func awaitWanted(ctx context.Context, dir string) {
+	ticker := time.NewTicker(wantedEvery)
+	defer ticker.Stop()
+	for !wanted(dir) {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// openOwn opens a shipper's own buffer. From one who took it over, it asks for it.
+func openOwn(ctx context.Context, opts buffer.Options) (*buffer.Buffer, error) {
+	b, err := buffer.Open(opts)
+	if n, _ := readNote(opts.Dir); !errors.Is(err, buffer.ErrLocked) || n.TakenOverBy == "" {
+		return b, err
+	}
+	path := filepath.Join(opts.Dir, wantedFile)
+	if err := os.WriteFile(path, nil, 0o600); err != nil { //nolint:forbidigo // it holds nothing
+		return nil, err
+	}
+	defer func() { _ = os.Remove(path) }() // it counts for a while only
+	for deadline := time.Now().Add(wantedFor / 2); errors.Is(err, buffer.ErrLocked) && time.Now().Before(deadline); {
+		select {
+		case <-time.After(wantedEvery):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		b, err = buffer.Open(opts)
+	}
+	return b, err
 }
