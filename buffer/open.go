@@ -127,10 +127,12 @@ func (o *openBatch) key() wal.Key {
 // never takes more than it holds.
 type body struct {
 	parts [][]byte
+	size  int64
 }
 
 func (b *body) Write(p []byte) (int, error) {
 	b.parts = append(b.parts, bytes.Clone(p))
+	b.size += int64(len(p))
 	return len(p), nil
 }
 

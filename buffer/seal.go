@@ -134,16 +134,18 @@ func (b *Buffer) newBatch(o *openBatch) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := o.body.join()
-	return &Batch{
+	batch := &Batch{
 		Service:     o.lane.service,
 		BucketStart: time.Unix(0, o.bucket.start).UTC(),
 		Meta:        meta,
-		Size:        int64(len(data)),
+		Size:        o.body.size,
 		buf:         b,
-		body:        data,
 		first:       o.first,
-	}, nil
+	}
+	if b.spool == nil {
+		batch.body = o.body.join()
+	}
+	return batch, nil
 }
 
 // sealDue seals open batches by age and bucket end until Close.

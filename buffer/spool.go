@@ -217,7 +217,7 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 		written, _ := s.log.Entries()
 		err := s.log.Sync(written)
 		if err == nil {
-			head, err = s.dir.Write(head, batch.body)
+			head, err = s.dir.Write(head, o.body.parts)
 		}
 		if err == nil {
 			break
@@ -239,7 +239,7 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 		}
 		timer.Stop()
 	}
-	batch.head, batch.body = head, nil
+	batch.head = head
 	s.bytes.Add(head.Size)
 	if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
 		batch.covered = entry

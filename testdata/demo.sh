@@ -5,7 +5,7 @@ set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-export LOGSTOW_STORE="$dir/store"
+export LOGSTOW_STORE="$dir/store" XDG_STATE_HOME="$dir/state"
 PATH="$PWD/bin:$PATH"
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }

@@ -79,14 +79,18 @@ func Open(fsys disk.FS, path, quarantine string) (*Dir, error) {
 	return d, nil
 }
 
-// Write makes a batch durable. What fails leaves no file under the batch's name,
+// Write makes a batch, given in parts, durable. What fails leaves no file under the batch's name,
 // except where the directory could not be synced.
-func (d *Dir) Write(h Head, segment []byte) (Head, error) {
-	head, err := encodeHead(&h, int64(len(segment)))
+func (d *Dir) Write(h Head, segment [][]byte) (Head, error) {
+	h.Size = 0
+	for _, part := range segment {
+		h.Size += int64(len(part))
+	}
+	head, err := encodeHead(&h)
 	if err != nil {
 		return h, err
 	}
-	h.Size, h.offset = int64(len(segment)), int64(len(head))
+	h.offset = int64(len(head))
 	path := d.file(h.Meta.Seq, suffix)
 	temp := path + ".tmp"
 	crashpoint.Here("seal.before-write")
@@ -99,9 +103,12 @@ func (d *Dir) Write(h Head, segment []byte) (Head, error) {
 	if err != nil {
 		return h, err
 	}
-	_, err = file.WriteAt(head, 0)
-	if err == nil {
-		_, err = file.WriteAt(segment, h.offset)
+	at := int64(0)
+	for _, part := range append([][]byte{head}, segment...) {
+		if _, err = file.WriteAt(part, at); err != nil {
+			break
+		}
+		at += int64(len(part))
 	}
 	crashpoint.Here("seal.before-sync")
 	if err == nil {
@@ -318,14 +325,14 @@ func (d *Dir) file(seq int64, suffix string) string {
 // encodeHead is the magic and one frame:
 //
 //	[version, service, class, start, width, through, first, size, {metadata}]
-func encodeHead(h *Head, size int64) ([]byte, error) {
+func encodeHead(h *Head) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := msgpack.NewEncoder(&buf)
 	enc.UseCompactInts(true)
 	enc.SetSortMapKeys(true)
 	err := errors.Join(enc.EncodeArrayLen(9), enc.EncodeUint(version),
 		enc.EncodeString(h.Key.Service), enc.EncodeString(h.Key.Class), enc.EncodeInt(h.Key.Start), enc.EncodeInt(h.Key.Width),
-		enc.EncodeUint(h.Through), enc.EncodeInt(h.First.UnixNano()), enc.EncodeInt(size), enc.Encode(h.Meta.Encode()))
+		enc.EncodeUint(h.Through), enc.EncodeInt(h.First.UnixNano()), enc.EncodeInt(h.Size), enc.Encode(h.Meta.Encode()))
 	if err != nil {
 		return nil, err
 	}
