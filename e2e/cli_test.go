@@ -223,7 +223,7 @@ func TestFoldersWithoutPermission(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(shared.bin, "shipper"),
-		"run", "--once", "--service", "x", "--store", filepath.Join(closed, "store"), "-")
+		"run", "--once", "--buffer", "memory", "--service", "x", "--store", filepath.Join(closed, "store"), "-")
 	if os.Getuid() == 0 {
 		const nobody = 65534
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
