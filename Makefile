@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test short race lint fmt fuzz golden conformance bench cover tidy check clean
+.PHONY: build demo test short race crash lint fmt fuzz golden conformance bench cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -30,6 +30,10 @@ race: testdata/azurite/node_modules ## everything under the race detector
 conformance: testdata/azurite/node_modules ## both storage backends against the shared suite
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 ./store/...
 
+KILLS ?= 100
+crash: testdata/azurite/node_modules ## kills, lost answers and outages at length: make crash KILLS=500
+	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_CRASH_KILLS=$(KILLS) LOGSTOW_OUTAGE_MB=2000 $(GO) test -count=1 -timeout 90m -v -run 'TestCrash|TestOutage|TestManyWaiting|TestTerminate|TestSecondSignal' ./e2e
+
 lint: ## linters and formatting
 	$(TOOL) golangci-lint run ./...
 
@@ -44,7 +48,7 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; done
 
 golden: ## writes the golden files anew and shows what changed
-	$(GO) test ./blobnaming ./segment ./tableindex -update
+	$(GO) test ./blobnaming ./segment ./tableindex ./buffer/wal -update
 	git diff --stat -- testdata
 
 bench: ## the speed table: whole processes, as ratios
