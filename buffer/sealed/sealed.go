@@ -361,10 +361,9 @@ func decodeHead(b []byte) (h Head, err error) {
 		return h, fmt.Errorf("%w: head of version %d with %d parts", ErrDamaged, v, n)
 	}
 	var first int64
-	var metadata map[string]string
-	err = dec.DecodeMulti(&h.Key.Service, &h.Key.Class, &h.Key.Start, &h.Key.Width, &h.Through, &first, &h.Size, &metadata)
+	err = dec.DecodeMulti(&h.Key.Service, &h.Key.Class, &h.Key.Start, &h.Key.Width, &h.Through, &first, &h.Size)
 	if err == nil {
-		h.Meta, err = blobnaming.ParseMetadata(metadata)
+		h.Meta, err = decodeMetadata(dec)
 	}
 	if err != nil {
 		return h, fmt.Errorf("%w: head: %w", ErrDamaged, err)
@@ -375,6 +374,23 @@ func decodeHead(b []byte) (h Head, err error) {
 	h.First = time.Unix(0, first)
 	h.offset = int64(len(b) - len(rest))
 	return h, nil
+}
+
+func decodeMetadata(dec *msgpack.Decoder) (m blobnaming.Metadata, err error) {
+	const most = 100
+	n, err := dec.DecodeMapLen()
+	if err != nil || n > most {
+		return m, fmt.Errorf("metadata of %d keys: %w", n, errors.Join(err, ErrDamaged))
+	}
+	all := map[string]string{}
+	for range n {
+		var key, value string
+		if err := dec.DecodeMulti(&key, &value); err != nil {
+			return m, err
+		}
+		all[key] = value
+	}
+	return blobnaming.ParseMetadata(all)
 }
 
 // encodeState is one frame: [store, name, stored, etag]. The last whole one counts.
