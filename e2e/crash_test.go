@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -15,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"logstow/blobnaming"
 	"logstow/internal/crashpoint"
 	"logstow/internal/faultproxy"
+	"logstow/store/open"
 )
 
 // crashKills is how often the crash tests kill, all together: LOGSTOW_CRASH_KILLS.
@@ -89,16 +89,33 @@ func TestCrash(t *testing.T) {
 // readers would drop the repeat.
 func (r *rig) stored(want int) {
 	r.t.Helper()
-	got := 0
-	d := json.NewDecoder(bytes.NewReader(r.must(r.t, "logq", "segments", "-s", "crash", "-o", "json")))
-	for d.More() {
-		var one struct{ Records int }
-		if err := d.Decode(&one); err != nil {
+	getenv := func(name string) string {
+		for _, v := range r.env {
+			if key, value, _ := strings.Cut(v, "="); key == name {
+				return value
+			}
+		}
+		return ""
+	}
+	st, err := open.Store(r.t.Context(), r.store, open.Options{Getenv: getenv})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer st.Close()
+	var got uint64
+	for page, err := range st.Blobs().List(r.t.Context(), "crash/") {
+		if err != nil {
 			r.t.Fatal(err)
 		}
-		got += one.Records
+		for _, blob := range page {
+			meta, err := blobnaming.ParseMetadata(blob.Metadata)
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			got += meta.Records
+		}
 	}
-	if got != want {
+	if got != uint64(want) {
 		r.t.Errorf("%d records are stored of %d lines", got, want)
 	}
 }
