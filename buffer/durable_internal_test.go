@@ -283,3 +283,29 @@ func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
 		}
 	}
 }
+
+// A disk that can not be read now is no reason to set a batch aside.
+func TestReadErrorIsNoDamage(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, SyncNever)
+	b, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.work(b, 1); err != nil {
+		t.Fatal(err)
+	}
+	b.Flush()
+	s.fs.FailReads(true)
+	if _, err := b.Next(t.Context()); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("next: %v", err)
+	}
+	s.fs.FailReads(false)
+	if err := s.deliverOne(t.Context(), b); err != nil {
+		t.Error(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	s.check(1)
+}

@@ -3,8 +3,11 @@ package buffer
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"slices"
+	"syscall"
 )
 
 // queue holds sealed batches: those that wait, by Seq, and those handed out.
@@ -53,6 +56,10 @@ func (b *Buffer) Next(ctx context.Context) (*Batch, error) {
 		case ctx.Err() != nil:
 			batch.Return()
 			return nil, context.Cause(ctx)
+		case errors.As(err, new(syscall.Errno)):
+			// Not the batch's fault: too many open files, a failing disk.
+			batch.Return()
+			return nil, fmt.Errorf("read a sealed batch: %w", err)
 		}
 		if err := batch.Quarantine("unreadable: " + err.Error()); err != nil {
 			return nil, err

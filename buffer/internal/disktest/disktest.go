@@ -46,6 +46,8 @@ type FS struct {
 	at    int
 	fault Fault
 	dead  bool
+	// unreadable makes all opening fail.
+	unreadable bool
 }
 
 type inode struct {
@@ -60,6 +62,13 @@ func (f *FS) Arm(n int, fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.steps, f.at, f.fault = 0, n, fault
+}
+
+// FailReads makes every Open fail as long as it is set, as if too many files were open.
+func (f *FS) FailReads(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unreadable = on
 }
 
 // Steps is the number of steps since Arm.
@@ -153,6 +162,9 @@ func (f *FS) Open(path string) (disk.File, error) {
 	defer f.mu.Unlock()
 	if f.dead {
 		return nil, ErrDead
+	}
+	if f.unreadable {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EMFILE}
 	}
 	node := f.names[path]
 	if node == nil {
