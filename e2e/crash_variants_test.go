@@ -84,6 +84,10 @@ func TestCrashConfigurationChanges(t *testing.T) {
 			r.crash(max(6, crashKills(t)/10), pointNames(t), i, change)
 			want := stop()
 			r.settle(append(change(), r.glob())...)
+			for i, s := range stores { // neither is missing
+				maps.Copy(want, r.log(i*10, i*10+10))
+				r.settle("--store", s, r.glob())
+			}
 			r.check(want, stores...)
 		})
 	}
