@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -59,6 +60,12 @@ type tests struct {
 // can match at all.
 func (m *matcher) wants(start, end int64, levels record.Counts) bool {
 	return start < m.to && end >= m.from && m.levels.wanted(levels) > 0
+}
+
+// wantsSources reports whether a segment with these sources can hold matches.
+func (m *matcher) wantsSources(sources []string) bool {
+	return m.source == "" || slices.Equal(sources, []string{segment.ManySources}) ||
+		slices.ContainsFunc(sources, func(s string) bool { return doublestar.MatchUnvalidated(m.source, s) })
 }
 
 // tests are those that a block does not answer for all its records.

@@ -17,18 +17,19 @@ import (
 // any range, and the service. It walks the names' prefixes from the newest year
 // down to one hour, five requests a service; found is false where there is nothing.
 func (q *Query) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
+	services := make([][]string, len(q.stores))
+	for i := range q.stores {
+		if services[i], err = q.services(ctx, &q.stores[i]); err != nil {
+			return last, "", false, err
+		}
+	}
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for i := range q.stores {
-		s := &q.stores[i]
-		services, err := q.services(ctx, s)
-		if err != nil {
-			return last, "", false, err
-		}
-		for _, name := range services {
+		for _, name := range services[i] {
 			group.Go(func() error {
-				end, ok, err := newest(ctx, s, name)
+				end, ok, err := newest(ctx, &q.stores[i], name)
 				mu.Lock()
 				defer mu.Unlock()
 				if ok && (!found || end.After(last)) {

@@ -40,12 +40,15 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 	footer, blob, err := q.footer(ctx, s, share)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errStale) {
-			q.tally.problem(s.Store, s.String(), err)
+			q.problem(s, err)
 		}
 		return o
 	}
 	q.tally.opened.Add(1)
 	q.tally.blocks.Add(int64(len(footer.Blocks)))
+	if !q.matcher.wantsSources(footer.Sources) {
+		return o
+	}
 	var c *chunk
 	for _, b := range footer.Blocks {
 		if !q.matcher.wants(b.Start, b.End, b.Levels) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"golang.org/x/sync/errgroup"
 
@@ -66,26 +67,33 @@ type planner struct {
 	found []*Segment
 }
 
-// A listing is the search for one service in one store. Its first failure ends it.
+// A listing is the search for one service in one store.
 type listing struct {
 	store    *Store
 	service  string
 	prefixes []string
-	failed   atomic.Bool
+
+	down     atomic.Bool // storage does not answer: the rest is not tried
+	mu       sync.Mutex
+	failures []error
 }
 
 // store plans one store.
 func (p *planner) store(ctx context.Context, s *Store) error {
 	services, err := p.q.services(ctx, s)
 	if err != nil {
-		return p.failed(ctx, &listing{store: s, service: "services"}, err)
+		l := &listing{store: s, service: "services"}
+		defer l.report(&p.q.tally)
+		return l.failed(ctx, err)
 	}
 	listings := make([]*listing, len(services))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for i, service := range services {
-		listings[i] = &listing{store: s, service: service}
-		group.Go(func() error { return p.start(gctx, listings[i]) })
+		l := &listing{store: s, service: service}
+		defer l.report(&p.q.tally)
+		listings[i] = l
+		group.Go(func() error { return p.start(gctx, l) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
@@ -100,15 +108,29 @@ func (p *planner) store(ctx context.Context, s *Store) error {
 	return group.Wait()
 }
 
-// failed makes a failure a problem, unless ctx ended.
-func (p *planner) failed(ctx context.Context, l *listing, err error) error {
+// failed notes a failure, unless ctx ended.
+func (l *listing) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if l.failed.CompareAndSwap(false, true) {
-		p.q.tally.problem(l.store.Name, l.store.Name+": "+l.service, err)
+	if store.Retryable(err) {
+		l.down.Store(true)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failures = append(l.failures, err)
 	return nil
+}
+
+// report makes the failures problems. Where everything failed, one stands for all.
+func (l *listing) report(t *tally) {
+	failures := l.failures
+	if len(failures) > 1 && (l.down.Load() || len(failures) == len(l.prefixes)) {
+		failures = failures[:1]
+	}
+	for _, err := range failures {
+		t.problem(&Problem{Store: l.store.Name, Object: l.store.Name + ": " + l.service, Err: err})
+	}
 }
 
 // start asks the index, or finds the prefixes to list.
@@ -117,7 +139,7 @@ func (p *planner) start(ctx context.Context, l *listing) (err error) {
 		return p.index(ctx, l)
 	}
 	if l.prefixes, err = p.q.prefixes(ctx, l.store, l.service); err != nil {
-		return p.failed(ctx, l, err)
+		return l.failed(ctx, err)
 	}
 	return nil
 }
@@ -177,81 +199,129 @@ func children(ctx context.Context, s *Store, prefix string) ([]string, error) {
 	return numbers, err
 }
 
+// A haul is what one listing brought.
+type haul struct {
+	segments       []*Segment
+	listed, pruned int64
+	problems       []*Problem
+	strangers      int    // blobs that are not named as segments
+	stranger       string // the first of them
+}
+
 // list adds the segments under a prefix.
 func (p *planner) list(ctx context.Context, l *listing, prefix string) error {
-	if l.failed.Load() {
+	if l.down.Load() {
 		return nil
 	}
-	p.q.tally.prefixes.Add(1)
-	blobs, err := collect(ctx, func() iter.Seq2[[]store.Blob, error] { return l.store.Blobs.List(ctx, prefix) })
-	if err != nil {
-		return p.failed(ctx, l, err)
+	var h haul
+	err := pages(ctx, func() iter.Seq2[[]store.Blob, error] {
+		h = haul{}
+		return l.store.Blobs.List(ctx, prefix)
+	}, func(page []store.Blob) {
+		for i := range page {
+			p.blob(&h, l.store, &page[i])
+		}
+	})
+	if h.strangers > 0 {
+		p.q.tally.note("%s: %d blobs are not named as segments and not read, for example %q", prefix, h.strangers, h.stranger)
 	}
-	p.q.tally.listed.Add(int64(len(blobs)))
-	for i := range blobs {
-		p.blob(l.store, &blobs[i])
+	return p.take(ctx, l, &h, err)
+}
+
+// index adds the segments of a service that the index knows.
+func (p *planner) index(ctx context.Context, l *listing) error {
+	var h haul
+	err := retry(ctx, func() error {
+		h = haul{}
+		for rows, err := range tableindex.Range(ctx, l.store.Tables, l.store.Container, l.service, p.q.sel.From, p.q.sel.To) {
+			var malformed *tableindex.EntityError
+			switch {
+			case errors.As(err, &malformed):
+				h.problems = append(h.problems, &Problem{Store: l.store.Name, Object: l.store.Name + ": " + l.service, Err: err})
+			case err != nil:
+				return err
+			}
+			h.listed += int64(len(rows))
+			for i := range rows {
+				p.add(&h, l.store, rows[i].Name, rows[i].Meta, rows[i].Size)
+			}
+		}
+		return nil
+	})
+	return p.take(ctx, l, &h, err)
+}
+
+// take keeps what a listing brought before it ended, or failed with err.
+func (p *planner) take(ctx context.Context, l *listing, h *haul, err error) error {
+	t := &p.q.tally
+	t.prefixes.Add(1)
+	t.listed.Add(h.listed)
+	t.pruned.Add(h.pruned)
+	for _, problem := range h.problems {
+		t.problem(problem)
+	}
+	p.mu.Lock()
+	p.found = append(p.found, h.segments...)
+	p.mu.Unlock()
+	if err != nil {
+		return l.failed(ctx, err)
 	}
 	return nil
 }
 
 // blob adds a listed blob.
-func (p *planner) blob(s *Store, b *store.Blob) {
+func (p *planner) blob(h *haul, s *Store, b *store.Blob) {
+	h.listed++
 	name, err := blobnaming.Parse(b.Name)
 	if err != nil {
-		p.q.tally.note("%s: not named as a segment, not read", b.Name)
+		if h.strangers++; h.strangers == 1 {
+			h.stranger = b.Name
+		}
 		return
 	}
 	if !name.Overlaps(p.q.sel.From, p.q.sel.To) {
-		p.q.tally.pruned.Add(1)
+		h.pruned++
 		return
 	}
 	meta, err := blobnaming.ParseMetadata(b.Metadata)
 	if err != nil {
-		p.q.tally.problem(s.Name, b.Name, fmt.Errorf("%w: %w", ErrForeign, err))
+		h.problems = append(h.problems, &Problem{Store: s.Name, Object: b.Name, Err: fmt.Errorf("%w: %w", ErrForeign, err)})
 		return
 	}
-	p.add(s, name, meta, b.Size)
-}
-
-// index adds the segments of a service that the index knows.
-func (p *planner) index(ctx context.Context, l *listing) error {
-	p.q.tally.prefixes.Add(1)
-	rows, err := collect(ctx, func() iter.Seq2[[]tableindex.Row, error] {
-		return tableindex.Range(ctx, l.store.Tables, l.store.Container, l.service, p.q.sel.From, p.q.sel.To)
-	})
-	if err != nil {
-		return p.failed(ctx, l, err)
-	}
-	p.q.tally.listed.Add(int64(len(rows)))
-	for i := range rows {
-		p.add(l.store, rows[i].Name, rows[i].Meta, rows[i].Size)
-	}
-	return nil
+	p.add(h, s, name, meta, b.Size)
 }
 
 // add takes a segment whose metadata do not rule it out.
-func (p *planner) add(s *Store, name blobnaming.Name, meta blobnaming.Metadata, size int64) {
+func (p *planner) add(h *haul, s *Store, name blobnaming.Name, meta blobnaming.Metadata, size int64) {
 	if !p.q.matcher.wants(meta.Start, meta.End, meta.Levels) {
-		p.q.tally.pruned.Add(1)
+		h.pruned++
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.found = append(p.found, &Segment{Store: s.Name, Name: name, Meta: meta, Size: size, blobs: s.Blobs})
+	// Many segments share these strings; a listing's page is not to be held by them.
+	name.Service, meta.Instance = unique.Make(name.Service).Value(), unique.Make(meta.Instance).Value()
+	h.segments = append(h.segments, &Segment{Store: s.Name, Name: name, Meta: meta, Size: size, blobs: s.Blobs})
 }
 
-// collect reads a listing to its end, from the start again where that may help.
-func collect[T any](ctx context.Context, list func() iter.Seq2[[]T, error]) (all []T, err error) {
-	err = retry(ctx, func() error {
-		all = nil
+// pages hands the pages of a listing to use, until one fails. Where that may
+// help, it starts again with a new list.
+func pages[T any](ctx context.Context, list func() iter.Seq2[[]T, error], use func(page []T)) error {
+	return retry(ctx, func() error {
 		for page, err := range list() {
 			if err != nil {
 				return err
 			}
-			all = append(all, page...)
+			use(page)
 		}
 		return nil
 	})
+}
+
+// collect reads a listing to its end.
+func collect[T any](ctx context.Context, list func() iter.Seq2[[]T, error]) (all []T, err error) {
+	err = pages(ctx, func() iter.Seq2[[]T, error] {
+		all = nil
+		return list()
+	}, func(page []T) { all = append(all, page...) })
 	return all, err
 }
 

@@ -11,11 +11,19 @@ import (
 	"logstow/store"
 )
 
+// Unanswered reports whether storage gave no answer for a segment, or a part of
+// it, but may give one later.
+func (r *Report) Unanswered(s *Segment) bool {
+	return slices.ContainsFunc(r.Problems, func(p *Problem) bool { return p.segment == s && store.Retryable(p) })
+}
+
 // Problem is something that could not be read, so that the answer may be incomplete.
 type Problem struct {
 	// Store and Object name it: a blob, or a prefix that could not be listed.
 	Store, Object string
 	Err           error
+
+	segment *Segment // nil where it is not one
 }
 
 // Error reads "<object>: <cause>".
@@ -83,10 +91,19 @@ type tally struct {
 	notes    []string
 }
 
-func (t *tally) problem(storeName, object string, err error) {
+func (t *tally) problem(p *Problem) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.problems = append(t.problems, &Problem{storeName, object, err})
+	t.problems = append(t.problems, p)
+}
+
+// problem notes that a segment, or a part of it, can not be read.
+func (q *Query) problem(s *Segment, err error) {
+	object := s.String()
+	if len(q.stores) > 1 {
+		object = s.Store + ": " + object
+	}
+	q.tally.problem(&Problem{s.Store, object, err, s})
 }
 
 func (t *tally) note(format string, args ...any) {

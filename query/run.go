@@ -84,7 +84,7 @@ func (q *Query) Count(ctx context.Context, p *Plan) (uint64, error) {
 	var n uint64
 	unread := make([]*Segment, 0, len(p.Segments))
 	for _, s := range p.Segments {
-		if q.matcher.counts(s.Meta.Start, s.Meta.End) {
+		if q.countsSegment(s) {
 			n += q.matcher.levels.wanted(s.Meta.Levels)
 		} else {
 			unread = append(unread, s)
@@ -94,6 +94,12 @@ func (q *Query) Count(ctx context.Context, p *Plan) (uint64, error) {
 		n += count
 	}
 	return n, context.Cause(ctx)
+}
+
+// countsSegment reports whether a segment's metadata answer how many of its
+// records match. What the index says may be of a segment that is gone.
+func (q *Query) countsSegment(s *Segment) bool {
+	return q.opts.Plan == PlanList && q.matcher.counts(s.Meta.Start, s.Meta.End)
 }
 
 // count searches a task's block for the number of matches.

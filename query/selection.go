@@ -3,9 +3,12 @@ package query
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"logstow/blobnaming"
 )
 
 // Selection says which records are wanted. The zero value of every field but
@@ -47,7 +50,13 @@ func (s *Selection) validate() error {
 	if s.Limit < 0 {
 		return fmt.Errorf("the limit %d is negative", s.Limit)
 	}
-	for _, glob := range append(s.Services, s.Source) {
+	for _, name := range s.Services {
+		if !isGlob(name) && !blobnaming.ValidService(name) {
+			return fmt.Errorf("%q is neither a service's name (a-z, 0-9 and inside . _ -, at most %d bytes) nor a glob; several are named one by one",
+				name, blobnaming.MaxService)
+		}
+	}
+	for _, glob := range append(slices.Clone(s.Services), s.Source) {
 		if !doublestar.ValidatePattern(glob) {
 			return fmt.Errorf("%q is not a glob: a bracket, brace or backslash is left open", glob)
 		}

@@ -75,6 +75,7 @@ func (q *Query) sweep(ctx context.Context, segments []*Segment) iter.Seq[*task] 
 				for _, t := range o.tasks {
 					tasks.push(t)
 				}
+				clear(o.tasks) // o lives on in the iterator: it must not hold what the tasks read
 				i++
 			}
 			if len(tasks.items) == 0 || !yield(tasks.pop()) {
@@ -93,7 +94,7 @@ func (q *Query) needed(segments []*Segment) []*Segment {
 	}
 	ends := make([]*Segment, 0, len(segments))
 	for _, s := range segments {
-		if q.matcher.counts(s.Meta.Start, s.Meta.End) {
+		if q.countsSegment(s) {
 			ends = append(ends, s)
 		}
 	}

@@ -46,7 +46,7 @@ type task struct {
 }
 
 // weight is about the memory that a task takes while it is under way.
-func (t *task) weight() int64 { return t.block.Raw }
+func (t *task) weight() int64 { return t.block.Raw + t.block.Stored }
 
 // A worker holds what searching one block at a time needs.
 type worker struct {
@@ -85,7 +85,7 @@ func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []
 		err = use(w, text)
 	}
 	if err != nil && ctx.Err() == nil {
-		q.tally.problem(t.segment.Store, t.segment.String(), err)
+		q.problem(t.segment, err)
 	}
 }
 
@@ -145,9 +145,11 @@ func (q *Query) find(ctx context.Context, t *task) *found {
 			w.matches = append(w.matches, text[start:end]...)
 			w.places = append(w.places, place{time, at, len(w.matches)})
 		})
-		f.text, f.records = slices.Clone(w.matches), slices.Clone(w.places)
+		f.text, f.records = w.matches, slices.Clone(w.places)
 		if cap(w.matches) > maxKept {
 			w.matches = nil
+		} else {
+			f.text = slices.Clone(f.text)
 		}
 		return errors.Join(scanErr, err)
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -12,6 +13,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/timearg"
 	"logstow/query"
+	"logstow/query/output"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -25,9 +27,21 @@ type environment struct {
 	tempDir        string
 }
 
-// say writes a line to standard error.
+// say writes a line to standard error. What others named may be in it, so it
+// is made visible.
 func (e *environment) say(format string, args ...any) {
-	fmt.Fprintf(e.stderr, "logq: "+format+"\n", args...)
+	fmt.Fprintf(e.stderr, "logq: %s\n", output.Visible(fmt.Sprintf(format, args...)))
+}
+
+// quietPipe makes a pipe that is closed early a success: whoever reads has seen enough.
+func quietPipe(action ucli.ActionFunc) ucli.ActionFunc {
+	return func(c *ucli.Context) error {
+		err := action(c)
+		if errors.Is(err, syscall.EPIPE) {
+			return nil
+		}
+		return err
+	}
 }
 
 // storeFlags and rangeFlags are shared by the commands.

@@ -17,6 +17,14 @@ const (
 	followWindow = 2 * time.Hour
 )
 
+// followEnd is the end of the range of a look at now: an hour ahead at least,
+// for clocks that are, and the end of an hour, as no segment crosses that: what
+// is dated after it is seen in whole segments later. A wider range would cost
+// each look many more requests.
+func followEnd(now time.Time) time.Time {
+	return now.Truncate(time.Hour).Add(2 * time.Hour)
+}
+
 // followNew prints what a given range holds, then what new segments hold, until
 // ctx ends. Segments are told apart by their batch. Within a look the order is that
 // of time; what comes late comes in a later one.
@@ -33,6 +41,7 @@ func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.
 			return err
 		}
 		now := make(map[blobnaming.Batch]bool, len(p.Segments))
+		printed := map[*query.Segment]bool{}
 		fresh := &query.Plan{}
 		for _, s := range p.Segments {
 			now[s.Meta.Batch] = true
@@ -42,6 +51,7 @@ func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.
 		}
 		err = q.Run(ctx, fresh, func(m query.Match) error {
 			left--
+			printed[m.Segment] = true
 			return out.Write(m)
 		})
 		report := q.Report()
@@ -55,6 +65,12 @@ func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.
 		}
 		if r.sel.Limit > 0 && left <= 0 {
 			return nil
+		}
+		// Where storage did not answer it is asked again, unless a part is printed.
+		for _, s := range fresh.Segments {
+			if !printed[s] && report.Unanswered(s) {
+				delete(now, s.Meta.Batch)
+			}
 		}
 		// A look that failed may have missed segments that were seen: they stay so.
 		for batch := range seen {
@@ -79,7 +95,7 @@ func (r *request) nextLook(stores []query.Store, left int) (*query.Query, error)
 	if from := now.Add(-followWindow); from.After(sel.From) {
 		sel.From = from
 	}
-	sel.To = now.Add(25 * time.Hour)
+	sel.To = followEnd(now)
 	sel.Limit = left
 	if r.sel.Limit == 0 {
 		sel.Limit = 0

@@ -19,38 +19,41 @@ import (
 
 func servicesCommand(env environment) *ucli.Command {
 	return &ucli.Command{
-		Name:  "services",
-		Usage: "print the names of the services that have logs, one a line",
-		Flags: storeFlags(),
-		Action: func(c *ucli.Context) (err error) {
-			if c.Args().Present() {
-				return cli.Usagef("services takes no arguments")
-			}
-			stores, closeStores, err := env.openStores(c.Context, c)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, closeStores()) }()
-			var all []string
-			for _, s := range stores {
-				names, err := query.Services(c.Context, s)
-				if err != nil {
-					return fmt.Errorf("list the services of %s: %w", s.Name, err)
-				}
-				all = append(all, names...)
-			}
-			slices.Sort(all)
-			for _, name := range slices.Compact(all) {
-				if _, err := fmt.Fprintln(env.stdout, name); err != nil {
-					return err
-				}
-			}
-			if len(all) == 0 {
-				return cli.Exit(cli.NoMatch)
-			}
-			return nil
-		},
+		Name:   "services",
+		Usage:  "print the names of the services that have logs, one a line",
+		Flags:  storeFlags(),
+		Action: quietPipe(func(c *ucli.Context) error { return listServices(c, env) }),
 	}
+}
+
+func listServices(c *ucli.Context, env environment) (err error) {
+	if c.Args().Present() {
+		return cli.Usagef("services takes no arguments")
+	}
+	stores, closeStores, err := env.openStores(c.Context, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStores()) }()
+	var all []string
+	var failures []error
+	for _, s := range stores {
+		names, err := query.Services(c.Context, s)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("list the services of %s: %w", s.Name, err))
+		}
+		all = append(all, names...)
+	}
+	slices.Sort(all)
+	for _, name := range slices.Compact(all) {
+		if _, err := fmt.Fprintln(env.stdout, name); err != nil {
+			return err
+		}
+	}
+	if len(all) == 0 && len(failures) == 0 {
+		return cli.Exit(cli.NoMatch)
+	}
+	return errors.Join(failures...)
 }
 
 func segmentsCommand(env environment) *ucli.Command {
@@ -59,7 +62,7 @@ func segmentsCommand(env environment) *ucli.Command {
 		Usage: "print the segments of a range (default: all), in order of name",
 		Flags: append(append(storeFlags(), rangeFlags()...),
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "`FORMAT`: table, or json, one object a line"}),
-		Action: func(c *ucli.Context) error { return listSegments(c, env) },
+		Action: quietPipe(func(c *ucli.Context) error { return listSegments(c, env) }),
 	}
 }
 

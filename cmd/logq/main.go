@@ -25,6 +25,8 @@ const memoryLimit = 96 << 20
 func main() {
 	debug.SetMemoryLimit(memoryLimit)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the program at once, whatever it waits for.
+	context.AfterFunc(ctx, stop)
 	// A closed pipe is an error of the write, which ends the program quietly.
 	signal.Ignore(syscall.SIGPIPE)
 	status := run(ctx, os.Args, environment{

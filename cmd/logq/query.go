@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -53,7 +52,7 @@ Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete
 (what could be read is printed, what could not is named), 4 access refused, 130
 interrupted.`,
 		Flags:  flags,
-		Action: func(c *ucli.Context) error { return runQuery(c, env) },
+		Action: quietPipe(func(c *ucli.Context) error { return runQuery(c, env) }),
 	}
 }
 
@@ -96,15 +95,22 @@ func readRequest(c *ucli.Context, env environment) (*request, error) {
 		return nil, cli.Usagef("--limit %d: it has to be at least 1", r.sel.Limit)
 	}
 	r.opts = query.Options{Plan: c.String("plan"), TempDir: env.tempDir}
-	if r.opts.Plan == "auto" {
+	switch r.opts.Plan {
+	case "auto":
 		r.opts.Plan = query.PlanList
+	case query.PlanList, query.PlanIndex:
+	default:
+		return nil, cli.Usagef("--plan: %q is not a way to plan (auto, list or index)", r.opts.Plan)
+	}
+	if r.follow {
+		r.sel.To = followEnd(now)
 	}
 	if r.follow && (r.count || r.sel.Newest || c.IsSet("to")) {
 		return nil, cli.Usagef("--follow can not be used together with --count, --newest or --to")
 	}
 	r.output = output.Options{
 		Format: c.String("output"), Terminal: env.terminal, Location: location(c),
-		Color: env.terminal && env.getenv("NO_COLOR") == "", Dates: now.Sub(from) > 12*time.Hour || to.Sub(now) > 12*time.Hour,
+		Color: env.terminal && env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb", Dates: now.Sub(from) > 12*time.Hour || to.Sub(now) > 12*time.Hour,
 	}
 	if r.output.Format == "" {
 		r.output.Format = output.Text
@@ -128,9 +134,6 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 		if closeErr := out.Close(); err == nil {
 			err = closeErr
 		}
-		if errors.Is(err, syscall.EPIPE) {
-			err = nil // whoever reads has seen enough
-		}
 	}()
 	// The selection is checked before a store is opened, for its own message.
 	if _, err := newQuery(nil, r.sel, r.opts); err != nil {
@@ -152,13 +155,17 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 		return r.followNew(c.Context, stores, q, out)
 	}
 	n, err := r.answer(c.Context, q, out)
+	if err == nil {
+		err = out.Flush() // on a terminal what is told comes behind the records
+	}
 	if err != nil {
 		return err
 	}
-	if n == 0 && !r.ranged {
-		r.noteNewest(c.Context, q)
-	}
 	report := q.Report()
+	if n == 0 && !r.ranged && len(report.Problems) == 0 {
+		r.noteNewest(c.Context, q)
+		report = q.Report()
+	}
 	r.tell(&report)
 	if s := status(&report, n > 0); s != cli.OK {
 		err = cli.Exit(s)
@@ -203,6 +210,9 @@ func (r *request) noteNewest(ctx context.Context, q *query.Query) {
 	}
 }
 
+// manyProblems is the number of problems that are named without being asked.
+const manyProblems = 20
+
 // tell writes the report to standard error: problems and notes always, the rest
 // with --explain.
 func (r *request) tell(report *query.Report) {
@@ -222,7 +232,11 @@ func (r *request) tell(report *query.Report) {
 		}
 		return
 	}
-	for _, p := range report.Problems {
+	for i, p := range report.Problems {
+		if i == manyProblems && !r.explain {
+			r.env.say("and %d more that could not be read; --explain names all", len(report.Problems)-i)
+			break
+		}
 		r.env.say("%v", p)
 	}
 	for _, n := range notes {

@@ -96,14 +96,21 @@ func (o *Writer) Write(m query.Match) error {
 	return o.err
 }
 
-// Close writes what waits and ends the Writer.
-func (o *Writer) Close() error {
-	close(o.stop)
-	o.done.Wait()
+// Flush writes what waits.
+func (o *Writer) Flush() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.err == nil {
 		o.err = o.w.Flush()
 	}
 	return o.err
+}
+
+// Close writes what waits and ends the Writer.
+func (o *Writer) Close() error {
+	close(o.stop)
+	o.done.Wait()
+	return o.Flush()
 }
 
 // flush writes what waits, again and again until the Writer is closed.
@@ -116,11 +123,7 @@ func (o *Writer) flush() {
 			return
 		case <-ticker.C:
 		}
-		o.mu.Lock()
-		if o.err == nil {
-			o.err = o.w.Flush()
-		}
-		o.mu.Unlock()
+		_ = o.Flush() // the next Write says what fails
 	}
 }
 

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"fmt"
 	"unicode/utf8"
 )
@@ -13,6 +14,14 @@ func plain(text []byte) bool {
 		}
 	}
 	return true
+}
+
+// Visible is one line of text for people, with what a terminal would execute written as escapes.
+func Visible(line string) string {
+	if s := []byte(line); !plain(s) || bytes.ContainsRune(s, '\n') {
+		return string(bytes.ReplaceAll(appendVisible(nil, s), []byte("\n"), []byte("; ")))
+	}
+	return line
 }
 
 // appendVisible appends text with what a terminal would execute, and bytes that
