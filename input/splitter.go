@@ -19,7 +19,7 @@ const (
 	cutRoom = len(cutMark) + len("9223372036854775807") + len(cutMarkEnd)
 
 	// readSize is how many bytes are asked for at once.
-	readSize = 128 << 10
+	readSize = 256 << 10
 )
 
 // splitter cuts a stream of bytes into lines of at most max bytes. A longer
