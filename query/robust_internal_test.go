@@ -210,7 +210,7 @@ func TestReadBlocksAreFreed(t *testing.T) { //nolint:paralleltest // it measures
 		all = append(all, record.Record{Time: origin().UnixNano() + int64(i), Source: "a", Message: message})
 	}
 	w.add("a", "i", size, w.batch(), all)
-	all = nil
+	clear(all)
 	q, err := New([]Store{{Name: "memory", Blobs: copying{w.memory}}}, wholeDay(), Options{})
 	if err != nil {
 		t.Fatal(err)
