@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
@@ -69,7 +70,11 @@ func Status(err error) int {
 // Run runs an application on the arguments (the program's name first) and
 // returns the exit status. Flags may stand before or after positional
 // arguments; an error is one line on app.ErrWriter, behind the program's name.
+// "help [COMMAND]" is "[COMMAND] --help".
 func Run(ctx context.Context, app *ucli.App, args []string) int {
+	if len(args) > 1 && args[1] == "help" {
+		args = append([]string{args[0]}, append(args[2:], "--help")...)
+	}
 	app.ExitErrHandler = func(*ucli.Context, error) {}
 	usage := func(_ *ucli.Context, err error, _ bool) error { return Usagef("%w", err) }
 	app.OnUsageError = usage
@@ -98,6 +103,9 @@ func run(ctx context.Context, app *ucli.App, args []string) error {
 	if name == "" {
 		for _, a := range args[1:] {
 			if !strings.HasPrefix(a, "-") {
+				if slices.ContainsFunc(args[1:], func(a string) bool { return app.Command(a) != nil }) {
+					return Usagef("the command comes first: %s COMMAND [flags]", app.Name)
+				}
 				return Usagef("unknown command %q", a)
 			}
 		}

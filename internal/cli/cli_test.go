@@ -100,6 +100,9 @@ func TestRun(t *testing.T) {
 		{"query", cli.Exit(1), 1, "[] [] 0 []\n", ""},
 		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrRefused}, 4, "[] [] 0 []\n", "tool: read x: access refused\n"},
 		{"query", context.Canceled, 130, "[] [] 0 []\n", ""},
+		{"-s x query", nil, 2, "", "tool: the command comes first: tool COMMAND"},
+		{"help", nil, 0, "NAME:\n   tool - ", ""},
+		{"help query", nil, 0, "NAME:\n   tool query", ""},
 		{"--help", nil, 0, "NAME:", ""},
 		{"query --help", nil, 0, "NAME:", ""},
 	} {
