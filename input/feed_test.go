@@ -52,7 +52,8 @@ func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) 
 	return buffer.Mark(s.chunks), nil
 }
 
-func (s *sink) Positions(string) []buffer.Position { return nil }
+func (s *sink) Positions(string) []buffer.Position        { return nil }
+func (s *sink) Synced(context.Context, buffer.Mark) error { return nil }
 
 func (s *sink) Position(input string) ([]byte, bool) {
 	v, ok := s.positions[input]
@@ -291,3 +292,4 @@ type discard struct{}
 func (discard) Append(context.Context, buffer.Chunk) (buffer.Mark, error) { return 0, nil }
 func (discard) Position(string) ([]byte, bool)                            { return nil, false }
 func (discard) Positions(string) []buffer.Position                        { return nil }
+func (discard) Synced(context.Context, buffer.Mark) error                 { return nil }

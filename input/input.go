@@ -23,6 +23,16 @@ type Sink interface {
 	Position(input string) ([]byte, bool)
 	// Positions returns all inputs that have one and whose names start with prefix, in order.
 	Positions(prefix string) []buffer.Position
+	// Synced waits until everything up to m is as durable as the sink makes it.
+	Synced(ctx context.Context, m buffer.Mark) error
+}
+
+// Processor changes records on their way to the sink, or drops them. Safe for
+// concurrent use.
+type Processor interface {
+	// Process reports whether a record of a service is kept. It may set another
+	// message, but not change the bytes of the one that it gets.
+	Process(service string, r *record.Record) (keep bool)
 }
 
 // Options are what every input is told.
@@ -34,6 +44,10 @@ type Options struct {
 	MaxRecord int
 	// Recognize says how times and levels are found.
 	Recognize recognize.Options
+	// SourcePrefix stands before the source of every record.
+	SourcePrefix string
+	// Process changes or drops records before the sink gets them; nil keeps all as they are.
+	Process Processor
 	// Sink takes the records. Required.
 	Sink Sink
 	// Stats counts what is read, if not nil.

@@ -45,8 +45,9 @@ func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) 
 	return 0, nil
 }
 
-func (s *sink) Position(string) ([]byte, bool)     { return nil, false }
-func (s *sink) Positions(string) []buffer.Position { return nil }
+func (s *sink) Position(string) ([]byte, bool)            { return nil, false }
+func (s *sink) Positions(string) []buffer.Position        { return nil }
+func (s *sink) Synced(context.Context, buffer.Mark) error { return nil }
 
 func (s *sink) options() input.Options { return input.Options{Service: "x", Sink: s} }
 

@@ -63,6 +63,8 @@ func (s *sink) Position(input string) ([]byte, bool) {
 	return v, ok
 }
 
+func (s *sink) Synced(context.Context, buffer.Mark) error { return nil }
+
 func (s *sink) Positions(prefix string) []buffer.Position {
 	s.mu.Lock()
 	defer s.mu.Unlock()

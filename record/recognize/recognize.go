@@ -125,6 +125,16 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	return s
 }
 
+// Guard returns a time that was not found in a line but said by its sender, or
+// the time read and why. All are Unix nanoseconds.
+func (r *Recognizer) Guard(t, read int64) (int64, Reason) {
+	second, nano := t/nanosPerSecond, t%nanosPerSecond
+	if nano < 0 {
+		second, nano = second-1, nano+nanosPerSecond
+	}
+	return r.guard(second, nano, read)
+}
+
 // guard returns a time in nanoseconds, or the time read and why.
 func (r *Recognizer) guard(unix, nano, read int64) (int64, Reason) {
 	if unix < oldest {

@@ -1,0 +1,182 @@
+// Package listen holds what all network inputs share: addresses, TLS, and
+// serving connections within limits.
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// DefaultMaxConnections is how many connections one input serves at a time,
+// where nothing else is configured. More wait to be accepted.
+const DefaultMaxConnections = 512
+
+// TLS names the files that make a listener speak TLS. The zero value is no TLS.
+type TLS struct {
+	// Cert and Key are PEM files; both or none are given.
+	Cert, Key string
+	// ClientCA is a PEM file of authorities: every client must show a certificate of one of them.
+	ClientCA string
+}
+
+// Config reads the files; nil stands for no TLS.
+func (t TLS) Config() (*tls.Config, error) {
+	if t == (TLS{}) {
+		return nil, nil //nolint:nilnil // nil is a configuration too
+	}
+	if t.Cert == "" || t.Key == "" {
+		return nil, errors.New("TLS needs a certificate and a key")
+	}
+	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return nil, fmt.Errorf("TLS certificate %s: %w", t.Cert, err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if t.ClientCA != "" {
+		pem, err := os.ReadFile(t.ClientCA)
+		if err != nil {
+			return nil, fmt.Errorf("TLS client authority: %w", err)
+		}
+		config.ClientCAs = x509.NewCertPool()
+		if !config.ClientCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("TLS client authority %s: no certificate in it", t.ClientCA)
+		}
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return config, nil
+}
+
+// Stream opens a listener on a TCP address (HOST:PORT; an empty host is the
+// loopback interface, 0.0.0.0 all) or, where network is "unix", on a socket
+// file, which takes the place of one that nobody listens to. config may be nil.
+func Stream(ctx context.Context, network, address string, config *tls.Config) (net.Listener, error) {
+	if network == "unix" {
+		if err := removeStale(ctx, network, address); err != nil {
+			return nil, err
+		}
+	} else {
+		address = Loopback(address)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, network, address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	if config != nil {
+		l = tls.NewListener(l, config)
+	}
+	return l, nil
+}
+
+// Packets opens a datagram socket: network is "udp" or "unixgram".
+func Packets(ctx context.Context, network, address string) (net.PacketConn, error) {
+	if network == "unixgram" {
+		if err := removeStale(ctx, network, address); err != nil {
+			return nil, err
+		}
+	} else {
+		address = Loopback(address)
+	}
+	var lc net.ListenConfig
+	c, err := lc.ListenPacket(ctx, network, address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return c, nil
+}
+
+// Loopback is an address with the loopback interface where it names no host.
+func Loopback(address string) string {
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return address
+}
+
+// removeStale removes a socket file that nobody listens to.
+func removeStale(ctx context.Context, network, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if info.Mode()&fs.ModeSocket == 0 {
+		return fmt.Errorf("listen on %s: a file of this name is there and is no socket", path)
+	}
+	var d net.Dialer
+	if c, err := d.DialContext(ctx, network, path); err == nil {
+		_ = c.Close()
+		return fmt.Errorf("listen on %s: somebody else does", path)
+	}
+	return os.Remove(path)
+}
+
+// Serve accepts connections until ctx ends and hands each to handle in a
+// goroutine of its own, at most limit at a time (0 is [DefaultMaxConnections]).
+// It closes the listener when ctx ends, and every connection after its handle
+// returns, which must happen soon after ctx has ended; it waits for all of them.
+// An error other than that of ctx's end is one of the listener.
+func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.Context, net.Conn)) error {
+	if limit <= 0 {
+		limit = DefaultMaxConnections
+	}
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer func() {
+		stop()
+		_ = l.Close()
+	}()
+	var all sync.WaitGroup
+	defer all.Wait()
+	slots := make(chan struct{}, limit)
+	for delay := time.Duration(0); ; {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		c, err := l.Accept()
+		if err != nil {
+			<-slots
+			if ctx.Err() != nil {
+				return nil
+			}
+			if !temporary(err) {
+				return fmt.Errorf("accept on %s: %w", l.Addr(), err)
+			}
+			// Out of descriptors, most likely: connections that end free some.
+			delay = min(max(2*delay, 5*time.Millisecond), time.Second)
+			wait(ctx, delay)
+			continue
+		}
+		delay = 0
+		all.Go(func() {
+			defer func() {
+				_ = c.Close()
+				<-slots
+			}()
+			handle(ctx, c)
+		})
+	}
+}
+
+// temporary reports whether accepting may work again.
+func temporary(err error) bool { return !errors.Is(err, net.ErrClosed) }
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,119 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"logstow/buffer"
+	"logstow/record"
+	"logstow/record/recognize"
+)
+
+const (
+	// MaxReceive is the size limit in bytes of all messages that a sender may hand
+	// over in one piece: what is acknowledged as one is taken as one.
+	MaxReceive = 16 << 20
+	// busyWait is how long a sender waits for room in the buffer before it is told to retry.
+	busyWait = 2 * time.Second
+)
+
+// ErrBusy says that there is no room: nothing was taken, and the sender should retry later.
+var ErrBusy = errors.New("no room in the buffer for now")
+
+// ErrTooLarge says that a sender handed over more than [MaxReceive] bytes in one piece.
+var ErrTooLarge = errors.New("too much in one piece")
+
+// Event is what a sender says of one record.
+type Event struct {
+	// Time is in Unix nanoseconds; 0 is not said: then it is looked for in Message.
+	Time int64
+	// Level is looked for in Message where it is record.None.
+	Level record.Level
+	// Source is made clean; "" is record.CleanSource's.
+	Source  string
+	Message []byte
+}
+
+// Receiver makes records of what senders push over a network and hands them to
+// the sink. Safe for concurrent use.
+type Receiver struct{ opts Options }
+
+// NewReceiver makes a Receiver.
+func NewReceiver(opts Options) (*Receiver, error) {
+	opts, err := opts.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Receiver{opts}, nil
+}
+
+// Receive takes events in one piece: after nil all of them are as durable as the
+// sink makes them, and may be acknowledged. Where the sink has no room for two
+// seconds the error is [ErrBusy], and nothing was taken; more than [MaxReceive]
+// bytes are [ErrTooLarge]. After another error (of ctx or of the sink) it is not
+// known whether they were taken: they must not be acknowledged. It keeps no hold
+// of the messages. service is "" for the configured one.
+func (r *Receiver) Receive(ctx context.Context, service string, events []Event) error {
+	if service == "" {
+		service = r.opts.Service
+	}
+	read := r.opts.Now()
+	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
+	recognizer := recognize.New(r.opts.Recognize)
+	size := 0
+	for i := range events {
+		size += len(events[i].Message)
+		if size > MaxReceive {
+			return fmt.Errorf("%w: the limit is %d bytes", ErrTooLarge, MaxReceive)
+		}
+		rec := r.record(recognizer, &events[i], chunk.Read)
+		if r.opts.Process == nil || r.opts.Process.Process(service, &rec) {
+			chunk.Records = append(chunk.Records, rec)
+		}
+	}
+	if err := r.hand(ctx, chunk); err != nil {
+		return err
+	}
+	r.opts.Stats.Records.Add(int64(len(events)))
+	r.opts.Stats.Bytes.Add(int64(size))
+	return nil
+}
+
+// record makes a record of an event. What an event says itself goes before what its message says.
+func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64) record.Record {
+	message := e.Message
+	if len(message) > r.opts.MaxRecord {
+		r.opts.Stats.Cut.Add(1)
+		message = cut(append([]byte(nil), message[:r.opts.MaxRecord]...), r.opts.MaxRecord, int64(len(message)))
+	}
+	var stamp recognize.Stamp
+	if e.Time == 0 || e.Level == record.None {
+		stamp = recognizer.Stamp(message, read, read)
+	}
+	if e.Time != 0 {
+		stamp.Time, stamp.Refused = recognizer.Guard(e.Time, read)
+	}
+	if e.Level != record.None {
+		stamp.Level = e.Level
+	}
+	if stamp.Refused != recognize.Taken {
+		r.opts.Stats.Refused.Add(1)
+	}
+	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: record.CleanSource(r.opts.SourcePrefix + e.Source), Message: message}
+}
+
+// hand appends a chunk and waits until it is durable.
+func (r *Receiver) hand(ctx context.Context, chunk buffer.Chunk) error {
+	if len(chunk.Records) == 0 {
+		return nil
+	}
+	patient, cancel := context.WithTimeoutCause(ctx, busyWait, ErrBusy)
+	defer cancel()
+	mark, err := r.opts.Sink.Append(patient, chunk)
+	if err != nil {
+		return err
+	}
+	return r.opts.Sink.Synced(ctx, mark)
+}
