@@ -1,0 +1,134 @@
+package container
+
+import "bytes"
+
+// docker is what scanDocker found: the values of the fields, as written between
+// their quotes.
+type docker struct {
+	log, time []byte
+	stream    Stream
+}
+
+// decodeDocker reads {"log":…,"stream":…,"time":…}: log is unescaped in place.
+func decodeDocker(line []byte) (Line, bool) {
+	d, ok := scanDocker(line)
+	if !ok {
+		return Line{}, false
+	}
+	l := Line{Stream: d.stream, Time: d.time, Text: unescape(d.log)}
+	// The newline is Docker's to cut at: a text without one is a part of a line.
+	if n := len(l.Text); n > 0 && l.Text[n-1] == '\n' {
+		l.Text = l.Text[:n-1]
+	} else {
+		l.Partial = true
+	}
+	return l, true
+}
+
+// scanDocker finds the fields of an object that holds all three, in any order and
+// among others, and nothing follows. It changes nothing.
+func scanDocker(line []byte) (docker, bool) {
+	var d docker
+	if len(line) == 0 || line[0] != '{' {
+		return d, false
+	}
+	rest := skipBlank(line[1:])
+	for {
+		key, after, ok := scanString(rest)
+		if !ok {
+			return d, false
+		}
+		rest = skipBlank(after)
+		if len(rest) == 0 || rest[0] != ':' {
+			return d, false
+		}
+		rest = skipBlank(rest[1:])
+		value, after, isString := scanString(rest)
+		switch {
+		case isString:
+			switch string(key) {
+			case "log":
+				d.log = value
+			case "stream":
+				d.stream = parseStream(value)
+			case "time":
+				d.time = value
+			}
+		default:
+			if after, ok = skipValue(rest); !ok {
+				return d, false
+			}
+		}
+		rest = skipBlank(after)
+		if len(rest) == 0 {
+			return d, false
+		}
+		switch rest[0] {
+		case ',':
+			rest = skipBlank(rest[1:])
+		case '}':
+			complete := d.log != nil && d.stream != NoStream && isTime(d.time)
+			return d, complete && len(skipBlank(rest[1:])) == 0
+		default:
+			return d, false
+		}
+	}
+}
+
+// scanString reads a string that s begins with: what is between its quotes, as
+// written, and what follows it.
+func scanString(s []byte) (text, rest []byte, ok bool) {
+	if len(s) == 0 || s[0] != '"' {
+		return nil, nil, false
+	}
+	for at := 1; ; {
+		i := bytes.IndexByte(s[at:], '"')
+		if i < 0 {
+			return nil, nil, false
+		}
+		at += i
+		escaped := false // by an odd number of backslashes before it
+		for back := at - 1; s[back] == '\\'; back-- {
+			escaped = !escaped
+		}
+		if !escaped {
+			return s[1:at], s[at+1:], true
+		}
+		at++
+	}
+}
+
+// skipValue passes over a value that is not a string: to the comma or bracket
+// behind it. What stands in an object or array is only looked through for its end.
+func skipValue(s []byte) (rest []byte, ok bool) {
+	depth := 0
+	for len(s) > 0 {
+		switch s[0] {
+		case '"':
+			if _, s, ok = scanString(s); !ok {
+				return nil, false
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return s, true
+			}
+			depth--
+		case ',':
+			if depth == 0 {
+				return s, true
+			}
+		}
+		s = s[1:]
+	}
+	return nil, false
+}
+
+func skipBlank(s []byte) []byte {
+	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t' || s[0] == '\r') {
+		s = s[1:]
+	}
+	return s
+}

@@ -1,0 +1,97 @@
+package container
+
+import (
+	"fmt"
+	"strings"
+
+	"logstow/blobnaming"
+)
+
+// Pod says where a container's log file belongs.
+type Pod struct {
+	Namespace, Pod, Container string
+}
+
+// ParsePath reads a [Pod] from the last parts of the path of a log file as a kubelet names it:
+//
+//	…/containers/<pod>_<namespace>_<container>-<id>.log
+//	…/pods/<namespace>_<pod>_<uid>/<container>/<N>.log
+//
+// Of the second, names of rotated files (1.log.20261120-150405.gz) are taken too.
+// Names of namespaces, pods and containers hold no '_'.
+func ParsePath(path string) (Pod, bool) {
+	parts := strings.Split(path, "/")
+	n := len(parts)
+	var p Pod
+	switch {
+	case n >= 2 && parts[n-2] == "containers":
+		name, ok := strings.CutSuffix(parts[n-1], ".log")
+		fields := strings.Split(name, "_")
+		if !ok || len(fields) != 3 {
+			return Pod{}, false
+		}
+		dash := strings.LastIndexByte(fields[2], '-')
+		if dash < 0 || dash == len(fields[2])-1 {
+			return Pod{}, false
+		}
+		p = Pod{Namespace: fields[1], Pod: fields[0], Container: fields[2][:dash]}
+	case n >= 4 && parts[n-4] == "pods":
+		fields := strings.Split(parts[n-3], "_")
+		number, _, ok := strings.Cut(parts[n-1], ".log")
+		if !ok || len(fields) != 3 || fields[2] == "" || number == "" || strings.Trim(number, "0123456789") != "" {
+			return Pod{}, false
+		}
+		p = Pod{Namespace: fields[0], Pod: fields[1], Container: parts[n-2]}
+	}
+	return p, p.Namespace != "" && p.Pod != "" && p.Container != ""
+}
+
+// Pattern makes a service's name of a [Pod].
+type Pattern struct{ text string }
+
+// ParsePattern reads a pattern such as "{namespace}.{container}": the names in
+// braces are namespace, pod and container, everything else stands as it is.
+func ParsePattern(text string) (Pattern, error) {
+	if text == "" {
+		return Pattern{}, fmt.Errorf("service pattern %q: it must not be empty", text)
+	}
+	for rest := text; ; {
+		_, after, ok := strings.Cut(rest, "{")
+		if !ok {
+			break
+		}
+		name, after, ok := strings.Cut(after, "}")
+		if !ok {
+			return Pattern{}, fmt.Errorf("service pattern %q: a { has no }", text)
+		}
+		switch name {
+		case "namespace", "pod", "container":
+		default:
+			return Pattern{}, fmt.Errorf("service pattern %q: {%s} is not known: use {namespace}, {pod} or {container}", text, name)
+		}
+		rest = after
+	}
+	return Pattern{text}, nil
+}
+
+// Service is the pattern filled in. It is always a valid service: what no service
+// may hold becomes '-', and what is too long is cut.
+func (p Pattern) Service(pod Pod) string {
+	name := strings.NewReplacer("{namespace}", pod.Namespace, "{pod}", pod.Pod, "{container}", pod.Container).Replace(p.text)
+	clean := []byte(strings.ToLower(name))
+	for i, c := range clean {
+		if (c < 'a' || c > 'z') && !isDigit(c) && c != '.' && c != '_' && c != '-' {
+			clean[i] = '-'
+		}
+	}
+	const punctuation = "._-"
+	name = strings.TrimLeft(string(clean), punctuation)
+	name = strings.TrimRight(name[:min(len(name), blobnaming.MaxService)], punctuation)
+	if name == "" {
+		return "unknown"
+	}
+	return name
+}
+
+// String is the pattern as it was given.
+func (p Pattern) String() string { return p.text }

@@ -1,0 +1,99 @@
+package container
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unescape replaces the escapes of a JSON string in place, which never makes it
+// longer. Escapes that JSON does not know, and halves of surrogate pairs, stay as
+// they are written: no byte is made up, none is lost.
+func unescape(s []byte) []byte {
+	from := bytes.IndexByte(s, '\\')
+	if from < 0 {
+		return s
+	}
+	to := from
+	for {
+		width, n := one(s[from:], s[to:])
+		from, to = from+width, to+n
+		next := bytes.IndexByte(s[from:], '\\')
+		if next < 0 {
+			return s[:to+copy(s[to:], s[from:])]
+		}
+		copy(s[to:], s[from:from+next])
+		from, to = from+next, to+next
+	}
+}
+
+// one writes to dst the meaning of the escape that s begins with. It returns the
+// lengths of both.
+func one(s, dst []byte) (width, n int) {
+	if len(s) < 2 {
+		return 1, copy(dst, s[:1])
+	}
+	var c byte
+	switch s[1] {
+	case '"', '\\', '/':
+		c = s[1]
+	case 'n':
+		c = '\n'
+	case 't':
+		c = '\t'
+	case 'r':
+		c = '\r'
+	case 'b':
+		c = '\b'
+	case 'f':
+		c = '\f'
+	case 'u':
+		r, width := codePoint(s)
+		if width == 0 {
+			return 2, copy(dst, s[:2])
+		}
+		return width, utf8.EncodeRune(dst, r)
+	default:
+		return 2, copy(dst, s[:2])
+	}
+	dst[0] = c
+	return 2, 1
+}
+
+// codePoint reads \uXXXX, or two of them that are a surrogate pair; width 0 is neither.
+func codePoint(s []byte) (r rune, width int) {
+	r, ok := hex4(s)
+	if !ok {
+		return 0, 0
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	low, ok := hex4(s[6:])
+	if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
+		return 0, 0
+	}
+	return r, 12
+}
+
+// hex4 reads \uXXXX.
+func hex4(s []byte) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	var r rune
+	for _, c := range s[2:6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
