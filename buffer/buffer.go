@@ -213,8 +213,12 @@ func (b *Buffer) lane(service string) (*lane, error) {
 	return l, nil
 }
 
+// gather is how long somebody who waits for a sync waits for others to share it with.
+const gather = 10 * time.Millisecond
+
 // Synced waits until everything up to m is as durable as the buffer's mode makes
-// it: at once in memory and with SyncNever.
+// it: at once in memory and with SyncNever. It does not wait for the interval,
+// but syncs soon, together with what others wait for.
 func (b *Buffer) Synced(ctx context.Context, m Mark) error {
 	if b.spool == nil || b.opts.Sync == SyncNever {
 		return nil
@@ -232,10 +236,20 @@ func (b *Buffer) Synced(ctx context.Context, m Mark) error {
 		case closed:
 			return ErrClosed
 		}
+		timer := time.NewTimer(gather)
 		select {
 		case <-ctx.Done():
+			timer.Stop()
 			return context.Cause(ctx)
 		case <-durable:
+			timer.Stop()
+		case <-timer.C:
+			if err := b.fail(b.spool.log.Sync(uint64(m))); err != nil {
+				return err
+			}
+			b.mu.Lock()
+			b.spool.durable.notify()
+			b.mu.Unlock()
 		}
 	}
 }

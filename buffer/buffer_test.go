@@ -144,6 +144,37 @@ func TestReturnComesFirst(t *testing.T) {
 	}
 }
 
+// A backlog does not keep what is logged now from being stored.
+func TestNewestInABacklog(t *testing.T) {
+	t.Parallel()
+	b := open(t, buffer.Options{FlushInterval: -1, Once: true})
+	const batches = 40
+	for i := range batches {
+		mustAppend(t, b, chunk(rec(noon.Add(time.Duration(i)*time.Hour), "x")))
+		b.Flush()
+	}
+	var newest, oldest int
+	last := time.Time{}
+	for range 12 {
+		batch := next(t, b)
+		switch batch.BucketStart {
+		case noon.Add(time.Duration(oldest) * time.Hour):
+			oldest++
+		case noon.Add(time.Duration(batches-1-newest) * time.Hour):
+			newest++
+		default:
+			t.Errorf("the batch of %v came after that of %v", batch.BucketStart, last)
+		}
+		last = batch.BucketStart
+		if err := batch.Done(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if newest != 3 {
+		t.Errorf("%d of 12 were the newest, want 3", newest)
+	}
+}
+
 func TestDoneTwice(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{})

@@ -15,7 +15,16 @@ import (
 type queue struct {
 	waiting []*Batch
 	out     map[*Batch]struct{}
+	// turn counts what was handed out while there was a backlog.
+	turn int
 }
+
+const (
+	// backlog is how many waiting batches are a backlog: then one of freshTurn is
+	// the newest, so that what is logged now can be asked for while it lasts.
+	backlog   = 16
+	freshTurn = 4
+)
 
 // put adds a batch at its place. A batch that was given back is older than all
 // that was never handed out, so it comes first.
@@ -26,8 +35,24 @@ func (q *queue) put(batch *Batch) {
 	q.waiting = slices.Insert(q.waiting, at, batch)
 }
 
-// take hands out the oldest batch; nil where none waits.
+// take hands out the next batch; nil where none waits.
 func (q *queue) take() *Batch {
+	last := len(q.waiting) - 1
+	if last < backlog {
+		return q.takeOldest()
+	}
+	if q.turn++; q.turn%freshTurn != 0 {
+		return q.takeOldest()
+	}
+	batch := q.waiting[last]
+	q.waiting[last] = nil
+	q.waiting = q.waiting[:last]
+	q.out[batch] = struct{}{}
+	return batch
+}
+
+// takeOldest hands out the oldest batch; nil where none waits.
+func (q *queue) takeOldest() *Batch {
 	if len(q.waiting) == 0 {
 		return nil
 	}
@@ -38,8 +63,8 @@ func (q *queue) take() *Batch {
 	return batch
 }
 
-// Next waits for the next sealed batch, oldest first, and hands it to the
-// caller, who ends with Batch.Done, Batch.Return or Batch.Quarantine. Several
+// Next waits for the next sealed batch, oldest first but for every fourth in a
+// backlog, which is the newest, and hands it to the caller, who ends with Batch.Done, Batch.Return or Batch.Quarantine. Several
 // may call it at once. After Drain it returns io.EOF once no batch is left to
 // hand out; it does not wait for those in somebody's hands, so who gives one
 // back after that calls Next again.
@@ -67,7 +92,7 @@ func (b *Buffer) Next(ctx context.Context) (*Batch, error) {
 	}
 }
 
-// next waits for the oldest batch and puts it into the caller's hands.
+// next waits for a batch and puts it into the caller's hands.
 func (b *Buffer) next(ctx context.Context) (*Batch, error) {
 	for {
 		if ctx.Err() != nil {

@@ -50,6 +50,9 @@ func (b *Buffer) room(ctx context.Context, n int64) error {
 		if err := b.stopped(ctx); err != nil {
 			return err
 		}
+		if s.dropSpare() {
+			continue
+		}
 		b.mu.Lock()
 		space := b.space.wait()
 		waiting := len(b.queue.waiting)
@@ -82,6 +85,7 @@ func (b *Buffer) room(ctx context.Context, n int64) error {
 
 // waitFull waits a little before a write that found the disk full is tried again.
 func (s *spool) waitFull(ctx context.Context, err error) error {
+	s.dropSpare()
 	s.sayFull(err)
 	if err := s.buf.stopped(ctx); err != nil {
 		return err
@@ -116,7 +120,7 @@ func (b *Buffer) stopped(ctx context.Context) error {
 // dropOldest gives up the oldest sealed batch that nobody sends.
 func (s *spool) dropOldest() error {
 	s.buf.mu.Lock()
-	batch := s.buf.queue.take()
+	batch := s.buf.queue.takeOldest()
 	s.buf.mu.Unlock()
 	if batch == nil {
 		return nil

@@ -224,6 +224,9 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 		if !disk.Full(err) {
 			return b.fail(err)
 		}
+		if s.dropSpare() {
+			continue
+		}
 		s.sayFull(err)
 		b.mu.Lock()
 		ending := b.draining && tries > 3 || b.closed || b.failed != nil
@@ -300,16 +303,26 @@ func (s *spool) keep() {
 	}
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
+	rolled, quiet := s.log.Rolls(), time.Duration(0)
 	for {
 		select {
 		case <-b.stop:
 			return
 		case <-ticker.C:
 		}
+		if n := s.log.Rolls(); n != rolled {
+			rolled, quiet = n, 0
+		} else if quiet += interval; quiet > spareTime {
+			s.dropSpare()
+		}
 		if b.opts.Sync != SyncNever {
-			written, _ := s.log.Entries()
-			if err := b.fail(s.log.Sync(written)); err != nil {
-				b.opts.Log.Error("the buffer's log can not be made durable", "error", err)
+			written, synced := s.log.Entries()
+			err := s.log.Sync(written)
+			if err == nil && synced == written { // nothing came since the last tick
+				err = s.log.Mark()
+			}
+			if err != nil && !errors.Is(err, wal.ErrFull) {
+				b.opts.Log.Error("the buffer's log can not be made durable", "error", b.fail(err))
 				return
 			}
 		}
@@ -325,6 +338,18 @@ func (s *spool) keep() {
 		}
 		s.trim(false)
 	}
+}
+
+// spareTime is how long log files are kept to be used again while none is begun.
+const spareTime = 10 * time.Second
+
+// dropSpare gives the room of spare log files back and reports whether there was any.
+func (s *spool) dropSpare() bool {
+	before := s.log.Spare()
+	if err := s.log.DropSpare(); err != nil {
+		s.buf.opts.Log.Warn("the buffer's log keeps files that it does not need", "error", err)
+	}
+	return s.log.Spare() < before
 }
 
 // trim removes log files whose records are all sealed. With force, or when
@@ -358,7 +383,7 @@ func (s *spool) trim(force bool) {
 }
 
 // size is what the buffer takes on disk, in bytes.
-func (s *spool) size() int64 { return s.log.Size() + s.bytes.Load() }
+func (s *spool) size() int64 { return s.log.Size() + s.log.Spare() + s.bytes.Load() }
 
 // close ends the log: synced, and as small as what is left allows.
 func (s *spool) close() error {

@@ -23,6 +23,7 @@ const (
 	kindSnapshot = 1 // version, next number, last Seq, positions, coverage
 	kindRecords  = 2 // see encodeRecords
 	kindCovered  = 3 // Seq, one coverage
+	kindDurable  = 4 // nothing: its frame says how much is durable
 )
 
 // ErrEntry says that a frame's payload, though whole, is not an entry of this version.
@@ -226,7 +227,13 @@ func (w *encoder) encodeCovered(key Key, through uint64, seq int64) error {
 	return w.err
 }
 
-// decoded is any entry; one of the three is set.
+// encodeDurable appends [4].
+func (w *encoder) encodeDurable() error {
+	w.begin(1, kindDurable)
+	return w.err
+}
+
+// decoded is any entry; one of the three is set, or none.
 type decoded struct {
 	snapshot *snapshot
 	records  *Records
@@ -256,6 +263,7 @@ func decode(payload []byte) (d decoded, err error) {
 	case kind == kindCovered && n == 3:
 		d.covered = &covered{seq: r.int()}
 		d.covered.key, d.covered.through = r.coverage()
+	case kind == kindDurable && n == 1:
 	default:
 		r.fail("kind")
 	}
@@ -290,14 +298,15 @@ func (w *encoder) begin(n int, kind uint64) {
 	w.uint(kind)
 }
 
-// frame is what was written since begin, as a frame.
-func (w *encoder) frame() ([]byte, error) {
-	b := w.buf.Bytes()
-	if len(b)-frameHead > MaxFrame {
-		return nil, fmt.Errorf("an entry of %d bytes, the limit is %d", len(b)-frameHead, MaxFrame)
+// frame is what was written since begin, as a frame with the end mark behind it.
+func (w *encoder) frame(durable int64, s seed) (marked []byte, size int64, err error) {
+	size = int64(w.buf.Len())
+	if size-frameHead > MaxFrame {
+		return nil, 0, fmt.Errorf("an entry of %d bytes, the limit is %d", size-frameHead, MaxFrame)
 	}
-	EndFrame(b, 0)
-	return b, w.err
+	endFrame(w.buf.Bytes(), durable, s)
+	w.buf.WriteString(endMark)
+	return w.buf.Bytes(), size, w.err
 }
 
 func (w *encoder) check(err error) {

@@ -4,16 +4,23 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"math"
 )
 
 // A log file, and every other file of the buffer that grows, is a magic of eight
 // bytes and frames:
 //
-//	length  4 bytes, little endian, of the payload, at least 1
-//	CRC     4 bytes, little endian, CRC-32C of the length's four bytes and the payload
-//	payload msgpack
+//	length   4 bytes, little endian, of the payload, at least 1
+//	durable  4 bytes, little endian: all before this offset of the file was
+//	         durable when the frame was written; 0 where nobody asks
+//	head CRC 4 bytes, little endian, CRC-32C of these eight bytes
+//	CRC      4 bytes, little endian, CRC-32C of these eight bytes and the payload
+//	payload  msgpack
+//
+// In a log file both sums begin with the file's own seed, so that what a file
+// held when it had another name is never taken for a frame of it.
 const (
-	frameHead = 8
+	frameHead = 16
 	// MaxFrame is the limit of a payload in bytes.
 	MaxFrame = 64 << 20
 )
@@ -21,34 +28,72 @@ const (
 // ErrFrame says that no whole frame stands where one was looked for.
 var ErrFrame = errors.New("no whole frame")
 
+// seed is what the sums of a log file's frames begin with.
+type seed uint32
+
+// seedOf is the seed of the log file of a sequence number: no two have the same
+// within 2^32 files, since a CRC tells all differences of 32 bits in a row apart.
+func seedOf(seq uint64) seed {
+	return seed(crc32.Checksum(binary.LittleEndian.AppendUint64(nil, seq), crc32.MakeTable(crc32.Castagnoli)))
+}
+
 // BeginFrame appends the place of a frame's head; the payload follows, and EndFrame ends it.
 func BeginFrame(b []byte) []byte { return append(b, make([]byte, frameHead)...) }
 
 // EndFrame fills in the head of the frame that begins at b[start] and ends with b.
-func EndFrame(b []byte, start int) {
-	head, payload := b[start:start+frameHead], b[start+frameHead:]
+func EndFrame(b []byte, start int) { endFrame(b[start:], 0, 0) }
+
+func endFrame(frame []byte, durable int64, s seed) {
+	head, payload := frame[:frameHead], frame[frameHead:]
 	binary.LittleEndian.PutUint32(head, uint32(len(payload)))
-	binary.LittleEndian.PutUint32(head[4:], frameSum(head[:4], payload))
+	binary.LittleEndian.PutUint32(head[4:], uint32(min(durable, math.MaxUint32)))
+	sum := headSum(head, s)
+	binary.LittleEndian.PutUint32(head[8:], sum)
+	binary.LittleEndian.PutUint32(head[12:], payloadSum(sum, payload))
 }
 
 // NextFrame returns the payload of the frame at the start of b, and what follows
 // it. What is cut off or damaged is ErrFrame.
 func NextFrame(b []byte) (payload, rest []byte, err error) {
+	f, err := nextFrame(b, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f.payload, b[frameHead+len(f.payload):], nil
+}
+
+// frame is a frame that was read.
+type frame struct {
+	payload []byte
+	durable int64
+}
+
+func (f frame) size() int { return frameHead + len(f.payload) }
+
+// nextFrame returns the frame at the start of b.
+func nextFrame(b []byte, s seed) (frame, error) {
 	if len(b) < frameHead {
-		return nil, nil, ErrFrame
+		return frame{}, ErrFrame
 	}
 	n := binary.LittleEndian.Uint32(b)
 	if n == 0 || n > MaxFrame || uint64(n) > uint64(len(b)-frameHead) {
-		return nil, nil, ErrFrame
+		return frame{}, ErrFrame
 	}
-	payload = b[frameHead : frameHead+int(n)]
-	if binary.LittleEndian.Uint32(b[4:]) != frameSum(b[:4], payload) {
-		return nil, nil, ErrFrame
+	sum := headSum(b, s)
+	if binary.LittleEndian.Uint32(b[8:]) != sum {
+		return frame{}, ErrFrame
 	}
-	return payload, b[frameHead+int(n):], nil
+	payload := b[frameHead : frameHead+int(n)]
+	if binary.LittleEndian.Uint32(b[12:]) != payloadSum(sum, payload) {
+		return frame{}, ErrFrame
+	}
+	return frame{payload, int64(binary.LittleEndian.Uint32(b[4:]))}, nil
 }
 
-func frameSum(length, payload []byte) uint32 {
-	table := crc32.MakeTable(crc32.Castagnoli)
-	return crc32.Update(crc32.Update(0, table, length), table, payload)
+func headSum(head []byte, s seed) uint32 {
+	return crc32.Update(uint32(s), crc32.MakeTable(crc32.Castagnoli), head[:8])
+}
+
+func payloadSum(head uint32, payload []byte) uint32 {
+	return crc32.Update(head, crc32.MakeTable(crc32.Castagnoli), payload)
 }

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -25,6 +24,10 @@ import (
 const magic = "LSTOWWAL"
 
 const suffix = ".log"
+
+// endMark stands behind the last entry of the file that is written to: what
+// follows it in a file that is used again is of no meaning.
+const endMark = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // DefaultFileSize is the size in bytes at which a log file is full.
 const DefaultFileSize = 32 << 20
@@ -55,20 +58,27 @@ type Log struct {
 	mu        sync.Mutex
 	enc       *encoder
 	files     []*logFile // in order; the last is written to
+	spare     spare
 	file      disk.File
 	next      uint64 // number of the next record
 	seq       int64  // highest Seq of a batch that covers any
 	positions map[string][]byte
 	coverage  map[Key]uint64
-	// entries counts entries since Open, synced those that are durable.
-	entries, synced uint64
-	err             error
+	// entries counts entries since Open, synced those that are durable, marked those
+	// of which Mark said it, rolls the files begun.
+	entries, synced, marked, rolls uint64
+	// durable is the size of what is durable of the current file.
+	durable int64
+	err     error
 }
 
 type logFile struct {
 	seq  uint64
+	seed seed
 	path string
 	size int64
+	// own says that this process made the file: nobody else holds it.
+	own bool
 	// last is the highest number of its records, 0 where it has none.
 	last uint64
 }
@@ -85,6 +95,7 @@ func (l *Log) Append(service, class string, runs []Run, records []record.Record,
 	if err := l.write(); err != nil {
 		return 0, 0, err
 	}
+	l.entries++
 	l.next += uint64(len(records))
 	if len(records) > 0 {
 		l.files[len(l.files)-1].last = l.next - 1
@@ -107,7 +118,27 @@ func (l *Log) Cover(key Key, through uint64, seq int64) (entry uint64, err error
 	if err := l.write(); err != nil {
 		return 0, err
 	}
+	l.entries++
 	return l.entries, nil
+}
+
+// Mark writes down that all is durable, where that is so and no entry says it.
+// Without it, damage to what was written last looks like a write that a crash
+// of the machine tore, and what follows it is not taken up.
+func (l *Log) Mark() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil || l.synced < l.entries || l.marked == l.entries {
+		return l.err
+	}
+	if err := l.enc.encodeDurable(); err != nil {
+		return err
+	}
+	if err := l.write(); err != nil {
+		return err
+	}
+	l.marked = l.entries
+	return nil
 }
 
 // write appends the encoder's frame to the current file. mu is held.
@@ -115,11 +146,11 @@ func (l *Log) write() error {
 	if l.err != nil {
 		return l.err
 	}
-	frame, err := l.enc.frame()
+	f := l.files[len(l.files)-1]
+	frame, size, err := l.enc.frame(l.durable, f.seed)
 	if err != nil {
 		return err
 	}
-	f := l.files[len(l.files)-1]
 	crashpoint.Here("wal.append.before-write")
 	if n, err := l.file.WriteAt(frame, f.size); err != nil {
 		// A part of a frame must not stay: what is appended later would be lost behind it.
@@ -134,8 +165,7 @@ func (l *Log) write() error {
 		return l.fail("append to", f.path, err)
 	}
 	crashpoint.Here("wal.append.after-write")
-	f.size += int64(len(frame))
-	l.entries++
+	f.size += size
 	return nil
 }
 
@@ -157,7 +187,8 @@ func (l *Log) Sync(entry uint64) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	l.mu.Lock()
-	file, path, entries := l.file, l.files[len(l.files)-1].path, l.entries
+	file, current, entries := l.file, l.files[len(l.files)-1], l.entries
+	size := current.size
 	done, err := l.synced >= entry, l.err
 	l.mu.Unlock()
 	if err != nil || done {
@@ -169,9 +200,9 @@ func (l *Log) Sync(entry uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		return l.fail("sync", path, err)
+		return l.fail("sync", current.path, err)
 	}
-	l.synced = max(l.synced, entries)
+	l.synced, l.durable = max(l.synced, entries), size
 	return nil
 }
 
@@ -258,89 +289,25 @@ func (l *Log) Trim(needed uint64, force bool) error {
 	return l.drop(needed)
 }
 
-// roll syncs the current file and begins the next. Both locks are held.
+// roll ends the current file and begins the next. Both locks are held.
 func (l *Log) roll() error {
 	current := l.files[len(l.files)-1]
 	crashpoint.Here("wal.roll.before-sync")
-	if err := l.file.Sync(); err != nil {
-		return l.fail("sync", current.path, err)
+	if err := l.end(current); err != nil {
+		return err
 	}
-	l.synced = l.entries
+	l.synced, l.durable = l.entries, current.size
+	l.rolls++
 	file, next, err := l.create(current.seq + 1)
 	if err != nil {
 		return err
 	}
+	l.durable = next.size
 	old := l.file
 	l.file, l.files = file, append(l.files, next)
 	if err := old.Close(); err != nil {
 		return l.fail("close", current.path, err)
 	}
-	return nil
-}
-
-// create makes a log file that begins with a snapshot, and makes it durable. A
-// failure leaves nothing behind that matters.
-func (l *Log) create(seq uint64) (file disk.File, f *logFile, err error) {
-	if err := l.enc.encodeSnapshot(&snapshot{next: l.next, seq: l.seq, positions: l.positions, coverage: l.coverage}); err != nil {
-		return nil, nil, err
-	}
-	frame, err := l.enc.frame()
-	if err != nil {
-		return nil, nil, err
-	}
-	f = &logFile{seq: seq, path: filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, suffix)), size: int64(len(magic) + len(frame))}
-	temp := f.path + ".tmp"
-	file, err = l.opts.FS.Create(temp)
-	if err != nil {
-		return nil, nil, fmt.Errorf("begin a log file: %w", room(err))
-	}
-	_, err = file.WriteAt(append([]byte(magic), frame...), 0)
-	if err == nil {
-		err = file.Sync()
-	}
-	crashpoint.Here("wal.roll.before-rename")
-	if err == nil {
-		err = l.opts.FS.Rename(temp, f.path)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("begin a log file: %w", room(err)), file.Close(), l.opts.FS.Remove(temp))
-	}
-	crashpoint.Here("wal.roll.after-rename")
-	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-		return nil, nil, errors.Join(l.fail("sync", l.opts.Dir, err), file.Close())
-	}
-	return file, f, nil
-}
-
-// room marks an error that says there is no room.
-func room(err error) error {
-	if disk.Full(err) {
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	}
-	return err
-}
-
-// drop removes the oldest files as long as they hold no record from number
-// needed on, and forgets the coverage of what is gone. mu is held.
-func (l *Log) drop(needed uint64) error {
-	gone := uint64(0)
-	for len(l.files) > 1 && l.files[0].last < needed {
-		crashpoint.Here("wal.drop.before-remove")
-		if err := l.opts.FS.Remove(l.files[0].path); err != nil {
-			return fmt.Errorf("remove a log file: %w", err)
-		}
-		crashpoint.Here("wal.drop.after-remove")
-		gone = max(gone, l.files[0].last)
-		l.files = slices.Delete(l.files, 0, 1)
-	}
-	if gone == 0 {
-		return nil
-	}
-	// A file that came back would need its coverage.
-	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-		return l.fail("sync", l.opts.Dir, err)
-	}
-	maps.DeleteFunc(l.coverage, func(_ Key, through uint64) bool { return through <= gone })
 	return nil
 }
 
@@ -353,9 +320,28 @@ func (l *Log) Close() error {
 	if l.err != nil {
 		return errors.Join(l.err, l.file.Close())
 	}
-	err := errors.Join(l.file.Sync(), l.file.Close())
+	err := l.end(l.files[len(l.files)-1])
+	if err == nil && l.entries > 0 {
+		err = l.closing()
+	}
+	err = errors.Join(err, l.spare.remove(l.opts.FS), l.file.Close())
 	l.err = errors.New("the log is closed")
 	return err
+}
+
+// closing writes down that all is durable. Both locks are held.
+func (l *Log) closing() error {
+	current := l.files[len(l.files)-1]
+	l.synced, l.durable = l.entries, current.size
+	if err := l.enc.encodeDurable(); err != nil {
+		return err
+	}
+	if err := l.write(); errors.Is(err, ErrFull) {
+		return nil // it only helps to tell damage apart
+	} else if err != nil {
+		return err
+	}
+	return l.end(current)
 }
 
 // apply makes positions the last ones.

@@ -36,7 +36,7 @@ func Open(opts Options, sealed map[Key]uint64) (*Log, []Damage, error) {
 	seq := uint64(0)
 	for _, info := range files {
 		path := filepath.Join(opts.Dir, info.Name)
-		if strings.HasSuffix(info.Name, ".tmp") { // never begun
+		if strings.HasSuffix(info.Name, tempSuffix) { // never begun
 			if err := opts.FS.Remove(path); err != nil {
 				return nil, nil, fmt.Errorf("open the log: %w", err)
 			}
@@ -47,7 +47,7 @@ func Open(opts Options, sealed map[Key]uint64) (*Log, []Damage, error) {
 			continue // not ours
 		}
 		seq = n
-		l.files = append(l.files, &logFile{seq: n, path: path, size: info.Size})
+		l.files = append(l.files, &logFile{seq: n, seed: seedOf(n), path: path, size: info.Size})
 	}
 	var damage []Damage
 	for i, f := range l.files {
@@ -65,7 +65,7 @@ func Open(opts Options, sealed map[Key]uint64) (*Log, []Damage, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log: %w", err)
 	}
-	l.file, l.files = file, append(l.files, f)
+	l.file, l.files, l.durable = file, append(l.files, f), f.size
 	return l, damage, nil
 }
 
@@ -150,8 +150,10 @@ func uncovered(e *Records, coverage map[Key]uint64) (parts []Records) {
 	return parts
 }
 
-// read decodes a file's entries. Damage in it is passed over to the next whole
-// entry, if there is one; at the end of the last file it is a torn write, and cut off.
+// read decodes a file's entries. Damage is passed over to the next whole entry.
+// In the last file, damage behind what is known to have been durable is a write
+// that a crash tore or lost: it and what follows was never acknowledged, will be
+// read again, and is cut off.
 func (l *Log) read(f *logFile, last bool, take func(decoded) error) (damage []Damage, err error) {
 	file, err := l.opts.FS.Open(f.path)
 	if err != nil {
@@ -168,55 +170,86 @@ func (l *Log) read(f *logFile, last bool, take func(decoded) error) (damage []Da
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.path, err)
 	}
-	rest := data
-	if len(rest) >= len(magic) && string(rest[:len(magic)]) == magic {
-		rest = rest[len(magic):]
-	} else if len(rest) > 0 {
-		at := resync(rest)
-		damage = append(damage, Damage{Path: f.path, Lost: int64(at)})
-		rest = rest[at:]
+	found, durable := frames(data, f.seed)
+	at := int64(min(len(magic), len(data)))
+	if string(data[:at]) != magic && len(data) > 0 {
+		damage = append(damage, Damage{Path: f.path, Lost: at})
 	}
-	for len(rest) > 0 {
-		payload, after, err := NextFrame(rest)
-		if err != nil {
-			offset := int64(len(data) - len(rest))
-			n := resync(rest[1:]) + 1
-			torn := last && n == len(rest)
-			damage = append(damage, Damage{Path: f.path, Offset: offset, Lost: int64(n), Torn: torn})
-			if torn {
-				if err := file.Truncate(offset); err != nil {
-					return damage, fmt.Errorf("cut a torn write off %s: %w", f.path, err)
-				}
-				f.size = offset
+	for _, next := range found {
+		if next.at > at {
+			if last && at >= durable {
+				break
 			}
-			rest = rest[n:]
-			continue
+			damage = append(damage, Damage{Path: f.path, Offset: at, Lost: next.at - at})
 		}
-		d, err := decode(payload)
+		d, err := decode(next.payload)
 		if err != nil {
-			return damage, fmt.Errorf("%s at %d: %w", f.path, len(data)-len(rest), err)
+			return damage, fmt.Errorf("%s at %d: %w", f.path, next.at, err)
 		}
 		if err := take(d); err != nil {
 			return damage, err
 		}
-		rest = after
+		at = next.at + int64(next.size())
 	}
+	rest := data[at:]
+	if len(rest) == 0 {
+		return damage, nil
+	}
+	if !last {
+		return append(damage, Damage{Path: f.path, Offset: at, Lost: int64(len(rest))}), nil
+	}
+	if !ended(rest) || len(found) > 0 && found[len(found)-1].at > at {
+		damage = append(damage, Damage{Path: f.path, Offset: at, Lost: int64(len(rest)), Torn: true})
+	}
+	if err := file.Truncate(at); err != nil {
+		return damage, fmt.Errorf("cut off what is behind the end of %s: %w", f.path, err)
+	}
+	f.size = at
 	return damage, nil
 }
 
-// resync is the offset of the next whole frame that holds an entry, or the end.
-func resync(b []byte) int {
-	for i := 0; i+frameHead < len(b); i++ {
-		// A frame's payload is an array of 3, 6 or 11 elements; looking first saves most checksums.
-		if c := b[i+frameHead]; c != 0x93 && c != 0x96 && c != 0x9b {
+// placed is a frame and where it stands in its file.
+type placed struct {
+	frame
+	at int64
+}
+
+// frames are all whole frames of a file that hold entries, and the size of what
+// the file itself says was durable.
+func frames(data []byte, s seed) (found []placed, durable int64) {
+	at := 0
+	if len(data) >= len(magic) && string(data[:len(magic)]) == magic {
+		at = len(magic)
+	}
+	for at < len(data) {
+		next, err := nextFrame(data[at:], s)
+		if err != nil {
+			at += 1 + resync(data[at+1:], s)
 			continue
 		}
-		if _, _, err := NextFrame(b[i:]); err == nil {
+		found = append(found, placed{next, int64(at)})
+		durable = max(durable, next.durable)
+		at += next.size()
+	}
+	return found, durable
+}
+
+// resync is the offset of the next whole frame that holds an entry, or the end.
+func resync(b []byte, s seed) int {
+	for i := 0; i+frameHead < len(b); i++ {
+		// A frame's payload is an array of 1, 3, 6 or 11 elements; looking first saves most checksums.
+		if c := b[i+frameHead]; c != 0x91 && c != 0x93 && c != 0x96 && c != 0x9b {
+			continue
+		}
+		if _, err := nextFrame(b[i:], s); err == nil {
 			return i
 		}
 	}
 	return len(b)
 }
+
+// ended reports whether b, which is behind the last entry, begins with the end mark.
+func ended(b []byte) bool { return len(b) >= len(endMark) && string(b[:len(endMark)]) == endMark }
 
 func readAll(file disk.File, size int64) ([]byte, error) {
 	data := make([]byte, size)

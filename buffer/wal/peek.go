@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"logstow/buffer/internal/disk"
@@ -37,9 +38,13 @@ func Peek(fsys disk.FS, dir string) (s Summary, err error) {
 		if !strings.HasSuffix(info.Name, suffix) {
 			continue
 		}
-		f := &logFile{path: filepath.Join(dir, info.Name), size: info.Size}
+		seq, err := strconv.ParseUint(strings.TrimSuffix(info.Name, suffix), 16, 64)
+		if err != nil {
+			continue
+		}
+		f := &logFile{seed: seedOf(seq), path: filepath.Join(dir, info.Name), size: info.Size}
 		s.Bytes += info.Size
-		_, err := l.read(f, false, func(d decoded) error {
+		_, err = l.read(f, false, func(d decoded) error {
 			l.take(f, d)
 			if d.records == nil {
 				return nil

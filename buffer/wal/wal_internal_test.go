@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,7 +140,10 @@ func TestDamage(t *testing.T) {
 		"length of the third":   {func(b []byte) []byte { b[ends[2]+2] = 0xff; return b }, "1 m0|2 m1|4 m3", false},
 		"cut in the last":       {func(b []byte) []byte { return b[:ends[4]-1] }, "1 m0|2 m1|3 m2", true},
 		"cut between":           {func(b []byte) []byte { return b[:ends[2]] }, "1 m0|2 m1", false},
-		"zeroes behind":         {func(b []byte) []byte { return append(b, make([]byte, 5000)...) }, "1 m0|2 m1|3 m2|4 m3", true},
+		"begun behind":          {func(b []byte) []byte { return append(b, b[ends[3]:ends[4]-1]...) }, "1 m0|2 m1|3 m2|4 m3", true},
+		"garbage at the end":    {func(b []byte) []byte { return append(b[:ends[3]], "0123456789"...) }, "1 m0|2 m1|3 m2", true},
+		"end mark":              {func(b []byte) []byte { return append(append(b, endMark...), "old"...) }, "1 m0|2 m1|3 m2|4 m3", false},
+		"zeroed in the middle":  {func(b []byte) []byte { clear(b[ends[1]:ends[2]]); return b }, "1 m0|3 m2|4 m3", false},
 		"magic":                 {func(b []byte) []byte { b[0] = 'X'; return b }, "1 m0|2 m1|3 m2|4 m3", false},
 		"empty":                 {func([]byte) []byte { return nil }, "", false},
 	} {
@@ -158,7 +162,7 @@ func TestDamage(t *testing.T) {
 			if got := strings.Join(messages(replay(t, l)), "|"); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
-			whole := name == "cut between" || name == "empty"
+			whole := name == "cut between" || name == "empty" || name == "end mark"
 			if whole != (len(damage) == 0) || !whole && damage[len(damage)-1].Torn != c.torn {
 				t.Errorf("damage %+v", damage)
 			}
@@ -169,6 +173,83 @@ func TestDamage(t *testing.T) {
 				t.Errorf("said again: %+v", again)
 			}
 		})
+	}
+}
+
+// A file that is written over gives nothing of what it held, whenever the process
+// or the machine ends; and no more of them are kept than may be.
+func TestSpare(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	fs := disktest.New()
+	l, _, err := Open(Options{Dir: "wal", FS: fs, FileSize: 2000, Log: slog.New(slog.DiscardHandler)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := uint64(1) // the first record that is needed
+	reused, number := 0, uint64(0)
+	for i := range 400 {
+		rec := []record.Record{{Time: 3600e9, Source: "s", Message: bytes.Repeat([]byte("x"), rnd.IntN(400))}}
+		number, _, err = l.Append("web", "", []Run{{3600e9, 3600e9, 1}}, rec, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synced := uint64(0)
+		if rnd.IntN(4) == 0 {
+			written, _ := l.Entries()
+			if err := l.Sync(written); err != nil {
+				t.Fatal(err)
+			}
+			synced = number
+		}
+		if rnd.IntN(8) == 0 {
+			first = max(first, number-uint64(rnd.IntN(int(min(number, 30)))))
+		}
+		spare := l.Spare()
+		if err := l.Trim(first, rnd.IntN(20) == 0); err != nil {
+			t.Fatal(err)
+		}
+		if l.Spare() < spare {
+			reused++
+		}
+		lose := i%2 == 0
+		after, damage := open(t, fs.Crash(rnd, lose))
+		for _, d := range damage {
+			if !d.Torn || !lose {
+				t.Fatalf("append %d: damage %+v", i, d)
+			}
+		}
+		found := map[uint64]bool{}
+		for _, r := range replay(t, after) {
+			if r.First > number {
+				t.Fatalf("append %d: record %d came back", i, r.First)
+			}
+			found[r.First] = true
+		}
+		through := number
+		if lose {
+			through = synced
+		}
+		for n := first; n <= through; n++ {
+			if !found[n] {
+				t.Fatalf("append %d: record %d is lost", i, n)
+			}
+		}
+		if after.Next() <= through {
+			t.Fatalf("append %d: next is %d", i, after.Next())
+		}
+	}
+	if reused < 10 {
+		t.Errorf("%d files used again", reused)
+	}
+	if n := len(fs.Paths(".spare")); n > maxSpare {
+		t.Errorf("%d spare files", n)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if paths := fs.Paths(tempSuffix); len(paths) > 0 {
+		t.Errorf("left behind: %v", paths)
 	}
 }
 

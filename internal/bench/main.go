@@ -3,6 +3,10 @@
 // figure beside what it is compared with, taken in turn in the same run.
 //
 //	go run ./internal/bench [-size 500MB] [-runs 3] [-kind json]
+//
+// With AZURE_STORAGE_CONNECTION_STRING set it ships there too; for Azurite:
+//
+//	go run ./internal/azurite/cmd/azurite-run go run ./internal/bench
 package main
 
 import (
@@ -110,13 +114,26 @@ func (b *suite) shipping() error {
 		c.before = func() error { return errors.Join(os.RemoveAll(b.store), os.RemoveAll(buffer)) }
 		return c
 	}
-	rows, err := b.inTurn(b.part("compress", b.input), ship("--buffer", "memory"), ship("--buffer-dir", buffer))
+	commands := []*command{b.part("compress", b.input), ship("--buffer", "memory"), ship("--buffer-dir", buffer)}
+	if os.Getenv("AZURE_STORAGE_CONNECTION_STRING") != "" {
+		azure, run := ship("--buffer-dir", buffer), 0
+		azure.before = func() error { // a container of its own for every run
+			run++
+			azure.store = fmt.Sprintf("azblob://bench-%d-%d", os.Getpid(), run)
+			return os.RemoveAll(buffer)
+		}
+		commands = append(commands, azure)
+	}
+	rows, err := b.inTurn(commands...)
 	if err != nil {
 		return err
 	}
 	rows[0].print("compress alone, 1 MiB blocks", nil, "")
 	rows[1].print("shipper run --once --buffer memory", &rows[0], "compress alone")
 	rows[2].print("shipper run --once (durable)", &rows[0], "compress alone")
+	if len(rows) > 3 {
+		rows[3].print("shipper run --once (durable) to Azure", &rows[0], "compress alone")
+	}
 	for line := range strings.Lines(rows[2].errs) {
 		if strings.Contains(line, "done") {
 			fmt.Print("  ", line)

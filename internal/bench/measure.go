@@ -18,6 +18,8 @@ type command struct {
 	path   string
 	args   []string
 	before func() error
+	// store is where to write to and read from, if not the suite's.
+	store string
 }
 
 // command makes one of the built binaries a command.
@@ -70,7 +72,11 @@ func (c *command) run() (row, error) {
 		}
 	}
 	cmd := exec.CommandContext(c.suite.ctx, c.path, c.args...)
-	cmd.Env = append(os.Environ(), "LOGSTOW_STORE="+c.suite.store)
+	store := c.suite.store
+	if c.store != "" {
+		store = c.store
+	}
+	cmd.Env = append(os.Environ(), "LOGSTOW_STORE="+store)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	begin := time.Now()

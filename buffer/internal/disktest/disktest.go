@@ -108,16 +108,25 @@ func (f *FS) Crash(rnd *rand.Rand, lose bool) *FS {
 	return after
 }
 
-// left is what a crash leaves of a file: what was synced, and a part of what was
-// written behind it.
+// block is the unit in which what was written over may be lost.
+const block = 64
+
+// left is what a crash leaves of a file: what was synced, a part of what was
+// written behind it, and any of the blocks that were written over.
 func (n *inode) left(rnd *rand.Rand) []byte {
-	if len(n.data) <= len(n.synced) {
-		if rnd.IntN(2) == 0 {
-			return slices.Clone(n.synced)
-		}
-		return slices.Clone(n.data)
+	if len(n.data) < len(n.synced) && rnd.IntN(2) == 0 { // truncated, and that is lost
+		return append(slices.Clone(n.data), n.synced[len(n.data):]...)
 	}
-	return slices.Clone(n.data[:len(n.synced)+rnd.IntN(len(n.data)-len(n.synced)+1)])
+	data := slices.Clone(n.data)
+	if len(n.data) > len(n.synced) {
+		data = data[:len(n.synced)+rnd.IntN(len(n.data)-len(n.synced)+1)]
+	}
+	for at := 0; at < min(len(data), len(n.synced)); at += block {
+		if end := min(at+block, len(data), len(n.synced)); rnd.IntN(2) == 0 {
+			copy(data[at:end], n.synced[at:end])
+		}
+	}
+	return data
 }
 
 // step counts a step and says whether it goes wrong. mu is held.

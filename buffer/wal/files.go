@@ -1,0 +1,106 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"logstow/buffer/internal/disk"
+	"logstow/internal/crashpoint"
+)
+
+// create makes a log file that begins with a snapshot, and makes it durable. A
+// failure leaves nothing behind that matters.
+func (l *Log) create(seq uint64) (file disk.File, f *logFile, err error) {
+	if err := l.enc.encodeSnapshot(&snapshot{next: l.next, seq: l.seq, positions: l.positions, coverage: l.coverage}); err != nil {
+		return nil, nil, err
+	}
+	s := seedOf(seq)
+	frame, size, err := l.enc.frame(0, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	f = &logFile{
+		seq: seq, seed: s, own: true, size: int64(len(magic)) + size,
+		path: filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, suffix)),
+	}
+	file, temp, err := l.blank(f.path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("begin a log file: %w", room(err))
+	}
+	_, err = file.WriteAt(append([]byte(magic), frame...), 0)
+	if err == nil {
+		err = file.Sync()
+	}
+	crashpoint.Here("wal.roll.before-rename")
+	if err == nil {
+		err = l.opts.FS.Rename(temp, f.path)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("begin a log file: %w", room(err)), file.Close(), l.opts.FS.Remove(temp))
+	}
+	crashpoint.Here("wal.roll.after-rename")
+	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
+		return nil, nil, errors.Join(l.fail("sync", l.opts.Dir, err), file.Close())
+	}
+	return file, f, nil
+}
+
+// room marks an error that says there is no room.
+func room(err error) error {
+	if disk.Full(err) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}
+
+// drop removes the oldest files as long as they hold no record from number
+// needed on, and forgets the coverage of what is gone. mu is held.
+func (l *Log) drop(needed uint64) error {
+	gone := uint64(0)
+	for len(l.files) > 1 && l.files[0].last < needed {
+		crashpoint.Here("wal.drop.before-remove")
+		if err := l.spare.take(l.opts.FS, l.files[0]); err != nil {
+			return fmt.Errorf("remove a log file: %w", err)
+		}
+		crashpoint.Here("wal.drop.after-remove")
+		gone = max(gone, l.files[0].last)
+		l.files = slices.Delete(l.files, 0, 1)
+	}
+	if gone == 0 {
+		return nil
+	}
+	// A file that came back would need its coverage.
+	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
+		return l.fail("sync", l.opts.Dir, err)
+	}
+	maps.DeleteFunc(l.coverage, func(_ Key, through uint64) bool { return through <= gone })
+	return nil
+}
+
+// end cuts off what is behind the current file's last entry, and makes it durable.
+func (l *Log) end(current *logFile) error {
+	err := l.file.Truncate(current.size)
+	if err == nil {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		return l.fail("end", current.path, err)
+	}
+	return nil
+}
+
+// blank is an open file to begin a log file in: a spare one, else a new one.
+func (l *Log) blank(path string) (file disk.File, temp string, err error) {
+	for len(l.spare.files) > 0 {
+		temp := l.spare.pop()
+		if file, err := l.opts.FS.Open(temp); err == nil {
+			return file, temp, nil
+		}
+	}
+	temp = path + tempSuffix
+	file, err = l.opts.FS.Create(temp)
+	return file, temp, err
+}
