@@ -1,0 +1,192 @@
+package multiline
+
+import "bytes"
+
+func hasPrefix(line []byte, prefix string) bool {
+	return len(line) >= len(prefix) && string(line[:len(prefix)]) == prefix
+}
+
+func hasSuffix(line []byte, suffix string) bool {
+	return len(line) >= len(suffix) && string(line[len(line)-len(suffix):]) == suffix
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// word is the length of the name or path that a line begins with.
+func word(line []byte) int {
+	for i, c := range line {
+		if !isLetter(c) && !isDigit(c) && c != '.' && c != '$' && c != '/' && c != '-' {
+			return i
+		}
+	}
+	return len(line)
+}
+
+// isErrorName reports whether a name is that of an exception of Java, .NET or Node.
+func isErrorName(name []byte) bool {
+	return hasSuffix(name, "Exception") || hasSuffix(name, "Error") || hasSuffix(name, "Throwable")
+}
+
+// saysError reports whether a line is a message about a failure, such as one that
+// a trace belongs to. One that begins as a JSON object is complete by itself.
+func saysError(line []byte) bool {
+	if len(line) > 0 && line[0] == '{' {
+		return false
+	}
+	lower := bytes.ToLower(line[:min(len(line), 1024)])
+	for _, word := range [...]string{
+		"error", "exception", "fatal", "fail", "panic", "critical", "warn", "severe", "uncaught", "unhandled", "rescue",
+	} {
+		if bytes.Contains(lower, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// frame is the state after a line "   at place" of Java, .NET or Node, or ".NET's
+// " ---> inner exception"; plain if it is none.
+func frame(line []byte) state {
+	rest := bytes.TrimLeft(line, " \t")
+	if len(rest) == len(line) {
+		return plain
+	}
+	if hasPrefix(rest, "---> ") && (bytes.Contains(rest, []byte("Exception")) || bytes.Contains(rest, []byte("Error"))) {
+		return frames
+	}
+	if !hasPrefix(rest, "at ") || line[0] != '\t' && len(line)-len(rest) < 2 {
+		return plain
+	}
+	rest = rest[len("at "):]
+	s := frames
+	if hasSuffix(rest, " {") {
+		s, rest = props, rest[:len(rest)-2]
+	}
+	if isCall(rest) || endsInPlace(rest) {
+		return s
+	}
+	return plain
+}
+
+// isCall reports whether text begins with a qualified method and its brackets.
+func isCall(text []byte) bool {
+	open := bytes.IndexByte(text, '(')
+	if open <= 0 || bytes.IndexByte(text[open:], ')') < 0 {
+		return false
+	}
+	name := text[:open]
+	return bytes.IndexByte(name, ' ') < 0 && bytes.ContainsAny(name, "._$<")
+}
+
+// endsInPlace reports whether text ends as a frame of Node: "file:1:2", bare or in
+// brackets, or in the brackets of something without a place.
+func endsInPlace(text []byte) bool {
+	for _, end := range [...]string{"(<anonymous>)", "(native)", " <anonymous>"} {
+		if hasSuffix(text, end) {
+			return true
+		}
+	}
+	if hasSuffix(text, ")") {
+		text = text[:len(text)-1]
+		if open := bytes.LastIndexByte(text, '('); open >= 0 && hasPrefix(text[open:], "(index ") {
+			return true
+		}
+	}
+	for range 2 {
+		n := len(text)
+		for n > 0 && isDigit(text[n-1]) {
+			n--
+		}
+		if n == len(text) || n < 2 || text[n-1] != ':' {
+			return false
+		}
+		text = text[:n-1]
+	}
+	return true
+}
+
+func isTraceback(line []byte) bool { return hasPrefix(line, "Traceback (most recent call last):") }
+
+func isGroup(line []byte) bool {
+	return hasPrefix(line, "  + Exception Group Traceback (most recent call last):")
+}
+
+// endsInGoroutine reports whether a line is a message that ends in the head of a
+// goroutine, as one does that prints its own stack.
+func endsInGoroutine(line []byte) bool {
+	i := bytes.LastIndex(line[max(0, len(line)-64):], []byte("goroutine "))
+	return i >= 0 && isGoroutine(line[max(0, len(line)-64)+i:])
+}
+
+// isGoroutine reports whether a line is "goroutine 1 [running]:" or the like.
+func isGoroutine(line []byte) bool {
+	if string(line) == "runtime stack:" {
+		return true
+	}
+	if !hasPrefix(line, "goroutine ") || !hasSuffix(line, ":") {
+		return false
+	}
+	return isDigit(line[len("goroutine ")]) && bytes.Contains(line, []byte(" ["))
+}
+
+// isGoCall reports whether a line, which begins with a word, may be the one of a
+// function in a goroutine: "main.(*T).f(0x1, 0x2)", "main.f" or "created by main.f in goroutine 1".
+func isGoCall(line []byte, word int) bool {
+	if word == 0 || !isLetter(line[0]) {
+		return false
+	}
+	if hasPrefix(line, "created by ") || hasPrefix(line, "panic(") {
+		return true
+	}
+	return bytes.IndexByte(line[:word], '.') > 0 && (hasSuffix(line, ")") || bytes.IndexByte(line, ' ') < 0)
+}
+
+// isRubyFrom reports whether a line is "    from file:1:in 'method'" or "    1: from …".
+func isRubyFrom(line []byte) bool {
+	rest := bytes.TrimLeft(line, " \t0123456789:")
+	return len(rest) < len(line) && (line[0] == ' ' || line[0] == '\t') && hasPrefix(rest, "from ") && bytes.Contains(rest, []byte(":in "))
+}
+
+// isRubyFrame reports whether a line is "file.rb:1:in 'method'".
+func isRubyFrame(line []byte) bool {
+	if i := bytes.Index(line, []byte(".rb:")); i <= 0 || bytes.IndexByte(line[:i], ' ') >= 0 {
+		return false
+	}
+	return bytes.Contains(line, []byte(":in ")) && hasSuffix(line, "'")
+}
+
+func isPHPHeader(line []byte) bool {
+	return string(line) == "Stack trace:" || string(line) == "PHP Stack trace:"
+}
+
+// isPHPFrame reports whether a line is "#0 file(1): call()", "  thrown in …" or "PHP   1. call() …".
+func isPHPFrame(line []byte) bool {
+	return len(line) > 1 && line[0] == '#' && isDigit(line[1]) || hasPrefix(line, "  thrown in ") || hasPrefix(line, "PHP   ")
+}
+
+// consoleIndent begins the lines after the first of .NET's console logger.
+const consoleIndent = "      "
+
+// isConsoleHeader reports whether a line is "info: Category[14]" or the like.
+func isConsoleHeader(line []byte) bool {
+	if len(line) < len("info: x[0]") || line[4] != ':' || line[5] != ' ' {
+		return false
+	}
+	switch string(line[:4]) {
+	case "trce", "dbug", "info", "warn", "fail", "crit":
+	default:
+		return false
+	}
+	rest := bytes.TrimRight(line, "\r")
+	if !hasSuffix(rest, "]") {
+		return false
+	}
+	rest = rest[:len(rest)-1]
+	n := len(rest)
+	for n > 0 && isDigit(rest[n-1]) {
+		n--
+	}
+	return n < len(rest) && n > 0 && rest[n-1] == '['
+}

@@ -1,0 +1,243 @@
+// Package multiline joins lines that belong together, such as those of a stack
+// trace, to one event. A [Joiner] is a pure state machine for the lines of one
+// stream: it has no clock and no goroutine.
+//
+// With [Options].Auto it knows the stack traces of Java, .NET, Node, Python, Go,
+// Ruby and PHP, and what .NET's console logger indents. A line joins only where
+// both it and what came before look like one of them; where that shows only by a
+// line later, one line waits for it. Everything else stays as it is: an event of
+// one line. With [Options].Start a line joins unless the expression matches it.
+package multiline
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+const (
+	// DefaultTimeout is how long an event waits for its next line, unless configured.
+	DefaultTimeout = time.Second
+	// DefaultMaxLines is the limit on an event's lines, unless configured.
+	DefaultMaxLines = 1000
+	// Mark ends the text of an event that reached a limit: the next event goes on with it.
+	Mark = " …[logstow: goes on in the next record]"
+)
+
+// Options say what is joined. The zero value joins nothing.
+type Options struct {
+	// Auto joins what the built-in rules know.
+	Auto bool
+	// Start matches the first lines of events: all others join. Not together with Auto.
+	Start *regexp.Regexp
+	// Timeout is how long an event waits for its next line; 0 is [DefaultTimeout].
+	// [Joiner] does not look at it: it is for whoever calls [Joiner.Flush].
+	Timeout time.Duration
+	// MaxLines is the limit on an event's lines; 0 is [DefaultMaxLines].
+	MaxLines int
+	// MaxBytes is the limit on an event's text, [Mark] included; 0 is none.
+	MaxBytes int
+}
+
+// Enabled reports whether anything may be joined.
+func (o Options) Enabled() bool { return o.Auto || o.Start != nil }
+
+// WithDefaults fills in what was left open and reports what can not be.
+func (o Options) WithDefaults() (Options, error) {
+	if o.Auto && o.Start != nil {
+		return o, errors.New("multi-line: either auto or a start expression, not both")
+	}
+	if o.Timeout < 0 {
+		return o, fmt.Errorf("multi-line timeout %v: it must not be negative", o.Timeout)
+	}
+	if o.MaxLines < 0 || o.MaxBytes < 0 {
+		return o, fmt.Errorf("multi-line limits of %d lines and %d bytes: they must not be negative", o.MaxLines, o.MaxBytes)
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.MaxLines == 0 {
+		o.MaxLines = DefaultMaxLines
+	}
+	return o, nil
+}
+
+// Line is a line without its newline.
+type Line struct {
+	// Text is not kept past the next call of [Joiner.Own].
+	Text []byte
+	// Start and Time are the caller's: an event has those of its first line.
+	Start, Time int64
+}
+
+// Event is one line or several, joined with newlines.
+type Event struct {
+	// Line is the event's text with what the caller said of its first line. The text
+	// of an event of one line is what was added; that of others is nobody else's.
+	Line
+	// Lines is how many there are, at least 1.
+	Lines int
+	// More says that it reached a limit, and the next event goes on with it.
+	More bool
+}
+
+// Joiner joins the lines of one stream. Not safe for concurrent use.
+type Joiner struct {
+	opts Options
+	emit func(Event)
+	// held is the event that may go on; it has no lines when there is none.
+	held Event
+	// owned says that held.Text is a buffer of the Joiner's.
+	owned bool
+	// begun is the state in which held began, state that after its last line.
+	begun, state state
+	// pending is a line after held that joins only if the next one says so; next
+	// is the state it leads to.
+	pending    Line
+	hasPending bool
+	next       state
+	// resume is the state in which the next event begins; see Resume.
+	resume state
+	// last is when a line was added last.
+	last int64
+}
+
+// New makes a Joiner. It gives events to emit, in order, from within its other
+// methods; emit must not call these.
+func New(opts Options, emit func(Event)) (*Joiner, error) {
+	opts, err := opts.WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Joiner{opts: opts, emit: emit}, nil
+}
+
+// Add adds the stream's next line, read at now, in any unit that only [Joiner.Flush] shares.
+func (j *Joiner) Add(l Line, now int64) {
+	j.last = now
+	if j.held.Lines == 0 {
+		j.begin(l, opening(l.Text))
+		return
+	}
+	switch v, s := j.rule(l.Text); v {
+	case joins:
+		if j.hasPending {
+			j.hasPending = false
+			j.join(j.pending, j.next)
+		}
+		j.join(l, s)
+	case perhaps:
+		j.pending, j.next, j.hasPending = l, s, true
+	default:
+		j.give(false)
+		if j.hasPending {
+			j.hasPending = false
+			j.begin(j.pending, opening(j.pending.Text))
+			j.Add(l, now)
+			return
+		}
+		j.begin(l, opening(l.Text))
+	}
+}
+
+// rule says what becomes of the line after what is held.
+func (j *Joiner) rule(line []byte) (verdict, state) {
+	switch {
+	case j.opts.Start != nil:
+		if j.opts.Start.Match(line) {
+			return begins, plain
+		}
+		return joins, plain
+	case !j.opts.Auto:
+		return begins, plain
+	case j.hasPending:
+		return j.next.after(j.held.Text, line)
+	}
+	return j.state.after(j.held.Text, line)
+}
+
+// begin holds a line as the first of an event.
+func (j *Joiner) begin(l Line, s state) {
+	if j.resume != plain {
+		s, j.resume = j.resume, plain
+	}
+	j.held, j.owned = Event{Line: l, Lines: 1}, false
+	j.begun, j.state = s, s
+}
+
+// join adds a line to what is held. Past a limit it begins another event, which
+// goes on in the state that the line leads to.
+func (j *Joiner) join(l Line, s state) {
+	size := len(j.held.Text) + 1 + len(l.Text) + len(Mark)
+	if j.held.Lines >= j.opts.MaxLines || j.opts.MaxBytes > 0 && size > j.opts.MaxBytes {
+		j.give(true)
+		j.begin(l, s)
+		return
+	}
+	j.own(max(size, 1024))
+	j.held.Text = append(append(j.held.Text, '\n'), l.Text...)
+	j.held.Lines++
+	j.state = s
+}
+
+// own copies the held text to a buffer of the Joiner's, of at least a size.
+func (j *Joiner) own(size int) {
+	if j.owned || j.held.Lines == 0 {
+		return
+	}
+	j.held.Text = append(make([]byte, 0, max(size, len(j.held.Text))), j.held.Text...)
+	j.owned = true
+}
+
+// give emits what is held, but for a pending line.
+func (j *Joiner) give(more bool) {
+	e := j.held
+	if more && (j.opts.MaxBytes == 0 || len(e.Text)+len(Mark) <= j.opts.MaxBytes) {
+		j.own(len(e.Text) + len(Mark))
+		e.Text = append(j.held.Text, Mark...)
+	}
+	e.More = more
+	j.held, j.owned = Event{}, false
+	j.emit(e)
+}
+
+// Own copies the lines that are held, so that their texts may be overwritten.
+func (j *Joiner) Own() {
+	j.own(0)
+	if j.hasPending {
+		j.pending.Text = append([]byte(nil), j.pending.Text...)
+	}
+}
+
+// End gives out what is held.
+func (j *Joiner) End() {
+	if j.held.Lines > 0 {
+		j.give(false)
+	}
+	if j.hasPending {
+		j.hasPending = false
+		j.emit(Event{Line: j.pending, Lines: 1})
+	}
+}
+
+// Flush gives out what is held if no line was added after before.
+func (j *Joiner) Flush(before int64) {
+	if j.last <= before {
+		j.End()
+	}
+}
+
+// Held returns the start of the event that is held and a state: adding the lines
+// from there on, after [Joiner.Resume] with the state, leads back to here. Without
+// an event ok is false.
+func (j *Joiner) Held() (start int64, state byte, ok bool) {
+	return j.held.Start, byte(j.begun), j.held.Lines > 0
+}
+
+// Resume sets the state in which the next event begins, as [Joiner.Held] returned it.
+func (j *Joiner) Resume(s byte) {
+	if state(s) < states {
+		j.resume = state(s)
+	}
+}

@@ -1,0 +1,273 @@
+package multiline
+
+import "bytes"
+
+// verdict is what becomes of a line after a held event.
+type verdict uint8
+
+const (
+	// begins an event of its own.
+	begins verdict = iota
+	// joins the event, with the line that waited if one does.
+	joins
+	// perhaps joins: the next line decides.
+	perhaps
+)
+
+// state is what the last line of an event was a part of. The numbers are written
+// into positions and never change.
+type state uint8
+
+const (
+	// plain is a line of which nothing is known.
+	plain state = iota
+	// header is "package.SomeError: text" after a line that says an error; it waits for a frame.
+	header
+	// frames are lines "  at …" of Java, .NET and Node.
+	frames
+	// props are the properties that Node prints behind a frame that ends in "{".
+	props
+	// pyHead is "Traceback (most recent call last):".
+	pyHead
+	// pyBody are its indented lines.
+	pyBody
+	// pyEnd is the line with the exception.
+	pyEnd
+	// pyBlank is an empty line after it, waiting.
+	pyBlank
+	// pyChain says that another traceback follows.
+	pyChain
+	// pyGroup is inside of an exception group, drawn with | and +.
+	pyGroup
+	// goPanic is "panic: …" or "fatal error: …".
+	goPanic
+	// goBlank is an empty line after it or after a goroutine, waiting.
+	goBlank
+	// goFrames is inside of a goroutine.
+	goFrames
+	// goCall is the line of a function, waiting for the line of its place.
+	goCall
+	// ruby is inside of a backtrace.
+	ruby
+	// php is inside of a stack trace.
+	php
+	// console is what .NET's console logger indents.
+	console
+	states
+)
+
+// opening is the state after the first line of an event.
+func opening(line []byte) state {
+	line = trimmed(line)
+	if len(line) == 0 {
+		return plain
+	}
+	switch line[0] {
+	case 'T':
+		if isTraceback(line) {
+			return pyHead
+		}
+	case 'p':
+		if hasPrefix(line, "panic: ") {
+			return goPanic
+		}
+	case 'f':
+		if hasPrefix(line, "fatal error: ") {
+			return goPanic
+		}
+	case 'g':
+		if isGoroutine(line) {
+			return goFrames
+		}
+	case ' ':
+		if isGroup(line) {
+			return pyGroup
+		}
+	}
+	if hasSuffix(line, "]:") && endsInGoroutine(line) {
+		return goFrames
+	}
+	return plain
+}
+
+// trimmed is a line without the carriage return that may end it.
+func trimmed(line []byte) []byte {
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		return line[:n-1]
+	}
+	return line
+}
+
+// after says what becomes of a line after an event whose last line left it in
+// state s. Of plain, header and goCall the text is that of its first line alone
+// or begins with it.
+func (s state) after(text, line []byte) (verdict, state) {
+	line = trimmed(line)
+	switch s {
+	case plain:
+		return afterPlain(text, line)
+	case header:
+		if f := frame(line); f != plain {
+			return joins, f
+		}
+	case frames:
+		return afterFrames(line)
+	case props:
+		if hasPrefix(line, "  ") {
+			return joins, props
+		}
+		if string(line) == "}" {
+			return joins, frames
+		}
+	case pyHead, pyBody, pyEnd, pyBlank, pyChain, pyGroup:
+		return s.afterPython(line)
+	case goPanic, goBlank, goFrames, goCall:
+		return s.afterGo(line)
+	case ruby:
+		if isRubyFrom(line) || isRubyFrame(line) {
+			return joins, ruby
+		}
+	case php:
+		if isPHPFrame(line) {
+			return joins, php
+		}
+	case console:
+		if hasPrefix(line, consoleIndent) {
+			return joins, console
+		}
+	}
+	return begins, plain
+}
+
+// afterPlain decides by the first byte for nearly all lines.
+func afterPlain(text, line []byte) (verdict, state) {
+	if len(line) == 0 {
+		return begins, plain
+	}
+	c := line[0]
+	switch {
+	case c == ' ' || c == '\t':
+		return afterPlainIndented(text, line)
+	case c == 'T' && isTraceback(line):
+		return joinsError(text, pyHead)
+	case c == 'g' && isGoroutine(line):
+		return joinsError(text, goFrames)
+	case (c == 'S' || c == 'P') && isPHPHeader(line):
+		return joinsError(text, php)
+	case isLetter(c) || c == '/' || c == '.':
+		end := word(line)
+		switch {
+		case end < len(line) && line[end] == ':' && isRubyFrame(line):
+			return joinsError(text, ruby)
+		case isErrorName(line[:end]) && (end == len(line) || line[end] == ':') && saysError(text):
+			return perhaps, header
+		case isGoCall(line, end) && saysError(text):
+			return perhaps, goCall
+		}
+	}
+	return begins, plain
+}
+
+// joinsError joins what can only be the beginning of a trace to a line that says an error.
+func joinsError(text []byte, s state) (verdict, state) {
+	if saysError(text) {
+		return joins, s
+	}
+	return begins, plain
+}
+
+func afterPlainIndented(text, line []byte) (verdict, state) {
+	switch {
+	case len(text) > 0 && text[0] == '{': // an event by itself
+	case frame(line) != plain:
+		return joins, frame(line)
+	case isRubyFrom(line):
+		return joins, ruby
+	case isGroup(line):
+		return joinsError(text, pyGroup)
+	case hasPrefix(line, consoleIndent) && isConsoleHeader(text):
+		return joins, console
+	}
+	return begins, plain
+}
+
+func afterFrames(line []byte) (verdict, state) {
+	if f := frame(line); f != plain {
+		return joins, f
+	}
+	switch rest := bytes.TrimLeft(line, " \t"); {
+	case hasPrefix(rest, "Caused by: "), hasPrefix(rest, "Suppressed: "), hasPrefix(rest, "Wrapped by: "),
+		hasPrefix(rest, "--- End of "):
+		return joins, frames
+	case len(rest) == len(line):
+	case hasPrefix(rest, "... ") && (hasSuffix(line, " more") || hasSuffix(line, " omitted") || hasSuffix(line, " ...")):
+		return joins, frames
+	}
+	return begins, plain
+}
+
+func (s state) afterPython(line []byte) (verdict, state) {
+	switch s {
+	case pyHead:
+		if hasPrefix(line, `  File "`) {
+			return joins, pyBody
+		}
+	case pyBody:
+		if hasPrefix(line, "  ") {
+			return joins, pyBody
+		}
+		if end := word(line); end > 0 && (end == len(line) || line[end] == ':') {
+			return joins, pyEnd
+		}
+	case pyEnd:
+		if len(line) == 0 {
+			return perhaps, pyBlank
+		}
+	case pyBlank:
+		if hasPrefix(line, "During handling of the above exception") || hasPrefix(line, "The above exception was the direct cause") {
+			return joins, pyChain
+		}
+	case pyChain:
+		switch {
+		case len(line) == 0:
+			return joins, pyChain
+		case isTraceback(line):
+			return joins, pyHead
+		case isGroup(line):
+			return joins, pyGroup
+		}
+	case pyGroup:
+		if rest := bytes.TrimLeft(line, " "); len(rest) > 0 && len(rest) < len(line) && (rest[0] == '|' || rest[0] == '+') {
+			return joins, pyGroup
+		}
+	}
+	return begins, plain
+}
+
+func (s state) afterGo(line []byte) (verdict, state) {
+	switch {
+	case s == goBlank:
+		if isGoroutine(line) {
+			return joins, goFrames
+		}
+	case s == goCall:
+		if hasPrefix(line, "\t") {
+			return joins, goFrames
+		}
+	case len(line) == 0:
+		return perhaps, goBlank
+	case line[0] == '\t':
+		return joins, s
+	case isGoroutine(line):
+		return joins, goFrames
+	case s == goPanic:
+		if hasPrefix(line, "[signal ") || hasPrefix(line, "panic: ") {
+			return joins, goPanic
+		}
+	case hasPrefix(line, "...") && hasSuffix(line, "frames elided..."), hasPrefix(line, "exit status "):
+		return joins, goFrames
+	case isGoCall(line, word(line)):
+		return perhaps, goCall
+	}
+	return begins, plain
+}
