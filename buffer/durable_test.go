@@ -284,3 +284,43 @@ func TestSynced(t *testing.T) {
 		t.Errorf("after Close: %v", err)
 	}
 }
+
+// A buffer that holds something, or is open, is not removed; and a process that
+// opens it while it is removed has a buffer of its own afterwards.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "b")
+	b := durable(t, dir, nil)
+	if err := buffer.Remove(dir); !errors.Is(err, buffer.ErrLocked) {
+		t.Errorf("open: %v", err)
+	}
+	mustAppend(t, b, chunk(rec(noon, "x")))
+	mustClose(t, b)
+	if err := buffer.Remove(dir); !errors.Is(err, buffer.ErrNotEmpty) {
+		t.Errorf("holding a record: %v", err)
+	}
+	b = durable(t, dir, nil)
+	b.Drain()
+	if err := next(t, b).Done(); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, b)
+	for range 50 {
+		removed := background(func() error { return buffer.Remove(dir) })
+		b, err := buffer.Open(buffer.Options{Dir: dir, Instance: "i"})
+		if err != nil && !errors.Is(err, buffer.ErrLocked) {
+			t.Fatal(err)
+		}
+		if err := <-removed; err != nil && !errors.Is(err, buffer.ErrLocked) {
+			t.Fatal(err)
+		}
+		if b == nil {
+			continue
+		}
+		mustAppend(t, b, buffer.Chunk{Positions: []buffer.Position{{Input: "p", Value: []byte("v")}}})
+		mustClose(t, b)
+		if s, err := buffer.Inspect(dir); err != nil || s.Positions != 1 {
+			t.Fatalf("after it was opened: %+v, %v", s, err)
+		}
+	}
+}

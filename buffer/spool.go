@@ -40,9 +40,6 @@ type spool struct {
 func (b *Buffer) openSpool() (err error) {
 	o := &b.opts
 	fs := o.fs
-	if err := fs.MkdirAll(filepath.Join(o.Dir, logDir)); err != nil {
-		return err
-	}
 	s := &spool{buf: b, fileSize: min(wal.DefaultFileSize, max(o.MaxSize/8, 1<<20))}
 	if s.lock, err = lock(o.Dir, o.Instance, o.Now()); err != nil {
 		return err
@@ -52,6 +49,9 @@ func (b *Buffer) openSpool() (err error) {
 			err = errors.Join(err, s.lock.Close())
 		}
 	}()
+	if err := fs.MkdirAll(filepath.Join(o.Dir, logDir)); err != nil {
+		return err
+	}
 	if s.dir, err = sealed.Open(fs, filepath.Join(o.Dir, sealedDir), filepath.Join(o.Dir, quarantineDir)); err != nil {
 		return err
 	}

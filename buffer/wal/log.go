@@ -30,7 +30,7 @@ const suffix = ".log"
 const endMark = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // DefaultFileSize is the size in bytes at which a log file is full.
-const DefaultFileSize = 32 << 20
+const DefaultFileSize = 16 << 20
 
 // ErrFull says that there was no room; what was not written left no trace, and
 // the same call may succeed later.

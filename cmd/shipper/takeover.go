@@ -113,7 +113,10 @@ func (t *takeover) one(ctx context.Context, dir string) error {
 		return nil
 	}
 	t.log.Info("removing an empty buffer that nobody uses", "directory", dir, "instance", status.Instance)
-	return os.RemoveAll(dir)
+	if err := buffer.Remove(dir); !errors.Is(err, buffer.ErrLocked) {
+		return err
+	}
+	return nil // its shipper is back
 }
 
 // empty ships all that a buffer holds, under its own instance. The positions stay.
@@ -172,10 +175,26 @@ func awaitWanted(ctx context.Context, dir string) {
 	}
 }
 
+// takenOver reports whether a buffer that somebody has open is being emptied by
+// another shipper, which says so a moment after it opened it.
+func takenOver(ctx context.Context, dir string) bool {
+	for range 5 {
+		if n, _ := readNote(dir); n.TakenOverBy != "" {
+			return true
+		}
+		select {
+		case <-time.After(wantedEvery / 4):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
+}
+
 // openOwn opens a shipper's own buffer. From one who took it over, it asks for it.
 func openOwn(ctx context.Context, opts buffer.Options) (*buffer.Buffer, error) {
 	b, err := buffer.Open(opts)
-	if n, _ := readNote(opts.Dir); !errors.Is(err, buffer.ErrLocked) || n.TakenOverBy == "" {
+	if !errors.Is(err, buffer.ErrLocked) || !takenOver(ctx, opts.Dir) {
 		return b, err
 	}
 	path := filepath.Join(opts.Dir, wantedFile)
