@@ -44,6 +44,8 @@ type Options struct {
 	MaxRecord int
 	// Recognize says how times and levels are found.
 	Recognize recognize.Options
+	// Lines say how lines become messages; for inputs that read lines.
+	Lines Lines
 	// SourcePrefix stands before the source of every record.
 	SourcePrefix string
 	// Process changes or drops records before the sink gets them; nil keeps all as they are.
@@ -66,6 +68,10 @@ func (o Options) WithDefaults() (Options, error) {
 	if o.MaxRecord < MinMaxRecord || o.MaxRecord > record.MaxSize {
 		return o, fmt.Errorf("record limit of %d bytes: it must be from %d to %d", o.MaxRecord, MinMaxRecord, record.MaxSize)
 	}
+	var err error
+	if o.Lines, err = o.Lines.withDefaults(o.MaxRecord); err != nil {
+		return o, err
+	}
 	if o.Stats == nil {
 		o.Stats = new(Stats)
 	}
@@ -80,10 +86,13 @@ func (o Options) WithDefaults() (Options, error) {
 
 // Stats counts what inputs read. Safe for concurrent use.
 type Stats struct {
-	// Records and Bytes were handed to the sink, newlines and what was cut included.
+	// Records were handed to the sink; Bytes were read for that, newlines and what was
+	// cut or dropped included.
 	Records, Bytes atomic.Int64
 	// Cut lines were longer than the record limit.
 	Cut atomic.Int64
+	// Split records of several lines reached a limit: the next record goes on with them.
+	Split atomic.Int64
 	// Refused times were before 1990 or too far ahead: such a record has the time it was read.
 	Refused atomic.Int64
 }

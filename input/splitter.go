@@ -61,7 +61,8 @@ type line struct {
 	text []byte
 	// size is how many bytes of the stream it stands for, its newline included.
 	size int64
-	cut  bool
+	// whole is how many bytes it had before it was cut; 0 is that it was not.
+	whole int64
 }
 
 // next returns the next complete line.
@@ -129,7 +130,7 @@ func (s *splitter) take(end int) line {
 	l := line{text: s.buf[s.start:end], size: int64(end-s.start) + s.lost}
 	s.start, s.scan, s.lost = end, end, 0
 	if l.size > int64(s.max) {
-		l.text, l.cut = cut(l.text, s.max, l.size), true
+		l.text, l.whole = cut(l.text, s.max, l.size), l.size
 	}
 	return l
 }

@@ -124,7 +124,7 @@ func TestSplitterMemory(t *testing.T) {
 	if len(s.buf) > DefaultMaxRecord+readSize {
 		t.Errorf("buffer grew to %d bytes", len(s.buf))
 	}
-	if l, _ := s.rest(); l.size != 50<<20 || !l.cut {
-		t.Errorf("size %d, cut %v", l.size, l.cut)
+	if l, _ := s.rest(); l.size != 50<<20 || l.whole != 50<<20 {
+		t.Errorf("size %d, whole %d", l.size, l.whole)
 	}
 }

@@ -1,0 +1,126 @@
+package input
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"logstow/input/container"
+)
+
+// before is what an earlier run handed over of the lines behind the offset at
+// which reading goes on. Where the lines of several streams are mixed, one may
+// hold a line while later ones of another are in records already.
+type before struct {
+	// done is the end of what the earlier run handled.
+	done int64
+	// from is for each stream the offset before which its lines were handed over:
+	// done, or less where it held something.
+	from [outputs]int64
+	// state is that of each stream's joiner at from.
+	state [outputs]byte
+}
+
+// has reports whether a stream's line at an offset is in a record already.
+func (b *before) has(id container.Stream, offset int64) bool { return offset < b.from[id] }
+
+// Point is where reading would go on if everything handed over so far stays and
+// what is held is lost.
+func (s *Source) Point() Point {
+	b := before{done: s.offset}
+	if s.before != nil {
+		b.done = max(b.done, s.before.done)
+	}
+	at := b.done
+	for id, st := range s.streams {
+		b.from[id] = b.done
+		held := false
+		if st != nil {
+			b.from[id], b.state[id], held = st.held()
+		}
+		if !held {
+			b.from[id], b.state[id] = s.unheld(container.Stream(id), b.done)
+		}
+		at = min(at, b.from[id])
+	}
+	return Point{Offset: at, Held: b.encode(at, s.format, s.feed.opts.Lines.Format)}
+}
+
+// unheld is the first offset of what was not handed over of a stream that holds
+// nothing: done, or less where an earlier run's lines are still to be read again.
+func (s *Source) unheld(id container.Stream, done int64) (from int64, state byte) {
+	switch {
+	case s.before == nil || s.before.from[id] >= s.before.done || s.offset >= s.before.done:
+		return done, 0
+	case s.streams[id] == nil:
+		return max(s.before.from[id], s.offset), s.before.state[id]
+	}
+	return max(s.before.from[id], s.offset), 0
+}
+
+// heldVersion is the first byte of an encoded Held.
+const heldVersion = 1
+
+// encode is the version, the format, and if anything is held how far done lies
+// behind the offset, followed by each stream that holds something: its number,
+// how far from lies behind the offset, and its state. Nothing is nil: where nothing
+// is held and the format is as configured.
+func (b *before) encode(at int64, format, configured container.Format) []byte {
+	if at == b.done && format == configured {
+		return nil
+	}
+	out := append(make([]byte, 0, 32), heldVersion, byte(format))
+	if at == b.done {
+		return out
+	}
+	out = binary.AppendUvarint(out, uint64(b.done-at))
+	for id, from := range b.from {
+		if from < b.done {
+			out = append(out, byte(id))
+			out = binary.AppendUvarint(out, uint64(from-at))
+			out = append(out, b.state[id])
+		}
+	}
+	return out
+}
+
+var errHeld = errors.New("not as this program writes it")
+
+// decodeHeld reads what encode wrote. It returns nil where nothing was held.
+func decodeHeld(at Point) (*before, container.Format, error) {
+	if len(at.Held) == 0 {
+		return nil, container.Auto, nil
+	}
+	if len(at.Held) < 2 || at.Held[0] != heldVersion || at.Held[1] > byte(container.Docker) {
+		return nil, container.Auto, errHeld
+	}
+	format, rest := container.Format(at.Held[1]), at.Held[2:]
+	if len(rest) == 0 {
+		return nil, format, nil
+	}
+	b := &before{}
+	var ok bool
+	if b.done, rest, ok = behind(at.Offset, rest); !ok || b.done == at.Offset {
+		return nil, container.Auto, errHeld
+	}
+	b.from = [outputs]int64{b.done, b.done, b.done}
+	for len(rest) > 0 {
+		id := rest[0]
+		if id >= outputs || b.from[id] != b.done {
+			return nil, container.Auto, errHeld
+		}
+		if b.from[id], rest, ok = behind(at.Offset, rest[1:]); !ok || b.from[id] >= b.done || len(rest) == 0 {
+			return nil, container.Auto, errHeld
+		}
+		b.state[id], rest = rest[0], rest[1:]
+	}
+	return b, format, nil
+}
+
+// behind reads an offset that is encoded as what lies between.
+func behind(offset int64, b []byte) (int64, []byte, bool) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 || offset < 0 || n > uint64(1<<62) || offset > 1<<62 {
+		return 0, nil, false
+	}
+	return offset + int64(n), b[size:], true
+}

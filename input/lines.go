@@ -1,0 +1,51 @@
+package input
+
+import (
+	"fmt"
+	"time"
+
+	"logstow/input/container"
+	"logstow/input/multiline"
+)
+
+const (
+	// DefaultPartialTimeout is how long a part of a line waits for the next one.
+	DefaultPartialTimeout = 5 * time.Second
+	// wrappedLine is how long a container runtime's line may be whatever the record
+	// limit: what it wraps is 16 KiB before it is escaped.
+	wrappedLine = 256 << 10
+)
+
+// Lines say what becomes of lines before they are records. The zero value takes
+// the wrapping of container runtimes off where it finds one, and joins no lines.
+type Lines struct {
+	// Format is how a container runtime wraps the lines. [container.Auto] finds out
+	// by the first lines of each file.
+	Format container.Format
+	// PartialTimeout is how long a part of a line that a container runtime cut waits
+	// for the next part; 0 is [DefaultPartialTimeout].
+	PartialTimeout time.Duration
+	// Multiline says which lines are joined. MaxBytes is set to the record limit.
+	Multiline multiline.Options
+}
+
+func (l Lines) withDefaults(maxRecord int) (Lines, error) {
+	if l.PartialTimeout < 0 {
+		return l, fmt.Errorf("timeout of partial lines %v: it must not be negative", l.PartialTimeout)
+	}
+	if l.PartialTimeout == 0 {
+		l.PartialTimeout = DefaultPartialTimeout
+	}
+	var err error
+	l.Multiline, err = l.Multiline.WithDefaults()
+	l.Multiline.MaxBytes = maxRecord
+	return l, err
+}
+
+// maxLine is the length past which a line is cut before it is looked at.
+func (l Lines) maxLine(maxRecord int) int {
+	if l.Format == container.None {
+		return maxRecord
+	}
+	return max(maxRecord, wrappedLine)
+}

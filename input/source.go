@@ -1,0 +1,158 @@
+package input
+
+import (
+	"logstow/buffer"
+	"logstow/input/container"
+	"logstow/record"
+)
+
+// detectLines is how many of a file's first lines are looked at to find out how
+// they are wrapped.
+const detectLines = 16
+
+// outputs is how many streams a source may have: the lines that are not wrapped,
+// standard output and standard error.
+const outputs = 3
+
+// Source is a stream of lines with its own memory of times and formats, read
+// through a [Feed].
+type Source struct {
+	feed     *Feed
+	name     string
+	position func(Point) []buffer.Position
+	// offset is the start of the first byte that was not handled: the lines before
+	// it were handed over or are held by a stream.
+	offset int64
+	// parked is the beginning of a line, from offset on.
+	parked parked
+	// format is how lines are wrapped; while it is Auto, tried counts lines that were not.
+	format  container.Format
+	tried   uint8
+	clock   container.Clock
+	streams [outputs]*stream
+	// before is what an earlier run did behind the offset at which this one began; nil is nothing.
+	before *before
+	// cut, split and refused say that this was logged once.
+	cut, split, refused bool
+}
+
+// Point is a place in a source where reading may go on later.
+type Point struct {
+	// Offset is the start of the first byte that is not in a record handed over.
+	Offset int64
+	// Held says what was done of the bytes behind Offset. It is to be kept as it is;
+	// without it some lines may come again. Usually a few bytes, at most 64.
+	Held []byte
+}
+
+// NewSource starts a source at an offset of its stream. position makes the
+// positions that are handed over with the records before an offset; nil makes none.
+// See [Feed.Resume] for sources whose lines may be held.
+func (f *Feed) NewSource(name string, offset int64, position func(offset int64) []buffer.Position) *Source {
+	if position == nil {
+		return f.Resume(name, Point{Offset: offset}, nil)
+	}
+	return f.Resume(name, Point{Offset: offset}, func(p Point) []buffer.Position { return position(p.Offset) })
+}
+
+// Resume starts a source at a point: what is read next begins at its offset.
+// position makes the positions that are handed over with the records before a
+// point; nil makes none. A Held that is not known counts as none, and is logged.
+func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Position) *Source {
+	src := &Source{
+		feed:     f,
+		name:     record.CleanSource(f.opts.SourcePrefix + name),
+		position: position,
+		offset:   at.Offset,
+		format:   f.opts.Lines.Format,
+	}
+	b, format, err := decodeHeld(at)
+	switch {
+	case err != nil:
+		f.opts.Log.Warn("what a position holds can not be read: some lines may come again", "source", src.name, "error", err)
+	case src.format == container.Auto:
+		src.format = format
+	}
+	src.before = b
+	return src
+}
+
+// Offset is where the next byte is to be read from: the bytes before it were
+// handed over or are held.
+func (s *Source) Offset() int64 { return s.offset + s.parked.size() }
+
+// Held is the number of bytes of a line whose end was not read yet.
+func (s *Source) Held() int64 { return s.parked.size() }
+
+// Waiting reports whether lines are held that may go on: [Feed.Flush] hands them
+// over when they do not.
+func (s *Source) Waiting() bool {
+	for _, st := range s.streams {
+		if st == nil {
+			continue
+		}
+		if _, _, held := st.held(); held {
+			return true
+		}
+	}
+	return false
+}
+
+// line gives a line to its stream.
+func (s *Source) line(l line) {
+	var w container.Line
+	wrapped := false
+	if s.format != container.None {
+		w, wrapped = s.unwrap(l.text)
+	}
+	if s.before != nil {
+		if s.before.has(w.Stream, s.offset) {
+			return
+		}
+		if s.offset >= s.before.done {
+			s.before = nil
+		}
+	}
+	st := s.stream(w.Stream)
+	if !wrapped {
+		st.add(l.text, l.whole, s.offset, 0)
+		return
+	}
+	logged := s.clock.Unix(w.Time)
+	if w.Partial || st.part.open {
+		st.addPart(w.Text, s.offset, logged, !w.Partial)
+		return
+	}
+	if l.whole > 0 {
+		l.whole -= int64(len(l.text) - len(w.Text))
+	}
+	st.add(w.Text, l.whole, s.offset, logged)
+}
+
+// unwrap takes a container runtime's wrapping off a line, if it has one.
+func (s *Source) unwrap(text []byte) (container.Line, bool) {
+	if s.format == container.Auto {
+		switch f := container.Detect(text); {
+		case f != container.None:
+			s.format = f
+		case s.tried+1 >= detectLines:
+			s.format = container.None
+		default:
+			s.tried++
+		}
+	}
+	return container.Decode(s.format, text)
+}
+
+// stream returns one of the source's streams, at its first line.
+func (s *Source) stream(id container.Stream) *stream {
+	if st := s.streams[id]; st != nil {
+		return st
+	}
+	st := s.newStream(id)
+	if s.before != nil && st.joiner != nil {
+		st.joiner.Resume(s.before.state[id])
+	}
+	s.streams[id] = st
+	return st
+}

@@ -1,0 +1,142 @@
+package input
+
+import (
+	"logstow/input/container"
+	"logstow/input/multiline"
+	"logstow/record"
+	"logstow/record/recognize"
+)
+
+// stream is one of the outputs that are mixed in a [Source]. Its lines come in order.
+type stream struct {
+	src        *Source
+	name       string
+	recognizer *recognize.Recognizer
+	// joiner joins lines; nil joins none.
+	joiner *multiline.Joiner
+	part   part
+}
+
+// part is a line of which parts came and the end did not.
+type part struct {
+	open bool
+	// text are the parts, size their length before it was cut at the record limit.
+	text []byte
+	size int64
+	// start is the offset of the first part, logged the runtime's time of it, last
+	// the time when the last one was read.
+	start, logged, last int64
+}
+
+func (s *Source) newStream(id container.Stream) *stream {
+	st := &stream{src: s, name: s.name, recognizer: recognize.New(s.feed.opts.Recognize)}
+	if id != container.NoStream {
+		suffix := "/" + id.String()
+		st.name = record.CleanSource(s.name[:min(len(s.name), record.MaxSource-len(suffix))] + suffix)
+	}
+	if m := s.feed.opts.Lines.Multiline; m.Enabled() {
+		st.joiner, _ = multiline.New(m, st.joined) // the options were checked by WithDefaults
+	}
+	return st
+}
+
+// add takes a line that starts at an offset. whole is its length before it was
+// cut, 0 if it was not.
+func (s *stream) add(text []byte, whole, start, logged int64) {
+	f := s.src.feed
+	if limit := f.opts.MaxRecord; len(text) > limit {
+		whole = max(whole, int64(len(text)))
+		text = cut(text, limit, whole)
+	}
+	if whole > 0 {
+		f.sayCut(s.src, whole)
+	}
+	if s.joiner == nil {
+		f.add(s, text, logged)
+		return
+	}
+	s.joiner.Add(multiline.Line{Text: text, Start: start, Time: logged}, f.read)
+}
+
+// addPart takes a part of a line.
+func (s *stream) addPart(text []byte, start, logged int64, last bool) {
+	f := s.src.feed
+	if !s.part.open {
+		s.part = part{open: true, start: start, logged: logged}
+	}
+	keep := min(len(text), f.opts.MaxRecord-len(s.part.text))
+	s.part.text = append(s.part.text, text[:keep]...)
+	s.part.size += int64(len(text))
+	s.part.last = f.read
+	if last {
+		s.endPart()
+	}
+}
+
+// endPart makes a line of the parts.
+func (s *stream) endPart() {
+	p := s.part
+	s.part = part{}
+	limit := s.src.feed.opts.MaxRecord
+	if p.size <= int64(limit) {
+		s.add(p.text, 0, p.start, p.logged)
+		return
+	}
+	s.add(cut(p.text, limit, p.size), p.size, p.start, p.logged)
+}
+
+// joined takes an event from the joiner.
+func (s *stream) joined(e multiline.Event) {
+	f := s.src.feed
+	if e.More {
+		f.opts.Stats.Split.Add(1)
+		if !s.src.split {
+			s.src.split = true
+			f.opts.Log.Warn("lines that belong together are more than the limits allow: the next record goes on (said once a source)",
+				"source", s.src.name, "lines", e.Lines, "bytes", len(e.Text))
+		}
+	}
+	f.add(s, e.Text, e.Time)
+}
+
+// pause copies what is held out of the read buffer, or with last hands it over.
+func (s *stream) pause(last bool) {
+	switch {
+	case last:
+		s.end()
+	case s.joiner != nil:
+		s.joiner.Own()
+	}
+}
+
+func (s *stream) end() {
+	if s.part.open {
+		s.endPart()
+	}
+	if s.joiner != nil {
+		s.joiner.End()
+	}
+}
+
+// flush hands over what waits for too long at a time in Unix nanoseconds.
+func (s *stream) flush(now int64) {
+	lines := &s.src.feed.opts.Lines
+	switch {
+	case s.part.open:
+		if s.part.last <= now-int64(lines.PartialTimeout) {
+			s.end()
+		}
+	case s.joiner != nil:
+		s.joiner.Flush(now - int64(lines.Multiline.Timeout))
+	}
+}
+
+// held returns the offset of the first line that is held, and the joiner's state for it.
+func (s *stream) held() (start int64, state byte, held bool) {
+	if s.joiner != nil {
+		if start, state, held = s.joiner.Held(); held {
+			return start, state, true
+		}
+	}
+	return s.part.start, 0, s.part.open
+}
