@@ -111,7 +111,11 @@ func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) 
 		if !ok {
 			break
 		}
-		src.line(l)
+		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord {
+			f.add(src.direct, l.text, 0)
+		} else {
+			src.line(l)
+		}
 		src.offset += l.size
 		bytes += l.size
 		if len(f.records) >= maxChunk {

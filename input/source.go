@@ -30,6 +30,8 @@ type Source struct {
 	tried   uint8
 	clock   container.Clock
 	streams [outputs]*stream
+	// direct is the stream whose lines are records as they are, once that is sure; else nil.
+	direct *stream
 	// before is what an earlier run did behind the offset at which this one began; nil is nothing.
 	before *before
 	// cut, split and refused say that this was logged once.
@@ -116,6 +118,9 @@ func (s *Source) line(l line) {
 	st := s.stream(w.Stream)
 	if !wrapped {
 		st.add(l.text, l.whole, s.offset, 0)
+		if s.format == container.None && s.before == nil && st.joiner == nil {
+			s.direct = st
+		}
 		return
 	}
 	logged := s.clock.Unix(w.Time)
