@@ -1,9 +1,14 @@
 package tail
 
 import (
+	"bytes"
+	"compress/gzip"
+	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,105 +18,113 @@ import (
 )
 
 // turn is how much is read of one file before the others have theirs.
-const turn = 16 << 20
+const turn = 1 << 20
 
 // file is one that is being read.
 type file struct {
-	t       *Tailer
-	id      fileID
-	path    string
-	f       *os.File
-	regular bool
-	source  *input.Source
-	print   fingerprint
-	// name is the source of its records. It and the absolute path under which the
-	// file was found first stay when it is renamed.
-	name, home string
-	// moved says that it was found under another name since.
+	t    *Tailer
+	id   fileID
+	kind kind
+	// path is where the file can be opened: the one that a pattern names or, once
+	// the file was renamed, its new name.
+	path string
+	// home is the absolute path under which the file was found first, real the one
+	// that it led to by symbolic links ("" is the same), name the source of its
+	// records. They stay when it is renamed.
+	home, real, name string
+	regular          bool
+	source           *input.Source
+	print            fingerprint
+	// settled says that the file is another one by now: no more of it goes into print.
+	settled bool
+	// handle is the open file, use its place among those open; nil while it is closed.
+	handle *os.File
+	use    *list.Element
+	// unpacked is what a compressed file holds, from the source's offset on.
+	unpacked io.Reader
+	// unread says that there is more than was read, or that this is not known.
+	unread bool
+	// moved says that it was found under another name since, order is the order of being found.
 	moved bool
+	order int
 	// modified is when the file was last written to, as seen last.
 	modified time.Time
 	// grew is when bytes were last read from it, gone when it was first seen to
-	// have no name any more; zero while it has one.
+	// have no name any more under which it is to be read; zero while it has one.
 	grew, gone time.Time
+	// replaces is another key under which the file is known; zero is none.
+	replaces fileID
 }
 
-// open starts reading a file: where its position says, else at its end or its start.
-func (t *Tailer) open(found found, fromEnd bool) (*file, error) {
-	if !found.info.Mode().IsRegular() && !t.opts.Once {
-		return nil, fmt.Errorf("%s is not a regular file: pipe it in and give - as the file", found.path)
-	}
-	osFile, err := os.Open(found.path)
+// newFile makes a file of what was found; offset and position are not yet set.
+func (t *Tailer) newFile(found found, handle *os.File) (*file, error) {
+	info, err := handle.Stat()
 	if err != nil {
 		return nil, err
 	}
-	info, err := osFile.Stat()
-	if err != nil {
-		return nil, closing(osFile, err)
-	}
-	home, err := filepath.Abs(found.path)
-	if err != nil {
-		return nil, closing(osFile, err)
-	}
+	t.found++
 	f := &file{
-		t: t, id: idOf(found.path, info), path: found.path, f: osFile, name: found.source, home: home,
-		regular: info.Mode().IsRegular(), modified: info.ModTime(), grew: t.opts.Now(),
+		t: t, id: idOf(found.path, info), path: found.path, name: found.source, home: found.path,
+		regular: info.Mode().IsRegular(), modified: info.ModTime(), unread: true, order: t.found,
 	}
-	if !f.regular {
-		f.source = t.feed.NewSource(f.name, 0, nil)
-		return f, nil
-	}
-	p, known := t.position(f.id)
-	offset, same := p.resume(f.f, info.Size())
-	switch {
-	case known && same:
-		if p.path != "" && p.path != home { // renamed since
-			f.home, f.name, f.moved = p.path, p.source, true
-		}
-		f.restart(offset)
-	case !known && fromEnd:
-		f.restart(info.Size())
-	default: // new, another file's inode, or truncated since
-		f.restart(0)
+	if real, err := filepath.EvalSymlinks(found.path); err == nil && real != f.home {
+		f.real = real
 	}
 	return f, nil
 }
 
-// position is what the buffer knows of a file.
-func (t *Tailer) position(id fileID) (position, bool) {
-	value, ok := t.opts.Sink.Position(id.input())
-	if !ok {
-		return position{}, false
+// place is where the file was when it was found, behind all links.
+func (f *file) place() string {
+	if f.real == "" {
+		return f.home
 	}
-	p, err := decodePosition(value)
-	if err != nil { // of another version: the file is known, but not how far it was read
-		t.opts.Log.Warn("a file's position can not be read: reading it from the start", "input", id.input(), "error", err)
-	}
-	return p, true
+	return f.real
 }
 
-// positions makes the positions of a file, read up to an offset.
-func (f *file) positions(offset int64) []buffer.Position {
-	if want := min(offset, maxPrint); int64(f.print.length) < want {
-		if p, err := printOf(f.f, want); err == nil {
+// inherit takes over what is known of a file that was found under another name or by its content.
+func (f *file) inherit(p position) {
+	if p.path != "" && p.path != f.home {
+		f.home, f.real, f.name, f.moved = p.path, p.real, p.source, true
+	}
+}
+
+// restart reads on at an offset, with what was held there.
+func (f *file) restart(offset int64, print fingerprint, state string) {
+	f.print, f.settled, f.unread = print, false, true
+	f.source = f.t.source(f, input.Point{Offset: offset, Held: []byte(state)})
+}
+
+// position is what the buffer is to know of the file when it was read up to an offset.
+func (f *file) position(offset int64, state string) position {
+	if want := min(offset, maxPrint); int64(f.print.length) < want && f.handle != nil && f.kind == plain && !f.settled {
+		if p, err := printOf(f.handle, want); err == nil {
 			f.print = p
 		}
 	}
-	p := position{f.id, offset, f.print, f.t.opts.Now().Unix(), f.home, f.name}
-	return []buffer.Position{{Input: f.id.input(), Value: p.encode()}}
+	if len(state) > maxState {
+		state = ""
+	}
+	return position{
+		id: f.id, kind: f.kind, offset: offset, print: f.print, at: f.t.opts.Now().Unix(),
+		modified: max(f.modified.UnixNano(), 0), path: f.home, real: f.real, source: f.name, state: state,
+	}
 }
 
-// restart reads on at an offset, without memory of what was before.
-func (f *file) restart(offset int64) {
-	f.print = fingerprint{}
-	f.source = f.t.feed.NewSource(f.name, offset, f.positions)
+// now is what the buffer knows of the file, or is to know of it.
+func (f *file) now() position {
+	at := f.source.Point()
+	return f.position(at.Offset, string(at.Held))
 }
 
-func (f *file) close() { _ = f.f.Close() } // nothing was written: no error can lose anything
-
-func closing(f *os.File, err error) error {
-	_ = f.Close()
-	return err
+// positions makes the positions that go with records up to a point.
+func (f *file) positions(at input.Point) []buffer.Position {
+	all := []buffer.Position{f.t.keep(f.position(at.Offset, string(at.Held)))}
+	if f.replaces != (fileID{}) {
+		all = append(all, buffer.Position{Input: f.replaces.input(f.t.prefix)})
+		f.t.past.remove(f.replaces)
+		f.replaces = fileID{}
+	}
+	return all
 }
 
 // reference is the time before which a time without a year must be.
@@ -122,13 +135,98 @@ func (f *file) reference() time.Time {
 	return f.modified
 }
 
-// readToEnd reads to the end. The first result is what is wrong with the file,
-// the second what ends the run.
-func (f *file) readToEnd(ctx context.Context) (fileErr, err error) {
-	if !f.regular {
-		return f.read(ctx, f.f)
+// errBusy says that as many files are open as may be, all with something to be read.
+var errBusy = errors.New("too many files with something to be read are open")
+
+// errMoved says that another file has the name now.
+var errMoved = fmt.Errorf("%w under its name", fs.ErrNotExist)
+
+// look says what the file is like now, without opening it.
+func (f *file) look() (fs.FileInfo, error) {
+	if f.handle != nil {
+		return f.handle.Stat()
 	}
-	return f.read(ctx, io.NewSectionReader(f.f, f.source.Offset(), 1<<62))
+	info, err := os.Stat(f.path)
+	if err == nil && idOf(f.path, info) != f.id {
+		return nil, errMoved
+	}
+	return info, err
+}
+
+// open opens the file where it is closed. Errors that are fs.ErrNotExist say
+// that it is not there any more.
+func (f *file) open() error {
+	if f.handle != nil {
+		f.t.open.touch(f)
+		return nil
+	}
+	handle, err := openFile(f.path)
+	if err != nil {
+		return err
+	}
+	info, err := handle.Stat()
+	if err == nil && idOf(f.path, info) != f.id {
+		err = errMoved
+	}
+	if err == nil && !f.t.open.add(f, handle) {
+		err = errBusy
+	}
+	if err != nil {
+		_ = handle.Close()
+	}
+	return err
+}
+
+// openFile opens a file for reading, without waiting for the writer of a pipe.
+func openFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
+}
+
+// gzipMagic begins compressed files.
+const gzipMagic = "\x1f\x8b\x08"
+
+// isPacked reports whether r is a compressed file.
+func isPacked(r io.ReaderAt) bool {
+	var b [len(gzipMagic)]byte
+	n, _ := r.ReadAt(b[:], 0) // what can not be read is not compressed
+	return string(b[:n]) == gzipMagic
+}
+
+// unpack starts reading what is compressed in a file.
+func unpack(r io.ReaderAt) (io.Reader, error) {
+	return gzip.NewReader(io.NewSectionReader(r, 0, 1<<62))
+}
+
+// beginning returns the first bytes of what a file holds, at most [maxPrint].
+func beginning(handle io.ReaderAt, kind kind) ([]byte, error) {
+	var r io.Reader = io.NewSectionReader(handle, 0, maxPrint)
+	if kind == packed {
+		var err error
+		if r, err = unpack(handle); err != nil {
+			return nil, err
+		}
+	}
+	b := make([]byte, maxPrint)
+	n, err := io.ReadFull(r, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return b[:n], err
+}
+
+// beginsLike reports whether a file began like b.
+func (p position) beginsLike(b []byte) bool {
+	n := int(p.print.length)
+	return n > 0 && n <= len(b) && sumOf(b[:n]) == p.print
+}
+
+// whole reports whether a compressed file is complete, by reading it.
+func whole(handle io.ReaderAt) bool {
+	r, err := unpack(handle)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+	}
+	return err == nil
 }
 
 // read hands over the lines of r, a part of the file.
@@ -141,6 +239,27 @@ func (f *file) read(ctx context.Context, r io.Reader) (fileErr, err error) {
 		return nil, err
 	}
 	return nil, nil
+}
+
+// readPacked hands over at most limit bytes of what is compressed in the file,
+// from the source's offset on, and reports whether there may be more.
+func (f *file) readPacked(ctx context.Context, limit int64) (more bool, fileErr, err error) {
+	if f.unpacked == nil {
+		r, err := unpack(f.handle)
+		if err == nil {
+			_, err = io.CopyN(io.Discard, r, f.source.Offset())
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, fmt.Errorf("read %s: %w", f.path, err), nil
+		}
+		f.unpacked = r
+	}
+	before := f.source.Offset()
+	fileErr, err = f.read(ctx, io.LimitReader(f.unpacked, limit))
+	if err != nil || fileErr != nil {
+		f.unpacked = nil
+	}
+	return f.source.Offset()-before == limit, fileErr, err
 }
 
 // notingReader remembers the error of reading, so that it is told from one of handing over.
@@ -158,40 +277,18 @@ func (n *notingReader) Read(p []byte) (int, error) {
 	return got, err
 }
 
-// follow reads what the file gained, at most a turn of it, and reports whether
-// there is more. What is wrong with the file is logged, err ends the run.
-func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error) {
-	info, statErr := f.f.Stat()
-	if statErr != nil {
-		f.t.complain(f.path, statErr)
-		return false, nil
-	}
-	f.modified = info.ModTime()
-	if info.Size() < f.source.Offset() {
-		f.t.opts.Log.Info("file was truncated: reading it from the start", "file", f.path)
-		if err := f.t.feed.End(ctx, f.source, f.reference()); err != nil {
-			return false, err
-		}
-		f.restart(0)
-	}
-	gained := info.Size() - f.source.Offset()
-	if gained == 0 {
-		if f.source.Held() > 0 && now.Sub(f.grew) >= f.t.opts.PartialWait {
-			return false, f.t.feed.End(ctx, f.source, f.reference())
-		}
-		return false, nil
-	}
-	f.grew = now
-	fileErr, err := f.read(ctx, io.NewSectionReader(f.f, f.source.Offset(), min(gained, turn)))
-	if err != nil {
-		return false, err
-	}
-	f.t.complain(f.path, fileErr)
-	return fileErr == nil && gained > turn, nil
+// same reports whether the file at the handle begins as it did.
+func (f *file) same() bool {
+	now, err := printOf(f.handle, int64(f.print.length))
+	return err == nil && now == f.print
 }
 
-// finished reports whether a file without a name has been quiet for long enough.
-func (f *file) finished(now time.Time) bool {
-	wait := f.t.opts.RotateWait
-	return !f.gone.IsZero() && now.Sub(f.gone) >= wait && now.Sub(f.grew) >= wait
+// beginsAlike reports whether b, the beginning of another file, is that of this one, too.
+func (f *file) beginsAlike(b []byte) bool {
+	if f.open() != nil {
+		return false
+	}
+	own := make([]byte, len(b))
+	n, _ := f.handle.ReadAt(own, 0) // fewer bytes are not alike
+	return bytes.Equal(own[:n], b)
 }

@@ -1,18 +1,17 @@
 package tail
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"logstow/buffer"
 	"logstow/input"
 )
-
-// settle is the least time between two looks at the files.
-const settle = 100 * time.Millisecond
 
 // follow reads files as they grow until ctx ends.
 func (t *Tailer) follow(ctx context.Context) error {
@@ -22,7 +21,7 @@ func (t *Tailer) follow(ctx context.Context) error {
 	defer w.close()
 	defer func() {
 		for _, f := range t.files {
-			f.close()
+			t.open.close(f)
 		}
 	}()
 	err := t.read(ctx, late, w)
@@ -38,8 +37,6 @@ func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
 	if err := t.begin(late, w); err != nil {
 		return err
 	}
-	scanned := t.opts.Now()
-	cleaned := scanned
 	for {
 		more, err := t.pass(late)
 		if err != nil {
@@ -51,111 +48,105 @@ func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
 		if !more {
 			t.wait(ctx, w)
 		}
-		now := t.opts.Now()
-		if w.takeNames() || now.Sub(scanned) >= t.opts.ScanInterval {
-			t.scan(w, nil)
-			scanned = now
-		}
-		if now.Sub(cleaned) >= cleanInterval {
-			if _, err := t.renamed(late, t.present()); err != nil {
-				return err
-			}
-			cleaned = now
+		if err := t.lookAround(late, w); err != nil {
+			return err
 		}
 	}
 }
 
 // begin opens what is there at the start, notes where reading it starts, and
-// reads to their end the files that were renamed while nobody read them.
+// finds the files that were renamed, copied or compressed while nobody read them.
 func (t *Tailer) begin(ctx context.Context, w *watcher) error {
-	t.scan(w, func(p pattern) bool {
-		_, before := t.opts.Sink.Position(p.input())
-		return !before && !t.opts.FromStart
+	t.recallAll()
+	for _, p := range t.patterns {
+		if _, before := t.opts.Sink.Position(t.inputOf(p)); !before {
+			t.first[p.absolute] = true
+		}
+	}
+	t.scan(w, func(p pattern) arrival {
+		first := t.first[p.absolute]
+		return arrival{fromEnd: first && !t.opts.FromStart, history: first && t.opts.FromStart}
 	})
-	renamed, err := t.renamed(ctx, t.present())
-	if err != nil {
-		return err
+	t.renamed(true)
+	for place := range t.byPath {
+		t.rotated[dirOf(place)] = true
 	}
-	for _, found := range renamed {
-		f, err := t.open(found, false)
-		t.complain(found.path, explain(err))
-		if err != nil {
-			continue
-		}
-		f.gone = t.opts.Now()
-		t.files[f.id] = f
-		for more := true; more; {
-			if more, err = f.follow(ctx, f.gone); err != nil {
-				return err
-			}
-		}
-	}
+	t.siblings(t.dirs)
+	clear(t.first)
 	// From here on a file that is not known is one that appeared later.
-	var all []buffer.Position
-	for _, f := range t.inOrder() {
-		all = append(all, f.positions(f.source.Offset()-f.source.Held())...)
+	all := t.pending
+	t.pending = nil
+	for _, f := range t.inOrder(maps.Values(t.files)) {
+		all = append(all, f.positions(f.source.Point())...)
 	}
 	for _, p := range t.patterns {
-		all = append(all, buffer.Position{Input: p.input(), Value: []byte{positionVersion}})
+		all = append(all, buffer.Position{Input: t.inputOf(p), Value: []byte{positionVersion}})
 	}
-	_, err = t.opts.Sink.Append(ctx, buffer.Chunk{Positions: all})
+	t.scanned, t.cleaned = t.opts.Now(), t.opts.Now()
+	_, err := t.opts.Sink.Append(ctx, buffer.Chunk{Positions: all})
 	return err
 }
 
-// present are the files that are open.
-func (t *Tailer) present() map[fileID]bool {
-	present := make(map[fileID]bool, len(t.files))
-	for id := range t.files {
-		present[id] = true
-	}
-	return present
-}
-
-// wait sleeps until something may have changed.
-func (t *Tailer) wait(ctx context.Context, w *watcher) {
-	rest := time.NewTimer(settle)
-	defer rest.Stop()
-	select {
-	case <-rest.C:
-	case <-ctx.Done():
-		return
-	}
-	poll := time.NewTimer(max(t.opts.PollInterval-settle, 0))
-	defer poll.Stop()
-	select {
-	case <-w.wake:
-	case <-poll.C:
-	case <-ctx.Done():
+// recallAll takes in what the buffer knows of files.
+func (t *Tailer) recallAll() {
+	for _, kept := range t.opts.Sink.Positions(t.prefix) {
+		if p, err := decodePosition(kept.Value); err == nil {
+			t.past.add(p)
+		}
 	}
 }
 
-// pass gives every file one turn, those that were opened first first, and
-// closes those that are done with. It reports whether any has more.
+// flush hands over the positions that were made without records.
+func (t *Tailer) flush(ctx context.Context) error {
+	if len(t.pending) == 0 {
+		return nil
+	}
+	_, err := t.opts.Sink.Append(ctx, buffer.Chunk{Positions: t.pending})
+	t.pending = nil
+	return err
+}
+
+// pass gives every file that may have something one turn, those that lost their
+// name before the others, and closes those that are done with. It reports
+// whether any has more. While there is more in a file, those that took its place wait.
 func (t *Tailer) pass(ctx context.Context) (more bool, err error) {
-	for _, f := range t.inOrder() {
-		now := t.opts.Now()
-		again, err := f.follow(ctx, now)
+	t.dirs = make(directories)
+	waiting := make(map[string]bool)
+	for _, f := range t.inOrder(maps.Keys(t.work)) {
+		if t.files[f.id] != f {
+			delete(t.work, f)
+			continue
+		}
+		if waiting[f.place()] {
+			continue
+		}
+		again, err := f.follow(ctx, t.opts.Now())
 		if err != nil {
 			return false, err
 		}
-		more = more || again
-		if f.finished(now) {
-			if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
-				return false, err
-			}
-			if err := t.forgetRemoved(ctx, f); err != nil {
-				return false, err
-			}
-			f.close()
-			delete(t.files, f.id)
+		if again {
+			more = true
+			waiting[f.place()] = f.isOld()
+			continue
 		}
+		delete(t.work, f)
 	}
-	return more, nil
+	return more, t.flush(ctx)
 }
+
+// isOld reports whether another file may have the name under which f was found first.
+func (f *file) isOld() bool { return f.t.old[f] }
 
 // finish reads what the files hold by now and, unless the next run goes on there, ends them.
 func (t *Tailer) finish(ctx context.Context, w *watcher) error {
-	t.scan(w, nil)
+	if err := t.lookAround(ctx, w); err != nil {
+		return err
+	}
+	t.scan(w, func(pattern) arrival { return arrival{} })
+	t.siblings(make(directories))
+	for _, f := range t.files {
+		t.work[f] = true
+	}
 	for more := true; more; {
 		var err error
 		if more, err = t.pass(ctx); err != nil {
@@ -165,7 +156,7 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	if t.opts.Resume {
 		return nil
 	}
-	for _, f := range t.inOrder() {
+	for _, f := range t.inOrder(maps.Values(t.files)) {
 		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return err
 		}
@@ -173,59 +164,115 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	return nil
 }
 
-// inOrder lists the files: those that lost their name before the others, since
-// they are older, then by path.
-func (t *Tailer) inOrder() []*file {
-	return slices.SortedFunc(maps.Values(t.files), func(a, b *file) int {
-		switch aOld, bOld := a.old(), b.old(); {
-		case aOld && !bOld:
+// inOrder lists files: those that lost their name before the others, since they
+// are older, in the order in which they were found; the others by path.
+func (t *Tailer) inOrder(files func(func(*file) bool)) []*file {
+	return slices.SortedFunc(files, func(a, b *file) int {
+		switch aOld, bOld := a.isOld(), b.isOld(); {
+		case aOld && bOld:
+			return cmp.Compare(a.order, b.order)
+		case aOld:
 			return -1
-		case bOld && !aOld:
+		case bOld:
 			return 1
 		}
-		return strings.Compare(a.path, b.path)
+		return cmp.Compare(a.path, b.path)
 	})
 }
 
-// old reports whether another file may have the name under which f was found first.
-func (f *file) old() bool { return f.moved || !f.gone.IsZero() }
+// follow reads what the file gained, at most a turn of it, and reports whether
+// there is more. What is wrong with the file is logged, err ends the run.
+func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error) {
+	f.t.warm[f] = true
+	info, lookErr := f.look()
+	if lookErr != nil {
+		return f.failed(ctx, lookErr)
+	}
+	changed := !info.ModTime().Equal(f.modified)
+	f.modified = info.ModTime()
+	if f.kind == plain && info.Size() == f.source.Offset() && !changed {
+		return f.quiet(ctx, now)
+	}
+	if openErr := f.open(); openErr != nil {
+		return f.failed(ctx, openErr)
+	}
+	if f.kind == packed {
+		return f.followPacked(ctx, now)
+	}
+	size := info.Size()
+	if size < f.source.Offset() || !f.same() {
+		if err := f.truncated(ctx); err != nil {
+			return false, err
+		}
+	}
+	gained := size - f.source.Offset()
+	if gained <= 0 {
+		return f.quiet(ctx, now)
+	}
+	f.grew, f.unread = now, true
+	fileErr, err := f.read(ctx, newSection(f.handle, f.source.Offset(), min(gained, turn)))
+	if err != nil {
+		return false, err
+	}
+	f.t.complain(f.path, fileErr)
+	f.unread = fileErr == nil && gained > turn
+	if fileErr != nil {
+		f.t.open.close(f)
+	}
+	return f.unread, nil
+}
 
-// scan looks for new files, for new names of known files and for those that
-// have none any more. fromEnd says whose files are read from their end where
-// nothing else is known of them; nil is none.
-func (t *Tailer) scan(w *watcher, fromEnd func(pattern) bool) {
-	present := make(map[fileID]bool)
-	for _, p := range t.patterns {
-		files, errs := t.find(p)
-		t.complain(p.text, joined(errs))
-		if p.rest != "" {
-			w.add(p.base)
-		}
-		for _, found := range files {
-			w.addParent(found.path)
-			id := idOf(found.path, found.info)
-			if present[id] {
-				continue
-			}
-			present[id] = true
-			if f := t.files[id]; f != nil {
-				f.moved = f.moved || f.path != found.path
-				f.path, f.gone = found.path, time.Time{}
-				continue
-			}
-			f, err := t.open(found, fromEnd != nil && fromEnd(p))
-			t.complain(found.path, explain(err))
-			if err == nil {
-				t.files[f.id] = f
-				present[f.id] = true
-			}
+// failed deals with a file that can not be looked at or opened.
+func (f *file) failed(ctx context.Context, wrong error) (more bool, err error) {
+	switch {
+	case errors.Is(wrong, errBusy):
+		return true, nil
+	case errors.Is(wrong, fs.ErrNotExist):
+		return f.lost(ctx)
+	default:
+		f.t.complain(f.path, explain(wrong))
+		return false, nil
+	}
+}
+
+// quiet does what is due to a file that has gained nothing.
+func (f *file) quiet(ctx context.Context, now time.Time) (more bool, err error) {
+	f.unread = false
+	if f.source.Held() > 0 && now.Sub(f.grew) >= f.t.opts.PartialWait {
+		if err := f.t.feed.End(ctx, f.source, f.reference()); err != nil {
+			return false, err
 		}
 	}
-	for id, f := range t.files {
-		if !present[id] && f.gone.IsZero() {
-			f.gone = t.opts.Now()
-		}
+	if err := f.t.feed.Flush(ctx, f.source, f.reference()); err != nil {
+		return false, err
 	}
+	if f.finished(now) {
+		return false, f.end(ctx)
+	}
+	return false, nil
+}
+
+// followPacked reads a turn of a compressed file; at its end it is done with.
+func (f *file) followPacked(ctx context.Context, now time.Time) (more bool, err error) {
+	f.grew = now
+	more, fileErr, err := f.readPacked(ctx, turn)
+	if err != nil || more {
+		return more, err
+	}
+	if f.t.complain(f.path, fileErr); fileErr == nil {
+		err = f.t.feed.End(ctx, f.source, f.reference())
+		f.t.retire(f)
+		return false, err
+	}
+	f.unread = false
+	f.t.open.close(f)
+	return false, nil
+}
+
+// finished reports whether a file without a name has been quiet for long enough.
+func (f *file) finished(now time.Time) bool {
+	wait := f.t.opts.RotateWait
+	return !f.gone.IsZero() && now.Sub(f.gone) >= wait && now.Sub(f.grew) >= wait
 }
 
 // complain logs what is wrong with a file or pattern when it begins, and that

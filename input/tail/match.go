@@ -26,10 +26,12 @@ type pattern struct {
 
 // found is a file that a pattern names.
 type found struct {
-	path string
+	path string // from the root on
 	// source is the path below the pattern's fixed part.
 	source string
 	info   fs.FileInfo
+	// shown is the path as it was given, if another one.
+	shown string
 }
 
 // parsePattern reads a file name or a glob. A name with wildcards in it that
@@ -63,12 +65,19 @@ func (p pattern) names(path string) bool {
 	return ok && err == nil
 }
 
-// input is the name under which the buffer keeps that p was looked through.
-func (p pattern) input() string { return patternInput + p.absolute }
+// sourceOf is the source of the records of a file that p names.
+func (p pattern) sourceOf(path string) string {
+	if p.rest != "" {
+		if below, err := filepath.Rel(absolute(p.base), path); err == nil {
+			return filepath.ToSlash(below)
+		}
+	}
+	return filepath.Base(path)
+}
 
 // find returns the files that p names now, in the order of their names, and
-// what could not be looked at.
-func (p pattern) find() ([]found, []error) {
+// what could not be looked at. It says which directories it looked into.
+func (p pattern) find(dirs func(string)) ([]found, []error) {
 	if p.rest == "" {
 		info, err := os.Stat(p.text)
 		if err != nil {
@@ -77,14 +86,14 @@ func (p pattern) find() ([]found, []error) {
 		if info.IsDir() {
 			return nil, []error{fmt.Errorf("%s is a directory: name its files, for example %s", p.text, filepath.Join(p.text, "**", "*.log"))}
 		}
-		return []found{{p.text, filepath.Base(p.text), info}}, nil
+		return []found{{p.absolute, filepath.Base(p.text), info, p.text}}, nil
 	}
 	// Files may be reached through links to directories, but ** follows none: they may form a circle.
 	opts := []doublestar.GlobOption{doublestar.WithFilesOnly()}
 	if strings.Contains(p.rest, "**") {
 		opts = append(opts, doublestar.WithNoFollow())
 	}
-	dir := &watchedFS{FS: os.DirFS(p.base), base: p.base, errs: make(map[string]error)}
+	dir := &watchedFS{FS: os.DirFS(p.base), base: absolute(p.base), dirs: dirs, errs: make(map[string]error)}
 	names, err := doublestar.Glob(dir, p.rest, opts...)
 	if err != nil {
 		return nil, []error{fmt.Errorf("look for %s: %w", p.text, err)}
@@ -92,14 +101,14 @@ func (p pattern) find() ([]found, []error) {
 	slices.Sort(names)
 	var files []found
 	for _, name := range names {
-		full := filepath.Join(p.base, filepath.FromSlash(name))
+		full := filepath.Join(dir.base, filepath.FromSlash(name))
 		info, err := os.Stat(full)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			dir.note(name, err)
 		case !info.IsDir():
-			files = append(files, found{full, path.Clean(name), info})
+			files = append(files, found{full, path.Clean(name), info, filepath.Join(p.base, filepath.FromSlash(name))})
 		}
 	}
 	var errs []error
@@ -114,6 +123,7 @@ func (p pattern) find() ([]found, []error) {
 type watchedFS struct {
 	fs.FS
 	base string
+	dirs func(string)
 	errs map[string]error
 }
 
@@ -121,6 +131,9 @@ type watchedFS struct {
 func (w *watchedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(w.FS, name)
 	w.note(name, err)
+	if err == nil {
+		w.dirs(filepath.Join(w.base, filepath.FromSlash(name)))
+	}
 	return entries, err
 }
 
@@ -142,6 +155,14 @@ func (w *watchedFS) note(name string, err error) {
 		err = &fs.PathError{Op: p.Op, Path: full, Err: p.Err}
 	}
 	w.errs[full] = explain(err)
+}
+
+// absolute is a path from the root on.
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path // there is no working directory: neither is right
 }
 
 // explain adds to a file system's error what to do about it.

@@ -8,7 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
-	"os"
+	"time"
 )
 
 // fileID is what stays the same when a file is renamed.
@@ -18,13 +18,23 @@ type fileID struct {
 
 const (
 	// fileInput begins the names under which the buffer keeps the positions of files.
-	fileInput = "file:"
+	fileInput = "file"
 	// patternInput begins those under which it keeps that a pattern was looked through.
-	patternInput = "files:"
+	patternInput = "files"
 )
 
+// inputPrefix begins what the buffer keeps for a Tailer of a name.
+func inputPrefix(kind, name string) string {
+	if name == "" {
+		return kind + ":"
+	}
+	return kind + "@" + name + ":"
+}
+
 // input is the name under which the buffer keeps a file's position.
-func (id fileID) input() string { return fmt.Sprintf("%s%x:%x", fileInput, id.device, id.inode) }
+func (id fileID) input(prefix string) string {
+	return fmt.Sprintf("%s%x:%x", prefix, id.device, id.inode)
+}
 
 // maxPrint is how many bytes at a file's beginning a fingerprint covers.
 const maxPrint = 1024
@@ -36,6 +46,11 @@ type fingerprint struct {
 	sum    uint32
 }
 
+// sumOf is the fingerprint of a beginning of a file.
+func sumOf(beginning []byte) fingerprint {
+	return fingerprint{uint32(len(beginning)), crc32.Checksum(beginning, crc32.MakeTable(crc32.Castagnoli))}
+}
+
 // printOf takes the fingerprint of the first n bytes of r, or of [maxPrint].
 func printOf(r io.ReaderAt, n int64) (fingerprint, error) {
 	buf := make([]byte, min(n, maxPrint))
@@ -45,80 +60,152 @@ func printOf(r io.ReaderAt, n int64) (fingerprint, error) {
 	if got, err := r.ReadAt(buf, 0); got < len(buf) {
 		return fingerprint{}, err
 	}
-	return fingerprint{uint32(len(buf)), crc32.Checksum(buf, crc32.MakeTable(crc32.Castagnoli))}, nil
+	return sumOf(buf), nil
 }
+
+// kind is what the bytes that a position counts are.
+type kind uint8
+
+const (
+	// plain is a file read as it is.
+	plain kind = iota
+	// packed is a compressed file: the offset is one in what is compressed.
+	packed
+	// spare is a file whose content was read from another one: a copy.
+	spare
+	kinds
+)
 
 // position is how far a file was read, and what it was then.
 type position struct {
 	id     fileID
+	kind   kind
 	offset int64
 	print  fingerprint
 	// at is when this was noted, Unix seconds.
 	at int64
-	// path is the file's absolute path then, source that of its records.
-	path, source string
+	// modified is when the file was last written to, as seen then, Unix nanoseconds.
+	modified int64
+	// path is the absolute path under which the file was found first, real the
+	// one that it led to by symbolic links ("" is the same), source that of its records.
+	path, real, source string
+	// state is what the reader of lines needs beside the offset to go on.
+	state string
 }
 
-// positionVersion is the first byte of an encoded position.
-const positionVersion = 1
+// place is where the file was, behind all links.
+func (p position) place() string {
+	if p.real == "" {
+		return p.path
+	}
+	return p.real
+}
 
-// encode is the position as the buffer keeps it: the version, then device,
-// inode, offset, fingerprint length, fingerprint and time as variable-length
-// integers, then path and source, each behind its length.
+// The first byte of an encoded position.
+const (
+	// positionV1 had no kind, modified, real and state.
+	positionV1      = 1
+	positionVersion = 2
+)
+
+// maxState is how long a position's state may be.
+const maxState = 64 << 10
+
+// encode is the position as the buffer keeps it: the version, then kind, device,
+// inode, offset, fingerprint length, fingerprint and the two times as variable-length
+// integers, then path, real path, source and state, each behind its length.
 func (p position) encode() []byte {
-	b := make([]byte, 1, 64+len(p.path)+len(p.source))
+	b := make([]byte, 1, 80+len(p.path)+len(p.real)+len(p.source)+len(p.state))
 	b[0] = positionVersion
-	b = binary.AppendUvarint(b, p.id.device)
-	b = binary.AppendUvarint(b, p.id.inode)
-	b = binary.AppendUvarint(b, uint64(p.offset))
-	b = binary.AppendUvarint(b, uint64(p.print.length))
-	b = binary.AppendUvarint(b, uint64(p.print.sum))
-	b = binary.AppendUvarint(b, uint64(p.at))
-	for _, s := range []string{p.path, p.source} {
+	for _, v := range [...]uint64{
+		uint64(p.kind), p.id.device, p.id.inode, uint64(p.offset),
+		uint64(p.print.length), uint64(p.print.sum), uint64(p.at), uint64(p.modified),
+	} {
+		b = binary.AppendUvarint(b, v)
+	}
+	for _, s := range [...]string{p.path, p.real, p.source, p.state} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	return b
 }
 
-var errCutShort = errors.New("position of a file: cut short")
+var (
+	errCutShort = errors.New("position of a file: cut short")
+	errForeign  = errors.New("position of a file: not as this program writes it")
+)
 
-// decodePosition reads what encode wrote; anything else is an error.
+// decodePosition reads what encode wrote, now or in version 1; anything else is an error.
 func decodePosition(b []byte) (position, error) {
-	if len(b) == 0 || b[0] != positionVersion {
+	if len(b) == 0 || b[0] != positionVersion && b[0] != positionV1 {
 		return position{}, errors.New("position of a file: not of a version that this program knows")
 	}
-	var v [6]uint64
-	rest := b[1:]
-	for i := range v {
-		value, n := binary.Uvarint(rest)
-		if n <= 0 {
-			return position{}, errCutShort
-		}
-		v[i], rest = value, rest[n:]
+	d := decoder{rest: b[1:]}
+	first := b[0] == positionV1
+	var p position
+	var k uint64
+	if !first {
+		k = d.number(uint64(kinds) - 1)
 	}
-	var s [2]string
-	for i := range s {
-		size, n := binary.Uvarint(rest)
-		if n <= 0 || size > uint64(len(rest)-n) {
-			return position{}, errCutShort
-		}
-		s[i], rest = string(rest[n:n+int(size)]), rest[n+int(size):]
+	p.kind = kind(k)
+	p.id = fileID{d.number(math.MaxUint64), d.number(math.MaxUint64)}
+	p.offset = int64(d.number(math.MaxInt64))
+	p.print = fingerprint{uint32(d.number(maxPrint)), uint32(d.number(math.MaxUint32))}
+	p.at = int64(d.number(math.MaxInt64))
+	if first {
+		p.modified = min(p.at, math.MaxInt64/int64(time.Second)) * int64(time.Second)
+		p.path, p.source = d.text(), d.text()
+	} else {
+		p.modified = int64(d.number(math.MaxInt64))
+		p.path, p.real, p.source, p.state = d.text(), d.text(), d.text(), d.text()
 	}
-	p := position{fileID{v[0], v[1]}, int64(v[2]), fingerprint{uint32(v[3]), uint32(v[4])}, int64(v[5]), s[0], s[1]}
-	if p.offset < 0 || p.at < 0 || v[3] > maxPrint || v[4] > math.MaxUint32 || string(p.encode()) != string(b) {
-		return position{}, errors.New("position of a file: not as this program writes it")
+	if d.err == nil && len(d.rest) > 0 {
+		d.err = errForeign
+	}
+	if d.err != nil {
+		return position{}, d.err
 	}
 	return p, nil
 }
 
-// resume returns the offset at which reading f goes on after p, or false where
-// f is not the file that p is of, or was cut since.
-func (p position) resume(f *os.File, size int64) (int64, bool) {
-	if size < p.offset {
-		return 0, false
+// decoder takes a position apart; after an error it yields zeros.
+type decoder struct {
+	rest []byte
+	err  error
+}
+
+func (d *decoder) number(limit uint64) uint64 {
+	v, n := binary.Uvarint(d.rest)
+	switch {
+	case d.err != nil:
+		return 0
+	case n <= 0:
+		d.err = errCutShort
+		return 0
+	case v > limit || n > 1 && d.rest[n-1] == 0: // too large, or longer than it need be
+		d.err = errForeign
+		return 0
 	}
-	now, err := printOf(f, int64(p.print.length))
-	return p.offset, err == nil && now == p.print
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *decoder) text() string {
+	size := d.number(math.MaxUint64)
+	if d.err == nil && size > uint64(len(d.rest)) {
+		d.err = errCutShort
+	}
+	if d.err != nil {
+		return ""
+	}
+	s := string(d.rest[:size])
+	d.rest = d.rest[size:]
+	return s
+}
+
+// fits reports whether r begins as the file did that p is of.
+func (p position) fits(r io.ReaderAt) bool {
+	now, err := printOf(r, int64(p.print.length))
+	return err == nil && now == p.print
 }
 
 // idOfPath stands in for device and inode where there are none.

@@ -7,29 +7,74 @@ func FuzzDecodePosition(f *testing.F) {
 	f.Add(position{}.encode())
 	f.Add(example().encode())
 	f.Add(example().encode()[:20])
+	f.Add([]byte(firstVersion))
 	f.Add([]byte{positionVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := decodePosition(b)
 		if err != nil {
 			return
 		}
-		if p.offset < 0 || p.at < 0 || p.print.length > maxPrint {
+		if p.offset < 0 || p.at < 0 || p.modified < 0 && b[0] != positionV1 || p.print.length > maxPrint || p.kind >= kinds {
 			t.Errorf("%+v", p)
 		}
-		if string(p.encode()) != string(b) {
+		if b[0] == positionVersion && string(p.encode()) != string(b) {
 			t.Errorf("%x is written as %x", b, p.encode())
 		}
 	})
 }
 
 func example() position {
-	return position{fileID{64768, 1 << 63}, 1 << 40, fingerprint{maxPrint, 0xfffffffe}, 1795190400, "/var/log/a.log", "a.log"}
+	return position{
+		id: fileID{64768, 1 << 63}, kind: packed, offset: 1 << 40, print: fingerprint{maxPrint, 0xfffffffe}, at: 1795190400,
+		modified: 1795190400123456789, path: "/var/log/a.log", real: "/data/a.log", source: "a.log", state: "held",
+	}
 }
+
+// firstVersion is a position as version 1 wrote it.
+const firstVersion = "\x01\x05\x07\x0a\x03\x2a\x64\x04/a.b\x03a.b"
 
 func TestPositionRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := example()
 	if got, err := decodePosition(want.encode()); err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
+	}
+	want = position{
+		id: fileID{5, 7}, offset: 10, print: fingerprint{3, 42}, at: 100, modified: 100e9, path: "/a.b", source: "a.b",
+	}
+	if got, err := decodePosition([]byte(firstVersion)); err != nil || got != want {
+		t.Errorf("version 1: %+v, %v", got, err)
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, origin string
+		sure, found  bool
+	}{
+		{"app.log.1", "app.log", true, true},
+		{"app.log.12.gz", "app.log", true, true},
+		{"app.log.gz", "app.log", true, true},
+		{"app.log-20261120", "app.log", true, true},
+		{"app.log.2026-11-20", "app.log", true, true},
+		{"0.log.20261120-150405", "0.log", true, true},
+		{"app-2026-11-20T15-04-05.123.log", "app.log", true, true},
+		{"app-2026-11-20T15-04-05.123.log.gz", "app.log", true, true},
+		{"app.log.old", "app.log", true, true},
+		{"app-2.log", "app.log", false, true}, // more likely another log
+		{"app-errors.log", "app.log", false, true},
+		{"app.log", "app.log", false, false},
+		{"application.log", "app.log", false, false},
+	} {
+		found, sure := false, false
+		for origin, s := range origins(c.name) {
+			if origin == c.origin {
+				found, sure = true, sure || s
+			}
+		}
+		if found != c.found || sure != c.sure {
+			t.Errorf("%s of %s: %v, sure %v", c.name, c.origin, found, sure)
+		}
 	}
 }

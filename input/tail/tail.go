@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
+
+	"logstow/buffer"
 	"logstow/input"
 )
 
@@ -19,6 +23,16 @@ type Options struct {
 	input.Options
 	// Paths are files and globs; ** stands for any number of directories.
 	Paths []string
+	// Name tells the positions of several Tailers with one sink apart: letters,
+	// digits and . _ -. It must stay the same between runs. Two Tailers of different
+	// names read a file that both name twice; two of one name must not name the same file.
+	Name string
+	// Exclude are globs: files that match one are not found by the globs of Paths. One
+	// without a slash is compared with the file's name, else with its absolute path.
+	Exclude []string
+	// MaxOpen is how many files may be open at once, at least 8; default a quarter
+	// of what the process may open, at most 1,024. Files with something to be read come first.
+	MaxOpen int
 	// Skip are directories in which globs find nothing: those that Logstow itself writes to.
 	Skip []string
 	// Once reads to the end of every file and stops.
@@ -52,7 +66,39 @@ type Tailer struct {
 	opts     Options
 	patterns []pattern
 	feed     *input.Feed
-	files    map[fileID]*file
+	prefix   string
+
+	// files are those being read, byPath those by the paths at which they are.
+	files  map[fileID]*file
+	byPath map[string]*file
+	open   handles
+	// work are the files to be looked at next, warm those to be looked at by the
+	// clock, old those whose name another one has or may get.
+	work, warm, old map[*file]bool
+	found           int
+
+	past past
+	// passed are files that are not read, as they were written to last.
+	passed map[fileID]time.Time
+	// again are files to be looked at later, and since when; againIn directories.
+	again, againIn map[string]bool
+	since          map[string]time.Time
+	// rotated are the directories in which files lost their names.
+	rotated map[string]bool
+	// forgotten are files to be forgotten once their copies were looked for.
+	forgotten []fileID
+	// first are the patterns that are being looked through for the first time.
+	first map[string]bool
+	// pending are positions that come without records.
+	pending []buffer.Position
+	// dirs are the directories as they are in this look.
+	dirs directories
+
+	rescan                             bool
+	polled, scanned, searched, cleaned time.Time
+	scanCost, searchCost               time.Duration
+	// catches is how many files the watcher may open.
+	catches int
 	// said holds the complaints that were logged and still hold.
 	said map[string]bool
 }
@@ -70,7 +116,22 @@ func New(opts Options) (*Tailer, error) {
 	setDefault(&opts.RotateWait, 5*time.Second)
 	setDefault(&opts.StopWait, 10*time.Second)
 	opts.Skip = slices.Clone(opts.Skip)
-	t := &Tailer{opts: opts, files: make(map[fileID]*file), said: make(map[string]bool)}
+	opts.Exclude = slices.Clone(opts.Exclude)
+	if opts.Name != "" && !regexp.MustCompile(`^[A-Za-z0-9._-]+$`).MatchString(opts.Name) {
+		return nil, fmt.Errorf("name %q: want letters, digits and . _ -", opts.Name)
+	}
+	if opts.MaxOpen == 0 {
+		opts.MaxOpen = defaultHandles()
+	}
+	if opts.MaxOpen < minHandles {
+		return nil, fmt.Errorf("%d open files: want at least %d", opts.MaxOpen, minHandles)
+	}
+	for _, text := range opts.Exclude {
+		if !doublestar.ValidatePattern(filepath.ToSlash(text)) {
+			return nil, fmt.Errorf("%q is not a valid pattern: a bracket or brace is not closed", text)
+		}
+	}
+	t := newTailer(opts)
 	for i, dir := range opts.Skip {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
@@ -87,6 +148,19 @@ func New(opts Options) (*Tailer, error) {
 	}
 	t.feed, err = input.NewFeed(opts.Options)
 	return t, err
+}
+
+func newTailer(opts Options) *Tailer {
+	catches := opts.MaxOpen / 4
+	return &Tailer{
+		opts: opts, prefix: inputPrefix(fileInput, opts.Name),
+		files: make(map[fileID]*file), byPath: make(map[string]*file),
+		open: handles{limit: opts.MaxOpen - catches}, catches: catches,
+		work: make(map[*file]bool), warm: make(map[*file]bool), old: make(map[*file]bool),
+		past: newPast(), passed: make(map[fileID]time.Time), dirs: make(directories),
+		again: make(map[string]bool), againIn: make(map[string]bool), since: make(map[string]time.Time),
+		rotated: make(map[string]bool), first: make(map[string]bool), said: make(map[string]bool),
+	}
 }
 
 func setDefault(d *time.Duration, value time.Duration) {
@@ -108,52 +182,40 @@ func (t *Tailer) Run(ctx context.Context) error {
 	return t.follow(ctx)
 }
 
-// readAll reads all files to their end, in the order of the arguments and of their names.
-func (t *Tailer) readAll(ctx context.Context) error {
-	var failed []error
-	var all []found
-	seen := make(map[fileID]bool)
-	for _, p := range t.patterns {
-		files, errs := t.find(p)
-		if len(files)+len(errs) == 0 {
-			errs = append(errs, fmt.Errorf("no file matches %q", p.text))
-		}
-		failed = append(failed, errs...)
-		for _, found := range files {
-			if id := idOf(found.path, found.info); !seen[id] {
-				seen[id] = true
-				all = append(all, found)
-			}
-		}
-	}
-	renamed, err := t.renamed(ctx, seen)
-	if err != nil {
-		return err
-	}
-	for _, found := range append(renamed, all...) {
-		fileErr, err := t.readWhole(ctx, found)
-		if err != nil {
-			return err
-		}
-		if fileErr != nil {
-			failed = append(failed, explain(fileErr))
-		}
-	}
-	return joined(failed)
+// find returns the files that a pattern names now, and says which directories
+// it looked into. A file named as it is is read wherever it is.
+func (t *Tailer) find(p pattern, dirs func(string)) ([]found, []error) {
+	files, errs := p.find(dirs)
+	return slices.DeleteFunc(files, func(f found) bool { return p.rest != "" && t.excluded(f.path) }), errs
 }
 
-// find returns the files that a pattern names now. A file named as it is is read wherever it is.
-func (t *Tailer) find(p pattern) ([]found, []error) {
-	files, errs := p.find()
-	if p.rest == "" || len(t.opts.Skip) == 0 {
-		return files, errs
-	}
-	return slices.DeleteFunc(files, func(f found) bool {
-		path, err := filepath.Abs(f.path)
-		return err == nil && slices.ContainsFunc(t.opts.Skip, func(dir string) bool {
-			return strings.HasPrefix(path, dir+string(filepath.Separator))
-		})
-	}), errs
+// matches reports whether a file of an absolute path is read, if it is there.
+func (t *Tailer) matches(path string) bool {
+	return slices.ContainsFunc(t.patterns, func(p pattern) bool { return t.covers(p, path) })
+}
+
+// covers is matches for one pattern.
+func (t *Tailer) covers(p pattern, path string) bool {
+	return p.names(path) && (p.rest == "" || !t.excluded(path))
+}
+
+// excluded reports whether globs do not find a file.
+func (t *Tailer) excluded(path string) bool {
+	return slices.ContainsFunc(t.opts.Skip, func(dir string) bool {
+		return strings.HasPrefix(path, dir+string(filepath.Separator))
+	}) || slices.ContainsFunc(t.opts.Exclude, func(pattern string) bool {
+		name := path
+		if !strings.ContainsRune(pattern, filepath.Separator) {
+			name = filepath.Base(path)
+		}
+		ok, err := doublestar.PathMatch(pattern, name)
+		return ok && err == nil
+	})
+}
+
+// inputOf is the name under which the buffer keeps that a pattern was looked through.
+func (t *Tailer) inputOf(p pattern) string {
+	return inputPrefix(patternInput, t.opts.Name) + p.absolute
 }
 
 // joined is one error of many; what is said twice is said once.
@@ -164,29 +226,4 @@ func joined(errs []error) error {
 		said[err.Error()] = true
 		return again
 	})...)
-}
-
-// readWhole reads one file to its end. Its first result is what is wrong with
-// the file, its second what ends the run.
-func (t *Tailer) readWhole(ctx context.Context, found found) (fileErr, err error) {
-	f, err := t.open(found, false)
-	if err != nil {
-		return err, nil
-	}
-	defer f.close()
-	if f.regular && f.source.Offset() > 0 {
-		t.opts.Log.Info("reading on where an earlier run ended", "file", f.path, "offset", f.source.Offset())
-	}
-	if !f.regular { // reading a pipe may wait
-		stop := context.AfterFunc(ctx, func() { _ = f.f.SetReadDeadline(time.Now()) })
-		defer stop()
-	}
-	fileErr, err = f.readToEnd(ctx)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if err != nil || fileErr != nil {
-		return fileErr, err
-	}
-	return nil, t.feed.End(ctx, f.source, f.reference())
 }

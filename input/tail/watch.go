@@ -1,28 +1,70 @@
 package tail
 
 import (
+	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// watcher wakes the reader when the file system says that something changed.
-// Without notices, by choice or because the system has none left, it never does.
+const (
+	// renewal is how often directories are watched anew: one may have been replaced.
+	renewal = time.Minute
+	// repeats is after how many notices that say nothing new the watcher rests,
+	// and rest for how long: the system folds equal notices meanwhile.
+	repeats = 64
+	rest    = 5 * time.Millisecond
+)
+
+// watcher collects what the file system says that changed, and opens files
+// that appear at once: they may be gone when the reader comes to them. Without
+// notices, by choice or because the system has none left, it says nothing.
 type watcher struct {
 	// wake holds a value once something changed.
 	wake   chan struct{}
-	names  atomic.Bool
 	notify *fsnotify.Watcher
-	failed bool
 	t      *Tailer
 	done   sync.WaitGroup
+
+	// Used by the reader alone.
+	watched map[string]bool
+	renewed time.Time
+	failed  bool
+
+	mu    sync.Mutex
+	found notices
+	// targets are the files that links lead to.
+	targets map[string]bool
+}
+
+// notices are what changed since they were taken last.
+type notices struct {
+	// written are the paths of files that were written to, named those where a
+	// file appeared, went or was renamed.
+	written, named map[string]bool
+	// caught are files that appeared, open.
+	caught []caught
+	// lost says that there were more than could be told.
+	lost bool
+}
+
+type caught struct {
+	path   string
+	handle *os.File
+}
+
+func newNotices() notices {
+	return notices{written: make(map[string]bool), named: make(map[string]bool)}
 }
 
 // watch starts a watcher; close ends it.
 func (t *Tailer) watch() *watcher {
-	w := &watcher{wake: make(chan struct{}, 1), t: t}
+	w := &watcher{
+		wake: make(chan struct{}, 1), t: t, watched: make(map[string]bool),
+		renewed: t.opts.Now(), found: newNotices(), targets: make(map[string]bool),
+	}
 	if t.opts.Polling {
 		return w
 	}
@@ -38,44 +80,118 @@ func (t *Tailer) watch() *watcher {
 
 // run takes the notices in.
 func (w *watcher) run() {
-	errs := w.notify.Errors
+	known := 0
 	for {
+		isNew := true
 		select {
 		case event, ok := <-w.notify.Events:
 			if !ok {
 				return
 			}
-			if !event.Op.Has(fsnotify.Write) {
-				w.names.Store(true)
-			}
-		case _, ok := <-errs: // notices were lost
+			isNew = w.note(event)
+		case _, ok := <-w.notify.Errors:
 			if !ok {
-				errs = nil
-				continue
+				return
 			}
-			w.names.Store(true)
+			w.mu.Lock()
+			w.found.lost = true
+			w.mu.Unlock()
 		}
-		select {
-		case w.wake <- struct{}{}:
-		default:
+		if isNew {
+			select {
+			case w.wake <- struct{}{}:
+			default:
+			}
+			continue
+		}
+		if known++; known%repeats == 0 {
+			time.Sleep(rest)
 		}
 	}
 }
 
-// takeNames reports whether files appeared, went or were renamed since the last call.
-func (w *watcher) takeNames() bool { return w.names.Swap(false) }
+// note takes one notice in and reports whether it says something new.
+func (w *watcher) note(event fsnotify.Event) (isNew bool) {
+	path := event.Name
+	if event.Op == fsnotify.Chmod {
+		return false
+	}
+	var handle *os.File
+	if event.Op.Has(fsnotify.Create) && w.wanted(path) {
+		handle, _ = openFile(path) // else it is looked for later
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if event.Op == fsnotify.Write {
+		isNew = !w.found.written[path]
+		w.found.written[path] = true
+		return isNew
+	}
+	isNew = !w.found.named[path] || handle != nil
+	w.found.named[path] = true
+	if handle != nil {
+		w.found.caught = append(w.found.caught, caught{path, handle})
+	}
+	return isNew
+}
 
-// addParent watches the directory that a file is in.
-func (w *watcher) addParent(path string) { w.add(filepath.Dir(path)) }
+// wanted reports whether a file that appears is to be opened at once.
+func (w *watcher) wanted(path string) bool {
+	w.mu.Lock()
+	known, room := w.targets[path], len(w.found.caught) < w.t.catches
+	w.mu.Unlock()
+	return room && (known || w.t.matches(path))
+}
+
+// take returns what changed since the last call.
+func (w *watcher) take() notices {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	taken := w.found
+	w.found = newNotices()
+	return taken
+}
 
 // add watches a directory; one that is watched already stays so.
 func (w *watcher) add(dir string) {
-	if w.notify == nil {
+	if w.notify == nil || w.watched[dir] {
 		return
 	}
 	if err := w.notify.Add(dir); err != nil {
 		w.fail(dir, err)
+		return
 	}
+	w.watched[dir] = true
+}
+
+// addTarget watches a file that a link leads to.
+func (w *watcher) addTarget(path string) {
+	if w.notify == nil {
+		return
+	}
+	w.add(filepath.Dir(path))
+	w.mu.Lock()
+	w.targets[path] = true
+	w.mu.Unlock()
+}
+
+// isDir reports whether a path is, or was, that of a watched directory, and lets it be watched anew.
+func (w *watcher) isDir(path string) bool {
+	known := w.watched[path]
+	delete(w.watched, path)
+	return known
+}
+
+// renew lets all directories be watched anew, now and then.
+func (w *watcher) renew(now time.Time) {
+	if now.Sub(w.renewed) < renewal {
+		return
+	}
+	w.renewed = now
+	clear(w.watched)
+	w.mu.Lock()
+	clear(w.targets)
+	w.mu.Unlock()
 }
 
 // fail says once that files are looked at by the clock instead.
@@ -88,8 +204,12 @@ func (w *watcher) fail(dir string, err error) {
 
 // close ends the watcher and waits for it.
 func (w *watcher) close() {
-	if w.notify != nil {
-		_ = w.notify.Close() // there is nothing to lose
-		w.done.Wait()
+	if w.notify == nil {
+		return
+	}
+	_ = w.notify.Close() // there is nothing to lose
+	w.done.Wait()
+	for _, c := range w.take().caught {
+		_ = c.handle.Close()
 	}
 }

@@ -1,0 +1,111 @@
+package tail
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// directory is what was in a directory.
+type directory struct {
+	// byInode are its regular files.
+	byInode map[uint64][]entry
+	// rotations are those by the names that they may have had before they were rotated.
+	rotations map[string][]entry
+}
+
+// entry is a file of a directory.
+type entry struct {
+	path string
+	info fs.FileInfo
+	id   fileID
+	// sure says that the name is one that rotation gives.
+	sure bool
+}
+
+// directories are directories as they were when they were first asked for. One
+// that can not be read is nil.
+type directories map[string]*directory
+
+func (d directories) read(dir string) *directory {
+	if known, ok := d[dir]; ok {
+		return known
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		d[dir] = nil
+		return nil
+	}
+	here := &directory{make(map[uint64][]entry), make(map[string][]entry)}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		found := entry{path: filepath.Join(dir, e.Name()), info: info}
+		found.id = idOf(found.path, info)
+		here.byInode[found.id.inode] = append(here.byInode[found.id.inode], found)
+		for origin, sure := range origins(e.Name()) {
+			found.sure = sure
+			here.rotations[origin] = append(here.rotations[origin], found)
+		}
+	}
+	d[dir] = here
+	return here
+}
+
+// rotations are the files in the directory of a place that may have been there before.
+func (d directories) rotations(place string) []entry {
+	here := d.read(filepath.Dir(place))
+	if here == nil {
+		return nil
+	}
+	return here.rotations[filepath.Base(place)]
+}
+
+// find looks for the file of a position: under its name, then in the directory
+// of that name and in the one that a link of that name leads into. Without info
+// it was not found; sure says that it is not there.
+func (d directories) find(p position) (path string, info fs.FileInfo, sure bool) {
+	if info, err := os.Stat(p.path); err == nil && idOf(p.path, info) == p.id {
+		return p.path, info, true
+	}
+	dirs := []string{filepath.Dir(p.path)}
+	if p.real != "" {
+		dirs = append(dirs, filepath.Dir(p.real))
+	} else if target, err := filepath.EvalSymlinks(p.path); err == nil && filepath.Dir(target) != dirs[0] {
+		dirs = append(dirs, filepath.Dir(target))
+	}
+	sure = true
+	for _, dir := range dirs {
+		here := d.read(dir)
+		if here == nil {
+			sure = false
+			continue
+		}
+		for _, e := range here.byInode[p.id.inode] {
+			if e.id != p.id && !p.movedTo(e) {
+				continue
+			}
+			if info, err := os.Stat(e.path); err == nil && idOf(e.path, info) == e.id {
+				return e.path, info, true
+			}
+			return "", nil, false // it is just being renamed
+		}
+	}
+	return "", nil, sure
+}
+
+// movedTo reports whether an entry with the inode of p on another device is p's
+// file, whose device has another number now.
+func (p position) movedTo(e entry) bool {
+	if p.print.length == 0 || e.info.Size() < p.offset {
+		return false
+	}
+	f, err := os.Open(e.path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	return p.fits(f)
+}

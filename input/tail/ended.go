@@ -1,0 +1,181 @@
+package tail
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"logstow/buffer"
+)
+
+const (
+	// cleanInterval is how often positions of files that are gone are looked for.
+	cleanInterval = time.Hour
+	// keepGone is how long the position of a file that is not found any more is
+	// kept after it was last written down: its directory may come back.
+	keepGone = 3 * 24 * time.Hour
+)
+
+// truncated begins anew with a file that was emptied and written again. The rest
+// of what it held is read from a copy, if there is one.
+func (f *file) truncated(ctx context.Context) error {
+	f.settled = true
+	f.t.opts.Log.Info("file was truncated: reading it from the start", "file", f.path)
+	if !f.t.rescue(f.now(), make(directories)) {
+		if err := f.t.feed.End(ctx, f.source, f.reference()); err != nil {
+			return err
+		}
+	}
+	f.restart(0, fingerprint{}, "")
+	f.t.pending = append(f.t.pending, f.positions(f.source.Point())...)
+	return f.t.flush(ctx)
+}
+
+// lost deals with a closed file that is not under its name any more: it may have
+// another one, or have been copied or compressed.
+func (f *file) lost(ctx context.Context) (more bool, err error) {
+	t := f.t
+	t.displace(f)
+	path, info, sure := t.dirs.find(f.now())
+	if info != nil && path != f.path {
+		f.path = path
+		return true, nil
+	}
+	if !t.rescue(f.now(), t.dirs) {
+		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
+			return false, err
+		}
+	}
+	t.drop(f)
+	if sure {
+		t.forgotten = append(t.forgotten, f.id)
+	}
+	return false, nil
+}
+
+// end is done with a file that has no name to be read under any more.
+func (f *file) end(ctx context.Context) error {
+	t := f.t
+	if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
+		return err
+	}
+	gone := false
+	if f.handle != nil {
+		info, err := f.handle.Stat()
+		gone = err == nil && removed(info)
+	}
+	t.drop(f)
+	if gone {
+		t.rotated[filepath.Dir(f.place())] = true // it may have been compressed
+		t.forgotten = append(t.forgotten, f.id)
+	}
+	return nil
+}
+
+// retire is done with a file that was read to its end and will not grow.
+func (t *Tailer) retire(f *file) {
+	handle := f.handle
+	p, ok := spareOf(f, handle)
+	t.drop(f)
+	if ok {
+		t.past.add(p)
+		t.pending = append(t.pending, t.keep(p))
+	}
+}
+
+// drop stops reading a file; it stays known.
+func (t *Tailer) drop(f *file) {
+	p := f.now()
+	t.open.close(f)
+	for _, path := range []string{f.path, f.home, f.place()} {
+		if t.byPath[path] == f {
+			delete(t.byPath, path)
+		}
+	}
+	delete(t.files, f.id)
+	delete(t.work, f)
+	delete(t.old, f)
+	delete(t.warm, f)
+	if !t.opts.Once {
+		t.past.add(p)
+	}
+}
+
+// forget lets the buffer forget the files that were removed.
+func (t *Tailer) forget() {
+	for _, id := range t.forgotten {
+		if t.files[id] == nil {
+			t.past.remove(id)
+			t.pending = append(t.pending, buffer.Position{Input: id.input(t.prefix)})
+		}
+	}
+	t.forgotten = nil
+}
+
+// renamed finds the files that were being read under a name of our patterns and
+// now have another one or, at the start, were copied or compressed, oldest first.
+// Positions of files that are gone for long are forgotten on the way.
+func (t *Tailer) renamed(start bool) {
+	type lostFile struct {
+		entry
+		position
+	}
+	var files []lostFile
+	var copied []position
+	for id, p := range t.past.byID {
+		path, info, sure := t.dirs.find(p)
+		switch {
+		case info == nil && sure && t.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone:
+			t.forgotten = append(t.forgotten, id)
+		case p.kind == spare || !t.matches(p.path):
+		case info == nil && start:
+			copied = append(copied, p)
+		case info == nil || !info.Mode().IsRegular() || path == p.path: // or the patterns find it by themselves
+		case p.kind == packed || info.Size() != p.offset || t.opts.Now().Sub(info.ModTime()) <= t.opts.RotateWait:
+			files = append(files, lostFile{entry{path: path, info: info}, p})
+		}
+	}
+	slices.SortFunc(files, func(a, b lostFile) int { return a.info.ModTime().Compare(b.info.ModTime()) })
+	for _, l := range files {
+		t.readOn(found{path: l.entry.path, source: l.source, info: l.info}, l.position)
+	}
+	slices.SortFunc(copied, func(a, b position) int { return int(a.modified - b.modified) })
+	for _, p := range copied {
+		if t.rescue(p, t.dirs) {
+			t.forgotten = append(t.forgotten, p.id)
+		}
+	}
+}
+
+// readOn goes on with a file that was renamed.
+func (t *Tailer) readOn(found found, p position) {
+	handle, err := openFile(found.path)
+	t.complain(found.path, explain(err))
+	if err != nil {
+		return
+	}
+	if !fitsContent(p, handle, found.info.Size()) {
+		_ = handle.Close()
+		return
+	}
+	f, _, err := t.admit(found, handle, arrival{})
+	t.complain(found.path, explain(err))
+	if f != nil {
+		f.gone = t.opts.Now()
+		t.old[f] = true
+	}
+}
+
+// spareOf is the position of a file of which nothing is to be read any more.
+func spareOf(f *file, handle *os.File) (position, bool) {
+	info, err := handle.Stat()
+	if err != nil {
+		return position{}, false
+	}
+	print, err := printOf(handle, info.Size())
+	p := f.position(0, "")
+	p.kind, p.print, p.offset = spare, print, info.Size()
+	return p, err == nil
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package tail
+
+import "syscall"
+
+// nonblocking opens a pipe without waiting for its writer.
+const nonblocking = syscall.O_NONBLOCK
+
+// defaultHandles is a quarter of what the process may have open.
+func defaultHandles() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return maxHandles / 4
+	}
+	return int(max(minHandles, min(maxHandles, limit.Cur/4))) //nolint:gosec // at most maxHandles
+}

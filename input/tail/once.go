@@ -1,0 +1,115 @@
+package tail
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"logstow/input"
+)
+
+// readAll reads all files to their end, in the order of the arguments and of their names.
+func (t *Tailer) readAll(ctx context.Context) error {
+	t.recallAll()
+	var failed []error
+	var all []found
+	present := make(map[fileID]bool)
+	for _, p := range t.patterns {
+		files, errs := t.find(p, func(string) {})
+		if len(files)+len(errs) == 0 {
+			errs = append(errs, fmt.Errorf("no file matches %q", p.text))
+		}
+		failed = append(failed, errs...)
+		for _, found := range files {
+			if id := idOf(found.path, found.info); !present[id] {
+				present[id] = true
+				all = append(all, found)
+			}
+		}
+	}
+	t.renamed(true)
+	read := func(f *file) error {
+		fileErr, err := t.readWhole(ctx, f)
+		if fileErr != nil {
+			failed = append(failed, explain(fileErr))
+		}
+		return err
+	}
+	for _, f := range t.inOrder(maps.Values(t.files)) {
+		if err := read(f); err != nil {
+			return err
+		}
+	}
+	for _, found := range all {
+		f, v, err := t.admit(found, nil, arrival{history: true})
+		switch {
+		case err != nil:
+			failed = append(failed, explain(err))
+		case v == later:
+			failed = append(failed, fmt.Errorf("%s: the compressed file ends too early: it is damaged or not written to its end yet", found.path))
+		case f != nil:
+			if err := read(f); err != nil {
+				return err
+			}
+		}
+	}
+	t.forget()
+	if err := t.flush(ctx); err != nil {
+		return err
+	}
+	return joined(failed)
+}
+
+// readWhole reads one file to its end. Its first result is what is wrong with
+// the file, its second what ends the run.
+func (t *Tailer) readWhole(ctx context.Context, f *file) (fileErr, err error) {
+	defer t.drop(f)
+	if err := f.open(); err != nil {
+		return err, nil
+	}
+	if f.regular && f.source.Offset() > 0 {
+		t.opts.Log.Info("reading on where an earlier run ended", "file", f.path, "offset", f.source.Offset())
+	}
+	if !f.regular { // reading a pipe may wait
+		stop := context.AfterFunc(ctx, func() { _ = f.handle.SetReadDeadline(time.Now()) })
+		defer stop()
+	}
+	fileErr, err = f.readToEnd(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil || fileErr != nil {
+		return fileErr, err
+	}
+	if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
+		return nil, err
+	}
+	if p, ok := spareOf(f, f.handle); ok && f.kind == packed {
+		t.pending = append(t.pending, t.keep(p))
+	}
+	return nil, nil
+}
+
+// readToEnd reads to the end. The first result is what is wrong with the file,
+// the second what ends the run.
+func (f *file) readToEnd(ctx context.Context) (fileErr, err error) {
+	switch {
+	case !f.regular:
+		return f.read(ctx, f.handle)
+	case f.kind == plain:
+		return f.read(ctx, newSection(f.handle, f.source.Offset(), 1<<62))
+	}
+	for more := true; more && fileErr == nil && err == nil; {
+		more, fileErr, err = f.readPacked(ctx, turn)
+	}
+	return fileErr, err
+}
+
+// source makes the source of a file's records, read from a point on.
+func (t *Tailer) source(f *file, at input.Point) *input.Source {
+	if !f.regular {
+		return t.feed.Resume(f.name, at, nil)
+	}
+	return t.feed.Resume(f.name, at, f.positions)
+}

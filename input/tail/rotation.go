@@ -1,0 +1,58 @@
+package tail
+
+import (
+	"iter"
+	"path/filepath"
+	"strings"
+)
+
+// packedSuffix ends the names of compressed files.
+const packedSuffix = ".gz"
+
+// origins yields the names that a file may have had before it was rotated to a
+// name, as log rotation names files: NAME.1, NAME-20261120, NAME.old, BASE-DATE.EXT,
+// each also compressed. sure says that what was added looks like a number or a
+// date: else only the content can tell.
+func origins(name string) iter.Seq2[string, bool] {
+	return func(yield func(origin string, sure bool) bool) {
+		plainName := strings.TrimSuffix(name, packedSuffix)
+		if plainName != name && !yield(plainName, true) {
+			return
+		}
+		ext := filepath.Ext(plainName)
+		stem := len(plainName) - len(ext)
+		for i := 1; i < len(plainName)-1; i++ {
+			if !strings.ContainsRune(".-_~", rune(plainName[i])) {
+				continue
+			}
+			added := plainName[i+1:]
+			if !yield(plainName[:i], isTurn(added, 1) || isWord(added)) {
+				return
+			}
+			if ext != "" && i < stem-1 && !yield(plainName[:i]+ext, isTurn(plainName[i+1:stem], 8)) {
+				return
+			}
+		}
+	}
+}
+
+// isTurn reports whether s is a number or date of at least so many digits.
+func isTurn(s string, digits int) bool {
+	for _, c := range []byte(s) {
+		switch {
+		case c >= '0' && c <= '9':
+			digits--
+		case !strings.ContainsRune(".-_:+TZ", rune(c)):
+			return false
+		}
+	}
+	return digits <= 0
+}
+
+func isWord(s string) bool {
+	switch s {
+	case "old", "bak", "prev", "previous":
+		return true
+	}
+	return false
+}
