@@ -11,10 +11,13 @@ const (
 	pumpSize = 256 << 10
 	// lastMoment is how long a read may take to return what it has when the end is asked for.
 	lastMoment = 100 * time.Millisecond
+	// pause is how long bytes are waited for while something else waits for them.
+	pause = 200 * time.Millisecond
 )
 
 // pump reads ahead in a goroutine of its own, so that waiting for bytes can be
-// given up. It is an [io.Reader] that ends with the stream or with the context.
+// given up. It is an [io.Reader] that ends with the stream or with the context, and
+// for a pause.
 type pump struct {
 	full  chan piece
 	empty chan []byte
@@ -22,6 +25,10 @@ type pump struct {
 	// stopped is closed when reading is to end; ended says that it was seen.
 	stopped <-chan struct{}
 	ended   bool
+	// waiting says whether somebody waits for bytes: then a read that gets none for a
+	// while ends in io.EOF, and paused is set.
+	waiting func() bool
+	paused  bool
 	// buf is the buffer being read from, rest what is left of it.
 	buf, rest []byte
 	err       error
@@ -92,9 +99,18 @@ func (p *pump) next() (piece, bool) {
 	if p.ended {
 		return piece{}, false
 	}
+	var quiet <-chan time.Time
+	if p.waiting() {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		quiet = timer.C
+	}
 	select {
 	case got := <-p.full:
 		return got, true
+	case <-quiet:
+		p.paused = true
+		return piece{}, false
 	case <-p.stopped:
 		p.ended = true
 	}

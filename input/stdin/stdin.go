@@ -31,7 +31,7 @@ func Run(ctx context.Context, r io.Reader, opts input.Options) error {
 	source := feed.NewSource(Source, 0, nil)
 	p := startPump(ctx, r)
 	defer p.stop()
-	readErr := feed.Read(late, source, p, time.Time{})
+	readErr := read(late, feed, source, p)
 	if late.Err() != nil {
 		return readErr
 	}
@@ -39,4 +39,19 @@ func Run(ctx context.Context, r io.Reader, opts input.Options) error {
 		return err
 	}
 	return readErr
+}
+
+// read reads p to its end. Where nothing comes for a moment, it hands over what
+// has waited for its continuation.
+func read(ctx context.Context, feed *input.Feed, source *input.Source, p *pump) error {
+	p.waiting = source.Waiting
+	for {
+		if err := feed.Read(ctx, source, p, time.Time{}); err != nil || !p.paused {
+			return err
+		}
+		p.paused = false
+		if err := feed.Flush(ctx, source, time.Time{}); err != nil {
+			return err
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/input/multiline"
 	"logstow/input/stdin"
 )
 
@@ -105,6 +106,34 @@ func TestRunStops(t *testing.T) {
 		t.Fatal("it did not stop")
 	}
 	if diff := cmp.Diff([]string{"stdin: one", "stdin: begun"}, s.lines); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What may go on is handed over when nothing follows, though the stream goes on.
+func TestRunFlushes(t *testing.T) {
+	t.Parallel()
+	r, w := io.Pipe()
+	s := newSink()
+	opts := s.options()
+	opts.Lines.Multiline = multiline.Options{Auto: true, Timeout: time.Millisecond}
+	done := make(chan error, 1)
+	go func() { done <- stdin.Run(t.Context(), r, opts) }()
+	for _, text := range []string{"ERROR one\njava.lang.Error: x\n", "\tat a.b.C(D.java:1)\n"} {
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-s.got:
+		case <-time.After(20 * time.Second):
+			t.Fatal("what was written is still held")
+		}
+	}
+	w.Close()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"stdin: ERROR one", "stdin: java.lang.Error: x", "stdin: \tat a.b.C(D.java:1)"}, s.lines); diff != "" {
 		t.Error(diff)
 	}
 }
