@@ -59,14 +59,19 @@ func (r *Receiver) Receive(ctx context.Context, service string, events []Event) 
 	if service == "" {
 		service = r.opts.Service
 	}
-	read := r.opts.Now()
-	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
-	recognizer := recognize.New(r.opts.Recognize)
 	size := 0
 	for i := range events {
 		size += len(events[i].Message)
-		if size > MaxReceive {
-			return fmt.Errorf("%w: the limit is %d bytes", ErrTooLarge, MaxReceive)
+	}
+	if size > MaxReceive {
+		return fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, MaxReceive)
+	}
+	read := r.opts.Now()
+	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
+	recognizer := recognize.New(r.opts.Recognize)
+	for i := range events {
+		if i > 0 && events[i].Source != events[i-1].Source {
+			recognizer = recognize.New(r.opts.Recognize) // no time is taken over from another source
 		}
 		rec := r.record(recognizer, &events[i], chunk.Read)
 		if r.opts.Process == nil || r.opts.Process.Process(service, &rec) {
@@ -76,7 +81,7 @@ func (r *Receiver) Receive(ctx context.Context, service string, events []Event) 
 	if err := r.hand(ctx, chunk); err != nil {
 		return err
 	}
-	r.opts.Stats.Records.Add(int64(len(events)))
+	r.opts.Stats.Records.Add(int64(len(chunk.Records)))
 	r.opts.Stats.Bytes.Add(int64(size))
 	return nil
 }
