@@ -19,6 +19,27 @@ import (
 // where nothing else is configured. More wait to be accepted.
 const DefaultMaxConnections = 512
 
+// ErrBudget says that more bytes were asked for than a [Budget] has.
+var ErrBudget = errors.New("more than all connections together may hold")
+
+// handshakeTime is how long a client may take for its part of a TLS handshake.
+const handshakeTime = 10 * time.Second
+
+// Handshake does the handshake of a TLS connection, within ten seconds; other
+// connections need none.
+func Handshake(ctx context.Context, c net.Conn) error {
+	t, ok := c.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	if err := t.HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("TLS with %s: %w", c.RemoteAddr(), err)
+	}
+	return nil
+}
+
 // TLS names the files that make a listener speak TLS. The zero value is no TLS.
 type TLS struct {
 	// Cert and Key are PEM files; both or none are given.

@@ -1,0 +1,149 @@
+package syslog
+
+import "bytes"
+
+// maxTag is the longest program name that is taken for one; RFC 3164 has 32.
+const maxTag = 128
+
+// parse3164 reads what follows the priority in the way of RFC 3164, which
+// describes what it found rather than prescribing: TIMESTAMP [HOSTNAME]
+// [TAG[PID]:] text, with a time of RFC 3339 as modern senders write it too.
+// Without a time all of it is text, but for a tag with a process number.
+func parse3164(s []byte, local bool) header {
+	h := header{bom: -1}
+	n := bsdTime(s)
+	if n == 0 {
+		n = isoTime(s)
+	}
+	if n == 0 || n < len(s) && s[n] != ' ' {
+		h.rest = s
+		if app, proc, rest, ok := tag(s); ok && digits(proc) == len(proc) && len(proc) > 0 {
+			h.app, h.proc, h.rest = app, proc, rest
+		}
+		return h
+	}
+	h.time, s = s[:n], s[min(n+1, len(s)):]
+	h.rest = s
+	var ok bool
+	if h.app, h.proc, h.rest, ok = tag(s); ok {
+		return h
+	}
+	host, rest := word(s)
+	if len(host) == 0 {
+		h.rest = s
+		return h
+	}
+	if h.app, h.proc, h.rest, ok = tag(rest); ok {
+		h.host = host
+		return h
+	}
+	h.rest = s
+	if !local {
+		h.host, h.rest = host, rest
+	}
+	return h
+}
+
+// tag reads "app:", "app[anything]:" or "app[123]" and at most one space after it.
+func tag(s []byte) (app, proc, rest []byte, ok bool) {
+	end := -1
+	for i := 0; i < len(s) && i < maxTag; i++ {
+		switch c := s[i]; {
+		case c <= ' ' || c == 0x7f:
+			return nil, nil, nil, false
+		case c == '[' && i > 0:
+			n := bytes.IndexByte(s[i:min(len(s), i+maxTag)], ']')
+			if n < 0 || bytes.IndexByte(s[i:i+n], ' ') >= 0 {
+				return nil, nil, nil, false
+			}
+			app, proc, end = s[:i], s[i+1:i+n], i+n+1
+			if end < len(s) && s[end] == ':' {
+				end++
+			} else if end < len(s) && s[end] != ' ' || digits(proc) != len(proc) {
+				return nil, nil, nil, false
+			}
+		case c == ':' && i > 0 && (i+1 == len(s) || s[i+1] == ' '):
+			app, end = s[:i], i+1
+		}
+		if end >= 0 {
+			break
+		}
+	}
+	if end < 0 {
+		return nil, nil, nil, false
+	}
+	rest = s[end:]
+	if len(rest) > 0 && rest[0] == ' ' {
+		rest = rest[1:]
+	}
+	return app, proc, rest, true
+}
+
+// bsdTime is the length of a time at the start of s: "Jan _2 15:04:05", with a
+// year after the day or a fraction after the second as some devices write it.
+// It is 0 where there is none.
+func bsdTime(s []byte) int {
+	if len(s) < len("Jan 2 15:04:05") || s[3] != ' ' || !bytes.Contains(months, s[:3]) {
+		return 0
+	}
+	i := 4
+	if s[i] == ' ' {
+		i++
+	}
+	n := digits(s[i:])
+	if n == 0 || n > 2 || i+n == len(s) || s[i+n] != ' ' {
+		return 0
+	}
+	i += n + 1
+	if n = digits(s[i:]); n == 4 && i+n < len(s) && s[i+n] == ' ' {
+		i += n + 1
+	}
+	n = shape(s[i:], "00:00:00")
+	if n == 0 {
+		return 0
+	}
+	return i + n + fraction(s[i+n:])
+}
+
+var months = []byte("Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec") //nolint:gochecknoglobals // a constant that is bytes
+
+// isoTime is the length of a time of RFC 3339 at the start of s; 0 where there is none.
+func isoTime(s []byte) int {
+	i := shape(s, "0000-00-00T00:00:00")
+	if i == 0 {
+		return 0
+	}
+	i += fraction(s[i:])
+	if i < len(s) && (s[i] == 'Z' || s[i] == 'z') {
+		return i + 1
+	}
+	if i < len(s) && (s[i] == '+' || s[i] == '-') {
+		if n := shape(s[i+1:], "00:00"); n > 0 {
+			return i + 1 + n
+		}
+		return i + 1 + shape(s[i+1:], "0000")
+	}
+	return i
+}
+
+// fraction is the length of a point and digits.
+func fraction(s []byte) int {
+	if len(s) < 2 || s[0] != '.' || !isDigit(s[1]) {
+		return 0
+	}
+	return 1 + digits(s[1:])
+}
+
+// shape is the length of a pattern that s starts with, where a 0 in the pattern
+// is any digit; 0 if it does not.
+func shape(s []byte, pattern string) int {
+	if len(s) < len(pattern) {
+		return 0
+	}
+	for i := range len(pattern) {
+		if pattern[i] == '0' && !isDigit(s[i]) || pattern[i] != '0' && pattern[i] != s[i] {
+			return 0
+		}
+	}
+	return len(pattern)
+}

@@ -1,0 +1,188 @@
+package syslog
+
+import "bytes"
+
+const (
+	// maxCount is the longest message that a count of octets is believed to announce,
+	// and maxCountDigits what it takes to write it: other numbers are text.
+	maxCount       = 64 << 20
+	maxCountDigits = 8
+)
+
+// framer cuts a stream into messages as RFC 6587 has them, detected for each
+// message: a number, a space and that many bytes starting with "<"; else a line.
+type framer struct {
+	// limit is the length in bytes past which a message is cut.
+	limit int
+	// nul says that a NUL ends a line too, as the C library writes to Unix stream sockets.
+	nul bool
+
+	// scanned is how much of the buffer holds no end of the line that it starts with.
+	scanned int
+	// kept is the beginning of a message over the limit while the rest is skipped:
+	// left bytes of it, or up to the end of the line where that is -1. size counts all.
+	kept []byte
+	left int64
+	size int64
+}
+
+// frame is a message of a stream.
+type frame struct {
+	text []byte
+	// size is what the sender sent: more than the text has if it was cut.
+	size int64
+}
+
+// next takes the next message off the front of buf, the bytes read and not used
+// yet: used of them are used up, with a message or (text is nil) without. used is
+// 0 with no message if more must be read first. end says that nothing more will come: then what
+// is left is a message.
+func (f *framer) next(buf []byte, end bool) (m frame, used int) {
+	if f.kept != nil {
+		return f.skip(buf, end)
+	}
+	if len(buf) == 0 {
+		return frame{}, 0
+	}
+	if buf[0] == '\n' || f.nul && buf[0] == 0 {
+		return frame{}, 1
+	}
+	start, count, maybe := octetCount(buf)
+	switch {
+	case start > 0:
+		return f.counted(buf, start, count, end)
+	case maybe && !end:
+		return frame{}, 0
+	}
+	return f.line(buf, end)
+}
+
+// octetCount reads "123 <": the message starts at start and is count bytes
+// long. Where start is 0 there is none, and maybe says that more bytes may show one.
+func octetCount(buf []byte) (start, count int, maybe bool) {
+	n := digits(buf[:min(len(buf), maxCountDigits+1)])
+	if n == 0 || n > maxCountDigits || buf[0] == '0' {
+		return 0, 0, false
+	}
+	for _, c := range buf[:n] {
+		count = count*10 + int(c-'0')
+	}
+	if count > maxCount {
+		return 0, 0, false
+	}
+	if n+1 >= len(buf) {
+		return 0, 0, n == len(buf) || buf[n] == ' '
+	}
+	if buf[n] != ' ' || buf[n+1] != '<' {
+		return 0, 0, false
+	}
+	return n + 1, count, false
+}
+
+func (f *framer) counted(buf []byte, start, count int, end bool) (frame, int) {
+	have := len(buf) - start
+	switch {
+	case have >= count && count <= f.limit:
+		return whole(trimEnd(buf[start : start+count])), start + count
+	case have >= f.limit && count > f.limit:
+		return f.keep(buf[start:start+f.limit], int64(count-f.limit)), start + f.limit
+	case end:
+		return whole(buf[start:]), len(buf)
+	}
+	return frame{}, 0
+}
+
+func (f *framer) line(buf []byte, end bool) (frame, int) {
+	n := f.lineEnd(buf[f.scanned:])
+	if n >= 0 {
+		n += f.scanned
+	}
+	switch {
+	case n >= 0 && n <= f.limit:
+		f.scanned = 0
+		if n == 1 && buf[0] == '\r' {
+			return frame{}, n + 1
+		}
+		return whole(buf[:n]), n + 1
+	case n > f.limit || len(buf) > f.limit:
+		f.scanned = 0
+		return f.keep(buf[:f.limit], -1), f.limit
+	case end:
+		f.scanned = 0
+		return whole(buf), len(buf)
+	}
+	f.scanned = len(buf)
+	return frame{}, 0
+}
+
+// lineEnd is the offset of the first byte that ends a line, -1 where there is none.
+func (f *framer) lineEnd(s []byte) int {
+	n := bytes.IndexByte(s, '\n')
+	if !f.nul {
+		return n
+	}
+	if n >= 0 {
+		s = s[:n]
+	}
+	if nul := bytes.IndexByte(s, 0); nul >= 0 {
+		return nul
+	}
+	return n
+}
+
+// overflow cuts the unfinished message in buf because there is no memory for
+// more of it: next skips the rest.
+func (f *framer) overflow(buf []byte) {
+	start, count, _ := octetCount(buf)
+	f.scanned = 0
+	if start > 0 {
+		f.keep(buf[start:], int64(count-(len(buf)-start)))
+	} else {
+		f.keep(buf, -1)
+	}
+}
+
+// keep begins to skip a message over the limit.
+func (f *framer) keep(text []byte, left int64) frame {
+	f.kept, f.left, f.size = bytes.Clone(text), left, int64(len(text))
+	return frame{}
+}
+
+// skip uses up what belongs to a message over the limit.
+func (f *framer) skip(buf []byte, end bool) (frame, int) {
+	used, done := len(buf), end
+	if f.left >= 0 {
+		if int64(len(buf)) >= f.left {
+			used, done = int(f.left), true
+		}
+		f.left -= int64(used)
+		f.size += int64(used)
+	} else {
+		n := f.lineEnd(buf)
+		if n >= 0 {
+			used, done = n+1, true
+			f.size += int64(n)
+		} else {
+			f.size += int64(used)
+		}
+	}
+	if !done {
+		return frame{}, used
+	}
+	m := frame{text: f.kept, size: f.size}
+	f.kept = nil
+	return m, used
+}
+
+// unfinished reports whether a message has begun of which buf is what is not used.
+func (f *framer) unfinished(buf []byte) bool { return len(buf) > 0 || f.kept != nil }
+
+func whole(text []byte) frame { return frame{text: text, size: int64(len(text))} }
+
+// trimEnd removes the one newline or NUL that many senders put behind a message.
+func trimEnd(text []byte) []byte {
+	if n := len(text); n > 0 && (text[n-1] == '\n' || text[n-1] == 0) {
+		return text[:n-1]
+	}
+	return text
+}

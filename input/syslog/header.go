@@ -1,0 +1,162 @@
+package syslog
+
+import "bytes"
+
+// header is what stands before the text of a syslog message. All parts lie in
+// the line that it was read from; a part that the line does not have is nil.
+type header struct {
+	// severity is from 0 (emergency) to 7 (debug), -1 where the line has no priority.
+	severity int
+	// time as written.
+	time            []byte
+	host, app, proc []byte
+	// rest is what follows the parts above and says something: in RFC 5424 it
+	// starts with the message id or the structured data if there are any.
+	rest []byte
+	// bom is the offset in rest of a UTF-8 byte order mark before the text, -1 without.
+	bom int
+}
+
+// maxVersion is how many digits RFC 5424 gives a version.
+const maxVersion = 3
+
+// parseHeader takes a line apart: RFC 5424, RFC 3164 as senders really write
+// it, else a line that is all text. local says that it came over a Unix socket,
+// where applications write no host.
+func parseHeader(line []byte, local bool) header {
+	severity, rest, ok := priority(line)
+	if !ok {
+		return header{severity: -1, rest: line, bom: -1}
+	}
+	h, ok := parse5424(rest)
+	if !ok {
+		h = parse3164(rest, local)
+	}
+	h.severity = severity
+	return h
+}
+
+// priority reads <0> to <191>.
+func priority(line []byte) (severity int, rest []byte, ok bool) {
+	if len(line) == 0 || line[0] != '<' {
+		return 0, nil, false
+	}
+	value, i := 0, 1
+	for ; i < len(line) && i <= 3 && isDigit(line[i]); i++ {
+		value = value*10 + int(line[i]-'0')
+	}
+	if i == 1 || i == len(line) || line[i] != '>' || value > 191 {
+		return 0, nil, false
+	}
+	return value & 7, line[i+1:], true
+}
+
+// parse5424 reads what follows the priority: VERSION TIMESTAMP HOSTNAME
+// APP-NAME PROCID MSGID STRUCTURED-DATA [MSG].
+func parse5424(s []byte) (header, bool) {
+	h := header{bom: -1}
+	i := digits(s)
+	if i == 0 || i > maxVersion || s[0] == '0' || i == len(s) || s[i] != ' ' {
+		return h, false
+	}
+	s = s[i+1:]
+	if h.time, s = word(s); !isNil(h.time) && isoTime(h.time) != len(h.time) {
+		return h, false
+	}
+	for _, part := range []*[]byte{&h.host, &h.app, &h.proc} {
+		*part, s = word(s)
+	}
+	for _, part := range []*[]byte{&h.time, &h.host, &h.app, &h.proc} {
+		if isNil(*part) {
+			*part = nil
+		}
+	}
+	id, data := word(s)
+	text, ok := afterData(data)
+	switch {
+	case !ok:
+		// Not as it should be: from here on everything is text.
+		h.rest = s
+		return h, true
+	case !isNil(id):
+		h.rest = s
+	case !isNil(data[:len(data)-len(text)]):
+		h.rest = data
+	default:
+		h.rest = text
+	}
+	if len(text) > 0 {
+		text = text[1:] // the space
+	}
+	if len(h.rest) > 0 && isNil(id) && h.rest[0] == ' ' {
+		h.rest = h.rest[1:]
+	}
+	if bytes.HasPrefix(text, bom) {
+		h.bom = len(h.rest) - len(text)
+	}
+	return h, true
+}
+
+var bom = []byte("\ufeff") //nolint:gochecknoglobals // a constant that is bytes
+
+// afterData returns what follows the structured data: nothing, or a space and
+// the text. It is not ok where the structured data is malformed.
+func afterData(s []byte) (text []byte, ok bool) {
+	i := 0
+	switch {
+	case len(s) > 0 && s[0] == '-':
+		i = 1
+	default:
+		for i < len(s) && s[i] == '[' {
+			n := element(s[i:])
+			if n == 0 {
+				return nil, false
+			}
+			i += n
+		}
+	}
+	if i == 0 || i < len(s) && s[i] != ' ' {
+		return nil, false
+	}
+	return s[i:], true
+}
+
+// element is the length of the structured data element that s starts with: 0
+// if it has no end. Within quotes a backslash takes the byte after it.
+func element(s []byte) int {
+	quoted := false
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			quoted = !quoted
+		case quoted && s[i] == '\\':
+			i++
+		case !quoted && s[i] == ']':
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// word cuts off what stands before the first space.
+func word(s []byte) (w, rest []byte) {
+	if i := bytes.IndexByte(s, ' '); i >= 0 {
+		return s[:i], s[i+1:]
+	}
+	return s, nil
+}
+
+// isNil reports whether a part of an RFC 5424 header says nothing.
+func isNil(part []byte) bool { return len(part) == 0 || len(part) == 1 && part[0] == '-' }
+
+// digits is how many digits s starts with.
+func digits(s []byte) int {
+	for i, c := range s {
+		if !isDigit(c) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -1,0 +1,127 @@
+package syslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+
+	"logstow/input"
+)
+
+// maxFailed is after how many failures in a row reading ends.
+const maxFailed = 100
+
+// maxDatagram is the longest datagram that is read whole: UDP has at most 64 KiB,
+// a Unix socket what its sender's buffer holds, 208 KiB unless configured.
+const maxDatagram = 512 << 10
+
+// runPackets reads datagrams and hands them over at the same time.
+func (s *Server) runPackets(ctx context.Context) error {
+	defer func() { _ = s.Close() }()
+	if got := receiveBuffer(s.packets, s.opts.ReceiveBuffer); s.network == "udp" && got > 0 && got < s.opts.ReceiveBuffer {
+		s.opts.Log.Info("the system gives a smaller receive buffer for syslog datagrams: raise net.core.rmem_max to lose fewer in bursts",
+			"bytes", got, "wanted", s.opts.ReceiveBuffer)
+	}
+	// Of datagrams that wait, and of those being handed over, half the memory each.
+	q := newQueue(int(s.opts.MaxHeld / 2))
+	reading, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var a alarm
+	a.start(reading, s.packets)
+	defer a.stop()
+	handed := make(chan error, 1)
+	go func() {
+		err := s.handPackets(ctx, q)
+		if err != nil {
+			fail(err)
+			q.close()
+		}
+		handed <- err
+	}()
+	err := s.readPackets(q)
+	if reading.Err() != nil {
+		err = nil
+	}
+	q.close()
+	return errors.Join(err, <-handed)
+}
+
+// readPackets reads until the socket fails, as it does when its deadline has come.
+func (s *Server) readPackets(q *queue) error {
+	buf := make([]byte, maxDatagram)
+	oob := make([]byte, 64)
+	for failed := 0; ; {
+		n, from, err := s.readPacket(buf, oob)
+		if err != nil {
+			// One datagram may fail where the socket does not.
+			if failed++; failed > maxFailed || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
+				return fmt.Errorf("read syslog datagrams: %w", err)
+			}
+			continue
+		}
+		failed = 0
+		text := trimEnd(buf[:n])
+		if len(text) == 0 {
+			continue
+		}
+		if s.network == "unixgram" {
+			if !q.wait(text, from) {
+				return nil
+			}
+			continue
+		}
+		if !q.put(text, from) {
+			s.counts.dropped.Add(1)
+			if s.told.may() {
+				s.opts.Log.Error("syslog datagrams are dropped: the buffer has no room", "address", s.opts.Address, "dropped", s.counts.dropped.Load())
+			}
+		}
+	}
+}
+
+// readPacket reads one datagram.
+func (s *Server) readPacket(buf, oob []byte) (int, netip.Addr, error) {
+	udp, ok := s.packets.(*net.UDPConn)
+	if !ok {
+		n, err := s.packets.(*net.UnixConn).Read(buf)
+		return n, netip.Addr{}, err
+	}
+	n, oobn, _, from, err := udp.ReadMsgUDPAddrPort(buf, oob)
+	if err == nil && oobn > 0 {
+		if lost, ok := kernelDrops(oob[:oobn]); ok {
+			s.counts.lostByKernel.Store(lost)
+		}
+	}
+	return n, from.Addr(), err
+}
+
+// handPackets hands over what waits until the queue is closed and empty.
+func (s *Server) handPackets(ctx context.Context, q *queue) error {
+	late, cancel := input.Grace(ctx, grace)
+	defer cancel()
+	events := newEvents(&s.opts, s.network == "unixgram")
+	var lost int64
+	for batch := range q.all() {
+		read := s.opts.Now().UnixNano()
+		for text, from := range batch.all() {
+			if !events.fits(len(text)) {
+				if err := s.hand(late, events); err != nil {
+					return err
+				}
+			}
+			events.add(text, events.sender(from), read)
+		}
+		if err := s.hand(late, events); err != nil {
+			return err
+		}
+		if now := s.counts.lostByKernel.Load(); now > lost && s.told.may() {
+			lost = now
+			s.opts.Log.Error("syslog datagrams were lost before they could be read: the receive buffer was full",
+				"address", s.opts.Address, "lost", now)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package syslog
+
+import (
+	"iter"
+	"net/netip"
+	"sync"
+)
+
+// perPacket is what a waiting datagram costs beside its bytes.
+const perPacket = 40
+
+// keepSize is how large a batch's memory may stay while little comes.
+const keepSize = 1 << 20
+
+// queue holds datagrams between the goroutine that reads them and the one that
+// hands them over, which takes all that wait at once.
+type queue struct {
+	mu     sync.Mutex
+	change *sync.Cond
+	limit  int
+	closed bool
+	// filling is what is put into, spare the other batch's memory.
+	filling, spare batch
+}
+
+// batch is datagrams one after the other in one piece of memory.
+type batch struct {
+	bytes []byte
+	ends  []packet
+}
+
+type packet struct {
+	end  int
+	from netip.Addr
+}
+
+func newQueue(limit int) *queue {
+	q := &queue{limit: max(limit, maxDatagram+perPacket)}
+	q.change = sync.NewCond(&q.mu)
+	return q
+}
+
+// put copies a datagram, or reports that there is no room.
+func (q *queue) put(text []byte, from netip.Addr) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.add(text, from)
+}
+
+// wait is put that waits for room; it reports whether the queue was closed before.
+func (q *queue) wait(text []byte, from netip.Addr) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for !q.closed && !q.add(text, from) {
+		q.change.Wait()
+	}
+	return !q.closed
+}
+
+func (q *queue) add(text []byte, from netip.Addr) bool {
+	b := &q.filling
+	if len(b.bytes)+len(text)+(len(b.ends)+1)*perPacket > q.limit {
+		return false
+	}
+	b.bytes = append(b.bytes, text...)
+	b.ends = append(b.ends, packet{len(b.bytes), from})
+	if len(b.ends) == 1 {
+		q.change.Broadcast()
+	}
+	return true
+}
+
+// close ends all: after what waits.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.change.Broadcast()
+}
+
+// all are batches until the queue is closed and empty, each for its step alone.
+func (q *queue) all() iter.Seq[*batch] {
+	return func(yield func(*batch) bool) {
+		for {
+			b, ok := q.take()
+			if !ok || !yield(&b) {
+				return
+			}
+			q.back(b)
+		}
+	}
+}
+
+func (q *queue) take() (batch, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.filling.ends) == 0 {
+		if q.closed {
+			return batch{}, false
+		}
+		q.change.Wait()
+	}
+	b := q.filling
+	q.filling, q.spare = q.spare, batch{}
+	q.change.Broadcast()
+	return b, true
+}
+
+// back returns a batch's memory.
+func (q *queue) back(b batch) {
+	if cap(b.bytes) > keepSize && len(b.bytes) < keepSize/2 {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.spare = batch{b.bytes[:0], b.ends[:0]}
+}
+
+// all are the datagrams of a batch.
+func (b *batch) all() iter.Seq2[[]byte, netip.Addr] {
+	return func(yield func([]byte, netip.Addr) bool) {
+		start := 0
+		for _, p := range b.ends {
+			if !yield(b.bytes[start:p.end:p.end], p.from) {
+				return
+			}
+			start = p.end
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package syslog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"logstow/input"
+	"logstow/input/listen"
+)
+
+const (
+	// firstBuffer is what every connection has to read into; longer messages and
+	// much at once grow it, within the budget of all connections.
+	firstBuffer = 16 << 10
+	// batchBuffer is how large it gets while much comes.
+	batchBuffer = 256 << 10
+	// roomWait is how long a long message waits for memory.
+	roomWait = 5 * time.Second
+)
+
+// runStream serves connections.
+func (s *Server) runStream(ctx context.Context) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var broken error
+	var once sync.Once
+	err := listen.Serve(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn) {
+		s.counts.connections.Add(1)
+		if err := listen.Handshake(ctx, c); err != nil {
+			s.counts.refused.Add(1)
+			if s.told.may() {
+				s.opts.Log.Warn("a syslog sender was refused", "address", s.opts.Address, "error", err, "refused", s.counts.refused.Load())
+			}
+			return
+		}
+		conn := s.newConn(ctx, c)
+		defer conn.close()
+		if err := conn.serve(ctx); err != nil {
+			// The sink takes no more: there is no use in going on.
+			once.Do(func() { broken = err })
+			fail(err)
+		}
+	})
+	return errors.Join(err, broken)
+}
+
+// conn is one connection.
+type conn struct {
+	server *Server
+	net    net.Conn
+	sender string
+	events *events
+	framer framer
+	// buf[start:end] is what was read and not used.
+	buf        []byte
+	start, end int
+	// begun is when the message at start did.
+	begun time.Time
+	// kept is what the framer keeps, as far as it is taken from the budget.
+	kept  int64
+	alarm alarm
+}
+
+func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
+	local := s.network == "unix"
+	conn := &conn{
+		server: s, net: c, events: newEvents(&s.opts, local), buf: make([]byte, firstBuffer),
+		framer: framer{limit: s.opts.MaxRecord, nul: local},
+	}
+	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		conn.sender = host(a.AddrPort().Addr())
+	}
+	conn.alarm.start(ctx, c)
+	return conn
+}
+
+// close gives back what the connection holds.
+func (c *conn) close() {
+	c.alarm.stop()
+	c.end = 0
+	c.resize(firstBuffer)
+	c.server.budget.Give(c.kept)
+}
+
+// serve reads until the sender, time or ctx ends the connection. An error is one of the sink.
+func (c *conn) serve(ctx context.Context) error {
+	late, cancel := input.Grace(ctx, grace)
+	defer cancel()
+	for {
+		c.wait()
+		n, err := c.net.Read(c.buf[c.end:])
+		c.end += n
+		if err := c.use(late, err != nil); err != nil {
+			return err
+		}
+		if err != nil {
+			c.ended(ctx, err)
+			return nil
+		}
+		c.account()
+		c.room(ctx, n)
+	}
+}
+
+// wait sets the time at which reading ends.
+func (c *conn) wait() {
+	if c.framer.unfinished(c.buf[c.start:c.end]) {
+		if c.begun.IsZero() {
+			c.begun = time.Now()
+		}
+		c.alarm.set(c.begun.Add(c.server.opts.Patience))
+		return
+	}
+	c.begun = time.Time{}
+	c.alarm.set(time.Now().Add(c.server.opts.Idle))
+}
+
+// use hands over all messages that were read; at the end the unfinished one too.
+func (c *conn) use(ctx context.Context, end bool) error {
+	read := c.server.opts.Now().UnixNano()
+	for {
+		m, used := c.framer.next(c.buf[c.start:c.end], end)
+		c.start += used
+		if m.text == nil && used == 0 {
+			break
+		}
+		if len(m.text) == 0 {
+			continue
+		}
+		c.begun = time.Time{}
+		text := m.text
+		if m.size > int64(len(text)) {
+			c.server.opts.Stats.Cut.Add(1)
+			text = input.Cut(text, c.server.opts.MaxRecord, m.size)
+		}
+		if !c.events.fits(len(text)) {
+			if err := c.server.hand(ctx, c.events); err != nil {
+				return err
+			}
+		}
+		c.events.add(text, c.sender, read)
+	}
+	if len(c.events.list) == 0 {
+		return nil
+	}
+	return c.server.hand(ctx, c.events)
+}
+
+// room makes room for reading on, after n bytes were read.
+func (c *conn) room(ctx context.Context, n int) {
+	full := c.end == len(c.buf)
+	c.end = copy(c.buf, c.buf[c.start:c.end])
+	c.start = 0
+	switch {
+	case c.end == len(c.buf):
+		c.grow(ctx)
+	case full && len(c.buf) < batchBuffer:
+		c.resize(2 * len(c.buf)) // much comes: read more at once
+	case len(c.buf) > firstBuffer && c.end == 0 && n < firstBuffer/2:
+		c.resize(firstBuffer)
+	}
+}
+
+// account takes what the beginning of a message over the limit needs from the
+// budget, or keeps less of it.
+func (c *conn) account() {
+	need := int64(len(c.framer.kept))
+	switch {
+	case need < c.kept:
+		c.server.budget.Give(c.kept - need)
+		c.kept = need
+	case need > c.kept && c.server.budget.Take(need-c.kept):
+		c.kept = need
+	case need > c.kept:
+		c.framer.kept = bytes.Clone(c.framer.kept[:min(need, max(c.kept, input.MinMaxRecord))])
+	}
+}
+
+// grow makes the buffer longer for a message that fills it, or cuts that.
+func (c *conn) grow(ctx context.Context) {
+	size := min(2*len(c.buf), c.server.opts.MaxRecord+firstBuffer)
+	if size <= len(c.buf) || !c.resize(size) && !c.patient(ctx, size) {
+		c.framer.overflow(c.buf[:c.end])
+		c.end = 0
+		c.account()
+	}
+}
+
+// patient waits for memory that other connections hold.
+func (c *conn) patient(ctx context.Context, size int) bool {
+	ctx, cancel := context.WithTimeout(ctx, roomWait)
+	defer cancel()
+	more := int64(size - len(c.buf))
+	if c.server.budget.Wait(ctx, more) != nil {
+		return false
+	}
+	c.server.budget.Give(more)
+	return c.resize(size)
+}
+
+// resize makes the buffer size bytes long, if the budget of all connections has
+// room, and keeps what is in it.
+func (c *conn) resize(size int) bool {
+	more := int64(size - len(c.buf))
+	if more > 0 && !c.server.budget.Take(more) {
+		return false
+	}
+	if more < 0 {
+		c.server.budget.Give(-more)
+	}
+	if more != 0 {
+		c.buf = append(make([]byte, 0, size), c.buf[:min(c.end, size)]...)[:size]
+	}
+	return true
+}
+
+// ended says why a connection did, where an operator should know.
+func (c *conn) ended(ctx context.Context, err error) {
+	switch {
+	case ctx.Err() != nil || errors.Is(err, io.EOF):
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		if !c.begun.IsZero() {
+			c.server.counts.slow.Add(1)
+		}
+		if !c.begun.IsZero() && c.server.told.may() {
+			c.server.opts.Log.Warn("a syslog connection was closed: a message did not end in time",
+				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.Patience)
+		}
+	default:
+		c.server.opts.Log.Debug("a syslog connection broke", "sender", c.net.RemoteAddr().String(), "error", err)
+	}
+}
+
+// alarm is a connection's read deadline, which the end of a context brings forward.
+type alarm struct {
+	mu     sync.Mutex
+	conn   interface{ SetReadDeadline(time.Time) error }
+	ending bool
+	cancel func() bool
+}
+
+func (a *alarm) start(ctx context.Context, conn interface{ SetReadDeadline(time.Time) error }) {
+	a.conn = conn
+	a.cancel = context.AfterFunc(ctx, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.ending = true
+		_ = conn.SetReadDeadline(time.Now().Add(drain))
+	})
+}
+
+// set sets when reading ends, unless the context has ended.
+func (a *alarm) set(t time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.ending {
+		_ = a.conn.SetReadDeadline(t)
+	}
+}
+
+func (a *alarm) stop() { a.cancel() }
