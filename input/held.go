@@ -18,6 +18,9 @@ type before struct {
 	from [outputs]int64
 	// state is that of each stream's joiner at from.
 	state [outputs]byte
+	// format is what was found out, and while that is Auto, tried how many lines were looked at.
+	format container.Format
+	tried  uint8
 }
 
 // has reports whether a stream's line at an offset is in a record already.
@@ -26,7 +29,10 @@ func (b *before) has(id container.Stream, offset int64) bool { return offset < b
 // Point is where reading would go on if everything handed over so far stays and
 // what is held is lost.
 func (s *Source) Point() Point {
-	b := before{done: s.offset}
+	b := before{done: s.offset, format: s.format}
+	if s.format == container.Auto {
+		b.tried = s.tried
+	}
 	if s.before != nil {
 		b.done = max(b.done, s.before.done)
 	}
@@ -42,7 +48,7 @@ func (s *Source) Point() Point {
 		}
 		at = min(at, b.from[id])
 	}
-	return Point{Offset: at, Held: b.encode(at, s.format, s.feed.opts.Lines.Format)}
+	return Point{Offset: at, Held: b.encode(at, s.feed.opts.Lines.Format)}
 }
 
 // unheld is the first offset of what was not handed over of a stream that holds
@@ -60,15 +66,15 @@ func (s *Source) unheld(id container.Stream, done int64) (from int64, state byte
 // heldVersion is the first byte of an encoded Held.
 const heldVersion = 1
 
-// encode is the version, the format, and if anything is held how far done lies
-// behind the offset, followed by each stream that holds something: its number,
-// how far from lies behind the offset, and its state. Nothing is nil: where nothing
-// is held and the format is as configured.
-func (b *before) encode(at int64, format, configured container.Format) []byte {
-	if at == b.done && format == configured {
+// encode is the version, the format with what was tried, and if anything is held
+// how far done lies behind the offset, followed by each stream that holds something:
+// its number, how far from lies behind the offset, and its state. Where nothing is
+// held and the format is as configured, it is nothing.
+func (b *before) encode(at int64, configured container.Format) []byte {
+	if at == b.done && b.format == configured && b.tried == 0 {
 		return nil
 	}
-	out := append(make([]byte, 0, 32), heldVersion, byte(format))
+	out := append(make([]byte, 0, 32), heldVersion, byte(b.format)|b.tried<<2)
 	if at == b.done {
 		return out
 	}
@@ -85,35 +91,39 @@ func (b *before) encode(at int64, format, configured container.Format) []byte {
 
 var errHeld = errors.New("not as this program writes it")
 
-// decodeHeld reads what encode wrote. It returns nil where nothing was held.
-func decodeHeld(at Point) (*before, container.Format, error) {
-	if len(at.Held) == 0 {
-		return nil, container.Auto, nil
-	}
-	if len(at.Held) < 2 || at.Held[0] != heldVersion || at.Held[1] > byte(container.Docker) {
-		return nil, container.Auto, errHeld
-	}
-	format, rest := container.Format(at.Held[1]), at.Held[2:]
+// decodeHeld reads what encode wrote.
+func decodeHeld(at Point) (before, error) {
+	b := before{done: at.Offset}
+	rest := at.Held
 	if len(rest) == 0 {
-		return nil, format, nil
+		return b, nil
 	}
-	b := &before{}
+	if len(rest) < 2 || rest[0] != heldVersion {
+		return before{}, errHeld
+	}
+	b.format, b.tried, rest = container.Format(rest[1]&3), rest[1]>>2, rest[2:]
+	if b.tried >= detectLines || b.tried > 0 && b.format != container.Auto {
+		return before{}, errHeld
+	}
+	if len(rest) == 0 {
+		return b, nil
+	}
 	var ok bool
 	if b.done, rest, ok = behind(at.Offset, rest); !ok || b.done == at.Offset {
-		return nil, container.Auto, errHeld
+		return before{}, errHeld
 	}
 	b.from = [outputs]int64{b.done, b.done, b.done}
 	for len(rest) > 0 {
 		id := rest[0]
 		if id >= outputs || b.from[id] != b.done {
-			return nil, container.Auto, errHeld
+			return before{}, errHeld
 		}
 		if b.from[id], rest, ok = behind(at.Offset, rest[1:]); !ok || b.from[id] >= b.done || len(rest) == 0 {
-			return nil, container.Auto, errHeld
+			return before{}, errHeld
 		}
 		b.state[id], rest = rest[0], rest[1:]
 	}
-	return b, format, nil
+	return b, nil
 }
 
 // behind reads an offset that is encoded as what lies between.

@@ -305,6 +305,7 @@ func TestResumeWithFlushes(t *testing.T) {
 func FuzzHeld(f *testing.F) {
 	f.Add(int64(100), []byte{1, 2, 50, 1, 0, 0, 2, 20, 3})
 	f.Add(int64(0), []byte{1, 3})
+	f.Add(int64(9), []byte{1, 5 << 2})
 	f.Add(int64(7), []byte{})
 	f.Fuzz(func(t *testing.T, offset int64, held []byte) {
 		feed, err := input.NewFeed(input.Options{Service: "x", Sink: discard{}})

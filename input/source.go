@@ -68,14 +68,17 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 		offset:   at.Offset,
 		format:   f.opts.Lines.Format,
 	}
-	b, format, err := decodeHeld(at)
-	switch {
-	case err != nil:
+	b, err := decodeHeld(at)
+	if err != nil {
 		f.opts.Log.Warn("what a position holds can not be read: some lines may come again", "source", src.name, "error", err)
-	case src.format == container.Auto:
-		src.format = format
+		return src
 	}
-	src.before = b
+	if src.format == container.Auto {
+		src.format, src.tried = b.format, b.tried
+	}
+	if b.done > at.Offset {
+		src.before = &b
+	}
 	return src
 }
 
@@ -140,6 +143,7 @@ func (s *Source) unwrap(text []byte) (container.Line, bool) {
 		switch f := container.Detect(text); {
 		case f != container.None:
 			s.format = f
+		case s.before != nil && s.offset < s.before.done: // it was counted before
 		case s.tried+1 >= detectLines:
 			s.format = container.None
 		default:
