@@ -81,6 +81,8 @@ func scanString(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
 		return nil, nil, false
 	}
+	// Escapes come in swarms, as the quotes of JSON in JSON: behind one, look at
+	// bytes one by one for a while.
 	for at := 1; ; {
 		i := bytes.IndexByte(s[at:], '"')
 		if i < 0 {
@@ -95,8 +97,21 @@ func scanString(s []byte) (text, rest []byte, ok bool) {
 			return s[1:at], s[at+1:], true
 		}
 		at++
+		for end := min(at+swarm, len(s)); at < end; at++ {
+			if s[at] == '"' {
+				return s[1:at], s[at+1:], true
+			}
+			if s[at] == '\\' {
+				at++
+				end = min(at+swarm, len(s))
+			}
+		}
+		at = min(at, len(s))
 	}
 }
+
+// swarm is how many bytes without an escape are looked at one by one.
+const swarm = 16
 
 // skipValue passes over a value that is not a string: to the comma or bracket
 // behind it. What stands in an object or array is only looked through for its end.

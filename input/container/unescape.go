@@ -14,10 +14,23 @@ func unescape(s []byte) []byte {
 	if from < 0 {
 		return s
 	}
-	to := from
-	for {
-		width, n := one(s[from:], s[to:])
-		from, to = from+width, to+n
+	for to := from; ; {
+		for end := min(from+swarm, len(s)); from < end; { // escapes come in swarms
+			if s[from] != '\\' {
+				s[to] = s[from]
+				from, to = from+1, to+1
+				continue
+			}
+			if from+1 < len(s) && (s[from+1] == '"' || s[from+1] == '\\') { // as most are
+				s[to] = s[from+1]
+				from, to = from+2, to+1
+				end = min(from+swarm, len(s))
+				continue
+			}
+			width, n := one(s[from:], s[to:])
+			from, to = from+width, to+n
+			end = min(from+swarm, len(s))
+		}
 		next := bytes.IndexByte(s[from:], '\\')
 		if next < 0 {
 			return s[:to+copy(s[to:], s[from:])]
