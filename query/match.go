@@ -11,6 +11,7 @@ import (
 	"logstow/record"
 	"logstow/segment"
 	"logstow/token"
+	"logstow/where"
 )
 
 // A matcher is a compiled [Selection]. It does not change once it is made.
@@ -22,7 +23,10 @@ type matcher struct {
 	required         []literal
 	regexps          []*regexp.Regexp
 	excludes         []literal
-	anchor           *literal // nil where every record has to be looked at
+	where            *where.Program // nil is none
+	// anchor is nil where every record has to be looked at. unescaped is the one for
+	// text without \u escapes, where what the expression requires stands as it is.
+	anchor, unescaped *literal
 }
 
 func newMatcher(sel *Selection) (*matcher, error) {
@@ -48,12 +52,25 @@ func newMatcher(sel *Selection) (*matcher, error) {
 		candidates = append(candidates, lit)
 	}
 	m.anchor = anchor(candidates)
+	if sel.Where == "" {
+		m.unescaped = m.anchor
+		return m, nil
+	}
+	var err error
+	if m.where, err = where.Compile(sel.Where, sel.Now); err != nil {
+		return nil, fmt.Errorf("--where %q: %w", sel.Where, err)
+	}
+	for _, text := range m.where.Required() {
+		candidates = append(candidates, newLiteral([]byte(text), false, false))
+	}
+	m.unescaped = anchor(candidates)
 	return m, nil
 }
 
 // tests says what has to be looked at in each record, beside its message.
 type tests struct {
 	time, level, source bool
+	service             string // of all the block's records
 }
 
 // wants reports whether records between two times, with these counts by level,
@@ -69,18 +86,20 @@ func (m *matcher) wantsSources(sources []string) bool {
 }
 
 // tests are those that a block does not answer for all its records.
-func (m *matcher) tests(b *segment.Block) tests {
+func (m *matcher) tests(t *task) tests {
+	b := &t.block
 	return tests{
-		time:   b.Start < m.from || b.End >= m.to,
-		level:  m.levels.wanted(b.Levels) < b.Records,
-		source: m.source != "",
+		time:    b.Start < m.from || b.End >= m.to,
+		level:   m.levels.wanted(b.Levels) < b.Records,
+		source:  m.source != "",
+		service: t.segment.Name.Service,
 	}
 }
 
 // counts reports whether the numbers by level of records between two times
 // answer how many of them match.
 func (m *matcher) counts(start, end int64) bool {
-	return start >= m.from && end < m.to && m.source == "" && len(m.required)+len(m.regexps)+len(m.excludes) == 0
+	return start >= m.from && end < m.to && m.source == "" && m.where == nil && len(m.required)+len(m.regexps)+len(m.excludes) == 0
 }
 
 // A scanner searches blocks for one goroutine.
@@ -92,6 +111,8 @@ type scanner struct {
 	source  []byte // the last source looked at
 	sourced bool   // and whether it matches
 	broken  int    // lines of the block that are no records
+	where   *where.Evaluator
+	record  where.Record
 }
 
 // scan calls found for every matching record of a block's text, in order, with
@@ -99,15 +120,25 @@ type scanner struct {
 // records; what else matches has been found nevertheless.
 func (s *scanner) scan(text []byte, t tests, found func(start, end int)) error {
 	s.tests, s.broken = t, 0
+	if s.m.where != nil && s.where == nil {
+		var err error
+		if s.where, err = s.m.where.Evaluator(); err != nil {
+			return err
+		}
+	}
+	anchor := s.m.unescaped
+	if anchor != s.m.anchor && bytes.Contains(text, []byte(`\u`)) {
+		anchor = s.m.anchor
+	}
 	searched := text
-	if s.m.anchor != nil && s.m.anchor.fold {
+	if anchor != nil && anchor.fold {
 		s.lower = appendLower(s.lower[:0], text)
 		searched = s.lower
 	}
 	for pos := 0; pos < len(text); {
 		start, hit, before := pos, pos, false
-		if s.m.anchor != nil {
-			n := bytes.Index(searched[pos:], s.m.anchor.text)
+		if anchor != nil {
+			n := bytes.Index(searched[pos:], anchor.text)
 			if n < 0 {
 				break
 			}
@@ -144,7 +175,7 @@ func (s *scanner) matches(line []byte, hit int, continued bool) bool {
 	if continued {
 		s.message = record.AppendMessage(s.message[:0], message)
 		message = s.message
-	} else if len(m.required) == 1 && len(m.regexps) == 0 {
+	} else if len(m.required) == 1 && len(m.regexps) == 0 && m.where == nil {
 		// The one literal is the anchor: nothing before the hit is of interest.
 		from = max(0, hit-(len(line)-len(message)))
 	}
@@ -163,7 +194,21 @@ func (s *scanner) matches(line []byte, hit int, continued bool) bool {
 			return false
 		}
 	}
-	return true
+	return s.where == nil || s.holds(line, &f, message)
+}
+
+// holds reports whether a record fulfils the expression.
+func (s *scanner) holds(line []byte, f *fields, message []byte) bool {
+	var at int64
+	if s.m.where.Timed() {
+		var err error
+		if at, err = record.ParseTime(line[:record.TimeLen]); err != nil {
+			s.broken++
+			return false
+		}
+	}
+	s.record = where.Record{Time: at, Level: f.level, Service: s.tests.service, Source: f.source, Message: message}
+	return s.where.Holds(&s.record)
 }
 
 // wantsSource reports whether a source is selected; most records have the source of the one before.

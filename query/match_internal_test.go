@@ -15,6 +15,7 @@ import (
 	"logstow/record"
 	"logstow/segment"
 	"logstow/token"
+	"logstow/where"
 )
 
 // stored is a record's text form.
@@ -70,6 +71,17 @@ func reference(sel *Selection, r record.Record) bool {
 			return false
 		}
 	}
+	if sel.Where != "" {
+		p, err := where.Compile(sel.Where, sel.Now)
+		if err != nil {
+			panic(err)
+		}
+		e, err := p.Evaluator()
+		if err != nil {
+			panic(err)
+		}
+		return e.Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Message: r.Message})
+	}
 	return true
 }
 
@@ -101,7 +113,7 @@ func scanned(t *testing.T, sel *Selection, records []record.Record) []string {
 		return got
 	}
 	s := scanner{m: m}
-	if err := s.scan(text, m.tests(&b), func(start, end int) { got = append(got, string(text[start:end])+"\n") }); err != nil {
+	if err := s.scan(text, m.tests(&task{segment: &Segment{}, block: b}), func(start, end int) { got = append(got, string(text[start:end])+"\n") }); err != nil {
 		t.Fatal(err)
 	}
 	return got
@@ -201,6 +213,9 @@ func TestScanRandom(t *testing.T) {
 }
 
 func randomText(rnd *rand.Rand, most int) []byte {
+	if rnd.IntN(3) == 0 {
+		return randomFields(rnd)
+	}
 	const letters = "aaAbB1123\n\n\t\t .-\\nu0k\xff\x80_:"
 	b := make([]byte, rnd.IntN(most))
 	for i := range b {
@@ -208,6 +223,17 @@ func randomText(rnd *rand.Rand, most int) []byte {
 	}
 	return b
 }
+
+// randomFields is a message with fields, in JSON, some of it escaped, or logfmt.
+func randomFields(rnd *rand.Rand) []byte {
+	if rnd.IntN(4) == 0 {
+		return fmt.Appendf(nil, "ab=%s k1=%d", choose(rnd, "a", "ab1", `"a b"`), rnd.IntN(3))
+	}
+	return fmt.Appendf(nil, `{%s:%s,"k1":%d,"n":{"ab":%s}}`, choose(rnd, `"ab"`, `"\u0061b"`, `"c"`),
+		choose(rnd, `"ab1"`, `"a\u0062\u0031"`, `"a b"`, `"a\nb"`, "1", "null"), rnd.IntN(3), choose(rnd, `"ab1"`, "2", "true"))
+}
+
+func choose(rnd *rand.Rand, from ...string) string { return from[rnd.IntN(len(from))] }
 
 func randomSelection(rnd *rand.Rand, records []record.Record) Selection {
 	sel := everything()
@@ -219,6 +245,10 @@ func randomSelection(rnd *rand.Rand, records []record.Record) Selection {
 		}
 		start := rnd.IntN(len(m))
 		return string(m[start : start+1+rnd.IntN(len(m)-start)])
+	}
+	if rnd.IntN(3) == 0 {
+		sel.Where = choose(rnd, `ab == "ab1"`, `ab == "a b" or k1 == 2`, `k1 > 0`, `k1 != 1`, `n.ab == "ab1" and k1 < 2`, `ab contains "b"`,
+			`ab in ["ab1", "a"]`, `not (ab == "ab1")`, `len(ab ?? "") > 2`, `message contains "a"`, `ab == nil`, `level >= "warn" and k1 >= 1`)
 	}
 	for range rnd.IntN(3) {
 		sel.Patterns = append(sel.Patterns, pattern())

@@ -108,7 +108,7 @@ func (q *Query) count(ctx context.Context, t *task) (n uint64) {
 		return q.matcher.levels.wanted(t.block.Levels)
 	}
 	q.search(ctx, t, func(w *worker, text []byte) error {
-		return w.scanner.scan(text, q.matcher.tests(&t.block), func(int, int) { n++ })
+		return w.scanner.scan(text, q.matcher.tests(t), func(int, int) { n++ })
 	})
 	return n
 }

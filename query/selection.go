@@ -31,6 +31,10 @@ type Selection struct {
 	Regexps []string
 	// Excludes are texts that a message must not hold, by the rule of Patterns.
 	Excludes []string
+	// Where is an expression that a record must fulfil, in the language of package
+	// [logstow/where]; times in it are relative to Now.
+	Where string
+	Now   time.Time
 	// IgnoreCase folds ASCII letters in Patterns and Excludes, and is (?i) in Regexps.
 	IgnoreCase bool
 	// Substring turns whole-token matching off.

@@ -135,7 +135,7 @@ func (q *Query) find(ctx context.Context, t *task) *found {
 	f := &found{segment: t.segment, block: t.block.Index, start: q.startOf(t)}
 	q.search(ctx, t, func(w *worker, text []byte) (err error) {
 		w.matches, w.places = w.matches[:0], w.places[:0]
-		scanErr := w.scanner.scan(text, q.matcher.tests(&t.block), func(start, end int) {
+		scanErr := w.scanner.scan(text, q.matcher.tests(t), func(start, end int) {
 			time, timeErr := record.ParseTime(text[start : start+record.TimeLen])
 			if timeErr != nil {
 				err = timeErr

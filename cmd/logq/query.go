@@ -21,6 +21,7 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.StringFlag{Name: "source", Usage: "`GLOB` of sources inside an instance"},
 		&ucli.StringSliceFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "the message matches `REGEXP`; repeatable"},
 		&ucli.StringSliceFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "the message does not hold `TEXT`; repeatable"},
+		&ucli.StringFlag{Name: "where", Usage: "the record fulfils `EXPR` over its fields: 'status >= 500 and user.name == \"ann\"'"},
 		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ASCII letters match in either case"},
 		&ucli.BoolFlag{Name: "substring", Usage: "find identifiers inside longer ones too"},
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "stop after `N` records"},
@@ -83,6 +84,7 @@ func readRequest(c *ucli.Context, env environment) (*request, error) {
 	r.sel = query.Selection{
 		Services: c.StringSlice("service"), From: from, To: to, Source: c.String("source"),
 		Patterns: c.Args().Slice(), Regexps: c.StringSlice("regexp"), Excludes: c.StringSlice("exclude"),
+		Where: c.String("where"), Now: now.In(location(c)),
 		IgnoreCase: c.Bool("ignore-case"), Substring: c.Bool("substring"),
 		Limit: c.Int("limit"), Newest: c.Bool("newest"),
 	}

@@ -1,0 +1,297 @@
+// Package field finds named fields in the message of a record: members of a JSON
+// object, or logfmt pairs. Nothing is parsed but what is asked for.
+//
+// A message is JSON where it starts with an object (which may be cut short), or
+// ends with one behind other text; else it is looked at as logfmt. A name with dots means a member of
+// an object inside a member, or one whose name holds the dots: "http.status" finds
+// {"http":{"status":…}} and {"http.status":…}. The first one in the message counts.
+package field
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"logstow/internal/jsontext"
+)
+
+// Kind is what a value is.
+type Kind uint8
+
+// The kinds of value.
+const (
+	// Missing is no value.
+	Missing Kind = iota
+	// Null is JSON's.
+	Null
+	// Bool is true or false.
+	Bool
+	// Number is a JSON number.
+	Number
+	// String is a JSON or quoted logfmt string.
+	String
+	// Bare is a logfmt value without quotes: a string, and a number or truth value too if it reads as one.
+	Bare
+	// Composite is a JSON object or array, as written.
+	Composite
+)
+
+// Value is the value of a field. Text is valid as long as the message is and the
+// Finder is not used again.
+type Value struct {
+	Kind Kind
+	// Text is the value as written, a string without quotes and escapes.
+	Text []byte
+}
+
+// Finder finds one field. It is for one goroutine.
+type Finder struct {
+	name  string
+	key   []byte // the name as compact JSON has it
+	space []byte
+}
+
+// New makes a Finder of the field of a name.
+func New(name string) *Finder {
+	return &Finder{name: name, key: []byte(`"` + name + `":`)}
+}
+
+// Name is the name that New was given.
+func (f *Finder) Name() string { return f.name }
+
+// Find returns the field's value in a message.
+func (f *Finder) Find(message []byte) Value {
+	if value, ok := f.quick(message); ok {
+		return f.json(value)
+	}
+	if object := jsonPart(message); object != nil {
+		return f.member(object, f.name)
+	}
+	return f.pair(message)
+}
+
+// quick finds the field in compact JSON, where nothing before it is nested or
+// escaped: then the name in quotes and a colon are the name of a member.
+func (f *Finder) quick(message []byte) (value []byte, ok bool) {
+	i := bytes.Index(message, f.key)
+	if i < 1 || message[0] != '{' {
+		return nil, false
+	}
+	before := message[1:i]
+	if bytes.IndexByte(before, '{') >= 0 || bytes.IndexByte(before, '[') >= 0 || bytes.IndexByte(before, '\\') >= 0 {
+		return nil, false
+	}
+	return jsontext.Value(message[i+len(f.key):])
+}
+
+// jsonPart is the message from where a JSON object starts; nil where none does.
+func jsonPart(message []byte) []byte {
+	message = bytes.Trim(message, " \t\r\n")
+	if len(message) == 0 {
+		return nil
+	}
+	if message[0] == '{' && message[len(message)-1] == '}' {
+		return message
+	}
+	start := bytes.IndexByte(message, '{')
+	if start != 0 && message[len(message)-1] != '}' {
+		return nil
+	}
+	for start >= 0 {
+		object := jsontext.Object(message[start:])
+		if _, _, ok := object.Next(); ok || len(bytes.TrimLeft(message[start+1:], " \t\r\n")) == 1 {
+			return message[start:]
+		}
+		next := bytes.IndexByte(message[start+1:], '{')
+		if next < 0 {
+			break
+		}
+		start += 1 + next
+	}
+	return nil
+}
+
+// member finds a name in the object that b starts with.
+func (f *Finder) member(b []byte, name string) Value {
+	members := jsontext.Object(b)
+	for {
+		key, value, ok := members.Next()
+		if !ok {
+			return Value{}
+		}
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = jsontext.Unescape(nil, key)
+		}
+		switch {
+		case len(key) == len(name):
+			if string(key) == name {
+				return f.json(value)
+			}
+		case len(key) < len(name) && name[len(key)] == '.' && value[0] == '{' && string(key) == name[:len(key)]:
+			if v := f.member(value, name[len(key)+1:]); v.Kind != Missing {
+				return v
+			}
+		}
+	}
+}
+
+// json is a JSON value as written.
+func (f *Finder) json(b []byte) Value {
+	switch b[0] {
+	case '"':
+		text := b[1 : len(b)-1]
+		if bytes.IndexByte(text, '\\') >= 0 {
+			f.space = jsontext.Unescape(f.space[:0], text)
+			text = f.space
+		}
+		return Value{String, text}
+	case '{', '[':
+		return Value{Composite, b}
+	case 't', 'f':
+		if _, ok := truth(b); ok {
+			return Value{Bool, b}
+		}
+	case 'n':
+		if string(b) == "null" {
+			return Value{Null, b}
+		}
+	default:
+		if isNumber(b) {
+			return Value{Number, b}
+		}
+	}
+	return Value{Bare, b} // no JSON, but that is what was logged
+}
+
+// pair finds name=value among pairs that are set off by blanks.
+func (f *Finder) pair(b []byte) Value {
+	for at := 0; ; {
+		i := bytes.IndexByte(b[at:], '=')
+		if i < 0 {
+			return Value{}
+		}
+		i += at
+		if start := i - len(f.name); start >= at && string(b[start:i]) == f.name && (start == 0 || isBlank(b[start-1])) {
+			return f.bare(b[i+1:])
+		}
+		if at = i + 1; at < len(b) && b[at] == '"' { // what is in quotes is no pair
+			at += quoted(b[at:])
+		}
+	}
+}
+
+// bare is the logfmt value that b starts with.
+func (f *Finder) bare(b []byte) Value {
+	if len(b) > 0 && b[0] == '"' {
+		if n := quoted(b); n >= 2 && b[n-1] == '"' {
+			return Value{String, f.json(b[:n]).Text}
+		}
+	}
+	end := bytes.IndexAny(b, " \t\n\r")
+	if end < 0 {
+		end = len(b)
+	}
+	return Value{Bare, b[:end]}
+}
+
+// quoted is the length of the string in quotes that b starts with, all of b where it does not end.
+func quoted(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+// Integer is the value as a whole number, where it is written as one and fits.
+func (v Value) Integer() (n int64, ok bool) {
+	if v.Kind != Number && v.Kind != Bare {
+		return 0, false
+	}
+	b := v.Text
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		b = b[1:]
+	}
+	if len(b) == 0 || len(b) > 18 {
+		return 0, false
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int64(c-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// Float is the value as a number, where it is one.
+func (v Value) Float() (float64, bool) {
+	if n, ok := v.Integer(); ok {
+		return float64(n), true
+	}
+	if v.Kind != Number && (v.Kind != Bare || !isNumber(v.Text)) {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(string(v.Text), 64)
+	return x, err == nil && !math.IsInf(x, 0)
+}
+
+// Truth is the value as true or false, where it is one of them.
+func (v Value) Truth() (value, ok bool) {
+	if v.Kind != Bool && v.Kind != Bare {
+		return false, false
+	}
+	return truth(v.Text)
+}
+
+// IsText reports whether the value is a string: a bare one is, too.
+func (v Value) IsText() bool { return v.Kind == String || v.Kind == Bare }
+
+func truth(b []byte) (value, ok bool) {
+	value = string(b) == "true"
+	return value, value || string(b) == "false"
+}
+
+// isNumber reports whether b is written as a JSON number, leading zeros allowed.
+func isNumber(b []byte) bool {
+	i := 0
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	digits := func() bool {
+		from := i
+		for i < len(b) && '0' <= b[i] && b[i] <= '9' {
+			i++
+		}
+		return i > from
+	}
+	if !digits() {
+		return false
+	}
+	if i < len(b) && b[i] == '.' {
+		i++
+		if !digits() {
+			return false
+		}
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return false
+		}
+	}
+	return i == len(b)
+}

@@ -1,0 +1,164 @@
+package field_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"logstow/field"
+)
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		message, name string
+		kind          field.Kind
+		text          string
+	}{
+		{`{"a":1,"b":"x"}`, "b", field.String, "x"},
+		{`{"a":1,"b":"x"}`, "a", field.Number, "1"},
+		{`{"a":1}`, "c", field.Missing, ""},
+		{`{"a":{"b":{"c":true}}}`, "a.b.c", field.Bool, "true"},
+		{`{"a.b":{"c":null}}`, "a.b.c", field.Null, "null"},
+		{`{"a.b.c":-1.5e3}`, "a.b.c", field.Number, "-1.5e3"},
+		{`{"a":{"x":1},"a.b":2}`, "a.b", field.Number, "2"},
+		{`{"a":"{\"b\":1}","b":2}`, "b", field.Number, "2"},
+		{`{"a":[{"b":1}],"b":[1,2]}`, "b", field.Composite, "[1,2]"},
+		{`{"a":"q\"\\\n\u00e9\ud83d\ude00\ud83d\q"}`, "a", field.String, "q\"\\\n\u00e9\U0001f600\\ud83d\\q"},
+		{`{"\u0061b":1}`, "ab", field.Number, "1"},
+		{`  { "a" : "x" , "b" : 7 }  `, "b", field.Number, "7"},
+		{`<34>1 host app - {"a":1}`, "a", field.Number, "1"},
+		{`set {x} then {"a":1}`, "a", field.Number, "1"},
+		{`{"a":oops,"b":1}`, "a", field.Bare, "oops"},
+		{`{"a":1,"a":2}`, "a", field.Number, "1"},
+		{`{"a":1,"b":"x …[logstow: cut 9 bytes]`, "a", field.Number, "1"},
+		{`{"a":1,"b":"x …[logstow: cut 9 bytes]`, "b", field.Missing, ""},
+		{`{}`, "a", field.Missing, ""},
+		{``, "a", field.Missing, ""},
+		{`level=info status=500 msg="a b=c" took=1.5s`, "status", field.Bare, "500"},
+		{`level=info status=500 msg="a b=c" took=1.5s`, "msg", field.String, "a b=c"},
+		{`level=info status=500 msg="a b=c" took=1.5s`, "b", field.Missing, ""},
+		{`level=info status=500 msg="a b=c" took=1.5s`, "took", field.Bare, "1.5s"},
+		{`at=error code="H\"12" x`, "code", field.String, `H"12`},
+		{`http.status=5`, "http.status", field.Bare, "5"},
+		{`xstatus=1 status=2`, "status", field.Bare, "2"},
+		{`a=`, "a", field.Bare, ""},
+		{`a="open`, "a", field.Bare, `"open`},
+	} {
+		v := field.New(c.name).Find([]byte(c.message))
+		if v.Kind != c.kind || string(v.Text) != c.text {
+			t.Errorf("%s in %s: kind %d, %q; want %d, %q", c.name, c.message, v.Kind, v.Text, c.kind, c.text)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]float64{"0": 0, "-7": -7, "007": 7, "1.5": 1.5, "1e3": 1000, "123456789012345678901": 123456789012345678901} {
+		if x, ok := (field.Value{Kind: field.Bare, Text: []byte(text)}).Float(); !ok || x != want {
+			t.Errorf("%s: %v %v", text, x, ok)
+		}
+	}
+	for _, text := range []string{"", "-", "1.", ".5", "1e", "0x10", "1_000", "NaN", "Inf", "1.5s", "1e999"} {
+		if x, ok := (field.Value{Kind: field.Bare, Text: []byte(text)}).Float(); ok {
+			t.Errorf("%q: %v", text, x)
+		}
+	}
+}
+
+// What encoding/json finds is found.
+func TestFindAsEncodingJSON(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	var build func(depth int) any
+	build = func(depth int) any {
+		switch n := rnd.IntN(7); {
+		case n < 2 && depth < 4:
+			m := map[string]any{}
+			for i := range rnd.IntN(4) {
+				m[fmt.Sprintf("k%d", i)] = build(depth + 1)
+			}
+			return m
+		case n == 2:
+			return rnd.IntN(1000)
+		case n == 3:
+			return nil
+		case n == 4:
+			return rnd.IntN(2) == 0
+		case n == 5 && depth < 4:
+			return []any{build(depth + 1), "}"}
+		}
+		return []string{"", "x", `q"`, "\\", "{", "é\n", "<&>"}[rnd.IntN(7)]
+	}
+	for range 20000 {
+		all := map[string]any{"k0": build(0), "k1": build(0)}
+		text, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, at := "", any(all)
+		for range 1 + rnd.IntN(3) {
+			key := fmt.Sprintf("k%d", rnd.IntN(3))
+			if name != "" {
+				name += "."
+			}
+			name += key
+			m, _ := at.(map[string]any)
+			var ok bool
+			if at, ok = m[key]; !ok {
+				at = field.Missing
+			}
+		}
+		v := field.New(name).Find(text)
+		ok := false
+		switch want := at.(type) {
+		case field.Kind:
+			ok = v.Kind == field.Missing
+		case nil:
+			ok = v.Kind == field.Null
+		case string:
+			ok = v.Kind == field.String && string(v.Text) == want
+		case int:
+			n, is := v.Integer()
+			ok = v.Kind == field.Number && is && n == int64(want)
+		case bool:
+			b, is := v.Truth()
+			ok = v.Kind == field.Bool && is && b == want
+		default:
+			raw, _ := json.Marshal(at)
+			ok = v.Kind == field.Composite && bytes.Equal(raw, v.Text)
+		}
+		if !ok {
+			t.Fatalf("%s in %s: kind %d, %q; want %v", name, text, v.Kind, v.Text, at)
+		}
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	f.Add([]byte(`{"a":{"b":"\u00e9"}}`), "a.b")
+	f.Add([]byte(`x {"a":[1]} a="\"`), "a")
+	f.Add([]byte(`a=b c="`), "c")
+	f.Fuzz(func(_ *testing.T, message []byte, name string) {
+		v := field.New(name).Find(message)
+		v.Float()
+		v.Truth()
+	})
+}
+
+func BenchmarkFind(b *testing.B) {
+	message := []byte(`{"time":"2026-11-20T15:04:05.123Z","level":"info","logger":"api.orders","msg":"request done","method":"GET","path":"/v1/orders/1234567","status":200,"duration_ms":12.5,"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}`)
+	for _, name := range []string{"status", "trace_id", "none"} {
+		b.Run(name, func(b *testing.B) {
+			f := field.New(name)
+			b.SetBytes(int64(len(message)))
+			b.ReportAllocs()
+			for b.Loop() {
+				f.Find(message)
+			}
+		})
+	}
+}

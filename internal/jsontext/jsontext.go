@@ -1,0 +1,208 @@
+// Package jsontext walks over JSON text as it stands in logs: without building
+// values, without checking more than it needs to find where names and values end.
+package jsontext
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Members walks over the members of a JSON object.
+type Members struct {
+	b []byte
+	i int
+}
+
+// Object returns the members of the object that b starts with, at its opening brace.
+func Object(b []byte) Members { return Members{b: b, i: 1} }
+
+// Next returns the next member's name without quotes, escapes as written, and its
+// value as written. It is not ok at the object's end, and where b is no JSON.
+func (m *Members) Next() (name, value []byte, ok bool) {
+	b := m.b
+	i := skipBlank(b, m.i)
+	if i < len(b) && b[i] == ',' {
+		i = skipBlank(b, i+1)
+	}
+	if i >= len(b) || b[i] != '"' {
+		return nil, nil, false
+	}
+	end := i + 1 // names are short and rarely hold escapes
+	for end < len(b) && b[end] != '"' && b[end] != '\\' {
+		end++
+	}
+	if end == len(b) || b[end] != '"' {
+		if end = stringEnd(b, i+1); end < 0 {
+			return nil, nil, false
+		}
+	}
+	name = b[i+1 : end]
+	if i = skipBlank(b, end+1); i >= len(b) || b[i] != ':' {
+		return nil, nil, false
+	}
+	i = skipBlank(b, i+1)
+	if end = valueEnd(b, i); end < 0 {
+		return nil, nil, false
+	}
+	m.i = end
+	return name, b[i:end], true
+}
+
+// Value returns the value that b starts with, as written, blanks before it left
+// out; not ok where none does.
+func Value(b []byte) (value []byte, ok bool) {
+	i := skipBlank(b, 0)
+	end := valueEnd(b, i)
+	if end < 0 {
+		return nil, false
+	}
+	return b[i:end], true
+}
+
+func skipBlank(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// stringEnd is the offset of the quote that closes the string whose content
+// starts at b[i], or -1.
+func stringEnd(b []byte, i int) int {
+	for k := i; ; k++ {
+		n := bytes.IndexByte(b[k:], '"')
+		if n < 0 {
+			return -1
+		}
+		if k += n; b[k-1] != '\\' {
+			return k
+		}
+		slashes := 0
+		for k-slashes > i && b[k-slashes-1] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return k
+		}
+	}
+}
+
+// valueEnd is the offset after the value at b[i], or -1.
+func valueEnd(b []byte, i int) int {
+	if i >= len(b) {
+		return -1
+	}
+	switch b[i] {
+	case '"':
+		end := stringEnd(b, i+1)
+		if end < 0 {
+			return -1
+		}
+		return end + 1
+	case '{', '[':
+		return nestedEnd(b, i)
+	}
+	k := i
+	for k < len(b) && b[k] != ',' && b[k] != '}' && b[k] != ']' && b[k] > ' ' {
+		k++
+	}
+	if k == i {
+		return -1
+	}
+	return k
+}
+
+func nestedEnd(b []byte, i int) int {
+	depth := 0
+	for k := i; k < len(b); k++ {
+		switch b[k] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return k + 1
+			}
+		case '"':
+			if k = stringEnd(b, k+1); k < 0 {
+				return -1
+			}
+		}
+	}
+	return -1
+}
+
+// Unescape appends s, the inside of a JSON string, with its escapes undone.
+// Escapes that JSON does not know, and halves of surrogate pairs, stay as they are
+// written: no byte is made up, none is lost.
+func Unescape(dst, s []byte) []byte {
+	for {
+		i := bytes.IndexByte(s, '\\')
+		if i < 0 || i+1 == len(s) {
+			return append(dst, s...)
+		}
+		dst, s = append(dst, s[:i]...), s[i:]
+		width := 2
+		switch s[1] {
+		case '"', '\\', '/':
+			dst = append(dst, s[1])
+		case 'n':
+			dst = append(dst, '\n')
+		case 't':
+			dst = append(dst, '\t')
+		case 'r':
+			dst = append(dst, '\r')
+		case 'b':
+			dst = append(dst, '\b')
+		case 'f':
+			dst = append(dst, '\f')
+		case 'u':
+			if r, n := codePoint(s); n > 0 {
+				dst, width = utf8.AppendRune(dst, r), n
+				break
+			}
+			dst = append(dst, s[:2]...)
+		default:
+			dst = append(dst, s[:2]...)
+		}
+		s = s[width:]
+	}
+}
+
+// codePoint reads \uXXXX, or two of them that are a surrogate pair; width 0 is neither.
+func codePoint(s []byte) (r rune, width int) {
+	r, ok := hex4(s)
+	if !ok {
+		return 0, 0
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	low, ok := hex4(s[6:])
+	if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
+		return 0, 0
+	}
+	return r, 12
+}
+
+// hex4 reads \uXXXX.
+func hex4(s []byte) (rune, bool) {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return 0, false
+	}
+	var r rune
+	for _, c := range s[2:6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}

@@ -1,0 +1,188 @@
+package where_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/record"
+	"logstow/where"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func evaluator(t testing.TB, p *where.Program) *where.Evaluator {
+	t.Helper()
+	e, err := p.Evaluator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	json := where.Record{
+		Time: now.UnixNano(), Level: record.Warn, Service: "api", Source: []byte("app.log"),
+		Message: []byte(`{"status":500,"ms":12.5,"user":"ann","http":{"path":"/a/b"},"ok":true,"tags":["x","y"],"none":null,"big":9007199254740993,"id":"12"}`),
+	}
+	logfmt := where.Record{Level: record.None, Service: "api", Source: []byte("-"), Message: []byte(`status=500 user=ann id=12 msg="all good"`)}
+	plain := where.Record{Level: record.Error, Message: []byte("plain text")}
+	for _, c := range []struct {
+		expr                string
+		json, logfmt, plain bool
+	}{
+		{`status >= 500`, true, true, false},
+		{`status < 500`, false, false, false},
+		{`500 <= status`, true, true, false},
+		{`status == 500.0`, true, true, false},
+		{`status != 200`, true, true, true},
+		{`status == "500"`, false, true, false},
+		{`id == 12`, false, true, false},
+		{`id == "12"`, true, true, false},
+		{`ms > 12 and ms < 13`, true, false, false},
+		{`ms == -12.5`, false, false, false},
+		{`user == "ann"`, true, true, false},
+		{`"ann" == user`, true, true, false},
+		{`user in ["bob", "ann"]`, true, true, false},
+		{`user not in ["bob", "ann"]`, false, false, true},
+		{`status in [200, 500]`, true, true, false},
+		{`http.path startsWith "/a"`, true, false, false},
+		{`http.path endsWith "b" && http.path contains "a/"`, true, false, false},
+		{`http.path matches "^/[a-z]/b$"`, true, false, false},
+		{`ok`, true, false, false},
+		{`not ok`, false, true, true},
+		{`ok == true`, true, false, false},
+		{`none == nil`, true, true, true},
+		{`none != nil`, false, false, false},
+		{`user != nil`, true, true, false},
+		{`missing > 1 or level == "error"`, false, false, true},
+		{`not (missing > 1)`, true, true, true},
+		{`big == 9007199254740993`, true, false, false},
+		{`big == 9007199254740992`, false, false, false},
+		{`level >= "warning"`, true, false, true},
+		{`level == "-"`, false, true, false},
+		{`level in ["critical", "err"]`, false, false, true},
+		{`time >= "2026-11-20T12:00:00Z"`, true, false, false},
+		{`service == "api" and source == "app.log"`, true, false, false},
+		{`field("http.path") == "/a/b"`, true, false, false},
+		{`$env["user"] == "ann"`, true, true, false},
+		{`message contains "good"`, false, true, false},
+		{`message == "plain text"`, false, false, true},
+		{`msg == "all good"`, false, true, false},
+		{`id == user`, false, false, false},
+		{`status == status`, true, true, false},
+		{`true`, true, true, true},
+		// In expr's own machine.
+		{`len(user) == 3`, true, true, false},
+		{`status / 100 == 5`, true, true, false},
+		{`status + 1 == 501 and user == "ann"`, true, true, false},
+		{`upper(http.path) == "/A/B"`, true, false, false},
+		{`"x" in tags`, true, false, false},
+		{`any(tags, # == "y")`, true, false, false},
+		{`let s = status; s % 2 == 0 && s > 400`, true, true, false},
+		{`(user ?? "nobody") == "nobody"`, false, false, true},
+		{`status > 400 ? user == "ann" : false`, true, true, false},
+		{`http?.path == "/a/b"`, true, false, false},
+		{`len(field("http.path")) == 4`, true, false, false},
+	} {
+		p, err := where.Compile(c.expr, now)
+		if err != nil {
+			t.Errorf("%s: %v", c.expr, err)
+			continue
+		}
+		e := evaluator(t, p)
+		for range 2 {
+			if got := [3]bool{e.Holds(&json), e.Holds(&logfmt), e.Holds(&plain)}; got != [3]bool{c.json, c.logfmt, c.plain} {
+				t.Errorf("%s: JSON, logfmt, plain: %v", c.expr, got)
+			}
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]string{
+		`status >=`:               "character",
+		`status = 5`:              "character 8",
+		`level > "huge"`:          `"huge" is not a level`,
+		`time > "sometime"`:       "sometime",
+		`user matches "("`:        "missing closing )",
+		`nosuch(status) == 1`:     "nosuch",
+		`"text"`:                  "bool",
+		`1 + 2`:                   "bool",
+		``:                        "character",
+		strings.Repeat("(", 5000): "character",
+	} {
+		if _, err := where.Compile(expr, now); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want one line with %q", expr[:min(40, len(expr))], err, want)
+		}
+	}
+}
+
+func TestRequired(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string][]string{
+		`status >= 500`:                            {"status"},
+		`status != 500`:                            nil,
+		`status == nil`:                            nil,
+		`a.b == "x y" and c in [1]`:                {"b", "x y"},
+		`a == "x" or b == "y"`:                     nil,
+		`not (a == "x")`:                           nil,
+		`a contains "t" && b startsWith "s" && !c`: {"a", "t", "b", "s"},
+		`a == "q\"" and b == "p/q"`:                {"a", "b"},
+		`level == "error" and source == "x"`:       nil,
+		`message == "x"`:                           {"x"},
+		`"v" == a and len(b) > 1`:                  {"a", "v"},
+		`a == b`:                                   nil,
+		`a == -1`:                                  {"a"},
+	} {
+		p, err := where.Compile(expr, now)
+		if err != nil {
+			t.Errorf("%s: %v", expr, err)
+			continue
+		}
+		if !slices.Equal(p.Required(), want) {
+			t.Errorf("%s: %q, want %q", expr, p.Required(), want)
+		}
+	}
+}
+
+// Whatever is required of a record that matches is in it.
+func FuzzRequired(f *testing.F) {
+	f.Add(`status >= 500 and user == "ann"`, []byte(`{"status":500,"user":"ann"}`))
+	f.Add(`a contains "x" and b.c == 1`, []byte(`{"a":"xx","b":{"c":1}}`))
+	f.Add(`message == "x"`, []byte(`x`))
+	f.Fuzz(func(t *testing.T, expr string, message []byte) {
+		p, err := where.Compile(expr, now)
+		if err != nil {
+			return
+		}
+		if strings.Contains(string(message), `\u`) || !evaluator(t, p).Holds(&where.Record{Message: message}) {
+			return
+		}
+		for _, text := range append(p.Required(), p.Equal()...) {
+			if !strings.Contains(string(message), text) {
+				t.Errorf("%s holds for %q, which lacks %q", expr, message, text)
+			}
+		}
+	})
+}
+
+func BenchmarkHolds(b *testing.B) {
+	r := where.Record{Message: []byte(`{"time":"2026-11-20T15:04:05.123Z","level":"info","logger":"api.orders","msg":"request done","method":"GET","path":"/v1/orders/1234567","status":200,"duration_ms":12.5,"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}`)}
+	for _, expr := range []string{`status >= 500`, `status >= 500 and method == "GET"`, `len(method) > 7`} {
+		b.Run(expr, func(b *testing.B) {
+			p, err := where.Compile(expr, now)
+			if err != nil {
+				b.Fatal(err)
+			}
+			e := evaluator(b, p)
+			b.ReportAllocs()
+			for b.Loop() {
+				e.Holds(&r)
+			}
+		})
+	}
+}
