@@ -147,11 +147,11 @@ func (f *Feed) hand(ctx context.Context, src *Source, bytes int64, read time.Tim
 	if len(chunk.Records)+len(chunk.Positions) == 0 {
 		return nil
 	}
+	f.records = f.records[:0]
 	if _, err := f.opts.Sink.Append(ctx, chunk); err != nil {
 		return err
 	}
-	f.opts.Stats.Records.Add(int64(len(f.records)))
-	f.records = f.records[:0]
+	f.opts.Stats.Records.Add(int64(len(chunk.Records)))
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -221,8 +222,10 @@ func FuzzJoiner(f *testing.F) {
 			j.Add(multiline.Line{Text: []byte(line), Start: int64(at + i), Time: int64(-at - i)}, 0)
 		}
 		j.End()
-		if diff := cmp.Diff(all, events, cmpopts.EquateEmpty()); diff != "" {
-			t.Fatalf("stopped after line %d: %s", stop, diff)
+		if !slices.EqualFunc(all, events, func(a, b multiline.Event) bool {
+			return bytes.Equal(a.Text, b.Text) && a.Start == b.Start && a.Time == b.Time && a.Lines == b.Lines && a.More == b.More
+		}) {
+			t.Fatalf("stopped after line %d: %s", stop, cmp.Diff(all, events, cmpopts.EquateEmpty()))
 		}
 	})
 }
