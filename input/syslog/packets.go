@@ -21,10 +21,6 @@ const maxDatagram = 512 << 10
 // runPackets reads datagrams and hands them over at the same time.
 func (s *Server) runPackets(ctx context.Context) error {
 	defer func() { _ = s.Close() }()
-	if got := receiveBuffer(s.packets, s.opts.ReceiveBuffer); s.network == "udp" && got > 0 && got < s.opts.ReceiveBuffer {
-		s.opts.Log.Info("the system gives a smaller receive buffer for syslog datagrams: raise net.core.rmem_max to lose fewer in bursts",
-			"bytes", got, "wanted", s.opts.ReceiveBuffer)
-	}
 	// Of datagrams that wait, and of those being handed over, half the memory each.
 	q := newQueue(int(s.opts.MaxHeld / 2))
 	reading, fail := context.WithCancelCause(ctx)

@@ -96,11 +96,12 @@ func (c *conn) serve(ctx context.Context) error {
 		c.wait()
 		n, err := c.net.Read(c.buf[c.end:])
 		c.end += n
+		slow := !c.begun.IsZero()
 		if err := c.use(late, err != nil); err != nil {
 			return err
 		}
 		if err != nil {
-			c.ended(ctx, err)
+			c.ended(ctx, err, slow)
 			return nil
 		}
 		c.account()
@@ -220,15 +221,16 @@ func (c *conn) resize(size int) bool {
 	return true
 }
 
-// ended says why a connection did, where an operator should know.
-func (c *conn) ended(ctx context.Context, err error) {
+// ended says why a connection did, where an operator should know; slow says
+// that it was within a message.
+func (c *conn) ended(ctx context.Context, err error, slow bool) {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, io.EOF):
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		if !c.begun.IsZero() {
+		if slow {
 			c.server.counts.slow.Add(1)
 		}
-		if !c.begun.IsZero() && c.server.told.may() {
+		if slow && c.server.told.may() {
 			c.server.opts.Log.Warn("a syslog connection was closed: a message did not end in time",
 				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.Patience)
 		}

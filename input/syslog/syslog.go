@@ -143,6 +143,9 @@ func (s *Server) bind(ctx context.Context, address string, config *tls.Config) (
 		s.listener, err = listen.Stream(ctx, s.network, address, config)
 	default:
 		s.packets, err = listen.Packets(ctx, s.network, address)
+		if err == nil {
+			s.askBuffer()
+		}
 	}
 	if err != nil || !strings.HasPrefix(s.network, "unix") {
 		return err
@@ -151,6 +154,14 @@ func (s *Server) bind(ctx context.Context, address string, config *tls.Config) (
 		return errors.Join(err, s.Close())
 	}
 	return nil
+}
+
+// askBuffer asks for a large receive buffer.
+func (s *Server) askBuffer() {
+	if got := receiveBuffer(s.packets, s.opts.ReceiveBuffer); s.network == "udp" && got > 0 && got < s.opts.ReceiveBuffer {
+		s.opts.Log.Info("the system gives a smaller receive buffer for syslog datagrams: raise net.core.rmem_max to lose fewer in bursts",
+			"bytes", got, "wanted", s.opts.ReceiveBuffer)
+	}
 }
 
 // ParseAddress takes an address of [Options] apart into what package net calls

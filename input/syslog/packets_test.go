@@ -1,0 +1,114 @@
+package syslog_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"logstow/input/syslog"
+)
+
+func TestPackets(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"udp://:0", "udp://[::1]:0", "unixgram://" + filepath.Join(t.TempDir(), "log")} {
+		t.Run(address, func(t *testing.T) {
+			t.Parallel()
+			sink := newSink()
+			s, stop := serve(t, syslog.Options{Options: options(sink), Address: address})
+			c := dial(t, s)
+			want := make([]string, 500)
+			for i := range want {
+				want[i] = fmt.Sprint("message ", i)
+				write(t, c, "<13>Nov 21 08:20:52 app[7]: "+want[i]+"\n")
+				if i%100 == 0 {
+					sink.wait(t, i+1) // no more at once than any receive buffer holds
+				}
+			}
+			write(t, c, "\n")
+			write(t, c, "two\nlines")
+			got := sink.wait(t, len(want)+1)
+			if m := messages(got); !slices.Equal(m, append(want, "two\nlines")) {
+				t.Errorf("%q", m)
+			}
+			host := strings.Trim(strings.TrimSuffix(strings.TrimPrefix(address, "udp://"), ":0"), "[]")
+			switch {
+			case strings.HasPrefix(address, "unix"):
+				host = ""
+			case host == "":
+				host = "127.0.0.1"
+			}
+			if source := strings.TrimPrefix(host+"/app/7", "/"); got[0].Source != source {
+				t.Errorf("source %q, want %q", got[0].Source, source)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if path, ok := strings.CutPrefix(address, "unixgram://"); ok {
+				if _, err := os.Lstat(path); !os.IsNotExist(err) {
+					t.Errorf("the socket is still there: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestDropped(t *testing.T) {
+	t.Parallel()
+	sink := newSink()
+	sink.set(true, nil)
+	s, stop := serve(t, syslog.Options{Options: options(sink), Address: "udp://:0", MaxHeld: 1 << 20})
+	c := dial(t, s)
+	text := strings.Repeat("z", 1000)
+	n := int64(0)
+	for s.Stats().Dropped == 0 {
+		write(t, c, fmt.Sprintf("<13>Nov 21 08:20:52 h app: %d %s", n, text))
+		n++
+	}
+	sink.set(false, nil)
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	stats := s.Stats()
+	sink.mu.Lock()
+	defer sink.mu.Unlock()
+	if got := int64(len(sink.records)); got == 0 || got+stats.Dropped+stats.LostByKernel != n {
+		t.Errorf("%d sent, %d came, %+v", n, got, stats)
+	}
+}
+
+func TestSocketFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log")
+	first, err := syslog.New(t.Context(), syslog.Options{Options: options(newSink()), Address: "unixgram://" + path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o666 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+	if _, err := syslog.New(t.Context(), syslog.Options{Options: options(newSink()), Address: "unixgram://" + path}); err == nil {
+		t.Error("two servers on one socket")
+	}
+	// A socket that was left behind is replaced.
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Close()
+	if err := os.Rename(path+".old", path); err != nil {
+		t.Fatal(err)
+	}
+	second, err := syslog.New(t.Context(), syslog.Options{Options: options(newSink()), Address: "unixgram://" + path, Mode: 0o600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != fs.FileMode(0o600) {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+}

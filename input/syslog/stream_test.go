@@ -1,0 +1,357 @@
+package syslog_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/input"
+	"logstow/input/listen"
+	"logstow/input/syslog"
+	"logstow/record"
+)
+
+func TestStream(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"tcp://:0", "unix://" + filepath.Join(t.TempDir(), "s")} {
+		t.Run(address[:4], func(t *testing.T) {
+			t.Parallel()
+			sink := newSink()
+			s, stop := serve(t, syslog.Options{Options: options(sink), Address: address})
+			c := dial(t, s)
+			write(t, c, "<11>Nov 21 08:20:49 h app[1]: one\n30 <14>Nov 21 08:20:50 h app: two")
+			write(t, c, "no header at all\n<13>Nov 21 08:20:51 h app: thr")
+			sink.wait(t, 3)
+			write(t, c, "ee\n<13>Nov 21 08:20:52 h app: no newline")
+			sink.wait(t, 4)
+			_ = c.Close()
+			got := sink.wait(t, 5)
+			if want := []string{"one", "two", "no header at all", "three", "no newline"}; !slices.Equal(messages(got), want) {
+				t.Errorf("%q", messages(got))
+			}
+			if got[0].Level != record.Error || got[0].Source != "h/app/1" {
+				t.Errorf("%v %v", got[0].Level, got[0].Source)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Half-closed: the sender says that it is done and waits for our end of the connection.
+func TestHalfClosed(t *testing.T) {
+	t.Parallel()
+	sink := newSink()
+	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0"})
+	c := dial(t, s)
+	write(t, c, "<13>Nov 21 08:20:52 h app: last words")
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(c); err != nil || len(rest) > 0 {
+		t.Errorf("%q %v", rest, err)
+	}
+	if got := messages(sink.wait(t, 1)); got[0] != "last words" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	sink := newSink()
+	opts := options(sink)
+	opts.MaxRecord = 64 << 10
+	s, _ := serve(t, syslog.Options{Options: opts, Address: "tcp://:0"})
+	c := dial(t, s)
+	long := "<13>Nov 21 08:20:52 h app: " + strings.Repeat("x", 1<<20)
+	write(t, c, long+"\n<13>Nov 21 08:20:52 h app: after\n")
+	write(t, c, fmt.Sprintf("%d %s", len(long), long))
+	write(t, c, "<13>Nov 21 08:20:52 h app: again\n")
+	got := sink.wait(t, 4)
+	for i, want := range []string{"", "after", "", "again"} {
+		text := string(got[i].Message)
+		if want != "" && text != want {
+			t.Errorf("%d: %q", i, text)
+		}
+		if want == "" && (len(text) > opts.MaxRecord || len(text) < opts.MaxRecord-200 || !strings.HasPrefix(text, "xxx") || !strings.HasSuffix(text, " bytes]")) {
+			t.Errorf("%d: %d bytes, ending with %q", i, len(text), text[max(0, len(text)-60):])
+		}
+	}
+	if n := opts.Stats.Cut.Load(); n != 2 {
+		t.Errorf("%d were cut", n)
+	}
+}
+
+// Many senders of long messages without an end: what they hold stays within bounds,
+// and another sender's messages come through.
+func TestHeldMemory(t *testing.T) {
+	t.Parallel()
+	sink := newSink()
+	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", MaxHeld: 4 << 20})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	part := []byte("<13>Nov 21 08:20:52 h app: " + strings.Repeat("x", 900<<10))
+	var all []net.Conn
+	for range 40 {
+		c := dial(t, s)
+		all = append(all, c)
+		go func() { _, _ = c.Write(part) }()
+	}
+	c := dial(t, s)
+	write(t, c, "<13>Nov 21 08:20:52 h app: small\n")
+	if got := messages(sink.wait(t, 1)); got[0] != "small" {
+		t.Errorf("%.100q", got)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 24<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+	for _, c := range all {
+		_ = c.Close()
+	}
+}
+
+func TestSlowSender(t *testing.T) {
+	t.Parallel()
+	sink := newSink()
+	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", Patience: 200 * time.Millisecond})
+	c := dial(t, s)
+	write(t, c, "<13>Nov 21 08:20:52 h app: sl")
+	go func() {
+		for range 100 { // a byte now and then does not help
+			time.Sleep(20 * time.Millisecond)
+			if _, err := c.Write([]byte("o")); err != nil {
+				return
+			}
+		}
+	}()
+	got := messages(sink.wait(t, 1))
+	if !strings.HasPrefix(got[0], "slo") {
+		t.Errorf("%q", got)
+	}
+	if _, err := io.ReadAll(c); err != nil && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "reset") {
+		t.Error(err)
+	}
+	if n := s.Stats().Slow; n != 1 {
+		t.Errorf("%d slow", n)
+	}
+}
+
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	s, _ := serve(t, syslog.Options{Options: options(newSink()), Address: "tcp://:0", Idle: 50 * time.Millisecond})
+	c := dial(t, s)
+	if _, err := io.ReadAll(c); err != nil {
+		t.Error(err)
+	}
+}
+
+// While there is no room, senders wait and nothing is lost.
+func TestBackpressure(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"tcp://:0", "unix://" + filepath.Join(t.TempDir(), "s"), "unixgram://" + filepath.Join(t.TempDir(), "d")} {
+		t.Run(address[:8], func(t *testing.T) {
+			t.Parallel()
+			sink := newSink()
+			sink.set(true, nil)
+			s, stop := serve(t, syslog.Options{Options: options(sink), Address: address, MaxHeld: 2 << 20})
+			c := dial(t, s)
+			const n = 20000
+			sent := make(chan int)
+			text := strings.Repeat("y", 1000)
+			go func() {
+				defer close(sent)
+				for i := range n {
+					if _, err := fmt.Fprintf(c, "<13>Nov 21 08:20:52 h app: %d %s\n", i, text); err != nil {
+						t.Error(i, err)
+						return
+					}
+					select {
+					case sent <- i:
+					default:
+					}
+				}
+			}()
+			for range sent {
+				// It has begun; see that it stands still.
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+			sink.set(false, nil)
+			got := messages(sink.wait(t, n))
+			for range sent {
+			}
+			for i, m := range got {
+				if m != fmt.Sprintf("%d %s", i, text) {
+					t.Fatalf("record %d is %.20q", i, m)
+				}
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestBrokenSink(t *testing.T) {
+	t.Parallel()
+	sink := newSink()
+	broken := errors.New("broken")
+	sink.set(false, broken)
+	for _, address := range []string{"tcp://:0", "udp://:0"} {
+		s, err := syslog.New(t.Context(), syslog.Options{Options: options(sink), Address: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() { done <- s.Run(t.Context()) }()
+		write(t, dial(t, s), "<13>x\n")
+		if err := <-done; !errors.Is(err, broken) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// More senders than connections: the others wait for their turn.
+func TestManyConnections(t *testing.T) {
+	t.Parallel()
+	sink := newSink()
+	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", MaxConnections: 20})
+	const n = 1000
+	for i := range n {
+		c := dial(t, s)
+		write(t, c, fmt.Sprintf("<13>Nov 21 08:20:52 h app: %d\n", i))
+		go func() {
+			time.Sleep(time.Millisecond)
+			_ = c.Close()
+		}()
+	}
+	seen := map[string]bool{}
+	for _, m := range messages(sink.wait(t, n)) {
+		seen[m] = true
+	}
+	if len(seen) != n || s.Stats().Connections != n {
+		t.Errorf("%d different records, %+v", len(seen), s.Stats())
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	pki := newPKI(t)
+	for _, mutual := range []bool{false, true} {
+		t.Run(fmt.Sprint("mutual ", mutual), func(t *testing.T) {
+			t.Parallel()
+			files := listen.TLS{Cert: pki.path("server.pem"), Key: pki.path("server.key")}
+			if mutual {
+				files.ClientCA = pki.path("ca.pem")
+			}
+			sink := newSink()
+			s, stop := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", TLS: files})
+			dialTLS := func(client *tls.Config) error {
+				c := tls.Client(dial(t, s), client)
+				_, err := c.Write([]byte("33 <13>Nov 21 08:20:52 h app: sealed"))
+				if err == nil {
+					err = c.CloseWrite()
+				}
+				if err == nil {
+					_, err = io.ReadAll(c)
+				}
+				return err
+			}
+			if err := dialTLS(&tls.Config{RootCAs: pki.pool, ServerName: "localhost", Certificates: []tls.Certificate{pki.client}}); err != nil {
+				t.Fatal(err)
+			}
+			if got := messages(sink.wait(t, 1)); got[0] != "sealed" {
+				t.Errorf("%q", got)
+			}
+			// Without TLS, and where it must show a certificate without one: refused.
+			plain := dial(t, s)
+			write(t, plain, "<13>Nov 21 08:20:52 h app: not sealed\n")
+			_, _ = io.ReadAll(plain)
+			refused := int64(1)
+			if mutual {
+				refused++
+				if err := dialTLS(&tls.Config{RootCAs: pki.pool, ServerName: "localhost"}); err == nil {
+					t.Error("no certificate was asked for")
+				}
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+			if got := sink.wait(t, 1); len(got) != 1 || s.Stats().Refused != refused {
+				t.Errorf("%q, %+v", messages(got), s.Stats())
+			}
+		})
+	}
+}
+
+// What senders wrote before the end is handed over.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"tcp://:0", "udp://:0", "unixgram://" + filepath.Join(t.TempDir(), "d")} {
+		sink := newSink()
+		s, stop := serve(t, syslog.Options{Options: options(sink), Address: address})
+		c := dial(t, s)
+		write(t, c, "<13>Nov 21 08:20:52 h app: first\n")
+		sink.wait(t, 1)
+		for range 100 {
+			write(t, c, "<13>Nov 21 08:20:52 h app: more\n")
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if got := sink.wait(t, 101); len(got) != 101 {
+			t.Errorf("%s: %d", address, len(got))
+		}
+	}
+}
+
+func TestGarbage(t *testing.T) {
+	t.Parallel()
+	sink := newSink()
+	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0"})
+	for _, text := range []string{"\x16\x03\x01\x02\x00\x01\x00", "GET / HTTP/1.1\r\n\r\n", "\n\n\n", "9999999 <", "<<<<<", "\x00\x00"} {
+		c := dial(t, s)
+		write(t, c, text)
+		_ = c.Close()
+	}
+	write(t, dial(t, s), "<13>Nov 21 08:20:52 h app: well\n")
+	for !slices.Contains(messages(sink.wait(t, 1)), "well") {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	s, _ := serve(t, syslog.Options{Options: options(newSink()), Address: "tcp://:0"})
+	dir := t.TempDir()
+	for _, c := range []struct {
+		opts syslog.Options
+		want string
+	}{
+		{syslog.Options{Address: "127.0.0.1:514"}, "must start with udp://"},
+		{syslog.Options{Address: "http://127.0.0.1:514"}, "must start with udp://"},
+		{syslog.Options{Address: "tcp://127.0.0.1"}, "HOST:PORT"},
+		{syslog.Options{Address: "unix://"}, "a path must follow"},
+		{syslog.Options{Address: "tcp://" + s.Addr().String()}, "address already in use"},
+		{syslog.Options{Address: "udp://:0", TLS: listen.TLS{Cert: "a"}}, "TLS needs a certificate and a key"},
+		{syslog.Options{Address: "tcp://:0", TLS: listen.TLS{Cert: dir + "/a", Key: dir + "/b"}}, "no such file"},
+		{syslog.Options{Address: "unix://" + dir}, "is no socket"},
+		{syslog.Options{Address: "tcp://:0", Options: input.Options{MaxRecord: 1}}, "record limit"},
+	} {
+		if _, err := syslog.New(t.Context(), c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.opts.Address, err, c.want)
+		}
+	}
+}
