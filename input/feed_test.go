@@ -60,9 +60,9 @@ func (s *sink) Position(input string) ([]byte, bool) {
 	return v, ok
 }
 
-// at encodes an offset as a position.
-func at(offset int64) []buffer.Position {
-	return []buffer.Position{{Input: "in", Value: binary.AppendVarint(nil, offset)}}
+// at encodes a point's offset as a position.
+func at(p input.Point) []buffer.Position {
+	return []buffer.Position{{Input: "in", Value: binary.AppendVarint(nil, p.Offset)}}
 }
 
 func newFeed(t *testing.T, opts input.Options) *input.Feed {
@@ -80,7 +80,7 @@ func TestFeedHandsOverLinesAsTheyCome(t *testing.T) {
 	var s sink
 	var stats input.Stats
 	f := newFeed(t, input.Options{Sink: &s, Stats: &stats})
-	src := f.NewSource("a/b.log", 100, at)
+	src := f.Resume("a/b.log", input.Point{Offset: 100}, at)
 	steps := []struct {
 		text     string
 		want     []string
@@ -126,7 +126,7 @@ func TestFeedServesSeveralSources(t *testing.T) {
 	t.Parallel()
 	var s sink
 	f := newFeed(t, input.Options{Sink: &s})
-	a, b := f.NewSource("a", 0, nil), f.NewSource("b", 0, nil)
+	a, b := f.NewSource("a"), f.NewSource("b")
 	for _, step := range []struct {
 		src  *input.Source
 		text string
@@ -153,7 +153,7 @@ func TestFeedRecognizesTimes(t *testing.T) {
 		Sink: &s, Stats: &stats, Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	text := "2026-11-20T10:00:00Z ERROR one\n  continued\n1971-01-01T00:00:00Z old\n1972-01-01T00:00:00Z old\n"
-	if err := f.Read(t.Context(), f.NewSource("x", 0, nil), strings.NewReader(text), time.Time{}); err != nil {
+	if err := f.Read(t.Context(), f.NewSource("x"), strings.NewReader(text), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	own := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC).UnixNano()
@@ -170,7 +170,7 @@ func TestFeedRecognizesTimes(t *testing.T) {
 	}
 	// A time without a year takes the one nearest before the reference.
 	ref := time.Date(2005, 12, 20, 0, 0, 0, 0, time.UTC)
-	if err := f.Read(t.Context(), f.NewSource("y", 0, nil), strings.NewReader("Jul  1 09:00:55 combo su: x\n"), ref); err != nil {
+	if err := f.Read(t.Context(), f.NewSource("y"), strings.NewReader("Jul  1 09:00:55 combo su: x\n"), ref); err != nil {
 		t.Fatal(err)
 	}
 	if got := time.Unix(0, s.records[4].Time).UTC(); got != time.Date(2005, 7, 1, 9, 0, 55, 0, time.UTC) {
@@ -183,7 +183,7 @@ func TestFeedCutsAndCounts(t *testing.T) {
 	var s sink
 	var stats input.Stats
 	f := newFeed(t, input.Options{Sink: &s, Stats: &stats, MaxRecord: input.MinMaxRecord})
-	src := f.NewSource("x", 0, at)
+	src := f.Resume("x", input.Point{}, at)
 	const size = 5 << 20
 	text := strings.Repeat("z", size) + "\nafter\n"
 	if err := f.Read(t.Context(), src, iotest.HalfReader(strings.NewReader(text)), time.Time{}); err != nil {
@@ -212,7 +212,7 @@ func TestFeedRandomBytes(t *testing.T) {
 	}
 	var s sink
 	f := newFeed(t, input.Options{Sink: &s})
-	src := f.NewSource("x", 0, nil)
+	src := f.NewSource("x")
 	if err := f.Read(t.Context(), src, bytes.NewReader(text), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
@@ -229,12 +229,12 @@ func TestFeedErrors(t *testing.T) {
 	broken := errors.New("broken")
 	s := sink{err: broken}
 	f := newFeed(t, input.Options{Sink: &s})
-	if err := f.Read(t.Context(), f.NewSource("x", 0, nil), strings.NewReader("a\n"), time.Time{}); !errors.Is(err, broken) {
+	if err := f.Read(t.Context(), f.NewSource("x"), strings.NewReader("a\n"), time.Time{}); !errors.Is(err, broken) {
 		t.Errorf("sink: %v", err)
 	}
 	s.err = nil
 	f = newFeed(t, input.Options{Sink: &s})
-	src := f.NewSource("x", 0, nil)
+	src := f.NewSource("x")
 	err := f.Read(t.Context(), src, io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), time.Time{})
 	if !errors.Is(err, broken) {
 		t.Errorf("reader: %v", err)
@@ -277,7 +277,7 @@ func BenchmarkFeed(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	src := f.NewSource("x", 0, nil)
+	src := f.NewSource("x")
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -36,7 +36,7 @@ func (s *sink) got() []got {
 func readAll(t *testing.T, opts input.Options, text string) {
 	t.Helper()
 	f := newFeed(t, opts)
-	src := f.NewSource("x", 0, nil)
+	src := f.NewSource("x")
 	if err := f.Read(t.Context(), src, strings.NewReader(text), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestFeedFormats(t *testing.T) {
 	// What was found out holds after a restart, whatever the first line is then.
 	var s sink
 	f := newFeed(t, input.Options{Sink: &s})
-	src := f.NewSource("x", 0, nil)
+	src := f.NewSource("x")
 	if err := f.Read(t.Context(), src, strings.NewReader(plain), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestFeedJoinsLines(t *testing.T) {
 	for _, size := range []int{1, 7, len(text)} {
 		var s sink
 		f := newFeed(t, input.Options{Sink: &s, Now: noon, Lines: input.Lines{Multiline: multiline.Options{Auto: true}}})
-		src := f.NewSource("x", 0, nil)
+		src := f.NewSource("x")
 		for rest := text; rest != ""; {
 			n := min(size, len(rest))
 			if err := f.Read(t.Context(), src, strings.NewReader(rest[:n]), time.Time{}); err != nil {
@@ -214,7 +214,7 @@ func TestFeedFlush(t *testing.T) {
 		Sink: &s, Now: func() time.Time { return now },
 		Lines: input.Lines{Multiline: multiline.Options{Auto: true, Timeout: 2 * time.Second}, PartialTimeout: 3 * time.Second},
 	})
-	src := f.NewSource("x", 0, at)
+	src := f.Resume("x", input.Point{}, at)
 	step := func(after time.Duration, text string, want ...string) {
 		t.Helper()
 		now = now.Add(after)
@@ -263,7 +263,7 @@ func TestFeedProcesses(t *testing.T) {
 	var s sink
 	var stats input.Stats
 	f := newFeed(t, input.Options{Sink: &s, Stats: &stats, Process: dropper{"secret"}})
-	src := f.NewSource("x", 0, at)
+	src := f.Resume("x", input.Point{}, at)
 	if err := f.Read(t.Context(), src, strings.NewReader("one\na secret\ntwo\n"), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestFeedProcesses(t *testing.T) {
 	if err := f.Read(t.Context(), src, strings.NewReader("another secret\n"), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(at(32)[0].Value, s.positions["in"]); diff != "" || len(s.records) != 2 {
+	if diff := cmp.Diff(at(input.Point{Offset: 32})[0].Value, s.positions["in"]); diff != "" || len(s.records) != 2 {
 		t.Errorf("%d records; position: %s", len(s.records), diff)
 	}
 	if stats.Records.Load() != 2 || stats.Bytes.Load() != 32 {
@@ -313,7 +313,7 @@ func BenchmarkFeedLines(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			src := f.NewSource("x", 0, nil)
+			src := f.NewSource("x")
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {

@@ -47,15 +47,8 @@ type Point struct {
 	Held []byte
 }
 
-// NewSource starts a source at an offset of its stream. position makes the
-// positions that are handed over with the records before an offset; nil makes none.
-// See [Feed.Resume] for sources whose lines may be held.
-func (f *Feed) NewSource(name string, offset int64, position func(offset int64) []buffer.Position) *Source {
-	if position == nil {
-		return f.Resume(name, Point{Offset: offset}, nil)
-	}
-	return f.Resume(name, Point{Offset: offset}, func(p Point) []buffer.Position { return position(p.Offset) })
-}
+// NewSource starts a source that can not be read again: it has no positions.
+func (f *Feed) NewSource(name string) *Source { return f.Resume(name, Point{}, nil) }
 
 // Resume starts a source at a point: what is read next begins at its offset.
 // position makes the positions that are handed over with the records before a

@@ -28,7 +28,7 @@ func Run(ctx context.Context, r io.Reader, opts input.Options) error {
 	}
 	late, cancel := input.Grace(ctx, StopWait)
 	defer cancel()
-	source := feed.NewSource(Source, 0, nil)
+	source := feed.NewSource(Source)
 	p := startPump(ctx, r)
 	defer p.stop()
 	readErr := read(late, feed, source, p)
