@@ -29,10 +29,13 @@ func isErrorName(name []byte) bool {
 	return hasSuffix(name, "Exception") || hasSuffix(name, "Error") || hasSuffix(name, "Throwable")
 }
 
+// isObject reports whether a line begins as a JSON object: it is complete by itself.
+func isObject(line []byte) bool { return len(line) > 0 && line[0] == '{' }
+
 // saysError reports whether a line is a message about a failure, such as one that
-// a trace belongs to. One that begins as a JSON object is complete by itself.
+// a trace belongs to.
 func saysError(line []byte) bool {
-	if len(line) > 0 && line[0] == '{' {
+	if isObject(line) {
 		return false
 	}
 	lower := bytes.ToLower(line[:min(len(line), 1024)])

@@ -164,6 +164,9 @@ func (j *Joiner) begin(l Line, s state) {
 	}
 	j.held, j.owned = Event{Line: l, Lines: 1}, false
 	j.begun, j.state = s, s
+	if j.opts.Auto && s == plain && isObject(l.Text) {
+		j.give(false) // nothing joins it: it need not wait
+	}
 }
 
 // join adds a line to what is held. Past a limit it begins another event, which

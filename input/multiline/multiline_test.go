@@ -110,6 +110,11 @@ func TestFlush(t *testing.T) {
 	if _, _, held := j.Held(); held || !cmp.Equal(got, []string{"ERROR x", "java.lang.Error: y"}) {
 		t.Errorf("got %q", got)
 	}
+	j.Add(line(`{"level":"error"}`), 300)
+	if _, _, held := j.Held(); held || len(got) != 3 {
+		t.Errorf("an object is held: %q", got)
+	}
+	got = got[:2]
 	j.Add(line("\tat a.b(C)"), 300)
 	j.Add(line("z"), 300)
 	j.End()

@@ -178,7 +178,7 @@ func joinsError(text []byte, s state) (verdict, state) {
 
 func afterPlainIndented(text, line []byte) (verdict, state) {
 	switch {
-	case len(text) > 0 && text[0] == '{': // an event by itself
+	case isObject(text):
 	case frame(line) != plain:
 		return joins, frame(line)
 	case isRubyFrom(line):
