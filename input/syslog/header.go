@@ -11,7 +11,7 @@ type header struct {
 	time            []byte
 	host, app, proc []byte
 	// rest is what follows the parts above and says something: in RFC 5424 it
-	// starts with the message id or the structured data if there are any.
+	// starts with the message id or the structured data if they say anything.
 	rest []byte
 	// bom is the offset in rest of a UTF-8 byte order mark before the text, -1 without.
 	bom int
@@ -80,7 +80,7 @@ func parse5424(s []byte) (header, bool) {
 		return h, true
 	case !isNil(id):
 		h.rest = s
-	case !isNil(data[:len(data)-len(text)]):
+	case !ofTransport(data[:len(data)-len(text)]):
 		h.rest = data
 	default:
 		h.rest = text
@@ -119,6 +119,23 @@ func afterData(s []byte) (text []byte, ok bool) {
 		return nil, false
 	}
 	return s[i:], true
+}
+
+// ofTransport reports whether structured data is nil or says only how the
+// message was sent, in elements that RFC 5424 registers for that: the quality of the
+// sender's clock and the number of the message, which logger and syslog-ng put
+// before every one.
+func ofTransport(data []byte) bool {
+	if isNil(data) {
+		return true
+	}
+	for len(data) > 0 {
+		if !bytes.HasPrefix(data, []byte("[timeQuality ")) && !bytes.HasPrefix(data, []byte("[meta ")) {
+			return false
+		}
+		data = data[element(data):]
+	}
+	return true
 }
 
 // element is the length of the structured data element that s starts with: 0

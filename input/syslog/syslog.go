@@ -7,8 +7,9 @@
 // Options.Recognize.Zone), the source is HOST/APP/PROCID as far as they are said,
 // with the sender's address where a network message names no host. The message is
 // what remains, byte for byte: the text, or in RFC 5424 everything from the message
-// id or the structured data on where a message has one. The byte order mark before
-// the text of RFC 5424 goes. A message without a header that can be read, with a
+// id or the structured data on where a message has one. Structured data that says
+// only how the message was sent (timeQuality, meta), and the byte order mark
+// before the text of RFC 5424, go. A message without a header that can be read, with a
 // time that is not taken, or with nothing after its header is kept as it came.
 // Options.Raw keeps all as they came: facility, exact severity and the time as
 // written are nowhere else.
