@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +15,14 @@ import (
 	"logstow/buffer"
 )
 
-// freshness is how long a compressed file must not have been written to before it is looked into.
-const freshness = time.Second
+const (
+	// freshness is how long a compressed file of more than smallFile bytes must not
+	// have been written to before it is looked into.
+	freshness = time.Second
+	smallFile = 1 << 20
+	// lateness is how long a program may write to a file after it was rotated.
+	lateness = 24 * time.Hour
+)
 
 // verdict is what becomes of a file that was found.
 type verdict uint8
@@ -53,9 +60,16 @@ func (t *Tailer) admit(found found, handle *os.File, how arrival) (*file, verdic
 	if err == nil && !f.regular && !t.opts.Once {
 		err = fmt.Errorf("%s is not a regular file: pipe it in and give - as the file", found.path)
 	}
-	if err != nil || t.files[f.id] != nil {
+	switch {
+	case err != nil:
 		_ = handle.Close()
 		return nil, passed, err
+	case f.id != idOf(found.path, found.info): // renamed just now
+		_ = handle.Close()
+		return nil, later, nil
+	case t.files[f.id] != nil:
+		_ = handle.Close()
+		return nil, passed, nil
 	}
 	v := taken
 	if f.regular {
@@ -93,7 +107,7 @@ func (t *Tailer) start(f *file, handle *os.File, how arrival) verdict {
 	}
 	if isPacked(handle) {
 		f.kind = packed
-		if t.opts.Now().Sub(info.ModTime()) < freshness && !t.opts.Once {
+		if info.Size() > smallFile && t.opts.Now().Sub(info.ModTime()) < freshness && !t.starting {
 			return later
 		}
 	}
@@ -106,23 +120,20 @@ func (t *Tailer) start(f *file, handle *os.File, how arrival) verdict {
 
 // decide is start without looking whether a compressed file is complete.
 func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival) verdict {
-	if p, known := t.recall(f, handle, info.Size()); known && p.kind == spare && p.fits(handle) {
-		if info.Size() == p.offset {
-			return passed
-		} // else it grew: is it still a copy?
-	} else if known && p.kind != spare {
-		return t.resume(f, handle, info.Size(), p)
+	if p, known := t.recall(f, handle, info.Size()); known {
+		if v, decided := t.resume(f, handle, info.Size(), p, how); decided {
+			return v
+		}
 	}
 	if v, decided := t.fromContent(f, handle, info.Size()); decided {
 		return v
 	}
-	oldest, related := t.oldest(f)
-	missed := related && info.ModTime().UnixNano() >= oldest.modified
+	origin, missed := t.missed(f, info, how)
 	switch {
 	case how.sibling && !missed, f.kind == packed && !missed && !how.history:
 		return passed
 	case how.sibling || f.kind == packed && missed:
-		f.inherit(oldest)
+		f.inherit(origin)
 	}
 	offset := int64(0)
 	if how.fromEnd && f.kind == packed {
@@ -160,27 +171,34 @@ func (t *Tailer) recall(f *file, handle *os.File, size int64) (position, bool) {
 
 // fitsContent reports whether a file is the one that p is of, not shortened since.
 func fitsContent(p position, handle *os.File, size int64) bool {
-	if p.kind == packed {
+	if p.kind == packed || p.kind == spare && isPacked(handle) {
 		b, err := beginning(handle, packed)
 		return err == nil && (p.print.length == 0 || p.beginsLike(b))
 	}
 	return size >= p.offset && p.fits(handle)
 }
 
-// resume goes on where a position says.
-func (t *Tailer) resume(f *file, handle *os.File, size int64, p position) verdict {
-	if !fitsContent(p, handle, size) || p.kind == plain && f.kind == packed { // truncated since, or another file's inode
-		t.rescue(p, make(directories))
-		if f.kind == packed {
-			return passed
-		}
-		f.restart(0, fingerprint{}, "")
-		return taken
+// resume goes on where a position says, if it is one of this file.
+func (t *Tailer) resume(f *file, handle *os.File, size int64, p position, how arrival) (verdict, bool) {
+	switch fits := fitsContent(p, handle, size); {
+	case fits && p.kind == spare: // if it grew, is it still a copy?
+		return passed, size == p.offset
+	case fits:
+		f.inherit(p)
+		f.kind = p.kind
+		f.restart(p.offset, p.print, p.state)
+		return taken, true
+	case p.kind == spare:
+		return passed, false
 	}
-	f.inherit(p)
-	f.kind = p.kind
-	f.restart(p.offset, p.print, p.state)
-	return taken
+	// Truncated since, or the inode is another file's now.
+	t.rescue(p, make(directories))
+	t.past.remove(p.id)
+	if t.files[f.id] != nil { // f itself is the copy
+		return passed, true
+	}
+	f.restart(0, fingerprint{}, "")
+	return taken, f.kind == plain && !how.sibling
 }
 
 // fromContent looks for a file that began as f does among those that f's name
@@ -188,7 +206,7 @@ func (t *Tailer) resume(f *file, handle *os.File, size int64, p position) verdic
 func (t *Tailer) fromContent(f *file, handle *os.File, size int64) (verdict, bool) {
 	var b []byte
 	for _, m := range t.relatives(f) {
-		if m.kind == spare || m.id == f.id {
+		if m.id == f.id || m.kind == spare && (!m.sure || m.print.length < maxPrint) {
 			continue
 		}
 		if b == nil {
@@ -198,19 +216,22 @@ func (t *Tailer) fromContent(f *file, handle *os.File, size int64) (verdict, boo
 			}
 		}
 		switch {
+		case m.kind == spare:
+			if m.beginsLike(b) { // unpacked by hand, perhaps
+				return passed, true
+			}
 		case m.live == nil:
 			if (m.sure || m.print.length == maxPrint) && m.beginsLike(b) && t.succeed(f, handle, size, m.position) {
 				return t.settle(f, handle)
 			}
-		case m.beginsLike(b):
-			if v := m.live.hasCopy(f, handle, size); v != taken {
-				if v == passed {
-					t.spare(f, handle)
-				}
-				return v, true
+		default:
+			switch v := m.live.compare(f, handle, b, size); v {
+			case passed:
+				t.spare(f, handle)
+				return passed, true
+			case later:
+				return later, true
 			}
-		case f.kind == plain && len(b) < int(m.print.length) && m.live.beginsAlike(b) && t.patient(f):
-			return later, true // a copy in the making
 		}
 	}
 	return passed, false
@@ -228,7 +249,7 @@ func (t *Tailer) succeed(f *file, handle *os.File, size int64, p position) bool 
 			return false
 		}
 		defer func() { _ = other.Close() }()
-		if f.kind == plain && !alike(handle, other, size, info.Size()) || !p.fits(other) {
+		if f.kind == plain && !alike(handle, other, size, info.Size()) {
 			return false
 		}
 		f.source = nil // it is still there: what it holds is read from it
@@ -249,21 +270,34 @@ func (t *Tailer) settle(f *file, handle *os.File) (verdict, bool) {
 	return taken, true
 }
 
-// hasCopy reports what f is that began as m, which is being read, did: passed
-// is a copy of it, taken is none.
-func (m *file) hasCopy(f *file, handle *os.File, size int64) verdict {
+// compare reports what f, which begins with b, is to m, which is being read:
+// passed is a copy of it, taken is none.
+func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 	if m.open() != nil {
-		return later
-	}
-	if !m.same() { // truncated just now: what is to become of its copy is decided there
 		m.t.work[m] = true
 		return later
 	}
-	info, err := m.handle.Stat()
-	if err == nil && (f.kind == packed || alike(handle, m.handle, size, info.Size())) {
-		return passed
+	if !m.same() { // truncated just now: what is to become of its copy is decided there
+		if m.t.work[m] = true; m.now().beginsLike(b) {
+			return later
+		}
+		return taken
 	}
-	return taken
+	own, err := beginning(m.handle, m.kind)
+	if err != nil || !bytes.HasPrefix(own, b) {
+		return taken
+	}
+	if len(b) == 0 { // a copy in the making?
+		if len(own) > 0 && m.t.patient(f) {
+			return later
+		}
+		return taken
+	}
+	info, err := m.handle.Stat()
+	if err == nil && f.kind == plain && m.kind == plain && !alike(handle, m.handle, size, info.Size()) {
+		return taken
+	}
+	return passed
 }
 
 // alike reports whether a file of a size begins and, as far as it goes, ends as another does.
@@ -343,15 +377,36 @@ func (t *Tailer) lineage(place string) []member {
 	return all
 }
 
-// oldest is, among the files of which f's name is surely a rotation, the one that
-// was not written to for longest.
-func (t *Tailer) oldest(f *file) (oldest position, ok bool) {
+// missed reports whether f is surely a rotation of a file that is read, and was
+// written to after that was found first: then it was rotated before it was seen.
+func (t *Tailer) missed(f *file, info fs.FileInfo, how arrival) (origin position, ok bool) {
 	for _, m := range t.relatives(f) {
-		if m.sure && m.kind != spare && m.id != f.id && (!ok || m.modified < oldest.modified) {
-			oldest, ok = m.position, true
+		if !m.sure || m.kind == spare || m.id == f.id {
+			continue
+		}
+		if since := t.contact(m.position); info.ModTime().UnixNano() >= since {
+			return m.position, true
+		}
+		if how.fromEnd && t.opts.Now().Sub(info.ModTime()) < lateness {
+			return m.position, true // it may still be written to
 		}
 	}
-	return oldest, ok
+	return position{}, false
+}
+
+// contact is when the patterns that name a file were looked through first, in
+// Unix nanoseconds.
+func (t *Tailer) contact(p position) int64 {
+	since := int64(math.MaxInt64)
+	for _, pattern := range t.patterns {
+		if at, ok := t.contacts[pattern.absolute]; ok && pattern.names(p.path) {
+			if at == 0 { // not known
+				at = p.modified
+			}
+			since = min(since, at)
+		}
+	}
+	return since
 }
 
 // rescue looks for a copy of what a file held before it was truncated or removed,
@@ -363,7 +418,7 @@ func (t *Tailer) rescue(p position, dirs directories) bool {
 	candidates := slices.Clone(dirs.rotations(p.place()))
 	slices.SortFunc(candidates, func(a, b entry) int { return b.info.ModTime().Compare(a.info.ModTime()) })
 	for _, e := range candidates {
-		if e.id != p.id && t.files[e.id] == nil && t.takeCopy(p, e) {
+		if t.files[e.id] == nil && t.takeCopy(p, e) {
 			return true
 		}
 	}
@@ -372,7 +427,7 @@ func (t *Tailer) rescue(p position, dirs directories) bool {
 
 // takeCopy goes on in a copy of p's file, if e is one.
 func (t *Tailer) takeCopy(p position, e entry) bool {
-	if q, known := t.past.byID[e.id]; known && q.kind != spare {
+	if q, known := t.past.byID[e.id]; known && q.kind != spare && q.id != p.id {
 		return false
 	}
 	handle, err := openFile(e.path)

@@ -67,8 +67,10 @@ func (d directories) rotations(place string) []entry {
 // of that name and in the one that a link of that name leads into. Without info
 // it was not found; sure says that it is not there.
 func (d directories) find(p position) (path string, info fs.FileInfo, sure bool) {
-	if info, err := os.Stat(p.path); err == nil && idOf(p.path, info) == p.id {
-		return p.path, info, true
+	if info, err := os.Stat(p.path); err == nil {
+		if e := (entry{path: p.path, info: info, id: idOf(p.path, info)}); e.id == p.id && p.isAt(e) {
+			return p.path, info, true
+		}
 	}
 	dirs := []string{filepath.Dir(p.path)}
 	if p.real != "" {
@@ -84,28 +86,27 @@ func (d directories) find(p position) (path string, info fs.FileInfo, sure bool)
 			continue
 		}
 		for _, e := range here.byInode[p.id.inode] {
-			if e.id != p.id && !p.movedTo(e) {
-				continue
+			if info, err := os.Stat(e.path); err != nil || idOf(e.path, info) != e.id {
+				return "", nil, false // it is just being renamed
 			}
-			if info, err := os.Stat(e.path); err == nil && idOf(e.path, info) == e.id {
-				return e.path, info, true
+			if p.isAt(e) {
+				return e.path, e.info, true
 			}
-			return "", nil, false // it is just being renamed
 		}
 	}
 	return "", nil, sure
 }
 
-// movedTo reports whether an entry with the inode of p on another device is p's
-// file, whose device has another number now.
-func (p position) movedTo(e entry) bool {
-	if p.print.length == 0 || e.info.Size() < p.offset {
+// isAt reports whether an entry with the inode of p is p's file. Its inode may be
+// another file's now, and its device may have another number.
+func (p position) isAt(e entry) bool {
+	if e.id != p.id && p.print.length == 0 {
 		return false
 	}
 	f, err := os.Open(e.path)
 	if err != nil {
-		return false
+		return e.id == p.id
 	}
 	defer func() { _ = f.Close() }()
-	return p.fits(f)
+	return fitsContent(p, f, e.info.Size())
 }

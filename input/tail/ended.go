@@ -13,6 +13,9 @@ import (
 const (
 	// cleanInterval is how often positions of files that are gone are looked for.
 	cleanInterval = time.Hour
+	// searches is how often lost files are looked for again after the start: while
+	// files are renamed, a directory may be listed without one of them.
+	searches = 3
 	// keepGone is how long the position of a file that is not found any more is
 	// kept after it was last written down: its directory may come back.
 	keepGone = 3 * 24 * time.Hour
@@ -103,8 +106,11 @@ func (t *Tailer) drop(f *file) {
 	}
 }
 
-// forget lets the buffer forget the files that were removed.
+// forget lets the buffer forget the files that were removed, once their copies are known.
 func (t *Tailer) forget() {
+	if len(t.againIn) > 0 { // a copy is not complete
+		return
+	}
 	for _, id := range t.forgotten {
 		if t.files[id] == nil {
 			t.past.remove(id)
@@ -127,11 +133,11 @@ func (t *Tailer) renamed(start bool) {
 	for id, p := range t.past.byID {
 		path, info, sure := t.dirs.find(p)
 		switch {
+		case info == nil && sure && start && p.kind != spare && t.matches(p.path):
+			copied = append(copied, p)
 		case info == nil && sure && t.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone:
 			t.forgotten = append(t.forgotten, id)
 		case p.kind == spare || !t.matches(p.path):
-		case info == nil && start:
-			copied = append(copied, p)
 		case info == nil || !info.Mode().IsRegular() || path == p.path: // or the patterns find it by themselves
 		case p.kind == packed || info.Size() != p.offset || t.opts.Now().Sub(info.ModTime()) <= t.opts.RotateWait:
 			files = append(files, lostFile{entry{path: path, info: info}, p})
@@ -174,8 +180,8 @@ func spareOf(f *file, handle *os.File) (position, bool) {
 	if err != nil {
 		return position{}, false
 	}
-	print, err := printOf(handle, info.Size())
+	b, err := beginning(handle, f.kind)
 	p := f.position(0, "")
-	p.kind, p.print, p.offset = spare, print, info.Size()
+	p.kind, p.print, p.offset = spare, sumOf(b), info.Size()
 	return p, err == nil
 }

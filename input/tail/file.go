@@ -1,7 +1,6 @@
 package tail
 
 import (
-	"bytes"
 	"compress/gzip"
 	"container/list"
 	"context"
@@ -281,14 +280,4 @@ func (n *notingReader) Read(p []byte) (int, error) {
 func (f *file) same() bool {
 	now, err := printOf(f.handle, int64(f.print.length))
 	return err == nil && now == f.print
-}
-
-// beginsAlike reports whether b, the beginning of another file, is that of this one, too.
-func (f *file) beginsAlike(b []byte) bool {
-	if f.open() != nil {
-		return false
-	}
-	own := make([]byte, len(b))
-	n, _ := f.handle.ReadAt(own, 0) // fewer bytes are not alike
-	return bytes.Equal(own[:n], b)
 }

@@ -3,9 +3,11 @@ package tail
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -57,11 +59,11 @@ func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
 // begin opens what is there at the start, notes where reading it starts, and
 // finds the files that were renamed, copied or compressed while nobody read them.
 func (t *Tailer) begin(ctx context.Context, w *watcher) error {
+	t.starting = true
 	t.recallAll()
 	for _, p := range t.patterns {
-		if _, before := t.opts.Sink.Position(t.inputOf(p)); !before {
-			t.first[p.absolute] = true
-		}
+		since, before := t.contactOf(p)
+		t.first[p.absolute], t.contacts[p.absolute] = !before, since
 	}
 	t.scan(w, func(p pattern) arrival {
 		first := t.first[p.absolute]
@@ -72,7 +74,9 @@ func (t *Tailer) begin(ctx context.Context, w *watcher) error {
 		t.rotated[dirOf(place)] = true
 	}
 	t.siblings(t.dirs)
+	t.forget()
 	clear(t.first)
+	t.starting, t.searchesLeft = false, searches
 	// From here on a file that is not known is one that appeared later.
 	all := t.pending
 	t.pending = nil
@@ -80,11 +84,27 @@ func (t *Tailer) begin(ctx context.Context, w *watcher) error {
 		all = append(all, f.positions(f.source.Point())...)
 	}
 	for _, p := range t.patterns {
-		all = append(all, buffer.Position{Input: t.inputOf(p), Value: []byte{positionVersion}})
+		value := binary.AppendUvarint([]byte{positionVersion}, uint64(t.contacts[p.absolute]))
+		all = append(all, buffer.Position{Input: t.inputOf(p), Value: value})
 	}
 	t.scanned, t.cleaned = t.opts.Now(), t.opts.Now()
 	_, err := t.opts.Sink.Append(ctx, buffer.Chunk{Positions: all})
 	return err
+}
+
+// contactOf is when a pattern was looked through first, in Unix nanoseconds: now, if
+// it was not before; 0 is not known.
+func (t *Tailer) contactOf(p pattern) (since int64, before bool) {
+	value, before := t.opts.Sink.Position(t.inputOf(p))
+	if !before {
+		return t.opts.Now().UnixNano(), false
+	}
+	if len(value) > 1 && value[0] == positionVersion {
+		if at, n := binary.Uvarint(value[1:]); n > 0 && at <= math.MaxInt64 {
+			return int64(at), true
+		}
+	}
+	return 0, true
 }
 
 // recallAll takes in what the buffer knows of files.

@@ -37,6 +37,7 @@ func (t *Tailer) lookAround(ctx context.Context, w *watcher) error {
 			t.work[f] = true
 		}
 	}
+	t.lookAgain()
 	sinceScan := now.Sub(t.scanned)
 	if t.rescan && sinceScan >= hurry*t.scanCost || sinceScan >= max(t.opts.ScanInterval, share*t.scanCost) {
 		t.rescan = false
@@ -51,9 +52,10 @@ func (t *Tailer) lookAround(ctx context.Context, w *watcher) error {
 		t.forget()
 		t.searched, t.searchCost = now, time.Since(began)
 	}
-	if now.Sub(t.cleaned) >= cleanInterval {
+	if now.Sub(t.cleaned) >= cleanInterval || t.searchesLeft > 0 && t.polled.Equal(now) {
 		t.cleaned = now
-		t.renamed(false)
+		t.searchesLeft--
+		t.renamed(t.searchesLeft >= 0)
 		t.forget()
 	}
 	return t.flush(ctx)
@@ -117,6 +119,10 @@ func (t *Tailer) poll(now time.Time) {
 			delete(t.warm, f)
 		}
 	}
+}
+
+// lookAgain looks at what it could not be told of what it is.
+func (t *Tailer) lookAgain() {
 	again, dirs := t.again, t.againIn
 	t.again, t.againIn = make(map[string]bool), make(map[string]bool)
 	for path := range again {

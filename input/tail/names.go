@@ -230,10 +230,15 @@ func (t *Tailer) siblings(dirs directories) {
 
 // unknown reports whether a file that no pattern names is to be looked into.
 func (t *Tailer) unknown(e entry) bool {
-	_, known := t.past.byID[e.id]
-	at, passed := t.passed[e.id]
-	passed = passed && at.Equal(e.info.ModTime())
-	return !known && !passed && t.files[e.id] == nil && !t.matches(e.path)
+	if t.files[e.id] != nil || t.matches(e.path) {
+		return false
+	}
+	if at, passed := t.passed[e.id]; passed && at.Equal(e.info.ModTime()) {
+		return false
+	}
+	p, known := t.past.byID[e.id]
+	asBefore := known && e.info.Size() == p.offset && e.info.ModTime().UnixNano() == p.modified
+	return !asBefore && !(known && p.isAt(e))
 }
 
 // sibling reads one of them, if it is to be read.

@@ -11,6 +11,7 @@ import (
 
 // readAll reads all files to their end, in the order of the arguments and of their names.
 func (t *Tailer) readAll(ctx context.Context) error {
+	t.starting = true
 	t.recallAll()
 	var failed []error
 	var all []found

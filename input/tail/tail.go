@@ -87,6 +87,8 @@ type Tailer struct {
 	rotated map[string]bool
 	// forgotten are files to be forgotten once their copies were looked for.
 	forgotten []fileID
+	// contacts is when patterns were looked through first, Unix nanoseconds.
+	contacts map[string]int64
 	// first are the patterns that are being looked through for the first time.
 	first map[string]bool
 	// pending are positions that come without records.
@@ -94,9 +96,12 @@ type Tailer struct {
 	// dirs are the directories as they are in this look.
 	dirs directories
 
+	// starting says that what was there at the start is being looked at.
+	starting                           bool
 	rescan                             bool
 	polled, scanned, searched, cleaned time.Time
 	scanCost, searchCost               time.Duration
+	searchesLeft                       int
 	// catches is how many files the watcher may open.
 	catches int
 	// said holds the complaints that were logged and still hold.
@@ -159,7 +164,7 @@ func newTailer(opts Options) *Tailer {
 		work: make(map[*file]bool), warm: make(map[*file]bool), old: make(map[*file]bool),
 		past: newPast(), passed: make(map[fileID]time.Time), dirs: make(directories),
 		again: make(map[string]bool), againIn: make(map[string]bool), since: make(map[string]time.Time),
-		rotated: make(map[string]bool), first: make(map[string]bool), said: make(map[string]bool),
+		rotated: make(map[string]bool), first: make(map[string]bool), contacts: make(map[string]int64), said: make(map[string]bool),
 	}
 }
 
