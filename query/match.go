@@ -99,7 +99,12 @@ func (m *matcher) tests(t *task) tests {
 // counts reports whether the numbers by level of records between two times
 // answer how many of them match.
 func (m *matcher) counts(start, end int64) bool {
-	return start >= m.from && end < m.to && m.source == "" && m.where == nil && len(m.required)+len(m.regexps)+len(m.excludes) == 0
+	return start >= m.from && end < m.to && m.plain()
+}
+
+// plain reports whether nothing but time and level is asked for.
+func (m *matcher) plain() bool {
+	return m.source == "" && m.where == nil && len(m.required)+len(m.regexps)+len(m.excludes) == 0
 }
 
 // A scanner searches blocks for one goroutine.

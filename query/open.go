@@ -30,6 +30,7 @@ var errStale = errors.New("the index is stale: the segment is gone")
 // opened is a segment with the tasks that it makes.
 type opened struct {
 	segment *Segment
+	footer  *segment.Footer // nil where it can not be read
 	tasks   []*task
 }
 
@@ -44,6 +45,7 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 		}
 		return o
 	}
+	o.footer = footer
 	q.tally.opened.Add(1)
 	q.tally.blocks.Add(int64(len(footer.Blocks)))
 	if !q.matcher.wantsSources(footer.Sources) {

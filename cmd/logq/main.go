@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, env environment) int {
 		Usage:   "ask logs in blob storage",
 		Version: version,
 		Writer:  env.stdout, ErrWriter: env.stderr,
-		Commands: []*ucli.Command{queryCommand(env), servicesCommand(env), segmentsCommand(env)},
+		Commands: []*ucli.Command{queryCommand(env), statsCommand(env), servicesCommand(env), segmentsCommand(env)},
 	}
 	return cli.Run(ctx, app, args)
 }

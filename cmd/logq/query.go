@@ -15,22 +15,14 @@ import (
 )
 
 func queryCommand(env environment) *ucli.Command {
-	flags := append(storeFlags(), rangeFlags()...)
-	flags = append(flags,
-		&ucli.StringFlag{Name: "level", Aliases: []string{"l"}, Usage: "`LEVELS`: a list (error,fatal) or a floor (warn+)"},
-		&ucli.StringFlag{Name: "source", Usage: "`GLOB` of sources inside an instance"},
-		&ucli.StringSliceFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "the message matches `REGEXP`; repeatable"},
-		&ucli.StringSliceFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "the message does not hold `TEXT`; repeatable"},
-		&ucli.StringFlag{Name: "where", Usage: "the record fulfils `EXPR` over its fields: 'status >= 500 and user.name == \"ann\"'"},
-		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ASCII letters match in either case"},
-		&ucli.BoolFlag{Name: "substring", Usage: "find identifiers inside longer ones too"},
+	flags := append(selectionFlags(),
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "stop after `N` records"},
 		&ucli.BoolFlag{Name: "newest", Usage: "the newest record first"},
 		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "then keep looking for new segments, every two seconds, until interrupted"},
-		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json or pretty (default: pretty on a terminal, else text)"},
+		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, csv or pretty (default: pretty on a terminal, else text)"},
+		&ucli.StringFlag{Name: "fields", Usage: "print only these `COLUMNS`, separated by commas: time, level, service, source, instance, message, or fields of the message"},
 		&ucli.BoolFlag{Name: "count", Usage: "print the number of matching records only"},
 		&ucli.BoolFlag{Name: "explain", Usage: "say on standard error what was planned, read and paid; with -o json as one JSON object"},
-		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "find segments by `HOW`: auto, list or index (the index may lag)"},
 		&ucli.BoolFlag{Name: "no-cache", Usage: "keep nothing on this machine (nothing is kept yet)"},
 	)
 	return &ucli.Command{
@@ -81,28 +73,15 @@ func readRequest(c *ucli.Context, env environment) (*request, error) {
 		from, to = now.Add(-time.Hour), now.Add(time.Hour)
 	}
 	r.ranged = ranged
-	r.sel = query.Selection{
-		Services: c.StringSlice("service"), From: from, To: to, Source: c.String("source"),
-		Patterns: c.Args().Slice(), Regexps: c.StringSlice("regexp"), Excludes: c.StringSlice("exclude"),
-		Where: c.String("where"), Now: now.In(location(c)),
-		IgnoreCase: c.Bool("ignore-case"), Substring: c.Bool("substring"),
-		Limit: c.Int("limit"), Newest: c.Bool("newest"),
+	if r.sel, err = selection(c, from, to, now); err != nil {
+		return nil, err
 	}
-	if levels := c.String("level"); c.IsSet("level") {
-		if r.sel.Levels, err = query.ParseLevels(levels); err != nil {
-			return nil, cli.Usagef("--level: %w", err)
-		}
-	}
+	r.sel.Limit, r.sel.Newest = c.Int("limit"), c.Bool("newest")
 	if c.IsSet("limit") && r.sel.Limit < 1 {
 		return nil, cli.Usagef("--limit %d: it has to be at least 1", r.sel.Limit)
 	}
-	r.opts = query.Options{Plan: c.String("plan"), TempDir: env.tempDir}
-	switch r.opts.Plan {
-	case "auto":
-		r.opts.Plan = query.PlanList
-	case query.PlanList, query.PlanIndex:
-	default:
-		return nil, cli.Usagef("--plan: %q is not a way to plan (auto, list or index)", r.opts.Plan)
+	if r.opts, err = reading(c, env); err != nil {
+		return nil, err
 	}
 	if r.follow {
 		r.sel.To = followEnd(now)
@@ -111,7 +90,7 @@ func readRequest(c *ucli.Context, env environment) (*request, error) {
 		return nil, cli.Usagef("--follow can not be used together with --count, --newest or --to")
 	}
 	r.output = output.Options{
-		Format: c.String("output"), Terminal: env.terminal, Location: location(c),
+		Format: c.String("output"), Fields: output.ParseFields(c.String("fields")), Terminal: env.terminal, Location: location(c),
 		Color: env.terminal && env.getenv("NO_COLOR") == "" && env.getenv("TERM") != "dumb", Dates: now.Sub(from) > 12*time.Hour || to.Sub(now) > 12*time.Hour,
 	}
 	if r.output.Format == "" {
@@ -150,9 +129,7 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.opts.Plan == query.PlanIndex {
-		r.notes = append(r.notes, "planned by the index: segments that are not indexed yet may be missing")
-	}
+	r.noteIndex()
 	if r.follow {
 		return r.followNew(c.Context, stores, q, out)
 	}

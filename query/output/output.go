@@ -1,11 +1,15 @@
-// Package output prints the records that a query finds, in one of four formats:
+// Package output prints the records that a query finds, in one of five formats:
 //
 //   - raw: the message as logged and a newline, nothing else
 //   - text: the stored line, four columns separated by TABs
 //   - json: one object a line with the keys time (RFC 3339, nine digits, UTC),
 //     level ("-" where there is none), service, source, instance and message, and
 //     message_base64 too where the message is not UTF-8
+//   - csv: a line of names, then a line a record: time, level, service, source and message
 //   - pretty: short local time, level, service, source and message, for people
+//
+// Where columns or fields of the message are named, only those are printed: as a
+// JSON object, as CSV, and in the other formats with TABs between them.
 //
 // On a terminal, control bytes in a message are shown and not sent, in every
 // format: \x1b stands for an escape, \r for a carriage return.
@@ -27,6 +31,7 @@ const (
 	Raw    = "raw"
 	Text   = "text"
 	JSON   = "json"
+	CSV    = "csv"
 	Pretty = "pretty"
 )
 
@@ -34,6 +39,9 @@ const (
 type Options struct {
 	// Format is one of the formats of this package.
 	Format string
+	// Fields are what to print: time, level, service, source, instance, message, or
+	// names of fields of the message; none is all that the format has.
+	Fields []string
 	// Terminal says that the output is shown by a terminal.
 	Terminal bool
 	// Color colours levels in the pretty format.
@@ -55,6 +63,9 @@ type Writer struct {
 	line []byte
 	err  error
 
+	columns []column
+	message []byte // scratch: the message as logged
+
 	stop chan struct{}
 	done sync.WaitGroup
 }
@@ -75,10 +86,24 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 		o.append = o.text
 	case JSON:
 		o.append = appendJSON
+	case CSV:
+		o.append = o.csv
+		if len(opts.Fields) == 0 {
+			opts.Fields = allColumns()
+		}
 	case Pretty:
 		o.append = o.pretty
 	default:
-		return nil, fmt.Errorf("%q is not an output format (raw, text, json or pretty)", opts.Format)
+		return nil, fmt.Errorf("%q is not an output format (raw, text, json, csv or pretty)", opts.Format)
+	}
+	o.columns = newColumns(opts.Fields)
+	switch {
+	case opts.Format == CSV:
+		_, o.err = o.w.Write(o.csvHead())
+	case len(opts.Fields) > 0 && opts.Format == JSON:
+		o.append = o.objects
+	case len(opts.Fields) > 0:
+		o.append = o.values
 	}
 	o.done.Go(o.flush)
 	return o, nil

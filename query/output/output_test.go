@@ -67,6 +67,9 @@ func TestFormats(t *testing.T) {
 		{"pretty coloured", output.Options{Format: output.Pretty, Color: true, Dates: true}, "2026-11-20 15:04:05.123 \x1b[31mERROR\x1b[0m api app.log: a\\x1b[31m\\r\n\tb\\xff\\u009b\\u202e é\t\\x00\n"},
 		{"json", output.Options{Format: output.JSON}, `{"time":"2026-11-20T15:04:05.123456789Z","level":"ERROR","service":"api","source":"app.log","instance":"pod-1",` +
 			`"message":"a\u001b[31m\r\nb\ufffd\u009b\u202e é\t\u0000","message_base64":"` + base64.StdEncoding.EncodeToString([]byte(odd)) + "\"}\n"},
+		{"csv", output.Options{Format: output.CSV}, "time,level,service,source,message\n2026-11-20T15:04:05.123456789Z,ERROR,api,app.log,\"" + odd + "\"\n"},
+		{"columns", output.Options{Format: output.Text, Fields: []string{"level", "message", "none"}}, "ERROR\ta\x1b[31m\r\\nb\xff\u009b\u202e é\\t\x00\t\n"},
+		{"columns shown", output.Options{Format: output.Pretty, Fields: []string{"message"}, Terminal: true}, "a\\x1b[31m\\r\\nb\\xff\\u009b\\u202e é\\t\\x00\n"},
 	} {
 		if got := printed(t, c.opts, odd); got != c.want {
 			t.Errorf("%s:\n%q, want\n%q", c.name, got, c.want)
@@ -74,6 +77,21 @@ func TestFormats(t *testing.T) {
 	}
 	if _, err := output.New(io.Discard, output.Options{Format: "xml"}); err == nil {
 		t.Error("xml is a format")
+	}
+}
+
+func TestFields(t *testing.T) {
+	t.Parallel()
+	const message = `{"status":500,"user":{"name":"a\"b, c","ok":true},"none":null,"list":[1,"\u009b"]}`
+	fields := []string{"instance", "status", "user.name", "user.ok", "none", "list", "gone"}
+	for format, want := range map[string]string{
+		output.Text: "pod-1\t500\ta\"b, c\ttrue\tnull\t[1,\"\\u009b\"]\t\n",
+		output.JSON: `{"instance":"pod-1","status":500,"user.name":"a\"b, c","user.ok":true,"none":null,"list":[1,"\u009b"]}` + "\n",
+		output.CSV:  "instance,status,user.name,user.ok,none,list,gone\npod-1,500,\"a\"\"b, c\",true,null,\"[1,\"\"\\u009b\"\"]\",\n",
+	} {
+		if got := printed(t, output.Options{Format: format, Fields: fields}, message); got != want {
+			t.Errorf("%s: %s, want %s", format, got, want)
+		}
 	}
 }
 

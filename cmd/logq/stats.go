@@ -1,0 +1,246 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
+	"logstow/query"
+	"logstow/query/output"
+)
+
+// The formats of stats.
+const (
+	tableFormat = "table"
+	jsonFormat  = "json"
+	csvFormat   = "csv"
+)
+
+const (
+	// tableRows is how many groups a table shows where they are not times.
+	tableRows = 30
+	// maxGaps is how many rows of nothing are shown between times.
+	maxGaps = 10_000
+	// barWidth is the length of the longest bar in a table.
+	barWidth = 40
+)
+
+func statsCommand(env environment) *ucli.Command {
+	return &ucli.Command{
+		Name:      "stats",
+		Usage:     "count the records that hold every PATTERN, by level, time, service, source or fields",
+		ArgsUsage: "[PATTERN...]",
+		Description: `Counts the records that query would print. --by is level, minute, hour, day,
+service, source, instance or the name of a field of the message (user.id);
+given several times, records are counted by all of them together.
+
+Counts by level, time, service and instance without a pattern come from metadata
+and footers: no log line is read. With more groups than fit into memory, small
+ones are dropped and it is said how much the others may be too low.`,
+		Flags: append(selectionFlags(),
+			&ucli.StringSliceFlag{Name: "by", Usage: "count by `PROPERTY`; repeatable (default: level)"},
+			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the `N` largest groups only (default: 30 in a table that is not by time, else all)"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, json (one object a line) or csv"},
+			&ucli.BoolFlag{Name: "explain", Usage: "say on standard error what was planned, read and paid"},
+		),
+		Action: quietPipe(func(c *ucli.Context) error { return runStats(c, env) }),
+	}
+}
+
+func runStats(c *ucli.Context, env environment) (err error) {
+	now := env.now()
+	r := &request{env: env, explain: c.Bool("explain")}
+	from, to, ranged, err := timeRange(c, now)
+	if err != nil {
+		return err
+	}
+	if !ranged {
+		from, to = now.Add(-time.Hour), now.Add(time.Hour)
+	}
+	if r.sel, err = selection(c, from, to, now); err != nil {
+		return err
+	}
+	if r.opts, err = reading(c, env); err != nil {
+		return err
+	}
+	format, limit := c.String("output"), c.Int("limit")
+	if !slices.Contains([]string{tableFormat, jsonFormat, csvFormat}, format) {
+		return cli.Usagef("--output: %q is not a format of stats (table, json or csv)", format)
+	}
+	if c.IsSet("limit") && limit < 1 {
+		return cli.Usagef("--limit %d: it has to be at least 1", limit)
+	}
+	by := c.StringSlice("by")
+	if len(by) == 0 {
+		by = []string{"level"}
+	}
+	if _, err := newQuery(nil, r.sel, r.opts); err != nil {
+		return err
+	}
+	stores, closeStores, err := env.openStores(c.Context, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStores()) }()
+	q, err := newQuery(stores, r.sel, r.opts)
+	if err != nil {
+		return err
+	}
+	r.noteIndex()
+	p, err := q.Plan(c.Context)
+	if err != nil {
+		return err
+	}
+	stats, err := q.Stats(c.Context, p, by, location(c))
+	if errors.Is(err, query.ErrSelection) {
+		return cli.Usagef("--by: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if stats.Dropped {
+		r.notes = append(r.notes, fmt.Sprintf("approximate: there are more groups than fit into memory; small ones are missing, and a count may be up to %d too low", stats.Error))
+	}
+	if stats.Total == 0 && !ranged {
+		r.noteNewest(c.Context, q)
+	}
+	if err := printStats(&env, stats, format, limit); err != nil {
+		return err
+	}
+	report := q.Report()
+	r.tell(&report)
+	if s := status(&report, stats.Total > 0); s != cli.OK {
+		return cli.Exit(s)
+	}
+	return nil
+}
+
+// printStats prints the groups, times with the gaps between them.
+func printStats(env *environment, s *query.Stats, format string, limit int) error {
+	rows := s.Rows
+	timed := slices.Contains([]string{"minute", "hour", "day"}, s.By[0])
+	if timed && len(s.By) == 1 {
+		rows = withGaps(rows, s.By[0])
+	}
+	if limit == 0 && format == tableFormat && !timed {
+		limit = tableRows
+	}
+	more := 0
+	if limit > 0 && len(rows) > limit {
+		if timed {
+			rows = slices.Clone(rows)
+			slices.SortStableFunc(rows, func(a, b query.Row) int { return int(min(max(int64(b.Count)-int64(a.Count), -1), 1)) })
+		}
+		more = len(rows) - limit
+		rows = rows[:limit]
+	}
+	switch format {
+	case jsonFormat:
+		return printStatsJSON(env, s.By, rows)
+	case csvFormat:
+		w := csv.NewWriter(env.stdout)
+		_ = w.Write(append(slices.Clone(s.By), "count")) // Error tells
+		for _, row := range rows {
+			_ = w.Write(append(slices.Clone(row.Key), strconv.FormatUint(row.Count, 10)))
+		}
+		w.Flush()
+		return w.Error()
+	}
+	return printStatsTable(env, s, rows, more)
+}
+
+func printStatsJSON(env *environment, by []string, rows []query.Row) error {
+	var line strings.Builder
+	for _, row := range rows {
+		line.Reset()
+		line.WriteByte('{')
+		for i, name := range by {
+			key, err := json.Marshal(name)
+			if err != nil {
+				return err
+			}
+			value, err := json.Marshal(row.Key[i])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&line, "%s:%s,", key, value)
+		}
+		fmt.Fprintf(&line, "\"count\":%d}\n", row.Count)
+		if _, err := env.stdout.Write([]byte(line.String())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printStatsTable(env *environment, s *query.Stats, rows []query.Row, more int) error {
+	if s.Total == 0 {
+		return nil
+	}
+	largest := uint64(1)
+	for _, row := range rows {
+		largest = max(largest, row.Count)
+	}
+	w := tabwriter.NewWriter(env.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "%s\tCOUNT\tSHARE\n", strings.ToUpper(strings.Join(s.By, "\t")))
+	for _, row := range rows {
+		for _, value := range row.Key {
+			fmt.Fprintf(w, "%s\t", output.Visible(value))
+		}
+		fmt.Fprintf(w, "%d\t%5.1f%%", row.Count, 100*float64(row.Count)/float64(s.Total))
+		if env.terminal && row.Count > 0 {
+			fmt.Fprintf(w, "\t%s", strings.Repeat("█", max(1, int(barWidth*row.Count/largest))))
+		}
+		fmt.Fprintln(w)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if more > 0 {
+		env.say("%d more groups; -n shows more", more)
+	}
+	return nil
+}
+
+// withGaps puts rows of nothing where no record is between two times.
+func withGaps(rows []query.Row, step string) []query.Row {
+	var out []query.Row
+	for i, row := range rows {
+		at, err := time.Parse(time.RFC3339, row.Key[0])
+		if err != nil || len(out) > maxGaps {
+			return rows
+		}
+		out = append(out, row)
+		if i+1 == len(rows) {
+			break
+		}
+		following, err := time.Parse(time.RFC3339, rows[i+1].Key[0])
+		if err != nil {
+			return rows
+		}
+		for at = after(at, step); at.Before(following) && len(out) <= maxGaps; at = after(at, step) {
+			out = append(out, query.Row{Key: []string{at.In(following.Location()).Format(time.RFC3339)}})
+		}
+	}
+	return out
+}
+
+// after is the start of the next period.
+func after(t time.Time, step string) time.Time {
+	switch step {
+	case "minute":
+		return t.Add(time.Minute)
+	case "hour":
+		return t.Add(time.Hour)
+	}
+	return t.AddDate(0, 0, 1)
+}

@@ -1,0 +1,154 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"logstow/field"
+	"logstow/query"
+	"logstow/record"
+)
+
+// column is one of the values printed of a record.
+type column struct {
+	name   string
+	finder *field.Finder // nil for what is no field of the message
+}
+
+// allColumns are those of the CSV format where none are named.
+func allColumns() []string { return []string{"time", "level", "service", "source", "message"} }
+
+func newColumns(names []string) []column {
+	columns := make([]column, 0, len(names))
+	for _, name := range names {
+		c := column{name: name}
+		switch name {
+		case "time", "level", "service", "source", "instance", "message":
+		default:
+			c.finder = field.New(name)
+		}
+		columns = append(columns, c)
+	}
+	return columns
+}
+
+// value is what a record has in a column; message is the record's.
+func (c *column) value(m *query.Match, message []byte) field.Value {
+	text := func(s []byte) field.Value { return field.Value{Kind: field.String, Text: s} }
+	switch c.name {
+	case "time":
+		return text(m.Line[:record.TimeLen])
+	case "level":
+		return text([]byte(m.Level().String()))
+	case "service":
+		return text([]byte(m.Segment.Name.Service))
+	case "instance":
+		return text([]byte(m.Segment.Meta.Instance))
+	case "source":
+		return text(m.Source())
+	case "message":
+		return text(message)
+	}
+	return c.finder.Find(message)
+}
+
+// values appends a record's values with TABs between them. Newlines and TABs in a
+// value are shown as they are written in JSON, so that a record stays a line.
+func (o *Writer) values(dst []byte, m *query.Match) []byte {
+	o.message = record.AppendMessage(o.message[:0], m.Message())
+	for i := range o.columns {
+		if i > 0 {
+			dst = append(dst, '\t')
+		}
+		at := len(dst)
+		dst = o.shown(appendFlat(dst, o.columns[i].value(m, o.message).Text), at)
+	}
+	return append(dst, '\n')
+}
+
+// appendFlat appends a value with \n and \t in the place of newlines and TABs.
+func appendFlat(dst, s []byte) []byte {
+	for _, b := range s {
+		switch b {
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		default:
+			dst = append(dst, b)
+		}
+	}
+	return dst
+}
+
+// objects appends a record's values as a JSON object; a field that is missing is left out.
+func (o *Writer) objects(dst []byte, m *query.Match) []byte {
+	o.message = record.AppendMessage(o.message[:0], m.Message())
+	dst = append(dst, '{')
+	first := true
+	for i := range o.columns {
+		v := o.columns[i].value(m, o.message)
+		if v.Kind == field.Missing {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(appendString(dst, []byte(o.columns[i].name)), ':')
+		if !v.IsText() && json.Valid(v.Text) {
+			at := len(dst)
+			dst = o.shown(append(dst, v.Text...), at)
+		} else {
+			dst = appendString(dst, v.Text)
+		}
+	}
+	return append(dst, "}\n"...)
+}
+
+// csv appends a record's values as a line of RFC 4180, with a newline at its end.
+func (o *Writer) csv(dst []byte, m *query.Match) []byte {
+	o.message = record.AppendMessage(o.message[:0], m.Message())
+	for i := range o.columns {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		at := len(dst)
+		dst = appendQuoted(dst, o.columns[i].value(m, o.message).Text)
+		dst = o.shown(dst, at)
+	}
+	return append(dst, '\n')
+}
+
+// csvHead is the line of names.
+func (o *Writer) csvHead() []byte {
+	var dst []byte
+	for i := range o.columns {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendQuoted(dst, []byte(o.columns[i].name))
+	}
+	return append(dst, '\n')
+}
+
+func appendQuoted(dst, s []byte) []byte {
+	if !bytes.ContainsAny(s, "\",\r\n") && len(bytes.TrimSpace(s)) == len(s) {
+		return append(dst, s...)
+	}
+	dst = append(dst, '"')
+	dst = append(dst, bytes.ReplaceAll(s, []byte(`"`), []byte(`""`))...)
+	return append(dst, '"')
+}
+
+// ParseFields reads a list of names, separated by commas.
+func ParseFields(list string) []string {
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,204 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"logstow/record"
+)
+
+// Row is a group of records in [Stats].
+type Row struct {
+	// Key holds a value for each of Stats.By; times are RFC 3339 in the zone asked for,
+	// "-" stands for none.
+	Key   []string
+	Count uint64
+}
+
+// Stats are numbers of records by some of their properties.
+type Stats struct {
+	By []string
+	// Rows are in the order of their keys where By is of times alone or begins with
+	// one, else the largest first.
+	Rows []Row
+	// Total is the number of records.
+	Total uint64
+	// Dropped says that there were more groups than fit into memory: rows of few
+	// records are missing, and a count may be too low by as much as Error.
+	Dropped bool
+	Error   uint64
+}
+
+// Stats counts the records of a plan that match by the properties by: level,
+// minute, hour, day, service, source, instance, or the name of a field of the
+// message. Times are those of zone, nil is UTC. The limit is not looked at. What
+// metadata and footers answer is not read.
+func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (*Stats, error) {
+	dims, err := newDimensions(by, zone)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	s := &counting{q: q, dims: dims, groups: newGroups()}
+	tasks := q.sweep(ctx, p.Segments)
+	if s.cheap = dims.cheap() && q.matcher.plain(); s.cheap {
+		tasks = s.footers(ctx, p.Segments)
+	}
+	for local := range ahead(ctx, q.blocksAhead(), tasks, (*task).weight, s.block) {
+		s.groups.merge(local)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return s.result(), nil
+}
+
+// counting is Stats at work.
+type counting struct {
+	q    *Query
+	dims dimensions
+	// cheap says that footers know what is asked for.
+	cheap  bool
+	groups *groups
+}
+
+// add counts what is known of a segment without reading blocks.
+func (s *counting) add(seg *Segment, at int64, levels record.Counts) {
+	for l, n := range levels {
+		if n == 0 || !s.q.matcher.levels.Has(record.Level(l)) {
+			continue
+		}
+		s.groups.add(s.dims.key(&subject{segment: seg, time: at, level: record.Level(l)}), n)
+	}
+}
+
+// footers counts what metadata and footers answer, and yields the blocks that
+// have to be read for the rest.
+func (s *counting) footers(ctx context.Context, segments []*Segment) iter.Seq[*task] {
+	return func(yield func(*task) bool) {
+		var unknown []*Segment
+		for _, seg := range segments {
+			if !s.dims.timed() && s.q.countsSegment(seg) {
+				s.add(seg, 0, seg.Meta.Levels)
+			} else {
+				unknown = append(unknown, seg)
+			}
+		}
+		w := window{first: parallel, most: parallel, bytes: 1}
+		for o := range ahead(ctx, w, slices.Values(unknown), func(*Segment) int64 { return 0 },
+			func(ctx context.Context, seg *Segment) opened { return s.q.open(ctx, seg, 0) }) {
+			if o.footer != nil && s.dims.timed() {
+				for _, m := range o.footer.Minutes {
+					if s.whole(m.Start) {
+						s.add(o.segment, m.Start*int64(time.Second), m.Levels)
+					}
+				}
+			}
+			for _, t := range o.tasks {
+				if s.settled(t) {
+					continue
+				}
+				if !yield(t) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// whole reports whether all of a minute, in Unix seconds, is in the range.
+func (s *counting) whole(minute int64) bool {
+	m := s.q.matcher
+	return minute*int64(time.Second) >= m.from && (minute+60)*int64(time.Second) <= m.to
+}
+
+func minuteOf(t int64) int64 {
+	const ns = int64(time.Minute)
+	m := t / ns
+	if t%ns < 0 {
+		m--
+	}
+	return m * 60
+}
+
+// settled counts a block whose footer says enough, or reports whether the
+// segment's minutes did.
+func (s *counting) settled(t *task) bool {
+	if s.dims.timed() {
+		// Only the minutes at the ends of the range may be cut.
+		m := s.q.matcher
+		first, last := max(t.block.Start, m.from), min(t.block.End, m.to-1)
+		return s.whole(minuteOf(first)) && s.whole(minuteOf(last))
+	}
+	if !s.q.matcher.counts(t.block.Start, t.block.End) {
+		return false
+	}
+	s.add(t.segment, 0, t.block.Levels)
+	return true
+}
+
+// block counts the records of a block.
+func (s *counting) block(ctx context.Context, t *task) *groups {
+	local := newGroups()
+	dims := s.dims.clone()
+	s.q.search(ctx, t, func(w *worker, text []byte) error {
+		sub := subject{segment: t.segment}
+		var broken error
+		err := w.scanner.scan(text, s.q.matcher.tests(t), func(start, end int) {
+			line := text[start:end]
+			f, _ := split(line)
+			at, err := record.ParseTime(line[:record.TimeLen])
+			if err != nil {
+				broken = err
+				return
+			}
+			if s.cheap && s.dims.timed() && s.whole(minuteOf(at)) {
+				return // its minute was counted
+			}
+			sub.time, sub.level, sub.source, sub.stored = at, f.level, f.source, f.message
+			local.add(dims.key(&sub), 1)
+		})
+		if err == nil {
+			err = broken
+		}
+		return err
+	})
+	return local
+}
+
+// lessFirst compares counts, unless the order is that of times.
+func lessFirst(inOrder bool, a, b uint64) int {
+	if inOrder {
+		return 0
+	}
+	return cmp.Compare(a, b)
+}
+
+// result puts the groups in order.
+func (s *counting) result() *Stats {
+	out := &Stats{By: s.dims.names(), Total: s.groups.total, Dropped: s.groups.dropped, Error: s.groups.err}
+	type entry struct {
+		Row
+		when string // where times come first: the first of the key, to sort by
+	}
+	all := make([]entry, 0, len(s.groups.counts))
+	inOrder := len(s.dims.all) > 0 && s.dims.all[0].kind.timed()
+	for key, n := range s.groups.counts {
+		e := entry{Row: Row{Key: s.dims.split(key), Count: *n}}
+		if inOrder {
+			e.when = key[:timeKey]
+		}
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b entry) int {
+		return cmp.Or(strings.Compare(a.when, b.when), lessFirst(inOrder, b.Count, a.Count), slices.Compare(a.Key, b.Key))
+	})
+	for _, e := range all {
+		out.Rows = append(out.Rows, e.Row)
+	}
+	return out
+}

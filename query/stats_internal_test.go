@@ -1,0 +1,146 @@
+package query
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/field"
+	"logstow/record"
+)
+
+// Whatever is counted by whatever, it is what counting every record gives.
+func TestStatsAgreeWithReference(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 9))
+	zones := []*time.Location{time.UTC, time.FixedZone("x", 5*3600+45*60), time.FixedZone("y", -3*3600-30*60)}
+	names := []string{"level", "minute", "hour", "day", "service", "source", "ab", "k1"}
+	for range 25 {
+		w := newWorld(t, rnd, false)
+		w.fill(rnd.IntN(30))
+		for range 20 {
+			sel := w.selection()
+			sel.Limit = 0
+			if rnd.IntN(2) == 0 { // what footers answer
+				sel.Patterns, sel.Regexps, sel.Excludes, sel.Where, sel.Source = nil, nil, nil, "", ""
+			}
+			var by []string
+			for range rnd.IntN(4) {
+				by = append(by, names[rnd.IntN(len(names))])
+			}
+			zone := zones[rnd.IntN(len(zones))]
+			want := map[string]uint64{}
+			lines := w.want(&sel)
+			for _, l := range lines {
+				want[strings.Join(keyOf(t, l, by, zone), "|")]++
+			}
+			q := w.query(sel, Options{})
+			p, err := q.Plan(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			stats, err := q.Stats(t.Context(), p, by, zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]uint64{}
+			for _, row := range stats.Rows {
+				got[strings.Join(row.Key, "|")] += row.Count
+			}
+			if diff := cmp.Diff(want, got); diff != "" || stats.Total != uint64(len(lines)) {
+				t.Fatalf("%+v by %v, total %d (-reference +stats)\n%s\n%v", sel, by, stats.Total, diff, q.Report().Problems)
+			}
+		}
+	}
+}
+
+// keyOf is the group of a line of world.want.
+func keyOf(t *testing.T, line string, by []string, zone *time.Location) (key []string) {
+	t.Helper()
+	service, line, _ := strings.Cut(line, " ")
+	f, ok := split([]byte(line))
+	if !ok {
+		t.Fatalf("%q", line)
+	}
+	at, err := time.Parse(time.RFC3339Nano, line[:record.TimeLen])
+	if err != nil {
+		t.Fatal(err)
+	}
+	at = at.In(zone)
+	for _, name := range by {
+		switch name {
+		case "level":
+			key = append(key, f.level.String())
+		case "service":
+			key = append(key, service)
+		case "source":
+			key = append(key, string(f.source))
+		case "minute":
+			key = append(key, at.Format("2006-01-02T15:04:00Z07:00"))
+		case "hour":
+			key = append(key, at.Format("2006-01-02T15:00:00Z07:00"))
+		case "day":
+			key = append(key, at.Format("2006-01-02T00:00:00Z07:00"))
+		default:
+			v := field.New(name).Find(record.AppendMessage(nil, f.message))
+			if v.Kind == field.Missing {
+				v.Text = []byte("-")
+			}
+			key = append(key, string(v.Text))
+		}
+	}
+	return key
+}
+
+// What footers answer reads no block.
+func TestStatsReadNoBlock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
+	w.fill(20)
+	for _, by := range [][]string{{"level"}, {"service", "minute"}, {"hour", "level"}, nil} {
+		sel := everything()
+		sel.To = sel.To.AddDate(100, 0, 0)
+		q := w.query(sel, Options{})
+		p, err := q.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stats, err := q.Stats(t.Context(), p, by, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := q.Report(); r.BlocksRead > 0 || stats.Total < 100 {
+			t.Errorf("by %v: %d blocks read, %d records", by, r.BlocksRead, stats.Total)
+		}
+	}
+}
+
+// With more groups than there is room for, the large ones stay and the error is said.
+func TestGroupsShrink(t *testing.T) {
+	t.Parallel()
+	g, other := newGroups(), newGroups()
+	for i := range 3 * maxGroups {
+		one := g
+		if i%2 == 0 {
+			one = other
+		}
+		one.add(fmt.Appendf(nil, "rare-%d", i), 1)
+		if i%10 == 0 {
+			one.add([]byte("often"), 1)
+		}
+	}
+	g.merge(other)
+	often := uint64(3 * maxGroups / 10)
+	if n := g.counts["often"]; n == nil || *n > often || *n+g.err < often || !g.dropped || g.total != 3*maxGroups+often {
+		t.Errorf("often: %v of %d, error %d, total %d", n, often, g.err, g.total)
+	}
+	if len(g.counts) > maxGroups {
+		t.Errorf("%d groups", len(g.counts))
+	}
+}
