@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -184,19 +185,17 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	return nil
 }
 
-// inOrder lists files: those that lost their name before the others, since they
-// are older, in the order in which they were found; the others by path.
-func (t *Tailer) inOrder(files func(func(*file) bool)) []*file {
+// inOrder lists files: those that lost their name before the others, and those
+// last written to before those that were written to later.
+func (t *Tailer) inOrder(files iter.Seq[*file]) []*file {
 	return slices.SortedFunc(files, func(a, b *file) int {
 		switch aOld, bOld := a.isOld(), b.isOld(); {
-		case aOld && bOld:
-			return cmp.Compare(a.order, b.order)
-		case aOld:
+		case aOld && !bOld:
 			return -1
-		case bOld:
+		case bOld && !aOld:
 			return 1
 		}
-		return cmp.Compare(a.path, b.path)
+		return cmp.Or(a.modified.Compare(b.modified), cmp.Compare(a.order, b.order))
 	})
 }
 

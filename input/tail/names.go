@@ -237,8 +237,11 @@ func (t *Tailer) unknown(e entry) bool {
 		return false
 	}
 	p, known := t.past.byID[e.id]
-	asBefore := known && e.info.Size() == p.offset && e.info.ModTime().UnixNano() == p.modified
-	return !asBefore && !(known && p.isAt(e))
+	if !known {
+		return true
+	}
+	asBefore := e.info.Size() == p.offset && e.info.ModTime().UnixNano() == p.modified
+	return !asBefore && !p.isAt(e)
 }
 
 // sibling reads one of them, if it is to be read.

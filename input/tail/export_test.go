@@ -1,0 +1,11 @@
+package tail
+
+// OnDevice is a position as it would be if the file's device had another number.
+func OnDevice(value []byte, device uint64) []byte {
+	p, err := decodePosition(value)
+	if err != nil {
+		panic(err)
+	}
+	p.id.device = device
+	return p.encode()
+}
