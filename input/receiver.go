@@ -56,6 +56,16 @@ func NewReceiver(opts Options) (*Receiver, error) {
 // known whether they were taken: they must not be acknowledged. It keeps no hold
 // of the messages. service is "" for the configured one.
 func (r *Receiver) Receive(ctx context.Context, service string, events []Event) error {
+	return r.receive(ctx, service, events, true)
+}
+
+// Take is Receive for senders that get no acknowledgement: it does not wait
+// until the events are durable, which they will be when the sink syncs.
+func (r *Receiver) Take(ctx context.Context, service string, events []Event) error {
+	return r.receive(ctx, service, events, false)
+}
+
+func (r *Receiver) receive(ctx context.Context, service string, events []Event, durable bool) error {
 	if service == "" {
 		service = r.opts.Service
 	}
@@ -78,7 +88,7 @@ func (r *Receiver) Receive(ctx context.Context, service string, events []Event) 
 			chunk.Records = append(chunk.Records, rec)
 		}
 	}
-	if err := r.hand(ctx, chunk); err != nil {
+	if err := r.hand(ctx, chunk, durable); err != nil {
 		return err
 	}
 	r.opts.Stats.Records.Add(int64(len(chunk.Records)))
@@ -109,15 +119,15 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: record.CleanSource(r.opts.SourcePrefix + e.Source), Message: message}
 }
 
-// hand appends a chunk and waits until it is durable.
-func (r *Receiver) hand(ctx context.Context, chunk buffer.Chunk) error {
+// hand appends a chunk, and waits until it is durable if that is asked for.
+func (r *Receiver) hand(ctx context.Context, chunk buffer.Chunk, durable bool) error {
 	if len(chunk.Records) == 0 {
 		return nil
 	}
 	patient, cancel := context.WithTimeoutCause(ctx, busyWait, ErrBusy)
 	defer cancel()
 	mark, err := r.opts.Sink.Append(patient, chunk)
-	if err != nil {
+	if err != nil || !durable {
 		return err
 	}
 	return r.opts.Sink.Synced(ctx, mark)

@@ -8,8 +8,12 @@ import (
 	"logstow/record/recognize"
 )
 
-// maxNames bounds how many sources and senders are remembered as strings.
-const maxNames = 1024
+const (
+	// maxNames bounds how many sources and senders are remembered as strings.
+	maxNames = 128
+	// maxEvents bounds how many messages are handed over in one piece.
+	maxEvents = 1024
+)
 
 // events collects what is handed over in one piece. Not safe for concurrent use.
 type events struct {
@@ -18,7 +22,7 @@ type events struct {
 	// local says that senders are on a Unix socket.
 	local bool
 	list  []input.Event
-	// size is the length of all messages; bytes counts what senders sent for them.
+	// size is the length of all messages.
 	size int
 	// names are sources that were met, so that each is one string; senders likewise.
 	names   map[string]string
@@ -27,12 +31,16 @@ type events struct {
 }
 
 func newEvents(opts *Options, local bool) *events {
-	return &events{opts: opts, recognizer: recognize.New(opts.Recognize), local: local,
-		names: make(map[string]string), senders: make(map[netip.Addr]string)}
+	return &events{
+		opts: opts, recognizer: recognize.New(opts.Recognize), local: local,
+		names: make(map[string]string), senders: make(map[netip.Addr]string),
+	}
 }
 
 // fits reports whether a message of n bytes may go into the same piece.
-func (e *events) fits(n int) bool { return len(e.list) == 0 || e.size+n <= input.MaxReceive }
+func (e *events) fits(n int) bool {
+	return len(e.list) == 0 || len(e.list) < maxEvents && e.size+n <= input.MaxReceive
+}
 
 // add appends a message as it came, whose bytes must stay until reset; sender is its host if known.
 func (e *events) add(line []byte, sender string, read int64) {

@@ -29,20 +29,34 @@ func TestEvent(t *testing.T) {
 		source     string
 		message    string
 	}{
-		{"5424", "<34>1 2026-10-11T22:14:15.003Z mymachine.example.com su - - - 'su root' failed", false,
-			at(10, 11, 22, 14, 15, 3e6), record.Fatal, "mymachine.example.com/su", "'su root' failed"},
-		{"5424 with BOM", "<34>1 2026-10-11T22:14:15.003Z m su - - - \ufeff'su root' failed", false,
-			at(10, 11, 22, 14, 15, 3e6), record.Fatal, "m/su", "'su root' failed"},
-		{"5424 with message id", "<165>1 2026-08-24T05:14:15.000003-07:00 192.0.2.1 myproc 8710 ID47 - %% It's time", false,
-			at(8, 24, 12, 14, 15, 3e3), record.Info, "192.0.2.1/myproc/8710", "ID47 - %% It's time"},
-		{"5424 with structured data", `<165>1 2026-10-11T22:14:15Z h evntslog - ID47 [a@32473 iut="3" x="]\"\\]"][b@1] ` + "\ufeffAn application event", false,
-			at(10, 11, 22, 14, 15, 0), record.Info, "h/evntslog", `ID47 [a@32473 iut="3" x="]\"\\]"][b@1] An application event`},
-		{"5424 with data of the transport", `<165>1 2026-10-11T22:14:15Z h app - - [timeQuality tzKnown="1" isSynced="0"][meta sequenceId="7"] ` + "\ufefftext", false,
-			at(10, 11, 22, 14, 15, 0), record.Info, "h/app", "text"},
-		{"5424 with data of both", `<165>1 2026-10-11T22:14:15Z h app - - [timeQuality tzKnown="1"][a@1 b="c"] text`, false,
-			at(10, 11, 22, 14, 15, 0), record.Info, "h/app", `[timeQuality tzKnown="1"][a@1 b="c"] text`},
-		{"5424 without text", `<165>1 2026-10-11T22:14:15Z h app - - [a@32473 iut="3"]`, false,
-			at(10, 11, 22, 14, 15, 0), record.Info, "h/app", `[a@32473 iut="3"]`},
+		{
+			"5424", "<34>1 2026-10-11T22:14:15.003Z mymachine.example.com su - - - 'su root' failed", false,
+			at(10, 11, 22, 14, 15, 3e6), record.Fatal, "mymachine.example.com/su", "'su root' failed",
+		},
+		{
+			"5424 with BOM", "<34>1 2026-10-11T22:14:15.003Z m su - - - \ufeff'su root' failed", false,
+			at(10, 11, 22, 14, 15, 3e6), record.Fatal, "m/su", "'su root' failed",
+		},
+		{
+			"5424 with message id", "<165>1 2026-08-24T05:14:15.000003-07:00 192.0.2.1 myproc 8710 ID47 - %% It's time", false,
+			at(8, 24, 12, 14, 15, 3e3), record.Info, "192.0.2.1/myproc/8710", "ID47 - %% It's time",
+		},
+		{
+			"5424 with structured data", `<165>1 2026-10-11T22:14:15Z h evntslog - ID47 [a@32473 iut="3" x="]\"\\]"][b@1] ` + "\ufeffAn application event", false,
+			at(10, 11, 22, 14, 15, 0), record.Info, "h/evntslog", `ID47 [a@32473 iut="3" x="]\"\\]"][b@1] An application event`,
+		},
+		{
+			"5424 with data of the transport", `<165>1 2026-10-11T22:14:15Z h app - - [timeQuality tzKnown="1" isSynced="0"][meta sequenceId="7"] ` + "\ufefftext", false,
+			at(10, 11, 22, 14, 15, 0), record.Info, "h/app", "text",
+		},
+		{
+			"5424 with data of both", `<165>1 2026-10-11T22:14:15Z h app - - [timeQuality tzKnown="1"][a@1 b="c"] text`, false,
+			at(10, 11, 22, 14, 15, 0), record.Info, "h/app", `[timeQuality tzKnown="1"][a@1 b="c"] text`,
+		},
+		{
+			"5424 without text", `<165>1 2026-10-11T22:14:15Z h app - - [a@32473 iut="3"]`, false,
+			at(10, 11, 22, 14, 15, 0), record.Info, "h/app", `[a@32473 iut="3"]`,
+		},
 		{"5424 of nil values", "<15>1 - - - - - - only text", false, noTime, record.Debug, "192.0.2.9", "only text"},
 		{"5424 of nothing", "<15>1 - - - - - -", false, noTime, record.Debug, "192.0.2.9", "<15>1 - - - - - -"},
 		{"5424, broken data", `<15>1 - h app - - [a b="c text`, false, noTime, record.Debug, "h/app", `- [a b="c text`},
@@ -51,12 +65,18 @@ func TestEvent(t *testing.T) {
 		{"5424, far ahead", "<15>1 2036-01-01T00:00:07Z h app 1 - - booted", false, noTime, record.Debug, "h/app/1", "<15>1 2036-01-01T00:00:07Z h app 1 - - booted"},
 		{"5424, impossible time", "<15>1 2026-13-01T00:00:07Z h app 1 - - x", false, noTime, record.Debug, "h/app/1", "<15>1 2026-13-01T00:00:07Z h app 1 - - x"},
 
-		{"3164", "<34>Oct 11 22:14:15 mymachine su: 'su root' failed for lonvick on /dev/pts/8", false,
-			at(10, 11, 22, 14, 15, 0), record.Fatal, "mymachine/su", "'su root' failed for lonvick on /dev/pts/8"},
-		{"3164 with a process", "<86>Nov  1 02:03:04 web-1 postfix/smtpd[123]: connect from [::1]:25", false,
-			at(11, 1, 2, 3, 4, 0), record.Info, "web-1/postfix/smtpd/123", "connect from [::1]:25"},
-		{"3164, ISO time", "<13>2026-11-21T08:20:49.123456+01:00 web-1 app[1]: hello", false,
-			at(11, 21, 7, 20, 49, 123456e3), record.Info, "web-1/app/1", "hello"},
+		{
+			"3164", "<34>Oct 11 22:14:15 mymachine su: 'su root' failed for lonvick on /dev/pts/8", false,
+			at(10, 11, 22, 14, 15, 0), record.Fatal, "mymachine/su", "'su root' failed for lonvick on /dev/pts/8",
+		},
+		{
+			"3164 with a process", "<86>Nov  1 02:03:04 web-1 postfix/smtpd[123]: connect from [::1]:25", false,
+			at(11, 1, 2, 3, 4, 0), record.Info, "web-1/postfix/smtpd/123", "connect from [::1]:25",
+		},
+		{
+			"3164, ISO time", "<13>2026-11-21T08:20:49.123456+01:00 web-1 app[1]: hello", false,
+			at(11, 21, 7, 20, 49, 123456e3), record.Info, "web-1/app/1", "hello",
+		},
 		{"3164, fraction and year", "<13>Nov 21 2026 08:20:49.5 asa app: hello", false, at(11, 21, 8, 20, 49, 5e8), record.Info, "asa/app", "hello"},
 		{"3164, no colon", "<13>Nov 21 08:20:49 h app[77] hello", false, at(11, 21, 8, 20, 49, 0), record.Info, "h/app/77", "hello"},
 		{"3164, local", "<13>Nov 21 08:20:49 root: hello", true, at(11, 21, 8, 20, 49, 0), record.Info, "root", "hello"},

@@ -34,6 +34,9 @@ func (s *Server) runPackets(ctx context.Context) error {
 		if err != nil {
 			fail(err)
 			q.close()
+			for batch := range q.all() {
+				s.counts.dropped.Add(int64(len(batch.ends)))
+			}
 		}
 		handed <- err
 	}()

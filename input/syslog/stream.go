@@ -2,6 +2,7 @@ package syslog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -30,7 +31,8 @@ func (s *Server) runStream(ctx context.Context) error {
 	defer fail(nil)
 	var broken error
 	var once sync.Once
-	err := listen.Serve(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn) {
+	limit := cmp.Or(s.opts.MaxConnections, listen.DefaultMaxConnections)
+	err := listen.Serve(ctx, s.listener, limit, func(ctx context.Context, c net.Conn) {
 		s.counts.connections.Add(1)
 		if err := listen.Handshake(ctx, c); err != nil {
 			s.counts.refused.Add(1)
@@ -39,6 +41,10 @@ func (s *Server) runStream(ctx context.Context) error {
 			}
 			return
 		}
+		if open := s.open.Add(1); open >= int64(limit) && s.told.may() {
+			s.opts.Log.Warn("all connections for syslog are in use: more wait until others end", "address", s.opts.Address, "connections", open)
+		}
+		defer s.open.Add(-1)
 		conn := s.newConn(ctx, c)
 		defer conn.close()
 		if err := conn.serve(ctx); err != nil {

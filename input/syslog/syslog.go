@@ -98,6 +98,8 @@ type Server struct {
 	budget   *listen.Budget
 	counts   counts
 	told     limiter
+	// open is how many connections are served.
+	open atomic.Int64
 }
 
 // counts are Stats that grow.
@@ -233,7 +235,7 @@ const (
 func (s *Server) hand(ctx context.Context, e *events) error {
 	defer e.reset()
 	for len(e.list) > 0 {
-		err := s.receiver.Receive(ctx, "", e.list)
+		err := s.receiver.Take(ctx, "", e.list)
 		if errors.Is(err, input.ErrBusy) && ctx.Err() == nil {
 			continue
 		}

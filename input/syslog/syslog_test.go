@@ -2,6 +2,7 @@ package syslog_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"sync"
@@ -65,9 +66,11 @@ func (s *sink) set(closed bool, err error) {
 	s.changed()
 }
 
-func (s *sink) Position(string) ([]byte, bool)            { return nil, false }
-func (s *sink) Positions(string) []buffer.Position        { return nil }
-func (s *sink) Synced(context.Context, buffer.Mark) error { return nil }
+func (s *sink) Position(string) ([]byte, bool)     { return nil, false }
+func (s *sink) Positions(string) []buffer.Position { return nil }
+
+// Synced is not to be called: nobody gets an acknowledgement.
+func (s *sink) Synced(context.Context, buffer.Mark) error { return errors.New("waited for a sync") }
 
 // wait returns the records when there are n.
 func (s *sink) wait(t testing.TB, n int) []record.Record {

@@ -1,0 +1,189 @@
+package listen_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"logstow/input/listen"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestLoopback(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		":514": "127.0.0.1:514", "0.0.0.0:514": "0.0.0.0:514", "[::]:514": "[::]:514", "localhost:0": "localhost:0", "nonsense": "nonsense",
+	} {
+		if got := listen.Loopback(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+}
+
+func TestTLSConfig(t *testing.T) {
+	t.Parallel()
+	if c, err := (listen.TLS{}).Config(); c != nil || err != nil {
+		t.Errorf("%v %v", c, err)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		files listen.TLS
+		want  string
+	}{
+		{listen.TLS{Cert: file}, "a certificate and a key"},
+		{listen.TLS{Key: file}, "a certificate and a key"},
+		{listen.TLS{ClientCA: file}, "a certificate and a key"},
+		{listen.TLS{Cert: file, Key: file}, "TLS certificate " + file},
+		{listen.TLS{Cert: filepath.Join(dir, "none"), Key: file}, "no such file"},
+	} {
+		if _, err := c.files.Config(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.files, err, c.want)
+		}
+	}
+}
+
+func TestUnixSocket(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := listen.Stream(t.Context(), "unix", path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := listen.Stream(t.Context(), "unix", path, nil); err == nil || !strings.Contains(err.Error(), "somebody else") {
+		t.Error(err)
+	}
+	// One that was left behind is replaced, another kind of file is not.
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	_ = l.Close()
+	l, err = listen.Stream(t.Context(), "unix", path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := listen.Packets(t.Context(), "unixgram", path); err == nil || !strings.Contains(err.Error(), "no socket") {
+		t.Error(err)
+	}
+}
+
+func TestServe(t *testing.T) {
+	t.Parallel()
+	l, err := listen.Stream(t.Context(), "tcp", ":0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var now, most, all atomic.Int64
+	release := make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- listen.Serve(ctx, l, 3, func(ctx context.Context, c net.Conn) {
+			n := now.Add(1)
+			defer now.Add(-1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			all.Add(1)
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+		})
+	}()
+	const senders = 50
+	var ended sync.WaitGroup
+	for range senders {
+		var d net.Dialer
+		c, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended.Go(func() {
+			_, _ = io.Copy(io.Discard, c) // until it is closed at the other end
+			_ = c.Close()
+		})
+	}
+	for now.Load() < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	close(release)
+	ended.Wait()
+	if most.Load() != 3 || all.Load() != senders {
+		t.Errorf("%d at a time, %d in all", most.Load(), all.Load())
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	// A listener that fails ends it with its error.
+	if err := listen.Serve(t.Context(), l, 1, nil); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// The end of the context ends connections too.
+func TestServeEnd(t *testing.T) {
+	t.Parallel()
+	l, err := listen.Stream(t.Context(), "tcp", ":0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- listen.Serve(ctx, l, 1, func(ctx context.Context, _ net.Conn) {
+			cancel()
+			<-ctx.Done()
+		})
+	}()
+	var d net.Dialer
+	c, err := d.DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if _, err := io.ReadAll(c); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	b := listen.NewBudget(10)
+	if !b.Take(7) || b.Take(4) {
+		t.Error("not 10")
+	}
+	if err := b.Wait(t.Context(), 11); !errors.Is(err, listen.ErrBudget) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := b.Wait(ctx, 4); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- b.Wait(t.Context(), 10) }()
+	b.Give(7)
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,46 @@
+package syslog_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"logstow/buffer"
+	"logstow/input"
+	"logstow/input/syslog"
+)
+
+// BenchmarkStream is one TCP connection to a durable buffer.
+func BenchmarkStream(b *testing.B) {
+	for _, dir := range []string{"", b.TempDir()} {
+		b.Run(map[bool]string{true: "memory", false: "disk"}[dir == ""], func(b *testing.B) {
+			sink, err := buffer.Open(buffer.Options{Dir: dir, Instance: "test", Memory: 1 << 30})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = sink.Close() }()
+			opts := input.Options{Sink: sink, Stats: new(input.Stats)}
+			s, stop := serve(b, syslog.Options{Options: opts, Address: "tcp://:0"})
+			var text bytes.Buffer
+			for i := range 1000 {
+				fmt.Fprintf(&text, "<165>1 2026-11-21T08:14:15.003Z mymachine.example.com evntslog 4711 - - An application event log entry with some text %d\n", i)
+			}
+			c := dial(b, s)
+			b.SetBytes(int64(text.Len()))
+			n := int64(0)
+			for b.Loop() {
+				write(b, c, text.String())
+				n += 1000
+			}
+			_ = c.Close()
+			for opts.Stats.Records.Load() < n {
+				time.Sleep(time.Millisecond)
+			}
+			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
+			if err := stop(); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+}
