@@ -62,6 +62,9 @@ func (s *Server) readPackets(q *queue) error {
 			continue
 		}
 		failed = 0
+		if n == len(buf) {
+			s.opts.Stats.Cut.Add(1) // by the kernel, that does not say how much
+		}
 		text := trimEnd(buf[:n])
 		if len(text) == 0 {
 			continue

@@ -30,8 +30,10 @@ func TestPackets(t *testing.T) {
 			}
 			write(t, c, "\n")
 			write(t, c, "two\nlines")
-			got := sink.wait(t, len(want)+1)
-			if m := messages(got); !slices.Equal(m, append(want, "two\nlines")) {
+			write(t, c, "<13>Nov 21 08:20:52 app[7]: as Python sends it\x00")
+			want = append(want, "two\nlines", "as Python sends it")
+			got := sink.wait(t, len(want))
+			if m := messages(got); !slices.Equal(m, want) {
 				t.Errorf("%q", m)
 			}
 			host := strings.Trim(strings.TrimSuffix(strings.TrimPrefix(address, "udp://"), ":0"), "[]")
