@@ -142,7 +142,11 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival)
 	if how.fromEnd {
 		offset = info.Size()
 	}
-	f.restart(offset, fingerprint{}, "")
+	print, err := printOf(handle, offset)
+	if err != nil { // truncated just now
+		offset, print = 0, fingerprint{}
+	}
+	f.restart(offset, print, "")
 	return taken
 }
 
@@ -441,7 +445,7 @@ func (t *Tailer) takeCopy(p position, e entry) bool {
 		f.restart(p.offset, p.print, p.state)
 		if t.open.add(f, handle) {
 			t.files[f.id] = f
-			t.old[f], t.work[f] = true, true
+			t.old[f], t.work[f], t.warm[f] = true, true, true
 			t.past.remove(f.id)
 			t.pending = append(t.pending, f.positions(f.source.Point())...)
 			return true

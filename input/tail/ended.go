@@ -24,7 +24,6 @@ const (
 // truncated begins anew with a file that was emptied and written again. The rest
 // of what it held is read from a copy, if there is one.
 func (f *file) truncated(ctx context.Context) error {
-	f.settled = true
 	f.t.opts.Log.Info("file was truncated: reading it from the start", "file", f.path)
 	if !f.t.rescue(f.now(), make(directories)) {
 		if err := f.t.feed.End(ctx, f.source, f.reference()); err != nil {
@@ -170,7 +169,7 @@ func (t *Tailer) readOn(found found, p position) {
 	t.complain(found.path, explain(err))
 	if f != nil {
 		f.gone = t.opts.Now()
-		t.old[f] = true
+		t.old[f], t.warm[f] = true, true
 	}
 }
 

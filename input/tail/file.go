@@ -34,8 +34,6 @@ type file struct {
 	regular          bool
 	source           *input.Source
 	print            fingerprint
-	// settled says that the file is another one by now: no more of it goes into print.
-	settled bool
 	// handle is the open file, use its place among those open; nil while it is closed.
 	handle *os.File
 	use    *list.Element
@@ -89,17 +87,12 @@ func (f *file) inherit(p position) {
 
 // restart reads on at an offset, with what was held there.
 func (f *file) restart(offset int64, print fingerprint, state string) {
-	f.print, f.settled, f.unread = print, false, true
+	f.print, f.unread = print, true
 	f.source = f.t.source(f, input.Point{Offset: offset, Held: []byte(state)})
 }
 
 // position is what the buffer is to know of the file when it was read up to an offset.
 func (f *file) position(offset int64, state string) position {
-	if want := min(offset, maxPrint); int64(f.print.length) < want && f.handle != nil && f.kind == plain && !f.settled {
-		if p, err := printOf(f.handle, want); err == nil {
-			f.print = p
-		}
-	}
 	if len(state) > maxState {
 		state = ""
 	}
@@ -274,6 +267,27 @@ func (n *notingReader) Read(p []byte) (int, error) {
 		n.err = err
 	}
 	return got, err
+}
+
+// section reads a part of a file that is read as it is. It takes the fingerprint
+// of what it reads, and ends where the file begins to be another one.
+type section struct {
+	f       *file
+	at, end int64
+}
+
+// Read implements [io.Reader].
+func (s *section) Read(p []byte) (int, error) {
+	if s.at >= s.end || !s.f.same() {
+		return 0, io.EOF
+	}
+	n, err := s.f.handle.ReadAt(p[:min(int64(len(p)), s.end-s.at)], s.at)
+	s.f.print = s.f.print.extend(s.at, p[:n])
+	s.at += int64(n)
+	if n > 0 && errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
 }
 
 // same reports whether the file at the handle begins as it did.

@@ -202,7 +202,6 @@ func (t *Tailer) inOrder(files iter.Seq[*file]) []*file {
 // follow reads what the file gained, at most a turn of it, and reports whether
 // there is more. What is wrong with the file is logged, err ends the run.
 func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error) {
-	f.t.warm[f] = true
 	info, lookErr := f.look()
 	if lookErr != nil {
 		return f.failed(ctx, lookErr)
@@ -228,8 +227,8 @@ func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error)
 	if gained <= 0 {
 		return f.quiet(ctx, now)
 	}
-	f.grew, f.unread = now, true
-	fileErr, err := f.read(ctx, newSection(f.handle, f.source.Offset(), min(gained, turn)))
+	f.grew, f.unread, f.t.warm[f] = now, true, true
+	fileErr, err := f.read(ctx, &section{f, f.source.Offset(), f.source.Offset() + min(gained, turn)})
 	if err != nil {
 		return false, err
 	}

@@ -2,7 +2,6 @@ package tail
 
 import (
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -157,8 +156,5 @@ func (t *Tailer) wait(ctx context.Context, w *watcher) {
 	case <-ctx.Done():
 	}
 }
-
-// newSection is a part of a file.
-func newSection(f *os.File, at, size int64) io.Reader { return io.NewSectionReader(f, at, size) }
 
 func dirOf(path string) string { return filepath.Dir(path) }

@@ -115,7 +115,7 @@ func (t *Tailer) displace(f *file) {
 	if f.gone.IsZero() {
 		f.gone = t.opts.Now()
 	}
-	t.old[f], t.work[f] = true, true
+	t.old[f], t.work[f], t.warm[f] = true, true, true
 	t.rotated[filepath.Dir(f.place())] = true
 }
 
@@ -252,7 +252,7 @@ func (t *Tailer) sibling(e entry) {
 	switch {
 	case f != nil:
 		f.gone = t.opts.Now()
-		t.old[f] = true
+		t.old[f], t.warm[f] = true, true
 	case v == later:
 		t.againIn[filepath.Dir(e.path)] = true
 	case err == nil:

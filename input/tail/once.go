@@ -99,7 +99,7 @@ func (f *file) readToEnd(ctx context.Context) (fileErr, err error) {
 	case !f.regular:
 		return f.read(ctx, f.handle)
 	case f.kind == plain:
-		return f.read(ctx, newSection(f.handle, f.source.Offset(), 1<<62))
+		return f.read(ctx, &section{f, f.source.Offset(), 1 << 62})
 	}
 	for more := true; more && fileErr == nil && err == nil; {
 		more, fileErr, err = f.readPacked(ctx, turn)

@@ -51,6 +51,15 @@ func sumOf(beginning []byte) fingerprint {
 	return fingerprint{uint32(len(beginning)), crc32.Checksum(beginning, crc32.MakeTable(crc32.Castagnoli))}
 }
 
+// extend is the fingerprint with the bytes at an offset added, where they follow what it covers.
+func (p fingerprint) extend(at int64, b []byte) fingerprint {
+	if at != int64(p.length) || at >= maxPrint {
+		return p
+	}
+	b = b[:min(len(b), maxPrint-int(p.length))]
+	return fingerprint{p.length + uint32(len(b)), crc32.Update(p.sum, crc32.MakeTable(crc32.Castagnoli), b)}
+}
+
 // printOf takes the fingerprint of the first n bytes of r, or of [maxPrint].
 func printOf(r io.ReaderAt, n int64) (fingerprint, error) {
 	buf := make([]byte, min(n, maxPrint))
