@@ -1,0 +1,137 @@
+package httpserver
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	//nolint:depguard // what senders compressed has to be taken apart here, not in segments
+	"github.com/klauspost/compress/zstd"
+
+	"logstow/input"
+)
+
+// Errors of reading bodies.
+var (
+	// ErrEncoding says that a body is compressed in a way that is not known here.
+	ErrEncoding = errors.New("content encoding not supported: send gzip, zstd or none")
+	// ErrBody says that a body is not what it claims to be, or did not arrive entirely.
+	ErrBody = errors.New("bad request body")
+	// ErrSlow says that a body did not arrive in time.
+	ErrSlow = errors.New("request body too slow")
+)
+
+const (
+	// maxWindow is the largest zstd window taken, as segments have it.
+	maxWindow = 8 << 20
+	// firstBuffer is what a body's buffer starts with; a claimed length is not believed.
+	firstBuffer = 16 << 10
+)
+
+// Body reads a body of at most limit bytes after decompression, which encoding
+// names as Content-Encoding does, and charges what it holds to lease. Its errors
+// are [input.ErrTooLarge], [input.ErrBusy], [ErrEncoding], [ErrBody] and [ErrSlow].
+func Body(body io.Reader, encoding string, limit int, lease *Lease) ([]byte, error) {
+	switch encoding {
+	case "", "identity":
+		return readAll(body, limit, lease)
+	case "gzip", "x-gzip":
+		if err := lease.Take(32 << 10); err != nil {
+			return nil, err
+		}
+		z, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, bodyError(err)
+		}
+		return readAll(z, limit, lease)
+	case "zstd":
+		if err := lease.Take(maxWindow); err != nil {
+			return nil, err
+		}
+		z, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(uint64(limit)+maxWindow))
+		if err != nil {
+			return nil, bodyError(err)
+		}
+		defer z.Close()
+		return readAll(z, limit, lease)
+	}
+	return nil, fmt.Errorf("%w (not %.40q)", ErrEncoding, encoding)
+}
+
+// readAll reads to the end, within limit.
+func readAll(r io.Reader, limit int, lease *Lease) ([]byte, error) {
+	var buf []byte
+	for {
+		if len(buf) == cap(buf) {
+			// At most one byte past the limit is read.
+			grown := min(max(firstBuffer, 2*cap(buf)), limit+1)
+			if err := lease.Take(int64(grown - cap(buf))); err != nil {
+				return nil, err
+			}
+			buf = append(make([]byte, 0, grown), buf...)
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if len(buf) > limit {
+			return nil, fmt.Errorf("%w: a request body may have %d bytes", input.ErrTooLarge, limit)
+		}
+		if errors.Is(err, io.EOF) {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, bodyError(err)
+		}
+	}
+}
+
+func bodyError(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrSlow, err)
+	}
+	if errors.Is(err, io.EOF) { // before the first byte of what is compressed
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%w: %w", ErrBody, err)
+}
+
+// RetryAfter is the number of seconds after which a sender should try again.
+const RetryAfter = 5
+
+// Status is the HTTP status that answers a request whose error is err. Errors
+// that are not a sender's fault are 503: it should retry.
+func Status(err error) int {
+	switch {
+	case errors.Is(err, input.ErrTooLarge):
+		return http.StatusRequestEntityTooLarge
+	case errors.Is(err, ErrEncoding):
+		return http.StatusUnsupportedMediaType
+	case errors.Is(err, ErrBody):
+		return http.StatusBadRequest
+	case errors.Is(err, ErrSlow):
+		return http.StatusRequestTimeout
+	}
+	return http.StatusServiceUnavailable
+}
+
+// Head sets the headers that go with a status of [Status].
+func Head(h http.Header, status int) {
+	switch status {
+	case http.StatusServiceUnavailable:
+		h.Set("Retry-After", fmt.Sprint(RetryAfter))
+	case http.StatusUnsupportedMediaType:
+		h.Set("Accept-Encoding", "gzip, zstd")
+	}
+}
+
+// Public is what a sender is told of err: nothing of what goes on inside the shipper.
+func Public(err error) string {
+	if Status(err) == http.StatusServiceUnavailable && !errors.Is(err, input.ErrBusy) {
+		return "not taken for now: try again"
+	}
+	return string(bytes.ToValidUTF8([]byte(err.Error()), []byte("?")))
+}

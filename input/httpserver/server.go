@@ -1,0 +1,156 @@
+// Package httpserver is the HTTP server of the inputs that speak HTTP: it keeps
+// connections, headers, bodies and the memory they take within limits.
+package httpserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"logstow/input"
+	"logstow/input/listen"
+)
+
+const (
+	headerTimeout = 10 * time.Second
+	// readTimeout bounds a whole request, so also a body that comes byte by byte.
+	readTimeout = time.Minute
+	// writeTimeout bounds a request and its answer. It leaves time for the buffer's syncing.
+	writeTimeout = 2 * time.Minute
+	idleTimeout  = 2 * time.Minute
+	// grace is how long requests may take that are being served when the server is told to stop.
+	grace = 5 * time.Second
+
+	maxHeader = 64 << 10
+	// maxStreams is the number of requests that one HTTP/2 connection may send at a time.
+	maxStreams = 64
+	// connectionWindow and streamWindow bound what HTTP/2 clients send before it is read.
+	connectionWindow = 1 << 20
+	streamWindow     = 256 << 10
+)
+
+// Options say where and how a [Server] listens.
+type Options struct {
+	// Address is HOST:PORT; an empty host is the loopback interface. Required.
+	Address string
+	// TLS makes it HTTPS. Without it HTTP/1 and HTTP/2 are spoken in the clear.
+	TLS listen.TLS
+	// MaxConnections are served at a time, more wait; 0 is [listen.DefaultMaxConnections].
+	MaxConnections int
+	// Log gets what an operator should know; nil is silence.
+	Log *slog.Logger
+}
+
+// Routes are the paths that an input answers.
+type Routes interface {
+	Register(mux *http.ServeMux)
+}
+
+// Server serves inputs on one address.
+type Server struct {
+	opts     Options
+	tls      *tls.Config
+	listener net.Listener
+	mux      *http.ServeMux
+}
+
+// New binds the address; the caller must Run the server, or it stays bound.
+func New(ctx context.Context, opts Options, routes ...Routes) (*Server, error) {
+	if opts.Address == "" {
+		return nil, errors.New("an HTTP input needs an address, for example 127.0.0.1:4318")
+	}
+	if opts.MaxConnections <= 0 {
+		opts.MaxConnections = listen.DefaultMaxConnections
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{opts: opts, mux: http.NewServeMux()}
+	for _, r := range routes {
+		r.Register(s.mux)
+	}
+	var err error
+	if s.tls, err = opts.TLS.Config(); err != nil {
+		return nil, err
+	}
+	s.listener, err = listen.Stream(ctx, "tcp", opts.Address, nil)
+	return s, err
+}
+
+// Addr is the address that it listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Run serves until ctx ends. It gives requests that are being served then a few
+// seconds, closes all connections and waits for what serves them.
+func (s *Server) Run(ctx context.Context) error {
+	late, cancel := input.Grace(ctx, grace)
+	defer cancel()
+	var serving sync.WaitGroup
+	server := s.server(late, &serving)
+	limited := newLimited(s.listener, s.opts.MaxConnections)
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		limited.stop()
+		patience, done := context.WithTimeout(late, grace)
+		defer done()
+		_ = server.Shutdown(patience) // what it does not end, Close does
+		_ = server.Close()
+		close(stopped)
+	})
+	err := s.serve(server, limited)
+	if !stop() {
+		<-stopped
+	}
+	limited.stop()
+	_ = server.Close()
+	cancel()
+	serving.Wait()
+	limited.wait()
+	if err != nil && !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil {
+		return fmt.Errorf("serve HTTP on %s: %w", s.Addr(), err)
+	}
+	return nil
+}
+
+func (s *Server) serve(server *http.Server, l net.Listener) error {
+	if s.tls != nil {
+		return server.ServeTLS(l, "", "")
+	}
+	return server.Serve(l)
+}
+
+func (s *Server) server(ctx context.Context, serving *sync.WaitGroup) *http.Server {
+	// Web pages that a browser shows on this machine can reach loopback addresses too.
+	guarded := http.NewCrossOriginProtection().Handler(s.mux)
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			serving.Add(1)
+			defer serving.Done()
+			guarded.ServeHTTP(w, r)
+		}),
+		TLSConfig:         s.tls,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		Protocols:         new(http.Protocols),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          maxStreams,
+			MaxReceiveBufferPerConnection: connectionWindow,
+			MaxReceiveBufferPerStream:     streamWindow,
+		},
+	}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetHTTP2(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	return server
+}

@@ -1,0 +1,103 @@
+// Package lines is the input for text lines and NDJSON over HTTP, POST /v1/lines:
+// every line is a record.
+package lines
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+)
+
+// Path is what the input answers on.
+const Path = "/v1/lines"
+
+// SourceHeader names the records' source; the query parameter "source" goes before it.
+const SourceHeader = "Logstow-Source"
+
+// eventCost is about what a line takes of memory besides its bytes until it is in the buffer.
+const eventCost = 128
+
+// Options say how lines are taken.
+type Options struct {
+	input.Options
+	// MaxBody is the size limit in bytes of a body, decompressed; 0 is [input.MaxReceive],
+	// and so is more.
+	MaxBody int
+	// MaxHeld is how many bytes all requests together may hold; 0 is [httpserver.DefaultMemory].
+	MaxHeld int64
+}
+
+// Handler takes lines. It is a [httpserver.Routes].
+type Handler struct {
+	receiver *input.Receiver
+	memory   *httpserver.Memory
+	maxBody  int
+	log      *slog.Logger
+}
+
+// NewHandler makes a Handler.
+func NewHandler(opts Options) (*Handler, error) {
+	receiver, err := input.NewReceiver(opts.Options)
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{receiver: receiver, memory: httpserver.NewMemory(opts.MaxHeld), maxBody: input.MaxReceive, log: opts.Log}
+	if opts.MaxBody > 0 {
+		h.maxBody = min(h.maxBody, opts.MaxBody)
+	}
+	if h.log == nil {
+		h.log = slog.New(slog.DiscardHandler)
+	}
+	return h, nil
+}
+
+// Register makes mux answer [Path].
+func (h *Handler) Register(mux *http.ServeMux) { mux.HandleFunc("POST "+Path, h.post) }
+
+// post answers 204 when all lines are durable.
+func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
+	err := h.take(r)
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	status := httpserver.Status(err)
+	h.log.DebugContext(r.Context(), "lines refused", "status", status, "from", r.RemoteAddr, "err", err)
+	httpserver.Head(w.Header(), status)
+	http.Error(w, httpserver.Public(err), status)
+}
+
+func (h *Handler) take(r *http.Request) error {
+	source := r.URL.Query().Get("source")
+	if source == "" {
+		source = r.Header.Get(SourceHeader)
+	}
+	lease := h.memory.Lease()
+	defer lease.Release()
+	body, err := httpserver.Body(r.Body, r.Header.Get("Content-Encoding"), h.maxBody, lease)
+	if err != nil {
+		return err
+	}
+	n := bytes.Count(body, []byte{'\n'}) + 1
+	if err := lease.Take(int64(n) * eventCost); err != nil {
+		return fmt.Errorf("%d lines: %w", n, err)
+	}
+	return h.receiver.Receive(r.Context(), "", events(body, source, n))
+}
+
+// events cuts a body into its lines, which point into it. Empty lines are no records.
+func events(body []byte, source string, n int) []input.Event {
+	all := make([]input.Event, 0, n)
+	for line := range bytes.Lines(body) {
+		line = bytes.TrimSuffix(line, []byte{'\n'})
+		if len(line) == 0 || len(line) == 1 && line[0] == '\r' {
+			continue
+		}
+		all = append(all, input.Event{Source: source, Message: line})
+	}
+	return all
+}

@@ -1,0 +1,119 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+)
+
+// frameHead is what stands before a message in gRPC: a flag and the length.
+const frameHead = 5
+
+// serveGRPC answers one unary call. It reads the message itself, so that its size,
+// compressed and not, is bounded before memory is taken for it.
+func (h *Handler) serveGRPC(w http.ResponseWriter, r *http.Request) {
+	kind := r.Header.Get("Content-Type")
+	if r.ProtoMajor < 2 || kind != "application/grpc" && !strings.HasPrefix(kind, "application/grpc+proto") {
+		http.Error(w, "this path speaks gRPC over HTTP/2 with protobuf", http.StatusUnsupportedMediaType)
+		return
+	}
+	lease := h.memory.Lease()
+	defer lease.Release()
+	message, err := readFrame(r.Body, r.Header.Get("Grpc-Encoding"), h.opts.MaxBody, lease)
+	if err == nil {
+		var answer proto.Message
+		if answer, err = h.export(r.Context(), message, lease); err == nil {
+			writeFrame(w, kind, answer)
+			return
+		}
+	}
+	h.refused(r, err)
+	_ = h.grpc.Write(w, r, rpcError(err)) // a client that is gone finds out by itself
+}
+
+// readFrame reads the only message of a unary call.
+func readFrame(r io.Reader, encoding string, limit int, lease *httpserver.Lease) ([]byte, error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, fmt.Errorf("%w: %w", httpserver.ErrBody, err)
+	}
+	size := binary.BigEndian.Uint32(head[1:])
+	if uint64(size) > uint64(limit) { //nolint:gosec // a limit is not negative
+		return nil, fmt.Errorf("%w: a message may have %d bytes", input.ErrTooLarge, limit)
+	}
+	if head[0] == 0 {
+		encoding = ""
+	}
+	framed := &io.LimitedReader{R: r, N: int64(size)}
+	message, err := httpserver.Body(framed, encoding, limit, lease)
+	if err != nil {
+		return nil, err
+	}
+	if framed.N > 0 {
+		return nil, fmt.Errorf("%w: the message ends before its frame does", httpserver.ErrBody)
+	}
+	if n, _ := io.ReadFull(r, head[:1]); n > 0 {
+		return nil, fmt.Errorf("%w: more than one message in a unary call", httpserver.ErrBody)
+	}
+	return message, nil
+}
+
+func writeFrame(w http.ResponseWriter, kind string, answer proto.Message) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Grpc-Accept-Encoding", "gzip,zstd")
+	h.Set("Trailer", "Grpc-Status")
+	message := encode(typeProtobuf, answer)
+	frame := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))) //nolint:gosec // some 60 bytes at most
+	_, _ = w.Write(append(frame, message...))                               // a client that is gone finds out by itself
+	h.Set("Grpc-Status", "0")
+}
+
+// rpcError is the gRPC error for one of exporting. Of those without fault of the
+// sender it says when to retry; without that a sender must not.
+func rpcError(err error) *connect.Error {
+	status := httpserver.Status(err)
+	e := connect.NewError(connect.Code(rpcCode(status)), errors.New(httpserver.Public(err))) //nolint:gosec // a small constant
+	if status == http.StatusServiceUnavailable {
+		if detail, err := connect.NewErrorDetail(retryInfo(httpserver.RetryAfter)); err == nil {
+			e.AddDetail(detail)
+		}
+	}
+	return e
+}
+
+// retryInfo is a google.rpc.RetryInfo: the delay is field 1, its seconds field 1 of that.
+func retryInfo(seconds uint64) *anypb.Any {
+	delay := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), seconds)
+	return &anypb.Any{
+		TypeUrl: "type.googleapis.com/google.rpc.RetryInfo",
+		Value:   protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), delay),
+	}
+}
+
+// rpcCode is the code of google.rpc.Code for an HTTP status of [httpserver.Status].
+func rpcCode(status int) int {
+	code := connect.CodeUnavailable
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		code = connect.CodeResourceExhausted
+	case http.StatusUnsupportedMediaType:
+		code = connect.CodeUnimplemented
+	case http.StatusBadRequest:
+		code = connect.CodeInvalidArgument
+	case http.StatusRequestTimeout:
+		code = connect.CodeDeadlineExceeded
+	}
+	return int(code) //nolint:gosec // codes are small
+}

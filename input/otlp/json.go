@@ -1,0 +1,57 @@
+package otlp
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+
+	collector1 "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"logstow/input/httpserver"
+)
+
+// messageCost is about what the messages made of one JSON object take of memory.
+const messageCost = 192
+
+// fromJSON makes protobuf of a request in OTLP's JSON.
+func fromJSON(body []byte, lease *httpserver.Lease) ([]byte, error) {
+	if err := lease.Take(int64(bytes.Count(body, []byte{'{'}))*messageCost + int64(len(body))); err != nil {
+		return nil, err
+	}
+	var request collector1.ExportLogsServiceRequest
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: 1000}).Unmarshal(body, &request); err != nil {
+		return nil, fmt.Errorf("%w: %w", httpserver.ErrBody, err)
+	}
+	for _, r := range request.GetResourceLogs() {
+		for _, s := range r.GetScopeLogs() {
+			for _, l := range s.GetLogRecords() {
+				var err error
+				if l.TraceId, err = fromHex(l.GetTraceId()); err != nil {
+					return nil, err
+				}
+				if l.SpanId, err = fromHex(l.GetSpanId()); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	encoded, err := proto.Marshal(&request)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", httpserver.ErrBody, err)
+	}
+	return encoded, nil
+}
+
+// fromHex is an id that was written in hexadecimal, as OTLP does, and read as
+// base64, as protobuf's JSON does.
+func fromHex(read []byte) ([]byte, error) {
+	written := base64.RawStdEncoding.EncodeToString(read)
+	id, err := hex.DecodeString(written)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the trace or span id %.40q is not hexadecimal", httpserver.ErrBody, written)
+	}
+	return id, nil
+}

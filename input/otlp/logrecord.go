@@ -1,0 +1,145 @@
+package otlp
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"logstow/record"
+)
+
+// logRecord is a LogRecord message taken apart; its slices point into the request.
+type logRecord struct {
+	message           []byte
+	body, text, event []byte
+	traceID, spanID   []byte
+	time, observed    uint64
+	severity          int
+	flags, dropped    uint64
+	hasAttributes     bool
+}
+
+func parseLogRecord(message []byte) (logRecord, error) {
+	r := logRecord{message: message}
+	for len(message) > 0 {
+		f, rest, err := next(message)
+		if err != nil {
+			return r, err
+		}
+		message = rest
+		switch {
+		case f.is(1, protowire.Fixed64Type):
+			r.time = f.value
+		case f.is(2, protowire.VarintType):
+			r.severity = int(int32(f.value)) //nolint:gosec // an enum has 32 bits
+		case f.is(3, protowire.BytesType):
+			r.text = f.bytes
+		case f.is(5, protowire.BytesType):
+			r.body = f.bytes
+		case f.is(6, protowire.BytesType):
+			r.hasAttributes = true
+		case f.is(7, protowire.VarintType):
+			r.dropped = f.value
+		case f.is(8, protowire.Fixed32Type):
+			r.flags = f.value
+		case f.is(9, protowire.BytesType):
+			r.traceID = f.bytes
+		case f.is(10, protowire.BytesType):
+			r.spanID = f.bytes
+		case f.is(11, protowire.Fixed64Type):
+			r.observed = f.value
+		case f.is(12, protowire.BytesType):
+			r.event = f.bytes
+		}
+	}
+	return r, nil
+}
+
+// when is the record's time in Unix nanoseconds, 0 if it has none.
+func (r *logRecord) when() int64 {
+	t := r.time
+	if t == 0 {
+		t = r.observed
+	}
+	return int64(min(t, math.MaxInt64)) //nolint:gosec // bounded
+}
+
+// level is by the number, where there is none by the text.
+func (r *logRecord) level() record.Level {
+	if l := record.LevelFromOTel(r.severity); l != record.None {
+		return l
+	}
+	return record.LevelFromAlias(r.text)
+}
+
+// logRecord writes the record's object: what the record says in a fixed order,
+// then what is written of its scope and resource. refused is a time that will not
+// be the record's, or 0.
+func (o *object) logRecord(r *logRecord, refused int64, scope, resource []byte) error {
+	o.b = append(o.b, `{"body":`...)
+	if err := o.value(r.body, 0); err != nil {
+		return err
+	}
+	if refused != 0 {
+		o.b = append(o.b, `,"refused_time":"`...)
+		o.b = time.Unix(0, refused).UTC().AppendFormat(o.b, time.RFC3339Nano)
+		o.b = append(o.b, '"')
+	}
+	if err := o.member(`,"severity":`, r.text); err != nil {
+		return err
+	}
+	if r.severity != 0 {
+		o.b = strconv.AppendInt(append(o.b, `,"severity_number":`...), int64(r.severity), 10)
+	}
+	if err := o.member(`,"event_name":`, r.event); err != nil {
+		return err
+	}
+	if r.hasAttributes {
+		o.b = append(o.b, `,"attributes":`...)
+		if err := o.keyValues(r.message, 6, 0); err != nil {
+			return err
+		}
+	}
+	if r.dropped != 0 {
+		o.b = strconv.AppendUint(append(o.b, `,"dropped_attributes":`...), r.dropped, 10)
+	}
+	if err := o.id(`,"trace_id":"`, r.traceID); err != nil {
+		return err
+	}
+	if err := o.id(`,"span_id":"`, r.spanID); err != nil {
+		return err
+	}
+	if r.flags != 0 {
+		o.b = strconv.AppendUint(append(o.b, `,"flags":`...), r.flags, 10)
+	}
+	o.b = append(append(o.b, scope...), resource...)
+	return o.full()
+}
+
+// member writes a member that is a string, if it has one.
+func (o *object) member(name string, value []byte) error {
+	if len(value) == 0 {
+		return nil
+	}
+	o.b = append(o.b, name...)
+	return o.text(value)
+}
+
+// id writes an id in hexadecimal, if there is one: all zeros is none.
+func (o *object) id(name string, id []byte) error {
+	zeros := true
+	for _, c := range id {
+		zeros = zeros && c == 0
+	}
+	if zeros {
+		return nil
+	}
+	o.b = append(o.b, name...)
+	for _, c := range id {
+		o.b = append(o.b, hexDigits[c>>4], hexDigits[c&15])
+	}
+	o.b = append(o.b, '"')
+	return o.full()
+}

@@ -1,0 +1,85 @@
+// Package otlp is the input for OpenTelemetry logs: OTLP over HTTP, as protobuf
+// or JSON, and over gRPC. Each log record becomes one compact JSON object.
+//
+// https://github.com/open-telemetry/opentelemetry-proto/blob/main/docs/specification.md
+package otlp
+
+import (
+	"log/slog"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+)
+
+const (
+	// Path is what the input answers on over HTTP.
+	Path = "/v1/logs"
+	// Procedure is the path of the gRPC method.
+	Procedure = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
+	// DefaultMaxServices is how many services are told apart where nothing else is configured.
+	DefaultMaxServices = 100
+)
+
+// Options say how OpenTelemetry logs are taken.
+type Options struct {
+	input.Options
+	// ServiceFromResource takes a record's service from its resource's service.name,
+	// made a valid name. The configured service is for those without one.
+	ServiceFromResource bool
+	// MaxServices is how many such services are told apart; records of more go to the
+	// configured one. 0 is [DefaultMaxServices].
+	MaxServices int
+	// MaxBody is the size limit in bytes of a request, decompressed; 0 is
+	// [input.MaxReceive], and so is more.
+	MaxBody int
+	// MaxHeld is how many bytes all requests together may hold; 0 is [httpserver.DefaultMemory].
+	MaxHeld int64
+}
+
+// Handler takes OpenTelemetry logs. It is a [httpserver.Routes].
+type Handler struct {
+	opts     Options
+	receiver *input.Receiver
+	memory   *httpserver.Memory
+	services services
+	resumed  resumed
+	grpc     *connect.ErrorWriter
+}
+
+// NewHandler makes a Handler.
+func NewHandler(opts Options) (*Handler, error) {
+	var err error
+	if opts.Options, err = opts.WithDefaults(); err != nil {
+		return nil, err
+	}
+	receiver, err := input.NewReceiver(opts.Options)
+	if err != nil {
+		return nil, err
+	}
+	if opts.MaxBody <= 0 || opts.MaxBody > input.MaxReceive {
+		opts.MaxBody = input.MaxReceive
+	}
+	if opts.MaxServices <= 0 {
+		opts.MaxServices = DefaultMaxServices
+	}
+	return &Handler{
+		opts:     opts,
+		receiver: receiver,
+		memory:   httpserver.NewMemory(opts.MaxHeld),
+		services: services{limit: opts.MaxServices, log: opts.Log},
+		grpc:     connect.NewErrorWriter(),
+	}, nil
+}
+
+// Register makes mux answer [Path] and [Procedure].
+func (h *Handler) Register(mux *http.ServeMux) {
+	mux.HandleFunc("POST "+Path, h.serveHTTP)
+	mux.HandleFunc("POST "+Procedure, h.serveGRPC)
+}
+
+func (h *Handler) refused(r *http.Request, err error) {
+	h.opts.Log.LogAttrs(r.Context(), slog.LevelDebug, "OpenTelemetry logs refused", slog.String("from", r.RemoteAddr), slog.Any("err", err))
+}

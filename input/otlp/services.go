@@ -1,0 +1,65 @@
+package otlp
+
+import (
+	"log/slog"
+	"strings"
+	"sync"
+
+	"logstow/blobnaming"
+)
+
+// services bounds how many services senders can make up. The zero value of all
+// but limit and log is ready.
+type services struct {
+	limit int
+	log   *slog.Logger
+
+	mu   sync.Mutex
+	seen map[string]bool
+	said bool
+}
+
+// admit is the service for a service.name, "" for the configured one.
+func (s *services) admit(name string) string {
+	name = CleanService(name)
+	if name == "" {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen[name] {
+		return name
+	}
+	if len(s.seen) >= s.limit {
+		if !s.said {
+			s.said = true
+			s.log.Warn("too many services in OpenTelemetry logs: records of further ones get the configured service", "limit", s.limit, "first", name)
+		}
+		return ""
+	}
+	if s.seen == nil {
+		s.seen = map[string]bool{}
+	}
+	s.seen[name] = true
+	return name
+}
+
+// CleanService makes a service name of a service.name: lower case, "-" for what
+// may not be in one, cut to its longest. It is "" where nothing is left, and for
+// unknown_service, which SDKs send where none was configured.
+func CleanService(name string) string {
+	if strings.HasPrefix(name, "unknown_service") {
+		return ""
+	}
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}, name)
+	name = strings.TrimLeft(name, "._-")
+	return strings.TrimRight(name[:min(len(name), blobnaming.MaxService)], "._-")
+}

@@ -1,0 +1,73 @@
+package otlp
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"logstow/input/httpserver"
+)
+
+// field is one field of a protobuf message as it was sent. Requests are read
+// field by field, without making messages of them: a few bytes sent must not
+// become hundreds in memory.
+type field struct {
+	number protowire.Number
+	kind   protowire.Type
+	// bytes is the value of kind protowire.BytesType, number that of the others.
+	bytes []byte
+	value uint64
+}
+
+// next takes the first field off b, which is not empty.
+func next(b []byte) (field, []byte, error) {
+	number, kind, n := protowire.ConsumeTag(b)
+	if n < 0 {
+		return field{}, nil, malformed(n)
+	}
+	b = b[n:]
+	f := field{number: number, kind: kind}
+	switch kind {
+	case protowire.BytesType:
+		f.bytes, n = protowire.ConsumeBytes(b)
+	case protowire.VarintType:
+		f.value, n = protowire.ConsumeVarint(b)
+	case protowire.Fixed64Type:
+		f.value, n = protowire.ConsumeFixed64(b)
+	case protowire.Fixed32Type:
+		var v uint32
+		v, n = protowire.ConsumeFixed32(b)
+		f.value = uint64(v)
+	default:
+		n = protowire.ConsumeFieldValue(number, kind, b)
+	}
+	if n < 0 {
+		return field{}, nil, malformed(n)
+	}
+	return f, b[n:], nil
+}
+
+// is reports whether f is the field of this number and kind; others are skipped,
+// as fields are that a later version of the protocol may have.
+func (f field) is(number protowire.Number, kind protowire.Type) bool {
+	return f.number == number && f.kind == kind
+}
+
+// each calls do with every field of a message.
+func each(message []byte, do func(field) error) error {
+	for len(message) > 0 {
+		f, rest, err := next(message)
+		if err != nil {
+			return err
+		}
+		if err := do(f); err != nil {
+			return err
+		}
+		message = rest
+	}
+	return nil
+}
+
+func malformed(n int) error {
+	return fmt.Errorf("%w: malformed protobuf: %w", httpserver.ErrBody, protowire.ParseError(n))
+}
