@@ -1,0 +1,79 @@
+package tail_test
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"logstow/input/tail"
+)
+
+// A program that goes on writing while its file is copied and truncated loses
+// what it writes between the two: that is in no file. Everything else is read once.
+func TestCopyTruncateWindow(t *testing.T) {
+	t.Parallel()
+	logs := t.TempDir()
+	path := filepath.Join(logs, "a.log")
+	r := &runner{t: t, dir: t.TempDir(), ledger: newLedger(), opts: tail.Options{Paths: []string{path}, FromStart: true}}
+	w := newWriter(t, path)
+	w.write(10)
+	r.start()
+	r.await(10, 10*time.Second)
+	const turns = 50
+	var writing sync.WaitGroup
+	stop := make(chan struct{})
+	writing.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				w.write(1)
+				time.Sleep(50 * time.Microsecond)
+			}
+		}
+	})
+	rotator := &writer{t: t, path: path}
+	for range turns {
+		time.Sleep(20 * time.Millisecond)
+		rotator.copyTruncate()
+	}
+	close(stop)
+	writing.Wait()
+	kept := make(map[string]bool)
+	names, err := filepath.Glob(path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			kept[strings.TrimRight(lines.Text(), "\x00")] = true
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.await(len(kept), 10*time.Second)
+	time.Sleep(time.Second)
+	r.stop()
+	lost, doubled := r.ledger.compare(w.lines)
+	keptLost := 0
+	for _, i := range lost {
+		if kept[line(i)] {
+			keptLost++
+		}
+	}
+	t.Logf("%d lines in %d turns: %d are in no file, %d were not read (%d a turn), of which %d are in a file; %d doubled",
+		w.lines, turns, w.lines-len(kept), len(lost), len(lost)/turns, keptLost, len(doubled))
+	if keptLost > 0 || len(doubled) > 0 {
+		t.Errorf("in a file but not read: %d; doubled: %v", keptLost, head(doubled))
+	}
+}
