@@ -111,11 +111,22 @@ func (q *Query) gone(ctx context.Context, s *Segment) bool {
 }
 
 func (q *Query) footerOf(ctx context.Context, s *Segment, share int64) (*segment.Footer, []byte, error) {
+	f, blob, err := q.readFooter(ctx, s, share, q.read)
+	if err != nil && s.cache != nil && ctx.Err() == nil { // what is kept may be damaged
+		f, blob, err = q.readFooter(ctx, s, share, q.readStored)
+	}
+	return f, blob, err
+}
+
+// A reader reads a range of a segment's blob.
+type reader func(ctx context.Context, s *Segment, off, n int64) ([]byte, error)
+
+func (q *Query) readFooter(ctx context.Context, s *Segment, share int64, from reader) (*segment.Footer, []byte, error) {
 	var blob []byte
 	oneBlock := s.Meta.RawBytes <= segment.DefaultBlockSize*5/4
 	if s.Size > 0 && s.Size <= smallBlob && (oneBlock || s.Size <= share) && share > 0 {
 		var err error
-		if blob, err = q.read(ctx, s, 0, s.Size); err != nil {
+		if blob, err = from(ctx, s, 0, s.Size); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -126,7 +137,7 @@ func (q *Query) footerOf(ctx context.Context, s *Segment, share int64) (*segment
 			}
 			return blob[off : off+n], nil
 		}
-		return q.read(ctx, s, off, n)
+		return from(ctx, s, off, n)
 	}
 	f, err := segment.ReadFooter(ctx, read, s.Size, s.Meta.Footer)
 	if err != nil {
@@ -138,8 +149,49 @@ func (q *Query) footerOf(ctx context.Context, s *Segment, share int64) (*segment
 	return f, blob, nil
 }
 
-// read reads a range of a segment's blob.
-func (q *Query) read(ctx context.Context, s *Segment, off, n int64) (data []byte, err error) {
+// read reads a range of a segment's blob, or takes it from the cache.
+func (q *Query) read(ctx context.Context, s *Segment, off, n int64) ([]byte, error) {
+	if data, ok := q.cached(s, off, n); ok {
+		return data, nil
+	}
+	return q.readStored(ctx, s, off, n)
+}
+
+// cached is a range of a segment's blob from the cache.
+func (q *Query) cached(s *Segment, off, n int64) ([]byte, bool) {
+	if s.cache == nil {
+		return nil, false
+	}
+	data, ok := s.cache.Get(s.cacheKey(off, n))
+	if ok = ok && int64(len(data)) == n; ok {
+		q.tally.cached.Add(n)
+	}
+	return data, ok
+}
+
+// cacheKey says what a range of a segment holds: a name may be used again by another batch.
+func (s *Segment) cacheKey(off, n int64) string {
+	return fmt.Sprintf("%s %s %s %d %d %d", s.Store, s, s.Meta.Batch, s.Size, off, n)
+}
+
+// keep puts a range of a segment's blob into the cache.
+func (s *Segment) keep(off int64, data []byte) {
+	if s.cache != nil {
+		s.cache.Put(s.cacheKey(off, int64(len(data))), data)
+	}
+}
+
+// readStored reads a range of a segment's blob, and keeps it.
+func (q *Query) readStored(ctx context.Context, s *Segment, off, n int64) ([]byte, error) {
+	data, err := q.readOnly(ctx, s, off, n)
+	if err == nil {
+		s.keep(off, data)
+	}
+	return data, err
+}
+
+// readOnly reads a range of a segment's blob.
+func (q *Query) readOnly(ctx context.Context, s *Segment, off, n int64) (data []byte, err error) {
 	err = retry(ctx, func() (err error) {
 		data, err = s.blobs.Read(ctx, s.String(), off, n)
 		return err

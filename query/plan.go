@@ -299,7 +299,7 @@ func (p *planner) add(h *haul, s *Store, name blobnaming.Name, meta blobnaming.M
 	}
 	// Many segments share these strings; a listing's page is not to be held by them.
 	name.Service, meta.Instance = unique.Make(name.Service).Value(), unique.Make(meta.Instance).Value()
-	h.segments = append(h.segments, &Segment{Store: s.Name, Name: name, Meta: meta, Size: size, blobs: s.Blobs})
+	h.segments = append(h.segments, &Segment{Store: s.Name, Name: name, Meta: meta, Size: size, blobs: s.Blobs, cache: s.Cache})
 }
 
 // pages hands the pages of a listing to use, until one fails. Where that may

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"logstow/blobnaming"
+	"logstow/query/cache"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -31,6 +32,9 @@ type Store struct {
 	Container string
 	Blobs     store.BlobReader
 	Tables    store.TableReader
+	// Cache keeps what is read of segments; nil keeps nothing. It is for stores that
+	// cost time and money to read.
+	Cache *cache.Cache
 }
 
 // Reading is the reading half of a store.
@@ -99,6 +103,7 @@ type Segment struct {
 	Size int64
 
 	blobs  store.BlobReader
+	cache  *cache.Cache
 	copies []*Segment // other blobs of the same content
 	rank   int        // its place in the order (instance, sequence, name)
 }

@@ -51,6 +51,8 @@ type Report struct {
 	// BytesStoredRead came from storage; BytesScanned is the text searched.
 	BytesStoredRead int64 `json:"bytes_stored_read"`
 	BytesScanned    int64 `json:"bytes_scanned"`
+	// BytesCached came from the cache.
+	BytesCached int64 `json:"bytes_cached"`
 	// BytesSpilled went through the temporary file.
 	BytesSpilled int64 `json:"bytes_spilled"`
 	// Requests by kind, and what they cost by the list price (package price).
@@ -73,10 +75,10 @@ func (r Report) String() string {
 	return fmt.Sprintf(`plan: %s, %d prefixes
 segments: %d listed, %d pruned by metadata, %d repeats, %d read
 blocks: %d of %d read
-bytes: %d stored read, %d scanned, %d through a temporary file
+bytes: %d stored read, %d from the cache, %d scanned, %d through a temporary file
 requests: %d list, %d get, %d table, about $%.6f
 `, r.Plan, r.Prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsRead, r.BlocksRead, r.BlocksTotal,
-		r.BytesStoredRead, r.BytesScanned, r.BytesSpilled, r.Requests.List, r.Requests.Get, r.Requests.Table, r.CostUSD)
+		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, r.Requests.List, r.Requests.Get, r.Requests.Table, r.CostUSD)
 }
 
 // tally is a report in the making; safe for concurrent use.
@@ -85,6 +87,7 @@ type tally struct {
 	prefixes, listed, pruned, repeated atomic.Int64
 	opened, blocks, blocksRead         atomic.Int64
 	storedRead, scanned, spilled       atomic.Int64
+	cached                             atomic.Int64
 
 	mu       sync.Mutex
 	problems []*Problem
@@ -122,7 +125,7 @@ func (q *Query) Report() Report {
 		Plan: q.opts.Plan, Prefixes: t.prefixes.Load(),
 		SegmentsListed: t.listed.Load(), SegmentsPruned: t.pruned.Load(), SegmentsRepeated: t.repeated.Load(), SegmentsRead: t.opened.Load(),
 		BlocksTotal: t.blocks.Load(), BlocksRead: t.blocksRead.Load(),
-		BytesStoredRead: t.storedRead.Load(), BytesScanned: t.scanned.Load(), BytesSpilled: t.spilled.Load(),
+		BytesStoredRead: t.storedRead.Load(), BytesCached: t.cached.Load(), BytesScanned: t.scanned.Load(), BytesSpilled: t.spilled.Load(),
 		Requests: Requests{List: n.List, Get: n.Get, Table: n.Table},
 		CostUSD:  price.Requests(n.List, n.Get, n.Table),
 		Problems: slices.Clone(t.problems), Notes: slices.Clone(t.notes),

@@ -13,6 +13,7 @@ import (
 // A chunk is a range of a blob with some neighbouring blocks, read in one request.
 type chunk struct {
 	off, end int64
+	blocks   []segment.Block
 	once     sync.Once
 	data     []byte
 	err      error
@@ -20,7 +21,7 @@ type chunk struct {
 
 // newChunk starts a chunk with a block; blob is the whole blob where it was read already.
 func newChunk(b segment.Block, blob []byte) *chunk {
-	c := &chunk{off: b.Offset, end: b.Offset + b.Stored}
+	c := &chunk{off: b.Offset, end: b.Offset + b.Stored, blocks: []segment.Block{b}}
 	if blob != nil {
 		c.once.Do(func() { c.data = blob[c.off:] })
 	}
@@ -35,6 +36,37 @@ func (c *chunk) extend(b segment.Block, limit int64) bool {
 		return false
 	}
 	c.end = end
+	c.blocks = append(c.blocks, b)
+	return true
+}
+
+// load takes the chunk's blocks from the cache, if it has all, else reads them.
+func (c *chunk) load(ctx context.Context, q *Query, s *Segment) {
+	if c.loadKept(q, s) {
+		return
+	}
+	if c.data, c.err = q.readOnly(ctx, s, c.off, c.end-c.off); c.err != nil {
+		return
+	}
+	for _, b := range c.blocks {
+		s.keep(b.Offset, c.data[b.Offset-c.off:][:b.Stored])
+	}
+}
+
+func (c *chunk) loadKept(q *Query, s *Segment) bool {
+	for i, b := range c.blocks {
+		data, ok := q.cached(s, b.Offset, b.Stored)
+		switch {
+		case !ok:
+			return false
+		case len(c.blocks) == 1:
+			c.data = data
+			return true
+		case i == 0:
+			c.data = make([]byte, c.end-c.off)
+		}
+		copy(c.data[b.Offset-c.off:], data)
+	}
 	return true
 }
 
@@ -73,6 +105,12 @@ func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []
 	if err == nil {
 		text, err = q.decoder.DecodeBlock(w.text[:0], stored, t.block)
 	}
+	if err != nil && t.segment.cache != nil && ctx.Err() == nil { // what is kept may be damaged
+		t.segment.cache.Remove(t.segment.cacheKey(0, t.segment.Size)) // a small one is kept as a whole
+		if stored, err = q.readStored(ctx, t.segment, t.block.Offset, t.block.Stored); err == nil {
+			text, err = q.decoder.DecodeBlock(w.text[:0], stored, t.block)
+		}
+	}
 	if err != nil {
 		text, err = q.fromCopies(ctx, t, w.text[:0], err)
 	}
@@ -92,7 +130,7 @@ func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []
 // stored is the task's block as it is in the blob.
 func (t *task) stored(ctx context.Context, q *Query) ([]byte, error) {
 	c := t.chunk
-	c.once.Do(func() { c.data, c.err = q.read(ctx, t.segment, c.off, c.end-c.off) })
+	c.once.Do(func() { c.load(ctx, q, t.segment) })
 	if c.err != nil {
 		return nil, c.err
 	}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"logstow/blobnaming"
+	"logstow/query/cache"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -116,6 +117,7 @@ type world struct {
 	rnd      *rand.Rand
 	memory   *memory
 	tables   store.Store
+	cache    *cache.Cache // nil is none
 	rows     []tableindex.Row
 	segments []*built
 	numbers  map[string]uint64
@@ -200,7 +202,7 @@ func (w *world) duplicate(b *built, damage bool) {
 
 func (w *world) query(sel Selection, opts Options) *Query {
 	w.t.Helper()
-	s := Store{Name: "memory", Container: "c", Blobs: w.memory}
+	s := Store{Name: "memory", Container: "c", Blobs: w.memory, Cache: w.cache}
 	if w.tables != nil {
 		s.Tables = w.tables.Tables()
 	}

@@ -23,7 +23,6 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.StringFlag{Name: "fields", Usage: "print only these `COLUMNS`, separated by commas: time, level, service, source, instance, message, or fields of the message"},
 		&ucli.BoolFlag{Name: "count", Usage: "print the number of matching records only"},
 		&ucli.BoolFlag{Name: "explain", Usage: "say on standard error what was planned, read and paid; with -o json as one JSON object"},
-		&ucli.BoolFlag{Name: "no-cache", Usage: "keep nothing on this machine (nothing is kept yet)"},
 	)
 	return &ucli.Command{
 		Name:      "query",

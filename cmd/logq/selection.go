@@ -20,6 +20,7 @@ func selectionFlags() []ucli.Flag {
 		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ASCII letters match in either case"},
 		&ucli.BoolFlag{Name: "substring", Usage: "find identifiers inside longer ones too"},
 		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "find segments by `HOW`: auto, list or index (the index may lag)"},
+		&ucli.BoolFlag{Name: "no-cache", Usage: "neither use nor fill the cache of what was read from Azure ($LOGSTOW_CACHE_DIR, default ~/.cache/logstow; $LOGSTOW_CACHE_SIZE, default 1GiB)"},
 	)
 }
 
