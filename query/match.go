@@ -125,11 +125,8 @@ type scanner struct {
 // records; what else matches has been found nevertheless.
 func (s *scanner) scan(text []byte, t tests, found func(start, end int)) error {
 	s.tests, s.broken = t, 0
-	if s.m.where != nil && s.where == nil {
-		var err error
-		if s.where, err = s.m.where.Evaluator(); err != nil {
-			return err
-		}
+	if err := s.prepare(); err != nil {
+		return err
 	}
 	anchor := s.m.unescaped
 	if anchor != s.m.anchor && bytes.Contains(text, []byte(`\u`)) {
@@ -160,6 +157,14 @@ func (s *scanner) scan(text []byte, t tests, found func(start, end int)) error {
 		return fmt.Errorf("%d lines are not records", s.broken)
 	}
 	return nil
+}
+
+// prepare makes what matches needs.
+func (s *scanner) prepare() (err error) {
+	if s.m.where != nil && s.where == nil {
+		s.where, err = s.m.where.Evaluator()
+	}
+	return err
 }
 
 // matches reports whether a stored record matches. The anchor does not occur in

@@ -83,7 +83,7 @@ func (p *planner) store(ctx context.Context, s *Store) error {
 	services, err := p.q.services(ctx, s)
 	if err != nil {
 		l := &listing{store: s, service: "services"}
-		defer l.report(&p.q.tally)
+		defer l.report(p.q.tally)
 		return l.failed(ctx, err)
 	}
 	listings := make([]*listing, len(services))
@@ -91,7 +91,7 @@ func (p *planner) store(ctx context.Context, s *Store) error {
 	group.SetLimit(parallel)
 	for i, service := range services {
 		l := &listing{store: s, service: service}
-		defer l.report(&p.q.tally)
+		defer l.report(p.q.tally)
 		listings[i] = l
 		group.Go(func() error { return p.start(gctx, l) })
 	}
@@ -253,7 +253,7 @@ func (p *planner) index(ctx context.Context, l *listing) error {
 
 // take keeps what a listing brought before it ended, or failed with err.
 func (p *planner) take(ctx context.Context, l *listing, h *haul, err error) error {
-	t := &p.q.tally
+	t := p.q.tally
 	t.prefixes.Add(1)
 	t.listed.Add(h.listed)
 	t.pruned.Add(h.pruned)

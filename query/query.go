@@ -62,7 +62,7 @@ type Query struct {
 	stores  []Store
 	decoder *segment.Decoder
 	workers chan *worker
-	tally   tally
+	tally   *tally
 }
 
 // New compiles a selection. A mistake in it wraps [ErrSelection].
@@ -80,17 +80,22 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 		return nil, fmt.Errorf("%w: %q is not a way to plan (%s or %s)", ErrSelection, opts.Plan, PlanList, PlanIndex)
 	}
 	q := &Query{
-		sel: sel, opts: opts, matcher: m, stores: make([]Store, len(stores)), decoder: segment.NewDecoder(),
-		workers: make(chan *worker, runtime.GOMAXPROCS(0)),
+		sel: sel, opts: opts, matcher: m, stores: make([]Store, len(stores)), decoder: segment.NewDecoder(), tally: &tally{},
 	}
 	for i, s := range stores {
 		s.Blobs, s.Tables = q.tally.requests.BlobReader(s.Blobs), q.tally.requests.TableReader(s.Tables)
 		q.stores[i] = s
 	}
-	for range cap(q.workers) {
-		q.workers <- &worker{scanner: scanner{m: m}}
-	}
+	q.employ()
 	return q, nil
+}
+
+// employ makes the workers.
+func (q *Query) employ() {
+	q.workers = make(chan *worker, runtime.GOMAXPROCS(0))
+	for range cap(q.workers) {
+		q.workers <- &worker{scanner: scanner{m: q.matcher}}
+	}
 }
 
 // Segment is a segment that a plan found.

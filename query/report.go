@@ -117,7 +117,7 @@ func (t *tally) note(format string, args ...any) {
 
 // Report is what the query did so far.
 func (q *Query) Report() Report {
-	t := &q.tally
+	t := q.tally
 	n := t.requests.Requests()
 	t.mu.Lock()
 	defer t.mu.Unlock()

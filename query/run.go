@@ -16,6 +16,9 @@ type Match struct {
 	// Line is its stored text without the last newline, valid until the function
 	// that got it returns.
 	Line []byte
+	// Context says that it is around a match, but none itself; Gap that it does not
+	// follow, in its source, on the one handed out before it. See [Query.RunContext].
+	Context, Gap bool
 }
 
 // Level is the record's level.
