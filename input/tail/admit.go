@@ -119,6 +119,9 @@ func (t *Tailer) start(f *file, handle *os.File, how arrival) verdict {
 
 // decide is start without looking whether a compressed file is complete.
 func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival) verdict {
+	if how.sibling && info.Size() == 0 {
+		return passed // for now: there is nothing in it
+	}
 	if p, known := t.recall(f, handle, info.Size()); known {
 		if v, decided := t.resume(f, handle, info.Size(), p, how); decided {
 			return v
@@ -195,6 +198,7 @@ func (t *Tailer) resume(f *file, handle *os.File, size int64, p position, how ar
 		return passed, false
 	}
 	// Truncated since, or the inode is another file's now.
+	t.pending = append(t.pending, buffer.Position{Input: p.id.input(t.prefix)})
 	t.rescue(p, make(directories))
 	t.past.remove(p.id)
 	if t.files[f.id] != nil { // f itself is the copy
@@ -289,6 +293,12 @@ func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 	own, err := beginning(m.handle, m.kind)
 	if err != nil || !bytes.HasPrefix(own, b) {
 		return taken
+	}
+	if len(b) == 0 && f.kind == packed {
+		if whole(handle) { // of nothing
+			return passed
+		}
+		return later
 	}
 	if len(b) == 0 { // a copy in the making?
 		if len(own) > 0 && m.t.patient(f) {

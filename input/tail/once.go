@@ -37,6 +37,9 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		}
 		return err
 	}
+	if err := t.flush(ctx); err != nil {
+		return err
+	}
 	for _, f := range t.inOrder(maps.Values(t.files)) {
 		if err := read(f); err != nil {
 			return err
@@ -44,6 +47,9 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	}
 	for _, found := range all {
 		f, v, err := t.admit(found, nil, arrival{history: true})
+		if err := t.flush(ctx); err != nil {
+			return err
+		}
 		switch {
 		case err != nil:
 			failed = append(failed, explain(err))

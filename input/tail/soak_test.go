@@ -1,0 +1,102 @@
+package tail_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"logstow/input/tail"
+)
+
+// Whatever is done to a log, in any order, with restarts: every line is read once.
+// LOGSTOW_SOAK is how many rounds of it, LOGSTOW_SEED repeats one.
+func TestSoak(t *testing.T) {
+	t.Parallel()
+	rounds, err := strconv.Atoi(os.Getenv("LOGSTOW_SOAK"))
+	if err != nil {
+		rounds = 2
+	}
+	seed, err := strconv.ParseUint(os.Getenv("LOGSTOW_SEED"), 10, 64)
+	if err != nil {
+		seed = rand.Uint64()
+	}
+	for i := range uint64(rounds) {
+		t.Logf("LOGSTOW_SEED=%d", seed+i)
+		soak(t, rand.New(rand.NewPCG(seed+i, 0)))
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+func soak(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	logs := t.TempDir()
+	pattern := []string{"a.log", "a.log*", "**/a.log"}[random.IntN(3)]
+	r := &runner{t: t, dir: t.TempDir(), ledger: newLedger(), opts: tail.Options{
+		Paths: []string{filepath.Join(logs, pattern)}, FromStart: true, StopWait: time.Second,
+		Polling: random.IntN(4) == 0, PollInterval: 200 * time.Millisecond, ScanInterval: 200 * time.Millisecond, MaxOpen: 8 + random.IntN(40),
+	}}
+	w := newWriter(t, filepath.Join(logs, "a.log"))
+	running, rotated := false, []string(nil)
+	restart := func() {
+		if running = !running; running {
+			r.start()
+		} else {
+			r.stop()
+		}
+	}
+	w.write(3)
+	restart()
+	r.await(3, 10*time.Second)
+	var done []string
+	for range 80 {
+		step := []string{"write", "write", "write", "half", "rename", "copy", "gzip", "compress", "restart", "wait"}[random.IntN(10)]
+		done = append(done, step)
+		switch step {
+		case "write":
+			w.write(random.IntN(30))
+		case "half": // a line in two pieces
+			text := line(w.lines) + "\n"
+			cut := 1 + random.IntN(len(text)-1)
+			_, err := w.f.WriteString(text[:cut])
+			w.check(err)
+			time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
+			_, err = w.f.WriteString(text[cut:])
+			w.check(err)
+			w.lines++
+		case "rename":
+			name := w.dated()
+			w.check(os.Rename(w.path, name))
+			w.reopen()
+			rotated = append(rotated, name)
+		case "copy":
+			w.copyTruncate()
+		case "gzip":
+			w.gzip()
+		case "compress":
+			if len(rotated) > 0 {
+				w.compress(rotated[0])
+				rotated = rotated[1:]
+			}
+		case "restart":
+			restart()
+		case "wait":
+			time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
+		}
+	}
+	if !running {
+		restart()
+	}
+	w.write(1)
+	r.await(w.lines, 15*time.Second)
+	time.Sleep(500 * time.Millisecond)
+	r.stop()
+	lost, doubled := r.ledger.compare(w.lines)
+	if len(lost)+len(doubled) > 0 {
+		t.Errorf("%s, polling %v, after %v: of %d lines lost %v, doubled %v", pattern, r.opts.Polling, done, w.lines, head(lost), head(doubled))
+	}
+}
