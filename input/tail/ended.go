@@ -45,12 +45,18 @@ func (f *file) lost(ctx context.Context) (more bool, err error) {
 		f.path = path
 		return true, nil
 	}
-	if !t.rescue(f.now(), t.dirs) {
+	rescued := t.rescue(f.now(), t.dirs)
+	if !rescued {
 		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return false, err
 		}
 	}
 	t.drop(f)
+	if rescued { // what is not read yet is read from the copy
+		t.past.remove(f.id)
+		t.pending = append(t.pending, buffer.Position{Input: f.id.input(t.prefix)})
+		return false, nil
+	}
 	if sure {
 		t.forgotten = append(t.forgotten, f.id)
 	}
