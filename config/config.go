@@ -1,0 +1,241 @@
+// Package config reads the shipper's configuration file: YAML, checked as a
+// whole, so that everything that is wrong with it is told at once, with its place.
+// docs/configuration.md describes the keys.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"logstow/input/container"
+	"logstow/input/listen"
+	"logstow/input/multiline"
+)
+
+// Config is what a file says; a zero field was not given.
+type Config struct {
+	// Store is where segments go, Instance the name of this shipper.
+	Store, Instance string
+	// Bucket is the width of buckets, FlushInterval and FlushSize when batches are sealed.
+	Bucket, FlushInterval time.Duration
+	FlushSize             int64
+	// MaxLateness is how old a record may be when it is read to keep its time,
+	// OpenBuckets how many buckets a service may have open.
+	MaxLateness time.Duration
+	OpenBuckets int
+	// RetryFor and DrainTimeout are those of the command line.
+	RetryFor, DrainTimeout time.Duration
+	Buffer                 Buffer
+	Inputs                 []Input
+}
+
+// Buffer is where records wait.
+type Buffer struct {
+	// Mode is disk or memory.
+	Mode string
+	Dir  string
+	Size int64
+	// Sync and OnFull are as on the command line.
+	Sync, OnFull string
+}
+
+// Input is one thing to read.
+type Input struct {
+	Common
+	// Line is where it stands in the file.
+	Line int
+	// Kind is which of the others is set: the key that names it.
+	Kind Kind
+
+	Files    Files
+	Syslog   Syslog
+	Forward  Forward
+	HTTP     HTTP
+	Journald Journald
+}
+
+// Kind is a kind of input: the key that stands for it.
+type Kind string
+
+// The kinds of input.
+const (
+	KindFiles    Kind = "files"
+	KindStdin    Kind = "stdin"
+	KindSyslog   Kind = "syslog"
+	KindForward  Kind = "forward"
+	KindHTTP     Kind = "http"
+	KindJournald Kind = "journald"
+)
+
+func kinds() []Kind {
+	return []Kind{KindFiles, KindStdin, KindSyslog, KindForward, KindHTTP, KindJournald}
+}
+
+// Common is what every input may say; at the top of the file it is the default of all.
+type Common struct {
+	// Service is a name or, for files, a pattern such as {namespace}.{container}.
+	Service, Class, SourcePrefix string
+	MaxRecord                    int64
+	MaxAhead                     time.Duration
+	Zone                         *time.Location
+	// TimeFormat, TimeRegexp, LevelRegexp and Levels find what is not found by itself.
+	TimeFormat, TimeRegexp, LevelRegexp string
+	Levels                              map[string]string
+	Format                              container.Format
+	Multiline                           *multiline.Options
+	Process                             Processing
+}
+
+// Processing is what is done with records before they are kept.
+type Processing struct {
+	Redact        []string
+	RedactRegexps []Replacement
+	Drop, Keep    []Rule
+	Sample        []Sample
+	// RateLimit and Burst are records a second; 0 is no limit.
+	RateLimit float64
+	Burst     int
+}
+
+// Replacement says what takes the place of what an expression matches.
+type Replacement struct {
+	Regexp *regexp.Regexp
+	With   string
+}
+
+// Rule is a condition on a record: all that is set must hold.
+type Rule struct {
+	// Level is a list or a floor as logq's.
+	Level    string
+	Contains []string
+	Regexp   *regexp.Regexp
+}
+
+// Sample keeps one of OneIn records.
+type Sample struct {
+	Rule
+	OneIn int
+}
+
+// Files is the input of files.
+type Files struct {
+	Paths, Exclude []string
+	Name           string
+	FromStart      bool
+	Polling        bool
+	MaxOpen        int
+}
+
+// Server is what listens have in common.
+type Server struct {
+	TLS            listen.TLS
+	MaxConnections int
+}
+
+// Syslog is the input of syslog messages.
+type Syslog struct {
+	Server
+	Address string
+	Raw     bool
+}
+
+// Forward is the input of the Fluent Forward protocol.
+type Forward struct {
+	Server
+	Address, SharedKey, MessageKey string
+	Users                          map[string]string
+}
+
+// HTTP is the input of OTLP and lines over HTTP.
+type HTTP struct {
+	Server
+	Address             string
+	ServiceFromResource bool
+}
+
+// Journald is the input of the systemd journal.
+type Journald struct {
+	Name           string
+	Units, Matches []string
+	Directory      string
+}
+
+// Problem is something wrong in a file.
+type Problem struct {
+	File         string
+	Line, Column int
+	Text         string
+}
+
+// Error is FILE:LINE:COLUMN: TEXT.
+func (p Problem) Error() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Text
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Text)
+}
+
+// Read reads a file. Variables are taken from lookup, which is [os.LookupEnv].
+// The error holds everything that is wrong, a line each.
+func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no configuration file %s", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	return Parse(path, data, lookup, os.ReadFile)
+}
+
+// Parse reads what a file of a name holds. ${file:PATH} is read by readFile.
+func Parse(name string, data []byte, lookup func(string) (string, bool), readFile func(string) ([]byte, error)) (*Config, error) {
+	d := &decoder{file: name, getenv: lookup, readFile: readFile, anchors: map[string]ast.Node{}}
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		p := Problem{File: name, Text: err.Error()}
+		var syntax *yaml.SyntaxError
+		if errors.As(err, &syntax) {
+			p.Text = syntax.GetMessage()
+			if tk := syntax.GetToken(); tk != nil && tk.Position != nil {
+				p.Line, p.Column = tk.Position.Line, tk.Position.Column
+			}
+		}
+		return nil, p
+	}
+	var body ast.Node
+	for i, doc := range file.Docs {
+		if i > 0 && doc.Body != nil {
+			d.fail(doc.Body, "only one document may be in the file")
+		}
+		if i == 0 {
+			body = doc.Body
+		}
+	}
+	c := d.config(d.section(body))
+	if len(d.problems) == 0 {
+		return c, nil
+	}
+	slices.SortStableFunc(d.problems, func(a, b Problem) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	errs := make([]error, 0, len(d.problems))
+	for _, p := range d.problems {
+		p.Text = strings.ReplaceAll(p.Text, "\n", " ")
+		errs = append(errs, p)
+	}
+	return nil, errors.Join(errs...)
+}

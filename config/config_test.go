@@ -1,0 +1,209 @@
+package config_test
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/config"
+	"logstow/input/container"
+)
+
+func env(name string) (string, bool) {
+	v, ok := map[string]string{"POD": "pod-7", "EMPTY": "", "SERVICE": "api"}[name]
+	return v, ok
+}
+
+func secrets(path string) ([]byte, error) {
+	if path == "/run/key" {
+		return []byte("canary-secret\n"), nil
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+}
+
+func parse(text string) (*config.Config, error) {
+	return config.Parse("shipper.yaml", []byte(text), env, secrets)
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	c, err := parse(`
+store: azblob://logs
+instance: ${POD}
+service: ${SERVICE}
+class: ${CLASS:-audit}
+time-zone: Europe/Berlin
+flush-interval: 30s
+flush-size: 4MiB
+bucket: 30m
+redact: [bearer]
+buffer: { mode: disk, size: 2GiB, sync: always, on-full: drop-oldest }
+inputs:
+  - files: /var/log/app/*.log
+    exclude: ["*.gz"]
+    name: app
+    from-start: true
+    multiline: auto
+    redact: all
+    drop:
+      - level: debug
+      - contains: [healthz, "GET /ready"]
+        regexp: ^x$
+    sample: { level: info, one-in: 10 }
+    levels: { E: error, "30": info }
+  - files: [/var/log/containers/*.log]
+    service: "{namespace}.{container}"
+    format: cri
+    multiline: { start: '^\d{4}-', timeout: 2s, max-lines: 50 }
+  - syslog: udp://:5140
+    service: net
+  - forward: :24224
+    shared-key: ${file:/run/key}
+    users: { ann: "pa$$word" }
+  - http: :4318
+    service-from-resource: yes
+  - journald: true
+    units: [ssh.service]
+  - stdin: true
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Instance != "pod-7" || c.FlushInterval != 30*time.Second || c.FlushSize != 4<<20 || c.Buffer.Size != 2<<30 || c.Buffer.OnFull != "drop-oldest" {
+		t.Errorf("%+v", c)
+	}
+	if len(c.Inputs) != 7 {
+		t.Fatalf("%d inputs", len(c.Inputs))
+	}
+	app := c.Inputs[0]
+	if app.Kind != config.KindFiles || app.Service != "api" || app.Class != "audit" || app.Zone.String() != "Europe/Berlin" || !app.Multiline.Auto ||
+		!app.Files.FromStart || app.Files.Name != "app" || app.Line != 13 {
+		t.Errorf("%+v", app)
+	}
+	if diff := cmp.Diff([]string{"all"}, app.Process.Redact); diff != "" {
+		t.Error(diff)
+	}
+	if len(app.Process.Drop) != 2 || app.Process.Drop[1].Regexp == nil || app.Process.Sample[0].OneIn != 10 || app.Levels["30"] != "info" {
+		t.Errorf("%+v", app.Process)
+	}
+	pods := c.Inputs[1]
+	if pods.Service != "{namespace}.{container}" || pods.Format != container.CRI || pods.Multiline.Start == nil || pods.Multiline.MaxLines != 50 {
+		t.Errorf("%+v", pods)
+	}
+	if diff := cmp.Diff([]string{"bearer"}, pods.Process.Redact); diff != "" {
+		t.Error(diff)
+	}
+	if f := c.Inputs[3].Forward; f.SharedKey != "canary-secret" || f.Users["ann"] != "pa$word" {
+		t.Errorf("%+v", f)
+	}
+	if !c.Inputs[4].HTTP.ServiceFromResource || c.Inputs[4].HTTP.Address != ":4318" || c.Inputs[2].Syslog.Address != "udp://:5140" {
+		t.Errorf("%+v", c.Inputs)
+	}
+	if c.Inputs[5].Journald.Units[0] != "ssh.service" || c.Inputs[6].Kind != config.KindStdin {
+		t.Errorf("%+v", c.Inputs[5:])
+	}
+}
+
+// Everything that is wrong is told at once, in the order of the file.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	_, err := parse(`store: azblob://logs
+instance: "a/b"
+flush-intervall: 30s
+flush-size: many
+bucket: 7m
+buffer:
+  mode: tape
+  sise: 1GiB
+time-zone: Nowhere/Land
+class: A
+store: again
+inputs:
+  - files: /a
+    syslog: udp://:1
+  - paths: /b
+  - syslog: ftp://:1
+    multiline: "("
+    sample: { level: info }
+    drop: [{}]
+  - http: ${MISSING}
+    tls: { cert: x }
+  - forward: :1
+    shared-key: ${file:/nowhere}
+    service: "{pod}"
+  - 17
+`)
+	want := `shipper.yaml:2:11: instance: "a/b": want 1 to 128 of A-Z a-z 0-9 . _ -
+shipper.yaml:3:1: unknown key flush-intervall; did you mean flush-interval?
+shipper.yaml:4:13: flush-size: "many" is not a size (write 8MiB, 500KB or a number of bytes)
+shipper.yaml:5:9: bucket: "7m": want 5m, 10m, 15m, 20m, 30m or 60m
+shipper.yaml:7:9: mode: "tape": want disk, memory
+shipper.yaml:8:3: unknown key sise; did you mean size?
+shipper.yaml:9:12: time-zone: unknown time zone Nowhere/Land
+shipper.yaml:10:8: class: "A": want at most 24 of a-z and 0-9
+shipper.yaml:11:1: store is given twice`
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v\nwant\n%s", err, want)
+	}
+	for _, want := range []string{
+		"an input is of one kind: files or syslog", "an input needs one of files, forward, http, journald, stdin, syslog", "missing closing )",
+		"one-in is missing", "level, contains or regexp is missing", "the variable MISSING is not set", "TLS needs a certificate and a key",
+		"/nowhere: file does not exist", "a pattern of paths is for files", "want keys and values here", "ftp",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("not told: %s", want)
+		}
+	}
+	if err != nil && testing.Verbose() {
+		t.Log("\n" + err.Error())
+	}
+}
+
+func TestSyntax(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a: [1":                   "shipper.yaml:1:",
+		"store: x\n  bad: y":      "shipper.yaml:",
+		"store: a\n---\nstore: b": "only one document",
+		"x":                       "want keys and values",
+		"buffer: &b {sync: 1s}":   "",
+		"":                        "",
+		"store: *nowhere":         "no anchor",
+		"store: ${OPEN":           "not closed",
+		"store: a$b":              "",
+		"<<: {store: x}":          "merging",
+	} {
+		_, err := parse(text)
+		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A secret is never in what is told.
+func TestNoSecretIsTold(t *testing.T) {
+	t.Parallel()
+	_, err := parse("inputs:\n  - forward: :1\n    shared-key: ${file:/run/key}\n    nonsense: ${file:/run/key}\n    max-connections: ${file:/run/key}\n")
+	if err == nil || strings.Contains(err.Error(), "canary") {
+		t.Error(err)
+	}
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	if _, err := config.Read(t.TempDir()+"/none.yaml", env); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "there is no configuration file") {
+		t.Error(err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("store: a\ninputs:\n - files: [x, &a y, *a]\n   multiline: {start: a}\n"))
+	f.Add([]byte("a: {b: [c, {d: e}]}\n? x\n: y\n"))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		_, _ = config.Parse("f", data, env, secrets)
+	})
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// expand puts in the values of variables: ${NAME}, ${NAME:-default},
+// ${file:PATH} for what a file holds (without a newline at its end), and $$ for $.
+func (d *decoder) expand(text string) (string, error) {
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "$")
+		out.WriteString(before)
+		if !found {
+			return out.String(), nil
+		}
+		switch {
+		case strings.HasPrefix(after, "$"):
+			out.WriteByte('$')
+			text = after[1:]
+			continue
+		case !strings.HasPrefix(after, "{"):
+			out.WriteByte('$') // as in a regular expression
+			text = after
+			continue
+		}
+		name, rest, closed := strings.Cut(after[1:], "}")
+		if !closed {
+			return "", fmt.Errorf("${%s is not closed; a dollar sign before a brace is written $$", after[1:min(len(after), 20)])
+		}
+		value, err := d.variable(name)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(value)
+		text = rest
+	}
+}
+
+// variable is the value of what stands between ${ and }.
+func (d *decoder) variable(name string) (string, error) {
+	if path, ok := strings.CutPrefix(name, "file:"); ok {
+		data, err := d.readFile(path)
+		if err != nil {
+			return "", err
+		}
+		return strings.TrimRight(string(data), "\r\n"), nil
+	}
+	name, fallback, hasFallback := strings.Cut(name, ":-")
+	if value, ok := d.getenv(name); ok && (value != "" || !hasFallback) {
+		return value, nil
+	}
+	if !hasFallback {
+		return "", fmt.Errorf("the variable %s is not set; ${%s:-…} gives a default", name, name)
+	}
+	return fallback, nil
+}
+
+// closest is the candidate that a word is most likely meant to be, "" where none is near.
+func closest(word string, candidates []string) string {
+	best, least := "", len(word)/2+1
+	for _, c := range candidates {
+		if n := distance(word, c); n < least {
+			best, least = c, n
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to add, take out or change to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			corner, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, corner+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+func list(words []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
+}

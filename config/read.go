@@ -1,0 +1,223 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"logstow/blobnaming"
+	"logstow/input"
+	"logstow/input/container"
+	"logstow/input/multiline"
+	"logstow/record"
+)
+
+// config reads the whole file.
+func (d *decoder) config(s *section) *Config {
+	c := &Config{}
+	s.text("store", &c.Store)
+	read(s, "instance", &c.Instance, func(v string) (string, error) {
+		return v, valid(blobnaming.ValidInstance(v), "%q: want 1 to %d of A-Z a-z 0-9 . _ -", v, blobnaming.MaxInstance)
+	})
+	read(s, "bucket", &c.Bucket, func(v string) (time.Duration, error) {
+		w, err := time.ParseDuration(v)
+		return w, valid(err == nil && blobnaming.ValidWidth(w), "%q: want 5m, 10m, 15m, 20m, 30m or 60m", v)
+	})
+	s.duration("flush-interval", &c.FlushInterval)
+	s.size("flush-size", &c.FlushSize)
+	s.duration("max-lateness", &c.MaxLateness)
+	s.number("open-buckets", 1, &c.OpenBuckets)
+	s.duration("retry-for", &c.RetryFor)
+	s.duration("drain-timeout", &c.DrainTimeout)
+	d.buffer(s.section("buffer"), &c.Buffer)
+	var defaults Common
+	d.common(s, &defaults)
+	for _, in := range s.sections("inputs") {
+		c.Inputs = append(c.Inputs, d.input(in, defaults))
+	}
+	s.done()
+	return c
+}
+
+func (d *decoder) buffer(s *section, b *Buffer) {
+	read(s, "mode", &b.Mode, oneOf("disk", "memory"))
+	s.text("dir", &b.Dir)
+	s.size("size", &b.Size)
+	s.text("sync", &b.Sync)
+	read(s, "on-full", &b.OnFull, oneOf("block", "drop-oldest"))
+	s.done()
+}
+
+// common reads what an input may say, over what stands there already.
+func (d *decoder) common(s *section, c *Common) {
+	read(s, "service", &c.Service, func(v string) (string, error) {
+		if blobnaming.ValidService(v) {
+			return v, nil
+		}
+		_, err := container.ParsePattern(v)
+		return v, err
+	})
+	read(s, "class", &c.Class, func(v string) (string, error) {
+		return v, valid(blobnaming.ValidClass(v), "%q: want at most %d of a-z and 0-9", v, blobnaming.MaxClass)
+	})
+	s.text("source-prefix", &c.SourcePrefix)
+	s.size("max-record", &c.MaxRecord)
+	if c.MaxRecord != 0 && (c.MaxRecord < input.MinMaxRecord || c.MaxRecord > record.MaxSize) {
+		d.fail(s.get("max-record"), "max-record: want 1KiB to 16MiB")
+	}
+	s.duration("max-ahead", &c.MaxAhead)
+	read(s, "time-zone", &c.Zone, time.LoadLocation)
+	s.text("time-format", &c.TimeFormat)
+	read(s, "time-regexp", &c.TimeRegexp, expression)
+	read(s, "level-regexp", &c.LevelRegexp, expression)
+	d.levels(s, c)
+	read(s, "format", &c.Format, container.ParseFormat)
+	d.multiline(s, c)
+	d.processing(s, &c.Process)
+}
+
+// levels reads which words of an application stand for which level.
+func (d *decoder) levels(s *section, c *Common) {
+	node := s.get("levels")
+	if node == nil {
+		return
+	}
+	c.Levels = map[string]string{}
+	words := d.section(node)
+	for _, e := range words.keys {
+		word := e.Key.GetToken().Value
+		read(words, word, new(string), func(v string) (string, error) {
+			c.Levels[word] = v
+			return v, valid(record.LevelFromAlias(v) != record.None, "%q is not a level", v)
+		})
+	}
+}
+
+// multiline reads off, auto, an expression, or a mapping with more.
+func (d *decoder) multiline(s *section, c *Common) {
+	node := s.get("multiline")
+	if node == nil {
+		return
+	}
+	opts := &multiline.Options{}
+	c.Multiline = opts
+	mode := func(v string) (string, error) { return v, multilineMode(v, opts) }
+	switch d.plain(node).(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+	default:
+		if text, ok := d.scalar(node); ok {
+			if _, err := mode(text); err != nil {
+				d.fail(node, "multiline: %v", err)
+			}
+		}
+		return
+	}
+	m := d.section(node)
+	read(m, "start", new(string), mode)
+	m.duration("timeout", &opts.Timeout)
+	m.number("max-lines", 2, &opts.MaxLines)
+	m.done()
+}
+
+// ParseMultiline reads off, auto, or the expression that the first lines of records match.
+func ParseMultiline(v string) (*multiline.Options, error) {
+	opts := &multiline.Options{}
+	return opts, multilineMode(v, opts)
+}
+
+func multilineMode(v string, opts *multiline.Options) (err error) {
+	switch v {
+	case "off", "false":
+	case "auto":
+		opts.Auto = true
+	default:
+		opts.Start, err = regexp.Compile(v)
+	}
+	return err
+}
+
+// processing reads what is done with records.
+func (d *decoder) processing(s *section, p *Processing) {
+	if s.has("redact") {
+		p.Redact = nil
+	}
+	s.texts("redact", &p.Redact)
+	for _, one := range s.sections("redact-regexps") {
+		var r Replacement
+		read(one, "regexp", &r.Regexp, regexp.Compile)
+		one.text("with", &r.With)
+		one.done()
+		if r.Regexp == nil {
+			d.missing(one, "regexp")
+		}
+		p.RedactRegexps = append(p.RedactRegexps, r)
+	}
+	p.Drop = append(p.Drop, d.rules(s, "drop")...)
+	p.Keep = append(p.Keep, d.rules(s, "keep")...)
+	for _, one := range s.sections("sample") {
+		var sample Sample
+		d.rule(one, &sample.Rule)
+		one.number("one-in", 1, &sample.OneIn)
+		one.done()
+		if sample.OneIn == 0 {
+			d.missing(one, "one-in")
+		}
+		p.Sample = append(p.Sample, sample)
+	}
+	s.float("rate-limit", &p.RateLimit)
+	s.number("rate-burst", 1, &p.Burst)
+}
+
+func (d *decoder) rules(s *section, key string) (rules []Rule) {
+	for _, one := range s.sections(key) {
+		var r Rule
+		d.rule(one, &r)
+		one.done()
+		if r.Level == "" && len(r.Contains) == 0 && r.Regexp == nil {
+			d.missing(one, "level, contains or regexp")
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+func (d *decoder) rule(s *section, r *Rule) {
+	s.text("level", &r.Level)
+	s.texts("contains", &r.Contains)
+	read(s, "regexp", &r.Regexp, regexp.Compile)
+}
+
+// missing reports a key that has to be there, unless something in its place is wrong.
+func (d *decoder) missing(s *section, key string) {
+	if s.node != nil && !s.has(key) {
+		d.fail(s.node, "%s is missing", key)
+	}
+}
+
+// expression checks a regular expression and keeps its text.
+func expression(v string) (string, error) {
+	_, err := regexp.Compile(v)
+	return v, err
+}
+
+func oneOf(words ...string) func(string) (string, error) {
+	return func(v string) (string, error) {
+		for _, w := range words {
+			if v == w {
+				return v, nil
+			}
+		}
+		return v, fmt.Errorf("%s: want %s", strconv.Quote(v), list(words))
+	}
+}
+
+func valid(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return errors.New(fmt.Sprintf(format, args...)) //nolint:revive // the text comes from the caller
+}

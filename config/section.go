@@ -1,0 +1,265 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"logstow/internal/cli"
+)
+
+// decoder reads a document and gathers all that is wrong with it.
+type decoder struct {
+	file     string
+	getenv   func(string) (string, bool)
+	readFile func(string) ([]byte, error)
+	anchors  map[string]ast.Node
+	problems []Problem
+}
+
+func (d *decoder) fail(at ast.Node, format string, args ...any) {
+	p := Problem{File: d.file, Text: fmt.Sprintf(format, args...)}
+	if tk := at.GetToken(); tk != nil && tk.Position != nil {
+		p.Line, p.Column = tk.Position.Line, tk.Position.Column
+	}
+	d.problems = append(d.problems, p)
+}
+
+// plain is a node without its anchor or behind its alias.
+func (d *decoder) plain(node ast.Node) ast.Node {
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		d.anchors[n.Name.GetToken().Value] = n.Value
+		return d.plain(n.Value)
+	case *ast.AliasNode:
+		target, ok := d.anchors[n.Value.GetToken().Value]
+		if !ok {
+			d.fail(n, "there is no anchor &%s before this", n.Value.GetToken().Value)
+			return nil
+		}
+		return target
+	case *ast.TagNode:
+		return d.plain(n.Value)
+	}
+	return node
+}
+
+// section is a mapping that is being read: each accessor names a key that may be
+// in it, done reports the others.
+type section struct {
+	d      *decoder
+	node   ast.Node
+	values map[string]ast.Node
+	keys   []*ast.MappingValueNode
+	known  []string
+}
+
+// section reads a node as a mapping. One that is none is empty.
+func (d *decoder) section(node ast.Node) *section {
+	s := &section{d: d, node: node, values: map[string]ast.Node{}}
+	var entries []*ast.MappingValueNode
+	switch n := d.plain(node).(type) {
+	case *ast.MappingNode:
+		entries = n.Values
+	case *ast.MappingValueNode:
+		entries = []*ast.MappingValueNode{n}
+	case nil, *ast.NullNode:
+	default:
+		d.fail(node, "want keys and values here")
+	}
+	for _, e := range entries {
+		if _, merge := e.Key.(*ast.MergeKeyNode); merge {
+			d.fail(e.Key, "merging with << is not known here")
+			continue
+		}
+		key := e.Key.GetToken().Value
+		if _, again := s.values[key]; again {
+			d.fail(e.Key, "%s is given twice", key)
+			continue
+		}
+		s.values[key] = e.Value
+		s.keys = append(s.keys, e)
+	}
+	return s
+}
+
+// done reports the keys that nobody asked for.
+func (s *section) done() {
+	for _, e := range s.keys {
+		key := e.Key.GetToken().Value
+		if slices.Contains(s.known, key) {
+			continue
+		}
+		if near := closest(key, s.known); near != "" {
+			s.d.fail(e.Key, "unknown key %s; did you mean %s?", key, near)
+		} else {
+			s.d.fail(e.Key, "unknown key %s; known here are %s", key, list(s.known))
+		}
+	}
+}
+
+// get is the value of a key; nil where it is not given.
+func (s *section) get(key string) ast.Node {
+	s.known = append(s.known, key)
+	node, ok := s.values[key]
+	if !ok {
+		return nil
+	}
+	if _, null := s.d.plain(node).(*ast.NullNode); null {
+		return nil
+	}
+	return node
+}
+
+// has reports whether a key has a value.
+func (s *section) has(key string) bool {
+	node, ok := s.values[key]
+	_, null := node.(*ast.NullNode)
+	return ok && !null
+}
+
+// scalar is a value as text, variables expanded.
+func (s *section) scalar(key string) (text string, node ast.Node, ok bool) {
+	node = s.get(key)
+	if node == nil {
+		return "", nil, false
+	}
+	text, ok = s.d.scalar(node)
+	return text, node, ok
+}
+
+func (d *decoder) scalar(node ast.Node) (string, bool) {
+	text, ok := d.written(node)
+	if !ok {
+		return "", false
+	}
+	expanded, err := d.expand(text)
+	if err != nil {
+		d.fail(node, "%v", err)
+		return "", false
+	}
+	return expanded, true
+}
+
+// written is a value as it stands in the file.
+func (d *decoder) written(node ast.Node) (string, bool) {
+	switch n := d.plain(node).(type) {
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	case nil:
+		return "", false
+	}
+	d.fail(node, "want one value here")
+	return "", false
+}
+
+// read reads a value with parse, which says what is wrong with it.
+func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
+	text, node, ok := s.scalar(key)
+	if !ok {
+		return
+	}
+	v, err := parse(text)
+	if err != nil {
+		if written, _ := s.d.written(node); written != text { // what a variable holds may be a secret
+			s.d.fail(node, "%s: what %s stands for is not right here", key, written)
+			return
+		}
+		s.d.fail(node, "%s: %v", key, err)
+		return
+	}
+	*to = v
+}
+
+func (s *section) text(key string, to *string) {
+	read(s, key, to, func(v string) (string, error) { return v, nil })
+}
+
+func (s *section) duration(key string, to *time.Duration) { read(s, key, to, cli.ParseDuration) }
+
+func (s *section) size(key string, to *int64) {
+	read(s, key, to, func(v string) (int64, error) {
+		n, err := cli.ParseSize(v)
+		if err == nil && n < 1 {
+			err = fmt.Errorf("%s: want at least 1", v)
+		}
+		return n, err
+	})
+}
+
+func (s *section) number(key string, least int, to *int) {
+	read(s, key, to, func(v string) (int, error) {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < least {
+			return 0, fmt.Errorf("%q: want a number from %d", v, least)
+		}
+		return n, nil
+	})
+}
+
+func (s *section) float(key string, to *float64) {
+	read(s, key, to, func(v string) (float64, error) {
+		x, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(x > 0) {
+			return 0, fmt.Errorf("%q: want a number above 0", v)
+		}
+		return x, nil
+	})
+}
+
+func (s *section) truth(key string, to *bool) {
+	read(s, key, to, func(v string) (bool, error) {
+		switch v {
+		case "true", "yes", "on":
+			return true, nil
+		case "false", "no", "off":
+			return false, nil
+		}
+		return false, fmt.Errorf("%q: want true or false", v)
+	})
+}
+
+// texts reads one value or a list of them.
+func (s *section) texts(key string, to *[]string) {
+	for _, node := range s.items(key) {
+		if text, ok := s.d.scalar(node); ok {
+			*to = append(*to, text)
+		}
+	}
+}
+
+// items are the elements of a list; a value that is none is its own list.
+func (s *section) items(key string) []ast.Node {
+	node := s.get(key)
+	if node == nil {
+		return nil
+	}
+	if sequence, ok := s.d.plain(node).(*ast.SequenceNode); ok {
+		return sequence.Values
+	}
+	return []ast.Node{node}
+}
+
+// sections are the elements of a list of mappings.
+func (s *section) sections(key string) (all []*section) {
+	for _, node := range s.items(key) {
+		all = append(all, s.d.section(node))
+	}
+	return all
+}
+
+// section is the mapping of a key, empty where it is not given.
+func (s *section) section(key string) *section {
+	node := s.get(key)
+	if node == nil {
+		return &section{d: s.d, node: s.node, values: map[string]ast.Node{}}
+	}
+	return s.d.section(node)
+}
