@@ -175,6 +175,50 @@ func TestNewestInABacklog(t *testing.T) {
 	}
 }
 
+// Times without any order make a bounded number of segments.
+func TestRandomTimes(t *testing.T) {
+	t.Parallel()
+	b := open(t, buffer.Options{FlushInterval: -1, Memory: 256 << 20})
+	rnd := rand.New(rand.NewPCG(3, 3))
+	const records = 200_000
+	for range records / 1000 {
+		var c buffer.Chunk
+		c.Service = "svc"
+		for range 1000 {
+			c.Records = append(c.Records, rec(noon.Add(-time.Duration(rnd.Int64N(int64(10*365*24*time.Hour)))), "x"))
+		}
+		mustAppend(t, b, c)
+	}
+	s := b.Stats()
+	if n := s.Open + s.Waiting; n > 1500 {
+		t.Errorf("%d segments", n)
+	}
+	if s.Late < records/2 {
+		t.Errorf("%d records are late", s.Late)
+	}
+}
+
+// A record that is older than allowed gets the time at which it was read.
+func TestMaxLateness(t *testing.T) {
+	t.Parallel()
+	for _, once := range []bool{false, true} {
+		b := open(t, buffer.Options{MaxLateness: 30 * time.Minute, Once: once, FlushInterval: -1})
+		c := chunk(rec(noon.Add(-20*time.Minute), "a"), rec(noon.Add(-31*time.Minute), "b"), rec(noon.Add(-29*time.Minute), "c"), rec(noon, "d"))
+		c.Read = noon.Add(time.Minute / 2).UnixNano()
+		mustAppend(t, b, c)
+		b.Drain()
+		want := "a b c d"
+		got := ""
+		late := b.Stats().Late
+		for _, s := range rest(t, b) {
+			got += s.messages() + " "
+		}
+		if once && late != 0 || !once && late != 1 {
+			t.Errorf("once %v: %d late, in %q (of %s)", once, late, got, want)
+		}
+	}
+}
+
 func TestDoneTwice(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{})

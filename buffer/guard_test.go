@@ -35,7 +35,7 @@ func TestOpenBound(t *testing.T) {
 		{name: "within", chunks: [][]int{{0, 1, 2}}, open: 3},
 		{name: "older gets the time read", chunks: [][]int{{0, 1, 2}, {-1}}, late: 1, open: 3},
 		{name: "within one chunk", chunks: [][]int{{0, 1, 2, -1, -1, -5}}, late: 3, open: 3},
-		{name: "newer seals the longest unused", chunks: [][]int{{0, 2, 3}, {0}, {4}}, sealed: []int{2}, open: 3},
+		{name: "newer seals the oldest", chunks: [][]int{{0, 2, 3}, {0}, {4}}, sealed: []int{0}, open: 3},
 		{name: "between seals too", chunks: [][]int{{0, 1, 3}, {2}}, sealed: []int{0}, open: 3},
 		{name: "newer in one chunk", chunks: [][]int{{0, 1, 2, 3, 4}}, sealed: []int{0, 1}, open: 3},
 		{name: "the time read needs a place", chunks: [][]int{{2, 3, 4}, {0}}, late: 1, sealed: []int{2}, open: 3},

@@ -42,33 +42,68 @@ func (l *lane) plan(c *Chunk) []run {
 	var (
 		runs   []run
 		own    bucket // of the current run's records' own times
-		fresh  = map[bucket]bool{}
-		oldest = int64(math.MaxInt64)
+		tooOld bool   // and that these are too old
+		open   = openBuckets{most: opts.MaxOpen, all: make(map[bucket]bool, len(l.open)+1)}
 	)
+	if opts.Once {
+		open.most = math.MaxInt
+	}
 	for k := range l.open {
-		oldest = min(oldest, k.start)
+		open.all[k] = true
 	}
 	for i := range c.Records {
 		t := c.Records[i].Time
-		if n := len(runs); n > 0 && own.holds(t) {
+		old := opts.MaxLateness > 0 && !opts.Once && t < c.Read-int64(opts.MaxLateness)
+		if n := len(runs); n > 0 && own.holds(t) && old == tooOld {
 			runs[n-1].to = i + 1
 			continue
 		}
-		own = bucketOf(t, c.Class, opts.Width)
+		own, tooOld = bucketOf(t, c.Class, opts.Width), old
 		r := run{bucket: own, from: i, to: i + 1}
-		known := l.open[own] != nil || fresh[own]
-		if !known && !opts.Once && own.start < oldest && len(l.open)+len(fresh) >= opts.MaxOpen {
+		if tooOld || !open.take(own) {
 			r.late = true
 			r.bucket = bucketOf(c.Read, c.Class, opts.Width)
-			known = l.open[r.bucket] != nil || fresh[r.bucket]
-		}
-		if !known {
-			fresh[r.bucket] = true
-			oldest = min(oldest, r.bucket.start)
+			open.put(r.bucket)
 		}
 		runs = append(runs, r)
 	}
 	return runs
+}
+
+// openBuckets are the buckets that will be open when the records up to here are in.
+type openBuckets struct {
+	most int
+	all  map[bucket]bool
+}
+
+// take opens a bucket, unless it is older than all and there are as many as may be.
+func (o *openBuckets) take(k bucket) bool {
+	if !o.all[k] && len(o.all) >= o.most && k.start < o.oldest().start {
+		return false
+	}
+	o.put(k)
+	return true
+}
+
+// put opens a bucket, in the place of the oldest where there are too many.
+func (o *openBuckets) put(k bucket) {
+	if o.all[k] {
+		return
+	}
+	if len(o.all) >= o.most {
+		delete(o.all, o.oldest())
+	}
+	o.all[k] = true
+}
+
+func (o *openBuckets) oldest() (oldest bucket) {
+	oldest.start = math.MaxInt64
+	for k := range o.all {
+		if k.start < oldest.start {
+			oldest = k
+		}
+	}
+	return oldest
 }
 
 // final is the records with the times that the plan gives them.
@@ -136,13 +171,14 @@ func (l *lane) applyRun(full []*openBatch, records []record.Record, k bucket, nu
 }
 
 // batch is the open batch of a bucket. Where it has to open one past the bound,
-// it detaches the one longest unused, for the caller to finish.
+// it detaches the oldest, for the caller to finish: then a source of times without
+// any order soon has none that are newer than the oldest open bucket.
 func (l *lane) batch(k bucket, number uint64) (o, evicted *openBatch, err error) {
 	if o := l.open[k]; o != nil {
 		return o, nil, nil
 	}
 	if !l.buf.opts.Once && len(l.open) >= l.buf.opts.MaxOpen {
-		evicted = l.buf.longestUnused(l.open)
+		evicted = l.oldest()
 		l.detach(evicted)
 	}
 	o, err = newOpenBatch(l, k, number)
@@ -152,6 +188,16 @@ func (l *lane) batch(k bucket, number uint64) (o, evicted *openBatch, err error)
 	l.open[k] = o
 	l.buf.opened(o)
 	return o, evicted, nil
+}
+
+// oldest is the open batch of the oldest bucket.
+func (l *lane) oldest() (oldest *openBatch) {
+	for _, o := range l.open {
+		if oldest == nil || o.bucket.start < oldest.bucket.start {
+			oldest = o
+		}
+	}
+	return oldest
 }
 
 // detach ends a batch's time in the lane: it takes no more records, and its
@@ -200,8 +246,8 @@ func (l *lane) late(c *Chunk, runs []run) (count uint64) {
 	}
 	if count > 0 && !l.saidLate {
 		l.saidLate = true
-		l.buf.opts.Log.Warn("records older than all open buckets get the time they were read",
-			"service", l.service, "open", l.buf.opts.MaxOpen,
+		l.buf.opts.Log.Warn("records that are too old, or older than all open buckets, get the time they were read (said once)",
+			"service", l.service, "open_buckets", l.buf.opts.MaxOpen, "max_lateness", l.buf.opts.MaxLateness,
 			"time", time.Unix(0, c.Records[first].Time).UTC(), "source", c.Records[first].Source)
 	}
 	return count

@@ -74,19 +74,6 @@ func (b *Buffer) victim() *openBatch {
 	return victim
 }
 
-// longestUnused is the batch of a lane that is to make place for another.
-func (b *Buffer) longestUnused(open map[bucket]*openBatch) *openBatch {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var longest *openBatch
-	for _, o := range open {
-		if longest == nil || o.used < longest.used {
-			longest = o
-		}
-	}
-	return longest
-}
-
 // charge counts what a batch takes now, and that it was used.
 func (b *Buffer) charge(o *openBatch) {
 	cost := o.cost()

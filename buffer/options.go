@@ -35,10 +35,13 @@ type Options struct {
 	FlushInterval time.Duration
 	// MaxOpen is how many buckets a service may have open; default 64. Past that, records
 	// older than the oldest open bucket get the time they were read, and a newer
-	// one seals the bucket longest unused.
+	// one seals the oldest bucket.
 	MaxOpen int
-	// Once is for reading old files to their end: every record keeps its time, the
-	// buckets open are bounded by Memory alone, and neither age nor bucket end seals.
+	// MaxLateness is how old a record may be when it is read; an older one gets the
+	// time it was read. 0 is any age.
+	MaxLateness time.Duration
+	// Once is for reading old files to their end: every record keeps its time whatever
+	// MaxOpen and MaxLateness say, the buckets open are bounded by Memory alone, and neither age nor bucket end seals.
 	Once bool
 	// Memory bounds the bytes of all open and waiting batches; default 32 MiB.
 	// Append waits while it is exceeded and sealing can not help. A smaller Memory

@@ -52,7 +52,8 @@ func (s *Shipper) ship(ctx context.Context, b *buffer.Buffer, workers int) error
 	})
 	err := g.Wait()
 	if ctx.Err() != nil && err != nil {
-		err = s.own.indexTrouble.explain(s.own.blobTrouble.explain(err))
+		own := s.own()
+		err = own.indexTrouble.explain(own.blobTrouble.explain(err))
 	}
 	return err
 }
@@ -68,11 +69,12 @@ func (r *run) work(ctx context.Context) error {
 			return err
 		}
 		// A name written down by somebody before us may have been created.
-		if b.Name() != "" && b.Store() != r.s.own.name {
+		own := r.s.own()
+		if b.Name() != "" && b.Store() != own.name {
 			r.forward(ctx, b)
 			continue
 		}
-		if err := r.deliver(ctx, r.s.own, b); err != nil {
+		if err := r.deliver(ctx, own, b); err != nil {
 			return err
 		}
 	}

@@ -86,14 +86,14 @@ func setDefault[T comparable](field *T, value T) {
 // Shipper is the sending end of the pipeline.
 type Shipper struct {
 	opts Options
-	// own is the store of Options, memory what counts against Options.Memory.
-	own    *destination
+	// memory is what counts against Options.Memory.
 	memory *semaphore.Weighted
 
 	mu sync.Mutex
-	// others are the stores of earlier configurations.
-	others map[string]*destination
-	stats  Stats
+	// current is the store of Options or SetStore, others those of earlier configurations.
+	current *destination
+	others  map[string]*destination
+	stats   Stats
 }
 
 // Stats are numbers since New.
@@ -112,11 +112,31 @@ type Stats struct {
 func New(opts Options) *Shipper {
 	opts = opts.withDefaults()
 	return &Shipper{
-		opts:   opts,
-		own:    newDestination(opts.StoreName, opts.Store, &opts),
-		memory: semaphore.NewWeighted(opts.Memory),
-		others: make(map[string]*destination),
+		opts:    opts,
+		current: newDestination(opts.StoreName, opts.Store, &opts),
+		memory:  semaphore.NewWeighted(opts.Memory),
+		others:  make(map[string]*destination),
 	}
+}
+
+// own is the store that new batches go to.
+func (s *Shipper) own() *destination {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// SetStore makes new batches go to another store; name is as Options.StoreName.
+// What may have been sent to the one before still goes there.
+func (s *Shipper) SetStore(st store.Store, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.others[s.current.name] = s.current
+	if again := s.others[name]; again != nil {
+		s.current = again
+		return
+	}
+	s.current = newDestination(name, st, &s.opts)
 }
 
 // Stats returns the numbers up to now.
@@ -147,8 +167,9 @@ func (s *Shipper) RunOther(ctx context.Context, b *buffer.Buffer) error {
 
 // Trouble is what does not work at the moment; nil while all does.
 func (s *Shipper) Trouble() error {
-	if err := s.own.blobTrouble.last(); err != nil {
+	own := s.own()
+	if err := own.blobTrouble.last(); err != nil {
 		return err
 	}
-	return s.own.indexTrouble.last()
+	return own.indexTrouble.last()
 }

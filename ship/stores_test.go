@@ -157,3 +157,27 @@ func TestShipAnotherBuffer(t *testing.T) {
 	all.Wait()
 	exactlyOnce(t, s, 2)
 }
+
+// After SetStore new batches go to the other store, and what may have been sent to the
+// one before is finished there, without asking for it anew.
+func TestShipSetStore(t *testing.T) {
+	t.Parallel()
+	before, now := openStore(t), openStore(t)
+	b := openBuffer(t)
+	fillMany(t, b, 3)
+	var s *ship.Shipper
+	tries := 0
+	faults := &faulty{Store: before, create: func(_ int, _ string, call func() (string, error)) (string, error) {
+		if tries++; tries > 1 {
+			return call()
+		}
+		s.SetStore(now, "now")
+		return "", failure(store.ErrUnavailable) // the same batch is tried again
+	}}
+	s = ship.New(ship.Options{Buffer: b, Store: faults, StoreName: "before", Workers: 1})
+	if err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	exactlyOnce(t, before, 1)
+	exactlyOnce(t, now, 2)
+}
