@@ -1,10 +1,10 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -55,8 +55,8 @@ func (d *decoder) buffer(s *section, b *Buffer) {
 // common reads what an input may say, over what stands there already.
 func (d *decoder) common(s *section, c *Common) {
 	read(s, "service", &c.Service, func(v string) (string, error) {
-		if blobnaming.ValidService(v) {
-			return v, nil
+		if !strings.Contains(v, "{") {
+			return v, valid(blobnaming.ValidService(v), "%q: want a-z, 0-9 and . _ - inside, at most 63", v)
 		}
 		_, err := container.ParsePattern(v)
 		return v, err
@@ -219,5 +219,5 @@ func valid(ok bool, format string, args ...any) error {
 	if ok {
 		return nil
 	}
-	return errors.New(fmt.Sprintf(format, args...)) //nolint:revive // the text comes from the caller
+	return fmt.Errorf(format, args...)
 }

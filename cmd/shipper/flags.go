@@ -1,41 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"slices"
-	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/blobnaming"
 	"logstow/buffer"
-	"logstow/input"
 	"logstow/internal/cli"
-	"logstow/record"
 )
-
-// settings are what a run is told.
-type settings struct {
-	store, service, instance, class string
-	once, fromStart                 bool
-	flushInterval                   time.Duration
-	flushSize                       int64
-	bucket                          time.Duration
-	zone                            *time.Location
-	maxRecord                       int
-	retryFor, drainTimeout          time.Duration
-	// bufferDir is where the buffer is kept; "" is memory alone.
-	bufferDir  string
-	bufferSize int64
-	sync       buffer.Sync
-	onFull     buffer.OnFull
-	// paths are files and globs; stdin says that standard input is read too.
-	paths []string
-	stdin bool
-}
 
 func runCommand() *ucli.Command {
 	return &ucli.Command{
@@ -59,101 +33,47 @@ SIGTERM or SIGINT ends it: what was read by then is shipped within
 
 Exit status: 0 done, 2 wrong command line, 3 incomplete or failed, 4 access
 refused, 130 interrupted before --once was done, or at once.`,
-		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "where to: a `DIRECTORY`, or azblob://CONTAINER"},
-			&ucli.StringFlag{Name: "service", Usage: "`NAME` of who logs; the first part of every blob's name"},
-			&ucli.StringFlag{Name: "instance", Usage: "`NAME` of this shipper among those of the service (default: the host name)"},
-			&ucli.StringFlag{Name: "class", Usage: "retention `CLASS` of the records (default: none)"},
-			&ucli.BoolFlag{Name: "once", Usage: "read to the end, ship everything, and end"},
-			&ucli.BoolFlag{Name: "from-start", Usage: "follow files that are there already from their start, not from their end"},
-			&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "ship records at the latest after this `TIME`"},
-			&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "ship a segment of this stored `SIZE`"},
-			&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`TIME` that a segment covers at most: 5, 10, 15, 20, 30 or 60m"},
-			&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE` of times that name none, for example Europe/Berlin"},
-			&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "cut lines at this `SIZE`, at most 16MiB, with a mark"},
-			&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "where records wait for storage: disk or memory"},
-			&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIRECTORY` of the buffer (default: logstow/SERVICE/INSTANCE in the state directory)"},
-			&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "most that the buffer takes on disk, as a `SIZE`"},
-			&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "make records durable `WHEN`: always, every so often (1s), or never"},
-			&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "when the buffer is full: block, or drop-oldest"},
-			&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "ship for at most this `TIME` after the first signal"},
-			&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "with --once, give up when storage has not answered for this `TIME`"},
-		},
+		Flags: runFlags(),
 		Action: func(c *ucli.Context) error {
 			s, err := readSettings(c)
 			if err != nil {
 				return cli.Usagef("%w", err)
 			}
-			return ship(c.Context, s)
+			return ship(c.Context, s, func() (settings, error) { return readSettings(c) })
 		},
 	}
 }
 
-// readSettings reads and checks the flags; the error tells everything that is wrong.
-func readSettings(c *ucli.Context) (settings, error) {
-	var errs problems
-	s := settings{
-		store:     c.String("store"),
-		service:   c.String("service"),
-		instance:  c.String("instance"),
-		class:     c.String("class"),
-		once:      c.Bool("once"),
-		fromStart: c.Bool("from-start"),
-		maxRecord: int(parse(&errs, c, "max-record", cli.ParseSize)),
-
-		flushInterval: parse(&errs, c, "flush-interval", cli.ParseDuration),
-		flushSize:     parse(&errs, c, "flush-size", cli.ParseSize),
-		bucket:        parse(&errs, c, "bucket", cli.ParseDuration),
-		retryFor:      parse(&errs, c, "retry-for", cli.ParseDuration),
-		zone:          parse(&errs, c, "time-zone", time.LoadLocation),
-
-		bufferSize:   parse(&errs, c, "buffer-size", cli.ParseSize),
-		sync:         parse(&errs, c, "sync", parseSync),
-		onFull:       parse(&errs, c, "on-full", parseOnFull),
-		drainTimeout: parse(&errs, c, "drain-timeout", cli.ParseDuration),
+// runFlags are those of run and check.
+func runFlags() []ucli.Flag {
+	return []ucli.Flag{
+		&ucli.StringFlag{Name: "config", EnvVars: []string{"LOGSTOW_CONFIG"}, Usage: "read `FILE` (YAML); flags go before what it says, SIGHUP reads it again"},
+		&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "where to: a `DIRECTORY`, or azblob://CONTAINER"},
+		&ucli.StringFlag{Name: "service", Usage: "`NAME` of who logs; the first part of every blob's name"},
+		&ucli.StringFlag{Name: "instance", Usage: "`NAME` of this shipper among those of the service (default: the host name)"},
+		&ucli.StringFlag{Name: "class", Usage: "retention `CLASS` of the records (default: none)"},
+		&ucli.BoolFlag{Name: "once", Usage: "read to the end, ship everything, and end"},
+		&ucli.BoolFlag{Name: "from-start", Usage: "follow files that are there already from their start, not from their end"},
+		&ucli.StringSliceFlag{Name: "syslog", Usage: "take syslog messages at `ADDRESS`: udp://:5140, tcp://:5140, unix:///run/x.sock; repeatable"},
+		&ucli.StringFlag{Name: "forward", Usage: "take the Fluent Forward protocol at `ADDRESS`: :24224 (no host is the loopback interface)"},
+		&ucli.StringFlag{Name: "http", Usage: "take OpenTelemetry logs (/v1/logs, gRPC) and lines (/v1/lines) at `ADDRESS`: :4318"},
+		&ucli.BoolFlag{Name: "journald", Usage: "read the systemd journal"},
+		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "what wraps the lines of files: auto, cri, docker or none"},
+		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "join lines to records: off, auto (stack traces), or a `REGEXP` that first lines match"},
+		&ucli.StringSliceFlag{Name: "redact", Usage: "take out secrets of this `KIND`: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable"},
+		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "ship records at the latest after this `TIME`"},
+		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "ship a segment of this stored `SIZE`"},
+		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`TIME` that a segment covers at most: 5, 10, 15, 20, 30 or 60m"},
+		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE` of times that name none, for example Europe/Berlin"},
+		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "cut lines at this `SIZE`, at most 16MiB, with a mark"},
+		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "where records wait for storage: disk or memory"},
+		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIRECTORY` of the buffer (default: logstow/SERVICE/INSTANCE in the state directory)"},
+		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "most that the buffer takes on disk, as a `SIZE`"},
+		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "make records durable `WHEN`: always, every so often (1s), or never"},
+		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "when the buffer is full: block, or drop-oldest"},
+		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "ship for at most this `TIME` after the first signal"},
+		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "with --once, give up when storage has not answered for this `TIME`"},
 	}
-	if s.instance == "" {
-		s.instance = hostInstance(&errs)
-	}
-	errs.check(s.store != "", "--store is missing: a directory, or azblob://CONTAINER (or set LOGSTOW_STORE)")
-	errs.check(s.service != "", "--service is missing: name who logs")
-	errs.check(s.service == "" || blobnaming.ValidService(s.service), "--service %q: want a-z, 0-9 and . _ - inside, at most 63", s.service)
-	errs.check(blobnaming.ValidInstance(s.instance), "--instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", s.instance, blobnaming.MaxInstance)
-	errs.check(blobnaming.ValidClass(s.class), "--class %q: want at most %d of a-z and 0-9", s.class, blobnaming.MaxClass)
-	errs.check(s.bucket == 0 || blobnaming.ValidWidth(s.bucket), "--bucket %s: want 5m, 10m, 15m, 20m, 30m or 60m", c.String("bucket"))
-	errs.check(s.flushSize > 0 || len(errs) > 0, "--flush-size must be more than 0")
-	errs.check(s.maxRecord == 0 || s.maxRecord >= input.MinMaxRecord && s.maxRecord <= record.MaxSize,
-		"--max-record %s: want 1KiB to 16MiB", c.String("max-record"))
-	errs.check(s.once || !c.IsSet("retry-for"), "--retry-for is for --once: without it, storage is tried for ever")
-	errs.check(s.bufferSize == 0 || s.bufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
-	s.inputs(&errs, c.Args().Slice())
-	s.buffer(&errs, c)
-	return s, errors.Join(errs...)
-}
-
-// minBufferSize is the smallest that --buffer-size may be.
-const minBufferSize = 1 << 20
-
-// buffer reads where the buffer is.
-func (s *settings) buffer(errs *problems, c *ucli.Context) {
-	switch mode := c.String("buffer"); mode {
-	case "disk":
-	case "memory":
-		for _, name := range []string{"buffer-dir", "buffer-size", "sync", "on-full"} {
-			errs.check(!c.IsSet(name), "--%s is for a buffer on disk", name)
-		}
-		return
-	default:
-		errs.check(false, "--buffer %q: want disk or memory", mode)
-		return
-	}
-	s.bufferDir = c.String("buffer-dir")
-	if s.bufferDir != "" || len(*errs) > 0 {
-		return
-	}
-	dir, err := defaultBufferDir(s.service, s.instance)
-	errs.check(err == nil, "%w", err)
-	s.bufferDir = dir
 }
 
 func parseSync(value string) (buffer.Sync, error) {
@@ -178,24 +98,6 @@ func parseOnFull(value string) (buffer.OnFull, error) {
 		return buffer.DropOldest, nil
 	}
 	return 0, fmt.Errorf("%q: want block or drop-oldest", value)
-}
-
-// inputs sorts the arguments. Without any, a pipe or a file on standard input is read.
-func (s *settings) inputs(errs *problems, args []string) {
-	errs.check(!slices.Contains(args, ""), "an empty file name")
-	for _, a := range args {
-		if a == "-" {
-			s.stdin = true
-		} else {
-			s.paths = append(s.paths, a)
-		}
-	}
-	if len(s.paths) > 0 || s.stdin {
-		return
-	}
-	info, err := os.Stdin.Stat()
-	s.stdin = err == nil && (info.Mode().IsRegular() || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0)
-	errs.check(s.stdin, "nothing to read: name files or globs, or - for standard input")
 }
 
 // hostInstance is the instance's name where none was given.

@@ -40,6 +40,7 @@ func TestMain(m *testing.M) {
 //	buffered DIR TEXT  waits until the log of the buffer in DIR holds TEXT
 //	waiting DIR        waits until a batch waits in the buffer in DIR
 //	term               sends SIGTERM to the commands in the background
+//	hup                sends them SIGHUP
 //	status N CMD…      runs a command that must end with exit status N
 //	nobody CMD…        runs a command as another user and prints its exit status
 func TestScripts(t *testing.T) {
@@ -65,7 +66,8 @@ func TestScripts(t *testing.T) {
 			"probe":    probe,
 			"buffered": buffered,
 			"waiting":  waiting,
-			"term":     terminate,
+			"term":     send(syscall.SIGTERM),
+			"hup":      send(syscall.SIGHUP),
 			"status":   status,
 			"nobody":   nobody,
 		},
@@ -290,12 +292,15 @@ func waiting(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func terminate(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: term")
-	}
-	for _, cmd := range ts.BackgroundCmds() {
-		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+// send is a command that sends a signal to all that runs in the background.
+func send(signal os.Signal) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 0 {
+			ts.Fatalf("it takes no arguments")
+		}
+		for _, cmd := range ts.BackgroundCmds() {
+			ts.Check(cmd.Process.Signal(signal))
+		}
 	}
 }
 

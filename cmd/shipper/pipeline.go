@@ -9,14 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"logstow/buffer"
 	"logstow/input"
-	"logstow/input/stdin"
-	"logstow/input/tail"
 	"logstow/internal/cli"
-	"logstow/record/recognize"
 	shipping "logstow/ship"
 	"logstow/store"
 	"logstow/store/open"
@@ -40,13 +35,25 @@ type pipeline struct {
 	stats   input.Stats
 	buffer  *buffer.Buffer
 	shipper *shipping.Shipper
-	// inputs are what is read; each runs until it ends or its context does.
-	inputs []func(context.Context) error
+	others  *stores
+	// running are the inputs that are read, ended gets each that has ended, reloads
+	// what is to be changed to.
+	running []*running
+	ended   chan *running
+	reloads chan settings
 }
 
 // ship runs the pipeline until the inputs end or ctx does, and all is stored.
-func ship(ctx context.Context, s settings) (err error) {
-	p := &pipeline{settings: s, log: newLogger(os.Stderr), began: time.Now()}
+// again reads the settings anew.
+func ship(ctx context.Context, s settings, again func() (settings, error)) (err error) {
+	p := &pipeline{
+		settings: s, log: newLogger(os.Stderr), began: time.Now(),
+		ended: make(chan *running), reloads: make(chan settings),
+	}
+	if s.configured { // before anything else: the signal's default is the end
+		stop := p.awaitReload(ctx, again)
+		defer stop()
+	}
 	st, err := open.Store(ctx, s.store, open.Options{Getenv: os.Getenv, Log: p.log})
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
@@ -59,13 +66,10 @@ func ship(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.buffer.Close()) }()
-	others := &stores{log: p.log}
-	defer func() { err = errors.Join(err, others.close()) }()
-	if err := p.openShipper(st, others); err != nil {
+	p.others = &stores{log: p.log}
+	defer func() { err = errors.Join(err, p.others.close()) }()
+	if err := p.openShipper(st); err != nil {
 		return err
-	}
-	if err := p.openInputs(); err != nil {
-		return cli.Usagef("%w", err)
 	}
 	return p.run(ctx)
 }
@@ -74,6 +78,7 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	p.buffer, err = openOwn(ctx, buffer.Options{
 		Dir: p.bufferDir, MaxSize: p.bufferSize, Sync: p.sync, OnFull: p.onFull,
 		Instance: p.instance, Width: p.bucket, FlushSize: p.flushSize, FlushInterval: p.flushInterval, Once: p.once, Log: p.log,
+		MaxOpen: p.openBuckets, MaxLateness: p.maxLateness,
 	})
 	if errors.Is(err, buffer.ErrLocked) {
 		return fmt.Errorf("%w; every running shipper needs a buffer of its own: give this one another --instance or --buffer-dir", err)
@@ -88,12 +93,12 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	return nil
 }
 
-func (p *pipeline) openShipper(st store.Store, others *stores) error {
+func (p *pipeline) openShipper(st store.Store) error {
 	name, err := lastingName(p.store)
 	if err != nil {
 		return err
 	}
-	opts := shipping.Options{Buffer: p.buffer, Store: p.counter.Store(st), StoreName: name, Stores: others.open, Log: p.log}
+	opts := shipping.Options{Buffer: p.buffer, Store: p.counter.Store(st), StoreName: name, Stores: p.others.open, Log: p.log}
 	opts.IndexWait = min(indexWait, p.flushInterval)
 	if p.once {
 		opts.RetryFor = p.retryFor
@@ -102,28 +107,6 @@ func (p *pipeline) openShipper(st store.Store, others *stores) error {
 		opts.MaxUnindexed = maxUnindexed
 	}
 	p.shipper = shipping.New(opts)
-	return nil
-}
-
-// openInputs makes the inputs; they read nothing yet.
-func (p *pipeline) openInputs() error {
-	opts := input.Options{
-		Service: p.service, Class: p.class, MaxRecord: p.maxRecord,
-		Recognize: recognize.Options{Zone: p.zone}, Sink: p.buffer, Stats: &p.stats, Log: p.log,
-	}
-	if len(p.paths) > 0 {
-		files, err := tail.New(tail.Options{
-			Options: opts, Paths: p.paths, Once: p.once, FromStart: p.fromStart,
-			Skip: p.ownDirs(), Resume: p.bufferDir != "", StopWait: p.drainTimeout * 2 / 5,
-		})
-		if err != nil {
-			return err
-		}
-		p.inputs = append(p.inputs, files.Run)
-	}
-	if p.stdin {
-		p.inputs = append(p.inputs, func(ctx context.Context) error { return stdin.Run(ctx, os.Stdin, opts) })
-	}
 	return nil
 }
 
@@ -149,6 +132,9 @@ func (p *pipeline) run(ctx context.Context) error {
 	defer cancel()
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
+	if err := p.openInputs(reading); err != nil {
+		return cli.Usagef("%w", err)
+	}
 	shipped := make(chan error, 1)
 	go func() {
 		err := p.shipper.Run(late)
@@ -220,20 +206,6 @@ func (p *pipeline) writeNote(trouble error, drained bool) {
 	if err := n.write(p.bufferDir); err != nil {
 		p.log.Debug("the buffer's note could not be written", "directory", p.bufferDir, "error", err)
 	}
-}
-
-// read runs the inputs until all have ended.
-func (p *pipeline) read(ctx context.Context) error {
-	var g errgroup.Group // one input's failure is no reason to end the other
-	for _, run := range p.inputs {
-		g.Go(func() error { return run(ctx) })
-	}
-	err := g.Wait()
-	if p.once && errors.Is(context.Cause(ctx), errStopped) {
-		p.log.Warn("interrupted: the inputs were not read to their end")
-		return &cli.Error{Status: cli.Interrupted, Err: errStopped}
-	}
-	return err
 }
 
 // outcome is what the run comes to.

@@ -80,10 +80,15 @@ func (s *stores) open(ctx context.Context, name string) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.keep(st)
+	return st, nil
+}
+
+// keep closes a store with the others.
+func (s *stores) keep(st store.Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opened = append(s.opened, st)
-	return st, nil
 }
 
 func (s *stores) close() error {

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/config"
+	"logstow/internal/cli"
+	"logstow/store"
+	"logstow/store/open"
+)
+
+// The probe's blob and row: no service has such a name, so nothing takes them for logs.
+const (
+	probeService = "_check"
+	probeTable   = "logstowcheck"
+)
+
+func checkCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:      "check",
+		Usage:     "check the configuration and try the storage",
+		ArgsUsage: "[FILE|GLOB|-]...",
+		Description: `Takes what run takes, tells everything that is wrong with it, a line each, and
+tries the storage: a blob ` + probeService + `/INSTANCE and a row in the table ` + probeTable + ` are written
+and removed. A credential that may only create can not remove the blob: it stays,
+which does no harm. Nothing is read, and no address is taken.
+
+Exit status: 0 all is well, 2 wrong command line or configuration, 3 storage
+failed, 4 access refused.`,
+		Flags: runFlags(),
+		Action: func(c *ucli.Context) error {
+			s, err := readSettings(c)
+			if err != nil {
+				return everyLine(c.App.ErrWriter, err)
+			}
+			return check(c.Context, c.App.Writer, s)
+		},
+	}
+}
+
+// everyLine says each of several errors in a line of its own.
+func everyLine(w io.Writer, err error) error {
+	for line := range strings.Lines(err.Error() + "\n") {
+		if _, err := fmt.Fprintf(w, "shipper: %s", line); err != nil {
+			return err
+		}
+	}
+	return cli.Exit(cli.Usage)
+}
+
+func check(ctx context.Context, w io.Writer, s settings) (err error) {
+	p := &pipeline{settings: s, log: newLogger(os.Stderr)}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer func() { err = errors.Join(err, out.Flush()) }()
+	var errs []error
+	for i := range s.inputs {
+		in := &s.inputs[i]
+		fmt.Fprintf(out, "input\t%s: %s\n", in.Service, describe(in))
+		if _, err := p.inputOptions(in); err != nil {
+			errs = append(errs, atLine(in, err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	if s.bufferDir != "" {
+		fmt.Fprintf(out, "buffer\t%s\n", s.bufferDir)
+	}
+	st, err := open.Store(ctx, s.store, open.Options{Getenv: os.Getenv, Log: slog.New(slog.DiscardHandler)})
+	if errors.Is(err, store.ErrInvalid) {
+		return cli.Usagef("%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.instance)
+	if err != nil {
+		return fmt.Errorf("storage does not take segments: %w", err)
+	}
+	fmt.Fprintf(out, "store\t%s: a blob was written%s\n", s.store, stays)
+	if err := probeTables(ctx, st.Tables(), s.instance); err != nil {
+		return fmt.Errorf("segments would be stored, but not indexed: %w", err)
+	}
+	fmt.Fprintf(out, "index\t%s: a row was written and removed\n", s.store)
+	return nil
+}
+
+// probeBlobs creates a blob and deletes it, if that is allowed.
+func probeBlobs(ctx context.Context, blobs store.Blobs, name string) (stays string, err error) {
+	_, err = blobs.Create(ctx, name, []byte("This shows that segments can be created here.\n"), store.CreateOptions{ContentType: "text/plain"})
+	if err != nil && !errors.Is(err, store.ErrExists) { // it is there: somebody could create it
+		return "", err
+	}
+	err = blobs.Delete(ctx, []string{name})
+	if errors.Is(err, store.ErrRefused) {
+		return "; this credential may not delete, so " + name + " stays", nil
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	return " and removed", nil
+}
+
+// probeTables writes a row and removes it.
+func probeTables(ctx context.Context, tables store.Tables, instance string) error {
+	row := store.Entity{Key: store.Key{Partition: probeService, Row: instance}, Properties: map[string]any{"Check": "1"}}
+	err := tables.Upsert(ctx, probeTable, []store.Entity{row})
+	if errors.Is(err, store.ErrNoTable) {
+		if err = tables.CreateTable(ctx, probeTable); err == nil || errors.Is(err, store.ErrExists) {
+			err = tables.Upsert(ctx, probeTable, []store.Entity{row})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := tables.Remove(ctx, probeTable, []store.Key{row.Key}); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// describe names an input in a few words.
+func describe(in *config.Input) string {
+	switch in.Kind {
+	case config.KindFiles:
+		return "files " + strings.Join(in.Files.Paths, " ")
+	case config.KindSyslog:
+		return "syslog at " + in.Syslog.Address
+	case config.KindForward:
+		return "forward at " + in.Forward.Address
+	case config.KindHTTP:
+		return "http at " + in.HTTP.Address
+	}
+	return string(in.Kind)
+}
+
+// atLine says in which line of the configuration an input stands.
+func atLine(in *config.Input, err error) error {
+	if in.Line > 0 {
+		return fmt.Errorf("the input in line %d: %w", in.Line, err)
+	}
+	return err
+}

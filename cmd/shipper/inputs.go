@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"logstow/blobnaming"
+	"logstow/config"
+	"logstow/input"
+	"logstow/input/container"
+	"logstow/input/httpserver"
+	"logstow/input/lines"
+	"logstow/input/otlp"
+	"logstow/input/stdin"
+	"logstow/input/syslog"
+	"logstow/input/tail"
+	"logstow/record/recognize"
+)
+
+// reader is an input that is ready to be read.
+type reader func(context.Context) error
+
+// openInput makes an input; it reads nothing yet, but a listener has its address.
+// A reader that is made must be run.
+func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, error) {
+	opts, err := p.inputOptions(in)
+	if err != nil {
+		return nil, err
+	}
+	switch in.Kind {
+	case config.KindFiles:
+		return p.openFiles(in, opts)
+	case config.KindStdin:
+		return func(ctx context.Context) error { return stdin.Run(ctx, os.Stdin, opts) }, nil
+	case config.KindSyslog:
+		server, err := syslog.New(ctx, syslog.Options{
+			Options: opts, Address: in.Syslog.Address, TLS: in.Syslog.TLS, MaxConnections: in.Syslog.MaxConnections, Raw: in.Syslog.Raw,
+		})
+		if err != nil {
+			return nil, err
+		}
+		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
+		return server.Run, nil
+	case config.KindHTTP:
+		return p.openHTTP(ctx, in, opts)
+	}
+	return nil, fmt.Errorf("inputs of the kind %s are not known here", in.Kind)
+}
+
+func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
+	opts := input.Options{
+		Service: in.Service, Class: in.Class, MaxRecord: int(in.MaxRecord), SourcePrefix: in.SourcePrefix,
+		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
+		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead},
+		Sink:      p.buffer, Stats: &p.stats, Log: p.log,
+	}
+	return opts, nil
+}
+
+func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {
+	files := tail.Options{
+		Options: opts, Paths: in.Files.Paths, Exclude: in.Files.Exclude, Name: in.Files.Name,
+		Once: p.once, FromStart: in.Files.FromStart, Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
+		Skip: p.ownDirs(), Resume: p.bufferDir != "", StopWait: p.drainTimeout * 2 / 5,
+	}
+	if !blobnaming.ValidService(in.Service) {
+		pattern, err := container.ParsePattern(in.Service)
+		if err != nil {
+			return nil, err
+		}
+		_ = pattern
+	}
+	t, err := tail.New(files)
+	if err != nil {
+		return nil, err
+	}
+	return t.Run, nil
+}
+
+func (p *pipeline) openHTTP(ctx context.Context, in *config.Input, opts input.Options) (reader, error) {
+	logs, err := otlp.NewHandler(otlp.Options{Options: opts, ServiceFromResource: in.HTTP.ServiceFromResource})
+	if err != nil {
+		return nil, err
+	}
+	text, err := lines.NewHandler(lines.Options{Options: opts})
+	if err != nil {
+		return nil, err
+	}
+	server, err := httpserver.New(ctx, httpserver.Options{
+		Address: in.HTTP.Address, TLS: in.HTTP.TLS, MaxConnections: in.HTTP.MaxConnections, Log: p.log,
+	}, logs, text)
+	if err != nil {
+		return nil, err
+	}
+	p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
+	return server.Run, nil
+}

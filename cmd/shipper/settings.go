@@ -1,0 +1,276 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/blobnaming"
+	"logstow/buffer"
+	"logstow/config"
+	"logstow/input"
+	"logstow/input/container"
+	"logstow/internal/cli"
+	"logstow/record"
+)
+
+// settings are what a run is told, by flags and a configuration file.
+type settings struct {
+	store, instance string
+	// service is whose buffer it is: the one service of all inputs, else severalServices.
+	service       string
+	once          bool
+	flushInterval time.Duration
+	flushSize     int64
+	bucket        time.Duration
+	maxLateness   time.Duration
+	openBuckets   int
+
+	retryFor, drainTimeout time.Duration
+	// bufferDir is where the buffer is kept; "" is memory alone.
+	bufferDir  string
+	bufferSize int64
+	sync       buffer.Sync
+	onFull     buffer.OnFull
+	inputs     []config.Input
+	// configured says that there is a configuration file.
+	configured bool
+}
+
+// severalServices stands for the service of a buffer whose inputs have several.
+const severalServices = "_several"
+
+// minBufferSize is the smallest that --buffer-size may be.
+const minBufferSize = 1 << 20
+
+// readSettings reads and checks the flags and the file; the error tells everything
+// that is wrong.
+func readSettings(c *ucli.Context) (settings, error) {
+	file := &config.Config{}
+	if path := c.String("config"); path != "" {
+		var err error
+		if file, err = config.Read(path, os.LookupEnv); err != nil {
+			return settings{}, err
+		}
+	}
+	var errs problems
+	s := settings{
+		configured: c.String("config") != "",
+		store:      pick(c, "store", file.Store),
+		instance:   pick(c, "instance", file.Instance),
+		once:       c.Bool("once"),
+
+		flushInterval: choose(&errs, c, "flush-interval", file.FlushInterval, cli.ParseDuration),
+		flushSize:     choose(&errs, c, "flush-size", file.FlushSize, cli.ParseSize),
+		bucket:        choose(&errs, c, "bucket", file.Bucket, cli.ParseDuration),
+		retryFor:      choose(&errs, c, "retry-for", file.RetryFor, cli.ParseDuration),
+		drainTimeout:  choose(&errs, c, "drain-timeout", file.DrainTimeout, cli.ParseDuration),
+		maxLateness:   file.MaxLateness,
+		openBuckets:   file.OpenBuckets,
+
+		bufferSize: choose(&errs, c, "buffer-size", file.Buffer.Size, cli.ParseSize),
+	}
+	if s.instance == "" {
+		s.instance = hostInstance(&errs)
+	}
+	errs.check(s.store != "", "--store is missing: a directory, or azblob://CONTAINER (or set LOGSTOW_STORE)")
+	errs.check(blobnaming.ValidInstance(s.instance), "--instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", s.instance, blobnaming.MaxInstance)
+	errs.check(s.bucket == 0 || blobnaming.ValidWidth(s.bucket), "--bucket %s: want 5m, 10m, 15m, 20m, 30m or 60m", c.String("bucket"))
+	errs.check(s.flushSize > 0 || len(errs) > 0, "--flush-size must be more than 0")
+	errs.check(s.once || !c.IsSet("retry-for"), "--retry-for is for --once: without it, storage is tried for ever")
+	errs.check(s.bufferSize == 0 || s.bufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
+	s.inputs = readInputs(&errs, c, file)
+	s.service = oneService(s.inputs)
+	s.once = c.Bool("once")
+	for _, in := range s.inputs {
+		server := in.Kind == config.KindSyslog || in.Kind == config.KindForward || in.Kind == config.KindHTTP
+		errs.check(!s.once || !server, "--once: a %s input has no end", in.Kind)
+	}
+	s.buffer(&errs, c, &file.Buffer)
+	return s, errors.Join(errs...)
+}
+
+// pick is a flag's text where it is given, else the file's, else the flag's default.
+func pick(c *ucli.Context, name, file string) string {
+	if value := c.String(name); file == "" || c.IsSet(name) && value != "" {
+		return value
+	}
+	return file
+}
+
+// choose is pick for values of other types.
+func choose[T comparable](errs *problems, c *ucli.Context, name string, file T, read func(string) (T, error)) T {
+	var zero T
+	if file != zero && !c.IsSet(name) {
+		return file
+	}
+	return parse(errs, c, name, read)
+}
+
+// buffer reads where the buffer is.
+func (s *settings) buffer(errs *problems, c *ucli.Context, file *config.Buffer) {
+	var err error
+	s.sync, err = parseSync(pick(c, "sync", file.Sync))
+	errs.check(err == nil, "--sync: %w", err)
+	s.onFull, err = parseOnFull(pick(c, "on-full", file.OnFull))
+	errs.check(err == nil, "--on-full: %w", err)
+	switch mode := pick(c, "buffer", file.Mode); mode {
+	case "disk":
+	case "memory":
+		for _, name := range []string{"buffer-dir", "buffer-size", "sync", "on-full"} {
+			errs.check(!c.IsSet(name), "--%s is for a buffer on disk", name)
+		}
+		return
+	default:
+		errs.check(false, "--buffer %q: want disk or memory", mode)
+		return
+	}
+	s.bufferDir = pick(c, "buffer-dir", file.Dir)
+	if s.bufferDir != "" || len(*errs) > 0 {
+		return
+	}
+	dir, err := defaultBufferDir(s.service, s.instance)
+	errs.check(err == nil, "%w", err)
+	s.bufferDir = dir
+}
+
+// readInputs are the inputs of the file and those that the command line names. What
+// an input does not say, the flags say.
+func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.Input {
+	common := commonFlags(errs, c)
+	inputs := slices.Clone(file.Inputs)
+	for i := range inputs {
+		fill(&inputs[i].Common, &common, c)
+	}
+	inputs = append(inputs, flagInputs(errs, c, common, len(inputs) > 0)...)
+	missing := slices.ContainsFunc(inputs, func(in config.Input) bool { return in.Service == "" })
+	errs.check(!missing && len(inputs) > 0 || common.Service != "", "--service is missing: name who logs")
+	nameFiles(errs, inputs)
+	return inputs
+}
+
+// commonFlags are what the flags say of every input.
+func commonFlags(errs *problems, c *ucli.Context) config.Common {
+	common := config.Common{
+		Service: c.String("service"), Class: c.String("class"),
+		MaxRecord: parse(errs, c, "max-record", cli.ParseSize),
+		Zone:      parse(errs, c, "time-zone", time.LoadLocation),
+		Format:    parse(errs, c, "format", container.ParseFormat),
+		Multiline: parse(errs, c, "multiline", config.ParseMultiline),
+		Process:   config.Processing{Redact: c.StringSlice("redact")},
+	}
+	errs.check(common.Service == "" || blobnaming.ValidService(common.Service), "--service %q: want a-z, 0-9 and . _ - inside, at most 63", common.Service)
+	errs.check(blobnaming.ValidClass(common.Class), "--class %q: want at most %d of a-z and 0-9", common.Class, blobnaming.MaxClass)
+	errs.check(common.MaxRecord == 0 || common.MaxRecord >= input.MinMaxRecord && common.MaxRecord <= record.MaxSize,
+		"--max-record %s: want 1KiB to 16MiB", c.String("max-record"))
+	return common
+}
+
+// fill puts the flags in where an input says nothing, and over what it says where
+// they were given.
+func fill(in, flags *config.Common, c *ucli.Context) {
+	if in.Service == "" {
+		in.Service = flags.Service
+	}
+	if in.Class == "" || c.IsSet("class") {
+		in.Class = flags.Class
+	}
+	if in.MaxRecord == 0 || c.IsSet("max-record") {
+		in.MaxRecord = flags.MaxRecord
+	}
+	if in.Zone == nil || c.IsSet("time-zone") {
+		in.Zone = flags.Zone
+	}
+	if c.IsSet("format") {
+		in.Format = flags.Format
+	}
+	if in.Multiline == nil || c.IsSet("multiline") {
+		in.Multiline = flags.Multiline
+	}
+	in.Process.Redact = append(slices.Clone(in.Process.Redact), flags.Process.Redact...)
+}
+
+// flagInputs are the inputs that the command line names. Without any at all, a
+// pipe or a file on standard input is read.
+func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bool) (inputs []config.Input) {
+	args := c.Args().Slice()
+	errs.check(!slices.Contains(args, ""), "an empty file name")
+	var paths []string
+	stdin := false
+	for _, a := range args {
+		if a == "-" {
+			stdin = true
+		} else {
+			paths = append(paths, a)
+		}
+	}
+	add := func(kind config.Kind, set func(*config.Input)) {
+		in := config.Input{Common: common, Kind: kind}
+		set(&in)
+		inputs = append(inputs, in)
+	}
+	if len(paths) > 0 {
+		add(config.KindFiles, func(in *config.Input) { in.Files = config.Files{Paths: paths, FromStart: c.Bool("from-start")} })
+	}
+	for _, address := range c.StringSlice("syslog") {
+		add(config.KindSyslog, func(in *config.Input) { in.Syslog.Address = address })
+	}
+	if address := c.String("forward"); address != "" {
+		add(config.KindForward, func(in *config.Input) { in.Forward.Address = address })
+	}
+	if address := c.String("http"); address != "" {
+		add(config.KindHTTP, func(in *config.Input) { in.HTTP.Address = address })
+	}
+	if c.Bool("journald") {
+		add(config.KindJournald, func(*config.Input) {})
+	}
+	if len(inputs) == 0 && !stdin && !others {
+		info, err := os.Stdin.Stat()
+		stdin = err == nil && (info.Mode().IsRegular() || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0)
+		errs.check(stdin, "nothing to read: name files or globs, or - for standard input, or another input")
+	}
+	if stdin {
+		add(config.KindStdin, func(*config.Input) {})
+	}
+	return inputs
+}
+
+// nameFiles gives inputs of files names that stay the same between runs. The
+// first without one goes without.
+func nameFiles(errs *problems, inputs []config.Input) {
+	taken := map[string]bool{}
+	first := true
+	for i := range inputs {
+		in := &inputs[i]
+		if in.Kind != config.KindFiles {
+			continue
+		}
+		if in.Files.Name == "" && !first {
+			h := fnv.New32a()
+			fmt.Fprintf(h, "%q", in.Files.Paths)
+			in.Files.Name = fmt.Sprintf("files-%08x", h.Sum32())
+		}
+		first = first && in.Files.Name != ""
+		errs.check(!taken[in.Files.Name], "the inputs of %s: there is another of the same name (%s); give each a name", strings.Join(in.Files.Paths, ", "), in.Files.Name)
+		taken[in.Files.Name] = true
+	}
+}
+
+// oneService is the service of all inputs, where there is one.
+func oneService(inputs []config.Input) string {
+	service := ""
+	for i, in := range inputs {
+		if i > 0 && in.Service != service || !blobnaming.ValidService(in.Service) || in.HTTP.ServiceFromResource {
+			return severalServices
+		}
+		service = in.Service
+	}
+	return service
+}
