@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test short race crash lint fmt fuzz golden conformance bench cover tidy check clean
+.PHONY: build demo test test-report short race crash lint fmt fuzz golden conformance bench cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -20,6 +20,10 @@ testdata/azurite/node_modules: testdata/azurite/package-lock.json
 
 test: testdata/azurite/node_modules ## everything, the real storage service included
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -timeout 20m $(PKG)
+
+REPORT   ?= test.json
+test-report: testdata/azurite/node_modules ## the same; failures are told last, and REPORT gets all as test2json writes it
+	LOGSTOW_REQUIRE_AZURITE=1 $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- -timeout 20m $(PKG)
 
 short: ## what needs no service, under half a minute
 	$(GO) test -short $(PKG)
