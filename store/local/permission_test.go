@@ -49,25 +49,19 @@ func output(cmd *exec.Cmd) (string, error) {
 	return string(out), err
 }
 
-// publicCopy is a copy of this test's program that everybody may run.
+// publicCopy is a copy of this test's program that everybody may run. Another
+// process writes it: a file that this one had open for writing could still be open in
+// a process that it is starting at the time, and then can not be run ("text file busy").
 func publicCopy(t *testing.T, path string) string {
 	t.Helper()
-	from, err := os.Open(path)
-	if err != nil {
+	to := filepath.Join(t.TempDir(), "helper")
+	if out, err := exec.CommandContext(t.Context(), "cp", path, to).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Chmod(to, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	defer from.Close()
-	to, err := os.OpenFile(filepath.Join(t.TempDir(), "helper"), os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(to, from); err != nil {
-		t.Fatal(err)
-	}
-	if err := to.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return to.Name()
+	return to
 }
 
 // setMode sets and clears permission bits of all that is in dir.
