@@ -31,10 +31,27 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE)
 	status := run(ctx, os.Args, environment{
 		getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr,
-		terminal: term.IsTerminal(int(os.Stdout.Fd())), now: time.Now, tempDir: os.TempDir(),
+		out: screenOf(os.Stdout), err: screenOf(os.Stderr), piped: isPipe(os.Stdout), now: time.Now, tempDir: os.TempDir(),
 	})
 	stop()
 	os.Exit(status)
+}
+
+// screenOf is the terminal that a file is, if it is one.
+func screenOf(f *os.File) screen {
+	if !term.IsTerminal(int(f.Fd())) {
+		return screen{}
+	}
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns < 1 || rows < 1 {
+		return screen{rows: 24, columns: 80}
+	}
+	return screen{rows, columns}
+}
+
+func isPipe(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
 // run runs the program in an environment and returns its exit status.

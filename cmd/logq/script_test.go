@@ -23,17 +23,25 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"logq": func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		status := run(ctx, os.Args, environment{
-			getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr, now: time.Now, tempDir: os.TempDir(),
-		})
+		env := environment{getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr, now: time.Now, tempDir: os.TempDir()}
+		// The scripts say which streams are terminals, of five rows.
+		terminals := os.Getenv("TERMINALS")
+		if strings.Contains(terminals, "stdout") {
+			env.out = screen{rows: 5, columns: 80}
+		}
+		if strings.Contains(terminals, "stderr") {
+			env.err = screen{rows: 5, columns: 80}
+		}
+		status := run(ctx, os.Args, env)
 		stop()
 		os.Exit(status)
 	}})
 }
 
-// The scripts have two commands beside logq: "segment SERVICE FILE" stores one
-// segment of a file's lines, each a time, a level and a message; "status N
-// logq ARG..." wants that exit status.
+// The scripts have some commands beside logq: "segment SERVICE FILE" stores one
+// segment of a file's lines, each a time, a level and a message, in which ESC is an
+// escape; "status N logq ARG..." wants that exit status; "esc FILE" makes a file of
+// each line of FILE, named by its first word, with escapes.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -43,7 +51,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("TZ", "UTC")
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"segment": storeSegment, "status": wantStatus},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"segment": storeSegment, "status": wantStatus, "esc": writeEscapes},
 	})
 }
 
@@ -55,6 +63,13 @@ func wantStatus(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != args[0] {
 		ts.Fatalf("status %s, want %s", got, args[0])
+	}
+}
+
+func writeEscapes(ts *testscript.TestScript, _ bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		name, text, _ := strings.Cut(strings.ReplaceAll(line, "ESC", "\x1b"), " ")
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600)) //nolint:forbidigo // a test's own file
 	}
 }
 
@@ -80,7 +95,7 @@ func storeSegment(ts *testscript.TestScript, _ bool, args []string) {
 				Service: args[0], Instance: "pod-1", Batch: batch, BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
 			})
 		}
-		ts.Check(w.Append(record.Record{Time: at.UnixNano(), Level: level, Source: "app.log", Message: []byte(strings.ReplaceAll(f[2], `\n`, "\n"))}))
+		ts.Check(w.Append(record.Record{Time: at.UnixNano(), Level: level, Source: "app.log", Message: []byte(strings.NewReplacer(`\n`, "\n", "ESC", "\x1b").Replace(f[2]))}))
 	}
 	meta, err := w.Close(1)
 	ts.Check(err)

@@ -58,12 +58,12 @@ ones are dropped and it is said how much the others may be too low.`,
 
 func runStats(c *ucli.Context, env environment) (err error) {
 	now := env.now()
-	r := &request{env: env, explain: c.Bool("explain")}
+	r := &request{env: env, zone: location(c), explain: c.Bool("explain")}
 	from, to, ranged, err := timeRange(c, now)
 	if err != nil {
 		return err
 	}
-	if !ranged {
+	if r.ranged = ranged; !ranged {
 		from, to = now.Add(-time.Hour), now.Add(time.Hour)
 	}
 	if r.sel, err = selection(c, from, to, now); err != nil {
@@ -96,11 +96,12 @@ func runStats(c *ucli.Context, env environment) (err error) {
 		return err
 	}
 	r.noteIndex()
+	r.noteRange()
 	p, err := q.Plan(c.Context)
 	if err != nil {
 		return err
 	}
-	stats, err := q.Stats(c.Context, p, by, location(c))
+	stats, err := q.Stats(c.Context, p, by, r.zone)
 	if errors.Is(err, query.ErrSelection) {
 		return cli.Usagef("--by: %w", err)
 	}
@@ -197,7 +198,7 @@ func printStatsTable(env *environment, s *query.Stats, rows []query.Row, more in
 			fmt.Fprintf(w, "%s\t", output.Visible(value))
 		}
 		fmt.Fprintf(w, "%d\t%5.1f%%", row.Count, 100*float64(row.Count)/float64(s.Total))
-		if env.terminal && row.Count > 0 {
+		if env.out.terminal() && row.Count > 0 {
 			fmt.Fprintf(w, "\t%s", strings.Repeat("█", max(1, int(barWidth*row.Count/largest))))
 		}
 		fmt.Fprintln(w)

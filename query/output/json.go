@@ -8,7 +8,7 @@ import (
 	"logstow/record"
 )
 
-func appendJSON(dst []byte, m *query.Match) []byte {
+func (o *Writer) json(dst []byte, m *query.Match) []byte {
 	dst = append(dst, `{"time":"`...)
 	dst = append(dst, m.Line[:record.TimeLen]...)
 	dst = append(dst, `","level":"`...)
@@ -20,17 +20,25 @@ func appendJSON(dst []byte, m *query.Match) []byte {
 	dst = append(dst, `,"instance":`...)
 	dst = appendString(dst, []byte(m.Segment.Meta.Instance))
 	dst = append(dst, `,"message":`...)
-	message := m.Message()
-	at := len(dst)
-	dst = record.AppendMessage(dst, message)
-	message = append([]byte(nil), dst[at:]...)
-	dst = appendString(dst[:at], message)
-	if !utf8.Valid(message) {
+	o.message = record.AppendMessage(o.message[:0], m.Message())
+	dst = appendString(dst, o.message)
+	if !utf8.Valid(o.message) {
 		dst = append(dst, `,"message_base64":"`...)
-		dst = base64.StdEncoding.AppendEncode(dst, message)
+		dst = base64.StdEncoding.AppendEncode(dst, o.message)
 		dst = append(dst, '"')
 	}
-	return append(dst, "}\n"...)
+	return append(o.marks(dst, m), "}\n"...)
+}
+
+// marks appends the members of an object that only some records have.
+func (o *Writer) marks(dst []byte, m *query.Match) []byte {
+	if m.Context {
+		dst = append(dst, `,"context":true`...)
+	}
+	if o.late {
+		dst = append(dst, `,"late":true`...)
+	}
+	return dst
 }
 
 // appendString appends a JSON string. Whatever steers a terminal is escaped;

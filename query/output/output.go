@@ -11,8 +11,14 @@
 // Where columns or fields of the message are named, only those are printed: as a
 // JSON object, as CSV, and in the other formats with TABs between them.
 //
-// On a terminal, control bytes in a message are shown and not sent, in every
-// format: \x1b stands for an escape, \r for a carriage return.
+// On a terminal, and with colours, control bytes in a message are shown and not
+// sent, in every format: \x1b stands for an escape, \r for a carriage return. So
+// the only colours are those of this package.
+//
+// Where records around matches are printed too, a line of "--" stands between
+// records that do not follow on each other in their source (raw, text and pretty),
+// and those that are no match themselves are marked: a "-" in the place of the ":"
+// before the message (pretty), "context":true (json).
 package output
 
 import (
@@ -23,7 +29,6 @@ import (
 	"time"
 
 	"logstow/query"
-	"logstow/record"
 )
 
 // The formats.
@@ -44,8 +49,14 @@ type Options struct {
 	Fields []string
 	// Terminal says that the output is shown by a terminal.
 	Terminal bool
-	// Color colours levels in the pretty format.
+	// Color colours levels in the pretty format, and what Highlight finds in the
+	// messages of the raw, text and pretty formats.
 	Color bool
+	// Highlight appends the places in a message as logged that are to stand out, in
+	// order and apart; see [query.Query.Highlight]. Nil is none.
+	Highlight func(dst [][2]int, message []byte) [][2]int
+	// Around says that records around matches are printed too.
+	Around bool
 	// Location is the zone of times in the pretty format; nil is UTC.
 	Location *time.Location
 	// Dates writes the date too in the pretty format.
@@ -63,8 +74,11 @@ type Writer struct {
 	line []byte
 	err  error
 
+	late    bool // the record being printed is late
+	written bool // one was printed
 	columns []column
-	message []byte // scratch: the message as logged
+	message []byte   // scratch: the message as logged
+	places  [][2]int // scratch: what stands out in it
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -75,6 +89,11 @@ const flushInterval = 200 * time.Millisecond
 
 // New starts a Writer to w. An unknown format is an error.
 func New(w io.Writer, opts Options) (*Writer, error) {
+	opts.Color = opts.Color && opts.Format != JSON && opts.Format != CSV && len(opts.Fields) == 0
+	opts.Terminal = opts.Terminal || opts.Color
+	if !opts.Color {
+		opts.Highlight = nil
+	}
 	o := &Writer{opts: opts, w: bufio.NewWriterSize(w, 64<<10), stop: make(chan struct{})}
 	if o.opts.Location == nil {
 		o.opts.Location = time.UTC
@@ -85,7 +104,7 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	case Text:
 		o.append = o.text
 	case JSON:
-		o.append = appendJSON
+		o.append = o.json
 	case CSV:
 		o.append = o.csv
 		if len(opts.Fields) == 0 {
@@ -110,13 +129,24 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 }
 
 // Write prints a record. An error of the output is returned from then on.
-func (o *Writer) Write(m query.Match) error {
+func (o *Writer) Write(m query.Match) error { return o.write(&m, false) }
+
+// WriteLate prints a record that belongs well before what was printed already: it
+// is marked "(late)" in the pretty format and "late":true in JSON.
+func (o *Writer) WriteLate(m query.Match) error { return o.write(&m, true) }
+
+func (o *Writer) write(m *query.Match, late bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil {
 		return o.err
 	}
-	o.line = o.append(o.line[:0], &m)
+	o.line = o.line[:0]
+	if o.opts.Around && m.Gap && o.written && o.opts.Format != JSON && o.opts.Format != CSV {
+		o.line = append(o.line, "--\n"...)
+	}
+	o.late, o.written = late, true
+	o.line = o.append(o.line, m)
 	_, o.err = o.w.Write(o.line)
 	return o.err
 }
@@ -150,66 +180,4 @@ func (o *Writer) flush() {
 		}
 		_ = o.Flush() // the next Write says what fails
 	}
-}
-
-func (o *Writer) raw(dst []byte, m *query.Match) []byte {
-	at := len(dst)
-	dst = record.AppendMessage(dst, m.Message())
-	return append(o.shown(dst, at), '\n')
-}
-
-func (o *Writer) text(dst []byte, m *query.Match) []byte {
-	at := len(dst)
-	dst = append(dst, m.Line...)
-	return append(o.shown(dst, at), '\n')
-}
-
-// shown makes dst[at:] visible for a terminal.
-func (o *Writer) shown(dst []byte, at int) []byte {
-	if !o.opts.Terminal || plain(dst[at:]) {
-		return dst
-	}
-	message := append([]byte(nil), dst[at:]...)
-	return appendVisible(dst[:at], message)
-}
-
-func (o *Writer) pretty(dst []byte, m *query.Match) []byte {
-	layout := "15:04:05.000"
-	if o.opts.Dates {
-		layout = "2006-01-02 15:04:05.000"
-	}
-	dst = time.Unix(0, m.Time).In(o.opts.Location).AppendFormat(dst, layout)
-	dst = append(dst, ' ')
-	level := m.Level()
-	if o.opts.Color {
-		dst = append(dst, color(level)...)
-	}
-	dst = fmt.Appendf(dst, "%-5s", level)
-	if o.opts.Color {
-		dst = append(dst, "\x1b[0m"...)
-	}
-	dst = append(dst, ' ')
-	dst = append(dst, m.Segment.Name.Service...)
-	if source := m.Source(); string(source) != "-" {
-		dst = append(dst, ' ')
-		dst = appendVisible(dst, source)
-	}
-	dst = append(dst, ": "...)
-	// The TAB that follows a newline as stored indents what continues.
-	return append(appendVisible(dst, m.Message()), '\n')
-}
-
-// color is the escape sequence for a level.
-func color(l record.Level) string {
-	switch l {
-	case record.Fatal:
-		return "\x1b[1;35m"
-	case record.Error:
-		return "\x1b[31m"
-	case record.Warn:
-		return "\x1b[33m"
-	case record.Info:
-		return "\x1b[32m"
-	}
-	return "\x1b[2m"
 }

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// screen is the terminal that a stream ends at; the zero value is none.
+type screen struct{ rows, columns int }
+
+func (s screen) terminal() bool { return s.columns > 0 }
+
+// display is the standard output of a command that may print much. On a terminal
+// it holds back a screenful, and shows what is longer in a pager.
+type display struct {
+	to     io.Writer
+	screen screen // the zero value: nothing is held back
+	// before is called before the first byte is written.
+	before func()
+	// start starts the pager; ended is called when it has ended.
+	start func(ended func()) (*running, error)
+	ended func()
+
+	mu    sync.Mutex
+	held  []byte
+	lines int
+	begun bool
+	pager *running // nil while none runs
+}
+
+// running is a pager at work.
+type running struct {
+	io.WriteCloser
+	wait func()
+}
+
+// Write prints p, or holds it back.
+func (d *display) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.pager != nil {
+		return d.pager.Write(p)
+	}
+	if d.begun || !d.screen.terminal() {
+		d.begin()
+		return d.to.Write(p)
+	}
+	d.held = append(d.held, p...)
+	for line := range bytes.Lines(p) {
+		d.lines += 1 + len(line)/d.screen.columns
+	}
+	if d.lines < d.screen.rows {
+		return len(p), nil
+	}
+	d.begin()
+	held := d.held
+	d.held = nil
+	var err error
+	if d.pager, err = d.start(d.ended); err != nil { // there is none: as without
+		d.pager = nil
+		_, err = d.to.Write(held)
+	} else {
+		_, err = d.pager.Write(held)
+	}
+	return len(p), err
+}
+
+func (d *display) begin() {
+	if !d.begun && d.before != nil {
+		d.before()
+	}
+	d.begun = true
+}
+
+// Close writes what was held back, or waits until the pager is left.
+func (d *display) Close() error {
+	defer d.ended()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.begin()
+	if d.pager != nil {
+		err := d.pager.Close()
+		// An interrupt is the pager's now: it is shown, not ended, by one.
+		signal.Ignore(os.Interrupt)
+		d.pager.wait()
+		d.pager = nil
+		return err
+	}
+	_, err := d.to.Write(d.held)
+	d.held = nil
+	return err
+}
+
+// display makes the standard output of a command, and a context that ends, as
+// with a closed pipe, when the pager is left. Where paged is not set there is none.
+// Close must be called.
+func (e *environment) display(ctx context.Context, paged bool) (*display, context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	d := &display{to: e.stdout, ended: func() { cancel(syscall.EPIPE) }, start: e.pager(ctx)}
+	if paged && d.start != nil {
+		d.screen = e.out
+	}
+	return d, ctx
+}
+
+// pager returns a function that starts $LOGSTOW_PAGER, $PAGER or less; nil where
+// there is none, or it is "cat".
+func (e *environment) pager(ctx context.Context) func(ended func()) (*running, error) {
+	command := e.getenv("LOGSTOW_PAGER")
+	if command == "" {
+		command = e.getenv("PAGER")
+	}
+	if _, err := exec.LookPath("less"); command == "" && err == nil {
+		command = "less -FRX"
+	}
+	if command == "" || command == "cat" {
+		return nil
+	}
+	return func(ended func()) (*running, error) {
+		// Its user ends it, not an interrupt.
+		//nolint:gosec // the user's own command, as the shell would run it
+		cmd := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", command)
+		cmd.Stdout, cmd.Stderr = e.stdout, e.stderr
+		if e.getenv("LESS") == "" {
+			cmd.Env = append(os.Environ(), "LESS=FRX") // also for a $PAGER of "less" alone
+		}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			return nil, err
+		}
+		if err := cmd.Start(); err != nil {
+			return nil, errors.Join(err, in.Close())
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = cmd.Wait() // how a pager ends is its user's affair
+			ended()
+		}()
+		return &running{in, func() { <-done }}, nil
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
+	"logstow/query"
+	"logstow/query/output"
+)
+
+// request is what a query's command line asks for.
+type request struct {
+	env     environment
+	sel     query.Selection
+	opts    query.Options
+	output  output.Options
+	around  query.Around
+	zone    *time.Location // of times that name none
+	ranged  bool           // a range was given
+	count   bool
+	explain bool
+	follow  bool
+	notes   []string
+}
+
+func readRequest(c *ucli.Context, env environment) (*request, error) {
+	now := env.now()
+	r := &request{env: env, zone: location(c), count: c.Bool("count"), explain: c.Bool("explain"), follow: c.Bool("follow")}
+	from, to, ranged, err := timeRange(c, now)
+	if err != nil {
+		return nil, err
+	}
+	if !ranged {
+		from, to = now.Add(-time.Hour), now.Add(time.Hour)
+	}
+	r.ranged = ranged
+	if r.sel, err = selection(c, from, to, now); err != nil {
+		return nil, err
+	}
+	r.sel.Limit, r.sel.Newest = c.Int("limit"), c.Bool("newest")
+	if c.IsSet("limit") && r.sel.Limit < 1 {
+		return nil, cli.Usagef("--limit %d: it has to be at least 1", r.sel.Limit)
+	}
+	if r.opts, err = reading(c, env); err != nil {
+		return nil, err
+	}
+	if r.follow {
+		r.sel.To = followEnd(now)
+	}
+	if r.follow && (r.count || r.sel.Newest || c.IsSet("to")) {
+		return nil, cli.Usagef("--follow can not be used together with --count, --newest or --to")
+	}
+	if err := r.readAround(c); err != nil {
+		return nil, err
+	}
+	return r, r.readOutput(c, now)
+}
+
+// readAround reads -A, -B and -C; -C stands for those of the others that are not given.
+func (r *request) readAround(c *ucli.Context) error {
+	for _, one := range []struct {
+		name string
+		to   *int
+	}{{"before-context", &r.around.Before}, {"after-context", &r.around.After}} {
+		name := one.name
+		if !c.IsSet(name) {
+			name = "context"
+		}
+		if *one.to = c.Int(name); *one.to < 0 || *one.to > query.MaxAround {
+			return cli.Usagef("--%s %d: it has to be from 0 to %d", name, *one.to, query.MaxAround)
+		}
+	}
+	if r.around != (query.Around{}) && (r.count || r.follow) {
+		return cli.Usagef("-A, -B and -C can not be used together with --count or --follow")
+	}
+	return nil
+}
+
+// readOutput reads how to print.
+func (r *request) readOutput(c *ucli.Context, now time.Time) error {
+	onTerminal := r.env.out.terminal()
+	r.output = output.Options{
+		Format: c.String("output"), Fields: output.ParseFields(c.String("fields")), Terminal: onTerminal, Location: r.zone,
+		Around: r.around != (query.Around{}), Dates: now.Sub(r.sel.From) > 12*time.Hour || r.sel.To.Sub(now) > 12*time.Hour,
+	}
+	switch when := c.String("color"); when {
+	case "auto":
+		r.output.Color = onTerminal && r.env.getenv("NO_COLOR") == "" && r.env.getenv("TERM") != "dumb"
+	case "always":
+		r.output.Color = true
+	case "never":
+	default:
+		return cli.Usagef("--color: %q is not a time for colours (auto, always or never)", when)
+	}
+	if r.output.Format == "" {
+		r.output.Format = output.Text
+		if onTerminal {
+			r.output.Format = output.Pretty
+		}
+	}
+	return nil
+}

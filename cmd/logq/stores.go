@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
+	"logstow/query"
+	"logstow/query/cache"
+	"logstow/store"
+	"logstow/store/open"
+)
+
+// storeFlags say where to read.
+func storeFlags() []ucli.Flag {
+	return []ucli.Flag{
+		&ucli.StringSliceFlag{Name: "store", Usage: "read `STORE`: a directory, or azblob://CONTAINER; repeatable (default: $LOGSTOW_STORE)"},
+	}
+}
+
+// openStores opens the stores named by --store or the environment. close closes them.
+func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores []query.Store, closeAll func() error, err error) {
+	specs := c.StringSlice("store")
+	if spec := e.getenv("LOGSTOW_STORE"); len(specs) == 0 && spec != "" {
+		specs = []string{spec}
+	}
+	if len(specs) == 0 {
+		return nil, nil, cli.Usagef("no store named: give --store or set LOGSTOW_STORE to a directory or azblob://CONTAINER")
+	}
+	var opened []store.Store
+	var kept *cache.Cache
+	closeAll = func() (err error) {
+		for _, s := range opened {
+			err = errors.Join(err, s.Close())
+		}
+		if kept != nil && ctx.Err() == nil {
+			err = errors.Join(err, kept.Close(ctx))
+		}
+		return err
+	}
+	if slices.ContainsFunc(specs, remote) {
+		if kept, err = e.cache(c); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, spec := range specs {
+		s, err := open.Store(ctx, spec, open.Options{Getenv: e.getenv})
+		if errors.Is(err, store.ErrInvalid) {
+			err = cli.Usagef("%w", err)
+		}
+		if err != nil {
+			return nil, nil, errors.Join(err, closeAll())
+		}
+		opened = append(opened, s)
+		reading := query.Reading(s)
+		if remote(spec) {
+			reading.Cache = kept
+		}
+		stores = append(stores, reading)
+	}
+	return stores, closeAll, nil
+}
+
+// remote reports whether a store costs time and money to read; a directory is as
+// fast as the cache.
+func remote(spec string) bool { return strings.HasPrefix(spec, "azblob://") }
+
+// cache opens the cache; nil is none. Where it can not be made there is none.
+func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {
+	if c.Bool("no-cache") {
+		return nil, nil //nolint:nilnil // none is one of the answers
+	}
+	size := int64(0)
+	if text := e.getenv("LOGSTOW_CACHE_SIZE"); text != "" {
+		var err error
+		if size, err = cli.ParseSize(text); err != nil {
+			return nil, cli.Usagef("LOGSTOW_CACHE_SIZE: %w", err)
+		}
+	}
+	dir := e.getenv("LOGSTOW_CACHE_DIR")
+	if dir == "" {
+		base := e.getenv("XDG_CACHE_HOME")
+		if home := e.getenv("HOME"); base == "" && home != "" {
+			base = filepath.Join(home, ".cache")
+		}
+		if base == "" {
+			return nil, nil //nolint:nilnil // as above
+		}
+		dir = filepath.Join(base, "logstow")
+	}
+	kept, err := cache.Open(dir, size)
+	if err != nil {
+		e.say("%v; nothing is kept", err)
+		return nil, nil //nolint:nilerr,nilnil // as above
+	}
+	return kept, nil
+}

@@ -1,0 +1,80 @@
+package output_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"logstow/query"
+	"logstow/query/output"
+)
+
+// places finds every "b" of a message.
+func places(dst [][2]int, message []byte) [][2]int {
+	for at := range message {
+		if message[at] == 'b' {
+			dst = append(dst, [2]int{at, at + 1})
+		}
+	}
+	return dst
+}
+
+// What was found stands out, and nothing else steers the terminal.
+func TestHighlight(t *testing.T) {
+	t.Parallel()
+	const message = "a\x1b[31mb\nb"
+	const shown = "a\\x1b[31m\x1b[1;31mb\x1b[0m\n"
+	for format, want := range map[string]string{
+		output.Raw:    shown + "\x1b[1;31mb\x1b[0m\n",
+		output.Text:   "2026-11-20T15:04:05.123456789Z\tERROR\tapp.log\t" + shown + "\t\x1b[1;31mb\x1b[0m\n",
+		output.Pretty: "15:04:05.123 \x1b[31mERROR\x1b[0m api app.log: " + shown + "\t\x1b[1;31mb\x1b[0m\n",
+	} {
+		if got := printed(t, output.Options{Format: format, Color: true, Highlight: places}, message); got != want {
+			t.Errorf("%s: %q, want %q", format, got, want)
+		}
+		if got := printed(t, output.Options{Format: format, Highlight: places}, "b"); strings.Contains(got, "\x1b") {
+			t.Errorf("%s without colour: %q", format, got)
+		}
+	}
+}
+
+// Records around matches are set apart and marked; so are late ones.
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{
+		output.Raw:    "one\ntwo\n--\nthree\n",
+		output.Pretty: "15:04:05.123 ERROR api app.log- one\n15:04:05.123 ERROR api app.log: two\n--\n15:04:05.123 ERROR api app.log (late): three\n",
+	} {
+		var out bytes.Buffer
+		w, err := output.New(&out, output.Options{Format: format, Around: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, two, three := match("one"), match("two"), match("three")
+		one.Context, one.Gap, three.Gap = true, true, true
+		for _, err := range []error{w.Write(one), w.Write(two), w.WriteLate(three), w.Close()} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out.String() != want {
+			t.Errorf("%s: %q, want %q", format, out.String(), want)
+		}
+	}
+	var out bytes.Buffer
+	w, err := output.New(&out, output.Options{Format: output.JSON, Around: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := match("x")
+	m.Context, m.Gap = true, true
+	for _, err := range []error{w.Write(m), w.WriteLate(query.Match{Segment: m.Segment, Line: m.Line}), w.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := strings.Split(out.String(), "\n")
+	if !strings.HasSuffix(lines[0], `"message":"x","context":true}`) || !strings.HasSuffix(lines[1], `"message":"x","late":true}`) {
+		t.Error(out.String())
+	}
+}
