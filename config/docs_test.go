@@ -1,19 +1,13 @@
 package config_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"logstow/config"
+	"logstow/internal/testpki"
 )
 
 const page = "../docs/configuration.md"
@@ -29,8 +23,8 @@ func TestDocumentedExample(t *testing.T) {
 	if example == nil {
 		t.Fatal("no example")
 	}
-	cert, key := certificate(t)
-	yaml := strings.NewReplacer("/etc/logstow/tls.crt", cert, "/etc/logstow/tls.key", key).Replace(string(example[1]))
+	pki := testpki.New(t)
+	yaml := strings.NewReplacer("/etc/logstow/tls.crt", pki.Path("server.pem"), "/etc/logstow/tls.key", pki.Path("server.key")).Replace(string(example[1]))
 	c, err := parse(yaml)
 	if err != nil {
 		t.Fatal(err)
@@ -78,30 +72,4 @@ func TestKeysAreDocumented(t *testing.T) {
 	if seen < 60 {
 		t.Errorf("only %d keys were seen", seen)
 	}
-}
-
-// certificate makes one that signs itself.
-func certificate(t *testing.T) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1)}, &x509.Certificate{}, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	privateDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	return write("tls.crt", "CERTIFICATE", der), write("tls.key", "PRIVATE KEY", privateDER)
 }

@@ -15,6 +15,7 @@ import (
 
 	"logstow/input/listen"
 	"logstow/input/syslog"
+	"logstow/internal/testpki"
 	"logstow/record"
 )
 
@@ -51,12 +52,12 @@ func example(t *testing.T, name string) string {
 }
 
 // place puts this test's ports and files into an example.
-func place(text string, s *syslog.Server, file string, p *pki) string {
+func place(text string, s *syslog.Server, file string, p *testpki.PKI) string {
 	at := s.Addr().String()
 	port := at[strings.LastIndexByte(at, ':')+1:]
 	pairs := []string{"5514", port, "6514", port, "/var/log/app.log", file, "/run/logstow/log", at}
 	if p != nil {
-		pairs = append(pairs, "/etc/logstow", p.dir)
+		pairs = append(pairs, "/etc/logstow", p.Path(""))
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
@@ -153,14 +154,14 @@ func daemon(t *testing.T, name string, args ...string) {
 }
 
 // transport is a server as an example needs it.
-func transport(t *testing.T, name string) (s *syslog.Server, sink *sink, p *pki) {
+func transport(t *testing.T, name string) (s *syslog.Server, sink *sink, p *testpki.PKI) {
 	t.Helper()
 	sink = newSink()
 	opts := syslog.Options{Options: options(sink), Address: "tcp://:0"}
 	switch {
 	case strings.HasSuffix(name, "-tls"):
-		p = newPKI(t)
-		opts.TLS = listen.TLS{Cert: p.path("server.pem"), Key: p.path("server.key"), ClientCA: p.path("ca.pem")}
+		p = testpki.New(t)
+		opts.TLS = listen.TLS{Cert: p.Path("server.pem"), Key: p.Path("server.key"), ClientCA: p.Path("ca.pem")}
 	case strings.HasSuffix(name, "-udp"):
 		opts.Address = "udp://:0"
 	}

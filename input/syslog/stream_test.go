@@ -16,6 +16,7 @@ import (
 	"logstow/input"
 	"logstow/input/listen"
 	"logstow/input/syslog"
+	"logstow/internal/testpki"
 	"logstow/record"
 )
 
@@ -248,13 +249,13 @@ func TestManyConnections(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	pki := newPKI(t)
+	pki := testpki.New(t)
 	for _, mutual := range []bool{false, true} {
 		t.Run(fmt.Sprint("mutual ", mutual), func(t *testing.T) {
 			t.Parallel()
-			files := listen.TLS{Cert: pki.path("server.pem"), Key: pki.path("server.key")}
+			files := listen.TLS{Cert: pki.Path("server.pem"), Key: pki.Path("server.key")}
 			if mutual {
-				files.ClientCA = pki.path("ca.pem")
+				files.ClientCA = pki.Path("ca.pem")
 			}
 			sink := newSink()
 			s, stop := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", TLS: files})
@@ -269,7 +270,7 @@ func TestTLS(t *testing.T) {
 				}
 				return err
 			}
-			if err := dialTLS(&tls.Config{RootCAs: pki.pool, ServerName: "localhost", Certificates: []tls.Certificate{pki.client}}); err != nil {
+			if err := dialTLS(&tls.Config{RootCAs: pki.Pool, ServerName: "localhost", Certificates: []tls.Certificate{pki.Client}}); err != nil {
 				t.Fatal(err)
 			}
 			if got := messages(sink.wait(t, 1)); got[0] != "sealed" {
@@ -282,7 +283,7 @@ func TestTLS(t *testing.T) {
 			refused := int64(1)
 			if mutual {
 				refused++
-				if err := dialTLS(&tls.Config{RootCAs: pki.pool, ServerName: "localhost"}); err == nil {
+				if err := dialTLS(&tls.Config{RootCAs: pki.Pool, ServerName: "localhost"}); err == nil {
 					t.Error("no certificate was asked for")
 				}
 			}

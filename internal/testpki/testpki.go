@@ -1,4 +1,5 @@
-package syslog_test
+// Package testpki makes certificates for tests.
+package testpki
 
 import (
 	"crypto/ecdsa"
@@ -16,24 +17,29 @@ import (
 	"time"
 )
 
-// pki is an authority with a server's and a client's certificate, as files.
-type pki struct {
-	dir    string
-	pool   *x509.CertPool
-	client tls.Certificate
+// PKI is an authority (ca) with a certificate for a server on localhost and
+// 127.0.0.1 (server) and one for a client (client), as files NAME.pem and NAME.key.
+type PKI struct {
+	dir string
+	// Pool trusts the authority.
+	Pool *x509.CertPool
+	// Client is the client's certificate.
+	Client tls.Certificate
 }
 
-func (p *pki) path(name string) string { return filepath.Join(p.dir, name) }
+// Path is that of a file.
+func (p *PKI) Path(name string) string { return filepath.Join(p.dir, name) }
 
-func newPKI(t testing.TB) *pki {
+// New makes one, in a directory that goes with the test.
+func New(t testing.TB) *PKI {
 	t.Helper()
-	p := &pki{dir: t.TempDir(), pool: x509.NewCertPool()}
+	p := &PKI{dir: t.TempDir(), Pool: x509.NewCertPool()}
 	ca := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
 	}
 	key := p.issue(t, "ca", ca, ca, nil)
-	p.pool.AddCert(ca)
+	p.Pool.AddCert(ca)
 	for i, name := range []string{"server", "client"} {
 		p.issue(t, name, &x509.Certificate{
 			SerialNumber: big.NewInt(int64(i + 2)), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
@@ -42,14 +48,14 @@ func newPKI(t testing.TB) *pki {
 		}, ca, key)
 	}
 	var err error
-	if p.client, err = tls.LoadX509KeyPair(p.path("client.pem"), p.path("client.key")); err != nil {
+	if p.Client, err = tls.LoadX509KeyPair(p.Path("client.pem"), p.Path("client.key")); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
 // issue writes a certificate and its key; a nil parent's key is a certificate signed by itself.
-func (p *pki) issue(t testing.TB, name string, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) *ecdsa.PrivateKey {
+func (p *PKI) issue(t testing.TB, name string, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -72,7 +78,8 @@ func (p *pki) issue(t testing.TB, name string, c, parent *x509.Certificate, pare
 		t.Fatal(err)
 	}
 	for file, block := range map[string]*pem.Block{name + ".pem": {Type: "CERTIFICATE", Bytes: der}, name + ".key": {Type: "PRIVATE KEY", Bytes: private}} {
-		if err := os.WriteFile(p.path(file), pem.EncodeToMemory(block), 0o600); err != nil {
+		//nolint:forbidigo // files of a test need no syncing
+		if err := os.WriteFile(p.Path(file), pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
