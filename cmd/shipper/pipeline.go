@@ -135,6 +135,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	if err := p.openInputs(reading); err != nil {
 		return cli.Usagef("%w", err)
 	}
+	p.sayStarted()
 	shipped := make(chan error, 1)
 	go func() {
 		err := p.shipper.Run(late)
@@ -154,6 +155,23 @@ func (p *pipeline) run(ctx context.Context) error {
 	p.noteEnd(shipErr)
 	p.summarize(err)
 	return err
+}
+
+// sayStarted says what runs here and how.
+func (p *pipeline) sayStarted() {
+	if p.once {
+		return
+	}
+	inputs := make([]string, 0, len(p.running))
+	for _, r := range p.running {
+		inputs = append(inputs, r.spec.Service+": "+describe(&r.spec))
+	}
+	durable := "memory"
+	if p.bufferDir != "" {
+		durable = p.bufferDir
+	}
+	p.log.Info("started", "version", version, "instance", p.instance, "inputs", inputs, "store", p.store,
+		"buffer", durable, "flush_interval", p.flushInterval.String(), "flush_size", p.flushSize, "bucket", p.bucket.String())
 }
 
 // beside starts what runs beside reading and shipping where there is a buffer
