@@ -88,7 +88,7 @@ func (q *Query) Count(ctx context.Context, p *Plan) (uint64, error) {
 	unread := make([]*Segment, 0, len(p.Segments))
 	for _, s := range p.Segments {
 		if q.countsSegment(s) {
-			n += q.matcher.levels.wanted(s.Meta.Levels)
+			n += q.matcher.levels.Count(s.Meta.Levels)
 		} else {
 			unread = append(unread, s)
 		}
@@ -108,7 +108,7 @@ func (q *Query) countsSegment(s *Segment) bool {
 // count searches a task's block for the number of matches.
 func (q *Query) count(ctx context.Context, t *task) (n uint64) {
 	if q.matcher.counts(t.block.Start, t.block.End) {
-		return q.matcher.levels.wanted(t.block.Levels)
+		return q.matcher.levels.Count(t.block.Levels)
 	}
 	q.search(ctx, t, func(w *worker, text []byte) error {
 		return w.scanner.scan(text, q.matcher.tests(t), func(int, int) { n++ })

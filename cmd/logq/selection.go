@@ -33,7 +33,7 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 		IgnoreCase: c.Bool("ignore-case"), Substring: c.Bool("substring"),
 	}
 	if levels := c.String("level"); c.IsSet("level") {
-		if sel.Levels, err = query.ParseLevels(levels); err != nil {
+		if sel.Levels, err = record.ParseLevels(levels); err != nil {
 			return sel, cli.Usagef("--level: %w", err)
 		}
 	}
