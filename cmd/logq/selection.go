@@ -7,6 +7,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/query"
+	"logstow/record"
 )
 
 // selectionFlags say which records are wanted and how they are found.
