@@ -47,11 +47,11 @@ Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete
 (what could be read is printed, what could not is named), 4 access refused, 130
 interrupted.`,
 		Flags:  flags,
-		Action: quietPipe(func(c *ucli.Context) error { return runQuery(c, env) }),
+		Action: quietPipe(func(c *ucli.Context) error { return runQuery(c.Context, c, env) }),
 	}
 }
 
-func runQuery(c *ucli.Context, env environment) (err error) {
+func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error) {
 	r, err := readRequest(c, env)
 	if err != nil {
 		return err
@@ -62,7 +62,9 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 		return err
 	}
 	r.output.Highlight = checked.Highlight
-	shown, ctx := env.display(c.Context, !r.follow && !r.count)
+	looking, cancel := context.WithCancelCause(ctx) // ends when the pager is left
+	defer cancel(nil)
+	shown := env.display(looking, !r.follow && !r.count, cancel)
 	r.env.stdout = shown
 	out, err := output.New(shown, r.output)
 	finish := sync.OnceValue(func() error {
@@ -91,9 +93,9 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 	r.noteIndex()
 	r.noteRange()
 	if r.follow {
-		return r.followNew(ctx, stores, q, out)
+		return r.followNew(looking, stores, q, out)
 	}
-	n, err := r.answer(ctx, q, out)
+	n, err := r.answer(looking, q, out)
 	if err == nil {
 		err = finish() // on a terminal what is told comes behind the records
 	}
@@ -102,7 +104,7 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 	}
 	report := q.Report()
 	if n == 0 && !r.ranged && len(report.Problems) == 0 {
-		r.noteNewest(c.Context, q)
+		r.noteNewest(ctx, q)
 		report = q.Report()
 	}
 	r.tell(&report)
