@@ -98,10 +98,13 @@ func (d *display) Close() error {
 }
 
 // display makes the standard output of a command, which is paged or not. Leaving
-// the pager calls left. Close must be called.
-func (e *environment) display(ctx context.Context, paged bool, left context.CancelCauseFunc) *display {
+// the pager calls left; before is called before something shows. Close must be called.
+func (e *environment) display(ctx context.Context, paged bool, before func(), left context.CancelCauseFunc) *display {
 	// Whoever leaves the pager has seen enough, as with a closed pipe.
 	d := &display{to: e.stdout, ended: func() { left(syscall.EPIPE) }, start: e.pager(ctx)}
+	if e.out.terminal() || e.piped {
+		d.before = before
+	}
 	if paged && d.start != nil {
 		d.screen = e.out
 	}

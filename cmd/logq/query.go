@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,10 +65,11 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	r.output.Highlight = checked.Highlight
 	looking, cancel := context.WithCancelCause(ctx) // ends when the pager is left
 	defer cancel(nil)
-	shown := env.display(looking, !r.follow && !r.count, cancel)
+	shown := env.display(looking, !r.follow && !r.count, r.progress.end, cancel)
 	r.env.stdout = shown
 	out, err := output.New(shown, r.output)
 	finish := sync.OnceValue(func() error {
+		defer r.progress.end()
 		if out == nil {
 			return shown.Close()
 		}
@@ -96,19 +98,22 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 		return r.followNew(looking, stores, q, out)
 	}
 	n, err := r.answer(looking, q, out)
-	if err == nil {
-		err = finish() // on a terminal what is told comes behind the records
-	}
-	if err != nil {
-		return err
+	if err == nil || errors.Is(err, query.ErrBudget) {
+		err = cmp.Or(finish(), err) // on a terminal what is told comes behind the records
 	}
 	report := q.Report()
+	if errors.Is(err, query.ErrBudget) {
+		r.tell(&report)
+	}
+	if err != nil {
+		return r.overBudget(err)
+	}
 	if n == 0 && !r.ranged && len(report.Problems) == 0 {
 		r.noteNewest(ctx, q)
 		report = q.Report()
 	}
 	r.tell(&report)
-	if s := status(&report, n > 0); s != cli.OK {
+	if s := status(&report, n > 0, stores); s != cli.OK {
 		err = cli.Exit(s)
 	}
 	return err
@@ -120,6 +125,8 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	if err != nil {
 		return 0, err
 	}
+	r.before(q, p)
+	r.progress.watch(&r.env, q, p)
 	if r.count {
 		if n, err = q.Count(ctx, p); err != nil {
 			return 0, err
@@ -132,6 +139,7 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	}
 	print := func(m query.Match) error {
 		n++
+		r.progress.matches.Store(int64(n))
 		return out.Write(m)
 	}
 	if r.around != (query.Around{}) {

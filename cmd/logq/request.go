@@ -23,6 +23,8 @@ type request struct {
 	explain bool
 	follow  bool
 	notes   []string
+
+	progress progress
 }
 
 func readRequest(c *ucli.Context, env environment) (*request, error) {
