@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/multiline"
+	"logstow/process"
 	"logstow/record"
 )
 
@@ -141,25 +143,30 @@ func multilineMode(v string, opts *multiline.Options) (err error) {
 }
 
 // processing reads what is done with records.
-func (d *decoder) processing(s *section, p *Processing) {
+func (d *decoder) processing(s *section, p *process.Options) {
 	if s.has("redact") {
 		p.Redact = nil
 	}
 	s.texts("redact", &p.Redact)
+	for _, kind := range p.Redact {
+		if kind != "all" && !slices.Contains(process.Kinds(), kind) && s.has("redact") {
+			d.fail(s.get("redact"), "redact: %q: want %s", kind, list(append(process.Kinds(), "all")))
+		}
+	}
 	for _, one := range s.sections("redact-regexps") {
-		var r Replacement
+		var r process.Replacement
 		read(one, "regexp", &r.Regexp, regexp.Compile)
 		one.text("with", &r.With)
 		one.done()
 		if r.Regexp == nil {
 			d.missing(one, "regexp")
 		}
-		p.RedactRegexps = append(p.RedactRegexps, r)
+		p.Replace = append(p.Replace, r)
 	}
 	p.Drop = append(p.Drop, d.rules(s, "drop")...)
 	p.Keep = append(p.Keep, d.rules(s, "keep")...)
 	for _, one := range s.sections("sample") {
-		var sample Sample
+		var sample process.Sample
 		d.rule(one, &sample.Rule)
 		one.number("one-in", 1, &sample.OneIn)
 		one.done()
@@ -172,12 +179,12 @@ func (d *decoder) processing(s *section, p *Processing) {
 	s.number("rate-burst", 1, &p.Burst)
 }
 
-func (d *decoder) rules(s *section, key string) (rules []Rule) {
+func (d *decoder) rules(s *section, key string) (rules []process.Rule) {
 	for _, one := range s.sections(key) {
-		var r Rule
+		var r process.Rule
 		d.rule(one, &r)
 		one.done()
-		if r.Level == "" && len(r.Contains) == 0 && r.Regexp == nil {
+		if !one.has("level") && !one.has("contains") && !one.has("regexp") {
 			d.missing(one, "level, contains or regexp")
 		}
 		rules = append(rules, r)
@@ -185,8 +192,8 @@ func (d *decoder) rules(s *section, key string) (rules []Rule) {
 	return rules
 }
 
-func (d *decoder) rule(s *section, r *Rule) {
-	s.text("level", &r.Level)
+func (d *decoder) rule(s *section, r *process.Rule) {
+	read(s, "level", &r.Levels, record.ParseLevels)
 	s.texts("contains", &r.Contains)
 	read(s, "regexp", &r.Regexp, regexp.Compile)
 }

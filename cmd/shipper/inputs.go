@@ -15,6 +15,7 @@ import (
 	"logstow/input/stdin"
 	"logstow/input/syslog"
 	"logstow/input/tail"
+	"logstow/process"
 	"logstow/record/recognize"
 )
 
@@ -55,7 +56,11 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead},
 		Sink:      p.buffer, Stats: &p.stats, Log: p.log,
 	}
-	return opts, nil
+	rules := in.Process
+	rules.Stats, rules.Log = &p.processed, p.log
+	var err error
+	opts.Process, err = process.New(rules)
+	return opts, err
 }
 
 func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {

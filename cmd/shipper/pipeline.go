@@ -12,6 +12,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/internal/cli"
+	"logstow/process"
 	shipping "logstow/ship"
 	"logstow/store"
 	"logstow/store/open"
@@ -33,9 +34,11 @@ type pipeline struct {
 	began   time.Time
 	counter store.Counter
 	stats   input.Stats
-	buffer  *buffer.Buffer
-	shipper *shipping.Shipper
-	others  *stores
+	// processed is what was changed and dropped on the way to the buffer.
+	processed process.Stats
+	buffer    *buffer.Buffer
+	shipper   *shipping.Shipper
+	others    *stores
 	// running are the inputs that are read, ended gets each that has ended, reloads
 	// what is to be changed to.
 	running []*running
@@ -270,7 +273,18 @@ func (p *pipeline) summarize(err error) {
 		"records", s.Records, "input_bytes", p.stats.Bytes.Load(), "raw_bytes", s.RawBytes,
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
-		"cut", p.stats.Cut.Load(), "times_refused", p.stats.Refused.Load(),
+		"cut", p.stats.Cut.Load(), "split", p.stats.Split.Load(), "late", held.Late, p.processedAttr(), "times_refused", p.stats.Refused.Load(),
 		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending,
 		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
+}
+
+// processedAttr is what was changed and dropped on the way to the buffer, by reason.
+func (p *pipeline) processedAttr() slog.Attr {
+	var attrs []any
+	for reason, n := range p.processed.Counts() {
+		if n > 0 {
+			attrs = append(attrs, slog.Int64(reason, n))
+		}
+	}
+	return slog.Group("processed", attrs...)
 }
