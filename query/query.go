@@ -77,12 +77,9 @@ type Query struct {
 
 // New compiles a selection. A mistake in it wraps [ErrSelection].
 func New(stores []Store, sel Selection, opts Options) (*Query, error) {
-	if err := sel.validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
-	}
-	m, err := newMatcher(&sel)
+	m, err := compile(&sel)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+		return nil, err
 	}
 	opts.Plan = cmp.Or(opts.Plan, PlanList)
 	opts.Memory = cmp.Or(opts.Memory, 24<<20)
@@ -103,6 +100,32 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 	}
 	q.employ()
 	return q, nil
+}
+
+// With is a query for another selection of the same stores, which adds to the same
+// report and has the same limits. A plan of one may be read by the other where it
+// finds what that wants.
+func (q *Query) With(sel Selection) (*Query, error) {
+	m, err := compile(&sel)
+	if err != nil {
+		return nil, err
+	}
+	other := *q
+	other.sel, other.matcher = sel, m
+	other.employ()
+	return &other, nil
+}
+
+// compile checks a selection. A mistake in it wraps [ErrSelection].
+func compile(sel *Selection) (*matcher, error) {
+	if err := sel.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	m, err := newMatcher(sel)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	return m, nil
 }
 
 // employ makes the workers.

@@ -21,7 +21,10 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.IntFlag{Name: "after-context", Aliases: []string{"A"}, Usage: "print `N` records of the same source after each match too"},
 		&ucli.IntFlag{Name: "before-context", Aliases: []string{"B"}, Usage: "print `N` records of the same source before each match too"},
 		&ucli.IntFlag{Name: "context", Aliases: []string{"C"}, Usage: "print `N` records of the same source before and after each match too"},
-		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "then keep looking for new segments, every two seconds, until interrupted"},
+		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "then keep looking for new segments, until interrupted"},
+		&ucli.StringFlag{Name: "follow-window", Usage: "with -f, look for new segments in the last `DURATION` (default: 2h)"},
+		&ucli.StringFlag{Name: "follow-interval", Usage: "with -f, look every `DURATION` (default: 2s)"},
+		&ucli.IntFlag{Name: "tail", Usage: "print only the last `N` records, in order of time; with -f, before what follows"},
 		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, csv or pretty (default: pretty on a terminal, else text)"},
 		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "colour levels and what was found `WHEN`: auto (on a terminal, unless $NO_COLOR is set), always or never"},
 		&ucli.StringFlag{Name: "fields", Usage: "print only these `COLUMNS`, separated by commas: time, level, service, source, instance, message, or fields of the message"},
@@ -142,8 +145,13 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 		r.progress.matches.Store(int64(n))
 		return out.Write(m)
 	}
-	if r.around != (query.Around{}) {
-		return n, q.RunContext(ctx, p, r.around, print)
+	switch {
+	case r.tail > 0:
+		err = r.printTail(ctx, q, p, print)
+	case r.around != (query.Around{}):
+		err = q.RunContext(ctx, p, r.around, print)
+	default:
+		err = q.Run(ctx, p, print)
 	}
-	return n, q.Run(ctx, p, print)
+	return n, err
 }
