@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,7 +30,8 @@ func storesFlag() ucli.Flag {
 // eachStore calls f for each store of the command line, one after the other. One
 // that fails does not hide the others: its error is said, and is the exit status.
 func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error {
-	specs := c.StringSlice("store")
+	// A variable that is set to nothing names none.
+	specs := slices.DeleteFunc(c.StringSlice("store"), func(spec string) bool { return spec == "" })
 	if len(specs) == 0 {
 		return cli.Usagef("--store is missing: a directory, or azblob://CONTAINER (or set LOGSTOW_STORE)")
 	}
