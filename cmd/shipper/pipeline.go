@@ -273,18 +273,18 @@ func (p *pipeline) summarize(err error) {
 		"records", s.Records, "input_bytes", p.stats.Bytes.Load(), "raw_bytes", s.RawBytes,
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
-		"cut", p.stats.Cut.Load(), "split", p.stats.Split.Load(), "late", held.Late, p.processedAttr(), "times_refused", p.stats.Refused.Load(),
+		"cut", p.stats.Cut.Load(), "split", p.stats.Split.Load(), "late", held.Late, "processed", p.processedCounts(), "times_refused", p.stats.Refused.Load(),
 		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending,
 		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
 }
 
-// processedAttr is what was changed and dropped on the way to the buffer, by reason.
-func (p *pipeline) processedAttr() slog.Attr {
-	var attrs []any
+// processedCounts is what was changed and dropped on the way to the buffer, by reason.
+func (p *pipeline) processedCounts() slog.Value {
+	var attrs []slog.Attr
 	for reason, n := range p.processed.Counts() {
 		if n > 0 {
 			attrs = append(attrs, slog.Int64(reason, n))
 		}
 	}
-	return slog.Group("processed", attrs...)
+	return slog.GroupValue(attrs...)
 }
