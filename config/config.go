@@ -20,6 +20,7 @@ import (
 	"logstow/input/listen"
 	"logstow/input/multiline"
 	"logstow/process"
+	"logstow/record/recognize"
 )
 
 // Config is what a file says; a zero field was not given.
@@ -88,11 +89,10 @@ type Common struct {
 	MaxRecord                    int64
 	MaxAhead                     time.Duration
 	Zone                         *time.Location
-	// TimeFormat, TimeRegexp, LevelRegexp and Levels find what is not found by itself.
-	TimeFormat, TimeRegexp, LevelRegexp string
-	Levels                              map[string]string
-	Format                              container.Format
-	Multiline                           *multiline.Options
+	// Rules find times and levels that are not found by themselves.
+	Rules     recognize.RuleOptions
+	Format    container.Format
+	Multiline *multiline.Options
 	// Process is what is done with records; Stats and what runs with it are not set.
 	Process process.Options
 }
