@@ -80,13 +80,22 @@ func (t *Tailer) admit(found found, handle *os.File, how arrival) (*file, verdic
 		_ = handle.Close()
 		return nil, v, nil
 	}
+	t.add(f, handle)
+	return f, taken, nil
+}
+
+// add takes a file among those that are being read.
+func (t *Tailer) add(f *file, handle *os.File) {
+	t.files[f.id] = f
+	t.work[f] = true
+	t.past.remove(f.id)
+	delete(t.forgotten, f.id) // that one had its identity before
+	if f.replaces != (fileID{}) {
+		t.pending = append(t.pending, f.positions(f.source.Point())...)
+	}
 	if !t.open.add(f, handle) { // its turn comes when others were read to their end
 		_ = handle.Close()
 	}
-	t.files[f.id] = f
-	t.past.remove(f.id)
-	t.work[f] = true
-	return f, taken, nil
 }
 
 // openFound opens a file; a pipe only when it is to be read to its end.
@@ -122,9 +131,18 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival)
 	if how.sibling && info.Size() == 0 {
 		return passed // for now: there is nothing in it
 	}
-	if p, known := t.recall(f, handle, info.Size()); known {
-		if v, decided := t.resume(f, handle, info.Size(), p, how); decided {
+	p, known := t.recall(f, handle, info.Size())
+	if known && !p.telling() {
+		if v, decided := t.fromContent(f, handle, info.Size()); decided {
 			return v
+		}
+	}
+	if known {
+		if v, decided := t.resume(f, handle, info.Size(), p); decided {
+			return v
+		}
+		if p.kind != spare && f.kind == plain {
+			how.fromEnd = false // it was written since
 		}
 	}
 	if v, decided := t.fromContent(f, handle, info.Size()); decided {
@@ -134,6 +152,8 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival)
 	switch {
 	case how.sibling && !missed, f.kind == packed && !missed && !how.history:
 		return passed
+	case f.kind == packed && missed && !t.starting && t.younger(f, settle):
+		return later // what it was made of may have been opened just now
 	case how.sibling || f.kind == packed && missed:
 		f.inherit(origin)
 	}
@@ -164,15 +184,13 @@ func (t *Tailer) recall(f *file, handle *os.File, size int64) (position, bool) {
 			return p, true
 		}
 	}
-	value, ok := t.opts.Sink.Position(f.id.input(t.prefix))
-	if !ok {
-		return position{}, false
+	if value, ok := t.opts.Sink.Position(f.id.input(t.prefix)); ok {
+		if _, err := decodePosition(value); err != nil { // of another version: the file is known, but not how far it was read
+			t.opts.Log.Warn("a file's position can not be read: reading it from the start", "file", f.path, "error", err)
+			return position{}, true
+		}
 	}
-	p, err := decodePosition(value)
-	if err != nil { // of another version: the file is known, but not how far it was read
-		t.opts.Log.Warn("a file's position can not be read: reading it from the start", "file", f.path, "error", err)
-	}
-	return p, true
+	return position{}, false
 }
 
 // fitsContent reports whether a file is the one that p is of, not shortened since.
@@ -185,7 +203,7 @@ func fitsContent(p position, handle *os.File, size int64) bool {
 }
 
 // resume goes on where a position says, if it is one of this file.
-func (t *Tailer) resume(f *file, handle *os.File, size int64, p position, how arrival) (verdict, bool) {
+func (t *Tailer) resume(f *file, handle *os.File, size int64, p position) (verdict, bool) {
 	switch fits := fitsContent(p, handle, size); {
 	case fits && p.kind == spare: // if it grew, is it still a copy?
 		return passed, size == p.offset
@@ -199,13 +217,13 @@ func (t *Tailer) resume(f *file, handle *os.File, size int64, p position, how ar
 	}
 	// Truncated since, or the inode is another file's now.
 	t.pending = append(t.pending, buffer.Position{Input: p.id.input(t.prefix)})
-	t.rescue(p, make(directories))
-	t.past.remove(p.id)
+	if t.past.remove(p.id); !t.rescue(p, make(directories)) {
+		t.bequeath(p)
+	}
 	if t.files[f.id] != nil { // f itself is the copy
 		return passed, true
 	}
-	f.restart(0, fingerprint{}, "")
-	return taken, f.kind == plain && !how.sibling
+	return passed, false
 }
 
 // fromContent looks for a file that began as f does among those that f's name
@@ -301,7 +319,7 @@ func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 		return later
 	}
 	if len(b) == 0 { // a copy in the making?
-		if len(own) > 0 && m.t.patient(f) {
+		if len(own) > 0 && m.t.younger(f, m.t.opts.RotateWait) {
 			return later
 		}
 		return taken
@@ -331,15 +349,15 @@ func alike(file, other io.ReaderAt, size, otherSize int64) bool {
 	return true
 }
 
-// patient reports whether f, which may be a copy in the making, was found just now.
-func (t *Tailer) patient(f *file) bool {
+// younger reports whether f was first looked at less than d ago.
+func (t *Tailer) younger(f *file, d time.Duration) bool {
 	now := t.opts.Now()
 	first, ok := t.since[f.path]
 	if !ok {
 		first = now
 		t.since[f.path] = now
 	}
-	return now.Sub(first) < t.opts.RotateWait
+	return now.Sub(first) < d
 }
 
 // spare notes that what f holds was or will be read from another file.
