@@ -99,7 +99,8 @@ func (f *file) isAt(path string) bool {
 		return false
 	}
 	defer func() { _ = handle.Close() }()
-	return f.kind == plain && f.now().fits(handle)
+	p := f.now()
+	return f.kind == plain && p.mayBeAt(path) && p.fits(handle)
 }
 
 // displace says that a file lost its name.

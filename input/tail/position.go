@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
+	"path/filepath"
 	"time"
 )
 
@@ -214,6 +215,13 @@ func (d *decoder) text() string {
 // telling reports whether p can tell its file from another one that was given its
 // inode: nothing was known of what it held otherwise.
 func (p position) telling() bool { return p.print.length > 0 || p.kind != plain }
+
+// mayBeAt reports whether p's file may be at a path: of one that is known by its inode
+// only, its name must tell.
+func (p position) mayBeAt(path string) bool {
+	return p.telling() || path == p.path || path == p.real ||
+		isRotation(filepath.Base(path), filepath.Base(p.path)) || isRotation(filepath.Base(path), filepath.Base(p.place()))
+}
 
 // fits reports whether r begins as the file did that p is of.
 func (p position) fits(r io.ReaderAt) bool {
