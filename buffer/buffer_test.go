@@ -36,7 +36,7 @@ func TestSealsBySize(t *testing.T) {
 	const size = 3 << 20
 	b := open(t, buffer.Options{FlushSize: size, FlushInterval: -1})
 	rnd := rand.New(rand.NewPCG(1, 1))
-	for range 120 {
+	for range 110 {
 		mustAppend(t, b, chunk(rec(noon, noise(rnd, 100<<10))))
 	}
 	s := b.Stats()

@@ -75,6 +75,7 @@ func newOpenBatch(l *lane, k bucket, number uint64) (*openBatch, error) {
 		Batch:       id,
 		BucketStart: k.start / int64(time.Second),
 		BucketWidth: k.width / int64(time.Second),
+		NoFilter:    opts.NoFilter,
 		Compressor:  l.buf.compressor,
 	})
 	return o, nil

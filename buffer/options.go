@@ -58,6 +58,8 @@ type Options struct {
 	MaxSize int64
 	// OnFull is what Append does when MaxSize is reached; default Block.
 	OnFull OnFull
+	// NoFilter writes segments without a token filter.
+	NoFilter bool
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// Log gets what an operator should know; nil is silence.

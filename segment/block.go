@@ -2,8 +2,10 @@ package segment
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
+	"logstow/filter"
 	"logstow/record"
 )
 
@@ -20,8 +22,9 @@ type block struct {
 
 // note is where a record lies in the text; MaxBlockRaw fits 32 bits.
 type note struct {
-	time     int64
-	from, to uint32
+	time int64
+	// message is where the message begins; it ends with a newline, at to.
+	from, message, to uint32
 }
 
 // minText is the least capacity of a block's text: what a segment of a few records takes.
@@ -39,7 +42,7 @@ func (b *block) reserve(n, limit int) {
 	b.text = text
 }
 
-// add appends a record.
+// add appends a record, whose source is clean.
 func (b *block) add(r record.Record, enc *record.Encoder) {
 	from := len(b.text)
 	b.text = enc.AppendText(b.text, r)
@@ -51,7 +54,19 @@ func (b *block) add(r record.Record, enc *record.Encoder) {
 	}
 	b.start, b.end = min(b.start, r.Time), max(b.end, r.Time)
 	b.levels[r.Level]++
-	b.notes = append(b.notes, note{time: r.Time, from: uint32(from), to: uint32(len(b.text))})
+	message := from + record.TimeLen + len(r.Level.String()) + len(r.Source) + len("\t\t\t")
+	b.notes = append(b.notes, note{time: r.Time, from: uint32(from), message: uint32(message), to: uint32(len(b.text))})
+}
+
+// heads are the parts of an unsorted block's text before its messages.
+func (b *block) heads() iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for _, n := range b.notes {
+			if !yield(int(n.from), int(n.message)) {
+				return
+			}
+		}
+	}
 }
 
 // sort brings the records into the order of their times, those of equal time
@@ -77,10 +92,17 @@ type encoded struct {
 	stored []byte
 	block  Block
 	notes  []note
+	tokens filter.Set
 }
 
-// encode sorts and compresses a block.
-func (c *Compressor) encode(b block) encoded {
+// encode sorts and compresses a block, and collects its tokens if they are wanted.
+func (c *Compressor) encode(b block, tokens bool) encoded {
+	var set filter.Set
+	if tokens {
+		collector := c.collectors.get()
+		set = collector.Collect(b.text, b.heads())
+		c.collectors.put(collector)
+	}
 	if b.unsorted {
 		c.texts.put(b.sort(c.texts.get()))
 	}
@@ -96,7 +118,8 @@ func (c *Compressor) encode(b block) encoded {
 			End:     b.end,
 			CRC:     checksum(stored),
 		},
-		notes: b.notes[:0],
+		notes:  b.notes[:0],
+		tokens: set,
 	}
 	c.texts.put(b.text)
 	return e

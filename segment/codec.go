@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"logstow/filter"
 )
 
 // The compressor's choices, measured on blocks of 1 MiB; see docs/format/segment.md.
@@ -21,7 +23,7 @@ func checksum(b []byte) uint32 {
 }
 
 // Compressor compresses blocks, as many at once as GOMAXPROCS; more callers
-// wait. It keeps about 1.5 MiB for each of those, whatever the number of Writers.
+// wait. It keeps about 1.5 MiB for each of those, 2 MiB with token filters, whatever the number of Writers.
 // It has no goroutines and need not be closed. Safe for concurrent use.
 type Compressor struct {
 	// single writes frames whose window is their content, large those of a block
@@ -29,6 +31,7 @@ type Compressor struct {
 	single, large *zstd.Encoder
 	// texts and stored are buffers between two uses.
 	texts, stored buffers
+	collectors    collectors
 }
 
 // NewCompressor makes a Compressor.
@@ -140,3 +143,15 @@ func (p *buffers) put(b []byte) {
 		p.pool.Put(&b)
 	}
 }
+
+// collectors holds collectors of tokens between two uses.
+type collectors struct{ pool sync.Pool }
+
+func (p *collectors) get() *filter.Collector {
+	if c, ok := p.pool.Get().(*filter.Collector); ok {
+		return c
+	}
+	return new(filter.Collector)
+}
+
+func (p *collectors) put(c *filter.Collector) { p.pool.Put(c) }

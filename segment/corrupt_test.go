@@ -17,11 +17,11 @@ import (
 	"logstow/segment"
 )
 
-// small is a segment of two blocks and 300 bytes or so.
-func small(tb testing.TB) []byte {
+// small is a segment of two blocks and 300 bytes or so, with a token filter or without.
+func small(tb testing.TB, filter bool) []byte {
 	tb.Helper()
 	opts := options()
-	opts.BlockSize = 100
+	opts.BlockSize, opts.NoFilter = 100, !filter
 	blob, _ := write(tb, opts,
 		rec(0, record.Info, "a", "first\nline"), rec(2, record.Error, "b", "late"),
 		rec(time.Minute, record.Warn, "a", strings.Repeat("x", 60)))
@@ -30,7 +30,7 @@ func small(tb testing.TB) []byte {
 
 func TestEveryBitFlipIsNamed(t *testing.T) {
 	t.Parallel()
-	blob := small(t)
+	blob := small(t, true)
 	f, err := verify(t, blob)
 	if err != nil {
 		t.Fatal(err)
@@ -41,8 +41,10 @@ func TestEveryBitFlipIsNamed(t *testing.T) {
 		switch {
 		case off < f.Blocks[0].Stored:
 			return "block 0"
-		case off < f.Footer:
+		case off < f.Sections[0].Offset:
 			return "block 1"
+		case off < f.Footer:
+			return "section filter"
 		case off < size-12:
 			return "footer" // its checksum, in the trailer, too
 		default:
@@ -76,7 +78,7 @@ func TestEveryBitFlipIsNamed(t *testing.T) {
 
 func TestEveryTruncationIsFound(t *testing.T) {
 	t.Parallel()
-	blob := small(t)
+	blob := small(t, true)
 	f, err := verify(t, blob)
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +147,7 @@ func crc(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Casta
 
 func TestGrowth(t *testing.T) {
 	t.Parallel()
-	blob := small(t)
+	blob := small(t, false)
 	want, err := verify(t, blob)
 	if err != nil {
 		t.Fatal(err)
@@ -189,19 +191,14 @@ func TestGrowth(t *testing.T) {
 			t.Error("it is called damaged")
 		}
 	})
-	t.Run("replaced batches and filter are read", func(t *testing.T) {
+	t.Run("replaced batches are read", func(t *testing.T) {
 		t.Parallel()
-		section := "\x57\x2a\x4d\x18\x40\x00\x00\x00" + strings.Repeat("f", 64)
-		grown := rewrite(t, blob, section, func(m map[string]any) {
-			m["Replaces"] = [][]byte{[]byte("0123456789abcdef")}
-			m["Sections"] = map[string]any{"CRC": []uint32{crc([]byte(section))}, "Length": []int{len(section)}, "Name": []string{"filter"}}
-			m["Filter"] = []int64{want.Footer + 8, 4, 16}
-		})
+		grown := rewrite(t, blob, "", func(m map[string]any) { m["Replaces"] = [][]byte{[]byte("0123456789abcdef")} })
 		got, err := verify(t, grown)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !got.Replaces || string(got.ReplacesBatches[0][:]) != "0123456789abcdef" || got.Filter.Partitions != 4 {
+		if !got.Replaces || string(got.ReplacesBatches[0][:]) != "0123456789abcdef" {
 			t.Errorf("footer is %+v", got)
 		}
 	})
@@ -210,7 +207,7 @@ func TestGrowth(t *testing.T) {
 // TestLies are footers with a right checksum that say what is not so.
 func TestLies(t *testing.T) {
 	t.Parallel()
-	blob := small(t)
+	blob := small(t, false)
 	column := func(m map[string]any, table, name string) []any { return m[table].(map[string]any)[name].([]any) }
 	set := func(table, name string, i int, value any) func(m map[string]any) {
 		return func(m map[string]any) { column(m, table, name)[i] = value }
@@ -294,7 +291,7 @@ func TestLies(t *testing.T) {
 
 func TestFootersThatAreNoMap(t *testing.T) {
 	t.Parallel()
-	blob := small(t)
+	blob := small(t, false)
 	at := int(int64(len(blob)) - int64(segment.FooterOverhead) - int64(binary.LittleEndian.Uint32(blob[len(blob)-12:])))
 	body := blob[at+segment.FrameHeader : len(blob)-segment.TrailerSize]
 	for name, bad := range map[string][]byte{
@@ -424,7 +421,7 @@ func TestCheckMetadata(t *testing.T) {
 
 func TestReadErrorsAreNotCorruption(t *testing.T) {
 	t.Parallel()
-	blob := small(t)
+	blob := small(t, false)
 	read := ranges(blob)
 	for fail := range 3 {
 		calls := 0

@@ -3,6 +3,7 @@ package segment_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,11 +30,13 @@ func goldens() map[string]struct {
 	small, class := options(), options()
 	small.BlockSize = 400
 	class.Class, class.BucketStart, class.BucketWidth = "audit", hour+1800, 300
+	tiny, filtered := options(), small
+	tiny.NoFilter, small.NoFilter, class.NoFilter = true, true, true
 	return map[string]struct {
 		opts    segment.Options
 		records func() []record.Record
 	}{
-		"tiny": {options(), func() []record.Record {
+		"tiny": {tiny, func() []record.Record {
 			return []record.Record{rec(4*time.Minute+5*time.Second+123456789, record.Error, "app.log", "disk full")}
 		}},
 		"blocks": {small, func() []record.Record {
@@ -51,6 +54,14 @@ func goldens() map[string]struct {
 				records = append(records, rec(after, record.Level(i%record.Levels), []string{"app.log", "web/access.log", "-"}[i%3], message))
 			}
 			return records
+		}},
+		"filter": {filtered, func() []record.Record {
+			var records []record.Record
+			for i := range 20 {
+				message := fmt.Sprintf("request %016x of 10.0.%d.1 took %d ms", uint64(i)*0x9e3779b97f4a7c15, i, i*i)
+				records = append(records, rec(time.Duration(i)*time.Second, record.Info, "app.log", message))
+			}
+			return append(records, rec(time.Minute, record.Info, "abcdef1", `{"id":"\u0031234567"}`))
 		}},
 		"odd": {class, func() []record.Record {
 			var every []byte
@@ -101,7 +112,10 @@ func TestGolden(t *testing.T) {
 				t.Error(err)
 			}
 			compressed := cmpopts.IgnoreFields(segment.Block{}, "Offset", "Stored", "CRC")
-			got.Footer = f.Footer
+			got.Footer, got.Filter.Offset = f.Footer, f.Filter.Offset
+			for i := range got.Sections {
+				got.Sections[i].Offset = f.Sections[i].Offset
+			}
 			if diff := gocmp.Diff(f, got, compressed); diff != "" {
 				t.Errorf("footer written anew (-want +got):\n%s", diff)
 			}

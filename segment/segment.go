@@ -42,6 +42,9 @@ type Options struct {
 	// BlockSize is the text size in bytes at which a block is closed; 0 is
 	// DefaultBlockSize. A larger record has a block of its own.
 	BlockSize int
+	// NoFilter leaves out the token filter. It adds about 5 to 8% to the stored size,
+	// and 0.4 to 0.5 times the time of compression, in the same goroutine.
+	NoFilter bool
 	// Compressor compresses the blocks; nil makes the Writer one of its own.
 	// Sharing one among all Writers bounds the memory of compression.
 	Compressor *Compressor

@@ -6,25 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"slices"
 
+	"logstow/blobnaming"
+	"logstow/filter"
 	"logstow/record"
 )
 
 // Verify reads a whole segment of size bytes and checks everything that it says:
-// the footer, the checksum of each block and section, the form, order, times
-// and levels of the records, and minutes and sources of all. What is damaged is
-// a [*CorruptError]. [Footer.Check] compares the result with the blob's metadata.
+// the footer, the checksum of each block and section, the form, order, times and
+// levels of the records, minutes and sources of all, and that the token filter holds
+// the tokens of all. What is damaged is a [*CorruptError]. [Footer.Check] compares the result with the blob's metadata.
 func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	f, err := verifyFooter(ctx, read, size)
 	if err != nil {
 		return nil, err
 	}
-	v := verifier{decoder: NewDecoder(), all: newTally(f.BucketStart, f.BucketWidth)}
+	v := verifier{decoder: NewDecoder(), all: newTally(f.BucketStart, f.BucketWidth), filtered: f.Filter != (blobnaming.Filter{})}
 	if err := verifyBlocks(ctx, read, f, v.block); err != nil {
 		return nil, err
 	}
 	if err := verifySections(ctx, read, f); err != nil {
+		return nil, err
+	}
+	if err := verifyFilter(ctx, read, f, v.tokens); err != nil {
 		return nil, err
 	}
 	if !slices.Equal(v.all.listMinutes(), f.Minutes) {
@@ -113,6 +119,11 @@ type verifier struct {
 	decoder *Decoder
 	text    []byte
 	all     tally
+	// filtered says that tokens are wanted: those of each block.
+	filtered  bool
+	collector filter.Collector
+	tokens    []filter.Set
+	heads     [][2]int
 }
 
 func (v *verifier) block(stored []byte, b Block) (err error) {
@@ -122,6 +133,7 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 	var levels record.Counts
 	var n uint64
 	last, source := b.Start, ""
+	v.heads = v.heads[:0]
 	for rest := v.text; len(rest) > 0; n++ {
 		var line record.Line
 		if line, rest, err = record.Next(rest); err != nil {
@@ -141,6 +153,13 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 			source = string(line.Source)
 		}
 		v.all.add(line.Time, line.Level, source)
+		if v.filtered {
+			from := len(v.text) - len(rest) - len(line.Text)
+			v.heads = append(v.heads, [2]int{from, from + len(line.Text) - len(line.Raw) - 1})
+		}
+	}
+	if v.filtered {
+		v.tokens = append(v.tokens, v.collector.Collect(v.text, v.hidden()))
 	}
 	switch {
 	case last != b.End:
@@ -149,4 +168,15 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 		return b.corrupt("its records are not as many as the footer says")
 	}
 	return nil
+}
+
+// hidden are the parts of the text before its messages.
+func (v *verifier) hidden() iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for _, h := range v.heads {
+			if !yield(h[0], h[1]) {
+				return
+			}
+		}
+	}
 }

@@ -6,14 +6,15 @@ import (
 	"io"
 
 	"logstow/blobnaming"
+	"logstow/filter"
 	"logstow/record"
 )
 
 // Writer encodes records into a segment. Not safe for concurrent use.
 //
 // A Writer compresses at most one block in the background; it holds that block
-// and the one being filled, and the footer's numbers, nothing else. What it
-// is given to write to is used by Append and Close only. End a Writer with Close or Discard.
+// and the one being filled, the footer's numbers and four bytes for each token of
+// the filter, nothing else. What it is given to write to is used by Append and Close only. End a Writer with Close or Discard.
 type Writer struct {
 	w    io.Writer
 	opts Options
@@ -28,8 +29,9 @@ type Writer struct {
 	// notes are those of the block before last, for reuse.
 	notes []note
 
-	// blocks are those written, offset and raw their sizes.
+	// blocks are those written, offset and raw their sizes, tokens what they hold.
 	blocks      []Block
+	tokens      filter.Builder
 	offset, raw int64
 }
 
@@ -118,7 +120,8 @@ func (w *Writer) Size() int64 {
 	if w.raw == 0 {
 		return pending / 4 // a cautious guess until the first block tells
 	}
-	return w.offset + int64(float64(pending)*float64(w.offset)/float64(w.raw))
+	written := w.offset + w.tokens.Size()
+	return written + int64(float64(pending)*float64(written)/float64(w.raw))
 }
 
 // Close writes the last block and the footer and returns what the blob's
@@ -147,6 +150,11 @@ func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
 		return none, err
 	}
 	f := w.footer(seq)
+	if !w.opts.NoFilter {
+		if err := w.writeFilter(f); err != nil {
+			return none, err
+		}
+	}
 	if err := f.validate(); err != nil {
 		return none, fmt.Errorf("end segment: %w", err)
 	}
@@ -170,7 +178,7 @@ func (w *Writer) Discard() {
 	if w.err == nil {
 		w.err = ErrClosed
 	}
-	w.cur, w.notes = block{}, nil
+	w.cur, w.notes, w.tokens = block{}, nil, filter.Builder{}
 }
 
 // endBlock starts compressing the block being filled and begins another.
@@ -179,7 +187,7 @@ func (w *Writer) endBlock() error {
 		return err
 	}
 	flight, full := make(chan encoded, 1), w.cur
-	go func() { flight <- w.opts.Compressor.encode(full) }()
+	go func() { flight <- w.opts.Compressor.encode(full, !w.opts.NoFilter) }()
 	w.flight, w.flightRaw = flight, len(full.text)
 	w.cur = block{text: w.opts.Compressor.texts.get(), notes: w.notes}
 	w.notes = nil
@@ -200,8 +208,25 @@ func (w *Writer) join() error {
 	}
 	w.opts.Compressor.stored.put(e.stored)
 	w.blocks = append(w.blocks, e.block)
+	if !w.opts.NoFilter {
+		w.tokens.Add(e.tokens)
+	}
 	w.offset += e.block.Stored
 	w.raw += e.block.Raw
+	return nil
+}
+
+// writeFilter writes the section of the token filter and adds it to f.
+func (w *Writer) writeFilter(f *Footer) error {
+	frame, section, place := appendFilter(nil, &w.tokens, w.offset)
+	if len(frame) == 0 {
+		return nil
+	}
+	if err := w.write(frame); err != nil {
+		return fmt.Errorf("write token filter of segment: %w", err)
+	}
+	f.Sections, f.Filter = []Section{section}, place
+	f.Footer += section.Length
 	return nil
 }
 

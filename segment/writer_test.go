@@ -30,7 +30,9 @@ func TestRoundTrip(t *testing.T) {
 		rec(61*time.Second, record.Fatal, "b\tc", "\xff\x00\n"),
 		rec(time.Hour-1, record.Info, "app.log", "last"),
 	}
-	blob, m := write(t, options(), records...)
+	opts := options()
+	opts.NoFilter = true
+	blob, m := write(t, opts, records...)
 	f, err := segment.ReadFooter(t.Context(), ranges(blob), int64(len(blob)), m.Footer)
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +356,7 @@ func TestSizeFollowsWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
 	opts := options()
-	opts.BlockSize = 64 << 10
+	opts.BlockSize, opts.NoFilter = 64<<10, true
 	var b bytes.Buffer
 	w := segment.NewWriter(&b, opts)
 	noise := make([]byte, 1000)
@@ -377,6 +379,33 @@ func TestSizeFollowsWhatIsWritten(t *testing.T) {
 	}
 	if _, err := w.Close(1); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The estimate counts what the token filter will take.
+func TestSizeCountsFilter(t *testing.T) {
+	t.Parallel()
+	rnd := random(t)
+	opts := options()
+	opts.BlockSize = 64 << 10
+	var b bytes.Buffer
+	w := segment.NewWriter(&b, opts)
+	for i := range 30000 {
+		message := fmt.Sprintf("request %016x of %08x is done", rnd.Uint64(), rnd.Uint32())
+		if err := w.Append(rec(time.Duration(i), record.Info, "a", message)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := w.Size()
+	m, err := w.Close(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := int64(b.Len()); size < n*95/100 || size > n*105/100 {
+		t.Errorf("%d bytes estimated, %d written", size, n)
+	}
+	if filter := m.Filter.Partitions * m.Filter.SliceLength; filter < int64(b.Len())/20 {
+		t.Errorf("the filter takes %d of %d bytes: too few for this test", filter, b.Len())
 	}
 }
 

@@ -3,37 +3,72 @@ package token
 // compound is the length of the compound that text starts with, 0 for none. At
 // most one shape fits, as the first run and the byte behind it tell them apart.
 func compound(text []byte) int {
-	n := runLength(text)
-	if n == 0 || n >= len(text) {
-		return 0
+	if n := uuid(text); n > 0 {
+		return n
 	}
-	switch sep := text[n]; {
-	case sep == '.' && n <= 3:
-		return window(text, sep, isDigit, []group{{1, 3}, {1, 3}, {1, 3}, {1, 3}})
-	case sep == ':' && n == 2:
-		return window(text, sep, isHex, []group{{2, 2}, {2, 2}, {2, 2}, {2, 2}, {2, 2}, {2, 2}})
-	case sep == '-' && n == 8:
-		return window(text, sep, isHex, []group{{8, 8}, {4, 4}, {4, 4}, {4, 4}, {12, 12}})
+	return Address(text)
+}
+
+// Address is the length of the IPv4 or hardware address that text starts with, 0
+// for none; what stands before text is not looked at.
+func Address(text []byte) int {
+	const least = len("0.0.0.0")
+	if len(text) < least || text[2] != ':' && text[1] != '.' && text[2] != '.' && text[3] != '.' {
+		return 0 // nearly always
+	}
+	return address(text)
+}
+
+func address(text []byte) int {
+	const hardware = len("00:00:00:00:00:00")
+	switch {
+	case text[2] != ':':
+		return ipv4(text)
+	case len(text) >= hardware && text[8] == ':': // which times have not
+		return groups(text, ':', isHex, 2, 2, 2, 2, 2, 2)
 	}
 	return 0
 }
 
-// group is the least and the most bytes of one run in a compound.
-type group struct{ least, most int }
-
-// window is the length of the runs of one class, joined by sep, that text
-// starts with; 0 where they are not the groups asked for.
-func window(text []byte, sep byte, class func(byte) bool, groups []group) int {
+// ipv4 is the length of the four runs of one to three digits, joined by '.', that
+// text starts with, 0 where there are none.
+func ipv4(text []byte) int {
 	at := 0
-	for i, g := range groups {
+	for i := range 4 {
+		if i > 0 {
+			if at >= len(text) || text[at] != '.' {
+				return 0
+			}
+			at++
+		}
+		from := at
+		for at < len(text) && isDigit(text[at]) {
+			at++
+		}
+		if at == from || at > from+3 {
+			return 0
+		}
+	}
+	if at < len(text) && IsByte(text[at]) {
+		return 0
+	}
+	return at
+}
+
+func uuid(text []byte) int { return groups(text, '-', isHex, 8, 4, 4, 4, 12) }
+
+// groups is the length of the runs of one class and these lengths, joined by
+// sep, that text starts with; 0 where there are none.
+func groups(text []byte, sep byte, class func(byte) bool, lengths ...int) int {
+	at := 0
+	for i, n := range lengths {
 		if i > 0 {
 			if at >= len(text) || text[at] != sep {
 				return 0
 			}
 			at++
 		}
-		n := runLength(text[at:])
-		if n < g.least || n > g.most {
+		if len(text) < at+n {
 			return 0
 		}
 		for _, b := range text[at : at+n] {
@@ -42,6 +77,9 @@ func window(text []byte, sep byte, class func(byte) bool, groups []group) int {
 			}
 		}
 		at += n
+	}
+	if at < len(text) && IsByte(text[at]) {
+		return 0
 	}
 	return at
 }

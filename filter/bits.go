@@ -1,0 +1,97 @@
+package filter
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// riceBits is the number of low bits of a difference that are written as they
+// are: the code is shortest for differences of about Odds.
+const riceBits = 7
+
+// A bitWriter appends bits to bytes, the first in the lowest bit.
+type bitWriter struct {
+	out []byte
+	acc uint64
+	n   uint
+}
+
+// difference writes d in Golomb-Rice code: its high part as so many zeros and a
+// one, then its low bits.
+func (w *bitWriter) difference(d uint32) {
+	high := uint(d >> riceBits)
+	for ; high > 16; high -= 16 {
+		w.write(0, 16)
+	}
+	w.write((uint64(d%(1<<riceBits))<<1|1)<<high, high+1+riceBits)
+}
+
+// write writes the low n bits of v, of at most 24, the others being 0.
+func (w *bitWriter) write(v uint64, n uint) {
+	w.acc |= v << w.n
+	if w.n += n; w.n >= 32 {
+		w.out = binary.LittleEndian.AppendUint32(w.out, uint32(w.acc))
+		w.acc >>= 32
+		w.n -= 32
+	}
+}
+
+// flush ends the bits with zeros up to a whole byte.
+func (w *bitWriter) flush() {
+	for ; w.n > 0; w.n -= min(w.n, 8) {
+		w.out = append(w.out, byte(w.acc))
+		w.acc >>= 8
+	}
+}
+
+// A bitReader reads what a bitWriter wrote.
+type bitReader struct {
+	in  []byte
+	acc uint64
+	n   uint
+}
+
+// fill reads bytes until there are more than 56 bits, or no bytes left.
+func (r *bitReader) fill() {
+	if r.n <= 32 && len(r.in) >= 4 {
+		r.acc |= uint64(binary.LittleEndian.Uint32(r.in)) << r.n
+		r.in = r.in[4:]
+		r.n += 32
+	}
+	for r.n <= 56 && len(r.in) > 0 {
+		r.acc |= uint64(r.in[0]) << r.n
+		r.in = r.in[1:]
+		r.n += 8
+	}
+}
+
+// difference reads what bitWriter.difference wrote; ok is false where the bits
+// end before, or the value is limit or more.
+func (r *bitReader) difference(limit uint32) (d uint32, ok bool) {
+	high := uint64(0)
+	for {
+		r.fill()
+		if r.acc != 0 {
+			break
+		}
+		if high += uint64(r.n); r.n == 0 || high > uint64(limit) {
+			return 0, false
+		}
+		r.n = 0
+	}
+	zeros := uint(bits.TrailingZeros64(r.acc))
+	high += uint64(zeros)
+	r.skip(zeros + 1)
+	if r.fill(); r.n < riceBits {
+		return 0, false
+	}
+	v := high<<riceBits | r.acc%(1<<riceBits)
+	r.skip(riceBits)
+	return uint32(v), v < uint64(limit)
+}
+
+// skip passes over n bits, which are there.
+func (r *bitReader) skip(n uint) {
+	r.acc >>= n
+	r.n -= n
+}

@@ -1,0 +1,132 @@
+package filter
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math/bits"
+	"slices"
+)
+
+const (
+	// Odds is how many values a key has to itself: a token that a block does not
+	// hold is found in it once in so many times.
+	Odds = 224
+	// sliceBytes is the length of slices aimed at: long enough that the longest is
+	// not much longer than the others. blockBytes is the least that a slice has for each block.
+	sliceBytes, blockBytes = 8 << 10, 32
+	// crcBytes is the length of the checksum that ends a slice.
+	crcBytes = 4
+	// MaxPartitions is the number of partitions of a filter, a power of two.
+	MaxPartitions = 1 << 16
+	// MaxSlice is the length of a slice in bytes.
+	MaxSlice = 4 << 20
+)
+
+// A Builder lays out the filter of a segment. The zero value is ready for use.
+// It keeps four bytes a key. Not safe for concurrent use.
+type Builder struct {
+	sets []Set
+	keys int
+}
+
+// Add adds the tokens of the next block.
+func (b *Builder) Add(s Set) {
+	b.sets = append(b.sets, s)
+	b.keys += s.Len()
+}
+
+// Size is about how many bytes the filter has.
+func (b *Builder) Size() int64 { return int64(b.keys)*10/8 + int64(len(b.sets))*2 + 16 }
+
+// Append appends the slices of the filter to dst, one after the other, and
+// returns how many they are and the length of each. They are the same for the
+// same sets. There are none, and nothing is appended, where the sets are too
+// large for any filter.
+func (b *Builder) Append(dst []byte) (out []byte, partitions, sliceLength int64) {
+	log := b.partitionBits()
+	var w bitWriter
+	ends := make([]int, 1<<log)
+	rest := make([][]Key, len(b.sets))
+	for i, s := range b.sets {
+		rest[i] = s.keys
+	}
+	longest, from := 0, 0
+	for p := range ends {
+		w.out = b.appendHead(w.out, log, p, rest)
+		for i, s := range b.sets {
+			n := countIn(rest[i], log, p)
+			if !s.open {
+				w.keys(rest[i][:n], log)
+			}
+			rest[i] = rest[i][n:]
+		}
+		w.flush()
+		ends[p] = len(w.out)
+		longest, from = max(longest, ends[p]-from), ends[p]
+	}
+	if longest+crcBytes > MaxSlice {
+		return dst, 0, 0
+	}
+	dst = slices.Grow(dst, len(ends)*(longest+crcBytes))
+	from = 0
+	for _, end := range ends {
+		at := len(dst)
+		dst = append(dst, w.out[from:end]...)
+		dst = append(dst, make([]byte, longest-(end-from))...)
+		dst = binary.LittleEndian.AppendUint32(dst, checksum(dst[at:]))
+		from = end
+	}
+	return dst, int64(len(ends)), int64(longest + crcBytes)
+}
+
+// partitionBits is the binary logarithm of the number of partitions.
+func (b *Builder) partitionBits() uint {
+	most := max(sliceBytes, int64(blockBytes*len(b.sets)))
+	n := uint64((b.Size() + most - 1) / most)
+	return min(uint(bits.Len64(n-1)), uint(bits.Len(MaxPartitions-1)))
+}
+
+// appendHead appends what a slice begins with: which it is, and how many keys each block has in it.
+func (b *Builder) appendHead(dst []byte, log uint, partition int, rest [][]Key) []byte {
+	dst = append(dst, byte(log))
+	dst = binary.AppendUvarint(dst, uint64(partition))
+	dst = binary.AppendUvarint(dst, uint64(len(b.sets)))
+	for i, s := range b.sets {
+		n := uint64(0)
+		if !s.open {
+			n = 1 + uint64(countIn(rest[i], log, partition))
+		}
+		dst = binary.AppendUvarint(dst, n)
+	}
+	return dst
+}
+
+// countIn is the number of keys, of which none is of an earlier one, in a partition.
+func countIn(keys []Key, log uint, partition int) int {
+	n, _ := slices.BinarySearchFunc(keys, partition+1, func(k Key, p int) int {
+		return partitionOf(k, log) - p
+	})
+	return n
+}
+
+// partitionOf is the number of the partition that a key is in.
+func partitionOf(k Key, log uint) int { return int(k >> (32 - log)) }
+
+// keys writes the keys of one block in one partition.
+func (w *bitWriter) keys(keys []Key, log uint) {
+	last := uint32(0)
+	for _, k := range keys {
+		v := valueOf(k, log, len(keys))
+		w.difference(v - last)
+		last = v
+	}
+}
+
+// valueOf is what stands for a key among n of its block and partition.
+func valueOf(k Key, log uint, n int) uint32 {
+	return uint32(uint64(k<<log) * uint64(n*Odds) >> 32)
+}
+
+func checksum(b []byte) uint32 {
+	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
+}

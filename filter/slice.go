@@ -1,0 +1,176 @@
+package filter
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"logstow/blobnaming"
+)
+
+// ErrDamaged is returned for bytes that are not a slice of a filter. Every
+// block of its segment may then hold every token.
+var ErrDamaged = errors.New("token filter slice is damaged")
+
+// MaxBlocks is the number of blocks in a filter.
+const MaxBlocks = 4096
+
+// Locate is the place in its blob of the slice that a key is looked up in, in
+// bytes. ok is false where f is no filter that this version reads.
+func Locate(f blobnaming.Filter, k Key) (offset, length int64, ok bool) {
+	n := f.Partitions
+	if f.Offset <= 0 || n <= 0 || n > MaxPartitions || n&(n-1) != 0 || f.SliceLength <= 0 || f.SliceLength > MaxSlice {
+		return 0, 0, false
+	}
+	p := partitionOf(k, uint(bits.TrailingZeros64(uint64(n))))
+	return f.Offset + int64(p)*f.SliceLength, f.SliceLength, true
+}
+
+// A Slice is one slice of a filter, decoded. Safe for concurrent use.
+type Slice struct {
+	log       uint
+	partition int
+	blocks    []blockValues
+}
+
+// blockValues are the values of one block's keys, ascending. open says that it
+// may hold any token.
+type blockValues struct {
+	values []uint32
+	open   bool
+}
+
+// ParseSlice checks and decodes the bytes of a slice. What is damaged is [ErrDamaged].
+// It takes up to four times as much memory as stored has bytes, and the 24 bytes a block.
+func ParseSlice(stored []byte) (*Slice, error) {
+	if len(stored) > MaxSlice || len(stored) < crcBytes {
+		return nil, damaged("%d bytes, %d to %d allowed", len(stored), crcBytes, MaxSlice)
+	}
+	body, sum := stored[:len(stored)-crcBytes], binary.LittleEndian.Uint32(stored[len(stored)-crcBytes:])
+	if got := checksum(body); got != sum {
+		return nil, damaged("checksum is %08x, %08x expected", got, sum)
+	}
+	s, counts, body, err := parseHead(body)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.parseValues(counts, body); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// parseHead reads the head of a slice. counts has one more than the number of
+// keys for each block, or 0 for a block that may hold any token.
+func parseHead(body []byte) (s *Slice, counts []uint64, rest []byte, err error) {
+	next := func() uint64 {
+		v, n := binary.Uvarint(body)
+		if n <= 0 {
+			err = damaged("its head is cut short")
+			return 0
+		}
+		body = body[n:]
+		return v
+	}
+	log, partition, blocks := next(), next(), next()
+	switch {
+	case err != nil:
+		return nil, nil, nil, err
+	case log > uint64(bits.Len(MaxPartitions-1)) || partition >= 1<<log:
+		return nil, nil, nil, damaged("it is number %d of 2^%d", partition, log)
+	case blocks > MaxBlocks || blocks > uint64(len(body)):
+		return nil, nil, nil, damaged("%d blocks", blocks)
+	}
+	counts = make([]uint64, blocks)
+	total, most := uint64(0), uint64(0)
+	for i := range counts {
+		counts[i] = next()
+		if most = uint64(len(body)) * 8 / (riceBits + 1); counts[i] > most+1 {
+			return nil, nil, nil, damaged("block %d has %d keys", i, counts[i])
+		}
+		total += max(counts[i], 1) - 1
+	}
+	if err == nil && total > most {
+		err = damaged("%d keys in %d bytes", total, len(body))
+	}
+	return &Slice{log: uint(log), partition: int(partition)}, counts, body, err
+}
+
+// parseValues reads the values of all blocks.
+func (s *Slice) parseValues(counts []uint64, body []byte) error {
+	s.blocks = make([]blockValues, len(counts))
+	total := uint64(0)
+	for _, n := range counts {
+		total += max(n, 1) - 1
+	}
+	all := make([]uint32, 0, total)
+	r := bitReader{in: body}
+	for i, n := range counts {
+		if n == 0 {
+			s.blocks[i].open = true
+			continue
+		}
+		from, last := len(all), uint32(0)
+		limit := uint32(n-1) * Odds
+		for range n - 1 {
+			d, ok := r.difference(limit - last)
+			if !ok {
+				return damaged("values of block %d", i)
+			}
+			last += d
+			all = append(all, last)
+		}
+		s.blocks[i].values = all[from:]
+	}
+	return nil
+}
+
+// Check reports whether the slice is number partition of so many, of a segment of
+// so many blocks. Any other is [ErrDamaged].
+func (s *Slice) Check(partition, partitions int64, blocks int) error {
+	if int64(s.partition) != partition || int64(1)<<s.log != partitions || len(s.blocks) != blocks {
+		return damaged("it is number %d of %d for %d blocks, not number %d of %d for %d",
+			s.partition, 1<<s.log, len(s.blocks), partition, partitions, blocks)
+	}
+	return nil
+}
+
+// Blocks are the blocks of the segment that may hold the token of a key: every
+// block that the filter does not know, and every one where the key is looked up
+// in another slice, among them.
+func (s *Slice) Blocks(k Key) Blocks {
+	if partitionOf(k, s.log) != s.partition {
+		return All()
+	}
+	b := Blocks{known: len(s.blocks), bits: make([]uint64, (len(s.blocks)+63)/64)}
+	for i, block := range s.blocks {
+		found := block.open
+		if !found {
+			_, found = slices.BinarySearch(block.values, valueOf(k, s.log, len(block.values)))
+		}
+		if found {
+			b.bits[i/64] |= 1 << (i % 64)
+		}
+	}
+	return b
+}
+
+// Holds reports whether every token of a block that belongs into the slice is
+// found there.
+func (s *Slice) Holds(block int, tokens Set) bool {
+	if block >= len(s.blocks) || s.blocks[block].open {
+		return true
+	}
+	first, values := countIn(tokens.keys, s.log, s.partition-1), s.blocks[block].values
+	here := tokens.keys[first:countIn(tokens.keys, s.log, s.partition)]
+	return !tokens.open && !slices.ContainsFunc(here, func(k Key) bool {
+		_, found := slices.BinarySearch(values, valueOf(k, s.log, len(values)))
+		return !found
+	})
+}
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,54 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+
+	"logstow/record"
+)
+
+// LevelSet is a set of levels; the empty set stands for all of them.
+type LevelSet uint8
+
+// Has reports whether records of a level are wanted.
+func (s LevelSet) Has(l record.Level) bool { return s == 0 || s&(1<<l) != 0 }
+
+// wanted is the number of records in c whose level is wanted.
+func (s LevelSet) wanted(c record.Counts) uint64 {
+	var n uint64
+	for l, count := range c {
+		if s.Has(record.Level(l)) {
+			n += count
+		}
+	}
+	return n
+}
+
+// ParseLevels reads a list of levels ("error,fatal"), each alone or with a plus
+// for itself and all above ("warn+"), under the names of [record.LevelFromAlias]
+// (critical is fatal); "-" and "none" are records without a level.
+func ParseLevels(s string) (LevelSet, error) {
+	var set LevelSet
+	for item := range strings.SplitSeq(s, ",") {
+		item = strings.TrimSpace(item)
+		name, floor := strings.CutSuffix(item, "+")
+		l, ok := levelByName(name)
+		if !ok || floor && l == record.None {
+			return 0, fmt.Errorf("%q is not a level; known are trace, debug, info, warn, error, fatal and - for none, "+
+				"as a list (error,fatal) or a floor (warn+)", item)
+		}
+		set |= 1 << l
+		for ; floor && l <= record.Fatal; l++ {
+			set |= 1 << l
+		}
+	}
+	return set, nil
+}
+
+func levelByName(name string) (record.Level, bool) {
+	if name == "-" || strings.EqualFold(name, "none") {
+		return record.None, true
+	}
+	l := record.LevelFromAlias(name)
+	return l, l != record.None
+}

@@ -1,0 +1,75 @@
+package token
+
+import "iter"
+
+// MinIndexed is the length in bytes from which on a run is indexed.
+const MinIndexed = 6
+
+// Indexed yields the tokens of text that the token filter holds, as [All] does:
+// runs of at least [MinIndexed] bytes, and addresses. A UUID is held by its
+// first and last run.
+func Indexed(text []byte) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for start, end := range All(text) {
+			run := RunEnd(text, start) == end
+			if run && end-start < MinIndexed || !run && Address(text[start:]) == 0 {
+				continue
+			}
+			if !yield(start, end) {
+				return
+			}
+		}
+	}
+}
+
+// Required yields indexed tokens of pattern that every text which it matches
+// holds: all of a pattern that is matched as a whole (see [Whole]), of another
+// those that it does not begin or end with, for in the text they may go on.
+func Required(pattern []byte, whole bool) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for start, end := range Indexed(pattern) {
+			if (whole || start > 0 && end < len(pattern)) && !yield(start, end) {
+				return
+			}
+		}
+	}
+}
+
+// EscapeEnds yields the places in text where a backslash escape may end and a run
+// begin behind it; from is the place behind the backslash.
+func EscapeEnds(text []byte, from int) iter.Seq[int] {
+	return func(yield func(at int) bool) {
+		if from >= len(text) || !isLetter(text[from]) {
+			return
+		}
+		if at := from + 1; at < len(text) && IsByte(text[at]) && !yield(at) {
+			return
+		}
+		if at := from + 5; at < len(text) && IsByte(text[at]) && text[from] == 'u' && allHex(text[from+1:at]) {
+			yield(at)
+		}
+	}
+}
+
+// EscapesByte reports whether a \u escape of an ASCII byte that belongs to runs is
+// at a place behind a backslash: a run that is read with its escapes undone may
+// be none of the text then.
+func EscapesByte(text []byte, from int) bool {
+	const length = len("u0000")
+	if len(text)-from < length || text[from] != 'u' || text[from+1] != '0' || text[from+2] != '0' || !allHex(text[from+3:from+length]) {
+		return false
+	}
+	b := hexDigit(text[from+3])<<4 | hexDigit(text[from+4])
+	return b < 0x80 && IsByte(b)
+}
+
+// hexDigit is the value of a hexadecimal digit.
+func hexDigit(b byte) byte {
+	if isDigit(b) {
+		return b - '0'
+	}
+	return Lower(b) - 'a' + 10
+}
+
+// RunEnd is where the run ends that a place in text belongs to.
+func RunEnd(text []byte, at int) int { return at + runLength(text[at:]) }
