@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"logstow/input"
+	"logstow/input/listen"
 )
 
 // maxFailed is after how many failures in a row reading ends.
@@ -25,9 +26,7 @@ func (s *Server) runPackets(ctx context.Context) error {
 	q := newQueue(int(s.opts.MaxHeld / 2))
 	reading, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	var a alarm
-	a.start(reading, s.packets)
-	defer a.stop()
+	defer listen.NewAlarm(reading, s.packets).Stop()
 	handed := make(chan error, 1)
 	go func() {
 		err := s.handPackets(ctx, q)
@@ -77,7 +76,7 @@ func (s *Server) readPackets(q *queue) error {
 		}
 		if !q.put(text, from) {
 			s.counts.dropped.Add(1)
-			if s.told.may() {
+			if s.told.May() {
 				s.opts.Log.Error("syslog datagrams are dropped: the buffer has no room", "address", s.opts.Address, "dropped", s.counts.dropped.Load())
 			}
 		}
@@ -119,7 +118,7 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 		if err := s.hand(late, events); err != nil {
 			return err
 		}
-		if now := s.counts.lostByKernel.Load(); now > lost && s.told.may() {
+		if now := s.counts.lostByKernel.Load(); now > lost && s.told.May() {
 			lost = now
 			s.opts.Log.Error("syslog datagrams were lost before they could be read: the receive buffer was full",
 				"address", s.opts.Address, "lost", now)

@@ -36,12 +36,12 @@ func (s *Server) runStream(ctx context.Context) error {
 		s.counts.connections.Add(1)
 		if err := listen.Handshake(ctx, c); err != nil {
 			s.counts.refused.Add(1)
-			if s.told.may() {
+			if s.told.May() {
 				s.opts.Log.Warn("a syslog sender was refused", "address", s.opts.Address, "error", err, "refused", s.counts.refused.Load())
 			}
 			return
 		}
-		if open := s.open.Add(1); open >= int64(limit) && s.told.may() {
+		if open := s.open.Add(1); open >= int64(limit) && s.told.May() {
 			s.opts.Log.Warn("all connections for syslog are in use: more wait until others end", "address", s.opts.Address, "connections", open)
 		}
 		defer s.open.Add(-1)
@@ -70,7 +70,7 @@ type conn struct {
 	begun time.Time
 	// kept is what the framer keeps, as far as it is taken from the budget.
 	kept  int64
-	alarm alarm
+	alarm *listen.Alarm
 }
 
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
@@ -82,13 +82,13 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		conn.sender = host(a.AddrPort().Addr())
 	}
-	conn.alarm.start(ctx, c)
+	conn.alarm = listen.NewAlarm(ctx, c)
 	return conn
 }
 
 // close gives back what the connection holds.
 func (c *conn) close() {
-	c.alarm.stop()
+	c.alarm.Stop()
 	c.end = 0
 	c.resize(firstBuffer)
 	c.server.budget.Give(c.kept)
@@ -121,11 +121,11 @@ func (c *conn) wait() {
 		if c.begun.IsZero() {
 			c.begun = time.Now()
 		}
-		c.alarm.set(c.begun.Add(c.server.opts.Patience))
+		c.alarm.Set(c.begun.Add(c.server.opts.Patience))
 		return
 	}
 	c.begun = time.Time{}
-	c.alarm.set(time.Now().Add(c.server.opts.Idle))
+	c.alarm.Set(time.Now().Add(c.server.opts.Idle))
 }
 
 // use hands over all messages that were read; at the end the unfinished one too.
@@ -236,7 +236,7 @@ func (c *conn) ended(ctx context.Context, err error, slow bool) {
 		if slow {
 			c.server.counts.slow.Add(1)
 		}
-		if slow && c.server.told.may() {
+		if slow && c.server.told.May() {
 			c.server.opts.Log.Warn("a syslog connection was closed: a message did not end in time",
 				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.Patience)
 		}
@@ -244,32 +244,3 @@ func (c *conn) ended(ctx context.Context, err error, slow bool) {
 		c.server.opts.Log.Debug("a syslog connection broke", "sender", c.net.RemoteAddr().String(), "error", err)
 	}
 }
-
-// alarm is a connection's read deadline, which the end of a context brings forward.
-type alarm struct {
-	mu     sync.Mutex
-	conn   interface{ SetReadDeadline(time.Time) error }
-	ending bool
-	cancel func() bool
-}
-
-func (a *alarm) start(ctx context.Context, conn interface{ SetReadDeadline(time.Time) error }) {
-	a.conn = conn
-	a.cancel = context.AfterFunc(ctx, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.ending = true
-		_ = conn.SetReadDeadline(time.Now().Add(drain))
-	})
-}
-
-// set sets when reading ends, unless the context has ended.
-func (a *alarm) set(t time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.ending {
-		_ = a.conn.SetReadDeadline(t)
-	}
-}
-
-func (a *alarm) stop() { a.cancel() }

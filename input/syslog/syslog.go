@@ -97,7 +97,7 @@ type Server struct {
 	packets  net.PacketConn // or this
 	budget   *listen.Budget
 	counts   counts
-	told     limiter
+	told     listen.Limiter
 	// open is how many connections are served.
 	open atomic.Int64
 }
@@ -224,12 +224,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.runPackets(ctx)
 }
 
-const (
-	// grace is how long what was read is handed over after the end.
-	grace = 5 * time.Second
-	// drain is how long is read on after the end, for what senders have sent before it.
-	drain = 100 * time.Millisecond
-)
+// grace is how long what was read is handed over after the end.
+const grace = 5 * time.Second
 
 // hand hands over what was collected, again and again while the sink has no room.
 func (s *Server) hand(ctx context.Context, e *events) error {

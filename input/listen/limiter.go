@@ -1,4 +1,4 @@
-package syslog
+package listen
 
 import (
 	"sync"
@@ -8,13 +8,15 @@ import (
 // tellEvery is how often the same trouble is logged at most.
 const tellEvery = 10 * time.Second
 
-// limiter says when something may be logged again. Safe for concurrent use.
-type limiter struct {
+// Limiter says when something may be logged again, so that a sender can not fill
+// the log. The zero value is ready. Safe for concurrent use.
+type Limiter struct {
 	mu   sync.Mutex
 	next time.Time
 }
 
-func (l *limiter) may() bool {
+// May reports whether ten seconds have passed since it last did.
+func (l *Limiter) May() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
