@@ -1,0 +1,62 @@
+package forward
+
+import (
+	"context"
+	"crypto/sha256"
+	"sync"
+)
+
+// remembered is how many of the last chunks are known when they come again.
+const remembered = 1024
+
+// chunks are the last messages that asked for an acknowledgement. A sender that
+// missed one sends the same bytes again: what was taken of them is not taken twice.
+// Safe for concurrent use.
+type chunks struct {
+	mu   sync.Mutex
+	all  map[[sha256.Size]byte]*chunk
+	ring [][sha256.Size]byte
+	next int
+}
+
+// chunk is what is known of one message.
+type chunk struct {
+	// turn holds a token while a connection works on the chunk.
+	turn chan struct{}
+	// taken is how many of its events are durable, for whoever has the turn.
+	taken int
+}
+
+func newChunks() *chunks { return &chunks{all: make(map[[sha256.Size]byte]*chunk)} }
+
+// begin returns what is known of a message when no other connection works on it;
+// an error is one of ctx. end must be called.
+func (c *chunks) begin(ctx context.Context, message []byte) (*chunk, error) {
+	known := c.find(sha256.Sum256(message))
+	select {
+	case known.turn <- struct{}{}:
+		return known, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *chunks) find(key [sha256.Size]byte) *chunk {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.all[key]; ok {
+		return known
+	}
+	if len(c.ring) < remembered {
+		c.ring = append(c.ring, key)
+	} else {
+		delete(c.all, c.ring[c.next])
+		c.ring[c.next] = key
+		c.next = (c.next + 1) % remembered
+	}
+	known := &chunk{turn: make(chan struct{}, 1)}
+	c.all[key] = known
+	return known
+}
+
+func (c *chunk) end() { <-c.turn }

@@ -1,0 +1,227 @@
+package forward
+
+import (
+	"bytes"
+	"math"
+
+	"logstow/input"
+	"logstow/record/recognize"
+)
+
+const (
+	// maxEvents bounds how many events are handed over in one piece.
+	maxEvents = 1 << 15
+	// eventCost is about what an event takes of memory besides its bytes until it is in the buffer.
+	eventCost = 160
+	// firstMade and firstEvents are what every connection has for messages and events.
+	firstMade, firstEvents = 8 << 10, 16
+	// expansion is how many bytes of JSON a byte of msgpack becomes at most, about.
+	expansion = 6
+)
+
+// collector makes records of events until they are handed over.
+type collector struct {
+	opts  *Options
+	guard *recognize.Recognizer
+	// grow asks for memory in bytes; what it gave is free again after reset.
+	grow   func(n int) error
+	source string
+	read   int64
+
+	out  writer
+	list []input.Event
+	// ends are where the messages of list end in out.
+	ends []int
+}
+
+// full reports whether what was collected is to be handed over before an event of n bytes.
+func (c *collector) full(n int) bool {
+	return len(c.list) == maxEvents || len(c.list) > 0 && len(c.out.b)+c.need(n) > input.MaxReceive
+}
+
+// need is how many bytes the message of an event of n bytes has at most.
+func (c *collector) need(n int) int { return min(expansion*n+64, c.out.limit) }
+
+// pieces are the events collected, complete with their messages.
+func (c *collector) pieces() []input.Event {
+	start := 0
+	for i, end := range c.ends {
+		c.list[i].Message = c.out.b[start:end:end]
+		start = end
+	}
+	return c.list
+}
+
+// reset forgets all events.
+func (c *collector) reset() {
+	clear(c.list)
+	c.list, c.ends, c.out.b = c.list[:0], c.ends[:0], c.out.b[:0]
+}
+
+// free lets go of the memory, but for what every connection has.
+func (c *collector) free() {
+	c.out.b = make([]byte, 0, firstMade)
+	c.list, c.ends = make([]input.Event, 0, firstEvents), nil
+}
+
+// room makes room for the message of one more event of n bytes.
+func (c *collector) room(n int) error {
+	if need := len(c.out.b) + c.need(n); need > cap(c.out.b) {
+		size := max(need, min(2*cap(c.out.b), input.MaxReceive))
+		if err := c.grow(size - cap(c.out.b)); err != nil {
+			return err
+		}
+		c.out.b = append(make([]byte, 0, size), c.out.b...)
+	}
+	if len(c.list) == cap(c.list) {
+		more := cap(c.list)
+		if err := c.grow(more * eventCost); err != nil {
+			return err
+		}
+		c.list = append(make([]input.Event, 0, cap(c.list)+more), c.list...)
+	}
+	return nil
+}
+
+// event collects an event: an array of a time and a record.
+func (c *collector) event(b []byte) error {
+	in := cursor{b}
+	if _, err := in.list(2); err != nil {
+		return err
+	}
+	return c.pair(&in)
+}
+
+// pair collects a time and a record.
+func (c *collector) pair(in *cursor) error {
+	if err := c.room(len(in.b)); err != nil {
+		return err
+	}
+	when, err := in.value()
+	if err != nil {
+		return err
+	}
+	e := input.Event{Time: eventNanos(when), Source: c.source}
+	var refused []byte
+	if e.Time != 0 {
+		if _, reason := c.guard.Guard(e.Time, c.read); reason != recognize.Taken {
+			refused = when
+		}
+	}
+	c.out.begin()
+	if err := c.record(in, refused); err != nil {
+		c.out.b = c.out.b[:c.out.start]
+		return err
+	}
+	if c.out.end() {
+		c.opts.Stats.Cut.Add(1)
+	}
+	c.list = append(c.list, e)
+	c.ends = append(c.ends, len(c.out.b))
+	return nil
+}
+
+// record writes the message of a record. refused is a time that will not be the record's, or nil.
+func (c *collector) record(in *cursor, refused []byte) error {
+	h, ok := readHead(in.b)
+	switch {
+	case !ok || h.size == 0:
+		return errMalformed
+	case refused == nil:
+		if line, ok := c.line(in.b, h); ok {
+			put(&c.out, trimNewline(line))
+			_, err := in.value()
+			return err
+		}
+	}
+	if h.kind != kindMap || refused == nil {
+		return c.out.value(in)
+	}
+	in.b = in.b[h.size:]
+	put(&c.out, "{")
+	if err := c.out.members(in, h.n); err != nil {
+		return err
+	}
+	if h.n > 0 {
+		put(&c.out, ",")
+	}
+	put(&c.out, `"refused_time":`)
+	if err := c.out.value(&cursor{refused}); err != nil {
+		return err
+	}
+	put(&c.out, "}")
+	return nil
+}
+
+// line is the text that stands for a whole record: see [Options.MessageKey].
+func (c *collector) line(b []byte, h head) ([]byte, bool) {
+	in := cursor{b}
+	if h.kind == kindText {
+		text, err := in.text()
+		return text, err == nil
+	}
+	if h.kind != kindMap || c.opts.MessageKey == "" && h.n != 1 {
+		return nil, false
+	}
+	in.b = b[h.size:]
+	for range h.n {
+		key, err := in.value()
+		if err != nil {
+			return nil, false
+		}
+		value, err := in.value()
+		if err != nil {
+			return nil, false
+		}
+		name, _ := (&cursor{key}).text()
+		if !c.isLine(string(name)) {
+			continue
+		}
+		text, err := (&cursor{value}).text()
+		return text, err == nil
+	}
+	return nil, false
+}
+
+func (c *collector) isLine(key string) bool {
+	if c.opts.MessageKey != "" {
+		return key == c.opts.MessageKey
+	}
+	return key == "log" || key == "message"
+}
+
+// trimNewline takes one newline off the end of a line.
+func trimNewline(line []byte) []byte {
+	if rest, ok := bytes.CutSuffix(line, []byte("\n")); ok {
+		return bytes.TrimSuffix(rest, []byte("\r"))
+	}
+	return line
+}
+
+// eventNanos is an event's time in Unix nanoseconds: the protocol's own type, or
+// seconds; where it stands with metadata in an array, the first of that. 0 is none.
+func eventNanos(b []byte) int64 {
+	in := cursor{b}
+	h, body, err := in.next()
+	if err == nil && h.kind == kindArray && h.n > 0 {
+		h, body, err = in.next()
+	}
+	if err != nil {
+		return 0
+	}
+	if at, ok := eventTime(h, body); ok {
+		return at.UnixNano()
+	}
+	const most = math.MaxInt64 / 1_000_000_000
+	switch h.kind {
+	case kindUint:
+		return int64(min(h.n, most)) * 1_000_000_000
+	case kindInt:
+		return max(int64(h.n), -most) * 1_000_000_000
+	case kindFloat:
+		if v := math.Float64frombits(h.n); v > -most && v < most {
+			return int64(v * 1e9)
+		}
+	}
+	return 0
+}

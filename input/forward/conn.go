@@ -1,0 +1,203 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"logstow/input"
+	"logstow/input/listen"
+	"logstow/record/recognize"
+)
+
+const (
+	// firstBuffer is what every connection has to read into; longer messages grow
+	// it, within the budget of all connections.
+	firstBuffer = 16 << 10
+	// maxPing is the longest answer to a HELO in bytes: nobody is trusted yet.
+	maxPing = 4 << 10
+	// roomWait is how long a connection waits for memory that others hold.
+	roomWait = 5 * time.Second
+	// handshakeWait is how long a sender may take to begin its answer to a HELO.
+	handshakeWait = 10 * time.Second
+	// writeWait is how long a sender may take to read an answer.
+	writeWait = 10 * time.Second
+)
+
+var (
+	// errRoom says that all connections together hold too much.
+	errRoom = errors.New("other connections hold all memory")
+	// errSlow says that a message did not end in time.
+	errSlow = errors.New("a message did not end in time")
+)
+
+// conn is one connection.
+type conn struct {
+	server *Server
+	net    net.Conn
+	alarm  *listen.Alarm
+	scan   scanner
+	// buf[start:end] is what was read and not used.
+	buf        []byte
+	start, end int
+	// begun is when the message at start did.
+	begun time.Time
+	// idle is how long the sender may say nothing.
+	idle   time.Duration
+	events collector
+	// reading is what buf has of its budget, making what the events at hand have of theirs.
+	reading, making int64
+}
+
+func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
+	conn := &conn{server: s, net: c, alarm: listen.NewAlarm(ctx, c), buf: make([]byte, firstBuffer), idle: handshakeWait}
+	conn.events = collector{
+		opts: &s.opts, guard: recognize.New(s.opts.Recognize), out: writer{limit: s.opts.MaxRecord},
+		grow: func(n int) error { return reserve(ctx, s.making, n, &conn.making) },
+	}
+	conn.events.free()
+	return conn
+}
+
+// close gives back what the connection holds.
+func (c *conn) close() {
+	c.alarm.Stop()
+	c.server.reading.Give(c.reading)
+	c.server.making.Give(c.making)
+}
+
+// reserve takes n bytes from a budget, waiting for other connections, and adds them to held.
+func reserve(ctx context.Context, budget *listen.Budget, n int, held *int64) error {
+	if !budget.Take(int64(n)) {
+		ctx, cancel := context.WithTimeout(ctx, roomWait)
+		defer cancel()
+		if err := budget.Wait(ctx, int64(n)); err != nil {
+			return fmt.Errorf("%w: %w", errRoom, err)
+		}
+	}
+	*held += int64(n)
+	return nil
+}
+
+// serve reads until the sender, time or ctx ends the connection, and says why it ended.
+func (c *conn) serve(ctx context.Context) error {
+	late, cancel := input.Grace(ctx, grace)
+	defer cancel()
+	if err := c.greet(ctx); err != nil {
+		return err
+	}
+	c.idle = c.server.opts.Idle
+	for {
+		raw, err := c.next(ctx, maxMessage)
+		if err != nil {
+			return err
+		}
+		if err := c.message(ctx, late, raw); err != nil {
+			return err
+		}
+	}
+}
+
+// greet does the handshake where a shared key is configured.
+func (c *conn) greet(ctx context.Context) error {
+	if c.server.opts.SharedKey == "" {
+		return nil
+	}
+	h := c.server.opts.newHandshake()
+	helo, err := h.helo()
+	if err != nil {
+		return err
+	}
+	if err := c.write(helo); err != nil {
+		return err
+	}
+	raw, err := c.next(ctx, maxPing)
+	if err != nil {
+		return fmt.Errorf("%w: no PING came: %w", errRefused, err)
+	}
+	pong, err := h.pong(raw)
+	if pong != nil {
+		err = errors.Join(err, c.write(pong))
+	}
+	return err
+}
+
+func (c *conn) write(b []byte) error {
+	_ = c.net.SetWriteDeadline(time.Now().Add(writeWait))
+	_, err := c.net.Write(b)
+	return err
+}
+
+// next returns the next complete value, valid until the next call. io.EOF says
+// that the sender is done.
+func (c *conn) next(ctx context.Context, limit int) ([]byte, error) {
+	c.begun = time.Time{}
+	for {
+		size, err := c.scan.next(c.buf[c.start:c.end], limit)
+		if err != nil {
+			return nil, err
+		}
+		if size > 0 {
+			c.start += size
+			return c.buf[c.start-size : c.start : c.start], nil
+		}
+		if err := c.room(ctx); err != nil {
+			return nil, err
+		}
+		c.wait()
+		n, err := c.net.Read(c.buf[c.end:])
+		c.end += n
+		if n == 0 && err != nil {
+			return nil, c.cause(err)
+		}
+	}
+}
+
+// cause says more of an error of reading where it is one within a message.
+func (c *conn) cause(err error) error {
+	switch {
+	case c.end == c.start:
+		return err
+	case errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("%w: %v are the limit", errSlow, c.server.opts.Patience)
+	}
+	return err
+}
+
+// room makes room for reading on.
+func (c *conn) room(ctx context.Context) error {
+	if c.start > 0 {
+		c.end = copy(c.buf, c.buf[c.start:c.end])
+		c.start = 0
+	}
+	switch {
+	case c.end == len(c.buf):
+		if err := reserve(ctx, c.server.reading, len(c.buf), &c.reading); err != nil {
+			return err
+		}
+		c.buf = append(make([]byte, 0, 2*len(c.buf)), c.buf...)[:2*len(c.buf)]
+	case c.end == 0 && len(c.buf) > firstBuffer:
+		c.buf = make([]byte, firstBuffer)
+		c.server.reading.Give(c.reading)
+		c.reading = 0
+	}
+	return nil
+}
+
+// wait sets the time at which reading ends.
+func (c *conn) wait() {
+	if c.end == c.start {
+		c.alarm.Set(time.Now().Add(c.idle))
+		return
+	}
+	if c.begun.IsZero() {
+		c.begun = time.Now()
+	}
+	c.alarm.Set(c.begun.Add(c.server.opts.Patience))
+}

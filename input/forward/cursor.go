@@ -1,0 +1,53 @@
+package forward
+
+// cursor walks over msgpack values one after the other. What it returns points
+// into them; nothing is allocated by a length that they name.
+type cursor struct{ b []byte }
+
+// next reads the head of the next value and, of a text or an extension, what follows it.
+func (c *cursor) next() (head, []byte, error) {
+	h, ok := readHead(c.b)
+	if !ok || h.size == 0 {
+		return head{}, nil, errMalformed
+	}
+	rest := c.b[h.size:]
+	if h.kind != kindText && h.kind != kindExt {
+		c.b = rest
+		return h, nil, nil
+	}
+	if h.n > uint64(len(rest)) {
+		return head{}, nil, errMalformed
+	}
+	c.b = rest[h.n:]
+	return h, rest[:h.n:h.n], nil
+}
+
+// value returns the next value as it stands, with all that is in it.
+func (c *cursor) value() ([]byte, error) {
+	var s scanner
+	size, err := s.next(c.b, len(c.b))
+	if err != nil || size == 0 {
+		return nil, errMalformed
+	}
+	v := c.b[:size:size]
+	c.b = c.b[size:]
+	return v, nil
+}
+
+// list reads the head of an array of at least n values.
+func (c *cursor) list(n uint64) (head, error) {
+	h, _, err := c.next()
+	if err != nil || h.kind != kindArray || h.n < n {
+		return head{}, errMalformed
+	}
+	return h, nil
+}
+
+// text reads a text.
+func (c *cursor) text() ([]byte, error) {
+	h, text, err := c.next()
+	if err != nil || h.kind != kindText {
+		return nil, errMalformed
+	}
+	return text, nil
+}

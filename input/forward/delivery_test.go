@@ -1,0 +1,190 @@
+package forward_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/buffer"
+	"logstow/input/forward"
+)
+
+// While the buffer has no room nothing is acknowledged and the connection ends;
+// the same message sent again is taken once.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	s.set(true, nil)
+	server, _ := serve(t, forward.Options{Options: options(s)})
+	b := pack(t, []any{"app", second, text("one"), chunk("a")})
+	c := dial(t, server)
+	write(t, c, b)
+	if rest, err := io.ReadAll(c); err != nil || len(rest) > 0 {
+		t.Errorf("%q %v, want the end of the connection", rest, err)
+	}
+	s.set(false, nil)
+	for range 3 {
+		c = dial(t, server)
+		write(t, c, b)
+		acknowledged(t, c, "a")
+	}
+	if got := s.wait(t, 1); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+	if got := server.Stats(); got.Busy != 1 || got.Repeated != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A sender that asks for no acknowledgement is not read from while there is no room.
+func TestPressure(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	s.set(true, nil)
+	server, _ := serve(t, forward.Options{Options: options(s)})
+	c := dial(t, server)
+	const count = 300
+	line := strings.Repeat("x", 100<<10) // more than sockets hold
+	message := pack(t, []any{"app", second, text(line)})
+	sent := make(chan error, 1)
+	go func() {
+		_, err := c.Write(bytes.Repeat(message, count))
+		sent <- errors.Join(err, c.Close())
+	}()
+	select {
+	case err := <-sent:
+		t.Fatalf("the sender did not wait: %v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	s.set(false, nil)
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	if got := s.wait(t, count); len(got) != count {
+		t.Errorf("%d came", len(got))
+	}
+}
+
+// A large message is taken in several pieces. What was taken of it is not taken
+// again when the rest found no room.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	server, _ := serve(t, forward.Options{Options: options(s)})
+	const count = 100_000
+	var packed []byte
+	for i := range count {
+		packed = append(packed, pack(t, event(i, text(fmt.Sprint("line ", i))))...)
+	}
+	b := pack(t, []any{"app", zip(t, packed), map[string]any{"chunk": "a", "compressed": "gzip"}})
+	var first sync.Once
+	s.mu.Lock()
+	s.after = func() { first.Do(func() { s.closed = true }) }
+	s.mu.Unlock()
+	c := dial(t, server)
+	write(t, c, b)
+	if _, err := io.ReadAll(c); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.wait(t, 1)); n >= count {
+		t.Fatalf("%d were taken at once", n)
+	}
+	s.set(false, nil)
+	c = dial(t, server)
+	write(t, c, b)
+	acknowledged(t, c, "a")
+	got := s.wait(t, count)
+	if len(got) != count {
+		t.Errorf("%d came", len(got))
+	}
+	for i, line := range got {
+		if !strings.HasSuffix(line, fmt.Sprint("app line ", i)) {
+			t.Fatalf("%d: %q", i, line)
+		}
+	}
+}
+
+// Two connections with the same message: the second waits for what becomes of the first.
+func TestSameTime(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	server, _ := serve(t, forward.Options{Options: options(s)})
+	b := pack(t, []any{"app", []any{event(1, text("one")), event(2, text("two"))}, chunk("a")})
+	var all sync.WaitGroup
+	for range 20 {
+		c := dial(t, server)
+		all.Go(func() {
+			write(t, c, b)
+			acknowledged(t, c, "a")
+		})
+	}
+	all.Wait()
+	if got := s.wait(t, 2); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
+// Another chunk with the same events is another message.
+func TestOtherChunk(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	server, _ := serve(t, forward.Options{Options: options(s)})
+	c := dial(t, server)
+	for i := range 1100 { // more than are remembered
+		id := fmt.Sprint("chunk ", i)
+		write(t, c, pack(t, []any{"app", second, text("one"), chunk(id)}))
+		acknowledged(t, c, id)
+	}
+	if got := s.wait(t, 1100); len(got) != 1100 {
+		t.Errorf("%d came", len(got))
+	}
+}
+
+// An error of the sink ends the server, and nothing is acknowledged.
+func TestSinkError(t *testing.T) {
+	t.Parallel()
+	for name, option := range map[string]any{"chunk": chunk("a"), "no chunk": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSink()
+			s.set(false, buffer.ErrClosed)
+			server, stop := serve(t, forward.Options{Options: options(s)})
+			c := dial(t, server)
+			write(t, c, pack(t, []any{"app", second, text("one"), option}))
+			if rest, err := io.ReadAll(c); err != nil || len(rest) > 0 {
+				t.Errorf("%q %v", rest, err)
+			}
+			if err := stop(); !errors.Is(err, buffer.ErrClosed) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The end while the buffer has no room: no acknowledgement, and no error where one was asked for.
+func TestEndBusy(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	server, stop := serve(t, forward.Options{Options: options(s)})
+	c := dial(t, server)
+	write(t, c, pack(t, []any{"app", second, text("one"), chunk("a")}))
+	acknowledged(t, c, "a")
+	s.set(true, nil)
+	write(t, c, pack(t, []any{"app", second, text("two"), chunk("b")}))
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if rest, err := io.ReadAll(c); err == nil && len(rest) > 0 {
+		t.Errorf("%q", rest)
+	}
+	if diff := cmp.Diff([]string{"2026-11-18T11:06:40Z - app one"}, s.wait(t, 1)); diff != "" {
+		t.Error(diff)
+	}
+}

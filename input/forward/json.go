@@ -1,0 +1,230 @@
+package forward
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"logstow/input"
+)
+
+// writer writes messages one after the other. Of each it keeps at most limit
+// bytes and counts the others.
+type writer struct {
+	b     []byte
+	limit int
+	// start is where the message at hand began, size its length if nothing was left out.
+	start int
+	size  int64
+}
+
+// begin starts a message.
+func (w *writer) begin() { w.start, w.size = len(w.b), 0 }
+
+// end ends a message; one over the limit gets the mark of what was cut. It reports whether it was.
+func (w *writer) end() (cut bool) {
+	if w.size <= int64(w.limit) {
+		return false
+	}
+	message := input.Cut(w.b[w.start:], w.limit, w.size)
+	w.b = w.b[:w.start+len(message)]
+	return true
+}
+
+// put adds bytes to the message.
+func put[T string | []byte](w *writer, p T) {
+	w.size += int64(len(p))
+	w.b = append(w.b, p[:min(len(p), w.limit-(len(w.b)-w.start))]...)
+}
+
+// value writes a value as JSON.
+func (w *writer) value(c *cursor) error {
+	h, body, err := c.next()
+	if err != nil {
+		return err
+	}
+	var scratch [32]byte
+	switch h.kind {
+	case kindNil:
+		put(w, "null")
+	case kindBool:
+		put(w, strconv.AppendBool(scratch[:0], h.n != 0))
+	case kindInt:
+		put(w, strconv.AppendInt(scratch[:0], int64(h.n), 10))
+	case kindUint:
+		put(w, strconv.AppendUint(scratch[:0], h.n, 10))
+	case kindFloat:
+		w.float(h)
+	case kindText:
+		w.text(body)
+	case kindExt:
+		if at, ok := eventTime(h, body); ok {
+			put(w, `"`)
+			put(w, at.AppendFormat(scratch[:0], time.RFC3339Nano))
+			put(w, `"`)
+			return nil
+		}
+		w.binary(body)
+	case kindArray:
+		return w.array(c, h.n)
+	case kindMap:
+		put(w, "{")
+		if err := w.members(c, h.n); err != nil {
+			return err
+		}
+		put(w, "}")
+	}
+	return nil
+}
+
+func (w *writer) array(c *cursor, n uint64) error {
+	put(w, "[")
+	for i := range n {
+		if i > 0 {
+			put(w, ",")
+		}
+		if err := w.value(c); err != nil {
+			return err
+		}
+	}
+	put(w, "]")
+	return nil
+}
+
+// members writes n members of an object, in their order.
+func (w *writer) members(c *cursor, n uint64) error {
+	for i := range n {
+		if i > 0 {
+			put(w, ",")
+		}
+		if err := w.key(c); err != nil {
+			return err
+		}
+		put(w, ":")
+		if err := w.value(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// key writes a key, which is a string in JSON.
+func (w *writer) key(c *cursor) error {
+	h, ok := readHead(c.b)
+	switch {
+	case !ok:
+		return errMalformed
+	case h.kind == kindArray || h.kind == kindMap:
+		raw, err := c.value()
+		w.binary(raw)
+		return err
+	case h.kind == kindText || h.kind == kindExt:
+		return w.value(c)
+	case h.kind == kindFloat && quoted(math.Float64frombits(h.n)):
+		return w.value(c)
+	}
+	put(w, `"`)
+	err := w.value(c)
+	put(w, `"`)
+	return err
+}
+
+// quoted reports whether a number is one that JSON has not.
+func quoted(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+
+// float writes a number, or the name of what JSON has no number for.
+func (w *writer) float(h head) {
+	v := math.Float64frombits(h.n)
+	var number []byte
+	var err error
+	switch {
+	case math.IsNaN(v):
+		put(w, `"NaN"`)
+		return
+	case math.IsInf(v, 1):
+		put(w, `"Infinity"`)
+		return
+	case math.IsInf(v, -1):
+		put(w, `"-Infinity"`)
+		return
+	case h.single:
+		number, err = json.Marshal(float32(v)) // as short as it can be
+	default:
+		number, err = json.Marshal(v)
+	}
+	if err != nil {
+		number = []byte("null")
+	}
+	put(w, number)
+}
+
+// binary writes bytes that are no text.
+func (w *writer) binary(b []byte) {
+	put(w, `"`)
+	var scratch [4 * 48]byte
+	for len(b) > 0 {
+		n := min(len(b), 3*48)
+		put(w, base64.StdEncoding.AppendEncode(scratch[:0], b[:n]))
+		b = b[n:]
+	}
+	put(w, `"`)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// text writes a string. Invalid UTF-8 becomes U+FFFD.
+func (w *writer) text(s []byte) {
+	put(w, `"`)
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		size := 1
+		if c >= utf8.RuneSelf {
+			var r rune
+			if r, size = utf8.DecodeRune(s[i:]); r != utf8.RuneError || size != 1 {
+				i += size
+				continue
+			}
+		}
+		put(w, s[start:i])
+		w.escape(c)
+		i += size
+		start = i
+	}
+	put(w, s[start:])
+	put(w, `"`)
+}
+
+// escape writes a byte that can not stand in a string as it is.
+func (w *writer) escape(c byte) {
+	switch {
+	case c >= utf8.RuneSelf:
+		put(w, "\uFFFD")
+	case c == '"' || c == '\\':
+		put(w, []byte{'\\', c})
+	case c == '\n':
+		put(w, `\n`)
+	case c == '\r':
+		put(w, `\r`)
+	case c == '\t':
+		put(w, `\t`)
+	default:
+		put(w, []byte{'\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15]})
+	}
+}
+
+// eventTime reads the protocol's own type of time.
+func eventTime(h head, body []byte) (time.Time, bool) {
+	if h.kind != kindExt || h.ext != 0 || len(body) != 8 {
+		return time.Time{}, false
+	}
+	return time.Unix(int64(binary.BigEndian.Uint32(body)), int64(binary.BigEndian.Uint32(body[4:]))).UTC(), true
+}

@@ -1,0 +1,104 @@
+package forward
+
+import (
+	"errors"
+	"fmt"
+)
+
+const (
+	// maxMessage is the longest message, and the longest event, in bytes of msgpack.
+	maxMessage = 16 << 20
+	// maxDepth is how deep values may be nested.
+	maxDepth = 64
+)
+
+var (
+	// errMalformed says that bytes are no msgpack, or not what the protocol has at that place.
+	errMalformed = errors.New("this is no message of the Fluent Forward protocol")
+	// errTooLong says that a value is over a limit.
+	errTooLong = errors.New("a message is too long")
+)
+
+// scanner finds the end of a msgpack value of which more and more is read. It
+// knows only lengths, looks at each byte of a head once, and holds nothing but counts.
+// The zero value is at the start of a value.
+type scanner struct {
+	// pos is how far the value was looked at; it may lie behind what was read.
+	pos int
+	// open are the values still to come in each array or map that pos is in.
+	open  [maxDepth]int
+	depth int
+	ended bool
+}
+
+// next returns the size of the value that b starts with, 0 if b holds not all of
+// it yet: then next is to be called again with more. After a size or an error it
+// starts with a new value.
+func (s *scanner) next(b []byte, limit int) (int, error) {
+	size, err := s.scan(b, limit)
+	if size > 0 || err != nil {
+		*s = scanner{}
+	}
+	return size, err
+}
+
+func (s *scanner) scan(b []byte, limit int) (int, error) {
+	for !s.ended {
+		if s.pos >= len(b) {
+			return 0, nil
+		}
+		h, ok := readHead(b[s.pos:])
+		switch {
+		case !ok:
+			return 0, errMalformed
+		case h.size == 0:
+			return 0, nil
+		}
+		s.pos += h.size
+		left := uint64(max(0, limit-s.pos))
+		inside := 0
+		switch h.kind {
+		case kindText, kindExt:
+			if h.n <= left {
+				s.pos += int(h.n)
+			}
+		case kindArray:
+			inside = int(min(h.n, left))
+		case kindMap:
+			h.n *= 2
+			inside = int(min(h.n, left))
+		default:
+			h.n = 0
+		}
+		if s.pos > limit || h.n > left {
+			return 0, fmt.Errorf("%w: the limit is %d bytes", errTooLong, limit)
+		}
+		if err := s.enter(inside); err != nil {
+			return 0, err
+		}
+	}
+	if s.pos > len(b) {
+		return 0, nil
+	}
+	return s.pos, nil
+}
+
+// enter goes into an array or a map of that many values, or on to the next value.
+func (s *scanner) enter(inside int) error {
+	if inside > 0 {
+		if s.depth == maxDepth {
+			return fmt.Errorf("%w: values are nested more than %d deep", errMalformed, maxDepth)
+		}
+		s.open[s.depth] = inside
+		s.depth++
+		return nil
+	}
+	for s.depth > 0 {
+		if s.open[s.depth-1]--; s.open[s.depth-1] > 0 {
+			return nil
+		}
+		s.depth--
+	}
+	s.ended = true
+	return nil
+}

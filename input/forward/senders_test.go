@@ -1,0 +1,192 @@
+package forward_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/input/forward"
+	"logstow/input/listen"
+	"logstow/internal/testpki"
+)
+
+const (
+	key      = "secure_communication_is_awesome"
+	user     = "shop"
+	password = "s3cret"
+)
+
+// senders returns the directory of the Fluent Forward client library; without one
+// the test is skipped, or fails where senders are required.
+func senders(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../../testdata/senders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = os.Stat(filepath.Join(dir, "node_modules", "@fluent-org", "logger"))
+	if node, lookErr := exec.LookPath("node"); err != nil || lookErr != nil {
+		if os.Getenv("LOGSTOW_REQUIRE_SENDERS") == "1" {
+			t.Fatal("no Fluent Forward client: run npm ci in testdata/senders", node, err, lookErr)
+		}
+		t.Skip("no Fluent Forward client: needs node, and npm ci in testdata/senders")
+	}
+	return dir
+}
+
+// send sends count records with the client library.
+func send(t *testing.T, dir, mode, address string, count int, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	args = append([]string{"testdata/send.cjs", dir, mode, address, fmt.Sprint(count)}, args...)
+	out, err := exec.CommandContext(ctx, "node", args...).CombinedOutput()
+	return string(out), err
+}
+
+// wantLines are the lines of count records.
+func wantLines(count int) (want []string) {
+	for i := range count {
+		at := time.Unix(1795000000, int64(i)*1000).UTC().Format(time.RFC3339Nano)
+		want = append(want, fmt.Sprintf(`%s ERROR shop.cart {"log":"order %d \"failed\" ✓\n  at line","level":"error","order":{"id":%d,"ratio":0.5,"ok":false,"tags":["a","b"]}}`, at, i, i))
+	}
+	slices.Sort(want)
+	return want
+}
+
+func checkLines(t *testing.T, s *sink, count int) {
+	t.Helper()
+	got := s.wait(t, 0) // all were acknowledged
+	slices.Sort(got)
+	if diff := cmp.Diff(wantLines(count), got); diff != "" {
+		t.Errorf("(-want +got)\n%.3000s", diff)
+	}
+	if s.synced != s.appended {
+		t.Error("acknowledged before it was durable")
+	}
+}
+
+func TestClientLibrary(t *testing.T) {
+	t.Parallel()
+	dir := senders(t)
+	const count = 1500
+	pki := testpki.New(t)
+	tls := listen.TLS{Cert: pki.Path("server.pem"), Key: pki.Path("server.key"), ClientCA: pki.Path("ca.pem")}
+	secure := []string{key, user, password}
+	for name, c := range map[string]struct {
+		mode string
+		opts forward.Options
+		args []string
+	}{
+		"message":    {mode: "Message"},
+		"forward":    {mode: "Forward"},
+		"packed":     {mode: "PackedForward"},
+		"compressed": {mode: "CompressedPackedForward"},
+		"shared key": {"PackedForward", forward.Options{SharedKey: key}, []string{key}},
+		"user":       {"Forward", forward.Options{SharedKey: key, Users: map[string]string{user: password, "another": "x"}}, secure},
+		"mutual TLS": {
+			"Message",
+			forward.Options{SharedKey: key, Users: map[string]string{user: password}, TLS: tls},
+			append(slices.Clone(secure), pki.Path("ca.pem"), pki.Path("client.pem"), pki.Path("client.key")),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSink()
+			c.opts.Options = options(s)
+			server, _ := serve(t, c.opts)
+			if out, err := send(t, dir, c.mode, server.Addr().String(), count, c.args...); err != nil || out != "" {
+				t.Fatalf("%v: %s; %+v", err, out, server.Stats())
+			}
+			checkLines(t, s, count)
+		})
+	}
+}
+
+// The library sends again what found no room.
+func TestClientLibraryRetries(t *testing.T) {
+	t.Parallel()
+	dir := senders(t)
+	const count = 300
+	s := newSink()
+	s.set(true, nil)
+	server, _ := serve(t, forward.Options{Options: options(s)})
+	address := proxy(t, server.Addr().String(), func() { s.set(false, nil) })
+	if out, err := send(t, dir, "Forward", address, count); err != nil || out != "" {
+		t.Fatalf("%v: %s; %+v", err, out, server.Stats())
+	}
+	checkLines(t, s, count)
+	if got := server.Stats(); got.Busy == 0 {
+		t.Errorf("%+v, want some that found no room", got)
+	}
+}
+
+// proxy forwards connections to an address; ended is called after the server closed the first.
+func proxy(t *testing.T, address string, ended func()) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var once sync.Once
+	done := make(chan error, 1)
+	go func() {
+		done <- listen.Serve(ctx, l, 0, func(ctx context.Context, c net.Conn) {
+			var d net.Dialer
+			to, err := d.DialContext(ctx, "tcp", address)
+			if err != nil {
+				return
+			}
+			stop := context.AfterFunc(ctx, func() { _ = to.Close() })
+			defer stop()
+			var there sync.WaitGroup
+			there.Go(func() {
+				_, _ = io.Copy(to, c)
+				_ = to.(*net.TCPConn).CloseWrite()
+			})
+			_, _ = io.Copy(c, to)
+			once.Do(ended)
+			_ = c.Close()
+			_ = to.Close()
+			there.Wait()
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+func TestClientLibraryRefused(t *testing.T) {
+	t.Parallel()
+	dir := senders(t)
+	for name, args := range map[string][]string{"key": {"wrong", user, password}, "password": {key, user, "wrong"}, "user": {key, "nobody", password}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSink()
+			server, _ := serve(t, forward.Options{Options: options(s), SharedKey: key, Users: map[string]string{user: password}})
+			out, err := send(t, dir, "Message", server.Addr().String(), 1, args...)
+			if err == nil || len(s.wait(t, 0)) > 0 || server.Stats().Refused == 0 {
+				t.Errorf("%v %s %+v", err, out, server.Stats())
+			}
+			if strings.Contains(out, key) {
+				t.Error("the key is told")
+			}
+		})
+	}
+}
