@@ -52,8 +52,8 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; done
 
 golden: ## writes the golden files anew and shows what changed
-	$(GO) test ./blobnaming ./segment ./tableindex ./buffer/wal -update
-	git diff --stat -- testdata
+	$(GO) test ./blobnaming ./segment ./tableindex ./buffer/wal ./retention -update
+	git diff --stat -- testdata "*/testdata/*"
 
 bench: ## the speed table: whole processes, as ratios
 	$(GO) run ./internal/bench

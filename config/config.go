@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +19,8 @@ import (
 	"logstow/input/container"
 	"logstow/input/listen"
 	"logstow/input/multiline"
+	"logstow/process"
+	"logstow/record/recognize"
 )
 
 // Config is what a file says; a zero field was not given.
@@ -88,43 +89,12 @@ type Common struct {
 	MaxRecord                    int64
 	MaxAhead                     time.Duration
 	Zone                         *time.Location
-	// TimeFormat, TimeRegexp, LevelRegexp and Levels find what is not found by itself.
-	TimeFormat, TimeRegexp, LevelRegexp string
-	Levels                              map[string]string
-	Format                              container.Format
-	Multiline                           *multiline.Options
-	Process                             Processing
-}
-
-// Processing is what is done with records before they are kept.
-type Processing struct {
-	Redact        []string
-	RedactRegexps []Replacement
-	Drop, Keep    []Rule
-	Sample        []Sample
-	// RateLimit and Burst are records a second; 0 is no limit.
-	RateLimit float64
-	Burst     int
-}
-
-// Replacement says what takes the place of what an expression matches.
-type Replacement struct {
-	Regexp *regexp.Regexp
-	With   string
-}
-
-// Rule is a condition on a record: all that is set must hold.
-type Rule struct {
-	// Level is a list or a floor as logq's.
-	Level    string
-	Contains []string
-	Regexp   *regexp.Regexp
-}
-
-// Sample keeps one of OneIn records.
-type Sample struct {
-	Rule
-	OneIn int
+	// Rules find times and levels that are not found by themselves.
+	Rules     recognize.RuleOptions
+	Format    container.Format
+	Multiline *multiline.Options
+	// Process is what is done with records; Stats and what runs with it are not set.
+	Process process.Options
 }
 
 // Files is the input of files.

@@ -87,7 +87,7 @@ inputs:
 	if diff := cmp.Diff([]string{"all"}, app.Process.Redact); diff != "" {
 		t.Error(diff)
 	}
-	if len(app.Process.Drop) != 2 || app.Process.Drop[1].Regexp == nil || app.Process.Sample[0].OneIn != 10 || app.Levels["30"] != "info" {
+	if len(app.Process.Drop) != 2 || app.Process.Drop[1].Regexp == nil || app.Process.Sample[0].OneIn != 10 || app.Rules.Levels["30"] != "info" {
 		t.Errorf("%+v", app.Process)
 	}
 	pods := c.Inputs[1]

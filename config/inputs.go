@@ -60,7 +60,7 @@ func kindNames() (names []string) {
 func (c Common) clone() Common {
 	p := &c.Process
 	p.Redact = slices.Clone(p.Redact)
-	p.RedactRegexps = slices.Clone(p.RedactRegexps)
+	p.Replace = slices.Clone(p.Replace)
 	p.Drop, p.Keep, p.Sample = slices.Clone(p.Drop), slices.Clone(p.Keep), slices.Clone(p.Sample)
 	return c
 }

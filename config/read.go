@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,9 @@ import (
 	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/multiline"
+	"logstow/process"
 	"logstow/record"
+	"logstow/record/recognize"
 )
 
 // config reads the whole file.
@@ -71,29 +74,40 @@ func (d *decoder) common(s *section, c *Common) {
 	}
 	s.duration("max-ahead", &c.MaxAhead)
 	read(s, "time-zone", &c.Zone, time.LoadLocation)
-	s.text("time-format", &c.TimeFormat)
-	read(s, "time-regexp", &c.TimeRegexp, expression)
-	read(s, "level-regexp", &c.LevelRegexp, expression)
-	d.levels(s, c)
+	d.rules(s, &c.Rules)
 	read(s, "format", &c.Format, container.ParseFormat)
 	d.multiline(s, c)
 	d.processing(s, &c.Process)
 }
 
-// levels reads which words of an application stand for which level.
-func (d *decoder) levels(s *section, c *Common) {
-	node := s.get("levels")
-	if node == nil {
-		return
+// rules reads how times and levels are found that are not found by themselves.
+func (d *decoder) rules(s *section, r *recognize.RuleOptions) {
+	s.text("time-format", &r.TimeFormat)
+	s.text("time-regexp", &r.TimeRegexp)
+	s.text("level-regexp", &r.LevelRegexp)
+	if node := s.get("levels"); node != nil {
+		r.Levels = map[string]string{}
+		words := d.section(node)
+		for _, e := range words.keys {
+			word := e.Key.GetToken().Value
+			if level, _, ok := words.scalar(word); ok {
+				r.Levels[word] = level
+			}
+		}
 	}
-	c.Levels = map[string]string{}
-	words := d.section(node)
-	for _, e := range words.keys {
-		word := e.Key.GetToken().Value
-		read(words, word, new(string), func(v string) (string, error) {
-			c.Levels[word] = v
-			return v, valid(record.LevelFromAlias(v) != record.None, "%q is not a level", v)
-		})
+	// Each on its own, so that what is wrong is told where it stands.
+	for _, one := range []struct {
+		key  string
+		opts recognize.RuleOptions
+	}{
+		{"time-format", recognize.RuleOptions{TimeFormat: r.TimeFormat}},
+		{"time-regexp", recognize.RuleOptions{TimeRegexp: r.TimeRegexp}},
+		{"level-regexp", recognize.RuleOptions{LevelRegexp: r.LevelRegexp}},
+		{"levels", recognize.RuleOptions{LevelRegexp: "()" + r.LevelRegexp, Levels: r.Levels}},
+	} {
+		if _, err := recognize.Compile(one.opts); err != nil && s.has(one.key) {
+			d.fail(s.get(one.key), "%s: %v", one.key, err)
+		}
 	}
 }
 
@@ -141,25 +155,30 @@ func multilineMode(v string, opts *multiline.Options) (err error) {
 }
 
 // processing reads what is done with records.
-func (d *decoder) processing(s *section, p *Processing) {
+func (d *decoder) processing(s *section, p *process.Options) {
 	if s.has("redact") {
 		p.Redact = nil
 	}
 	s.texts("redact", &p.Redact)
+	for _, kind := range p.Redact {
+		if kind != "all" && !slices.Contains(process.Kinds(), kind) && s.has("redact") {
+			d.fail(s.get("redact"), "redact: %q: want %s", kind, list(append(process.Kinds(), "all")))
+		}
+	}
 	for _, one := range s.sections("redact-regexps") {
-		var r Replacement
+		var r process.Replacement
 		read(one, "regexp", &r.Regexp, regexp.Compile)
 		one.text("with", &r.With)
 		one.done()
 		if r.Regexp == nil {
 			d.missing(one, "regexp")
 		}
-		p.RedactRegexps = append(p.RedactRegexps, r)
+		p.Replace = append(p.Replace, r)
 	}
-	p.Drop = append(p.Drop, d.rules(s, "drop")...)
-	p.Keep = append(p.Keep, d.rules(s, "keep")...)
+	p.Drop = append(p.Drop, d.conditions(s, "drop")...)
+	p.Keep = append(p.Keep, d.conditions(s, "keep")...)
 	for _, one := range s.sections("sample") {
-		var sample Sample
+		var sample process.Sample
 		d.rule(one, &sample.Rule)
 		one.number("one-in", 1, &sample.OneIn)
 		one.done()
@@ -172,12 +191,12 @@ func (d *decoder) processing(s *section, p *Processing) {
 	s.number("rate-burst", 1, &p.Burst)
 }
 
-func (d *decoder) rules(s *section, key string) (rules []Rule) {
+func (d *decoder) conditions(s *section, key string) (rules []process.Rule) {
 	for _, one := range s.sections(key) {
-		var r Rule
+		var r process.Rule
 		d.rule(one, &r)
 		one.done()
-		if r.Level == "" && len(r.Contains) == 0 && r.Regexp == nil {
+		if !one.has("level") && !one.has("contains") && !one.has("regexp") {
 			d.missing(one, "level, contains or regexp")
 		}
 		rules = append(rules, r)
@@ -185,8 +204,8 @@ func (d *decoder) rules(s *section, key string) (rules []Rule) {
 	return rules
 }
 
-func (d *decoder) rule(s *section, r *Rule) {
-	s.text("level", &r.Level)
+func (d *decoder) rule(s *section, r *process.Rule) {
+	read(s, "level", &r.Levels, record.ParseLevels)
 	s.texts("contains", &r.Contains)
 	read(s, "regexp", &r.Regexp, regexp.Compile)
 }
@@ -196,12 +215,6 @@ func (d *decoder) missing(s *section, key string) {
 	if s.node != nil && !s.has(key) {
 		d.fail(s.node, "%s is missing", key)
 	}
-}
-
-// expression checks a regular expression and keeps its text.
-func expression(v string) (string, error) {
-	_, err := regexp.Compile(v)
-	return v, err
 }
 
 func oneOf(words ...string) func(string) (string, error) {

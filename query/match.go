@@ -18,7 +18,7 @@ import (
 type matcher struct {
 	from, to         int64  // Unix nanoseconds
 	fromText, toText string // the same as stored
-	levels           LevelSet
+	levels           record.LevelSet
 	source           string
 	required         []literal
 	regexps          []*regexp.Regexp
@@ -76,7 +76,7 @@ type tests struct {
 // wants reports whether records between two times, with these counts by level,
 // can match at all.
 func (m *matcher) wants(start, end int64, levels record.Counts) bool {
-	return start < m.to && end >= m.from && m.levels.wanted(levels) > 0
+	return start < m.to && end >= m.from && m.levels.Count(levels) > 0
 }
 
 // wantsSources reports whether a segment with these sources can hold matches.
@@ -90,7 +90,7 @@ func (m *matcher) tests(t *task) tests {
 	b := &t.block
 	return tests{
 		time:    b.Start < m.from || b.End >= m.to,
-		level:   m.levels.wanted(b.Levels) < b.Records,
+		level:   m.levels.Count(b.Levels) < b.Records,
 		source:  m.source != "",
 		service: t.segment.Name.Service,
 	}

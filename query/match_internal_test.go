@@ -268,7 +268,7 @@ func randomSelection(rnd *rand.Rand, records []record.Record) Selection {
 		sel.To = sel.From.Add(time.Duration(1 + rnd.Int64N(12)))
 	}
 	if rnd.IntN(4) == 0 {
-		sel.Levels = LevelSet(rnd.UintN(1 << record.Levels))
+		sel.Levels = record.LevelSet(rnd.UintN(1 << record.Levels))
 	}
 	return sel
 }

@@ -17,6 +17,8 @@ import (
 // any range, and the service. It walks the names' prefixes from the newest year
 // down to one hour, five requests a service; found is false where there is nothing.
 func (q *Query) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
+	ctx, done := q.meter.within(ctx)
+	defer done()
 	services := make([][]string, len(q.stores))
 	for i := range q.stores {
 		if services[i], err = q.services(ctx, &q.stores[i]); err != nil {

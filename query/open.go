@@ -41,13 +41,16 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 	footer, blob, err := q.footer(ctx, s, share)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errStale) {
-			q.problem(s, err)
+			q.unread(ctx, s, err)
 		}
+		q.tally.passed.Add(s.Size)
 		return o
 	}
 	o.footer = footer
 	q.tally.opened.Add(1)
 	q.tally.blocks.Add(int64(len(footer.Blocks)))
+	skipped := s.Size
+	defer func() { q.tally.passed.Add(skipped) }()
 	if !q.matcher.wantsSources(footer.Sources) {
 		return o
 	}
@@ -59,6 +62,7 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 		if c == nil || !c.extend(b, share) {
 			c = newChunk(b, blob)
 		}
+		skipped -= b.Stored
 		o.tasks = append(o.tasks, &task{segment: s, block: b, chunk: c})
 	}
 	return o

@@ -41,6 +41,8 @@ type Plan struct {
 // Plan finds the segments that may hold wanted records. What can not be listed
 // is a problem of the report; only the end of ctx is an error.
 func (q *Query) Plan(ctx context.Context) (*Plan, error) {
+	ctx, done := q.meter.within(ctx)
+	defer done()
 	p := &planner{q: q}
 	group, gctx := errgroup.WithContext(ctx)
 	for i := range q.stores {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"logstow/blobnaming"
+	"logstow/internal/price"
 	"logstow/query/cache"
 	"logstow/segment"
 	"logstow/store"
@@ -35,6 +36,8 @@ type Store struct {
 	// Cache keeps what is read of segments; nil keeps nothing. It is for stores that
 	// cost time and money to read.
 	Cache *cache.Cache
+	// Free says that requests cost nothing: it is a directory.
+	Free bool
 }
 
 // Reading is the reading half of a store.
@@ -49,6 +52,12 @@ type Options struct {
 	// Memory is the number of bytes of records that may wait to be merged before
 	// some go through a temporary file; 0 is 24 MiB.
 	Memory int64
+	// Prices are what requests cost; nil is [price.Default].
+	Prices *price.Table
+	// MaxBytes and MaxCost (dollars) are what the query may read from its stores, in
+	// all; before more is, it ends with [ErrBudget]. 0 is no limit.
+	MaxBytes int64
+	MaxCost  float64
 	// TempDir is the directory of that file; "" is the system's.
 	TempDir string
 }
@@ -63,16 +72,14 @@ type Query struct {
 	decoder *segment.Decoder
 	workers chan *worker
 	tally   *tally
+	meter   *meter
 }
 
 // New compiles a selection. A mistake in it wraps [ErrSelection].
 func New(stores []Store, sel Selection, opts Options) (*Query, error) {
-	if err := sel.validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
-	}
-	m, err := newMatcher(&sel)
+	m, err := compile(&sel)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+		return nil, err
 	}
 	opts.Plan = cmp.Or(opts.Plan, PlanList)
 	opts.Memory = cmp.Or(opts.Memory, 24<<20)
@@ -81,13 +88,44 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 	}
 	q := &Query{
 		sel: sel, opts: opts, matcher: m, stores: make([]Store, len(stores)), decoder: segment.NewDecoder(), tally: &tally{},
+		meter: &meter{prices: price.Default(), maxBytes: opts.MaxBytes, maxCost: opts.MaxCost},
+	}
+	if opts.Prices != nil {
+		q.meter.prices = *opts.Prices
 	}
 	for i, s := range stores {
-		s.Blobs, s.Tables = q.tally.requests.BlobReader(s.Blobs), q.tally.requests.TableReader(s.Tables)
+		s.Blobs = meteredBlobs{q.tally.requests.BlobReader(s.Blobs), q.meter, s.Free}
+		s.Tables = meteredTables{q.tally.requests.TableReader(s.Tables), q.meter, s.Free}
 		q.stores[i] = s
 	}
 	q.employ()
 	return q, nil
+}
+
+// With is a query for another selection of the same stores, which adds to the same
+// report and has the same limits. A plan of one may be read by the other where it
+// finds what that wants.
+func (q *Query) With(sel Selection) (*Query, error) {
+	m, err := compile(&sel)
+	if err != nil {
+		return nil, err
+	}
+	other := *q
+	other.sel, other.matcher = sel, m
+	other.employ()
+	return &other, nil
+}
+
+// compile checks a selection. A mistake in it wraps [ErrSelection].
+func compile(sel *Selection) (*matcher, error) {
+	if err := sel.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	m, err := newMatcher(sel)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	return m, nil
 }
 
 // employ makes the workers.

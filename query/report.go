@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"logstow/internal/price"
+	"logstow/segment"
 	"logstow/store"
 )
 
@@ -55,7 +56,8 @@ type Report struct {
 	BytesCached int64 `json:"bytes_cached"`
 	// BytesSpilled went through the temporary file.
 	BytesSpilled int64 `json:"bytes_spilled"`
-	// Requests by kind, and what they cost by the list price (package price).
+	// Requests by kind, and what was used costs by the prices of the options; stores
+	// that are directories cost nothing.
 	Requests Requests `json:"requests"`
 	CostUSD  float64  `json:"cost_usd"`
 	// Problems are what could not be read, Notes what is worth knowing; both in order of name.
@@ -76,7 +78,8 @@ func (r Report) String() string {
 segments: %d listed, %d pruned by metadata, %d repeats, %d read
 blocks: %d of %d read
 bytes: %d stored read, %d from the cache, %d scanned, %d through a temporary file
-requests: %d list, %d get, %d table, about $%.6f
+requests: %d list, %d get, %d table
+cost: about $%.6f at the prices known
 `, r.Plan, r.Prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsRead, r.BlocksRead, r.BlocksTotal,
 		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, r.Requests.List, r.Requests.Get, r.Requests.Table, r.CostUSD)
 }
@@ -87,11 +90,12 @@ type tally struct {
 	prefixes, listed, pruned, repeated atomic.Int64
 	opened, blocks, blocksRead         atomic.Int64
 	storedRead, scanned, spilled       atomic.Int64
-	cached                             atomic.Int64
+	cached, passed                     atomic.Int64
 
 	mu       sync.Mutex
 	problems []*Problem
 	notes    []string
+	expired  sync.Map // by store, class and day: whether retention deleted it
 }
 
 func (t *tally) problem(p *Problem) {
@@ -115,6 +119,47 @@ func (t *tally) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
+// Progress is how far a query has come.
+type Progress struct {
+	// Segments were opened.
+	Segments int64
+	// Bytes is the stored size of what was read, or is known not to be needed, of a
+	// plan's segments. [Query.RunContext] reads what is near matches a second time.
+	Bytes int64
+}
+
+// Progress is how far the query has come; it may be called while a step is under way.
+func (q *Query) Progress() Progress {
+	return Progress{Segments: q.tally.opened.Load(), Bytes: q.tally.passed.Load()}
+}
+
+// Bound is the most that reading a plan can take, about: its segments' number and
+// stored size, and the cost.
+type Bound struct {
+	Segments int     `json:"segments"`
+	Bytes    int64   `json:"bytes"`
+	CostUSD  float64 `json:"cost_usd"`
+}
+
+// Bound is what reading a plan may take where nothing can be skipped and nothing
+// is in the cache.
+func (q *Query) Bound(p *Plan) Bound {
+	free := map[string]bool{}
+	for _, s := range q.stores {
+		free[s.Name] = s.Free
+	}
+	b := Bound{Segments: len(p.Segments)}
+	var billed price.Usage
+	for _, s := range p.Segments {
+		b.Bytes += s.Size
+		if !free[s.Store] { // a slice of the filter, the footer, every block on its own
+			billed = billed.Plus(price.Usage{Read: 3 + int64(s.Meta.RawBytes/segment.DefaultBlockSize), Bytes: s.Size})
+		}
+	}
+	b.CostUSD = q.meter.prices.Cost(billed)
+	return b
+}
+
 // Report is what the query did so far.
 func (q *Query) Report() Report {
 	t := q.tally
@@ -127,7 +172,7 @@ func (q *Query) Report() Report {
 		BlocksTotal: t.blocks.Load(), BlocksRead: t.blocksRead.Load(),
 		BytesStoredRead: t.storedRead.Load(), BytesCached: t.cached.Load(), BytesScanned: t.scanned.Load(), BytesSpilled: t.spilled.Load(),
 		Requests: Requests{List: n.List, Get: n.Get, Table: n.Table},
-		CostUSD:  price.Requests(n.List, n.Get, n.Table),
+		CostUSD:  q.meter.cost(),
 		Problems: slices.Clone(t.problems), Notes: slices.Clone(t.notes),
 	}
 	slices.SortStableFunc(r.Problems, func(a, b *Problem) int { return strings.Compare(a.Object, b.Object) })

@@ -47,6 +47,8 @@ func (q *Query) blocksAhead() window {
 // returns emit's error, or that of ctx, or one of the temporary file; what can
 // not be read is in the report instead.
 func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) (err error) {
+	ctx, done := q.meter.within(ctx)
+	defer done()
 	spill := &spillFile{dir: q.opts.TempDir, segments: p.Segments}
 	defer func() { err = errors.Join(err, spill.close()) }()
 	left := q.sel.Limit
@@ -84,11 +86,14 @@ func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) (err e
 // Count is the number of records of a plan that match; the limit is not looked
 // at. What metadata and footers answer is not read.
 func (q *Query) Count(ctx context.Context, p *Plan) (uint64, error) {
+	ctx, done := q.meter.within(ctx)
+	defer done()
 	var n uint64
 	unread := make([]*Segment, 0, len(p.Segments))
 	for _, s := range p.Segments {
 		if q.countsSegment(s) {
-			n += q.matcher.levels.wanted(s.Meta.Levels)
+			n += q.matcher.levels.Count(s.Meta.Levels)
+			q.tally.passed.Add(s.Size)
 		} else {
 			unread = append(unread, s)
 		}
@@ -108,7 +113,8 @@ func (q *Query) countsSegment(s *Segment) bool {
 // count searches a task's block for the number of matches.
 func (q *Query) count(ctx context.Context, t *task) (n uint64) {
 	if q.matcher.counts(t.block.Start, t.block.End) {
-		return q.matcher.levels.wanted(t.block.Levels)
+		q.tally.passed.Add(t.block.Stored)
+		return q.matcher.levels.Count(t.block.Levels)
 	}
 	q.search(ctx, t, func(w *worker, text []byte) error {
 		return w.scanner.scan(text, q.matcher.tests(t), func(int, int) { n++ })

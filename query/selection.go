@@ -9,6 +9,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"logstow/blobnaming"
+	"logstow/record"
 )
 
 // Selection says which records are wanted. The zero value of every field but
@@ -19,7 +20,7 @@ type Selection struct {
 	// From is the first time wanted, To the first one not wanted any more.
 	From, To time.Time
 	// Levels are the levels wanted; empty is all.
-	Levels LevelSet
+	Levels record.LevelSet
 	// Source is a glob that a record's source must match; * does not cross a '/', ** does.
 	Source string
 	// Patterns are texts that a message must hold, every one of them. A pattern

@@ -43,6 +43,8 @@ func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Loca
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
 	}
+	ctx, done := q.meter.within(ctx)
+	defer done()
 	s := &counting{q: q, dims: dims, groups: newGroups()}
 	tasks := q.sweep(ctx, p.Segments)
 	if s.cheap = dims.cheap() && q.matcher.plain(); s.cheap {
@@ -84,6 +86,7 @@ func (s *counting) footers(ctx context.Context, segments []*Segment) iter.Seq[*t
 		for _, seg := range segments {
 			if !s.dims.timed() && s.q.countsSegment(seg) {
 				s.add(seg, 0, seg.Meta.Levels)
+				s.q.tally.passed.Add(seg.Size)
 			} else {
 				unknown = append(unknown, seg)
 			}
@@ -100,6 +103,7 @@ func (s *counting) footers(ctx context.Context, segments []*Segment) iter.Seq[*t
 			}
 			for _, t := range o.tasks {
 				if s.settled(t) {
+					s.q.tally.passed.Add(t.block.Stored)
 					continue
 				}
 				if !yield(t) {

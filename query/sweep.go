@@ -112,7 +112,7 @@ func (q *Query) needed(segments []*Segment) []*Segment {
 	})
 	var n uint64
 	for _, s := range ends {
-		if n += q.matcher.levels.wanted(s.Meta.Levels); n < uint64(q.sel.Limit) {
+		if n += q.matcher.levels.Count(s.Meta.Levels); n < uint64(q.sel.Limit) {
 			continue
 		}
 		last := endOf(s)

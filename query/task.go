@@ -95,6 +95,7 @@ const maxKept = 4 << 20
 // search fetches a task's block and calls use with its text, which is the
 // worker's. What can not be read becomes a problem.
 func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []byte) error) {
+	defer q.tally.passed.Add(t.block.Stored)
 	stored, err := t.stored(ctx, q)
 	if ctx.Err() != nil {
 		return
@@ -123,7 +124,7 @@ func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []
 		err = use(w, text)
 	}
 	if err != nil && ctx.Err() == nil {
-		q.problem(t.segment, err)
+		q.unread(ctx, t.segment, err)
 	}
 }
 

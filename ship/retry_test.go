@@ -23,6 +23,8 @@ func (nowhere) Container() string    { return "nowhere" }
 func (nowhere) String() string       { return "nowhere" }
 func (nowhere) Close() error         { return nil }
 
+func (nowhere) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
+
 // timed ships one batch through creates that fail with errs one after the other,
 // and returns the waits between them.
 func timed(t *testing.T, opts ship.Options, errs ...error) (waits []time.Duration, log string, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"sync/atomic"
+	"time"
 )
 
 // Counter counts the requests made through what it wraps, by kind. The zero
@@ -50,6 +51,11 @@ func (s countedStore) Blobs() Blobs {
 func (s countedStore) Tables() Tables {
 	t := s.Store.Tables()
 	return countedTables{countedTableReader{t, s.c}, t}
+}
+
+func (s countedStore) Now(ctx context.Context) (time.Time, error) {
+	s.c.list.Add(1)
+	return s.Store.Now(ctx)
 }
 
 type countedReader struct {

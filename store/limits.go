@@ -188,8 +188,8 @@ func checkProperties(e Entity) error {
 // CheckQuery says why a query can not be: its partition and row bounds are
 // keys' parts, its columns properties' names, its operators and kinds known.
 func CheckQuery(q Query) error {
-	for _, bound := range [2]string{q.RowFrom, q.RowTo} {
-		if err := CheckKey(Key{q.Partition, bound}); err != nil {
+	for _, k := range [2]Key{{q.Partition, q.RowFrom}, {q.PartitionTo, q.RowTo}} {
+		if err := CheckKey(k); err != nil {
 			return err
 		}
 	}

@@ -88,8 +88,8 @@ type TableReader interface {
 	// pages of at most 1,000, each one request.
 	Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error]
 
-	// Query yields entities of one partition in RowKey order, in pages of at most
-	// 1,000, each one request; a page may be empty while more follow. Rows and
+	// Query yields entities in order of partition and row, in pages of at most
+	// 1,000, each one request; a page may be empty while more follow. Keys and
 	// conditions compare as bytes where they are ASCII. A query that can not be
 	// is [ErrInvalid].
 	Query(ctx context.Context, table string, q Query) iter.Seq2[[]Entity, error]
@@ -150,14 +150,15 @@ type Column struct {
 	Kind Kind
 }
 
-// Query selects entities: one partition, row keys from RowFrom (included) to
+// Query selects entities: one partition, or where PartitionTo is not "" those from
+// Partition (included) to PartitionTo (excluded); row keys from RowFrom (included) to
 // RowTo (excluded; "" is no bound), those for which every condition holds,
 // projected to Columns (none: keys only).
 type Query struct {
-	Partition      string
-	RowFrom, RowTo string
-	Where          []Condition
-	Columns        []Column
+	Partition, PartitionTo string
+	RowFrom, RowTo         string
+	Where                  []Condition
+	Columns                []Column
 }
 
 // Condition compares a string property with a value in byte order.
@@ -176,6 +177,9 @@ type Store interface {
 	// Container is the name that distinguishes this store's blobs from others that
 	// share its tables.
 	Container() string
+	// Now is the time by storage's own clock: Azure's, which costs a listing of one
+	// blob (a missing container is [ErrNoContainer]), or this machine's for a directory.
+	Now(ctx context.Context) (time.Time, error)
 	// String is the store as the user named it, without any secret.
 	String() string
 	// Close releases what Open took; the halves must not be used after it.

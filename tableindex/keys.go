@@ -18,6 +18,9 @@ const (
 	tableWord = "segments"
 	// dayLayout ends every table's name.
 	dayLayout = "20060102"
+	// separator ends the service in a partition's name; afterSeparator is the next
+	// character, which no such name has there.
+	separator, afterSeparator = "|", "}"
 	// shards is the number of partitions over which a service's rows are spread.
 	shards = 16
 	// day is the period of a table.
@@ -36,22 +39,10 @@ func tableOf(container string, r Row) string {
 	return tablePrefix(container) + r.Meta.Class + r.Name.Bucket.UTC().Format(dayLayout)
 }
 
-// tableDay is the day of a container's table, which prefix starts. It is false
-// for a table that is not one of ours.
-func tableDay(prefix, table string) (time.Time, bool) {
-	rest, ok := strings.CutPrefix(table, prefix)
-	if !ok || len(rest) < len(dayLayout) {
-		return time.Time{}, false
-	}
-	class, date := rest[:len(rest)-len(dayLayout)], rest[len(rest)-len(dayLayout):]
-	start, err := time.Parse(dayLayout, date)
-	return start, err == nil && blobnaming.ValidClass(class)
-}
-
 // partition is the partition of a service's shard: partitions of one service are
 // neighbours, so that a SAS can grant a range of them.
 func partition(service string, shard int) string {
-	return fmt.Sprintf("%s|%02x", service, shard)
+	return fmt.Sprintf("%s"+separator+"%02x", service, shard)
 }
 
 // shardOf is the shard in which an instance writes.

@@ -105,6 +105,8 @@ func upsert(ctx context.Context, t store.Tables, table string, transaction []sto
 	return err
 }
 
-func compareKeys(a, b store.Entity) int {
+func compareKeys(a, b store.Entity) int { return orderKeys(a.Key, b.Key) }
+
+func orderKeys(a, b store.Key) int {
 	return cmp.Or(strings.Compare(a.Partition, b.Partition), strings.Compare(a.Row, b.Row))
 }

@@ -2,7 +2,6 @@ package tableindex
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
@@ -103,8 +102,8 @@ func (r *reader) run(ctx context.Context) {
 			return
 		}
 		for _, table := range names {
-			start, ok := tableDay(prefix, table)
-			if !ok || !start.Before(r.to) || !start.Add(day).After(r.from) {
+			t, ok := parseTable(prefix, table)
+			if !ok || !t.Day.Before(r.to) || !t.Day.Add(day).After(r.from) {
 				continue
 			}
 			for shard := range shards {
@@ -123,25 +122,30 @@ func (r *reader) read(ctx context.Context, table string, shard int) {
 	q.Partition = partition(r.service, shard)
 	for entities, err := range r.tables.Query(ctx, table, q) {
 		switch {
-		case errors.Is(err, store.ErrNoTable) || errors.Is(err, store.ErrTableBusy):
+		case gone(err):
 			return
 		case err != nil:
 			r.send(ctx, page{err: err})
 			return
 		}
-		var p page
-		for _, e := range entities {
-			row, err := decode(r.container, table, e)
-			if err != nil {
-				p.malformed = append(p.malformed, err)
-				continue
-			}
-			p.rows = append(p.rows, row)
-		}
-		if !r.send(ctx, p) {
+		rows, malformed := decodeAll(r.container, table, entities)
+		if !r.send(ctx, page{rows: rows, malformed: malformed}) {
 			return
 		}
 	}
+}
+
+// decodeAll reads the entities of a page.
+func decodeAll(container, table string, entities []store.Entity) (rows []Row, malformed []error) {
+	for _, e := range entities {
+		row, err := decode(container, table, e)
+		if err != nil {
+			malformed = append(malformed, err)
+			continue
+		}
+		rows = append(rows, row)
+	}
+	return rows, malformed
 }
 
 // send hands a page over, unless ctx ends first.

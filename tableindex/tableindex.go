@@ -2,7 +2,8 @@
 // entity a segment, keys spread over partitions. The blobs are the truth; the
 // index may lag and can be rebuilt.
 //
-// [Put] writes rows, [Range] reads them. docs/format/index.md describes tables,
+// [Put] writes rows, [Range] reads them; [Tables], [Rows] and [Remove] are for those
+// who keep the index in order. docs/format/index.md describes tables,
 // keys and properties for people who write a reader. The patterns are those of
 // Azure's table design guide: a table for each day, so that expiry is one drop;
 // compound keys; the log tail, an inverted time as row key; writes spread over

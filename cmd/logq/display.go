@@ -81,7 +81,6 @@ func (d *display) begin() {
 
 // Close writes what was held back, or waits until the pager is left.
 func (d *display) Close() error {
-	defer d.ended()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.begin()
@@ -98,16 +97,18 @@ func (d *display) Close() error {
 	return err
 }
 
-// display makes the standard output of a command, and a context that ends, as
-// with a closed pipe, when the pager is left. Where paged is not set there is none.
-// Close must be called.
-func (e *environment) display(ctx context.Context, paged bool) (*display, context.Context) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	d := &display{to: e.stdout, ended: func() { cancel(syscall.EPIPE) }, start: e.pager(ctx)}
+// display makes the standard output of a command, which is paged or not. Leaving
+// the pager calls left; before is called before something shows. Close must be called.
+func (e *environment) display(ctx context.Context, paged bool, before func(), left context.CancelCauseFunc) *display {
+	// Whoever leaves the pager has seen enough, as with a closed pipe.
+	d := &display{to: e.stdout, ended: func() { left(syscall.EPIPE) }, start: e.pager(ctx)}
+	if e.out.terminal() || e.piped {
+		d.before = before
+	}
 	if paged && d.start != nil {
 		d.screen = e.out
 	}
-	return d, ctx
+	return d
 }
 
 // pager returns a function that starts $LOGSTOW_PAGER, $PAGER or less; nil where

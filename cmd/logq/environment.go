@@ -52,13 +52,17 @@ func newQuery(stores []query.Store, sel query.Selection, opts query.Options) (*q
 }
 
 // status is the exit status of a query that came to its end.
-func status(r *query.Report, matched bool) int {
+// Refused is one that no store let in; what else can not be read makes it incomplete.
+func status(r *query.Report, matched bool, stores []query.Store) int {
+	refused := map[string]bool{}
 	for _, p := range r.Problems {
 		if errors.Is(p, store.ErrRefused) {
-			return cli.Refused
+			refused[p.Store] = true
 		}
 	}
 	switch {
+	case len(refused) > 0 && len(refused) == len(stores) && r.SegmentsListed == 0:
+		return cli.Refused
 	case len(r.Problems) > 0:
 		return cli.Incomplete
 	case !matched:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,6 +39,23 @@ func (r *request) noteNewest(ctx context.Context, q *query.Query) {
 // manyProblems is the number of problems that are named without being asked.
 const manyProblems = 20
 
+// before says, with --explain, what reading a plan may take.
+func (r *request) before(q *query.Query, p *query.Plan) {
+	bound, planned := q.Bound(p), q.Report()
+	switch {
+	case !r.explain:
+	case r.jsonExplain():
+		r.tellJSON(struct {
+			Stage  string      `json:"stage"`
+			From   time.Time   `json:"from"`
+			To     time.Time   `json:"to"`
+			AtMost query.Bound `json:"at_most"`
+		}{"planned", r.sel.From.UTC(), r.sel.To.UTC(), bound})
+	default:
+		r.env.say("%d segments found, %d may hold what is wanted: at most %s to read, at most $%.6f more", planned.SegmentsListed, bound.Segments, size(bound.Bytes), bound.CostUSD)
+	}
+}
+
 // tell writes the report to standard error: problems and notes always, the rest
 // with --explain.
 func (r *request) tell(report *query.Report) {
@@ -47,14 +65,12 @@ func (r *request) tell(report *query.Report) {
 		for _, p := range report.Problems {
 			problems = append(problems, p.Error())
 		}
-		line, err := json.Marshal(struct {
+		r.tellJSON(struct {
+			Stage string `json:"stage"`
 			*query.Report
 			Problems []string `json:"problems"`
 			Notes    []string `json:"notes"`
-		}{report, problems, append([]string{}, notes...)})
-		if err == nil {
-			fmt.Fprintf(r.env.stderr, "%s\n", line)
-		}
+		}{"done", report, problems, append([]string{}, notes...)})
 		return
 	}
 	for i, p := range report.Problems {
@@ -70,4 +86,25 @@ func (r *request) tell(report *query.Report) {
 	if r.explain {
 		fmt.Fprint(r.env.stderr, report)
 	}
+}
+
+func (r *request) tellJSON(v any) {
+	if line, err := json.Marshal(v); err == nil {
+		fmt.Fprintf(r.env.stderr, "%s\n", line)
+	}
+}
+
+// overBudget explains why a query stopped early, if that is why.
+func (r *request) overBudget(err error) error {
+	if !errors.Is(err, query.ErrBudget) {
+		return err
+	}
+	limit := fmt.Sprintf("--max-bytes %s", size(r.opts.MaxBytes))
+	switch {
+	case r.opts.MaxBytes > 0 && r.opts.MaxCost > 0:
+		limit += fmt.Sprintf(" or --max-cost %g", r.opts.MaxCost)
+	case r.opts.MaxCost > 0:
+		limit = fmt.Sprintf("--max-cost %g", r.opts.MaxCost)
+	}
+	return fmt.Errorf("stopped, incomplete: more would pass %s: %w", limit, err)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"logstow/blobnaming"
@@ -10,11 +11,14 @@ import (
 )
 
 const (
-	// followInterval is the time between two looks.
+	// followInterval is the time between two looks where none is given.
 	followInterval = 2 * time.Second
-	// followWindow is how far back each looks for new segments: records that are
-	// shipped later than that are not seen.
+	// followWindow is how far back each looks for new segments where nothing else is
+	// given: records that are shipped later than that are not seen.
 	followWindow = 2 * time.Hour
+	// followLate is how much older than what was printed by earlier looks a record
+	// has to be to be marked: shippers flush every minute, each at its own time.
+	followLate = 2 * time.Minute
 )
 
 // followEnd is the end of the range of a look at now: an hour ahead at least,
@@ -25,94 +29,151 @@ func followEnd(now time.Time) time.Time {
 	return now.Truncate(time.Hour).Add(2 * time.Hour)
 }
 
-// followNew prints what a given range holds, then what new segments hold, until
-// ctx ends. Segments are told apart by their batch. Within a look the order is that
-// of time; what comes late comes in a later one.
+// following is what is known between two looks.
+type following struct {
+	*request
+	out *output.Writer
+	// seen are the batches that were looked at, newest the latest time printed.
+	seen   map[blobnaming.Batch]bool
+	newest int64
+	left   int // of the limit
+	spent  query.Report
+	said   map[string]bool
+}
+
+// followNew prints what a given range holds, or the end of it, then what new
+// segments hold, until ctx ends. Segments are told apart by their batch. Within a
+// look the order is that of time; what comes late comes in a later one, marked.
 func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.Query, out *output.Writer) error {
-	left := r.sel.Limit
-	seen := map[blobnaming.Batch]bool{}
-	said := map[string]bool{}
-	first := true
-	ticker := time.NewTicker(followInterval)
+	f := &following{request: r, out: out, seen: map[blobnaming.Batch]bool{}, left: r.sel.Limit, said: map[string]bool{}}
+	f.once("following: the segments of the last %v are listed every %v; a record shows when its segment is shipped, and not at all where that is later, or it is dated more than an hour ahead",
+		r.window, r.interval)
+	ticker := time.NewTicker(r.interval)
 	defer ticker.Stop()
-	for {
-		p, err := q.Plan(ctx)
-		if err != nil {
-			return err
+	for first := true; ; first = false {
+		if err := f.look(ctx, q, first); err != nil {
+			return r.overBudget(err)
 		}
-		now := make(map[blobnaming.Batch]bool, len(p.Segments))
-		printed := map[*query.Segment]bool{}
-		fresh := &query.Plan{}
-		for _, s := range p.Segments {
-			now[s.Meta.Batch] = true
-			if !seen[s.Meta.Batch] && (!first || r.ranged) {
-				fresh.Segments = append(fresh.Segments, s)
-			}
-		}
-		err = q.Run(ctx, fresh, func(m query.Match) error {
-			left--
-			printed[m.Segment] = true
-			return out.Write(m)
-		})
-		report := q.Report()
-		if r.explain {
-			r.tell(&report)
-		} else {
-			r.tellOnce(&report, said)
-		}
-		if err != nil {
-			return err
-		}
-		if r.sel.Limit > 0 && left <= 0 {
+		if r.sel.Limit > 0 && f.left <= 0 {
 			return nil
 		}
-		// Where storage did not answer it is asked again, unless a part is printed.
-		for _, s := range fresh.Segments {
-			if !printed[s] && report.Unanswered(s) {
-				delete(now, s.Meta.Batch)
-			}
+		if !first {
+			f.sayCost(q, stores)
 		}
-		// A look that failed may have missed segments that were seen: they stay so.
-		for batch := range seen {
-			now[batch] = now[batch] || len(report.Problems) > 0
-		}
-		seen, first = now, false
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-ticker.C:
 		}
-		if q, err = r.nextLook(stores, left); err != nil {
-			return err
+		var err error
+		if q, err = f.next(stores); err != nil {
+			return r.overBudget(err)
 		}
 	}
 }
 
-// nextLook is the query for new segments.
-func (r *request) nextLook(stores []query.Store, left int) (*query.Query, error) {
-	sel := r.sel
-	now := r.env.now()
-	if from := now.Add(-followWindow); from.After(sel.From) {
+// look prints what the segments hold that were not seen yet.
+func (f *following) look(ctx context.Context, q *query.Query, first bool) error {
+	p, err := q.Plan(ctx)
+	if err != nil {
+		return err
+	}
+	now := make(map[blobnaming.Batch]bool, len(p.Segments))
+	printed := map[*query.Segment]bool{}
+	fresh := &query.Plan{}
+	for _, s := range p.Segments {
+		now[s.Meta.Batch] = true
+		if !f.seen[s.Meta.Batch] && (!first || f.ranged || f.tail > 0) {
+			fresh.Segments = append(fresh.Segments, s)
+		}
+	}
+	newest := f.newest
+	emit := func(m query.Match) error {
+		f.left--
+		printed[m.Segment] = true
+		newest = max(newest, m.Time)
+		if f.newest > 0 && m.Time < f.newest-int64(followLate) {
+			return f.out.WriteLate(m)
+		}
+		return f.out.Write(m)
+	}
+	if first && f.tail > 0 {
+		err = f.printTail(ctx, q, fresh, emit)
+	} else {
+		err = q.Run(ctx, fresh, emit)
+	}
+	f.newest = newest
+	report := q.Report()
+	f.spent.BytesStoredRead += report.BytesStoredRead
+	f.spent.CostUSD += report.CostUSD
+	if f.explain {
+		f.tell(&report)
+	} else {
+		f.tellOnce(&report)
+	}
+	if err != nil {
+		return err
+	}
+	// Where storage did not answer it is asked again, unless a part is printed.
+	for _, s := range fresh.Segments {
+		if !printed[s] && report.Unanswered(s) {
+			delete(now, s.Meta.Batch)
+		}
+	}
+	// A look that failed may have missed segments that were seen: they stay so.
+	for batch := range f.seen {
+		now[batch] = now[batch] || len(report.Problems) > 0
+	}
+	f.seen = now
+	return nil
+}
+
+// next is the query for new segments. Limits of bytes and cost are for all looks together.
+func (f *following) next(stores []query.Store) (*query.Query, error) {
+	sel, opts := f.sel, f.opts
+	now := f.env.now()
+	if from := now.Add(-f.window); from.After(sel.From) {
 		sel.From = from
 	}
 	sel.To = followEnd(now)
-	sel.Limit = left
-	if r.sel.Limit == 0 {
-		sel.Limit = 0
+	if f.sel.Limit > 0 {
+		sel.Limit = f.left
 	}
-	return newQuery(stores, sel, r.opts)
+	opts.MaxBytes -= f.spent.BytesStoredRead
+	opts.MaxCost -= f.spent.CostUSD
+	if f.opts.MaxBytes > 0 && opts.MaxBytes <= 0 || f.opts.MaxCost > 0 && opts.MaxCost <= 0 {
+		return nil, query.ErrBudget
+	}
+	opts.MaxBytes, opts.MaxCost = max(0, opts.MaxBytes), max(0, opts.MaxCost)
+	return newQuery(stores, sel, opts)
+}
+
+// sayCost says once what looking costs, where it does; q is a look that found little or nothing.
+func (f *following) sayCost(q *query.Query, stores []query.Store) {
+	cost := q.Report().CostUSD * float64(24*time.Hour/f.interval)
+	for _, s := range stores {
+		if !s.Free && !f.said["cost"] {
+			f.said["cost"] = true
+			f.env.say("looking costs about $%.2f a day; --follow-interval and --follow-window change that", cost)
+		}
+	}
+}
+
+// once says something the first time.
+func (f *following) once(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if !f.said[line] {
+		f.said[line] = true
+		f.env.say("%s", line)
+	}
 }
 
 // tellOnce says each problem and note once.
-func (r *request) tellOnce(report *query.Report, said map[string]bool) {
-	var lines []string
+func (f *following) tellOnce(report *query.Report) {
 	for _, p := range report.Problems {
-		lines = append(lines, p.Error())
+		f.once("%v", p)
 	}
-	for _, line := range append(append(lines, r.notes...), report.Notes...) {
-		if !said[line] {
-			said[line] = true
-			r.env.say("%s", line)
-		}
+	for _, note := range append(f.notes, report.Notes...) {
+		f.once("%s", note)
 	}
 }

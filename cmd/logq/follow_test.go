@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -85,23 +86,37 @@ func (s *shelf) add(t *testing.T, at time.Time, message string) {
 	s.bodies[name.String()] = body.Bytes()
 }
 
-// Following prints what is there when a range was given, then every new segment
-// once, and ends with its context.
+// Following prints what is there when a range was given, or its end, then every new
+// segment once, marks what is late, and ends with its context.
 func TestFollow(t *testing.T) {
 	t.Parallel()
-	for _, ranged := range []bool{true, false} {
+	for name, c := range map[string]struct {
+		ranged bool
+		tail   int
+		window time.Duration
+		want   string
+	}{
+		"no range":   {false, 0, followWindow, "late|later|last|"},
+		"range":      {true, 0, followWindow, "older|before|late (late)|later|last|"},
+		"tail":       {false, 1, followWindow, "before|late (late)|later|last|"},
+		"whole tail": {false, 9, followWindow, "older|before|late (late)|later|last|"},
+		"window":     {true, 0, 10 * time.Minute, "older|before|later|last|"},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			w, err := output.New(&out, output.Options{Format: output.Raw})
+			w, err := output.New(&out, output.Options{Format: output.JSON})
 			if err != nil {
 				t.Fatal(err)
 			}
+			time.Sleep(30 * time.Minute) // no hour begins while this looks
 			s := &shelf{bodies: map[string][]byte{}}
+			s.add(t, time.Now().Add(-time.Minute), "older")
 			s.add(t, time.Now(), "before")
 			r := &request{
-				env: environment{stdout: &out, stderr: &errs, now: time.Now}, ranged: ranged,
+				env: environment{stdout: &out, stderr: &errs, now: time.Now}, ranged: c.ranged, tail: c.tail,
+				window: c.window, interval: followInterval,
 				sel: query.Selection{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)},
 			}
 			stores := []query.Store{{Name: "shelf", Blobs: s}}
@@ -113,7 +128,7 @@ func TestFollow(t *testing.T) {
 			go func() { ended <- r.followNew(ctx, stores, q, w) }()
 			time.Sleep(5 * time.Second)
 			s.add(t, time.Now(), "later")
-			s.add(t, time.Now().Add(-30*time.Minute), "late")
+			s.add(t, time.Now().Add(-20*time.Minute), "late")
 			time.Sleep(3 * time.Hour)
 			s.add(t, time.Now(), "last")
 			time.Sleep(5 * time.Second)
@@ -124,13 +139,61 @@ func TestFollow(t *testing.T) {
 			if err := w.Close(); err != nil {
 				t.Error(err)
 			}
-			want := "late\nlater\nlast\n"
-			if ranged {
-				want = "before\n" + want
+			var got strings.Builder
+			for line := range strings.Lines(out.String()) {
+				var r struct {
+					Message string
+					Late    bool
+				}
+				if err := json.Unmarshal([]byte(line), &r); err != nil {
+					t.Fatal(err)
+				}
+				if got.WriteString(r.Message); r.Late {
+					got.WriteString(" (late)")
+				}
+				got.WriteByte('|')
 			}
-			if out.String() != want || errs.Len() > 0 {
-				t.Errorf("%q, want %q; %s", out.String(), want, errs.String())
+			if got.String() != c.want {
+				t.Errorf("%s: %q, want %q", name, got.String(), c.want)
+			}
+			if said := errs.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "following: the segments of the last "+c.window.String()) ||
+				!strings.Contains(said, "looking costs about $") {
+				t.Errorf("%s: %q", name, said)
 			}
 		})
 	}
+}
+
+// Limits of bytes are for all looks together.
+func TestFollowBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out, errs bytes.Buffer
+		w, err := output.New(&out, output.Options{Format: output.Raw})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &shelf{bodies: map[string][]byte{}}
+		r := &request{
+			env: environment{stdout: &out, stderr: &errs, now: time.Now}, window: followWindow, interval: time.Minute,
+			sel:  query.Selection{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)},
+			opts: query.Options{MaxCost: 0.001},
+		}
+		stores := []query.Store{{Name: "shelf", Blobs: s}}
+		q, err := newQuery(stores, r.sel, r.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := r.followNew(t.Context(), stores, q, w); !errors.Is(err, query.ErrBudget) || !strings.Contains(err.Error(), "--max-cost 0.001") {
+			t.Error(err)
+		}
+		// One listing of $0.0000055 a look finds that there are no services.
+		if looks := time.Since(start) / time.Minute; looks < 170 || looks > 182 {
+			t.Errorf("%d looks", looks)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

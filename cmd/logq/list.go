@@ -37,11 +37,13 @@ func listServices(c *ucli.Context, env environment) (err error) {
 	defer func() { err = errors.Join(err, closeStores()) }()
 	var all []string
 	var failures []error
+	answered := false
 	for _, s := range stores {
 		names, err := query.Services(c.Context, s)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("list the services of %s: %w", s.Name, err))
 		}
+		answered = answered || err == nil
 		all = append(all, names...)
 	}
 	slices.Sort(all)
@@ -53,7 +55,16 @@ func listServices(c *ucli.Context, env environment) (err error) {
 	if len(all) == 0 && len(failures) == 0 {
 		return cli.Exit(cli.NoMatch)
 	}
-	return errors.Join(failures...)
+	if !answered {
+		return errors.Join(failures...)
+	}
+	for _, err := range failures {
+		env.say("%v", err)
+	}
+	if len(failures) > 0 {
+		return cli.Exit(cli.Incomplete)
+	}
+	return nil
 }
 
 func segmentsCommand(env environment) *ucli.Command {
@@ -139,7 +150,7 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 	}
 	report := q.Report()
 	(&request{env: env}).tell(&report)
-	if s := status(&report, len(rows) > 0); s != cli.OK {
+	if s := status(&report, len(rows) > 0, stores); s != cli.OK {
 		return cli.Exit(s)
 	}
 	return nil

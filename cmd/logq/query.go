@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,10 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.IntFlag{Name: "after-context", Aliases: []string{"A"}, Usage: "print `N` records of the same source after each match too"},
 		&ucli.IntFlag{Name: "before-context", Aliases: []string{"B"}, Usage: "print `N` records of the same source before each match too"},
 		&ucli.IntFlag{Name: "context", Aliases: []string{"C"}, Usage: "print `N` records of the same source before and after each match too"},
-		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "then keep looking for new segments, every two seconds, until interrupted"},
+		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "then keep looking for new segments, until interrupted"},
+		&ucli.StringFlag{Name: "follow-window", Usage: "with -f, look for new segments in the last `DURATION` (default: 2h)"},
+		&ucli.StringFlag{Name: "follow-interval", Usage: "with -f, look every `DURATION` (default: 2s)"},
+		&ucli.IntFlag{Name: "tail", Usage: "print only the last `N` records, in order of time; with -f, before what follows"},
 		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, csv or pretty (default: pretty on a terminal, else text)"},
 		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "colour levels and what was found `WHEN`: auto (on a terminal, unless $NO_COLOR is set), always or never"},
 		&ucli.StringFlag{Name: "fields", Usage: "print only these `COLUMNS`, separated by commas: time, level, service, source, instance, message, or fields of the message"},
@@ -47,11 +51,11 @@ Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete
 (what could be read is printed, what could not is named), 4 access refused, 130
 interrupted.`,
 		Flags:  flags,
-		Action: quietPipe(func(c *ucli.Context) error { return runQuery(c, env) }),
+		Action: quietPipe(func(c *ucli.Context) error { return runQuery(c.Context, c, env) }),
 	}
 }
 
-func runQuery(c *ucli.Context, env environment) (err error) {
+func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error) {
 	r, err := readRequest(c, env)
 	if err != nil {
 		return err
@@ -62,10 +66,13 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 		return err
 	}
 	r.output.Highlight = checked.Highlight
-	shown, ctx := env.display(c.Context, !r.follow && !r.count)
+	looking, cancel := context.WithCancelCause(ctx) // ends when the pager is left
+	defer cancel(nil)
+	shown := env.display(looking, !r.follow && !r.count, r.progress.end, cancel)
 	r.env.stdout = shown
 	out, err := output.New(shown, r.output)
 	finish := sync.OnceValue(func() error {
+		defer r.progress.end()
 		if out == nil {
 			return shown.Close()
 		}
@@ -91,22 +98,25 @@ func runQuery(c *ucli.Context, env environment) (err error) {
 	r.noteIndex()
 	r.noteRange()
 	if r.follow {
-		return r.followNew(ctx, stores, q, out)
+		return r.followNew(looking, stores, q, out)
 	}
-	n, err := r.answer(ctx, q, out)
-	if err == nil {
-		err = finish() // on a terminal what is told comes behind the records
-	}
-	if err != nil {
-		return err
+	n, err := r.answer(looking, q, out)
+	if err == nil || errors.Is(err, query.ErrBudget) {
+		err = cmp.Or(finish(), err) // on a terminal what is told comes behind the records
 	}
 	report := q.Report()
+	if errors.Is(err, query.ErrBudget) {
+		r.tell(&report)
+	}
+	if err != nil {
+		return r.overBudget(err)
+	}
 	if n == 0 && !r.ranged && len(report.Problems) == 0 {
-		r.noteNewest(c.Context, q)
+		r.noteNewest(ctx, q)
 		report = q.Report()
 	}
 	r.tell(&report)
-	if s := status(&report, n > 0); s != cli.OK {
+	if s := status(&report, n > 0, stores); s != cli.OK {
 		err = cli.Exit(s)
 	}
 	return err
@@ -118,6 +128,8 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	if err != nil {
 		return 0, err
 	}
+	r.before(q, p)
+	r.progress.watch(&r.env, q, p)
 	if r.count {
 		if n, err = q.Count(ctx, p); err != nil {
 			return 0, err
@@ -130,10 +142,16 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	}
 	print := func(m query.Match) error {
 		n++
+		r.progress.matches.Store(int64(n))
 		return out.Write(m)
 	}
-	if r.around != (query.Around{}) {
-		return n, q.RunContext(ctx, p, r.around, print)
+	switch {
+	case r.tail > 0:
+		err = r.printTail(ctx, q, p, print)
+	case r.around != (query.Around{}):
+		err = q.RunContext(ctx, p, r.around, print)
+	default:
+		err = q.Run(ctx, p, print)
 	}
-	return n, q.Run(ctx, p, print)
+	return n, err
 }

@@ -22,7 +22,12 @@ type request struct {
 	count   bool
 	explain bool
 	follow  bool
-	notes   []string
+	tail    int // 0 is not asked for
+	// window and interval say how far back and how often following looks.
+	window, interval time.Duration
+	notes            []string
+
+	progress progress
 }
 
 func readRequest(c *ucli.Context, env environment) (*request, error) {
@@ -46,16 +51,46 @@ func readRequest(c *ucli.Context, env environment) (*request, error) {
 	if r.opts, err = reading(c, env); err != nil {
 		return nil, err
 	}
-	if r.follow {
-		r.sel.To = followEnd(now)
-	}
-	if r.follow && (r.count || r.sel.Newest || c.IsSet("to")) {
-		return nil, cli.Usagef("--follow can not be used together with --count, --newest or --to")
+	if err := r.readFollow(c, now); err != nil {
+		return nil, err
 	}
 	if err := r.readAround(c); err != nil {
 		return nil, err
 	}
 	return r, r.readOutput(c, now)
+}
+
+// readFollow reads --follow and --tail.
+func (r *request) readFollow(c *ucli.Context, now time.Time) error {
+	r.window, r.interval = followWindow, followInterval
+	for name, to := range map[string]*time.Duration{"follow-window": &r.window, "follow-interval": &r.interval} {
+		if !c.IsSet(name) {
+			continue
+		}
+		if !r.follow {
+			return cli.Usagef("--%s is for --follow", name)
+		}
+		var err error
+		if *to, err = cli.ParseDuration(c.String(name)); err != nil {
+			return cli.Usagef("--%s: %w", name, err)
+		}
+	}
+	if r.tail = c.Int("tail"); c.IsSet("tail") && r.tail < 1 {
+		return cli.Usagef("--tail %d: it has to be at least 1", r.tail)
+	}
+	switch {
+	case r.tail > 0 && (r.count || r.sel.Newest || r.sel.Limit > 0):
+		return cli.Usagef("--tail can not be used together with --count, --newest or --limit")
+	case r.follow && (r.count || r.sel.Newest || c.IsSet("to")):
+		return cli.Usagef("--follow can not be used together with --count, --newest or --to")
+	}
+	if r.follow {
+		r.sel.To = followEnd(now)
+		if !r.ranged {
+			r.sel.From = now.Add(-r.window)
+		}
+	}
+	return nil
 }
 
 // readAround reads -A, -B and -C; -C stands for those of the others that are not given.
@@ -72,8 +107,8 @@ func (r *request) readAround(c *ucli.Context) error {
 			return cli.Usagef("--%s %d: it has to be from 0 to %d", name, *one.to, query.MaxAround)
 		}
 	}
-	if r.around != (query.Around{}) && (r.count || r.follow) {
-		return cli.Usagef("-A, -B and -C can not be used together with --count or --follow")
+	if r.around != (query.Around{}) && (r.count || r.follow || r.tail > 0) {
+		return cli.Usagef("-A, -B and -C can not be used together with --count, --follow or --tail")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -52,11 +53,11 @@ ones are dropped and it is said how much the others may be too low.`,
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, json (one object a line) or csv"},
 			&ucli.BoolFlag{Name: "explain", Usage: "say on standard error what was planned, read and paid"},
 		),
-		Action: quietPipe(func(c *ucli.Context) error { return runStats(c, env) }),
+		Action: quietPipe(func(c *ucli.Context) error { return runStats(c.Context, c, env) }),
 	}
 }
 
-func runStats(c *ucli.Context, env environment) (err error) {
+func runStats(ctx context.Context, c *ucli.Context, env environment) (err error) {
 	now := env.now()
 	r := &request{env: env, zone: location(c), explain: c.Bool("explain")}
 	from, to, ranged, err := timeRange(c, now)
@@ -86,7 +87,7 @@ func runStats(c *ucli.Context, env environment) (err error) {
 	if _, err := newQuery(nil, r.sel, r.opts); err != nil {
 		return err
 	}
-	stores, closeStores, err := env.openStores(c.Context, c)
+	stores, closeStores, err := env.openStores(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -97,32 +98,56 @@ func runStats(c *ucli.Context, env environment) (err error) {
 	}
 	r.noteIndex()
 	r.noteRange()
-	p, err := q.Plan(c.Context)
-	if err != nil {
-		return err
-	}
-	stats, err := q.Stats(c.Context, p, by, r.zone)
-	if errors.Is(err, query.ErrSelection) {
-		return cli.Usagef("--by: %w", err)
+	stats, err := r.stats(ctx, q, by)
+	report := q.Report()
+	if errors.Is(err, query.ErrBudget) {
+		r.tell(&report)
 	}
 	if err != nil {
-		return err
-	}
-	if stats.Dropped {
-		r.notes = append(r.notes, fmt.Sprintf("approximate: there are more groups than fit into memory; small ones are missing, and a count may be up to %d too low", stats.Error))
+		return r.overBudget(err)
 	}
 	if stats.Total == 0 && !ranged {
-		r.noteNewest(c.Context, q)
+		r.noteNewest(ctx, q)
+		report = q.Report()
 	}
-	if err := printStats(&env, stats, format, limit); err != nil {
+	if err := r.showStats(ctx, stats, format, limit); err != nil {
 		return err
 	}
-	report := q.Report()
 	r.tell(&report)
-	if s := status(&report, stats.Total > 0); s != cli.OK {
+	if s := status(&report, stats.Total > 0, stores); s != cli.OK {
 		return cli.Exit(s)
 	}
 	return nil
+}
+
+// stats plans and counts.
+func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*query.Stats, error) {
+	p, err := q.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.before(q, p)
+	r.progress.watch(&r.env, q, p)
+	defer r.progress.end()
+	stats, err := q.Stats(ctx, p, by, r.zone)
+	if errors.Is(err, query.ErrSelection) {
+		return nil, cli.Usagef("--by: %w", err)
+	}
+	if err == nil && stats.Dropped {
+		r.notes = append(r.notes, fmt.Sprintf("approximate: there are more groups than fit into memory; small ones are missing, and a count may be up to %d too low", stats.Error))
+	}
+	return stats, err
+}
+
+// showStats prints the groups, in a pager where they are many.
+func (r *request) showStats(ctx context.Context, stats *query.Stats, format string, limit int) (err error) {
+	looking, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	env := r.env
+	shown := env.display(looking, true, nil, cancel)
+	env.stdout = shown
+	defer func() { err = errors.Join(err, shown.Close()) }()
+	return printStats(&env, stats, format, limit)
 }
 
 // printStats prints the groups, times with the gaps between them.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,12 +54,17 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		if errors.Is(err, store.ErrInvalid) {
 			err = cli.Usagef("%w", err)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case len(specs) > 1 && !errors.Is(err, store.ErrInvalid):
+			stores = append(stores, query.Store{Name: spec, Blobs: unopened{err}, Tables: unopened{err}, Free: true})
+			continue
+		default:
 			return nil, nil, errors.Join(err, closeAll())
 		}
 		opened = append(opened, s)
 		reading := query.Reading(s)
-		if remote(spec) {
+		if reading.Free = !remote(spec); !reading.Free {
 			reading.Cache = kept
 		}
 		stores = append(stores, reading)
@@ -99,4 +105,33 @@ func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {
 		return nil, nil //nolint:nilerr,nilnil // as above
 	}
 	return kept, nil
+}
+
+// unopened stands for a store, one of several, that can not be opened: every
+// request fails as opening did, so that the others are asked all the same.
+type unopened struct{ err error }
+
+func (u unopened) Read(context.Context, string, int64, int64) ([]byte, error) { return nil, u.err }
+
+func (u unopened) List(context.Context, string) iter.Seq2[[]store.Blob, error] {
+	return failing[[]store.Blob](u.err)
+}
+
+func (u unopened) ListPrefixes(context.Context, string) iter.Seq2[[]string, error] {
+	return failing[[]string](u.err)
+}
+
+func (u unopened) Tables(context.Context, string) iter.Seq2[[]string, error] {
+	return failing[[]string](u.err)
+}
+
+func (u unopened) Query(context.Context, string, store.Query) iter.Seq2[[]store.Entity, error] {
+	return failing[[]store.Entity](u.err)
+}
+
+func failing[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		yield(none, err)
+	}
 }

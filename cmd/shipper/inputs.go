@@ -15,6 +15,7 @@ import (
 	"logstow/input/stdin"
 	"logstow/input/syslog"
 	"logstow/input/tail"
+	"logstow/process"
 	"logstow/record/recognize"
 )
 
@@ -49,13 +50,20 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 }
 
 func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
+	find, err := recognize.Compile(in.Rules)
+	if err != nil {
+		return input.Options{}, err
+	}
 	opts := input.Options{
 		Service: in.Service, Class: in.Class, MaxRecord: int(in.MaxRecord), SourcePrefix: in.SourcePrefix,
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
-		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead},
+		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead, Rules: find},
 		Sink:      p.buffer, Stats: &p.stats, Log: p.log,
 	}
-	return opts, nil
+	rules := in.Process
+	rules.Stats, rules.Log = &p.processed, p.log
+	opts.Process, err = process.New(rules)
+	return opts, err
 }
 
 func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {

@@ -12,6 +12,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/internal/cli"
+	"logstow/process"
 	shipping "logstow/ship"
 	"logstow/store"
 	"logstow/store/open"
@@ -33,9 +34,11 @@ type pipeline struct {
 	began   time.Time
 	counter store.Counter
 	stats   input.Stats
-	buffer  *buffer.Buffer
-	shipper *shipping.Shipper
-	others  *stores
+	// processed is what was changed and dropped on the way to the buffer.
+	processed process.Stats
+	buffer    *buffer.Buffer
+	shipper   *shipping.Shipper
+	others    *stores
 	// running are the inputs that are read, ended gets each that has ended, reloads
 	// what is to be changed to.
 	running []*running
@@ -135,6 +138,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	if err := p.openInputs(reading); err != nil {
 		return cli.Usagef("%w", err)
 	}
+	p.sayStarted()
 	shipped := make(chan error, 1)
 	go func() {
 		err := p.shipper.Run(late)
@@ -154,6 +158,23 @@ func (p *pipeline) run(ctx context.Context) error {
 	p.noteEnd(shipErr)
 	p.summarize(err)
 	return err
+}
+
+// sayStarted says what runs here and how.
+func (p *pipeline) sayStarted() {
+	if p.once {
+		return
+	}
+	inputs := make([]string, 0, len(p.running))
+	for _, r := range p.running {
+		inputs = append(inputs, r.spec.Service+": "+describe(&r.spec))
+	}
+	durable := "memory"
+	if p.bufferDir != "" {
+		durable = p.bufferDir
+	}
+	p.log.Info("started", "version", version, "instance", p.instance, "inputs", inputs, "store", p.store,
+		"buffer", durable, "flush_interval", p.flushInterval.String(), "flush_size", p.flushSize, "bucket", p.bucket.String())
 }
 
 // beside starts what runs beside reading and shipping where there is a buffer
@@ -252,7 +273,18 @@ func (p *pipeline) summarize(err error) {
 		"records", s.Records, "input_bytes", p.stats.Bytes.Load(), "raw_bytes", s.RawBytes,
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
-		"cut", p.stats.Cut.Load(), "times_refused", p.stats.Refused.Load(),
+		"cut", p.stats.Cut.Load(), "split", p.stats.Split.Load(), "late", held.Late, "processed", p.processedCounts(), "times_refused", p.stats.Refused.Load(),
 		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending,
 		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
+}
+
+// processedCounts is what was changed and dropped on the way to the buffer, by reason.
+func (p *pipeline) processedCounts() slog.Value {
+	var attrs []slog.Attr
+	for reason, n := range p.processed.Counts() {
+		if n > 0 {
+			attrs = append(attrs, slog.Int64(reason, n))
+		}
+	}
+	return slog.GroupValue(attrs...)
 }

@@ -18,6 +18,7 @@ import (
 	"logstow/input"
 	"logstow/input/container"
 	"logstow/internal/cli"
+	"logstow/process"
 	"logstow/record"
 )
 
@@ -164,7 +165,7 @@ func commonFlags(errs *problems, c *ucli.Context) config.Common {
 		Zone:      parse(errs, c, "time-zone", time.LoadLocation),
 		Format:    parse(errs, c, "format", container.ParseFormat),
 		Multiline: parse(errs, c, "multiline", config.ParseMultiline),
-		Process:   config.Processing{Redact: c.StringSlice("redact")},
+		Process:   process.Options{Redact: c.StringSlice("redact")},
 	}
 	errs.check(common.Service == "" || blobnaming.ValidService(common.Service), "--service %q: want a-z, 0-9 and . _ - inside, at most 63", common.Service)
 	errs.check(blobnaming.ValidClass(common.Class), "--class %q: want at most %d of a-z and 0-9", common.Class, blobnaming.MaxClass)

@@ -1,10 +1,8 @@
 package tail
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -80,13 +78,22 @@ func (t *Tailer) admit(found found, handle *os.File, how arrival) (*file, verdic
 		_ = handle.Close()
 		return nil, v, nil
 	}
+	t.add(f, handle)
+	return f, taken, nil
+}
+
+// add takes a file among those that are being read.
+func (t *Tailer) add(f *file, handle *os.File) {
+	t.files[f.id] = f
+	t.work[f] = true
+	t.past.remove(f.id)
+	delete(t.forgotten, f.id) // that one had its identity before
+	if f.replaces != (fileID{}) {
+		t.pending = append(t.pending, f.positions(f.source.Point())...)
+	}
 	if !t.open.add(f, handle) { // its turn comes when others were read to their end
 		_ = handle.Close()
 	}
-	t.files[f.id] = f
-	t.past.remove(f.id)
-	t.work[f] = true
-	return f, taken, nil
 }
 
 // openFound opens a file; a pipe only when it is to be read to its end.
@@ -122,9 +129,18 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival)
 	if how.sibling && info.Size() == 0 {
 		return passed // for now: there is nothing in it
 	}
-	if p, known := t.recall(f, handle, info.Size()); known {
-		if v, decided := t.resume(f, handle, info.Size(), p, how); decided {
+	p, known := t.recall(f, handle, info.Size())
+	if known && !p.telling() {
+		if v, decided := t.fromContent(f, handle, info.Size()); decided {
 			return v
+		}
+	}
+	if known {
+		if v, decided := t.resume(f, handle, info.Size(), p); decided {
+			return v
+		}
+		if p.kind != spare && f.kind == plain {
+			how.fromEnd = false // it was written since
 		}
 	}
 	if v, decided := t.fromContent(f, handle, info.Size()); decided {
@@ -134,6 +150,8 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival)
 	switch {
 	case how.sibling && !missed, f.kind == packed && !missed && !how.history:
 		return passed
+	case f.kind == packed && missed && !t.starting && t.younger(f, settle):
+		return later // what it was made of may have been opened just now
 	case how.sibling || f.kind == packed && missed:
 		f.inherit(origin)
 	}
@@ -164,15 +182,13 @@ func (t *Tailer) recall(f *file, handle *os.File, size int64) (position, bool) {
 			return p, true
 		}
 	}
-	value, ok := t.opts.Sink.Position(f.id.input(t.prefix))
-	if !ok {
-		return position{}, false
+	if value, ok := t.opts.Sink.Position(f.id.input(t.prefix)); ok {
+		if _, err := decodePosition(value); err != nil { // of another version: the file is known, but not how far it was read
+			t.opts.Log.Warn("a file's position can not be read: reading it from the start", "file", f.path, "error", err)
+			return position{}, true
+		}
 	}
-	p, err := decodePosition(value)
-	if err != nil { // of another version: the file is known, but not how far it was read
-		t.opts.Log.Warn("a file's position can not be read: reading it from the start", "file", f.path, "error", err)
-	}
-	return p, true
+	return position{}, false
 }
 
 // fitsContent reports whether a file is the one that p is of, not shortened since.
@@ -181,12 +197,12 @@ func fitsContent(p position, handle *os.File, size int64) bool {
 		b, err := beginning(handle, packed)
 		return err == nil && (p.print.length == 0 || p.beginsLike(b))
 	}
-	return size >= p.offset && p.fits(handle)
+	return size >= p.offset && p.fits(handle) && (p.telling() || !isPacked(handle))
 }
 
 // resume goes on where a position says, if it is one of this file.
-func (t *Tailer) resume(f *file, handle *os.File, size int64, p position, how arrival) (verdict, bool) {
-	switch fits := fitsContent(p, handle, size); {
+func (t *Tailer) resume(f *file, handle *os.File, size int64, p position) (verdict, bool) {
+	switch fits := p.mayBeAt(f.path) && fitsContent(p, handle, size); {
 	case fits && p.kind == spare: // if it grew, is it still a copy?
 		return passed, size == p.offset
 	case fits:
@@ -199,155 +215,13 @@ func (t *Tailer) resume(f *file, handle *os.File, size int64, p position, how ar
 	}
 	// Truncated since, or the inode is another file's now.
 	t.pending = append(t.pending, buffer.Position{Input: p.id.input(t.prefix)})
-	t.rescue(p, make(directories))
-	t.past.remove(p.id)
+	if t.past.remove(p.id); !t.rescue(p, make(directories)) {
+		t.bequeath(p)
+	}
 	if t.files[f.id] != nil { // f itself is the copy
 		return passed, true
 	}
-	f.restart(0, fingerprint{}, "")
-	return taken, f.kind == plain && !how.sibling
-}
-
-// fromContent looks for a file that began as f does among those that f's name
-// may be a rotation of: then f is a copy of it, or it compressed.
-func (t *Tailer) fromContent(f *file, handle *os.File, size int64) (verdict, bool) {
-	var b []byte
-	for _, m := range t.relatives(f) {
-		if m.id == f.id || m.kind == spare && (!m.sure || m.print.length < maxPrint) {
-			continue
-		}
-		if b == nil {
-			var err error
-			if b, err = beginning(handle, f.kind); err != nil {
-				return later, true
-			}
-		}
-		switch {
-		case m.kind == spare:
-			if m.beginsLike(b) { // unpacked by hand, perhaps
-				return passed, true
-			}
-		case m.live == nil:
-			if (m.sure || m.print.length == maxPrint) && m.beginsLike(b) && t.succeed(f, handle, size, m.position) {
-				return t.settle(f, handle)
-			}
-		default:
-			switch v := m.live.compare(f, handle, b, size); v {
-			case passed:
-				t.spare(f, handle)
-				return passed, true
-			case later:
-				return later, true
-			}
-		}
-	}
 	return passed, false
-}
-
-// succeed goes on in f where a file that began as f does was read to.
-func (t *Tailer) succeed(f *file, handle *os.File, size int64, p position) bool {
-	offset := p.offset
-	if f.kind == plain {
-		offset = min(offset, size)
-	}
-	if path, info, _ := t.dirs.find(p); info != nil {
-		other, err := openFile(path)
-		if err != nil {
-			return false
-		}
-		defer func() { _ = other.Close() }()
-		if f.kind == plain && !alike(handle, other, size, info.Size()) {
-			return false
-		}
-		f.source = nil // it is still there: what it holds is read from it
-		return true
-	}
-	f.inherit(p)
-	f.replaces = p.id
-	f.restart(offset, p.print, p.state)
-	return true
-}
-
-// settle says what became of f after succeed.
-func (t *Tailer) settle(f *file, handle *os.File) (verdict, bool) {
-	if f.source == nil {
-		t.spare(f, handle)
-		return passed, true
-	}
-	return taken, true
-}
-
-// compare reports what f, which begins with b, is to m, which is being read:
-// passed is a copy of it, taken is none.
-func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
-	if m.open() != nil {
-		m.t.work[m] = true
-		return later
-	}
-	if !m.same() { // truncated just now: what is to become of its copy is decided there
-		if m.t.work[m] = true; m.now().beginsLike(b) {
-			return later
-		}
-		return taken
-	}
-	own, err := beginning(m.handle, m.kind)
-	if err != nil || !bytes.HasPrefix(own, b) {
-		return taken
-	}
-	if len(b) == 0 && f.kind == packed {
-		if whole(handle) { // of nothing
-			return passed
-		}
-		return later
-	}
-	if len(b) == 0 { // a copy in the making?
-		if len(own) > 0 && m.t.patient(f) {
-			return later
-		}
-		return taken
-	}
-	info, err := m.handle.Stat()
-	if err == nil && f.kind == plain && m.kind == plain && !alike(handle, m.handle, size, info.Size()) {
-		return taken
-	}
-	return passed
-}
-
-// alike reports whether a file of a size begins and, as far as it goes, ends as another does.
-func alike(file, other io.ReaderAt, size, otherSize int64) bool {
-	if size > otherSize {
-		return false
-	}
-	const span = 4096
-	a, b := make([]byte, min(span, size)), make([]byte, min(span, size))
-	for _, at := range []int64{0, size - int64(len(a))} {
-		if n, _ := file.ReadAt(a, at); n < len(a) {
-			return false
-		}
-		if n, _ := other.ReadAt(b, at); n < len(b) || !bytes.Equal(a, b) {
-			return false
-		}
-	}
-	return true
-}
-
-// patient reports whether f, which may be a copy in the making, was found just now.
-func (t *Tailer) patient(f *file) bool {
-	now := t.opts.Now()
-	first, ok := t.since[f.path]
-	if !ok {
-		first = now
-		t.since[f.path] = now
-	}
-	return now.Sub(first) < t.opts.RotateWait
-}
-
-// spare notes that what f holds was or will be read from another file.
-func (t *Tailer) spare(f *file, handle *os.File) {
-	if p, ok := spareOf(f, handle); ok {
-		t.past.add(p)
-		t.pending = append(t.pending, t.keep(p))
-	}
 }
 
 // member is a file that another may be a copy or a rotation of.

@@ -100,7 +100,7 @@ func (d directories) find(p position) (path string, info fs.FileInfo, sure bool)
 // isAt reports whether an entry with the inode of p is p's file. Its inode may be
 // another file's now, and its device may have another number.
 func (p position) isAt(e entry) bool {
-	if e.id != p.id && p.print.length == 0 {
+	if e.id != p.id && p.print.length == 0 || !p.mayBeAt(e.path) {
 		return false
 	}
 	f, err := os.Open(e.path)

@@ -29,6 +29,7 @@ func (f *file) truncated(ctx context.Context) error {
 		if err := f.t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return err
 		}
+		f.t.bequeath(f.now())
 	}
 	f.restart(0, fingerprint{}, "")
 	f.t.pending = append(f.t.pending, f.positions(f.source.Point())...)
@@ -58,7 +59,7 @@ func (f *file) lost(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	if sure {
-		t.forgotten = append(t.forgotten, f.id)
+		t.forgotten[f.id] = false
 	}
 	return false, nil
 }
@@ -77,7 +78,7 @@ func (f *file) end(ctx context.Context) error {
 	t.drop(f)
 	if gone {
 		t.rotated[filepath.Dir(f.place())] = true // it may have been compressed
-		t.forgotten = append(t.forgotten, f.id)
+		t.forgotten[f.id] = false
 	}
 	return nil
 }
@@ -111,18 +112,25 @@ func (t *Tailer) drop(f *file) {
 	}
 }
 
+// maxForgotten bounds how many files wait for being forgotten.
+const maxForgotten = 10_000
+
 // forget lets the buffer forget the files that were removed, once their copies are known.
 func (t *Tailer) forget() {
-	if len(t.againIn) > 0 { // a copy is not complete
+	putOff := len(t.again)+len(t.againIn) > 0 // a copy may not be complete
+	if putOff && len(t.forgotten) < maxForgotten {
 		return
 	}
-	for _, id := range t.forgotten {
+	for id, looked := range t.forgotten {
+		if !looked {
+			continue
+		}
+		delete(t.forgotten, id)
 		if t.files[id] == nil {
 			t.past.remove(id)
 			t.pending = append(t.pending, buffer.Position{Input: id.input(t.prefix)})
 		}
 	}
-	t.forgotten = nil
 }
 
 // renamed finds the files that were being read under a name of our patterns and
@@ -141,7 +149,7 @@ func (t *Tailer) renamed(start bool) {
 		case info == nil && sure && start && p.kind != spare && t.matches(p.path):
 			copied = append(copied, p)
 		case info == nil && sure && t.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone:
-			t.forgotten = append(t.forgotten, id)
+			t.forgotten[id] = true
 		case p.kind == spare || !t.matches(p.path):
 		case info == nil || !info.Mode().IsRegular() || path == p.path: // or the patterns find it by themselves
 		case p.kind == packed || info.Size() != p.offset || t.opts.Now().Sub(info.ModTime()) <= t.opts.RotateWait:
@@ -154,9 +162,7 @@ func (t *Tailer) renamed(start bool) {
 	}
 	slices.SortFunc(copied, func(a, b position) int { return int(a.modified - b.modified) })
 	for _, p := range copied {
-		if t.rescue(p, t.dirs) {
-			t.forgotten = append(t.forgotten, p.id)
-		}
+		t.rescue(p, t.dirs)
 	}
 }
 

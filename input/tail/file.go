@@ -111,11 +111,11 @@ func (f *file) now() position {
 // positions makes the positions that go with records up to a point.
 func (f *file) positions(at input.Point) []buffer.Position {
 	all := []buffer.Position{f.t.keep(f.position(at.Offset, string(at.Held)))}
-	if f.replaces != (fileID{}) {
+	if f.replaces != (fileID{}) && f.replaces != f.id {
 		all = append(all, buffer.Position{Input: f.replaces.input(f.t.prefix)})
 		f.t.past.remove(f.replaces)
-		f.replaces = fileID{}
 	}
+	f.replaces = fileID{}
 	return all
 }
 

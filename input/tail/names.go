@@ -99,7 +99,8 @@ func (f *file) isAt(path string) bool {
 		return false
 	}
 	defer func() { _ = handle.Close() }()
-	return f.kind == plain && f.now().fits(handle)
+	p := f.now()
+	return f.kind == plain && p.mayBeAt(path) && p.fits(handle)
 }
 
 // displace says that a file lost its name.
@@ -200,7 +201,12 @@ func (t *Tailer) scan(w *watcher, how func(pattern) arrival) {
 // siblings reads the files that were rotated before they were seen under a name
 // of the patterns: those in directories where a file lost its name.
 func (t *Tailer) siblings(dirs directories) {
-	for dir := range t.rotated {
+	for id := range t.forgotten {
+		t.forgotten[id] = true
+	}
+	rotated := t.rotated
+	t.rotated = make(map[string]bool) // which may grow on the way
+	for dir := range rotated {
 		here := dirs.read(dir)
 		if here == nil {
 			continue
@@ -225,7 +231,6 @@ func (t *Tailer) siblings(dirs directories) {
 			t.sibling(e)
 		}
 	}
-	clear(t.rotated)
 }
 
 // unknown reports whether a file that no pattern names is to be looked into.
@@ -241,7 +246,7 @@ func (t *Tailer) unknown(e entry) bool {
 		return true
 	}
 	asBefore := e.info.Size() == p.offset && e.info.ModTime().UnixNano() == p.modified
-	return !asBefore && !p.isAt(e)
+	return !asBefore && (!p.telling() || !p.isAt(e))
 }
 
 // sibling reads one of them, if it is to be read.
@@ -251,11 +256,13 @@ func (t *Tailer) sibling(e entry) {
 	t.complain(e.path, explain(err))
 	switch {
 	case f != nil:
+		delete(t.since, e.path)
 		f.gone = t.opts.Now()
 		t.old[f], t.warm[f] = true, true
 	case v == later:
 		t.againIn[filepath.Dir(e.path)] = true
 	case err == nil:
+		delete(t.since, e.path)
 		t.leave(e.id, e.info)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
+	"path/filepath"
 	"time"
 )
 
@@ -211,10 +212,28 @@ func (d *decoder) text() string {
 	return s
 }
 
+// telling reports whether p can tell its file from another one that was given its
+// inode: nothing was known of what it held otherwise.
+func (p position) telling() bool { return p.print.length > 0 || p.kind != plain }
+
+// mayBeAt reports whether p's file may be at a path: of one that is known by its inode
+// only, its name must tell.
+func (p position) mayBeAt(path string) bool {
+	return p.telling() || path == p.path || path == p.real ||
+		isRotation(filepath.Base(path), filepath.Base(p.path)) || isRotation(filepath.Base(path), filepath.Base(p.place()))
+}
+
 // fits reports whether r begins as the file did that p is of.
 func (p position) fits(r io.ReaderAt) bool {
 	now, err := printOf(r, int64(p.print.length))
 	return err == nil && now == p.print
+}
+
+// standIn is an identity for a file that has none any more.
+func (p position) standIn() fileID {
+	h := fnv.New64a()
+	h.Write(p.encode())
+	return fileID{device: math.MaxUint64, inode: h.Sum64()}
 }
 
 // idOfPath stands in for device and inode where there are none.

@@ -2,8 +2,25 @@ package tail
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 )
+
+// bequeath is for what a file held that has other content now: p stays known, under
+// an identity that no file has, until copies of it were looked for. One that is just
+// being made, as by gzip, can not be told yet.
+func (t *Tailer) bequeath(p position) {
+	if p.print.length == 0 || p.kind != plain {
+		return
+	}
+	p.id = p.standIn()
+	t.past.add(p)
+	t.pending = append(t.pending, t.keep(p))
+	if !t.opts.Once { // else the next run looks
+		t.forgotten[p.id] = false
+		t.rotated[filepath.Dir(p.place())] = true
+	}
+}
 
 // rescue looks for a copy of what a file held before it was truncated or removed,
 // and reads the rest of that.
@@ -23,7 +40,7 @@ func (t *Tailer) rescue(p position, dirs directories) bool {
 
 // takeCopy goes on in a copy of p's file, if e is one.
 func (t *Tailer) takeCopy(p position, e entry) bool {
-	if q, known := t.past.byID[e.id]; known && q.kind != spare && q.id != p.id {
+	if q, known := t.past.byID[e.id]; known && q.kind != spare && q.id != p.id && q.telling() {
 		return false
 	}
 	handle, err := openFile(e.path)
@@ -39,13 +56,10 @@ func (t *Tailer) takeCopy(p position, e entry) bool {
 		f.inherit(p)
 		f.gone = t.opts.Now()
 		f.restart(p.offset, p.print, p.state)
-		if t.open.add(f, handle) {
-			t.files[f.id] = f
-			t.old[f], t.work[f], t.warm[f] = true, true, true
-			t.past.remove(f.id)
-			t.pending = append(t.pending, f.positions(f.source.Point())...)
-			return true
-		}
+		f.replaces = p.id
+		t.add(f, handle)
+		t.old[f], t.warm[f] = true, true
+		return true
 	}
 	_ = handle.Close()
 	return false

@@ -36,6 +36,16 @@ func origins(name string) iter.Seq2[string, bool] {
 	}
 }
 
+// isRotation reports whether a file may have had another name before it was rotated to a name.
+func isRotation(name, before string) bool {
+	for origin := range origins(name) {
+		if origin == before {
+			return true
+		}
+	}
+	return false
+}
+
 // isTurn reports whether s is a number or date of at least so many digits.
 func isTurn(s string, digits int) bool {
 	for _, c := range []byte(s) {

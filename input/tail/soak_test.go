@@ -12,28 +12,37 @@ import (
 )
 
 // Whatever is done to a log, in any order, with restarts: every line is read once.
-// LOGSTOW_SOAK is how many rounds of it, LOGSTOW_SEED repeats one.
+// The seeds are those that found something wrong. LOGSTOW_SOAK is how many rounds of
+// others to run, LOGSTOW_SEED with which one to begin.
 func TestSoak(t *testing.T) {
 	t.Parallel()
-	rounds, err := strconv.Atoi(os.Getenv("LOGSTOW_SOAK"))
+	rounds, err := strconv.ParseUint(os.Getenv("LOGSTOW_SOAK"), 10, 64)
 	if err != nil {
-		t.Skip("set LOGSTOW_SOAK to how many rounds to run")
+		for _, seed := range []uint64{
+			5263479453655599791, 8721800152098139948, 12346188857072627207, 13649887851970008331, 16407152803454389145, 18031752548597895733,
+		} {
+			t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+				t.Parallel()
+				soak(t, seed)
+			})
+		}
+		return
 	}
 	seed, err := strconv.ParseUint(os.Getenv("LOGSTOW_SEED"), 10, 64)
 	if err != nil {
 		seed = rand.Uint64()
 	}
-	for i := range uint64(rounds) {
+	for i := range rounds {
 		t.Logf("LOGSTOW_SEED=%d", seed+i)
-		soak(t, rand.New(rand.NewPCG(seed+i, 0)))
-		if t.Failed() {
+		if soak(t, seed+i); t.Failed() {
 			return
 		}
 	}
 }
 
-func soak(t *testing.T, random *rand.Rand) {
+func soak(t *testing.T, seed uint64) {
 	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 0))
 	logs := t.TempDir()
 	pattern := []string{"a.log", "a.log*", "**/a.log"}[random.IntN(3)]
 	r := &runner{t: t, dir: t.TempDir(), ledger: newLedger(), opts: tail.Options{

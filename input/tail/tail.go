@@ -85,8 +85,9 @@ type Tailer struct {
 	since          map[string]time.Time
 	// rotated are the directories in which files lost their names.
 	rotated map[string]bool
-	// forgotten are files to be forgotten once their copies were looked for.
-	forgotten []fileID
+	// forgotten are files to be forgotten once their copies were looked for, and whether
+	// that was begun since.
+	forgotten map[fileID]bool
 	// contacts is when patterns were looked through first, Unix nanoseconds.
 	contacts map[string]int64
 	// first are the patterns that are being looked through for the first time.
@@ -165,6 +166,7 @@ func newTailer(opts Options) *Tailer {
 		past: newPast(), passed: make(map[fileID]time.Time), dirs: make(directories),
 		again: make(map[string]bool), againIn: make(map[string]bool), since: make(map[string]time.Time),
 		rotated: make(map[string]bool), first: make(map[string]bool), contacts: make(map[string]int64), said: make(map[string]bool),
+		forgotten: make(map[fileID]bool),
 	}
 }
 

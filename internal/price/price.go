@@ -1,20 +1,62 @@
 // Package price is the one place that knows what storage requests cost: list
-// prices in US dollars of Azure Blob Storage (hot tier, LRS) and Azure Tables.
-// They differ by region and contract; they are here to compare queries, not to
-// predict a bill.
+// prices in US dollars of Azure Blob Storage (hot tier, LRS) and Azure Tables, or
+// those of a file. Prices differ by region, tier and contract; those built in are
+// here to compare queries, not to predict a bill.
 package price
 
-// Dollars for ten thousand requests.
-const (
-	// ListPer10k is for listing blobs.
-	ListPer10k = 0.055
-	// ReadPer10k is for reading a blob.
-	ReadPer10k = 0.0044
-	// TablePer10k is for any request to a table.
-	TablePer10k = 0.00036
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 )
 
-// Requests is what so many requests cost in dollars.
-func Requests(list, read, table int64) float64 {
-	return (float64(list)*ListPer10k + float64(read)*ReadPer10k + float64(table)*TablePer10k) / 10_000
+// Table is a list of prices in US dollars.
+type Table struct {
+	// List, Read and Tables are for ten thousand requests: listing blobs, reading a
+	// blob, any request to a table.
+	List   float64 `json:"list_per_10k"`
+	Read   float64 `json:"read_per_10k"`
+	Tables float64 `json:"table_per_10k"`
+	// Gigabyte is for 10^9 bytes read: retrieval from a cool tier, transfer out of a
+	// region. Inside a region and from the hot tier it is nothing.
+	Gigabyte float64 `json:"read_per_gb"`
+}
+
+// Default is Azure's list price in East US.
+func Default() Table { return Table{List: 0.055, Read: 0.0044, Tables: 0.00036} }
+
+// Parse reads a JSON object of prices by the names list_per_10k, read_per_10k,
+// table_per_10k and read_per_gb; those it does not name are the default ones.
+func Parse(data []byte) (Table, error) {
+	t := Default()
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&t); err != nil {
+		return Table{}, fmt.Errorf("not a JSON object of prices (list_per_10k, read_per_10k, table_per_10k, read_per_gb): %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Table{}, errors.New("more follows the object of prices")
+	}
+	if min(t.List, t.Read, t.Tables, t.Gigabyte) < 0 {
+		return Table{}, errors.New("a price is negative")
+	}
+	return t, nil
+}
+
+// Usage is what was used of storage.
+type Usage struct {
+	// List, Read and Table are numbers of requests, Bytes what was read.
+	List, Read, Table, Bytes int64
+}
+
+// Plus is the sum of two.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.List + v.List, u.Read + v.Read, u.Table + v.Table, u.Bytes + v.Bytes}
+}
+
+// Cost is what it costs in dollars.
+func (t Table) Cost(u Usage) float64 {
+	return (float64(u.List)*t.List+float64(u.Read)*t.Read+float64(u.Table)*t.Tables)/10_000 + float64(u.Bytes)*t.Gigabyte/1e9
 }

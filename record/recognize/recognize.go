@@ -1,5 +1,5 @@
 // Package recognize finds the time and the level of a raw log line without
-// configuration.
+// configuration, and by [Rules] what it can not find so.
 //
 // # Where a time may stand
 //
@@ -49,6 +49,8 @@ type Options struct {
 	// MaxAhead is how far after the time of reading a logged time may lie;
 	// zero is DefaultMaxAhead.
 	MaxAhead time.Duration
+	// Rules find what is not found by itself, and go before it; nil is none.
+	Rules *Rules
 }
 
 // Stamp is what a Recognizer makes of a line.
@@ -94,6 +96,7 @@ type Recognizer struct {
 	clock    clock
 	minute   minute
 	maxAhead int64
+	rules    *Rules
 	// last is the time of the last record whose line held one.
 	last    int64
 	hasLast bool
@@ -104,7 +107,7 @@ func New(opts Options) *Recognizer {
 	if opts.MaxAhead == 0 {
 		opts.MaxAhead = DefaultMaxAhead
 	}
-	return &Recognizer{clock: newClock(opts.Zone), maxAhead: int64(opts.MaxAhead)}
+	return &Recognizer{clock: newClock(opts.Zone), maxAhead: int64(opts.MaxAhead), rules: opts.Rules}
 }
 
 // Stamp finds the time and the level of a line, which keeps no hold of it. All
@@ -114,6 +117,9 @@ func New(opts Options) *Recognizer {
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	f := finding{minute: &r.minute}
 	f.line(line)
+	if r.rules != nil {
+		r.rules.apply(&f, line)
+	}
 	s := Stamp{Level: f.level, Found: f.found, Time: read}
 	switch {
 	case f.found:

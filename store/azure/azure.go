@@ -152,6 +152,9 @@ func (s *Store) Tables() store.Tables { return s.tables }
 // Container is the container's name.
 func (s *Store) Container() string { return s.container }
 
+// Now implements store.Store by the date of an answer.
+func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.blobs.now(ctx) }
+
 // String is azblob://CONTAINER.
 func (s *Store) String() string { return storeName(s.container) }
 

@@ -2,7 +2,9 @@ package azure
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
@@ -36,6 +38,20 @@ func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob,
 			return yield(items, nil)
 		})
 	}
+}
+
+// now is the date of a listing's answer, which is the one request that whoever
+// may list may make.
+func (b *blobs) now(ctx context.Context) (time.Time, error) {
+	pager := b.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{MaxResults: to.Ptr[int32](1)})
+	page, err := pager.NextPage(ctx)
+	if err == nil && page.Date == nil {
+		err = errors.New("the answer has no date")
+	}
+	if err != nil {
+		return time.Time{}, b.fail.of(ctx, listBlobs, b.prefixObject(""), err)
+	}
+	return page.Date.UTC(), nil
 }
 
 // ListPrefixes implements store.BlobReader.

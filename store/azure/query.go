@@ -16,7 +16,7 @@ import (
 	"logstow/store"
 )
 
-// Query implements store.TableReader: a range of one partition, projected, in
+// Query implements store.TableReader: a range of keys, projected, in
 // JSON without metadata, following continuation tokens.
 func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
 	return func(yield func([]store.Entity, error) bool) {
@@ -52,7 +52,11 @@ func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Se
 // https://learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities
 func filterOf(q store.Query) string {
 	var b strings.Builder
-	b.WriteString("PartitionKey eq " + quote(q.Partition))
+	if q.PartitionTo == "" {
+		b.WriteString("PartitionKey eq " + quote(q.Partition))
+	} else {
+		b.WriteString("PartitionKey ge " + quote(q.Partition) + " and PartitionKey lt " + quote(q.PartitionTo))
+	}
 	if q.RowFrom != "" {
 		b.WriteString(" and RowKey ge " + quote(q.RowFrom))
 	}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"logstow/store"
 )
@@ -73,6 +74,11 @@ func (s *Store) Tables() store.Tables { return tables{s.db} }
 
 // Container implements [store.Store]. The tables of a directory are its own.
 func (s *Store) Container() string { return "local" }
+
+// Now implements [store.Store].
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	return time.Now().UTC(), ended(ctx, "ask", s.dir)
+}
 
 // String is the directory.
 func (s *Store) String() string { return s.dir }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 
 	"logstow/store"
 )
@@ -190,9 +189,9 @@ func (t tables) Query(ctx context.Context, table string, q store.Query) iter.Seq
 			yield(nil, invalid(op, table, err))
 			return
 		}
-		from, include := q.RowFrom, true
+		var after *store.Key
 		for {
-			page, last, err := t.queryPage(ctx, table, q, from, include)
+			page, last, err := t.queryPage(ctx, table, q, after)
 			if err != nil {
 				yield(nil, classify(ctx, op, table, err))
 				return
@@ -200,7 +199,7 @@ func (t tables) Query(ctx context.Context, table string, q store.Query) iter.Seq
 			if !yield(page, nil) || last == nil {
 				return
 			}
-			from, include = *last, false
+			after = last
 		}
 	}
 }
@@ -208,9 +207,9 @@ func (t tables) Query(ctx context.Context, table string, q store.Query) iter.Seq
 // queryPage is the number of rows looked at for one page.
 const queryPage = 1000
 
-// queryPage looks at the rows after from (or from it on, when include is set).
-// last is the row key to go on after, nil at the end.
-func (t tables) queryPage(ctx context.Context, table string, q store.Query, from string, include bool) (page []store.Entity, last *string, err error) {
+// queryPage looks at the rows after a key, or at the first where it is nil.
+// last is the key to go on after, nil at the end.
+func (t tables) queryPage(ctx context.Context, table string, q store.Query, after *store.Key) (page []store.Entity, last *store.Key, err error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
@@ -225,25 +224,18 @@ func (t tables) queryPage(ctx context.Context, table string, q store.Query, from
 	if err != nil {
 		return nil, nil, err
 	}
-	statement := "SELECT rk, properties FROM entities WHERE tbl = ? AND pk = ? AND rk > ?"
-	if include {
-		statement = strings.TrimSuffix(statement, "> ?") + ">= ?"
-	}
-	args := []any{id, q.Partition, from}
-	if q.RowTo != "" {
-		statement += " AND rk < ?"
-		args = append(args, q.RowTo)
-	}
-	rows, err := db.QueryContext(ctx, statement+" ORDER BY rk LIMIT ?", append(args, queryPage)...)
+	where, args := conditions(q, after)
+	rows, err := db.QueryContext(ctx, "SELECT pk, rk, properties FROM entities WHERE tbl = ?"+where+" ORDER BY pk, rk LIMIT ?",
+		append(append([]any{id}, args...), queryPage)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err has it.
 	n := 0
-	e := store.Entity{Key: store.Key{Partition: q.Partition}}
+	var e store.Entity
 	for ; rows.Next(); n++ {
 		var stored sql.RawBytes
-		if err := rows.Scan(&e.Row, &stored); err != nil {
+		if err := rows.Scan(&e.Partition, &e.Row, &stored); err != nil {
 			return nil, nil, err
 		}
 		properties, ok, err := selectProperties(stored, q)
@@ -255,7 +247,27 @@ func (t tables) queryPage(ctx context.Context, table string, q store.Query, from
 		}
 	}
 	if n == queryPage {
-		last = &e.Row
+		last = &e.Key
 	}
 	return page, last, rows.Err()
+}
+
+// conditions are those that a query puts on keys, after a key where one is given.
+// There is one lower bound, so that each page begins by a look into the primary key.
+func conditions(q store.Query, after *store.Key) (where string, args []any) {
+	switch {
+	case q.PartitionTo == "" && after != nil:
+		where, args = " AND pk = ? AND rk > ?", []any{q.Partition, after.Row}
+	case q.PartitionTo == "":
+		where, args = " AND pk = ? AND rk >= ?", []any{q.Partition, q.RowFrom}
+	case after != nil:
+		where, args = " AND (pk, rk) > (?, ?) AND pk < ? AND rk >= ?", []any{after.Partition, after.Row, q.PartitionTo, q.RowFrom}
+	default:
+		where, args = " AND pk >= ? AND pk < ? AND rk >= ?", []any{q.Partition, q.PartitionTo, q.RowFrom}
+	}
+	if q.RowTo != "" {
+		where += " AND rk < ?"
+		args = append(args, q.RowTo)
+	}
+	return where, args
 }

@@ -93,6 +93,22 @@ func blobsContext(t *testing.T, open Opener) {
 	}
 }
 
+func ownClock(t *testing.T, open Opener) {
+	s := openNew(t, open)
+	create(t, s.Blobs(), "a/b")
+	now, err := s.Now(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if off := time.Since(now); off > time.Minute || off < -time.Minute { // one machine's clock in tests
+		t.Errorf("storage says that it is %v", now)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = s.Now(ctx)
+	wantIs(t, "now", err, context.Canceled)
+}
+
 func readRanges(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()
 	const name, body = "a/b.log", "0123456789"

@@ -94,6 +94,61 @@ func queryRange(t *testing.T, open Opener) {
 	}
 }
 
+func queryPartitions(t *testing.T, open Opener) {
+	s := openNew(t, open)
+	table := createTable(t, s)
+	var entities []store.Entity
+	for i := range 1500 {
+		entities = append(entities, entity("b|0a", fmt.Sprintf("%04d", i), "Type", "x"))
+	}
+	upsert(t, s, table, entities...)
+	for _, partition := range []string{"a|00", "a|0f", "ab|01", "b|01", "b-c|00", "c|00"} {
+		upsert(t, s, table, entity(partition, "0000", "Type", "x"), entity(partition, "0001", "Type", "y"))
+	}
+	for _, c := range []struct {
+		from, to string
+		row      string
+		want     []string
+	}{
+		{"a|", "a}", "", []string{"a|00 0000", "a|00 0001", "a|0f 0000", "a|0f 0001"}},
+		{"a|", "a}", "0001", []string{"a|00 0001", "a|0f 0001"}},
+		{"a|00", "a|0f", "", []string{"a|00 0000", "a|00 0001"}},
+		{"b-", "b-d", "", []string{"b-c|00 0000", "b-c|00 0001"}},
+		{"d", "~", "", nil},
+		{"c", "a", "", nil},
+	} {
+		var got []string
+		q := store.Query{Partition: c.from, PartitionTo: c.to, RowFrom: c.row}
+		for _, e := range collect(t, s.Tables().Query(t.Context(), table, q)) {
+			got = append(got, e.Partition+" "+e.Row)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("from %q to %q: %s", c.from, c.to, diff)
+		}
+	}
+	pages := 0
+	last := store.Key{}
+	n := 0
+	for page, err := range s.Tables().Query(t.Context(), table, store.Query{PartitionTo: "~"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pages++; len(page) > 1000 {
+			t.Errorf("a page of %d", len(page))
+		}
+		for _, e := range page {
+			if e.Partition < last.Partition || e.Partition == last.Partition && e.Row <= last.Row {
+				t.Fatalf("%v after %v", e.Key, last)
+			}
+			last = e.Key
+			n++
+		}
+	}
+	if n != 1512 || pages < 2 {
+		t.Errorf("%d entities on %d pages", n, pages)
+	}
+}
+
 func queryConditions(t *testing.T, open Opener) {
 	s := openNew(t, open)
 	table := createTable(t, s)
@@ -172,6 +227,7 @@ func queryInvalid(t *testing.T, open Opener) {
 		"int as binary": {Partition: "p", Columns: []store.Column{{Name: "B", Kind: store.Binary}}},
 		"partition":     {Partition: "a/b"},
 		"row from":      {Partition: "p", RowFrom: "a\x00"},
+		"partition to":  {Partition: "p", PartitionTo: "q#"},
 		"unknown kind":  {Partition: "p", Columns: []store.Column{{Name: "A", Kind: store.Kind(9)}}},
 	} {
 		_, err := collectErr(s.Tables().Query(t.Context(), table, q))

@@ -1,14 +1,13 @@
-package query_test
+package record_test
 
 import (
 	"strings"
 	"testing"
 
-	"logstow/query"
 	"logstow/record"
 )
 
-func set(levels ...record.Level) (s query.LevelSet) {
+func set(levels ...record.Level) (s record.LevelSet) {
 	for _, l := range levels {
 		s |= 1 << l
 	}
@@ -17,7 +16,7 @@ func set(levels ...record.Level) (s query.LevelSet) {
 
 func TestParseLevels(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]query.LevelSet{
+	for text, want := range map[string]record.LevelSet{
 		"error":         set(record.Error),
 		"error,fatal":   set(record.Error, record.Fatal),
 		" Warning , - ": set(record.Warn, record.None),
@@ -27,12 +26,12 @@ func TestParseLevels(t *testing.T) {
 		"none,debug":    set(record.None, record.Debug),
 		"trace+":        set(record.Trace, record.Debug, record.Info, record.Warn, record.Error, record.Fatal),
 	} {
-		if got, err := query.ParseLevels(text); err != nil || got != want {
+		if got, err := record.ParseLevels(text); err != nil || got != want {
 			t.Errorf("%q: %b, %v; want %b", text, got, err, want)
 		}
 	}
 	for _, bad := range []string{"", ",", "error,", "loud", "-+", "none+", "+", "warn++", "e"} {
-		if got, err := query.ParseLevels(bad); err == nil {
+		if got, err := record.ParseLevels(bad); err == nil {
 			t.Errorf("%q: %b, want an error", bad, got)
 		}
 	}
@@ -43,7 +42,7 @@ func FuzzParseLevels(f *testing.F) {
 	f.Add("warn+,trace")
 	f.Add("-,critical")
 	f.Fuzz(func(t *testing.T, s string) {
-		got, err := query.ParseLevels(s)
+		got, err := record.ParseLevels(s)
 		if err != nil {
 			return
 		}
@@ -51,7 +50,7 @@ func FuzzParseLevels(f *testing.F) {
 			t.Errorf("%q: %b", s, got)
 		}
 		for item := range strings.SplitSeq(s, ",") {
-			one, err := query.ParseLevels(item)
+			one, err := record.ParseLevels(item)
 			if err != nil || one&^got != 0 {
 				t.Errorf("%q of %q: %b, %v", item, s, one, err)
 			}

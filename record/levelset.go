@@ -1,23 +1,21 @@
-package query
+package record
 
 import (
 	"fmt"
 	"strings"
-
-	"logstow/record"
 )
 
 // LevelSet is a set of levels; the empty set stands for all of them.
 type LevelSet uint8
 
 // Has reports whether records of a level are wanted.
-func (s LevelSet) Has(l record.Level) bool { return s == 0 || s&(1<<l) != 0 }
+func (s LevelSet) Has(l Level) bool { return s == 0 || s&(1<<l) != 0 }
 
-// wanted is the number of records in c whose level is wanted.
-func (s LevelSet) wanted(c record.Counts) uint64 {
+// Count is the number of records in c whose level is wanted.
+func (s LevelSet) Count(c Counts) uint64 {
 	var n uint64
 	for l, count := range c {
-		if s.Has(record.Level(l)) {
+		if s.Has(Level(l)) {
 			n += count
 		}
 	}
@@ -25,7 +23,7 @@ func (s LevelSet) wanted(c record.Counts) uint64 {
 }
 
 // ParseLevels reads a list of levels ("error,fatal"), each alone or with a plus
-// for itself and all above ("warn+"), under the names of [record.LevelFromAlias]
+// for itself and all above ("warn+"), under the names of [LevelFromAlias]
 // (critical is fatal); "-" and "none" are records without a level.
 func ParseLevels(s string) (LevelSet, error) {
 	var set LevelSet
@@ -33,22 +31,22 @@ func ParseLevels(s string) (LevelSet, error) {
 		item = strings.TrimSpace(item)
 		name, floor := strings.CutSuffix(item, "+")
 		l, ok := levelByName(name)
-		if !ok || floor && l == record.None {
+		if !ok || floor && l == None {
 			return 0, fmt.Errorf("%q is not a level; known are trace, debug, info, warn, error, fatal and - for none, "+
 				"as a list (error,fatal) or a floor (warn+)", item)
 		}
 		set |= 1 << l
-		for ; floor && l <= record.Fatal; l++ {
+		for ; floor && l <= Fatal; l++ {
 			set |= 1 << l
 		}
 	}
 	return set, nil
 }
 
-func levelByName(name string) (record.Level, bool) {
+func levelByName(name string) (Level, bool) {
 	if name == "-" || strings.EqualFold(name, "none") {
-		return record.None, true
+		return None, true
 	}
-	l := record.LevelFromAlias(name)
-	return l, l != record.None
+	l := LevelFromAlias(name)
+	return l, l != None
 }

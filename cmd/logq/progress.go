@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"logstow/query"
+)
+
+const (
+	// progressAfter is how long a query runs before its progress is shown, and
+	// progressEvery how often it is drawn anew.
+	progressAfter = time.Second
+	progressEvery = 200 * time.Millisecond
+	// progressBar is the number of columns of the bar.
+	progressBar = 20
+)
+
+// progress shows on a terminal's standard error how far a query has come. The
+// zero value shows nothing. Safe for concurrent use.
+type progress struct {
+	matches atomic.Int64 // found so far
+
+	mu    sync.Mutex
+	ended bool
+	stop  chan struct{} // nil where nothing is shown
+	done  sync.WaitGroup
+}
+
+// watch starts to show the progress of reading a plan.
+func (p *progress) watch(env *environment, q *query.Query, plan *query.Plan) {
+	if !env.err.terminal() || env.getenv("TERM") == "dumb" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
+	p.stop = make(chan struct{})
+	p.done.Go(func() {
+		bound, start, before, drawn := q.Bound(plan), time.Now(), q.Progress().Bytes, false
+		timer := time.NewTimer(progressAfter)
+		defer timer.Stop()
+		for {
+			select {
+			case <-p.stop:
+				if drawn {
+					fmt.Fprint(env.stderr, "\r\x1b[K")
+				}
+				return
+			case <-timer.C:
+				timer.Reset(progressEvery)
+			}
+			drawn = true
+			now := q.Progress()
+			line := progressLine(now.Bytes-before, now.Segments, p.matches.Load(), bound, time.Since(start))
+			fmt.Fprintf(env.stderr, "\r%s\x1b[K", line[:min(len(line), env.err.columns-1)])
+		}
+	})
+}
+
+// end ends it, and leaves the line empty.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended && p.stop != nil {
+		close(p.stop)
+	}
+	p.ended = true
+	p.done.Wait()
+}
+
+// progressLine is what is shown, in ASCII.
+func progressLine(done, segments, matches int64, bound query.Bound, took time.Duration) string {
+	part := 1.0
+	if bound.Bytes > 0 {
+		part = min(1, float64(done)/float64(bound.Bytes))
+	}
+	full := int(part * progressBar)
+	line := fmt.Sprintf("[%s%s] %3.0f%%  %s of %s, %d of %d segments", strings.Repeat("=", full), strings.Repeat(" ", progressBar-full),
+		part*100, size(min(done, bound.Bytes)), size(bound.Bytes), min(segments, int64(bound.Segments)), bound.Segments)
+	if matches > 0 {
+		line += fmt.Sprintf(", %d found", matches)
+	}
+	if part > 0 && part < 1 {
+		left := time.Duration(float64(took) * (1 - part) / part).Round(time.Second)
+		line += fmt.Sprintf(", %v left", left)
+	}
+	return line
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
+		if v := float64(n) / unit.size; v >= 1 {
+			return fmt.Sprintf("%.1f %s", v, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"logstow/query"
+)
+
+// maxTail is the number of bytes of records that --tail keeps.
+const maxTail = 32 << 20
+
+// errTailFull ends the search for more records than are kept.
+var errTailFull = errors.New("no more records are kept")
+
+// printTail hands out the last r.tail records of a plan in order of time.
+func (r *request) printTail(ctx context.Context, q *query.Query, p *query.Plan, emit func(query.Match) error) error {
+	sel := r.sel
+	sel.Newest, sel.Limit = true, r.tail
+	backwards, err := q.With(sel)
+	if err != nil {
+		return err
+	}
+	var kept []query.Match
+	bytesKept := 0
+	err = backwards.Run(ctx, p, func(m query.Match) error {
+		if bytesKept += len(m.Line); bytesKept > maxTail && len(kept) > 0 {
+			return errTailFull
+		}
+		m.Line = bytes.Clone(m.Line)
+		kept = append(kept, m)
+		return nil
+	})
+	if errors.Is(err, errTailFull) {
+		r.notes = append(r.notes, fmt.Sprintf("the last %d records only: --tail %d would take more than %s", len(kept), r.tail, size(maxTail)))
+		err = nil
+	}
+	for _, m := range slices.Backward(kept) {
+		if err != nil {
+			break
+		}
+		err = emit(m)
+	}
+	return err
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
+	"logstow/retention"
+	"logstow/store"
+)
+
+func retainCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:  "retain",
+		Usage: "delete the days that are past what is to be kept",
+		Description: `Deletes the segments of past days, and their index, a day at a time. The day is that
+of the records, in UTC, never that of the upload; it goes when it ended longer ago
+than --keep, or for a segment with a retention class, --class.
+
+A class that is not named is kept and reported, so that a job which does not know
+all classes deletes too little, never too much. What is held by a policy of the storage
+account is reported and stays in the index. Afterwards everything is listed again.
+
+It may be interrupted and run again, and run beside itself and beside shippers.
+
+Exit status: 0 all that is past is gone, 2 wrong command line, 3 something stays that
+should be gone or something failed, 4 access refused, 130 interrupted.`,
+		Flags: []ucli.Flag{
+			storesFlag(),
+			&ucli.StringFlag{Name: "keep", Usage: "keep segments without a class for this `TIME`: 30d, 12w"},
+			&ucli.StringSliceFlag{Name: "class", Usage: "keep those of a class for a time: `CLASS=TIME`, audit=365d; repeatable"},
+			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would go and what it would take, and delete nothing"},
+			&ucli.BoolFlag{Name: "force", Usage: "allow less than a day, and a clock that differs from storage's"},
+			&ucli.StringFlag{Name: "max-store-size", Usage: "of a store in a directory, keep at most this `SIZE`, 10GiB: the oldest days of the default class and of all --class go first"},
+			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "delete at most this `NUMBER` of blobs a second; 0 is no limit"},
+			&ucli.BoolFlag{Name: "json", Usage: "print the report as JSON, an object a store"},
+		},
+		Action: func(c *ucli.Context) error {
+			policy, o, err := retainSettings(c)
+			if err != nil {
+				return cli.Usagef("%w", err)
+			}
+			return eachStore(c, func(spec string, s store.Store) error { return retain(c, s, policy, o) })
+		},
+	}
+}
+
+// retainSettings reads the command line.
+func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, err error) {
+	p.Keep = make(map[string]time.Duration)
+	var wrong []error
+	keep := func(flag, class, text string) {
+		d, err := cli.ParseDuration(text)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
+		}
+		p.Keep[class] = d
+	}
+	if c.IsSet("keep") {
+		keep("keep", "", c.String("keep"))
+	}
+	for _, text := range c.StringSlice("class") {
+		class, duration, ok := strings.Cut(text, "=")
+		_, twice := p.Keep[class]
+		switch {
+		case !ok || class == "":
+			wrong = append(wrong, fmt.Errorf("--class %q: want CLASS=TIME, for example audit=365d", text))
+		case twice:
+			wrong = append(wrong, fmt.Errorf("--class %s is given twice", class))
+		default:
+			keep("class", class, duration)
+		}
+	}
+	if c.IsSet("max-store-size") {
+		if p.MaxBytes, err = cli.ParseSize(c.String("max-store-size")); err != nil || p.MaxBytes == 0 {
+			wrong = append(wrong, fmt.Errorf("--max-store-size %q: want a size of more than 0, 10GiB", c.String("max-store-size")))
+		}
+		for _, spec := range c.StringSlice("store") {
+			if _, local := localDir(spec); !local {
+				wrong = append(wrong, fmt.Errorf("--max-store-size is for stores in directories, not for %s", spec))
+			}
+		}
+		if _, given := p.Keep[""]; !given {
+			p.Keep[""] = retention.Forever
+		}
+	}
+	if _, err := fmt.Sscan(c.String("rate"), &o.Rate); err != nil || !(o.Rate >= 0) {
+		wrong = append(wrong, fmt.Errorf("--rate %q: want a number of blobs a second", c.String("rate")))
+	}
+	o.DryRun, o.Force = c.Bool("dry-run"), c.Bool("force")
+	switch {
+	case c.NArg() > 0:
+		wrong = append(wrong, errors.New("retain takes no arguments"))
+	case len(wrong) == 0 && len(p.Keep) == 0:
+		wrong = append(wrong, errors.New("nothing says what to keep: give --keep 30d, --class CLASS=TIME or --max-store-size"))
+	case len(wrong) == 0:
+		wrong = append(wrong, p.Check(o.Force))
+	}
+	return p, o, errors.Join(wrong...)
+}
+
+// retain runs the policy on one store.
+func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Options) error {
+	o.Progress = new(retention.Progress)
+	stop := showProgress(c.App.ErrWriter, func() (done, all int64, what string) {
+		return o.Progress.Walked.Load(), o.Progress.Services.Load(),
+			fmt.Sprintf("services, %d blobs found, %d deleted", o.Progress.Found.Load(), o.Progress.Deleted.Load())
+	})
+	report, err := retention.Run(c.Context, s, p, o)
+	stop()
+	if c.Bool("json") {
+		if err := json.NewEncoder(c.App.Writer).Encode(&report); err != nil {
+			return err
+		}
+	} else if err := printRetention(c.App.Writer, &report, p); err != nil {
+		return err
+	}
+	if err == nil {
+		err = report.Err()
+	}
+	return err
+}
+
+// printRetention prints a report for people.
+func printRetention(to io.Writer, r *retention.Report, p retention.Policy) error {
+	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
+	if len(r.Days) > 0 {
+		fmt.Fprintln(w, "DAY\tCLASS\tBLOBS\tBYTES\tINDEX\tWHY")
+	}
+	for _, d := range r.Days {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", d.Day, orDash(d.Class), d.Blobs, d.Bytes, orDash(d.Table), d.Why)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	verb := "deleted"
+	switch {
+	case r.DryRun:
+		verb = "would delete"
+	case !r.Complete:
+		verb = "incomplete: deleted"
+	}
+	_, err := fmt.Fprintf(to, "%s: %s %d blobs, %d bytes, of %d days; %d listed; %d requests (%d list, %d delete, %d table), about $%.6f\n",
+		r.Store, verb, r.Blobs, r.Bytes, len(r.Days), r.Listed,
+		r.Requests.List+r.Requests.Delete+r.Requests.Table, r.Requests.List, r.Requests.Delete, r.Requests.Table, r.CostUSD)
+	for _, k := range r.Kept {
+		fmt.Fprintf(to, "kept %d blobs, %d bytes, of class %s: %s (%s; named: %s)\n", k.Blobs, k.Bytes, orDash(k.Class), k.Reason, k.First, classes(p))
+	}
+	if r.Late > 0 {
+		fmt.Fprintf(to, "%d blobs of past days were written meanwhile: they go with the next run\n", r.Late)
+	}
+	return err
+}
+
+// classes are those that a policy names.
+func classes(p retention.Policy) string {
+	var names []string
+	for _, class := range slices.Sorted(maps.Keys(p.Keep)) {
+		names = append(names, orDash(class))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,109 @@
+package tail_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"logstow/input/tail"
+)
+
+// zipped is a text compressed.
+func zipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The inode of a file that was compressed while nobody read it is another file's
+// now, and the compressed one is not complete yet: it is read on from where the
+// file was read to, once it is. Another restart does not change that.
+func TestCompressedLate(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []bool{false, true} {
+		for _, pattern := range []string{"a.log", "a.log*"} {
+			t.Run(fmt.Sprintf("restart %v, %s", restart, pattern), func(t *testing.T) {
+				t.Parallel()
+				dir, s := t.TempDir(), newSink()
+				opts := tail.Options{Paths: []string{pattern}, FromStart: true}
+				put(t, dir, "a.log", "1\n2\n")
+				again(t, dir, s, opts, "a.log: 1", "a.log: 2")
+				known := len(s.Positions("file:"))
+				text := zipped(t, "1\n2\n3\n")
+				put(t, dir, "a.log.1.gz", text[:len(text)-4], "a.log", "another\n") // in its inode
+				if restart {
+					again(t, dir, s, opts, "a.log: another")
+				}
+				synctest.Test(t, func(t *testing.T) {
+					f := follow(t, dir, s, tail.Options{Paths: []string{pattern}, Resume: true})
+					if !restart {
+						f.expect(time.Minute, "a.log: another")
+					}
+					add(t, f.path("a.log.1.gz"), text[len(text)-4:])
+					f.expect(time.Minute, "a.log: 3")
+					f.stop()
+				})
+				again(t, dir, s, opts)
+				if now := len(s.Positions("file:")); now > known+1 { // that of the compressed one
+					t.Errorf("%d positions are kept, %d before", now, known)
+				}
+			})
+		}
+	}
+}
+
+// The same with a complete one, while as many files are open as may be.
+func TestCompressedWhileBusy(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	const busy = 10
+	opts := tail.Options{Paths: []string{"*.log"}, FromStart: true, MaxOpen: 8}
+	var want []string
+	for i := range busy {
+		put(t, dir, fmt.Sprintf("%02d.log", i), "1\n")
+		want = append(want, fmt.Sprintf("%02d.log: 1", i))
+	}
+	put(t, dir, "a.log", "1\n2\n")
+	again(t, dir, s, opts, append(want, "a.log: 1", "a.log: 2")...)
+	want = nil
+	for i := range busy {
+		add(t, filepath.Join(dir, fmt.Sprintf("%02d.log", i)), "2\n")
+		want = append(want, fmt.Sprintf("%02d.log: 2", i))
+	}
+	put(t, dir, "a.log.1.gz", zipped(t, "1\n2\n3\n"), "a.log", "another\n")
+	again(t, dir, s, opts, append(want, "a.log: 3", "a.log: another")...)
+	again(t, dir, s, opts)
+}
+
+// A file that is emptied again and again without a copy leaves nothing behind.
+func TestTruncatedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, s, tail.Options{Paths: []string{"a.log"}, FromStart: true, Resume: true})
+		for i := range 10 {
+			put(t, dir, "a.log", fmt.Sprintf("%d\n", i))
+			f.expect(6*time.Second, fmt.Sprintf("a.log: %d", i))
+			if err := os.Truncate(f.path("a.log"), 0); err != nil {
+				t.Fatal(err)
+			}
+			f.expect(6 * time.Second)
+		}
+		if n := len(s.Positions("file:")); n != 1 {
+			t.Errorf("%d positions are kept", n)
+		}
+		f.stop()
+	})
+}

@@ -1,0 +1,83 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"sync/atomic"
+
+	"logstow/record"
+)
+
+// matcher is a rule, ready to be asked.
+type matcher struct {
+	levels record.LevelSet
+	texts  [][]byte
+	regexp *regexp.Regexp
+}
+
+func matchers(rules []Rule) []matcher {
+	all := make([]matcher, 0, len(rules))
+	for _, r := range rules {
+		all = append(all, newMatcher(r))
+	}
+	return all
+}
+
+func newMatcher(r Rule) matcher {
+	m := matcher{levels: r.Levels, regexp: r.Regexp}
+	for _, text := range r.Contains {
+		m.texts = append(m.texts, []byte(text))
+	}
+	return m
+}
+
+func anyMatches(all []matcher, r *record.Record) bool {
+	for i := range all {
+		if all[i].matches(r) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *matcher) matches(r *record.Record) bool {
+	return m.levels.Has(r.Level) && holdsOne(r.Message, m.texts) && (m.regexp == nil || m.regexp.Match(r.Message))
+}
+
+// holdsOne reports whether a message holds one of texts, or there are none.
+func holdsOne(message []byte, texts [][]byte) bool {
+	for _, text := range texts {
+		if bytes.Contains(message, text) {
+			return true
+		}
+	}
+	return len(texts) == 0
+}
+
+// sampler keeps one of many.
+type sampler struct {
+	matcher
+	oneIn uint64
+	seen  atomic.Uint64
+	left  *counter
+}
+
+func samplers(opts *Options) ([]*sampler, error) {
+	var all []*sampler
+	for _, s := range opts.Sample {
+		if s.OneIn < 1 {
+			return nil, fmt.Errorf("sample one in %d: want at least 1", s.OneIn)
+		}
+		all = append(all, &sampler{matcher: newMatcher(s.Rule), oneIn: uint64(s.OneIn), left: opts.Stats.counter(reasonSample)})
+	}
+	return all, nil
+}
+
+func (s *sampler) take() bool {
+	if (s.seen.Add(1)-1)%s.oneIn == 0 {
+		return true
+	}
+	s.left.add()
+	return false
+}

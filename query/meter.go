@@ -1,0 +1,145 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"logstow/internal/price"
+	"logstow/store"
+)
+
+// ErrBudget ends a query that would read more, or cost more, than its options allow.
+var ErrBudget = errors.New("the query would read or cost more than is allowed")
+
+// A meter counts what is read, and stops a query before its limits are passed.
+type meter struct {
+	prices   price.Table
+	maxBytes int64   // 0 is no limit
+	maxCost  float64 // 0 is no limit
+
+	mu     sync.Mutex
+	bytes  int64       // read, of all stores
+	billed price.Usage // of stores that cost something
+	stop   context.CancelCauseFunc
+	over   bool
+}
+
+// take counts what is about to be used. Past a limit it counts nothing, stops the
+// query and returns [ErrBudget], from then on always.
+func (m *meter) take(free bool, u price.Usage) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	bytes, billed := m.bytes+u.Bytes, m.billed
+	if !free {
+		billed = billed.Plus(u)
+	}
+	if m.maxBytes > 0 && bytes > m.maxBytes || m.maxCost > 0 && m.prices.Cost(billed) > m.maxCost {
+		m.over = true
+	}
+	if m.over {
+		if m.stop != nil {
+			m.stop(ErrBudget)
+		}
+		return ErrBudget
+	}
+	m.bytes, m.billed = bytes, billed
+	return nil
+}
+
+// give takes back what was not used after all.
+func (m *meter) give(free bool, u price.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !free {
+		m.billed = m.billed.Plus(price.Usage{List: -u.List, Read: -u.Read, Table: -u.Table, Bytes: -u.Bytes})
+	}
+}
+
+// cost is what the query has cost.
+func (m *meter) cost() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.prices.Cost(m.billed)
+}
+
+// within makes a context for one step of the query, that ends with [ErrBudget]
+// where a limit would be passed. done must be called.
+func (m *meter) within(ctx context.Context) (limited context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	outer := m.stop
+	m.stop = cancel
+	if m.over {
+		cancel(ErrBudget)
+	}
+	return ctx, func() {
+		cancel(nil)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.stop = outer
+	}
+}
+
+// meteredBlobs counts before it asks.
+type meteredBlobs struct {
+	store.BlobReader
+	m    *meter
+	free bool
+}
+
+func (r meteredBlobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if err := r.m.take(r.free, price.Usage{Read: 1, Bytes: max(0, n)}); err != nil {
+		return nil, err
+	}
+	return r.BlobReader.Read(ctx, name, off, n)
+}
+
+func (r meteredBlobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+	return meterPages(r.m, r.free, price.Usage{List: 1}, r.BlobReader.List(ctx, prefix))
+}
+
+func (r meteredBlobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return meterPages(r.m, r.free, price.Usage{List: 1}, r.BlobReader.ListPrefixes(ctx, prefix))
+}
+
+type meteredTables struct {
+	store.TableReader
+	m    *meter
+	free bool
+}
+
+func (r meteredTables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return meterPages(r.m, r.free, price.Usage{Table: 1}, r.TableReader.Tables(ctx, prefix))
+}
+
+func (r meteredTables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
+	return meterPages(r.m, r.free, price.Usage{Table: 1}, r.TableReader.Query(ctx, table, q))
+}
+
+// meterPages counts a request before each page is asked for. That the last page
+// was the last is known after it only: what was counted for another is given back.
+func meterPages[T any](m *meter, free bool, request price.Usage, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		if err := m.take(free, request); err != nil {
+			yield(nil, err)
+			return
+		}
+		spare := false
+		for page, err := range pages {
+			if !yield(page, err) || err != nil {
+				return
+			}
+			if err := m.take(free, request); err != nil {
+				yield(nil, err)
+				return
+			}
+			spare = true
+		}
+		if spare {
+			m.give(free, request)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package recognize
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"logstow/record"
+)
+
+// RuleOptions say how to find what a Recognizer does not find by itself. The zero
+// value is none.
+type RuleOptions struct {
+	// TimeFormat is how a time is written, as strptime has it: %d.%m.%Y %H:%M:%S,%f.
+	// Without TimeRegexp it is taken where the line first has such a text.
+	// %f is a fraction of up to nine digits; a format without a year gets the latest
+	// that fits.
+	TimeFormat string
+	// TimeRegexp finds a time: its group "time", else its first group, else all that it matches.
+	// Without TimeFormat the text is one that is recognized in fields of JSON: most usual
+	// formats and epoch numbers.
+	TimeRegexp string
+	// LevelRegexp finds a level: its group "level", else its first, else all.
+	LevelRegexp string
+	// Levels are the names of levels, see [record.LevelFromAlias], by what LevelRegexp
+	// finds; where that is not among them it is looked up as it is.
+	Levels map[string]string
+}
+
+// Rules are compiled [RuleOptions]. Safe for concurrent use.
+type Rules struct {
+	time       *regexp.Regexp
+	timeGroup  int
+	format     *timeFormat
+	level      *regexp.Regexp
+	levelGroup int
+	levels     map[string]record.Level
+}
+
+// Compile checks rules; it returns nil where there are none.
+func Compile(opts RuleOptions) (*Rules, error) {
+	if opts.TimeFormat == "" && opts.TimeRegexp == "" && opts.LevelRegexp == "" && len(opts.Levels) == 0 {
+		return nil, nil //nolint:nilnil // documented
+	}
+	var r Rules
+	var err error
+	if opts.TimeFormat != "" {
+		if r.format, err = newTimeFormat(opts.TimeFormat); err != nil {
+			return nil, fmt.Errorf("time format %q: %w", opts.TimeFormat, err)
+		}
+	}
+	if opts.TimeRegexp != "" {
+		if r.time, r.timeGroup, err = compileGroup(opts.TimeRegexp, "time"); err != nil {
+			return nil, fmt.Errorf("time regexp: %w", err)
+		}
+	}
+	if opts.LevelRegexp != "" {
+		if r.level, r.levelGroup, err = compileGroup(opts.LevelRegexp, "level"); err != nil {
+			return nil, fmt.Errorf("level regexp: %w", err)
+		}
+	}
+	if r.level == nil && len(opts.Levels) > 0 {
+		return nil, errors.New("names of levels need a level regexp that finds them")
+	}
+	r.levels = make(map[string]record.Level, len(opts.Levels))
+	for word, name := range opts.Levels {
+		if r.levels[word] = record.LevelFromAlias(name); r.levels[word] == record.None {
+			return nil, fmt.Errorf("level %q for %q: want trace, debug, info, warn, error or fatal", name, word)
+		}
+	}
+	return &r, nil
+}
+
+// compileGroup compiles an expression and finds the group that counts.
+func compileGroup(expression, name string) (*regexp.Regexp, int, error) {
+	re, err := regexp.Compile(expression)
+	if err != nil {
+		return nil, 0, err
+	}
+	return re, max(re.SubexpIndex(name), min(re.NumSubexp(), 1)), nil
+}
+
+// submatch is what a group of an expression matches in a line.
+func submatch(re *regexp.Regexp, group int, line []byte) []byte {
+	found := re.FindSubmatchIndex(line)
+	if found == nil || found[2*group] < 0 {
+		return nil
+	}
+	return line[found[2*group]:found[2*group+1]]
+}
+
+// apply puts what rules find into f, over what was found.
+func (r *Rules) apply(f *finding, line []byte) {
+	if m, ok := r.moment(f, line); ok {
+		f.moment, f.found = m, true
+	}
+	if r.level == nil {
+		return
+	}
+	word := submatch(r.level, r.levelGroup, line)
+	if len(word) == 0 {
+		return
+	}
+	l, ok := r.levels[string(word)]
+	if !ok {
+		l = record.LevelFromAlias(string(word))
+	}
+	if l != record.None {
+		f.level = l
+	}
+}
+
+func (r *Rules) moment(f *finding, line []byte) (moment, bool) {
+	text := line
+	if r.time != nil {
+		if text = submatch(r.time, r.timeGroup, line); len(text) == 0 {
+			return moment{}, false
+		}
+	}
+	switch {
+	case r.format != nil:
+		return r.format.find(text)
+	case r.time != nil:
+		return f.wholeTime(slices.Clip(trimSpace(text)))
+	}
+	return moment{}, false
+}

@@ -1,0 +1,139 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/store"
+)
+
+// deleteAll deletes the blobs that come in, in full batches, until no more come. Where
+// access is refused it ends everything; what else fails is in the report, and the listing
+// afterwards says what stays.
+func (r *run) deleteAll(ctx context.Context, stop context.CancelCauseFunc, names <-chan string) {
+	var group errgroup.Group
+	group.SetLimit(deleters)
+	defer func() { _ = group.Wait() }() // what fails is in the report
+	remove := func(batch []string) {
+		if len(batch) == 0 || ctx.Err() != nil {
+			return
+		}
+		group.Go(func() error {
+			if err := r.deleteBatch(ctx, batch); errors.Is(err, store.ErrRefused) {
+				stop(err)
+			}
+			return nil
+		})
+	}
+	var batch []string
+	for name := range names {
+		if batch = append(batch, name); len(batch) == store.MaxDelete {
+			remove(batch)
+			batch = nil
+		}
+	}
+	remove(batch)
+}
+
+// deleteBatch deletes the blobs of one request.
+func (r *run) deleteBatch(ctx context.Context, batch []string) error {
+	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
+		return err
+	}
+	err := retry(ctx, func() error { return r.store.Blobs().Delete(ctx, batch) })
+	switch {
+	case err == nil:
+		r.o.Progress.Deleted.Add(int64(len(batch)))
+	case ctx.Err() == nil:
+		r.deleteFailed(err)
+	}
+	return err
+}
+
+// deleteFailed notes the first failure of each class.
+func (r *run) deleteFailed(err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // errors.Join's own, not one inside
+		if _, one := err.(*store.Error); !one { //nolint:errorlint // as above
+			for _, e := range joined.Unwrap() {
+				r.deleteFailed(e)
+			}
+			return
+		}
+	}
+	class := err
+	var e *store.Error
+	if errors.As(err, &e) {
+		class = e.Class
+	}
+	r.mu.Lock()
+	known := r.failed[class]
+	r.failed[class] = true
+	r.mu.Unlock()
+	if !known {
+		r.problem(err)
+	}
+}
+
+// verify lists again what blobs went from: one listing of all where that is less
+// than one a service.
+func (r *run) verify(ctx context.Context) error {
+	services := r.touched
+	if r.flat() {
+		services = []string{""}
+	}
+	r.eachService(ctx, services, func(service string) {
+		w := walk{r: r, take: r.stays}
+		if service != "" {
+			w.stopAt = r.cut.End()
+		}
+		w.run(ctx, service)
+		if w.err != nil {
+			r.mu.Lock()
+			r.blind = true
+			r.mu.Unlock()
+		}
+	})
+	return context.Cause(ctx)
+}
+
+// flat reports whether listing everything takes fewer requests than listing each
+// service from which blobs went.
+func (r *run) flat() bool {
+	return r.whole && r.remain/pageSize+1 < int64(len(r.touched))
+}
+
+// stays notes a blob that was to go and is there. One that was written since the run
+// began is late: it goes with the next run.
+func (r *run) stays(b store.Blob) bool {
+	key, ok := keyOf(b)
+	if !ok {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stay[key]++
+	if b.Created.After(r.began) {
+		r.report.Late++
+		return true
+	}
+	r.report.Stayed++
+	if d := r.days[key]; d != nil {
+		d.Stayed++
+		d.stayedBytes += b.Size
+	}
+	if len(r.report.StayedNames) < maxNamed {
+		r.report.StayedNames = append(r.report.StayedNames, b.Name)
+	}
+	return true
+}
+
+// stayed is the error for blobs that are still there.
+func (r *Report) stayed() error {
+	if r.Stayed == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d blobs should be gone and are still there, %s among them; they stay indexed", r.Stayed, r.StayedNames[0])
+}

@@ -1,0 +1,155 @@
+package retention_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/internal/azurite"
+	"logstow/record"
+	"logstow/store"
+	"logstow/store/azure"
+	"logstow/store/local"
+	"logstow/tableindex"
+)
+
+func TestMain(m *testing.M) { os.Exit(azurite.Main(m)) }
+
+// backends runs a test on both.
+func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
+	t.Helper()
+	t.Run("local", func(t *testing.T) {
+		t.Parallel()
+		f(t, openLocal(t))
+	})
+	t.Run("azurite", func(t *testing.T) {
+		t.Parallel()
+		if testing.Short() {
+			t.Skip("needs Azurite")
+		}
+		f(t, openAzure(t))
+	})
+}
+
+func openLocal(t testing.TB) store.Store {
+	t.Helper()
+	s, err := local.Open(t.Context(), filepath.Join(t.TempDir(), "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, s) })
+	return s
+}
+
+func openAzure(t testing.TB) store.Store {
+	t.Helper()
+	a := azurite.Start(t)
+	cred, err := azure.FromEnv(func(name string) string {
+		if name == "AZURE_STORAGE_CONNECTION_STRING" {
+			return a.ConnectionString()
+		}
+		return ""
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := azure.Open(t.Context(), azure.Options{Container: a.Container(), Credential: cred})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, s) })
+	return s
+}
+
+func closeStore(t testing.TB, s store.Store) {
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// put stores a segment that says that it has one record, with its index row, and
+// returns its name. Retention opens no blob: its bytes do not matter.
+func put(t testing.TB, s store.Store, service, class string, bucket time.Time, number uint64) string {
+	t.Helper()
+	row := tableindex.Row{
+		Name: blobnaming.Name{Service: service, Bucket: bucket, Number: number},
+		Meta: blobnaming.Metadata{
+			Start: bucket.UnixNano(), End: bucket.UnixNano() + int64(number), Records: 1, RawBytes: 40, Footer: 1,
+			Levels: record.Counts{record.Info: 1}, Instance: fmt.Sprintf("pod-%d", number), Class: class,
+		},
+	}
+	if err := putRow(t.Context(), s, row); err != nil {
+		t.Fatal(err)
+	}
+	return row.Name.String()
+}
+
+func putRow(ctx context.Context, s store.Store, row tableindex.Row) (err error) {
+	body := []byte(row.Name.String())
+	row.Size = int64(len(body))
+	row.ETag, err = s.Blobs().Create(ctx, row.Name.String(), body, store.CreateOptions{Metadata: row.Meta.Encode()})
+	if err == nil {
+		err = tableindex.Put(ctx, s.Tables(), s.Container(), []tableindex.Row{row})
+	}
+	return err
+}
+
+// state is all that a store holds: blobs, and each table with what it says of blobs.
+func state(t testing.TB, s store.Store) []string {
+	t.Helper()
+	var all []string
+	for page, err := range s.Blobs().List(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range page {
+			all = append(all, b.Name)
+		}
+	}
+	tables, err := tableindex.Tables(t.Context(), s.Tables(), s.Container())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		label := "table " + table.Class + table.Day.Format(time.DateOnly)
+		all = append(all, label)
+		for rows, err := range tableindex.Rows(t.Context(), s.Tables(), s.Container(), table.Name, "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range rows {
+				all = append(all, label+" "+row.Name.String())
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// holding is a store in which a policy holds blobs.
+type holding struct {
+	store.Store
+	held map[string]bool
+}
+
+func (h holding) Blobs() store.Blobs { return heldBlobs{h.Store.Blobs(), h.held} }
+
+type heldBlobs struct {
+	store.Blobs
+	held map[string]bool
+}
+
+func (b heldBlobs) Delete(ctx context.Context, names []string) error {
+	free := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return b.held[name] })
+	err := b.Blobs.Delete(ctx, free)
+	if len(free) < len(names) {
+		err = errors.Join(err, &store.Error{Op: "delete", Object: "blob", Class: store.ErrHeld, Code: "BlobImmutableDueToLegalHold"})
+	}
+	return err
+}

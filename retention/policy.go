@@ -1,0 +1,208 @@
+// Package retention deletes what is older than a policy keeps.
+//
+// [Policy] is pure: it says of a class and a day whether logs are past their time,
+// and why. The day is the UTC day of the bucket, which is that of the records' own
+// time, never that of the upload. [Run] does what the policy says: it deletes blobs
+// in batches, verifies by listing again, and drops the day's index table in one
+// request. It never opens a blob, and it deletes nothing whose class the policy does not name.
+package retention
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"logstow/blobnaming"
+)
+
+// The limits of a policy.
+const (
+	// MinKeep is the shortest time that logs may be kept without force.
+	MinKeep = day
+	// MaxKeep is the longest that is taken for meant, other than Forever.
+	MaxKeep = 100 * 366 * day
+	// Forever keeps a class as long as its size allows.
+	Forever = time.Duration(math.MaxInt64)
+
+	day = 24 * time.Hour
+)
+
+// ErrPolicy is returned for a policy that is refused before anything is looked at.
+var ErrPolicy = errors.New("retention policy refused")
+
+// Policy says how long logs are kept.
+type Policy struct {
+	// Keep is how long the logs of a class are kept, counted from the end of their day;
+	// "" is the default class. Logs of a class that is not named are kept.
+	Keep map[string]time.Duration
+	// MaxBytes bounds the stored size of all blobs: the oldest days of the named
+	// classes go first, never today. 0 is no bound.
+	MaxBytes int64
+}
+
+// Check reports, as [ErrPolicy], everything for which a policy is refused. With force,
+// less than [MinKeep] is allowed.
+func (p Policy) Check(force bool) error {
+	var wrong []error
+	refuse := func(format string, args ...any) {
+		wrong = append(wrong, fmt.Errorf("%w: "+format, append([]any{ErrPolicy}, args...)...))
+	}
+	if len(p.Keep) == 0 {
+		refuse("it names no class and no time: nothing would ever go")
+	}
+	if p.MaxBytes < 0 {
+		refuse("a size of %d bytes", p.MaxBytes)
+	}
+	for _, class := range slices.Sorted(maps.Keys(p.Keep)) {
+		keep := p.Keep[class]
+		switch {
+		case !blobnaming.ValidClass(class):
+			refuse("%q is not a class: at most %d of a-z and 0-9", class, blobnaming.MaxClass)
+		case keep <= 0:
+			refuse("%s would be kept %v", className(class), keep)
+		case keep < MinKeep && !force:
+			refuse("%s would be kept %v, which is less than a day; force it if it is meant", className(class), keep)
+		case keep > MaxKeep && keep != Forever:
+			refuse("%s would be kept %s, which is more than 100 years", className(class), span(keep))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// Verdict is what becomes of a class's logs of one day.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// Unnamed: the policy does not name the class.
+	Unnamed Verdict = iota
+	// Young: the class's time has not passed.
+	Young
+	// Expired: it has.
+	Expired
+	// Oversize: it has not, but the store is larger than allowed.
+	Oversize
+)
+
+// Goes reports whether the logs are to be deleted.
+func (v Verdict) Goes() bool { return v >= Expired }
+
+// Cutoffs are a policy at a point in time. They do not change.
+type Cutoffs struct {
+	policy Policy
+	now    time.Time
+	// first is the first day that each class keeps.
+	first map[string]time.Time
+	// size is the first day that size allows; zero where there is no bound.
+	size time.Time
+}
+
+// At is the policy at a point in time.
+func (p Policy) At(now time.Time) Cutoffs {
+	c := Cutoffs{policy: p, now: now.UTC(), first: make(map[string]time.Time, len(p.Keep))}
+	for class, keep := range p.Keep {
+		// Truncate works on the time since year 1, whose days are UTC's.
+		c.first[class] = c.now.Add(-keep).Truncate(day)
+	}
+	return c
+}
+
+// Judge says what becomes of a class's logs of the UTC day in which t lies.
+func (c Cutoffs) Judge(class string, t time.Time) Verdict {
+	first, named := c.first[class]
+	switch d := t.UTC().Truncate(day); {
+	case !named:
+		return Unnamed
+	case d.Before(first):
+		return Expired
+	case d.Before(c.size):
+		return Oversize
+	}
+	return Young
+}
+
+// Why is the reason of Judge's verdict, for people.
+func (c Cutoffs) Why(class string, t time.Time) string {
+	d := t.UTC().Truncate(day)
+	last := "forever"
+	if keep := c.policy.Keep[class]; keep != Forever {
+		last = span(keep) + ", until " + d.Add(day).Add(keep).Format("2006-01-02 15:04")
+	}
+	switch c.Judge(class, t) {
+	case Expired:
+		return fmt.Sprintf("%s was kept %s", className(class), last)
+	case Oversize:
+		return fmt.Sprintf("the store is larger than %d bytes and this is one of its oldest days", c.policy.MaxBytes)
+	case Young:
+		return fmt.Sprintf("%s is kept %s", className(class), last)
+	default:
+		return fmt.Sprintf("%s is not named", className(class))
+	}
+}
+
+// End is the first day of which no class's logs go: who walks days in order may stop there.
+func (c Cutoffs) End() time.Time {
+	end := c.size
+	for _, first := range c.first {
+		if first.After(end) {
+			end = first
+		}
+	}
+	return end
+}
+
+// Usage is what a class stores of one day.
+type Usage struct {
+	Class string
+	// Day is the day's start, UTC.
+	Day          time.Time
+	Blobs, Bytes int64
+}
+
+// Fit moves the cutoffs on to the day from which all that is kept has no more than
+// the policy's MaxBytes. left is the size that remains; it is larger than MaxBytes where even
+// that of today, of classes that are not named, or both is.
+func (c Cutoffs) Fit(usage []Usage) (fitted Cutoffs, left int64) {
+	today := c.now.Truncate(day)
+	var mayGo []Usage
+	for _, u := range usage {
+		verdict := c.Judge(u.Class, u.Day)
+		if verdict.Goes() {
+			continue
+		}
+		left += u.Bytes
+		if verdict != Unnamed && u.Day.Before(today) {
+			mayGo = append(mayGo, u)
+		}
+	}
+	if c.policy.MaxBytes == 0 {
+		return c, left
+	}
+	slices.SortFunc(mayGo, func(a, b Usage) int { return a.Day.Compare(b.Day) })
+	for len(mayGo) > 0 && left > c.policy.MaxBytes {
+		d := mayGo[0].Day
+		for len(mayGo) > 0 && mayGo[0].Day.Equal(d) {
+			left -= mayGo[0].Bytes
+			mayGo = mayGo[1:]
+		}
+		c.size = d.Add(day)
+	}
+	return c, left
+}
+
+// span is a duration in days where it is whole days.
+func span(d time.Duration) string {
+	if d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return d.String()
+}
+
+// className names a class in a sentence.
+func className(class string) string {
+	return cmp.Or(class, "the default class")
+}

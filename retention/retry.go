@@ -1,0 +1,83 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"logstow/store"
+)
+
+// tries is how often in a row a request may fail that may succeed later; with the waits
+// in between, which double from firstWait to maxWait, that is two minutes and more.
+const (
+	tries     = 8
+	firstWait = time.Second
+	maxWait   = 30 * time.Second
+)
+
+// retry calls f until it succeeds, fails for good or has failed too often.
+func retry(ctx context.Context, f func() error) error {
+	for failures := 1; ; failures++ {
+		err := f()
+		if err == nil || !again(ctx, err, failures) {
+			return err
+		}
+	}
+}
+
+// again waits before the next try; false says that there is none.
+func again(ctx context.Context, err error, failures int) bool {
+	if !store.Retryable(err) || failures >= tries {
+		return false
+	}
+	wait := min(firstWait<<(failures-1), maxWait)
+	var e *store.Error
+	if errors.As(err, &e) {
+		wait = min(max(wait, e.RetryAfter), 4*maxWait)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// list lists blobs. A listing that fails for a while is begun anew, without what
+// it has yielded; the last error is yielded and ends it.
+func list(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]store.Blob, error] {
+	return func(yield func([]store.Blob, error) bool) {
+		last := ""
+		for failures := 0; ; {
+			var failed error
+			for page, err := range b.List(ctx, prefix) {
+				if err != nil {
+					failed = err
+					break
+				}
+				for len(page) > 0 && page[0].Name <= last {
+					page = page[1:]
+				}
+				if len(page) == 0 {
+					continue
+				}
+				last, failures = page[len(page)-1].Name, 0
+				if !yield(page, nil) {
+					return
+				}
+			}
+			failures++
+			if failed == nil {
+				return
+			}
+			if !again(ctx, failed, failures) {
+				yield(nil, failed)
+				return
+			}
+		}
+	}
+}

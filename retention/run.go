@@ -1,0 +1,276 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"logstow/blobnaming"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+const (
+	// maxSkew is how far this machine's clock may be from storage's.
+	maxSkew = time.Hour
+	// walkers is how many services are listed at the same time: each holds a page.
+	walkers = 3
+	// deleters is how many batches are deleted at the same time, droppers how many
+	// tables are seen to.
+	deleters, droppers = 4, 8
+)
+
+// ErrClock is returned when this machine's clock and storage's are far apart:
+// then nothing says which days are past.
+var ErrClock = errors.New("the clock of this machine and that of storage differ")
+
+// Options change how Run works. The zero value is ready.
+type Options struct {
+	// DryRun finds what would go, and deletes nothing.
+	DryRun bool
+	// Force allows what [Policy.Check] and the comparison of clocks refuse without it.
+	Force bool
+	// Rate bounds the blobs deleted a second, so that writers keep their share of the
+	// account; 0 is no bound.
+	Rate float64
+	// Now is this machine's clock; nil is [time.Now].
+	Now func() time.Time
+	// Progress is kept up to date while Run works. Nil is none.
+	Progress *Progress
+	// Log receives what an operator may want to know meanwhile. Nil is silence.
+	Log *slog.Logger
+}
+
+// Progress is how far a run is. Its fields may be read at any time.
+type Progress struct {
+	// Services is their number, Walked how many of them were listed.
+	Services, Walked atomic.Int64
+	// Listed blobs were looked at, Found of them are to go, and Deleted went.
+	Listed, Found, Deleted atomic.Int64
+}
+
+// Run deletes from a store what the policy does not keep.
+//
+// Services are listed one by one in order of name, which is order of day, and each is
+// left at the first day that no class has passed. Blobs go in batches, whatever service
+// they are of; then everything is listed again; then the tables of the past days are dropped.
+// A table of whose day and class a blob remains is kept, without the entities of blobs that are gone.
+//
+// Run may be ended at any point and run again, and several may run at once beside
+// shippers: every step may be repeated, and what is late goes with the next run.
+// The report is always as full as it can be; the error says why Run ended early. What did
+// not work is in the report: see [Report.Err].
+func Run(ctx context.Context, s store.Store, p Policy, o Options) (Report, error) {
+	r := newRun(s, o)
+	err := r.run(ctx, p)
+	r.report.Complete = err == nil
+	return r.result(), err
+}
+
+// run is one run.
+type run struct {
+	store   store.Store
+	counter *store.Counter
+	o       Options
+	cut     Cutoffs
+	limit   *rate.Limiter
+	// began is the start by storage's clock.
+	began time.Time
+
+	mu     sync.Mutex
+	report Report
+	// foreseen are requests that a dry run does not make.
+	foreseen store.Requests
+	days     map[classDay]*Day
+	kept     map[keptKey]*Kept
+	// vague are days with blobs whose class is not known.
+	vague map[time.Time]bool
+	// touched are the services of which blobs go.
+	touched []string
+	// stay are blobs that were still there when all was listed again.
+	stay map[classDay]int64
+	// failed are the first failures to delete of each class.
+	failed map[error]bool
+	// whole says that the number of all blobs is known, as far as pages tell; then remain blobs remain.
+	whole  bool
+	remain int64
+	// blind says that not everything could be listed.
+	blind bool
+}
+
+// classDay is what one table stands for.
+type classDay struct {
+	class string
+	day   time.Time
+}
+
+func newRun(s store.Store, o Options) *run {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Progress == nil {
+		o.Progress = new(Progress)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	limit := rate.Inf
+	if o.Rate > 0 {
+		limit = rate.Limit(o.Rate)
+	}
+	counter := new(store.Counter)
+	return &run{
+		store: counter.Store(s), counter: counter, o: o, limit: rate.NewLimiter(limit, store.MaxDelete), whole: true,
+		report: Report{Store: s.String(), DryRun: o.DryRun},
+		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), vague: make(map[time.Time]bool),
+		stay: make(map[classDay]int64), failed: make(map[error]bool),
+	}
+}
+
+func (r *run) run(ctx context.Context, p Policy) error {
+	if err := p.Check(r.o.Force); err != nil {
+		return err
+	}
+	now, err := r.now(ctx)
+	if err != nil {
+		return err
+	}
+	r.cut, r.report.Now = p.At(now), now
+	services, err := r.services(ctx)
+	if err != nil {
+		return err
+	}
+	tables, err := r.tables(ctx)
+	if err != nil {
+		return err
+	}
+	if p.MaxBytes > 0 {
+		if err := r.fit(ctx, p, services); err != nil {
+			return err
+		}
+	}
+	if err := r.deleteBlobs(ctx, services); err != nil {
+		return err
+	}
+	if r.o.DryRun {
+		r.foresee(tables)
+		return nil
+	}
+	if err := r.verify(ctx); err != nil {
+		return err
+	}
+	return r.expireTables(ctx, tables)
+}
+
+// now is the earlier of the two clocks, which must agree.
+func (r *run) now(ctx context.Context) (time.Time, error) {
+	var theirs time.Time
+	err := retry(ctx, func() (err error) {
+		theirs, err = r.store.Now(ctx)
+		return err
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask %s for the time: %w", r.store, err)
+	}
+	r.began = theirs
+	ours := r.o.Now().UTC()
+	if skew := ours.Sub(theirs); skew.Abs() > maxSkew && !r.o.Force {
+		return time.Time{}, fmt.Errorf("%w by %v: set this machine's clock (%s; storage's: %s)", ErrClock,
+			skew.Abs().Round(time.Second), ours.Format(time.RFC3339), theirs.Format(time.RFC3339))
+	}
+	if theirs.Before(ours) {
+		return theirs, nil
+	}
+	return ours, nil
+}
+
+// services are those that have blobs.
+func (r *run) services(ctx context.Context) (all []string, err error) {
+	err = retry(ctx, func() error {
+		all = nil
+		for prefixes, err := range r.store.Blobs().ListPrefixes(ctx, "") {
+			if err != nil {
+				return err
+			}
+			for _, prefix := range prefixes {
+				if service := prefix[:len(prefix)-1]; blobnaming.ValidService(service) {
+					all = append(all, service)
+				}
+			}
+		}
+		return nil
+	})
+	r.o.Progress.Services.Add(int64(len(all)))
+	r.report.Services = len(all)
+	return all, err
+}
+
+// tables are those of days and classes that go.
+func (r *run) tables(ctx context.Context) (all []tableindex.Table, err error) {
+	err = retry(ctx, func() (err error) {
+		all, err = tableindex.Tables(ctx, r.store.Tables(), r.store.Container())
+		return err
+	})
+	return all, err
+}
+
+// deleteBlobs walks all services and deletes what goes.
+func (r *run) deleteBlobs(ctx context.Context, services []string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	names := make(chan string, store.MaxDelete)
+	var sink sync.WaitGroup
+	sink.Go(func() { r.deleteAll(ctx, cancel, names) })
+	r.eachService(ctx, services, func(service string) {
+		w := walk{r: r, stopAt: r.cut.End(), take: func(b store.Blob) bool {
+			if r.o.DryRun {
+				return true
+			}
+			select {
+			case names <- b.Name:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}}
+		w.run(ctx, service)
+		r.add(service, &w)
+		r.o.Progress.Walked.Add(1)
+	})
+	close(names)
+	sink.Wait()
+	return context.Cause(ctx)
+}
+
+// eachService calls f for the services, several at once, until ctx ends.
+func (r *run) eachService(ctx context.Context, services []string, f func(service string)) {
+	var group errgroup.Group
+	group.SetLimit(walkers)
+	for _, service := range services {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			f(service)
+			return nil
+		})
+	}
+	_ = group.Wait() // what fails is in the report
+}
+
+// problem notes what did not work.
+func (r *run) problem(err error) {
+	r.o.Log.Error("retention", "error", err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.report.problems) < maxNamed {
+		r.report.problems = append(r.report.problems, err)
+	}
+}

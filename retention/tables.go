@@ -1,0 +1,156 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/blobnaming"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+// What became of a day's table.
+const (
+	tableDropped = "dropped"
+	tablePruned  = "pruned" // it stays, without the entities of blobs that are gone
+	tableKept    = "kept"   // not everything could be listed, or it failed
+)
+
+// keyOf is the table to which a blob's entity belongs.
+func keyOf(b store.Blob) (classDay, bool) {
+	name, err := blobnaming.Parse(b.Name)
+	if err != nil {
+		return classDay{}, false
+	}
+	meta, err := blobnaming.ParseMetadata(b.Metadata)
+	return classDay{meta.Class, name.Bucket.Truncate(day)}, err == nil
+}
+
+// expireTables sees to the tables of which the time has passed.
+func (r *run) expireTables(ctx context.Context, tables []tableindex.Table) error {
+	var group errgroup.Group
+	group.SetLimit(droppers)
+	for _, t := range tables {
+		if ctx.Err() != nil {
+			break
+		}
+		if !r.cut.Judge(t.Class, t.Day).Goes() {
+			continue
+		}
+		group.Go(func() error {
+			done, err := r.expireTable(ctx, t)
+			if err != nil && ctx.Err() == nil {
+				r.problem(fmt.Errorf("index table %s: %w", t.Name, err))
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.dayOf(t).Table = done
+			return nil
+		})
+	}
+	_ = group.Wait() // what fails is in the report
+	return context.Cause(ctx)
+}
+
+// dayOf is a table's day in the report.
+func (r *run) dayOf(t tableindex.Table) *Day {
+	key := classDay{t.Class, t.Day}
+	if r.days[key] == nil {
+		r.days[key] = &Day{Class: t.Class, Day: t.Day.Format(time.DateOnly), Why: r.cut.Why(t.Class, t.Day)}
+	}
+	return r.days[key]
+}
+
+// expireTable drops a table, or prunes it where blobs of its day remain.
+func (r *run) expireTable(ctx context.Context, t tableindex.Table) (done string, err error) {
+	switch {
+	case r.blind:
+		return tableKept, nil
+	case r.stay[classDay{t.Class, t.Day}] > 0 || r.vague[t.Day]:
+		if err := r.prune(ctx, t); err != nil {
+			return tableKept, err
+		}
+		return tablePruned, nil
+	}
+	err = retry(ctx, func() error { return r.store.Tables().DropTable(ctx, t.Name) })
+	if err != nil {
+		return tableKept, err
+	}
+	return tableDropped, nil
+}
+
+// prune removes a table's entities whose blobs are gone, service by service.
+func (r *run) prune(ctx context.Context, t tableindex.Table) error {
+	var services []string
+	err := retry(ctx, func() (err error) {
+		services, err = tableindex.Services(ctx, r.store.Tables(), t.Name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, service := range services {
+		if err := r.pruneService(ctx, t, service); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneService reads entities before it lists blobs: an entity is written after its
+// blob, so one that is not listed then is gone.
+func (r *run) pruneService(ctx context.Context, t tableindex.Table, service string) error {
+	var entities map[string][]store.Key
+	err := retry(ctx, func() error {
+		entities = make(map[string][]store.Key)
+		for rows, err := range tableindex.Rows(ctx, r.store.Tables(), r.store.Container(), t.Name, service) {
+			var malformed *tableindex.EntityError
+			if err != nil && !errors.As(err, &malformed) { // what can not be read is for shipper verify
+				return err
+			}
+			for _, row := range rows {
+				name := row.Name.String()
+				entities[name] = append(entities[name], row.Key())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	prefix := blobnaming.Prefixes(service, t.Day, t.Day.Add(day))[0]
+	for page, err := range list(ctx, r.store.Blobs(), prefix) {
+		if err != nil {
+			return err
+		}
+		for _, b := range page {
+			delete(entities, b.Name)
+		}
+	}
+	var gone []store.Key
+	for _, keys := range entities {
+		gone = append(gone, keys...)
+	}
+	return retry(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), t.Name, gone) })
+}
+
+// foresee counts what a run that deletes would ask for beside the requests made.
+func (r *run) foresee(tables []tableindex.Table) {
+	batches := (r.o.Progress.Found.Load() + store.MaxDelete - 1) / store.MaxDelete
+	lists := int64(len(r.touched))
+	if r.flat() {
+		lists = r.remain/pageSize + 1
+	}
+	var drops int64
+	for _, t := range tables {
+		if r.cut.Judge(t.Class, t.Day).Goes() {
+			drops++
+			r.dayOf(t).Table = ""
+		}
+	}
+	r.foreseen = store.Requests{List: lists, Delete: batches, Table: drops}
+}

@@ -1,0 +1,186 @@
+package retention
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/store"
+)
+
+// pageSize is the number of blobs on a full page of a listing.
+const pageSize = 5000
+
+// walk lists the blobs of one service, or of all, and judges them.
+type walk struct {
+	r *run
+	// stopAt is the day at which a service is left; zero is never.
+	stopAt time.Time
+	// take is given each blob that goes; false ends the walk.
+	take func(store.Blob) bool
+	// seen is given each segment with its class and verdict, if it is set.
+	seen func(key classDay, v Verdict, b store.Blob)
+
+	days  map[classDay]*Day
+	kept  map[keptKey]*Kept
+	vague map[time.Time]bool
+	// listed blobs were looked at; found of them go.
+	listed, found int64
+	// rest follow where the service was left; more says that there may be further pages.
+	rest int
+	more bool
+	err  error
+}
+
+// run lists a service's blobs, or all where service is "".
+func (w *walk) run(ctx context.Context, service string) {
+	w.days, w.kept, w.vague = make(map[classDay]*Day), make(map[keptKey]*Kept), make(map[time.Time]bool)
+	prefix := service
+	if service != "" {
+		prefix += "/"
+	}
+	for page, err := range list(ctx, w.r.store.Blobs(), prefix) {
+		if err != nil {
+			w.err = fmt.Errorf("list %s*: %w", prefix, err)
+			if ctx.Err() == nil {
+				w.r.problem(w.err)
+			}
+			return
+		}
+		for i, b := range page {
+			if !w.look(b) {
+				w.rest, w.more = len(page)-i, len(page) >= pageSize
+				return
+			}
+		}
+	}
+}
+
+// look judges a blob; false ends the walk.
+func (w *walk) look(b store.Blob) bool {
+	name, err := blobnaming.Parse(b.Name)
+	if err != nil {
+		w.listed++
+		return true // not a segment
+	}
+	day := name.Bucket.Truncate(day)
+	if !w.stopAt.IsZero() && !day.Before(w.stopAt) {
+		return false
+	}
+	w.listed++
+	w.r.o.Progress.Listed.Add(1)
+	meta, err := blobnaming.ParseMetadata(b.Metadata)
+	if err != nil {
+		w.vague[day] = true
+		w.keep(keptKey{reason: "its metadata can not be read, nor its class"}, b)
+		return true
+	}
+	key := classDay{meta.Class, day}
+	verdict := w.r.cut.Judge(meta.Class, day)
+	if w.seen != nil {
+		w.seen(key, verdict, b)
+	}
+	switch {
+	case verdict == Unnamed:
+		w.keep(keptKey{"its class is not named", meta.Class}, b)
+		return true
+	case !verdict.Goes():
+		return true
+	}
+	d := w.days[key]
+	if d == nil {
+		d = &Day{Class: key.class, Day: key.day.Format(time.DateOnly), Why: w.r.cut.Why(key.class, key.day)}
+		w.days[key] = d
+	}
+	d.Blobs++
+	d.Bytes += b.Size
+	w.found++
+	w.r.o.Progress.Found.Add(1)
+	return w.take(b)
+}
+
+// keptKey tells apart what is kept though it is old.
+type keptKey struct{ reason, class string }
+
+// keep notes a blob that stays, though it is of a day on which others go.
+func (w *walk) keep(k keptKey, b store.Blob) {
+	if w.kept[k] == nil {
+		w.kept[k] = &Kept{Reason: k.reason, Class: k.class, First: b.Name}
+	}
+	w.kept[k].Blobs++
+	w.kept[k].Bytes += b.Size
+}
+
+// add adds what a walk over a service found to the report.
+func (r *run) add(service string, w *walk) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Listed += w.listed
+	for key, d := range w.days {
+		if sum := r.days[key]; sum != nil {
+			sum.Blobs += d.Blobs
+			sum.Bytes += d.Bytes
+		} else {
+			r.days[key] = d
+		}
+	}
+	for key, k := range w.kept {
+		if sum := r.kept[key]; sum != nil {
+			sum.Blobs += k.Blobs
+			sum.Bytes += k.Bytes
+			sum.First = min(sum.First, k.First)
+		} else {
+			r.kept[key] = k
+		}
+	}
+	for day := range w.vague {
+		r.vague[day] = true
+	}
+	if w.found > 0 {
+		r.touched = append(r.touched, service)
+	}
+	r.blind = r.blind || w.err != nil
+	r.whole = r.whole && !w.more && w.err == nil
+	r.remain += w.listed - w.found + int64(w.rest)
+}
+
+// fit lists everything and moves the cutoffs on until what is kept fits.
+func (r *run) fit(ctx context.Context, p Policy, services []string) error {
+	usage := make(map[classDay]*Usage)
+	r.eachService(ctx, services, func(service string) {
+		own := make(map[classDay]*Usage)
+		w := walk{r: r, take: func(store.Blob) bool { return true }, seen: func(key classDay, _ Verdict, b store.Blob) {
+			if own[key] == nil {
+				own[key] = &Usage{Class: key.class, Day: key.day}
+			}
+			own[key].Blobs++
+			own[key].Bytes += b.Size
+		}}
+		w.run(ctx, service)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for key, u := range own {
+			if sum := usage[key]; sum != nil {
+				sum.Blobs += u.Blobs
+				sum.Bytes += u.Bytes
+			} else {
+				usage[key] = u
+			}
+		}
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	all := make([]Usage, 0, len(usage))
+	for _, u := range usage {
+		all = append(all, *u)
+	}
+	var left int64
+	if r.cut, left = r.cut.Fit(all); left > p.MaxBytes {
+		r.problem(fmt.Errorf("%d bytes remain, more than the %d allowed: today's and those of classes that are not named stay", left, p.MaxBytes))
+	}
+	r.o.Progress.Listed.Store(0)
+	r.o.Progress.Found.Store(0)
+	return nil
+}
