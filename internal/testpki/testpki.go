@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// PKI is an authority (ca) with a certificate for a server on localhost and
-// 127.0.0.1 (server) and one for a client (client), as files NAME.pem and NAME.key.
+// PKI is an authority (ca) with a certificate for a server on localhost, 127.0.0.1
+// and storage.test (server) and one for a client (client), as files NAME.pem and NAME.key.
 type PKI struct {
 	dir string
 	// Pool trusts the authority.
@@ -42,7 +42,7 @@ func New(t testing.TB) *PKI {
 	p.Pool.AddCert(ca)
 	for i, name := range []string{"server", "client"} {
 		p.issue(t, name, &x509.Certificate{
-			SerialNumber: big.NewInt(int64(i + 2)), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+			SerialNumber: big.NewInt(int64(i + 2)), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost", "storage.test"},
 			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		}, ca, key)

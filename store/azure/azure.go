@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
@@ -39,6 +38,9 @@ type Options struct {
 	// connections, honours the usual proxy variables and never asks for
 	// compression. Another one must not decompress either.
 	Transport http.RoundTripper
+	// CAFile names a file of certificate authorities, PEM, which the store's own
+	// transport trusts beside the system's; "" is none.
+	CAFile string
 }
 
 // Store is a container of an account together with the account's tables.
@@ -48,6 +50,8 @@ type Store struct {
 	tables    *tables
 	transport http.RoundTripper
 	owned     bool
+	// expiry is when the credential ends, where that is known.
+	expiry func() (time.Time, bool)
 }
 
 // Open checks options and credential and makes clients; it sends nothing. A
@@ -79,23 +83,35 @@ func open(opts Options) (*Store, error) {
 	}
 	s := &Store{container: opts.Container, transport: opts.Transport}
 	if s.transport == nil {
-		s.transport, s.owned = newTransport(), true
+		own, err := newTransport(opts.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		s.transport, s.owned = own, true
 	}
 	client := policy.ClientOptions{
 		Transport: newHTTPClient(s.transport),
 		Retry:     policy.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 3 * time.Second, TryTimeout: tryTimeout},
 		Telemetry: policy.TelemetryOptions{ApplicationID: "logstow"},
 	}
-	if cred.anonymous() {
-		token, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: client})
-		if err != nil {
+	f := &failures{container: opts.Container}
+	if cred.Signatures = cred.signatures(); cred.Signatures != nil {
+		if _, err := cred.Signatures.Blobs(); err != nil {
 			return nil, err
 		}
-		cred.Token = token
+	} else if !cred.Key.Set() {
+		source := cred.Token
+		if source == nil {
+			var err error
+			if source, err = newTokens(cred, client); err != nil {
+				return nil, fmt.Errorf("%s: %w", cred.kind(), err)
+			}
+		}
+		f.tokens = &tokenSource{TokenCredential: source}
+		cred.Token = f.tokens
 	}
-	if cred.Token != nil {
-		cred.Token = tokenSource{cred.Token}
-	}
+	f.cred, f.scrub = cred, cred.scrubber()
+	s.expiry = f.expiry
 	blobClient, err := newContainerClient(cred, opts.Container, client)
 	if err != nil {
 		return nil, err
@@ -104,42 +120,41 @@ func open(opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &failures{cred: cred, container: opts.Container, scrub: cred.scrubber()}
-	s.blobs = &blobs{container: blobClient, name: opts.Container, fail: f, log: log}
+	s.blobs = &blobs{container: blobClient, signatures: cred.Signatures, name: opts.Container, fail: f, log: log}
 	s.tables = &tables{service: tableClient, fail: f}
 	return s, nil
 }
 
 func newContainerClient(cred Credential, name string, opts policy.ClientOptions) (*container.Client, error) {
 	url := cred.BlobEndpoint + "/" + name
-	clientOpts := &container.ClientOptions{ClientOptions: opts}
 	switch {
 	case cred.Key.Set():
 		key, err := container.NewSharedKeyCredential(cred.Account, cred.Key.Reveal())
 		if err != nil {
 			return nil, err
 		}
-		return container.NewClientWithSharedKeyCredential(url, key, clientOpts)
-	case cred.SAS.Set():
-		return container.NewClientWithNoCredential(url+"?"+cred.SAS.Reveal(), clientOpts)
+		return container.NewClientWithSharedKeyCredential(url, key, &container.ClientOptions{ClientOptions: opts})
+	case cred.Signatures != nil:
+		opts.PerRetryPolicies = []policy.Policy{signerOfBlobs(cred.Signatures)}
+		return container.NewClientWithNoCredential(url, &container.ClientOptions{ClientOptions: opts})
 	default:
-		return container.NewClient(url, cred.Token, clientOpts)
+		return container.NewClient(url, cred.Token, &container.ClientOptions{ClientOptions: opts})
 	}
 }
 
 func newTableClient(cred Credential, opts policy.ClientOptions) (*aztables.ServiceClient, error) {
-	clientOpts := &aztables.ClientOptions{ClientOptions: opts}
 	switch {
 	case cred.Key.Set():
 		key, err := aztables.NewSharedKeyCredential(cred.Account, cred.Key.Reveal())
 		if err != nil {
 			return nil, err
 		}
-		return aztables.NewServiceClientWithSharedKey(cred.TableEndpoint, key, clientOpts)
-	case cred.SAS.Set():
-		return aztables.NewServiceClientWithNoCredential(cred.TableEndpoint+"/?"+cred.SAS.Reveal(), clientOpts)
+		return aztables.NewServiceClientWithSharedKey(cred.TableEndpoint, key, &aztables.ClientOptions{ClientOptions: opts})
+	case cred.Signatures != nil:
+		opts.PerRetryPolicies = []policy.Policy{signerOfTables(cred.Signatures)}
+		return aztables.NewServiceClientWithNoCredential(cred.TableEndpoint, &aztables.ClientOptions{ClientOptions: opts})
 	default:
-		return aztables.NewServiceClient(cred.TableEndpoint, cred.Token, clientOpts)
+		return aztables.NewServiceClient(cred.TableEndpoint, cred.Token, &aztables.ClientOptions{ClientOptions: opts})
 	}
 }
 
@@ -154,6 +169,11 @@ func (s *Store) Container() string { return s.container }
 
 // Now implements store.Store by the date of an answer.
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.blobs.now(ctx) }
+
+// Expiry is when the credential ends, of a SAS or of the last token; it is false
+// where that is not known: for a key, and before the first token. Tokens and SAS
+// files are renewed before it, where whoever gives them does.
+func (s *Store) Expiry() (time.Time, bool) { return s.expiry() }
 
 // String is azblob://CONTAINER.
 func (s *Store) String() string { return storeName(s.container) }

@@ -30,9 +30,11 @@ const crcPolynomial = 0x9A6C9329AC4BC9B5
 // blobs implements store.Blobs.
 type blobs struct {
 	container *container.Client
-	name      string
-	fail      *failures
-	log       *slog.Logger
+	// signatures sign the requests; nil where a key or a token does.
+	signatures Signatures
+	name       string
+	fail       *failures
+	log        *slog.Logger
 }
 
 // Create implements store.Blobs as one Put Blob with If-None-Match: *. A

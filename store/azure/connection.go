@@ -17,10 +17,13 @@ const (
 	developmentTable   = "http://127.0.0.1:10002/" + developmentAccount
 )
 
-// parseConnectionString reads a connection string; blob and table, where not
-// empty, replace its endpoints. Keys are compared without case, as other SDKs
+// defaultSuffix is the domain of accounts in Azure's public cloud.
+const defaultSuffix = "core.windows.net"
+
+// parseConnectionString reads a connection string: who asks, and where, as far as
+// given does not say it already. Keys are compared without case, as other SDKs
 // do; those that Logstow has no use for are passed over.
-func parseConnectionString(s, blob, table string) (Credential, error) {
+func parseConnectionString(s string, given endpoints) (Credential, endpoints, error) {
 	values := map[string]string{}
 	for part := range strings.SplitSeq(s, ";") {
 		part = strings.TrimSpace(part)
@@ -29,30 +32,25 @@ func parseConnectionString(s, blob, table string) (Credential, error) {
 		}
 		key, value, ok := strings.Cut(part, "=")
 		if !ok {
-			return Credential{}, errors.New("not of the form key=value;key=value")
+			return Credential{}, given, errors.New("not of the form key=value;key=value")
 		}
 		values[strings.ToLower(key)] = value
 	}
 	if strings.EqualFold(values["usedevelopmentstorage"], "true") {
-		cred := Credential{Account: developmentAccount, Key: NewSecret(developmentKey)}
-		return cred.withEndpoints(endpoints{blob: or(blob, developmentBlob), table: or(table, developmentTable)})
+		given.blob, given.table = or(given.blob, developmentBlob), or(given.table, developmentTable)
+		return Credential{Account: developmentAccount, Key: NewSecret(developmentKey)}, given, nil
 	}
 	cred := Credential{
 		Account: values["accountname"],
 		Key:     NewSecret(values["accountkey"]),
+		SAS:     NewSecret(strings.TrimPrefix(values["sharedaccesssignature"], "?")),
 	}
-	if !cred.Key.Set() {
-		cred.SAS = NewSecret(strings.TrimPrefix(values["sharedaccesssignature"], "?"))
-	}
-	if cred.anonymous() {
-		return Credential{}, errors.New("neither AccountKey nor SharedAccessSignature in it")
-	}
-	return cred.withEndpoints(endpoints{
-		blob:     or(blob, values["blobendpoint"]),
-		table:    or(table, values["tableendpoint"]),
+	return cred, endpoints{
+		blob:     or(given.blob, values["blobendpoint"]),
+		table:    or(given.table, values["tableendpoint"]),
 		protocol: values["defaultendpointsprotocol"],
-		suffix:   values["endpointsuffix"],
-	})
+		suffix:   or(values["endpointsuffix"], given.suffix),
+	}, nil
 }
 
 // endpoints is what is known of an account's addresses.
@@ -90,7 +88,7 @@ func (e endpoints) address(service, given, account string) (string, error) {
 	case account == "":
 		return "", fmt.Errorf("neither an account's name nor the address of its %s service is given", service)
 	default:
-		return fmt.Sprintf("%s://%s.%s.%s", or(e.protocol, "https"), account, service, or(e.suffix, "core.windows.net")), nil
+		return fmt.Sprintf("%s://%s.%s.%s", or(e.protocol, "https"), account, service, or(e.suffix, defaultSuffix)), nil
 	}
 }
 

@@ -12,20 +12,29 @@ import (
 	"logstow/store"
 )
 
-// Credential says which account is used, and who asks. At most one of Key, SAS
-// and Token is set; none of them means DefaultAzureCredential: workload
-// identity, managed identity, az login and the like, by Azure's own variables.
+// Credential says which account is used, and who asks: the first that is set of
+// Key, Signatures, SASFile, SAS and Token; none of them means a token of the
+// kind that Auth says.
 type Credential struct {
 	// Account is the storage account's name.
 	Account string
 	// BlobEndpoint and TableEndpoint are the services' addresses, without query
 	// and final slash, for example https://ACCOUNT.blob.core.windows.net.
 	BlobEndpoint, TableEndpoint string
+	// Auth is the kind of credential that was asked for; "" is [AuthAuto].
+	Auth Auth
 	// Key is the account's key, base64.
 	Key Secret
 	// SAS is a shared access signature as a query string, without '?'.
 	SAS Secret
-	// Token is another source of tokens than DefaultAzureCredential.
+	// SASFile is a file that holds one. It is read again when it changes, and often
+	// near the end of what it holds.
+	SASFile string
+	// Signatures are another source of shared access signatures.
+	Signatures Signatures
+	// Identity says who asks for tokens.
+	Identity Identity
+	// Token is another source of tokens than those of Auth.
 	Token azcore.TokenCredential
 }
 
@@ -34,12 +43,14 @@ type Credential struct {
 //
 //   - AZURE_STORAGE_CONNECTION_STRING
 //   - AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY
-//   - AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_SAS_TOKEN
+//   - AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN
 //   - AZURE_STORAGE_ACCOUNT alone: DefaultAzureCredential
 //
-// AZURE_STORAGE_BLOB_ENDPOINT and AZURE_STORAGE_TABLE_ENDPOINT replace the
-// addresses of any of them. getenv is os.Getenv or a stand-in. The error is of
-// class [store.ErrRefused] and holds no secret.
+// [AuthEnv] asks for one kind of credential; another one that is there as well is
+// then not used. AZURE_STORAGE_BLOB_ENDPOINT and AZURE_STORAGE_TABLE_ENDPOINT
+// replace the addresses of any of them, AZURE_STORAGE_ENDPOINT_SUFFIX the domain of
+// those made from an account's name. getenv is os.Getenv or a stand-in. The error
+// is of class [store.ErrRefused] and holds no secret.
 func FromEnv(getenv func(string) string) (Credential, error) {
 	cred, err := fromEnv(func(name string) string { return strings.TrimSpace(getenv(name)) })
 	if err != nil {
@@ -51,29 +62,99 @@ func FromEnv(getenv func(string) string) (Credential, error) {
 }
 
 func fromEnv(getenv func(string) string) (Credential, error) {
-	blob, table := getenv("AZURE_STORAGE_BLOB_ENDPOINT"), getenv("AZURE_STORAGE_TABLE_ENDPOINT")
-	if connection := getenv("AZURE_STORAGE_CONNECTION_STRING"); connection != "" {
-		cred, err := parseConnectionString(connection, blob, table)
-		if err != nil {
+	auth, err := ParseAuth(getenv(AuthEnv))
+	if err != nil {
+		return Credential{}, fmt.Errorf("%s: %w", AuthEnv, err)
+	}
+	given := endpoints{
+		blob: getenv("AZURE_STORAGE_BLOB_ENDPOINT"), table: getenv("AZURE_STORAGE_TABLE_ENDPOINT"),
+		suffix: getenv("AZURE_STORAGE_ENDPOINT_SUFFIX"),
+	}
+	var cred Credential
+	connection := getenv("AZURE_STORAGE_CONNECTION_STRING")
+	if connection != "" {
+		if cred, given, err = parseConnectionString(connection, given); err != nil {
 			return Credential{}, fmt.Errorf("AZURE_STORAGE_CONNECTION_STRING: %w", err)
 		}
-		return cred, nil
 	}
-	cred := Credential{Account: getenv("AZURE_STORAGE_ACCOUNT")}
-	if cred.Account == "" {
+	if connection == "" || auth != AuthAuto {
+		cred.addEnv(getenv)
+	}
+	if cred.Account == "" && connection == "" {
 		return Credential{}, errors.New("set AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_ACCOUNT " +
 			"(with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or alone for a managed identity or az login)")
 	}
-	if key := getenv("AZURE_STORAGE_KEY"); key != "" {
-		cred.Key = NewSecret(key)
-	} else {
-		cred.SAS = NewSecret(strings.TrimPrefix(getenv("AZURE_STORAGE_SAS_TOKEN"), "?"))
+	if err := cred.choose(auth); err != nil {
+		return Credential{}, err
 	}
-	return cred.withEndpoints(endpoints{blob: blob, table: table})
+	if connection != "" && auth == AuthAuto && cred.anonymous() {
+		return Credential{}, errors.New("AZURE_STORAGE_CONNECTION_STRING: neither AccountKey nor SharedAccessSignature in it; " +
+			"for a managed identity or az login set AZURE_STORAGE_ACCOUNT alone")
+	}
+	if cred, err = cred.withEndpoints(given); err != nil && connection != "" {
+		err = fmt.Errorf("AZURE_STORAGE_CONNECTION_STRING: %w", err)
+	}
+	return cred, err
+}
+
+// addEnv adds what a connection string did not say.
+func (c *Credential) addEnv(getenv func(string) string) {
+	c.Account = or(c.Account, getenv("AZURE_STORAGE_ACCOUNT"))
+	if !c.Key.Set() {
+		c.Key = NewSecret(getenv("AZURE_STORAGE_KEY"))
+	}
+	if !c.SAS.Set() {
+		c.SASFile = getenv("AZURE_STORAGE_SAS_TOKEN_FILE")
+		c.SAS = NewSecret(strings.TrimPrefix(getenv("AZURE_STORAGE_SAS_TOKEN"), "?"))
+	}
+	c.Identity = identityFromEnv(getenv)
+}
+
+// choose keeps of what was found only what is to be used.
+func (c *Credential) choose(auth Auth) error {
+	c.Auth = auth
+	switch {
+	case auth == AuthKey && !c.Key.Set():
+		return errors.New("a key was asked for: set AZURE_STORAGE_KEY, or a connection string with AccountKey")
+	case auth == AuthSAS && !c.SAS.Set() && c.SASFile == "":
+		return errors.New("a SAS was asked for: set AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN, or a connection string with SharedAccessSignature")
+	}
+	if auth == AuthSAS || auth.asksForToken() {
+		c.Key = Secret{}
+	}
+	if c.Key.Set() || auth.asksForToken() {
+		c.SAS, c.SASFile = Secret{}, ""
+	}
+	if c.SASFile != "" {
+		c.SAS = Secret{}
+	}
+	if !c.anonymous() {
+		c.Identity = Identity{}
+	}
+	return nil
 }
 
 // anonymous reports whether nothing says who asks.
-func (c Credential) anonymous() bool { return !c.Key.Set() && !c.SAS.Set() && c.Token == nil }
+func (c Credential) anonymous() bool { return !c.Key.Set() && !c.signed() && c.Token == nil }
+
+// signed reports whether requests carry a shared access signature.
+func (c Credential) signed() bool { return c.SAS.Set() || c.SASFile != "" || c.Signatures != nil }
+
+// signatures are the signatures to use, nil where there are none.
+func (c Credential) signatures() Signatures {
+	switch {
+	case c.Key.Set():
+		return nil
+	case c.Signatures != nil:
+		return c.Signatures
+	case c.SASFile != "":
+		return newSASFile(c.SASFile)
+	case c.SAS.Set():
+		return fixedSAS{c.SAS}
+	default:
+		return nil
+	}
+}
 
 // check says what is wrong with a credential, before anything is sent.
 func (c Credential) check() error {
@@ -85,7 +166,7 @@ func (c Credential) check() error {
 		if u.RawQuery != "" || u.User != nil {
 			return fmt.Errorf("%s endpoint: must be an address without a query or a password: give the SAS by itself", e.name)
 		}
-		if u.Scheme == "http" && !c.Key.Set() && !c.SAS.Set() {
+		if u.Scheme == "http" && !c.Key.Set() && !c.signed() {
 			return fmt.Errorf("%s endpoint: tokens are sent to https only", e.name)
 		}
 	}
@@ -98,10 +179,7 @@ func (c Credential) check() error {
 		}
 	}
 	if c.SAS.Set() {
-		values, err := url.ParseQuery(c.SAS.Reveal())
-		if err != nil || values.Get("sig") == "" {
-			return errors.New("the shared access signature has no sig= in it: copy it whole, as the query string that follows '?'")
-		}
+		return checkSAS(c.SAS)
 	}
 	return nil
 }

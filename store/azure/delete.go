@@ -40,7 +40,7 @@ func (b *blobs) Delete(ctx context.Context, names []string) error {
 // deleteBatch deletes what one request can.
 func (b *blobs) deleteBatch(ctx context.Context, names []string, failed *firstOfEach) {
 	object := "blobs of container " + b.name
-	batch, err := b.container.NewBatchBuilder()
+	batch, err := b.newBatch()
 	if err != nil {
 		failed.add(b.fail.of(ctx, deleteBlobs, object, err))
 		return
@@ -78,12 +78,30 @@ func (b *blobs) deleteBatch(ctx context.Context, names []string, failed *firstOf
 	}
 }
 
+// newBatch makes an empty batch. Each of its parts is signed by itself, with what
+// is in the address of the client that makes it.
+func (b *blobs) newBatch() (*container.BatchBuilder, error) {
+	if b.signatures == nil {
+		return b.container.NewBatchBuilder()
+	}
+	sas, err := b.signatures.Blobs()
+	if err != nil {
+		return nil, &signatureError{err}
+	}
+	client, err := container.NewClientWithNoCredential(b.container.URL()+"?"+sas.Reveal(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return client.NewBatchBuilder()
+}
+
 // notUnderstood reports whether an answer to a batch came that the SDK can not read.
 func notUnderstood(ctx context.Context, err error) bool {
 	var answer *azcore.ResponseError
 	var network net.Error
 	var token *tokenError
-	return ctx.Err() == nil && !errors.As(err, &answer) && !errors.As(err, &network) && !errors.As(err, &token)
+	var signature *signatureError
+	return ctx.Err() == nil && !errors.As(err, &answer) && !errors.As(err, &network) && !errors.As(err, &token) && !errors.As(err, &signature)
 }
 
 // noBatches reports whether an answer says that batches are not served: as an

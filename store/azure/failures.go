@@ -18,6 +18,8 @@ type failures struct {
 	cred      Credential
 	container string
 	scrub     scrubber
+	// tokens gives the tokens; nil where there are none.
+	tokens *tokenSource
 }
 
 // invalid is the error for a request that is wrong before it is sent.
@@ -36,12 +38,19 @@ func (f *failures) of(ctx context.Context, a action, object string, err error) e
 	}
 	e := &store.Error{Op: a.verb(), Object: object, Class: store.ErrUnavailable}
 	var token *tokenError
-	if errors.As(err, &token) {
+	var signature *signatureError
+	switch {
+	case errors.As(err, &token):
 		if token.refused() {
 			e.Class = store.ErrRefused
 		}
 		e.Err = errors.New(f.scrub.text(flat(token.Error())))
-		e.Hint = "run az login, or give this machine a managed identity, or set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
+		e.Hint = f.tokenHint()
+		return e
+	case errors.As(err, &signature):
+		e.Class = store.ErrRefused
+		e.Err = f.scrub.err(signature.err)
+		e.Hint = "used for " + f.host(a) + ": " + f.cred.kind()
 		return e
 	}
 	e.Err = f.scrub.err(err)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,18 +18,28 @@ import (
 // https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
 const maxSkew = 15 * time.Minute
 
-// answerHint says what to do about an answer; "" where nothing is known.
+// answerHint says what to do about an answer; "" where nothing is known. A refusal's
+// names the host that said no and the kind of credential that it said no to.
 func (f *failures) answerHint(a action, e *store.Error, header http.Header, now time.Time) string {
-	if expiry, ok := f.expiry(); ok && now.After(expiry) && errors.Is(e.Class, store.ErrRefused) {
+	hint := f.hintOf(a, e, header, now)
+	if errors.Is(e.Class, store.ErrRefused) {
+		return f.host(a) + " refused " + f.cred.kind() + ": " + hint
+	}
+	return hint
+}
+
+func (f *failures) hintOf(a action, e *store.Error, header http.Header, now time.Time) string {
+	if expiry, ok := f.sasExpiry(); ok && now.After(expiry) && errors.Is(e.Class, store.ErrRefused) {
 		return "the SAS expired at " + expiry.UTC().Format(time.RFC3339) + ": make a new one"
 	}
 	switch e.Code {
 	case "AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation":
-		return f.authenticationHint(header, now)
+		return f.authenticationHint(a, header, now)
 	case "AuthorizationFailure":
 		return f.rightsHint(a) + "; if that is so, the account's network rules keep this machine out"
 	case "KeyBasedAuthenticationNotPermitted":
-		return "the account forbids keys: set AZURE_STORAGE_ACCOUNT alone and use a managed identity or az login"
+		return "the account forbids keys, and SAS signed with them: use a managed identity, a workload identity or az login (AZURE_STORAGE_ACCOUNT alone), " +
+			"which needs " + f.roleHint(a)
 	case "AuthorizationResourceTypeMismatch", "AuthorizationServiceMismatch":
 		return "make an account SAS for the services blob and table (ss=bt) and the resource types service, container and object (srt=sco)"
 	case "AuthorizationSourceIPMismatch":
@@ -51,7 +62,7 @@ func (f *failures) answerHint(a action, e *store.Error, header http.Header, now 
 }
 
 // authenticationHint looks for the usual reasons why storage does not believe a caller.
-func (f *failures) authenticationHint(header http.Header, now time.Time) string {
+func (f *failures) authenticationHint(a action, header http.Header, now time.Time) string {
 	if server, err := http.ParseTime(header.Get("Date")); err == nil {
 		if skew := now.Sub(server).Round(time.Second); skew.Abs() > maxSkew {
 			return fmt.Sprintf("this machine's clock is off by %s: set it", skew)
@@ -60,31 +71,90 @@ func (f *failures) authenticationHint(header http.Header, now time.Time) string 
 	switch {
 	case f.cred.Key.Set():
 		return f.keyHint()
-	case f.cred.SAS.Set():
+	case f.cred.signed():
 		return "check that the SAS is whole and of this account and container, and that the key or policy behind it was not changed"
 	default:
-		return "check that the identity belongs to the tenant of account " + f.cred.Account
+		return "check that the identity belongs to the tenant of account " + f.account() + ", and has " + f.roleHint(a)
 	}
 }
 
 // rightsHint names the right that an action needs.
 func (f *failures) rightsHint(a action) string {
 	switch {
-	case f.cred.SAS.Set() && a == createContainer:
+	case f.cred.signed() && a == createContainer:
 		return "this SAS may not create the container " + f.container + ": create it first"
-	case f.cred.SAS.Set():
+	case f.cred.signed():
 		return fmt.Sprintf("the SAS needs the permission %s for this", a.permission())
 	case f.cred.Key.Set():
 		return f.keyHint()
-	case a.onTables():
-		return "give the identity the role " + role("Storage Table Data", a)
 	default:
-		return "give the identity the role " + role("Storage Blob Data", a)
+		return "it lacks " + f.roleHint(a)
 	}
 }
 
+// roleHint names the role that an action needs, and the command that gives it.
+func (f *failures) roleHint(a action) string {
+	name, scope := role("Storage Blob Data", a), "/blobServices/default/containers/"+f.container
+	if a.onTables() {
+		name, scope = role("Storage Table Data", a), ""
+	}
+	if a == createContainer {
+		scope = ""
+	}
+	return fmt.Sprintf(`the role %s: %s (allow ten minutes until it holds)`,
+		name, RoleCommand(name, or(f.tokens.facts().principal, "OBJECT-ID"), f.account(), scope))
+}
+
+// RoleCommand is the command that gives a principal a role on an account, or what
+// scope names below it ("" is all of it).
+func RoleCommand(role, principal, account, scope string) string {
+	return fmt.Sprintf(`az role assignment create --role "%s" --assignee "%s" --scope "$(az storage account show --name %s --query id --output tsv)%s"`,
+		role, principal, account, scope)
+}
+
+// tokenHint says what to do where no token was given.
+func (f *failures) tokenHint() string {
+	authority := or(f.cred.Identity.Authority, "the authority")
+	switch f.cred.Auth {
+	case AuthCLI:
+		return "run az login"
+	case AuthMSI:
+		return "give this machine a managed identity, or name one that it has in AZURE_CLIENT_ID"
+	case AuthWorkload:
+		return "check AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_FEDERATED_TOKEN_FILE, and that " + authority +
+			" knows a federated credential of this service account"
+	default:
+		return "run az login, or give this machine a managed identity, or set AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
+	}
+}
+
+// host is where an action's requests go.
+func (f *failures) host(a action) string {
+	u, err := url.Parse(f.endpoint(a))
+	if err != nil {
+		return "storage"
+	}
+	return u.Host
+}
+
+func (f *failures) endpoint(a action) string {
+	if a.onTables() {
+		return f.cred.TableEndpoint
+	}
+	return f.cred.BlobEndpoint
+}
+
+// account is the account's name, as far as it is known.
+func (f *failures) account() string {
+	if f.cred.Account != "" {
+		return f.cred.Account
+	}
+	name, _, _ := strings.Cut(f.host(readBlob), ".")
+	return name
+}
+
 func (f *failures) keyHint() string {
-	return "check that the key is one of account " + f.cred.Account + ", and not rotated since"
+	return "check that the key is one of account " + f.account() + ", and not rotated since"
 }
 
 func role(kind string, a action) string {
@@ -94,35 +164,37 @@ func role(kind string, a action) string {
 	return kind + " Reader"
 }
 
-// expiry is when the SAS ends, as far as it says.
+// expiry is when the credential ends, where that is known.
 func (f *failures) expiry() (time.Time, bool) {
-	values, err := url.ParseQuery(f.cred.SAS.Reveal())
+	if expiry, ok := f.sasExpiry(); ok {
+		return expiry, true
+	}
+	expires := f.tokens.facts().expires
+	return expires, !expires.IsZero()
+}
+
+// sasExpiry is when the SAS ends, as far as it says.
+func (f *failures) sasExpiry() (time.Time, bool) {
+	if f.cred.Signatures == nil {
+		return time.Time{}, false
+	}
+	sas, err := f.cred.Signatures.Blobs()
 	if err != nil {
 		return time.Time{}, false
 	}
-	// The forms that a SAS may use.
-	// https://learn.microsoft.com/rest/api/storageservices/formatting-datetime-values
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z", time.DateOnly} {
-		if t, err := time.Parse(layout, values.Get("se")); err == nil {
-			return t, true
-		}
-	}
-	return time.Time{}, false
+	return sasExpiry(sas)
 }
 
 // networkHint says what to do where no answer came.
 func (f *failures) networkHint(a action, err error) string {
-	endpoint := f.cred.BlobEndpoint
-	if a.onTables() {
-		endpoint = f.cred.TableEndpoint
-	}
+	endpoint := f.endpoint(a)
 	var dns *net.DNSError
 	var verify *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &dns):
 		return "check the account's name: no address for " + endpoint
 	case errors.As(err, &verify):
-		return "the certificate of " + endpoint + " is not trusted here: is there a proxy between, or are root certificates missing?"
+		return "the certificate of " + endpoint + " is not trusted here: is there a proxy between, or are root certificates missing? LOGSTOW_CA_FILE adds some"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens at " + endpoint
 	default:

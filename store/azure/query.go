@@ -30,7 +30,7 @@ func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Se
 			Select: to.Ptr(selectOf(q.Columns)),
 			Format: to.Ptr(aztables.MetadataFormatNone),
 		})
-		pages(ctx, pager, func(page aztables.ListEntitiesResponse, err error) bool {
+		pages(forTable(ctx, table), pager, func(page aztables.ListEntitiesResponse, err error) bool {
 			if err != nil {
 				return yield(nil, t.fail.of(ctx, queryTable, object, err))
 			}

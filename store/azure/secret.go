@@ -5,7 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -55,36 +57,51 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // A scrubber takes secrets out of text that came from elsewhere.
 type scrubber struct {
-	known *strings.Replacer
-	// named finds what stands after the name of a secret.
-	named *regexp.Regexp
+	// known are the credential's secrets as they are now.
+	known func() []string
+	// named finds what stands after the name of a secret, token what looks like a token.
+	named, token *regexp.Regexp
 }
 
 // scrubber knows the credential's secrets and, for a SAS, its signature in the
 // forms in which it may be written.
 func (c Credential) scrubber() scrubber {
-	var pairs []string
-	add := func(s string) {
-		if s != "" {
-			pairs = append(pairs, s, redacted)
-		}
-	}
-	add(c.Key.Reveal())
-	add(c.SAS.Reveal())
-	if values, err := url.ParseQuery(c.SAS.Reveal()); err == nil {
-		sig := values.Get("sig")
-		add(url.QueryEscape(sig))
-		add(url.PathEscape(sig))
-		add(sig)
-	}
 	return scrubber{
-		known: strings.NewReplacer(pairs...),
-		named: regexp.MustCompile(`(?i)\b(sig|AccountKey|SharedAccessSignature)=[^&;\s"'<>]+`),
+		known: c.secrets,
+		named: regexp.MustCompile(`(?i)\b(sig|AccountKey|SharedAccessSignature|client_secret|client_assertion|access_token|refresh_token)(=|["']\s*:\s*["'])[^&;\s"'<>,]+`),
+		token: regexp.MustCompile(`(?i)\b(bearer\s+)?\beyJ[\w-]+\.[\w-]+\.[\w-]*|\bbearer\s+[\w.~+/-]{16,}=*`),
 	}
 }
 
+// secrets are the credential's secrets as they are now.
+func (c Credential) secrets() []string {
+	all := []string{c.Key.Reveal(), c.Identity.Secret.Reveal()}
+	if s := c.signatures(); s != nil {
+		for _, get := range [2]func() (Secret, error){s.Blobs, func() (Secret, error) { return s.Table("") }} {
+			sas, err := get()
+			if err != nil {
+				continue // what can not be read was not sent
+			}
+			all = append(all, sas.Reveal())
+			if values, err := url.ParseQuery(sas.Reveal()); err == nil {
+				sig := values.Get("sig")
+				all = append(all, url.QueryEscape(sig), url.PathEscape(sig), sig)
+			}
+		}
+	}
+	if c.Identity.TokenFile != "" {
+		if token, err := os.ReadFile(c.Identity.TokenFile); err == nil {
+			all = append(all, strings.TrimSpace(string(token)))
+		}
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
+}
+
 func (s scrubber) text(t string) string {
-	return s.named.ReplaceAllString(s.known.Replace(t), "$1="+redacted)
+	for _, secret := range s.known() {
+		t = strings.ReplaceAll(t, secret, redacted)
+	}
+	return s.token.ReplaceAllString(s.named.ReplaceAllString(t, "$1$2"+redacted), redacted)
 }
 
 // err is e where its text holds no secret, else an error with the clean text

@@ -48,7 +48,7 @@ func (t *tables) CreateTable(ctx context.Context, table string) error {
 	if err := store.CheckTable(table); err != nil {
 		return t.fail.invalid(createTable, object, err)
 	}
-	_, err := t.service.CreateTable(ctx, table, nil)
+	_, err := t.service.CreateTable(forTable(ctx, table), table, nil)
 	if err != nil {
 		err = t.fail.of(ctx, createTable, object, err)
 		if !errors.Is(err, store.ErrExists) {
@@ -64,7 +64,7 @@ func (t *tables) DropTable(ctx context.Context, table string) error {
 	if err := store.CheckTable(table); err != nil {
 		return t.fail.invalid(dropTable, object, err)
 	}
-	_, err := t.service.DeleteTable(ctx, table, nil)
+	_, err := t.service.DeleteTable(forTable(ctx, table), table, nil)
 	if err != nil {
 		err = t.fail.of(ctx, dropTable, object, err)
 		gone := errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrNoTable) || errors.Is(err, store.ErrTableBusy)
@@ -89,7 +89,7 @@ func (t *tables) Upsert(ctx context.Context, table string, entities []store.Enti
 		}
 		actions[i] = aztables.TransactionAction{ActionType: aztables.TransactionTypeInsertReplace, Entity: encoded}
 	}
-	if _, err := t.service.NewClient(table).SubmitTransaction(ctx, actions, nil); err != nil {
+	if _, err := t.service.NewClient(table).SubmitTransaction(forTable(ctx, table), actions, nil); err != nil {
 		return t.fail.of(ctx, writeTable, object, err)
 	}
 	return nil
@@ -111,7 +111,7 @@ func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) err
 		actions[i] = aztables.TransactionAction{ActionType: aztables.TransactionTypeDelete, Entity: encoded}
 	}
 	for len(actions) > 0 {
-		_, err := t.service.NewClient(table).SubmitTransaction(ctx, actions, nil)
+		_, err := t.service.NewClient(table).SubmitTransaction(forTable(ctx, table), actions, nil)
 		if err == nil {
 			return nil
 		}

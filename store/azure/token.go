@@ -2,9 +2,14 @@ package azure
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -12,18 +17,61 @@ import (
 )
 
 // tokenSource marks the errors of a credential, so that no token is told from
-// no answer of storage.
+// no answer of storage, and remembers what the last token says of itself.
 type tokenSource struct {
 	azcore.TokenCredential
+	last atomic.Pointer[tokenFacts]
+}
+
+// tokenFacts are what a token says that is no secret.
+type tokenFacts struct {
+	expires time.Time
+	// principal is the object id of who asks, "" where the token does not say.
+	principal string
 }
 
 // GetToken implements azcore.TokenCredential.
-func (s tokenSource) GetToken(ctx context.Context, opts policy.TokenRequestOptions) (azcore.AccessToken, error) {
+func (s *tokenSource) GetToken(ctx context.Context, opts policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	token, err := s.TokenCredential.GetToken(ctx, opts)
 	if err != nil {
 		return azcore.AccessToken{}, &tokenError{err}
 	}
+	s.last.Store(&tokenFacts{expires: token.ExpiresOn, principal: principalOf(token.Token)})
 	return token, nil
+}
+
+// facts are those of the last token.
+func (s *tokenSource) facts() tokenFacts {
+	if s != nil {
+		if f := s.last.Load(); f != nil {
+			return *f
+		}
+	}
+	return tokenFacts{}
+}
+
+// principalOf is the object id in a token, a JWT, whose signature is storage's to check.
+func principalOf(token string) string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	encoded, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return ""
+	}
+	var claims struct {
+		OID string `json:"oid"`
+	}
+	if err := json.Unmarshal(encoded, &claims); err != nil || !objectID(claims.OID) {
+		return ""
+	}
+	return claims.OID
+}
+
+// objectID reports whether s is made as the ids of Microsoft Entra are.
+func objectID(s string) bool {
+	return len(s) == 36 && strings.Trim(strings.ToLower(s), "0123456789abcdef-") == ""
 }
 
 // tokenError says that a credential gave no token.

@@ -81,7 +81,7 @@ func jwt(t testing.TB, audience string) string {
 	}
 	return part(map[string]any{"alg": "RS256", "typ": "JWT"}) + "." + part(map[string]any{
 		"aud": audience, "iss": "https://sts.windows.net/00000000-0000-0000-0000-000000000001/",
-		"iat": now - 60, "nbf": now - 60, "exp": now + 3600, "sub": "CANARY", "oid": "x", "tid": "x",
+		"iat": now - 60, "nbf": now - 60, "exp": now + 3600, "sub": "CANARY", "oid": principal, "tid": "00000000-0000-0000-0000-000000000001",
 	}) + "." + base64.RawURLEncoding.EncodeToString([]byte("signature"))
 }
 

@@ -2,8 +2,12 @@ package azure
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"time"
 )
 
@@ -12,13 +16,21 @@ import (
 // none of them needs a new connection.
 const idlePerHost = 64
 
-// newTransport makes the store's own transport. It never asks for compression:
+// newTransport makes the store's own transport, which trusts the authorities in
+// caFile ("" is none) beside the system's. It never asks for compression:
 // net/http would then decompress by itself, and a range of a gzip blob is no gzip.
-func newTransport() *http.Transport {
+func newTransport(caFile string) (*http.Transport, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if caFile != "" {
+		var err error
+		if config.RootCAs, err = withAuthorities(caFile); err != nil {
+			return nil, err
+		}
+	}
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
+		Proxy:                 proxy,
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
-		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSClientConfig:       config,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ResponseHeaderTimeout: 2 * time.Minute,
 		MaxIdleConnsPerHost:   idlePerHost,
@@ -26,7 +38,32 @@ func newTransport() *http.Transport {
 		DisableCompression:    true,
 		WriteBufferSize:       64 << 10,
 		ReadBufferSize:        64 << 10,
+	}, nil
+}
+
+// proxy is the one that the environment names (HTTPS_PROXY, NO_PROXY), except for
+// link-local addresses: a managed identity's tokens come from one, which no proxy reaches.
+func proxy(r *http.Request) (*url.URL, error) {
+	if ip := net.ParseIP(r.URL.Hostname()); ip != nil && ip.IsLinkLocalUnicast() {
+		return nil, nil //nolint:nilnil // no proxy and no error is what net/http expects
 	}
+	return http.ProxyFromEnvironment(r)
+}
+
+// withAuthorities are the system's certificate authorities and those of a file.
+func withAuthorities(file string) (*x509.CertPool, error) {
+	encoded, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read certificate authorities: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("read the system's certificate authorities: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(encoded) {
+		return nil, fmt.Errorf("read certificate authorities: no certificate in %s: want PEM, BEGIN CERTIFICATE", file)
+	}
+	return pool, nil
 }
 
 // newHTTPClient follows no redirects: storage sends none, and a signed address

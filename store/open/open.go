@@ -21,8 +21,30 @@ type Options struct {
 	// Getenv gives the variables that hold credentials: os.Getenv. It is asked only for
 	// stores that need one. Nil is an empty environment.
 	Getenv func(string) string
+	// Auth is the kind of credential to use: auto, key, sas, msi, workload or cli; ""
+	// is what LOGSTOW_AUTH says.
+	Auth string
 	// Log receives what an operator may want to know. Nil is silence.
 	Log *slog.Logger
+}
+
+// CAFileEnv is the variable with the name of a file of certificate authorities, PEM,
+// to trust beside the system's.
+const CAFileEnv = "LOGSTOW_CA_FILE"
+
+// WithAuth is an environment in which auth, where it is not "", stands over
+// LOGSTOW_AUTH. A nil getenv is an empty environment.
+func WithAuth(getenv func(string) string, auth string) func(string) string {
+	return func(name string) string {
+		switch {
+		case name == azure.AuthEnv && auth != "":
+			return auth
+		case getenv == nil:
+			return ""
+		default:
+			return getenv(name)
+		}
+	}
 }
 
 // Store opens the store named by spec:
@@ -71,15 +93,12 @@ func openAzure(ctx context.Context, container string, opts Options) (store.Store
 	if err := azure.CheckContainer(container); err != nil {
 		return nil, invalid("azblob://"+container, err)
 	}
-	getenv := opts.Getenv
-	if getenv == nil {
-		getenv = func(string) string { return "" }
-	}
+	getenv := WithAuth(opts.Getenv, opts.Auth)
 	cred, err := azure.FromEnv(getenv)
 	if err != nil {
 		return nil, fmt.Errorf("open azblob://%s: %w", container, err)
 	}
-	s, err := azure.Open(ctx, azure.Options{Container: container, Credential: cred, Log: opts.Log})
+	s, err := azure.Open(ctx, azure.Options{Container: container, Credential: cred, Log: opts.Log, CAFile: getenv(CAFileEnv)})
 	if err != nil {
 		return nil, err // not s, which would be an interface around nil
 	}

@@ -93,6 +93,37 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
+// TestAuth: the option stands over the variable, and a file of authorities is looked at.
+func TestAuth(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "missing.pem")
+	tests := []struct {
+		name   string
+		auth   string
+		getenv func(string) string
+		says   string
+	}{
+		{"option", "key", env("AZURE_STORAGE_ACCOUNT", "acct"), "AZURE_STORAGE_KEY"},
+		{"variable", "", env("AZURE_STORAGE_ACCOUNT", "acct", "LOGSTOW_AUTH", "sas"), "AZURE_STORAGE_SAS_TOKEN_FILE"},
+		{"option before variable", "cli", env("AZURE_STORAGE_ACCOUNT", "acct", "LOGSTOW_AUTH", "sas"), ""},
+		{"unknown", "kerberos", env("AZURE_STORAGE_ACCOUNT", "acct"), "workload or cli"},
+		{"authorities", "", env("AZURE_STORAGE_ACCOUNT", "acct", "AZURE_STORAGE_KEY", "a2V5", "LOGSTOW_CA_FILE", missing), missing},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := open.Store(t.Context(), "azblob://logs", open.Options{Getenv: tt.getenv, Auth: tt.auth})
+			if tt.says == "" && err == nil {
+				s.Close()
+				return
+			}
+			if tt.says == "" || !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("got %v, want ErrRefused and %q", err, tt.says)
+			}
+		})
+	}
+}
+
 // TestAdopts copies files into a directory: segments are listed with the
 // metadata in their footers, others with none.
 func TestAdopts(t *testing.T) {

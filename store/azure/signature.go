@@ -1,0 +1,137 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"logstow/internal/reread"
+)
+
+// nearExpiry is how long before a SAS ends a file is looked at again and again,
+// whatever its time of change says; rereadEvery is how often.
+const (
+	nearExpiry  = 5 * time.Minute
+	rereadEvery = 5 * time.Second
+)
+
+// Signatures give the shared access signatures to use now, as query strings
+// without '?'. They are asked before every request, concurrently.
+type Signatures interface {
+	// Blobs is the one for the container.
+	Blobs() (Secret, error)
+	// Table is the one for a table, or where the name is "" for the table service.
+	Table(name string) (Secret, error)
+	// String names them in errors: "the SAS in FILE".
+	String() string
+}
+
+// fixedSAS is one SAS for all.
+type fixedSAS struct{ sas Secret }
+
+func (f fixedSAS) Blobs() (Secret, error)       { return f.sas, nil }
+func (f fixedSAS) Table(string) (Secret, error) { return f.sas, nil }
+func (f fixedSAS) String() string               { return "the SAS" }
+
+// sasFile is one SAS for all, in a file that may be replaced.
+type sasFile struct{ file *reread.File[Secret] }
+
+func newSASFile(path string) sasFile {
+	return sasFile{reread.New(path, func(content []byte) (Secret, error) {
+		sas := NewSecret(strings.TrimPrefix(strings.TrimSpace(string(content)), "?"))
+		return sas, checkSAS(sas)
+	})}
+}
+
+func (s sasFile) Blobs() (Secret, error) {
+	sas, err := s.file.Get(0)
+	if err != nil {
+		return Secret{}, err
+	}
+	if expiry, ok := sasExpiry(sas); ok && time.Until(expiry) < nearExpiry {
+		return s.file.Get(rereadEvery)
+	}
+	return sas, nil
+}
+
+func (s sasFile) Table(string) (Secret, error) { return s.Blobs() }
+func (s sasFile) String() string               { return "the SAS in " + s.file.Path() }
+
+// checkSAS says what is wrong with a SAS, without quoting it.
+func checkSAS(sas Secret) error {
+	values, err := url.ParseQuery(sas.Reveal())
+	if err != nil || values.Get("sig") == "" {
+		return errors.New("the shared access signature has no sig= in it: copy it whole, as the query string that follows '?'")
+	}
+	return nil
+}
+
+// sasExpiry is when a SAS ends, as far as it says.
+func sasExpiry(sas Secret) (time.Time, bool) {
+	values, err := url.ParseQuery(sas.Reveal())
+	if err != nil {
+		return time.Time{}, false
+	}
+	// The forms that a SAS may use.
+	// https://learn.microsoft.com/rest/api/storageservices/formatting-datetime-values
+	for _, layout := range [3]string{time.RFC3339, "2006-01-02T15:04Z", time.DateOnly} {
+		if t, err := time.Parse(layout, values.Get("se")); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// signer is the policy that signs requests with the signature of the moment.
+type signer struct {
+	signature func(ctx context.Context) (Secret, error)
+}
+
+// Do implements policy.Policy.
+func (s signer) Do(req *policy.Request) (*http.Response, error) {
+	sas, err := s.signature(req.Raw().Context())
+	if err != nil {
+		return nil, &signatureError{err}
+	}
+	u := req.Raw().URL
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += sas.Reveal()
+	return req.Next()
+}
+
+// signatureError says that there is no signature; another try is pointless.
+type signatureError struct{ err error }
+
+func (e *signatureError) Error() string { return e.err.Error() }
+func (e *signatureError) Unwrap() error { return e.err }
+
+// NonRetriable tells Azure's library so.
+func (e *signatureError) NonRetriable() {}
+
+// tableKey is the key of the context's value that says which table a request is for.
+type tableKey struct{}
+
+// forTable marks the requests under a context as those for a table.
+func forTable(ctx context.Context, table string) context.Context {
+	return context.WithValue(ctx, tableKey{}, table)
+}
+
+// signerOfTables signs with the signature of the table that the context names.
+func signerOfTables(s Signatures) signer {
+	return signer{func(ctx context.Context) (Secret, error) {
+		name, _ := ctx.Value(tableKey{}).(string)
+		return s.Table(name)
+	}}
+}
+
+// signerOfBlobs signs with the container's signature.
+func signerOfBlobs(s Signatures) signer {
+	return signer{func(context.Context) (Secret, error) { return s.Blobs() }}
+}
