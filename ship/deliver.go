@@ -58,10 +58,10 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 // storeBlob creates a batch's blob and writes its ETag down.
 func (s *Shipper) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) error {
 	size := min(b.Size, s.opts.Memory)
-	if err := s.memory.Acquire(ctx, size); err != nil {
+	if err := d.memory.Acquire(ctx, size); err != nil {
 		return context.Cause(ctx)
 	}
-	defer s.memory.Release(size)
+	defer d.memory.Release(size)
 	body, err := b.Body()
 	switch {
 	case errors.Is(err, sealed.ErrDamaged):

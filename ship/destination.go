@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/semaphore"
+
 	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/store"
@@ -19,6 +21,8 @@ type destination struct {
 	tables    store.Tables
 	numbers   *blobnaming.Numberer
 	firsts    firsts
+	// memory is what counts against Options.Memory.
+	memory *semaphore.Weighted
 	// blobTrouble and indexTrouble say what does not work at the moment.
 	blobTrouble, indexTrouble trouble
 }
@@ -31,6 +35,7 @@ func newDestination(name string, st store.Store, opts *Options) *destination {
 		tables:       st.Tables(),
 		numbers:      blobnaming.NewNumberer(opts.Random),
 		firsts:       newFirsts(),
+		memory:       semaphore.NewWeighted(opts.Memory),
 		blobTrouble:  trouble{log: opts.Log, what: "storing segments", where: st.String()},
 		indexTrouble: trouble{log: opts.Log, what: "writing the index", where: st.String()},
 	}
@@ -46,12 +51,15 @@ func (e errNoStore) Error() string {
 	return fmt.Sprintf("open %s, where a segment may be stored already: %v; make it available again", e.name, e.cause)
 }
 
-// other is the destination that batches of an earlier configuration were being
-// sent to. What may have been applied there must be found there: such a batch
-// waits for its store.
+// other is the destination of a name: the store of now, one that a route leads to, or
+// one that batches of an earlier configuration were being sent to. What may have been
+// applied there must be found there: such a batch waits for its store.
 func (s *Shipper) other(ctx context.Context, name string) (*destination, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if name == s.current.name {
+		return s.current, nil
+	}
 	if d := s.others[name]; d != nil {
 		return d, nil
 	}
@@ -67,59 +75,85 @@ func (s *Shipper) other(ctx context.Context, name string) (*destination, error) 
 	return d, nil
 }
 
-// forward gives a batch of another store to that store's own sender, so that
-// none of the workers ever waits for it.
-func (r *run) forward(ctx context.Context, b *buffer.Batch) {
-	name := b.Store()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	queue, running := r.elsewhere[name]
-	r.elsewhere[name] = append(queue, b)
-	if !running {
-		r.senders.Add(1)
-		r.group.Go(func() error {
-			defer r.senders.Done()
-			return r.sendElsewhere(ctx, name)
-		})
-	}
+// elsewhere are the batches of a store that has senders of its own.
+type elsewhere struct {
+	waiting []*buffer.Batch
+	senders int
 }
 
-// sendElsewhere delivers the batches of another store until none is left.
+// forward gives a batch to the senders of a store, so that none of the workers
+// ever waits for it.
+func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.elsewhere[name]
+	if e == nil {
+		e = new(elsewhere)
+		r.elsewhere[name] = e
+	}
+	e.waiting = append(e.waiting, b)
+	if e.senders >= r.s.opts.Workers {
+		return
+	}
+	e.senders++
+	r.senders.Add(1)
+	r.group.Go(func() error {
+		defer r.senders.Done()
+		return r.sendElsewhere(ctx, name)
+	})
+}
+
+// sendElsewhere delivers the batches of a store until none is left.
 func (r *run) sendElsewhere(ctx context.Context, name string) error {
-	defer func() {
-		for b := r.nextElsewhere(name); b != nil; b = r.nextElsewhere(name) {
-			b.Return()
-		}
-	}()
-	opening := trouble{log: r.s.opts.Log, what: "reaching the store of an earlier configuration", where: name}
-	for {
+	opening := trouble{log: r.s.opts.Log, what: "reaching a store", where: name}
+	for b := r.nextElsewhere(name); b != nil; b = r.nextElsewhere(name) {
 		var d *destination
 		err := r.s.retry(ctx, &opening, func() (err error) {
 			d, err = r.s.other(ctx, name)
 			return err
 		})
 		if err != nil {
+			b.Return()
+		} else {
+			err = r.deliver(ctx, d, b)
+		}
+		if err != nil {
+			r.abandon(name)
 			return err
 		}
-		b := r.nextElsewhere(name)
-		if b == nil {
-			return nil
-		}
-		if err := r.deliver(ctx, d, b); err != nil {
-			return err
-		}
+	}
+	return nil
+}
+
+// abandon ends a sender after an error, which ends the run: what waits goes back.
+func (r *run) abandon(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.elsewhere[name]
+	for _, b := range e.waiting {
+		b.Return()
+	}
+	e.waiting = nil
+	e.leave(r, name)
+}
+
+// leave takes a sender off; r.mu must be held.
+func (e *elsewhere) leave(r *run, name string) {
+	if e.senders--; e.senders == 0 {
+		delete(r.elsewhere, name)
 	}
 }
 
-// nextElsewhere takes the next batch of another store. After nil, forward starts a new sender.
+// nextElsewhere takes the next batch of a store. After nil, the sender that asked ends.
 func (r *run) nextElsewhere(name string) *buffer.Batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	queue := r.elsewhere[name]
-	if len(queue) == 0 {
-		delete(r.elsewhere, name)
+	e := r.elsewhere[name]
+	if len(e.waiting) == 0 {
+		e.leave(r, name)
 		return nil
 	}
-	r.elsewhere[name] = queue[1:]
-	return queue[0]
+	b := e.waiting[0]
+	e.waiting = e.waiting[1:]
+	return b
 }

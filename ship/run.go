@@ -20,9 +20,9 @@ type run struct {
 	senders sync.WaitGroup
 
 	mu sync.Mutex
-	// elsewhere are batches that wait for a store of an earlier configuration; a
-	// store with an entry has a sender.
-	elsewhere map[string][]*buffer.Batch
+	// elsewhere are batches that wait for stores with senders of their own; a store
+	// with an entry has one at least.
+	elsewhere map[string]*elsewhere
 	// indexes lead to the goroutines that write rows.
 	indexes map[*destination]chan *buffer.Batch
 }
@@ -32,7 +32,7 @@ func (s *Shipper) ship(ctx context.Context, b *buffer.Buffer, workers int) error
 	g, running := errgroup.WithContext(ctx)
 	r := &run{
 		s: s, buffer: b, group: g,
-		elsewhere: make(map[string][]*buffer.Batch), indexes: make(map[*destination]chan *buffer.Batch),
+		elsewhere: make(map[string]*elsewhere), indexes: make(map[*destination]chan *buffer.Batch),
 	}
 	r.senders.Add(workers)
 	for range workers {
@@ -52,8 +52,9 @@ func (s *Shipper) ship(ctx context.Context, b *buffer.Buffer, workers int) error
 	})
 	err := g.Wait()
 	if ctx.Err() != nil && err != nil {
-		own := s.own()
-		err = own.indexTrouble.explain(own.blobTrouble.explain(err))
+		for _, d := range s.destinations() {
+			err = d.indexTrouble.explain(d.blobTrouble.explain(err))
+		}
 	}
 	return err
 }
@@ -68,10 +69,9 @@ func (r *run) work(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		// A name written down by somebody before us may have been created.
-		own := r.s.own()
-		if b.Name() != "" && b.Store() != own.name {
-			r.forward(ctx, b)
+		own, name := r.s.place(b)
+		if own == nil {
+			r.forward(ctx, name, b)
 			continue
 		}
 		if err := r.deliver(ctx, own, b); err != nil {

@@ -15,11 +15,11 @@ package ship
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"logstow/buffer"
 	"logstow/store"
@@ -37,10 +37,13 @@ type Options struct {
 	// Stores opens another store by such a name, for batches that may have been
 	// stored there by an earlier run; who gives it closes what it opened. Nil opens none.
 	Stores func(ctx context.Context, name string) (store.Store, error)
-	// Workers is how many batches are sent at once; default 4.
+	// Route is the name of the store that a new batch goes to, for Stores to open; it
+	// must be safe for concurrent use. Nil is Store for all.
+	Route func(service, instance string) string
+	// Workers is how many batches are sent to a store at once; default 4.
 	Workers int
-	// Memory bounds the bytes of the batches being sent at once, unless one alone is
-	// larger; default 16 MiB.
+	// Memory bounds the bytes of the batches being sent to a store at once, unless one
+	// alone is larger; default 16 MiB.
 	Memory int64
 	// RetryFor is how long a request that storage does not answer is tried before
 	// Run gives up; a request that it refuses then ends Run at once. 0 is for ever.
@@ -86,11 +89,12 @@ func setDefault[T comparable](field *T, value T) {
 // Shipper is the sending end of the pipeline.
 type Shipper struct {
 	opts Options
-	// memory is what counts against Options.Memory.
-	memory *semaphore.Weighted
 
 	mu sync.Mutex
-	// current is the store of Options or SetStore, others those of earlier configurations.
+	// route is that of Options or SetStore.
+	route func(service, instance string) string
+	// current is the store of Options or SetStore, others those of routes and of
+	// earlier configurations.
 	current *destination
 	others  map[string]*destination
 	stats   Stats
@@ -113,27 +117,50 @@ func New(opts Options) *Shipper {
 	opts = opts.withDefaults()
 	return &Shipper{
 		opts:    opts,
+		route:   opts.Route,
 		current: newDestination(opts.StoreName, opts.Store, &opts),
-		memory:  semaphore.NewWeighted(opts.Memory),
 		others:  make(map[string]*destination),
 	}
 }
 
-// own is the store that new batches go to.
-func (s *Shipper) own() *destination {
+// place is where a batch goes: the destination, or the name of one that has senders of its own.
+func (s *Shipper) place(b *buffer.Batch) (own *destination, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.current
+	switch {
+	case b.Name() != "":
+		name = b.Store() // it was written down, and may have been created there
+	case s.route != nil:
+		name = s.route(b.Service, b.Meta.Instance)
+	default:
+		name = s.current.name
+	}
+	if s.route == nil && name == s.current.name {
+		return s.current, name
+	}
+	return nil, name // where there are several, none may keep the workers from the others
 }
 
-// SetStore makes new batches go to another store; name is as Options.StoreName.
-// What may have been sent to the one before still goes there.
-func (s *Shipper) SetStore(st store.Store, name string) {
+// destinations are all that are known.
+func (s *Shipper) destinations() []*destination {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return append([]*destination{s.current}, slices.Collect(maps.Values(s.others))...)
+}
+
+// SetStore makes new batches go elsewhere; name and route are as in Options. What may
+// have been sent to the store before still goes there.
+func (s *Shipper) SetStore(st store.Store, name string, route func(service, instance string) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.route = route
+	if name == s.current.name {
+		return
+	}
 	s.others[s.current.name] = s.current
 	if again := s.others[name]; again != nil {
 		s.current = again
+		delete(s.others, name)
 		return
 	}
 	s.current = newDestination(name, st, &s.opts)
@@ -167,9 +194,13 @@ func (s *Shipper) RunOther(ctx context.Context, b *buffer.Buffer) error {
 
 // Trouble is what does not work at the moment; nil while all does.
 func (s *Shipper) Trouble() error {
-	own := s.own()
-	if err := own.blobTrouble.last(); err != nil {
-		return err
+	for _, d := range s.destinations() {
+		if err := d.blobTrouble.last(); err != nil {
+			return err
+		}
+		if err := d.indexTrouble.last(); err != nil {
+			return err
+		}
 	}
-	return own.indexTrouble.last()
+	return nil
 }

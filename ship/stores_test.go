@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,7 +172,7 @@ func TestShipSetStore(t *testing.T) {
 		if tries++; tries > 1 {
 			return call()
 		}
-		s.SetStore(now, "now")
+		s.SetStore(now, "now", nil)
 		return "", failure(store.ErrUnavailable) // the same batch is tried again
 	}}
 	s = ship.New(ship.Options{Buffer: b, Store: faults, StoreName: "before", Workers: 1})
@@ -180,4 +181,58 @@ func TestShipSetStore(t *testing.T) {
 	}
 	exactlyOnce(t, before, 1)
 	exactlyOnce(t, now, 2)
+}
+
+// Batches go where the route leads; a store that does not answer keeps none from the others.
+func TestShipRoute(t *testing.T) {
+	t.Parallel()
+	stores := map[string]store.Store{"a": openStore(t), "b": openStore(t), "dead": openStore(t)}
+	var alive atomic.Bool
+	dead := &faulty{Store: stores["dead"], create: func(_ int, _ string, call func() (string, error)) (string, error) {
+		if alive.Load() {
+			return call()
+		}
+		return "", failure(store.ErrUnavailable)
+	}}
+	b := openBuffer(t)
+	names := []string{"dead", "a", "b"}
+	const batches = 30
+	fillMany(t, b, batches)
+	next := 0
+	var mu sync.Mutex
+	s := ship.New(ship.Options{
+		Buffer: b, Store: dead, StoreName: "dead",
+		Route: func(service, instance string) string {
+			mu.Lock()
+			defer mu.Unlock()
+			if service != "x" || instance != "pod-1" {
+				t.Errorf("asked for %s of %s", service, instance)
+			}
+			next++
+			return names[next%len(names)]
+		},
+		Stores: func(_ context.Context, name string) (store.Store, error) {
+			if name == "dead" {
+				t.Error("the store that is open is opened again")
+			}
+			return stores[name], nil
+		},
+	})
+	done := make(chan error, 1)
+	go func() { done <- s.Run(t.Context()) }()
+	for deadline := time.Now().Add(30 * time.Second); s.Stats().Segments < batches*2/3; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%+v", s.Stats())
+		}
+	}
+	if s.Trouble() == nil {
+		t.Error("no trouble is told")
+	}
+	alive.Store(true)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for _, st := range stores {
+		exactlyOnce(t, st, batches/3)
+	}
 }

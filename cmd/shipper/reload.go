@@ -59,7 +59,7 @@ func (p *pipeline) changeStore(ctx context.Context, spec string) error {
 		return fmt.Errorf("store %s: %w", spec, err)
 	}
 	p.others.keep(st)
-	p.shipper.SetStore(p.counter.Store(st), name)
+	p.shipper.SetStore(p.counter.Store(st), name, nil)
 	p.log.Info("new segments go to another store", "store", spec, "before", p.store)
 	p.store = spec
 	if p.bufferDir != "" {
