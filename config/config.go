@@ -25,8 +25,10 @@ import (
 
 // Config is what a file says; a zero field was not given.
 type Config struct {
-	// Store is where segments go, Instance the name of this shipper.
-	Store, Instance string
+	// Stores is where segments go, Instance the name of this shipper. Of several
+	// stores one is picked for each new segment.
+	Stores   []string
+	Instance string
 	// Bucket is the width of buckets, FlushInterval and FlushSize when batches are sealed.
 	Bucket, FlushInterval time.Duration
 	FlushSize             int64
@@ -53,6 +55,8 @@ type Buffer struct {
 // Input is one thing to read.
 type Input struct {
 	Common
+	// Stores are where this input's service is stored, if not where all are.
+	Stores []string
 	// Line is where it stands in the file.
 	Line int
 	// Kind is which of the others is set: the key that names it.

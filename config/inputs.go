@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"logstow/blobnaming"
 	"logstow/input/syslog"
@@ -23,6 +24,7 @@ func (d *decoder) input(s *section, defaults Common) Input {
 		in.Kind = kind
 	}
 	d.common(s, &in.Common)
+	s.texts("store", &in.Stores)
 	switch in.Kind {
 	case KindFiles:
 		d.files(s, &in.Files)
@@ -44,6 +46,9 @@ func (d *decoder) input(s *section, defaults Common) Input {
 	}
 	if in.Kind != "" && in.Kind != KindFiles && in.Service != "" && !blobnaming.ValidService(in.Service) {
 		d.fail(s.node, "service %s: a pattern of paths is for files", in.Service)
+	}
+	if len(in.Stores) > 0 && (strings.Contains(in.Service, "{") || in.HTTP.ServiceFromResource) {
+		d.fail(s.get("store"), "store: an input whose records say the service can not have a store of its own")
 	}
 	s.done()
 	return in

@@ -22,7 +22,7 @@ import (
 // config reads the whole file.
 func (d *decoder) config(s *section) *Config {
 	c := &Config{}
-	s.text("store", &c.Store)
+	s.texts("store", &c.Stores)
 	read(s, "instance", &c.Instance, func(v string) (string, error) {
 		return v, valid(blobnaming.ValidInstance(v), "%q: want 1 to %d of A-Z a-z 0-9 . _ -", v, blobnaming.MaxInstance)
 	})

@@ -75,7 +75,15 @@ func check(ctx context.Context, w io.Writer, s settings) (err error) {
 	if s.bufferDir != "" {
 		fmt.Fprintf(out, "buffer\t%s\n", s.bufferDir)
 	}
-	st, err := open.Store(ctx, s.store, open.Options{Getenv: os.Getenv, Log: slog.New(slog.DiscardHandler)})
+	for _, spec := range s.stores.every() {
+		errs = append(errs, checkStore(ctx, out, spec, s.instance))
+	}
+	return errors.Join(errs...)
+}
+
+// checkStore writes to a store and removes what it wrote.
+func checkStore(ctx context.Context, out io.Writer, spec, instance string) (err error) {
+	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Log: slog.New(slog.DiscardHandler)})
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
 	}
@@ -83,15 +91,15 @@ func check(ctx context.Context, w io.Writer, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.instance)
+	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+instance)
 	if err != nil {
-		return fmt.Errorf("storage does not take segments: %w", err)
+		return fmt.Errorf("%s does not take segments: %w", spec, err)
 	}
-	fmt.Fprintf(out, "store\t%s: a blob was written%s\n", s.store, stays)
-	if err := probeTables(ctx, st.Tables(), s.instance); err != nil {
-		return fmt.Errorf("segments would be stored, but not indexed: %w", err)
+	fmt.Fprintf(out, "store\t%s: a blob was written%s\n", spec, stays)
+	if err := probeTables(ctx, st.Tables(), instance); err != nil {
+		return fmt.Errorf("segments would be stored in %s, but not indexed: %w", spec, err)
 	}
-	fmt.Fprintf(out, "index\t%s: a row was written and removed\n", s.store)
+	fmt.Fprintf(out, "index\t%s: a row was written and removed\n", spec)
 	return nil
 }
 

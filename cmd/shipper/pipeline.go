@@ -57,7 +57,7 @@ func ship(ctx context.Context, s settings, again func() (settings, error)) (err 
 		stop := p.awaitReload(ctx, again)
 		defer stop()
 	}
-	st, err := open.Store(ctx, s.store, open.Options{Getenv: os.Getenv, Log: p.log})
+	st, err := open.Store(ctx, s.stores.all[0], open.Options{Getenv: os.Getenv, Log: p.log})
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
 	}
@@ -65,13 +65,17 @@ func ship(ctx context.Context, s settings, again func() (settings, error)) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
+	route, err := p.stores.route()
+	if err != nil {
+		return cli.Usagef("%w", err)
+	}
 	if err := p.openBuffer(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.buffer.Close()) }()
 	p.others = &stores{log: p.log}
 	defer func() { err = errors.Join(err, p.others.close()) }()
-	if err := p.openShipper(st); err != nil {
+	if err := p.openShipper(st, route); err != nil {
 		return err
 	}
 	return p.run(ctx)
@@ -96,12 +100,12 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	return nil
 }
 
-func (p *pipeline) openShipper(st store.Store) error {
-	name, err := lastingName(p.store)
+func (p *pipeline) openShipper(st store.Store, route func(service, instance string) string) error {
+	name, err := lastingName(p.stores.all[0])
 	if err != nil {
 		return err
 	}
-	opts := shipping.Options{Buffer: p.buffer, Store: p.counter.Store(st), StoreName: name, Stores: p.others.open, Log: p.log}
+	opts := shipping.Options{Buffer: p.buffer, Store: p.counter.Store(st), StoreName: name, Stores: p.openOther, Route: route, Log: p.log}
 	opts.IndexWait = min(indexWait, p.flushInterval)
 	if p.once {
 		opts.RetryFor = p.retryFor
@@ -113,6 +117,15 @@ func (p *pipeline) openShipper(st store.Store) error {
 	return nil
 }
 
+// openOther opens a store of a route or of an earlier configuration.
+func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, error) {
+	st, err := p.others.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return p.counter.Store(st), nil
+}
+
 // ownDirs are the directories that shippers write to: what is in them is never read as logs.
 func (p *pipeline) ownDirs() []string {
 	var dirs []string
@@ -122,8 +135,10 @@ func (p *pipeline) ownDirs() []string {
 	if all, err := buffersDir(os.Getenv, os.Getuid()); err == nil {
 		dirs = append(dirs, all)
 	}
-	if dir, ok := localDir(p.store); ok {
-		dirs = append(dirs, dir)
+	for _, spec := range p.stores.every() {
+		if dir, ok := localDir(spec); ok {
+			dirs = append(dirs, dir)
+		}
 	}
 	return dirs
 }
@@ -173,7 +188,7 @@ func (p *pipeline) sayStarted() {
 	if p.bufferDir != "" {
 		durable = p.bufferDir
 	}
-	p.log.Info("started", "version", version, "instance", p.instance, "inputs", inputs, "store", p.store,
+	p.log.Info("started", "version", version, "instance", p.instance, "inputs", inputs, "stores", p.stores.every(),
 		"buffer", durable, "flush_interval", p.flushInterval.String(), "flush_size", p.flushSize, "bucket", p.bucket.String())
 }
 
@@ -220,7 +235,7 @@ func (p *pipeline) noteEnd(shipErr error) {
 }
 
 func (p *pipeline) writeNote(trouble error, drained bool) {
-	n := note{Service: p.service, Store: p.store, Drained: drained, Time: time.Now().UTC()}
+	n := note{Service: p.service, Store: p.stores.String(), Drained: drained, Time: time.Now().UTC()}
 	if trouble != nil {
 		n.Error = trouble.Error()
 	}

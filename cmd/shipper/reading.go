@@ -82,7 +82,7 @@ func (p *pipeline) reload(ctx context.Context, again settings) {
 		stay = append(stay, r)
 		wanted = slices.Delete(wanted, i, i+1)
 	}
-	if err := p.changeStore(ctx, again.store); err != nil {
+	if err := p.changeStores(ctx, again.stores); err != nil {
 		p.log.Error("the new configuration is not taken: all stays as it was", "error", err)
 		return
 	}

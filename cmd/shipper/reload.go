@@ -44,24 +44,28 @@ func (p *pipeline) awaitReload(ctx context.Context, again func() (settings, erro
 	}
 }
 
-// changeStore sends new batches to another store; those that may have been sent to
-// the old one still go there.
-func (p *pipeline) changeStore(ctx context.Context, spec string) error {
-	if spec == p.store {
+// changeStores sends new batches to other stores; those that may have been sent to
+// the old ones still go there.
+func (p *pipeline) changeStores(ctx context.Context, again storeNames) error {
+	if again.equal(p.stores) {
 		return nil
 	}
-	name, err := lastingName(spec)
+	route, err := again.route()
 	if err != nil {
-		return fmt.Errorf("store %s: %w", spec, err)
+		return err
 	}
-	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Log: p.log})
+	name, err := lastingName(again.all[0])
 	if err != nil {
-		return fmt.Errorf("store %s: %w", spec, err)
+		return fmt.Errorf("store %s: %w", again.all[0], err)
+	}
+	st, err := open.Store(ctx, again.all[0], open.Options{Getenv: os.Getenv, Log: p.log})
+	if err != nil {
+		return fmt.Errorf("store %s: %w", again.all[0], err)
 	}
 	p.others.keep(st)
-	p.shipper.SetStore(p.counter.Store(st), name, nil)
-	p.log.Info("new segments go to another store", "store", spec, "before", p.store)
-	p.store = spec
+	p.shipper.SetStore(p.counter.Store(st), name, route)
+	p.log.Info("new segments go elsewhere", "store", again.String(), "before", p.stores.String())
+	p.stores = again
 	if p.bufferDir != "" {
 		p.writeNote(nil, false)
 	}

@@ -24,7 +24,8 @@ import (
 
 // settings are what a run is told, by flags and a configuration file.
 type settings struct {
-	store, instance string
+	instance string
+	stores   storeNames
 	// service is whose buffer it is: the one service of all inputs, else severalServices.
 	service       string
 	once          bool
@@ -64,7 +65,6 @@ func readSettings(c *ucli.Context) (settings, error) {
 	var errs problems
 	s := settings{
 		configured: c.String("config") != "",
-		store:      pick(c, "store", file.Store),
 		instance:   pick(c, "instance", file.Instance),
 		once:       c.Bool("once"),
 
@@ -81,7 +81,8 @@ func readSettings(c *ucli.Context) (settings, error) {
 	if s.instance == "" {
 		s.instance = hostInstance(&errs)
 	}
-	errs.check(s.store != "", "--store is missing: a directory, or azblob://CONTAINER (or set LOGSTOW_STORE)")
+	s.stores = readStores(&errs, c, file)
+	errs.check(len(s.stores.all) > 0, "--store is missing: a directory, or azblob://CONTAINER (or set LOGSTOW_STORE)")
 	errs.check(blobnaming.ValidInstance(s.instance), "--instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", s.instance, blobnaming.MaxInstance)
 	errs.check(s.bucket == 0 || blobnaming.ValidWidth(s.bucket), "--bucket %s: want 5m, 10m, 15m, 20m, 30m or 60m", c.String("bucket"))
 	errs.check(s.flushSize > 0 || len(errs) > 0, "--flush-size must be more than 0")
