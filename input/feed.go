@@ -140,7 +140,7 @@ func (f *Feed) hand(ctx context.Context, src *Source, bytes int64, read time.Tim
 		return nil
 	}
 	f.dropped = false
-	chunk := buffer.Chunk{Service: f.opts.Service, Class: f.opts.Class, Read: read.UnixNano(), Records: f.records}
+	chunk := buffer.Chunk{Service: src.service, Class: f.opts.Class, Read: read.UnixNano(), Records: f.records}
 	if src.position != nil {
 		chunk.Positions = src.position(src.Point())
 	}
@@ -172,7 +172,7 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	}
 	n := len(f.records)
 	f.records = append(f.records, record.Record{Time: stamp.Time, Level: stamp.Level, Source: s.name, Message: message})
-	if f.opts.Process != nil && !f.opts.Process.Process(f.opts.Service, &f.records[n]) {
+	if f.opts.Process != nil && !f.opts.Process.Process(s.src.service, &f.records[n]) {
 		f.records, f.dropped = f.records[:n], true
 	}
 }

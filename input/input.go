@@ -37,7 +37,8 @@ type Processor interface {
 
 // Options are what every input is told.
 type Options struct {
-	// Service and Class are those of the records. Service is required.
+	// Service and Class are those of the records. Service is required, unless the input
+	// finds one for each of its sources.
 	Service, Class string
 	// MaxRecord is the length in bytes past which a line is cut, from [MinMaxRecord]
 	// to [record.MaxSize]; 0 is [DefaultMaxRecord].

@@ -19,6 +19,7 @@ const outputs = 3
 type Source struct {
 	feed     *Feed
 	name     string
+	service  string
 	position func(Point) []buffer.Position
 	// offset is the start of the first byte that was not handled: the lines before
 	// it were handed over or are held by a stream.
@@ -57,6 +58,7 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 	src := &Source{
 		feed:     f,
 		name:     record.CleanSource(f.opts.SourcePrefix + name),
+		service:  f.opts.Service,
 		position: position,
 		offset:   at.Offset,
 		format:   f.opts.Lines.Format,
@@ -73,6 +75,13 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 		src.before = &b
 	}
 	return src
+}
+
+// Of makes the source's records those of a service, whatever that of the [Feed] is.
+// To be called before the first [Feed.Read].
+func (s *Source) Of(service string) *Source {
+	s.service = service
+	return s
 }
 
 // Offset is where the next byte is to be read from: the bytes before it were

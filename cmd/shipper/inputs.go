@@ -77,7 +77,7 @@ func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, erro
 		if err != nil {
 			return nil, err
 		}
-		_ = pattern
+		files.Service, files.ServiceOf = "", pattern.Of
 	}
 	t, err := tail.New(files)
 	if err != nil {

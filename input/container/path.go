@@ -93,5 +93,16 @@ func (p Pattern) Service(pod Pod) string {
 	return name
 }
 
+// Of is the service that the pattern makes of the path of a container's log file,
+// and namespace/pod/container as the source of its records. It reports false for
+// other paths; see [ParsePath].
+func (p Pattern) Of(path string) (service, source string, ok bool) {
+	pod, ok := ParsePath(path)
+	if !ok {
+		return "", "", false
+	}
+	return p.Service(pod), pod.Namespace + "/" + pod.Pod + "/" + pod.Container, true
+}
+
 // String is the pattern as it was given.
 func (p Pattern) String() string { return p.text }

@@ -63,6 +63,21 @@ func TestPattern(t *testing.T) {
 	}
 }
 
+func TestPatternOf(t *testing.T) {
+	t.Parallel()
+	p, err := container.ParsePattern("{namespace}.{container}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, source, ok := p.Of("/var/log/pods/shop_web-5d9c_0f0e-11/nginx/0.log")
+	if service != "shop.nginx" || source != "shop/web-5d9c/nginx" || !ok {
+		t.Errorf("%q, %q, %v", service, source, ok)
+	}
+	if service, source, ok := p.Of("/var/log/syslog"); service != "" || source != "" || ok {
+		t.Errorf("another path: %q, %q, %v", service, source, ok)
+	}
+}
+
 func FuzzParsePath(f *testing.F) {
 	f.Add("/var/log/containers/web_shop_nginx-0123.log", "{namespace}.{container}")
 	f.Add("/var/log/pods/shop_web_uid/nginx/0.log", "{pod}")

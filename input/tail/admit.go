@@ -74,12 +74,24 @@ func (t *Tailer) admit(found found, handle *os.File, how arrival) (*file, verdic
 	} else {
 		f.restart(0, fingerprint{}, "")
 	}
+	if v == taken && f.service == "" {
+		v = passed
+		t.sayForeign(f)
+	}
 	if v != taken {
 		_ = handle.Close()
 		return nil, v, nil
 	}
 	t.add(f, handle)
 	return f, taken, nil
+}
+
+// sayForeign says that a file is of no service, once.
+func (t *Tailer) sayForeign(f *file) {
+	if !t.foreign {
+		t.foreign = true
+		t.opts.Log.Warn("a file is not read: no service can be told by its path (said once); exclude it, or name only files of containers", "file", f.home)
+	}
 }
 
 // add takes a file among those that are being read.

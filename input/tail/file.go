@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"cmp"
 	"compress/gzip"
 	"container/list"
 	"context"
@@ -31,9 +32,11 @@ type file struct {
 	// that it led to by symbolic links ("" is the same), name the source of its
 	// records. They stay when it is renamed.
 	home, real, name string
-	regular          bool
-	source           *input.Source
-	print            fingerprint
+	// service is that of its records; "" is none: it is not read.
+	service string
+	regular bool
+	source  *input.Source
+	print   fingerprint
 	// handle is the open file, use its place among those open; nil while it is closed.
 	handle *os.File
 	use    *list.Element
@@ -67,7 +70,20 @@ func (t *Tailer) newFile(found found, handle *os.File) (*file, error) {
 	if real, err := filepath.EvalSymlinks(found.path); err == nil && real != f.home {
 		f.real = real
 	}
+	f.belong()
 	return f, nil
+}
+
+// belong finds out whose the file's records are.
+func (f *file) belong() {
+	f.service = f.t.opts.Service
+	if f.t.opts.ServiceOf == nil {
+		return
+	}
+	service, source, ok := f.t.opts.ServiceOf(f.home)
+	if ok {
+		f.service, f.name = service, cmp.Or(source, f.name)
+	}
 }
 
 // place is where the file was when it was found, behind all links.
@@ -82,6 +98,7 @@ func (f *file) place() string {
 func (f *file) inherit(p position) {
 	if p.path != "" && p.path != f.home {
 		f.home, f.real, f.name, f.moved = p.path, p.real, p.source, true
+		f.belong()
 	}
 }
 

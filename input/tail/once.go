@@ -116,7 +116,7 @@ func (f *file) readToEnd(ctx context.Context) (fileErr, err error) {
 // source makes the source of a file's records, read from a point on.
 func (t *Tailer) source(f *file, at input.Point) *input.Source {
 	if !f.regular {
-		return t.feed.Resume(f.name, at, nil)
+		return t.feed.Resume(f.name, at, nil).Of(f.service)
 	}
-	return t.feed.Resume(f.name, at, f.positions)
+	return t.feed.Resume(f.name, at, f.positions).Of(f.service)
 }

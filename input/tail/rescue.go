@@ -53,7 +53,9 @@ func (t *Tailer) takeCopy(p position, e entry) bool {
 	case f.kind == plain && e.info.Size() < p.offset: // more was read than was copied
 		t.spare(f, handle)
 	default:
-		f.inherit(p)
+		if f.inherit(p); f.service == "" {
+			break
+		}
 		f.gone = t.opts.Now()
 		f.restart(p.offset, p.print, p.state)
 		f.replaces = p.id

@@ -23,6 +23,11 @@ type Options struct {
 	input.Options
 	// Paths are files and globs; ** stands for any number of directories.
 	Paths []string
+	// ServiceOf finds the service of a file by the absolute path under which it was found
+	// first, and the source of its records; an empty source is the usual one. Files of which it
+	// knows none are of Service, or are not read where that is empty, which is logged once.
+	// nil makes all files those of Service.
+	ServiceOf func(path string) (service, source string, ok bool)
 	// Name tells the positions of several Tailers with one sink apart: letters,
 	// digits and . _ -. It must stay the same between runs. Two Tailers of different
 	// names read a file that both name twice; two of one name must not name the same file.
@@ -107,6 +112,8 @@ type Tailer struct {
 	catches int
 	// said holds the complaints that were logged and still hold.
 	said map[string]bool
+	// foreign says that it was logged that a file is of no service.
+	foreign bool
 }
 
 // New makes a Tailer. A pattern that can not be read is an error; files that
