@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"logstow/internal/patience"
 	"logstow/store"
 )
 
@@ -43,7 +44,7 @@ func (r *run) deleteBatch(ctx context.Context, batch []string) error {
 	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 		return err
 	}
-	err := retry(ctx, func() error { return r.store.Blobs().Delete(ctx, batch) })
+	err := patience.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, batch) })
 	switch {
 	case err == nil:
 		r.o.Progress.Deleted.Add(int64(len(batch)))

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"logstow/blobnaming"
+	"logstow/internal/patience"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -172,7 +173,7 @@ func (r *run) run(ctx context.Context, p Policy) error {
 // now is the earlier of the two clocks, which must agree.
 func (r *run) now(ctx context.Context) (time.Time, error) {
 	var theirs time.Time
-	err := retry(ctx, func() (err error) {
+	err := patience.Do(ctx, func() (err error) {
 		theirs, err = r.store.Now(ctx)
 		return err
 	})
@@ -193,7 +194,7 @@ func (r *run) now(ctx context.Context) (time.Time, error) {
 
 // services are those that have blobs.
 func (r *run) services(ctx context.Context) (all []string, err error) {
-	err = retry(ctx, func() error {
+	err = patience.Do(ctx, func() error {
 		all = nil
 		for prefixes, err := range r.store.Blobs().ListPrefixes(ctx, "") {
 			if err != nil {
@@ -214,7 +215,7 @@ func (r *run) services(ctx context.Context) (all []string, err error) {
 
 // tables are those of days and classes that go.
 func (r *run) tables(ctx context.Context) (all []tableindex.Table, err error) {
-	err = retry(ctx, func() (err error) {
+	err = patience.Do(ctx, func() (err error) {
 		all, err = tableindex.Tables(ctx, r.store.Tables(), r.store.Container())
 		return err
 	})

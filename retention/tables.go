@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
+	"logstow/internal/patience"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -76,7 +77,7 @@ func (r *run) expireTable(ctx context.Context, t tableindex.Table) (done string,
 		}
 		return tablePruned, nil
 	}
-	err = retry(ctx, func() error { return r.store.Tables().DropTable(ctx, t.Name) })
+	err = patience.Do(ctx, func() error { return r.store.Tables().DropTable(ctx, t.Name) })
 	if err != nil {
 		return tableKept, err
 	}
@@ -86,7 +87,7 @@ func (r *run) expireTable(ctx context.Context, t tableindex.Table) (done string,
 // prune removes a table's entities whose blobs are gone, service by service.
 func (r *run) prune(ctx context.Context, t tableindex.Table) error {
 	var services []string
-	err := retry(ctx, func() (err error) {
+	err := patience.Do(ctx, func() (err error) {
 		services, err = tableindex.Services(ctx, r.store.Tables(), t.Name)
 		return err
 	})
@@ -105,7 +106,7 @@ func (r *run) prune(ctx context.Context, t tableindex.Table) error {
 // blob, so one that is not listed then is gone.
 func (r *run) pruneService(ctx context.Context, t tableindex.Table, service string) error {
 	var entities map[string][]store.Key
-	err := retry(ctx, func() error {
+	err := patience.Do(ctx, func() error {
 		entities = make(map[string][]store.Key)
 		for rows, err := range tableindex.Rows(ctx, r.store.Tables(), r.store.Container(), t.Name, service) {
 			var malformed *tableindex.EntityError
@@ -123,7 +124,7 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 		return err
 	}
 	prefix := blobnaming.Prefixes(service, t.Day, t.Day.Add(day))[0]
-	for page, err := range list(ctx, r.store.Blobs(), prefix) {
+	for page, err := range patience.List(ctx, r.store.Blobs(), prefix) {
 		if err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 	for _, keys := range entities {
 		gone = append(gone, keys...)
 	}
-	return retry(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), t.Name, gone) })
+	return patience.Do(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), t.Name, gone) })
 }
 
 // foresee counts what a run that deletes would ask for beside the requests made.

@@ -1,4 +1,6 @@
-package retention
+// Package patience asks storage again where the same request may succeed later, for
+// jobs that run for long and that nobody waits for.
+package patience
 
 import (
 	"context"
@@ -17,8 +19,9 @@ const (
 	maxWait   = 30 * time.Second
 )
 
-// retry calls f until it succeeds, fails for good or has failed too often.
-func retry(ctx context.Context, f func() error) error {
+// Do calls f until it succeeds, fails for good ([store.Retryable] says which), has failed
+// too often (after two minutes and more), or ctx ends. It returns f's last error.
+func Do(ctx context.Context, f func() error) error {
 	for failures := 1; ; failures++ {
 		err := f()
 		if err == nil || !again(ctx, err, failures) {
@@ -47,9 +50,9 @@ func again(ctx context.Context, err error, failures int) bool {
 	}
 }
 
-// list lists blobs. A listing that fails for a while is begun anew, without what
+// List lists blobs as [store.BlobReader] does. A listing that fails for a while is begun anew, without what
 // it has yielded; the last error is yielded and ends it.
-func list(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]store.Blob, error] {
+func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
 		last := ""
 		for failures := 0; ; {
