@@ -1,0 +1,314 @@
+// Package audit compares what a store's blobs say with what its index says, in
+// both directions, and rebuilds the index from the blobs.
+//
+// Blobs are the truth: [Verify] reports every difference, [Reindex] makes the index
+// say what the blobs' names, metadata and footers say. It never reads blocks. Both may run
+// beside shippers and retention: what differs is looked at again before it counts.
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/blobnaming"
+	"logstow/internal/patience"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+const day = 24 * time.Hour
+
+const (
+	// servicesAtOnce are compared at the same time: each holds a page of a listing
+	// and the rows of a day.
+	servicesAtOnce = 4
+	// tablesAtOnce are scanned for services at the same time.
+	tablesAtOnce = 8
+	// footersAtOnce and segmentsAtOnce are read at the same time.
+	footersAtOnce, segmentsAtOnce = 32, 2
+	// maxProblems is how many problems a report names.
+	maxProblems = 100
+	// defaultSettle is how long a difference has to last to count.
+	defaultSettle = 2 * time.Second
+)
+
+// Depth is how much of the blobs is read.
+type Depth uint8
+
+// The depths, each of which includes the one before it.
+const (
+	// Listing compares names and metadata with entities, at the cost of listing both.
+	Listing Depth = iota
+	// Footers reads each segment's footer: one request a segment.
+	Footers
+	// Blocks reads everything and checks every checksum and record.
+	Blocks
+)
+
+// Options say what is compared. The zero value is all of a store, by listing.
+type Options struct {
+	// Services are names or globs ('*', '?', '[…]') of services; none is all.
+	Services []string
+	// From and To bound the UTC days that are looked at: those that overlap the range.
+	// Zero is no bound.
+	From, To time.Time
+	// Depth is how much is read. Reindex reads footers of what it writes at any depth; with
+	// Footers and more it compares the minutes of all entities with them too.
+	Depth Depth
+	// Settle is how long to wait before what differs is looked at again; 0 is two
+	// seconds. Shippers write an entity a moment after its blob.
+	Settle time.Duration
+	// Found is given each difference that lasts (with Reindex: that it can not repair), one
+	// at a time. Nil is nobody.
+	Found func(Difference)
+	// Progress is kept up to date meanwhile. Nil is none.
+	Progress *Progress
+}
+
+// Progress is how far it is. Its fields may be read at any time.
+type Progress struct {
+	// Services are their number, Compared those that are done, Blobs what was listed of them.
+	Services, Compared, Blobs atomic.Int64
+}
+
+// Report says what was done. It has a JSON form.
+type Report struct {
+	Store    string `json:"store"`
+	Services int    `json:"services"`
+	// Blobs and Entities were compared; Foreign blobs are no segments.
+	Blobs    int64 `json:"blobs"`
+	Foreign  int64 `json:"foreign"`
+	Entities int64 `json:"entities"`
+	// Differences were found and remain.
+	Differences int64 `json:"differences"`
+	// Written and Removed are entities that Reindex wrote and removed.
+	Written int64 `json:"written"`
+	Removed int64 `json:"removed"`
+	// Problems are what could not be read or written.
+	Problems []string       `json:"problems"`
+	Requests store.Requests `json:"requests"`
+
+	problems []error
+}
+
+// Err joins what could not be read or written, and is nil if all could.
+func (r *Report) Err() error { return errors.Join(r.problems...) }
+
+// Verify compares and changes nothing. The error says why it ended early; what could not
+// be read is in the report: see [Report.Err].
+func Verify(ctx context.Context, s store.Store, o Options) (Report, error) {
+	return run(ctx, s, o, false)
+}
+
+// Reindex makes the index agree. It is incremental, for entities that agree are not
+// written, and idempotent. Entities of tables that are missing are written too, and the
+// tables made: retention drops them again. Errors are as with [Verify].
+func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
+	return run(ctx, s, o, true)
+}
+
+func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, error) {
+	if o.Settle == 0 {
+		o.Settle = defaultSettle
+	}
+	if o.Found == nil {
+		o.Found = func(Difference) {}
+	}
+	if o.Progress == nil {
+		o.Progress = new(Progress)
+	}
+	o.From, o.To = days(o.From, o.To)
+	counter := new(store.Counter)
+	s = counter.Store(s)
+	a := &auditor{
+		o: o, repair: repair, container: s.Container(), blobs: s.Blobs(), tables: s.Tables(),
+		reading: make(chan struct{}, footersAtOnce),
+	}
+	if o.Depth == Blocks {
+		a.reading = make(chan struct{}, segmentsAtOnce)
+	}
+	a.report.Store = s.String()
+	err := a.run(ctx)
+	a.report.Problems = []string{}
+	for _, problem := range a.report.problems {
+		a.report.Problems = append(a.report.Problems, problem.Error())
+	}
+	a.report.Requests = counter.Requests()
+	return a.report, err
+}
+
+// days widens a range to whole days; zero times become the first and the last that names have.
+func days(from, to time.Time) (time.Time, time.Time) {
+	if !from.IsZero() {
+		from = from.UTC().Truncate(day)
+	}
+	if to.IsZero() {
+		return from, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	last := to.UTC().Truncate(day)
+	if last.Before(to) {
+		last = last.Add(day)
+	}
+	return from, last
+}
+
+// auditor is one run.
+type auditor struct {
+	o         Options
+	repair    bool
+	container string
+	blobs     store.BlobReader
+	tables    store.Tables
+	// reading bounds the segments that are read at the same time.
+	reading chan struct{}
+
+	mu     sync.Mutex
+	report Report
+	// doubtful are days that differed at the first look.
+	doubtful []serviceDay
+}
+
+// serviceDay is what is compared at once.
+type serviceDay struct {
+	service string
+	day     time.Time
+	tables  []tableindex.Table
+}
+
+func (a *auditor) run(ctx context.Context) error {
+	services, err := a.services(ctx)
+	if err != nil {
+		return err
+	}
+	index, err := a.index(ctx)
+	if err != nil {
+		return err
+	}
+	for service := range index {
+		services[service] = true
+	}
+	a.report.Services = len(services)
+	a.o.Progress.Services.Store(int64(len(services)))
+	var group errgroup.Group
+	group.SetLimit(servicesAtOnce)
+	for service := range services {
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			if err := a.walk(ctx, service, index[service]); err != nil {
+				a.problem(ctx, fmt.Errorf("service %s: %w", service, err))
+			}
+			a.o.Progress.Compared.Add(1)
+			return nil
+		})
+	}
+	_ = group.Wait() // what fails is in the report
+	return a.lookAgain(ctx)
+}
+
+// services are those asked for that have blobs.
+func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
+	all := make(map[string]bool)
+	err := patience.Do(ctx, func() error {
+		for prefixes, err := range a.blobs.ListPrefixes(ctx, "") {
+			if err != nil {
+				return err
+			}
+			for _, prefix := range prefixes {
+				if service := strings.TrimSuffix(prefix, "/"); blobnaming.ValidService(service) && a.wants(service) {
+					all[service] = true
+				}
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// wants reports whether a service is asked for.
+func (a *auditor) wants(service string) bool {
+	return len(a.o.Services) == 0 || slices.ContainsFunc(a.o.Services, func(pattern string) bool {
+		ok, err := path.Match(pattern, service)
+		return ok && err == nil
+	})
+}
+
+// index is, by service, the tables of the range that have entities of it. Where services
+// are asked for by name, tables are not searched for services: all may have them.
+func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, error) {
+	tables, err := a.listTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	named := len(a.o.Services) > 0 && !slices.ContainsFunc(a.o.Services, func(s string) bool { return !blobnaming.ValidService(s) })
+	index := make(map[string][]tableindex.Table)
+	if named {
+		for _, service := range a.o.Services {
+			index[service] = tables
+		}
+		return index, nil
+	}
+	holds := make([][]string, len(tables))
+	var group errgroup.Group
+	group.SetLimit(tablesAtOnce)
+	for i, t := range tables {
+		group.Go(func() error {
+			return patience.Do(ctx, func() (err error) {
+				holds[i], err = tableindex.Services(ctx, a.tables, t.Name)
+				return err
+			})
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for i, t := range tables {
+		for _, service := range holds[i] {
+			if a.wants(service) {
+				index[service] = append(index[service], t)
+			}
+		}
+	}
+	return index, nil
+}
+
+// listTables are the tables of the range.
+func (a *auditor) listTables(ctx context.Context) (tables []tableindex.Table, err error) {
+	err = patience.Do(ctx, func() (err error) {
+		tables, err = tableindex.Tables(ctx, a.tables, a.container)
+		return err
+	})
+	return slices.DeleteFunc(tables, func(t tableindex.Table) bool { return t.Day.Before(a.o.From) || !t.Day.Before(a.o.To) }), err
+}
+
+// problem notes what could not be done, unless everything ended.
+func (a *auditor) problem(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.report.problems) < maxProblems {
+		a.report.problems = append(a.report.problems, err)
+	}
+}
+
+// found reports differences.
+func (a *auditor) found(differences []Difference) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.report.Differences += int64(len(differences))
+	for _, d := range differences {
+		a.o.Found(d)
+	}
+}

@@ -1,0 +1,355 @@
+package audit_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/audit"
+	"logstow/blobnaming"
+	"logstow/record"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+// plant is one thing that is made wrong, in a service of its own name.
+type plant struct {
+	name string
+	// make stores and indexes a segment that is right but for one thing.
+	make func(t *testing.T, s store.Store, m made)
+	// listing, footers and blocks are the kinds found at each depth; "" is nothing.
+	listing, footers, blocks audit.Kind
+	// remains is what is left by reindex, by listing.
+	remains audit.Kind
+}
+
+func plants() []plant {
+	whole := func(t *testing.T, s store.Store, m *made) {
+		create(t, s, m, m.row.Meta.Encode())
+		index(t, s, m.row)
+	}
+	// entity changes an entity's properties behind the index's back.
+	entity := func(t *testing.T, s store.Store, m made, change func(p map[string]any)) {
+		table := m.row.Table(s.Container())
+		columns := []store.Column{
+			{Name: "Type"},
+			{Name: "V", Kind: store.Int64},
+			{Name: "Blob"},
+			{Name: "ETag"},
+			{Name: "Size", Kind: store.Int64},
+			{Name: "StartTime"},
+			{Name: "EndTime"},
+			{Name: "LogVersion"},
+			{Name: "Records", Kind: store.Int64},
+			{Name: "RawBytes", Kind: store.Int64},
+			{Name: "Levels"},
+			{Name: "Batch"},
+			{Name: "Instance"},
+			{Name: "Seq", Kind: store.Int64},
+			{Name: "Class"},
+			{Name: "Footer", Kind: store.Int64},
+			{Name: "Filter"},
+			{Name: "Minutes", Kind: store.Binary},
+		}
+		for page, err := range s.Tables().Query(t.Context(), table, store.Query{Partition: m.row.Key().Partition, Columns: columns}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range page {
+				change(e.Properties)
+				if err := s.Tables().Upsert(t.Context(), table, []store.Entity{e}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	const missing, stray, entityOff = audit.MissingEntity, audit.StrayEntity, audit.WrongEntity
+	const badMeta, wrongMeta, damaged = audit.BadMetadata, audit.WrongMetadata, audit.BadSegment
+	return []plant{
+		{"nothing", func(t *testing.T, s store.Store, m made) { whole(t, s, &m) }, "", "", "", ""},
+		{"foreign", func(t *testing.T, s store.Store, m made) {
+			whole(t, s, &m)
+			if _, err := s.Blobs().Create(t.Context(), "foreign/2026/11/19/notes.txt", []byte("x"), store.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, "", "", "", ""},
+		{"no-entity", func(t *testing.T, s store.Store, m made) { create(t, s, &m, m.row.Meta.Encode()) }, missing, missing, missing, ""},
+		{"no-blob", func(t *testing.T, s store.Store, m made) {
+			whole(t, s, &m)
+			remove(t, s, m.row.Name.String())
+		}, stray, stray, stray, ""},
+		{"second-entity", func(t *testing.T, s store.Store, m made) {
+			whole(t, s, &m)
+			m.row.Meta.End++
+			index(t, s, m.row)
+		}, stray, stray, stray, ""},
+		{"counts", func(t *testing.T, s store.Store, m made) {
+			whole(t, s, &m)
+			m.row.Meta.Records++
+			m.row.Meta.Levels[record.Error]++
+			m.row.Minutes = nil
+			index(t, s, m.row)
+		}, entityOff, entityOff, entityOff, ""},
+		{"odd-counts", func(t *testing.T, s store.Store, m made) {
+			whole(t, s, &m)
+			entity(t, s, m, func(p map[string]any) { p["Records"] = int64(1) })
+		}, entityOff, entityOff, entityOff, ""},
+		{"no-blob-name", func(t *testing.T, s store.Store, m made) {
+			whole(t, s, &m)
+			entity(t, s, m, func(p map[string]any) { delete(p, "Blob") })
+		}, entityOff, entityOff, entityOff, ""},
+		{"newer-entity", func(t *testing.T, s store.Store, m made) {
+			whole(t, s, &m)
+			entity(t, s, m, func(p map[string]any) { p["V"] = int64(2) })
+		}, entityOff, entityOff, entityOff, entityOff},
+		{"etag", func(t *testing.T, s store.Store, m made) {
+			whole(t, s, &m)
+			m.row.ETag = "0xAnother"
+			index(t, s, m.row)
+		}, entityOff, entityOff, entityOff, ""},
+		{"other-class", func(t *testing.T, s store.Store, m made) {
+			create(t, s, &m, m.row.Meta.Encode())
+			m.row.Meta.Class = "audit"
+			index(t, s, m.row)
+		}, entityOff, entityOff, entityOff, ""},
+		{"minutes", func(t *testing.T, s store.Store, m made) {
+			whole(t, s, &m)
+			for i := range m.row.Minutes {
+				m.row.Minutes[i].Start += 60
+			}
+			index(t, s, m.row)
+		}, "", entityOff, entityOff, ""},
+		{"metadata", func(t *testing.T, s store.Store, m made) {
+			wrong := m.row.Meta
+			wrong.RawBytes++
+			create(t, s, &m, wrong.Encode())
+			index(t, s, m.row)
+		}, entityOff, wrongMeta, wrongMeta, wrongMeta},
+		{"metadata-and-entity", func(t *testing.T, s store.Store, m made) {
+			m.row.Meta.Seq++
+			whole(t, s, &m)
+		}, "", wrongMeta, wrongMeta, ""},
+		{"footer-elsewhere", func(t *testing.T, s store.Store, m made) {
+			m.row.Meta.Footer--
+			whole(t, s, &m)
+		}, "", wrongMeta, wrongMeta, ""},
+		{"unreadable-metadata", func(t *testing.T, s store.Store, m made) {
+			bad := m.row.Meta.Encode()
+			bad["Records"] = "many"
+			create(t, s, &m, bad)
+			index(t, s, m.row)
+		}, badMeta, badMeta, badMeta, badMeta},
+		{"no-metadata", func(t *testing.T, s store.Store, m made) {
+			m.body = []byte("text") // or the embedded store would find metadata in it
+			create(t, s, &m, nil)
+		}, badMeta, badMeta, badMeta, badMeta},
+		{"renamed", func(t *testing.T, s store.Store, m made) {
+			other := newSegment(t, "original", "", hour(), 1, 20)
+			other.row.Name = m.row.Name
+			whole(t, s, &other)
+		}, "", wrongMeta, wrongMeta, ""},
+		{"flipped-footer", func(t *testing.T, s store.Store, m made) {
+			m.body = slices.Clone(m.body)
+			m.body[m.row.Meta.Footer+20] ^= 4
+			whole(t, s, &m)
+		}, "", damaged, damaged, ""},
+		{"flipped-block", func(t *testing.T, s store.Store, m made) {
+			m.body = slices.Clone(m.body)
+			m.body[40] ^= 1
+			whole(t, s, &m)
+		}, "", "", damaged, ""},
+		{"cut-off", func(t *testing.T, s store.Store, m made) {
+			m.body = m.body[:len(m.body)-1]
+			whole(t, s, &m)
+		}, "", damaged, damaged, ""},
+		{"flipped-and-no-entity", func(t *testing.T, s store.Store, m made) {
+			m.body = slices.Clone(m.body)
+			m.body[m.row.Meta.Footer+20] ^= 4
+			create(t, s, &m, m.row.Meta.Encode())
+		}, missing, missing, missing, damaged},
+	}
+}
+
+// Each planted difference is found, at the depth that can, and nothing else; reindex
+// repairs what can be, and then finds nothing more to do.
+func TestPlanted(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, s store.Store) {
+		want := make(map[audit.Depth][]string)
+		var remains []string
+		add := func(all []string, kind audit.Kind, p plant) []string {
+			if kind == "" {
+				return all
+			}
+			object := blobnaming.Name{Service: p.name, Bucket: hour(), Number: 1}.String()
+			return append(all, string(kind)+" "+object)
+		}
+		for _, p := range plants() {
+			p.make(t, s, newSegment(t, p.name, "", hour(), 1, 20))
+			want[audit.Listing] = add(want[audit.Listing], p.listing, p)
+			want[audit.Footers] = add(want[audit.Footers], p.footers, p)
+			want[audit.Blocks] = add(want[audit.Blocks], p.blocks, p)
+			remains = add(remains, p.remains, p)
+			if p.name == "flipped-and-no-entity" {
+				want[audit.Footers], want[audit.Blocks] = add(want[audit.Footers], audit.BadSegment, p), add(want[audit.Blocks], audit.BadSegment, p)
+			}
+		}
+		slices.Sort(remains)
+		for depth, all := range want {
+			slices.Sort(all)
+			if diff := cmp.Diff(all, verify(t, s, audit.Options{Depth: depth})); diff != "" {
+				t.Errorf("depth %d: %s", depth, diff)
+			}
+		}
+		before := entities(t, s)
+		if diff := cmp.Diff(before, entities(t, s)); diff != "" {
+			t.Errorf("verify changed the index: %s", diff)
+		}
+		left, report := reindex(t, s, audit.Options{})
+		if diff := cmp.Diff(remains, left); diff != "" {
+			t.Errorf("left by reindex: %s", diff)
+		}
+		if report.Written == 0 || report.Removed == 0 {
+			t.Errorf("report %+v", report)
+		}
+		after := entities(t, s)
+		if _, again := reindex(t, s, audit.Options{}); again.Written != 0 || again.Removed != 0 {
+			t.Errorf("a second reindex did %+v", again)
+		}
+		if diff := cmp.Diff(after, entities(t, s)); diff != "" {
+			t.Errorf("a second reindex changed: %s", diff)
+		}
+		if _, report := reindex(t, s, audit.Options{Depth: audit.Footers}); report.Written != 1 { // the minutes
+			t.Errorf("reindex by footers: %+v", report)
+		}
+		for _, d := range verify(t, s, audit.Options{Depth: audit.Footers}) {
+			if strings.HasPrefix(d, string(audit.StrayEntity)) || strings.HasSuffix(d, "minutes/2026/11/19/1500/000001.log") {
+				t.Errorf("not repaired: %s", d)
+			}
+		}
+	})
+}
+
+// After every table is gone, reindex writes exactly the same entities.
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, s store.Store) {
+		var rows []tableindex.Row
+		for _, service := range []string{"api", "api-b", "web"} {
+			for h := range 60 { // three days
+				class := []string{"", "audit"}[h%2]
+				m := newSegment(t, service, class, hour().Add(time.Duration(h)*time.Hour), 1, 1+h)
+				create(t, s, &m, m.row.Meta.Encode())
+				rows = append(rows, m.row)
+			}
+		}
+		index(t, s, rows...)
+		want := entities(t, s)
+		if got := verify(t, s, audit.Options{Depth: audit.Blocks}); len(got) != 0 {
+			t.Fatal(got)
+		}
+		drop := func() {
+			tables, err := tableindex.Tables(t.Context(), s.Tables(), s.Container())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, table := range tables {
+				if err := s.Tables().DropTable(t.Context(), table.Name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		drop()
+		left, report := reindex(t, s, audit.Options{})
+		if len(left) != 0 || report.Written != int64(len(rows)) || report.Blobs != int64(len(rows)) {
+			t.Errorf("left %v, %+v", left, report)
+		}
+		if diff := cmp.Diff(want, entities(t, s)); diff != "" {
+			t.Error(diff)
+		}
+
+		// A range is whole days of it, and only the services asked for.
+		drop()
+		second := hour().Truncate(24*time.Hour).AddDate(0, 0, 1)
+		o := audit.Options{Services: []string{"api*"}, From: second.Add(5 * time.Hour), To: second.Add(6 * time.Hour)}
+		if got := verify(t, s, o); len(got) != 48 {
+			t.Errorf("%d differences in a day of two services", len(got))
+		}
+		reindex(t, s, o)
+		if got := entities(t, s); len(got) != 48 {
+			t.Errorf("%d entities", len(got))
+		}
+		if got := verify(t, s, audit.Options{Services: []string{"web"}}); len(got) != 60 {
+			t.Errorf("%d differences of one service", len(got))
+		}
+		reindex(t, s, audit.Options{})
+		if diff := cmp.Diff(want, entities(t, s)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// Beside a shipper, which indexes a moment after it stores, and retention, nothing is found.
+func TestBesideWriters(t *testing.T) {
+	t.Parallel()
+	s := openLocal(t)
+	first := newSegment(t, "api", "", hour(), 1, 5)
+	create(t, s, &first, first.row.Meta.Encode())
+	index(t, s, first.row)
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	wg.Go(func() {
+		for n := uint64(2); ctx.Err() == nil; n++ {
+			m := newSegment(t, "api", "", hour(), n, 5)
+			create(t, s, &m, m.row.Meta.Encode())
+			index(t, s, m.row)
+			if n%3 == 0 {
+				remove(t, s, m.row.Name.String())
+				if err := tableindex.Remove(context.WithoutCancel(ctx), s.Tables(), m.row.Table(s.Container()), []store.Key{m.row.Key()}); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for range 3 {
+		var last []audit.Difference
+		o := audit.Options{Settle: 50 * time.Millisecond, Found: func(d audit.Difference) { last = append(last, d) }}
+		if _, err := audit.Verify(t.Context(), s, o); err != nil {
+			t.Fatal(err)
+		}
+		if len(last) > 1 { // what is written in the moment of the second look
+			t.Errorf("found %v", last)
+		}
+		if _, err := audit.Reindex(t.Context(), s, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	wg.Wait()
+	if got := verify(t, s, audit.Options{Depth: audit.Blocks}); len(got) != 0 {
+		t.Error(got)
+	}
+}
+
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	s := openLocal(t)
+	if _, err := audit.Verify(t.Context(), s, audit.Options{}); !errors.Is(err, store.ErrNoContainer) {
+		t.Errorf("a store that is not there: %v", err)
+	}
+	m := newSegment(t, "api", "", hour(), 1, 5)
+	create(t, s, &m, m.row.Meta.Encode())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := audit.Verify(ctx, s, audit.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended: %v", err)
+	}
+}

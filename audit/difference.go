@@ -1,0 +1,152 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"logstow/blobnaming"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+// Kind is what a difference is.
+type Kind string
+
+// The kinds of difference.
+const (
+	// MissingEntity: a segment is not in the index.
+	MissingEntity Kind = "missing-entity"
+	// StrayEntity: the blob of an entity is gone, or it is the blob's second entity.
+	StrayEntity Kind = "stray-entity"
+	// WrongEntity: an entity says otherwise than its blob's metadata or footer.
+	WrongEntity Kind = "wrong-entity"
+	// BadMetadata: a blob with a segment's name has metadata that can not be read.
+	BadMetadata Kind = "bad-metadata"
+	// WrongMetadata: a blob's name or metadata says otherwise than its footer.
+	WrongMetadata Kind = "wrong-metadata"
+	// BadSegment: a segment's bytes are damaged.
+	BadSegment Kind = "bad-segment"
+)
+
+// Difference is one thing that is not as it should be.
+type Difference struct {
+	Kind Kind
+	// Object is the blob's name.
+	Object string
+	// Text says what differs.
+	Text string
+
+	// put is what the index should say of the blob, remove what it should not hold.
+	put    *entry
+	remove []place
+}
+
+// String is the difference in one line.
+func (d Difference) String() string { return fmt.Sprintf("%s %s: %s", d.Kind, d.Object, d.Text) }
+
+// place is an entity's.
+type place struct {
+	table string
+	key   store.Key
+}
+
+func (p place) String() string {
+	return fmt.Sprintf("table %s, entity %q %q", p.table, p.key.Partition, p.key.Row)
+}
+
+// entry is a listed blob with a segment's name.
+type entry struct {
+	name string
+	// row is what the index should say of it, without minutes, unless bad says why it can say nothing.
+	row tableindex.Row
+	bad error
+}
+
+// indexed is what the index says of a service and day.
+type indexed struct {
+	rows      map[place]tableindex.Row
+	malformed map[place]*tableindex.EntityError
+}
+
+// compare finds what differs at the cost of listing. It is pure.
+func compare(container string, blobs []entry, index indexed) []Difference {
+	byBlob := make(map[string][]place, len(index.rows))
+	for p, row := range index.rows {
+		name := row.Name.String()
+		byBlob[name] = append(byBlob[name], p)
+	}
+	malformed := maps.Clone(index.malformed)
+	var all []Difference
+	for i := range blobs {
+		e := &blobs[i]
+		places := byBlob[e.name]
+		delete(byBlob, e.name)
+		if e.bad != nil {
+			all = append(all, Difference{Kind: BadMetadata, Object: e.name, Text: e.bad.Error()})
+			continue
+		}
+		at := place{e.row.Table(container), e.row.Key()}
+		own, ok := index.rows[at]
+		switch {
+		case ok:
+			if text := differ(e.row, own); text != "" {
+				all = append(all, Difference{Kind: WrongEntity, Object: e.name, Text: text, put: e})
+			}
+			for _, p := range places {
+				if p != at {
+					all = append(all, Difference{Kind: StrayEntity, Object: e.name, Text: "a second entity of the blob: " + p.String(), remove: []place{p}})
+				}
+			}
+		case malformed[at] != nil:
+			d := Difference{Kind: WrongEntity, Object: e.name, Text: malformed[at].Error(), put: e, remove: places}
+			if errors.Is(malformed[at], blobnaming.ErrVersion) {
+				d.put, d.remove = nil, nil // a newer version's business
+			}
+			delete(malformed, at)
+			all = append(all, d)
+		case len(places) > 0:
+			text := differ(e.row, index.rows[places[0]])
+			all = append(all, Difference{Kind: WrongEntity, Object: e.name, Text: text, put: e, remove: places})
+		default:
+			all = append(all, Difference{Kind: MissingEntity, Object: e.name, Text: "table " + at.table + " does not have it", put: e})
+		}
+	}
+	for name, places := range byBlob {
+		for _, p := range places {
+			all = append(all, Difference{Kind: StrayEntity, Object: name, Text: "the blob is gone: " + p.String(), remove: []place{p}})
+		}
+	}
+	for p, err := range malformed {
+		d := Difference{Kind: StrayEntity, Object: p.key.Partition, Text: err.Error(), remove: []place{p}}
+		if errors.Is(err, blobnaming.ErrVersion) {
+			d.remove = nil
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// differ says the first thing, in order of name, that an entity says otherwise than its blob; "" is none.
+func differ(blob, entity tableindex.Row) string {
+	want, got := properties(blob), properties(entity)
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if want[key] != got[key] {
+			return fmt.Sprintf("%s is %q, the blob has %q", key, got[key], want[key])
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(got)) {
+		if want[key] != got[key] {
+			return fmt.Sprintf("%s is %q, the blob has none", key, got[key])
+		}
+	}
+	return ""
+}
+
+// properties are what both a listing and an entity say.
+func properties(r tableindex.Row) map[string]string {
+	m := r.Meta.Encode()
+	m["ETag"], m["Size"] = r.ETag, fmt.Sprint(r.Size)
+	return m
+}

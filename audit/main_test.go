@@ -1,0 +1,213 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/audit"
+	"logstow/blobnaming"
+	"logstow/internal/azurite"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+	"logstow/store/azure"
+	"logstow/store/local"
+	"logstow/tableindex"
+)
+
+func TestMain(m *testing.M) { os.Exit(azurite.Main(m)) }
+
+// backends runs a test on both.
+func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
+	t.Helper()
+	t.Run("local", func(t *testing.T) {
+		t.Parallel()
+		f(t, openLocal(t))
+	})
+	t.Run("azurite", func(t *testing.T) {
+		t.Parallel()
+		if testing.Short() {
+			t.Skip("needs Azurite")
+		}
+		f(t, openAzure(t))
+	})
+}
+
+func openLocal(t testing.TB) store.Store {
+	t.Helper()
+	s, err := local.Open(t.Context(), filepath.Join(t.TempDir(), "store"))
+	return opened(t, s, err)
+}
+
+func openAzure(t testing.TB) store.Store {
+	t.Helper()
+	a := azurite.Start(t)
+	cred, err := azure.FromEnv(func(name string) string {
+		if name == "AZURE_STORAGE_CONNECTION_STRING" {
+			return a.ConnectionString()
+		}
+		return ""
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := azure.Open(t.Context(), azure.Options{Container: a.Container(), Credential: cred})
+	return opened(t, s, err)
+}
+
+func opened(t testing.TB, s store.Store, err error) store.Store {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// hour is when all segments of the tests begin, or whole days and hours later.
+func hour() time.Time { return time.Date(2026, 11, 19, 15, 0, 0, 0, time.UTC) }
+
+// made is a segment with all that is known of it.
+type made struct {
+	row  tableindex.Row
+	body []byte
+}
+
+// newSegment makes a segment of some records.
+func newSegment(t testing.TB, service, class string, bucket time.Time, number uint64, records int) made {
+	t.Helper()
+	var b bytes.Buffer
+	w := segment.NewWriter(&b, segment.Options{
+		Service: service, Instance: fmt.Sprintf("pod-%d", number), Class: class,
+		Batch:       blobnaming.Batch{byte(number), byte(records), byte(len(service)), service[0]},
+		BucketStart: bucket.Unix(), BucketWidth: 3600,
+	})
+	for i := range records {
+		err := w.Append(record.Record{
+			Time:    bucket.Add(time.Duration(i) * 7 * time.Second).UnixNano(),
+			Level:   record.Level(i % record.Levels),
+			Source:  "app.log",
+			Message: []byte(fmt.Sprintf("message %d of %s", i, service)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	meta, err := w.Close(int64(number))
+	if err != nil {
+		t.Fatal(err)
+	}
+	footer, err := segment.Verify(t.Context(), ranges(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made{
+		tableindex.Row{
+			Name: blobnaming.Name{Service: service, Bucket: bucket, Number: number},
+			Meta: meta, Size: int64(b.Len()), Minutes: footer.Minutes,
+		},
+		b.Bytes(),
+	}
+}
+
+// create stores a blob with metadata and sets the row's ETag.
+func create(t testing.TB, s store.Store, m *made, metadata map[string]string) {
+	t.Helper()
+	etag, err := s.Blobs().Create(t.Context(), m.row.Name.String(), m.body, store.CreateOptions{Metadata: metadata})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.row.ETag, m.row.Size = etag, int64(len(m.body))
+}
+
+// index writes rows.
+func index(t testing.TB, s store.Store, rows ...tableindex.Row) {
+	t.Helper()
+	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// remove deletes a blob.
+func remove(t testing.TB, s store.Store, name string) {
+	t.Helper()
+	if err := s.Blobs().Delete(t.Context(), []string{name}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// entities are all of the index, by table, key and properties.
+func entities(t testing.TB, s store.Store) []string {
+	t.Helper()
+	tables, err := tableindex.Tables(t.Context(), s.Tables(), s.Container())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, table := range tables {
+		for rows, err := range tableindex.Rows(t.Context(), s.Tables(), s.Container(), table.Name, "") {
+			if err != nil {
+				all = append(all, err.Error())
+			}
+			for _, row := range rows {
+				all = append(all, fmt.Sprint(table.Name, row.Key(), row))
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// found runs and returns the kinds and objects of differences.
+func found(t testing.TB, s store.Store, o audit.Options, run func(audit.Options) (audit.Report, error)) ([]string, audit.Report) {
+	t.Helper()
+	differences := make(map[string]bool)
+	o.Settle = time.Millisecond
+	o.Found = func(d audit.Difference) {
+		if strings.Contains(d.String(), "\n") {
+			t.Errorf("%q is more than a line", d)
+		}
+		differences[string(d.Kind)+" "+d.Object] = true
+	}
+	report, err := run(o)
+	if err != nil || report.Err() != nil {
+		t.Fatal(err, report.Err())
+	}
+	if int(report.Differences) != len(differences) {
+		t.Errorf("%d differences, the report says %d", len(differences), report.Differences)
+	}
+	return slices.Sorted(maps.Keys(differences)), report
+}
+
+func verify(t testing.TB, s store.Store, o audit.Options) []string {
+	t.Helper()
+	all, _ := found(t, s, o, func(o audit.Options) (audit.Report, error) { return audit.Verify(t.Context(), s, o) })
+	return all
+}
+
+func reindex(t testing.TB, s store.Store, o audit.Options) ([]string, audit.Report) {
+	t.Helper()
+	return found(t, s, o, func(o audit.Options) (audit.Report, error) { return audit.Reindex(t.Context(), s, o) })
+}
+
+// ranges reads from a blob in memory.
+func ranges(blob []byte) segment.Range {
+	return func(_ context.Context, off, n int64) ([]byte, error) {
+		if off < 0 || n <= 0 || off > int64(len(blob)) || n > int64(len(blob))-off {
+			return nil, store.ErrRange
+		}
+		return blob[off : off+n], nil
+	}
+}

@@ -1,0 +1,211 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/internal/patience"
+	"logstow/segment"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+// errGone says that a blob was deleted after it was listed.
+var errGone = errors.New("the blob is gone")
+
+// examine compares a day, as deep as is asked for.
+func (a *auditor) examine(ctx context.Context, blobs []entry, index indexed) ([]Difference, error) {
+	differences := compare(a.container, blobs, index)
+	if a.o.Depth == Listing {
+		return differences, nil
+	}
+	type result struct {
+		damage *Difference // of the segment
+		entity *Difference // of its entity's minutes
+	}
+	results := make([]result, len(blobs))
+	var group errgroup.Group
+	group.SetLimit(cap(a.reading))
+	for i := range blobs {
+		e := &blobs[i]
+		if e.bad != nil {
+			continue
+		}
+		group.Go(func() error {
+			f, damage, err := a.open(ctx, e)
+			switch {
+			case errors.Is(err, errGone):
+			case err != nil:
+				return err
+			case damage != nil:
+				results[i].damage = damage
+			default:
+				own, ok := index.rows[place{e.row.Table(a.container), e.row.Key()}]
+				if ok && !slices.Equal(own.Minutes, f.Minutes) {
+					results[i].entity = &Difference{Kind: WrongEntity, Object: e.name, Text: "Minutes differ from the footer's", put: e}
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	damaged, wrong := make(map[string]bool), make(map[string]bool)
+	for i, r := range results {
+		damaged[blobs[i].name] = r.damage != nil
+	}
+	// An entity that differs from damaged metadata is no second difference.
+	differences = slices.DeleteFunc(differences, func(d Difference) bool { return d.Kind == WrongEntity && damaged[d.Object] })
+	for _, d := range differences {
+		wrong[d.Object] = true
+	}
+	for i, r := range results {
+		if r.damage != nil {
+			differences = append(differences, *r.damage)
+		}
+		if r.entity != nil && !wrong[blobs[i].name] {
+			differences = append(differences, *r.entity)
+		}
+	}
+	return differences, nil
+}
+
+// open reads a segment's footer, and with Blocks all of it, and compares it with name
+// and metadata. damage is what is wrong with it.
+func (a *auditor) open(ctx context.Context, e *entry) (f *segment.Footer, damage *Difference, err error) {
+	select {
+	case a.reading <- struct{}{}:
+		defer func() { <-a.reading }()
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	read := func(ctx context.Context, off, n int64) (b []byte, err error) {
+		err = patience.Do(ctx, func() error {
+			b, err = a.blobs.Read(ctx, e.name, off, n)
+			return err
+		})
+		return b, err
+	}
+	if a.o.Depth == Blocks {
+		f, err = segment.Verify(ctx, read, e.row.Size)
+	} else {
+		f, err = segment.ReadFooter(ctx, read, e.row.Size, e.row.Meta.Footer)
+		var corrupt *segment.CorruptError
+		if errors.As(err, &corrupt) { // unless it is metadata that points elsewhere
+			if elsewhere, errElsewhere := segment.ReadFooter(ctx, read, e.row.Size, -1); errElsewhere == nil {
+				f, err = elsewhere, nil
+			}
+		}
+	}
+	if err == nil {
+		damage = mismatch(e, f)
+		return f, damage, nil
+	}
+	var corrupt *segment.CorruptError
+	switch {
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrNoContainer):
+		return nil, nil, errGone
+	case errors.As(err, &corrupt), errors.Is(err, segment.ErrUnsupported), errors.Is(err, store.ErrRange):
+		return nil, &Difference{Kind: BadSegment, Object: e.name, Text: err.Error()}, nil
+	}
+	return nil, nil, fmt.Errorf("%s: %w", e.name, err)
+}
+
+// mismatch is what a footer says otherwise than name and metadata.
+func mismatch(e *entry, f *segment.Footer) *Difference {
+	d := &Difference{Kind: WrongMetadata, Object: e.name}
+	switch {
+	case f.Service != e.row.Name.Service:
+		d.Text = fmt.Sprintf("the footer is of service %s", f.Service)
+	case f.BucketStart != e.row.Name.Bucket.Unix():
+		d.Text = fmt.Sprintf("the footer is of another bucket, which begins %d s later", f.BucketStart-e.row.Name.Bucket.Unix())
+	default:
+		err := f.Check(e.row.Meta)
+		if err == nil {
+			return nil
+		}
+		d.Text = err.Error()
+	}
+	return d
+}
+
+// repairAll repairs what may be, and returns what it could not.
+func (a *auditor) repairAll(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
+	rows := make([]*tableindex.Row, len(differences))
+	damage := make([]*Difference, len(differences))
+	var group errgroup.Group
+	group.SetLimit(footersAtOnce)
+	for i, d := range differences {
+		if d.put == nil || !may(d) {
+			continue
+		}
+		group.Go(func() error {
+			f, broken, err := a.open(ctx, d.put)
+			switch {
+			case errors.Is(err, errGone):
+			case err != nil:
+				return err
+			case broken != nil:
+				damage[i] = broken
+			default:
+				row := d.put.row
+				row.Minutes = f.Minutes
+				rows[i] = &row
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var put []tableindex.Row
+	remove := make(map[string][]store.Key)
+	for i, d := range differences {
+		switch {
+		case !may(d):
+			left = append(left, d)
+		case damage[i] != nil && a.o.Depth == Listing:
+			left = append(left, *damage[i])
+		case damage[i] != nil: // which is among the differences
+			left = append(left, d)
+		default:
+			if rows[i] != nil {
+				put = append(put, *rows[i])
+			}
+			for _, p := range d.remove {
+				remove[p.table] = append(remove[p.table], p.key)
+			}
+		}
+	}
+	return left, a.write(ctx, put, remove)
+}
+
+// write writes entities, and then removes others.
+func (a *auditor) write(ctx context.Context, put []tableindex.Row, remove map[string][]store.Key) error {
+	err := patience.Do(ctx, func() error { return tableindex.Put(ctx, a.tables, a.container, put) })
+	if err != nil {
+		return err
+	}
+	removed := 0
+	for table, keys := range remove {
+		if err := patience.Do(ctx, func() error { return tableindex.Remove(ctx, a.tables, table, keys) }); err != nil {
+			return err
+		}
+		removed += len(keys)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.report.Written += int64(len(put))
+	a.report.Removed += int64(removed)
+	return nil
+}
+
+func compareDifferences(a, b Difference) int {
+	return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Text, b.Text))
+}
