@@ -416,7 +416,7 @@ func TestReplaces(t *testing.T) {
 	at := merged.meta.Footer
 	footer := body[at+8 : len(body)-16]
 	i := bytes.Index(footer, []byte("\xa8Sections"))
-	changed := slices.Concat([]byte{footer[0] + 1}, footer[1:i], []byte("\xa8Replaces\x91\xc4\x10"), part.meta.Batch[:], footer[i:])
+	changed := slices.Concat([]byte{0xde, 0, footer[0]&0xf + 1}, footer[1:i], []byte("\xa8Replaces\x91\xc4\x10"), part.meta.Batch[:], footer[i:])
 	body = binary.LittleEndian.AppendUint32(body[:at+4:at+4], uint32(len(changed)+16))
 	body = append(body, changed...)
 	body = binary.LittleEndian.AppendUint32(body, crc32.Checksum(changed, crc32.MakeTable(crc32.Castagnoli)))
