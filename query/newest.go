@@ -57,10 +57,26 @@ func newest(ctx context.Context, s *Store, service string) (last time.Time, foun
 	}
 	blobs, err := collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, prefix) })
 	for _, b := range blobs {
-		meta, err := blobnaming.ParseMetadata(b.Metadata)
-		if end := time.Unix(0, meta.End).UTC(); err == nil && (!found || end.After(last)) {
+		if end, ok := endOf(&b); ok && (!found || end.After(last)) {
 			last, found = end, true
 		}
 	}
 	return last, found, err
+}
+
+// endOf is the time of a blob's last record: of a foreign one, what its metadata or
+// the hour of its name says at most.
+func endOf(b *store.Blob) (time.Time, bool) {
+	meta, err := blobnaming.ParseMetadata(b.Metadata)
+	if err == nil {
+		return time.Unix(0, meta.End).UTC(), true
+	}
+	name, err := blobnaming.Parse(b.Name)
+	if err != nil || !isForeign(b.Metadata) {
+		return time.Time{}, false
+	}
+	if _, end, ok := analyticsTimes(b.Metadata); ok {
+		return end, true
+	}
+	return name.Bucket.Truncate(time.Hour).Add(time.Hour - 1), true
 }

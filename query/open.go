@@ -60,7 +60,9 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 			continue
 		}
 		if c == nil || !c.extend(b, share) {
-			c = newChunk(b, blob)
+			if c = newChunk(b, blob); s.Foreign {
+				c.held = q.held
+			}
 		}
 		skipped -= b.Stored
 		o.tasks = append(o.tasks, &task{segment: s, block: b, chunk: c})
@@ -72,6 +74,10 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 // and checks it against the metadata. blob is the whole blob where it was read
 // at once; share is the number of stored bytes that the segment may hold.
 func (q *Query) footer(ctx context.Context, s *Segment, share int64) (f *segment.Footer, blob []byte, err error) {
+	if s.Foreign {
+		f, err = q.convert(ctx, s)
+		return f, nil, err
+	}
 	var failures []error
 	for _, c := range append([]*Segment{s}, s.copies...) {
 		f, blob, err = q.footerOf(ctx, c, share)

@@ -27,9 +27,8 @@ const parallel = 16
 // looked up first.
 const manyPrefixes = 8
 
-// ErrForeign is the cause of a [Problem] with a blob that is named as a segment
-// but was not written by a Logstow that this program can read: what it holds in
-// the range is not known.
+// ErrForeign is the cause of a [Problem] with a blob that was written by a Logstow
+// that this program can not read: what it holds in the range is not known.
 var ErrForeign = errors.New("not a segment that this program reads; its records are missing here")
 
 // A Plan is what a query has to read: known in full before the first segment is opened.
@@ -172,7 +171,8 @@ func Services(ctx context.Context, s Store) ([]string, error) {
 // prefixes are those to list for a service. Where there are many, which years
 // exist is asked first, so that a range of a century costs no hundred requests.
 func (q *Query) prefixes(ctx context.Context, s *Store, service string) ([]string, error) {
-	prefixes := blobnaming.Prefixes(service, q.sel.From, q.sel.To)
+	from, to := q.listed(s)
+	prefixes := blobnaming.Prefixes(service, from, to)
 	if len(prefixes) <= manyPrefixes {
 		return prefixes, nil
 	}
@@ -181,8 +181,8 @@ func (q *Query) prefixes(ctx context.Context, s *Store, service string) ([]strin
 		return nil, err
 	}
 	first, last := atoi(years[0]), atoi(years[len(years)-1])
-	from := latest(q.sel.From, time.Date(first, 1, 1, 0, 0, 0, 0, time.UTC))
-	to := earliest(q.sel.To, time.Date(last+1, 1, 1, 0, 0, 0, 0, time.UTC))
+	from = latest(from, time.Date(first, 1, 1, 0, 0, 0, 0, time.UTC))
+	to = earliest(to, time.Date(last+1, 1, 1, 0, 0, 0, 0, time.UTC))
 	return slices.DeleteFunc(blobnaming.Prefixes(service, from, to), func(prefix string) bool {
 		return !slices.Contains(years, prefix[len(service)+1:][:len("2006")])
 	}), nil
@@ -281,8 +281,12 @@ func (p *planner) blob(h *haul, s *Store, b *store.Blob) {
 		}
 		return
 	}
-	if !name.Overlaps(p.q.sel.From, p.q.sel.To) {
+	if !name.Overlaps(p.q.listed(s)) {
 		h.pruned++
+		return
+	}
+	if isForeign(b.Metadata) {
+		p.foreign(h, s, name, b)
 		return
 	}
 	meta, err := blobnaming.ParseMetadata(b.Metadata)

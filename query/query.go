@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 
 	"logstow/blobnaming"
 	"logstow/internal/price"
@@ -73,6 +74,9 @@ type Query struct {
 	workers chan *worker
 	tally   *tally
 	meter   *meter
+	// held keeps what is made of foreign segments with the compressor.
+	held       *holding
+	compressor func() *segment.Compressor
 }
 
 // New compiles a selection. A mistake in it wraps [ErrSelection].
@@ -88,6 +92,7 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 	}
 	q := &Query{
 		sel: sel, opts: opts, matcher: m, stores: make([]Store, len(stores)), decoder: segment.NewDecoder(), tally: &tally{},
+		held: &holding{dir: opts.TempDir}, compressor: sync.OnceValue(segment.NewCompressor),
 		meter: &meter{prices: price.Default(), maxBytes: opts.MaxBytes, maxCost: opts.MaxCost},
 	}
 	if opts.Prices != nil {
@@ -144,6 +149,9 @@ type Segment struct {
 	Meta  blobnaming.Metadata
 	// Size is its stored size in bytes.
 	Size int64
+	// Foreign says that another program wrote it: of Meta, only Start and End (bounds of
+	// its records' times), Batch (made of name, ETag and size) and Instance ("-") are set.
+	Foreign bool
 
 	blobs  store.BlobReader
 	cache  *cache.Cache

@@ -153,7 +153,7 @@ func (q *Query) Bound(p *Plan) Bound {
 	for _, s := range p.Segments {
 		b.Bytes += s.Size
 		if !free[s.Store] { // a slice of the filter, the footer, every block on its own
-			billed = billed.Plus(price.Usage{Read: 3 + int64(s.Meta.RawBytes/segment.DefaultBlockSize), Bytes: s.Size})
+			billed = billed.Plus(price.Usage{Read: 3 + max(int64(s.Meta.RawBytes), s.Size)/segment.DefaultBlockSize, Bytes: s.Size})
 		}
 	}
 	b.CostUSD = q.meter.prices.Cost(billed)

@@ -49,6 +49,7 @@ func (q *Query) blocksAhead() window {
 func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) (err error) {
 	ctx, done := q.meter.within(ctx)
 	defer done()
+	defer func() { err = errors.Join(err, q.held.release()) }()
 	spill := &spillFile{dir: q.opts.TempDir, segments: p.Segments}
 	defer func() { err = errors.Join(err, spill.close()) }()
 	left := q.sel.Limit
@@ -85,10 +86,10 @@ func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) (err e
 
 // Count is the number of records of a plan that match; the limit is not looked
 // at. What metadata and footers answer is not read.
-func (q *Query) Count(ctx context.Context, p *Plan) (uint64, error) {
+func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
 	ctx, done := q.meter.within(ctx)
 	defer done()
-	var n uint64
+	defer func() { err = errors.Join(err, q.held.release()) }()
 	unread := make([]*Segment, 0, len(p.Segments))
 	for _, s := range p.Segments {
 		if q.countsSegment(s) {
@@ -107,7 +108,7 @@ func (q *Query) Count(ctx context.Context, p *Plan) (uint64, error) {
 // countsSegment reports whether a segment's metadata answer how many of its
 // records match. What the index says may be of a segment that is gone.
 func (q *Query) countsSegment(s *Segment) bool {
-	return q.opts.Plan == PlanList && q.matcher.counts(s.Meta.Start, s.Meta.End)
+	return !s.Foreign && q.opts.Plan == PlanList && q.matcher.counts(s.Meta.Start, s.Meta.End)
 }
 
 // count searches a task's block for the number of matches.

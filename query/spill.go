@@ -59,26 +59,15 @@ func (s *spillFile) open() (err error) {
 	if s.file != nil {
 		return nil
 	}
-	if s.dir == "" {
-		s.dir = os.TempDir()
-	}
-	if s.file, err = os.CreateTemp(s.dir, "logq-*"); err != nil {
-		return fmt.Errorf("make a temporary file for sorting (TMPDIR says where): %w", err)
-	}
-	// Where an open file can not be removed, close does it.
-	_ = os.Remove(s.file.Name())
-	return nil
+	s.file, err = createTemp(s.dir)
+	return err
 }
 
 func (s *spillFile) close() error {
 	if s.file == nil {
 		return nil
 	}
-	err := s.file.Close()
-	if removeErr := os.Remove(s.file.Name()); !errors.Is(removeErr, os.ErrNotExist) {
-		err = errors.Join(err, removeErr)
-	}
-	return err
+	return removeTemp(s.file)
 }
 
 // runCursor reads a run back.

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -38,13 +39,14 @@ type Stats struct {
 // minute, hour, day, service, source, instance, or the name of a field of the
 // message. Times are those of zone, nil is UTC. The limit is not looked at. What
 // metadata and footers answer is not read.
-func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (*Stats, error) {
+func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (stats *Stats, err error) {
 	dims, err := newDimensions(by, zone)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
 	}
 	ctx, done := q.meter.within(ctx)
 	defer done()
+	defer func() { err = errors.Join(err, q.held.release()) }()
 	s := &counting{q: q, dims: dims, groups: newGroups()}
 	tasks := q.sweep(ctx, p.Segments)
 	if s.cheap = dims.cheap() && q.matcher.plain(); s.cheap {

@@ -17,6 +17,7 @@ type chunk struct {
 	once     sync.Once
 	data     []byte
 	err      error
+	held     *holding // where the blocks are; nil is the segment's blob
 }
 
 // newChunk starts a chunk with a block; blob is the whole blob where it was read already.
@@ -42,6 +43,10 @@ func (c *chunk) extend(b segment.Block, limit int64) bool {
 
 // load takes the chunk's blocks from the cache, if it has all, else reads them.
 func (c *chunk) load(ctx context.Context, q *Query, s *Segment) {
+	if c.held != nil {
+		c.data, c.err = c.held.read(c.off, c.end-c.off)
+		return
+	}
 	if c.loadKept(q, s) {
 		return
 	}

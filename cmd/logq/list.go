@@ -91,13 +91,14 @@ type segmentRow struct {
 	Class       string            `json:"class"`
 	Batch       string            `json:"batch"`
 	Seq         int64             `json:"seq"`
+	Foreign     bool              `json:"foreign,omitempty"`
 }
 
 func newSegmentRow(s *query.Segment) segmentRow {
 	row := segmentRow{
 		Store: s.Store, Name: s.Name.String(), Start: blobnaming.FormatTime(s.Meta.Start), End: blobnaming.FormatTime(s.Meta.End),
 		Records: s.Meta.Records, RawBytes: s.Meta.RawBytes, StoredBytes: s.Size, Levels: map[string]uint64{},
-		Instance: s.Meta.Instance, Class: s.Meta.Class, Batch: s.Meta.Batch.String(), Seq: s.Meta.Seq,
+		Instance: s.Meta.Instance, Class: s.Meta.Class, Batch: s.Meta.Batch.String(), Seq: s.Meta.Seq, Foreign: s.Foreign,
 	}
 	for l, n := range s.Meta.Levels {
 		if n > 0 {
@@ -177,6 +178,10 @@ func (e *environment) printTable(rows []segmentRow) error {
 		var levels record.Counts
 		for l := range levels {
 			levels[l] = r.Levels[record.Level(l).String()]
+		}
+		if r.Foreign { // its times are bounds, and nothing else is known
+			fmt.Fprintf(w, "%s\t%s\t%s\t?\t?\t%d\t?\t-\t\n", r.Name, r.Start, r.End, r.StoredBytes)
+			continue
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", r.Name, r.Start, r.End, r.Records, r.RawBytes, r.StoredBytes,
 			blobnaming.FormatLevels(levels), r.Instance, r.Class)

@@ -1,0 +1,251 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/query/foreign"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+)
+
+const (
+	// analyticsContainer is where Azure Storage Analytics writes its logs, under
+	// names as segments have.
+	analyticsContainer = "$logs"
+	// analyticsSlack is how far a record of it may be from the times that its blob
+	// says: those are whole seconds, and what is written late is under a later hour.
+	analyticsSlack = time.Hour
+)
+
+// slack is how far the records of a store's blobs may lie from the hour of their name.
+func (s *Store) slack() time.Duration {
+	if s.Container == analyticsContainer || path.Base(s.Name) == analyticsContainer { // a copy in a directory
+		return analyticsSlack
+	}
+	return 0
+}
+
+// listed is the range of hours to list for records of the selection in a store.
+func (q *Query) listed(s *Store) (from, to time.Time) {
+	from, to = q.sel.From, q.sel.To
+	if slack := s.slack(); slack > 0 && from.Year() > 1 && to.Year() < 9999 {
+		return from.Add(-slack), to.Add(slack)
+	}
+	return from, to
+}
+
+// isForeign reports whether a blob's metadata are not a Logstow's, of whatever version.
+func isForeign(metadata map[string]string) bool {
+	for key, value := range metadata {
+		if strings.EqualFold(key, "LogVersion") && strings.HasPrefix(value, "logstow/") {
+			return false
+		}
+	}
+	return true
+}
+
+// foreignMetadata is what is known of a blob that another program wrote: the first
+// and last time that a record of it may have, and an identity.
+func foreignMetadata(s *Store, name blobnaming.Name, b *store.Blob) blobnaming.Metadata {
+	hour := name.Bucket.Truncate(time.Hour)
+	slack := s.slack()
+	first, last := hour, hour.Add(time.Hour-1)
+	if start, end, ok := analyticsTimes(b.Metadata); ok {
+		first, last, slack = start, end, analyticsSlack
+	}
+	meta := blobnaming.Metadata{Start: nanos(first.Add(-slack)), End: nanos(last.Add(slack)), Instance: "-"}
+	id := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%d", s.Name, b.Name, b.ETag, b.Size))
+	copy(meta.Batch[:], id[:])
+	return meta
+}
+
+// analyticsTimes are the times that Storage Analytics says of a blob in its metadata.
+func analyticsTimes(metadata map[string]string) (start, end time.Time, ok bool) {
+	var startErr, endErr error
+	logs := false
+	for key, value := range metadata {
+		switch strings.ToLower(key) {
+		case "logtype":
+			logs = true
+		case "starttime":
+			start, startErr = time.Parse(time.RFC3339, value)
+		case "endtime":
+			end, endErr = time.Parse(time.RFC3339, value)
+		}
+	}
+	ok = logs && startErr == nil && endErr == nil && !start.IsZero() && !end.Before(start)
+	return start.UTC(), end.UTC(), ok
+}
+
+// foreign adds a blob that another program wrote, unless its times rule it out.
+func (p *planner) foreign(h *haul, s *Store, name blobnaming.Name, b *store.Blob) {
+	meta := foreignMetadata(s, name, b)
+	if meta.Start >= p.q.matcher.to || meta.End < p.q.matcher.from || b.Size == 0 {
+		h.pruned++
+		return
+	}
+	h.segments = append(h.segments, &Segment{Store: s.Name, Name: name, Meta: meta, Size: b.Size, Foreign: true, blobs: s.Blobs, cache: s.Cache})
+}
+
+// convert reads a foreign segment whole and keeps the records that match as blocks,
+// with a footer that says where. What can not be read is noted.
+func (q *Query) convert(ctx context.Context, s *Segment) (*segment.Footer, error) {
+	w := <-q.workers
+	defer func() { q.workers <- w }()
+	if err := w.scanner.prepare(); err != nil {
+		return nil, err
+	}
+	w.scanner.tests = tests{time: true, level: true, source: q.matcher.source != "", service: s.Name.Service}
+	c := &conversion{q: q, sources: map[string]bool{}, minutes: map[int64]*record.Counts{}, footer: &segment.Footer{Metadata: s.Meta}}
+	var line []byte
+	outside, broken := 0, 0
+	var failure error
+	for r, err := range foreign.Records(&blobReader{ctx: ctx, q: q, s: s}, s.Name.Bucket) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		switch {
+		case errors.Is(err, foreign.ErrLine):
+			broken, failure = broken+1, err
+			continue
+		case err != nil:
+			q.unread(ctx, s, err)
+			continue // it was the last
+		}
+		line = record.AppendText(line[:0], r)
+		text := line[:len(line)-1]
+		if !w.scanner.matches(text, 0, bytes.IndexByte(r.Message, '\n') >= 0) {
+			continue
+		}
+		if r.Time < s.Meta.Start || r.Time > s.Meta.End {
+			outside++
+			continue
+		}
+		if err := c.add(line, r); err != nil {
+			return nil, err
+		}
+	}
+	if broken > 0 {
+		q.unread(ctx, s, fmt.Errorf("%d lines: %w", broken, failure))
+	}
+	if outside > 0 {
+		q.unread(ctx, s, fmt.Errorf("%d records are left out: their time is not in the hour of the name", outside))
+	}
+	return c.end()
+}
+
+// conversion makes blocks of records.
+type conversion struct {
+	q       *Query
+	text    []byte
+	places  []place
+	block   segment.Block
+	sorted  []byte // scratch
+	sources map[string]bool
+	minutes map[int64]*record.Counts
+	footer  *segment.Footer
+}
+
+// add adds a record with its stored text.
+func (c *conversion) add(line []byte, r record.Record) error {
+	if len(c.text) > 0 && len(c.text)+len(line) > segment.DefaultBlockSize {
+		if err := c.flush(); err != nil {
+			return err
+		}
+	}
+	if len(c.places) == 0 {
+		c.block.Start, c.block.End = r.Time, r.Time
+	}
+	at := len(c.text)
+	c.text = append(c.text, line...)
+	c.places = append(c.places, place{r.Time, at, len(c.text)})
+	c.block.Start, c.block.End = min(c.block.Start, r.Time), max(c.block.End, r.Time)
+	c.block.Levels[r.Level]++
+	c.sources[r.Source] = true
+	minute := minuteOf(r.Time)
+	if c.minutes[minute] == nil {
+		c.minutes[minute] = &record.Counts{}
+	}
+	c.minutes[minute][r.Level]++
+	return nil
+}
+
+// flush ends a block: its records are put into the order of time.
+func (c *conversion) flush() error {
+	if len(c.places) == 0 {
+		return nil
+	}
+	text := c.text
+	byTime := func(a, b place) int { return cmp.Compare(a.time, b.time) }
+	if !slices.IsSortedFunc(c.places, byTime) {
+		slices.SortStableFunc(c.places, byTime)
+		c.sorted = c.sorted[:0]
+		for _, p := range c.places {
+			c.sorted = append(c.sorted, c.text[p.start:p.end]...)
+		}
+		text = c.sorted
+	}
+	stored := c.q.compressor().Encode(nil, text)
+	off, err := c.q.held.add(stored)
+	if err != nil {
+		return err
+	}
+	b := c.block
+	b.Index, b.Offset, b.Stored, b.Raw, b.Records = len(c.footer.Blocks), off, int64(len(stored)), int64(len(text)), uint64(len(c.places))
+	b.CRC = crc32.Checksum(stored, crc32.MakeTable(crc32.Castagnoli))
+	c.footer.Blocks = append(c.footer.Blocks, b)
+	c.text, c.places, c.block = c.text[:0], c.places[:0], segment.Block{}
+	return nil
+}
+
+// end ends the last block and returns the footer.
+func (c *conversion) end() (*segment.Footer, error) {
+	if err := c.flush(); err != nil {
+		return nil, err
+	}
+	c.footer.Sources = slices.Sorted(maps.Keys(c.sources))
+	for _, minute := range slices.Sorted(maps.Keys(c.minutes)) {
+		c.footer.Minutes = append(c.footer.Minutes, record.Minute{Start: minute, Levels: *c.minutes[minute]})
+	}
+	return c.footer, nil
+}
+
+// blobReader reads a segment's blob from its start to its end.
+type blobReader struct {
+	ctx  context.Context //nolint:containedctx // an io.Reader can not be given one
+	q    *Query
+	s    *Segment
+	off  int64
+	data []byte
+}
+
+func (r *blobReader) Read(p []byte) (int, error) {
+	if len(r.data) == 0 {
+		n := min(r.s.Size-r.off, chunkBytes)
+		if n <= 0 {
+			return 0, io.EOF
+		}
+		data, err := r.q.read(r.ctx, r.s, r.off, n)
+		if err != nil {
+			return 0, err
+		}
+		r.data, r.off = data, r.off+n
+	}
+	n := copy(p, r.data)
+	r.data = r.data[n:]
+	return n, nil
+}

@@ -1,0 +1,182 @@
+// Package foreign reads records from text that other programs stored under
+// names as segments have: lines, plain or compressed with gzip or zstd.
+//
+// A line in the form in which segments hold records is that record, its
+// continuation lines included; a line of Azure Storage Analytics, version 1.0 or
+// 2.0, is a JSON object of its fields by their documented names; any other line is a
+// message, in which time and level are found as in the lines of files (package
+// [logstow/record/recognize]). Empty lines are none.
+package foreign
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/klauspost/compress/gzip" //nolint:depguard // what others compressed is no segment
+	"github.com/klauspost/compress/zstd" //nolint:depguard // as above
+
+	"logstow/record"
+	"logstow/record/recognize"
+)
+
+// ErrLine is wrapped by the error for a line that is left out; what follows is read.
+var ErrLine = errors.New("line left out")
+
+// maxWindow is the largest window of a zstd stream, in bytes: what segments may have.
+const maxWindow = 8 << 20
+
+// readBuffer is the size of the buffer for lines; longer ones take more.
+const readBuffer = 64 << 10
+
+// Records yields the records of a text. A line without a time has that of the one
+// before it, at the beginning start. A record's message is valid until the next is
+// asked for. An error that does not wrap [ErrLine] is the last thing yielded.
+func Records(r io.Reader, start time.Time) iter.Seq2[record.Record, error] {
+	return func(yield func(record.Record, error) bool) {
+		text, done, err := decompress(r)
+		if err != nil {
+			yield(record.Record{}, err)
+			return
+		}
+		defer done()
+		s := &scanner{lines: bufio.NewReaderSize(text, readBuffer), recognizer: recognize.New(recognize.Options{}), start: start.UnixNano(), names: fields()}
+		s.scan(yield)
+	}
+}
+
+// decompress finds out by its first bytes how a text is compressed. done must be called.
+func decompress(r io.Reader) (text io.Reader, done func(), err error) {
+	head := bufio.NewReaderSize(r, readBuffer)
+	magic, err := head.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(head)
+		if err != nil {
+			return nil, nil, fmt.Errorf("decompress gzip: %w", err)
+		}
+		return z, func() { _ = z.Close() }, nil // it only reads
+	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}), len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18}):
+		z, err := zstd.NewReader(head, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, nil, fmt.Errorf("decompress zstd: %w", err)
+		}
+		return z, z.Close, nil
+	}
+	return head, func() {}, nil
+}
+
+// scanner makes records of lines.
+type scanner struct {
+	lines      *bufio.Reader
+	recognizer *recognize.Recognizer
+	start      int64
+	long       []byte // scratch: a line longer than the buffer
+	// stored is a record in stored form that may go on, without its last newline.
+	stored []byte
+	names  []string // of the fields of Storage Analytics
+	object []byte   // scratch: a line of it as an object
+}
+
+func (s *scanner) scan(yield func(record.Record, error) bool) {
+	for {
+		line, err := s.next()
+		if err != nil && !errors.Is(err, ErrLine) {
+			if s.flush(yield) && !errors.Is(err, io.EOF) {
+				yield(record.Record{}, fmt.Errorf("read lines: %w", err))
+			}
+			return
+		}
+		if err == nil && len(s.stored) > 0 && len(line) > 0 && line[0] == '\t' {
+			if len(s.stored)+len(line) < record.MaxSize {
+				s.stored = append(append(s.stored, '\n'), line...)
+				continue
+			}
+			err = fmt.Errorf("%w: a record of more than %d bytes", ErrLine, record.MaxSize)
+		}
+		if !s.flush(yield) {
+			return
+		}
+		switch {
+		case err != nil:
+			if !yield(record.Record{}, err) {
+				return
+			}
+		case len(line) == 0:
+		case isStored(line):
+			s.stored = append(s.stored, line...)
+		case !yield(s.record(line), nil):
+			return
+		}
+	}
+}
+
+// next is the next line without its newline, valid until the next call. A line that
+// is too long is [ErrLine].
+func (s *scanner) next() ([]byte, error) {
+	s.long = s.long[:0]
+	tooLong := false
+	for {
+		part, err := s.lines.ReadSlice('\n')
+		more := errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !more && (!errors.Is(err, io.EOF) || len(part)+len(s.long) == 0 && !tooLong) {
+			return nil, err
+		}
+		part = bytes.TrimSuffix(part, []byte("\n"))
+		if !more && len(s.long) == 0 && !tooLong {
+			return part, nil
+		}
+		if tooLong = tooLong || len(s.long)+len(part) > record.MaxSize; tooLong {
+			s.long = nil // do not hold what is of no use
+		} else {
+			s.long = append(s.long, part...)
+		}
+		if more {
+			continue
+		}
+		if tooLong {
+			return nil, fmt.Errorf("%w: it has more than %d bytes", ErrLine, record.MaxSize)
+		}
+		return s.long, nil
+	}
+}
+
+// isStored reports whether a line is the first of a record in stored form.
+func isStored(line []byte) bool {
+	if len(line) <= record.TimeLen || line[record.TimeLen] != '\t' || line[record.TimeLen-1] != 'Z' {
+		return false
+	}
+	_, rest, err := record.Next(append(bytes.Clone(line), '\n'))
+	return err == nil && len(rest) == 0
+}
+
+// flush yields the stored record that was kept, if any; it reports whether to go on.
+func (s *scanner) flush(yield func(record.Record, error) bool) bool {
+	if len(s.stored) == 0 {
+		return true
+	}
+	s.stored = append(s.stored, '\n')
+	line, _, err := record.Next(s.stored)
+	r := record.Record{Time: line.Time, Level: line.Level, Source: string(line.Source), Message: record.AppendMessage(nil, line.Raw)}
+	s.stored = s.stored[:0]
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrLine, err)
+	}
+	return yield(r, err)
+}
+
+// record is the record that a line is.
+func (s *scanner) record(line []byte) record.Record {
+	if r, ok := s.analytics(line); ok {
+		return r
+	}
+	stamp := s.recognizer.Stamp(line, s.start, s.start)
+	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: "-", Message: line}
+}
