@@ -40,7 +40,7 @@ func run() int {
 		Version:   version,
 		Writer:    os.Stdout,
 		ErrWriter: os.Stderr,
-		Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), retainCommand()},
+		Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), retainCommand(), verifyCommand(), reindexCommand()},
 	}
 	return cli.Run(ctx, app, os.Args)
 }

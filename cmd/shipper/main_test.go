@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 //	term               sends SIGTERM to the commands in the background
 //	hup                sends them SIGHUP
 //	status N CMD…      runs a command that must end with exit status N
+//	flip FILE          flips a bit of a file's start, its first block; size and time stay
 //	nobody CMD…        runs a command as another user and prints its exit status
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -70,6 +71,7 @@ func TestScripts(t *testing.T) {
 			"hup":      send(syscall.SIGHUP),
 			"status":   status,
 			"nobody":   nobody,
+			"flip":     flip,
 		},
 	})
 }
@@ -339,4 +341,18 @@ func nobody(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%v", err)
 	}
 	fmt.Fprintf(ts.Stderr(), "exit status %d\n", cmd.ProcessState.ExitCode())
+}
+
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: flip FILE")
+	}
+	path := ts.MkAbs(args[0])
+	info, err := os.Stat(path)
+	ts.Check(err)
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	data[40] ^= 1
+	ts.Check(os.WriteFile(path, data, 0o644))
+	ts.Check(os.Chtimes(path, info.ModTime(), info.ModTime()))
 }

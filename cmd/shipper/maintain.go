@@ -45,6 +45,9 @@ func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error 
 			continue
 		}
 		failed = append(failed, err)
+		if e := (*cli.Error)(nil); errors.As(err, &e) && e.Err == nil {
+			continue // everything is said
+		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, spec, line)
 		}
