@@ -130,7 +130,10 @@ func (s *spool) dropOldest() error {
 	if err := s.remove(batch); err != nil {
 		return err
 	}
-	return s.buf.remove(batch, func(st *Stats) { st.Dropped++ })
+	return s.buf.remove(batch, func(st *Stats) {
+		st.Dropped++
+		st.DroppedRecords += batch.Meta.Records
+	})
 }
 
 // sayFull says once that there is no room, until there was again.

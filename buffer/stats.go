@@ -19,6 +19,8 @@ type Stats struct {
 	// Done, Quarantined, Failed and Dropped are numbers of batches since Open: delivered,
 	// refused by storage, lost because they could not be sealed, dropped because the disk was full.
 	Done, Quarantined, Failed, Dropped uint64
+	// DroppedRecords is how many records the Dropped batches held.
+	DroppedRecords uint64
 	// Unsealed is how many batches could not be sealed; the log has their records.
 	Unsealed uint64
 	// Replayed is how many records Open took up from the log, Damaged how many log files were.

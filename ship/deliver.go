@@ -39,12 +39,7 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 			b.Return()
 			return err
 		}
-		s.count(func(st *Stats) {
-			st.Segments++
-			st.Records += b.Meta.Records
-			st.RawBytes += b.Meta.RawBytes
-			st.StoredBytes += uint64(b.Size)
-		})
+		s.delivered(b)
 	}
 	select {
 	case r.index(ctx, d) <- b:

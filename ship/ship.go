@@ -98,12 +98,29 @@ type Shipper struct {
 	current *destination
 	others  map[string]*destination
 	stats   Stats
+	// services are the parts of stats that [MaxServices] of them have, and "" the rest.
+	services map[string]*Delivered
+}
+
+// MaxServices is how many services [Shipper.Services] tells apart.
+const MaxServices = 1000
+
+// Delivered is what is in storage.
+type Delivered struct {
+	// RawBytes is the size of the text form, StoredBytes that of the segments.
+	Segments, Records, RawBytes, StoredBytes uint64
+}
+
+func (d *Delivered) add(b *buffer.Batch) {
+	d.Segments++
+	d.Records += b.Meta.Records
+	d.RawBytes += b.Meta.RawBytes
+	d.StoredBytes += uint64(b.Size)
 }
 
 // Stats are numbers since New.
 type Stats struct {
-	// Segments, Records, RawBytes and StoredBytes are in storage; RawBytes is the size of the text form.
-	Segments, Records, RawBytes, StoredBytes uint64
+	Delivered
 	// Creates were tried, Conflicts of them found another's blob under their name.
 	Creates, Conflicts uint64
 	// Quarantined batches were set aside: storage refuses them, or they are damaged.
@@ -116,10 +133,11 @@ type Stats struct {
 func New(opts Options) *Shipper {
 	opts = opts.withDefaults()
 	return &Shipper{
-		opts:    opts,
-		route:   opts.Route,
-		current: newDestination(opts.StoreName, opts.Store, &opts),
-		others:  make(map[string]*destination),
+		opts:     opts,
+		route:    opts.Route,
+		current:  newDestination(opts.StoreName, opts.Store, &opts),
+		others:   make(map[string]*destination),
+		services: make(map[string]*Delivered),
 	}
 }
 
@@ -171,6 +189,33 @@ func (s *Shipper) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stats
+}
+
+// Services are what of each service is in storage; past [MaxServices] of them
+// the others are together under the empty name.
+func (s *Shipper) Services() map[string]Delivered {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	services := make(map[string]Delivered, len(s.services))
+	for name, d := range s.services {
+		services[name] = *d
+	}
+	return services
+}
+
+// delivered counts a batch whose blob is stored.
+func (s *Shipper) delivered(b *buffer.Batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.add(b)
+	name := b.Service
+	if s.services[name] == nil && len(s.services) >= MaxServices {
+		name = ""
+	}
+	if s.services[name] == nil {
+		s.services[name] = new(Delivered)
+	}
+	s.services[name].add(b)
 }
 
 func (s *Shipper) count(change func(*Stats)) {

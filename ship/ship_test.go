@@ -425,3 +425,18 @@ func TestShipTogether(t *testing.T) {
 		t.Errorf("%d of %d creates ended in conflict", total.Conflicts, total.Creates)
 	}
 }
+
+// What is stored is told apart by service, up to a number of them.
+func TestShipServices(t *testing.T) {
+	t.Parallel()
+	b := openBuffer(t)
+	fillMany(t, b, 3)
+	s := ship.New(ship.Options{Buffer: b, Store: openStore(t)})
+	if err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stats, services := s.Stats(), s.Services()
+	if stats.Segments != 3 || len(services) != 1 || services["x"] != stats.Delivered {
+		t.Errorf("%+v, %+v", stats, services)
+	}
+}

@@ -187,3 +187,6 @@ func (s *Store) Close() error {
 }
 
 func storeName(container string) string { return "azblob://" + container }
+
+// Expires is when the shared access signature ends, where there is one that says so.
+func (s *Store) Expires() (time.Time, bool) { return s.blobs.fail.expiry() }

@@ -1,0 +1,174 @@
+package metrics
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"logstow/input"
+	"logstow/internal/price"
+	"logstow/store"
+)
+
+// month is the time that the cost is estimated for.
+const month = 30 * 24 * time.Hour
+
+// redacted begins the reasons of process.Stats.Counts that changed a record and kept it.
+const redacted = "redact:"
+
+// collector reads the pipeline's own counters at a scrape. It describes nothing: what
+// there is depends on services and reasons.
+type collector struct {
+	opts  *Options
+	began time.Time
+}
+
+// Describe sends nothing, which makes this an unchecked collector.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends what is known now.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	s := scrape{ch}
+	c.inputs(s)
+	c.lost(s)
+	c.buffer(s)
+	c.output(s)
+	if c.opts.Requests == nil {
+		return
+	}
+	for _, part := range c.opts.Requests.collectors() {
+		part.Collect(ch)
+	}
+	if end, ok := c.opts.Requests.expiry(); ok {
+		s.gauge("shipper_credential_expiry_timestamp_seconds", "When the credential for storage ends, in Unix time.",
+			float64(end.UnixNano())/1e9)
+	}
+	c.cost(s)
+}
+
+func (c *collector) inputs(s scrape) {
+	if c.opts.Inputs == nil {
+		return
+	}
+	c.opts.Inputs.each(func(l inputLabels, in *input.Stats) {
+		for _, n := range []struct {
+			name, help string
+			value      int64
+		}{
+			{"records_total", "Records handed to the buffer.", in.Records.Load()},
+			{"bytes_total", "Bytes read.", in.Bytes.Load()},
+			{"cut_records_total", "Records cut at the size limit.", in.Cut.Load()},
+			{"split_records_total", "Records of several lines that reached a limit and went on as another.", in.Split.Load()},
+			{"refused_times_total", "Records whose own time was not taken.", in.Refused.Load()},
+		} {
+			s.counter("shipper_input_"+n.name, n.help, float64(n.value), "input", l.kind, "service", l.service)
+		}
+	})
+}
+
+// lost is what does not get to storage, by reason.
+func (c *collector) lost(s scrape) {
+	const name, help = "shipper_dropped_records_total", "Records that were read and not kept, by reason."
+	s.counter(name, help, float64(c.opts.Buffer.Stats().DroppedRecords), "reason", "buffer-full")
+	for reason, n := range c.opts.Lost {
+		s.counter(name, help, float64(n()), "reason", reason)
+	}
+	if c.opts.Processed == nil {
+		return
+	}
+	for reason, n := range c.opts.Processed() {
+		if kind, ok := strings.CutPrefix(reason, redacted); ok {
+			s.counter("shipper_redacted_records_total", "Records in which something was made unreadable, by kind.", float64(n), "kind", kind)
+			continue
+		}
+		s.counter(name, help, float64(n), "reason", reason)
+	}
+}
+
+func (c *collector) buffer(s scrape) {
+	b := c.opts.Buffer.Stats()
+	s.gauge("shipper_buffer_bytes", "What waits for storage, with its log.", float64(max(b.Disk, b.Bytes)))
+	if c.opts.BufferSize > 0 {
+		s.gauge("shipper_buffer_limit_bytes", "What the buffer may take.", float64(c.opts.BufferSize))
+	}
+	for state, n := range map[string]int{"open": b.Open, "waiting": b.Waiting, "sending": b.Sending, "unindexed": b.Unindexed} {
+		s.gauge("shipper_buffer_batches", "Batches in the buffer; unindexed ones are stored already and counted in another state too.",
+			float64(n), "state", state)
+	}
+	lag := 0.0
+	if !b.Oldest.IsZero() {
+		lag = max(0, c.opts.Now().Sub(b.Oldest).Seconds())
+	}
+	s.gauge("shipper_lag_seconds", "Age of the oldest record that is not in storage and in the index; 0 where there is none.", lag)
+	s.counter("shipper_replayed_records_total", "Records of an earlier run that were taken up from the log.", float64(b.Replayed))
+	s.counter("shipper_damaged_logs_total", "Files of the buffer's log that were damaged.", float64(b.Damaged))
+	s.counter("shipper_failed_batches_total", "Batches that could not be sealed.", float64(b.Failed+b.Unsealed))
+	s.counter("shipper_quarantined_batches_total", "Batches set aside because storage refuses them or they are damaged.", float64(b.Quarantined))
+}
+
+func (c *collector) output(s scrape) {
+	services := c.opts.Shipper.Services()
+	for _, name := range slices.Sorted(maps.Keys(services)) {
+		d := services[name]
+		if name == "" {
+			name = "others"
+		}
+		s.counter("shipper_output_records_total", "Records in storage.", float64(d.Records), "service", name)
+		s.counter("shipper_output_raw_bytes_total", "Bytes of text in storage, before compression.", float64(d.RawBytes), "service", name)
+		s.counter("shipper_output_bytes_total", "Bytes in storage.", float64(d.StoredBytes), "service", name)
+		s.counter("shipper_output_segments_total", "Segments in storage.", float64(d.Segments), "service", name)
+	}
+	st := c.opts.Shipper.Stats()
+	s.counter("shipper_output_conflicts_total", "Segment names that another writer had.", float64(st.Conflicts))
+	s.counter("shipper_output_unindexed_segments_total", "Segments stored without a row in the index.", float64(st.Unindexed))
+	if st.Segments > 0 {
+		s.gauge("shipper_segment_mean_size_bytes", "Mean stored size of the segments since the start; many small ones cost requests.",
+			float64(st.StoredBytes)/float64(st.Segments))
+	}
+}
+
+// cost extrapolates what was done since the start to a month.
+func (c *collector) cost(s scrape) {
+	up := c.opts.Now().Sub(c.began)
+	if up < time.Second || c.opts.Prices == (price.Table{}) {
+		return
+	}
+	const name = "shipper_estimated_monthly_cost_dollars"
+	const help = "What a month like the time since the start costs at list prices: requests, and keeping what it stores for one month."
+	share := month.Seconds() / up.Seconds()
+	s.gauge(name, help, c.opts.Prices.Cost(usage(c.opts.Requests.Made()))*share, "part", "requests")
+	stored := float64(c.opts.Shipper.Stats().StoredBytes)
+	s.gauge(name, help, stored/1e9*c.opts.Prices.Month*share, "part", "storage")
+}
+
+// usage is what was asked of storage, as it is billed: deletions are free.
+func usage(r store.Requests) price.Usage {
+	return price.Usage{List: r.List, Read: r.Get, Create: r.Create, Table: r.Table}
+}
+
+// scrape sends metrics.
+type scrape struct{ ch chan<- prometheus.Metric }
+
+func (s scrape) counter(name, help string, v float64, labels ...string) {
+	s.send(prometheus.CounterValue, name, help, v, labels)
+}
+
+func (s scrape) gauge(name, help string, v float64, labels ...string) {
+	s.send(prometheus.GaugeValue, name, help, v, labels)
+}
+
+// send takes labels as pairs of name and value.
+func (s scrape) send(kind prometheus.ValueType, name, help string, v float64, pairs []string) {
+	var names, values []string
+	for pair := range slices.Chunk(pairs, 2) {
+		names, values = append(names, pair[0]), append(values, pair[1])
+	}
+	m, err := prometheus.NewConstMetric(prometheus.NewDesc(name, help, names, nil), kind, v, values...)
+	if err != nil {
+		m = prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
+	}
+	s.ch <- m
+}

@@ -1,0 +1,57 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// lately is how long a write to storage counts as a sign that it works.
+	lately = 5 * time.Minute
+	// fullAt is the share of its size at which a buffer is taken for full: it never
+	// fills to the last byte.
+	fullAt = 0.95
+)
+
+// ErrFull says that the buffer has no room and storage took nothing lately.
+var ErrFull = errors.New("the buffer is full and storage has taken nothing lately")
+
+// Healthy is nil as long as the shipper can go on by itself; a restart may help otherwise.
+func (m *Metrics) Healthy() error {
+	if err := m.opts.Buffer.Err(); err != nil {
+		return fmt.Errorf("the buffer failed: %w", err)
+	}
+	return nil
+}
+
+// Ready is nil while records can be taken: the buffer has room, or storage
+// accepted a write in the last five minutes. It is [ErrFull] otherwise.
+func (m *Metrics) Ready() error {
+	if err := m.Healthy(); err != nil {
+		return err
+	}
+	s := m.opts.Buffer.Stats()
+	if m.opts.BufferSize <= 0 || float64(max(s.Disk, s.Bytes)) < fullAt*float64(m.opts.BufferSize) {
+		return nil
+	}
+	if r := m.opts.Requests; r != nil && m.opts.Now().Sub(r.LastCreate()) < lately {
+		return nil
+	}
+	return ErrFull
+}
+
+// answer is 200 and "ok", or 503 and the error.
+func answer(check func() error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		text := "ok\n"
+		if err := check(); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			text = err.Error() + "\n"
+		}
+		_, _ = io.WriteString(w, text) // who asked may be gone
+	})
+}

@@ -1,0 +1,91 @@
+// Package metrics shows a running shipper to Prometheus and to whoever asks
+// whether it works: /metrics, /healthz and /readyz.
+//
+// Counters that the pipeline keeps anyway are read when somebody scrapes; only
+// requests to storage, of which there are few, are observed as they are made.
+// Names follow https://prometheus.io/docs/practices/naming; docs/metrics.md
+// lists them.
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"logstow/buffer"
+	"logstow/internal/price"
+	"logstow/ship"
+)
+
+// Buffer is what is asked of a [buffer.Buffer].
+type Buffer interface {
+	Stats() buffer.Stats
+	Err() error
+}
+
+// Shipper is what is asked of a [ship.Shipper].
+type Shipper interface {
+	Stats() ship.Stats
+	Services() map[string]ship.Delivered
+}
+
+// Options are where the numbers come from. What is nil or zero is left out, Buffer
+// and Shipper excepted, which are required. All of it is called at scrapes, from
+// several goroutines.
+type Options struct {
+	// Version is that of the program.
+	Version string
+	Buffer  Buffer
+	// BufferSize is how many bytes the buffer may take.
+	BufferSize int64
+	Shipper    Shipper
+	// Inputs are what is read, Requests what is asked of storage.
+	Inputs   *Inputs
+	Requests *Requests
+	// Processed is process.Stats.Counts: records dropped and changed by rules, by reason.
+	Processed func() map[string]int64
+	// Lost are further numbers of records that were lost, by reason.
+	Lost map[string]func() uint64
+	// Prices are those of the estimated cost, which is left out for a store that costs nothing.
+	Prices price.Table
+	// Now is the clock; nil is [time.Now].
+	Now func() time.Time
+}
+
+// Metrics answers questions about a running shipper. Make it with [New].
+type Metrics struct {
+	opts     Options
+	began    time.Time
+	registry *prometheus.Registry
+}
+
+// New makes the metrics of a shipper that starts now.
+func New(opts Options) *Metrics {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	m := &Metrics{opts: opts, began: opts.Now(), registry: prometheus.NewRegistry()}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "shipper_build_info", Help: "1; the labels say which program runs.",
+		ConstLabels: prometheus.Labels{"version": opts.Version, "go_version": runtime.Version()},
+	})
+	build.Set(1)
+	m.registry.MustRegister(build, m.Collector(),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Collector gives what is known of the pipeline, without the process.
+func (m *Metrics) Collector() prometheus.Collector { return &collector{opts: &m.opts, began: m.began} }
+
+// Register adds /metrics, /healthz and /readyz to a mux; it makes Metrics the
+// routes of an [logstow/input/httpserver.Server].
+func (m *Metrics) Register(mux *http.ServeMux) {
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /healthz", answer(m.Healthy))
+	mux.Handle("GET /readyz", answer(m.Ready))
+}

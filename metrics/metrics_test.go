@@ -1,0 +1,340 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"logstow/buffer"
+	"logstow/input/httpserver"
+	"logstow/internal/price"
+	"logstow/metrics"
+	"logstow/ship"
+	"logstow/store"
+	"logstow/store/local"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// fakeBuffer has the numbers it is told.
+type fakeBuffer struct {
+	stats buffer.Stats
+	err   error
+}
+
+func (b *fakeBuffer) Stats() buffer.Stats { return b.stats }
+func (b *fakeBuffer) Err() error          { return b.err }
+
+type fakeShipper struct{}
+
+func (fakeShipper) Stats() ship.Stats {
+	return ship.Stats{Delivered: ship.Delivered{Segments: 4, StoredBytes: 2e9}, Conflicts: 2, Unindexed: 3}
+}
+
+func (fakeShipper) Services() map[string]ship.Delivered {
+	return map[string]ship.Delivered{"web": {Segments: 3, Records: 30, RawBytes: 300, StoredBytes: 1e9}, "": {Segments: 1, StoredBytes: 1e9}}
+}
+
+var start = time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
+
+// clock is set by tests.
+type clock struct{ now time.Time }
+
+func (c *clock) read() time.Time { return c.now }
+
+// expiring is a store whose credential ends.
+type expiring struct{ store.Store }
+
+func (expiring) Expires() (time.Time, bool) { return start.Add(time.Hour), true }
+
+func openLocal(t *testing.T) store.Store {
+	t.Helper()
+	s, err := local.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// full has every metric that there is, ten minutes after the start.
+func full(t *testing.T) (*metrics.Metrics, store.Store) {
+	t.Helper()
+	inputs, requests, c := new(metrics.Inputs), metrics.NewRequests(), &clock{start}
+	web := inputs.Of("files", "web")
+	web.Records.Add(40)
+	web.Bytes.Add(400)
+	web.Cut.Add(1)
+	inputs.Of("syslog", "sys").Records.Add(2)
+	m := metrics.New(metrics.Options{
+		Version: "v1", Shipper: fakeShipper{}, Inputs: inputs, Requests: requests, BufferSize: 1000, Now: c.read, Prices: price.Default(),
+		Buffer: &fakeBuffer{stats: buffer.Stats{
+			Open: 1, Waiting: 2, Sending: 3, Unindexed: 1, Disk: 500, Oldest: start.Add(9 * time.Minute),
+			DroppedRecords: 7, Replayed: 8, Damaged: 1, Failed: 1, Unsealed: 1, Quarantined: 5,
+		}},
+		Processed: func() map[string]int64 { return map[string]int64{"sample": 11, "redact:card": 12} },
+		Lost:      map[string]func() uint64{"udp-no-room": func() uint64 { return 13 }},
+	})
+	c.now = start.Add(10 * time.Minute)
+	return m, requests.Store(expiring{openLocal(t)})
+}
+
+func scrape(t *testing.T, m *metrics.Metrics) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	m.Register(mux)
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatal(w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// Everything that is promised by name and type; those of requests carry times and
+// are compared without values.
+func TestMetricsGolden(t *testing.T) {
+	t.Parallel()
+	m, st := full(t)
+	if _, err := st.Blobs().Create(t.Context(), "web/1", make([]byte, 5000), store.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for line := range strings.Lines(scrape(t, m)) {
+		if strings.HasPrefix(line, "# HELP go_") || strings.HasPrefix(line, "# TYPE go_") {
+			continue
+		}
+		if strings.HasPrefix(line, "# ") && strings.Contains(line, " shipper_") || strings.HasPrefix(line, "shipper_") {
+			kept = append(kept, line)
+		}
+	}
+	got := regexp.MustCompile(`(?m)^(shipper_storage_request_duration\S+) .*$`).ReplaceAllString(strings.Join(kept, ""), "$1 ?")
+	got = regexp.MustCompile(`go_version="[^"]*"`).ReplaceAllString(got, `go_version="?"`)
+	file := filepath.Join("testdata", "metrics.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLint(t *testing.T) {
+	t.Parallel()
+	m, st := full(t)
+	if _, err := st.Blobs().Create(t.Context(), "web/1", []byte("x"), store.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m.Collector())
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p.Metric, p.Text)
+	}
+}
+
+// docs/metrics.md names all metrics and no others.
+func TestDocumented(t *testing.T) {
+	t.Parallel()
+	golden, err := os.ReadFile(filepath.Join("testdata", "metrics.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join("..", "docs", "metrics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(pattern string, text []byte) (all []string) {
+		for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+			all = append(all, found[1])
+		}
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	if diff := cmp.Diff(names(`(?m)^# TYPE (shipper_\w+) `, golden), names("(?m)^\\| `(shipper_\\w+)", page)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What ends in which status, and what counts as a retry.
+func TestRequestStatus(t *testing.T) {
+	t.Parallel()
+	requests := metrics.NewRequests()
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Shipper: fakeShipper{}, Requests: requests})
+	for _, err := range []error{
+		nil, context.Canceled, store.ErrExists, store.ErrNotFound, store.ErrNoContainer, store.ErrNoTable, store.ErrTableBusy,
+		store.ErrRange, store.ErrInvalid, store.ErrRefused, store.ErrThrottled, store.ErrUnavailable, store.ErrHeld, errors.New("?"),
+	} {
+		if err != nil {
+			err = fmt.Errorf("create x: %w", &store.Error{Op: "create", Object: "x", Class: err})
+		}
+		_, _ = requests.Store(failing{openLocal(t), err}).Blobs().Create(t.Context(), "x", []byte("x"), store.CreateOptions{})
+	}
+	text := scrape(t, m)
+	for _, want := range []string{
+		`{operation="create",status="ok"} 1`, `status="canceled"} 1`, `status="exists"} 1`, `status="not_found"} 3`, `status="busy"} 1`,
+		`status="invalid"} 2`, `status="refused"} 1`, `status="throttled"} 1`, `status="unavailable"} 1`, `status="held"} 1`, `status="failed"} 1`,
+		"shipper_output_retries_total 3\n", "shipper_segment_size_bytes_count 1\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if made := requests.Made(); made.Create != 14 || made.Total() != 14 {
+		t.Errorf("%+v", made)
+	}
+}
+
+// failing fails every create, unless err is nil.
+type failing struct {
+	store.Store
+	err error
+}
+
+func (f failing) Blobs() store.Blobs { return failingBlobs{f.Store.Blobs(), f.err} }
+
+type failingBlobs struct {
+	store.Blobs
+	err error
+}
+
+func (f failingBlobs) Create(context.Context, string, []byte, store.CreateOptions) (string, error) {
+	return "", f.err
+}
+
+// Every kind of request is seen, pages one by one.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	requests := metrics.NewRequests()
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Shipper: fakeShipper{}, Requests: requests})
+	s := requests.Store(openLocal(t))
+	ctx, blobs, tables := t.Context(), s.Blobs(), s.Tables()
+	_, err := blobs.Create(ctx, "web/1", []byte("x"), store.CreateOptions{})
+	_, readErr := blobs.Read(ctx, "web/1", 0, 1)
+	key := store.Key{Partition: "p", Row: "r"}
+	err = errors.Join(err, readErr, tables.CreateTable(ctx, "seg1"), tables.Upsert(ctx, "seg1", []store.Entity{{Key: key}}),
+		tables.Remove(ctx, "seg1", []store.Key{key}), tables.DropTable(ctx, "seg1"), blobs.Delete(ctx, []string{"web/1"}))
+	for _, e := range blobs.List(ctx, "") {
+		err = errors.Join(err, e)
+	}
+	for _, e := range blobs.ListPrefixes(ctx, "") {
+		err = errors.Join(err, e)
+	}
+	for _, e := range tables.Tables(ctx, "seg") {
+		err = errors.Join(err, e)
+	}
+	for _, e := range tables.Query(ctx, "none", store.Query{Partition: "p"}) {
+		if !errors.Is(e, store.ErrNoTable) {
+			t.Error(e)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := scrape(t, m)
+	for _, want := range []string{
+		`create",status="ok"} 1`, `read",status="ok"} 1`, `create_table",status="ok"} 1`, `upsert",status="ok"} 1`,
+		`remove",status="ok"} 1`, `drop_table",status="ok"} 1`, `delete",status="ok"} 1`, `query",status="not_found"} 1`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	requests, b := metrics.NewRequests(), new(fakeBuffer)
+	c := &clock{time.Now()}
+	m := metrics.New(metrics.Options{Buffer: b, Shipper: fakeShipper{}, Requests: requests, BufferSize: 1000, Now: c.read})
+	server, err := httpserver.New(t.Context(), httpserver.Options{Address: ":0"}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	expect := func(path string, status int, text string) {
+		t.Helper()
+		response, err := http.Get("http://" + server.Addr().String() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != status || !strings.Contains(string(body), text) {
+			t.Errorf("%s: %d %q, %v; want %d %q", path, response.StatusCode, body, err, status, text)
+		}
+	}
+	if !strings.HasPrefix(server.Addr().String(), "127.0.0.1:") {
+		t.Error("listens on", server.Addr())
+	}
+	expect("/healthz", 200, "ok")
+	expect("/readyz", 200, "ok")
+	expect("/metrics", 200, "process_open_fds")
+	expect("/else", 404, "")
+
+	b.stats.Disk = 960
+	expect("/readyz", 503, "full")
+	if _, err := requests.Store(openLocal(t)).Blobs().Create(t.Context(), "x", []byte("x"), store.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	expect("/readyz", 200, "ok")
+	c.now = c.now.Add(6 * time.Minute)
+	expect("/readyz", 503, "full")
+	expect("/healthz", 200, "ok")
+
+	b.err = errors.New("disk gone")
+	expect("/healthz", 503, "disk gone")
+	expect("/readyz", 503, "disk gone")
+}
+
+// The least there can be is a valid scrape too.
+func TestMinimal(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Shipper: fakeShipper{}})
+	if text := scrape(t, m); !strings.Contains(text, "shipper_lag_seconds 0\n") || strings.Contains(text, "shipper_estimated") {
+		t.Error(text)
+	}
+	var inputs metrics.Inputs
+	inputs.Of("a", "b").Records.Add(1)
+	inputs.Of("a", "c").Records.Add(2)
+	inputs.Of("a", "b").Records.Add(4)
+	if total := inputs.Total(); total.Records != 7 || inputs.Of("a", "b").Records.Load() != 5 {
+		t.Errorf("%+v", total)
+	}
+}

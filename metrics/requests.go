@@ -1,0 +1,137 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"logstow/store"
+)
+
+// Requests observes the requests to the stores that it wraps: how many, how they
+// ended, how long they took, and the sizes of segments. Make it with
+// [NewRequests]; it is safe for concurrent use.
+type Requests struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	sizes    prometheus.Histogram
+	retries  prometheus.Counter
+	counter  store.Counter
+	// lastCreate is when storage last accepted a segment, in Unix nanoseconds.
+	lastCreate atomic.Int64
+
+	// expires is when the credential of the last store ends; it may be nil.
+	expires atomic.Pointer[func() (time.Time, bool)]
+}
+
+// NewRequests makes a Requests.
+func NewRequests() *Requests {
+	const kib = 1 << 10
+	return &Requests{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "shipper_storage_requests_total", Help: "Requests to storage, by operation and how they ended.",
+		}, []string{"operation", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "shipper_storage_request_duration_seconds", Help: "Time that requests to storage took.",
+			Buckets: []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30},
+		}, []string{"operation"}),
+		sizes: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "shipper_segment_size_bytes", Help: "Stored sizes of the segments that storage accepted.",
+			Buckets: []float64{kib, 4 * kib, 16 * kib, 64 * kib, 256 * kib, 1024 * kib, 4096 * kib, 16384 * kib},
+		}),
+		retries: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "shipper_output_retries_total", Help: "Writes to storage that failed in a way that is tried again.",
+		}),
+	}
+}
+
+// LastCreate is when storage last accepted a segment; the epoch where it never did.
+func (r *Requests) LastCreate() time.Time { return time.Unix(0, r.lastCreate.Load()) }
+
+// Made are the requests up to now by kind.
+func (r *Requests) Made() store.Requests { return r.counter.Requests() }
+
+// Store observes the requests made through s. Where s has a method Expires() (time.Time,
+// bool), it says when the credential ends, until another store is observed.
+func (r *Requests) Store(s store.Store) store.Store {
+	var expires *func() (time.Time, bool)
+	if e, ok := s.(interface{ Expires() (time.Time, bool) }); ok {
+		f := e.Expires
+		expires = &f
+	}
+	r.expires.Store(expires)
+	return observedStore{r.counter.Store(s), r}
+}
+
+// expiry is when the credential ends, where that is known.
+func (r *Requests) expiry() (time.Time, bool) {
+	if expires := r.expires.Load(); expires != nil {
+		return (*expires)()
+	}
+	return time.Time{}, false
+}
+
+func (r *Requests) collectors() []prometheus.Collector {
+	return []prometheus.Collector{r.requests, r.seconds, r.sizes, r.retries}
+}
+
+// observe notes a request that began then and ended now.
+func (r *Requests) observe(operation string, began time.Time, err error) {
+	r.requests.WithLabelValues(operation, status(err)).Inc()
+	r.seconds.WithLabelValues(operation).Observe(time.Since(began).Seconds())
+}
+
+// wrote is observe for writes, which are tried again where that may help.
+func (r *Requests) wrote(operation string, began time.Time, err error) {
+	r.observe(operation, began, err)
+	if store.Retryable(err) {
+		r.retries.Inc()
+	}
+}
+
+// status is the word for how a request ended.
+func status(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	for _, c := range []struct {
+		class error
+		name  string
+	}{
+		{context.Canceled, "canceled"},
+		{store.ErrExists, "exists"},
+		{store.ErrNotFound, "not_found"},
+		{store.ErrNoContainer, "not_found"},
+		{store.ErrNoTable, "not_found"},
+		{store.ErrTableBusy, "busy"},
+		{store.ErrRange, "invalid"},
+		{store.ErrInvalid, "invalid"},
+		{store.ErrRefused, "refused"},
+		{store.ErrThrottled, "throttled"},
+		{store.ErrUnavailable, "unavailable"},
+		{store.ErrHeld, "held"},
+	} {
+		if errors.Is(err, c.class) {
+			return c.name
+		}
+	}
+	return "failed"
+}
+
+// pages observes each page as a request, without the time that its reader takes.
+func pages[T any](r *Requests, operation string, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		began := time.Now()
+		for page, err := range pages {
+			r.observe(operation, began, err)
+			if !yield(page, err) {
+				return
+			}
+			began = time.Now()
+		}
+	}
+}
