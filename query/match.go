@@ -27,6 +27,8 @@ type matcher struct {
 	// anchor is nil where every record has to be looked at. unescaped is the one for
 	// text without \u escapes, where what the expression requires stands as it is.
 	anchor, unescaped *literal
+	// needle is what token filters are asked for.
+	needle needle
 }
 
 func newMatcher(sel *Selection) (*matcher, error) {
@@ -51,6 +53,9 @@ func newMatcher(sel *Selection) (*matcher, error) {
 		m.regexps = append(m.regexps, re)
 		candidates = append(candidates, lit)
 	}
+	for i := range candidates {
+		m.needle.consider(candidates[i].text, candidates[i].whole)
+	}
 	m.anchor = anchor(candidates)
 	if sel.Where == "" {
 		m.unescaped = m.anchor
@@ -60,7 +65,11 @@ func newMatcher(sel *Selection) (*matcher, error) {
 	if m.where, err = where.Compile(sel.Where, sel.Now); err != nil {
 		return nil, fmt.Errorf("--where %q: %w", sel.Where, err)
 	}
+	for _, text := range m.where.Equal() {
+		m.needle.considerField(text, true)
+	}
 	for _, text := range m.where.Required() {
+		m.needle.considerField(text, false)
 		candidates = append(candidates, newLiteral([]byte(text), false, false))
 	}
 	m.unescaped = anchor(candidates)

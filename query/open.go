@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"logstow/blobnaming"
+	"logstow/filter"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -30,14 +31,21 @@ var errStale = errors.New("the index is stale: the segment is gone")
 // opened is a segment with the tasks that it makes.
 type opened struct {
 	segment *Segment
-	footer  *segment.Footer // nil where it can not be read
+	footer  *segment.Footer // nil where it can not be read, or was not needed
 	tasks   []*task
 }
 
-// open reads a segment's footer and picks the blocks that may match. What can
-// not be read is noted; then there are no tasks.
+// open asks a segment's token filter, reads its footer unless the filter says that
+// there is no match, and picks the blocks that may match. What can not be read is
+// noted; then there are no tasks.
 func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 	o := opened{segment: s}
+	blocks := q.lookup(ctx, s)
+	if blocks.None() {
+		q.tally.filtered.Add(1)
+		q.tally.passed.Add(s.Size)
+		return o
+	}
 	footer, blob, err := q.footer(ctx, s, share)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errStale) {
@@ -54,9 +62,17 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 	if !q.matcher.wantsSources(footer.Sources) {
 		return o
 	}
+	if known := blocks.Known(); known > 0 && known != len(footer.Blocks) {
+		q.tally.note("%s: its token filter is of %d blocks, not %d; all are searched", s, known, len(footer.Blocks))
+		blocks = filter.All()
+	}
 	var c *chunk
 	for _, b := range footer.Blocks {
 		if !q.matcher.wants(b.Start, b.End, b.Levels) {
+			continue
+		}
+		if !blocks.Has(b.Index) {
+			q.tally.blocksFiltered.Add(1)
 			continue
 		}
 		if c == nil || !c.extend(b, share) {

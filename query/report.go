@@ -41,14 +41,17 @@ type Report struct {
 	Prefixes int64 `json:"prefixes"`
 	// SegmentsListed were found under them, SegmentsPruned left out by their
 	// metadata, SegmentsRepeated left out as copies or as contained in others,
-	// SegmentsRead opened.
+	// SegmentsFiltered left out by their token filter, SegmentsRead opened.
 	SegmentsListed   int64 `json:"segments_listed"`
 	SegmentsPruned   int64 `json:"segments_pruned"`
 	SegmentsRepeated int64 `json:"segments_repeated"`
+	SegmentsFiltered int64 `json:"segments_filtered"`
 	SegmentsRead     int64 `json:"segments_read"`
-	// BlocksTotal are in the segments opened, BlocksRead were fetched and searched.
-	BlocksTotal int64 `json:"blocks_total"`
-	BlocksRead  int64 `json:"blocks_read"`
+	// BlocksTotal are in the segments opened, BlocksFiltered were left out by the token
+	// filter, BlocksRead were fetched and searched.
+	BlocksTotal    int64 `json:"blocks_total"`
+	BlocksFiltered int64 `json:"blocks_filtered"`
+	BlocksRead     int64 `json:"blocks_read"`
 	// BytesStoredRead came from storage; BytesScanned is the text searched.
 	BytesStoredRead int64 `json:"bytes_stored_read"`
 	BytesScanned    int64 `json:"bytes_scanned"`
@@ -75,12 +78,13 @@ type Requests struct {
 // String is the report for people, in some lines.
 func (r Report) String() string {
 	return fmt.Sprintf(`plan: %s, %d prefixes
-segments: %d listed, %d pruned by metadata, %d repeats, %d read
-blocks: %d of %d read
+segments: %d listed, %d pruned by metadata, %d repeats, %d skipped by the token filter, %d read
+blocks: %d of %d read, %d skipped by the token filter
 bytes: %d stored read, %d from the cache, %d scanned, %d through a temporary file
 requests: %d list, %d get, %d table
 cost: about $%.6f at the prices known
-`, r.Plan, r.Prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsRead, r.BlocksRead, r.BlocksTotal,
+`, r.Plan, r.Prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsFiltered, r.SegmentsRead,
+		r.BlocksRead, r.BlocksTotal, r.BlocksFiltered,
 		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, r.Requests.List, r.Requests.Get, r.Requests.Table, r.CostUSD)
 }
 
@@ -89,6 +93,7 @@ type tally struct {
 	requests                           store.Counter
 	prefixes, listed, pruned, repeated atomic.Int64
 	opened, blocks, blocksRead         atomic.Int64
+	filtered, blocksFiltered           atomic.Int64
 	storedRead, scanned, spilled       atomic.Int64
 	cached, passed                     atomic.Int64
 
@@ -169,6 +174,7 @@ func (q *Query) Report() Report {
 	r := Report{
 		Plan: q.opts.Plan, Prefixes: t.prefixes.Load(),
 		SegmentsListed: t.listed.Load(), SegmentsPruned: t.pruned.Load(), SegmentsRepeated: t.repeated.Load(), SegmentsRead: t.opened.Load(),
+		SegmentsFiltered: t.filtered.Load(), BlocksFiltered: t.blocksFiltered.Load(),
 		BlocksTotal: t.blocks.Load(), BlocksRead: t.blocksRead.Load(),
 		BytesStoredRead: t.storedRead.Load(), BytesCached: t.cached.Load(), BytesScanned: t.scanned.Load(), BytesSpilled: t.spilled.Load(),
 		Requests: Requests{List: n.List, Get: n.Get, Table: n.Table},
