@@ -61,7 +61,10 @@ func run(ctx context.Context, args []string, env environment) int {
 		Usage:   "ask logs in blob storage",
 		Version: version,
 		Writer:  env.stdout, ErrWriter: env.stderr,
-		Commands: []*ucli.Command{queryCommand(env), statsCommand(env), servicesCommand(env), segmentsCommand(env)},
+		Commands: []*ucli.Command{queryCommand(env), statsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)},
+	}
+	if complete(ctx, app, args, env) {
+		return cli.OK
 	}
 	return cli.Run(ctx, app, args)
 }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
+	"logstow/query"
+	"logstow/store/open"
+)
+
+// completeFlag is the last argument of a command line that a shell wants completed.
+const completeFlag = "--generate-bash-completion"
+
+// completeTime is how long a store may take to name its services.
+const completeTime = 3 * time.Second
+
+// The scripts that ask logq for completions.
+var (
+	//go:embed completion/logq.bash
+	bashScript string //nolint:gochecknoglobals // embedded files are
+	//go:embed completion/logq.zsh
+	zshScript string //nolint:gochecknoglobals // as above
+	//go:embed completion/logq.fish
+	fishScript string //nolint:gochecknoglobals // as above
+)
+
+func completionCommand(env environment) *ucli.Command {
+	return &ucli.Command{
+		Name:      "completion",
+		Usage:     "print the script by which a shell completes logq's command lines",
+		ArgsUsage: "bash|zsh|fish",
+		Description: `Put into ~/.bashrc:  source <(logq completion bash)
+     into ~/.zshrc:   source <(logq completion zsh), after compinit
+     for fish:        logq completion fish > ~/.config/fish/completions/logq.fish
+
+Services are those of the store that the line, or $LOGSTOW_STORE, names.`,
+		Action: quietPipe(func(c *ucli.Context) error {
+			script, known := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Args().First()]
+			if !known || c.NArg() != 1 {
+				return cli.Usagef("completion needs the name of a shell: bash, zsh or fish")
+			}
+			_, err := fmt.Fprint(env.stdout, script)
+			return err
+		}),
+	}
+}
+
+// complete prints what may follow a command line, one a line. It reports whether
+// that was asked for.
+func complete(ctx context.Context, app *ucli.App, args []string, env environment) bool {
+	if len(args) < 2 || args[len(args)-1] != completeFlag {
+		return false
+	}
+	words := args[1 : len(args)-1]
+	print := func(*ucli.Context) {
+		for _, one := range completions(ctx, app, words, env) {
+			fmt.Fprintln(env.stdout, one)
+		}
+	}
+	app.EnableBashCompletion, app.BashComplete = true, print
+	for _, c := range app.Commands {
+		c.BashComplete = print
+	}
+	_ = app.RunContext(ctx, args) // a line that is not finished may well be wrong
+	return true
+}
+
+// completions are what may stand after words, or in the place of the last of them
+// where that begins with a dash.
+func completions(ctx context.Context, app *ucli.App, words []string, env environment) (all []string) {
+	var command *ucli.Command
+	if len(words) > 0 {
+		command = app.Command(words[0])
+	}
+	if command == nil {
+		for _, c := range app.VisibleCommands() {
+			all = append(all, c.Name)
+		}
+		return all
+	}
+	last := words[len(words)-1]
+	name, _, joined := strings.Cut(last, "=")
+	switch f := flagOf(command, name); {
+	case joined && f != nil:
+		for _, value := range values(ctx, f.Names()[0], words, env) {
+			all = append(all, name+"="+value)
+		}
+		return all
+	case f != nil && takesValue(f):
+		return values(ctx, f.Names()[0], words, env)
+	case command.Name == "completion" && len(words) == 1:
+		return []string{"bash", "zsh", "fish"}
+	case !strings.HasPrefix(last, "-"):
+		return nil
+	}
+	for _, f := range command.Flags {
+		for _, n := range f.Names() {
+			if len(n) > 1 {
+				all = append(all, "--"+n)
+			}
+		}
+	}
+	return append(all, "--help")
+}
+
+func flagOf(c *ucli.Command, word string) ucli.Flag {
+	name := strings.TrimLeft(word, "-")
+	for _, f := range c.Flags {
+		if word != name && slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+func takesValue(f ucli.Flag) bool {
+	d, ok := f.(ucli.DocGenerationFlag)
+	return ok && d.TakesValue()
+}
+
+// values are those that a flag may have, where they are known.
+func values(ctx context.Context, flag string, words []string, env environment) []string {
+	switch flag {
+	case "service":
+		return servicesOf(ctx, words, env)
+	case "level":
+		return []string{"trace", "debug", "info", "warn", "error", "fatal", "warn+", "error+"}
+	case "output":
+		if words[0] == "query" {
+			return []string{"raw", "text", "json", "csv", "pretty"}
+		}
+		return []string{"table", "json", "csv"}
+	case "by":
+		return []string{"level", "minute", "hour", "day", "service", "source", "instance"}
+	case "plan":
+		return []string{"auto", "list", "index"}
+	case "color":
+		return []string{"auto", "always", "never"}
+	case "since":
+		return []string{"15m", "1h", "1d", "1w"}
+	}
+	return nil
+}
+
+// servicesOf are the services of the stores that a line names. A store that does
+// not answer has none.
+func servicesOf(ctx context.Context, words []string, env environment) (all []string) {
+	var specs []string
+	for i, word := range words {
+		if spec, joined := strings.CutPrefix(word, "--store="); joined {
+			specs = append(specs, spec)
+		} else if word == "--store" && i+1 < len(words) {
+			specs = append(specs, words[i+1])
+		}
+	}
+	if spec := env.getenv("LOGSTOW_STORE"); len(specs) == 0 && spec != "" {
+		specs = []string{spec}
+	}
+	ctx, cancel := context.WithTimeout(ctx, completeTime)
+	defer cancel()
+	for _, spec := range specs {
+		s, err := open.Store(ctx, spec, open.Options{Getenv: env.getenv})
+		if err != nil {
+			continue
+		}
+		names, _ := query.Services(ctx, query.Reading(s))
+		all = append(all, names...)
+		_ = s.Close() // nothing was written
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
