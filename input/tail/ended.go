@@ -107,9 +107,7 @@ func (t *Tailer) drop(f *file) {
 	delete(t.work, f)
 	delete(t.old, f)
 	delete(t.warm, f)
-	if !t.opts.Once {
-		t.past.add(p)
-	}
+	t.past.add(p)
 }
 
 // maxForgotten bounds how many files wait for being forgotten.

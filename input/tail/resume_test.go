@@ -190,4 +190,9 @@ func TestOnceAfterRenaming(t *testing.T) {
 	put(t, dir, "a.log", "3\n")
 	run("a.log", "a.log:  more", "a.log: 2", "a.log: 3")
 	run("*.log")
+	// A file that was renamed and has another name of the patterns now is looked at twice.
+	run("*.log*")
+	rename(t, dir, "a.log", "a.log.2")
+	put(t, dir, "a.log", "4\n")
+	run("*.log*", "a.log: 4")
 }
