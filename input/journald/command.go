@@ -1,0 +1,76 @@
+package journald
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// maxSaid is how much is kept of what journalctl says of its troubles.
+const maxSaid = 4 << 10
+
+// format are the arguments that say where the journal is and how it is written out.
+func (o *Options) format() []string {
+	args := []string{"--output=export", "--no-pager", "--output-fields=" + strings.Join(fields(), ",")}
+	if o.Directory != "" {
+		args = append(args, "--directory="+o.Directory)
+	}
+	return args
+}
+
+// filter are the arguments that say what is read, the last ones.
+func (o *Options) filter() (args []string) {
+	for _, unit := range o.Units {
+		args = append(args, "--unit="+unit)
+	}
+	return append(append(args, "--"), o.Matches...)
+}
+
+// run starts journalctl and has take read what it writes, until it ends or take
+// does, which ends it.
+func (in *Input) run(ctx context.Context, args []string, take func(*parser) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	command := exec.CommandContext(ctx, in.command, append(in.opts.format(), args...)...)
+	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
+	command.WaitDelay = stopWait
+	var said said
+	command.Stderr = &said
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", in.command, err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = out.Close() }) // also if others hold its end
+	defer stop()
+	taken := take(newParser(out, in.opts.MaxRecord))
+	if taken != nil && !errors.Is(taken, io.ErrUnexpectedEOF) {
+		cancel()
+		_ = command.Wait() // it was told to end
+		return taken
+	}
+	if err := command.Wait(); err != nil {
+		return fmt.Errorf("%s: %w: %s", in.command, err, said.text())
+	}
+	if text := said.text(); text != "" {
+		in.opts.Log.Warn("journalctl has something to say", "text", text)
+	}
+	return taken
+}
+
+// said keeps the beginning of what is written to it.
+type said struct{ b bytes.Buffer }
+
+func (s *said) Write(b []byte) (int, error) {
+	s.b.Write(b[:min(len(b), maxSaid-s.b.Len())])
+	return len(b), nil
+}
+
+func (s *said) text() string { return strings.TrimSpace(s.b.String()) }

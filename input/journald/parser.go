@@ -1,0 +1,220 @@
+package journald
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+const (
+	// maxName is how much is kept of a field's name.
+	maxName = 64
+	// maxValue is how much is kept of a value that is not the message.
+	maxValue = 1024
+	// maxField is the longest value in bytes that is believed; systemd has less.
+	maxField = 1 << 30
+)
+
+// errMalformed says that bytes are not in the journal's export format.
+var errMalformed = errors.New("this is not the journal's export format")
+
+// fields are those that journalctl is asked for, beside the cursor and the time.
+func fields() []string {
+	return []string{"MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "_COMM", "_SYSTEMD_UNIT", "_TRANSPORT"}
+}
+
+// entry is what is read of an entry of the journal. Its slices are valid until
+// the next one is read.
+type entry struct {
+	cursor, unit, identifier, command, transport []byte
+	// message is the beginning of a message of size bytes, if the entry has one.
+	message []byte
+	size    int64
+	has     bool
+	// time is when the journal received it, Unix microseconds.
+	time int64
+	// priority is as in syslog, -1 if the entry has none.
+	priority int
+}
+
+// parser reads entries in the journal's export format
+// (https://systemd.io/JOURNAL_EXPORT_FORMATS). What it holds is bounded by limit.
+type parser struct {
+	r *bufio.Reader
+	// limit is how much of a message is kept.
+	limit  int
+	values map[string]*value
+	name   []byte
+	other  value
+}
+
+// value is the beginning of a field's value.
+type value struct {
+	b     []byte
+	limit int
+	size  int64
+	set   bool
+}
+
+// add takes more of the value.
+func (v *value) add(b []byte) {
+	v.size += int64(len(b))
+	v.b = append(v.b, b[:min(len(b), v.limit-len(v.b))]...)
+}
+
+func newParser(r io.Reader, limit int) *parser {
+	p := &parser{r: bufio.NewReaderSize(r, 64<<10), limit: limit, values: make(map[string]*value)}
+	for _, name := range append(fields(), "__CURSOR", "__REALTIME_TIMESTAMP") {
+		p.values[name] = &value{limit: maxValue}
+	}
+	p.values["MESSAGE"].limit = limit
+	return p
+}
+
+// each hands every entry to do, until that fails or there are no more.
+func (p *parser) each(do func(*entry) error) error {
+	for {
+		e, err := p.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = do(&e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// next reads an entry; io.EOF says that there are no more.
+func (p *parser) next() (entry, error) {
+	for _, v := range p.values {
+		v.b, v.size, v.set = v.b[:0], 0, false
+	}
+	for some := false; ; {
+		done, err := p.field()
+		switch {
+		case errors.Is(err, io.EOF) && some:
+			return entry{}, io.ErrUnexpectedEOF
+		case err != nil:
+			return entry{}, err
+		case !done:
+			some = true
+		case some:
+			return p.entry()
+		}
+	}
+}
+
+// field reads a field, or the empty line that ends an entry. io.EOF says that
+// nothing followed.
+func (p *parser) field() (end bool, err error) {
+	p.name = p.name[:0]
+	for {
+		c, err := p.r.ReadByte()
+		switch {
+		case err != nil && len(p.name) > 0:
+			return false, unexpected(err)
+		case err != nil:
+			return false, err
+		case c == '=':
+			return false, p.text(p.value())
+		case c == '\n' && len(p.name) == 0:
+			return true, nil
+		case c == '\n' && p.name[0] == '-': // a remark such as "-- No entries --"
+			return true, nil
+		case c == '\n':
+			return false, p.binary(p.value())
+		}
+		if len(p.name) < maxName {
+			p.name = append(p.name, c)
+		}
+	}
+}
+
+// value is where the value of the field at hand goes.
+func (p *parser) value() *value {
+	v, ok := p.values[string(p.name)]
+	if !ok || v.set {
+		p.other.b, p.other.limit = nil, 0
+		return &p.other
+	}
+	v.set = true
+	return v
+}
+
+// text reads a value that ends with its line.
+func (p *parser) text(v *value) error {
+	for {
+		line, err := p.r.ReadSlice('\n')
+		if err == nil {
+			v.add(line[:len(line)-1])
+			return nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return unexpected(err)
+		}
+		v.add(line)
+	}
+}
+
+// binary reads a value that stands behind its length.
+func (p *parser) binary(v *value) error {
+	head, err := p.r.Peek(8)
+	if err != nil {
+		return unexpected(err)
+	}
+	length := binary.LittleEndian.Uint64(head)
+	if length > maxField {
+		return fmt.Errorf("%w: a value of %d bytes", errMalformed, length)
+	}
+	_, _ = p.r.Discard(8)
+	for length > 0 {
+		part, err := p.r.Peek(int(min(length, uint64(p.r.Size()))))
+		v.add(part)
+		length -= uint64(len(part))
+		_, _ = p.r.Discard(len(part))
+		if err != nil {
+			return unexpected(err)
+		}
+	}
+	c, err := p.r.ReadByte()
+	if err == nil && c != '\n' {
+		return fmt.Errorf("%w: a value does not end where it says", errMalformed)
+	}
+	return unexpected(err)
+}
+
+// unexpected makes the end of what is read an error.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// entry makes an entry of the values.
+func (p *parser) entry() (entry, error) {
+	e := entry{
+		cursor: p.values["__CURSOR"].b, unit: p.values["_SYSTEMD_UNIT"].b, identifier: p.values["SYSLOG_IDENTIFIER"].b,
+		command: p.values["_COMM"].b, transport: p.values["_TRANSPORT"].b, priority: -1,
+	}
+	if len(e.cursor) == 0 || p.values["__CURSOR"].size > maxValue {
+		return entry{}, fmt.Errorf("%w: an entry without a cursor", errMalformed)
+	}
+	var err error
+	if e.time, err = strconv.ParseInt(string(p.values["__REALTIME_TIMESTAMP"].b), 10, 64); err != nil {
+		return entry{}, fmt.Errorf("%w: an entry without a time", errMalformed)
+	}
+	if level := p.values["PRIORITY"].b; len(level) == 1 && level[0] >= '0' && level[0] <= '7' {
+		e.priority = int(level[0] - '0')
+	}
+	if m := p.values["MESSAGE"]; m.set {
+		e.message, e.size, e.has = m.b, m.size, true
+	}
+	return e, nil
+}
