@@ -54,6 +54,10 @@ func isPipe(f *os.File) bool {
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
+func commands(env environment) []*ucli.Command {
+	return []*ucli.Command{queryCommand(env), statsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)}
+}
+
 // run runs the program in an environment and returns its exit status.
 func run(ctx context.Context, args []string, env environment) int {
 	app := &ucli.App{
@@ -61,7 +65,7 @@ func run(ctx context.Context, args []string, env environment) int {
 		Usage:   "ask logs in blob storage",
 		Version: version,
 		Writer:  env.stdout, ErrWriter: env.stderr,
-		Commands: []*ucli.Command{queryCommand(env), statsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)},
+		Commands: commands(env),
 	}
 	if complete(ctx, app, args, env) {
 		return cli.OK

@@ -44,15 +44,18 @@ func TestMain(m *testing.M) {
 // each line of FILE, named by its first word, with escapes.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
-		Setup: func(e *testscript.Env) error {
-			e.Setenv("LOGSTOW_STORE", filepath.Join(e.WorkDir, "store"))
-			e.Setenv("TZ", "UTC")
-			return nil
-		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"segment": storeSegment, "status": wantStatus, "esc": writeEscapes},
-	})
+	testscript.Run(t, scriptParams(testscript.Params{Dir: "testdata/script"}))
+}
+
+// scriptParams adds what all scripts have.
+func scriptParams(p testscript.Params) testscript.Params {
+	p.Setup = func(e *testscript.Env) error {
+		e.Setenv("LOGSTOW_STORE", filepath.Join(e.WorkDir, "store"))
+		e.Setenv("TZ", "UTC")
+		return nil
+	}
+	p.Cmds = map[string]func(ts *testscript.TestScript, neg bool, args []string){"segment": storeSegment, "status": wantStatus, "esc": writeEscapes}
+	return p
 }
 
 func wantStatus(ts *testscript.TestScript, _ bool, args []string) {

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/price"
+)
+
+const page = "../../docs/query.md"
+
+func readPage(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Every command of the page prints what the page says.
+func TestDocumentedExamples(t *testing.T) {
+	t.Parallel()
+	script := "segment shop shop\nsegment web web\n"
+	files := `-- shop --
+2026-11-20T15:04:05Z INFO {"status":200,"user":"ann","path":"/cart"}
+2026-11-20T15:04:06Z ERROR {"status":503,"user":"bob","path":"/pay"}
+2026-11-20T15:04:07Z WARN retry of order-12345
+2026-11-20T15:06:08Z INFO {"status":200,"user":"bob","path":"/pay"}
+-- web --
+2026-11-19T15:04:05Z INFO started
+`
+	n := 0
+	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(readPage(t), -1) {
+		for _, example := range strings.Split("\n"+block[1], "\n$ ")[1:] {
+			command, output, _ := strings.Cut(strings.TrimSuffix(example, "\n"), "\n")
+			n++
+			script += fmt.Sprintf("exec %s\ncmp stdout out%d\n", command, n)
+			files += fmt.Sprintf("-- out%d --\n%s\n", n, output)
+		}
+	}
+	if n < 10 {
+		t.Fatalf("%d examples", n)
+	}
+	file := filepath.Join(t.TempDir(), "query.txt")
+	if err := os.WriteFile(file, []byte(script+files), 0o600); err != nil { //nolint:forbidigo // a test's own file
+		t.Fatal(err)
+	}
+	testscript.Run(t, scriptParams(testscript.Params{Files: []string{file}}))
+}
+
+// Every flag is on the page, and every environment variable.
+func TestFlagsAreDocumented(t *testing.T) {
+	t.Parallel()
+	text := readPage(t)
+	seen := 0
+	for _, c := range commands(environment{}) {
+		for _, f := range c.Flags {
+			names := f.Names()
+			seen++
+			if !strings.Contains(text, "`--"+names[0]) && !strings.Contains(text, "(`--"+names[0]) {
+				t.Errorf("--%s of %s is not documented", names[0], c.Name)
+			}
+			for _, short := range names[1:] {
+				if !strings.Contains(text, "`-"+short+"`") && !strings.Contains(text, " -"+short) {
+					t.Errorf("-%s of %s is not documented", short, c.Name)
+				}
+			}
+			if d, ok := f.(ucli.DocGenerationFlag); !ok || d.GetUsage() == "" {
+				t.Errorf("--%s of %s has no usage", names[0], c.Name)
+			}
+		}
+	}
+	if seen < 40 {
+		t.Errorf("only %d flags", seen)
+	}
+	for _, name := range []string{"LOGSTOW_STORE", "LOGSTOW_CACHE_DIR", "LOGSTOW_CACHE_SIZE", "LOGSTOW_PAGER", "LOGSTOW_PRICES", "PAGER", "NO_COLOR"} {
+		if !strings.Contains(text, "`"+name) {
+			t.Errorf("%s is not documented", name)
+		}
+	}
+}
+
+// The prices of the page are those built in.
+func TestDocumentedPrices(t *testing.T) {
+	t.Parallel()
+	example := regexp.MustCompile("(?s)```json\n(.*?)```").FindStringSubmatch(readPage(t))
+	if example == nil {
+		t.Fatal("no prices")
+	}
+	if table, err := price.Parse([]byte(example[1])); err != nil || table != price.Default() {
+		t.Errorf("%+v, %v", table, err)
+	}
+}
