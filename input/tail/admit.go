@@ -162,8 +162,8 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival)
 	switch {
 	case how.sibling && !missed, f.kind == packed && !missed && !how.history:
 		return passed
-	case f.kind == packed && missed && !t.starting && t.younger(f, settle):
-		return later // what it was made of may have been opened just now
+	case f.kind == packed && missed && t.mayBeCaught(info) && t.younger(f, settle):
+		return later // until what was caught is known
 	case how.sibling || f.kind == packed && missed:
 		f.inherit(origin)
 	}
@@ -274,6 +274,12 @@ func (t *Tailer) lineage(place string) []member {
 		all = append(all, member{position: p})
 	}
 	return all
+}
+
+// mayBeCaught reports whether what a file was made of may have been opened by the
+// watcher. The clock of file systems lags a little.
+func (t *Tailer) mayBeCaught(info fs.FileInfo) bool {
+	return !t.catching.IsZero() && info.ModTime().After(t.catching.Add(-time.Second))
 }
 
 // missed reports whether f is surely a rotation of a file that is read, and was

@@ -108,8 +108,10 @@ type Tailer struct {
 	polled, scanned, searched, cleaned time.Time
 	scanCost, searchCost               time.Duration
 	searchesLeft                       int
-	// catches is how many files the watcher may open.
-	catches int
+	// catches is how many files the watcher may open, catching since when it does; zero
+	// is not at all.
+	catches  int
+	catching time.Time
 	// said holds the complaints that were logged and still hold.
 	said map[string]bool
 	// foreign says that it was logged that a file is of no service.

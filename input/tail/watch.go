@@ -74,6 +74,7 @@ func (t *Tailer) watch() *watcher {
 		return w
 	}
 	w.notify = notify
+	t.catching = t.opts.Now()
 	w.done.Go(w.run)
 	return w
 }

@@ -1,0 +1,294 @@
+package e2e
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// rotor is an application whose log is rotated a hundred times a second.
+type rotor struct {
+	t    *testing.T
+	path string
+	file *os.File
+	// lines and turns count what was written and rotated.
+	lines, turns int
+	// kept are rotated files that may be removed, with the time of their rotation.
+	kept []rotated
+	// removed counts those that were.
+	removed int
+	// up is since when a shipper runs; zero while none does.
+	up time.Time
+}
+
+type rotated struct {
+	name string
+	at   time.Time
+}
+
+func newRotor(t *testing.T, path string) *rotor {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := &rotor{t: t, path: path}
+	w.open()
+	return w
+}
+
+func (w *rotor) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *rotor) open() {
+	var err error
+	w.file, err = os.OpenFile(w.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	w.must(err)
+}
+
+func (w *rotor) write(count int) {
+	for range count {
+		_, err := fmt.Fprintln(w.file, text(0, w.lines))
+		w.must(err)
+		w.lines++
+	}
+}
+
+// next is the name that the file gets.
+func (w *rotor) next() string {
+	w.turns++
+	return fmt.Sprintf("%s-20261121-%06d", w.path, w.turns)
+}
+
+// rename gives the file a name with a date.
+func (w *rotor) rename() string {
+	name := w.next()
+	w.must(w.file.Close())
+	w.must(os.Rename(w.path, name))
+	w.open()
+	return name
+}
+
+// shift gives the rotated files the next number each, as logrotate does.
+func (w *rotor) shift() {
+	w.must(w.file.Close())
+	for i := w.turns; i > 0; i-- {
+		w.must(os.Rename(fmt.Sprintf("%s.%d", w.path, i), fmt.Sprintf("%s.%d", w.path, i+1)))
+	}
+	w.must(os.Rename(w.path, w.path+".1"))
+	w.turns++
+	w.open()
+}
+
+// truncate copies the file and empties it, while nothing is written to it.
+func (w *rotor) truncate() string {
+	name := w.next()
+	content, err := os.ReadFile(w.path)
+	w.must(err)
+	w.must(os.WriteFile(name, content, 0o600))
+	w.must(os.Truncate(w.path, 0))
+	return name
+}
+
+// compress does what gzip does: the modification time stays.
+func (w *rotor) compress(name string) {
+	info, err := os.Stat(name)
+	w.must(err)
+	content, err := os.ReadFile(name)
+	w.must(err)
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err = z.Write(content)
+	w.must(err)
+	w.must(z.Close())
+	w.must(os.WriteFile(name+".gz", b.Bytes(), 0o600))
+	w.must(os.Chtimes(name+".gz", info.ModTime(), info.ModTime()))
+	w.must(os.Remove(name))
+}
+
+// remove renames the file and removes those that were renamed half a second ago, if
+// a shipper has been there for as long.
+func (w *rotor) remove() {
+	w.kept = append(w.kept, rotated{w.rename(), time.Now()})
+	now := time.Now()
+	const enough = 500 * time.Millisecond
+	for len(w.kept) > 0 && now.Sub(w.kept[0].at) > enough && !w.up.IsZero() && now.Sub(w.up) > enough {
+		w.must(os.Remove(w.kept[0].name))
+		w.kept = w.kept[1:]
+		w.removed++
+	}
+}
+
+// all are the lines that were written.
+func (w *rotor) all() map[string]bool {
+	lines := make(map[string]bool, w.lines)
+	for n := range w.lines {
+		lines[text(0, n)] = true
+	}
+	return lines
+}
+
+// follow starts a shipper that follows a glob.
+func (r *rig) follow(glob string) *process {
+	return r.start(plain(), nil, r.args("--bucket", "60m", glob)...)
+}
+
+// started reports whether the shipper has said that it has.
+func (p *process) started() bool { return strings.Contains(p.tail(), `"started"`) }
+
+// found is how many records a query finds.
+func (r *rig) found() int {
+	r.t.Helper()
+	out := r.command(r.t, nil, "logq", "query", "-s", "crash", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "raw", "--no-cache")
+	if out.status > 1 { // 1 is nothing found
+		r.t.Fatalf("logq: status %d\n%s", out.status, out.errs)
+	}
+	return bytes.Count(out.out, []byte("\n"))
+}
+
+// Whatever rotates a file a hundred times a second, and while the shipper is told
+// to end, is killed and begins again in the middle of it, each line is found once.
+func TestRotationStorms(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, glob string
+		every      int // so many turns there is a restart of each kind
+		turn       func(w *rotor)
+	}{
+		{"rename", "a.log", 80, func(w *rotor) { w.rename() }},
+		{"rename to names that match", "a.log*", 80, func(w *rotor) { w.rename() }},
+		{"rename to numbers", "a.log", 80, (*rotor).shift},
+		{"gzip", "a.log", 80, func(w *rotor) { w.compress(w.rename()) }},
+		{"copytruncate", "a.log", 80, func(w *rotor) { w.truncate() }},
+		{"copytruncate and gzip", "a.log", 80, func(w *rotor) { w.compress(w.truncate()) }},
+		{"rename and delete", "a.log", 240, (*rotor).remove},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, false)
+			w := newRotor(t, filepath.Join(r.logs, "a.log"))
+			glob := filepath.Join(r.logs, c.glob)
+			p := r.follow(glob)
+			eventually(t, 20*time.Second, "it starts", p.started)
+			const turns = 240
+			for i := range turns {
+				began := time.Now()
+				if w.up.IsZero() && p.started() {
+					w.up = began
+				}
+				w.write(4)
+				time.Sleep(2 * time.Millisecond)
+				w.write(3)
+				c.turn(w)
+				switch at := i % c.every; at {
+				case c.every / 4: // told to end, and begun again some turns later
+					p.signal(t, syscall.SIGTERM)
+				case c.every * 3 / 4:
+					w.up = time.Time{}
+					p.kill(t)
+				case c.every/4 + 5, c.every*3/4 + 5:
+					w.up = time.Time{}
+					p.end(t, 20*time.Second)
+					p = r.follow(glob)
+				}
+				time.Sleep(10*time.Millisecond - time.Since(began))
+			}
+			w.write(1)
+			deadline := time.Now().Add(20 * time.Second)
+			for r.found() < w.lines && time.Now().Before(deadline) {
+				time.Sleep(200 * time.Millisecond)
+			}
+			p.signal(t, syscall.SIGTERM)
+			p.end(t, 30*time.Second)
+			if p.status() != 0 {
+				t.Errorf("ended with status %d, saying:\n%s", p.status(), p.tail())
+			}
+			r.check(w.all())
+			r.stored(w.lines)
+			if c.every == turns && w.removed == 0 {
+				t.Error("no file was removed")
+			}
+		})
+	}
+}
+
+// A program that goes on writing while its file is copied and then emptied loses
+// what it writes between the two: that is in no file. All else is found once.
+func TestCopyTruncateWindow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, false)
+	w := newRotor(t, filepath.Join(r.logs, "a.log"))
+	p := r.follow(w.path)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		pace := time.NewTicker(time.Millisecond)
+		defer pace.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-pace.C:
+				w.write(1)
+			}
+		}
+	}()
+	rotate := &rotor{t: t, path: w.path}
+	const turns = 50
+	for range turns {
+		time.Sleep(20 * time.Millisecond)
+		rotate.truncate()
+	}
+	close(stop)
+	<-stopped
+	kept := make(map[string]bool)
+	names, err := filepath.Glob(w.path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close() // only read
+		for l := range strings.Lines(string(content)) {
+			kept[strings.TrimSuffix(l, "\n")] = true
+		}
+	}
+	eventually(t, 20*time.Second, "what is in the files is found", func() bool { return r.found() >= len(kept) })
+	p.signal(t, syscall.SIGTERM)
+	p.end(t, 30*time.Second)
+	got := make(map[string]bool)
+	out := r.must(t, "logq", "query", "-s", "crash", "--from", "2000-01-01", "--to", "2100-01-01", "-o", "raw", "--no-cache")
+	for l := range strings.Lines(string(out)) {
+		got[strings.TrimSuffix(l, "\n")] = true
+	}
+	// What was read before the file was emptied is found too, though it is in no file.
+	for l := range kept {
+		if !got[l] {
+			t.Errorf("in a file, but not found: %s", l)
+		}
+	}
+	for l := range w.all() {
+		if got[l] {
+			kept[l] = true
+		}
+	}
+	unique(t, kept, out)
+	t.Logf("of %d lines, written at 1,000 a second, %d were lost in %d rotations", w.lines, w.lines-len(got), turns)
+}
