@@ -38,8 +38,10 @@ type Config struct {
 	OpenBuckets int
 	// RetryFor and DrainTimeout are those of the command line.
 	RetryFor, DrainTimeout time.Duration
-	Buffer                 Buffer
-	Inputs                 []Input
+	// Metrics is the address of metrics.
+	Metrics string
+	Buffer  Buffer
+	Inputs  []Input
 }
 
 // Buffer is where records wait.
@@ -142,6 +144,7 @@ type Journald struct {
 	Name           string
 	Units, Matches []string
 	Directory      string
+	FromStart      bool
 }
 
 // Problem is something wrong in a file.

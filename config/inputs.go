@@ -131,4 +131,5 @@ func (d *decoder) journald(s *section, v *Journald) {
 	s.texts("units", &v.Units)
 	s.texts("matches", &v.Matches)
 	s.text("directory", &v.Directory)
+	s.truth("from-start", &v.FromStart)
 }

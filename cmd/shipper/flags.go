@@ -72,6 +72,7 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "make records durable `WHEN`: always, every so often (1s), or never"},
 		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "when the buffer is full: block, or drop-oldest"},
 		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "ship for at most this `TIME` after the first signal"},
+		&ucli.StringFlag{Name: "metrics", Usage: "serve /metrics, /healthz and /readyz at `ADDRESS`: :9464 (no host is the loopback interface)"},
 		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "with --once, give up when storage has not answered for this `TIME`"},
 	}
 }

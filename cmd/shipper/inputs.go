@@ -9,7 +9,9 @@ import (
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
+	"logstow/input/forward"
 	"logstow/input/httpserver"
+	"logstow/input/journald"
 	"logstow/input/lines"
 	"logstow/input/otlp"
 	"logstow/input/stdin"
@@ -41,12 +43,32 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 		if err != nil {
 			return nil, err
 		}
+		p.lost.of(server)
+		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
+		return server.Run, nil
+	case config.KindForward:
+		server, err := forward.New(ctx, forward.Options{
+			Options: opts, Address: in.Forward.Address, TLS: in.Forward.TLS, MaxConnections: in.Forward.MaxConnections,
+			SharedKey: in.Forward.SharedKey, Users: in.Forward.Users, MessageKey: in.Forward.MessageKey,
+		})
+		if err != nil {
+			return nil, err
+		}
 		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
 		return server.Run, nil
 	case config.KindHTTP:
 		return p.openHTTP(ctx, in, opts)
+	case config.KindJournald:
+		journal, err := journald.New(journald.Options{
+			Options: opts, Name: in.Journald.Name, Units: in.Journald.Units, Matches: in.Journald.Matches,
+			Directory: in.Journald.Directory, FromStart: in.Journald.FromStart, Once: p.once,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return journal.Run, nil
 	}
-	return nil, fmt.Errorf("inputs of the kind %s are not known here", in.Kind)
+	return nil, fmt.Errorf("inputs of the kind %q are not known here", in.Kind)
 }
 
 func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
@@ -58,7 +80,7 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 		Service: in.Service, Class: in.Class, MaxRecord: int(in.MaxRecord), SourcePrefix: in.SourcePrefix,
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
 		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead, Rules: find},
-		Sink:      p.buffer, Stats: &p.stats, Log: p.log,
+		Sink:      p.buffer, Stats: p.inputStats.Of(string(in.Kind), in.Service), Log: p.log,
 	}
 	rules := in.Process
 	rules.Stats, rules.Log = &p.processed, p.log

@@ -12,6 +12,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/internal/cli"
+	"logstow/metrics"
 	"logstow/process"
 	shipping "logstow/ship"
 	"logstow/store"
@@ -30,10 +31,11 @@ const (
 // pipeline is a run: inputs, buffer, and shipping to a store.
 type pipeline struct {
 	settings
-	log     *slog.Logger
-	began   time.Time
-	counter store.Counter
-	stats   input.Stats
+	log        *slog.Logger
+	began      time.Time
+	requests   *metrics.Requests
+	inputStats metrics.Inputs
+	lost       lost
 	// processed is what was changed and dropped on the way to the buffer.
 	processed process.Stats
 	buffer    *buffer.Buffer
@@ -50,7 +52,7 @@ type pipeline struct {
 // again reads the settings anew.
 func ship(ctx context.Context, s settings, again func() (settings, error)) (err error) {
 	p := &pipeline{
-		settings: s, log: newLogger(os.Stderr), began: time.Now(),
+		settings: s, log: newLogger(os.Stderr), began: time.Now(), requests: metrics.NewRequests(),
 		ended: make(chan *running), reloads: make(chan settings),
 	}
 	if s.configured { // before anything else: the signal's default is the end
@@ -105,7 +107,7 @@ func (p *pipeline) openShipper(st store.Store, route func(service, instance stri
 	if err != nil {
 		return err
 	}
-	opts := shipping.Options{Buffer: p.buffer, Store: p.counter.Store(st), StoreName: name, Stores: p.openOther, Route: route, Log: p.log}
+	opts := shipping.Options{Buffer: p.buffer, Store: p.requests.Store(st), StoreName: name, Stores: p.openOther, Route: route, Log: p.log}
 	opts.IndexWait = min(indexWait, p.flushInterval)
 	if p.once {
 		opts.RetryFor = p.retryFor
@@ -123,7 +125,7 @@ func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, err
 	if err != nil {
 		return nil, err
 	}
-	return p.counter.Store(st), nil
+	return p.requests.Store(st), nil
 }
 
 // ownDirs are the directories that shippers write to: what is in them is never read as logs.
@@ -150,6 +152,11 @@ func (p *pipeline) run(ctx context.Context) error {
 	defer cancel()
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
+	endMetrics, err := p.serveMetrics(ctx)
+	if err != nil {
+		return cli.Usagef("%w", err)
+	}
+	defer endMetrics()
 	if err := p.openInputs(reading); err != nil {
 		return cli.Usagef("%w", err)
 	}
@@ -169,27 +176,10 @@ func (p *pipeline) run(ctx context.Context) error {
 	shipErr := <-shipped
 	stopReading()
 	endBeside()
-	err := p.outcome(shipErr, readErr)
+	err = p.outcome(shipErr, readErr)
 	p.noteEnd(shipErr)
 	p.summarize(err)
 	return err
-}
-
-// sayStarted says what runs here and how.
-func (p *pipeline) sayStarted() {
-	if p.once {
-		return
-	}
-	inputs := make([]string, 0, len(p.running))
-	for _, r := range p.running {
-		inputs = append(inputs, r.spec.Service+": "+describe(&r.spec))
-	}
-	durable := "memory"
-	if p.bufferDir != "" {
-		durable = p.bufferDir
-	}
-	p.log.Info("started", "version", version, "instance", p.instance, "inputs", inputs, "stores", p.stores.every(),
-		"buffer", durable, "flush_interval", p.flushInterval.String(), "flush_size", p.flushSize, "bucket", p.bucket.String())
 }
 
 // beside starts what runs beside reading and shipping where there is a buffer
@@ -283,12 +273,13 @@ func (p *pipeline) summarize(err error) {
 	if err != nil {
 		message = "incomplete"
 	}
-	s, held, requests := p.shipper.Stats(), p.buffer.Stats(), p.counter.Requests()
+	read := p.inputStats.Total()
+	s, held, requests := p.shipper.Stats(), p.buffer.Stats(), p.requests.Made()
 	p.log.Info(message,
-		"records", s.Records, "input_bytes", p.stats.Bytes.Load(), "raw_bytes", s.RawBytes,
+		"records", s.Records, "input_bytes", read.Bytes, "raw_bytes", s.RawBytes,
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
-		"cut", p.stats.Cut.Load(), "split", p.stats.Split.Load(), "late", held.Late, "processed", p.processedCounts(), "times_refused", p.stats.Refused.Load(),
+		"cut", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_refused", read.Refused,
 		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending,
 		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
 }

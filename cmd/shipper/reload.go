@@ -63,7 +63,7 @@ func (p *pipeline) changeStores(ctx context.Context, again storeNames) error {
 		return fmt.Errorf("store %s: %w", again.all[0], err)
 	}
 	p.others.keep(st)
-	p.shipper.SetStore(p.counter.Store(st), name, route)
+	p.shipper.SetStore(p.requests.Store(st), name, route)
 	p.log.Info("new segments go elsewhere", "store", again.String(), "before", p.stores.String())
 	p.stores = again
 	if p.bufferDir != "" {

@@ -41,7 +41,9 @@ type settings struct {
 	bufferSize int64
 	sync       buffer.Sync
 	onFull     buffer.OnFull
-	inputs     []config.Input
+	// metrics is the address of metrics, "" for none.
+	metrics string
+	inputs  []config.Input
 	// configured says that there is a configuration file.
 	configured bool
 }
@@ -67,6 +69,7 @@ func readSettings(c *ucli.Context) (settings, error) {
 		configured: c.String("config") != "",
 		instance:   pick(c, "instance", file.Instance),
 		once:       c.Bool("once"),
+		metrics:    pick(c, "metrics", file.Metrics),
 
 		flushInterval: choose(&errs, c, "flush-interval", file.FlushInterval, cli.ParseDuration),
 		flushSize:     choose(&errs, c, "flush-size", file.FlushSize, cli.ParseSize),
@@ -231,7 +234,7 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 		add(config.KindHTTP, func(in *config.Input) { in.HTTP.Address = address })
 	}
 	if c.Bool("journald") {
-		add(config.KindJournald, func(*config.Input) {})
+		add(config.KindJournald, func(in *config.Input) { in.Journald.FromStart = c.Bool("from-start") })
 	}
 	if len(inputs) == 0 && !stdin && !others {
 		info, err := os.Stdin.Stat()
