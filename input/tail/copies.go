@@ -87,7 +87,6 @@ func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 		if m.t.work[m] = true; m.now().beginsLike(b) {
 			return later
 		}
-		return taken
 	}
 	own, err := beginning(m.handle, m.kind)
 	if err != nil || !bytes.HasPrefix(own, b) {
