@@ -77,27 +77,34 @@ func closeStore(t testing.TB, s store.Store) {
 // returns its name. Retention opens no blob: its bytes do not matter.
 func put(t testing.TB, s store.Store, service, class string, bucket time.Time, number uint64) string {
 	t.Helper()
-	row := tableindex.Row{
-		Name: blobnaming.Name{Service: service, Bucket: bucket, Number: number},
-		Meta: blobnaming.Metadata{
-			Start: bucket.UnixNano(), End: bucket.UnixNano() + int64(number), Records: 1, RawBytes: 40, Footer: 1,
-			Levels: record.Counts{record.Info: 1}, Instance: fmt.Sprintf("pod-%d", number), Class: class,
-		},
-	}
-	if err := putRow(t.Context(), s, row); err != nil {
+	row := newRow(service, class, bucket, number)
+	if err := putRows(t.Context(), s, []tableindex.Row{row}); err != nil {
 		t.Fatal(err)
 	}
 	return row.Name.String()
 }
 
-func putRow(ctx context.Context, s store.Store, row tableindex.Row) (err error) {
-	body := []byte(row.Name.String())
-	row.Size = int64(len(body))
-	row.ETag, err = s.Blobs().Create(ctx, row.Name.String(), body, store.CreateOptions{Metadata: row.Meta.Encode()})
-	if err == nil {
-		err = tableindex.Put(ctx, s.Tables(), s.Container(), []tableindex.Row{row})
+func newRow(service, class string, bucket time.Time, number uint64) tableindex.Row {
+	return tableindex.Row{
+		Name: blobnaming.Name{Service: service, Bucket: bucket, Number: number},
+		Meta: blobnaming.Metadata{
+			Start: bucket.UnixNano(), End: bucket.UnixNano() + int64(number), Records: 1, RawBytes: 40, Footer: 1,
+			Levels: record.Counts{record.Info: 1}, Instance: fmt.Sprintf("pod-%d", number%2), Class: class,
+		},
 	}
-	return err
+}
+
+// putRows stores blobs and then their rows.
+func putRows(ctx context.Context, s store.Store, rows []tableindex.Row) (err error) {
+	for i := range rows {
+		r := &rows[i]
+		name := r.Name.String()
+		r.Size = int64(len(name))
+		if r.ETag, err = s.Blobs().Create(ctx, name, []byte(name), store.CreateOptions{Metadata: r.Meta.Encode()}); err != nil {
+			return err
+		}
+	}
+	return tableindex.Put(ctx, s.Tables(), s.Container(), rows)
 }
 
 // state is all that a store holds: blobs, and each table with what it says of blobs.

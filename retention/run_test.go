@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
-	"logstow/record"
 	"logstow/retention"
 	"logstow/store"
 	"logstow/tableindex"
@@ -257,11 +256,8 @@ func TestAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for n := uint64(100); ctx.Err() == nil; n++ {
 				d := today.AddDate(0, 0, -r.IntN(12))
-				row := tableindex.Row{
-					Name: blobnaming.Name{Service: "api", Bucket: d, Number: n},
-					Meta: blobnaming.Metadata{Start: d.UnixNano(), End: d.UnixNano(), Records: 1, Instance: "i", Levels: record.Counts{record.Info: 1}},
-				}
-				err := putRow(t.Context(), s, row)
+				row := newRow("api", "", d, n)
+				err := putRows(t.Context(), s, []tableindex.Row{row})
 				if err != nil && !errors.Is(err, store.ErrNoTable) && !errors.Is(err, store.ErrTableBusy) {
 					t.Error(err)
 				}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"logstow/record"
 	"logstow/retention"
 	"logstow/store"
+	"logstow/tableindex"
 )
 
 // bound is the number of requests promised: one a service, a day, 256 deleted and 5,000 listed blobs.
@@ -28,25 +31,39 @@ func TestRequests(t *testing.T) {
 	backends(t, func(t *testing.T, s store.Store) { halve(t, s, 20, 10, 2) })
 }
 
+// TestLarge takes some minutes: make test-large.
+func TestLarge(t *testing.T) {
+	if os.Getenv("LOGSTOW_LARGE") != "1" {
+		t.Skip("LOGSTOW_LARGE is not 1")
+	}
+	services := 200
+	if n, err := strconv.Atoi(os.Getenv("LOGSTOW_SERVICES")); err == nil {
+		services = n
+	}
+	halve(t, openAzure(t), services, 60, 2)
+}
+
 // halve fills a store with so many services, days, and blobs a service and day, keeps the
 // younger half, and compares what is left and how many requests it took.
 func halve(t *testing.T, s store.Store, services, days, each int) {
 	today := time.Now().UTC().Truncate(day)
+	began := time.Now()
 	var group errgroup.Group
 	group.SetLimit(16)
 	for n := range services {
 		group.Go(func() error {
+			service := fmt.Sprintf("service-%04d", n)
+			var rows []tableindex.Row
 			for age := range days {
 				for i := range each {
-					put(t, s, fmt.Sprintf("service-%04d", n), "", today.AddDate(0, 0, -age).Add(time.Duration(i)*time.Hour), uint64(i+1))
+					rows = append(rows, newRow(service, "", today.AddDate(0, 0, -age).Add(time.Duration(i)*time.Hour), uint64(i+1)))
 				}
 			}
-			return nil
+			return putRows(t.Context(), s, rows)
 		})
 	}
-	_ = group.Wait() // put fails the test itself
-	if t.Failed() {
-		return
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
 	}
 	keep := days/2 - 1 // with today that many whole days
 	policy := retention.Policy{Keep: map[string]time.Duration{"": time.Duration(keep) * day}}
@@ -64,7 +81,7 @@ func halve(t *testing.T, s store.Store, services, days, each int) {
 	if most := bound(int64(services), int64(days), all/2, all); first.Total() > most {
 		t.Errorf("%+v: %d requests, more than %d", first, first.Total(), most)
 	}
-	t.Logf("%d of %d blobs in %d requests: %+v", report.Blobs, all, first.Total(), first)
+	t.Logf("%d of %d blobs in %d requests: %+v, %v", report.Blobs, all, first.Total(), first, time.Since(began))
 
 	var left int64
 	for page, err := range s.Blobs().List(t.Context(), "") {
