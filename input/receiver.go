@@ -56,16 +56,22 @@ func NewReceiver(opts Options) (*Receiver, error) {
 // known whether they were taken: they must not be acknowledged. It keeps no hold
 // of the messages. service is "" for the configured one.
 func (r *Receiver) Receive(ctx context.Context, service string, events []Event) error {
-	return r.receive(ctx, service, events, true)
+	mark, err := r.Take(ctx, service, events)
+	if err != nil {
+		return err
+	}
+	return r.Synced(ctx, mark)
 }
 
-// Take is Receive for senders that get no acknowledgement: it does not wait
-// until the events are durable, which they will be when the sink syncs.
-func (r *Receiver) Take(ctx context.Context, service string, events []Event) error {
-	return r.receive(ctx, service, events, false)
+// Synced waits until everything up to m is as durable as the sink makes it.
+func (r *Receiver) Synced(ctx context.Context, m buffer.Mark) error {
+	return r.opts.Sink.Synced(ctx, m)
 }
 
-func (r *Receiver) receive(ctx context.Context, service string, events []Event, durable bool) error {
+// Take is Receive without waiting until the events are durable: [Receiver.Synced]
+// does that for all events up to the last of the marks, the largest. For senders that get no
+// acknowledgement, and for acknowledging what several pieces hold at once.
+func (r *Receiver) Take(ctx context.Context, service string, events []Event) (buffer.Mark, error) {
 	if service == "" {
 		service = r.opts.Service
 	}
@@ -74,7 +80,7 @@ func (r *Receiver) receive(ctx context.Context, service string, events []Event, 
 		size += len(events[i].Message)
 	}
 	if size > MaxReceive {
-		return fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, MaxReceive)
+		return 0, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, MaxReceive)
 	}
 	read := r.opts.Now()
 	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
@@ -88,12 +94,13 @@ func (r *Receiver) receive(ctx context.Context, service string, events []Event, 
 			chunk.Records = append(chunk.Records, rec)
 		}
 	}
-	if err := r.hand(ctx, chunk, durable); err != nil {
-		return err
+	mark, err := r.append(ctx, chunk)
+	if err != nil {
+		return 0, err
 	}
 	r.opts.Stats.Records.Add(int64(len(chunk.Records)))
 	r.opts.Stats.Bytes.Add(int64(size))
-	return nil
+	return mark, nil
 }
 
 // record makes a record of an event. What an event says itself goes before what its message says.
@@ -119,16 +126,12 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: record.CleanSource(r.opts.SourcePrefix + e.Source), Message: message}
 }
 
-// hand appends a chunk, and waits until it is durable if that is asked for.
-func (r *Receiver) hand(ctx context.Context, chunk buffer.Chunk, durable bool) error {
+// append hands over a chunk, waiting a little for room.
+func (r *Receiver) append(ctx context.Context, chunk buffer.Chunk) (buffer.Mark, error) {
 	if len(chunk.Records) == 0 {
-		return nil
+		return 0, nil
 	}
 	patient, cancel := context.WithTimeoutCause(ctx, busyWait, ErrBusy)
 	defer cancel()
-	mark, err := r.opts.Sink.Append(patient, chunk)
-	if err != nil || !durable {
-		return err
-	}
-	return r.opts.Sink.Synced(ctx, mark)
+	return r.opts.Sink.Append(patient, chunk)
 }

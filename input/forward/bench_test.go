@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/vmihailenco/msgpack/v5"
+
 	"logstow/buffer"
 	"logstow/input/forward"
 )
@@ -46,5 +48,47 @@ func BenchmarkPacked(b *testing.B) {
 				b.Error(err)
 			}
 		})
+	}
+}
+
+// BenchmarkMessages are single events, each with an acknowledgement, sent without
+// waiting for it, to a buffer on disk.
+func BenchmarkMessages(b *testing.B) {
+	buf, err := buffer.Open(buffer.Options{Dir: b.TempDir(), Instance: "test"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = buf.Close() }()
+	opts := options(newSink())
+	opts.Sink, opts.Now = buf, nil
+	server, stop := serve(b, forward.Options{Options: opts})
+	const count = 2000
+	line := text("request served by the usual handler in time")
+	c := dial(b, server)
+	n := 0
+	for b.Loop() {
+		var all []byte
+		for range count {
+			n++
+			all = append(all, pack(b, []any{"app", second, line, chunk(fmt.Sprint(n))})...)
+		}
+		sent := make(chan error, 1)
+		go func() {
+			_, err := c.Write(all)
+			sent <- err
+		}()
+		d := msgpack.NewDecoder(c)
+		for range count {
+			if _, err := d.DecodeMap(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := <-sent; err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
+	if err := stop(); err != nil {
+		b.Error(err)
 	}
 }

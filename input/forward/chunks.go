@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"sync"
+
+	"logstow/buffer"
 )
 
 // remembered is how many of the last chunks are known when they come again.
@@ -23,8 +25,9 @@ type chunks struct {
 type chunk struct {
 	// turn holds a token while a connection works on the chunk.
 	turn chan struct{}
-	// taken is how many of its events are durable, for whoever has the turn.
+	// taken is how many of its events the sink has, up to mark; for whoever has the turn.
 	taken int
+	mark  buffer.Mark
 }
 
 func newChunks() *chunks { return &chunks{all: make(map[[sha256.Size]byte]*chunk)} }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/listen"
 	"logstow/record/recognize"
@@ -18,6 +19,10 @@ const (
 	// firstBuffer is what every connection has to read into; longer messages grow
 	// it, within the budget of all connections.
 	firstBuffer = 16 << 10
+	// batchBuffer is how large it gets while many short ones come.
+	batchBuffer = 64 << 10
+	// maxAcks is how many bytes of acknowledgements wait for each other.
+	maxAcks = 64 << 10
 	// maxPing is the longest answer to a HELO in bytes: nobody is trusted yet.
 	maxPing = 4 << 10
 	// roomWait is how long a connection waits for memory that others hold.
@@ -44,11 +49,16 @@ type conn struct {
 	// buf[start:end] is what was read and not used.
 	buf        []byte
 	start, end int
+	// last is how much was read last.
+	last int
 	// begun is when the message at start did.
 	begun time.Time
 	// idle is how long the sender may say nothing.
 	idle   time.Duration
 	events collector
+	// acks are acknowledgements, as they are sent when all up to mark is durable.
+	acks []byte
+	mark buffer.Mark
 	// reading is what buf has of its budget, making what the events at hand have of theirs.
 	reading, making int64
 }
@@ -92,11 +102,18 @@ func (c *conn) serve(ctx context.Context) error {
 	}
 	c.idle = c.server.opts.Idle
 	for {
-		raw, err := c.next(ctx, maxMessage)
-		if err != nil {
-			return err
+		raw, err := c.next(maxMessage)
+		if raw != nil {
+			err = c.message(ctx, late, raw)
 		}
-		if err := c.message(ctx, late, raw); err != nil {
+		if raw == nil || err != nil || len(c.acks) > maxAcks {
+			// All that came is used: whatever came together is made durable together.
+			err = errors.Join(err, c.acknowledge(late))
+		}
+		if raw == nil && err == nil {
+			err = c.read(ctx)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -115,7 +132,12 @@ func (c *conn) greet(ctx context.Context) error {
 	if err := c.write(helo); err != nil {
 		return err
 	}
-	raw, err := c.next(ctx, maxPing)
+	raw, err := c.next(maxPing)
+	for raw == nil && err == nil {
+		if err = c.read(ctx); err == nil {
+			raw, err = c.next(maxPing)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("%w: no PING came: %w", errRefused, err)
 	}
@@ -132,29 +154,31 @@ func (c *conn) write(b []byte) error {
 	return err
 }
 
-// next returns the next complete value, valid until the next call. io.EOF says
-// that the sender is done.
-func (c *conn) next(ctx context.Context, limit int) ([]byte, error) {
-	c.begun = time.Time{}
-	for {
-		size, err := c.scan.next(c.buf[c.start:c.end], limit)
-		if err != nil {
-			return nil, err
-		}
-		if size > 0 {
-			c.start += size
-			return c.buf[c.start-size : c.start : c.start], nil
-		}
-		if err := c.room(ctx); err != nil {
-			return nil, err
-		}
-		c.wait()
-		n, err := c.net.Read(c.buf[c.end:])
-		c.end += n
-		if n == 0 && err != nil {
-			return nil, c.cause(err)
-		}
+// next returns the next value, valid until read is called; nil where it was not
+// read to its end yet.
+func (c *conn) next(limit int) ([]byte, error) {
+	size, err := c.scan.next(c.buf[c.start:c.end], limit)
+	if err != nil || size == 0 {
+		return nil, err
 	}
+	c.begun = time.Time{}
+	c.start += size
+	return c.buf[c.start-size : c.start : c.start], nil
+}
+
+// read reads more. io.EOF says that the sender is done.
+func (c *conn) read(ctx context.Context) error {
+	if err := c.room(ctx); err != nil {
+		return err
+	}
+	c.wait()
+	n, err := c.net.Read(c.buf[c.end:])
+	c.end += n
+	c.last = n
+	if n == 0 && err != nil {
+		return c.cause(err)
+	}
+	return nil
 }
 
 // cause says more of an error of reading where it is one within a message.
@@ -172,22 +196,30 @@ func (c *conn) cause(err error) error {
 
 // room makes room for reading on.
 func (c *conn) room(ctx context.Context) error {
-	if c.start > 0 {
-		c.end = copy(c.buf, c.buf[c.start:c.end])
-		c.start = 0
-	}
+	full := c.end == len(c.buf)
+	c.end = copy(c.buf, c.buf[c.start:c.end])
+	c.start = 0
+	size := len(c.buf)
 	switch {
-	case c.end == len(c.buf):
-		if err := reserve(ctx, c.server.reading, len(c.buf), &c.reading); err != nil {
+	case c.end == size:
+		if err := reserve(ctx, c.server.reading, size, &c.reading); err != nil {
 			return err
 		}
-		c.buf = append(make([]byte, 0, 2*len(c.buf)), c.buf...)[:2*len(c.buf)]
-	case c.end == 0 && len(c.buf) > firstBuffer:
-		c.buf = make([]byte, firstBuffer)
+		c.resize(2 * size)
+	case full && size < batchBuffer && c.server.reading.Take(int64(size)):
+		c.reading += int64(size) // much comes: read more at once
+		c.resize(2 * size)
+	case c.end == 0 && (size > batchBuffer || size > firstBuffer && c.last < firstBuffer/2):
+		c.resize(firstBuffer)
 		c.server.reading.Give(c.reading)
 		c.reading = 0
 	}
 	return nil
+}
+
+// resize makes the buffer size bytes long, and keeps what is in it.
+func (c *conn) resize(size int) {
+	c.buf = append(make([]byte, 0, size), c.buf[:c.end]...)[:size]
 }
 
 // wait sets the time at which reading ends.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vmihailenco/msgpack/v5"
 
 	"logstow/buffer"
 	"logstow/input/forward"
@@ -108,6 +109,44 @@ func TestPieces(t *testing.T) {
 		if !strings.HasSuffix(line, fmt.Sprint("app line ", i)) {
 			t.Fatalf("%d: %q", i, line)
 		}
+	}
+}
+
+// Messages that come one behind the other are made durable together, and acknowledged in their order.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	server, _ := serve(t, forward.Options{Options: options(s)})
+	c := dial(t, server)
+	const count = 5000
+	var all []byte
+	for i := range count {
+		all = append(all, pack(t, []any{"app", event(i, nil)[0], text("x"), chunk(fmt.Sprint(i))})...)
+	}
+	go func() { _, _ = c.Write(all) }()
+	d := msgpack.NewDecoder(c)
+	for i := range count {
+		var ack map[string]string
+		if err := d.Decode(&ack); err != nil || ack["ack"] != fmt.Sprint(i) {
+			t.Fatalf("%d: %q %v", i, ack, err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.lines) != count || s.synced != s.appended || s.syncs > count/20 {
+		t.Errorf("%d came in %d pieces, %d durable after %d syncs", len(s.lines), s.appended, s.synced, s.syncs)
+	}
+}
+
+// What was taken is acknowledged, though what follows is not the protocol.
+func TestThenGarbage(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	server, _ := serve(t, forward.Options{Options: options(s)})
+	c := dial(t, server)
+	write(t, c, append(pack(t, []any{"app", second, text("one"), chunk("a")}), "GET / HTTP/1.1\r\n\r\n"...))
+	if got := closed(t, c); !bytes.Equal(got, pack(t, map[string]string{"ack": "a"})) {
+		t.Errorf("%q", got)
 	}
 }
 

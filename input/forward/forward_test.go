@@ -32,6 +32,7 @@ type sink struct {
 	lines  []string
 	// appended and synced are the last marks.
 	appended, synced buffer.Mark
+	syncs            int
 	// after is called after each append, if not nil.
 	after func()
 }
@@ -87,6 +88,7 @@ func (s *sink) Synced(_ context.Context, m buffer.Mark) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.synced = max(s.synced, m)
+	s.syncs++
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"logstow/buffer"
 	"logstow/input"
 )
 
@@ -16,8 +17,8 @@ type sinkError struct{ error }
 
 func (e sinkError) Unwrap() error { return e.error }
 
-// message takes what a message holds, and acknowledges it where that is asked
-// for. late ends somewhat after ctx does.
+// message takes what a message holds, and notes the acknowledgement where one is
+// asked for. late ends somewhat after ctx does.
 func (c *conn) message(ctx, late context.Context, raw []byte) error {
 	defer c.settle()
 	m, err := parseMessage(raw)
@@ -25,7 +26,11 @@ func (c *conn) message(ctx, late context.Context, raw []byte) error {
 		return err
 	}
 	if len(m.chunk) == 0 {
-		return c.take(ctx, m, new(int), func(list []input.Event) error { return c.push(ctx, late, list) })
+		// What is to be acknowledged does not wait for room for what is not.
+		if err := c.acknowledge(late); err != nil {
+			return err
+		}
+		return c.take(m, new(chunk), func(list []input.Event) (buffer.Mark, error) { return c.push(ctx, late, list) })
 	}
 	known, err := c.server.chunks.begin(ctx, raw)
 	if err != nil {
@@ -35,34 +40,48 @@ func (c *conn) message(ctx, late context.Context, raw []byte) error {
 	if known.taken > 0 {
 		c.server.counts.repeated.Add(1)
 	}
-	if err := c.take(ctx, m, &known.taken, func(list []input.Event) error { return c.receive(late, list) }); err != nil {
+	if err := c.take(m, known, func(list []input.Event) (buffer.Mark, error) { return c.hand(late, list) }); err != nil {
 		return err
 	}
 	ack, err := msgpack.Marshal(map[string]string{"ack": string(m.chunk)})
-	if err != nil {
-		return err
+	c.acks = append(c.acks, ack...)
+	c.mark = max(c.mark, known.mark)
+	return err
+}
+
+// acknowledge waits until everything that is to be acknowledged is durable, and does so.
+func (c *conn) acknowledge(late context.Context) error {
+	if len(c.acks) == 0 {
+		return nil
 	}
-	return c.write(ack)
+	if err := c.server.receiver.Synced(late, c.mark); err != nil {
+		return c.failed(late, "sync", err)
+	}
+	err := c.write(c.acks)
+	c.acks = c.acks[:0]
+	return err
 }
 
 // take hands over the events of a message in pieces, but for the first ones that
-// were taken before, and counts in taken those that are.
-func (c *conn) take(ctx context.Context, m *message, taken *int, hand func([]input.Event) error) error {
+// were taken before, and notes in known those that are.
+func (c *conn) take(m *message, known *chunk, hand func([]input.Event) (buffer.Mark, error)) error {
 	e := &c.events
 	e.source, e.read = string(m.tag), c.server.opts.Now().UnixNano()
 	next := func() error {
 		if len(e.list) == 0 {
 			return nil
 		}
-		if err := hand(e.pieces()); err != nil {
+		mark, err := hand(e.pieces())
+		if err != nil {
 			return err
 		}
-		*taken += len(e.list)
+		known.taken += len(e.list)
+		known.mark = max(known.mark, mark)
 		e.reset()
 		return nil
 	}
 	if m.one != nil {
-		if *taken > 0 {
+		if known.taken > 0 {
 			return nil
 		}
 		if err := e.pair(&cursor{m.one}); err != nil {
@@ -79,7 +98,7 @@ func (c *conn) take(ctx context.Context, m *message, taken *int, hand func([]inp
 	if err != nil {
 		return err
 	}
-	for skip := *taken; ; skip-- {
+	for skip := known.taken; ; skip-- {
 		b, err := packed.next()
 		if errors.Is(err, io.EOF) {
 			return next()
@@ -112,26 +131,34 @@ func (c *conn) settle() {
 	c.making = 0
 }
 
-// receive hands over events that are to be acknowledged: after nil they are durable.
-func (c *conn) receive(late context.Context, list []input.Event) error {
-	err := c.server.receiver.Receive(late, "", list)
-	if err == nil || errors.Is(err, input.ErrBusy) || late.Err() != nil {
-		return err
+// hand hands over events that are to be acknowledged.
+func (c *conn) hand(late context.Context, list []input.Event) (buffer.Mark, error) {
+	mark, err := c.server.receiver.Take(late, "", list)
+	if err == nil || errors.Is(err, input.ErrBusy) {
+		return mark, err
 	}
-	return sinkError{fmt.Errorf("hand over %d events of the forward protocol: %w", len(list), err)}
+	return 0, c.failed(late, "hand over", err)
 }
 
 // push hands over events of a sender that waits for no answer, again and again
 // while the buffer has no room: meanwhile the sender can not send on.
-func (c *conn) push(ctx, late context.Context, list []input.Event) error {
+func (c *conn) push(ctx, late context.Context, list []input.Event) (buffer.Mark, error) {
 	for {
-		err := c.server.receiver.Take(late, "", list)
+		mark, err := c.server.receiver.Take(late, "", list)
 		switch {
 		case err == nil:
-			return nil
+			return mark, nil
 		case errors.Is(err, input.ErrBusy) && ctx.Err() == nil:
 			continue
 		}
-		return sinkError{fmt.Errorf("hand over %d events of the forward protocol: %w", len(list), err)}
+		return 0, sinkError{fmt.Errorf("hand over %d events of the forward protocol: %w", len(list), err)}
 	}
+}
+
+// failed is an error of the sink, or of the end.
+func (c *conn) failed(late context.Context, what string, err error) error {
+	if late.Err() != nil {
+		return err
+	}
+	return sinkError{fmt.Errorf("%s events of the forward protocol: %w", what, err)}
 }

@@ -231,7 +231,7 @@ const grace = 5 * time.Second
 func (s *Server) hand(ctx context.Context, e *events) error {
 	defer e.reset()
 	for len(e.list) > 0 {
-		err := s.receiver.Take(ctx, "", e.list)
+		_, err := s.receiver.Take(ctx, "", e.list)
 		if errors.Is(err, input.ErrBusy) && ctx.Err() == nil {
 			continue
 		}
