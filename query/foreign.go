@@ -114,7 +114,9 @@ func (q *Query) convert(ctx context.Context, s *Segment) (*segment.Footer, error
 	var line []byte
 	outside, broken := 0, 0
 	var failure error
-	for r, err := range foreign.Records(&blobReader{ctx: ctx, q: q, s: s}, s.Name.Bucket) {
+	blob := &blobReader{ctx: ctx, q: q, s: s}
+	defer func() { q.tally.passed.Add(s.Size - blob.off) }()
+	for r, err := range foreign.Records(blob, s.Name.Bucket) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -244,6 +246,7 @@ func (r *blobReader) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		r.data, r.off = data, r.off+n
+		r.q.tally.passed.Add(n)
 	}
 	n := copy(p, r.data)
 	r.data = r.data[n:]

@@ -117,6 +117,9 @@ func (w *world) stats(sel Selection, by []string) *Stats {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if passed, bound := q.Progress().Bytes, q.Bound(p).Bytes; passed != bound {
+		w.t.Fatalf("%+v: passed %d of %d bytes", sel, passed, bound)
+	}
 	n, err := q.Count(w.t.Context(), p)
 	if err != nil || n != s.Total {
 		w.t.Fatalf("%+v: count %d, statistics %d, %v", sel, n, s.Total, err)

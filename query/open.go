@@ -43,7 +43,7 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 	blocks := q.lookup(ctx, s)
 	if blocks.None() {
 		q.tally.filtered.Add(1)
-		q.tally.passed.Add(s.Size)
+		q.pass(s, s.Size)
 		return o
 	}
 	footer, blob, err := q.footer(ctx, s, share)
@@ -51,14 +51,14 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 		if ctx.Err() == nil && !errors.Is(err, errStale) {
 			q.unread(ctx, s, err)
 		}
-		q.tally.passed.Add(s.Size)
+		q.pass(s, s.Size)
 		return o
 	}
 	o.footer = footer
 	q.tally.opened.Add(1)
 	q.tally.blocks.Add(int64(len(footer.Blocks)))
 	skipped := s.Size
-	defer func() { q.tally.passed.Add(skipped) }()
+	defer func() { q.pass(s, skipped) }()
 	if !q.matcher.wantsSources(footer.Sources) {
 		return o
 	}

@@ -114,7 +114,7 @@ func (q *Query) countsSegment(s *Segment) bool {
 // count searches a task's block for the number of matches.
 func (q *Query) count(ctx context.Context, t *task) (n uint64) {
 	if q.matcher.counts(t.block.Start, t.block.End) {
-		q.tally.passed.Add(t.block.Stored)
+		q.pass(t.segment, t.block.Stored)
 		return q.matcher.levels.Count(t.block.Levels)
 	}
 	q.search(ctx, t, func(w *worker, text []byte) error {

@@ -105,7 +105,7 @@ func (s *counting) footers(ctx context.Context, segments []*Segment) iter.Seq[*t
 			}
 			for _, t := range o.tasks {
 				if s.settled(t) {
-					s.q.tally.passed.Add(t.block.Stored)
+					s.q.pass(t.segment, t.block.Stored)
 					continue
 				}
 				if !yield(t) {

@@ -100,7 +100,7 @@ const maxKept = 4 << 20
 // search fetches a task's block and calls use with its text, which is the
 // worker's. What can not be read becomes a problem.
 func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []byte) error) {
-	defer q.tally.passed.Add(t.block.Stored)
+	defer q.pass(t.segment, t.block.Stored)
 	stored, err := t.stored(ctx, q)
 	if ctx.Err() != nil {
 		return
@@ -130,6 +130,13 @@ func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []
 	}
 	if err != nil && ctx.Err() == nil {
 		q.unread(ctx, t.segment, err)
+	}
+}
+
+// pass counts bytes of a segment as done. A foreign one's are when they are read.
+func (q *Query) pass(s *Segment, n int64) {
+	if !s.Foreign {
+		q.tally.passed.Add(n)
 	}
 }
 

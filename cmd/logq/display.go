@@ -35,10 +35,27 @@ type display struct {
 	pager *running // nil while none runs
 }
 
-// running is a pager at work.
+// running is a pager at work. Writing to one that has ended fails as with a closed pipe.
 type running struct {
-	io.WriteCloser
+	in   io.WriteCloser
 	wait func()
+}
+
+func (r *running) Write(p []byte) (int, error) {
+	n, err := r.in.Write(p)
+	if errors.Is(err, os.ErrClosed) {
+		err = syscall.EPIPE
+	}
+	return n, err
+}
+
+func (r *running) Close() error {
+	err := r.in.Close()
+	r.wait()
+	if errors.Is(err, os.ErrClosed) {
+		err = nil
+	}
+	return err
 }
 
 // Write prints p, or holds it back.
@@ -86,9 +103,6 @@ func (d *display) Close() error {
 	d.begin()
 	if d.pager != nil {
 		err := d.pager.Close()
-		// An interrupt is the pager's now: it is shown, not ended, by one.
-		signal.Ignore(os.Interrupt)
-		d.pager.wait()
 		d.pager = nil
 		return err
 	}
@@ -139,6 +153,8 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 		if err := cmd.Start(); err != nil {
 			return nil, errors.Join(err, in.Close())
 		}
+		// An interrupt is the pager's now; who leaves it ends both.
+		signal.Ignore(os.Interrupt)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
