@@ -36,7 +36,7 @@ func tablePrefix(container string) string {
 
 // tableOf is the table of a row.
 func tableOf(container string, r Row) string {
-	return tablePrefix(container) + r.Meta.Class + r.Name.Bucket.UTC().Format(dayLayout)
+	return TableName(container, r.Meta.Class, r.Name.Bucket)
 }
 
 // partition is the partition of a service's shard: partitions of one service are

@@ -21,12 +21,17 @@ import (
 func storeFlags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.StringSliceFlag{Name: "store", Usage: "read `STORE`: a directory, or azblob://CONTAINER; repeatable (default: $LOGSTOW_STORE)"},
+		&ucli.StringSliceFlag{Name: "grant", Usage: "read what `FILE` of shipper grant gives access to; repeatable"},
+		&ucli.StringFlag{Name: "auth", Usage: "Azure credential of this `KIND`: auto, key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)"},
 	}
 }
 
 // openStores opens the stores named by --store or the environment. close closes them.
 func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores []query.Store, closeAll func() error, err error) {
 	specs := c.StringSlice("store")
+	for _, file := range c.StringSlice("grant") {
+		specs = append(specs, "grant://"+file)
+	}
 	if spec := e.getenv("LOGSTOW_STORE"); len(specs) == 0 && spec != "" {
 		specs = []string{spec}
 	}
@@ -50,7 +55,7 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		}
 	}
 	for _, spec := range specs {
-		s, err := open.Store(ctx, spec, open.Options{Getenv: e.getenv})
+		s, err := open.Store(ctx, spec, open.Options{Getenv: e.getenv, Auth: c.String("auth")})
 		if errors.Is(err, store.ErrInvalid) {
 			err = cli.Usagef("%w", err)
 		}
@@ -74,7 +79,9 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 
 // remote reports whether a store costs time and money to read; a directory is as
 // fast as the cache.
-func remote(spec string) bool { return strings.HasPrefix(spec, "azblob://") }
+func remote(spec string) bool {
+	return strings.HasPrefix(spec, "azblob://") || strings.HasPrefix(spec, "grant://")
+}
 
 // cache opens the cache; nil is none. Where it can not be made there is none.
 func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {

@@ -9,6 +9,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/internal/cli"
+	"logstow/store/azure"
 )
 
 func runCommand() *ucli.Command {
@@ -49,6 +50,7 @@ func runFlags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.StringFlag{Name: "config", EnvVars: []string{"LOGSTOW_CONFIG"}, Usage: "read `FILE` (YAML); flags go before what it says, SIGHUP reads it again"},
 		&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "where to: a `DIRECTORY`, or azblob://CONTAINER"},
+		authFlag(),
 		&ucli.StringFlag{Name: "service", Usage: "`NAME` of who logs; the first part of every blob's name"},
 		&ucli.StringFlag{Name: "instance", Usage: "`NAME` of this shipper among those of the service (default: the host name)"},
 		&ucli.StringFlag{Name: "class", Usage: "retention `CLASS` of the records (default: none)"},
@@ -74,6 +76,20 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "ship for at most this `TIME` after the first signal"},
 		&ucli.StringFlag{Name: "metrics", Usage: "serve /metrics, /healthz and /readyz at `ADDRESS`: :9464 (no host is the loopback interface)"},
 		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "with --once, give up when storage has not answered for this `TIME`"},
+	}
+}
+
+// authFlag is --auth, another spelling of the variable that stores are opened by.
+func authFlag() ucli.Flag {
+	return &ucli.StringFlag{
+		Name: "auth", EnvVars: []string{azure.AuthEnv},
+		Usage: "Azure credential of this `KIND`: auto, key, sas, msi, workload or cli",
+		Action: func(_ *ucli.Context, kind string) error {
+			if _, err := azure.ParseAuth(kind); err != nil {
+				return cli.Usagef("--auth: %w", err)
+			}
+			return os.Setenv(azure.AuthEnv, kind)
+		},
 	}
 }
 

@@ -40,7 +40,7 @@ func run() int {
 		Version:   version,
 		Writer:    os.Stdout,
 		ErrWriter: os.Stderr,
-		Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), retainCommand(), verifyCommand(), reindexCommand()},
+		Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), retainCommand(), verifyCommand(), reindexCommand(), grantCommand()},
 	}
 	return cli.Run(ctx, app, os.Args)
 }

@@ -36,6 +36,7 @@ Exit status: 0 all that is past is gone, 2 wrong command line, 3 something stays
 should be gone or something failed, 4 access refused, 130 interrupted.`,
 		Flags: []ucli.Flag{
 			storesFlag(),
+			authFlag(),
 			&ucli.StringFlag{Name: "keep", Usage: "keep segments without a class for this `TIME`: 30d, 12w"},
 			&ucli.StringSliceFlag{Name: "class", Usage: "keep those of a class for a time: `CLASS=TIME`, audit=365d; repeatable"},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would go and what it would take, and delete nothing"},

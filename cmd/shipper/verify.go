@@ -81,6 +81,7 @@ repaired or read, 4 access refused, 130 interrupted.`,
 func auditFlags() []ucli.Flag {
 	return []ucli.Flag{
 		storesFlag(),
+		authFlag(),
 		&ucli.StringSliceFlag{Name: "service", Aliases: []string{"s"}, Usage: "`SERVICE` or glob; repeatable (default: all)"},
 		&ucli.StringFlag{Name: "from", Usage: "from the UTC day of this `TIME` on: 2026-11-20, yesterday, -30d (default: the first)"},
 		&ucli.StringFlag{Name: "to", Usage: "up to the day in which this `TIME` lies (default: the last)"},

@@ -50,6 +50,8 @@ type Store struct {
 	tables    *tables
 	transport http.RoundTripper
 	owned     bool
+	// client is what clients are made with.
+	client *policy.ClientOptions
 	// expiry is when the credential ends, where that is known.
 	expiry func() (time.Time, bool)
 }
@@ -94,6 +96,7 @@ func open(opts Options) (*Store, error) {
 		Retry:     policy.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 3 * time.Second, TryTimeout: tryTimeout},
 		Telemetry: policy.TelemetryOptions{ApplicationID: "logstow"},
 	}
+	s.client = &client
 	f := &failures{container: opts.Container}
 	if cred.Signatures = cred.signatures(); cred.Signatures != nil {
 		if _, err := cred.Signatures.Blobs(); err != nil {

@@ -15,6 +15,7 @@ const (
 	listBlobs
 	deleteBlobs
 	createContainer
+	signBlobs
 	createTable
 	dropTable
 	listTables
@@ -29,7 +30,7 @@ func (a action) onTables() bool { return a >= createTable }
 // writes reports whether reading rights do not suffice.
 func (a action) writes() bool {
 	switch a {
-	case readBlob, listBlobs, listTables, queryTable:
+	case readBlob, listBlobs, signBlobs, listTables, queryTable:
 		return false
 	default:
 		return true
@@ -59,6 +60,8 @@ func (a action) verb() string {
 		return "create"
 	case readBlob:
 		return "read"
+	case signBlobs:
+		return "ask for"
 	case listBlobs, listTables:
 		return "list"
 	case deleteBlobs:

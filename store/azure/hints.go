@@ -98,8 +98,12 @@ func (f *failures) roleHint(a action) string {
 	if a.onTables() {
 		name, scope = role("Storage Table Data", a), ""
 	}
-	if a == createContainer {
+	switch a {
+	case createContainer:
 		scope = ""
+	case signBlobs:
+		name, scope = "Storage Blob Delegator", ""
+	default:
 	}
 	return fmt.Sprintf(`the role %s: %s (allow ten minutes until it holds)`,
 		name, RoleCommand(name, or(f.tokens.facts().principal, "OBJECT-ID"), f.account(), scope))

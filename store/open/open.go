@@ -1,5 +1,5 @@
-// Package open opens a store by the name that users give it: a directory, or
-// azblob://CONTAINER.
+// Package open opens a store by the name that users give it: a directory,
+// azblob://CONTAINER, or grant://FILE.
 package open
 
 import (
@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"logstow/grant"
 	"logstow/segment"
 	"logstow/store"
 	"logstow/store/azure"
@@ -50,6 +51,7 @@ func WithAuth(getenv func(string) string, auth string) func(string) string {
 // Store opens the store named by spec:
 //
 //   - azblob://CONTAINER, with a credential as [azure.FromEnv] finds it
+//   - grant://FILE, with what a file of package grant allows
 //   - file:///DIR or DIR, a directory, which the first write makes where it is missing
 //
 // Nothing is read, made or requested yet. A name that cannot be a store is
@@ -63,6 +65,8 @@ func Store(ctx context.Context, spec string, opts Options) (store.Store, error) 
 		return openLocal(ctx, spec)
 	case scheme == "azblob":
 		return openAzure(ctx, rest, opts)
+	case scheme == grant.Scheme:
+		return openGrant(ctx, rest, opts)
 	case scheme == "file":
 		dir, err := fileDir(spec)
 		if err != nil {
@@ -99,6 +103,17 @@ func openAzure(ctx context.Context, container string, opts Options) (store.Store
 		return nil, fmt.Errorf("open azblob://%s: %w", container, err)
 	}
 	s, err := azure.Open(ctx, azure.Options{Container: container, Credential: cred, Log: opts.Log, CAFile: getenv(CAFileEnv)})
+	if err != nil {
+		return nil, err // not s, which would be an interface around nil
+	}
+	return s, nil
+}
+
+func openGrant(ctx context.Context, path string, opts Options) (store.Store, error) {
+	if path == "" {
+		return nil, invalid("grant://", errors.New("names no file"))
+	}
+	s, err := grant.Open(ctx, path, grant.Options{Log: opts.Log, CAFile: WithAuth(opts.Getenv, "")(CAFileEnv)})
 	if err != nil {
 		return nil, err // not s, which would be an interface around nil
 	}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/grant"
+	"logstow/internal/cli"
+	"logstow/internal/timearg"
+	"logstow/store"
+)
+
+// grantDays is how far back a grant goes unless --from says otherwise: what a reader
+// asks about, and what a shipper may still bring.
+const grantDays = 7 * 24 * time.Hour
+
+func grantCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:  "grant",
+		Usage: "write a file that gives access to one service for some hours",
+		Description: `Writes a file with signatures for one service's logs in an Azure container: for logq
+(logq query --grant FILE), or with --create-only for a shipper (shipper run
+--store grant://FILE). Nobody needs a key or a role to use it: keep it like a key.
+
+What is signed is as narrow as the account allows: a directory where it has a
+hierarchical namespace, else a container that holds no other service. Where a reader
+would get more than the service, nothing is signed, and the role assignment that
+does it is printed. docs/grants.md says what a grant protects and what not.
+
+Exit status: 0 written, 2 wrong command line, 3 failed, 4 access refused, or not
+possible as narrow as that.`,
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "`STORE`: azblob://CONTAINER"},
+			authFlag(),
+			&ucli.StringFlag{Name: "service", Usage: "`NAME` of whose logs"},
+			&ucli.StringFlag{Name: "expires", Usage: "end after this `TIME`: 8h, at most 7d"},
+			&ucli.StringFlag{Name: "from", Usage: "from this `TIME` on (default: 7 days ago)"},
+			&ucli.StringFlag{Name: "to", Usage: "up to but not including this `TIME` (default: when it ends)"},
+			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: to add segments and rows, and neither to read nor to change any"},
+			&ucli.StringSliceFlag{Name: "class", Usage: "with --create-only, a retention `CLASS` that the shipper uses; repeatable (default: the one without a name)"},
+			&ucli.BoolFlag{Name: "hierarchical", Usage: "the account has a hierarchical namespace (default: ask)"},
+			&ucli.StringFlag{Name: "out", Usage: "write `FILE`, replacing it; - is standard output (default: SERVICE.grant)"},
+		},
+		Action: func(c *ucli.Context) error {
+			r, err := grantRequest(c, time.Now().UTC())
+			if err != nil {
+				return cli.Usagef("%w", err)
+			}
+			return withStore(c.Context, c.String("store"), func(spec string, s store.Store) error {
+				return writeGrant(c, s, r)
+			})
+		},
+	}
+}
+
+// grantRequest reads the command line.
+func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
+	var errs problems
+	r := grant.Request{
+		Kind: grant.Read, Service: c.String("service"), Classes: c.StringSlice("class"), Hierarchical: c.Bool("hierarchical"),
+	}
+	errs.check(strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a directory has no signatures", c.String("store"))
+	errs.check(r.Service != "", "--service is missing")
+	errs.check(c.NArg() == 0, "grant takes no arguments")
+	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class is for --create-only: a reader gets all classes")
+	lasts := parse(&errs, c, "expires", cli.ParseDuration)
+	r.Expires = now.Add(lasts)
+	r.From, r.To = now.Add(-grantDays), r.Expires
+	at := func(name string, t *time.Time) {
+		if text := c.String(name); text != "" {
+			var err error
+			*t, err = timearg.Parse(text, now)
+			errs.check(err == nil, "--%s: %w", name, err)
+		}
+	}
+	at("from", &r.From)
+	at("to", &r.To)
+	if c.Bool("create-only") {
+		r.Kind = grant.Create
+		if len(r.Classes) == 0 {
+			r.Classes = []string{""}
+		}
+	}
+	return r, errors.Join(errs...)
+}
+
+// writeGrant makes a grant and writes its file.
+func writeGrant(c *ucli.Context, s store.Store, r grant.Request) error {
+	issuer, ok := s.(grant.Issuer)
+	if !ok {
+		return cli.Usagef("%s has no signatures: want azblob://CONTAINER", s)
+	}
+	g, err := grant.Make(c.Context, issuer, r)
+	if errors.Is(err, store.ErrInvalid) {
+		return cli.Usagef("%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	text, err := g.Encode()
+	if err != nil {
+		return err
+	}
+	path := c.String("out")
+	switch path {
+	case "-":
+		_, err = c.App.Writer.Write(text)
+	case "":
+		path = r.Service + ".grant"
+		fallthrough
+	default:
+		err = replacePrivate(path, text)
+	}
+	if err != nil {
+		return fmt.Errorf("write the grant: %w", err)
+	}
+	if path != "-" {
+		fmt.Fprintf(c.App.ErrWriter, "%s:\n", path)
+	}
+	for _, line := range g.Limits() {
+		fmt.Fprintf(c.App.ErrWriter, "  %s\n", line)
+	}
+	return nil
+}
+
+// replacePrivate writes a file that only its owner may read, in one step, so that
+// whoever reads a grant that is renewed sees the old one or the new one.
+func replacePrivate(path string, text []byte) (err error) {
+	temp, err := os.CreateTemp(filepath.Dir(path), ".grant-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temp.Name())
+		}
+	}()
+	_, err = temp.Write(text)
+	if err == nil {
+		err = temp.Sync()
+	}
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}

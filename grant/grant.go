@@ -1,0 +1,178 @@
+// Package grant makes limited access to one service's logs, as a file that a reader
+// or a shipper takes in place of a credential, and opens stores with such files.
+//
+// A grant holds shared access signatures: one for blobs, as narrow as the account
+// allows, and one for each table of the index (a day and class), limited to the
+// service's partitions. What a signature does not allow, storage refuses; beyond that
+// a store that was opened with a grant refuses what is outside of it by itself, so
+// that nobody takes part of an answer for all of it.
+package grant
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/store"
+	"logstow/store/azure"
+)
+
+// version is that of the file's format.
+const version = 1
+
+// Kind is what a grant is for.
+type Kind string
+
+// The kinds of grant.
+const (
+	// Read is to query the service.
+	Read Kind = "read"
+	// Create is to ship: to add segments and rows, and neither to read nor to change any.
+	Create Kind = "create"
+)
+
+// Grant is access to one service of one container until a time.
+type Grant struct {
+	Kind    Kind
+	Service string
+	// Account, BlobEndpoint, TableEndpoint and Container say where.
+	Account, BlobEndpoint, TableEndpoint, Container string
+	// Directory is what names of blobs start with, up to a slash: the service's, or a
+	// year's, month's or day's of it.
+	Directory string
+	// Exact says that Blobs is limited to Directory; else it is the whole container's.
+	Exact bool
+	// Delegated says that an identity has signed, not the account's key.
+	Delegated bool
+	Expires   time.Time
+	// Blobs is the signature for blobs, Tables those for tables by their names.
+	Blobs  azure.Secret
+	Tables map[string]azure.Secret
+}
+
+// file is a grant as it is written.
+type file struct {
+	Version       int               `json:"logstow_grant"`
+	Kind          Kind              `json:"kind"`
+	Service       string            `json:"service"`
+	Account       string            `json:"account,omitempty"`
+	BlobEndpoint  string            `json:"blob_endpoint"`
+	TableEndpoint string            `json:"table_endpoint"`
+	Container     string            `json:"container"`
+	Directory     string            `json:"directory"`
+	Exact         bool              `json:"exact"`
+	Delegated     bool              `json:"delegated"`
+	Expires       time.Time         `json:"expires"`
+	Blobs         string            `json:"blobs_sas"`
+	Tables        map[string]string `json:"tables_sas,omitempty"`
+}
+
+// Encode is the grant as the text of a file, with its secrets.
+func (g *Grant) Encode() ([]byte, error) {
+	f := file{
+		Version: version, Kind: g.Kind, Service: g.Service, Account: g.Account, BlobEndpoint: g.BlobEndpoint,
+		TableEndpoint: g.TableEndpoint, Container: g.Container, Directory: g.Directory, Exact: g.Exact,
+		Delegated: g.Delegated, Expires: g.Expires.UTC(), Blobs: g.Blobs.Reveal(), Tables: make(map[string]string, len(g.Tables)),
+	}
+	for name, sas := range g.Tables {
+		f.Tables[name] = sas.Reveal()
+	}
+	text, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write a grant: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// Parse reads the text of a grant's file. Its errors quote nothing of it but the service.
+func Parse(text []byte) (*Grant, error) {
+	var f file
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, errors.New("not a grant: want what shipper grant writes")
+	}
+	switch {
+	case f.Version == 0:
+		return nil, errors.New("not a grant: want what shipper grant writes")
+	case f.Version != version:
+		return nil, fmt.Errorf("a grant of version %d: this program knows version %d", f.Version, version)
+	}
+	g := &Grant{
+		Kind: f.Kind, Service: f.Service, Account: f.Account, BlobEndpoint: f.BlobEndpoint, TableEndpoint: f.TableEndpoint,
+		Container: f.Container, Directory: f.Directory, Exact: f.Exact, Delegated: f.Delegated, Expires: f.Expires,
+		Blobs: azure.NewSecret(f.Blobs), Tables: make(map[string]azure.Secret, len(f.Tables)),
+	}
+	for name, sas := range f.Tables {
+		g.Tables[name] = azure.NewSecret(sas)
+	}
+	if err := g.check(); err != nil {
+		return nil, fmt.Errorf("grant for service %q: %w", g.Service, err)
+	}
+	return g, nil
+}
+
+func (g *Grant) check() error {
+	if g.Kind != Read && g.Kind != Create {
+		return errors.New("neither to read nor to create")
+	}
+	if !blobnaming.ValidService(g.Service) {
+		return errors.New("not a service's name")
+	}
+	if g.Directory != g.Service && !strings.HasPrefix(g.Directory, g.Service+"/") || strings.HasSuffix(g.Directory, "/") {
+		return errors.New("its directory is not one of the service")
+	}
+	if err := azure.CheckContainer(g.Container); err != nil {
+		return errors.New("its container can not be one")
+	}
+	if !signature(g.Blobs) {
+		return errors.New("no signature for blobs: copy the file whole")
+	}
+	for name, sas := range g.Tables {
+		if store.CheckTable(name) != nil || !signature(sas) {
+			return errors.New("a table without a signature: copy the file whole")
+		}
+	}
+	return nil
+}
+
+func signature(sas azure.Secret) bool {
+	values, err := url.ParseQuery(sas.Reveal())
+	return err == nil && values.Get("sig") != ""
+}
+
+// Limits say in lines for people what the grant gives, and what it does not keep out.
+func (g *Grant) Limits() []string {
+	verb := "reads"
+	if g.Kind == Create {
+		verb = "adds (and can neither read nor change)"
+	}
+	lines := []string{fmt.Sprintf("%s blobs under %s/ in container %s of account %s, until %s",
+		verb, g.Directory, g.Container, g.Account, g.Expires.UTC().Format(time.RFC3339))}
+	switch {
+	case g.Exact:
+		lines = append(lines, "storage itself keeps to that directory")
+	case g.Kind == Read:
+		lines = append(lines, "the signature is for the whole container, which holds this service alone now: a service that begins to log there can be read too")
+	default:
+		lines = append(lines, "the signature is for the whole container: blobs can be added under other services' names too")
+	}
+	switch names := slices.Sorted(maps.Keys(g.Tables)); {
+	case len(names) > 0:
+		lines = append(lines, fmt.Sprintf("%d tables of the index, this service's partitions alone: %s to %s", len(names), names[0], names[len(names)-1]))
+	case g.Kind == Read:
+		lines = append(lines, "no tables of the index (only the account's key signs for them): logq lists blobs, --plan index does not work")
+	default:
+		lines = append(lines, "no tables of the index (only the account's key signs for them): segments are stored and found by listing, and shipper reindex adds their rows")
+	}
+	if g.Delegated {
+		lines = append(lines, "it ends early when the delegation keys of the account are revoked, or the identity that signed loses its role")
+	} else {
+		lines = append(lines, "it can be ended early only by renewing the account's key")
+	}
+	return lines
+}

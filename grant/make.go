@@ -1,0 +1,243 @@
+package grant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/store"
+	"logstow/store/azure"
+	"logstow/tableindex"
+)
+
+const (
+	day = 24 * time.Hour
+	// MaxLife is how long a grant may last: that of a delegation key. A signature made
+	// with the account's key could live longer, but nobody can end it early.
+	MaxLife = 7 * day
+	// maxTables bounds the tables of a grant.
+	maxTables = 2000
+)
+
+// Issuer is a store whose credential signs: [*azure.Store].
+type Issuer interface {
+	store.Store
+	// Address says where the store is.
+	Address() (account, blobs, tables string)
+	// Delegates reports whether an identity signs, not the account's key.
+	Delegates() bool
+	// Hierarchical asks whether the account has directories.
+	Hierarchical(ctx context.Context) (bool, error)
+	// SignBlobs signs for a directory, or for the container where that is "".
+	SignBlobs(ctx context.Context, directory, permissions string, expiry time.Time) (azure.Secret, error)
+	// SignTable signs for the partitions of a table from first to last.
+	SignTable(table, permissions, first, last string, expiry time.Time) (azure.Secret, error)
+}
+
+// Request says what to grant.
+type Request struct {
+	Kind    Kind
+	Service string
+	// From and To bound the records: the days of the tables and, where storage can
+	// keep to it, the directory. To is excluded.
+	From, To time.Time
+	// Expires is when the grant ends, at most [MaxLife] from now.
+	Expires time.Time
+	// Classes are those of a shipper's tables; a reader gets the classes that there are.
+	Classes []string
+	// Hierarchical says that the account has a hierarchical namespace; else storage is asked.
+	Hierarchical bool
+}
+
+func (r *Request) check(now time.Time) error {
+	switch {
+	case r.Kind != Read && r.Kind != Create:
+		return errors.New("neither to read nor to create")
+	case !blobnaming.ValidService(r.Service):
+		return fmt.Errorf("service %q: not a service's name", r.Service)
+	case !r.Expires.After(now):
+		return fmt.Errorf("it would have ended at %s already", r.Expires.UTC().Format(time.RFC3339))
+	case r.Expires.Sub(now) > MaxLife:
+		return fmt.Errorf("it would last longer than %d days, the most that a grant may", MaxLife/day)
+	case !r.From.Before(r.To):
+		return errors.New("the range is empty")
+	}
+	for _, class := range r.Classes {
+		if !blobnaming.ValidClass(class) {
+			return fmt.Errorf("class %q: want at most %d of a-z and 0-9", class, blobnaming.MaxClass)
+		}
+	}
+	return nil
+}
+
+// Make makes a grant, as narrow as the account allows. Where that would give a reader
+// other services' logs it makes none: the error is a [*TooWideError]. A request that
+// can not be is [store.ErrInvalid]. For a shipper, missing tables are created, because it can not.
+func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
+	if err := r.check(time.Now()); err != nil {
+		return nil, &store.Error{Op: "grant", Object: "service " + r.Service, Class: store.ErrInvalid, Err: err}
+	}
+	g := &Grant{
+		Kind: r.Kind, Service: r.Service, Container: s.Container(), Directory: r.Service,
+		Delegated: s.Delegates(), Expires: r.Expires.UTC().Truncate(time.Second),
+	}
+	g.Account, g.BlobEndpoint, g.TableEndpoint = s.Address()
+	var err error
+	if g.Exact = r.Hierarchical; !g.Exact {
+		if g.Exact, err = s.Hierarchical(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if g.Exact && g.Kind == Read {
+		g.Directory = directory(r.Service, r.From, r.To)
+	}
+	if !g.Exact && g.Kind == Read {
+		if err := alone(ctx, s, r.Service, g.Account); err != nil {
+			return nil, err
+		}
+	}
+	signed, permissions := "", map[Kind]string{Read: "rl", Create: "c"}[g.Kind]
+	if g.Exact {
+		signed = g.Directory
+	}
+	if g.Blobs, err = s.SignBlobs(ctx, signed, permissions, g.Expires); err != nil {
+		return nil, err
+	}
+	if g.Delegated {
+		return g, nil // only the account's key signs for tables
+	}
+	if g.Tables, err = signTables(ctx, s, r, g.Expires); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// directory is the deepest directory with all of a service's records of a range: the
+// service's own, or a year's, month's or day's.
+func directory(service string, from, to time.Time) string {
+	first, last := from.UTC(), to.Add(-1).UTC()
+	found := service
+	for _, layout := range [3]string{"2006", "2006/01", "2006/01/02"} {
+		if first.Format(layout) != last.Format(layout) {
+			break
+		}
+		found = service + "/" + first.Format(layout)
+	}
+	return found
+}
+
+// signTables signs for the tables of a range.
+func signTables(ctx context.Context, s Issuer, r Request, expiry time.Time) (map[string]azure.Secret, error) {
+	names, err := tableNames(ctx, s, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > maxTables {
+		return nil, &store.Error{
+			Op: "grant", Object: "service " + r.Service, Class: store.ErrInvalid,
+			Err: fmt.Errorf("%d tables are in the range, more than %d: choose a shorter one", len(names), maxTables),
+		}
+	}
+	permissions := map[Kind]string{Read: "r", Create: "au"}[r.Kind]
+	first, last := tableindex.Partitions(r.Service)
+	signed := make(map[string]azure.Secret, len(names))
+	for _, name := range names {
+		if r.Kind == Create {
+			if err := s.Tables().CreateTable(ctx, name); err != nil {
+				return nil, err
+			}
+		}
+		if signed[name], err = s.SignTable(name, permissions, first, last, expiry); err != nil {
+			return nil, err
+		}
+	}
+	return signed, nil
+}
+
+// tableNames are those of a request: a reader's are those that there
+// are, and those that may come while the grant lasts; a shipper's are all of the range.
+func tableNames(ctx context.Context, s Issuer, r Request) ([]string, error) {
+	found := map[string]bool{}
+	classes := r.Classes
+	if r.Kind == Read {
+		existing, err := tableindex.Tables(ctx, s.Tables(), s.Container())
+		if err != nil {
+			return nil, err
+		}
+		classes = []string{""}
+		for _, t := range existing {
+			classes = append(classes, t.Class)
+			if t.Day.Before(r.To) && t.Day.Add(day).After(r.From) {
+				found[t.Name] = true
+			}
+		}
+		slices.Sort(classes)
+		classes = slices.Compact(classes)
+	}
+	from := r.From.UTC()
+	if yesterday := time.Now().UTC().Add(-day); r.Kind == Read && from.Before(yesterday) {
+		from = yesterday
+	}
+	for at := from.Truncate(day); at.Before(r.To) && len(found) <= maxTables; at = at.Add(day) {
+		for _, class := range classes {
+			found[tableindex.TableName(s.Container(), class, at)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// TooWideError says that access to one service's blobs alone can not be signed for.
+type TooWideError struct {
+	Service, Account, Container string
+	// Other is another service in the container.
+	Other string
+}
+
+func (e *TooWideError) Error() string {
+	return fmt.Sprintf(`grant service %s: container %s holds %s too, and account %s has no hierarchical namespace: `+
+		`a signature would be for the whole container, so none is made. Give the reader a role with a condition on the names instead, `+
+		`who then uses logq -s %s with az login or a managed identity:
+
+%s
+
+or let the service log to a container of its own, or to an account with a hierarchical namespace`,
+		e.Service, e.Container, e.Other, e.Account, e.Service, e.Command())
+}
+
+// Unwrap gives errors.Is the class.
+func (e *TooWideError) Unwrap() error { return store.ErrRefused }
+
+// Command assigns a role with a condition on the blob's path, and on a listing's prefix.
+// https://learn.microsoft.com/azure/storage/blobs/storage-auth-abac-examples
+func (e *TooWideError) Command() string {
+	const blobs = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
+	condition := fmt.Sprintf("((!(ActionMatches{'%[1]s/read'} AND NOT SubOperationMatches{'Blob.List'})) OR "+
+		"(@Resource[%[1]s:path] StringStartsWith '%[2]s/')) AND "+
+		"((!(ActionMatches{'%[1]s/read'} AND SubOperationMatches{'Blob.List'})) OR "+
+		"(@Request[%[1]s:prefix] StringStartsWith '%[2]s/'))", blobs, e.Service)
+	return azure.RoleCommand("Storage Blob Data Reader", "OBJECT-ID-OF-READER", e.Account, "/blobServices/default/containers/"+e.Container) +
+		` --condition-version 2.0 --condition "` + condition + `"`
+}
+
+// alone makes sure that a container holds no other service.
+func alone(ctx context.Context, s Issuer, service, account string) error {
+	for names, err := range s.Blobs().ListPrefixes(ctx, "") {
+		if errors.Is(err, store.ErrNoContainer) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if name = strings.TrimSuffix(name, "/"); name != service {
+				return &TooWideError{Service: service, Account: account, Container: s.Container(), Other: name}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package grant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"logstow/internal/reread"
+	"logstow/store"
+	"logstow/store/azure"
+)
+
+// rereadEvery is how often the file of a grant that ends soon is read again.
+const rereadEvery = 5 * time.Second
+
+// nearEnd is how long before its end a grant ends soon.
+const nearEnd = 5 * time.Minute
+
+// Scheme is what names of stores begin with that are opened by a grant: grant://FILE.
+const Scheme = "grant"
+
+// Options are what opening needs beside the file. Every field may be left out.
+type Options struct {
+	// Log and CAFile are those of [azure.Options].
+	Log    *slog.Logger
+	CAFile string
+	// Transport carries the requests.
+	Transport http.RoundTripper
+}
+
+// Store is what a grant gives of a store. What the grant does not give is
+// [store.ErrRefused], and for rows of tables that it does not name [store.ErrInvalid].
+// The file may be replaced by a newer grant for the same service and place.
+type Store struct {
+	*azure.Store
+	name   string
+	blobs  *blobs
+	tables *tables
+}
+
+// Open opens the store that the file at path grants access to. It makes no request.
+// A file that can not be read is [store.ErrRefused].
+func Open(ctx context.Context, path string, opts Options) (*Store, error) {
+	name := Scheme + "://" + path
+	source := &signatures{reread.New(path, Parse)}
+	g, err := source.grant()
+	if err != nil {
+		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrRefused, Err: err}
+	}
+	inner, err := azure.Open(ctx, azure.Options{
+		Container: g.Container, Log: opts.Log, CAFile: opts.CAFile, Transport: opts.Transport,
+		Credential: azure.Credential{
+			Account: g.Account, BlobEndpoint: g.BlobEndpoint, TableEndpoint: g.TableEndpoint, Signatures: source,
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, err)
+	}
+	return &Store{
+		Store: inner, name: name,
+		blobs:  &blobs{Blobs: inner.Blobs(), name: name, of: source.grant},
+		tables: &tables{inner: inner.Tables(), name: name, of: source.grant},
+	}, nil
+}
+
+// Blobs are those of the grant's directory.
+func (s *Store) Blobs() store.Blobs { return s.blobs }
+
+// Tables are those that the grant names.
+func (s *Store) Tables() store.Tables { return s.tables }
+
+// String is grant://FILE.
+func (s *Store) String() string { return s.name }
+
+// signatures are those of a grant's file.
+type signatures struct {
+	file *reread.File[*Grant]
+}
+
+// grant is what the file says now.
+func (s *signatures) grant() (*Grant, error) {
+	g, err := s.file.Get(0)
+	if err == nil && time.Until(g.Expires) < nearEnd {
+		return s.file.Get(rereadEvery)
+	}
+	return g, err
+}
+
+// Blobs implements azure.Signatures.
+func (s *signatures) Blobs() (azure.Secret, error) {
+	g, err := s.grant()
+	if err != nil {
+		return azure.Secret{}, err
+	}
+	return g.Blobs, nil
+}
+
+// Table implements azure.Signatures.
+func (s *signatures) Table(name string) (azure.Secret, error) {
+	g, err := s.grant()
+	switch {
+	case err != nil:
+		return azure.Secret{}, err
+	case name == "":
+		return azure.Secret{}, errors.New("a grant is for tables, not for the whole table service")
+	case !g.Tables[name].Set():
+		return azure.Secret{}, fmt.Errorf("the grant has no signature for table %s", name)
+	}
+	return g.Tables[name], nil
+}
+
+// String implements azure.Signatures.
+func (s *signatures) String() string { return "the grant in " + s.file.Path() }

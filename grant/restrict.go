@@ -1,0 +1,186 @@
+package grant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"logstow/store"
+)
+
+// outside is the error for what a grant does not give.
+func outside(op, object, name string, class error, g *Grant) error {
+	return &store.Error{
+		Op: op, Object: object, Class: class,
+		Err:  fmt.Errorf("%s is for %s/ only", name, g.Directory),
+		Hint: "ask for another grant (shipper grant) where more is needed",
+	}
+}
+
+// blobs are those of a grant.
+type blobs struct {
+	store.Blobs
+	name string
+	of   func() (*Grant, error)
+}
+
+// Read implements store.BlobReader.
+func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if err := b.check("read", "blob "+name, name); err != nil {
+		return nil, err
+	}
+	return b.Blobs.Read(ctx, name, off, n)
+}
+
+// Create implements store.Blobs.
+func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
+	if err := b.check("create", "blob "+name, name); err != nil {
+		return "", err
+	}
+	return b.Blobs.Create(ctx, name, body, opts)
+}
+
+// Delete implements store.Blobs.
+func (b *blobs) Delete(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := b.check("delete", "blob "+name, name); err != nil {
+			return err
+		}
+	}
+	return b.Blobs.Delete(ctx, names)
+}
+
+// check refuses a name outside of the grant.
+func (b *blobs) check(op, object, name string) error {
+	g, err := b.of()
+	if err == nil && !strings.HasPrefix(name, g.Directory+"/") {
+		err = outside(op, object, b.name, store.ErrRefused, g)
+	}
+	return err
+}
+
+// List implements store.BlobReader. A prefix that names more than the grant gives is
+// refused, so that the answer is not taken for all; except that of one that names no
+// service the grant's service is all that there is.
+func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+	return func(yield func([]store.Blob, error) bool) {
+		g, err := b.of()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if all := g.Service + "/"; g.Directory == g.Service && strings.HasPrefix(all, prefix) {
+			prefix = all
+		}
+		if !strings.HasPrefix(prefix, g.Directory+"/") {
+			yield(nil, outside("list", "blobs "+prefix+"*", b.name, store.ErrRefused, g))
+			return
+		}
+		b.Blobs.List(ctx, prefix)(yield)
+	}
+}
+
+// ListPrefixes implements store.BlobReader. What is above the grant's directory is not
+// asked of storage: it holds one name.
+func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		g, err := b.of()
+		top := ""
+		if err == nil {
+			top = g.Directory + "/"
+		}
+		switch {
+		case err != nil:
+			yield(nil, err)
+		case strings.HasPrefix(prefix, top):
+			b.Blobs.ListPrefixes(ctx, prefix)(yield)
+		case strings.HasPrefix(top, prefix):
+			yield([]string{top[:len(prefix)+strings.IndexByte(top[len(prefix):], '/')+1]}, nil)
+		default:
+			yield(nil, outside("list", "names "+prefix+"*", b.name, store.ErrRefused, g))
+		}
+	}
+}
+
+// tables are those of a grant.
+type tables struct {
+	inner store.Tables
+	name  string
+	of    func() (*Grant, error)
+}
+
+// Query implements store.TableReader.
+func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
+	return t.inner.Query(ctx, table, q)
+}
+
+// Remove implements store.Tables, which no grant allows: storage says so.
+func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) error {
+	return t.inner.Remove(ctx, table, keys)
+}
+
+// Tables implements store.TableReader: the names are in the grant, and some of the
+// tables may not be there.
+func (t *tables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		g, err := t.of()
+		if err == nil && ctx.Err() != nil {
+			err = fmt.Errorf("list tables %s*: %w", prefix, context.Cause(ctx))
+		}
+		if err == nil && g.Kind == Read && len(g.Tables) == 0 {
+			err = &store.Error{
+				Op: "list", Object: "tables " + prefix + "*", Class: store.ErrRefused,
+				Err: errors.New(t.name + " holds no signatures for tables"), Hint: "use --plan list",
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		names := slices.Sorted(maps.Keys(g.Tables))
+		names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
+		for page := range slices.Chunk(names, maxNames) {
+			if !yield(page, nil) {
+				return
+			}
+		}
+	}
+}
+
+// maxNames is the most names in a page of [store.TableReader].
+const maxNames = 1000
+
+// CreateTable implements store.Tables: a grant can not. The tables that it names were
+// there when it was made; the segments of other days go without rows.
+func (t *tables) CreateTable(_ context.Context, table string) error {
+	return t.invalid("create", table)
+}
+
+// DropTable implements store.Tables: a grant can not.
+func (t *tables) DropTable(_ context.Context, table string) error {
+	return &store.Error{Op: "drop", Object: "table " + table, Class: store.ErrRefused, Err: errors.New(t.name + " can not")}
+}
+
+// Upsert implements store.Tables.
+func (t *tables) Upsert(ctx context.Context, table string, entities []store.Entity) error {
+	g, err := t.of()
+	if err != nil {
+		return err
+	}
+	if !g.Tables[table].Set() {
+		return t.invalid("write to", table)
+	}
+	return t.inner.Upsert(ctx, table, entities)
+}
+
+// invalid is the error for a table that no request will make writable.
+func (t *tables) invalid(op, table string) error {
+	return &store.Error{
+		Op: op, Object: "table " + table, Class: store.ErrInvalid, Err: errors.New(t.name + " can not"),
+		Hint: "segments of that day are found by listing, and shipper reindex adds their rows",
+	}
+}

@@ -1,0 +1,140 @@
+package azure
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
+
+	"logstow/store"
+)
+
+const (
+	// tableSASVersion is the version of storage's protocol that signatures of tables are made for.
+	tableSASVersion = "2019-02-02"
+	// clockSlack is how much earlier than now a delegation key begins, for clocks that differ.
+	clockSlack = 15 * time.Minute
+)
+
+// ErrCannotSign says that the credential can not make a signature of that kind.
+var ErrCannotSign = errors.New("this credential can not sign that")
+
+// Delegates reports whether signatures for blobs are made in the name of an identity
+// ("user delegation"), and not with the account's key. Then there are none for tables.
+func (s *Store) Delegates() bool { return s.blobs.fail.tokens != nil }
+
+// Address says where the store is: the account's name and its two endpoints.
+func (s *Store) Address() (account, blobs, tables string) {
+	f := s.blobs.fail
+	return f.account(), f.cred.BlobEndpoint, f.cred.TableEndpoint
+}
+
+// Hierarchical asks whether the account has a hierarchical namespace, without which
+// there are no directories that a signature could be limited to. One request.
+func (s *Store) Hierarchical(ctx context.Context) (bool, error) {
+	info, err := s.blobs.container.GetAccountInfo(ctx, nil)
+	if err != nil {
+		return false, s.blobs.fail.of(ctx, readBlob, "properties of account "+s.blobs.fail.account(), err)
+	}
+	return value(info.IsHierarchicalNamespaceEnabled), nil
+}
+
+// SignBlobs makes a shared access signature with some permissions, as Azure's letters
+// of sp=, for a directory of the container (without final slash; it takes a
+// hierarchical namespace), or where that is "" for the whole container. An identity
+// signs with a delegation key, which it asks for and which lives seven days at most.
+func (s *Store) SignBlobs(ctx context.Context, directory, permissions string, expiry time.Time) (Secret, error) {
+	f := s.blobs.fail
+	values := sas.BlobSignatureValues{
+		Protocol: sas.ProtocolHTTPS, ExpiryTime: expiry.UTC(), Permissions: permissions,
+		ContainerName: s.container, Directory: directory,
+	}
+	if !strings.HasPrefix(f.cred.BlobEndpoint, "https:") {
+		values.Protocol = sas.ProtocolHTTPSandHTTP // an emulator's
+	}
+	var signed sas.QueryParameters
+	var err error
+	switch {
+	case f.cred.Key.Set():
+		var key *container.SharedKeyCredential
+		if key, err = container.NewSharedKeyCredential(f.cred.Account, f.cred.Key.Reveal()); err == nil {
+			signed, err = values.SignWithSharedKey(key)
+		}
+	case f.tokens != nil:
+		var key *service.UserDelegationCredential
+		if key, err = s.delegationKey(ctx, expiry); err != nil {
+			return Secret{}, err
+		}
+		signed, err = values.SignWithUserDelegation(key)
+	default:
+		err = ErrCannotSign
+	}
+	if err != nil {
+		return Secret{}, &store.Error{Op: "sign", Object: "access to container " + s.container, Class: store.ErrRefused, Err: f.scrub.err(err)}
+	}
+	return NewSecret(signed.Encode()), nil
+}
+
+// delegationKey asks for a key that signs in the name of the identity.
+func (s *Store) delegationKey(ctx context.Context, expiry time.Time) (*service.UserDelegationCredential, error) {
+	f := s.blobs.fail
+	u, err := url.Parse(f.cred.BlobEndpoint)
+	if err == nil && !strings.HasPrefix(u.Host, f.account()+".") {
+		// The library takes the account's name, which is signed, from the host's.
+		err = errors.New("the blob endpoint's host does not begin with the account's name: use the account's own endpoint, or the key")
+	}
+	object := "delegation key of account " + f.account()
+	if err != nil {
+		return nil, &store.Error{Op: "ask for", Object: object, Class: store.ErrRefused, Err: err}
+	}
+	client, err := service.NewClient(f.cred.BlobEndpoint, f.cred.Token, &service.ClientOptions{ClientOptions: *s.client})
+	if err != nil {
+		return nil, f.invalid(signBlobs, object, err)
+	}
+	now := time.Now().UTC()
+	key, err := client.GetUserDelegationCredential(ctx, service.KeyInfo{
+		Start: to.Ptr(now.Add(-clockSlack).Format(sas.TimeFormat)), Expiry: to.Ptr(expiry.UTC().Format(sas.TimeFormat)),
+	}, nil)
+	if err != nil {
+		return nil, f.of(ctx, signBlobs, object, err)
+	}
+	return key, nil
+}
+
+// SignTable makes a shared access signature with some permissions for the entities
+// of a table whose partitions are from first to last, both included. Only the
+// account's key can: else the error wraps [ErrCannotSign].
+// https://learn.microsoft.com/rest/api/storageservices/create-service-sas
+func (s *Store) SignTable(table, permissions, first, last string, expiry time.Time) (Secret, error) {
+	f := s.tables.fail
+	key, err := base64.StdEncoding.DecodeString(f.cred.Key.Reveal())
+	if !f.cred.Key.Set() || err != nil {
+		return Secret{}, &store.Error{
+			Op: "sign", Object: "access to table " + table, Class: store.ErrRefused, Err: ErrCannotSign,
+			Hint: "only the account's key signs for tables",
+		}
+	}
+	protocol := "https"
+	if !strings.HasPrefix(f.cred.TableEndpoint, "https:") {
+		protocol = "https,http"
+	}
+	table = strings.ToLower(table)
+	end := expiry.UTC().Format(sas.TimeFormat)
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(strings.Join([]string{
+		permissions, "", end, "/table/" + f.cred.Account + "/" + table, "", "", protocol, tableSASVersion, first, "", last, "",
+	}, "\n")))
+	return NewSecret(url.Values{
+		"sv": {tableSASVersion}, "tn": {table}, "sp": {permissions}, "se": {end}, "spr": {protocol},
+		"spk": {first}, "epk": {last}, "sig": {base64.StdEncoding.EncodeToString(mac.Sum(nil))},
+	}.Encode()), nil
+}

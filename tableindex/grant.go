@@ -1,0 +1,17 @@
+package tableindex
+
+import (
+	"time"
+)
+
+// TableName is the name of the table of a container, class and day, which is that
+// of the UTC date of at.
+func TableName(container, class string, at time.Time) string {
+	return tablePrefix(container) + class + at.UTC().Format(dayLayout)
+}
+
+// Partitions are the first and the last partition of a service: no other service
+// has one between them, so that access can be limited to them.
+func Partitions(service string) (first, last string) {
+	return partition(service, 0), partition(service, shards-1)
+}
