@@ -190,10 +190,10 @@ func TestReceiveErrors(t *testing.T) {
 	t.Parallel()
 	events := []input.Event{{Message: []byte("one")}}
 	broken := errors.New("broken")
-	for name, s := range map[string]input.Sink{"append": &sink{err: broken}, "sync": &slow{syncErr: broken}} {
+	for handed, s := range []input.Sink{&sink{err: broken}, &slow{syncErr: broken}} {
 		var stats input.Stats
-		if err := receiver(t, input.Options{Sink: s, Stats: &stats}).Receive(t.Context(), "", events); !errors.Is(err, broken) || stats.Records.Load() != 0 {
-			t.Errorf("%s: error %v, %d records", name, err, stats.Records.Load())
+		if err := receiver(t, input.Options{Sink: s, Stats: &stats}).Receive(t.Context(), "", events); !errors.Is(err, broken) || stats.Records.Load() != int64(handed) {
+			t.Errorf("%T: error %v, %d records were handed over, want %d", s, err, stats.Records.Load(), handed)
 		}
 	}
 	if _, err := input.NewReceiver(input.Options{MaxRecord: 1}); err == nil {
