@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test test-report short race crash lint fmt fuzz golden conformance bench cover tidy check clean
+.PHONY: build demo test test-report short race crash lint fmt fuzz golden conformance bench deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -60,6 +60,9 @@ golden: ## writes the golden files anew and shows what changed
 
 bench: ## the speed table: whole processes, as ratios
 	$(GO) run ./internal/bench
+
+deploy-check: ## manifests, unit, alert rules and dashboard
+	cd deploy/check && $(GO) test -count=1 ./...
 
 cover: ## test coverage by package
 	$(GO) test -short -cover $(PKG)

@@ -1,0 +1,185 @@
+// Package check holds tests of the files that Logstow is deployed with. It is a
+// module of its own: what it needs, no program needs. Run it with make deploy-check.
+package check
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+var overlays = []string{"node", "example"}
+
+func render(t *testing.T, overlay string) resmap.ResMap {
+	t.Helper()
+	dir := filepath.Join("..", "kubernetes", "overlays", overlay)
+	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rendered
+}
+
+// workload is something that runs pods.
+type workload struct {
+	name     string
+	selector *metav1.LabelSelector // nil for jobs
+	template corev1.PodTemplateSpec
+}
+
+// decode reads a rendered resource strictly: an unknown key or a wrong type is an error.
+func decode(text []byte, kind string) (runtime.Object, error) {
+	objects := map[string]runtime.Object{
+		"Namespace": new(corev1.Namespace), "ServiceAccount": new(corev1.ServiceAccount), "ConfigMap": new(corev1.ConfigMap),
+		"DaemonSet": new(appsv1.DaemonSet), "Deployment": new(appsv1.Deployment), "CronJob": new(batchv1.CronJob),
+	}
+	object := objects[kind]
+	if object == nil {
+		return nil, fmt.Errorf("a %s is not known here", kind)
+	}
+	return object, yaml.UnmarshalStrict(text, object)
+}
+
+func workloads(t *testing.T, overlay string) (all []workload) {
+	t.Helper()
+	for _, r := range render(t, overlay).Resources() {
+		text, err := r.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, err := decode(text, r.GetKind())
+		if err != nil {
+			t.Errorf("%s %s: %v", r.GetKind(), r.GetName(), err)
+			continue
+		}
+		switch o := object.(type) {
+		case *appsv1.DaemonSet:
+			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template})
+		case *appsv1.Deployment:
+			all = append(all, workload{o.Name, o.Spec.Selector, o.Spec.Template})
+		case *batchv1.CronJob:
+			all = append(all, workload{o.Name, nil, o.Spec.JobTemplate.Spec.Template})
+		}
+	}
+	return all
+}
+
+// Every manifest is valid, and every pod runs with as little as it can.
+func TestManifests(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	for _, overlay := range overlays {
+		for _, w := range workloads(t, overlay) {
+			seen = append(seen, w.name)
+			checkPod(t, w)
+		}
+	}
+	if got := strings.Join(seen, " "); got != "logstow-node logstow-retain logstow-verify shop" {
+		t.Errorf("found %s", got)
+	}
+}
+
+func checkPod(t *testing.T, w workload) {
+	t.Helper()
+	pod := w.template.Spec
+	if w.selector != nil {
+		s, err := metav1.LabelSelectorAsSelector(w.selector)
+		if err != nil || s.Empty() || !s.Matches(labels.Set(w.template.Labels)) {
+			t.Errorf("%s: its selector does not find its pods", w.name)
+		}
+	}
+	if pod.ServiceAccountName == "" || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+		t.Errorf("%s: wants a service account without a mounted token", w.name)
+	}
+	if w.template.Labels["azure.workload.identity/use"] != "true" {
+		t.Errorf("%s: no workload identity", w.name)
+	}
+	volumes := map[string]bool{}
+	for _, v := range pod.Volumes {
+		volumes[v.Name] = true
+	}
+	for _, c := range append(pod.InitContainers, pod.Containers...) {
+		name := w.name + "/" + c.Name
+		s := c.SecurityContext
+		switch {
+		case s == nil || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem:
+			t.Errorf("%s: its root file system can be written", name)
+		case s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation:
+			t.Errorf("%s: may escalate", name)
+		case s.Capabilities == nil || len(s.Capabilities.Drop) != 1 || s.Capabilities.Drop[0] != "ALL" || s.Capabilities.Add != nil:
+			t.Errorf("%s: has capabilities", name)
+		}
+		root := w.name == "logstow-node" // the kubelet's files are readable by root alone
+		if nonRoot := runsAsNonRoot(pod.SecurityContext, s); nonRoot == root {
+			t.Errorf("%s: non-root is %v", name, nonRoot)
+		}
+		if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() {
+			t.Errorf("%s: no resources", name)
+		}
+		for _, m := range c.VolumeMounts {
+			if !volumes[m.Name] {
+				t.Errorf("%s: mounts %s, which is no volume", name, m.Name)
+			}
+		}
+	}
+}
+
+func runsAsNonRoot(pod *corev1.PodSecurityContext, c *corev1.SecurityContext) bool {
+	if c != nil && c.RunAsNonRoot != nil {
+		return *c.RunAsNonRoot
+	}
+	return pod != nil && pod.RunAsNonRoot != nil && *pod.RunAsNonRoot
+}
+
+// A shipper has time to ship what it has read, and is a native sidecar beside an application.
+func TestTermination(t *testing.T) {
+	t.Parallel()
+	for _, w := range append(workloads(t, "node"), workloads(t, "example")...) {
+		for _, c := range append(w.template.Spec.InitContainers, w.template.Spec.Containers...) {
+			if len(c.Args) == 0 || c.Args[0] != "run" {
+				continue
+			}
+			if sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways; sidecar != (w.name == "shop") {
+				t.Errorf("%s: sidecar is %v", w.name, sidecar)
+			}
+			drain := drainTimeout(t, w.name, c.Args)
+			if grace := w.template.Spec.TerminationGracePeriodSeconds; grace == nil || drain+5*time.Second > time.Duration(*grace)*time.Second {
+				t.Errorf("%s: drains for %v of %v s", w.name, drain, grace)
+			}
+		}
+	}
+}
+
+// drainTimeout is what the arguments say, or the node's configuration.
+func drainTimeout(t *testing.T, name string, args []string) time.Duration {
+	t.Helper()
+	for _, a := range args {
+		if value, ok := strings.CutPrefix(a, "--drain-timeout="); ok {
+			d, err := time.ParseDuration(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+	}
+	var config struct {
+		Drain metav1.Duration `json:"drain-timeout"`
+	}
+	if err := yaml.Unmarshal(read(t, "..", "kubernetes", "base", "shipper.yaml"), &config); err != nil || config.Drain.Duration == 0 {
+		t.Fatalf("%s: no drain timeout: %v", name, err)
+	}
+	return config.Drain.Duration
+}

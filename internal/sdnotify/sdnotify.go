@@ -1,0 +1,99 @@
+// Package sdnotify tells systemd how a service does, as sd_notify(3) describes.
+package sdnotify
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a service may tell.
+const (
+	// Ready says that it has started.
+	Ready = "READY=1"
+	// Stopping says that it is about to end.
+	Stopping = "STOPPING=1"
+	// watchdog says that it is alive.
+	watchdog = "WATCHDOG=1"
+)
+
+// sendTime bounds the sending of one message.
+const sendTime = time.Second
+
+// Notifier tells the service manager. A nil Notifier tells nobody, which is right
+// where there is none. It is safe for concurrent use.
+type Notifier struct {
+	address string
+	// interval is how often the watchdog wants to hear; 0 is never.
+	interval time.Duration
+}
+
+// FromEnv finds the service manager by NOTIFY_SOCKET, WATCHDOG_USEC and
+// WATCHDOG_PID; it is nil where there is none. pid is the process's own.
+func FromEnv(getenv func(string) string, pid int) *Notifier {
+	address := getenv("NOTIFY_SOCKET")
+	if !strings.HasPrefix(address, "/") && !strings.HasPrefix(address, "@") {
+		return nil
+	}
+	n := &Notifier{address: address}
+	if of := getenv("WATCHDOG_PID"); of != "" && of != strconv.Itoa(pid) {
+		return n
+	}
+	if usec, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64); err == nil && usec > 0 && usec < int64(time.Hour*24*365/time.Microsecond) {
+		n.interval = time.Duration(usec) * time.Microsecond
+	}
+	return n
+}
+
+// Send sends [Ready], [Stopping] or another assignment, newlines between several.
+func (n *Notifier) Send(ctx context.Context, state string) error {
+	if n == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unixgram", n.address)
+	if err != nil {
+		return fmt.Errorf("tell the service manager: %w", err)
+	}
+	defer c.Close() //nolint:errcheck // a datagram is sent or not by then
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = c.SetWriteDeadline(deadline)
+	}
+	if _, err := c.Write([]byte(state)); err != nil {
+		return fmt.Errorf("tell the service manager: %w", err)
+	}
+	return nil
+}
+
+// Watch tells the watchdog, until ctx ends, that the service is alive, as long as
+// healthy returns nil. It returns at once where nobody watches. log may be nil.
+func (n *Notifier) Watch(ctx context.Context, healthy func() error, log *slog.Logger) {
+	if n == nil || n.interval == 0 {
+		return
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	ticker := time.NewTicker(n.interval / 3)
+	defer ticker.Stop()
+	for {
+		err := healthy()
+		if err == nil {
+			err = n.Send(ctx, watchdog)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Warn("the watchdog is not told", "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
