@@ -1,62 +1,64 @@
 package process
 
-// Payment cards have 12 to 19 digits, of which the first ones name the issuer and
-// the last one checks the others (ISO/IEC 7812).
+// Numbers of payment cards have 12 to 19 digits, in use 13 or more, of which the
+// first ones name the issuer and the last one checks the others (ISO/IEC 7812).
 const minCard, maxCard = 13, 19
 
-// cards replaces numbers of payment cards, their digits together or in groups
-// with single spaces or dashes between.
-func cards(mark string) func([]byte) []byte {
-	return func(message []byte) []byte {
-		var out []byte
-		kept := 0
-		for i := 0; i < len(message); i++ {
-			if !isDigit(message[i]) {
-				continue
-			}
-			if i == 0 || !isWord(message[i-1]) && message[i-1] != '.' {
-				if end := cardAt(message, i); end > 0 {
-					out = append(append(out, message[kept:i]...), mark...)
-					kept, i = end, end-1
-					continue
-				}
-			}
-			for i+1 < len(message) && isWord(message[i+1]) { // no number begins inside a word
-				i++
-			}
+// card finds the number of a payment card, its digits together or in groups with
+// single spaces or dashes between.
+func card(m []byte, from int) (start, end int) {
+	for i := from; i < len(m); i++ {
+		if c := m[i]; c-'2' > '8'-'2' || c == '7' || !beginsNumber(m, i) {
+			continue
 		}
-		if out == nil {
-			return message
+		if end := cardAt(m, i); end > 0 {
+			return i, end
 		}
-		return append(out, message[kept:]...)
 	}
+	return 0, 0
 }
 
-// cardAt is the end of the longest number of a card that begins at i, 0 where there is none.
-func cardAt(message []byte, i int) (end int) {
+// beginsNumber reports whether a number may begin at m[i]: behind no letter or digit but
+// those of an escape, and behind no decimal point.
+func beginsNumber(m []byte, i int) bool {
+	switch {
+	case i == 0:
+		return true
+	case m[i-1] == '.':
+		return i < 2 || !isDigit(m[i-2])
+	case !isWord(m[i-1]):
+		return true
+	case i >= 2 && m[i-2] == '\\': // \n
+		return isLetter(m[i-1])
+	case i >= 3 && m[i-3] == '%': // %20
+		return isHex(m[i-2]) && isHex(m[i-1])
+	}
+	return i >= 6 && m[i-6] == '\\' && m[i-5] == 'u' // \u00a0
+}
+
+// cardAt is the end of the longest number of a card that begins at m[i], 0 where there is none.
+func cardAt(m []byte, i int) (end int) {
 	var digits [maxCard]byte
-	for n := 0; i < len(message); i++ {
-		c := message[i]
+	for n := 0; i < len(m); i++ {
+		c := m[i]
 		if isDigit(c) {
 			if n == maxCard {
 				break
 			}
 			digits[n] = c - '0'
-			if n++; (i+1 == len(message) || !isWord(message[i+1])) && isCard(digits[:n]) {
+			if n++; n >= minCard && (i+1 == len(m) || !isWord(m[i+1])) && isCard(digits[:n]) {
 				end = i + 1
 			}
 			continue
 		}
-		if c != ' ' && c != '-' || i+1 == len(message) || !isDigit(message[i+1]) {
+		if c != ' ' && c != '-' || i+1 == len(m) || !isDigit(m[i+1]) {
 			break
 		}
 	}
 	return end
 }
 
-func isCard(digits []byte) bool {
-	return len(digits) >= minCard && issued(digits) && checks(digits)
-}
+func isCard(digits []byte) bool { return issued(digits) && checks(digits) }
 
 // issued reports whether an issuer's cards begin so and are so long.
 func issued(d []byte) bool {
@@ -92,10 +94,4 @@ func checks(d []byte) bool {
 		sum += v
 	}
 	return sum%10 == 0
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func isWord(c byte) bool {
-	return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }

@@ -1,15 +1,15 @@
 package process
 
-import "regexp"
+import "bytes"
 
 // kind is a kind of secret that is known here.
 type kind struct {
 	name string
-	// A message that holds such a secret holds all bytes of one of needs, and one of
-	// hints if there are any.
-	needs   []string
-	hints   [][]byte
-	replace func(mark string) func([]byte) []byte
+	// A message that holds such a secret holds one text of each of hints.
+	hints [][]string
+	// find returns where the first secret of m from m[from] on starts and ends, not
+	// looking at what is before it more than it must; no length is no secret.
+	find func(m []byte, from int) (start, end int)
 }
 
 // Kinds are the names of the secrets that can be taken out without an expression:
@@ -31,26 +31,166 @@ func Kinds() []string {
 	return names
 }
 
-// builtIn are all kinds. Each expression has one group: what is taken out. They
-// also match where a message is a JSON string (\u0026 for &, \/ for /).
+// builtIn are all kinds. They are found as text, in JSON strings whatever of it is
+// escaped (\u0026sig=, \u002B, \/), and where an address has them escaped (%2B).
 func builtIn() []kind {
+	equals := []string{"=", "%3", `\u003`}
 	return []kind{
-		{"bearer", []string{""}, texts("Bearer", "bearer", "BEARER"), group(regexp.MustCompile(`\b(?:Bearer|bearer|BEARER)(?:\s|%20|\+|\\t)+([A-Za-z0-9\-._~+/]{6,}=*)`))},
-		// A token's head is the JSON text {" in base64.
-		{"jwt", []string{"J."}, texts("eyJ"), group(regexp.MustCompile(`(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]+)?)`))},
-		{"sas", []string{"=", "%3"}, texts("sig=", "sig%3", "Sig=", "SIG="), group(regexp.MustCompile(`(?i)sig(?:=|%3d)([A-Za-z0-9%+/=_-]{16,})`))},
-		// 64 bytes in base64.
-		{"azure-key", []string{"="}, texts("=="), group(regexp.MustCompile(`([A-Za-z0-9+/]{86}==)`))},
-		{"connection-string", []string{"="}, nil, group(regexp.MustCompile(
-			`(?i)(?:\b(?:accountkey|sharedaccesskey|primarykey|secondarykey|accesskey|password|pwd|sharedaccesssignature))=([^;"'\s\\]{3,})`))},
-		{"url-password", []string{":/@"}, texts("://", `:\/\/`), group(regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*:(?:\\?/){2}[^\s/:@"'<>\\]*:([^\s/@"'<>\\]+)@`))},
-		{"card", []string{""}, nil, cards},
+		{"bearer", [][]string{{"Bearer", "BEARER", "bearer"}}, bearer},
+		{"jwt", [][]string{{"eyJ"}, {"."}}, webToken},
+		{"sas", [][]string{equals, {"sig", "Sig", "SIG"}}, func(m []byte, from int) (int, int) {
+			return keyed(m, from, []string{"sig"}, signature)
+		}},
+		{"azure-key", [][]string{{"==", "%3D", "%3d", `\u003`}}, accountKey},
+		{"connection-string", [][]string{equals}, func(m []byte, from int) (int, int) {
+			return keyed(m, from, []string{
+				"accountkey", "accesskey", "primarykey", "secondarykey", "password", "passwd", "pwd", "secret", "sharedaccesssignature",
+			}, setting)
+		}},
+		{"url-password", [][]string{{"@"}, {"://", `:\`}}, addressPassword},
+		{"card", nil, card},
 	}
 }
 
-func texts(all ...string) (hints [][]byte) {
-	for _, text := range all {
-		hints = append(hints, []byte(text))
+// bearer finds the token after the word.
+func bearer(m []byte, from int) (start, end int) {
+	const word, least = "bearer", 7 // realm= is no token
+	for i := from; i+len(word) < len(m); i++ {
+		if m[i]|0x20 != 'b' || !endsWith(m[i:i+len(word)], []string{word}) {
+			continue
+		}
+		begin := i + len(word)
+		start, gap := run(m, begin, func(c byte) bool { return c == ' ' || c == '\t' || c == ':' || c == '=' || c == '"' }, webUnit)
+		if end, n := run(m, start, isOpaque, unit); (gap > 0 || start < len(m) && m[start] == '+') && n >= least {
+			return start, end
+		}
+		i = begin - 1
 	}
-	return hints
+	return 0, 0
+}
+
+// isOpaque reports whether a token may hold a character.
+func isOpaque(c byte) bool {
+	switch c {
+	case '"', '\'', '`', ',', ';', '&', '<', '>', '(', ')', '[', ']', '{', '}':
+		return false
+	}
+	return c > ' '
+}
+
+// webToken finds three, at least two, parts in base64 with points between, the
+// first one of which is the beginning of a JSON object.
+func webToken(m []byte, from int) (start, end int) {
+	const least = 8
+	part := func(c byte) bool { return isWord(c) || c == '-' }
+	for {
+		i := bytes.Index(m[from:], []byte("eyJ"))
+		if i < 0 {
+			return 0, 0
+		}
+		start = from + i
+		end, n := run(m, start, part, unit)
+		if from = end; n < least || end == len(m) || m[end] != '.' {
+			continue
+		}
+		for end < len(m) && m[end] == '.' {
+			end, _ = run(m, end+1, part, unit)
+		}
+		return start, end
+	}
+}
+
+// signature is the value of a SAS: 32 bytes in base64, mostly; less than that of 12 is another sig.
+func signature(m []byte, i int) (start, end int) {
+	const least = 16
+	if end, n := run(m, i, func(c byte) bool { return isBase64(c) || c == '=' || c == '%' || c == '-' || c == '_' }, webUnit); n >= least {
+		return i, end
+	}
+	return 0, 0
+}
+
+func isBase64(c byte) bool { return isDigit(c) || isLetter(c) || c == '+' || c == '/' }
+
+// accountKey finds 64 bytes in base64: 86 characters and two that fill up.
+func accountKey(m []byte, from int) (start, end int) {
+	const size = 86
+	var starts [size]int // of the last characters, in turn
+	n := 0
+	for i := from; i < len(m); {
+		c, width := webUnit(m, i)
+		switch {
+		case isBase64(c):
+			starts[n%size] = i
+			n++
+		case c == '=' && n >= size && i+width < len(m):
+			if c, second := webUnit(m, i+width); c == '=' {
+				return starts[n%size], i + width + second
+			}
+			n = 0
+		default:
+			n = 0
+		}
+		i += width
+	}
+	return 0, 0
+}
+
+// setting is a value of a connection string, which may be in quotes.
+func setting(m []byte, i int) (start, end int) {
+	start, _ = run(m, i, func(c byte) bool { return c == ' ' }, func(m []byte, i int) (byte, int) { return m[i], 1 })
+	if start == len(m) {
+		return 0, 0
+	}
+	if quote, width := unit(m, start); quote == '"' || quote == '\'' {
+		start += width
+		if start == len(m) {
+			return 0, 0
+		}
+		switch c, _ := unit(m, start); c {
+		case quote, ',', ':', '}', ']', ' ':
+			return 0, 0 // it ended a string around the key, or nothing is in it
+		}
+		const most = 512
+		end, _ = run(m[:min(len(m), start+most)], start, func(c byte) bool { return c != quote && c >= ' ' }, unit)
+		if end < len(m) {
+			if c, _ := unit(m, end); c == quote {
+				return start, end
+			}
+		}
+	}
+	end, _ = run(m, start, func(c byte) bool { return c > ' ' && c != ';' && c != '"' && c != '\'' }, unit)
+	return start, end
+}
+
+// addressPassword finds what is between the first colon and the last @ of the
+// part of an address that names the host.
+func addressPassword(m []byte, from int) (start, end int) {
+	for i := from; ; {
+		colon := bytes.IndexByte(m[i:], ':')
+		if colon < 0 {
+			return 0, 0
+		}
+		i += colon + 1
+		next, slashes := run(m, i, func(c byte) bool { return c == '/' }, unit)
+		if slashes < 2 {
+			continue
+		}
+		start, end = 0, 0
+		for k := next; k < len(m); {
+			c, width := unit(m, k)
+			if c <= ' ' || c == '/' || c == '?' || c == '#' || c == '"' || c == '\'' || c == '<' || c == '>' {
+				break
+			}
+			switch {
+			case c == ':' && start == 0:
+				start = k + width
+			case c == '@' && start > 0:
+				end = k
+			}
+			k += width
+		}
+		if end > start && !bytes.HasPrefix(m[start:], []byte(marked)) {
+			return start, end
+		}
+	}
 }

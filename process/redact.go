@@ -1,6 +1,8 @@
 package process
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,9 +13,8 @@ import (
 
 // redactor takes one kind of secret out.
 type redactor struct {
-	// A message is looked at if it holds all bytes of one of needs, and one of hints if there are any.
-	needs []string
-	hints [][]byte
+	// A message is looked at if it holds one text of each of hints.
+	hints [][][]byte
 	// replace is the message without secrets; the same slice where it holds none. It
 	// does not change the bytes of the message that it gets.
 	replace func(message []byte) []byte
@@ -21,8 +22,10 @@ type redactor struct {
 }
 
 func (r *redactor) redact(message []byte, seen *presence) []byte {
-	if !slices.ContainsFunc(r.needs, seen.all) || !holdsOne(message, r.hints) {
-		return message
+	for _, texts := range r.hints {
+		if !seen.holdsOne(message, texts) {
+			return message
+		}
 	}
 	changed := r.replace(message)
 	if len(changed) == len(message) && (len(message) == 0 || &changed[0] == &message[0]) {
@@ -42,13 +45,21 @@ func (p *presence) look(message []byte) {
 	}
 }
 
-func (p *presence) all(needs string) bool {
-	for i := range len(needs) {
-		if !p[needs[i]] {
-			return false
+// holdsOne reports whether a message holds one of texts; it is searched for those only
+// of which it holds all bytes.
+func (p *presence) holdsOne(message []byte, texts [][]byte) bool {
+search:
+	for _, text := range texts {
+		for _, c := range text {
+			if !p[c] {
+				continue search
+			}
+		}
+		if bytes.Contains(message, text) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // redactors are those that options name, each once.
@@ -64,21 +75,58 @@ func redactors(opts *Options) ([]redactor, error) {
 	}
 	var all []redactor
 	for _, k := range builtIn() {
-		if slices.Contains(kinds, k.name) {
-			all = append(all, redactor{needs: k.needs, hints: k.hints, replace: k.replace("[redacted:" + k.name + "]"), count: opts.Stats.counter(ReasonRedact + k.name)})
+		if !slices.Contains(kinds, k.name) {
+			continue
 		}
+		r := redactor{replace: mark(k), count: opts.Stats.counter(ReasonRedact + k.name)}
+		for _, texts := range k.hints {
+			r.hints = append(r.hints, literals(texts))
+		}
+		all = append(all, r)
 	}
 	for _, r := range opts.Replace {
 		if r.Regexp == nil {
-			return nil, fmt.Errorf("redact: an expression is missing")
+			return nil, errors.New("redact: an expression is missing")
 		}
 		with := r.With
 		if with == "" {
 			with = "[redacted]"
 		}
-		all = append(all, redactor{needs: []string{""}, replace: own(r.Regexp, with), count: opts.Stats.counter(ReasonRedact + "regexp")})
+		if strings.ContainsAny(with, "\r\n") {
+			return nil, fmt.Errorf("redact %s: what is put in must be one line", r.Regexp)
+		}
+		all = append(all, redactor{replace: own(r.Regexp, with), count: opts.Stats.counter(ReasonRedact + "regexp")})
 	}
 	return all, nil
+}
+
+// mark puts [redacted:KIND] in the place of all secrets of a kind. A JSON object
+// stays one: where no string is, a string is put in.
+func mark(k kind) func([]byte) []byte {
+	text, quoted := "[redacted:"+k.name+"]", `"[redacted:`+k.name+`]"`
+	return func(message []byte) []byte {
+		var out []byte
+		object, inside := len(message) > 0 && message[0] == '{', false
+		for at := 0; ; {
+			start, end := k.find(message, at)
+			if end <= start {
+				if at == 0 {
+					return message
+				}
+				return append(out, message[at:]...)
+			}
+			if out == nil {
+				out = make([]byte, 0, len(message)+len(quoted))
+			}
+			out = append(out, message[at:start]...)
+			if inside = object && inString(message[at:start], inside); object && !inside {
+				out = append(out, quoted...)
+			} else {
+				out = append(out, text...)
+			}
+			at = end
+		}
+	}
 }
 
 // own replaces what an expression matches by a template.
@@ -92,21 +140,19 @@ func own(re *regexp.Regexp, with string) func([]byte) []byte {
 	}
 }
 
-// group replaces the first group of an expression wherever it matches.
-func group(re *regexp.Regexp) func(mark string) func([]byte) []byte {
-	return func(mark string) func([]byte) []byte {
-		return func(message []byte) []byte {
-			found := re.FindAllSubmatchIndex(message, -1)
-			if found == nil {
-				return message
-			}
-			out := make([]byte, 0, len(message)+len(found)*len(mark))
-			at := 0
-			for _, f := range found {
-				out = append(append(out, message[at:f[2]]...), mark...)
-				at = f[3]
-			}
-			return append(out, message[at:]...)
+// holdsOne reports whether a message holds one of texts, or there are none.
+func holdsOne(message []byte, texts [][]byte) bool {
+	for _, text := range texts {
+		if bytes.Contains(message, text) {
+			return true
 		}
 	}
+	return len(texts) == 0
+}
+
+func literals(texts []string) (all [][]byte) {
+	for _, text := range texts {
+		all = append(all, []byte(text))
+	}
+	return all
 }

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"sync/atomic"
@@ -25,11 +24,7 @@ func matchers(rules []Rule) []matcher {
 }
 
 func newMatcher(r Rule) matcher {
-	m := matcher{levels: r.Levels, regexp: r.Regexp}
-	for _, text := range r.Contains {
-		m.texts = append(m.texts, []byte(text))
-	}
-	return m
+	return matcher{levels: r.Levels, texts: literals(r.Contains), regexp: r.Regexp}
 }
 
 func anyMatches(all []matcher, r *record.Record) bool {
@@ -43,16 +38,6 @@ func anyMatches(all []matcher, r *record.Record) bool {
 
 func (m *matcher) matches(r *record.Record) bool {
 	return m.levels.Has(r.Level) && holdsOne(r.Message, m.texts) && (m.regexp == nil || m.regexp.Match(r.Message))
-}
-
-// holdsOne reports whether a message holds one of texts, or there are none.
-func holdsOne(message []byte, texts [][]byte) bool {
-	for _, text := range texts {
-		if bytes.Contains(message, text) {
-			return true
-		}
-	}
-	return len(texts) == 0
 }
 
 // sampler keeps one of many.

@@ -1,0 +1,139 @@
+package process
+
+import "bytes"
+
+// unit is the character that stands at m[i] and the number of its bytes: one, or more
+// where a JSON string, or one inside another, has it escaped. White space of any
+// kind that is escaped is a blank, bytes past ASCII stand for themselves.
+func unit(m []byte, i int) (c byte, width int) {
+	if m[i] != '\\' {
+		return m[i], 1
+	}
+	k := i + 1
+	for k < len(m) && k < i+maxBackslashes && m[k] == '\\' {
+		k++
+	}
+	if k == len(m) {
+		return '\\', 1
+	}
+	switch m[k] {
+	case '"', '\'', '/':
+		return m[k], k + 1 - i
+	case 'n', 'r', 't', 'b', 'f':
+		return ' ', k + 1 - i
+	case 'u':
+		if k+4 < len(m) && isHex(m[k+1]) && isHex(m[k+2]) && isHex(m[k+3]) && isHex(m[k+4]) {
+			if m[k+1] != '0' || m[k+2] != '0' {
+				return pastASCII, k + 5 - i
+			}
+			return hexDigit(m[k+3])<<4 | hexDigit(m[k+4]), k + 5 - i
+		}
+	}
+	return '\\', 1
+}
+
+const (
+	// maxBackslashes is how many begin an escape: each JSON string around another doubles them.
+	maxBackslashes = 8
+	// pastASCII stands for any character that is no byte here.
+	pastASCII = 0xff
+)
+
+// webUnit is unit, where characters may also be escaped as in addresses: %2B.
+func webUnit(m []byte, i int) (c byte, width int) {
+	if m[i] == '%' && i+2 < len(m) && isHex(m[i+1]) && isHex(m[i+2]) {
+		return hexDigit(m[i+1])<<4 | hexDigit(m[i+2]), 3
+	}
+	return unit(m, i)
+}
+
+// run is the end of the characters from m[i] on that are allowed, and their number.
+func run(m []byte, i int, allowed func(byte) bool, at func([]byte, int) (byte, int)) (end, n int) {
+	for i < len(m) {
+		c, width := at(m, i)
+		if !allowed(c) {
+			break
+		}
+		i += width
+		n++
+	}
+	return i, n
+}
+
+// keyed finds the first value, from m[from] on, of one of keys: what their names
+// end with, in lower case. value is where the value at m[i] starts and ends.
+func keyed(m []byte, from int, keys []string, value func(m []byte, i int) (start, end int)) (start, end int) {
+	for i := from; i < len(m); {
+		switch m[i] {
+		case '=', '%', '\\':
+		default:
+			i++
+			continue
+		}
+		c, width := webUnit(m, i)
+		if c == '=' && endsWith(m[:i], keys) {
+			if start, end = value(m, i+width); end > start && !bytes.HasPrefix(m[start:], []byte(marked)) {
+				return start, end
+			}
+		}
+		i += width
+	}
+	return 0, 0
+}
+
+// marked begins what stands for secrets.
+const marked = "[redacted"
+
+// endsWith reports whether b ends with one of keys and blanks, in any case.
+func endsWith(b []byte, keys []string) bool {
+	b = bytes.TrimRight(b[max(0, len(b)-maxKey):], " ")
+	for _, key := range keys {
+		k, i := len(key), len(b)
+		for k > 0 && i > 0 && lower(b[i-1]) == key[k-1] {
+			k, i = k-1, i-1
+		}
+		if k == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// maxKey is the length of a key and the blanks behind it.
+const maxKey = 40
+
+// inString reports whether text of a JSON object ends inside a string, if it began so.
+func inString(text []byte, inside bool) bool {
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '"':
+			inside = !inside
+		case text[i] == '\\' && inside:
+			i++
+		}
+	}
+	return inside
+}
+
+func isDigit(c byte) bool { return c-'0' <= 9 }
+
+func isLetter(c byte) bool { return c|0x20-'a' < 26 }
+
+func isWord(c byte) bool { return isDigit(c) || isLetter(c) || c == '_' }
+
+func isHex(c byte) bool { return isDigit(c) || c|0x20-'a' < 6 }
+
+// hexDigit is the value of a hexadecimal digit.
+func hexDigit(c byte) byte {
+	if isDigit(c) {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}
+
+func lower(c byte) byte {
+	if c-'A' < 26 {
+		return c | 0x20
+	}
+	return c
+}
