@@ -104,8 +104,13 @@ func TestExplain(t *testing.T) {
 	onBothStores(t, func(t *testing.T, s target) {
 		s.ship(t, "x", sample)
 		r := s.command(t, nil, "logq", "query", "-s", "x", "--from", "2026-11-20", "--to", "2026-11-21", "-o", "json", "--explain", "reset")
+		// An object of what is planned, then one of what was done.
+		planned, done, found := strings.Cut(r.errs, "\n")
+		if !found || !strings.Contains(planned, `"stage":"planned"`) {
+			t.Fatalf("standard error %q", r.errs)
+		}
 		var e map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(r.errs), &e); err != nil {
+		if err := json.Unmarshal([]byte(done), &e); err != nil {
 			t.Fatalf("%v in %q", err, r.errs)
 		}
 		for _, key := range []string{"plan", "prefixes", "segments_listed", "segments_read", "blocks_total", "blocks_read", "bytes_stored_read", "bytes_scanned", "requests", "cost_usd"} {

@@ -229,6 +229,8 @@ func TestCopyTruncateWindow(t *testing.T) {
 	r := newRig(t, false)
 	w := newRotor(t, filepath.Join(r.logs, "a.log"))
 	p := r.follow(w.path)
+	w.write(1)
+	eventually(t, time.Minute, "the file is read", func() bool { return r.found() > 0 }) // a copy of one never read is not
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -270,7 +272,7 @@ func TestCopyTruncateWindow(t *testing.T) {
 			kept[strings.TrimSuffix(l, "\n")] = true
 		}
 	}
-	eventually(t, 20*time.Second, "what is in the files is found", func() bool { return r.found() >= len(kept) })
+	eventually(t, time.Minute, "what is in the files is found", func() bool { return r.found() >= len(kept) })
 	p.signal(t, syscall.SIGTERM)
 	p.end(t, 30*time.Second)
 	got := make(map[string]bool)
