@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -114,8 +115,14 @@ func (q *Query) convert(ctx context.Context, s *Segment) (*segment.Footer, error
 	var line []byte
 	outside, broken := 0, 0
 	var failure error
-	blob := &blobReader{ctx: ctx, q: q, s: s}
-	defer func() { q.tally.passed.Add(s.Size - blob.off) }()
+	next, stop := iter.Pull(q.parts(ctx, s))
+	defer stop()
+	left := s.Size
+	defer func() { q.tally.passed.Add(left) }()
+	blob := &partReader{next: next, took: func(n int64) {
+		left -= n
+		q.tally.passed.Add(n)
+	}}
 	for r, err := range foreign.Records(blob, s.Name.Bucket) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -177,7 +184,9 @@ func (c *conversion) add(line []byte, r record.Record) error {
 	c.places = append(c.places, place{r.Time, at, len(c.text)})
 	c.block.Start, c.block.End = min(c.block.Start, r.Time), max(c.block.End, r.Time)
 	c.block.Levels[r.Level]++
-	c.sources[r.Source] = true
+	if len(c.sources) <= segment.MaxSources {
+		c.sources[r.Source] = true
+	}
 	minute := minuteOf(r.Time)
 	if c.minutes[minute] == nil {
 		c.minutes[minute] = &record.Counts{}
@@ -220,33 +229,57 @@ func (c *conversion) end() (*segment.Footer, error) {
 		return nil, err
 	}
 	c.footer.Sources = slices.Sorted(maps.Keys(c.sources))
+	if len(c.sources) > segment.MaxSources {
+		c.footer.Sources = []string{segment.ManySources}
+	}
 	for _, minute := range slices.Sorted(maps.Keys(c.minutes)) {
 		c.footer.Minutes = append(c.footer.Minutes, record.Minute{Start: minute, Levels: *c.minutes[minute]})
 	}
 	return c.footer, nil
 }
 
-// blobReader reads a segment's blob from its start to its end.
-type blobReader struct {
-	ctx  context.Context //nolint:containedctx // an io.Reader can not be given one
-	q    *Query
-	s    *Segment
-	off  int64
+// part is a piece of a blob.
+type part struct {
+	data []byte
+	err  error
+}
+
+// parts reads a segment's blob from its start to its end, some pieces ahead.
+func (q *Query) parts(ctx context.Context, s *Segment) iter.Seq[part] {
+	offsets := func(yield func(int64) bool) {
+		for off := int64(0); off < s.Size && yield(off); off += chunkBytes {
+		}
+	}
+	length := func(off int64) int64 { return min(s.Size-off, chunkBytes) }
+	return ahead(ctx, window{first: 1, most: foreignAhead, bytes: foreignAhead * chunkBytes}, offsets, length,
+		func(ctx context.Context, off int64) part {
+			data, err := q.read(ctx, s, off, length(off))
+			return part{data, err}
+		})
+}
+
+// foreignAhead is how many pieces of a foreign blob are read ahead.
+const foreignAhead = 4
+
+// partReader makes a reader of parts.
+type partReader struct {
+	next func() (part, bool)
+	// took is called with the length of each part.
+	took func(n int64)
 	data []byte
 }
 
-func (r *blobReader) Read(p []byte) (int, error) {
+func (r *partReader) Read(p []byte) (int, error) {
 	if len(r.data) == 0 {
-		n := min(r.s.Size-r.off, chunkBytes)
-		if n <= 0 {
+		next, ok := r.next()
+		if !ok {
 			return 0, io.EOF
 		}
-		data, err := r.q.read(r.ctx, r.s, r.off, n)
-		if err != nil {
-			return 0, err
+		if next.err != nil {
+			return 0, next.err
 		}
-		r.data, r.off = data, r.off+n
-		r.q.tally.passed.Add(n)
+		r.data = next.data
+		r.took(int64(len(r.data)))
 	}
 	n := copy(p, r.data)
 	r.data = r.data[n:]

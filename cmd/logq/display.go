@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -115,14 +116,26 @@ func (d *display) Close() error {
 // the pager calls left; before is called before something shows. Close must be called.
 func (e *environment) display(ctx context.Context, paged bool, before func(), left context.CancelCauseFunc) *display {
 	// Whoever leaves the pager has seen enough, as with a closed pipe.
-	d := &display{to: e.stdout, ended: func() { left(syscall.EPIPE) }, start: e.pager(ctx)}
+	d := &display{to: e.stdout, ended: func() { left(syscall.EPIPE) }}
 	if e.out.terminal() || e.piped {
 		d.before = before
 	}
-	if paged && d.start != nil {
-		d.screen = e.out
+	if paged && e.out.terminal() {
+		if d.start = e.pager(ctx); d.start != nil {
+			d.screen = e.out
+		}
 	}
 	return d
+}
+
+// paged calls print with a standard output that goes through the pager where much is printed.
+func (e environment) paged(ctx context.Context, print func(*environment) error) (err error) {
+	looking, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	shown := e.display(looking, true, nil, cancel)
+	e.stdout = shown
+	defer func() { err = errors.Join(err, shown.Close()) }()
+	return print(&e)
 }
 
 // pager returns a function that starts $LOGSTOW_PAGER, $PAGER or less; nil where
@@ -132,11 +145,20 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 	if command == "" {
 		command = e.getenv("PAGER")
 	}
-	if _, err := exec.LookPath("less"); command == "" && err == nil {
+	given := command != ""
+	if !given {
 		command = "less -FRX"
 	}
-	if command == "" || command == "cat" {
+	if command == "cat" {
 		return nil
+	}
+	if name, _, _ := strings.Cut(command, " "); !strings.ContainsAny(name, `=$'"\`) { // else the shell finds it
+		if _, err := exec.LookPath(name); err != nil {
+			if given {
+				e.say("the pager can not be started, nothing is paged: %v", err)
+			}
+			return nil
+		}
 	}
 	return func(ended func()) (*running, error) {
 		// Its user ends it, not an interrupt.

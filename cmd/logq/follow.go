@@ -13,6 +13,8 @@ import (
 const (
 	// followInterval is the time between two looks where none is given.
 	followInterval = 2 * time.Second
+	// minInterval is the shortest time between two looks.
+	minInterval = 100 * time.Millisecond
 	// followWindow is how far back each looks for new segments where nothing else is
 	// given: records that are shipped later than that are not seen.
 	followWindow = 2 * time.Hour

@@ -141,11 +141,12 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 		rows[i] = newSegmentRow(s)
 	}
 	slices.SortFunc(rows, func(a, b segmentRow) int { return strings.Compare(a.Name, b.Name) })
-	if format == "json" {
-		err = env.printJSON(rows)
-	} else {
-		err = env.printTable(rows)
-	}
+	err = env.paged(c.Context, func(env *environment) error {
+		if format == "json" {
+			return env.printJSON(rows)
+		}
+		return env.printTable(rows)
+	})
 	if err != nil {
 		return err
 	}

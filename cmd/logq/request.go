@@ -75,6 +75,9 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 			return cli.Usagef("--%s: %w", name, err)
 		}
 	}
+	if r.interval < minInterval {
+		return cli.Usagef("--follow-interval %v: it has to be at least %v", r.interval, minInterval)
+	}
 	if r.tail = c.Int("tail"); c.IsSet("tail") && r.tail < 1 {
 		return cli.Usagef("--tail %d: it has to be at least 1", r.tail)
 	}

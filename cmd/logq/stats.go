@@ -110,7 +110,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 		r.noteNewest(ctx, q)
 		report = q.Report()
 	}
-	if err := r.showStats(ctx, stats, format, limit); err != nil {
+	if err := env.paged(ctx, func(env *environment) error { return printStats(env, stats, format, limit) }); err != nil {
 		return err
 	}
 	r.tell(&report)
@@ -137,17 +137,6 @@ func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*quer
 		r.notes = append(r.notes, fmt.Sprintf("approximate: there are more groups than fit into memory; small ones are missing, and a count may be up to %d too low", stats.Error))
 	}
 	return stats, err
-}
-
-// showStats prints the groups, in a pager where they are many.
-func (r *request) showStats(ctx context.Context, stats *query.Stats, format string, limit int) (err error) {
-	looking, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	env := r.env
-	shown := env.display(looking, true, nil, cancel)
-	env.stdout = shown
-	defer func() { err = errors.Join(err, shown.Close()) }()
-	return printStats(&env, stats, format, limit)
 }
 
 // printStats prints the groups, times with the gaps between them.
