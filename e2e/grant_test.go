@@ -2,11 +2,14 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"logstow/internal/azurite"
 )
 
 // TestGrant ships, grants the service to a reader who has nothing else, and asks with it.
@@ -79,5 +82,42 @@ func TestGrantCreateOnly(t *testing.T) {
 	}
 	if got := shipper.command(t, nil, "logq", "query", "-s", "api"); got.status != 4 || strings.Contains(got.errs, "sig=") {
 		t.Errorf("read: status %d, said:\n%s", got.status, got.errs)
+	}
+}
+
+// TestTwoAccounts ships from several instances to containers of the same name in two
+// accounts, each with its own key, and asks both. Azurite reads its accounts from the
+// environment, so this test can not run beside others.
+func TestTwoAccounts(t *testing.T) {
+	t.Setenv("AZURITE_ACCOUNTS", "one:"+azurite.Key+";two:"+azurite.Key)
+	a := azurite.Start(t, "--loose")
+	s := target{name: "azurite"}
+	for _, account := range []string{"one", "two"} {
+		connection := strings.ReplaceAll(a.ConnectionString(), azurite.Account, account)
+		s.env = append(s.env, "AZURE_STORAGE_CONNECTION_STRING_"+strings.ToUpper(account)+"="+connection)
+	}
+	stores := []string{"azblob://logs?account=one", "azblob://logs?account=two"}
+	config := filepath.Join(t.TempDir(), "shipper.yaml")
+	if err := os.WriteFile(config, []byte("store: [\""+strings.Join(stores, "\", \"")+"\"]\nservice: api\ninputs:\n  - stdin: true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const instances = 8
+	for i := range instances {
+		line := fmt.Sprintf("2026-11-20T15:04:0%dZ INFO from %d\n", i, i)
+		r := s.command(t, strings.NewReader(line), "shipper", "run", "--once", "--config", config, "--instance", fmt.Sprintf("pod-%d", i), "--buffer-dir", filepath.Join(t.TempDir(), "b"))
+		if r.status != 0 {
+			t.Fatalf("status %d: %s", r.status, r.errs)
+		}
+	}
+	ask := func(stores ...string) int {
+		args := []string{"logq", "query", "-s", "api", "--from", "2026-11-20", "--to", "2026-11-21", "-o", "raw"}
+		for _, spec := range stores {
+			args = append(args, "--store", spec)
+		}
+		return strings.Count(string(s.must(t, args...)), "\n")
+	}
+	one, two := ask(stores[0]), ask(stores[1])
+	if both := ask(stores...); both != instances || one+two != instances || one == 0 || two == 0 {
+		t.Errorf("%d in one account, %d in the other, %d in both, want %d", one, two, both, instances)
 	}
 }

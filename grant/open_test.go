@@ -42,8 +42,8 @@ func TestRead(t *testing.T) {
 			}
 		}
 	}
-	if expiry, ok := reader.Expiry(); !ok || time.Until(expiry) > 2*time.Hour || time.Until(expiry) < time.Hour {
-		t.Errorf("Expiry() = %s, %v", expiry, ok)
+	if expiry, ok := reader.Expires(); !ok || time.Until(expiry) > 2*time.Hour || time.Until(expiry) < time.Hour {
+		t.Errorf("Expires() = %s, %v", expiry, ok)
 	}
 	// Another service is said to be outside, not to be empty.
 	messages, problems := ask(t, reader, "list", from, to, "billing")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
@@ -25,12 +24,12 @@ func lastingName(spec string) (string, error) {
 	switch scheme, _, found := strings.Cut(spec, "://"); {
 	case !found:
 		return filepath.Abs(spec)
-	case scheme == "azblob":
+	case scheme == "azblob" && !strings.Contains(spec, accountKey):
 		credential, err := azure.FromEnv(os.Getenv)
 		if err != nil {
 			return "", err
 		}
-		return strings.TrimSuffix(spec, "/") + accountKey + account(credential), nil
+		return strings.TrimSuffix(spec, "/") + accountKey + credential.AccountName(), nil
 	}
 	return spec, nil
 }
@@ -45,20 +44,6 @@ func localDir(spec string) (string, bool) {
 	return rest, scheme == "file" && err == nil && u.Path == rest
 }
 
-// account is the name of the account that a credential is for. Where only an
-// address is known, it is the address's host.
-func account(c azure.Credential) string {
-	if c.Account != "" {
-		return c.Account
-	}
-	u, err := url.Parse(c.BlobEndpoint)
-	if err != nil {
-		return ""
-	}
-	name, _, _ := strings.Cut(u.Hostname(), ".")
-	return name
-}
-
 // stores opens stores by their lasting names. Safe for concurrent use.
 type stores struct {
 	log *slog.Logger
@@ -68,15 +53,7 @@ type stores struct {
 }
 
 func (s *stores) open(ctx context.Context, name string) (store.Store, error) {
-	spec, _, _ := strings.Cut(name, accountKey)
-	now, err := lastingName(spec)
-	if err != nil {
-		return nil, err
-	}
-	if now != name {
-		return nil, fmt.Errorf("%s is in another account than the one whose credential is configured", spec)
-	}
-	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Log: s.log})
+	st, err := open.Store(ctx, name, open.Options{Getenv: os.Getenv, Log: s.log})
 	if err != nil {
 		return nil, err
 	}

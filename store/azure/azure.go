@@ -29,6 +29,8 @@ const tryTimeout = 5 * time.Minute
 type Options struct {
 	// Container is the container's name; see [CheckContainer].
 	Container string
+	// Name is what the store calls itself; "" is azblob://CONTAINER.
+	Name string
 	// Credential says which account, and who asks.
 	Credential Credential
 	// Log receives what an operator may want to know: a container created, a
@@ -46,6 +48,7 @@ type Options struct {
 // Store is a container of an account together with the account's tables.
 type Store struct {
 	container string
+	name      string
 	blobs     *blobs
 	tables    *tables
 	transport http.RoundTripper
@@ -59,7 +62,10 @@ type Store struct {
 // Open checks options and credential and makes clients; it sends nothing. A
 // wrong container name is [store.ErrInvalid], a wrong credential [store.ErrRefused].
 func Open(ctx context.Context, opts Options) (*Store, error) {
-	name := storeName(opts.Container)
+	if opts.Name == "" {
+		opts.Name = "azblob://" + opts.Container
+	}
+	name := opts.Name
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("open %s: %w", name, context.Cause(ctx))
 	}
@@ -83,7 +89,7 @@ func open(opts Options) (*Store, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{container: opts.Container, transport: opts.Transport}
+	s := &Store{container: opts.Container, name: opts.Name, transport: opts.Transport}
 	if s.transport == nil {
 		own, err := newTransport(opts.CAFile)
 		if err != nil {
@@ -173,13 +179,13 @@ func (s *Store) Container() string { return s.container }
 // Now implements store.Store by the date of an answer.
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.blobs.now(ctx) }
 
-// Expiry is when the credential ends, of a SAS or of the last token; it is false
+// Expires is when the credential ends, of a SAS or of the last token; it is false
 // where that is not known: for a key, and before the first token. Tokens and SAS
 // files are renewed before it, where whoever gives them does.
-func (s *Store) Expiry() (time.Time, bool) { return s.expiry() }
+func (s *Store) Expires() (time.Time, bool) { return s.expiry() }
 
-// String is azblob://CONTAINER.
-func (s *Store) String() string { return storeName(s.container) }
+// String is the name of [Options], azblob://CONTAINER unless another was given.
+func (s *Store) String() string { return s.name }
 
 // Close closes idle connections.
 func (s *Store) Close() error {
@@ -188,8 +194,3 @@ func (s *Store) Close() error {
 	}
 	return nil
 }
-
-func storeName(container string) string { return "azblob://" + container }
-
-// Expires is when the shared access signature ends, where there is one that says so.
-func (s *Store) Expires() (time.Time, bool) { return s.blobs.fail.expiry() }

@@ -134,6 +134,19 @@ func (c *Credential) choose(auth Auth) error {
 	return nil
 }
 
+// AccountName is the account's name; where only an address is known, the first part of its host.
+func (c Credential) AccountName() string {
+	if c.Account != "" {
+		return c.Account
+	}
+	u, err := url.Parse(c.BlobEndpoint)
+	if err != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(u.Hostname(), ".")
+	return name
+}
+
 // anonymous reports whether nothing says who asks.
 func (c Credential) anonymous() bool { return !c.Key.Set() && !c.signed() && c.Token == nil }
 

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"syscall"
 	"time"
 
@@ -74,7 +73,7 @@ func (f *failures) authenticationHint(a action, header http.Header, now time.Tim
 	case f.cred.signed():
 		return "check that the SAS is whole and of this account and container, and that the key or policy behind it was not changed"
 	default:
-		return "check that the identity belongs to the tenant of account " + f.account() + ", and has " + f.roleHint(a)
+		return "check that the identity belongs to the tenant of account " + f.cred.AccountName() + ", and has " + f.roleHint(a)
 	}
 }
 
@@ -106,7 +105,7 @@ func (f *failures) roleHint(a action) string {
 	default:
 	}
 	return fmt.Sprintf(`the role %s: %s (allow ten minutes until it holds)`,
-		name, RoleCommand(name, or(f.tokens.facts().principal, "OBJECT-ID"), f.account(), scope))
+		name, RoleCommand(name, or(f.tokens.facts().principal, "OBJECT-ID"), f.cred.AccountName(), scope))
 }
 
 // RoleCommand is the command that gives a principal a role on an account, or what
@@ -148,17 +147,8 @@ func (f *failures) endpoint(a action) string {
 	return f.cred.BlobEndpoint
 }
 
-// account is the account's name, as far as it is known.
-func (f *failures) account() string {
-	if f.cred.Account != "" {
-		return f.cred.Account
-	}
-	name, _, _ := strings.Cut(f.host(readBlob), ".")
-	return name
-}
-
 func (f *failures) keyHint() string {
-	return "check that the key is one of account " + f.account() + ", and not rotated since"
+	return "check that the key is one of account " + f.cred.AccountName() + ", and not rotated since"
 }
 
 func role(kind string, a action) string {

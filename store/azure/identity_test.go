@@ -148,8 +148,8 @@ func TestIdentity(t *testing.T) {
 				t.Fatal("nobody was asked for a token")
 			}
 			asks(t, asked[0], forms[0])
-			if expiry, ok := s.Expiry(); !ok || expiry.IsZero() {
-				t.Errorf("Expiry() = %s, %v", expiry, ok)
+			if expiry, ok := s.Expires(); !ok || expiry.IsZero() {
+				t.Errorf("Expires() = %s, %v", expiry, ok)
 			}
 		})
 	}

@@ -49,8 +49,8 @@ func TestSASFile(t *testing.T) {
 		t.Error(err)
 	}
 	checkRefused(t, do(t.Context(), s, create), "127.0.0.1")
-	if got, ok := s.Expiry(); !ok || !got.Equal(later) {
-		t.Errorf("Expiry() = %s, %v, want %s", got, ok, later)
+	if got, ok := s.Expires(); !ok || !got.Equal(later) {
+		t.Errorf("Expires() = %s, %v, want %s", got, ok, later)
 	}
 	later = later.Add(time.Hour)
 	replace(accountSAS(t, "racwdlu", later))
@@ -59,8 +59,8 @@ func TestSASFile(t *testing.T) {
 			t.Errorf("%s: %v", operation, err)
 		}
 	}
-	if got, ok := s.Expiry(); !ok || !got.Equal(later) {
-		t.Errorf("Expiry() = %s, %v, want %s", got, ok, later)
+	if got, ok := s.Expires(); !ok || !got.Equal(later) {
+		t.Errorf("Expires() = %s, %v, want %s", got, ok, later)
 	}
 	// What can not be a SAS, half a file for example, changes nothing.
 	replace("sv=2021-12-02&CANARY")
@@ -100,7 +100,7 @@ func TestSASFileRefuses(t *testing.T) {
 func TestKeyHasNoExpiry(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	if got, ok := s.Expiry(); ok {
-		t.Errorf("Expiry() = %s", got)
+	if got, ok := s.Expires(); ok {
+		t.Errorf("Expires() = %s", got)
 	}
 }

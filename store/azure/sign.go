@@ -35,7 +35,7 @@ func (s *Store) Delegates() bool { return s.blobs.fail.tokens != nil }
 // Address says where the store is: the account's name and its two endpoints.
 func (s *Store) Address() (account, blobs, tables string) {
 	f := s.blobs.fail
-	return f.account(), f.cred.BlobEndpoint, f.cred.TableEndpoint
+	return f.cred.AccountName(), f.cred.BlobEndpoint, f.cred.TableEndpoint
 }
 
 // Hierarchical asks whether the account has a hierarchical namespace, without which
@@ -43,7 +43,7 @@ func (s *Store) Address() (account, blobs, tables string) {
 func (s *Store) Hierarchical(ctx context.Context) (bool, error) {
 	info, err := s.blobs.container.GetAccountInfo(ctx, nil)
 	if err != nil {
-		return false, s.blobs.fail.of(ctx, readBlob, "properties of account "+s.blobs.fail.account(), err)
+		return false, s.blobs.fail.of(ctx, readBlob, "properties of account "+s.blobs.fail.cred.AccountName(), err)
 	}
 	return value(info.IsHierarchicalNamespaceEnabled), nil
 }
@@ -88,11 +88,11 @@ func (s *Store) SignBlobs(ctx context.Context, directory, permissions string, ex
 func (s *Store) delegationKey(ctx context.Context, expiry time.Time) (*service.UserDelegationCredential, error) {
 	f := s.blobs.fail
 	u, err := url.Parse(f.cred.BlobEndpoint)
-	if err == nil && !strings.HasPrefix(u.Host, f.account()+".") {
+	if err == nil && !strings.HasPrefix(u.Host, f.cred.AccountName()+".") {
 		// The library takes the account's name, which is signed, from the host's.
 		err = errors.New("the blob endpoint's host does not begin with the account's name: use the account's own endpoint, or the key")
 	}
-	object := "delegation key of account " + f.account()
+	object := "delegation key of account " + f.cred.AccountName()
 	if err != nil {
 		return nil, &store.Error{Op: "ask for", Object: object, Class: store.ErrRefused, Err: err}
 	}

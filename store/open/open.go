@@ -50,7 +50,8 @@ func WithAuth(getenv func(string) string, auth string) func(string) string {
 
 // Store opens the store named by spec:
 //
-//   - azblob://CONTAINER, with a credential as [azure.FromEnv] finds it
+//   - azblob://CONTAINER, with a credential as [azure.FromEnv] finds it;
+//     azblob://CONTAINER?account=NAME for one of several accounts, docs/credentials.md
 //   - grant://FILE, with what a file of package grant allows
 //   - file:///DIR or DIR, a directory, which the first write makes where it is missing
 //
@@ -91,18 +92,21 @@ func invalid(spec string, err error) error {
 	}
 }
 
-func openAzure(ctx context.Context, container string, opts Options) (store.Store, error) {
-	container = strings.TrimSuffix(container, "/")
-	// The name is looked at first: it is what was typed.
-	if err := azure.CheckContainer(container); err != nil {
-		return nil, invalid("azblob://"+container, err)
+func openAzure(ctx context.Context, rest string, opts Options) (store.Store, error) {
+	container, account, err := parseContainer(rest)
+	name := "azblob://" + container
+	if err != nil {
+		return nil, invalid(name, err)
+	}
+	if account != "" {
+		name += "?account=" + account
 	}
 	getenv := WithAuth(opts.Getenv, opts.Auth)
-	cred, err := azure.FromEnv(getenv)
+	cred, err := credential(getenv, account)
 	if err != nil {
-		return nil, fmt.Errorf("open azblob://%s: %w", container, err)
+		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
-	s, err := azure.Open(ctx, azure.Options{Container: container, Credential: cred, Log: opts.Log, CAFile: getenv(CAFileEnv)})
+	s, err := azure.Open(ctx, azure.Options{Container: container, Name: name, Credential: cred, Log: opts.Log, CAFile: getenv(CAFileEnv)})
 	if err != nil {
 		return nil, err // not s, which would be an interface around nil
 	}

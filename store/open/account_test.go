@@ -1,0 +1,96 @@
+package open_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"logstow/store"
+	"logstow/store/open"
+)
+
+// where is what an opened store says of its place.
+type where interface {
+	Address() (account, blobs, tables string)
+	Delegates() bool
+}
+
+func TestAccount(t *testing.T) {
+	t.Parallel()
+	key := []string{"AZURE_STORAGE_ACCOUNT", "one", "AZURE_STORAGE_KEY", "a2V5"}
+	identity := []string{"AZURE_STORAGE_ACCOUNT", "one", "AZURE_STORAGE_ENDPOINT_SUFFIX", "core.chinacloudapi.cn", "AZURE_STORAGE_BLOB_ENDPOINT", "https://one.example.com"}
+	tests := []struct {
+		name, spec, auth string
+		env              []string
+		account, blobs   string
+		delegates        bool
+	}{
+		{"the usual one", "azblob://logs", "", key, "one", "https://one.blob.core.windows.net", false},
+		{"the usual one by name", "azblob://logs?account=one", "", key, "one", "https://one.blob.core.windows.net", false},
+		{"an identity's other", "azblob://logs?account=two", "cli", identity, "two", "https://two.blob.core.chinacloudapi.cn", true},
+		{"an identity for another than the key's", "azblob://logs?account=two", "cli", key, "two", "https://two.blob.core.windows.net", true},
+		{"a key of its own", "azblob://logs?account=two", "", append([]string{"AZURE_STORAGE_KEY_TWO", "a2V5"}, key...), "two", "https://two.blob.core.windows.net", false},
+		{
+			"a connection string of its own", "azblob://logs/?account=two", "",
+			append([]string{"AZURE_STORAGE_CONNECTION_STRING_TWO", "AccountName=two;AccountKey=a2V5;BlobEndpoint=http://127.0.0.1:1/two;TableEndpoint=http://127.0.0.1:2/two"}, key...),
+			"two", "http://127.0.0.1:1/two", false,
+		},
+		{"no usual one", "azblob://logs?account=two", "", []string{"AZURE_STORAGE_KEY_TWO", "a2V5"}, "two", "https://two.blob.core.windows.net", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := open.Store(t.Context(), tt.spec, open.Options{Getenv: env(tt.env...), Auth: tt.auth})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			w, ok := s.(where)
+			if !ok {
+				t.Fatalf("opened a %T", s)
+			}
+			account, blobs, _ := w.Address()
+			if account != tt.account || blobs != tt.blobs || w.Delegates() != tt.delegates {
+				t.Errorf("account %s at %s, identity %v, want %s at %s, %v", account, blobs, w.Delegates(), tt.account, tt.blobs, tt.delegates)
+			}
+			if got, want := s.String(), strings.Replace(tt.spec, "/?", "?", 1); got != want {
+				t.Errorf("String() = %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// TestAccountRefuses: no account's secret is used for another.
+func TestAccountRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, spec string
+		env        []string
+		class      error
+		says       string
+	}{
+		{"another account's key", "azblob://logs?account=two", []string{"AZURE_STORAGE_ACCOUNT", "one", "AZURE_STORAGE_KEY", "a2V5"}, store.ErrRefused, "set AZURE_STORAGE_KEY_TWO"},
+		{
+			"another account's key asked for", "azblob://logs?account=two",
+			[]string{"AZURE_STORAGE_ACCOUNT", "one", "AZURE_STORAGE_KEY", "a2V5", "LOGSTOW_AUTH", "key"},
+			store.ErrRefused, "AZURE_STORAGE_KEY",
+		},
+		{
+			"a connection string for another", "azblob://logs?account=two",
+			[]string{"AZURE_STORAGE_CONNECTION_STRING_TWO", "AccountName=three;AccountKey=a2V5"},
+			store.ErrRefused, "is for account three",
+		},
+		{"no name", "azblob://logs?account=", nil, store.ErrInvalid, "?account=NAME"},
+		{"a signature", "azblob://logs?sig=CANARY", nil, store.ErrInvalid, "?account=NAME"},
+		{"more", "azblob://logs?account=two&sig=CANARY", nil, store.ErrInvalid, "?account=NAME"},
+		{"not a name", "azblob://logs?account=Two.example", nil, store.ErrRefused, "lower-case"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, err := open.Store(t.Context(), tt.spec, open.Options{Getenv: env(tt.env...)})
+			if s != nil || !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "CANARY") {
+				t.Errorf("got %v, %v, want %v and %q", s, err, tt.class, tt.says)
+			}
+		})
+	}
+}
