@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test test-report short race crash lint fmt fuzz golden conformance bench deploy-check cover tidy check clean
+.PHONY: build demo test test-report short race crash lint fmt fuzz golden conformance bench man release vuln deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -60,6 +60,17 @@ golden: ## writes the golden files anew and shows what changed
 
 bench: ## the speed table: whole processes, as ratios
 	$(GO) run ./internal/bench
+
+man: build ## manual pages, in bin/
+	bin/shipper man > bin/shipper.1
+	bin/logq man > bin/logq.1
+
+EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+release: ## archives for all platforms, with manuals, completions, bills of materials and sums, in dist/
+	$(GO) run ./internal/release -version $(VERSION) -epoch $(EPOCH) -out dist
+
+vuln: ## known vulnerabilities in what the programs call (needs vuln.go.dev, or VULNDB=file:///… with a copy)
+	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
 
 deploy-check: ## manifests, unit, alert rules and dashboard
 	cd deploy/check && $(GO) test -count=1 ./...

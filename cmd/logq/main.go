@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"logstow/internal/cli"
+	"logstow/internal/manual"
 )
 
 // version is set when the program is built.
@@ -63,10 +64,11 @@ func run(ctx context.Context, args []string, env environment) int {
 	app := &ucli.App{
 		Name:    "logq",
 		Usage:   "ask logs in blob storage",
-		Version: version,
+		Version: cli.Version(version),
 		Writer:  env.stdout, ErrWriter: env.stderr,
 		Commands: commands(env),
 	}
+	app.Commands = append(app.Commands, manual.ManCommand(app))
 	if complete(ctx, app, args, env) {
 		return cli.OK
 	}

@@ -13,6 +13,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/manual"
 )
 
 // version is set when a release is built.
@@ -37,11 +38,12 @@ func run() int {
 	app := &ucli.App{
 		Name:      "shipper",
 		Usage:     "ship logs to blob storage",
-		Version:   version,
+		Version:   cli.Version(version),
 		Writer:    os.Stdout,
 		ErrWriter: os.Stderr,
 		Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), retainCommand(), verifyCommand(), reindexCommand(), grantCommand()},
 	}
+	app.Commands = append(app.Commands, manual.CompletionCommand(app), manual.ManCommand(app))
 	return cli.Run(ctx, app, os.Args)
 }
 

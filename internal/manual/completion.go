@@ -1,0 +1,82 @@
+package manual
+
+import (
+	"fmt"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+)
+
+// Completion is the script for bash, zsh or fish that completes commands, flags
+// and files; "" for another shell.
+func Completion(app *ucli.App, shell string) string {
+	switch shell {
+	case "bash":
+		return bash(app)
+	case "zsh":
+		return fmt.Sprintf("#compdef %s\nautoload -Uz bashcompinit && bashcompinit\n%s", app.Name, bash(app))
+	case "fish":
+		return fish(app)
+	}
+	return ""
+}
+
+func bash(app *ucli.App) string {
+	var b strings.Builder
+	name := "_" + strings.ReplaceAll(app.Name, "-", "_")
+	fmt.Fprintf(&b, "# Completion of %s for bash.\n%s() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\n", app.Name, name)
+	var commands []string
+	fmt.Fprintf(&b, "\tCOMPREPLY=()\n\tcase ${COMP_WORDS[1]} in\n")
+	for _, c := range app.VisibleCommands() {
+		commands = append(commands, c.Name)
+		fmt.Fprintf(&b, "\t%s) words='%s' ;;\n", c.Name, strings.Join(flagWords(c), " "))
+	}
+	fmt.Fprintf(&b, "\tesac\n\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W '%s --help --version' -- \"$cur\"))\n", strings.Join(commands, " "))
+	b.WriteString("\telif [[ $cur == -* ]]; then\n\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n")
+	b.WriteString("\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n\tfi\n}\n")
+	fmt.Fprintf(&b, "complete -o filenames -F %s %s\n", name, app.Name)
+	return b.String()
+}
+
+// flagWords are a command's flags as they are typed.
+func flagWords(c *ucli.Command) (words []string) {
+	for _, f := range c.VisibleFlags() {
+		for _, name := range f.Names() {
+			words = append(words, dashed(name))
+		}
+	}
+	return words
+}
+
+func fish(app *ucli.App) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Completion of %s for fish.\n", app.Name)
+	for _, c := range app.VisibleCommands() {
+		fmt.Fprintf(&b, "complete -c %s -f -n __fish_use_subcommand -a %s -d %s\n", app.Name, c.Name, single(c.Usage))
+		for _, f := range c.VisibleFlags() {
+			d, ok := f.(ucli.DocGenerationFlag)
+			if !ok {
+				continue
+			}
+			_, usage := unquote(d.GetUsage())
+			fmt.Fprintf(&b, "complete -c %s -n '__fish_seen_subcommand_from %s'", app.Name, c.Name)
+			for _, name := range f.Names() {
+				if len(name) == 1 {
+					b.WriteString(" -s " + name)
+				} else {
+					b.WriteString(" -l " + name)
+				}
+			}
+			if d.TakesValue() {
+				b.WriteString(" -r")
+			}
+			b.WriteString(" -d " + single(usage) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// single quotes a word for fish.
+func single(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
+}
