@@ -190,6 +190,8 @@ func (d *decoder) processing(s *section, p *process.Options) {
 	}
 	s.float("rate-limit", &p.RateLimit)
 	s.number("rate-burst", 1, &p.Burst)
+	s.size("rate-limit-bytes", &p.ByteLimit)
+	s.size("rate-burst-bytes", &p.ByteBurst)
 }
 
 func (d *decoder) conditions(s *section, key string) (rules []process.Rule) {

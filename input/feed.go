@@ -167,13 +167,14 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	if logged != 0 && !stamp.Found {
 		stamp.Time = read
 	}
-	if stamp.Refused != recognize.Taken {
-		f.sayRefused(s.src, message, stamp.Refused)
-	}
 	n := len(f.records)
 	f.records = append(f.records, record.Record{Time: stamp.Time, Level: stamp.Level, Source: s.name, Message: message})
-	if f.opts.Process != nil && !f.opts.Process.Process(s.src.service, &f.records[n]) {
+	r := &f.records[n]
+	if f.opts.Process != nil && !f.opts.Process.Process(s.src.service, r) {
 		f.records, f.dropped = f.records[:n], true
+	}
+	if stamp.Refused != recognize.Taken { // said with what processing left of the message: it takes secrets out
+		f.sayRefused(s.src, r.Message, stamp.Refused)
 	}
 }
 

@@ -10,70 +10,81 @@ import (
 	"golang.org/x/time/rate"
 )
 
-const (
-	// sayEvery is how often it is said at most that a service is over its limit.
-	sayEvery = time.Minute
-	// maxServices is how many services' rates are remembered; past that all begin anew.
-	maxServices = 10_000
-)
+// maxServices is how many services' rates are remembered; past that all begin anew.
+const maxServices = 10_000
 
-// limiter bounds the records a second of each service.
+// limiter bounds the records and the bytes a second of each service.
 type limiter struct {
-	limit rate.Limit
-	burst int
-	now   func() time.Time
-	log   *slog.Logger
-	over  *counter
-
+	opts     *Options
 	mu       sync.Mutex
 	services map[string]*serviceLimit
 }
 
+// serviceLimit is what one service may log; a nil limiter is no limit.
 type serviceLimit struct {
-	rate *rate.Limiter
-	// dropped records are not said yet.
-	dropped int
-	said    time.Time
+	records, bytes *rate.Limiter
+	over           *tally
 }
 
 func newLimiter(opts *Options) (*limiter, error) {
-	if opts.RateLimit == 0 && opts.Burst == 0 {
-		return nil, nil //nolint:nilnil // no limit
-	}
-	if !(opts.RateLimit > 0) || math.IsInf(opts.RateLimit, 0) || opts.Burst < 0 {
+	if !(opts.RateLimit >= 0) || math.IsInf(opts.RateLimit, 0) || opts.Burst < 0 || opts.RateLimit == 0 && opts.Burst > 0 {
 		return nil, fmt.Errorf("rate limit of %v records a second, burst %d: want more than 0", opts.RateLimit, opts.Burst)
 	}
-	burst := opts.Burst
-	if burst == 0 {
-		burst = int(min(max(math.Ceil(opts.RateLimit), 1), math.MaxInt32))
+	if opts.ByteLimit < 0 || opts.ByteBurst < 0 || opts.ByteLimit == 0 && opts.ByteBurst > 0 {
+		return nil, fmt.Errorf("rate limit of %d bytes a second, burst %d: want more than 0", opts.ByteLimit, opts.ByteBurst)
 	}
-	return &limiter{
-		limit: rate.Limit(opts.RateLimit), burst: burst, now: opts.Now, log: opts.Log,
-		over: opts.Stats.counter(reasonLimit), services: map[string]*serviceLimit{},
-	}, nil
+	if opts.RateLimit == 0 && opts.ByteLimit == 0 {
+		return nil, nil //nolint:nilnil // no limit
+	}
+	opts.Stats.counter(reasonLimit)
+	return &limiter{opts: opts, services: map[string]*serviceLimit{}}, nil
 }
 
-// take reports whether a service may log one more record now.
-func (l *limiter) take(service string) bool {
-	now := l.now()
+// bucket is a limiter that lets burst pass at once, 0 for what a second has; nil where there is no limit.
+func bucket(limit, burst float64) *rate.Limiter {
+	if limit == 0 {
+		return nil
+	}
+	if burst == 0 {
+		burst = max(math.Ceil(limit), 1)
+	}
+	return rate.NewLimiter(rate.Limit(limit), int(min(burst, math.MaxInt32)))
+}
+
+// take reports whether a service may log one more record, of a size in bytes, now.
+func (l *limiter) take(service string, size int) bool {
+	now := l.opts.Now()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	s := l.services[service]
 	if s == nil {
 		if len(l.services) >= maxServices {
 			clear(l.services)
 		}
-		s = &serviceLimit{rate: rate.NewLimiter(l.limit, l.burst)}
+		s = l.service(service)
 		l.services[service] = s
 	}
-	if s.rate.AllowN(now, 1) {
-		return true
+	ok := s.take(now, size)
+	l.mu.Unlock()
+	if !ok {
+		s.over.add()
 	}
-	l.over.add()
-	s.dropped++
-	if s.said.IsZero() || now.Sub(s.said) >= sayEvery {
-		l.log.Warn("records over the rate limit are dropped (said once a minute)", "service", service, "dropped", s.dropped, "limit", float64(l.limit))
-		s.said, s.dropped = now, 0
+	return ok
+}
+
+func (l *limiter) service(name string) *serviceLimit {
+	return &serviceLimit{
+		records: bucket(l.opts.RateLimit, float64(l.opts.Burst)),
+		bytes:   bucket(float64(l.opts.ByteLimit), float64(l.opts.ByteBurst)),
+		over: l.opts.tally(reasonLimit, slog.LevelWarn, "records over the rate limit are dropped (said at most once a minute)",
+			"service", name),
 	}
-	return false
+}
+
+// take takes from both or from none. A record longer than the burst takes all of it.
+func (s *serviceLimit) take(now time.Time, size int) bool {
+	if s.records != nil && s.records.TokensAt(now) < 1 {
+		return false
+	}
+	return (s.bytes == nil || s.bytes.AllowN(now, min(size, s.bytes.Burst()))) &&
+		(s.records == nil || s.records.AllowN(now, 1))
 }

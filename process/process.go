@@ -30,11 +30,14 @@ type Options struct {
 	// once; 0 is no limit, and a Burst of 0 is the records of one second.
 	RateLimit float64
 	Burst     int
+	// ByteLimit and ByteBurst are the same for the bytes of messages. A record longer
+	// than the burst passes when the whole burst is there.
+	ByteLimit, ByteBurst int64
 	// Stats counts what is done, if not nil.
 	Stats *Stats
 	// Now is the clock of the rate limit; default [time.Now].
 	Now func() time.Time
-	// Log is told what is dropped by the rate limit; nil is silence.
+	// Log is told what is done, each reason at most once a minute; nil is silence.
 	Log *slog.Logger
 }
 
@@ -68,7 +71,7 @@ type processor struct {
 	samples    []*sampler
 	limit      *limiter
 
-	dropped, notKept *counter
+	dropped, notKept *tally
 }
 
 // New makes what inputs call for each record; it is nil where nothing is to be
@@ -83,7 +86,7 @@ func New(opts Options) (input.Processor, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &processor{dropped: opts.Stats.counter(reasonDrop), notKept: opts.Stats.counter(reasonKeep)}
+	p := &processor{dropped: opts.drops(reasonDrop), notKept: opts.drops(reasonKeep)}
 	var err error
 	if p.redactors, err = redactors(&opts); err != nil {
 		return nil, err
@@ -126,5 +129,5 @@ func (p *processor) Process(service string, r *record.Record) bool {
 			break
 		}
 	}
-	return p.limit == nil || p.limit.take(service)
+	return p.limit == nil || p.limit.take(service, len(r.Message))
 }

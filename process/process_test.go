@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -155,6 +156,71 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
+func TestByteLimit(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
+	p := newProcessor(t, process.Options{RateLimit: 3, ByteLimit: 100, ByteBurst: 250, Now: func() time.Time { return now }})
+	for i, c := range []struct {
+		wait time.Duration
+		size int
+		want bool
+	}{
+		{0, 200, true},
+		{0, 60, false},
+		{0, 50, true},             // what was dropped took nothing
+		{0, 0, true},              // the third record of this second
+		{time.Second, 101, false}, // 100 are there
+		{time.Second, 200, true},
+		{time.Hour, 1000, true}, // all of the burst
+		{0, 1, false},
+	} {
+		now = now.Add(c.wait)
+		if got := p.Process("a", &record.Record{Message: make([]byte, c.size)}); got != c.want {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+}
+
+// What is done is said at first, and then at most once a minute.
+func TestSaid(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
+	var log bytes.Buffer
+	p := newProcessor(t, process.Options{
+		Redact: []string{"card"}, Drop: []process.Rule{{Contains: []string{"no"}}}, Keep: []process.Rule{{Contains: []string{"41", "yes"}}},
+		Sample: []process.Sample{{Rule: process.Rule{Contains: []string{"yes"}}, OneIn: 2}},
+		Now:    func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	round := func() {
+		for _, message := range []string{"4111111111111111 41", "no", "neither", "yes", "yes"} {
+			p.Process("a", &record.Record{Message: []byte(message)})
+		}
+	}
+	said := func(records int) {
+		t.Helper()
+		for _, what := range []string{"kind=card", "reason=drop", "reason=keep", "reason=sample"} {
+			if want := fmt.Sprintf("%s records=%d\n", what, records); strings.Count(log.String(), want) != 1 {
+				t.Errorf("want once %sgot:\n%s", want, log.String())
+			}
+		}
+		if n := strings.Count(log.String(), "\n"); n != 4 {
+			t.Errorf("%d lines:\n%s", n, log.String())
+		}
+		log.Reset()
+	}
+	round()
+	said(1)
+	round()
+	now = now.Add(time.Minute - 1)
+	round()
+	if log.Len() > 0 {
+		t.Errorf("said within a minute:\n%s", log.String())
+	}
+	now = now.Add(1)
+	round()
+	said(3)
+}
+
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]process.Options{
@@ -162,6 +228,9 @@ func TestMistakes(t *testing.T) {
 		"sample one in 0":                   {Sample: []process.Sample{{}}},
 		"rate limit of -1":                  {RateLimit: -1},
 		"burst 5":                           {Burst: 5},
+		"want more than 0":                  {ByteLimit: -1},
+		"burst 9: want":                     {ByteBurst: 9},
+		"must be one line":                  {Replace: []process.Replacement{{Regexp: regexp.MustCompile("x"), With: "a\nb"}}},
 		"an expression is missing":          {Replace: []process.Replacement{{}}},
 	} {
 		if p, err := process.New(opts); err == nil || p != nil || !strings.Contains(err.Error(), name) {

@@ -18,7 +18,7 @@ type redactor struct {
 	// replace is the message without secrets; the same slice where it holds none. It
 	// does not change the bytes of the message that it gets.
 	replace func(message []byte) []byte
-	count   *counter
+	count   *tally
 }
 
 func (r *redactor) redact(message []byte, seen *presence) []byte {
@@ -78,7 +78,7 @@ func redactors(opts *Options) ([]redactor, error) {
 		if !slices.Contains(kinds, k.name) {
 			continue
 		}
-		r := redactor{replace: mark(k), count: opts.Stats.counter(ReasonRedact + k.name)}
+		r := redactor{replace: mark(k), count: opts.redactions(k.name)}
 		for _, texts := range k.hints {
 			r.hints = append(r.hints, literals(texts))
 		}
@@ -95,7 +95,7 @@ func redactors(opts *Options) ([]redactor, error) {
 		if strings.ContainsAny(with, "\r\n") {
 			return nil, fmt.Errorf("redact %s: what is put in must be one line", r.Regexp)
 		}
-		all = append(all, redactor{replace: own(r.Regexp, with), count: opts.Stats.counter(ReasonRedact + "regexp")})
+		all = append(all, redactor{replace: own(r.Regexp, with), count: opts.redactions("regexp")})
 	}
 	return all, nil
 }

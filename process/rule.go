@@ -45,7 +45,7 @@ type sampler struct {
 	matcher
 	oneIn uint64
 	seen  atomic.Uint64
-	left  *counter
+	left  *tally
 }
 
 func samplers(opts *Options) ([]*sampler, error) {
@@ -54,7 +54,7 @@ func samplers(opts *Options) ([]*sampler, error) {
 		if s.OneIn < 1 {
 			return nil, fmt.Errorf("sample one in %d: want at least 1", s.OneIn)
 		}
-		all = append(all, &sampler{matcher: newMatcher(s.Rule), oneIn: uint64(s.OneIn), left: opts.Stats.counter(reasonSample)})
+		all = append(all, &sampler{matcher: newMatcher(s.Rule), oneIn: uint64(s.OneIn), left: opts.drops(reasonSample)})
 	}
 	return all, nil
 }

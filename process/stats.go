@@ -1,8 +1,11 @@
 package process
 
 import (
+	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Reasons by which [Stats] count; a redaction's is [ReasonRedact] and its kind.
@@ -28,6 +31,46 @@ type Stats struct {
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) add() { c.n.Add(1) }
+
+// sayEvery is how often at most it is said what is done.
+const sayEvery = time.Minute
+
+// tally counts records of one reason, and says so with the first one and then at
+// most once in [sayEvery].
+type tally struct {
+	count *counter
+	now   func() time.Time
+	say   func(records int64)
+	// unsaid are the records since it was said; next is when it may be said again, in Unix nanoseconds.
+	unsaid, next atomic.Int64
+}
+
+// tally makes one; args go with what it says.
+func (o *Options) tally(reason string, level slog.Level, text string, args ...any) *tally {
+	log := o.Log.With(args...)
+	return &tally{count: o.Stats.counter(reason), now: o.Now, say: func(records int64) {
+		log.Log(context.Background(), level, text, "records", records)
+	}}
+}
+
+func (t *tally) add() {
+	t.count.add()
+	t.unsaid.Add(1)
+	now, next := t.now().UnixNano(), t.next.Load()
+	if now >= next && t.next.CompareAndSwap(next, now+int64(sayEvery)) {
+		t.say(t.unsaid.Swap(0))
+	}
+}
+
+// drops is the tally of records that a rule of the user's drops.
+func (o *Options) drops(reason string) *tally {
+	return o.tally(reason, slog.LevelInfo, "records are dropped by rules (said at most once a minute)", "reason", reason)
+}
+
+// redactions is the tally of records out of which something is taken.
+func (o *Options) redactions(what string) *tally {
+	return o.tally(ReasonRedact+what, slog.LevelInfo, "secrets are taken out of records (said at most once a minute)", "kind", what)
+}
 
 func (s *Stats) counter(reason string) *counter {
 	s.mu.Lock()
