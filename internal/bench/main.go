@@ -35,7 +35,7 @@ func main() {
 	defer stop()
 	var err error
 	if *part != "" {
-		err = runPart(*part, flag.Args())
+		err = runPart(ctx, *part, flag.Args())
 	} else {
 		err = bench(ctx, *kind, *size, *runs)
 	}
@@ -69,6 +69,9 @@ func bench(ctx context.Context, kind, size string, runs int) error {
 	}
 	fmt.Printf("%s of %s, medians of %d runs; CPU is user + system of the whole process\n\n", size, kind, runs)
 	fmt.Printf("%-44s %8s %8s %9s %8s   %s\n", "", "CPU s", "wall s", "peak MiB", "ratio", "of")
+	if err := b.reading(); err != nil {
+		return err
+	}
 	if err := b.shipping(); err != nil {
 		return err
 	}
@@ -138,6 +141,33 @@ func (b *suite) shipping() error {
 		if strings.Contains(line, "done") {
 			fmt.Print("  ", line)
 		}
+	}
+	return nil
+}
+
+// reading compares the shipper with sending the same bytes through its buffer and
+// storage without looking at them.
+func (b *suite) reading() error {
+	buffer := filepath.Join(b.dir, "buffer")
+	clean := func(c *command) *command {
+		c.before = func() error { return errors.Join(os.RemoveAll(b.store), os.RemoveAll(buffer)) }
+		return c
+	}
+	ship := func(args ...string) *command {
+		return clean(b.command("shipper", append([]string{"run", "--once", "--service", "bench", "--buffer-dir", buffer, b.input}, args...)...))
+	}
+	names := []string{"copy lines, nothing looked for", "copy pieces of 256 KiB", "shipper run --once", "shipper run --once --multiline auto", "shipper run --once --redact all"}
+	rows, err := b.inTurn(
+		clean(b.part("lines", b.input, buffer)), clean(b.part("pieces", b.input, buffer)), ship(), ship("--multiline", "auto"), ship("--redact", "all"))
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if i == 0 {
+			rows[i].print(names[i], nil, "")
+			continue
+		}
+		rows[i].print(names[i], &rows[0], "copy lines")
 	}
 	return nil
 }

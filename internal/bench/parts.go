@@ -12,12 +12,14 @@ import (
 )
 
 // runPart runs what a whole command is compared with: only the unavoidable work.
-func runPart(part string, args []string) error {
+func runPart(ctx context.Context, part string, args []string) error {
 	switch part {
 	case "compress":
 		return compress(args[0])
 	case "scan":
-		return scan(args[0], args[1:])
+		return scan(ctx, args[0], args[1:])
+	case "lines", "pieces":
+		return copying(ctx, args[0], args[1], part == "pieces")
 	}
 	return fmt.Errorf("no part %q", part)
 }
@@ -47,7 +49,7 @@ func compress(path string) error {
 }
 
 // scan decompresses segments block by block and counts a pattern.
-func scan(pattern string, paths []string) error {
+func scan(ctx context.Context, pattern string, paths []string) error {
 	decoder := segment.NewDecoder()
 	var text []byte
 	count := 0
@@ -57,7 +59,7 @@ func scan(pattern string, paths []string) error {
 			return err
 		}
 		read := func(_ context.Context, off, n int64) ([]byte, error) { return data[off : off+n], nil }
-		footer, err := segment.ReadFooter(context.Background(), read, int64(len(data)), -1)
+		footer, err := segment.ReadFooter(ctx, read, int64(len(data)), -1)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}

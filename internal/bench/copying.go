@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"logstow/buffer"
+	"logstow/record"
+	shipping "logstow/ship"
+	"logstow/store/open"
+)
+
+// copying sends a file through the shipper's own buffer and storage without
+// looking at it: what recognition and the reading of files cost beside that is what
+// the shipper takes more. Each record is a line or, with pieces, whatever
+// was read at once. Usage: bench -part lines|pieces -- FILE BUFFER_DIR
+func copying(ctx context.Context, path, dir string, pieces bool) (err error) {
+	st, err := open.Store(ctx, os.Getenv("LOGSTOW_STORE"), open.Options{Getenv: os.Getenv})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	buf, err := buffer.Open(buffer.Options{Dir: dir, Sync: buffer.Sync(time.Second), Instance: "copy", Once: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, buf.Close()) }()
+	shipped := make(chan error, 1)
+	go func() { shipped <- shipping.New(shipping.Options{Buffer: buf, Store: st}).Run(ctx) }()
+	err = copyRecords(ctx, path, buf, pieces)
+	buf.Drain()
+	return errors.Join(err, <-shipped)
+}
+
+func copyRecords(ctx context.Context, path string, buf *buffer.Buffer, pieces bool) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	at, err := time.Parse(time.RFC3339, start)
+	if err != nil {
+		return err
+	}
+	chunk := buffer.Chunk{Service: "bench", Read: at.UnixNano()}
+	now := chunk.Read
+	add := func(message []byte) {
+		chunk.Records = append(chunk.Records, record.Record{Time: now, Source: "input.log", Message: message})
+		now += int64(time.Microsecond) // so that times take as much room as those of the lines
+	}
+	space, held := make([]byte, 256<<10), 0
+	for {
+		n, err := f.Read(space[held:])
+		text := space[:held+n]
+		chunk.Records = chunk.Records[:0]
+		if pieces && n > 0 {
+			add(text)
+			text = nil
+		}
+		for end := bytes.IndexByte(text, '\n'); end >= 0; end = bytes.IndexByte(text, '\n') {
+			add(text[:end])
+			text = text[end+1:]
+		}
+		if len(chunk.Records) > 0 {
+			if _, err := buf.Append(ctx, chunk); err != nil {
+				return err
+			}
+		}
+		held = copy(space, text)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case held == len(space):
+			return errors.New("a line of more than 256 KiB")
+		}
+	}
+}
