@@ -82,10 +82,18 @@ segments: %d listed, %d pruned by metadata, %d repeats, %d skipped by the token 
 blocks: %d of %d read, %d skipped by the token filter
 bytes: %d stored read, %d from the cache, %d scanned, %d through a temporary file
 requests: %d list, %d get, %d table
-cost: about $%.6f at the prices known
+cost: %s
 `, r.Plan, r.Prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsFiltered, r.SegmentsRead,
 		r.BlocksRead, r.BlocksTotal, r.BlocksFiltered,
-		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, r.Requests.List, r.Requests.Get, r.Requests.Table, r.CostUSD)
+		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, r.Requests.List, r.Requests.Get, r.Requests.Table, Dollars(r.CostUSD))
+}
+
+// Dollars is an amount for people, who are to know that it is not a bill.
+func Dollars(amount float64) string {
+	if amount == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("about $%.6f", amount)
 }
 
 // tally is a report in the making; safe for concurrent use.

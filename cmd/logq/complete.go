@@ -143,22 +143,32 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 		return []string{"auto", "list", "index"}
 	case "color":
 		return []string{"auto", "always", "never"}
+	case "auth":
+		return []string{"auto", "key", "sas", "msi", "workload", "cli"}
 	case "since":
 		return []string{"15m", "1h", "1d", "1w"}
 	}
 	return nil
 }
 
+// given are the values that words have for a flag.
+func given(flag string, words []string) (all []string) {
+	for i, word := range words {
+		if value, joined := strings.CutPrefix(word, "--"+flag+"="); joined {
+			all = append(all, value)
+		} else if word == "--"+flag && i+1 < len(words) {
+			all = append(all, words[i+1])
+		}
+	}
+	return all
+}
+
 // servicesOf are the services of the stores that a line names. A store that does
 // not answer has none.
 func servicesOf(ctx context.Context, words []string, env environment) (all []string) {
-	var specs []string
-	for i, word := range words {
-		if spec, joined := strings.CutPrefix(word, "--store="); joined {
-			specs = append(specs, spec)
-		} else if word == "--store" && i+1 < len(words) {
-			specs = append(specs, words[i+1])
-		}
+	specs := given("store", words)
+	for _, file := range given("grant", words) {
+		specs = append(specs, "grant://"+file)
 	}
 	if spec := env.getenv("LOGSTOW_STORE"); len(specs) == 0 && spec != "" {
 		specs = []string{spec}
@@ -166,7 +176,7 @@ func servicesOf(ctx context.Context, words []string, env environment) (all []str
 	ctx, cancel := context.WithTimeout(ctx, completeTime)
 	defer cancel()
 	for _, spec := range specs {
-		s, err := open.Store(ctx, spec, open.Options{Getenv: env.getenv})
+		s, err := open.Store(ctx, spec, open.Options{Getenv: env.getenv, Auth: strings.Join(given("auth", words), "")})
 		if err != nil {
 			continue
 		}

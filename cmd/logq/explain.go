@@ -52,7 +52,7 @@ func (r *request) before(q *query.Query, p *query.Plan) {
 			AtMost query.Bound `json:"at_most"`
 		}{"planned", r.sel.From.UTC(), r.sel.To.UTC(), bound})
 	default:
-		r.env.say("%d segments found, %d may hold what is wanted: at most %s to read, at most $%.6f more", planned.SegmentsListed, bound.Segments, size(bound.Bytes), bound.CostUSD)
+		r.env.say("%d segments found, %d may hold what is wanted: at most %s to read, for %s", planned.SegmentsListed, bound.Segments, size(bound.Bytes), query.Dollars(bound.CostUSD))
 	}
 }
 

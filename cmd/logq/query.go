@@ -29,7 +29,7 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "colour levels and what was found `WHEN`: auto (on a terminal, unless $NO_COLOR is set), always or never"},
 		&ucli.StringFlag{Name: "fields", Usage: "print only these `COLUMNS`, separated by commas: time, level, service, source, instance, message, or fields of the message"},
 		&ucli.BoolFlag{Name: "count", Usage: "print the number of matching records only"},
-		&ucli.BoolFlag{Name: "explain", Usage: "say on standard error what was planned, read and paid; with -o json as one JSON object"},
+		&ucli.BoolFlag{Name: "explain", Usage: "say on standard error what was planned, read and paid; with -o json as two JSON objects, before and after"},
 	)
 	return &ucli.Command{
 		Name:      "query",

@@ -10,8 +10,12 @@ import (
 	"logstow/query"
 )
 
-// maxTail is the number of bytes of records that --tail keeps.
-const maxTail = 32 << 20
+const (
+	// maxTail is the number of bytes that --tail keeps records in.
+	maxTail = 32 << 20
+	// keptSize is about what a record takes beside its text.
+	keptSize = 128
+)
 
 // errTailFull ends the search for more records than are kept.
 var errTailFull = errors.New("no more records are kept")
@@ -27,7 +31,7 @@ func (r *request) printTail(ctx context.Context, q *query.Query, p *query.Plan, 
 	var kept []query.Match
 	bytesKept := 0
 	err = backwards.Run(ctx, p, func(m query.Match) error {
-		if bytesKept += len(m.Line); bytesKept > maxTail && len(kept) > 0 {
+		if bytesKept += len(m.Line) + keptSize; bytesKept > maxTail && len(kept) > 0 {
 			return errTailFull
 		}
 		m.Line = bytes.Clone(m.Line)
