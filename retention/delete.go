@@ -11,19 +11,18 @@ import (
 	"logstow/store"
 )
 
-// deleteAll deletes the blobs that come in, in full batches, until no more come. Where
-// access is refused it ends everything; what else fails is in the report, and the listing
-// afterwards says what stays.
-func (r *run) deleteAll(ctx context.Context, stop context.CancelCauseFunc, names <-chan string) {
+// batches does something to the blobs that come in, in full batches, until no more come.
+// Where access is refused it ends everything; what else fails is in the report.
+func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, names <-chan string, do func(context.Context, []string) error) {
 	var group errgroup.Group
 	group.SetLimit(deleters)
 	defer func() { _ = group.Wait() }() // what fails is in the report
-	remove := func(batch []string) {
+	submit := func(batch []string) {
 		if len(batch) == 0 || ctx.Err() != nil {
 			return
 		}
 		group.Go(func() error {
-			if err := r.deleteBatch(ctx, batch); errors.Is(err, store.ErrRefused) {
+			if err := do(ctx, batch); errors.Is(err, store.ErrRefused) {
 				stop(err)
 			}
 			return nil
@@ -32,14 +31,14 @@ func (r *run) deleteAll(ctx context.Context, stop context.CancelCauseFunc, names
 	var batch []string
 	for name := range names {
 		if batch = append(batch, name); len(batch) == store.MaxDelete {
-			remove(batch)
+			submit(batch)
 			batch = nil
 		}
 	}
-	remove(batch)
+	submit(batch)
 }
 
-// deleteBatch deletes the blobs of one request.
+// deleteBatch deletes the blobs of one request. The listing afterwards says what stays.
 func (r *run) deleteBatch(ctx context.Context, batch []string) error {
 	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 		return err
@@ -49,17 +48,31 @@ func (r *run) deleteBatch(ctx context.Context, batch []string) error {
 	case err == nil:
 		r.o.Progress.Deleted.Add(int64(len(batch)))
 	case ctx.Err() == nil:
-		r.deleteFailed(err)
+		r.batchFailed(err)
 	}
 	return err
 }
 
-// deleteFailed notes the first failure of each class.
-func (r *run) deleteFailed(err error) {
+// moveBatch moves the blobs of one request to a tier.
+func (r *run) moveBatch(tier store.Tier) func(context.Context, []string) error {
+	return func(ctx context.Context, batch []string) error {
+		if err := r.limit.WaitN(ctx, len(batch)); err != nil {
+			return err
+		}
+		err := patience.Do(ctx, func() error { return r.store.Blobs().SetTier(ctx, batch, tier) })
+		if err != nil && ctx.Err() == nil {
+			r.batchFailed(err)
+		}
+		return err
+	}
+}
+
+// batchFailed notes the first failure of each class.
+func (r *run) batchFailed(err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // errors.Join's own, not one inside
 		if _, one := err.(*store.Error); !one { //nolint:errorlint // as above
 			for _, e := range joined.Unwrap() {
-				r.deleteFailed(e)
+				r.batchFailed(e)
 			}
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/store"
 )
 
 // The limits of a policy.
@@ -39,6 +40,9 @@ type Policy struct {
 	// Keep is how long the logs of a class are kept, counted from the end of their day;
 	// "" is the default class. Logs of a class that is not named are kept.
 	Keep map[string]time.Duration
+	// CoolAfter and ColdAfter are how long after the end of their day the logs of all classes
+	// are moved to the cool and to the cold tier; 0 is never.
+	CoolAfter, ColdAfter time.Duration
 	// MaxBytes bounds the stored size of all blobs: the oldest days of the named
 	// classes go first, never today. 0 is no bound.
 	MaxBytes int64
@@ -51,11 +55,19 @@ func (p Policy) Check(force bool) error {
 	refuse := func(format string, args ...any) {
 		wrong = append(wrong, fmt.Errorf("%w: "+format, append([]any{ErrPolicy}, args...)...))
 	}
-	if len(p.Keep) == 0 {
+	if len(p.Keep) == 0 && p.CoolAfter == 0 && p.ColdAfter == 0 {
 		refuse("it names no class and no time: nothing would ever go")
 	}
 	if p.MaxBytes < 0 {
 		refuse("a size of %d bytes", p.MaxBytes)
+	}
+	for _, after := range []time.Duration{p.CoolAfter, p.ColdAfter} {
+		if after != 0 && (after < MinKeep || after > MaxKeep) {
+			refuse("moving to a cooler tier after %v: from a day to 100 years can be", after)
+		}
+	}
+	if p.ColdAfter != 0 && p.CoolAfter >= p.ColdAfter {
+		refuse("cold after %s would be before cool after %s", span(p.ColdAfter), span(p.CoolAfter))
 	}
 	for _, class := range slices.Sorted(maps.Keys(p.Keep)) {
 		keep := p.Keep[class]
@@ -97,6 +109,8 @@ type Cutoffs struct {
 	now    time.Time
 	// first is the first day that each class keeps.
 	first map[string]time.Time
+	// cool and cold are the first days that are not moved there; zero where none is.
+	cool, cold time.Time
 	// size is the first day that size allows; zero where there is no bound.
 	size time.Time
 }
@@ -108,7 +122,27 @@ func (p Policy) At(now time.Time) Cutoffs {
 		// Truncate works on the time since year 1, whose days are UTC's.
 		c.first[class] = c.now.Add(-keep).Truncate(day)
 	}
+	if p.CoolAfter > 0 {
+		c.cool = c.now.Add(-p.CoolAfter).Truncate(day)
+	}
+	if p.ColdAfter > 0 {
+		c.cold = c.now.Add(-p.ColdAfter).Truncate(day)
+	}
 	return c
+}
+
+// Tier is where the logs of the UTC day in which t lies belong that are in a tier
+// now: cooler or the same, never warmer.
+func (c Cutoffs) Tier(t time.Time, now store.Tier) store.Tier {
+	switch d := t.UTC().Truncate(day); {
+	case now != store.Hot && now != store.Cool:
+		return now
+	case d.Before(c.cold):
+		return store.Cold
+	case d.Before(c.cool):
+		return store.Cool
+	}
+	return now
 }
 
 // Judge says what becomes of a class's logs of the UTC day in which t lies.
@@ -153,6 +187,11 @@ func (c Cutoffs) End() time.Time {
 		}
 	}
 	return end
+}
+
+// last is the first day of which nothing goes and nothing is moved.
+func (c Cutoffs) last() time.Time {
+	return slices.MaxFunc([]time.Time{c.End(), c.cool, c.cold}, time.Time.Compare)
 }
 
 // Usage is what a class stores of one day.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"logstow/internal/price"
+	"logstow/store"
 )
 
 // maxNamed is how many blobs and problems a report names; it counts all.
@@ -30,6 +31,8 @@ type Report struct {
 	Days  []Day `json:"days"`
 	// Kept are blobs as old as others that went, which the policy does not judge.
 	Kept []Kept `json:"kept"`
+	// Moved are blobs that went to another tier.
+	Moved []Moved `json:"moved"`
 	// Stayed blobs should be gone and are still there, for one of the Problems; the first are named.
 	Stayed      int64    `json:"stayed"`
 	StayedNames []string `json:"stayed_names,omitempty"`
@@ -71,11 +74,19 @@ type Kept struct {
 	First string `json:"first"`
 }
 
+// Moved are blobs that went to a tier.
+type Moved struct {
+	Tier  string `json:"tier"`
+	Blobs int64  `json:"blobs"`
+	Bytes int64  `json:"bytes"`
+}
+
 // Requests are numbers of requests to storage.
 type Requests struct {
 	List   int64 `json:"list"`
 	Delete int64 `json:"delete"`
 	Table  int64 `json:"table"`
+	Tier   int64 `json:"tier"`
 }
 
 // Err is nil if all that should go went; else it says what did not work.
@@ -103,6 +114,14 @@ func (r *run) result() Report {
 		report.Kept = append(report.Kept, *k)
 	}
 	slices.SortFunc(report.Kept, func(a, b Kept) int { return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Class, b.Class)) })
+	var moves int64
+	report.Moved = []Moved{}
+	for _, tier := range []store.Tier{store.Cool, store.Cold} {
+		if m := r.moved[tier]; m != nil {
+			report.Moved = append(report.Moved, *m)
+			moves += m.Blobs
+		}
+	}
 	report.Problems = make([]string, 0, len(r.report.problems))
 	for _, err := range r.report.problems {
 		report.Problems = append(report.Problems, err.Error())
@@ -110,10 +129,11 @@ func (r *run) result() Report {
 	made := r.counter.Requests()
 	report.Requests = Requests{
 		List: made.List + r.foreseen.List, Delete: made.Delete + r.foreseen.Delete, Table: made.Table + r.foreseen.Table,
+		Tier: made.Tier + r.foreseen.Tier,
 	}
 	report.CostUSD = price.Default().Cost(price.Usage{
 		List: report.Requests.List, Table: report.Requests.Table,
-		Read: report.Requests.Delete, // the request; the deletions in it are free
-	})
+		Read: report.Requests.Delete + report.Requests.Tier, // the requests; the deletions in them are free
+	}) + price.Moves(moves)
 	return report
 }

@@ -91,6 +91,7 @@ type run struct {
 	foreseen store.Requests
 	days     map[classDay]*Day
 	kept     map[keptKey]*Kept
+	moved    map[store.Tier]*Moved
 	// vague are days with blobs whose class is not known.
 	vague map[time.Time]bool
 	// touched are the services of which blobs go.
@@ -131,7 +132,7 @@ func newRun(s store.Store, o Options) *run {
 		store: counter.Store(s), counter: counter, o: o, limit: rate.NewLimiter(limit, store.MaxDelete), whole: true,
 		report: Report{Store: s.String(), DryRun: o.DryRun},
 		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), vague: make(map[time.Time]bool),
-		stay: make(map[classDay]int64), failed: make(map[error]bool),
+		stay: make(map[classDay]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
 	}
 }
 
@@ -222,31 +223,44 @@ func (r *run) tables(ctx context.Context) (all []tableindex.Table, err error) {
 	return all, err
 }
 
-// deleteBlobs walks all services and deletes what goes.
+// deleteBlobs walks all services, deletes what goes, and moves what belongs elsewhere.
 func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	names := make(chan string, store.MaxDelete)
-	var sink sync.WaitGroup
-	sink.Go(func() { r.deleteAll(ctx, cancel, names) })
+	var sinks sync.WaitGroup
+	sink := func(do func(ctx context.Context, batch []string) error) chan string {
+		names := make(chan string, store.MaxDelete)
+		sinks.Go(func() { r.batches(ctx, cancel, names, do) })
+		return names
+	}
+	send := func(names chan<- string, b store.Blob) bool {
+		if r.o.DryRun {
+			return true
+		}
+		select {
+		case names <- b.Name:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	removing := sink(r.deleteBatch)
+	moving := map[store.Tier]chan string{store.Cool: sink(r.moveBatch(store.Cool)), store.Cold: sink(r.moveBatch(store.Cold))}
 	r.eachService(ctx, services, func(service string) {
-		w := walk{r: r, stopAt: r.cut.End(), take: func(b store.Blob) bool {
-			if r.o.DryRun {
-				return true
-			}
-			select {
-			case names <- b.Name:
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		}}
+		w := walk{
+			r: r, stopAt: r.cut.last(),
+			take: func(b store.Blob) bool { return send(removing, b) },
+			move: func(b store.Blob, tier store.Tier) bool { return send(moving[tier], b) },
+		}
 		w.run(ctx, service)
 		r.add(service, &w)
 		r.o.Progress.Walked.Add(1)
 	})
-	close(names)
-	sink.Wait()
+	close(removing)
+	for _, names := range moving {
+		close(names)
+	}
+	sinks.Wait()
 	return context.Cause(ctx)
 }
 

@@ -153,5 +153,9 @@ func (r *run) foresee(tables []tableindex.Table) {
 			r.dayOf(t).Table = ""
 		}
 	}
-	r.foreseen = store.Requests{List: lists, Delete: batches, Table: drops}
+	var moves int64
+	for _, m := range r.moved {
+		moves += (m.Blobs + store.MaxDelete - 1) / store.MaxDelete
+	}
+	r.foreseen = store.Requests{List: lists, Delete: batches, Table: drops, Tier: moves}
 }

@@ -20,10 +20,13 @@ type walk struct {
 	stopAt time.Time
 	// take is given each blob that goes; false ends the walk.
 	take func(store.Blob) bool
+	// move is given each blob that belongs into another tier, if it is set; false ends the walk.
+	move func(store.Blob, store.Tier) bool
 	// seen is given each segment with its class and verdict, if it is set.
 	seen func(key classDay, v Verdict, b store.Blob)
 
 	days  map[classDay]*Day
+	moved map[store.Tier]*Moved
 	kept  map[keptKey]*Kept
 	vague map[time.Time]bool
 	// listed blobs were looked at; found of them go.
@@ -36,7 +39,8 @@ type walk struct {
 
 // run lists a service's blobs, or all where service is "".
 func (w *walk) run(ctx context.Context, service string) {
-	w.days, w.kept, w.vague = make(map[classDay]*Day), make(map[keptKey]*Kept), make(map[time.Time]bool)
+	w.days, w.moved = make(map[classDay]*Day), make(map[store.Tier]*Moved)
+	w.kept, w.vague = make(map[keptKey]*Kept), make(map[time.Time]bool)
 	prefix := service
 	if service != "" {
 		prefix += "/"
@@ -74,7 +78,7 @@ func (w *walk) look(b store.Blob) bool {
 	meta, err := blobnaming.ParseMetadata(b.Metadata)
 	if err != nil {
 		w.vague[day] = true
-		w.keep(keptKey{reason: "its metadata can not be read, nor its class"}, b)
+		w.keep(keptKey{reason: "its metadata can not be read, nor its class"}, day, b)
 		return true
 	}
 	key := classDay{meta.Class, day}
@@ -82,12 +86,11 @@ func (w *walk) look(b store.Blob) bool {
 	if w.seen != nil {
 		w.seen(key, verdict, b)
 	}
-	switch {
-	case verdict == Unnamed:
-		w.keep(keptKey{"its class is not named", meta.Class}, b)
-		return true
-	case !verdict.Goes():
-		return true
+	if verdict == Unnamed {
+		w.keep(keptKey{"its class is not named", meta.Class}, day, b)
+	}
+	if !verdict.Goes() {
+		return w.lower(day, b)
 	}
 	d := w.days[key]
 	if d == nil {
@@ -104,8 +107,25 @@ func (w *walk) look(b store.Blob) bool {
 // keptKey tells apart what is kept though it is old.
 type keptKey struct{ reason, class string }
 
+// lower moves a blob to the tier of its day.
+func (w *walk) lower(day time.Time, b store.Blob) bool {
+	tier := w.r.cut.Tier(day, b.Tier)
+	if tier == b.Tier || w.move == nil {
+		return true
+	}
+	if w.moved[tier] == nil {
+		w.moved[tier] = &Moved{Tier: string(tier)}
+	}
+	w.moved[tier].Blobs++
+	w.moved[tier].Bytes += b.Size
+	return w.move(b, tier)
+}
+
 // keep notes a blob that stays, though it is of a day on which others go.
-func (w *walk) keep(k keptKey, b store.Blob) {
+func (w *walk) keep(k keptKey, day time.Time, b store.Blob) {
+	if !day.Before(w.r.cut.End()) {
+		return
+	}
 	if w.kept[k] == nil {
 		w.kept[k] = &Kept{Reason: k.reason, Class: k.class, First: b.Name}
 	}
@@ -134,6 +154,13 @@ func (r *run) add(service string, w *walk) {
 		} else {
 			r.kept[key] = k
 		}
+	}
+	for tier, m := range w.moved {
+		if r.moved[tier] == nil {
+			r.moved[tier] = &Moved{Tier: m.Tier}
+		}
+		r.moved[tier].Blobs += m.Blobs
+		r.moved[tier].Bytes += m.Bytes
 	}
 	for day := range w.vague {
 		r.vague[day] = true

@@ -10,22 +10,23 @@ import (
 // Counter counts the requests made through what it wraps, by kind. The zero
 // value is ready; it may wrap several stores and is safe for concurrent use.
 type Counter struct {
-	list, get, table, create, delete atomic.Int64
+	list, get, table, create, delete, tier atomic.Int64
 }
 
-// Requests are numbers of requests by kind. Table counts all requests to tables.
+// Requests are numbers of requests by kind. Table counts all requests to tables, Tier
+// those that set tiers.
 type Requests struct {
-	List, Get, Table, Create, Delete int64
+	List, Get, Table, Create, Delete, Tier int64
 }
 
 // Total is the number of requests of all kinds.
-func (r Requests) Total() int64 { return r.List + r.Get + r.Table + r.Create + r.Delete }
+func (r Requests) Total() int64 { return r.List + r.Get + r.Table + r.Create + r.Delete + r.Tier }
 
 // Requests is what was counted so far.
 func (c *Counter) Requests() Requests {
 	return Requests{
 		List: c.list.Load(), Get: c.get.Load(), Table: c.table.Load(),
-		Create: c.create.Load(), Delete: c.delete.Load(),
+		Create: c.create.Load(), Delete: c.delete.Load(), Tier: c.tier.Load(),
 	}
 }
 
@@ -89,6 +90,11 @@ func (b countedBlobs) Create(ctx context.Context, name string, body []byte, opts
 func (b countedBlobs) Delete(ctx context.Context, names []string) error {
 	b.c.delete.Add(int64((len(names) + MaxDelete - 1) / MaxDelete))
 	return b.blobs.Delete(ctx, names)
+}
+
+func (b countedBlobs) SetTier(ctx context.Context, names []string, tier Tier) error {
+	b.c.tier.Add(int64((len(names) + MaxDelete - 1) / MaxDelete))
+	return b.blobs.SetTier(ctx, names, tier)
 }
 
 type countedTableReader struct {

@@ -56,7 +56,23 @@ type Blobs interface {
 	// all names and returns the first [*Error] of each class, joined. No names are
 	// no request.
 	Delete(ctx context.Context, names []string) error
+
+	// SetTier moves blobs to another tier, in requests and with errors as Delete; nothing
+	// else about them changes, their ETags neither. A blob that is missing is left out. A store
+	// without tiers refuses it as [ErrInvalid], as does one that does not know the tier.
+	SetTier(ctx context.Context, names []string, tier Tier) error
 }
+
+// Tier is what a blob's storage costs: the cooler, the less to keep and the more to read.
+type Tier string
+
+// The tiers that are read at once. Storage may name others, which are not.
+// https://learn.microsoft.com/azure/storage/blobs/access-tiers-overview
+const (
+	Hot  Tier = "Hot"
+	Cool Tier = "Cool"
+	Cold Tier = "Cold"
+)
 
 // CreateOptions are a blob's metadata and headers, all written with it.
 type CreateOptions struct {
@@ -75,6 +91,8 @@ type Blob struct {
 	ETag string
 	// Created is the time at which storage wrote the blob.
 	Created time.Time
+	// Tier is where the blob is; "" in a store without tiers.
+	Tier Tier
 	// Metadata as written, except that the case of keys is storage's own:
 	// compare keys without case.
 	Metadata map[string]string

@@ -39,6 +39,8 @@ should be gone or something failed, 4 access refused, 130 interrupted.`,
 			authFlag(),
 			&ucli.StringFlag{Name: "keep", Usage: "keep segments without a class for this `TIME`: 30d, 12w"},
 			&ucli.StringSliceFlag{Name: "class", Usage: "keep those of a class for a time: `CLASS=TIME`, audit=365d; repeatable"},
+			&ucli.StringFlag{Name: "cool-after", Usage: "move segments that are kept to the cool tier after this `TIME`, 7d"},
+			&ucli.StringFlag{Name: "cold-after", Usage: "move them to the cold tier after this `TIME`, 30d"},
 			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would go and what it would take, and delete nothing"},
 			&ucli.BoolFlag{Name: "force", Usage: "allow less than a day, and a clock that differs from storage's"},
 			&ucli.StringFlag{Name: "max-store-size", Usage: "of a store in a directory, keep at most this `SIZE`, 10GiB: the oldest days of the default class and of all --class go first"},
@@ -68,6 +70,19 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 	}
 	if c.IsSet("keep") {
 		keep("keep", "", c.String("keep"))
+	}
+	for flag, after := range map[string]*time.Duration{"cool-after": &p.CoolAfter, "cold-after": &p.ColdAfter} {
+		if !c.IsSet(flag) {
+			continue
+		}
+		if *after, err = cli.ParseDuration(c.String(flag)); err != nil {
+			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
+		}
+	}
+	for _, spec := range c.StringSlice("store") {
+		if _, local := localDir(spec); local && spec != "" && (p.CoolAfter != 0 || p.ColdAfter != 0) {
+			wrong = append(wrong, fmt.Errorf("--cool-after and --cold-after are not for directories, which have no tiers: %s", spec))
+		}
 	}
 	for _, text := range c.StringSlice("class") {
 		class, duration, ok := strings.Cut(text, "=")
@@ -101,8 +116,8 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 	switch {
 	case c.NArg() > 0:
 		wrong = append(wrong, errors.New("retain takes no arguments"))
-	case len(wrong) == 0 && len(p.Keep) == 0:
-		wrong = append(wrong, errors.New("nothing says what to keep: give --keep 30d, --class CLASS=TIME or --max-store-size"))
+	case len(wrong) == 0 && len(p.Keep) == 0 && p.CoolAfter == 0 && p.ColdAfter == 0:
+		wrong = append(wrong, errors.New("nothing says what to keep: give --keep 30d, --class CLASS=TIME, --max-store-size, or --cool-after"))
 	case len(wrong) == 0:
 		wrong = append(wrong, p.Check(o.Force))
 	}
@@ -150,9 +165,13 @@ func printRetention(to io.Writer, r *retention.Report, p retention.Policy) error
 	case !r.Complete:
 		verb = "incomplete: deleted"
 	}
-	_, err := fmt.Fprintf(to, "%s: %s %d blobs, %d bytes, of %d days; %d listed; %d requests (%d list, %d delete, %d table), about $%.6f\n",
+	_, err := fmt.Fprintf(to, "%s: %s %d blobs, %d bytes, of %d days; %d listed; %d requests (%d list, %d delete, %d tier, %d table), about $%.6f\n",
 		r.Store, verb, r.Blobs, r.Bytes, len(r.Days), r.Listed,
-		r.Requests.List+r.Requests.Delete+r.Requests.Table, r.Requests.List, r.Requests.Delete, r.Requests.Table, r.CostUSD)
+		r.Requests.List+r.Requests.Delete+r.Requests.Tier+r.Requests.Table,
+		r.Requests.List, r.Requests.Delete, r.Requests.Tier, r.Requests.Table, r.CostUSD)
+	for _, m := range r.Moved {
+		fmt.Fprintf(to, "%d blobs, %d bytes, to the %s tier\n", m.Blobs, m.Bytes, strings.ToLower(m.Tier))
+	}
 	for _, k := range r.Kept {
 		fmt.Fprintf(to, "kept %d blobs, %d bytes, of class %s: %s (%s; named: %s)\n", k.Blobs, k.Bytes, orDash(k.Class), k.Reason, k.First, classes(p))
 	}

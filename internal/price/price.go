@@ -66,3 +66,7 @@ func (u Usage) Plus(v Usage) Usage {
 func (t Table) Cost(u Usage) float64 {
 	return (float64(u.List)*t.List+float64(u.Read)*t.Read+float64(u.Table)*t.Tables+float64(u.Create)*t.Create)/10_000 + float64(u.Bytes)*t.Gigabyte/1e9
 }
+
+// Moves is what moving blobs to a cooler tier costs in dollars at Azure's list price: a write
+// each, in the tier that they go to. Cool's and cold's are taken for the dearer of the two.
+func Moves(blobs int64) float64 { return float64(blobs) * 0.18 / 10_000 }

@@ -14,6 +14,7 @@ const (
 	readBlob
 	listBlobs
 	deleteBlobs
+	setTier
 	createContainer
 	signBlobs
 	createTable
@@ -42,6 +43,8 @@ func (a action) permission() string {
 	switch a {
 	case createBlob, createContainer, createTable:
 		return "c (create)"
+	case setTier:
+		return "w (write)"
 	case listBlobs, listTables:
 		return "l (list)"
 	case deleteBlobs, dropTable, removeEntities:
@@ -66,6 +69,8 @@ func (a action) verb() string {
 		return "list"
 	case deleteBlobs:
 		return "delete"
+	case setTier:
+		return "set the tier of"
 	case dropTable:
 		return "drop"
 	case queryTable:
@@ -117,7 +122,7 @@ func classOfCode(a action, code string) error {
 		}
 		return store.ErrHeld
 	case "LeaseIdMissing", "LeaseLost", "SnapshotsPresent", "ContainerProtectedFromDeletion":
-		if a == deleteBlobs {
+		if a == deleteBlobs || a == setTier {
 			return store.ErrHeld
 		}
 	case "BlobNotFound", "EntityNotFound":

@@ -3,6 +3,7 @@ package azure
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,17 +20,57 @@ import (
 // Delete implements store.Blobs with Blob Batch requests; where storage does
 // not take those, blob by blob.
 func (b *blobs) Delete(ctx context.Context, names []string) error {
+	options := blob.DeleteOptions{DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude)}
+	return b.change(ctx, names, change{
+		action: deleteBlobs,
+		add: func(batch *container.BatchBuilder, name string) error {
+			return batch.Delete(name, &container.BatchDeleteOptions{DeleteOptions: options})
+		},
+		one: func(ctx context.Context, name string) error {
+			_, err := b.container.NewBlobClient(name).Delete(ctx, &options)
+			return err
+		},
+	})
+}
+
+// SetTier implements store.Blobs as Delete does.
+func (b *blobs) SetTier(ctx context.Context, names []string, tier store.Tier) error {
+	if tier != store.Hot && tier != store.Cool && tier != store.Cold {
+		return b.fail.invalid(setTier, "blobs of container "+b.name, fmt.Errorf("no tier %q", tier))
+	}
+	return b.change(ctx, names, change{
+		action: setTier,
+		add: func(batch *container.BatchBuilder, name string) error {
+			return batch.SetTier(name, blob.AccessTier(tier), nil)
+		},
+		one: func(ctx context.Context, name string) error {
+			_, err := b.container.NewBlobClient(name).SetTier(ctx, blob.AccessTier(tier), nil)
+			return err
+		},
+	})
+}
+
+// change is what is done to many blobs.
+type change struct {
+	action action
+	// add adds it to a batch for one blob, one does it for one.
+	add func(batch *container.BatchBuilder, name string) error
+	one func(ctx context.Context, name string) error
+}
+
+// change changes many blobs in as few requests as can be.
+func (b *blobs) change(ctx context.Context, names []string, c change) error {
 	var failed firstOfEach
 	valid := make([]string, 0, len(names))
 	for _, name := range names {
 		if err := store.CheckName(name); err != nil {
-			failed.add(b.fail.invalid(deleteBlobs, blobObject(name), err))
+			failed.add(b.fail.invalid(c.action, blobObject(name), err))
 			continue
 		}
 		valid = append(valid, name)
 	}
 	for chunk := range slices.Chunk(valid, store.MaxDelete) {
-		b.deleteBatch(ctx, chunk, &failed)
+		b.changeBatch(ctx, chunk, c, &failed)
 		if ctx.Err() != nil {
 			break
 		}
@@ -37,30 +78,27 @@ func (b *blobs) Delete(ctx context.Context, names []string) error {
 	return failed.join()
 }
 
-// deleteBatch deletes what one request can.
-func (b *blobs) deleteBatch(ctx context.Context, names []string, failed *firstOfEach) {
+// changeBatch changes what one request can.
+func (b *blobs) changeBatch(ctx context.Context, names []string, c change, failed *firstOfEach) {
 	object := "blobs of container " + b.name
 	batch, err := b.newBatch()
 	if err != nil {
-		failed.add(b.fail.of(ctx, deleteBlobs, object, err))
+		failed.add(b.fail.of(ctx, c.action, object, err))
 		return
 	}
 	for _, name := range names {
-		err := batch.Delete(name, &container.BatchDeleteOptions{
-			DeleteOptions: blob.DeleteOptions{DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude)},
-		})
-		if err != nil {
-			failed.add(b.fail.invalid(deleteBlobs, blobObject(name), err))
+		if err := c.add(batch, name); err != nil {
+			failed.add(b.fail.invalid(c.action, blobObject(name), err))
 			return
 		}
 	}
 	resp, err := b.container.SubmitBatch(ctx, batch, nil)
 	if err != nil {
 		garbled := notUnderstood(ctx, err)
-		err = b.fail.of(ctx, deleteBlobs, object, err)
+		err = b.fail.of(ctx, c.action, object, err)
 		if garbled || noBatches(err) {
-			b.log.Warn("storage takes no batches: deleting one by one", slog.Any("error", err))
-			b.deleteEach(ctx, names, failed)
+			b.log.Warn("storage takes no batches: going on one by one", slog.Any("error", err))
+			b.changeEach(ctx, names, c, failed)
 			return
 		}
 		failed.add(err)
@@ -74,7 +112,7 @@ func (b *blobs) deleteBatch(ctx context.Context, names []string, failed *firstOf
 		if id := value(item.ContentID); item.ContentID != nil && id >= 0 && id < len(names) {
 			name = names[id] // without the account that a path-style address begins with
 		}
-		_ = b.addFailed(ctx, name, item.Error, failed) // each has its own outcome
+		_ = b.addFailed(ctx, name, c, item.Error, failed) // each has its own outcome
 	}
 }
 
@@ -112,16 +150,14 @@ func noBatches(err error) bool {
 		errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Code == ""
 }
 
-// deleteEach deletes blob by blob, until storage is not to be had.
-func (b *blobs) deleteEach(ctx context.Context, names []string, failed *firstOfEach) {
+// changeEach changes blob by blob, until storage is not to be had.
+func (b *blobs) changeEach(ctx context.Context, names []string, c change, failed *firstOfEach) {
 	for _, name := range names {
-		_, err := b.container.NewBlobClient(name).Delete(ctx, &blob.DeleteOptions{
-			DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude),
-		})
+		err := c.one(ctx, name)
 		if err == nil {
 			continue
 		}
-		err = b.addFailed(ctx, name, err, failed)
+		err = b.addFailed(ctx, name, c, err, failed)
 		if ctx.Err() != nil || store.Retryable(err) {
 			return
 		}
@@ -129,8 +165,8 @@ func (b *blobs) deleteEach(ctx context.Context, names []string, failed *firstOfE
 }
 
 // addFailed adds and returns the error for one blob, nil where it is that the blob is not there.
-func (b *blobs) addFailed(ctx context.Context, name string, err error, failed *firstOfEach) error {
-	err = b.fail.of(ctx, deleteBlobs, blobObject(name), err)
+func (b *blobs) addFailed(ctx context.Context, name string, c change, err error, failed *firstOfEach) error {
+	err = b.fail.of(ctx, c.action, blobObject(name), err)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}

@@ -87,6 +87,7 @@ func listed(item *container.BlobItem) store.Blob {
 		blob.Size = value(p.ContentLength)
 		blob.ETag = etag(p.ETag)
 		blob.Created = value(p.CreationTime).UTC()
+		blob.Tier = store.Tier(value(p.AccessTier))
 	}
 	return blob
 }

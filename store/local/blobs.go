@@ -235,6 +235,14 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, names []string, fail
 	return err
 }
 
+// SetTier implements [store.Blobs]: a directory has no tiers.
+func (b blobs) SetTier(ctx context.Context, names []string, tier store.Tier) error {
+	if len(names) == 0 {
+		return ended(ctx, "set the tier of", string(tier))
+	}
+	return invalid("set the tier of", names[0], errors.New("a directory has no tiers"))
+}
+
 // prune removes directories that became empty. One that a blob is being
 // created in is made again by its creator.
 func (s *Store) prune(dir string) {

@@ -477,6 +477,34 @@ func deleteThenCreate(t *testing.T, open Opener) {
 }
 
 // createParallel creates blobs, many at once, to be done sooner.
+// setTier runs where there are tiers, which a listing says.
+func setTier(t *testing.T, open Opener) {
+	b := openNew(t, open).Blobs()
+	create(t, b, "a/1", "a/2", "a/3")
+	before := collect(t, b.List(t.Context(), ""))
+	if before[0].Tier == "" {
+		wantIs(t, "a store without tiers", b.SetTier(t.Context(), []string{"a/1"}, store.Cool), store.ErrInvalid)
+		return
+	}
+	wantIs(t, "an unknown tier", b.SetTier(t.Context(), []string{"a/1"}, "Warm"), store.ErrInvalid)
+	if err := b.SetTier(t.Context(), []string{"a/1", "a/missing"}, store.Cool); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.SetTier(t.Context(), []string{"a/3"}, store.Cold); err != nil {
+		t.Fatal(err)
+	}
+	before[0].Tier, before[2].Tier = store.Cool, store.Cold
+	if diff := cmp.Diff(before, collect(t, b.List(t.Context(), ""))); diff != "" {
+		t.Error(diff)
+	}
+	if got := readAll(t, b, "a/3", 3); got != "a/3" {
+		t.Errorf("read %q", got)
+	}
+	if err := b.Delete(t.Context(), []string{"a/1", "a/2", "a/3"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func createParallel(t testing.TB, b store.Blobs, names []string) {
 	t.Helper()
 	work := make(chan string)
