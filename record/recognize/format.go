@@ -14,11 +14,19 @@ import (
 type timeFormat struct {
 	// format is strptime's, with a year where the user's has none.
 	format string
-	// shape matches such a time; its group, if there is one, is the fraction of a second.
-	shape *regexp.Regexp
-	// What it has.
-	year, month, day, zone, fraction bool
+	// shape matches such a time. The index of each of its groups is 0 where there is none.
+	shape                       *regexp.Regexp
+	seconds, fraction, zoneName int
+	// What it has; zone is one that says how far it is from UTC.
+	year, month, day, zone bool
 }
+
+// Names of shape's groups.
+const (
+	groupSeconds  = "seconds"
+	groupFraction = "fraction"
+	groupZone     = "zone"
+)
 
 // composite directives stand for others.
 func composite(directive byte) string {
@@ -66,6 +74,9 @@ func newTimeFormat(format string) (*timeFormat, error) {
 		if err != nil {
 			return nil, err
 		}
+		if group := strings.HasPrefix(pattern, "(?P<"); group && strings.Contains(shape.String(), pattern) {
+			return nil, fmt.Errorf("%s twice", whole)
+		}
 		shape.WriteString(pattern)
 		plain.WriteString(whole)
 		rest = directive[1:]
@@ -80,6 +91,16 @@ func newTimeFormat(format string) (*timeFormat, error) {
 	var err error
 	if t.shape, err = regexp.Compile(shape.String()); err != nil {
 		return nil, err
+	}
+	for i, name := range t.shape.SubexpNames() {
+		switch name {
+		case groupSeconds:
+			t.seconds = i
+		case groupFraction:
+			t.fraction = i
+		case groupZone:
+			t.zoneName = i
+		}
 	}
 	return t, nil
 }
@@ -113,8 +134,10 @@ func (t *timeFormat) directive(c byte, whole string) (pattern string, err error)
 	case 'j':
 		t.day, t.month = true, true
 		return `\d{1,3}`, nil
-	case 'H', 'I', 'M', 'S':
+	case 'H', 'I', 'M':
 		return `\d{1,2}`, nil
+	case 'S':
+		return `(?P<` + groupSeconds + `>\d{1,2})`, nil
 	case 'k', 'l':
 		return ` ?\d{1,2}`, nil
 	case 'p', 'P':
@@ -123,17 +146,12 @@ func (t *timeFormat) directive(c byte, whole string) (pattern string, err error)
 		t.year, t.month, t.day, t.zone = true, true, true, true
 		return `\d{1,11}`, nil
 	case 'f':
-		if t.fraction {
-			return "", errors.New("%f twice")
-		}
-		t.fraction = true
-		return `(\d{1,9})`, nil
+		return `(?P<` + groupFraction + `>\d+)`, nil
 	case 'z':
 		t.zone = true
 		return `(?:Z|[+-]\d{2}(?::?\d{2})?)`, nil
 	case 'Z':
-		t.zone = true
-		return `[A-Z]{1,5}`, nil
+		return `(?P<` + groupZone + `>[A-Z]{1,5})`, nil
 	case 't', 'n':
 		return `\s+`, nil
 	case '%':
@@ -142,27 +160,57 @@ func (t *timeFormat) directive(c byte, whole string) (pattern string, err error)
 	return "", fmt.Errorf("%s is not known: see strptime", whole)
 }
 
-// find reads the first such time in text.
+// find reads the first such time in text that is no part of a longer number.
 func (t *timeFormat) find(text []byte) (moment, bool) {
-	at := t.shape.FindSubmatchIndex(text)
-	if at == nil {
-		return moment{}, false
+	for from := 0; ; {
+		at := t.shape.FindSubmatchIndex(text[from:])
+		if at == nil {
+			return moment{}, false
+		}
+		start, end := from+at[0], from+at[1]
+		if (start == 0 || !isDigit(text[start]) || !isDigit(text[start-1])) &&
+			(end == len(text) || end == 0 || !isDigit(text[end]) || !isDigit(text[end-1])) {
+			return t.read(text[from:], at)
+		}
+		for from = start + 1; isDigit(text[start]) && from < len(text) && isDigit(text[from]); { // none begins in this number
+			from++
+		}
 	}
-	found := string(text[at[0]:at[1]])
-	var m moment
-	if t.fraction {
-		var digits string
-		digits, found = string(text[at[2]:at[3]]), found[:at[2]-at[0]]+"0"+found[at[3]-at[0]:]
-		m.nano = nanos(digits)
-	}
+}
+
+func isDigit(c byte) bool { return c-'0' <= 9 }
+
+// read reads the time that shape found in text.
+func (t *timeFormat) read(text []byte, at []int) (moment, bool) {
+	m := moment{utc: t.zone}
+	var found []byte
 	if !t.year {
-		found = "2000 " + found // it has all days
+		found = append(found, "2000 "...) // it has all days
 	}
-	parsed, err := timefmt.ParseInLocation(found, t.format, time.UTC)
+	copied := at[0]
+	// What timefmt does not read as it is meant here is put in another way.
+	for group := 1; 2*group < len(at); group++ {
+		value := text[at[2*group]:at[2*group+1]]
+		instead := ""
+		switch {
+		case group == t.seconds && string(value) == "60":
+			instead, m.nano = "59", leapNano
+		case group == t.fraction:
+			instead, m.nano = "0", max(m.nano, nanos(value))
+		case group == t.zoneName:
+			instead = "UTC"
+			m.utc = m.utc || isUTC(value) || string(value) == "UT" || string(value) == "Z"
+		default:
+			continue
+		}
+		found = append(append(found, text[copied:at[2*group]]...), instead...)
+		copied = at[2*group+1]
+	}
+	found = append(found, text[copied:at[1]]...)
+	parsed, err := timefmt.ParseInLocation(string(found), t.format, time.UTC)
 	if err != nil {
 		return moment{}, false
 	}
-	m.utc = t.zone
 	m.second = parsed.Unix()
 	if !t.year {
 		parsed = parsed.In(time.UTC)
@@ -172,8 +220,8 @@ func (t *timeFormat) find(text []byte) (moment, bool) {
 	return m, true
 }
 
-// nanos is a fraction of a second of one to nine digits in nanoseconds.
-func nanos(digits string) (n int32) {
+// nanos is a fraction of a second in nanoseconds; nine digits count.
+func nanos(digits []byte) (n int32) {
 	for i := range 9 {
 		n *= 10
 		if i < len(digits) {

@@ -39,6 +39,14 @@ func TestRules(t *testing.T) {
 		{"no year", "Feb 29 of 12:00", recognize.RuleOptions{TimeFormat: "%b %d of %R"}, nil, "2024-02-29T12:00:00Z -"},
 		{"epoch", "ts<1795000000> x", recognize.RuleOptions{TimeFormat: "%s", TimeRegexp: `ts<(\d+)>`}, berlin, "2026-11-18T11:06:40Z -"},
 		{"twelve hours", "11/20/26 03:04:05 PM", recognize.RuleOptions{TimeFormat: "%D %r"}, nil, "2026-11-20T15:04:05Z -"},
+		{"ten digits of a fraction", "20.11.2026 15:04:05,1234567899", recognize.RuleOptions{TimeFormat: "%d.%m.%Y %T,%f"}, nil, "2026-11-20T15:04:05.123456789Z -"},
+		{"leap second", "30.06.2026 23:59:60", recognize.RuleOptions{TimeFormat: "%d.%m.%Y %T"}, nil, "2026-06-30T23:59:59.999999999Z -"},
+		{"not in numbers", "120.11.2025 20.11.20261 3.11.2026", recognize.RuleOptions{TimeFormat: "%d.%m.%Y"}, nil, "2026-11-03T00:00:00Z -"},
+		{"no two-digit year of four", "20.11.2020 20.11.25", recognize.RuleOptions{TimeFormat: "%d.%m.%y"}, nil, "2025-11-20T00:00:00Z -"},
+		{"UTC by name", "2026/11/20 15:04:05 GMT", recognize.RuleOptions{TimeFormat: "%Y/%m/%d %T %Z"}, berlin, "2026-11-20T15:04:05Z -"},
+		{"another name", "2026/11/20 15:04:05 CET", recognize.RuleOptions{TimeFormat: "%Y/%m/%d %T %Z"}, berlin, "2026-11-20T14:04:05Z -"},
+		{"Z and hours", "2026/11/20 15:04:05Z", recognize.RuleOptions{TimeFormat: "%Y/%m/%d %T%z"}, berlin, "2026-11-20T15:04:05Z -"},
+		{"names", "Thursday, 19 November 2026, 3 PM", recognize.RuleOptions{TimeFormat: "%A, %d %B %Y, %I %p"}, nil, "2026-11-19T15:00:00Z -"},
 		{"regexp alone", "type=X msg=audit(1795000000.243:24287): y", recognize.RuleOptions{TimeRegexp: `audit\((\d+\.\d+)`}, nil, "2026-11-18T11:06:40.243Z -"},
 		{"named group", "a 1 b 2026-11-20 15:04:05", recognize.RuleOptions{TimeRegexp: `(\d) b (?P<time>.*)`}, nil, "2026-11-20T15:04:05Z -"},
 		{"rules go before", "2026-11-19T00:00:00Z INFO at=2026-11-20T01:00:00Z", recognize.RuleOptions{TimeRegexp: `at=(\S+)`}, nil, "2026-11-20T01:00:00Z INFO"},
@@ -71,6 +79,7 @@ func TestCompile(t *testing.T) {
 		"%Q is not known":       {TimeFormat: "%d.%m.%Q"},
 		"a % at its end":        {TimeFormat: "%d.%m.%Y %"},
 		"%f twice":              {TimeFormat: "%F %f %f"},
+		"%S twice":              {TimeFormat: "%F %T %S"},
 		"time regexp: ":         {TimeRegexp: "("},
 		"level regexp: ":        {LevelRegexp: "["},
 		"need a level regexp":   {Levels: map[string]string{"3": "error"}},
@@ -104,4 +113,27 @@ func FuzzRules(f *testing.F) {
 			t.Errorf("level %d", s.Level)
 		}
 	})
+}
+
+func BenchmarkRules(b *testing.B) {
+	at := reference().UnixNano()
+	for _, c := range []struct {
+		name, line string
+		rules      recognize.RuleOptions
+	}{
+		{"format", "20.11.2026 15:04:05,123 [main] request served, path /api/v1/things, status 200", recognize.RuleOptions{TimeFormat: "%d.%m.%Y %H:%M:%S,%f"}},
+		{"no match", "something else that has no time but 20.11 and the like, path /api/v1/things, status 200", recognize.RuleOptions{TimeFormat: "%d.%m.%Y %H:%M:%S,%f"}},
+		{"regexp", "type=SYSCALL msg=audit(1795187045.123:24287): arch=c000003e syscall=2 success=no", recognize.RuleOptions{TimeRegexp: `audit\((\d+\.\d+)`}},
+		{"level", "2026-11-20T15:04:05Z prio=3 request served, path /api/v1/things, status 200", recognize.RuleOptions{LevelRegexp: `prio=(\d)`, Levels: map[string]string{"3": "error"}}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			r := recognize.New(recognize.Options{Rules: compile(b, c.rules)})
+			text := []byte(c.line)
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Stamp(text, at, at)
+			}
+		})
+	}
 }
