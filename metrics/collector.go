@@ -103,6 +103,7 @@ func (c *collector) buffer(s scrape) {
 		lag = max(0, c.opts.Now().Sub(b.Oldest).Seconds())
 	}
 	s.gauge("shipper_lag_seconds", "Age of the oldest record that is not in storage and in the index; 0 where there is none.", lag)
+	s.counter("shipper_late_records_total", "Records too old for their own time, which have the time they were read.", float64(b.Late))
 	s.counter("shipper_replayed_records_total", "Records of an earlier run that were taken up from the log.", float64(b.Replayed))
 	s.counter("shipper_damaged_logs_total", "Files of the buffer's log that were damaged.", float64(b.Damaged))
 	s.counter("shipper_failed_batches_total", "Batches that could not be sealed.", float64(b.Failed+b.Unsealed))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"logstow/input/httpserver"
 	"logstow/input/syslog"
 	"logstow/internal/price"
+	"logstow/internal/sdnotify"
 	"logstow/metrics"
 )
 
@@ -40,6 +42,32 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 		}
 	}()
 	return func() { cancel(); <-ended }, nil
+}
+
+// tellManager tells systemd, where it started this process, that it reads, that it
+// lives, and that it is ending when ctx has; the function returned ends that.
+func (p *pipeline) tellManager(ctx context.Context) (end func()) {
+	manager := sdnotify.FromEnv(os.Getenv, os.Getpid())
+	if manager == nil {
+		return func() {}
+	}
+	tell := func(state string) {
+		if err := manager.Send(context.WithoutCancel(ctx), state); err != nil {
+			p.log.Warn("the service manager does not hear", "error", err)
+		}
+	}
+	tell(sdnotify.Ready)
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var all sync.WaitGroup
+	all.Go(func() { manager.Watch(watching, p.buffer.Err, p.log) })
+	all.Go(func() {
+		select {
+		case <-ctx.Done():
+			tell(sdnotify.Stopping)
+		case <-watching.Done():
+		}
+	})
+	return func() { cancel(); all.Wait() }
 }
 
 // paid reports whether a store costs money.

@@ -161,6 +161,8 @@ func (p *pipeline) run(ctx context.Context) error {
 		return cli.Usagef("%w", err)
 	}
 	p.sayStarted()
+	endWatch := p.tellManager(ctx)
+	defer endWatch()
 	shipped := make(chan error, 1)
 	go func() {
 		err := p.shipper.Run(late)
