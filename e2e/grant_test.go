@@ -72,6 +72,12 @@ func TestGrantCreateOnly(t *testing.T) {
 	}
 	shipper := s
 	shipper.env, shipper.store = nil, "grant://"+file
+	if got := shipper.command(t, nil, "shipper", "check", "--service", "api", "-"); got.status != 0 || !strings.Contains(string(got.out), "can neither read nor change") {
+		t.Errorf("check: status %d, output %q, said:\n%s", got.status, got.out, got.errs)
+	}
+	if got := shipper.command(t, nil, "shipper", "check", "--service", "billing", "-"); got.status == 0 || !strings.Contains(got.errs, "is for service api, not for billing") {
+		t.Errorf("check of another service: status %d, output %q, said:\n%s", got.status, got.out, got.errs)
+	}
 	line := time.Now().UTC().Format(time.RFC3339) + " INFO shipped with a grant\n"
 	r = shipper.command(t, strings.NewReader(line), "shipper", "run", "--once", "--service", "api", "-")
 	if !strings.Contains(r.errs, "found by listing") || strings.Contains(r.errs, "sig=") {

@@ -50,8 +50,8 @@ type Request struct {
 	Expires time.Time
 	// Classes are those of a shipper's tables; a reader gets the classes that there are.
 	Classes []string
-	// Hierarchical says that the account has a hierarchical namespace; else storage is asked.
-	Hierarchical bool
+	// Hierarchical says whether the account has a hierarchical namespace; nil asks storage.
+	Hierarchical *bool
 }
 
 func (r *Request) check(now time.Time) error {
@@ -88,10 +88,10 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	}
 	g.Account, g.BlobEndpoint, g.TableEndpoint = s.Address()
 	var err error
-	if g.Exact = r.Hierarchical; !g.Exact {
-		if g.Exact, err = s.Hierarchical(ctx); err != nil {
-			return nil, err
-		}
+	if r.Hierarchical != nil {
+		g.Exact = *r.Hierarchical
+	} else if g.Exact, err = s.Hierarchical(ctx); err != nil {
+		return nil, fmt.Errorf("ask whether the account has a hierarchical namespace (--hierarchical yes or no says it): %w", err)
 	}
 	if g.Exact && g.Kind == Read {
 		g.Directory = directory(r.Service, r.From, r.To)

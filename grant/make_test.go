@@ -159,6 +159,12 @@ func TestTooWide(t *testing.T) {
 	if strings.Contains(err.Error(), "sig=") {
 		t.Errorf("a signature in %v", err)
 	}
+	yes := true
+	r := request(grant.Read, "api")
+	r.Hierarchical = &yes // said, not asked
+	if g, err := grant.Make(t.Context(), s, r); err != nil || !g.Exact {
+		t.Errorf("got %v, %v, want one limited to a directory", g, err)
+	}
 	// With directories it is no problem, and a shipper can not read any of it.
 	if g := makeGrant(t, hierarchical{s}, grant.Read, "api"); !g.Exact {
 		t.Error("not limited to a directory")

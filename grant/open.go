@@ -72,6 +72,9 @@ func (s *Store) Blobs() store.Blobs { return s.blobs }
 // Tables are those that the grant names.
 func (s *Store) Tables() store.Tables { return s.tables }
 
+// Grant is what the file says now.
+func (s *Store) Grant() (*Grant, error) { return s.blobs.of() }
+
 // String is grant://FILE.
 func (s *Store) String() string { return s.name }
 

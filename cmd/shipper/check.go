@@ -7,12 +7,16 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/blobnaming"
 	"logstow/config"
+	"logstow/grant"
 	"logstow/internal/cli"
 	"logstow/store"
 	"logstow/store/open"
@@ -76,13 +80,13 @@ func check(ctx context.Context, w io.Writer, s settings) (err error) {
 		fmt.Fprintf(out, "buffer\t%s\n", s.bufferDir)
 	}
 	for _, spec := range s.stores.every() {
-		errs = append(errs, checkStore(ctx, out, spec, s.instance))
+		errs = append(errs, checkStore(ctx, out, spec, s))
 	}
 	return errors.Join(errs...)
 }
 
 // checkStore writes to a store and removes what it wrote.
-func checkStore(ctx context.Context, out io.Writer, spec, instance string) (err error) {
+func checkStore(ctx context.Context, out io.Writer, spec string, s settings) (err error) {
 	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Log: slog.New(slog.DiscardHandler)})
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
@@ -91,15 +95,42 @@ func checkStore(ctx context.Context, out io.Writer, spec, instance string) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+instance)
+	if limited, ok := st.(*grant.Store); ok {
+		return checkGrant(out, spec, limited, s)
+	}
+	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.instance)
 	if err != nil {
 		return fmt.Errorf("%s does not take segments: %w", spec, err)
 	}
 	fmt.Fprintf(out, "store\t%s: a blob was written%s\n", spec, stays)
-	if err := probeTables(ctx, st.Tables(), instance); err != nil {
+	if err := probeTables(ctx, st.Tables(), s.instance); err != nil {
 		return fmt.Errorf("segments would be stored in %s, but not indexed: %w", spec, err)
 	}
 	fmt.Fprintf(out, "index\t%s: a row was written and removed\n", spec)
+	return nil
+}
+
+// checkGrant says what a grant gives. It is not tried: what it creates, it can not remove.
+func checkGrant(out io.Writer, spec string, st *grant.Store, s settings) error {
+	g, err := st.Grant()
+	switch {
+	case err != nil:
+		return err
+	case g.Kind != grant.Create:
+		return fmt.Errorf("%s is to read: a shipper needs one of shipper grant --create-only", spec)
+	case time.Now().After(g.Expires):
+		return fmt.Errorf("%s ended at %s: replace the file", spec, g.Expires.Format(time.RFC3339))
+	}
+	for i := range s.inputs {
+		in := &s.inputs[i]
+		goes := slices.Contains(in.Stores, spec) || len(in.Stores) == 0 && slices.Contains(s.stores.all, spec)
+		if service := in.Service; goes && service != g.Service && blobnaming.ValidService(service) {
+			return fmt.Errorf("%s is for service %s, not for %s", spec, g.Service, service)
+		}
+	}
+	for _, line := range g.Limits() {
+		fmt.Fprintf(out, "store\t%s: %s\n", spec, line)
+	}
 	return nil
 }
 

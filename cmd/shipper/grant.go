@@ -44,7 +44,7 @@ possible as narrow as that.`,
 			&ucli.StringFlag{Name: "to", Usage: "up to but not including this `TIME` (default: when it ends)"},
 			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: to add segments and rows, and neither to read nor to change any"},
 			&ucli.StringSliceFlag{Name: "class", Usage: "with --create-only, a retention `CLASS` that the shipper uses; repeatable (default: the one without a name)"},
-			&ucli.BoolFlag{Name: "hierarchical", Usage: "the account has a hierarchical namespace (default: ask)"},
+			&ucli.StringFlag{Name: "hierarchical", Value: "ask", Usage: "the account has a hierarchical namespace: yes, no, or ask it"},
 			&ucli.StringFlag{Name: "out", Usage: "write `FILE`, replacing it; - is standard output (default: SERVICE.grant)"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -63,7 +63,14 @@ possible as narrow as that.`,
 func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	var errs problems
 	r := grant.Request{
-		Kind: grant.Read, Service: c.String("service"), Classes: c.StringSlice("class"), Hierarchical: c.Bool("hierarchical"),
+		Kind: grant.Read, Service: c.String("service"), Classes: c.StringSlice("class"),
+	}
+	switch answer := c.String("hierarchical"); answer {
+	case "yes", "no":
+		yes := answer == "yes"
+		r.Hierarchical = &yes
+	default:
+		errs.check(answer == "ask", "--hierarchical %q: want yes, no or ask", answer)
 	}
 	errs.check(strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a directory has no signatures", c.String("store"))
 	errs.check(r.Service != "", "--service is missing")

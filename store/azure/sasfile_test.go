@@ -1,7 +1,10 @@
 package azure_test
 
 import (
+	"context"
 	"errors"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,5 +105,28 @@ func TestKeyHasNoExpiry(t *testing.T) {
 	s := newStore(t)
 	if got, ok := s.Expires(); ok {
 		t.Errorf("Expires() = %s", got)
+	}
+}
+
+// TestBatchIsSigned: each part of a batch is authorized by itself, so the signature of
+// the moment is in the batch's address and in every part.
+func TestBatchIsSigned(t *testing.T) {
+	t.Parallel()
+	var address, body string
+	cred := fromConnection(t, "AccountName=acct;SharedAccessSignature="+testSAS)
+	s := openStore(t, azure.Options{Container: "logs", Credential: cred, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		content, err := io.ReadAll(r.Body)
+		address, body = r.URL.RawQuery, string(content)
+		return nil, errors.Join(err, errors.New("seen enough"))
+	})})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := s.Blobs().Delete(ctx, []string{"a/1.log", "a/2.log"}); err == nil {
+		t.Error("no error")
+	} else {
+		checkClean(t, err)
+	}
+	if strings.Count(address, "sig=CANARY%2Bsig%3D") != 1 || strings.Count(body, "sig=CANARY%2Bsig%3D") != 2 {
+		t.Errorf("address %s, body:\n%s", address, body)
 	}
 }
