@@ -1,7 +1,6 @@
 package process
 
 import (
-	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -48,9 +47,11 @@ type tally struct {
 // tally makes one; args go with what it says.
 func (o *Options) tally(reason string, level slog.Level, text string, args ...any) *tally {
 	log := o.Log.With(args...)
-	return &tally{count: o.Stats.counter(reason), now: o.Now, say: func(records int64) {
-		log.Log(context.Background(), level, text, "records", records)
-	}}
+	say := log.Info
+	if level >= slog.LevelWarn {
+		say = log.Warn
+	}
+	return &tally{count: o.Stats.counter(reason), now: o.Now, say: func(records int64) { say(text, "records", records) }}
 }
 
 func (t *tally) add() {
