@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/internal/price"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+// What one account bears.
+const (
+	// accountRequests is the number of requests a second of a standard account, blobs and tables together.
+	// https://learn.microsoft.com/azure/storage/common/scalability-targets-standard-account
+	accountRequests = 20_000
+	// accountEntities and partitionEntities are entities of 1 KiB a second.
+	// https://learn.microsoft.com/azure/storage/tables/scalability-targets
+	accountEntities   = 20_000
+	partitionEntities = 2_000
+	// accountIngress is in bytes a second: 25 Gbit/s, what every region has.
+	accountIngress = 25e9 / 8
+	// page is the number of blobs that one listing answers.
+	page = 5000
+)
+
+// What is assumed of a fleet and said in docs/scaling.md.
+const (
+	// compression is logs to stored bytes.
+	compression = 10
+	// largest is the part of all shippers that the largest service has.
+	largest = 10
+	// perService is the number of shippers of a service otherwise.
+	perService = 20
+	// retainRate is shipper retain's --rate by default, in blobs a second.
+	retainRate = 1000
+
+	daySeconds   = 24 * 60 * 60
+	monthSeconds = 30 * daySeconds
+)
+
+// fleet is a number of shippers, all of which do the same.
+type fleet struct {
+	shippers int
+	flush    time.Duration
+	rate     float64
+	keep     time.Duration
+}
+
+// load is what a fleet asks of storage.
+type load struct {
+	// creates are blobs a second, each with an entity. requests are those, the
+	// transactions of entities, and the deletions of what was written keep ago. hottest are
+	// entities of the one partition that has the most, which is hot of its service's. ingress is in bytes.
+	creates, requests, hottest, hot, ingress float64
+	// share is the part of one account's limits that is used, by the tightest of them.
+	share float64
+	// segments are those of the largest service in an hour, pages what listing them takes.
+	segments, pages int64
+	// retain is how long a day's retention takes.
+	retain time.Duration
+	// Costs are dollars a month: writing blobs, the index, keeping bytes, and retention.
+	writeCost, indexCost, keepCost, retainCost float64
+	// accounts are needed at the least.
+	accounts int
+}
+
+func (f fleet) load() (l load) {
+	each := 1 / f.flush.Seconds() // each shipper fills one segment an interval
+	l.creates = float64(f.shippers) * each
+	l.requests = 3 * l.creates
+	biggest := max(f.shippers/largest, min(f.shippers, perService))
+	shard := hottestShard(biggest)
+	l.hottest, l.hot = float64(shard)*each, float64(shard)/float64(biggest)
+	l.ingress = float64(f.shippers) * f.rate / compression
+	l.share = max(l.requests/accountRequests, l.creates/accountEntities, l.hottest/partitionEntities, l.ingress/accountIngress)
+	l.accounts = int(math.Ceil(l.share))
+
+	l.segments = int64(float64(biggest) * 3600 * each)
+	l.pages = (l.segments + page - 1) / page
+
+	daily := l.creates * daySeconds
+	l.retain = time.Duration(daily / retainRate * float64(time.Second))
+	services := max(1, f.shippers/perService)
+	prices := price.Default()
+	month := func(second float64) int64 { return int64(second * monthSeconds) }
+	l.writeCost = float64(month(l.creates)) * prices.Create / 10_000
+	l.indexCost = prices.Cost(price.Usage{Table: month(l.creates)})
+	l.keepCost = l.ingress * f.keep.Seconds() / 1e9 * prices.Month
+	l.retainCost = 30 * prices.Cost(price.Usage{
+		// Each service is listed, and listed again afterwards, as far as its past day reaches.
+		List:  2 * int64(float64(services)+daily/page),
+		Read:  int64(daily / store.MaxDelete),
+		Table: 1,
+	})
+	return l
+}
+
+// hottestShard is the number of instances of a service of which the most share a
+// partition, by the real keys of rows.
+func hottestShard(instances int) (most int) {
+	count := make(map[string]int)
+	for i := range instances {
+		row := tableindex.Row{
+			Name: blobnaming.Name{Service: "api", Bucket: time.Unix(0, 0), Number: 1},
+			Meta: blobnaming.Metadata{Instance: fmt.Sprintf("api-7d4b9c6f5-%05x", i*2654435761%0xfffff)},
+		}
+		key := row.Key().Partition
+		count[key]++
+		most = max(most, count[key])
+	}
+	return most
+}
