@@ -18,4 +18,11 @@
 // times, number of records and length are all equal are copies, and when one
 // copy is damaged another is read in its place. Segments of which only the
 // Batch is equal are both read, and the report says so.
+//
+// Text that another program stored under a segment's name is read whole (package
+// foreign); the records that match are kept as blocks for the step, in memory or
+// a temporary file, and searched, ordered and counted as those of segments.
+//
+// Every request goes through a meter, which adds up what it costs and ends the
+// query with [ErrBudget] before a limit of bytes or cost is passed.
 package query

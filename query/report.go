@@ -134,6 +134,8 @@ func (t *tally) note(format string, args ...any) {
 
 // Progress is how far a query has come.
 type Progress struct {
+	// Listed blobs were found under the prefixes listed so far.
+	Listed int64
 	// Segments were opened.
 	Segments int64
 	// Bytes is the stored size of what was read, or is known not to be needed, of a
@@ -143,7 +145,7 @@ type Progress struct {
 
 // Progress is how far the query has come; it may be called while a step is under way.
 func (q *Query) Progress() Progress {
-	return Progress{Segments: q.tally.opened.Load(), Bytes: q.tally.passed.Load()}
+	return Progress{Listed: q.tally.listed.Load(), Segments: q.tally.opened.Load(), Bytes: q.tally.passed.Load()}
 }
 
 // Bound is the most that reading a plan can take, about: its segments' number and

@@ -22,16 +22,27 @@ const (
 // progress shows on a terminal's standard error how far a query has come. The
 // zero value shows nothing. Safe for concurrent use.
 type progress struct {
-	matches atomic.Int64 // found so far
+	matches atomic.Int64         // found so far
+	plan    atomic.Pointer[scan] // nil while the plan is made
 
 	mu    sync.Mutex
 	ended bool
 	stop  chan struct{} // nil where nothing is shown
 	done  sync.WaitGroup
+
+	drawing sync.Mutex
+	drawn   bool // a line is on the terminal
 }
 
-// watch starts to show the progress of reading a plan.
-func (p *progress) watch(env *environment, q *query.Query, plan *query.Plan) {
+// scan is what began when there was a plan.
+type scan struct {
+	bound  query.Bound
+	start  time.Time
+	before int64 // bytes that were done already
+}
+
+// watch starts to show how far a query has come.
+func (p *progress) watch(env *environment, q *query.Query) {
 	if !env.err.terminal() || env.getenv("TERM") == "dumb" {
 		return
 	}
@@ -42,25 +53,48 @@ func (p *progress) watch(env *environment, q *query.Query, plan *query.Plan) {
 	}
 	p.stop = make(chan struct{})
 	p.done.Go(func() {
-		bound, start, before, drawn := q.Bound(plan), time.Now(), q.Progress().Bytes, false
 		timer := time.NewTimer(progressAfter)
 		defer timer.Stop()
 		for {
 			select {
 			case <-p.stop:
-				if drawn {
-					fmt.Fprint(env.stderr, "\r\x1b[K")
-				}
+				p.aside(env, func() {})
 				return
 			case <-timer.C:
 				timer.Reset(progressEvery)
 			}
-			drawn = true
-			now := q.Progress()
-			line := progressLine(now.Bytes-before, now.Segments, p.matches.Load(), bound, time.Since(start))
+			line := p.line(q.Progress())
+			p.drawing.Lock()
+			p.drawn = true
 			fmt.Fprintf(env.stderr, "\r%s\x1b[K", line[:min(len(line), env.err.columns-1)])
+			p.drawing.Unlock()
 		}
 	})
+}
+
+// aside prints something else to the terminal.
+func (p *progress) aside(env *environment, print func()) {
+	p.drawing.Lock()
+	defer p.drawing.Unlock()
+	if p.drawn {
+		fmt.Fprint(env.stderr, "\r\x1b[K")
+	}
+	p.drawn = false
+	print()
+}
+
+// planned says what there is to read.
+func (p *progress) planned(q *query.Query, plan *query.Plan) {
+	p.plan.Store(&scan{q.Bound(plan), time.Now(), q.Progress().Bytes})
+}
+
+// line is what is shown now.
+func (p *progress) line(now query.Progress) string {
+	r := p.plan.Load()
+	if r == nil {
+		return fmt.Sprintf("listing: %d blobs so far", now.Listed)
+	}
+	return progressLine(now.Bytes-r.before, now.Segments, p.matches.Load(), r.bound, time.Since(r.start))
 }
 
 // end ends it, and leaves the line empty.

@@ -50,7 +50,7 @@ func TestProgress(t *testing.T) {
 		columns int
 		after   time.Duration
 		lines   int
-	}{"off a terminal": {0, time.Minute, 0}, "short": {80, time.Second / 2, 0}, "long": {30, 1500 * time.Millisecond, 3}} {
+	}{"off a terminal": {0, time.Minute, 0}, "short": {80, 50 * time.Millisecond, 0}, "long": {30, 500 * time.Millisecond, 3}} {
 		synctest.Test(t, func(t *testing.T) {
 			q, err := query.New(nil, query.Selection{From: time.Unix(0, 0), To: time.Unix(1, 0)}, query.Options{})
 			if err != nil {
@@ -59,12 +59,14 @@ func TestProgress(t *testing.T) {
 			var errs locked
 			env := environment{stderr: &errs, err: screen{columns: c.columns}, getenv: func(string) string { return "" }}
 			var p progress
-			p.watch(&env, q, &query.Plan{})
+			p.watch(&env, q)
+			time.Sleep(1100 * time.Millisecond)
+			p.planned(q, &query.Plan{})
 			time.Sleep(c.after)
 			p.end()
 			p.end()
 			got := errs.buf.String()
-			if strings.Count(got, "%") != c.lines || c.lines > 0 && !strings.HasSuffix(got, "\r\x1b[K") {
+			if strings.Count(got, "%") != c.lines || (c.columns > 0) != strings.Contains(got, "\rlisting: 0 blobs so far\x1b[K") || c.lines > 0 && !strings.HasSuffix(got, "\r\x1b[K") {
 				t.Errorf("%s: %q", name, got)
 			}
 			for line := range strings.SplitSeq(got, "\r") {
@@ -72,7 +74,7 @@ func TestProgress(t *testing.T) {
 					t.Errorf("%s: longer than the terminal: %q", name, line)
 				}
 			}
-			p.watch(&env, q, &query.Plan{}) // it has ended: nothing starts
+			p.watch(&env, q) // it has ended: nothing starts
 			p.end()
 		})
 	}

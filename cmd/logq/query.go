@@ -124,12 +124,13 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 
 // answer prints the matching records, or their number, and returns it.
 func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer) (n uint64, err error) {
+	r.progress.watch(&r.env, q)
 	p, err := q.Plan(ctx)
 	if err != nil {
 		return 0, err
 	}
-	r.before(q, p)
-	r.progress.watch(&r.env, q, p)
+	r.progress.aside(&r.env, func() { r.before(q, p) })
+	r.progress.planned(q, p)
 	if r.count {
 		if n, err = q.Count(ctx, p); err != nil {
 			return 0, err

@@ -122,13 +122,14 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 
 // stats plans and counts.
 func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*query.Stats, error) {
+	r.progress.watch(&r.env, q)
+	defer r.progress.end()
 	p, err := q.Plan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.before(q, p)
-	r.progress.watch(&r.env, q, p)
-	defer r.progress.end()
+	r.progress.aside(&r.env, func() { r.before(q, p) })
+	r.progress.planned(q, p)
 	stats, err := q.Stats(ctx, p, by, r.zone)
 	if errors.Is(err, query.ErrSelection) {
 		return nil, cli.Usagef("--by: %w", err)
