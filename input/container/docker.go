@@ -1,6 +1,10 @@
 package container
 
-import "bytes"
+import (
+	"bytes"
+
+	"logstow/internal/jsontext"
+)
 
 // docker is what scanDocker found: the values of the fields, as written between
 // their quotes.
@@ -15,7 +19,7 @@ func decodeDocker(line []byte) (Line, bool) {
 	if !ok {
 		return Line{}, false
 	}
-	l := Line{Stream: d.stream, Time: d.time, Text: unescape(d.log)}
+	l := Line{Stream: d.stream, Time: d.time, Text: jsontext.UnescapeInPlace(d.log)}
 	// The newline is Docker's to cut at: a text without one is a part of a line.
 	if n := len(l.Text); n > 0 && l.Text[n-1] == '\n' {
 		l.Text = l.Text[:n-1]

@@ -2,11 +2,7 @@
 // values, without checking more than it needs to find where names and values end.
 package jsontext
 
-import (
-	"bytes"
-	"unicode/utf16"
-	"unicode/utf8"
-)
+import "bytes"
 
 // Members walks over the members of a JSON object.
 type Members struct {
@@ -33,7 +29,7 @@ func (m *Members) Next() (name, value []byte, ok bool) {
 		end++
 	}
 	if end == len(b) || b[end] != '"' {
-		if end = stringEnd(b, i+1); end < 0 {
+		if end = StringEnd(b, i+1); end < 0 {
 			return nil, nil, false
 		}
 	}
@@ -67,9 +63,9 @@ func skipBlank(b []byte, i int) int {
 	return i
 }
 
-// stringEnd is the offset of the quote that closes the string whose content
+// StringEnd is the offset of the quote that closes the string whose content
 // starts at b[i], or -1.
-func stringEnd(b []byte, i int) int {
+func StringEnd(b []byte, i int) int {
 	for k := i; ; k++ {
 		n := bytes.IndexByte(b[k:], '"')
 		if n < 0 {
@@ -95,7 +91,7 @@ func valueEnd(b []byte, i int) int {
 	}
 	switch b[i] {
 	case '"':
-		end := stringEnd(b, i+1)
+		end := StringEnd(b, i+1)
 		if end < 0 {
 			return -1
 		}
@@ -124,85 +120,10 @@ func nestedEnd(b []byte, i int) int {
 				return k + 1
 			}
 		case '"':
-			if k = stringEnd(b, k+1); k < 0 {
+			if k = StringEnd(b, k+1); k < 0 {
 				return -1
 			}
 		}
 	}
 	return -1
-}
-
-// Unescape appends s, the inside of a JSON string, with its escapes undone.
-// Escapes that JSON does not know, and halves of surrogate pairs, stay as they are
-// written: no byte is made up, none is lost.
-func Unescape(dst, s []byte) []byte {
-	for {
-		i := bytes.IndexByte(s, '\\')
-		if i < 0 || i+1 == len(s) {
-			return append(dst, s...)
-		}
-		dst, s = append(dst, s[:i]...), s[i:]
-		width := 2
-		switch s[1] {
-		case '"', '\\', '/':
-			dst = append(dst, s[1])
-		case 'n':
-			dst = append(dst, '\n')
-		case 't':
-			dst = append(dst, '\t')
-		case 'r':
-			dst = append(dst, '\r')
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'u':
-			if r, n := codePoint(s); n > 0 {
-				dst, width = utf8.AppendRune(dst, r), n
-				break
-			}
-			dst = append(dst, s[:2]...)
-		default:
-			dst = append(dst, s[:2]...)
-		}
-		s = s[width:]
-	}
-}
-
-// codePoint reads \uXXXX, or two of them that are a surrogate pair; width 0 is neither.
-func codePoint(s []byte) (r rune, width int) {
-	r, ok := hex4(s)
-	if !ok {
-		return 0, 0
-	}
-	if !utf16.IsSurrogate(r) {
-		return r, 6
-	}
-	low, ok := hex4(s[6:])
-	if r = utf16.DecodeRune(r, low); !ok || r == utf8.RuneError {
-		return 0, 0
-	}
-	return r, 12
-}
-
-// hex4 reads \uXXXX.
-func hex4(s []byte) (rune, bool) {
-	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
-		return 0, false
-	}
-	var r rune
-	for _, c := range s[2:6] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
 }

@@ -3,6 +3,7 @@ package recognize
 import (
 	"bytes"
 
+	"logstow/internal/jsontext"
 	"logstow/record"
 )
 
@@ -119,8 +120,8 @@ func (f *finding) nestedTime(object []byte) {
 	var seconds moment
 	var nanos uint64
 	known := false
-	m := members{b: object, i: 1}
-	for name, value, ok := m.next(); ok; name, value, ok = m.next() {
+	m := jsontext.Object(object)
+	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
 		text := unquoted(value)
 		switch string(name) {
 		case "$date":
@@ -147,8 +148,8 @@ func (f *finding) nestedTime(object []byte) {
 
 // nestedLevel is the level in the object that a field "log" holds.
 func nestedLevel(object []byte) record.Level {
-	m := members{b: object, i: 1}
-	for name, value, ok := m.next(); ok; name, value, ok = m.next() {
+	m := jsontext.Object(object)
+	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
 		if fieldOf(name) == fieldLevel {
 			return levelValue(fieldLevel, trimSpace(unquoted(value)), false)
 		}

@@ -1,4 +1,4 @@
-package container
+package jsontext
 
 import (
 	"bytes"
@@ -6,10 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// unescape replaces the escapes of a JSON string in place, which never makes it
-// longer. Escapes that JSON does not know, and halves of surrogate pairs, stay as
-// they are written: no byte is made up, none is lost.
-func unescape(s []byte) []byte {
+// Unescape appends s, the inside of a JSON string, with its escapes undone as
+// [UnescapeInPlace] does it.
+func Unescape(dst, s []byte) []byte {
+	n := len(dst)
+	dst = append(dst, s...)
+	return dst[:n+len(UnescapeInPlace(dst[n:]))]
+}
+
+// swarm is how many bytes without an escape are looked at one by one.
+const swarm = 16
+
+// UnescapeInPlace undoes the escapes of s, the inside of a JSON string, in place,
+// which never makes it longer, and returns what is left of s. Escapes that JSON
+// does not know, and halves of surrogate pairs, stay as they are written: no byte is
+// made up, none is lost.
+func UnescapeInPlace(s []byte) []byte {
 	from := bytes.IndexByte(s, '\\')
 	if from < 0 {
 		return s
