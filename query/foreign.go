@@ -49,6 +49,19 @@ func (q *Query) listed(s *Store) (from, to time.Time) {
 	return from, to
 }
 
+// parseName reads a blob's name. Storage Analytics counts from 000000, which is no
+// number of ours.
+func parseName(s string) (blobnaming.Name, error) {
+	const first = "/000000" + blobnaming.Suffix
+	hour, ok := strings.CutSuffix(s, first)
+	if !ok {
+		return blobnaming.Parse(s)
+	}
+	name, err := blobnaming.Parse(hour + "/000001" + blobnaming.Suffix)
+	name.Number = 0
+	return name, err
+}
+
 // isForeign reports whether a blob's metadata are not a Logstow's, of whatever version.
 func isForeign(metadata map[string]string) bool {
 	for key, value := range metadata {

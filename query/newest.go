@@ -71,7 +71,7 @@ func endOf(b *store.Blob) (time.Time, bool) {
 	if err == nil {
 		return time.Unix(0, meta.End).UTC(), true
 	}
-	name, err := blobnaming.Parse(b.Name)
+	name, err := parseName(b.Name)
 	if err != nil || !isForeign(b.Metadata) {
 		return time.Time{}, false
 	}

@@ -274,7 +274,7 @@ func (p *planner) take(ctx context.Context, l *listing, h *haul, err error) erro
 // blob adds a listed blob.
 func (p *planner) blob(h *haul, s *Store, b *store.Blob) {
 	h.listed++
-	name, err := blobnaming.Parse(b.Name)
+	name, err := parseName(b.Name)
 	if err != nil {
 		if h.strangers++; h.strangers == 1 {
 			h.stranger = b.Name

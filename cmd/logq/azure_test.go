@@ -41,7 +41,7 @@ func TestAnalyticsContainer(t *testing.T) {
 	meta := map[string]*string{
 		"LogType": to.Ptr("read,write"), "StartTime": to.Ptr("2014-07-31T18:09:12Z"), "EndTime": to.Ptr("2014-07-31T18:09:13Z"), "LogVersion": to.Ptr("1.0"),
 	}
-	if _, err := client.UploadBuffer(t.Context(), "$logs", "blob/2014/07/31/1800/000001.log", text, &azblob.UploadBufferOptions{Metadata: meta}); err != nil {
+	if _, err := client.UploadBuffer(t.Context(), "$logs", "blob/2014/07/31/1800/000000.log", text, &azblob.UploadBufferOptions{Metadata: meta}); err != nil {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
