@@ -20,17 +20,18 @@ type rotor struct {
 	file *os.File
 	// lines and turns count what was written and rotated.
 	lines, turns int
-	// kept are rotated files that may be removed, with the time of their rotation.
+	// kept are rotated files that are to be removed.
 	kept []rotated
 	// removed counts those that were.
 	removed int
-	// up is since when a shipper runs; zero while none does.
-	up time.Time
+	// reader is the shipper that runs.
+	reader *process
 }
 
 type rotated struct {
 	name string
-	at   time.Time
+	// open is since when the shipper has it open, zero while it has not.
+	open time.Time
 }
 
 func newRotor(t *testing.T, path string) *rotor {
@@ -116,17 +117,36 @@ func (w *rotor) compress(name string) {
 	w.must(os.Remove(name))
 }
 
-// remove renames the file and removes those that were renamed half a second ago, if
-// a shipper has been there for as long.
+// remove renames the file, and removes those that the shipper has had open for half a second.
 func (w *rotor) remove() {
-	w.kept = append(w.kept, rotated{w.rename(), time.Now()})
-	now := time.Now()
-	const enough = 500 * time.Millisecond
-	for len(w.kept) > 0 && now.Sub(w.kept[0].at) > enough && !w.up.IsZero() && now.Sub(w.up) > enough {
+	w.kept = append(w.kept, rotated{name: w.rename()})
+	now, open := time.Now(), w.reader.files()
+	for i := range w.kept {
+		switch f := &w.kept[i]; {
+		case !open[f.name]:
+			f.open = time.Time{}
+		case f.open.IsZero():
+			f.open = now
+		}
+	}
+	for len(w.kept) > 0 && !w.kept[0].open.IsZero() && now.Sub(w.kept[0].open) > 500*time.Millisecond {
 		w.must(os.Remove(w.kept[0].name))
 		w.kept = w.kept[1:]
 		w.removed++
 	}
+}
+
+// files are those that a process has open.
+func (p *process) files() map[string]bool {
+	dir := fmt.Sprintf("/proc/%d/fd", p.cmd.Process.Pid)
+	entries, _ := os.ReadDir(dir) // there are none once it has ended
+	open := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		if name, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil {
+			open[name] = true
+		}
+	}
+	return open
 }
 
 // all are the lines that were written.
@@ -179,13 +199,11 @@ func TestRotationStorms(t *testing.T) {
 			w := newRotor(t, filepath.Join(r.logs, "a.log"))
 			glob := filepath.Join(r.logs, c.glob)
 			p := r.follow(glob)
+			w.reader = p
 			eventually(t, 20*time.Second, "it starts", p.started)
 			const turns = 240
 			for i := range turns {
 				began := time.Now()
-				if w.up.IsZero() && p.started() {
-					w.up = began
-				}
 				w.write(4)
 				time.Sleep(2 * time.Millisecond)
 				w.write(3)
@@ -194,12 +212,11 @@ func TestRotationStorms(t *testing.T) {
 				case c.every / 4: // told to end, and begun again some turns later
 					p.signal(t, syscall.SIGTERM)
 				case c.every * 3 / 4:
-					w.up = time.Time{}
 					p.kill(t)
 				case c.every/4 + 5, c.every*3/4 + 5:
-					w.up = time.Time{}
 					p.end(t, 20*time.Second)
 					p = r.follow(glob)
+					w.reader = p
 				}
 				time.Sleep(10*time.Millisecond - time.Since(began))
 			}

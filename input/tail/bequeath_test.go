@@ -107,3 +107,19 @@ func TestTruncatedLeavesNothing(t *testing.T) {
 		f.stop()
 	})
 }
+
+// A file that was written, copied and emptied between two looks is found as the
+// rotated one, though nothing but its directory tells that there was a rotation.
+func TestCopiedUnseen(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "")
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, s, tail.Options{Paths: []string{"a.log"}, Resume: true})
+		f.expect(10 * time.Second)
+		put(t, dir, "a.log.1", "1\n2\n", "a.log", "3\n")
+		f.expect(10*time.Second, "a.log: 3", "a.log: 1", "a.log: 2")
+		f.stop()
+	})
+	again(t, dir, s, tail.Options{Paths: []string{"a.log"}})
+}

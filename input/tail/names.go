@@ -196,6 +196,36 @@ func (t *Tailer) scan(w *watcher, how func(pattern) arrival) {
 			w.addTarget(f.real)
 		}
 	}
+	t.changedDirs()
+}
+
+// dirClock is how exactly directories say when they were changed, with room to spare.
+const dirClock = 2 * time.Second
+
+// changedDirs notes the directories of known files in which names changed since it
+// was called last: what was rotated before it was seen may be there.
+func (t *Tailer) changedDirs() {
+	dirs := make(map[string]time.Time)
+	for place := range t.byPath {
+		dir := filepath.Dir(place)
+		if _, known := dirs[dir]; known {
+			continue
+		}
+		dirs[dir] = time.Time{}
+		info, err := os.Stat(dir)
+		if err != nil {
+			continue
+		}
+		if at := info.ModTime(); !at.Equal(t.changedAt[dir]) {
+			t.rotated[dir] = true
+			if t.opts.Now().Sub(at) > dirClock {
+				dirs[dir] = at
+			}
+			continue
+		}
+		dirs[dir] = t.changedAt[dir]
+	}
+	t.changedAt = dirs
 }
 
 // siblings reads the files that were rotated before they were seen under a name

@@ -90,6 +90,8 @@ type Tailer struct {
 	since          map[string]time.Time
 	// rotated are the directories in which files lost their names.
 	rotated map[string]bool
+	// changedAt is when directories of known files were changed last, as seen.
+	changedAt map[string]time.Time
 	// forgotten are files to be forgotten once their copies were looked for, and whether
 	// that was begun since.
 	forgotten map[fileID]bool
