@@ -8,6 +8,8 @@ import (
 
 	"logstow/config"
 	"logstow/internal/testpki"
+	"logstow/process"
+	"logstow/record"
 )
 
 const page = "../docs/configuration.md"
@@ -31,6 +33,51 @@ func TestDocumentedExample(t *testing.T) {
 	}
 	if len(c.Inputs) != 4 || c.Inputs[1].Class != "audit" || c.Inputs[2].Kind != config.KindSyslog || c.Inputs[3].Service != "shop" {
 		t.Errorf("%+v", c)
+	}
+}
+
+// What the pages about records show is taken as it stands.
+func TestDocumentedFragments(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"../docs/processing.md", "../docs/time-and-level.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fragments := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
+		if len(fragments) == 0 {
+			t.Fatalf("%s: no example", page)
+		}
+		for _, f := range fragments {
+			if _, err := parse(string(f[1])); err != nil {
+				t.Errorf("%s:\n%s: %v", page, f[1], err)
+			}
+		}
+	}
+}
+
+// The expression for secrets in fields of JSON does what is said of it.
+func TestDocumentedExpression(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/processing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?s)by name:\n\n```yaml\n(.*?)```").FindSubmatch(text)
+	if example == nil {
+		t.Fatal("no example")
+	}
+	c, err := parse("inputs:\n  - stdin: true\n" + regexp.MustCompile("(?m)^").ReplaceAllString(string(example[1]), "    "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := process.New(c.Inputs[0].Process)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := record.Record{Message: []byte(`{"Password": "a\"b","user":"x","api_key":"k","tokens":"2"}`)}
+	if !p.Process("web", &r) || string(r.Message) != `{"Password": "[redacted]","user":"x","api_key":"[redacted]","tokens":"2"}` {
+		t.Errorf("%s", r.Message)
 	}
 }
 

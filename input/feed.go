@@ -176,6 +176,9 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	if stamp.Refused != recognize.Taken { // said with what processing left of the message: it takes secrets out
 		f.sayRefused(s.src, r.Message, stamp.Refused)
 	}
+	if !stamp.Found && f.opts.Recognize.Rules.Times() {
+		f.sayMissed(s.src, r.Message)
+	}
 }
 
 // sayRefused counts a time that was not taken, and says so once a source.
@@ -185,6 +188,16 @@ func (f *Feed) sayRefused(src *Source, message []byte, reason recognize.Reason) 
 		src.refused = true
 		f.opts.Log.Warn("a line's time is not taken: the record gets the time it was read (said once a source)",
 			"reason", reason.String(), "source", src.name, "line", excerpt(message))
+	}
+}
+
+// sayMissed counts a line in which rules found no time, and says so once a source.
+func (f *Feed) sayMissed(src *Source, message []byte) {
+	f.opts.Stats.Missed.Add(1)
+	if !src.missed {
+		src.missed = true
+		f.opts.Log.Warn("a line holds no time that time-format and time-regexp find, or that is known (said once a source)",
+			"source", src.name, "line", excerpt(message))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/record"
+	"logstow/record/recognize"
 )
 
 // sink collects what it is given, as a buffer would.
@@ -140,6 +141,28 @@ func TestFeedServesSeveralSources(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a1", "a2 begun", "b1 begun", "b2"}, s.messages); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A rule for times that finds none is told: it may be wrong.
+func TestFeedMissesTimes(t *testing.T) {
+	t.Parallel()
+	rules, err := recognize.Compile(recognize.RuleOptions{TimeFormat: "%d.%m.%Y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s sink
+	var stats input.Stats
+	var log bytes.Buffer
+	f := newFeed(t, input.Options{
+		Sink: &s, Stats: &stats, Recognize: recognize.Options{Rules: rules}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	text := "20.11.2025 a\n2025-11-20T15:00:00Z known by itself\n11/20/2025 b\n11/20/2025 c\n"
+	if err := f.Read(t.Context(), f.NewSource("x"), strings.NewReader(text), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if stats.Missed.Load() != 2 || strings.Count(log.String(), "time-format") != 1 || !strings.Contains(log.String(), "2025 b") {
+		t.Errorf("%d missed; log:\n%s", stats.Missed.Load(), log.String())
 	}
 }
 

@@ -96,6 +96,8 @@ type Stats struct {
 	Split atomic.Int64
 	// Refused times were before 1990 or too far ahead: such a record has the time it was read.
 	Refused atomic.Int64
+	// Missed lines held no time although rules for times are set.
+	Missed atomic.Int64
 }
 
 // Grace returns a context that ends d after ctx does: for handing over what was

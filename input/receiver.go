@@ -123,6 +123,9 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 	if stamp.Refused != recognize.Taken {
 		r.opts.Stats.Refused.Add(1)
 	}
+	if e.Time == 0 && !stamp.Found && r.opts.Recognize.Rules.Times() {
+		r.opts.Stats.Missed.Add(1)
+	}
 	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: record.CleanSource(r.opts.SourcePrefix + e.Source), Message: message}
 }
 

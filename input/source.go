@@ -35,8 +35,8 @@ type Source struct {
 	direct *stream
 	// before is what an earlier run did behind the offset at which this one began; nil is nothing.
 	before *before
-	// cut, split and refused say that this was logged once.
-	cut, split, refused bool
+	// cut, split, refused and missed say that this was logged once.
+	cut, split, refused, missed bool
 }
 
 // Point is a place in a source where reading may go on later.

@@ -50,11 +50,12 @@ func (i *Inputs) Total() (total InputTotal) {
 		total.Cut += s.Cut.Load()
 		total.Split += s.Split.Load()
 		total.Refused += s.Refused.Load()
+		total.Missed += s.Missed.Load()
 	})
 	return total
 }
 
 // InputTotal are numbers as in [input.Stats].
 type InputTotal struct {
-	Records, Bytes, Cut, Split, Refused int64
+	Records, Bytes, Cut, Split, Refused, Missed int64
 }

@@ -72,6 +72,9 @@ func Compile(opts RuleOptions) (*Rules, error) {
 	return &r, nil
 }
 
+// Times reports whether there are rules for times; r may be nil.
+func (r *Rules) Times() bool { return r != nil && (r.time != nil || r.format != nil) }
+
 // compileGroup compiles an expression and finds the group that counts.
 func compileGroup(expression, name string) (*regexp.Regexp, int, error) {
 	re, err := regexp.Compile(expression)
