@@ -160,11 +160,12 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 			return nil
 		}
 	}
+	stdout, stderr := e.stdout, e.stderr // those of now: they may be replaced by what feeds the pager
 	return func(ended func()) (*running, error) {
 		// Its user ends it, not an interrupt.
 		//nolint:gosec // the user's own command, as the shell would run it
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", command)
-		cmd.Stdout, cmd.Stderr = e.stdout, e.stderr
+		cmd.Stdout, cmd.Stderr = stdout, stderr
 		if e.getenv("LESS") == "" {
 			cmd.Env = append(os.Environ(), "LESS=FRX") // also for a $PAGER of "less" alone
 		}

@@ -48,8 +48,8 @@ type following struct {
 // look the order is that of time; what comes late comes in a later one, marked.
 func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.Query, out *output.Writer) error {
 	f := &following{request: r, out: out, seen: map[blobnaming.Batch]bool{}, left: r.sel.Limit, said: map[string]bool{}}
-	f.once("following: the segments of the last %v are listed every %v; a record shows when its segment is shipped, and not at all where that is later, or it is dated more than an hour ahead",
-		r.window, r.interval)
+	f.once("following: the segments of the last %s are listed every %s; a record shows when its segment is shipped, and not at all where that is later, or it is dated more than an hour ahead",
+		short(r.window), short(r.interval))
 	ticker := time.NewTicker(r.interval)
 	defer ticker.Stop()
 	for first := true; ; first = false {

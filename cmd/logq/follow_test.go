@@ -156,7 +156,7 @@ func TestFollow(t *testing.T) {
 			if got.String() != c.want {
 				t.Errorf("%s: %q, want %q", name, got.String(), c.want)
 			}
-			if said := errs.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "following: the segments of the last "+c.window.String()) ||
+			if said := errs.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "following: the segments of the last "+short(c.window)+" are listed every 2s;") ||
 				!strings.Contains(said, "looking costs about $") {
 				t.Errorf("%s: %q", name, said)
 			}

@@ -24,10 +24,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"logq": func() {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		env := environment{getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr, now: time.Now, tempDir: os.TempDir()}
-		// The scripts say which streams are terminals, of five rows.
+		// The scripts say which streams are terminals, of five rows or, tiny, two.
 		terminals := os.Getenv("TERMINALS")
 		if strings.Contains(terminals, "stdout") {
 			env.out = screen{rows: 5, columns: 80}
+			if strings.Contains(terminals, "tiny") {
+				env.out.rows = 2
+			}
 		}
 		if strings.Contains(terminals, "stderr") {
 			env.err = screen{rows: 5, columns: 80}

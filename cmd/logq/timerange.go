@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -26,6 +27,18 @@ func location(c *ucli.Context) *time.Location {
 		return time.UTC
 	}
 	return time.Local
+}
+
+// short is a duration without parts that are nothing: 2h for 2h0m0s.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 // timeRange reads --since, --from and --to. given is false where none was given; then
