@@ -133,6 +133,9 @@ func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Opti
 	})
 	report, err := retention.Run(c.Context, s, p, o)
 	stop()
+	if err != nil && report.Services == 0 && !c.Bool("json") {
+		return err // before anything was looked at
+	}
 	if c.Bool("json") {
 		if err := json.NewEncoder(c.App.Writer).Encode(&report); err != nil {
 			return err

@@ -84,7 +84,7 @@ func auditFlags() []ucli.Flag {
 		authFlag(),
 		&ucli.StringSliceFlag{Name: "service", Aliases: []string{"s"}, Usage: "`SERVICE` or glob; repeatable (default: all)"},
 		&ucli.StringFlag{Name: "from", Usage: "from the UTC day of this `TIME` on: 2026-11-20, yesterday, -30d (default: the first)"},
-		&ucli.StringFlag{Name: "to", Usage: "up to the day in which this `TIME` lies (default: the last)"},
+		&ucli.StringFlag{Name: "to", Usage: "up to the day in which this `TIME` lies (default: the last; with --from, those of the next year)"},
 	}
 }
 
@@ -115,6 +115,9 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 		return t
 	}
 	o.From, o.To = at("from"), at("to")
+	if !o.From.IsZero() && o.To.IsZero() {
+		o.To = now.AddDate(1, 0, 0) // a bound, so that only days of the range are listed
+	}
 	if !o.To.IsZero() && !o.From.Before(o.To) {
 		wrong = append(wrong, errors.New("the range is empty: --from is not before --to"))
 	}
