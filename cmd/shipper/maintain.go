@@ -77,33 +77,55 @@ const (
 	progressEvery = 200 * time.Millisecond
 )
 
-// showProgress draws a bar on a terminal until stop is called; elsewhere it does
-// nothing. ask says how many of all are done, and of what.
-func showProgress(to io.Writer, ask func() (done, all int64, what string)) (stop func()) {
+// bar is a line on a terminal that says how far something is; elsewhere it is nothing.
+type bar struct {
+	to io.Writer // nil elsewhere
+	// mu keeps the bar and what is printed above it apart.
+	mu      sync.Mutex
+	end     chan struct{}
+	drawing sync.WaitGroup
+}
+
+// startBar draws a bar until stop is called. ask says how many of all are done, and of what.
+func startBar(to io.Writer, ask func() (done, all int64, what string)) *bar {
+	b := &bar{end: make(chan struct{})}
 	file, ok := to.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return func() {}
+		return b
 	}
-	const clearLine = "\r\x1b[K"
-	end := make(chan struct{})
-	var drawing sync.WaitGroup
-	drawing.Go(func() {
+	b.to = to
+	b.drawing.Go(func() {
 		ticker := time.NewTicker(progressEvery)
 		defer ticker.Stop()
 		for {
 			select {
-			case <-end:
-				fmt.Fprint(to, clearLine)
+			case <-b.end:
+				b.above(func() {})
 				return
 			case <-ticker.C:
 				done, all, what := ask()
 				full := int(progressWidth * done / max(all, 1))
-				fmt.Fprintf(to, "%s[%s%s] %d/%d %s", clearLine, strings.Repeat("#", full), strings.Repeat(".", progressWidth-full), done, all, what)
+				b.above(func() {
+					fmt.Fprintf(to, "[%s%s] %d/%d %s", strings.Repeat("#", full), strings.Repeat(".", progressWidth-full), done, all, what)
+				})
 			}
 		}
 	})
-	return func() {
-		close(end)
-		drawing.Wait()
+	return b
+}
+
+// above clears the bar's line and calls f, which may print.
+func (b *bar) above(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.to != nil {
+		fmt.Fprint(b.to, "\r\x1b[K")
 	}
+	f()
+}
+
+// stop removes the bar.
+func (b *bar) stop() {
+	close(b.end)
+	b.drawing.Wait()
 }

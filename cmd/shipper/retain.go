@@ -127,12 +127,12 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 // retain runs the policy on one store.
 func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Options) error {
 	o.Progress = new(retention.Progress)
-	stop := showProgress(c.App.ErrWriter, func() (done, all int64, what string) {
+	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) {
 		return o.Progress.Walked.Load(), o.Progress.Services.Load(),
 			fmt.Sprintf("services, %d blobs found, %d deleted", o.Progress.Found.Load(), o.Progress.Deleted.Load())
 	})
 	report, err := retention.Run(c.Context, s, p, o)
-	stop()
+	progress.stop()
 	if err != nil && report.Services == 0 && !c.Bool("json") {
 		return err // before anything was looked at
 	}

@@ -127,21 +127,23 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 // runAudit compares one store with its index, and repairs that if it is asked to.
 func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair bool) error {
 	o.Progress = new(audit.Progress)
-	stop := showProgress(c.App.ErrWriter, func() (done, all int64, what string) {
+	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) {
 		return o.Progress.Compared.Load(), o.Progress.Services.Load(), fmt.Sprintf("services, %d blobs", o.Progress.Blobs.Load())
 	})
 	var printing error
 	o.Found = func(d audit.Difference) {
-		if _, err := fmt.Fprintln(c.App.Writer, d); printing == nil {
-			printing = err
-		}
+		progress.above(func() {
+			if _, err := fmt.Fprintln(c.App.Writer, d); printing == nil {
+				printing = err
+			}
+		})
 	}
 	do := audit.Verify
 	if repair {
 		do = audit.Reindex
 	}
 	report, err := do(c.Context, s, o)
-	stop()
+	progress.stop()
 	if err = errors.Join(err, report.Err(), printing); err != nil {
 		return err
 	}
