@@ -128,10 +128,12 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
-	q, err := newQuery(stores, query.Selection{Services: c.StringSlice("service"), From: from, To: to}, query.Options{})
+	r := &request{env: env, zone: location(c), ranged: ranged, sel: query.Selection{Services: c.StringSlice("service"), From: from, To: to}}
+	q, err := newQuery(stores, r.sel, r.opts)
 	if err != nil {
 		return err
 	}
+	r.noteRange()
 	p, err := q.Plan(c.Context)
 	if err != nil {
 		return err
@@ -151,7 +153,7 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 		return err
 	}
 	report := q.Report()
-	(&request{env: env}).tell(&report)
+	r.tell(&report)
 	if s := status(&report, len(rows) > 0, stores); s != cli.OK {
 		return cli.Exit(s)
 	}

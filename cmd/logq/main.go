@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/signal"
@@ -56,7 +57,20 @@ func isPipe(f *os.File) bool {
 }
 
 func commands(env environment) []*ucli.Command {
-	return []*ucli.Command{queryCommand(env), statsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)}
+	all := []*ucli.Command{queryCommand(env), statsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)}
+	for _, c := range all {
+		for _, f := range c.Flags {
+			switch f := f.(type) { // a default of nothing is not worth a word
+			case *ucli.BoolFlag:
+				f.DisableDefaultText = true
+			case *ucli.IntFlag:
+				f.DefaultText = cmp.Or(f.DefaultText, "none")
+			case *ucli.Float64Flag:
+				f.DefaultText = "none"
+			}
+		}
+	}
+	return all
 }
 
 // run runs the program in an environment and returns its exit status.

@@ -49,7 +49,7 @@ and footers: no log line is read. With more groups than fit into memory, small
 ones are dropped and it is said how much the others may be too low.`,
 		Flags: append(selectionFlags(),
 			&ucli.StringSliceFlag{Name: "by", Usage: "count by `PROPERTY`; repeatable (default: level)"},
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the `N` largest groups only (default: 30 in a table that is not by time, else all)"},
+			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the `N` largest groups only", DefaultText: "30 in a table that is not by time, else all"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, json (one object a line) or csv"},
 			&ucli.BoolFlag{Name: "explain", Usage: "say on standard error what was planned, read and paid"},
 		),
