@@ -62,7 +62,7 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		switch {
 		case err == nil:
 		case len(specs) > 1 && !errors.Is(err, store.ErrInvalid):
-			stores = append(stores, query.Store{Name: spec, Blobs: unopened{err}, Tables: unopened{err}, Free: true})
+			stores = append(stores, query.Store{Name: open.Shown(spec), Blobs: unopened{err}, Tables: unopened{err}, Free: true})
 			continue
 		default:
 			return nil, nil, errors.Join(err, closeAll())

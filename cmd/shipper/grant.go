@@ -14,6 +14,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/timearg"
 	"logstow/store"
+	"logstow/store/open"
 )
 
 // grantDays is how far back a grant goes unless --from says otherwise: what a reader
@@ -72,7 +73,7 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	default:
 		errs.check(answer == "ask", "--hierarchical %q: want yes, no or ask", answer)
 	}
-	errs.check(strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a directory has no signatures", c.String("store"))
+	errs.check(strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a directory has no signatures", open.Shown(c.String("store")))
 	errs.check(r.Service != "", "--service is missing")
 	errs.check(c.NArg() == 0, "grant takes no arguments")
 	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class is for --create-only: a reader gets all classes")

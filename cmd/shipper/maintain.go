@@ -49,7 +49,7 @@ func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error 
 			continue // everything is said
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, spec, line)
+			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, open.Shown(spec), line)
 		}
 	}
 	if err := errors.Join(failed...); err != nil {

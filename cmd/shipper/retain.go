@@ -16,6 +16,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/retention"
 	"logstow/store"
+	"logstow/store/open"
 )
 
 func retainCommand() *ucli.Command {
@@ -102,7 +103,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 		}
 		for _, spec := range c.StringSlice("store") {
 			if _, local := localDir(spec); !local {
-				wrong = append(wrong, fmt.Errorf("--max-store-size is for stores in directories, not for %s", spec))
+				wrong = append(wrong, fmt.Errorf("--max-store-size is for stores in directories, not for %s", open.Shown(spec)))
 			}
 		}
 		if _, given := p.Keep[""]; !given {

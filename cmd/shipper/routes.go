@@ -11,6 +11,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/config"
+	"logstow/store/open"
 )
 
 // storeNames are the stores that segments go to, as they were given.
@@ -72,7 +73,7 @@ func (s storeNames) route() (func(service, instance string) string, error) {
 	for _, spec := range s.every() {
 		name, err := lastingName(spec)
 		if err != nil {
-			return nil, fmt.Errorf("store %s: %w", spec, err)
+			return nil, fmt.Errorf("store %s: %w", open.Shown(spec), err)
 		}
 		lasting[spec] = name
 	}

@@ -21,6 +21,9 @@ const accountKey = "?account="
 // lastingName is the name of a store that is written down with batches: it names
 // the same store from every directory, and for Azure with whatever credential.
 func lastingName(spec string) (string, error) {
+	if err := open.Check(spec); err != nil {
+		return "", err
+	}
 	switch scheme, _, found := strings.Cut(spec, "://"); {
 	case !found:
 		return filepath.Abs(spec)

@@ -94,3 +94,23 @@ func TestAccountRefuses(t *testing.T) {
 		})
 	}
 }
+
+func TestCheckAndShown(t *testing.T) {
+	t.Parallel()
+	for spec, shown := range map[string]string{
+		"/logs": "/logs", "file:///logs": "file:///logs", "azblob://logs": "azblob://logs", "azblob://logs?account=one": "azblob://logs?account=one",
+		"grant:///x": "grant:///x",
+	} {
+		if err := open.Check(spec); err != nil || open.Shown(spec) != shown {
+			t.Errorf("%s: %v, shown as %s", spec, err, open.Shown(spec))
+		}
+	}
+	for spec, shown := range map[string]string{
+		"azblob://logs?sig=CANARY": "azblob://logs?…", "azblob://logs?account=one&sig=CANARY": "azblob://logs?…",
+		"https://one.blob.core.windows.net/logs?sig=CANARY": "https://one.blob.core.windows.net/logs?…", "": "", "grant://": "grant://",
+	} {
+		if err := open.Check(spec); !errors.Is(err, store.ErrInvalid) || open.Shown(spec) != shown || strings.Contains(err.Error(), "CANARY") {
+			t.Errorf("%s: %v, shown as %s", spec, err, open.Shown(spec))
+		}
+	}
+}

@@ -58,25 +58,57 @@ func WithAuth(getenv func(string) string, auth string) func(string) string {
 // Nothing is read, made or requested yet. A name that cannot be a store is
 // [store.ErrInvalid], a missing credential [store.ErrRefused].
 func Store(ctx context.Context, spec string, opts Options) (store.Store, error) {
+	n, err := parse(spec)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case n.container != "":
+		return openAzure(ctx, n, opts)
+	case n.grant != "":
+		return openGrant(ctx, n.grant, opts)
+	default:
+		return openLocal(ctx, n.dir)
+	}
+}
+
+// Check says why a name can not be a store's, without looking whether it is there.
+// The error is [store.ErrInvalid].
+func Check(spec string) error {
+	_, err := parse(spec)
+	return err
+}
+
+// name is a store's name in its parts: a container, a grant's file, or a directory.
+type name struct {
+	container, account string
+	grant              string
+	dir                string
+}
+
+// parse reads a store's name.
+func parse(spec string) (n name, err error) {
 	scheme, rest, ok := strings.Cut(spec, "://")
 	switch {
 	case spec == "":
-		return nil, invalid("", errors.New("no store named"))
+		err = errors.New("no store named")
 	case !ok:
-		return openLocal(ctx, spec)
+		n.dir = spec
 	case scheme == "azblob":
-		return openAzure(ctx, rest, opts)
+		n.container, n.account, err = parseContainer(rest)
+	case scheme == grant.Scheme && rest == "":
+		err = errors.New("names no file")
 	case scheme == grant.Scheme:
-		return openGrant(ctx, rest, opts)
+		n.grant = rest
 	case scheme == "file":
-		dir, err := fileDir(spec)
-		if err != nil {
-			return nil, invalid(spec, err)
-		}
-		return openLocal(ctx, dir)
+		n.dir, err = fileDir(spec)
 	default:
-		return nil, invalid(spec, fmt.Errorf("unknown kind of store %q", scheme))
+		err = fmt.Errorf("unknown kind of store %q", scheme)
 	}
+	if err != nil {
+		return name{}, invalid(spec, err)
+	}
+	return n, nil
 }
 
 // invalid is the error for a name that cannot be a store. The name is told
@@ -92,21 +124,17 @@ func invalid(spec string, err error) error {
 	}
 }
 
-func openAzure(ctx context.Context, rest string, opts Options) (store.Store, error) {
-	container, account, err := parseContainer(rest)
-	name := "azblob://" + container
-	if err != nil {
-		return nil, invalid(name, err)
-	}
-	if account != "" {
-		name += "?account=" + account
+func openAzure(ctx context.Context, n name, opts Options) (store.Store, error) {
+	shown := "azblob://" + n.container
+	if n.account != "" {
+		shown += "?account=" + n.account
 	}
 	getenv := WithAuth(opts.Getenv, opts.Auth)
-	cred, err := credential(getenv, account)
+	cred, err := credential(getenv, n.account)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, err)
+		return nil, fmt.Errorf("open %s: %w", shown, err)
 	}
-	s, err := azure.Open(ctx, azure.Options{Container: container, Name: name, Credential: cred, Log: opts.Log, CAFile: getenv(CAFileEnv)})
+	s, err := azure.Open(ctx, azure.Options{Container: n.container, Name: shown, Credential: cred, Log: opts.Log, CAFile: getenv(CAFileEnv)})
 	if err != nil {
 		return nil, err // not s, which would be an interface around nil
 	}
@@ -114,12 +142,9 @@ func openAzure(ctx context.Context, rest string, opts Options) (store.Store, err
 }
 
 func openGrant(ctx context.Context, path string, opts Options) (store.Store, error) {
-	if path == "" {
-		return nil, invalid("grant://", errors.New("names no file"))
-	}
 	s, err := grant.Open(ctx, path, grant.Options{Log: opts.Log, CAFile: WithAuth(opts.Getenv, "")(CAFileEnv)})
 	if err != nil {
-		return nil, err // not s, which would be an interface around nil
+		return nil, err // as above
 	}
 	return s, nil
 }
@@ -159,4 +184,14 @@ func adopt(ctx context.Context, _ string, size int64, read func(ctx context.Cont
 		return nil, err
 	}
 	return footer.Encode(), nil
+}
+
+// Shown is a store's name as it may be printed: a name with a pasted address in it may
+// hold a signature behind its '?', which is left out. Names that open are shown whole.
+func Shown(spec string) string {
+	name, query, asked := strings.Cut(spec, "?")
+	if !asked || strings.HasPrefix(query, "account=") && !strings.Contains(query, "&") {
+		return spec
+	}
+	return name + "?…"
 }
