@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test test-report short race crash lint fmt fuzz golden conformance bench man release vuln deploy-check cover tidy check clean
+.PHONY: build demo test test-report short race crash lint fmt fuzz golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -71,6 +71,9 @@ release: ## archives for all platforms, with manuals, completions, bills of mate
 
 vuln: ## known vulnerabilities in what the programs call (needs vuln.go.dev, or VULNDB=file:///… with a copy)
 	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
+
+docs-check: ## every command, link and number of the docs that can be checked offline
+	$(GO) test -count=1 ./internal/docscheck
 
 deploy-check: ## manifests, unit, alert rules and dashboard
 	cd deploy/check && $(GO) test -count=1 ./...

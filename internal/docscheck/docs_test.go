@@ -1,0 +1,131 @@
+package docscheck_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const root = "../.."
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// pages are README.md and all of docs.
+func pages(t *testing.T) []string {
+	t.Helper()
+	all := []string{filepath.Join(root, "README.md")}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".md") {
+			all = append(all, path)
+		}
+		return err
+	})
+	if err != nil || len(all) < 15 {
+		t.Fatalf("%d pages: %v", len(all), err)
+	}
+	return all
+}
+
+// anchors are a page's headings as GitHub makes links of them.
+func anchors(text string) []string {
+	var all []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+		a := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		all = append(all, strings.ReplaceAll(a, " ", "-"))
+	}
+	return all
+}
+
+// Links between pages lead somewhere, to a heading where they name one.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	code := regexp.MustCompile("(?ms)^```.*?^```|`[^`\n]+`")
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, page := range pages(t) {
+		text := read(t, page)
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path, there := page, text
+			if target != "" {
+				path = filepath.Join(filepath.Dir(page), target)
+				info, err := os.Stat(path)
+				if err != nil {
+					t.Errorf("%s: %v", page, err)
+					continue
+				}
+				if info.IsDir() {
+					continue
+				}
+				there = read(t, path)
+			}
+			if anchor != "" && !slices.Contains(anchors(there), anchor) {
+				t.Errorf("%s: %s has no heading %s", page, path, anchor)
+			}
+		}
+	}
+}
+
+// docs/dependencies.md has every direct dependency of go.mod, and no others.
+func TestDependencies(t *testing.T) {
+	t.Parallel()
+	var want, got []string
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(read(t, root, "go.mod"), -1) {
+		want = append(want, m[1])
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\S+)` \\| .{8,} \\|$").FindAllStringSubmatch(read(t, root, "docs", "dependencies.md"), -1) {
+		got = append(got, m[1])
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Each heading of docs/troubleshooting.md is a text that the code has.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	var code strings.Builder
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			code.WriteString(read(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	headings := regexp.MustCompile(`(?m)^### (.+)$`).FindAllStringSubmatch(read(t, root, "docs", "troubleshooting.md"), -1)
+	if len(headings) < 20 {
+		t.Fatalf("%d messages", len(headings))
+	}
+	for _, m := range headings {
+		switch m[1] {
+		case "nothing found, and there should be something": // no message
+		case "it lacks the role": // put together
+			if !strings.Contains(code.String(), `"it lacks "`) {
+				t.Error(m[1])
+			}
+		default:
+			if !strings.Contains(code.String(), m[1]) {
+				t.Errorf("no program says %q", m[1])
+			}
+		}
+	}
+}
