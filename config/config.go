@@ -38,6 +38,8 @@ type Config struct {
 	OpenBuckets int
 	// RetryFor and DrainTimeout are those of the command line.
 	RetryFor, DrainTimeout time.Duration
+	// Filter is on or off.
+	Filter string
 	// Metrics is the address of metrics.
 	Metrics string
 	Buffer  Buffer

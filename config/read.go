@@ -36,6 +36,7 @@ func (d *decoder) config(s *section) *Config {
 	s.number("open-buckets", 1, &c.OpenBuckets)
 	s.duration("retry-for", &c.RetryFor)
 	s.duration("drain-timeout", &c.DrainTimeout)
+	read(s, "filter", &c.Filter, oneOf("on", "off"))
 	s.text("metrics", &c.Metrics)
 	d.buffer(s.section("buffer"), &c.Buffer)
 	var defaults Common

@@ -66,6 +66,7 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "ship records at the latest after this `TIME`"},
 		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "ship a segment of this stored `SIZE`"},
 		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`TIME` that a segment covers at most: 5, 10, 15, 20, 30 or 60m"},
+		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "on or off: write what lets logq find identifiers without reading the rest"},
 		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE` of times that name none, for example Europe/Berlin"},
 		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "cut lines at this `SIZE`, at most 16MiB, with a mark"},
 		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "where records wait for storage: disk or memory"},

@@ -87,7 +87,7 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	p.buffer, err = openOwn(ctx, buffer.Options{
 		Dir: p.bufferDir, MaxSize: p.bufferSize, Sync: p.sync, OnFull: p.onFull,
 		Instance: p.instance, Width: p.bucket, FlushSize: p.flushSize, FlushInterval: p.flushInterval, Once: p.once, Log: p.log,
-		MaxOpen: p.openBuckets, MaxLateness: p.maxLateness,
+		MaxOpen: p.openBuckets, MaxLateness: p.maxLateness, NoFilter: p.noFilter,
 	})
 	if errors.Is(err, buffer.ErrLocked) {
 		return fmt.Errorf("%w; every running shipper needs a buffer of its own: give this one another --instance or --buffer-dir", err)

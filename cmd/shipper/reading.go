@@ -153,6 +153,7 @@ func (p *pipeline) sayFixed(again settings) {
 		{"instance", again.instance == p.instance},
 		{"buffer", again.bufferDir == p.bufferDir && again.bufferSize == p.bufferSize && again.sync == p.sync && again.onFull == p.onFull},
 		{"bucket", again.bucket == p.bucket},
+		{"filter", again.noFilter == p.noFilter},
 		{"metrics", again.metrics == p.metrics},
 		{"flush-interval", again.flushInterval == p.flushInterval},
 		{"flush-size", again.flushSize == p.flushSize},

@@ -41,6 +41,8 @@ type settings struct {
 	bufferSize int64
 	sync       buffer.Sync
 	onFull     buffer.OnFull
+	// noFilter leaves out the token filter.
+	noFilter bool
 	// metrics is the address of metrics, "" for none.
 	metrics string
 	inputs  []config.Input
@@ -81,6 +83,9 @@ func readSettings(c *ucli.Context) (settings, error) {
 
 		bufferSize: choose(&errs, c, "buffer-size", file.Buffer.Size, cli.ParseSize),
 	}
+	filter := pick(c, "filter", file.Filter)
+	errs.check(filter == "on" || filter == "off", "--filter %q: want on or off", filter)
+	s.noFilter = filter == "off"
 	if s.instance == "" {
 		s.instance = hostInstance(&errs)
 	}
