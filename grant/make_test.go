@@ -194,3 +194,19 @@ func TestRequestRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestSASCanNotSign: whoever was granted access can not grant it on.
+func TestSASCanNotSign(t *testing.T) {
+	t.Parallel()
+	s := owner(t)
+	put(t, s, "api", "", time.Now(), "hello")
+	g := makeGrant(t, s, grant.Read, "api")
+	_, err := grant.Make(t.Context(), hierarchical{bare(t, g, s.Container(), g.Blobs)}, request(grant.Read, "api"))
+	if !errors.Is(err, azure.ErrCannotSign) || !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "not the SAS") {
+		t.Errorf("got %v, want ErrCannotSign", err)
+	}
+	checkClean(t, err, g)
+	if _, err := bare(t, g, s.Container(), g.Blobs).SignTable("segments0", "r", "a", "b", time.Now()); !errors.Is(err, azure.ErrCannotSign) {
+		t.Errorf("table: got %v, want ErrCannotSign", err)
+	}
+}

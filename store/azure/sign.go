@@ -79,7 +79,10 @@ func (s *Store) SignBlobs(ctx context.Context, directory, permissions string, ex
 		err = ErrCannotSign
 	}
 	if err != nil {
-		return Secret{}, &store.Error{Op: "sign", Object: "access to container " + s.container, Class: store.ErrRefused, Err: f.scrub.err(err)}
+		return Secret{}, &store.Error{
+			Op: "sign", Object: "access to container " + s.container, Class: store.ErrRefused, Err: f.scrub.err(err),
+			Hint: "the account's key signs, and an identity does (auth key, msi, workload or cli), not " + f.cred.kind(),
+		}
 	}
 	return NewSecret(signed.Encode()), nil
 }

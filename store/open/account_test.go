@@ -108,9 +108,26 @@ func TestCheckAndShown(t *testing.T) {
 	for spec, shown := range map[string]string{
 		"azblob://logs?sig=CANARY": "azblob://logs?…", "azblob://logs?account=one&sig=CANARY": "azblob://logs?…",
 		"https://one.blob.core.windows.net/logs?sig=CANARY": "https://one.blob.core.windows.net/logs?…", "": "", "grant://": "grant://",
+		"one.blob.core.windows.net/logs?sv=1&sig=CANARY": "one.blob.core.windows.net/logs?…",
 	} {
 		if err := open.Check(spec); !errors.Is(err, store.ErrInvalid) || open.Shown(spec) != shown || strings.Contains(err.Error(), "CANARY") {
 			t.Errorf("%s: %v, shown as %s", spec, err, open.Shown(spec))
 		}
 	}
+}
+
+func FuzzCheck(f *testing.F) {
+	for _, spec := range []string{"", "/logs", "file:///logs?x", "azblob://logs?account=one", "azblob://logs?sig=x", "grant://x", "https://h/c?sig=x", "azblob://?%zz"} {
+		f.Add(spec)
+	}
+	f.Fuzz(func(t *testing.T, spec string) {
+		err := open.Check(spec)
+		_, query, asked := strings.Cut(spec, "?")
+		if err != nil && asked && len(query) > 20 && strings.Contains(err.Error(), query) {
+			t.Errorf("the error repeats what may be a signature: %v", err)
+		}
+		if err == nil && strings.HasPrefix(spec, "azblob://") && open.Shown(spec) != spec {
+			t.Errorf("%s opens, and is shown as %s", spec, open.Shown(spec))
+		}
+	})
 }

@@ -92,6 +92,8 @@ func parse(spec string) (n name, err error) {
 	switch {
 	case spec == "":
 		err = errors.New("no store named")
+	case !ok && strings.Contains(spec, "?") && strings.Contains(spec, "sig="):
+		err = errors.New("an address with a signature, not a directory")
 	case !ok:
 		n.dir = spec
 	case scheme == "azblob":
@@ -186,11 +188,11 @@ func adopt(ctx context.Context, _ string, size int64, read func(ctx context.Cont
 	return footer.Encode(), nil
 }
 
-// Shown is a store's name as it may be printed: a name with a pasted address in it may
-// hold a signature behind its '?', which is left out. Names that open are shown whole.
+// Shown is a store's name as it may be printed. One that can not be a store's may be a
+// pasted address with a signature behind its '?', which is left out.
 func Shown(spec string) string {
-	name, query, asked := strings.Cut(spec, "?")
-	if !asked || strings.HasPrefix(query, "account=") && !strings.Contains(query, "&") {
+	name, _, asked := strings.Cut(spec, "?")
+	if !asked || Check(spec) == nil {
 		return spec
 	}
 	return name + "?…"
