@@ -56,8 +56,8 @@ func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.
 		if err := f.look(ctx, q, first); err != nil {
 			return r.overBudget(err)
 		}
-		if r.sel.Limit > 0 && f.left <= 0 {
-			return nil
+		if err := out.Flush(); err != nil || r.sel.Limit > 0 && f.left <= 0 {
+			return err
 		}
 		if !first {
 			f.sayCost(q, stores)
@@ -150,9 +150,13 @@ func (f *following) next(stores []query.Store) (*query.Query, error) {
 	return newQuery(stores, sel, opts)
 }
 
-// sayCost says once what looking costs, where it does; q is a look that found little or nothing.
+// sayCost says once, after a look that found nothing new to read, what looking costs, where it does.
 func (f *following) sayCost(q *query.Query, stores []query.Store) {
-	cost := q.Report().CostUSD * float64(24*time.Hour/f.interval)
+	report := q.Report()
+	if report.Requests.Get > 0 {
+		return
+	}
+	cost := report.CostUSD * float64(24*time.Hour/f.interval)
 	for _, s := range stores {
 		if !s.Free && !f.said["cost"] {
 			f.said["cost"] = true
