@@ -4,8 +4,8 @@ package process
 // first ones name the issuer and the last one checks the others (ISO/IEC 7812).
 const minCard, maxCard = 13, 19
 
-// card finds the number of a payment card, its digits together or in groups with
-// single spaces or dashes between.
+// card finds the number of a payment card, its digits together or in the groups that
+// are printed on cards, with single spaces or dashes between.
 func card(m []byte, from int) (start, end int) {
 	for i := from; i < len(m); i++ {
 		if c := m[i]; c-'2' > '8'-'2' || c == '7' || !beginsNumber(m, i) {
@@ -39,43 +39,76 @@ func beginsNumber(m []byte, i int) bool {
 // cardAt is the end of the longest number of a card that begins at m[i], 0 where there is none.
 func cardAt(m []byte, i int) (end int) {
 	var digits [maxCard]byte
-	for n := 0; i < len(m); i++ {
+	n := 0
+	var g groups
+	for ; i < len(m); i++ {
 		c := m[i]
 		if isDigit(c) {
 			if n == maxCard {
 				break
 			}
 			digits[n] = c - '0'
-			if n++; n >= minCard && (i+1 == len(m) || !isWord(m[i+1])) && isCard(digits[:n]) {
+			n, g.size = n+1, g.size+1
+			if n >= minCard && (i+1 == len(m) || !isWord(m[i+1])) && g.printed() && isCard(digits[:n]) {
 				end = i + 1
 			}
 			continue
 		}
-		if c != ' ' && c != '-' || i+1 == len(m) || !isDigit(m[i+1]) {
+		if i+1 == len(m) || !isDigit(m[i+1]) || !g.next(c) {
 			break
 		}
 	}
 	return end
 }
 
+// groups are the groups of digits of a number: all together, or 4-4-4-4 and what is
+// left, or 4-6-5 and 4-6-4. Other numbers beside each other are columns.
+type groups struct {
+	separator byte
+	// count is the number of groups before this one, of size digits so far; second
+	// is the size of the second one.
+	count, size, second int
+}
+
+// next begins another group behind a separator, if one may begin.
+func (g *groups) next(separator byte) bool {
+	if separator != ' ' && separator != '-' || g.count > 0 && separator != g.separator || g.size != 4 && (g.count != 1 || g.size != 6) {
+		return false
+	}
+	if g.separator, g.count = separator, g.count+1; g.count == 2 {
+		g.second = g.size
+	}
+	g.size = 0
+	return true
+}
+
+// printed reports whether the groups are complete as they are.
+func (g *groups) printed() bool {
+	return g.count == 0 || g.second == 6 && g.count == 2 || g.second != 6 && g.size <= 4
+}
+
 func isCard(digits []byte) bool { return issued(digits) && checks(digits) }
 
-// issued reports whether an issuer's cards begin so and are so long.
+// issued reports whether an issuer's cards begin so and are so long. The lengths are those
+// in use, not all that are reserved: identifiers of 17 to 19 digits are common in
+// logs, and one of ten has the right check digit.
 func issued(d []byte) bool {
 	two := int(d[0])*10 + int(d[1])
 	four := two*100 + int(d[2])*10 + int(d[3])
 	switch n := len(d); {
-	case d[0] == 4:
-		return n == 13 || n == 16 || n == 19
-	case two >= 51 && two <= 55, four >= 2221 && four <= 2720:
-		return n == 16
-	case two == 34 || two == 37:
+	case d[0] == 4: // Visa
+		return n == 13 || n == 16
+	case two == 34 || two == 37: // American Express
 		return n == 15
-	case two == 36 || two == 38 || two == 39 || four >= 3000 && four <= 3059:
-		return n >= 14
-	case two == 35 || two == 60 || two == 62 || two == 64 || two == 65 || two == 81:
+	case two == 36 || two == 38 || two == 39 || four >= 3000 && four <= 3059: // Diners Club
+		return n == 14 || n == 16
+	case two == 62 || two == 81: // UnionPay
 		return n >= 16
-	case two == 50 || two >= 56 && two <= 69:
+	case n == 16: // Mastercard, JCB, Discover, Maestro
+		return two == 35 || two >= 50 && two <= 69 || four >= 2221 && four <= 2720
+	}
+	switch four {
+	case 5018, 5020, 5038, 5893, 6304, 6759, 6761, 6762, 6763: // Maestro
 		return true
 	}
 	return false
