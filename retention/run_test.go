@@ -254,8 +254,12 @@ func TestAtOnce(t *testing.T) {
 		var young []string
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			for n := uint64(100); ctx.Err() == nil; n++ {
-				d := today.AddDate(0, 0, -r.IntN(12))
+			const first = 100
+			for n := uint64(first); n == first || ctx.Err() == nil; n++ {
+				d := today
+				if n > first {
+					d = today.AddDate(0, 0, -r.IntN(12))
+				}
 				row := newRow("api", "", d, n)
 				err := putRows(t.Context(), s, []tableindex.Row{row})
 				if err != nil && !errors.Is(err, store.ErrNoTable) && !errors.Is(err, store.ErrTableBusy) {
