@@ -3,6 +3,7 @@ package tail_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/buffer"
+	"logstow/input"
 	"logstow/input/tail"
 )
 
@@ -122,4 +127,44 @@ func TestCopiedUnseen(t *testing.T) {
 		f.stop()
 	})
 	again(t, dir, s, tail.Options{Paths: []string{"a.log"}})
+}
+
+// hookSink calls a function at the first Append, which ends the look at what is
+// there at the start.
+type hookSink struct {
+	*sink
+	begun func()
+}
+
+func (s *hookSink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+	if s.begun != nil {
+		s.begun()
+		s.begun = nil
+	}
+	return s.sink.Append(ctx, c)
+}
+
+// A copy is passed over because the file itself will be read, and then that is
+// emptied before it is: the copy is read.
+func TestCopiedThenEmptied(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n", "a.log.1", "1\n")
+	synctest.Test(t, func(t *testing.T) {
+		tailer, err := tail.New(tail.Options{
+			Options: input.Options{Service: "x", Sink: &hookSink{s, func() { put(t, dir, "a.log", "2\n") }}},
+			Paths:   []string{filepath.Join(dir, "a.log")}, FromStart: true, Polling: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		if err := tailer.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]string{"a.log: 1", "a.log: 2"}, s.take()); diff != "" {
+			t.Error(diff)
+		}
+	})
 }

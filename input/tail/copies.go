@@ -83,13 +83,14 @@ func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 		m.t.work[m] = true
 		return later
 	}
-	if !m.same() { // truncated just now: what is to become of its copy is decided there
-		if m.t.work[m] = true; m.now().beginsLike(b) {
+	own, err := beginning(m.handle, m.kind)
+	alikeNow := err == nil && bytes.HasPrefix(own, b)
+	if m.kind == plain && !m.same() { // truncated just now: what is to become of its copy is decided there
+		if m.t.work[m] = true; alikeNow || m.now().beginsLike(b) {
 			return later
 		}
 	}
-	own, err := beginning(m.handle, m.kind)
-	if err != nil || !bytes.HasPrefix(own, b) {
+	if !alikeNow {
 		return taken
 	}
 	if len(b) == 0 && f.kind == packed {
@@ -107,6 +108,10 @@ func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 	info, err := m.handle.Stat()
 	if err == nil && f.kind == plain && m.kind == plain && !alike(handle, m.handle, size, info.Size()) {
 		return taken
+	}
+	if m.kind == plain && len(own) > int(m.print.length) { // it may be emptied before it is read: then the copy is
+		m.print = sumOf(own)
+		m.t.pending = append(m.t.pending, m.positions(m.source.Point())...)
 	}
 	return passed
 }

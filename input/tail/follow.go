@@ -131,6 +131,9 @@ func (t *Tailer) flush(ctx context.Context) error {
 // name before the others, and closes those that are done with. It reports
 // whether any has more. While there is more in a file, those that took its place wait.
 func (t *Tailer) pass(ctx context.Context) (more bool, err error) {
+	if err := t.flush(ctx); err != nil { // before records, which bring newer ones
+		return false, err
+	}
 	t.dirs = make(directories)
 	waiting := make(map[string]bool)
 	for _, f := range t.inOrder(maps.Keys(t.work)) {
@@ -219,9 +222,7 @@ func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error)
 	}
 	size := info.Size()
 	if size < f.source.Offset() || !f.same() {
-		if err := f.truncated(ctx); err != nil {
-			return false, err
-		}
+		return true, f.truncated(ctx) // what it held goes first
 	}
 	gained := size - f.source.Offset()
 	if gained <= 0 {
