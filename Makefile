@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test test-report short race crash lint fmt fuzz golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
+.PHONY: build demo test test-report short race crash soak lint fmt fuzz golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -40,6 +40,10 @@ conformance: testdata/azurite/node_modules ## both storage backends against the 
 KILLS ?= 100
 crash: testdata/azurite/node_modules ## kills, lost answers and outages at length: make crash KILLS=500
 	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_CRASH_KILLS=$(KILLS) LOGSTOW_OUTAGE_MB=2000 $(GO) test -count=1 -timeout 90m -v -run 'TestCrash|TestOutage|TestManyWaiting|TestTerminate|TestSecondSignal' ./e2e
+
+DURATION ?= 2m
+soak: testdata/azurite/node_modules ## a shipper under mixed load, faults and reloads: make soak DURATION=1h
+	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_SOAK=$(DURATION) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./e2e
 
 lint: ## linters and formatting
 	$(TOOL) golangci-lint run ./...
