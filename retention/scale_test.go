@@ -31,7 +31,7 @@ func TestRequests(t *testing.T) {
 	backends(t, func(t *testing.T, s store.Store) { halve(t, s, 20, 10, 2) })
 }
 
-// TestLarge takes half an hour, for the emulator sorts all blobs for each one deleted: make test-large.
+// TestLarge takes an hour or more, for the emulator sorts all blobs for each one deleted: make test-large.
 func TestLarge(t *testing.T) {
 	if os.Getenv("LOGSTOW_LARGE") != "1" {
 		t.Skip("LOGSTOW_LARGE is not 1")
