@@ -143,7 +143,7 @@ func index(t testing.TB, s store.Store, rows ...tableindex.Row) {
 // remove deletes a blob.
 func remove(t testing.TB, s store.Store, name string) {
 	t.Helper()
-	if err := s.Blobs().Delete(t.Context(), []string{name}); err != nil {
+	if err := s.Blobs().Delete(t.Context(), store.AnyVersion(name)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -94,7 +94,7 @@ func TestStorageRefuses(t *testing.T) {
 			allowed, refused = refused, allowed
 		}
 		refused["overwrite"] = create(blobs, row.Name.String())
-		refused["delete"] = blobs.Blobs().Delete(t.Context(), []string{row.Name.String()})
+		refused["delete"] = blobs.Blobs().Delete(t.Context(), store.AnyVersion(row.Name.String()))
 		refused["read elsewhere"], refused["list elsewhere"] = read(elsewhere), list(elsewhere)
 		refused["create elsewhere"] = create(elsewhere, "api/2026/01/01/0000/000009.log")
 		refused["query with the blobs' signature"] = query(blobs, table)
@@ -195,7 +195,7 @@ func TestCreate(t *testing.T) {
 		"read":     func() error { _, err := shipper.Blobs().Read(t.Context(), row.Name.String(), 0, 1); return err }(),
 		"list":     drain(shipper.Blobs().List(t.Context(), "api/")),
 		"list all": drain(shipper.Blobs().List(t.Context(), "")),
-		"delete":   shipper.Blobs().Delete(t.Context(), []string{row.Name.String()}),
+		"delete":   shipper.Blobs().Delete(t.Context(), store.AnyVersion(row.Name.String())),
 		"of another service": func() error {
 			_, err := shipper.Blobs().Create(t.Context(), "billing/x", nil, store.CreateOptions{})
 			return err

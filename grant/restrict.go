@@ -45,13 +45,13 @@ func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store
 }
 
 // Delete implements store.Blobs.
-func (b *blobs) Delete(ctx context.Context, names []string) error {
-	for _, name := range names {
-		if err := b.check("delete", "blob "+name, name); err != nil {
+func (b *blobs) Delete(ctx context.Context, versions []store.Version) error {
+	for _, v := range versions {
+		if err := b.check("delete", "blob "+v.Name, v.Name); err != nil {
 			return err
 		}
 	}
-	return b.Blobs.Delete(ctx, names)
+	return b.Blobs.Delete(ctx, versions)
 }
 
 // check refuses a name outside of the grant.

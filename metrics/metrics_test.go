@@ -241,7 +241,7 @@ func TestOperations(t *testing.T) {
 	_, readErr := blobs.Read(ctx, "web/1", 0, 1)
 	key := store.Key{Partition: "p", Row: "r"}
 	err = errors.Join(err, readErr, tables.CreateTable(ctx, "seg1"), tables.Upsert(ctx, "seg1", []store.Entity{{Key: key}}),
-		tables.Remove(ctx, "seg1", []store.Key{key}), tables.DropTable(ctx, "seg1"), blobs.Delete(ctx, []string{"web/1"}))
+		tables.Remove(ctx, "seg1", []store.Key{key}), tables.DropTable(ctx, "seg1"), blobs.Delete(ctx, store.AnyVersion("web/1")))
 	for _, e := range blobs.List(ctx, "") {
 		err = errors.Join(err, e)
 	}

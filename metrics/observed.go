@@ -47,9 +47,9 @@ func (b observedBlobs) Create(ctx context.Context, name string, body []byte, opt
 	return etag, err
 }
 
-func (b observedBlobs) Delete(ctx context.Context, names []string) error {
+func (b observedBlobs) Delete(ctx context.Context, versions []store.Version) error {
 	began := time.Now()
-	err := b.Blobs.Delete(ctx, names)
+	err := b.Blobs.Delete(ctx, versions)
 	b.r.wrote("delete", began, err)
 	return err
 }

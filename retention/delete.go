@@ -13,11 +13,11 @@ import (
 
 // batches does something to the blobs that come in, in full batches, until no more come.
 // Where access is refused it ends everything; what else fails is in the report.
-func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, names <-chan string, do func(context.Context, []string) error) {
+func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <-chan store.Version, do func(context.Context, []store.Version) error) {
 	var group errgroup.Group
 	group.SetLimit(deleters)
 	defer func() { _ = group.Wait() }() // what fails is in the report
-	submit := func(batch []string) {
+	submit := func(batch []store.Version) {
 		if len(batch) == 0 || ctx.Err() != nil {
 			return
 		}
@@ -28,9 +28,9 @@ func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, names <
 			return nil
 		})
 	}
-	var batch []string
-	for name := range names {
-		if batch = append(batch, name); len(batch) == store.MaxDelete {
+	var batch []store.Version
+	for v := range blobs {
+		if batch = append(batch, v); len(batch) == store.MaxDelete {
 			submit(batch)
 			batch = nil
 		}
@@ -38,8 +38,9 @@ func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, names <
 	submit(batch)
 }
 
-// deleteBatch deletes the blobs of one request. The listing afterwards says what stays.
-func (r *run) deleteBatch(ctx context.Context, batch []string) error {
+// deleteBatch deletes the blobs of one request, as they were listed: what took the name of
+// one that is gone may be of a class that stays. The listing afterwards says what stays.
+func (r *run) deleteBatch(ctx context.Context, batch []store.Version) error {
 	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 		return err
 	}
@@ -54,12 +55,16 @@ func (r *run) deleteBatch(ctx context.Context, batch []string) error {
 }
 
 // moveBatch moves the blobs of one request to a tier.
-func (r *run) moveBatch(tier store.Tier) func(context.Context, []string) error {
-	return func(ctx context.Context, batch []string) error {
+func (r *run) moveBatch(tier store.Tier) func(context.Context, []store.Version) error {
+	return func(ctx context.Context, batch []store.Version) error {
 		if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 			return err
 		}
-		err := patience.Do(ctx, func() error { return r.store.Blobs().SetTier(ctx, batch, tier) })
+		names := make([]string, len(batch))
+		for i, v := range batch {
+			names[i] = v.Name
+		}
+		err := patience.Do(ctx, func() error { return r.store.Blobs().SetTier(ctx, names, tier) })
 		if err != nil && ctx.Err() == nil {
 			r.batchFailed(err)
 		}

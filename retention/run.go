@@ -228,24 +228,24 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var sinks sync.WaitGroup
-	sink := func(do func(ctx context.Context, batch []string) error) chan string {
-		names := make(chan string, store.MaxDelete)
-		sinks.Go(func() { r.batches(ctx, cancel, names, do) })
-		return names
+	sink := func(do func(ctx context.Context, batch []store.Version) error) chan store.Version {
+		blobs := make(chan store.Version, store.MaxDelete)
+		sinks.Go(func() { r.batches(ctx, cancel, blobs, do) })
+		return blobs
 	}
-	send := func(names chan<- string, b store.Blob) bool {
+	send := func(blobs chan<- store.Version, b store.Blob) bool {
 		if r.o.DryRun {
 			return true
 		}
 		select {
-		case names <- b.Name:
+		case blobs <- b.Version():
 			return true
 		case <-ctx.Done():
 			return false
 		}
 	}
 	removing := sink(r.deleteBatch)
-	moving := map[store.Tier]chan string{store.Cool: sink(r.moveBatch(store.Cool)), store.Cold: sink(r.moveBatch(store.Cold))}
+	moving := map[store.Tier]chan store.Version{store.Cool: sink(r.moveBatch(store.Cool)), store.Cold: sink(r.moveBatch(store.Cold))}
 	r.eachService(ctx, services, func(service string) {
 		w := walk{
 			r: r, stopAt: r.cut.last(),
@@ -257,8 +257,8 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 		r.o.Progress.Walked.Add(1)
 	})
 	close(removing)
-	for _, names := range moving {
-		close(names)
+	for _, blobs := range moving {
+		close(blobs)
 	}
 	sinks.Wait()
 	return context.Cause(ctx)

@@ -216,13 +216,13 @@ type endingBlobs struct {
 	e ending
 }
 
-func (b endingBlobs) Delete(ctx context.Context, names []string) error {
+func (b endingBlobs) Delete(ctx context.Context, versions []store.Version) error {
 	if b.e.left.Add(-1) < 0 {
-		names = names[:len(names)/2]
+		versions = versions[:len(versions)/2]
 		b.e.end()
 		ctx = context.WithoutCancel(ctx)
 	}
-	return b.Blobs.Delete(ctx, names)
+	return b.Blobs.Delete(ctx, versions)
 }
 
 type allTables = store.Tables

@@ -148,7 +148,7 @@ type syntheticBlobs struct {
 	s *synthetic
 }
 
-func (b syntheticBlobs) Delete(context.Context, []string) error { return nil }
+func (b syntheticBlobs) Delete(context.Context, []store.Version) error { return nil }
 
 func (b syntheticBlobs) ListPrefixes(context.Context, string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {

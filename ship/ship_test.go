@@ -169,7 +169,7 @@ func TestShipConflict(t *testing.T) {
 		if got, err := s.Blobs().Read(t.Context(), theirs, 0, 6); err != nil || string(got) != "theirs" {
 			t.Errorf("the other's blob: %q, %v", got, err)
 		}
-		if err := s.Blobs().Delete(t.Context(), []string{theirs}); err != nil {
+		if err := s.Blobs().Delete(t.Context(), store.AnyVersion(theirs)); err != nil {
 			t.Fatal(err)
 		}
 		exactlyOnce(t, s, 3)

@@ -87,9 +87,9 @@ func (b countedBlobs) Create(ctx context.Context, name string, body []byte, opts
 	return b.blobs.Create(ctx, name, body, opts)
 }
 
-func (b countedBlobs) Delete(ctx context.Context, names []string) error {
-	b.c.delete.Add(int64((len(names) + MaxDelete - 1) / MaxDelete))
-	return b.blobs.Delete(ctx, names)
+func (b countedBlobs) Delete(ctx context.Context, versions []Version) error {
+	b.c.delete.Add(int64((len(versions) + MaxDelete - 1) / MaxDelete))
+	return b.blobs.Delete(ctx, versions)
 }
 
 func (b countedBlobs) SetTier(ctx context.Context, names []string, tier Tier) error {

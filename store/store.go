@@ -52,15 +52,31 @@ type Blobs interface {
 	Create(ctx context.Context, name string, body []byte, opts CreateOptions) (etag string, err error)
 
 	// Delete removes blobs, in requests of at most [MaxDelete]. A blob that is
-	// missing counts as removed; a missing container is [ErrNoContainer]. It tries
-	// all names and returns the first [*Error] of each class, joined. No names are
-	// no request.
-	Delete(ctx context.Context, names []string) error
+	// missing counts as removed, and so does one that is another by now under the
+	// same name, which is not touched; a missing container is [ErrNoContainer]. It
+	// tries all and returns the first [*Error] of each class, joined. None are no request.
+	Delete(ctx context.Context, versions []Version) error
 
 	// SetTier moves blobs to another tier, in requests and with errors as Delete; nothing
 	// else about them changes, their ETags neither. A blob that is missing is left out. A store
 	// without tiers refuses it as [ErrInvalid], as does one that does not know the tier.
 	SetTier(ctx context.Context, names []string, tier Tier) error
+}
+
+// Version names a blob as a listing found it.
+type Version struct {
+	Name string
+	// ETag is that of the listing; "" is any.
+	ETag string
+}
+
+// AnyVersion names blobs whatever their ETags.
+func AnyVersion(names ...string) []Version {
+	versions := make([]Version, len(names))
+	for i, name := range names {
+		versions[i].Name = name
+	}
+	return versions
 }
 
 // Tier is what a blob's storage costs: the cooler, the less to keep and the more to read.
@@ -97,6 +113,9 @@ type Blob struct {
 	// compare keys without case.
 	Metadata map[string]string
 }
+
+// Version is the blob as it was listed.
+func (b Blob) Version() Version { return Version{b.Name, b.ETag} }
 
 // TableReader is the reading half of an account's tables. Its methods are safe
 // for concurrent use and stop when ctx ends, as those of [BlobReader]. A missing

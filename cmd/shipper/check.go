@@ -140,7 +140,7 @@ func probeBlobs(ctx context.Context, blobs store.Blobs, name string) (stays stri
 	if err != nil && !errors.Is(err, store.ErrExists) { // it is there: somebody could create it
 		return "", err
 	}
-	err = blobs.Delete(ctx, []string{name})
+	err = blobs.Delete(ctx, store.AnyVersion(name))
 	if errors.Is(err, store.ErrRefused) {
 		return "; this credential may not delete, so " + name + " stays", nil
 	}

@@ -144,7 +144,16 @@ func TestDeleteWithoutBatches(t *testing.T) {
 			)})
 			mustCreate(t, s, "a/1", "x", store.CreateOptions{})
 			mustCreate(t, s, "a/2", "x", store.CreateOptions{})
-			if err := without.Blobs().Delete(t.Context(), []string{"a/1", "a/missing", "a/2"}); err != nil {
+			other := store.Version{Name: "a/2", ETag: "0x8DC0FFEE"}
+			if err := without.Blobs().Delete(t.Context(), append(store.AnyVersion("a/1", "a/missing"), other)); err != nil {
+				t.Fatal(err)
+			}
+			for page, err := range s.Blobs().List(t.Context(), "a/") {
+				if err != nil || len(page) != 1 || page[0].Name != other.Name {
+					t.Errorf("left %v, error %v", page, err)
+				}
+			}
+			if err := without.Blobs().Delete(t.Context(), store.AnyVersion("a/2")); err != nil {
 				t.Fatal(err)
 			}
 			if batches.Load() == 0 {

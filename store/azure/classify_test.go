@@ -41,7 +41,7 @@ func do(ctx context.Context, s store.Store, operation string) error {
 	case list:
 		return last(s.Blobs().List(ctx, "a/"))
 	case deletion:
-		return s.Blobs().Delete(ctx, []string{"a/b.log"})
+		return s.Blobs().Delete(ctx, store.AnyVersion("a/b.log"))
 	case createTable:
 		return s.Tables().CreateTable(ctx, "segments")
 	case dropTable:

@@ -12,22 +12,32 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"logstow/store"
 )
 
 // Delete implements store.Blobs with Blob Batch requests; where storage does
-// not take those, blob by blob.
-func (b *blobs) Delete(ctx context.Context, names []string) error {
-	options := blob.DeleteOptions{DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude)}
-	return b.change(ctx, names, change{
+// not take those, blob by blob. A blob that is another by now does not match.
+// https://learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations
+func (b *blobs) Delete(ctx context.Context, versions []store.Version) error {
+	options := func(v store.Version) blob.DeleteOptions {
+		o := blob.DeleteOptions{DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude)}
+		if v.ETag != "" {
+			o.AccessConditions = &blob.AccessConditions{
+				ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: to.Ptr(azcore.ETag(`"` + v.ETag + `"`))},
+			}
+		}
+		return o
+	}
+	return b.change(ctx, versions, change{
 		action: deleteBlobs,
-		add: func(batch *container.BatchBuilder, name string) error {
-			return batch.Delete(name, &container.BatchDeleteOptions{DeleteOptions: options})
+		add: func(batch *container.BatchBuilder, v store.Version) error {
+			return batch.Delete(v.Name, &container.BatchDeleteOptions{DeleteOptions: options(v)})
 		},
-		one: func(ctx context.Context, name string) error {
-			_, err := b.container.NewBlobClient(name).Delete(ctx, &options)
+		one: func(ctx context.Context, v store.Version) error {
+			_, err := b.container.NewBlobClient(v.Name).Delete(ctx, to.Ptr(options(v)))
 			return err
 		},
 	})
@@ -38,13 +48,13 @@ func (b *blobs) SetTier(ctx context.Context, names []string, tier store.Tier) er
 	if tier != store.Hot && tier != store.Cool && tier != store.Cold {
 		return b.fail.invalid(setTier, "blobs of container "+b.name, fmt.Errorf("no tier %q", tier))
 	}
-	return b.change(ctx, names, change{
+	return b.change(ctx, store.AnyVersion(names...), change{
 		action: setTier,
-		add: func(batch *container.BatchBuilder, name string) error {
-			return batch.SetTier(name, blob.AccessTier(tier), nil)
+		add: func(batch *container.BatchBuilder, v store.Version) error {
+			return batch.SetTier(v.Name, blob.AccessTier(tier), nil)
 		},
-		one: func(ctx context.Context, name string) error {
-			_, err := b.container.NewBlobClient(name).SetTier(ctx, blob.AccessTier(tier), nil)
+		one: func(ctx context.Context, v store.Version) error {
+			_, err := b.container.NewBlobClient(v.Name).SetTier(ctx, blob.AccessTier(tier), nil)
 			return err
 		},
 	})
@@ -54,20 +64,20 @@ func (b *blobs) SetTier(ctx context.Context, names []string, tier store.Tier) er
 type change struct {
 	action action
 	// add adds it to a batch for one blob, one does it for one.
-	add func(batch *container.BatchBuilder, name string) error
-	one func(ctx context.Context, name string) error
+	add func(batch *container.BatchBuilder, v store.Version) error
+	one func(ctx context.Context, v store.Version) error
 }
 
 // change changes many blobs in as few requests as can be.
-func (b *blobs) change(ctx context.Context, names []string, c change) error {
+func (b *blobs) change(ctx context.Context, versions []store.Version, c change) error {
 	var failed firstOfEach
-	valid := make([]string, 0, len(names))
-	for _, name := range names {
-		if err := store.CheckName(name); err != nil {
-			failed.add(b.fail.invalid(c.action, blobObject(name), err))
+	valid := make([]store.Version, 0, len(versions))
+	for _, v := range versions {
+		if err := store.CheckName(v.Name); err != nil {
+			failed.add(b.fail.invalid(c.action, blobObject(v.Name), err))
 			continue
 		}
-		valid = append(valid, name)
+		valid = append(valid, v)
 	}
 	for chunk := range slices.Chunk(valid, store.MaxDelete) {
 		b.changeBatch(ctx, chunk, c, &failed)
@@ -79,16 +89,16 @@ func (b *blobs) change(ctx context.Context, names []string, c change) error {
 }
 
 // changeBatch changes what one request can.
-func (b *blobs) changeBatch(ctx context.Context, names []string, c change, failed *firstOfEach) {
+func (b *blobs) changeBatch(ctx context.Context, versions []store.Version, c change, failed *firstOfEach) {
 	object := "blobs of container " + b.name
 	batch, err := b.newBatch()
 	if err != nil {
 		failed.add(b.fail.of(ctx, c.action, object, err))
 		return
 	}
-	for _, name := range names {
-		if err := c.add(batch, name); err != nil {
-			failed.add(b.fail.invalid(c.action, blobObject(name), err))
+	for _, v := range versions {
+		if err := c.add(batch, v); err != nil {
+			failed.add(b.fail.invalid(c.action, blobObject(v.Name), err))
 			return
 		}
 	}
@@ -98,7 +108,7 @@ func (b *blobs) changeBatch(ctx context.Context, names []string, c change, faile
 		err = b.fail.of(ctx, c.action, object, err)
 		if garbled || noBatches(err) {
 			b.log.Warn("storage takes no batches: going on one by one", slog.Any("error", err))
-			b.changeEach(ctx, names, c, failed)
+			b.changeEach(ctx, versions, c, failed)
 			return
 		}
 		failed.add(err)
@@ -109,8 +119,8 @@ func (b *blobs) changeBatch(ctx context.Context, names []string, c change, faile
 			continue
 		}
 		name := value(item.BlobName)
-		if id := value(item.ContentID); item.ContentID != nil && id >= 0 && id < len(names) {
-			name = names[id] // without the account that a path-style address begins with
+		if id := value(item.ContentID); item.ContentID != nil && id >= 0 && id < len(versions) {
+			name = versions[id].Name // without the account that a path-style address begins with
 		}
 		_ = b.addFailed(ctx, name, c, item.Error, failed) // each has its own outcome
 	}
@@ -151,23 +161,24 @@ func noBatches(err error) bool {
 }
 
 // changeEach changes blob by blob, until storage is not to be had.
-func (b *blobs) changeEach(ctx context.Context, names []string, c change, failed *firstOfEach) {
-	for _, name := range names {
-		err := c.one(ctx, name)
+func (b *blobs) changeEach(ctx context.Context, versions []store.Version, c change, failed *firstOfEach) {
+	for _, v := range versions {
+		err := c.one(ctx, v)
 		if err == nil {
 			continue
 		}
-		err = b.addFailed(ctx, name, c, err, failed)
+		err = b.addFailed(ctx, v.Name, c, err, failed)
 		if ctx.Err() != nil || store.Retryable(err) {
 			return
 		}
 	}
 }
 
-// addFailed adds and returns the error for one blob, nil where it is that the blob is not there.
-func (b *blobs) addFailed(ctx context.Context, name string, c change, err error, failed *firstOfEach) error {
-	err = b.fail.of(ctx, c.action, blobObject(name), err)
-	if errors.Is(err, store.ErrNotFound) {
+// addFailed adds and returns the error for one blob, nil where it is that the blob, or
+// the version asked for, is not there.
+func (b *blobs) addFailed(ctx context.Context, name string, c change, cause error, failed *firstOfEach) error {
+	err := b.fail.of(ctx, c.action, blobObject(name), cause)
+	if errors.Is(err, store.ErrNotFound) || bloberror.HasCode(cause, bloberror.ConditionNotMet) {
 		return nil
 	}
 	failed.add(err)

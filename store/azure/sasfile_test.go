@@ -121,7 +121,7 @@ func TestBatchIsSigned(t *testing.T) {
 	})})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := s.Blobs().Delete(ctx, []string{"a/1.log", "a/2.log"}); err == nil {
+	if err := s.Blobs().Delete(ctx, store.AnyVersion("a/1.log", "a/2.log")); err == nil {
 		t.Error("no error")
 	} else {
 		checkClean(t, err)

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 
 	"logstow/internal/fsutil"
@@ -172,100 +171,10 @@ func (b blobs) forget(ctx context.Context, db *sql.DB, name, path string) error 
 	})
 }
 
-// Delete implements [store.Blobs]. Rows are marked first and removed with the
-// file, so that no crash leaves a row that could later be taken for another
-// blob's of the same name.
-func (b blobs) Delete(ctx context.Context, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	if err := b.checkContainer(ctx); err != nil {
-		return err
-	}
-	db, err := b.db.writing(ctx)
-	if err != nil {
-		return classify(ctx, "delete", names[0], err)
-	}
-	var failed failures
-	for chunk := range slices.Chunk(names, store.MaxDelete) {
-		if err := b.deleteChunk(ctx, db, chunk, &failed); err != nil {
-			return classify(ctx, "delete", chunk[0], err)
-		}
-	}
-	return failed.err()
-}
-
-func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, names []string, failed *failures) error {
-	paths := make(map[string]string, len(names))
-	for _, name := range names {
-		path, err := b.path(name)
-		if err != nil {
-			failed.add(invalid("delete", name, err))
-			continue
-		}
-		paths[name] = path
-	}
-	err := b.db.change(ctx, db, func(tx *sql.Tx) error {
-		for name := range paths {
-			if err := markRow(ctx, tx, name); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	err = b.db.change(ctx, db, func(tx *sql.Tx) error {
-		for name, path := range paths {
-			err := os.Remove(path)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-				failed.add(classify(ctx, "delete", name, err))
-				continue
-			}
-			if err := dropRow(ctx, tx, name); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	for _, path := range paths {
-		b.prune(filepath.Dir(path))
-	}
-	return err
-}
-
 // SetTier implements [store.Blobs]: a directory has no tiers.
 func (b blobs) SetTier(ctx context.Context, names []string, tier store.Tier) error {
 	if len(names) == 0 {
 		return ended(ctx, "set the tier of", string(tier))
 	}
 	return invalid("set the tier of", names[0], errors.New("a directory has no tiers"))
-}
-
-// prune removes directories that became empty. One that a blob is being
-// created in is made again by its creator.
-func (s *Store) prune(dir string) {
-	for dir != s.dir && syscall.Rmdir(dir) == nil {
-		dir = filepath.Dir(dir)
-	}
-}
-
-// failures keeps the first error of each class.
-type failures struct{ first []*store.Error }
-
-func (f *failures) add(err error) {
-	var e *store.Error
-	if !errors.As(err, &e) || slices.ContainsFunc(f.first, func(o *store.Error) bool { return errors.Is(o, e.Class) }) {
-		return
-	}
-	f.first = append(f.first, e)
-}
-
-func (f *failures) err() error {
-	errs := make([]error, len(f.first))
-	for i, e := range f.first {
-		errs[i] = e
-	}
-	return errors.Join(errs...)
 }

@@ -151,7 +151,7 @@ func TestPruneRace(t *testing.T) {
 				if got, err := s.Blobs().Read(t.Context(), name, 0, 1); string(got) != racer {
 					t.Errorf("read %s: %q, %v", name, got, err)
 				}
-				if err := s.Blobs().Delete(t.Context(), []string{name}); err != nil {
+				if err := s.Blobs().Delete(t.Context(), store.AnyVersion(name)); err != nil {
 					t.Errorf("delete %s: %v", name, err)
 				}
 			}

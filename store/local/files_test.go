@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -104,11 +105,11 @@ func TestNamesThatCanNotBeFiles(t *testing.T) {
 		if got, err := s.Blobs().Read(t.Context(), name, 0, 1); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("read %q: %q, %v", name, got, err)
 		}
-		if err := s.Blobs().Delete(t.Context(), []string{name}); !errors.Is(err, store.ErrInvalid) {
+		if err := s.Blobs().Delete(t.Context(), store.AnyVersion(name)); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("delete %q: %v", name, err)
 		}
 	}
-	if err := s.Blobs().Delete(t.Context(), []string{"c/d", "a"}); err == nil {
+	if err := s.Blobs().Delete(t.Context(), store.AnyVersion("c/d", "a")); err == nil {
 		t.Error("a directory of blobs was deleted as a blob")
 	}
 	for _, prefix := range []string{".logstow", ".logstow/", ".logstow/s", "x/../"} {
@@ -216,5 +217,35 @@ func TestManyTables(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || pages != 2 {
 		t.Errorf("%d pages: %s", pages, diff)
+	}
+}
+
+// TestDeleteInCopy deletes, by what listings say, in a store that was copied as a
+// directory: its files are younger than its database has them.
+func TestDeleteInCopy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openStore(t, dir)
+	names := []string{"a/1", "a/2", "b/1"}
+	for _, name := range names {
+		if _, err := s.Blobs().Create(t.Context(), name, []byte("x"), store.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range names {
+		later := time.Now().Add(time.Hour)
+		if err := os.Chtimes(filepath.Join(dir, name), later, later); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var versions []store.Version
+	for _, blob := range list(t, s) {
+		versions = append(versions, blob.Version())
+	}
+	if err := s.Blobs().Delete(t.Context(), versions); err != nil {
+		t.Fatal(err)
+	}
+	if left := list(t, s); len(left) != 0 {
+		t.Errorf("left: %v", left)
 	}
 }

@@ -101,7 +101,7 @@ func churn(ctx context.Context, s *local.Store, prefix string) error {
 		fmt.Println("indexed", name)
 		if i%3 == 2 {
 			fmt.Println("deleting", name)
-			if err := s.Blobs().Delete(ctx, []string{name}); err != nil {
+			if err := s.Blobs().Delete(ctx, store.AnyVersion(name)); err != nil {
 				return err
 			}
 			fmt.Println("deleted", name)

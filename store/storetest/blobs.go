@@ -29,7 +29,7 @@ func missingContainer(t *testing.T, open Opener) {
 	wantIs(t, "list with prefix", err, store.ErrNoContainer)
 	_, err = collectErr(b.ListPrefixes(t.Context(), ""))
 	wantIs(t, "list prefixes", err, store.ErrNoContainer)
-	wantIs(t, "delete", b.Delete(t.Context(), []string{"a/b"}), store.ErrNoContainer)
+	wantIs(t, "delete", b.Delete(t.Context(), store.AnyVersion("a/b")), store.ErrNoContainer)
 	if errors.Is(err, store.ErrNotFound) {
 		t.Errorf("%v is also ErrNotFound", err)
 	}
@@ -48,7 +48,7 @@ func twoContainers(t *testing.T, open Opener) {
 	one, two := openNew(t, open).Blobs(), openNew(t, open).Blobs()
 	create(t, one, "a/b")
 	create(t, two, "a/b", "a/c")
-	if err := two.Delete(t.Context(), []string{"a/b"}); err != nil {
+	if err := two.Delete(t.Context(), store.AnyVersion("a/b")); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"a/b"}, names(t, one, "")); diff != "" {
@@ -82,7 +82,7 @@ func blobsContext(t *testing.T, open Opener) {
 		wantIs(t, "list prefixes", err, c.want)
 		_, err = b.Create(c.ctx, "a/never", []byte("x"), store.CreateOptions{})
 		wantIs(t, "create", err, c.want)
-		err = b.Delete(c.ctx, []string{"a/b"})
+		err = b.Delete(c.ctx, store.AnyVersion("a/b"))
 		wantIs(t, "delete", err, c.want)
 		if store.Retryable(err) {
 			t.Errorf("%v is retryable", err)
@@ -293,7 +293,7 @@ func createOddNames(t *testing.T, open Opener) {
 			t.Errorf("%q is not listed", name)
 		}
 	}
-	if err := b.Delete(t.Context(), odd); err != nil {
+	if err := b.Delete(t.Context(), store.AnyVersion(odd...)); err != nil {
 		t.Fatal(err)
 	}
 	if left := names(t, b, ""); len(left) != 0 {
@@ -394,117 +394,7 @@ func createEmpty(t *testing.T, open Opener) {
 	}
 }
 
-func deleteMissing(t *testing.T, open Opener) {
-	b := openNew(t, open).Blobs()
-	if err := b.Delete(t.Context(), nil); err != nil {
-		t.Errorf("delete nothing: %v", err)
-	}
-	create(t, b, "a/1", "a/2", "a/3")
-	for range 2 {
-		if err := b.Delete(t.Context(), []string{"a/2", "a/never", "a/3", "b/c/d"}); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]string{"a/1"}, names(t, b, "")); diff != "" {
-			t.Error(diff)
-		}
-	}
-	_, err := b.Read(t.Context(), "a/2", 0, 1)
-	wantIs(t, "read a deleted blob", err, store.ErrNotFound)
-	if err := b.Delete(t.Context(), []string{"a/1"}); err != nil {
-		t.Fatal(err)
-	}
-	if left := names(t, b, ""); len(left) != 0 {
-		t.Errorf("left: %q", left)
-	}
-	if dirs := collect(t, b.ListPrefixes(t.Context(), "")); len(dirs) != 0 {
-		t.Errorf("directories left: %q", dirs)
-	}
-}
-
-func deleteMany(t *testing.T, open Opener) {
-	b := openNew(t, open).Blobs()
-	many := make([]string, 2*store.MaxDelete+3)
-	for i := range many {
-		many[i] = fmt.Sprintf("many/%04d", i)
-	}
-	createParallel(t, b, many)
-	create(t, b, "other")
-	if err := b.Delete(t.Context(), many); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"other"}, names(t, b, "")); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func deleteTriesAll(t *testing.T, open Opener) {
-	b := openNew(t, open).Blobs()
-	create(t, b, "a", "b")
-	err := b.Delete(t.Context(), []string{"a", "x/../y", "", "b"})
-	wantIs(t, "delete with names that can not be", err, store.ErrInvalid)
-	var e *store.Error
-	if !errors.As(err, &e) {
-		t.Errorf("%v is no *store.Error", err)
-	}
-	if left := names(t, b, ""); len(left) != 0 {
-		t.Errorf("left: %q", left)
-	}
-}
-
-func deleteThenCreate(t *testing.T, open Opener) {
-	b := openNew(t, open).Blobs()
-	var tags []string
-	for _, body := range []string{"one", "two"} {
-		tag, err := b.Create(t.Context(), "a/b/c", []byte(body), store.CreateOptions{Metadata: map[string]string{"Body": body}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tags = append(tags, tag)
-		all := collect(t, b.List(t.Context(), ""))
-		if len(all) != 1 || metadata(all[0])["body"] != body || all[0].ETag != tag {
-			t.Errorf("listed as %+v", all)
-		}
-		if got := readAll(t, b, "a/b/c", len(body)); got != body {
-			t.Errorf("read %q, want %q", got, body)
-		}
-		if err := b.Delete(t.Context(), []string{"a/b/c"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if tags[0] == tags[1] || tags[0] == "" {
-		t.Errorf("ETags %q of two blobs", tags)
-	}
-}
-
 // createParallel creates blobs, many at once, to be done sooner.
-// setTier runs where there are tiers, which a listing says.
-func setTier(t *testing.T, open Opener) {
-	b := openNew(t, open).Blobs()
-	create(t, b, "a/1", "a/2", "a/3")
-	before := collect(t, b.List(t.Context(), ""))
-	if before[0].Tier == "" {
-		wantIs(t, "a store without tiers", b.SetTier(t.Context(), []string{"a/1"}, store.Cool), store.ErrInvalid)
-		return
-	}
-	wantIs(t, "an unknown tier", b.SetTier(t.Context(), []string{"a/1"}, "Warm"), store.ErrInvalid)
-	if err := b.SetTier(t.Context(), []string{"a/1", "a/missing"}, store.Cool); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.SetTier(t.Context(), []string{"a/3"}, store.Cold); err != nil {
-		t.Fatal(err)
-	}
-	before[0].Tier, before[2].Tier = store.Cool, store.Cold
-	if diff := cmp.Diff(before, collect(t, b.List(t.Context(), ""))); diff != "" {
-		t.Error(diff)
-	}
-	if got := readAll(t, b, "a/3", 3); got != "a/3" {
-		t.Errorf("read %q", got)
-	}
-	if err := b.Delete(t.Context(), []string{"a/1", "a/2", "a/3"}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func createParallel(t testing.TB, b store.Blobs, names []string) {
 	t.Helper()
 	work := make(chan string)

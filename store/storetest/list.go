@@ -65,7 +65,7 @@ func listPages(t *testing.T, open Opener) {
 		t.Errorf("%d hours, want 24", got)
 	}
 	// The last: it takes long where requests do.
-	if err := b.Delete(t.Context(), want[:300]); err != nil {
+	if err := b.Delete(t.Context(), store.AnyVersion(want[:300]...)); err != nil {
 		t.Fatal(err)
 	}
 	if left := names(t, b, ""); !slices.Equal(left, want[300:]) {
@@ -174,7 +174,7 @@ func listDuringWrites(t *testing.T, open Opener) {
 				return
 			}
 			if i%2 == 0 {
-				if err := writer.Delete(t.Context(), []string{name}); err != nil {
+				if err := writer.Delete(t.Context(), store.AnyVersion(name)); err != nil {
 					t.Errorf("delete: %v", err)
 					return
 				}

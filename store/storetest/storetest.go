@@ -70,6 +70,7 @@ func cases() []testCase {
 		{name: "delete/more than one request's names", run: deleteMany},
 		{name: "delete/tries all names", run: deleteTriesAll},
 		{name: "delete/the name is free again", run: deleteThenCreate},
+		{name: "delete/only the version listed", run: deleteVersion},
 		{name: "tier/nothing else changes", run: setTier},
 
 		{name: "tables/an ended context stops every method", run: tablesContext},

@@ -1,0 +1,148 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"logstow/store"
+)
+
+// Delete implements [store.Blobs]. Rows are marked first and removed with the
+// file, so that no crash leaves a row that could later be taken for another
+// blob's of the same name.
+func (b blobs) Delete(ctx context.Context, versions []store.Version) error {
+	if len(versions) == 0 {
+		return nil
+	}
+	if err := b.checkContainer(ctx); err != nil {
+		return err
+	}
+	db, err := b.db.writing(ctx)
+	if err != nil {
+		return classify(ctx, "delete", versions[0].Name, err)
+	}
+	var failed failures
+	for chunk := range slices.Chunk(versions, store.MaxDelete) {
+		if err := b.deleteChunk(ctx, db, chunk, &failed); err != nil {
+			return classify(ctx, "delete", chunk[0].Name, err)
+		}
+	}
+	return failed.err()
+}
+
+func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Version, failed *failures) error {
+	versions = slices.DeleteFunc(slices.Clone(versions), func(v store.Version) bool {
+		_, err := b.path(v.Name)
+		if err != nil {
+			failed.add(invalid("delete", v.Name, err))
+		}
+		return err != nil
+	})
+	if len(versions) == 0 {
+		return nil
+	}
+	marked := make(map[string]fs.FileInfo, len(versions)) // nil where there is no file
+	err := b.db.change(ctx, db, func(tx *sql.Tx) error {
+		versions, err := b.unchanged(ctx, tx, versions)
+		if err != nil {
+			return err
+		}
+		for _, v := range versions {
+			marked[v.Name], _ = os.Lstat(b.file(v.Name)) // what it is that can not be looked at, removing will tell
+			if err := markRow(ctx, tx, v.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = b.db.change(ctx, db, func(tx *sql.Tx) error {
+		for name, was := range marked {
+			path := b.file(name)
+			if now, err := os.Lstat(path); err == nil && (was == nil || !sameFile(was, now)) {
+				continue // removed meanwhile, and another made
+			}
+			err := os.Remove(path)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+				failed.add(classify(ctx, "delete", name, err))
+				continue
+			}
+			if err := dropRow(ctx, tx, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for name := range marked {
+		b.prune(filepath.Dir(b.file(name)))
+	}
+	return err
+}
+
+// unchanged leaves out the versions in whose place listings say that another is.
+func (b blobs) unchanged(ctx context.Context, tx *sql.Tx, versions []store.Version) ([]store.Version, error) {
+	var names []string
+	for _, v := range versions {
+		if v.ETag != "" {
+			names = append(names, v.Name)
+		}
+	}
+	if len(names) == 0 {
+		return versions, nil
+	}
+	slices.Sort(names)
+	page, orphans, err := b.look(ctx, tx, names)
+	if err != nil {
+		return nil, err
+	}
+	now := make(map[string]string, len(names))
+	for _, blob := range page {
+		now[blob.Name] = blob.ETag
+	}
+	for _, o := range orphans {
+		now[o.Name] = o.ETag
+	}
+	return slices.DeleteFunc(versions, func(v store.Version) bool {
+		etag, there := now[v.Name]
+		return there && v.ETag != "" && v.ETag != etag
+	}), nil
+}
+
+func sameFile(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// prune removes directories that became empty. One that a blob is being
+// created in is made again by its creator.
+func (s *Store) prune(dir string) {
+	for dir != s.dir && syscall.Rmdir(dir) == nil {
+		dir = filepath.Dir(dir)
+	}
+}
+
+// failures keeps the first error of each class.
+type failures struct{ first []*store.Error }
+
+func (f *failures) add(err error) {
+	var e *store.Error
+	if !errors.As(err, &e) || slices.ContainsFunc(f.first, func(o *store.Error) bool { return errors.Is(o, e.Class) }) {
+		return
+	}
+	f.first = append(f.first, e)
+}
+
+func (f *failures) err() error {
+	errs := make([]error, len(f.first))
+	for i, e := range f.first {
+		errs[i] = e
+	}
+	return errors.Join(errs...)
+}
