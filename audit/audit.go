@@ -219,7 +219,7 @@ func (a *auditor) run(ctx context.Context) error {
 // services are those asked for that have blobs.
 func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
 	all := make(map[string]bool)
-	err := patience.Do(ctx, func() error {
+	err := patience.First(ctx, func() error {
 		for prefixes, err := range a.blobs.ListPrefixes(ctx, "") {
 			if err != nil {
 				return err
@@ -284,7 +284,7 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 
 // listTables are the tables of the range.
 func (a *auditor) listTables(ctx context.Context) (tables []tableindex.Table, err error) {
-	err = patience.Do(ctx, func() (err error) {
+	err = patience.First(ctx, func() (err error) {
 		tables, err = tableindex.Tables(ctx, a.tables, a.container)
 		return err
 	})

@@ -174,7 +174,7 @@ func (r *run) run(ctx context.Context, p Policy) error {
 // now is the earlier of the two clocks, which must agree.
 func (r *run) now(ctx context.Context) (time.Time, error) {
 	var theirs time.Time
-	err := patience.Do(ctx, func() (err error) {
+	err := patience.First(ctx, func() (err error) {
 		theirs, err = r.store.Now(ctx)
 		return err
 	})
@@ -216,7 +216,7 @@ func (r *run) services(ctx context.Context) (all []string, err error) {
 
 // tables are those of days and classes that go.
 func (r *run) tables(ctx context.Context) (all []tableindex.Table, err error) {
-	err = patience.Do(ctx, func() (err error) {
+	err = patience.First(ctx, func() (err error) {
 		all, err = tableindex.Tables(ctx, r.store.Tables(), r.store.Container())
 		return err
 	})

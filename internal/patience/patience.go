@@ -17,6 +17,8 @@ const (
 	tries     = 8
 	firstWait = time.Second
 	maxWait   = 30 * time.Second
+	// unansweredFor is how long a job's first request may go without any answer.
+	unansweredFor = 10 * time.Second
 )
 
 // Do calls f until it succeeds, fails for good ([store.Retryable] says which), has failed
@@ -30,17 +32,41 @@ func Do(ctx context.Context, f func() error) error {
 	}
 }
 
-// again waits before the next try; false says that there is none.
-func again(ctx context.Context, err error, failures int) bool {
-	if !store.Retryable(err) || failures >= tries {
-		return false
+// First is Do for what a job begins with, when nobody knows yet whether storage can be
+// reached: a request without any answer (nothing listens, no such host, no way there) is
+// only made again for ten seconds. What storage answers, throttling for one, is waited for as ever.
+func First(ctx context.Context, f func() error) error {
+	began := time.Now()
+	for failures := 1; ; failures++ {
+		err := f()
+		if err == nil || unanswered(err) && time.Since(began)+waitFor(err, failures) > unansweredFor || !again(ctx, err, failures) {
+			return err
+		}
 	}
+}
+
+// unanswered reports whether storage said nothing at all.
+func unanswered(err error) bool {
+	var e *store.Error
+	return errors.Is(err, store.ErrUnavailable) && errors.As(err, &e) && e.Status == 0
+}
+
+// waitFor is how long to wait after so many failures in a row.
+func waitFor(err error, failures int) time.Duration {
 	wait := min(firstWait<<(failures-1), maxWait)
 	var e *store.Error
 	if errors.As(err, &e) {
 		wait = min(max(wait, e.RetryAfter), 4*maxWait)
 	}
-	timer := time.NewTimer(wait)
+	return wait
+}
+
+// again waits before the next try; false says that there is none.
+func again(ctx context.Context, err error, failures int) bool {
+	if !store.Retryable(err) || failures >= tries {
+		return false
+	}
+	timer := time.NewTimer(waitFor(err, failures))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -104,3 +104,47 @@ func TestDo(t *testing.T) {
 		}
 	})
 }
+
+// What a job begins with is not waited for when nothing answers, and is when storage does.
+func TestFirst(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err   error
+		after int // failures before it succeeds
+		calls int
+		took  time.Duration
+	}{
+		"nothing listens":       {&store.Error{Class: store.ErrUnavailable}, 100, 4, (1 + 2 + 4) * time.Second},
+		"slow to come up":       {&store.Error{Class: store.ErrUnavailable}, 3, 4, (1 + 2 + 4) * time.Second},
+		"an answer, though bad": {&store.Error{Class: store.ErrUnavailable, Status: 500}, 100, 8, (1 + 2 + 4 + 8 + 16 + 30 + 30) * time.Second},
+		"throttled":             {&store.Error{Class: store.ErrThrottled, Status: 503}, 100, 8, (1 + 2 + 4 + 8 + 16 + 30 + 30) * time.Second},
+		"refused":               {&store.Error{Class: store.ErrRefused, Status: 403}, 100, 1, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began, calls := time.Now(), 0
+			err := patience.First(t.Context(), func() error {
+				if calls++; calls > c.after {
+					return nil
+				}
+				return c.err
+			})
+			if want := c.calls <= c.after; calls != c.calls || (err != nil) != want {
+				t.Errorf("%s: %d calls, %v", name, calls, err)
+			}
+			if took := time.Since(began); took != c.took {
+				t.Errorf("%s: took %v, want %v", name, took, c.took)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // each try takes long by itself
+		calls := 0
+		_ = patience.First(t.Context(), func() error {
+			calls++
+			time.Sleep(30 * time.Second)
+			return &store.Error{Class: store.ErrUnavailable}
+		})
+		if calls != 1 {
+			t.Errorf("%d calls that took 30 s each", calls)
+		}
+	})
+}
