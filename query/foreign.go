@@ -112,7 +112,7 @@ func (p *planner) foreign(h *haul, s *Store, name blobnaming.Name, b *store.Blob
 		h.pruned++
 		return
 	}
-	h.segments = append(h.segments, &Segment{Store: s.Name, Name: name, Meta: meta, Size: b.Size, Foreign: true, blobs: s.Blobs, cache: s.Cache})
+	h.segments = append(h.segments, &Segment{Store: s.Name, Name: name, Meta: meta, Size: b.Size, Foreign: true, Tier: b.Tier, blobs: inTier(s.Blobs, b.Tier), cache: s.Cache})
 }
 
 // convert reads a foreign segment whole and keeps the records that match as blocks,

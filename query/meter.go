@@ -31,7 +31,7 @@ type meter struct {
 func (m *meter) take(free bool, u price.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	bytes, billed := m.bytes+u.Bytes, m.billed
+	bytes, billed := m.bytes+u.BytesRead(), m.billed
 	if !free {
 		billed = billed.Plus(u)
 	}
@@ -48,20 +48,20 @@ func (m *meter) take(free bool, u price.Usage) error {
 	return nil
 }
 
-// give takes back what was not used after all.
-func (m *meter) give(free bool, u price.Usage) {
+// giveBack takes back a request for a page that was not made after all.
+func (m *meter) giveBack(free bool, request price.Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !free {
-		m.billed = m.billed.Plus(price.Usage{List: -u.List, Read: -u.Read, Table: -u.Table, Bytes: -u.Bytes})
+		m.billed = m.billed.Plus(price.Usage{List: -request.List, Table: -request.Table})
 	}
 }
 
-// cost is what the query has cost.
-func (m *meter) cost() float64 {
+// spent is what the query has cost, and the bytes among it that came from cooler tiers.
+func (m *meter) spent() (dollars float64, retrieved int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.prices.Cost(m.billed)
+	return m.prices.Cost(m.billed), m.billed.Cool.Bytes + m.billed.Cold.Bytes
 }
 
 // within makes a context for one step of the query, that ends with [ErrBudget]
@@ -88,10 +88,34 @@ type meteredBlobs struct {
 	store.BlobReader
 	m    *meter
 	free bool
+	// tier is that of the blobs that are read.
+	tier store.Tier
+}
+
+// inTier is r for blobs of a tier, of which reading may be dearer.
+func inTier(r store.BlobReader, tier store.Tier) store.BlobReader {
+	metered, ok := r.(meteredBlobs)
+	if !ok || tier == "" || tier == store.Hot {
+		return r
+	}
+	metered.tier = tier
+	return metered
+}
+
+// reading is what requests to read so many bytes of a tier use.
+func reading(tier store.Tier, requests, bytes int64) price.Usage {
+	switch tier {
+	case store.Cool:
+		return price.Usage{Cool: price.TierUsage{Read: requests, Bytes: bytes}}
+	case store.Cold:
+		return price.Usage{Cold: price.TierUsage{Read: requests, Bytes: bytes}}
+	default:
+		return price.Usage{Read: requests, Bytes: bytes}
+	}
 }
 
 func (r meteredBlobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	if err := r.m.take(r.free, price.Usage{Read: 1, Bytes: max(0, n)}); err != nil {
+	if err := r.m.take(r.free, reading(r.tier, 1, max(0, n))); err != nil {
 		return nil, err
 	}
 	return r.BlobReader.Read(ctx, name, off, n)
@@ -139,7 +163,7 @@ func meterPages[T any](m *meter, free bool, request price.Usage, pages iter.Seq2
 			spare = true
 		}
 		if spare {
-			m.give(free, request)
+			m.giveBack(free, request)
 		}
 	}
 }

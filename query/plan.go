@@ -51,6 +51,9 @@ func (q *Query) Plan(ctx context.Context) (*Plan, error) {
 	if err := group.Wait(); err != nil {
 		return nil, context.Cause(ctx)
 	}
+	if q.opts.Tiers {
+		q.findTiers(ctx, p.found)
+	}
 	slices.SortFunc(p.found, compareSegments)
 	segments := q.replace(ctx, q.fold(p.found))
 	if ctx.Err() != nil {
@@ -245,7 +248,7 @@ func (p *planner) index(ctx context.Context, l *listing) error {
 			}
 			h.listed += int64(len(rows))
 			for i := range rows {
-				p.add(&h, l.store, rows[i].Name, rows[i].Meta, rows[i].Size)
+				p.add(&h, l.store, rows[i].Name, rows[i].Meta, rows[i].Size, "")
 			}
 		}
 		return nil
@@ -294,18 +297,18 @@ func (p *planner) blob(h *haul, s *Store, b *store.Blob) {
 		h.problems = append(h.problems, &Problem{Store: s.Name, Object: b.Name, Err: fmt.Errorf("%w: %w", ErrForeign, err)})
 		return
 	}
-	p.add(h, s, name, meta, b.Size)
+	p.add(h, s, name, meta, b.Size, b.Tier)
 }
 
 // add takes a segment whose metadata do not rule it out.
-func (p *planner) add(h *haul, s *Store, name blobnaming.Name, meta blobnaming.Metadata, size int64) {
+func (p *planner) add(h *haul, s *Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier) {
 	if !p.q.matcher.wants(meta.Start, meta.End, meta.Levels) {
 		h.pruned++
 		return
 	}
 	// Many segments share these strings; a listing's page is not to be held by them.
 	name.Service, meta.Instance = unique.Make(name.Service).Value(), unique.Make(meta.Instance).Value()
-	h.segments = append(h.segments, &Segment{Store: s.Name, Name: name, Meta: meta, Size: size, blobs: s.Blobs, cache: s.Cache})
+	h.segments = append(h.segments, &Segment{Store: s.Name, Name: name, Meta: meta, Size: size, Tier: tier, blobs: inTier(s.Blobs, tier), cache: s.Cache})
 }
 
 // pages hands the pages of a listing to use, until one fails. Where that may

@@ -59,6 +59,9 @@ type Options struct {
 	// all; before more is, it ends with [ErrBudget]. 0 is no limit.
 	MaxBytes int64
 	MaxCost  float64
+	// Tiers has a plan by the index look up in which tier the blobs of each day are, so
+	// that costs are right: the index does not know. It takes a listing a day.
+	Tiers bool
 	// TempDir is the directory of that file; "" is the system's.
 	TempDir string
 }
@@ -99,7 +102,7 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 		q.meter.prices = *opts.Prices
 	}
 	for i, s := range stores {
-		s.Blobs = meteredBlobs{q.tally.requests.BlobReader(s.Blobs), q.meter, s.Free}
+		s.Blobs = meteredBlobs{BlobReader: q.tally.requests.BlobReader(s.Blobs), m: q.meter, free: s.Free}
 		s.Tables = meteredTables{q.tally.requests.TableReader(s.Tables), q.meter, s.Free}
 		q.stores[i] = s
 	}
@@ -149,6 +152,8 @@ type Segment struct {
 	Meta  blobnaming.Metadata
 	// Size is its stored size in bytes.
 	Size int64
+	// Tier is where it is stored, as far as that is known.
+	Tier store.Tier
 	// Foreign says that another program wrote it: of Meta, only Start and End (bounds of
 	// its records' times), Batch (made of name, ETag and size) and Instance ("-") are set.
 	Foreign bool

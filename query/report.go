@@ -57,6 +57,8 @@ type Report struct {
 	BytesScanned    int64 `json:"bytes_scanned"`
 	// BytesCached came from the cache.
 	BytesCached int64 `json:"bytes_cached"`
+	// BytesRetrieved are those of BytesStoredRead that came from cooler tiers, which bill them.
+	BytesRetrieved int64 `json:"bytes_retrieved"`
 	// BytesSpilled went through the temporary file.
 	BytesSpilled int64 `json:"bytes_spilled"`
 	// Requests by kind, and what was used costs by the prices of the options; stores
@@ -77,15 +79,19 @@ type Requests struct {
 
 // String is the report for people, in some lines.
 func (r Report) String() string {
+	var retrieved string
+	if r.BytesRetrieved > 0 {
+		retrieved = fmt.Sprintf(" (%d bytes of it from the cool or cold tier)", r.BytesRetrieved)
+	}
 	return fmt.Sprintf(`plan: %s, %d prefixes
 segments: %d listed, %d pruned by metadata, %d repeats, %d skipped by the token filter, %d read
 blocks: %d of %d read, %d skipped by the token filter
 bytes: %d stored read, %d from the cache, %d scanned, %d through a temporary file
 requests: %d list, %d get, %d table
-cost: %s
+cost: %s%s
 `, r.Plan, r.Prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsFiltered, r.SegmentsRead,
 		r.BlocksRead, r.BlocksTotal, r.BlocksFiltered,
-		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, r.Requests.List, r.Requests.Get, r.Requests.Table, Dollars(r.CostUSD))
+		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, r.Requests.List, r.Requests.Get, r.Requests.Table, Dollars(r.CostUSD), retrieved)
 }
 
 // Dollars is an amount for people, who are to know that it is not a bill.
@@ -168,7 +174,7 @@ func (q *Query) Bound(p *Plan) Bound {
 	for _, s := range p.Segments {
 		b.Bytes += s.Size
 		if !free[s.Store] { // a slice of the filter, the footer, every block on its own
-			billed = billed.Plus(price.Usage{Read: 3 + max(int64(s.Meta.RawBytes), s.Size)/segment.DefaultBlockSize, Bytes: s.Size})
+			billed = billed.Plus(reading(s.Tier, 3+max(int64(s.Meta.RawBytes), s.Size)/segment.DefaultBlockSize, s.Size))
 		}
 	}
 	b.CostUSD = q.meter.prices.Cost(billed)
@@ -188,9 +194,9 @@ func (q *Query) Report() Report {
 		BlocksTotal: t.blocks.Load(), BlocksRead: t.blocksRead.Load(),
 		BytesStoredRead: t.storedRead.Load(), BytesCached: t.cached.Load(), BytesScanned: t.scanned.Load(), BytesSpilled: t.spilled.Load(),
 		Requests: Requests{List: n.List, Get: n.Get, Table: n.Table},
-		CostUSD:  q.meter.cost(),
 		Problems: slices.Clone(t.problems), Notes: slices.Clone(t.notes),
 	}
+	r.CostUSD, r.BytesRetrieved = q.meter.spent()
 	slices.SortStableFunc(r.Problems, func(a, b *Problem) int { return strings.Compare(a.Object, b.Object) })
 	slices.Sort(r.Notes)
 	return r

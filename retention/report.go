@@ -114,12 +114,16 @@ func (r *run) result() Report {
 		report.Kept = append(report.Kept, *k)
 	}
 	slices.SortFunc(report.Kept, func(a, b Kept) int { return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Class, b.Class)) })
-	var moves int64
+	var used price.Usage
 	report.Moved = []Moved{}
 	for _, tier := range []store.Tier{store.Cool, store.Cold} {
 		if m := r.moved[tier]; m != nil {
 			report.Moved = append(report.Moved, *m)
-			moves += m.Blobs
+			if tier == store.Cool {
+				used.Cool.Move = m.Blobs
+			} else {
+				used.Cold.Move = m.Blobs
+			}
 		}
 	}
 	report.Problems = make([]string, 0, len(r.report.problems))
@@ -131,9 +135,8 @@ func (r *run) result() Report {
 		List: made.List + r.foreseen.List, Delete: made.Delete + r.foreseen.Delete, Table: made.Table + r.foreseen.Table,
 		Tier: made.Tier + r.foreseen.Tier,
 	}
-	report.CostUSD = price.Default().Cost(price.Usage{
-		List: report.Requests.List, Table: report.Requests.Table,
-		Read: report.Requests.Delete + report.Requests.Tier, // the requests; the deletions in them are free
-	}) + price.Moves(moves)
+	used.List, used.Table = report.Requests.List, report.Requests.Table
+	used.Read = report.Requests.Delete + report.Requests.Tier // the requests; the deletions in them are free
+	report.CostUSD = price.Default().Cost(used)
 	return report
 }

@@ -86,6 +86,7 @@ type segmentRow struct {
 	Records     uint64            `json:"records"`
 	RawBytes    uint64            `json:"raw_bytes"`
 	StoredBytes int64             `json:"stored_bytes"`
+	Tier        string            `json:"tier,omitempty"`
 	Levels      map[string]uint64 `json:"levels"`
 	Instance    string            `json:"instance"`
 	Class       string            `json:"class"`
@@ -97,7 +98,7 @@ type segmentRow struct {
 func newSegmentRow(s *query.Segment) segmentRow {
 	row := segmentRow{
 		Store: s.Store, Name: s.Name.String(), Start: blobnaming.FormatTime(s.Meta.Start), End: blobnaming.FormatTime(s.Meta.End),
-		Records: s.Meta.Records, RawBytes: s.Meta.RawBytes, StoredBytes: s.Size, Levels: map[string]uint64{},
+		Records: s.Meta.Records, RawBytes: s.Meta.RawBytes, StoredBytes: s.Size, Tier: string(s.Tier), Levels: map[string]uint64{},
 		Instance: s.Meta.Instance, Class: s.Meta.Class, Batch: s.Meta.Batch.String(), Seq: s.Meta.Seq, Foreign: s.Foreign,
 	}
 	for l, n := range s.Meta.Levels {

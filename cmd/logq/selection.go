@@ -49,7 +49,7 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 
 // reading says how to read.
 func reading(c *ucli.Context, env environment) (query.Options, error) {
-	opts := query.Options{Plan: c.String("plan"), TempDir: env.tempDir}
+	opts := query.Options{Plan: c.String("plan"), TempDir: env.tempDir, Tiers: c.Bool("explain") || c.IsSet("max-cost")}
 	switch opts.Plan {
 	case "auto":
 		opts.Plan = query.PlanList

@@ -1,6 +1,5 @@
 // Package price is the one place that knows what storage requests cost: list
-// prices in US dollars of Azure Blob Storage (hot tier, LRS) and Azure Tables, or
-// those of a file. Prices differ by region, tier and contract; those built in are
+// prices in US dollars of Azure Blob Storage (LRS) and Azure Tables, or those of a file. Prices differ by region, tier and contract; those built in are
 // here to compare queries, not to predict a bill.
 package price
 
@@ -19,33 +18,50 @@ type Table struct {
 	List   float64 `json:"list_per_10k"`
 	Read   float64 `json:"read_per_10k"`
 	Tables float64 `json:"table_per_10k"`
-	// Gigabyte is for 10^9 bytes read: retrieval from a cool tier, transfer out of a
-	// region. Inside a region and from the hot tier it is nothing.
+	// Gigabyte is for 10^9 bytes read, of whatever tier: transfer out of a region.
+	// Inside of one it is nothing.
 	Gigabyte float64 `json:"read_per_gb"`
 	// Create is for ten thousand blobs written, Month for 10^9 bytes kept for a month.
 	Create float64 `json:"create_per_10k"`
 	Month  float64 `json:"keep_per_gb_month"`
+	// Cool and Cold are those of blobs that were moved there; the others are of the hot tier.
+	Cool Tier `json:"cool"`
+	Cold Tier `json:"cold"`
+}
+
+// Tier is what is dearer in a cooler tier.
+type Tier struct {
+	// Read is for ten thousand requests, Gigabyte for 10^9 bytes retrieved, Move for
+	// ten thousand blobs moved there.
+	Read     float64 `json:"read_per_10k"`
+	Gigabyte float64 `json:"read_per_gb"`
+	Move     float64 `json:"move_per_10k"`
 }
 
 // Default is Azure's list price in East US.
 func Default() Table {
-	return Table{List: 0.055, Read: 0.0044, Tables: 0.00036, Create: 0.055, Month: 0.0208}
+	return Table{
+		List: 0.055, Read: 0.0044, Tables: 0.00036, Create: 0.055, Month: 0.0208,
+		Cool: Tier{Read: 0.01, Gigabyte: 0.01, Move: 0.10},
+		Cold: Tier{Read: 0.10, Gigabyte: 0.03, Move: 0.18},
+	}
 }
 
 // Parse reads a JSON object of prices by the names list_per_10k, read_per_10k,
-// table_per_10k, read_per_gb, create_per_10k and keep_per_gb_month; those it does
-// not name are the default ones.
+// table_per_10k, read_per_gb, create_per_10k and keep_per_gb_month, and in objects cool and
+// cold read_per_10k, read_per_gb and move_per_10k; those it does not name are the default ones.
 func Parse(data []byte) (Table, error) {
 	t := Default()
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&t); err != nil {
-		return Table{}, fmt.Errorf("not a JSON object of prices (list_per_10k, read_per_10k, table_per_10k, read_per_gb, create_per_10k, keep_per_gb_month): %w", err)
+		return Table{}, fmt.Errorf("not a JSON object of prices (list_per_10k, read_per_10k, table_per_10k, read_per_gb, create_per_10k, keep_per_gb_month, cool, cold): %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Table{}, errors.New("more follows the object of prices")
 	}
-	if min(t.List, t.Read, t.Tables, t.Gigabyte, t.Create, t.Month) < 0 {
+	if min(t.List, t.Read, t.Tables, t.Gigabyte, t.Create, t.Month,
+		t.Cool.Read, t.Cool.Gigabyte, t.Cool.Move, t.Cold.Read, t.Cold.Gigabyte, t.Cold.Move) < 0 {
 		return Table{}, errors.New("a price is negative")
 	}
 	return t, nil
@@ -53,20 +69,37 @@ func Parse(data []byte) (Table, error) {
 
 // Usage is what was used of storage.
 type Usage struct {
-	// List, Read, Table and Create are numbers of requests, Bytes what was read.
+	// List, Read, Table and Create are numbers of requests, Bytes what was read: of
+	// blobs in the hot tier, where they are in tiers.
 	List, Read, Table, Bytes, Create int64
+	// Cool and Cold are what was used of blobs in these tiers.
+	Cool, Cold TierUsage
+}
+
+// TierUsage is what was used of a cooler tier: requests to read, bytes read, and blobs
+// moved there.
+type TierUsage struct {
+	Read, Bytes, Move int64
 }
 
 // Plus is the sum of two.
 func (u Usage) Plus(v Usage) Usage {
-	return Usage{u.List + v.List, u.Read + v.Read, u.Table + v.Table, u.Bytes + v.Bytes, u.Create + v.Create}
+	return Usage{u.List + v.List, u.Read + v.Read, u.Table + v.Table, u.Bytes + v.Bytes, u.Create + v.Create, u.Cool.plus(v.Cool), u.Cold.plus(v.Cold)}
 }
+
+func (u TierUsage) plus(v TierUsage) TierUsage {
+	return TierUsage{u.Read + v.Read, u.Bytes + v.Bytes, u.Move + v.Move}
+}
+
+// BytesRead is what was read, of all tiers.
+func (u Usage) BytesRead() int64 { return u.Bytes + u.Cool.Bytes + u.Cold.Bytes }
 
 // Cost is what it costs in dollars.
 func (t Table) Cost(u Usage) float64 {
-	return (float64(u.List)*t.List+float64(u.Read)*t.Read+float64(u.Table)*t.Tables+float64(u.Create)*t.Create)/10_000 + float64(u.Bytes)*t.Gigabyte/1e9
+	requests := float64(u.List)*t.List + float64(u.Read)*t.Read + float64(u.Table)*t.Tables + float64(u.Create)*t.Create
+	return requests/10_000 + float64(u.BytesRead())*t.Gigabyte/1e9 + t.Cool.cost(u.Cool) + t.Cold.cost(u.Cold)
 }
 
-// Moves is what moving blobs to a cooler tier costs in dollars at Azure's list price: a write
-// each, in the tier that they go to. Cool's and cold's are taken for the dearer of the two.
-func Moves(blobs int64) float64 { return float64(blobs) * 0.18 / 10_000 }
+func (t Tier) cost(u TierUsage) float64 {
+	return (float64(u.Read)*t.Read+float64(u.Move)*t.Move)/10_000 + float64(u.Bytes)*t.Gigabyte/1e9
+}
