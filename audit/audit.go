@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"path"
 	"slices"
 	"strings"
@@ -28,17 +29,17 @@ import (
 const day = 24 * time.Hour
 
 const (
-	// servicesAtOnce are compared at the same time: each holds a page of a listing
-	// and the rows of a day.
-	servicesAtOnce = 4
+	// servicesAtOnce are listed, and partsAtOnce parts of their days compared, at the same time.
+	servicesAtOnce, partsAtOnce = 4, 4
 	// tablesAtOnce are scanned for services at the same time.
 	tablesAtOnce = 8
 	// footersAtOnce and segmentsAtOnce are read at the same time.
 	footersAtOnce, segmentsAtOnce = 32, 2
 	// maxProblems is how many problems a report names.
 	maxProblems = 100
-	// defaultSettle is how long a difference has to last to count.
-	defaultSettle = 2 * time.Second
+	// usualSettle is how long a difference has to last to count; with a segment that was stored
+	// no longer than fresh before, freshSettle: shippers gather the index's rows for five seconds.
+	usualSettle, freshSettle, fresh = 2 * time.Second, 10 * time.Second, time.Minute
 )
 
 // Depth is how much of the blobs is read.
@@ -65,7 +66,8 @@ type Options struct {
 	// Footers and more it compares the minutes of all entities with them too.
 	Depth Depth
 	// Settle is how long to wait before what differs is looked at again; 0 is two
-	// seconds. Shippers write an entity a moment after its blob.
+	// seconds, or ten where a segment is not in the index that was stored in the last minute:
+	// shippers gather entities for some seconds.
 	Settle time.Duration
 	// Found is given each difference that lasts (with Reindex: that it can not repair), one
 	// at a time. Nil is nobody.
@@ -117,9 +119,6 @@ func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 }
 
 func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, error) {
-	if o.Settle == 0 {
-		o.Settle = defaultSettle
-	}
 	if o.Found == nil {
 		o.Found = func(Difference) {}
 	}
@@ -131,17 +130,24 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	s = counter.Store(s)
 	a := &auditor{
 		o: o, repair: repair, container: s.Container(), blobs: s.Blobs(), tables: s.Tables(),
-		reading: make(chan struct{}, footersAtOnce),
+		reading: make(chan struct{}, footersAtOnce), seed: maphash.MakeSeed(), now: s.Now, lost: make(map[place]bool),
 	}
+	a.looks.SetLimit(partsAtOnce)
 	if o.Depth == Blocks {
 		a.reading = make(chan struct{}, segmentsAtOnce)
 	}
 	a.report.Store = s.String()
+	ctx, a.stop = context.WithCancelCause(ctx)
+	defer a.stop(nil)
 	err := a.run(ctx)
+	if a.unnamed > 0 {
+		a.report.problems = append(a.report.problems, fmt.Errorf("and %d more", a.unnamed))
+	}
 	a.report.Problems = []string{}
 	for _, problem := range a.report.problems {
 		a.report.Problems = append(a.report.Problems, problem.Error())
 	}
+	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load(), a.foreign.Load()
 	a.report.Requests = counter.Requests()
 	return a.report, err
 }
@@ -171,17 +177,28 @@ type auditor struct {
 	// reading bounds the segments that are read at the same time.
 	reading chan struct{}
 
+	// looks are the first comparisons of parts.
+	looks errgroup.Group
+	// seed is that of hashes of names.
+	seed maphash.Seed
+	// now is storage's clock.
+	now func(ctx context.Context) (time.Time, error)
+	// foreign blobs were listed.
+	foreign atomic.Int64
+
+	// stop ends everything.
+	stop context.CancelCauseFunc
+
 	mu     sync.Mutex
 	report Report
-	// doubtful are days that differed at the first look.
-	doubtful []serviceDay
-}
-
-// serviceDay is what is compared at once.
-type serviceDay struct {
-	service string
-	day     time.Time
-	tables  []tableindex.Table
+	// lost entities are of no service.
+	lost map[place]bool
+	// unnamed is the number of problems that the report does not name.
+	unnamed int
+	// doubtful are parts that differed at the first look, newest the last time at which a segment was
+	// stored that the index does not have.
+	doubtful []part
+	newest   time.Time
 }
 
 func (a *auditor) run(ctx context.Context) error {
@@ -198,6 +215,9 @@ func (a *auditor) run(ctx context.Context) error {
 	}
 	a.report.Services = len(services)
 	a.o.Progress.Services.Store(int64(len(services)))
+	if err := a.settleLost(ctx); err != nil {
+		return err
+	}
 	var group errgroup.Group
 	group.SetLimit(servicesAtOnce)
 	for service := range services {
@@ -213,6 +233,7 @@ func (a *auditor) run(ctx context.Context) error {
 		})
 	}
 	_ = group.Wait() // what fails is in the report
+	_ = a.looks.Wait()
 	return a.lookAgain(ctx)
 }
 
@@ -258,13 +279,13 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 		}
 		return index, nil
 	}
-	holds := make([][]string, len(tables))
+	holds, lost := make([][]string, len(tables)), make([][]store.Key, len(tables))
 	var group errgroup.Group
 	group.SetLimit(tablesAtOnce)
 	for i, t := range tables {
 		group.Go(func() error {
 			return patience.Do(ctx, func() (err error) {
-				holds[i], err = tableindex.Services(ctx, a.tables, t.Name)
+				holds[i], lost[i], err = tableindex.Survey(ctx, a.tables, t.Name)
 				return err
 			})
 		})
@@ -273,6 +294,11 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 		return nil, err
 	}
 	for i, t := range tables {
+		for _, key := range lost[i] {
+			if len(a.o.Services) == 0 {
+				a.lost[place{t.Name, key}] = true
+			}
+		}
 		for _, service := range holds[i] {
 			if a.wants(service) {
 				index[service] = append(index[service], t)
@@ -280,6 +306,22 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 		}
 	}
 	return index, nil
+}
+
+// settleLost removes or reports entities that are of no service: nobody writes such, so they
+// are not looked at twice.
+func (a *auditor) settleLost(ctx context.Context) (err error) {
+	a.report.Entities += int64(len(a.lost))
+	left := make([]Difference, 0, len(a.lost))
+	for p := range a.lost {
+		left = append(left, Difference{Kind: StrayEntity, Object: shown(p.key.Partition), Text: "no service's partition: " + p.String(), remove: []place{p}})
+	}
+	slices.SortFunc(left, compareDifferences)
+	if a.repair {
+		left, err = a.repairAll(ctx, left, func(Difference) bool { return true })
+	}
+	a.found(left)
+	return err
 }
 
 // listTables are the tables of the range.
@@ -291,16 +333,25 @@ func (a *auditor) listTables(ctx context.Context) (tables []tableindex.Table, er
 	return slices.DeleteFunc(tables, func(t tableindex.Table) bool { return t.Day.Before(a.o.From) || !t.Day.Before(a.o.To) }), err
 }
 
-// problem notes what could not be done, unless everything ended.
+// problem notes what could not be done, unless everything ended. Storage that can not be reached for
+// long ends everything: the rest would wait as long for each day.
 func (a *auditor) problem(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
+	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrThrottled) {
+		a.stop(err)
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.report.problems) < maxProblems {
-		a.report.problems = append(a.report.problems, err)
+	if a.unnamed == 0 && len(a.report.problems) < maxProblems {
+		if !slices.ContainsFunc(a.report.problems, func(other error) bool { return other.Error() == err.Error() }) {
+			a.report.problems = append(a.report.problems, err)
+		}
+		return
 	}
+	a.unnamed++
 }
 
 // found reports differences.

@@ -34,43 +34,7 @@ func plants() []plant {
 		create(t, s, m, m.row.Meta.Encode())
 		index(t, s, m.row)
 	}
-	// entity changes an entity's properties behind the index's back.
-	entity := func(t *testing.T, s store.Store, m made, change func(p map[string]any)) {
-		table := m.row.Table(s.Container())
-		columns := []store.Column{
-			{Name: "Type"},
-			{Name: "V", Kind: store.Int64},
-			{Name: "Blob"},
-			{Name: "ETag"},
-			{Name: "Size", Kind: store.Int64},
-			{Name: "StartTime"},
-			{Name: "EndTime"},
-			{Name: "LogVersion"},
-			{Name: "Records", Kind: store.Int64},
-			{Name: "RawBytes", Kind: store.Int64},
-			{Name: "Levels"},
-			{Name: "Batch"},
-			{Name: "Instance"},
-			{Name: "Seq", Kind: store.Int64},
-			{Name: "Class"},
-			{Name: "Footer", Kind: store.Int64},
-			{Name: "Filter"},
-			{Name: "Minutes", Kind: store.Binary},
-		}
-		for page, err := range s.Tables().Query(t.Context(), table, store.Query{Partition: m.row.Key().Partition, Columns: columns}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range page {
-				change(e.Properties)
-				if err := s.Tables().Upsert(t.Context(), table, []store.Entity{e}); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	const missing, stray, entityOff = audit.MissingEntity, audit.StrayEntity, audit.WrongEntity
-	const badMeta, wrongMeta, damaged = audit.BadMetadata, audit.WrongMetadata, audit.BadSegment
+	const damaged = badBytes
 	return []plant{
 		{"nothing", func(t *testing.T, s store.Store, m made) { whole(t, s, &m) }, "", "", "", ""},
 		{"foreign", func(t *testing.T, s store.Store, m made) {
@@ -98,15 +62,15 @@ func plants() []plant {
 		}, entityOff, entityOff, entityOff, ""},
 		{"odd-counts", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			entity(t, s, m, func(p map[string]any) { p["Records"] = int64(1) })
+			tamper(t, s, m.row, func(e *store.Entity) { e.Properties["Records"] = int64(1) })
 		}, entityOff, entityOff, entityOff, ""},
 		{"no-blob-name", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			entity(t, s, m, func(p map[string]any) { delete(p, "Blob") })
+			tamper(t, s, m.row, func(e *store.Entity) { delete(e.Properties, "Blob") })
 		}, entityOff, entityOff, entityOff, ""},
 		{"newer-entity", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			entity(t, s, m, func(p map[string]any) { p["V"] = int64(2) })
+			tamper(t, s, m.row, func(e *store.Entity) { e.Properties["V"] = int64(2) })
 		}, entityOff, entityOff, entityOff, entityOff},
 		{"etag", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
@@ -254,18 +218,7 @@ func TestRebuild(t *testing.T) {
 		if got := verify(t, s, audit.Options{Depth: audit.Blocks}); len(got) != 0 {
 			t.Fatal(got)
 		}
-		drop := func() {
-			tables, err := tableindex.Tables(t.Context(), s.Tables(), s.Container())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, table := range tables {
-				if err := s.Tables().DropTable(t.Context(), table.Name); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		drop()
+		dropTables(t, s)
 		left, report := reindex(t, s, audit.Options{})
 		if len(left) != 0 || report.Written != int64(len(rows)) || report.Blobs != int64(len(rows)) {
 			t.Errorf("left %v, %+v", left, report)
@@ -275,7 +228,7 @@ func TestRebuild(t *testing.T) {
 		}
 
 		// A range is whole days of it, and only the services asked for.
-		drop()
+		dropTables(t, s)
 		second := hour().Truncate(24*time.Hour).AddDate(0, 0, 1)
 		o := audit.Options{Services: []string{"api*"}, From: second.Add(5 * time.Hour), To: second.Add(6 * time.Hour)}
 		if got := verify(t, s, o); len(got) != 48 {

@@ -1,12 +1,17 @@
 package audit
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
+	"time"
 
 	"logstow/blobnaming"
+	"logstow/record"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -33,7 +38,7 @@ const (
 // Difference is one thing that is not as it should be.
 type Difference struct {
 	Kind Kind
-	// Object is the blob's name.
+	// Object is the blob's name; of an entity that names none, its partition.
 	Object string
 	// Text says what differs.
 	Text string
@@ -56,18 +61,41 @@ func (p place) String() string {
 	return fmt.Sprintf("table %s, entity %q %q", p.table, p.key.Partition, p.key.Row)
 }
 
+// shown is part of a key that anybody may have written, safe for a terminal.
+func shown(s string) string {
+	if quoted := strconv.QuoteToASCII(s); len(quoted) != len(s)+len(`""`) || s == "" {
+		return quoted
+	}
+	return s
+}
+
 // entry is a listed blob with a segment's name.
 type entry struct {
 	name string
+	// hour is that in its name.
+	hour, created time.Time
 	// row is what the index should say of it, without minutes, unless bad says why it can say nothing.
 	row tableindex.Row
 	bad error
+	// agrees says that its entity is there and says the same, and what identifies its minutes.
+	agrees  bool
+	minutes [16]byte
 }
 
-// indexed is what the index says of a service and day.
+// indexed is what the index says of a part, but for entities that agree with their blobs.
 type indexed struct {
 	rows      map[place]tableindex.Row
 	malformed map[place]*tableindex.EntityError
+	// count is the number of all.
+	count int64
+}
+
+// minutesOf identifies what says the same of minutes; it is what is held of them.
+func minutesOf(minutes []record.Minute) (id [16]byte) {
+	h := fnv.New128a()
+	_ = binary.Write(h, binary.LittleEndian, minutes) // a hash never fails
+	h.Sum(id[:0])
+	return id
 }
 
 // compare finds what differs at the cost of listing. It is pure.
@@ -90,8 +118,9 @@ func compare(container string, blobs []entry, index indexed) []Difference {
 		at := place{e.row.Table(container), e.row.Key()}
 		own, ok := index.rows[at]
 		switch {
-		case ok:
-			if text := differ(e.row, own); text != "" {
+		case ok || e.agrees:
+			if ok {
+				text := differ(e.row, own)
 				all = append(all, Difference{Kind: WrongEntity, Object: e.name, Text: text, put: e})
 			}
 			for _, p := range places {
@@ -119,7 +148,7 @@ func compare(container string, blobs []entry, index indexed) []Difference {
 		}
 	}
 	for p, err := range malformed {
-		d := Difference{Kind: StrayEntity, Object: p.key.Partition, Text: err.Error(), remove: []place{p}}
+		d := Difference{Kind: StrayEntity, Object: shown(p.key.Partition), Text: err.Error(), remove: []place{p}}
 		if errors.Is(err, blobnaming.ErrVersion) {
 			d.remove = nil
 		}

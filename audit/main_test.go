@@ -140,6 +140,50 @@ func index(t testing.TB, s store.Store, rows ...tableindex.Row) {
 	}
 }
 
+// tamper changes a row's entity, of which the key too may be changed, behind the index's back.
+func tamper(t testing.TB, s store.Store, row tableindex.Row, change func(e *store.Entity)) {
+	t.Helper()
+	columns := []store.Column{
+		{Name: "Minutes", Kind: store.Binary},
+	}
+	for _, name := range []string{"Type", "ETag", "Blob", "StartTime", "EndTime", "LogVersion", "Levels", "Batch", "Instance", "Class", "Filter"} {
+		columns = append(columns, store.Column{Name: name})
+	}
+	for _, name := range []string{"V", "Size", "Records", "RawBytes", "Seq", "Footer"} {
+		columns = append(columns, store.Column{Name: name, Kind: store.Int64})
+	}
+	table, key := row.Table(s.Container()), row.Key()
+	done := 0
+	for page, err := range s.Tables().Query(t.Context(), table, store.Query{
+		Partition: key.Partition, RowFrom: key.Row, RowTo: key.Row + " ", Columns: columns,
+	}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page {
+			change(&e)
+			if err := s.Tables().Upsert(t.Context(), table, []store.Entity{e}); err != nil {
+				t.Fatal(err)
+			}
+			if e.Key != key {
+				unindex(t, s, row)
+			}
+			done++
+		}
+	}
+	if done != 1 {
+		t.Fatalf("%d entities of %s", done, row.Name)
+	}
+}
+
+// unindex removes a row's entity.
+func unindex(t testing.TB, s store.Store, row tableindex.Row) {
+	t.Helper()
+	if err := tableindex.Remove(t.Context(), s.Tables(), row.Table(s.Container()), []store.Key{row.Key()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // remove deletes a blob.
 func remove(t testing.TB, s store.Store, name string) {
 	t.Helper()

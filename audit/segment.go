@@ -12,14 +12,13 @@ import (
 	"logstow/internal/patience"
 	"logstow/segment"
 	"logstow/store"
-	"logstow/tableindex"
 )
 
 // errGone says that a blob was deleted after it was listed.
 var errGone = errors.New("the blob is gone")
 
-// examine compares a day, as deep as is asked for.
-func (a *auditor) examine(ctx context.Context, blobs []entry, index indexed) ([]Difference, error) {
+// examine compares a part, as deep as is asked for. Only blobs that are wanted are read.
+func (a *auditor) examine(ctx context.Context, blobs []entry, index indexed, wanted func(name string) bool) ([]Difference, error) {
 	differences := compare(a.container, blobs, index)
 	if a.o.Depth == Listing {
 		return differences, nil
@@ -33,7 +32,7 @@ func (a *auditor) examine(ctx context.Context, blobs []entry, index indexed) ([]
 	group.SetLimit(cap(a.reading))
 	for i := range blobs {
 		e := &blobs[i]
-		if e.bad != nil {
+		if e.bad != nil || !wanted(e.name) {
 			continue
 		}
 		group.Go(func() error {
@@ -41,12 +40,11 @@ func (a *auditor) examine(ctx context.Context, blobs []entry, index indexed) ([]
 			switch {
 			case errors.Is(err, errGone):
 			case err != nil:
-				return err
+				return a.unread(ctx, err)
 			case damage != nil:
 				results[i].damage = damage
 			default:
-				own, ok := index.rows[place{e.row.Table(a.container), e.row.Key()}]
-				if ok && !slices.Equal(own.Minutes, f.Minutes) {
+				if e.agrees && e.minutes != minutesOf(f.Minutes) {
 					results[i].entity = &Difference{Kind: WrongEntity, Object: e.name, Text: "Minutes differ from the footer's", put: e}
 				}
 			}
@@ -135,74 +133,12 @@ func mismatch(e *entry, f *segment.Footer) *Difference {
 	return d
 }
 
-// repairAll repairs what may be, and returns what it could not.
-func (a *auditor) repairAll(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
-	rows := make([]*tableindex.Row, len(differences))
-	damage := make([]*Difference, len(differences))
-	var group errgroup.Group
-	group.SetLimit(footersAtOnce)
-	for i, d := range differences {
-		if d.put == nil || !may(d) {
-			continue
-		}
-		group.Go(func() error {
-			f, broken, err := a.open(ctx, d.put)
-			switch {
-			case errors.Is(err, errGone):
-			case err != nil:
-				return err
-			case broken != nil:
-				damage[i] = broken
-			default:
-				row := d.put.row
-				row.Minutes = f.Minutes
-				rows[i] = &row
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	var put []tableindex.Row
-	remove := make(map[string][]store.Key)
-	for i, d := range differences {
-		switch {
-		case !may(d):
-			left = append(left, d)
-		case damage[i] != nil && a.o.Depth == Listing:
-			left = append(left, *damage[i])
-		case damage[i] != nil: // which is among the differences
-			left = append(left, d)
-		default:
-			if rows[i] != nil {
-				put = append(put, *rows[i])
-			}
-			for _, p := range d.remove {
-				remove[p.table] = append(remove[p.table], p.key)
-			}
-		}
-	}
-	return left, a.write(ctx, put, remove)
-}
-
-// write writes entities, and then removes others.
-func (a *auditor) write(ctx context.Context, put []tableindex.Row, remove map[string][]store.Key) error {
-	err := patience.Do(ctx, func() error { return tableindex.Put(ctx, a.tables, a.container, put) })
-	if err != nil {
+// unread notes a segment that can not be read, which others may be; any other error is returned.
+func (a *auditor) unread(ctx context.Context, err error) error {
+	if store.Retryable(err) || ctx.Err() != nil {
 		return err
 	}
-	removed := 0
-	for table, keys := range remove {
-		if err := patience.Do(ctx, func() error { return tableindex.Remove(ctx, a.tables, table, keys) }); err != nil {
-			return err
-		}
-		removed += len(keys)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.report.Written += int64(len(put))
-	a.report.Removed += int64(removed)
+	a.problem(ctx, err)
 	return nil
 }
 

@@ -3,10 +3,9 @@ package audit
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
+	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
 	"logstow/internal/patience"
@@ -14,50 +13,61 @@ import (
 	"logstow/tableindex"
 )
 
-// walk compares a service day by day, as its blobs are listed, and then the days of
-// which the index alone has something.
+// walk lists a service's blobs and gives what is to be compared to a.looks: its days, those of which
+// the index alone has something too. It ends early where a comparison fails.
 func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.Table) error {
-	ofDay := make(map[time.Time][]tableindex.Table)
+	var failed atomic.Bool
+	ofDay, left := make(map[time.Time][]tableindex.Table), make(map[time.Time]bool)
 	for _, t := range tables {
 		ofDay[t.Day] = append(ofDay[t.Day], t)
+		left[t.Day] = true
 	}
-	look := func(d time.Time, blobs []entry) error {
-		at := serviceDay{service, d, ofDay[d]}
-		delete(ofDay, d)
-		return a.look(ctx, at, blobs)
+	look := func(d time.Time, first, last int, blobs []entry) {
+		delete(left, d)
+		p := part{service: service, day: d, first: first, last: last, tables: ofDay[d]}
+		a.looks.Go(func() error { // waits while others are compared
+			if err := a.look(ctx, p, blobs); err != nil {
+				failed.Store(true)
+				a.problem(ctx, fmt.Errorf("service %s, %s: %w", service, d.Format(time.DateOnly), err))
+			}
+			return nil
+		})
 	}
-	var current time.Time
 	var blobs []entry
+	var current time.Time // the hour of the last of them
+	first := 0            // hour of the day that is to be compared
 	for _, prefix := range a.prefixes(service) {
 		for page, err := range patience.List(ctx, a.blobs, prefix) {
 			if err != nil {
 				return err
 			}
+			if failed.Load() {
+				return nil
+			}
 			for _, b := range page {
-				d, ok := a.dayOf(b.Name)
+				hour, ok := a.hourOf(b.Name)
 				if !ok {
 					continue
 				}
-				if !d.Equal(current) && len(blobs) > 0 {
-					if err := look(current, blobs); err != nil {
-						return err
-					}
-					blobs = nil
+				switch d := current.Truncate(day); {
+				case len(blobs) == 0:
+				case !d.Equal(hour.Truncate(day)):
+					look(d, first, hours, blobs)
+					first, blobs = 0, nil
+				case !hour.Equal(current) && len(blobs) >= partBlobs:
+					look(d, first, hourOf(hour), blobs)
+					first, blobs = hourOf(hour), nil
 				}
-				current = d
-				blobs = append(blobs, newEntry(b))
+				current = hour
+				blobs = append(blobs, newEntry(b, hour))
 			}
 		}
 	}
 	if len(blobs) > 0 {
-		if err := look(current, blobs); err != nil {
-			return err
-		}
+		look(current.Truncate(day), first, hours, blobs)
 	}
-	for d := range ofDay {
-		if err := look(d, nil); err != nil {
-			return err
-		}
+	for d := range left {
+		look(d, 0, hours, nil)
 	}
 	return nil
 }
@@ -70,133 +80,83 @@ func (a *auditor) prefixes(service string) []string {
 	return blobnaming.Prefixes(service, a.o.From, a.o.To)
 }
 
-// dayOf is the day of a segment's name; false is one that is none, or is out of range.
-func (a *auditor) dayOf(name string) (time.Time, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// hourOf is the hour of a segment's name; false is one that is none, or is out of range.
+func (a *auditor) hourOf(name string) (time.Time, bool) {
 	n, err := blobnaming.Parse(name)
 	if err != nil {
-		a.report.Foreign++
+		a.foreign.Add(1)
 		return time.Time{}, false
 	}
-	d := n.Bucket.Truncate(day)
-	if d.Before(a.o.From) || !d.Before(a.o.To) {
+	if n.Bucket.Before(a.o.From) || !n.Bucket.Before(a.o.To) {
 		return time.Time{}, false
 	}
-	a.report.Blobs++
 	a.o.Progress.Blobs.Add(1)
-	return d, true
+	return n.Bucket.Truncate(time.Hour), true
 }
 
-func newEntry(b store.Blob) entry {
+// list lists a part's blobs again.
+func (a *auditor) list(ctx context.Context, p part) (blobs []entry, err error) {
+	for _, prefix := range p.prefixes() {
+		for page, err := range patience.List(ctx, a.blobs, prefix) {
+			if err != nil {
+				return nil, err
+			}
+			for _, b := range page {
+				if n, err := blobnaming.Parse(b.Name); err == nil {
+					blobs = append(blobs, newEntry(b, n.Bucket.Truncate(time.Hour)))
+				}
+			}
+		}
+	}
+	return blobs, nil
+}
+
+func newEntry(b store.Blob, hour time.Time) entry {
 	row, err := tableindex.NewRow(b)
 	var e *store.Error
 	if errors.As(err, &e) {
 		err = e.Err // the blob is named anyway
 	}
-	return entry{name: b.Name, row: row, bad: err}
+	return entry{name: b.Name, hour: hour, created: b.Created, row: row, bad: err}
 }
 
-// look compares a day for the first time. What differs is repaired if that is asked
-// for and safe; else the day is looked at again, for shippers and retention may be at work.
-func (a *auditor) look(ctx context.Context, at serviceDay, blobs []entry) error {
-	index, err := a.read(ctx, at)
-	if err != nil {
-		return err
+// read reads what the index says of a part, and marks the blobs that it is right about. It is
+// errTooMany where more than partRows entities do not agree.
+func (a *auditor) read(ctx context.Context, p part, blobs []entry) (index indexed, err error) {
+	byName := make(map[string]*entry, len(blobs))
+	for i := range blobs {
+		byName[blobs[i].name] = &blobs[i]
 	}
-	a.mu.Lock()
-	a.report.Entities += int64(len(index.rows) + len(index.malformed))
-	a.mu.Unlock()
-	differences, err := a.examine(ctx, blobs, index)
-	if err != nil || len(differences) == 0 {
-		return err
-	}
-	if a.repair {
-		safe := func(d Difference) bool { return d.put != nil && len(d.remove) == 0 }
-		var left []Difference
-		if left, err = a.repairAll(ctx, differences, safe); err != nil || len(left) == 0 {
-			return err
-		}
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.doubtful = append(a.doubtful, at)
-	return nil
-}
-
-// lookAgain compares days that differed, after a while. Entities are read before blobs
-// are listed: an entity is written after its blob, so one without is not of a new blob.
-func (a *auditor) lookAgain(ctx context.Context) error {
-	if len(a.doubtful) == 0 || ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(a.o.Settle)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	tables, err := a.listTables(ctx) // some may be new
-	if err != nil {
-		return err
-	}
-	var group errgroup.Group
-	group.SetLimit(servicesAtOnce)
-	for _, at := range a.doubtful {
-		at.tables = slices.DeleteFunc(slices.Clone(tables), func(t tableindex.Table) bool { return !t.Day.Equal(at.day) })
-		group.Go(func() error {
-			if err := a.settle(ctx, at); err != nil {
-				a.problem(ctx, err)
-			}
-			return nil
-		})
-	}
-	_ = group.Wait() // what fails is in the report
-	return context.Cause(ctx)
-}
-
-// settle compares a day once more and repairs or reports what still differs.
-func (a *auditor) settle(ctx context.Context, at serviceDay) error {
-	index, err := a.read(ctx, at)
-	if err != nil {
-		return err
-	}
-	var blobs []entry
-	for page, err := range patience.List(ctx, a.blobs, blobnaming.Prefixes(at.service, at.day, at.day.Add(day))[0]) {
-		if err != nil {
-			return err
-		}
-		for _, b := range page {
-			if _, err := blobnaming.Parse(b.Name); err == nil {
-				blobs = append(blobs, newEntry(b))
-			}
-		}
-	}
-	differences, err := a.examine(ctx, blobs, index)
-	if err == nil && a.repair {
-		differences, err = a.repairAll(ctx, differences, func(d Difference) bool { return d.put != nil || len(d.remove) > 0 })
-	}
-	slices.SortFunc(differences, compareDifferences)
-	a.found(differences)
-	return err
-}
-
-// read reads what the index says of a service and day.
-func (a *auditor) read(ctx context.Context, at serviceDay) (index indexed, err error) {
 	err = patience.Do(ctx, func() error {
-		index = indexed{make(map[place]tableindex.Row), make(map[place]*tableindex.EntityError)}
-		for _, t := range at.tables {
-			for rows, err := range tableindex.Rows(ctx, a.tables, a.container, t.Name, at.service) {
+		index = indexed{rows: make(map[place]tableindex.Row), malformed: make(map[place]*tableindex.EntityError)}
+		for i := range blobs {
+			blobs[i].agrees = false
+		}
+		for _, t := range p.tables {
+			for rows, err := range tableindex.Hours(ctx, a.tables, a.container, t, p.service, p.first, p.last) {
 				var malformed *tableindex.EntityError
 				switch {
 				case errors.As(err, &malformed):
-					index.malformed[place{t.Name, malformed.Key}] = malformed
+					at := place{t.Name, malformed.Key}
+					if a.lost[at] {
+						continue // which is said
+					}
+					index.malformed[at] = malformed
+					index.count++
 				case err != nil:
 					return err
 				}
 				for _, row := range rows {
+					index.count++
+					if e := byName[row.Name.String()]; e != nil && e.bad == nil && t.Name == e.row.Table(a.container) && row.Key() == e.row.Key() && differ(e.row, row) == "" {
+						e.agrees, e.minutes = true, minutesOf(row.Minutes)
+						continue
+					}
+					row.Minutes = nil // they are many, and nothing is right anyway
 					index.rows[place{t.Name, row.Key()}] = row
+				}
+				if len(index.rows)+len(index.malformed) > partRows && p.last-p.first > 1 {
+					return errTooMany
 				}
 			}
 		}
@@ -204,3 +164,6 @@ func (a *auditor) read(ctx context.Context, at serviceDay) (index indexed, err e
 	})
 	return index, err
 }
+
+// errTooMany says that a part is to be divided.
+var errTooMany = errors.New("too many entities at once")

@@ -24,7 +24,8 @@ const (
 	// shards is the number of partitions over which a service's rows are spread.
 	shards = 16
 	// day is the period of a table.
-	day = 24 * time.Hour
+	day        = hoursInDay * time.Hour
+	hoursInDay = 24
 )
 
 // tablePrefix starts the names of a container's tables. Tables belong to an

@@ -120,16 +120,15 @@ func (r *reader) run(ctx context.Context) {
 func (r *reader) read(ctx context.Context, table string, shard int) {
 	q := r.query
 	q.Partition = partition(r.service, shard)
-	for entities, err := range r.tables.Query(ctx, table, q) {
-		switch {
-		case gone(err):
-			return
-		case err != nil:
-			r.send(ctx, page{err: err})
+	for p := range pagesOf(ctx, r.tables, table, q) {
+		if p.err != nil {
+			if !gone(p.err) {
+				r.send(ctx, page{err: p.err})
+			}
 			return
 		}
-		rows, malformed := decodeAll(r.container, table, entities)
-		if !r.send(ctx, page{rows: rows, malformed: malformed}) {
+		rows, malformed := decodeAll(r.container, table, p.entities)
+		if !r.send(ctx, page{rows: rows, malformed: append(p.malformed, malformed...)}) {
 			return
 		}
 	}

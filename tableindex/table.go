@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,47 +78,96 @@ func Rows(ctx context.Context, t store.TableReader, container, table, service st
 	return func(yield func([]Row, error) bool) {
 		q := scan(service)
 		q.Columns = columns()
-		for entities, err := range t.Query(ctx, table, q) {
-			switch {
-			case gone(err):
+		yieldRows(ctx, t, container, table, q, yield)
+	}
+}
+
+// Hours is Rows for one service and those of its rows whose keys are of the hours from first to
+// last (excluded) of the table's day: the rows of the segments of those hours. With 0 and 24 rows with
+// any key come. It reads each of the service's 16 partitions by itself, unless the hours are the whole day.
+func Hours(ctx context.Context, t store.TableReader, container string, table Table, service string, first, last int) iter.Seq2[[]Row, error] {
+	if first <= 0 && last >= hoursInDay {
+		return Rows(ctx, t, container, table.Name, service)
+	}
+	return func(yield func([]Row, error) bool) {
+		from, to := table.Day.Add(time.Duration(first)*time.Hour), table.Day.Add(time.Duration(last)*time.Hour)
+		rowFrom, rowTo, ok := rowRange(from, to)
+		if !ok {
+			return
+		}
+		if first <= 0 {
+			rowTo = "" // keys begin with an inverted time
+		}
+		if last >= hoursInDay {
+			rowFrom = ""
+		}
+		for shard := range shards {
+			q := scan("")
+			q.Partition, q.PartitionTo, q.RowFrom, q.RowTo, q.Columns = partition(service, shard), "", rowFrom, rowTo, columns()
+			if !yieldRows(ctx, t, container, table.Name, q, yield) {
 				return
-			case err != nil:
-				yield(nil, err)
-				return
-			}
-			rows, malformed := decodeAll(container, table, entities)
-			if len(rows) > 0 && !yield(rows, nil) {
-				return
-			}
-			for _, err := range malformed {
-				if !yield(nil, err) {
-					return
-				}
 			}
 		}
 	}
 }
 
-// Services are the services that have rows in a table, in order. Entities with
-// other keys than a service's are left out; a missing table has none.
-func Services(ctx context.Context, t store.TableReader, table string) ([]string, error) {
-	var all []string
-	for entities, err := range t.Query(ctx, table, scan("")) {
-		switch {
-		case gone(err):
-			return nil, nil
-		case err != nil:
-			return nil, err
+// yieldRows yields what a query finds; false says that it is the end.
+func yieldRows(ctx context.Context, t store.TableReader, container, table string, q store.Query, yield func([]Row, error) bool) bool {
+	for p := range pagesOf(ctx, t, table, q) {
+		if p.err != nil {
+			if !gone(p.err) {
+				yield(nil, p.err)
+			}
+			return false
 		}
-		for _, e := range entities {
-			service, _, ok := strings.Cut(e.Partition, separator)
-			if ok && blobnaming.ValidService(service) && (len(all) == 0 || all[len(all)-1] != service) {
-				all = append(all, service)
+		rows, malformed := decodeAll(container, table, p.entities)
+		if len(rows) > 0 && !yield(rows, nil) {
+			return false
+		}
+		for _, err := range append(p.malformed, malformed...) {
+			if !yield(nil, err) {
+				return false
 			}
 		}
 	}
-	slices.Sort(all) // partitions "a-b|00" come before "a|00"
-	return slices.Compact(all), nil
+	return true
+}
+
+// Services are the services that have rows in a table, in order. Rows with
+// other keys than a service's are left out; a missing table has none.
+func Services(ctx context.Context, t store.TableReader, table string) ([]string, error) {
+	services, _, err := Survey(ctx, t, table)
+	return services, err
+}
+
+// Survey is Services, and the keys of those rows that are in no service's partitions. It reads all keys.
+func Survey(ctx context.Context, t store.TableReader, table string) (services []string, lost []store.Key, err error) {
+	for entities, err := range t.Query(ctx, table, scan("")) {
+		switch {
+		case gone(err):
+			return nil, nil, nil
+		case err != nil:
+			return nil, nil, err
+		}
+		for _, e := range entities {
+			service, ok := serviceOf(e.Partition)
+			switch {
+			case !ok:
+				lost = append(lost, e.Key)
+			case len(services) == 0 || services[len(services)-1] != service:
+				services = append(services, service)
+			}
+		}
+	}
+	slices.Sort(services) // partitions "a-b|00" come before "a|00"
+	return slices.Compact(services), lost, nil
+}
+
+// serviceOf is the service that has a partition.
+func serviceOf(name string) (service string, ok bool) {
+	service, shard, _ := strings.Cut(name, separator)
+	n, err := strconv.ParseUint(shard, 16, 8)
+	return service, err == nil && n < shards && name == partition(service, int(n)) && blobnaming.ValidService(service)
 }
 
 // Remove removes rows from a table by their keys, in transactions of at most

@@ -1,0 +1,146 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/internal/patience"
+	"logstow/tableindex"
+)
+
+// look compares a part for the first time. What differs is repaired if that is asked
+// for and safe; else the part is looked at again, for shippers and retention may be at work.
+func (a *auditor) look(ctx context.Context, p part, blobs []entry) error {
+	index, err := a.read(ctx, p, blobs)
+	if errors.Is(err, errTooMany) {
+		return a.lookAtHalves(ctx, p, blobs)
+	}
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.report.Entities += index.count
+	a.mu.Unlock()
+	differences, err := a.examine(ctx, blobs, index, func(string) bool { return true })
+	if err != nil || len(differences) == 0 {
+		return err
+	}
+	p.seen = a.see(differences)
+	if a.repair {
+		safe := func(d Difference) bool { return d.put != nil && len(d.remove) == 0 }
+		if differences, err = a.repairAll(ctx, differences, safe); err != nil || len(differences) == 0 {
+			return err
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.doubtful = append(a.doubtful, p)
+	for _, d := range differences {
+		if d.Kind == MissingEntity && d.put.created.After(a.newest) {
+			a.newest = d.put.created
+		}
+	}
+	return nil
+}
+
+// lookAtHalves looks at a part in which too much differs.
+func (a *auditor) lookAtHalves(ctx context.Context, p part, blobs []entry) error {
+	parts, of := p.split(blobs)
+	for i := range parts {
+		if err := a.look(ctx, parts[i], of[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookAgain compares parts that differed, after a while.
+func (a *auditor) lookAgain(ctx context.Context) error {
+	if len(a.doubtful) == 0 || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	wait, err := a.wait(ctx)
+	if err != nil {
+		return err
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	tables, err := a.listTables(ctx) // some may be new
+	if err != nil {
+		return err
+	}
+	var group errgroup.Group
+	group.SetLimit(partsAtOnce)
+	for _, p := range a.doubtful {
+		if ctx.Err() != nil {
+			break
+		}
+		p.tables = slices.DeleteFunc(slices.Clone(tables), func(t tableindex.Table) bool { return !t.Day.Equal(p.day) })
+		group.Go(func() error {
+			if err := a.settle(ctx, p); err != nil {
+				a.problem(ctx, fmt.Errorf("service %s, %s: %w", p.service, p.day.Format(time.DateOnly), err))
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // what fails is in the report
+	return context.Cause(ctx)
+}
+
+// wait is how long a difference has to last to count.
+func (a *auditor) wait(ctx context.Context) (time.Duration, error) {
+	switch {
+	case a.o.Settle != 0:
+		return a.o.Settle, nil
+	case a.newest.IsZero():
+		return usualSettle, nil
+	}
+	var now time.Time
+	err := patience.Do(ctx, func() (err error) {
+		now, err = a.now(ctx)
+		return err
+	})
+	if now.Sub(a.newest) < fresh {
+		return freshSettle, err
+	}
+	return usualSettle, err
+}
+
+// settle compares a part once more and repairs or reports what differs still. An
+// object that agreed, or was not there, at the first look is one that was written or deleted meanwhile.
+func (a *auditor) settle(ctx context.Context, p part) error {
+	blobs, err := a.list(ctx, p)
+	if err != nil {
+		return err
+	}
+	index, err := a.read(ctx, p, blobs)
+	if errors.Is(err, errTooMany) {
+		parts, _ := p.split(blobs)
+		return errors.Join(a.settle(ctx, parts[0]), a.settle(ctx, parts[1]))
+	}
+	if err != nil {
+		return err
+	}
+	wanted := func(name string) bool { return a.has(p.seen, name) }
+	differences, err := a.examine(ctx, blobs, index, wanted)
+	if err != nil {
+		return err
+	}
+	differences = slices.DeleteFunc(differences, func(d Difference) bool { return !wanted(d.Object) })
+	if a.repair {
+		differences, err = a.repairAll(ctx, differences, func(d Difference) bool { return d.put != nil || len(d.remove) > 0 })
+	}
+	slices.SortFunc(differences, compareDifferences)
+	a.found(differences)
+	return err
+}

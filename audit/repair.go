@@ -1,0 +1,100 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/internal/patience"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+// repairsAtOnce are held with their minutes, and written together.
+const repairsAtOnce = 1000
+
+// repairAll repairs what may be, and returns what it could not.
+func (a *auditor) repairAll(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
+	for some := range slices.Chunk(differences, repairsAtOnce) {
+		remain, err := a.repairSome(ctx, some, may)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, remain...)
+	}
+	return left, nil
+}
+
+// repairSome is repairAll for what can be held at once.
+func (a *auditor) repairSome(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
+	rows := make([]*tableindex.Row, len(differences))
+	damage, unread := make([]*Difference, len(differences)), make([]bool, len(differences))
+	var group errgroup.Group
+	group.SetLimit(footersAtOnce)
+	for i, d := range differences {
+		if d.put == nil || !may(d) {
+			continue
+		}
+		group.Go(func() error {
+			f, broken, err := a.open(ctx, d.put)
+			switch {
+			case errors.Is(err, errGone):
+			case err != nil:
+				unread[i] = true
+				return a.unread(ctx, err)
+			case broken != nil:
+				damage[i] = broken
+			default:
+				row := d.put.row
+				row.Minutes = f.Minutes
+				rows[i] = &row
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var put []tableindex.Row
+	remove := make(map[string][]store.Key)
+	for i, d := range differences {
+		switch {
+		case !may(d), unread[i]:
+			left = append(left, d)
+		case damage[i] != nil && a.o.Depth == Listing:
+			left = append(left, *damage[i])
+		case damage[i] != nil: // which is among the differences
+			left = append(left, d)
+		default:
+			if rows[i] != nil {
+				put = append(put, *rows[i])
+			}
+			for _, p := range d.remove {
+				remove[p.table] = append(remove[p.table], p.key)
+			}
+		}
+	}
+	return left, a.write(ctx, put, remove)
+}
+
+// write writes entities, and then removes others.
+func (a *auditor) write(ctx context.Context, put []tableindex.Row, remove map[string][]store.Key) error {
+	err := patience.Do(ctx, func() error { return tableindex.Put(ctx, a.tables, a.container, put) })
+	if err != nil {
+		return err
+	}
+	removed := 0
+	for table, keys := range remove {
+		if err := patience.Do(ctx, func() error { return tableindex.Remove(ctx, a.tables, table, keys) }); err != nil {
+			return err
+		}
+		removed += len(keys)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.report.Written += int64(len(put))
+	a.report.Removed += int64(removed)
+	return nil
+}

@@ -1,0 +1,195 @@
+package tableindex_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+// The hours of a day, however it is divided, have each of its rows once, those of other keys too, and
+// each hour the rows of its segments.
+func TestHours(t *testing.T) {
+	t.Parallel()
+	rng, tables := seeded(t), openTables(t)
+	midnight := at(t, "2026-11-20T00:00:00Z")
+	var rows []tableindex.Row
+	for n := range uint64(600) {
+		start := midnight.Add(time.Duration(rng.Int64N(int64(24 * time.Hour))))
+		switch rng.IntN(5) {
+		case 0:
+			start = start.Truncate(time.Hour)
+		case 1:
+			start = start.Truncate(time.Hour).Add(time.Hour - 1)
+		}
+		rows = append(rows, newRow([]string{"a", "a-b"}[rng.IntN(2)], fmt.Sprint(rng.IntN(40)), "", n+1, start))
+	}
+	put(t, tables, rows...)
+	all, err := tableindex.Tables(t.Context(), tables, "logs")
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	for _, row := range []string{"0", "~", "5000000000000000000", rows[0].Key().Row + "x"} {
+		odd := store.Entity{Key: store.Key{Partition: "a|07", Row: row}, Properties: map[string]any{"Type": "segment"}}
+		if err := tables.Upsert(t.Context(), all[0].Name, []store.Entity{odd}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wanted := rows[:0]
+	for _, row := range rows {
+		if row.Name.Service == "a" {
+			wanted = append(wanted, row)
+		}
+	}
+	sortRows(wanted)
+	for range 20 {
+		cuts := []int{0, 24}
+		for range rng.IntN(5) {
+			cuts = append(cuts, rng.IntN(25))
+		}
+		slices.Sort(cuts)
+		cuts = slices.Compact(cuts)
+		var got []tableindex.Row
+		malformed := 0
+		for i := range cuts[1:] {
+			for page, err := range tableindex.Hours(t.Context(), tables, "logs", all[0], "a", cuts[i], cuts[i+1]) {
+				var entity *tableindex.EntityError
+				switch {
+				case errors.As(err, &entity):
+					malformed++
+				case err != nil:
+					t.Fatal(err)
+				}
+				for _, row := range page {
+					if hour := row.Name.Bucket.Hour(); hour < cuts[i] || hour >= cuts[i+1] {
+						t.Errorf("%s is of the hours from %d to %d", row.Name, cuts[i], cuts[i+1])
+					}
+				}
+				got = append(got, page...)
+			}
+		}
+		sortRows(got)
+		if diff := cmp.Diff(wanted, got); diff != "" || malformed != 4 {
+			t.Fatalf("divided at %v: %d malformed, %s", cuts, malformed, diff)
+		}
+	}
+}
+
+// asked counts the requests of queries.
+type asked struct {
+	inner
+	pages atomic.Int64
+}
+
+func (a *asked) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
+	return func(yield func([]store.Entity, error) bool) {
+		for page, err := range a.inner.Query(ctx, table, q) {
+			a.pages.Add(1)
+			if !yield(page, err) {
+				return
+			}
+		}
+	}
+}
+
+// An entity with a property of another type, which makes storage's whole answer unreadable, is
+// named, and all others come, in few requests more.
+func TestWrongTypes(t *testing.T) {
+	t.Parallel()
+	rng, tables := seeded(t), &asked{inner: openTables(t)}
+	noon := at(t, "2026-11-20T12:00:00Z")
+	var rows []tableindex.Row
+	for n := range uint64(2500) {
+		rows = append(rows, newRow("a", []string{"i", "j"}[rng.IntN(2)], "", n+1, noon.Add(time.Duration(n))))
+	}
+	put(t, tables, rows...)
+	var wrong []store.Key
+	for range 3 {
+		i := rng.IntN(len(rows))
+		spoil(t, tables, rows[i], map[string]any{"Records": "many"})
+		wrong = append(wrong, rows[i].Key())
+		rows = slices.Delete(rows, i, i+1)
+	}
+	sortRows(rows)
+	sortKeys := func(a, b store.Key) int {
+		return slices.Compare([]string{a.Partition, a.Row}, []string{b.Partition, b.Row})
+	}
+	slices.SortFunc(wrong, sortKeys)
+	table := rows[0].Table("logs")
+	for name, read := range map[string]iter.Seq2[[]tableindex.Row, error]{
+		"rows":  tableindex.Rows(t.Context(), tables, "logs", table, ""),
+		"hours": tableindex.Hours(t.Context(), tables, "logs", tableindex.Table{Name: table, Day: noon.Truncate(24 * time.Hour)}, "a", 12, 13),
+		"range": tableindex.Range(t.Context(), tables, "logs", "a", noon, noon.Add(time.Hour)),
+	} {
+		tables.pages.Store(0)
+		var got []tableindex.Row
+		var named []store.Key
+		for page, err := range read {
+			var entity *tableindex.EntityError
+			switch {
+			case errors.As(err, &entity) && entity.Table == table:
+				named = append(named, entity.Key)
+			case err != nil:
+				t.Fatalf("%s: %v", name, err)
+			}
+			got = append(got, page...)
+		}
+		sortRows(got)
+		slices.SortFunc(named, sortKeys)
+		if diff := cmp.Diff(rows, got) + cmp.Diff(wrong, named); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if n := tables.pages.Load(); n > 100 {
+			t.Errorf("%s: %d requests", name, n)
+		}
+	}
+
+	// The loop may end at any point.
+	for range tableindex.Rows(t.Context(), tables, "logs", table, "") {
+		break
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var failed error
+	for _, err := range tableindex.Rows(ctx, tables, "logs", table, "") {
+		cancel()
+		failed = err
+	}
+	if !errors.Is(failed, context.Canceled) {
+		t.Errorf("ended: %v", failed)
+	}
+}
+
+// Rows in no service's partition are told apart.
+func TestSurvey(t *testing.T) {
+	t.Parallel()
+	tables := openTables(t)
+	row := newRow("a", "i", "", 1, at(t, "2026-11-20T12:00:00Z"))
+	put(t, tables, row, newRow("b", "i", "", 1, at(t, "2026-11-20T12:00:00Z")))
+	var want []store.Key
+	for _, partition := range []string{"A|00", "a", "a|", "a|0", "a|0A", "a|10", "a|zz", "|00"} {
+		odd := store.Entity{Key: store.Key{Partition: partition, Row: "x"}, Properties: map[string]any{"Type": "segment"}}
+		if err := tables.Upsert(t.Context(), row.Table("logs"), []store.Entity{odd}); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, odd.Key)
+	}
+	services, lost, err := tableindex.Survey(t.Context(), tables, row.Table("logs"))
+	slices.SortFunc(lost, func(a, b store.Key) int { return slices.Compare([]string{a.Partition}, []string{b.Partition}) })
+	slices.SortFunc(want, func(a, b store.Key) int { return slices.Compare([]string{a.Partition}, []string{b.Partition}) })
+	if diff := cmp.Diff([]string{"a", "b"}, services) + cmp.Diff(want, lost); diff != "" || err != nil {
+		t.Errorf("%v, %s", err, diff)
+	}
+	if services, lost, err := tableindex.Survey(t.Context(), tables, "segments98f38f1219700101"); len(services)+len(lost) != 0 || err != nil {
+		t.Errorf("a missing table: %v, %v, %v", services, lost, err)
+	}
+}
