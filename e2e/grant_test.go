@@ -36,6 +36,26 @@ func TestGrant(t *testing.T) {
 	if got := reader.command(t, nil, "logq", "query", "--grant", file, "-s", "billing"); got.status != 4 || !strings.Contains(got.errs, "is for api/ only") {
 		t.Errorf("another service: status %d, said:\n%s", got.status, got.errs)
 	}
+	for _, args := range [][]string{{"-s", "api-v2"}, {"--plan", "index", "-s", "api-v2"}, {"--plan", "index", "--since", "30d"}} {
+		if got := reader.command(t, nil, append([]string{"logq", "query", "--grant", file}, args...)...); got.status != 4 || len(got.out) != 0 || !strings.Contains(got.errs, " only") {
+			t.Errorf("%v, outside of the grant: status %d, output %q, said:\n%s", args, got.status, got.out, got.errs)
+		}
+	}
+	// Ended: what was true until then is not said of then.
+	if r := s.command(t, nil, "shipper", "grant", "--service", "api", "--expires", "2s", "--out", file+"3"); r.status != 0 {
+		t.Fatalf("status %d, said:\n%s", r.status, r.errs)
+	}
+	var ended struct{ Expires time.Time }
+	if text, err := os.ReadFile(file + "3"); err != nil || json.Unmarshal(text, &ended) != nil || strings.Contains(string(text), `\u0026`) {
+		t.Fatalf("%v, the grant reads:\n%s", err, text)
+	}
+	<-time.After(time.Until(ended.Expires) + time.Second) // storage's clock is what counts
+	for _, args := range [][]string{{"query"}, {"query", "-s", "api", "--count"}, {"services"}, {"segments"}, {"stats"}} {
+		got := reader.command(t, nil, append(append([]string{"logq"}, args...), "--grant", file+"3")...)
+		if got.status != 4 || !strings.Contains(got.errs, "expired at "+ended.Expires.Format(time.RFC3339)) {
+			t.Errorf("%v with an ended grant: status %d, output %q, said:\n%s", args, got.status, got.out, got.errs)
+		}
+	}
 	// A second service in the container: no grant, but what to do.
 	s.ship(t, "billing", line)
 	r = s.command(t, nil, "shipper", "grant", "--service", "api", "--expires", "8h", "--out", file+"2")

@@ -9,6 +9,7 @@
 package grant
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,6 +52,8 @@ type Grant struct {
 	// Delegated says that an identity has signed, not the account's key.
 	Delegated bool
 	Expires   time.Time
+	// From and To bound the days of the tables, and To is excluded; zero where a file does not say.
+	From, To time.Time
 	// Blobs is the signature for blobs, Tables those for tables by their names.
 	Blobs  azure.Secret
 	Tables map[string]azure.Secret
@@ -69,6 +72,8 @@ type file struct {
 	Exact         bool              `json:"exact"`
 	Delegated     bool              `json:"delegated"`
 	Expires       time.Time         `json:"expires"`
+	From          time.Time         `json:"from,omitzero"`
+	To            time.Time         `json:"to,omitzero"`
 	Blobs         string            `json:"blobs_sas"`
 	Tables        map[string]string `json:"tables_sas,omitempty"`
 }
@@ -78,16 +83,20 @@ func (g *Grant) Encode() ([]byte, error) {
 	f := file{
 		Version: version, Kind: g.Kind, Service: g.Service, Account: g.Account, BlobEndpoint: g.BlobEndpoint,
 		TableEndpoint: g.TableEndpoint, Container: g.Container, Directory: g.Directory, Exact: g.Exact,
-		Delegated: g.Delegated, Expires: g.Expires.UTC(), Blobs: g.Blobs.Reveal(), Tables: make(map[string]string, len(g.Tables)),
+		Delegated: g.Delegated, Expires: g.Expires.UTC(),
+		From: g.From.UTC(), To: g.To.UTC(), Blobs: g.Blobs.Reveal(), Tables: make(map[string]string, len(g.Tables)),
 	}
 	for name, sas := range g.Tables {
 		f.Tables[name] = sas.Reveal()
 	}
-	text, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // signatures are full of ampersands
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(f); err != nil {
 		return nil, fmt.Errorf("write a grant: %w", err)
 	}
-	return append(text, '\n'), nil
+	return text.Bytes(), nil
 }
 
 // Parse reads the text of a grant's file. Its errors quote nothing of it but the service.
@@ -105,6 +114,7 @@ func Parse(text []byte) (*Grant, error) {
 	g := &Grant{
 		Kind: f.Kind, Service: f.Service, Account: f.Account, BlobEndpoint: f.BlobEndpoint, TableEndpoint: f.TableEndpoint,
 		Container: f.Container, Directory: f.Directory, Exact: f.Exact, Delegated: f.Delegated, Expires: f.Expires,
+		From: f.From, To: f.To,
 		Blobs: azure.NewSecret(f.Blobs), Tables: make(map[string]azure.Secret, len(f.Tables)),
 	}
 	for name, sas := range f.Tables {

@@ -60,7 +60,7 @@ func (r *Request) check(now time.Time) error {
 		return errors.New("neither to read nor to create")
 	case !blobnaming.ValidService(r.Service):
 		return fmt.Errorf("service %q: not a service's name", r.Service)
-	case !r.Expires.After(now):
+	case !r.Expires.Truncate(time.Second).After(now): // as it is signed
 		return fmt.Errorf("it would have ended at %s already", r.Expires.UTC().Format(time.RFC3339))
 	case r.Expires.Sub(now) > MaxLife:
 		return fmt.Errorf("it would last longer than %d days, the most that a grant may", MaxLife/day)
@@ -84,7 +84,7 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	}
 	g := &Grant{
 		Kind: r.Kind, Service: r.Service, Container: s.Container(), Directory: r.Service,
-		Delegated: s.Delegates(), Expires: r.Expires.UTC().Truncate(time.Second),
+		Delegated: s.Delegates(), Expires: r.Expires.UTC().Truncate(time.Second), From: r.From.UTC(), To: r.To.UTC(),
 	}
 	g.Account, g.BlobEndpoint, g.TableEndpoint = s.Address()
 	var err error

@@ -8,8 +8,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"logstow/store"
+	"logstow/tableindex"
 )
 
 // outside is the error for what a grant does not give.
@@ -18,6 +20,14 @@ func outside(op, object, name string, class error, g *Grant) error {
 		Op: op, Object: object, Class: class,
 		Err:  fmt.Errorf("%s is for %s/ only", name, g.Directory),
 		Hint: "ask for another grant (shipper grant) where more is needed",
+	}
+}
+
+// ended is the error for a grant that is over, where storage is not asked.
+func ended(op, object, name string, g *Grant) error {
+	return &store.Error{
+		Op: op, Object: object, Class: store.ErrRefused,
+		Err: fmt.Errorf("%s expired at %s", name, g.Expires.UTC().Format(time.RFC3339)), Hint: "ask for a new one (shipper grant)",
 	}
 }
 
@@ -98,6 +108,8 @@ func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 			yield(nil, err)
 		case strings.HasPrefix(prefix, top):
 			b.Blobs.ListPrefixes(ctx, prefix)(yield)
+		case strings.HasPrefix(top, prefix) && !g.Expires.After(time.Now()):
+			yield(nil, ended("list", "names "+prefix+"*", b.name, g))
 		case strings.HasPrefix(top, prefix):
 			yield([]string{top[:len(prefix)+strings.IndexByte(top[len(prefix):], '/')+1]}, nil)
 		default:
@@ -113,9 +125,44 @@ type tables struct {
 	of    func() (*Grant, error)
 }
 
-// Query implements store.TableReader.
+// Query implements store.TableReader. Storage answers for partitions that a signature
+// does not give as if they were empty; so those of another service are refused here.
 func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
+	if err := t.check("query", table, q.Partition); q.Partition != "" && err != nil {
+		return func(yield func([]store.Entity, error) bool) { yield(nil, err) }
+	}
 	return t.inner.Query(ctx, table, q)
+}
+
+// check refuses a partition of another service.
+func (t *tables) check(op, table, partition string) error {
+	g, err := t.of()
+	if err == nil && !tableindex.OfService(partition, g.Service) {
+		err = outside(op, "table "+table, t.name, store.ErrRefused, g)
+	}
+	return err
+}
+
+// Covers says why the tables can not answer for a range: they are those of the days for
+// which the grant was made, and days without a table would look like days without logs.
+// What is to come counts for nothing. The error is [store.ErrRefused].
+func (t *tables) Covers(from, to time.Time) error {
+	g, err := t.of()
+	if err != nil || g.From.IsZero() {
+		return err
+	}
+	first, end := g.From.Truncate(day), g.To.Add(day-1).Truncate(day)
+	if now := time.Now(); to.After(now) {
+		to = now
+	}
+	if !from.Before(first) && !to.After(end) {
+		return nil
+	}
+	return &store.Error{
+		Op: "query", Object: "the index", Class: store.ErrRefused,
+		Err:  fmt.Errorf("%s holds it from %s to %s only", t.name, first.Format(time.DateOnly), end.Add(-day).Format(time.DateOnly)),
+		Hint: "use --plan list, or a range inside of that",
+	}
 }
 
 // Remove implements store.Tables, which no grant allows: storage says so.
@@ -173,6 +220,11 @@ func (t *tables) Upsert(ctx context.Context, table string, entities []store.Enti
 	}
 	if !g.Tables[table].Set() {
 		return t.invalid("write to", table)
+	}
+	for i := range entities {
+		if err := t.check("write to", table, entities[i].Partition); err != nil {
+			return err
+		}
 	}
 	return t.inner.Upsert(ctx, table, entities)
 }

@@ -1,6 +1,7 @@
 package tableindex
 
 import (
+	"strings"
 	"time"
 )
 
@@ -14,4 +15,9 @@ func TableName(container, class string, at time.Time) string {
 // has one between them, so that access can be limited to them.
 func Partitions(service string) (first, last string) {
 	return partition(service, 0), partition(service, shards-1)
+}
+
+// OfService reports whether a partition, or the start of a range of them, is a service's.
+func OfService(partition, service string) bool {
+	return strings.HasPrefix(partition, service+separator)
 }

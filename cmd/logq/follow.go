@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"logstow/blobnaming"
 	"logstow/query"
 	"logstow/query/output"
+	"logstow/store"
 )
 
 const (
@@ -168,16 +171,27 @@ func (f *following) sayCost(q *query.Query, stores []query.Store) {
 // once says something the first time.
 func (f *following) once(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	if !f.said[line] {
-		f.said[line] = true
+	f.onceAs(line, line)
+}
+
+// onceAs says a line the first time that something with its key is said.
+func (f *following) onceAs(key, line string) {
+	if !f.said[key] {
+		f.said[key] = true
 		f.env.say("%s", line)
 	}
 }
 
-// tellOnce says each problem and note once.
+// tellOnce says each problem and note once. The same problem has another text with each
+// look, in which the request's id is.
 func (f *following) tellOnce(report *query.Report) {
 	for _, p := range report.Problems {
-		f.once("%v", p)
+		line := p.Error()
+		key := line
+		if e := (*store.Error)(nil); errors.As(p, &e) && e.RequestID != "" {
+			key = strings.ReplaceAll(line, e.RequestID, "")
+		}
+		f.onceAs(key, line)
 	}
 	for _, note := range append(f.notes, report.Notes...) {
 		f.once("%s", note)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -194,6 +195,53 @@ func TestFollowBudget(t *testing.T) {
 		}
 		if err := w.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// refusing is a container that refuses every request, each under another id.
+type refusing struct {
+	shelf
+	requests int
+}
+
+func (r *refusing) ListPrefixes(context.Context, string) iter.Seq2[[]string, error] {
+	r.requests++
+	return failing[[]string](&store.Error{Op: "list", Object: "blobs", Class: store.ErrRefused, Status: 403, RequestID: fmt.Sprintf("id-%d", r.requests)})
+}
+
+// Of several stores one that refuses is named once, and the others are followed.
+func TestFollowRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out, errs bytes.Buffer
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w, err := output.New(&out, output.Options{Format: output.Raw})
+		if err != nil {
+			t.Fatal(err)
+		}
+		good, bad := &shelf{bodies: map[string][]byte{}}, &refusing{}
+		r := &request{
+			env: environment{stdout: &out, stderr: &errs, now: time.Now}, window: followWindow, interval: followInterval,
+			sel: query.Selection{From: time.Now().Add(-time.Hour), To: time.Now().Add(time.Hour)},
+		}
+		stores := []query.Store{{Name: "good", Blobs: good, Free: true}, {Name: "bad", Blobs: bad, Free: true}}
+		q, err := newQuery(stores, r.sel, r.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- r.followNew(ctx, stores, q, w) }()
+		time.Sleep(5 * time.Second)
+		good.add(t, time.Now(), "hello")
+		time.Sleep(time.Minute)
+		cancel()
+		if err := errors.Join(<-ended, w.Close()); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if said := errs.String(); bad.requests < 30 || out.String() != "hello\n" || strings.Count(said, "refused") != 1 || !strings.Contains(said, "id-1)") {
+			t.Errorf("%d requests; printed %q, said %q", bad.requests, out.String(), said)
 		}
 	})
 }

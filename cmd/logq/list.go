@@ -176,7 +176,11 @@ func (e *environment) printTable(rows []segmentRow) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(e.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tSTART\tEND\tRECORDS\tRAW\tSTORED\tLEVELS\tINSTANCE\tCLASS")
+	store := func(string) string { return "" }
+	if slices.ContainsFunc(rows, func(r segmentRow) bool { return r.Store != rows[0].Store }) {
+		store = func(name string) string { return "\t" + name } // of the same name there may be one in each
+	}
+	fmt.Fprintln(w, "NAME\tSTART\tEND\tRECORDS\tRAW\tSTORED\tLEVELS\tINSTANCE\tCLASS"+store("STORE"))
 	for i := range rows {
 		r := &rows[i]
 		var levels record.Counts
@@ -184,11 +188,11 @@ func (e *environment) printTable(rows []segmentRow) error {
 			levels[l] = r.Levels[record.Level(l).String()]
 		}
 		if r.Foreign { // its times are bounds, and nothing else is known
-			fmt.Fprintf(w, "%s\t%s\t%s\t?\t?\t%d\t?\t-\t\n", r.Name, r.Start, r.End, r.StoredBytes)
+			fmt.Fprintf(w, "%s\t%s\t%s\t?\t?\t%d\t?\t-\t%s\n", r.Name, r.Start, r.End, r.StoredBytes, store(r.Store))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\n", r.Name, r.Start, r.End, r.Records, r.RawBytes, r.StoredBytes,
-			blobnaming.FormatLevels(levels), r.Instance, r.Class)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s%s\n", r.Name, r.Start, r.End, r.Records, r.RawBytes, r.StoredBytes,
+			blobnaming.FormatLevels(levels), r.Instance, r.Class, store(r.Store))
 	}
 	return w.Flush()
 }

@@ -90,6 +90,22 @@ func prices(c *ucli.Context, env environment) (*price.Table, error) {
 	return &table, nil
 }
 
+// coverIndex makes stores whose index is known not to reach over the range fail a plan
+// by it: a grant's is that of some days.
+func (r *request) coverIndex(stores []query.Store) {
+	for i := range stores {
+		limited, ok := stores[i].Tables.(interface {
+			Covers(from, to time.Time) error
+		})
+		if !ok || r.opts.Plan != query.PlanIndex {
+			continue
+		}
+		if err := limited.Covers(r.sel.From, r.sel.To); err != nil {
+			stores[i].Tables = unopened{err}
+		}
+	}
+}
+
 // noteIndex says what a plan by the index may miss.
 func (r *request) noteIndex() {
 	if r.opts.Plan == query.PlanIndex {

@@ -92,6 +92,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
+	r.coverIndex(stores)
 	q, err := newQuery(stores, r.sel, r.opts)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ refused, 130 interrupted before --once was done, or at once.`,
 func runFlags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.StringFlag{Name: "config", EnvVars: []string{"LOGSTOW_CONFIG"}, Usage: "read `FILE` (YAML); flags go before what it says, SIGHUP reads it again"},
-		&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "where to: a `DIRECTORY`, or azblob://CONTAINER"},
+		&ucli.StringFlag{Name: "store", Usage: "where to: a `DIRECTORY`, or azblob://CONTAINER (default: the configuration's, else $LOGSTOW_STORE)"},
 		authFlag(),
 		&ucli.StringFlag{Name: "service", Usage: "`NAME` of who logs; the first part of every blob's name"},
 		&ucli.StringFlag{Name: "instance", Usage: "`NAME` of this shipper among those of the service (default: the host name)"},

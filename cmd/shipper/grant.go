@@ -73,12 +73,15 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	default:
 		errs.check(answer == "ask", "--hierarchical %q: want yes, no or ask", answer)
 	}
-	errs.check(strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a directory has no signatures", open.Shown(c.String("store")))
+	errs.check(c.String("store") != "", "--store is missing: azblob://CONTAINER (or set LOGSTOW_STORE)")
+	errs.check(c.String("store") == "" || strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a directory has no signatures", open.Shown(c.String("store")))
 	errs.check(r.Service != "", "--service is missing")
 	errs.check(c.NArg() == 0, "grant takes no arguments")
 	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class is for --create-only: a reader gets all classes")
-	lasts := parse(&errs, c, "expires", cli.ParseDuration)
-	r.Expires = now.Add(lasts)
+	errs.check(c.String("expires") != "", "--expires is missing: 8h, at most 7d")
+	if c.String("expires") != "" {
+		r.Expires = now.Add(parse(&errs, c, "expires", cli.ParseDuration))
+	}
 	r.From, r.To = now.Add(-grantDays), r.Expires
 	at := func(name string, t *time.Time) {
 		if text := c.String(name); text != "" {

@@ -138,7 +138,7 @@ func (p *pipeline) ownDirs() []string {
 		dirs = append(dirs, all)
 	}
 	for _, spec := range p.stores.every() {
-		if dir, ok := localDir(spec); ok {
+		if dir, ok := open.Dir(spec); ok {
 			dirs = append(dirs, dir)
 		}
 	}

@@ -81,7 +81,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 		}
 	}
 	for _, spec := range c.StringSlice("store") {
-		if _, local := localDir(spec); local && spec != "" && (p.CoolAfter != 0 || p.ColdAfter != 0) {
+		if _, local := open.Dir(spec); local && (p.CoolAfter != 0 || p.ColdAfter != 0) {
 			wrong = append(wrong, fmt.Errorf("--cool-after and --cold-after are not for directories, which have no tiers: %s", spec))
 		}
 	}
@@ -102,7 +102,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 			wrong = append(wrong, fmt.Errorf("--max-store-size %q: want a size of more than 0, 10GiB", c.String("max-store-size")))
 		}
 		for _, spec := range c.StringSlice("store") {
-			if _, local := localDir(spec); !local {
+			if _, local := open.Dir(spec); !local && spec != "" {
 				wrong = append(wrong, fmt.Errorf("--max-store-size is for stores in directories, not for %s", open.Shown(spec)))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,27 +23,36 @@ type storeNames struct {
 	own map[string][]string
 }
 
-// readStores takes the stores from the command line, else from the file.
-func readStores(errs *problems, c *ucli.Context, file *config.Config) storeNames {
-	if spec := c.String("store"); spec != "" && (c.IsSet("store") || len(file.Stores) == 0) {
+// readStores takes the stores from the command line, where one is for all; else from the
+// file, in which an input can have its own; else from LOGSTOW_STORE.
+func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []config.Input) storeNames {
+	if spec := c.String("store"); spec != "" {
 		return storeNames{all: []string{spec}}
 	}
 	names := storeNames{all: file.Stores, own: map[string][]string{}}
-	for i := range file.Inputs {
-		in := &file.Inputs[i]
+	if spec := os.Getenv("LOGSTOW_STORE"); spec != "" && len(names.all) == 0 {
+		names.all = []string{spec}
+	}
+	for i := range inputs {
+		in := &inputs[i]
 		if len(in.Stores) == 0 {
 			continue
 		}
-		service := in.Service
-		if service == "" {
-			service = c.String("service")
-		}
-		other, given := names.own[service]
-		errs.check(!given || slices.Equal(other, in.Stores), "the input in line %d: another input stores %s elsewhere; a service has one store, or one list of them", in.Line, service)
-		names.own[service] = in.Stores
-		if len(names.all) == 0 {
-			names.all = in.Stores
-		}
+		other, given := names.own[in.Service]
+		errs.check(!given || slices.Equal(other, in.Stores), "the input in line %d: another input stores %s elsewhere; a service has one store, or one list of them", in.Line, in.Service)
+		names.own[in.Service] = in.Stores
+	}
+	if len(names.all) > 0 {
+		return names
+	}
+	missing := len(names.own) == 0
+	for i := range inputs {
+		missing = missing || names.own[inputs[i].Service] == nil || inputs[i].HTTP.ServiceFromResource
+	}
+	errs.check(!missing, "--store is missing: a directory, or azblob://CONTAINER (or set LOGSTOW_STORE, or give every input its own in the configuration)")
+	for _, service := range slices.Sorted(maps.Keys(names.own)) {
+		names.all = names.own[service] // nothing else goes there
+		break
 	}
 	return names
 }

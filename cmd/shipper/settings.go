@@ -89,14 +89,13 @@ func readSettings(c *ucli.Context) (settings, error) {
 	if s.instance == "" {
 		s.instance = hostInstance(&errs)
 	}
-	s.stores = readStores(&errs, c, file)
-	errs.check(len(s.stores.all) > 0, "--store is missing: a directory, or azblob://CONTAINER (or set LOGSTOW_STORE)")
 	errs.check(blobnaming.ValidInstance(s.instance), "--instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", s.instance, blobnaming.MaxInstance)
 	errs.check(s.bucket == 0 || blobnaming.ValidWidth(s.bucket), "--bucket %s: want 5m, 10m, 15m, 20m, 30m or 60m", c.String("bucket"))
 	errs.check(s.flushSize > 0 || len(errs) > 0, "--flush-size must be more than 0")
 	errs.check(s.once || !c.IsSet("retry-for"), "--retry-for is for --once: without it, storage is tried for ever")
 	errs.check(s.bufferSize == 0 || s.bufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
 	s.inputs = readInputs(&errs, c, file)
+	s.stores = readStores(&errs, c, file, s.inputs)
 	s.service = oneService(s.inputs)
 	s.once = c.Bool("once")
 	for _, in := range s.inputs {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"logstow/grant"
 	"logstow/store"
 	"logstow/store/azure"
 	"logstow/store/open"
@@ -24,9 +24,12 @@ func lastingName(spec string) (string, error) {
 	if err := open.Check(spec); err != nil {
 		return "", err
 	}
-	switch scheme, _, found := strings.Cut(spec, "://"); {
+	switch scheme, rest, found := strings.Cut(spec, "://"); {
 	case !found:
 		return filepath.Abs(spec)
+	case scheme == grant.Scheme:
+		path, err := filepath.Abs(rest)
+		return grant.Scheme + "://" + path, err
 	case scheme == "azblob" && !strings.Contains(spec, accountKey):
 		credential, err := azure.FromEnv(os.Getenv)
 		if err != nil {
@@ -35,16 +38,6 @@ func lastingName(spec string) (string, error) {
 		return strings.TrimSuffix(spec, "/") + accountKey + credential.AccountName(), nil
 	}
 	return spec, nil
-}
-
-// localDir is the directory of a store that is one.
-func localDir(spec string) (string, bool) {
-	scheme, rest, found := strings.Cut(spec, "://")
-	if !found {
-		return spec, true
-	}
-	u, err := url.Parse(spec)
-	return rest, scheme == "file" && err == nil && u.Path == rest
 }
 
 // stores opens stores by their lasting names. Safe for concurrent use.

@@ -79,6 +79,12 @@ func Check(spec string) error {
 	return err
 }
 
+// Dir is the directory of a store that is one.
+func Dir(spec string) (dir string, ok bool) {
+	n, err := parse(spec)
+	return n.dir, err == nil && n.dir != ""
+}
+
 // name is a store's name in its parts: a container, a grant's file, or a directory.
 type name struct {
 	container, account string

@@ -182,3 +182,16 @@ func TestAdopts(t *testing.T) {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
 }
+
+// TestDir: the directory of a store is found however it is written, and no other store has one.
+func TestDir(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		"logs": "logs", "/logs": "/logs", "file:///logs": "/logs", "file://localhost/logs": "/logs", "file:///a%20b": "/a b",
+		"azblob://logs": "", "azblob://NO": "", "grant:///x": "", "file://other/logs": "", "": "",
+	} {
+		if dir, ok := open.Dir(spec); dir != want || ok != (want != "") {
+			t.Errorf("%s: %q, %v, want %q", spec, dir, ok, want)
+		}
+	}
+}

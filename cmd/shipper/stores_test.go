@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A name that is written down with a batch is the same from every directory, and
+// with whatever credential it is opened.
+func TestLastingName(t *testing.T) {
+	t.Setenv("AZURE_STORAGE_ACCOUNT", "one")
+	t.Setenv("AZURE_STORAGE_KEY", "a2V5")
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for spec, want := range map[string]string{
+		"logs":                     filepath.Join(wd, "logs"),
+		"/logs":                    "/logs",
+		"file:///logs":             "file:///logs",
+		"grant://api.grant":        "grant://" + filepath.Join(wd, "api.grant"),
+		"grant:///run/api.grant":   "grant:///run/api.grant",
+		"azblob://logs":            "azblob://logs?account=one",
+		"azblob://logs/":           "azblob://logs?account=one",
+		"azblob://logs?account=b2": "azblob://logs?account=b2",
+	} {
+		if got, err := lastingName(spec); got != want || err != nil {
+			t.Errorf("%s: %s, %v, want %s", spec, got, err, want)
+		}
+		again, err := lastingName(want)
+		if again != want || err != nil {
+			t.Errorf("%s: %s, %v, want no change", want, again, err)
+		}
+	}
+	if name, err := lastingName("azblob://logs?sig=CANARY"); err == nil {
+		t.Errorf("a signature for a store: %s", name)
+	}
+}
