@@ -121,7 +121,9 @@ func open(opts Options) (*Store, error) {
 	}
 	f.cred, f.scrub = cred, cred.scrubber()
 	s.expiry = f.expiry
-	blobClient, err := newContainerClient(cred, opts.Container, client)
+	listing := client
+	listing.PerCallPolicies = []policy.Policy{pageReader{}}
+	blobClient, err := newContainerClient(cred, opts.Container, listing)
 	if err != nil {
 		return nil, err
 	}

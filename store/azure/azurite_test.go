@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -195,5 +196,44 @@ func TestRemoveMissing(t *testing.T) {
 		if err != nil || len(page) != 0 {
 			t.Errorf("left %v, error %v", page, err)
 		}
+	}
+}
+
+// TestListingsAreKnown: what storage writes is decoded here, not by the SDK.
+func TestListingsAreKnown(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	_, cred := server(t)
+	var pages, known atomic.Int64
+	listing := openStore(t, azure.Options{Container: s.Container(), Credential: cred, Transport: roundTrip(
+		func(r *http.Request) (*http.Response, error) {
+			resp, err := http.DefaultTransport.RoundTrip(r)
+			if err != nil || r.URL.Query().Get("comp") != "list" {
+				return resp, err
+			}
+			page, err := io.ReadAll(resp.Body)
+			pages.Add(1)
+			if blobs, _, ok := azure.DecodeEnumeration(page); ok && len(blobs) == 3 {
+				known.Add(1)
+			} else {
+				t.Errorf("not known: %s", page)
+			}
+			resp.Body = io.NopCloser(bytes.NewReader(page))
+			return resp, err
+		},
+	)})
+	for _, name := range []string{"a/1", "a/ü &", "a/3"} {
+		mustCreate(t, s, name, "x", store.CreateOptions{ContentEncoding: "zstd", Metadata: map[string]string{"Note": "a <b> & 'c'"}})
+	}
+	if err := s.Blobs().SetTier(t.Context(), []string{"a/1"}, store.Cold); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range listing.Blobs().List(t.Context(), "a/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pages.Load() == 0 || known.Load() != pages.Load() {
+		t.Errorf("%d of %d pages are known", known.Load(), pages.Load())
 	}
 }

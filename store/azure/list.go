@@ -24,9 +24,13 @@ func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob,
 			MaxResults: to.Ptr[int32](maxPage),
 			Include:    container.ListBlobsInclude{Metadata: true},
 		})
-		pages(ctx, pager, func(page container.ListBlobsFlatResponse, err error) bool {
+		var read taken
+		pages(taking(ctx, &read), pager, func(page container.ListBlobsFlatResponse, err error) bool {
 			if err != nil {
 				return yield(nil, b.fail.of(ctx, listBlobs, b.prefixObject(prefix), err))
+			}
+			if read.ok {
+				return yield(read.blobs, nil)
 			}
 			if page.Segment == nil {
 				return yield(nil, nil)

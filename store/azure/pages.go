@@ -1,0 +1,58 @@
+package azure
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"io"
+	"net/http"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"logstow/store"
+)
+
+// A pageReader takes the pages of listings out of the SDK's hands, which would spend
+// more on decoding them than the rest of a query costs. What [decodeEnumeration] does
+// not know goes its usual way.
+type pageReader struct{}
+
+// A taken page is put into the context of its request.
+type taken struct {
+	blobs []store.Blob
+	ok    bool
+}
+
+type takenKey struct{}
+
+// taking is a context in which a listing's page is put into t.
+func taking(ctx context.Context, t *taken) context.Context {
+	return context.WithValue(ctx, takenKey{}, t)
+}
+
+// Do implements policy.Policy.
+func (pageReader) Do(req *policy.Request) (*http.Response, error) {
+	resp, err := req.Next()
+	t, wanted := req.Raw().Context().Value(takenKey{}).(*taken)
+	if err != nil || !wanted || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	page, err := runtime.Payload(resp)
+	if err != nil {
+		return resp, err
+	}
+	var next string
+	if t.blobs, next, t.ok = decodeEnumeration(page); !t.ok {
+		return resp, nil
+	}
+	// All that is left for the SDK is where to go on.
+	var rest bytes.Buffer
+	rest.WriteString("<EnumerationResults><NextMarker>")
+	if err := xml.EscapeText(&rest, []byte(next)); err != nil {
+		return resp, err
+	}
+	rest.WriteString("</NextMarker></EnumerationResults>")
+	resp.Body = io.NopCloser(&rest)
+	return resp, nil
+}
