@@ -59,7 +59,7 @@ func TestGrant(t *testing.T) {
 	// A second service in the container: no grant, but what to do.
 	s.ship(t, "billing", line)
 	r = s.command(t, nil, "shipper", "grant", "--service", "api", "--expires", "8h", "--out", file+"2")
-	if r.status != 4 || !strings.Contains(r.errs, "az role assignment create") || !strings.Contains(r.errs, "StringStartsWith 'api/'") {
+	if r.status != 4 || !strings.Contains(r.errs, "\naz role assignment create") || !strings.Contains(r.errs, "StringStartsWith 'api/'") {
 		t.Errorf("status %d, said:\n%s", r.status, r.errs)
 	}
 	if _, err := os.Stat(file + "2"); err == nil {

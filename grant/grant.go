@@ -34,7 +34,8 @@ type Kind string
 const (
 	// Read is to query the service.
 	Read Kind = "read"
-	// Create is to ship: to add segments and rows, and neither to read nor to change any.
+	// Create is to ship: to add segments, which it can neither read nor change, and to
+	// write their rows, which it can not read.
 	Create Kind = "create"
 )
 

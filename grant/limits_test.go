@@ -137,6 +137,7 @@ func TestCovers(t *testing.T) {
 	now := time.Now().UTC()
 	today := now.Truncate(24 * time.Hour)
 	s := owner(t)
+	put(t, s, "api", "", now, "hello")
 	r := request(grant.Read, "api")
 	covers := func(r grant.Request) func(from, to time.Time) error {
 		g, err := grant.Make(t.Context(), s, r)

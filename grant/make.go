@@ -33,6 +33,8 @@ type Issuer interface {
 	Delegates() bool
 	// Hierarchical asks whether the account has directories.
 	Hierarchical(ctx context.Context) (bool, error)
+	// CreateContainer makes the container; that it is there is no error.
+	CreateContainer(ctx context.Context) error
 	// SignBlobs signs for a directory, or for the container where that is "".
 	SignBlobs(ctx context.Context, directory, permissions string, expiry time.Time) (azure.Secret, error)
 	// SignTable signs for the partitions of a table from first to last.
@@ -75,9 +77,24 @@ func (r *Request) check(now time.Time) error {
 	return nil
 }
 
+// containerReady makes a missing container, which a shipper with a grant can not. That
+// the credential may not look is no reason to stop.
+func containerReady(ctx context.Context, s Issuer) error {
+	_, err := s.Now(ctx)
+	switch {
+	case errors.Is(err, store.ErrNoContainer):
+		return s.CreateContainer(ctx)
+	case errors.Is(err, store.ErrRefused):
+		return nil
+	}
+	return err
+}
+
 // Make makes a grant, as narrow as the account allows. Where that would give a reader
 // other services' logs it makes none: the error is a [*TooWideError]. A request that
-// can not be is [store.ErrInvalid]. For a shipper, missing tables are created, because it can not.
+// can not be is [store.ErrInvalid]. For a shipper, the container and the tables are
+// created where they are missing, because it can not; for a reader, a missing container
+// is [store.ErrNoContainer].
 func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	if err := r.check(time.Now()); err != nil {
 		return nil, &store.Error{Op: "grant", Object: "service " + r.Service, Class: store.ErrInvalid, Err: err}
@@ -98,6 +115,11 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	}
 	if !g.Exact && g.Kind == Read {
 		if err := alone(ctx, s, r.Service, g.Account); err != nil {
+			return nil, err
+		}
+	}
+	if g.Kind == Create {
+		if err := containerReady(ctx, s); err != nil {
 			return nil, err
 		}
 	}
@@ -140,7 +162,7 @@ func signTables(ctx context.Context, s Issuer, r Request, expiry time.Time) (map
 	if len(names) > maxTables {
 		return nil, &store.Error{
 			Op: "grant", Object: "service " + r.Service, Class: store.ErrInvalid,
-			Err: fmt.Errorf("%d tables are in the range, more than %d: choose a shorter one", len(names), maxTables),
+			Err: fmt.Errorf("more than %d tables (days and classes) are in the range: choose a shorter one", maxTables),
 		}
 	}
 	permissions := map[Kind]string{Read: "r", Create: "au"}[r.Kind]
@@ -227,9 +249,6 @@ func (e *TooWideError) Command() string {
 // alone makes sure that a container holds no other service.
 func alone(ctx context.Context, s Issuer, service, account string) error {
 	for names, err := range s.Blobs().ListPrefixes(ctx, "") {
-		if errors.Is(err, store.ErrNoContainer) {
-			return nil
-		}
 		if err != nil {
 			return err
 		}

@@ -200,9 +200,10 @@ func TestCreate(t *testing.T) {
 			_, err := shipper.Blobs().Create(t.Context(), "billing/x", nil, store.CreateOptions{})
 			return err
 		}(),
-		"query":               drain(shipper.Tables().Query(t.Context(), row.Table(s.Container()), store.Query{Partition: row.Key().Partition})),
-		"drop":                shipper.Tables().DropTable(t.Context(), row.Table(s.Container())),
-		"query without table": drain(shipper.Tables().Query(t.Context(), "segments0", store.Query{Partition: row.Key().Partition})),
+		"query":                  drain(shipper.Tables().Query(t.Context(), row.Table(s.Container()), store.Query{Partition: row.Key().Partition})),
+		"row of another service": shipper.Tables().Upsert(t.Context(), row.Table(s.Container()), []store.Entity{{Key: store.Key{Partition: "billing|00", Row: row.Key().Row}}}),
+		"drop":                   shipper.Tables().DropTable(t.Context(), row.Table(s.Container())),
+		"query without table":    drain(shipper.Tables().Query(t.Context(), "segments0", store.Query{Partition: row.Key().Partition})),
 	} {
 		if !errors.Is(err, store.ErrRefused) {
 			t.Errorf("%s: got %v, want ErrRefused", what, err)

@@ -43,7 +43,7 @@ possible as narrow as that.`,
 			&ucli.StringFlag{Name: "expires", Usage: "end after this `TIME`: 8h, at most 7d"},
 			&ucli.StringFlag{Name: "from", Usage: "from this `TIME` on (default: 7 days ago)"},
 			&ucli.StringFlag{Name: "to", Usage: "up to but not including this `TIME` (default: when it ends)"},
-			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: to add segments and rows, and neither to read nor to change any"},
+			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: to add segments, not to read or change any, and to write their rows in the index"},
 			&ucli.StringSliceFlag{Name: "class", Usage: "with --create-only, a retention `CLASS` that the shipper uses; repeatable (default: the one without a name)"},
 			&ucli.StringFlag{Name: "hierarchical", Value: "ask", Usage: "the account has a hierarchical namespace: yes, no, or ask it"},
 			&ucli.StringFlag{Name: "out", Usage: "write `FILE`, replacing it; - is standard output (default: SERVICE.grant)"},
@@ -108,6 +108,11 @@ func writeGrant(c *ucli.Context, s store.Store, r grant.Request) error {
 		return cli.Usagef("%s has no signatures: want azblob://CONTAINER", s)
 	}
 	g, err := grant.Make(c.Context, issuer, r)
+	var wide *grant.TooWideError
+	if errors.As(err, &wide) { // not in one line: a command is to be copied
+		fmt.Fprintf(c.App.ErrWriter, "%s: %v\n", c.App.Name, err)
+		return cli.Exit(cli.Status(err))
+	}
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
 	}

@@ -48,6 +48,9 @@ func (s *Store) Hierarchical(ctx context.Context) (bool, error) {
 	return value(info.IsHierarchicalNamespaceEnabled), nil
 }
 
+// CreateContainer makes the container; that it is there is no error.
+func (s *Store) CreateContainer(ctx context.Context) error { return s.blobs.createContainer(ctx) }
+
 // SignBlobs makes a shared access signature with some permissions, as Azure's letters
 // of sp=, for a directory of the container (without final slash; it takes a
 // hierarchical namespace), or where that is "" for the whole container. An identity
