@@ -11,13 +11,27 @@ import (
 	"logstow/store"
 )
 
+// entry is a blob of a batch, as it was listed.
+type entry struct {
+	store.Version
+	size int64
+}
+
+// sum is the size of a batch in bytes.
+func sum(batch []entry) (bytes int64) {
+	for _, e := range batch {
+		bytes += e.size
+	}
+	return bytes
+}
+
 // batches does something to the blobs that come in, in full batches, until no more come.
 // Where access is refused it ends everything; what else fails is in the report.
-func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <-chan store.Version, do func(context.Context, []store.Version) error) {
+func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <-chan entry, do func(context.Context, []entry) error) {
 	var group errgroup.Group
 	group.SetLimit(deleters)
 	defer func() { _ = group.Wait() }() // what fails is in the report
-	submit := func(batch []store.Version) {
+	submit := func(batch []entry) {
 		if len(batch) == 0 || ctx.Err() != nil {
 			return
 		}
@@ -28,9 +42,9 @@ func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <
 			return nil
 		})
 	}
-	var batch []store.Version
-	for v := range blobs {
-		if batch = append(batch, v); len(batch) == store.MaxDelete {
+	var batch []entry
+	for e := range blobs {
+		if batch = append(batch, e); len(batch) == store.MaxDelete {
 			submit(batch)
 			batch = nil
 		}
@@ -40,14 +54,22 @@ func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <
 
 // deleteBatch deletes the blobs of one request, as they were listed: what took the name of
 // one that is gone may be of a class that stays. The listing afterwards says what stays.
-func (r *run) deleteBatch(ctx context.Context, batch []store.Version) error {
+func (r *run) deleteBatch(ctx context.Context, batch []entry) error {
 	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 		return err
 	}
-	err := patience.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, batch) })
+	versions := make([]store.Version, len(batch))
+	for i, e := range batch {
+		versions[i] = e.Version
+	}
+	err := patience.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, versions) })
 	switch {
 	case err == nil:
 		r.o.Progress.Deleted.Add(int64(len(batch)))
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.gone.blobs += int64(len(batch))
+		r.gone.bytes += sum(batch)
 	case ctx.Err() == nil:
 		r.batchFailed(err)
 	}
@@ -55,21 +77,35 @@ func (r *run) deleteBatch(ctx context.Context, batch []store.Version) error {
 }
 
 // moveBatch moves the blobs of one request to a tier.
-func (r *run) moveBatch(tier store.Tier) func(context.Context, []store.Version) error {
-	return func(ctx context.Context, batch []store.Version) error {
+func (r *run) moveBatch(tier store.Tier) func(context.Context, []entry) error {
+	return func(ctx context.Context, batch []entry) error {
 		if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 			return err
 		}
 		names := make([]string, len(batch))
-		for i, v := range batch {
-			names[i] = v.Name
+		for i, e := range batch {
+			names[i] = e.Name
 		}
 		err := patience.Do(ctx, func() error { return r.store.Blobs().SetTier(ctx, names, tier) })
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err == nil:
+			r.movedTo(tier, int64(len(batch)), sum(batch))
+		case ctx.Err() == nil:
 			r.batchFailed(err)
 		}
 		return err
 	}
+}
+
+// movedTo notes what went to a tier, or with DryRun would go.
+func (r *run) movedTo(tier store.Tier, blobs, bytes int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.moved[tier] == nil {
+		r.moved[tier] = &Moved{Tier: string(tier)}
+	}
+	r.moved[tier].Blobs += blobs
+	r.moved[tier].Bytes += bytes
 }
 
 // batchFailed notes the first failure of each class.
@@ -124,8 +160,8 @@ func (r *run) flat() bool {
 	return r.whole && r.remain/pageSize+1 < int64(len(r.touched))
 }
 
-// stays notes a blob that was to go and is there. One that was written since the run
-// began is late: it goes with the next run.
+// stays notes a blob that was to go and is there. One that was written too late to be
+// found goes with the next run.
 func (r *run) stays(b store.Blob) bool {
 	key, ok := keyOf(b)
 	if !ok {
@@ -134,7 +170,7 @@ func (r *run) stays(b store.Blob) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stay[key]++
-	if b.Created.After(r.began) {
+	if r.isNew(b) && !r.tried[b.Version()] {
 		r.report.Late++
 		return true
 	}

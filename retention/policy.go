@@ -67,7 +67,7 @@ func (p Policy) Check(force bool) error {
 		}
 	}
 	if p.ColdAfter != 0 && p.CoolAfter >= p.ColdAfter {
-		refuse("cold after %s would be before cool after %s", span(p.ColdAfter), span(p.CoolAfter))
+		refuse("cold after %s is not later than cool after %s", span(p.ColdAfter), span(p.CoolAfter))
 	}
 	for _, class := range slices.Sorted(maps.Keys(p.Keep)) {
 		keep := p.Keep[class]

@@ -13,6 +13,14 @@ import (
 // maxNamed is how many blobs and problems a report names; it counts all.
 const maxNamed = 100
 
+// The reasons of [Kept].
+const (
+	// NotNamed: the policy does not name the class.
+	NotNamed = "its class is not named"
+	// Unreadable: nothing says what the class is.
+	Unreadable = "its metadata can not be read, nor its class"
+)
+
 // Report says what a run did, or with DryRun would do. It has a JSON form.
 type Report struct {
 	Store  string `json:"store"`
@@ -22,16 +30,17 @@ type Report struct {
 	// Services were listed; Listed blobs were looked at.
 	Services int   `json:"services"`
 	Listed   int64 `json:"listed"`
-	// Complete says that the run came to its end. If not, Days is what was found, and
-	// Blobs what is known to have gone.
+	// Complete says that the run came to its end.
 	Complete bool `json:"complete"`
-	// Blobs and Bytes went, of the Days, which are in order.
+	// Blobs and Bytes went, of the Days, which are in order. Where the run did not come to its
+	// end, or not everything could be listed, Days is what was found, and Blobs and Bytes
+	// what is known to have gone.
 	Blobs int64 `json:"blobs"`
 	Bytes int64 `json:"bytes"`
 	Days  []Day `json:"days"`
 	// Kept are blobs as old as others that went, which the policy does not judge.
 	Kept []Kept `json:"kept"`
-	// Moved are blobs that went to another tier.
+	// Moved are blobs that are known to have gone to another tier.
 	Moved []Moved `json:"moved"`
 	// Stayed blobs should be gone and are still there, for one of the Problems; the first are named.
 	Stayed      int64    `json:"stayed"`
@@ -39,10 +48,10 @@ type Report struct {
 	// Late blobs of past days were written while the run went on; the next one finds them.
 	Late int64 `json:"late"`
 	// Requests by kind that were made, or with DryRun would be, and what they cost by
-	// the list price (package price).
+	// the prices given.
 	Requests Requests `json:"requests"`
 	CostUSD  float64  `json:"cost_usd"`
-	// Problems are what did not work.
+	// Problems are what did not work; the first hundred.
 	Problems []string `json:"problems"`
 
 	problems []error
@@ -102,11 +111,12 @@ func (r *run) result() Report {
 	report.Days = make([]Day, 0, len(r.days))
 	for _, d := range r.days {
 		report.Days = append(report.Days, *d)
-		report.Blobs += d.Blobs - d.Stayed
-		report.Bytes += d.Bytes - d.stayedBytes
+		// What could not be listed at first may be among what stayed.
+		report.Blobs += max(d.Blobs-d.Stayed, 0)
+		report.Bytes += max(d.Bytes-d.stayedBytes, 0)
 	}
-	if !report.Complete {
-		report.Blobs, report.Bytes = r.o.Progress.Deleted.Load(), 0
+	if !report.DryRun && (!report.Complete || r.blind) {
+		report.Blobs, report.Bytes = r.gone.blobs, r.gone.bytes
 	}
 	slices.SortFunc(report.Days, func(a, b Day) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Class, b.Class)) })
 	report.Kept = make([]Kept, 0, len(r.kept))
@@ -137,6 +147,10 @@ func (r *run) result() Report {
 	}
 	used.List, used.Table = report.Requests.List, report.Requests.Table
 	used.Read = report.Requests.Delete + report.Requests.Tier // the requests; the deletions in them are free
-	report.CostUSD = price.Default().Cost(used)
+	prices := price.Default()
+	if r.o.Prices != nil {
+		prices = *r.o.Prices
+	}
+	report.CostUSD = prices.Cost(used)
 	return report
 }

@@ -14,6 +14,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/internal/patience"
+	"logstow/internal/price"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -43,6 +44,8 @@ type Options struct {
 	Rate float64
 	// Now is this machine's clock; nil is [time.Now].
 	Now func() time.Time
+	// Prices are what requests cost; nil is [price.Default].
+	Prices *price.Table
 	// Progress is kept up to date while Run works. Nil is none.
 	Progress *Progress
 	// Log receives what an operator may want to know meanwhile. Nil is silence.
@@ -66,12 +69,18 @@ type Progress struct {
 //
 // Run may be ended at any point and run again, and several may run at once beside
 // shippers: every step may be repeated, and what is late goes with the next run.
-// The report is always as full as it can be; the error says why Run ended early. What did
-// not work is in the report: see [Report.Err].
+// The report is always as full as it can be; the error says why Run ended early, and is among
+// the report's problems. What else did not work is only there: see [Report.Err].
 func Run(ctx context.Context, s store.Store, p Policy, o Options) (Report, error) {
 	r := newRun(s, o)
 	err := r.run(ctx, p)
-	r.report.Complete = err == nil
+	if r.report.Complete = err == nil; !r.report.Complete {
+		why := err
+		if ctx.Err() != nil {
+			why = fmt.Errorf("interrupted: %w", err)
+		}
+		r.report.problems = append(r.report.problems, why)
+	}
 	return r.result(), err
 }
 
@@ -82,7 +91,8 @@ type run struct {
 	o       Options
 	cut     Cutoffs
 	limit   *rate.Limiter
-	// began is the start by storage's clock.
+	// began is the start by storage's clock, or up to a second before: storage says
+	// when it was asked, and when a blob was written, in whole seconds.
 	began time.Time
 
 	mu     sync.Mutex
@@ -94,8 +104,12 @@ type run struct {
 	moved    map[store.Tier]*Moved
 	// vague are days with blobs whose class is not known.
 	vague map[time.Time]bool
+	// gone is what is known to have been deleted.
+	gone struct{ blobs, bytes int64 }
 	// touched are the services of which blobs go.
 	touched []string
+	// tried are those blobs that went or should have gone which are new.
+	tried map[store.Version]bool
 	// stay are blobs that were still there when all was listed again.
 	stay map[classDay]int64
 	// failed are the first failures to delete of each class.
@@ -133,6 +147,7 @@ func newRun(s store.Store, o Options) *run {
 		report: Report{Store: s.String(), DryRun: o.DryRun},
 		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), vague: make(map[time.Time]bool),
 		stay: make(map[classDay]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
+		tried: make(map[store.Version]bool),
 	}
 }
 
@@ -181,7 +196,7 @@ func (r *run) now(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, fmt.Errorf("ask %s for the time: %w", r.store, err)
 	}
-	r.began = theirs
+	r.began = theirs.Add(-time.Second)
 	ours := r.o.Now().UTC()
 	if skew := ours.Sub(theirs); skew.Abs() > maxSkew && !r.o.Force {
 		return time.Time{}, fmt.Errorf("%w by %v: set this machine's clock (%s; storage's: %s)", ErrClock,
@@ -228,29 +243,38 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var sinks sync.WaitGroup
-	sink := func(do func(ctx context.Context, batch []store.Version) error) chan store.Version {
-		blobs := make(chan store.Version, store.MaxDelete)
+	sink := func(do func(ctx context.Context, batch []entry) error) chan entry {
+		blobs := make(chan entry, store.MaxDelete)
 		sinks.Go(func() { r.batches(ctx, cancel, blobs, do) })
 		return blobs
 	}
-	send := func(blobs chan<- store.Version, b store.Blob) bool {
-		if r.o.DryRun {
-			return true
-		}
+	send := func(blobs chan<- entry, b store.Blob) bool {
 		select {
-		case blobs <- b.Version():
+		case blobs <- entry{b.Version(), b.Size}:
 			return true
 		case <-ctx.Done():
 			return false
 		}
 	}
 	removing := sink(r.deleteBatch)
-	moving := map[store.Tier]chan store.Version{store.Cool: sink(r.moveBatch(store.Cool)), store.Cold: sink(r.moveBatch(store.Cold))}
+	moving := map[store.Tier]chan entry{store.Cool: sink(r.moveBatch(store.Cool)), store.Cold: sink(r.moveBatch(store.Cold))}
 	r.eachService(ctx, services, func(service string) {
 		w := walk{
 			r: r, stopAt: r.cut.last(),
-			take: func(b store.Blob) bool { return send(removing, b) },
-			move: func(b store.Blob, tier store.Tier) bool { return send(moving[tier], b) },
+			take: func(b store.Blob) bool {
+				if r.o.DryRun {
+					return true
+				}
+				r.try(b)
+				return send(removing, b)
+			},
+			move: func(b store.Blob, tier store.Tier) bool {
+				if r.o.DryRun {
+					r.movedTo(tier, 1, b.Size)
+					return true
+				}
+				return send(moving[tier], b)
+			},
 		}
 		w.run(ctx, service)
 		r.add(service, &w)
@@ -262,6 +286,18 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	}
 	sinks.Wait()
 	return context.Cause(ctx)
+}
+
+// isNew reports whether a blob may have been written since the run began.
+func (r *run) isNew(b store.Blob) bool { return !b.Created.Before(r.began) }
+
+// try notes that a blob is to go, if that can not be told from its age.
+func (r *run) try(b store.Blob) {
+	if r.isNew(b) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.tried[b.Version()] = true
+	}
 }
 
 // eachService calls f for the services, several at once, until ctx ends.

@@ -13,6 +13,10 @@ import (
 // pageSize is the number of blobs on a full page of a listing.
 const pageSize = 5000
 
+// unknownClass stands for the class of a blob whose metadata can not be read: no
+// policy can name it.
+const unknownClass = "?"
+
 // walk lists the blobs of one service, or of all, and judges them.
 type walk struct {
 	r *run
@@ -22,11 +26,10 @@ type walk struct {
 	take func(store.Blob) bool
 	// move is given each blob that belongs into another tier, if it is set; false ends the walk.
 	move func(store.Blob, store.Tier) bool
-	// seen is given each segment with its class and verdict, if it is set.
-	seen func(key classDay, v Verdict, b store.Blob)
+	// seen is given each segment with its class, if it is set.
+	seen func(key classDay, b store.Blob)
 
 	days  map[classDay]*Day
-	moved map[store.Tier]*Moved
 	kept  map[keptKey]*Kept
 	vague map[time.Time]bool
 	// listed blobs were looked at; found of them go.
@@ -39,8 +42,7 @@ type walk struct {
 
 // run lists a service's blobs, or all where service is "".
 func (w *walk) run(ctx context.Context, service string) {
-	w.days, w.moved = make(map[classDay]*Day), make(map[store.Tier]*Moved)
-	w.kept, w.vague = make(map[keptKey]*Kept), make(map[time.Time]bool)
+	w.days, w.kept, w.vague = make(map[classDay]*Day), make(map[keptKey]*Kept), make(map[time.Time]bool)
 	prefix := service
 	if service != "" {
 		prefix += "/"
@@ -78,16 +80,19 @@ func (w *walk) look(b store.Blob) bool {
 	meta, err := blobnaming.ParseMetadata(b.Metadata)
 	if err != nil {
 		w.vague[day] = true
-		w.keep(keptKey{reason: "its metadata can not be read, nor its class"}, day, b)
+		if w.seen != nil {
+			w.seen(classDay{unknownClass, day}, b)
+		}
+		w.keep(keptKey{reason: Unreadable}, day, b)
 		return true
 	}
 	key := classDay{meta.Class, day}
-	verdict := w.r.cut.Judge(meta.Class, day)
 	if w.seen != nil {
-		w.seen(key, verdict, b)
+		w.seen(key, b)
 	}
+	verdict := w.r.cut.Judge(meta.Class, day)
 	if verdict == Unnamed {
-		w.keep(keptKey{"its class is not named", meta.Class}, day, b)
+		w.keep(keptKey{NotNamed, meta.Class}, day, b)
 	}
 	if !verdict.Goes() {
 		return w.lower(day, b)
@@ -110,15 +115,7 @@ type keptKey struct{ reason, class string }
 // lower moves a blob to the tier of its day.
 func (w *walk) lower(day time.Time, b store.Blob) bool {
 	tier := w.r.cut.Tier(day, b.Tier)
-	if tier == b.Tier || w.move == nil {
-		return true
-	}
-	if w.moved[tier] == nil {
-		w.moved[tier] = &Moved{Tier: string(tier)}
-	}
-	w.moved[tier].Blobs++
-	w.moved[tier].Bytes += b.Size
-	return w.move(b, tier)
+	return tier == b.Tier || w.move == nil || w.move(b, tier)
 }
 
 // keep notes a blob that stays, though it is of a day on which others go.
@@ -155,13 +152,6 @@ func (r *run) add(service string, w *walk) {
 			r.kept[key] = k
 		}
 	}
-	for tier, m := range w.moved {
-		if r.moved[tier] == nil {
-			r.moved[tier] = &Moved{Tier: m.Tier}
-		}
-		r.moved[tier].Blobs += m.Blobs
-		r.moved[tier].Bytes += m.Bytes
-	}
 	for day := range w.vague {
 		r.vague[day] = true
 	}
@@ -178,7 +168,7 @@ func (r *run) fit(ctx context.Context, p Policy, services []string) error {
 	usage := make(map[classDay]*Usage)
 	r.eachService(ctx, services, func(service string) {
 		own := make(map[classDay]*Usage)
-		w := walk{r: r, take: func(store.Blob) bool { return true }, seen: func(key classDay, _ Verdict, b store.Blob) {
+		w := walk{r: r, take: func(store.Blob) bool { return true }, seen: func(key classDay, b store.Blob) {
 			if own[key] == nil {
 				own[key] = &Usage{Class: key.class, Day: key.day}
 			}

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,6 +13,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/price"
 	"logstow/retention"
 	"logstow/store"
 	"logstow/store/open"
@@ -45,7 +45,7 @@ should be gone or something failed, 4 access refused, 130 interrupted.`,
 			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would go and what it would take, and delete nothing"},
 			&ucli.BoolFlag{Name: "force", Usage: "allow less than a day, and a clock that differs from storage's"},
 			&ucli.StringFlag{Name: "max-store-size", Usage: "of a store in a directory, keep at most this `SIZE`, 10GiB: the oldest days of the default class and of all --class go first"},
-			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "delete at most this `NUMBER` of blobs a second; 0 is no limit"},
+			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "delete or move at most this `NUMBER` of blobs a second; 0 is no limit"},
 			&ucli.BoolFlag{Name: "json", Usage: "print the report as JSON, an object a store"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -53,7 +53,12 @@ should be gone or something failed, 4 access refused, 130 interrupted.`,
 			if err != nil {
 				return cli.Usagef("%w", err)
 			}
-			return eachStore(c, func(spec string, s store.Store) error { return retain(c, s, policy, o) })
+			return eachStore(c, func(spec string, s store.Store) error {
+				if _, local := localDir(spec); local {
+					o.Prices = new(price.Table) // it costs nothing
+				}
+				return retain(c, s, policy, o)
+			})
 		},
 	}
 }
@@ -110,7 +115,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 			p.Keep[""] = retention.Forever
 		}
 	}
-	if _, err := fmt.Sscan(c.String("rate"), &o.Rate); err != nil || !(o.Rate >= 0) {
+	if o.Rate, err = strconv.ParseFloat(c.String("rate"), 64); err != nil || !(o.Rate >= 0) {
 		wrong = append(wrong, fmt.Errorf("--rate %q: want a number of blobs a second", c.String("rate")))
 	}
 	o.DryRun, o.Force = c.Bool("dry-run"), c.Bool("force")
@@ -141,43 +146,53 @@ func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Opti
 		if err := json.NewEncoder(c.App.Writer).Encode(&report); err != nil {
 			return err
 		}
-	} else if err := printRetention(c.App.Writer, &report, p); err != nil {
+	} else if err := printRetention(c.App.Writer, &report); err != nil {
 		return err
 	}
-	if err == nil {
-		err = report.Err()
+	if c.Err() != nil { // then nobody else says why
+		for _, problem := range report.Problems {
+			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, report.Store, problem)
+		}
 	}
-	return err
+	return report.Err()
 }
 
 // printRetention prints a report for people.
-func printRetention(to io.Writer, r *retention.Report, p retention.Policy) error {
+func printRetention(to io.Writer, r *retention.Report) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
 	if len(r.Days) > 0 {
 		fmt.Fprintln(w, "DAY\tCLASS\tBLOBS\tBYTES\tINDEX\tWHY")
 	}
 	for _, d := range r.Days {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", d.Day, orDash(d.Class), d.Blobs, d.Bytes, orDash(d.Table), d.Why)
+		why := d.Why
+		if d.Stayed > 0 {
+			why += fmt.Sprintf("; %d stayed", d.Stayed)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", d.Day, orDash(d.Class), d.Blobs, d.Bytes, orDash(d.Table), why)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	verb := "deleted"
-	switch {
-	case r.DryRun:
+	if r.DryRun {
 		verb = "would delete"
-	case !r.Complete:
-		verb = "incomplete: deleted"
 	}
-	_, err := fmt.Fprintf(to, "%s: %s %d blobs, %d bytes, of %d days; %d listed; %d requests (%d list, %d delete, %d tier, %d table), about $%.6f\n",
+	if !r.Complete {
+		verb = "ended early: " + verb + " at least"
+	}
+	cost := "which cost nothing"
+	if r.CostUSD > 0 {
+		cost = fmt.Sprintf("about $%.6f", r.CostUSD)
+	}
+	_, err := fmt.Fprintf(to, "%s: %s %d blobs, %d bytes, of %d days; %d listed; %d requests (%d list, %d delete, %d tier, %d table), %s\n",
 		r.Store, verb, r.Blobs, r.Bytes, len(r.Days), r.Listed,
 		r.Requests.List+r.Requests.Delete+r.Requests.Tier+r.Requests.Table,
-		r.Requests.List, r.Requests.Delete, r.Requests.Tier, r.Requests.Table, r.CostUSD)
+		r.Requests.List, r.Requests.Delete, r.Requests.Tier, r.Requests.Table, cost)
 	for _, m := range r.Moved {
 		fmt.Fprintf(to, "%d blobs, %d bytes, to the %s tier\n", m.Blobs, m.Bytes, strings.ToLower(m.Tier))
 	}
 	for _, k := range r.Kept {
-		fmt.Fprintf(to, "kept %d blobs, %d bytes, of class %s: %s (%s; named: %s)\n", k.Blobs, k.Bytes, orDash(k.Class), k.Reason, k.First, classes(p))
+		fmt.Fprintf(to, "kept %d blobs, %d bytes%s\n", k.Blobs, k.Bytes, whyKept(k))
 	}
 	if r.Late > 0 {
 		fmt.Fprintf(to, "%d blobs of past days were written meanwhile: they go with the next run\n", r.Late)
@@ -185,11 +200,13 @@ func printRetention(to io.Writer, r *retention.Report, p retention.Policy) error
 	return err
 }
 
-// classes are those that a policy names.
-func classes(p retention.Policy) string {
-	var names []string
-	for _, class := range slices.Sorted(maps.Keys(p.Keep)) {
-		names = append(names, orDash(class))
+// whyKept is the rest of a sentence about blobs that are kept though they are old.
+func whyKept(k retention.Kept) string {
+	switch {
+	case k.Reason != retention.NotNamed:
+		return fmt.Sprintf(": %s (%s)", k.Reason, k.First)
+	case k.Class == "":
+		return fmt.Sprintf(", without a class: %s (%s; they go with --keep TIME)", k.Reason, k.First)
 	}
-	return strings.Join(names, ", ")
+	return fmt.Sprintf(", of class %s: %s (%s; they go with --class %s=TIME)", k.Class, k.Reason, k.First, k.Class)
 }
