@@ -54,7 +54,8 @@ should be gone or something failed, 4 access refused, 130 interrupted.`,
 				return cli.Usagef("%w", err)
 			}
 			return eachStore(c, func(spec string, s store.Store) error {
-				if _, local := localDir(spec); local {
+				o := o
+				if _, local := open.Dir(spec); local {
 					o.Prices = new(price.Table) // it costs nothing
 				}
 				return retain(c, s, policy, o)
