@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -246,50 +245,6 @@ func TestRebuild(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-}
-
-// Beside a shipper, which indexes a moment after it stores, and retention, nothing is found.
-func TestBesideWriters(t *testing.T) {
-	t.Parallel()
-	s := openLocal(t)
-	first := newSegment(t, "api", "", hour(), 1, 5)
-	create(t, s, &first, first.row.Meta.Encode())
-	index(t, s, first.row)
-	ctx, stop := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer stop()
-	wg.Go(func() {
-		for n := uint64(2); ctx.Err() == nil; n++ {
-			m := newSegment(t, "api", "", hour(), n, 5)
-			create(t, s, &m, m.row.Meta.Encode())
-			index(t, s, m.row)
-			if n%3 == 0 {
-				remove(t, s, m.row.Name.String())
-				if err := tableindex.Remove(context.WithoutCancel(ctx), s.Tables(), m.row.Table(s.Container()), []store.Key{m.row.Key()}); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	})
-	for range 3 {
-		var last []audit.Difference
-		o := audit.Options{Settle: 50 * time.Millisecond, Found: func(d audit.Difference) { last = append(last, d) }}
-		if _, err := audit.Verify(t.Context(), s, o); err != nil {
-			t.Fatal(err)
-		}
-		if len(last) > 1 { // what is written in the moment of the second look
-			t.Errorf("found %v", last)
-		}
-		if _, err := audit.Reindex(t.Context(), s, o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stop()
-	wg.Wait()
-	if got := verify(t, s, audit.Options{Depth: audit.Blocks}); len(got) != 0 {
-		t.Error(got)
-	}
 }
 
 func TestEnded(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 const (
 	// partBlobs are listed before they are compared, and the rest of an hour with them:
 	// the entities of an hour, and no others, lie between two row keys.
-	partBlobs = 10_000
+	partBlobs = 5_000
 	// partRows is how many entities that do not agree are held of more than an hour.
-	partRows = 20_000
+	partRows = 10_000
 	// hours are those of a day.
 	hours = 24
 )
