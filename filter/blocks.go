@@ -13,6 +13,18 @@ type Blocks struct {
 // All has every block.
 func All() Blocks { return Blocks{} }
 
+// Or is the set of the blocks that are in b or in c, two sets of one segment.
+func (b Blocks) Or(c Blocks) Blocks {
+	if b.known != c.known || b.known == 0 {
+		return All()
+	}
+	either := Blocks{known: b.known, bits: slices.Clone(b.bits)}
+	for i, word := range c.bits {
+		either.bits[i] |= word
+	}
+	return either
+}
+
 // Has reports whether a block is in the set.
 func (b Blocks) Has(block int) bool {
 	return block >= b.known || b.bits[block/64]>>(block%64)&1 != 0

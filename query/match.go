@@ -54,7 +54,7 @@ func newMatcher(sel *Selection) (*matcher, error) {
 		candidates = append(candidates, lit)
 	}
 	for i := range candidates {
-		m.needle.consider(candidates[i].text, candidates[i].whole)
+		m.needle.consider(textIn{candidates[i].text, candidates[i].whole})
 	}
 	m.anchor = anchor(candidates)
 	if sel.Where == "" {
@@ -65,11 +65,10 @@ func newMatcher(sel *Selection) (*matcher, error) {
 	if m.where, err = where.Compile(sel.Where, sel.Now); err != nil {
 		return nil, fmt.Errorf("--where %q: %w", sel.Where, err)
 	}
-	for _, text := range m.where.Equal() {
-		m.needle.considerField(text, true)
+	for _, group := range m.where.Groups() {
+		m.needle.considerFields(group)
 	}
 	for _, text := range m.where.Required() {
-		m.needle.considerField(text, false)
 		candidates = append(candidates, newLiteral([]byte(text), false, false))
 	}
 	m.unescaped = anchor(candidates)

@@ -4,53 +4,124 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
+	"slices"
+	"strings"
 
 	"logstow/filter"
 	"logstow/token"
+	"logstow/where"
 )
 
 // tinyBlob is the size up to which a segment is read as a whole at once, its
 // token filter unasked.
 const tinyBlob = 4 << 10
 
-// A needle is the token that says most of those which every match holds: the
-// token filters of segments are asked for it.
+// sliceCost is the number of bytes that may as well be read as another request for a
+// slice be made.
+const sliceCost = 32 << 10
+
+// A needle is what the token filters of segments are asked for: tokens of which every
+// match holds one at least, those that say most of all such tokens.
 type needle struct {
-	key   filter.Key // 0 is none
+	keys  []filter.Key // none where there is nothing to ask for
 	score int
 }
 
-// consider takes the tokens that every message holds which a text is in: as a
-// whole or anywhere. The longest says most, and with a digit more than any without.
-func (n *needle) consider(text []byte, whole bool) {
-	const digit = 1 << 20
-	for start, end := range token.Required(text, whole) {
-		score := end - start
-		if bytes.ContainsAny(text[start:end], "0123456789") {
-			score += digit
+// A textIn is a text that a message holds: as a whole or anywhere.
+type textIn struct {
+	text  []byte
+	whole bool
+}
+
+// consider takes the tokens of texts of which every match holds one at least: of each
+// text the one that says most. Of several such groups that one is taken whose least
+// telling token says most.
+func (n *needle) consider(texts ...textIn) {
+	group := needle{score: math.MaxInt}
+	for _, t := range texts {
+		key, score := bestToken(t)
+		if score == 0 {
+			return
 		}
-		if score > n.score {
-			n.key, n.score = filter.KeyOf(text[start:end]), score
+		group.score = min(group.score, score)
+		if !slices.Contains(group.keys, key) {
+			group.keys = append(group.keys, key)
 		}
+	}
+	if better := group.score > n.score || group.score == n.score && len(group.keys) < len(n.keys); better && len(texts) > 0 {
+		*n = group
 	}
 }
 
-// considerField is consider for a text that a message holds in one of its fields:
-// it may be there with \u escapes, of which the filter knows those of ASCII.
-func (n *needle) considerField(text string, whole bool) {
-	if bytes.IndexFunc([]byte(text), func(r rune) bool { return r >= 0x80 }) < 0 {
-		n.consider([]byte(text), whole)
+// bestToken is the token that every message holds which a text is in, and how much it
+// says: the longest says most, and with a digit more than any without. 0 is none.
+func bestToken(t textIn) (key filter.Key, score int) {
+	const digit = 1 << 20
+	for start, end := range token.Required(t.text, t.whole) {
+		says := end - start
+		if bytes.ContainsAny(t.text[start:end], "0123456789") {
+			says += digit
+		}
+		if says > score {
+			key, score = filter.KeyOf(t.text[start:end]), says
+		}
 	}
+	return key, score
+}
+
+// considerFields is consider for texts that a message holds in its fields: they may be
+// there with \u escapes, of which the filter knows those of ASCII.
+func (n *needle) considerFields(group []where.Text) {
+	texts := make([]textIn, len(group))
+	for i, t := range group {
+		if strings.IndexFunc(t.Value, func(r rune) bool { return r >= 0x80 }) >= 0 {
+			return
+		}
+		texts[i] = textIn{[]byte(t.Value), t.Whole}
+	}
+	n.consider(texts...)
 }
 
 // lookup asks a segment's token filter which of its blocks may hold a match.
 // What keeps it from an answer is met again with the footer, or costs time only.
 func (q *Query) lookup(ctx context.Context, s *Segment) filter.Blocks {
-	key := q.matcher.needle.key
-	offset, length, ok := filter.Locate(s.Meta.Filter, key)
-	if key == 0 || !ok || s.Size <= tinyBlob {
+	keys := q.matcher.needle.keys
+	if len(keys) == 0 || s.Size <= tinyBlob {
 		return filter.All()
 	}
+	places := make(map[int64][]filter.Key) // by the place of their slice
+	var length int64
+	for _, key := range keys {
+		offset, n, ok := filter.Locate(s.Meta.Filter, key)
+		if !ok {
+			return filter.All()
+		}
+		places[offset], length = append(places[offset], key), n
+	}
+	if n := int64(len(places)); n > 1 && n*(length+sliceCost) > s.Size {
+		return filter.All() // the segment is as soon read
+	}
+	var blocks filter.Blocks
+	first := true
+	for offset, keys := range places {
+		slice, err := q.slice(ctx, s, offset, length)
+		if err != nil {
+			return filter.All()
+		}
+		for _, key := range keys {
+			if found := slice.Blocks(key); first {
+				blocks, first = found, false
+			} else {
+				blocks = blocks.Or(found)
+			}
+		}
+	}
+	return blocks
+}
+
+// slice reads a slice of a segment's token filter.
+func (q *Query) slice(ctx context.Context, s *Segment, offset, length int64) (*filter.Slice, error) {
 	slice, err := readSlice(ctx, s, offset, length, q.read)
 	if s.cache != nil && errors.Is(err, filter.ErrDamaged) { // what is kept may be
 		slice, err = readSlice(ctx, s, offset, length, q.readStored)
@@ -58,10 +129,7 @@ func (q *Query) lookup(ctx context.Context, s *Segment) filter.Blocks {
 	if errors.Is(err, filter.ErrDamaged) {
 		q.tally.note("%s: %v; all its blocks are searched", s, err)
 	}
-	if err != nil {
-		return filter.All()
-	}
-	return slice.Blocks(key)
+	return slice, err
 }
 
 func readSlice(ctx context.Context, s *Segment, offset, length int64, from reader) (*filter.Slice, error) {

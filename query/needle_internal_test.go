@@ -63,7 +63,14 @@ func pick(rnd *rand.Rand, sel *Selection, ids []string) {
 	start := rnd.IntN(len(message))
 	part := message[start:][:1+rnd.IntN(len(message)-start)]
 	quoted := func(s string) string { return fmt.Sprintf("%q", s) }
-	switch rnd.IntN(9) {
+	other := ids[rnd.IntN(len(ids))]
+	switch rnd.IntN(12) {
+	case 9:
+		sel.Where = fmt.Sprintf("id in [%s, %s, %s]", quoted(id), quoted(other), quoted(ids[rnd.IntN(len(ids))]))
+	case 10:
+		sel.Where = fmt.Sprintf("id == %s or %s == peer.ip and msg contains %s", quoted(id), quoted(other), quoted(id[:2]))
+	case 11:
+		sel.Where = fmt.Sprintf("(id == %s || msg startsWith %s) && not (peer.ip in [%s])", quoted(id), quoted("for "+other+" n"), quoted(id))
 	case 0:
 		sel.Patterns = append(sel.Patterns, part)
 	case 1, 2:
@@ -221,6 +228,33 @@ func TestNeedleRequests(t *testing.T) {
 				t.Errorf("%q: %v", pattern, r)
 			}
 		}
+	}
+}
+
+// Of two needles, of which either will do, each segment's filter is asked.
+func TestEitherNeedle(t *testing.T) {
+	t.Parallel()
+	w := needles(t, 40, `id=8b0ca7d1f4e9 done`, `id=0c1d2e3f4a5b done`)
+	for expr, want := range map[string]int{
+		`id in ["8b0ca7d1f4e9", "0c1d2e3f4a5b"]`:               2,
+		`id == "8b0ca7d1f4e9" or id == "7777777777777"`:        1,
+		`id == "5555555555555" || id == "7777777777777"`:       0,
+		`id == "0c1d2e3f4a5b" and (id == "a" or id == "é")`:    0,
+		`id == "0c1d2e3f4a5b" and id in ["0c1d2e3f4a5b", "é"]`: 1,
+	} {
+		sel := everything()
+		sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), expr
+		q := w.query(sel, Options{})
+		if lines, r := got(t, q), q.Report(); len(lines) != want || r.SegmentsFiltered < 28 || r.BlocksRead > 14 {
+			t.Errorf("%s: %q, %v", expr, lines, r)
+		}
+	}
+	// One that the filter does not know: everything is read.
+	sel := everything()
+	sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), `id in ["8b0ca7d1f4e9", "é"]`
+	q := w.query(sel, Options{})
+	if lines, r := got(t, q), q.Report(); len(lines) != 1 || r.SegmentsFiltered != 0 {
+		t.Errorf("%q, %v", lines, r)
 	}
 }
 

@@ -40,12 +40,12 @@ type Record struct {
 
 // Program is a compiled expression. It does not change and may be shared.
 type Program struct {
-	source string
-	now    time.Time
-	tree   *parser.Tree
-	// required and equal: see Required and Equal.
-	required, equal []string
-	timed           bool
+	source   string
+	now      time.Time
+	tree     *parser.Tree
+	required []string // see Required
+	groups   [][]Text // see Groups
+	timed    bool
 }
 
 // Compile compiles an expression. Times in it that are relative are so to now.
@@ -61,6 +61,7 @@ func Compile(source string, now time.Time) (*Program, error) {
 	}
 	p.timed = c.timed
 	p.require(tree.Node)
+	p.groups = groups(tree.Node)
 	return p, nil
 }
 
@@ -104,10 +105,6 @@ func (p *Program) compile(c *compiler) (*Evaluator, error) {
 // it holds a \u escape of JSON.
 func (p *Program) Required() []string { return p.required }
 
-// Equal are texts that fields of every record which matches are equal to, unless
-// their message holds a \u escape.
-func (p *Program) Equal() []string { return p.equal }
-
 // require gathers what a node that has to hold requires.
 func (p *Program) require(node ast.Node) {
 	b, ok := node.(*ast.BinaryNode)
@@ -119,13 +116,8 @@ func (p *Program) require(node ast.Node) {
 		p.require(b.Right)
 		return
 	}
-	name, ok := fieldName(b.Left)
-	constant := b.Right
+	name, constant, ok := fieldAndConstant(b)
 	if !ok {
-		name, ok = fieldName(b.Right)
-		constant = b.Left
-	}
-	if !ok || isColumn(name) {
 		return
 	}
 	switch b.Operator {
@@ -148,13 +140,24 @@ func (p *Program) require(node ast.Node) {
 	switch b.Operator {
 	case "==":
 		if verbatim(text) {
-			p.required, p.equal = append(p.required, text), append(p.equal, text)
+			p.required = append(p.required, text)
 		}
 	case "contains", "startsWith", "endsWith":
 		if verbatim(text) && constant == b.Right {
 			p.required = append(p.required, text)
 		}
 	}
+}
+
+// fieldAndConstant are the two sides of a comparison of a field of the message.
+func fieldAndConstant(b *ast.BinaryNode) (name string, constant ast.Node, ok bool) {
+	name, ok = fieldName(b.Left)
+	constant = b.Right
+	if !ok {
+		name, ok = fieldName(b.Right)
+		constant = b.Left
+	}
+	return name, constant, ok && !isColumn(name)
 }
 
 // verbatim reports whether text stands in a message as it is, whatever writes it

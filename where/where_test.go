@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"logstow/record"
 	"logstow/where"
 )
@@ -149,11 +151,57 @@ func TestRequired(t *testing.T) {
 	}
 }
 
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	whole := func(texts ...string) (group []where.Text) {
+		for _, text := range texts {
+			group = append(group, where.Text{Value: text, Whole: true})
+		}
+		return group
+	}
+	part := func(text string) []where.Text { return []where.Text{{Value: text}} }
+	many := func(n int) string { return strings.TrimSuffix(strings.Repeat(`"x", `, n), ", ") }
+	for expr, want := range map[string][][]where.Text{
+		`a == "x"`:                                         {whole("x")},
+		`"x" == a and b contains "y"`:                      {whole("x"), part("y")},
+		`a == "x" or b.c == "y"`:                           {whole("x", "y")},
+		`a == "x" or b == "y" or c == "z"`:                 {whole("x", "y", "z")},
+		`a in ["x", "y"]`:                                  {whole("x", "y")},
+		`a in ["x"] || a startsWith "y"`:                   {append(whole("x"), part("y")...)},
+		`(a == "x" and b == "y") or c == "z"`:              {whole("x", "z"), whole("y", "z")},
+		`a == "x" and (b == "y" or c == "z")`:              {whole("x"), whole("y", "z")},
+		`a == "x" or b == 1`:                               nil,
+		`a == "x" or level == "error"`:                     nil,
+		`a == "x" or not (b == "y")`:                       nil,
+		`a not in ["x"]`:                                   nil,
+		`a in ["x", "q\"", "y"]`:                           nil,
+		`a in ["x", 1]`:                                    nil,
+		`a in []`:                                          nil,
+		`"x" in a`:                                         nil,
+		`"x" contains a`:                                   nil,
+		`source in ["x"] or source == "y"`:                 nil,
+		`a != "x"`:                                         nil,
+		`a in [` + many(17) + `]`:                          nil,
+		`a in [` + many(9) + `] or b in [` + many(9) + `]`: nil,
+	} {
+		p, err := where.Compile(expr, now)
+		if err != nil {
+			t.Errorf("%s: %v", expr, err)
+			continue
+		}
+		if diff := cmp.Diff(want, p.Groups()); diff != "" {
+			t.Errorf("%s: %s", expr, diff)
+		}
+	}
+}
+
 // Whatever is required of a record that matches is in it.
 func FuzzRequired(f *testing.F) {
 	f.Add(`status >= 500 and user == "ann"`, []byte(`{"status":500,"user":"ann"}`))
 	f.Add(`a contains "x" and b.c == 1`, []byte(`{"a":"xx","b":{"c":1}}`))
 	f.Add(`message == "x"`, []byte(`x`))
+	f.Add(`a in ["x", "y"] or b.c startsWith "z"`, []byte(`{"a":"x"}`))
+	f.Add(`a == "x" || b == "y" && c contains "z"`, []byte(`a=q b=y c=zz`))
 	f.Fuzz(func(t *testing.T, expr string, message []byte) {
 		p, err := where.Compile(expr, now)
 		if err != nil {
@@ -162,9 +210,14 @@ func FuzzRequired(f *testing.F) {
 		if strings.Contains(string(message), `\u`) || !evaluator(t, p).Holds(&where.Record{Message: message}) {
 			return
 		}
-		for _, text := range append(p.Required(), p.Equal()...) {
+		for _, text := range p.Required() {
 			if !strings.Contains(string(message), text) {
 				t.Errorf("%s holds for %q, which lacks %q", expr, message, text)
+			}
+		}
+		for _, group := range p.Groups() {
+			if !slices.ContainsFunc(group, func(t where.Text) bool { return strings.Contains(string(message), t.Value) }) {
+				t.Errorf("%s holds for %q, which lacks all of %+v", expr, message, group)
 			}
 		}
 	})
