@@ -40,7 +40,12 @@ func printTable(to io.Writer, f fleet) error {
 			l.creates, l.requests, l.hottest, 100*l.hot, l.ingress/1e6, 100*l.share, l.segments, l.pages, hours(l.retain),
 			l.writeCost, l.indexCost, l.keepCost, l.retainCost, l.accounts)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	ends, limit := f.ends()
+	_, err := fmt.Fprintf(to, "one account ends at %d shippers: %s\none shipper retain keeps up with %d shippers\n", ends, limit, f.kept())
+	return err
 }
 
 // hours is a time in the largest unit that leaves something before the point.

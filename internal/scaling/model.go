@@ -28,14 +28,22 @@ const (
 
 // What is assumed of a fleet and said in docs/scaling.md.
 const (
-	// compression is logs to stored bytes.
-	compression = 10
+	// compression is logs to stored bytes, as measured and as docs/cost.md has it.
+	compression = 5
 	// largest is the part of all shippers that the largest service has.
 	largest = 10
 	// perService is the number of shippers of a service otherwise.
 	perService = 20
+	// entityBytes are those of a segment's entity, as Azure counts them.
+	entityBytes = 1000
+	// indexMonth is what 10^9 bytes of tables cost a month.
+	// https://azure.microsoft.com/pricing/details/storage/tables
+	indexMonth = 0.045
 	// retainRate is shipper retain's --rate by default, in blobs a second.
 	retainRate = 1000
+
+	// many is the number of shippers from which it is told what one account bears.
+	many = 1_000_000
 
 	daySeconds   = 24 * 60 * 60
 	monthSeconds = 30 * daySeconds
@@ -55,13 +63,14 @@ type load struct {
 	// transactions of entities, and the deletions of what was written keep ago. hottest are
 	// entities of the one partition that has the most, which is hot of its service's. ingress is in bytes.
 	creates, requests, hottest, hot, ingress float64
-	// share is the part of one account's limits that is used, by the tightest of them.
+	// share is the part of one account's limits that is used, by the tightest of them, which limit names.
 	share float64
+	limit string
 	// segments are those of the largest service in an hour, pages what listing them takes.
 	segments, pages int64
 	// retain is how long a day's retention takes.
 	retain time.Duration
-	// Costs are dollars a month: writing blobs, the index, keeping bytes, and retention.
+	// Costs are dollars a month: writing blobs, writing and keeping the index, keeping blobs, and retention.
 	writeCost, indexCost, keepCost, retainCost float64
 	// accounts are needed at the least.
 	accounts int
@@ -75,7 +84,19 @@ func (f fleet) load() (l load) {
 	shard := hottestShard(biggest)
 	l.hottest, l.hot = float64(shard)*each, float64(shard)/float64(biggest)
 	l.ingress = float64(f.shippers) * f.rate / compression
-	l.share = max(l.requests/accountRequests, l.creates/accountEntities, l.hottest/partitionEntities, l.ingress/accountIngress)
+	for _, limit := range []struct {
+		name        string
+		used, bears float64
+	}{
+		{"requests a second", l.requests, accountRequests},
+		{"entities a second", l.creates, accountEntities},
+		{"entities a second in a partition", l.hottest, partitionEntities},
+		{"stored bytes a second", l.ingress, accountIngress},
+	} {
+		if share := limit.used / limit.bears; share > l.share {
+			l.share, l.limit = share, fmt.Sprintf("%.0f %s", limit.bears, limit.name)
+		}
+	}
 	l.accounts = int(math.Ceil(l.share))
 
 	l.segments = int64(float64(biggest) * 3600 * each)
@@ -87,7 +108,7 @@ func (f fleet) load() (l load) {
 	prices := price.Default()
 	month := func(second float64) int64 { return int64(second * monthSeconds) }
 	l.writeCost = float64(month(l.creates)) * prices.Create / 10_000
-	l.indexCost = prices.Cost(price.Usage{Table: month(l.creates)})
+	l.indexCost = prices.Cost(price.Usage{Table: month(l.creates)}) + l.creates*f.keep.Seconds()*entityBytes/1e9*indexMonth
 	l.keepCost = l.ingress * f.keep.Seconds() / 1e9 * prices.Month
 	l.retainCost = 30 * prices.Cost(price.Usage{
 		// Each service is listed, and listed again afterwards, as far as its past day reaches.
@@ -97,6 +118,17 @@ func (f fleet) load() (l load) {
 	})
 	return l
 }
+
+// ends is how many shippers one account bears, and the limit that ends it.
+func (f fleet) ends() (shippers int, limit string) {
+	f.shippers = many
+	l := f.load() // as many as make the parts of a service even
+	return int(many / l.share), l.limit
+}
+
+// kept is with how many shippers one shipper retain keeps up: those that write as
+// many segments a second as it deletes.
+func (f fleet) kept() int { return int(retainRate * f.flush.Seconds()) }
 
 // hottestShard is the number of instances of a service of which the most share a
 // partition, by the real keys of rows.
