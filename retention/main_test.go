@@ -50,16 +50,23 @@ func openLocal(t testing.TB) store.Store {
 func openAzure(t testing.TB) store.Store {
 	t.Helper()
 	a := azurite.Start(t)
+	return openAs(t, a.ConnectionString(), azure.Options{Container: a.Container()})
+}
+
+// openAs opens a store on Azurite with a connection string.
+func openAs(t testing.TB, connection string, o azure.Options) store.Store {
+	t.Helper()
 	cred, err := azure.FromEnv(func(name string) string {
 		if name == "AZURE_STORAGE_CONNECTION_STRING" {
-			return a.ConnectionString()
+			return connection
 		}
 		return ""
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := azure.Open(t.Context(), azure.Options{Container: a.Container(), Credential: cred})
+	o.Credential = cred
+	s, err := azure.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

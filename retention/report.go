@@ -68,7 +68,8 @@ type Day struct {
 
 	stayedBytes int64
 	// Table is what became of the day's index table: "dropped", "pruned" (blobs
-	// remain and stay indexed), "kept" (something failed), or "" where there was none.
+	// remain and stay indexed), "kept" (something failed), or "" where there was none;
+	// with DryRun what would become of it.
 	Table string `json:"table,omitempty"`
 	Why   string `json:"why"`
 }

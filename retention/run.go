@@ -177,10 +177,8 @@ func (r *run) run(ctx context.Context, p Policy) error {
 		return err
 	}
 	if r.o.DryRun {
-		r.foresee(tables)
-		return nil
-	}
-	if err := r.verify(ctx); err != nil {
+		r.foresee()
+	} else if err := r.verify(ctx); err != nil {
 		return err
 	}
 	return r.expireTables(ctx, tables)

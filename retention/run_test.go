@@ -112,9 +112,6 @@ func TestRun(t *testing.T) {
 		if dry.Blobs != report.Blobs || dry.Requests != report.Requests {
 			t.Errorf("a dry run foresaw %+v, made were %+v", dry.Requests, report.Requests)
 		}
-		for i := range dry.Days {
-			dry.Days[i].Table = "dropped"
-		}
 		if diff := cmp.Diff(report.Days, dry.Days, cmp.AllowUnexported(retention.Day{})); diff != "" {
 			t.Errorf("a dry run found otherwise: %s", diff)
 		}

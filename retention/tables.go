@@ -77,6 +77,10 @@ func (r *run) expireTable(ctx context.Context, t tableindex.Table) (done string,
 		}
 		return tablePruned, nil
 	}
+	if r.o.DryRun {
+		r.foreseeTable(1)
+		return tableDropped, nil
+	}
 	err = patience.Do(ctx, func() error { return r.store.Tables().DropTable(ctx, t.Name) })
 	if err != nil {
 		return tableKept, err
@@ -129,6 +133,9 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 			return err
 		}
 		for _, b := range page {
+			if key, ok := keyOf(b); r.o.DryRun && ok && key == (classDay{t.Class, t.Day}) {
+				continue // it would go
+			}
 			delete(entities, b.Name)
 		}
 	}
@@ -136,26 +143,40 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 	for _, keys := range entities {
 		gone = append(gone, keys...)
 	}
+	if r.o.DryRun {
+		r.foreseeTable(transactions(gone))
+		return nil
+	}
 	return patience.Do(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), t.Name, gone) })
 }
 
-// foresee counts what a run that deletes would ask for beside the requests made.
-func (r *run) foresee(tables []tableindex.Table) {
-	batches := (r.o.Progress.Found.Load() + store.MaxDelete - 1) / store.MaxDelete
-	lists := int64(len(r.touched))
+// foresee counts what a run that deletes would ask for beside the requests made, tables apart.
+func (r *run) foresee() {
+	r.foreseen.Delete = (r.o.Progress.Found.Load() + store.MaxDelete - 1) / store.MaxDelete
+	r.foreseen.List = int64(len(r.touched))
 	if r.flat() {
-		lists = r.remain/pageSize + 1
+		r.foreseen.List = r.remain/pageSize + 1
 	}
-	var drops int64
-	for _, t := range tables {
-		if r.cut.Judge(t.Class, t.Day).Goes() {
-			drops++
-			r.dayOf(t).Table = ""
-		}
-	}
-	var moves int64
 	for _, m := range r.moved {
-		moves += (m.Blobs + store.MaxDelete - 1) / store.MaxDelete
+		r.foreseen.Tier += (m.Blobs + store.MaxDelete - 1) / store.MaxDelete
 	}
-	r.foreseen = store.Requests{List: lists, Delete: batches, Table: drops, Tier: moves}
+}
+
+// foreseeTable counts requests to tables that would change them.
+func (r *run) foreseeTable(requests int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.foreseen.Table += requests
+}
+
+// transactions is how many requests it takes to remove entities.
+func transactions(keys []store.Key) (n int64) {
+	partitions := make(map[string]int64)
+	for _, k := range keys {
+		if partitions[k.Partition]%store.MaxTransaction == 0 {
+			n++
+		}
+		partitions[k.Partition]++
+	}
+	return n
 }
