@@ -84,8 +84,9 @@ type Progress struct {
 
 // Report says what was done. It has a JSON form.
 type Report struct {
-	Store    string `json:"store"`
-	Services int    `json:"services"`
+	Store string `json:"store"`
+	// Services have segments or entities.
+	Services int `json:"services"`
 	// Blobs and Entities were compared; Foreign blobs are no segments.
 	Blobs    int64 `json:"blobs"`
 	Foreign  int64 `json:"foreign"`
@@ -130,7 +131,7 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	s = counter.Store(s)
 	a := &auditor{
 		o: o, repair: repair, container: s.Container(), blobs: s.Blobs(), tables: s.Tables(),
-		reading: make(chan struct{}, footersAtOnce), seed: maphash.MakeSeed(), now: s.Now, lost: make(map[place]bool),
+		reading: make(chan struct{}, footersAtOnce), seed: maphash.MakeSeed(), now: s.Now, lost: make(map[place]bool), of: make(map[string]bool),
 	}
 	a.looks.SetLimit(partsAtOnce)
 	if o.Depth == Blocks {
@@ -147,6 +148,7 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	for _, problem := range a.report.problems {
 		a.report.Problems = append(a.report.Problems, problem.Error())
 	}
+	a.report.Services = len(a.of)
 	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load(), a.foreign.Load()
 	a.report.Requests = counter.Requests()
 	return a.report, err
@@ -191,6 +193,8 @@ type auditor struct {
 
 	mu     sync.Mutex
 	report Report
+	// of are the services that have segments or entities.
+	of map[string]bool
 	// lost entities are of no service.
 	lost map[place]bool
 	// unnamed is the number of problems that the report does not name.
@@ -213,7 +217,6 @@ func (a *auditor) run(ctx context.Context) error {
 	for service := range index {
 		services[service] = true
 	}
-	a.report.Services = len(services)
 	a.o.Progress.Services.Store(int64(len(services)))
 	if err := a.settleLost(ctx); err != nil {
 		return err

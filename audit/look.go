@@ -25,6 +25,9 @@ func (a *auditor) look(ctx context.Context, p part, blobs []entry) error {
 	}
 	a.mu.Lock()
 	a.report.Entities += index.count
+	if len(blobs) > 0 || index.count > 0 {
+		a.of[p.service] = true
+	}
 	a.mu.Unlock()
 	differences, err := a.examine(ctx, blobs, index, func(string) bool { return true })
 	if err != nil || len(differences) == 0 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -83,8 +84,8 @@ func auditFlags() []ucli.Flag {
 		storesFlag(),
 		authFlag(),
 		&ucli.StringSliceFlag{Name: "service", Aliases: []string{"s"}, Usage: "`SERVICE` or glob; repeatable (default: all)"},
-		&ucli.StringFlag{Name: "from", Usage: "from the UTC day of this `TIME` on: 2026-11-20, yesterday, -30d (default: the first)"},
-		&ucli.StringFlag{Name: "to", Usage: "up to the day in which this `TIME` lies (default: the last; with --from, those of the next year)"},
+		&ucli.StringFlag{Name: "from", Usage: "from the UTC day of this `TIME` on: 2026-11-20, yesterday, -30d (default: all)"},
+		&ucli.StringFlag{Name: "to", Usage: "before this `TIME`, and to the end of the UTC day that it is within (default: all; with --from, to the end of next year)"},
 	}
 }
 
@@ -116,7 +117,8 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 	}
 	o.From, o.To = at("from"), at("to")
 	if !o.From.IsZero() && o.To.IsZero() {
-		o.To = now.AddDate(1, 0, 0) // a bound, so that only days of the range are listed
+		// A bound, so that only the range is listed: at the end of a year, which are the fewest prefixes.
+		o.To = time.Date(max(now.Year(), o.From.Year())+2, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	if !o.To.IsZero() && !o.From.Before(o.To) {
 		wrong = append(wrong, errors.New("the range is empty: --from is not before --to"))
@@ -144,18 +146,37 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair bool) erro
 	}
 	report, err := do(c.Context, s, o)
 	progress.stop()
-	if err = errors.Join(err, report.Err(), printing); err != nil {
+	if err = errors.Join(err, printing); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s: %d segments and %d index entities of %d services; %d differences", report.Store,
-		report.Blobs, report.Entities, report.Services, report.Differences)
-	if repair {
-		fmt.Fprintf(c.App.ErrWriter, " remain; %d entities written, %d removed", report.Written, report.Removed)
+	fmt.Fprintln(c.App.ErrWriter, summary(report, repair))
+	if report.Services == 0 && len(o.Services) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "%s: nothing is stored of service %s in this range\n", report.Store, strings.Join(o.Services, " or "))
 	}
-	r := report.Requests
-	fmt.Fprintf(c.App.ErrWriter, "; %d requests (%d list, %d get, %d table)\n", r.Total(), r.List, r.Get, r.Table)
+	if err := report.Err(); err != nil {
+		return err
+	}
 	if report.Differences > 0 {
 		return cli.Exit(cli.Incomplete)
 	}
 	return nil
+}
+
+// summary is a report in one line.
+func summary(report audit.Report, repaired bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d segments and %d index entities of %d services", report.Store, report.Blobs, report.Entities, report.Services)
+	if report.Foreign > 0 {
+		fmt.Fprintf(&b, ", and %d blobs that are no segments", report.Foreign)
+	}
+	fmt.Fprintf(&b, "; %d differences", report.Differences)
+	if repaired {
+		fmt.Fprintf(&b, " remain; %d entities written, %d removed", report.Written, report.Removed)
+	}
+	if len(report.Problems) > 0 {
+		b.WriteString("; not everything could be read or written")
+	}
+	r := report.Requests
+	fmt.Fprintf(&b, "; %d requests (%d list, %d get, %d table)", r.Total(), r.List, r.Get, r.Table)
+	return b.String()
 }
