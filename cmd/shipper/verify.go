@@ -31,7 +31,7 @@ on a line: its kind, the blob, and what differs.
 
 By default it lists blobs and index and reads neither; --deep reads every
 segment's footer, --full all of it. It may run beside shippers: what differs is
-looked at twice.
+looked at again after two to ten seconds.
 
 Exit status: 0 no difference, 2 wrong command line, 3 there are differences or
 something could not be read, 4 access refused, 130 interrupted.`,
