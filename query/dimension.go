@@ -108,6 +108,16 @@ func (d *dimensions) timed() bool {
 	return false
 }
 
+// together reports whether two times, and all between them, are in the same periods.
+func (d *dimensions) together(from, to int64) bool {
+	for _, one := range d.all {
+		if one.kind.timed() && d.start(one.kind, from) != d.start(one.kind, to) {
+			return false
+		}
+	}
+	return true
+}
+
 // subject is a record to be counted.
 type subject struct {
 	segment *Segment

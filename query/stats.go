@@ -86,8 +86,8 @@ func (s *counting) footers(ctx context.Context, segments []*Segment) iter.Seq[*t
 	return func(yield func(*task) bool) {
 		var unknown []*Segment
 		for _, seg := range segments {
-			if !s.dims.timed() && s.q.countsSegment(seg) {
-				s.add(seg, 0, seg.Meta.Levels)
+			if s.dims.together(seg.Meta.Start, seg.Meta.End) && s.q.countsSegment(seg) {
+				s.add(seg, seg.Meta.Start, seg.Meta.Levels)
 				s.q.tally.passed.Add(seg.Size)
 			} else {
 				unknown = append(unknown, seg)

@@ -121,6 +121,40 @@ func TestStatsReadNoBlock(t *testing.T) {
 	}
 }
 
+// A segment that is in one period whole is counted by its metadata: nothing of it is read.
+func TestStatsReadNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
+	var want int64
+	for i := range 50 {
+		at, more := origin().Add(time.Duration(i)*59*time.Minute), time.Duration(i%3)*10*time.Minute
+		records := []record.Record{{Time: at.UnixNano(), Message: []byte("a")}, {Time: at.Add(more).UnixNano(), Message: []byte("b")}}
+		w.add("svc", "pod", 2000, w.batch(), records)
+		if at.Truncate(time.Hour) != at.Add(more).Truncate(time.Hour) {
+			want++
+		}
+	}
+	for by, want := range map[string]int64{"hour": want, "level": 0} {
+		sel := everything()
+		sel.To = sel.To.AddDate(100, 0, 0)
+		q := w.query(sel, Options{})
+		p, err := q.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stats, err := q.Stats(t.Context(), p, []string{by}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := q.Report(); r.SegmentsRead != want || stats.Total != 100 {
+			t.Errorf("by %s: %d segments read, not %d; %d records", by, r.SegmentsRead, want, stats.Total)
+		}
+	}
+	if want == 0 || want == 50 {
+		t.Errorf("%d segments are in two hours: the test tests nothing", want)
+	}
+}
+
 // With more groups than there is room for, the large ones stay and the error is said.
 func TestGroupsShrink(t *testing.T) {
 	t.Parallel()
