@@ -74,6 +74,9 @@ type Options struct {
 	Found func(Difference)
 	// Progress is kept up to date meanwhile. Nil is none.
 	Progress *Progress
+
+	// partBlobs and partRows bound what is held at once; 0 are the constants.
+	partBlobs, partRows int
 }
 
 // Progress is how far it is. Its fields may be read at any time.
@@ -120,6 +123,9 @@ func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 }
 
 func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, error) {
+	if o.partBlobs == 0 {
+		o.partBlobs, o.partRows = partBlobs, partRows
+	}
 	if o.Found == nil {
 		o.Found = func(Difference) {}
 	}

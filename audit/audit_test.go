@@ -233,6 +233,18 @@ func TestRebuild(t *testing.T) {
 		if got := verify(t, s, o); len(got) != 48 {
 			t.Errorf("%d differences in a day of two services", len(got))
 		}
+		for want, o := range map[int]audit.Options{
+			27:  {To: second},
+			99:  {To: second.Add(1)},
+			153: {From: second},
+			180: {From: second.Add(-1)},
+			72:  {From: second, To: second.AddDate(0, 0, 1)},
+			0:   {From: second.AddDate(0, 0, 5)},
+		} {
+			if got := verify(t, s, o); len(got) != want {
+				t.Errorf("from %v to %v: %d differences, want %d", o.From, o.To, len(got), want)
+			}
+		}
 		reindex(t, s, o)
 		if got := entities(t, s); len(got) != 48 {
 			t.Errorf("%d entities", len(got))

@@ -86,15 +86,15 @@ func changedDigit(s string, rng *rand.Rand) string {
 func (g *garden) check(t *testing.T) {
 	t.Helper()
 	for depth := range g.found {
-		if diff := cmp.Diff(sorted(g.found[depth]), lines(t, g.s, audit.Verify, audit.Options{Depth: audit.Depth(depth)})); diff != "" {
+		if diff := cmp.Diff(sorted(g.found[depth]), lines(t, g.s, audit.Verify, g.options(audit.Depth(depth)))); diff != "" {
 			t.Errorf("verify at depth %d: %s", depth, diff)
 		}
 	}
-	if diff := cmp.Diff(sorted(g.left), lines(t, g.s, audit.Reindex, audit.Options{Depth: audit.Footers})); diff != "" {
+	if diff := cmp.Diff(sorted(g.left), lines(t, g.s, audit.Reindex, g.options(audit.Footers))); diff != "" {
 		t.Errorf("left by reindex: %s", diff)
 	}
 	for depth := range g.after {
-		if diff := cmp.Diff(sorted(g.after[depth]), lines(t, g.s, audit.Verify, audit.Options{Depth: audit.Depth(depth)})); diff != "" {
+		if diff := cmp.Diff(sorted(g.after[depth]), lines(t, g.s, audit.Verify, g.options(audit.Depth(depth)))); diff != "" {
 			t.Errorf("verify after reindex at depth %d: %s", depth, diff)
 		}
 	}
@@ -105,6 +105,15 @@ func (g *garden) check(t *testing.T) {
 	if diff := cmp.Diff(before, entities(t, g.s)); diff != "" {
 		t.Errorf("a second reindex changed: %s", diff)
 	}
+}
+
+// options divide days into parts of another size each time.
+func (g *garden) options(depth audit.Depth) audit.Options {
+	o := audit.Options{Depth: depth}
+	if g.rng.IntN(2) == 0 {
+		o = audit.Divide(o, 1+g.rng.IntN(10), 1+g.rng.IntN(10))
+	}
+	return o
 }
 
 func sorted(all []string) []string { return slices.Sorted(slices.Values(all)) }

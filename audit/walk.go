@@ -54,7 +54,7 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 				case !d.Equal(hour.Truncate(day)):
 					look(d, first, hours, blobs)
 					first, blobs = 0, nil
-				case !hour.Equal(current) && len(blobs) >= partBlobs:
+				case !hour.Equal(current) && len(blobs) >= a.o.partBlobs:
 					look(d, first, hourOf(hour), blobs)
 					first, blobs = hourOf(hour), nil
 				}
@@ -155,7 +155,7 @@ func (a *auditor) read(ctx context.Context, p part, blobs []entry) (index indexe
 					row.Minutes = nil // they are many, and nothing is right anyway
 					index.rows[place{t.Name, row.Key()}] = row
 				}
-				if len(index.rows)+len(index.malformed) > partRows && p.last-p.first > 1 {
+				if len(index.rows)+len(index.malformed) > a.o.partRows && p.last-p.first > 1 {
 					return errTooMany
 				}
 			}
