@@ -26,6 +26,11 @@ func TestGrant(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
 	}
+	text, err := os.ReadFile(file)
+	var g struct{ From, To, Expires time.Time }
+	if err != nil || json.Unmarshal(text, &g) != nil || !g.To.Truncate(time.Second).Equal(g.Expires) || time.Since(g.From).Round(time.Hour) != 7*24*time.Hour {
+		t.Errorf("%v, from %v to %v, ends %v", err, g.From, g.To, g.Expires)
+	}
 	reader := s
 	reader.env, reader.store = nil, ""
 	for _, args := range [][]string{{"logq", "query", "--grant", file, "cheese"}, {"logq", "query", "--grant", file, "-s", "api", "--plan", "index"}} {

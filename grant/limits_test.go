@@ -27,7 +27,15 @@ func TestNeighbours(t *testing.T) {
 	for _, name := range []string{"api-v2", "api.v2", "api_v2", "api0", "apis", "ap"} {
 		others = append(others, put(t, s, name, "", now, "not mine"))
 	}
-	g := makeGrant(t, s, grant.Read, "api")
+	if _, err := grant.Make(t.Context(), s.Store, request(grant.Read, "api")); !errors.As(err, new(*grant.TooWideError)) {
+		t.Errorf("a grant for the container of all: %v, want a TooWideError", err)
+	}
+	r := request(grant.Read, "api")
+	r.From = now.AddDate(-2, 0, 0) // the service's own directory, and no deeper one
+	g, err := grant.Make(t.Context(), s, r)
+	if err != nil || g.Directory != "api" {
+		t.Fatalf("got %v, %v", g, err)
+	}
 	reader := open(t, written(t, g))
 	from, to := now.Add(-time.Hour), now.Add(time.Hour)
 	for _, other := range others {
@@ -46,6 +54,21 @@ func TestNeighbours(t *testing.T) {
 			if messages != nil || !errors.Is(errors.Join(problems...), store.ErrRefused) {
 				t.Errorf("plan %s of %s: found %v, problems %v, want ErrRefused", plan, other.Name.Service, messages, problems)
 			}
+		}
+	}
+}
+
+// TestTooWideOne: one neighbour whose name begins with the service's is enough.
+func TestTooWideOne(t *testing.T) {
+	t.Parallel()
+	for _, other := range []string{"api-v2", "ap", "api.old"} {
+		s := owner(t)
+		put(t, s, "api", "", time.Now(), "mine")
+		put(t, s, other, "", time.Now(), "not mine")
+		_, err := grant.Make(t.Context(), s, request(grant.Read, "api"))
+		var wide *grant.TooWideError
+		if !errors.As(err, &wide) || wide.Other != other {
+			t.Errorf("beside %s: got %v, want a TooWideError", other, err)
 		}
 	}
 }
@@ -206,5 +229,82 @@ func TestAskedInVain(t *testing.T) {
 	g, err := grant.Make(t.Context(), asked{owner(t)}, request(grant.Read, "api"))
 	if g != nil || !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "--hierarchical yes or no") {
 		t.Errorf("got %v, %v, want ErrRefused", g, err)
+	}
+}
+
+// blind is a container that its identity may write to and sign for, but not list.
+type blind struct{ hierarchical }
+
+func (blind) Now(context.Context) (time.Time, error) {
+	return time.Time{}, &store.Error{Op: "list", Object: "blobs", Class: store.ErrRefused}
+}
+
+// TestCreateBlind: who signs for a shipper need not be able to list.
+func TestCreateBlind(t *testing.T) {
+	t.Parallel()
+	makeGrant(t, blind{hierarchical{owner(t)}}, grant.Create, "api")
+}
+
+// TestExpiresInTime: the end that is signed has no fraction of a second, so one of less
+// than a second is none.
+func TestExpiresInTime(t *testing.T) {
+	t.Parallel()
+	s := hierarchical{owner(t)}
+	for range 3 { // in some second the end is in the same
+		r := request(grant.Read, "api")
+		now := time.Now()
+		r.Expires = now.Truncate(time.Second).Add(time.Second - 1)
+		if g, err := grant.Make(t.Context(), s, r); !errors.Is(err, store.ErrInvalid) && time.Now().Truncate(time.Second).Equal(now.Truncate(time.Second)) {
+			t.Errorf("at %v: got %v, %v, want ErrInvalid", now, g, err)
+		}
+	}
+}
+
+// TestClassesToCome: a day without a table yet has those of the class without a name
+// and of each that there is, a past day those that there are.
+func TestClassesToCome(t *testing.T) {
+	t.Parallel()
+	s := owner(t)
+	now := time.Now().UTC()
+	put(t, s, "api", "audit", now.AddDate(0, 0, -40), "long ago")
+	r := request(grant.Read, "api")
+	r.From = now.AddDate(0, 0, -60)
+	g, err := grant.Make(t.Context(), s, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		tableindex.TableName(s.Container(), "", now): true, tableindex.TableName(s.Container(), "audit", now): true,
+		tableindex.TableName(s.Container(), "audit", now.AddDate(0, 0, -40)): true, tableindex.TableName(s.Container(), "", now.AddDate(0, 0, -40)): false,
+		tableindex.TableName(s.Container(), "audit", now.AddDate(0, 0, -39)): false,
+	} {
+		if g.Tables[name].Set() != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+	// Of a container without any table there is nothing but the class without a name.
+	empty := owner(t)
+	g = makeGrant(t, hierarchical{empty}, grant.Read, "api")
+	if !g.Tables[tableindex.TableName(empty.Container(), "", now)].Set() {
+		t.Error("no table for today")
+	}
+}
+
+// TestWholeTables: what looks at a table as a whole, as shipper verify does, gets the
+// service's part; tables of another container there are none.
+func TestWholeTables(t *testing.T) {
+	t.Parallel()
+	s := owner(t)
+	row := put(t, s, "api", "", time.Now(), "hello")
+	reader := open(t, written(t, makeGrant(t, s, grant.Read, "api")))
+	services, err := tableindex.Services(t.Context(), reader.Tables(), row.Table(s.Container()))
+	if err != nil || !slices.Equal(services, []string{"api"}) {
+		t.Errorf("services %v, %v", services, err)
+	}
+	if all, err := tableindex.Tables(t.Context(), reader.Tables(), s.Container()); err != nil || len(all) < 2 {
+		t.Errorf("%d tables, %v, want those of yesterday and today", len(all), err)
+	}
+	for names, err := range reader.Tables().Tables(t.Context(), "segmentsx") {
+		t.Errorf("got %v, %v, want none", names, err)
 	}
 }

@@ -2,7 +2,6 @@ package grant
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -107,8 +106,6 @@ func (s *signatures) Table(name string) (azure.Secret, error) {
 	switch {
 	case err != nil:
 		return azure.Secret{}, err
-	case name == "":
-		return azure.Secret{}, errors.New("a grant is for tables, not for the whole table service")
 	case !g.Tables[name].Set():
 		return azure.Secret{}, fmt.Errorf("the grant has no signature for table %s", name)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -239,6 +240,40 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
+// TestRenewedUnseen: a grant that ends soon is read again whether its file looks changed
+// or not: some file systems tell the same time and size of what was replaced.
+func TestRenewedUnseen(t *testing.T) {
+	t.Parallel()
+	s := owner(t)
+	put(t, s, "api", "", time.Now(), "hello")
+	made := makeGrant(t, s, grant.Read, "api")
+	path := written(t, made)
+	synctest.Test(t, func(t *testing.T) {
+		overwrite := func(expires time.Time) {
+			made.Expires = expires
+			text, err := made.Encode()
+			if err == nil {
+				err = os.WriteFile(path, text, 0o600)
+			}
+			if err = errors.Join(err, os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		soon, later := time.Now().Add(time.Minute), time.Now().Add(time.Hour)
+		overwrite(soon)
+		reader, err := grant.Open(t.Context(), path, grant.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		overwrite(later)
+		time.Sleep(10 * time.Second)
+		if g, err := reader.Grant(); err != nil || !g.Expires.Equal(later) {
+			t.Errorf("%v, ends %v, want the new one", err, g.Expires)
+		}
+	})
+}
+
 // TestNarrowDirectory: what is above a grant's directory holds it alone, what is
 // beside it is refused, and no request is needed to know.
 func TestNarrowDirectory(t *testing.T) {
@@ -274,9 +309,13 @@ func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"missing": "", "text": "CANARY", "empty": "{}", "version": `{"logstow_grant":9,"blobs_sas":"sig=CANARY"}`,
-		"unsigned": `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","container":"logs","blobs_sas":"CANARY"}`,
-		"escape":   `{"logstow_grant":1,"kind":"read","service":"api","directory":"billing","container":"logs","blobs_sas":"sig=CANARY"}`,
-		"nowhere":  `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","container":"logs","blobs_sas":"sig=CANARY"}`,
+		"unsigned":     `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","container":"logs","blobs_sas":"CANARY"}`,
+		"neighbour":    `{"logstow_grant":1,"kind":"read","service":"api","directory":"api-v2","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=CANARY"}`,
+		"no signature": `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sp=rl&CANARY"}`,
+		"table":        `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=x","tables_sas":{"segments0":"CANARY"}}`,
+		"not a table":  `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","account":"a","blob_endpoint":"https://h","table_endpoint":"https://h","container":"logs","blobs_sas":"sig=x","tables_sas":{"x/../y":"sig=CANARY"}}`,
+		"escape":       `{"logstow_grant":1,"kind":"read","service":"api","directory":"billing","container":"logs","blobs_sas":"sig=CANARY"}`,
+		"nowhere":      `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","container":"logs","blobs_sas":"sig=CANARY"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

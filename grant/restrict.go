@@ -83,7 +83,7 @@ func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob,
 			yield(nil, err)
 			return
 		}
-		if all := g.Service + "/"; g.Directory == g.Service && strings.HasPrefix(all, prefix) {
+		if all := g.Service + "/"; strings.HasPrefix(all, prefix) {
 			prefix = all
 		}
 		if !strings.HasPrefix(prefix, g.Directory+"/") {

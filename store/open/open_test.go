@@ -124,6 +124,26 @@ func TestAuth(t *testing.T) {
 	}
 }
 
+// TestGrantAuthorities: the authorities are looked at for a grant's store too.
+func TestGrantAuthorities(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, missing := filepath.Join(dir, "api.grant"), filepath.Join(dir, "missing.pem")
+	const text = `{"logstow_grant":1,"kind":"read","service":"api","directory":"api","container":"logs",` +
+		`"account":"acct","blob_endpoint":"https://acct.blob.core.windows.net","table_endpoint":"https://acct.table.core.windows.net","blobs_sas":"sig=x"}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open.Store(t.Context(), "grant://"+path, open.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if _, err := open.Store(t.Context(), "grant://"+path, open.Options{Getenv: env(open.CAFileEnv, missing)}); err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("got %v, want what is wrong with %s", err, missing)
+	}
+}
+
 // TestAdopts copies files into a directory: segments are listed with the
 // metadata in their footers, others with none.
 func TestAdopts(t *testing.T) {
