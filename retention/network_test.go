@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
@@ -84,23 +82,13 @@ func TestFaults(t *testing.T) {
 // A blob under a lease, which answers as one under a legal hold does, is reported and stays indexed.
 func TestHeldByStorage(t *testing.T) {
 	t.Parallel()
-	a, s := network(t)
+	_, s := network(t)
 	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
 	held := put(t, s, "api", "", past, 1)
 	put(t, s, "api", "", past, 2)
 	put(t, s, "web", "", past, 1)
 	put(t, s, "web", "", past.AddDate(0, 0, -1), 1)
-	c, err := container.NewClientFromConnectionString(a.ConnectionString(), s.Container(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := lease.NewBlobClient(c.NewBlobClient(held), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.AcquireLease(t.Context(), -1, nil); err != nil {
-		t.Fatal(err)
-	}
+	changeLease(t, s, held, "acquire")
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
 	report, err := retention.Run(t.Context(), s, policy, retention.Options{})
 	if err != nil || !errors.Is(report.Err(), store.ErrHeld) || report.Blobs != 3 || !slices.Equal(report.StayedNames, []string{held}) {
@@ -113,11 +101,37 @@ func TestHeldByStorage(t *testing.T) {
 	if diff := cmp.Diff([]string{held, label, label + " " + held}, state(t, s)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := l.BreakLease(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	changeLease(t, s, held, "break")
 	if report, err := retention.Run(t.Context(), s, policy, retention.Options{}); err != nil || report.Err() != nil || len(state(t, s)) != 0 {
 		t.Errorf("%v, %v, %v", err, report.Err(), state(t, s))
+	}
+}
+
+// changeLease acquires or breaks an endless lease of a blob.
+func changeLease(t *testing.T, s store.Store, name, action string) {
+	t.Helper()
+	signed := s.(*azure.Store)
+	_, blobs, _ := signed.Address()
+	sas, err := signed.SignBlobs(t.Context(), "", "rwdl", time.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimSuffix(blobs, "/") + "/" + s.Container() + "/" + name + "?comp=lease&" + sas.Reveal()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"X-Ms-Version": {"2023-11-03"}, "X-Ms-Lease-Action": {action}, "X-Ms-Lease-Duration": {"-1"}}
+	if action == "break" {
+		r.Header.Del("X-Ms-Lease-Duration")
+		r.Header.Set("X-Ms-Lease-Break-Period", "0")
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil || resp.StatusCode >= 300 {
+		t.Fatalf("%s lease of %s: %s, %v", action, name, resp.Status, err)
 	}
 }
 
