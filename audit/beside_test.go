@@ -74,6 +74,8 @@ type hooked struct {
 	store.Store
 	lists, queries          atomic.Int64
 	list, query, afterQuery map[int64]func()
+	// fail ends the n-th query, after what it finds.
+	fail map[int64]error
 }
 
 func (h *hooked) Blobs() store.Blobs   { return hookedBlobs{h.Store.Blobs(), h} }
@@ -108,8 +110,15 @@ func (x hookedTables) Query(ctx context.Context, table string, q store.Query) it
 	return func(yield func([]store.Entity, error) bool) {
 		n := x.h.queries.Add(1)
 		call(x.h.query[n])
-		x.tables.Query(ctx, table, q)(yield)
+		ended := false
+		x.tables.Query(ctx, table, q)(func(page []store.Entity, err error) bool {
+			ended = !yield(page, err)
+			return !ended
+		})
 		call(x.h.afterQuery[n])
+		if err := x.h.fail[n]; err != nil && !ended {
+			yield(nil, err)
+		}
 	}
 }
 
@@ -217,4 +226,22 @@ func TestSettles(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A query that fails in the end is asked anew, and what it had said is forgotten.
+func TestAskedAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := openLocal(t)
+		m, other := newSegment(t, "api", "", hour(), 1, 5), newSegment(t, "api", "", hour(), 2, 5)
+		m.whole(t, s)
+		other.whole(t, s)
+		h := &hooked{
+			Store: s, fail: map[int64]error{1: store.ErrThrottled, 3: store.ErrUnavailable},
+			afterQuery: map[int64]func(){3: func() { unindex(t, s, m.row) }}, // the two before it search for services
+		}
+		if diff := cmp.Diff([]string{"missing-entity " + m.row.Name.String()}, lines(t, h, audit.Verify, audit.Options{})); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
