@@ -245,3 +245,24 @@ func TestAskedAnew(t *testing.T) {
 		}
 	})
 }
+
+// A part in which more differs at the second look than at the first is divided then, and nothing of it forgotten.
+func TestDividedLater(t *testing.T) {
+	t.Parallel()
+	s := openLocal(t)
+	midnight := hour().Truncate(24 * time.Hour)
+	var want []string
+	for _, h := range []int{1, 20} {
+		m := newSegment(t, "api", "", midnight.Add(time.Duration(h)*time.Hour), 1, 5)
+		create(t, s, &m, m.row.Meta.Encode())
+		want = append(want, "missing-entity "+m.row.Name.String())
+	}
+	h := &hooked{Store: s, list: map[int64]func(){2: func() {
+		for n := range 20 {
+			index(t, s, newSegment(t, "api", "", midnight.Add(time.Duration(n)*time.Hour), 7, 5).row)
+		}
+	}}}
+	if diff := cmp.Diff(want, lines(t, h, audit.Verify, audit.Divide(audit.Options{}, 1000, 3))); diff != "" {
+		t.Error(diff)
+	}
+}
