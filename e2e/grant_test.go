@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +151,54 @@ func TestTwoAccounts(t *testing.T) {
 	one, two := ask(stores[0]), ask(stores[1])
 	if both := ask(stores...); both != instances || one+two != instances || one == 0 || two == 0 {
 		t.Errorf("%d in one account, %d in the other, %d in both, want %d", one, two, both, instances)
+	}
+	refusedStore(t, s, stores)
+}
+
+// refusedStore asks everything of both stores and of one between them for which there is
+// no credential: it is named, it is the exit status, and the others answer.
+func refusedStore(t *testing.T, s target, stores []string) {
+	t.Helper()
+	const refused = "azblob://logs?account=three"
+	s.env = append(slices.Clone(s.env), "AZURE_STORAGE_ACCOUNT=one", "AZURE_STORAGE_KEY=a2V5") // which is for no other account
+	all := []string{"--store", stores[0], "--store", refused, "--store", stores[1]}
+	day := []string{"--from", "2026-11-20", "--to", "2026-11-21"}
+	for _, tt := range []struct {
+		args   []string
+		status int
+		want   string // "" is looked at below
+	}{
+		{append([]string{"logq", "query", "-o", "raw"}, day...), 3, ""},
+		{append([]string{"logq", "query", "--count"}, day...), 3, "8\n"},
+		{append([]string{"logq", "query", "--count", "--plan", "index"}, day...), 3, "8\n"},
+		{append([]string{"logq", "stats", "--by", "service", "-o", "csv"}, day...), 3, "service,count\napi,8\n"},
+		{[]string{"logq", "services"}, 3, "api\n"},
+		{[]string{"logq", "segments"}, 3, ""},
+		{[]string{"shipper", "verify"}, 4, ""},
+		{[]string{"shipper", "reindex"}, 4, ""},
+		{[]string{"shipper", "retain", "--keep", "30000d"}, 4, ""},
+	} {
+		r := s.command(t, nil, append(append([]string{}, tt.args...), all...)...)
+		said := string(r.out) + r.errs
+		if r.status != tt.status || !strings.Contains(r.errs, refused) || !strings.Contains(r.errs, "AZURE_STORAGE_KEY_THREE") || tt.want != "" && string(r.out) != tt.want {
+			t.Errorf("%v: status %d, said:\n%s", tt.args, r.status, said)
+		}
+		switch tt.args[1] {
+		case "query":
+			if lines := strings.Split(strings.TrimSpace(string(r.out)), "\n"); tt.want == "" && (len(lines) != 8 || !slices.IsSorted(lines)) {
+				t.Errorf("not in order of time:\n%s", r.out)
+			}
+		case "segments":
+			// One instance a segment, and in both stores the names begin at 000001.
+			if n := strings.Count(string(r.out), "api/2026/11/20/1500/000001.log"); n != 2 || !strings.Contains(string(r.out), "STORE") {
+				t.Errorf("%d segments of the same name:\n%s", n, r.out)
+			}
+		case "verify", "reindex", "retain":
+			for _, store := range stores {
+				if !strings.Contains(said, store+": ") {
+					t.Errorf("%s: nothing of %s:\n%s", tt.args[1], store, said)
+				}
+			}
+		}
 	}
 }

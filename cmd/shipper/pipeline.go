@@ -59,10 +59,14 @@ func ship(ctx context.Context, s settings, again func() (settings, error)) (err 
 		stop := p.awaitReload(ctx, again)
 		defer stop()
 	}
-	st, err := open.Store(ctx, s.stores.all[0], open.Options{Getenv: os.Getenv, Log: p.log})
+	err = s.stores.try(ctx)
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
 	}
+	if err != nil {
+		return err
+	}
+	st, err := open.Store(ctx, s.stores.all[0], open.Options{Getenv: os.Getenv, Log: p.log})
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,9 @@ func (p *pipeline) changeStores(ctx context.Context, again storeNames) error {
 	if again.equal(p.stores) {
 		return nil
 	}
+	if err := again.try(ctx); err != nil {
+		return err
+	}
 	route, err := again.route()
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -68,6 +70,20 @@ func (s storeNames) every() []string {
 		defer func() { seen[name] = true }()
 		return seen[name]
 	})
+}
+
+// try opens every store, which asks none of them anything: what is missing to one of
+// several is told at once, and not when the first segment is to go there.
+func (s storeNames) try(ctx context.Context) error {
+	var errs []error
+	for _, spec := range s.every() {
+		st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv})
+		if err == nil {
+			err = st.Close()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // String is for people.
