@@ -236,3 +236,34 @@ func TestNotMoved(t *testing.T) {
 		t.Errorf("%v, %v, %+v", err, dry.Err(), dry.Moved)
 	}
 }
+
+// Where it can not be seen that all is gone, tables stay, and what went is what deletions said.
+func TestNotVerified(t *testing.T) {
+	t.Parallel()
+	s := openLocal(t)
+	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
+	for _, service := range []string{"api", "web"} {
+		put(t, s, service, "", past, 1)
+	}
+	held := put(t, s, "web", "", past, 2)
+	var lists atomic.Int64
+	h := hooked{Store: holding{s, map[string]bool{held: true}}, list: func(prefix string) error {
+		if (prefix == "web/" || prefix == "") && lists.Add(1) > 1 || prefix == "" {
+			return &store.Error{Op: "list", Object: prefix, Class: store.ErrInvalid}
+		}
+		return nil
+	}}
+	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
+	report, err := retention.Run(t.Context(), h, policy, retention.Options{})
+	if err != nil || !errors.Is(report.Err(), store.ErrInvalid) || !errors.Is(report.Err(), store.ErrHeld) {
+		t.Errorf("%v, %v", err, report.Err())
+	}
+	if report.Blobs != 0 || len(report.Days) != 1 || report.Days[0].Table != "kept" {
+		t.Errorf("%+v", report)
+	}
+	label := "table " + past.Format(time.DateOnly)
+	after := state(t, s)
+	if len(after) != 1+1+3 || !slices.Contains(after, held) || !slices.Contains(after, label+" "+held) {
+		t.Errorf("left: %v", after)
+	}
+}

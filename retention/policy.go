@@ -29,6 +29,11 @@ const (
 	// Forever keeps a class as long as its size allows.
 	Forever = time.Duration(math.MaxInt64)
 
+	// Azure charges for this long what was moved to a tier, also where it leaves it earlier:
+	// https://learn.microsoft.com/azure/storage/blobs/access-tiers-overview
+	coolCharged = 30 * day
+	coldCharged = 90 * day
+
 	day = 24 * time.Hour
 )
 
@@ -83,6 +88,28 @@ func (p Policy) Check(force bool) error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// Early says in a sentence each what leaves a cooler tier before the time that the tier
+// charges in any case.
+func (p Policy) Early() (all []string) {
+	say := func(what, tier string, stays, charged time.Duration) {
+		if stays > 0 && stays < charged {
+			all = append(all, fmt.Sprintf("%s %s after it went to the %s tier, which charges %s in any case", what, span(stays), tier, span(charged)))
+		}
+	}
+	if p.CoolAfter > 0 && p.ColdAfter > 0 {
+		say("what is kept goes to the cold tier", "cool", p.ColdAfter-p.CoolAfter, coolCharged)
+	}
+	for _, class := range slices.Sorted(maps.Keys(p.Keep)) {
+		switch keep, what := p.Keep[class], className(class)+" is deleted"; {
+		case p.ColdAfter > 0 && p.ColdAfter < keep:
+			say(what, "cold", keep-p.ColdAfter, coldCharged)
+		case p.CoolAfter > 0:
+			say(what, "cool", keep-p.CoolAfter, coolCharged)
+		}
+	}
+	return all
 }
 
 // Verdict is what becomes of a class's logs of one day.

@@ -26,7 +26,7 @@ type Report struct {
 	Store  string `json:"store"`
 	DryRun bool   `json:"dry_run"`
 	// Now is the time by which days were judged.
-	Now time.Time `json:"now"`
+	Now time.Time `json:"now,omitzero"`
 	// Services were listed; Listed blobs were looked at.
 	Services int   `json:"services"`
 	Listed   int64 `json:"listed"`
@@ -42,6 +42,8 @@ type Report struct {
 	Kept []Kept `json:"kept"`
 	// Moved are blobs that are known to have gone to another tier.
 	Moved []Moved `json:"moved"`
+	// Notes are of tiers that are left early: see [Policy.Early].
+	Notes []string `json:"notes"`
 	// Stayed blobs should be gone and are still there, for one of the Problems; the first are named.
 	Stayed      int64    `json:"stayed"`
 	StayedNames []string `json:"stayed_names,omitempty"`
@@ -125,6 +127,7 @@ func (r *run) result() Report {
 		report.Kept = append(report.Kept, *k)
 	}
 	slices.SortFunc(report.Kept, func(a, b Kept) int { return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Class, b.Class)) })
+	report.Notes = append([]string{}, report.Notes...)
 	var used price.Usage
 	report.Moved = []Moved{}
 	for _, tier := range []store.Tier{store.Cool, store.Cold} {

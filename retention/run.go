@@ -159,7 +159,7 @@ func (r *run) run(ctx context.Context, p Policy) error {
 	if err != nil {
 		return err
 	}
-	r.cut, r.report.Now = p.At(now), now
+	r.cut, r.report.Now, r.report.Notes = p.At(now), now, p.Early()
 	services, err := r.services(ctx)
 	if err != nil {
 		return err

@@ -189,8 +189,15 @@ func printRetention(to io.Writer, r *retention.Report) error {
 		r.Store, verb, r.Blobs, r.Bytes, len(r.Days), r.Listed,
 		r.Requests.List+r.Requests.Delete+r.Requests.Tier+r.Requests.Table,
 		r.Requests.List, r.Requests.Delete, r.Requests.Tier, r.Requests.Table, cost)
+	moved := "moved"
+	if r.DryRun {
+		moved = "would move"
+	}
 	for _, m := range r.Moved {
-		fmt.Fprintf(to, "%d blobs, %d bytes, to the %s tier\n", m.Blobs, m.Bytes, strings.ToLower(m.Tier))
+		fmt.Fprintf(to, "%s %d blobs, %d bytes, to the %s tier\n", moved, m.Blobs, m.Bytes, strings.ToLower(m.Tier))
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(to, "note: %s\n", note)
 	}
 	for _, k := range r.Kept {
 		fmt.Fprintf(to, "kept %d blobs, %d bytes%s\n", k.Blobs, k.Bytes, whyKept(k))

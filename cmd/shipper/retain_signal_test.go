@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/record"
+	"logstow/store"
+	"logstow/store/local"
+	"logstow/tableindex"
+)
+
+// Ended by a signal between two batches, retain says what is known to have gone; the
+// index of what is left stays, and the next run does the rest.
+func TestRetainSignal(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "store")
+	s, err := local.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	const blobs = store.MaxDelete + 10
+	past := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -9)
+	var rows []tableindex.Row
+	for number := range uint64(blobs) {
+		row := tableindex.Row{
+			Name: blobnaming.Name{Service: "api", Bucket: past, Number: number + 1},
+			Meta: blobnaming.Metadata{
+				Start: past.UnixNano(), End: past.UnixNano(), Records: 1, RawBytes: 40, Footer: 1,
+				Levels: record.Counts{record.Info: 1}, Instance: "pod",
+			},
+			Size: 1,
+		}
+		if row.ETag, err = s.Blobs().Create(t.Context(), row.Name.String(), []byte("x"), store.CreateOptions{Metadata: row.Meta.Encode()}); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), rows); err != nil {
+		t.Fatal(err)
+	}
+	left := func() (n int) {
+		for _, line := range heldIn(t, s) {
+			if !strings.HasPrefix(line, "entity ") {
+				n++
+			}
+		}
+		return n
+	}
+	// After the first batch the next one waits for hours.
+	cmd := shipperCommand(t.Context(), t, nil, "retain", "--store", dir, "--keep", "2d", "--rate", "0.01")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for left() > blobs-store.MaxDelete {
+		time.Sleep(5 * time.Millisecond) // another process tells nobody how far it is
+	}
+	time.Sleep(500 * time.Millisecond) // until it has noted what it did
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != 130 {
+		t.Errorf("exit status %d", status)
+	}
+	want := fmt.Sprintf("ended early: deleted at least %d blobs, %d bytes, of 1 days; ", store.MaxDelete, store.MaxDelete)
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("no %q in\n%s", want, &out)
+	}
+	if said := fmt.Sprint(cmd.Stderr); said != "shipper: "+dir+": interrupted: asked to stop\n" {
+		t.Errorf("standard error: %s", said)
+	}
+	if got := heldIn(t, s); len(got) != blobs-store.MaxDelete+blobs {
+		t.Errorf("%d blobs and entities are left", len(got))
+	}
+	again := shipperCommand(t.Context(), t, nil, "retain", "--store", dir, "--keep", "2d")
+	if out, err := again.Output(); err != nil || !strings.Contains(string(out), "deleted 10 blobs, 10 bytes, of 1 days; ") {
+		t.Errorf("%v\n%s%s", err, out, again.Stderr)
+	}
+	if got := heldIn(t, s); len(got) != 0 {
+		t.Errorf("%d blobs and entities are left", len(got))
+	}
+}
