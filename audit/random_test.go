@@ -145,7 +145,7 @@ func lines(t *testing.T, s store.Store, run runner, o audit.Options) (all []stri
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
-	rounds := map[string]int{"local": 10, "azurite": 2}
+	rounds := map[string]int{"local": 6, "azurite": 1}
 	backends(t, func(t *testing.T, s store.Store) {
 		_, name, _ := strings.Cut(t.Name(), "/")
 		for round := range rounds[name] {

@@ -216,9 +216,9 @@ func TestMemory(t *testing.T) {
 		found             func(segments int64) int64
 	}{
 		"alike, one service":   {1, 8400, false, false, func(int64) int64 { return 0 }},
-		"alike, four services": {4, 1050, false, false, func(int64) int64 { return 0 }},
+		"alike, four services": {4, 500, false, false, func(int64) int64 { return 0 }},
 		"without an index":     {4, 2100, false, true, func(n int64) int64 { return n }},
-		"without any blob":     {1, 2100, true, false, func(n int64) int64 { return n }},
+		"without any blob":     {1, 1050, true, false, func(n int64) int64 { return n }},
 	} {
 		s := newSynthetic(t, c.services, c.perHour)
 		s.blobless, s.bare = c.blobless, c.bare
