@@ -26,7 +26,7 @@ test-report: testdata/azurite/node_modules ## the same; failures are told last, 
 	LOGSTOW_REQUIRE_AZURITE=1 $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- -timeout 20m $(PKG)
 
 test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times
-	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_LARGE=1 $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled" ./retention ./cmd/shipper
+	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_LARGE=1 $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
 
 short: ## what needs no service, under half a minute
 	$(GO) test -short $(PKG)

@@ -117,6 +117,11 @@ func plants() []plant {
 			other.row.Name = m.row.Name
 			whole(t, s, &other)
 		}, "", wrongMeta, wrongMeta, ""},
+		{"another-bucket", func(t *testing.T, s store.Store, m made) {
+			other := newSegment(t, "another-bucket", "", hour().Add(10*time.Minute), 1, 20)
+			other.row.Name = m.row.Name
+			whole(t, s, &other)
+		}, "", wrongMeta, wrongMeta, ""},
 		{"flipped-footer", func(t *testing.T, s store.Store, m made) {
 			m.body = slices.Clone(m.body)
 			m.body[m.row.Meta.Footer+20] ^= 4

@@ -92,7 +92,7 @@ func newSegment(t testing.TB, service, class string, bucket time.Time, number ui
 	w := segment.NewWriter(&b, segment.Options{
 		Service: service, Instance: fmt.Sprintf("pod-%d", number), Class: class,
 		Batch:       blobnaming.Batch{byte(number), byte(records), byte(len(service)), service[0]},
-		BucketStart: bucket.Unix(), BucketWidth: 3600,
+		BucketStart: bucket.Unix(), BucketWidth: int64(bucket.Truncate(time.Hour).Add(time.Hour).Sub(bucket) / time.Second),
 	})
 	for i := range records {
 		err := w.Append(record.Record{
