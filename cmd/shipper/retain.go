@@ -134,10 +134,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 // retain runs the policy on one store.
 func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Options) error {
 	o.Progress = new(retention.Progress)
-	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) {
-		return o.Progress.Walked.Load(), o.Progress.Services.Load(),
-			fmt.Sprintf("services, %d blobs found, %d deleted", o.Progress.Found.Load(), o.Progress.Deleted.Load())
-	})
+	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) { return howFar(o.Progress, o.DryRun) })
 	report, err := retention.Run(c.Context, s, p, o)
 	progress.stop()
 	if err != nil && report.Services == 0 && !c.Bool("json") {
@@ -156,6 +153,15 @@ func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Opti
 		}
 	}
 	return report.Err()
+}
+
+// howFar is what the bar says: services while they are listed, then blobs while they go.
+func howFar(p *retention.Progress, dryRun bool) (done, all int64, what string) {
+	walked, services, found, deleted := p.Walked.Load(), p.Services.Load(), p.Found.Load(), p.Deleted.Load()
+	if dryRun || walked < services {
+		return walked, services, fmt.Sprintf("services listed, %d blobs found, %d deleted", found, deleted)
+	}
+	return deleted, found, "blobs deleted"
 }
 
 // printRetention prints a report for people.

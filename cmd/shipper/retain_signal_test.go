@@ -11,6 +11,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/record"
+	"logstow/retention"
 	"logstow/store"
 	"logstow/store/local"
 	"logstow/tableindex"
@@ -92,5 +93,29 @@ func TestRetainSignal(t *testing.T) {
 	}
 	if got := heldIn(t, s); len(got) != 0 {
 		t.Errorf("%d blobs and entities are left", len(got))
+	}
+}
+
+func TestHowFar(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		services, walked, found, deleted int64
+		dryRun                           bool
+		want                             string
+	}{
+		{4, 1, 300, 256, false, "1/4 services listed, 300 blobs found, 256 deleted"},
+		{4, 4, 300, 256, false, "256/300 blobs deleted"},
+		{4, 4, 300, 0, true, "4/4 services listed, 300 blobs found, 0 deleted"},
+		{0, 0, 0, 0, false, "0/0 blobs deleted"},
+	} {
+		var p retention.Progress
+		p.Services.Store(c.services)
+		p.Walked.Store(c.walked)
+		p.Found.Store(c.found)
+		p.Deleted.Store(c.deleted)
+		done, all, what := howFar(&p, c.dryRun)
+		if got := fmt.Sprintf("%d/%d %s", done, all, what); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }
