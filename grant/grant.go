@@ -151,6 +151,12 @@ func (g *Grant) check() error {
 	return nil
 }
 
+// place is what a grant is for, for people too: renewed, it is for the same.
+func (g *Grant) place() string {
+	return fmt.Sprintf("%s of service %s in container %s of account %s at %s and %s",
+		g.Kind, g.Service, g.Container, g.Account, g.BlobEndpoint, g.TableEndpoint)
+}
+
 func signature(sas azure.Secret) bool {
 	values, err := url.ParseQuery(sas.Reveal())
 	return err == nil && values.Get("sig") != ""

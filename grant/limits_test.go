@@ -61,10 +61,16 @@ func TestNeighbours(t *testing.T) {
 // TestTooWideOne: one neighbour whose name begins with the service's is enough.
 func TestTooWideOne(t *testing.T) {
 	t.Parallel()
-	for _, other := range []string{"api-v2", "ap", "api.old"} {
+	for _, other := range []string{"api-v2", "ap", "api.old", "notes.txt", "api"} {
 		s := owner(t)
 		put(t, s, "api", "", time.Now(), "mine")
-		put(t, s, other, "", time.Now(), "not mine")
+		if other == "notes.txt" || other == "api" { // a blob that is no log
+			if _, err := s.Blobs().Create(t.Context(), other, []byte("not mine"), store.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			put(t, s, other, "", time.Now(), "not mine")
+		}
 		_, err := grant.Make(t.Context(), s, request(grant.Read, "api"))
 		var wide *grant.TooWideError
 		if !errors.As(err, &wide) || wide.Other != other {

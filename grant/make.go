@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"logstow/blobnaming"
@@ -33,6 +32,9 @@ type Issuer interface {
 	Delegates() bool
 	// Hierarchical asks whether the account has directories.
 	Hierarchical(ctx context.Context) (bool, error)
+	// Beside is something that the container holds beside a directory, up to its first
+	// slash; "" is nothing. A missing container is [store.ErrNoContainer].
+	Beside(ctx context.Context, directory string) (string, error)
 	// CreateContainer makes the container; that it is there is no error.
 	CreateContainer(ctx context.Context) error
 	// SignBlobs signs for a directory, or for the container where that is "".
@@ -114,8 +116,12 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 		g.Directory = directory(r.Service, r.From, r.To)
 	}
 	if !g.Exact && g.Kind == Read {
-		if err := alone(ctx, s, r.Service, g.Account); err != nil {
+		other, err := s.Beside(ctx, r.Service)
+		if err != nil {
 			return nil, err
+		}
+		if other != "" {
+			return nil, &TooWideError{Service: r.Service, Account: g.Account, Container: g.Container, Other: other}
 		}
 	}
 	if g.Kind == Create {
@@ -216,7 +222,7 @@ func tableNames(ctx context.Context, s Issuer, r Request) ([]string, error) {
 // TooWideError says that access to one service's blobs alone can not be signed for.
 type TooWideError struct {
 	Service, Account, Container string
-	// Other is another service in the container.
+	// Other is what else is in the container: a service, or a blob that is no log.
 	Other string
 }
 
@@ -244,19 +250,4 @@ func (e *TooWideError) Command() string {
 		"(@Request[%[1]s:prefix] StringStartsWith '%[2]s/'))", blobs, e.Service)
 	return azure.RoleCommand("Storage Blob Data Reader", "OBJECT-ID-OF-READER", e.Account, "/blobServices/default/containers/"+e.Container) +
 		` --condition-version 2.0 --condition "` + condition + `"`
-}
-
-// alone makes sure that a container holds no other service.
-func alone(ctx context.Context, s Issuer, service, account string) error {
-	for names, err := range s.Blobs().ListPrefixes(ctx, "") {
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if name = strings.TrimSuffix(name, "/"); name != service {
-				return &TooWideError{Service: service, Account: account, Container: s.Container(), Other: name}
-			}
-		}
-	}
-	return nil
 }

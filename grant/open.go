@@ -32,7 +32,8 @@ type Options struct {
 
 // Store is what a grant gives of a store. What the grant does not give is
 // [store.ErrRefused], and for rows of tables that it does not name [store.ErrInvalid].
-// The file may be replaced by a newer grant for the same service and place.
+// The file may be replaced by a newer grant for the same service and place; with one
+// for another, all is [store.ErrRefused].
 type Store struct {
 	*azure.Store
 	name   string
@@ -44,11 +45,12 @@ type Store struct {
 // A file that can not be read is [store.ErrRefused].
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	name := Scheme + "://" + path
-	source := &signatures{reread.New(path, Parse)}
+	source := &signatures{file: reread.New(path, Parse)}
 	g, err := source.grant()
 	if err != nil {
 		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrRefused, Err: err}
 	}
+	source.opened = g
 	inner, err := azure.Open(ctx, azure.Options{
 		Container: g.Container, Log: opts.Log, CAFile: opts.CAFile, Transport: opts.Transport,
 		Credential: azure.Credential{
@@ -80,13 +82,23 @@ func (s *Store) String() string { return s.name }
 // signatures are those of a grant's file.
 type signatures struct {
 	file *reread.File[*Grant]
+	// opened is what the file said when the store was opened.
+	opened *Grant
 }
 
-// grant is what the file says now.
+// grant is what the file says now. A grant for another place is none: its signatures are
+// not for where the requests go.
 func (s *signatures) grant() (*Grant, error) {
 	g, err := s.file.Get(0)
 	if err == nil && time.Until(g.Expires) < nearEnd {
-		return s.file.Get(rereadEvery)
+		g, err = s.file.Get(rereadEvery)
+	}
+	if err == nil && s.opened != nil && g.place() != s.opened.place() {
+		return nil, &store.Error{
+			Op: "use", Object: s.String(), Class: store.ErrRefused,
+			Err:  fmt.Errorf("it was for %s, and is for %s now", s.opened.place(), g.place()),
+			Hint: "start again to use it",
+		}
 	}
 	return g, err
 }

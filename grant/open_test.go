@@ -193,10 +193,11 @@ func TestCreate(t *testing.T) {
 		t.Errorf("a row of another day: got %v, want ErrInvalid", err)
 	}
 	for what, err := range map[string]error{
-		"read":     func() error { _, err := shipper.Blobs().Read(t.Context(), row.Name.String(), 0, 1); return err }(),
-		"list":     drain(shipper.Blobs().List(t.Context(), "api/")),
-		"list all": drain(shipper.Blobs().List(t.Context(), "")),
-		"delete":   shipper.Blobs().Delete(t.Context(), store.AnyVersion(row.Name.String())),
+		"read":                      func() error { _, err := shipper.Blobs().Read(t.Context(), row.Name.String(), 0, 1); return err }(),
+		"list":                      drain(shipper.Blobs().List(t.Context(), "api/")),
+		"list all":                  drain(shipper.Blobs().List(t.Context(), "")),
+		"delete":                    shipper.Blobs().Delete(t.Context(), store.AnyVersion(row.Name.String())),
+		"delete of another service": shipper.Blobs().Delete(t.Context(), []store.Version{{Name: "billing/2026/01/01/0000/000001.log"}}),
 		"of another service": func() error {
 			_, err := shipper.Blobs().Create(t.Context(), "billing/x", nil, store.CreateOptions{})
 			return err
@@ -206,7 +207,7 @@ func TestCreate(t *testing.T) {
 		"drop":                   shipper.Tables().DropTable(t.Context(), row.Table(s.Container())),
 		"query without table":    drain(shipper.Tables().Query(t.Context(), "segments0", store.Query{Partition: row.Key().Partition})),
 	} {
-		if !errors.Is(err, store.ErrRefused) {
+		if !errors.Is(err, store.ErrRefused) || strings.Contains(what, "another service") != strings.Contains(fmt.Sprint(err), "is for api/ only") {
 			t.Errorf("%s: got %v, want ErrRefused", what, err)
 		}
 		checkClean(t, err, g)
@@ -272,6 +273,34 @@ func TestRenewedUnseen(t *testing.T) {
 			t.Errorf("%v, ends %v, want the new one", err, g.Expires)
 		}
 	})
+}
+
+// TestReplaced: a grant for elsewhere under an open store is not used, and is told.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	s, other := owner(t), owner(t)
+	put(t, s, "api", "", time.Now(), "hello")
+	put(t, other, "api", "", time.Now(), "elsewhere")
+	good := makeGrant(t, s, grant.Read, "api")
+	path := written(t, good)
+	reader := open(t, path)
+	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	service, endpoint := *good, *good
+	service.Service, service.Directory = "billing", "billing"
+	endpoint.BlobEndpoint = "http://127.0.0.1:9/a"
+	for name, g := range map[string]*grant.Grant{
+		"container": makeGrant(t, other, grant.Read, "api"), "kind": makeGrant(t, s, grant.Create, "api"), "service": &service, "endpoint": &endpoint,
+	} {
+		write(t, path, g)
+		_, problems := ask(t, reader, "list", from, to, "api")
+		if err := errors.Join(problems...); !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "start again") {
+			t.Errorf("another %s: %v, want ErrRefused", name, err)
+		}
+	}
+	write(t, path, good)
+	if messages, problems := ask(t, reader, "list", from, to, "api"); len(messages) != 1 || problems != nil {
+		t.Errorf("the same again: %v, problems %v", messages, problems)
+	}
 }
 
 // TestNarrowDirectory: what is above a grant's directory holds it alone, what is

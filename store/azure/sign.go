@@ -51,6 +51,33 @@ func (s *Store) Hierarchical(ctx context.Context) (bool, error) {
 // CreateContainer makes the container; that it is there is no error.
 func (s *Store) CreateContainer(ctx context.Context) error { return s.blobs.createContainer(ctx) }
 
+// Beside is something that the container holds beside a directory, up to its first
+// slash: another directory, or a blob without any. "" is nothing. As many requests as
+// 5,000 directories each take, at most.
+func (s *Store) Beside(ctx context.Context, directory string) (other string, err error) {
+	b := s.blobs
+	pager := b.container.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{MaxResults: to.Ptr[int32](maxPage)})
+	pages(ctx, pager, func(page container.ListBlobsHierarchyResponse, failed error) bool {
+		if failed != nil {
+			err = b.fail.of(ctx, listBlobs, b.prefixObject(""), failed)
+			return false
+		}
+		if page.Segment == nil {
+			return true
+		}
+		for _, p := range page.Segment.BlobPrefixes {
+			if name := strings.TrimSuffix(value(p.Name), "/"); name != directory && other == "" {
+				other = name
+			}
+		}
+		for _, item := range page.Segment.BlobItems {
+			other = or(other, value(item.Name))
+		}
+		return other == ""
+	})
+	return other, err
+}
+
 // SignBlobs makes a shared access signature with some permissions, as Azure's letters
 // of sp=, for a directory of the container (without final slash; it takes a
 // hierarchical namespace), or where that is "" for the whole container. An identity
