@@ -14,6 +14,7 @@ import (
 
 	"logstow/audit"
 	"logstow/retention"
+	"logstow/segment"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -165,4 +166,34 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("gone: %v after %v", err, took)
 		}
 	})
+}
+
+// What reading a segment may answer is damage, that it is gone meanwhile, or a problem.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	s := openLocal(t)
+	u := unreadable{s, make(map[string]error)}
+	var want []string
+	for n, c := range []struct {
+		err  error
+		kind audit.Kind
+	}{
+		{store.ErrRange, badBytes},
+		{segment.ErrUnsupported, badBytes},
+		{&segment.CorruptError{Part: "footer", Reason: "odd"}, badBytes},
+		{store.ErrNotFound, ""},
+		{store.ErrNoContainer, ""},
+	} {
+		m := newSegment(t, "api", "", hour(), uint64(n+1), 2)
+		m.whole(t, s)
+		u.errs[m.row.Name.String()] = c.err
+		if c.kind != "" {
+			want = append(want, string(c.kind)+" "+m.row.Name.String())
+		}
+	}
+	for _, depth := range []audit.Depth{audit.Footers, audit.Blocks} {
+		if diff := cmp.Diff(want, lines(t, u, audit.Verify, audit.Options{Depth: depth})); diff != "" {
+			t.Errorf("depth %d: %s", depth, diff)
+		}
+	}
 }
