@@ -84,7 +84,7 @@ func TestLate(t *testing.T) {
 	for number := range uint64(3) {
 		put(t, s, "api", "", past, number+1)
 	}
-	late := newRow("api", "", past, 9)
+	late := newRow("api", "", past.Add(23*time.Hour), 9) // not only the first hour is looked at
 	began := time.Now().Truncate(time.Second)
 	h := hooked{
 		Store:  s,
