@@ -64,6 +64,14 @@ func (b *blobs) Delete(ctx context.Context, versions []store.Version) error {
 	return b.Blobs.Delete(ctx, versions)
 }
 
+// RemoveDirectories implements store.Blobs.
+func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) error {
+	if err := b.check("remove directories", "directories "+prefix+"*", prefix); err != nil {
+		return err
+	}
+	return b.Blobs.RemoveDirectories(ctx, prefix, before)
+}
+
 // check refuses a name outside of the grant.
 func (b *blobs) check(op, object, name string) error {
 	g, err := b.of()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
+	"logstow/blobnaming"
 	"logstow/internal/patience"
 	"logstow/store"
 )
@@ -149,6 +151,19 @@ func (r *run) verify(ctx context.Context) error {
 			r.mu.Lock()
 			r.blind = true
 			r.mu.Unlock()
+		}
+	})
+	return context.Cause(ctx)
+}
+
+// tidy removes the directories that deletions left empty, where storage keeps those: each
+// would stand in every listing to come.
+func (r *run) tidy(ctx context.Context) error {
+	r.eachService(ctx, r.touched, func(service string) {
+		before := strings.TrimSuffix(blobnaming.Prefixes(service, r.cut.End(), r.cut.End().Add(day))[0], "/")
+		err := patience.Do(ctx, func() error { return r.store.Blobs().RemoveDirectories(ctx, service+"/", before) })
+		if err != nil && ctx.Err() == nil {
+			r.problem(fmt.Errorf("remove empty directories of %s: %w", service, err))
 		}
 	})
 	return context.Cause(ctx)

@@ -180,6 +180,8 @@ func (r *run) run(ctx context.Context, p Policy) error {
 		r.foresee()
 	} else if err := r.verify(ctx); err != nil {
 		return err
+	} else if err := r.tidy(ctx); err != nil {
+		return err
 	}
 	return r.expireTables(ctx, tables)
 }

@@ -166,6 +166,8 @@ type syntheticBlobs struct {
 
 func (b syntheticBlobs) Delete(context.Context, []store.Version) error { return nil }
 
+func (b syntheticBlobs) RemoveDirectories(context.Context, string, string) error { return nil }
+
 func (b syntheticBlobs) ListPrefixes(context.Context, string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		var names []string

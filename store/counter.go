@@ -92,6 +92,10 @@ func (b countedBlobs) Delete(ctx context.Context, versions []Version) error {
 	return b.blobs.Delete(ctx, versions)
 }
 
+func (b countedBlobs) RemoveDirectories(ctx context.Context, prefix, before string) error {
+	return b.blobs.RemoveDirectories(ctx, prefix, before)
+}
+
 func (b countedBlobs) SetTier(ctx context.Context, names []string, tier Tier) error {
 	b.c.tier.Add(int64((len(names) + MaxDelete - 1) / MaxDelete))
 	return b.blobs.SetTier(ctx, names, tier)

@@ -39,6 +39,7 @@ type fakeBlobs struct {
 }
 
 func (f fakeBlobs) Read(context.Context, string, int64, int64) ([]byte, error) { return nil, f.err }
+func (f fakeBlobs) RemoveDirectories(context.Context, string, string) error    { return f.err }
 func (f fakeBlobs) Delete(context.Context, []store.Version) error              { return f.err }
 func (f fakeBlobs) SetTier(context.Context, []string, store.Tier) error        { return f.err }
 func (f fakeBlobs) List(context.Context, string) iter.Seq2[[]store.Blob, error] {

@@ -25,8 +25,8 @@ type BlobReader interface {
 	// List yields the blobs whose names start with prefix, in byte order of the
 	// whole name, in pages of at most 5,000, each one request. A blob that existed
 	// before the listing began and is not deleted is listed exactly once; one
-	// created or deleted meanwhile may or may not be. What is listed is whole,
-	// with its metadata. Any prefix will do: one that no name starts with lists
+	// created or deleted meanwhile may or may not be. Directories are none. What is
+	// listed is whole, with its metadata. Any prefix will do: one that no name starts with lists
 	// nothing. After an error nothing further is yielded.
 	List(ctx context.Context, prefix string) iter.Seq2[[]Blob, error]
 
@@ -56,6 +56,13 @@ type Blobs interface {
 	// same name, which is not touched; a missing container is [ErrNoContainer]. It
 	// tries all and returns the first [*Error] of each class, joined. None are no request.
 	Delete(ctx context.Context, versions []Version) error
+
+	// RemoveDirectories removes the directories without blobs whose names start with
+	// prefix, which ends in '/', and are before a name in byte order; and that of prefix
+	// itself. Only where they are things of their own: in a hierarchical namespace, where
+	// they stay when their blobs are deleted, and are listed forever. Elsewhere it does
+	// nothing. One that holds something stays, and is no error.
+	RemoveDirectories(ctx context.Context, prefix, before string) error
 
 	// SetTier moves blobs to another tier, in requests and with errors as Delete; nothing
 	// else about them changes, their ETags neither. A blob that is missing is left out. A store

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math"
 	"strings"
+	"sync/atomic"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -35,6 +36,8 @@ type blobs struct {
 	name       string
 	fail       *failures
 	log        *slog.Logger
+	// hierarchical is set when a listing shows that directories are things of their own.
+	hierarchical atomic.Bool
 }
 
 // Create implements store.Blobs as one Put Blob with If-None-Match: *. A

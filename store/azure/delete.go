@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -43,6 +44,61 @@ func (b *blobs) Delete(ctx context.Context, versions []store.Version) error {
 	})
 }
 
+// RemoveDirectories implements store.Blobs: the deepest first, in batches. Storage refuses
+// to delete what is not empty, and to be asked for the snapshots of a directory.
+func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) error {
+	if !b.hierarchical.Load() {
+		return nil
+	}
+	depths := make(map[int][]store.Version)
+	deepest := 0
+	for page, err := range b.enumerate(ctx, prefix) {
+		if err != nil {
+			return err
+		}
+		last := ""
+		for _, name := range page.directories {
+			if name < before {
+				depth := strings.Count(name, "/")
+				depths[depth] = append(depths[depth], store.Version{Name: name})
+				deepest = max(deepest, depth)
+			}
+			last = max(last, name)
+		}
+		if n := len(page.blobs); n > 0 {
+			last = max(last, page.blobs[n-1].Name)
+		}
+		if last >= before {
+			break
+		}
+	}
+	if len(depths) == 0 {
+		return nil
+	}
+	own := store.AnyVersion(strings.TrimSuffix(prefix, "/"))
+	depths[strings.Count(own[0].Name, "/")] = own
+	for depth := deepest; depth >= 0; depth-- {
+		err := b.change(ctx, depths[depth], change{
+			action: deleteBlobs,
+			add: func(batch *container.BatchBuilder, v store.Version) error {
+				return batch.Delete(v.Name, nil)
+			},
+			one: func(ctx context.Context, v store.Version) error {
+				_, err := b.container.NewBlobClient(v.Name).Delete(ctx, nil)
+				return err
+			},
+			stays: directoryIsNotEmpty,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// directoryIsNotEmpty is what storage answers for a directory that holds something.
+const directoryIsNotEmpty = bloberror.Code("DirectoryIsNotEmpty")
+
 // SetTier implements store.Blobs as Delete does.
 func (b *blobs) SetTier(ctx context.Context, names []string, tier store.Tier) error {
 	if tier != store.Hot && tier != store.Cool && tier != store.Cold {
@@ -66,6 +122,8 @@ type change struct {
 	// add adds it to a batch for one blob, one does it for one.
 	add func(batch *container.BatchBuilder, v store.Version) error
 	one func(ctx context.Context, v store.Version) error
+	// stays is the code for what is to be left as it is.
+	stays bloberror.Code
 }
 
 // change changes many blobs in as few requests as can be.
@@ -178,7 +236,7 @@ func (b *blobs) changeEach(ctx context.Context, versions []store.Version, c chan
 // the version asked for, is not there.
 func (b *blobs) addFailed(ctx context.Context, name string, c change, cause error, failed *firstOfEach) error {
 	err := b.fail.of(ctx, c.action, blobObject(name), cause)
-	if errors.Is(err, store.ErrNotFound) || bloberror.HasCode(cause, bloberror.ConditionNotMet) {
+	if errors.Is(err, store.ErrNotFound) || bloberror.HasCode(cause, bloberror.ConditionNotMet) || c.stays != "" && bloberror.HasCode(cause, c.stays) {
 		return nil
 	}
 	failed.add(err)

@@ -19,9 +19,9 @@ import (
 // comments, character data sections, unknown entities) it refuses; whoever calls it
 // then has the SDK decode the page.
 type enumeration struct {
-	rest  []byte
-	blobs []store.Blob
-	next  string // the marker of the page that follows
+	rest []byte
+	enumerated
+	next string // the marker of the page that follows
 
 	depth int                  // of the element that is read
 	keys  map[string]string    // metadata keys seen, in lower case as the SDK gives them
@@ -29,29 +29,52 @@ type enumeration struct {
 	text  []byte               // unescaped, of one blob
 }
 
+// enumerated is what a page lists.
+type enumerated struct {
+	blobs []store.Blob
+	// directories are those of a hierarchical namespace, which lists them as blobs.
+	directories []string
+}
+
+// add adds a blob, or what looks like one and is a directory.
+func (e *enumerated) add(b store.Blob, directory bool) {
+	if directory || b.Metadata[folderKey] == "true" {
+		e.directories = append(e.directories, b.Name)
+		return
+	}
+	e.blobs = append(e.blobs, b)
+}
+
+// What a hierarchical namespace says of a directory: in its properties, and in metadata
+// that older versions of the service write too.
+const (
+	directoryType = "directory"
+	folderKey     = "hdi_isfolder"
+)
+
 // decodeEnumeration decodes a page. It is false where it does not know how.
-func decodeEnumeration(page []byte) (blobs []store.Blob, next string, ok bool) {
+func decodeEnumeration(page []byte) (items enumerated, next string, ok bool) {
 	page = bytes.TrimPrefix(page, []byte("\xef\xbb\xbf"))
 	if !plainText(page) {
-		return nil, "", false
+		return enumerated{}, "", false
 	}
 	e := enumeration{
 		rest: page, keys: make(map[string]string), times: make(map[string]time.Time),
-		blobs: make([]store.Blob, 0, bytes.Count(page, []byte("<Blob>"))),
+		enumerated: enumerated{blobs: make([]store.Blob, 0, bytes.Count(page, []byte("<Blob>")))},
 	}
 	if rest, found := bytes.CutPrefix(e.rest, []byte(`<?xml version="1.0" encoding="`)); found {
 		encoding, after, _ := bytes.Cut(rest, []byte(`"`))
 		after = bytes.TrimPrefix(after, []byte(` standalone="yes"`))
 		if e.rest, found = bytes.CutPrefix(after, []byte("?>")); !found || !bytes.EqualFold(encoding, []byte("utf-8")) {
-			return nil, "", false
+			return enumerated{}, "", false
 		}
 	}
 	root, ok := e.open(true)
 	ok = ok && string(root.name) == "EnumerationResults" && e.children(root, e.result)
 	if !ok || len(bytes.TrimSpace(e.rest)) > 0 {
-		return nil, "", false
+		return enumerated{}, "", false
 	}
-	return e.blobs, e.next, true
+	return e.enumerated, e.next, true
 }
 
 // plainText reports whether text is what XML may hold and does not change: valid
@@ -232,6 +255,7 @@ func (e *enumeration) blob(t tag) bool {
 	var (
 		b                store.Blob
 		name, etag, tier span
+		directory        bool
 		keys             [24]string
 		values           [24]span
 		n                int
@@ -243,6 +267,10 @@ func (e *enumeration) blob(t tag) bool {
 			etag, ok = e.value(t)
 		case "AccessTier":
 			tier, ok = e.value(t)
+		case "ResourceType":
+			var raw []byte
+			raw, ok = e.raw(t)
+			directory = string(raw) == directoryType
 		case "Content-Length":
 			var raw []byte
 			if raw, ok = e.raw(t); ok {
@@ -286,7 +314,7 @@ func (e *enumeration) blob(t tag) bool {
 	for i := range n {
 		b.Metadata[keys[i]] = values[i].of(text)
 	}
-	e.blobs = append(e.blobs, b)
+	e.add(b, directory)
 	return ok && b.Name != ""
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"logstow/store"
 )
@@ -41,6 +42,12 @@ var pagesSeen = []string{
   <NextMarker></NextMarker>
 </EnumerationResults>
 `,
+	// A hierarchical namespace lists directories.
+	`<?xml version="1.0" encoding="utf-8"?><EnumerationResults ServiceEndpoint="https://acct.blob.core.windows.net/" ContainerName="logs"><Blobs>` +
+		`<Blob><Name>api</Name><Properties><Creation-Time>Thu, 31 Jul 2014 18:00:00 GMT</Creation-Time><Etag>0x1</Etag><ResourceType>directory</ResourceType><Content-Length>0</Content-Length></Properties></Blob>` +
+		`<Blob><Name>api/2026</Name><Properties><Etag>0x2</Etag><Content-Length>0</Content-Length></Properties><Metadata><hdi_isfolder>true</hdi_isfolder></Metadata></Blob>` +
+		`<Blob><Name>api/2026/x</Name><Properties><Etag>0x3</Etag><ResourceType>file</ResourceType><Content-Length>1</Content-Length></Properties><Metadata><hdi_isfolder>false</hdi_isfolder></Metadata></Blob>` +
+		`</Blobs><NextMarker /></EnumerationResults>`,
 }
 
 var pagesRefused = []string{
@@ -76,7 +83,7 @@ func TestEnumeration(t *testing.T) {
 			}
 		}
 	}
-	blobs, next, _ := decodeEnumeration([]byte(pagesSeen[0]))
+	items, next, _ := decodeEnumeration([]byte(pagesSeen[0]))
 	want := []store.Blob{
 		{
 			Name: "api/2014/07/31/1800/000001.log", Size: 8388608, ETag: "0x8D1234567890ABC", Tier: store.Cool,
@@ -85,8 +92,12 @@ func TestEnumeration(t *testing.T) {
 		},
 		{Name: "api/é", ETag: "0x1", Created: time.Date(2014, 7, 31, 18, 0, 0, 0, time.UTC), Metadata: map[string]string{}},
 	}
-	if diff := cmp.Diff(want, blobs); diff != "" || next != "2!72!MDAw&" {
+	if diff := cmp.Diff(want, items.blobs); diff != "" || next != "2!72!MDAw&" {
 		t.Errorf("next %q\n%s", next, diff)
+	}
+	items, _, _ = decodeEnumeration([]byte(pagesSeen[3]))
+	if diff := cmp.Diff([]string{"api", "api/2026"}, items.directories); diff != "" || len(items.blobs) != 1 {
+		t.Errorf("%d blobs\n%s", len(items.blobs), diff)
 	}
 	for _, page := range pagesRefused {
 		if _, _, ok := decodeEnumeration([]byte(page)); ok {
@@ -105,7 +116,7 @@ func FuzzEnumeration(f *testing.F) {
 
 func compareDecoders(t *testing.T, page []byte) {
 	t.Helper()
-	blobs, next, ok := decodeEnumeration(page)
+	got, next, ok := decodeEnumeration(page)
 	if !ok {
 		return
 	}
@@ -122,19 +133,9 @@ func compareDecoders(t *testing.T, page []byte) {
 	if err := xml.Unmarshal(plain, &reference); err != nil {
 		return // of an element that we do not look at
 	}
-	var want []store.Blob
-	if reference.Segment != nil {
-		for _, item := range reference.Segment.BlobItems {
-			want = append(want, listed(item))
-		}
-	}
-	if len(want) != len(blobs) {
-		t.Fatalf("%d blobs, want %d: %s", len(blobs), len(want), page)
-	}
-	for i := range want {
-		if diff := cmp.Diff(want[i], blobs[i]); diff != "" {
-			t.Fatalf("%s\n%s", diff, page)
-		}
+	want := listedPage(container.ListBlobsFlatResponse{ListBlobsFlatSegmentResponse: reference})
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(enumerated{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("%s\n%s", diff, page)
 	}
 	if value(reference.NextMarker) != next {
 		t.Fatalf("next %q, want %q", next, value(reference.NextMarker))

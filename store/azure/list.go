@@ -19,6 +19,13 @@ const maxPage = 5000
 // List implements store.BlobReader.
 func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
+		b.enumerate(ctx, prefix)(func(page enumerated, err error) bool { return yield(page.blobs, err) })
+	}
+}
+
+// enumerate yields the pages of a listing with all that is on them.
+func (b *blobs) enumerate(ctx context.Context, prefix string) iter.Seq2[enumerated, error] {
+	return func(yield func(enumerated, error) bool) {
 		pager := b.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{
 			Prefix:     &prefix,
 			MaxResults: to.Ptr[int32](maxPage),
@@ -27,17 +34,14 @@ func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob,
 		var read taken
 		pages(taking(ctx, &read), pager, func(page container.ListBlobsFlatResponse, err error) bool {
 			if err != nil {
-				return yield(nil, b.fail.of(ctx, listBlobs, b.prefixObject(prefix), err))
+				return yield(enumerated{}, b.fail.of(ctx, listBlobs, b.prefixObject(prefix), err))
 			}
-			if read.ok {
-				return yield(read.blobs, nil)
+			items := read.enumerated
+			if !read.ok {
+				items = listedPage(page)
 			}
-			if page.Segment == nil {
-				return yield(nil, nil)
-			}
-			items := make([]store.Blob, 0, len(page.Segment.BlobItems))
-			for _, item := range page.Segment.BlobItems {
-				items = append(items, listed(item))
+			if len(items.directories) > 0 {
+				b.hierarchical.Store(true)
 			}
 			return yield(items, nil)
 		})
@@ -79,6 +83,17 @@ func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 			return yield(names, nil)
 		})
 	}
+}
+
+// listedPage is a page that the SDK decoded.
+func listedPage(page container.ListBlobsFlatResponse) (items enumerated) {
+	if page.Segment == nil {
+		return items
+	}
+	for _, item := range page.Segment.BlobItems {
+		items.add(listed(item), item.Properties != nil && value(item.Properties.ResourceType) == directoryType)
+	}
+	return items
 }
 
 // listed is a blob as a listing has it.

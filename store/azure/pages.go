@@ -9,8 +9,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
-
-	"logstow/store"
 )
 
 // A pageReader takes the pages of listings out of the SDK's hands, which would spend
@@ -20,8 +18,8 @@ type pageReader struct{}
 
 // A taken page is put into the context of its request.
 type taken struct {
-	blobs []store.Blob
-	ok    bool
+	enumerated
+	ok bool
 }
 
 type takenKey struct{}
@@ -43,7 +41,7 @@ func (pageReader) Do(req *policy.Request) (*http.Response, error) {
 		return resp, err
 	}
 	var next string
-	if t.blobs, next, t.ok = decodeEnumeration(page); !t.ok {
+	if t.enumerated, next, t.ok = decodeEnumeration(page); !t.ok {
 		return resp, nil
 	}
 	// All that is left for the SDK is where to go on.

@@ -120,6 +120,11 @@ func sameFile(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
+// RemoveDirectories implements [store.Blobs]: Delete removes those that it empties.
+func (blobs) RemoveDirectories(ctx context.Context, prefix, _ string) error {
+	return ended(ctx, "remove directories", prefix)
+}
+
 // prune removes directories that became empty. One that a blob is being
 // created in is made again by its creator.
 func (s *Store) prune(dir string) {

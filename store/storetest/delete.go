@@ -123,6 +123,18 @@ func deleteVersion(t *testing.T, open Opener) {
 	}
 }
 
+// removeDirectories: where directories are no things of their own, nothing happens.
+func removeDirectories(t *testing.T, open Opener) {
+	b := openNew(t, open).Blobs()
+	create(t, b, "a/1/2", "a/3")
+	if err := b.RemoveDirectories(t.Context(), "a/", "a/9"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a/1/2", "a/3"}, names(t, b, "")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // setTier runs where there are tiers, which a listing says.
 func setTier(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()

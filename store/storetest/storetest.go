@@ -71,6 +71,7 @@ func cases() []testCase {
 		{name: "delete/tries all names", run: deleteTriesAll},
 		{name: "delete/the name is free again", run: deleteThenCreate},
 		{name: "delete/only the version listed", run: deleteVersion},
+		{name: "remove directories/nothing happens", run: removeDirectories},
 		{name: "tier/nothing else changes", run: setTier},
 
 		{name: "tables/an ended context stops every method", run: tablesContext},
