@@ -257,6 +257,8 @@ func TestDividedLater(t *testing.T) {
 		create(t, s, &m, m.row.Meta.Encode())
 		want = append(want, "missing-entity "+m.row.Name.String())
 	}
+	alike := newSegment(t, "api", "", midnight, 1, 5)
+	alike.whole(t, s) // so that there is a table
 	h := &hooked{Store: s, list: map[int64]func(){2: func() {
 		for n := range 20 {
 			index(t, s, newSegment(t, "api", "", midnight.Add(time.Duration(n)*time.Hour), 7, 5).row)
