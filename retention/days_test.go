@@ -157,8 +157,8 @@ func TestMaxBytesClasses(t *testing.T) {
 	}
 	before := state(t, s)
 	// By time the default class goes but for three days; what other classes hold stays: 3 + 6 + 6 + 1.
-	// The oldest days of the two named classes go until 11 fit: 4 of audit, of these the youngest with the default class.
-	policy := retention.Policy{Keep: map[string]time.Duration{"": 2 * day, "audit": retention.Forever}, MaxBytes: 11 * size}
+	// The oldest days of the two named classes go until 12 fit, of which 11 are left: 4 of audit, of these the youngest with the default class.
+	policy := retention.Policy{Keep: map[string]time.Duration{"": 2 * day, "audit": retention.Forever}, MaxBytes: 12 * size}
 	dry, err := retention.Run(t.Context(), s, policy, retention.Options{DryRun: true})
 	if err != nil || dry.Err() != nil {
 		t.Fatal(err, dry.Err())
