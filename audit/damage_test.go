@@ -36,6 +36,15 @@ func damages() map[string]func(t *testing.T, g *garden, m made) {
 			index(t, g.s, m.row)
 			g.expect(m.row.Name.String(), repaired(stray, stray, stray))
 		},
+		"second entity and minutes": func(t *testing.T, g *garden, m made) {
+			create(t, g.s, &m, m.row.Meta.Encode())
+			m.row.Minutes = nil
+			index(t, g.s, m.row)
+			m.row.Meta.End++
+			index(t, g.s, m.row)
+			g.expect(m.row.Name.String(), repaired(stray, stray, stray))
+			g.expect(m.row.Name.String(), repaired("", entityOff, entityOff))
+		},
 		"value": func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)
 			tamper(t, g.s, m.row, func(e *store.Entity) { changeValue(g.rng, e) })

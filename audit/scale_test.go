@@ -274,3 +274,21 @@ func TestRequests(t *testing.T) {
 		}
 	})
 }
+
+// A day of many segments is compared in parts of whole hours, each of which asks the service's 16
+// partitions; one of few segments in one request.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	s := openLocal(t)
+	midnight := hour().Truncate(24 * time.Hour)
+	for n, h := range []int{0, 5, 5, 23} {
+		m := newSegment(t, "api", "", midnight.Add(time.Duration(h)*time.Hour), uint64(n+1), 3)
+		m.whole(t, s)
+	}
+	for blobs, parts := range map[int]int64{1: 3 * 16, 2: 2 * 16, 3: 2 * 16, 4: 1} {
+		report, err := audit.Verify(t.Context(), s, audit.Divide(audit.Options{}, blobs, 1000))
+		if err != nil || report.Differences != 0 || report.Entities != 4 || report.Requests.Table != 2+parts {
+			t.Errorf("parts of %d segments: %v, %+v", blobs, err, report)
+		}
+	}
+}

@@ -54,20 +54,19 @@ func (a *auditor) examine(ctx context.Context, blobs []entry, index indexed, wan
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	damaged, wrong := make(map[string]bool), make(map[string]bool)
+	damaged := make(map[string]bool)
 	for i, r := range results {
-		damaged[blobs[i].name] = r.damage != nil
+		if r.damage != nil {
+			damaged[blobs[i].name] = true
+		}
 	}
 	// An entity that differs from damaged metadata is no second difference.
 	differences = slices.DeleteFunc(differences, func(d Difference) bool { return d.Kind == WrongEntity && damaged[d.Object] })
-	for _, d := range differences {
-		wrong[d.Object] = true
-	}
-	for i, r := range results {
+	for _, r := range results {
 		if r.damage != nil {
 			differences = append(differences, *r.damage)
 		}
-		if r.entity != nil && !wrong[blobs[i].name] {
+		if r.entity != nil {
 			differences = append(differences, *r.entity)
 		}
 	}
