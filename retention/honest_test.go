@@ -267,3 +267,28 @@ func TestNotVerified(t *testing.T) {
 		t.Errorf("left: %v", after)
 	}
 }
+
+// A run that may not delete ends at once, and leaves the index as it is.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	filled := openLocal(t)
+	today := world(t, filled)
+	before := state(t, filled)
+	for _, s := range []store.Store{filled, &synthetic{services: 1, perService: 40 * store.MaxDelete, today: today}} {
+		var tried atomic.Int64
+		h := hooked{Store: s, delete: func(context.Context, []store.Version) error {
+			tried.Add(1)
+			return &store.Error{Op: "delete", Class: store.ErrRefused}
+		}}
+		report, err := retention.Run(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": day}}, retention.Options{})
+		if !errors.Is(err, store.ErrRefused) || !errors.Is(report.Err(), store.ErrRefused) || report.Complete || report.Blobs != 0 {
+			t.Errorf("%v, %v, %+v", err, report.Err(), report)
+		}
+		if tried.Load() > 12 { // those under way at the time
+			t.Errorf("%d batches were tried", tried.Load())
+		}
+	}
+	if diff := cmp.Diff(before, state(t, filled)); diff != "" {
+		t.Error(diff)
+	}
+}
