@@ -107,7 +107,7 @@ func TestLate(t *testing.T) {
 	}
 	h.delete = func(context.Context, []store.Version) error { return &store.Error{Class: store.ErrHeld} }
 	report, err = retention.Run(t.Context(), h, policy, retention.Options{})
-	if err != nil || report.Err() == nil || report.Late != 0 || report.Stayed != 1 || report.Blobs != 0 {
+	if err != nil || report.Err() == nil || report.Late != 0 || report.Stayed != 1 || report.Blobs != 0 || report.Bytes != 0 {
 		t.Errorf("%v, %v, %+v", err, report.Err(), report)
 	}
 }
