@@ -76,6 +76,11 @@ func damages() map[string]func(t *testing.T, g *garden, m made) {
 			}
 			g.expect(m.row.Name.String(), lasting(entityOff, entityOff, entityOff))
 		},
+		"newer stray entity": func(t *testing.T, g *garden, m made) {
+			index(t, g.s, m.row)
+			tamper(t, g.s, m.row, func(e *store.Entity) { e.Properties["V"] = int64(2) })
+			g.expect(m.row.Key().Partition, lasting(stray, stray, stray))
+		},
 		"partition": func(t *testing.T, g *garden, m made) {
 			partition := m.row.Key().Partition
 			for partition == m.row.Key().Partition {

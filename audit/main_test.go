@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -217,13 +216,13 @@ func entities(t testing.TB, s store.Store) []string {
 // found runs and returns the kinds and objects of differences.
 func found(t testing.TB, s store.Store, o audit.Options, run func(audit.Options) (audit.Report, error)) ([]string, audit.Report) {
 	t.Helper()
-	differences := make(map[string]bool)
+	differences := []string{}
 	o.Settle = time.Millisecond
 	o.Found = func(d audit.Difference) {
 		if strings.Contains(d.String(), "\n") {
 			t.Errorf("%q is more than a line", d)
 		}
-		differences[string(d.Kind)+" "+d.Object] = true
+		differences = append(differences, string(d.Kind)+" "+d.Object)
 	}
 	report, err := run(o)
 	if err != nil || report.Err() != nil {
@@ -232,7 +231,8 @@ func found(t testing.TB, s store.Store, o audit.Options, run func(audit.Options)
 	if int(report.Differences) != len(differences) {
 		t.Errorf("%d differences, the report says %d", len(differences), report.Differences)
 	}
-	return slices.Sorted(maps.Keys(differences)), report
+	slices.Sort(differences)
+	return differences, report
 }
 
 func verify(t testing.TB, s store.Store, o audit.Options) []string {
