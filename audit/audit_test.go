@@ -264,6 +264,44 @@ func TestRebuild(t *testing.T) {
 	})
 }
 
+// What only the index has is of the services and days asked for too, and what anybody may have written
+// into a key is printable.
+func TestStrayRange(t *testing.T) {
+	t.Parallel()
+	s := openLocal(t)
+	for _, service := range []string{"api", "web"} {
+		for d := range 3 {
+			index(t, s, newSegment(t, service, "", hour().AddDate(0, 0, d), 1, 5).row)
+		}
+	}
+	odd := store.Entity{Key: store.Key{Partition: "a\u202e|00", Row: "\u202e"}, Properties: map[string]any{"Type": "segment"}}
+	if err := s.Tables().Upsert(t.Context(), tableindex.TableName(s.Container(), "", hour()), []store.Entity{odd}); err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[int]audit.Options{
+		7: {},
+		3: {Services: []string{"a*"}},
+		2: {Services: []string{"api", "[w-z]*"}, From: hour().AddDate(0, 0, 2)},
+		1: {Services: []string{"web"}, From: hour(), To: hour().Add(time.Second)},
+		0: {Services: []string{"api"}, To: hour().AddDate(0, 0, -1)},
+	} {
+		if got := lines(t, s, audit.Verify, o); len(got) != want {
+			t.Errorf("%+v: %v, want %d", o, got, want)
+		}
+	}
+	report, err := audit.Verify(t.Context(), s, audit.Options{Settle: time.Millisecond, Found: func(d audit.Difference) {
+		if strings.ContainsFunc(d.String(), func(r rune) bool { return r > '~' }) {
+			t.Errorf("%q is for a terminal", d)
+		}
+	}})
+	if err != nil || report.Differences != 7 || report.Entities != 7 || report.Services != 2 {
+		t.Errorf("%v, %+v", err, report)
+	}
+	if left, report := reindex(t, s, audit.Options{}); len(left) != 0 || report.Removed != 7 {
+		t.Errorf("%v, %+v", left, report)
+	}
+}
+
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	s := openLocal(t)
