@@ -114,9 +114,8 @@ func (r *run) result() Report {
 	report.Days = make([]Day, 0, len(r.days))
 	for _, d := range r.days {
 		report.Days = append(report.Days, *d)
-		// What could not be listed at first may be among what stayed.
-		report.Blobs += max(d.Blobs-d.Stayed, 0)
-		report.Bytes += max(d.Bytes-d.stayedBytes, 0)
+		report.Blobs += d.Blobs - d.Stayed
+		report.Bytes += d.Bytes - d.stayedBytes
 	}
 	if !report.DryRun && (!report.Complete || r.blind) {
 		report.Blobs, report.Bytes = r.gone.blobs, r.gone.bytes
