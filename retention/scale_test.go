@@ -81,6 +81,9 @@ func halve(t *testing.T, s store.Store, services, days, each int) {
 	if most := bound(int64(services), int64(days), all/2, all); first.Total() > most {
 		t.Errorf("%+v: %d requests, more than %d", first, first.Total(), most)
 	}
+	if want := int64(services) + 3; all/2 < 5000 && first.List != want { // the time, the services, each of them, and all at once
+		t.Errorf("%d listings, want %d", first.List, want)
+	}
 	t.Logf("%d of %d blobs in %d requests: %+v, %v", report.Blobs, all, first.Total(), first, time.Since(began))
 
 	var left int64
