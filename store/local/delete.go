@@ -72,7 +72,7 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Ver
 			}
 			err := os.Remove(path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-				failed.add(classify(ctx, "delete", name, err))
+				failed.add(notRemoved(ctx, name, err))
 				continue
 			}
 			if err := dropRow(ctx, tx, name); err != nil {
@@ -85,6 +85,18 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Ver
 		b.prune(filepath.Dir(b.file(name)))
 	}
 	return err
+}
+
+// notRemoved is why a file is still there. A missing permission on its directory is
+// EACCES; EPERM is about the one file.
+func notRemoved(ctx context.Context, name string, err error) error {
+	if ctx.Err() == nil && errors.Is(err, syscall.EPERM) {
+		return &store.Error{
+			Op: "delete", Object: name, Class: store.ErrHeld, Err: err,
+			Hint: "it is immutable or append-only (lsattr), or another user's in a sticky directory",
+		}
+	}
+	return classify(ctx, "delete", name, err)
 }
 
 // unchanged leaves out the versions in whose place listings say that another is.
