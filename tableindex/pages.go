@@ -71,7 +71,7 @@ func halve(ctx context.Context, t store.TableReader, table string, q store.Query
 	}
 	switch {
 	case !errors.Is(failed, store.ErrInvalid):
-		return yield(found{entities: all, err: failed}) && failed == nil
+		return yield(found{entities: all, err: failed}) // who sees an error wants no more
 	case len(keys) == 1:
 		return yield(found{malformed: []error{&EntityError{Table: table, Key: keys[0].Key, Err: failed}}})
 	}
