@@ -178,23 +178,38 @@ func TestMaxBytesClasses(t *testing.T) {
 	}
 }
 
-// No more blobs go a second than the rate says, once a first batch went.
+// No more blobs go, or move, a second than the rate says, once a first batch went.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	const rate, batches = 512, 3
-	s := &synthetic{services: 1, perService: batches * store.MaxDelete, today: time.Now().UTC().Truncate(day)}
-	var last atomic.Int64
-	h := hooked{Store: s, delete: func(context.Context, []store.Version) error {
-		last.Store(time.Now().UnixNano())
-		return nil
-	}}
-	began := time.Now()
-	policy := retention.Policy{Keep: map[string]time.Duration{"": day / 2}}
-	if _, err := retention.Run(t.Context(), h, policy, retention.Options{Rate: rate, Force: true}); err != nil {
-		t.Fatal(err)
-	}
-	least := time.Duration(batches-1) * store.MaxDelete * time.Second / rate
-	if took := time.Unix(0, last.Load()).Sub(began); took < least {
-		t.Errorf("%d blobs went in %v: that is faster than %d a second", batches*store.MaxDelete, took, rate)
+	for name, policy := range map[string]retention.Policy{
+		"deleted": {Keep: map[string]time.Duration{"": day}},
+		"moved":   {CoolAfter: day},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// The last day's stay: a twentieth.
+			s := &synthetic{services: 1, perService: (batches + 1) * store.MaxDelete, today: time.Now().UTC().Truncate(day)}
+			var last, changed atomic.Int64
+			note := func(n int) error {
+				last.Store(time.Now().UnixNano())
+				changed.Add(int64(n))
+				return nil
+			}
+			h := hooked{
+				Store:  s,
+				listed: func(b *store.Blob) { b.Tier = store.Hot },
+				delete: func(_ context.Context, versions []store.Version) error { return note(len(versions)) },
+				tier:   func(names []string) error { return note(len(names)) },
+			}
+			began := time.Now()
+			if _, err := retention.Run(t.Context(), h, policy, retention.Options{Rate: rate}); err != nil {
+				t.Fatal(err)
+			}
+			least := time.Duration(changed.Load()-store.MaxDelete) * time.Second / rate
+			if took := time.Unix(0, last.Load()).Sub(began); took < least || changed.Load() < batches*store.MaxDelete {
+				t.Errorf("%d blobs in %v: that is faster than %d a second", changed.Load(), took, rate)
+			}
+		})
 	}
 }

@@ -228,7 +228,7 @@ func TestNotMoved(t *testing.T) {
 	}
 	policy := retention.Policy{CoolAfter: 3 * day}
 	report, err := retention.Run(t.Context(), h, policy, retention.Options{})
-	if err != nil || !errors.Is(report.Err(), store.ErrInvalid) || len(report.Moved) != 0 || report.Requests.Tier != 1 {
+	if err != nil || !errors.Is(report.Err(), store.ErrInvalid) || len(report.Moved) != 0 || report.Requests.Tier != 1 || len(report.Kept) != 0 {
 		t.Errorf("%v, %v, %+v", err, report.Err(), report)
 	}
 	dry, err := retention.Run(t.Context(), h, policy, retention.Options{DryRun: true})
