@@ -38,6 +38,8 @@ type blobs struct {
 	log        *slog.Logger
 	// hierarchical is set when a listing shows that directories are things of their own.
 	hierarchical atomic.Bool
+	// noBatches is set when storage refused one.
+	noBatches atomic.Bool
 }
 
 // Create implements store.Blobs as one Put Blob with If-None-Match: *. A

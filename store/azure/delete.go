@@ -9,12 +9,15 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"golang.org/x/sync/errgroup"
 
 	"logstow/store"
 )
@@ -148,6 +151,10 @@ func (b *blobs) change(ctx context.Context, versions []store.Version, c change) 
 
 // changeBatch changes what one request can.
 func (b *blobs) changeBatch(ctx context.Context, versions []store.Version, c change, failed *firstOfEach) {
+	if b.noBatches.Load() {
+		b.changeEach(ctx, versions, c, failed)
+		return
+	}
 	object := "blobs of container " + b.name
 	batch, err := b.newBatch()
 	if err != nil {
@@ -164,8 +171,10 @@ func (b *blobs) changeBatch(ctx context.Context, versions []store.Version, c cha
 	if err != nil {
 		garbled := notUnderstood(ctx, err)
 		err = b.fail.of(ctx, c.action, object, err)
-		if garbled || noBatches(err) {
-			b.log.Warn("storage takes no batches: going on one by one", slog.Any("error", err))
+		if refused := noBatches(err); garbled || refused {
+			if refused && !b.noBatches.Swap(true) {
+				b.log.Warn("storage takes no batches: going on one by one", slog.Any("error", err))
+			}
 			b.changeEach(ctx, versions, c, failed)
 			return
 		}
@@ -218,18 +227,26 @@ func noBatches(err error) bool {
 		errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Code == ""
 }
 
+// singles is the number of changes of single blobs under way at once.
+const singles = 16
+
 // changeEach changes blob by blob, until storage is not to be had.
 func (b *blobs) changeEach(ctx context.Context, versions []store.Version, c change, failed *firstOfEach) {
+	var group errgroup.Group
+	group.SetLimit(singles)
+	var down atomic.Bool
 	for _, v := range versions {
-		err := c.one(ctx, v)
-		if err == nil {
-			continue
+		if down.Load() || ctx.Err() != nil {
+			break
 		}
-		err = b.addFailed(ctx, v.Name, c, err, failed)
-		if ctx.Err() != nil || store.Retryable(err) {
-			return
-		}
+		group.Go(func() error {
+			if err := c.one(ctx, v); err != nil && store.Retryable(b.addFailed(ctx, v.Name, c, err, failed)) {
+				down.Store(true)
+			}
+			return nil
+		})
 	}
+	_ = group.Wait() // what failed is in failed
 }
 
 // addFailed adds and returns the error for one blob, nil where it is that the blob, or
@@ -243,8 +260,9 @@ func (b *blobs) addFailed(ctx context.Context, name string, c change, cause erro
 	return err
 }
 
-// firstOfEach keeps the first error of each class.
+// firstOfEach keeps the first error of each class. Safe for concurrent use.
 type firstOfEach struct {
+	mu      sync.Mutex
 	errs    []error
 	classes []error
 }
@@ -254,6 +272,8 @@ func (f *firstOfEach) add(err error) {
 	if e := (*store.Error)(nil); errors.As(err, &e) {
 		class = e.Class
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if !slices.Contains(f.classes, class) {
 		f.classes = append(f.classes, class)
 		f.errs = append(f.errs, err)
