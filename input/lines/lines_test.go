@@ -93,6 +93,15 @@ type answer struct {
 
 func post(t *testing.T, address, query string, header http.Header, body io.Reader) answer {
 	t.Helper()
+	got, err := send(t, address, query, header, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func send(t *testing.T, address, query string, header http.Header, body io.Reader) (answer, error) {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+lines.Path+query, body)
 	if err != nil {
 		t.Fatal(err)
@@ -104,11 +113,11 @@ func post(t *testing.T, address, query string, header http.Header, body io.Reade
 	defer transport.CloseIdleConnections()
 	res, err := transport.RoundTrip(r)
 	if err != nil {
-		t.Fatal(err)
+		return answer{}, err
 	}
 	defer res.Body.Close()
 	_, _ = io.Copy(io.Discard, res.Body)
-	return answer{res.StatusCode, res.Header.Get("Retry-After")}
+	return answer{res.StatusCode, res.Header.Get("Retry-After")}, nil
 }
 
 func zipped(text string) *bytes.Buffer {
@@ -227,26 +236,41 @@ func TestMaxHeld(t *testing.T) {
 	t.Parallel()
 	s := new(sink)
 	address := serve(t, lines.Options{Options: input.Options{Sink: s}, MaxHeld: 1<<20 + 64<<10}, httpserver.Options{})
-	r, w := io.Pipe()
-	finished := make(chan answer)
-	go func() { finished <- post(t, address, "", nil, r) }()
-	if _, err := w.Write([]byte(strings.Repeat("a", 700<<10))); err != nil {
-		t.Fatal(err)
+	// Until all of the first request is held, it is the one that may be refused.
+	first := func() (*io.PipeWriter, chan int) {
+		r, w := io.Pipe()
+		finished := make(chan int, 1)
+		go func() {
+			got, _ := send(t, address, "", nil, r) // refused in its midst, it may see its connection reset
+			_ = r.Close()
+			finished <- got.Status
+		}()
+		_, _ = w.Write([]byte(strings.Repeat("a", 700<<10))) // refused, it is not read to the end
+		return w, finished
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	w, finished := first()
+	deadline := time.Now().Add(30 * time.Second)
 	for {
-		got := post(t, address, "", nil, strings.NewReader(strings.Repeat("b", 300<<10)))
+		got, err := send(t, address, "", nil, strings.NewReader(strings.Repeat("b", 100<<10)))
 		if got == (answer{503, "5"}) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%+v, want 503", got)
+			t.Fatalf("%+v, %v, want 503", got, err)
+		}
+		select {
+		case status := <-finished:
+			if status != 0 && status != 503 {
+				t.Fatalf("the first one: status %d", status)
+			}
+			w, finished = first()
+		default:
 		}
 	}
 	s.take()
 	_ = w.Close()
-	if got := <-finished; got.Status != 204 {
-		t.Errorf("the first one: %+v", got)
+	if status := <-finished; status != 204 {
+		t.Errorf("the first one: status %d", status)
 	}
 	if got := post(t, address, "", nil, strings.NewReader(strings.Repeat("b", 300<<10))); got.Status != 204 {
 		t.Errorf("afterwards: %+v", got)
