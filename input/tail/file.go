@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"logstow/buffer"
@@ -37,6 +38,8 @@ type file struct {
 	regular bool
 	source  *input.Source
 	print   fingerprint
+	// begin is what was read of the first [maxPrint] bytes, where that is known.
+	begin []byte
 	// handle is the open file, use its place among those open; nil while it is closed.
 	handle *os.File
 	use    *list.Element
@@ -104,7 +107,7 @@ func (f *file) inherit(p position) {
 
 // restart reads on at an offset, with what was held there.
 func (f *file) restart(offset int64, print fingerprint, state string) {
-	f.print, f.unread = print, true
+	f.print, f.begin, f.unread = print, nil, true
 	f.source = f.t.source(f, input.Point{Offset: offset, Held: []byte(state)})
 }
 
@@ -122,7 +125,9 @@ func (f *file) position(offset int64, state string) position {
 // now is what the buffer knows of the file, or is to know of it.
 func (f *file) now() position {
 	at := f.source.Point()
-	return f.position(at.Offset, string(at.Held))
+	p := f.position(at.Offset, string(at.Held))
+	p.begin = string(f.begin)
+	return p
 }
 
 // positions makes the positions that go with records up to a point.
@@ -223,10 +228,13 @@ func beginning(handle io.ReaderAt, kind kind) ([]byte, error) {
 	return b[:n], err
 }
 
-// beginsLike reports whether a file began like b.
+// beginsLike reports whether a file began like b, as far as both go.
 func (p position) beginsLike(b []byte) bool {
 	n := int(p.print.length)
-	return n > 0 && n <= len(b) && sumOf(b[:n]) == p.print
+	if n > len(b) { // it went on after it was copied
+		return len(b) > 0 && strings.HasPrefix(p.begin, string(b))
+	}
+	return n > 0 && sumOf(b[:n]) == p.print
 }
 
 // whole reports whether a compressed file is complete, by reading it.
@@ -300,6 +308,9 @@ func (s *section) Read(p []byte) (int, error) {
 	}
 	n, err := s.f.handle.ReadAt(p[:min(int64(len(p)), s.end-s.at)], s.at)
 	s.f.print = s.f.print.extend(s.at, p[:n])
+	if known := len(s.f.begin); s.at == int64(known) && known < maxPrint {
+		s.f.begin = append(s.f.begin, p[:min(n, maxPrint-known)]...)
+	}
 	s.at += int64(n)
 	if n > 0 && errors.Is(err, io.EOF) {
 		err = nil

@@ -88,6 +88,8 @@ const (
 
 // position is how far a file was read, and what it was then.
 type position struct {
+	// begin is what the file began with, where that is known; it is not kept.
+	begin  string
 	id     fileID
 	kind   kind
 	offset int64

@@ -77,3 +77,28 @@ func TestCopyTruncateWindow(t *testing.T) {
 		t.Errorf("in a file but not read: %d; doubled: %v", keptLost, head(doubled))
 	}
 }
+
+// What was copied is the beginning only of what was read: the rest was written, and
+// read, between the copying and the truncating.
+func TestReadFurtherThanCopied(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.log")
+	r := &runner{t: t, dir: t.TempDir(), ledger: newLedger(), opts: tail.Options{Paths: []string{path}, FromStart: true}}
+	w := newWriter(t, path)
+	w.write(3)
+	copied, err := os.ReadFile(path)
+	w.check(err)
+	r.start()
+	w.write(2)
+	r.await(5, 10*time.Second)
+	prepared := filepath.Join(t.TempDir(), "copy")
+	w.check(os.WriteFile(prepared, copied, 0o644))
+	w.check(os.Truncate(path, 0))
+	w.write(1)
+	w.check(os.Rename(prepared, w.dated()))
+	r.await(6, 10*time.Second)
+	r.stop()
+	if lost, doubled := r.ledger.compare(w.lines); len(lost) > 0 || len(doubled) > 0 {
+		t.Errorf("lost %v, doubled %v", lost, doubled)
+	}
+}
