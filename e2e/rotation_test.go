@@ -166,6 +166,12 @@ func (r *rig) follow(glob string) *process {
 // started reports whether the shipper has said that it has.
 func (p *process) started() bool { return strings.Contains(p.tail(), `"started"`) }
 
+// reads reports whether something of what was written is stored.
+func (r *rig) reads() bool {
+	_, err := os.Stat(filepath.Join(r.dir, "crash"))
+	return err == nil
+}
+
 // found is how many records a query finds.
 func (r *rig) found() int {
 	r.t.Helper()
@@ -200,7 +206,8 @@ func TestRotationStorms(t *testing.T) {
 			glob := filepath.Join(r.logs, c.glob)
 			p := r.follow(glob)
 			w.reader = p
-			eventually(t, 20*time.Second, "it starts", p.started)
+			w.write(1)
+			eventually(t, time.Minute, "the file is read", r.reads) // what is rotated before it was seen is not
 			const turns = 240
 			for i := range turns {
 				began := time.Now()
@@ -247,10 +254,7 @@ func TestCopyTruncateWindow(t *testing.T) {
 	w := newRotor(t, filepath.Join(r.logs, "a.log"))
 	p := r.follow(w.path)
 	w.write(1)
-	eventually(t, time.Minute, "the file is read", func() bool { // a copy of one never read is not
-		_, err := os.Stat(filepath.Join(r.dir, "crash"))
-		return err == nil
-	})
+	eventually(t, time.Minute, "the file is read", r.reads) // a copy of one never read is not
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
