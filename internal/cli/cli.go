@@ -11,6 +11,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/internal/hint"
 	"logstow/store"
 )
 
@@ -91,6 +92,9 @@ func Run(ctx context.Context, app *ucli.App, args []string) int {
 	silent := err == nil || status == Interrupted || errors.As(err, &e) && e.Err == nil
 	if !silent {
 		fmt.Fprintf(app.ErrWriter, "%s: %s\n", app.Name, oneLine(err.Error()))
+		if advice := hint.Of(err); advice != "" {
+			fmt.Fprintf(app.ErrWriter, "hint: %s\n", oneLine(advice))
+		}
 		if status == Usage {
 			fmt.Fprintf(app.ErrWriter, "%s: see %s --help\n", app.Name, strings.TrimSpace(app.Name+" "+commandName(app, args)))
 		}
