@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/input/listen"
 	"logstow/record"
 	"logstow/record/recognize"
 )
@@ -49,6 +50,9 @@ type Options struct {
 	Lines Lines
 	// SourcePrefix stands before the source of every record.
 	SourcePrefix string
+	// Memory bounds what network inputs hold together of what senders send; nil leaves
+	// each to its own limit.
+	Memory *listen.Budget
 	// Process changes or drops records before the sink gets them; nil keeps all as they are.
 	Process Processor
 	// Sink takes the records. Required.

@@ -19,6 +19,11 @@ const (
 	busyWait = 2 * time.Second
 )
 
+// EventCost is about how many bytes of memory an event takes besides those of its
+// message, from when it is made until it is in the buffer. Who receives events counts
+// it for each, however short they are.
+const EventCost = 160
+
 // ErrBusy says that there is no room: nothing was taken, and the sender should retry later.
 var ErrBusy = errors.New("no room in the buffer for now")
 

@@ -11,6 +11,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/input/listen"
 	"logstow/internal/cli"
 	"logstow/metrics"
 	"logstow/process"
@@ -35,7 +36,9 @@ type pipeline struct {
 	began      time.Time
 	requests   *metrics.Requests
 	inputStats metrics.Inputs
-	lost       lost
+	// receiving is the memory that all network inputs share.
+	receiving *listen.Budget
+	lost      lost
 	// processed is what was changed and dropped on the way to the buffer.
 	processed process.Stats
 	buffer    *buffer.Buffer
@@ -53,7 +56,8 @@ type pipeline struct {
 func ship(ctx context.Context, s settings, again func() (settings, error)) (err error) {
 	p := &pipeline{
 		settings: s, log: newLogger(os.Stderr), began: time.Now(), requests: metrics.NewRequests(),
-		ended: make(chan *running), reloads: make(chan settings),
+		receiving: listen.NewBudget(listen.ReceiveMemory, nil),
+		ended:     make(chan *running), reloads: make(chan settings),
 	}
 	if s.configured { // before anything else: the signal's default is the end
 		stop := p.awaitReload(ctx, again)

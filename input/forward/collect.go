@@ -10,9 +10,9 @@ import (
 
 const (
 	// maxEvents bounds how many events are handed over in one piece.
-	maxEvents = 1 << 15
-	// eventCost is about what an event takes of memory besides its bytes until it is in the buffer.
-	eventCost = 160
+	maxEvents = 1 << 13
+	// maxPiece bounds the bytes of their messages, but for one event alone.
+	maxPiece = 4 << 20
 	// firstMade and firstEvents are what every connection has for messages and events.
 	firstMade, firstEvents = 8 << 10, 16
 	// expansion is how many bytes of JSON a byte of msgpack becomes at most, about.
@@ -23,7 +23,7 @@ const (
 type collector struct {
 	opts  *Options
 	guard *recognize.Recognizer
-	// grow asks for memory in bytes; what it gave is free again after reset.
+	// grow asks for n bytes of memory before they are used, or gives -n back.
 	grow   func(n int) error
 	source string
 	read   int64
@@ -36,7 +36,7 @@ type collector struct {
 
 // full reports whether what was collected is to be handed over before an event of n bytes.
 func (c *collector) full(n int) bool {
-	return len(c.list) == maxEvents || len(c.list) > 0 && len(c.out.b)+c.need(n) > input.MaxReceive
+	return len(c.list) == maxEvents || len(c.list) > 0 && len(c.out.b)+c.need(n) > maxPiece
 }
 
 // need is how many bytes the message of an event of n bytes has at most.
@@ -67,15 +67,16 @@ func (c *collector) free() {
 // room makes room for the message of one more event of n bytes.
 func (c *collector) room(n int) error {
 	if need := len(c.out.b) + c.need(n); need > cap(c.out.b) {
-		size := max(need, min(2*cap(c.out.b), input.MaxReceive))
-		if err := c.grow(size - cap(c.out.b)); err != nil {
+		old, size := cap(c.out.b), max(need, min(2*cap(c.out.b), maxPiece))
+		if err := c.grow(size); err != nil {
 			return err
 		}
 		c.out.b = append(make([]byte, 0, size), c.out.b...)
+		_ = c.grow(-old)
 	}
 	if len(c.list) == cap(c.list) {
 		more := cap(c.list)
-		if err := c.grow(more * eventCost); err != nil {
+		if err := c.grow(more * input.EventCost); err != nil {
 			return err
 		}
 		c.list = append(make([]input.Event, 0, cap(c.list)+more), c.list...)

@@ -67,7 +67,7 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 	conn := &conn{server: s, net: c, alarm: listen.NewAlarm(ctx, c), buf: make([]byte, firstBuffer), idle: handshakeWait}
 	conn.events = collector{
 		opts: &s.opts, guard: recognize.New(s.opts.Recognize), out: writer{limit: s.opts.MaxRecord},
-		grow: func(n int) error { return reserve(ctx, s.making, n, &conn.making) },
+		grow: func(n int) error { return conn.grow(ctx, n) },
 	}
 	conn.events.free()
 	return conn
@@ -202,19 +202,37 @@ func (c *conn) room(ctx context.Context) error {
 	size := len(c.buf)
 	switch {
 	case c.end == size:
-		if err := reserve(ctx, c.server.reading, size, &c.reading); err != nil {
+		grown := min(2*size, maxMessage+firstBuffer)
+		// Both buffers are there while one is copied.
+		if err := reserve(ctx, c.server.reading, grown, &c.reading); err != nil {
 			return err
 		}
-		c.resize(2 * size)
+		c.resize(grown)
+		c.giveBack(grown)
 	case full && size < batchBuffer && c.server.reading.Take(int64(size)):
 		c.reading += int64(size) // much comes: read more at once
 		c.resize(2 * size)
 	case c.end == 0 && (size > batchBuffer || size > firstBuffer && c.last < firstBuffer/2):
 		c.resize(firstBuffer)
-		c.server.reading.Give(c.reading)
-		c.reading = 0
+		c.giveBack(0)
 	}
 	return nil
+}
+
+// grow reserves n bytes for what is made of a message, or where n is negative gives them back.
+func (c *conn) grow(ctx context.Context, n int) error {
+	if n < 0 {
+		c.server.making.Give(int64(-n))
+		c.making += int64(n)
+		return nil
+	}
+	return reserve(ctx, c.server.making, n, &c.making)
+}
+
+// giveBack keeps no more of the budget for reading than that.
+func (c *conn) giveBack(keep int) {
+	c.server.reading.Give(c.reading - int64(keep))
+	c.reading = int64(keep)
 }
 
 // resize makes the buffer size bytes long, and keeps what is in it.

@@ -41,10 +41,15 @@ const (
 	DefaultIdle = time.Hour
 	// DefaultPatience is how long a message may take from its first byte to its last.
 	DefaultPatience = time.Minute
-	// DefaultMaxHeld is what all connections together may hold in memory, in bytes.
-	DefaultMaxHeld = 96 << 20
-	// minHeld is twice what the largest message and what is made of it need.
-	minHeld = 80 << 20
+	// DefaultMaxHeld is what all connections together may hold in memory, in bytes: as
+	// much as the largest message and what is made of it need.
+	DefaultMaxHeld = readHeld + makeHeld
+	// readHeld is what reading the longest message takes: its buffer, and the smaller
+	// one that it is copied from.
+	readHeld = 25 << 20
+	// makeHeld is what taking it apart does: the same for what is decompressed, and the
+	// events and messages of one piece.
+	makeHeld = 39 << 20
 	// grace is how long what was read is handed over after the end.
 	grace = 5 * time.Second
 )
@@ -76,9 +81,9 @@ type Options struct {
 	// the connection is closed. 0 is [DefaultPatience].
 	Patience time.Duration
 	// MaxHeld bounds in bytes what long messages on all connections together hold in
-	// memory: one half while they are read, the other while they are taken apart. A
+	// memory: 25 MiB of it while they are read, the rest while they are taken apart. A
 	// connection that finds no room for five seconds is closed. 0 is
-	// [DefaultMaxHeld], at least 80 MiB.
+	// [DefaultMaxHeld], 64 MiB, which is the least.
 	MaxHeld int64
 }
 
@@ -121,8 +126,8 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	opts.MaxHeld = cmp.Or(opts.MaxHeld, DefaultMaxHeld)
 	opts.MaxConnections = cmp.Or(opts.MaxConnections, listen.DefaultMaxConnections)
 	switch {
-	case opts.MaxHeld < minHeld:
-		return fail(fmt.Errorf("%d bytes for all connections: it must be at least %d", opts.MaxHeld, minHeld))
+	case opts.MaxHeld < DefaultMaxHeld:
+		return fail(fmt.Errorf("%d bytes for all connections: it must be at least %d", opts.MaxHeld, DefaultMaxHeld))
 	case len(opts.Users) > 0 && opts.SharedKey == "":
 		return fail(errors.New("users need a shared key too: it begins the handshake"))
 	}
@@ -140,7 +145,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	}
 	return &Server{
 		opts: opts, receiver: receiver, listener: listener, chunks: newChunks(),
-		reading: listen.NewBudget(opts.MaxHeld / 2), making: listen.NewBudget(opts.MaxHeld / 2),
+		reading: listen.NewBudget(readHeld, opts.Memory), making: listen.NewBudget(opts.MaxHeld-readHeld, opts.Memory),
 	}, nil
 }
 

@@ -100,7 +100,7 @@ func FuzzMessage(f *testing.F) {
 		if err := collectAll(&c, m); err != nil && !errors.Is(err, errMalformed) && !errors.Is(err, errTooLong) && !errors.Is(err, errRoom) {
 			t.Errorf("%x: %v", b, err)
 		}
-		if have := cap(c.out.b) + cap(c.list)*eventCost; have > grown+firstMade+firstEvents*eventCost {
+		if have := cap(c.out.b) + cap(c.list)*input.EventCost; have > grown+firstMade+firstEvents*input.EventCost {
 			t.Errorf("%x: %d bytes are held, %d were asked for", b, have, grown)
 		}
 		for _, e := range c.pieces() {

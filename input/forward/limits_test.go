@@ -203,7 +203,7 @@ func TestOptions(t *testing.T) {
 	t.Parallel()
 	for want, opts := range map[string]forward.Options{
 		"shared key":        {Users: map[string]string{"a": "b"}, Address: ":0"},
-		"at least 83886080": {MaxHeld: 1, Address: ":0"},
+		"at least 67108864": {MaxHeld: 1, Address: ":0"},
 		"listen on ":        {Address: "127.0.0.1:none"},
 		"certificate":       {Address: ":0", TLS: listen.TLS{Cert: "none"}},
 	} {

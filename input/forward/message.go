@@ -128,8 +128,8 @@ type events struct {
 	// more is where what is not in buf comes from, nil if all is; left is how much may still come.
 	more *gzip.Reader
 	left int
-	// grow asks for that many more bytes of memory for buf.
-	grow func(more int) error
+	// grow asks for n bytes of memory for buf, or gives -n back.
+	grow func(n int) error
 }
 
 // newEvents reads what is packed in a message.
@@ -176,11 +176,12 @@ func (e *events) fill() error {
 	e.buf = e.buf[:copy(e.buf, e.buf[e.start:])]
 	e.start = 0
 	if len(e.buf) == cap(e.buf) {
-		more := max(cap(e.buf), firstBuffer)
-		if err := e.grow(more); err != nil {
+		old, size := cap(e.buf), min(max(2*cap(e.buf), firstBuffer), maxMessage+firstBuffer)
+		if err := e.grow(size); err != nil {
 			return err
 		}
-		e.buf = append(make([]byte, 0, cap(e.buf)+more), e.buf...)
+		e.buf = append(make([]byte, 0, size), e.buf...)
+		_ = e.grow(-old)
 	}
 	n, err := e.more.Read(e.buf[len(e.buf):cap(e.buf)])
 	e.buf = e.buf[:len(e.buf)+n]

@@ -70,10 +70,10 @@ func readAll(r io.Reader, limit int, lease *Lease) ([]byte, error) {
 		if len(buf) == cap(buf) {
 			// At most one byte past the limit is read.
 			grown := min(max(firstBuffer, 2*cap(buf)), limit+1)
-			if err := lease.Take(int64(grown - cap(buf))); err != nil {
+			var err error
+			if buf, err = lease.Grow(buf, grown); err != nil {
 				return nil, err
 			}
-			buf = append(make([]byte, 0, grown), buf...)
 		}
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]

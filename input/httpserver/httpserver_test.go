@@ -45,7 +45,7 @@ func (e echo) Register(mux *http.ServeMux) {
 func start(t *testing.T, opts httpserver.Options) (address string, end func()) {
 	t.Helper()
 	opts.Address = "127.0.0.1:0"
-	s, err := httpserver.New(t.Context(), opts, echo{httpserver.NewMemory(32 << 20)})
+	s, err := httpserver.New(t.Context(), opts, echo{httpserver.NewMemory(32<<20, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestBodies(t *testing.T) {
 // All that requests hold together is bounded, and given back.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	memory := httpserver.NewMemory(100)
+	memory := httpserver.NewMemory(100, nil)
 	one, two := memory.Lease(), memory.Lease()
 	if err := one.Take(60); err != nil {
 		t.Error(err)

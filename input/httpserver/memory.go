@@ -1,10 +1,11 @@
 package httpserver
 
 import (
+	"cmp"
 	"fmt"
-	"sync/atomic"
 
 	"logstow/input"
+	"logstow/input/listen"
 )
 
 // DefaultMemory is the size in bytes of a [Memory], where nothing else is configured.
@@ -12,17 +13,12 @@ const DefaultMemory = 64 << 20
 
 // Memory bounds what all requests to an input hold together: bodies, and what is
 // made of them. Safe for concurrent use.
-type Memory struct {
-	limit int64
-	used  atomic.Int64
-}
+type Memory struct{ budget *listen.Budget }
 
-// NewMemory makes a Memory of so many bytes; 0 is [DefaultMemory].
-func NewMemory(limit int64) *Memory {
-	if limit <= 0 {
-		limit = DefaultMemory
-	}
-	return &Memory{limit: limit}
+// NewMemory makes a Memory of so many bytes; 0 is [DefaultMemory]. within is the
+// budget that it shares with other inputs, or nil.
+func NewMemory(limit int64, within *listen.Budget) *Memory {
+	return &Memory{listen.NewBudget(cmp.Or(max(limit, 0), DefaultMemory), within)}
 }
 
 // Lease is what one request holds of a [Memory]. It is for one goroutine, which must Release it.
@@ -34,22 +30,35 @@ type Lease struct {
 // Lease begins a request.
 func (m *Memory) Lease() *Lease { return &Lease{memory: m} }
 
-// Take adds n bytes. It never waits: where others hold too much the error is
-// [input.ErrBusy], where this request does alone, [input.ErrTooLarge].
+// Take adds n bytes. It never waits: if others hold too much, the error is
+// [input.ErrBusy], if this request alone does, [input.ErrTooLarge].
 func (l *Lease) Take(n int64) error {
-	if l.held+n > l.memory.limit {
-		return fmt.Errorf("%w: a request may take %d bytes of memory", input.ErrTooLarge, l.memory.limit)
+	if limit := l.memory.budget.Size(); l.held+n > limit {
+		return fmt.Errorf("%w: a request may take %d bytes of memory", input.ErrTooLarge, limit)
 	}
-	if l.memory.used.Add(n) > l.memory.limit {
-		l.memory.used.Add(-n)
+	if !l.memory.budget.Take(n) {
 		return fmt.Errorf("%w: other requests hold all memory", input.ErrBusy)
 	}
 	l.held += n
 	return nil
 }
 
-// Release gives all of it back.
-func (l *Lease) Release() {
-	l.memory.used.Add(-l.held)
-	l.held = 0
+// Give returns n of the bytes taken.
+func (l *Lease) Give(n int64) {
+	l.memory.budget.Give(n)
+	l.held -= n
+}
+
+// Release returns all of them.
+func (l *Lease) Release() { l.Give(l.held) }
+
+// Grow returns a buffer of size bytes capacity that holds what b does. While it copies
+// both are charged, then b is returned: nothing else may use its memory.
+func (l *Lease) Grow(b []byte, size int) ([]byte, error) {
+	if err := l.Take(int64(size)); err != nil {
+		return nil, err
+	}
+	grown := append(make([]byte, 0, size), b...)
+	l.Give(int64(cap(b)))
+	return grown, nil
 }

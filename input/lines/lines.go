@@ -18,9 +18,6 @@ const Path = "/v1/lines"
 // SourceHeader names the records' source; the query parameter "source" goes before it.
 const SourceHeader = "Logstow-Source"
 
-// eventCost is about what a line takes of memory besides its bytes until it is in the buffer.
-const eventCost = 128
-
 // Options say how lines are taken.
 type Options struct {
 	input.Options
@@ -45,7 +42,7 @@ func NewHandler(opts Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{receiver: receiver, memory: httpserver.NewMemory(opts.MaxHeld), maxBody: input.MaxReceive, log: opts.Log}
+	h := &Handler{receiver: receiver, memory: httpserver.NewMemory(opts.MaxHeld, opts.Memory), maxBody: input.MaxReceive, log: opts.Log}
 	if opts.MaxBody > 0 {
 		h.maxBody = min(h.maxBody, opts.MaxBody)
 	}
@@ -83,7 +80,7 @@ func (h *Handler) take(r *http.Request) error {
 		return err
 	}
 	n := bytes.Count(body, []byte{'\n'}) + 1
-	if err := lease.Take(int64(n) * eventCost); err != nil {
+	if err := lease.Take(int64(n) * input.EventCost); err != nil {
 		return fmt.Errorf("%d lines: %w", n, err)
 	}
 	return h.receiver.Receive(r.Context(), "", events(body, source, n))

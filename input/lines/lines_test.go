@@ -235,7 +235,7 @@ func TestHostileConnections(t *testing.T) {
 func TestMaxHeld(t *testing.T) {
 	t.Parallel()
 	s := new(sink)
-	address := serve(t, lines.Options{Options: input.Options{Sink: s}, MaxHeld: 1<<20 + 64<<10}, httpserver.Options{})
+	address := serve(t, lines.Options{Options: input.Options{Sink: s}, MaxHeld: 1600 << 10}, httpserver.Options{})
 	// Until all of the first request is held, it is the one that may be refused.
 	first := func() (*io.PipeWriter, chan int) {
 		r, w := io.Pipe()
@@ -251,7 +251,7 @@ func TestMaxHeld(t *testing.T) {
 	w, finished := first()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		got, err := send(t, address, "", nil, strings.NewReader(strings.Repeat("b", 100<<10)))
+		got, err := send(t, address, "", nil, strings.NewReader(strings.Repeat("b", 400<<10)))
 		if got == (answer{503, "5"}) {
 			break
 		}
@@ -272,7 +272,7 @@ func TestMaxHeld(t *testing.T) {
 	if status := <-finished; status != 204 {
 		t.Errorf("the first one: status %d", status)
 	}
-	if got := post(t, address, "", nil, strings.NewReader(strings.Repeat("b", 300<<10))); got.Status != 204 {
+	if got := post(t, address, "", nil, strings.NewReader(strings.Repeat("b", 400<<10))); got.Status != 204 {
 		t.Errorf("afterwards: %+v", got)
 	}
 }

@@ -168,7 +168,7 @@ func TestServeEnd(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	b := listen.NewBudget(10)
+	b := listen.NewBudget(10, nil)
 	if !b.Take(7) || b.Take(4) {
 		t.Error("not 10")
 	}

@@ -10,9 +10,6 @@ import (
 	"logstow/record/recognize"
 )
 
-// eventCost is about what a record takes of memory besides its bytes until it is in the buffer.
-const eventCost = 160
-
 // batch is what a request holds for one service.
 type batch struct {
 	service string
@@ -26,9 +23,9 @@ type collector struct {
 	guard   *recognize.Recognizer
 	read    int64
 
-	out object
-	// charged is how much of out was charged to lease.
-	charged int
+	// out has the records, resource and scope what those of one have in common.
+	out, resource, scope object
+
 	batches []batch
 	places  map[string]int
 	// rejected counts the records that were not taken.
@@ -37,9 +34,10 @@ type collector struct {
 
 // collect reads an ExportLogsServiceRequest. Its errors are those of [httpserver.Body].
 func (h *Handler) collect(request []byte, lease *httpserver.Lease) (*collector, error) {
+	fresh := object{lease: lease, limit: input.MaxReceive}
 	c := &collector{
 		handler: h, lease: lease, guard: recognize.New(h.opts.Recognize), read: h.opts.Now().UnixNano(),
-		out: object{limit: input.MaxReceive}, places: map[string]int{},
+		out: fresh, resource: fresh, scope: fresh, places: map[string]int{},
 	}
 	err := each(request, func(f field) error {
 		if !f.is(1, protowire.BytesType) {
@@ -61,7 +59,8 @@ func (c *collector) resourceLogs(message []byte) error {
 	}); err != nil {
 		return err
 	}
-	r, err := newResource(raw)
+	c.resource.reset()
+	r, err := newResource(raw, &c.resource)
 	if err != nil {
 		return err
 	}
@@ -87,13 +86,13 @@ func (c *collector) scopeLogs(message []byte, r *resource, service string) error
 	}); err != nil {
 		return err
 	}
-	o := object{limit: c.out.limit}
-	err := o.scope(scope)
+	c.scope.reset()
+	err := c.scope.scope(scope)
 	deep := r.deep || errors.Is(err, errDeep)
 	if err != nil && !deep {
 		return err
 	}
-	scope = o.b
+	scope = c.scope.finish()
 	return each(message, func(f field) error {
 		if !f.is(2, protowire.BytesType) {
 			return nil
@@ -117,24 +116,19 @@ func (c *collector) logRecord(message []byte, of *resource, scope []byte, servic
 			refused = when
 		}
 	}
-	start := len(c.out.b)
 	if err := c.out.logRecord(&r, refused, scope, of.suffix); err != nil {
 		if errors.Is(err, errDeep) {
-			c.out.b = c.out.b[:start]
+			c.out.discard()
 			c.rejected++
 			return nil
 		}
 		return err
 	}
-	grown := cap(c.out.b) - c.charged
-	if err := c.lease.Take(int64(grown) + eventCost); err != nil {
+	if err := c.lease.Take(input.EventCost); err != nil {
 		return err
 	}
-	c.charged += grown
-	// Where out moves later, this message stays where it is: what is written is never changed.
-	end := len(c.out.b)
 	b := c.batch(service)
-	b.events = append(b.events, input.Event{Time: when, Level: r.level(), Source: of.source, Message: c.out.b[start:end:end]})
+	b.events = append(b.events, input.Event{Time: when, Level: r.level(), Source: of.source, Message: c.out.finish()})
 	return nil
 }
 

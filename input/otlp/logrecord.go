@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"encoding/hex"
 	"math"
 	"strconv"
 	"time"
@@ -78,44 +79,40 @@ func (r *logRecord) level() record.Level {
 // then what is written of its scope and resource. refused is a time that will not
 // be the record's, or 0.
 func (o *object) logRecord(r *logRecord, refused int64, scope, resource []byte) error {
-	o.b = append(o.b, `{"body":`...)
+	put(o, `{"body":`)
 	if err := o.value(r.body, 0); err != nil {
 		return err
 	}
 	if refused != 0 {
-		o.b = append(o.b, `,"refused_time":"`...)
-		o.b = time.Unix(0, refused).UTC().AppendFormat(o.b, time.RFC3339Nano)
-		o.b = append(o.b, '"')
+		put(o, `,"refused_time":"`+time.Unix(0, refused).UTC().Format(time.RFC3339Nano)+`"`)
 	}
 	if err := o.member(`,"severity":`, r.text); err != nil {
 		return err
 	}
 	if r.severity != 0 {
-		o.b = strconv.AppendInt(append(o.b, `,"severity_number":`...), int64(r.severity), 10)
+		put(o, `,"severity_number":`)
+		o.integer(int64(r.severity))
 	}
 	if err := o.member(`,"event_name":`, r.event); err != nil {
 		return err
 	}
 	if r.hasAttributes {
-		o.b = append(o.b, `,"attributes":`...)
+		put(o, `,"attributes":`)
 		if err := o.keyValues(r.message, 6, 0); err != nil {
 			return err
 		}
 	}
 	if r.dropped != 0 {
-		o.b = strconv.AppendUint(append(o.b, `,"dropped_attributes":`...), r.dropped, 10)
+		put(o, `,"dropped_attributes":`+strconv.FormatUint(r.dropped, 10))
 	}
-	if err := o.id(`,"trace_id":"`, r.traceID); err != nil {
-		return err
-	}
-	if err := o.id(`,"span_id":"`, r.spanID); err != nil {
-		return err
-	}
+	o.id(`,"trace_id":"`, r.traceID)
+	o.id(`,"span_id":"`, r.spanID)
 	if r.flags != 0 {
-		o.b = strconv.AppendUint(append(o.b, `,"flags":`...), r.flags, 10)
+		put(o, `,"flags":`+strconv.FormatUint(r.flags, 10))
 	}
-	o.b = append(append(o.b, scope...), resource...)
-	return o.full()
+	put(o, scope)
+	put(o, resource)
+	return o.err
 }
 
 // member writes a member that is a string, if it has one.
@@ -123,23 +120,22 @@ func (o *object) member(name string, value []byte) error {
 	if len(value) == 0 {
 		return nil
 	}
-	o.b = append(o.b, name...)
+	put(o, name)
 	return o.text(value)
 }
 
 // id writes an id in hexadecimal, if there is one: all zeros is none.
-func (o *object) id(name string, id []byte) error {
+func (o *object) id(name string, id []byte) {
 	zeros := true
 	for _, c := range id {
 		zeros = zeros && c == 0
 	}
 	if zeros {
-		return nil
+		return
 	}
-	o.b = append(o.b, name...)
-	for _, c := range id {
-		o.b = append(o.b, hexDigits[c>>4], hexDigits[c&15])
+	put(o, name)
+	if o.reserve(hex.EncodedLen(len(id))) {
+		o.b = hex.AppendEncode(o.b, id)
 	}
-	o.b = append(o.b, '"')
-	return o.full()
+	put(o, `"`)
 }

@@ -68,7 +68,7 @@ func NewHandler(opts Options) (*Handler, error) {
 	return &Handler{
 		opts:     opts,
 		receiver: receiver,
-		memory:   httpserver.NewMemory(opts.MaxHeld),
+		memory:   httpserver.NewMemory(opts.MaxHeld, opts.Memory),
 		services: services{limit: opts.MaxServices, log: opts.Log},
 		grpc:     connect.NewErrorWriter(),
 	}, nil

@@ -5,8 +5,6 @@ import (
 	"errors"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"logstow/input"
 )
 
 // resource is what the records of one ResourceLogs have in common.
@@ -30,9 +28,9 @@ const (
 	attrService   = "service.name"
 )
 
-// newResource looks into a Resource message.
-func newResource(message []byte) (resource, error) {
-	names := map[string]string{}
+// newResource looks into a Resource message; what it writes is in o.
+func newResource(message []byte, o *object) (resource, error) {
+	var names map[string]string
 	err := each(message, func(f field) error {
 		if !f.is(1, protowire.BytesType) {
 			return nil
@@ -43,6 +41,9 @@ func newResource(message []byte) (resource, error) {
 		}
 		switch string(key) {
 		case attrPod, attrPodPart, attrInstance, attrContainer, attrHost, attrService:
+			if names == nil {
+				names = map[string]string{}
+			}
 			names[string(key)] = plain(value)
 		}
 		return nil
@@ -50,13 +51,13 @@ func newResource(message []byte) (resource, error) {
 	if err != nil {
 		return resource{}, err
 	}
-	o := object{limit: input.MaxReceive}
 	err = o.resource(message)
 	deep := errors.Is(err, errDeep)
 	if deep {
+		o.discard()
 		err = nil
 	}
-	return resource{suffix: o.b, deep: deep, service: names[attrService], source: source(names)}, err
+	return resource{suffix: o.finish(), deep: deep, service: names[attrService], source: source(names)}, err
 }
 
 func source(names map[string]string) string {
@@ -89,15 +90,15 @@ func plain(any []byte) string {
 // resource writes the end of the records' objects: the resource, if it says anything.
 func (o *object) resource(message []byte) error {
 	const name = `,"resource":`
-	o.b = append(o.b, name...)
+	put(o, name)
 	if err := o.keyValues(message, 1, 0); err != nil {
 		return err
 	}
-	if len(o.b) == len(name)+len("{}") {
-		o.b = o.b[:0]
+	if len(o.b)-o.start == len(name)+len("{}") {
+		o.discard()
 	}
-	o.b = append(o.b, '}')
-	return nil
+	put(o, "}")
+	return o.err
 }
 
 // scope writes the member for an InstrumentationScope, if it says anything.
@@ -118,10 +119,10 @@ func (o *object) scope(message []byte) error {
 	if err != nil || len(name) == 0 && len(version) == 0 && !attributes {
 		return err
 	}
-	o.b = append(o.b, `,"scope":{`...)
+	put(o, `,"scope":{`)
 	separator := ""
 	member := func(key string) {
-		o.b = append(append(append(append(o.b, separator...), '"'), key...), `":`...)
+		put(o, separator+`"`+key+`":`)
 		separator = ","
 	}
 	if len(name) > 0 {
@@ -142,6 +143,6 @@ func (o *object) scope(message []byte) error {
 			return err
 		}
 	}
-	o.b = append(o.b, '}')
-	return nil
+	put(o, "}")
+	return o.err
 }

@@ -1,17 +1,15 @@
 package otlp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"logstow/input"
 )
 
 // maxDepth is how deep values may be nested.
@@ -19,20 +17,6 @@ const maxDepth = 64
 
 // errDeep says that a record holds a value that is nested too deeply.
 var errDeep = errors.New("a value is nested too deeply")
-
-// object writes JSON. Where it has grown past limit it ends with an error:
-// escapes and repeated resources can make much out of little.
-type object struct {
-	b     []byte
-	limit int
-}
-
-func (o *object) full() error {
-	if len(o.b) > o.limit {
-		return fmt.Errorf("%w: as JSON, the records have more than %d bytes", input.ErrTooLarge, o.limit)
-	}
-	return nil
-}
 
 // value writes an AnyValue; one that is not set is null.
 func (o *object) value(any []byte, depth int) error {
@@ -54,9 +38,9 @@ func (o *object) value(any []byte, depth int) error {
 	case last.is(1, protowire.BytesType):
 		return o.text(last.bytes)
 	case last.is(2, protowire.VarintType):
-		o.b = strconv.AppendBool(o.b, last.value != 0)
+		put(o, strconv.FormatBool(last.value != 0))
 	case last.is(3, protowire.VarintType):
-		o.b = strconv.AppendInt(o.b, int64(last.value), 10)
+		o.integer(int64(last.value))
 	case last.is(4, protowire.Fixed64Type):
 		o.double(math.Float64frombits(last.value))
 	case last.is(5, protowire.BytesType):
@@ -64,42 +48,44 @@ func (o *object) value(any []byte, depth int) error {
 	case last.is(6, protowire.BytesType):
 		return o.keyValues(last.bytes, 1, depth)
 	case last.is(7, protowire.BytesType):
-		o.b = append(o.b, '"')
-		o.b = base64.StdEncoding.AppendEncode(o.b, last.bytes)
-		o.b = append(o.b, '"')
+		put(o, `"`)
+		if o.reserve(base64.StdEncoding.EncodedLen(len(last.bytes))) {
+			o.b = base64.StdEncoding.AppendEncode(o.b, last.bytes)
+		}
+		put(o, `"`)
 	default:
-		o.b = append(o.b, "null"...)
+		put(o, "null")
 	}
-	return o.full()
+	return o.err
 }
 
 func (o *object) array(values []byte, depth int) error {
-	o.b = append(o.b, '[')
+	put(o, "[")
 	first := true
 	err := each(values, func(f field) error {
 		if !f.is(1, protowire.BytesType) {
 			return nil
 		}
 		if !first {
-			o.b = append(o.b, ',')
+			put(o, ",")
 		}
 		first = false
 		return o.value(f.bytes, depth+1)
 	})
-	o.b = append(o.b, ']')
-	return err
+	put(o, "]")
+	return cmp.Or(err, o.err)
 }
 
 // keyValues writes the object of all the KeyValues that are fields of this number.
 func (o *object) keyValues(message []byte, number protowire.Number, depth int) error {
-	o.b = append(o.b, '{')
+	put(o, "{")
 	first := true
 	err := each(message, func(f field) error {
 		if !f.is(number, protowire.BytesType) {
 			return nil
 		}
 		if !first {
-			o.b = append(o.b, ',')
+			put(o, ",")
 		}
 		first = false
 		key, value, err := keyValue(f.bytes)
@@ -109,11 +95,11 @@ func (o *object) keyValues(message []byte, number protowire.Number, depth int) e
 		if err := o.text(key); err != nil {
 			return err
 		}
-		o.b = append(o.b, ':')
+		put(o, ":")
 		return o.value(value, depth+1)
 	})
-	o.b = append(o.b, '}')
-	return err
+	put(o, "}")
+	return cmp.Or(err, o.err)
 }
 
 func keyValue(message []byte) (key, value []byte, err error) {
@@ -132,21 +118,27 @@ func keyValue(message []byte) (key, value []byte, err error) {
 	return key, value, nil
 }
 
+// integer writes a whole number.
+func (o *object) integer(v int64) {
+	var scratch [20]byte
+	put(o, strconv.AppendInt(scratch[:0], v, 10))
+}
+
 // double writes a number, or as protobuf's JSON does, the name of what JSON has no number for.
 func (o *object) double(v float64) {
 	switch {
 	case math.IsNaN(v):
-		o.b = append(o.b, `"NaN"`...)
+		put(o, `"NaN"`)
 	case math.IsInf(v, 1):
-		o.b = append(o.b, `"Infinity"`...)
+		put(o, `"Infinity"`)
 	case math.IsInf(v, -1):
-		o.b = append(o.b, `"-Infinity"`...)
+		put(o, `"-Infinity"`)
 	default:
 		number, err := json.Marshal(v) // as short as it can be, the exponent as JavaScript writes it
 		if err != nil {
 			number = []byte("null")
 		}
-		o.b = append(o.b, number...)
+		put(o, number)
 	}
 }
 
@@ -154,9 +146,12 @@ const hexDigits = "0123456789abcdef"
 
 // text writes a string. Invalid UTF-8, which protobuf does not allow, becomes U+FFFD.
 func (o *object) text(s []byte) error {
-	o.b = append(o.b, '"')
+	if !o.reserve(len(s) + len(`""`)) {
+		return o.err
+	}
+	put(o, `"`)
 	start := 0
-	for i := 0; i < len(s); {
+	for i := 0; i < len(s) && o.err == nil; {
 		c := s[i]
 		if c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
 			i++
@@ -165,31 +160,30 @@ func (o *object) text(s []byte) error {
 		if c >= utf8.RuneSelf {
 			r, size := utf8.DecodeRune(s[i:])
 			if r == utf8.RuneError && size == 1 {
-				o.b = append(append(o.b, s[start:i]...), "\uFFFD"...)
+				put(o, s[start:i])
+				put(o, "\uFFFD")
 				start = i + 1
 			}
 			i += size
 			continue
 		}
-		o.b = append(o.b, s[start:i]...)
+		put(o, s[start:i])
 		switch c {
 		case '"', '\\':
-			o.b = append(o.b, '\\', c)
+			put(o, []byte{'\\', c})
 		case '\n':
-			o.b = append(o.b, '\\', 'n')
+			put(o, `\n`)
 		case '\r':
-			o.b = append(o.b, '\\', 'r')
+			put(o, `\r`)
 		case '\t':
-			o.b = append(o.b, '\\', 't')
+			put(o, `\t`)
 		default:
-			o.b = append(o.b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			put(o, []byte{'\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15]})
 		}
 		i++
 		start = i
-		if err := o.full(); err != nil {
-			return err
-		}
 	}
-	o.b = append(append(o.b, s[start:]...), '"')
-	return o.full()
+	put(o, s[start:])
+	put(o, `"`)
+	return o.err
 }

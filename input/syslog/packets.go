@@ -23,7 +23,7 @@ const maxDatagram = 512 << 10
 func (s *Server) runPackets(ctx context.Context) error {
 	defer func() { _ = s.Close() }()
 	// Of datagrams that wait, and of those being handed over, half the memory each.
-	q := newQueue(int(s.opts.MaxHeld / 2))
+	q := newQueue(int(s.opts.MaxHeld/2), s.budget)
 	reading, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	defer listen.NewAlarm(reading, s.packets).Stop()

@@ -4,12 +4,15 @@ import (
 	"iter"
 	"net/netip"
 	"sync"
+
+	"logstow/input/listen"
 )
 
 // perPacket is what a waiting datagram costs beside its bytes.
-const perPacket = 40
+const perPacket = 48
 
-// keepSize is how large a batch's memory may stay while little comes.
+// keepSize is how large a batch's memory may stay while little comes, and how large it
+// may be without asking the budget. It is the unit in which that is asked.
 const keepSize = 1 << 20
 
 // queue holds datagrams between the goroutine that reads them and the one that
@@ -18,6 +21,7 @@ type queue struct {
 	mu     sync.Mutex
 	change *sync.Cond
 	limit  int
+	budget *listen.Budget
 	closed bool
 	// filling is what is put into, spare the other batch's memory.
 	filling, spare batch
@@ -27,6 +31,8 @@ type queue struct {
 type batch struct {
 	bytes []byte
 	ends  []packet
+	// charged is what the batch has of the budget.
+	charged int
 }
 
 type packet struct {
@@ -34,17 +40,19 @@ type packet struct {
 	from netip.Addr
 }
 
-func newQueue(limit int) *queue {
-	q := &queue{limit: max(limit, maxDatagram+perPacket)}
+// newQueue makes a queue whose batches hold limit bytes each, and more than a little
+// only as far as the budget has them.
+func newQueue(limit int, budget *listen.Budget) *queue {
+	q := &queue{limit: max(limit, maxDatagram+perPacket), budget: budget}
 	q.change = sync.NewCond(&q.mu)
 	return q
 }
 
-// put copies a datagram, or reports that there is no room.
+// put copies a datagram, or reports that there is no room or the queue was closed.
 func (q *queue) put(text []byte, from netip.Addr) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.add(text, from)
+	return !q.closed && q.add(text, from)
 }
 
 // wait is put that waits for room; it reports whether the queue was closed before.
@@ -59,8 +67,15 @@ func (q *queue) wait(text []byte, from netip.Addr) bool {
 
 func (q *queue) add(text []byte, from netip.Addr) bool {
 	b := &q.filling
-	if len(b.bytes)+len(text)+(len(b.ends)+1)*perPacket > q.limit {
+	size := len(b.bytes) + len(text) + (len(b.ends)+1)*perPacket
+	if size > q.limit {
 		return false
+	}
+	if size > keepSize+b.charged {
+		if !q.budget.Take(keepSize) {
+			return false
+		}
+		b.charged += keepSize
 	}
 	b.bytes = append(b.bytes, text...)
 	b.ends = append(b.ends, packet{len(b.bytes), from})
@@ -83,10 +98,14 @@ func (q *queue) all() iter.Seq[*batch] {
 	return func(yield func(*batch) bool) {
 		for {
 			b, ok := q.take()
-			if !ok || !yield(&b) {
+			if !ok {
 				return
 			}
+			more := yield(&b)
 			q.back(b)
+			if !more {
+				return
+			}
 		}
 	}
 }
@@ -108,12 +127,13 @@ func (q *queue) take() (batch, bool) {
 
 // back returns a batch's memory.
 func (q *queue) back(b batch) {
-	if cap(b.bytes) > keepSize && len(b.bytes) < keepSize/2 {
+	q.budget.Give(int64(b.charged))
+	if cap(b.bytes)+cap(b.ends)*perPacket > 2*keepSize {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.spare = batch{b.bytes[:0], b.ends[:0]}
+	q.spare = batch{bytes: b.bytes[:0], ends: b.ends[:0]}
 }
 
 // all are the datagrams of a batch.

@@ -133,7 +133,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	if config != nil && network != "tcp" {
 		return nil, fmt.Errorf("syslog input %s: TLS works with tcp:// alone", opts.Address)
 	}
-	s := &Server{opts: opts, network: network, receiver: receiver, budget: listen.NewBudget(opts.MaxHeld)}
+	s := &Server{opts: opts, network: network, receiver: receiver, budget: listen.NewBudget(opts.MaxHeld, opts.Memory)}
 	if err := s.bind(ctx, address, config); err != nil {
 		return nil, fmt.Errorf("syslog input: %w", err)
 	}

@@ -1,0 +1,87 @@
+package otlp
+
+import (
+	"fmt"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+)
+
+const (
+	// firstPiece and lastPiece are the sizes of the pieces of memory that objects are
+	// written into, the first and the largest; longer objects get a piece of their own.
+	firstPiece, lastPiece = 4 << 10, 1 << 20
+)
+
+// object writes JSON objects one after the other. What it takes of memory is charged
+// to a lease before it is allocated, and bounded by limit: escapes and repeated
+// resources can make much out of little. Its first error stays, and nothing is
+// written after it.
+type object struct {
+	lease *httpserver.Lease
+	// limit is how many bytes all objects may have.
+	limit int
+	// b is the piece at hand; b[start:] is the object that is being written.
+	b     []byte
+	start int
+	// done is how many bytes the finished objects have, held what all pieces take.
+	done, held int
+	err        error
+}
+
+// reserve makes room for n more bytes, or reports that err is set.
+func (o *object) reserve(n int) bool {
+	if o.err == nil && n > cap(o.b)-len(o.b) {
+		o.err = o.grow(n)
+	}
+	return o.err == nil
+}
+
+// grow goes on in a larger piece with the object that is being written. Finished
+// objects stay where they are.
+func (o *object) grow(n int) error {
+	need := len(o.b) - o.start + n
+	if need > o.limit-o.done {
+		return fmt.Errorf("%w: as JSON, the records have more than %d bytes", input.ErrTooLarge, o.limit)
+	}
+	size := min(max(min(2*cap(o.b), lastPiece), 2*need, firstPiece), o.limit-o.done)
+	if o.start == 0 {
+		old := cap(o.b)
+		b, err := o.lease.Grow(o.b, size)
+		if err != nil {
+			return err
+		}
+		o.b, o.held = b, o.held+size-old
+		return nil
+	}
+	if err := o.lease.Take(int64(size)); err != nil {
+		return err
+	}
+	o.held += size
+	o.b, o.start = append(make([]byte, 0, size), o.b[o.start:]...), 0
+	return nil
+}
+
+// put appends bytes.
+func put[T string | []byte](o *object, p T) {
+	if o.reserve(len(p)) {
+		o.b = append(o.b, p...)
+	}
+}
+
+// finish ends an object and returns it; it stays valid until reset.
+func (o *object) finish() []byte {
+	made := o.b[o.start:len(o.b):len(o.b)]
+	o.done += len(made)
+	o.start = len(o.b)
+	return made
+}
+
+// discard forgets the object that is being written, with its error.
+func (o *object) discard() { o.b, o.err = o.b[:o.start], nil }
+
+// reset forgets all objects, and keeps no more of their memory than the last piece.
+func (o *object) reset() {
+	o.lease.Give(int64(o.held - cap(o.b)))
+	*o = object{lease: o.lease, limit: o.limit, b: o.b[:0], held: cap(o.b)}
+}
