@@ -90,6 +90,9 @@ func readAll(r io.Reader, limit int, lease *Lease) ([]byte, error) {
 }
 
 func bodyError(err error) error {
+	if errors.Is(err, errEnding) {
+		return err
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: %w", ErrSlow, err)
 	}

@@ -1,21 +1,32 @@
 package httpserver
 
 import (
+	"context"
 	"net"
+	"net/http"
 	"sync"
+
+	"logstow/input"
 )
 
-// limited is a listener with at most so many connections open at a time.
+// maxExtra is how many connections past the limit are accepted at a time, to answer
+// that there are too many.
+const maxExtra = 64
+
+// limited is a listener with at most so many connections open at a time, and some
+// more that get no more than an answer.
 type limited struct {
 	net.Listener
-	slots   chan struct{}
-	stopped chan struct{}
-	once    sync.Once
-	open    sync.WaitGroup
+	slots, extra chan struct{}
+	stopped      chan struct{}
+	once         sync.Once
+	open         sync.WaitGroup
 }
 
 func newLimited(l net.Listener, limit int) *limited {
-	return &limited{Listener: l, slots: make(chan struct{}, limit), stopped: make(chan struct{})}
+	return &limited{
+		Listener: l, slots: make(chan struct{}, limit), extra: make(chan struct{}, maxExtra), stopped: make(chan struct{}),
+	}
 }
 
 // stop makes Accept return, also where it waits for a slot.
@@ -29,30 +40,92 @@ func (l *limited) wait() { l.open.Wait() }
 
 // Accept waits for a slot, then for a connection.
 func (l *limited) Accept() (net.Conn, error) {
+	slot := l.slots
 	select {
-	case <-l.stopped:
-		return nil, net.ErrClosed
-	case l.slots <- struct{}{}:
+	case slot <- struct{}{}:
+	default:
+		select {
+		case <-l.stopped:
+			return nil, net.ErrClosed
+		case slot <- struct{}{}:
+		case l.extra <- struct{}{}:
+			slot = l.extra
+		}
 	}
 	c, err := l.Listener.Accept()
 	if err != nil {
-		<-l.slots
+		<-slot
 		return nil, err
 	}
 	l.open.Add(1)
-	return &conn{Conn: c, release: sync.OnceFunc(func() {
-		<-l.slots
-		l.open.Done()
-	})}, nil
+	return &conn{Conn: c, of: l, slot: slot}, nil
 }
 
 // conn gives its slot back when it is closed.
 type conn struct {
 	net.Conn
-	release func()
+	of *limited
+
+	mu     sync.Mutex
+	slot   chan struct{}
+	closed bool
 }
 
+// Close closes the connection.
 func (c *conn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
+	err := c.Conn.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.closed = true
+		<-c.slot
+		c.of.open.Done()
+	}
+	return err
+}
+
+// admit reports whether the connection is within the limit, if need be by now.
+func (c *conn) admit() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.slot == c.of.slots || c.closed {
+		return true
+	}
+	select {
+	case c.of.slots <- struct{}{}:
+		<-c.slot
+		c.slot = c.of.slots
+		return true
+	default:
+		return false
+	}
+}
+
+// connKey is the context's key for the connection of a request.
+type connKey struct{}
+
+// withConn is a http.Server's ConnContext.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	if secured, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = secured.NetConn()
+	}
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// admitted answers requests on connections past the limit with 503.
+func (s *Server) admitted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, ok := r.Context().Value(connKey{}).(*conn)
+		if !ok || c.admit() {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if s.full.May() {
+			s.opts.Log.Warn("all HTTP connections are in use: senders on further ones are told to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
+		}
+		status := Status(input.ErrBusy)
+		Head(w.Header(), status)
+		w.Header().Set("Connection", "close")
+		http.Error(w, "too many connections for now", status)
+	})
 }

@@ -41,7 +41,8 @@ type Options struct {
 	Address string
 	// TLS makes it HTTPS. Without it HTTP/1 and HTTP/2 are spoken in the clear.
 	TLS listen.TLS
-	// MaxConnections are served at a time, more wait; 0 is [listen.DefaultMaxConnections].
+	// MaxConnections are served at a time; requests on more are answered with 503. 0 is
+	// [listen.DefaultMaxConnections].
 	MaxConnections int
 	// Log gets what an operator should know; nil is silence.
 	Log *slog.Logger
@@ -58,6 +59,7 @@ type Server struct {
 	tls      *tls.Config
 	listener net.Listener
 	mux      *http.ServeMux
+	full     listen.Limiter
 }
 
 // New binds the address; the caller must Run the server, or it stays bound.
@@ -92,7 +94,7 @@ func (s *Server) Run(ctx context.Context) error {
 	late, cancel := input.Grace(ctx, grace)
 	defer cancel()
 	var serving sync.WaitGroup
-	server := s.server(late, &serving)
+	server := s.server(ctx, late, &serving)
 	limited := newLimited(s.listener, s.opts.MaxConnections)
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -125,9 +127,10 @@ func (s *Server) serve(server *http.Server, l net.Listener) error {
 	return server.Serve(l)
 }
 
-func (s *Server) server(ctx context.Context, serving *sync.WaitGroup) *http.Server {
+// server is one whose requests may go on until late ends, somewhat after ctx.
+func (s *Server) server(ctx, late context.Context, serving *sync.WaitGroup) *http.Server {
 	// Web pages that a browser shows on this machine can reach loopback addresses too.
-	guarded := http.NewCrossOriginProtection().Handler(s.mux)
+	guarded := drained(ctx, s.admitted(http.NewCrossOriginProtection().Handler(s.mux)))
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			serving.Add(1)
@@ -141,7 +144,8 @@ func (s *Server) server(ctx context.Context, serving *sync.WaitGroup) *http.Serv
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
+		BaseContext:       func(net.Listener) context.Context { return late },
+		ConnContext:       withConn,
 		Protocols:         new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:          maxStreams,

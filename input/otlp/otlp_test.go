@@ -393,6 +393,7 @@ func TestGRPC(t *testing.T) {
 		"two":          {append(frame(0, good), frame(0, good)...), "", "3"},
 		"nothing":      {nil, "", "3"},
 		"oversized":    {[]byte{0, 255, 255, 255, 255}, "", "8"},
+		"sent whole":   {append([]byte{0, 2, 128, 0, 0}, make([]byte, 40<<20)...), "", "8"},
 		"bomb":         {frame(1, bomb.Bytes()), "gzip", "8"},
 		"not known":    {frame(1, good), "snappy", "12"},
 		"no gzip here": {frame(1, good), "gzip", "3"},
