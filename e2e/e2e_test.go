@@ -122,20 +122,29 @@ func watchMemory(pid int) func() int64 {
 	go func() {
 		var peak int64
 		for range time.Tick(10 * time.Millisecond) {
-			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-			_, after, found := strings.Cut(string(status), "VmHWM:")
-			if err != nil || !found {
+			now := memoryPeak(pid)
+			if now == 0 {
 				break
 			}
-			kib, err := strconv.ParseInt(strings.Fields(after)[0], 10, 64)
-			if err != nil {
-				break
-			}
-			peak = kib << 10
+			peak = max(peak, now)
 		}
 		done <- peak
 	}()
 	return func() int64 { return <-done }
+}
+
+// memoryPeak is a process's peak memory in bytes, 0 if it is gone.
+func memoryPeak(pid int) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, after, found := strings.Cut(string(status), "VmHWM:")
+	if err != nil || !found {
+		return 0
+	}
+	kib, err := strconv.ParseInt(strings.Fields(after)[0], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kib << 10
 }
 
 // must runs a command that has to end with status 0 and gives its output.

@@ -16,8 +16,8 @@ const (
 	fullAt = 0.95
 )
 
-// ErrFull says that the buffer has no room and storage took nothing lately.
-var ErrFull = errors.New("the buffer is full and storage has taken nothing lately")
+// ErrFull says that the buffer has no room.
+var ErrFull = errors.New("the buffer is full")
 
 // Healthy is nil as long as the shipper can go on by itself; a restart may help otherwise.
 func (m *Metrics) Healthy() error {
@@ -33,14 +33,35 @@ func (m *Metrics) Ready() error {
 	if err := m.Healthy(); err != nil {
 		return err
 	}
-	s := m.opts.Buffer.Stats()
-	if m.opts.BufferSize <= 0 || float64(max(s.Disk, s.Bytes)) < fullAt*float64(m.opts.BufferSize) {
+	if !m.full() {
 		return nil
 	}
 	if r := m.opts.Requests; r != nil && m.opts.Now().Sub(r.LastCreate()) < lately {
 		return nil
 	}
 	return ErrFull
+}
+
+// Storing is nil while records can be taken and storage takes them: the buffer has
+// room, and the last attempt to store a batch did not fail. Otherwise it is the error
+// of that attempt, or that of [Metrics.Ready].
+func (m *Metrics) Storing() error {
+	if err := m.Healthy(); err != nil {
+		return err
+	}
+	if err := m.opts.Shipper.Outage(); err != nil {
+		return fmt.Errorf("storage takes no batches: %w", err)
+	}
+	if m.full() {
+		return ErrFull
+	}
+	return nil
+}
+
+// full reports whether the buffer has no room.
+func (m *Metrics) full() bool {
+	s := m.opts.Buffer.Stats()
+	return m.opts.BufferSize > 0 && float64(max(s.Disk, s.Bytes)) >= fullAt*float64(m.opts.BufferSize)
 }
 
 // answer is 200 and "ok", or 503 and the error.

@@ -31,6 +31,8 @@ type Buffer interface {
 type Shipper interface {
 	Stats() ship.Stats
 	Services() map[string]ship.Delivered
+	// Outage is the error of the last attempt to store a batch, nil if it succeeded.
+	Outage() error
 }
 
 // Options are where the numbers come from. What is nil or zero is left out, Buffer
@@ -86,6 +88,16 @@ func (m *Metrics) Collector() prometheus.Collector { return &collector{opts: &m.
 // routes of an [logstow/input/httpserver.Server].
 func (m *Metrics) Register(mux *http.ServeMux) {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	ready, storing := answer(m.Ready), answer(m.Storing)
 	mux.Handle("GET /healthz", answer(m.Healthy))
-	mux.Handle("GET /readyz", answer(m.Ready))
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Query().Get("storage") {
+		case "", "0":
+			ready.ServeHTTP(w, r)
+		case "1":
+			storing.ServeHTTP(w, r)
+		default:
+			http.Error(w, "storage is 0 or 1", http.StatusBadRequest)
+		}
+	})
 }

@@ -40,7 +40,9 @@ type fakeBuffer struct {
 func (b *fakeBuffer) Stats() buffer.Stats { return b.stats }
 func (b *fakeBuffer) Err() error          { return b.err }
 
-type fakeShipper struct{}
+type fakeShipper struct{ outage error }
+
+func (s fakeShipper) Outage() error { return s.outage }
 
 func (fakeShipper) Stats() ship.Stats {
 	return ship.Stats{Delivered: ship.Delivered{Segments: 4, StoredBytes: 2e9}, Conflicts: 2, Unindexed: 3}
@@ -273,8 +275,8 @@ func TestOperations(t *testing.T) {
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	requests, b := metrics.NewRequests(), new(fakeBuffer)
-	c := &clock{time.Now()}
-	m := metrics.New(metrics.Options{Buffer: b, Shipper: fakeShipper{}, Requests: requests, BufferSize: 1000, Now: c.read})
+	c, s := &clock{time.Now()}, new(fakeShipper)
+	m := metrics.New(metrics.Options{Buffer: b, Shipper: s, Requests: requests, BufferSize: 1000, Now: c.read})
 	server, err := httpserver.New(t.Context(), httpserver.Options{Address: ":0"}, m)
 	if err != nil {
 		t.Fatal(err)
@@ -305,7 +307,14 @@ func TestHealth(t *testing.T) {
 	}
 	expect("/healthz", 200, "ok")
 	expect("/readyz", 200, "ok")
+	expect("/readyz?storage=0", 200, "ok")
+	expect("/readyz?storage=1", 200, "ok")
+	expect("/readyz?storage=yes", 400, "0 or 1")
 	expect("/metrics", 200, "process_open_fds")
+	s.outage = errors.New("no route to host")
+	expect("/readyz", 200, "ok")
+	expect("/readyz?storage=1", 503, "storage takes no batches: no route to host")
+	s.outage = nil
 	expect("/else", 404, "")
 
 	b.stats.Disk = 960
@@ -314,6 +323,7 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("/readyz", 200, "ok")
+	expect("/readyz?storage=1", 503, "full")
 	c.now = c.now.Add(6 * time.Minute)
 	expect("/readyz", 503, "full")
 	expect("/healthz", 200, "ok")

@@ -141,6 +141,17 @@ func New(opts Options) *Shipper {
 	}
 }
 
+// Outage is the error of the last attempt to store a batch, nil if that succeeded or
+// there was none. Of several stores it is the first one's that does not work.
+func (s *Shipper) Outage() error {
+	for _, d := range s.destinations() {
+		if err := d.blobTrouble.last(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // place is where a batch goes: the destination, or the name of one that has senders of its own.
 func (s *Shipper) place(b *buffer.Batch) (own *destination, name string) {
 	s.mu.Lock()

@@ -35,7 +35,7 @@ func TestAnswerBeforeBodyEnds(t *testing.T) {
 	secured, _ := start(t, httpserver.Options{TLS: listen.TLS{Cert: pki.Path("server.pem"), Key: pki.Path("server.key")}})
 	full, _ := start(t, httpserver.Options{MaxConnections: 1})
 	dial(t, full)
-	body := make([]byte, 40<<20)
+	body := make([]byte, 16<<20)
 	for _, c := range []struct {
 		name, address, path, header string
 		tls                         *tls.Config

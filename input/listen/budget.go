@@ -8,7 +8,7 @@ import (
 
 // ReceiveMemory is the size in bytes of the [Budget] that all network inputs of a
 // process share: together they hold no more of what senders send, whatever it is.
-const ReceiveMemory = 64 << 20
+const ReceiveMemory = 56 << 20
 
 // Budget bounds the bytes that all connections of an input hold together. Safe
 // for concurrent use.
