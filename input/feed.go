@@ -30,6 +30,9 @@ type Feed struct {
 	// read is the time of reading, ref the reference for times without a year, of the
 	// lines at hand, in Unix nanoseconds.
 	read, ref int64
+	// ahead counts records that are collected, aheadLog says what that means.
+	ahead    aheadBatch
+	aheadLog aheadLog
 }
 
 // NewFeed makes a Feed.
@@ -38,7 +41,10 @@ func NewFeed(opts Options) (*Feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Feed{opts: opts, split: splitter{max: opts.Lines.maxLine(opts.MaxRecord)}}, nil
+	return &Feed{
+		opts: opts, split: splitter{max: opts.Lines.maxLine(opts.MaxRecord)},
+		aheadLog: aheadLog{log: opts.Log, zone: opts.Recognize.Zone},
+	}, nil
 }
 
 // Read reads r to its end. It hands over every complete record as it comes and
@@ -136,6 +142,7 @@ func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) 
 // hand gives the collected records, made of the next bytes of the source, to the sink.
 func (f *Feed) hand(ctx context.Context, src *Source, bytes int64, read time.Time) error {
 	f.opts.Stats.Bytes.Add(bytes)
+	f.noteAhead(src, len(f.records), read)
 	if len(f.records) == 0 && !f.dropped {
 		return nil
 	}
@@ -169,6 +176,7 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	}
 	n := len(f.records)
 	f.records = append(f.records, record.Record{Time: stamp.Time, Level: stamp.Level, Source: s.name, Message: message})
+	f.ahead.add(stamp.Time, read)
 	r := &f.records[n]
 	if f.opts.Process != nil && !f.opts.Process.Process(s.src.service, r) {
 		f.records, f.dropped = f.records[:n], true
@@ -179,6 +187,18 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	if !stamp.Found && f.opts.Recognize.Rules.Times() {
 		f.sayMissed(s.src, r.Message)
 	}
+}
+
+// noteAhead notes how many of the collected records lie ahead of the clock.
+func (f *Feed) noteAhead(src *Source, all int, now time.Time) {
+	if f.ahead.records == 0 {
+		return
+	}
+	f.opts.Stats.Ahead.Add(int64(f.ahead.records))
+	if offset, ok := src.ahead.note(f.ahead, all); ok {
+		f.aheadLog.warn(&src.ahead, src.service, src.name, offset, now)
+	}
+	f.ahead = aheadBatch{}
 }
 
 // sayRefused counts a time that was not taken, and says so once a source.

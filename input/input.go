@@ -100,6 +100,8 @@ type Stats struct {
 	Split atomic.Int64
 	// Refused times were before 1990 or too far ahead: such a record has the time it was read.
 	Refused atomic.Int64
+	// Ahead are records whose time lies at least 55 minutes ahead of the clock, and was taken.
+	Ahead atomic.Int64
 	// Missed lines held no time although rules for times are set.
 	Missed atomic.Int64
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"logstow/buffer"
@@ -43,7 +44,14 @@ type Event struct {
 
 // Receiver makes records of what senders push over a network and hands them to
 // the sink. Safe for concurrent use.
-type Receiver struct{ opts Options }
+type Receiver struct {
+	opts     Options
+	aheadLog aheadLog
+
+	mu sync.Mutex
+	// ahead are the services whose times lie ahead of the clock.
+	ahead map[string]*aheadRun
+}
 
 // NewReceiver makes a Receiver.
 func NewReceiver(opts Options) (*Receiver, error) {
@@ -51,7 +59,9 @@ func NewReceiver(opts Options) (*Receiver, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Receiver{opts}, nil
+	return &Receiver{
+		opts: opts, aheadLog: aheadLog{log: opts.Log, zone: opts.Recognize.Zone}, ahead: map[string]*aheadRun{},
+	}, nil
 }
 
 // Receive takes events in one piece: after nil all of them are as durable as the
@@ -90,11 +100,16 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event) (bu
 	read := r.opts.Now()
 	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
 	recognizer := recognize.New(r.opts.Recognize)
+	var ahead aheadBatch
+	source := ""
 	for i := range events {
 		if i > 0 && events[i].Source != events[i-1].Source {
 			recognizer = recognize.New(r.opts.Recognize) // no time is taken over from another source
 		}
 		rec := r.record(recognizer, &events[i], chunk.Read)
+		if ahead.add(rec.Time, chunk.Read) {
+			source = rec.Source
+		}
 		if r.opts.Process == nil || r.opts.Process.Process(service, &rec) {
 			chunk.Records = append(chunk.Records, rec)
 		}
@@ -105,7 +120,26 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event) (bu
 	}
 	r.opts.Stats.Records.Add(int64(len(chunk.Records)))
 	r.opts.Stats.Bytes.Add(int64(size))
+	r.noteAhead(service, source, ahead, len(events), read)
 	return mark, nil
+}
+
+// noteAhead notes how many of all records of a service lie ahead of the clock.
+func (r *Receiver) noteAhead(service, source string, ahead aheadBatch, all int, now time.Time) {
+	if ahead.records == 0 {
+		return
+	}
+	r.opts.Stats.Ahead.Add(int64(ahead.records))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	run := r.ahead[service]
+	if run == nil {
+		run = new(aheadRun)
+		r.ahead[service] = run
+	}
+	if offset, ok := run.note(ahead, all); ok {
+		r.aheadLog.warn(run, service, source, offset, now)
+	}
 }
 
 // record makes a record of an event. What an event says itself goes before what its message says.

@@ -37,6 +37,7 @@ type Source struct {
 	before *before
 	// cut, split, refused and missed say that this was logged once.
 	cut, split, refused, missed bool
+	ahead                       aheadRun
 }
 
 // Point is a place in a source where reading may go on later.

@@ -63,6 +63,7 @@ func (c *collector) inputs(s scrape) {
 			{"cut_records_total", "Records cut at the size limit.", in.Cut.Load()},
 			{"split_records_total", "Records of several lines that reached a limit and went on as another.", in.Split.Load()},
 			{"refused_times_total", "Records whose own time was not taken.", in.Refused.Load()},
+			{"ahead_records_total", "Records whose time lies at least 55 minutes ahead of the clock.", in.Ahead.Load()},
 			{"missed_times_total", "Records in which rules for times found none.", in.Missed.Load()},
 		} {
 			s.counter("shipper_input_"+n.name, n.help, float64(n.value), "input", l.kind, "service", l.service)

@@ -50,6 +50,7 @@ func (i *Inputs) Total() (total InputTotal) {
 		total.Cut += s.Cut.Load()
 		total.Split += s.Split.Load()
 		total.Refused += s.Refused.Load()
+		total.Ahead += s.Ahead.Load()
 		total.Missed += s.Missed.Load()
 	})
 	return total
@@ -57,5 +58,5 @@ func (i *Inputs) Total() (total InputTotal) {
 
 // InputTotal are numbers as in [input.Stats].
 type InputTotal struct {
-	Records, Bytes, Cut, Split, Refused, Missed int64
+	Records, Bytes, Cut, Split, Refused, Ahead, Missed int64
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"log/slog"
 	"os"
 
@@ -9,8 +10,20 @@ import (
 
 // newLogger writes for people on a terminal and for programs elsewhere.
 func newLogger(to *os.File) *slog.Logger {
-	if term.IsTerminal(int(to.Fd())) {
-		return slog.New(slog.NewTextHandler(to, nil))
+	return slog.New(logHandler(to, term.IsTerminal(int(to.Fd()))))
+}
+
+// logHandler writes text or JSON. In both, durations are as [time.Duration.String] has
+// them: JSON's own form of them is a number of nanoseconds.
+func logHandler(to io.Writer, text bool) slog.Handler {
+	opts := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindDuration {
+			a.Value = slog.StringValue(a.Value.Duration().String())
+		}
+		return a
+	}}
+	if text {
+		return slog.NewTextHandler(to, opts)
 	}
-	return slog.New(slog.NewJSONHandler(to, nil))
+	return slog.NewJSONHandler(to, opts)
 }

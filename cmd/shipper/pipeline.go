@@ -240,7 +240,7 @@ func (p *pipeline) writeNote(trouble error, drained bool) {
 		n.Error = trouble.Error()
 	}
 	if err := n.write(p.bufferDir); err != nil {
-		p.log.Debug("the buffer's note could not be written", "directory", p.bufferDir, "error", err)
+		p.log.Debug("the buffer's note could not be written", "dir", p.bufferDir, "error", err)
 	}
 }
 
@@ -289,7 +289,7 @@ func (p *pipeline) summarize(err error) {
 		"records", s.Records, "input_bytes", read.Bytes, "raw_bytes", s.RawBytes,
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
-		"cut", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_refused", read.Refused, "times_missed", read.Missed,
+		"cut", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_refused", read.Refused, "times_ahead", read.Ahead, "times_missed", read.Missed,
 		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending,
 		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
 }

@@ -80,7 +80,7 @@ func (t *takeover) look(ctx context.Context, said map[string]string) {
 		}
 		if said[dir] != err.Error() {
 			said[dir] = err.Error()
-			t.log.Error("can not take over a buffer for now; it is kept", "directory", dir, "error", err)
+			t.log.Error("can not take over a buffer for now; it is kept", "dir", dir, "error", err)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (t *takeover) one(ctx context.Context, dir string) error {
 	if status.Quarantined > 0 || status.Positions > 0 && time.Since(n.Time) < keepEmpty {
 		return nil
 	}
-	t.log.Info("removing an empty buffer that nobody uses", "directory", dir, "instance", status.Instance)
+	t.log.Info("removing an empty buffer that nobody uses", "dir", dir, "instance", status.Instance)
 	if err := buffer.Remove(dir); !errors.Is(err, buffer.ErrLocked) {
 		return err
 	}
@@ -134,7 +134,7 @@ func (t *takeover) empty(ctx context.Context, dir, instance string) (err error) 
 	}
 	b.Drain()
 	if held := b.Stats(); held.Waiting > 0 {
-		t.log.Info("taking over what another instance left", "directory", dir, "instance", instance, "batches", held.Waiting)
+		t.log.Info("taking over what another instance left", "dir", dir, "instance", instance, "batches", held.Waiting)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup

@@ -81,5 +81,5 @@ func (h *Handler) Register(mux *http.ServeMux) {
 }
 
 func (h *Handler) refused(r *http.Request, err error) {
-	h.opts.Log.LogAttrs(r.Context(), slog.LevelDebug, "OpenTelemetry logs refused", slog.String("from", r.RemoteAddr), slog.Any("err", err))
+	h.opts.Log.LogAttrs(r.Context(), slog.LevelDebug, "OpenTelemetry logs refused", slog.String("from", r.RemoteAddr), slog.Any("error", err))
 }

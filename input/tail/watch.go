@@ -199,7 +199,7 @@ func (w *watcher) renew(now time.Time) {
 func (w *watcher) fail(dir string, err error) {
 	if !w.failed {
 		w.failed = true
-		w.t.opts.Log.Warn("no notices of changed files: looking at them by the clock instead", "directory", dir, "error", err)
+		w.t.opts.Log.Warn("no notices of changed files: looking at them by the clock instead", "dir", dir, "error", err)
 	}
 }
 
