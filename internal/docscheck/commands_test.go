@@ -103,7 +103,7 @@ func runPage(t *testing.T, found []block) {
 	dir := t.TempDir()
 	shell := exec.Command("bash", "-c", script.String())
 	shell.Dir = dir
-	shell.Env = []string{"PATH=" + bin(t) + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}
+	shell.Env = freshHome(bin(t), dir)
 	var out, notices strings.Builder
 	shell.Stdout, shell.Stderr = &out, &notices
 	if err := shell.Run(); err != nil {
@@ -112,6 +112,18 @@ func runPage(t *testing.T, found []block) {
 	if got, want := out.String(), strings.Join(want, ""); got != want {
 		t.Errorf("printed\n%s\nwant\n%s\n%s", got, want, notices.String())
 	}
+}
+
+// freshHome is the environment of somebody who uses Logstow for the first time, with
+// what "go run" needs. Buffers are below the home directory, for root too.
+func freshHome(bin, home string) []string {
+	env := []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state")}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GOFLAGS"} {
+		if out, err := exec.Command("go", "env", name).Output(); err == nil && len(out) > 1 {
+			env = append(env, name+"="+strings.TrimSpace(string(out)))
+		}
+	}
+	return env
 }
 
 // Every flag in a command line of the docs is one that the command has.
