@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test test-report short race crash soak lint fmt fuzz golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
+.PHONY: build demo test test-report test-large long short race crash soak lint fmt fuzz golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -27,6 +27,9 @@ test-report: testdata/azurite/node_modules ## the same; failures are told last, 
 
 test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times
 	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_LARGE=1 $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
+
+long: testdata/azurite/node_modules ## the full forms of tests that "make test" runs in short, over an hour
+	LOGSTOW_LONG=1 LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 -timeout 90m -v -run 'TestLong' $(PKG)
 
 short: ## what needs no service, under half a minute
 	$(GO) test -short $(PKG)

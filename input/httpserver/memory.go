@@ -9,7 +9,7 @@ import (
 )
 
 // DefaultMemory is the size in bytes of a [Memory], where nothing else is configured.
-const DefaultMemory = 64 << 20
+const DefaultMemory = listen.ReceiveMemory
 
 // Memory bounds what all requests to an input hold together: bodies, and what is
 // made of them. Safe for concurrent use.

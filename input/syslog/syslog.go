@@ -44,7 +44,7 @@ const (
 	// DefaultPatience is how long a message may take from its first byte to its last.
 	DefaultPatience = time.Minute
 	// DefaultMaxHeld is what all connections together may hold in memory, in bytes.
-	DefaultMaxHeld = 64 << 20
+	DefaultMaxHeld = listen.ReceiveMemory
 	// DefaultReceiveBuffer is what the kernel is asked to hold of datagrams, in bytes.
 	DefaultReceiveBuffer = 8 << 20
 	// DefaultMode are the permissions of a Unix socket: every local user may log.
