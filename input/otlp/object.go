@@ -31,35 +31,41 @@ type object struct {
 
 // reserve makes room for n more bytes, or reports that err is set.
 func (o *object) reserve(n int) bool {
-	if o.err == nil && n > cap(o.b)-len(o.b) {
-		o.err = o.grow(n)
-	}
-	return o.err == nil
+	return n <= cap(o.b)-len(o.b) || o.grow(n)
 }
 
 // grow goes on in a larger piece with the object that is being written. Finished
 // objects stay where they are.
-func (o *object) grow(n int) error {
+func (o *object) grow(n int) bool {
+	if o.err != nil {
+		return false
+	}
 	need := len(o.b) - o.start + n
 	if need > o.limit-o.done {
-		return fmt.Errorf("%w: as JSON, the records have more than %d bytes", input.ErrTooLarge, o.limit)
+		return o.fail(fmt.Errorf("%w: as JSON, the records have more than %d bytes", input.ErrTooLarge, o.limit))
 	}
 	size := min(max(min(2*cap(o.b), lastPiece), 2*need, firstPiece), o.limit-o.done)
 	if o.start == 0 {
 		old := cap(o.b)
 		b, err := o.lease.Grow(o.b, size)
 		if err != nil {
-			return err
+			return o.fail(err)
 		}
 		o.b, o.held = b, o.held+size-old
-		return nil
+		return true
 	}
 	if err := o.lease.Take(int64(size)); err != nil {
-		return err
+		return o.fail(err)
 	}
 	o.held += size
 	o.b, o.start = append(make([]byte, 0, size), o.b[o.start:]...), 0
-	return nil
+	return true
+}
+
+// fail sets the error, and leaves no room for more.
+func (o *object) fail(err error) bool {
+	o.err, o.b, o.start = err, nil, 0
+	return false
 }
 
 // put appends bytes.
@@ -77,8 +83,8 @@ func (o *object) finish() []byte {
 	return made
 }
 
-// discard forgets the object that is being written, with its error.
-func (o *object) discard() { o.b, o.err = o.b[:o.start], nil }
+// discard forgets the object that is being written.
+func (o *object) discard() { o.b = o.b[:o.start] }
 
 // reset forgets all objects, and keeps no more of their memory than the last piece.
 func (o *object) reset() {
