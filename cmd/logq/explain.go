@@ -14,8 +14,7 @@ import (
 // noteRange says how the range that was asked for was understood, to people.
 func (r *request) noteRange() {
 	if r.ranged && !r.jsonExplain() && (r.explain || r.env.err.terminal()) {
-		from, to := r.sel.From.In(r.zone), r.sel.To.In(r.zone)
-		r.env.say("from %s up to %s (%s)", from.Format(time.RFC3339), to.Format(time.RFC3339), short(to.Sub(from).Round(time.Second)))
+		r.env.say("%s", r.span)
 	}
 }
 

@@ -2,10 +2,7 @@
 // what failed. A command prints it on a line of its own behind the error.
 package hint
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Error is an error with advice.
 type Error struct {
@@ -29,11 +26,26 @@ func Wrap(err error, format string, args ...any) error {
 	return &Error{Err: err, Hint: fmt.Sprintf(format, args...)}
 }
 
-// Of is the outermost advice that an error carries, "" if it carries none.
+// Advice is the hint.
+func (e *Error) Advice() string { return e.Hint }
+
+// Of is the outermost advice that an error carries, the first of several joined
+// ones; "" if it carries none. An error carries advice by a method Advice() string.
 func Of(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Hint
+	if e, ok := err.(interface{ Advice() string }); ok { //nolint:errorlint // the chain is walked here
+		if advice := e.Advice(); advice != "" {
+			return advice
+		}
+	}
+	switch e := err.(type) { //nolint:errorlint // as above
+	case interface{ Unwrap() error }:
+		return Of(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			if advice := Of(err); advice != "" {
+				return advice
+			}
+		}
 	}
 	return ""
 }
