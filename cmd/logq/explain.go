@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"logstow/internal/hint"
 	"logstow/query"
 	"logstow/query/output"
 )
@@ -78,6 +79,13 @@ func (r *request) tell(report *query.Report) {
 			break
 		}
 		r.env.say("%v", p)
+	}
+	problems := make([]error, len(report.Problems))
+	for i, p := range report.Problems {
+		problems[i] = p
+	}
+	for _, advice := range hint.All(errors.Join(problems...)) {
+		fmt.Fprintf(r.env.stderr, "hint: %s\n", output.Visible(advice))
 	}
 	for _, n := range notes {
 		r.env.say("%s", n)

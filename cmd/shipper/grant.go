@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,10 @@ const grantDays = 7 * 24 * time.Hour
 func grantCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "grant",
-		Usage: "write a file that gives access to one service for some hours",
+		Usage: "write a file that gives access to one service for a limited time",
+		UsageText: `shipper grant --store azblob://logs --service shop --expires 8h
+shipper grant --store azblob://logs --service shop --expires 1h --from 2026-11-20
+shipper grant --store azblob://in --service shop --expires 7d --create-only`,
 		Description: `Writes a file with signatures for one service's logs in an Azure container: for logq
 (logq query --grant FILE), or with --create-only for a shipper (shipper run
 --store grant://FILE). Nobody needs a key or a role to use it: keep it like a key.
@@ -34,20 +38,23 @@ hierarchical namespace, else a container that holds no other service. Where a re
 would get more than the service, nothing is signed, and the role assignment that
 does it is printed. docs/grants.md says what a grant protects and what not.
 
-Exit status: 0 written, 2 wrong command line, 3 failed, 4 access refused, or not
+Exit status: 0 written, 2 wrong command line, 3 failed, 4 access denied, or not
 possible as narrow as that.`,
-		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "`STORE`: azblob://CONTAINER"},
+		Flags: slices.Concat(cli.Categorize(categoryStore,
+			&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "`STORE`: azblob://CONTAINER (default: $LOGSTOW_STORE)"},
 			authFlag(),
-			&ucli.StringFlag{Name: "service", Usage: "`NAME` of whose logs"},
-			&ucli.StringFlag{Name: "expires", Usage: "end after this `TIME`: 8h, at most 7d"},
-			&ucli.StringFlag{Name: "from", Usage: "from this `TIME` on (default: 7 days ago)"},
-			&ucli.StringFlag{Name: "to", Usage: "up to but not including this `TIME` (default: when it ends)"},
-			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: to add segments, not to read or change any, and to write their rows in the index"},
-			&ucli.StringSliceFlag{Name: "class", Usage: "with --create-only, a retention `CLASS` that the shipper uses; repeatable (default: the one without a name)"},
-			&ucli.StringFlag{Name: "hierarchical", Value: "ask", Usage: "the account has a hierarchical namespace: yes, no, or ask it"},
-			&ucli.StringFlag{Name: "out", Usage: "write `FILE`, replacing it; - is standard output (default: SERVICE.grant)"},
-		},
+			&ucli.StringFlag{Name: "hierarchical", Value: "ask", Usage: "`MODE`: whether the account has a hierarchical namespace: yes, no, or ask it"},
+		), cli.Categorize(categoryGrant,
+			&ucli.StringFlag{Name: "service", Usage: "`NAME`: service to give access to"},
+			&ucli.StringFlag{Name: "expires", Usage: "`DURATION`: lifetime of the grant: 8h, at most 7d"},
+			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: create segments and write their index, read and change none"},
+			&cli.ListFlag{Name: "class", AllowEmpty: true, Usage: "`CLASS`: with --create-only, retention class that the shipper uses; repeatable (default: the one without a name)"},
+		), cli.Categorize(categoryRange,
+			&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20, yesterday, -30d (default: 7 days ago)"},
+			&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, not included (default: when the grant ends)"},
+		), cli.Categorize(categoryOutput,
+			&ucli.StringFlag{Name: "out", Usage: "`FILE`: file to write or replace; - is standard output (default: SERVICE.grant)"},
+		)),
 		Action: func(c *ucli.Context) error {
 			r, err := grantRequest(c, time.Now().UTC())
 			if err != nil {
@@ -64,7 +71,7 @@ possible as narrow as that.`,
 func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	var errs problems
 	r := grant.Request{
-		Kind: grant.Read, Service: c.String("service"), Classes: c.StringSlice("class"),
+		Kind: grant.Read, Service: c.String("service"), Classes: cli.List(c, "class"),
 	}
 	switch answer := c.String("hierarchical"); answer {
 	case "yes", "no":

@@ -1,16 +1,33 @@
 package main
 
 import (
+	"io"
 	"log/slog"
 	"os"
 
 	"golang.org/x/term"
+
+	"logstow/internal/hint"
 )
 
 // newLogger writes for people on a terminal and for programs elsewhere.
 func newLogger(to *os.File) *slog.Logger {
-	if term.IsTerminal(int(to.Fd())) {
-		return slog.New(slog.NewTextHandler(to, nil))
+	return slog.New(newHandler(to, term.IsTerminal(int(to.Fd()))))
+}
+
+// newHandler writes text for people, else JSON. What to do about an error stands in an
+// attribute of its own, hint.
+func newHandler(to io.Writer, people bool) slog.Handler {
+	opts := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		err, ok := a.Value.Any().(error)
+		advice := hint.Of(err)
+		if !ok || advice == "" {
+			return a
+		}
+		return slog.Attr{Value: slog.GroupValue(slog.String(a.Key, err.Error()), slog.String("hint", advice))}
+	}}
+	if people {
+		return slog.NewTextHandler(to, opts)
 	}
-	return slog.New(slog.NewJSONHandler(to, nil))
+	return slog.NewJSONHandler(to, opts)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -17,6 +18,8 @@ import (
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
+	"logstow/input/listen"
+	"logstow/input/syslog"
 	"logstow/internal/cli"
 	"logstow/process"
 	"logstow/record"
@@ -67,11 +70,12 @@ func readSettings(c *ucli.Context) (settings, error) {
 		}
 	}
 	var errs problems
+	checkedAddress(&errs, c, "metrics")
 	s := settings{
 		configured: c.String("config") != "",
 		instance:   pick(c, "instance", file.Instance),
 		once:       c.Bool("once"),
-		metrics:    pick(c, "metrics", file.Metrics),
+		metrics:    cmp.Or(c.String("metrics"), file.Metrics),
 
 		flushInterval: choose(&errs, c, "flush-interval", file.FlushInterval, cli.ParseDuration),
 		flushSize:     choose(&errs, c, "flush-size", file.FlushSize, cli.ParseSize),
@@ -173,7 +177,7 @@ func commonFlags(errs *problems, c *ucli.Context) config.Common {
 		Zone:      parse(errs, c, "time-zone", time.LoadLocation),
 		Format:    parse(errs, c, "format", container.ParseFormat),
 		Multiline: parse(errs, c, "multiline", config.ParseMultiline),
-		Process:   process.Options{Redact: c.StringSlice("redact")},
+		Process:   process.Options{Redact: cli.List(c, "redact")},
 	}
 	errs.check(common.Service == "" || blobnaming.ValidService(common.Service), "--service %q: want a-z, 0-9 and . _ - inside, at most 63", common.Service)
 	errs.check(blobnaming.ValidClass(common.Class), "--class %q: want at most %d of a-z and 0-9", common.Class, blobnaming.MaxClass)
@@ -228,13 +232,15 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	if len(paths) > 0 {
 		add(config.KindFiles, func(in *config.Input) { in.Files = config.Files{Paths: paths, FromStart: c.Bool("from-start")} })
 	}
-	for _, address := range c.StringSlice("syslog") {
+	for _, address := range cli.List(c, "syslog") {
+		_, _, err := syslog.ParseAddress(address)
+		errs.check(err == nil, "--syslog: %w", err)
 		add(config.KindSyslog, func(in *config.Input) { in.Syslog.Address = address })
 	}
-	if address := c.String("forward"); address != "" {
+	if address := checkedAddress(errs, c, "forward"); address != "" {
 		add(config.KindForward, func(in *config.Input) { in.Forward.Address = address })
 	}
-	if address := c.String("http"); address != "" {
+	if address := checkedAddress(errs, c, "http"); address != "" {
 		add(config.KindHTTP, func(in *config.Input) { in.HTTP.Address = address })
 	}
 	if c.Bool("journald") {
@@ -249,6 +255,16 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 		add(config.KindStdin, func(*config.Input) {})
 	}
 	return inputs
+}
+
+// checkedAddress is the address of a flag, "" where it is not given.
+func checkedAddress(errs *problems, c *ucli.Context, name string) string {
+	address := c.String(name)
+	if address != "" {
+		err := listen.CheckAddress(address)
+		errs.check(err == nil, "--%s: %w", name, err)
+	}
+	return address
 }
 
 // nameFiles gives inputs of files names that stay the same between runs. The

@@ -122,10 +122,10 @@ func Run(ctx context.Context, p Program, args []string) int {
 	return status
 }
 
-// Report writes an error on a line behind a program's name, and its hint on another.
+// Report writes an error on a line behind a program's name, and each of its hints on another.
 func Report(w io.Writer, name string, err error) {
 	fmt.Fprintf(w, "%s: %s\n", name, oneLine(err.Error()))
-	if advice := hint.Of(err); advice != "" {
+	for _, advice := range hint.All(err) {
 		fmt.Fprintf(w, "hint: %s\n", oneLine(advice))
 	}
 }

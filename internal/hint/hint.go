@@ -2,7 +2,10 @@
 // what failed. A command prints it on a line of its own behind the error.
 package hint
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Error is an error with advice.
 type Error struct {
@@ -32,20 +35,31 @@ func (e *Error) Advice() string { return e.Hint }
 // Of is the outermost advice that an error carries, the first of several joined
 // ones; "" if it carries none. An error carries advice by a method Advice() string.
 func Of(err error) string {
-	if e, ok := err.(interface{ Advice() string }); ok { //nolint:errorlint // the chain is walked here
+	if all := All(err); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// All are the outermost advices of an error and of the errors that it joins, each once.
+func All(err error) []string {
+	if e, ok := err.(interface{ Advice() string }); ok { //nolint:errorlint // the tree is walked here
 		if advice := e.Advice(); advice != "" {
-			return advice
+			return []string{advice}
 		}
 	}
+	var all []string
 	switch e := err.(type) { //nolint:errorlint // as above
 	case interface{ Unwrap() error }:
-		return Of(e.Unwrap())
+		return All(e.Unwrap())
 	case interface{ Unwrap() []error }:
 		for _, err := range e.Unwrap() {
-			if advice := Of(err); advice != "" {
-				return advice
+			for _, advice := range All(err) {
+				if !slices.Contains(all, advice) {
+					all = append(all, advice)
+				}
 			}
 		}
 	}
-	return ""
+	return all
 }
