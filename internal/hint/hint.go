@@ -63,3 +63,13 @@ func All(err error) []string {
 	}
 	return all
 }
+
+// Text is an error with all its advice on one line, for where there is one string: a report
+// for programs.
+func Text(err error) string {
+	text := err.Error()
+	for _, advice := range All(err) {
+		text += "; hint: " + advice
+	}
+	return text
+}
