@@ -39,9 +39,9 @@ func completionCommand(env environment) *ucli.Command {
 		Usage:     "print a shell's completion script",
 		UsageText: "logq completion bash\nlogq completion zsh\nlogq completion fish",
 		ArgsUsage: "bash|zsh|fish",
-		Description: `Put into ~/.bashrc:  source <(logq completion bash)
-     into ~/.zshrc:   source <(logq completion zsh), after compinit
-     for fish:        logq completion fish > ~/.config/fish/completions/logq.fish
+		Description: `  bash, in ~/.bashrc:  source <(logq completion bash)
+  zsh, in ~/.zshrc:    source <(logq completion zsh)    after compinit
+  fish:                logq completion fish | source    in config.fish
 
 Services are those of the store that the line, or $LOGSTOW_STORE, names.`,
 		Action: quietPipe(func(c *ucli.Context) error {

@@ -27,7 +27,7 @@ func grantCommand() *ucli.Command {
 		Name:  "grant",
 		Usage: "write a file that gives access to one service for a limited time",
 		UsageText: `shipper grant --store azblob://logs --service shop --expires 8h
-shipper grant --store azblob://logs --service shop --expires 1h --from 2026-11-20
+shipper grant --store azblob://logs --service shop --expires 1h --from -1d
 shipper grant --store azblob://in --service shop --expires 7d --create-only`,
 		Description: `Writes a file with signatures for one service's logs in an Azure container: for logq
 (logq query --grant FILE), or with --create-only for a shipper (shipper run

@@ -118,7 +118,7 @@ func TestRun(t *testing.T) {
 		{"--nope", nil, 2, "", "unknown flag --nope"},
 		{"query", errors.New("broken\nin two"), 3, "[] [] 0 []\n", "tool: broken; in two\n"},
 		{"query", cli.Exit(1), 1, "[] [] 0 []\n", ""},
-		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrRefused}, 4, "[] [] 0 []\n", "tool: read x: access refused\n"},
+		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrRefused}, 4, "[] [] 0 []\n", "tool: cannot read x: access refused\n"},
 		{"query", context.Canceled, 130, "[] [] 0 []\n", ""},
 		{"-s x query", nil, 2, "", "tool: the command comes first\nhint: tool COMMAND [flags]\n"},
 		{"", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},

@@ -55,9 +55,7 @@ func (h *help) command(p Program, c *ucli.Command) {
 		usage = append(usage, c.ArgsUsage)
 	}
 	fmt.Fprintf(h, "\n%s\n", strings.Join(usage, " "))
-	if c.Description != "" {
-		fmt.Fprintf(h, "\n%s\n", c.Description)
-	}
+	h.text(c.Description)
 	for _, category := range Categories(c) {
 		fmt.Fprintf(h, "\n%s:\n", cmp.Or(category, "Flags"))
 		for _, f := range c.VisibleFlags() {
@@ -79,6 +77,19 @@ func (h *help) title(name, usage, examples string) {
 	h.WriteString("\nExamples:\n")
 	for line := range strings.SplitSeq(strings.TrimSpace(examples), "\n") {
 		fmt.Fprintf(h, "  %s\n", strings.TrimSpace(line))
+	}
+}
+
+// text writes paragraphs; those with an indented line stand as they are.
+func (h *help) text(text string) {
+	if text == "" {
+		return
+	}
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		if !strings.Contains("\n"+paragraph, "\n ") {
+			paragraph = strings.Join(wrap(paragraph, helpWidth), "\n")
+		}
+		fmt.Fprintf(h, "\n%s\n", paragraph)
 	}
 }
 

@@ -152,9 +152,9 @@ func CompletionCommand(app *ucli.App) *ucli.Command {
 	return &ucli.Command{
 		Name: "completion", Usage: "print a shell's completion script", ArgsUsage: "bash|zsh|fish",
 		UsageText: strings.ReplaceAll("NAME completion bash\nNAME completion zsh\nNAME completion fish", "NAME", app.Name),
-		Description: strings.ReplaceAll(`Put into ~/.bashrc:  source <(NAME completion bash)
-     into ~/.zshrc:   source <(NAME completion zsh), after compinit
-     for fish:        NAME completion fish > ~/.config/fish/completions/NAME.fish`, "NAME", app.Name),
+		Description: strings.ReplaceAll(`  bash, in ~/.bashrc:  source <(NAME completion bash)
+  zsh, in ~/.zshrc:    source <(NAME completion zsh)    after compinit
+  fish:                NAME completion fish | source    in config.fish`, "NAME", app.Name),
 		Action: func(c *ucli.Context) error {
 			script := Completion(app, c.Args().First())
 			if script == "" || c.NArg() != 1 {
