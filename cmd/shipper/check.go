@@ -44,16 +44,16 @@ shipper check --config /etc/logstow/shipper.yaml
 shipper check --store azblob://logs --service host --syslog udp://:5140`,
 		ArgsUsage: "[FILE|GLOB|-]...",
 		Description: `Takes what run takes, and reports everything that run would refuse, a line each:
-the configuration, addresses, files that are missing or can not be opened, the
+the configuration, addresses, files that are missing or cannot be opened, the
 buffer's directory. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
 in the table ` + probeTable + ` are written and removed. A credential that may only
-create can not remove the blob: it stays, which does no harm. Nothing is read.
+create cannot remove the blob: it stays, which does no harm. Nothing is read.
 Addresses are bound for a moment; one that is in use, by the running shipper,
 is reported and no failure. Nor is a file that is missing, unless with --once:
 run waits for it.
 
 Exit status: 0 all is well, 2 wrong command line or configuration, 3 something
-can not be read or storage failed, 4 access denied.`,
+cannot be read or storage failed, 4 access denied.`,
 		Flags: runFlags(),
 		Action: func(c *ucli.Context) error {
 			s, err := readSettings(c)

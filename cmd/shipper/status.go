@@ -32,11 +32,11 @@ asked while shippers run and changes nothing.
 
 LOG is the size of the log, which holds what is not sealed yet; SEALED batches
 wait for storage, UNINDEXED ones are in storage and wait for the index,
-QUARANTINED ones were set aside with a reason beside them in quarantine/.
+QUARANTINED ones were moved to quarantine/, with the reason beside them.
 OLDEST is the age of the oldest record in a sealed batch.
 
 Exit status: 0 done, 1 there is no buffer in the default place, 2 wrong command
-line, 3 a buffer can not be read.`,
+line, 3 a buffer cannot be read.`,
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},
 			outputFlag("one object a line"),

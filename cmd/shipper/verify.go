@@ -30,7 +30,7 @@ on a line: its kind, the blob, and what differs.
   missing-entity   a segment is not in the index            reindex repairs it
   stray-entity     the blob of an index entity is gone      reindex removes it
   wrong-entity     the index says otherwise than the blob   reindex repairs it
-  bad-metadata     a segment's metadata can not be read
+  bad-metadata     a segment's metadata cannot be read
   wrong-metadata   name or metadata differ from the footer
   bad-segment      a segment's bytes are damaged
 
@@ -57,7 +57,7 @@ shipper reindex --store azblob://logs --since 7d --service shop
 shipper reindex --store /var/lib/logs --from 2026-11-20 --to 2026-11-21`,
 		Description: `Writes index entities that are missing or wrong, from the blobs' names, metadata
 and footers, and removes those whose blobs are gone. What agrees is left alone, so
-it may be run again, and run beside shippers. It prints what it can not
+it may be run again, and run beside shippers. It prints what it cannot
 repair, as verify does.
 
 With --deep it also compares what only footers say (records per minute).

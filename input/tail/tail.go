@@ -3,6 +3,7 @@
 package tail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -214,7 +215,7 @@ func (t *Tailer) Check() (missing, unreadable []error) {
 			if !f.info.Mode().IsRegular() { // opening a pipe may wait
 				continue
 			}
-			handle, err := os.Open(f.path)
+			handle, err := os.Open(cmp.Or(f.shown, f.path))
 			if err != nil {
 				errs = append(errs, explain(err))
 				continue

@@ -2,6 +2,7 @@
 package suggest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/xrash/smetrics"
@@ -9,7 +10,7 @@ import (
 
 // Nearest is the candidate that a word most likely stands for: the only one that
 // begins with it, else the one with the fewest letters to add, drop or change, at most
-// about a third of the word's. It is "" where none is near. Case does not matter.
+// about a third of the word's; letters that changed places count as one. It is "" where none is near. Case does not matter.
 func Nearest(word string, candidates []string) string {
 	word = strings.ToLower(word)
 	prefixed, count := "", 0
@@ -20,7 +21,11 @@ func Nearest(word string, candidates []string) string {
 			prefixed = c
 			count++
 		}
-		if n := smetrics.WagnerFischer(word, lower, 1, 1, 1); n < least {
+		n := smetrics.WagnerFischer(word, lower, 1, 1, 1)
+		if n > 1 && len(word) > 2 && sorted(word) == sorted(lower) { // letters changed places
+			n = 1
+		}
+		if n < least {
 			best, least = c, n
 		}
 	}
@@ -28,6 +33,13 @@ func Nearest(word string, candidates []string) string {
 		return prefixed
 	}
 	return best
+}
+
+// sorted are the bytes of a word in order.
+func sorted(word string) string {
+	b := []byte(word)
+	slices.Sort(b)
+	return string(b)
 }
 
 // DidYouMean is the hint for a mistyped name: "did you mean NAME?", "" where none is near.

@@ -8,11 +8,11 @@ import (
 
 func TestNearest(t *testing.T) {
 	t.Parallel()
-	names := []string{"query", "stats", "services", "segments", "completion", "service", "since", "flush-size", "flush-interval"}
+	names := []string{"query", "stats", "services", "segments", "completion", "service", "since", "flush-size", "flush-interval", "run"}
 	for word, want := range map[string]string{
 		"qurey": "query", "stat": "stats", "STATS": "stats", "segment": "segments", "compl": "completion",
 		"services": "services", "service": "service", "flush-intervall": "flush-interval", "flush": "", "sinse": "since",
-		"x": "", "": "", "walk": "", "buckets": "", "s": "",
+		"x": "", "": "", "uqrey": "query", "runn": "run", "rnu": "run", "nur": "run", "walk": "", "buckets": "", "s": "",
 	} {
 		if got := suggest.Nearest(word, names); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
