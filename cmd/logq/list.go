@@ -45,7 +45,7 @@ func listServices(c *ucli.Context, env environment) (err error) {
 	for _, s := range stores {
 		names, err := query.Services(c.Context, s)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("list the services of %s: %w", s.Name, err))
+			failures = append(failures, fmt.Errorf("cannot list the services of %s: %w", s.Name, err))
 		}
 		answered = answered || err == nil
 		all = append(all, names...)
@@ -63,7 +63,7 @@ func listServices(c *ucli.Context, env environment) (err error) {
 		return errors.Join(failures...)
 	}
 	for _, err := range failures {
-		env.say("%v", err)
+		cli.Report(env.stderr, "logq", err)
 	}
 	if len(failures) > 0 {
 		return cli.Exit(cli.Incomplete)

@@ -186,11 +186,11 @@ func checkStore(ctx context.Context, out io.Writer, spec string, s settings) (er
 	}
 	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.instance)
 	if err != nil {
-		return fmt.Errorf("%s does not take segments: %w", spec, err)
+		return fmt.Errorf("cannot store segments in %s: %w", spec, err)
 	}
 	fmt.Fprintf(out, "store\t%s: a blob was written%s\n", spec, stays)
 	if err := probeTables(ctx, st.Tables(), s.instance); err != nil {
-		return fmt.Errorf("segments would be stored in %s, but not indexed: %w", spec, err)
+		return fmt.Errorf("cannot index segments in %s: %w", spec, err)
 	}
 	fmt.Fprintf(out, "index\t%s: a row was written and removed\n", spec)
 	return nil
@@ -203,9 +203,9 @@ func checkGrant(out io.Writer, spec string, st *grant.Store, s settings) error {
 	case err != nil:
 		return err
 	case g.Kind != grant.Create:
-		return fmt.Errorf("%s is to read: a shipper needs one of shipper grant --create-only", spec)
+		return hint.Wrap(fmt.Errorf("%s is a grant to read", spec), "ask for one of shipper grant --create-only")
 	case time.Now().After(g.Expires):
-		return fmt.Errorf("%s ended at %s: replace the file", spec, g.Expires.Format(time.RFC3339))
+		return hint.Wrap(fmt.Errorf("%s expired at %s", spec, g.Expires.Format(time.RFC3339)), "replace the file")
 	}
 	for i := range s.inputs {
 		in := &s.inputs[i]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/store/azure"
 )
 
@@ -137,7 +139,7 @@ func parseOnFull(value string) (buffer.OnFull, error) {
 func hostInstance(errs *problems) string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
-		*errs = append(*errs, fmt.Errorf("this host has no name; give --instance"))
+		errs.advise(false, "this host has no name", "name the shipper with --instance")
 		return "-"
 	}
 	return blobnaming.CleanInstance(host)
@@ -145,6 +147,13 @@ func hostInstance(errs *problems) string {
 
 // problems are what is wrong with a command line.
 type problems []error
+
+// advise notes a problem unless ok, with what to do about it.
+func (p *problems) advise(ok bool, problem, advice string) {
+	if !ok {
+		*p = append(*p, hint.Wrap(errors.New(problem), "%s", advice))
+	}
+}
 
 // check notes a problem unless ok.
 func (p *problems) check(ok bool, format string, args ...any) {

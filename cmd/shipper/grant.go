@@ -80,12 +80,12 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	default:
 		errs.check(answer == "ask", "--hierarchical %q: want yes, no or ask", answer)
 	}
-	errs.check(c.String("store") != "", "--store is missing: azblob://CONTAINER (or set LOGSTOW_STORE)")
+	errs.advise(c.String("store") != "", "--store is missing", "give azblob://CONTAINER, or set LOGSTOW_STORE")
 	errs.check(c.String("store") == "" || strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a directory has no signatures", open.Shown(c.String("store")))
 	errs.check(r.Service != "", "--service is missing")
 	errs.check(c.NArg() == 0, "grant takes no arguments")
 	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class is for --create-only: a reader gets all classes")
-	errs.check(c.String("expires") != "", "--expires is missing: 8h, at most 7d")
+	errs.advise(c.String("expires") != "", "--expires is missing", "give a duration of at most 7d, such as 8h")
 	if c.String("expires") != "" {
 		r.Expires = now.Add(parse(&errs, c, "expires", cli.ParseDuration))
 	}
@@ -141,7 +141,7 @@ func writeGrant(c *ucli.Context, s store.Store, r grant.Request) error {
 		err = replacePrivate(path, text)
 	}
 	if err != nil {
-		return fmt.Errorf("write the grant: %w", err)
+		return fmt.Errorf("cannot write the grant: %w", err)
 	}
 	if path != "-" {
 		fmt.Fprintf(c.App.ErrWriter, "%s:\n", path)

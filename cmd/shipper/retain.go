@@ -14,6 +14,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/internal/price"
 	"logstow/retention"
 	"logstow/store"
@@ -130,7 +131,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 	case c.NArg() > 0:
 		wrong = append(wrong, errors.New("retain takes no arguments"))
 	case len(wrong) == 0 && len(p.Keep) == 0 && p.CoolAfter == 0 && p.ColdAfter == 0:
-		wrong = append(wrong, errors.New("nothing says what to keep: give --keep 30d, --class CLASS=DURATION, --max-store-size, or --cool-after"))
+		wrong = append(wrong, hint.Wrap(errors.New("no retention is given"), "give --keep 30d, --class CLASS=DURATION, --max-store-size or --cool-after"))
 	case len(wrong) == 0:
 		wrong = append(wrong, p.Check(o.Force))
 	}

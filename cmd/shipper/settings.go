@@ -96,7 +96,7 @@ func readSettings(c *ucli.Context) (settings, error) {
 	errs.check(blobnaming.ValidInstance(s.instance), "--instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", s.instance, blobnaming.MaxInstance)
 	errs.check(s.bucket == 0 || blobnaming.ValidWidth(s.bucket), "--bucket %s: want 5m, 10m, 15m, 20m, 30m or 60m", c.String("bucket"))
 	errs.check(s.flushSize > 0 || len(errs) > 0, "--flush-size must be more than 0")
-	errs.check(s.once || !c.IsSet("retry-for"), "--retry-for is for --once: without it, storage is tried for ever")
+	errs.advise(s.once || !c.IsSet("retry-for"), "--retry-for is for --once", "leave it out: without --once, storage is retried without end")
 	errs.check(s.bufferSize == 0 || s.bufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
 	s.inputs = readInputs(&errs, c, file)
 	s.stores = readStores(&errs, c, file, s.inputs)
@@ -164,7 +164,7 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 	}
 	inputs = append(inputs, flagInputs(errs, c, common, len(inputs) > 0)...)
 	missing := slices.ContainsFunc(inputs, func(in config.Input) bool { return in.Service == "" })
-	errs.check(!missing && len(inputs) > 0 || common.Service != "", "--service is missing: name who logs")
+	errs.advise(!missing && len(inputs) > 0 || common.Service != "", "--service is missing", "name the service that logs, or give every input its own in the configuration")
 	nameFiles(errs, inputs)
 	return inputs
 }
@@ -249,7 +249,7 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	if len(inputs) == 0 && !stdin && !others {
 		info, err := os.Stdin.Stat()
 		stdin = err == nil && (info.Mode().IsRegular() || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0)
-		errs.check(stdin, "nothing to read: name files or globs, or - for standard input, or another input")
+		errs.advise(stdin, "nothing to read", "name files or globs, or - for standard input, or another input")
 	}
 	if stdin {
 		add(config.KindStdin, func(*config.Input) {})

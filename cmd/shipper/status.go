@@ -78,7 +78,7 @@ func bufferDirs(given string) ([]string, error) {
 		}
 	}
 	if len(dirs) == 0 {
-		return nil, &cli.Error{Status: cli.NoMatch, Err: fmt.Errorf("no buffers in %s: give --buffer-dir if yours is elsewhere", all)}
+		return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no buffers in %s", all), "give --buffer-dir if yours is elsewhere")}
 	}
 	return dirs, nil
 }

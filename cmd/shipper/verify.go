@@ -13,6 +13,7 @@ import (
 
 	"logstow/audit"
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/internal/timearg"
 	"logstow/store"
 )
@@ -105,7 +106,7 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 	}
 	var wrong []error
 	if c.NArg() > 0 {
-		wrong = append(wrong, fmt.Errorf("%s takes no arguments; a service is named with --service", c.Command.Name))
+		wrong = append(wrong, hint.Wrap(fmt.Errorf("%s takes no arguments", c.Command.Name), "name a service with --service"))
 	}
 	for _, pattern := range o.Services {
 		if _, err := path.Match(pattern, ""); err != nil {

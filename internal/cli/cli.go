@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -178,7 +179,16 @@ func commandName(p Program, args []string) string {
 	return ""
 }
 
-// oneLine keeps an error on one line whatever it quotes.
+// oneLine keeps an error on one line whatever it quotes, and control characters from a terminal.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	line := strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	var out strings.Builder
+	for _, r := range line {
+		if unicode.IsControl(r) && r != '\t' {
+			fmt.Fprintf(&out, `\x%02x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }

@@ -117,6 +117,7 @@ func TestRun(t *testing.T) {
 		{"walk", nil, 2, "", "hint: the commands are query\n"},
 		{"--nope", nil, 2, "", "unknown flag --nope"},
 		{"query", errors.New("broken\nin two"), 3, "[] [] 0 []\n", "tool: broken; in two\n"},
+		{"query", errors.New("a \x1b[31mred\u009b\tname"), 3, "[] [] 0 []\n", "tool: a \\x1b[31mred\\x9b\tname\n"},
 		{"query", cli.Exit(1), 1, "[] [] 0 []\n", ""},
 		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrRefused}, 4, "[] [] 0 []\n", "tool: cannot read x: access refused\n"},
 		{"query", context.Canceled, 130, "[] [] 0 []\n", ""},
