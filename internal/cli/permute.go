@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -193,6 +194,11 @@ func TakesValue(f ucli.Flag) bool {
 	return ok && d.TakesValue()
 }
 
+// words are the words of a usage.
+func words(usage string) []string {
+	return strings.FieldsFunc(usage, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
 // unknown names the flag, with the nearest one or, for a pattern that merely looks
 // like a flag, how to write it.
 func unknown(flags []ucli.Flag, arg string) error {
@@ -202,6 +208,9 @@ func unknown(flags []ucli.Flag, arg string) error {
 		names = append(names, f.Names()...)
 	}
 	err := Usagef("unknown flag %s", arg)
+	if f, ok := find(flags, "output").(ucli.DocGenerationFlag); ok && slices.Contains(words(f.GetUsage()), name) { // --json
+		return hint.Wrap(err, "did you mean --output %s?", name)
+	}
 	if f := find(flags, name); f != nil && len(name) == 1 { // --s
 		return hint.Wrap(err, "did you mean %s?", Dashed(name))
 	}
