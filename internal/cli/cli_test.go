@@ -66,9 +66,11 @@ func TestPermute(t *testing.T) {
 			t.Errorf("%s: %s", c.args, diff)
 		}
 	}
-	for _, args := range []string{"-q", "--nope", "--nope=1", "-iq", "-n", "--limit", "--n 5", "---", "-é",
+	for _, args := range []string{
+		"-q", "--nope", "--nope=1", "-iq", "-n", "--limit", "--n 5", "---", "-é",
 		"-n 5 -n 5", "-n5 --limit=6", "--limit=5 --limit=5", "--from a --from b", "--name= --name=x", "-i --ignore-case=true", "--ignore-case=true -i",
-		"-e=", "--regexp=", "--from=", "--limit=", "--cost=", "--ignore-case=", "-n x", "--cost x", "--ignore-case=x", "-l a,,b", "-l [a", "-l a,", "-l \"a"} {
+		"-e=", "--regexp=", "--from=", "--limit=", "--cost=", "--ignore-case=", "-n x", "--cost x", "--ignore-case=x", "-l a,,b", "-l [a", "-l a,", "-l \"a",
+	} {
 		_, err := cli.Permute(flags(), strings.Fields(args))
 		if cli.Status(err) != cli.Usage {
 			t.Errorf("%s: %v, want a usage error", args, err)

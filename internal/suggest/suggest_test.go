@@ -11,7 +11,7 @@ func TestNearest(t *testing.T) {
 	names := []string{"query", "stats", "services", "segments", "completion", "service", "since", "flush-size", "flush-interval", "run"}
 	for word, want := range map[string]string{
 		"qurey": "query", "stat": "stats", "STATS": "stats", "segment": "segments", "compl": "completion",
-		"services": "services", "service": "service", "flush-intervall": "flush-interval", "flush": "", "sinse": "since",
+		"services": "services", "service": "service", "flush-intervall": "flush-interval", "flush": "", "sincee": "since",
 		"x": "", "": "", "uqrey": "query", "runn": "run", "rnu": "run", "nur": "run", "walk": "", "buckets": "", "s": "",
 	} {
 		if got := suggest.Nearest(word, names); got != want {
