@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
+	"logstow/internal/hint"
 	"logstow/internal/patience"
 	"logstow/store"
 	"logstow/tableindex"
@@ -152,7 +153,7 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	}
 	a.report.Problems = []string{}
 	for _, problem := range a.report.problems {
-		a.report.Problems = append(a.report.Problems, problem.Error())
+		a.report.Problems = append(a.report.Problems, hint.Text(problem))
 	}
 	a.report.Services = len(a.of)
 	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load(), a.foreign.Load()

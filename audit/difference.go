@@ -35,13 +35,13 @@ const (
 	BadSegment Kind = "bad-segment"
 )
 
-// Difference is one thing that is not as it should be.
+// Difference is one thing that is not as it should be. It has a JSON form.
 type Difference struct {
-	Kind Kind
+	Kind Kind `json:"kind"`
 	// Object is the blob's name; of an entity that names none, its partition.
-	Object string
+	Object string `json:"object"`
 	// Text says what differs.
-	Text string
+	Text string `json:"text"`
 
 	// put is what the index should say of the blob, remove what it should not hold.
 	put    *entry

@@ -48,7 +48,7 @@ func lock(dir, instance string, now time.Time) (*os.File, error) {
 	if err := flock(f); err != nil {
 		err = fmt.Errorf("%w: %w", ErrLocked, err)
 		if h, herr := ReadHolder(dir); herr == nil {
-			err = fmt.Errorf("%w: process %d, instance %s, since %s; give this one a --buffer-dir or an --instance of its own",
+			err = fmt.Errorf("%w: process %d, instance %s, since %s",
 				ErrLocked, h.PID, h.Instance, h.Since.Format(time.RFC3339))
 		}
 		return nil, errors.Join(err, f.Close())

@@ -172,7 +172,7 @@ func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
 		return nil, fmt.Errorf("there is no configuration file %s", path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
+		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
 	return Parse(path, data, lookup, os.ReadFile)
 }

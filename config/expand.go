@@ -58,37 +58,6 @@ func (d *decoder) variable(name string) (string, error) {
 	return fallback, nil
 }
 
-// closest is the candidate that a word is most likely meant to be, "" where none is near.
-func closest(word string, candidates []string) string {
-	best, least := "", len(word)/2+1
-	for _, c := range candidates {
-		if n := distance(word, c); n < least {
-			best, least = c, n
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to add, take out or change to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			corner, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, corner+cost)
-		}
-	}
-	return row[len(b)]
-}
-
 func list(words []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
 }

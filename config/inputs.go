@@ -103,7 +103,7 @@ func (d *decoder) syslog(s *section, v *Syslog) {
 }
 
 func (d *decoder) forward(s *section, v *Forward) {
-	s.text(string(KindForward), &v.Address)
+	s.address(string(KindForward), &v.Address)
 	s.text("shared-key", &v.SharedKey)
 	s.text("message-key", &v.MessageKey)
 	if users := s.get("users"); users != nil {
@@ -120,7 +120,7 @@ func (d *decoder) forward(s *section, v *Forward) {
 }
 
 func (d *decoder) http(s *section, v *HTTP) {
-	s.text(string(KindHTTP), &v.Address)
+	s.address(string(KindHTTP), &v.Address)
 	s.truth("service-from-resource", &v.ServiceFromResource)
 	d.server(s, &v.Server)
 }

@@ -37,7 +37,7 @@ func (d *decoder) config(s *section) *Config {
 	s.duration("retry-for", &c.RetryFor)
 	s.duration("drain-timeout", &c.DrainTimeout)
 	read(s, "filter", &c.Filter, oneOf("on", "off"))
-	s.text("metrics", &c.Metrics)
+	s.address("metrics", &c.Metrics)
 	d.buffer(s.section("buffer"), &c.Buffer)
 	var defaults Common
 	d.common(s, &defaults)

@@ -8,7 +8,9 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"logstow/input/listen"
 	"logstow/internal/cli"
+	"logstow/internal/suggest"
 )
 
 // decoder reads a document and gathers all that is wrong with it.
@@ -93,7 +95,7 @@ func (s *section) done() {
 		if slices.Contains(s.known, key) {
 			continue
 		}
-		if near := closest(key, s.known); near != "" {
+		if near := suggest.Nearest(key, s.known); near != "" {
 			s.d.fail(e.Key, "unknown key %s; did you mean %s?", key, near)
 		} else {
 			s.d.fail(e.Key, "unknown key %s; known here are %s", key, list(s.known))
@@ -224,6 +226,11 @@ func (s *section) truth(key string, to *bool) {
 		}
 		return false, fmt.Errorf("%q: want true or false", v)
 	})
+}
+
+// address reads HOST:PORT.
+func (s *section) address(key string, to *string) {
+	read(s, key, to, func(v string) (string, error) { return v, listen.CheckAddress(v) })
 }
 
 // texts reads one value or a list of them.

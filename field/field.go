@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 
 	"logstow/internal/jsontext"
 )
@@ -49,6 +50,23 @@ type Finder struct {
 	name  string
 	key   []byte // the name as compact JSON has it
 	space []byte
+}
+
+// Named is the name of the field that an item of a list stands for. field("NAME")
+// writes any name, with a comma in it or that of a column; other text is its own name.
+func Named(item string) string {
+	inner, call := strings.CutPrefix(item, "field(")
+	inner, closed := strings.CutSuffix(inner, ")")
+	switch {
+	case !call || !closed:
+		return item
+	case len(inner) > 1 && inner[0] == '\'' && inner[len(inner)-1] == '\'':
+		return inner[1 : len(inner)-1]
+	}
+	if name, err := strconv.Unquote(inner); err == nil {
+		return name
+	}
+	return item
 }
 
 // New makes a Finder of the field of a name.

@@ -12,6 +12,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/grant"
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/azure"
 	"logstow/tableindex"
@@ -45,7 +46,7 @@ func TestNeighbours(t *testing.T) {
 			"list its day":    drain(reader.Blobs().List(t.Context(), other.Name.String()[:len(other.Name.Service)+11])),
 			"query partition": drain(reader.Tables().Query(t.Context(), other.Table(s.Container()), store.Query{Partition: other.Key().Partition})),
 		} {
-			if !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), " only") {
+			if !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), " only") {
 				t.Errorf("%s of %s: got %v, want ErrRefused", what, other.Name.Service, err)
 			}
 		}
@@ -202,7 +203,7 @@ func TestCovers(t *testing.T) {
 		if tt.refused != errors.Is(err, store.ErrRefused) || !tt.refused && err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		if tt.refused && !strings.Contains(err.Error(), "--plan list") {
+		if tt.refused && !strings.Contains(hint.Text(err), "--plan list") {
 			t.Errorf("%s: %v does not say what to do", tt.name, err)
 		}
 	}
@@ -217,7 +218,7 @@ func TestEndedServices(t *testing.T) {
 	g.Expires = time.Now().Add(-time.Minute)
 	path := written(t, g)
 	err := drain(open(t, path).Blobs().ListPrefixes(t.Context(), ""))
-	if !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), path+" expired at "+g.Expires.UTC().Format(time.RFC3339)) {
+	if !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), path+" expired at "+g.Expires.UTC().Format(time.RFC3339)) {
 		t.Errorf("got %v, want ErrRefused and when it expired", err)
 	}
 }
@@ -233,7 +234,7 @@ func (asked) Hierarchical(context.Context) (bool, error) {
 func TestAskedInVain(t *testing.T) {
 	t.Parallel()
 	g, err := grant.Make(t.Context(), asked{owner(t)}, request(grant.Read, "api"))
-	if g != nil || !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "--hierarchical yes or no") {
+	if g != nil || !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), "--hierarchical yes or no") {
 		t.Errorf("got %v, %v, want ErrRefused", g, err)
 	}
 }

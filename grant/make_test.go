@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/grant"
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/azure"
 	"logstow/tableindex"
@@ -152,11 +153,11 @@ func TestTooWide(t *testing.T) {
 		"billing too", `az role assignment create --role "Storage Blob Data Reader"`, "/blobServices/default/containers/" + s.Container(),
 		"blobs:path] StringStartsWith 'api/'", "blobs:prefix] StringStartsWith 'api/'", "--condition-version 2.0", "logq -s api",
 	} {
-		if !strings.Contains(err.Error(), want) {
+		if !strings.Contains(hint.Text(err), want) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}
 	}
-	if strings.Contains(err.Error(), "sig=") {
+	if strings.Contains(hint.Text(err), "sig=") {
 		t.Errorf("a signature in %v", err)
 	}
 	yes := true
@@ -188,7 +189,7 @@ func TestRequestRefused(t *testing.T) {
 			t.Parallel()
 			r := request(grant.Read, "api")
 			change(&r)
-			if g, err := grant.Make(t.Context(), s, r); g != nil || !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), says) {
+			if g, err := grant.Make(t.Context(), s, r); g != nil || !errors.Is(err, store.ErrInvalid) || !strings.Contains(hint.Text(err), says) {
 				t.Errorf("got %v, %v, want ErrInvalid and %q", g, err, says)
 			}
 		})
@@ -202,7 +203,7 @@ func TestSASCanNotSign(t *testing.T) {
 	put(t, s, "api", "", time.Now(), "hello")
 	g := makeGrant(t, s, grant.Read, "api")
 	_, err := grant.Make(t.Context(), hierarchical{bare(t, g, s.Container(), g.Blobs)}, request(grant.Read, "api"))
-	if !errors.Is(err, azure.ErrCannotSign) || !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "not the SAS") {
+	if !errors.Is(err, azure.ErrCannotSign) || !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), "not the SAS") {
 		t.Errorf("got %v, want ErrCannotSign", err)
 	}
 	checkClean(t, err, g)

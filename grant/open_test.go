@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/grant"
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/azure"
 	"logstow/tableindex"
@@ -162,7 +163,7 @@ func checkClean(t *testing.T, err error, g *grant.Grant) {
 	if err == nil {
 		return
 	}
-	text := fmt.Sprintf("%v %+v %#v", err, err, err)
+	text := fmt.Sprintf("%v %+v %#v %s", err, err, err, hint.Text(err))
 	if strings.Contains(text, "sig=") || strings.Contains(text, g.Blobs.Reveal()) {
 		t.Errorf("a signature in %s", text)
 	}
@@ -231,7 +232,7 @@ func TestRenewed(t *testing.T) {
 	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	_, problems := ask(t, reader, "list", from, to, "api")
 	err = errors.Join(problems...)
-	if !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "expired at "+ended.Expires.Format(time.RFC3339)) || !strings.Contains(err.Error(), "the grant in "+path) {
+	if !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), "expired at "+ended.Expires.Format(time.RFC3339)) || !strings.Contains(hint.Text(err), "the grant in "+path) {
 		t.Errorf("with an ended grant: %v", err)
 	}
 	checkClean(t, err, &ended)
@@ -293,7 +294,7 @@ func TestReplaced(t *testing.T) {
 	} {
 		write(t, path, g)
 		_, problems := ask(t, reader, "list", from, to, "api")
-		if err := errors.Join(problems...); !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "start again") {
+		if err := errors.Join(problems...); !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), "start again") {
 			t.Errorf("another %s: %v, want ErrRefused", name, err)
 		}
 	}
@@ -324,7 +325,7 @@ func TestNarrowDirectory(t *testing.T) {
 	}
 	for _, prefix := range []string{"", "api/", "api/2026/11/", "api/2026/11/20/", "api/2026/11/211", "billing/"} {
 		err := drain(reader.Blobs().List(t.Context(), prefix))
-		if !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "is for api/2026/11/21/ only") {
+		if !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), "is for api/2026/11/21/ only") {
 			t.Errorf("list %q: got %v, want ErrRefused", prefix, err)
 		}
 	}
@@ -355,7 +356,7 @@ func TestOpenRefuses(t *testing.T) {
 				}
 			}
 			s, err := grant.Open(t.Context(), path, grant.Options{})
-			if s != nil || !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "CANARY") {
+			if s != nil || !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), path) || strings.Contains(hint.Text(err), "CANARY") {
 				t.Errorf("got %v, %v, want ErrRefused", s, err)
 			}
 		})

@@ -62,7 +62,7 @@ func (q *Query) all() *Query {
 	sel.Limit, sel.Levels = 0, 0
 	every := &Query{
 		sel: sel, opts: q.opts, stores: q.stores, decoder: q.decoder, tally: q.tally, meter: q.meter, held: q.held, compressor: q.compressor,
-		matcher: &matcher{from: q.matcher.from, to: q.matcher.to, fromText: q.matcher.fromText, toText: q.matcher.toText, source: q.matcher.source},
+		matcher: &matcher{from: q.matcher.from, to: q.matcher.to, fromText: q.matcher.fromText, toText: q.matcher.toText, sources: q.matcher.sources},
 	}
 	every.employ()
 	return every

@@ -26,7 +26,7 @@ func (w *world) around(sel *Selection, around Around) (bySource map[string][]str
 	slices.SortFunc(segments, func(a, b *built) int {
 		return cmp.Or(strings.Compare(a.meta.Instance, b.meta.Instance), cmp.Compare(a.meta.Seq, b.meta.Seq))
 	})
-	wide := Selection{From: sel.From, To: sel.To, Services: sel.Services, Source: sel.Source}
+	wide := Selection{From: sel.From, To: sel.To, Services: sel.Services, Sources: sel.Sources}
 	var all []entry
 	for _, s := range segments {
 		for r := range s.records(w.t) {

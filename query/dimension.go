@@ -71,7 +71,7 @@ func newDimension(name string) dimension {
 	case "source":
 		return dimension{name: name, kind: bySource}
 	}
-	return dimension{name: name, kind: byField, finder: field.New(name)}
+	return dimension{name: name, kind: byField, finder: field.New(field.Named(name))}
 }
 
 // clone is the same for another goroutine.

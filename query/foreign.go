@@ -123,7 +123,7 @@ func (q *Query) convert(ctx context.Context, s *Segment) (*segment.Footer, error
 	if err := w.scanner.prepare(); err != nil {
 		return nil, err
 	}
-	w.scanner.tests = tests{time: true, level: true, source: q.matcher.source != "", service: s.Name.Service}
+	w.scanner.tests = tests{time: true, level: true, source: len(q.matcher.sources) > 0, service: s.Name.Service}
 	c := &conversion{q: q, sources: map[string]bool{}, minutes: map[int64]*record.Counts{}, footer: &segment.Footer{Metadata: s.Meta}}
 	var line []byte
 	outside, broken := 0, 0

@@ -142,7 +142,7 @@ func TestAnalytics(t *testing.T) {
 	w.memory.put("blob/2014/07/31/1900/000000.log", lines[0], meta)
 	w.memory.put("blob/2014/07/31/1800/000000.log", lines[1], meta)
 	ask := func(container, from, to string) (int, *Report) {
-		sel := Selection{Where: `field("http-status-code") >= 200`, Services: []string{"blob"}}
+		sel := Selection{Where: []string{`field("http-status-code") >= 200`}, Services: []string{"blob"}}
 		for at, text := range map[*time.Time]string{&sel.From: from, &sel.To: to} {
 			var err error
 			if *at, err = time.Parse(time.RFC3339, text); err != nil {

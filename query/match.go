@@ -19,11 +19,11 @@ type matcher struct {
 	from, to         int64  // Unix nanoseconds
 	fromText, toText string // the same as stored
 	levels           record.LevelSet
-	source           string
+	sources          []string // globs
 	required         []literal
 	regexps          []*regexp.Regexp
 	excludes         []literal
-	where            *where.Program // nil is none
+	where            []*where.Program
 	// anchor is nil where every record has to be looked at. unescaped is the one for
 	// text without \u escapes, where what the expression requires stands as it is.
 	anchor, unescaped *literal
@@ -32,7 +32,7 @@ type matcher struct {
 }
 
 func newMatcher(sel *Selection) (*matcher, error) {
-	m := &matcher{from: nanos(sel.From), to: nanos(sel.To), levels: sel.Levels, source: sel.Source}
+	m := &matcher{from: nanos(sel.From), to: nanos(sel.To), levels: sel.Levels, sources: sel.Sources}
 	m.fromText, m.toText = string(record.AppendTime(nil, m.from)), string(record.AppendTime(nil, m.to))
 	plain := func(pattern string) literal {
 		text := []byte(pattern)
@@ -57,19 +57,18 @@ func newMatcher(sel *Selection) (*matcher, error) {
 		m.needle.consider(textIn{candidates[i].text, candidates[i].whole})
 	}
 	m.anchor = anchor(candidates)
-	if sel.Where == "" {
-		m.unescaped = m.anchor
-		return m, nil
-	}
-	var err error
-	if m.where, err = where.Compile(sel.Where, sel.Now); err != nil {
-		return nil, fmt.Errorf("--where %q: %w", sel.Where, err)
-	}
-	for _, group := range m.where.Groups() {
-		m.needle.considerFields(group)
-	}
-	for _, text := range m.where.Required() {
-		candidates = append(candidates, newLiteral([]byte(text), false, false))
+	for _, expr := range sel.Where {
+		program, err := where.Compile(expr, sel.Now)
+		if err != nil {
+			return nil, fmt.Errorf("--where %q: %w", expr, err)
+		}
+		m.where = append(m.where, program)
+		for _, group := range program.Groups() {
+			m.needle.considerFields(group)
+		}
+		for _, text := range program.Required() {
+			candidates = append(candidates, newLiteral([]byte(text), false, false))
+		}
 	}
 	m.unescaped = anchor(candidates)
 	return m, nil
@@ -89,8 +88,12 @@ func (m *matcher) wants(start, end int64, levels record.Counts) bool {
 
 // wantsSources reports whether a segment with these sources can hold matches.
 func (m *matcher) wantsSources(sources []string) bool {
-	return m.source == "" || slices.Equal(sources, []string{segment.ManySources}) ||
-		slices.ContainsFunc(sources, func(s string) bool { return doublestar.MatchUnvalidated(m.source, s) })
+	return len(m.sources) == 0 || slices.Equal(sources, []string{segment.ManySources}) || slices.ContainsFunc(sources, m.wantsSource)
+}
+
+// wantsSource reports whether a source is selected.
+func (m *matcher) wantsSource(source string) bool {
+	return slices.ContainsFunc(m.sources, func(glob string) bool { return doublestar.MatchUnvalidated(glob, source) })
 }
 
 // tests are those that a block does not answer for all its records.
@@ -99,7 +102,7 @@ func (m *matcher) tests(t *task) tests {
 	return tests{
 		time:    b.Start < m.from || b.End >= m.to,
 		level:   m.levels.Count(b.Levels) < b.Records,
-		source:  m.source != "",
+		source:  len(m.sources) > 0,
 		service: t.segment.Name.Service,
 	}
 }
@@ -112,7 +115,7 @@ func (m *matcher) counts(start, end int64) bool {
 
 // plain reports whether nothing but time and level is asked for.
 func (m *matcher) plain() bool {
-	return m.source == "" && m.where == nil && len(m.required)+len(m.regexps)+len(m.excludes) == 0
+	return len(m.sources)+len(m.where)+len(m.required)+len(m.regexps)+len(m.excludes) == 0
 }
 
 // A scanner searches blocks for one goroutine.
@@ -124,7 +127,7 @@ type scanner struct {
 	source  []byte // the last source looked at
 	sourced bool   // and whether it matches
 	broken  int    // lines of the block that are no records
-	where   *where.Evaluator
+	where   []*where.Evaluator
 	record  where.Record
 }
 
@@ -168,11 +171,15 @@ func (s *scanner) scan(text []byte, t tests, found func(start, end int)) error {
 }
 
 // prepare makes what matches needs.
-func (s *scanner) prepare() (err error) {
-	if s.m.where != nil && s.where == nil {
-		s.where, err = s.m.where.Evaluator()
+func (s *scanner) prepare() error {
+	for _, program := range s.m.where[len(s.where):] {
+		evaluator, err := program.Evaluator()
+		if err != nil {
+			return err
+		}
+		s.where = append(s.where, evaluator)
 	}
-	return err
+	return nil
 }
 
 // matches reports whether a stored record matches. The anchor does not occur in
@@ -193,7 +200,7 @@ func (s *scanner) matches(line []byte, hit int, continued bool) bool {
 	if continued {
 		s.message = record.AppendMessage(s.message[:0], message)
 		message = s.message
-	} else if len(m.required) == 1 && len(m.regexps) == 0 && m.where == nil {
+	} else if len(m.required) == 1 && len(m.regexps)+len(m.where) == 0 {
 		// The one literal is the anchor: nothing before the hit is of interest.
 		from = max(0, hit-(len(line)-len(message)))
 	}
@@ -212,13 +219,13 @@ func (s *scanner) matches(line []byte, hit int, continued bool) bool {
 			return false
 		}
 	}
-	return s.where == nil || s.holds(line, &f, message)
+	return len(s.where) == 0 || s.holds(line, &f, message)
 }
 
-// holds reports whether a record fulfils the expression.
+// holds reports whether a record fulfils every expression.
 func (s *scanner) holds(line []byte, f *fields, message []byte) bool {
 	var at int64
-	if s.m.where.Timed() {
+	if slices.ContainsFunc(s.m.where, (*where.Program).Timed) {
 		var err error
 		if at, err = record.ParseTime(line[:record.TimeLen]); err != nil {
 			s.broken++
@@ -226,14 +233,19 @@ func (s *scanner) holds(line []byte, f *fields, message []byte) bool {
 		}
 	}
 	s.record = where.Record{Time: at, Level: f.level, Service: s.tests.service, Source: f.source, Message: message}
-	return s.where.Holds(&s.record)
+	for _, e := range s.where {
+		if !e.Holds(&s.record) {
+			return false
+		}
+	}
+	return true
 }
 
 // wantsSource reports whether a source is selected; most records have the source of the one before.
 func (s *scanner) wantsSource(source []byte) bool {
 	if s.source == nil || !bytes.Equal(source, s.source) {
 		s.source = append(s.source[:0], source...)
-		s.sourced = doublestar.MatchUnvalidated(s.m.source, string(source))
+		s.sourced = s.m.wantsSource(string(source))
 	}
 	return s.sourced
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func reference(sel *Selection, r record.Record) bool {
 	if r.Time < sel.From.UnixNano() || r.Time >= sel.To.UnixNano() || !sel.Levels.Has(r.Level) {
 		return false
 	}
-	if sel.Source != "" && !doublestar.MatchUnvalidated(sel.Source, r.Source) {
+	if len(sel.Sources) > 0 && !slices.ContainsFunc(sel.Sources, func(glob string) bool { return doublestar.MatchUnvalidated(glob, r.Source) }) {
 		return false
 	}
 	fold := func(s string) string {
@@ -71,8 +72,8 @@ func reference(sel *Selection, r record.Record) bool {
 			return false
 		}
 	}
-	if sel.Where != "" {
-		p, err := where.Compile(sel.Where, sel.Now)
+	for _, expr := range sel.Where {
+		p, err := where.Compile(expr, sel.Now)
 		if err != nil {
 			panic(err)
 		}
@@ -80,7 +81,9 @@ func reference(sel *Selection, r record.Record) bool {
 		if err != nil {
 			panic(err)
 		}
-		return e.Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Message: r.Message})
+		if !e.Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Message: r.Message}) {
+			return false
+		}
 	}
 	return true
 }
@@ -185,9 +188,10 @@ func TestScan(t *testing.T) {
 		{Regexps: []string{`i{1}d=(\d{3,})4567`, "done"}},
 		{Regexps: []string{`(text){0,3}`}},
 		{Regexps: []string{`text|odd`}},
-		{Source: "app/1*"},
-		{Source: "*"},
-		{Source: "**", Levels: 1<<record.Error | 1<<record.None},
+		{Sources: []string{"app/1*"}},
+		{Sources: []string{"*"}},
+		{Sources: []string{"none", "app/1*", "app/0*"}},
+		{Sources: []string{"**"}, Levels: 1<<record.Error | 1<<record.None},
 	} {
 		sel.From, sel.To = time.Unix(0, 2), time.Unix(0, 20)
 		compare(t, &sel, records)
@@ -246,9 +250,9 @@ func randomSelection(rnd *rand.Rand, records []record.Record) Selection {
 		start := rnd.IntN(len(m))
 		return string(m[start : start+1+rnd.IntN(len(m)-start)])
 	}
-	if rnd.IntN(3) == 0 {
-		sel.Where = choose(rnd, `ab == "ab1"`, `ab == "a b" or k1 == 2`, `k1 > 0`, `k1 != 1`, `n.ab == "ab1" and k1 < 2`, `ab contains "b"`,
-			`ab in ["ab1", "a"]`, `not (ab == "ab1")`, `len(ab ?? "") > 2`, `message contains "a"`, `ab == nil`, `level >= "warn" and k1 >= 1`)
+	for range rnd.IntN(5) - 2 {
+		sel.Where = append(sel.Where, choose(rnd, `ab == "ab1"`, `ab == "a b" or k1 == 2`, `k1 > 0`, `k1 != 1`, `n.ab == "ab1" and k1 < 2`, `ab contains "b"`,
+			`ab in ["ab1", "a"]`, `not (ab == "ab1")`, `len(ab ?? "") > 2`, `message contains "a"`, `ab == nil`, `level >= "warn" and k1 >= 1`))
 	}
 	for range rnd.IntN(3) {
 		sel.Patterns = append(sel.Patterns, pattern())

@@ -88,7 +88,7 @@ func TestProgress(t *testing.T) {
 			sel.Levels = 1 << 3
 		}
 		if rnd.IntN(2) == 0 {
-			sel.Source = "app/1*"
+			sel.Sources = []string{"app/1*"}
 		}
 		q := w.query(sel, Options{})
 		p, err := q.Plan(t.Context())

@@ -66,11 +66,11 @@ func pick(rnd *rand.Rand, sel *Selection, ids []string) {
 	other := ids[rnd.IntN(len(ids))]
 	switch rnd.IntN(12) {
 	case 9:
-		sel.Where = fmt.Sprintf("id in [%s, %s, %s]", quoted(id), quoted(other), quoted(ids[rnd.IntN(len(ids))]))
+		sel.Where = []string{fmt.Sprintf("id in [%s, %s, %s]", quoted(id), quoted(other), quoted(ids[rnd.IntN(len(ids))]))}
 	case 10:
-		sel.Where = fmt.Sprintf("id == %s or %s == peer.ip and msg contains %s", quoted(id), quoted(other), quoted(id[:2]))
+		sel.Where = []string{fmt.Sprintf("id == %s or %s == peer.ip and msg contains %s", quoted(id), quoted(other), quoted(id[:2]))}
 	case 11:
-		sel.Where = fmt.Sprintf("(id == %s || msg startsWith %s) && not (peer.ip in [%s])", quoted(id), quoted("for "+other+" n"), quoted(id))
+		sel.Where = []string{fmt.Sprintf("(id == %s || msg startsWith %s) && not (peer.ip in [%s])", quoted(id), quoted("for "+other+" n"), quoted(id))}
 	case 0:
 		sel.Patterns = append(sel.Patterns, part)
 	case 1, 2:
@@ -80,13 +80,13 @@ func pick(rnd *rand.Rand, sel *Selection, ids []string) {
 	case 4:
 		sel.Regexps = append(sel.Regexps, `(for|by) `+regexp.QuoteMeta(id)+`\b`)
 	case 5:
-		sel.Where = "id == " + quoted(id)
+		sel.Where = []string{"id == " + quoted(id)}
 	case 6:
-		sel.Where = fmt.Sprintf("%s == peer.ip or id == %s", quoted(id), quoted(id))
+		sel.Where = []string{fmt.Sprintf("%s == peer.ip or id == %s", quoted(id), quoted(id))}
 	case 7:
-		sel.Where = fmt.Sprintf(`peer.ip == %s and msg != "x"`, quoted(id))
+		sel.Where = []string{fmt.Sprintf(`peer.ip == %s and msg != "x"`, quoted(id))}
 	case 8:
-		sel.Where = "msg contains " + quoted([]string{id, "for " + id + ",", id[1:]}[rnd.IntN(3)])
+		sel.Where = []string{"msg contains " + quoted([]string{id, "for " + id + ",", id[1:]}[rnd.IntN(3)])}
 	}
 	sel.IgnoreCase = rnd.IntN(3) == 0
 	sel.Substring = rnd.IntN(4) == 0
@@ -198,7 +198,7 @@ func TestNeedleInEscapes(t *testing.T) {
 		`id contains "<abcdef1234567>"`: 2, `id startsWith "<abcdef1234567>"`: 2, `id in ["abcdef1234567", "x"]`: 3, `id == "7654321"`: 0,
 	} {
 		sel := everything()
-		sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), where
+		sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), []string{where}
 		if lines := got(t, w.query(sel, Options{})); len(lines) != want {
 			t.Errorf("%s: %q, want %d", where, lines, want)
 		}
@@ -243,7 +243,7 @@ func TestEitherNeedle(t *testing.T) {
 		`id == "0c1d2e3f4a5b" and id in ["0c1d2e3f4a5b", "é"]`: 1,
 	} {
 		sel := everything()
-		sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), expr
+		sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), []string{expr}
 		q := w.query(sel, Options{})
 		if lines, r := got(t, q), q.Report(); len(lines) != want || r.SegmentsFiltered < 28 || r.BlocksRead > 14 {
 			t.Errorf("%s: %q, %v", expr, lines, r)
@@ -251,7 +251,7 @@ func TestEitherNeedle(t *testing.T) {
 	}
 	// One that the filter does not know: everything is read.
 	sel := everything()
-	sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), `id in ["8b0ca7d1f4e9", "é"]`
+	sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), []string{`id in ["8b0ca7d1f4e9", "é"]`}
 	q := w.query(sel, Options{})
 	if lines, r := got(t, q), q.Report(); len(lines) != 1 || r.SegmentsFiltered != 0 {
 		t.Errorf("%q, %v", lines, r)

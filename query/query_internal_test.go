@@ -39,7 +39,7 @@ func (w *world) selection() Selection {
 		sel.Services = []string{[]string{"svc-0", "svc-*", "none", "svc-[12]"}[w.rnd.IntN(4)]}
 	}
 	if w.rnd.IntN(4) == 0 {
-		sel.Source = "app/[01]*"
+		sel.Sources = [][]string{{"app/[01]*"}, {"app/0*", "none", "app/2*"}}[w.rnd.IntN(2)]
 	}
 	sel.Newest = w.rnd.IntN(3) == 0
 	if w.rnd.IntN(3) == 0 {
@@ -442,7 +442,7 @@ func TestSelectionErrors(t *testing.T) {
 		func(s *Selection) { s.To = s.From },
 		func(s *Selection) { s.Limit = -1 },
 		func(s *Selection) { s.Services = []string{"[a"} },
-		func(s *Selection) { s.Source = "{a" },
+		func(s *Selection) { s.Sources = []string{"{a"} },
 		func(s *Selection) { s.Regexps = []string{"("} },
 	} {
 		sel := ok

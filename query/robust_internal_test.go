@@ -158,7 +158,7 @@ func TestSourcesPrune(t *testing.T) {
 	records[0].Source = "other/b.log"
 	w.add("a", "i", 0, w.batch(), records)
 	sel := wholeDay()
-	sel.Source = "other/*"
+	sel.Sources = []string{"other/*"}
 	q := w.query(sel, Options{})
 	if lines := got(t, q); len(lines) != 1 || q.Report().BlocksRead != 1 {
 		t.Errorf("%q, %d blocks read", lines, q.Report().BlocksRead)

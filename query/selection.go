@@ -21,8 +21,8 @@ type Selection struct {
 	From, To time.Time
 	// Levels are the levels wanted; empty is all.
 	Levels record.LevelSet
-	// Source is a glob that a record's source must match; * does not cross a '/', ** does.
-	Source string
+	// Sources are globs; a record's source must match one of them. * does not cross a '/', ** does.
+	Sources []string
 	// Patterns are texts that a message must hold, every one of them. A pattern
 	// that is one identifier (see [logstow/token.Whole]) must stand as a token of
 	// its own, unless Substring is set.
@@ -32,9 +32,9 @@ type Selection struct {
 	Regexps []string
 	// Excludes are texts that a message must not hold, by the rule of Patterns.
 	Excludes []string
-	// Where is an expression that a record must fulfil, in the language of package
-	// [logstow/where]; times in it are relative to Now.
-	Where string
+	// Where are expressions that a record must fulfil, every one of them, in the
+	// language of package [logstow/where]; times in them are relative to Now.
+	Where []string
 	Now   time.Time
 	// IgnoreCase folds ASCII letters in Patterns and Excludes, and is (?i) in Regexps.
 	IgnoreCase bool
@@ -61,7 +61,7 @@ func (s *Selection) validate() error {
 				name, blobnaming.MaxService)
 		}
 	}
-	for _, glob := range append(slices.Clone(s.Services), s.Source) {
+	for _, glob := range slices.Concat(s.Services, s.Sources) {
 		if !doublestar.ValidatePattern(glob) {
 			return fmt.Errorf("%q is not a glob: a bracket, brace or backslash is left open", glob)
 		}

@@ -28,7 +28,7 @@ func TestStatsAgreeWithReference(t *testing.T) {
 			sel := w.selection()
 			sel.Limit = 0
 			if rnd.IntN(2) == 0 { // what footers answer
-				sel.Patterns, sel.Regexps, sel.Excludes, sel.Where, sel.Source = nil, nil, nil, "", ""
+				sel.Patterns, sel.Regexps, sel.Excludes, sel.Where, sel.Sources = nil, nil, nil, nil, nil
 			}
 			var by []string
 			for range rnd.IntN(4) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"logstow/internal/hint"
 	"logstow/internal/price"
 	"logstow/store"
 )
@@ -141,7 +142,7 @@ func (r *run) result() Report {
 	}
 	report.Problems = make([]string, 0, len(r.report.problems))
 	for _, err := range r.report.problems {
-		report.Problems = append(report.Problems, err.Error())
+		report.Problems = append(report.Problems, hint.Text(err))
 	}
 	made := r.counter.Requests()
 	report.Requests = Requests{

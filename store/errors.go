@@ -55,16 +55,17 @@ type Error struct {
 	RequestID string
 	// RetryAfter is how long the service asked to wait; 0 where it did not say.
 	RetryAfter time.Duration
-	// Hint says what to do, where something is known.
+	// Hint is what to do about it, where something is known. It is not part of the
+	// error's text: see [logstow/internal/hint].
 	Hint string
 	// Err is the cause, free of secrets.
 	Err error
 }
 
-// Error reads "create blob x/…: access refused (403 AuthorizationFailure, request …): hint".
+// Error reads "cannot create x/…: access refused (403 AuthorizationFailure, request …): cause".
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %v", e.Op, e.Object, e.Class)
+	fmt.Fprintf(&b, "cannot %s %s: %v", e.Op, e.Object, e.Class)
 	var parts []string
 	if e.Status != 0 {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, e.Code)))
@@ -78,11 +79,11 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
-	if e.Hint != "" {
-		fmt.Fprintf(&b, "; %s", e.Hint)
-	}
 	return b.String()
 }
+
+// Advice is the hint.
+func (e *Error) Advice() string { return e.Hint }
 
 // Unwrap gives errors.Is and errors.As the class and the cause.
 func (e *Error) Unwrap() []error {

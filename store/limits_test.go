@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/hint"
 	"logstow/store"
 )
 
@@ -67,19 +68,22 @@ func TestError(t *testing.T) {
 		err  *store.Error
 		want string
 	}{
-		{&store.Error{Op: "read", Object: "a/b", Class: store.ErrNotFound}, "read a/b: not found"},
+		{&store.Error{Op: "read", Object: "a/b", Class: store.ErrNotFound}, "cannot read a/b: not found"},
 		{
 			&store.Error{
 				Op: "create", Object: "a/b", Class: store.ErrRefused, Code: "AuthorizationFailure", Status: 403,
 				RequestID: "r1", Hint: "ask", Err: cause, RetryAfter: time.Second,
 			},
-			"create a/b: access refused (403 AuthorizationFailure, request r1): cause; ask",
+			"cannot create a/b: access refused (403 AuthorizationFailure, request r1): cause",
 		},
 	} {
 		if diff := cmp.Diff(c.want, c.err.Error()); diff != "" {
 			t.Error(diff)
 		}
 		wrapped := fmt.Errorf("ship: %w", c.err)
+		if got := hint.Of(wrapped); got != c.err.Hint {
+			t.Errorf("hint %q, want %q", got, c.err.Hint)
+		}
 		if !errors.Is(wrapped, c.err.Class) || c.err.Err != nil && !errors.Is(wrapped, cause) {
 			t.Errorf("%v hides its class or cause", wrapped)
 		}

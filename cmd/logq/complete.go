@@ -11,6 +11,8 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
+	"logstow/internal/suggest"
 	"logstow/query"
 	"logstow/store/open"
 )
@@ -34,17 +36,18 @@ var (
 func completionCommand(env environment) *ucli.Command {
 	return &ucli.Command{
 		Name:      "completion",
-		Usage:     "print the script by which a shell completes logq's command lines",
+		Usage:     "print a shell's completion script",
+		UsageText: "logq completion bash\nlogq completion zsh\nlogq completion fish",
 		ArgsUsage: "bash|zsh|fish",
-		Description: `Put into ~/.bashrc:  source <(logq completion bash)
-     into ~/.zshrc:   source <(logq completion zsh), after compinit
-     for fish:        logq completion fish > ~/.config/fish/completions/logq.fish
+		Description: `  bash, in ~/.bashrc:  source <(logq completion bash)
+  zsh, in ~/.zshrc:    source <(logq completion zsh)    after compinit
+  fish:                logq completion fish | source    in config.fish
 
 Services are those of the store that the line, or $LOGSTOW_STORE, names.`,
 		Action: quietPipe(func(c *ucli.Context) error {
 			script, known := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Args().First()]
 			if !known || c.NArg() != 1 {
-				return cli.Usagef("completion needs the name of a shell: bash, zsh or fish")
+				return hint.Wrap(cli.Usagef("completion needs the name of a shell: bash, zsh or fish"), "%s", suggest.DidYouMean(c.Args().First(), shells()))
 			}
 			_, err := fmt.Fprint(env.stdout, script)
 			return err
@@ -93,10 +96,10 @@ func completions(ctx context.Context, app *ucli.App, words []string, env environ
 			all = append(all, name+"="+value)
 		}
 		return all
-	case f != nil && takesValue(f):
+	case f != nil && cli.TakesValue(f):
 		return values(ctx, f.Names()[0], words, env)
 	case command.Name == "completion" && len(words) == 1:
-		return []string{"bash", "zsh", "fish"}
+		return shells()
 	case !strings.HasPrefix(last, "-"):
 		return nil
 	}
@@ -120,33 +123,31 @@ func flagOf(c *ucli.Command, word string) ucli.Flag {
 	return nil
 }
 
-func takesValue(f ucli.Flag) bool {
-	d, ok := f.(ucli.DocGenerationFlag)
-	return ok && d.TakesValue()
-}
-
 // values are those that a flag may have, where they are known.
 func values(ctx context.Context, flag string, words []string, env environment) []string {
 	switch flag {
 	case "service":
 		return servicesOf(ctx, words, env)
 	case "level":
-		return []string{"trace", "debug", "info", "warn", "error", "fatal", "warn+", "error+"}
+		return append(levelNames(), "warn+", "error+")
 	case "output":
-		if words[0] == "query" {
-			return []string{"raw", "text", "json", "csv", "pretty"}
+		switch words[0] {
+		case "query":
+			return recordFormats()
+		case "stats":
+			return statsFormats()
 		}
-		return []string{"table", "json", "csv"}
+		return listFormats()
 	case "by":
 		return []string{"level", "minute", "hour", "day", "service", "source", "instance"}
 	case "plan":
-		return []string{"auto", "list", "index"}
+		return planModes()
 	case "color":
-		return []string{"auto", "always", "never"}
+		return colorModes()
 	case "auth":
 		return []string{"auto", "key", "sas", "msi", "workload", "cli"}
 	case "since":
-		return []string{"15m", "1h", "1d", "1w"}
+		return []string{"15m", "1h", "1d", "1w", "today", "yesterday"}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"logstow/internal/hint"
 	"logstow/query"
 	"logstow/query/output"
 )
@@ -14,8 +15,7 @@ import (
 // noteRange says how the range that was asked for was understood, to people.
 func (r *request) noteRange() {
 	if r.ranged && !r.jsonExplain() && (r.explain || r.env.err.terminal()) {
-		from, to := r.sel.From.In(r.zone), r.sel.To.In(r.zone)
-		r.env.say("from %s up to %s (%s)", from.Format(time.RFC3339), to.Format(time.RFC3339), short(to.Sub(from).Round(time.Second)))
+		r.env.say("%s", r.span)
 	}
 }
 
@@ -79,6 +79,13 @@ func (r *request) tell(report *query.Report) {
 			break
 		}
 		r.env.say("%v", p)
+	}
+	problems := make([]error, len(report.Problems))
+	for i, p := range report.Problems {
+		problems[i] = p
+	}
+	for _, advice := range hint.All(errors.Join(problems...)) {
+		fmt.Fprintf(r.env.stderr, "hint: %s\n", output.Visible(advice))
 	}
 	for _, n := range notes {
 		r.env.say("%s", n)

@@ -13,14 +13,18 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/query"
 	"logstow/record"
 )
 
 func servicesCommand(env environment) *ucli.Command {
 	return &ucli.Command{
-		Name:   "services",
-		Usage:  "print the names of the services that have logs, one a line",
+		Name:  "services",
+		Usage: "print the names of the services that have logs, one a line",
+		UsageText: `logq services
+logq services --store /var/lib/logs
+logq services --store azblob://logs --auth msi`,
 		Flags:  storeFlags(),
 		Action: quietPipe(func(c *ucli.Context) error { return listServices(c, env) }),
 	}
@@ -41,7 +45,7 @@ func listServices(c *ucli.Context, env environment) (err error) {
 	for _, s := range stores {
 		names, err := query.Services(c.Context, s)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("list the services of %s: %w", s.Name, err))
+			failures = append(failures, fmt.Errorf("cannot list the services of %s: %w", s.Name, err))
 		}
 		answered = answered || err == nil
 		all = append(all, names...)
@@ -59,7 +63,7 @@ func listServices(c *ucli.Context, env environment) (err error) {
 		return errors.Join(failures...)
 	}
 	for _, err := range failures {
-		env.say("%v", err)
+		cli.Report(env.stderr, "logq", err)
 	}
 	if len(failures) > 0 {
 		return cli.Exit(cli.Incomplete)
@@ -71,8 +75,11 @@ func segmentsCommand(env environment) *ucli.Command {
 	return &ucli.Command{
 		Name:  "segments",
 		Usage: "print the segments of a range (default: all), in order of name",
-		Flags: append(append(storeFlags(), rangeFlags()...),
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "`FORMAT`: table, or json, one object a line"}),
+		UsageText: `logq segments -s shop
+logq segments --since yesterday -o json
+logq segments --from 2026-11-20 --to 2026-11-21`,
+		Flags: slices.Concat(storeFlags(), rangeFlags(), cli.Categorize(categoryOutput,
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, or json (one object a line)"})),
 		Action: quietPipe(func(c *ucli.Context) error { return listSegments(c, env) }),
 	}
 }
@@ -111,17 +118,18 @@ func newSegmentRow(s *query.Segment) segmentRow {
 
 func listSegments(c *ucli.Context, env environment) (err error) {
 	format := c.String("output")
-	if format != "table" && format != "json" {
-		return cli.Usagef("--output: %q is not a format of segments (table or json)", format)
+	if err := cli.OneOf("output", format, listFormats()...); err != nil {
+		return err
 	}
 	if c.Args().Present() {
-		return cli.Usagef("segments takes no arguments; a service is named with -s")
+		return hint.Wrap(cli.Usagef("segments takes no arguments"), "name a service with -s")
 	}
-	from, to, ranged, err := timeRange(c, env.now())
+	span, err := timeRange(c, env.now())
 	if err != nil {
 		return err
 	}
-	if !ranged {
+	from, to := span.from, span.to
+	if !span.given {
 		from, to = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	stores, closeStores, err := env.openStores(c.Context, c)
@@ -129,7 +137,7 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
-	r := &request{env: env, zone: location(c), ranged: ranged, sel: query.Selection{Services: c.StringSlice("service"), From: from, To: to}}
+	r := &request{env: env, zone: location(c), span: span, ranged: span.given, sel: query.Selection{Services: cli.List(c, "service"), From: from, To: to}}
 	q, err := newQuery(stores, r.sel, r.opts)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"os/signal"
@@ -57,34 +56,33 @@ func isPipe(f *os.File) bool {
 }
 
 func commands(env environment) []*ucli.Command {
-	all := []*ucli.Command{queryCommand(env), statsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)}
-	for _, c := range all {
-		for _, f := range c.Flags {
-			switch f := f.(type) { // a default of nothing is not worth a word
-			case *ucli.BoolFlag:
-				f.DisableDefaultText = true
-			case *ucli.IntFlag:
-				f.DefaultText = cmp.Or(f.DefaultText, "none")
-			case *ucli.Float64Flag:
-				f.DefaultText = "none"
-			}
-		}
+	return []*ucli.Command{queryCommand(env), statsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)}
+}
+
+// program is the command line in an environment.
+func program(env environment) *cli.Program {
+	p := &cli.Program{
+		App: &ucli.App{
+			Name:  "logq",
+			Usage: "search logs in blob storage",
+			UsageText: `logq query -s shop --since 2h -l error+
+logq query --since yesterday --where 'status >= 500' 4bf92f3577b34da6
+logq stats --since 1d --by hour`,
+			Version: cli.Version(version),
+			Writer:  env.stdout, ErrWriter: env.stderr,
+			Commands: commands(env),
+		},
+		Instead: instead(), Variables: variables(), Manual: "docs/query.md",
 	}
-	return all
+	p.Commands = append(p.Commands, manual.ManCommand(p))
+	return p
 }
 
 // run runs the program in an environment and returns its exit status.
 func run(ctx context.Context, args []string, env environment) int {
-	app := &ucli.App{
-		Name:    "logq",
-		Usage:   "ask logs in blob storage",
-		Version: cli.Version(version),
-		Writer:  env.stdout, ErrWriter: env.stderr,
-		Commands: commands(env),
-	}
-	app.Commands = append(app.Commands, manual.ManCommand(app))
-	if complete(ctx, app, args, env) {
+	p := program(env)
+	if complete(ctx, p.App, args, env) {
 		return cli.OK
 	}
-	return cli.Run(ctx, app, args)
+	return cli.Run(ctx, *p, args)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	ucli "github.com/urfave/cli/v2"
@@ -15,40 +16,46 @@ import (
 )
 
 func queryCommand(env environment) *ucli.Command {
-	flags := append(selectionFlags(),
-		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "stop after `N` records"},
-		&ucli.BoolFlag{Name: "newest", Usage: "the newest record first"},
-		&ucli.IntFlag{Name: "after-context", Aliases: []string{"A"}, Usage: "print `N` records of the same source after each match too"},
-		&ucli.IntFlag{Name: "before-context", Aliases: []string{"B"}, Usage: "print `N` records of the same source before each match too"},
-		&ucli.IntFlag{Name: "context", Aliases: []string{"C"}, Usage: "print `N` records of the same source before and after each match too"},
-		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "then keep looking for new segments, until interrupted"},
-		&ucli.StringFlag{Name: "follow-window", Usage: "with -f, look for new segments in the last `DURATION` (default: 2h)"},
-		&ucli.StringFlag{Name: "follow-interval", Usage: "with -f, look every `DURATION` (default: 2s)"},
-		&ucli.IntFlag{Name: "tail", Usage: "print only the last `N` records, in order of time; with -f, before what follows"},
+	flags := slices.Concat(selectionFlags(), cli.Categorize(categoryOutput,
 		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, csv or pretty (default: pretty on a terminal, else text)"},
-		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "colour levels and what was found `WHEN`: auto (on a terminal, unless $NO_COLOR is set), always or never"},
-		&ucli.StringFlag{Name: "fields", Usage: "print only these `COLUMNS`, separated by commas: time, level, service, source, instance, message, or fields of the message"},
-		&ucli.BoolFlag{Name: "count", Usage: "print the number of matching records only"},
-		&ucli.BoolFlag{Name: "explain", Usage: "say on standard error what was planned, read and paid; with -o json as two JSON objects, before and after"},
-	)
+		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: column to print: time, level, service, source, instance, message or a field of the message; a list, repeatable"},
+		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: maximum number of records"},
+		&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first"},
+		&ucli.IntFlag{Name: "tail", Usage: "`N`: print only the last N records, in order of time; with -f, before new ones"},
+		&ucli.IntFlag{Name: "after-context", Aliases: []string{"A"}, Usage: "`N`: print N records of the same source after each match"},
+		&ucli.IntFlag{Name: "before-context", Aliases: []string{"B"}, Usage: "`N`: print N records of the same source before each match"},
+		&ucli.IntFlag{Name: "context", Aliases: []string{"C"}, Usage: "`N`: print N records of the same source before and after each match"},
+		&ucli.BoolFlag{Name: "count", Usage: "print only the number of matching records"},
+		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "`MODE`: colour levels and matches: auto (on a terminal), always or never"},
+		&ucli.BoolFlag{Name: "explain", Usage: "report on standard error what was planned, read and paid; with -o json as JSON"},
+	), cli.Categorize(categoryFollow,
+		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted"},
+		&ucli.StringFlag{Name: "follow-window", Usage: "`DURATION`: age up to which new segments are looked for (default: 2h)"},
+		&ucli.StringFlag{Name: "follow-interval", Usage: "`DURATION`: interval between polls (default: 2s)"},
+	), limitFlags())
 	return &ucli.Command{
-		Name:      "query",
-		Usage:     "print the records that hold every PATTERN",
+		Name:  "query",
+		Usage: "print the records that contain every PATTERN",
+		UsageText: `logq query -s shop --since 2h -l error+ timeout
+logq query --since yesterday --where 'status >= 500' --fields time,path,status
+logq query --from '2026-11-20 15:04' --to '2026-11-20 15:06' -C 3 order-12345`,
 		ArgsUsage: "[PATTERN...]",
 		Description: `Prints the records of a time range, of all selected services in one order of
-time. A record matches when its message holds every PATTERN, matches every
-REGEXP and holds no excluded TEXT. An identifier (at least seven letters,
+time. A record matches when its message contains every PATTERN, matches every
+REGEXP and contains no excluded TEXT. An identifier (at least seven letters,
 digits and _, with a digit, joined by . - or :) matches as a whole:
 order-12345 does not find order-123456, except with --substring. With -i,
 regular expressions fold as (?i) does.
 
-Without a range it is the last hour. --since and --from reach an hour past now,
-for clocks that are ahead.
+Without a range it is the last hour. A range without an end reaches an hour past
+now, for clocks that are ahead. Flags may stand before or after patterns; --
+ends them. Values are taken as typed; lists are split at commas outside quotes
+and brackets.
 
 A pipe that is closed early (logq ... | head) ends the query with status 0.
 
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete
-(what could be read is printed, what could not is named), 4 access refused, 130
+(what could be read is printed, what could not is named), 4 access denied, 130
 interrupted.`,
 		Flags:  flags,
 		Action: quietPipe(func(c *ucli.Context) error { return runQuery(c.Context, c, env) }),
@@ -84,7 +91,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 		}
 	}()
 	if err != nil {
-		return cli.Usagef("--output: %w", err)
+		return err
 	}
 	stores, closeStores, err := env.openStores(ctx, c)
 	if err != nil {

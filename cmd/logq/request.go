@@ -18,6 +18,7 @@ type request struct {
 	output  output.Options
 	around  query.Around
 	zone    *time.Location // of times that name none
+	span    span           // the range as it was given
 	ranged  bool           // a range was given
 	count   bool
 	explain bool
@@ -33,23 +34,12 @@ type request struct {
 func readRequest(c *ucli.Context, env environment) (*request, error) {
 	now := env.now()
 	r := &request{env: env, zone: location(c), count: c.Bool("count"), explain: c.Bool("explain"), follow: c.Bool("follow")}
-	from, to, ranged, err := timeRange(c, now)
-	if err != nil {
-		return nil, err
-	}
-	if !ranged {
-		from, to = now.Add(-time.Hour), now.Add(time.Hour)
-	}
-	r.ranged = ranged
-	if r.sel, err = selection(c, from, to, now); err != nil {
+	if err := r.readSelection(c, now); err != nil {
 		return nil, err
 	}
 	r.sel.Limit, r.sel.Newest = c.Int("limit"), c.Bool("newest")
 	if c.IsSet("limit") && r.sel.Limit < 1 {
-		return nil, cli.Usagef("--limit %d: it has to be at least 1", r.sel.Limit)
-	}
-	if r.opts, err = reading(c, env); err != nil {
-		return nil, err
+		return nil, cli.Usagef("--limit %d: want at least 1", r.sel.Limit)
 	}
 	if err := r.readFollow(c, now); err != nil {
 		return nil, err
@@ -58,6 +48,19 @@ func readRequest(c *ucli.Context, env environment) (*request, error) {
 		return nil, err
 	}
 	return r, r.readOutput(c, now)
+}
+
+// readSelection reads which records are wanted, and how they are read.
+func (r *request) readSelection(c *ucli.Context, now time.Time) (err error) {
+	if r.span, err = timeRange(c, now); err != nil {
+		return err
+	}
+	r.ranged = r.span.given
+	if r.sel, err = selection(c, r.span.from, r.span.to, now); err != nil {
+		return err
+	}
+	r.opts, err = reading(c, r.env)
+	return err
 }
 
 // readFollow reads --follow and --tail.
@@ -76,10 +79,10 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 		}
 	}
 	if r.interval < minInterval {
-		return cli.Usagef("--follow-interval %v: it has to be at least %v", r.interval, minInterval)
+		return cli.Usagef("--follow-interval %v: want at least %v", r.interval, minInterval)
 	}
 	if r.tail = c.Int("tail"); c.IsSet("tail") && r.tail < 1 {
-		return cli.Usagef("--tail %d: it has to be at least 1", r.tail)
+		return cli.Usagef("--tail %d: want at least 1", r.tail)
 	}
 	switch {
 	case r.tail > 0 && (r.count || r.sel.Newest || r.sel.Limit > 0):
@@ -107,7 +110,7 @@ func (r *request) readAround(c *ucli.Context) error {
 			name = "context"
 		}
 		if *one.to = c.Int(name); *one.to < 0 || *one.to > query.MaxAround {
-			return cli.Usagef("--%s %d: it has to be from 0 to %d", name, *one.to, query.MaxAround)
+			return cli.Usagef("--%s %d: want 0 to %d", name, *one.to, query.MaxAround)
 		}
 	}
 	if r.around != (query.Around{}) && (r.count || r.follow || r.tail > 0) {
@@ -120,23 +123,20 @@ func (r *request) readAround(c *ucli.Context) error {
 func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 	onTerminal := r.env.out.terminal()
 	r.output = output.Options{
-		Format: c.String("output"), Fields: output.ParseFields(c.String("fields")), Terminal: onTerminal, Location: r.zone,
+		Format: c.String("output"), Fields: cli.List(c, "fields"), Terminal: onTerminal, Location: r.zone,
 		Around: r.around != (query.Around{}), Dates: now.Sub(r.sel.From) > 12*time.Hour || r.sel.To.Sub(now) > 12*time.Hour,
 	}
-	switch when := c.String("color"); when {
-	case "auto":
-		r.output.Color = onTerminal && r.env.getenv("NO_COLOR") == "" && r.env.getenv("TERM") != "dumb"
-	case "always":
-		r.output.Color = true
-	case "never":
-	default:
-		return cli.Usagef("--color: %q is not a time for colours (auto, always or never)", when)
-	}
+	when := c.String("color")
+	r.output.Color = when == "always" ||
+		when == "auto" && onTerminal && r.env.getenv("NO_COLOR") == "" && r.env.getenv("TERM") != "dumb"
 	if r.output.Format == "" {
 		r.output.Format = output.Text
 		if onTerminal {
 			r.output.Format = output.Pretty
 		}
 	}
-	return nil
+	if err := cli.OneOf("color", when, colorModes()...); err != nil {
+		return err
+	}
+	return cli.OneOf("output", r.output.Format, recordFormats()...)
 }

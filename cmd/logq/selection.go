@@ -3,46 +3,61 @@ package main
 import (
 	"math"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/internal/price"
+	"logstow/internal/suggest"
 	"logstow/query"
 	"logstow/record"
 )
 
-// selectionFlags say which records are wanted and how they are found.
+// selectionFlags say which records are wanted.
 func selectionFlags() []ucli.Flag {
-	return append(append(storeFlags(), rangeFlags()...),
-		&ucli.StringFlag{Name: "level", Aliases: []string{"l"}, Usage: "`LEVELS`: a list (error,fatal) or a floor (warn+)"},
-		&ucli.StringFlag{Name: "source", Usage: "`GLOB` of sources inside an instance"},
-		&ucli.StringSliceFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "the message matches `REGEXP`; repeatable"},
-		&ucli.StringSliceFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "the message does not hold `TEXT`; repeatable"},
-		&ucli.StringFlag{Name: "where", Usage: "the record fulfils `EXPR` over its fields: 'status >= 500 and user.name == \"ann\"'"},
-		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ASCII letters match in either case"},
+	return slices.Concat(storeFlags(), rangeFlags(), cli.Categorize(categorySelection,
+		&cli.ListFlag{Name: "level", Aliases: []string{"l"}, Commas: true, Usage: "`LEVEL`: level (error,fatal) or lowest level (warn+); a list, repeatable"},
+		&cli.ListFlag{Name: "source", Usage: "`GLOB`: source inside an instance, such as a file; repeatable"},
+		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "`REGEXP`: expression that the message matches; repeatable"},
+		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message does not contain; repeatable"},
+		&cli.ListFlag{Name: "where", Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeated ones are joined with and"},
+		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "match ASCII letters in either case"},
 		&ucli.BoolFlag{Name: "substring", Usage: "find identifiers inside longer ones too"},
-		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "find segments by `HOW`: auto, list or index (the index may lag)"},
-		&ucli.StringFlag{Name: "max-bytes", Usage: "read at most `SIZE` from storage (500MB, 2GiB); stop before more is, with status 3"},
-		&ucli.Float64Flag{Name: "max-cost", Usage: "use requests worth at most `DOLLARS`; stop before more is spent, with status 3"},
-		&ucli.StringFlag{Name: "prices", Usage: "what requests cost is in `FILE`, a JSON object (default: $LOGSTOW_PRICES, else Azure's list prices)"},
-		&ucli.BoolFlag{Name: "no-cache", Usage: "neither use nor fill the cache of what was read from Azure ($LOGSTOW_CACHE_DIR, default ~/.cache/logstow; $LOGSTOW_CACHE_SIZE, default 1GiB)"},
+	))
+}
+
+// limitFlags say how segments are found and how much may be read.
+func limitFlags() []ucli.Flag {
+	return cli.Categorize(categoryLimits,
+		&ucli.StringFlag{Name: "max-bytes", Usage: "`SIZE`: stop, with status 3, before more is read from storage (500MB, 2GiB)"},
+		&ucli.Float64Flag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before requests cost more"},
+		&ucli.StringFlag{Name: "prices", Usage: "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
+		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "`MODE`: how segments are found: auto, list, or index (may lag)"},
+		&ucli.BoolFlag{Name: "no-cache", Usage: "neither read nor write the cache of segments in Azure"},
 	)
 }
 
 // selection reads them; the arguments are patterns.
 func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, err error) {
 	sel = query.Selection{
-		Services: c.StringSlice("service"), From: from, To: to, Source: c.String("source"),
-		Patterns: c.Args().Slice(), Regexps: c.StringSlice("regexp"), Excludes: c.StringSlice("exclude"),
-		Where: c.String("where"), Now: now.In(location(c)),
+		Services: cli.List(c, "service"), From: from, To: to, Sources: cli.List(c, "source"),
+		Patterns: c.Args().Slice(), Regexps: cli.List(c, "regexp"), Excludes: cli.List(c, "exclude"),
+		Where: cli.List(c, "where"), Now: now.In(location(c)),
 		IgnoreCase: c.Bool("ignore-case"), Substring: c.Bool("substring"),
 	}
-	if levels := c.String("level"); c.IsSet("level") {
-		if sel.Levels, err = record.ParseLevels(levels); err != nil {
-			return sel, cli.Usagef("--level: %w", err)
+	if slices.Contains(sel.Patterns, "") {
+		return sel, hint.Wrap(cli.Usagef("PATTERN is empty"), "leave it out to find every record; a shell variable in it may be unset")
+	}
+	for _, text := range cli.List(c, "level") {
+		levels, err := record.ParseLevels(text)
+		if err != nil {
+			return sel, hint.Wrap(cli.Usagef("--level: %w", err), "%s", suggest.DidYouMean(strings.TrimSuffix(text, "+"), levelNames()))
 		}
+		sel.Levels |= levels
 	}
 	return sel, nil
 }
@@ -50,21 +65,20 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 // reading says how to read.
 func reading(c *ucli.Context, env environment) (query.Options, error) {
 	opts := query.Options{Plan: c.String("plan"), TempDir: env.tempDir, Tiers: c.Bool("explain") || c.IsSet("max-cost")}
-	switch opts.Plan {
-	case "auto":
-		opts.Plan = query.PlanList
-	case query.PlanList, query.PlanIndex:
-	default:
-		return opts, cli.Usagef("--plan: %q is not a way to plan (auto, list or index)", opts.Plan)
+	err := cli.OneOf("plan", opts.Plan, planModes()...)
+	if err != nil {
+		return opts, err
 	}
-	var err error
+	if opts.Plan == "auto" {
+		opts.Plan = query.PlanList
+	}
 	if c.IsSet("max-bytes") {
 		if opts.MaxBytes, err = cli.ParseSize(c.String("max-bytes")); err != nil || opts.MaxBytes < 1 {
 			return opts, cli.Usagef("--max-bytes: %q is not a size of at least one byte (write 500MB or 2GiB)", c.String("max-bytes"))
 		}
 	}
 	if opts.MaxCost = c.Float64("max-cost"); c.IsSet("max-cost") && !(opts.MaxCost > 0 && opts.MaxCost <= math.MaxFloat64) {
-		return opts, cli.Usagef("--max-cost %v: it has to be more than nothing", opts.MaxCost)
+		return opts, cli.Usagef("--max-cost %v: want more than 0", opts.MaxCost)
 	}
 	opts.Prices, err = prices(c, env)
 	return opts, err

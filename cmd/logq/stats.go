@@ -37,22 +37,28 @@ const (
 
 func statsCommand(env environment) *ucli.Command {
 	return &ucli.Command{
-		Name:      "stats",
-		Usage:     "count the records that hold every PATTERN, by level, time, service, source or fields",
+		Name:  "stats",
+		Usage: "count records by level, time, service, source or fields",
+		UsageText: `logq stats -s shop --since 1d --by hour
+logq stats --since 2h --by service --by level
+logq stats --since 1d --where 'status >= 500' --by path -n 10 -o csv`,
 		ArgsUsage: "[PATTERN...]",
 		Description: `Counts the records that query would print. --by is level, minute, hour, day,
 service, source, instance or the name of a field of the message (user.id);
-given several times, records are counted by all of them together.
+with several names, records are counted by all of them together.
 
 Counts by level, time, service and instance without a pattern come from metadata
 and footers: no log line is read. With more groups than fit into memory, small
-ones are dropped and it is said how much the others may be too low.`,
-		Flags: append(selectionFlags(),
-			&ucli.StringSliceFlag{Name: "by", Usage: "count by `PROPERTY`; repeatable (default: level)"},
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the `N` largest groups only", DefaultText: "30 in a table that is not by time, else all"},
+ones are dropped, and how much the others may be too low is reported.
+
+Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or
+failed, 4 access denied, 130 interrupted.`,
+		Flags: slices.Concat(selectionFlags(), cli.Categorize(categoryOutput,
+			&cli.ListFlag{Name: "by", Commas: true, Usage: "`NAME`: property to count by; a list, repeatable (default: level)"},
+			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the largest groups", DefaultText: "30 in a table that is not by time, else all"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, json (one object a line) or csv"},
-			&ucli.BoolFlag{Name: "explain", Usage: "say on standard error what was planned, read and paid"},
-		),
+			&ucli.BoolFlag{Name: "explain", Usage: "report on standard error what was planned, read and paid"},
+		), limitFlags()),
 		Action: quietPipe(func(c *ucli.Context) error { return runStats(c.Context, c, env) }),
 	}
 }
@@ -60,27 +66,17 @@ ones are dropped and it is said how much the others may be too low.`,
 func runStats(ctx context.Context, c *ucli.Context, env environment) (err error) {
 	now := env.now()
 	r := &request{env: env, zone: location(c), explain: c.Bool("explain")}
-	from, to, ranged, err := timeRange(c, now)
-	if err != nil {
-		return err
-	}
-	if r.ranged = ranged; !ranged {
-		from, to = now.Add(-time.Hour), now.Add(time.Hour)
-	}
-	if r.sel, err = selection(c, from, to, now); err != nil {
-		return err
-	}
-	if r.opts, err = reading(c, env); err != nil {
+	if err := r.readSelection(c, now); err != nil {
 		return err
 	}
 	format, limit := c.String("output"), c.Int("limit")
-	if !slices.Contains([]string{tableFormat, jsonFormat, csvFormat}, format) {
-		return cli.Usagef("--output: %q is not a format of stats (table, json or csv)", format)
+	if err := cli.OneOf("output", format, statsFormats()...); err != nil {
+		return err
 	}
 	if c.IsSet("limit") && limit < 1 {
-		return cli.Usagef("--limit %d: it has to be at least 1", limit)
+		return cli.Usagef("--limit %d: want at least 1", limit)
 	}
-	by := c.StringSlice("by")
+	by := cli.List(c, "by")
 	if len(by) == 0 {
 		by = []string{"level"}
 	}
@@ -107,7 +103,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return r.overBudget(err)
 	}
-	if stats.Total == 0 && !ranged {
+	if stats.Total == 0 && !r.ranged {
 		r.noteNewest(ctx, q)
 		report = q.Report()
 	}

@@ -11,6 +11,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/query"
 	"logstow/query/cache"
 	"logstow/store"
@@ -19,24 +20,24 @@ import (
 
 // storeFlags say where to read.
 func storeFlags() []ucli.Flag {
-	return []ucli.Flag{
-		&ucli.StringSliceFlag{Name: "store", Usage: "read `STORE`: a directory, or azblob://CONTAINER; repeatable (default: $LOGSTOW_STORE)"},
-		&ucli.StringSliceFlag{Name: "grant", Usage: "read what `FILE` of shipper grant gives access to; repeatable"},
-		&ucli.StringFlag{Name: "auth", Usage: "Azure credential of this `KIND`: auto, key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)"},
-	}
+	return cli.Categorize(categoryStore,
+		&cli.ListFlag{Name: "store", Usage: "`STORE`: directory or azblob://CONTAINER to read; repeatable (default: $LOGSTOW_STORE)"},
+		&cli.ListFlag{Name: "grant", Usage: "`FILE`: file of shipper grant that gives access to a store; repeatable"},
+		&ucli.StringFlag{Name: "auth", Usage: "`KIND`: Azure credential: auto, key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)"},
+	)
 }
 
 // openStores opens the stores named by --store or the environment. close closes them.
 func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores []query.Store, closeAll func() error, err error) {
-	specs := c.StringSlice("store")
-	for _, file := range c.StringSlice("grant") {
+	specs := cli.List(c, "store")
+	for _, file := range cli.List(c, "grant") {
 		specs = append(specs, "grant://"+file)
 	}
 	if spec := e.getenv("LOGSTOW_STORE"); len(specs) == 0 && spec != "" {
 		specs = []string{spec}
 	}
 	if len(specs) == 0 {
-		return nil, nil, cli.Usagef("no store named: give --store or set LOGSTOW_STORE to a directory or azblob://CONTAINER")
+		return nil, nil, hint.Wrap(cli.Usagef("no store given"), "give --store DIR or --store azblob://CONTAINER, or set LOGSTOW_STORE")
 	}
 	var opened []store.Store
 	var kept *cache.Cache
@@ -108,7 +109,7 @@ func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {
 	}
 	kept, err := cache.Open(dir, size)
 	if err != nil {
-		e.say("%v; nothing is kept", err)
+		e.say("cache disabled: %v", err)
 		return nil, nil //nolint:nilerr,nilnil // as above
 	}
 	return kept, nil

@@ -1,24 +1,27 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/internal/timearg"
 )
 
-// rangeFlags say of which services and times records are wanted.
+// rangeFlags say of which times and services records are wanted.
 func rangeFlags() []ucli.Flag {
-	return []ucli.Flag{
-		&ucli.StringSliceFlag{Name: "service", Aliases: []string{"s"}, Usage: "`SERVICE` or glob; repeatable (default: all)"},
-		&ucli.StringFlag{Name: "since", Usage: "the last `DURATION`: 90s, 15m, 2h, 3d, 1w"},
-		&ucli.StringFlag{Name: "from", Usage: "from this `TIME` on: RFC 3339, '2026-11-20 15:04', 2026-11-20, 15:04, yesterday, -2h, Unix time"},
-		&ucli.StringFlag{Name: "to", Usage: "up to but not including this `TIME` (default: now)"},
-		&ucli.BoolFlag{Name: "utc", Usage: "times without a zone, and times printed for people, are UTC (default: local)"},
-	}
+	return append(cli.Categorize(categoryRange,
+		&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, or how long ago it was: 15m, 2h, 3d, 1w, yesterday"},
+		&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20T15:04:05Z, '2026-11-20 15:04 +0100', 'Nov 20 15:04', 15:04, '1 hour ago', -2h, Unix time"},
+		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, not included (default: now)"},
+		&ucli.BoolFlag{Name: "utc", Usage: "read times without a zone, and print times, in UTC (default: local)"},
+	), cli.Categorize(categorySelection,
+		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
+	)...)
 }
 
 // location is the zone of times that name none.
@@ -29,8 +32,18 @@ func location(c *ucli.Context) *time.Location {
 	return time.Local
 }
 
-// short is a duration without parts that are nothing: 2h for 2h0m0s.
+// short is a duration without parts that are nothing: 2h for 2h0m0s. From two days
+// on it is in days and hours.
 func short(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= 2*day {
+		d = d.Round(time.Hour)
+		days := fmt.Sprintf("%dd", d/day)
+		if d%day == 0 {
+			return days
+		}
+		return days + short(d%day)
+	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
@@ -41,38 +54,61 @@ func short(d time.Duration) string {
 	return s
 }
 
-// timeRange reads --since, --from and --to. given is false where none was given; then
-// the times are zero.
-func timeRange(c *ucli.Context, now time.Time) (from, to time.Time, given bool, err error) {
+// span is the range of times of a command line.
+type span struct {
+	from, to time.Time
+	// given says that a range was given, open that its end was not: then it ends an
+	// hour past now, for records whose clocks are ahead.
+	given, open bool
+}
+
+// ahead is how far past now a range without an end reaches.
+const ahead = time.Hour
+
+// lastHour is the range where none is given.
+func lastHour(now time.Time) span {
+	return span{from: now.Add(-time.Hour), to: now.Add(ahead), open: true}
+}
+
+// timeRange reads --since, --from and --to; without them the range is the last hour.
+func timeRange(c *ucli.Context, now time.Time) (s span, err error) {
 	now = now.In(location(c))
-	since, fromText, toText := c.String("since"), c.String("from"), c.String("to")
+	since, from, to := c.String("since"), c.String("from"), c.String("to")
 	switch {
-	case since == "" && fromText == "" && toText == "":
-		return from, to, false, nil
-	case since != "" && (fromText != "" || toText != ""):
-		return from, to, false, cli.Usagef("--since can not be used together with --from or --to")
+	case since == "" && from == "" && to == "":
+		return lastHour(now), nil
+	case since != "" && from != "":
+		return s, cli.Usagef("--since and --from are given: both are the start of the range")
 	case since != "":
-		d, err := cli.ParseDuration(since)
-		if err != nil {
-			return from, to, false, cli.Usagef("--since: %w", err)
+		if s.from, err = timearg.ParseSince(since, now); err != nil {
+			return s, cli.Usagef("--since: %w", err)
 		}
-		// What is read at this moment may be dated a little ahead.
-		return now.Add(-d), now.Add(time.Hour), true, nil
-	case fromText == "":
-		return from, to, false, cli.Usagef("--to needs --from")
-	}
-	if from, err = timearg.Parse(fromText, now); err != nil {
-		return from, to, false, cli.Usagef("--from: %w", err)
-	}
-	to = now.Add(time.Hour)
-	if toText != "" {
-		if to, err = timearg.Parse(toText, now); err != nil {
-			return from, to, false, cli.Usagef("--to: %w", err)
+	case from == "":
+		return s, hint.Wrap(cli.Usagef("--to is given without a start of the range"), "add --since or --from")
+	default:
+		if s.from, err = timearg.Parse(from, now); err != nil {
+			return s, cli.Usagef("--from: %w", err)
 		}
 	}
-	if !from.Before(to) {
-		return from, to, false, cli.Usagef("the range is empty: --from %s is not before --to %s",
-			from.Format(time.RFC3339), to.Format(time.RFC3339))
+	s.given, s.open, s.to = true, to == "", now.Add(ahead)
+	if !s.open {
+		if s.to, err = timearg.Parse(to, now); err != nil {
+			return s, cli.Usagef("--to: %w", err)
+		}
 	}
-	return from, to, true, nil
+	if !s.from.Before(s.to) {
+		return s, cli.Usagef("the range is empty: its start %s is not before its end %s",
+			s.from.Format(time.RFC3339), s.to.Format(time.RFC3339))
+	}
+	return s, nil
+}
+
+// String is for people: where it begins and ends, and how long it is.
+func (s span) String() string {
+	if s.open {
+		length := s.to.Add(-ahead).Sub(s.from)
+		return "from " + s.from.Format(time.RFC3339) + " to now (" + short(max(length, 0).Round(time.Second)) + ")"
+	}
+	return "from " + s.from.Format(time.RFC3339) + " to " + s.to.In(s.from.Location()).Format(time.RFC3339) +
+		" (" + short(s.to.Sub(s.from).Round(time.Second)) + ")"
 }

@@ -5,19 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/blobnaming"
+	"logstow/buffer"
 	"logstow/config"
 	"logstow/grant"
+	"logstow/input/httpserver"
+	"logstow/input/tail"
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -30,59 +37,138 @@ const (
 
 func checkCommand() *ucli.Command {
 	return &ucli.Command{
-		Name:      "check",
-		Usage:     "check the configuration and try the storage",
+		Name:  "check",
+		Usage: "check the configuration, and try inputs and storage",
+		UsageText: `shipper check --store /var/lib/logs --service web /var/log/nginx/*.log
+shipper check --config /etc/logstow/shipper.yaml
+shipper check --store azblob://logs --service host --syslog udp://:5140`,
 		ArgsUsage: "[FILE|GLOB|-]...",
-		Description: `Takes what run takes, tells everything that is wrong with it, a line each, and
-tries the storage: a blob ` + probeService + `/INSTANCE and a row in the table ` + probeTable + ` are written
-and removed. A credential that may only create can not remove the blob: it stays,
-which does no harm. Nothing is read, and no address is taken.
+		Description: `Takes what run takes, and reports everything that run would refuse, a line each:
+the configuration, addresses, files that are missing or cannot be opened, the
+buffer's directory. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
+in the table ` + probeTable + ` are written and removed. A credential that may only
+create cannot remove the blob: it stays, which does no harm. Nothing is read.
+Addresses are bound for a moment; one that is in use, by the running shipper,
+is reported and no failure. Nor is a file that is missing, unless with --once:
+run waits for it.
 
-Exit status: 0 all is well, 2 wrong command line or configuration, 3 storage
-failed, 4 access refused.`,
+Exit status: 0 all is well, 2 wrong command line or configuration, 3 something
+cannot be read or storage failed, 4 access denied.`,
 		Flags: runFlags(),
 		Action: func(c *ucli.Context) error {
 			s, err := readSettings(c)
 			if err != nil {
+				return everyLine(c.App.ErrWriter, cli.Usagef("%w", err))
+			}
+			if err := check(c.Context, c.App.Writer, s); err != nil {
 				return everyLine(c.App.ErrWriter, err)
 			}
-			return check(c.Context, c.App.Writer, s)
+			return nil
 		},
 	}
 }
 
-// everyLine says each of several errors in a line of its own.
+// everyLine reports each of several errors on a line of its own, and its hints.
 func everyLine(w io.Writer, err error) error {
-	for line := range strings.Lines(err.Error() + "\n") {
-		if _, err := fmt.Fprintf(w, "shipper: %s", line); err != nil {
-			return err
-		}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(w, "shipper: %s\n", line)
 	}
-	return cli.Exit(cli.Usage)
+	for _, advice := range hint.All(err) {
+		fmt.Fprintf(w, "hint: %s\n", advice)
+	}
+	return cli.Exit(cli.Status(err))
 }
 
 func check(ctx context.Context, w io.Writer, s settings) (err error) {
-	p := &pipeline{settings: s, log: newLogger(os.Stderr)}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer func() { err = errors.Join(err, out.Flush()) }()
+	if err := checkReading(ctx, out, s); err != nil {
+		return err
+	}
 	var errs []error
-	for i := range s.inputs {
-		in := &s.inputs[i]
-		fmt.Fprintf(out, "input\t%s: %s\n", in.Service, describe(in))
-		if _, err := p.inputOptions(in); err != nil {
-			errs = append(errs, atLine(in, err))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	if s.bufferDir != "" {
-		fmt.Fprintf(out, "buffer\t%s\n", s.bufferDir)
-	}
 	for _, spec := range s.stores.every() {
 		errs = append(errs, checkStore(ctx, out, spec, s))
 	}
 	return errors.Join(errs...)
+}
+
+// checkReading opens what run reads, listens on and keeps records in, and closes it again.
+func checkReading(ctx context.Context, out io.Writer, s settings) (err error) {
+	quiet := slog.New(slog.DiscardHandler)
+	p := &pipeline{settings: s, log: quiet}
+	// In memory: a buffer on disk may be in use.
+	p.buffer, err = buffer.Open(buffer.Options{Instance: s.instance, Width: s.bucket, FlushSize: s.flushSize, FlushInterval: s.flushInterval, Log: quiet})
+	if err != nil {
+		return cli.Usagef("%w", err)
+	}
+	defer func() { err = errors.Join(err, p.buffer.Close()) }()
+	var usage, failed []error
+	for i := range s.inputs {
+		in := &s.inputs[i]
+		fmt.Fprintf(out, "input\t%s: %s\n", in.Service, describe(in))
+		r, err := p.openInput(ctx, in)
+		if err = checkOpened(out, r, err); err != nil {
+			usage = append(usage, atLine(in, err))
+			continue
+		}
+		if t, ok := r.(*tail.Tailer); ok {
+			missing, unreadable := t.Check()
+			if s.once {
+				unreadable, missing = append(missing, unreadable...), nil
+			}
+			for _, err := range missing {
+				fmt.Fprintf(out, "input\t%s: not there yet: %v\n", in.Service, err)
+			}
+			for _, err := range unreadable {
+				failed = append(failed, atLine(in, err))
+			}
+		}
+	}
+	if s.metrics != "" {
+		fmt.Fprintf(out, "metrics\tat %s\n", s.metrics)
+		server, err := httpserver.New(ctx, httpserver.Options{Address: s.metrics, Log: quiet})
+		if err = checkOpened(out, server, err); err != nil {
+			usage = append(usage, fmt.Errorf("metrics: %w", err))
+		}
+	}
+	if s.bufferDir != "" {
+		fmt.Fprintf(out, "buffer\t%s\n", s.bufferDir)
+		failed = append(failed, checkBuffer(s.bufferDir))
+	}
+	if len(usage) > 0 {
+		return cli.Usagef("%w", errors.Join(append(usage, failed...)...))
+	}
+	return errors.Join(failed...)
+}
+
+// checkOpened closes what was opened. An address that is in use is no error: the
+// shipper that is to be replaced by this configuration may use it.
+func checkOpened(out io.Writer, opened any, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		fmt.Fprintf(out, "address\t%v\n", err)
+		return nil
+	}
+	if c, ok := opened.(io.Closer); ok && err == nil {
+		return c.Close()
+	}
+	return err
+}
+
+// checkBuffer reports whether a buffer's directory can be read, or made.
+func checkBuffer(dir string) error {
+	_, err := buffer.Inspect(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for above := dir; ; above = filepath.Dir(above) {
+		probe, err := os.MkdirTemp(above, ".logstow-check-*")
+		switch {
+		case err == nil:
+			return os.Remove(probe)
+		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(above) == above:
+			return hint.Wrap(fmt.Errorf("cannot write the buffer's directory %s: %w", dir, err), "give another one with --buffer-dir")
+		}
+	}
 }
 
 // checkStore writes to a store and removes what it wrote.
@@ -100,11 +186,11 @@ func checkStore(ctx context.Context, out io.Writer, spec string, s settings) (er
 	}
 	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.instance)
 	if err != nil {
-		return fmt.Errorf("%s does not take segments: %w", spec, err)
+		return fmt.Errorf("cannot store segments in %s: %w", spec, err)
 	}
 	fmt.Fprintf(out, "store\t%s: a blob was written%s\n", spec, stays)
 	if err := probeTables(ctx, st.Tables(), s.instance); err != nil {
-		return fmt.Errorf("segments would be stored in %s, but not indexed: %w", spec, err)
+		return fmt.Errorf("cannot index segments in %s: %w", spec, err)
 	}
 	fmt.Fprintf(out, "index\t%s: a row was written and removed\n", spec)
 	return nil
@@ -117,9 +203,9 @@ func checkGrant(out io.Writer, spec string, st *grant.Store, s settings) error {
 	case err != nil:
 		return err
 	case g.Kind != grant.Create:
-		return fmt.Errorf("%s is to read: a shipper needs one of shipper grant --create-only", spec)
+		return hint.Wrap(fmt.Errorf("%s is a grant to read", spec), "ask for one of shipper grant --create-only")
 	case time.Now().After(g.Expires):
-		return fmt.Errorf("%s ended at %s: replace the file", spec, g.Expires.Format(time.RFC3339))
+		return hint.Wrap(fmt.Errorf("%s expired at %s", spec, g.Expires.Format(time.RFC3339)), "replace the file")
 	}
 	for i := range s.inputs {
 		in := &s.inputs[i]

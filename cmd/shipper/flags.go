@@ -1,21 +1,27 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/store/azure"
 )
 
 func runCommand() *ucli.Command {
 	return &ucli.Command{
-		Name:      "run",
-		Usage:     "read files or standard input and ship their lines",
+		Name:  "run",
+		Usage: "read logs and ship them",
+		UsageText: `shipper run --store /var/lib/logs --service web /var/log/nginx/*.log
+shipper run --store azblob://logs --service web --once access.log
+shipper run --config /etc/logstow/shipper.yaml`,
 		ArgsUsage: "[FILE|GLOB|-]...",
 		Description: `Reads files, globs (** is any number of directories) and standard input (-), and
 ships their lines. Files are followed as they grow, are rotated and appear,
@@ -25,15 +31,18 @@ is 0 only when all of it is in storage and in the index.
 Records are kept in a buffer on disk until they are in storage and in the index.
 After a crash, a kill or an outage the next start with the same buffer goes on
 where this one ended: nothing is lost, nothing is stored twice. A buffer belongs
-to one running shipper. With --buffer memory nothing is kept: what is not in
-storage when the process dies is lost.
+to one running shipper. With --buffer memory, what is not in storage when the
+process dies is lost.
+
+Flags override the file of --config. An ADDRESS is HOST:PORT; without a host it
+binds to the loopback interface.
 
 SIGTERM or SIGINT ends it: what was read by then is shipped within
 --drain-timeout, and what is left stays in the buffer for the next start (status
 3). A second signal ends it at once; the buffer keeps everything.
 
 Exit status: 0 done, 2 wrong command line, 3 incomplete or failed, 4 access
-refused, 130 interrupted before --once was done, or at once.`,
+denied, 130 interrupted before --once was done, or at once.`,
 		Flags: runFlags(),
 		Action: func(c *ucli.Context) error {
 			s, err := readSettings(c)
@@ -47,44 +56,52 @@ refused, 130 interrupted before --once was done, or at once.`,
 
 // runFlags are those of run and check.
 func runFlags() []ucli.Flag {
-	return []ucli.Flag{
-		&ucli.StringFlag{Name: "config", EnvVars: []string{"LOGSTOW_CONFIG"}, Usage: "read `FILE` (YAML); flags go before what it says, SIGHUP reads it again"},
-		&ucli.StringFlag{Name: "store", Usage: "where to: a `DIRECTORY`, or azblob://CONTAINER (default: the configuration's, else $LOGSTOW_STORE)"},
+	return slices.Concat(cli.Categorize(categoryConfiguration,
+		&ucli.StringFlag{Name: "config", EnvVars: []string{"LOGSTOW_CONFIG"}, Usage: "`FILE`: configuration file (YAML); flags override the file, SIGHUP reloads it"},
+	), cli.Categorize(categoryStore,
+		&ucli.StringFlag{Name: "store", Usage: "`STORE`: directory or azblob://CONTAINER to ship to (default: the file's, else $LOGSTOW_STORE)"},
 		authFlag(),
-		&ucli.StringFlag{Name: "service", Usage: "`NAME` of who logs; the first part of every blob's name"},
-		&ucli.StringFlag{Name: "instance", Usage: "`NAME` of this shipper among those of the service (default: the host name)"},
-		&ucli.StringFlag{Name: "class", Usage: "retention `CLASS` of the records (default: none)"},
+	), cli.Categorize(categoryService,
+		&ucli.StringFlag{Name: "service", Usage: "`NAME`: service name, first part of every blob name"},
+		&ucli.StringFlag{Name: "instance", Usage: "`NAME`: name of this shipper among those of the service (default: the host name)"},
+		cli.Clearable{StringFlag: &ucli.StringFlag{Name: "class", Usage: "`CLASS`: retention class of the records (default: none)"}},
+	), cli.Categorize(categoryInputs,
 		&ucli.BoolFlag{Name: "once", Usage: "read to the end, ship everything, and end"},
-		&ucli.BoolFlag{Name: "from-start", Usage: "follow files that are there already from their start, not from their end"},
-		&ucli.StringSliceFlag{Name: "syslog", Usage: "take syslog messages at `ADDRESS`: udp://:5140, tcp://:5140, unix:///run/x.sock; repeatable"},
-		&ucli.StringFlag{Name: "forward", Usage: "take the Fluent Forward protocol at `ADDRESS`: :24224 (no host is the loopback interface)"},
-		&ucli.StringFlag{Name: "http", Usage: "take OpenTelemetry logs (/v1/logs, gRPC) and lines (/v1/lines) at `ADDRESS`: :4318"},
+		&ucli.BoolFlag{Name: "from-start", Usage: "read files that exist at the start from their beginning, not from their end"},
+		&cli.ListFlag{Name: "syslog", Usage: "`ADDRESS`: receive syslog messages at udp://:5140, tcp://:5140 or unix:///run/x.sock; repeatable"},
+		&ucli.StringFlag{Name: "forward", Usage: "`ADDRESS`: receive the Fluent Forward protocol, at :24224"},
+		&ucli.StringFlag{Name: "http", Usage: "`ADDRESS`: receive OpenTelemetry logs (/v1/logs, gRPC) and lines (/v1/lines), at :4318"},
 		&ucli.BoolFlag{Name: "journald", Usage: "read the systemd journal"},
-		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "what wraps the lines of files: auto, cri, docker or none"},
-		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "join lines to records: off, auto (stack traces), or a `REGEXP` that first lines match"},
-		&ucli.StringSliceFlag{Name: "redact", Usage: "take out secrets of this `KIND`: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable"},
-		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "ship records at the latest after this `TIME`"},
-		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "ship a segment of this stored `SIZE`"},
-		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`TIME` that a segment covers at most: 5, 10, 15, 20, 30 or 60m"},
-		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "on or off: write what lets logq find identifiers without reading the rest"},
-		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE` of times that name none, for example Europe/Berlin"},
-		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "cut lines at this `SIZE`, at most 16MiB, with a mark"},
-		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "where records wait for storage: disk or memory"},
-		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIRECTORY` of the buffer (default: logstow/SERVICE/INSTANCE in the state directory)"},
-		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "most that the buffer takes on disk, as a `SIZE`"},
-		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "make records durable `WHEN`: always, every so often (1s), or never"},
-		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "when the buffer is full: block, or drop-oldest"},
-		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "ship for at most this `TIME` after the first signal"},
-		&ucli.StringFlag{Name: "metrics", Usage: "serve /metrics, /healthz and /readyz at `ADDRESS`: :9464 (no host is the loopback interface)"},
-		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "with --once, give up when storage has not answered for this `TIME`"},
-	}
+	), cli.Categorize(categoryRecords,
+		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: wrapping of the lines of files: auto, cri, docker or none"},
+		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "`REGEXP`: join lines to records: off, auto (stack traces), or an expression that first lines match"},
+		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of times that name none, such as Europe/Berlin"},
+		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer records and mark them; at most 16MiB"},
+		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable"},
+	), cli.Categorize(categorySegments,
+		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of records that are not shipped"},
+		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: stored size at which a segment is shipped"},
+		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: time range of a segment: 5m, 10m, 15m, 20m, 30m or 60m"},
+		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter: on or off"},
+	), cli.Categorize(categoryBuffer,
+		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records wait for storage: disk or memory"},
+		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory)"},
+		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "`SIZE`: maximum disk usage of the buffer"},
+		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "`MODE`: fsync policy: always, an interval such as 1s, or never"},
+		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "`MODE`: what to do when the buffer is full: block or drop-oldest"},
+	), cli.Categorize(categoryLimits,
+		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "`DURATION`: maximum time to ship what was read after the first signal"},
+		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "`DURATION`: with --once, maximum time without an answer from storage"},
+	), cli.Categorize(categoryMetrics,
+		&ucli.StringFlag{Name: "metrics", Usage: "`ADDRESS`: serve /metrics, /healthz and /readyz, at :9464"},
+	))
 }
 
 // authFlag is --auth, another spelling of the variable that stores are opened by.
 func authFlag() ucli.Flag {
 	return &ucli.StringFlag{
-		Name: "auth", EnvVars: []string{azure.AuthEnv},
-		Usage: "Azure credential of this `KIND`: auto, key, sas, msi, workload or cli",
+		Name: "auth", EnvVars: []string{azure.AuthEnv}, Category: categoryStore,
+		Usage: "`KIND`: Azure credential: auto, key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)",
 		Action: func(_ *ucli.Context, kind string) error {
 			if _, err := azure.ParseAuth(kind); err != nil {
 				return cli.Usagef("--auth: %w", err)
@@ -122,7 +139,7 @@ func parseOnFull(value string) (buffer.OnFull, error) {
 func hostInstance(errs *problems) string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
-		*errs = append(*errs, fmt.Errorf("this host has no name; give --instance"))
+		errs.advise(false, "this host has no name", "name the shipper with --instance")
 		return "-"
 	}
 	return blobnaming.CleanInstance(host)
@@ -130,6 +147,13 @@ func hostInstance(errs *problems) string {
 
 // problems are what is wrong with a command line.
 type problems []error
+
+// advise notes a problem unless ok, with what to do about it.
+func (p *problems) advise(ok bool, problem, advice string) {
+	if !ok {
+		*p = append(*p, hint.Wrap(errors.New(problem), "%s", advice))
+	}
+}
 
 // check notes a problem unless ok.
 func (p *problems) check(ok bool, format string, args ...any) {

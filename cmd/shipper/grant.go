@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,10 @@ const grantDays = 7 * 24 * time.Hour
 func grantCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "grant",
-		Usage: "write a file that gives access to one service for some hours",
+		Usage: "write a file that gives access to one service for a limited time",
+		UsageText: `shipper grant --store azblob://logs --service shop --expires 8h
+shipper grant --store azblob://logs --service shop --expires 1h --from -1d
+shipper grant --store azblob://in --service shop --expires 7d --create-only`,
 		Description: `Writes a file with signatures for one service's logs in an Azure container: for logq
 (logq query --grant FILE), or with --create-only for a shipper (shipper run
 --store grant://FILE). Nobody needs a key or a role to use it: keep it like a key.
@@ -34,20 +38,23 @@ hierarchical namespace, else a container that holds no other service. Where a re
 would get more than the service, nothing is signed, and the role assignment that
 does it is printed. docs/grants.md says what a grant protects and what not.
 
-Exit status: 0 written, 2 wrong command line, 3 failed, 4 access refused, or not
+Exit status: 0 written, 2 wrong command line, 3 failed, 4 access denied, or not
 possible as narrow as that.`,
-		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "`STORE`: azblob://CONTAINER"},
+		Flags: slices.Concat(cli.Categorize(categoryStore,
+			&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "`STORE`: azblob://CONTAINER (default: $LOGSTOW_STORE)"},
 			authFlag(),
-			&ucli.StringFlag{Name: "service", Usage: "`NAME` of whose logs"},
-			&ucli.StringFlag{Name: "expires", Usage: "end after this `TIME`: 8h, at most 7d"},
-			&ucli.StringFlag{Name: "from", Usage: "from this `TIME` on (default: 7 days ago)"},
-			&ucli.StringFlag{Name: "to", Usage: "up to but not including this `TIME` (default: when it ends)"},
-			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: to add segments, not to read or change any, and to write their rows in the index"},
-			&ucli.StringSliceFlag{Name: "class", Usage: "with --create-only, a retention `CLASS` that the shipper uses; repeatable (default: the one without a name)"},
-			&ucli.StringFlag{Name: "hierarchical", Value: "ask", Usage: "the account has a hierarchical namespace: yes, no, or ask it"},
-			&ucli.StringFlag{Name: "out", Usage: "write `FILE`, replacing it; - is standard output (default: SERVICE.grant)"},
-		},
+			&ucli.StringFlag{Name: "hierarchical", Value: "ask", Usage: "`MODE`: whether the account has a hierarchical namespace: yes, no, or ask it"},
+		), cli.Categorize(categoryGrant,
+			&ucli.StringFlag{Name: "service", Usage: "`NAME`: service to give access to"},
+			&ucli.StringFlag{Name: "expires", Usage: "`DURATION`: lifetime of the grant: 8h, at most 7d"},
+			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: create segments and write their index, read and change none"},
+			&cli.ListFlag{Name: "class", AllowEmpty: true, Usage: "`CLASS`: with --create-only, retention class that the shipper uses; repeatable (default: the one without a name)"},
+		), cli.Categorize(categoryRange,
+			&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20, yesterday, -30d (default: 7 days ago)"},
+			&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, not included (default: when the grant ends)"},
+		), cli.Categorize(categoryOutput,
+			&ucli.StringFlag{Name: "out", Usage: "`FILE`: file to write or replace; - is standard output (default: SERVICE.grant)"},
+		)),
 		Action: func(c *ucli.Context) error {
 			r, err := grantRequest(c, time.Now().UTC())
 			if err != nil {
@@ -64,7 +71,7 @@ possible as narrow as that.`,
 func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	var errs problems
 	r := grant.Request{
-		Kind: grant.Read, Service: c.String("service"), Classes: c.StringSlice("class"),
+		Kind: grant.Read, Service: c.String("service"), Classes: cli.List(c, "class"),
 	}
 	switch answer := c.String("hierarchical"); answer {
 	case "yes", "no":
@@ -73,12 +80,12 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	default:
 		errs.check(answer == "ask", "--hierarchical %q: want yes, no or ask", answer)
 	}
-	errs.check(c.String("store") != "", "--store is missing: azblob://CONTAINER (or set LOGSTOW_STORE)")
+	errs.advise(c.String("store") != "", "--store is missing", "give azblob://CONTAINER, or set LOGSTOW_STORE")
 	errs.check(c.String("store") == "" || strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a directory has no signatures", open.Shown(c.String("store")))
 	errs.check(r.Service != "", "--service is missing")
 	errs.check(c.NArg() == 0, "grant takes no arguments")
 	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class is for --create-only: a reader gets all classes")
-	errs.check(c.String("expires") != "", "--expires is missing: 8h, at most 7d")
+	errs.advise(c.String("expires") != "", "--expires is missing", "give a duration of at most 7d, such as 8h")
 	if c.String("expires") != "" {
 		r.Expires = now.Add(parse(&errs, c, "expires", cli.ParseDuration))
 	}
@@ -134,7 +141,7 @@ func writeGrant(c *ucli.Context, s store.Store, r grant.Request) error {
 		err = replacePrivate(path, text)
 	}
 	if err != nil {
-		return fmt.Errorf("write the grant: %w", err)
+		return fmt.Errorf("cannot write the grant: %w", err)
 	}
 	if path != "-" {
 		fmt.Fprintf(c.App.ErrWriter, "%s:\n", path)

@@ -22,10 +22,17 @@ import (
 )
 
 // reader is an input that is ready to be read.
-type reader func(context.Context) error
+type reader interface {
+	Run(ctx context.Context) error
+}
+
+// stdinReader reads standard input.
+type stdinReader struct{ opts input.Options }
+
+func (r stdinReader) Run(ctx context.Context) error { return stdin.Run(ctx, os.Stdin, r.opts) }
 
 // openInput makes an input; it reads nothing yet, but a listener has its address.
-// A reader that is made must be run.
+// A reader that is made must be run or, where it has a Close, closed.
 func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, error) {
 	opts, err := p.inputOptions(in)
 	if err != nil {
@@ -35,7 +42,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 	case config.KindFiles:
 		return p.openFiles(in, opts)
 	case config.KindStdin:
-		return func(ctx context.Context) error { return stdin.Run(ctx, os.Stdin, opts) }, nil
+		return stdinReader{opts}, nil
 	case config.KindSyslog:
 		server, err := syslog.New(ctx, syslog.Options{
 			Options: opts, Address: in.Syslog.Address, TLS: in.Syslog.TLS, MaxConnections: in.Syslog.MaxConnections, Raw: in.Syslog.Raw,
@@ -45,7 +52,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 		}
 		p.lost.of(server)
 		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
-		return server.Run, nil
+		return server, nil
 	case config.KindForward:
 		server, err := forward.New(ctx, forward.Options{
 			Options: opts, Address: in.Forward.Address, TLS: in.Forward.TLS, MaxConnections: in.Forward.MaxConnections,
@@ -55,7 +62,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 			return nil, err
 		}
 		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
-		return server.Run, nil
+		return server, nil
 	case config.KindHTTP:
 		return p.openHTTP(ctx, in, opts)
 	case config.KindJournald:
@@ -66,7 +73,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 		if err != nil {
 			return nil, err
 		}
-		return journal.Run, nil
+		return journal, nil
 	}
 	return nil, fmt.Errorf("inputs of the kind %q are not known here", in.Kind)
 }
@@ -101,11 +108,7 @@ func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, erro
 		}
 		files.Service, files.ServiceOf = "", pattern.Of
 	}
-	t, err := tail.New(files)
-	if err != nil {
-		return nil, err
-	}
-	return t.Run, nil
+	return tail.New(files)
 }
 
 func (p *pipeline) openHTTP(ctx context.Context, in *config.Input, opts input.Options) (reader, error) {
@@ -124,5 +127,5 @@ func (p *pipeline) openHTTP(ctx context.Context, in *config.Input, opts input.Op
 		return nil, err
 	}
 	p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
-	return server.Run, nil
+	return server, nil
 }

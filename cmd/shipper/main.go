@@ -35,16 +35,27 @@ func run() int {
 	}
 	ctx, stop := signals()
 	defer stop()
-	app := &ucli.App{
-		Name:      "shipper",
-		Usage:     "ship logs to blob storage",
-		Version:   cli.Version(version),
-		Writer:    os.Stdout,
-		ErrWriter: os.Stderr,
-		Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), retainCommand(), verifyCommand(), reindexCommand(), grantCommand()},
+	return cli.Run(ctx, *program(), os.Args)
+}
+
+// program is the command line.
+func program() *cli.Program {
+	p := &cli.Program{
+		App: &ucli.App{
+			Name:  "shipper",
+			Usage: "ship logs to blob storage",
+			UsageText: `shipper run --store /var/lib/logs --service web /var/log/nginx/access.log
+shipper check --config /etc/logstow/shipper.yaml
+shipper retain --store azblob://logs --keep 30d --dry-run`,
+			Version:   cli.Version(version),
+			Writer:    os.Stdout,
+			ErrWriter: os.Stderr,
+			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), retainCommand(), verifyCommand(), reindexCommand(), grantCommand()},
+		},
+		Instead: instead(), Variables: variables(), Manual: "docs/operations.md",
 	}
-	app.Commands = append(app.Commands, manual.CompletionCommand(app), manual.ManCommand(app))
-	return cli.Run(ctx, app, os.Args)
+	p.Commands = append(p.Commands, manual.CompletionCommand(p.App), manual.ManCommand(p))
+	return p
 }
 
 // signals returns a context that SIGINT or SIGTERM ends; the second one ends the process at once.

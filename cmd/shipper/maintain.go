@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,25 +14,25 @@ import (
 	"golang.org/x/term"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/open"
 )
 
 // storesFlag is --store of the commands that keep stores in order.
 func storesFlag() ucli.Flag {
-	return &ucli.StringSliceFlag{
-		Name: "store", EnvVars: []string{"LOGSTOW_STORE"},
-		Usage: "`STORE` to keep in order: a directory, or azblob://CONTAINER; repeatable",
+	return &cli.ListFlag{
+		Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Category: categoryStore,
+		Usage: "`STORE`: directory or azblob://CONTAINER; repeatable (default: $LOGSTOW_STORE)",
 	}
 }
 
 // eachStore calls f for each store of the command line, one after the other. One
 // that fails does not hide the others: its error is said, and is the exit status.
 func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error {
-	// A variable that is set to nothing names none.
-	specs := slices.DeleteFunc(c.StringSlice("store"), func(spec string) bool { return spec == "" })
+	specs := cli.List(c, "store")
 	if len(specs) == 0 {
-		return cli.Usagef("--store is missing: a directory, or azblob://CONTAINER (or set LOGSTOW_STORE)")
+		return hint.Wrap(cli.Usagef("--store is missing"), "give a directory or azblob://CONTAINER, or set LOGSTOW_STORE")
 	}
 	var failed []error
 	for _, spec := range specs {
@@ -50,6 +49,9 @@ func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error 
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, open.Shown(spec), line)
+		}
+		for _, advice := range hint.All(err) {
+			fmt.Fprintf(c.App.ErrWriter, "hint: %s\n", advice)
 		}
 	}
 	if err := errors.Join(failed...); err != nil {

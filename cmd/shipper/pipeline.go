@@ -13,6 +13,7 @@ import (
 	"logstow/input"
 	"logstow/input/listen"
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/metrics"
 	"logstow/process"
 	shipping "logstow/ship"
@@ -98,7 +99,7 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 		MaxOpen: p.openBuckets, MaxLateness: p.maxLateness, NoFilter: p.noFilter,
 	})
 	if errors.Is(err, buffer.ErrLocked) {
-		return fmt.Errorf("%w; every running shipper needs a buffer of its own: give this one another --instance or --buffer-dir", err)
+		return hint.Wrap(err, "every running shipper needs its own buffer: give this one another --instance or --buffer-dir")
 	}
 	if err != nil || p.bufferDir == "" {
 		return err
@@ -237,7 +238,7 @@ func (p *pipeline) noteEnd(shipErr error) {
 func (p *pipeline) writeNote(trouble error, drained bool) {
 	n := note{Service: p.service, Store: p.stores.String(), Drained: drained, Time: time.Now().UTC()}
 	if trouble != nil {
-		n.Error = trouble.Error()
+		n.Error, n.Hint = trouble.Error(), hint.Of(trouble)
 	}
 	if err := n.write(p.bufferDir); err != nil {
 		p.log.Debug("the buffer's note could not be written", "dir", p.bufferDir, "error", err)

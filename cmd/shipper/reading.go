@@ -21,14 +21,14 @@ type running struct {
 // startInput opens an input and reads it until it ends or ctx does; then it is
 // sent to pipeline.ended.
 func (p *pipeline) startInput(ctx context.Context, spec config.Input) (*running, error) {
-	read, err := p.openInput(ctx, &spec)
+	reader, err := p.openInput(ctx, &spec)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	r := &running{spec: spec, cancel: cancel}
 	go func() {
-		r.err = read(ctx)
+		r.err = reader.Run(ctx)
 		p.ended <- r
 	}()
 	return r, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -13,6 +14,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/internal/price"
 	"logstow/retention"
 	"logstow/store"
@@ -22,7 +24,10 @@ import (
 func retainCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "retain",
-		Usage: "delete the days that are past what is to be kept",
+		Usage: "delete logs past their retention",
+		UsageText: `shipper retain --store azblob://logs --keep 30d --dry-run
+shipper retain --store azblob://logs --keep 30d --class audit=365d
+shipper retain --store /var/lib/logs --max-store-size 10GiB`,
 		Description: `Deletes the segments of past days, and their index, a day at a time. The day is that
 of the records, in UTC, never that of the upload; it goes when it ended longer ago
 than --keep, or for a segment with a retention class, --class.
@@ -34,31 +39,33 @@ account is reported and stays in the index. Afterwards everything is listed agai
 It may be interrupted and run again, and run beside itself and beside shippers.
 
 Exit status: 0 all that is past is gone, 2 wrong command line, 3 something stays that
-should be gone or something failed, 4 access refused, 130 interrupted.`,
-		Flags: []ucli.Flag{
-			storesFlag(),
-			authFlag(),
-			&ucli.StringFlag{Name: "keep", Usage: "keep segments without a class for this `TIME`: 30d, 12w"},
-			&ucli.StringSliceFlag{Name: "class", Usage: "keep those of a class for a time: `CLASS=TIME`, audit=365d; repeatable"},
-			&ucli.StringFlag{Name: "cool-after", Usage: "move segments that are kept to the cool tier after this `TIME`, 7d"},
-			&ucli.StringFlag{Name: "cold-after", Usage: "move them to the cold tier after this `TIME`, 30d"},
-			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would go and what it would take, and delete nothing"},
+should be gone or something failed, 4 access denied, 130 interrupted.`,
+		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRetention,
+			&ucli.StringFlag{Name: "keep", Usage: "`DURATION`: retention of segments without a class: 30d, 12w"},
+			&cli.ListFlag{Name: "class", Usage: "`CLASS=DURATION`: retention of the segments of a class: audit=365d; repeatable"},
+			&ucli.StringFlag{Name: "max-store-size", Usage: "`SIZE`: maximum size of a store in a directory (10GiB): the oldest days of the default class and of all --class are deleted first"},
+			&ucli.StringFlag{Name: "cool-after", Usage: "`DURATION`: age at which segments that are kept move to the cool tier: 7d"},
+			&ucli.StringFlag{Name: "cold-after", Usage: "`DURATION`: age at which they move to the cold tier: 30d"},
+		), cli.Categorize(categoryLimits,
+			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be deleted and what it would cost, and delete nothing"},
 			&ucli.BoolFlag{Name: "force", Usage: "allow less than a day, and a clock that differs from storage's"},
-			&ucli.StringFlag{Name: "max-store-size", Usage: "of a store in a directory, keep at most this `SIZE`, 10GiB: the oldest days of the default class and of all --class go first"},
-			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "delete or move at most this `NUMBER` of blobs a second; 0 is no limit"},
-			&ucli.BoolFlag{Name: "json", Usage: "print the report as JSON, an object a store"},
-		},
+			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted or moved in a second; 0 is no limit"},
+		), []ucli.Flag{outputFlag("one object a store")}),
 		Action: func(c *ucli.Context) error {
 			policy, o, err := retainSettings(c)
 			if err != nil {
 				return cli.Usagef("%w", err)
+			}
+			asJSON, err := asJSON(c)
+			if err != nil {
+				return err
 			}
 			return eachStore(c, func(spec string, s store.Store) error {
 				o := o
 				if _, local := open.Dir(spec); local {
 					o.Prices = new(price.Table) // it costs nothing
 				}
-				return retain(c, s, policy, o)
+				return retain(c, s, policy, o, asJSON)
 			})
 		},
 	}
@@ -86,17 +93,17 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
 		}
 	}
-	for _, spec := range c.StringSlice("store") {
+	for _, spec := range cli.List(c, "store") {
 		if _, local := open.Dir(spec); local && (p.CoolAfter != 0 || p.ColdAfter != 0) {
 			wrong = append(wrong, fmt.Errorf("--cool-after and --cold-after are not for directories, which have no tiers: %s", spec))
 		}
 	}
-	for _, text := range c.StringSlice("class") {
+	for _, text := range cli.List(c, "class") {
 		class, duration, ok := strings.Cut(text, "=")
 		_, twice := p.Keep[class]
 		switch {
 		case !ok || class == "":
-			wrong = append(wrong, fmt.Errorf("--class %q: want CLASS=TIME, for example audit=365d", text))
+			wrong = append(wrong, fmt.Errorf("--class %q: want CLASS=DURATION, for example audit=365d", text))
 		case twice:
 			wrong = append(wrong, fmt.Errorf("--class %s is given twice", class))
 		default:
@@ -107,8 +114,8 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 		if p.MaxBytes, err = cli.ParseSize(c.String("max-store-size")); err != nil || p.MaxBytes == 0 {
 			wrong = append(wrong, fmt.Errorf("--max-store-size %q: want a size of more than 0, 10GiB", c.String("max-store-size")))
 		}
-		for _, spec := range c.StringSlice("store") {
-			if _, local := open.Dir(spec); !local && spec != "" {
+		for _, spec := range cli.List(c, "store") {
+			if _, local := open.Dir(spec); !local {
 				wrong = append(wrong, fmt.Errorf("--max-store-size is for stores in directories, not for %s", open.Shown(spec)))
 			}
 		}
@@ -124,7 +131,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 	case c.NArg() > 0:
 		wrong = append(wrong, errors.New("retain takes no arguments"))
 	case len(wrong) == 0 && len(p.Keep) == 0 && p.CoolAfter == 0 && p.ColdAfter == 0:
-		wrong = append(wrong, errors.New("nothing says what to keep: give --keep 30d, --class CLASS=TIME, --max-store-size, or --cool-after"))
+		wrong = append(wrong, hint.Wrap(errors.New("no retention is given"), "give --keep 30d, --class CLASS=DURATION, --max-store-size or --cool-after"))
 	case len(wrong) == 0:
 		wrong = append(wrong, p.Check(o.Force))
 	}
@@ -132,15 +139,15 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 }
 
 // retain runs the policy on one store.
-func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Options) error {
+func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Options, asJSON bool) error {
 	o.Progress = new(retention.Progress)
 	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) { return howFar(o.Progress, o.DryRun) })
 	report, err := retention.Run(c.Context, s, p, o)
 	progress.stop()
-	if err != nil && report.Services == 0 && !c.Bool("json") {
+	if err != nil && report.Services == 0 && !asJSON {
 		return err // before anything was looked at
 	}
-	if c.Bool("json") {
+	if asJSON {
 		if err := json.NewEncoder(c.App.Writer).Encode(&report); err != nil {
 			return err
 		}
@@ -220,7 +227,7 @@ func whyKept(k retention.Kept) string {
 	case k.Reason != retention.NotNamed:
 		return fmt.Sprintf(": %s (%s)", k.Reason, k.First)
 	case k.Class == "":
-		return fmt.Sprintf(", without a class: %s (%s; they go with --keep TIME)", k.Reason, k.First)
+		return fmt.Sprintf(", without a class: %s (%s; they go with --keep DURATION)", k.Reason, k.First)
 	}
-	return fmt.Sprintf(", of class %s: %s (%s; they go with --class %s=TIME)", k.Class, k.Reason, k.First, k.Class)
+	return fmt.Sprintf(", of class %s: %s (%s; they go with --class %s=DURATION)", k.Class, k.Reason, k.First, k.Class)
 }

@@ -51,7 +51,7 @@ func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []c
 	for i := range inputs {
 		missing = missing || names.own[inputs[i].Service] == nil || inputs[i].HTTP.ServiceFromResource
 	}
-	errs.check(!missing, "--store is missing: a directory, or azblob://CONTAINER (or set LOGSTOW_STORE, or give every input its own in the configuration)")
+	errs.advise(!missing, "--store is missing", "give a directory or azblob://CONTAINER, set LOGSTOW_STORE, or give every input its own in the configuration")
 	for _, service := range slices.Sorted(maps.Keys(names.own)) {
 		names.all = names.own[service] // nothing else goes there
 		break

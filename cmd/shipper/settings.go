@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -17,6 +18,8 @@ import (
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
+	"logstow/input/listen"
+	"logstow/input/syslog"
 	"logstow/internal/cli"
 	"logstow/process"
 	"logstow/record"
@@ -67,11 +70,12 @@ func readSettings(c *ucli.Context) (settings, error) {
 		}
 	}
 	var errs problems
+	checkedAddress(&errs, c, "metrics")
 	s := settings{
 		configured: c.String("config") != "",
 		instance:   pick(c, "instance", file.Instance),
 		once:       c.Bool("once"),
-		metrics:    pick(c, "metrics", file.Metrics),
+		metrics:    cmp.Or(c.String("metrics"), file.Metrics),
 
 		flushInterval: choose(&errs, c, "flush-interval", file.FlushInterval, cli.ParseDuration),
 		flushSize:     choose(&errs, c, "flush-size", file.FlushSize, cli.ParseSize),
@@ -92,7 +96,7 @@ func readSettings(c *ucli.Context) (settings, error) {
 	errs.check(blobnaming.ValidInstance(s.instance), "--instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", s.instance, blobnaming.MaxInstance)
 	errs.check(s.bucket == 0 || blobnaming.ValidWidth(s.bucket), "--bucket %s: want 5m, 10m, 15m, 20m, 30m or 60m", c.String("bucket"))
 	errs.check(s.flushSize > 0 || len(errs) > 0, "--flush-size must be more than 0")
-	errs.check(s.once || !c.IsSet("retry-for"), "--retry-for is for --once: without it, storage is tried for ever")
+	errs.advise(s.once || !c.IsSet("retry-for"), "--retry-for is for --once", "leave it out: without --once, storage is retried without end")
 	errs.check(s.bufferSize == 0 || s.bufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
 	s.inputs = readInputs(&errs, c, file)
 	s.stores = readStores(&errs, c, file, s.inputs)
@@ -160,7 +164,7 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 	}
 	inputs = append(inputs, flagInputs(errs, c, common, len(inputs) > 0)...)
 	missing := slices.ContainsFunc(inputs, func(in config.Input) bool { return in.Service == "" })
-	errs.check(!missing && len(inputs) > 0 || common.Service != "", "--service is missing: name who logs")
+	errs.advise(!missing && len(inputs) > 0 || common.Service != "", "--service is missing", "name the service that logs, or give every input its own in the configuration")
 	nameFiles(errs, inputs)
 	return inputs
 }
@@ -173,7 +177,7 @@ func commonFlags(errs *problems, c *ucli.Context) config.Common {
 		Zone:      parse(errs, c, "time-zone", time.LoadLocation),
 		Format:    parse(errs, c, "format", container.ParseFormat),
 		Multiline: parse(errs, c, "multiline", config.ParseMultiline),
-		Process:   process.Options{Redact: c.StringSlice("redact")},
+		Process:   process.Options{Redact: cli.List(c, "redact")},
 	}
 	errs.check(common.Service == "" || blobnaming.ValidService(common.Service), "--service %q: want a-z, 0-9 and . _ - inside, at most 63", common.Service)
 	errs.check(blobnaming.ValidClass(common.Class), "--class %q: want at most %d of a-z and 0-9", common.Class, blobnaming.MaxClass)
@@ -228,13 +232,15 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	if len(paths) > 0 {
 		add(config.KindFiles, func(in *config.Input) { in.Files = config.Files{Paths: paths, FromStart: c.Bool("from-start")} })
 	}
-	for _, address := range c.StringSlice("syslog") {
+	for _, address := range cli.List(c, "syslog") {
+		_, _, err := syslog.ParseAddress(address)
+		errs.check(err == nil, "--syslog: %w", err)
 		add(config.KindSyslog, func(in *config.Input) { in.Syslog.Address = address })
 	}
-	if address := c.String("forward"); address != "" {
+	if address := checkedAddress(errs, c, "forward"); address != "" {
 		add(config.KindForward, func(in *config.Input) { in.Forward.Address = address })
 	}
-	if address := c.String("http"); address != "" {
+	if address := checkedAddress(errs, c, "http"); address != "" {
 		add(config.KindHTTP, func(in *config.Input) { in.HTTP.Address = address })
 	}
 	if c.Bool("journald") {
@@ -243,12 +249,22 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	if len(inputs) == 0 && !stdin && !others {
 		info, err := os.Stdin.Stat()
 		stdin = err == nil && (info.Mode().IsRegular() || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0)
-		errs.check(stdin, "nothing to read: name files or globs, or - for standard input, or another input")
+		errs.advise(stdin, "nothing to read", "name files or globs, or - for standard input, or another input")
 	}
 	if stdin {
 		add(config.KindStdin, func(*config.Input) {})
 	}
 	return inputs
+}
+
+// checkedAddress is the address of a flag, "" where it is not given.
+func checkedAddress(errs *problems, c *ucli.Context, name string) string {
+	address := c.String(name)
+	if address != "" {
+		err := listen.CheckAddress(address)
+		errs.check(err == nil, "--%s: %w", name, err)
+	}
+	return address
 }
 
 // nameFiles gives inputs of files names that stay the same between runs. The

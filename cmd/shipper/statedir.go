@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"logstow/internal/hint"
 )
 
 // buffersDir is the directory below which every service and instance has its
@@ -17,7 +19,7 @@ func buffersDir(getenv func(string) string, uid int) (string, error) {
 	case home != "":
 		state = filepath.Join(home, ".local", "state")
 	default:
-		return "", errors.New("there is no place for the buffer, since neither XDG_STATE_HOME nor HOME is set: give --buffer-dir, or --buffer memory")
+		return "", hint.Wrap(errors.New("there is no place for the buffer: neither XDG_STATE_HOME nor HOME is set"), "give --buffer-dir, or --buffer memory")
 	}
 	return filepath.Join(state, "logstow"), nil
 }
@@ -25,7 +27,7 @@ func buffersDir(getenv func(string) string, uid int) (string, error) {
 // defaultBufferDir is the buffer directory of a service and instance.
 func defaultBufferDir(service, instance string) (string, error) {
 	if instance == "." || instance == ".." {
-		return "", errors.New("an instance of this name needs --buffer-dir")
+		return "", hint.Wrap(errors.New("the instance's name is no directory's"), "give --buffer-dir")
 	}
 	all, err := buffersDir(os.Getenv, os.Getuid())
 	if err != nil {

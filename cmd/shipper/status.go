@@ -17,39 +17,43 @@ import (
 
 	"logstow/buffer"
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 )
 
 func statusCommand() *ucli.Command {
 	return &ucli.Command{
-		Name:  "status",
+		Name: "status",
+		UsageText: `shipper status
+shipper status -o json
+shipper status --buffer-dir /var/lib/logstow/web/host-1`,
 		Usage: "show what waits in buffers on disk",
 		Description: `Shows the buffer in --buffer-dir, or all those in the default place. It may be
 asked while shippers run and changes nothing.
 
 LOG is the size of the log, which holds what is not sealed yet; SEALED batches
 wait for storage, UNINDEXED ones are in storage and wait for the index,
-QUARANTINED ones were set aside with a reason beside them in quarantine/.
+QUARANTINED ones were moved to quarantine/, with the reason beside them.
 OLDEST is the age of the oldest record in a sealed batch.
 
 Exit status: 0 done, 1 there is no buffer in the default place, 2 wrong command
-line, 3 a buffer can not be read.`,
+line, 3 a buffer cannot be read.`,
 		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "buffer-dir", Usage: "one buffer's `DIRECTORY` (default: all in the default place)"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "table", Usage: "`FORMAT`: table or json, one object a line"},
+			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},
+			outputFlag("one object a line"),
 		},
 		Action: func(c *ucli.Context) error {
-			format := c.String("output")
-			switch {
-			case c.NArg() > 0:
-				return cli.Usagef("status takes no arguments: give a directory with --buffer-dir")
-			case format != "table" && format != "json":
-				return cli.Usagef("--output %q: want table or json", format)
+			if c.NArg() > 0 {
+				return hint.Wrap(cli.Usagef("status takes no arguments"), "name a directory with --buffer-dir")
+			}
+			asJSON, err := asJSON(c)
+			if err != nil {
+				return err
 			}
 			dirs, err := bufferDirs(c.String("buffer-dir"))
 			if err != nil {
 				return err
 			}
-			return showStatus(c.App.Writer, dirs, format == "json", time.Now())
+			return showStatus(c.App.Writer, dirs, asJSON, time.Now())
 		},
 	}
 }
@@ -74,7 +78,7 @@ func bufferDirs(given string) ([]string, error) {
 		}
 	}
 	if len(dirs) == 0 {
-		return nil, &cli.Error{Status: cli.NoMatch, Err: fmt.Errorf("no buffers in %s: give --buffer-dir if yours is elsewhere", all)}
+		return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no buffers in %s", all), "give --buffer-dir if yours is elsewhere")}
 	}
 	return dirs, nil
 }
@@ -99,6 +103,7 @@ type bufferStatus struct {
 	Positions   int        `json:"positions"`
 	Oldest      *time.Time `json:"oldest,omitempty"`
 	LastError   string     `json:"last_error,omitempty"`
+	LastHint    string     `json:"last_hint,omitempty"`
 }
 
 // readStatus reads what is said of a buffer.
@@ -114,7 +119,7 @@ func readStatus(dir string) (bufferStatus, error) {
 	out := bufferStatus{
 		Directory: dir, Instance: s.Instance, Services: s.Services, Store: n.Store, Holder: s.Holder,
 		LogBytes: s.LogBytes, Sealed: s.Sealed, SealedBytes: s.SealedBytes, Unindexed: s.Unindexed,
-		Quarantined: s.Quarantined, Positions: s.Positions, LastError: n.Error,
+		Quarantined: s.Quarantined, Positions: s.Positions, LastError: n.Error, LastHint: n.Hint,
 	}
 	if !s.Oldest.IsZero() {
 		oldest := s.Oldest.UTC()
@@ -168,7 +173,15 @@ func showTable(w io.Writer, all []bufferStatus, now time.Time) error {
 			s.Directory, s.Instance, orDash(s.Holder), size(s.LogBytes), s.Sealed, size(s.SealedBytes),
 			s.Unindexed, s.Quarantined, oldest, orDash(s.LastError))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.LastHint != "" {
+			fmt.Fprintf(w, "hint: %s: %s\n", s.Directory, orDash(s.LastHint))
+		}
+	}
+	return nil
 }
 
 func orDash(s string) string {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"logstow/audit"
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/internal/timearg"
 	"logstow/store"
 )
@@ -18,14 +21,17 @@ import (
 func verifyCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "verify",
-		Usage: "compare what is stored with what the index says",
+		Usage: "compare blobs and index",
+		UsageText: `shipper verify --store azblob://logs
+shipper verify --store azblob://logs --since 7d --deep
+shipper verify --store /var/lib/logs --service shop --full -o json`,
 		Description: `Compares names, metadata and index in both directions and prints each difference
 on a line: its kind, the blob, and what differs.
 
   missing-entity   a segment is not in the index            reindex repairs it
   stray-entity     the blob of an index entity is gone      reindex removes it
   wrong-entity     the index says otherwise than the blob   reindex repairs it
-  bad-metadata     a segment's metadata can not be read
+  bad-metadata     a segment's metadata cannot be read
   wrong-metadata   name or metadata differ from the footer
   bad-segment      a segment's bytes are damaged
 
@@ -34,70 +40,73 @@ segment's footer, --full all of it. It may run beside shippers: what differs is
 looked at again after two to ten seconds.
 
 Exit status: 0 no difference, 2 wrong command line, 3 there are differences or
-something could not be read, 4 access refused, 130 interrupted.`,
-		Flags: append(auditFlags(),
+something could not be read, 4 access denied, 130 interrupted.`,
+		Flags: slices.Concat(auditFlags(), cli.Categorize(categoryDepth,
 			&ucli.BoolFlag{Name: "deep", Usage: "read each segment's footer"},
 			&ucli.BoolFlag{Name: "full", Usage: "read each segment whole, and check every checksum and record"},
-		),
-		Action: func(c *ucli.Context) error {
-			o, err := auditSettings(c)
-			if err != nil {
-				return cli.Usagef("%w", err)
-			}
-			if c.Bool("full") {
-				o.Depth = audit.Blocks
-			}
-			return eachStore(c, func(spec string, s store.Store) error { return runAudit(c, s, o, false) })
-		},
+		), []ucli.Flag{outputFlag("one object a difference, then the report")}),
+		Action: func(c *ucli.Context) error { return auditStores(c, false) },
 	}
 }
 
 func reindexCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "reindex",
-		Usage: "make the index say what is stored",
+		Usage: "rebuild the index from the blobs",
+		UsageText: `shipper reindex --store azblob://logs
+shipper reindex --store azblob://logs --since 7d --service shop
+shipper reindex --store /var/lib/logs --from 2026-11-20 --to 2026-11-21`,
 		Description: `Writes index entities that are missing or wrong, from the blobs' names, metadata
 and footers, and removes those whose blobs are gone. What agrees is left alone, so
-it may be run again, and run beside shippers. It prints what it can not
+it may be run again, and run beside shippers. It prints what it cannot
 repair, as verify does.
 
 With --deep it also compares what only footers say (records per minute).
 
 Exit status: 0 the index is right, 2 wrong command line, 3 something could not be
-repaired or read, 4 access refused, 130 interrupted.`,
-		Flags: append(auditFlags(),
+repaired or read, 4 access denied, 130 interrupted.`,
+		Flags: slices.Concat(auditFlags(), cli.Categorize(categoryDepth,
 			&ucli.BoolFlag{Name: "deep", Usage: "compare every entity with its segment's footer"},
-		),
-		Action: func(c *ucli.Context) error {
-			o, err := auditSettings(c)
-			if err != nil {
-				return cli.Usagef("%w", err)
-			}
-			return eachStore(c, func(spec string, s store.Store) error { return runAudit(c, s, o, true) })
-		},
+		), []ucli.Flag{outputFlag("one object a difference that remains, then the report")}),
+		Action: func(c *ucli.Context) error { return auditStores(c, true) },
 	}
 }
 
 // auditFlags are those that verify and reindex share.
 func auditFlags() []ucli.Flag {
-	return []ucli.Flag{
-		storesFlag(),
-		authFlag(),
-		&ucli.StringSliceFlag{Name: "service", Aliases: []string{"s"}, Usage: "`SERVICE` or glob; repeatable (default: all)"},
-		&ucli.StringFlag{Name: "from", Usage: "from the UTC day of this `TIME` on: 2026-11-20, yesterday, -30d (default: all)"},
-		&ucli.StringFlag{Name: "to", Usage: "before this `TIME`, and to the end of the UTC day that it is within (default: all; with --from, to the end of next year)"},
+	return slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRange,
+		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
+		&ucli.StringFlag{Name: "since", Usage: "`TIME`: first UTC day, or how long ago it was: 7d, yesterday (default: all)"},
+		&ucli.StringFlag{Name: "from", Usage: "`TIME`: first UTC day: 2026-11-20, yesterday, -30d (default: all)"},
+		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, with the rest of its UTC day (default: all; with a start, the end of next year)"},
+	))
+}
+
+// auditStores is verify, or reindex where it repairs.
+func auditStores(c *ucli.Context, repair bool) error {
+	o, err := auditSettings(c)
+	if err != nil {
+		return cli.Usagef("%w", err)
 	}
+	asJSON, err := asJSON(c)
+	if err != nil {
+		return err
+	}
+	return eachStore(c, func(_ string, s store.Store) error { return runAudit(c, s, o, repair, asJSON) })
 }
 
 // auditSettings reads the command line.
 func auditSettings(c *ucli.Context) (o audit.Options, err error) {
-	o.Services = c.StringSlice("service")
+	o.Services = cli.List(c, "service")
 	if c.Bool("deep") {
 		o.Depth = audit.Footers
 	}
+	if c.Bool("full") {
+		o.Depth = audit.Blocks
+	}
 	var wrong []error
 	if c.NArg() > 0 {
-		wrong = append(wrong, fmt.Errorf("%s takes no arguments; a service is named with --service", c.Command.Name))
+		wrong = append(wrong, hint.Wrap(fmt.Errorf("%s takes no arguments", c.Command.Name), "name a service with --service"))
 	}
 	for _, pattern := range o.Services {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -105,37 +114,50 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 		}
 	}
 	now := time.Now().UTC()
-	at := func(flag string) (t time.Time) {
+	at := func(flag string, parse func(string, time.Time) (time.Time, error)) (t time.Time) {
 		if c.String(flag) == "" {
 			return t
 		}
-		t, err := timearg.Parse(c.String(flag), now)
+		t, err := parse(c.String(flag), now)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
 		}
 		return t
 	}
-	o.From, o.To = at("from"), at("to")
+	o.From, o.To = at("from", timearg.Parse), at("to", timearg.Parse)
+	if since := at("since", timearg.ParseSince); !since.IsZero() {
+		if c.IsSet("from") {
+			wrong = append(wrong, errors.New("--since and --from are given: both are the start of the range"))
+		}
+		o.From = since
+	}
 	if !o.From.IsZero() && o.To.IsZero() {
 		// A bound, so that only the range is listed: at the end of a year, which are the fewest prefixes.
 		o.To = time.Date(max(now.Year(), o.From.Year())+2, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	if !o.To.IsZero() && !o.From.Before(o.To) {
-		wrong = append(wrong, errors.New("the range is empty: --from is not before --to"))
+		wrong = append(wrong, errors.New("the range is empty: its start is not before its end"))
 	}
 	return o, errors.Join(wrong...)
 }
 
 // runAudit compares one store with its index, and repairs that if it is asked to.
-func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair bool) error {
+func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bool) error {
 	o.Progress = new(audit.Progress)
 	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) {
 		return o.Progress.Compared.Load(), o.Progress.Services.Load(), fmt.Sprintf("services, %d blobs", o.Progress.Blobs.Load())
 	})
 	var printing error
+	print := func(v any) (err error) {
+		if asJSON {
+			return json.NewEncoder(c.App.Writer).Encode(v)
+		}
+		_, err = fmt.Fprintln(c.App.Writer, v)
+		return err
+	}
 	o.Found = func(d audit.Difference) {
 		progress.above(func() {
-			if _, err := fmt.Fprintln(c.App.Writer, d); printing == nil {
+			if err := print(d); printing == nil {
 				printing = err
 			}
 		})
@@ -146,6 +168,9 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair bool) erro
 	}
 	report, err := do(c.Context, s, o)
 	progress.stop()
+	if err == nil && asJSON {
+		printing = errors.Join(printing, print(&report))
+	}
 	if err = errors.Join(err, printing); err != nil {
 		return err
 	}

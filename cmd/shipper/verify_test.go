@@ -32,7 +32,7 @@ func TestNothingListens(t *testing.T) {
 			err := cmd.Run()
 			took := time.Since(began)
 			stderr := fmt.Sprint(cmd.Stderr.(*bytes.Buffer))
-			if cmd.ProcessState.ExitCode() != 3 || strings.Count(stderr, "\n") != 1 ||
+			if cmd.ProcessState.ExitCode() != 3 || strings.Count(stderr, "\n") != 2 || !strings.Contains(stderr, "\nhint: ") ||
 				!strings.Contains(stderr, "azblob://logs: ") || !strings.Contains(stderr, "nothing listens at "+at) {
 				t.Errorf("%v: %s", err, stderr)
 			}

@@ -88,6 +88,9 @@ func New(ctx context.Context, opts Options, routes ...Routes) (*Server, error) {
 // Addr is the address that it listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
+// Close closes the socket of a server that does not run: what New bound.
+func (s *Server) Close() error { return s.listener.Close() }
+
 // Run serves until ctx ends. It gives requests that are being served then a few
 // seconds, closes all connections and waits for what serves them.
 func (s *Server) Run(ctx context.Context) error {

@@ -11,7 +11,9 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -114,6 +116,25 @@ func Packets(ctx context.Context, network, address string) (net.PacketConn, erro
 	return c, nil
 }
 
+// CheckAddress reports what is wrong with a TCP or UDP address (HOST:PORT, the host
+// may be empty) that can be known before it is bound.
+func CheckAddress(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%q: want HOST:PORT, or :PORT for the loopback interface", address)
+	}
+	if n, err := strconv.Atoi(port); err == nil {
+		if n < 0 || n > 65535 {
+			return fmt.Errorf("%q: want a port from 0 to 65535", address)
+		}
+		return nil
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil || port == "" { //nolint:noctx // it reads a file at most
+		return fmt.Errorf("%q: want a port from 0 to 65535", address)
+	}
+	return nil
+}
+
 // Loopback is an address with the loopback interface where it names no host.
 func Loopback(address string) string {
 	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
@@ -137,7 +158,7 @@ func removeStale(ctx context.Context, network, path string) error {
 	var d net.Dialer
 	if c, err := d.DialContext(ctx, network, path); err == nil {
 		_ = c.Close()
-		return fmt.Errorf("listen on %s: somebody else does", path)
+		return fmt.Errorf("listen on %s: %w", path, syscall.EADDRINUSE)
 	}
 	return os.Remove(path)
 }

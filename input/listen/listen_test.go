@@ -31,6 +31,20 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
+func TestCheckAddress(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{":514", "0.0.0.0:0", "[::1]:65535", "localhost:http", "log.example.org:5140"} {
+		if err := listen.CheckAddress(address); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, address := range []string{"", "foo", "5514", ":", "host:", ":65536", ":99999", ":-1", "::1", ":nosuchservice", "http://x:80"} {
+		if err := listen.CheckAddress(address); err == nil {
+			t.Errorf("%s: no error", address)
+		}
+	}
+}
+
 func TestTLSConfig(t *testing.T) {
 	t.Parallel()
 	if c, err := (listen.TLS{}).Config(); c != nil || err != nil {
@@ -64,7 +78,7 @@ func TestUnixSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listen.Stream(t.Context(), "unix", path, nil); err == nil || !strings.Contains(err.Error(), "somebody else") {
+	if _, err := listen.Stream(t.Context(), "unix", path, nil); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Error(err)
 	}
 	// One that was left behind is replaced, another kind of file is not.

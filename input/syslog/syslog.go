@@ -174,8 +174,8 @@ func ParseAddress(address string) (network, rest string, err error) {
 	switch {
 	case !ok:
 	case network == "udp" || network == "tcp":
-		if _, _, err := net.SplitHostPort(rest); err != nil {
-			return "", "", fmt.Errorf("syslog address %q: HOST:PORT must follow %s://: %w", address, network, err)
+		if err := listen.CheckAddress(rest); err != nil {
+			return "", "", fmt.Errorf("syslog address %q: what follows %s:// is %w", address, network, err)
 		}
 		return network, rest, nil
 	case network == "unix" || network == "unixgram":

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"logstow/internal/hint"
 )
 
 // pattern is a file or a glob, as given.
@@ -169,9 +171,9 @@ func absolute(path string) string {
 func explain(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: let the user who runs shipper read it", err)
+		return hint.Wrap(err, "let the user who runs shipper read it")
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: check its name", err)
+		return hint.Wrap(err, "check its name")
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	for _, p := range t.patterns {
 		files, errs := t.find(p, func(string) {})
 		if len(files)+len(errs) == 0 {
-			errs = append(errs, fmt.Errorf("no file matches %q", p.text))
+			errs = append(errs, noMatch(p))
 		}
 		failed = append(failed, errs...)
 		for _, found := range files {

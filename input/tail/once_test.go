@@ -72,7 +72,7 @@ func TestOnceWithFailures(t *testing.T) {
 	t.Parallel()
 	dir := files(t)
 	for _, c := range []struct{ path, want string }{
-		{"missing.log", "missing.log: no such file or directory: check its name"},
+		{"missing.log", "missing.log: no such file or directory"},
 		{"*.nope", "no file matches"},
 		{"b", "is a directory"},
 		{"missing/*.log", "no file matches"},
@@ -84,6 +84,10 @@ func TestOnceWithFailures(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"app.log: 3"}, s.take()); diff != "" {
 			t.Errorf("%s: %s", c.path, diff)
+		}
+		missing, unreadable := newTailer(t, s, tail.Options{Paths: []string{filepath.Join(dir, c.path), filepath.Join(dir, "b/app.log")}}).Check()
+		if wrong := append(missing, unreadable...); len(wrong) != 1 || !strings.Contains(wrong[0].Error(), c.want) || (len(unreadable) > 0) != (c.path == "b") {
+			t.Errorf("%s: missing %v, unreadable %v", c.path, missing, unreadable)
 		}
 	}
 	if _, err := tail.New(tail.Options{Paths: []string{"a[.log"}}); err == nil {

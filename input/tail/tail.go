@@ -3,9 +3,12 @@
 package tail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -199,6 +202,46 @@ func (t *Tailer) Run(ctx context.Context) error {
 	}
 	return t.follow(ctx)
 }
+
+// Check reports what Run could not read now, without reading anything: names and
+// patterns without a file, and files that can not be opened. It is called before Run.
+func (t *Tailer) Check() (missing, unreadable []error) {
+	for _, p := range t.patterns {
+		files, errs := t.find(p, func(string) {})
+		if len(files)+len(errs) == 0 {
+			errs = []error{noMatch(p)}
+		}
+		for _, f := range files {
+			if !f.info.Mode().IsRegular() { // opening a pipe may wait
+				continue
+			}
+			handle, err := os.Open(cmp.Or(f.shown, f.path))
+			if err != nil {
+				errs = append(errs, explain(err))
+				continue
+			}
+			_ = handle.Close() // nothing was written
+		}
+		for _, err := range errs {
+			if errors.Is(err, fs.ErrNotExist) {
+				missing = append(missing, err)
+			} else {
+				unreadable = append(unreadable, err)
+			}
+		}
+	}
+	return missing, unreadable
+}
+
+// noMatchError is a pattern that names no file.
+type noMatchError string
+
+func noMatch(p pattern) error { return noMatchError(p.text) }
+
+func (e noMatchError) Error() string { return fmt.Sprintf("no file matches %q", string(e)) }
+
+// Is makes it one of the files that do not exist.
+func (e noMatchError) Is(target error) bool { return target == fs.ErrNotExist } //nolint:errorlint // the sentinel itself
 
 // find returns the files that a pattern names now, and says which directories
 // it looked into. A file named as it is is read wherever it is.

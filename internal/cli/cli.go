@@ -6,12 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/hint"
+	"logstow/internal/suggest"
 	"logstow/store"
 )
 
@@ -68,84 +71,124 @@ func Status(err error) int {
 	return Incomplete
 }
 
-// Run runs an application on the arguments (the program's name first) and
-// returns the exit status. Flags may stand before or after positional
-// arguments; an error is one line on app.ErrWriter, behind the program's name.
-// "help [COMMAND]" is "[COMMAND] --help".
-func Run(ctx context.Context, app *ucli.App, args []string) int {
+// Program is a program's command line: an application of urfave/cli, and what its
+// help and its errors say beside it. Examples are the UsageText of the application
+// and of each command, one a line.
+type Program struct {
+	*ucli.App
+	// Instead maps words by which other programs name a command to what to type here.
+	Instead map[string]string
+	// Variables are the environment variables that it reads.
+	Variables []Variable
+	// Manual names the page of the documentation.
+	Manual string
+}
+
+// Variable is an environment variable.
+type Variable struct {
+	Name string
+	// Usage is a noun phrase for the help.
+	Usage string
+	// Commands are the commands that read it; none stands for all.
+	Commands []string
+}
+
+// Run runs a program on the arguments (its name first) and returns the exit status.
+// Flags may stand before or after positional arguments; an error is one line on
+// ErrWriter, behind the program's name, and its hint another. "help [COMMAND]" is
+// "[COMMAND] --help".
+func Run(ctx context.Context, p Program, args []string) int {
 	if len(args) > 1 && args[1] == "help" {
 		args = append([]string{args[0]}, append(args[2:], "--help")...)
 	}
-	app.ExitErrHandler = func(*ucli.Context, error) {}
+	p.ExitErrHandler = func(*ucli.Context, error) {}
 	usage := func(_ *ucli.Context, err error, _ bool) error { return Usagef("%w", err) }
-	app.OnUsageError = usage
-	app.DisableSliceFlagSeparator = true
-	app.CommandNotFound = nil
-	app.HideHelpCommand = true
-	app.Setup()
-	for _, c := range app.Commands {
+	p.OnUsageError = usage
+	p.CommandNotFound = nil
+	p.HideHelpCommand = true
+	p.Setup()
+	for _, c := range p.Commands {
 		c.OnUsageError = usage
 	}
-	err := run(ctx, app, args)
+	err := run(ctx, p, args)
 	status := Status(err)
 	var e *Error
 	silent := err == nil || status == Interrupted || errors.As(err, &e) && e.Err == nil
 	if !silent {
-		fmt.Fprintf(app.ErrWriter, "%s: %s\n", app.Name, oneLine(err.Error()))
-		if advice := hint.Of(err); advice != "" {
-			fmt.Fprintf(app.ErrWriter, "hint: %s\n", oneLine(advice))
-		}
+		Report(p.ErrWriter, p.Name, err)
 		if status == Usage {
-			fmt.Fprintf(app.ErrWriter, "%s: see %s --help\n", app.Name, strings.TrimSpace(app.Name+" "+commandName(app, args)))
+			fmt.Fprintf(p.ErrWriter, "%s: see %s --help\n", p.Name, strings.TrimSpace(p.Name+" "+commandName(p, args)))
 		}
 	}
 	return status
 }
 
-func run(ctx context.Context, app *ucli.App, args []string) error {
-	name := commandName(app, args)
-	if name == "" {
-		for _, a := range args[1:] {
-			if !strings.HasPrefix(a, "-") {
-				if slices.ContainsFunc(args[1:], func(a string) bool { return app.Command(a) != nil }) {
-					return Usagef("the command comes first: %s COMMAND [flags]", app.Name)
-				}
-				return Usagef("unknown command %q", a)
-			}
-		}
-		flags, err := Permute(app.Flags, args[1:])
-		if err != nil {
-			return err
-		}
-		return app.RunContext(ctx, append([]string{args[0]}, flags...))
+// Report writes an error on a line behind a program's name, and each of its hints on another.
+func Report(w io.Writer, name string, err error) {
+	fmt.Fprintf(w, "%s: %s\n", name, oneLine(err.Error()))
+	for _, advice := range hint.All(err) {
+		fmt.Fprintf(w, "hint: %s\n", oneLine(advice))
 	}
-	rest := make([]string, 0, len(args))
-	found := false
-	for _, a := range args[1:] {
-		if !found && a == name {
-			found = true
-			continue
-		}
-		rest = append(rest, a)
+}
+
+func run(ctx context.Context, p Program, args []string) error {
+	name := commandName(p, args)
+	flags, rest := p.Flags, args[1:]
+	if c := p.Command(name); c != nil {
+		flags, rest = c.Flags, args[2:]
+	} else if i := slices.IndexFunc(rest, func(a string) bool { return !strings.HasPrefix(a, "-") }); i >= 0 {
+		return p.unknownCommand(rest[i], rest)
 	}
-	permuted, err := Permute(app.Command(name).Flags, rest)
+	permuted, err := Permute(flags, rest)
 	if err != nil {
 		return err
 	}
-	return app.RunContext(ctx, append([]string{args[0], name}, permuted...))
+	if len(args) == 1 || slices.Contains(permuted[:slices.Index(permuted, "--")], "--help") {
+		return p.writeHelp(p.Command(name))
+	}
+	if name != "" {
+		permuted = append([]string{name}, permuted...)
+	}
+	return p.RunContext(ctx, append([]string{args[0]}, permuted...))
+}
+
+// unknownCommand leads from a word that is no command to the one that is meant.
+func (p Program) unknownCommand(word string, args []string) error {
+	if slices.ContainsFunc(args, func(a string) bool { return p.Command(a) != nil }) {
+		return hint.Wrap(Usagef("the command comes first"), "%s COMMAND [flags]", p.Name)
+	}
+	err := Usagef("unknown command %q", word)
+	if instead := p.Instead[word]; instead != "" {
+		return hint.Wrap(err, "%s", instead)
+	}
+	var names []string
+	for _, c := range p.VisibleCommands() {
+		names = append(names, c.Name)
+	}
+	if near := suggest.Nearest(word, names); near != "" {
+		return hint.Wrap(err, "did you mean %s %s?", p.Name, near)
+	}
+	return hint.Wrap(err, "the commands are %s", strings.Join(names, ", "))
 }
 
 // commandName is the first argument where it names a command, "" otherwise.
-func commandName(app *ucli.App, args []string) string {
-	if len(args) > 1 {
-		if c := app.Command(args[1]); c != nil {
-			return args[1]
-		}
+func commandName(p Program, args []string) string {
+	if len(args) > 1 && p.Command(args[1]) != nil {
+		return args[1]
 	}
 	return ""
 }
 
-// oneLine keeps an error on one line whatever it quotes.
+// oneLine keeps an error on one line whatever it quotes, and control characters from a terminal.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	line := strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	var out strings.Builder
+	for _, r := range line {
+		if unicode.IsControl(r) && r != '\t' {
+			fmt.Fprintf(&out, `\x%02x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
 }

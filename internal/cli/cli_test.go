@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -13,13 +14,18 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/store"
 )
 
 func flags() []ucli.Flag {
 	return []ucli.Flag{
-		&ucli.StringSliceFlag{Name: "service", Aliases: []string{"s"}},
-		&ucli.StringSliceFlag{Name: "regexp", Aliases: []string{"e"}},
+		&cli.ListFlag{Name: "service", Aliases: []string{"s"}},
+		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}},
+		&cli.ListFlag{Name: "level", Aliases: []string{"l"}, Commas: true},
+		&cli.ListFlag{Name: "class", AllowEmpty: true, EnvVars: []string{"CLI_TEST_CLASS"}},
+		&ucli.Float64Flag{Name: "cost"},
+		cli.Clearable{StringFlag: &ucli.StringFlag{Name: "name"}},
 		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}},
 		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}},
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}},
@@ -46,6 +52,12 @@ func TestPermute(t *testing.T) {
 		{"x -- y", "--|x|y"},
 		{"--help", "--help|--"},
 		{"-e --", "--regexp=--|--"},
+		{"-s a --service=b -sc", "--service=a|--service=b|--service=c|--"},
+		{"-i -i --ignore-case", "--ignore-case|--"},
+		{"--ignore-case=false", "--ignore-case=false|--"},
+		{"-l a,b -l c", "--level=a,b|--level=c|--"},
+		{"--class= --class=x --name=", "--class=|--class=x|--name=|--"},
+		{"--cost 1e-3", "--cost=1e-3|--"},
 	} {
 		got, err := cli.Permute(flags(), strings.Fields(c.args))
 		if err != nil {
@@ -54,7 +66,11 @@ func TestPermute(t *testing.T) {
 			t.Errorf("%s: %s", c.args, diff)
 		}
 	}
-	for _, args := range []string{"-q", "--nope", "--nope=1", "-iq", "-n", "--limit", "--n 5", "---", "-é"} {
+	for _, args := range []string{
+		"-q", "--nope", "--nope=1", "-iq", "-n", "--limit", "--n 5", "---", "-é",
+		"-n 5 -n 5", "-n5 --limit=6", "--limit=5 --limit=5", "--from a --from b", "--name= --name=x", "-i --ignore-case=true", "--ignore-case=true -i",
+		"-e=", "--regexp=", "--from=", "--limit=", "--cost=", "--ignore-case=", "-n x", "--cost x", "--ignore-case=x", "-l a,,b", "-l [a", "-l a,", "-l \"a",
+	} {
 		_, err := cli.Permute(flags(), strings.Fields(args))
 		if cli.Status(err) != cli.Usage {
 			t.Errorf("%s: %v, want a usage error", args, err)
@@ -71,7 +87,7 @@ func TestRun(t *testing.T) {
 			Commands: []*ucli.Command{{
 				Name: "query", Flags: flags(),
 				Action: func(c *ucli.Context) error {
-					fmt.Fprintln(out, c.StringSlice("service"), c.StringSlice("regexp"), c.Int("limit"), c.Args().Slice())
+					fmt.Fprintln(out, cli.List(c, "service"), cli.List(c, "regexp"), c.Int("limit"), c.Args().Slice())
 					return cause
 				},
 			}},
@@ -79,7 +95,7 @@ func TestRun(t *testing.T) {
 	}
 	run := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer
-		status := cli.Run(context.Background(), newApp(&out, &errs), append([]string{"tool"}, args...))
+		status := cli.Run(context.Background(), cli.Program{App: newApp(&out, &errs), Instead: map[string]string{"ask": "use query"}}, append([]string{"tool"}, args...))
 		return status, out.String(), errs.String()
 	}
 	for _, c := range []struct {
@@ -91,26 +107,83 @@ func TestRun(t *testing.T) {
 	}{
 		{"query a -s x,y -s z -n5 -e {1,2} -- -q", nil, 0, "[x,y z] [{1,2}] 5 [a -q]\n", ""},
 		{"query query", nil, 0, "[] [] 0 [query]\n", ""},
-		{"query -n five", nil, 2, "", "tool: invalid value \"five\" for flag -limit: parse error"},
-		{"query -q", nil, 2, "", "tool: unknown flag -q"},
-		{"query --serv x", nil, 2, "", "did you mean --service?"},
-		{"quary", nil, 2, "", `tool: unknown command "quary"`},
+		{"query -n five", nil, 2, "", "tool: -n \"five\": want a whole number\n"},
+		{"query -q", nil, 2, "", "tool: unknown flag -q\nhint: put -- before"},
+		{"query --serv x", nil, 2, "", "tool: unknown flag --serv\nhint: did you mean --service?\n"},
+		{"query --sevrice x", nil, 2, "", "hint: did you mean --service?\n"},
+		{"query --n 5", nil, 2, "", "hint: did you mean -n?\n"},
+		{"query -n 5 --limit 6", nil, 2, "", "tool: --limit is given twice, and takes one value\nhint: give it once\n"},
+		{"query -e=", nil, 2, "", "tool: -e has an empty value\nhint: leave -e out; a shell variable in it may be unset\n"},
+		{"quary", nil, 2, "", "tool: unknown command \"quary\"\nhint: did you mean tool query?\ntool: see tool --help\n"},
+		{"ask", nil, 2, "", "hint: use query\n"},
+		{"walk", nil, 2, "", "hint: the commands are query\n"},
 		{"--nope", nil, 2, "", "unknown flag --nope"},
 		{"query", errors.New("broken\nin two"), 3, "[] [] 0 []\n", "tool: broken; in two\n"},
+		{"query", errors.New("a \x1b[31mred\u009b\tname"), 3, "[] [] 0 []\n", "tool: a \\x1b[31mred\\x9b\tname\n"},
 		{"query", cli.Exit(1), 1, "[] [] 0 []\n", ""},
-		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrRefused}, 4, "[] [] 0 []\n", "tool: read x: access refused\n"},
+		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrRefused}, 4, "[] [] 0 []\n", "tool: cannot read x: access refused\n"},
 		{"query", context.Canceled, 130, "[] [] 0 []\n", ""},
-		{"-s x query", nil, 2, "", "tool: the command comes first: tool COMMAND"},
-		{"help", nil, 0, "NAME:\n   tool - ", ""},
-		{"help query", nil, 0, "NAME:\n   tool query", ""},
-		{"--help", nil, 0, "NAME:", ""},
-		{"query --help", nil, 0, "NAME:", ""},
+		{"-s x query", nil, 2, "", "tool: the command comes first\nhint: tool COMMAND [flags]\n"},
+		{"", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},
+		{"help", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},
+		{"help query", nil, 0, "tool query - \n\nUsage: tool query [flags]", ""},
+		{"--help", nil, 0, "tool - ", ""},
+		{"-h", nil, 0, "tool - ", ""},
+		{"query x --help -n 5", nil, 0, "tool query - ", ""},
+		{"query -- --help", nil, 0, "[] [] 0 [--help]", ""},
 	} {
 		cause = c.cause
 		status, out, errs := run(strings.Fields(c.args)...)
 		if status != c.status || !strings.HasPrefix(out, c.out) || !strings.Contains(errs, c.errs) || (c.errs == "") != (errs == "") {
 			t.Errorf("%s (%v): status %d, out %q, err %q", c.args, c.cause, status, out, errs)
 		}
+	}
+}
+
+// Values reach the command as they were typed, whatever is in them.
+func TestListValues(t *testing.T) {
+	t.Setenv("CLI_TEST_CLASS", " a, b ")
+	for _, c := range []struct {
+		args  []string
+		flag  string
+		want  []string
+		isSet bool
+	}{
+		{[]string{"-e", " ", "-e", " a ", "--regexp=\tb,c\n"}, "regexp", []string{" ", " a ", "\tb,c\n"}, true},
+		{[]string{"-e", "--", "-e-x", "-e", "é\xff"}, "regexp", []string{"--", "-x", "é\xff"}, true},
+		{[]string{"-l", "a, b", "-l", `"c,d",[e,f],g(h,"i)")`}, "level", []string{"a", "b", `"c,d"`, "[e,f]", `g(h,"i)")`}, true},
+		{[]string{"-l", `"a\",b",c`}, "level", []string{`"a\",b"`, "c"}, true},
+		{nil, "class", []string{" a, b "}, true},
+		{[]string{"--class=", "--class", " x "}, "class", []string{"", " x "}, true},
+		{nil, "service", nil, false},
+		{nil, "limit", nil, false},
+	} {
+		app := &ucli.App{Name: "tool", Writer: io.Discard, ErrWriter: io.Discard, Commands: []*ucli.Command{{
+			Name: "query", Flags: flags(),
+			Action: func(ctx *ucli.Context) error {
+				if diff := cmp.Diff(c.want, cli.List(ctx, c.flag)); diff != "" {
+					t.Errorf("%q: %s", c.args, diff)
+				}
+				if got := ctx.IsSet(c.flag); got != c.isSet {
+					t.Errorf("%q: set %v", c.args, got)
+				}
+				return nil
+			},
+		}}}
+		if status := cli.Run(context.Background(), cli.Program{App: app}, append([]string{"tool", "query"}, c.args...)); status != 0 {
+			t.Errorf("%q: status %d", c.args, status)
+		}
+	}
+}
+
+func TestOneOf(t *testing.T) {
+	t.Parallel()
+	if err := cli.OneOf("output", "json", "table", "json"); err != nil {
+		t.Error(err)
+	}
+	err := cli.OneOf("output", "jsno", "table", "json", "csv")
+	if cli.Status(err) != cli.Usage || err.Error() != `--output "jsno": want table, json or csv` || hint.Of(err) != "did you mean --output json?" {
+		t.Errorf("%v, %s", err, hint.Of(err))
 	}
 }
 

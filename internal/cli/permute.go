@@ -2,80 +2,178 @@ package cli
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/hint"
+	"logstow/internal/suggest"
 )
 
 // Permute rewrites a command's arguments as urfave/cli wants them: every flag
 // first, as --name=value, then "--", then the positional arguments. It knows
 // --name value, --name=value, -n5, -n 5, -n=5 and joined short flags (-if, -in5).
-// Flags end at "--"; "-" is positional. An unknown dash-argument or a missing
-// value is a usage error.
+// Flags end at "--"; "-" is positional.
+//
+// Usage errors are: an unknown argument that begins with a dash, a value that is
+// missing, empty or not of the flag's type, and a second value for a flag that is no
+// [ListFlag]. A switch may be repeated (-i -i), which changes nothing.
 func Permute(flags []ucli.Flag, args []string) ([]string, error) {
-	var out, positional []string
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
+	p := &permuter{flags: flags, args: args, seen: map[string]string{}}
+	for len(p.args) > 0 {
+		arg := p.next()
 		if arg == "--" {
-			positional = append(positional, args...)
+			p.positional = append(p.positional, p.args...)
 			break
 		}
 		var err error
 		switch {
 		case strings.HasPrefix(arg, "--"):
-			out, args, err = long(out, flags, arg, args)
+			err = p.long(arg)
 		case len(arg) > 1 && arg[0] == '-':
-			out, args, err = short(out, flags, arg, args)
+			err = p.short(arg)
 		default:
-			positional = append(positional, arg)
+			p.positional = append(p.positional, arg)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return append(append(out, "--"), positional...), nil
+	return append(append(p.out, "--"), p.positional...), nil
+}
+
+// permuter is a command line on its way through Permute.
+type permuter struct {
+	flags           []ucli.Flag
+	args            []string // what is left
+	out, positional []string
+	seen            map[string]string // the flags of out that are no lists, with their values
+}
+
+func (p *permuter) next() string {
+	arg := p.args[0]
+	p.args = p.args[1:]
+	return arg
 }
 
 // long takes one argument that starts with two dashes.
-func long(out []string, flags []ucli.Flag, arg string, args []string) ([]string, []string, error) {
+func (p *permuter) long(arg string) error {
 	name, value, joined := strings.Cut(arg[2:], "=")
-	f := find(flags, name)
+	f := find(p.flags, name)
 	switch {
 	case f == nil || len(name) == 1:
-		return nil, nil, unknown(flags, arg)
+		return unknown(p.flags, arg)
 	case joined:
-		return append(out, "--"+f.Names()[0]+"="+value), args, nil
-	case !takesValue(f):
-		return append(out, "--"+f.Names()[0]), args, nil
-	case len(args) == 0:
-		return nil, nil, Usagef("%s needs a value", arg)
+		return p.value(f, "--"+name, value)
+	case !TakesValue(f):
+		return p.turnOn(f)
+	case len(p.args) == 0:
+		return Usagef("%s needs a value", arg)
 	}
-	return append(out, "--"+f.Names()[0]+"="+args[0]), args[1:], nil
+	return p.value(f, arg, p.next())
 }
 
 // short takes one argument of a dash and one or more one-letter flags, the last
 // of which may be followed by its value.
-func short(out []string, flags []ucli.Flag, arg string, args []string) ([]string, []string, error) {
+func (p *permuter) short(arg string) error {
 	for i := 1; i < len(arg); i++ {
-		f := find(flags, arg[i:i+1])
+		f := find(p.flags, arg[i:i+1])
 		if f == nil {
-			return nil, nil, unknown(flags, arg)
+			return unknown(p.flags, arg)
 		}
-		name := "--" + f.Names()[0]
-		if !takesValue(f) {
-			out = append(out, name)
+		if !TakesValue(f) {
+			if err := p.turnOn(f); err != nil {
+				return err
+			}
 			continue
 		}
+		typed := "-" + arg[i:i+1]
 		if rest := arg[i+1:]; rest != "" {
-			return append(out, name+"="+strings.TrimPrefix(rest, "=")), args, nil
+			return p.value(f, typed, strings.TrimPrefix(rest, "="))
 		}
-		if len(args) == 0 {
-			return nil, nil, Usagef("-%c needs a value", arg[i])
+		if len(p.args) == 0 {
+			return Usagef("%s needs a value", typed)
 		}
-		return append(out, name+"="+args[0]), args[1:], nil
+		return p.value(f, typed, p.next())
 	}
-	return out, args, nil
+	return nil
+}
+
+// turnOn takes a switch without a value.
+func (p *permuter) turnOn(f ucli.Flag) error {
+	name := Dashed(f.Names()[0])
+	before, again := p.seen[name]
+	if again && before != "" {
+		return twice(name)
+	}
+	if !again {
+		p.seen[name] = ""
+		p.out = append(p.out, name)
+	}
+	return nil
+}
+
+// value takes a flag, as it was typed, with a value.
+func (p *permuter) value(f ucli.Flag, typed, value string) error {
+	if err := checkValue(f, typed, value); err != nil {
+		return err
+	}
+	name := Dashed(f.Names()[0])
+	if _, list := f.(*ListFlag); !list {
+		if _, again := p.seen[name]; again {
+			return twice(name)
+		}
+		p.seen[name] = value
+	}
+	p.out = append(p.out, name+"="+value)
+	return nil
+}
+
+func twice(name string) error {
+	return hint.Wrap(Usagef("%s is given twice, and takes one value", name), "give it once")
+}
+
+// checkValue reports a value that a flag can not have.
+func checkValue(f ucli.Flag, typed, value string) error {
+	if value == "" && !allowsEmpty(f) {
+		return hint.Wrap(Usagef("%s has an empty value", typed), "leave %s out; a shell variable in it may be unset", typed)
+	}
+	switch f := f.(type) {
+	case *ListFlag:
+		if f.Commas {
+			if _, err := SplitList(value); err != nil {
+				return Usagef("%s: %w", typed, err)
+			}
+		}
+	case *ucli.IntFlag:
+		if _, err := strconv.Atoi(value); err != nil {
+			return Usagef("%s %q: want a whole number", typed, value)
+		}
+	case *ucli.Float64Flag:
+		if _, err := strconv.ParseFloat(value, 64); err != nil {
+			return Usagef("%s %q: want a number", typed, value)
+		}
+	case *ucli.BoolFlag:
+		if _, err := strconv.ParseBool(value); err != nil {
+			return Usagef("%s=%s: want true or false, or %s alone", typed, value, typed)
+		}
+	}
+	return nil
+}
+
+// Clearable is a flag of one value that may be empty: that overrides another source.
+type Clearable struct{ *ucli.StringFlag }
+
+func allowsEmpty(f ucli.Flag) bool {
+	switch f := f.(type) {
+	case Clearable:
+		return true
+	case *ListFlag:
+		return f.AllowEmpty
+	}
+	return false
 }
 
 func find(flags []ucli.Flag, name string) ucli.Flag {
@@ -90,18 +188,34 @@ func find(flags []ucli.Flag, name string) ucli.Flag {
 	return nil
 }
 
-func takesValue(f ucli.Flag) bool {
+// TakesValue reports whether a flag is followed by a value; others are switches.
+func TakesValue(f ucli.Flag) bool {
 	d, ok := f.(ucli.DocGenerationFlag)
 	return ok && d.TakesValue()
 }
 
-// unknown names the flag and, for a pattern that merely looks like one, the way to write it.
+// words are the words of a usage.
+func words(usage string) []string {
+	return strings.FieldsFunc(usage, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// unknown names the flag, with the nearest one or, for a pattern that merely looks
+// like a flag, how to write it.
 func unknown(flags []ucli.Flag, arg string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	var names []string
 	for _, f := range flags {
-		if n := f.Names()[0]; len(name) > 2 && strings.HasPrefix(n, name) {
-			return Usagef("unknown flag %s; did you mean --%s?", arg, n)
-		}
+		names = append(names, f.Names()...)
 	}
-	return Usagef("unknown flag %s (put -- before an argument that starts with a dash)", arg)
+	err := Usagef("unknown flag %s", arg)
+	if f, ok := find(flags, "output").(ucli.DocGenerationFlag); ok && slices.Contains(words(f.GetUsage()), name) { // --json
+		return hint.Wrap(err, "did you mean --output %s?", name)
+	}
+	if f := find(flags, name); f != nil && len(name) == 1 { // --s
+		return hint.Wrap(err, "did you mean %s?", Dashed(name))
+	}
+	if near := suggest.Nearest(name, names); len(name) > 2 && near != "" {
+		return hint.Wrap(err, "did you mean %s?", Dashed(near))
+	}
+	return hint.Wrap(err, "put -- before an argument that starts with a dash")
 }

@@ -3,9 +3,13 @@ package cli
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"logstow/internal/hint"
+	"logstow/internal/suggest"
 )
 
 // ParseDuration reads a duration such as 90s, 15m, 2h, 1h30m, 3d, 1w or 1.5d.
@@ -80,4 +84,25 @@ func sizeUnit(s string) (float64, bool) {
 		return math.Pow(1000, float64(exponent)), true
 	}
 	return 0, false
+}
+
+// OneOf is a usage error unless a flag's value is one of several words.
+func OneOf(flag, value string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	err := Usagef("--%s %q: want %s", flag, value, Alternatives(words))
+	if near := suggest.Nearest(value, words); near != "" {
+		return hint.Wrap(err, "did you mean --%s %s?", flag, near)
+	}
+	return err
+}
+
+// Alternatives is "a, b or c".
+func Alternatives(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

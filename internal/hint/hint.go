@@ -3,8 +3,8 @@
 package hint
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 )
 
 // Error is an error with advice.
@@ -29,11 +29,47 @@ func Wrap(err error, format string, args ...any) error {
 	return &Error{Err: err, Hint: fmt.Sprintf(format, args...)}
 }
 
-// Of is the outermost advice that an error carries, "" if it carries none.
+// Advice is the hint.
+func (e *Error) Advice() string { return e.Hint }
+
+// Of is the outermost advice that an error carries, the first of several joined
+// ones; "" if it carries none. An error carries advice by a method Advice() string.
 func Of(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Hint
+	if all := All(err); len(all) > 0 {
+		return all[0]
 	}
 	return ""
+}
+
+// All are the outermost advices of an error and of the errors that it joins, each once.
+func All(err error) []string {
+	if e, ok := err.(interface{ Advice() string }); ok { //nolint:errorlint // the tree is walked here
+		if advice := e.Advice(); advice != "" {
+			return []string{advice}
+		}
+	}
+	var all []string
+	switch e := err.(type) { //nolint:errorlint // as above
+	case interface{ Unwrap() error }:
+		return All(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			for _, advice := range All(err) {
+				if !slices.Contains(all, advice) {
+					all = append(all, advice)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Text is an error with all its advice on one line, for where there is one string: a report
+// for programs.
+func Text(err error) string {
+	text := err.Error()
+	for _, advice := range All(err) {
+		text += "; hint: " + advice
+	}
+	return text
 }

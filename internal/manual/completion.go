@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
 )
 
 // Completion is the script for bash, zsh or fish that completes commands, flags
@@ -42,7 +44,7 @@ func bash(app *ucli.App) string {
 func flagWords(c *ucli.Command) (words []string) {
 	for _, f := range c.VisibleFlags() {
 		for _, name := range f.Names() {
-			words = append(words, dashed(name))
+			words = append(words, cli.Dashed(name))
 		}
 	}
 	return words
@@ -58,7 +60,7 @@ func fish(app *ucli.App) string {
 			if !ok {
 				continue
 			}
-			_, usage := unquote(d.GetUsage())
+			_, usage := cli.Placeholder(d.GetUsage())
 			fmt.Fprintf(&b, "complete -c %s -n '__fish_seen_subcommand_from %s'", app.Name, c.Name)
 			for _, name := range f.Names() {
 				if len(name) == 1 {

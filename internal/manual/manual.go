@@ -12,19 +12,20 @@ import (
 	"logstow/internal/cli"
 )
 
-// ManCommand is a hidden command that prints the manual page of app.
-func ManCommand(app *ucli.App) *ucli.Command {
+// ManCommand is a hidden command that prints the manual page of a program.
+func ManCommand(p *cli.Program) *ucli.Command {
 	return &ucli.Command{
 		Name: "man", Usage: "print the manual page (roff)", Hidden: true,
 		Action: func(c *ucli.Context) error {
-			_, err := io.WriteString(c.App.Writer, Man(app))
+			_, err := io.WriteString(c.App.Writer, Man(p))
 			return err
 		},
 	}
 }
 
-// Man is the manual page of app in section 1, in the man macros of roff.
-func Man(app *ucli.App) string {
+// Man is the manual page of a program in section 1, in the man macros of roff.
+func Man(program *cli.Program) string {
+	app := program.App
 	p := new(page)
 	p.line(".TH %s 1 \"\" \"Logstow %s\" \"User Commands\"", strings.ToUpper(app.Name), quote(firstWord(app.Version)))
 	p.section("NAME")
@@ -41,10 +42,10 @@ func Man(app *ucli.App) string {
 	for _, c := range commands {
 		p.command(app, c)
 	}
-	if vars := variables(commands); len(vars) > 0 {
+	if len(program.Variables) > 0 {
 		p.section("ENVIRONMENT")
-		for _, v := range vars {
-			p.line(".TP\n\\fB%s\\fR\nstands for %s", escape(v[0]), escape(v[1]))
+		for _, v := range program.Variables {
+			p.line(".TP\n\\fB%s\\fR\n%s", escape(v.Name), escape(v.Usage))
 		}
 	}
 	return p.String()
@@ -60,10 +61,30 @@ func (p *page) section(name string) { p.line(".SH %s", name) }
 func (p *page) command(app *ucli.App, c *ucli.Command) {
 	p.line(".SS \"%s %s\"", quote(app.Name), quote(c.Name))
 	p.line("%s.", escape(c.Usage))
+	p.examples(c.UsageText)
 	p.text(c.Description)
-	for _, f := range c.VisibleFlags() {
-		p.flag(f)
+	for _, category := range cli.Categories(c) {
+		if category != "" {
+			p.line(".PP\n\\fI%s\\fR", escape(category))
+		}
+		for _, f := range c.VisibleFlags() {
+			if cli.CategoryOf(f) == category {
+				p.flag(f)
+			}
+		}
 	}
+}
+
+// examples writes command lines, one a line.
+func (p *page) examples(lines string) {
+	if lines = strings.TrimSpace(lines); lines == "" {
+		return
+	}
+	p.line(".PP\n.nf")
+	for l := range strings.SplitSeq(lines, "\n") {
+		p.line("%s", escape("  "+strings.TrimSpace(l)))
+	}
+	p.line(".fi")
 }
 
 // text writes paragraphs; those that are indented stand as they are.
@@ -91,10 +112,10 @@ func (p *page) flag(f ucli.Flag) {
 	if !ok {
 		return
 	}
-	placeholder, usage := unquote(d.GetUsage())
+	placeholder, usage := cli.Placeholder(d.GetUsage())
 	var names []string
 	for _, name := range f.Names() {
-		names = append(names, "\\fB"+escape(dashed(name))+"\\fR")
+		names = append(names, "\\fB"+escape(cli.Dashed(name))+"\\fR")
 	}
 	head := strings.Join(names, ", ")
 	if d.TakesValue() {
@@ -103,47 +124,10 @@ func (p *page) flag(f ucli.Flag) {
 		}
 		head += " \\fI" + escape(placeholder) + "\\fR"
 	}
-	if value := d.GetDefaultText(); value != "" && d.TakesValue() {
-		usage += " (default: " + strings.Trim(value, `"`) + ")"
+	if value := cli.Default(d); value != "" {
+		usage += " (default: " + value + ")"
 	}
 	p.line(".TP\n%s\n%s", head, escape(usage))
-}
-
-// variables are the environment's, with the flags that they stand for.
-func variables(commands []*ucli.Command) (all [][2]string) {
-	seen := map[string]bool{}
-	for _, c := range commands {
-		for _, f := range c.VisibleFlags() {
-			d, ok := f.(ucli.DocGenerationFlag)
-			if !ok {
-				continue
-			}
-			for _, name := range d.GetEnvVars() {
-				if !seen[name] {
-					seen[name] = true
-					all = append(all, [2]string{name, dashed(f.Names()[0])})
-				}
-			}
-		}
-	}
-	return all
-}
-
-func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
-}
-
-// unquote takes the `PLACEHOLDER` out of a flag's usage, as the help does.
-func unquote(usage string) (placeholder, text string) {
-	before, rest, ok := strings.Cut(usage, "`")
-	name, after, closed := strings.Cut(rest, "`")
-	if !ok || !closed {
-		return "", usage
-	}
-	return name, before + name + after
 }
 
 // escape keeps roff from reading text as requests.
@@ -166,10 +150,11 @@ func firstWord(s string) string {
 // CompletionCommand prints the script by which a shell completes command lines of app.
 func CompletionCommand(app *ucli.App) *ucli.Command {
 	return &ucli.Command{
-		Name: "completion", Usage: "print the script by which a shell completes " + app.Name + "'s command lines", ArgsUsage: "bash|zsh|fish",
-		Description: strings.ReplaceAll(`Put into ~/.bashrc:  source <(NAME completion bash)
-     into ~/.zshrc:   source <(NAME completion zsh), after compinit
-     for fish:        NAME completion fish > ~/.config/fish/completions/NAME.fish`, "NAME", app.Name),
+		Name: "completion", Usage: "print a shell's completion script", ArgsUsage: "bash|zsh|fish",
+		UsageText: strings.ReplaceAll("NAME completion bash\nNAME completion zsh\nNAME completion fish", "NAME", app.Name),
+		Description: strings.ReplaceAll(`  bash, in ~/.bashrc:  source <(NAME completion bash)
+  zsh, in ~/.zshrc:    source <(NAME completion zsh)    after compinit
+  fish:                NAME completion fish | source    in config.fish`, "NAME", app.Name),
 		Action: func(c *ucli.Context) error {
 			script := Completion(app, c.Args().First())
 			if script == "" || c.NArg() != 1 {

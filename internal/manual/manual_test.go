@@ -15,7 +15,7 @@ import (
 )
 
 // sample is an application with all that makes trouble in a page or script.
-func sample() *ucli.App {
+func sample() *cli.Program {
 	app := &ucli.App{
 		Name: "ship-it", Usage: "ship it - now", Version: "v1.2-3 (abc)",
 		Commands: []*ucli.Command{
@@ -31,8 +31,9 @@ func sample() *ucli.App {
 			{Name: "status", Usage: "say how it does"},
 		},
 	}
-	app.Commands = append(app.Commands, manual.ManCommand(app), manual.CompletionCommand(app))
-	return app
+	p := &cli.Program{App: app, Variables: []cli.Variable{{Name: "SHIP_STORE", Usage: "where to, if no --store says so"}}}
+	app.Commands = append(app.Commands, manual.ManCommand(p), manual.CompletionCommand(app))
+	return p
 }
 
 func TestMan(t *testing.T) {
@@ -40,7 +41,7 @@ func TestMan(t *testing.T) {
 	page := manual.Man(sample())
 	for _, want := range []string{
 		".TH SHIP-IT 1", "ship\\-it \\- ship it \\- now\n", "\\fB\\-\\-store\\fR, \\fB\\-s\\fR \\fIDIRECTORY\\fR",
-		"(default: x\\-y)", "\n\\&.not a request\n", "\n\\(aqnor this\n", "\n.nf\n  as    it\n  \\en stands\n.fi\n", "SHIP_STORE\\fR\nstands for \\-\\-store",
+		"(default: x\\-y)", "\n\\&.not a request\n", "\n\\(aqnor this\n", "\n.nf\n  as    it\n  \\en stands\n.fi\n", "SHIP_STORE\\fR\nwhere to, if no \\-\\-store",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
@@ -92,7 +93,7 @@ func TestCompletion(t *testing.T) {
 				t.Skip(err)
 			}
 			dir := t.TempDir()
-			for name, text := range map[string]string{"script": manual.Completion(app, c.shell), "logs.txt": ""} {
+			for name, text := range map[string]string{"script": manual.Completion(app.App, c.shell), "logs.txt": ""} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -109,7 +110,7 @@ func TestCompletion(t *testing.T) {
 			}
 		})
 	}
-	if manual.Completion(app, "csh") != "" {
+	if manual.Completion(app.App, "csh") != "" {
 		t.Error("a script for csh")
 	}
 }
@@ -129,7 +130,7 @@ func TestCommands(t *testing.T) {
 		app := sample()
 		var out bytes.Buffer
 		app.Writer, app.ErrWriter = &out, &out
-		if status := cli.Run(t.Context(), app, append([]string{"ship-it"}, c.args...)); status != c.status || !strings.Contains(out.String(), c.want) {
+		if status := cli.Run(t.Context(), *app, append([]string{"ship-it"}, c.args...)); status != c.status || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%v: %d\n%s", c.args, status, &out)
 		}
 	}

@@ -15,19 +15,63 @@ import (
 //
 //	2026-11-20T15:04:05Z  2026-11-20T15:04:05.25+01:00   RFC 3339
 //	2026-11-20  2026-11-20 15:04  2026-11-20T15:04:05,5  20261120
+//	Nov 20  Nov 20 15:04:05  20 Nov 2026  Nov 20, 2026 15:04
+//	20/Nov/2026:15:04:05                                 as in access logs
 //	15:04  15:04:05                                      today
 //	now  today  yesterday  tomorrow  yesterday 15:04     days start at midnight
-//	-2h  -1d12h  +30m                                    from now
+//	-2h  -1d12h  +30m  2h ago  1 hour ago  2 days 3 hours ago
 //	1795187045  1795187045.25  1795187045250             Unix seconds, ms, µs or ns, by size
+//
+// A time of day may be followed by a zone: Z, UTC, +01:00 or +0100, with or without
+// a blank before it. A date without a year is the last one that is at most a day ahead.
 func Parse(s string, now time.Time) (time.Time, error) {
-	text := strings.TrimSpace(s)
-	for _, read := range []func(string, time.Time) (time.Time, bool){relative, named, epoch, absolute} {
+	text := strings.Join(strings.Fields(s), " ")
+	if rest, zone, ok := cutZone(text); ok {
+		text, now = rest, now.In(zone)
+	}
+	for _, read := range []func(string, time.Time) (time.Time, bool){relative, ago, named, epoch, absolute, yearless} {
 		if t, ok := read(text, now); ok {
 			return t, nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is not a time (write 2026-11-20T15:04:05Z, '2026-11-20 15:04', 2026-11-20, "+
-		"15:04, yesterday, -2h, now or a Unix time)", s)
+		"15:04, 'Nov 20 15:04', yesterday, '1 hour ago', -2h, now or a Unix time)", s)
+}
+
+// ParseSince reads the start of a range: a duration (2h), which is that long before
+// now, or a time as [Parse] reads it.
+func ParseSince(s string, now time.Time) (time.Time, error) {
+	if d, err := cli.ParseDuration(s); err == nil {
+		return now.Add(-d), nil
+	}
+	t, err := Parse(s, now)
+	if err != nil {
+		return t, fmt.Errorf("%q is neither a duration nor a time (write 15m, 2h, 3d, yesterday, 2026-11-20 or 2026-11-20T15:04:05Z)", s)
+	}
+	return t, nil
+}
+
+// cutZone takes the zone off a text that has a time of day before it.
+func cutZone(s string) (rest string, zone *time.Location, ok bool) {
+	if !strings.Contains(s, ":") {
+		return s, nil, false
+	}
+	for _, utc := range []string{"Z", "z", " UTC", " utc", " GMT"} {
+		if rest, ok := strings.CutSuffix(s, utc); ok {
+			return strings.TrimSuffix(rest, " "), time.UTC, true
+		}
+	}
+	sign := strings.LastIndexAny(s, "+-")
+	if sign <= strings.Index(s, ":") {
+		return s, nil, false
+	}
+	for _, layout := range []string{"-07:00", "-0700"} {
+		if t, err := time.Parse(layout, s[sign:]); err == nil {
+			_, offset := t.Zone()
+			return strings.TrimSuffix(s[:sign], " "), time.FixedZone("", offset), true
+		}
+	}
+	return s, nil, false
 }
 
 // relative reads a signed duration from now.
@@ -43,6 +87,55 @@ func relative(s string, now time.Time) (time.Time, bool) {
 		d = -d
 	}
 	return now.Add(d), true
+}
+
+// ago reads "2h ago" and "2 days 3 hours ago"; months and years are those of the calendar.
+func ago(s string, now time.Time) (time.Time, bool) {
+	text, ok := strings.CutSuffix(strings.ToLower(s), " ago")
+	if !ok {
+		return time.Time{}, false
+	}
+	if d, err := cli.ParseDuration(text); err == nil {
+		return now.Add(-d), true
+	}
+	words := strings.Fields(text)
+	if len(words) == 0 || len(words)%2 != 0 {
+		return time.Time{}, false
+	}
+	for i := 0; i < len(words); i += 2 {
+		n, err := strconv.ParseUint(words[i], 10, 31)
+		if words[i] == "a" || words[i] == "an" {
+			n, err = 1, nil
+		}
+		if err != nil {
+			return time.Time{}, false
+		}
+		var unit string
+		switch word := words[i+1]; strings.TrimSuffix(word, "s") {
+		case "second", "sec", "":
+			unit = "s"
+		case "minute", "min", "m":
+			unit = "m"
+		case "hour", "hr", "h":
+			unit = "h"
+		case "day", "d":
+			unit = "d"
+		case "week", "w":
+			unit = "w"
+		case "month":
+			now = now.AddDate(0, -int(n), 0)
+			continue
+		case "year":
+			now = now.AddDate(-int(n), 0, 0)
+			continue
+		}
+		d, err := cli.ParseDuration(strconv.FormatUint(n, 10) + unit)
+		if unit == "" || err != nil {
+			return time.Time{}, false
+		}
+		now = now.Add(-d)
+	}
+	return now, true
 }
 
 // named reads a word for a day, which a time of day may follow.
@@ -98,12 +191,36 @@ func epoch(s string, now time.Time) (time.Time, bool) {
 // absolute reads a date, a date and time, or a time of the day of now.
 func absolute(s string, now time.Time) (time.Time, bool) {
 	for _, layout := range []string{
-		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00",
-		"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02", "20060102",
+		"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02", "20060102", "02/Jan/2006:15:04:05",
 	} {
 		if t, err := time.ParseInLocation(layout, s, now.Location()); err == nil {
 			return t, true
 		}
 	}
 	return onDay(s, now)
+}
+
+// yearless reads a date with the name of its month, as syslog and date(1) write it,
+// with or without year and time of day.
+func yearless(s string, now time.Time) (time.Time, bool) {
+	s = strings.ReplaceAll(s, ",", "")
+	for _, date := range []string{"Jan 2", "January 2", "2 Jan", "2 January"} {
+		for _, clock := range []string{"", " 15:04", " 15:04:05"} {
+			if t, err := time.ParseInLocation(date+" 2006"+clock, s, now.Location()); err == nil {
+				return t, true
+			}
+			if t, err := time.ParseInLocation(date+clock+" 2006", s, now.Location()); err == nil {
+				return t, true
+			}
+			// February 29 is a date of year 0, and of a leap year only.
+			t, err := time.Parse(date+clock, s)
+			for year := now.Year() + 1; err == nil && year > now.Year()-8; year-- {
+				at := time.Date(year, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), now.Location())
+				if at.Month() == t.Month() && !at.After(now.Add(24*time.Hour)) {
+					return at, true
+				}
+			}
+		}
+	}
+	return time.Time{}, false
 }

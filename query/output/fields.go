@@ -3,7 +3,6 @@ package output
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"logstow/field"
 	"logstow/query"
@@ -26,7 +25,7 @@ func newColumns(names []string) []column {
 		switch name {
 		case "time", "level", "service", "source", "instance", "message":
 		default:
-			c.finder = field.New(name)
+			c.finder = field.New(field.Named(name))
 		}
 		columns = append(columns, c)
 	}
@@ -140,15 +139,4 @@ func appendQuoted(dst, s []byte) []byte {
 	dst = append(dst, '"')
 	dst = append(dst, bytes.ReplaceAll(s, []byte(`"`), []byte(`""`))...)
 	return append(dst, '"')
-}
-
-// ParseFields reads a list of names, separated by commas.
-func ParseFields(list string) []string {
-	var names []string
-	for name := range strings.SplitSeq(list, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/azure"
 )
@@ -111,7 +112,7 @@ func TestAuthRefuses(t *testing.T) {
 				}
 				return tt.env[name]
 			})
-			if !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), tt.says) {
+			if !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), tt.says) {
 				t.Errorf("got %v, want ErrRefused and %q", err, tt.says)
 			}
 			checkClean(t, err)

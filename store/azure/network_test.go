@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/azure"
 )
@@ -44,7 +45,7 @@ func TestUnreachable(t *testing.T) {
 			s := openStore(t, azure.Options{Container: "logs", Credential: cred})
 			for _, operation := range []string{create, query} {
 				err := do(t.Context(), s, operation)
-				if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), tt.says) {
+				if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(hint.Text(err), tt.says) {
 					t.Errorf("%s: got %v, want ErrUnavailable and %q", operation, err, tt.says)
 				}
 				checkClean(t, err)
@@ -77,7 +78,7 @@ func TestNetworkErrors(t *testing.T) {
 						func(*http.Request) (*http.Response, error) { return nil, tt.err },
 					)})
 					err := do(t.Context(), s, operation)
-					if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), tt.says) {
+					if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(hint.Text(err), tt.says) {
 						t.Errorf("got %v, want ErrUnavailable and %q", err, tt.says)
 					}
 					checkClean(t, err)

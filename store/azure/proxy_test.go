@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"logstow/internal/hint"
 	"logstow/internal/testpki"
 
 	"logstow/store/azure"
@@ -83,7 +84,11 @@ func TestProxyChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openStore(t, azure.Options{Container: "logs", Credential: cred, CAFile: os.Getenv("LOGSTOW_CA_FILE")})
-	fmt.Println("listed:", do(t.Context(), s, list))
+	err = do(t.Context(), s, list)
+	fmt.Println("listed:", err)
+	if err != nil {
+		fmt.Println(hint.Text(err))
+	}
 }
 
 // TestProxy goes through a proxy that needs a password to a server whose
@@ -159,7 +164,7 @@ func TestCAFileRefused(t *testing.T) {
 	cred := fromConnection(t, "AccountName=acct;AccountKey="+testKey)
 	for path, says := range map[string]string{empty: "want PEM", empty + ".missing": "no such file"} {
 		s, err := azure.Open(context.Background(), azure.Options{Container: "logs", Credential: cred, CAFile: path})
-		if s != nil || err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path) {
+		if s != nil || err == nil || !strings.Contains(hint.Text(err), says) || !strings.Contains(hint.Text(err), path) {
 			t.Errorf("got %v, %v, want %q", s, err, says)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
 
 	"logstow/internal/azurite"
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/azure"
 )
@@ -58,10 +59,10 @@ func checkRefused(t *testing.T, err error, says string) {
 	if !errors.Is(err, store.ErrRefused) {
 		t.Fatalf("got %v, want ErrRefused", err)
 	}
-	if !strings.Contains(err.Error(), says) {
+	if !strings.Contains(hint.Text(err), says) {
 		t.Errorf("error %q does not say %q", err, says)
 	}
-	if strings.Contains(err.Error(), "sig=") {
+	if strings.Contains(hint.Text(err), "sig=") {
 		t.Errorf("error holds a signature: %v", err)
 	}
 }

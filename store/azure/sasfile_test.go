@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logstow/internal/azurite"
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/azure"
 )
@@ -92,7 +93,7 @@ func TestSASFileRefuses(t *testing.T) {
 		s, err := azure.Open(t.Context(), azure.Options{Container: "logs", Credential: azure.Credential{
 			Account: "acct", BlobEndpoint: "https://b", TableEndpoint: "https://t", SASFile: path,
 		}})
-		if s != nil || !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), path) {
+		if s != nil || !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), path) {
 			t.Errorf("got %v, %v, want ErrRefused and %s", s, err, path)
 		}
 		checkClean(t, err)

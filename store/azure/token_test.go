@@ -26,6 +26,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"logstow/internal/azurite"
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/azure"
 )
@@ -123,7 +124,7 @@ func TestToken(t *testing.T) {
 	checkRefused(t, do(t.Context(), none, list), "run az login")
 	opts.Credential.Token = fixedToken{err: &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("authority is down")}}
 	down := openStore(t, opts)
-	if err := do(t.Context(), down, list); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "authority is down") {
+	if err := do(t.Context(), down, list); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(hint.Text(err), "authority is down") {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/local"
 )
@@ -28,7 +29,7 @@ const helperEnv = "LOGSTOW_LOCAL_TEST_HELPER"
 func TestMain(m *testing.M) {
 	if mode := os.Getenv(helperEnv); mode != "" {
 		if err := help(mode, os.Args[1], os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+			fmt.Fprintln(os.Stderr, hint.Text(err))
 			os.Exit(1)
 		}
 		return

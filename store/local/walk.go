@@ -134,7 +134,7 @@ func (s *Store) checkContainer(ctx context.Context) error {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
 		return &store.Error{
 			Op: "open", Object: s.dir, Class: store.ErrNoContainer, Err: err,
-			Hint: "no such directory: nothing was stored there yet, or the path is mistyped",
+			Hint: "check the path: nothing was stored there yet, or it is mistyped",
 		}
 	default:
 		return classify(ctx, "open", s.dir, err)

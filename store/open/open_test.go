@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/internal/hint"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -86,7 +87,7 @@ func TestStoreRefuses(t *testing.T) {
 			if s != nil || !errors.Is(err, tt.class) {
 				t.Fatalf("got store %v, error %v, want class %v", s, err, tt.class)
 			}
-			if text := err.Error(); !strings.Contains(text, tt.says) || strings.Contains(text, "CANARY") {
+			if text := hint.Text(err); !strings.Contains(text, tt.says) || strings.Contains(text, "CANARY") {
 				t.Errorf("error %q: want %q in it and no secret", text, tt.says)
 			}
 		})
@@ -117,7 +118,7 @@ func TestAuth(t *testing.T) {
 				s.Close()
 				return
 			}
-			if tt.says == "" || !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), tt.says) {
+			if tt.says == "" || !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), tt.says) {
 				t.Errorf("got %v, want ErrRefused and %q", err, tt.says)
 			}
 		})
@@ -139,7 +140,7 @@ func TestGrantAuthorities(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	if _, err := open.Store(t.Context(), "grant://"+path, open.Options{Getenv: env(open.CAFileEnv, missing)}); err == nil || !strings.Contains(err.Error(), missing) {
+	if _, err := open.Store(t.Context(), "grant://"+path, open.Options{Getenv: env(open.CAFileEnv, missing)}); err == nil || !strings.Contains(hint.Text(err), missing) {
 		t.Errorf("got %v, want what is wrong with %s", err, missing)
 	}
 }

@@ -1,0 +1,184 @@
+// Package clitest checks what the help of every command has to be like.
+package clitest
+
+import (
+	"bytes"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
+	"logstow/internal/manual"
+)
+
+// width is the number of columns that help has to fit into.
+const width = 80
+
+// placeholders are what values are called in the help.
+func placeholders() []string {
+	return []string{
+		"ADDRESS", "CLASS", "CLASS=DURATION", "DIR", "DOLLARS", "DURATION", "EXPR", "FILE", "FORMAT", "GLOB", "KIND", "LEVEL", "MODE",
+		"N", "NAME", "REGEXP", "SIZE", "STORE", "TEXT", "TIME", "ZONE",
+	}
+}
+
+// Help checks the help of a program and of each of its commands: it fits 80 columns,
+// begins with three examples, names environment and manual, and has every flag under a
+// heading with a uniform placeholder. make makes the program anew.
+func Help(t *testing.T, make func() *cli.Program) {
+	t.Helper()
+	check(t, make, "")
+	for _, c := range make().Commands {
+		if c.Hidden {
+			continue
+		}
+		check(t, make, c.Name)
+		for _, f := range c.Flags {
+			checkFlag(t, c.Name, f)
+		}
+	}
+	checkManual(t, make())
+}
+
+// check looks at the help of a command, of the program where its name is "".
+func check(t *testing.T, make func() *cli.Program, command string) {
+	t.Helper()
+	text := Run(t, make(), strings.Fields(command+" --help")...)
+	for line := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+			t.Errorf("help of %q: %d columns: %s", command, n, line)
+		}
+	}
+	wanted := []string{"\nExamples:\n", "\nUsage: ", "\nManual: docs/"}
+	if command != "completion" {
+		wanted = append(wanted, "\nEnvironment:\n")
+	}
+	for _, want := range wanted {
+		if !strings.Contains(text, want) {
+			t.Errorf("help of %q: no %q", command, want)
+		}
+	}
+	if n := len(Examples(make(), command)); n != 3 {
+		t.Errorf("help of %q: %d examples", command, n)
+	}
+	if i := strings.Index(text, "\nExamples:\n"); i != strings.Index(text, "\n\n")+1 {
+		t.Errorf("help of %q does not begin with examples:\n%s", command, text)
+	}
+}
+
+// Run runs a program and returns what it printed.
+func Run(t *testing.T, p *cli.Program, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	p.Writer, p.ErrWriter = &out, &errs
+	if status := cli.Run(t.Context(), *p, append([]string{p.Name}, args...)); status != cli.OK || errs.Len() > 0 {
+		t.Errorf("%s %q: status %d, %s", p.Name, args, status, &errs)
+	}
+	return out.String()
+}
+
+// Examples are the command lines, in words, with which the help of a command begins.
+func Examples(p *cli.Program, command string) (all [][]string) {
+	text := p.UsageText
+	if c := p.Command(command); c != nil {
+		text = c.UsageText
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		all = append(all, Words(line))
+	}
+	return all
+}
+
+// Words splits a line at blanks outside single quotes, as a shell does.
+func Words(line string) (words []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words[len(words)-1] += part
+			continue
+		}
+		fields := strings.Fields(part)
+		if i > 0 && len(fields) > 0 && !strings.HasPrefix(part, " ") {
+			words[len(words)-1] += fields[0]
+			fields = fields[1:]
+		}
+		words = append(words, fields...)
+		if strings.HasSuffix(part, " ") {
+			words = append(words, "")
+		}
+	}
+	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
+}
+
+func checkFlag(t *testing.T, command string, f ucli.Flag) {
+	t.Helper()
+	name := command + " " + cli.Dashed(f.Names()[0])
+	switch f.(type) {
+	case *cli.ListFlag, cli.Clearable, *ucli.StringFlag, *ucli.BoolFlag, *ucli.IntFlag, *ucli.Float64Flag:
+	default:
+		t.Errorf("%s: flags of the type %T are not used: their values are not taken as typed", name, f)
+	}
+	if cli.CategoryOf(f) == "" {
+		t.Errorf("%s: no heading", name)
+	}
+	usage := f.(ucli.DocGenerationFlag).GetUsage()
+	placeholder, text := cli.Placeholder(usage)
+	if cli.TakesValue(f) != (placeholder != "") || placeholder != "" && !slices.Contains(placeholders(), placeholder) {
+		t.Errorf("%s: placeholder %q", name, placeholder)
+	}
+	if text == "" || strings.HasSuffix(text, ".") || text[0] >= 'A' && text[0] <= 'Z' && !strings.HasPrefix(text, "Azure") {
+		t.Errorf("%s: usage %q", name, text)
+	}
+}
+
+// checkManual checks that the page names every flag and variable, and that a formatter
+// takes it without a warning, where there is one.
+func checkManual(t *testing.T, p *cli.Program) {
+	t.Helper()
+	page := manual.Man(p)
+	plain := strings.NewReplacer(`\-`, "-", `\fB`, "", `\fR`, "").Replace(page)
+	for _, c := range p.Commands {
+		for _, f := range c.Flags {
+			if !c.Hidden && !strings.Contains(plain, cli.Dashed(f.Names()[0])) {
+				t.Errorf("man page: no %s of %s", f.Names()[0], c.Name)
+			}
+			d := f.(ucli.DocGenerationFlag)
+			for _, name := range d.GetEnvVars() {
+				if !slices.ContainsFunc(p.Variables, func(v cli.Variable) bool {
+					return v.Name == name && (len(v.Commands) == 0 || slices.Contains(v.Commands, c.Name))
+				}) {
+					t.Errorf("the help of %s does not name %s", c.Name, name)
+				}
+			}
+		}
+	}
+	for _, v := range p.Variables {
+		if !strings.Contains(plain, v.Name) {
+			t.Errorf("man page: no %s", v.Name)
+		}
+	}
+	groff, err := exec.LookPath("groff")
+	if err != nil {
+		return
+	}
+	format := exec.CommandContext(t.Context(), groff, "-man", "-Tutf8", "-ww", "-P-cbou")
+	format.Stdin = strings.NewReader(page)
+	var warnings bytes.Buffer
+	format.Stderr = &warnings
+	if _, err := format.Output(); err != nil || warnings.Len() > 0 {
+		t.Errorf("man page: %v\n%s", err, &warnings)
+	}
+}
+
+// Hints checks that each word that leads to a command is none itself.
+func Hints(t *testing.T, p *cli.Program) {
+	t.Helper()
+	for word, hint := range p.Instead {
+		if p.Command(word) != nil || hint == "" {
+			t.Errorf("%s leads to %q", word, hint)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+)
+
+const (
+	// helpWidth is the number of columns that help fits into.
+	helpWidth = 80
+	// textColumn is where the text beside a flag, command or variable begins.
+	textColumn = 26
+)
+
+// writeHelp prints the help of a command, of the whole program where c is nil.
+func (p Program) writeHelp(c *ucli.Command) error {
+	h := &help{}
+	if c == nil {
+		h.program(p)
+	} else {
+		h.command(p, c)
+	}
+	_, err := io.WriteString(p.Writer, h.String())
+	return err
+}
+
+// help is text as it is written.
+type help struct{ strings.Builder }
+
+func (h *help) program(p Program) {
+	h.title(p.Name, p.Usage, p.UsageText)
+	fmt.Fprintf(h, "\nUsage: %s COMMAND [flags] [arguments]\n\nCommands:\n", p.Name)
+	for _, c := range p.VisibleCommands() {
+		h.entry("  "+c.Name, c.Usage)
+	}
+	h.WriteString("\nFlags:\n")
+	h.entry("  -h, --help", fmt.Sprintf("show this help; %s COMMAND --help shows a command's", p.Name))
+	h.entry("  -v, --version", "print the version")
+	h.variables(p, "")
+	h.manual(p)
+}
+
+func (h *help) command(p Program, c *ucli.Command) {
+	h.title(p.Name+" "+c.Name, c.Usage, c.UsageText)
+	usage := []string{"Usage:", p.Name, c.Name}
+	if len(c.VisibleFlags()) > 0 {
+		usage = append(usage, "[flags]")
+	}
+	if c.ArgsUsage != "" {
+		usage = append(usage, c.ArgsUsage)
+	}
+	fmt.Fprintf(h, "\n%s\n", strings.Join(usage, " "))
+	h.text(c.Description)
+	for _, category := range Categories(c) {
+		fmt.Fprintf(h, "\n%s:\n", cmp.Or(category, "Flags"))
+		for _, f := range c.VisibleFlags() {
+			if CategoryOf(f) == category {
+				h.flag(f)
+			}
+		}
+	}
+	h.variables(p, c.Name)
+	h.manual(p)
+}
+
+// title writes what something is, and examples.
+func (h *help) title(name, usage, examples string) {
+	fmt.Fprintf(h, "%s - %s\n", name, usage)
+	if examples == "" {
+		return
+	}
+	h.WriteString("\nExamples:\n")
+	for line := range strings.SplitSeq(strings.TrimSpace(examples), "\n") {
+		fmt.Fprintf(h, "  %s\n", strings.TrimSpace(line))
+	}
+}
+
+// text writes paragraphs; those with an indented line stand as they are.
+func (h *help) text(text string) {
+	if text == "" {
+		return
+	}
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		if !strings.Contains("\n"+paragraph, "\n ") {
+			paragraph = strings.Join(wrap(paragraph, helpWidth), "\n")
+		}
+		fmt.Fprintf(h, "\n%s\n", paragraph)
+	}
+}
+
+func (h *help) flag(f ucli.Flag) {
+	d, ok := f.(ucli.DocGenerationFlag)
+	if !ok {
+		return
+	}
+	placeholder, usage := Placeholder(d.GetUsage())
+	var names []string
+	for _, name := range f.Names() {
+		names = append(names, Dashed(name))
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(min(len(a), 3), min(len(b), 3)) })
+	head := strings.Join(names, ", ")
+	if len(names) == 1 {
+		head = "    " + head
+	}
+	if d.TakesValue() {
+		head += " " + placeholder
+	}
+	if value := Default(d); value != "" {
+		usage += " (default: " + value + ")"
+	}
+	h.entry("  "+head, usage)
+}
+
+func (h *help) variables(p Program, command string) {
+	first := true
+	for _, v := range p.Variables {
+		if command != "" && len(v.Commands) > 0 && !slices.Contains(v.Commands, command) {
+			continue
+		}
+		if first {
+			h.WriteString("\nEnvironment:\n")
+			first = false
+		}
+		h.entry("  "+v.Name, v.Usage)
+	}
+}
+
+func (h *help) manual(p Program) {
+	if p.Manual != "" {
+		fmt.Fprintf(h, "\nManual: %s; as a man page: %s man | man -l -\n", p.Manual, p.Name)
+	}
+}
+
+// entry writes a name and beside it its text, in as many lines as that takes.
+func (h *help) entry(head, text string) {
+	if len(head) > textColumn-2 {
+		fmt.Fprintf(h, "%s\n", head)
+		head = ""
+	}
+	for _, line := range wrap(text, helpWidth-textColumn) {
+		fmt.Fprintf(h, "%-*s%s\n", textColumn, head, line)
+		head = ""
+	}
+}
+
+// wrap breaks text at blanks into lines of at most width columns; a longer word has
+// a line of its own.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// Categories are the headings of a command's flags, in the order of the flags.
+func Categories(c *ucli.Command) (all []string) {
+	for _, f := range c.VisibleFlags() {
+		if category := CategoryOf(f); !slices.Contains(all, category) {
+			all = append(all, category)
+		}
+	}
+	return all
+}
+
+// CategoryOf is the heading of a flag.
+func CategoryOf(f ucli.Flag) string {
+	if f, ok := f.(ucli.CategorizableFlag); ok {
+		return f.GetCategory()
+	}
+	return ""
+}
+
+// Categorize puts flags under a heading, where they have none.
+func Categorize(category string, flags ...ucli.Flag) []ucli.Flag {
+	set := func(to *string) {
+		*to = cmp.Or(*to, category)
+	}
+	for _, f := range flags {
+		switch f := f.(type) {
+		case *ListFlag:
+			set(&f.Category)
+		case Clearable:
+			set(&f.Category)
+		case *ucli.StringFlag:
+			set(&f.Category)
+		case *ucli.BoolFlag:
+			set(&f.Category)
+		case *ucli.IntFlag:
+			set(&f.Category)
+		case *ucli.Float64Flag:
+			set(&f.Category)
+		}
+	}
+	return flags
+}
+
+// Default is the text of a flag's default, "" where it is none.
+func Default(f ucli.DocGenerationFlag) string {
+	value := strings.Trim(f.GetDefaultText(), `"`)
+	if !f.TakesValue() || value == "0" {
+		return ""
+	}
+	return value
+}
+
+// Placeholder takes the placeholder out of a flag's usage: of "`SIZE`: maximum of
+// something" it is SIZE, and the text the rest. Inside a text, as in "at most this
+// `SIZE`", it is part of the text.
+func Placeholder(usage string) (placeholder, text string) {
+	before, rest, ok := strings.Cut(usage, "`")
+	name, after, closed := strings.Cut(rest, "`")
+	if !ok || !closed {
+		return "", usage
+	}
+	if text, prefix := strings.CutPrefix(after, ": "); prefix && before == "" {
+		return name, text
+	}
+	return name, before + name + after
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+)
+
+// ListFlag is a flag that may be given several times: its values accumulate.
+// They are taken as typed, blanks included. [List] returns them.
+type ListFlag struct {
+	// Name, Aliases, Category, Usage and DefaultText are as in the flags of urfave/cli.
+	Name, Category, Usage, DefaultText string
+	Aliases                            []string
+	// EnvVars are environment variables that stand for one value where the flag is not given.
+	EnvVars []string
+	// Commas says that a value is a list too: commas outside quotes and brackets
+	// separate its items, blanks around an item are dropped.
+	Commas bool
+	// AllowEmpty says that the empty value has a meaning.
+	AllowEmpty bool
+
+	fromEnv bool
+}
+
+// String is the flag's name, as on a command line.
+func (f *ListFlag) String() string { return Dashed(f.Name) }
+
+// Names are the name and the aliases.
+func (f *ListFlag) Names() []string { return append([]string{f.Name}, f.Aliases...) }
+
+// IsSet reports whether an environment variable gave a value.
+func (f *ListFlag) IsSet() bool { return f.fromEnv }
+
+// IsVisible is true: the help shows the flag.
+func (f *ListFlag) IsVisible() bool { return true }
+
+// TakesValue is true.
+func (f *ListFlag) TakesValue() bool { return true }
+
+// IsSliceFlag is true: the flag may be given several times.
+func (f *ListFlag) IsSliceFlag() bool { return true }
+
+// GetUsage is the usage with the `PLACEHOLDER` in it.
+func (f *ListFlag) GetUsage() string { return f.Usage }
+
+// GetCategory is the heading under which the help shows the flag.
+func (f *ListFlag) GetCategory() string { return f.Category }
+
+// GetValue is the default's text, which is none.
+func (f *ListFlag) GetValue() string { return "" }
+
+// GetDefaultText describes the default, "" where the usage does.
+func (f *ListFlag) GetDefaultText() string { return f.DefaultText }
+
+// GetEnvVars are the environment variables that stand for a value.
+func (f *ListFlag) GetEnvVars() []string { return f.EnvVars }
+
+// Apply adds the flag to a set under its name alone: [Permute] replaces aliases.
+func (f *ListFlag) Apply(set *flag.FlagSet) error {
+	v := &listValue{commas: f.Commas}
+	for _, name := range f.EnvVars {
+		if text := os.Getenv(name); text != "" && !f.fromEnv { //nolint:forbidigo // as the flags of urfave/cli do
+			if err := v.Set(text); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			v.replace, f.fromEnv = true, true
+		}
+	}
+	set.Var(v, f.Name, f.Usage)
+	return nil
+}
+
+// List returns the values of a [ListFlag] in the order of the command line.
+func List(c *ucli.Context, name string) []string {
+	if v, ok := c.Generic(name).(*listValue); ok {
+		return v.values
+	}
+	return nil
+}
+
+// listValue gathers the values of a ListFlag.
+type listValue struct {
+	values  []string
+	commas  bool
+	replace bool // the values are the environment's
+}
+
+func (v *listValue) String() string { return strings.Join(v.values, ", ") }
+
+func (v *listValue) Set(text string) error {
+	items := []string{text}
+	if v.commas {
+		var err error
+		if items, err = SplitList(text); err != nil {
+			return err
+		}
+	}
+	if v.replace {
+		v.values, v.replace = nil, false
+	}
+	v.values = append(v.values, items...)
+	return nil
+}
+
+// SplitList splits text at commas that are outside quotes and brackets, and drops
+// blanks around the items. An empty item and a quote or bracket that is left open
+// are errors.
+func SplitList(text string) ([]string, error) {
+	var items []string
+	var open []byte // the bytes that close what is open, the innermost last
+	start := 0
+	for i := 0; i <= len(text); i++ {
+		switch {
+		case i == len(text) && len(open) > 0:
+			return nil, fmt.Errorf("%q: a quote or bracket is left open (no %q)", text, open[len(open)-1])
+		case i == len(text) || text[i] == ',' && len(open) == 0:
+			item := strings.TrimSpace(text[start:i])
+			if item == "" {
+				return nil, errors.New("an item of the list is empty")
+			}
+			items = append(items, item)
+			start = i + 1
+		case len(open) > 0 && text[i] == open[len(open)-1]:
+			open = open[:len(open)-1]
+		case len(open) > 0 && isQuote(open[len(open)-1]):
+			if text[i] == '\\' {
+				i = min(i+1, len(text)-1)
+			}
+		case isQuote(text[i]):
+			open = append(open, text[i])
+		case strings.IndexByte("([{", text[i]) >= 0:
+			open = append(open, ")]}"[strings.IndexByte("([{", text[i])])
+		}
+	}
+	return items, nil
+}
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' }
+
+// Dashed is a flag's name as it is typed.
+func Dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
