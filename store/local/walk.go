@@ -133,7 +133,7 @@ func (s *Store) checkContainer(ctx context.Context) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
 		return &store.Error{
-			Op: "open", Object: s.dir, Class: store.ErrNoContainer, Err: err,
+			Op: "open", Object: s.dir, Class: store.ErrNoContainer,
 			Hint: "no such directory: nothing was stored there yet, or the path is mistyped",
 		}
 	default:
