@@ -1,6 +1,7 @@
 package field_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -42,7 +43,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// Whatever All names, Find finds.
+// Whatever All names, Find finds: with the same value, unless a message begins as an
+// object and is none, where Find takes what looks like a member.
 func TestAllAgreesWithFind(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -64,7 +66,8 @@ func TestAllAgreesWithFind(t *testing.T) {
 			fields++
 			want := fmt.Sprint(v.Kind, string(v.Text))
 			found := field.New(name).Find([]byte(message.String()))
-			if got := fmt.Sprint(found.Kind, string(found.Text)); got != want {
+			malformed := strings.HasPrefix(message.String(), "{") && !json.Valid([]byte(message.String()))
+			if got := fmt.Sprint(found.Kind, string(found.Text)); got != want && !malformed || found.Kind == field.Missing {
 				t.Fatalf("%q: %q is %s, Find finds %s", message.String(), name, want, got)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrSelection is wrapped by the errors of [New]: the selection is not one.
-var ErrSelection = errors.New("wrong selection")
+var ErrSelection = errors.New("invalid query")
 
 // The ways to find the segments of a range.
 const (

@@ -21,12 +21,14 @@ type Use struct {
 }
 
 // Uses are the fields that the expression looks at, in the order in which they occur,
-// once for each occurrence.
+// once for each occurrence. Columns are none, and message, which every record has, is none.
 func (p *Program) Uses() []Use {
 	u := &uses{names: map[ast.Node]int{}, declared: map[string]bool{}}
 	node := p.tree.Node
 	ast.Walk(&node, u)
-	return slices.DeleteFunc(u.all, func(use Use) bool { return use.Field == "" || isColumn(use.Field) || u.declared[use.Field] })
+	return slices.DeleteFunc(u.all, func(use Use) bool {
+		return use.Field == "" || use.Field == messageName || isColumn(use.Field) || u.declared[use.Field]
+	})
 }
 
 // uses gathers them; children are visited before their parents.

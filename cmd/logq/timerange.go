@@ -7,6 +7,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/internal/timearg"
 )
 
@@ -70,9 +71,13 @@ func timeRange(c *ucli.Context, now time.Time) (from, to time.Time, given bool, 
 			return from, to, false, cli.Usagef("--to: %w", err)
 		}
 	}
-	if !from.Before(to) {
-		return from, to, false, cli.Usagef("the range is empty: --from %s is not before --to %s",
-			from.Format(time.RFC3339), to.Format(time.RFC3339))
+	switch {
+	case from.Before(to):
+	case toText == "":
+		return from, to, false, cli.Usagef("the range is empty: --from %s is in the future, and --to is not given", from.Format(time.RFC3339))
+	default:
+		return from, to, false, hint.Wrap(cli.Usagef("the range is empty: --from %s is not before --to %s",
+			from.Format(time.RFC3339), to.Format(time.RFC3339)), "exchange --from and --to")
 	}
 	return from, to, true, nil
 }
