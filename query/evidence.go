@@ -104,8 +104,10 @@ func (s *sample) show(m *matcher, sel *Selection) sampled {
 		finders[i], values[i] = field.New(out.uses[i].Field), map[string]bool{}
 	}
 	occurs := make([]occurrence, len(m.required)) // present: as it is written; inside: in another case
-	for _, message := range s.records() {
+	sources := map[string]bool{}
+	for f, message := range s.records() {
 		out.records++
+		sources[string(f.source)] = true
 		for i, finder := range finders {
 			v := finder.Find(message)
 			if v.Kind != field.Missing {
@@ -129,7 +131,7 @@ func (s *sample) show(m *matcher, sel *Selection) sampled {
 			}
 		}
 	}
-	out.names = slices.Sorted(maps.Keys(names))
+	out.names, out.sources = slices.Sorted(maps.Keys(names)), slices.Sorted(maps.Keys(sources))
 	for i := range out.uses {
 		out.uses[i].values = slices.Sorted(maps.Keys(values[i]))
 	}

@@ -62,6 +62,8 @@ type sampled struct {
 	// for each of its uses.
 	names []string
 	uses  []sampledUse
+	// sources are those of the records.
+	sources []string
 	// cased are the patterns that occur in another case only.
 	cased []string
 }
@@ -199,7 +201,7 @@ func (x *explanation) fields() {
 		case !fits(use, most):
 			x.add("field-type", "field %q is %s in %s, not %s%s", use.Field, kindName(most), read, kindName(use.Kind), asKind(use, most))
 		case len(use.Equal) > 0 && !slices.ContainsFunc(use.Equal, func(v string) bool { return slices.Contains(use.values, v) }):
-			near := nearest.Names(use.Equal[0], use.values, maxNamed)
+			near := x.nearValues(use.Equal[0], use.values)
 			if len(near) == 0 {
 				continue
 			}
@@ -209,6 +211,17 @@ func (x *explanation) fields() {
 		}
 		explained[use.Field] = true
 	}
+}
+
+// minValue is the length in bytes from which on values that are spelled alike mean the same.
+const minValue = 4
+
+// nearValues are values that were probably meant: in another case, or misspelled if the value
+// itself is known not to occur.
+func (x *explanation) nearValues(value string, values []string) []string {
+	return slices.DeleteFunc(nearest.Names(value, values, maxNamed), func(near string) bool {
+		return !strings.EqualFold(near, value) && (!x.sample.all || len(value) < minValue)
+	})
 }
 
 // fits reports whether values of most's kind can be compared with what the use needs,
@@ -281,7 +294,7 @@ func (x *explanation) conditions() {
 	case n[stagePattern] > 0 && len(x.sel.Patterns) > 1:
 		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
 	case n[stageSource] > 0:
-		x.add("source", "--source removed %s; %s", x.candidates(n[stageSource]), there(x.sources))
+		x.add("source", "--source removed %s; %s", x.candidates(n[stageSource]), there(x.anySources()))
 	case n[stageLevel] > 0:
 		x.add("level", "--level removed %s", x.candidates(n[stageLevel]))
 	case n[stageTime] > 0:
@@ -335,6 +348,14 @@ func all(n uint64, one, several string) string {
 		return "the only " + one
 	}
 	return fmt.Sprintf("all %d %s", n, several)
+}
+
+// anySources are sources that occur: of segments if they were opened, else of the sample.
+func (x *explanation) anySources() []string {
+	if len(x.sources) > 0 {
+		return x.sources
+	}
+	return x.sample.sources
 }
 
 // candidates reads "all 3 records that contain ..." as far as it is known what made them candidates.

@@ -73,6 +73,9 @@ func TestExplain(t *testing.T) {
 		"null for string":             {Selection{Where: "a > 1"}, sampleOf(some, use("a", field.String, map[field.Kind]int{field.Null: 1})), "field-type"},
 		"bare for number":             {Selection{Where: "a > 1"}, sampleOf(some, use("a", field.Number, map[field.Kind]int{field.Bare: 3})), "where"},
 		"some of the kind":            {Selection{Where: "a > 1"}, sampleOf(some, use("a", field.Number, map[field.Kind]int{field.String: 3, field.Number: 1})), "where"},
+		"value in another case":       {Selection{Where: "a == 'X'"}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Equal: []string{"X"}}, kinds: map[field.Kind]int{field.String: 3}, values: []string{"x", "y"}}), "value-unknown"},
+		"short value":                 {Selection{Where: "a == 'u1'"}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Equal: []string{"u1"}}, kinds: map[field.Kind]int{field.String: 3}, values: []string{"u2", "u3"}}), "where"},
+		"misspelled value":            {Selection{Where: "a == 'retyr'"}, sampleOf(some, sampledUse{Use: where.Use{Field: "a", Kind: field.String, Equal: []string{"retyr"}}, kinds: map[field.Kind]int{field.String: 3}, values: []string{"retry"}}), "value-unknown"},
 		"any kind":                    {Selection{Where: "a"}, sampleOf(some, use("a", field.Missing, map[field.Kind]int{field.Composite: 3})), "where"},
 		"nothing sampled":             {Selection{Where: "a > 1"}, with(sampleOf(some, use("a", field.Number, nil)), func(e *evidence) { e.sample.records = 0 }), "where"},
 	} {
