@@ -108,10 +108,11 @@ func analyticsTimes(metadata map[string]string) (start, end time.Time, ok bool) 
 // foreign adds a blob that another program wrote, unless its times rule it out.
 func (p *planner) foreign(h *haul, s *Store, name blobnaming.Name, b *store.Blob) {
 	meta := foreignMetadata(s, name, b)
-	if meta.Start >= p.q.matcher.to || meta.End < p.q.matcher.from || b.Size == 0 {
+	if !p.q.matcher.meets(meta.Start, meta.End) || b.Size == 0 {
 		h.pruned++
 		return
 	}
+	h.foreign++
 	h.segments = append(h.segments, &Segment{Store: s.Name, Name: name, Meta: meta, Size: b.Size, Foreign: true, Tier: b.Tier, blobs: inTier(s.Blobs, b.Tier), cache: s.Cache})
 }
 
@@ -132,11 +133,14 @@ func (q *Query) convert(ctx context.Context, s *Segment) (*segment.Footer, error
 	defer stop()
 	left := s.Size
 	defer func() { q.tally.passed.Add(left) }()
-	blob := &partReader{next: next, took: func(n int64) {
-		left -= n
-		q.tally.passed.Add(n)
+	blob := &partReader{next: next, took: func(n int) {
+		left -= int64(n)
+		q.tally.passed.Add(int64(n))
 	}}
-	for r, err := range foreign.Records(blob, s.Name.Bucket) {
+	defer q.tally.findings.count(&w.scanner)
+	var sampled []byte
+	defer func() { q.tally.findings.sample.add(sampled) }()
+	for r, err := range foreign.Records(blob, s.Name.Bucket, q.watchDecoded(ctx, s)) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -149,6 +153,9 @@ func (q *Query) convert(ctx context.Context, s *Segment) (*segment.Footer, error
 			continue // it was the last
 		}
 		line = record.AppendText(line[:0], r)
+		if len(sampled) <= samplePart && !q.matcher.plain() {
+			sampled = append(sampled, line...)
+		}
 		text := line[:len(line)-1]
 		if !w.scanner.matches(text, 0, bytes.IndexByte(r.Message, '\n') >= 0) {
 			continue
@@ -168,6 +175,32 @@ func (q *Query) convert(ctx context.Context, s *Segment) (*segment.Footer, error
 		q.unread(ctx, s, fmt.Errorf("%d records are left out: their time is not in the hour of the name", outside))
 	}
 	return c.end()
+}
+
+const (
+	// decodedRatio and decodedLeast bound the text that a foreign blob is decoded to: so
+	// many times its size, or so many bytes if that is more. Logs reach a hundredfold; a blob
+	// of some megabytes that decodes for minutes is no log.
+	decodedRatio = 200
+	decodedLeast = 256 << 20
+)
+
+// watchDecoded counts what is decoded of a foreign segment, and ends that with an error
+// when ctx ends or there is too much.
+func (q *Query) watchDecoded(ctx context.Context, s *Segment) func(text []byte) error {
+	limit := max(decodedLeast, decodedRatio*s.Size)
+	left := limit
+	return func(text []byte) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if left -= int64(len(text)); left < 0 {
+			return fmt.Errorf("more than %s of text in %s stored; the rest is not read", Size(limit), Size(s.Size))
+		}
+		q.tally.decoded.Add(int64(len(text)))
+		q.tally.lines.Add(int64(bytes.Count(text, []byte("\n"))))
+		return nil
+	}
 }
 
 // conversion makes blocks of records.
@@ -277,8 +310,8 @@ const foreignAhead = 4
 // partReader makes a reader of parts.
 type partReader struct {
 	next func() (part, bool)
-	// took is called with the length of each part.
-	took func(n int64)
+	// took is called with the number of bytes of each Read.
+	took func(n int)
 	data []byte
 }
 
@@ -292,9 +325,9 @@ func (r *partReader) Read(p []byte) (int, error) {
 			return 0, next.err
 		}
 		r.data = next.data
-		r.took(int64(len(r.data)))
 	}
 	n := copy(p, r.data)
+	r.took(n)
 	r.data = r.data[n:]
 	return n, nil
 }

@@ -31,19 +31,30 @@ func newLiteral(text []byte, fold, whole bool) literal {
 	return l
 }
 
-// in reports whether a message, of which the first from bytes hold no start of
-// an occurrence, holds the literal.
-func (l *literal) in(message []byte, from int) bool {
+// occurrence is how a message contains a literal.
+type occurrence uint8
+
+const (
+	absent occurrence = iota
+	// inside is only as a part of longer tokens, which is no match.
+	inside
+	present
+)
+
+// find finds out how a message, of which the first from bytes hold no start of an
+// occurrence, contains the literal.
+func (l *literal) find(message []byte, from int) occurrence {
+	found := absent
 	for {
 		i := l.index(message[from:])
 		if i < 0 {
-			return false
+			return found
 		}
 		i += from
 		if !l.whole || token.Bounded(message, i, i+len(l.text)) {
-			return true
+			return present
 		}
-		from = i + 1
+		found, from = inside, i+1
 	}
 }
 

@@ -80,10 +80,13 @@ type tests struct {
 	service             string // of all the block's records
 }
 
+// meets reports whether records between two times can be in the range.
+func (m *matcher) meets(start, end int64) bool { return start < m.to && end >= m.from }
+
 // wants reports whether records between two times, with these counts by level,
 // can match at all.
 func (m *matcher) wants(start, end int64, levels record.Counts) bool {
-	return start < m.to && end >= m.from && m.levels.Count(levels) > 0
+	return m.meets(start, end) && m.levels.Count(levels) > 0
 }
 
 // wantsSources reports whether a segment with these sources can hold matches.
@@ -127,8 +130,10 @@ type scanner struct {
 	source  []byte // the last source looked at
 	sourced bool   // and whether it matches
 	broken  int    // lines of the block that are no records
-	where   []*where.Evaluator
-	record  where.Record
+	// rejected counts the candidates that did not match; whoever scans takes it.
+	rejected rejections
+	where    []*where.Evaluator
+	record   where.Record
 }
 
 // scan calls found for every matching record of a block's text, in order, with
@@ -191,10 +196,13 @@ func (s *scanner) matches(line []byte, hit int, continued bool) bool {
 		s.broken++
 		return false
 	}
-	if s.tests.time && (string(line[:record.TimeLen]) < m.fromText || string(line[:record.TimeLen]) >= m.toText) ||
-		s.tests.level && !m.levels.Has(f.level) ||
-		s.tests.source && !s.wantsSource(f.source) {
-		return false
+	switch {
+	case s.tests.time && (string(line[:record.TimeLen]) < m.fromText || string(line[:record.TimeLen]) >= m.toText):
+		return s.reject(stageTime)
+	case s.tests.level && !m.levels.Has(f.level):
+		return s.reject(stageLevel)
+	case s.tests.source && !s.wantsSource(f.source):
+		return s.reject(stageSource)
 	}
 	message, from := f.message, 0
 	if continued {
@@ -205,21 +213,33 @@ func (s *scanner) matches(line []byte, hit int, continued bool) bool {
 		from = max(0, hit-(len(line)-len(message)))
 	}
 	for i := range m.required {
-		if !m.required[i].in(message, from) {
-			return false
+		switch m.required[i].find(message, from) {
+		case inside:
+			return s.reject(stageInside)
+		case absent:
+			return s.reject(stagePattern)
 		}
 	}
 	for _, re := range m.regexps {
 		if !re.Match(message) {
-			return false
+			return s.reject(stageRegexp)
 		}
 	}
 	for i := range m.excludes {
-		if m.excludes[i].in(message, 0) {
-			return false
+		if m.excludes[i].find(message, 0) == present {
+			return s.reject(stageExclude)
 		}
 	}
-	return len(s.where) == 0 || s.holds(line, &f, message)
+	if len(s.where) == 0 || s.holds(line, &f, message) {
+		return true
+	}
+	return s.reject(stageWhere)
+}
+
+// reject counts a candidate that a condition rejects, and is false.
+func (s *scanner) reject(by stage) bool {
+	s.rejected[by]++
+	return false
 }
 
 // holds reports whether a record fulfils every expression.

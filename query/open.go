@@ -59,6 +59,9 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 	q.tally.blocks.Add(int64(len(footer.Blocks)))
 	skipped := s.Size
 	defer func() { q.pass(s, skipped) }()
+	if len(q.matcher.sources) > 0 && !s.Foreign {
+		q.tally.findings.open(footer.Sources)
+	}
 	if !q.matcher.wantsSources(footer.Sources) {
 		return o
 	}

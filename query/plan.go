@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
+	"logstow/record"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -208,6 +209,8 @@ func children(ctx context.Context, s *Store, prefix string) ([]string, error) {
 type haul struct {
 	segments       []*Segment
 	listed, pruned int64
+	met, foreign   uint64 // segments whose times meet the range; those of other programs
+	levels         record.Counts
 	problems       []*Problem
 	strangers      int    // blobs that are not named as segments
 	stranger       string // the first of them
@@ -262,6 +265,7 @@ func (p *planner) take(ctx context.Context, l *listing, h *haul, err error) erro
 	t.prefixes.Add(1)
 	t.listed.Add(h.listed)
 	t.pruned.Add(h.pruned)
+	t.findings.list(l.service, h)
 	for _, problem := range h.problems {
 		t.problem(problem)
 	}
@@ -302,6 +306,12 @@ func (p *planner) blob(h *haul, s *Store, b *store.Blob) {
 
 // add takes a segment whose metadata do not rule it out.
 func (p *planner) add(h *haul, s *Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier) {
+	if p.q.matcher.meets(meta.Start, meta.End) {
+		h.met++
+		for l, n := range meta.Levels {
+			h.levels[l] += n
+		}
+	}
 	if !p.q.matcher.wants(meta.Start, meta.End, meta.Levels) {
 		h.pruned++
 		return

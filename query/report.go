@@ -55,6 +55,10 @@ type Report struct {
 	// BytesStoredRead came from storage; BytesScanned is the text searched.
 	BytesStoredRead int64 `json:"bytes_stored_read"`
 	BytesScanned    int64 `json:"bytes_scanned"`
+	// BytesDecoded and LinesDecoded are the text of other programs that was read,
+	// decompressed; BytesScanned has only the records of it that match.
+	BytesDecoded int64 `json:"bytes_decoded"`
+	LinesDecoded int64 `json:"lines_decoded"`
 	// BytesCached came from the cache.
 	BytesCached int64 `json:"bytes_cached"`
 	// BytesRetrieved are those of BytesStoredRead that came from cooler tiers, which bill them.
@@ -83,15 +87,19 @@ func (r Report) String() string {
 	if r.BytesRetrieved > 0 {
 		retrieved = fmt.Sprintf(" (%d bytes of it from the cool or cold tier)", r.BytesRetrieved)
 	}
+	var decoded string
+	if r.BytesDecoded > 0 {
+		decoded = fmt.Sprintf("text of other programs: %d bytes decoded, %d lines\n", r.BytesDecoded, r.LinesDecoded)
+	}
 	return fmt.Sprintf(`plan: %s, %d prefixes
 segments: %d listed, %d pruned by metadata, %d repeats, %d skipped by the token filter, %d read
 blocks: %d of %d read, %d skipped by the token filter
 bytes: %d stored read, %d from the cache, %d scanned, %d through a temporary file
-requests: %d list, %d get, %d table
+%srequests: %d list, %d get, %d table
 cost: %s%s
 `, r.Plan, r.Prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsFiltered, r.SegmentsRead,
 		r.BlocksRead, r.BlocksTotal, r.BlocksFiltered,
-		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, r.Requests.List, r.Requests.Get, r.Requests.Table, Dollars(r.CostUSD), retrieved)
+		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, decoded, r.Requests.List, r.Requests.Get, r.Requests.Table, Dollars(r.CostUSD), retrieved)
 }
 
 // Dollars is an amount for people, who are to know that it is not a bill.
@@ -102,6 +110,19 @@ func Dollars(amount float64) string {
 	return fmt.Sprintf("about $%.6f", amount)
 }
 
+// Size is a number of bytes for people, in powers of ten.
+func Size(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
+		if v := float64(n) / unit.size; v >= 1 {
+			return fmt.Sprintf("%.1f %s", v, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
 // tally is a report in the making; safe for concurrent use.
 type tally struct {
 	requests                           store.Counter
@@ -110,6 +131,8 @@ type tally struct {
 	filtered, blocksFiltered           atomic.Int64
 	storedRead, scanned, spilled       atomic.Int64
 	cached, passed                     atomic.Int64
+	decoded, lines                     atomic.Int64
+	findings                           findings
 
 	mu       sync.Mutex
 	problems []*Problem
@@ -147,11 +170,15 @@ type Progress struct {
 	// Bytes is the stored size of what was read, or is known not to be needed, of a
 	// plan's segments. [Query.RunContext] reads what is near matches a second time.
 	Bytes int64
+	// Decoded and Lines are the bytes and lines of other programs' text that were read,
+	// decompressed.
+	Decoded, Lines int64
 }
 
 // Progress is how far the query has come; it may be called while a step is under way.
 func (q *Query) Progress() Progress {
-	return Progress{Listed: q.tally.listed.Load(), Segments: q.tally.opened.Load(), Bytes: q.tally.passed.Load()}
+	t := q.tally
+	return Progress{Listed: t.listed.Load(), Segments: t.opened.Load(), Bytes: t.passed.Load(), Decoded: t.decoded.Load(), Lines: t.lines.Load()}
 }
 
 // Bound is the most that reading a plan can take, about: its segments' number and
@@ -192,7 +219,7 @@ func (q *Query) Report() Report {
 		SegmentsListed: t.listed.Load(), SegmentsPruned: t.pruned.Load(), SegmentsRepeated: t.repeated.Load(), SegmentsRead: t.opened.Load(),
 		SegmentsFiltered: t.filtered.Load(), BlocksFiltered: t.blocksFiltered.Load(),
 		BlocksTotal: t.blocks.Load(), BlocksRead: t.blocksRead.Load(),
-		BytesStoredRead: t.storedRead.Load(), BytesCached: t.cached.Load(), BytesScanned: t.scanned.Load(), BytesSpilled: t.spilled.Load(),
+		BytesStoredRead: t.storedRead.Load(), BytesCached: t.cached.Load(), BytesDecoded: t.decoded.Load(), LinesDecoded: t.lines.Load(), BytesScanned: t.scanned.Load(), BytesSpilled: t.spilled.Load(),
 		Requests: Requests{List: n.List, Get: n.Get, Table: n.Table},
 		Problems: slices.Clone(t.problems), Notes: slices.Clone(t.notes),
 	}

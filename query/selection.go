@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"logstow/blobnaming"
+	"logstow/internal/hint"
 	"logstow/record"
 )
 
@@ -57,8 +59,12 @@ func (s *Selection) validate() error {
 	}
 	for _, name := range s.Services {
 		if !isGlob(name) && !blobnaming.ValidService(name) {
-			return fmt.Errorf("%q is neither a service's name (a-z, 0-9 and inside . _ -, at most %d bytes) nor a glob; several are named one by one",
+			err := fmt.Errorf("%q is neither a service's name (a-z, 0-9 and inside . _ -, at most %d bytes) nor a glob; several are named one by one",
 				name, blobnaming.MaxService)
+			if lower := strings.ToLower(name); blobnaming.ValidService(lower) {
+				err = hint.Wrap(err, "services are written in lower case: %s", lower)
+			}
+			return err
 		}
 	}
 	for _, glob := range slices.Concat(s.Services, s.Sources) {

@@ -126,7 +126,11 @@ func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []
 		}
 		q.tally.blocksRead.Add(1)
 		q.tally.scanned.Add(int64(len(text)))
+		if !q.matcher.plain() {
+			q.tally.findings.sample.add(text)
+		}
 		err = use(w, text)
+		q.tally.findings.count(&w.scanner)
 	}
 	if err != nil && ctx.Err() == nil {
 		q.unread(ctx, t.segment, err)

@@ -65,7 +65,12 @@ type Error struct {
 // Error reads "cannot create x/…: access refused (403 AuthorizationFailure, request …): cause".
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "cannot %s %s: %v", e.Op, e.Object, e.Class)
+	class := e.Class
+	cause := e.Err
+	if errors.Is(cause, class) { // its text begins with the class
+		class, cause = cause, nil
+	}
+	fmt.Fprintf(&b, "cannot %s %s: %v", e.Op, e.Object, class)
 	var parts []string
 	if e.Status != 0 {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, e.Code)))
@@ -76,8 +81,8 @@ func (e *Error) Error() string {
 	if len(parts) > 0 {
 		fmt.Fprintf(&b, " (%s)", strings.Join(parts, ", "))
 	}
-	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+	if cause != nil {
+		fmt.Fprintf(&b, ": %v", cause)
 	}
 	return b.String()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,20 +21,6 @@ func (r *request) noteRange() {
 // jsonExplain reports whether what --explain says is for programs.
 func (r *request) jsonExplain() bool { return r.explain && r.output.Format == output.JSON }
 
-// noteNewest says where data is, after nothing was found in the last hour.
-func (r *request) noteNewest(ctx context.Context, q *query.Query) {
-	last, service, found, err := q.Newest(ctx)
-	switch {
-	case err != nil:
-		r.notes = append(r.notes, "no range was given: the last hour was searched, nothing found")
-	case !found:
-		r.notes = append(r.notes, "no range was given: the last hour was searched; the store has no data of these services at all")
-	default:
-		r.notes = append(r.notes, fmt.Sprintf("no range was given: the last hour was searched, nothing found; the newest record is of %s (%s); give --since or --from",
-			last.Format(time.RFC3339), service))
-	}
-}
-
 // manyProblems is the number of problems that are named without being asked.
 const manyProblems = 20
 
@@ -52,7 +37,7 @@ func (r *request) before(q *query.Query, p *query.Plan) {
 			AtMost query.Bound `json:"at_most"`
 		}{"planned", r.sel.From.UTC(), r.sel.To.UTC(), bound})
 	default:
-		r.env.say("%d segments found, %d may hold what is wanted: at most %s to read, for %s", planned.SegmentsListed, bound.Segments, size(bound.Bytes), query.Dollars(bound.CostUSD))
+		r.env.say("%d segments found, %d may hold what is wanted: at most %s to read, for %s", planned.SegmentsListed, bound.Segments, query.Size(bound.Bytes), query.Dollars(bound.CostUSD))
 	}
 }
 
@@ -70,7 +55,9 @@ func (r *request) tell(report *query.Report) {
 			*query.Report
 			Problems []string `json:"problems"`
 			Notes    []string `json:"notes"`
-		}{"done", report, problems, append([]string{}, notes...)})
+			// Reasons say why nothing matched.
+			Reasons []query.Reason `json:"reasons,omitempty"`
+		}{"done", report, problems, append([]string{}, notes...), r.reasons})
 		return
 	}
 	for i, p := range report.Problems {
@@ -93,6 +80,9 @@ func (r *request) tell(report *query.Report) {
 	if r.explain {
 		fmt.Fprint(r.env.stderr, report)
 	}
+	if r.reasons != nil {
+		r.env.printNone("no records match", r.reasons)
+	}
 }
 
 func (r *request) tellJSON(v any) {
@@ -106,7 +96,7 @@ func (r *request) overBudget(err error) error {
 	if !errors.Is(err, query.ErrBudget) {
 		return err
 	}
-	limit := fmt.Sprintf("--max-bytes %s", size(r.opts.MaxBytes))
+	limit := fmt.Sprintf("--max-bytes %s", query.Size(r.opts.MaxBytes))
 	switch {
 	case r.opts.MaxBytes > 0 && r.opts.MaxCost > 0:
 		limit += fmt.Sprintf(" or --max-cost %g", r.opts.MaxCost)

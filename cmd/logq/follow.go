@@ -108,6 +108,13 @@ func (f *following) look(ctx context.Context, q *query.Query, first bool) error 
 		err = q.Run(ctx, fresh, emit)
 	}
 	f.newest = newest
+	f.reasons = nil
+	if first && err == nil {
+		f.noteFuture(p)
+		if len(printed) == 0 && (f.ranged || f.tail > 0 || len(p.Segments) == 0) {
+			err = f.explainNone(ctx, q, p)
+		}
+	}
 	report := q.Report()
 	f.spent.BytesStoredRead += report.BytesStoredRead
 	f.spent.CostUSD += report.CostUSD
@@ -115,6 +122,9 @@ func (f *following) look(ctx context.Context, q *query.Query, first bool) error 
 		f.tell(&report)
 	} else {
 		f.tellOnce(&report)
+		if f.reasons != nil {
+			f.env.printNone("no records match yet", f.reasons)
+		}
 	}
 	if err != nil {
 		return err

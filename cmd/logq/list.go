@@ -57,6 +57,7 @@ func listServices(c *ucli.Context, env environment) (err error) {
 		}
 	}
 	if len(all) == 0 && len(failures) == 0 {
+		env.printNone("no services", []query.Reason{query.StoreEmpty()})
 		return cli.Exit(cli.NoMatch)
 	}
 	if !answered {
@@ -137,7 +138,9 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
-	r := &request{env: env, zone: location(c), span: span, ranged: span.given, sel: query.Selection{Services: cli.List(c, "service"), From: from, To: to}}
+	r := &request{env: env, zone: location(c), span: span, ranged: span.given, sel: query.Selection{
+		Services: cli.List(c, "service"), From: from, To: to, Now: env.now().In(location(c)),
+	}}
 	q, err := newQuery(stores, r.sel, r.opts)
 	if err != nil {
 		return err
@@ -163,6 +166,13 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 	}
 	report := q.Report()
 	r.tell(&report)
+	if len(rows) == 0 && len(report.Problems) == 0 {
+		reasons, err := q.Explain(c.Context, p, false)
+		if err != nil {
+			return err
+		}
+		env.printNone("no segments match", reasons)
+	}
 	if s := status(&report, len(rows) > 0, stores); s != cli.OK {
 		return cli.Exit(s)
 	}

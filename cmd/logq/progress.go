@@ -94,7 +94,11 @@ func (p *progress) line(now query.Progress) string {
 	if r == nil {
 		return fmt.Sprintf("listing: %d blobs so far", now.Listed)
 	}
-	return progressLine(now.Bytes-r.before, now.Segments, p.matches.Load(), r.bound, time.Since(r.start))
+	done := now.Bytes - r.before
+	if now.Decoded > 0 { // what is stored may be little of it
+		return fmt.Sprintf("%s, %s decoded, %.1fM lines", bar(done, r.bound.Bytes), query.Size(now.Decoded), float64(now.Lines)/1e6)
+	}
+	return progressLine(done, now.Segments, p.matches.Load(), r.bound, time.Since(r.start))
 }
 
 // end ends it, and leaves the line empty.
@@ -108,15 +112,25 @@ func (p *progress) end() {
 	p.done.Wait()
 }
 
+// share is how much of all bytes are done.
+func share(done, all int64) float64 {
+	if all == 0 {
+		return 1
+	}
+	return min(1, float64(done)/float64(all))
+}
+
+// bar is the bar and how many of all bytes are done, in ASCII.
+func bar(done, all int64) string {
+	part := share(done, all)
+	full := int(part * progressBar)
+	return fmt.Sprintf("[%s%s] %3.0f%%  %s of %s", strings.Repeat("=", full), strings.Repeat(" ", progressBar-full), part*100, query.Size(min(done, all)), query.Size(all))
+}
+
 // progressLine is what is shown, in ASCII.
 func progressLine(done, segments, matches int64, bound query.Bound, took time.Duration) string {
-	part := 1.0
-	if bound.Bytes > 0 {
-		part = min(1, float64(done)/float64(bound.Bytes))
-	}
-	full := int(part * progressBar)
-	line := fmt.Sprintf("[%s%s] %3.0f%%  %s of %s, %d of %d segments", strings.Repeat("=", full), strings.Repeat(" ", progressBar-full),
-		part*100, size(min(done, bound.Bytes)), size(bound.Bytes), min(segments, int64(bound.Segments)), bound.Segments)
+	part := share(done, bound.Bytes)
+	line := fmt.Sprintf("%s, %d of %d segments", bar(done, bound.Bytes), min(segments, int64(bound.Segments)), bound.Segments)
 	if matches > 0 {
 		line += fmt.Sprintf(", %d found", matches)
 	}
@@ -125,17 +139,4 @@ func progressLine(done, segments, matches int64, bound query.Bound, took time.Du
 		line += fmt.Sprintf(", %v left", left)
 	}
 	return line
-}
-
-// size is a number of bytes for people.
-func size(n int64) string {
-	for _, unit := range []struct {
-		name string
-		size float64
-	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
-		if v := float64(n) / unit.size; v >= 1 {
-			return fmt.Sprintf("%.1f %s", v, unit.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
 }

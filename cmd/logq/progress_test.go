@@ -31,6 +31,20 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
+// Text of other programs may be much more than what is stored of it.
+func TestProgressOfDecoding(t *testing.T) {
+	t.Parallel()
+	var p progress
+	p.plan.Store(&scan{bound: query.Bound{Segments: 1, Bytes: 1000}, start: time.Now()})
+	const want = ", 1.2 GB decoded, 7.0M lines"
+	if got := p.line(query.Progress{Bytes: 500, Decoded: 1.2e9, Lines: 7e6}); !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want %q at its end", got, want)
+	}
+	if got := p.line(query.Progress{Bytes: 500}); strings.Contains(got, "decoded") {
+		t.Errorf("nothing is decoded: %q", got)
+	}
+}
+
 // locked is a buffer that two goroutines may use.
 type locked struct {
 	mu  sync.Mutex

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -77,7 +76,12 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	defer cancel(nil)
 	shown := env.display(looking, !r.follow && !r.count, r.progress.end, cancel)
 	r.env.stdout = shown
-	out, err := output.New(shown, r.output)
+	var out *output.Writer // nil for a count
+	if r.count {
+		err = output.Check(r.output.Format)
+	} else {
+		out, err = output.New(shown, r.output)
+	}
 	finish := sync.OnceValue(func() error {
 		defer r.progress.end()
 		if out == nil {
@@ -108,9 +112,9 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if r.follow {
 		return r.followNew(looking, stores, q, out)
 	}
-	n, err := r.answer(looking, q, out)
+	n, p, err := r.answer(looking, q, out)
 	if err == nil || errors.Is(err, query.ErrBudget) {
-		err = cmp.Or(finish(), err) // on a terminal what is told comes behind the records
+		err = cmp.Or(finish(), err) // on a terminal messages come behind the records
 	}
 	report := q.Report()
 	if errors.Is(err, query.ErrBudget) {
@@ -119,8 +123,10 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return r.overBudget(err)
 	}
-	if n == 0 && !r.ranged && len(report.Problems) == 0 {
-		r.noteNewest(ctx, q)
+	if n == 0 {
+		if err = r.explainNone(ctx, q, p); err != nil {
+			return err
+		}
 		report = q.Report()
 	}
 	r.tell(&report)
@@ -130,24 +136,23 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	return err
 }
 
-// answer prints the matching records, or their number, and returns it.
-func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer) (n uint64, err error) {
+// answer prints the matching records, or their number, and returns it with the plan.
+func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer) (n uint64, p *query.Plan, err error) {
 	r.progress.watch(&r.env, q)
-	p, err := q.Plan(ctx)
-	if err != nil {
-		return 0, err
+	if p, err = q.Plan(ctx); err != nil {
+		return 0, nil, err
 	}
+	r.noteFuture(p)
 	r.progress.aside(&r.env, func() { r.before(q, p) })
 	r.progress.planned(q, p)
 	if r.count {
 		if n, err = q.Count(ctx, p); err != nil {
-			return 0, err
+			return 0, p, err
 		}
 		if limit := uint64(r.sel.Limit); limit > 0 {
 			n = min(n, limit)
 		}
-		_, err = fmt.Fprintln(r.env.stdout, n)
-		return n, err
+		return n, p, output.WriteCount(r.env.stdout, r.output.Format, n)
 	}
 	print := func(m query.Match) error {
 		n++
@@ -162,5 +167,5 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	default:
 		err = q.Run(ctx, p, print)
 	}
-	return n, err
+	return n, p, err
 }

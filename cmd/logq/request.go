@@ -27,6 +27,8 @@ type request struct {
 	// window and interval say how far back and how often following looks.
 	window, interval time.Duration
 	notes            []string
+	// reasons say why nothing matched, if that is so; nil is something matched.
+	reasons []query.Reason
 
 	progress progress
 }
@@ -119,12 +121,23 @@ func (r *request) readAround(c *ucli.Context) error {
 	return nil
 }
 
+// crossesDay reports whether a part of the range up to now is on another day than now,
+// in the zone of what is printed. What is dated ahead is for the record to say.
+func (r *request) crossesDay(now time.Time) bool {
+	date := func(t time.Time) string { return t.In(r.zone).Format(time.DateOnly) }
+	last := r.sel.To.Add(-1)
+	if last.After(now) {
+		last = now
+	}
+	return date(r.sel.From) != date(now) || date(last) != date(now)
+}
+
 // readOutput reads how to print.
 func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 	onTerminal := r.env.out.terminal()
 	r.output = output.Options{
 		Format: c.String("output"), Fields: cli.List(c, "fields"), Terminal: onTerminal, Location: r.zone,
-		Around: r.around != (query.Around{}), Dates: now.Sub(r.sel.From) > 12*time.Hour || r.sel.To.Sub(now) > 12*time.Hour,
+		Around: r.around != (query.Around{}), Late: r.follow, Today: now, Dates: r.crossesDay(now),
 	}
 	when := c.String("color")
 	r.output.Color = when == "always" ||

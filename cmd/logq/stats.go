@@ -95,7 +95,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	r.noteIndex()
 	r.noteRange()
-	stats, err := r.stats(ctx, q, by)
+	stats, p, err := r.stats(ctx, q, by)
 	report := q.Report()
 	if errors.Is(err, query.ErrBudget) {
 		r.tell(&report)
@@ -103,8 +103,10 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return r.overBudget(err)
 	}
-	if stats.Total == 0 && !r.ranged {
-		r.noteNewest(ctx, q)
+	if stats.Total == 0 {
+		if err = r.explainNone(ctx, q, p); err != nil {
+			return err
+		}
 		report = q.Report()
 	}
 	if err := env.paged(ctx, func(env *environment) error { return printStats(env, stats, format, limit) }); err != nil {
@@ -117,24 +119,25 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	return nil
 }
 
-// stats plans and counts.
-func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*query.Stats, error) {
+// stats plans and counts, and returns the plan too.
+func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*query.Stats, *query.Plan, error) {
 	r.progress.watch(&r.env, q)
 	defer r.progress.end()
 	p, err := q.Plan(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	r.noteFuture(p)
 	r.progress.aside(&r.env, func() { r.before(q, p) })
 	r.progress.planned(q, p)
 	stats, err := q.Stats(ctx, p, by, r.zone)
 	if errors.Is(err, query.ErrSelection) {
-		return nil, cli.Usagef("--by: %w", err)
+		return nil, nil, cli.Usagef("--by: %w", err)
 	}
 	if err == nil && stats.Dropped {
 		r.notes = append(r.notes, fmt.Sprintf("approximate: there are more groups than fit into memory; small ones are missing, and a count may be up to %d too low", stats.Error))
 	}
-	return stats, err
+	return stats, p, err
 }
 
 // printStats prints the groups, times with the gaps between them.

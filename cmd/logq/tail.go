@@ -39,7 +39,7 @@ func (r *request) printTail(ctx context.Context, q *query.Query, p *query.Plan, 
 		return nil
 	})
 	if errors.Is(err, errTailFull) {
-		r.notes = append(r.notes, fmt.Sprintf("the last %d records only: --tail %d would take more than %s", len(kept), r.tail, size(maxTail)))
+		r.notes = append(r.notes, fmt.Sprintf("the last %d records only: --tail %d would take more than %s", len(kept), r.tail, query.Size(maxTail)))
 		err = nil
 	}
 	for _, m := range slices.Backward(kept) {

@@ -96,11 +96,15 @@ func timeRange(c *ucli.Context, now time.Time) (s span, err error) {
 			return s, cli.Usagef("--to: %w", err)
 		}
 	}
-	if !s.from.Before(s.to) {
-		return s, cli.Usagef("the range is empty: its start %s is not before its end %s",
-			s.from.Format(time.RFC3339), s.to.Format(time.RFC3339))
+	switch {
+	case s.from.Before(s.to):
+		return s, nil
+	case s.open:
+		return s, cli.Usagef("the range is empty: its start %s is in the future, and --to is not given", s.from.Format(time.RFC3339))
+	default:
+		return s, hint.Wrap(cli.Usagef("the range is empty: its start %s is not before its end %s",
+			s.from.Format(time.RFC3339), s.to.Format(time.RFC3339)), "exchange start and end")
 	}
-	return s, nil
 }
 
 // String is for people: where it begins and ends, and how long it is.

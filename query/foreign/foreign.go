@@ -36,7 +36,10 @@ const readBuffer = 64 << 10
 // Records yields the records of a text. A line without a time has that of the one
 // before it, at the beginning start. A record's message is valid until the next is
 // asked for. An error that does not wrap [ErrLine] is the last thing yielded.
-func Records(r io.Reader, start time.Time) iter.Seq2[record.Record, error] {
+//
+// watch is called with each piece of the text, decompressed, before its lines are read;
+// its error ends reading, however many lines without a record the text has.
+func Records(r io.Reader, start time.Time, watch func(text []byte) error) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
 		text, done, err := decompress(r)
 		if err != nil {
@@ -44,9 +47,25 @@ func Records(r io.Reader, start time.Time) iter.Seq2[record.Record, error] {
 			return
 		}
 		defer done()
-		s := &scanner{lines: bufio.NewReaderSize(text, readBuffer), recognizer: recognize.New(recognize.Options{}), start: start.UnixNano(), names: fields()}
+		s := &scanner{lines: bufio.NewReaderSize(watched{text, watch}, readBuffer), recognizer: recognize.New(recognize.Options{}), start: start.UnixNano(), names: fields()}
 		s.scan(yield)
 	}
+}
+
+// watched shows what is read of a text.
+type watched struct {
+	text  io.Reader
+	watch func(text []byte) error
+}
+
+func (w watched) Read(p []byte) (int, error) {
+	n, err := w.text.Read(p)
+	if n > 0 {
+		if watchErr := w.watch(p[:n]); watchErr != nil {
+			return 0, watchErr
+		}
+	}
+	return n, err
 }
 
 // decompress finds out by its first bytes how a text is compressed. done must be called.

@@ -3,6 +3,8 @@ package output
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strconv"
 
 	"logstow/field"
 	"logstow/query"
@@ -103,6 +105,10 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 			dst = appendString(dst, v.Text)
 		}
 	}
+	at := len(dst)
+	if dst = o.appendMarks(dst, m); first && len(dst) > at {
+		dst = slices.Delete(dst, at, at+1) // its comma
+	}
 	return append(dst, "}\n"...)
 }
 
@@ -117,7 +123,28 @@ func (o *Writer) csv(dst []byte, m *query.Match) []byte {
 		dst = appendQuoted(dst, o.columns[i].value(m, o.message).Text)
 		dst = o.shown(dst, at)
 	}
+	for _, mark := range o.marked {
+		dst = append(dst, ',')
+		dst = strconv.AppendBool(dst, mark == contextMark && m.Context || mark == lateMark && o.late)
+	}
 	return append(dst, '\n')
+}
+
+// The columns of CSV for what only some records are.
+const (
+	contextMark = "context"
+	lateMark    = "late"
+)
+
+// marks are those that some records may need.
+func marks(opts Options) (all []string) {
+	if opts.Around {
+		all = append(all, contextMark)
+	}
+	if opts.Late {
+		all = append(all, lateMark)
+	}
+	return all
 }
 
 // csvHead is the line of names.
@@ -128,6 +155,9 @@ func (o *Writer) csvHead() []byte {
 			dst = append(dst, ',')
 		}
 		dst = appendQuoted(dst, []byte(o.columns[i].name))
+	}
+	for _, mark := range o.marked {
+		dst = append(append(dst, ','), mark...)
 	}
 	return append(dst, '\n')
 }

@@ -27,11 +27,11 @@ func (o *Writer) json(dst []byte, m *query.Match) []byte {
 		dst = base64.StdEncoding.AppendEncode(dst, o.message)
 		dst = append(dst, '"')
 	}
-	return append(o.marks(dst, m), "}\n"...)
+	return append(o.appendMarks(dst, m), "}\n"...)
 }
 
-// marks appends the members of an object that only some records have.
-func (o *Writer) marks(dst []byte, m *query.Match) []byte {
+// appendMarks appends the members of an object that only some records have.
+func (o *Writer) appendMarks(dst []byte, m *query.Match) []byte {
 	if m.Context {
 		dst = append(dst, `,"context":true`...)
 	}

@@ -68,11 +68,15 @@ func (o *Writer) highlighted(dst []byte, m *query.Match, newline string) []byte 
 }
 
 func (o *Writer) pretty(dst []byte, m *query.Match) []byte {
+	at := time.Unix(0, m.Time).In(o.opts.Location)
+	if !o.day[0].IsZero() && (at.Before(o.day[0]) || !at.Before(o.day[1])) {
+		o.opts.Dates = true
+	}
 	layout := "15:04:05.000"
 	if o.opts.Dates {
 		layout = "2006-01-02 15:04:05.000"
 	}
-	dst = time.Unix(0, m.Time).In(o.opts.Location).AppendFormat(dst, layout)
+	dst = at.AppendFormat(dst, layout)
 	dst = append(dst, ' ')
 	level := m.Level()
 	if o.opts.Color {

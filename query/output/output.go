@@ -18,12 +18,13 @@
 // Where records around matches are printed too, a line of "--" stands between
 // records that do not follow on each other in their source (raw, text and pretty),
 // and those that are no match themselves are marked: a "-" in the place of the ":"
-// before the message (pretty), "context":true (json).
+// before the message (pretty), "context":true (json), true in a last column context,
+// which is false for matches (csv). Late records of a followed query are marked alike:
+// "(late)", "late":true, a column late.
 package output
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -55,12 +56,16 @@ type Options struct {
 	// Highlight appends the places in a message as logged that are to stand out, in
 	// order and apart; see [query.Query.Highlight]. Nil is none.
 	Highlight func(dst [][2]int, message []byte) [][2]int
-	// Around says that records around matches are printed too.
-	Around bool
+	// Around says that records around matches are printed too, and Late that WriteLate is
+	// used: CSV has columns for that then.
+	Around, Late bool
 	// Location is the zone of times in the pretty format; nil is UTC.
 	Location *time.Location
-	// Dates writes the date too in the pretty format.
+	// Dates writes the dates of all records in the pretty format. Without it, dates are
+	// written from the first record on that is not of the day of Today; a zero Today is
+	// the day of every record.
 	Dates bool
+	Today time.Time
 }
 
 // Writer prints records. It buffers, and flushes what waits every 200 ms. Safe
@@ -74,9 +79,11 @@ type Writer struct {
 	line []byte
 	err  error
 
-	late    bool // the record being printed is late
-	written bool // one was printed
+	day     [2]time.Time // the start and end of Today; records in it have no date
+	late    bool         // the record being printed is late
+	written bool         // one was printed
 	columns []column
+	marked  []string // columns of CSV for what only some records are
 	message []byte   // scratch: the message as logged
 	places  [][2]int // scratch: what stands out in it
 
@@ -89,6 +96,9 @@ const flushInterval = 200 * time.Millisecond
 
 // New starts a Writer to w. An unknown format is an error.
 func New(w io.Writer, opts Options) (*Writer, error) {
+	if err := Check(opts.Format); err != nil {
+		return nil, err
+	}
 	opts.Color = opts.Color && opts.Format != JSON && opts.Format != CSV && len(opts.Fields) == 0
 	opts.Terminal = opts.Terminal || opts.Color
 	if !opts.Color {
@@ -97,6 +107,10 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	o := &Writer{opts: opts, w: bufio.NewWriterSize(w, 64<<10), stop: make(chan struct{})}
 	if o.opts.Location == nil {
 		o.opts.Location = time.UTC
+	}
+	if !opts.Today.IsZero() {
+		year, month, day := opts.Today.In(o.opts.Location).Date()
+		o.day = [2]time.Time{time.Date(year, month, day, 0, 0, 0, 0, o.opts.Location), time.Date(year, month, day+1, 0, 0, 0, 0, o.opts.Location)}
 	}
 	switch opts.Format {
 	case Raw:
@@ -110,10 +124,9 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 		if len(opts.Fields) == 0 {
 			opts.Fields = allColumns()
 		}
+		o.marked = marks(opts)
 	case Pretty:
 		o.append = o.pretty
-	default:
-		return nil, fmt.Errorf("%q is not an output format (raw, text, json, csv or pretty)", opts.Format)
 	}
 	o.columns = newColumns(opts.Fields)
 	switch {

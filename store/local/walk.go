@@ -133,7 +133,7 @@ func (s *Store) checkContainer(ctx context.Context) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
 		return &store.Error{
-			Op: "open", Object: s.dir, Class: store.ErrNoContainer, Err: err,
+			Op: "open", Object: s.dir, Class: store.ErrNoContainer,
 			Hint: "check the path: nothing was stored there yet, or it is mistyped",
 		}
 	default:

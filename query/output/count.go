@@ -1,0 +1,29 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Check reports whether a format is one.
+func Check(format string) error {
+	if !slices.Contains([]string{Raw, Text, JSON, CSV, Pretty}, format) {
+		return fmt.Errorf("%q is not an output format (raw, text, json, csv or pretty)", format)
+	}
+	return nil
+}
+
+// WriteCount prints a number of records: {"count":N} in JSON, a column count in CSV, and
+// the number alone in the other formats.
+func WriteCount(w io.Writer, format string, n uint64) (err error) {
+	switch format {
+	case JSON:
+		_, err = fmt.Fprintf(w, "{\"count\":%d}\n", n)
+	case CSV:
+		_, err = fmt.Fprintf(w, "count\n%d\n", n)
+	default:
+		_, err = fmt.Fprintln(w, n)
+	}
+	return err
+}
