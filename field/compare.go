@@ -11,7 +11,8 @@ const (
 	Less Order = iota
 	Equal
 	Greater
-	// Different is that of true and false, of which neither is less.
+	// Same and Different are those of true and false, of which neither is less.
+	Same
 	Different
 	// Incomparable is that of values of which it cannot be told whether they are equal.
 	Incomparable
@@ -36,7 +37,7 @@ func Compare(a, b Value) Order {
 		x, ok := a.Truth()
 		if y, too := b.Truth(); ok && too {
 			if x == y {
-				return Equal
+				return Same
 			}
 			return Different
 		}

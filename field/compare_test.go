@@ -71,7 +71,7 @@ func TestCompare(t *testing.T) {
 		{bare("007"), quoted("007"), field.Equal},
 		{quoted("7"), number("7"), field.Incomparable},
 		{bare("x"), number("7"), field.Incomparable},
-		{bare("true"), truth("true"), field.Equal},
+		{bare("true"), truth("true"), field.Same},
 		{truth("false"), truth("true"), field.Different},
 		{truth("true"), quoted("true"), field.Incomparable},
 		{field.Value{}, field.Value{}, field.Incomparable},

@@ -45,13 +45,13 @@ type Value struct {
 // Finder finds one field. It is for one goroutine.
 type Finder struct {
 	name  string
-	key   []byte // the name as compact JSON has it
+	key   []byte // the name in quotes
 	space []byte
 }
 
 // New makes a Finder of the field of a name.
 func New(name string) *Finder {
-	return &Finder{name: name, key: []byte(`"` + name + `":`)}
+	return &Finder{name: name, key: []byte(`"` + name + `"`)}
 }
 
 // Name is the name that New was given.
@@ -68,8 +68,8 @@ func (f *Finder) Find(message []byte) Value {
 	return f.pair(message)
 }
 
-// quick finds the field in compact JSON, where nothing before it is nested or
-// escaped: then the name in quotes and a colon are the name of a member.
+// quick finds the field in JSON where nothing before it is nested or escaped, and the name first occurs
+// in quotes with a colon behind: that is the first member of the name.
 func (f *Finder) quick(message []byte) (value []byte, ok bool) {
 	i := bytes.Index(message, f.key)
 	if i < 1 || message[0] != '{' {
@@ -79,7 +79,11 @@ func (f *Finder) quick(message []byte) (value []byte, ok bool) {
 	if bytes.IndexByte(before, '{') >= 0 || bytes.IndexByte(before, '[') >= 0 || bytes.IndexByte(before, '\\') >= 0 {
 		return nil, false
 	}
-	return jsontext.Value(message[i+len(f.key):])
+	rest := message[i+len(f.key):]
+	if len(rest) == 0 || rest[0] != ':' {
+		return nil, false
+	}
+	return jsontext.Value(rest[1:])
 }
 
 // jsonPart is the message from where a JSON object starts; nil where none does.

@@ -33,6 +33,8 @@ func TestFind(t *testing.T) {
 		{`set {x} then {"a":1}`, "a", field.Number, "1"},
 		{`{"a":oops,"b":1}`, "a", field.Bare, "oops"},
 		{`{"a":1,"a":2}`, "a", field.Number, "1"},
+		{`{"a" :1,"a":2}`, "a", field.Number, "1"},
+		{`{"b":"a","a":2}`, "a", field.Number, "2"},
 		{`{"a":1,"b":"x …[logstow: cut 9 bytes]`, "a", field.Number, "1"},
 		{`{"a":1,"b":"x …[logstow: cut 9 bytes]`, "b", field.Missing, ""},
 		{`{}`, "a", field.Missing, ""},

@@ -36,12 +36,12 @@ type relation [field.Orders]truth
 
 // relationOf is the relation of an operator.
 func relationOf(operator string) relation {
-	r := relation{field.Different: unknown, field.Incomparable: unknown}
+	r := relation{field.Same: unknown, field.Different: unknown, field.Incomparable: unknown}
 	switch operator {
 	case "==":
-		r[field.Equal], r[field.Different] = yes, no
+		r[field.Equal], r[field.Same], r[field.Different] = yes, yes, no
 	case "!=":
-		r[field.Less], r[field.Greater], r[field.Different] = yes, yes, yes
+		r[field.Less], r[field.Greater], r[field.Same], r[field.Different] = yes, yes, no, yes
 	case "<":
 		r[field.Less] = yes
 	case "<=":

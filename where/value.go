@@ -185,16 +185,17 @@ func common(a, b operand) class {
 	return anyClass
 }
 
-// A variable is one that let declares.
+// A variable is one that let declares: its operand's get is that of its value now.
 type variable struct {
-	now   value
-	class class
+	now value
+	operand
 }
 
 // declare compiles "let name = value" and, inside of it, the body; the function returned sets the variable.
 func (c *compiler) declare(n *ast.VariableDeclaratorNode, body func()) (set func(*Record)) {
 	o := c.value(n.Value)
-	v := &variable{class: o.class}
+	v := &variable{operand: operand{class: o.class, unknown: o.unknown}}
+	v.get = func(*Record) value { return v.now }
 	outer := c.variables[n.Name]
 	c.variables[n.Name] = v
 	body()
@@ -206,9 +207,9 @@ func (c *compiler) variable(n *ast.IdentifierNode) operand {
 	v := c.variables[n.Value]
 	if v == nil { // $env
 		c.fail(n, "write $env[\"name\"]")
-		v = &variable{}
+		return c.constant(value{}, anyClass)
 	}
-	return c.computed(v.class, func(*Record) value { return v.now })
+	return v.operand
 }
 
 // A pointer is what # is in a predicate.

@@ -109,7 +109,7 @@ func (p *Program) Timed() bool { return p.timed }
 func (p *Program) Fields() []string { return slices.Clone(p.fields) }
 
 // Unknown counts how often a field of the message made a comparison or another operation of an
-// [Evaluator] unknown. What need not be looked at, because the result is certain, is not counted.
+// [Evaluator] unknown. A field that did not have to be looked at is not counted.
 type Unknown struct {
 	Field string
 	// Missing is how often the field was not there, Incomparable how often it was null or of a
