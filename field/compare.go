@@ -20,7 +20,7 @@ const (
 	Orders
 )
 
-// Compare compares two values: numbers by what they are worth, exactly; strings by their bytes; true and
+// Compare compares two values: numbers by their value, exactly; strings by their bytes; true and
 // false with each other. A [Bare] value is a string, and also a number, true or false if it reads as
 // one: two that read as numbers compare as numbers. Anything else is Incomparable: values of different
 // kinds, and those that are missing, null, an array or an object.

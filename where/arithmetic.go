@@ -68,7 +68,7 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) operand {
 }
 
 // calculate is exact for whole numbers of 64 bits of which the result is one, else it calculates with
-// floats. What is no number has no value.
+// floats. An infinite result and NaN are no value.
 func calculate(operator string, a, b field.Decimal) value {
 	if a.Whole() && b.Whole() {
 		if n, ok := calculateWhole(operator, a, b); ok {
@@ -162,7 +162,7 @@ func bigInt(n field.Decimal) *big.Int {
 	return x
 }
 
-// floatValue is the shortest decimal that stands for a float; none for what is no number.
+// floatValue is the shortest decimal that stands for a float; no value for NaN and infinities.
 func floatValue(x float64) value {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return value{}

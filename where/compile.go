@@ -34,7 +34,7 @@ type compiler struct {
 	// variables are those declared by let around a node, pointers what # is in the predicates around it.
 	variables map[string]*variable
 	pointers  []*pointer
-	// unknown counts by field; the first one is for what is no field.
+	// unknown counts by field; the first one is for operands that are not a field.
 	unknown []*Unknown
 }
 
@@ -47,9 +47,9 @@ type (
 type operand struct {
 	get   getter
 	class class
-	// finder is that of a field of the message, nil for all else.
+	// finder is that of a field of the message, nil for other operands.
 	finder *field.Finder
-	// unknown counts what cannot be done with it.
+	// unknown counts the operations that were unknown because of it.
 	unknown *Unknown
 	// constant says that it is the same for all records.
 	constant bool

@@ -78,7 +78,7 @@ func TestMistakes(t *testing.T) {
 func TestMistakesHaveHints(t *testing.T) {
 	t.Parallel()
 	for expr, want := range map[string]string{
-		`lenght(a) > 1`:         "did you mean len?",
+		`lem(a) > 1`:            "did you mean len?",
 		`startswith(a, "x")`:    "",
 		`hasprefix(a, "x")`:     "did you mean hasPrefix?",
 		`Lower(a) == "x"`:       "did you mean lower?",

@@ -14,8 +14,8 @@ import (
 	"logstow/where"
 )
 
-// Any expression says of any record what the reference says, and what Required and
-// Groups say of those that match is so. LOGSTOW_LONG makes it fifty times as many.
+// Random expressions give the result of the reference for random records, and the texts of
+// Required and Groups are in those that match. LOGSTOW_LONG makes it fifty times as many.
 func TestLongAgreesWithReference(t *testing.T) {
 	t.Parallel()
 	expressions := 20_000
@@ -412,11 +412,11 @@ func (g *generator) json(v refValue) string {
 			}
 			parts = append(parts, part)
 		}
-		if all := strings.Join(parts, ","); v.kind == array {
+		all := strings.Join(parts, ",")
+		if v.kind == array {
 			return "[" + all + "]"
-		} else {
-			return "{" + all + "}"
 		}
+		return "{" + all + "}"
 	}
 	return v.s
 }

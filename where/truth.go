@@ -31,7 +31,7 @@ func (t truth) value() value {
 	return value{}
 }
 
-// A relation is what an operator says of values in each order.
+// A relation is the truth of a comparison for each order of its sides.
 type relation [field.Orders]truth
 
 // relationOf is the relation of an operator.
@@ -54,8 +54,8 @@ func relationOf(operator string) relation {
 	return r
 }
 
-// mirror is the operator that says the same with its sides exchanged; "" for
-// what is no relation.
+// mirror is the operator that means the same with its sides exchanged; "" for
+// operators that are not comparisons.
 func mirror(operator string) string {
 	switch operator {
 	case "==", "!=":

@@ -23,15 +23,17 @@ func TestUnknown(t *testing.T) {
 		`len(filter(X, true)) == 0`, `len(map(X, 1)) == 0`, `(let v = X; v == 1)`, `X == nil`, `X != nil`, `X and true`, `X or false`,
 	}
 	record := where.Record{Message: []byte(`{"y":1,"tags":[1,"x"],"none":null,"object":{"a":{}}}`)}
-	fits := map[string][]string{ // what can be said of what is there
+	fits := map[string][]string{ // operations that are known for these
 		"none":   {`X in []`, `X == nil`, `X != nil`, `type(X) == "string"`},
 		"object": {`X in []`, `X == nil`, `X != nil`, `type(X) == "string"`, `len(X) == 1`, `1 in X`, `string(X) == "x"`},
 	}
 	for _, name := range []string{"gone", "gone.deep", "y.deep", "none", "object", `field("go-ne")`} {
 		for _, operation := range operations {
 			expr := strings.ReplaceAll(operation, "X", name)
-			for _, source := range []string{expr, "not (" + expr + ")", "not not (" + expr + ")", "(" + expr + ") == true", "(" + expr + ") != true",
-				"(" + expr + ") and true", "(" + expr + ") or false", "not ((" + expr + ") or false)", "any([1], " + expr + ")", "(" + expr + ") ? true : true"} {
+			for _, source := range []string{
+				expr, "not (" + expr + ")", "not not (" + expr + ")", "(" + expr + ") == true", "(" + expr + ") != true",
+				"(" + expr + ") and true", "(" + expr + ") or false", "not ((" + expr + ") or false)", "any([1], " + expr + ")", "(" + expr + ") ? true : true",
+			} {
 				p, err := where.Compile(source, now)
 				if err != nil {
 					t.Errorf("%s: %v", source, err)
@@ -89,8 +91,10 @@ func TestNumbersAreExact(t *testing.T) {
 			}
 		}
 	}
-	for _, expr := range []string{`a == 0xffffffffffffffff`, `a == 18_446_744_073_709_551_615`, `a == 18446744073709551615.`, `a - 1 == 18446744073709551614`, `-a + a == 0`,
-		`a == 0b1111111111111111111111111111111111111111111111111111111111111111`, `b == .5`, `b * 2 == 1`, `a % 10 == 5`, `a / 5 == 3689348814741910323`} {
+	for _, expr := range []string{
+		`a == 0xffffffffffffffff`, `a == 18_446_744_073_709_551_615`, `a == 18446744073709551615.`, `a - 1 == 18446744073709551614`, `-a + a == 0`,
+		`a == 0b1111111111111111111111111111111111111111111111111111111111111111`, `b == .5`, `b * 2 == 1`, `a % 10 == 5`, `a / 5 == 3689348814741910323`,
+	} {
 		p, err := where.Compile(expr, now)
 		if err != nil {
 			t.Fatalf("%s: %v", expr, err)
