@@ -9,7 +9,6 @@ package field
 
 import (
 	"bytes"
-	"math"
 	"strconv"
 	"strings"
 
@@ -48,7 +47,7 @@ type Value struct {
 // Finder finds one field. It is for one goroutine.
 type Finder struct {
 	name  string
-	key   []byte // the name as compact JSON has it
+	key   []byte // the name in quotes
 	space []byte
 }
 
@@ -71,7 +70,7 @@ func Named(item string) string {
 
 // New makes a Finder of the field of a name.
 func New(name string) *Finder {
-	return &Finder{name: name, key: []byte(`"` + name + `":`)}
+	return &Finder{name: name, key: []byte(`"` + name + `"`)}
 }
 
 // Name is the name that New was given.
@@ -88,8 +87,8 @@ func (f *Finder) Find(message []byte) Value {
 	return f.pair(message)
 }
 
-// quick finds the field in compact JSON, where nothing before it is nested or
-// escaped: then the name in quotes and a colon are the name of a member.
+// quick finds the field in JSON where nothing before it is nested or escaped, and the name first occurs
+// in quotes with a colon behind: that is the first member of the name.
 func (f *Finder) quick(message []byte) (value []byte, ok bool) {
 	i := bytes.Index(message, f.key)
 	if i < 1 || message[0] != '{' {
@@ -99,7 +98,11 @@ func (f *Finder) quick(message []byte) (value []byte, ok bool) {
 	if bytes.IndexByte(before, '{') >= 0 || bytes.IndexByte(before, '[') >= 0 || bytes.IndexByte(before, '\\') >= 0 {
 		return nil, false
 	}
-	return jsontext.Value(message[i+len(f.key):])
+	rest := message[i+len(f.key):]
+	if len(rest) == 0 || rest[0] != ':' {
+		return nil, false
+	}
+	return jsontext.Value(rest[1:])
 }
 
 // jsonPart is the message from where a JSON object starts; nil where none does.
@@ -227,7 +230,8 @@ func quoted(b []byte) int {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// Integer is the value as a whole number, where it is written as one and fits.
+// Integer is the value as a whole number if it is written as one of at most 18 digits, as
+// most numbers are: it is quicker than [Value.Decimal].
 func (v Value) Integer() (n int64, ok bool) {
 	if v.Kind != Number && v.Kind != Bare {
 		return 0, false
@@ -252,16 +256,12 @@ func (v Value) Integer() (n int64, ok bool) {
 	return n, true
 }
 
-// Float is the value as a number, where it is one.
-func (v Value) Float() (float64, bool) {
-	if n, ok := v.Integer(); ok {
-		return float64(n), true
+// Decimal is the value as a number, if it is one.
+func (v Value) Decimal() (Decimal, bool) {
+	if v.Kind != Number && v.Kind != Bare {
+		return Decimal{}, false
 	}
-	if v.Kind != Number && (v.Kind != Bare || !isNumber(v.Text)) {
-		return 0, false
-	}
-	x, err := strconv.ParseFloat(string(v.Text), 64)
-	return x, err == nil && !math.IsInf(x, 0)
+	return ParseDecimal(v.Text)
 }
 
 // Truth is the value as true or false, where it is one of them.

@@ -151,20 +151,14 @@ func (d *dimensions) key(s *subject) []byte {
 			if v.Kind == field.Missing {
 				v.Text = []byte("-")
 			}
-			d.put(v.Text[:min(len(v.Text), maxGroupKey)])
+			d.put(v.Text)
 		default:
-			d.scratch = append(d.scratch, timeKey-1)
+			d.scratch = append(d.scratch, 8)
 			d.scratch = binary.BigEndian.AppendUint64(d.scratch, uint64(d.start(one.kind, s.time))^1<<63)
 		}
 	}
 	return d.scratch
 }
-
-// timeKey is the length of a time in a key: its length and its bytes.
-const timeKey = 9
-
-// maxGroupKey is the length of a field's value past which it is cut.
-const maxGroupKey = 512
 
 func (d *dimensions) put(b []byte) {
 	d.scratch = binary.AppendUvarint(d.scratch, uint64(len(b)))
@@ -182,6 +176,19 @@ func (d *dimensions) start(k kind, t int64) int64 {
 		return minute - int64(at.Minute())*60
 	}
 	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, d.zone).Unix()
+}
+
+// times are the times of a key, in their order, to sort by; "" if it has none.
+func (d *dimensions) times(key string) string {
+	var times []byte
+	for i, rest := 0, []byte(key); len(rest) > 0; i++ {
+		n, width := binary.Uvarint(rest)
+		if d.all[i].kind.timed() {
+			times = append(times, rest[width:width+int(n)]...)
+		}
+		rest = rest[width+int(n):]
+	}
+	return string(times)
 }
 
 // split takes a key apart.

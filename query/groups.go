@@ -1,31 +1,22 @@
 package query
 
-import (
-	"slices"
-)
+// groupOverhead is about what a group takes beside its key: in the map while records
+// are counted, and as a row of the result.
+const groupOverhead = 192
 
-const (
-	// maxGroups and maxGroupBytes bound the groups in memory.
-	maxGroups     = 200_000
-	maxGroupBytes = 24 << 20
-	// groupOverhead is about what a group takes beside its key.
-	groupOverhead = 64
-)
-
-// groups are counts by key. When there are too many, all become smaller by the
-// median and those that reach nothing are dropped: what is left is too low by that
-// much at most (the summary of Misra and Gries).
+// groups are counts by key.
 type groups struct {
-	counts  map[string]*uint64
-	bytes   int
-	total   uint64
-	dropped bool
-	err     uint64
+	counts map[string]*uint64
+	total  uint64
+	// bytes is about the memory that they take, at most limit: full says that one more
+	// group would take more.
+	bytes, limit int64
+	full         bool
 }
 
-func newGroups() *groups { return &groups{counts: map[string]*uint64{}} }
+func newGroups(limit int64) *groups { return &groups{counts: map[string]*uint64{}, limit: limit} }
 
-// add counts n records of a group.
+// add counts n records of a group, unless there is no memory for it.
 func (g *groups) add(key []byte, n uint64) {
 	g.total += n
 	if count := g.counts[string(key)]; count != nil {
@@ -36,41 +27,22 @@ func (g *groups) add(key []byte, n uint64) {
 }
 
 func (g *groups) insert(key string, n uint64) {
-	g.counts[key] = &n
-	if g.bytes += len(key) + groupOverhead; len(g.counts) > maxGroups || g.bytes > maxGroupBytes {
-		g.shrink()
+	if g.bytes += 2*int64(len(key)) + groupOverhead; g.bytes > g.limit {
+		g.full = true
+		return
 	}
+	g.counts[key] = &n
 }
 
 // merge adds what another has.
 func (g *groups) merge(other *groups) {
 	g.total += other.total
-	g.err += other.err
-	g.dropped = g.dropped || other.dropped
+	g.full = g.full || other.full
 	for key, n := range other.counts {
 		if count := g.counts[key]; count != nil {
 			*count += *n
 		} else {
 			g.insert(key, *n)
-		}
-	}
-}
-
-func (g *groups) shrink() {
-	all := make([]uint64, 0, len(g.counts))
-	for _, n := range g.counts {
-		all = append(all, *n)
-	}
-	slices.Sort(all)
-	less := all[len(all)/2]
-	g.dropped = true
-	g.err += less
-	for key, n := range g.counts {
-		if *n <= less {
-			delete(g.counts, key)
-			g.bytes -= len(key) + groupOverhead
-		} else {
-			*n -= less
 		}
 	}
 }

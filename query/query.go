@@ -46,6 +46,9 @@ func Reading(s store.Store) Store {
 	return Store{Name: s.String(), Container: s.Container(), Blobs: s.Blobs(), Tables: s.Tables()}
 }
 
+// DefaultGroupMemory is the default of [Options.GroupMemory]: 256 MiB.
+const DefaultGroupMemory = 256 << 20
+
 // Options say how to read. The zero value is the default.
 type Options struct {
 	// Plan is PlanList or PlanIndex; "" is PlanList.
@@ -53,6 +56,9 @@ type Options struct {
 	// Memory is the number of bytes of records that may wait to be merged before
 	// some go through a temporary file; 0 is 24 MiB.
 	Memory int64
+	// GroupMemory is about the number of bytes that the groups of [Query.Stats] may take;
+	// 0 is DefaultGroupMemory.
+	GroupMemory int64
 	// Prices are what requests cost; nil is [price.Default].
 	Prices *price.Table
 	// MaxBytes and MaxCost (dollars) are what the query may read from its stores, in
@@ -90,6 +96,7 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 	}
 	opts.Plan = cmp.Or(opts.Plan, PlanList)
 	opts.Memory = cmp.Or(opts.Memory, 24<<20)
+	opts.GroupMemory = cmp.Or(opts.GroupMemory, DefaultGroupMemory)
 	if opts.Plan != PlanList && opts.Plan != PlanIndex {
 		return nil, fmt.Errorf("%w: %q is not a way to plan (%s or %s)", ErrSelection, opts.Plan, PlanList, PlanIndex)
 	}

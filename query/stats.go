@@ -24,21 +24,22 @@ type Row struct {
 // Stats are numbers of records by some of their properties.
 type Stats struct {
 	By []string
-	// Rows are in the order of their keys where By is of times alone or begins with
-	// one, else the largest first.
+	// Rows are in the order of their times, if By has any; those of one time the
+	// largest first, then in the order of their keys.
 	Rows []Row
 	// Total is the number of records.
 	Total uint64
-	// Dropped says that there were more groups than fit into memory: rows of few
-	// records are missing, and a count may be too low by as much as Error.
-	Dropped bool
-	Error   uint64
 }
+
+// ErrMemory ends [Query.Stats] if its groups would take more memory than the options allow.
+var ErrMemory = errors.New("too many groups")
 
 // Stats counts the records of a plan that match by the properties by: level,
 // minute, hour, day, service, source, instance, or the name of a field of the
 // message. Times are those of zone, nil is UTC. The limit is not looked at. What
-// metadata and footers answer is not read.
+// metadata and footers answer is not read. The counts are exact: if there are more
+// groups than [Options.GroupMemory] is enough for, there are none, and the error is
+// [ErrMemory].
 func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (stats *Stats, err error) {
 	dims, err := newDimensions(by, zone)
 	if err != nil {
@@ -47,16 +48,21 @@ func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Loca
 	ctx, done := q.meter.within(ctx)
 	defer done()
 	defer func() { err = errors.Join(err, q.held.release()) }()
-	s := &counting{q: q, dims: dims, groups: newGroups()}
+	s := &counting{q: q, dims: dims, groups: newGroups(q.opts.GroupMemory)}
 	tasks := q.sweep(ctx, p.Segments)
 	if s.cheap = dims.cheap() && q.matcher.plain(); s.cheap {
 		tasks = s.footers(ctx, p.Segments)
 	}
 	for local := range ahead(ctx, q.blocksAhead(), tasks, (*task).weight, s.block) {
-		s.groups.merge(local)
+		if s.groups.merge(local); s.groups.full {
+			break
+		}
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if s.groups.full {
+		return nil, fmt.Errorf("%w, more than %d", ErrMemory, len(s.groups.counts))
 	}
 	return s.result(), nil
 }
@@ -149,7 +155,7 @@ func (s *counting) settled(t *task) bool {
 
 // block counts the records of a block.
 func (s *counting) block(ctx context.Context, t *task) *groups {
-	local := newGroups()
+	local := newGroups(s.q.opts.GroupMemory)
 	dims := s.dims.clone()
 	s.q.search(ctx, t, func(w *worker, text []byte) error {
 		sub := subject{segment: t.segment}
@@ -176,32 +182,23 @@ func (s *counting) block(ctx context.Context, t *task) *groups {
 	return local
 }
 
-// lessFirst compares counts, unless the order is that of times.
-func lessFirst(inOrder bool, a, b uint64) int {
-	if inOrder {
-		return 0
-	}
-	return cmp.Compare(a, b)
-}
-
 // result puts the groups in order.
 func (s *counting) result() *Stats {
-	out := &Stats{By: s.dims.names(), Total: s.groups.total, Dropped: s.groups.dropped, Error: s.groups.err}
+	out := &Stats{By: s.dims.names(), Total: s.groups.total}
 	type entry struct {
 		Row
-		when string // where times come first: the first of the key, to sort by
+		times string
 	}
 	all := make([]entry, 0, len(s.groups.counts))
-	inOrder := len(s.dims.all) > 0 && s.dims.all[0].kind.timed()
 	for key, n := range s.groups.counts {
 		e := entry{Row: Row{Key: s.dims.split(key), Count: *n}}
-		if inOrder {
-			e.when = key[:timeKey]
+		if s.dims.timed() {
+			e.times = s.dims.times(key)
 		}
 		all = append(all, e)
 	}
 	slices.SortFunc(all, func(a, b entry) int {
-		return cmp.Or(strings.Compare(a.when, b.when), lessFirst(inOrder, b.Count, a.Count), slices.Compare(a.Key, b.Key))
+		return cmp.Or(strings.Compare(a.times, b.times), cmp.Compare(b.Count, a.Count), slices.Compare(a.Key, b.Key))
 	})
 	for _, e := range all {
 		out.Rows = append(out.Rows, e.Row)

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -151,29 +150,5 @@ func TestStatsReadNothing(t *testing.T) {
 		if r := q.Report(); r.SegmentsRead != c.want || stats.Total != 100 {
 			t.Errorf("by %s: %d segments read, not %d; %d records", c.by, r.SegmentsRead, c.want, stats.Total)
 		}
-	}
-}
-
-// With more groups than there is room for, the large ones stay and the error is said.
-func TestGroupsShrink(t *testing.T) {
-	t.Parallel()
-	g, other := newGroups(), newGroups()
-	for i := range 3 * maxGroups {
-		one := g
-		if i%2 == 0 {
-			one = other
-		}
-		one.add(fmt.Appendf(nil, "rare-%d", i), 1)
-		if i%10 == 0 {
-			one.add([]byte("often"), 1)
-		}
-	}
-	g.merge(other)
-	often := uint64(3 * maxGroups / 10)
-	if n := g.counts["often"]; n == nil || *n > often || *n+g.err < often || !g.dropped || g.total != 3*maxGroups+often {
-		t.Errorf("often: %v of %d, error %d, total %d", n, often, g.err, g.total)
-	}
-	if len(g.counts) > maxGroups {
-		t.Errorf("%d groups", len(g.counts))
 	}
 }

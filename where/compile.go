@@ -1,19 +1,17 @@
 package where
 
 import (
-	"bytes"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/expr-lang/expr/ast"
 
 	"logstow/field"
-	"logstow/internal/timearg"
+	"logstow/internal/hint"
 	"logstow/record"
 )
 
-// The names of columns, and messageName, which is one where the message has no such field.
+// The names of columns, and messageName, which is one if the message has no such field.
 const (
 	timeName    = "time"
 	levelName   = "level"
@@ -26,67 +24,182 @@ func isColumn(name string) bool {
 	return name == timeName || name == levelName || name == sourceName || name == serviceName
 }
 
-// compiler makes functions of nodes. Its first error stays.
+// compiler makes functions of nodes. Its first error stays; what it returns then is not to be called.
 type compiler struct {
-	now time.Time
-	err error
+	now      time.Time
+	literals map[int]string
+	err      error
 	// timed says that the time is looked at.
 	timed bool
+	// variables are those declared by let around a node, pointers what # is in the predicates around it.
+	variables map[string]*variable
+	pointers  []*pointer
+	// unknown counts by field; the first one is for operands that are not a field.
+	unknown []*Unknown
 }
 
 type (
-	truth  func(*Record) bool
-	getter func(*Record) field.Value
+	condition func(*Record) truth
+	getter    func(*Record) value
 )
 
-func (c *compiler) fail(node ast.Node, format string, args ...any) truth {
-	if c.err == nil {
-		c.err = fmt.Errorf("%s (at character %d)", fmt.Sprintf(format, args...), node.Location().From+1)
-	}
-	return nil
+// operand is a compiled value.
+type operand struct {
+	get   getter
+	class class
+	// finder is that of a field of the message, nil for other operands.
+	finder *field.Finder
+	// unknown counts the operations that were unknown because of it.
+	unknown *Unknown
+	// constant says that it is the same for all records.
+	constant bool
 }
 
-// truth compiles what is true or false.
-func (c *compiler) truth(node ast.Node) truth {
+// note counts a value of the operand with which an operation is unknown.
+func (o *operand) note(v field.Value) {
+	if v.Kind == field.Missing {
+		o.unknown.Missing++
+	} else {
+		o.unknown.Incomparable++
+	}
+}
+
+func (c *compiler) fail(node ast.Node, format string, args ...any) {
+	c.failWith("", node, format, args...)
+}
+
+// failWith is fail with advice.
+func (c *compiler) failWith(advice string, node ast.Node, format string, args ...any) {
+	if c.err != nil {
+		return
+	}
+	c.err = fmt.Errorf("%s (at character %d)", fmt.Sprintf(format, args...), node.Location().From+1)
+	if advice != "" {
+		c.err = hint.Wrap(c.err, "%s", advice)
+	}
+}
+
+// condition compiles what is true, false or unknown.
+func (c *compiler) condition(node ast.Node) condition {
+	if !isCondition(node) {
+		return c.truthOfValue(node)
+	}
 	switch n := node.(type) {
 	case *ast.BoolNode:
-		return func(*Record) bool { return n.Value }
+		t := truthOf(n.Value)
+		return func(*Record) truth { return t }
 	case *ast.UnaryNode:
-		if n.Operator == "not" || n.Operator == "!" {
-			holds := c.truth(n.Node)
-			return func(r *Record) bool { return !holds(r) }
-		}
+		holds := c.condition(n.Node)
+		return func(r *Record) truth { return holds(r).not() }
 	case *ast.BinaryNode:
-		switch n.Operator {
-		case "and", "&&":
-			left, right := c.truth(n.Left), c.truth(n.Right)
-			return func(r *Record) bool { return left(r) && right(r) }
-		case "or", "||":
-			left, right := c.truth(n.Left), c.truth(n.Right)
-			return func(r *Record) bool { return left(r) || right(r) }
+		return c.binary(n)
+	case *ast.BuiltinNode:
+		return c.quantifier(n)
+	case *ast.CallNode:
+		return c.has(n)
+	case *ast.ConditionalNode:
+		cond, first, second := c.condition(n.Cond), c.condition(n.Exp1), c.condition(n.Exp2)
+		return func(r *Record) truth {
+			switch cond(r) {
+			case yes:
+				return first(r)
+			case no:
+				return second(r)
+			}
+			return unknown
 		}
-		if holds, ok := c.comparison(n); ok {
-			return holds
+	case *ast.VariableDeclaratorNode:
+		var body condition
+		set := c.declare(n, func() { body = c.condition(n.Expr) })
+		return func(r *Record) truth {
+			set(r)
+			return body(r)
 		}
 	}
-	if name, ok := fieldName(node); ok {
-		get := c.field(name)
-		return func(r *Record) bool {
-			value, ok := get(r).Truth()
-			return ok && value
-		}
-	}
-	return c.machine(node)
+	return nil // isCondition knows no other
 }
 
-// fieldName is the name of the field that a node stands for.
+// binary compiles an operator with two sides that makes a condition.
+func (c *compiler) binary(n *ast.BinaryNode) condition {
+	switch n.Operator {
+	case "and", "&&":
+		left, right := c.condition(n.Left), c.condition(n.Right)
+		return func(r *Record) truth {
+			t := left(r)
+			if t != no {
+				t = min(t, right(r))
+			}
+			return t
+		}
+	case "or", "||":
+		left, right := c.condition(n.Left), c.condition(n.Right)
+		return func(r *Record) truth {
+			t := left(r)
+			if t != yes {
+				t = max(t, right(r))
+			}
+			return t
+		}
+	case "in":
+		return c.in(n)
+	case "contains", "startsWith", "endsWith", "matches":
+		return c.search(n)
+	}
+	return c.relate(n)
+}
+
+// isCondition reports whether a node can only be true, false or unknown.
+func isCondition(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.BoolNode:
+		return true
+	case *ast.UnaryNode:
+		return n.Operator == "not" || n.Operator == "!"
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "and", "&&", "or", "||", "in", "contains", "startsWith", "endsWith", "matches":
+			return true
+		}
+		return mirror(n.Operator) != ""
+	case *ast.BuiltinNode:
+		return isQuantifier(n.Name)
+	case *ast.CallNode:
+		name, ok := callee(n)
+		return ok && name == "has"
+	case *ast.ConditionalNode:
+		return isCondition(n.Exp1) && isCondition(n.Exp2)
+	case *ast.VariableDeclaratorNode:
+		return isCondition(n.Expr)
+	}
+	return false
+}
+
+// truthOfValue compiles the truth of a value that is true or false.
+func (c *compiler) truthOfValue(node ast.Node) condition {
+	o := c.value(node)
+	if o.class != anyClass && o.class != boolClass {
+		c.fail(node, "%s is not true or false", o.class)
+	}
+	return func(r *Record) truth {
+		v := o.get(r)
+		if t, ok := v.Truth(); ok {
+			return truthOf(t)
+		}
+		o.note(v.Value)
+		return unknown
+	}
+}
+
+// fieldName is the name of the field that a node stands for, unless a variable has the name.
 func fieldName(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:
 		return n.Value, n.Value != "$env"
+	case *ast.ChainNode:
+		return fieldName(n.Node)
 	case *ast.MemberNode:
 		property, ok := n.Property.(*ast.StringNode)
-		if !ok || n.Optional || n.Method {
+		if !ok || n.Method {
 			return "", false
 		}
 		if env, ok := n.Node.(*ast.IdentifierNode); ok && env.Value == "$env" {
@@ -95,8 +208,7 @@ func fieldName(node ast.Node) (string, bool) {
 		name, ok := fieldName(n.Node)
 		return name + "." + property.Value, ok
 	case *ast.CallNode:
-		callee, ok := n.Callee.(*ast.IdentifierNode)
-		if !ok || callee.Value != "field" || len(n.Arguments) != 1 {
+		if name, ok := callee(n); !ok || name != "field" || len(n.Arguments) != 1 {
 			return "", false
 		}
 		name, ok := n.Arguments[0].(*ast.StringNode)
@@ -108,267 +220,77 @@ func fieldName(node ast.Node) (string, bool) {
 	return "", false
 }
 
+// callee is the name of the function that is called.
+func callee(n *ast.CallNode) (string, bool) {
+	id, ok := n.Callee.(*ast.IdentifierNode)
+	if !ok {
+		return "", false
+	}
+	return id.Value, true
+}
+
+// fieldOf is fieldName inside the variables that are declared.
+func (c *compiler) fieldOf(node ast.Node) (string, bool) {
+	if id, ok := root(node).(*ast.IdentifierNode); ok && c.variables[id.Value] != nil {
+		return "", false
+	}
+	return fieldName(node)
+}
+
+// root is what a node is a member of.
+func root(node ast.Node) ast.Node {
+	for {
+		switch n := node.(type) {
+		case *ast.MemberNode:
+			node = n.Node
+		case *ast.ChainNode:
+			node = n.Node
+		default:
+			return node
+		}
+	}
+}
+
 // field compiles the value of a field or column.
-func (c *compiler) field(name string) getter {
+func (c *compiler) field(name string) operand {
+	text := func(get func(*Record) []byte) operand {
+		return operand{class: stringClass, unknown: c.unknown[0], get: func(r *Record) value {
+			return value{Value: field.Value{Kind: field.String, Text: get(r)}}
+		}}
+	}
 	switch name {
 	case timeName:
 		c.timed = true
-		return func(r *Record) field.Value {
-			return field.Value{Kind: field.String, Text: record.AppendTime(nil, r.Time)}
-		}
+		return text(func(r *Record) []byte { return record.AppendTime(nil, r.Time) })
 	case levelName:
-		return func(r *Record) field.Value {
-			return field.Value{Kind: field.String, Text: []byte(r.Level.String())}
-		}
+		return text(func(r *Record) []byte { return []byte(r.Level.String()) })
 	case sourceName:
-		return func(r *Record) field.Value { return field.Value{Kind: field.String, Text: r.Source} }
+		return text(func(r *Record) []byte { return r.Source })
 	case serviceName:
-		return func(r *Record) field.Value { return field.Value{Kind: field.String, Text: []byte(r.Service)} }
+		return text(func(r *Record) []byte { return []byte(r.Service) })
 	}
 	f := field.New(name)
+	o := operand{unknown: c.counts(name), finder: f, get: func(r *Record) value { return value{Value: f.Find(r.Message)} }}
 	if name == messageName {
-		return func(r *Record) field.Value {
+		o.finder = nil
+		o.get = func(r *Record) value {
 			if v := f.Find(r.Message); v.Kind != field.Missing {
-				return v
+				return value{Value: v}
 			}
-			return field.Value{Kind: field.String, Text: r.Message}
+			return value{Value: field.Value{Kind: field.String, Text: r.Message}}
 		}
 	}
-	return func(r *Record) field.Value { return f.Find(r.Message) }
+	return o
 }
 
-// comparison compiles a comparison of a field with a constant or a field.
-func (c *compiler) comparison(n *ast.BinaryNode) (truth, bool) {
-	left, ok := fieldName(n.Left)
-	if !ok {
-		if name, ok := fieldName(n.Right); ok && mirror(n.Operator) != "" {
-			return c.compare(n, name, mirror(n.Operator), n.Left)
-		}
-		return nil, false
-	}
-	return c.compare(n, left, n.Operator, n.Right)
-}
-
-// mirror is the relation that says the same with its sides exchanged; "" for
-// what is no relation.
-func mirror(operator string) string {
-	switch operator {
-	case "==", "!=":
-		return operator
-	case "<":
-		return ">"
-	case "<=":
-		return ">="
-	case ">":
-		return "<"
-	case ">=":
-		return "<="
-	}
-	return ""
-}
-
-// relation says for which signs of left - right a relation holds; nil for what is none.
-func relation(operator string) func(sign int) bool {
-	switch operator {
-	case "==":
-		return func(s int) bool { return s == 0 }
-	case "!=":
-		return func(s int) bool { return s != 0 }
-	case "<":
-		return func(s int) bool { return s < 0 }
-	case "<=":
-		return func(s int) bool { return s <= 0 }
-	case ">":
-		return func(s int) bool { return s > 0 }
-	case ">=":
-		return func(s int) bool { return s >= 0 }
-	}
-	return nil
-}
-
-// compare compiles "name operator other"; it is not ok where that is for the machine.
-func (c *compiler) compare(n *ast.BinaryNode, name, operator string, other ast.Node) (truth, bool) {
-	switch operator {
-	case "in":
-		return c.in(name, other)
-	case "contains", "startsWith", "endsWith", "matches":
-		text, ok := other.(*ast.StringNode)
-		if !ok {
-			return nil, false
-		}
-		return c.search(n, name, operator, text.Value), true
-	}
-	wants := relation(operator)
-	if wants == nil {
-		return nil, false
-	}
-	order, ok := c.order(n, name, other)
-	if !ok {
-		return nil, false
-	}
-	if operator == "!=" {
-		return func(r *Record) bool {
-			sign, ok := order(r)
-			return !ok || sign != 0
-		}, true
-	}
-	return func(r *Record) bool {
-		sign, ok := order(r)
-		return ok && wants(sign)
-	}, true
-}
-
-// in compiles "name in [constants]".
-func (c *compiler) in(name string, other ast.Node) (truth, bool) {
-	array, ok := other.(*ast.ArrayNode)
-	if !ok {
-		return nil, false
-	}
-	var orders []func(*Record) (int, bool)
-	for _, node := range array.Nodes {
-		order, ok := c.order(node, name, node)
-		if !ok {
-			return nil, false
-		}
-		orders = append(orders, order)
-	}
-	return func(r *Record) bool {
-		for _, order := range orders {
-			if sign, ok := order(r); ok && sign == 0 {
-				return true
-			}
-		}
-		return false
-	}, true
-}
-
-// search compiles the operators that look into a text.
-func (c *compiler) search(n ast.Node, name, operator, text string) truth {
-	get, want := c.field(name), []byte(text)
-	var holds func([]byte) bool
-	switch operator {
-	case "contains":
-		holds = func(b []byte) bool { return bytes.Contains(b, want) }
-	case "startsWith":
-		holds = func(b []byte) bool { return bytes.HasPrefix(b, want) }
-	case "endsWith":
-		holds = func(b []byte) bool { return bytes.HasSuffix(b, want) }
-	default:
-		re, err := regexp.Compile(text)
-		if err != nil {
-			return c.fail(n, "%v", err)
-		}
-		holds = re.Match
-	}
-	return func(r *Record) bool {
-		v := get(r)
-		return v.IsText() && holds(v.Text)
-	}
-}
-
-// order compiles the sign of a field's value minus another's; it gives no sign
-// where the two can not be compared.
-func (c *compiler) order(at ast.Node, name string, other ast.Node) (func(*Record) (int, bool), bool) {
-	if text, ok := other.(*ast.StringNode); ok {
-		return c.orderText(at, name, text.Value), true
-	}
-	get := c.field(name)
-	if right, ok := fieldName(other); ok {
-		right := c.field(right)
-		return func(r *Record) (int, bool) { return orderValues(get(r), right(r)) }, true
-	}
-	switch n := other.(type) {
-	case *ast.NilNode:
-		return func(r *Record) (int, bool) {
-			kind := get(r).Kind
-			return 0, kind == field.Missing || kind == field.Null
-		}, true
-	case *ast.BoolNode:
-		return func(r *Record) (int, bool) {
-			value, ok := get(r).Truth()
-			if !ok || value == n.Value {
-				return 0, ok
-			}
-			return 1, true
-		}, true
-	}
-	whole, float, isWhole, ok := number(other)
-	if !ok {
-		return nil, false
-	}
-	return func(r *Record) (int, bool) {
-		v := get(r)
-		if isWhole {
-			if i, ok := v.Integer(); ok {
-				return sign(i, whole), true
-			}
-		}
-		x, ok := v.Float()
-		return sign(x, float), ok
-	}, true
-}
-
-// orderText compiles the order of a field and a text.
-func (c *compiler) orderText(at ast.Node, name, text string) func(*Record) (int, bool) {
-	switch name {
-	case levelName:
-		level := record.LevelFromAlias(text)
-		if level == record.None && text != "-" {
-			c.fail(at, "%q is not a level", text)
-		}
-		return func(r *Record) (int, bool) { return sign(r.Level, level), true }
-	case timeName:
-		c.timed = true
-		t, err := timearg.Parse(text, c.now)
-		if err != nil {
-			c.fail(at, "%v", err)
-		}
-		return func(r *Record) (int, bool) { return sign(r.Time, t.UnixNano()), true }
-	}
-	get, want := c.field(name), []byte(text)
-	return func(r *Record) (int, bool) {
-		v := get(r)
-		return bytes.Compare(v.Text, want), v.IsText()
-	}
-}
-
-func orderValues(a, b field.Value) (int, bool) {
-	if x, ok := a.Integer(); ok {
-		if y, ok := b.Integer(); ok {
-			return sign(x, y), true
+// counts are those of a field.
+func (c *compiler) counts(name string) *Unknown {
+	for _, u := range c.unknown[1:] {
+		if u.Field == name {
+			return u
 		}
 	}
-	if x, ok := a.Float(); ok {
-		if y, ok := b.Float(); ok {
-			return sign(x, y), true
-		}
-	}
-	missing := a.Kind == field.Missing || a.Kind == field.Null
-	return bytes.Compare(a.Text, b.Text), a.Kind == b.Kind && !missing || a.IsText() && b.IsText()
-}
-
-func sign[T int64 | float64 | record.Level](a, b T) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-// number is a constant number.
-func number(node ast.Node) (whole int64, float float64, isWhole, ok bool) {
-	switch n := node.(type) {
-	case *ast.IntegerNode:
-		return int64(n.Value), float64(n.Value), true, true
-	case *ast.FloatNode:
-		return 0, n.Value, false, true
-	case *ast.UnaryNode:
-		if n.Operator == "-" {
-			whole, float, isWhole, ok = number(n.Node)
-			return -whole, -float, isWhole, ok
-		}
-	}
-	return 0, 0, false, false
+	u := &Unknown{Field: name}
+	c.unknown = append(c.unknown, u)
+	return u
 }

@@ -1,24 +1,22 @@
-// Package where compiles --where: an expression over the fields of a record, in
-// the language of github.com/expr-lang/expr.
+// Package where compiles --where: an expression over the fields of a record, in the
+// syntax of github.com/expr-lang/expr, with the meaning that docs/query.md defines.
 //
 // A name is a field of the message (see package field), or one of the columns:
 // time, level, source, service. Names with other than letters, digits, _ and dots
-// are written field("http-status"). message is the field of that name or, where
+// are written field("http-status"). message is the field of that name or, if
 // there is none, the whole message.
 //
-// A field that is missing or null equals nil and nothing else. A comparison that
-// can not be made, with a field that is missing or of another type, is false; an
-// operation on it makes the record no match. A logfmt value without quotes is a
-// number and a string. level compares by severity (level >= "warn"), time as a time.
-//
-// Comparisons with constants, and, or, not, in, contains, startsWith, endsWith and
-// matches are compiled here; what else there is runs in expr's own machine.
+// Logic is three-valued, as in SQL: an operation on a field that is missing, or of
+// a type that the operation is not for, is unknown; so is "not" of it. A record
+// matches if the expression is true, not if it is unknown. Numbers compare exactly,
+// whatever their length (see [field.Compare]). level compares by severity
+// (level >= "warn"), time as a time.
 package where
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,130 +38,111 @@ type Record struct {
 
 // Program is a compiled expression. It does not change and may be shared.
 type Program struct {
-	source   string
 	now      time.Time
 	tree     *parser.Tree
-	required []string // see Required
-	groups   [][]Text // see Groups
+	literals map[int]string // see literals
+	fields   []string       // see Fields
+	required []string       // see Required
+	groups   [][]Text       // see Groups
 	timed    bool
 }
 
-// Compile compiles an expression. Times in it that are relative are so to now.
+// Compile compiles an expression. Times in it that are relative are so to now. An error names the
+// place, and may carry a hint.
 func Compile(source string, now time.Time) (*Program, error) {
-	tree, err := parser.Parse(source)
+	// The parser cannot hold all numbers: it gets others in their places, of the same length.
+	parsed, literals := hideLiterals(source)
+	tree, err := parser.Parse(parsed)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain(err, literals)
 	}
-	p := &Program{source: source, now: now, tree: tree}
-	c := &compiler{now: now}
-	if _, err := p.compile(c); err != nil {
-		return nil, explain(err)
+	p := &Program{now: now, tree: tree, literals: literals}
+	c := p.compiler()
+	if c.match(tree.Node); c.err != nil {
+		return nil, c.err
 	}
 	p.timed = c.timed
-	p.require(tree.Node)
+	for _, u := range c.unknown[1:] {
+		p.fields = append(p.fields, u.Field)
+	}
+	p.required = required(tree.Node)
 	p.groups = groups(tree.Node)
 	return p, nil
 }
 
 // explain makes a mistake a text of one line, with its place.
-func explain(err error) error {
+func explain(err error, literals map[int]string) error {
 	var at *file.Error
-	if errors.As(err, &at) {
-		return fmt.Errorf("%s (at character %d)", strings.TrimSpace(at.Message), at.Column+1)
+	if !errors.As(err, &at) {
+		return err
 	}
-	return err
+	message := strings.TrimSpace(at.Message)
+	for _, literal := range literals {
+		message = strings.ReplaceAll(message, standIn(literal), literal)
+	}
+	return fmt.Errorf("%s (at character %d)", message, at.From+1)
 }
 
 // Evaluator evaluates a Program. It is for one goroutine.
 type Evaluator struct {
-	holds func(*Record) bool
+	matches func(*Record) bool
+	unknown []*Unknown
 }
 
 // Evaluator makes one. An error would be one of Compile.
-func (p *Program) Evaluator() (*Evaluator, error) { return p.compile(&compiler{now: p.now}) }
+func (p *Program) Evaluator() (*Evaluator, error) {
+	c := p.compiler()
+	matches := c.match(p.tree.Node)
+	if c.err != nil {
+		return nil, c.err
+	}
+	return &Evaluator{matches, c.unknown[1:]}, nil
+}
 
-// Holds reports whether the expression holds for a record.
-func (e *Evaluator) Holds(r *Record) bool { return e.holds(r) }
+// Holds reports whether a record matches: the expression is true of it.
+func (e *Evaluator) Holds(r *Record) bool { return e.matches(r) }
 
 // Timed reports whether the expression looks at records' times; else Record.Time may be left out.
 func (p *Program) Timed() bool { return p.timed }
 
-func (p *Program) compile(c *compiler) (*Evaluator, error) {
-	// The compiler changes what it gives to the machine, so it gets its own tree.
-	tree, err := parser.Parse(p.source)
-	if err != nil {
-		return nil, err
-	}
-	holds := c.truth(tree.Node)
-	if c.err != nil {
-		return nil, c.err
-	}
-	return &Evaluator{holds}, nil
+// Fields are the names of the fields of the message that the expression looks at, each once.
+func (p *Program) Fields() []string { return slices.Clone(p.fields) }
+
+// Unknown counts how often a field of the message made a comparison or another operation of an
+// [Evaluator] unknown. A field that did not have to be looked at is not counted.
+type Unknown struct {
+	Field string
+	// Missing is how often the field was not there, Incomparable how often it was null or of a
+	// type that the operation is not for.
+	Missing, Incomparable uint64
 }
 
-// Required are texts that the message of every record which matches holds, unless
-// it holds a \u escape of JSON.
-func (p *Program) Required() []string { return p.required }
+// Unknown are the counts of all [Program.Fields], in their order.
+func (e *Evaluator) Unknown() []Unknown {
+	all := make([]Unknown, len(e.unknown))
+	for i, u := range e.unknown {
+		all[i] = *u
+	}
+	return all
+}
 
-// require gathers what a node that has to hold requires.
-func (p *Program) require(node ast.Node) {
-	b, ok := node.(*ast.BinaryNode)
-	if !ok {
-		return
-	}
-	if b.Operator == "and" || b.Operator == "&&" {
-		p.require(b.Left)
-		p.require(b.Right)
-		return
-	}
-	name, constant, ok := fieldAndConstant(b)
-	if !ok {
-		return
-	}
-	switch b.Operator {
-	case "==", "<", "<=", ">", ">=", "contains", "startsWith", "endsWith", "matches":
-	default:
-		return
-	}
-	var text string
-	switch c := constant.(type) {
-	case *ast.StringNode:
-		text = c.Value
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.UnaryNode:
-	default:
-		return
-	}
-	key := name[strings.LastIndexByte(name, '.')+1:]
-	if verbatim(key) && name != messageName {
-		p.required = append(p.required, key)
-	}
-	switch b.Operator {
-	case "==":
-		if verbatim(text) {
-			p.required = append(p.required, text)
-		}
-	case "contains", "startsWith", "endsWith":
-		if verbatim(text) && constant == b.Right {
-			p.required = append(p.required, text)
+func (p *Program) compiler() *compiler {
+	return &compiler{now: p.now, literals: p.literals, variables: map[string]*variable{}, unknown: []*Unknown{{}}}
+}
+
+// match compiles a condition of which only the truth matters, not whether it is false or unknown.
+// Then "and" need not look at its right side if the left one is unknown.
+func (c *compiler) match(node ast.Node) func(*Record) bool {
+	if b, ok := node.(*ast.BinaryNode); ok {
+		switch b.Operator {
+		case "and", "&&":
+			left, right := c.match(b.Left), c.match(b.Right)
+			return func(r *Record) bool { return left(r) && right(r) }
+		case "or", "||":
+			left, right := c.match(b.Left), c.match(b.Right)
+			return func(r *Record) bool { return left(r) || right(r) }
 		}
 	}
-}
-
-// fieldAndConstant are the two sides of a comparison of a field of the message.
-func fieldAndConstant(b *ast.BinaryNode) (name string, constant ast.Node, ok bool) {
-	name, ok = fieldName(b.Left)
-	constant = b.Right
-	if !ok {
-		name, ok = fieldName(b.Right)
-		constant = b.Left
-	}
-	return name, constant, ok && !isColumn(name)
-}
-
-// verbatim reports whether text stands in a message as it is, whatever writes it
-// as a string, unless with \u escapes.
-func verbatim(text string) bool {
-	return text != "" && bytes.IndexFunc([]byte(text), func(r rune) bool {
-		return r < ' ' || r == '"' || r == '\\' || r == '/' || r == 0x7f || r == '\uFFFD'
-	}) < 0
+	holds := c.condition(node)
+	return func(r *Record) bool { return holds(r) == yes }
 }

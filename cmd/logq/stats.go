@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/query"
 	"logstow/query/output"
 )
@@ -48,8 +51,8 @@ service, source, instance or the name of a field of the message (user.id);
 with several names, records are counted by all of them together.
 
 Counts by level, time, service and instance without a pattern come from metadata
-and footers: no log line is read. With more groups than fit into memory, small
-ones are dropped, and how much the others may be too low is reported.
+and footers: no log line is read. Counts are exact: if there are more groups than
+--memory is enough for, none is printed, and the status is 3.
 
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
@@ -58,7 +61,9 @@ failed, 4 access denied, 130 interrupted.`,
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the largest groups", DefaultText: "30 in a table that is not by time, else all"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, json (one object a line) or csv"},
 			&ucli.BoolFlag{Name: "explain", Usage: "report on standard error what was planned, read and paid"},
-		), limitFlags()),
+		), limitFlags(), cli.Categorize(categoryLimits,
+			&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for groups; with more groups nothing is printed, status 3"},
+		)),
 		Action: quietPipe(func(c *ucli.Context) error { return runStats(c.Context, c, env) }),
 	}
 }
@@ -76,6 +81,10 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if c.IsSet("limit") && limit < 1 {
 		return cli.Usagef("--limit %d: want at least 1", limit)
 	}
+	if r.opts.GroupMemory, err = groupMemory(c); err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(memoryLimit + r.opts.GroupMemory)
 	by := cli.List(c, "by")
 	if len(by) == 0 {
 		by = []string{"level"}
@@ -101,7 +110,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 		r.tell(&report)
 	}
 	if err != nil {
-		return r.overBudget(err)
+		return overMemory(r.overBudget(err), c.String("memory"))
 	}
 	if stats.Total == 0 {
 		if err = r.explainNone(ctx, q, p); err != nil {
@@ -109,7 +118,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 		}
 		report = q.Report()
 	}
-	if err := env.paged(ctx, func(env *environment) error { return printStats(env, stats, format, limit) }); err != nil {
+	if err := env.paged(ctx, func(env *environment) error { return printStats(env, stats, format, limit, r.zone) }); err != nil {
 		return err
 	}
 	r.tell(&report)
@@ -134,30 +143,39 @@ func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*quer
 	if errors.Is(err, query.ErrSelection) {
 		return nil, nil, cli.Usagef("--by: %w", err)
 	}
-	if err == nil && stats.Dropped {
-		r.notes = append(r.notes, fmt.Sprintf("approximate: there are more groups than fit into memory; small ones are missing, and a count may be up to %d too low", stats.Error))
-	}
 	return stats, p, err
 }
 
-// printStats prints the groups, times with the gaps between them.
-func printStats(env *environment, s *query.Stats, format string, limit int) error {
-	rows := s.Rows
-	timed := slices.Contains([]string{"minute", "hour", "day"}, s.By[0])
-	if timed && len(s.By) == 1 {
-		rows = withGaps(rows, s.By[0])
+// groupMemory reads --memory.
+func groupMemory(c *ucli.Context) (int64, error) {
+	n, err := cli.ParseSize(c.String("memory"))
+	if err != nil || n < 1 {
+		return 0, cli.Usagef("--memory %q: want a size of at least one byte, for example 500MB or 2GiB", c.String("memory"))
 	}
+	return n, nil
+}
+
+// overMemory explains that there were too many groups, if that is the error.
+func overMemory(err error, limit string) error {
+	if !errors.Is(err, query.ErrMemory) {
+		return err
+	}
+	return hint.Wrap(fmt.Errorf("cannot count within --memory %s: %w", limit, err), "give it more --memory, or make fewer groups: a narrower range, --where, or fewer --by")
+}
+
+// printStats prints the groups, times with the gaps between them.
+func printStats(env *environment, s *query.Stats, format string, limit int, zone *time.Location) error {
+	rows := s.Rows
+	timed := slices.ContainsFunc(s.By, isStep)
 	if limit == 0 && format == tableFormat && !timed {
 		limit = tableRows
 	}
 	more := 0
 	if limit > 0 && len(rows) > limit {
-		if timed {
-			rows = slices.Clone(rows)
-			slices.SortStableFunc(rows, func(a, b query.Row) int { return int(min(max(int64(b.Count)-int64(a.Count), -1), 1)) })
-		}
 		more = len(rows) - limit
-		rows = rows[:limit]
+		rows = largest(rows, limit)
+	} else if timed && len(s.By) == 1 { // between the largest only, nothing would not be nothing
+		rows = withGaps(rows, s.By[0], zone)
 	}
 	switch format {
 	case jsonFormat:
@@ -227,8 +245,27 @@ func printStatsTable(env *environment, s *query.Stats, rows []query.Row, more in
 	return nil
 }
 
+// isStep reports whether a property to count by is a time.
+func isStep(name string) bool { return name == "minute" || name == "hour" || name == "day" }
+
+// largest are the n rows with the largest counts, the first of equal ones, in the order that they have.
+func largest(rows []query.Row, n int) []query.Row {
+	places := make([]int, len(rows))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(i, j int) int { return cmp.Compare(rows[j].Count, rows[i].Count) })
+	places = places[:n]
+	slices.Sort(places)
+	out := make([]query.Row, n)
+	for i, place := range places {
+		out[i] = rows[place]
+	}
+	return out
+}
+
 // withGaps puts rows of nothing where no record is between two times.
-func withGaps(rows []query.Row, step string) []query.Row {
+func withGaps(rows []query.Row, step string, zone *time.Location) []query.Row {
 	var out []query.Row
 	for i, row := range rows {
 		at, err := time.Parse(time.RFC3339, row.Key[0])
@@ -243,20 +280,21 @@ func withGaps(rows []query.Row, step string) []query.Row {
 		if err != nil {
 			return rows
 		}
-		for at = after(at, step); at.Before(following) && len(out) <= maxGaps; at = after(at, step) {
-			out = append(out, query.Row{Key: []string{at.In(following.Location()).Format(time.RFC3339)}})
+		for at = after(at.In(zone), step); at.Before(following) && len(out) <= maxGaps; at = after(at, step) {
+			out = append(out, query.Row{Key: []string{at.Format(time.RFC3339)}})
 		}
 	}
 	return out
 }
 
-// after is the start of the next period.
+// after is the start of the period after the one that starts at t, in t's zone: a day there may have 23 hours.
 func after(t time.Time, step string) time.Time {
 	switch step {
 	case "minute":
 		return t.Add(time.Minute)
 	case "hour":
-		return t.Add(time.Hour)
+		next := t.Add(time.Hour)
+		return next.Add(-time.Duration(next.Minute()) * time.Minute)
 	}
-	return t.AddDate(0, 0, 1)
+	return time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, t.Location())
 }

@@ -45,6 +45,29 @@ func (m *Members) Next() (name, value []byte, ok bool) {
 	return name, b[i:end], true
 }
 
+// Elements walks over the elements of a JSON array.
+type Elements struct {
+	b []byte
+	i int
+}
+
+// Array returns the elements of the array that b starts with, at its opening bracket.
+func Array(b []byte) Elements { return Elements{b: b, i: 1} }
+
+// Next returns the next element as written. It is not ok at the array's end, and where b is no JSON.
+func (e *Elements) Next() (value []byte, ok bool) {
+	i := skipBlank(e.b, e.i)
+	if i < len(e.b) && e.b[i] == ',' {
+		i = skipBlank(e.b, i+1)
+	}
+	end := valueEnd(e.b, i)
+	if end < 0 {
+		return nil, false
+	}
+	e.i = end
+	return e.b[i:end], true
+}
+
 // Value returns the value that b starts with, as written, blanks before it left
 // out; not ok where none does.
 func Value(b []byte) (value []byte, ok bool) {

@@ -1,0 +1,182 @@
+package field
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
+
+// A Decimal is a decimal number as written, of any length. It is valid as long as the text
+// that it was made of.
+type Decimal struct {
+	// magnitude is the absolute value if the number is whole: written with digits alone, in 64 bits.
+	magnitude uint64
+	whole     bool
+	negative  bool
+	text      []byte // the number without its sign if it is not whole
+}
+
+// ParseDecimal reads what JSON writes for a number, leading zeros allowed. It is not ok for other
+// text, and for an exponent beyond [MaxExponent].
+func ParseDecimal(text []byte) (n Decimal, ok bool) {
+	if len(text) > 0 && text[0] == '-' {
+		n.negative, text = true, text[1:]
+	}
+	if n.magnitude, n.whole = whole(text); n.whole {
+		n.negative = n.negative && n.magnitude > 0
+		return n, true
+	}
+	n.text = text
+	return n, len(text) > 0 && text[0] != '-' && isNumber(text) && exponentFits(text)
+}
+
+// whole reads digits alone.
+func whole(text []byte) (n uint64, ok bool) {
+	if len(text) == 0 || len(text) > 20 {
+		return 0, false
+	}
+	for _, c := range text {
+		digit := uint64(c - '0')
+		if digit > 9 || n > math.MaxUint64/10 || 10*n > math.MaxUint64-digit {
+			return 0, false
+		}
+		n = 10*n + digit
+	}
+	return n, true
+}
+
+// MaxExponent is the largest exponent, positive or negative, of what counts as a number.
+const MaxExponent = 999_999_999
+
+// exponentFits reports whether the exponent of a number is at most MaxExponent.
+func exponentFits(text []byte) bool {
+	e := bytes.IndexAny(text, "eE")
+	return e < 0 || len(bytes.TrimLeft(text[e+1:], "+-0")) <= len(strconv.Itoa(MaxExponent))
+}
+
+// Negate is the number with the other sign.
+func (n Decimal) Negate() Decimal {
+	n.negative = !n.negative && (!n.whole || n.magnitude > 0)
+	return n
+}
+
+// Whole reports whether the number is written as a whole one, and fits 64 bits with or without a sign.
+func (n Decimal) Whole() bool {
+	return n.whole && (!n.negative || n.magnitude <= -math.MinInt64)
+}
+
+// Int64 is the number if it is Whole and fits.
+func (n Decimal) Int64() (int64, bool) {
+	i := int64(n.magnitude)
+	if n.negative {
+		i = -i
+	}
+	return i, n.Whole() && (i < 0) == n.negative
+}
+
+// IsInteger reports whether the number has no fraction, however it is written: 20e-1 has none.
+func (n Decimal) IsInteger() bool {
+	if n.whole {
+		return true
+	}
+	d := n.expand(nil)
+	return int64(len(d.digits)) <= d.point
+}
+
+// Append appends the number as it is written.
+func (n Decimal) Append(dst []byte) []byte {
+	if n.negative {
+		dst = append(dst, '-')
+	}
+	if n.whole {
+		return strconv.AppendUint(dst, n.magnitude, 10)
+	}
+	return append(dst, n.text...)
+}
+
+// Float is the number nearest to it that a float64 holds; infinite for one that is too large.
+func (n Decimal) Float() float64 {
+	var x float64
+	if n.whole {
+		x = float64(n.magnitude)
+	} else {
+		x, _ = strconv.ParseFloat(string(n.text), 64) // an error of the range comes with the infinity
+	}
+	if n.negative {
+		return -x
+	}
+	return x
+}
+
+// Compare returns the sign of n - m, exactly.
+func (n Decimal) Compare(m Decimal) int {
+	if n.whole && m.whole {
+		switch {
+		case n.negative != m.negative:
+			return sign(!n.negative)
+		case n.magnitude != m.magnitude:
+			return sign(n.magnitude > m.magnitude != n.negative)
+		}
+		return 0
+	}
+	// Rounding keeps the order, so different floats tell; equal ones do not.
+	if x, y := n.Float(), m.Float(); x != y {
+		return sign(x > y)
+	}
+	var scratch [2][64]byte
+	return n.expand(scratch[0][:0]).compare(m.expand(scratch[1][:0]))
+}
+
+func sign(positive bool) int {
+	if positive {
+		return 1
+	}
+	return -1
+}
+
+// expanded is the number 0.digits times ten to the power of point. Digits neither begin nor end with
+// a zero; zero has none, and the point 0.
+type expanded struct {
+	negative bool
+	digits   []byte
+	point    int64
+}
+
+// expand takes a number apart, its digits in scratch if they fit.
+func (n Decimal) expand(scratch []byte) expanded {
+	mantissa := n.text
+	if n.whole {
+		mantissa = strconv.AppendUint(nil, n.magnitude, 10)
+	}
+	d := expanded{negative: n.negative, digits: scratch[:0]}
+	if e := bytes.IndexAny(mantissa, "eE"); e >= 0 {
+		d.point, _ = strconv.ParseInt(string(mantissa[e+1:]), 10, 64) // ParseDecimal saw that it fits
+		mantissa = mantissa[:e]
+	}
+	integer, fraction, _ := bytes.Cut(mantissa, []byte("."))
+	d.point += int64(len(integer))
+	d.digits = append(append(d.digits, integer...), fraction...)
+	significant := bytes.TrimLeft(d.digits, "0")
+	d.point -= int64(len(d.digits) - len(significant))
+	if d.digits = bytes.TrimRight(significant, "0"); len(d.digits) == 0 {
+		return expanded{}
+	}
+	return d
+}
+
+// compare returns the sign of d - e.
+func (d expanded) compare(e expanded) int {
+	if d.negative != e.negative {
+		return sign(!d.negative)
+	}
+	larger := bytes.Compare(d.digits, e.digits)
+	switch {
+	case len(d.digits) == 0 || len(e.digits) == 0: // the point of zero says nothing
+	case d.point != e.point:
+		larger = sign(d.point > e.point)
+	}
+	if d.negative {
+		return -larger
+	}
+	return larger
+}

@@ -1,0 +1,59 @@
+package field
+
+import (
+	"iter"
+
+	"logstow/internal/jsontext"
+)
+
+// ParseJSON is a JSON value as written, without blanks around it.
+func ParseJSON(text []byte) (Value, bool) {
+	if len(text) == 0 {
+		return Value{}, false
+	}
+	return new(Finder).json(text), true
+}
+
+// Elements yields the elements of an array; none for other values.
+func (v Value) Elements() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if v.Kind != Composite || v.Text[0] != '[' {
+			return
+		}
+		elements := jsontext.Array(v.Text)
+		for text, ok := elements.Next(); ok; text, ok = elements.Next() {
+			if !yield(new(Finder).json(text)) {
+				return
+			}
+		}
+	}
+}
+
+// Members yields the members of an object and their names; none for other values.
+func (v Value) Members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if !v.IsObject() {
+			return
+		}
+		members := jsontext.Object(v.Text)
+		for name, text, ok := members.Next(); ok; name, text, ok = members.Next() {
+			if !yield(string(jsontext.Unescape(nil, name)), new(Finder).json(text)) {
+				return
+			}
+		}
+	}
+}
+
+// Member finds a field of an object by its name, in which dots mean what they do for a [Finder].
+func (v Value) Member(name string) Value {
+	if !v.IsObject() {
+		return Value{}
+	}
+	return New(name).member(v.Text, name)
+}
+
+// IsArray reports whether the value is an array.
+func (v Value) IsArray() bool { return v.Kind == Composite && v.Text[0] == '[' }
+
+// IsObject reports whether the value is an object.
+func (v Value) IsObject() bool { return v.Kind == Composite && v.Text[0] == '{' }
