@@ -24,7 +24,7 @@ func classify(ctx context.Context, op, object string, err error) error {
 	case ctx.Err() != nil:
 		return ended(ctx, op, object)
 	}
-	for _, class := range []error{store.ErrRange, store.ErrInvalid, store.ErrNoTable} {
+	for _, class := range []error{store.ErrRange, store.ErrInvalid, store.ErrNoTable, store.ErrUnusable} {
 		if errors.Is(err, class) {
 			return &store.Error{Op: op, Object: object, Class: class, Err: err}
 		}
@@ -38,6 +38,7 @@ func classify(ctx context.Context, op, object string, err error) error {
 
 const (
 	hintPermission = "let this user write (to read: read and search) the store's directory, or run as its owner"
+	hintPath       = "the store's path does not lead to a directory: correct it, or move away what is in its place"
 	hintSpace      = "free space on the store's file system, or drop old days with shipper retain"
 )
 
@@ -51,8 +52,8 @@ func classOfFile(err error) (hint string, class error) {
 		return hintPermission, store.ErrRefused
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return hintSpace, store.ErrUnavailable
-	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.EILSEQ):
-		return "the name can not be a file's beside those that are there", store.ErrInvalid
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG):
+		return hintPath, store.ErrUnusable // Names of blobs that can be no files' are found elsewhere.
 	default:
 		return "", store.ErrUnavailable
 	}
@@ -64,8 +65,6 @@ func classOfDatabase(code int) (hint string, class error) {
 		return hintPermission, store.ErrRefused
 	case sqlite3.SQLITE_FULL:
 		return hintSpace, store.ErrUnavailable
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return "stop all writers, move .logstow/store.db* away and run shipper reindex: the blobs hold everything", store.ErrUnavailable
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return "another process is writing to the store", store.ErrUnavailable
 	default:
