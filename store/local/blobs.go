@@ -153,7 +153,7 @@ func (b blobs) nameError(name string, err error) error {
 	if !wrong {
 		return err
 	}
-	return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	return classError{store.ErrInvalid, err}
 }
 
 // sync makes the names in dir durable, and those of the directories above it

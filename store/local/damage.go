@@ -23,15 +23,16 @@ var errDamaged = errors.New("database is damaged")
 // isDamage reports whether an error says that the database is damaged, which
 // nothing but a new one ends.
 func isDamage(err error) bool {
-	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
-		code := e.Code() & 0xFF
-		return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+	var e *sqlite.Error
+	if errors.Is(err, errDamaged) || !errors.As(err, &e) {
+		return errors.Is(err, errDamaged)
 	}
-	return errors.Is(err, errDamaged)
+	code := e.Code() & 0xFF
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
 }
 
 // maxVersion is above all versions that there will be: a larger number is damage.
-const maxVersion = 1000
+const maxVersion = 256
 
 // How much of a database is checked, as pragmas: the header and the schema
 // always, every page, or its indexes too.
@@ -44,16 +45,20 @@ const (
 // examine returns why a database cannot be used.
 func examine(ctx context.Context, db *sql.DB, path, check string) error {
 	var version int
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
+	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	var found []string
+	if err == nil {
+		found, err = stringsOf(ctx, db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
 	}
-	found, err := stringsOf(ctx, db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
+	var e *sqlite.Error
 	switch {
+	case errors.As(err, &e) && e.Code() == sqlite3.SQLITE_ERROR: // the queries have none: "unsupported file format"
+		return fmt.Errorf("%w: %w", errDamaged, err)
 	case err != nil:
 		return err
 	case version > schemaVersion && version < maxVersion:
-		return fmt.Errorf("%w: %s has version %d, this program knows %d: use the program that wrote it; if there is none, move the file away and run shipper reindex",
-			store.ErrUnusable, path, version, schemaVersion)
+		return classError{store.ErrUnusable, fmt.Errorf("%s has version %d, this program knows %d: use the program that wrote it; if there is none, move the file away and run shipper reindex",
+			path, version, schemaVersion)}
 	case version != schemaVersion, !slices.Equal(found, schema()):
 		return fmt.Errorf("%w: %s does not have the schema of version %d", errDamaged, path, schemaVersion)
 	case check == noCheck:
@@ -64,6 +69,24 @@ func examine(ctx context.Context, db *sql.DB, path, check string) error {
 		err = fmt.Errorf("%w: %s: %q", errDamaged, path, problems)
 	}
 	return err
+}
+
+// checkFormat looks at what makes SQLite take a database for one that may only be
+// read, without an error.
+func checkFormat(path string) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	var version [1]byte
+	if _, err := file.ReadAt(version[:], writeVersionAt); err != nil {
+		return err
+	}
+	if version[0] > writeAheadLog {
+		return fmt.Errorf("%w: %s has write version %d", errDamaged, path, version[0])
+	}
+	return nil
 }
 
 // stringsOf are the rows of a query for one string.

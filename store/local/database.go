@@ -134,12 +134,20 @@ func (h *handle) isOf(now fs.FileInfo, path string) bool {
 
 // open opens a database for writing, or where that is not allowed for reading.
 func open(ctx context.Context, path string, file fs.FileInfo, check string) (*handle, error) {
-	if !file.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: %s is not a file", errDamaged, path)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if at, err := os.Stat(path + suffix); err == nil && !at.Mode().IsRegular() {
+			return nil, fmt.Errorf("%w: %s is not a file", errDamaged, path+suffix)
+		}
 	}
 	db, err := openWith(ctx, path, "mode=rw", check)
 	if err == nil {
+		err = checkFormat(path)
+	}
+	if err == nil {
 		return &handle{DB: db, file: file}, nil
+	}
+	if db != nil {
+		err = errors.Join(err, db.Close())
 	}
 	if isDamage(err) {
 		return nil, err

@@ -13,6 +13,12 @@ import (
 	"logstow/store"
 )
 
+// classError is an error of a known class.
+type classError struct{ class, err error }
+
+func (e classError) Error() string   { return e.err.Error() }
+func (e classError) Unwrap() []error { return []error{e.class, e.err} }
+
 // classify is the one place that decides what class of error a failure is.
 func classify(ctx context.Context, op, object string, err error) error {
 	var known *store.Error

@@ -240,7 +240,7 @@ func (t tables) queryPage(ctx context.Context, table string, q store.Query, afte
 		}
 		properties, ok, err := selectProperties(stored, q)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w: entity %q: %w", store.ErrInvalid, e.Row, err)
+			return nil, nil, classError{store.ErrInvalid, fmt.Errorf("entity %q: %w", e.Row, err)}
 		}
 		if ok {
 			page = append(page, store.Entity{Key: e.Key, Properties: properties})
