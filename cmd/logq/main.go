@@ -15,6 +15,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/manual"
+	"logstow/internal/patience"
 )
 
 // version is set when the program is built.
@@ -86,5 +87,8 @@ func run(ctx context.Context, args []string, env environment) int {
 	if complete(ctx, app, args, env) {
 		return cli.OK
 	}
+	ctx = patience.Reporting(ctx, func(r patience.Retry) {
+		env.say("retrying for %v, next in %v: %v", r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
+	})
 	return cli.Run(ctx, app, args)
 }

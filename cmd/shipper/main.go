@@ -41,7 +41,7 @@ func run() int {
 		Version:   cli.Version(version),
 		Writer:    os.Stdout,
 		ErrWriter: os.Stderr,
-		Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), retainCommand(), verifyCommand(), reindexCommand(), grantCommand()},
+		Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), quarantineCommand(), retainCommand(), verifyCommand(), reindexCommand(), grantCommand()},
 	}
 	app.Commands = append(app.Commands, manual.CompletionCommand(app), manual.ManCommand(app))
 	return cli.Run(ctx, app, os.Args)

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
+	"logstow/internal/patience"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -29,7 +31,7 @@ func storesFlag() ucli.Flag {
 
 // eachStore calls f for each store of the command line, one after the other. One
 // that fails does not hide the others: its error is said, and is the exit status.
-func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error {
+func eachStore(c *ucli.Context, opts open.Options, f func(spec string, s store.Store) error) error {
 	// A variable that is set to nothing names none.
 	specs := slices.DeleteFunc(c.StringSlice("store"), func(spec string) bool { return spec == "" })
 	if len(specs) == 0 {
@@ -37,7 +39,7 @@ func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error 
 	}
 	var failed []error
 	for _, spec := range specs {
-		err := withStore(c.Context, spec, f)
+		err := withStore(c.Context, spec, opts, f)
 		if c.Err() != nil {
 			return &cli.Error{Status: cli.Interrupted, Err: errors.Join(append(failed, err)...)}
 		}
@@ -51,6 +53,9 @@ func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error 
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, open.Shown(spec), line)
 		}
+		if advice := hint.Of(err); advice != "" {
+			fmt.Fprintf(c.App.ErrWriter, "hint: %s\n", advice)
+		}
 	}
 	if err := errors.Join(failed...); err != nil {
 		return cli.Exit(cli.Status(err))
@@ -58,8 +63,9 @@ func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error 
 	return nil
 }
 
-func withStore(ctx context.Context, spec string, f func(spec string, s store.Store) error) (err error) {
-	s, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Log: newLogger(os.Stderr)})
+func withStore(ctx context.Context, spec string, opts open.Options, f func(spec string, s store.Store) error) (err error) {
+	opts.Getenv, opts.Log = os.Getenv, newLogger(os.Stderr)
+	s, err := open.Store(ctx, spec, opts)
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
 	}
@@ -122,6 +128,15 @@ func (b *bar) above(f func()) {
 		fmt.Fprint(b.to, "\r\x1b[K")
 	}
 	f()
+}
+
+// reporting is a context under which retries that last are reported above the bar.
+func (b *bar) reporting(c *ucli.Context) context.Context {
+	return patience.Reporting(c.Context, func(r patience.Retry) {
+		b.above(func() {
+			fmt.Fprintf(c.App.ErrWriter, "%s: retrying for %v, next in %v: %v\n", c.App.Name, r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
+		})
+	})
 }
 
 // stop removes the bar.

@@ -11,8 +11,10 @@ import (
 
 	"logstow/audit"
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/internal/timearg"
 	"logstow/store"
+	"logstow/store/open"
 )
 
 func verifyCommand() *ucli.Command {
@@ -47,7 +49,7 @@ something could not be read, 4 access refused, 130 interrupted.`,
 			if c.Bool("full") {
 				o.Depth = audit.Blocks
 			}
-			return eachStore(c, func(spec string, s store.Store) error { return runAudit(c, s, o, false) })
+			return eachStore(c, open.Options{Check: true}, func(_ string, s store.Store) error { return runAudit(c, s, o, false) })
 		},
 	}
 }
@@ -59,7 +61,8 @@ func reindexCommand() *ucli.Command {
 		Description: `Writes index entities that are missing or wrong, from the blobs' names, metadata
 and footers, and removes those whose blobs are gone. What agrees is left alone, so
 it may be run again, and run beside shippers. It prints what it can not
-repair, as verify does.
+repair, as verify does. The damaged database of a store in a directory is moved
+aside, to store.db.broken-TIME, and a new one is made and filled.
 
 With --deep it also compares what only footers say (records per minute).
 
@@ -73,7 +76,7 @@ repaired or read, 4 access refused, 130 interrupted.`,
 			if err != nil {
 				return cli.Usagef("%w", err)
 			}
-			return eachStore(c, func(spec string, s store.Store) error { return runAudit(c, s, o, true) })
+			return eachStore(c, open.Options{Repair: true}, func(_ string, s store.Store) error { return runAudit(c, s, o, true) })
 		},
 	}
 }
@@ -144,7 +147,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair bool) erro
 	if repair {
 		do = audit.Reindex
 	}
-	report, err := do(c.Context, s, o)
+	report, err := do(progress.reporting(c), s, o)
 	progress.stop()
 	if err = errors.Join(err, printing); err != nil {
 		return err
@@ -155,6 +158,14 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair bool) erro
 	}
 	if err := report.Err(); err != nil {
 		return err
+	}
+	id, err := audit.Pending(s)
+	if err != nil {
+		return err
+	}
+	if id != "" {
+		return hint.Wrap(errors.New("the index is incomplete: its database was made anew and is not filled yet"),
+			"run shipper reindex --store %s, without --service, --from and --to", s)
 	}
 	if report.Differences > 0 {
 		return cli.Exit(cli.Incomplete)
