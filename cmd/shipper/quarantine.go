@@ -155,7 +155,11 @@ func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what stri
 			return slices.ContainsFunc(chosen, func(q buffer.Quarantined) bool { return isOf(&q, id) })
 		})
 		for i := range chosen {
-			errs = append(errs, changeOne(ctx, w, dir, what, &chosen[i]))
+			err := changeOne(ctx, w, dir, what, &chosen[i])
+			errs = append(errs, err)
+			if errors.Is(err, buffer.ErrLocked) {
+				break // the others are in the same buffer
+			}
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -167,6 +171,14 @@ func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what stri
 	}
 	return nil
 }
+
+// lockedError is why nothing is requeued while a shipper runs.
+type lockedError struct{ dir string }
+
+func (e *lockedError) Error() string {
+	return fmt.Sprintf("cannot requeue: a shipper has %s open", e.dir)
+}
+func (e *lockedError) Unwrap() error { return buffer.ErrLocked }
 
 // isOf reports whether an id names a file.
 func isOf(q *buffer.Quarantined, id string) bool {
@@ -185,7 +197,7 @@ func changeOne(ctx context.Context, w io.Writer, dir, what string, q *buffer.Qua
 	}
 	switch {
 	case errors.Is(err, buffer.ErrLocked):
-		return hint.Wrap(fmt.Errorf("cannot requeue %s: a shipper has %s open", q.File, dir), "stop the shipper, requeue, and start it again")
+		return hint.Wrap(&lockedError{dir}, "stop the shipper, requeue, and start it again")
 	case err != nil:
 		return err
 	}
