@@ -125,48 +125,48 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			b.Return()
 			return err
 		}
-		stored, err := r.again(ctx, d, b)
-		again, failed := suspect{}, false
-		switch failed = errors.As(err, &again); {
-		case err != nil && !failed:
+		next, err := r.again(ctx, d, b)
+		if err == nil {
+			s.batchTrouble.over()
+			return next()
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if ctx.Err() != nil || !errors.As(err, &last) {
 			b.Return()
 			return err
-		case stored:
-			s.batchTrouble.over()
-			return r.handOn(ctx, d, b)
-		case !failed: // it could be loaded now
-			s.batchTrouble.over()
-			return r.dispatch(ctx, b)
 		}
-		last = again
 		if failures+1 < last.tries() || !last.confirmed(s.deliveredTo(d) > before) {
 			continue
 		}
-		if err := b.Quarantine(last.Error()); err == nil {
+		err = b.Quarantine(last.Error())
+		if err == nil {
 			s.batchTrouble.over()
 			s.count(func(st *Stats) { st.Quarantined++ })
 			return nil
-		} else if r.buffer.Err() != nil || ctx.Err() != nil {
-			return err
-		} else {
-			last.reason = fmt.Errorf("cannot quarantine the batch: %w (%w)", err, last.reason)
 		}
+		if r.buffer.Err() != nil {
+			return err
+		}
+		last.reason = fmt.Errorf("cannot quarantine the batch: %w (%w)", err, last.reason)
 	}
 }
 
-// again loads a batch, and where its destination is known stores it.
-func (r *run) again(ctx context.Context, d *destination, b *buffer.Batch) (stored bool, err error) {
+// again loads a batch, and where its destination is known stores it. next is what
+// comes after that.
+func (r *run) again(ctx context.Context, d *destination, b *buffer.Batch) (next func() error, err error) {
 	if d == nil {
 		if err := b.Load(ctx); err != nil {
-			return false, suspectFile(err)
+			return nil, suspectFile(err)
 		}
-		return false, nil
+		return func() error { return r.dispatch(ctx, b) }, nil
 	}
 	if err := r.s.storeBlob(ctx, d, b); err != nil {
-		return false, err
+		return nil, err
 	}
 	r.s.delivered(d, b)
-	return true, nil
+	return func() error { return r.handOn(ctx, d, b) }, nil
 }
 
 // deliveredTo is the number of batches that were delivered to a destination, or to

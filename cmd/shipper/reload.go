@@ -7,7 +7,6 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
-
 )
 
 // awaitReload reads the settings again at every SIGHUP and hands them to
