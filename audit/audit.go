@@ -119,8 +119,61 @@ func Verify(ctx context.Context, s store.Store, o Options) (Report, error) {
 // Reindex makes the index agree. It is incremental, for entities that agree are not
 // written, and idempotent. Entities of tables that are missing are written too, and the
 // tables made: retention drops them again. Errors are as with [Verify].
+//
+// A store whose database was made anew (see [Pending]) is told when its index is complete:
+// after a Reindex of everything without problems.
 func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
-	return run(ctx, s, o, true)
+	var total Report
+	for round := 1; ; round++ {
+		before, err := Pending(s)
+		if err != nil {
+			return Report{Store: s.String()}, err
+		}
+		report, err := run(ctx, s, o, true)
+		report.add(&total)
+		if err != nil || report.Err() != nil || !o.everything() {
+			return report, err
+		}
+		if before != "" {
+			if err := s.(rebuilder).Reindexed(before); err != nil { //nolint:errcheck // it has an id
+				return report, err
+			}
+		}
+		// The database may have been made anew meanwhile.
+		if now, err := Pending(s); now == "" || round == reindexRounds || err != nil {
+			return report, err
+		}
+		total = report
+	}
+}
+
+// reindexRounds is how often an index is compared whose database is made anew meanwhile.
+const reindexRounds = 3
+
+// everything reports whether nothing of a store is left out.
+func (o *Options) everything() bool { return len(o.Services) == 0 && o.From.IsZero() && o.To.IsZero() }
+
+// add adds what an earlier round did.
+func (r *Report) add(earlier *Report) {
+	r.Written += earlier.Written
+	r.Removed += earlier.Removed
+	r.Requests = r.Requests.Add(earlier.Requests)
+}
+
+// rebuilder is a store whose index may be incomplete, as that of a directory
+// (store/local) is after its damaged database was moved aside.
+type rebuilder interface {
+	PendingReindex() (id string, err error)
+	Reindexed(id string) error
+}
+
+// Pending reports whether a store knows that its index is incomplete, until a Reindex
+// of everything: then id is not "". s must be as package open returned it.
+func Pending(s store.Store) (id string, err error) {
+	if r, ok := s.(rebuilder); ok {
+		return r.PendingReindex()
+	}
+	return "", nil
 }
 
 func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, error) {
@@ -344,12 +397,12 @@ func (a *auditor) listTables(ctx context.Context) (tables []tableindex.Table, er
 }
 
 // problem notes what could not be done, unless everything ended. Storage that can not be reached for
-// long ends everything: the rest would wait as long for each day.
+// long, or not used at all, ends everything: the rest would fail in the same way for each day.
 func (a *auditor) problem(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrThrottled) {
+	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrThrottled) || errors.Is(err, store.ErrUnusable) {
 		a.stop(err)
 		return
 	}

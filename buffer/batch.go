@@ -24,7 +24,8 @@ type Batch struct {
 	Service     string
 	BucketStart time.Time
 	Meta        blobnaming.Metadata
-	Minutes     []record.Minute
+	// Minutes is set by Load.
+	Minutes []record.Minute
 	// Size is the segment's size in bytes.
 	Size int64
 
@@ -40,8 +41,11 @@ type Batch struct {
 	charged int64
 }
 
-// load reads what the segment says of itself, as anybody would who has no more than its bytes.
-func (b *Batch) load(ctx context.Context) error {
+// Load reads what was tried with the batch, and what the segment says of itself; the
+// other methods but Return and Quarantine may be called once it returned nil. An error
+// of the file system ([syscall.Errno]) says that it cannot be read at present, any
+// other that it is damaged. It may be called again.
+func (b *Batch) Load(ctx context.Context) error {
 	if b.Minutes != nil {
 		return nil
 	}
@@ -150,12 +154,14 @@ func (b *Batch) Return() {
 	b.buf.ready.notify()
 }
 
-// Quarantine sets aside a batch that storage refuses and would refuse again. In
-// memory mode there is nowhere to keep it: it is dropped, counted and said.
+// Quarantine moves a batch that cannot be delivered to the quarantine, from where
+// [Requeue] brings it back. In memory mode there is nowhere to keep it: it is dropped,
+// counted and logged. After an error that is not the buffer's own (see [Buffer.Err]),
+// a full disk, the batch stays in the caller's hands.
 func (b *Batch) Quarantine(reason string) error {
-	what := "a batch is given up and its records are lost"
+	what := "a batch is dropped and its records are lost: it cannot be delivered, and a buffer in memory has no quarantine"
 	if b.buf.spool != nil {
-		what = "a batch is set aside in quarantine"
+		what = "a batch is quarantined"
 		if err := b.buf.spool.quarantine(b, reason); err != nil {
 			return err
 		}

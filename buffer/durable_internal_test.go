@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"logstow/blobnaming"
 	"logstow/buffer/internal/disktest"
+	"logstow/buffer/sealed"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -103,6 +105,10 @@ func (s *scenario) work(b *Buffer, end int) error {
 func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
 	batch, err := b.Next(ctx)
 	if err != nil {
+		return err
+	}
+	if err := batch.Load(ctx); err != nil {
+		batch.Return()
 		return err
 	}
 	if _, stored := batch.Stored(); !stored {
@@ -297,10 +303,25 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 	}
 	b.Flush()
 	s.fs.FailReads(true)
-	if _, err := b.Next(t.Context()); err == nil || errors.Is(err, io.EOF) {
-		t.Errorf("next: %v", err)
+	batch, err := b.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := batch.Load(t.Context()); !errors.As(err, new(syscall.Errno)) || errors.Is(err, sealed.ErrDamaged) {
+			t.Errorf("load: %v", err)
+		}
 	}
 	s.fs.FailReads(false)
+	if err := batch.Load(t.Context()); err != nil {
+		t.Errorf("load again: %v", err)
+	}
+	s.fs.FailReads(true)
+	if _, err := batch.Body(); !errors.As(err, new(syscall.Errno)) || errors.Is(err, sealed.ErrDamaged) {
+		t.Errorf("body: %v", err)
+	}
+	s.fs.FailReads(false)
+	batch.Return()
 	if err := s.deliverOne(t.Context(), b); err != nil {
 		t.Error(err)
 	}

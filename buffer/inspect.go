@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -30,7 +29,7 @@ type Status struct {
 	// Sealed batches wait; Unindexed of them are in storage already.
 	Sealed, Unindexed int
 	SealedBytes       int64
-	// Quarantined files were set aside.
+	// Quarantined is the number of files in quarantine.
 	Quarantined int
 	// Oldest is when the oldest record in a sealed batch was taken; zero where there is none.
 	Oldest time.Time
@@ -87,12 +86,8 @@ func inspect(dir string) (s Status, err error) {
 		s.Services = append(s.Services, name)
 	}
 	slices.Sort(s.Services)
-	set, err := disk.OS{}.List(filepath.Join(dir, quarantineDir))
-	for _, f := range set {
-		if !strings.HasSuffix(f.Name, ".reason") {
-			s.Quarantined++
-		}
-	}
+	files, err := quarantined(dir)
+	s.Quarantined = len(files)
 	return s, err
 }
 

@@ -65,6 +65,9 @@ func next(t testing.TB, b *buffer.Buffer) *buffer.Batch {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := batch.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return batch
 }
 
@@ -78,6 +81,12 @@ func rest(t testing.TB, b *buffer.Buffer) (batches []sealed) {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if err := batch.Load(t.Context()); err != nil {
+			if err := batch.Quarantine(err.Error()); err != nil {
+				t.Fatal(err)
+			}
+			continue
 		}
 		batches = append(batches, decode(t, batch))
 		if err := batch.Done(); err != nil {

@@ -152,6 +152,10 @@ func (p *property) consume(t *testing.T, b *buffer.Buffer, id int) {
 			t.Errorf("next: %v", err)
 			return
 		}
+		if err := batch.Load(t.Context()); err != nil {
+			t.Errorf("load: %v", err)
+			return
+		}
 		switch rnd.IntN(4) {
 		case 0:
 			batch.Return()

@@ -3,11 +3,8 @@ package buffer
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"syscall"
 )
 
 // queue holds sealed batches: those that wait, by Seq, and those handed out.
@@ -64,36 +61,12 @@ func (q *queue) takeOldest() *Batch {
 }
 
 // Next waits for the next sealed batch, oldest first but for every fourth in a
-// backlog, which is the newest, and hands it to the caller, who ends with Batch.Done, Batch.Return or Batch.Quarantine. Several
+// backlog, which is the newest, and hands it to the caller, who calls Batch.Load and
+// ends with Batch.Done, Batch.Return or Batch.Quarantine. Several
 // may call it at once. After Drain it returns io.EOF once no batch is left to
 // hand out; it does not wait for those in somebody's hands, so who gives one
 // back after that calls Next again.
 func (b *Buffer) Next(ctx context.Context) (*Batch, error) {
-	for {
-		batch, err := b.next(ctx)
-		if err != nil {
-			return nil, err
-		}
-		err = batch.load(ctx)
-		switch {
-		case err == nil:
-			return batch, nil
-		case ctx.Err() != nil:
-			batch.Return()
-			return nil, context.Cause(ctx)
-		case errors.As(err, new(syscall.Errno)):
-			// Not the batch's fault: too many open files, a failing disk.
-			batch.Return()
-			return nil, fmt.Errorf("read a sealed batch: %w", err)
-		}
-		if err := batch.Quarantine("unreadable: " + err.Error()); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// next waits for a batch and puts it into the caller's hands.
-func (b *Buffer) next(ctx context.Context) (*Batch, error) {
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

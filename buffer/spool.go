@@ -61,7 +61,7 @@ func (b *Buffer) openSpool() (err error) {
 	}
 	for _, name := range damaged {
 		b.stats.Quarantined++
-		o.Log.Error("a sealed batch is damaged and set aside in quarantine", "file", name, "dir", o.Dir)
+		o.Log.Error("a sealed batch is damaged or cannot be read, and is quarantined", "file", name, "dir", o.Dir)
 	}
 	coverage := map[wal.Key]uint64{}
 	for _, h := range heads {
@@ -275,7 +275,7 @@ func (s *spool) remove(batch *Batch) (err error) {
 	return nil
 }
 
-// quarantine sets a batch aside.
+// quarantine moves a batch to the quarantine.
 func (s *spool) quarantine(batch *Batch, reason string) error {
 	var err error
 	if batch.covered == 0 {
@@ -286,6 +286,9 @@ func (s *spool) quarantine(batch *Batch, reason string) error {
 	}
 	if err == nil {
 		err = s.dir.Quarantine(batch.Meta.Seq, reason)
+	}
+	if errors.Is(err, wal.ErrFull) || disk.Full(err) {
+		return err
 	}
 	if err != nil {
 		return s.buf.fail(err)

@@ -42,9 +42,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	for _, part := range c.opts.Requests.collectors() {
 		part.Collect(ch)
 	}
-	if end, ok := c.opts.Requests.expiry(); ok {
-		s.gauge("shipper_credential_expiry_timestamp_seconds", "When the credential for storage ends, in Unix time.",
-			float64(end.UnixNano())/1e9)
+	for name, end := range c.opts.Requests.expiries() {
+		s.gauge("shipper_credential_expiry_timestamp_seconds", "When the credential for a store ends, in Unix time.",
+			float64(end.UnixNano())/1e9, "store", name)
 	}
 	c.cost(s)
 }
@@ -109,7 +109,8 @@ func (c *collector) buffer(s scrape) {
 	s.counter("shipper_replayed_records_total", "Records of an earlier run that were taken up from the log.", float64(b.Replayed))
 	s.counter("shipper_damaged_logs_total", "Files of the buffer's log that were damaged.", float64(b.Damaged))
 	s.counter("shipper_failed_batches_total", "Batches that could not be sealed.", float64(b.Failed+b.Unsealed))
-	s.counter("shipper_quarantined_batches_total", "Batches set aside because storage refuses them or they are damaged.", float64(b.Quarantined))
+	s.counter("shipper_quarantined_batches_total", "Batches quarantined because storage refuses them, or they are damaged or cannot be read.", float64(b.Quarantined))
+	s.gauge("shipper_quarantine_files", "Files in quarantine at present.", float64(c.opts.Buffer.InQuarantine()))
 }
 
 func (c *collector) output(s scrape) {

@@ -24,6 +24,7 @@ import (
 // Buffer is what is asked of a [buffer.Buffer].
 type Buffer interface {
 	Stats() buffer.Stats
+	InQuarantine() int
 	Err() error
 }
 

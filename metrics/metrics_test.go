@@ -38,6 +38,7 @@ type fakeBuffer struct {
 }
 
 func (b *fakeBuffer) Stats() buffer.Stats { return b.stats }
+func (b *fakeBuffer) InQuarantine() int   { return 6 }
 func (b *fakeBuffer) Err() error          { return b.err }
 
 type fakeShipper struct{ outage error }
@@ -60,9 +61,14 @@ type clock struct{ now time.Time }
 func (c *clock) read() time.Time { return c.now }
 
 // expiring is a store whose credential ends.
-type expiring struct{ store.Store }
+type expiring struct {
+	store.Store
+	name string
+	in   time.Duration
+}
 
-func (expiring) Expires() (time.Time, bool) { return start.Add(time.Hour), true }
+func (e expiring) String() string             { return e.name }
+func (e expiring) Expires() (time.Time, bool) { return start.Add(e.in), true }
 
 func openLocal(t *testing.T) store.Store {
 	t.Helper()
@@ -97,7 +103,11 @@ func full(t *testing.T) (*metrics.Metrics, store.Store) {
 		Lost:      map[string]func() uint64{"udp-no-room": func() uint64 { return 13 }},
 	})
 	c.now = start.Add(10 * time.Minute)
-	return m, requests.Store(expiring{openLocal(t)})
+	first := requests.Store(expiring{openLocal(t), "azblob://logs", time.Hour})
+	// Stores that are opened later have expiries of their own, or none.
+	requests.Store(expiring{openLocal(t), "azblob://audit", 2 * time.Hour})
+	requests.Store(openLocal(t))
+	return m, first
 }
 
 func scrape(t *testing.T, m *metrics.Metrics) string {

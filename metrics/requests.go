@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +26,9 @@ type Requests struct {
 	// lastCreate is when storage last accepted a segment, in Unix nanoseconds.
 	lastCreate atomic.Int64
 
-	// expires is when the credential of the last store ends; it may be nil.
-	expires atomic.Pointer[func() (time.Time, bool)]
+	mu sync.Mutex
+	// expires say when the credentials of the stores end, by the stores' names.
+	expires map[string]func() (time.Time, bool)
 }
 
 // NewRequests makes a Requests.
@@ -56,23 +59,31 @@ func (r *Requests) LastCreate() time.Time { return time.Unix(0, r.lastCreate.Loa
 func (r *Requests) Made() store.Requests { return r.counter.Requests() }
 
 // Store observes the requests made through s. Where s has a method Expires() (time.Time,
-// bool), it says when the credential ends, until another store is observed.
+// bool), it says when the credential of the store with that name ends.
 func (r *Requests) Store(s store.Store) store.Store {
-	var expires *func() (time.Time, bool)
 	if e, ok := s.(interface{ Expires() (time.Time, bool) }); ok {
-		f := e.Expires
-		expires = &f
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.expires == nil {
+			r.expires = make(map[string]func() (time.Time, bool))
+		}
+		r.expires[s.String()] = e.Expires
 	}
-	r.expires.Store(expires)
 	return observedStore{r.counter.Store(s), r}
 }
 
-// expiry is when the credential ends, where that is known.
-func (r *Requests) expiry() (time.Time, bool) {
-	if expires := r.expires.Load(); expires != nil {
-		return (*expires)()
+// expiries are when the credentials of stores end, by name, where that is known.
+func (r *Requests) expiries() map[string]time.Time {
+	r.mu.Lock()
+	known := maps.Clone(r.expires)
+	r.mu.Unlock()
+	ends := make(map[string]time.Time, len(known))
+	for name, expires := range known {
+		if end, ok := expires(); ok {
+			ends[name] = end
+		}
 	}
-	return time.Time{}, false
+	return ends
 }
 
 func (r *Requests) collectors() []prometheus.Collector {
@@ -110,6 +121,7 @@ func status(err error) string {
 		{store.ErrTableBusy, "busy"},
 		{store.ErrRange, "invalid"},
 		{store.ErrInvalid, "invalid"},
+		{store.ErrUnusable, "unusable"},
 		{store.ErrRefused, "refused"},
 		{store.ErrThrottled, "throttled"},
 		{store.ErrUnavailable, "unavailable"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"logstow/internal/patience"
 	"logstow/store"
 )
 
@@ -14,6 +15,7 @@ const attempts = 3
 // retry calls f until it succeeds, fails for good or has failed often enough,
 // and waits in between as long as storage asks, at most five seconds.
 func retry(ctx context.Context, f func() error) error {
+	began := time.Now()
 	for attempt := 1; ; attempt++ {
 		err := f()
 		if err == nil || !store.Retryable(err) || attempt == attempts || ctx.Err() != nil {
@@ -24,6 +26,7 @@ func retry(ctx context.Context, f func() error) error {
 		if errors.As(err, &e) {
 			wait = min(max(wait, e.RetryAfter), 5*time.Second)
 		}
+		patience.Report(ctx, began, err, wait)
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():

@@ -3,12 +3,10 @@ package ship
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"logstow/blobnaming"
 	"logstow/buffer"
-	"logstow/buffer/sealed"
 	"logstow/internal/crashpoint"
 	"logstow/store"
 )
@@ -19,28 +17,26 @@ const (
 	contentEncoding = "zstd"
 )
 
-// errSetAside says that a batch can never be stored.
-type errSetAside struct{ reason error }
-
-func (e errSetAside) Error() string { return e.reason.Error() }
-
 // deliver brings a batch into a store and hands it on to the index. The batch
 // leaves the caller's hands whatever happens; an error ends the run.
 func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) error {
-	s := r.s
 	if _, stored := b.Stored(); !stored {
-		err := s.storeBlob(ctx, d, b)
-		var aside errSetAside
+		err := r.s.storeBlob(ctx, d, b)
+		var reason suspect
 		switch {
-		case errors.As(err, &aside):
-			s.count(func(st *Stats) { st.Quarantined++ })
-			return b.Quarantine(aside.Error())
+		case errors.As(err, &reason):
+			return r.retryApart(ctx, d, b, reason)
 		case err != nil:
 			b.Return()
 			return err
 		}
-		s.delivered(b)
+		r.s.delivered(d, b)
 	}
+	return r.handOn(ctx, d, b)
+}
+
+// handOn gives a batch that is stored to the index.
+func (r *run) handOn(ctx context.Context, d *destination, b *buffer.Batch) error {
 	select {
 	case r.index(ctx, d) <- b:
 		return nil
@@ -50,7 +46,8 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 	}
 }
 
-// storeBlob creates a batch's blob and writes its ETag down.
+// storeBlob creates a batch's blob and writes its ETag down. An error that may be
+// the batch's own is a [suspect].
 func (s *Shipper) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) error {
 	size := min(b.Size, s.opts.Memory)
 	if err := d.memory.Acquire(ctx, size); err != nil {
@@ -58,14 +55,11 @@ func (s *Shipper) storeBlob(ctx context.Context, d *destination, b *buffer.Batch
 	}
 	defer d.memory.Release(size)
 	body, err := b.Body()
-	switch {
-	case errors.Is(err, sealed.ErrDamaged):
-		return errSetAside{fmt.Errorf("read the batch back: %w", err)}
-	case err != nil:
-		return fmt.Errorf("read a batch back: %w", err)
+	if err != nil {
+		return suspectFile(err)
 	}
 	if err := verify(ctx, body, b.Meta); err != nil {
-		return errSetAside{fmt.Errorf("the batch is damaged: %w", err)}
+		return suspectFile(err)
 	}
 	etag, err := s.createBlob(ctx, d, b, body)
 	if err != nil {
@@ -80,7 +74,7 @@ func (s *Shipper) createBlob(ctx context.Context, d *destination, b *buffer.Batc
 	if b.Name() != "" {
 		name, err := blobnaming.Parse(b.Name())
 		if err != nil {
-			return "", errSetAside{err}
+			return "", suspect{damaged, err}
 		}
 		etag, taken, err := s.create(ctx, d, b, body, name, true)
 		if err != nil || !taken {

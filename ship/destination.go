@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -23,6 +24,9 @@ type destination struct {
 	firsts    firsts
 	// memory is what counts against Options.Memory.
 	memory *semaphore.Weighted
+	// delivered batches are stored; indexed is set once a row was written.
+	delivered atomic.Uint64
+	indexed   atomic.Bool
 	// blobTrouble and indexTrouble say what does not work at the moment.
 	blobTrouble, indexTrouble trouble
 }

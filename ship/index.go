@@ -186,12 +186,13 @@ func (s *Shipper) writeRows(ctx context.Context, d *destination, group []*buffer
 	return outcome{left: group, err: err}
 }
 
-// writeEach writes row by row. Rows that storage refuses as invalid stay out of the index.
+// writeEach writes row by row. Rows that storage refuses as invalid stay out of the
+// index, unless it never took any: then the reason may be another.
 func (s *Shipper) writeEach(ctx context.Context, d *destination, group []*buffer.Batch) (o outcome) {
 	for i, b := range group {
 		err := s.put(ctx, d, group[i:i+1])
 		switch {
-		case errors.Is(err, store.ErrInvalid):
+		case errors.Is(err, store.ErrInvalid) && (d.indexed.Load() || errors.Is(err, tableindex.ErrRow)):
 			s.opts.Log.Error("the index does not take a segment's row; it is stored and found by listing", "blob", b.Name(), "error", err)
 			o.fatal = s.without(b)
 		case err != nil:
@@ -220,6 +221,9 @@ func (s *Shipper) put(ctx context.Context, d *destination, batches []*buffer.Bat
 	}
 	crashpoint.Here("ship.before-index")
 	err := tableindex.Put(ctx, d.tables, d.container, rows)
+	if err == nil {
+		d.indexed.Store(true)
+	}
 	crashpoint.Here("ship.after-index")
 	return err
 }

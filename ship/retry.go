@@ -44,12 +44,12 @@ func (b Backoff) wait(failures int, err error, random func(n uint64) uint64) tim
 // wantsHelp reports whether somebody has to change something before it works again.
 func wantsHelp(err error) bool {
 	var unopened errNoStore
-	return errors.Is(err, store.ErrRefused) || errors.Is(err, store.ErrNoContainer) || errors.As(err, &unopened)
+	return errors.Is(err, store.ErrRefused) || errors.Is(err, store.ErrNoContainer) || errors.Is(err, store.ErrUnusable) || errors.As(err, &unopened)
 }
 
-// retry calls try until it succeeds. It gives up when ctx ends, when the request
-// is invalid ([errSetAside]), and with RetryFor when it is refused or that long
-// has passed.
+// retry calls try until it succeeds. It gives up when ctx ends, when storage refuses
+// the request as invalid (a [suspect]), and with RetryFor when access is denied or
+// that long has passed.
 func (s *Shipper) retry(ctx context.Context, t *trouble, try func() error) error {
 	var began time.Time
 	for failures := 1; ; failures++ {
@@ -62,7 +62,7 @@ func (s *Shipper) retry(ctx context.Context, t *trouble, try func() error) error
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, store.ErrInvalid):
-			return errSetAside{err}
+			return suspect{refused, err}
 		}
 		now := time.Now()
 		if began.IsZero() {

@@ -25,6 +25,8 @@ type run struct {
 	elsewhere map[string]*elsewhere
 	// indexes lead to the goroutines that write rows.
 	indexes map[*destination]chan *buffer.Batch
+	// suspects are being retried apart from the senders.
+	suspects int
 }
 
 // ship ships a buffer until it is drained and everything is stored and indexed.
@@ -55,6 +57,7 @@ func (s *Shipper) ship(ctx context.Context, b *buffer.Buffer, workers int) error
 		for _, d := range s.destinations() {
 			err = d.indexTrouble.explain(d.blobTrouble.explain(err))
 		}
+		err = s.batchTrouble.explain(err)
 	}
 	return err
 }
@@ -69,15 +72,29 @@ func (r *run) work(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		own, name := r.s.place(b)
-		if own == nil {
-			r.forward(ctx, name, b)
-			continue
+		switch err = b.Load(ctx); {
+		case err == nil:
+			err = r.dispatch(ctx, b)
+		case ctx.Err() != nil:
+			b.Return()
+			err = context.Cause(ctx)
+		default:
+			err = r.retryApart(ctx, nil, b, suspectFile(err))
 		}
-		if err := r.deliver(ctx, own, b); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// dispatch delivers a batch that is loaded, or forwards it to the senders of its store.
+func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
+	own, name := r.s.place(b)
+	if own == nil {
+		r.forward(ctx, name, b)
+		return nil
+	}
+	return r.deliver(ctx, own, b)
 }
 
 // index is the way to the goroutine that writes the rows of a store.

@@ -8,6 +8,10 @@
 // batch, whose answer got lost; if not, it takes the next number. So a batch is
 // stored once, whatever answers are lost.
 //
+// What storage as a whole does not do is tried without end. A batch is quarantined
+// only for a reason of its own that a second check confirmed: it is damaged, or
+// storage refuses it, or its file cannot be read, while others are delivered.
+//
 // The index is no condition for a blob: rows are collected, written in groups,
 // and kept until the index takes them.
 package ship
@@ -98,6 +102,8 @@ type Shipper struct {
 	current *destination
 	others  map[string]*destination
 	stats   Stats
+	// batchTrouble is of single batches that cannot be delivered.
+	batchTrouble trouble
 	// services are the parts of stats that [MaxServices] of them have, and "" the rest.
 	services map[string]*Delivered
 }
@@ -123,7 +129,8 @@ type Stats struct {
 	Delivered
 	// Creates were tried, Conflicts of them found another's blob under their name.
 	Creates, Conflicts uint64
-	// Quarantined batches were set aside: storage refuses them, or they are damaged.
+	// Quarantined batches could not be delivered: storage refuses them while it takes
+	// others, or they are damaged or cannot be read.
 	Quarantined uint64
 	// Unindexed batches were acknowledged without a row in the index.
 	Unindexed uint64
@@ -138,6 +145,8 @@ func New(opts Options) *Shipper {
 		current:  newDestination(opts.StoreName, opts.Store, &opts),
 		others:   make(map[string]*destination),
 		services: make(map[string]*Delivered),
+
+		batchTrouble: trouble{log: opts.Log, what: "delivering a batch", where: opts.Store.String()},
 	}
 }
 
@@ -215,7 +224,8 @@ func (s *Shipper) Services() map[string]Delivered {
 }
 
 // delivered counts a batch whose blob is stored.
-func (s *Shipper) delivered(b *buffer.Batch) {
+func (s *Shipper) delivered(d *destination, b *buffer.Batch) {
+	d.delivered.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.add(b)
@@ -258,5 +268,5 @@ func (s *Shipper) Trouble() error {
 			return err
 		}
 	}
-	return nil
+	return s.batchTrouble.last()
 }

@@ -114,6 +114,9 @@ func TestShipWhileTheIndexHangs(t *testing.T) {
 		}
 		fillMany(t, b, 300)
 		batch, err := b.Next(t.Context())
+		if err == nil {
+			err = batch.Load(t.Context())
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

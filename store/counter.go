@@ -22,6 +22,11 @@ type Requests struct {
 // Total is the number of requests of all kinds.
 func (r Requests) Total() int64 { return r.List + r.Get + r.Table + r.Create + r.Delete + r.Tier }
 
+// Add is the sum of two.
+func (r Requests) Add(o Requests) Requests {
+	return Requests{r.List + o.List, r.Get + o.Get, r.Table + o.Table, r.Create + o.Create, r.Delete + o.Delete, r.Tier + o.Tier}
+}
+
 // Requests is what was counted so far.
 func (c *Counter) Requests() Requests {
 	return Requests{

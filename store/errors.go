@@ -28,6 +28,9 @@ var (
 	ErrThrottled = errors.New("throttled")
 	// ErrUnavailable: no answer, or 5xx, or a full disk: worth another try.
 	ErrUnavailable = errors.New("storage unavailable")
+	// ErrUnusable: the store as a whole cannot be used before somebody changes
+	// something: its path leads to a file, its database is damaged or of a newer version.
+	ErrUnusable = errors.New("store is unusable")
 	// ErrInvalid: storage refuses this request and would refuse it again.
 	ErrInvalid = errors.New("invalid request")
 	// ErrHeld: a legal hold, lease or immutability policy keeps the blob.

@@ -29,14 +29,14 @@ const (
 //
 // Put is idempotent. It writes what it can: the error joins one for each table that
 // failed, which names it, and one for each row that can not be, which is
-// [store.ErrInvalid] and names the blob. Rows of a failed table may have been written.
+// [store.ErrInvalid] and [ErrRow] and names the blob. Rows of a failed table may have been written.
 func Put(ctx context.Context, t store.Tables, container string, rows []Row) error {
 	var failed []error
 	tables := make(map[string]entities)
 	for _, r := range rows {
 		e, err := encode(r)
 		if err != nil {
-			failed = append(failed, &store.Error{Op: "index", Object: r.Name.String(), Class: store.ErrInvalid, Err: err})
+			failed = append(failed, &store.Error{Op: "index", Object: r.Name.String(), Class: store.ErrInvalid, Err: rowError{err}})
 			continue
 		}
 		name := tableOf(container, r)
@@ -58,6 +58,14 @@ func Put(ctx context.Context, t store.Tables, container string, rows []Row) erro
 	_ = group.Wait() // results has the errors
 	return errors.Join(append(failed, results...)...)
 }
+
+// ErrRow says that a row cannot be, whatever storage says.
+var ErrRow = errors.New("not a row of the index")
+
+type rowError struct{ err error }
+
+func (e rowError) Error() string   { return e.err.Error() }
+func (e rowError) Unwrap() []error { return []error{ErrRow, e.err} }
 
 // entities are those of one table.
 type entities map[store.Key]store.Entity

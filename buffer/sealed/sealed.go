@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -68,9 +69,14 @@ type Dir struct {
 	quarantine string
 }
 
+// At is a directory as it is: nothing is read or made.
+func At(fsys disk.FS, path, quarantine string) *Dir {
+	return &Dir{fs: fsys, path: path, quarantine: quarantine}
+}
+
 // Open opens a directory, making it and that for quarantine.
 func Open(fsys disk.FS, path, quarantine string) (*Dir, error) {
-	d := &Dir{fs: fsys, path: path, quarantine: quarantine}
+	d := At(fsys, path, quarantine)
 	for _, dir := range []string{path, quarantine} {
 		if err := fsys.MkdirAll(dir); err != nil {
 			return nil, err
@@ -129,7 +135,7 @@ func (d *Dir) Write(h Head, segment [][]byte) (Head, error) {
 }
 
 // List reads the heads of all batches, in order of Seq, and removes what
-// unfinished writes and removals left. Files that can not be read are set aside.
+// unfinished writes and removals left. Files that are damaged, or cannot be read, are quarantined.
 func (d *Dir) List() (heads []Head, damaged []string, err error) {
 	files, err := d.fs.List(d.path)
 	if err != nil {
@@ -153,7 +159,11 @@ func (d *Dir) List() (heads []Head, damaged []string, err error) {
 			continue
 		}
 		h, err := d.head(seq)
-		if err != nil && !errors.Is(err, ErrDamaged) {
+		for try := 1; failing(err) && try < readTries; try++ {
+			time.Sleep(readPause)
+			h, err = d.head(seq)
+		}
+		if err != nil && !errors.Is(err, ErrDamaged) && !failing(err) {
 			return nil, nil, fmt.Errorf("read %s: %w", f.Name, err)
 		}
 		if err == nil && h.offset+h.Size != f.Size {
@@ -177,6 +187,17 @@ func (d *Dir) List() (heads []Head, damaged []string, err error) {
 		}
 	}
 	return heads, damaged, nil
+}
+
+// readTries is how often List reads a head that a failing disk does not give.
+const (
+	readTries = 3
+	readPause = 50 * time.Millisecond
+)
+
+// failing reports whether an error says that the disk cannot read a file.
+func failing(err error) bool {
+	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADMSG) || errors.Is(err, syscall.ENXIO)
 }
 
 // head reads the head of a batch's file.
@@ -214,10 +235,14 @@ func (d *Dir) Read(h *Head, off, n int64) (b []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	b = make([]byte, n)
-	if got, err := file.ReadAt(b, h.offset+off); int64(got) < n {
-		return nil, errors.Join(fmt.Errorf("%w: it ends after %d bytes", ErrDamaged, h.offset+off+int64(got)), err)
+	got, err := file.ReadAt(b, h.offset+off)
+	switch {
+	case int64(got) == n:
+		return b, nil
+	case err == nil, errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("%w: it ends after %d bytes", ErrDamaged, h.offset+off+int64(got))
 	}
-	return b, nil
+	return nil, err // the file may be sound
 }
 
 // State reads what was tried with a batch; of a torn end it reads what is before.
@@ -288,27 +313,6 @@ func (d *Dir) Remove(seq int64) error {
 	}
 	crashpoint.Here("sealed.after-remove")
 	return d.removeFile(seq, stateSuffix)
-}
-
-// Quarantine sets a batch aside, with the reason beside it.
-func (d *Dir) Quarantine(seq int64, reason string) error {
-	name := fmt.Sprintf("%016x%s", seq, suffix)
-	file, err := d.fs.Create(filepath.Join(d.quarantine, name+".reason"))
-	if err == nil {
-		_, err = file.WriteAt([]byte(reason+"\n"), 0)
-		err = errors.Join(err, file.Sync(), file.Close())
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	crashpoint.Here("quarantine.before-rename")
-	if err := d.fs.Rename(filepath.Join(d.path, name), filepath.Join(d.quarantine, name)); err != nil {
-		return err
-	}
-	if err := d.removeFile(seq, stateSuffix); err != nil {
-		return err
-	}
-	return errors.Join(d.fs.SyncDir(d.quarantine), d.fs.SyncDir(d.path))
 }
 
 func (d *Dir) removeFile(seq int64, suffix string) error {

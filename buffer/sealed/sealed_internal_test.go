@@ -3,6 +3,9 @@ package sealed
 import (
 	"bytes"
 	"errors"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"logstow/buffer/internal/disktest"
 	"logstow/buffer/wal"
 	"logstow/record"
+	"logstow/segment"
 )
 
 func head(seq int64) Head {
@@ -22,6 +26,21 @@ func head(seq int64) Head {
 			Batch: blobnaming.Batch{1, 2}, Instance: "pod", Seq: seq, Class: "audit", Footer: 40,
 		},
 	}
+}
+
+// segmentOf is a segment of one record, and its metadata.
+func segmentOf(t *testing.T) ([]byte, blobnaming.Metadata) {
+	t.Helper()
+	var b bytes.Buffer
+	w := segment.NewWriter(&b, segment.Options{Service: "web", Instance: "pod", Class: "audit", Batch: blobnaming.Batch{1, 2}, BucketStart: 3600, BucketWidth: 3600})
+	if err := w.Append(record.Record{Time: 3600e9, Message: []byte("message")}); err != nil {
+		t.Fatal(err)
+	}
+	meta, err := w.Close(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), meta
 }
 
 func dir(t testing.TB, fs *disktest.FS) *Dir {
@@ -139,6 +158,95 @@ func TestDamaged(t *testing.T) {
 				t.Fatalf("%s at %d: %v, %v, %v, %v", name, i, heads, damaged, err, fs.Paths(""))
 			}
 		}
+	}
+}
+
+// A batch that a failing disk does not give is quarantined when the buffer is opened, and
+// the others go on; too many open files are nobody's fault.
+func TestListUnreadable(t *testing.T) {
+	t.Parallel()
+	for errno, quarantined := range map[syscall.Errno]bool{syscall.EIO: true, syscall.EMFILE: false} {
+		fs := disktest.New()
+		d := dir(t, fs)
+		for seq := range int64(3) {
+			if _, err := d.Write(head(seq+1), [][]byte{[]byte("segment")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fs.FailOpen("0002.seg", errno)
+		heads, damaged, err := d.List()
+		if !quarantined {
+			if !errors.Is(err, errno) || len(fs.Paths("quarantine/")) > 0 {
+				t.Errorf("%v: %v, %v", errno, err, fs.Paths("quarantine/"))
+			}
+			continue
+		}
+		if err != nil || len(heads) != 2 || len(damaged) != 1 {
+			t.Errorf("%v: %v, %v, %v", errno, heads, damaged, err)
+		}
+		fs.FailOpen("", nil)
+		if q := d.Quarantined("0000000000000002.seg"); q.Err != nil || q.Head.Meta.Seq != 2 || !strings.Contains(q.Reason, errno.Error()) {
+			t.Errorf("%+v", q)
+		}
+	}
+}
+
+// What was tried with a batch goes to the quarantine with it and comes back; a batch
+// that is damaged does not. A crash or a failing step in between loses nothing.
+func TestQuarantineAndBack(t *testing.T) {
+	t.Parallel()
+	data, meta := segmentOf(t)
+	h := head(1)
+	h.Meta = meta
+	h.Meta.Seq = 1
+	state := State{Store: "s", Name: "x/1"}
+	name := "0000000000000001.seg"
+	for n := range 80 {
+		fault, step := disktest.Fault(n%2), n/2 // disktest.Fail and Full
+		fs := disktest.New()
+		d := dir(t, fs)
+		if _, err := d.Write(h, [][]byte{data}); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.SetState(1, state, true); err != nil {
+			t.Fatal(err)
+		}
+		fs.Arm(step, fault)
+		errs := []error{d.Quarantine(1, "because"), d.Requeue(t.Context(), name), d.Quarantine(1, "again")}
+		fs.Arm(0, disktest.Fail)
+		all := slices.Concat(fs.Paths("sealed/"), fs.Paths("quarantine/"))
+		if n := len(slices.DeleteFunc(slices.Clone(all), func(p string) bool { return !strings.HasSuffix(p, ".seg") })); n != 1 {
+			t.Fatalf("step %d: %v; files %v", step, errs, all)
+		}
+		if len(fs.Paths("sealed/"+name)) == 1 {
+			continue // a step failed
+		}
+		if err := d.Requeue(t.Context(), name); err != nil {
+			t.Fatalf("step %d: %v, then %v", step, errs, err)
+		}
+		heads, damaged, err := d.List()
+		if err != nil || len(heads) != 1 || len(damaged) > 0 || heads[0].Meta.Batch != meta.Batch {
+			t.Errorf("step %d: %v, %v, %v", step, heads, damaged, err)
+		}
+		if got, err := d.State(1); errors.Join(errs...) == nil && (got != state || err != nil) {
+			t.Errorf("step %d: state %+v, %v", step, got, err)
+		}
+	}
+
+	fs := disktest.New()
+	d := dir(t, fs)
+	if _, err := d.Write(h, [][]byte{data}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Quarantine(1, "because"); err != nil {
+		t.Fatal(err)
+	}
+	fs.Change("quarantine/"+name, func(b []byte) []byte { b[len(b)-len(data)/2] ^= 4; return b })
+	if err := d.Requeue(t.Context(), name); !errors.Is(err, ErrDamaged) || len(fs.Paths("quarantine/")) != 2 {
+		t.Errorf("damaged: %v, %v", err, fs.Paths(""))
+	}
+	if err := d.Discard(name); err != nil || len(fs.Paths("quarantine/")) != 0 {
+		t.Errorf("discard: %v, %v", err, fs.Paths(""))
 	}
 }
 

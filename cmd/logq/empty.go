@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"logstow/query"
-	"logstow/query/output"
 )
 
 // maxHints is the number of reasons that are printed for people.
@@ -29,11 +28,6 @@ func (e *environment) printNone(none string, reasons []query.Reason) {
 	for _, reason := range reasons[:min(len(reasons), maxHints)] {
 		e.hint(reason.Text)
 	}
-}
-
-// hint prints a line of advice.
-func (e *environment) hint(text string) {
-	fmt.Fprintf(e.stderr, "hint: %s\n", output.Visible(text))
 }
 
 // noteFuture warns of a range that reaches from the past into the future and has records

@@ -31,6 +31,11 @@ func (e *environment) say(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "logq: %s\n", output.Visible(fmt.Sprintf(format, args...)))
 }
 
+// hint writes advice on a line of its own.
+func (e *environment) hint(advice string) {
+	fmt.Fprintf(e.stderr, "hint: %s\n", output.Visible(advice))
+}
+
 // quietPipe makes a pipe that is closed early a success: whoever reads has seen enough.
 func quietPipe(action ucli.ActionFunc) ucli.ActionFunc {
 	return func(c *ucli.Context) error {

@@ -14,6 +14,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/manual"
+	"logstow/internal/patience"
 )
 
 // version is set when the program is built.
@@ -84,5 +85,8 @@ func run(ctx context.Context, args []string, env environment) int {
 	if complete(ctx, p.App, args, env) {
 		return cli.OK
 	}
+	ctx = patience.Reporting(ctx, func(r patience.Retry) {
+		env.say("retrying for %v, next in %v: %v", r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
+	})
 	return cli.Run(ctx, *p, args)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -56,7 +57,8 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		}
 	}
 	for _, spec := range specs {
-		s, err := open.Store(ctx, spec, open.Options{Getenv: e.getenv, Auth: c.String("auth")})
+		notice := func(err error) { e.sayUnused(spec, err) }
+		s, err := open.Store(ctx, spec, open.Options{Getenv: e.getenv, Auth: c.String("auth"), Notice: notice})
 		if errors.Is(err, store.ErrInvalid) {
 			err = cli.Usagef("%w", err)
 		}
@@ -69,6 +71,9 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 			return nil, nil, errors.Join(err, closeAll())
 		}
 		opened = append(opened, s)
+		if c.String("plan") == "index" {
+			e.sayPending(s)
+		}
 		reading := query.Reading(s)
 		if reading.Free = !remote(spec); !reading.Free {
 			reading.Cache = kept
@@ -76,6 +81,30 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		stores = append(stores, reading)
 	}
 	return stores, closeAll, nil
+}
+
+// sayUnused says that a directory's database is not used, and what to do about it.
+func (e *environment) sayUnused(spec string, err error) {
+	advice := "run shipper reindex --store " + spec
+	var known *store.Error
+	if errors.As(err, &known) {
+		bare := *known
+		err, bare.Hint, advice = &bare, "", cmp.Or(known.Hint, advice)
+	}
+	e.say("%s: %v; blobs are listed without it, which takes longer", open.Shown(spec), err)
+	e.hint(advice)
+}
+
+// sayPending says that an index is known to be incomplete.
+func (e *environment) sayPending(s store.Store) {
+	r, ok := s.(interface{ PendingReindex() (string, error) })
+	if !ok {
+		return
+	}
+	if id, err := r.PendingReindex(); id != "" && err == nil {
+		e.say("%s: the index is incomplete: its database was made anew and is not filled yet", s)
+		e.hint("ask without --plan index, or run shipper reindex --store " + s.String())
+	}
 }
 
 // remote reports whether a store costs time and money to read; a directory is as

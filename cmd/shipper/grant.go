@@ -60,7 +60,7 @@ possible as narrow as that.`,
 			if err != nil {
 				return cli.Usagef("%w", err)
 			}
-			return withStore(c.Context, c.String("store"), func(spec string, s store.Store) error {
+			return withStore(c.Context, c.String("store"), open.Options{}, func(spec string, s store.Store) error {
 				return writeGrant(c, s, r)
 			})
 		},

@@ -21,11 +21,12 @@ func TestHelpExamples(t *testing.T) {
 	t.Parallel()
 	read := map[string]func(*ucli.Context) error{
 		"run": func(c *ucli.Context) error { return readFlags(c) }, "check": func(c *ucli.Context) error { return readFlags(c) },
-		"retain":  func(c *ucli.Context) error { _, _, err := retainSettings(c); return err },
-		"verify":  func(c *ucli.Context) error { _, err := auditSettings(c); return err },
-		"reindex": func(c *ucli.Context) error { _, err := auditSettings(c); return err },
-		"grant":   func(c *ucli.Context) error { _, err := grantRequest(c, time.Now()); return err },
-		"status":  func(c *ucli.Context) error { _, err := asJSON(c); return err },
+		"retain":     func(c *ucli.Context) error { _, _, err := retainSettings(c); return err },
+		"verify":     func(c *ucli.Context) error { _, err := auditSettings(c); return err },
+		"reindex":    func(c *ucli.Context) error { _, err := auditSettings(c); return err },
+		"grant":      func(c *ucli.Context) error { _, err := grantRequest(c, time.Now()); return err },
+		"quarantine": func(c *ucli.Context) error { _, _, _, err := quarantineRequest(c); return err },
+		"status":     func(c *ucli.Context) error { _, err := asJSON(c); return err },
 	}
 	ran := 0
 	p := program()
@@ -41,7 +42,7 @@ func TestHelpExamples(t *testing.T) {
 			clitest.Run(t, one, words[1:]...)
 		}
 	}
-	if ran != 24 {
+	if ran != 27 {
 		t.Errorf("%d examples", ran)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/patience"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -29,14 +30,14 @@ func storesFlag() ucli.Flag {
 
 // eachStore calls f for each store of the command line, one after the other. One
 // that fails does not hide the others: its error is said, and is the exit status.
-func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error {
+func eachStore(c *ucli.Context, opts open.Options, f func(spec string, s store.Store) error) error {
 	specs := cli.List(c, "store")
 	if len(specs) == 0 {
 		return hint.Wrap(cli.Usagef("--store is missing"), "give a directory or azblob://CONTAINER, or set LOGSTOW_STORE")
 	}
 	var failed []error
 	for _, spec := range specs {
-		err := withStore(c.Context, spec, f)
+		err := withStore(c.Context, spec, opts, f)
 		if c.Err() != nil {
 			return &cli.Error{Status: cli.Interrupted, Err: errors.Join(append(failed, err)...)}
 		}
@@ -60,8 +61,9 @@ func eachStore(c *ucli.Context, f func(spec string, s store.Store) error) error 
 	return nil
 }
 
-func withStore(ctx context.Context, spec string, f func(spec string, s store.Store) error) (err error) {
-	s, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Log: newLogger(os.Stderr)})
+func withStore(ctx context.Context, spec string, opts open.Options, f func(spec string, s store.Store) error) (err error) {
+	opts.Getenv, opts.Log = os.Getenv, newLogger(os.Stderr)
+	s, err := open.Store(ctx, spec, opts)
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
 	}
@@ -124,6 +126,15 @@ func (b *bar) above(f func()) {
 		fmt.Fprint(b.to, "\r\x1b[K")
 	}
 	f()
+}
+
+// reporting is a context under which retries that last are reported above the bar.
+func (b *bar) reporting(c *ucli.Context) context.Context {
+	return patience.Reporting(c.Context, func(r patience.Retry) {
+		b.above(func() {
+			fmt.Fprintf(c.App.ErrWriter, "%s: retrying for %v, next in %v: %v\n", c.App.Name, r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
+		})
+	})
 }
 
 // stop removes the bar.

@@ -44,7 +44,7 @@ type pipeline struct {
 	processed process.Stats
 	buffer    *buffer.Buffer
 	shipper   *shipping.Shipper
-	others    *stores
+	opened    *stores
 	// running are the inputs that are read, ended gets each that has ended, reloads
 	// what is to be changed to.
 	running []*running
@@ -71,11 +71,12 @@ func ship(ctx context.Context, s settings, again func() (settings, error)) (err 
 	if err != nil {
 		return err
 	}
-	st, err := open.Store(ctx, s.stores.all[0], open.Options{Getenv: os.Getenv, Log: p.log})
+	p.opened = &stores{log: p.log}
+	defer func() { err = errors.Join(err, p.opened.close()) }()
+	st, err := p.opened.open(ctx, s.stores.all[0])
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, st.Close()) }()
 	route, err := p.stores.route()
 	if err != nil {
 		return cli.Usagef("%w", err)
@@ -84,8 +85,6 @@ func ship(ctx context.Context, s settings, again func() (settings, error)) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, p.buffer.Close()) }()
-	p.others = &stores{log: p.log}
-	defer func() { err = errors.Join(err, p.others.close()) }()
 	if err := p.openShipper(st, route); err != nil {
 		return err
 	}
@@ -130,7 +129,7 @@ func (p *pipeline) openShipper(st store.Store, route func(service, instance stri
 
 // openOther opens a store of a route or of an earlier configuration.
 func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, error) {
-	st, err := p.others.open(ctx, name)
+	st, err := p.opened.open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -187,18 +186,23 @@ func (p *pipeline) run(ctx context.Context) error {
 	shipErr := <-shipped
 	stopReading()
 	endBeside()
+	if p.once && shipErr == nil {
+		shipErr = p.rebuildIndexes(late)
+	}
 	err = p.outcome(shipErr, readErr)
 	p.noteEnd(shipErr)
 	p.summarize(err)
 	return err
 }
 
-// beside starts what runs beside reading and shipping where there is a buffer
-// on disk; the function returned waits for its end, which comes with ctx's.
+// beside starts what runs beside reading and shipping; the function returned waits for its end, which comes with ctx's.
 func (p *pipeline) beside(ctx context.Context) (wait func()) {
 	var all sync.WaitGroup
 	if p.bufferDir != "" {
 		all.Go(func() { p.keepNote(ctx) })
+	}
+	if !p.once {
+		all.Go(func() { p.keepIndexes(ctx) })
 	}
 	if p.bufferDir != "" && !p.once {
 		t := &takeover{dir: p.bufferDir, service: p.service, instance: p.instance, shipper: p.shipper, log: p.log}
@@ -249,7 +253,10 @@ func (p *pipeline) writeNote(trouble error, drained bool) {
 func (p *pipeline) outcome(shipErr, readErr error) error {
 	held := p.buffer.Stats()
 	stats := p.shipper.Stats()
+	var unbuilt errNotRebuilt
 	switch {
+	case errors.As(shipErr, &unbuilt):
+		return &cli.Error{Status: cli.Incomplete, Err: shipErr}
 	case shipErr != nil:
 		status := cli.Incomplete
 		if errors.Is(shipErr, store.ErrRefused) && !errors.Is(shipErr, errStopped) {
@@ -260,8 +267,11 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 		return fmt.Errorf("%d batches could not be written to %s; their records are in its log, and the next start goes on with them", held.Unsealed, p.bufferDir)
 	case held.Failed > 0:
 		return fmt.Errorf("%d segments could not be sealed and are lost; see the log", held.Failed)
-	case stats.Quarantined+held.Quarantined > 0:
-		return fmt.Errorf("%d segments were set aside; see the log", max(stats.Quarantined, held.Quarantined))
+	case p.bufferDir == "" && stats.Quarantined > 0:
+		return fmt.Errorf("%d segments could not be delivered and are lost; see the log", stats.Quarantined)
+	case p.buffer.InQuarantine() > 0:
+		return hint.Wrap(fmt.Errorf("the quarantine of %s is not empty: %d files", p.bufferDir, p.buffer.InQuarantine()),
+			"run shipper quarantine list --buffer-dir %s", p.bufferDir)
 	case p.once && stats.Unindexed > 0:
 		return fmt.Errorf("%d segments are stored, but not in the index", stats.Unindexed)
 	}
@@ -284,6 +294,9 @@ func (p *pipeline) summarize(err error) {
 	if err != nil {
 		message = "incomplete"
 	}
+	if n := p.buffer.InQuarantine(); n > 0 {
+		p.log.Error("the quarantine is not empty", "dir", p.bufferDir, "files", n)
+	}
 	read := p.inputStats.Total()
 	s, held, requests := p.shipper.Stats(), p.buffer.Stats(), p.requests.Made()
 	p.log.Info(message,
@@ -291,7 +304,7 @@ func (p *pipeline) summarize(err error) {
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
 		"cut", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_refused", read.Refused, "times_ahead", read.Ahead, "times_missed", read.Missed,
-		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending,
+		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending, "quarantined", p.buffer.InQuarantine(),
 		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
 }
 

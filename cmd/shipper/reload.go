@@ -7,8 +7,6 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
-
-	"logstow/store/open"
 )
 
 // awaitReload reads the settings again at every SIGHUP and hands them to
@@ -61,11 +59,10 @@ func (p *pipeline) changeStores(ctx context.Context, again storeNames) error {
 	if err != nil {
 		return fmt.Errorf("store %s: %w", again.all[0], err)
 	}
-	st, err := open.Store(ctx, again.all[0], open.Options{Getenv: os.Getenv, Log: p.log})
+	st, err := p.opened.open(ctx, again.all[0])
 	if err != nil {
 		return fmt.Errorf("store %s: %w", again.all[0], err)
 	}
-	p.others.keep(st)
 	p.shipper.SetStore(p.requests.Store(st), name, route)
 	p.log.Info("new segments go elsewhere", "store", again.String(), "before", p.stores.String())
 	p.stores = again

@@ -60,7 +60,7 @@ should be gone or something failed, 4 access denied, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			return eachStore(c, func(spec string, s store.Store) error {
+			return eachStore(c, open.Options{}, func(spec string, s store.Store) error {
 				o := o
 				if _, local := open.Dir(spec); local {
 					o.Prices = new(price.Table) // it costs nothing
@@ -142,7 +142,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Options, asJSON bool) error {
 	o.Progress = new(retention.Progress)
 	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) { return howFar(o.Progress, o.DryRun) })
-	report, err := retention.Run(c.Context, s, p, o)
+	report, err := retention.Run(progress.reporting(c), s, p, o)
 	progress.stop()
 	if err != nil && report.Services == 0 && !asJSON {
 		return err // before anything was looked at

@@ -32,7 +32,7 @@ asked while shippers run and changes nothing.
 
 LOG is the size of the log, which holds what is not sealed yet; SEALED batches
 wait for storage, UNINDEXED ones are in storage and wait for the index,
-QUARANTINED ones were moved to quarantine/, with the reason beside them.
+QUARANTINED is the number of files in quarantine: see shipper quarantine.
 OLDEST is the age of the oldest record in a sealed batch.
 
 Exit status: 0 done, 1 there is no buffer in the default place, 2 wrong command

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,20 +49,23 @@ type stores struct {
 	opened []store.Store
 }
 
+// open opens a store to write to; its damaged database is repaired.
 func (s *stores) open(ctx context.Context, name string) (store.Store, error) {
-	st, err := open.Store(ctx, name, open.Options{Getenv: os.Getenv, Log: s.log})
+	st, err := open.Store(ctx, name, open.Options{Getenv: os.Getenv, Log: s.log, Repair: true})
 	if err != nil {
 		return nil, err
 	}
-	s.keep(st)
-	return st, nil
-}
-
-// keep closes a store with the others.
-func (s *stores) keep(st store.Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opened = append(s.opened, st)
+	return st, nil
+}
+
+// all are the stores that are open.
+func (s *stores) all() []store.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.opened)
 }
 
 func (s *stores) close() error {

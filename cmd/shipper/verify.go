@@ -16,6 +16,7 @@ import (
 	"logstow/internal/hint"
 	"logstow/internal/timearg"
 	"logstow/store"
+	"logstow/store/open"
 )
 
 func verifyCommand() *ucli.Command {
@@ -59,7 +60,8 @@ shipper reindex --store /var/lib/logs --from 2026-11-20 --to 2026-11-21`,
 		Description: `Writes index entities that are missing or wrong, from the blobs' names, metadata
 and footers, and removes those whose blobs are gone. What agrees is left alone, so
 it may be run again, and run beside shippers. It prints what it cannot
-repair, as verify does.
+repair, as verify does. The damaged database of a store in a directory is moved
+aside, to store.db.broken-TIME, and a new one is made and filled.
 
 With --deep it also compares what only footers say (records per minute).
 
@@ -92,7 +94,8 @@ func auditStores(c *ucli.Context, repair bool) error {
 	if err != nil {
 		return err
 	}
-	return eachStore(c, func(_ string, s store.Store) error { return runAudit(c, s, o, repair, asJSON) })
+	opts := open.Options{Check: !repair, Repair: repair}
+	return eachStore(c, opts, func(_ string, s store.Store) error { return runAudit(c, s, o, repair, asJSON) })
 }
 
 // auditSettings reads the command line.
@@ -166,7 +169,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	if repair {
 		do = audit.Reindex
 	}
-	report, err := do(c.Context, s, o)
+	report, err := do(progress.reporting(c), s, o)
 	progress.stop()
 	if err == nil && asJSON {
 		printing = errors.Join(printing, print(&report))
@@ -180,6 +183,14 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	}
 	if err := report.Err(); err != nil {
 		return err
+	}
+	id, err := audit.Pending(s)
+	if err != nil {
+		return err
+	}
+	if id != "" {
+		return hint.Wrap(errors.New("the index is incomplete: its database was made anew and is not filled yet"),
+			"run shipper reindex --store %s, without --service, --from and --to", s)
 	}
 	if report.Differences > 0 {
 		return cli.Exit(cli.Incomplete)

@@ -32,8 +32,8 @@ func TestNothingListens(t *testing.T) {
 			err := cmd.Run()
 			took := time.Since(began)
 			stderr := fmt.Sprint(cmd.Stderr.(*bytes.Buffer))
-			if cmd.ProcessState.ExitCode() != 3 || strings.Count(stderr, "\n") != 2 || !strings.Contains(stderr, "\nhint: ") ||
-				!strings.Contains(stderr, "azblob://logs: ") || !strings.Contains(stderr, "nothing listens at "+at) {
+			if cmd.ProcessState.ExitCode() != 3 || strings.Count(stderr, "\n") != 3 || !strings.HasPrefix(stderr, "shipper: retrying for ") || !strings.Contains(stderr, "\nhint: ") ||
+				!strings.Contains(stderr, "\nshipper: azblob://logs: ") || !strings.Contains(stderr, "nothing listens at "+at) {
 				t.Errorf("%v: %s", err, stderr)
 			}
 			if took < 5*time.Second || took > 15*time.Second {

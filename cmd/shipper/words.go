@@ -49,7 +49,7 @@ func asJSON(c *ucli.Context) (bool, error) {
 // variables are the environment variables that shipper reads.
 func variables() []cli.Variable {
 	stored := []string{"run", "check", "retain", "verify", "reindex", "grant"}
-	buffered := []string{"run", "check", "status"}
+	buffered := []string{"run", "check", "status", "quarantine"}
 	reading := []string{"run", "check"}
 	return []cli.Variable{
 		{Name: "LOGSTOW_STORE", Usage: "store if --store is not given", Commands: stored},

@@ -24,17 +24,38 @@ const mkdirTries = 100
 // path is [fs.ErrExist] and untouched. Missing directories above path are made.
 // When another error is returned the file may or may not be there, but never in
 // part. Modes are what the umask leaves.
-func WriteNew(tempDir, path string, body []byte) error {
-	return write(tempDir, path, body, (*Temp).Link, noFault)
-}
+func WriteNew(tempDir, path string, body []byte) error { return Files{}.WriteNew(tempDir, path, body) }
 
 // Replace is WriteNew, except that a file which is there is replaced.
-func Replace(tempDir, path string, body []byte) error {
-	return write(tempDir, path, body, (*Temp).Rename, noFault)
+func Replace(tempDir, path string, body []byte) error { return Files{}.Replace(tempDir, path, body) }
+
+// Files makes file calls. The zero value is ready.
+type Files struct {
+	// Fault is called before each step of an operation, which fails with its error: tests
+	// simulate full and failing disks with it. Nil is no fault.
+	Fault func(step string) error
 }
 
-func write(tempDir, path string, body []byte, publish func(*Temp, string) (string, error), f fault) error {
-	t, err := newTemp(tempDir, body, f)
+// Step is the error of Fault at a step, for operations of the caller's own.
+func (f Files) Step(step string) error {
+	if f.Fault == nil {
+		return nil
+	}
+	return f.Fault(step)
+}
+
+// WriteNew is the function WriteNew.
+func (f Files) WriteNew(tempDir, path string, body []byte) error {
+	return f.write(tempDir, path, body, (*Temp).Link)
+}
+
+// Replace is the function Replace.
+func (f Files) Replace(tempDir, path string, body []byte) error {
+	return f.write(tempDir, path, body, (*Temp).Rename)
+}
+
+func (f Files) write(tempDir, path string, body []byte, publish func(*Temp, string) (string, error)) error {
+	t, err := f.NewTemp(tempDir, body)
 	if err != nil {
 		return err
 	}
@@ -43,27 +64,20 @@ func write(tempDir, path string, body []byte, publish func(*Temp, string) (strin
 	if err != nil {
 		return err
 	}
-	return t.sync(filepath.Dir(path), top)
+	return f.SyncDirs(filepath.Dir(path), top)
 }
 
-// A fault is asked before each step of writing; tests make one fail.
-type fault func(step string) error
-
-func noFault(string) error { return nil }
-
-// Temp is a whole and synced file that has no name yet. It ends with Discard.
+// Temp is a complete and synced file that has no name yet. It ends with Discard.
 type Temp struct {
 	path  string
 	info  fs.FileInfo
-	fault fault
+	files Files
 }
 
 // NewTemp writes body to a temporary file in tempDir and syncs it. Its
 // modification time is the present in the clock's full resolution.
-func NewTemp(tempDir string, body []byte) (*Temp, error) { return newTemp(tempDir, body, noFault) }
-
-func newTemp(tempDir string, body []byte, f fault) (*Temp, error) {
-	t := &Temp{path: TempName(tempDir), fault: f}
+func (f Files) NewTemp(tempDir string, body []byte) (*Temp, error) {
+	t := &Temp{path: filepath.Join(tempDir, rand.Text()+tempMark), files: f}
 	if err := t.write(body); err != nil {
 		t.Discard()
 		return nil, err
@@ -71,15 +85,8 @@ func newTemp(tempDir string, body []byte, f fault) (*Temp, error) {
 	return t, nil
 }
 
-// TempName is a fresh name in tempDir that [RemoveStale] knows as a temporary file's.
-func TempName(tempDir string) string { return filepath.Join(tempDir, rand.Text()+tempMark) }
-
-// OpenTemp takes over a whole and synced file that was written by other means
-// under a [TempName].
-func OpenTemp(path string) *Temp { return &Temp{path: path, fault: noFault} }
-
 func (t *Temp) write(body []byte) (err error) {
-	if err := t.fault("create"); err != nil {
+	if err := t.files.Step("create"); err != nil {
 		return err
 	}
 	file, err := os.OpenFile(t.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -87,9 +94,9 @@ func (t *Temp) write(body []byte) (err error) {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, file.Close(), t.fault("close"))
+		err = errors.Join(err, file.Close(), t.files.Step("close"))
 	}()
-	if err := t.fault("write"); err != nil {
+	if err := t.files.Step("write"); err != nil {
 		return err
 	}
 	if _, err := file.Write(body); err != nil {
@@ -100,7 +107,7 @@ func (t *Temp) write(body []byte) (err error) {
 	if err := os.Chtimes(t.path, now, now); err != nil {
 		return err
 	}
-	if err := t.fault("sync"); err != nil {
+	if err := t.files.Step("sync"); err != nil {
 		return err
 	}
 	if err := file.Sync(); err != nil {
@@ -138,11 +145,11 @@ func (t *Temp) publish(path string, move func(temp, path string) error) (top str
 }
 
 func (t *Temp) publishOnce(path string, move func(temp, path string) error) (top string, err error) {
-	top, err = mkdirAll(filepath.Dir(path))
+	top, err = t.files.mkdirAll(filepath.Dir(path))
 	if err != nil {
 		return "", err
 	}
-	if err := t.fault("publish"); err != nil {
+	if err := t.files.Step("publish"); err != nil {
 		return "", err
 	}
 	return top, move(t.path, path)
@@ -156,34 +163,35 @@ func exists(path string) bool {
 // Discard removes the temporary name; a published file stays.
 func (t *Temp) Discard() { _ = os.Remove(t.path) }
 
-func (t *Temp) sync(dir, top string) error {
-	if err := t.fault("sync directory"); err != nil {
-		return err
-	}
-	return SyncDirs(dir, top)
-}
-
 // MkdirAll durably makes a directory and the missing ones above it.
-func MkdirAll(dir string) error {
-	top, err := mkdirAll(dir)
+func (f Files) MkdirAll(dir string) error {
+	top, err := f.mkdirAll(dir)
 	if err != nil || top == dir {
 		return err
 	}
-	return SyncDirs(dir, top)
+	return f.SyncDirs(dir, top)
 }
 
 // mkdirAll makes a directory and the missing ones above it. It returns the
 // lowest that existed before.
-func mkdirAll(dir string) (existing string, err error) {
+func (f Files) mkdirAll(dir string) (existing string, err error) {
 	existing = dir
 	for !exists(existing) && existing != filepath.Dir(existing) {
 		existing = filepath.Dir(existing)
+	}
+	if existing != dir {
+		if err := f.Step("mkdir"); err != nil {
+			return "", err
+		}
 	}
 	return existing, os.MkdirAll(dir, 0o777)
 }
 
 // SyncDirs makes the names in dir, and in those above it up to top, durable.
-func SyncDirs(dir, top string) error {
+func (f Files) SyncDirs(dir, top string) error {
+	if err := f.Step("sync directory"); err != nil {
+		return err
+	}
 	for {
 		if err := syncDir(dir); err != nil {
 			return err

@@ -26,7 +26,7 @@ func linksUnsupported(err error) bool {
 // renameNew is for file systems without hard links: whoever holds the lock of
 // the temporary files' directory may look whether the name is free and rename.
 func renameNew(temp, path string) (err error) {
-	lock, err := Lock(filepath.Join(filepath.Dir(temp), "publish.lock"))
+	lock, err := Files{}.Lock(filepath.Join(filepath.Dir(temp), "publish.lock"))
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,10 @@ func renameNew(temp, path string) (err error) {
 
 // Lock waits for the lock of a file, which is made where it is missing, and
 // holds it until it is closed or the process ends.
-func Lock(path string) (io.Closer, error) {
+func (f Files) Lock(path string) (io.Closer, error) {
+	if err := f.Step("open"); err != nil {
+		return nil, err
+	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err

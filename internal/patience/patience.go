@@ -24,9 +24,10 @@ const (
 // Do calls f until it succeeds, fails for good ([store.Retryable] says which), has failed
 // too often (after two minutes and more), or ctx ends. It returns f's last error.
 func Do(ctx context.Context, f func() error) error {
+	began := time.Now()
 	for failures := 1; ; failures++ {
 		err := f()
-		if err == nil || !again(ctx, err, failures) {
+		if err == nil || !again(ctx, began, err, failures) {
 			return err
 		}
 	}
@@ -39,7 +40,7 @@ func First(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for failures := 1; ; failures++ {
 		err := f()
-		if err == nil || unanswered(err) && time.Since(began)+waitFor(err, failures) > unansweredFor || !again(ctx, err, failures) {
+		if err == nil || unanswered(err) && time.Since(began)+waitFor(err, failures) > unansweredFor || !again(ctx, began, err, failures) {
 			return err
 		}
 	}
@@ -61,12 +62,14 @@ func waitFor(err error, failures int) time.Duration {
 	return wait
 }
 
-// again waits before the next try; false says that there is none.
-func again(ctx context.Context, err error, failures int) bool {
+// again waits before the next try of a request that began then; false says that there is none.
+func again(ctx context.Context, began time.Time, err error, failures int) bool {
 	if !store.Retryable(err) || failures >= tries {
 		return false
 	}
-	timer := time.NewTimer(waitFor(err, failures))
+	wait := waitFor(err, failures)
+	Report(ctx, began, err, wait)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -80,7 +83,7 @@ func again(ctx context.Context, err error, failures int) bool {
 // it has yielded; the last error is yielded and ends it.
 func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
-		last := ""
+		last, began := "", time.Now()
 		for failures := 0; ; {
 			var failed error
 			for page, err := range b.List(ctx, prefix) {
@@ -98,12 +101,13 @@ func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]st
 				if !yield(page, nil) {
 					return
 				}
+				began = time.Now()
 			}
 			failures++
 			if failed == nil {
 				return
 			}
-			if !again(ctx, failed, failures) {
+			if !again(ctx, began, failed, failures) {
 				yield(nil, failed)
 				return
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,4 +148,61 @@ func TestFirst(t *testing.T) {
 			t.Errorf("%d calls that took 30 s each", calls)
 		}
 	})
+}
+
+// Whoever waits for long is told: not of the first two seconds, then every ten, whatever
+// the number of requests that fail.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	busy := &store.Error{Op: "list", Object: "x", Class: store.ErrUnavailable, Status: 503}
+	for name, do := range map[string]func(ctx context.Context) error{
+		"do":    func(ctx context.Context) error { return patience.Do(ctx, func() error { return busy }) },
+		"first": func(ctx context.Context) error { return patience.First(ctx, func() error { return busy }) },
+		"list": func(ctx context.Context) (failed error) {
+			for _, err := range patience.List(ctx, &flaky{errs: slices.Repeat([]error{busy}, 20)}, "") {
+				failed = err
+			}
+			return failed
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var said []time.Duration
+			began := time.Now()
+			ctx := patience.Reporting(t.Context(), func(r patience.Retry) {
+				if !errors.Is(r.Err, busy) || r.Next <= 0 || r.For != time.Since(began) {
+					t.Errorf("%s: after %v: %+v", name, time.Since(began), r)
+				}
+				said = append(said, r.For)
+			})
+			var all sync.WaitGroup
+			for range 5 {
+				all.Go(func() {
+					if err := do(ctx); !errors.Is(err, busy) {
+						t.Errorf("%s: %v", name, err)
+					}
+				})
+			}
+			all.Wait()
+			want := []time.Duration{3 * time.Second, 15 * time.Second, 31 * time.Second, 61 * time.Second}
+			if !slices.Equal(said, want) {
+				t.Errorf("%s: reported after %v, want %v", name, said, want)
+			}
+		})
+	}
+}
+
+// What fails for good is not retried, and not reported.
+func TestFinalErrors(t *testing.T) {
+	t.Parallel()
+	for _, class := range []error{store.ErrUnusable, store.ErrRefused, store.ErrInvalid, store.ErrNoContainer} {
+		tries := 0
+		ctx := patience.Reporting(t.Context(), func(r patience.Retry) { t.Errorf("%v: %+v", class, r) })
+		err := patience.Do(ctx, func() error {
+			tries++
+			return &store.Error{Class: class}
+		})
+		if tries != 1 || !errors.Is(err, class) {
+			t.Errorf("%v: %d tries, %v", class, tries, err)
+		}
+	}
 }

@@ -107,6 +107,8 @@ func classOf(a action, status int, code string) error {
 		return store.ErrInvalid
 	case status == http.StatusRequestTimeout, status >= http.StatusInternalServerError, status < http.StatusBadRequest:
 		return store.ErrUnavailable
+	case code == "" && status != http.StatusRequestEntityTooLarge:
+		return store.ErrUnavailable // of a proxy: the service gives a code
 	default:
 		return store.ErrInvalid
 	}

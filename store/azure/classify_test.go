@@ -138,6 +138,11 @@ func TestClasses(t *testing.T) {
 		{create, 408, "", store.ErrUnavailable},
 		{create, 302, "", store.ErrUnavailable}, // a captive portal, not storage
 		{create, 501, "", store.ErrInvalid},
+		{create, 400, "", store.ErrUnavailable}, // a proxy, not storage
+		{create, 407, "", store.ErrUnavailable},
+		{create, 405, "", store.ErrUnavailable},
+		{create, 413, "", store.ErrInvalid}, // a proxy's too, but about this body
+		{upsert, 400, "", store.ErrUnavailable},
 		{read, 404, "BlobNotFound", store.ErrNotFound},
 		{read, 404, "ContainerNotFound", store.ErrNoContainer},
 		{read, 404, "ResourceNotFound", store.ErrNotFound},

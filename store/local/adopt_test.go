@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,7 +127,7 @@ func TestDatabaseLost(t *testing.T) {
 				return
 			}
 			var e *store.Error
-			if !errors.As(err, &e) || !errors.Is(err, store.ErrUnavailable) || e.Hint == "" {
+			if !errors.As(err, &e) || !errors.Is(err, store.ErrUnusable) || store.Retryable(err) || !strings.Contains(e.Hint, "shipper reindex --store "+dir) {
 				t.Errorf("create: %v", err)
 			}
 		})
@@ -162,7 +163,7 @@ func TestNewerDatabase(t *testing.T) {
 	if diff := cmp.Diff(selfMetadata("a"), list(t, s)["a"].Metadata); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := s.Blobs().Create(t.Context(), "b", nil, store.CreateOptions{}); !errors.Is(err, store.ErrUnavailable) {
+	if _, err := s.Blobs().Create(t.Context(), "b", nil, store.CreateOptions{}); !errors.Is(err, store.ErrUnusable) || store.Retryable(err) {
 		t.Errorf("create: %v", err)
 	}
 }

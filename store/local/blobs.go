@@ -37,7 +37,7 @@ func (b blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, err
 			return nil, err
 		}
 	}
-	return data, classify(ctx, "read", name, err)
+	return data, b.db.classify(ctx, "read", name, err)
 }
 
 func readRange(path string, off, n int64) ([]byte, error) {
@@ -90,7 +90,7 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 		return "", &store.Error{Op: "create", Object: name, Class: store.ErrUnavailable, Err: err, Hint: "the store's directory was removed meanwhile"}
 	}
 	if err != nil {
-		return "", classify(ctx, "create", name, err)
+		return "", b.db.classify(ctx, "create", name, err)
 	}
 	return tag, nil
 }
@@ -107,7 +107,7 @@ func (b blobs) create(ctx context.Context, name, path string, body []byte, metad
 	if err := b.forget(ctx, db, name, path); err != nil {
 		return "", err
 	}
-	temp, err := fsutil.NewTemp(b.db.tempDir(), body)
+	temp, err := b.db.files.NewTemp(b.db.tempDir(), body)
 	if err != nil {
 		return "", err
 	}
@@ -117,7 +117,7 @@ func (b blobs) create(ctx context.Context, name, path string, body []byte, metad
 	var top string
 	err = b.db.change(ctx, db, func(tx *sql.Tx) error {
 		if top, err = linkFile(temp, path); err != nil {
-			return err
+			return b.nameError(name, err)
 		}
 		return putRow(ctx, tx, blob)
 	})
@@ -138,6 +138,24 @@ func linkFile(temp *fsutil.Temp, path string) (top string, err error) {
 	return top, err
 }
 
+// nameError is [store.ErrInvalid] where it is the blob's own name that cannot be a
+// file's beside those that are there, else err.
+func (b blobs) nameError(name string, err error) error {
+	wrong := errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EILSEQ)
+	if errors.Is(err, syscall.ENOTDIR) {
+		for i, c := range name {
+			if c == '/' && !wrong {
+				at, statErr := os.Stat(b.file(name[:i]))
+				wrong = statErr == nil && !at.IsDir()
+			}
+		}
+	}
+	if !wrong {
+		return err
+	}
+	return classError{store.ErrInvalid, err}
+}
+
 // sync makes the names in dir durable, and those of the directories above it
 // from top on, or all where this Store has not synced them yet.
 func (s *Store) sync(dir, top string) error {
@@ -145,7 +163,7 @@ func (s *Store) sync(dir, top string) error {
 	if !known {
 		top = s.dir
 	}
-	if err := fsutil.SyncDirs(dir, top); err != nil {
+	if err := s.db.files.SyncDirs(dir, top); err != nil {
 		return err
 	}
 	s.synced.Store(dir, true)

@@ -15,33 +15,6 @@ import (
 	"logstow/internal/fsutil"
 )
 
-// schemaVersion is the database's user_version.
-const schemaVersion = 1
-
-// schema holds blobs' metadata, the names of tables, and the entities of all.
-const schema = `
-PRAGMA journal_mode = WAL;
-CREATE TABLE blobs (
-	name     TEXT PRIMARY KEY,
-	size     INTEGER NOT NULL,
-	written  INTEGER NOT NULL,
-	metadata TEXT NOT NULL,
-	deleting INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE tables (
-	id   INTEGER PRIMARY KEY,
-	name TEXT NOT NULL UNIQUE COLLATE NOCASE
-);
-CREATE TABLE entities (
-	tbl        INTEGER NOT NULL,
-	pk         TEXT NOT NULL,
-	rk         TEXT NOT NULL,
-	properties BLOB NOT NULL,
-	PRIMARY KEY (tbl, pk, rk)
-) WITHOUT ROWID;
-PRAGMA user_version = 1;
-`
-
 const (
 	busyTimeout = 30 * time.Second
 	// connections bounds those of one process.
@@ -53,11 +26,15 @@ const (
 // database is the SQLite database in the hidden folder, opened when first
 // needed: a query's process should not pay for what it does not use.
 type database struct {
-	dir string
+	dir   string
+	files fsutil.Files
+	options
 	// write is held by this process's one writing transaction, so that they queue
 	// here rather than poll for SQLite's lock.
 	write chan struct{}
 	clean sync.Once
+	// noticed is done at the first call of notice.
+	noticed sync.Once
 
 	mu     sync.Mutex
 	db     *handle
@@ -72,25 +49,34 @@ func newDatabase(dir string) *database {
 
 func (d *database) tempDir() string { return filepath.Join(d.dir, tempFolder) }
 
-// reading returns the database, or nil where there is none yet.
+func (d *database) path() string { return filepath.Join(d.dir, databaseFile) }
+
+// reading returns the database, or nil where there is none yet. A damaged one is
+// moved aside first where this process may repair it, and then there is none.
 func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return nil, sql.ErrConnDone
 	}
-	path := filepath.Join(d.dir, databaseFile)
-	file, err := os.Stat(path)
+	file, err := os.Stat(d.path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if d.db != nil && d.db.isOf(file, path) {
+	if d.db != nil && d.db.isOf(file, d.path()) {
 		return d.db.DB, nil
 	}
-	opened, err := open(ctx, path, file)
+	check := noCheck
+	if d.check || d.repair {
+		check = quickCheck
+	}
+	opened, err := open(ctx, d.path(), file, check)
+	if isDamage(err) && d.repair {
+		return nil, d.moveAside(ctx, file, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +90,7 @@ func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 // writing returns the database, made if it is missing, and sees to the folder
 // for temporary files.
 func (d *database) writing(ctx context.Context) (*sql.DB, error) {
-	if err := fsutil.MkdirAll(d.tempDir()); err != nil {
+	if err := d.files.MkdirAll(d.tempDir()); err != nil {
 		return nil, err
 	}
 	if db, err := d.reading(ctx); db != nil || err != nil {
@@ -116,38 +102,9 @@ func (d *database) writing(ctx context.Context) (*sql.DB, error) {
 	return d.reading(ctx)
 }
 
-// create makes a database that has its schema from the first moment on. One
-// process at a time looks whether there is one.
-func (d *database) create(ctx context.Context) (err error) {
-	lock, err := fsutil.Lock(filepath.Join(d.dir, "create.lock"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	path := filepath.Join(d.dir, databaseFile)
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return err // Another process was faster.
-	}
-	// What is left of a database that was removed must not be taken for this one's.
-	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	temp := fsutil.OpenTemp(fsutil.TempName(d.tempDir()))
-	defer temp.Discard()
-	db, err := sql.Open("sqlite", dsn(temp.Path(), "mode=rwc"))
-	if err != nil {
-		return err
-	}
-	_, err = db.ExecContext(ctx, schema)
-	if err := errors.Join(err, db.Close()); err != nil {
-		return err
-	}
-	if _, err := temp.Link(path); err != nil {
-		return err
-	}
-	return fsutil.SyncDirs(d.dir, d.dir)
+// lock waits for the lock under which the database is made and moved aside.
+func (d *database) lock() (interface{ Close() error }, error) {
+	return d.files.Lock(filepath.Join(d.dir, "create.lock"))
 }
 
 func dsn(path, query string) string {
@@ -176,32 +133,41 @@ func (h *handle) isOf(now fs.FileInfo, path string) bool {
 }
 
 // open opens a database for writing, or where that is not allowed for reading.
-func open(ctx context.Context, path string, file fs.FileInfo) (*handle, error) {
-	db, err := openWith(ctx, path, "mode=rw")
+func open(ctx context.Context, path string, file fs.FileInfo, check string) (*handle, error) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if at, err := os.Stat(path + suffix); err == nil && !at.Mode().IsRegular() {
+			return nil, fmt.Errorf("%w: %s is not a file", errDamaged, path+suffix)
+		}
+	}
+	db, err := openWith(ctx, path, "mode=rw", check)
+	if err == nil {
+		err = checkFormat(path)
+	}
 	if err == nil {
 		return &handle{DB: db, file: file}, nil
 	}
+	if db != nil {
+		err = errors.Join(err, db.Close())
+	}
+	if isDamage(err) {
+		return nil, err
+	}
 	// Without permission to make the log's shared memory beside it, a database
 	// that nobody writes can be read as it is.
-	if db, asIsErr := openWith(ctx, path, "mode=ro&immutable=1"); asIsErr == nil {
+	if db, asIsErr := openWith(ctx, path, "mode=ro&immutable=1", check); asIsErr == nil {
 		return &handle{DB: db, file: file, asIs: true}, nil
 	}
 	return nil, err
 }
 
-func openWith(ctx context.Context, path, query string) (*sql.DB, error) {
+func openWith(ctx context.Context, path, query, check string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", dsn(path, query))
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	var version int
-	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
-	if err == nil && version != schemaVersion {
-		err = fmt.Errorf("%s has version %d, this program knows %d: use the program that wrote it", path, version, schemaVersion)
-	}
-	if err != nil {
+	if err := examine(ctx, db, path, check); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

@@ -25,12 +25,12 @@ func (b blobs) Delete(ctx context.Context, versions []store.Version) error {
 	}
 	db, err := b.db.writing(ctx)
 	if err != nil {
-		return classify(ctx, "delete", versions[0].Name, err)
+		return b.db.classify(ctx, "delete", versions[0].Name, err)
 	}
 	var failed failures
 	for chunk := range slices.Chunk(versions, store.MaxDelete) {
 		if err := b.deleteChunk(ctx, db, chunk, &failed); err != nil {
-			return classify(ctx, "delete", chunk[0].Name, err)
+			return b.db.classify(ctx, "delete", chunk[0].Name, err)
 		}
 	}
 	return failed.err()

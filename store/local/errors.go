@@ -13,6 +13,12 @@ import (
 	"logstow/store"
 )
 
+// classError is an error of a known class.
+type classError struct{ class, err error }
+
+func (e classError) Error() string   { return e.err.Error() }
+func (e classError) Unwrap() []error { return []error{e.class, e.err} }
+
 // classify is the one place that decides what class of error a failure is.
 func classify(ctx context.Context, op, object string, err error) error {
 	var known *store.Error
@@ -24,7 +30,7 @@ func classify(ctx context.Context, op, object string, err error) error {
 	case ctx.Err() != nil:
 		return ended(ctx, op, object)
 	}
-	for _, class := range []error{store.ErrRange, store.ErrInvalid, store.ErrNoTable} {
+	for _, class := range []error{store.ErrRange, store.ErrInvalid, store.ErrNoTable, store.ErrUnusable} {
 		if errors.Is(err, class) {
 			return &store.Error{Op: op, Object: object, Class: class, Err: err}
 		}
@@ -38,6 +44,7 @@ func classify(ctx context.Context, op, object string, err error) error {
 
 const (
 	hintPermission = "let this user write (to read: read and search) the store's directory, or run as its owner"
+	hintPath       = "the store's path does not lead to a directory: correct it, or move away what is in its place"
 	hintSpace      = "free space on the store's file system, or drop old days with shipper retain"
 )
 
@@ -51,8 +58,8 @@ func classOfFile(err error) (hint string, class error) {
 		return hintPermission, store.ErrRefused
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return hintSpace, store.ErrUnavailable
-	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.EILSEQ):
-		return "the name can not be a file's beside those that are there", store.ErrInvalid
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG):
+		return hintPath, store.ErrUnusable // Names of blobs that can be no files' are found elsewhere.
 	default:
 		return "", store.ErrUnavailable
 	}
@@ -64,8 +71,6 @@ func classOfDatabase(code int) (hint string, class error) {
 		return hintPermission, store.ErrRefused
 	case sqlite3.SQLITE_FULL:
 		return hintSpace, store.ErrUnavailable
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return "stop all writers, move .logstow/store.db* away and run shipper reindex: the blobs hold everything", store.ErrUnavailable
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return "another process is writing to the store", store.ErrUnavailable
 	default:

@@ -27,8 +27,10 @@ func TestClassify(t *testing.T) {
 		{path(syscall.EROFS), store.ErrRefused, true},
 		{path(syscall.ENOENT), store.ErrNotFound, false},
 		{&os.LinkError{Op: "link", Err: syscall.EEXIST}, store.ErrExists, false},
-		{path(syscall.ENAMETOOLONG), store.ErrInvalid, true},
-		{path(syscall.ENOTDIR), store.ErrInvalid, true},
+		{path(syscall.ENAMETOOLONG), store.ErrUnusable, true},
+		{path(syscall.ENOTDIR), store.ErrUnusable, true},
+		{path(syscall.EISDIR), store.ErrUnusable, true},
+		{path(syscall.ELOOP), store.ErrUnusable, true},
 		{errNoTable, store.ErrNoTable, false},
 		{errors.New("unknown"), store.ErrUnavailable, false},
 	} {

@@ -94,10 +94,11 @@ func pages[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 // were deleted meanwhile.
 func (b blobs) describe(ctx context.Context, names []string) ([]store.Blob, error) {
 	db, err := b.db.reading(ctx)
-	if err != nil {
-		db = nil // The database is a cache: the blobs speak for themselves.
+	page, unknown, rowsErr := matchRows(ctx, db, names)
+	if err = errors.Join(err, rowsErr); err != nil {
+		b.db.ignored(ctx, err)
+		db = nil // The database is a cache: the blobs are read instead.
 	}
-	page, unknown := matchRows(ctx, db, names)
 	if len(unknown) > 0 {
 		var settled []store.Blob
 		settled, err = b.settle(ctx, db, unknown)
@@ -128,6 +129,7 @@ func (b blobs) settle(ctx context.Context, db *sql.DB, unknown []store.Blob) (pa
 			page, orphans, err = b.look(ctx, tx, names)
 			return err
 		})
+		b.db.ignored(ctx, locked)
 	}
 	if locked != nil {
 		// Without permission to lock, the files are looked at as they are.
@@ -162,7 +164,7 @@ type orphan struct {
 
 // look reads the rows again and looks at the files that have none.
 func (b blobs) look(ctx context.Context, q querier, names []string) (page []store.Blob, orphans []orphan, err error) {
-	page, unknown := matchRows(ctx, q, names)
+	page, unknown, _ := matchRows(ctx, q, names) // without rows the files are looked at
 	for _, row := range unknown {
 		if err := ended(ctx, "list", row.Name); err != nil {
 			return nil, nil, err
@@ -186,8 +188,12 @@ func (b blobs) look(ctx context.Context, q querier, names []string) (page []stor
 
 // matchRows finds the rows of names. Those that have none, or are being
 // deleted, are unknown: of these it returns the name and what the row says.
-func matchRows(ctx context.Context, q querier, names []string) (page, unknown []store.Blob) {
-	rows, _ := readRows(ctx, q, names[0], names[len(names)-1])
+// With an error all are unknown.
+func matchRows(ctx context.Context, q querier, names []string) (page, unknown []store.Blob, err error) {
+	rows, err := readRows(ctx, q, names[0], names[len(names)-1])
+	if err != nil {
+		rows = nil
+	}
 	page = make([]store.Blob, 0, len(names))
 	for _, name := range names {
 		for len(rows) > 0 && rows[0].Name < name {
@@ -202,7 +208,7 @@ func matchRows(ctx context.Context, q querier, names []string) (page, unknown []
 			page = append(page, rows[0].Blob)
 		}
 	}
-	return page, unknown
+	return page, unknown, err
 }
 
 // adoptBlob asks a blob for its metadata.
@@ -226,7 +232,7 @@ func (b blobs) adoptBlob(ctx context.Context, blob *store.Blob) error {
 // remember writes rows for adopted blobs, so that they need not be asked again.
 // That it can not, or that they were deleted or got a row meanwhile, is no matter.
 func (b blobs) remember(ctx context.Context, db *sql.DB, adopted []orphan) {
-	_ = b.db.change(ctx, db, func(tx *sql.Tx) error {
+	err := b.db.change(ctx, db, func(tx *sql.Tx) error {
 		for _, o := range adopted {
 			if now, err := os.Lstat(b.file(o.Name)); err != nil || !os.SameFile(o.info, now) {
 				continue
@@ -237,4 +243,5 @@ func (b blobs) remember(ctx context.Context, db *sql.DB, adopted []orphan) {
 		}
 		return nil
 	})
+	b.db.ignored(ctx, err)
 }

@@ -4,12 +4,14 @@
 //
 // The files are the truth. A row of metadata is a cache: a file whose row is
 // missing, because a writer was killed or the database is gone, is adopted, and
-// a row whose file is gone says nothing. Any number of processes may use one
+// a row whose file is gone says nothing. So a damaged database can be moved aside
+// ([Repair]) and made anew; only the tables have to be filled again. Any number of processes may use one
 // directory at the same time; those without permission to write can read.
 package local
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"time"
@@ -35,6 +37,28 @@ type Option func(*Store)
 
 // Adopt sets how the metadata of blobs without a row is found; without it they have none.
 func Adopt(f AdoptFunc) Option { return func(s *Store) { s.adopt = f } }
+
+// Repair lets the store move a damaged database aside, which is logged; the next
+// write makes a new one. Every page is checked when the database is opened. What
+// the index lacks then is reported by [Store.PendingReindex]. Without it, damage is
+// [store.ErrUnusable].
+func Repair(log *slog.Logger) Option {
+	return func(s *Store) { s.db.repair, s.db.log = true, log }
+}
+
+// Check has every page of the database checked when it is opened.
+func Check() Option { return func(s *Store) { s.db.check = true } }
+
+// Notice sets what is called, at most once, with the reason why the database
+// cannot be used where that costs nothing but time: blobs are listed without it.
+func Notice(f func(error)) Option { return func(s *Store) { s.db.notice = f } }
+
+// options are those of the database.
+type options struct {
+	repair, check bool
+	log           *slog.Logger
+	notice        func(error)
+}
 
 // Store is a directory as a store. It is safe for concurrent use.
 type Store struct {

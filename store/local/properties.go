@@ -46,7 +46,7 @@ func selectProperties(stored []byte, q store.Query) (properties map[string]any, 
 			continue
 		}
 		if !isKind(value, c.Kind) {
-			return nil, false, fmt.Errorf("%w: property %s is a %T", store.ErrInvalid, c.Name, value)
+			return nil, false, fmt.Errorf("property %s is a %T", c.Name, value)
 		}
 		properties[c.Name] = value
 	}

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -73,7 +74,7 @@ func readRows(ctx context.Context, q querier, first, last string) (_ []row, err 
 			r              row
 		)
 		if err := rows.Scan(&name, &size, &written, &metadata, &r.deleting); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", errDamaged, err)
 		}
 		r.Blob = newBlob(name, size, written)
 		r.Metadata = decodeMetadata(metadata)

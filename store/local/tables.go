@@ -28,13 +28,13 @@ func (t tables) CreateTable(ctx context.Context, table string) error {
 	}
 	db, err := t.db.writing(ctx)
 	if err != nil {
-		return classify(ctx, op, table, err)
+		return t.db.classify(ctx, op, table, err)
 	}
 	err = t.db.change(ctx, db, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO tables (name) VALUES (?) ON CONFLICT DO NOTHING", table)
 		return err
 	})
-	return classify(ctx, op, table, err)
+	return t.db.classify(ctx, op, table, err)
 }
 
 // DropTable implements [store.Tables].
@@ -106,9 +106,9 @@ func (t tables) change(ctx context.Context, op, table string, f func(tx *sql.Tx,
 		err = errNoTable
 	}
 	if err != nil {
-		return classify(ctx, op, table, err)
+		return t.db.classify(ctx, op, table, err)
 	}
-	return classify(ctx, op, table, t.db.change(ctx, db, func(tx *sql.Tx) error {
+	return t.db.classify(ctx, op, table, t.db.change(ctx, db, func(tx *sql.Tx) error {
 		id, err := tableID(ctx, tx, table)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (t tables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, e
 		for {
 			names, err := t.tablesAfter(ctx, prefix, after)
 			if err != nil {
-				yield(nil, classify(ctx, op, prefix, err))
+				yield(nil, t.db.classify(ctx, op, prefix, err))
 				return
 			}
 			if !yield(names, nil) || len(names) < queryPage {
@@ -170,7 +170,7 @@ func (t tables) tablesAfter(ctx context.Context, prefix, after string) (names []
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", errDamaged, err)
 		}
 		names = append(names, name)
 	}
@@ -193,7 +193,7 @@ func (t tables) Query(ctx context.Context, table string, q store.Query) iter.Seq
 		for {
 			page, last, err := t.queryPage(ctx, table, q, after)
 			if err != nil {
-				yield(nil, classify(ctx, op, table, err))
+				yield(nil, t.db.classify(ctx, op, table, err))
 				return
 			}
 			if !yield(page, nil) || last == nil {
@@ -236,11 +236,11 @@ func (t tables) queryPage(ctx context.Context, table string, q store.Query, afte
 	for ; rows.Next(); n++ {
 		var stored sql.RawBytes
 		if err := rows.Scan(&e.Partition, &e.Row, &stored); err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%w: %w", errDamaged, err)
 		}
 		properties, ok, err := selectProperties(stored, q)
 		if err != nil {
-			return nil, nil, fmt.Errorf("entity %q: %w", e.Row, err)
+			return nil, nil, classError{store.ErrInvalid, fmt.Errorf("entity %q: %w", e.Row, err)}
 		}
 		if ok {
 			page = append(page, store.Entity{Key: e.Key, Properties: properties})

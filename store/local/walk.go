@@ -107,7 +107,7 @@ func (s *Store) readDir(ctx context.Context, prefix string) ([]entry, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return nil, s.checkContainer(ctx)
 	case err != nil:
-		return nil, classify(ctx, "list", prefix, err)
+		return nil, s.db.classify(ctx, "list", prefix, err)
 	}
 	entries := make([]entry, 0, len(found))
 	for _, f := range found {
@@ -137,6 +137,6 @@ func (s *Store) checkContainer(ctx context.Context) error {
 			Hint: "check the path: nothing was stored there yet, or it is mistyped",
 		}
 	default:
-		return classify(ctx, "open", s.dir, err)
+		return s.db.classify(ctx, "open", s.dir, err)
 	}
 }

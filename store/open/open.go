@@ -27,6 +27,12 @@ type Options struct {
 	Auth string
 	// Log receives what an operator may want to know. Nil is silence.
 	Log *slog.Logger
+	// Repair moves the damaged database of a directory aside, for a new one to be made:
+	// for commands that then see to its index (see audit.Reindex). Check looks for damage
+	// at all. Notice is called, at most once a store, with a reason why the database of
+	// a directory is not used, where that costs nothing but time; nil is nobody.
+	Repair, Check bool
+	Notice        func(error)
 }
 
 // CAFileEnv is the variable with the name of a file of certificate authorities, PEM,
@@ -68,7 +74,7 @@ func Store(ctx context.Context, spec string, opts Options) (store.Store, error) 
 	case n.grant != "":
 		return openGrant(ctx, n.grant, opts)
 	default:
-		return openLocal(ctx, n.dir)
+		return openLocal(ctx, n.dir, opts)
 	}
 }
 
@@ -157,8 +163,19 @@ func openGrant(ctx context.Context, path string, opts Options) (store.Store, err
 	return s, nil
 }
 
-func openLocal(ctx context.Context, dir string) (store.Store, error) {
-	s, err := local.Open(ctx, dir, local.Adopt(adopt))
+func openLocal(ctx context.Context, dir string, opts Options) (store.Store, error) {
+	options := []local.Option{local.Adopt(adopt), local.Notice(opts.Notice)}
+	if opts.Repair {
+		log := opts.Log
+		if log == nil {
+			log = slog.New(slog.DiscardHandler)
+		}
+		options = append(options, local.Repair(log))
+	}
+	if opts.Check {
+		options = append(options, local.Check())
+	}
+	s, err := local.Open(ctx, dir, options...)
 	if err != nil {
 		return nil, err
 	}

@@ -46,8 +46,9 @@ type FS struct {
 	at    int
 	fault Fault
 	dead  bool
-	// unreadable makes all opening fail.
-	unreadable bool
+	// unopened makes opening fail for paths that contain it, with openError.
+	unopened  string
+	openError error
 }
 
 type inode struct {
@@ -66,9 +67,18 @@ func (f *FS) Arm(n int, fault Fault) {
 
 // FailReads makes every Open fail as long as it is set, as if too many files were open.
 func (f *FS) FailReads(on bool) {
+	if on {
+		f.FailOpen("", syscall.EMFILE)
+	} else {
+		f.FailOpen("", nil)
+	}
+}
+
+// FailOpen makes Open fail with err for each path that contains part; nil ends that.
+func (f *FS) FailOpen(part string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unreadable = on
+	f.unopened, f.openError = part, err
 }
 
 // Steps is the number of steps since Arm.
@@ -172,8 +182,8 @@ func (f *FS) Open(path string) (disk.File, error) {
 	if f.dead {
 		return nil, ErrDead
 	}
-	if f.unreadable {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EMFILE}
+	if f.openError != nil && strings.Contains(path, f.unopened) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: f.openError}
 	}
 	node := f.names[path]
 	if node == nil {

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/buffer"
+	"logstow/internal/cli"
+	"logstow/internal/hint"
+)
+
+func quarantineCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:  "quarantine",
+		Usage: "list, requeue or discard batches that could not be delivered",
+		UsageText: `shipper quarantine list
+shipper quarantine requeue --buffer-dir /var/lib/logstow/web/vm-1 --all
+shipper quarantine discard 5f2c6a0e9d3b4718a6c1e0f2d4b83957`,
+		ArgsUsage: "list | requeue ID... | discard ID...",
+		Description: `Works on the buffer in --buffer-dir, or on all those in the default place.
+
+  list      show what is in quarantine, and why
+  requeue   put batches back: the next shipper run sends them, each once, under
+            its own id. No shipper may have the buffer open.
+  discard   delete files for good
+
+ID is a batch's id or a file's name, both as list shows them; --all is everything.
+Damaged batches and copies of damaged log files (what was intact in them has
+been delivered) cannot be requeued.
+
+Exit status: 0 done, 1 there is no buffer in the default place, or no such ID,
+2 wrong command line, 3 something could not be done.`,
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},
+			&ucli.BoolFlag{Name: "all", Category: categoryBuffer, Usage: "requeue or discard everything"},
+			outputFlag("list prints one object a file"),
+		},
+		Action: func(c *ucli.Context) error {
+			what, ids, asJSON, err := quarantineRequest(c)
+			if err != nil {
+				return err
+			}
+			dirs, err := bufferDirs(c.String("buffer-dir"))
+			if err != nil {
+				return err
+			}
+			if what == "list" {
+				return listQuarantine(c.App.Writer, dirs, asJSON)
+			}
+			return changeQuarantine(c.Context, c.App.Writer, dirs, what, ids)
+		},
+	}
+}
+
+// quarantineRequest reads the command line: what to do, and the ids it is done with,
+// none for all.
+func quarantineRequest(c *ucli.Context) (what string, ids []string, inJSON bool, err error) {
+	what, ids = c.Args().First(), c.Args().Tail()
+	if inJSON, err = asJSON(c); err != nil {
+		return what, ids, inJSON, err
+	}
+	switch {
+	case !slices.Contains([]string{"list", "requeue", "discard"}, what):
+		err = cli.Usagef("quarantine %q: want list, requeue or discard", what)
+	case what == "list" && (len(ids) > 0 || c.Bool("all")):
+		err = cli.Usagef("quarantine list takes no IDs")
+	case what != "list" && (len(ids) > 0) == c.Bool("all"):
+		err = cli.Usagef("quarantine %s: want IDs, or --all", what)
+	}
+	return what, ids, inJSON, err
+}
+
+// quarantinedFile is what is said of a file in quarantine.
+type quarantinedFile struct {
+	Directory string     `json:"directory"`
+	File      string     `json:"file"`
+	Batch     string     `json:"batch,omitempty"`
+	Service   string     `json:"service,omitempty"`
+	Bucket    *time.Time `json:"bucket,omitempty"`
+	Records   uint64     `json:"records"`
+	Bytes     int64      `json:"bytes"`
+	Store     string     `json:"store,omitempty"`
+	Blob      string     `json:"blob,omitempty"`
+	Since     time.Time  `json:"since"`
+	Reason    string     `json:"reason,omitempty"`
+	Problem   string     `json:"problem,omitempty"`
+}
+
+// readQuarantine reads the quarantine of a buffer.
+func readQuarantine(dir string) ([]buffer.Quarantined, error) {
+	files, err := buffer.ListQuarantine(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no buffer in %s", dir)
+	}
+	return files, err
+}
+
+// listQuarantine shows quarantines; what is wrong with one does not hide the others.
+func listQuarantine(w io.Writer, dirs []string, asJSON bool) error {
+	var all []quarantinedFile
+	var errs []error
+	for _, dir := range dirs {
+		files, err := readQuarantine(dir)
+		errs = append(errs, err)
+		for i := range files {
+			q := &files[i]
+			f := quarantinedFile{
+				Directory: dir, File: q.File, Batch: q.Batch, Service: q.Service, Records: q.Records, Bytes: q.Bytes,
+				Store: q.Store, Blob: q.Name, Since: q.Since, Reason: q.Reason, Problem: q.Problem,
+			}
+			if !q.Bucket.IsZero() {
+				f.Bucket = &q.Bucket
+			}
+			all = append(all, f)
+		}
+	}
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		for i := range all {
+			errs = append(errs, enc.Encode(&all[i]))
+		}
+		return errors.Join(errs...)
+	}
+	if len(all) > 0 {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "DIRECTORY\tID\tSERVICE\tBUCKET\tRECORDS\tBYTES\tREASON")
+		for i := range all {
+			f := &all[i]
+			id, bucket, reason := f.Batch, "-", f.Reason
+			if id == "" {
+				id = f.File
+			}
+			if f.Bucket != nil {
+				bucket = f.Bucket.Format(time.RFC3339)
+			}
+			if reason == "" {
+				reason = f.Problem
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", f.Directory, id, orDash(f.Service), bucket, f.Records, size(f.Bytes), orDash(reason))
+		}
+		errs = append(errs, t.Flush())
+	}
+	return errors.Join(errs...)
+}
+
+// changeQuarantine requeues or discards the files of some ids, or with none all of them.
+func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what string, ids []string) error {
+	var errs []error
+	missing := slices.Clone(ids)
+	for _, dir := range dirs {
+		files, err := readQuarantine(dir)
+		errs = append(errs, err)
+		chosen := slices.DeleteFunc(slices.Clone(files), func(q buffer.Quarantined) bool {
+			return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return isOf(&q, id) })
+		})
+		missing = slices.DeleteFunc(missing, func(id string) bool {
+			return slices.ContainsFunc(chosen, func(q buffer.Quarantined) bool { return isOf(&q, id) })
+		})
+		for i := range chosen {
+			err := changeOne(ctx, w, dir, what, &chosen[i])
+			errs = append(errs, err)
+			if errors.Is(err, buffer.ErrLocked) {
+				break // the others are in the same buffer
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		err := hint.Wrap(fmt.Errorf("not in quarantine: %s", strings.Join(missing, " ")), "shipper quarantine list shows what is")
+		return &cli.Error{Status: cli.NoMatch, Err: err}
+	}
+	return nil
+}
+
+// lockedError is why nothing is requeued while a shipper runs.
+type lockedError struct{ dir string }
+
+func (e *lockedError) Error() string {
+	return fmt.Sprintf("cannot requeue: a shipper has %s open", e.dir)
+}
+func (e *lockedError) Unwrap() error { return buffer.ErrLocked }
+
+// isOf reports whether an id names a file.
+func isOf(q *buffer.Quarantined, id string) bool {
+	return id == q.File || id == q.Batch && q.Batch != ""
+}
+
+func changeOne(ctx context.Context, w io.Writer, dir, what string, q *buffer.Quarantined) error {
+	one := []buffer.Quarantined{*q}
+	done := "discarded"
+	var err error
+	if what == "requeue" {
+		done = "requeued"
+		err = buffer.Requeue(ctx, dir, one)
+	} else {
+		err = buffer.Discard(dir, one)
+	}
+	switch {
+	case errors.Is(err, buffer.ErrLocked):
+		return hint.Wrap(&lockedError{dir}, "stop the shipper, requeue, and start it again")
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(w, "%s %s/quarantine/%s\n", done, dir, q.File)
+	return nil
+}

@@ -1,0 +1,56 @@
+package patience
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// quietFor is how long a request is retried before that is reported, and
+	// reportEvery how often at most it is reported after that.
+	quietFor    = 2 * time.Second
+	reportEvery = 10 * time.Second
+)
+
+// Retry is a request that fails and is made again.
+type Retry struct {
+	// Err is its last error.
+	Err error
+	// For is how long it has been failing, Next how long it is until the next try.
+	For, Next time.Duration
+}
+
+type reporterKey struct{}
+
+// reporter calls to, unless it has just done so.
+type reporter struct {
+	to func(Retry)
+
+	mu   sync.Mutex
+	last time.Time
+}
+
+// Reporting is a context under which f is told of requests that have been failing for
+// two seconds and more, one every ten seconds at most: nobody should wait for storage
+// and not know. f is called by one goroutine at a time.
+func Reporting(ctx context.Context, f func(Retry)) context.Context {
+	return context.WithValue(ctx, reporterKey{}, &reporter{to: f})
+}
+
+// Report tells the function of [Reporting], if there is one, that a request which began
+// then failed and will be made again after a while.
+func Report(ctx context.Context, began time.Time, err error, next time.Duration) {
+	r, ok := ctx.Value(reporterKey{}).(*reporter)
+	now := time.Now()
+	if !ok || now.Sub(began) < quietFor {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.last.IsZero() && now.Sub(r.last) < reportEvery {
+		return
+	}
+	r.last = now
+	r.to(Retry{Err: err, For: now.Sub(began), Next: next})
+}

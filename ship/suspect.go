@@ -1,0 +1,179 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"logstow/buffer"
+	"logstow/buffer/sealed"
+)
+
+// maxSuspects bounds the suspects that are retried at once beside the senders; with
+// more, the senders retry them and do nothing else.
+const maxSuspects = 64
+
+// suspect is why a batch could not be delivered, where the reason may be its own.
+// Only a second check tells: see retrySuspect.
+type suspect struct {
+	kind   suspicion
+	reason error
+}
+
+// suspicion is what a batch is suspected of.
+type suspicion uint8
+
+const (
+	// refused: storage refused the batch as invalid, which it may do with every batch
+	// while a proxy or a wrong path is in the way.
+	refused suspicion = iota
+	// unreadable: its file cannot be read, as no file may while a disk fails.
+	unreadable
+	// damaged: its bytes are not those that were sealed.
+	damaged
+)
+
+func (e suspect) Error() string { return e.reason.Error() }
+
+// tries is how often a batch fails before it is quarantined.
+func (e suspect) tries() int {
+	if e.kind == unreadable {
+		return 4
+	}
+	return 2
+}
+
+// confirmed reports whether the reason is the batch's own: nothing but the batch
+// explains damage; for the rest another batch must have been delivered meanwhile.
+func (e suspect) confirmed(othersDelivered bool) bool {
+	switch e.kind {
+	case damaged:
+		return true
+	case unreadable:
+		return othersDelivered && !scarce(e.reason)
+	default:
+		return othersDelivered
+	}
+}
+
+// scarce reports whether an error says that the process or the machine lacks
+// something, of which no file is the cause.
+func scarce(err error) bool {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
+}
+
+// suspectFile is the suspect of an error of reading a batch.
+func suspectFile(err error) suspect {
+	if errors.As(err, new(syscall.Errno)) && !errors.Is(err, sealed.ErrDamaged) {
+		return suspect{unreadable, fmt.Errorf("cannot read the batch: %w", err)}
+	}
+	return suspect{damaged, fmt.Errorf("the batch is damaged: %w", err)}
+}
+
+// retryApart retries a batch that failed, apart from the senders as far as that is
+// possible, so that others are delivered meanwhile. d is nil where the batch could
+// not even be loaded. An error ends the run.
+func (r *run) retryApart(ctx context.Context, d *destination, b *buffer.Batch, first suspect) error {
+	before := r.s.deliveredTo(d)
+	r.mu.Lock()
+	apart := r.suspects < maxSuspects
+	if apart {
+		r.suspects++
+	}
+	r.mu.Unlock()
+	if !apart {
+		return r.retrySuspect(ctx, d, b, first, before)
+	}
+	r.senders.Add(1)
+	r.group.Go(func() error {
+		defer r.senders.Done()
+		defer func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.suspects--
+		}()
+		return r.retrySuspect(ctx, d, b, first, before)
+	})
+	return nil
+}
+
+// retrySuspect tries a batch again until it is delivered, or until it is clear that
+// it never will be, and quarantines it: a batch that failed several times for a
+// reason of its own, while others (counted from before on) were delivered.
+func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch, last suspect, before uint64) error {
+	s := r.s
+	began := time.Now()
+	for failures := 1; ; failures++ {
+		wait := s.opts.Backoff.wait(failures, last.reason, s.opts.Random)
+		if limit := s.opts.RetryFor; limit > 0 {
+			left := limit - time.Since(began)
+			if left <= 0 {
+				b.Return()
+				return fmt.Errorf("gave up after %v and %d tries: %w", limit, failures, last.reason)
+			}
+			wait = min(wait, left)
+		}
+		s.batchTrouble.met(last.reason, wait)
+		if err := sleep(ctx, wait); err != nil {
+			b.Return()
+			return err
+		}
+		next, err := r.again(ctx, d, b)
+		if err == nil {
+			s.batchTrouble.over()
+			return next()
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if ctx.Err() != nil || !errors.As(err, &last) {
+			b.Return()
+			return err
+		}
+		if failures+1 < last.tries() || !last.confirmed(s.deliveredTo(d) > before) {
+			continue
+		}
+		err = b.Quarantine(last.Error())
+		if err == nil {
+			s.batchTrouble.over()
+			s.count(func(st *Stats) { st.Quarantined++ })
+			return nil
+		}
+		if r.buffer.Err() != nil {
+			return err
+		}
+		last.reason = fmt.Errorf("cannot quarantine the batch: %w (%w)", err, last.reason)
+	}
+}
+
+// again loads a batch, and where its destination is known stores it. next is what
+// comes after that.
+func (r *run) again(ctx context.Context, d *destination, b *buffer.Batch) (next func() error, err error) {
+	if d == nil {
+		if err := b.Load(ctx); err != nil {
+			return nil, suspectFile(err)
+		}
+		return func() error { return r.dispatch(ctx, b) }, nil
+	}
+	if err := r.s.storeBlob(ctx, d, b); err != nil {
+		return nil, err
+	}
+	r.s.delivered(d, b)
+	return func() error { return r.handOn(ctx, d, b) }, nil
+}
+
+// deliveredTo is the number of batches that were delivered to a destination, or to
+// all of them where it is nil.
+func (s *Shipper) deliveredTo(d *destination) uint64 {
+	if d != nil {
+		return d.delivered.Load()
+	}
+	return s.Stats().Segments
+}

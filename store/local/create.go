@@ -1,0 +1,173 @@
+package local
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// schemaVersion is the database's user_version.
+const schemaVersion = 1
+
+// schema are the tables, as the database has their texts: blobs' metadata, the
+// names of tables, and the entities of all.
+func schema() []string {
+	return []string{`CREATE TABLE blobs (
+	name     TEXT PRIMARY KEY,
+	size     INTEGER NOT NULL,
+	written  INTEGER NOT NULL,
+	metadata TEXT NOT NULL,
+	deleting INTEGER NOT NULL
+) WITHOUT ROWID`, `CREATE TABLE tables (
+	id   INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE COLLATE NOCASE
+)`, `CREATE TABLE entities (
+	tbl        INTEGER NOT NULL,
+	pk         TEXT NOT NULL,
+	rk         TEXT NOT NULL,
+	properties BLOB NOT NULL,
+	PRIMARY KEY (tbl, pk, rk)
+) WITHOUT ROWID`}
+}
+
+// create makes a database. One process at a time looks whether there is one. Its
+// file is written, synced, opened and checked before it gets its name, so that a
+// full or failing disk leaves none.
+func (d *database) create(ctx context.Context) (err error) {
+	lock, err := d.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if _, err := os.Stat(d.path()); !errors.Is(err, fs.ErrNotExist) {
+		return err // Another process was faster.
+	}
+	// What is left of a database that was removed must not be taken for this one's.
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := d.remove(d.path() + suffix); err != nil {
+			return err
+		}
+	}
+	image, err := emptyDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	temp, err := d.files.NewTemp(d.tempDir(), image)
+	if err != nil {
+		return err
+	}
+	defer temp.Discard()
+	db, err := openWith(ctx, temp.Path(), "mode=ro&immutable=1", quickCheck)
+	if err != nil {
+		return fmt.Errorf("check the new database: %w", err)
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	if err := d.markPending(); err != nil {
+		return err
+	}
+	if _, err := temp.Link(d.path()); err != nil {
+		return err
+	}
+	return d.files.SyncDirs(d.dir, d.dir)
+}
+
+// remove removes a file, which may be missing.
+func (d *database) remove(path string) error {
+	err := d.files.Step("remove")
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// The bytes of a database's header that say how it is written, and their value for
+// a write-ahead log. https://www.sqlite.org/fileformat2.html#file_format_version_numbers
+const (
+	writeVersionAt, readVersionAt = 18, 19
+	writeAheadLog                 = 2
+)
+
+// emptyDatabase is the file of a database that has its schema and nothing else.
+func emptyDatabase(ctx context.Context) (image []byte, err error) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	statements := fmt.Sprintf("%s; PRAGMA user_version = %d", strings.Join(schema(), "; "), schemaVersion)
+	if _, err := conn.ExecContext(ctx, statements); err != nil {
+		return nil, err
+	}
+	err = conn.Raw(func(driver any) error {
+		c, ok := driver.(interface{ Serialize() ([]byte, error) })
+		if !ok {
+			return errors.New("the SQLite driver cannot serialize")
+		}
+		image, err = c.Serialize()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	image[writeVersionAt], image[readVersionAt] = writeAheadLog, writeAheadLog
+	return image, nil
+}
+
+// pendingFile is in the hidden folder while the index lacks rows of blobs that
+// are there, since the database is new and they are older. It holds a random text.
+const pendingFile = "reindex.pending"
+
+// markPending makes the pending file anew, unless the store holds no blobs.
+func (d *database) markPending() error {
+	entries, err := os.ReadDir(filepath.Dir(d.dir))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != hidden {
+			return d.files.Replace(d.tempDir(), filepath.Join(d.dir, pendingFile), []byte(rand.Text()+"\n"))
+		}
+	}
+	return nil
+}
+
+// PendingReindex reports whether the index is incomplete: the database was
+// damaged or missing and made anew while there were blobs. id is then not "",
+// and is what [Store.Reindexed] takes.
+func (s *Store) PendingReindex() (id string, err error) {
+	data, err := os.ReadFile(filepath.Join(s.db.dir, pendingFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(data)), err
+}
+
+// Reindexed ends what [Store.PendingReindex] reported with an id, once the index
+// has the rows of all blobs. It does nothing if the database was made anew since.
+func (s *Store) Reindexed(id string) (err error) {
+	lock, err := s.db.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if now, err := s.PendingReindex(); err != nil || now != id {
+		return err
+	}
+	return s.db.remove(filepath.Join(s.db.dir, pendingFile))
+}

@@ -1,0 +1,214 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"logstow/store"
+)
+
+// errDamaged is the cause where SQLite itself does not report that a database is damaged.
+var errDamaged = errors.New("database is damaged")
+
+// isDamage reports whether an error says that the database is damaged, which
+// nothing but a new one ends.
+func isDamage(err error) bool {
+	var e *sqlite.Error
+	if errors.Is(err, errDamaged) || !errors.As(err, &e) {
+		return errors.Is(err, errDamaged)
+	}
+	code := e.Code() & 0xFF
+	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+}
+
+// maxVersion is above all versions that there will be: a larger number is damage.
+const maxVersion = 256
+
+// How much of a database is checked, as pragmas: the header and the schema
+// always, every page, or its indexes too.
+const (
+	noCheck    = ""
+	quickCheck = "quick_check"
+	fullCheck  = "integrity_check"
+)
+
+// examine returns why a database cannot be used.
+func examine(ctx context.Context, db *sql.DB, path, check string) error {
+	var version int
+	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	var found []string
+	if err == nil {
+		found, err = stringsOf(ctx, db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
+	}
+	var e *sqlite.Error
+	switch {
+	case errors.As(err, &e) && e.Code() == sqlite3.SQLITE_ERROR: // the queries have none: "unsupported file format"
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	case err != nil:
+		return err
+	case version > schemaVersion && version < maxVersion:
+		return classError{store.ErrUnusable, fmt.Errorf("%s has version %d, this program knows %d: use the program that wrote it; if there is none, move the file away and run shipper reindex",
+			path, version, schemaVersion)}
+	case version != schemaVersion, !slices.Equal(found, schema()):
+		return fmt.Errorf("%w: %s does not have the schema of version %d", errDamaged, path, schemaVersion)
+	case check == noCheck:
+		return nil
+	}
+	problems, err := stringsOf(ctx, db, "PRAGMA "+check+"(1)")
+	if err == nil && !slices.Equal(problems, []string{"ok"}) {
+		err = fmt.Errorf("%w: %s: %q", errDamaged, path, problems)
+	}
+	return err
+}
+
+// checkFormat looks at what makes SQLite take a database for one that may only be
+// read, without an error.
+func checkFormat(path string) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	var version [1]byte
+	if _, err := file.ReadAt(version[:], writeVersionAt); err != nil {
+		return err
+	}
+	if version[0] > writeAheadLog {
+		return fmt.Errorf("%w: %s has write version %d", errDamaged, path, version[0])
+	}
+	return nil
+}
+
+// stringsOf are the rows of a query for one string.
+func stringsOf(ctx context.Context, db *sql.DB, query string) (all []string, err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has it.
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		all = append(all, s)
+	}
+	return all, rows.Err()
+}
+
+// moveAside gives a damaged database another name, its log with it, so that the
+// next write makes a new one. file is what was found to be damaged: nothing is
+// done if it is gone by now, or proves sound when it is checked once more. d.mu is held.
+func (d *database) moveAside(ctx context.Context, file fs.FileInfo, cause error) (err error) {
+	lock, err := d.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	now, err := os.Stat(d.path())
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(file, now) {
+		return nil // Another process did it.
+	}
+	if err != nil {
+		return err
+	}
+	switch h, err := open(ctx, d.path(), now, fullCheck); {
+	case err == nil:
+		return h.Close()
+	case !isDamage(err):
+		return err
+	}
+	if err := d.files.MkdirAll(d.tempDir()); err != nil {
+		return err
+	}
+	if err := d.markPending(); err != nil {
+		return err
+	}
+	aside := d.asideName(time.Now())
+	// The log goes last: without its database, create removes it.
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		err := d.files.Step("rename")
+		if err == nil {
+			err = os.Rename(d.path()+suffix, aside+suffix) //nolint:forbidigo // The directory is synced below.
+		}
+		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+	}
+	if err := d.files.SyncDirs(d.dir, d.dir); err != nil {
+		return err
+	}
+	d.log.ErrorContext(ctx, "the store's database is damaged and was moved aside; a new one is built from the blobs, of which none is lost",
+		"store", filepath.Dir(d.dir), "moved_to", aside, "error", cause)
+	return nil
+}
+
+// asideName is a free name for a damaged database.
+func (d *database) asideName(now time.Time) string {
+	base := d.path() + ".broken-" + now.UTC().Format("20060102T150405Z")
+	name := base
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+// classify is the function classify, except that it has a damaged database moved
+// aside where this process may repair it. The same request then succeeds later.
+func (d *database) classify(ctx context.Context, op, object string, err error) error {
+	var known *store.Error
+	if !isDamage(err) || errors.As(err, &known) || ctx.Err() != nil {
+		return classify(ctx, op, object, err)
+	}
+	if d.repair {
+		moved := d.moveOpenAside(ctx, err)
+		if moved == nil {
+			moved = fmt.Errorf("a damaged database was moved aside: %w", err)
+		}
+		return &store.Error{Op: op, Object: object, Class: store.ErrUnavailable, Err: moved}
+	}
+	return &store.Error{
+		Op: op, Object: object, Class: store.ErrUnusable, Err: err,
+		Hint: "run shipper reindex --store " + filepath.Dir(d.dir) + ", which moves the database aside and builds a new one from the blobs",
+	}
+}
+
+// moveOpenAside is moveAside of the database that is open. Others that use it at
+// the time fail and may try again.
+func (d *database) moveOpenAside(ctx context.Context, cause error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.db == nil {
+		return nil // Another goroutine did it.
+	}
+	file := d.db.file
+	_ = d.db.Close() // It is damaged.
+	d.db = nil
+	return d.moveAside(ctx, file, cause)
+}
+
+// ignored handles an error of the database where what it would have said is found
+// otherwise: damage is repaired or noticed, whatever else goes unsaid.
+func (d *database) ignored(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	if isDamage(err) {
+		err = d.classify(ctx, "read", "the store's database", err)
+	}
+	if errors.Is(err, store.ErrUnusable) && d.notice != nil {
+		d.noticed.Do(func() { d.notice(err) })
+	}
+}
