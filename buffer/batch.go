@@ -96,7 +96,8 @@ func (b *Batch) SetName(store, name string) error {
 // end now, the next may store a second copy, which readers drop.
 func (b *Batch) setState(state sealed.State, sync bool) error {
 	if s := b.buf.spool; s != nil {
-		if err := s.dir.SetState(b.Meta.Seq, state, sync); disk.Full(err) {
+		err := s.withReserve(func() error { return s.dir.SetState(b.Meta.Seq, state, sync) })
+		if disk.Full(err) {
 			b.buf.opts.Log.Warn("no room to write down what is tried with a batch", "name", state.Name, "error", err)
 		} else if err != nil {
 			return b.buf.fail(err)

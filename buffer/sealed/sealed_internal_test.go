@@ -42,7 +42,7 @@ func TestWriteListRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	heads, damaged, err := d.List()
+	heads, damaged, err := d.List(t.Context())
 	if err != nil || len(damaged) > 0 || len(heads) != 2 || heads[0].Meta.Seq != 3 {
 		t.Fatalf("%v, %v, %v", heads, damaged, err)
 	}
@@ -104,7 +104,7 @@ func TestState(t *testing.T) {
 	if err := d.removeFile(1, suffix); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.List(); err != nil || len(fs.Paths("sealed/")) > 0 {
+	if _, _, err := d.List(t.Context()); err != nil || len(fs.Paths("sealed/")) > 0 {
 		t.Errorf("left: %v, %v", fs.Paths("sealed/"), err)
 	}
 }
@@ -134,7 +134,7 @@ func TestDamaged(t *testing.T) {
 			if _, err := f.WriteAt(data, 0); err != nil {
 				t.Fatal(err)
 			}
-			heads, damaged, err := dir(t, fs).List()
+			heads, damaged, err := dir(t, fs).List(t.Context())
 			if err != nil || len(heads) > 0 || len(damaged) != 1 || len(fs.Paths("quarantine/0000000000000001.seg")) != 2 {
 				t.Fatalf("%s at %d: %v, %v, %v, %v", name, i, heads, damaged, err, fs.Paths(""))
 			}
