@@ -128,6 +128,13 @@ func (b *Batch) SetStored(etag string) error {
 	return nil
 }
 
+// Urgent reports whether the buffer waits for the space on disk that the batch
+// takes: then it should be done with soon.
+func (b *Batch) Urgent() bool {
+	s := b.buf.spool
+	return s != nil && s.waiting.Load() > 0
+}
+
 // Done removes the batch: blob and index are acknowledged.
 func (b *Batch) Done() error {
 	if s := b.buf.spool; s != nil {

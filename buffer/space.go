@@ -218,6 +218,8 @@ func (s *spool) makeSpace(ctx context.Context, force bool) (bool, error) {
 
 // waitRetry waits for space, but not for long: another program may have freed it.
 func (b *Buffer) waitRetry(ctx context.Context, space <-chan struct{}) {
+	b.spool.waiting.Add(1)
+	defer b.spool.waiting.Add(-1)
 	timer := time.NewTimer(b.opts.fullWait)
 	defer timer.Stop()
 	select {
@@ -288,9 +290,6 @@ func (s *spool) release(n int64) bool {
 // restore makes the reserve whole again where there is space and nobody needs it.
 func (s *spool) restore() error {
 	s.want.Store(s.reserveSize())
-	if s.waiting.Load() > 0 {
-		return nil
-	}
 	err := s.reserve.grow(s.want.Load())
 	if !disk.Full(err) {
 		return err

@@ -3,6 +3,7 @@ package buffer
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,9 +29,10 @@ type spool struct {
 	reserve  *reserve
 	// want is how large the reserve should be.
 	want atomic.Int64
-	// waiting counts the batches that wait for space to be sealed. They try again one
-	// at a time, under sealing, so that none takes the space that another needs.
+	// waiting counts those that wait for space, to append or to seal.
 	waiting atomic.Int64
+	// sealing is held by one that seals on a full disk, so that none takes the space
+	// that another needs.
 	sealing sync.Mutex
 	// unchecked is how many bytes may be appended before it is looked again how many
 	// are free; checking guards it.
@@ -138,8 +140,6 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 // more, which it may be at once by way of the reserve, or the buffer gives up.
 func (s *spool) awaitSpace(n int64, write func() error) error {
 	b := s.buf
-	s.waiting.Add(1)
-	defer s.waiting.Add(-1)
 	for {
 		b.mu.Lock()
 		space, failed := b.space.wait(), b.failed
@@ -314,8 +314,13 @@ func (s *spool) close() error {
 	b := s.buf
 	b.mu.Lock()
 	failed := b.failed
+	empty := !s.frozen && s.floor == math.MaxUint64 && len(b.queue.waiting)+len(b.queue.out) == 0
 	b.mu.Unlock()
 	err := s.log.Close()
+	if empty && failed == nil && err == nil {
+		// The next process has space as this one had.
+		s.release(math.MaxInt64)
+	}
 	if failed != nil {
 		err = failed
 	}
