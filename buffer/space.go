@@ -93,7 +93,7 @@ func (b *Buffer) batchLimit() int64 {
 	if space, err := s.space(); err == nil {
 		held += space.Free
 	}
-	return max(min(want, held)/5*4-small/4, small/4)
+	return max(min(want, held)/5*4-small/4, small/16)
 }
 
 // needs is what taking a chunk takes.

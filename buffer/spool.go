@@ -147,6 +147,7 @@ func (s *spool) awaitSpace(n int64, write func() error) error {
 		if failed != nil {
 			return failed
 		}
+		s.trim(true)
 		s.sealing.Lock()
 		s.dropSpare()
 		s.release(n)

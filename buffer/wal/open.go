@@ -70,7 +70,7 @@ func Open(ctx context.Context, opts Options, sealed map[Key]uint64) (*Log, []Dam
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log: %w", err)
 	}
-	l.file, l.files, l.durable = file, append(l.files, f), f.size
+	l.file, l.files, l.durable, l.begun = file, append(l.files, f), f.size, f.size
 	return l, damage, nil
 }
 
