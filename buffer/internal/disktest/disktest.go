@@ -48,8 +48,9 @@ type FS struct {
 	fault   Fault
 	lasting bool
 	dead    bool
-	// capacity is how many bytes fit, 0 any number; used is how many are taken, in blocks.
-	capacity, used int64
+	// capacity is how many bytes fit, 0 any number; used is how many files take, in
+	// blocks, others how many other programs take.
+	capacity, used, others int64
 	// unreadable makes all opening fail.
 	unreadable bool
 }
@@ -94,11 +95,11 @@ func (f *FS) Limit(capacity int64) {
 	f.capacity = capacity
 }
 
-// Used is how many bytes are taken.
-func (f *FS) Used() int64 {
+// Occupy has other programs take all bytes but that many.
+func (f *FS) Occupy(left int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.used
+	f.others = max(0, f.capacity-f.used-left)
 }
 
 // FailReads makes every Open fail as long as it is set, as if too many files were open.
@@ -208,7 +209,7 @@ func (f *FS) Create(path string) (disk.File, error) {
 
 // take takes space. mu is held.
 func (f *FS) take(n int64) error {
-	if f.capacity > 0 && n > 0 && f.used+n > f.capacity {
+	if f.capacity > 0 && n > 0 && f.used+f.others+n > f.capacity {
 		return syscall.ENOSPC
 	}
 	f.used += n
@@ -270,7 +271,7 @@ func (f *FS) MkdirAll(string) error {
 func (f *FS) Space(string) (disk.Space, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return disk.Space{Total: f.capacity, Free: max(0, f.capacity-f.used)}, nil
+	return disk.Space{Total: f.capacity, Free: max(0, f.capacity-f.used-f.others)}, nil
 }
 
 // Rename gives a file another name.
@@ -353,7 +354,9 @@ func (f *FS) Change(path string, change func([]byte) []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	node := f.names[path]
+	f.used -= blocks(len(node.data))
 	node.data = change(node.data)
+	f.used += blocks(len(node.data))
 	node.low = 0
 }
 
@@ -407,8 +410,8 @@ func (f *file) grow(size int64) int64 {
 		return size
 	}
 	more := blocks(int(size)) - blocks(int(had))
-	if c := f.fs.capacity; c > 0 && f.fs.used+more > c {
-		more = max(0, c-f.fs.used) / Block * Block
+	if c := f.fs.capacity; c > 0 && f.fs.used+f.fs.others+more > c {
+		more = max(0, c-f.fs.used-f.fs.others) / Block * Block
 		size = max(had, blocks(int(had))+more)
 	}
 	if f.node.links > 0 {
