@@ -124,20 +124,19 @@ func (w *world) lifetime(lines int) (more bool) {
 		l.end()
 		return false
 	}
-	if w.rnd.IntN(2) == 0 {
-		l.standstill()
-		if w.rnd.IntN(2) == 0 {
-			w.away.Store(false)
-		}
+	l.standstill(w.rnd.Int64N(int64(lines / 1000)))
+	if w.rnd.IntN(3) == 0 { // storage is back
+		w.away.Store(false)
+		l.standstill(l.moves.Load() + w.rnd.Int64N(10))
 	}
 	select {
 	case <-l.ended:
 		l.end()
 		return false
-	case <-time.After(time.Duration(w.rnd.IntN(40)) * time.Millisecond):
+	default:
+		l.kill()
+		return true
 	}
-	l.kill()
-	return true
 }
 
 // process is a running one.
@@ -301,8 +300,8 @@ func (w *world) count(body []byte) error {
 }
 
 // standstill waits until nothing moves any more for want of space or storage, or
-// all is done.
-func (p *process) standstill() {
+// as much as most has moved, or all is done.
+func (p *process) standstill(most int64) {
 	still := func() bool { return p.b.spool.waiting.Load() > 0 || p.allRead.Load() }
 	last, since := p.moves.Load(), time.Now()
 	for time.Since(since) < 50*time.Millisecond || !still() {
@@ -311,7 +310,11 @@ func (p *process) standstill() {
 			return
 		case <-time.After(time.Millisecond):
 		}
-		if now := p.moves.Load(); now != last {
+		now := p.moves.Load()
+		if now >= most {
+			return
+		}
+		if now != last {
 			last, since = now, time.Now()
 		}
 	}

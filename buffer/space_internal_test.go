@@ -3,6 +3,8 @@ package buffer
 import (
 	"context"
 	"errors"
+	"io"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -26,11 +28,15 @@ func TestLastingFaultAtEveryStep(t *testing.T) {
 				reached := false
 				if b, err := s.open(); err == nil {
 					lift := s.liftWhenWaiting(b)
-					if s.work(b, records) == nil {
-						s.drain(b)
+					err := s.work(b, records)
+					if err == nil {
+						err = s.drain(b)
 					}
 					lifted := lift()
 					reached = lifted || s.fs.Steps() >= n
+					if st := b.Stats(); errors.Is(err, io.EOF) && st.Unsealed+uint64(st.Waiting+st.Open) > 0 {
+						t.Errorf("drained, and not all is delivered: %+v", st)
+					}
 					s.fs.Arm(0, fault)
 					_ = b.Close()
 				} else {
@@ -64,15 +70,18 @@ func (s *scenario) liftWhenWaiting(b *Buffer) (stop func() bool) {
 	return func() bool { cancel(); return <-lifted }
 }
 
-// drain seals and delivers what there is until there is nothing more, or an error.
-func (s *scenario) drain(b *Buffer) {
+// drain seals and delivers what there is until there is nothing more, which is
+// io.EOF, or an error.
+func (s *scenario) drain(b *Buffer) (err error) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	drained := make(chan struct{})
 	go func() { defer close(drained); b.Drain(ctx) }()
-	for s.deliverOne(ctx, b) == nil {
+	for err == nil {
+		err = s.deliverOne(ctx, b)
 	}
 	cancel()
 	<-drained
+	return err
 }
 
 // A buffer that stands still, without storage, is delivered by the next process, by
@@ -90,7 +99,7 @@ func TestFullDisk(t *testing.T) {
 				w.away.Store(true)
 				const lines = 100000
 				l := w.start(lines)
-				l.standstill()
+				l.standstill(math.MaxInt64)
 				if l.allRead.Load() {
 					t.Fatal("the disk holds it all")
 				}
@@ -133,7 +142,7 @@ func TestFullDiskEnds(t *testing.T) {
 	w.words, w.services, w.flushInterval = 14, 3, -1
 	w.away.Store(true)
 	l := w.start(100000)
-	l.standstill()
+	l.standstill(math.MaxInt64)
 	l.kill()
 	w.noReserve()
 
