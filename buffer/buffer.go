@@ -76,11 +76,30 @@ type Buffer struct {
 // Open, not the buffer. A directory that another process has open is [ErrLocked], one
 // on a disk of less than [MinDisk] is [ErrSmallDisk]. Close ends the buffer.
 func Open(ctx context.Context, opts Options) (*Buffer, error) {
-	opts, err := opts.withDefaults()
+	b, err := newBuffer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("open buffer: %w", err)
 	}
-	b := &Buffer{
+	if opts.Dir == "" {
+		close(b.replayed)
+	} else {
+		if err := b.openSpool(ctx); err != nil {
+			return nil, fmt.Errorf("open buffer %s: %w", opts.Dir, err)
+		}
+		b.sealers.Go(b.spool.replay)
+		b.sealers.Go(b.spool.keep)
+	}
+	b.sealers.Go(b.sealDue)
+	return b, nil
+}
+
+// newBuffer makes a buffer that nothing runs in yet.
+func newBuffer(opts Options) (*Buffer, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Buffer{
 		opts:       opts,
 		compressor: segment.NewCompressor(),
 		lanes:      map[string]*lane{},
@@ -94,18 +113,7 @@ func Open(ctx context.Context, opts Options) (*Buffer, error) {
 		stop:       make(chan struct{}),
 		quit:       make(chan struct{}),
 		replayed:   make(chan struct{}),
-	}
-	if opts.Dir == "" {
-		close(b.replayed)
-	} else {
-		if err := b.openSpool(ctx); err != nil {
-			return nil, fmt.Errorf("open buffer %s: %w", opts.Dir, err)
-		}
-		b.sealers.Go(b.spool.replay)
-		b.sealers.Go(b.spool.keep)
-	}
-	b.sealers.Go(b.sealDue)
-	return b, nil
+	}, nil
 }
 
 // Append takes a chunk, copying what it keeps. It waits while the buffer is

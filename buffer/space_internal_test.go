@@ -3,13 +3,17 @@ package buffer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"logstow/buffer/internal/disktest"
+	"logstow/buffer/wal"
 	"logstow/internal/hint"
 	"logstow/record"
 )
@@ -201,8 +205,127 @@ func TestSmallDisk(t *testing.T) {
 func TestLargeRecordOnSmallDisk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, MinDisk, 1)
-	w.large = 2_500_000
+	w.words, w.large = 14, 2_500_000
 	l := w.start(20)
+	for l.moves.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if held := l.b.spool.reserve.size(); held < int64(w.large) {
+		t.Errorf("%d bytes are reserved for it", held)
+	}
 	l.end()
 	w.check(20)
+}
+
+// A log that nothing of is sealed, and that leaves four blocks of the disk, is
+// delivered, in pieces as small as need be.
+func TestLogAloneFillsDisk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 64<<20, 1)
+	w.words, w.services, w.flushInterval = 14, 4, -1
+	w.away.Store(true)
+	const lines = 25000
+	l := w.start(lines)
+	for at := ""; at != strconv.Itoa(lines); {
+		v, _ := l.b.Position("input")
+		at = string(v)
+		time.Sleep(time.Millisecond)
+	}
+	l.kill()
+	if left := w.fs.Paths("/" + sealedDir + "/"); len(left) > 0 {
+		t.Fatalf("sealed already: %v", left)
+	}
+	w.noReserve()
+	w.away.Store(false)
+	l = w.start(lines)
+	l.end()
+	w.check(lines)
+}
+
+// No batch becomes larger than the reserve, which is what it is sealed into on a full disk.
+func TestBatchesFitReserve(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	b, err := Open(t.Context(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for n := range 40 {
+		c := Chunk{Service: "web", Read: noonNanos}
+		message := make([]byte, 1+rnd.IntN(300<<10))
+		for i := range message {
+			message[i] = byte(rnd.Uint32())
+		}
+		c.Records = append(c.Records, record.Record{Time: noonNanos + int64(n), Message: message})
+		for _, err = b.Append(t.Context(), c); b.Stats().Waiting > 0; {
+			batch, nextErr := b.Next(t.Context())
+			if nextErr != nil {
+				t.Fatal(nextErr)
+			}
+			if held := b.spool.reserve.size(); batch.Size+small > held {
+				t.Errorf("a batch of %d bytes, the reserve has %d", batch.Size, held)
+			}
+			if err := batch.Done(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.Stats().Done < 2 {
+		t.Error("no batch was full")
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Log files that are not replayed yet stay, however much of what was is sealed.
+func TestTrimWhileReplaying(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	w.words, w.services, w.flushInterval = 14, 3, -1
+	opts := w.options()
+	b, err := Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines = 9000
+	for n := range lines {
+		c := Chunk{Service: fmt.Sprint("s", n%3), Read: noonNanos, Records: []record.Record{w.record(n)}}
+		if _, err := b.Append(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if files := w.fs.Paths("/" + logDir + "/"); len(files) < 3 {
+		t.Fatalf("log files %v", files)
+	}
+	if b, err = newBuffer(opts); err == nil {
+		err = b.openSpool(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := uint64(0)
+	err = b.spool.log.Replay(func(e wal.Records) error {
+		sealed += uint64(len(e.Records))
+		err := b.spool.replayOne(e)
+		if sealed%1000 == 0 {
+			b.endAll(false, b.end)
+			b.spool.trim(true)
+		}
+		return err
+	})
+	if err != nil || sealed != lines {
+		t.Errorf("%d records replayed, want %d: %v", sealed, lines, err)
+	}
+	close(b.replayed)
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -70,7 +70,7 @@ type Log struct {
 	// durable is the size of what is durable of the current file, begun that with
 	// which it began.
 	durable, begun int64
-	err     error
+	err            error
 }
 
 type logFile struct {
