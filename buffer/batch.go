@@ -100,7 +100,8 @@ func (b *Batch) SetName(store, name string) error {
 // end now, the next may store a second copy, which readers drop.
 func (b *Batch) setState(state sealed.State, sync bool) error {
 	if s := b.buf.spool; s != nil {
-		if err := s.dir.SetState(b.Meta.Seq, state, sync); disk.Full(err) {
+		err := s.withReserve(func() error { return s.dir.SetState(b.Meta.Seq, state, sync) })
+		if disk.Full(err) {
 			b.buf.opts.Log.Warn("no room to write down what is tried with a batch", "name", state.Name, "error", err)
 		} else if err != nil {
 			return b.buf.fail(err)
@@ -129,6 +130,13 @@ func (b *Batch) SetStored(etag string) error {
 	b.body = nil
 	b.buf.release(b, min(b.charged, overhead))
 	return nil
+}
+
+// Urgent reports whether the buffer waits for the space on disk that the batch
+// takes: then it should be done with soon.
+func (b *Batch) Urgent() bool {
+	s := b.buf.spool
+	return s != nil && s.waiting.Load() > 0
 }
 
 // Done removes the batch: blob and index are acknowledged.

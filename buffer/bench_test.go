@@ -47,7 +47,7 @@ func BenchmarkAppend(b *testing.B) {
 			for b.Loop() {
 				mustAppend(b, buf, c)
 			}
-			buf.Drain()
+			buf.Drain(b.Context())
 			if err := <-done; err != nil {
 				b.Fatal(err)
 			}

@@ -52,8 +52,13 @@ type Buffer struct {
 	failed error
 	// spool is what is on disk; nil in memory mode.
 	spool *spool
-	// draining: nothing is appended any more. drained: and all that was is sealed.
+	// draining: nothing is appended any more. drained: and all that was is sealed,
+	// or is left to the next process.
 	draining, drained, closed bool
+	// quit is closed when nobody waits for space any more, replayed when what the
+	// log held at Open is in batches, or never will be here.
+	quit, replayed chan struct{}
+	quitting       sync.Once
 	// wakeAt is when the sealing goroutine looks next; zero is never.
 	wakeAt time.Time
 
@@ -66,13 +71,35 @@ type Buffer struct {
 }
 
 // Open starts a buffer; where Options.Dir is set, with what a process before left
-// in it. A directory that another process has open is [ErrLocked]. Close ends it.
-func Open(opts Options) (*Buffer, error) {
-	opts, err := opts.withDefaults()
+// in it: sealed batches and all positions are there at once, records of the log
+// become batches while the buffer is in use, and Append waits for that. ctx ends
+// Open, not the buffer. A directory that another process has open is [ErrLocked], one
+// on a disk of less than [MinDisk] is [ErrSmallDisk]. Close ends the buffer.
+func Open(ctx context.Context, opts Options) (*Buffer, error) {
+	b, err := newBuffer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("open buffer: %w", err)
 	}
-	b := &Buffer{
+	if opts.Dir == "" {
+		close(b.replayed)
+	} else {
+		if err := b.openSpool(ctx); err != nil {
+			return nil, fmt.Errorf("open buffer %s: %w", opts.Dir, err)
+		}
+		b.sealers.Go(b.spool.replay)
+		b.sealers.Go(b.spool.keep)
+	}
+	b.sealers.Go(b.sealDue)
+	return b, nil
+}
+
+// newBuffer makes a buffer that nothing runs in yet.
+func newBuffer(opts Options) (*Buffer, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Buffer{
 		opts:       opts,
 		compressor: segment.NewCompressor(),
 		lanes:      map[string]*lane{},
@@ -84,15 +111,9 @@ func Open(opts Options) (*Buffer, error) {
 		queue:      queue{out: map[*Batch]struct{}{}},
 		wake:       make(chan struct{}, 1),
 		stop:       make(chan struct{}),
-	}
-	if opts.Dir != "" {
-		if err := b.openSpool(); err != nil {
-			return nil, fmt.Errorf("open buffer %s: %w", opts.Dir, err)
-		}
-		b.sealers.Go(b.spool.keep)
-	}
-	b.sealers.Go(b.sealDue)
-	return b, nil
+		quit:       make(chan struct{}),
+		replayed:   make(chan struct{}),
+	}, nil
 }
 
 // Append takes a chunk, copying what it keeps. It waits while the buffer is
@@ -109,22 +130,26 @@ func (b *Buffer) Append(ctx context.Context, c Chunk) (Mark, error) {
 }
 
 func (b *Buffer) append(ctx context.Context, c Chunk) (Mark, error) {
-	size, err := c.check()
+	n, err := c.check()
+	if err == nil {
+		err = b.waitReplayed(ctx)
+	}
 	if err != nil {
 		return 0, err
 	}
+	var failed error
 	for {
-		if err := b.room(ctx, size); err != nil {
+		if err := b.waitForSpace(ctx, n, failed); err != nil {
 			return 0, err
 		}
-		reserved, err := b.reserve(ctx, 2*size)
+		reserved, err := b.reserve(ctx, 2*n.size)
 		if err != nil {
 			return 0, err
 		}
 		m, full, err := b.appendRecords(&c, reserved)
 		// Compressing the last blocks of what is full needs no lock.
 		for _, o := range full {
-			b.finish(o)
+			b.finish(ctx, o)
 		}
 		switch {
 		case err == nil && b.spool != nil && b.opts.Sync == SyncAlways:
@@ -132,9 +157,20 @@ func (b *Buffer) append(ctx context.Context, c Chunk) (Mark, error) {
 		case !errors.Is(err, wal.ErrFull):
 			return m, err
 		}
-		if err := b.spool.waitFull(ctx, err); err != nil {
-			return 0, err
-		}
+		failed = err
+	}
+}
+
+// waitReplayed waits until all that the log held at Open is in batches: what is
+// appended comes after it.
+func (b *Buffer) waitReplayed(ctx context.Context) error {
+	select {
+	case <-b.replayed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-b.quit:
+		return ErrClosed
 	}
 }
 
@@ -205,12 +241,17 @@ func (b *Buffer) lane(service string) (*lane, error) {
 	if b.draining {
 		return nil, ErrClosed
 	}
+	return b.anyLane(service), nil
+}
+
+// anyLane is a service's lane, also when nothing is appended any more. b.mu is held.
+func (b *Buffer) anyLane(service string) *lane {
 	l := b.lanes[service]
 	if l == nil {
 		l = &lane{buf: b, service: service, open: map[bucket]*openBatch{}}
 		b.lanes[service] = l
 	}
-	return l, nil
+	return l
 }
 
 // gather is how long somebody who waits for a sync waits for others to share it with.
@@ -304,22 +345,38 @@ func (b *Buffer) Positions(prefix string) []Position {
 	return all
 }
 
-// Flush seals everything that was appended before the call.
-func (b *Buffer) Flush() { b.endAll(false, b.finish) }
+// Flush seals everything that was appended before the call. On a full disk it
+// waits for delivery, until ctx ends.
+func (b *Buffer) Flush(ctx context.Context) {
+	if b.waitReplayed(ctx) == nil {
+		b.endAll(false, func(o *openBatch) { b.finish(ctx, o) })
+	}
+}
 
-// Drain seals everything; later calls of Append fail with ErrClosed.
-func (b *Buffer) Drain() {
+// Drain seals everything; later calls of Append fail with ErrClosed. On a full disk
+// it waits for delivery. When ctx ends, what could not be sealed by then stays in
+// the log for the next process, or for none if it is done by the time Drain
+// returns: Stats.Unsealed says how much.
+func (b *Buffer) Drain(ctx context.Context) {
+	stop := context.AfterFunc(ctx, b.giveUp)
+	defer stop()
 	b.mu.Lock()
 	b.draining = true
 	b.space.notify()
 	b.mu.Unlock()
 
-	b.endAll(true, b.finish)
+	<-b.replayed
+	b.endAll(true, func(o *openBatch) { b.finish(context.WithoutCancel(ctx), o) })
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.drained = true
 	b.ready.notify()
+}
+
+// giveUp ends all waiting for space: what is not sealed is left to the next process.
+func (b *Buffer) giveUp() {
+	b.quitting.Do(func() { close(b.quit) })
 }
 
 // endAll detaches all open batches and ends each; with closed set no others are opened.
@@ -344,6 +401,7 @@ func (b *Buffer) Close() error {
 	if !again {
 		b.draining, b.closed = true, true
 		close(b.stop)
+		b.giveUp()
 	}
 	b.space.notify()
 	b.ready.notify()

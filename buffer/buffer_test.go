@@ -20,7 +20,7 @@ import (
 
 func TestOpenChecksOptions(t *testing.T) {
 	t.Parallel()
-	_, err := buffer.Open(buffer.Options{Instance: "a/b", Width: 7 * time.Minute, FlushSize: -1, MaxOpen: -1, Memory: -1})
+	_, err := buffer.Open(t.Context(), buffer.Options{Instance: "a/b", Width: 7 * time.Minute, FlushSize: -1, MaxOpen: -1, Memory: -1})
 	if err == nil {
 		t.Fatal("wrong options were taken")
 	}
@@ -56,7 +56,7 @@ func TestBatchSaysWhatItIs(t *testing.T) {
 	c := chunk(rec(noon.Add(time.Second), "b"), rec(noon, "a"), rec(noon.Add(time.Hour), "c"))
 	c.Class = "audit"
 	mustAppend(t, b, c)
-	b.Drain()
+	b.Drain(t.Context())
 	got := rest(t, b)
 	if len(got) != 2 {
 		t.Fatalf("%d batches, want 2", len(got))
@@ -118,7 +118,7 @@ func TestReturnComesFirst(t *testing.T) {
 	b := open(t, buffer.Options{})
 	for _, m := range []string{"first", "second", "third"} {
 		mustAppend(t, b, chunk(rec(noon, m)))
-		b.Flush()
+		b.Flush(t.Context())
 	}
 	first, second := next(t, b), next(t, b)
 	if err := first.SetName("here", "web/1"); err != nil {
@@ -151,7 +151,7 @@ func TestNewestInABacklog(t *testing.T) {
 	const batches = 40
 	for i := range batches {
 		mustAppend(t, b, chunk(rec(noon.Add(time.Duration(i)*time.Hour), "x")))
-		b.Flush()
+		b.Flush(t.Context())
 	}
 	var newest, oldest int
 	last := time.Time{}
@@ -206,7 +206,7 @@ func TestMaxLateness(t *testing.T) {
 		c := chunk(rec(noon.Add(-20*time.Minute), "a"), rec(noon.Add(-31*time.Minute), "b"), rec(noon.Add(-29*time.Minute), "c"), rec(noon, "d"))
 		c.Read = noon.Add(time.Minute / 2).UnixNano()
 		mustAppend(t, b, c)
-		b.Drain()
+		b.Drain(t.Context())
 		want := "a b c d"
 		got := ""
 		late := b.Stats().Late
@@ -223,7 +223,7 @@ func TestDoneTwice(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{})
 	mustAppend(t, b, chunk(rec(noon, "a")))
-	b.Flush()
+	b.Flush(t.Context())
 	batch := next(t, b)
 	if err := batch.Done(); err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestQuarantine(t *testing.T) {
 	var log bytes.Buffer
 	b := open(t, buffer.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	mustAppend(t, b, chunk(rec(noon, "a")))
-	b.Drain()
+	b.Drain(t.Context())
 	if err := next(t, b).Quarantine("storage says no"); err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestDrain(t *testing.T) {
 			return err
 		})
 		synctest.Wait()
-		b.Drain()
+		b.Drain(t.Context())
 		if err := <-first; err != nil {
 			t.Fatalf("the waiting Next returned %v, want the batch", err)
 		}
@@ -286,7 +286,7 @@ func TestDrain(t *testing.T) {
 		if err := next(t, b).Done(); err != nil {
 			t.Error(err)
 		}
-		b.Drain()
+		b.Drain(t.Context())
 	})
 }
 
@@ -318,7 +318,7 @@ func TestDrainWhileAppending(t *testing.T) {
 			for taken.Load() < int64(round%5) {
 				runtime.Gosched()
 			}
-			b.Drain()
+			b.Drain(t.Context())
 			return nil
 		})
 		for {
@@ -351,7 +351,7 @@ func TestDrainOfNothing(t *testing.T) {
 			return err
 		})
 		synctest.Wait()
-		b.Drain()
+		b.Drain(t.Context())
 		if err := <-waits; !errors.Is(err, io.EOF) {
 			t.Errorf("Next returned %v, want EOF", err)
 		}
@@ -363,7 +363,7 @@ func TestCloseWakesWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, buffer.Options{Memory: 1})
 		mustAppend(t, b, chunk(rec(noon, "a")))
-		b.Flush()
+		b.Flush(t.Context())
 		batch := next(t, b) // so that Next has nothing and Append no memory
 		waits := []<-chan error{
 			background(func() error {
@@ -417,7 +417,7 @@ func TestSeqRises(t *testing.T) {
 	for _, step := range []time.Duration{0, 0, -time.Hour, 2 * time.Hour} {
 		now.Add(int64(step))
 		mustAppend(t, b, chunk(rec(noon, "a")))
-		b.Flush()
+		b.Flush(t.Context())
 		seq := next(t, b).Meta.Seq
 		if seq <= last {
 			t.Errorf("after a step of %v: seq %d after %d", step, seq, last)

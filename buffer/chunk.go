@@ -44,28 +44,29 @@ func textSize(r *record.Record) int64 {
 }
 
 // check refuses what no segment can hold, before any of it is taken; it returns
-// the size of the records' text.
-func (c *Chunk) check() (size int64, err error) {
+// what taking the chunk takes.
+func (c *Chunk) check() (n needs, err error) {
 	if len(c.Records) == 0 {
-		return 0, nil
+		return n, nil
 	}
 	if !blobnaming.ValidService(c.Service) {
-		return 0, fmt.Errorf("%q is not a service name", c.Service)
+		return n, fmt.Errorf("%q is not a service name", c.Service)
 	}
 	if !blobnaming.ValidClass(c.Class) {
-		return 0, fmt.Errorf("%q is not a retention class", c.Class)
+		return n, fmt.Errorf("%q is not a retention class", c.Class)
 	}
 	if !validTime(c.Read) {
-		return 0, fmt.Errorf("the time read, %d ns, is out of range", c.Read)
+		return n, fmt.Errorf("the time read, %d ns, is out of range", c.Read)
 	}
 	for i := range c.Records {
 		r := &c.Records[i]
 		if err := checkRecord(r); err != nil {
-			return 0, fmt.Errorf("record %d of source %q: %w", i, r.Source, err)
+			return n, fmt.Errorf("record %d of source %q: %w", i, r.Source, err)
 		}
-		size += textSize(r)
+		size := textSize(r)
+		n.size, n.largest = n.size+size, max(n.largest, size)
 	}
-	return size, nil
+	return n, nil
 }
 
 func checkRecord(r *record.Record) error {

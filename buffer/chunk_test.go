@@ -41,7 +41,7 @@ func TestTakesTheLargestRecords(t *testing.T) {
 	large := rec(noon, "")
 	large.Message = make([]byte, record.MaxSize)
 	mustAppend(t, b, chunk(large, rec(noon, "small")))
-	b.Drain()
+	b.Drain(t.Context())
 	if got := rest(t, b); len(got) != 1 || len(got[0].records) != 2 || len(got[0].records[0].Message) != record.MaxSize {
 		t.Errorf("%d batches came out", len(got))
 	}

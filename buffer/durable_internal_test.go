@@ -43,7 +43,7 @@ func newScenario(t *testing.T, sync Sync) *scenario {
 }
 
 func (s *scenario) open() (*Buffer, error) {
-	return Open(Options{
+	return Open(s.t.Context(), Options{
 		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullWait: time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
@@ -90,7 +90,7 @@ func (s *scenario) work(b *Buffer, end int) error {
 			s.acknowledged = at
 		}
 		if at%5 == 0 {
-			b.Flush()
+			b.Flush(ctx)
 		}
 		for b.Stats().Waiting > 0 && at%3 != 0 {
 			if err := s.deliverOne(ctx, b); err != nil {
@@ -146,7 +146,7 @@ func (s *scenario) settle(end int) {
 	if err := s.work(b, end); err != nil {
 		s.t.Fatalf("work: %v", err)
 	}
-	b.Drain()
+	b.Drain(s.t.Context())
 	for {
 		err := s.deliverOne(context.Background(), b)
 		if errors.Is(err, io.EOF) {
@@ -218,7 +218,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 					b, err := s.open()
 					if err == nil {
 						if s.work(b, records) == nil {
-							b.Drain()
+							b.Drain(t.Context())
 							for s.deliverOne(t.Context(), b) == nil {
 							}
 						}
@@ -259,7 +259,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 				b, err := s.open()
 				if err == nil {
 					if s.work(b, records) == nil {
-						b.Drain()
+						b.Drain(t.Context())
 						for s.deliverOne(t.Context(), b) == nil {
 						}
 					}
@@ -301,7 +301,7 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 	if err := s.work(b, 1); err != nil {
 		t.Fatal(err)
 	}
-	b.Flush()
+	b.Flush(t.Context())
 	s.fs.FailReads(true)
 	batch, err := b.Next(t.Context())
 	if err != nil {

@@ -35,7 +35,7 @@ func TestLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := durable(t, dir, nil)
-	_, err := buffer.Open(buffer.Options{Instance: "second", Dir: dir})
+	_, err := buffer.Open(t.Context(), buffer.Options{Instance: "second", Dir: dir})
 	if !errors.Is(err, buffer.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) || !strings.Contains(err.Error(), "test") {
 		t.Errorf("%v should name the holder", err)
 	}
@@ -60,7 +60,7 @@ func TestReopen(t *testing.T) {
 	c := chunk(rec(noon, "sealed"))
 	c.Positions = []buffer.Position{{Input: "file:a", Value: []byte("1")}, {Input: "other", Value: []byte("2")}}
 	mustAppend(t, b, c)
-	b.Flush()
+	b.Flush(t.Context())
 	first := next(t, b)
 	body, err := first.Body()
 	if err != nil {
@@ -98,13 +98,13 @@ func TestReopen(t *testing.T) {
 	if err := again.Done(); err != nil {
 		t.Fatal(err)
 	}
-	b.Drain()
+	b.Drain(t.Context())
 	if got := rest(t, b); len(got) != 1 {
 		t.Errorf("%d batches, want the one that was open", len(got))
 	}
 	mustClose(t, b)
 	b = durable(t, dir, nil)
-	b.Drain()
+	b.Drain(t.Context())
 	if got := rest(t, b); len(got) != 0 {
 		t.Errorf("%d batches came twice", len(got))
 	}
@@ -125,7 +125,7 @@ func TestDamagedBatch(t *testing.T) {
 			b := durable(t, dir, logged)
 			for _, m := range []string{"one", "two"} {
 				mustAppend(t, b, chunk(rec(noon, m)))
-				b.Flush()
+				b.Flush(t.Context())
 			}
 			mustClose(t, b)
 			files, err := filepath.Glob(filepath.Join(dir, "sealed", "*.seg"))
@@ -141,7 +141,7 @@ func TestDamagedBatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			b = durable(t, dir, logged)
-			b.Drain()
+			b.Drain(t.Context())
 			if got := rest(t, b); len(got) != 1 {
 				t.Errorf("%d batches, want the whole one", len(got))
 			}
@@ -187,7 +187,7 @@ func TestMaxSizeBlocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.Drain()
+			b.Drain(t.Context())
 			for _, s := range rest(t, b) {
 				records += uint64(len(s.records))
 			}
@@ -231,7 +231,7 @@ func TestDropOldest(t *testing.T) {
 	for i := range chunks {
 		mustAppend(t, b, chunk(rec(noon, hex64(i))))
 	}
-	b.Drain()
+	b.Drain(t.Context())
 	dropped, lost := b.Stats().Dropped, b.Stats().DroppedRecords
 	kept := 0
 	for _, s := range rest(t, b) {
@@ -253,7 +253,7 @@ func TestManyWaiting(t *testing.T) {
 	const batches = 10000
 	for i := range batches {
 		mustAppend(t, b, chunk(rec(noon, fmt.Sprint("record ", i))))
-		b.Flush()
+		b.Flush(t.Context())
 	}
 	mustClose(t, b)
 	begin := time.Now()
@@ -300,14 +300,14 @@ func TestRemove(t *testing.T) {
 		t.Errorf("holding a record: %v", err)
 	}
 	b = durable(t, dir, nil)
-	b.Drain()
+	b.Drain(t.Context())
 	if err := next(t, b).Done(); err != nil {
 		t.Fatal(err)
 	}
 	mustClose(t, b)
 	for range 50 {
 		removed := background(func() error { return buffer.Remove(dir) })
-		b, err := buffer.Open(buffer.Options{Dir: dir, Instance: "i"})
+		b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "i"})
 		if err != nil && !errors.Is(err, buffer.ErrLocked) {
 			t.Fatal(err)
 		}

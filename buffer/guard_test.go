@@ -58,7 +58,7 @@ func TestOpenBound(t *testing.T) {
 					t.Errorf("sealed hour %v, want %d", got, h)
 				}
 			}
-			b.Drain()
+			b.Drain(t.Context())
 			for _, batch := range rest(t, b) {
 				if got := int(batch.BucketStart.Sub(noon).Hours()); got < -1 && !test.once {
 					t.Errorf("a batch of hour %d, which must not be opened", got)
@@ -84,7 +84,7 @@ func TestLateRecordsAreSaidOnce(t *testing.T) {
 	if got := strings.Count(log.String(), "level=WARN"); got != 2 {
 		t.Errorf("said %d times, want once for each of 2 services:\n%s", got, log.String())
 	}
-	b.Drain()
+	b.Drain(t.Context())
 	late := 0
 	for _, batch := range rest(t, b) {
 		for _, r := range batch.records {

@@ -148,8 +148,12 @@ func (l *lane) applyRun(full []*openBatch, records []record.Record, k bucket, nu
 			return full, err
 		}
 		next := o.text + sizeEvery
+		left := l.buf.batchLimit() - o.writer.Bound()
 		for len(records) > 0 {
 			rec := records[0]
+			if left -= textSize(&rec); left < 0 && o.text > 0 {
+				break
+			}
 			records = records[1:]
 			if err := o.append(rec); err != nil {
 				l.detach(o)
@@ -162,7 +166,7 @@ func (l *lane) applyRun(full []*openBatch, records []record.Record, k bucket, nu
 			}
 		}
 		l.buf.charge(o)
-		if o.full(l.buf.opts.FlushSize) {
+		if left < 0 || o.full(l.buf.opts.FlushSize) {
 			l.detach(o)
 			full = append(full, o)
 		}

@@ -28,7 +28,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 func open(t testing.TB, opts buffer.Options) *buffer.Buffer {
 	t.Helper()
 	opts.Instance = "test"
-	b, err := buffer.Open(opts)
+	b, err := buffer.Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (b *Buffer) reserve(ctx context.Context, n int64) (int64, error) {
 		b.mu.Unlock()
 
 		if victim != nil {
-			b.seal(victim)
+			b.seal(ctx, victim)
 			continue
 		}
 		select {

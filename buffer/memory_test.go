@@ -94,7 +94,7 @@ func TestChunkLargerThanMemory(t *testing.T) {
 				return err
 			}
 		}
-		b.Drain()
+		b.Drain(t.Context())
 		return nil
 	})
 	got := 0

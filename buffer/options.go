@@ -54,9 +54,10 @@ type Options struct {
 	// Sealed batches are always durable before they are handed out.
 	Sync Sync
 	// MaxSize bounds the bytes in Dir; default 1 GiB. What waits there is
-	// compressed, but for what was appended last.
+	// compressed, but for what was appended last. A disk with less space bounds them
+	// further. A part of either, at most a quarter, is reserved for sealing.
 	MaxSize int64
-	// OnFull is what Append does when MaxSize is reached; default Block.
+	// OnFull is what Append does when MaxSize is reached or the disk is full; default Block.
 	OnFull OnFull
 	// NoFilter writes segments without a token filter.
 	NoFilter bool

@@ -75,10 +75,10 @@ func (p *property) run(t *testing.T) {
 		for b.Stats().Done < 30 {
 			runtime.Gosched()
 		}
-		b.Drain()
+		b.Drain(t.Context())
 	}
 	producers.Wait()
-	b.Drain()
+	b.Drain(t.Context())
 	consumers.Wait()
 	if t.Failed() {
 		return

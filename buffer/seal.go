@@ -1,6 +1,7 @@
 package buffer
 
 import (
+	"context"
 	"errors"
 	"time"
 )
@@ -65,15 +66,36 @@ func (s *seal) end(ok bool) {
 	close(s.done)
 }
 
-// seal seals one batch, unless somebody else has.
-func (b *Buffer) seal(o *openBatch) {
+// seal seals one batch, unless somebody else has. It waits for that until ctx ends.
+func (b *Buffer) seal(ctx context.Context, o *openBatch) {
 	if o.lane.detachOne(o) {
-		b.finish(o)
+		b.finish(ctx, o)
 	}
 }
 
-// finish makes a sealed batch of one that was detached, and queues it.
-func (b *Buffer) finish(o *openBatch) {
+// finish has a sealed batch made of one that was detached, and waits until it is
+// queued, or ctx ends: on a full disk it may take as long as storage is away.
+func (b *Buffer) finish(ctx context.Context, o *openBatch) {
+	b.mu.Lock()
+	if b.spool == nil || b.closed {
+		b.mu.Unlock()
+		b.end(o)
+		return
+	}
+	done := make(chan struct{})
+	b.sealers.Go(func() {
+		defer close(done)
+		b.end(o)
+	})
+	b.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// end makes a sealed batch of one that was detached, and queues it.
+func (b *Buffer) end(o *openBatch) {
 	batch, err := b.newBatch(o)
 	if ok := o.seal.wait(); err == nil && b.spool != nil {
 		err = b.spool.seal(o, batch, ok)
@@ -161,7 +183,7 @@ func (b *Buffer) sealDue() {
 		}
 		due := b.due()
 		for _, o := range due {
-			b.seal(o)
+			b.seal(context.Background(), o) // Close ends the wait
 		}
 		b.mu.Lock()
 		at := b.nextDue()

@@ -1,9 +1,10 @@
 package buffer
 
 import (
+	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
+	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,138 +24,31 @@ type spool struct {
 	fileSize int64
 	// bytes is the size of the sealed batches' files.
 	bytes atomic.Int64
-	// saidFull is set while the log was told that there is no room.
-	saidFull atomic.Bool
+	// saidFull is when it was last logged that there is no space, Unix nanoseconds.
+	saidFull atomic.Int64
+	reserve  *reserve
+	// want is how large the reserve should be.
+	want atomic.Int64
+	// waiting counts those that wait for space, to append or to seal.
+	waiting atomic.Int64
+	// sealing is held by one that seals on a full disk, so that none takes the space
+	// that another needs.
+	sealing sync.Mutex
+	// unchecked is how many bytes may be appended before it is looked again how many
+	// are free; checking guards it.
+	checking  sync.Mutex
+	unchecked int64
 
 	// The Buffer's lock guards the rest.
 
 	// frozen: the log is needed by the next process as it is.
 	frozen bool
+	// floor is a number that no record of the log that is not replayed is below.
+	floor uint64
 	// durable says that entries were synced.
 	durable broadcast
 	// delivered batches wait for their coverage to be written down.
 	delivered []*Batch
-}
-
-// openSpool opens what is on disk and takes over what a process before left.
-func (b *Buffer) openSpool() (err error) {
-	o := &b.opts
-	fs := o.fs
-	s := &spool{buf: b, fileSize: min(wal.DefaultFileSize, max(o.MaxSize/8, 1<<20))}
-	if s.lock, err = lock(o.Dir, o.Instance, o.Now()); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.lock.Close())
-		}
-	}()
-	if err := fs.MkdirAll(filepath.Join(o.Dir, logDir)); err != nil {
-		return err
-	}
-	if s.dir, err = sealed.Open(fs, filepath.Join(o.Dir, sealedDir), filepath.Join(o.Dir, quarantineDir)); err != nil {
-		return err
-	}
-	heads, damaged, err := s.dir.List()
-	if err != nil {
-		return err
-	}
-	for _, name := range damaged {
-		b.stats.Quarantined++
-		o.Log.Error("a sealed batch is damaged or cannot be read, and is quarantined", "file", name, "dir", o.Dir)
-	}
-	coverage := map[wal.Key]uint64{}
-	for _, h := range heads {
-		coverage[h.Key] = max(coverage[h.Key], h.Through)
-		b.queue.put(s.batch(h))
-		s.bytes.Add(h.Size)
-		b.seq = max(b.seq, h.Meta.Seq)
-	}
-	var damage []wal.Damage
-	s.log, damage, err = wal.Open(wal.Options{Dir: filepath.Join(o.Dir, logDir), FS: fs, FileSize: s.fileSize, Log: o.Log}, coverage)
-	if err != nil {
-		return err
-	}
-	b.seq = max(b.seq, s.log.Seq())
-	b.positions = s.log.Positions()
-	b.spool = s
-	if err := s.setAside(damage); err != nil {
-		return errors.Join(err, s.log.Close())
-	}
-	if err := s.replay(); err != nil {
-		return errors.Join(err, s.log.Close())
-	}
-	s.trim(true)
-	return nil
-}
-
-// setAside keeps damaged log files for whoever wants to look; what is whole in them is replayed.
-func (s *spool) setAside(damage []wal.Damage) error {
-	for _, d := range damage {
-		if d.Torn {
-			s.buf.opts.Log.Warn("the log ends in an unfinished write, which was never acknowledged and is cut off", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
-			continue
-		}
-		s.buf.stats.Damaged++
-		s.buf.opts.Log.Error("a log file is damaged: what is whole in it goes on, a copy is in quarantine", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
-		to := filepath.Join(s.buf.opts.Dir, quarantineDir, filepath.Base(d.Path))
-		if err := s.buf.opts.fs.Link(d.Path, to); err != nil && !errors.Is(err, errExist) {
-			return fmt.Errorf("keep a copy of a damaged log file: %w", err)
-		}
-	}
-	return nil
-}
-
-// replay brings what the log holds beyond the sealed batches into open batches again.
-func (s *spool) replay() error {
-	b := s.buf
-	b.spool.frozen = true // until all is in batches again, every log file is needed
-	err := s.log.Replay(func(e wal.Records) error {
-		l, err := b.lane(e.Service)
-		if err != nil {
-			return err
-		}
-		runs := make([]run, 0, len(e.Runs))
-		at := 0
-		for _, r := range e.Runs {
-			k := bucket{e.Class, r.Start, r.Width}
-			runs = append(runs, run{bucket: k, from: at, to: at + r.Count})
-			at += r.Count
-		}
-		l.mu.Lock()
-		full, err := l.apply(e.Records, runs, e.First)
-		l.mu.Unlock()
-		for _, o := range full {
-			b.finish(o)
-		}
-		b.stats.Replayed += uint64(len(e.Records))
-		s.relieve()
-		return err
-	})
-	b.mu.Lock()
-	s.frozen = b.stats.Unsealed > 0
-	b.mu.Unlock()
-	if n := b.stats.Replayed; n > 0 {
-		b.opts.Log.Info("took up records that an earlier process had not sealed", "records", n, "dir", b.opts.Dir)
-	}
-	return err
-}
-
-// relieve seals batches while they take more memory than allowed.
-func (s *spool) relieve() {
-	b := s.buf
-	for {
-		b.mu.Lock()
-		var victim *openBatch
-		if b.memory.used > b.memory.limit {
-			victim = b.victim()
-		}
-		b.mu.Unlock()
-		if victim == nil {
-			return
-		}
-		b.seal(victim)
-	}
 }
 
 // batch is what Next hands out of a sealed batch on disk.
@@ -204,42 +98,33 @@ func (b *Buffer) landed(l *lane) {
 }
 
 // seal makes a batch durable. ok says that the older batches of its lane are.
-// While the disk is full it waits, unless the buffer is about to end: the log has the records.
+// While the disk is full it waits, until the buffer gives up: the log has the records.
 func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	if !ok {
 		return errUnsealed
 	}
 	b := s.buf
 	head := sealed.Head{Key: o.key(), Through: o.through, First: o.first, Meta: batch.Meta}
-	for tries := 1; ; tries++ {
+	write := func() (err error) {
 		// Positions and numbers must not be lost behind the batch.
 		written, _ := s.log.Entries()
-		err := s.log.Sync(written)
-		if err == nil {
+		if err = s.log.Sync(written); err == nil {
 			head, err = s.dir.Write(head, o.body.parts)
 		}
-		if err == nil {
-			break
-		}
-		if !disk.Full(err) {
-			return b.fail(err)
-		}
-		if s.dropSpare() {
-			continue
-		}
-		s.sayFull(err)
-		b.mu.Lock()
-		ending := b.draining && tries > 3 || b.closed || b.failed != nil
-		b.mu.Unlock()
-		if ending {
-			return err
-		}
-		timer := time.NewTimer(b.opts.fullWait)
-		select {
-		case <-b.stop:
-		case <-timer.C:
-		}
-		timer.Stop()
+		return err
+	}
+	err := write()
+	if disk.Full(err) && s.dropSpare() {
+		err = write()
+	}
+	if disk.Full(err) {
+		err = s.awaitSpace(o.body.size+small, write)
+	}
+	if err != nil && !disk.Full(err) {
+		return b.fail(err)
+	}
+	if err != nil {
+		return err
 	}
 	batch.head = head
 	s.bytes.Add(head.Size)
@@ -251,14 +136,52 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	return nil
 }
 
+// awaitSpace calls a function that writes n bytes until the disk is not full any
+// more, which it may be at once by way of the reserve, or the buffer gives up.
+func (s *spool) awaitSpace(n int64, write func() error) error {
+	b := s.buf
+	for {
+		b.mu.Lock()
+		space, failed := b.space.wait(), b.failed
+		b.mu.Unlock()
+		if failed != nil {
+			return failed
+		}
+		s.trim(true)
+		s.sealing.Lock()
+		s.dropSpare()
+		s.release(n)
+		err := write()
+		s.sealing.Unlock()
+		if !disk.Full(err) {
+			return err
+		}
+		s.sayFull(err)
+		b.waitRetry(context.Background(), space)
+		select {
+		case <-b.quit:
+			return err
+		default:
+		}
+	}
+}
+
+// cover makes the coverage of a batch durable, after which it may be removed.
+func (s *spool) cover(batch *Batch) error {
+	return s.withReserve(func() (err error) {
+		if batch.covered == 0 {
+			batch.covered, err = s.log.Cover(batch.head.Key, batch.head.Through, batch.Meta.Seq)
+		}
+		if err == nil {
+			err = s.log.Sync(batch.covered)
+		}
+		return err
+	})
+}
+
 // remove removes a delivered batch, once its coverage is durable.
 func (s *spool) remove(batch *Batch) (err error) {
-	if batch.covered == 0 {
-		batch.covered, err = s.log.Cover(batch.head.Key, batch.head.Through, batch.Meta.Seq)
-	}
-	if err == nil {
-		err = s.log.Sync(batch.covered)
-	}
+	err = s.cover(batch)
 	if errors.Is(err, wal.ErrFull) { // it stays until there is room for that
 		s.buf.mu.Lock()
 		s.delivered = append(s.delivered, batch)
@@ -277,15 +200,9 @@ func (s *spool) remove(batch *Batch) (err error) {
 
 // quarantine moves a batch to the quarantine.
 func (s *spool) quarantine(batch *Batch, reason string) error {
-	var err error
-	if batch.covered == 0 {
-		batch.covered, err = s.log.Cover(batch.head.Key, batch.head.Through, batch.Meta.Seq)
-	}
+	err := s.cover(batch)
 	if err == nil {
-		err = s.log.Sync(batch.covered)
-	}
-	if err == nil {
-		err = s.dir.Quarantine(batch.Meta.Seq, reason)
+		err = s.withReserve(func() error { return s.dir.Quarantine(batch.Meta.Seq, reason) })
 	}
 	if errors.Is(err, wal.ErrFull) || disk.Full(err) {
 		return err
@@ -340,6 +257,10 @@ func (s *spool) keep() {
 			}
 		}
 		s.trim(false)
+		if err := s.restore(); err != nil {
+			b.opts.Log.Error("the buffer's disk fails", "error", b.fail(err))
+			return
+		}
 	}
 }
 
@@ -348,6 +269,9 @@ const spareTime = 10 * time.Second
 
 // dropSpare gives the room of spare log files back and reports whether there was any.
 func (s *spool) dropSpare() bool {
+	if s.log == nil {
+		return false
+	}
 	before := s.log.Spare()
 	if err := s.log.DropSpare(); err != nil {
 		s.buf.opts.Log.Warn("the buffer's log keeps files that it does not need", "error", err)
@@ -370,14 +294,15 @@ func (s *spool) trim(force bool) {
 	for _, floor := range b.inflight {
 		needed = min(needed, floor)
 	}
+	needed = min(needed, s.floor)
 	idle := len(b.open)+len(b.ending)+len(b.inflight) == 0
 	frozen := s.frozen || b.failed != nil
 	b.mu.Unlock()
 	if frozen {
 		return
 	}
-	const small = 1 << 20
-	err := s.log.Trim(needed, force || idle && s.log.Size() > small)
+	const large = 1 << 20
+	err := s.withReserve(func() error { return s.log.Trim(needed, force || idle && s.log.Size() > large) })
 	if err != nil && s.log.Err() != nil {
 		_ = b.fail(err)
 	} else if err != nil {
@@ -393,8 +318,13 @@ func (s *spool) close() error {
 	b := s.buf
 	b.mu.Lock()
 	failed := b.failed
+	empty := !s.frozen && s.floor == math.MaxUint64 && len(b.queue.waiting)+len(b.queue.out) == 0
 	b.mu.Unlock()
 	err := s.log.Close()
+	if empty && failed == nil && err == nil {
+		// The next process has space as this one had.
+		s.release(math.MaxInt64)
+	}
 	if failed != nil {
 		err = failed
 	}

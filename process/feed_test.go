@@ -28,7 +28,7 @@ func TestThroughFeedAndBuffer(t *testing.T) {
 		Now: func() time.Time { return time.Unix(1_795_000_000, 0) },
 	})
 	opts := buffer.Options{Instance: "test", Dir: t.TempDir()}
-	b, err := buffer.Open(opts)
+	b, err := buffer.Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestThroughFeedAndBuffer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if b, err = buffer.Open(opts); err != nil {
+	if b, err = buffer.Open(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {

@@ -124,6 +124,12 @@ func (w *Writer) Size() int64 {
 	return written + int64(float64(pending)*float64(written)/float64(w.raw))
 }
 
+// Bound is about the most bytes that the segment takes if nothing more is
+// appended: what is written, and what is not yet written as if it did not compress.
+func (w *Writer) Bound() int64 {
+	return w.offset + w.tokens.Size() + int64(len(w.cur.text)+w.flightRaw)
+}
+
 // Close writes the last block and the footer and returns what the blob's
 // metadata must say, with seq as its Seq. A segment without records is [ErrEmpty].
 func (w *Writer) Close(seq int64) (blobnaming.Metadata, error) {

@@ -16,6 +16,10 @@ import (
 // maxRows is how many rows are written before their batches are acknowledged.
 const maxRows = 10 * store.MaxTransaction
 
+// urgentEvery is how often it is looked whether the buffer waits for space that
+// batches without rows take.
+const urgentEvery = 100 * time.Millisecond
+
 // indexer collects stored batches and writes their rows in groups. Writing goes
 // on beside collecting: however slow the index is, blobs do not wait for it.
 type indexer struct {
@@ -53,7 +57,7 @@ func (s *Shipper) writeIndex(ctx context.Context, d *destination, incoming <-cha
 	for more != nil || len(x.pending)+len(x.group) > 0 {
 		var due <-chan time.Time
 		if len(x.pending) > 0 && x.group == nil {
-			timer.Reset(time.Until(x.due))
+			timer.Reset(min(time.Until(x.due), urgentEvery))
 			due = timer.C
 		}
 		select {
@@ -67,6 +71,12 @@ func (s *Shipper) writeIndex(ctx context.Context, d *destination, incoming <-cha
 				return err
 			}
 		case <-due:
+			if x.pending[0].Urgent() {
+				x.hurry()
+			}
+			if time.Until(x.due) > 0 {
+				continue
+			}
 			n := min(len(x.pending), maxRows)
 			x.group, x.pending = x.pending[:n:n], x.pending[n:]
 			group := x.group

@@ -263,7 +263,7 @@ func TestShipVerifies(t *testing.T) {
 	}
 	body[len(body)/3] ^= 1
 	batch.Return()
-	b.Drain()
+	b.Drain(t.Context())
 	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: s})
 	if err != nil || stats.Quarantined != 1 || stats.Creates != 0 {
 		t.Errorf("%+v, %v", stats, err)
@@ -380,7 +380,7 @@ func TestShipTogether(t *testing.T) {
 		for j := range batches {
 			fill(t, b, fmt.Sprintf("shipper %d batch %d", i, j))
 		}
-		b.Drain()
+		b.Drain(t.Context())
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		var lock sync.Mutex
 		all.Go(func() {

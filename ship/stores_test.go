@@ -144,8 +144,8 @@ func TestShipAnotherBuffer(t *testing.T) {
 	s, own, other := openStore(t), openBuffer(t), openBuffer(t)
 	fill(t, own, "batch 0")
 	fill(t, other, "batch 1")
-	own.Drain()
-	other.Drain()
+	own.Drain(t.Context())
+	other.Drain(t.Context())
 	shipper := ship.New(ship.Options{Buffer: own, Store: s})
 	var all sync.WaitGroup
 	all.Go(func() {

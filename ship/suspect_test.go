@@ -202,7 +202,7 @@ func TestWrongPathOnce(t *testing.T) {
 func durable(t *testing.T, n int) (b *buffer.Buffer, files []string) {
 	t.Helper()
 	dir := t.TempDir()
-	b, err := buffer.Open(buffer.Options{Dir: dir, Instance: "pod-1", Once: true})
+	b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "pod-1", Once: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,12 +352,12 @@ func TestRequeuedIsStoredOnce(t *testing.T) {
 			if left, err := os.ReadDir(filepath.Join(dir, "quarantine")); err != nil || len(left) > 0 {
 				t.Errorf("left in quarantine: %v, %v", left, err)
 			}
-			again, err := buffer.Open(buffer.Options{Dir: dir, Instance: "pod-1", Once: true})
+			again, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "pod-1", Once: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer again.Close()
-			again.Drain()
+			again.Drain(t.Context())
 			if stats, err := run(t.Context(), ship.Options{Buffer: again, Store: s}); err != nil || stats.Segments != 1 {
 				t.Errorf("%+v, %v", stats, err)
 			}

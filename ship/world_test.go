@@ -41,7 +41,7 @@ func openStore(t *testing.T) store.Store {
 // openBuffer opens a buffer whose batches hold one call of fill each.
 func openBuffer(t *testing.T) *buffer.Buffer {
 	t.Helper()
-	b, err := buffer.Open(buffer.Options{Instance: "pod-1", Once: true})
+	b, err := buffer.Open(t.Context(), buffer.Options{Instance: "pod-1", Once: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func fill(t *testing.T, b *buffer.Buffer, message string) {
 	if _, err := b.Append(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	b.Flush()
+	b.Flush(t.Context())
 }
 
 // fillMany appends n batches, which messages name from 0 on, and drains.
@@ -75,7 +75,7 @@ func fillMany(t *testing.T, b *buffer.Buffer, n int) {
 	for i := range n {
 		fill(t, b, fmt.Sprintf("batch %d", i))
 	}
-	b.Drain()
+	b.Drain(t.Context())
 }
 
 // run ships with fast back-off and one worker unless told otherwise.

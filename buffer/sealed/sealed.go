@@ -5,6 +5,7 @@ package sealed
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -136,7 +137,8 @@ func (d *Dir) Write(h Head, segment [][]byte) (Head, error) {
 
 // List reads the heads of all batches, in order of Seq, and removes what
 // unfinished writes and removals left. Files that are damaged, or cannot be read, are quarantined.
-func (d *Dir) List() (heads []Head, damaged []string, err error) {
+// The error is ctx's if it ends meanwhile.
+func (d *Dir) List(ctx context.Context) (heads []Head, damaged []string, err error) {
 	files, err := d.fs.List(d.path)
 	if err != nil {
 		return nil, nil, err
@@ -144,6 +146,9 @@ func (d *Dir) List() (heads []Head, damaged []string, err error) {
 	present := map[int64]bool{}
 	var states []int64
 	for _, f := range files {
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
 		stem, state := strings.CutSuffix(f.Name, stateSuffix)
 		seq, err := strconv.ParseInt(strings.TrimSuffix(stem, suffix), 16, 64)
 		switch {

@@ -61,7 +61,7 @@ func TestWriteListRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	heads, damaged, err := d.List()
+	heads, damaged, err := d.List(t.Context())
 	if err != nil || len(damaged) > 0 || len(heads) != 2 || heads[0].Meta.Seq != 3 {
 		t.Fatalf("%v, %v, %v", heads, damaged, err)
 	}
@@ -123,7 +123,7 @@ func TestState(t *testing.T) {
 	if err := d.removeFile(1, suffix); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.List(); err != nil || len(fs.Paths("sealed/")) > 0 {
+	if _, _, err := d.List(t.Context()); err != nil || len(fs.Paths("sealed/")) > 0 {
 		t.Errorf("left: %v, %v", fs.Paths("sealed/"), err)
 	}
 }
@@ -153,7 +153,7 @@ func TestDamaged(t *testing.T) {
 			if _, err := f.WriteAt(data, 0); err != nil {
 				t.Fatal(err)
 			}
-			heads, damaged, err := dir(t, fs).List()
+			heads, damaged, err := dir(t, fs).List(t.Context())
 			if err != nil || len(heads) > 0 || len(damaged) != 1 || len(fs.Paths("quarantine/0000000000000001.seg")) != 2 {
 				t.Fatalf("%s at %d: %v, %v, %v, %v", name, i, heads, damaged, err, fs.Paths(""))
 			}
@@ -174,7 +174,7 @@ func TestListUnreadable(t *testing.T) {
 			}
 		}
 		fs.FailOpen("0002.seg", errno)
-		heads, damaged, err := d.List()
+		heads, damaged, err := d.List(t.Context())
 		if !quarantined {
 			if !errors.Is(err, errno) || len(fs.Paths("quarantine/")) > 0 {
 				t.Errorf("%v: %v, %v", errno, err, fs.Paths("quarantine/"))
@@ -224,7 +224,7 @@ func TestQuarantineAndBack(t *testing.T) {
 		if err := d.Requeue(t.Context(), name); err != nil {
 			t.Fatalf("step %d: %v, then %v", step, errs, err)
 		}
-		heads, damaged, err := d.List()
+		heads, damaged, err := d.List(t.Context())
 		if err != nil || len(heads) != 1 || len(damaged) > 0 || heads[0].Meta.Batch != meta.Batch {
 			t.Errorf("step %d: %v, %v, %v", step, heads, damaged, err)
 		}

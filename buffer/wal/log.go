@@ -67,9 +67,10 @@ type Log struct {
 	// entries counts entries since Open, synced those that are durable, marked those
 	// of which Mark said it, rolls the files begun.
 	entries, synced, marked, rolls uint64
-	// durable is the size of what is durable of the current file.
-	durable int64
-	err     error
+	// durable is the size of what is durable of the current file, begun that with
+	// which it began.
+	durable, begun int64
+	err            error
 }
 
 type logFile struct {
@@ -270,7 +271,9 @@ func (l *Log) Oldest() uint64 {
 }
 
 // Trim begins a new file where the current one is full, or where force is set
-// and it holds records, and removes the files without records from number needed on.
+// and it holds records, and removes the files without records from number needed
+// on. With force set, a current file without records is replaced by its own
+// snapshot if that saves much.
 func (l *Log) Trim(needed uint64, force bool) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -281,8 +284,13 @@ func (l *Log) Trim(needed uint64, force bool) error {
 	}
 	current := l.files[len(l.files)-1]
 	size := l.opts.FileSize
-	if current.size >= size || force && current.last > 0 {
+	switch {
+	case current.size >= size || force && current.last > 0:
 		if err := l.roll(); err != nil {
+			return err
+		}
+	case force && current.size > l.begun+muchCoverage:
+		if err := l.replace(); err != nil {
 			return err
 		}
 	}
@@ -302,11 +310,31 @@ func (l *Log) roll() error {
 	if err != nil {
 		return err
 	}
-	l.durable = next.size
+	l.durable, l.begun = next.size, next.size
 	old := l.file
 	l.file, l.files = file, append(l.files, next)
 	if err := old.Close(); err != nil {
 		return l.fail("close", current.path, err)
+	}
+	return nil
+}
+
+// muchCoverage is how many bytes of coverage may follow a snapshot on a full disk.
+const muchCoverage = 3 << 10
+
+// replace puts a snapshot in the place of the current file, which has no records:
+// the snapshot says all that the file said. Both locks are held.
+func (l *Log) replace() error {
+	last := len(l.files) - 1
+	file, f, err := l.create(l.files[last].seq)
+	if err != nil {
+		return err
+	}
+	l.synced, l.durable, l.begun = l.entries, f.size, f.size
+	old := l.file
+	l.file, l.files[last] = file, f
+	if err := old.Close(); err != nil {
+		return l.fail("close", f.path, err)
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package wal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,8 +25,8 @@ type Damage struct {
 
 // Open opens the log in a directory, which must exist, and begins a new file
 // behind what is there. sealed is the coverage that sealed batches claim. Replay
-// must be called before the first Trim.
-func Open(opts Options, sealed map[Key]uint64) (*Log, []Damage, error) {
+// must be called before records are appended. The error is ctx's if it ends meanwhile.
+func Open(ctx context.Context, opts Options, sealed map[Key]uint64) (*Log, []Damage, error) {
 	if opts.FileSize == 0 {
 		opts.FileSize = DefaultFileSize
 	}
@@ -51,6 +53,9 @@ func Open(opts Options, sealed map[Key]uint64) (*Log, []Damage, error) {
 	}
 	var damage []Damage
 	for i, f := range l.files {
+		if ctx.Err() != nil {
+			return nil, nil, fmt.Errorf("open the log: %w", context.Cause(ctx))
+		}
 		found, err := l.scan(f, i == len(l.files)-1)
 		if err != nil {
 			return nil, nil, fmt.Errorf("open the log: %w", err)
@@ -65,7 +70,7 @@ func Open(opts Options, sealed map[Key]uint64) (*Log, []Damage, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the log: %w", err)
 	}
-	l.file, l.files, l.durable = file, append(l.files, f), f.size
+	l.file, l.files, l.durable, l.begun = file, append(l.files, f), f.size, f.size
 	return l, damage, nil
 }
 
@@ -103,7 +108,7 @@ func (l *Log) take(f *logFile, d decoded) {
 // records cut out. The messages are valid during the call only.
 func (l *Log) Replay(take func(Records) error) error {
 	l.mu.Lock()
-	files := l.files[:len(l.files)-1]
+	files := slices.Clone(l.files[:len(l.files)-1]) // Trim may be called meanwhile
 	l.mu.Unlock()
 	for _, f := range files {
 		_, err := l.read(f, false, func(d decoded) error {

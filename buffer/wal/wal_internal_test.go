@@ -36,7 +36,7 @@ func sample() ([]Run, []record.Record, []Position) {
 
 func open(t testing.TB, fs *disktest.FS) (*Log, []Damage) {
 	t.Helper()
-	l, damage, err := Open(Options{Dir: "wal", FS: fs, Log: slog.New(slog.DiscardHandler)}, nil)
+	l, damage, err := Open(t.Context(), Options{Dir: "wal", FS: fs, Log: slog.New(slog.DiscardHandler)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestSpare(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	fs := disktest.New()
-	l, _, err := Open(Options{Dir: "wal", FS: fs, FileSize: 2000, Log: slog.New(slog.DiscardHandler)}, nil)
+	l, _, err := Open(t.Context(), Options{Dir: "wal", FS: fs, FileSize: 2000, Log: slog.New(slog.DiscardHandler)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func FuzzOpen(f *testing.F) {
 		if _, err := file.WriteAt(data, 0); err != nil {
 			t.Fatal(err)
 		}
-		l, _, err := Open(Options{Dir: "wal", FS: fs}, nil)
+		l, _, err := Open(t.Context(), Options{Dir: "wal", FS: fs}, nil)
 		if err != nil {
 			return
 		}
@@ -379,7 +379,7 @@ func BenchmarkAppend(b *testing.B) {
 		records[i] = record.Record{Time: 3600e9 + int64(i)*1e6, Level: record.Info, Source: "api.log", Message: bytes.Repeat([]byte("x"), 280)}
 		size += 280
 	}
-	l, _, err := Open(Options{Dir: dir, FS: disk.OS{}}, nil)
+	l, _, err := Open(b.Context(), Options{Dir: dir, FS: disk.OS{}}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func checkReading(ctx context.Context, out io.Writer, s settings) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	p := &pipeline{settings: s, log: quiet}
 	// In memory: a buffer on disk may be in use.
-	p.buffer, err = buffer.Open(buffer.Options{Instance: s.instance, Width: s.bucket, FlushSize: s.flushSize, FlushInterval: s.flushInterval, Log: quiet})
+	p.buffer, err = buffer.Open(ctx, buffer.Options{Instance: s.instance, Width: s.bucket, FlushSize: s.flushSize, FlushInterval: s.flushInterval, Log: quiet})
 	if err != nil {
 		return cli.Usagef("%w", err)
 	}

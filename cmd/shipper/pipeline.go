@@ -171,18 +171,22 @@ func (p *pipeline) run(ctx context.Context) error {
 	p.sayStarted()
 	endWatch := p.tellManager(ctx)
 	defer endWatch()
+	// On a full disk sealing waits for delivery: there is nothing to wait for after it.
+	shipping, endShipping := context.WithCancel(late)
+	defer endShipping()
 	shipped := make(chan error, 1)
 	go func() {
 		err := p.shipper.Run(late)
+		endShipping()
 		if err != nil { // nothing more can be taken
-			p.buffer.Drain()
+			p.buffer.Drain(shipping)
 			stopReading()
 		}
 		shipped <- err
 	}()
 	endBeside := p.beside(reading)
 	readErr := p.read(reading)
-	p.buffer.Drain()
+	p.buffer.Drain(shipping)
 	shipErr := <-shipped
 	stopReading()
 	endBeside()

@@ -22,7 +22,7 @@ import (
 func quarantineCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:  "quarantine",
-		Usage: "list, requeue or discard batches that could not be delivered",
+		Usage: "list, requeue or discard undeliverable batches",
 		UsageText: `shipper quarantine list
 shipper quarantine requeue --buffer-dir /var/lib/logstow/web/vm-1 --all
 shipper quarantine discard 5f2c6a0e9d3b4718a6c1e0f2d4b83957`,

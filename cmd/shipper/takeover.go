@@ -107,7 +107,7 @@ func (t *takeover) one(ctx context.Context, dir string) error {
 		return nil
 	}
 	if !noted || !n.Drained || status.Sealed > 0 {
-		return t.empty(ctx, dir, status.Instance)
+		return t.empty(ctx, dir, status)
 	}
 	if status.Quarantined > 0 || status.Positions > 0 && time.Since(n.Time) < keepEmpty {
 		return nil
@@ -120,8 +120,9 @@ func (t *takeover) one(ctx context.Context, dir string) error {
 }
 
 // empty ships all that a buffer holds, under its own instance. The positions stay.
-func (t *takeover) empty(ctx context.Context, dir, instance string) (err error) {
-	b, err := buffer.Open(buffer.Options{Dir: dir, Instance: instance, Memory: takeoverMemory, Log: t.log.With("taken_over", instance)})
+func (t *takeover) empty(ctx context.Context, dir string, status buffer.Status) (err error) {
+	instance := status.Instance
+	b, err := buffer.Open(ctx, buffer.Options{Dir: dir, Instance: instance, Memory: takeoverMemory, Log: t.log.With("taken_over", instance)})
 	if errors.Is(err, buffer.ErrLocked) { // its shipper is back
 		return nil
 	}
@@ -132,14 +133,14 @@ func (t *takeover) empty(ctx context.Context, dir, instance string) (err error) 
 	if err := (note{Service: t.service, TakenOverBy: t.instance, Time: time.Now().UTC()}).write(dir); err != nil {
 		return err
 	}
-	b.Drain()
-	if held := b.Stats(); held.Waiting > 0 {
-		t.log.Info("taking over what another instance left", "dir", dir, "instance", instance, "batches", held.Waiting)
+	if status.Sealed+len(status.Services) > 0 {
+		t.log.Info("taking over what another instance left", "dir", dir, "instance", instance, "batches", status.Sealed, "log_bytes", status.LogBytes)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	defer cancel()
+	watch.Go(func() { b.Drain(ctx) }) // on a full disk it waits for delivery
 	watch.Go(func() {
 		awaitWanted(ctx, dir)
 		cancel()
@@ -193,7 +194,7 @@ func takenOver(ctx context.Context, dir string) bool {
 
 // openOwn opens a shipper's own buffer. From one who took it over, it asks for it.
 func openOwn(ctx context.Context, opts buffer.Options) (*buffer.Buffer, error) {
-	b, err := buffer.Open(opts)
+	b, err := buffer.Open(ctx, opts)
 	if !errors.Is(err, buffer.ErrLocked) || !takenOver(ctx, opts.Dir) {
 		return b, err
 	}
@@ -208,7 +209,7 @@ func openOwn(ctx context.Context, opts buffer.Options) (*buffer.Buffer, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		b, err = buffer.Open(opts)
+		b, err = buffer.Open(ctx, opts)
 	}
 	return b, err
 }

@@ -22,7 +22,7 @@ import (
 // leave makes a buffer with one record and one position that its shipper left.
 func leave(t *testing.T, dir, instance, service string) {
 	t.Helper()
-	b, err := buffer.Open(buffer.Options{Dir: dir, Instance: instance})
+	b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: instance})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func leave(t *testing.T, dir, instance, service string) {
 // newTakeover is that of instance "own" of service x below dir.
 func newTakeover(t *testing.T, dir string, st store.Store) *takeover {
 	t.Helper()
-	own, err := buffer.Open(buffer.Options{Dir: filepath.Join(dir, "own"), Instance: "own"})
+	own, err := buffer.Open(t.Context(), buffer.Options{Dir: filepath.Join(dir, "own"), Instance: "own"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestTakeover(t *testing.T) {
 	leave(t, filepath.Join(dir, "other"), "other", "y")
 	leave(t, filepath.Join(dir, "copy"), "own", "x")
 	leave(t, filepath.Join(dir, "used"), "used", "x")
-	used, err := buffer.Open(buffer.Options{Dir: filepath.Join(dir, "used"), Instance: "used"})
+	used, err := buffer.Open(t.Context(), buffer.Options{Dir: filepath.Join(dir, "used"), Instance: "used"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestOwnBufferInUse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	leave(t, dir, "i", "x")
-	b, err := buffer.Open(buffer.Options{Dir: dir, Instance: "i"})
+	b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "i"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 func BenchmarkPacked(b *testing.B) {
 	for _, compressed := range []bool{false, true} {
 		b.Run(map[bool]string{false: "packed", true: "gzip"}[compressed], func(b *testing.B) {
-			buf, err := buffer.Open(buffer.Options{Instance: "test", Memory: 1 << 30})
+			buf, err := buffer.Open(b.Context(), buffer.Options{Instance: "test", Memory: 1 << 30})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func BenchmarkPacked(b *testing.B) {
 // BenchmarkMessages are single events, each with an acknowledgement, sent without
 // waiting for it, to a buffer on disk.
 func BenchmarkMessages(b *testing.B) {
-	buf, err := buffer.Open(buffer.Options{Dir: b.TempDir(), Instance: "test"})
+	buf, err := buffer.Open(b.Context(), buffer.Options{Dir: b.TempDir(), Instance: "test"})
 	if err != nil {
 		b.Fatal(err)
 	}

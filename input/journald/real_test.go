@@ -244,7 +244,7 @@ func TestRealResume(t *testing.T) {
 	t.Log("seed", seed)
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secret
 	for ended := false; !ended; {
-		b, err := buffer.Open(buffer.Options{Dir: dir, Instance: "test"})
+		b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestRealResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ended {
-			b.Drain()
+			b.Drain(t.Context())
 			check(t, wantLines(0, count), contents(t, b))
 		}
 		if err := b.Close(); err != nil {

@@ -15,7 +15,7 @@ import (
 func BenchmarkStream(b *testing.B) {
 	for _, dir := range []string{"", b.TempDir()} {
 		b.Run(map[bool]string{true: "memory", false: "disk"}[dir == ""], func(b *testing.B) {
-			sink, err := buffer.Open(buffer.Options{Dir: dir, Instance: "test", Memory: 1 << 30})
+			sink, err := buffer.Open(b.Context(), buffer.Options{Dir: dir, Instance: "test", Memory: 1 << 30})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -79,7 +79,7 @@ type runner struct {
 
 func (r *runner) start() {
 	r.t.Helper()
-	b, err := buffer.Open(buffer.Options{Instance: "i", Dir: r.dir, Sync: buffer.SyncNever})
+	b, err := buffer.Open(r.t.Context(), buffer.Options{Instance: "i", Dir: r.dir, Sync: buffer.SyncNever})
 	if err != nil {
 		r.t.Fatal(err)
 	}

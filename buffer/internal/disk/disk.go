@@ -26,6 +26,14 @@ type FS interface {
 	Remove(path string) error
 	// SyncDir makes the names in a directory durable.
 	SyncDir(dir string) error
+	// Space is the size of the file system that a directory is on; the zero Space
+	// where that is unknown.
+	Space(dir string) (Space, error)
+}
+
+// Space is the size of a file system in bytes, and how much of it this process may still write.
+type Space struct {
+	Total, Free int64
 }
 
 // File is an open file.
@@ -33,6 +41,10 @@ type File interface {
 	ReadAt(p []byte, off int64) (int, error)
 	WriteAt(p []byte, off int64) (int, error)
 	Truncate(size int64) error
+	// Allocate makes a file of at most that size as large as size and has the file
+	// system set the space aside; its new bytes are zero. After an error the file's
+	// size is anything in between.
+	Allocate(size int64) error
 	Size() (int64, error)
 	Sync() error
 	Close() error
@@ -122,4 +134,19 @@ func (f file) Size() (int64, error) {
 		return 0, err
 	}
 	return info.Size(), nil
+}
+
+// fill writes zeros from the file's end up to size, and syncs them.
+func (f file) fill(size int64) error {
+	at, err := f.Size()
+	zeros := make([]byte, 1<<20)
+	for err == nil && at < size {
+		n := min(size-at, int64(len(zeros)))
+		_, err = f.WriteAt(zeros[:n], at)
+		at += n
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return err
 }

@@ -41,11 +41,16 @@ type FS struct {
 	mu sync.Mutex
 	// names are the files of a directory by name, durable those that a crash leaves.
 	names, durable map[string]*inode
-	// Steps counts the steps that change something.
-	steps int
-	at    int
-	fault Fault
-	dead  bool
+	// steps counts calls, but for those that only read an open file; at is the one
+	// that goes wrong, with lasting set all from it on.
+	steps   int
+	at      int
+	fault   Fault
+	lasting bool
+	dead    bool
+	// capacity is how many bytes fit, 0 any number; used is how many files take, in
+	// blocks, others how many other programs take.
+	capacity, used, others int64
 	// unopened makes opening fail for paths that contain it, with openError.
 	unopened  string
 	openError error
@@ -53,6 +58,18 @@ type FS struct {
 
 type inode struct {
 	data, synced []byte
+	// low is where data and synced begin to differ, links the number of its names.
+	low, links int
+}
+
+// Block is the unit in bytes in which a file takes space; one of no bytes takes one.
+const Block = 4096
+
+// blocks is what a file of that size takes.
+func blocks(size int) int64 { return max(1, (int64(size)+Block-1)/Block) * Block }
+
+func newNode(data []byte) *inode {
+	return &inode{data: data, synced: slices.Clone(data), low: len(data), links: 1}
 }
 
 // New makes an empty file system.
@@ -62,7 +79,28 @@ func New() *FS { return &FS{names: map[string]*inode{}, durable: map[string]*ino
 func (f *FS) Arm(n int, fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.steps, f.at, f.fault = 0, n, fault
+	f.steps, f.at, f.fault, f.lasting = 0, n, fault, false
+}
+
+// ArmFrom makes step n and all that follow go wrong, until Arm is called.
+func (f *FS) ArmFrom(n int, fault Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.steps, f.at, f.fault, f.lasting = 0, n, fault, true
+}
+
+// Limit makes the file system one of that many bytes; 0 is any number. What is there stays.
+func (f *FS) Limit(capacity int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.capacity = capacity
+}
+
+// Occupy has other programs take all bytes but that many.
+func (f *FS) Occupy(left int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.others = max(0, f.capacity-f.used-left)
 }
 
 // FailReads makes every Open fail as long as it is set, as if too many files were open.
@@ -96,7 +134,7 @@ func (f *FS) Crash(rnd *rand.Rand, lose bool) *FS {
 	after := New()
 	if !lose {
 		for name, node := range f.names {
-			after.names[name] = &inode{data: slices.Clone(node.data)}
+			after.names[name] = newNode(slices.Clone(node.data))
 		}
 	} else {
 		all := maps.Clone(f.durable)
@@ -107,13 +145,14 @@ func (f *FS) Crash(rnd *rand.Rand, lose bool) *FS {
 				node = now
 			}
 			if node != nil {
-				after.names[name] = &inode{data: node.left(rnd)}
+				after.names[name] = newNode(node.left(rnd))
 			}
 		}
 	}
+	after.capacity = f.capacity
 	for name, node := range after.names {
-		node.synced = slices.Clone(node.data)
 		after.durable[name] = node
+		after.used += blocks(len(node.data))
 	}
 	return after
 }
@@ -145,7 +184,7 @@ func (f *FS) step() (tear bool, err error) {
 	if f.dead {
 		return false, ErrDead
 	}
-	if f.steps != f.at {
+	if f.steps != f.at && !(f.lasting && f.at > 0 && f.steps > f.at) {
 		return false, nil
 	}
 	switch f.fault {
@@ -170,17 +209,39 @@ func (f *FS) Create(path string) (disk.File, error) {
 	if f.names[path] != nil {
 		return nil, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}
-	node := &inode{}
+	node := &inode{links: 1}
+	if err := f.take(blocks(0)); err != nil {
+		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
+	}
 	f.names[path] = node
 	return &file{f, node}, nil
+}
+
+// take takes space. mu is held.
+func (f *FS) take(n int64) error {
+	if f.capacity > 0 && n > 0 && f.used+f.others+n > f.capacity {
+		return syscall.ENOSPC
+	}
+	f.used += n
+	return nil
+}
+
+// unlink takes a name from a file. mu is held.
+func (f *FS) unlink(node *inode) {
+	if node == nil {
+		return
+	}
+	if node.links--; node.links == 0 {
+		f.used -= blocks(len(node.data))
+	}
 }
 
 // Open opens a file.
 func (f *FS) Open(path string) (disk.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.dead {
-		return nil, ErrDead
+	if _, err := f.step(); err != nil {
+		return nil, err
 	}
 	if f.openError != nil && strings.Contains(path, f.unopened) {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: f.openError}
@@ -208,8 +269,20 @@ func (f *FS) List(dir string) ([]disk.Info, error) {
 	return infos, nil
 }
 
-// MkdirAll does nothing: directories are where files are.
-func (f *FS) MkdirAll(string) error { return nil }
+// MkdirAll may fail, but does nothing: directories are where files are.
+func (f *FS) MkdirAll(string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err := f.step()
+	return err
+}
+
+// Space is what Limit set; unknown without.
+func (f *FS) Space(string) (disk.Space, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return disk.Space{Total: f.capacity, Free: max(0, f.capacity-f.used-f.others)}, nil
+}
 
 // Rename gives a file another name.
 func (f *FS) Rename(from, to string) error {
@@ -223,6 +296,7 @@ func (f *FS) Rename(from, to string) error {
 		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrNotExist}
 	}
 	delete(f.names, from)
+	f.unlink(f.names[to])
 	f.names[to] = node
 	return nil
 }
@@ -238,6 +312,7 @@ func (f *FS) Link(from, to string) error {
 		return &fs.PathError{Op: "link", Path: to, Err: fs.ErrExist}
 	}
 	f.names[to] = f.names[from]
+	f.names[to].links++
 	return nil
 }
 
@@ -251,6 +326,7 @@ func (f *FS) Remove(path string) error {
 	if f.names[path] == nil {
 		return &fs.PathError{Op: "remove", Path: path, Err: fs.ErrNotExist}
 	}
+	f.unlink(f.names[path])
 	delete(f.names, path)
 	return nil
 }
@@ -287,7 +363,11 @@ func (f *FS) Paths(part string) (paths []string) {
 func (f *FS) Change(path string, change func([]byte) []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.names[path].data = change(f.names[path].data)
+	node := f.names[path]
+	f.used -= blocks(len(node.data))
+	node.data = change(node.data)
+	f.used += blocks(len(node.data))
+	node.low = 0
 }
 
 type file struct {
@@ -321,10 +401,35 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 		}
 		p = p[:len(p)/2]
 	}
-	if grow := off + int64(len(p)) - int64(len(f.node.data)); grow > 0 {
-		f.node.data = append(f.node.data, make([]byte, grow)...)
+	whole := len(p)
+	if room := f.grow(off + int64(len(p))); room < off+int64(len(p)) {
+		p, err = p[:max(0, room-off)], errors.Join(err, syscall.ENOSPC)
 	}
-	return copy(f.node.data[off:], p), err
+	f.node.low = min(f.node.low, int(off))
+	n := copy(f.node.data[min(off, int64(len(f.node.data))):], p)
+	if err == nil && n < whole {
+		err = io.ErrShortWrite
+	}
+	return n, err
+}
+
+// grow makes a file at least that large, or as large as there is space, and returns its size.
+func (f *file) grow(size int64) int64 {
+	had := int64(len(f.node.data))
+	if size <= had {
+		return size
+	}
+	more := blocks(int(size)) - blocks(int(had))
+	if c := f.fs.capacity; c > 0 && f.fs.used+f.fs.others+more > c {
+		more = max(0, c-f.fs.used-f.fs.others) / Block * Block
+		size = max(had, blocks(int(had))+more)
+	}
+	if f.node.links > 0 {
+		f.fs.used += more
+	}
+	f.node.low = min(f.node.low, int(had))
+	f.node.data = append(f.node.data, make([]byte, size-had)...)
+	return size
 }
 
 func (f *file) Truncate(size int64) error {
@@ -334,7 +439,23 @@ func (f *file) Truncate(size int64) error {
 		return err
 	}
 	if size < int64(len(f.node.data)) {
+		if f.node.links > 0 {
+			f.fs.used += blocks(int(size)) - blocks(len(f.node.data))
+		}
 		f.node.data = f.node.data[:size]
+		f.node.low = min(f.node.low, int(size))
+	}
+	return nil
+}
+
+func (f *file) Allocate(size int64) error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if _, err := f.fs.step(); err != nil {
+		return err
+	}
+	if f.grow(size) < size {
+		return syscall.ENOSPC
 	}
 	return nil
 }
@@ -351,7 +472,10 @@ func (f *file) Sync() error {
 	if _, err := f.fs.step(); err != nil {
 		return err
 	}
-	f.node.synced = slices.Clone(f.node.data)
+	n := f.node
+	low := min(n.low, len(n.synced), len(n.data))
+	n.synced = append(n.synced[:low], n.data[low:]...)
+	n.low = len(n.data)
 	return nil
 }
 

@@ -1,0 +1,380 @@
+package buffer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/buffer/internal/disktest"
+	"logstow/record"
+	"logstow/segment"
+)
+
+// TestLongDiskSizes runs a buffer on disks from the smallest allowed to 64 MiB, with
+// outages of storage, other programs on the disk and kills in between, and wants
+// each line stored once, and no hang.
+func TestLongDiskSizes(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	sizes := []int64{MinDisk, 12 << 20, 16 << 20, 24 << 20}
+	if os.Getenv("LOGSTOW_LONG") != "" {
+		for size := int64(MinDisk); size <= 64<<20; size += 1 << 20 {
+			sizes = append(sizes, size)
+		}
+	}
+	if s := os.Getenv("LOGSTOW_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	for i, size := range sizes {
+		t.Run(fmt.Sprintf("%d MiB", size>>20), func(t *testing.T) {
+			w := newWorld(t, size, seed+uint64(i))
+			t.Logf("seed %d", w.seed)
+			lines := int(size / 200 * 3)
+			for w.lifetime(lines) {
+			}
+			w.check(lines)
+		})
+	}
+}
+
+// world is a source of numbered lines, a small disk and storage, which processes
+// come and go between.
+type world struct {
+	t    *testing.T
+	dir  string
+	size int64
+	seed uint64
+	rnd  *rand.Rand
+	// services take turns; words is how many random words are in a line, of which
+	// few make it compressible. The first line is as large as large says.
+	services, words, large int
+	flushInterval          time.Duration
+	log                    *bytes.Buffer
+
+	mu sync.Mutex
+	fs *disktest.FS
+	// process counts the processes: storage takes nothing from one that was killed.
+	process int
+	names   map[string]blobnaming.Batch
+	batches map[blobnaming.Batch]int64
+	counts  map[int]int
+	// away is set while storage is.
+	away atomic.Bool
+}
+
+func newWorld(t *testing.T, size int64, seed uint64) *world {
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	w := &world{
+		t: t, dir: t.TempDir(), size: size, seed: seed, rnd: rnd, fs: disktest.New(), log: new(bytes.Buffer),
+		services: 1 + rnd.IntN(6), words: 1 + rnd.IntN(14), flushInterval: -1,
+		names: map[string]blobnaming.Batch{}, batches: map[blobnaming.Batch]int64{}, counts: map[int]int{},
+	}
+	if rnd.IntN(2) == 0 {
+		w.flushInterval = 20 * time.Millisecond
+	}
+	w.fs.Limit(size)
+	return w
+}
+
+func (w *world) options() Options {
+	return Options{
+		Instance: "i", Dir: w.dir, fs: w.fs, Sync: SyncNever, FlushInterval: w.flushInterval, fullWait: time.Millisecond,
+		Log: slog.New(slog.NewTextHandler(w.log, nil)),
+	}
+}
+
+// record is the line of a number: about 230 bytes.
+func (w *world) record(n int) record.Record {
+	rnd := rand.New(rand.NewPCG(w.seed, uint64(n)))
+	text := fmt.Appendf(nil, "line %d ", n)
+	for i := range 14 {
+		if i < w.words {
+			text = fmt.Appendf(text, "%016x", rnd.Uint64())
+		} else {
+			text = append(text, "the quick brown "...)
+		}
+	}
+	for len(text) < w.large && n == 0 {
+		text = fmt.Appendf(text, "%016x", rnd.Uint64())
+	}
+	return record.Record{Time: noonNanos + int64(n)*1e3, Source: "s", Message: text}
+}
+
+// lifetime is one process; it reports whether there has to be another.
+func (w *world) lifetime(lines int) (more bool) {
+	last := w.process >= 8
+	w.away.Store(!last && w.rnd.IntN(2) == 0)
+	w.fs.Occupy(w.size)
+	if !last && w.rnd.IntN(3) == 0 { // another program takes a part of what is free
+		w.fs.Occupy(w.rnd.Int64N(w.size / 2))
+	}
+	l := w.start(lines)
+	if last {
+		l.end()
+		return false
+	}
+	l.standstill(w.rnd.Int64N(int64(lines / 1000)))
+	if w.rnd.IntN(3) == 0 { // storage is back
+		w.away.Store(false)
+		l.standstill(l.moves.Load() + w.rnd.Int64N(10))
+	}
+	select {
+	case <-l.ended:
+		l.end()
+		return false
+	default:
+		l.kill()
+		return true
+	}
+}
+
+// process is a running one.
+type process struct {
+	w      *world
+	number int
+	b      *Buffer
+	cancel context.CancelFunc
+	// moves counts what is appended and delivered.
+	moves atomic.Int64
+	// allRead is set once the input was read.
+	allRead atomic.Bool
+	// ended is closed when all is read and delivered, or it was killed.
+	ended chan struct{}
+}
+
+func (w *world) start(lines int) *process {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(w.t.Context())
+	b, err := Open(ctx, w.options())
+	if err != nil {
+		w.t.Fatalf("open: %v\n%s", err, w.log)
+	}
+	p := &process{w: w, number: w.process, b: b, cancel: cancel, ended: make(chan struct{})}
+	var all sync.WaitGroup
+	all.Go(func() { p.read(ctx, lines) })
+	for range 3 {
+		all.Go(func() { p.send(ctx) })
+	}
+	go func() { all.Wait(); close(p.ended) }()
+	return p
+}
+
+// read is the input: a position i stands for the first i lines.
+func (p *process) read(ctx context.Context, lines int) {
+	rnd := rand.New(rand.NewPCG(p.w.seed, uint64(1000+p.number)))
+	v, _ := p.b.Position("input")
+	for at, _ := strconv.Atoi(string(v)); at < lines; {
+		n := min(1+rnd.IntN(1000), lines-at)
+		c := Chunk{
+			Service: fmt.Sprint("service", rnd.IntN(p.w.services)), Read: noonNanos,
+			Positions: []Position{{"input", []byte(strconv.Itoa(at + n))}},
+		}
+		for i := range n {
+			c.Records = append(c.Records, p.w.record(at+i))
+		}
+		if _, err := p.b.Append(ctx, c); err != nil {
+			if ctx.Err() == nil {
+				p.w.t.Errorf("append: %v", err)
+			}
+			return
+		}
+		at += n
+		p.moves.Add(1)
+	}
+	p.allRead.Store(true)
+	p.b.Drain(ctx)
+}
+
+// send delivers as a shipper does, in its order.
+func (p *process) send(ctx context.Context) {
+	for {
+		batch, err := p.b.Next(ctx)
+		if errors.Is(err, io.EOF) || ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = p.deliver(ctx, batch)
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errKilled) {
+			p.w.t.Errorf("deliver: %v", err)
+		}
+		if err != nil {
+			return
+		}
+		p.moves.Add(1)
+	}
+}
+
+func (p *process) deliver(ctx context.Context, batch *Batch) error {
+	w := p.w
+	for w.away.Load() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if _, stored := batch.Stored(); !stored {
+		body, err := batch.Body()
+		if err != nil {
+			return err
+		}
+		for stored := false; !stored; {
+			if batch.Name() == "" {
+				if err := batch.SetName("store", fmt.Sprint(p.number, batch.Meta.Seq)); err != nil {
+					return err
+				}
+			}
+			if stored, err = p.create(batch.Name(), batch.Meta.Batch, body); err != nil {
+				return err
+			}
+			if !stored {
+				return fmt.Errorf("the name %s is another batch's", batch.Name())
+			}
+		}
+		if err := batch.SetStored("etag"); err != nil {
+			return err
+		}
+	}
+	return batch.Done()
+}
+
+var errKilled = errors.New("the process was killed")
+
+// create is storage: a name is taken once, and queries drop a batch's second copy.
+func (p *process) create(name string, id blobnaming.Batch, body []byte) (stored bool, err error) {
+	w := p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p.number != w.process {
+		return false, errKilled
+	}
+	if there, ok := w.names[name]; ok {
+		return there == id, nil
+	}
+	w.names[name] = id
+	if size, ok := w.batches[id]; ok {
+		if size != int64(len(body)) {
+			w.t.Errorf("batch %s is stored with %d and with %d bytes", id, size, len(body))
+		}
+		return true, nil
+	}
+	w.batches[id] = int64(len(body))
+	return true, w.count(body)
+}
+
+// count counts the lines of a segment.
+func (w *world) count(body []byte) error {
+	read := func(_ context.Context, off, n int64) ([]byte, error) { return body[off : off+n], nil }
+	f, err := segment.ReadFooter(context.Background(), read, int64(len(body)), -1)
+	if err != nil {
+		return err
+	}
+	decoder := segment.NewDecoder()
+	for _, block := range f.Blocks {
+		text, err := decoder.DecodeBlock(nil, body[block.Offset:block.Offset+block.Stored], block)
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(text) {
+			_, rest, _ := bytes.Cut(line, []byte("line "))
+			number, _, _ := bytes.Cut(rest, []byte(" "))
+			n, err := strconv.Atoi(string(number))
+			if err != nil {
+				return err
+			}
+			w.counts[n]++
+		}
+	}
+	return nil
+}
+
+// standstill waits until nothing moves any more for want of space or storage, or
+// as much as most has moved, or all is done.
+func (p *process) standstill(most int64) {
+	still := func() bool { return p.b.spool.waiting.Load() > 0 || p.allRead.Load() }
+	last, since := p.moves.Load(), time.Now()
+	for time.Since(since) < 50*time.Millisecond || !still() {
+		select {
+		case <-p.ended:
+			return
+		case <-time.After(time.Millisecond):
+		}
+		now := p.moves.Load()
+		if now >= most {
+			return
+		}
+		if now != last {
+			last, since = now, time.Now()
+		}
+	}
+}
+
+// kill is kill -9: the disk is as it is now, and storage takes nothing any more.
+func (p *process) kill() {
+	w := p.w
+	w.mu.Lock()
+	w.fs = w.fs.Crash(nil, false)
+	w.process++
+	w.mu.Unlock()
+	p.cancel()
+	_ = p.b.Close()
+	<-p.ended
+}
+
+// end waits until all is read and delivered, and closes.
+func (p *process) end() {
+	p.w.t.Helper()
+	const hang = 20 * time.Second
+	last, since := p.moves.Load(), time.Now()
+	for done := false; !done; {
+		select {
+		case <-p.ended:
+			done = true
+		case <-time.After(10 * time.Millisecond):
+		}
+		if now := p.moves.Load(); now != last {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) > hang {
+			p.w.t.Errorf("nothing moved for %v: %+v, log of %d bytes, reserve %d of %d\n%s", hang, p.b.Stats(), p.b.spool.log.Size(), p.b.spool.reserve.size(), p.b.spool.want.Load(), p.w.log)
+			p.cancel()
+			<-p.ended
+			done = true
+		}
+	}
+	p.cancel()
+	if err := p.b.Close(); err != nil {
+		p.w.t.Errorf("close: %v", err)
+	}
+}
+
+// check wants each line stored once.
+func (w *world) check(lines int) {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	missing, more := 0, 0
+	for n := range lines {
+		switch {
+		case w.counts[n] == 0:
+			missing++
+		case w.counts[n] > 1:
+			more++
+		}
+	}
+	if missing+more > 0 || len(w.counts) > lines {
+		w.t.Errorf("of %d lines %d are missing, %d stored more than once, %d numbers; seed %d\n%s", lines, missing, more, len(w.counts), w.seed, w.log)
+	}
+	w.t.Logf("%d lines in %d batches, %d kills", lines, len(w.batches), w.process)
+}

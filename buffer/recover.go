@@ -1,0 +1,184 @@
+package buffer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"logstow/buffer/sealed"
+	"logstow/buffer/wal"
+)
+
+// openSpool opens what is on disk.
+func (b *Buffer) openSpool(ctx context.Context) (err error) {
+	o := &b.opts
+	s := &spool{buf: b, reserve: &reserve{fs: o.fs, path: filepath.Join(o.Dir, reserveFile)}}
+	if s.lock, err = lock(o.Dir, o.Instance, o.Now()); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.lock.Close())
+		}
+	}()
+	if err := errors.Join(s.checkDisk(), s.reserve.find()); err != nil {
+		return err
+	}
+	b.spool = s
+	if err := s.withReserve(func() error { return s.openDirs(ctx) }); err != nil {
+		return err
+	}
+	var damage []wal.Damage
+	if s.fileSize, err = s.logFileSize(); err != nil {
+		return err
+	}
+	err = s.withReserve(func() (err error) {
+		opts := wal.Options{Dir: filepath.Join(o.Dir, logDir), FS: o.fs, FileSize: s.fileSize, Log: o.Log}
+		s.log, damage, err = wal.Open(ctx, opts, s.coverage())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.seq = max(b.seq, s.log.Seq())
+	b.positions = s.log.Positions()
+	if err := errors.Join(s.setAside(damage), s.restore()); err != nil {
+		return errors.Join(err, s.log.Close())
+	}
+	return nil
+}
+
+// openDirs makes the directories, and queues the sealed batches in them.
+func (s *spool) openDirs(ctx context.Context) (err error) {
+	b, o := s.buf, &s.buf.opts
+	if err := o.fs.MkdirAll(filepath.Join(o.Dir, logDir)); err != nil {
+		return err
+	}
+	if s.dir, err = sealed.Open(o.fs, filepath.Join(o.Dir, sealedDir), filepath.Join(o.Dir, quarantineDir)); err != nil {
+		return err
+	}
+	heads, damaged, err := s.dir.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range damaged {
+		b.stats.Quarantined++
+		o.Log.Error("a sealed batch is damaged or cannot be read, and is quarantined", "file", name, "dir", o.Dir)
+	}
+	for _, h := range heads {
+		b.queue.put(s.batch(h))
+		s.bytes.Add(h.Size)
+		b.seq = max(b.seq, h.Meta.Seq)
+	}
+	return nil
+}
+
+// coverage is what the sealed batches cover.
+func (s *spool) coverage() map[wal.Key]uint64 {
+	all := map[wal.Key]uint64{}
+	for _, batch := range s.buf.queue.waiting {
+		key := batch.head.Key
+		all[key] = max(all[key], batch.head.Through)
+	}
+	return all
+}
+
+// setAside keeps damaged log files for whoever wants to look; what is whole in them is replayed.
+func (s *spool) setAside(damage []wal.Damage) error {
+	for _, d := range damage {
+		if d.Torn {
+			s.buf.opts.Log.Warn("the log ends in an unfinished write, which was never acknowledged and is cut off", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
+			continue
+		}
+		s.buf.stats.Damaged++
+		s.buf.opts.Log.Error("a log file is damaged: what is whole in it goes on, a copy is in quarantine", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
+		to := filepath.Join(s.buf.opts.Dir, quarantineDir, filepath.Base(d.Path))
+		err := s.withReserve(func() error { return s.buf.opts.fs.Link(d.Path, to) })
+		if err != nil && !errors.Is(err, errExist) {
+			return fmt.Errorf("keep a copy of a damaged log file: %w", err)
+		}
+	}
+	return nil
+}
+
+// errQuit ends replaying.
+var errQuit = errors.New("the buffer is closed")
+
+// replay brings what the log holds beyond the sealed batches into open batches
+// again. On a full disk it goes on as those are sealed and delivered.
+func (s *spool) replay() {
+	b := s.buf
+	defer close(b.replayed)
+	err := s.log.Replay(s.replayOne)
+	b.mu.Lock()
+	if err == nil {
+		s.floor = math.MaxUint64
+	} else {
+		b.stats.Unsealed++
+	}
+	n := b.stats.Replayed
+	b.mu.Unlock()
+	if n > 0 {
+		b.opts.Log.Info("recovered records that an earlier process had not sealed", "records", n, "dir", b.opts.Dir)
+	}
+	if err == nil {
+		s.trim(true)
+	} else if !errors.Is(err, errQuit) {
+		b.opts.Log.Error("cannot replay the buffer's log", "error", b.fail(err))
+	}
+}
+
+// replayOne brings the records of an entry into open batches.
+func (s *spool) replayOne(e wal.Records) error {
+	b := s.buf
+	select {
+	case <-b.quit:
+		return errQuit
+	default:
+	}
+	b.mu.Lock()
+	s.floor = e.First
+	l := b.anyLane(e.Service)
+	err := b.failed
+	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	runs := make([]run, 0, len(e.Runs))
+	at := 0
+	for _, r := range e.Runs {
+		k := bucket{e.Class, r.Start, r.Width}
+		runs = append(runs, run{bucket: k, from: at, to: at + r.Count})
+		at += r.Count
+	}
+	l.mu.Lock()
+	full, err := l.apply(e.Records, runs, e.First)
+	l.mu.Unlock()
+	for _, o := range full {
+		b.finish(context.Background(), o) // giveUp ends the wait
+	}
+	b.mu.Lock()
+	b.stats.Replayed += uint64(len(e.Records))
+	b.mu.Unlock()
+	s.sealToLimit()
+	return err
+}
+
+// sealToLimit seals batches while they take more memory than allowed.
+func (s *spool) sealToLimit() {
+	b := s.buf
+	for {
+		b.mu.Lock()
+		var victim *openBatch
+		if b.memory.used > b.memory.limit {
+			victim = b.victim()
+		}
+		b.mu.Unlock()
+		if victim == nil {
+			return
+		}
+		b.seal(context.Background(), victim) // giveUp ends the wait
+	}
+}

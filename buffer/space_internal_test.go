@@ -1,0 +1,331 @@
+package buffer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/buffer/internal/disktest"
+	"logstow/buffer/wal"
+	"logstow/internal/hint"
+	"logstow/record"
+)
+
+// TestLastingFaultAtEveryStep makes every call from each one on fail, until the
+// buffer has an error or waits; then the fault is gone, and each record must be
+// delivered once: by the same process where it has no error, else by the next.
+func TestLastingFaultAtEveryStep(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]disktest.Fault{"fail": disktest.Fail, "full": disktest.Full} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyStep(t, func(t *testing.T, n int) bool {
+				s := newScenario(t, SyncNever)
+				s.fs.ArmFrom(n, fault)
+				reached := false
+				if b, err := s.open(); err == nil {
+					lift := s.liftWhenWaiting(b)
+					err := s.work(b, records)
+					if err == nil {
+						err = s.drain(b)
+					}
+					lifted := lift()
+					reached = lifted || s.fs.Steps() >= n
+					if st := b.Stats(); errors.Is(err, io.EOF) && st.Unsealed+uint64(st.Waiting+st.Open) > 0 {
+						t.Errorf("drained, and not all is delivered: %+v", st)
+					}
+					s.fs.Arm(0, fault)
+					_ = b.Close()
+				} else {
+					reached = true
+				}
+				s.fs.Arm(0, fault)
+				s.settle(records + 10)
+				s.check(records + 10)
+				return reached
+			})
+		})
+	}
+}
+
+// liftWhenWaiting ends the fault once the buffer waits for space; the function
+// returned ends the watch and reports whether it did.
+func (s *scenario) liftWhenWaiting(b *Buffer) (stop func() bool) {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	lifted := make(chan bool, 1)
+	go func() {
+		for ctx.Err() == nil {
+			if b.spool.waiting.Load() > 0 {
+				s.fs.Arm(0, disktest.Full)
+				lifted <- true
+				return
+			}
+			time.Sleep(100 * time.Microsecond)
+		}
+		lifted <- false
+	}()
+	return func() bool { cancel(); return <-lifted }
+}
+
+// drain seals and delivers what there is until there is nothing more, which is
+// io.EOF, or an error.
+func (s *scenario) drain(b *Buffer) (err error) {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	drained := make(chan struct{})
+	go func() { defer close(drained); b.Drain(ctx) }()
+	for err == nil {
+		err = s.deliverOne(ctx, b)
+	}
+	cancel()
+	<-drained
+	return err
+}
+
+// A buffer that stands still, without storage, is delivered by the next process, by
+// the same one when storage is back, and ends when asked to. Without a reserve,
+// as programs before had none, other files take all but four blocks.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	for _, without := range []bool{false, true} {
+		for _, again := range []bool{false, true} {
+			name := map[bool]string{false: "", true: "no reserve, "}[without] + map[bool]string{false: "same process", true: "next process"}[again]
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, MinDisk, 1)
+				w.words, w.services, w.flushInterval = 14, 3, -1
+				w.away.Store(true)
+				const lines = 100000
+				l := w.start(lines)
+				l.standstill(math.MaxInt64)
+				if l.allRead.Load() {
+					t.Fatal("the disk holds it all")
+				}
+				if again {
+					l.kill()
+					if without {
+						w.noReserve()
+					}
+					l = w.start(lines)
+				} else if without {
+					if _, err := l.b.spool.reserve.give(1 << 40); err != nil {
+						t.Fatal(err)
+					}
+					w.fs.Occupy(4 * disktest.Block)
+				}
+				w.away.Store(false)
+				l.end()
+				w.check(lines)
+			})
+		}
+	}
+}
+
+// noReserve leaves the disk as a program without a reserve would: full to four blocks.
+func (w *world) noReserve() {
+	w.t.Helper()
+	for _, path := range w.fs.Paths("/" + reserveFile) {
+		if err := w.fs.Remove(path); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.fs.Occupy(4 * disktest.Block)
+}
+
+// Whatever waits on a full disk without storage ends with its context: opening,
+// appending, draining. What was buffered is there for the next process.
+func TestFullDiskEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	w.words, w.services, w.flushInterval = 14, 3, -1
+	w.away.Store(true)
+	l := w.start(100000)
+	l.standstill(math.MaxInt64)
+	l.kill()
+	w.noReserve()
+
+	opts := w.options()
+	ended, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("asked to stop"))
+	if _, err := Open(ended, opts); !errors.Is(err, context.Cause(ended)) {
+		t.Errorf("open: %v", err)
+	}
+	b, err := Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancelShort := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancelShort()
+	if _, err := b.Append(short, Chunk{Service: "web", Read: noonNanos, Records: []record.Record{w.record(0)}}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("append: %v", err)
+	}
+	b.Drain(short)
+	if n := b.Stats().Unsealed; n == 0 {
+		t.Error("drained, and nothing is left")
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	w.away.Store(false)
+	w.fs.Occupy(w.size)
+	l = w.start(100000)
+	l.end()
+	w.check(100000)
+}
+
+// What can never work is refused, and what to do is said.
+func TestSmallDisk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk-1, 1)
+	_, err := Open(t.Context(), w.options())
+	if !errors.Is(err, ErrSmallDisk) || !strings.Contains(hint.Of(err), "larger disk") {
+		t.Errorf("open: %v, hint %q", err, hint.Of(err))
+	}
+	w = newWorld(t, MinDisk, 1)
+	b, err := Open(t.Context(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Chunk{Service: "web", Read: noonNanos, Records: []record.Record{{Time: noonNanos, Message: make([]byte, 5<<20)}}}
+	if _, err := b.Append(t.Context(), c); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("append: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// One record larger than any batch would become is delivered, too.
+func TestLargeRecordOnSmallDisk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	w.words, w.large = 14, 2_500_000
+	l := w.start(20)
+	for l.moves.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if held := l.b.spool.reserve.size(); held < int64(w.large) {
+		t.Errorf("%d bytes are reserved for it", held)
+	}
+	l.end()
+	w.check(20)
+}
+
+// A log that nothing of is sealed, and that leaves four blocks of the disk, is
+// delivered, in pieces as small as need be.
+func TestLogAloneFillsDisk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 64<<20, 1)
+	w.words, w.services, w.flushInterval = 14, 4, -1
+	w.away.Store(true)
+	const lines = 25000
+	l := w.start(lines)
+	for at := ""; at != strconv.Itoa(lines); {
+		v, _ := l.b.Position("input")
+		at = string(v)
+		time.Sleep(time.Millisecond)
+	}
+	l.kill()
+	if left := w.fs.Paths("/" + sealedDir + "/"); len(left) > 0 {
+		t.Fatalf("sealed already: %v", left)
+	}
+	w.noReserve()
+	w.away.Store(false)
+	l = w.start(lines)
+	l.end()
+	w.check(lines)
+}
+
+// No batch becomes larger than the reserve, which is what it is sealed into on a full disk.
+func TestBatchesFitReserve(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	b, err := Open(t.Context(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for n := range 40 {
+		c := Chunk{Service: "web", Read: noonNanos}
+		message := make([]byte, 1+rnd.IntN(300<<10))
+		for i := range message {
+			message[i] = byte(rnd.Uint32())
+		}
+		c.Records = append(c.Records, record.Record{Time: noonNanos + int64(n), Message: message})
+		for _, err = b.Append(t.Context(), c); b.Stats().Waiting > 0; {
+			batch, nextErr := b.Next(t.Context())
+			if nextErr != nil {
+				t.Fatal(nextErr)
+			}
+			if held := b.spool.reserve.size(); batch.Size+small > held {
+				t.Errorf("a batch of %d bytes, the reserve has %d", batch.Size, held)
+			}
+			if err := batch.Done(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.Stats().Done < 2 {
+		t.Error("no batch was full")
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Log files that are not replayed yet stay, however much of what was is sealed.
+func TestTrimWhileReplaying(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	w.words, w.services, w.flushInterval = 14, 3, -1
+	opts := w.options()
+	b, err := Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines = 9000
+	for n := range lines {
+		c := Chunk{Service: fmt.Sprint("s", n%3), Read: noonNanos, Records: []record.Record{w.record(n)}}
+		if _, err := b.Append(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if files := w.fs.Paths("/" + logDir + "/"); len(files) < 3 {
+		t.Fatalf("log files %v", files)
+	}
+	if b, err = newBuffer(opts); err == nil {
+		err = b.openSpool(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := uint64(0)
+	err = b.spool.log.Replay(func(e wal.Records) error {
+		sealed += uint64(len(e.Records))
+		err := b.spool.replayOne(e)
+		if sealed%1000 == 0 {
+			b.endAll(false, b.end)
+			b.spool.trim(true)
+		}
+		return err
+	})
+	if err != nil || sealed != lines {
+		t.Errorf("%d records replayed, want %d: %v", sealed, lines, err)
+	}
+	close(b.replayed)
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
