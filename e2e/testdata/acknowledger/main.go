@@ -59,7 +59,7 @@ func (a *acknowledger) do(ctx context.Context, dir, spec, sync string, drain boo
 	if err != nil {
 		return err
 	}
-	a.buffer, err = buffer.Open(buffer.Options{
+	a.buffer, err = buffer.Open(ctx, buffer.Options{
 		Dir: dir, Sync: policy, Instance: "pod-1", Width: 5 * time.Minute,
 		FlushSize: 8 << 10, FlushInterval: 200 * time.Millisecond, Log: log,
 	})
@@ -74,7 +74,7 @@ func (a *acknowledger) do(ctx context.Context, dir, spec, sync string, drain boo
 	var g errgroup.Group
 	g.Go(func() error { return ship.New(ship.Options{Buffer: a.buffer, Store: st, Log: log}).Run(ctx) })
 	if drain {
-		a.buffer.Drain()
+		a.buffer.Drain(ctx)
 		if err := g.Wait(); err != nil {
 			return err
 		}
