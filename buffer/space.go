@@ -39,10 +39,10 @@ var (
 
 // reserveSize is how large the reserve should be: what a batch of FlushSize and its
 // blocks that are not yet compressed need at most, on a small disk a quarter of it.
-func (s *spool) reserveSize() int64 {
+func (s *spool) reserveSize(capacity int64) int64 {
 	flush := s.buf.opts.FlushSize
 	most := flush + 2*min(segment.DefaultBlockSize, 4*flush)
-	return min(most+most/4, s.capacity()/4)
+	return min(most+most/4, capacity/4)
 }
 
 // capacity is how many bytes the buffer may take on disk: Options.MaxSize, or what
@@ -289,8 +289,11 @@ func (s *spool) release(n int64) bool {
 
 // restore makes the reserve whole again where there is space and nobody needs it.
 func (s *spool) restore() error {
-	s.want.Store(s.reserveSize())
-	err := s.reserve.grow(s.want.Load())
+	capacity := s.capacity()
+	want := s.reserveSize(capacity)
+	s.want.Store(want)
+	s.limit.Store(capacity - want)
+	err := s.reserve.grow(want)
 	if !disk.Full(err) {
 		return err
 	}

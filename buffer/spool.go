@@ -27,8 +27,8 @@ type spool struct {
 	// saidFull is when it was last logged that there is no space, Unix nanoseconds.
 	saidFull atomic.Int64
 	reserve  *reserve
-	// want is how large the reserve should be.
-	want atomic.Int64
+	// want is how large the reserve should be, limit what the rest may take.
+	want, limit atomic.Int64
 	// waiting counts those that wait for space, to append or to seal.
 	waiting atomic.Int64
 	// sealing is held by one that seals on a full disk, so that none takes the space

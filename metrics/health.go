@@ -34,7 +34,7 @@ func (m *Metrics) Ready() error {
 		return err
 	}
 	s := m.opts.Buffer.Stats()
-	if m.opts.BufferSize <= 0 || float64(max(s.Disk, s.Bytes)) < fullAt*float64(m.opts.BufferSize) {
+	if !s.Full && (s.Limit <= 0 || float64(max(s.Disk, s.Bytes)) < fullAt*float64(s.Limit)) {
 		return nil
 	}
 	if r := m.opts.Requests; r != nil && m.opts.Now().Sub(r.LastCreate()) < lately {
