@@ -175,7 +175,7 @@ func (p *process) read(ctx context.Context, lines int) {
 	rnd := rand.New(rand.NewPCG(p.w.seed, uint64(1000+p.number)))
 	v, _ := p.b.Position("input")
 	for at, _ := strconv.Atoi(string(v)); at < lines; {
-		n := min(1+rnd.IntN(1000), lines-at)
+		n := min(1+rnd.IntN(3000/p.w.services), lines-at)
 		c := Chunk{
 			Service: fmt.Sprint("service", rnd.IntN(p.w.services)), Read: noonNanos,
 			Positions: []Position{{"input", []byte(strconv.Itoa(at + n))}},

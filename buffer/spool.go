@@ -108,17 +108,27 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	write := func() (err error) {
 		// Positions and numbers must not be lost behind the batch.
 		written, _ := s.log.Entries()
-		if err = s.log.Sync(written); err == nil {
-			head, err = s.dir.Write(head, o.body.parts)
+		if err = s.log.Sync(written); err != nil {
+			return err
 		}
-		return err
+		if head, err = s.dir.Write(head, o.body.parts); err != nil {
+			return err
+		}
+		if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
+			batch.covered = entry
+		} else if s.log.Err() != nil {
+			_ = b.fail(err) // the batch is durable all the same
+		}
+		return nil
 	}
-	err := write()
-	if disk.Full(err) && s.dropSpare() {
+	var err error
+	if n := (o.body.size + headSize + diskBlock - 1) / diskBlock * diskBlock; s.ample(n) {
 		err = write()
-	}
-	if disk.Full(err) {
-		err = s.awaitSpace(o.body.size+small, write)
+		if disk.Full(err) {
+			err = s.awaitSpace(n, write)
+		}
+	} else {
+		err = s.awaitSpace(n, write)
 	}
 	if err != nil && !disk.Full(err) {
 		return b.fail(err)
@@ -128,16 +138,18 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	}
 	batch.head = head
 	s.bytes.Add(head.Size)
-	if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
-		batch.covered = entry
-	} else if s.log.Err() != nil {
-		_ = b.fail(err) // the batch is durable all the same
-	}
 	return nil
 }
 
-// awaitSpace calls a function that writes n bytes until the disk is not full any
-// more, which it may be at once by way of the reserve, or the buffer gives up.
+const (
+	// headSize is about what a sealed batch's file has beside the segment.
+	headSize = 1 << 10
+	// diskBlock is the unit in which most file systems give space.
+	diskBlock = 4 << 10
+)
+
+// awaitSpace calls a function that writes n bytes until there is space, which may
+// be at once by way of the reserve, or the buffer gives up.
 func (s *spool) awaitSpace(n int64, write func() error) error {
 	b := s.buf
 	for {
@@ -150,8 +162,10 @@ func (s *spool) awaitSpace(n int64, write func() error) error {
 		s.trim(true)
 		s.sealing.Lock()
 		s.dropSpare()
-		s.release(n)
-		err := write()
+		err := s.releaseFor(n)
+		if err == nil {
+			err = write()
+		}
 		s.sealing.Unlock()
 		if !disk.Full(err) {
 			return err

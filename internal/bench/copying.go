@@ -24,7 +24,7 @@ func copying(ctx context.Context, path, dir string, pieces bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	buf, err := buffer.Open(buffer.Options{Dir: dir, Sync: buffer.Sync(time.Second), Instance: "copy", Once: true})
+	buf, err := buffer.Open(ctx, buffer.Options{Dir: dir, Sync: buffer.Sync(time.Second), Instance: "copy", Once: true})
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func copying(ctx context.Context, path, dir string, pieces bool) (err error) {
 	shipped := make(chan error, 1)
 	go func() { shipped <- shipping.New(shipping.Options{Buffer: buf, Store: st}).Run(ctx) }()
 	err = copyRecords(ctx, path, buf, pieces)
-	buf.Drain()
+	buf.Drain(ctx)
 	return errors.Join(err, <-shipped)
 }
 
