@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/buffer/internal/disk"
 	"logstow/buffer/internal/disktest"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
@@ -302,6 +303,33 @@ func TestBatchesFitReserve(t *testing.T) {
 	}
 	if b.Stats().Done < 2 {
 		t.Error("no batch was full")
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Sealing never takes the space that delivery needs, however little there is.
+func TestSealingLeavesSpace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	b, err := Open(t.Context(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := b.spool
+	for _, left := range []int64{0, 8 * disktest.Block} {
+		if left > 0 {
+			s.release(math.MaxInt64)
+		}
+		w.fs.Occupy(left)
+		there := s.reserve.size() + left
+		if err := s.releaseFor(there - min(small/2, there/4)); !disk.Full(err) {
+			t.Errorf("nearly all of %d: %v", there, err)
+		}
+		if err := s.releaseFor(there / 2); err != nil {
+			t.Errorf("half of %d: %v", there, err)
+		}
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
