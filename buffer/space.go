@@ -153,7 +153,8 @@ func (s *spool) hasSpace(n needs) error {
 	case space.Total == 0: // unknown: a write will fail
 		left = math.MaxInt64
 	case want+n.size+4*small > space.Total:
-		return fmt.Errorf("%w: %d bytes, of a disk of %d", ErrTooLarge, n.size, space.Total)
+		err := fmt.Errorf("%w: %d bytes, on a disk of %d", ErrTooLarge, n.size, space.Total)
+		return hint.Wrap(err, "move %s to a larger disk, or lower --max-record", opts.Dir)
 	case left < 0:
 		return fmt.Errorf("%w: %d bytes are free", wal.ErrFull, space.Free)
 	}
@@ -212,7 +213,7 @@ func (b *Buffer) waitForSpace(ctx context.Context, n needs, failed error) error 
 			continue
 		}
 		s.sayFull(full)
-		b.waitRetry(ctx, space)
+		b.waitRetry(ctx.Done(), space)
 		failed = nil
 	}
 }
@@ -245,13 +246,14 @@ func (s *spool) makeSpace(ctx context.Context, force bool) (bool, error) {
 }
 
 // waitRetry waits for space, but not for long: another program may have freed it.
-func (b *Buffer) waitRetry(ctx context.Context, space <-chan struct{}) {
+// done ends it.
+func (b *Buffer) waitRetry(done, space <-chan struct{}) {
 	b.spool.waiting.Add(1)
 	defer b.spool.waiting.Add(-1)
 	timer := time.NewTimer(b.opts.fullWait)
 	defer timer.Stop()
 	select {
-	case <-ctx.Done():
+	case <-done:
 	case <-b.quit:
 	case <-space:
 	case <-timer.C:

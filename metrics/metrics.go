@@ -40,7 +40,7 @@ type Options struct {
 	// Version is that of the program.
 	Version string
 	Buffer  Buffer
-	Shipper    Shipper
+	Shipper Shipper
 	// Inputs are what is read, Requests what is asked of storage.
 	Inputs   *Inputs
 	Requests *Requests
