@@ -300,7 +300,7 @@ func (s *spool) withReserve(write func() error) error {
 	if !disk.Full(err) {
 		return err
 	}
-	s.sealing.Lock() // nobody seals into that space
+	s.sealing.Lock() // no batch is sealed into that space
 	defer s.sealing.Unlock()
 	if err = write(); disk.Full(err) && s.release(small) {
 		err = write()
@@ -317,7 +317,7 @@ func (s *spool) release(n int64) bool {
 	return given > 0
 }
 
-// restore makes the reserve whole again where there is space and nobody needs it.
+// restore makes the reserve whole again where there is space that is not needed.
 func (s *spool) restore() error {
 	capacity := s.capacity()
 	want := s.reserveSize(capacity)
@@ -336,7 +336,7 @@ func (s *spool) restore() error {
 	return nil
 }
 
-// stopped is why nobody should wait any longer, nil where there is no reason.
+// stopped is why waiting for space ends, nil while it goes on.
 func (b *Buffer) stopped(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -352,7 +352,7 @@ func (b *Buffer) stopped(ctx context.Context) error {
 	return nil
 }
 
-// dropOldest gives up the oldest sealed batch that nobody sends.
+// dropOldest gives up the oldest sealed batch that is not being sent.
 func (s *spool) dropOldest() error {
 	s.buf.mu.Lock()
 	batch := s.buf.queue.takeOldest()
