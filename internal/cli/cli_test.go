@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,6 +77,31 @@ func TestPermute(t *testing.T) {
 			t.Errorf("%s: %v, want a usage error", args, err)
 		}
 	}
+}
+
+// Programs in one process share nothing that a run writes (go test -race).
+func TestRunBeside(t *testing.T) {
+	t.Parallel()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			var out, errs bytes.Buffer
+			p := cli.Program{App: &ucli.App{
+				Name: "tool", Version: "v1", Writer: &out, ErrWriter: &errs,
+				Commands: []*ucli.Command{{Name: "query", Flags: flags(), Action: func(*ucli.Context) error { return nil }}},
+			}}
+			for _, args := range [][]string{{"tool", "query"}, {"tool", "query", "-h"}, {"tool", "-v"}} {
+				out.Reset()
+				if status := cli.Run(context.Background(), p, args); status != 0 {
+					t.Errorf("%s: status %d: %s", args, status, &errs)
+				}
+			}
+			if out.String() != "tool version v1\n" {
+				t.Errorf("-v printed %q", &out)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestRun(t *testing.T) {

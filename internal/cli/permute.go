@@ -183,7 +183,7 @@ func find(flags []ucli.Flag, name string) ucli.Flag {
 		}
 	}
 	if name == "help" || name == "h" {
-		return ucli.HelpFlag
+		return helpFlag()
 	}
 	return nil
 }
