@@ -16,7 +16,7 @@ import (
 	"logstow/internal/hint"
 	"logstow/metrics"
 	"logstow/process"
-	shipping "logstow/ship"
+	shipping "logstow/upload"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -263,7 +263,7 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 		return &cli.Error{Status: cli.Incomplete, Err: shipErr}
 	case shipErr != nil:
 		status := cli.Incomplete
-		if errors.Is(shipErr, store.ErrRefused) && !errors.Is(shipErr, errStopped) {
+		if errors.Is(shipErr, store.ErrAccessDenied) && !errors.Is(shipErr, errStopped) {
 			status = cli.Refused
 		}
 		return &cli.Error{Status: status, Err: p.left(held, shipErr)}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"logstow/buffer"
-	shipping "logstow/ship"
+	shipping "logstow/upload"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/record"
-	shipping "logstow/ship"
+	shipping "logstow/upload"
 	"logstow/store"
 	"logstow/store/local"
 )

@@ -10,7 +10,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/record"
-	shipping "logstow/ship"
+	shipping "logstow/upload"
 	"logstow/store/open"
 )
 

@@ -63,7 +63,7 @@ func Status(err error) int {
 		return OK
 	case errors.As(err, &e):
 		return e.Status
-	case errors.Is(err, store.ErrRefused):
+	case errors.Is(err, store.ErrAccessDenied):
 		return Refused
 	case errors.Is(err, context.Canceled):
 		return Interrupted

@@ -23,7 +23,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/record"
-	"logstow/ship"
+	"logstow/upload"
 	"logstow/store/open"
 )
 
@@ -72,7 +72,7 @@ func (a *acknowledger) do(ctx context.Context, dir, spec, sync string, drain boo
 		}
 	}
 	var g errgroup.Group
-	g.Go(func() error { return ship.New(ship.Options{Buffer: a.buffer, Store: st, Log: log}).Run(ctx) })
+	g.Go(func() error { return upload.New(upload.Options{Buffer: a.buffer, Store: st, Log: log}).Run(ctx) })
 	if drain {
 		a.buffer.Drain(ctx)
 		if err := g.Wait(); err != nil {
