@@ -24,9 +24,9 @@ import (
 	"logstow/input/httpserver"
 	"logstow/internal/price"
 	"logstow/metrics"
-	"logstow/upload"
 	"logstow/store"
 	"logstow/store/local"
+	"logstow/upload"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -62,7 +62,7 @@ func (r *run) deleteBatch(ctx context.Context, batch []entry) error {
 	}
 	versions := make([]store.BlobRef, len(batch))
 	for i, e := range batch {
-		versions[i] = e.Version
+		versions[i] = e.BlobRef
 	}
 	err := retry.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, versions) })
 	switch {

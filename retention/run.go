@@ -13,8 +13,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"logstow/blobnaming"
-	"logstow/internal/retry"
 	"logstow/internal/price"
+	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/tableindex"
 )

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"logstow/upload"
 	"logstow/store"
+	"logstow/upload"
 )
 
 // nowhere is a store of which no call gets through a faulty one.

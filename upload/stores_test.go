@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"logstow/buffer"
-	"logstow/upload"
 	"logstow/store"
+	"logstow/upload"
 )
 
 // lostBatch is a buffer with two batches, of which the first was stored in the

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"logstow/buffer"
-	"logstow/upload"
 	"logstow/store"
 	"logstow/store/local"
+	"logstow/upload"
 )
 
 // refusing refuses the batches of which the nth create is the first one, always.

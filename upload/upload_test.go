@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"logstow/upload"
 	"logstow/store"
+	"logstow/upload"
 )
 
 func TestShip(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"logstow/buffer"
 	"logstow/record"
 	"logstow/segment"
-	"logstow/upload"
 	"logstow/store"
 	"logstow/store/local"
 	"logstow/tableindex"
+	"logstow/upload"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

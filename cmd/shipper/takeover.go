@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"logstow/buffer"
-	shipping "logstow/upload"
+	"logstow/upload"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 type takeover struct {
 	dir, service string
 	instance     string
-	shipper      *shipping.Shipper
+	shipper      *upload.Uploader
 	log          *slog.Logger
 }
 

@@ -23,8 +23,8 @@ import (
 
 	"logstow/buffer"
 	"logstow/record"
-	"logstow/upload"
 	"logstow/store/open"
+	"logstow/upload"
 )
 
 // senders is how many send at one time.
