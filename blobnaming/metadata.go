@@ -9,11 +9,15 @@ import (
 	"logstow/record"
 )
 
-// Version is the value of the LogVersion metadata key of segments of version 1.
-const Version = "logstow/1"
+// The values of the LogVersion metadata key: a segment that a shipper wrote, and an
+// output of compaction, whose records are those of other segments.
+const (
+	Version       = "logstow/1"
+	VersionOutput = "logstow/2"
+)
 
-// ErrVersion is returned for metadata whose LogVersion is another than
-// [Version]: the blob was written by a newer Logstow or by another program.
+// ErrVersion is returned for metadata whose LogVersion is none that this program
+// reads: the blob was written by a newer Logstow or by another program.
 var ErrVersion = errors.New("unknown log version")
 
 // Metadata is what a segment's blob says of itself: written with the blob as
@@ -41,7 +45,17 @@ type Metadata struct {
 	Filter Filter
 	// Replaces is set when the footer lists batches that this segment contains.
 	Replaces bool
+	// Origins is the offset in the blob of the list of the segments that an output of
+	// compaction was made of; 0 in a plain segment. Of an output, Instance is
+	// [OutputInstance], Seq the greatest of its inputs and Batch a hash of what they are.
+	Origins int64
 }
+
+// OutputInstance is the Instance of an output of compaction.
+const OutputInstance = "-"
+
+// IsOutput reports whether the segment is an output of compaction.
+func (m Metadata) IsOutput() bool { return m.Origins != 0 }
 
 // Filter locates a segment's token filter: Partitions slices of SliceLength
 // bytes each, one after the other from Offset on. All three are positive, or all
@@ -65,6 +79,7 @@ const (
 	keyFooter   = "Footer"
 	keyFilter   = "Filter"
 	keyReplaces = "Replaces"
+	keyOrigins  = "Origins"
 )
 
 // Encode is the blob metadata that says m. The Class of the default class, the
@@ -91,6 +106,9 @@ func (m Metadata) Encode() map[string]string {
 	if m.Replaces {
 		e[keyReplaces] = "1"
 	}
+	if m.IsOutput() {
+		e[keyVersion], e[keyOrigins] = VersionOutput, formatInt(m.Origins)
+	}
 	return e
 }
 
@@ -103,9 +121,10 @@ func ParseMetadata(blob map[string]string) (Metadata, error) {
 	if err != nil {
 		return Metadata{}, err
 	}
-	if got := v.text(keyVersion); v.err == nil && got != Version {
-		return Metadata{}, fmt.Errorf("metadata %s: %w %q: this program reads %s; a newer one may have written the blob",
-			keyVersion, ErrVersion, got, Version)
+	version := v.text(keyVersion)
+	if v.err == nil && version != Version && version != VersionOutput {
+		return Metadata{}, fmt.Errorf("metadata %s: %w %q: this program reads %s and %s; a newer one may have written the blob",
+			keyVersion, ErrVersion, version, Version, VersionOutput)
 	}
 	m := Metadata{
 		Start:    required(&v, keyStart, record.ParseTime[string]),
@@ -120,6 +139,9 @@ func ParseMetadata(blob map[string]string) (Metadata, error) {
 		Footer:   required(&v, keyFooter, parseInt),
 		Filter:   optional(&v, keyFilter, ParseFilter),
 		Replaces: optional(&v, keyReplaces, parseReplaces),
+	}
+	if version == VersionOutput {
+		m.Origins = required(&v, keyOrigins, parseOrigins)
 	}
 	if v.err == nil {
 		v.err = m.Validate()
@@ -156,6 +178,8 @@ func (m Metadata) Validate() error {
 		return keyError(keyClass, fmt.Errorf("%q is not at most %d of a-z and 0-9", m.Class, MaxClass))
 	case m.Footer < 0:
 		return keyError(keyFooter, fmt.Errorf("%d is negative", m.Footer))
+	case m.Origins < 0 || m.Origins != 0 && m.Origins >= m.Footer:
+		return keyError(keyOrigins, fmt.Errorf("%d is not before the footer", m.Origins))
 	case m.Filter != (Filter{}) && min(m.Filter.Offset, m.Filter.Partitions, m.Filter.SliceLength) <= 0:
 		return keyError(keyFilter, fmt.Errorf("%s are not three positive numbers", m.Filter))
 	}
@@ -173,7 +197,7 @@ type values struct {
 func collect(blob map[string]string) (values, error) {
 	known := [...]string{
 		keyStart, keyEnd, keyVersion, keyRecords, keyRawBytes, keyLevels, keyBatch,
-		keyInstance, keySeq, keyClass, keyFooter, keyFilter, keyReplaces,
+		keyInstance, keySeq, keyClass, keyFooter, keyFilter, keyReplaces, keyOrigins,
 	}
 	v := values{byKey: make(map[string]string, len(known))}
 	for given, value := range blob {

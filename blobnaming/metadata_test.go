@@ -46,6 +46,18 @@ func metadataCases() map[string]blobnaming.Metadata {
 			Filter:   blobnaming.Filter{Offset: 1 << 20, Partitions: 256, SliceLength: 4096},
 			Replaces: true,
 		},
+		"output": {
+			Start:    start.UnixNano(),
+			End:      start.Add(time.Hour - 1).UnixNano(),
+			Records:  7,
+			RawBytes: 700,
+			Levels:   record.Counts{record.Info: 7},
+			Batch:    blobnaming.Batch{15: 2},
+			Instance: blobnaming.OutputInstance,
+			Seq:      12,
+			Footer:   500,
+			Origins:  400,
+		},
 		"least": {
 			Records:  1,
 			Levels:   record.Counts{record.Fatal: 1},
@@ -171,6 +183,25 @@ func TestParseMetadataRefuses(t *testing.T) {
 	}
 }
 
+func TestParseMetadataOfAnOutputRefuses(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"", "0", "-1", "+400", "500", "501", "x"} {
+		given := metadataCases()["output"].Encode()
+		given["Origins"] = value
+		refused(t, given, "Origins")
+	}
+	given := metadataCases()["output"].Encode()
+	delete(given, "Origins")
+	refused(t, given, "Origins")
+
+	// Version 1 has no such key.
+	given = metadataCases()["output"].Encode()
+	given["LogVersion"] = "logstow/1"
+	if m, err := blobnaming.ParseMetadata(given); err != nil || m.IsOutput() {
+		t.Errorf("%+v, error %v", m, err)
+	}
+}
+
 // refused checks that metadata are refused with an error that names the key.
 func refused(t *testing.T, given map[string]string, key string) {
 	t.Helper()
@@ -190,7 +221,7 @@ func refused(t *testing.T, given map[string]string, key string) {
 func TestParseMetadataOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	for _, given := range []map[string]string{
-		{"LogVersion": "logstow/2", "Levels": "in a form to come"},
+		{"LogVersion": "logstow/3", "Levels": "in a form to come"},
 		{"logversion": "1.0", "StartTime": "2011-07-31T18:21:46Z", "EndTime": "2011-07-31T18:22:09Z", "LogType": "write"},
 	} {
 		_, err := blobnaming.ParseMetadata(given)

@@ -12,8 +12,9 @@ const (
 	runLength = 50
 	// runs is the number of runs to draw from, so that names keep to six digits.
 	runs = 1_000_000/runLength - 1
-	// maxRuns bounds the growth of the runs drawn from.
-	maxRuns = math.MaxUint64 / runLength / 10
+	// maxRuns bounds the growth of the runs drawn from: all their numbers are below
+	// those of compaction outputs.
+	maxRuns = firstOutput/runLength - 1
 	// maxBuckets is how many buckets a Numberer remembers.
 	maxBuckets = 4096
 )
@@ -130,7 +131,7 @@ func (n *Numberer) run(service string, bucket time.Time) *run {
 			n.services[service] = s
 		}
 		s.buckets++
-		r = &run{first: 1, next: 1, end: math.MaxUint64}
+		r = &run{first: 1, next: 1, end: firstOutput}
 		if s.met {
 			n.draw(r)
 		}

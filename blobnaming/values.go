@@ -111,3 +111,11 @@ func parseReplaces(s string) (bool, error) {
 	}
 	return true, nil
 }
+
+func parseOrigins(s string) (int64, error) {
+	n, err := parseInt(s)
+	if err == nil && n == 0 {
+		err = errors.New("not positive")
+	}
+	return n, err
+}
