@@ -58,6 +58,20 @@ func (b *block) add(r record.Record, enc *record.Encoder) {
 	b.notes = append(b.notes, note{time: r.Time, from: uint32(from), message: uint32(message), to: uint32(len(b.text))})
 }
 
+// addLine appends a record that is not before the last one.
+func (b *block) addLine(line record.Line) {
+	from := len(b.text)
+	b.text = append(b.text, line.Text...)
+	if from == 0 {
+		b.start = line.Time
+	}
+	b.end = line.Time
+	b.levels[line.Level]++
+	to := len(b.text)
+	message := to - len(line.Raw) - 1
+	b.notes = append(b.notes, note{time: line.Time, from: uint32(from), message: uint32(message), to: uint32(to)})
+}
+
 // heads are the parts of an unsorted block's text before its messages.
 func (b *block) heads() iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {

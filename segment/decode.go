@@ -13,7 +13,7 @@ import (
 // knows reports whether this version reads a footer key.
 func knows(key string) bool {
 	switch key {
-	case keyBatch, keyBlocks, keyBucket, keyClass, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes,
+	case keyBatch, keyBlocks, keyBucket, keyClass, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes, keyOrigins,
 		keyRaw, keyRecords, keyReplaces, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
 		return true
 	}
@@ -36,6 +36,13 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 		BucketStart: int64(bucket[0]),
 		BucketWidth: int64(bucket[1]),
 		Sources:     r.texts(keySources, MaxSources, record.MaxSource),
+	}
+	if r.has(keyOrigins) {
+		p := r.exactly(keyOrigins, 3)
+		f.Origins, f.OriginsLength, f.OriginsCRC = int64(p[0]), int64(p[1]), uint32(p[2])
+		if f.Origins <= 0 || p[2] > math.MaxUint32 {
+			r.fail("%s: number out of range", keyOrigins)
+		}
 	}
 	f.ReplacesBatches = decodeReplaces(r)
 	f.Replaces = len(f.ReplacesBatches) > 0

@@ -33,6 +33,7 @@ const (
 	keyInstance = "Instance"
 	keyLevels   = "Levels"
 	keyMinutes  = "Minutes"
+	keyOrigins  = "Origins"
 	keyRaw      = "Raw"
 	keyRecords  = "Records"
 	keyReplaces = "Replaces"
@@ -82,6 +83,9 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	m.add(keyInstance, f.Instance)
 	m.add(keyLevels, f.Levels[:])
 	m.addFields(keyMinutes, minuteFields(f))
+	if f.IsOutput() {
+		m.add(keyOrigins, []int64{f.Origins, f.OriginsLength, int64(f.OriginsCRC)})
+	}
 	m.add(keyRaw, f.RawBytes)
 	m.add(keyRecords, f.Records)
 	if len(f.ReplacesBatches) > 0 {
@@ -90,6 +94,9 @@ func encodeFooter(f *Footer) ([]byte, error) {
 			batches[i] = f.ReplacesBatches[i][:]
 		}
 		m.add(keyReplaces, batches)
+	}
+	if f.IsOutput() {
+		m.add(keyRequires, []string{keyOrigins}) // who does not know it would count records twice
 	}
 	if len(f.Sections) > 0 {
 		m.addFields(keySections, sectionFields(f))

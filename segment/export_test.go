@@ -2,8 +2,10 @@ package segment
 
 // What the tests of the package's formats need of its insides.
 var (
-	AppendFooter = appendFooter
-	DecodeFooter = decodeFooter
+	AppendFooter  = appendFooter
+	DecodeFooter  = decodeFooter
+	DecodePage    = decodePage
+	DecodeOrigins = decodeOrigins
 )
 
 // Sizes that tests build and cut footers with.
@@ -14,3 +16,13 @@ const (
 	FooterOverhead = footerOverhead
 	TailGuess      = tailGuess
 )
+
+// EncodePages are the pages of blocks, of an output of so many inputs.
+func EncodePages(inputs int, blocks ...[]uint32) [][]byte {
+	e := newPageEncoder(inputs)
+	var pages [][]byte
+	for _, origins := range blocks {
+		pages = append(pages, e.append(nil, origins))
+	}
+	return pages
+}

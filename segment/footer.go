@@ -22,6 +22,10 @@ type Footer struct {
 	Blocks []Block
 	// Sections follow the last block.
 	Sections []Section
+	// OriginsLength and OriginsCRC are the length in bytes and the CRC-32C of an
+	// output's list of inputs, which is at Origins; 0 in a plain segment.
+	OriginsLength int64
+	OriginsCRC    uint32
 	// ReplacesBatches are the batches that this segment contains besides its own.
 	ReplacesBatches []blobnaming.Batch
 }
@@ -79,6 +83,7 @@ func (f *Footer) Check(m blobnaming.Metadata) error {
 		{"Class", f.Class == m.Class},
 		{"Filter", f.Filter == m.Filter},
 		{"Replaces", f.Replaces == m.Replaces},
+		{"Origins", f.Origins == m.Origins},
 		// What a later version adds is compared too.
 		{"metadata", f.Metadata == m},
 	} {

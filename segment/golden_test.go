@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"logstow/blobnaming"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -123,6 +124,49 @@ func TestGolden(t *testing.T) {
 				t.Error("text written anew differs")
 			}
 		})
+	}
+}
+
+// goldenParts are the inputs of the golden output: the first two share a time, the
+// third is of another bucket.
+func goldenParts(t *testing.T) []part {
+	t.Helper()
+	web1, web2, late := options(), options(), options()
+	web1.Instance, web2.Instance, late.Instance = "web-1", "web-2", "web-1"
+	web2.Batch, late.Batch = blobnaming.Batch{0: 3}, blobnaming.Batch{0: 4}
+	late.BucketStart, late.BucketWidth = hour+1800, 300
+	return []part{
+		newPart(t, web2, 2, 9, rec(5*time.Second, record.Error, "app.log", "disk full")),
+		newPart(t, web1, 1, 7, rec(4*time.Second, record.Info, "app.log", "a"), rec(5*time.Second, record.Warn, "app.log", "b")),
+		newPart(t, late, 1, 8, rec(30*time.Minute, record.Info, "app.log", "c")),
+	}
+}
+
+func TestGoldenOutput(t *testing.T) {
+	t.Parallel()
+	change := func(o *segment.Options) { o.NoFilter, o.BlockSize = true, 120 }
+	file := filepath.Join(goldenDir, "output.log")
+	written, m, lines := writeOutput(t, goldenParts(t), change)
+	if _, err := os.Stat(file); *update && errors.Is(err, fs.ErrNotExist) {
+		if err := os.WriteFile(file, written, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blob := readFile(t, file)
+	f, err := verify(t, blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Check(m); err != nil {
+		t.Error(err)
+	}
+	_, origins, err := segment.ReadOrigins(t.Context(), ranges(blob), int64(len(blob)), m.Origins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRecords(t, blob, f, origins, lines)
+	if !bytes.Equal(blob[f.Blocks[0].Offset:], written) {
+		t.Errorf("written anew, it differs:\n%x\n%x", blob, written)
 	}
 }
 

@@ -45,6 +45,10 @@ type Options struct {
 	// NoFilter leaves out the token filter. It adds about 5 to 8% to the stored size,
 	// and 0.4 to 0.5 times the time of compression, in the same goroutine.
 	NoFilter bool
+	// Inputs make the segment an output of compaction of these segments, in the order of
+	// [CompareOrigins]. Its bucket is an hour, its Instance [blobnaming.OutputInstance]. Their
+	// sums are read by Close.
+	Inputs []Origin
 	// Compressor compresses the blocks; nil makes the Writer one of its own.
 	// Sharing one among all Writers bounds the memory of compression.
 	Compressor *Compressor

@@ -37,6 +37,15 @@ func (t *tally) add(time int64, level record.Level, source string) {
 	t.sources[source] = struct{}{}
 }
 
+// addBytes is add for a source that is a view into text.
+func (t *tally) addBytes(time int64, level record.Level, source []byte) {
+	if string(source) == t.last { // does not allocate
+		t.add(time, level, t.last)
+		return
+	}
+	t.add(time, level, string(source))
+}
+
 // listMinutes are the minutes that have records.
 func (t *tally) listMinutes() []record.Minute {
 	var list []record.Minute

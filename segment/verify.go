@@ -16,19 +16,29 @@ import (
 
 // Verify reads a whole segment of size bytes and checks everything that it says:
 // the footer, the checksum of each block and section, the form, order, times and
-// levels of the records, minutes and sources of all, and that the token filter holds
-// the tokens of all. What is damaged is a [*CorruptError]. [Footer.Check] compares the result with the blob's metadata.
+// levels of the records, minutes and sources of all, that the token filter holds
+// the tokens of all, and of an output the order, counts and sums of each input's records. What is damaged is a [*CorruptError]. [Footer.Check] compares the result with the blob's metadata.
 func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	f, err := verifyFooter(ctx, read, size)
 	if err != nil {
 		return nil, err
 	}
 	v := verifier{decoder: NewDecoder(), all: newTally(f.BucketStart, f.BucketWidth), filtered: f.Filter != (blobnaming.Filter{})}
+	if err := verifySections(ctx, read, f); err != nil {
+		return nil, err
+	}
+	if f.IsOutput() {
+		if v.origins, err = newOriginVerifier(ctx, read, f); err != nil {
+			return nil, err
+		}
+	}
 	if err := verifyBlocks(ctx, read, f, v.block); err != nil {
 		return nil, err
 	}
-	if err := verifySections(ctx, read, f); err != nil {
-		return nil, err
+	if v.origins != nil {
+		if err := v.origins.done(f); err != nil {
+			return nil, err
+		}
 	}
 	if err := verifyFilter(ctx, read, f, v.tokens); err != nil {
 		return nil, err
@@ -124,11 +134,18 @@ type verifier struct {
 	collector filter.Collector
 	tokens    []filter.Set
 	heads     [][2]int
+	// origins checks those of an output; nil for a plain segment.
+	origins *originVerifier
 }
 
 func (v *verifier) block(stored []byte, b Block) (err error) {
 	if v.text, err = v.decoder.DecodeBlock(v.text[:0], stored, b); err != nil {
 		return err
+	}
+	if v.origins != nil {
+		if err := v.origins.startBlock(b); err != nil {
+			return err
+		}
 	}
 	var levels record.Counts
 	var n uint64
@@ -149,6 +166,11 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 		}
 		last = line.Time
 		levels[line.Level]++
+		if v.origins != nil {
+			if err := v.origins.add(line, n, b); err != nil {
+				return err
+			}
+		}
 		if string(line.Source) != source {
 			source = string(line.Source)
 		}

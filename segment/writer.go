@@ -33,6 +33,7 @@ type Writer struct {
 	blocks      []Block
 	tokens      filter.Builder
 	offset, raw int64
+	output      *output // nil for a plain segment
 }
 
 // NewWriter starts a segment in w. Options that no segment can have are
@@ -47,7 +48,11 @@ func NewWriter(w io.Writer, opts Options) *Writer {
 	if err := opts.validate(); err != nil {
 		return &Writer{err: fmt.Errorf("start segment: %w", err)}
 	}
-	return &Writer{w: w, opts: opts, tally: newTally(opts.BucketStart, opts.BucketWidth)}
+	writer := &Writer{w: w, opts: opts, tally: newTally(opts.BucketStart, opts.BucketWidth)}
+	if len(opts.Inputs) > 0 {
+		writer.output = newOutput(len(opts.Inputs))
+	}
+	return writer
 }
 
 func (o *Options) validate() error {
@@ -58,6 +63,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("instance %q is not a valid name", o.Instance)
 	case !blobnaming.ValidClass(o.Class):
 		return fmt.Errorf("class %q is not a valid name", o.Class)
+	case len(o.Inputs) > MaxOrigins:
+		return fmt.Errorf("%d inputs, at most %d allowed", len(o.Inputs), MaxOrigins)
 	case o.BlockSize > MaxBlockRaw:
 		return fmt.Errorf("blocks of %d bytes, at most %d allowed", o.BlockSize, MaxBlockRaw)
 	}
@@ -74,6 +81,8 @@ func (w *Writer) Append(r record.Record) error {
 	r.Source = record.CleanSource(r.Source)
 	size := textBound(r)
 	switch {
+	case w.output != nil:
+		return fmt.Errorf("%w: an output takes lines only", ErrRecord)
 	case len(r.Message) > record.MaxSize, size > MaxBlockRaw:
 		return fmt.Errorf("%w: message of %d bytes takes %d bytes of text, at most %d and %d allowed",
 			ErrRecord, len(r.Message), size, record.MaxSize, MaxBlockRaw)
@@ -82,6 +91,16 @@ func (w *Writer) Append(r record.Record) error {
 	case !w.tally.covers(r.Time):
 		return fmt.Errorf("%w: its time %s is outside the bucket", ErrRecord, blobnaming.FormatTime(r.Time))
 	}
+	if err := w.reserve(size); err != nil {
+		return err
+	}
+	w.cur.add(r, &w.enc)
+	w.tally.add(r.Time, r.Level, r.Source)
+	return nil
+}
+
+// reserve makes room for a record of size bytes, in a new block where it does not fit.
+func (w *Writer) reserve(size int) error {
 	if len(w.cur.text) > 0 && len(w.cur.text)+size > w.opts.BlockSize {
 		if w.Full() {
 			return ErrFull
@@ -92,8 +111,6 @@ func (w *Writer) Append(r record.Record) error {
 		w.cur.reserve(w.opts.BlockSize, w.opts.BlockSize) // there is much to come
 	}
 	w.cur.reserve(size, w.opts.BlockSize)
-	w.cur.add(r, &w.enc)
-	w.tally.add(r.Time, r.Level, r.Source)
 	return nil
 }
 
@@ -161,6 +178,11 @@ func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
 			return none, err
 		}
 	}
+	if w.output != nil {
+		if err := w.writeOrigins(f); err != nil {
+			return none, err
+		}
+	}
 	if err := f.validate(); err != nil {
 		return none, fmt.Errorf("end segment: %w", err)
 	}
@@ -184,13 +206,16 @@ func (w *Writer) Discard() {
 	if w.err == nil {
 		w.err = ErrClosed
 	}
-	w.cur, w.notes, w.tokens = block{}, nil, filter.Builder{}
+	w.cur, w.notes, w.tokens, w.output = block{}, nil, filter.Builder{}, nil
 }
 
 // endBlock starts compressing the block being filled and begins another.
 func (w *Writer) endBlock() error {
 	if err := w.join(); err != nil {
 		return err
+	}
+	if w.output != nil {
+		w.output.endBlock()
 	}
 	flight, full := make(chan encoded, 1), w.cur
 	go func() { flight <- w.opts.Compressor.encode(full, !w.opts.NoFilter) }()

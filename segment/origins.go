@@ -1,0 +1,346 @@
+package segment
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"logstow/blobnaming"
+	"logstow/record"
+)
+
+// originsSection is the name of the section of an output's origins.
+const originsSection = "origins"
+
+// maxOriginsList is the length of the list of inputs in bytes.
+const maxOriginsList = 8 << 20
+
+// Origins are the inputs of a compaction output, and where it says which records are of which.
+type Origins struct {
+	// Inputs are in the order of [CompareOrigins]: the order of their records of equal time.
+	Inputs []Origin
+	// Pages has the place of a page for each block: see [Origins.DecodePage].
+	Pages []OriginPage
+}
+
+// OriginPage is the place of the page of a block in the blob, in bytes, and its CRC-32C.
+type OriginPage struct {
+	Offset, Length int64
+	CRC            uint32
+}
+
+// ReadOrigins reads the list of inputs and the footer of an output of size bytes, in
+// one call of read; origins is the offset of the list, [blobnaming.Metadata.Origins]. What is
+// damaged is a [*CorruptError]; the footer is returned where it alone is whole.
+func ReadOrigins(ctx context.Context, read Range, size, origins int64) (*Footer, *Origins, error) {
+	n := size - origins
+	if origins <= 0 || n < footerOverhead || n > maxOriginsList+MaxFooter+footerOverhead {
+		return nil, nil, corruptOrigins(origins, "metadata says that the list is at %d of %d bytes", origins, size)
+	}
+	tail, err := readRange(ctx, read, origins, n)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read list of inputs: %w", err)
+	}
+	length, err := footerLength(tail, size)
+	if err != nil {
+		return nil, nil, err
+	}
+	if length > n {
+		return nil, nil, corruptTrailer(size, "it says that the footer has %d bytes, which begin before the list of inputs", length)
+	}
+	f, err := parseFooter(tail[n-length:], size-length)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.Origins != origins {
+		return f, nil, corruptOrigins(origins, "the footer says that the list is at %d", f.Origins)
+	}
+	o, err := f.parseOrigins(tail[:f.OriginsLength])
+	return f, o, err
+}
+
+// readOrigins reads the list of inputs of an output whose footer is known.
+func readOrigins(ctx context.Context, read Range, f *Footer) (*Origins, error) {
+	list, err := readRange(ctx, read, f.Origins, f.OriginsLength)
+	if err != nil {
+		return nil, fmt.Errorf("read list of inputs: %w", err)
+	}
+	return f.parseOrigins(list)
+}
+
+// parseOrigins checks and decodes the stored list.
+func (f *Footer) parseOrigins(list []byte) (*Origins, error) {
+	if got := checksum(list); got != f.OriginsCRC {
+		return nil, corruptOrigins(f.Origins, "checksum of the list is %08x, %08x expected", got, f.OriginsCRC)
+	}
+	o, err := decodeOrigins(list, f)
+	if err != nil {
+		return nil, corruptOrigins(f.Origins, "%v", err)
+	}
+	return o, nil
+}
+
+// DecodePage checks and decodes stored, the page of block b. What is damaged is a [*CorruptError].
+func (o *Origins) DecodePage(stored []byte, b Block) (*BlockOrigins, error) {
+	p := o.Pages[b.Index]
+	if int64(len(stored)) != p.Length {
+		return nil, corruptOrigins(p.Offset, "page of block %d: %d bytes, %d expected", b.Index, len(stored), p.Length)
+	}
+	if got := checksum(stored); got != p.CRC {
+		return nil, corruptOrigins(p.Offset, "page of block %d: checksum is %08x, %08x expected", b.Index, got, p.CRC)
+	}
+	ids, err := decodePage(stored, b.Records, len(o.Inputs))
+	if err != nil {
+		return nil, corruptOrigins(p.Offset, "page of block %d: %v", b.Index, err)
+	}
+	for i, input := range ids.Inputs {
+		if ids.Before[i] >= o.Inputs[input].Records {
+			return nil, corruptOrigins(p.Offset, "page of block %d: %d records of input %d before it, which has %d",
+				b.Index, ids.Before[i], input, o.Inputs[input].Records)
+		}
+	}
+	return ids, nil
+}
+
+func corruptOrigins(at int64, format string, args ...any) error {
+	return &CorruptError{Part: "section " + originsSection, Offset: at, Reason: fmt.Sprintf(format, args...)}
+}
+
+// The keys of the list of inputs, besides some of the footer's.
+const (
+	keyInstances = "Instances"
+	keyNumber    = "Number"
+	keyPages     = "Pages"
+	keySize      = "Size"
+	keySum       = "Sum"
+)
+
+// encodeOrigins is the list of inputs in msgpack: a map with its keys in byte order.
+func encodeOrigins(inputs []Origin, pages []OriginPage, f *Footer) ([]byte, error) {
+	var batches, sums []byte
+	var buckets, ends, instances, levels, numbers, records, seqs, sizes, starts []uint64
+	var names []string
+	for _, o := range inputs {
+		if len(names) == 0 || names[len(names)-1] != o.Instance {
+			names = append(names, o.Instance)
+		}
+		batches = append(batches, o.Batch[:]...)
+		buckets = append(buckets, uint64(o.Bucket-f.BucketStart)/60)
+		ends = append(ends, uint64(o.End-o.Start))
+		instances = append(instances, uint64(len(names)-1))
+		levels = append(levels, o.Levels[:]...)
+		numbers = append(numbers, o.Number)
+		records = append(records, o.Records)
+		seqs = append(seqs, uint64(o.Seq))
+		sizes = append(sizes, uint64(o.Size))
+		starts = append(starts, uint64(o.Start-f.Start))
+		sums = o.Sum.append(sums)
+	}
+	p := newFields()
+	var crcs, lengths []uint64
+	for _, page := range pages {
+		crcs = append(crcs, uint64(page.CRC))
+		lengths = append(lengths, uint64(page.Length))
+	}
+	p.add(keyCRC, crcs)
+	p.add(keyLength, lengths)
+	m := newFields()
+	m.add(keyBatch, batches)
+	m.add(keyBucket, buckets)
+	m.add(keyEnd, ends)
+	m.add(keyInstance, instances)
+	m.add(keyInstances, names)
+	m.add(keyLevels, levels)
+	m.add(keyNumber, numbers)
+	m.addFields(keyPages, p)
+	m.add(keyRecords, records)
+	m.add(keySeq, seqs)
+	m.add(keySize, sizes)
+	m.add(keyStart, starts)
+	m.add(keySum, sums)
+	return m.bytes()
+}
+
+// decodeOrigins reads what encodeOrigins wrote into an output with footer f.
+func decodeOrigins(list []byte, f *Footer) (*Origins, error) {
+	r := readFields(list)
+	records := r.column(keyRecords, MaxOrigins)
+	n := len(records)
+	batches := r.bytes(keyBatch, n*len(blobnaming.Batch{}))
+	buckets := r.exactly(keyBucket, n)
+	ends := r.exactly(keyEnd, n)
+	instances := r.exactly(keyInstance, n)
+	names := r.texts(keyInstances, n, blobnaming.MaxInstance)
+	levels := r.exactly(keyLevels, n*record.Levels)
+	numbers := r.exactly(keyNumber, n)
+	seqs := r.exactly(keySeq, n)
+	sizes := r.exactly(keySize, n)
+	starts := r.exactly(keyStart, n)
+	sums := r.bytes(keySum, n*sumSize)
+	o := &Origins{Inputs: make([]Origin, n)}
+	o.Pages = decodePages(r, f)
+	if r.err != nil {
+		return nil, r.err
+	}
+	for i := range o.Inputs {
+		// Casts of other numbers that are far too large are refused by validate.
+		if buckets[i] >= maxMinutes || starts[i] > maxSpan || ends[i] > maxSpan || instances[i] >= uint64(len(names)) {
+			return nil, fmt.Errorf("input %d: number out of range", i)
+		}
+		start := f.Start + int64(starts[i])
+		o.Inputs[i] = Origin{
+			Bucket:   f.BucketStart + int64(buckets[i])*60,
+			Number:   numbers[i],
+			Batch:    blobnaming.Batch(batches[i*len(blobnaming.Batch{}):]),
+			Start:    start,
+			End:      start + int64(ends[i]),
+			Records:  records[i],
+			Size:     int64(sizes[i]),
+			Instance: names[instances[i]],
+			Seq:      int64(seqs[i]),
+			Levels:   record.Counts(levels[i*record.Levels:]),
+			Sum:      parseSum(sums[i*sumSize:]),
+		}
+	}
+	if n == 0 || instances[0] != 0 || instances[n-1] != uint64(len(names)-1) {
+		return nil, errors.New("its instances are not those of its inputs")
+	}
+	return o, validateOrigins(o.Inputs, f)
+}
+
+// decodePages reads the places of the pages, which fill the section before the list.
+func decodePages(r *fieldReader, f *Footer) []OriginPage {
+	c := r.fields(keyPages)
+	crcs := c.exactly(keyCRC, len(f.Blocks))
+	lengths := c.exactly(keyLength, len(f.Blocks))
+	pages := make([]OriginPage, len(f.Blocks))
+	offset := f.originsStart()
+	for i := range pages {
+		if crcs[i] > math.MaxUint32 || lengths[i] == 0 || lengths[i] > maxSection {
+			c.fail("number out of range in page %d", i)
+			break
+		}
+		pages[i] = OriginPage{Offset: offset, Length: int64(lengths[i]), CRC: uint32(crcs[i])}
+		offset += pages[i].Length
+	}
+	if offset != f.Origins {
+		c.fail("they end at %d, the list is at %d", offset, f.Origins)
+	}
+	r.done(keyPages, c)
+	return pages
+}
+
+// originsStart is the offset of the first page.
+func (f *Footer) originsStart() int64 {
+	return f.Sections[len(f.Sections)-1].Offset + frameHeader
+}
+
+// validateOrigins checks that inputs agree with themselves and with the footer of
+// the output. Writers do so before they write them, readers before they use them.
+func validateOrigins(inputs []Origin, f *Footer) error {
+	if n := len(inputs); n == 0 || n > MaxOrigins {
+		return fmt.Errorf("%d inputs, 1 to %d allowed", n, MaxOrigins)
+	}
+	var levels record.Counts
+	var records uint64
+	start, end, seq := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
+	for i, o := range inputs {
+		var sum uint64
+		for l, n := range o.Levels {
+			if n > f.Levels[l]-levels[l] {
+				return errors.New("the inputs' sums are not the totals")
+			}
+			levels[l] += n
+			sum += n
+		}
+		name := o.Name(f.Service)
+		switch {
+		case o.Records == 0 || o.Records != sum:
+			return fmt.Errorf("input %d: %d records, but %d by level", i, o.Records, sum)
+		case o.Start > o.End || o.Size <= 0 || o.Seq < 0 || o.Number == 0 || !blobnaming.ValidInstance(o.Instance):
+			return fmt.Errorf("input %d: it can be no segment", i)
+		case o.Bucket < f.BucketStart || o.Bucket >= f.BucketStart+f.BucketWidth || o.Bucket%60 != 0:
+			return fmt.Errorf("input %d: it is of another hour", i)
+		case name.Output() > 0:
+			return fmt.Errorf("input %d: it is an output", i)
+		case i > 0 && CompareOrigins(inputs[i-1], o) >= 0:
+			return fmt.Errorf("input %d: it is out of order", i)
+		}
+		records += o.Records
+		start, end, seq = min(start, o.Start), max(end, o.End), max(seq, o.Seq)
+	}
+	switch {
+	case records != f.Records || levels != f.Levels:
+		return errors.New("the inputs' sums are not the totals")
+	case start != f.Start || end != f.End:
+		return errors.New("the inputs' times are not the segment's")
+	case seq != f.Seq:
+		return fmt.Errorf("the greatest Seq of its inputs is %d, the segment's is %d", seq, f.Seq)
+	}
+	return nil
+}
+
+// validateOutput checks what a footer says of its origins.
+func (f *Footer) validateOutput() error {
+	if !f.IsOutput() {
+		if f.OriginsLength != 0 || f.OriginsCRC != 0 || slices.ContainsFunc(f.Sections, func(s Section) bool { return s.Name == originsSection }) {
+			return errors.New("origins without their place")
+		}
+		return nil
+	}
+	n := len(f.Sections)
+	switch {
+	case n == 0 || f.Sections[n-1].Name != originsSection:
+		return errors.New("the last section is not that of origins")
+	case f.OriginsLength <= 0 || f.OriginsLength > maxOriginsList:
+		return fmt.Errorf("list of inputs of %d bytes, at most %d allowed", f.OriginsLength, maxOriginsList)
+	case f.Origins <= f.originsStart() || f.Origins != f.Footer-f.OriginsLength:
+		return fmt.Errorf("list of inputs at %d is not the end of its section", f.Origins)
+	case f.BucketWidth != maxMinutes*60:
+		return fmt.Errorf("output of a bucket of %d s", f.BucketWidth)
+	case f.Instance != blobnaming.OutputInstance:
+		return fmt.Errorf("output of instance %q", f.Instance)
+	}
+	return nil
+}
+
+// appendOrigins appends the section of origins, for offset in the blob, to dst and
+// adds it to f.
+func appendOrigins(dst []byte, inputs []Origin, pages []byte, places []OriginPage, f *Footer) ([]byte, error) {
+	from, offset := len(dst), f.Footer
+	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
+	dst = binary.LittleEndian.AppendUint32(dst, 0)
+	dst = append(dst, pages...)
+	list, err := encodeOrigins(inputs, places, f)
+	if err != nil {
+		return nil, err
+	}
+	f.Origins, f.OriginsLength, f.OriginsCRC = offset+int64(len(dst)-from), int64(len(list)), checksum(list)
+	dst = append(dst, list...)
+	frame := dst[from:]
+	binary.LittleEndian.PutUint32(frame[4:], uint32(len(frame)-frameHeader))
+	f.Sections = append(f.Sections, Section{Name: originsSection, Offset: offset, Length: int64(len(frame)), CRC: checksum(frame)})
+	f.Footer += int64(len(frame))
+	return dst, validateOrigins(inputs, f)
+}
+
+// bytes returns a key's n bytes, zeros after an error.
+func (r *fieldReader) bytes(key string, n int) []byte {
+	b := make([]byte, n)
+	r.value(key, func(d *msgpack.Decoder) error {
+		got, err := d.DecodeBytesLen()
+		if err == nil && got != n {
+			err = fmt.Errorf("%d bytes, %d expected", got, n)
+		}
+		if err != nil || n == 0 {
+			return err
+		}
+		return d.ReadFull(b)
+	})
+	return b
+}
