@@ -16,20 +16,7 @@ const formatPage = "../docs/format/segment.md"
 // TestDocumentedExample reads the example of the format's page from the page itself.
 func TestDocumentedExample(t *testing.T) {
 	t.Parallel()
-	_, rest, found := strings.Cut(string(readFile(t, formatPage)), "```hex\n")
-	dump, _, closed := strings.Cut(rest, "```")
-	if !found || !closed {
-		t.Fatalf("no example in %s", formatPage)
-	}
-	var blob []byte
-	for line := range strings.Lines(dump) {
-		digits, _, _ := strings.Cut(line, ";")
-		b, err := hex.DecodeString(strings.Join(strings.Fields(digits), ""))
-		if err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
-		blob = append(blob, b...)
-	}
+	blob := documentedBytes(t, 1)
 	if want := readFile(t, goldenDir+"/tiny.log"); !bytes.Equal(blob, want) {
 		t.Errorf("the example is not tiny.log:\n%x\n%x", blob, want)
 	}
@@ -41,6 +28,39 @@ func TestDocumentedExample(t *testing.T) {
 	if err != nil || !bytes.Equal(frame, blob[f.Footer:]) {
 		t.Errorf("its footer is encoded differently, error %v", err)
 	}
+}
+
+// TestDocumentedOrigins reads the section of origins that the page shows.
+func TestDocumentedOrigins(t *testing.T) {
+	t.Parallel()
+	blob := readFile(t, goldenDir+"/output.log")
+	f, err := verify(t, blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := f.Sections[0]
+	if got, want := documentedBytes(t, 2), blob[s.Offset:s.Offset+s.Length]; !bytes.Equal(got, want) {
+		t.Errorf("the example is not that of output.log:\n%x\n%x", got, want)
+	}
+}
+
+// documentedBytes are those of the page's nth example.
+func documentedBytes(t *testing.T, n int) (blob []byte) {
+	t.Helper()
+	examples := strings.Split(string(readFile(t, formatPage)), "```hex\n")
+	if len(examples) <= n {
+		t.Fatalf("no example %d in %s", n, formatPage)
+	}
+	dump, _, _ := strings.Cut(examples[n], "```")
+	for line := range strings.Lines(dump) {
+		digits, _, _ := strings.Cut(line, ";")
+		b, err := hex.DecodeString(strings.Join(strings.Fields(digits), ""))
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		blob = append(blob, b...)
+	}
+	return blob
 }
 
 // TestDocumentedLimits compares the page's table with the constants.
@@ -55,6 +75,8 @@ func TestDocumentedLimits(t *testing.T) {
 		"blocks":                fmt.Sprint(segment.MaxBlocks),
 		"sections":              fmt.Sprint(segment.MaxSections),
 		"sources listed":        fmt.Sprint(segment.MaxSources),
+		"inputs of an output":   fmt.Sprint(segment.MaxOrigins),
+		"list of inputs":        fmt.Sprintf("%d bytes", segment.MaxOriginsList),
 	} {
 		if row := fmt.Sprintf("| %s | %s |\n", what, limit); !strings.Contains(page, row) {
 			t.Errorf("%s has no row %q", formatPage, row)

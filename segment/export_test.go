@@ -14,6 +14,7 @@ const (
 	FrameHeader    = frameHeader
 	TrailerSize    = trailerSize
 	FooterOverhead = footerOverhead
+	MaxOriginsList = maxOriginsList
 	TailGuess      = tailGuess
 )
 
