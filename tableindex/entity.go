@@ -46,6 +46,7 @@ func metaColumns() []store.Column {
 		{Name: "Footer", Kind: store.Int64},
 		{Name: "Filter", Kind: store.String},
 		{Name: "Replaces", Kind: store.Int64},
+		{Name: "Origins", Kind: store.Int64},
 	}
 }
 

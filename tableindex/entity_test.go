@@ -57,8 +57,11 @@ func goldenCases(tb testing.TB) map[string]tableindex.Row {
 	}
 	last := newRow("z", "-", "", 1, time.Unix(0, math.MaxInt64))
 	last.Minutes, last.ETag, last.Size, last.Meta.Seq = nil, "", 0, 0
+	output := newRow("queue", blobnaming.OutputInstance, "", 9_824_261_652_000_001, at(tb, "2014-07-31T18:30:00Z"))
+	output.Meta.Footer, output.Meta.Origins = 900, 800
 	return map[string]tableindex.Row{
 		"everything": full,
+		"output":     output,
 		"hour":       newRow("a-b_c.d", "pod-1", "", 42, at(tb, "2026-11-20T15:04:05.123456789Z")),
 		"first":      newRow("x", "i", "", 1, time.Unix(0, 0)),
 		"last":       last,
@@ -89,7 +92,7 @@ func TestGoldenRows(t *testing.T) {
 	path := filepath.Join("..", "testdata", "rows.json")
 	if *update {
 		var rows []goldenRow
-		for _, name := range []string{"everything", "hour", "first", "last"} {
+		for _, name := range []string{"everything", "hour", "first", "last", "output"} {
 			table, e := entityOf(t, goldenCases(t)[name])
 			rows = append(rows, goldenRow{name, table, shown(t, e)})
 		}

@@ -14,7 +14,7 @@ func TableName(container, class string, at time.Time) string {
 // Partitions are the first and the last partition of a service: no other service
 // has one between them, so that access can be limited to them.
 func Partitions(service string) (first, last string) {
-	return partition(service, 0), partition(service, shards-1)
+	return partition(service, 0), partition(service, outputs)
 }
 
 // OfService reports whether a partition, or the start of a range of them, is a service's.

@@ -23,6 +23,11 @@ const (
 	separator, afterSeparator = "|", "}"
 	// shards is the number of partitions over which a service's rows are spread.
 	shards = 16
+	// outputs is the partition of compaction's outputs. It is read after the others: an
+	// output has its entity before those of its inputs go.
+	outputs = shards
+	// partitions is the number of a service's partitions.
+	partitions = shards + 1
 	// day is the period of a table.
 	day        = hoursInDay * time.Hour
 	hoursInDay = 24
@@ -53,13 +58,21 @@ func shardOf(instance string) int {
 	return int(h.Sum32() % shards)
 }
 
+// partitionOf is the partition of a row's service in which the row is.
+func partitionOf(r Row) string {
+	if r.Meta.IsOutput() {
+		return partition(r.Name.Service, outputs)
+	}
+	return partition(r.Name.Service, shardOf(r.Meta.Instance))
+}
+
 // keyOf is the key of a row in its table.
 func keyOf(r Row) store.Key {
 	// The name ends in <HHmm>/<NNNNNN>.log, whose two parts are the key's.
 	name := strings.TrimSuffix(r.Name.String(), blobnaming.Suffix)
 	slash := strings.LastIndexByte(name, '/')
 	return store.Key{
-		Partition: partition(r.Name.Service, shardOf(r.Meta.Instance)),
+		Partition: partitionOf(r),
 		Row:       inverted(r.Meta.End) + "_" + name[slash-len("HHmm"):slash] + "_" + name[slash+1:],
 	}
 }

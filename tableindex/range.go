@@ -17,7 +17,9 @@ const parallel = shards
 // Range yields the rows of a service whose records may lie in [from, to), of all
 // classes, in no particular order: those that end at from or later and start
 // before to. It lists the container's tables, and then reads from those of the
-// range each of the 16 partitions by a range of row keys, several at a time, following pages.
+// range each of the 16 partitions by a range of row keys, several at a time, following pages; then
+// that of compaction's outputs. So a segment whose row compaction removed meanwhile is in an
+// output that comes.
 //
 // An entity that can not be read yields an [*EntityError], and the others still
 // come. Any other error is the last thing that is yielded. A table that vanishes
@@ -96,6 +98,7 @@ func (r *reader) run(ctx context.Context) {
 	group.SetLimit(parallel)
 	defer func() { _ = group.Wait() }() // what fails is sent as a page
 	prefix := tablePrefix(r.container)
+	var inRange []string
 	for names, err := range r.tables.Tables(ctx, prefix) {
 		if err != nil {
 			r.send(ctx, page{err: err})
@@ -106,6 +109,7 @@ func (r *reader) run(ctx context.Context) {
 			if !ok || !t.Day.Before(r.to) || !t.Day.Add(day).After(r.from) {
 				continue
 			}
+			inRange = append(inRange, table)
 			for shard := range shards {
 				group.Go(func() error {
 					r.read(ctx, table, shard)
@@ -113,6 +117,13 @@ func (r *reader) run(ctx context.Context) {
 				})
 			}
 		}
+	}
+	_ = group.Wait()
+	for _, table := range inRange {
+		group.Go(func() error {
+			r.read(ctx, table, outputs)
+			return nil
+		})
 	}
 }
 

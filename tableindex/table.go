@@ -84,7 +84,7 @@ func Rows(ctx context.Context, t store.TableReader, container, table, service st
 
 // Hours is Rows for one service and those of its rows whose keys are of the hours from first to
 // last (excluded) of the table's day: the rows of the segments of those hours. With 0 and 24 rows with
-// any key come. It reads each of the service's 16 partitions by itself, unless the hours are the whole day.
+// any key come. It reads each of the service's 17 partitions by itself, that of outputs last, unless the hours are the whole day.
 func Hours(ctx context.Context, t store.TableReader, container string, table Table, service string, first, last int) iter.Seq2[[]Row, error] {
 	if first <= 0 && last >= hoursInDay {
 		return Rows(ctx, t, container, table.Name, service)
@@ -101,7 +101,7 @@ func Hours(ctx context.Context, t store.TableReader, container string, table Tab
 		if last >= hoursInDay {
 			rowFrom = ""
 		}
-		for shard := range shards {
+		for shard := range partitions {
 			q := scan("")
 			q.Partition, q.PartitionTo, q.RowFrom, q.RowTo, q.Columns = partition(service, shard), "", rowFrom, rowTo, columns()
 			if !yieldRows(ctx, t, container, table.Name, q, yield) {
@@ -167,7 +167,7 @@ func Survey(ctx context.Context, t store.TableReader, table string) (services []
 func serviceOf(name string) (service string, ok bool) {
 	service, shard, _ := strings.Cut(name, separator)
 	n, err := strconv.ParseUint(shard, 16, 8)
-	return service, err == nil && n < shards && name == partition(service, int(n)) && blobnaming.ValidService(service)
+	return service, err == nil && n < partitions && name == partition(service, int(n)) && blobnaming.ValidService(service)
 }
 
 // Remove removes rows from a table by their keys, in transactions of at most
