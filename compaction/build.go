@@ -1,0 +1,118 @@
+package compaction
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"logstow/blobnaming"
+	"logstow/internal/crashpoint"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+)
+
+// built is a finished output in a temporary file.
+type built struct {
+	name blobnaming.Name
+	meta blobnaming.Metadata
+	file *os.File
+	size int64
+}
+
+func (b *built) close() error { return b.file.Close() }
+
+// read reads from the file.
+func (b *built) read(_ context.Context, off, n int64) ([]byte, error) {
+	data := make([]byte, n)
+	if _, err := b.file.ReadAt(data, off); err != nil {
+		return nil, fmt.Errorf("cannot read temporary file: %w", err)
+	}
+	return data, nil
+}
+
+// builder makes outputs.
+type builder struct {
+	blobs      store.BlobReader
+	limits     Limits
+	compressor *segment.Compressor
+	tempDir    string
+	budget     int64
+}
+
+// build merges the inputs of a generation into a file and checks it: decoded again, it
+// has the records of each input as they were read, in output order. What is wrong with an input is
+// an [*inputError]; one that is gone is [store.ErrNotFound].
+func (b *builder) build(ctx context.Context, g Generation) (out *built, err error) {
+	m := newMerge(ctx, b.blobs, g.Inputs, b.tempDir, b.budget)
+	defer func() { err = errors.Join(err, m.close()) }()
+	file, err := temporary(b.tempDir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			out, err = nil, errors.Join(err, file.Close())
+		}
+	}()
+	buffered := bufio.NewWriterSize(file, writeBuffer)
+	w := segment.NewWriter(buffered, segment.Options{
+		Service: g.Name.Service, Instance: blobnaming.OutputInstance, Class: g.Inputs[0].Meta.Class,
+		Batch: batchOf(b.limits, g.Inputs), BucketStart: g.Name.Bucket.Unix(), BucketWidth: 3600,
+		Inputs: m.origins, Compressor: b.compressor,
+	})
+	defer w.Discard()
+	if err := m.each(ctx, func(line record.Line, input int) error { return w.AppendLine(line, input) }); err != nil {
+		return nil, err
+	}
+	crashpoint.Here("compact.merged")
+	seq := int64(0)
+	for _, o := range m.origins {
+		seq = max(seq, o.Seq)
+	}
+	meta, err := w.Close(seq)
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot write output %s: %w", g.Name, err)
+	}
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write output %s: %w", g.Name, err)
+	}
+	out = &built{name: g.Name, meta: meta, file: file, size: size}
+	if err := verifyOutput(ctx, out.read, size, meta, m.origins); err != nil {
+		return nil, fmt.Errorf("cannot use output %s: %w", g.Name, err)
+	}
+	return out, nil
+}
+
+// verifyOutput decodes an output and compares all that it says, with itself and with its
+// metadata, and the records of each input with the input's counts and sum. origins are those
+// that are expected; nil is any.
+func verifyOutput(ctx context.Context, read segment.Range, size int64, meta blobnaming.Metadata, origins []segment.Origin) error {
+	f, err := segment.Verify(ctx, read, size)
+	if err == nil {
+		err = f.Check(meta)
+	}
+	if err != nil || origins == nil {
+		return err
+	}
+	_, list, err := segment.ReadOrigins(ctx, read, size, meta.Origins)
+	if err != nil {
+		return err
+	}
+	for i, o := range list.Inputs {
+		if i >= len(origins) || o != origins[i] {
+			return fmt.Errorf("input %d of its list is not that which was read", i)
+		}
+	}
+	if len(list.Inputs) != len(origins) {
+		return fmt.Errorf("its list has %d inputs of %d", len(list.Inputs), len(origins))
+	}
+	return nil
+}

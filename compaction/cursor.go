@@ -1,0 +1,192 @@
+package compaction
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"logstow/record"
+)
+
+// cursor goes through records that are in output order: the rest of a block, or a run
+// in the temporary file.
+type cursor struct {
+	// line is the current record, of a block of an input.
+	line         record.Line
+	input, block uint32
+	// text is what follows of a block in memory, whole its whole buffer; nil of a run.
+	text, whole []byte
+	run         *bufio.Reader
+	buffer      []byte // the current record of a run
+}
+
+// before is output order: by time, then by input. Blocks of one input may overlap.
+func (c *cursor) before(d *cursor) bool {
+	switch {
+	case c.line.Time != d.line.Time:
+		return c.line.Time < d.line.Time
+	case c.input != d.input:
+		return c.input < d.input
+	}
+	return c.block < d.block
+}
+
+// next goes to the next record; false is the end.
+func (c *cursor) next() (bool, error) {
+	if c.run != nil {
+		return c.nextOfRun()
+	}
+	if len(c.text) == 0 {
+		return false, nil
+	}
+	var err error
+	c.line, c.text, err = record.Next(c.text)
+	return err == nil, err
+}
+
+func (c *cursor) nextOfRun() (bool, error) {
+	var head [3]uint64
+	for i := range head {
+		v, err := binary.ReadUvarint(c.run)
+		if i == 0 && errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("cannot read temporary file: %w", err)
+		}
+		head[i] = v
+	}
+	c.input, c.block = uint32(head[0]), uint32(head[1])
+	if n := int(head[2]); cap(c.buffer) < n {
+		c.buffer = make([]byte, n, n+n/2)
+	}
+	c.buffer = c.buffer[:head[2]]
+	if _, err := io.ReadFull(c.run, c.buffer); err != nil {
+		return false, fmt.Errorf("cannot read temporary file: %w", err)
+	}
+	var err error
+	c.line, _, err = record.Next(c.buffer)
+	return err == nil, err
+}
+
+// cursors are a binary heap: the first record is at index 0.
+type cursors []*cursor
+
+func (h *cursors) push(c *cursor) {
+	*h = append(*h, c)
+	s := *h
+	for i := len(s) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !s[i].before(s[parent]) {
+			return
+		}
+		s[i], s[parent] = s[parent], s[i]
+		i = parent
+	}
+}
+
+// advance takes the first record off its cursor; done is the cursor if that was its last.
+func (h *cursors) advance() (done *cursor, err error) {
+	s := *h
+	more, err := s[0].next()
+	if err != nil {
+		return nil, err
+	}
+	if !more {
+		done = s[0]
+		last := len(s) - 1
+		s[0], s[last] = s[last], nil
+		*h = s[:last]
+	}
+	h.fix()
+	return done, nil
+}
+
+// fix restores the order after the first item changed.
+func (h *cursors) fix() {
+	s := *h
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(s) {
+			return
+		}
+		if child+1 < len(s) && s[child+1].before(s[child]) {
+			child++
+		}
+		if !s[child].before(s[i]) {
+			return
+		}
+		s[i], s[child] = s[child], s[i]
+		i = child
+	}
+}
+
+const (
+	runBuffer   = 32 << 10
+	writeBuffer = 256 << 10
+)
+
+// temporary is a file without a name in a directory: nothing of it is left when the
+// process ends, however that happens.
+func temporary(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, "logstow-compact-*")
+	if err != nil {
+		return nil, fmt.Errorf("cannot create temporary file: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot create temporary file: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// runs are sorted runs in a temporary file, which is made when it is needed.
+type runs struct {
+	dir  string
+	file *os.File
+	size int64
+}
+
+// write merges the records of cursors into a run and is a cursor at its start.
+func (r *runs) write(in cursors) (c *cursor, err error) {
+	if r.file == nil {
+		if r.file, err = temporary(r.dir); err != nil {
+			return nil, err
+		}
+	}
+	start := r.size
+	w := bufio.NewWriterSize(io.NewOffsetWriter(r.file, start), writeBuffer)
+	var head []byte
+	for len(in) > 0 {
+		first := in[0]
+		head = binary.AppendUvarint(head[:0], uint64(first.input))
+		head = binary.AppendUvarint(head, uint64(first.block))
+		head = binary.AppendUvarint(head, uint64(len(first.line.Text)))
+		r.size += int64(len(head) + len(first.line.Text))
+		_, err := w.Write(head)
+		if err == nil {
+			_, err = w.Write(first.line.Text)
+		}
+		if err == nil {
+			_, err = in.advance()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot write temporary file: %w", err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return nil, fmt.Errorf("cannot write temporary file: %w", err)
+	}
+	c = &cursor{run: bufio.NewReaderSize(io.NewSectionReader(r.file, start, r.size-start), runBuffer)}
+	_, err = c.next()
+	return c, err
+}
+
+func (r *runs) close() error {
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
+}

@@ -1,0 +1,4 @@
+package compaction
+
+// SetMemory sets what a merge holds, in bytes; 0 is what it holds otherwise.
+func SetMemory(o *Options, n int64) { o.memory = n }

@@ -1,0 +1,308 @@
+package compaction_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"logstow/blobnaming"
+	"logstow/compaction"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+	"logstow/store/local"
+	"logstow/tableindex"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// random is a source of random numbers whose seed is logged.
+func random(tb testing.TB) *rand.Rand {
+	seed := rand.Uint64()
+	tb.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+// hour is an hour that ended long enough ago, and is of a day that is kept.
+func hour() time.Time { return time.Now().UTC().Add(-5 * time.Hour).Truncate(time.Hour) }
+
+// openStore is an embedded store in a directory of the test's own.
+func openStore(tb testing.TB) store.Store {
+	tb.Helper()
+	s, err := local.Open(tb.Context(), filepath.Join(tb.TempDir(), "store"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// options are those of a run in a test: nothing is too young.
+func options(tb testing.TB) compaction.Options {
+	o := compaction.DefaultOptions()
+	o.After, o.Grace, o.Limits.LateAge, o.TempDir = 0, 0, 0, tb.TempDir()
+	return o
+}
+
+// fleet writes the segments of many instances of a service.
+type fleet struct {
+	tb      testing.TB
+	s       store.Store
+	rnd     *rand.Rand
+	service string
+	class   string
+	seq     map[string]int64
+	number  uint64
+	lines   int
+}
+
+func newFleet(tb testing.TB, s store.Store, rnd *rand.Rand, service string) *fleet {
+	return &fleet{tb: tb, s: s, rnd: rnd, service: service, seq: make(map[string]int64)}
+}
+
+// plain is a plain segment of a test, not stored yet.
+type plain struct {
+	name blobnaming.Name
+	meta blobnaming.Metadata
+	body []byte
+}
+
+// segment makes a segment of n records from the start of a bucket on, for so long.
+func (f *fleet) segment(instance string, bucket time.Time, width time.Duration, n int) plain {
+	f.tb.Helper()
+	var b bytes.Buffer
+	batch := blobnaming.Batch{}
+	for i := range batch {
+		batch[i] = byte(f.rnd.Uint32())
+	}
+	w := segment.NewWriter(&b, segment.Options{
+		Service: f.service, Instance: instance, Class: f.class, Batch: batch, BlockSize: 2000,
+		BucketStart: bucket.Unix(), BucketWidth: int64(width / time.Second),
+	})
+	for range n {
+		// Few times, so that many are equal across instances.
+		at := bucket.UnixNano() + f.rnd.Int64N(int64(width/time.Second)*4)*250e6
+		message := fmt.Sprintf("%s line %d %s", instance, f.lines, strings.Repeat("x", f.rnd.IntN(80)))
+		if f.rnd.IntN(10) == 0 {
+			message += "\n\tat main.go:1\n"
+		}
+		f.lines++
+		r := record.Record{Time: at, Level: record.Level(f.rnd.IntN(record.Levels)), Source: "app.log", Message: []byte(message)}
+		if err := w.Append(r); err != nil {
+			f.tb.Fatal(err)
+		}
+	}
+	f.seq[instance]++
+	m, err := w.Close(f.seq[instance])
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	f.number++
+	return plain{blobnaming.Name{Service: f.service, Bucket: bucket, Number: f.number}, m, b.Bytes()}
+}
+
+// store stores a segment and its entity, as a shipper does.
+func (f *fleet) store(p plain) {
+	f.tb.Helper()
+	etag, err := f.s.Blobs().Create(f.tb.Context(), p.name.String(), p.body, store.CreateOptions{Metadata: p.meta.Encode()})
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	row := tableindex.Row{Name: p.name, Meta: p.meta, ETag: etag, Size: int64(len(p.body))}
+	if err := tableindex.Put(f.tb.Context(), f.s.Tables(), f.s.Container(), []tableindex.Row{row}); err != nil {
+		f.tb.Fatal(err)
+	}
+}
+
+// fill stores segments of instances in buckets of several widths of an hour.
+func (f *fleet) fill(hour time.Time, instances, segments int) {
+	f.tb.Helper()
+	for i := range segments {
+		width := []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour}[f.rnd.IntN(3)]
+		bucket := hour.Add(time.Duration(f.rnd.Int64N(int64(time.Hour/width))) * width)
+		f.store(f.segment(fmt.Sprintf("pod-%d", i%instances), bucket, width, 1+f.rnd.IntN(60)))
+	}
+}
+
+// list are the segments of a store and the outputs it rejects.
+func list(tb testing.TB, b store.BlobReader) (segments []compaction.Segment, rejected []blobnaming.Name) {
+	tb.Helper()
+	for page, err := range b.List(tb.Context(), "") {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, blob := range page {
+			if n, err := blobnaming.ParseRejection(blob.Name); err == nil {
+				rejected = append(rejected, n)
+				continue
+			}
+			s, err := compaction.NewSegment(blob)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			segments = append(segments, s)
+		}
+	}
+	return segments, rejected
+}
+
+// owned is a record as a reader sees it, with what orders it.
+type owned struct {
+	text   string
+	origin segment.Origin
+	block  int
+	n      int
+}
+
+// readAll is what a reader sees of a store, in output order: it hides what is contained.
+func readAll(tb testing.TB, s store.Store) []string {
+	tb.Helper()
+	segments, rejected := list(tb, s.Blobs())
+	var outputs []compaction.Output
+	for _, h := range compaction.Group(segments, rejected) {
+		for _, o := range h.Outputs {
+			got, err := compaction.ReadOutput(tb.Context(), rangeOf(s, o.Segment), o.Segment)
+			if err != nil || got.Err != nil {
+				tb.Fatal(err, got.Err)
+			}
+			got.Rejected = o.Rejected
+			outputs = append(outputs, got)
+		}
+	}
+	if shared := compaction.Shared(outputs); shared != nil {
+		tb.Fatalf("outputs share inputs: %v", shared)
+	}
+	var all []owned
+	seen := make(map[compaction.Identity]bool) // copies of a batch
+	for i, place := range compaction.Contain(segments, outputs) {
+		segment := segments[i]
+		if segment.Meta.IsOutput() || place.Contained() || seen[segment.Identity()] {
+			continue
+		}
+		seen[segment.Identity()] = true
+		all = append(all, records(tb, s, segment, nil)...)
+	}
+	for _, o := range outputs {
+		if !o.Rejected {
+			all = append(all, records(tb, s, o.Segment, o.Inputs)...)
+		}
+	}
+	return inOrder(all)
+}
+
+// inOrder are records in output order, with the instance in front.
+func inOrder(all []owned) []string {
+	slices.SortStableFunc(all, func(a, b owned) int {
+		if c := strings.Compare(a.text[:record.TimeLen], b.text[:record.TimeLen]); c != 0 {
+			return c
+		}
+		return segment.CompareOrigins(a.origin, b.origin)
+	})
+	lines := make([]string, len(all))
+	for i, o := range all {
+		lines[i] = o.origin.Instance + " " + o.text
+	}
+	return lines
+}
+
+// rangeOf reads a segment of a store.
+func rangeOf(s store.Store, of compaction.Segment) segment.Range {
+	return func(ctx context.Context, off, n int64) ([]byte, error) {
+		return s.Blobs().Read(ctx, of.Name.String(), off, n)
+	}
+}
+
+// records are those of a segment; inputs are those of an output.
+func records(tb testing.TB, s store.Store, of compaction.Segment, inputs []segment.Origin) (all []owned) {
+	tb.Helper()
+	read := rangeOf(s, of)
+	f, err := segment.ReadFooter(tb.Context(), read, of.Size, of.Meta.Footer)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var origins *segment.Origins
+	if inputs != nil {
+		if _, origins, err = segment.ReadOrigins(tb.Context(), read, of.Size, of.Meta.Origins); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	own := segment.Origin{Bucket: of.Name.Bucket.Unix(), Number: of.Name.Number, Instance: of.Meta.Instance, Seq: of.Meta.Seq}
+	for i, b := range f.Blocks {
+		stored, err := read(tb.Context(), b.Offset, b.Stored)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		text, err := segment.DecodeBlock(nil, stored, b)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		var page *segment.BlockOrigins
+		if origins != nil {
+			p := origins.Pages[i]
+			stored, err := read(tb.Context(), p.Offset, p.Length)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			if page, err = origins.DecodePage(stored, b); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		for n := 0; len(text) > 0; n++ {
+			line, rest, err := record.Next(text)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			origin := own
+			if page != nil {
+				origin = origins.Inputs[page.Input(n)]
+			}
+			all = append(all, owned{string(line.Text), origin, i, n})
+			text = rest
+		}
+	}
+	return all
+}
+
+// run compacts, and fails the test where something does not work.
+func run(tb testing.TB, s store.Store, o compaction.Options) compaction.Report {
+	tb.Helper()
+	report, err := compaction.Run(tb.Context(), s, o)
+	if err := errors.Join(err, report.Err()); err != nil {
+		tb.Fatal(err)
+	}
+	return report
+}
+
+// names are all that a store holds, in order.
+func names(tb testing.TB, s store.Store) (all []string) {
+	tb.Helper()
+	for page, err := range s.Blobs().List(tb.Context(), "") {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, b := range page {
+			all = append(all, b.Name)
+		}
+	}
+	return all
+}
+
+func anyVersion(segments ...compaction.Segment) (refs []store.BlobRef) {
+	for _, s := range segments {
+		refs = append(refs, store.BlobRef{Name: s.Name.String()})
+	}
+	return refs
+}

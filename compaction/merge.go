@@ -1,0 +1,270 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+)
+
+// openBytes bounds what the merge holds of inputs in memory: texts of open blocks, and
+// stored blocks that wait. Past it, open blocks go to the temporary file as a sorted run.
+const openBytes = 48 << 20
+
+// merge yields the records of inputs in output order.
+type merge struct {
+	blobs   store.BlobReader
+	inputs  []Segment // in order of Start
+	fetch   *fetcher
+	decoder *segment.Decoder
+	budget  int64
+	// index is by the place in inputs that in the order of origins.
+	index []uint32
+	// origins are in their order, tallies what was read of each.
+	origins []segment.Origin
+	tallies []segment.OriginTally
+
+	opened int // of inputs
+	// waiting are blocks of opened inputs that start later, the first at the end.
+	waiting []waitingBlock
+	open    cursors
+	runs    runs
+	// held is the memory of texts and waiting blocks in bytes, spilled that the file took.
+	held int64
+	free [][]byte // texts for reuse
+}
+
+// waitingBlock is a block that was not decoded yet.
+type waitingBlock struct {
+	at     int // in inputs
+	block  segment.Block
+	stored []byte // nil: read it
+}
+
+func newMerge(ctx context.Context, b store.BlobReader, inputs []Segment, tempDir string, budget int64) *merge {
+	m := &merge{
+		blobs: b, inputs: inputs, fetch: fetch(ctx, b, inputs), decoder: segment.NewDecoder(), budget: budget,
+		index: make([]uint32, len(inputs)), tallies: make([]segment.OriginTally, len(inputs)), runs: runs{dir: tempDir},
+	}
+	order := make([]int, len(inputs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return segment.CompareOrigins(inputs[a].origin(), inputs[b].origin()) })
+	for rank, at := range order {
+		m.index[at] = uint32(rank)
+		m.origins = append(m.origins, inputs[at].origin())
+	}
+	return m
+}
+
+// close ends what is under way.
+func (m *merge) close() error {
+	m.fetch.close()
+	return m.runs.close()
+}
+
+// each calls f for every record, with the index of its input in origins. Then it
+// compares what was read with what the inputs' metadata say, and sets the sums of origins.
+func (m *merge) each(ctx context.Context, f func(line record.Line, input int) error) error {
+	for {
+		if err := m.openNext(ctx); err != nil {
+			return err
+		}
+		if len(m.open) == 0 {
+			break
+		}
+		first := m.open[0]
+		if err := f(first.line, int(first.input)); err != nil {
+			return err
+		}
+		done, err := m.open.advance()
+		if err != nil {
+			return err
+		}
+		m.closed(done)
+	}
+	for at, s := range m.inputs {
+		i := m.index[at]
+		m.origins[i].Sum = m.tallies[i].Sum
+		if !m.tallies[i].Matches(m.origins[i]) {
+			return &inputError{s, errors.New("its records are not those that its metadata says")}
+		}
+	}
+	return nil
+}
+
+// openNext opens all blocks that may have the next record.
+func (m *merge) openNext(ctx context.Context) error {
+	for {
+		start, fromWaiting, ok := m.nextStart()
+		if !ok || len(m.open) > 0 && start > m.open[0].line.Time {
+			return nil
+		}
+		if fromWaiting {
+			w := m.waiting[len(m.waiting)-1]
+			m.waiting = m.waiting[:len(m.waiting)-1]
+			if err := m.openBlock(ctx, w); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := m.openInput(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// nextStart is the time of the earliest record that is not open.
+func (m *merge) nextStart() (start int64, fromWaiting, ok bool) {
+	if n := len(m.waiting); n > 0 {
+		start, fromWaiting, ok = m.waiting[n-1].block.Start, true, true
+	}
+	if m.opened < len(m.inputs) && (!ok || m.inputs[m.opened].Meta.Start < start) {
+		start, fromWaiting, ok = m.inputs[m.opened].Meta.Start, false, true
+	}
+	return start, fromWaiting, ok
+}
+
+// openInput takes the next input from the fetcher; its blocks wait.
+func (m *merge) openInput(ctx context.Context) error {
+	in, err := m.fetch.next(ctx)
+	if err != nil {
+		return err
+	}
+	defer in.release()
+	at := m.opened
+	m.opened++
+	for _, b := range in.footer.Blocks {
+		w := waitingBlock{at: at, block: b}
+		// Where memory is short, what waits longer is read again.
+		if in.body != nil && (b.Index == 0 || m.held < m.budget/2) {
+			w.stored = in.body[b.Offset : b.Offset+b.Stored : b.Offset+b.Stored]
+			if len(in.footer.Blocks) > 1 {
+				w.stored = slices.Clone(w.stored) // does not keep the others
+			}
+			m.held += b.Stored
+		}
+		i, _ := slices.BinarySearchFunc(m.waiting, b.Start, func(w waitingBlock, start int64) int {
+			if w.block.Start > start {
+				return -1
+			}
+			return 1
+		})
+		m.waiting = slices.Insert(m.waiting, i, w)
+	}
+	return nil
+}
+
+// openBlock decodes a block and puts it among the open ones.
+func (m *merge) openBlock(ctx context.Context, w waitingBlock) error {
+	s := m.inputs[w.at]
+	if w.stored == nil {
+		stored, err := rangeOf(m.blobs, s.Name.String())(ctx, w.block.Offset, w.block.Stored)
+		if err != nil {
+			return inputFailed(ctx, s, err)
+		}
+		w.stored = stored
+	} else {
+		m.held -= w.block.Stored
+	}
+	if m.held+w.block.Raw > m.budget {
+		if err := m.spill(); err != nil {
+			return err
+		}
+	}
+	text, err := m.decoder.DecodeBlock(m.buffer(w.block.Raw), w.stored, w.block)
+	if err != nil {
+		return inputFailed(ctx, s, err)
+	}
+	m.held += int64(cap(text))
+	input := m.index[w.at]
+	if err := m.tally(text, input, w.block); err != nil {
+		return &inputError{s, err}
+	}
+	c := &cursor{input: input, block: uint32(w.block.Index), text: text, whole: text}
+	if _, err := c.next(); err != nil {
+		return &inputError{s, err}
+	}
+	m.open.push(c)
+	return nil
+}
+
+// tally counts the records of a block, and checks what the merge relies on.
+func (m *merge) tally(text []byte, input uint32, b segment.Block) error {
+	last := b.Start
+	n := uint64(0)
+	for len(text) > 0 {
+		line, rest, err := record.Next(text)
+		if err != nil {
+			return fmt.Errorf("block %d: %w", b.Index, err)
+		}
+		if line.Time < last || n == 0 && line.Time != b.Start {
+			return fmt.Errorf("block %d: record %d is out of order", b.Index, n)
+		}
+		last = line.Time
+		m.tallies[input].Add(line)
+		text = rest
+		n++
+	}
+	if n != b.Records || last != b.End {
+		return fmt.Errorf("block %d: its records are not those of the footer", b.Index)
+	}
+	return nil
+}
+
+// maxFree is how many texts are kept for reuse.
+const maxFree = 8
+
+// buffer is an empty text for n bytes, of an ended cursor where there is one of that size.
+func (m *merge) buffer(n int64) []byte {
+	i := slices.IndexFunc(m.free, func(b []byte) bool { return int64(cap(b)) >= n && int64(cap(b)) <= 2*n })
+	if i < 0 {
+		return nil
+	}
+	text := m.free[i]
+	m.free = slices.Delete(m.free, i, i+1)
+	return text[:0]
+}
+
+// closed reuses what an ended cursor held.
+func (m *merge) closed(c *cursor) {
+	if c == nil || c.whole == nil {
+		return
+	}
+	m.held -= int64(cap(c.whole))
+	if len(m.free) < maxFree && cap(c.whole) <= 2*segment.DefaultBlockSize {
+		m.free = append(m.free, c.whole)
+	}
+}
+
+// spill merges the open blocks into a run.
+func (m *merge) spill() error {
+	var inMemory, rest cursors
+	for _, c := range m.open {
+		if c.run == nil {
+			inMemory.push(c)
+		} else {
+			rest.push(c)
+		}
+	}
+	if len(inMemory) == 0 {
+		return nil
+	}
+	all := slices.Clone(inMemory)
+	c, err := m.runs.write(inMemory)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		m.held -= int64(cap(c.whole))
+	}
+	m.free = nil
+	rest.push(c)
+	m.open = rest
+	return nil
+}

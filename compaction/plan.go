@@ -1,0 +1,245 @@
+package compaction
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/segment"
+	"logstow/store"
+)
+
+// Limits bound an output and say which segments are worth one.
+type Limits struct {
+	// Target is the stored size of an output in bytes. A segment larger than half of
+	// it is not merged.
+	Target int64
+	// Inputs, Blocks and Footer (bytes of footer and list of inputs, estimated) end an output too.
+	Inputs, Blocks, Footer int
+	// Late is how many segments that came after the first output make another; fewer, but
+	// more than one, do when the oldest was stored LateAge ago.
+	Late    int
+	LateAge time.Duration
+}
+
+// DefaultLimits are those of shipper compact.
+func DefaultLimits() Limits {
+	return Limits{Target: 64 << 20, Inputs: segment.MaxOrigins, Blocks: 2048, Footer: 2 << 20, Late: 8, LateAge: 24 * time.Hour}
+}
+
+// What an input and a block take at most of footer and list, beside the names of instances.
+const (
+	inputBytes = 128
+	blockBytes = 80
+)
+
+// The reasons for which a scope is left alone.
+var (
+	// ErrGap: a generation is missing between two others: a listing that is not whole, or
+	// retention, which deletes outputs in their order.
+	ErrGap = errors.New("a generation of outputs is missing")
+	// ErrDamaged: the list of inputs of an output cannot be read, so that nobody knows what
+	// is contained.
+	ErrDamaged = errors.New("the inputs of an output are not known")
+	// ErrClassHash: an output of another class has the names of this one's.
+	ErrClassHash = errors.New("another class has the same hash")
+)
+
+// Hour is what a listing says of one scope.
+type Hour struct {
+	Scope
+	// Plain are the plain segments, in order of name.
+	Plain []Segment
+	// Outputs have names of the class, in order of generation, whatever they are.
+	Outputs []Output
+}
+
+// check says why a scope is to be left alone.
+func (h *Hour) check() error {
+	for i, o := range h.Outputs {
+		switch {
+		case o.Meta.IsOutput() && o.Meta.Class != h.Class:
+			return fmt.Errorf("%s is of class %q: %w", o.Name, o.Meta.Class, ErrClassHash)
+		case o.Name.Output() != i+1 || errors.Is(o.Err, store.ErrNotFound):
+			return fmt.Errorf("generation %d of %s: %w", i+1, h.Scope, ErrGap)
+		case o.Err != nil && !o.Rejected:
+			return fmt.Errorf("%s: %w: %w", o.Name, ErrDamaged, o.Err)
+		}
+	}
+	return nil
+}
+
+// places says where the plain segments are contained.
+func (h *Hour) places() []Place { return Contain(h.Plain, h.Outputs) }
+
+// Generation is an output to be made.
+type Generation struct {
+	Name blobnaming.Name
+	// Inputs are in order of Start.
+	Inputs []Segment
+}
+
+// Plan says which outputs are to be made of an hour: the next generations, in their
+// order. Each is made of segments that no other contains, so only the first holds for certain: once
+// it is committed, or its name turns out to be taken, list and plan again. skip
+// excludes segments, for one that are damaged. now is storage's time. It is pure.
+func (h *Hour) Plan(l Limits, now time.Time, skip func(Segment) bool) ([]Generation, error) {
+	if err := h.check(); err != nil {
+		return nil, err
+	}
+	var eligible []Segment
+	seen := make(map[Identity]bool)
+	for i, p := range h.places() {
+		s := h.Plain[i]
+		if p.Contained() || seen[s.Identity()] || !l.mergeable(s) || skip != nil && skip(s) {
+			continue
+		}
+		seen[s.Identity()] = true
+		eligible = append(eligible, s)
+	}
+	slices.SortFunc(eligible, compareStart)
+	var plans []Generation
+	for next := len(h.Outputs) + 1; l.worthwhile(next, eligible, now); next++ {
+		if next > blobnaming.MaxGeneration {
+			return nil, fmt.Errorf("%s has %d generations", h.Scope, next-1)
+		}
+		n := l.take(eligible)
+		plans = append(plans, Generation{
+			Name:   blobnaming.OutputName(h.Service, h.Hour, h.Class, next),
+			Inputs: eligible[:n:n],
+		})
+		eligible = eligible[n:]
+	}
+	return plans, nil
+}
+
+// mergeable reports whether a plain segment may become an input.
+func (l Limits) mergeable(s Segment) bool {
+	return !s.Meta.IsOutput() && s.Name.Output() == 0 && !s.Meta.Replaces &&
+		s.Size <= l.Target/2 && (s.Tier == "" || s.Tier == store.Hot)
+}
+
+// worthwhile reports whether eligible segments are enough for a generation.
+func (l Limits) worthwhile(generation int, eligible []Segment, now time.Time) bool {
+	if len(eligible) < 2 {
+		return false
+	}
+	return generation == 1 || len(eligible) >= l.Late || slices.ContainsFunc(eligible, func(s Segment) bool {
+		return now.Sub(s.Created) >= l.LateAge
+	})
+}
+
+// take is how many of the segments fit one output: two at least.
+func (l Limits) take(eligible []Segment) int {
+	var size int64
+	blocks, footer := 0, 0
+	for i, s := range eligible {
+		size += s.Size
+		b := int(s.Meta.RawBytes/segment.DefaultBlockSize) + 1
+		if s.Meta.RawBytes < segment.DefaultBlockSize/8 && i%8 != 0 {
+			b = 0 // small ones share blocks
+		}
+		blocks += b
+		footer += inputBytes + len(s.Meta.Instance) + b*blockBytes
+		if i >= 2 && (size > l.Target || i >= l.Inputs || blocks > l.Blocks || footer > l.Footer) {
+			return i
+		}
+	}
+	return len(eligible)
+}
+
+// encoderVersion changes whenever the same inputs would give another output.
+const encoderVersion = 1
+
+// batchOf is the Batch of the output of inputs: the first 16 bytes of a SHA-256 of how
+// outputs are made and of the inputs' identities in their order. Who loses a response recognizes
+// the output by it; who makes the same output at the same time makes the same.
+func batchOf(l Limits, inputs []Segment) blobnaming.Batch {
+	identities := make([]Identity, len(inputs))
+	for i, s := range inputs {
+		identities[i] = s.Identity()
+	}
+	slices.SortFunc(identities, compareIdentities)
+	h := sha256.New()
+	number := func(n uint64) {
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], n)
+		_, _ = h.Write(b[:]) // a hash never fails
+	}
+	number(encoderVersion)
+	number(uint64(l.Target))
+	for _, id := range identities {
+		_, _ = h.Write(id.Batch[:])
+		number(uint64(id.Start))
+		number(uint64(id.End))
+		number(id.Records)
+		number(uint64(id.Size))
+	}
+	return blobnaming.Batch(h.Sum(nil))
+}
+
+func compareIdentities(a, b Identity) int {
+	return slices.Compare(a.key(), b.key())
+}
+
+// key is an identity as numbers that order it.
+func (i Identity) key() []uint64 {
+	return []uint64{
+		binary.BigEndian.Uint64(i.Batch[:8]), binary.BigEndian.Uint64(i.Batch[8:]),
+		uint64(i.Start), uint64(i.End), i.Records, uint64(i.Size),
+	}
+}
+
+// Group sorts what a listing of one service found into scopes, in order of hour and
+// class. Outputs have no inputs yet: see [ReadOutput]. A blob with an output's name that is no
+// output counts as one of each scope of its hour whose class has the hash, and its Err says so.
+func Group(segments []Segment, rejected []blobnaming.Name) []*Hour {
+	hours := make(map[Scope]*Hour)
+	var named []Output
+	for _, s := range segments {
+		if s.Name.Output() > 0 {
+			o := Output{Segment: s, Rejected: slices.Contains(rejected, s.Name)}
+			if !s.Meta.IsOutput() {
+				o.Err = fmt.Errorf("%s: %w", s.Name, ErrNoOutput)
+			}
+			named = append(named, o)
+			continue
+		}
+		if s.Meta.IsOutput() {
+			continue // under a name that none has: a copy somebody made
+		}
+		scope := s.Scope()
+		if hours[scope] == nil {
+			hours[scope] = &Hour{Scope: scope}
+		}
+		hours[scope].Plain = append(hours[scope].Plain, s)
+	}
+	for _, o := range named {
+		scope := o.Scope()
+		if hours[scope] == nil && o.Meta.IsOutput() {
+			hours[scope] = &Hour{Scope: scope}
+		}
+	}
+	sorted := make([]*Hour, 0, len(hours))
+	for _, h := range hours {
+		for _, o := range named {
+			if o.Name.HasClass(h.Class) && o.Name.Bucket.Equal(h.Hour) && o.Name.Service == h.Service {
+				h.Outputs = append(h.Outputs, o)
+			}
+		}
+		slices.SortFunc(h.Plain, compareName)
+		slices.SortFunc(h.Outputs, func(a, b Output) int { return a.Name.Output() - b.Name.Output() })
+		sorted = append(sorted, h)
+	}
+	slices.SortFunc(sorted, func(a, b *Hour) int {
+		if c := a.Hour.Compare(b.Hour); c != 0 {
+			return c
+		}
+		return slices.Compare([]string{a.Service, a.Class}, []string{b.Service, b.Class})
+	})
+	return sorted
+}

@@ -1,0 +1,85 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"logstow/blobnaming"
+	"logstow/store"
+)
+
+// ErrInputsGone is returned by Reject for an output some of whose inputs are nowhere
+// else: to ignore it would lose records.
+var ErrInputsGone = errors.New("inputs of the output are gone")
+
+// Reject makes readers and compaction ignore an output, by a marker beside it: its inputs
+// are plain segments again. Its name stays taken. It refuses with [ErrInputsGone] where not all of its
+// inputs are listed; of an output whose list cannot be read nobody knows them, so whoever
+// rejects it answers for that. No compaction may run meanwhile.
+func Reject(ctx context.Context, s store.Store, output string) error {
+	name, err := blobnaming.Parse(output)
+	if err == nil && name.Output() == 0 {
+		err = errors.New("not the name of an output")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot reject %s: %w", output, err)
+	}
+	r := newRun(s, DefaultOptions())
+	if err := r.inputsListed(ctx, name); err != nil {
+		return fmt.Errorf("cannot reject %s: %w", output, err)
+	}
+	marker := blobnaming.RejectionOf(name)
+	_, err = s.Blobs().Create(ctx, marker, []byte{}, store.CreateOptions{ContentType: "text/plain"})
+	if err != nil && !errors.Is(err, store.ErrExists) {
+		return fmt.Errorf("cannot reject %s: %w", output, err)
+	}
+	// A compaction that did not see the marker may have removed some meanwhile.
+	if err := r.inputsListed(ctx, name); err != nil {
+		return fmt.Errorf("cannot reject %s: %w", output, errors.Join(err, s.Blobs().Delete(ctx, store.AnyVersion(marker))))
+	}
+	return nil
+}
+
+// inputsListed checks that an output is there, and all of its inputs.
+func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) error {
+	var l listing
+	prefix := blobnaming.Prefixes(name.Service, name.Bucket, name.Bucket.Add(1))[0]
+	for page, err := range r.store.Blobs().List(ctx, prefix) {
+		if err != nil {
+			return err
+		}
+		for _, b := range page {
+			l.add(b)
+		}
+	}
+	var output *Segment
+	listed := make(map[Scope]map[Identity]bool)
+	for _, s := range l.segments {
+		if s.Name == name {
+			output = &s
+			continue
+		}
+		if listed[s.Scope()] == nil {
+			listed[s.Scope()] = make(map[Identity]bool)
+		}
+		listed[s.Scope()][s.Identity()] = true
+	}
+	if output == nil {
+		return store.ErrNotFound
+	}
+	o, err := ReadOutput(ctx, rangeOf(r.store.Blobs(), name.String()), *output)
+	if err != nil || o.Err != nil {
+		return err
+	}
+	gone := 0
+	for _, input := range o.Inputs {
+		if !listed[o.Scope()][IdentityOf(input)] {
+			gone++
+		}
+	}
+	if gone > 0 {
+		return fmt.Errorf("%d of %d: %w", gone, len(o.Inputs), ErrInputsGone)
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"logstow/internal/crashpoint"
+	"logstow/internal/retry"
+	"logstow/segment"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+// removal is an input to be removed, and its entity.
+type removal struct {
+	ref   store.BlobRef
+	size  int64
+	table string
+	key   store.Key
+}
+
+// removable are the plain segments of an hour by the output (an index into h.Outputs)
+// that contains them, if they are older than grace. It is pure.
+func removable(h *Hour, now time.Time, grace time.Duration) (byOutput map[int][]Segment, young int) {
+	byOutput = make(map[int][]Segment)
+	for i, p := range h.places() {
+		switch s := h.Plain[i]; {
+		case !p.Contained():
+		case now.Sub(s.Created) < grace:
+			young++
+		default:
+			byOutput[p.Output] = append(byOutput[p.Output], s)
+		}
+	}
+	return byOutput, young
+}
+
+// remove queues the inputs of an hour's outputs for removal, once each of these outputs
+// was read back whole from storage and has an entity in the index.
+func (r *run) remove(ctx context.Context, h *Hour) error {
+	for i, p := range h.places() {
+		if p.Differs {
+			r.report.Different = append(r.report.Different, h.Plain[i].Name.String())
+			r.o.Log.Warn("segment has the batch of an input but differs", "segment", h.Plain[i].Name.String())
+		}
+	}
+	byOutput, young := removable(h, r.now, r.o.Grace)
+	r.report.Young += int64(young)
+	if r.o.KeepInputs || len(byOutput) == 0 {
+		return nil
+	}
+	if r.o.DryRun {
+		for _, inputs := range byOutput {
+			r.report.Removed += int64(len(inputs))
+			r.report.BytesRemoved += sizeOf(inputs)
+		}
+		return nil
+	}
+	rows := make([]tableindex.Row, 0, len(byOutput))
+	for i := range byOutput {
+		o := h.Outputs[i]
+		row, err := r.readBack(ctx, o)
+		switch corrupt := (*segment.CorruptError)(nil); {
+		case errors.As(err, &corrupt), errors.Is(err, store.ErrRange):
+			r.halt(h.Scope, fmt.Errorf("%s: %w: %w", o.Name, ErrDamaged, err))
+			return nil
+		case errors.Is(err, store.ErrNotFound):
+			return nil // retention deletes the hour
+		case err != nil:
+			return fmt.Errorf("cannot read %s back: %w", o.Name, err)
+		}
+		rows = append(rows, row)
+	}
+	crashpoint.Here("compact.read-back")
+	err := retry.Do(ctx, func() error { return tableindex.Put(ctx, r.store.Tables(), r.store.Container(), rows) })
+	if err != nil && !errors.Is(err, tableindex.ErrRow) { // of times before 1970 there is no index
+		return fmt.Errorf("cannot index outputs of %s: %w", h.Scope, err)
+	}
+	crashpoint.Here("compact.indexed")
+	for _, inputs := range byOutput {
+		for _, s := range inputs {
+			row := tableindex.Row{Name: s.Name, Meta: s.Meta}
+			r.queue = append(r.queue, removal{s.ref(), s.Size, row.Table(r.store.Container()), row.Key()})
+		}
+	}
+	if len(r.queue) >= store.MaxDelete {
+		return r.deleteQueued(ctx, len(r.queue)/store.MaxDelete*store.MaxDelete)
+	}
+	return nil
+}
+
+// readBack reads a stored output whole and checks everything in it. It returns its row.
+func (r *run) readBack(ctx context.Context, o Output) (tableindex.Row, error) {
+	read := chunked(rangeOf(r.store.Blobs(), o.Name.String()), o.Size)
+	f, err := segment.Verify(ctx, read, o.Size)
+	if err == nil {
+		err = f.Check(o.Meta)
+	}
+	if err != nil {
+		return tableindex.Row{}, err
+	}
+	return tableindex.Row{Name: o.Name, Meta: o.Meta, ETag: o.ETag, Size: o.Size, Minutes: f.Minutes}, nil
+}
+
+// flush removes what is queued.
+func (r *run) flush(ctx context.Context) error { return r.deleteQueued(ctx, len(r.queue)) }
+
+// deleteQueued removes the first n of the queue: their entities, then the blobs as they
+// were listed, in full batches. The entities of their outputs are there. A crash between leaves
+// segments that the listing still shows, so that the next run removes them again.
+func (r *run) deleteQueued(ctx context.Context, n int) error {
+	batch := r.queue[:n]
+	r.queue = slices.Clone(r.queue[n:])
+	byTable := make(map[string][]store.Key)
+	for _, d := range batch {
+		byTable[d.table] = append(byTable[d.table], d.key)
+	}
+	for table, keys := range byTable {
+		err := retry.Do(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), table, keys) })
+		if err != nil {
+			return fmt.Errorf("cannot remove entities of %d inputs: %w", len(keys), err)
+		}
+	}
+	crashpoint.Here("compact.before-delete")
+	for len(batch) > 0 {
+		n := min(len(batch), store.MaxDelete)
+		if err := r.deleteBatch(ctx, batch[:n]); err != nil {
+			return err
+		}
+		crashpoint.Here("compact.deleted")
+		batch = batch[n:]
+	}
+	return nil
+}
+
+// deleteBatch deletes the blobs of one request. What a policy holds stays, and is hidden.
+func (r *run) deleteBatch(ctx context.Context, batch []removal) error {
+	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
+		return err
+	}
+	refs := make([]store.BlobRef, len(batch))
+	var size int64
+	for i, d := range batch {
+		refs[i] = d.ref
+		size += d.size
+	}
+	err := retry.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, refs) })
+	switch {
+	case errors.Is(err, store.ErrHeld) && !errors.Is(err, store.ErrAccessDenied):
+		r.report.HeldBatches++
+		r.o.Log.Warn("inputs held by a policy stay", "error", err)
+		return nil
+	case err != nil:
+		return fmt.Errorf("cannot delete inputs: %w", err)
+	}
+	r.report.Removed += int64(len(batch))
+	r.report.BytesRemoved += size
+	r.o.Progress.Removed.Add(int64(len(batch)))
+	return nil
+}
+
+func sizeOf(segments []Segment) (n int64) {
+	for _, s := range segments {
+		n += s.Size
+	}
+	return n
+}
+
+const (
+	// chunkSize is what one request of a read-back brings, keptChunks how many stay: blocks
+	// and pages are read in turn.
+	chunkSize  = 4 << 20
+	keptChunks = 3
+)
+
+// chunked reads a blob of size bytes in chunks, of which it keeps the latest.
+func chunked(read segment.Range, size int64) segment.Range {
+	type chunk struct {
+		index int64
+		data  []byte
+	}
+	var kept []chunk
+	get := func(ctx context.Context, index int64) ([]byte, error) {
+		if i := slices.IndexFunc(kept, func(c chunk) bool { return c.index == index }); i >= 0 {
+			c := kept[i]
+			kept = append(slices.Delete(kept, i, i+1), c)
+			return c.data, nil
+		}
+		if len(kept) == keptChunks {
+			kept = slices.Delete(kept, 0, 1)
+		}
+		data, err := read(ctx, index*chunkSize, min(chunkSize, size-index*chunkSize))
+		if err == nil {
+			kept = append(kept, chunk{index, data})
+		}
+		return data, err
+	}
+	return func(ctx context.Context, off, n int64) ([]byte, error) {
+		if off < 0 || n <= 0 || off > size || n > size-off {
+			return nil, store.ErrRange
+		}
+		data := make([]byte, 0, n)
+		for end := off + n; off < end; {
+			c, err := get(ctx, off/chunkSize)
+			if err != nil {
+				return nil, err
+			}
+			part := c[off%chunkSize:]
+			part = part[:min(int64(len(part)), end-off)]
+			data = append(data, part...)
+			off += int64(len(part))
+		}
+		return data, nil
+	}
+}

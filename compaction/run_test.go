@@ -1,0 +1,131 @@
+package compaction_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"logstow/audit"
+	"logstow/compaction"
+)
+
+// A fleet's hours become an output each, and read the same: before, with the inputs, without them,
+// with late segments, and after another generation.
+func TestCompact(t *testing.T) {
+	t.Parallel()
+	rnd := random(t)
+	s := openStore(t)
+	web, audited := newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "web")
+	audited.class, audited.number = "audit", 5000
+	other := newFleet(t, s, rnd, "other")
+	for h := range 3 {
+		web.fill(hour().Add(time.Duration(h)*time.Hour), 7, 60)
+	}
+	audited.fill(hour(), 2, 20)
+	other.fill(hour(), 1, 5)
+	copied := web.segment("pod-1", hour(), time.Hour, 50)
+	web.store(copied)
+	copied.name.Number = 7000
+	web.store(copied)
+	want := readAll(t, s)
+
+	same := func(when string) {
+		t.Helper()
+		if diff := gocmp.Diff(want, readAll(t, s)); diff != "" {
+			t.Fatalf("%s (-before +after):\n%s", when, diff)
+		}
+	}
+	o := options(t)
+	o.DryRun = true
+	planned := run(t, s, o)
+	if got := len(names(t, s)); planned.Outputs != 5 || planned.Inputs != 206 || got != 207 {
+		t.Errorf("%+v of %d blobs", planned, got)
+	}
+	o.DryRun, o.KeepInputs = false, true
+	made := run(t, s, o)
+	if made.Outputs != 5 || made.Inputs != 206 || made.Removed != 0 || made.Hours != 5 || made.Services != 2 || made.BytesIn != planned.BytesIn {
+		t.Errorf("%+v", made)
+	}
+	same("with inputs")
+	o.KeepInputs, o.Grace = false, time.Hour
+	if young := run(t, s, o); young.Outputs != 0 || young.Removed != 0 || young.Young != 207 {
+		t.Errorf("%+v", young)
+	}
+	o.Grace = 0
+	if removed := run(t, s, o); removed.Outputs != 0 || removed.Removed != 207 {
+		t.Errorf("%+v", removed)
+	}
+	same("without inputs")
+	if all := names(t, s); len(all) != 5 {
+		t.Errorf("%q remain", all)
+	}
+
+	// A late one stays as it is, unless there are more.
+	o.Limits.LateAge = 24 * time.Hour
+	web.store(web.segment("pod-9", hour(), time.Hour, 50))
+	want = readAll(t, s)
+	if report := run(t, s, o); report.Outputs != 0 {
+		t.Errorf("%+v", report)
+	}
+	web.fill(hour(), 3, 7)
+	// A batch that was stored once more, after it was removed.
+	web.store(copied)
+	want = readAll(t, s)
+	if report := run(t, s, o); report.Outputs != 1 || report.Inputs != 8 || report.Removed != 9 {
+		t.Errorf("%+v", report)
+	}
+	same("second generation")
+	if all := names(t, s); len(all) != 6 {
+		t.Errorf("%q remain", all)
+	}
+	if report := run(t, s, o); report.Outputs+report.Removed != 0 || report.Requests.Create+report.Requests.Delete+report.Requests.Get > 0 {
+		t.Errorf("nothing is left to do, but: %+v", report)
+	}
+	// The index says what is stored.
+	report, err := audit.Verify(t.Context(), s, audit.Options{Depth: audit.Blocks, Found: func(d audit.Difference) { t.Errorf("%+v", d) }})
+	if err != nil || report.Err() != nil || report.Entities != 6 || report.Blobs != 6 {
+		t.Errorf("%+v, error %v", report, err)
+	}
+}
+
+// The merge in little memory, through runs in the temporary file, makes the same bytes.
+func TestSpill(t *testing.T) {
+	t.Parallel()
+	rnd := random(t)
+	s := openStore(t)
+	f := newFleet(t, s, rnd, "web")
+	for i := range 40 {
+		f.store(f.segment(fmt.Sprintf("pod-%d", i%4), hour(), time.Hour, 200))
+	}
+	want := readAll(t, s)
+	var first []byte
+	for _, memory := range []int64{0, 100_000, 5000, 1} {
+		o := options(t)
+		o.KeepInputs = true
+		compaction.SetMemory(&o, memory)
+		if report := run(t, s, o); report.Outputs != 1 {
+			t.Fatalf("%+v", report)
+		}
+		segments, _ := list(t, s.Blobs())
+		i := slices.IndexFunc(segments, func(s compaction.Segment) bool { return s.Meta.IsOutput() })
+		body, err := s.Blobs().Read(t.Context(), segments[i].Name.String(), 0, segments[i].Size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = body
+		}
+		if string(body) != string(first) {
+			t.Errorf("with %d bytes of memory another output is made", memory)
+		}
+		if diff := gocmp.Diff(want, readAll(t, s)); diff != "" {
+			t.Errorf("%d bytes: %s", memory, diff)
+		}
+		if err := s.Blobs().Delete(t.Context(), anyVersion(segments[i])); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

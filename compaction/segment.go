@@ -1,0 +1,98 @@
+package compaction
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/segment"
+	"logstow/store"
+)
+
+// Segment is a listed segment, plain or an output.
+type Segment struct {
+	Name blobnaming.Name
+	Meta blobnaming.Metadata
+	// Size is the stored size in bytes.
+	Size int64
+	ETag string
+	// Created is the time at which storage wrote the blob.
+	Created time.Time
+	Tier    store.Tier
+}
+
+// NewSegment is a listed blob as a segment. An error says why it is none.
+func NewSegment(b store.Blob) (Segment, error) {
+	name, err := blobnaming.Parse(b.Name)
+	if err != nil {
+		return Segment{}, err
+	}
+	meta, err := blobnaming.ParseMetadata(b.Metadata)
+	if err != nil {
+		return Segment{}, fmt.Errorf("blob %s: %w", b.Name, err)
+	}
+	return Segment{Name: name, Meta: meta, Size: b.Size, ETag: b.ETag, Created: b.Created, Tier: b.Tier}, nil
+}
+
+// Scope is what compaction merges: the segments of one service, hour and class.
+type Scope struct {
+	Service string
+	// Hour is its start, UTC.
+	Hour  time.Time
+	Class string
+}
+
+// Scope is the one that a segment belongs to.
+func (s Segment) Scope() Scope {
+	return Scope{Service: s.Name.Service, Hour: s.Name.Bucket.Truncate(time.Hour), Class: s.Meta.Class}
+}
+
+// String is "service/2026/11/20/15", with the class behind it where there is one.
+func (s Scope) String() string {
+	text := s.Service + "/" + s.Hour.Format("2006/01/02/15")
+	if s.Class != "" {
+		text += " of class " + s.Class
+	}
+	return text
+}
+
+// Identity is what segments of one scope have in common only if they hold the same
+// records: a batch that was stored twice.
+type Identity struct {
+	Batch      blobnaming.Batch
+	Start, End int64
+	Records    uint64
+	Size       int64
+}
+
+// Identity is that of a listed segment.
+func (s Segment) Identity() Identity {
+	return Identity{s.Meta.Batch, s.Meta.Start, s.Meta.End, s.Meta.Records, s.Size}
+}
+
+// IdentityOf is that of an input.
+func IdentityOf(o segment.Origin) Identity {
+	return Identity{o.Batch, o.Start, o.End, o.Records, o.Size}
+}
+
+// origin is what an output says of s; the sum of its records is not known yet.
+func (s Segment) origin() segment.Origin {
+	return segment.Origin{
+		Bucket: s.Name.Bucket.Unix(), Number: s.Name.Number,
+		Batch: s.Meta.Batch, Start: s.Meta.Start, End: s.Meta.End, Records: s.Meta.Records, Size: s.Size,
+		Instance: s.Meta.Instance, Seq: s.Meta.Seq, Levels: s.Meta.Levels,
+	}
+}
+
+// ref is the blob as it was listed.
+func (s Segment) ref() store.BlobRef { return store.BlobRef{Name: s.Name.String(), ETag: s.ETag} }
+
+// compareStart is the order of the first record, then of name.
+func compareStart(a, b Segment) int {
+	return cmp.Or(cmp.Compare(a.Meta.Start, b.Meta.Start), compareName(a, b))
+}
+
+func compareName(a, b Segment) int {
+	return cmp.Or(a.Name.Bucket.Compare(b.Name.Bucket), cmp.Compare(a.Name.Number, b.Name.Number))
+}
