@@ -21,7 +21,7 @@ type Limits struct {
 	// Inputs, Blocks and Footer (bytes of footer and list of inputs, estimated) end an output too.
 	Inputs, Blocks, Footer int
 	// Late is how many segments that came after the first output make another; fewer, but
-	// more than one, do when the oldest was stored LateAge ago.
+	// more than one, do when the oldest was stored LateAge ago. The first is made of two or more.
 	Late    int
 	LateAge time.Duration
 }
@@ -125,15 +125,15 @@ func (l Limits) mergeable(s Segment) bool {
 
 // worthwhile reports whether eligible segments are enough for a generation.
 func (l Limits) worthwhile(generation int, eligible []Segment, now time.Time) bool {
-	if len(eligible) < 2 {
-		return false
+	if generation > 1 && len(eligible) > 0 && len(eligible) >= l.Late {
+		return true
 	}
-	return generation == 1 || len(eligible) >= l.Late || slices.ContainsFunc(eligible, func(s Segment) bool {
+	return len(eligible) > 1 && (generation == 1 || slices.ContainsFunc(eligible, func(s Segment) bool {
 		return now.Sub(s.Created) >= l.LateAge
-	})
+	}))
 }
 
-// take is how many of the segments fit one output: two at least.
+// take is how many of the segments fit one output: two at least, if there are two.
 func (l Limits) take(eligible []Segment) int {
 	var size int64
 	blocks, footer := 0, 0
