@@ -210,15 +210,19 @@ func (r *run) bounds() (from, to time.Time) {
 // service compacts the hours of a service, in their order.
 func (r *run) service(ctx context.Context, service string) error {
 	from, to := r.bounds()
+	if !from.Before(to) {
+		return nil
+	}
 	var current listing
-	for _, prefix := range blobnaming.Prefixes(service, from, to) {
+	// Whole days are fewer listings than hours.
+	for _, prefix := range blobnaming.Prefixes(service, from.Truncate(day), to.Add(-1).Truncate(day).Add(day)) {
 		for page, err := range retry.List(ctx, r.store.Blobs(), prefix) {
 			if err != nil {
 				return fmt.Errorf("cannot list %s*: %w", prefix, err)
 			}
 			for _, b := range page {
 				hour, ok := hourOf(b.Name)
-				if !ok {
+				if !ok || !hour.Before(to) || !hour.Add(time.Hour).After(from) {
 					continue
 				}
 				if !hour.Equal(current.hour) {
@@ -233,6 +237,8 @@ func (r *run) service(ctx context.Context, service string) error {
 	}
 	return r.hours(ctx, current)
 }
+
+const day = 24 * time.Hour
 
 // listing is what was listed of one hour of a service.
 type listing struct {

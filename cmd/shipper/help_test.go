@@ -22,6 +22,7 @@ func TestHelpExamples(t *testing.T) {
 	read := map[string]func(*ucli.Context) error{
 		"run": func(c *ucli.Context) error { return readFlags(c) }, "check": func(c *ucli.Context) error { return readFlags(c) },
 		"retain":     func(c *ucli.Context) error { _, _, err := retainSettings(c); return err },
+		"compact":    func(c *ucli.Context) error { _, err := compactSettings(c); return err },
 		"verify":     func(c *ucli.Context) error { _, err := auditSettings(c); return err },
 		"reindex":    func(c *ucli.Context) error { _, err := auditSettings(c); return err },
 		"grant":      func(c *ucli.Context) error { _, err := grantRequest(c, time.Now()); return err },
@@ -42,7 +43,7 @@ func TestHelpExamples(t *testing.T) {
 			clitest.Run(t, one, words[1:]...)
 		}
 	}
-	if ran != 27 {
+	if ran != 30 {
 		t.Errorf("%d examples", ran)
 	}
 }

@@ -50,7 +50,7 @@ shipper retain --store azblob://logs --keep 30d --dry-run`,
 			Version:   cli.Version(version),
 			Writer:    os.Stdout,
 			ErrWriter: os.Stderr,
-			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), quarantineCommand(), retainCommand(), verifyCommand(), reindexCommand(), grantCommand()},
+			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), quarantineCommand(), retainCommand(), compactCommand(), verifyCommand(), reindexCommand(), grantCommand()},
 		},
 		Instead: instead(), Variables: variables(), Manual: "docs/operations.md",
 	}

@@ -48,7 +48,7 @@ func asJSON(c *ucli.Context) (bool, error) {
 
 // variables are the environment variables that shipper reads.
 func variables() []cli.Variable {
-	stored := []string{"run", "check", "retain", "verify", "reindex", "grant"}
+	stored := []string{"run", "check", "retain", "compact", "verify", "reindex", "grant"}
 	buffered := []string{"run", "check", "status", "quarantine"}
 	reading := []string{"run", "check"}
 	return []cli.Variable{
@@ -68,6 +68,7 @@ func instead() map[string]string {
 		"shipper run FILE... reads files and ships their lines":        {"ship", "start", "serve", "agent", "daemon", "tail", "read", "watch", "send", "push", "upload", "collect", "follow"},
 		"shipper retain --keep 30d deletes logs past their retention":  {"delete", "prune", "purge", "clean", "cleanup", "expire", "rm", "remove", "gc", "retention", "drop"},
 		"shipper check checks the configuration and tries the storage": {"validate", "test", "config", "doctor", "lint", "ping"},
+		"shipper compact merges small segments into large ones":        {"compaction", "merge", "compress", "optimize", "vacuum"},
 		"shipper verify compares blobs and index":                      {"audit", "fsck", "scrub", "diff", "compare"},
 		"shipper reindex rebuilds the index from the blobs":            {"rebuild", "repair", "fix", "index"},
 		"shipper grant writes a file that gives access to one service": {"share", "token", "sas", "access", "sign"},

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/blobnaming"
+	"logstow/compaction"
+	"logstow/internal/cli"
+	"logstow/internal/price"
+	"logstow/internal/timearg"
+	"logstow/store"
+	"logstow/store/open"
+)
+
+const categoryCompaction = "Compaction"
+
+// defaultClass is how --class names the default class.
+const defaultClass = "-"
+
+func compactCommand() *ucli.Command {
+	return &ucli.Command{
+		Name:  "compact",
+		Usage: "merge small segments into large ones",
+		UsageText: `shipper compact --store azblob://logs
+shipper compact --store azblob://logs --since 2d --dry-run
+shipper compact --store /var/lib/logs --service 'web-*' --grace 0s -o json`,
+		Description: `Merges the segments of each service, hour and class into outputs of up to --target
+and then removes them, so that a query reads few large segments instead of many
+small ones. Queries print the same before, meanwhile and after.
+
+Every output is checked before it is created, and read back from storage before
+its inputs are removed. Late segments make another output when there are eight, or
+when they are a day old. What is damaged is left and reported. docs/compaction.md
+describes the protocol.
+
+It may be interrupted and run again, and run beside itself and beside shippers.
+
+Exit status: 0 all that is worth it is merged, 2 wrong command line, 3 something is
+damaged or failed, or --max-cost is reached, 4 access denied, 130 interrupted.`,
+		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()),
+			cli.Categorize(categoryRange,
+				&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
+				&cli.ListFlag{Name: "class", Usage: "`CLASS`: retention class, - for the default one; repeatable (default: all)"},
+				&ucli.StringFlag{Name: "since", Usage: "`TIME`: first hour, or how long ago it was: 2d, yesterday"},
+				&ucli.StringFlag{Name: "from", Usage: "`TIME`: first hour: 2026-11-20, yesterday, -2d"},
+				&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range"},
+				&ucli.StringFlag{Name: "after", Value: "1h", Usage: "`DURATION`: leave hours that ended less than this ago"},
+				&ucli.StringFlag{Name: "max-age", Value: "7d", Usage: "`DURATION`: leave hours that began longer ago"},
+			), cli.Categorize(categoryCompaction,
+				&ucli.StringFlag{Name: "target", Value: "64MiB", Usage: "`SIZE`: maximum stored size of an output, 1MiB to 64MiB; segments above half of it are not merged"},
+				&ucli.StringFlag{Name: "grace", Value: "2h", Usage: "`DURATION`: leave inputs that were stored less than this ago"},
+				&ucli.BoolFlag{Name: "keep-inputs", Usage: "do not remove inputs"},
+				&ucli.StringFlag{Name: "temp-dir", Usage: "`DIR`: directory of temporary files (default: the system's)"},
+				&ucli.StringFlag{Name: "reject", Usage: "`NAME`: make readers and compaction ignore this output, whose inputs are all there, and do nothing else"},
+			), cli.Categorize(categoryLimits,
+				&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be merged and removed, and change nothing"},
+				&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted in a second; 0 is no limit"},
+				&ucli.StringFlag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before another output when requests cost so much"},
+			), []ucli.Flag{outputFlag("one object a store")}),
+		Action: func(c *ucli.Context) error {
+			o, err := compactSettings(c)
+			if err != nil {
+				return cli.Usagef("%w", err)
+			}
+			asJSON, err := asJSON(c)
+			if err != nil {
+				return err
+			}
+			return eachStore(c, open.Options{}, func(spec string, s store.Store) error {
+				if name := c.String("reject"); name != "" {
+					return compaction.Reject(c.Context, s, name)
+				}
+				o := o
+				if _, local := open.Dir(spec); local {
+					o.Prices = new(price.Table) // it costs nothing
+				}
+				return compact(c, s, o, asJSON)
+			})
+		},
+	}
+}
+
+// compactSettings reads the command line.
+func compactSettings(c *ucli.Context) (compaction.Options, error) {
+	o := compaction.DefaultOptions()
+	var wrong []error
+	fail := func(flag string, err error) {
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
+		}
+	}
+	for flag, d := range map[string]*time.Duration{"after": &o.After, "grace": &o.Grace, "max-age": &o.MaxAge} {
+		var err error
+		*d, err = durationOrZero(c.String(flag))
+		fail(flag, err)
+	}
+	now := time.Now().UTC()
+	at := func(flag string, parse func(string, time.Time) (time.Time, error)) (t time.Time) {
+		if c.String(flag) == "" {
+			return t
+		}
+		t, err := parse(c.String(flag), now)
+		fail(flag, err)
+		return t
+	}
+	o.From, o.To = at("from", timearg.Parse), at("to", timearg.Parse)
+	if since := at("since", timearg.ParseSince); !since.IsZero() {
+		if c.IsSet("from") {
+			wrong = append(wrong, errors.New("--since and --from are given: both are the start of the range"))
+		}
+		o.From = since
+	}
+	if !o.From.IsZero() && !o.To.IsZero() && !o.From.Before(o.To) {
+		wrong = append(wrong, errors.New("the range is empty: its start is not before its end"))
+	}
+	o.Services = cli.List(c, "service")
+	for _, pattern := range o.Services {
+		if _, err := path.Match(pattern, ""); err != nil {
+			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, err))
+		}
+	}
+	for _, class := range cli.List(c, "class") {
+		if class == defaultClass {
+			class = ""
+		} else if !blobnaming.ValidClass(class) {
+			wrong = append(wrong, fmt.Errorf("--class %q: not at most %d of a-z and 0-9", class, blobnaming.MaxClass))
+		}
+		o.Classes = append(o.Classes, class)
+	}
+	var err error
+	o.Limits.Target, err = cli.ParseSize(c.String("target"))
+	fail("target", err)
+	if most := compaction.DefaultLimits().Target; err == nil && (o.Limits.Target < 1<<20 || o.Limits.Target > most) {
+		wrong = append(wrong, fmt.Errorf("--target %s: want 1MiB to 64MiB", c.String("target")))
+	}
+	if o.Rate, err = strconv.ParseFloat(c.String("rate"), 64); err != nil || !(o.Rate >= 0) {
+		wrong = append(wrong, fmt.Errorf("--rate %q: want a number of blobs a second", c.String("rate")))
+	}
+	if text := c.String("max-cost"); text != "" {
+		if o.MaxCost, err = strconv.ParseFloat(text, 64); err != nil || !(o.MaxCost > 0) {
+			wrong = append(wrong, fmt.Errorf("--max-cost %q: want an amount of dollars above 0", text))
+		}
+	}
+	if c.IsSet("reject") && len(cli.List(c, "store")) > 1 {
+		wrong = append(wrong, errors.New("--reject takes one --store"))
+	}
+	if c.NArg() > 0 {
+		wrong = append(wrong, errors.New("compact takes no arguments"))
+	}
+	o.DryRun, o.KeepInputs, o.TempDir = c.Bool("dry-run"), c.Bool("keep-inputs"), c.String("temp-dir")
+	return o, errors.Join(wrong...)
+}
+
+// durationOrZero reads a duration that may be 0s.
+func durationOrZero(text string) (time.Duration, error) {
+	if d, err := time.ParseDuration(text); err == nil && d == 0 {
+		return 0, nil
+	}
+	return cli.ParseDuration(text)
+}
+
+// compact compacts one store.
+func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) error {
+	o.Progress = new(compaction.Progress)
+	p := o.Progress
+	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) {
+		return p.Done.Load(), p.Services.Load(), fmt.Sprintf("services, %d segments merged, %d removed", p.Merged.Load(), p.Removed.Load())
+	})
+	report, err := compaction.Run(progress.reporting(c), s, o)
+	progress.stop()
+	if err != nil && report.Services == 0 && !asJSON {
+		return err // before anything was looked at
+	}
+	if asJSON {
+		err = json.NewEncoder(c.App.Writer).Encode(&report)
+	} else {
+		err = printCompaction(c.App.Writer, &report)
+	}
+	return errors.Join(err, report.Err())
+}
+
+// printCompaction prints a report for people.
+func printCompaction(to io.Writer, r *compaction.Report) error {
+	verb, removed := "merged", "removed"
+	if r.DryRun {
+		verb, removed = "would merge", "would remove"
+	}
+	if !r.Complete {
+		verb = "ended early: " + verb
+	}
+	cost := "which cost nothing"
+	if r.CostUSD > 0 {
+		cost = fmt.Sprintf("about $%.6f", r.CostUSD)
+	}
+	q := r.Requests
+	size := fmt.Sprintf("%d outputs", r.Outputs)
+	if !r.DryRun {
+		size += fmt.Sprintf(" of %d bytes", r.BytesOut)
+	}
+	_, err := fmt.Fprintf(to, "%s: %s %d segments of %d bytes into %s, %s %d of %d bytes; %d hours; %d requests (%d list, %d read, %d create, %d delete, %d table), %s\n",
+		r.Store, verb, r.Inputs, r.BytesIn, size, removed, r.Removed, r.BytesRemoved, r.Hours, q.Total(), q.List, q.Get, q.Create, q.Delete, q.Table, cost)
+	for _, note := range []struct {
+		n    int64
+		text string
+	}{
+		{r.Young, "inputs are too young to be removed"},
+		{r.HeldBatches, "requests to remove met inputs held by a policy: they stay, and are hidden"},
+		{r.Conflicts, "outputs were made by another compaction"},
+		{r.Left, "hours are left to retention"},
+	} {
+		if note.n > 0 {
+			fmt.Fprintf(to, "note: %d %s\n", note.n, note.text)
+		}
+	}
+	if len(r.Different) > 0 {
+		fmt.Fprintf(to, "note: these have the batch of an input but differ, and stay: %s\n", strings.Join(r.Different, " "))
+	}
+	return err
+}
