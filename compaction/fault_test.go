@@ -406,6 +406,31 @@ func TestDifferentBlobOfABatch(t *testing.T) {
 	}
 }
 
+// What took the name of an input since it was listed is not removed for it.
+func TestRemovalIsOfWhatWasListed(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	f := newFleet(t, s, random(t), "web")
+	f.fill(hour(), 3, 30)
+	other := f.segment("pod-7", hour(), time.Hour, 9)
+	fs := &faulty{Store: s, delete: func(refs []store.BlobRef, do func() error) error {
+		name, err := blobnaming.Parse(refs[3].Name)
+		if err != nil {
+			t.Error(err)
+		}
+		other.name = name
+		if err := s.Blobs().Delete(t.Context(), store.AnyVersion(refs[3].Name)); err != nil {
+			t.Error(err)
+		}
+		f.store(other)
+		return do()
+	}}
+	run(t, fs, options(t))
+	if all := names(t, s); len(all) != 2 || !slices.Contains(all, other.name.String()) {
+		t.Errorf("%q remain", all)
+	}
+}
+
 func TestHeldInputsStay(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)

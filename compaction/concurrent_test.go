@@ -1,0 +1,277 @@
+package compaction_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/compaction"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+)
+
+var errFault = errors.New("connection lost")
+
+// Compactions that fail at random requests, and lose responses, run beside shippers of late and
+// repeated segments and beside queries: no query misses a record that was there when it began, or
+// has one twice.
+func TestLongConcurrent(t *testing.T) {
+	t.Parallel()
+	rounds := 12
+	if os.Getenv("LOGSTOW_LONG") == "1" {
+		rounds = 300
+	}
+	rnd := random(t)
+	s := openStore(t)
+	f := newFleet(t, s, rnd, "web")
+	f.fill(hour(), 4, 40)
+	var stored atomic.Int64 // lines 0 to stored-1 are there
+	stored.Store(int64(f.lines))
+
+	var all sync.WaitGroup
+	stop, answered, failing := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	fail := sync.OnceFunc(func() { close(failing) })
+	stopped := func() bool {
+		select {
+		case <-stop:
+			return true
+		default:
+			return false
+		}
+	}
+	var outputs, failed, queries atomic.Int64
+	for i := range 2 {
+		seed := rnd.Uint64N(1000)
+		all.Go(func() {
+			var requests atomic.Uint64
+			fault := func() bool { return (requests.Add(1)*2654435761+seed)%97 < 3 }
+			fs := &faulty{Store: s,
+				read: func(_ string, do func() ([]byte, error)) ([]byte, error) {
+					if fault() {
+						return nil, errFault
+					}
+					return do()
+				},
+				create: func(_ string, do func() (string, error)) (string, error) {
+					etag, err := do()
+					if n := requests.Add(1); n%3 == 0 && err == nil {
+						return "", errFault
+					}
+					return etag, err
+				},
+				delete: func(refs []store.BlobRef, do func() error) error {
+					if requests.Add(1)%2 == 0 {
+						return errors.Join(s.Blobs().Delete(t.Context(), refs[:len(refs)/2]), errFault)
+					}
+					return do()
+				},
+			}
+			for !stopped() {
+				o := compaction.DefaultOptions()
+				o.After, o.Grace, o.Limits.LateAge, o.Limits.Inputs, o.TempDir = 0, 0, 0, 7+i*6, t.TempDir()
+				report, err := compaction.Run(t.Context(), fs, o)
+				outputs.Add(report.Outputs)
+				switch err := errors.Join(err, report.Err()); {
+				case errors.Is(err, errFault):
+					failed.Add(1)
+				case err != nil:
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 2 {
+		all.Go(func() {
+			defer fail() // does nothing at the end
+			for !stopped() {
+				before := stored.Load()
+				seen, err := query(t.Context(), s)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for line := range before {
+					if seen[line] == 0 {
+						t.Errorf("line %d of %d is missing", line, before)
+						return
+					}
+				}
+				for line, n := range seen {
+					if n > 1 {
+						t.Errorf("line %d is there %d times", line, n)
+						return
+					}
+				}
+				queries.Add(1)
+				select {
+				case answered <- struct{}{}:
+				case <-stop:
+				}
+			}
+		})
+	}
+	var old []plain
+	for range rounds {
+		p := f.segment(fmt.Sprintf("pod-%d", rnd.IntN(4)), hour(), time.Hour, 1+rnd.IntN(40))
+		f.store(p)
+		old = append(old, p)
+		again := old[rnd.IntN(len(old))]
+		f.number++
+		again.name.Number = f.number
+		f.store(again)
+		stored.Store(int64(f.lines))
+		select {
+		case <-answered: // by each in turn, so that compactions do something meanwhile
+		case <-failing:
+		}
+	}
+	close(stop)
+	all.Wait()
+	t.Logf("%d outputs, %d runs failed, %d queries", outputs.Load(), failed.Load(), queries.Load())
+	if outputs.Load() == 0 || failed.Load() == 0 {
+		t.Error("nothing happened")
+	}
+}
+
+// query is how often each line is in the answer of a reader that follows the rules: it lists, looks at
+// outputs a second time, hides what they contain, and looks for vanished inputs in outputs.
+func query(ctx context.Context, s store.Store) (map[int64]int, error) {
+	var segments []compaction.Segment
+	outputs := make(map[blobnaming.Name]compaction.Output)
+	look := func(prefix string, plain bool) error {
+		for page, err := range s.Blobs().List(ctx, prefix) {
+			if err != nil {
+				return err
+			}
+			for _, b := range page {
+				segment, err := compaction.NewSegment(b)
+				if err != nil {
+					return err
+				}
+				if segment.Meta.IsOutput() {
+					outputs[segment.Name] = compaction.Output{Segment: segment}
+				} else if plain {
+					segments = append(segments, segment)
+				}
+			}
+		}
+		return nil
+	}
+	read := func() (all []compaction.Output, err error) {
+		for name, o := range outputs {
+			if o.Inputs == nil {
+				if o, err = compaction.ReadOutput(ctx, rangeOf(s, o.Segment), o.Segment); err != nil || o.Err != nil {
+					return nil, errors.Join(err, o.Err)
+				}
+				outputs[name] = o
+			}
+			all = append(all, o)
+		}
+		return all, nil
+	}
+	prefix := blobnaming.OutputPrefix("web", hour())
+	if err := errors.Join(look("web/", true), look(prefix, false)); err != nil {
+		return nil, err
+	}
+	known, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if shared := compaction.Shared(known); shared != nil {
+		return nil, fmt.Errorf("outputs share inputs: %v", shared)
+	}
+	lines := make(map[int64]int)
+	for _, o := range known {
+		if err := count(ctx, s, o.Segment, lines, nil); err != nil {
+			return nil, err
+		}
+	}
+	seen := make(map[compaction.Identity]bool)
+	for i, place := range compaction.Contain(segments, known) {
+		plain := segments[i]
+		if place.Contained() || seen[plain.Identity()] {
+			continue
+		}
+		seen[plain.Identity()] = true
+		err := count(ctx, s, plain, lines, nil)
+		if !errors.Is(err, store.ErrNotFound) {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := look(prefix, false); err != nil {
+			return nil, err
+		}
+		now, err := read()
+		if err != nil {
+			return nil, err
+		}
+		place := compaction.Contain([]compaction.Segment{plain}, now)[0]
+		if !place.Contained() {
+			return nil, fmt.Errorf("%s is nowhere", plain.Name)
+		}
+		if err := count(ctx, s, now[place.Output].Segment, lines, &place.Input); err != nil {
+			return nil, err
+		}
+	}
+	return lines, nil
+}
+
+// count counts the lines of a segment, or those of one input of an output.
+func count(ctx context.Context, s store.Store, of compaction.Segment, lines map[int64]int, input *int) error {
+	body, err := s.Blobs().Read(ctx, of.Name.String(), 0, of.Size)
+	if err != nil {
+		return err
+	}
+	read := func(_ context.Context, off, n int64) ([]byte, error) { return body[off : off+n], nil }
+	f, err := segment.ReadFooter(ctx, read, of.Size, of.Meta.Footer)
+	if err != nil {
+		return err
+	}
+	var origins *segment.Origins
+	if input != nil {
+		if _, origins, err = segment.ReadOrigins(ctx, read, of.Size, of.Meta.Origins); err != nil {
+			return err
+		}
+	}
+	for i, b := range f.Blocks {
+		text, err := segment.DecodeBlock(nil, body[b.Offset:b.Offset+b.Stored], b)
+		if err != nil {
+			return err
+		}
+		var page *segment.BlockOrigins
+		if origins != nil {
+			p := origins.Pages[i]
+			if page, err = origins.DecodePage(body[p.Offset:p.Offset+p.Length], b); err != nil {
+				return err
+			}
+		}
+		for n := 0; len(text) > 0; n++ {
+			line, rest, err := record.Next(text)
+			if err != nil {
+				return err
+			}
+			text = rest
+			if page != nil && page.Input(n) != *input {
+				continue
+			}
+			var number int64
+			_, after, _ := strings.Cut(string(line.Raw), " line ")
+			if _, err := fmt.Sscan(after, &number); err != nil {
+				return err
+			}
+			lines[number]++
+		}
+	}
+	return nil
+}
