@@ -234,8 +234,10 @@ func TestDamagedOutputHalts(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
 	for name, region := range map[string]func(m blobnaming.Metadata, size int64) (from, to int64){
-		"blocks":  func(m blobnaming.Metadata, _ int64) (from, to int64) { return 0, m.Filter.Offset - 8 },
-		"filter":  func(m blobnaming.Metadata, _ int64) (from, to int64) { return m.Filter.Offset - 8, m.Filter.Offset + 100 },
+		"blocks": func(m blobnaming.Metadata, _ int64) (from, to int64) { return 0, m.Filter.Offset - 8 },
+		"filter": func(m blobnaming.Metadata, _ int64) (from, to int64) {
+			return m.Filter.Offset - 8, m.Filter.Offset + 100
+		},
 		"pages":   func(m blobnaming.Metadata, _ int64) (from, to int64) { return m.Origins - 20, m.Origins },
 		"list":    func(m blobnaming.Metadata, _ int64) (from, to int64) { return m.Origins, m.Footer },
 		"footer":  func(m blobnaming.Metadata, size int64) (from, to int64) { return m.Footer, size - 16 },
@@ -306,7 +308,7 @@ func TestReject(t *testing.T) {
 	second := blobnaming.OutputName("web", hour(), "", 2)
 	for name, wrong := range map[string]error{
 		second.String(): compaction.ErrInputsGone,
-		blobnaming.OutputName("web", hour(), "", 3).String():                                store.ErrNotFound,
+		blobnaming.OutputName("web", hour(), "", 3).String():                               store.ErrNotFound,
 		blobnaming.Name{Service: "web", Bucket: hour().Add(time.Hour), Number: 1}.String(): nil,
 		"x": nil,
 	} {
@@ -455,6 +457,21 @@ func TestNoIndexNoRemoval(t *testing.T) {
 		t.Errorf("error %v, %+v", err, report)
 	}
 	wants(t, s, want)
+}
+
+// A store that forgets outputs is not filled with them.
+func TestForgottenOutputEndsTheHour(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	newFleet(t, s, random(t), "web").fill(hour(), 3, 30)
+	f := &faulty{Store: s, create: func(name string, do func() (string, error)) (string, error) {
+		etag, err := do()
+		return etag, errors.Join(err, s.Blobs().Delete(t.Context(), store.AnyVersion(name)))
+	}}
+	report, err := compaction.Run(t.Context(), f, options(t))
+	if err != nil || report.Err() == nil || report.Outputs != 1 || report.Removed != 0 || len(names(t, s)) != 30 {
+		t.Errorf("error %v, problems %v, %+v", err, report.Err(), report)
+	}
 }
 
 func TestMaxCost(t *testing.T) {

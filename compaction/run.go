@@ -104,6 +104,8 @@ type run struct {
 	queue []removal
 	// damaged are inputs that cannot be merged, as they were listed.
 	damaged map[store.BlobRef]bool
+	// merged are the inputs of the outputs that were made of the hour at hand.
+	merged map[store.BlobRef]bool
 }
 
 func newRun(s store.Store, o Options) *run {
@@ -312,6 +314,7 @@ const maxRounds = 5
 func (r *run) hour(ctx context.Context, h *Hour) error {
 	r.report.Hours++
 	known := make(map[store.BlobRef]Output)
+	r.merged = make(map[store.BlobRef]bool)
 	for rounds := 0; ; rounds++ {
 		if err := r.readOutputs(ctx, h, known); err != nil {
 			return err
@@ -334,6 +337,10 @@ func (r *run) hour(ctx context.Context, h *Hour) error {
 		if r.o.DryRun || len(plans) == 0 {
 			r.plan(plans)
 			break
+		}
+		if again := slices.IndexFunc(plans[0].Inputs, func(s Segment) bool { return r.merged[s.ref()] }); again >= 0 {
+			r.problem(fmt.Errorf("cannot compact %s: the output that contains %s is gone again", h.Scope, plans[0].Inputs[again].Name))
+			return nil
 		}
 		if rounds >= maxRounds {
 			r.problem(fmt.Errorf("cannot compact %s: others change it all the time", h.Scope))
@@ -412,6 +419,7 @@ func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 	r.report.Records += int64(b.meta.Records)
 	for _, s := range g.Inputs {
 		r.report.BytesIn += s.Size
+		r.merged[s.ref()] = true
 	}
 	r.o.Progress.Merged.Add(int64(len(g.Inputs)))
 	r.o.Log.Debug("output created", "segment", g.Name.String(), "inputs", len(g.Inputs), "bytes", b.size)
