@@ -67,6 +67,8 @@ type fleet struct {
 	seq     map[string]int64
 	number  uint64
 	lines   int
+	// padding is the number of random bytes that each message has besides.
+	padding int
 }
 
 func newFleet(tb testing.TB, s store.Store, rnd *rand.Rand, service string) *fleet {
@@ -98,6 +100,9 @@ func (f *fleet) segment(instance string, bucket time.Time, width time.Duration, 
 		message := fmt.Sprintf("%s line %d %s", instance, f.lines, strings.Repeat("x", f.rnd.IntN(80)))
 		if f.rnd.IntN(10) == 0 {
 			message += "\n\tat main.go:1\n"
+		}
+		for range f.padding / 16 {
+			message += fmt.Sprintf("%016x", f.rnd.Uint64())
 		}
 		f.lines++
 		r := record.Record{Time: at, Level: record.Level(f.rnd.IntN(record.Levels)), Source: "app.log", Message: []byte(message)}

@@ -350,6 +350,10 @@ func (r *run) hour(ctx context.Context, h *Hour) error {
 			return fmt.Errorf("%w: $%.6f of $%.6f", ErrCost, cost, r.o.MaxCost)
 		}
 		done, err := r.make(ctx, plans[0])
+		if errors.Is(err, segment.ErrFull) { // more blocks than expected: records of about half a block
+			r.halt(h.Scope, err)
+			return nil
+		}
 		if err != nil {
 			return err
 		}

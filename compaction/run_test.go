@@ -129,3 +129,25 @@ func TestSpill(t *testing.T) {
 		}
 	}
 }
+
+// Inputs that are not read whole in one request: footers, then block by block.
+func TestLargeInputs(t *testing.T) {
+	t.Parallel()
+	rnd := random(t)
+	s := openStore(t)
+	f := newFleet(t, s, rnd, "web")
+	for i := range 3 {
+		f.store(f.segment(fmt.Sprintf("pod-%d", i), hour(), time.Hour, 50))
+		f.padding = 1000
+		f.store(f.segment(fmt.Sprintf("pod-%d", i), hour(), time.Hour, 2500))
+		f.padding = 0
+	}
+	want := readAll(t, s)
+	report := run(t, s, options(t))
+	if report.Outputs != 1 || report.Inputs != 6 || report.BytesIn < 4<<20 || report.Requests.Get < 100 {
+		t.Errorf("%+v", report)
+	}
+	if diff := gocmp.Diff(want, readAll(t, s)); diff != "" {
+		t.Error(diff)
+	}
+}
