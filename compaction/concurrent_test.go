@@ -53,7 +53,8 @@ func TestLongConcurrent(t *testing.T) {
 		all.Go(func() {
 			var requests atomic.Uint64
 			fault := func() bool { return (requests.Add(1)*2654435761+seed)%97 < 3 }
-			fs := &faulty{Store: s,
+			fs := &faulty{
+				Store: s,
 				read: func(_ string, do func() ([]byte, error)) ([]byte, error) {
 					if fault() {
 						return nil, errFault

@@ -110,8 +110,10 @@ func TestPlan(t *testing.T) {
 		"target":            {some(1, 5), nil, func(l *Limits) { l.Target = 2500; l.Late = 2 }, "[[1 2] [3 4]]"},
 		"inputs":            {some(1, 7), nil, func(l *Limits) { l.Inputs = 3; l.Late = 1 }, "[[1 2 3] [4 5 6] [7]]"},
 		"footer":            {some(1, 7), nil, func(l *Limits) { l.Footer = 700; l.Late = 3 }, "[[1 2 3 4] [5 6 7]]"},
-		"blocks": {[]Segment{listed(1, func(s *Segment) { s.Meta.RawBytes = 3 << 20 }), listed(2, nil), listed(3, func(s *Segment) { s.Meta.RawBytes = 3 << 20 })},
-			nil, func(l *Limits) { l.Blocks = 5 }, "[[1 2]]"},
+		"blocks": {
+			[]Segment{listed(1, func(s *Segment) { s.Meta.RawBytes = 3 << 20 }), listed(2, nil), listed(3, func(s *Segment) { s.Meta.RawBytes = 3 << 20 })},
+			nil, func(l *Limits) { l.Blocks = 5 }, "[[1 2]]",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

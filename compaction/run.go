@@ -152,17 +152,12 @@ func (r *run) run(ctx context.Context) error {
 	r.o.Progress.Services.Store(int64(len(services)))
 	for _, service := range services {
 		if err := r.service(ctx, service); err != nil {
-			return errors.Join(err, r.flushUnlessDone(ctx))
+			if ctx.Err() == nil {
+				err = errors.Join(err, r.flush(ctx)) // what was read back before can go
+			}
+			return err
 		}
 		r.o.Progress.Done.Add(1)
-	}
-	return r.flush(ctx)
-}
-
-// flushUnlessDone removes what is queued, unless ctx ended.
-func (r *run) flushUnlessDone(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil
 	}
 	return r.flush(ctx)
 }
