@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"logstow/blobnaming"
 	"logstow/record"
@@ -34,6 +35,26 @@ func MayContain(output, plain blobnaming.Metadata) bool {
 		}
 	}
 	return true
+}
+
+// Undecided are the outputs (indexes, ascending) that may contain one of the plain segments, by the
+// metadata of both: those whose lists of inputs have to be read. Outputs among plain are left
+// out. It is pure.
+func Undecided(outputs, plain []Segment) []int {
+	byScope := make(map[Scope][]blobnaming.Metadata)
+	for _, s := range plain {
+		if !s.Meta.IsOutput() {
+			byScope[s.Scope()] = append(byScope[s.Scope()], s.Meta)
+		}
+	}
+	var undecided []int
+	for i, o := range outputs {
+		may := func(m blobnaming.Metadata) bool { return MayContain(o.Meta, m) }
+		if slices.ContainsFunc(byScope[o.Scope()], may) {
+			undecided = append(undecided, i)
+		}
+	}
+	return undecided
 }
 
 // Place is where the records of a listed segment are besides in itself.

@@ -263,6 +263,31 @@ func TestMayContain(t *testing.T) {
 	}
 }
 
+func TestUndecided(t *testing.T) {
+	t.Parallel()
+	first, second := outputOf(1, some(1, 3)).Segment, outputOf(2, some(10, 3)).Segment
+	other := outputOf(1, []Segment{listed(1, func(s *Segment) { s.Meta.Class = "x" })}).Segment
+	outputs := []Segment{first, second, other}
+	for name, c := range map[string]struct {
+		plain []Segment
+		want  string
+	}{
+		"nothing left":    {nil, "[]"},
+		"outputs only":    {outputs, "[]"},
+		"of the first":    {some(2, 1), "[0]"},
+		"of both":         {append(some(2, 1), some(11, 1)...), "[0 1]"},
+		"between":         {some(5, 3), "[]"},
+		"late":            {[]Segment{listed(2, func(s *Segment) { s.Meta.Seq = 4 })}, "[]"},
+		"another class":   {[]Segment{listed(1, func(s *Segment) { s.Meta.Class = "x" })}, "[2]"},
+		"another hour":    {[]Segment{listed(2, func(s *Segment) { s.Name.Bucket = s.Name.Bucket.Add(time.Hour) })}, "[]"},
+		"another service": {[]Segment{listed(2, func(s *Segment) { s.Name.Service = "x" })}, "[]"},
+	} {
+		if got := fmt.Sprint(Undecided(outputs, c.plain)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	own := blobnaming.Batch{1}
