@@ -26,6 +26,7 @@ type faulty struct {
 	list   func(prefix string) error
 	delete func(refs []store.BlobRef, do func() error) error
 	upsert func(do func() error) error
+	remove func(do func() error) error
 }
 
 func (f *faulty) Blobs() store.Blobs   { return faultyBlobs{f.Store.Blobs(), f} }
@@ -45,6 +46,14 @@ func (t faultyTables) Upsert(ctx context.Context, table string, entities []store
 		return do()
 	}
 	return t.f.upsert(do)
+}
+
+func (t faultyTables) Remove(ctx context.Context, table string, keys []store.Key) error {
+	do := func() error { return t.tables.Remove(ctx, table, keys) }
+	if t.f.remove == nil {
+		return do()
+	}
+	return t.f.remove(do)
 }
 
 type faultyBlobs struct {
