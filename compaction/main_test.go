@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ import (
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
-	"logstow/store/local"
+	"logstow/store/open"
 	"logstow/tableindex"
 )
 
@@ -38,7 +39,7 @@ func hour() time.Time { return time.Now().UTC().Add(-5 * time.Hour).Truncate(tim
 // openStore is an embedded store in a directory of the test's own.
 func openStore(tb testing.TB) store.Store {
 	tb.Helper()
-	s, err := local.Open(tb.Context(), filepath.Join(tb.TempDir(), "store"))
+	s, err := open.Store(tb.Context(), filepath.Join(tb.TempDir(), "store"), open.Options{Getenv: os.Getenv})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"logstow/compaction"
-	"logstow/store/local"
+	"logstow/store/open"
 )
 
 func main() {
@@ -20,7 +20,7 @@ func main() {
 }
 
 func run(ctx context.Context, dir string) (err error) {
-	s, err := local.Open(ctx, dir)
+	s, err := open.Store(ctx, dir, open.Options{Getenv: os.Getenv})
 	if err != nil {
 		return err
 	}
