@@ -90,6 +90,7 @@ func Open(opts Options) (*Buffer, error) {
 			return nil, fmt.Errorf("open buffer %s: %w", opts.Dir, err)
 		}
 		b.sealers.Go(b.spool.keep)
+		b.sealers.Go(b.spool.watchLock)
 	}
 	b.sealers.Go(b.sealDue)
 	return b, nil

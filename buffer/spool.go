@@ -2,7 +2,6 @@ package buffer
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -18,7 +17,7 @@ type spool struct {
 	buf  *Buffer
 	log  *wal.Log
 	dir  *sealed.Dir
-	lock interface{ Close() error }
+	lock *dirLock
 	// fileSize is the size at which a log file is full.
 	fileSize int64
 	// bytes is the size of the sealed batches' files.
@@ -55,6 +54,10 @@ func (b *Buffer) openSpool() (err error) {
 	if s.dir, err = sealed.Open(fs, filepath.Join(o.Dir, sealedDir), filepath.Join(o.Dir, quarantineDir)); err != nil {
 		return err
 	}
+	batches, err := s.dir.Known()
+	if err != nil {
+		return err
+	}
 	heads, damaged, err := s.dir.List()
 	if err != nil {
 		return err
@@ -63,45 +66,29 @@ func (b *Buffer) openSpool() (err error) {
 		b.stats.Quarantined++
 		o.Log.Error("a sealed batch is damaged and set aside in quarantine", "file", name, "dir", o.Dir)
 	}
-	coverage := map[wal.Key]uint64{}
+	known := sealedOf(heads, batches)
 	for _, h := range heads {
-		coverage[h.Key] = max(coverage[h.Key], h.Through)
 		b.queue.put(s.batch(h))
 		s.bytes.Add(h.Size)
 		b.seq = max(b.seq, h.Meta.Seq)
 	}
-	var damage []wal.Damage
-	s.log, damage, err = wal.Open(wal.Options{Dir: filepath.Join(o.Dir, logDir), FS: fs, FileSize: s.fileSize, Log: o.Log}, coverage)
+	var report wal.Report
+	s.log, report, err = wal.Open(wal.Options{
+		Dir: filepath.Join(o.Dir, logDir), FS: fs, FileSize: s.fileSize, OnLostPositions: o.OnLostPositions, Log: o.Log,
+	}, known)
 	if err != nil {
-		return err
+		return explainLost(err, report)
 	}
 	b.seq = max(b.seq, s.log.Seq())
 	b.positions = s.log.Positions()
 	b.spool = s
-	if err := s.setAside(damage); err != nil {
+	if err := s.reportDamage(report); err != nil {
 		return errors.Join(err, s.log.Close())
 	}
 	if err := s.replay(); err != nil {
 		return errors.Join(err, s.log.Close())
 	}
 	s.trim(true)
-	return nil
-}
-
-// setAside keeps damaged log files for whoever wants to look; what is whole in them is replayed.
-func (s *spool) setAside(damage []wal.Damage) error {
-	for _, d := range damage {
-		if d.Torn {
-			s.buf.opts.Log.Warn("the log ends in an unfinished write, which was never acknowledged and is cut off", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
-			continue
-		}
-		s.buf.stats.Damaged++
-		s.buf.opts.Log.Error("a log file is damaged: what is whole in it goes on, a copy is in quarantine", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
-		to := filepath.Join(s.buf.opts.Dir, quarantineDir, filepath.Base(d.Path))
-		if err := s.buf.opts.fs.Link(d.Path, to); err != nil && !errors.Is(err, errExist) {
-			return fmt.Errorf("keep a copy of a damaged log file: %w", err)
-		}
-	}
 	return nil
 }
 
@@ -209,6 +196,9 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	if !ok {
 		return errUnsealed
 	}
+	if err := s.locked(); err != nil {
+		return err
+	}
 	b := s.buf
 	head := sealed.Head{Key: o.key(), Through: o.through, First: o.first, Meta: batch.Meta}
 	for tries := 1; ; tries++ {
@@ -259,6 +249,10 @@ func (s *spool) remove(batch *Batch) (err error) {
 	if err == nil {
 		err = s.log.Sync(batch.covered)
 	}
+	keep := false
+	if err == nil {
+		keep, err = s.done(batch.Meta.Seq)
+	}
 	if errors.Is(err, wal.ErrFull) { // it stays until there is room for that
 		s.buf.mu.Lock()
 		s.delivered = append(s.delivered, batch)
@@ -266,7 +260,7 @@ func (s *spool) remove(batch *Batch) (err error) {
 		return nil
 	}
 	if err == nil {
-		err = s.dir.Remove(batch.Meta.Seq)
+		err = s.dir.Remove(batch.Meta.Seq, keep)
 	}
 	if err != nil {
 		return s.buf.fail(err)
@@ -283,6 +277,9 @@ func (s *spool) quarantine(batch *Batch, reason string) error {
 	}
 	if err == nil {
 		err = s.log.Sync(batch.covered)
+	}
+	if err == nil {
+		_, err = s.done(batch.Meta.Seq)
 	}
 	if err == nil {
 		err = s.dir.Quarantine(batch.Meta.Seq, reason)
@@ -370,7 +367,7 @@ func (s *spool) trim(force bool) {
 	idle := len(b.open)+len(b.ending)+len(b.inflight) == 0
 	frozen := s.frozen || b.failed != nil
 	b.mu.Unlock()
-	if frozen {
+	if frozen || s.locked() != nil {
 		return
 	}
 	const small = 1 << 20

@@ -23,8 +23,12 @@ type Stats struct {
 	DroppedRecords uint64
 	// Unsealed is how many batches could not be sealed; the log has their records.
 	Unsealed uint64
-	// Replayed is how many records Open took up from the log, Damaged how many log files were.
+	// Replayed is how many records Open took up from the log, Damaged how many files of the
+	// buffer were damaged or missing, beside those that are Quarantined.
 	Replayed, Damaged uint64
+	// LostRecords is how many records are known to be lost by that, Missing of how many
+	// sealed batches the file is missing.
+	LostRecords, Missing uint64
 	// Disk is what a durable buffer takes on disk, in bytes.
 	Disk int64
 }

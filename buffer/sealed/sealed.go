@@ -220,7 +220,8 @@ func (d *Dir) Read(h *Head, off, n int64) (b []byte, err error) {
 	return b, nil
 }
 
-// State reads what was tried with a batch; of a torn end it reads what is before.
+// State reads what was tried with a batch. Of a file that is damaged or torn it reads what
+// is before that, with ErrDamaged.
 func (d *Dir) State(seq int64) (s State, err error) {
 	file, err := d.fs.Open(d.file(seq, stateSuffix))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -238,7 +239,11 @@ func (d *Dir) State(seq int64) (s State, err error) {
 	if n, err := file.ReadAt(data, 0); int64(n) < int64(len(data)) {
 		return s, err
 	}
-	return decodeState(data), nil
+	s, whole := decodeState(data)
+	if !whole && size > 0 {
+		err = fmt.Errorf("%w: %016x%s", ErrDamaged, seq, stateSuffix)
+	}
+	return s, err
 }
 
 // SetState writes down what was tried, durably where sync is set.
@@ -280,13 +285,16 @@ func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
 	return nil
 }
 
-// Remove removes a batch that is delivered.
-func (d *Dir) Remove(seq int64) error {
+// Remove removes a batch that is delivered; with keepState its state stays until the next List.
+func (d *Dir) Remove(seq int64, keepState bool) error {
 	crashpoint.Here("sealed.before-remove")
 	if err := d.removeFile(seq, suffix); err != nil {
 		return err
 	}
 	crashpoint.Here("sealed.after-remove")
+	if keepState {
+		return nil
+	}
 	return d.removeFile(seq, stateSuffix)
 }
 
@@ -317,6 +325,12 @@ func (d *Dir) removeFile(seq int64, suffix string) error {
 	}
 	return nil
 }
+
+// FileName is the name of a batch's file.
+func FileName(seq int64) string { return fmt.Sprintf("%016x%s", seq, suffix) }
+
+// StateName is the name of the file with a batch's state.
+func StateName(seq int64) string { return fmt.Sprintf("%016x%s", seq, stateSuffix) }
 
 func (d *Dir) file(seq int64, suffix string) string {
 	return filepath.Join(d.path, fmt.Sprintf("%016x%s", seq, suffix))
@@ -402,25 +416,27 @@ func encodeState(s State) []byte {
 	return framed(nil, buf.Bytes())
 }
 
-func decodeState(b []byte) (s State) {
+// decodeState reads the last of the frames that are whole, and reports whether all are.
+func decodeState(b []byte) (s State, whole bool) {
 	if len(b) < len(stateMagic) || string(b[:len(stateMagic)]) != stateMagic {
-		return s
+		return s, false
 	}
-	for rest := b[len(stateMagic):]; ; {
+	for rest := b[len(stateMagic):]; len(rest) > 0; {
 		payload, after, err := wal.NextFrame(rest)
 		if err != nil {
-			return s
+			return s, false
 		}
 		var one State
 		dec := msgpack.NewDecoder(bytes.NewReader(payload))
 		if n, err := dec.DecodeArrayLen(); err != nil || n != 4 {
-			return s
+			return s, false
 		}
 		if err := dec.DecodeMulti(&one.Store, &one.Name, &one.Stored, &one.ETag); err != nil {
-			return s
+			return s, false
 		}
 		s, rest = one, after
 	}
+	return s, true
 }
 
 // stateEnd is where the next frame of a state file belongs: 0 where it has no whole beginning.
