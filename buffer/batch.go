@@ -157,14 +157,14 @@ func (b *Batch) Return() {
 // Quarantine sets aside a batch that storage refuses and would refuse again. In
 // memory mode there is nowhere to keep it: it is dropped, counted and said.
 func (b *Batch) Quarantine(reason string) error {
-	what := "a batch is given up and its records are lost"
+	what, file := "a batch is given up and its records are lost", ""
 	if b.buf.spool != nil {
-		what = "a batch is set aside in quarantine"
+		what, file = "a batch is set aside in quarantine", sealed.FileName(b.Meta.Seq)
 		if err := b.buf.spool.quarantine(b, reason); err != nil {
 			return err
 		}
 	}
-	b.buf.opts.Log.Error(what, "reason", reason,
+	b.buf.opts.Log.Error(what, "reason", reason, "file", file,
 		"service", b.Service, "bucket", b.BucketStart, "name", b.state.Name,
 		"batch", b.Meta.Batch.String(), "records", b.Meta.Records, "bytes", b.Size)
 	return b.buf.remove(b, func(s *Stats) { s.Quarantined++ })
