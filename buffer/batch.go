@@ -48,7 +48,7 @@ func (b *Batch) load(ctx context.Context) error {
 	read := func(_ context.Context, off, n int64) ([]byte, error) { return b.body[off : off+n], nil }
 	if s := b.buf.spool; s != nil {
 		state, err := s.dir.State(b.Meta.Seq)
-		if errors.Is(err, sealed.ErrDamaged) {
+		if sealed.Unreadable(err) {
 			b.buf.reportState(b, state, err)
 			err = nil
 		}

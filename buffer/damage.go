@@ -156,13 +156,19 @@ func (s *spool) reportLost() {
 	s.buf.opts.Log.Error(text, "dir", s.buf.opts.Dir, "on_lost_positions", s.log.LostPositions().String())
 }
 
-// reportState logs that the state of a batch is damaged.
+// reportState logs that the state of a batch can not be read, or not to its end.
 func (b *Buffer) reportState(batch *Batch, state sealed.State, err error) {
-	b.mu.Lock()
-	b.stats.Damaged++
-	b.mu.Unlock()
-	b.opts.Log.Error("the state of a sealed batch is damaged: where it was tried last is not known, and if it is stored already it is stored again, which queries drop",
-		"file", filepath.Join(b.opts.Dir, sealedDir, sealed.StateName(batch.Meta.Seq)), "name", state.Name, "error", err)
+	const text = ": where it was tried last is not known, and if it is stored already it is stored again, which queries drop"
+	report, what := b.opts.Log.Error, "the state of a sealed batch is damaged"
+	if errors.Is(err, sealed.ErrTorn) {
+		report, what = b.opts.Log.Warn, "the state of a sealed batch ends in an unfinished write"
+	} else {
+		b.mu.Lock()
+		b.stats.Damaged++
+		b.mu.Unlock()
+	}
+	file := filepath.Join(b.opts.Dir, sealedDir, sealed.StateName(batch.Meta.Seq))
+	report(what+text, "file", file, "name", state.Name, "error", err)
 }
 
 // done writes down that a batch does not wait any more, durably. Where there is no room

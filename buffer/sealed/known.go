@@ -8,6 +8,9 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
+// Unreadable reports whether an error is one of what a file holds, and not of reading it.
+func Unreadable(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrTorn) }
+
 // Known are the Seqs of all batches of which there is a trace: a file that waits, a file
 // in quarantine, or the note that it is stored. It is to be asked before List.
 func (d *Dir) Known() (map[int64]bool, error) { return Known(d.fs, d.path, d.quarantine) }
@@ -29,7 +32,7 @@ func Known(fsys disk.FS, path, quarantine string) (map[int64]bool, error) {
 			}
 			if state {
 				s, err := d.State(seq)
-				if err != nil && !errors.Is(err, ErrDamaged) {
+				if err != nil && !Unreadable(err) {
 					return nil, err
 				}
 				if !s.Stored {

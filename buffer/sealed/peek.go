@@ -37,6 +37,8 @@ func Peek(fsys disk.FS, path string) (heads []Head, states []State, damaged []st
 		state, err := d.State(seq)
 		if errors.Is(err, ErrDamaged) {
 			damaged = append(damaged, stem+stateSuffix)
+		}
+		if Unreadable(err) {
 			err = nil
 		}
 		if err != nil {

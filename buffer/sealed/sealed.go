@@ -32,8 +32,12 @@ const (
 	version           = 1
 )
 
-// ErrDamaged says that a file is not a whole sealed batch.
-var ErrDamaged = errors.New("damaged batch")
+var (
+	// ErrDamaged says that a file is not a whole sealed batch.
+	ErrDamaged = errors.New("damaged batch")
+	// ErrTorn says that a state ends in a write that was not finished.
+	ErrTorn = errors.New("an unfinished write at the end")
+)
 
 // Head is what a sealed batch's file says before the segment.
 type Head struct {
@@ -221,7 +225,7 @@ func (d *Dir) Read(h *Head, off, n int64) (b []byte, err error) {
 }
 
 // State reads what was tried with a batch. Of a file that is damaged or torn it reads what
-// is before that, with ErrDamaged.
+// is before that, with ErrDamaged or ErrTorn.
 func (d *Dir) State(seq int64) (s State, err error) {
 	file, err := d.fs.Open(d.file(seq, stateSuffix))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -239,11 +243,7 @@ func (d *Dir) State(seq int64) (s State, err error) {
 	if n, err := file.ReadAt(data, 0); int64(n) < int64(len(data)) {
 		return s, err
 	}
-	s, whole := decodeState(data)
-	if !whole && size > 0 {
-		err = fmt.Errorf("%w: %016x%s", ErrDamaged, seq, stateSuffix)
-	}
-	return s, err
+	return decodeState(data)
 }
 
 // SetState writes down what was tried, durably where sync is set.
@@ -416,27 +416,43 @@ func encodeState(s State) []byte {
 	return framed(nil, buf.Bytes())
 }
 
-// decodeState reads the last of the frames that are whole, and reports whether all are.
-func decodeState(b []byte) (s State, whole bool) {
-	if len(b) < len(stateMagic) || string(b[:len(stateMagic)]) != stateMagic {
-		return s, false
+// decodeState reads the last of the frames that are whole. What follows them is ErrDamaged, or
+// ErrTorn if it may be the beginning of a frame.
+func decodeState(b []byte) (s State, err error) {
+	rest, ok := bytes.CutPrefix(b, []byte(stateMagic))
+	if !ok {
+		if strings.HasPrefix(stateMagic, string(b)) {
+			return s, torn(b)
+		}
+		return s, fmt.Errorf("%w: no magic", ErrDamaged)
 	}
-	for rest := b[len(stateMagic):]; len(rest) > 0; {
+	for len(rest) > 0 {
 		payload, after, err := wal.NextFrame(rest)
+		if err != nil && wal.CutShort(rest) {
+			return s, torn(rest)
+		}
 		if err != nil {
-			return s, false
+			return s, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		var one State
 		dec := msgpack.NewDecoder(bytes.NewReader(payload))
 		if n, err := dec.DecodeArrayLen(); err != nil || n != 4 {
-			return s, false
+			return s, fmt.Errorf("%w: state of %d parts", ErrDamaged, n)
 		}
 		if err := dec.DecodeMulti(&one.Store, &one.Name, &one.Stored, &one.ETag); err != nil {
-			return s, false
+			return s, fmt.Errorf("%w: state: %w", ErrDamaged, err)
 		}
 		s, rest = one, after
 	}
-	return s, true
+	return s, nil
+}
+
+// torn is ErrTorn where there is anything.
+func torn(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return ErrTorn
 }
 
 // stateEnd is where the next frame of a state file belongs: 0 where it has no whole beginning.

@@ -85,7 +85,7 @@ func TestState(t *testing.T) {
 	}
 	path := fs.Paths(".state")[0]
 	fs.Change(path, func(b []byte) []byte { return b[:len(b)-1] })
-	if s, err := d.State(1); !errors.Is(err, ErrDamaged) || s != first {
+	if s, err := d.State(1); !errors.Is(err, ErrTorn) || s != first {
 		t.Errorf("torn: %v, %v", s, err)
 	}
 	if err := d.SetState(1, second, false); err != nil {

@@ -175,8 +175,12 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 	if err := r.l.cut(f, at); err != nil || end == at || f.repair {
 		return err
 	}
-	f.copySize = 0 // it has what was cut off
-	return r.l.removeFile(r.l.copyPath(f.seq))
+	// The copy has what was cut off: it must not come back.
+	f.copySize = 0
+	if err := r.l.removeFile(r.l.copyPath(f.seq)); err != nil {
+		return err
+	}
+	return r.l.opts.FS.SyncDir(r.l.opts.Dir)
 }
 
 // cut cuts off what is behind an offset, and makes the file durable: what is read now
@@ -346,12 +350,13 @@ func (r *recovery) uncovered(e *lostEntry) (n int) {
 // copy without its log file when that was just removed, since all its records are in
 // sealed batches, or was just about to get its name.
 func (r *recovery) forgetLeftovers(losses map[*logFile]*Loss) {
-	for i, f := range r.l.files {
-		loss := losses[f]
-		if !f.missing || loss != nil && loss.Lost+loss.Reread > 0 || len(r.l.files) == 1 {
+	l := r.l
+	for i, f := range l.files {
+		if loss := losses[f]; !f.missing || loss != nil && loss.Lost+loss.Reread > 0 {
 			continue
 		}
-		if last := i == len(r.l.files)-1; last && (loss != nil || f.last > 0) {
+		last := i == len(l.files)-1
+		if last && f.last > 0 || len(l.files) == 1 && (l.next > 1 || len(l.positions) > 0) {
 			continue
 		}
 		r.report.Damage = slices.DeleteFunc(r.report.Damage, func(d Damage) bool { return d.Path == f.path && !d.Unknown })
@@ -372,11 +377,20 @@ func (l *Log) Repair() error {
 		}
 		f.repair = false
 	}
-	return l.opts.FS.SyncDir(l.opts.Dir)
+	return nil
 }
 
-// rewrite replaces a file by one with its whole entries, and removes its copy.
+// rewrite removes a file's copy and then replaces the file by one with its whole entries:
+// the copy must not be found beside that.
 func (l *Log) rewrite(f *logFile) error {
+	f.copySize = 0
+	err := l.removeFile(l.copyPath(f.seq))
+	if err == nil {
+		err = l.opts.FS.SyncDir(l.opts.Dir)
+	}
+	if err != nil || f.missing {
+		return err
+	}
 	data, err := l.readFile(f.path)
 	if err != nil {
 		return err
@@ -386,24 +400,24 @@ func (l *Log) rewrite(f *logFile) error {
 	for _, next := range found {
 		whole = append(whole, data[next.at:next.end()]...)
 	}
-	if !f.missing && !slices.Equal(whole, data) {
-		temp := f.path + tempSuffix
-		file, err := l.opts.FS.Create(temp)
-		if err != nil {
-			return err
-		}
-		_, err = file.WriteAt(whole, 0)
-		if err == nil {
-			err = file.Sync()
-		}
-		if err = errors.Join(err, file.Close()); err == nil {
-			err = l.opts.FS.Rename(temp, f.path)
-		}
-		if err != nil {
-			return errors.Join(err, l.removeFile(temp))
-		}
-		f.size = int64(len(whole))
+	if slices.Equal(whole, data) {
+		return nil
 	}
-	f.copySize = 0
-	return l.removeFile(l.copyPath(f.seq))
+	temp := f.path + tempSuffix
+	file, err := l.opts.FS.Create(temp)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(whole, 0)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = l.opts.FS.Rename(temp, f.path)
+	}
+	if err != nil {
+		return errors.Join(err, l.removeFile(temp))
+	}
+	f.size = int64(len(whole))
+	return l.opts.FS.SyncDir(l.opts.Dir)
 }

@@ -74,6 +74,7 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "most that the buffer takes on disk, as a `SIZE`"},
 		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "make records durable `WHEN`: always, every so often (1s), or never"},
 		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "when the buffer is full: block, or drop-oldest"},
+		&ucli.StringFlag{Name: "on-lost-positions", Value: "reread", Usage: "when a damaged buffer lost how far files were read: reread, skip or stop"},
 		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "ship for at most this `TIME` after the first signal"},
 		&ucli.StringFlag{Name: "metrics", Usage: "serve /metrics, /healthz and /readyz at `ADDRESS`: :9464 (no host is the loopback interface)"},
 		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "with --once, give up when storage has not answered for this `TIME`"},
@@ -116,6 +117,15 @@ func parseOnFull(value string) (buffer.OnFull, error) {
 		return buffer.DropOldest, nil
 	}
 	return 0, fmt.Errorf("%q: want block or drop-oldest", value)
+}
+
+func parseOnLostPositions(value string) (buffer.LostPositions, error) {
+	for _, p := range []buffer.LostPositions{buffer.RereadLost, buffer.SkipLost, buffer.StopLost} {
+		if value == p.String() {
+			return p, nil
+		}
+	}
+	return 0, fmt.Errorf("%q: want reread, skip or stop", value)
 }
 
 // hostInstance is the instance's name where none was given.

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"logstow/blobnaming"
+	"logstow/buffer"
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
@@ -61,7 +62,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 	case config.KindJournald:
 		journal, err := journald.New(journald.Options{
 			Options: opts, Name: in.Journald.Name, Units: in.Journald.Units, Matches: in.Journald.Matches,
-			Directory: in.Journald.Directory, FromStart: in.Journald.FromStart, Once: p.once,
+			Directory: in.Journald.Directory, FromStart: p.fromStart(in.Journald.FromStart), Once: p.once,
 		})
 		if err != nil {
 			return nil, err
@@ -91,7 +92,7 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {
 	files := tail.Options{
 		Options: opts, Paths: in.Files.Paths, Exclude: in.Files.Exclude, Name: in.Files.Name,
-		Once: p.once, FromStart: in.Files.FromStart, Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
+		Once: p.once, FromStart: p.fromStart(in.Files.FromStart), FromEnd: p.buffer.LostPositions() == buffer.SkipLost, Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
 		Skip: p.ownDirs(), Resume: p.bufferDir != "", StopWait: p.drainTimeout * 2 / 5,
 	}
 	if !blobnaming.ValidService(in.Service) {
@@ -106,6 +107,27 @@ func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, erro
 		return nil, err
 	}
 	return t.Run, nil
+}
+
+// fromStart reports whether an input of which nothing is known is read from its start: as
+// configured, unless the buffer lost how far it was read.
+func (p *pipeline) fromStart(configured bool) bool {
+	switch p.buffer.LostPositions() {
+	case buffer.RereadLost:
+		return true
+	case buffer.SkipLost:
+		return false
+	}
+	return configured
+}
+
+// positionsRestored notes that the inputs have noted how far they are read, where that was
+// lost, once they have ended as they should.
+func (p *pipeline) positionsRestored(ctx context.Context, readErr error) error {
+	if readErr != nil {
+		return nil
+	}
+	return p.buffer.PositionsRestored(ctx)
 }
 
 func (p *pipeline) openHTTP(ctx context.Context, in *config.Input, opts input.Options) (reader, error) {

@@ -89,7 +89,7 @@ func ship(ctx context.Context, s settings, again func() (settings, error)) (err 
 
 func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	p.buffer, err = openOwn(ctx, buffer.Options{
-		Dir: p.bufferDir, MaxSize: p.bufferSize, Sync: p.sync, OnFull: p.onFull,
+		Dir: p.bufferDir, MaxSize: p.bufferSize, Sync: p.sync, OnFull: p.onFull, OnLostPositions: p.onLostPositions,
 		Instance: p.instance, Width: p.bucket, FlushSize: p.flushSize, FlushInterval: p.flushInterval, Once: p.once, Log: p.log,
 		MaxOpen: p.openBuckets, MaxLateness: p.maxLateness, NoFilter: p.noFilter,
 	})
@@ -178,6 +178,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	}()
 	endBeside := p.beside(reading)
 	readErr := p.read(reading)
+	readErr = errors.Join(readErr, p.positionsRestored(late, readErr))
 	p.buffer.Drain()
 	shipErr := <-shipped
 	stopReading()
@@ -231,7 +232,7 @@ func (p *pipeline) noteEnd(shipErr error) {
 }
 
 func (p *pipeline) writeNote(trouble error, drained bool) {
-	n := note{Service: p.service, Store: p.stores.String(), Drained: drained, Time: time.Now().UTC()}
+	n := note{Service: p.service, Store: p.stores.String(), Damaged: p.buffer.Stats().Damaged, Drained: drained, Time: time.Now().UTC()}
 	if trouble != nil {
 		n.Error = trouble.Error()
 	}
@@ -255,6 +256,8 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 		return fmt.Errorf("%d batches could not be written to %s; their records are in its log, and the next start goes on with them", held.Unsealed, p.bufferDir)
 	case held.Failed > 0:
 		return fmt.Errorf("%d segments could not be sealed and are lost; see the log", held.Failed)
+	case held.LostRecords+held.Missing > 0:
+		return fmt.Errorf("%d records and %d sealed batches of a damaged buffer are lost; see the log", held.LostRecords, held.Missing)
 	case stats.Quarantined+held.Quarantined > 0:
 		return fmt.Errorf("%d segments were set aside; see the log", max(stats.Quarantined, held.Quarantined))
 	case p.once && stats.Unindexed > 0:
