@@ -1,10 +1,12 @@
 package buffer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"logstow/buffer/sealed"
@@ -75,7 +77,7 @@ func explainLost(err error, report wal.Report) error {
 			files = append(files, d.Path)
 		}
 	}
-	if len(files) > 0 {
+	if files = slices.Compact(files); len(files) > 0 {
 		err = fmt.Errorf("%w: damaged or missing: %s", err, strings.Join(files, ", "))
 	}
 	return hint.Wrap(err, "start it with --on-lost-positions reread, which may store lines twice, or skip, which may miss lines")
@@ -86,13 +88,21 @@ func explainLost(err error, report wal.Report) error {
 func (s *spool) reportDamage(report wal.Report) error {
 	b := s.buf
 	log := b.opts.Log
+	lost := map[string]any{}
+	for _, l := range report.Losses {
+		lost[l.Path] = l.Lost
+	}
 	for _, d := range report.Damage {
 		if d.Torn {
 			log.Warn("the log ends in an unfinished write, which was never acknowledged and is cut off", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
 			continue
 		}
 		b.stats.Damaged++
-		log.Error(damageText(d), "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
+		if d.Unknown {
+			b.stats.LostUnknown++
+			lost[d.Path] = "unknown"
+		}
+		log.Error(damageText(d), "file", d.Path, "offset", d.Offset, "bytes", d.Lost, "records_lost", cmp.Or(lost[d.Path], any(uint64(0))))
 		if d.Missing {
 			continue
 		}
@@ -116,6 +126,7 @@ func (s *spool) reportDamage(report wal.Report) error {
 		log.Error("a sealed batch is missing: its records are lost unless it was stored", "file", filepath.Join(b.opts.Dir, sealedDir, sealed.FileName(seq)))
 	}
 	if report.LostPositions {
+		b.stats.LostPositions = true
 		s.reportLost()
 	}
 	if len(report.Damage) == 0 {
@@ -133,13 +144,13 @@ func (s *spool) reportDamage(report wal.Report) error {
 func damageText(d wal.Damage) string {
 	switch {
 	case d.Missing && d.Unknown:
-		return "a log file is missing: records in it that were not sealed are lost"
+		return "a log file is missing: records may be lost or stored twice"
 	case d.Missing:
-		return "a log file is missing: its copy tells what was in it"
+		return "a log file is missing"
 	case d.Unknown:
-		return "a log file is damaged: records in the damaged part that were not sealed are lost; what is whole goes on, a copy is in quarantine"
+		return "a log file is damaged, and no copy says what was in it: records may be lost or stored twice; quarantine has the file"
 	}
-	return "a log file is damaged: what is whole in it goes on, a copy is in quarantine"
+	return "a log file is damaged: what is whole in it is used, and quarantine has the file"
 }
 
 // reportLost logs that positions are lost and what is done.
@@ -187,9 +198,17 @@ func (s *spool) done(seq int64) (keepState bool, err error) {
 // damageOf is what is wrong with a buffer's files, a line each.
 func damageOf(report wal.Report, dir string, damaged []string) (all []string) {
 	for _, d := range report.Damage {
-		if !d.Torn {
-			all = append(all, d.Path+": "+damageText(d))
+		if d.Torn {
+			continue
 		}
+		text := "damaged"
+		if d.Missing {
+			text = "missing"
+		}
+		if d.Unknown {
+			text += ": records may be lost or stored twice"
+		}
+		all = append(all, fmt.Sprintf("%s: %s", d.Path, text))
 	}
 	for _, l := range report.Losses {
 		if l.Lost > 0 {

@@ -67,7 +67,11 @@ func moments() []func(s *scenario, b *Buffer) error {
 
 // append reads the input up to a record, in entries of two.
 func (s *scenario) append(b *Buffer, end int) error {
-	for at := s.position(b); at < end; at += 2 {
+	at := s.position(b)
+	if b.LostPositions() == SkipLost {
+		at = s.written
+	}
+	for ; at < end; at += 2 {
 		c := Chunk{Service: "web", Read: noonNanos, Positions: []Position{{"input", fmt.Append(nil, at+2)}}}
 		for n := at; n < at+2; n++ {
 			r := numbered(n)
@@ -100,6 +104,7 @@ func killed(t *testing.T, n int, mark bool) *scenario {
 			t.Fatal(err)
 		}
 	}
+	s.written = s.position(b)
 	left := s.fs.Crash(nil, false)
 	_ = b.Close() // the goroutines
 	s.fs = left
@@ -149,10 +154,7 @@ func TestLongSingleDamage(t *testing.T) {
 // damaged damages a file of a killed buffer and wants the outcome as it must be.
 func damaged(t *testing.T, base *scenario, path, what string, change func([]byte) []byte) {
 	t.Helper()
-	s := &scenario{
-		t: t, dir: base.dir, fs: base.fs.Crash(nil, false), sync: SyncAlways, width: base.width,
-		stored: maps.Clone(base.stored), log: new(bytes.Buffer),
-	}
+	s := base.clone()
 	if change == nil {
 		if err := s.fs.Remove(path); err != nil {
 			t.Fatal(err)
@@ -188,7 +190,7 @@ func damaged(t *testing.T, base *scenario, path, what string, change func([]byte
 	if ext := filepath.Ext(path); lost > 0 && ext != ".log" && ext != ".seg" {
 		t.Errorf("%s %s: %d records are lost", path, what, lost)
 	}
-	if b.LostPositions() != KeepLost || strings.Contains(logged, "positions of the inputs are lost") {
+	if held.LostPositions || strings.Contains(logged, "positions of the inputs are lost") {
 		t.Errorf("%s %s: positions are lost", path, what)
 	}
 	// The same is not reported again.
@@ -206,6 +208,118 @@ func damaged(t *testing.T, base *scenario, path, what string, change func([]byte
 	}
 	if t.Failed() {
 		t.Logf("log:\n%s", logged)
+	}
+}
+
+// TestLongDamageWithoutCopy damages the log of a buffer that has no copies, as of a version
+// before them. Then records may be lost or stored twice, but never without a word, and
+// with StopLost not at all.
+func TestLongDamageWithoutCopy(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for n := range moments() {
+		for _, policy := range []LostPositions{RereadLost, SkipLost} {
+			t.Run(fmt.Sprintf("moment %d %v", n+1, policy), func(t *testing.T) {
+				t.Parallel()
+				rnd := rand.New(rand.NewPCG(seed, uint64(n)))
+				base := killed(t, n+1, true)
+				for _, path := range base.fs.Paths(".copy") {
+					if err := base.fs.Remove(path); err != nil {
+						t.Fatal(err)
+					}
+				}
+				stride := 16
+				if os.Getenv("LOGSTOW_LONG") != "" {
+					stride = 1
+				}
+				for _, path := range base.fs.Paths(".log") {
+					var size int
+					base.fs.Change(path, func(b []byte) []byte { size = len(b); return b })
+					for at := rnd.IntN(stride); at < size && !t.Failed(); at += stride {
+						withoutCopy(t, base, policy, path, at, rnd.IntN(8))
+					}
+				}
+			})
+		}
+	}
+}
+
+// withoutCopy flips a bit in a log file that has no copy.
+func withoutCopy(t *testing.T, base *scenario, policy LostPositions, path string, at, bit int) {
+	t.Helper()
+	s := base.clone()
+	s.fs.Change(path, func(b []byte) []byte { b[at] ^= 1 << bit; return b })
+	s.policy = StopLost
+	b, err := s.open()
+	stopped := errors.Is(err, ErrLostPositions)
+	if err == nil {
+		err = b.Close()
+	}
+	if stopped && !strings.Contains(err.Error(), path) || !stopped && err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if stopped { // and again, for nothing was changed
+		if _, err := s.open(); !errors.Is(err, ErrLostPositions) {
+			t.Errorf("byte %d of %s: stopped once only: %v", at, path, err)
+		}
+	}
+	s = base.clone()
+	s.fs.Change(path, func(b []byte) []byte { b[at] ^= 1 << bit; return b })
+	s.policy = policy
+	if b, err = s.open(); err != nil {
+		t.Fatal(err)
+	}
+	if b.Stats().LostPositions != stopped {
+		t.Errorf("byte %d of %s: positions lost %v, with stop %v", at, path, !stopped, stopped)
+	}
+	want := KeepLost
+	if stopped {
+		want = policy
+	}
+	if b.LostPositions() != want {
+		t.Errorf("byte %d of %s: decided %v, want %v", at, path, b.LostPositions(), want)
+	}
+	if err := b.Close(); err != nil { // the decision stays
+		t.Fatal(err)
+	}
+	logged, cost := s.log.String(), b.Stats().DamageLoss()
+	if b, err = s.open(); err != nil {
+		t.Fatal(err)
+	}
+	if b.LostPositions() != want {
+		t.Errorf("byte %d of %s: opened again, decided %v, want %v", at, path, b.LostPositions(), want)
+	}
+	if b.Stats().LostPositions {
+		t.Errorf("byte %d of %s: lost again", at, path)
+	}
+	s.finish(b, 20)
+	seen := s.messages()
+	lost, twice := 0, 0
+	for n := range 20 {
+		switch times := seen[string(numbered(n).Message)]; {
+		case times > 1:
+			twice++
+		case times == 0:
+			lost++
+		}
+	}
+	if (lost > 0 || twice > 0) && (cost == "" || !strings.Contains(logged, path)) {
+		t.Errorf("byte %d of %s: %d lost, %d twice, without a word", at, path, lost, twice)
+	}
+	if twice > 0 && !stopped {
+		t.Errorf("byte %d of %s: %d stored twice", at, path, twice)
+	}
+	if t.Failed() {
+		t.Logf("log:\n%s", logged)
+	}
+}
+
+// clone is the scenario with a file system of its own.
+func (s *scenario) clone() *scenario {
+	return &scenario{
+		t: s.t, dir: s.dir, fs: s.fs.Crash(nil, false), sync: s.sync, width: s.width, written: s.written,
+		stored: maps.Clone(s.stored), log: new(bytes.Buffer),
 	}
 }
 

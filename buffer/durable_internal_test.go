@@ -33,7 +33,10 @@ type scenario struct {
 	stored map[blobnaming.Batch][]byte
 	// acknowledged is how many records Synced answered for.
 	acknowledged int
-	log          *bytes.Buffer
+	// written is how many records the input had when the process ended.
+	written int
+	policy  LostPositions
+	log     *bytes.Buffer
 }
 
 func newScenario(t *testing.T, sync Sync) *scenario {
@@ -42,7 +45,7 @@ func newScenario(t *testing.T, sync Sync) *scenario {
 
 func (s *scenario) open() (*Buffer, error) {
 	return Open(Options{
-		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullWait: time.Millisecond,
+		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullWait: time.Millisecond, OnLostPositions: s.policy,
 		Log: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 }

@@ -92,7 +92,8 @@ func (l *Log) recover(sealed Sealed, change bool) (Report, error) {
 	}
 	r.resolve()
 	for _, seq := range slices.Sorted(maps.Keys(l.batches)) {
-		if _, there := sealed.Batches[seq]; !there {
+		// What is lost may have said that a batch was removed.
+		if _, there := sealed.Batches[seq]; !there && !r.unknown {
 			r.report.MissingBatches = append(r.report.MissingBatches, seq)
 		}
 	}

@@ -256,8 +256,8 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 		return fmt.Errorf("%d batches could not be written to %s; their records are in its log, and the next start goes on with them", held.Unsealed, p.bufferDir)
 	case held.Failed > 0:
 		return fmt.Errorf("%d segments could not be sealed and are lost; see the log", held.Failed)
-	case held.LostRecords+held.Missing > 0:
-		return fmt.Errorf("%d records and %d sealed batches of a damaged buffer are lost; see the log", held.LostRecords, held.Missing)
+	case held.DamageLoss() != "":
+		return fmt.Errorf("the buffer was damaged: %s; see the log", held.DamageLoss())
 	case stats.Quarantined+held.Quarantined > 0:
 		return fmt.Errorf("%d segments were set aside; see the log", max(stats.Quarantined, held.Quarantined))
 	case p.once && stats.Unindexed > 0:
