@@ -48,7 +48,12 @@ func moments() []func(s *scenario, b *Buffer) error {
 			batch.Return()
 			return err
 		},
-		func(s *scenario, b *Buffer) error { b.Flush(); b.spool.trim(true); return s.append(b, 16) },
+		func(s *scenario, b *Buffer) error { // one waits, and the log begins behind it
+			err := s.append(b, 14)
+			b.Flush()
+			b.spool.trim(true)
+			return errors.Join(err, s.append(b, 16))
+		},
 		func(s *scenario, b *Buffer) error { // all is stored, and the log has it still
 			b.Flush()
 			for b.Stats().Waiting > 0 {
@@ -186,6 +191,9 @@ func damaged(t *testing.T, base *scenario, path, what string, change func([]byte
 	}
 	if isLog := filepath.Ext(path) == ".log"; isLog && uint64(lost) != held.LostRecords {
 		t.Errorf("%s %s: %d records are lost, and %d reported", path, what, lost, held.LostRecords)
+	}
+	if logs := base.fs.Paths(".log"); lost > 0 && path == logs[len(logs)-1] && !strings.Contains(what, "bit") {
+		t.Errorf("%s %s: %d records are lost, which the input has", path, what, lost)
 	}
 	if ext := filepath.Ext(path); lost > 0 && ext != ".log" && ext != ".seg" {
 		t.Errorf("%s %s: %d records are lost", path, what, lost)

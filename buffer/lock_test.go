@@ -1,6 +1,7 @@
 package buffer_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -56,7 +57,9 @@ func TestLockRemoved(t *testing.T) {
 				t.Errorf("opened a second time: %v", err)
 			}
 			// The first one notices, and gives nothing to be sent any more.
-			if _, err := first.Next(t.Context()); err == nil || errors.Is(err, io.EOF) || errors.Is(err, buffer.ErrClosed) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if _, err := first.Next(ctx); err == nil || errors.Is(err, io.EOF) || errors.Is(err, buffer.ErrClosed) {
 				t.Errorf("the first one goes on: %v", err)
 			}
 			if first.Err() == nil {
