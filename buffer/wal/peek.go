@@ -28,10 +28,7 @@ func Peek(fsys disk.FS, dir string, sealed Sealed) (s Summary, err error) {
 	if s.Report, err = l.recover(sealed, false); err != nil {
 		return s, fmt.Errorf("read the log: %w", err)
 	}
-	s.Bytes = l.Size()
-	if s.Positions = len(l.positions); l.positions[lostInput] != nil {
-		s.Positions--
-	}
+	s.Bytes, s.Positions = l.Size(), len(l.positions)
 	services := map[string]bool{}
 	for _, f := range l.files {
 		err := l.replay(f, func(r Records) error {
