@@ -377,6 +377,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	_ = w.encodeCovered(Key{"x", "", -1, 2}, 4, 5)
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
+	w.encodeCopied(8, 100)
+	_ = w.encodeOutline(5, "web", "audit", runs, positions)
+	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		d, err := decode(payload)
 		if err != nil || d.records == nil {
@@ -397,7 +400,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzOpen wants any bytes in a log file to be opened, replayed and passed over.
+// FuzzOpen wants any bytes in a log file and its copy to be opened, replayed and passed over.
 func FuzzOpen(f *testing.F) {
 	fs := disktest.New()
 	l, _ := open(f, fs)
@@ -407,21 +410,28 @@ func FuzzOpen(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	fs.Change(fs.Paths(suffix)[0], func(b []byte) []byte { f.Add(bytes.Clone(b)); return b })
-	f.Fuzz(func(t *testing.T, data []byte) {
+	var whole []byte
+	fs.Change(fs.Paths(suffix)[0], func(b []byte) []byte { whole = bytes.Clone(b); return b })
+	fs.Change(fs.Paths(copySuffix)[0], func(b []byte) []byte { f.Add(whole, bytes.Clone(b)); return b })
+	f.Fuzz(func(t *testing.T, data, copied []byte) {
 		fs := disktest.New()
-		file, err := fs.Create("wal/0000000000000001.log")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := file.WriteAt(data, 0); err != nil {
-			t.Fatal(err)
+		for path, data := range map[string][]byte{"wal/0000000000000001.log": data, "wal/0000000000000001.copy": copied} {
+			file, err := fs.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := file.WriteAt(data, 0); err != nil {
+				t.Fatal(err)
+			}
 		}
 		l, _, err := Open(Options{Dir: "wal", FS: fs, Log: slog.New(slog.DiscardHandler)}, Sealed{})
 		if err != nil {
 			return
 		}
 		_ = l.Replay(func(Records) error { return nil })
+		if err := l.Repair(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

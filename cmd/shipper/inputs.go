@@ -121,15 +121,6 @@ func (p *pipeline) fromStart(configured bool) bool {
 	return configured
 }
 
-// positionsRestored notes that the inputs have noted how far they are read, where that was
-// lost, once they have ended as they should.
-func (p *pipeline) positionsRestored(ctx context.Context, readErr error) error {
-	if readErr != nil {
-		return nil
-	}
-	return p.buffer.PositionsRestored(ctx)
-}
-
 func (p *pipeline) openHTTP(ctx context.Context, in *config.Input, opts input.Options) (reader, error) {
 	logs, err := otlp.NewHandler(otlp.Options{Options: opts, ServiceFromResource: in.HTTP.ServiceFromResource})
 	if err != nil {

@@ -178,7 +178,9 @@ func (p *pipeline) run(ctx context.Context) error {
 	}()
 	endBeside := p.beside(reading)
 	readErr := p.read(reading)
-	readErr = errors.Join(readErr, p.positionsRestored(late, readErr))
+	if readErr == nil { // the inputs have noted how far they are read
+		readErr = p.buffer.PositionsRestored(late)
+	}
 	p.buffer.Drain()
 	shipErr := <-shipped
 	stopReading()
