@@ -88,6 +88,7 @@ func Open(ctx context.Context, opts Options) (*Buffer, error) {
 		}
 		b.sealers.Go(b.spool.replay)
 		b.sealers.Go(b.spool.keep)
+		b.sealers.Go(b.spool.watchLock)
 	}
 	b.sealers.Go(b.sealDue)
 	return b, nil

@@ -35,7 +35,10 @@ type scenario struct {
 	stored map[blobnaming.Batch][]byte
 	// acknowledged is how many records Synced answered for.
 	acknowledged int
-	log          *bytes.Buffer
+	// written is how many records the input had when the process ended.
+	written int
+	policy  LostPositions
+	log     *bytes.Buffer
 }
 
 func newScenario(t *testing.T, sync Sync) *scenario {
@@ -44,7 +47,7 @@ func newScenario(t *testing.T, sync Sync) *scenario {
 
 func (s *scenario) open() (*Buffer, error) {
 	return Open(s.t.Context(), Options{
-		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullWait: time.Millisecond,
+		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullWait: time.Millisecond, OnLostPositions: s.policy,
 		Log: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 }
@@ -117,6 +120,9 @@ func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
 			batch.Return()
 			return err
 		}
+		if err := verified(ctx, batch, body); err != nil {
+			return batch.Quarantine(err.Error())
+		}
 		if batch.Name() == "" {
 			if err := batch.SetName("store", "name"); err != nil {
 				return err
@@ -131,6 +137,16 @@ func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
 		}
 	}
 	return batch.Done()
+}
+
+// verified checks a batch's bytes as a shipper does before it sends them.
+func verified(ctx context.Context, batch *Batch, body []byte) error {
+	read := func(_ context.Context, off, n int64) ([]byte, error) { return body[off : off+n], nil }
+	footer, err := segment.VerifyStored(ctx, read, int64(len(body)))
+	if err != nil {
+		return err
+	}
+	return footer.Check(batch.Meta)
 }
 
 // settle reads the rest of the input, delivers everything and closes.
@@ -164,8 +180,8 @@ func (s *scenario) settle(end int) {
 	}
 }
 
-// check wants each of the records up to end in exactly one stored batch.
-func (s *scenario) check(end int) {
+// messages counts the stored records by their messages.
+func (s *scenario) messages() map[string]int {
 	s.t.Helper()
 	seen := map[string]int{}
 	decoder := segment.NewDecoder()
@@ -185,6 +201,18 @@ func (s *scenario) check(end int) {
 			}
 		}
 	}
+	return seen
+}
+
+// check wants each of the records up to end in exactly one stored batch.
+func (s *scenario) check(end int) {
+	s.t.Helper()
+	for _, report := range []string{"is damaged", "is missing", "are lost"} {
+		if strings.Contains(s.log.String(), report) {
+			s.t.Errorf("nothing was damaged, and the log says %q", report)
+		}
+	}
+	seen := s.messages()
 	for n := range end {
 		m := string(numbered(n).Message)
 		if seen[m] != 1 {

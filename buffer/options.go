@@ -59,6 +59,8 @@ type Options struct {
 	MaxSize int64
 	// OnFull is what Append does when MaxSize is reached or the disk is full; default Block.
 	OnFull OnFull
+	// OnLostPositions is what Open does where the positions of the inputs are lost.
+	OnLostPositions LostPositions
 	// NoFilter writes segments without a token filter.
 	NoFilter bool
 	// Now is the clock; default time.Now.

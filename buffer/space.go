@@ -278,13 +278,21 @@ func (s *spool) withReserve(write func() error) error {
 	return write()
 }
 
-// release gives n bytes of the reserve back to the disk, and reports whether there were any.
+// release gives n bytes of the reserve back to the disk, and reports whether there were
+// any. When the reserve is used up, the space of the current log file's copy is next.
 func (s *spool) release(n int64) bool {
 	given, err := s.reserve.give(n)
 	if err != nil {
 		s.buf.opts.Log.Warn("the reserved disk space cannot be used", "error", err)
 	}
-	return given > 0
+	if given > 0 || s.log == nil {
+		return given > 0
+	}
+	dropped, err := s.log.DropCopy()
+	if err != nil {
+		s.buf.opts.Log.Warn("the copy of a log file cannot be removed", "error", err)
+	}
+	return dropped
 }
 
 // restore makes the reserve whole again where there is space and nobody needs it.

@@ -19,7 +19,7 @@ type spool struct {
 	buf  *Buffer
 	log  *wal.Log
 	dir  *sealed.Dir
-	lock interface{ Close() error }
+	lock *dirLock
 	// fileSize is the size at which a log file is full.
 	fileSize int64
 	// bytes is the size of the sealed batches' files.
@@ -103,6 +103,9 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	if !ok {
 		return errUnsealed
 	}
+	if err := s.locked(); err != nil {
+		return err
+	}
 	b := s.buf
 	head := sealed.Head{Key: o.key(), Through: o.through, First: o.first, Meta: batch.Meta}
 	write := func() (err error) {
@@ -182,6 +185,10 @@ func (s *spool) cover(batch *Batch) error {
 // remove removes a delivered batch, once its coverage is durable.
 func (s *spool) remove(batch *Batch) (err error) {
 	err = s.cover(batch)
+	keep := false
+	if err == nil {
+		keep, err = s.done(batch.Meta.Seq)
+	}
 	if errors.Is(err, wal.ErrFull) { // it stays until there is room for that
 		s.buf.mu.Lock()
 		s.delivered = append(s.delivered, batch)
@@ -189,7 +196,7 @@ func (s *spool) remove(batch *Batch) (err error) {
 		return nil
 	}
 	if err == nil {
-		err = s.dir.Remove(batch.Meta.Seq)
+		err = s.dir.Remove(batch.Meta.Seq, keep)
 	}
 	if err != nil {
 		return s.buf.fail(err)
@@ -201,6 +208,9 @@ func (s *spool) remove(batch *Batch) (err error) {
 // quarantine moves a batch to the quarantine.
 func (s *spool) quarantine(batch *Batch, reason string) error {
 	err := s.cover(batch)
+	if err == nil {
+		_, err = s.done(batch.Meta.Seq)
+	}
 	if err == nil {
 		err = s.withReserve(func() error { return s.dir.Quarantine(batch.Meta.Seq, reason) })
 	}
@@ -298,7 +308,7 @@ func (s *spool) trim(force bool) {
 	idle := len(b.open)+len(b.ending)+len(b.inflight) == 0
 	frozen := s.frozen || b.failed != nil
 	b.mu.Unlock()
-	if frozen {
+	if frozen || s.locked() != nil {
 		return
 	}
 	const large = 1 << 20

@@ -52,8 +52,8 @@ type Buffer struct {
 	Mode string
 	Dir  string
 	Size int64
-	// Sync and OnFull are as on the command line.
-	Sync, OnFull string
+	// Sync, OnFull and OnLostPositions are as on the command line.
+	Sync, OnFull, OnLostPositions string
 }
 
 // Input is one thing to read.

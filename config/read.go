@@ -54,6 +54,7 @@ func (d *decoder) buffer(s *section, b *Buffer) {
 	s.size("size", &b.Size)
 	s.text("sync", &b.Sync)
 	read(s, "on-full", &b.OnFull, oneOf("block", "drop-oldest"))
+	read(s, "on-lost-positions", &b.OnLostPositions, oneOf("reread", "skip", "stop"))
 	s.done()
 }
 

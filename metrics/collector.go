@@ -74,7 +74,9 @@ func (c *collector) inputs(s scrape) {
 // lost is what does not get to storage, by reason.
 func (c *collector) lost(s scrape) {
 	const name, help = "shipper_dropped_records_total", "Records that were read and not kept, by reason."
-	s.counter(name, help, float64(c.opts.Buffer.Stats().DroppedRecords), "reason", "buffer-full")
+	held := c.opts.Buffer.Stats()
+	s.counter(name, help, float64(held.DroppedRecords), "reason", "buffer-full")
+	s.counter(name, help, float64(held.LostRecords), "reason", "buffer-damaged")
 	for reason, n := range c.opts.Lost {
 		s.counter(name, help, float64(n()), "reason", reason)
 	}
@@ -107,7 +109,7 @@ func (c *collector) buffer(s scrape) {
 	s.gauge("shipper_lag_seconds", "Age of the oldest record that is not in storage and in the index; 0 where there is none.", lag)
 	s.counter("shipper_late_records_total", "Records too old for their own time, which have the time they were read.", float64(b.Late))
 	s.counter("shipper_replayed_records_total", "Records of an earlier run that were taken up from the log.", float64(b.Replayed))
-	s.counter("shipper_damaged_logs_total", "Files of the buffer's log that were damaged.", float64(b.Damaged))
+	s.counter("shipper_damaged_logs_total", "Files of the buffer that were damaged or missing.", float64(b.Damaged))
 	s.counter("shipper_failed_batches_total", "Batches that could not be sealed.", float64(b.Failed+b.Unsealed))
 	s.counter("shipper_quarantined_batches_total", "Batches quarantined because storage refuses them, or they are damaged or cannot be read.", float64(b.Quarantined))
 	s.gauge("shipper_quarantine_files", "Files in quarantine at present.", float64(c.opts.Buffer.InQuarantine()))

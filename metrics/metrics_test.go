@@ -97,7 +97,7 @@ func full(t *testing.T) (*metrics.Metrics, store.Store) {
 		Version: "v1", Shipper: fakeShipper{}, Inputs: inputs, Requests: requests, BufferSize: 1000, Now: c.read, Prices: price.Default(),
 		Buffer: &fakeBuffer{stats: buffer.Stats{
 			Open: 1, Waiting: 2, Sending: 3, Unindexed: 1, Disk: 500, Oldest: start.Add(9 * time.Minute),
-			DroppedRecords: 7, Replayed: 8, Damaged: 1, Failed: 1, Unsealed: 1, Quarantined: 5,
+			DroppedRecords: 7, LostRecords: 4, Replayed: 8, Damaged: 1, Failed: 1, Unsealed: 1, Quarantined: 5,
 		}},
 		Processed: func() map[string]int64 { return map[string]int64{"sample": 11, "redact:card": 12} },
 		Lost:      map[string]func() uint64{"udp-no-room": func() uint64 { return 13 }},

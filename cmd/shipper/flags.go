@@ -89,6 +89,7 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "`SIZE`: maximum disk usage of the buffer"},
 		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "`MODE`: fsync policy: always, an interval such as 1s, or never"},
 		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "`MODE`: what to do when the buffer is full: block or drop-oldest"},
+		&ucli.StringFlag{Name: "on-lost-positions", Value: "reread", Usage: "`MODE`: what to do if damage lost the positions of files: reread, skip or stop"},
 	), cli.Categorize(categoryLimits,
 		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "`DURATION`: maximum time to ship what was read after the first signal"},
 		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "`DURATION`: with --once, maximum time without an answer from storage"},
@@ -133,6 +134,15 @@ func parseOnFull(value string) (buffer.OnFull, error) {
 		return buffer.DropOldest, nil
 	}
 	return 0, fmt.Errorf("%q: want block or drop-oldest", value)
+}
+
+func parseOnLostPositions(value string) (buffer.LostPositions, error) {
+	for _, p := range []buffer.LostPositions{buffer.RereadLost, buffer.SkipLost, buffer.StopLost} {
+		if value == p.String() {
+			return p, nil
+		}
+	}
+	return 0, fmt.Errorf("%q: want reread, skip or stop", value)
 }
 
 // hostInstance is the instance's name where none was given.

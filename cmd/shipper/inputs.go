@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"logstow/blobnaming"
+	"logstow/buffer"
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
@@ -68,7 +69,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 	case config.KindJournald:
 		journal, err := journald.New(journald.Options{
 			Options: opts, Name: in.Journald.Name, Units: in.Journald.Units, Matches: in.Journald.Matches,
-			Directory: in.Journald.Directory, FromStart: in.Journald.FromStart, Once: p.once,
+			Directory: in.Journald.Directory, FromStart: p.fromStart(in.Journald.FromStart), Once: p.once,
 		})
 		if err != nil {
 			return nil, err
@@ -98,7 +99,7 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {
 	files := tail.Options{
 		Options: opts, Paths: in.Files.Paths, Exclude: in.Files.Exclude, Name: in.Files.Name,
-		Once: p.once, FromStart: in.Files.FromStart, Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
+		Once: p.once, FromStart: p.fromStart(in.Files.FromStart), FromEnd: p.buffer.LostPositions() == buffer.SkipLost, Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
 		Skip: p.ownDirs(), Resume: p.bufferDir != "", StopWait: p.drainTimeout * 2 / 5,
 	}
 	if !blobnaming.ValidService(in.Service) {
@@ -109,6 +110,18 @@ func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, erro
 		files.Service, files.ServiceOf = "", pattern.Of
 	}
 	return tail.New(files)
+}
+
+// fromStart reports whether an input of which nothing is known is read from its start: as
+// configured, unless the buffer lost how far it was read.
+func (p *pipeline) fromStart(configured bool) bool {
+	switch p.buffer.LostPositions() {
+	case buffer.RereadLost:
+		return true
+	case buffer.SkipLost:
+		return false
+	}
+	return configured
 }
 
 func (p *pipeline) openHTTP(ctx context.Context, in *config.Input, opts input.Options) (reader, error) {

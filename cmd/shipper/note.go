@@ -25,6 +25,8 @@ type note struct {
 	Error string `json:"error,omitempty"`
 	// Hint is what to do about it.
 	Hint string `json:"hint,omitempty"`
+	// Damaged is how many files of the buffer were damaged or missing when it was opened, or since.
+	Damaged uint64 `json:"damaged,omitempty"`
 	// TakenOverBy is the instance that empties the buffer at the moment, in place of its own.
 	TakenOverBy string `json:"taken_over_by,omitempty"`
 	// Drained says that nothing was left to be sent when the shipper ended.

@@ -93,7 +93,7 @@ func ship(ctx context.Context, s settings, again func() (settings, error)) (err 
 
 func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	p.buffer, err = openOwn(ctx, buffer.Options{
-		Dir: p.bufferDir, MaxSize: p.bufferSize, Sync: p.sync, OnFull: p.onFull,
+		Dir: p.bufferDir, MaxSize: p.bufferSize, Sync: p.sync, OnFull: p.onFull, OnLostPositions: p.onLostPositions,
 		Instance: p.instance, Width: p.bucket, FlushSize: p.flushSize, FlushInterval: p.flushInterval, Once: p.once, Log: p.log,
 		MaxOpen: p.openBuckets, MaxLateness: p.maxLateness, NoFilter: p.noFilter,
 	})
@@ -186,6 +186,9 @@ func (p *pipeline) run(ctx context.Context) error {
 	}()
 	endBeside := p.beside(reading)
 	readErr := p.read(reading)
+	if readErr == nil { // the inputs have noted how far they are read
+		readErr = p.buffer.PositionsRestored(shipping)
+	}
 	p.buffer.Drain(shipping)
 	shipErr := <-shipped
 	stopReading()
@@ -244,7 +247,7 @@ func (p *pipeline) noteEnd(shipErr error) {
 }
 
 func (p *pipeline) writeNote(trouble error, drained bool) {
-	n := note{Service: p.service, Store: p.stores.String(), Drained: drained, Time: time.Now().UTC()}
+	n := note{Service: p.service, Store: p.stores.String(), Damaged: p.buffer.Stats().Damaged, Drained: drained, Time: time.Now().UTC()}
 	if trouble != nil {
 		n.Error, n.Hint = trouble.Error(), hint.Of(trouble)
 	}
@@ -271,6 +274,8 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 		return fmt.Errorf("%d batches could not be written to %s; their records are in its log, and the next start goes on with them", held.Unsealed, p.bufferDir)
 	case held.Failed > 0:
 		return fmt.Errorf("%d segments could not be sealed and are lost; see the log", held.Failed)
+	case held.DamageLoss() != "":
+		return fmt.Errorf("the buffer was damaged: %s; see the log", held.DamageLoss())
 	case p.bufferDir == "" && stats.Quarantined > 0:
 		return fmt.Errorf("%d segments could not be delivered and are lost; see the log", stats.Quarantined)
 	case p.buffer.InQuarantine() > 0:

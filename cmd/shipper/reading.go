@@ -151,7 +151,7 @@ func (p *pipeline) sayFixed(again settings) {
 		same bool
 	}{
 		{"instance", again.instance == p.instance},
-		{"buffer", again.bufferDir == p.bufferDir && again.bufferSize == p.bufferSize && again.sync == p.sync && again.onFull == p.onFull},
+		{"buffer", again.bufferDir == p.bufferDir && again.bufferSize == p.bufferSize && again.sync == p.sync && again.onFull == p.onFull && again.onLostPositions == p.onLostPositions},
 		{"bucket", again.bucket == p.bucket},
 		{"filter", again.noFilter == p.noFilter},
 		{"metrics", again.metrics == p.metrics},

@@ -44,6 +44,8 @@ type settings struct {
 	bufferSize int64
 	sync       buffer.Sync
 	onFull     buffer.OnFull
+	// onLostPositions is what is done where the buffer lost how far inputs were read.
+	onLostPositions buffer.LostPositions
 	// noFilter leaves out the token filter.
 	noFilter bool
 	// metrics is the address of metrics, "" for none.
@@ -134,10 +136,12 @@ func (s *settings) buffer(errs *problems, c *ucli.Context, file *config.Buffer) 
 	errs.check(err == nil, "--sync: %w", err)
 	s.onFull, err = parseOnFull(pick(c, "on-full", file.OnFull))
 	errs.check(err == nil, "--on-full: %w", err)
+	s.onLostPositions, err = parseOnLostPositions(pick(c, "on-lost-positions", file.OnLostPositions))
+	errs.check(err == nil, "--on-lost-positions: %w", err)
 	switch mode := pick(c, "buffer", file.Mode); mode {
 	case "disk":
 	case "memory":
-		for _, name := range []string{"buffer-dir", "buffer-size", "sync", "on-full"} {
+		for _, name := range []string{"buffer-dir", "buffer-size", "sync", "on-full", "on-lost-positions"} {
 			errs.check(!c.IsSet(name), "--%s is for a buffer on disk", name)
 		}
 		return

@@ -32,7 +32,9 @@ asked while shippers run and changes nothing.
 
 LOG is the size of the log, which holds what is not sealed yet; SEALED batches
 wait for storage, UNINDEXED ones are in storage and wait for the index,
-QUARANTINED is the number of files in quarantine: see shipper quarantine.
+QUARANTINED is the number of files in quarantine: see shipper quarantine. DAMAGED
+files were damaged or missing when a shipper last had the buffer, or are now; -o
+json says what is wrong with them now.
 OLDEST is the age of the oldest record in a sealed batch.
 
 Exit status: 0 done, 1 there is no buffer in the default place, 2 wrong command
@@ -100,6 +102,8 @@ type bufferStatus struct {
 	SealedBytes int64      `json:"sealed_bytes"`
 	Unindexed   int        `json:"unindexed"`
 	Quarantined int        `json:"quarantined"`
+	Damaged     int        `json:"damaged"`
+	Damage      []string   `json:"damage,omitempty"`
 	Positions   int        `json:"positions"`
 	Oldest      *time.Time `json:"oldest,omitempty"`
 	LastError   string     `json:"last_error,omitempty"`
@@ -119,7 +123,7 @@ func readStatus(dir string) (bufferStatus, error) {
 	out := bufferStatus{
 		Directory: dir, Instance: s.Instance, Services: s.Services, Store: n.Store, Holder: s.Holder,
 		LogBytes: s.LogBytes, Sealed: s.Sealed, SealedBytes: s.SealedBytes, Unindexed: s.Unindexed,
-		Quarantined: s.Quarantined, Positions: s.Positions, LastError: n.Error, LastHint: n.Hint,
+		Quarantined: s.Quarantined, Damaged: max(int(n.Damaged), len(s.Damage)), Damage: s.Damage, Positions: s.Positions, LastError: n.Error, LastHint: n.Hint,
 	}
 	if !s.Oldest.IsZero() {
 		oldest := s.Oldest.UTC()
@@ -163,15 +167,15 @@ func showTable(w io.Writer, all []bufferStatus, now time.Time) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DIRECTORY\tINSTANCE\tIN USE BY\tLOG\tSEALED\tBYTES\tUNINDEXED\tQUARANTINED\tOLDEST\tLAST ERROR")
+	fmt.Fprintln(t, "DIRECTORY\tINSTANCE\tIN USE BY\tLOG\tSEALED\tBYTES\tUNINDEXED\tQUARANTINED\tDAMAGED\tOLDEST\tLAST ERROR")
 	for _, s := range all {
 		oldest := "-"
 		if s.Oldest != nil {
 			oldest = max(now.Sub(*s.Oldest), 0).Round(time.Second).String()
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%d\t%s\t%s\n",
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\n",
 			s.Directory, s.Instance, orDash(s.Holder), size(s.LogBytes), s.Sealed, size(s.SealedBytes),
-			s.Unindexed, s.Quarantined, oldest, orDash(s.LastError))
+			s.Unindexed, s.Quarantined, s.Damaged, oldest, orDash(s.LastError))
 	}
 	if err := t.Flush(); err != nil {
 		return err

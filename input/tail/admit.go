@@ -169,6 +169,9 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival)
 	}
 	offset := int64(0)
 	if how.fromEnd && f.kind == packed {
+		if p, ok := spareOf(f, handle); ok && t.opts.Once {
+			t.pending = append(t.pending, t.keep(p))
+		}
 		return passed
 	}
 	if how.fromEnd {

@@ -46,7 +46,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		}
 	}
 	for _, found := range all {
-		f, v, err := t.admit(found, nil, arrival{history: true})
+		f, v, err := t.admit(found, nil, arrival{history: true, fromEnd: t.opts.FromEnd})
 		if err := t.flush(ctx); err != nil {
 			return err
 		}
@@ -56,6 +56,9 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		case v == later:
 			failed = append(failed, fmt.Errorf("%s: the compressed file ends too early: it is damaged or not written to its end yet", found.path))
 		case f != nil:
+			if t.opts.FromEnd { // else the next run would know nothing of it
+				t.pending = append(t.pending, f.positions(f.source.Point())...)
+			}
 			if err := read(f); err != nil {
 				return err
 			}

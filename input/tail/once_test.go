@@ -167,3 +167,27 @@ func TestOncePipe(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// With FromEnd what is there is passed over, packed files too, and is not read later
+// either; what comes then is read.
+func TestOnceFromEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "app.log", "1\n2\n", "old.log.gz", zipped(t, "3\n"))
+	opts := tail.Options{Paths: []string{filepath.Join(dir, "*")}, Once: true, FromEnd: true}
+	s := newSink()
+	run := func(want ...string) {
+		t.Helper()
+		if err := newTailer(t, s, opts).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, s.take()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	run()
+	opts.FromEnd = false
+	run()
+	add(t, filepath.Join(dir, "app.log"), "4\n")
+	run("app.log: 4")
+}

@@ -48,6 +48,9 @@ type Options struct {
 	// FromStart reads files that are there at the start from their beginning, not
 	// from their end. Once implies it.
 	FromStart bool
+	// FromEnd reads files that are there at the start, and of which nothing is known, from
+	// their end, also with Once.
+	FromEnd bool
 	// Polling looks for changes by the clock alone, without notices of the file system.
 	Polling bool
 	// PollInterval is how often files are looked at without a notice; default one second.
