@@ -184,7 +184,7 @@ func (b *Buffer) waitForSpace(ctx context.Context, n needs, failed error) error 
 			continue
 		}
 		s.sayFull(full)
-		b.waitRetry(ctx, space)
+		b.waitRetry(ctx.Done(), space)
 		failed = nil
 	}
 }
@@ -216,14 +216,15 @@ func (s *spool) makeSpace(ctx context.Context, force bool) (bool, error) {
 	return s.log.Size() < size, nil
 }
 
-// waitRetry waits for space, but not for long: another program may have freed it.
-func (b *Buffer) waitRetry(ctx context.Context, space <-chan struct{}) {
+// waitRetry waits for space until done or the buffer gives up, but not for long:
+// another program may have freed it.
+func (b *Buffer) waitRetry(done, space <-chan struct{}) {
 	b.spool.waiting.Add(1)
 	defer b.spool.waiting.Add(-1)
 	timer := time.NewTimer(b.opts.fullWait)
 	defer timer.Stop()
 	select {
-	case <-ctx.Done():
+	case <-done:
 	case <-b.quit:
 	case <-space:
 	case <-timer.C:

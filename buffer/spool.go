@@ -1,7 +1,6 @@
 package buffer
 
 import (
-	"context"
 	"errors"
 	"math"
 	"sync"
@@ -160,7 +159,7 @@ func (s *spool) awaitSpace(n int64, write func() error) error {
 			return err
 		}
 		s.sayFull(err)
-		b.waitRetry(context.Background(), space)
+		b.waitRetry(b.quit, space)
 		select {
 		case <-b.quit:
 			return err

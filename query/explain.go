@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"logstow/field"
-	"logstow/internal/nearest"
+	"logstow/internal/suggest"
 	"logstow/record"
 	"logstow/token"
 	"logstow/where"
@@ -219,7 +219,7 @@ const minValue = 4
 // nearValues are values that were probably meant: in another case, or misspelled if the value
 // itself is known not to occur.
 func (x *explanation) nearValues(value string, values []string) []string {
-	return slices.DeleteFunc(nearest.Names(value, values, maxNamed), func(near string) bool {
+	return slices.DeleteFunc(suggest.Names(value, values, maxNamed), func(near string) bool {
 		return !strings.EqualFold(near, value) && (!x.sample.all || len(value) < minValue)
 	})
 }
@@ -390,7 +390,7 @@ func levelCounts(levels record.Counts) string {
 
 // nearestOr reads "nearest: a, b" or, if no name is near, as there does.
 func nearestOr(name string, names []string) string {
-	if near := nearest.Names(name, names, maxNamed); len(near) > 0 {
+	if near := suggest.Names(name, names, maxNamed); len(near) > 0 {
 		return "nearest: " + strings.Join(near, ", ")
 	}
 	return there(names)

@@ -5,11 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -18,8 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/blobnaming"
-	"logstow/query/cache"
 	"logstow/record"
 	"logstow/store"
 )
@@ -92,80 +87,6 @@ func TestQueryAgreesWithReference(t *testing.T) {
 				t.Fatalf("%+v: count %d, %v; want %d", sel, n, err, len(w.want(&sel)))
 			}
 		}
-	}
-}
-
-// keep gives the world a cache.
-func (w *world) keep() {
-	w.t.Helper()
-	var err error
-	if w.cache, err = cache.Open(w.t.TempDir(), 0); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// The same question again costs only the listing, and damage to what was kept
-// costs only a request.
-func TestCache(t *testing.T) {
-	t.Parallel()
-	rnd := rand.New(rand.NewPCG(5, 5))
-	w := newWorld(t, rnd, false)
-	for i := range 20 {
-		records := make([]record.Record, 1+rnd.IntN(60))
-		for j := range records {
-			records[j] = record.Record{Time: origin().Add(time.Duration(j) * time.Second).UnixNano(), Source: "s", Message: randomText(rnd, 20)}
-		}
-		w.add("svc-1", fmt.Sprint("pod-", i), 100+rnd.IntN(1000), w.batch(), records)
-	}
-	dir := t.TempDir()
-	var err error
-	if w.cache, err = cache.Open(dir, 0); err != nil {
-		t.Fatal(err)
-	}
-	sel := everything()
-	sel.From, sel.To, sel.Patterns = origin(), origin().Add(5*time.Hour), []string{"a"}
-	cold := w.query(sel, Options{})
-	want := got(t, cold)
-	if len(want) < 10 || cold.Report().Requests.Get == 0 {
-		t.Fatalf("%d records, %+v", len(want), cold.Report())
-	}
-	again := func() Report {
-		t.Helper()
-		q := w.query(sel, Options{})
-		if diff := cmp.Diff(want, got(t, q)); diff != "" {
-			t.Error(diff)
-		}
-		if p := q.Report().Problems; len(p) > 0 {
-			t.Error(p)
-		}
-		return q.Report()
-	}
-	if r := again(); r.Requests.Get != 0 || r.Requests.List != cold.Report().Requests.List || r.BytesCached != cold.Report().BytesStoredRead {
-		t.Errorf("warm: %+v, cold: %+v", r, cold.Report())
-	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-	if err != nil || len(paths) < 10 {
-		t.Fatal(len(paths), err)
-	}
-	for i, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data[rnd.IntN(len(data)-4)] ^= 1
-		if i%2 == 0 { // so that the damage is not seen when it is read
-			binary.LittleEndian.PutUint32(data[len(data)-4:], crc32.Checksum(data[:len(data)-4], crc32.MakeTable(crc32.Castagnoli)))
-		}
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if r := again(); r.Requests.Get == 0 {
-		t.Error("nothing was read again")
-	}
-	again() // small blobs of which a block was damaged
-	if r := again(); r.Requests.Get != 0 {
-		t.Errorf("%d requests for what is kept again", r.Requests.Get)
 	}
 }
 
@@ -453,72 +374,5 @@ func TestSelectionErrors(t *testing.T) {
 	}
 	if _, err := New(nil, ok, Options{Plan: "guess"}); !errors.Is(err, ErrSelection) {
 		t.Errorf("plan: %v", err)
-	}
-}
-
-// Thousands of overlapping segments go through the temporary file within the
-// bound, in order.
-func TestMergeOverlapping(t *testing.T) {
-	t.Parallel()
-	const segments, records, budget = 3000, 40, 64 << 10
-	spill := &spillFile{dir: t.TempDir()}
-	defer func() {
-		if err := spill.close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	for i := range segments {
-		spill.segments = append(spill.segments, &Segment{rank: i, Name: blobnaming.Name{Service: "a", Number: uint64(i + 1)}})
-	}
-	for _, newest := range []bool{false, true} {
-		q := &Query{sel: Selection{Newest: newest}}
-		var last key
-		n := 0
-		m := &merger{before: q.before, newest: newest, budget: budget, spill: spill.write, emit: func(m Match) error {
-			k := key{m.Time, m.Segment.rank, 0}
-			if n > 0 && q.before(k, last) {
-				return fmt.Errorf("%v comes after %v", k, last)
-			}
-			last = k
-			n++
-			return nil
-		}}
-		m.held.before = func(a, b cursor) bool { return q.before(a.key(), b.key()) }
-		rnd := rand.New(rand.NewPCG(1, 2))
-		var founds []*found
-		for i := range segments {
-			f := &found{segment: spill.segments[i]}
-			at := rnd.Int64N(1000)
-			for range records {
-				at += rnd.Int64N(1000)
-				f.text = append(f.text, make([]byte, 100)...)
-				f.records = append(f.records, place{at, len(f.text) - 100, len(f.text)})
-			}
-			f.start = key{f.records[0].time, i, 0}
-			if newest {
-				f.start = key{f.records[records-1].time, i, 0}
-			}
-			founds = append(founds, f)
-		}
-		slices.SortFunc(founds, func(a, b *found) int {
-			if q.before(a.start, b.start) {
-				return -1
-			}
-			return 1
-		})
-		for _, f := range founds {
-			if err := m.add(f); err != nil {
-				t.Fatal(err)
-			}
-			if m.size > budget || m.runs > maxRuns {
-				t.Fatalf("%d bytes, %d runs", m.size, m.runs)
-			}
-		}
-		if err := m.finish(); err != nil {
-			t.Fatal(err)
-		}
-		if n != segments*records || spill.size == 0 || m.size != 0 || m.runs != 0 {
-			t.Errorf("%d records, %d bytes spilled, %d left, %d runs", n, spill.size, m.size, m.runs)
-		}
 	}
 }

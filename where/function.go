@@ -10,7 +10,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 
 	"logstow/field"
-	"logstow/internal/nearest"
+	"logstow/internal/suggest"
 )
 
 // A function has no value if an argument has none, or is not of the class that it is for.
@@ -78,7 +78,7 @@ func (c *compiler) function(n ast.Node, name string, arguments []ast.Node) opera
 	if !ok {
 		names := append(slices.Collect(maps.Keys(all)), "field", "has", "all", "any", "none", "one", "filter", "find", "map", "count", "sum")
 		advice := ""
-		if near := nearest.Names(name, names, 1); len(near) > 0 {
+		if near := suggest.Names(name, names, 1); len(near) > 0 {
 			advice = "did you mean " + near[0] + "?"
 		}
 		c.failWith(advice, n, "there is no function %s", name)

@@ -12,7 +12,7 @@ func TestNearest(t *testing.T) {
 	for word, want := range map[string]string{
 		"qurey": "query", "stat": "stats", "STATS": "stats", "segment": "segments", "compl": "completion",
 		"services": "services", "service": "service", "flush-intervall": "flush-interval", "flush": "", "sincee": "since",
-		"x": "", "": "", "uqrey": "query", "runn": "run", "rnu": "run", "nur": "run", "walk": "", "buckets": "", "s": "",
+		"x": "", "": "", "uqrey": "query", "runn": "run", "rnu": "run", "nur": "run", "walk": "", "buckets": "", "s": "", "runxyz": "",
 	} {
 		if got := suggest.Nearest(word, names); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)

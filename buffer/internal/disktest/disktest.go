@@ -184,7 +184,7 @@ func (f *FS) step() (tear bool, err error) {
 	if f.dead {
 		return false, ErrDead
 	}
-	if f.steps != f.at && !(f.lasting && f.at > 0 && f.steps > f.at) {
+	if f.at == 0 || f.steps < f.at || f.steps > f.at && !f.lasting {
 		return false, nil
 	}
 	switch f.fault {

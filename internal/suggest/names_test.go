@@ -1,10 +1,10 @@
-package nearest_test
+package suggest_test
 
 import (
 	"strings"
 	"testing"
 
-	"logstow/internal/nearest"
+	"logstow/internal/suggest"
 )
 
 func TestNames(t *testing.T) {
@@ -27,11 +27,11 @@ func TestNames(t *testing.T) {
 		{"we", "w1 w2 w3 w4", "w1 w2 w3"},
 		{strings.Repeat("a", 200), strings.Repeat("a", 201), ""},
 	} {
-		if got := strings.Join(nearest.Names(c.name, strings.Fields(c.candidates), 3), " "); got != c.want {
+		if got := strings.Join(suggest.Names(c.name, strings.Fields(c.candidates), 3), " "); got != c.want {
 			t.Errorf("%q of %q: %q, want %q", c.name, c.candidates, got, c.want)
 		}
 	}
-	if got := nearest.Names("a", []string{"ab"}, 0); len(got) != 0 {
+	if got := suggest.Names("a", []string{"ab"}, 0); len(got) != 0 {
 		t.Errorf("none asked for: %q", got)
 	}
 }
