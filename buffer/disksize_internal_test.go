@@ -60,7 +60,7 @@ type world struct {
 	// few make it compressible. The first line is as large as large says.
 	services, words, large int
 	flushInterval          time.Duration
-	log                    *bytes.Buffer
+	log                    *logBuffer
 
 	mu sync.Mutex
 	fs *disktest.FS
@@ -73,10 +73,28 @@ type world struct {
 	away atomic.Bool
 }
 
+// logBuffer takes a log, and may be read meanwhile.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 func newWorld(t *testing.T, size int64, seed uint64) *world {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	w := &world{
-		t: t, dir: t.TempDir(), size: size, seed: seed, rnd: rnd, fs: disktest.New(), log: new(bytes.Buffer),
+		t: t, dir: t.TempDir(), size: size, seed: seed, rnd: rnd, fs: disktest.New(), log: new(logBuffer),
 		services: 1 + rnd.IntN(6), words: 1 + rnd.IntN(14), flushInterval: -1,
 		names: map[string]blobnaming.Batch{}, batches: map[blobnaming.Batch]int64{}, counts: map[int]int{},
 	}
@@ -175,7 +193,7 @@ func (p *process) read(ctx context.Context, lines int) {
 	rnd := rand.New(rand.NewPCG(p.w.seed, uint64(1000+p.number)))
 	v, _ := p.b.Position("input")
 	for at, _ := strconv.Atoi(string(v)); at < lines; {
-		n := min(1+rnd.IntN(1000), lines-at)
+		n := min(1+rnd.IntN(3000/p.w.services), lines-at)
 		c := Chunk{
 			Service: fmt.Sprint("service", rnd.IntN(p.w.services)), Read: noonNanos,
 			Positions: []Position{{"input", []byte(strconv.Itoa(at + n))}},

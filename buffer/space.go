@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"syscall"
 	"time"
 
 	"logstow/buffer/internal/disk"
@@ -32,17 +33,21 @@ var (
 	ErrTooLarge = errors.New("too much at once for the buffer's disk")
 )
 
-// What a batch takes on disk once it is sealed is bounded, and the reserve is a
-// quarter larger than that bound. So with the reserve in place any open batch can
-// be sealed on a full disk, one after the other as they are delivered, and
-// records are only taken while the reserve is in place.
+// What a batch takes on disk once it is sealed is bounded, and the reserve is
+// larger than that bound. So with the reserve in place any open batch can be sealed
+// on a full disk, one after the other as they are delivered, and records are only
+// taken while the reserve is in place. Sealing leaves space for what delivery
+// writes, else sealed batches could not become delivered ones.
+
+// takes is how much of the space there is a sealed batch may take.
+func takes(space int64) int64 { return max(space-small, space/2) }
 
 // reserveSize is how large the reserve should be: what a batch of FlushSize and its
 // blocks that are not yet compressed need at most, on a small disk a quarter of it.
-func (s *spool) reserveSize() int64 {
+func (s *spool) reserveSize(capacity int64) int64 {
 	flush := s.buf.opts.FlushSize
 	most := flush + 2*min(segment.DefaultBlockSize, 4*flush)
-	return min(most+most/4, s.capacity()/4)
+	return min(most+most/4+2*small, capacity/4)
 }
 
 // capacity is how many bytes the buffer may take on disk: Options.MaxSize, or what
@@ -86,14 +91,37 @@ func (b *Buffer) batchLimit() int64 {
 		return math.MaxInt64
 	}
 	want, held := s.want.Load(), s.reserve.size()
-	if held >= want {
-		return want / 5 * 4
+	if held < want {
+		// What an earlier process left on a full disk is sealed in pieces as small as need be.
+		if space, err := s.space(); err == nil {
+			held += space.Free
+		}
 	}
-	// What an earlier process left on a full disk is sealed in pieces as small as need be.
-	if space, err := s.space(); err == nil {
-		held += space.Free
+	return max(takes(min(want, held)-small)/5*4, small/16)
+}
+
+// ample reports whether a batch of n bytes can be sealed without a thought of the reserve.
+func (s *spool) ample(n int64) bool {
+	space, err := s.space()
+	return err == nil && (space.Total == 0 || space.Free+s.reserve.size() > n+s.want.Load()+4*small)
+}
+
+// releaseFor gives as much of the reserve back as sealing a batch of n bytes takes.
+// What is not there, or is needed for delivery, is ENOSPC. s.sealing is held.
+func (s *spool) releaseFor(n int64) error {
+	space, err := s.space()
+	if err != nil {
+		return err
 	}
-	return max(min(want, held)/5*4-small/4, small/16)
+	if space.Total == 0 { // unknown: the write will tell
+		s.release(n)
+		return nil
+	}
+	if n > takes(space.Free+s.reserve.size()) {
+		return fmt.Errorf("cannot seal a batch of %d bytes, %d are free: %w", n, space.Free+s.reserve.size(), syscall.ENOSPC)
+	}
+	s.release(n + small - space.Free)
+	return nil
 }
 
 // needs is what taking a chunk takes.
@@ -273,10 +301,10 @@ func (s *spool) withReserve(write func() error) error {
 	}
 	s.sealing.Lock() // nobody seals into that space
 	defer s.sealing.Unlock()
-	if !s.release(small) {
-		return err
+	if err = write(); disk.Full(err) && s.release(small) {
+		err = write()
 	}
-	return write()
+	return err
 }
 
 // release gives n bytes of the reserve back to the disk, and reports whether there were
@@ -298,8 +326,11 @@ func (s *spool) release(n int64) bool {
 
 // restore makes the reserve whole again where there is space and nobody needs it.
 func (s *spool) restore() error {
-	s.want.Store(s.reserveSize())
-	err := s.reserve.grow(s.want.Load())
+	capacity := s.capacity()
+	want := s.reserveSize(capacity)
+	s.want.Store(want)
+	s.limit.Store(capacity - want)
+	err := s.reserve.grow(want)
 	if !disk.Full(err) {
 		return err
 	}

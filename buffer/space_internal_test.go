@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/buffer/internal/disk"
 	"logstow/buffer/internal/disktest"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
@@ -222,24 +223,50 @@ func TestLargeRecordOnSmallDisk(t *testing.T) {
 func TestLogAloneFillsDisk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 64<<20, 1)
-	w.words, w.services, w.flushInterval = 14, 4, -1
-	w.away.Store(true)
+	w.words, w.flushInterval = 14, -1
 	const lines = 25000
-	l := w.start(lines)
-	for at := ""; at != strconv.Itoa(lines); {
-		v, _ := l.b.Position("input")
-		at = string(v)
-		time.Sleep(time.Millisecond)
+	b, err := Open(t.Context(), w.options())
+	if err != nil {
+		t.Fatal(err)
 	}
-	l.kill()
+	for n := range lines {
+		c := Chunk{
+			Service: fmt.Sprint("s", n%4), Read: noonNanos, Records: []record.Record{w.record(n)},
+			Positions: []Position{{"input", []byte(strconv.Itoa(n + 1))}},
+		}
+		if _, err := b.Append(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if left := w.fs.Paths("/" + sealedDir + "/"); len(left) > 0 {
 		t.Fatalf("sealed already: %v", left)
 	}
 	w.noReserve()
-	w.away.Store(false)
-	l = w.start(lines)
+	l := w.start(lines)
 	l.end()
 	w.check(lines)
+}
+
+// Many small batches, of which each takes a state and coverage, too, fill the disk,
+// and other programs take what is left of it.
+func TestManyServicesOnSmallDisk(t *testing.T) {
+	t.Parallel()
+	for _, interval := range []time.Duration{-1, 20 * time.Millisecond} {
+		w := newWorld(t, MinDisk, 1)
+		w.words, w.services, w.flushInterval = 14, 300, interval
+		w.away.Store(true)
+		const lines = 60000
+		l := w.start(lines)
+		l.standstill(math.MaxInt64)
+		w.fs.Occupy(0)
+		l.standstill(math.MaxInt64)
+		w.away.Store(false)
+		l.end()
+		w.check(lines)
+	}
 }
 
 // No batch becomes larger than the reserve, which is what it is sealed into on a full disk.
@@ -276,6 +303,33 @@ func TestBatchesFitReserve(t *testing.T) {
 	}
 	if b.Stats().Done < 2 {
 		t.Error("no batch was full")
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Sealing never takes the space that delivery needs, however little there is.
+func TestSealingLeavesSpace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	b, err := Open(t.Context(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := b.spool
+	for _, left := range []int64{0, 8 * disktest.Block} {
+		if left > 0 {
+			s.release(math.MaxInt64)
+		}
+		w.fs.Occupy(left)
+		there := s.reserve.size() + left
+		if err := s.releaseFor(there - min(small/2, there/4)); !disk.Full(err) {
+			t.Errorf("nearly all of %d: %v", there, err)
+		}
+		if err := s.releaseFor(there / 2); err != nil {
+			t.Errorf("half of %d: %v", there, err)
+		}
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)

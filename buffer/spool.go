@@ -26,8 +26,8 @@ type spool struct {
 	// saidFull is when it was last logged that there is no space, Unix nanoseconds.
 	saidFull atomic.Int64
 	reserve  *reserve
-	// want is how large the reserve should be.
-	want atomic.Int64
+	// want is how large the reserve should be, limit what the rest may take.
+	want, limit atomic.Int64
 	// waiting counts those that wait for space, to append or to seal.
 	waiting atomic.Int64
 	// sealing is held by one that seals on a full disk, so that none takes the space
@@ -110,17 +110,27 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	write := func() (err error) {
 		// Positions and numbers must not be lost behind the batch.
 		written, _ := s.log.Entries()
-		if err = s.log.Sync(written); err == nil {
-			head, err = s.dir.Write(head, o.body.parts)
+		if err = s.log.Sync(written); err != nil {
+			return err
 		}
-		return err
+		if head, err = s.dir.Write(head, o.body.parts); err != nil {
+			return err
+		}
+		if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
+			batch.covered = entry
+		} else if s.log.Err() != nil {
+			_ = b.fail(err) // the batch is durable all the same
+		}
+		return nil
 	}
-	err := write()
-	if disk.Full(err) && s.dropSpare() {
+	var err error
+	if n := (o.body.size + headSize + diskBlock - 1) / diskBlock * diskBlock; s.ample(n) {
 		err = write()
-	}
-	if disk.Full(err) {
-		err = s.awaitSpace(o.body.size+small, write)
+		if disk.Full(err) {
+			err = s.awaitSpace(n, write)
+		}
+	} else {
+		err = s.awaitSpace(n, write)
 	}
 	if err != nil && !disk.Full(err) {
 		return b.fail(err)
@@ -130,16 +140,18 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	}
 	batch.head = head
 	s.bytes.Add(head.Size)
-	if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
-		batch.covered = entry
-	} else if s.log.Err() != nil {
-		_ = b.fail(err) // the batch is durable all the same
-	}
 	return nil
 }
 
-// awaitSpace calls a function that writes n bytes until the disk is not full any
-// more, which it may be at once by way of the reserve, or the buffer gives up.
+const (
+	// headSize is about what a sealed batch's file has beside the segment.
+	headSize = 1 << 10
+	// diskBlock is the unit in which most file systems give space.
+	diskBlock = 4 << 10
+)
+
+// awaitSpace calls a function that writes n bytes until there is space, which may
+// be at once by way of the reserve, or the buffer gives up.
 func (s *spool) awaitSpace(n int64, write func() error) error {
 	b := s.buf
 	for {
@@ -152,8 +164,10 @@ func (s *spool) awaitSpace(n int64, write func() error) error {
 		s.trim(true)
 		s.sealing.Lock()
 		s.dropSpare()
-		s.release(n)
-		err := write()
+		err := s.releaseFor(n)
+		if err == nil {
+			err = write()
+		}
 		s.sealing.Unlock()
 		if !disk.Full(err) {
 			return err

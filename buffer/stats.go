@@ -36,8 +36,13 @@ type Stats struct {
 	LostRecords, Missing, LostUnknown uint64
 	// LostPositions says that Open found positions lost.
 	LostPositions bool
-	// Disk is what a durable buffer takes on disk, in bytes.
+	// Disk is what a durable buffer takes on disk, in bytes, without what it reserves.
 	Disk int64
+	// Limit is how many bytes it may take: in memory Options.Memory, on disk
+	// Options.MaxSize or what the file system has space for, without the reserve.
+	Limit int64
+	// Full: something waits for space on disk.
+	Full bool
 }
 
 // DamageLoss says in words what damage of the buffer's files cost; "" is nothing.
@@ -66,9 +71,9 @@ func (b *Buffer) Stats() Stats {
 	s.Open = len(b.open)
 	s.Waiting = len(b.queue.waiting)
 	s.Sending = len(b.queue.out)
-	s.Bytes = b.memory.used
+	s.Bytes, s.Limit = b.memory.used, b.memory.limit
 	if b.spool != nil {
-		s.Disk = b.spool.size()
+		s.Disk, s.Limit, s.Full = b.spool.size(), b.spool.limit.Load(), b.spool.waiting.Load() > 0
 	}
 	for o := range b.open {
 		s.see(o.first)

@@ -28,7 +28,8 @@ const EventCost = 160
 // ErrBusy says that there is no room: nothing was taken, and the sender should retry later.
 var ErrBusy = errors.New("no room in the buffer for now")
 
-// ErrTooLarge says that a sender handed over more than [MaxReceive] bytes in one piece.
+// ErrTooLarge says that a sender handed over more than [MaxReceive] bytes in one
+// piece, or more than the buffer's disk can hold.
 var ErrTooLarge = errors.New("too much in one piece")
 
 // Event is what a sender says of one record.
@@ -67,7 +68,7 @@ func NewReceiver(opts Options) (*Receiver, error) {
 // Receive takes events in one piece: after nil all of them are as durable as the
 // sink makes them, and may be acknowledged. Where the sink has no room for two
 // seconds the error is [ErrBusy], and nothing was taken; more than [MaxReceive]
-// bytes are [ErrTooLarge]. After another error (of ctx or of the sink) it is not
+// bytes, or than the sink can ever take, are [ErrTooLarge]. After another error (of ctx or of the sink) it is not
 // known whether they were taken: they must not be acknowledged. It keeps no hold
 // of the messages. service is "" for the configured one.
 func (r *Receiver) Receive(ctx context.Context, service string, events []Event) error {
@@ -175,5 +176,9 @@ func (r *Receiver) append(ctx context.Context, chunk buffer.Chunk) (buffer.Mark,
 	}
 	patient, cancel := context.WithTimeoutCause(ctx, busyWait, ErrBusy)
 	defer cancel()
-	return r.opts.Sink.Append(patient, chunk)
+	mark, err := r.opts.Sink.Append(patient, chunk)
+	if errors.Is(err, buffer.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	return mark, err
 }

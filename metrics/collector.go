@@ -95,8 +95,8 @@ func (c *collector) lost(s scrape) {
 func (c *collector) buffer(s scrape) {
 	b := c.opts.Buffer.Stats()
 	s.gauge("shipper_buffer_bytes", "What waits for storage, with its log.", float64(max(b.Disk, b.Bytes)))
-	if c.opts.BufferSize > 0 {
-		s.gauge("shipper_buffer_limit_bytes", "What the buffer may take.", float64(c.opts.BufferSize))
+	if b.Limit > 0 {
+		s.gauge("shipper_buffer_limit_bytes", "What the buffer may take.", float64(b.Limit))
 	}
 	for state, n := range map[string]int{"open": b.Open, "waiting": b.Waiting, "sending": b.Sending, "unindexed": b.Unindexed} {
 		s.gauge("shipper_buffer_batches", "Batches in the buffer; unindexed ones are stored already and counted in another state too.",

@@ -61,7 +61,7 @@ func (m *Metrics) Storing() error {
 // full reports whether the buffer has no room.
 func (m *Metrics) full() bool {
 	s := m.opts.Buffer.Stats()
-	return m.opts.BufferSize > 0 && float64(max(s.Disk, s.Bytes)) >= fullAt*float64(m.opts.BufferSize)
+	return s.Full || s.Limit > 0 && float64(max(s.Disk, s.Bytes)) >= fullAt*float64(s.Limit)
 }
 
 // answer is 200 and "ok", or 503 and the error.

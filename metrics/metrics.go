@@ -43,9 +43,7 @@ type Options struct {
 	// Version is that of the program.
 	Version string
 	Buffer  Buffer
-	// BufferSize is how many bytes the buffer may take.
-	BufferSize int64
-	Shipper    Shipper
+	Shipper Shipper
 	// Inputs are what is read, Requests what is asked of storage.
 	Inputs   *Inputs
 	Requests *Requests

@@ -94,9 +94,9 @@ func full(t *testing.T) (*metrics.Metrics, store.Store) {
 	web.Cut.Add(1)
 	inputs.Of("syslog", "sys").Records.Add(2)
 	m := metrics.New(metrics.Options{
-		Version: "v1", Shipper: fakeShipper{}, Inputs: inputs, Requests: requests, BufferSize: 1000, Now: c.read, Prices: price.Default(),
+		Version: "v1", Shipper: fakeShipper{}, Inputs: inputs, Requests: requests, Now: c.read, Prices: price.Default(),
 		Buffer: &fakeBuffer{stats: buffer.Stats{
-			Open: 1, Waiting: 2, Sending: 3, Unindexed: 1, Disk: 500, Oldest: start.Add(9 * time.Minute),
+			Open: 1, Waiting: 2, Sending: 3, Unindexed: 1, Disk: 500, Limit: 1000, Oldest: start.Add(9 * time.Minute),
 			DroppedRecords: 7, LostRecords: 4, Replayed: 8, Damaged: 1, Failed: 1, Unsealed: 1, Quarantined: 5,
 		}},
 		Processed: func() map[string]int64 { return map[string]int64{"sample": 11, "redact:card": 12} },
@@ -286,7 +286,7 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	requests, b := metrics.NewRequests(), new(fakeBuffer)
 	c, s := &clock{time.Now()}, new(fakeShipper)
-	m := metrics.New(metrics.Options{Buffer: b, Shipper: s, Requests: requests, BufferSize: 1000, Now: c.read})
+	m := metrics.New(metrics.Options{Buffer: b, Shipper: s, Requests: requests, Now: c.read})
 	server, err := httpserver.New(t.Context(), httpserver.Options{Address: ":0"}, m)
 	if err != nil {
 		t.Fatal(err)
@@ -327,7 +327,9 @@ func TestHealth(t *testing.T) {
 	s.outage = nil
 	expect("/else", 404, "")
 
-	b.stats.Disk = 960
+	b.stats.Full = true
+	expect("/readyz", 503, "full")
+	b.stats.Full, b.stats.Disk, b.stats.Limit = false, 960, 1000
 	expect("/readyz", 503, "full")
 	if _, err := requests.Store(openLocal(t)).Blobs().Create(t.Context(), "x", []byte("x"), store.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -64,6 +64,7 @@ func TestThroughFeedAndBuffer(t *testing.T) {
 	if len(value) != 8 || binary.BigEndian.Uint64(value) != uint64(text.Len()) {
 		t.Errorf("position %x, want %x", value, text.Len())
 	}
+	b.Flush(t.Context()) // it waits for the log
 	if got := b.Stats().Replayed; got != 8 {
 		t.Errorf("%d records in the buffer, want 8", got)
 	}

@@ -182,6 +182,51 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// A file of coverage alone becomes as small as its snapshot, which says the same,
+// and whatever step fails or is the last, nothing is forgotten.
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	key := Key{Service: "web", Start: 3600e9, Width: 3600e9}
+	for n := 0; ; n++ {
+		fs := disktest.New()
+		l, _ := open(t, fs)
+		all := make([]record.Record, 3)
+		if _, _, err := l.Append("web", "", []Run{{3600e9, 3600e9, 3}}, all, []Position{{Input: "in", Value: []byte("x")}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		l, _ = open(t, fs)
+		for range 200 {
+			if _, err := l.Cover(key, 2, 7); err != nil {
+				t.Fatal(err)
+			}
+		}
+		size := l.Size()
+		fs.Arm(n, disktest.Die)
+		err := l.Trim(0, true)
+		reached := fs.Steps() >= n
+		if n == 0 && (err != nil || l.Size() > size-muchCoverage) {
+			t.Errorf("%d bytes of %d are left: %v", l.Size(), size, err)
+		}
+		for _, lose := range []bool{false, true} {
+			after := fs.Crash(rand.New(rand.NewPCG(uint64(n), 1)), lose)
+			l, damage := open(t, after)
+			v, _ := l.Position("in")
+			if len(damage) > 0 && !lose || string(v) != "x" {
+				t.Errorf("step %d, lose %v: damage %+v, position %q", n, lose, damage, v)
+			}
+			if left := replay(t, l); !lose && (l.Seq() != 7 || len(left) != 1 || left[0].First != 3) {
+				t.Errorf("step %d: Seq %d, replayed %+v", n, l.Seq(), left)
+			}
+		}
+		if n > 0 && !reached {
+			return
+		}
+	}
+}
+
 // A file that is written over gives nothing of what it held, whenever the process
 // or the machine ends; and no more of them are kept than may be.
 func TestSpare(t *testing.T) {
