@@ -329,7 +329,7 @@ func withoutCopy(t *testing.T, base *scenario, policy LostPositions, path string
 // clone is the scenario with a file system of its own.
 func (s *scenario) clone() *scenario {
 	return &scenario{
-		t: s.t, dir: s.dir, fs: s.fs.Crash(nil, false), sync: s.sync, width: s.width, written: s.written,
+		t: s.t, damaged: true, dir: s.dir, fs: s.fs.Crash(nil, false), sync: s.sync, width: s.width, written: s.written,
 		stored: maps.Clone(s.stored), log: new(bytes.Buffer),
 	}
 }

@@ -38,6 +38,8 @@ type scenario struct {
 	// written is how many records the input had when the process ended.
 	written int
 	policy  LostPositions
+	// damaged: batches may be; they are quarantined as a shipper does.
+	damaged bool
 	log     *bytes.Buffer
 }
 
@@ -110,7 +112,9 @@ func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
 	if err != nil {
 		return err
 	}
-	if err := batch.Load(ctx); err != nil {
+	if err := batch.Load(ctx); err != nil && s.damaged && !errors.As(err, new(syscall.Errno)) {
+		return batch.Quarantine(err.Error())
+	} else if err != nil {
 		batch.Return()
 		return err
 	}

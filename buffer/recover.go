@@ -49,7 +49,11 @@ func (b *Buffer) openSpool(ctx context.Context) (err error) {
 	}
 	b.seq = max(b.seq, s.log.Seq())
 	b.positions = s.log.Positions()
-	if err := errors.Join(s.reportDamage(report), s.restore()); err != nil {
+	err = errors.Join(s.reportDamage(report), s.restore())
+	if err == nil && s.reserve.size() == 0 { // delivery needs the last space
+		_, err = s.log.DropCopy()
+	}
+	if err != nil {
 		return errors.Join(err, s.log.Close())
 	}
 	return nil
