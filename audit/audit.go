@@ -22,7 +22,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/internal/hint"
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -303,7 +303,7 @@ func (a *auditor) run(ctx context.Context) error {
 // services are those asked for that have blobs.
 func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
 	all := make(map[string]bool)
-	err := patience.First(ctx, func() error {
+	err := retry.First(ctx, func() error {
 		for prefixes, err := range a.blobs.ListPrefixes(ctx, "") {
 			if err != nil {
 				return err
@@ -347,7 +347,7 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 	group.SetLimit(tablesAtOnce)
 	for i, t := range tables {
 		group.Go(func() error {
-			return patience.Do(ctx, func() (err error) {
+			return retry.Do(ctx, func() (err error) {
 				holds[i], lost[i], err = tableindex.Survey(ctx, a.tables, t.Name)
 				return err
 			})
@@ -389,7 +389,7 @@ func (a *auditor) settleLost(ctx context.Context) (err error) {
 
 // listTables are the tables of the range.
 func (a *auditor) listTables(ctx context.Context) (tables []tableindex.Table, err error) {
-	err = patience.First(ctx, func() (err error) {
+	err = retry.First(ctx, func() (err error) {
 		tables, err = tableindex.Tables(ctx, a.tables, a.container)
 		return err
 	})

@@ -129,7 +129,7 @@ func TestUnreadable(t *testing.T) {
 		for n := range uint64(120) {
 			m := newSegment(t, "api", "", hour(), n+1, 2)
 			m.whole(t, s)
-			u.errs[m.row.Name.String()] = store.ErrRefused
+			u.errs[m.row.Name.String()] = store.ErrAccessDenied
 		}
 		odd := newSegment(t, "api", "", hour(), 500, 2)
 		create(t, s, &odd, odd.row.Meta.Encode())
@@ -144,12 +144,12 @@ func TestUnreadable(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%v, %s", err, diff)
 		}
-		if p := report.Problems; len(p) != 101 || p[100] != "and 20 more" || !strings.HasPrefix(p[0], "api/2026/11/19/1500/000") || !errors.Is(report.Err(), store.ErrRefused) {
+		if p := report.Problems; len(p) != 101 || p[100] != "and 20 more" || !strings.HasPrefix(p[0], "api/2026/11/19/1500/000") || !errors.Is(report.Err(), store.ErrAccessDenied) {
 			t.Errorf("%d problems: %q", len(p), p)
 		}
 
 		// reindex writes the others, and says which it could not.
-		u.errs = map[string]error{odd.row.Name.String(): store.ErrRefused}
+		u.errs = map[string]error{odd.row.Name.String(): store.ErrAccessDenied}
 		other := newSegment(t, "api", "", hour(), 502, 2)
 		create(t, s, &other, other.row.Meta.Encode())
 		got = nil

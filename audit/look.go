@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 	"logstow/tableindex"
 )
 
@@ -109,7 +109,7 @@ func (a *auditor) wait(ctx context.Context) (time.Duration, error) {
 		return usualSettle, nil
 	}
 	var now time.Time
-	err := patience.Do(ctx, func() (err error) {
+	err := retry.Do(ctx, func() (err error) {
 		now, err = a.now(ctx)
 		return err
 	})

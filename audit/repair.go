@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -81,13 +81,13 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 
 // write writes entities, and then removes others.
 func (a *auditor) write(ctx context.Context, put []tableindex.Row, remove map[string][]store.Key) error {
-	err := patience.Do(ctx, func() error { return tableindex.Put(ctx, a.tables, a.container, put) })
+	err := retry.Do(ctx, func() error { return tableindex.Put(ctx, a.tables, a.container, put) })
 	if err != nil {
 		return err
 	}
 	removed := 0
 	for table, keys := range remove {
-		if err := patience.Do(ctx, func() error { return tableindex.Remove(ctx, a.tables, table, keys) }); err != nil {
+		if err := retry.Do(ctx, func() error { return tableindex.Remove(ctx, a.tables, table, keys) }); err != nil {
 			return err
 		}
 		removed += len(keys)

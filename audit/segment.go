@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -83,7 +83,7 @@ func (a *auditor) open(ctx context.Context, e *entry) (f *segment.Footer, damage
 		return nil, nil, context.Cause(ctx)
 	}
 	read := func(ctx context.Context, off, n int64) (b []byte, err error) {
-		err = patience.Do(ctx, func() error {
+		err = retry.Do(ctx, func() error {
 			b, err = a.blobs.Read(ctx, e.name, off, n)
 			return err
 		})

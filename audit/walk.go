@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -37,7 +37,7 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 	var current time.Time // the hour of the last of them
 	first := 0            // hour of the day that is to be compared
 	for _, prefix := range a.prefixes(service) {
-		for page, err := range patience.List(ctx, a.blobs, prefix) {
+		for page, err := range retry.List(ctx, a.blobs, prefix) {
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (a *auditor) hourOf(name string) (time.Time, bool) {
 // list lists a part's blobs again.
 func (a *auditor) list(ctx context.Context, p part) (blobs []entry, err error) {
 	for _, prefix := range p.prefixes() {
-		for page, err := range patience.List(ctx, a.blobs, prefix) {
+		for page, err := range retry.List(ctx, a.blobs, prefix) {
 			if err != nil {
 				return nil, err
 			}
@@ -127,7 +127,7 @@ func (a *auditor) read(ctx context.Context, p part, blobs []entry) (index indexe
 	for i := range blobs {
 		byName[blobs[i].name] = &blobs[i]
 	}
-	err = patience.Do(ctx, func() error {
+	err = retry.Do(ctx, func() error {
 		index = indexed{rows: make(map[place]tableindex.Row), malformed: make(map[place]*tableindex.EntityError)}
 		for i := range blobs {
 			blobs[i].agrees = false

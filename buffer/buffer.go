@@ -55,7 +55,7 @@ type Buffer struct {
 	// draining: nothing is appended any more. drained: and all that was is sealed,
 	// or is left to the next process.
 	draining, drained, closed bool
-	// quit is closed when nobody waits for space any more, replayed when what the
+	// quit is closed when waiting for space has ended, replayed when what the
 	// log held at Open is in batches, or never will be here.
 	quit, replayed chan struct{}
 	quitting       sync.Once

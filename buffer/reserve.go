@@ -12,7 +12,7 @@ import (
 // reserveFile holds no data: its space is for sealing when the disk is full.
 const reserveFile = "reserve"
 
-// reserve is space on disk that is set aside in a file. What must be written for
+// reserve is disk space that a file holds in reserve. What must be written for
 // batches to be delivered can always be written: on a full disk the file is cut by
 // as much as that takes. It grows again before records are taken.
 type reserve struct {
@@ -37,7 +37,7 @@ func (r *reserve) find() error {
 	return errors.Join(err, file.Close())
 }
 
-// size is how many bytes are set aside.
+// size is the number of reserved bytes.
 func (r *reserve) size() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

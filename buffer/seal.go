@@ -66,7 +66,7 @@ func (s *seal) end(ok bool) {
 	close(s.done)
 }
 
-// seal seals one batch, unless somebody else has. It waits for that until ctx ends.
+// seal seals one batch, unless another goroutine has. It waits for that until ctx ends.
 func (b *Buffer) seal(ctx context.Context, o *openBatch) {
 	if o.lane.detachOne(o) {
 		b.finish(ctx, o)

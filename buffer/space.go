@@ -153,7 +153,8 @@ func (s *spool) hasSpace(n needs) error {
 	case space.Total == 0: // unknown: a write will fail
 		left = math.MaxInt64
 	case want+n.size+4*small > space.Total:
-		return fmt.Errorf("%w: %d bytes, of a disk of %d", ErrTooLarge, n.size, space.Total)
+		err := fmt.Errorf("%w: %d bytes, on a disk of %d", ErrTooLarge, n.size, space.Total)
+		return hint.Wrap(err, "move %s to a larger disk, or lower --max-record", opts.Dir)
 	case left < 0:
 		return fmt.Errorf("%w: %d bytes are free", wal.ErrFull, space.Free)
 	}
@@ -244,8 +245,8 @@ func (s *spool) makeSpace(ctx context.Context, force bool) (bool, error) {
 	return s.log.Size() < size, nil
 }
 
-// waitRetry waits for space until done or the buffer gives up, but not for long:
-// another program may have freed it.
+// waitRetry waits for space, but not for long: another program may have freed it.
+// done ends it.
 func (b *Buffer) waitRetry(done, space <-chan struct{}) {
 	b.spool.waiting.Add(1)
 	defer b.spool.waiting.Add(-1)
@@ -299,7 +300,7 @@ func (s *spool) withReserve(write func() error) error {
 	if !disk.Full(err) {
 		return err
 	}
-	s.sealing.Lock() // nobody seals into that space
+	s.sealing.Lock() // no batch is sealed into that space
 	defer s.sealing.Unlock()
 	if err = write(); disk.Full(err) && s.release(small) {
 		err = write()
@@ -324,7 +325,7 @@ func (s *spool) release(n int64) bool {
 	return dropped
 }
 
-// restore makes the reserve whole again where there is space and nobody needs it.
+// restore makes the reserve whole again where there is space that is not needed.
 func (s *spool) restore() error {
 	capacity := s.capacity()
 	want := s.reserveSize(capacity)
@@ -343,7 +344,7 @@ func (s *spool) restore() error {
 	return nil
 }
 
-// stopped is why nobody should wait any longer, nil where there is no reason.
+// stopped is why waiting for space ends, nil while it goes on.
 func (b *Buffer) stopped(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -359,7 +360,7 @@ func (b *Buffer) stopped(ctx context.Context) error {
 	return nil
 }
 
-// dropOldest gives up the oldest sealed batch that nobody sends.
+// dropOldest gives up the oldest sealed batch that is not being sent.
 func (s *spool) dropOldest() error {
 	s.buf.mu.Lock()
 	batch := s.buf.queue.takeOldest()

@@ -173,7 +173,7 @@ func (s *spool) awaitSpace(n int64, write func() error) error {
 			return err
 		}
 		s.sayFull(err)
-		b.waitRetry(b.quit, space)
+		b.waitRetry(nil, space)
 		select {
 		case <-b.quit:
 			return err

@@ -121,12 +121,23 @@ func (r *rig) outage() {
 	}
 }
 
-// args are the arguments of a shipper with the rig's buffer, and more.
+// args are the arguments of a shipper with the rig's buffer, and more, which replace
+// defaults of the same flag.
 func (r *rig) args(more ...string) []string {
-	return append([]string{
-		"run", "--store", r.store, "--service", "crash", "--instance", "pod-1", "--from-start", "--buffer-dir", r.buffer,
-		"--flush-interval", "200ms", "--flush-size", "16KiB", "--bucket", "5m",
-	}, more...)
+	args := []string{"run", "--from-start", "--buffer-dir", r.buffer}
+	for _, flag := range [][]string{
+		{"--store", r.store},
+		{"--service", "crash"},
+		{"--instance", "pod-1"},
+		{"--flush-interval", "200ms"},
+		{"--flush-size", "16KiB"},
+		{"--bucket", "5m"},
+	} {
+		if !slices.Contains(more, flag[0]) {
+			args = append(args, flag...)
+		}
+	}
+	return append(args, more...)
 }
 
 // glob is every log file of the rig.

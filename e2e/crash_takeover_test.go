@@ -52,7 +52,7 @@ func TestCrashTakeover(t *testing.T) {
 			for life := range max(6, crashKills(t)/10) {
 				r.lossy(0.2)
 				write(2, life*100, life*100+100)
-				args := append(r.args(r.draw()...), "--instance", "pod-2", r.glob())
+				args := r.args(append(r.draw(), "--instance", "pod-2", r.glob())...)
 				if life%3 == 2 {
 					r.killAt(bin, r.instant(), args)
 				} else {

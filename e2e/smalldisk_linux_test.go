@@ -28,8 +28,10 @@ func TestLongSmallDisk(t *testing.T) {
 			r := newRig(t, true)
 			r.buffer = smallDisk(t, size)
 			want := r.writeMuch(size << 20 * 5 / 2)
-			run := []string{"run", "--store", r.store, "--service", "crash", "--instance", "pod-1", "--from-start",
-				"--buffer-dir", r.buffer, "--drain-timeout", "2s"}
+			run := []string{
+				"run", "--store", r.store, "--service", "crash", "--instance", "pod-1", "--from-start",
+				"--buffer-dir", r.buffer, "--drain-timeout", "2s",
+			}
 			follow := append(run, r.glob())
 
 			r.outage()

@@ -78,7 +78,7 @@ func (c conditioned) check(what, name string) error {
 	if strings.HasPrefix(name, c.starts) {
 		return nil
 	}
-	return &store.Error{Op: what, Object: name, Class: store.ErrRefused}
+	return &store.Error{Op: what, Object: name, Class: store.ErrAccessDenied}
 }
 
 func (c conditioned) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {

@@ -102,7 +102,7 @@ func TestDelegated(t *testing.T) {
 		t.Errorf("found %v, problems %v", messages, problems)
 	}
 	_, problems := ask(t, reader, "index", now.Add(-time.Hour), now.Add(time.Hour))
-	if err := errors.Join(problems...); !errors.Is(err, store.ErrRefused) {
-		t.Errorf("by the index: %v, want ErrRefused", err)
+	if err := errors.Join(problems...); !errors.Is(err, store.ErrAccessDenied) {
+		t.Errorf("by the index: %v, want ErrAccessDenied", err)
 	}
 }

@@ -46,14 +46,14 @@ func TestNeighbours(t *testing.T) {
 			"list its day":    drain(reader.Blobs().List(t.Context(), other.Name.String()[:len(other.Name.Service)+11])),
 			"query partition": drain(reader.Tables().Query(t.Context(), other.Table(s.Container()), store.Query{Partition: other.Key().Partition})),
 		} {
-			if !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), " only") {
-				t.Errorf("%s of %s: got %v, want ErrRefused", what, other.Name.Service, err)
+			if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), " only") {
+				t.Errorf("%s of %s: got %v, want ErrAccessDenied", what, other.Name.Service, err)
 			}
 		}
 		for _, plan := range []string{"list", "index"} {
 			messages, problems := ask(t, reader, plan, from, to, other.Name.Service)
-			if messages != nil || !errors.Is(errors.Join(problems...), store.ErrRefused) {
-				t.Errorf("plan %s of %s: found %v, problems %v, want ErrRefused", plan, other.Name.Service, messages, problems)
+			if messages != nil || !errors.Is(errors.Join(problems...), store.ErrAccessDenied) {
+				t.Errorf("plan %s of %s: found %v, problems %v, want ErrAccessDenied", plan, other.Name.Service, messages, problems)
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func TestCovers(t *testing.T) {
 		{"after them", closed, today.AddDate(0, 0, -9), today.AddDate(0, 0, -6).Add(1), true},
 	} {
 		err := tt.covers(tt.from, tt.to)
-		if tt.refused != errors.Is(err, store.ErrRefused) || !tt.refused && err != nil {
+		if tt.refused != errors.Is(err, store.ErrAccessDenied) || !tt.refused && err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if tt.refused && !strings.Contains(hint.Text(err), "--plan list") {
@@ -218,8 +218,8 @@ func TestEndedServices(t *testing.T) {
 	g.Expires = time.Now().Add(-time.Minute)
 	path := written(t, g)
 	err := drain(open(t, path).Blobs().ListPrefixes(t.Context(), ""))
-	if !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), path+" expired at "+g.Expires.UTC().Format(time.RFC3339)) {
-		t.Errorf("got %v, want ErrRefused and when it expired", err)
+	if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), path+" expired at "+g.Expires.UTC().Format(time.RFC3339)) {
+		t.Errorf("got %v, want ErrAccessDenied and when it expired", err)
 	}
 }
 
@@ -227,15 +227,15 @@ func TestEndedServices(t *testing.T) {
 type asked struct{ *azure.Store }
 
 func (asked) Hierarchical(context.Context) (bool, error) {
-	return false, &store.Error{Op: "read", Object: "properties", Class: store.ErrRefused}
+	return false, &store.Error{Op: "read", Object: "properties", Class: store.ErrAccessDenied}
 }
 
 // TestAskedInVain: without an answer nothing is signed, but what to say is told.
 func TestAskedInVain(t *testing.T) {
 	t.Parallel()
 	g, err := grant.Make(t.Context(), asked{owner(t)}, request(grant.Read, "api"))
-	if g != nil || !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), "--hierarchical yes or no") {
-		t.Errorf("got %v, %v, want ErrRefused", g, err)
+	if g != nil || !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "--hierarchical yes or no") {
+		t.Errorf("got %v, %v, want ErrAccessDenied", g, err)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestAskedInVain(t *testing.T) {
 type blind struct{ hierarchical }
 
 func (blind) Now(context.Context) (time.Time, error) {
-	return time.Time{}, &store.Error{Op: "list", Object: "blobs", Class: store.ErrRefused}
+	return time.Time{}, &store.Error{Op: "list", Object: "blobs", Class: store.ErrAccessDenied}
 }
 
 // TestCreateBlind: who signs for a shipper need not be able to list.

@@ -86,7 +86,7 @@ func containerReady(ctx context.Context, s Issuer) error {
 	switch {
 	case errors.Is(err, store.ErrNoContainer):
 		return s.CreateContainer(ctx)
-	case errors.Is(err, store.ErrRefused):
+	case errors.Is(err, store.ErrAccessDenied):
 		return nil
 	}
 	return err
@@ -238,7 +238,7 @@ or let the service log to a container of its own, or to an account with a hierar
 }
 
 // Unwrap gives errors.Is the class.
-func (e *TooWideError) Unwrap() error { return store.ErrRefused }
+func (e *TooWideError) Unwrap() error { return store.ErrAccessDenied }
 
 // Command assigns a role with a condition on the blob's path, and on a listing's prefix.
 // https://learn.microsoft.com/azure/storage/blobs/storage-auth-abac-examples

@@ -146,7 +146,7 @@ func TestTooWide(t *testing.T) {
 	put(t, s, "billing", "", time.Now(), "not mine")
 	g, err := grant.Make(t.Context(), s, request(grant.Read, "api"))
 	var wide *grant.TooWideError
-	if g != nil || !errors.As(err, &wide) || !errors.Is(err, store.ErrRefused) || wide.Other != "billing" {
+	if g != nil || !errors.As(err, &wide) || !errors.Is(err, store.ErrAccessDenied) || wide.Other != "billing" {
 		t.Fatalf("got %v, %v, want a TooWideError that names billing", g, err)
 	}
 	for _, want := range []string{
@@ -203,7 +203,7 @@ func TestSASCanNotSign(t *testing.T) {
 	put(t, s, "api", "", time.Now(), "hello")
 	g := makeGrant(t, s, grant.Read, "api")
 	_, err := grant.Make(t.Context(), hierarchical{bare(t, g, s.Container(), g.Blobs)}, request(grant.Read, "api"))
-	if !errors.Is(err, azure.ErrCannotSign) || !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), "not the SAS") {
+	if !errors.Is(err, azure.ErrCannotSign) || !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "not the SAS") {
 		t.Errorf("got %v, want ErrCannotSign", err)
 	}
 	checkClean(t, err, g)

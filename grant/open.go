@@ -31,9 +31,9 @@ type Options struct {
 }
 
 // Store is what a grant gives of a store. What the grant does not give is
-// [store.ErrRefused], and for rows of tables that it does not name [store.ErrInvalid].
+// [store.ErrAccessDenied], and for rows of tables that it does not name [store.ErrInvalid].
 // The file may be replaced by a newer grant for the same service and place; with one
-// for another, all is [store.ErrRefused].
+// for another, all is [store.ErrAccessDenied].
 type Store struct {
 	*azure.Store
 	name   string
@@ -42,13 +42,13 @@ type Store struct {
 }
 
 // Open opens the store that the file at path grants access to. It makes no request.
-// A file that can not be read is [store.ErrRefused].
+// A file that can not be read is [store.ErrAccessDenied].
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	name := Scheme + "://" + path
 	source := &signatures{file: reread.New(path, Parse)}
 	g, err := source.grant()
 	if err != nil {
-		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrRefused, Err: err}
+		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrAccessDenied, Err: err}
 	}
 	source.opened = g
 	inner, err := azure.Open(ctx, azure.Options{
@@ -95,7 +95,7 @@ func (s *signatures) grant() (*Grant, error) {
 	}
 	if err == nil && s.opened != nil && g.place() != s.opened.place() {
 		return nil, &store.Error{
-			Op: "use", Object: s.String(), Class: store.ErrRefused,
+			Op: "use", Object: s.String(), Class: store.ErrAccessDenied,
 			Err:  fmt.Errorf("it was for %s, and is for %s now", s.opened.place(), g.place()),
 			Hint: "start again to use it",
 		}

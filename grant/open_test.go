@@ -49,8 +49,8 @@ func TestRead(t *testing.T) {
 	}
 	// Another service is said to be outside, not to be empty.
 	messages, problems := ask(t, reader, "list", from, to, "billing")
-	if messages != nil || len(problems) == 0 || !errors.Is(errors.Join(problems...), store.ErrRefused) || !strings.Contains(problems[0].Error(), "is for api/ only") {
-		t.Errorf("billing: found %v, problems %v, want ErrRefused", messages, problems)
+	if messages != nil || len(problems) == 0 || !errors.Is(errors.Join(problems...), store.ErrAccessDenied) || !strings.Contains(problems[0].Error(), "is for api/ only") {
+		t.Errorf("billing: found %v, problems %v, want ErrAccessDenied", messages, problems)
 	}
 }
 
@@ -111,8 +111,8 @@ func TestStorageRefuses(t *testing.T) {
 			}
 		}
 		for what, err := range refused {
-			if !errors.Is(err, store.ErrRefused) {
-				t.Errorf("%s: %s: got %v, want ErrRefused", kind, what, err)
+			if !errors.Is(err, store.ErrAccessDenied) {
+				t.Errorf("%s: %s: got %v, want ErrAccessDenied", kind, what, err)
 			}
 			checkClean(t, err, g)
 		}
@@ -141,7 +141,7 @@ func putEntity(t *testing.T, g *grant.Grant, signed, table string, key store.Key
 	case http.StatusNoContent:
 		return nil
 	case http.StatusForbidden:
-		return store.ErrRefused
+		return store.ErrAccessDenied
 	default:
 		return fmt.Errorf("answered %s", resp.Status)
 	}
@@ -190,7 +190,7 @@ func TestCreate(t *testing.T) {
 	old.Name.Bucket = old.Name.Bucket.AddDate(0, 0, -30)
 	old.Meta.Start -= int64(30 * 24 * time.Hour)
 	old.Meta.End -= int64(30 * 24 * time.Hour)
-	if err := tableindex.Put(t.Context(), shipper.Tables(), shipper.Container(), []tableindex.Row{old}); !errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrRefused) {
+	if err := tableindex.Put(t.Context(), shipper.Tables(), shipper.Container(), []tableindex.Row{old}); !errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrAccessDenied) {
 		t.Errorf("a row of another day: got %v, want ErrInvalid", err)
 	}
 	for what, err := range map[string]error{
@@ -198,7 +198,7 @@ func TestCreate(t *testing.T) {
 		"list":                      drain(shipper.Blobs().List(t.Context(), "api/")),
 		"list all":                  drain(shipper.Blobs().List(t.Context(), "")),
 		"delete":                    shipper.Blobs().Delete(t.Context(), store.AnyVersion(row.Name.String())),
-		"delete of another service": shipper.Blobs().Delete(t.Context(), []store.Version{{Name: "billing/2026/01/01/0000/000001.log"}}),
+		"delete of another service": shipper.Blobs().Delete(t.Context(), []store.BlobRef{{Name: "billing/2026/01/01/0000/000001.log"}}),
 		"of another service": func() error {
 			_, err := shipper.Blobs().Create(t.Context(), "billing/x", nil, store.CreateOptions{})
 			return err
@@ -208,8 +208,8 @@ func TestCreate(t *testing.T) {
 		"drop":                   shipper.Tables().DropTable(t.Context(), row.Table(s.Container())),
 		"query without table":    drain(shipper.Tables().Query(t.Context(), "segments0", store.Query{Partition: row.Key().Partition})),
 	} {
-		if !errors.Is(err, store.ErrRefused) || strings.Contains(what, "another service") != strings.Contains(fmt.Sprint(err), "is for api/ only") {
-			t.Errorf("%s: got %v, want ErrRefused", what, err)
+		if !errors.Is(err, store.ErrAccessDenied) || strings.Contains(what, "another service") != strings.Contains(fmt.Sprint(err), "is for api/ only") {
+			t.Errorf("%s: got %v, want ErrAccessDenied", what, err)
 		}
 		checkClean(t, err, g)
 	}
@@ -232,7 +232,7 @@ func TestRenewed(t *testing.T) {
 	from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	_, problems := ask(t, reader, "list", from, to, "api")
 	err = errors.Join(problems...)
-	if !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), "expired at "+ended.Expires.Format(time.RFC3339)) || !strings.Contains(hint.Text(err), "the grant in "+path) {
+	if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "expired at "+ended.Expires.Format(time.RFC3339)) || !strings.Contains(hint.Text(err), "the grant in "+path) {
 		t.Errorf("with an ended grant: %v", err)
 	}
 	checkClean(t, err, &ended)
@@ -294,8 +294,8 @@ func TestReplaced(t *testing.T) {
 	} {
 		write(t, path, g)
 		_, problems := ask(t, reader, "list", from, to, "api")
-		if err := errors.Join(problems...); !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), "start again") {
-			t.Errorf("another %s: %v, want ErrRefused", name, err)
+		if err := errors.Join(problems...); !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "start again") {
+			t.Errorf("another %s: %v, want ErrAccessDenied", name, err)
 		}
 	}
 	write(t, path, good)
@@ -325,12 +325,12 @@ func TestNarrowDirectory(t *testing.T) {
 	}
 	for _, prefix := range []string{"", "api/", "api/2026/11/", "api/2026/11/20/", "api/2026/11/211", "billing/"} {
 		err := drain(reader.Blobs().List(t.Context(), prefix))
-		if !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), "is for api/2026/11/21/ only") {
-			t.Errorf("list %q: got %v, want ErrRefused", prefix, err)
+		if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "is for api/2026/11/21/ only") {
+			t.Errorf("list %q: got %v, want ErrAccessDenied", prefix, err)
 		}
 	}
-	if err := drain(reader.Blobs().ListPrefixes(t.Context(), "billing/")); !errors.Is(err, store.ErrRefused) {
-		t.Errorf("names under billing/: got %v, want ErrRefused", err)
+	if err := drain(reader.Blobs().ListPrefixes(t.Context(), "billing/")); !errors.Is(err, store.ErrAccessDenied) {
+		t.Errorf("names under billing/: got %v, want ErrAccessDenied", err)
 	}
 }
 
@@ -356,8 +356,8 @@ func TestOpenRefuses(t *testing.T) {
 				}
 			}
 			s, err := grant.Open(t.Context(), path, grant.Options{})
-			if s != nil || !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), path) || strings.Contains(hint.Text(err), "CANARY") {
-				t.Errorf("got %v, %v, want ErrRefused", s, err)
+			if s != nil || !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), path) || strings.Contains(hint.Text(err), "CANARY") {
+				t.Errorf("got %v, %v, want ErrAccessDenied", s, err)
 			}
 		})
 	}

@@ -26,7 +26,7 @@ func outside(op, object, name string, class error, g *Grant) error {
 // ended is the error for a grant that is over, where storage is not asked.
 func ended(op, object, name string, g *Grant) error {
 	return &store.Error{
-		Op: op, Object: object, Class: store.ErrRefused,
+		Op: op, Object: object, Class: store.ErrAccessDenied,
 		Err: fmt.Errorf("%s expired at %s", name, g.Expires.UTC().Format(time.RFC3339)), Hint: "ask for a new one (shipper grant)",
 	}
 }
@@ -55,7 +55,7 @@ func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store
 }
 
 // Delete implements store.Blobs.
-func (b *blobs) Delete(ctx context.Context, versions []store.Version) error {
+func (b *blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	for _, v := range versions {
 		if err := b.check("delete", "blob "+v.Name, v.Name); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) er
 func (b *blobs) check(op, object, name string) error {
 	g, err := b.of()
 	if err == nil && !strings.HasPrefix(name, g.Directory+"/") {
-		err = outside(op, object, b.name, store.ErrRefused, g)
+		err = outside(op, object, b.name, store.ErrAccessDenied, g)
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob,
 			prefix = all
 		}
 		if !strings.HasPrefix(prefix, g.Directory+"/") {
-			yield(nil, outside("list", "blobs "+prefix+"*", b.name, store.ErrRefused, g))
+			yield(nil, outside("list", "blobs "+prefix+"*", b.name, store.ErrAccessDenied, g))
 			return
 		}
 		b.Blobs.List(ctx, prefix)(yield)
@@ -121,7 +121,7 @@ func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 		case strings.HasPrefix(top, prefix):
 			yield([]string{top[:len(prefix)+strings.IndexByte(top[len(prefix):], '/')+1]}, nil)
 		default:
-			yield(nil, outside("list", "names "+prefix+"*", b.name, store.ErrRefused, g))
+			yield(nil, outside("list", "names "+prefix+"*", b.name, store.ErrAccessDenied, g))
 		}
 	}
 }
@@ -146,14 +146,14 @@ func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Se
 func (t *tables) check(op, table, partition string) error {
 	g, err := t.of()
 	if err == nil && !tableindex.OfService(partition, g.Service) {
-		err = outside(op, "table "+table, t.name, store.ErrRefused, g)
+		err = outside(op, "table "+table, t.name, store.ErrAccessDenied, g)
 	}
 	return err
 }
 
 // Covers says why the tables can not answer for a range: they are those of the days for
 // which the grant was made, and days without a table would look like days without logs.
-// What is to come counts for nothing. The error is [store.ErrRefused].
+// What is to come counts for nothing. The error is [store.ErrAccessDenied].
 func (t *tables) Covers(from, to time.Time) error {
 	g, err := t.of()
 	if err != nil || g.From.IsZero() {
@@ -167,7 +167,7 @@ func (t *tables) Covers(from, to time.Time) error {
 		return nil
 	}
 	return &store.Error{
-		Op: "query", Object: "the index", Class: store.ErrRefused,
+		Op: "query", Object: "the index", Class: store.ErrAccessDenied,
 		Err:  fmt.Errorf("%s holds it from %s to %s only", t.name, first.Format(time.DateOnly), end.Add(-day).Format(time.DateOnly)),
 		Hint: "use --plan list, or a range inside of that",
 	}
@@ -188,7 +188,7 @@ func (t *tables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, 
 		}
 		if err == nil && g.Kind == Read && len(g.Tables) == 0 {
 			err = &store.Error{
-				Op: "list", Object: "tables " + prefix + "*", Class: store.ErrRefused,
+				Op: "list", Object: "tables " + prefix + "*", Class: store.ErrAccessDenied,
 				Err: errors.New(t.name + " holds no signatures for tables"), Hint: "use --plan list",
 			}
 		}
@@ -217,7 +217,7 @@ func (t *tables) CreateTable(_ context.Context, table string) error {
 
 // DropTable implements store.Tables: a grant can not.
 func (t *tables) DropTable(_ context.Context, table string) error {
-	return &store.Error{Op: "drop", Object: "table " + table, Class: store.ErrRefused, Err: errors.New(t.name + " can not")}
+	return &store.Error{Op: "drop", Object: "table " + table, Class: store.ErrAccessDenied, Err: errors.New(t.name + " can not")}
 }
 
 // Upsert implements store.Tables.

@@ -18,7 +18,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/internal/price"
-	"logstow/ship"
+	"logstow/upload"
 )
 
 // Buffer is what is asked of a [buffer.Buffer].
@@ -28,10 +28,10 @@ type Buffer interface {
 	Err() error
 }
 
-// Shipper is what is asked of a [ship.Shipper].
+// Shipper is what is asked of a [upload.Shipper].
 type Shipper interface {
-	Stats() ship.Stats
-	Services() map[string]ship.Delivered
+	Stats() upload.Stats
+	Services() map[string]upload.Delivered
 	// Outage is the error of the last attempt to store a batch, nil if it succeeded.
 	Outage() error
 }

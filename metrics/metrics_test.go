@@ -24,9 +24,9 @@ import (
 	"logstow/input/httpserver"
 	"logstow/internal/price"
 	"logstow/metrics"
-	"logstow/ship"
 	"logstow/store"
 	"logstow/store/local"
+	"logstow/upload"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -45,12 +45,12 @@ type fakeShipper struct{ outage error }
 
 func (s fakeShipper) Outage() error { return s.outage }
 
-func (fakeShipper) Stats() ship.Stats {
-	return ship.Stats{Delivered: ship.Delivered{Segments: 4, StoredBytes: 2e9}, Conflicts: 2, Unindexed: 3}
+func (fakeShipper) Stats() upload.Stats {
+	return upload.Stats{Delivered: upload.Delivered{Segments: 4, StoredBytes: 2e9}, Conflicts: 2, Unindexed: 3}
 }
 
-func (fakeShipper) Services() map[string]ship.Delivered {
-	return map[string]ship.Delivered{"web": {Segments: 3, Records: 30, RawBytes: 300, StoredBytes: 1e9}, "": {Segments: 1, StoredBytes: 1e9}}
+func (fakeShipper) Services() map[string]upload.Delivered {
+	return map[string]upload.Delivered{"web": {Segments: 3, Records: 30, RawBytes: 300, StoredBytes: 1e9}, "": {Segments: 1, StoredBytes: 1e9}}
 }
 
 var start = time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
@@ -203,7 +203,7 @@ func TestRequestStatus(t *testing.T) {
 	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Shipper: fakeShipper{}, Requests: requests})
 	for _, err := range []error{
 		nil, context.Canceled, store.ErrExists, store.ErrNotFound, store.ErrNoContainer, store.ErrNoTable, store.ErrTableBusy,
-		store.ErrRange, store.ErrInvalid, store.ErrRefused, store.ErrThrottled, store.ErrUnavailable, store.ErrHeld, errors.New("?"),
+		store.ErrRange, store.ErrInvalid, store.ErrAccessDenied, store.ErrThrottled, store.ErrUnavailable, store.ErrHeld, errors.New("?"),
 	} {
 		if err != nil {
 			err = fmt.Errorf("create x: %w", &store.Error{Op: "create", Object: "x", Class: err})

@@ -47,7 +47,7 @@ func (b observedBlobs) Create(ctx context.Context, name string, body []byte, opt
 	return etag, err
 }
 
-func (b observedBlobs) Delete(ctx context.Context, versions []store.Version) error {
+func (b observedBlobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	began := time.Now()
 	err := b.Blobs.Delete(ctx, versions)
 	b.r.wrote("delete", began, err)

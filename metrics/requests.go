@@ -122,7 +122,7 @@ func status(err error) string {
 		{store.ErrRange, "invalid"},
 		{store.ErrInvalid, "invalid"},
 		{store.ErrUnusable, "unusable"},
-		{store.ErrRefused, "refused"},
+		{store.ErrAccessDenied, "refused"},
 		{store.ErrThrottled, "throttled"},
 		{store.ErrUnavailable, "unavailable"},
 		{store.ErrHeld, "held"},

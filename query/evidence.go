@@ -14,7 +14,7 @@ import (
 //
 // It goes by what the query listed and read anyway. Only if nothing was listed for a
 // service, or nothing in the range, it lists names: those of services, and the prefixes
-// towards the newest record, as [Query.Newest] does. What can not be listed then is not
+// towards the newest record, as [Query.Newest] does. What cannot be listed then is not
 // explained; only the end of ctx is an error.
 func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason, error) {
 	e := q.evidence(p, defaulted)

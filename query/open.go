@@ -221,7 +221,7 @@ func (q *Query) readStored(ctx context.Context, s *Segment, off, n int64) ([]byt
 
 // readOnly reads a range of a segment's blob.
 func (q *Query) readOnly(ctx context.Context, s *Segment, off, n int64) (data []byte, err error) {
-	err = retry(ctx, func() (err error) {
+	err = withRetry(ctx, func() (err error) {
 		data, err = s.blobs.Read(ctx, s.String(), off, n)
 		return err
 	})

@@ -239,7 +239,7 @@ func (p *planner) list(ctx context.Context, l *listing, prefix string) error {
 // index adds the segments of a service that the index knows.
 func (p *planner) index(ctx context.Context, l *listing) error {
 	var h haul
-	err := retry(ctx, func() error {
+	err := withRetry(ctx, func() error {
 		h = haul{}
 		for rows, err := range tableindex.Range(ctx, l.store.Tables, l.store.Container, l.service, p.q.sel.From, p.q.sel.To) {
 			var malformed *tableindex.EntityError
@@ -324,7 +324,7 @@ func (p *planner) add(h *haul, s *Store, name blobnaming.Name, meta blobnaming.M
 // pages hands the pages of a listing to use, until one fails. Where that may
 // help, it starts again with a new list.
 func pages[T any](ctx context.Context, list func() iter.Seq2[[]T, error], use func(page []T)) error {
-	return retry(ctx, func() error {
+	return withRetry(ctx, func() error {
 		for page, err := range list() {
 			if err != nil {
 				return err

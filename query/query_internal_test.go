@@ -226,7 +226,7 @@ func TestFailures(t *testing.T) {
 	refused := func(on string) func(op, object string) error {
 		return func(op, object string) error {
 			if op+" "+object == on {
-				return &store.Error{Op: op, Object: object, Class: store.ErrRefused}
+				return &store.Error{Op: op, Object: object, Class: store.ErrAccessDenied}
 			}
 			return nil
 		}
@@ -239,7 +239,7 @@ func TestFailures(t *testing.T) {
 		q := w.query(wholeDay(), Options{})
 		lines := got(t, q)
 		p := q.Report().Problems
-		if len(lines) != c.lines || len(p) != 1 || !errors.Is(p[0], store.ErrRefused) {
+		if len(lines) != c.lines || len(p) != 1 || !errors.Is(p[0], store.ErrAccessDenied) {
 			t.Errorf("%s: %q, problems %v", c.on, lines, p)
 		}
 	}

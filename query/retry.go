@@ -5,16 +5,16 @@ import (
 	"errors"
 	"time"
 
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 	"logstow/store"
 )
 
 // attempts is how often a request is tried while storage says that it may succeed later.
 const attempts = 3
 
-// retry calls f until it succeeds, fails for good or has failed often enough,
+// withRetry calls f until it succeeds, fails for good or has failed often enough,
 // and waits in between as long as storage asks, at most five seconds.
-func retry(ctx context.Context, f func() error) error {
+func withRetry(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
 		err := f()
@@ -26,7 +26,7 @@ func retry(ctx context.Context, f func() error) error {
 		if errors.As(err, &e) {
 			wait = min(max(wait, e.RetryAfter), 5*time.Second)
 		}
-		patience.Report(ctx, began, err, wait)
+		retry.Report(ctx, began, err, wait)
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():

@@ -37,9 +37,9 @@ func TestListingFailures(t *testing.T) {
 		class           error
 		lines, problems int
 	}{
-		{"list a/2025/12/31/22", store.ErrRefused, 5, 1},
-		{"list a/2026/01/01/02", store.ErrRefused, 5, 1},
-		{"list a/", store.ErrRefused, 0, 1},
+		{"list a/2025/12/31/22", store.ErrAccessDenied, 5, 1},
+		{"list a/2026/01/01/02", store.ErrAccessDenied, 5, 1},
+		{"list a/", store.ErrAccessDenied, 0, 1},
 		{"list a/", store.ErrUnavailable, 0, 1},
 	} {
 		w.memory.fail = func(op, object string) error {
@@ -133,12 +133,12 @@ func TestNewestFails(t *testing.T) {
 			return nil
 		}
 		refused := newMemory()
-		refused.fail = func(string, string) error { return &store.Error{Class: store.ErrRefused} }
+		refused.fail = func(string, string) error { return &store.Error{Class: store.ErrAccessDenied} }
 		q, err := New([]Store{{Name: "1", Blobs: w.memory}, {Name: "2", Blobs: refused}}, wholeDay(), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, _, err := q.Newest(t.Context()); !errors.Is(err, store.ErrRefused) {
+		if _, _, _, err := q.Newest(t.Context()); !errors.Is(err, store.ErrAccessDenied) {
 			t.Error(err)
 		}
 		close(returned)

@@ -199,7 +199,7 @@ func TestRate(t *testing.T) {
 			h := hooked{
 				Store:  s,
 				listed: func(b *store.Blob) { b.Tier = store.Hot },
-				delete: func(_ context.Context, versions []store.Version) error { return note(len(versions)) },
+				delete: func(_ context.Context, versions []store.BlobRef) error { return note(len(versions)) },
 				tier:   func(names []string) error { return note(len(names)) },
 			}
 			began := time.Now()

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 	"logstow/store"
 )
 
 // entry is a blob of a batch, as it was listed.
 type entry struct {
-	store.Version
+	store.BlobRef
 	size int64
 }
 
@@ -38,7 +38,7 @@ func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <
 			return
 		}
 		group.Go(func() error {
-			if err := do(ctx, batch); errors.Is(err, store.ErrRefused) {
+			if err := do(ctx, batch); errors.Is(err, store.ErrAccessDenied) {
 				stop(err)
 			}
 			return nil
@@ -60,11 +60,11 @@ func (r *run) deleteBatch(ctx context.Context, batch []entry) error {
 	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 		return err
 	}
-	versions := make([]store.Version, len(batch))
+	versions := make([]store.BlobRef, len(batch))
 	for i, e := range batch {
-		versions[i] = e.Version
+		versions[i] = e.BlobRef
 	}
-	err := patience.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, versions) })
+	err := retry.Do(ctx, func() error { return r.store.Blobs().Delete(ctx, versions) })
 	switch {
 	case err == nil:
 		r.o.Progress.Deleted.Add(int64(len(batch)))
@@ -88,7 +88,7 @@ func (r *run) moveBatch(tier store.Tier) func(context.Context, []entry) error {
 		for i, e := range batch {
 			names[i] = e.Name
 		}
-		err := patience.Do(ctx, func() error { return r.store.Blobs().SetTier(ctx, names, tier) })
+		err := retry.Do(ctx, func() error { return r.store.Blobs().SetTier(ctx, names, tier) })
 		switch {
 		case err == nil:
 			r.movedTo(tier, int64(len(batch)), sum(batch))
@@ -161,7 +161,7 @@ func (r *run) verify(ctx context.Context) error {
 func (r *run) tidy(ctx context.Context) error {
 	r.eachService(ctx, r.touched, func(service string) {
 		before := strings.TrimSuffix(blobnaming.Prefixes(service, r.cut.End(), r.cut.End().Add(day))[0], "/")
-		err := patience.Do(ctx, func() error { return r.store.Blobs().RemoveDirectories(ctx, service+"/", before) })
+		err := retry.Do(ctx, func() error { return r.store.Blobs().RemoveDirectories(ctx, service+"/", before) })
 		if err != nil && ctx.Err() == nil {
 			r.problem(fmt.Errorf("remove empty directories of %s: %w", service, err))
 		}
@@ -185,7 +185,7 @@ func (r *run) stays(b store.Blob) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stay[key]++
-	if r.isNew(b) && !r.tried[b.Version()] {
+	if r.isNew(b) && !r.tried[b.Ref()] {
 		r.report.Late++
 		return true
 	}

@@ -23,7 +23,7 @@ type hooked struct {
 	now    func() (time.Time, error)
 	list   func(prefix string) error
 	listed func(*store.Blob)
-	delete func(ctx context.Context, versions []store.Version) error
+	delete func(ctx context.Context, versions []store.BlobRef) error
 	tier   func(names []string) error
 }
 
@@ -62,7 +62,7 @@ func (b hookedBlobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.
 	}
 }
 
-func (b hookedBlobs) Delete(ctx context.Context, versions []store.Version) error {
+func (b hookedBlobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	if b.s.delete != nil {
 		if err := b.s.delete(ctx, versions); err != nil {
 			return err
@@ -90,7 +90,7 @@ func TestLate(t *testing.T) {
 		Store:  s,
 		now:    func() (time.Time, error) { return began, nil },
 		listed: func(b *store.Blob) { b.Created = began },
-		delete: func(ctx context.Context, _ []store.Version) error { return putRows(ctx, s, []tableindex.Row{late}) },
+		delete: func(ctx context.Context, _ []store.BlobRef) error { return putRows(ctx, s, []tableindex.Row{late}) },
 	}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
 	report, err := retention.Run(t.Context(), h, policy, retention.Options{})
@@ -105,7 +105,7 @@ func TestLate(t *testing.T) {
 	if len(report.Days) != 1 || report.Days[0].Table != "pruned" {
 		t.Errorf("days %+v", report.Days)
 	}
-	h.delete = func(context.Context, []store.Version) error { return &store.Error{Class: store.ErrHeld} }
+	h.delete = func(context.Context, []store.BlobRef) error { return &store.Error{Class: store.ErrHeld} }
 	report, err = retention.Run(t.Context(), h, policy, retention.Options{})
 	if err != nil || report.Err() == nil || report.Late != 0 || report.Stayed != 1 || report.Blobs != 0 || report.Bytes != 0 {
 		t.Errorf("%v, %v, %+v", err, report.Err(), report)
@@ -129,7 +129,7 @@ func TestInterruptedReport(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var batches atomic.Int64
 	first := make(chan struct{})
-	h := hooked{Store: s, delete: func(ctx context.Context, _ []store.Version) error {
+	h := hooked{Store: s, delete: func(ctx context.Context, _ []store.BlobRef) error {
 		if batches.Add(1) == 1 {
 			defer close(first)
 			return nil
@@ -276,12 +276,12 @@ func TestRefused(t *testing.T) {
 	before := state(t, filled)
 	for _, s := range []store.Store{filled, &synthetic{services: 1, perService: 40 * store.MaxDelete, today: today}} {
 		var tried atomic.Int64
-		h := hooked{Store: s, delete: func(context.Context, []store.Version) error {
+		h := hooked{Store: s, delete: func(context.Context, []store.BlobRef) error {
 			tried.Add(1)
-			return &store.Error{Op: "delete", Class: store.ErrRefused}
+			return &store.Error{Op: "delete", Class: store.ErrAccessDenied}
 		}}
 		report, err := retention.Run(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": day}}, retention.Options{})
-		if !errors.Is(err, store.ErrRefused) || !errors.Is(report.Err(), store.ErrRefused) || report.Complete || report.Blobs != 0 {
+		if !errors.Is(err, store.ErrAccessDenied) || !errors.Is(report.Err(), store.ErrAccessDenied) || report.Complete || report.Blobs != 0 {
 			t.Errorf("%v, %v, %+v", err, report.Err(), report)
 		}
 		if tried.Load() > 12 { // those under way at the time

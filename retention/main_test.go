@@ -159,8 +159,8 @@ type heldBlobs struct {
 	held map[string]bool
 }
 
-func (b heldBlobs) Delete(ctx context.Context, versions []store.Version) error {
-	free := slices.DeleteFunc(slices.Clone(versions), func(v store.Version) bool { return b.held[v.Name] })
+func (b heldBlobs) Delete(ctx context.Context, versions []store.BlobRef) error {
+	free := slices.DeleteFunc(slices.Clone(versions), func(v store.BlobRef) bool { return b.held[v.Name] })
 	err := b.Blobs.Delete(ctx, free)
 	if len(free) < len(versions) {
 		err = errors.Join(err, &store.Error{Op: "delete", Object: "blob", Class: store.ErrHeld, Code: "BlobImmutableDueToLegalHold"})

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"logstow/blobnaming"
-	"logstow/internal/patience"
 	"logstow/internal/price"
+	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -109,7 +109,7 @@ type run struct {
 	// touched are the services of which blobs go.
 	touched []string
 	// tried are those blobs that went or should have gone which are new.
-	tried map[store.Version]bool
+	tried map[store.BlobRef]bool
 	// stay are blobs that were still there when all was listed again.
 	stay map[classDay]int64
 	// failed are the first failures to delete of each class.
@@ -147,7 +147,7 @@ func newRun(s store.Store, o Options) *run {
 		report: Report{Store: s.String(), DryRun: o.DryRun},
 		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), vague: make(map[time.Time]bool),
 		stay: make(map[classDay]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
-		tried: make(map[store.Version]bool),
+		tried: make(map[store.BlobRef]bool),
 	}
 }
 
@@ -189,7 +189,7 @@ func (r *run) run(ctx context.Context, p Policy) error {
 // now is the earlier of the two clocks, which must agree.
 func (r *run) now(ctx context.Context) (time.Time, error) {
 	var theirs time.Time
-	err := patience.First(ctx, func() (err error) {
+	err := retry.First(ctx, func() (err error) {
 		theirs, err = r.store.Now(ctx)
 		return err
 	})
@@ -210,7 +210,7 @@ func (r *run) now(ctx context.Context) (time.Time, error) {
 
 // services are those that have blobs.
 func (r *run) services(ctx context.Context) (all []string, err error) {
-	err = patience.Do(ctx, func() error {
+	err = retry.Do(ctx, func() error {
 		all = nil
 		for prefixes, err := range r.store.Blobs().ListPrefixes(ctx, "") {
 			if err != nil {
@@ -231,7 +231,7 @@ func (r *run) services(ctx context.Context) (all []string, err error) {
 
 // tables are those of days and classes that go.
 func (r *run) tables(ctx context.Context) (all []tableindex.Table, err error) {
-	err = patience.First(ctx, func() (err error) {
+	err = retry.First(ctx, func() (err error) {
 		all, err = tableindex.Tables(ctx, r.store.Tables(), r.store.Container())
 		return err
 	})
@@ -250,7 +250,7 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	}
 	send := func(blobs chan<- entry, b store.Blob) bool {
 		select {
-		case blobs <- entry{b.Version(), b.Size}:
+		case blobs <- entry{b.Ref(), b.Size}:
 			return true
 		case <-ctx.Done():
 			return false
@@ -296,7 +296,7 @@ func (r *run) try(b store.Blob) {
 	if r.isNew(b) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.tried[b.Version()] = true
+		r.tried[b.Ref()] = true
 	}
 }
 

@@ -213,7 +213,7 @@ type endingBlobs struct {
 	e ending
 }
 
-func (b endingBlobs) Delete(ctx context.Context, versions []store.Version) error {
+func (b endingBlobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	if b.e.left.Add(-1) < 0 {
 		versions = versions[:len(versions)/2]
 		b.e.end()

@@ -167,7 +167,7 @@ type syntheticBlobs struct {
 	s *synthetic
 }
 
-func (b syntheticBlobs) Delete(context.Context, []store.Version) error { return nil }
+func (b syntheticBlobs) Delete(context.Context, []store.BlobRef) error { return nil }
 
 func (b syntheticBlobs) RemoveDirectories(context.Context, string, string) error { return nil }
 

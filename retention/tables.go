@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -81,7 +81,7 @@ func (r *run) expireTable(ctx context.Context, t tableindex.Table) (done string,
 		r.foreseeTable(1)
 		return tableDropped, nil
 	}
-	err = patience.Do(ctx, func() error { return r.store.Tables().DropTable(ctx, t.Name) })
+	err = retry.Do(ctx, func() error { return r.store.Tables().DropTable(ctx, t.Name) })
 	if err != nil {
 		return tableKept, err
 	}
@@ -91,7 +91,7 @@ func (r *run) expireTable(ctx context.Context, t tableindex.Table) (done string,
 // prune removes a table's entities whose blobs are gone, service by service.
 func (r *run) prune(ctx context.Context, t tableindex.Table) error {
 	var services []string
-	err := patience.Do(ctx, func() (err error) {
+	err := retry.Do(ctx, func() (err error) {
 		services, err = tableindex.Services(ctx, r.store.Tables(), t.Name)
 		return err
 	})
@@ -110,7 +110,7 @@ func (r *run) prune(ctx context.Context, t tableindex.Table) error {
 // blob, so one that is not listed then is gone.
 func (r *run) pruneService(ctx context.Context, t tableindex.Table, service string) error {
 	var entities map[string][]store.Key
-	err := patience.Do(ctx, func() error {
+	err := retry.Do(ctx, func() error {
 		entities = make(map[string][]store.Key)
 		for rows, err := range tableindex.Rows(ctx, r.store.Tables(), r.store.Container(), t.Name, service) {
 			var malformed *tableindex.EntityError
@@ -128,7 +128,7 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 		return err
 	}
 	prefix := blobnaming.Prefixes(service, t.Day, t.Day.Add(day))[0]
-	for page, err := range patience.List(ctx, r.store.Blobs(), prefix) {
+	for page, err := range retry.List(ctx, r.store.Blobs(), prefix) {
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 		r.foreseeTable(transactions(gone))
 		return nil
 	}
-	return patience.Do(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), t.Name, gone) })
+	return retry.Do(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), t.Name, gone) })
 }
 
 // foresee counts what a run that deletes would ask for beside the requests made, tables apart.

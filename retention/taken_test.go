@@ -27,9 +27,9 @@ type takingBlobs struct {
 	s taking
 }
 
-func (b takingBlobs) Delete(ctx context.Context, versions []store.Version) error {
+func (b takingBlobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	name := b.s.row.Name.String()
-	if slices.ContainsFunc(versions, func(v store.Version) bool { return v.Name == name }) {
+	if slices.ContainsFunc(versions, func(v store.BlobRef) bool { return v.Name == name }) {
 		if err := b.Blobs.Delete(ctx, store.AnyVersion(name)); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 	"logstow/store"
 )
 
@@ -47,7 +47,7 @@ func (w *walk) run(ctx context.Context, service string) {
 	if service != "" {
 		prefix += "/"
 	}
-	for page, err := range patience.List(ctx, w.r.store.Blobs(), prefix) {
+	for page, err := range retry.List(ctx, w.r.store.Blobs(), prefix) {
 		if err != nil {
 			w.err = fmt.Errorf("list %s*: %w", prefix, err)
 			if ctx.Err() == nil {

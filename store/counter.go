@@ -92,7 +92,7 @@ func (b countedBlobs) Create(ctx context.Context, name string, body []byte, opts
 	return b.blobs.Create(ctx, name, body, opts)
 }
 
-func (b countedBlobs) Delete(ctx context.Context, versions []Version) error {
+func (b countedBlobs) Delete(ctx context.Context, versions []BlobRef) error {
 	b.c.delete.Add(int64((len(versions) + MaxDelete - 1) / MaxDelete))
 	return b.blobs.Delete(ctx, versions)
 }

@@ -40,7 +40,7 @@ type fakeBlobs struct {
 
 func (f fakeBlobs) Read(context.Context, string, int64, int64) ([]byte, error) { return nil, f.err }
 func (f fakeBlobs) RemoveDirectories(context.Context, string, string) error    { return f.err }
-func (f fakeBlobs) Delete(context.Context, []store.Version) error              { return f.err }
+func (f fakeBlobs) Delete(context.Context, []store.BlobRef) error              { return f.err }
 func (f fakeBlobs) SetTier(context.Context, []string, store.Tier) error        { return f.err }
 func (f fakeBlobs) List(context.Context, string) iter.Seq2[[]store.Blob, error] {
 	return pagesOf[store.Blob](f.pages, f.err)
@@ -90,7 +90,7 @@ func TestCounter(t *testing.T) {
 			// What comes back is tested by the backends' suites, which run counted too.
 			_, _ = s.Blobs().Read(ctx, "a", 0, 1)
 			_, _ = s.Blobs().Create(ctx, "a", nil, store.CreateOptions{})
-			_ = s.Blobs().Delete(ctx, make([]store.Version, 2*store.MaxDelete+1))
+			_ = s.Blobs().Delete(ctx, make([]store.BlobRef, 2*store.MaxDelete+1))
 			_ = s.Blobs().Delete(ctx, nil)
 			_ = s.Tables().CreateTable(ctx, "t")
 			_ = s.Tables().DropTable(ctx, "t")

@@ -22,8 +22,8 @@ var (
 	ErrExists = errors.New("name is taken")
 	// ErrRange: the blob does not have the range asked for.
 	ErrRange = errors.New("range not in blob")
-	// ErrRefused: the credential is missing, wrong, expired or not allowed to.
-	ErrRefused = errors.New("access refused")
+	// ErrAccessDenied: the credential is missing, wrong, expired or not allowed to.
+	ErrAccessDenied = errors.New("access refused")
 	// ErrThrottled: storage asks for fewer requests (429, 503).
 	ErrThrottled = errors.New("throttled")
 	// ErrUnavailable: no answer, or 5xx, or a full disk: worth another try.

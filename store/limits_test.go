@@ -71,7 +71,7 @@ func TestError(t *testing.T) {
 		{&store.Error{Op: "read", Object: "a/b", Class: store.ErrNotFound}, "cannot read a/b: not found"},
 		{
 			&store.Error{
-				Op: "create", Object: "a/b", Class: store.ErrRefused, Code: "AuthorizationFailure", Status: 403,
+				Op: "create", Object: "a/b", Class: store.ErrAccessDenied, Code: "AuthorizationFailure", Status: 403,
 				RequestID: "r1", Hint: "ask", Err: cause, RetryAfter: time.Second,
 			},
 			"cannot create a/b: access refused (403 AuthorizationFailure, request r1): cause",
@@ -95,7 +95,7 @@ func TestRetryable(t *testing.T) {
 	for class, want := range map[error]bool{
 		store.ErrThrottled: true, store.ErrUnavailable: true, store.ErrTableBusy: true,
 		store.ErrNotFound: false, store.ErrNoContainer: false, store.ErrNoTable: false, store.ErrExists: false,
-		store.ErrRange: false, store.ErrRefused: false, store.ErrInvalid: false, store.ErrHeld: false,
+		store.ErrRange: false, store.ErrAccessDenied: false, store.ErrInvalid: false, store.ErrHeld: false,
 	} {
 		if got := store.Retryable(&store.Error{Class: class}); got != want {
 			t.Errorf("%v: %t, want %t", class, got, want)

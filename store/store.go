@@ -55,7 +55,7 @@ type Blobs interface {
 	// missing counts as removed, and so does one that is another by now under the
 	// same name, which is not touched; a missing container is [ErrNoContainer]. It
 	// tries all and returns the first [*Error] of each class, joined. None are no request.
-	Delete(ctx context.Context, versions []Version) error
+	Delete(ctx context.Context, versions []BlobRef) error
 
 	// RemoveDirectories removes the directories without blobs whose names start with
 	// prefix, which ends in '/', and are before a name in byte order; and that of prefix
@@ -70,16 +70,16 @@ type Blobs interface {
 	SetTier(ctx context.Context, names []string, tier Tier) error
 }
 
-// Version names a blob as a listing found it.
-type Version struct {
+// BlobRef names a blob as a listing found it.
+type BlobRef struct {
 	Name string
 	// ETag is that of the listing; "" is any.
 	ETag string
 }
 
 // AnyVersion names blobs whatever their ETags.
-func AnyVersion(names ...string) []Version {
-	versions := make([]Version, len(names))
+func AnyVersion(names ...string) []BlobRef {
+	versions := make([]BlobRef, len(names))
 	for i, name := range names {
 		versions[i].Name = name
 	}
@@ -121,8 +121,8 @@ type Blob struct {
 	Metadata map[string]string
 }
 
-// Version is the blob as it was listed.
-func (b Blob) Version() Version { return Version{b.Name, b.ETag} }
+// Ref is the blob as it was listed.
+func (b Blob) Ref() BlobRef { return BlobRef{b.Name, b.ETag} }
 
 // TableReader is the reading half of an account's tables. Its methods are safe
 // for concurrent use and stop when ctx ends, as those of [BlobReader]. A missing

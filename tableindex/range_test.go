@@ -323,7 +323,7 @@ func TestRangeEndsWithAStorageError(t *testing.T) {
 	tables := openTables(t)
 	from := at(t, "2026-01-01T10:00:00Z")
 	put(t, tables, newRow("x", "i", "", 1, from))
-	refused := &store.Error{Op: "query", Object: "t", Class: store.ErrRefused}
+	refused := &store.Error{Op: "query", Object: "t", Class: store.ErrAccessDenied}
 	s := spoiled{tables, func(context.Context, string, store.Query) iter.Seq2[[]store.Entity, error] {
 		return func(yield func([]store.Entity, error) bool) { yield(nil, refused) }
 	}}
@@ -331,7 +331,7 @@ func TestRangeEndsWithAStorageError(t *testing.T) {
 	for _, err := range tableindex.Range(t.Context(), s, "logs", "x", from, from.Add(time.Hour)) {
 		errs = append(errs, err)
 	}
-	if len(errs) != 1 || !errors.Is(errs[0], store.ErrRefused) {
+	if len(errs) != 1 || !errors.Is(errs[0], store.ErrAccessDenied) {
 		t.Errorf("got %v, want the error once", errs)
 	}
 }

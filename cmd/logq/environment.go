@@ -61,7 +61,7 @@ func newQuery(stores []query.Store, sel query.Selection, opts query.Options) (*q
 func status(r *query.Report, matched bool, stores []query.Store) int {
 	refused := map[string]bool{}
 	for _, p := range r.Problems {
-		if errors.Is(p, store.ErrRefused) {
+		if errors.Is(p, store.ErrAccessDenied) {
 			refused[p.Store] = true
 		}
 	}

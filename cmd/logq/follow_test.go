@@ -207,7 +207,7 @@ type refusing struct {
 
 func (r *refusing) ListPrefixes(context.Context, string) iter.Seq2[[]string, error] {
 	r.requests++
-	return failing[[]string](&store.Error{Op: "list", Object: "blobs", Class: store.ErrRefused, Status: 403, RequestID: fmt.Sprintf("id-%d", r.requests)})
+	return failing[[]string](&store.Error{Op: "list", Object: "blobs", Class: store.ErrAccessDenied, Status: 403, RequestID: fmt.Sprintf("id-%d", r.requests)})
 }
 
 // Of several stores one that refuses is named once, and the others are followed.

@@ -14,7 +14,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/manual"
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 )
 
 // version is set when the program is built.
@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string, env environment) int {
 	if complete(ctx, p.App, args, env) {
 		return cli.OK
 	}
-	ctx = patience.Reporting(ctx, func(r patience.Retry) {
+	ctx = retry.Reporting(ctx, func(r retry.Attempt) {
 		env.say("retrying for %v, next in %v: %v", r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
 	})
 	return cli.Run(ctx, *p, args)

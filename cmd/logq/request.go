@@ -88,9 +88,9 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 	}
 	switch {
 	case r.tail > 0 && (r.count || r.sel.Newest || r.sel.Limit > 0):
-		return cli.Usagef("--tail can not be used together with --count, --newest or --limit")
+		return cli.Usagef("--tail cannot be used together with --count, --newest or --limit")
 	case r.follow && (r.count || r.sel.Newest || c.IsSet("to")):
-		return cli.Usagef("--follow can not be used together with --count, --newest or --to")
+		return cli.Usagef("--follow cannot be used together with --count, --newest or --to")
 	}
 	if r.follow {
 		r.sel.To = followEnd(now)
@@ -116,7 +116,7 @@ func (r *request) readAround(c *ucli.Context) error {
 		}
 	}
 	if r.around != (query.Around{}) && (r.count || r.follow || r.tail > 0) {
-		return cli.Usagef("-A, -B and -C can not be used together with --count, --follow or --tail")
+		return cli.Usagef("-A, -B and -C cannot be used together with --count, --follow or --tail")
 	}
 	return nil
 }

@@ -227,7 +227,7 @@ func probeBlobs(ctx context.Context, blobs store.Blobs, name string) (stays stri
 		return "", err
 	}
 	err = blobs.Delete(ctx, store.AnyVersion(name))
-	if errors.Is(err, store.ErrRefused) {
+	if errors.Is(err, store.ErrAccessDenied) {
 		return "; this credential may not delete, so " + name + " stays", nil
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

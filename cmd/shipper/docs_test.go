@@ -39,7 +39,7 @@ func TestCrashPointsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	inPage := make(map[string]bool)
-	for _, m := range regexp.MustCompile("`((?:wal|seal|sealed|state|quarantine|ship)\\.[a-z.-]+)`").FindAllSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile("`((?:wal|seal|sealed|state|quarantine|upload)\\.[a-z.-]+)`").FindAllSubmatch(page, -1) {
 		inPage[string(m[1])] = true
 	}
 	if len(inCode) < 20 {

@@ -25,7 +25,7 @@ func TestLoggedHint(t *testing.T) {
 		{failure, `"error":"broken"}`, `error=broken`},
 		{hint.Wrap(failure, "mend it"), `"error":"broken","hint":"mend it"}`, `error=broken hint="mend it"`},
 		{
-			fmt.Errorf("ship: %w", &store.Error{Op: "read", Object: "x", Class: store.ErrRefused, Hint: "ask"}),
+			fmt.Errorf("ship: %w", &store.Error{Op: "read", Object: "x", Class: store.ErrAccessDenied, Hint: "ask"}),
 			`"error":"ship: cannot read x: access refused","hint":"ask"}`, `error="ship: cannot read x: access refused" hint=ask`,
 		},
 	} {

@@ -16,9 +16,9 @@ import (
 	"logstow/internal/hint"
 	"logstow/metrics"
 	"logstow/process"
-	shipping "logstow/ship"
 	"logstow/store"
 	"logstow/store/open"
+	"logstow/upload"
 )
 
 const (
@@ -43,7 +43,7 @@ type pipeline struct {
 	// processed is what was changed and dropped on the way to the buffer.
 	processed process.Stats
 	buffer    *buffer.Buffer
-	shipper   *shipping.Shipper
+	shipper   *upload.Uploader
 	opened    *stores
 	// running are the inputs that are read, ended gets each that has ended, reloads
 	// what is to be changed to.
@@ -115,7 +115,7 @@ func (p *pipeline) openShipper(st store.Store, route func(service, instance stri
 	if err != nil {
 		return err
 	}
-	opts := shipping.Options{Buffer: p.buffer, Store: p.requests.Store(st), StoreName: name, Stores: p.openOther, Route: route, Log: p.log}
+	opts := upload.Options{Buffer: p.buffer, Store: p.requests.Store(st), StoreName: name, Stores: p.openOther, Route: route, Log: p.log}
 	opts.IndexWait = min(indexWait, p.flushInterval)
 	if p.once {
 		opts.RetryFor = p.retryFor
@@ -123,7 +123,7 @@ func (p *pipeline) openShipper(st store.Store, route func(service, instance stri
 	if p.bufferDir == "" {
 		opts.MaxUnindexed = maxUnindexed
 	}
-	p.shipper = shipping.New(opts)
+	p.shipper = upload.New(opts)
 	return nil
 }
 
@@ -266,7 +266,7 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 		return &cli.Error{Status: cli.Incomplete, Err: shipErr}
 	case shipErr != nil:
 		status := cli.Incomplete
-		if errors.Is(shipErr, store.ErrRefused) && !errors.Is(shipErr, errStopped) {
+		if errors.Is(shipErr, store.ErrAccessDenied) && !errors.Is(shipErr, errStopped) {
 			status = cli.Refused
 		}
 		return &cli.Error{Status: status, Err: p.left(held, shipErr)}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"logstow/buffer"
-	shipping "logstow/ship"
+	"logstow/upload"
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 type takeover struct {
 	dir, service string
 	instance     string
-	shipper      *shipping.Shipper
+	shipper      *upload.Uploader
 	log          *slog.Logger
 }
 
@@ -80,7 +80,7 @@ func (t *takeover) look(ctx context.Context, said map[string]string) {
 		}
 		if said[dir] != err.Error() {
 			said[dir] = err.Error()
-			t.log.Error("can not take over a buffer for now; it is kept", "dir", dir, "error", err)
+			t.log.Error("cannot take over a buffer for now; it is kept", "dir", dir, "error", err)
 		}
 	}
 }

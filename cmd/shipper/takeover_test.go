@@ -14,9 +14,9 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/record"
-	shipping "logstow/ship"
 	"logstow/store"
 	"logstow/store/local"
+	"logstow/upload"
 )
 
 // leave makes a buffer with one record and one position that its shipper left.
@@ -55,7 +55,7 @@ func newTakeover(t *testing.T, dir string, st store.Store) *takeover {
 	log := slog.New(slog.DiscardHandler)
 	return &takeover{
 		dir: filepath.Join(dir, "own"), service: "x", instance: "own", log: log,
-		shipper: shipping.New(shipping.Options{Buffer: own, Store: st, Log: log}),
+		shipper: upload.New(upload.Options{Buffer: own, Store: st, Log: log}),
 	}
 }
 

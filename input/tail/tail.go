@@ -207,7 +207,7 @@ func (t *Tailer) Run(ctx context.Context) error {
 }
 
 // Check reports what Run could not read now, without reading anything: names and
-// patterns without a file, and files that can not be opened. It is called before Run.
+// patterns without a file, and files that cannot be opened. It is called before Run.
 func (t *Tailer) Check() (missing, unreadable []error) {
 	for _, p := range t.patterns {
 		files, errs := t.find(p, func(string) {})

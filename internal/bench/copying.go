@@ -10,8 +10,8 @@ import (
 
 	"logstow/buffer"
 	"logstow/record"
-	shipping "logstow/ship"
 	"logstow/store/open"
+	shipping "logstow/upload"
 )
 
 // copying sends a file through the shipper's own buffer and storage without

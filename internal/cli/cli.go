@@ -63,7 +63,7 @@ func Status(err error) int {
 		return OK
 	case errors.As(err, &e):
 		return e.Status
-	case errors.Is(err, store.ErrRefused):
+	case errors.Is(err, store.ErrAccessDenied):
 		return Refused
 	case errors.Is(err, context.Canceled):
 		return Interrupted
@@ -105,10 +105,14 @@ func Run(ctx context.Context, p Program, args []string) int {
 	usage := func(_ *ucli.Context, err error, _ bool) error { return Usagef("%w", err) }
 	p.OnUsageError = usage
 	p.CommandNotFound = nil
-	p.HideHelpCommand = true
+	// The library's own flags are variables of its package, which each run writes.
+	p.HideHelp, p.HideVersion = true, true
+	p.Flags = append(slices.Clip(p.Flags), helpFlag(), versionFlag())
 	p.Setup()
 	for _, c := range p.Commands {
 		c.OnUsageError = usage
+		c.HideHelp = true
+		c.Flags = append(slices.Clip(c.Flags), helpFlag())
 	}
 	err := run(ctx, p, args)
 	status := Status(err)
@@ -143,8 +147,13 @@ func run(ctx context.Context, p Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) == 1 || slices.Contains(permuted[:slices.Index(permuted, "--")], "--help") {
+	given := permuted[:slices.Index(permuted, "--")]
+	switch {
+	case len(args) == 1 || slices.Contains(given, "--help"):
 		return p.writeHelp(p.Command(name))
+	case name == "" && slices.Contains(given, "--version"):
+		_, err := fmt.Fprintf(p.Writer, "%s version %s\n", p.Name, p.Version)
+		return err
 	}
 	if name != "" {
 		permuted = append([]string{name}, permuted...)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,6 +79,31 @@ func TestPermute(t *testing.T) {
 	}
 }
 
+// Programs in one process share nothing that a run writes (go test -race).
+func TestRunBeside(t *testing.T) {
+	t.Parallel()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			var out, errs bytes.Buffer
+			p := cli.Program{App: &ucli.App{
+				Name: "tool", Version: "v1", Writer: &out, ErrWriter: &errs,
+				Commands: []*ucli.Command{{Name: "query", Flags: flags(), Action: func(*ucli.Context) error { return nil }}},
+			}}
+			for _, args := range [][]string{{"tool", "query"}, {"tool", "query", "-h"}, {"tool", "-v"}} {
+				out.Reset()
+				if status := cli.Run(context.Background(), p, args); status != 0 {
+					t.Errorf("%s: status %d: %s", args, status, &errs)
+				}
+			}
+			if out.String() != "tool version v1\n" {
+				t.Errorf("-v printed %q", &out)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 func TestRun(t *testing.T) {
 	t.Parallel()
 	cause := error(nil)
@@ -121,7 +147,7 @@ func TestRun(t *testing.T) {
 		{"query", errors.New("broken\nin two"), 3, "[] [] 0 []\n", "tool: broken; in two\n"},
 		{"query", errors.New("a \x1b[31mred\u009b\tname"), 3, "[] [] 0 []\n", "tool: a \\x1b[31mred\\x9b\tname\n"},
 		{"query", cli.Exit(1), 1, "[] [] 0 []\n", ""},
-		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrRefused}, 4, "[] [] 0 []\n", "tool: cannot read x: access refused\n"},
+		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrAccessDenied}, 4, "[] [] 0 []\n", "tool: cannot read x: access refused\n"},
 		{"query", context.Canceled, 130, "[] [] 0 []\n", ""},
 		{"-s x query", nil, 2, "", "tool: the command comes first\nhint: tool COMMAND [flags]\n"},
 		{"", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},

@@ -17,6 +17,16 @@ const (
 	textColumn = 26
 )
 
+// helpFlag is a flag of every command, and of the program. The help says nothing of
+// it under a command: who reads that knows.
+func helpFlag() ucli.Flag {
+	return &ucli.BoolFlag{Name: "help", Aliases: []string{"h"}, Hidden: true}
+}
+
+func versionFlag() ucli.Flag {
+	return &ucli.BoolFlag{Name: "version", Aliases: []string{"v"}, Hidden: true}
+}
+
 // writeHelp prints the help of a command, of the whole program where c is nil.
 func (p Program) writeHelp(c *ucli.Command) error {
 	h := &help{}

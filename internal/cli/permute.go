@@ -135,7 +135,7 @@ func twice(name string) error {
 	return hint.Wrap(Usagef("%s is given twice, and takes one value", name), "give it once")
 }
 
-// checkValue reports a value that a flag can not have.
+// checkValue reports a value that a flag cannot have.
 func checkValue(f ucli.Flag, typed, value string) error {
 	if value == "" && !allowsEmpty(f) {
 		return hint.Wrap(Usagef("%s has an empty value", typed), "leave %s out; a shell variable in it may be unset", typed)
@@ -183,7 +183,7 @@ func find(flags []ucli.Flag, name string) ucli.Flag {
 		}
 	}
 	if name == "help" || name == "h" {
-		return ucli.HelpFlag
+		return helpFlag()
 	}
 	return nil
 }

@@ -112,8 +112,8 @@ func TestAuthRefuses(t *testing.T) {
 				}
 				return tt.env[name]
 			})
-			if !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), tt.says) {
-				t.Errorf("got %v, want ErrRefused and %q", err, tt.says)
+			if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), tt.says) {
+				t.Errorf("got %v, want ErrAccessDenied and %q", err, tt.says)
 			}
 			checkClean(t, err)
 		})

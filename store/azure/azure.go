@@ -60,7 +60,7 @@ type Store struct {
 }
 
 // Open checks options and credential and makes clients; it sends nothing. A
-// wrong container name is [store.ErrInvalid], a wrong credential [store.ErrRefused].
+// wrong container name is [store.ErrInvalid], a wrong credential [store.ErrAccessDenied].
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Name == "" {
 		opts.Name = "azblob://" + opts.Container
@@ -75,7 +75,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s, err := open(opts)
 	if err != nil {
 		err = opts.Credential.scrubber().err(err)
-		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrRefused, Err: err}
+		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrAccessDenied, Err: err}
 	}
 	return s, nil
 }

@@ -65,7 +65,7 @@ func TestRequests(t *testing.T) {
 		{upsert, "POST", "/$batch", nil, nil, "Accept-Encoding"},
 	} {
 		got = nil
-		if err := do(t.Context(), s, tt.operation); !errors.Is(err, store.ErrRefused) || len(got) != 1 {
+		if err := do(t.Context(), s, tt.operation); !errors.Is(err, store.ErrAccessDenied) || len(got) != 1 {
 			t.Fatalf("%s: %d requests, error %v", tt.operation, len(got), err)
 		}
 		r := got[0]
@@ -145,7 +145,7 @@ func TestDeleteWithoutBatches(t *testing.T) {
 			)})
 			mustCreate(t, s, "a/1", "x", store.CreateOptions{})
 			mustCreate(t, s, "a/2", "x", store.CreateOptions{})
-			other := store.Version{Name: "a/2", ETag: "0x8DC0FFEE"}
+			other := store.BlobRef{Name: "a/2", ETag: "0x8DC0FFEE"}
 			if err := without.Blobs().Delete(t.Context(), append(store.AnyVersion("a/1", "a/missing"), other)); err != nil {
 				t.Fatal(err)
 			}

@@ -98,7 +98,7 @@ func classOf(a action, status int, code string) error {
 	case status == http.StatusNotFound:
 		return missing(a)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return store.ErrRefused
+		return store.ErrAccessDenied
 	case status == http.StatusRequestedRangeNotSatisfiable:
 		return store.ErrRange
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable:
@@ -149,7 +149,7 @@ func classOfCode(a action, code string) error {
 		return store.ErrUnavailable
 	case "InvalidAuthenticationInfo", "NoAuthenticationInformation", "PublicAccessNotPermitted",
 		"AccountIsDisabled", "ContainerDisabled":
-		return store.ErrRefused
+		return store.ErrAccessDenied
 	}
 	return nil
 }

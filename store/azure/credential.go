@@ -50,12 +50,12 @@ type Credential struct {
 // then not used. AZURE_STORAGE_BLOB_ENDPOINT and AZURE_STORAGE_TABLE_ENDPOINT
 // replace the addresses of any of them, AZURE_STORAGE_ENDPOINT_SUFFIX the domain of
 // those made from an account's name. getenv is os.Getenv or a stand-in. The error
-// is of class [store.ErrRefused] and holds no secret.
+// is of class [store.ErrAccessDenied] and holds no secret.
 func FromEnv(getenv func(string) string) (Credential, error) {
 	cred, err := fromEnv(func(name string) string { return strings.TrimSpace(getenv(name)) })
 	if err != nil {
 		return Credential{}, &store.Error{
-			Op: "find", Object: "Azure credential", Class: store.ErrRefused, Err: err,
+			Op: "find", Object: "Azure credential", Class: store.ErrAccessDenied, Err: err,
 		}
 	}
 	return cred, nil

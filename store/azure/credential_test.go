@@ -170,8 +170,8 @@ func TestFromEnvRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			cred, err := azure.FromEnv(env(tt.env))
-			if !errors.Is(err, store.ErrRefused) || cred != (azure.Credential{}) {
-				t.Fatalf("got %+v, error %v, want ErrRefused alone", reveal(cred), err)
+			if !errors.Is(err, store.ErrAccessDenied) || cred != (azure.Credential{}) {
+				t.Fatalf("got %+v, error %v, want ErrAccessDenied alone", reveal(cred), err)
 			}
 			checkClean(t, err)
 			if !strings.Contains(hint.Text(err), tt.says) {
@@ -203,8 +203,8 @@ func TestOpenRefuses(t *testing.T) {
 		class error
 	}{
 		{"container name", azure.Options{Container: "No", Credential: good}, store.ErrInvalid},
-		{"key not base64", azure.Options{Container: "logs", Credential: badKey}, store.ErrRefused},
-		{"no endpoints", azure.Options{Container: "logs"}, store.ErrRefused},
+		{"key not base64", azure.Options{Container: "logs", Credential: badKey}, store.ErrAccessDenied},
+		{"no endpoints", azure.Options{Container: "logs"}, store.ErrAccessDenied},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -25,8 +25,8 @@ import (
 // Delete implements store.Blobs with Blob Batch requests; where storage does
 // not take those, blob by blob. A blob that is another by now does not match.
 // https://learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations
-func (b *blobs) Delete(ctx context.Context, versions []store.Version) error {
-	options := func(v store.Version) blob.DeleteOptions {
+func (b *blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
+	options := func(v store.BlobRef) blob.DeleteOptions {
 		o := blob.DeleteOptions{DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude)}
 		if v.ETag != "" {
 			o.AccessConditions = &blob.AccessConditions{
@@ -37,10 +37,10 @@ func (b *blobs) Delete(ctx context.Context, versions []store.Version) error {
 	}
 	return b.change(ctx, versions, change{
 		action: deleteBlobs,
-		add: func(batch *container.BatchBuilder, v store.Version) error {
+		add: func(batch *container.BatchBuilder, v store.BlobRef) error {
 			return batch.Delete(v.Name, &container.BatchDeleteOptions{DeleteOptions: options(v)})
 		},
-		one: func(ctx context.Context, v store.Version) error {
+		one: func(ctx context.Context, v store.BlobRef) error {
 			_, err := b.container.NewBlobClient(v.Name).Delete(ctx, to.Ptr(options(v)))
 			return err
 		},
@@ -53,7 +53,7 @@ func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) er
 	if !b.hierarchical.Load() {
 		return nil
 	}
-	depths := make(map[int][]store.Version)
+	depths := make(map[int][]store.BlobRef)
 	deepest := 0
 	for page, err := range b.enumerate(ctx, prefix) {
 		if err != nil {
@@ -63,7 +63,7 @@ func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) er
 		for _, name := range page.directories {
 			if name < before {
 				depth := strings.Count(name, "/")
-				depths[depth] = append(depths[depth], store.Version{Name: name})
+				depths[depth] = append(depths[depth], store.BlobRef{Name: name})
 				deepest = max(deepest, depth)
 			}
 			last = max(last, name)
@@ -83,10 +83,10 @@ func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) er
 	for depth := deepest; depth >= 0; depth-- {
 		err := b.change(ctx, depths[depth], change{
 			action: deleteBlobs,
-			add: func(batch *container.BatchBuilder, v store.Version) error {
+			add: func(batch *container.BatchBuilder, v store.BlobRef) error {
 				return batch.Delete(v.Name, nil)
 			},
-			one: func(ctx context.Context, v store.Version) error {
+			one: func(ctx context.Context, v store.BlobRef) error {
 				_, err := b.container.NewBlobClient(v.Name).Delete(ctx, nil)
 				return err
 			},
@@ -109,10 +109,10 @@ func (b *blobs) SetTier(ctx context.Context, names []string, tier store.Tier) er
 	}
 	return b.change(ctx, store.AnyVersion(names...), change{
 		action: setTier,
-		add: func(batch *container.BatchBuilder, v store.Version) error {
+		add: func(batch *container.BatchBuilder, v store.BlobRef) error {
 			return batch.SetTier(v.Name, blob.AccessTier(tier), nil)
 		},
-		one: func(ctx context.Context, v store.Version) error {
+		one: func(ctx context.Context, v store.BlobRef) error {
 			_, err := b.container.NewBlobClient(v.Name).SetTier(ctx, blob.AccessTier(tier), nil)
 			return err
 		},
@@ -123,16 +123,16 @@ func (b *blobs) SetTier(ctx context.Context, names []string, tier store.Tier) er
 type change struct {
 	action action
 	// add adds it to a batch for one blob, one does it for one.
-	add func(batch *container.BatchBuilder, v store.Version) error
-	one func(ctx context.Context, v store.Version) error
+	add func(batch *container.BatchBuilder, v store.BlobRef) error
+	one func(ctx context.Context, v store.BlobRef) error
 	// stays is the code for what is to be left as it is.
 	stays bloberror.Code
 }
 
 // change changes many blobs in as few requests as can be.
-func (b *blobs) change(ctx context.Context, versions []store.Version, c change) error {
+func (b *blobs) change(ctx context.Context, versions []store.BlobRef, c change) error {
 	var failed firstOfEach
-	valid := make([]store.Version, 0, len(versions))
+	valid := make([]store.BlobRef, 0, len(versions))
 	for _, v := range versions {
 		if err := store.CheckName(v.Name); err != nil {
 			failed.add(b.fail.invalid(c.action, blobObject(v.Name), err))
@@ -150,7 +150,7 @@ func (b *blobs) change(ctx context.Context, versions []store.Version, c change) 
 }
 
 // changeBatch changes what one request can.
-func (b *blobs) changeBatch(ctx context.Context, versions []store.Version, c change, failed *firstOfEach) {
+func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c change, failed *firstOfEach) {
 	if b.noBatches.Load() {
 		b.changeEach(ctx, versions, c, failed)
 		return
@@ -231,7 +231,7 @@ func noBatches(err error) bool {
 const singles = 16
 
 // changeEach changes blob by blob, until storage is not to be had.
-func (b *blobs) changeEach(ctx context.Context, versions []store.Version, c change, failed *firstOfEach) {
+func (b *blobs) changeEach(ctx context.Context, versions []store.BlobRef, c change, failed *firstOfEach) {
 	var group errgroup.Group
 	group.SetLimit(singles)
 	var down atomic.Bool

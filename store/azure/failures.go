@@ -42,13 +42,13 @@ func (f *failures) of(ctx context.Context, a action, object string, err error) e
 	switch {
 	case errors.As(err, &token):
 		if token.refused() {
-			e.Class = store.ErrRefused
+			e.Class = store.ErrAccessDenied
 		}
 		e.Err = errors.New(f.scrub.text(flat(token.Error())))
 		e.Hint = f.tokenHint()
 		return e
 	case errors.As(err, &signature):
-		e.Class = store.ErrRefused
+		e.Class = store.ErrAccessDenied
 		e.Err = f.scrub.err(signature.err)
 		e.Hint = "used for " + f.host(a) + ": " + f.cred.kind()
 		return e

@@ -143,16 +143,16 @@ func TestHierarchicalNamespace(t *testing.T) {
 	if remove("api/", "api/2026/11/01"); len(n.requests) > 0 {
 		t.Errorf("%q before any listing showed a directory", n.requests)
 	}
-	var blobs []store.Version
+	var blobs []store.BlobRef
 	for page, err := range s.Blobs().List(t.Context(), "api/") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, b := range page {
-			blobs = append(blobs, b.Version())
+			blobs = append(blobs, b.Ref())
 		}
 	}
-	want := []store.Version{{Name: "api/2026/10/02/1500/000001.log", ETag: "0x1"}, {Name: "api/2026/11/01/0000/000001.log", ETag: "0x1"}}
+	want := []store.BlobRef{{Name: "api/2026/10/02/1500/000001.log", ETag: "0x1"}, {Name: "api/2026/11/01/0000/000001.log", ETag: "0x1"}}
 	if diff := cmp.Diff(want, blobs); diff != "" {
 		t.Error(diff)
 	}

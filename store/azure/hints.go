@@ -21,14 +21,14 @@ const maxSkew = 15 * time.Minute
 // names the host that said no and the kind of credential that it said no to.
 func (f *failures) answerHint(a action, e *store.Error, header http.Header, now time.Time) string {
 	hint := f.hintOf(a, e, header, now)
-	if errors.Is(e.Class, store.ErrRefused) {
+	if errors.Is(e.Class, store.ErrAccessDenied) {
 		return f.host(a) + " refused " + f.cred.kind() + ": " + hint
 	}
 	return hint
 }
 
 func (f *failures) hintOf(a action, e *store.Error, header http.Header, now time.Time) string {
-	if expiry, ok := f.sasExpiry(); ok && now.After(expiry) && errors.Is(e.Class, store.ErrRefused) {
+	if expiry, ok := f.sasExpiry(); ok && now.After(expiry) && errors.Is(e.Class, store.ErrAccessDenied) {
 		return "the SAS expired at " + expiry.UTC().Format(time.RFC3339) + ": make a new one"
 	}
 	switch e.Code {
@@ -51,7 +51,7 @@ func (f *failures) hintOf(a action, e *store.Error, header http.Header, now time
 		return "the blob is in the archive tier: change its tier to hot or cool and wait until it is there"
 	}
 	switch {
-	case errors.Is(e.Class, store.ErrRefused):
+	case errors.Is(e.Class, store.ErrAccessDenied):
 		return f.rightsHint(a)
 	case errors.Is(e.Class, store.ErrNoContainer):
 		return "create the container " + f.container + ", or check its name and the account"

@@ -176,8 +176,8 @@ func TestIdentityRefused(t *testing.T) {
 				}
 				s := openStore(t, azure.Options{Container: "logs", Credential: cred, Transport: a.network(nil)})
 				err = do(t.Context(), s, list)
-				if !errors.Is(err, store.ErrRefused) {
-					t.Fatalf("got %v, want ErrRefused", err)
+				if !errors.Is(err, store.ErrAccessDenied) {
+					t.Fatalf("got %v, want ErrAccessDenied", err)
 				}
 				for _, want := range says {
 					checkRefused(t, err, want)

@@ -53,11 +53,11 @@ func withSAS(t testing.TB, s *azure.Store, permissions string, expiry time.Time)
 	return openStore(t, azure.Options{Container: s.Container(), Credential: cred})
 }
 
-// checkRefused wants an error of class ErrRefused that says something.
+// checkRefused wants an error of class ErrAccessDenied that says something.
 func checkRefused(t *testing.T, err error, says string) {
 	t.Helper()
-	if !errors.Is(err, store.ErrRefused) {
-		t.Fatalf("got %v, want ErrRefused", err)
+	if !errors.Is(err, store.ErrAccessDenied) {
+		t.Fatalf("got %v, want ErrAccessDenied", err)
 	}
 	if !strings.Contains(hint.Text(err), says) {
 		t.Errorf("error %q does not say %q", err, says)
@@ -74,7 +74,7 @@ func TestSASCreateOnly(t *testing.T) {
 	mustCreate(t, s, "a/1.log", "one", store.CreateOptions{})
 	// Azure says UnauthorizedBlobOverwrite, which is ErrExists (see TestClasses).
 	// Azurite has no such code: see docs/azurite.md.
-	if _, err := s.Blobs().Create(t.Context(), "a/1.log", []byte("two"), store.CreateOptions{}); !errors.Is(err, store.ErrRefused) {
+	if _, err := s.Blobs().Create(t.Context(), "a/1.log", []byte("two"), store.CreateOptions{}); !errors.Is(err, store.ErrAccessDenied) {
 		t.Errorf("taken name: got %v, want what Azurite says; see docs/azurite.md if it says better now", err)
 	}
 	if got, err := owner.Blobs().Read(t.Context(), "a/1.log", 0, 3); err != nil || string(got) != "one" {

@@ -93,8 +93,8 @@ func TestSASFileRefuses(t *testing.T) {
 		s, err := azure.Open(t.Context(), azure.Options{Container: "logs", Credential: azure.Credential{
 			Account: "acct", BlobEndpoint: "https://b", TableEndpoint: "https://t", SASFile: path,
 		}})
-		if s != nil || !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), path) {
-			t.Errorf("got %v, %v, want ErrRefused and %s", s, err, path)
+		if s != nil || !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), path) {
+			t.Errorf("got %v, %v, want ErrAccessDenied and %s", s, err, path)
 		}
 		checkClean(t, err)
 	}

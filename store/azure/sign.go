@@ -110,7 +110,7 @@ func (s *Store) SignBlobs(ctx context.Context, directory, permissions string, ex
 	}
 	if err != nil {
 		return Secret{}, &store.Error{
-			Op: "sign", Object: "access to container " + s.container, Class: store.ErrRefused, Err: f.scrub.err(err),
+			Op: "sign", Object: "access to container " + s.container, Class: store.ErrAccessDenied, Err: f.scrub.err(err),
 			Hint: "the account's key signs, and an identity does (auth key, msi, workload or cli), not " + f.cred.kind(),
 		}
 	}
@@ -127,7 +127,7 @@ func (s *Store) delegationKey(ctx context.Context, expiry time.Time) (*service.U
 	}
 	object := "delegation key of account " + f.cred.AccountName()
 	if err != nil {
-		return nil, &store.Error{Op: "ask for", Object: object, Class: store.ErrRefused, Err: err}
+		return nil, &store.Error{Op: "ask for", Object: object, Class: store.ErrAccessDenied, Err: err}
 	}
 	client, err := service.NewClient(f.cred.BlobEndpoint, f.cred.Token, &service.ClientOptions{ClientOptions: *s.client})
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Store) SignTable(table, permissions, first, last string, expiry time.Ti
 	key, err := base64.StdEncoding.DecodeString(f.cred.Key.Reveal())
 	if !f.cred.Key.Set() || err != nil {
 		return Secret{}, &store.Error{
-			Op: "sign", Object: "access to table " + table, Class: store.ErrRefused, Err: ErrCannotSign,
+			Op: "sign", Object: "access to table " + table, Class: store.ErrAccessDenied, Err: ErrCannotSign,
 			Hint: "only the account's key signs for tables",
 		}
 	}

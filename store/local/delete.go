@@ -16,7 +16,7 @@ import (
 // Delete implements [store.Blobs]. Rows are marked first and removed with the
 // file, so that no crash leaves a row that could later be taken for another
 // blob's of the same name.
-func (b blobs) Delete(ctx context.Context, versions []store.Version) error {
+func (b blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	if len(versions) == 0 {
 		return nil
 	}
@@ -36,8 +36,8 @@ func (b blobs) Delete(ctx context.Context, versions []store.Version) error {
 	return failed.err()
 }
 
-func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Version, failed *failures) error {
-	versions = slices.DeleteFunc(slices.Clone(versions), func(v store.Version) bool {
+func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.BlobRef, failed *failures) error {
+	versions = slices.DeleteFunc(slices.Clone(versions), func(v store.BlobRef) bool {
 		_, err := b.path(v.Name)
 		if err != nil {
 			failed.add(invalid("delete", v.Name, err))
@@ -100,7 +100,7 @@ func notRemoved(ctx context.Context, name string, err error) error {
 }
 
 // unchanged leaves out the versions in whose place listings say that another is.
-func (b blobs) unchanged(ctx context.Context, tx *sql.Tx, versions []store.Version) ([]store.Version, error) {
+func (b blobs) unchanged(ctx context.Context, tx *sql.Tx, versions []store.BlobRef) ([]store.BlobRef, error) {
 	var names []string
 	for _, v := range versions {
 		if v.ETag != "" {
@@ -122,7 +122,7 @@ func (b blobs) unchanged(ctx context.Context, tx *sql.Tx, versions []store.Versi
 	for _, o := range orphans {
 		now[o.Name] = o.ETag
 	}
-	return slices.DeleteFunc(versions, func(v store.Version) bool {
+	return slices.DeleteFunc(versions, func(v store.BlobRef) bool {
 		etag, there := now[v.Name]
 		return there && v.ETag != "" && v.ETag != etag
 	}), nil

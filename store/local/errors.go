@@ -55,7 +55,7 @@ func classOfFile(err error) (hint string, class error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", store.ErrNotFound
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return hintPermission, store.ErrRefused
+		return hintPermission, store.ErrAccessDenied
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return hintSpace, store.ErrUnavailable
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG):
@@ -68,7 +68,7 @@ func classOfFile(err error) (hint string, class error) {
 func classOfDatabase(code int) (hint string, class error) {
 	switch code & 0xFF {
 	case sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN:
-		return hintPermission, store.ErrRefused
+		return hintPermission, store.ErrAccessDenied
 	case sqlite3.SQLITE_FULL:
 		return hintSpace, store.ErrUnavailable
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:

@@ -238,9 +238,9 @@ func TestDeleteInCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var versions []store.Version
+	var versions []store.BlobRef
 	for _, blob := range list(t, s) {
-		versions = append(versions, blob.Version())
+		versions = append(versions, blob.Ref())
 	}
 	if err := s.Blobs().Delete(t.Context(), versions); err != nil {
 		t.Fatal(err)

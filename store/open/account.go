@@ -47,7 +47,7 @@ func credential(getenv func(string) string, account string) (azure.Credential, e
 	auth, err := azure.ParseAuth(getenv(azure.AuthEnv))
 	if static := usual.Key.Set() || usual.SAS.Set() || usual.SASFile != ""; err == nil && static && auth == azure.AuthAuto && !named {
 		return azure.Credential{}, &store.Error{
-			Op: "find", Object: "Azure credential", Class: store.ErrRefused,
+			Op: "find", Object: "Azure credential", Class: store.ErrAccessDenied,
 			Err: fmt.Errorf("what is set is for account %s, not for %s", usual.AccountName(), account),
 			Hint: fmt.Sprintf("set AZURE_STORAGE_KEY_%[1]s, AZURE_STORAGE_SAS_TOKEN_FILE_%[1]s or AZURE_STORAGE_CONNECTION_STRING_%[1]s, or ask for an identity: auth msi, workload or cli",
 				strings.ToUpper(account)),
@@ -65,7 +65,7 @@ func credential(getenv func(string) string, account string) (azure.Credential, e
 	})
 	if err == nil && cred.AccountName() != account {
 		err = &store.Error{
-			Op: "find", Object: "Azure credential", Class: store.ErrRefused,
+			Op: "find", Object: "Azure credential", Class: store.ErrAccessDenied,
 			Err: fmt.Errorf("AZURE_STORAGE_CONNECTION_STRING_%s is for account %s, not for %s", strings.ToUpper(account), cred.AccountName(), account),
 		}
 	}

@@ -70,21 +70,21 @@ func TestAccountRefuses(t *testing.T) {
 		class      error
 		says       string
 	}{
-		{"another account's key", "azblob://logs?account=two", []string{"AZURE_STORAGE_ACCOUNT", "one", "AZURE_STORAGE_KEY", "a2V5"}, store.ErrRefused, "set AZURE_STORAGE_KEY_TWO"},
+		{"another account's key", "azblob://logs?account=two", []string{"AZURE_STORAGE_ACCOUNT", "one", "AZURE_STORAGE_KEY", "a2V5"}, store.ErrAccessDenied, "set AZURE_STORAGE_KEY_TWO"},
 		{
 			"another account's key asked for", "azblob://logs?account=two",
 			[]string{"AZURE_STORAGE_ACCOUNT", "one", "AZURE_STORAGE_KEY", "a2V5", "LOGSTOW_AUTH", "key"},
-			store.ErrRefused, "AZURE_STORAGE_KEY",
+			store.ErrAccessDenied, "AZURE_STORAGE_KEY",
 		},
 		{
 			"a connection string for another", "azblob://logs?account=two",
 			[]string{"AZURE_STORAGE_CONNECTION_STRING_TWO", "AccountName=three;AccountKey=a2V5"},
-			store.ErrRefused, "is for account three",
+			store.ErrAccessDenied, "is for account three",
 		},
 		{"no name", "azblob://logs?account=", nil, store.ErrInvalid, "?account=NAME"},
 		{"a signature", "azblob://logs?sig=CANARY", nil, store.ErrInvalid, "?account=NAME"},
 		{"more", "azblob://logs?account=two&sig=CANARY", nil, store.ErrInvalid, "?account=NAME"},
-		{"not a name", "azblob://logs?account=Two.example", nil, store.ErrRefused, "lower-case"},
+		{"not a name", "azblob://logs?account=Two.example", nil, store.ErrAccessDenied, "lower-case"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

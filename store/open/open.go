@@ -62,7 +62,7 @@ func WithAuth(getenv func(string) string, auth string) func(string) string {
 //   - file:///DIR or DIR, a directory, which the first write makes where it is missing
 //
 // Nothing is read, made or requested yet. A name that cannot be a store is
-// [store.ErrInvalid], a missing credential [store.ErrRefused].
+// [store.ErrInvalid], a missing credential [store.ErrAccessDenied].
 func Store(ctx context.Context, spec string, opts Options) (store.Store, error) {
 	n, err := parse(spec)
 	if err != nil {

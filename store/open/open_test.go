@@ -78,7 +78,7 @@ func TestStoreRefuses(t *testing.T) {
 		{"two slashes", "file://dir/x", store.ErrInvalid, "three slashes"},
 		{"no directory", "file://", store.ErrInvalid, "no directory"},
 		{"query", "file:///dir?x", store.ErrInvalid, "%3F"},
-		{"no credential", "azblob://logs", store.ErrRefused, "AZURE_STORAGE_CONNECTION_STRING"},
+		{"no credential", "azblob://logs", store.ErrAccessDenied, "AZURE_STORAGE_CONNECTION_STRING"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,8 +118,8 @@ func TestAuth(t *testing.T) {
 				s.Close()
 				return
 			}
-			if tt.says == "" || !errors.Is(err, store.ErrRefused) || !strings.Contains(hint.Text(err), tt.says) {
-				t.Errorf("got %v, want ErrRefused and %q", err, tt.says)
+			if tt.says == "" || !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), tt.says) {
+				t.Errorf("got %v, want ErrAccessDenied and %q", err, tt.says)
 			}
 		})
 	}

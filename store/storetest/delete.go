@@ -97,15 +97,15 @@ func deleteVersion(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()
 	create(t, b, "a/1", "a/2", "a/3")
 	listed := collect(t, b.List(t.Context(), ""))
-	if err := b.Delete(t.Context(), []store.Version{listed[1].Version()}); err != nil {
+	if err := b.Delete(t.Context(), []store.BlobRef{listed[1].Ref()}); err != nil {
 		t.Fatal(err)
 	}
 	create(t, b, "a/2")
-	var versions []store.Version
+	var versions []store.BlobRef
 	for _, blob := range listed {
-		versions = append(versions, blob.Version())
+		versions = append(versions, blob.Ref())
 	}
-	if err := b.Delete(t.Context(), append(versions, store.Version{Name: "a/never", ETag: listed[0].ETag})); err != nil {
+	if err := b.Delete(t.Context(), append(versions, store.BlobRef{Name: "a/never", ETag: listed[0].ETag})); err != nil {
 		t.Fatal(err)
 	}
 	left := collect(t, b.List(t.Context(), ""))
@@ -115,7 +115,7 @@ func deleteVersion(t *testing.T, open Opener) {
 	if got := readAll(t, b, "a/2", 3); got != "a/2" {
 		t.Errorf("read %q", got)
 	}
-	if err := b.Delete(t.Context(), []store.Version{left[0].Version()}); err != nil {
+	if err := b.Delete(t.Context(), []store.BlobRef{left[0].Ref()}); err != nil {
 		t.Fatal(err)
 	}
 	if left := names(t, b, ""); len(left) != 0 {

@@ -12,7 +12,7 @@ func (OS) Space(dir string) (Space, error) {
 	if err := retry(func() error { return syscall.Statfs(dir, &st) }); err != nil {
 		return Space{}, fmt.Errorf("statfs %s: %w", dir, err)
 	}
-	unit := int64(st.Bsize) //nolint:unconvert // it has 32 bits on other architectures
+	unit := int64(st.Bsize) //nolint:unconvert // 32 bits on other architectures
 	return Space{Total: int64(st.Blocks) * unit, Free: int64(st.Bavail) * unit}, nil
 }
 

@@ -184,7 +184,7 @@ func (f *FS) step() (tear bool, err error) {
 	if f.dead {
 		return false, ErrDead
 	}
-	if f.at == 0 || f.steps < f.at || f.steps > f.at && !f.lasting {
+	if later := f.lasting && f.at > 0 && f.steps > f.at; f.steps != f.at && !later {
 		return false, nil
 	}
 	switch f.fault {

@@ -23,8 +23,8 @@ import (
 
 	"logstow/buffer"
 	"logstow/record"
-	"logstow/ship"
 	"logstow/store/open"
+	"logstow/upload"
 )
 
 // senders is how many send at one time.
@@ -59,7 +59,7 @@ func (a *acknowledger) do(ctx context.Context, dir, spec, sync string, drain boo
 	if err != nil {
 		return err
 	}
-	a.buffer, err = buffer.Open(buffer.Options{
+	a.buffer, err = buffer.Open(ctx, buffer.Options{
 		Dir: dir, Sync: policy, Instance: "pod-1", Width: 5 * time.Minute,
 		FlushSize: 8 << 10, FlushInterval: 200 * time.Millisecond, Log: log,
 	})
@@ -72,9 +72,9 @@ func (a *acknowledger) do(ctx context.Context, dir, spec, sync string, drain boo
 		}
 	}
 	var g errgroup.Group
-	g.Go(func() error { return ship.New(ship.Options{Buffer: a.buffer, Store: st, Log: log}).Run(ctx) })
+	g.Go(func() error { return upload.New(upload.Options{Buffer: a.buffer, Store: st, Log: log}).Run(ctx) })
 	if drain {
-		a.buffer.Drain()
+		a.buffer.Drain(ctx)
 		if err := g.Wait(); err != nil {
 			return err
 		}

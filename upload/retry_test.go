@@ -1,4 +1,4 @@
-package ship_test
+package upload_test
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"logstow/ship"
 	"logstow/store"
+	"logstow/upload"
 )
 
 // nowhere is a store of which no call gets through a faulty one.
@@ -27,7 +27,7 @@ func (nowhere) Now(context.Context) (time.Time, error) { return time.Time{}, nil
 
 // timed ships one batch through creates that fail with errs one after the other,
 // and returns the waits between them.
-func timed(t *testing.T, opts ship.Options, errs ...error) (waits []time.Duration, log string, err error) {
+func timed(t *testing.T, opts upload.Options, errs ...error) (waits []time.Duration, log string, err error) {
 	t.Helper()
 	b := openBuffer(t)
 	fillMany(t, b, 1)
@@ -49,7 +49,7 @@ func timed(t *testing.T, opts ship.Options, errs ...error) (waits []time.Duratio
 		},
 		upsert: func(int, string, func() error) error { return nil },
 	}
-	err = ship.New(opts).Run(t.Context())
+	err = upload.New(opts).Run(t.Context())
 	return waits, out.String(), err
 }
 
@@ -69,7 +69,7 @@ func TestBackoffGrows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := failure(store.ErrUnavailable)
-		waits, _, err := timed(t, ship.Options{Backoff: ship.Backoff{Min: time.Second, Max: 10 * time.Second}}, e, e, e, e, e, e)
+		waits, _, err := timed(t, upload.Options{Backoff: upload.Backoff{Min: time.Second, Max: 10 * time.Second}}, e, e, e, e, e, e)
 		if err != nil {
 			t.Error(err)
 		}
@@ -95,7 +95,7 @@ func TestBackoffHasJitter(t *testing.T) {
 			upsert: func(int, string, func() error) error { return nil },
 		}
 		shortest := func(uint64) uint64 { return 0 }
-		err := ship.New(ship.Options{Buffer: b, Store: faults, Random: shortest, Backoff: ship.Backoff{Min: 8 * time.Second}}).Run(t.Context())
+		err := upload.New(upload.Options{Buffer: b, Store: faults, Random: shortest, Backoff: upload.Backoff{Min: 8 * time.Second}}).Run(t.Context())
 		if err != nil || took != 4*time.Second {
 			t.Errorf("took %v, %v", took, err)
 		}
@@ -110,19 +110,19 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			e.RetryAfter = d
 			return e
 		}
-		waits, _, err := timed(t, ship.Options{}, asked(30*time.Second), asked(time.Millisecond), asked(24*time.Hour))
+		waits, _, err := timed(t, upload.Options{}, asked(30*time.Second), asked(time.Millisecond), asked(24*time.Hour))
 		if err != nil {
 			t.Error(err)
 		}
-		equalWaits(t, waits, 30*time.Second, time.Second, ship.MaxRetryAfter)
+		equalWaits(t, waits, 30*time.Second, time.Second, upload.MaxRetryAfter)
 	})
 }
 
 func TestRefusedIsRetriedSlowly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := failure(store.ErrRefused)
-		waits, log, err := timed(t, ship.Options{}, e, e)
+		e := failure(store.ErrAccessDenied)
+		waits, log, err := timed(t, upload.Options{}, e, e)
 		if err != nil {
 			t.Error(err)
 		}
@@ -143,7 +143,7 @@ func TestTroubleIsSaid(t *testing.T) {
 		for i := range errs {
 			errs[i] = e
 		}
-		_, log, err := timed(t, ship.Options{Backoff: ship.Backoff{Min: 5 * time.Second, Max: 5 * time.Second}}, errs...)
+		_, log, err := timed(t, upload.Options{Backoff: upload.Backoff{Min: 5 * time.Second, Max: 5 * time.Second}}, errs...)
 		if err != nil {
 			t.Error(err)
 		}
@@ -171,9 +171,9 @@ func TestFlickeringTroubleIsSaid(t *testing.T) {
 			},
 			upsert: func(int, string, func() error) error { return nil },
 		}
-		err := ship.New(ship.Options{
+		err := upload.New(upload.Options{
 			Buffer: b, Store: faults, Workers: 1, Log: slog.New(slog.NewTextHandler(&out, nil)),
-			Backoff: ship.Backoff{Min: 2 * time.Second, Max: 2 * time.Second}, Random: func(n uint64) uint64 { return n - 1 },
+			Backoff: upload.Backoff{Min: 2 * time.Second, Max: 2 * time.Second}, Random: func(n uint64) uint64 { return n - 1 },
 		}).Run(t.Context()) // 200 seconds
 		if warned := strings.Count(out.String(), "level=WARN"); err != nil || warned != 4 || strings.Count(out.String(), "\n") > 2*warned {
 			t.Errorf("%v, log:\n%s", err, out.String())
@@ -189,7 +189,7 @@ func TestRetryForEndsTheRun(t *testing.T) {
 		for i := range errs {
 			errs[i] = failure(store.ErrUnavailable)
 		}
-		waits, _, err := timed(t, ship.Options{RetryFor: 30 * time.Second}, errs...)
+		waits, _, err := timed(t, upload.Options{RetryFor: 30 * time.Second}, errs...)
 		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "gave up after 30s") {
 			t.Errorf("error %v", err)
 		}
@@ -210,7 +210,7 @@ func TestEndDuringBackoff(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 25*time.Second, errors.New("time is up"))
 		defer cancel()
 		began := time.Now()
-		err := ship.New(ship.Options{Buffer: b, Store: faults}).Run(ctx)
+		err := upload.New(upload.Options{Buffer: b, Store: faults}).Run(ctx)
 		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "time is up") || time.Since(began) != 25*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
@@ -237,7 +237,7 @@ func TestIndexRowsAreGrouped(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() {
-			done <- ship.New(ship.Options{Buffer: b, Store: faults, IndexWait: 5 * time.Second}).Run(t.Context())
+			done <- upload.New(upload.Options{Buffer: b, Store: faults, IndexWait: 5 * time.Second}).Run(t.Context())
 		}()
 		for range 4 {
 			fill(t, b, "a batch a second")

@@ -1,4 +1,4 @@
-package patience
+package retry
 
 import (
 	"context"
@@ -13,8 +13,8 @@ const (
 	reportEvery = 10 * time.Second
 )
 
-// Retry is a request that fails and is made again.
-type Retry struct {
+// Attempt is a request that fails and is made again.
+type Attempt struct {
 	// Err is its last error.
 	Err error
 	// For is how long it has been failing, Next how long it is until the next try.
@@ -25,7 +25,7 @@ type reporterKey struct{}
 
 // reporter calls to, unless it has just done so.
 type reporter struct {
-	to func(Retry)
+	to func(Attempt)
 
 	mu   sync.Mutex
 	last time.Time
@@ -34,7 +34,7 @@ type reporter struct {
 // Reporting is a context under which f is told of requests that have been failing for
 // two seconds and more, one every ten seconds at most: nobody should wait for storage
 // and not know. f is called by one goroutine at a time.
-func Reporting(ctx context.Context, f func(Retry)) context.Context {
+func Reporting(ctx context.Context, f func(Attempt)) context.Context {
 	return context.WithValue(ctx, reporterKey{}, &reporter{to: f})
 }
 
@@ -52,5 +52,5 @@ func Report(ctx context.Context, began time.Time, err error, next time.Duration)
 		return
 	}
 	r.last = now
-	r.to(Retry{Err: err, For: now.Sub(began), Next: next})
+	r.to(Attempt{Err: err, For: now.Sub(began), Next: next})
 }

@@ -1,4 +1,4 @@
-package ship
+package upload
 
 import (
 	"context"
@@ -171,7 +171,7 @@ func (r *run) again(ctx context.Context, d *destination, b *buffer.Batch) (next 
 
 // deliveredTo is the number of batches that were delivered to a destination, or to
 // all of them where it is nil.
-func (s *Shipper) deliveredTo(d *destination) uint64 {
+func (s *Uploader) deliveredTo(d *destination) uint64 {
 	if d != nil {
 		return d.delivered.Load()
 	}

@@ -1,6 +1,6 @@
-// Package patience asks storage again where the same request may succeed later, for
+// Package retry repeats requests to storage that may succeed later, for
 // jobs that run for long and that nobody waits for.
-package patience
+package retry
 
 import (
 	"context"

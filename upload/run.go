@@ -1,4 +1,4 @@
-package ship
+package upload
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // run is the shipping of one buffer.
 type run struct {
-	s      *Shipper
+	s      *Uploader
 	buffer *buffer.Buffer
 	group  *errgroup.Group
 	// senders are the goroutines that deliver batches; when all have ended, the indexes are closed.
@@ -29,8 +29,8 @@ type run struct {
 	suspects int
 }
 
-// ship ships a buffer until it is drained and everything is stored and indexed.
-func (s *Shipper) ship(ctx context.Context, b *buffer.Buffer, workers int) error {
+// upload uploads a buffer until it is drained and everything is stored and indexed.
+func (s *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) error {
 	g, running := errgroup.WithContext(ctx)
 	r := &run{
 		s: s, buffer: b, group: g,

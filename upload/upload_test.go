@@ -1,4 +1,4 @@
-package ship_test
+package upload_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"logstow/ship"
 	"logstow/store"
+	"logstow/upload"
 )
 
 func TestShip(t *testing.T) {
@@ -19,7 +19,7 @@ func TestShip(t *testing.T) {
 	s, b := openStore(t), openBuffer(t)
 	fillMany(t, b, 20)
 	var counter store.Counter
-	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: counter.Store(s), Workers: 4})
+	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: counter.Store(s), Workers: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestShipThroughFaults(t *testing.T) {
 		}},
 		"refused for a while": {create: func(n int, _ string, call func() (string, error)) (string, error) {
 			if n < 4 {
-				return "", failure(store.ErrRefused)
+				return "", failure(store.ErrAccessDenied)
 			}
 			return call()
 		}},
@@ -130,7 +130,7 @@ func TestShipThroughFaults(t *testing.T) {
 				s, b := openStore(t), openBuffer(t)
 				faults := &faulty{Store: s, create: f.create, list: f.list, upsert: f.upsert}
 				fillMany(t, b, 8)
-				stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults, Workers: workers})
+				stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, Workers: workers})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -159,7 +159,7 @@ func TestShipConflict(t *testing.T) {
 			return call()
 		}}
 		fillMany(t, b, 3)
-		stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults})
+		stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,10 +189,10 @@ func TestShipLostAnswerWriteOnly(t *testing.T) {
 			}
 			return etag, err
 		},
-		list: func(int, string) error { return failure(store.ErrRefused) },
+		list: func(int, string) error { return failure(store.ErrAccessDenied) },
 	}
 	fillMany(t, b, 1)
-	if _, err := run(t.Context(), ship.Options{Buffer: b, Store: faults}); err != nil {
+	if _, err := run(t.Context(), upload.Options{Buffer: b, Store: faults}); err != nil {
 		t.Fatal(err)
 	}
 	for message, times := range stored(t, s) {
@@ -213,7 +213,7 @@ func TestShipKeepsTheName(t *testing.T) {
 		return call()
 	}}
 	fillMany(t, b, 1)
-	if _, err := run(t.Context(), ship.Options{Buffer: b, Store: faults}); err != nil {
+	if _, err := run(t.Context(), upload.Options{Buffer: b, Store: faults}); err != nil {
 		t.Fatal(err)
 	}
 	if names := slices.Compact(faults.tried()); len(names) != 1 {
@@ -235,14 +235,14 @@ func TestShipInterrupted(t *testing.T) {
 		return etag, err
 	}}
 	fillMany(t, b, 6)
-	_, err := run(ctx, ship.Options{Buffer: b, Store: faults})
+	_, err := run(ctx, upload.Options{Buffer: b, Store: faults})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v", err)
 	}
 	if st := b.Stats(); st.Sending != 0 {
 		t.Errorf("batches in nobody's hands: %+v", st)
 	}
-	if _, err := run(t.Context(), ship.Options{Buffer: b, Store: faults}); err != nil {
+	if _, err := run(t.Context(), upload.Options{Buffer: b, Store: faults}); err != nil {
 		t.Fatal(err)
 	}
 	exactlyOnce(t, s, 6)
@@ -264,7 +264,7 @@ func TestShipVerifies(t *testing.T) {
 	body[len(body)/3] ^= 1
 	batch.Return()
 	b.Drain(t.Context())
-	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: s})
+	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: s})
 	if err != nil || stats.Quarantined != 1 || stats.Creates != 0 {
 		t.Errorf("%+v, %v", stats, err)
 	}
@@ -273,11 +273,11 @@ func TestShipVerifies(t *testing.T) {
 // With RetryFor, what storage refuses ends the run at once, and nothing is acknowledged.
 func TestShipGivesUpWhenRefused(t *testing.T) {
 	t.Parallel()
-	for _, class := range []error{store.ErrRefused, store.ErrNoContainer} {
+	for _, class := range []error{store.ErrAccessDenied, store.ErrNoContainer} {
 		s, b := openStore(t), openBuffer(t)
 		faults := &faulty{Store: s, create: func(int, string, func() (string, error)) (string, error) { return "", failure(class) }}
 		fillMany(t, b, 3)
-		_, err := run(t.Context(), ship.Options{Buffer: b, Store: faults, RetryFor: 1 << 40, Workers: 2})
+		_, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, RetryFor: 1 << 40, Workers: 2})
 		if !errors.Is(err, class) {
 			t.Errorf("error %v", err)
 		}
@@ -290,10 +290,10 @@ func TestShipGivesUpWhenRefused(t *testing.T) {
 func TestShipGivesUpWithoutIndex(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
-	faults := &faulty{Store: s, upsert: func(int, string, func() error) error { return failure(store.ErrRefused) }}
+	faults := &faulty{Store: s, upsert: func(int, string, func() error) error { return failure(store.ErrAccessDenied) }}
 	fillMany(t, b, 3)
-	_, err := run(t.Context(), ship.Options{Buffer: b, Store: faults, RetryFor: 1 << 40})
-	if !errors.Is(err, store.ErrRefused) || !strings.Contains(err.Error(), "not in the index") {
+	_, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, RetryFor: 1 << 40})
+	if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(err.Error(), "not in the index") {
 		t.Errorf("error %v", err)
 	}
 	if st := b.Stats(); st.Done != 0 || st.Unindexed != 3 {
@@ -302,7 +302,7 @@ func TestShipGivesUpWithoutIndex(t *testing.T) {
 	// The next run has only the index to write.
 	faults.upsert = nil
 	creates := faults.creates
-	if _, err := run(t.Context(), ship.Options{Buffer: b, Store: faults}); err != nil {
+	if _, err := run(t.Context(), upload.Options{Buffer: b, Store: faults}); err != nil {
 		t.Fatal(err)
 	}
 	exactlyOnce(t, s, 3)
@@ -334,7 +334,7 @@ func TestShipShedsIndexRows(t *testing.T) {
 		return call()
 	}
 	fillMany(t, b, 20)
-	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults, IndexGroup: 1, MaxUnindexed: 5})
+	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, IndexGroup: 1, MaxUnindexed: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +357,7 @@ func TestShipInvalidRow(t *testing.T) {
 		return call()
 	}}
 	fillMany(t, b, 4)
-	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults})
+	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +374,7 @@ func TestShipTogether(t *testing.T) {
 	s := openStore(t)
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	var total ship.Stats
+	var total upload.Stats
 	for i := range shippers {
 		b := openBuffer(t)
 		for j := range batches {
@@ -384,7 +384,7 @@ func TestShipTogether(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		var lock sync.Mutex
 		all.Go(func() {
-			stats, err := run(t.Context(), ship.Options{Buffer: b, Store: s, Workers: 4, Random: func(n uint64) uint64 {
+			stats, err := run(t.Context(), upload.Options{Buffer: b, Store: s, Workers: 4, Random: func(n uint64) uint64 {
 				lock.Lock()
 				defer lock.Unlock()
 				return random.Uint64N(n)
@@ -410,7 +410,7 @@ func TestShipServices(t *testing.T) {
 	t.Parallel()
 	b := openBuffer(t)
 	fillMany(t, b, 3)
-	s := ship.New(ship.Options{Buffer: b, Store: openStore(t)})
+	s := upload.New(upload.Options{Buffer: b, Store: openStore(t)})
 	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

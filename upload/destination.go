@@ -1,4 +1,4 @@
-package ship
+package upload
 
 import (
 	"context"
@@ -58,7 +58,7 @@ func (e errNoStore) Error() string {
 // other is the destination of a name: the store of now, one that a route leads to, or
 // one that batches of an earlier configuration were being sent to. What may have been
 // applied there must be found there: such a batch waits for its store.
-func (s *Shipper) other(ctx context.Context, name string) (*destination, error) {
+func (s *Uploader) other(ctx context.Context, name string) (*destination, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if name == s.current.name {

@@ -1,4 +1,4 @@
-package ship
+package upload
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (r *run) handOn(ctx context.Context, d *destination, b *buffer.Batch) error
 
 // storeBlob creates a batch's blob and writes its ETag down. An error that may be
 // the batch's own is a [suspect].
-func (s *Shipper) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) error {
+func (s *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) error {
 	size := min(b.Size, s.opts.Memory)
 	if err := d.memory.Acquire(ctx, size); err != nil {
 		return context.Cause(ctx)
@@ -69,7 +69,7 @@ func (s *Shipper) storeBlob(ctx context.Context, d *destination, b *buffer.Batch
 }
 
 // createBlob creates a batch's blob under the first name that is free.
-func (s *Shipper) createBlob(ctx context.Context, d *destination, b *buffer.Batch, body []byte) (etag string, err error) {
+func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Batch, body []byte) (etag string, err error) {
 	// A name written down by somebody before us may have been created.
 	if b.Name() != "" {
 		name, err := blobnaming.Parse(b.Name())
@@ -103,14 +103,14 @@ func (s *Shipper) createBlob(ctx context.Context, d *destination, b *buffer.Batc
 // create tries one name until it is clear what became of it: created (by this
 // call or an earlier one), or taken by another. tried says that a create of this
 // batch under this name may have been applied before.
-func (s *Shipper) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
+func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding}
 	err = s.retry(ctx, &d.blobTrouble, func() error {
 		s.count(func(st *Stats) { st.Creates++ })
 		var err error
-		crashpoint.Here("ship.before-create")
+		crashpoint.Here("upload.before-create")
 		etag, err = d.blobs.Create(ctx, name.String(), body, opts)
-		crashpoint.Here("ship.after-create")
+		crashpoint.Here("upload.after-create")
 		switch {
 		case err == nil:
 			return nil
@@ -143,7 +143,7 @@ func (s *Shipper) create(ctx context.Context, d *destination, b *buffer.Batch, b
 // credential that may not list can not tell: then it counts as another's.
 func (d *destination) ours(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
 	for page, err := range d.blobs.List(ctx, name) {
-		if errors.Is(err, store.ErrRefused) {
+		if errors.Is(err, store.ErrAccessDenied) {
 			return "", false, nil
 		}
 		if err != nil {

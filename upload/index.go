@@ -1,4 +1,4 @@
-package ship
+package upload
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const urgentEvery = 100 * time.Millisecond
 // indexer collects stored batches and writes their rows in groups. Writing goes
 // on beside collecting: however slow the index is, blobs do not wait for it.
 type indexer struct {
-	s *Shipper
+	s *Uploader
 	d *destination
 	// pending batches wait, oldest first; those of group are being written.
 	pending, group []*buffer.Batch
@@ -40,7 +40,7 @@ type indexer struct {
 
 // writeIndex writes the rows of the batches that come in, until no more do
 // and all is written, or ctx ends, or it gives up (see [Options].RetryFor).
-func (s *Shipper) writeIndex(ctx context.Context, d *destination, incoming <-chan *buffer.Batch) error {
+func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-chan *buffer.Batch) error {
 	x := &indexer{s: s, d: d}
 	more := incoming
 	written := make(chan outcome, 1)
@@ -126,7 +126,7 @@ func (x *indexer) add(b *buffer.Batch) error {
 }
 
 // without acknowledges a batch that is stored but gets no row.
-func (s *Shipper) without(b *buffer.Batch) error {
+func (s *Uploader) without(b *buffer.Batch) error {
 	s.count(func(st *Stats) { st.Unindexed++ })
 	return s.done(b)
 }
@@ -159,7 +159,7 @@ func (x *indexer) failed(err error) error {
 	if limit := x.s.opts.RetryFor; limit > 0 {
 		left := limit - now.Sub(x.began)
 		switch {
-		case wantsHelp(err):
+		case needsOperator(err):
 			return fmt.Errorf("all segments are stored, but not in the index: %w", err)
 		case left <= 0:
 			return fmt.Errorf("all segments are stored, but not in the index: gave up after %v: %w", limit, err)
@@ -179,7 +179,7 @@ type outcome struct {
 }
 
 // writeRows writes the rows of a group and acknowledges its batches.
-func (s *Shipper) writeRows(ctx context.Context, d *destination, group []*buffer.Batch) outcome {
+func (s *Uploader) writeRows(ctx context.Context, d *destination, group []*buffer.Batch) outcome {
 	err := s.put(ctx, d, group)
 	switch {
 	case err == nil:
@@ -198,7 +198,7 @@ func (s *Shipper) writeRows(ctx context.Context, d *destination, group []*buffer
 
 // writeEach writes row by row. Rows that storage refuses as invalid stay out of the
 // index, unless it never took any: then the reason may be another.
-func (s *Shipper) writeEach(ctx context.Context, d *destination, group []*buffer.Batch) (o outcome) {
+func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffer.Batch) (o outcome) {
 	for i, b := range group {
 		err := s.put(ctx, d, group[i:i+1])
 		switch {
@@ -219,7 +219,7 @@ func (s *Shipper) writeEach(ctx context.Context, d *destination, group []*buffer
 }
 
 // put writes the rows of batches.
-func (s *Shipper) put(ctx context.Context, d *destination, batches []*buffer.Batch) error {
+func (s *Uploader) put(ctx context.Context, d *destination, batches []*buffer.Batch) error {
 	rows := make([]tableindex.Row, 0, len(batches))
 	for _, b := range batches {
 		name, err := blobnaming.Parse(b.Name())
@@ -229,20 +229,20 @@ func (s *Shipper) put(ctx context.Context, d *destination, batches []*buffer.Bat
 		etag, _ := b.Stored()
 		rows = append(rows, tableindex.Row{Name: name, Meta: b.Meta, ETag: etag, Size: b.Size, Minutes: b.Minutes})
 	}
-	crashpoint.Here("ship.before-index")
+	crashpoint.Here("upload.before-index")
 	err := tableindex.Put(ctx, d.tables, d.container, rows)
 	if err == nil {
 		d.indexed.Store(true)
 	}
-	crashpoint.Here("ship.after-index")
+	crashpoint.Here("upload.after-index")
 	return err
 }
 
 // done acknowledges a batch: the buffer removes it.
-func (s *Shipper) done(b *buffer.Batch) error {
-	crashpoint.Here("ship.before-done")
+func (s *Uploader) done(b *buffer.Batch) error {
+	crashpoint.Here("upload.before-done")
 	err := b.Done()
-	crashpoint.Here("ship.after-done")
+	crashpoint.Here("upload.after-done")
 	return err
 }
 

@@ -1,4 +1,4 @@
-package ship_test
+package upload_test
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"logstow/buffer"
 	"logstow/record"
 	"logstow/segment"
-	"logstow/ship"
 	"logstow/store"
 	"logstow/store/local"
 	"logstow/tableindex"
+	"logstow/upload"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -79,14 +79,14 @@ func fillMany(t *testing.T, b *buffer.Buffer, n int) {
 }
 
 // run ships with fast back-off and one worker unless told otherwise.
-func run(ctx context.Context, opts ship.Options) (ship.Stats, error) {
+func run(ctx context.Context, opts upload.Options) (upload.Stats, error) {
 	if opts.Workers == 0 {
 		opts.Workers = 1
 	}
-	if opts.Backoff == (ship.Backoff{}) {
-		opts.Backoff = ship.Backoff{Min: time.Microsecond, Max: time.Millisecond}
+	if opts.Backoff == (upload.Backoff{}) {
+		opts.Backoff = upload.Backoff{Min: time.Microsecond, Max: time.Millisecond}
 	}
-	s := ship.New(opts)
+	s := upload.New(opts)
 	err := s.Run(ctx)
 	return s.Stats(), err
 }

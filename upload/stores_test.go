@@ -1,4 +1,4 @@
-package ship_test
+package upload_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"logstow/buffer"
-	"logstow/ship"
 	"logstow/store"
+	"logstow/upload"
 )
 
 // lostBatch is a buffer with two batches, of which the first was stored in the
@@ -31,7 +31,7 @@ func lostBatch(t *testing.T, before store.Store) *buffer.Buffer {
 		return "", failure(store.ErrUnavailable)
 	}}
 	fillMany(t, b, 2)
-	if _, err := run(ctx, ship.Options{Buffer: b, Store: faults, StoreName: "before"}); !errors.Is(err, context.Canceled) {
+	if _, err := run(ctx, upload.Options{Buffer: b, Store: faults, StoreName: "before"}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v", err)
 	}
 	return b
@@ -43,7 +43,7 @@ func TestShipKeepsTheStore(t *testing.T) {
 	before, now := openStore(t), openStore(t)
 	b := lostBatch(t, before)
 	var asked []string
-	_, err := run(t.Context(), ship.Options{
+	_, err := run(t.Context(), upload.Options{
 		Buffer: b, Store: now, StoreName: "now",
 		Stores: func(_ context.Context, name string) (store.Store, error) {
 			if asked = append(asked, name); len(asked) < 3 {
@@ -75,14 +75,14 @@ func TestShipWithoutTheStore(t *testing.T) {
 		}
 		cancel()
 	}()
-	if _, err := run(ctx, ship.Options{Buffer: b, Store: now, StoreName: "now", IndexGroup: 1}); !errors.Is(err, context.Canceled) {
+	if _, err := run(ctx, upload.Options{Buffer: b, Store: now, StoreName: "now", IndexGroup: 1}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	exactlyOnce(t, now, 1)
 	if st := b.Stats(); st.Waiting != 1 || st.Done != 1 {
 		t.Errorf("buffer: %+v", st)
 	}
-	_, err := run(t.Context(), ship.Options{Buffer: b, Store: now, StoreName: "now", RetryFor: time.Hour})
+	_, err := run(t.Context(), upload.Options{Buffer: b, Store: now, StoreName: "now", RetryFor: time.Hour})
 	if err == nil || b.Stats().Waiting != 1 {
 		t.Errorf("error %v, buffer %+v", err, b.Stats())
 	}
@@ -124,7 +124,7 @@ func TestShipWhileTheIndexHangs(t *testing.T) {
 		batch.Return()
 		done := make(chan error, 1)
 		go func() {
-			done <- ship.New(ship.Options{Buffer: b, Store: faults, Workers: 8, Memory: memory, IndexGroup: 1}).Run(t.Context())
+			done <- upload.New(upload.Options{Buffer: b, Store: faults, Workers: 8, Memory: memory, IndexGroup: 1}).Run(t.Context())
 		}()
 		time.Sleep(10 * time.Minute)
 		mu.Lock()
@@ -146,7 +146,7 @@ func TestShipAnotherBuffer(t *testing.T) {
 	fill(t, other, "batch 1")
 	own.Drain(t.Context())
 	other.Drain(t.Context())
-	shipper := ship.New(ship.Options{Buffer: own, Store: s})
+	shipper := upload.New(upload.Options{Buffer: own, Store: s})
 	var all sync.WaitGroup
 	all.Go(func() {
 		if err := shipper.Run(t.Context()); err != nil {
@@ -169,7 +169,7 @@ func TestShipSetStore(t *testing.T) {
 	before, now := openStore(t), openStore(t)
 	b := openBuffer(t)
 	fillMany(t, b, 3)
-	var s *ship.Shipper
+	var s *upload.Uploader
 	tries := 0
 	faults := &faulty{Store: before, create: func(_ int, _ string, call func() (string, error)) (string, error) {
 		if tries++; tries > 1 {
@@ -178,7 +178,7 @@ func TestShipSetStore(t *testing.T) {
 		s.SetStore(now, "now", nil)
 		return "", failure(store.ErrUnavailable) // the same batch is tried again
 	}}
-	s = ship.New(ship.Options{Buffer: b, Store: faults, StoreName: "before", Workers: 1})
+	s = upload.New(upload.Options{Buffer: b, Store: faults, StoreName: "before", Workers: 1})
 	if err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestShipRoute(t *testing.T) {
 	fillMany(t, b, batches)
 	next := 0
 	var mu sync.Mutex
-	s := ship.New(ship.Options{
+	s := upload.New(upload.Options{
 		Buffer: b, Store: dead, StoreName: "dead",
 		Route: func(service, instance string) string {
 			mu.Lock()

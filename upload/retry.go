@@ -1,4 +1,4 @@
-package ship
+package upload
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (b Backoff) withDefaults() Backoff {
 // wait is how long to wait after the given number of failures, the last of which was err.
 func (b Backoff) wait(failures int, err error, random func(n uint64) uint64) time.Duration {
 	full := b.Max
-	if !wantsHelp(err) && failures < 32 {
+	if !needsOperator(err) && failures < 32 {
 		full = min(b.Min<<(failures-1), b.Max)
 	}
 	half := full / 2
@@ -41,16 +41,16 @@ func (b Backoff) wait(failures int, err error, random func(n uint64) uint64) tim
 	return d
 }
 
-// wantsHelp reports whether somebody has to change something before it works again.
-func wantsHelp(err error) bool {
+// needsOperator reports whether somebody has to change something before it works again.
+func needsOperator(err error) bool {
 	var unopened errNoStore
-	return errors.Is(err, store.ErrRefused) || errors.Is(err, store.ErrNoContainer) || errors.Is(err, store.ErrUnusable) || errors.As(err, &unopened)
+	return errors.Is(err, store.ErrAccessDenied) || errors.Is(err, store.ErrNoContainer) || errors.Is(err, store.ErrUnusable) || errors.As(err, &unopened)
 }
 
 // retry calls try until it succeeds. It gives up when ctx ends, when storage refuses
 // the request as invalid (a [suspect]), and with RetryFor when access is denied or
 // that long has passed.
-func (s *Shipper) retry(ctx context.Context, t *trouble, try func() error) error {
+func (s *Uploader) retry(ctx context.Context, t *trouble, try func() error) error {
 	var began time.Time
 	for failures := 1; ; failures++ {
 		err := try()
@@ -70,7 +70,7 @@ func (s *Shipper) retry(ctx context.Context, t *trouble, try func() error) error
 		}
 		wait := s.opts.Backoff.wait(failures, err, s.opts.Random)
 		if limit := s.opts.RetryFor; limit > 0 {
-			if wantsHelp(err) {
+			if needsOperator(err) {
 				return err
 			}
 			left := limit - now.Sub(began)

@@ -1,4 +1,4 @@
-package ship_test
+package upload_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package patience_test
+package retry_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/internal/patience"
+	"logstow/internal/retry"
 	"logstow/store"
 )
 
@@ -56,14 +56,14 @@ func TestList(t *testing.T) {
 	}{
 		"whole":         {nil, 10, nil, 0},
 		"begun anew":    {[]error{store.ErrUnavailable, throttled}, 10, nil, time.Second + 40*time.Second},
-		"for good":      {[]error{store.ErrRefused}, 6, store.ErrRefused, 0},
+		"for good":      {[]error{store.ErrAccessDenied}, 6, store.ErrAccessDenied, 0},
 		"without cease": {slices.Repeat([]error{throttled}, 20), 6, store.ErrThrottled, 7 * 40 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			var got, want []string
 			var failed error
-			for page, err := range patience.List(t.Context(), &flaky{errs: c.errs}, "") {
+			for page, err := range retry.List(t.Context(), &flaky{errs: c.errs}, "") {
 				for _, b := range page {
 					got = append(got, b.Name)
 				}
@@ -86,7 +86,7 @@ func TestDo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		err := patience.Do(t.Context(), func() error {
+		err := retry.Do(t.Context(), func() error {
 			calls++
 			return store.ErrTableBusy
 		})
@@ -96,7 +96,7 @@ func TestDo(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		calls = 0
-		err = patience.Do(ctx, func() error {
+		err = retry.Do(ctx, func() error {
 			calls++
 			return store.ErrUnavailable
 		})
@@ -119,11 +119,11 @@ func TestFirst(t *testing.T) {
 		"slow to come up":       {&store.Error{Class: store.ErrUnavailable}, 3, 4, (1 + 2 + 4) * time.Second},
 		"an answer, though bad": {&store.Error{Class: store.ErrUnavailable, Status: 500}, 100, 8, (1 + 2 + 4 + 8 + 16 + 30 + 30) * time.Second},
 		"throttled":             {&store.Error{Class: store.ErrThrottled, Status: 503}, 100, 8, (1 + 2 + 4 + 8 + 16 + 30 + 30) * time.Second},
-		"refused":               {&store.Error{Class: store.ErrRefused, Status: 403}, 100, 1, 0},
+		"refused":               {&store.Error{Class: store.ErrAccessDenied, Status: 403}, 100, 1, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began, calls := time.Now(), 0
-			err := patience.First(t.Context(), func() error {
+			err := retry.First(t.Context(), func() error {
 				if calls++; calls > c.after {
 					return nil
 				}
@@ -139,7 +139,7 @@ func TestFirst(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) { // each try takes long by itself
 		calls := 0
-		_ = patience.First(t.Context(), func() error {
+		_ = retry.First(t.Context(), func() error {
 			calls++
 			time.Sleep(30 * time.Second)
 			return &store.Error{Class: store.ErrUnavailable}
@@ -156,10 +156,10 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	busy := &store.Error{Op: "list", Object: "x", Class: store.ErrUnavailable, Status: 503}
 	for name, do := range map[string]func(ctx context.Context) error{
-		"do":    func(ctx context.Context) error { return patience.Do(ctx, func() error { return busy }) },
-		"first": func(ctx context.Context) error { return patience.First(ctx, func() error { return busy }) },
+		"do":    func(ctx context.Context) error { return retry.Do(ctx, func() error { return busy }) },
+		"first": func(ctx context.Context) error { return retry.First(ctx, func() error { return busy }) },
 		"list": func(ctx context.Context) (failed error) {
-			for _, err := range patience.List(ctx, &flaky{errs: slices.Repeat([]error{busy}, 20)}, "") {
+			for _, err := range retry.List(ctx, &flaky{errs: slices.Repeat([]error{busy}, 20)}, "") {
 				failed = err
 			}
 			return failed
@@ -168,7 +168,7 @@ func TestReport(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var said []time.Duration
 			began := time.Now()
-			ctx := patience.Reporting(t.Context(), func(r patience.Retry) {
+			ctx := retry.Reporting(t.Context(), func(r retry.Attempt) {
 				if !errors.Is(r.Err, busy) || r.Next <= 0 || r.For != time.Since(began) {
 					t.Errorf("%s: after %v: %+v", name, time.Since(began), r)
 				}
@@ -194,10 +194,10 @@ func TestReport(t *testing.T) {
 // What fails for good is not retried, and not reported.
 func TestFinalErrors(t *testing.T) {
 	t.Parallel()
-	for _, class := range []error{store.ErrUnusable, store.ErrRefused, store.ErrInvalid, store.ErrNoContainer} {
+	for _, class := range []error{store.ErrUnusable, store.ErrAccessDenied, store.ErrInvalid, store.ErrNoContainer} {
 		tries := 0
-		ctx := patience.Reporting(t.Context(), func(r patience.Retry) { t.Errorf("%v: %+v", class, r) })
-		err := patience.Do(ctx, func() error {
+		ctx := retry.Reporting(t.Context(), func(r retry.Attempt) { t.Errorf("%v: %+v", class, r) })
+		err := retry.Do(ctx, func() error {
 			tries++
 			return &store.Error{Class: class}
 		})

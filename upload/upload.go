@@ -1,4 +1,4 @@
-// Package ship takes sealed batches from the buffer to storage: the blob, then
+// Package upload takes sealed batches from the buffer to storage: the blob, then
 // its row in the index, then the acknowledgement. It is the only owner of that
 // order and of retries: what lies below it tries once.
 //
@@ -14,7 +14,7 @@
 //
 // The index is no condition for a blob: rows are collected, written in groups,
 // and kept until the index takes them.
-package ship
+package upload
 
 import (
 	"context"
@@ -29,7 +29,7 @@ import (
 	"logstow/store"
 )
 
-// Options configure a [Shipper]; a zero field takes the default named at it.
+// Options configure a [Uploader]; a zero field takes the default named at it.
 type Options struct {
 	// Buffer is where batches come from. Required.
 	Buffer *buffer.Buffer
@@ -90,8 +90,8 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Shipper is the sending end of the pipeline.
-type Shipper struct {
+// Uploader is the sending end of the pipeline.
+type Uploader struct {
 	opts Options
 
 	mu sync.Mutex
@@ -108,7 +108,7 @@ type Shipper struct {
 	services map[string]*Delivered
 }
 
-// MaxServices is how many services [Shipper.Services] tells apart.
+// MaxServices is how many services [Uploader.Services] tells apart.
 const MaxServices = 1000
 
 // Delivered is what is in storage.
@@ -136,10 +136,10 @@ type Stats struct {
 	Unindexed uint64
 }
 
-// New makes a Shipper.
-func New(opts Options) *Shipper {
+// New makes a Uploader.
+func New(opts Options) *Uploader {
 	opts = opts.withDefaults()
-	return &Shipper{
+	return &Uploader{
 		opts:     opts,
 		route:    opts.Route,
 		current:  newDestination(opts.StoreName, opts.Store, &opts),
@@ -152,7 +152,7 @@ func New(opts Options) *Shipper {
 
 // Outage is the error of the last attempt to store a batch, nil if that succeeded or
 // there was none. Of several stores it is the first one's that does not work.
-func (s *Shipper) Outage() error {
+func (s *Uploader) Outage() error {
 	for _, d := range s.destinations() {
 		if err := d.blobTrouble.last(); err != nil {
 			return err
@@ -162,7 +162,7 @@ func (s *Shipper) Outage() error {
 }
 
 // place is where a batch goes: the destination, or the name of one that has senders of its own.
-func (s *Shipper) place(b *buffer.Batch) (own *destination, name string) {
+func (s *Uploader) place(b *buffer.Batch) (own *destination, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -180,7 +180,7 @@ func (s *Shipper) place(b *buffer.Batch) (own *destination, name string) {
 }
 
 // destinations are all that are known.
-func (s *Shipper) destinations() []*destination {
+func (s *Uploader) destinations() []*destination {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*destination{s.current}, slices.Collect(maps.Values(s.others))...)
@@ -188,7 +188,7 @@ func (s *Shipper) destinations() []*destination {
 
 // SetStore makes new batches go elsewhere; name and route are as in Options. What may
 // have been sent to the store before still goes there.
-func (s *Shipper) SetStore(st store.Store, name string, route func(service, instance string) string) {
+func (s *Uploader) SetStore(st store.Store, name string, route func(service, instance string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.route = route
@@ -205,7 +205,7 @@ func (s *Shipper) SetStore(st store.Store, name string, route func(service, inst
 }
 
 // Stats returns the numbers up to now.
-func (s *Shipper) Stats() Stats {
+func (s *Uploader) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stats
@@ -213,7 +213,7 @@ func (s *Shipper) Stats() Stats {
 
 // Services are what of each service is in storage; past [MaxServices] of them
 // the others are together under the empty name.
-func (s *Shipper) Services() map[string]Delivered {
+func (s *Uploader) Services() map[string]Delivered {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	services := make(map[string]Delivered, len(s.services))
@@ -224,7 +224,7 @@ func (s *Shipper) Services() map[string]Delivered {
 }
 
 // delivered counts a batch whose blob is stored.
-func (s *Shipper) delivered(d *destination, b *buffer.Batch) {
+func (s *Uploader) delivered(d *destination, b *buffer.Batch) {
 	d.delivered.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,7 +239,7 @@ func (s *Shipper) delivered(d *destination, b *buffer.Batch) {
 	s.services[name].add(b)
 }
 
-func (s *Shipper) count(change func(*Stats)) {
+func (s *Uploader) count(change func(*Stats)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.stats)
@@ -248,18 +248,18 @@ func (s *Shipper) count(change func(*Stats)) {
 // Run ships until the buffer is drained and everything is stored and indexed,
 // or ctx ends, or, with RetryFor, storage does not work. Batches that are not done
 // then went back to the buffer. It may be called once at a time.
-func (s *Shipper) Run(ctx context.Context) error {
-	return s.ship(ctx, s.opts.Buffer, s.opts.Workers)
+func (s *Uploader) Run(ctx context.Context) error {
+	return s.upload(ctx, s.opts.Buffer, s.opts.Workers)
 }
 
 // RunOther ships another buffer, one that was taken over, in the same way and
 // with one worker. It may be called while Run or RunOther of other buffers run.
-func (s *Shipper) RunOther(ctx context.Context, b *buffer.Buffer) error {
-	return s.ship(ctx, b, 1)
+func (s *Uploader) RunOther(ctx context.Context, b *buffer.Buffer) error {
+	return s.upload(ctx, b, 1)
 }
 
 // Trouble is what does not work at the moment; nil while all does.
-func (s *Shipper) Trouble() error {
+func (s *Uploader) Trouble() error {
 	for _, d := range s.destinations() {
 		if err := d.blobTrouble.last(); err != nil {
 			return err

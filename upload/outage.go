@@ -1,4 +1,4 @@
-package ship
+package upload
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ func (t *trouble) met(err error, wait time.Duration) {
 	if errors.As(err, &e) && e.Status != 0 {
 		attrs = append(attrs, "status", e.Status, "code", e.Code, "request_id", e.RequestID)
 	}
-	if wantsHelp(err) {
+	if needsOperator(err) {
 		t.log.Error(t.what+" is refused; nothing is lost, but somebody must allow it", attrs...)
 		return
 	}

@@ -1,4 +1,4 @@
-package ship_test
+package upload_test
 
 import (
 	"bytes"
@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"logstow/buffer"
-	"logstow/ship"
 	"logstow/store"
 	"logstow/store/local"
+	"logstow/upload"
 )
 
 // refusing refuses the batches of which the nth create is the first one, always.
@@ -45,7 +45,7 @@ func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	fillMany(t, b, 4)
-	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: refusing(s, 2)})
+	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: refusing(s, 2)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestQuarantineOfMany(t *testing.T) {
 		first[i] = i + 1
 	}
 	// Retries come late: the first 20 creates are of 20 batches.
-	stats, err := run(t.Context(), ship.Options{Buffer: filled(t, b, 23), Store: refusing(s, first...), Backoff: ship.Backoff{Min: time.Second, Max: time.Second}})
+	stats, err := run(t.Context(), upload.Options{Buffer: filled(t, b, 23), Store: refusing(s, first...), Backoff: upload.Backoff{Min: time.Second, Max: time.Second}})
 	if err != nil || stats.Quarantined != 20 {
 		t.Errorf("%+v, %v", stats, err)
 	}
@@ -96,7 +96,7 @@ func TestEverythingRefused(t *testing.T) {
 			return call()
 		}
 		fillMany(t, b, 60)
-		stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults, Workers: workers})
+		stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, Workers: workers})
 		if err != nil || stats.Quarantined != 0 || stats.Unindexed != 0 {
 			t.Errorf("%d workers: %+v, %v", workers, stats, err)
 		}
@@ -113,7 +113,7 @@ func TestRefusedAlone(t *testing.T) {
 		faults := &faulty{Store: nowhere{}, create: func(int, string, func() (string, error)) (string, error) {
 			return "", failure(store.ErrInvalid)
 		}}
-		_, err := run(t.Context(), ship.Options{Buffer: b, Store: faults, RetryFor: 30 * time.Second, Backoff: ship.Backoff{Min: time.Second}})
+		_, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, RetryFor: 30 * time.Second, Backoff: upload.Backoff{Min: time.Second}})
 		if !errors.Is(err, store.ErrInvalid) || !strings.Contains(err.Error(), "gave up after 30s") {
 			t.Errorf("error %v", err)
 		}
@@ -138,8 +138,8 @@ func TestWrongPath(t *testing.T) {
 		b := openBuffer(t)
 		fillMany(t, b, 60)
 		var log bytes.Buffer
-		shipper := ship.New(ship.Options{
-			Buffer: b, Store: s, Backoff: ship.Backoff{Min: time.Microsecond, Max: time.Millisecond},
+		shipper := upload.New(upload.Options{
+			Buffer: b, Store: s, Backoff: upload.Backoff{Min: time.Microsecond, Max: time.Millisecond},
 			Log: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		done := make(chan error, 1)
@@ -189,7 +189,7 @@ func TestWrongPathOnce(t *testing.T) {
 	defer s.Close()
 	b := openBuffer(t)
 	fillMany(t, b, 60)
-	_, err = run(t.Context(), ship.Options{Buffer: b, Store: s, RetryFor: time.Hour, Workers: 4})
+	_, err = run(t.Context(), upload.Options{Buffer: b, Store: s, RetryFor: time.Hour, Workers: 4})
 	if !errors.Is(err, store.ErrUnusable) {
 		t.Errorf("error %v", err)
 	}
@@ -241,7 +241,7 @@ func TestUnreadableForAWhile(t *testing.T) {
 	s := openStore(t)
 	b, files := durable(t, 6)
 	unblock := block(t, files[2])
-	shipper := ship.New(ship.Options{Buffer: b, Store: s, Workers: 1, Backoff: ship.Backoff{Min: 50 * time.Millisecond, Max: time.Minute}})
+	shipper := upload.New(upload.Options{Buffer: b, Store: s, Workers: 1, Backoff: upload.Backoff{Min: 50 * time.Millisecond, Max: time.Minute}})
 	done := make(chan error, 1)
 	go func() { done <- shipper.Run(t.Context()) }()
 	for shipper.Trouble() == nil {
@@ -264,7 +264,7 @@ func TestUnreadable(t *testing.T) {
 	s := openStore(t)
 	b, files := durable(t, 6)
 	block(t, files[2])
-	stats, err := run(t.Context(), ship.Options{Buffer: b, Store: s, Workers: 2})
+	stats, err := run(t.Context(), upload.Options{Buffer: b, Store: s, Workers: 2})
 	if err != nil || stats.Quarantined != 1 || stats.Segments != 5 {
 		t.Errorf("%+v, %v", stats, err)
 	}
@@ -285,7 +285,7 @@ func TestAllUnreadable(t *testing.T) {
 		unblock = append(unblock, block(t, f))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	shipper := ship.New(ship.Options{Buffer: b, Store: s, Workers: 2, Backoff: ship.Backoff{Min: time.Microsecond, Max: time.Millisecond}})
+	shipper := upload.New(upload.Options{Buffer: b, Store: s, Workers: 2, Backoff: upload.Backoff{Min: time.Microsecond, Max: time.Millisecond}})
 	done := make(chan error, 1)
 	go func() { done <- shipper.Run(ctx) }()
 	for range 200 {
@@ -301,7 +301,7 @@ func TestAllUnreadable(t *testing.T) {
 	for _, f := range unblock {
 		f()
 	}
-	if _, err := run(t.Context(), ship.Options{Buffer: b, Store: s}); err != nil {
+	if _, err := run(t.Context(), upload.Options{Buffer: b, Store: s}); err != nil {
 		t.Error(err)
 	}
 	exactlyOnce(t, s, 4)
@@ -331,7 +331,7 @@ func TestRequeuedIsStoredOnce(t *testing.T) {
 				}
 				return call()
 			}}
-			stats, err := run(t.Context(), ship.Options{Buffer: b, Store: faults})
+			stats, err := run(t.Context(), upload.Options{Buffer: b, Store: faults})
 			if err != nil || stats.Quarantined != 1 {
 				t.Fatalf("%+v, %v", stats, err)
 			}
@@ -358,7 +358,7 @@ func TestRequeuedIsStoredOnce(t *testing.T) {
 			}
 			defer again.Close()
 			again.Drain(t.Context())
-			if stats, err := run(t.Context(), ship.Options{Buffer: again, Store: s}); err != nil || stats.Segments != 1 {
+			if stats, err := run(t.Context(), upload.Options{Buffer: again, Store: s}); err != nil || stats.Segments != 1 {
 				t.Errorf("%+v, %v", stats, err)
 			}
 			exactlyOnce(t, s, 4)
