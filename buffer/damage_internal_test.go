@@ -140,6 +140,9 @@ func TestLongSingleDamage(t *testing.T) {
 					if os.Getenv("LOGSTOW_LONG") != "" {
 						stride, bits = 1, []int{0, 1, 2, 3, 4, 5, 6, 7}
 					}
+					if filepath.Base(path) == reserveFile { // large, and all its bytes are alike
+						stride, bits = size/2+1, bits[:1]
+					}
 					for at := rnd.IntN(stride); at < size; at += stride {
 						for _, bit := range bits {
 							damaged(t, base, path, fmt.Sprintf("bit %d of byte %d flipped", bit, at), func(b []byte) []byte { b[at] ^= 1 << bit; return b })
