@@ -191,6 +191,41 @@ func TestListUnreadable(t *testing.T) {
 	}
 }
 
+// A batch in quarantine whose state is damaged or torn is listed and comes back; what else is
+// there is named.
+func TestQuarantinedState(t *testing.T) {
+	t.Parallel()
+	data, meta := segmentOf(t)
+	for what, change := range map[string]func([]byte) []byte{
+		"torn":    func(b []byte) []byte { return b[:len(b)-1] },
+		"damaged": func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+	} {
+		fs := disktest.New()
+		d := dir(t, fs)
+		h := head(1)
+		h.Meta = meta
+		h.Meta.Seq = 1
+		_, err := d.Write(h, [][]byte{data})
+		if err = errors.Join(err, d.SetState(1, State{Store: "s", Name: "a"}, true), d.SetState(1, State{Store: "s", Name: "b"}, true)); err != nil {
+			t.Fatal(err)
+		}
+		fs.Change(fs.Paths(".state")[0], change)
+		if err := d.Quarantine(1, "because"); err != nil {
+			t.Fatal(err)
+		}
+		name := FileName(1)
+		if q := d.Quarantined(name); q.Err != nil || q.Head.Meta.Batch != meta.Batch || q.State.Name != "a" {
+			t.Errorf("%s: %+v", what, q)
+		}
+		if err := d.Requeue(t.Context(), name); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if q := d.Quarantined("0000000000000001.log"); !errors.Is(q.Err, errLogFile) {
+			t.Errorf("log file: %+v", q)
+		}
+	}
+}
+
 // What was tried with a batch goes to the quarantine with it and comes back; a batch
 // that is damaged does not. A crash or a failing step in between loses nothing.
 func TestQuarantineAndBack(t *testing.T) {
