@@ -32,6 +32,9 @@ type Status struct {
 	// Damage is what is wrong with the files, a line each; it is not looked for while a
 	// process has the directory open.
 	Damage []string
+	// LostPositions is [ErrLostPositions], with the files that had them, where Open with
+	// [StopLost] would return it; it is not looked for either while a process has it open.
+	LostPositions error
 	// Oldest is when the oldest record in a sealed batch was taken; zero where there is none.
 	Oldest time.Time
 }
@@ -85,6 +88,9 @@ func inspect(dir string) (s Status, err error) {
 	}
 	if !held {
 		s.Damage = damageOf(summary.Report, filepath.Join(dir, sealedDir), damaged)
+		if summary.Report.LostPositions {
+			s.LostPositions = explainLost(ErrLostPositions, summary.Report)
+		}
 	}
 	s.LogBytes, s.Positions = summary.Bytes, summary.Positions
 	for _, name := range summary.Services {

@@ -22,7 +22,7 @@ func (b *Buffer) openSpool(ctx context.Context) (err error) {
 			err = errors.Join(err, s.lock.Close())
 		}
 	}()
-	if err := errors.Join(s.checkDisk(), s.reserve.find()); err != nil {
+	if err := errors.Join(checkDisk(o.fs, o.Dir), s.reserve.find()); err != nil {
 		return err
 	}
 	b.spool = s

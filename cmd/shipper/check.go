@@ -133,7 +133,7 @@ func checkReading(ctx context.Context, out io.Writer, s settings) (err error) {
 	}
 	if s.bufferDir != "" {
 		fmt.Fprintf(out, "buffer\t%s\n", s.bufferDir)
-		failed = append(failed, checkBuffer(s.bufferDir))
+		failed = append(failed, checkBuffer(s.bufferDir, s.onLostPositions))
 	}
 	if len(usage) > 0 {
 		return cli.Usagef("%w", errors.Join(append(usage, failed...)...))
@@ -154,10 +154,17 @@ func checkOpened(out io.Writer, opened any, err error) error {
 	return err
 }
 
-// checkBuffer reports whether a buffer's directory can be read, or made.
-func checkBuffer(dir string) error {
-	_, err := buffer.Inspect(dir)
-	if !errors.Is(err, fs.ErrNotExist) {
+// checkBuffer reports why a buffer cannot be opened in a directory, or made there: it cannot
+// be read or written, its disk is too small, or it has lost positions and shall not be opened then.
+func checkBuffer(dir string, onLost buffer.LostPositions) error {
+	held, err := buffer.Inspect(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if held.LostPositions != nil && onLost == buffer.StopLost {
+		return fmt.Errorf("open buffer %s: %w", dir, held.LostPositions)
+	}
+	if err := buffer.CheckDisk(dir); err != nil {
 		return err
 	}
 	for above := dir; ; above = filepath.Dir(above) {

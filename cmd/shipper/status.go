@@ -181,6 +181,9 @@ func showTable(w io.Writer, all []bufferStatus, now time.Time) error {
 		return err
 	}
 	for _, s := range all {
+		for _, what := range s.Damage {
+			fmt.Fprintf(w, "damage: %s\n", what)
+		}
 		if s.LastHint != "" {
 			fmt.Fprintf(w, "hint: %s: %s\n", s.Directory, orDash(s.LastHint))
 		}
