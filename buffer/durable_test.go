@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -250,11 +251,22 @@ func TestManyWaiting(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := durable(t, dir, nil)
-	const batches = 10000
-	for i := range batches {
-		mustAppend(t, b, chunk(rec(noon, fmt.Sprint("record ", i))))
-		b.Flush(t.Context())
+	const services, batches = 16, 10000
+	var all sync.WaitGroup
+	for n := range services { // they share syncs
+		all.Go(func() {
+			for i := range batches / services {
+				c := chunk(rec(noon, fmt.Sprint("record ", i)))
+				c.Service = fmt.Sprint("service", n)
+				if _, err := b.Append(t.Context(), c); err != nil {
+					t.Error(err)
+					return
+				}
+				b.Flush(t.Context())
+			}
+		})
 	}
+	all.Wait()
 	mustClose(t, b)
 	begin := time.Now()
 	b = durable(t, dir, nil)
