@@ -5,24 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/agent"
 	"logstow/blobnaming"
-	"logstow/buffer"
-	"logstow/config"
 	"logstow/grant"
-	"logstow/input/httpserver"
-	"logstow/input/tail"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/store"
@@ -79,100 +73,21 @@ func everyLine(w io.Writer, err error) error {
 	return cli.Exit(cli.Status(err))
 }
 
-func check(ctx context.Context, w io.Writer, s settings) (err error) {
+func check(ctx context.Context, w io.Writer, s agent.Settings) (err error) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	if err := checkReading(ctx, out, s); err != nil {
-		return err
+	if err := agent.Check(ctx, s, func(topic, text string) { fmt.Fprintf(out, "%s\t%s\n", topic, text) }); err != nil {
+		return exitError(err)
 	}
 	var errs []error
-	for _, spec := range s.stores.every() {
+	for _, spec := range s.Stores.Every() {
 		errs = append(errs, checkStore(ctx, out, spec, s))
 	}
 	return errors.Join(errs...)
 }
 
-// checkReading opens what run reads, listens on and keeps records in, and closes it again.
-func checkReading(ctx context.Context, out io.Writer, s settings) (err error) {
-	quiet := slog.New(slog.DiscardHandler)
-	p := &pipeline{settings: s, log: quiet}
-	// In memory: a buffer on disk may be in use.
-	p.buffer, err = buffer.Open(ctx, buffer.Options{Instance: s.instance, Width: s.bucket, FlushSize: s.flushSize, FlushInterval: s.flushInterval, Log: quiet})
-	if err != nil {
-		return cli.Usagef("%w", err)
-	}
-	defer func() { err = errors.Join(err, p.buffer.Close()) }()
-	var usage, failed []error
-	for i := range s.inputs {
-		in := &s.inputs[i]
-		fmt.Fprintf(out, "input\t%s: %s\n", in.Service, describe(in))
-		r, err := p.openInput(ctx, in)
-		if err = checkOpened(out, r, err); err != nil {
-			usage = append(usage, atLine(in, err))
-			continue
-		}
-		if t, ok := r.(*tail.Tailer); ok {
-			missing, unreadable := t.Check()
-			if s.once {
-				unreadable, missing = append(missing, unreadable...), nil
-			}
-			for _, err := range missing {
-				fmt.Fprintf(out, "input\t%s: not there yet: %v\n", in.Service, err)
-			}
-			for _, err := range unreadable {
-				failed = append(failed, atLine(in, err))
-			}
-		}
-	}
-	if s.metrics != "" {
-		fmt.Fprintf(out, "metrics\tat %s\n", s.metrics)
-		server, err := httpserver.New(ctx, httpserver.Options{Address: s.metrics, Log: quiet})
-		if err = checkOpened(out, server, err); err != nil {
-			usage = append(usage, fmt.Errorf("metrics: %w", err))
-		}
-	}
-	if s.bufferDir != "" {
-		fmt.Fprintf(out, "buffer\t%s\n", s.bufferDir)
-		failed = append(failed, checkBuffer(s.bufferDir))
-	}
-	if len(usage) > 0 {
-		return cli.Usagef("%w", errors.Join(append(usage, failed...)...))
-	}
-	return errors.Join(failed...)
-}
-
-// checkOpened closes what was opened. An address that is in use is no error: the
-// shipper that is to be replaced by this configuration may use it.
-func checkOpened(out io.Writer, opened any, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		fmt.Fprintf(out, "address\t%v\n", err)
-		return nil
-	}
-	if c, ok := opened.(io.Closer); ok && err == nil {
-		return c.Close()
-	}
-	return err
-}
-
-// checkBuffer reports whether a buffer's directory can be read, or made.
-func checkBuffer(dir string) error {
-	_, err := buffer.Inspect(dir)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for above := dir; ; above = filepath.Dir(above) {
-		probe, err := os.MkdirTemp(above, ".logstow-check-*")
-		switch {
-		case err == nil:
-			return os.Remove(probe)
-		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(above) == above:
-			return hint.Wrap(fmt.Errorf("cannot write the buffer's directory %s: %w", dir, err), "give another one with --buffer-dir")
-		}
-	}
-}
-
 // checkStore writes to a store and removes what it wrote.
-func checkStore(ctx context.Context, out io.Writer, spec string, s settings) (err error) {
+func checkStore(ctx context.Context, out io.Writer, spec string, s agent.Settings) (err error) {
 	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Log: slog.New(slog.DiscardHandler)})
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
@@ -184,12 +99,12 @@ func checkStore(ctx context.Context, out io.Writer, spec string, s settings) (er
 	if limited, ok := st.(*grant.Store); ok {
 		return checkGrant(out, spec, limited, s)
 	}
-	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.instance)
+	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.Instance)
 	if err != nil {
 		return fmt.Errorf("cannot store segments in %s: %w", spec, err)
 	}
 	fmt.Fprintf(out, "store\t%s: a blob was written%s\n", spec, stays)
-	if err := probeTables(ctx, st.Tables(), s.instance); err != nil {
+	if err := probeTables(ctx, st.Tables(), s.Instance); err != nil {
 		return fmt.Errorf("cannot index segments in %s: %w", spec, err)
 	}
 	fmt.Fprintf(out, "index\t%s: a row was written and removed\n", spec)
@@ -197,7 +112,7 @@ func checkStore(ctx context.Context, out io.Writer, spec string, s settings) (er
 }
 
 // checkGrant says what a grant gives. It is not tried: what it creates, it can not remove.
-func checkGrant(out io.Writer, spec string, st *grant.Store, s settings) error {
+func checkGrant(out io.Writer, spec string, st *grant.Store, s agent.Settings) error {
 	g, err := st.Grant()
 	switch {
 	case err != nil:
@@ -207,9 +122,9 @@ func checkGrant(out io.Writer, spec string, st *grant.Store, s settings) error {
 	case time.Now().After(g.Expires):
 		return hint.Wrap(fmt.Errorf("%s expired at %s", spec, g.Expires.Format(time.RFC3339)), "replace the file")
 	}
-	for i := range s.inputs {
-		in := &s.inputs[i]
-		goes := slices.Contains(in.Stores, spec) || len(in.Stores) == 0 && slices.Contains(s.stores.all, spec)
+	for i := range s.Inputs {
+		in := &s.Inputs[i]
+		goes := slices.Contains(in.Stores, spec) || len(in.Stores) == 0 && slices.Contains(s.Stores.All, spec)
 		if service := in.Service; goes && service != g.Service && blobnaming.ValidService(service) {
 			return fmt.Errorf("%s is for service %s, not for %s", spec, g.Service, service)
 		}
@@ -252,27 +167,4 @@ func probeTables(ctx context.Context, tables store.Tables, instance string) erro
 		return err
 	}
 	return nil
-}
-
-// describe names an input in a few words.
-func describe(in *config.Input) string {
-	switch in.Kind {
-	case config.KindFiles:
-		return "files " + strings.Join(in.Files.Paths, " ")
-	case config.KindSyslog:
-		return "syslog at " + in.Syslog.Address
-	case config.KindForward:
-		return "forward at " + in.Forward.Address
-	case config.KindHTTP:
-		return "http at " + in.HTTP.Address
-	}
-	return string(in.Kind)
-}
-
-// atLine says in which line of the configuration an input stands.
-func atLine(in *config.Input, err error) error {
-	if in.Line > 0 {
-		return fmt.Errorf("the input in line %d: %w", in.Line, err)
-	}
-	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/agent"
 	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/internal/cli"
@@ -49,9 +50,29 @@ denied, 130 interrupted before --once was done, or at once.`,
 			if err != nil {
 				return cli.Usagef("%w", err)
 			}
-			return ship(c.Context, s, func() (settings, error) { return readSettings(c) })
+			return exitError(agent.Run(c.Context, s, agent.Options{
+				Version: version, Log: newLogger(os.Stderr),
+				Reload: func() (agent.Settings, error) { return readSettings(c) },
+			}))
 		},
 	}
+}
+
+// exitError gives an error of the agent its exit status.
+func exitError(err error) error {
+	var invalid *agent.SettingsError
+	var incomplete *agent.IncompleteError
+	switch {
+	case errors.As(err, &invalid):
+		return &cli.Error{Status: cli.Usage, Err: err}
+	case errors.As(err, &incomplete) && incomplete.Denied:
+		return &cli.Error{Status: cli.Refused, Err: err}
+	case errors.As(err, &incomplete):
+		return &cli.Error{Status: cli.Incomplete, Err: err}
+	case errors.Is(err, agent.ErrInterrupted):
+		return &cli.Error{Status: cli.Interrupted, Err: err}
+	}
+	return err
 }
 
 // runFlags are those of run and check.

@@ -15,6 +15,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/agent"
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
@@ -63,7 +64,7 @@ func bufferDirs(given string) ([]string, error) {
 	if given != "" {
 		return []string{given}, nil
 	}
-	all, err := buffersDir(os.Getenv, os.Getuid())
+	all, err := agent.BufferRoot(os.Getenv, os.Getuid())
 	if err != nil {
 		return nil, cli.Usagef("%w", err)
 	}
@@ -115,7 +116,7 @@ func readStatus(dir string) (bufferStatus, error) {
 	if err != nil {
 		return bufferStatus{}, err
 	}
-	n, _ := readNote(dir)
+	n, _ := agent.ReadNote(dir)
 	out := bufferStatus{
 		Directory: dir, Instance: s.Instance, Services: s.Services, Store: n.Store, Holder: s.Holder,
 		LogBytes: s.LogBytes, Sealed: s.Sealed, SealedBytes: s.SealedBytes, Unindexed: s.Unindexed,

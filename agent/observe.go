@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -17,18 +17,18 @@ import (
 // serveMetrics serves metrics, where there is an address for them, until the
 // function returned is called: they are asked for also while what was read is shipped.
 func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
-	if p.metrics == "" {
+	if p.MetricsAddress == "" {
 		return func() {}, nil
 	}
 	opts := metrics.Options{
-		Version: version, Buffer: p.buffer, Shipper: p.shipper,
+		Version: p.version, Buffer: p.buffer, Shipper: p.shipper,
 		Inputs: &p.inputStats, Requests: p.requests, Processed: p.processed.Counts,
 		Lost: map[string]func() uint64{"udp-no-room": p.lost.noRoom, "udp-kernel": p.lost.byKernel},
 	}
 	if p.paid() {
 		opts.Prices = price.Default()
 	}
-	server, err := httpserver.New(ctx, httpserver.Options{Address: p.metrics, Log: p.log}, metrics.New(opts))
+	server, err := httpserver.New(ctx, httpserver.Options{Address: p.MetricsAddress, Log: p.log}, metrics.New(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (p *pipeline) tellManager(ctx context.Context) (end func()) {
 
 // paid reports whether a store costs money.
 func (p *pipeline) paid() bool {
-	for _, spec := range p.stores.every() {
+	for _, spec := range p.Stores.Every() {
 		if strings.HasPrefix(spec, "azblob:") {
 			return true
 		}
@@ -82,25 +82,25 @@ func (p *pipeline) paid() bool {
 
 // sayStarted says what runs here and how, and what its requests will cost.
 func (p *pipeline) sayStarted() {
-	if p.once {
+	if p.Once {
 		return
 	}
 	inputs := make([]string, 0, len(p.running))
 	for _, r := range p.running {
-		inputs = append(inputs, r.spec.Service+": "+describe(&r.spec))
+		inputs = append(inputs, r.spec.Service+": "+r.spec.String())
 	}
 	durable := "memory"
-	if p.bufferDir != "" {
-		durable = p.bufferDir
+	if p.BufferDir != "" {
+		durable = p.BufferDir
 	}
 	said := []any{
-		"version", version, "instance", p.instance, "inputs", inputs, "stores", p.stores.every(),
-		"buffer", durable, "flush_interval", p.flushInterval.String(), "flush_size", p.flushSize, "bucket", p.bucket.String(),
+		"version", p.version, "instance", p.Instance, "inputs", inputs, "stores", p.Stores.Every(),
+		"buffer", durable, "flush_interval", p.FlushInterval.String(), "flush_size", p.FlushSize, "bucket", p.Width.String(),
 	}
 	if p.paid() {
 		// A service that always logs makes a blob and a row at each interval.
 		const month = 30 * 24 * time.Hour
-		flushes := int64(month / max(p.flushInterval, time.Second))
+		flushes := int64(month / max(p.FlushInterval, time.Second))
 		said = append(said, "monthly_requests_dollars_each_service", price.Default().Cost(price.Usage{Create: flushes, Table: flushes}))
 	}
 	p.log.Info("started", said...)

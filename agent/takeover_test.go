@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"logstow/record"
 	"logstow/store"
 	"logstow/store/local"
+	"logstow/store/storetest"
 	"logstow/upload"
 )
 
@@ -35,7 +36,7 @@ func leave(t *testing.T, dir, instance, service string) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := (note{Service: service}).write(dir); err != nil {
+	if err := (Note{Service: service}).write(dir); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -59,10 +60,9 @@ func newTakeover(t *testing.T, dir string, st store.Store) *takeover {
 	}
 }
 
-func openLocal(t *testing.T) (st store.Store, dir string) {
+func openLocal(t *testing.T) store.Store {
 	t.Helper()
-	dir = t.TempDir()
-	st, err := local.Open(t.Context(), dir)
+	st, err := local.Open(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +71,12 @@ func openLocal(t *testing.T) (st store.Store, dir string) {
 			t.Error(err)
 		}
 	})
-	return st, dir
+	return st
 }
 
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	st, stored := openLocal(t)
+	st := openLocal(t)
 	dir := t.TempDir()
 	take := newTakeover(t, dir, st)
 	leave(t, filepath.Join(dir, "gone"), "gone", "x")
@@ -98,7 +98,7 @@ func TestTakeover(t *testing.T) {
 		if len(said) > 0 {
 			t.Errorf("said %q", said)
 		}
-		text, err := storeText(stored)
+		text, err := storetest.Text(t.Context(), st.Blobs())
 		if got := strings.Count(string(text), "left by"); err != nil || got != records || strings.Contains(string(text), "left by other") {
 			t.Errorf("%d records, want %d, %v: %q", got, records, err, text)
 		}
@@ -125,7 +125,7 @@ func TestTakeover(t *testing.T) {
 	look(2)
 
 	// Empty for long.
-	if err := (note{Service: "x", Drained: true, Time: time.Now().Add(-keepEmpty)}).write(gone); err != nil {
+	if err := (Note{Service: "x", Drained: true, Time: time.Now().Add(-keepEmpty)}).write(gone); err != nil {
 		t.Fatal(err)
 	}
 	aside := filepath.Join(gone, "quarantine", "1.seg")
@@ -161,7 +161,7 @@ func (downBlobs) Create(context.Context, string, []byte, store.CreateOptions) (s
 // A shipper that comes back gets its buffer from who took it over.
 func TestTakeoverIsGivenBack(t *testing.T) {
 	t.Parallel()
-	st, _ := openLocal(t)
+	st := openLocal(t)
 	dir := t.TempDir()
 	gone := filepath.Join(dir, "gone")
 	take := newTakeover(t, dir, down{st})

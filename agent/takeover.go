@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -99,7 +99,7 @@ func (t *takeover) one(ctx context.Context, dir string) error {
 	if wanted(dir) {
 		return nil
 	}
-	n, noted := readNote(dir)
+	n, noted := ReadNote(dir)
 	if !noted { // as in the default place
 		n.Service = filepath.Base(filepath.Dir(dir))
 	}
@@ -130,7 +130,7 @@ func (t *takeover) empty(ctx context.Context, dir string, status buffer.Status) 
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	if err := (note{Service: t.service, TakenOverBy: t.instance, Time: time.Now().UTC()}).write(dir); err != nil {
+	if err := (Note{Service: t.service, TakenOverBy: t.instance, Time: time.Now().UTC()}).write(dir); err != nil {
 		return err
 	}
 	if status.Sealed+len(status.Services) > 0 {
@@ -154,7 +154,7 @@ func (t *takeover) empty(ctx context.Context, dir string, status buffer.Status) 
 	if held := b.Stats(); held.Waiting+held.Sending > 0 || held.Unsealed > 0 || held.Failed > 0 {
 		return fmt.Errorf("%d batches are left", held.Waiting+held.Sending+int(held.Unsealed+held.Failed))
 	}
-	return note{Service: t.service, Drained: true, Time: time.Now().UTC()}.write(dir)
+	return Note{Service: t.service, Drained: true, Time: time.Now().UTC()}.write(dir)
 }
 
 // wanted reports whether a buffer's own shipper asks for it.
@@ -180,7 +180,7 @@ func awaitWanted(ctx context.Context, dir string) {
 // another shipper, which says so a moment after it opened it.
 func takenOver(ctx context.Context, dir string) bool {
 	for range 5 {
-		if n, _ := readNote(dir); n.TakenOverBy != "" {
+		if n, _ := ReadNote(dir); n.TakenOverBy != "" {
 			return true
 		}
 		select {

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"logstow/config"
-	"logstow/internal/cli"
 )
 
 // running is an input that is being read.
@@ -48,30 +47,30 @@ func (p *pipeline) read(ctx context.Context) error {
 		}
 	}
 	err := errors.Join(errs...)
-	if p.once && errors.Is(context.Cause(ctx), errStopped) {
+	if p.Once && errors.Is(context.Cause(ctx), ErrStopped) {
 		p.log.Warn("interrupted: the inputs were not read to their end")
-		return &cli.Error{Status: cli.Interrupted, Err: errStopped}
+		return ErrInterrupted
 	}
 	return err
 }
 
 // openInputs opens all inputs and begins to read them. An error ends those that were opened.
 func (p *pipeline) openInputs(ctx context.Context) (err error) {
-	p.running, err = p.begin(ctx, p.inputs)
+	p.running, err = p.begin(ctx, p.Inputs)
 	if err != nil {
 		p.end(p.running)
 	}
 	return err
 }
 
-// reload changes to other settings: inputs that are the same go on, others end,
+// reload changes to other Settings: inputs that are the same go on, others end,
 // and new ones begin where their positions are. Where an input can not be opened,
 // all stays as it was.
-func (p *pipeline) reload(ctx context.Context, again settings) {
+func (p *pipeline) reload(ctx context.Context, again Settings) {
 	if ctx.Err() != nil {
 		return
 	}
-	wanted := slices.Clone(again.inputs)
+	wanted := slices.Clone(again.Inputs)
 	var stay, leave []*running
 	for _, r := range p.running {
 		i := slices.IndexFunc(wanted, func(in config.Input) bool { return sameInput(in, r.spec) })
@@ -82,7 +81,7 @@ func (p *pipeline) reload(ctx context.Context, again settings) {
 		stay = append(stay, r)
 		wanted = slices.Delete(wanted, i, i+1)
 	}
-	if err := p.changeStores(ctx, again.stores); err != nil {
+	if err := p.changeStores(ctx, again.Stores); err != nil {
 		p.log.Error("the new configuration is not taken: all stays as it was", "error", err)
 		return
 	}
@@ -102,7 +101,7 @@ func (p *pipeline) reload(ctx context.Context, again settings) {
 		return
 	}
 	p.running = append(stay, begun...)
-	p.inputs = again.inputs
+	p.Inputs = again.Inputs
 	p.log.Info("took up the new configuration", "inputs_kept", len(stay), "inputs_ended", len(leave), "inputs_begun", len(begun))
 	p.sayFixed(again)
 }
@@ -145,21 +144,21 @@ func (p *pipeline) begin(ctx context.Context, specs []config.Input) (begun []*ru
 }
 
 // sayFixed says what a running shipper can not change.
-func (p *pipeline) sayFixed(again settings) {
+func (p *pipeline) sayFixed(again Settings) {
 	for _, f := range []struct {
 		name string
 		same bool
 	}{
-		{"instance", again.instance == p.instance},
-		{"buffer", again.bufferDir == p.bufferDir && again.bufferSize == p.bufferSize && again.sync == p.sync && again.onFull == p.onFull},
-		{"bucket", again.bucket == p.bucket},
-		{"filter", again.noFilter == p.noFilter},
-		{"metrics", again.metrics == p.metrics},
-		{"flush-interval", again.flushInterval == p.flushInterval},
-		{"flush-size", again.flushSize == p.flushSize},
-		{"max-lateness", again.maxLateness == p.maxLateness},
-		{"open-buckets", again.openBuckets == p.openBuckets},
-		{"drain-timeout", again.drainTimeout == p.drainTimeout},
+		{"instance", again.Instance == p.Instance},
+		{"buffer", again.BufferDir == p.BufferDir && again.BufferSize == p.BufferSize && again.Sync == p.Sync && again.OnFull == p.OnFull},
+		{"bucket", again.Width == p.Width},
+		{"filter", again.NoFilter == p.NoFilter},
+		{"metrics", again.MetricsAddress == p.MetricsAddress},
+		{"flush-interval", again.FlushInterval == p.FlushInterval},
+		{"flush-size", again.FlushSize == p.FlushSize},
+		{"max-lateness", again.MaxLateness == p.MaxLateness},
+		{"open-buckets", again.MaxOpen == p.MaxOpen},
+		{"drain-timeout", again.DrainTimeout == p.DrainTimeout},
 	} {
 		if !f.same {
 			p.log.Warn("this is changed by a restart only", "key", f.name)

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 const noteFile = "shipper.json"
 
 // note is what noteFile holds. A directory without one may hold anything.
-type note struct {
+type Note struct {
 	// Service is whose records the buffer holds.
 	Service string `json:"service"`
 	// Store is where batches go.
@@ -32,17 +32,17 @@ type note struct {
 	Time    time.Time `json:"time"`
 }
 
-// readNote reads a directory's note; one that is missing or damaged says nothing.
-func readNote(dir string) (n note, ok bool) {
+// ReadNote reads a directory's note; one that is missing or damaged says nothing.
+func ReadNote(dir string) (n Note, ok bool) {
 	data, err := os.ReadFile(filepath.Join(dir, noteFile))
 	if err != nil || json.Unmarshal(data, &n) != nil {
-		return note{}, false
+		return Note{}, false
 	}
 	return n, true
 }
 
 // write replaces a directory's note.
-func (n note) write(dir string) error {
+func (n Note) write(dir string) error {
 	data, err := json.Marshal(n)
 	if err != nil {
 		return err

@@ -1,4 +1,7 @@
-package main
+// Package agent runs a shipper: it reads inputs, processes and buffers their records, and
+// uploads the batches. It reloads its settings, takes over the buffers of instances that
+// are gone, and writes a note about itself into its buffer's directory.
+package agent
 
 import (
 	"context"
@@ -12,7 +15,6 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/listen"
-	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/metrics"
 	"logstow/process"
@@ -32,7 +34,8 @@ const (
 
 // pipeline is a run: inputs, buffer, and shipping to a store.
 type pipeline struct {
-	settings
+	Settings
+	version    string
 	log        *slog.Logger
 	began      time.Time
 	requests   *metrics.Requests
@@ -49,37 +52,72 @@ type pipeline struct {
 	// what is to be changed to.
 	running []*running
 	ended   chan *running
-	reloads chan settings
+	reloads chan Settings
 }
 
-// ship runs the pipeline until the inputs end or ctx does, and all is stored.
-// again reads the settings anew.
-func ship(ctx context.Context, s settings, again func() (settings, error)) (err error) {
+// Options are what a run gets from its process.
+type Options struct {
+	// Version is the program's, for the log and the metrics.
+	Version string
+	Log     *slog.Logger
+	// Reload reads the settings again, at every SIGHUP; it is called only if the settings are Reloadable.
+	Reload func() (Settings, error)
+}
+
+// ErrStopped is the cause ([context.Cause]) of a context that asks a run to end in order:
+// what was read is uploaded within the drain timeout.
+var ErrStopped = errors.New("asked to stop") //nolint:gochecknoglobals // a sentinel
+
+// ErrInterrupted is the error of a run with Once that was asked to stop before every
+// input was read to its end.
+var ErrInterrupted = errors.New("asked to stop") //nolint:gochecknoglobals // a sentinel
+
+// SettingsError is an error in the settings: a store, a route, an address or an input
+// that cannot be opened as it is given.
+type SettingsError struct{ Err error }
+
+func (e *SettingsError) Error() string { return e.Err.Error() }
+func (e *SettingsError) Unwrap() error { return e.Err }
+
+// IncompleteError is the error of a run that ended before everything was stored and indexed.
+type IncompleteError struct {
+	Err error
+	// Denied reports whether the reason is that storage denies access.
+	Denied bool
+}
+
+func (e *IncompleteError) Error() string { return e.Err.Error() }
+func (e *IncompleteError) Unwrap() error { return e.Err }
+
+// Run reads the inputs into the buffer and uploads its batches until the inputs end or ctx
+// does, and everything is stored. Its error is a [*SettingsError], an [*IncompleteError],
+// [ErrInterrupted], or that of an input or of the buffer.
+func Run(ctx context.Context, s Settings, opts Options) (err error) {
 	p := &pipeline{
-		settings: s, log: newLogger(os.Stderr), began: time.Now(), requests: metrics.NewRequests(),
+		Settings: s, version: opts.Version, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
 		receiving: listen.NewBudget(listen.ReceiveMemory, nil),
-		ended:     make(chan *running), reloads: make(chan settings),
+		ended:     make(chan *running), reloads: make(chan Settings),
 	}
-	if s.configured { // before anything else: the signal's default is the end
-		stop := p.awaitReload(ctx, again)
+	if s.Reloadable { // before anything else: the signal's default is the end
+		stop := p.awaitReload(ctx, opts.Reload)
 		defer stop()
 	}
-	err = s.stores.try(ctx)
+	err = s.Stores.try(ctx)
 	if errors.Is(err, store.ErrInvalid) {
-		return cli.Usagef("%w", err)
+		return &SettingsError{err}
 	}
 	if err != nil {
 		return err
 	}
 	p.opened = &stores{log: p.log}
 	defer func() { err = errors.Join(err, p.opened.close()) }()
-	st, err := p.opened.open(ctx, s.stores.all[0])
+	st, err := p.opened.open(ctx, s.Stores.All[0])
 	if err != nil {
 		return err
 	}
-	route, err := p.stores.route()
+	route, err := p.Stores.route()
 	if err != nil {
-		return cli.Usagef("%w", err)
+		return &SettingsError{err}
 	}
 	if err := p.openBuffer(ctx); err != nil {
 		return err
@@ -93,17 +131,17 @@ func ship(ctx context.Context, s settings, again func() (settings, error)) (err 
 
 func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	p.buffer, err = openOwn(ctx, buffer.Options{
-		Dir: p.bufferDir, MaxSize: p.bufferSize, Sync: p.sync, OnFull: p.onFull,
-		Instance: p.instance, Width: p.bucket, FlushSize: p.flushSize, FlushInterval: p.flushInterval, Once: p.once, Log: p.log,
-		MaxOpen: p.openBuckets, MaxLateness: p.maxLateness, NoFilter: p.noFilter,
+		Dir: p.BufferDir, MaxSize: p.BufferSize, Sync: p.Sync, OnFull: p.OnFull,
+		Instance: p.Instance, Width: p.Width, FlushSize: p.FlushSize, FlushInterval: p.FlushInterval, Once: p.Once, Log: p.log,
+		MaxOpen: p.MaxOpen, MaxLateness: p.MaxLateness, NoFilter: p.NoFilter,
 	})
 	if errors.Is(err, buffer.ErrLocked) {
 		return hint.Wrap(err, "every running shipper needs its own buffer: give this one another --instance or --buffer-dir")
 	}
-	if err != nil || p.bufferDir == "" {
+	if err != nil || p.BufferDir == "" {
 		return err
 	}
-	if err := removeNote(p.bufferDir); err != nil {
+	if err := removeNote(p.BufferDir); err != nil {
 		return errors.Join(err, p.buffer.Close())
 	}
 	p.writeNote(nil, false)
@@ -111,16 +149,16 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 }
 
 func (p *pipeline) openShipper(st store.Store, route func(service, instance string) string) error {
-	name, err := lastingName(p.stores.all[0])
+	name, err := lastingName(p.Stores.All[0])
 	if err != nil {
 		return err
 	}
 	opts := upload.Options{Buffer: p.buffer, Store: p.requests.Store(st), StoreName: name, Stores: p.openOther, Route: route, Log: p.log}
-	opts.IndexWait = min(indexWait, p.flushInterval)
-	if p.once {
-		opts.RetryFor = p.retryFor
+	opts.IndexWait = min(indexWait, p.FlushInterval)
+	if p.Once {
+		opts.RetryFor = p.RetryFor
 	}
-	if p.bufferDir == "" {
+	if p.BufferDir == "" {
 		opts.MaxUnindexed = maxUnindexed
 	}
 	p.shipper = upload.New(opts)
@@ -139,13 +177,13 @@ func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, err
 // ownDirs are the directories that shippers write to: what is in them is never read as logs.
 func (p *pipeline) ownDirs() []string {
 	var dirs []string
-	if p.bufferDir != "" {
-		dirs = append(dirs, p.bufferDir)
+	if p.BufferDir != "" {
+		dirs = append(dirs, p.BufferDir)
 	}
-	if all, err := buffersDir(os.Getenv, os.Getuid()); err == nil {
+	if all, err := BufferRoot(os.Getenv, os.Getuid()); err == nil {
 		dirs = append(dirs, all)
 	}
-	for _, spec := range p.stores.every() {
+	for _, spec := range p.Stores.Every() {
 		if dir, ok := open.Dir(spec); ok {
 			dirs = append(dirs, dir)
 		}
@@ -156,17 +194,17 @@ func (p *pipeline) ownDirs() []string {
 // run reads and ships. What keeps a record from being stored goes before what
 // kept one from being read.
 func (p *pipeline) run(ctx context.Context) error {
-	late, cancel := input.Grace(ctx, p.drainTimeout)
+	late, cancel := input.Grace(ctx, p.DrainTimeout)
 	defer cancel()
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
 	endMetrics, err := p.serveMetrics(ctx)
 	if err != nil {
-		return cli.Usagef("%w", err)
+		return &SettingsError{err}
 	}
 	defer endMetrics()
 	if err := p.openInputs(reading); err != nil {
-		return cli.Usagef("%w", err)
+		return &SettingsError{err}
 	}
 	p.sayStarted()
 	endWatch := p.tellManager(ctx)
@@ -190,7 +228,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	shipErr := <-shipped
 	stopReading()
 	endBeside()
-	if p.once && shipErr == nil {
+	if p.Once && shipErr == nil {
 		shipErr = p.rebuildIndexes(late)
 	}
 	err = p.outcome(shipErr, readErr)
@@ -202,14 +240,14 @@ func (p *pipeline) run(ctx context.Context) error {
 // beside starts what runs beside reading and shipping; the function returned waits for its end, which comes with ctx's.
 func (p *pipeline) beside(ctx context.Context) (wait func()) {
 	var all sync.WaitGroup
-	if p.bufferDir != "" {
+	if p.BufferDir != "" {
 		all.Go(func() { p.keepNote(ctx) })
 	}
-	if !p.once {
+	if !p.Once {
 		all.Go(func() { p.keepIndexes(ctx) })
 	}
-	if p.bufferDir != "" && !p.once {
-		t := &takeover{dir: p.bufferDir, service: p.service, instance: p.instance, shipper: p.shipper, log: p.log}
+	if p.BufferDir != "" && !p.Once {
+		t := &takeover{dir: p.BufferDir, service: p.Service, instance: p.Instance, shipper: p.shipper, log: p.log}
 		all.Go(func() { t.run(ctx) })
 	}
 	return all.Wait
@@ -235,7 +273,7 @@ func (p *pipeline) keepNote(ctx context.Context) {
 
 // noteEnd writes down how it ended.
 func (p *pipeline) noteEnd(shipErr error) {
-	if p.bufferDir == "" {
+	if p.BufferDir == "" {
 		return
 	}
 	held := p.buffer.Stats()
@@ -244,12 +282,12 @@ func (p *pipeline) noteEnd(shipErr error) {
 }
 
 func (p *pipeline) writeNote(trouble error, drained bool) {
-	n := note{Service: p.service, Store: p.stores.String(), Drained: drained, Time: time.Now().UTC()}
+	n := Note{Service: p.Service, Store: p.Stores.String(), Drained: drained, Time: time.Now().UTC()}
 	if trouble != nil {
 		n.Error, n.Hint = trouble.Error(), hint.Of(trouble)
 	}
-	if err := n.write(p.bufferDir); err != nil {
-		p.log.Debug("the buffer's note could not be written", "dir", p.bufferDir, "error", err)
+	if err := n.write(p.BufferDir); err != nil {
+		p.log.Debug("the buffer's note could not be written", "dir", p.BufferDir, "error", err)
 	}
 }
 
@@ -260,23 +298,20 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 	var unbuilt errNotRebuilt
 	switch {
 	case errors.As(shipErr, &unbuilt):
-		return &cli.Error{Status: cli.Incomplete, Err: shipErr}
+		return &IncompleteError{Err: shipErr}
 	case shipErr != nil:
-		status := cli.Incomplete
-		if errors.Is(shipErr, store.ErrAccessDenied) && !errors.Is(shipErr, errStopped) {
-			status = cli.Refused
-		}
-		return &cli.Error{Status: status, Err: p.left(held, shipErr)}
+		denied := errors.Is(shipErr, store.ErrAccessDenied) && !errors.Is(shipErr, ErrStopped)
+		return &IncompleteError{Err: p.left(held, shipErr), Denied: denied}
 	case held.Unsealed > 0:
-		return fmt.Errorf("%d batches could not be written to %s; their records are in its log, and the next start goes on with them", held.Unsealed, p.bufferDir)
+		return fmt.Errorf("%d batches could not be written to %s; their records are in its log, and the next start goes on with them", held.Unsealed, p.BufferDir)
 	case held.Failed > 0:
 		return fmt.Errorf("%d segments could not be sealed and are lost; see the log", held.Failed)
-	case p.bufferDir == "" && stats.Quarantined > 0:
+	case p.BufferDir == "" && stats.Quarantined > 0:
 		return fmt.Errorf("%d segments could not be delivered and are lost; see the log", stats.Quarantined)
 	case p.buffer.InQuarantine() > 0:
-		return hint.Wrap(fmt.Errorf("the quarantine of %s is not empty: %d files", p.bufferDir, p.buffer.InQuarantine()),
-			"run shipper quarantine list --buffer-dir %s", p.bufferDir)
-	case p.once && stats.Unindexed > 0:
+		return hint.Wrap(fmt.Errorf("the quarantine of %s is not empty: %d files", p.BufferDir, p.buffer.InQuarantine()),
+			"run shipper quarantine list --buffer-dir %s", p.BufferDir)
+	case p.Once && stats.Unindexed > 0:
 		return fmt.Errorf("%d segments are stored, but not in the index", stats.Unindexed)
 	}
 	return readErr
@@ -284,8 +319,8 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 
 // left says what is not done and what becomes of it.
 func (p *pipeline) left(held buffer.Stats, err error) error {
-	fate := "they are kept in " + p.bufferDir + ", and the next start goes on with them"
-	if p.bufferDir == "" {
+	fate := "they are kept in " + p.BufferDir + ", and the next start goes on with them"
+	if p.BufferDir == "" {
 		fate = "they were kept in memory alone and those not stored are lost"
 	}
 	return fmt.Errorf("%d segments are not stored or not indexed: %w (%d of them are stored; %s)",
@@ -299,7 +334,7 @@ func (p *pipeline) summarize(err error) {
 		message = "incomplete"
 	}
 	if n := p.buffer.InQuarantine(); n > 0 {
-		p.log.Error("the quarantine is not empty", "dir", p.bufferDir, "files", n)
+		p.log.Error("the quarantine is not empty", "dir", p.BufferDir, "files", n)
 	}
 	read := p.inputStats.Total()
 	s, held, requests := p.shipper.Stats(), p.buffer.Stats(), p.requests.Made()

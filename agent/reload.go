@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// awaitReload reads the settings again at every SIGHUP and hands them to
+// awaitReload reads the Settings again at every SIGHUP and hands them to
 // pipeline.read; the function returned ends that and waits for it.
-func (p *pipeline) awaitReload(ctx context.Context, again func() (settings, error)) (stop func()) {
+func (p *pipeline) awaitReload(ctx context.Context, again func() (Settings, error)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	received := make(chan os.Signal, 1)
 	signal.Notify(received, syscall.SIGHUP)
@@ -44,8 +44,8 @@ func (p *pipeline) awaitReload(ctx context.Context, again func() (settings, erro
 
 // changeStores sends new batches to other stores; those that may have been sent to
 // the old ones still go there.
-func (p *pipeline) changeStores(ctx context.Context, again storeNames) error {
-	if again.equal(p.stores) {
+func (p *pipeline) changeStores(ctx context.Context, again Stores) error {
+	if again.equal(p.Stores) {
 		return nil
 	}
 	if err := again.try(ctx); err != nil {
@@ -55,18 +55,18 @@ func (p *pipeline) changeStores(ctx context.Context, again storeNames) error {
 	if err != nil {
 		return err
 	}
-	name, err := lastingName(again.all[0])
+	name, err := lastingName(again.All[0])
 	if err != nil {
-		return fmt.Errorf("store %s: %w", again.all[0], err)
+		return fmt.Errorf("store %s: %w", again.All[0], err)
 	}
-	st, err := p.opened.open(ctx, again.all[0])
+	st, err := p.opened.open(ctx, again.All[0])
 	if err != nil {
-		return fmt.Errorf("store %s: %w", again.all[0], err)
+		return fmt.Errorf("store %s: %w", again.All[0], err)
 	}
 	p.shipper.SetStore(p.requests.Store(st), name, route)
-	p.log.Info("new segments go elsewhere", "store", again.String(), "before", p.stores.String())
-	p.stores = again
-	if p.bufferDir != "" {
+	p.log.Info("new segments go elsewhere", "store", again.String(), "before", p.Stores.String())
+	p.Stores = again
+	if p.BufferDir != "" {
 		p.writeNote(nil, false)
 	}
 	return nil

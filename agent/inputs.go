@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 	case config.KindJournald:
 		journal, err := journald.New(journald.Options{
 			Options: opts, Name: in.Journald.Name, Units: in.Journald.Units, Matches: in.Journald.Matches,
-			Directory: in.Journald.Directory, FromStart: in.Journald.FromStart, Once: p.once,
+			Directory: in.Journald.Directory, FromStart: in.Journald.FromStart, Once: p.Once,
 		})
 		if err != nil {
 			return nil, err
@@ -98,8 +98,8 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {
 	files := tail.Options{
 		Options: opts, Paths: in.Files.Paths, Exclude: in.Files.Exclude, Name: in.Files.Name,
-		Once: p.once, FromStart: in.Files.FromStart, Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
-		Skip: p.ownDirs(), Resume: p.bufferDir != "", StopWait: p.drainTimeout * 2 / 5,
+		Once: p.Once, FromStart: in.Files.FromStart, Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
+		Skip: p.ownDirs(), Resume: p.BufferDir != "", StopWait: p.DrainTimeout * 2 / 5,
 	}
 	if !blobnaming.ValidService(in.Service) {
 		pattern, err := container.ParsePattern(in.Service)

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"logstow/internal/hint"
 )
 
-// buffersDir is the directory below which every service and instance has its
+// BufferRoot is the directory below which every service and instance has its
 // buffer, unless told otherwise.
-func buffersDir(getenv func(string) string, uid int) (string, error) {
+func BufferRoot(getenv func(string) string, uid int) (string, error) {
 	state, home := getenv("XDG_STATE_HOME"), getenv("HOME")
 	switch {
 	case filepath.IsAbs(state):
@@ -24,12 +24,12 @@ func buffersDir(getenv func(string) string, uid int) (string, error) {
 	return filepath.Join(state, "logstow"), nil
 }
 
-// defaultBufferDir is the buffer directory of a service and instance.
-func defaultBufferDir(service, instance string) (string, error) {
+// DefaultBufferDir is the buffer directory of a service and instance.
+func DefaultBufferDir(service, instance string) (string, error) {
 	if instance == "." || instance == ".." {
 		return "", hint.Wrap(errors.New("the instance's name is no directory's"), "give --buffer-dir")
 	}
-	all, err := buffersDir(os.Getenv, os.Getuid())
+	all, err := BufferRoot(os.Getenv, os.Getuid())
 	if err != nil {
 		return "", err
 	}
