@@ -1,4 +1,4 @@
-// Package agent runs a shipper: it reads inputs, processes and buffers their records, and
+// Package agent runs a uploader: it reads inputs, processes and buffers their records, and
 // uploads the batches. It reloads its settings, takes over the buffers of instances that
 // are gone, and writes a note about itself into its buffer's directory.
 package agent
@@ -24,15 +24,15 @@ import (
 )
 
 const (
-	// maxUnindexed is how many segments may wait for the index where they can only do so in memory.
+	// maxUnindexed limits the segments that wait for the index with a buffer in memory.
 	maxUnindexed = 4096
-	// indexWait is how long a row waits for others to be written with, at most.
+	// indexWait is the maximum time that an entity waits for others of its batch request.
 	indexWait = 5 * time.Second
-	// noteEvery is how often it is looked whether the buffer's note is still true.
+	// noteEvery is the interval at which the status note is updated.
 	noteEvery = 2 * time.Second
 )
 
-// pipeline is a run: inputs, buffer, and shipping to a store.
+// pipeline is a run: inputs, buffer, and upload to stores.
 type pipeline struct {
 	Settings
 	version    string
@@ -43,13 +43,13 @@ type pipeline struct {
 	// receiving is the memory that all network inputs share.
 	receiving *listen.Budget
 	lost      lost
-	// processed is what was changed and dropped on the way to the buffer.
+	// processed counts what processing changed and dropped.
 	processed process.Stats
 	buffer    *buffer.Buffer
-	shipper   *upload.Uploader
+	uploader  *upload.Uploader
 	opened    *stores
-	// running are the inputs that are read, ended gets each that has ended, reloads
-	// what is to be changed to.
+	// running are the inputs that are read, ended receives those that have ended, reloads
+	// the settings to change to.
 	running []*running
 	ended   chan *running
 	reloads chan Settings
@@ -123,7 +123,7 @@ func Run(ctx context.Context, s Settings, opts Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.buffer.Close()) }()
-	if err := p.openShipper(st, route); err != nil {
+	if err := p.openUploader(st, route); err != nil {
 		return err
 	}
 	return p.run(ctx)
@@ -148,8 +148,8 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	return nil
 }
 
-func (p *pipeline) openShipper(st store.Store, route func(service, instance string) string) error {
-	name, err := lastingName(p.Stores.All[0])
+func (p *pipeline) openUploader(st store.Store, route func(service, instance string) string) error {
+	name, err := absoluteName(p.Stores.All[0])
 	if err != nil {
 		return err
 	}
@@ -161,11 +161,11 @@ func (p *pipeline) openShipper(st store.Store, route func(service, instance stri
 	if p.BufferDir == "" {
 		opts.MaxUnindexed = maxUnindexed
 	}
-	p.shipper = upload.New(opts)
+	p.uploader = upload.New(opts)
 	return nil
 }
 
-// openOther opens a store of a route or of an earlier configuration.
+// openOther opens a store of a route or of an earlier configuration by its absolute name.
 func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, error) {
 	st, err := p.opened.open(ctx, name)
 	if err != nil {
@@ -174,7 +174,7 @@ func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, err
 	return p.requests.Store(st), nil
 }
 
-// ownDirs are the directories that shippers write to: what is in them is never read as logs.
+// ownDirs are the directories that shippers write to: files in them are never read as logs.
 func (p *pipeline) ownDirs() []string {
 	var dirs []string
 	if p.BufferDir != "" {
@@ -191,10 +191,9 @@ func (p *pipeline) ownDirs() []string {
 	return dirs
 }
 
-// run reads and ships. What keeps a record from being stored goes before what
-// kept one from being read.
+// run reads and uploads. Errors of upload take precedence over those of reading.
 func (p *pipeline) run(ctx context.Context) error {
-	late, cancel := input.Grace(ctx, p.DrainTimeout)
+	drain, cancel := input.Grace(ctx, p.DrainTimeout)
 	defer cancel()
 	reading, stopReading := context.WithCancel(ctx)
 	defer stopReading()
@@ -206,62 +205,62 @@ func (p *pipeline) run(ctx context.Context) error {
 	if err := p.openInputs(reading); err != nil {
 		return &SettingsError{err}
 	}
-	p.sayStarted()
-	endWatch := p.tellManager(ctx)
+	p.logStarted()
+	endWatch := p.notifyManager(ctx)
 	defer endWatch()
-	// On a full disk sealing waits for delivery: there is nothing to wait for after it.
-	shipping, endShipping := context.WithCancel(late)
-	defer endShipping()
-	shipped := make(chan error, 1)
+	// On a full disk sealing waits for delivery; it must not wait once delivery has ended.
+	uploading, endUploading := context.WithCancel(drain)
+	defer endUploading()
+	uploaded := make(chan error, 1)
 	go func() {
-		err := p.shipper.Run(late)
-		endShipping()
-		if err != nil { // nothing more can be taken
-			p.buffer.Drain(shipping)
+		err := p.uploader.Run(drain)
+		endUploading()
+		if err != nil { // nothing more can be delivered
+			p.buffer.Drain(uploading)
 			stopReading()
 		}
-		shipped <- err
+		uploaded <- err
 	}()
-	endBeside := p.beside(reading)
+	waitBackground := p.startBackground(reading)
 	readErr := p.read(reading)
-	p.buffer.Drain(shipping)
-	shipErr := <-shipped
+	p.buffer.Drain(uploading)
+	uploadErr := <-uploaded
 	stopReading()
-	endBeside()
-	if p.Once && shipErr == nil {
-		shipErr = p.rebuildIndexes(late)
+	waitBackground()
+	if p.Once && uploadErr == nil {
+		uploadErr = p.rebuildIndexes(drain)
 	}
-	err = p.outcome(shipErr, readErr)
-	p.noteEnd(shipErr)
+	err = p.outcome(uploadErr, readErr)
+	p.noteEnd(uploadErr)
 	p.summarize(err)
 	return err
 }
 
-// beside starts what runs beside reading and shipping; the function returned waits for its end, which comes with ctx's.
-func (p *pipeline) beside(ctx context.Context) (wait func()) {
+// startBackground starts the tasks that run until ctx ends; wait waits for them.
+func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 	var all sync.WaitGroup
 	if p.BufferDir != "" {
-		all.Go(func() { p.keepNote(ctx) })
+		all.Go(func() { p.updateNote(ctx) })
 	}
 	if !p.Once {
-		all.Go(func() { p.keepIndexes(ctx) })
+		all.Go(func() { p.rebuildLoop(ctx) })
 	}
 	if p.BufferDir != "" && !p.Once {
-		t := &takeover{dir: p.BufferDir, service: p.Service, instance: p.Instance, shipper: p.shipper, log: p.log}
+		t := &takeover{dir: p.BufferDir, service: p.Service, instance: p.Instance, uploader: p.uploader, log: p.log}
 		all.Go(func() { t.run(ctx) })
 	}
 	return all.Wait
 }
 
-// keepNote writes down what does not work for as long as it does not, for shipper status.
-func (p *pipeline) keepNote(ctx context.Context) {
+// updateNote writes the current failure of delivery into the status note, for shipper status.
+func (p *pipeline) updateNote(ctx context.Context) {
 	ticker := time.NewTicker(noteEvery)
 	defer ticker.Stop()
-	var said error
+	var written error
 	for {
-		if trouble := p.shipper.Trouble(); (trouble == nil) != (said == nil) {
-			p.writeNote(trouble, false)
-			said = trouble
+		if failure := p.uploader.Trouble(); (failure == nil) != (written == nil) {
+			p.writeNote(failure, false)
+			written = failure
 		}
 		select {
 		case <-ticker.C:
@@ -271,39 +270,39 @@ func (p *pipeline) keepNote(ctx context.Context) {
 	}
 }
 
-// noteEnd writes down how it ended.
-func (p *pipeline) noteEnd(shipErr error) {
+// noteEnd writes the outcome into the status note.
+func (p *pipeline) noteEnd(uploadErr error) {
 	if p.BufferDir == "" {
 		return
 	}
 	held := p.buffer.Stats()
 	left := held.Open+held.Waiting+held.Sending > 0 || held.Unsealed+held.Failed > 0
-	p.writeNote(shipErr, shipErr == nil && !left && p.buffer.Err() == nil)
+	p.writeNote(uploadErr, uploadErr == nil && !left && p.buffer.Err() == nil)
 }
 
-func (p *pipeline) writeNote(trouble error, drained bool) {
+func (p *pipeline) writeNote(failure error, drained bool) {
 	n := Note{Service: p.Service, Store: p.Stores.String(), Drained: drained, Time: time.Now().UTC()}
-	if trouble != nil {
-		n.Error, n.Hint = trouble.Error(), hint.Of(trouble)
+	if failure != nil {
+		n.Error, n.Hint = failure.Error(), hint.Of(failure)
 	}
 	if err := n.write(p.BufferDir); err != nil {
-		p.log.Debug("the buffer's note could not be written", "dir", p.BufferDir, "error", err)
+		p.log.Debug("cannot write the status note", "dir", p.BufferDir, "error", err)
 	}
 }
 
-// outcome is what the run comes to.
-func (p *pipeline) outcome(shipErr, readErr error) error {
+// outcome is the error of the whole run.
+func (p *pipeline) outcome(uploadErr, readErr error) error {
 	held := p.buffer.Stats()
-	stats := p.shipper.Stats()
+	stats := p.uploader.Stats()
 	var unbuilt errNotRebuilt
 	switch {
-	case errors.As(shipErr, &unbuilt):
-		return &IncompleteError{Err: shipErr}
-	case shipErr != nil:
-		denied := errors.Is(shipErr, store.ErrAccessDenied) && !errors.Is(shipErr, ErrStopped)
-		return &IncompleteError{Err: p.left(held, shipErr), Denied: denied}
+	case errors.As(uploadErr, &unbuilt):
+		return &IncompleteError{Err: uploadErr}
+	case uploadErr != nil:
+		denied := errors.Is(uploadErr, store.ErrAccessDenied) && !errors.Is(uploadErr, ErrStopped)
+		return &IncompleteError{Err: p.left(held, uploadErr), Denied: denied}
 	case held.Unsealed > 0:
-		return fmt.Errorf("%d batches could not be written to %s; their records are in its log, and the next start goes on with them", held.Unsealed, p.BufferDir)
+		return fmt.Errorf("%d batches could not be sealed in %s; their records are in its log, and the next start continues", held.Unsealed, p.BufferDir)
 	case held.Failed > 0:
 		return fmt.Errorf("%d segments could not be sealed and are lost; see the log", held.Failed)
 	case p.BufferDir == "" && stats.Quarantined > 0:
@@ -317,17 +316,17 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 	return readErr
 }
 
-// left says what is not done and what becomes of it.
+// left is the error that names what is not delivered and what happens to it.
 func (p *pipeline) left(held buffer.Stats, err error) error {
-	fate := "they are kept in " + p.BufferDir + ", and the next start goes on with them"
+	fate := "they are kept in " + p.BufferDir + ", and the next start continues"
 	if p.BufferDir == "" {
-		fate = "they were kept in memory alone and those not stored are lost"
+		fate = "they were kept in memory only: those not stored are lost"
 	}
 	return fmt.Errorf("%d segments are not stored or not indexed: %w (%d of them are stored; %s)",
 		held.Waiting+held.Sending+int(held.Unsealed), err, held.Unindexed, fate)
 }
 
-// summarize says what was done.
+// summarize logs the totals of the run.
 func (p *pipeline) summarize(err error) {
 	message := "done"
 	if err != nil {
@@ -337,17 +336,17 @@ func (p *pipeline) summarize(err error) {
 		p.log.Error("the quarantine is not empty", "dir", p.BufferDir, "files", n)
 	}
 	read := p.inputStats.Total()
-	s, held, requests := p.shipper.Stats(), p.buffer.Stats(), p.requests.Made()
+	s, held, requests := p.uploader.Stats(), p.buffer.Stats(), p.requests.Made()
 	p.log.Info(message,
 		"records", s.Records, "input_bytes", read.Bytes, "raw_bytes", s.RawBytes,
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
-		"cut", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_refused", read.Refused, "times_ahead", read.Ahead, "times_missed", read.Missed,
+		"truncated", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_rejected", read.Refused, "times_ahead", read.Ahead, "times_missed", read.Missed,
 		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending, "quarantined", p.buffer.InQuarantine(),
 		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
 }
 
-// processedCounts is what was changed and dropped on the way to the buffer, by reason.
+// processedCounts counts what processing changed and dropped, by reason.
 func (p *pipeline) processedCounts() slog.Value {
 	var attrs []slog.Attr
 	for reason, n := range p.processed.Counts() {

@@ -21,7 +21,7 @@ import (
 	"logstow/record/recognize"
 )
 
-// reader is an input that is ready to be read.
+// reader is an open input.
 type reader interface {
 	Run(ctx context.Context) error
 }
@@ -31,8 +31,8 @@ type stdinReader struct{ opts input.Options }
 
 func (r stdinReader) Run(ctx context.Context) error { return stdin.Run(ctx, os.Stdin, r.opts) }
 
-// openInput makes an input; it reads nothing yet, but a listener has its address.
-// A reader that is made must be run or, where it has a Close, closed.
+// openInput opens an input; it reads nothing yet, but a listener is bound. The reader
+// must be run or, if it has a Close, closed.
 func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, error) {
 	opts, err := p.inputOptions(in)
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 		if err != nil {
 			return nil, err
 		}
-		p.lost.of(server)
+		p.lost.add(server)
 		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
 		return server, nil
 	case config.KindForward:
@@ -75,7 +75,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 		}
 		return journal, nil
 	}
-	return nil, fmt.Errorf("inputs of the kind %q are not known here", in.Kind)
+	return nil, fmt.Errorf("unknown kind of input %q", in.Kind)
 }
 
 func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {

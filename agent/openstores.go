@@ -16,12 +16,12 @@ import (
 	"logstow/store/open"
 )
 
-// accountKey names the account in a store's lasting name.
+// accountKey is the parameter that names the account in a store's absolute name.
 const accountKey = "?account="
 
-// lastingName is the name of a store that is written down with batches: it names
-// the same store from every directory, and for Azure with whatever credential.
-func lastingName(spec string) (string, error) {
+// absoluteName is the name of a store that is saved with batches: it names the same
+// store from every working directory and, for Azure, with every credential.
+func absoluteName(spec string) (string, error) {
 	if err := open.Check(spec); err != nil {
 		return "", err
 	}
@@ -41,7 +41,7 @@ func lastingName(spec string) (string, error) {
 	return spec, nil
 }
 
-// stores opens stores by their lasting names. Safe for concurrent use.
+// stores opens stores by their absolute names. Safe for concurrent use.
 type stores struct {
 	log *slog.Logger
 

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// awaitReload reads the Settings again at every SIGHUP and hands them to
-// pipeline.read; the function returned ends that and waits for it.
-func (p *pipeline) awaitReload(ctx context.Context, again func() (Settings, error)) (stop func()) {
+// awaitReload reads the settings at every SIGHUP and sends them to pipeline.reloads;
+// stop ends that and waits for it.
+func (p *pipeline) awaitReload(ctx context.Context, read func() (Settings, error)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	received := make(chan os.Signal, 1)
 	signal.Notify(received, syscall.SIGHUP)
@@ -23,9 +23,9 @@ func (p *pipeline) awaitReload(ctx context.Context, again func() (Settings, erro
 			case <-ctx.Done():
 				return
 			}
-			s, err := again()
+			s, err := read()
 			if err != nil {
-				p.log.Error("the new configuration is not taken: going on with the old one", "error", err)
+				p.log.Error("reload rejected; keeping the old configuration", "error", err)
 				continue
 			}
 			select {
@@ -42,8 +42,8 @@ func (p *pipeline) awaitReload(ctx context.Context, again func() (Settings, erro
 	}
 }
 
-// changeStores sends new batches to other stores; those that may have been sent to
-// the old ones still go there.
+// changeStores routes new batches to other stores. Batches that may already have been
+// sent to an old store stay with it.
 func (p *pipeline) changeStores(ctx context.Context, again Stores) error {
 	if again.equal(p.Stores) {
 		return nil
@@ -55,7 +55,7 @@ func (p *pipeline) changeStores(ctx context.Context, again Stores) error {
 	if err != nil {
 		return err
 	}
-	name, err := lastingName(again.All[0])
+	name, err := absoluteName(again.All[0])
 	if err != nil {
 		return fmt.Errorf("store %s: %w", again.All[0], err)
 	}
@@ -63,8 +63,8 @@ func (p *pipeline) changeStores(ctx context.Context, again Stores) error {
 	if err != nil {
 		return fmt.Errorf("store %s: %w", again.All[0], err)
 	}
-	p.shipper.SetStore(p.requests.Store(st), name, route)
-	p.log.Info("new segments go elsewhere", "store", again.String(), "before", p.Stores.String())
+	p.uploader.SetStore(p.requests.Store(st), name, route)
+	p.log.Info("store changed for new segments", "store", again.String(), "previous_store", p.Stores.String())
 	p.Stores = again
 	if p.BufferDir != "" {
 		p.writeNote(nil, false)

@@ -22,7 +22,7 @@ type Stores struct {
 	Own map[string][]string
 }
 
-// Every is each store once.
+// Every returns each store once.
 func (s Stores) Every() []string {
 	every := slices.Clone(s.All)
 	for _, service := range slices.Sorted(maps.Keys(s.Own)) {
@@ -35,8 +35,8 @@ func (s Stores) Every() []string {
 	})
 }
 
-// try opens every store, which asks none of them anything: what is missing to one of
-// several is told at once, and not when the first segment is to go there.
+// try opens every store, without any request: a missing credential is reported at the
+// start, not when the first segment is uploaded.
 func (s Stores) try(ctx context.Context) error {
 	var errs []error
 	for _, spec := range s.Every() {
@@ -49,24 +49,24 @@ func (s Stores) try(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// String is for people.
+// String lists the stores.
 func (s Stores) String() string { return strings.Join(s.Every(), ", ") }
 
 func (s Stores) equal(other Stores) bool {
 	return slices.Equal(s.All, other.All) && (len(s.Own)+len(other.Own) == 0 || reflect.DeepEqual(s.Own, other.Own))
 }
 
-// route picks the store of a new segment by its lasting name; nil is the only one there is.
+// route picks the store of a new segment by its absolute name; nil is the only one there is.
 func (s Stores) route() (func(service, instance string) string, error) {
-	lasting := map[string]string{}
+	absolute := map[string]string{}
 	for _, spec := range s.Every() {
-		name, err := lastingName(spec)
+		name, err := absoluteName(spec)
 		if err != nil {
 			return nil, fmt.Errorf("store %s: %w", open.Shown(spec), err)
 		}
-		lasting[spec] = name
+		absolute[spec] = name
 	}
-	if len(lasting) == 1 {
+	if len(absolute) == 1 {
 		return nil, nil //nolint:nilnil // documented
 	}
 	return func(service, instance string) string {
@@ -74,19 +74,19 @@ func (s Stores) route() (func(service, instance string) string, error) {
 		if !ok {
 			of = s.All
 		}
-		return lasting[choice(of, service, instance)]
+		return absolute[choice(of, service, instance)]
 	}, nil
 }
 
-// choice is one of several stores: always the same one for a service and instance. A
-// store that is added takes its share from the others, and moves nothing between these
-// (rendezvous hashing).
+// choice picks one of several stores by rendezvous hashing: always the same one for a
+// service and instance. A store that is added takes its share from the others, and moves
+// nothing between these.
 func choice(stores []string, service, instance string) (chosen string) {
 	var most uint64
 	for _, name := range stores {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s\x00%s\x00%s", service, instance, name)
-		weight := h.Sum64() * 0x9e3779b97f4a7c15 // its last bytes alone change little in its first bits
+		weight := h.Sum64() * 0x9e3779b97f4a7c15 // mix: FNV's last bytes hardly change its first bits
 		weight ^= weight >> 32
 		weight *= 0xd6e8feb86659fd93
 		if chosen == "" || weight > most {

@@ -93,7 +93,7 @@ func TestStoreNamesEqual(t *testing.T) {
 	}
 }
 
-// A service goes to its own store or list, all others to the stores of all, by their lasting names.
+// A service goes to its own store or list, all others to the stores of all, by their absolute names.
 func TestRoute(t *testing.T) {
 	t.Parallel()
 	names := Stores{All: []string{"/a", "/b"}, Own: map[string][]string{"audit": {"/c"}, "pay": {"/c", "/d"}}}

@@ -10,15 +10,15 @@ import (
 	"logstow/config"
 )
 
-// running is an input that is being read.
+// running is an input that is read.
 type running struct {
 	spec   config.Input
 	cancel context.CancelFunc
 	err    error // set when it has ended
 }
 
-// startInput opens an input and reads it until it ends or ctx does; then it is
-// sent to pipeline.ended.
+// startInput opens an input and reads it until it ends or ctx does; then it is sent to
+// pipeline.ended.
 func (p *pipeline) startInput(ctx context.Context, spec config.Input) (*running, error) {
 	reader, err := p.openInput(ctx, &spec)
 	if err != nil {
@@ -33,9 +33,9 @@ func (p *pipeline) startInput(ctx context.Context, spec config.Input) (*running,
 	return r, nil
 }
 
-// read reads the inputs until all have ended, and changes them as it is told.
+// read waits until all inputs have ended, and applies reloads.
 func (p *pipeline) read(ctx context.Context) error {
-	var errs []error // one input's failure is no reason to end the other
+	var errs []error // the failure of one input does not end the others
 	for len(p.running) > 0 {
 		select {
 		case r := <-p.ended:
@@ -54,18 +54,17 @@ func (p *pipeline) read(ctx context.Context) error {
 	return err
 }
 
-// openInputs opens all inputs and begins to read them. An error ends those that were opened.
+// openInputs opens and starts all inputs; after an error none is left running.
 func (p *pipeline) openInputs(ctx context.Context) (err error) {
-	p.running, err = p.begin(ctx, p.Inputs)
+	p.running, err = p.start(ctx, p.Inputs)
 	if err != nil {
-		p.end(p.running)
+		p.stop(p.running)
 	}
 	return err
 }
 
-// reload changes to other Settings: inputs that are the same go on, others end,
-// and new ones begin where their positions are. Where an input can not be opened,
-// all stays as it was.
+// reload applies new settings: unchanged inputs keep running, others stop, and new ones
+// start at their saved positions. If an input cannot be opened, the old settings stay.
 func (p *pipeline) reload(ctx context.Context, again Settings) {
 	if ctx.Err() != nil {
 		return
@@ -82,28 +81,28 @@ func (p *pipeline) reload(ctx context.Context, again Settings) {
 		wanted = slices.Delete(wanted, i, i+1)
 	}
 	if err := p.changeStores(ctx, again.Stores); err != nil {
-		p.log.Error("the new configuration is not taken: all stays as it was", "error", err)
+		p.log.Error("reload rejected; keeping the old configuration", "error", err)
 		return
 	}
-	p.end(leave)
-	begun, err := p.begin(ctx, wanted)
+	p.stop(leave)
+	started, err := p.start(ctx, wanted)
 	if err != nil {
-		p.log.Error("the new configuration is not taken: an input can not be opened; going on with the old ones", "error", err)
-		p.end(begun)
+		p.log.Error("reload rejected: cannot open an input; keeping the old inputs", "error", err)
+		p.stop(started)
 		old := make([]config.Input, 0, len(leave))
 		for _, r := range leave {
 			old = append(old, r.spec)
 		}
-		if begun, err = p.begin(ctx, old); err != nil {
-			p.log.Error("an input can not be opened again", "error", err)
+		if started, err = p.start(ctx, old); err != nil {
+			p.log.Error("cannot reopen an input", "error", err)
 		}
-		p.running = append(stay, begun...)
+		p.running = append(stay, started...)
 		return
 	}
-	p.running = append(stay, begun...)
+	p.running = append(stay, started...)
 	p.Inputs = again.Inputs
-	p.log.Info("took up the new configuration", "inputs_kept", len(stay), "inputs_ended", len(leave), "inputs_begun", len(begun))
-	p.sayFixed(again)
+	p.log.Info("configuration reloaded", "inputs_kept", len(stay), "inputs_stopped", len(leave), "inputs_started", len(started))
+	p.warnFixed(again)
 }
 
 // sameInput reports whether two inputs are read in the same way.
@@ -112,8 +111,8 @@ func sameInput(a, b config.Input) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// end ends inputs and waits for them.
-func (p *pipeline) end(inputs []*running) {
+// stop stops inputs and waits for them.
+func (p *pipeline) stop(inputs []*running) {
 	for _, r := range inputs {
 		r.cancel()
 	}
@@ -124,27 +123,27 @@ func (p *pipeline) end(inputs []*running) {
 			continue
 		}
 		p.running = slices.DeleteFunc(p.running, func(other *running) bool { return other == r })
-		p.log.Warn("an input ended", "input", r.spec.Kind, "error", r.err)
+		p.log.Warn("input ended", "input", r.spec.Kind, "error", r.err)
 	}
 }
 
-// begin opens inputs; with an error it returns those that were opened before it.
-func (p *pipeline) begin(ctx context.Context, specs []config.Input) (begun []*running, err error) {
+// start opens and starts inputs; with an error it returns those that were started before it.
+func (p *pipeline) start(ctx context.Context, specs []config.Input) (started []*running, err error) {
 	for _, spec := range specs {
 		r, err := p.startInput(ctx, spec)
 		if err != nil {
 			if spec.Line > 0 {
 				err = fmt.Errorf("the input in line %d: %w", spec.Line, err)
 			}
-			return begun, err
+			return started, err
 		}
-		begun = append(begun, r)
+		started = append(started, r)
 	}
-	return begun, nil
+	return started, nil
 }
 
-// sayFixed says what a running shipper can not change.
-func (p *pipeline) sayFixed(again Settings) {
+// warnFixed logs the changed settings that require a restart.
+func (p *pipeline) warnFixed(again Settings) {
 	for _, f := range []struct {
 		name string
 		same bool
@@ -161,7 +160,7 @@ func (p *pipeline) sayFixed(again Settings) {
 		{"drain-timeout", again.DrainTimeout == p.DrainTimeout},
 	} {
 		if !f.same {
-			p.log.Warn("this is changed by a restart only", "key", f.name)
+			p.log.Warn("requires a restart", "setting", f.name)
 		}
 	}
 }

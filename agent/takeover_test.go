@@ -56,7 +56,7 @@ func newTakeover(t *testing.T, dir string, st store.Store) *takeover {
 	log := slog.New(slog.DiscardHandler)
 	return &takeover{
 		dir: filepath.Join(dir, "own"), service: "x", instance: "own", log: log,
-		shipper: upload.New(upload.Options{Buffer: own, Store: st, Log: log}),
+		uploader: upload.New(upload.Options{Buffer: own, Store: st, Log: log}),
 	}
 }
 
@@ -91,20 +91,20 @@ func TestTakeover(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "no buffer"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	look := func(records int) {
+	scan := func(records int) {
 		t.Helper()
-		said := make(map[string]string)
-		take.look(t.Context(), said)
-		if len(said) > 0 {
-			t.Errorf("said %q", said)
+		logged := make(map[string]string)
+		take.scan(t.Context(), logged)
+		if len(logged) > 0 {
+			t.Errorf("logged %q", logged)
 		}
 		text, err := storetest.Text(t.Context(), st.Blobs())
 		if got := strings.Count(string(text), "left by"); err != nil || got != records || strings.Contains(string(text), "left by other") {
 			t.Errorf("%d records, want %d, %v: %q", got, records, err, text)
 		}
 	}
-	look(1)
-	look(1) // nothing again
+	scan(1)
+	scan(1) // nothing again
 	for page, err := range st.Blobs().List(t.Context(), "x/") {
 		if err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestTakeover(t *testing.T) {
 
 	// Its shipper comes back, and goes again.
 	leave(t, gone, "gone", "x")
-	look(2)
+	scan(2)
 
 	// Empty for long.
 	if err := (Note{Service: "x", Drained: true, Time: time.Now().Add(-keepEmpty)}).write(gone); err != nil {
@@ -132,11 +132,11 @@ func TestTakeover(t *testing.T) {
 	if err := os.WriteFile(aside, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	look(2)
+	scan(2)
 	if err := os.Remove(aside); err != nil { // as long as something is set aside, it stays
 		t.Fatal(err)
 	}
-	look(2)
+	scan(2)
 	if _, err := os.Stat(gone); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the directory is there: %v", err)
 	}
@@ -167,8 +167,8 @@ func TestTakeoverIsGivenBack(t *testing.T) {
 	take := newTakeover(t, dir, down{st})
 	leave(t, gone, "gone", "x")
 	done := make(chan error, 1)
-	go func() { done <- take.one(t.Context(), gone) }()
-	for take.shipper.Trouble() == nil {
+	go func() { done <- take.try(t.Context(), gone) }()
+	for take.uploader.Trouble() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	b, err := openOwn(t.Context(), buffer.Options{Dir: gone, Instance: "gone"})

@@ -61,7 +61,7 @@ func TestReload(t *testing.T) {
 			continue
 		default:
 			configure(stores[r.rnd.IntN(2)], 1+r.rnd.IntN(all))
-			want = "took up the new configuration"
+			want = "configuration reloaded"
 			taken++
 		}
 		had := strings.Count(before, want)
