@@ -51,7 +51,7 @@ func TestReload(t *testing.T) {
 			if err := os.WriteFile(file, []byte("store: x\ninputs:\n  - fils: a\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			want = "going on with the old one"
+			want = "reload rejected"
 			refused++
 		case 1:
 			p.kill(t)
