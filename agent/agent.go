@@ -109,7 +109,7 @@ func Run(ctx context.Context, s Settings, opts Options) (err error) {
 	if err != nil {
 		return err
 	}
-	p.opened = &stores{log: p.log}
+	p.opened = &stores{log: p.log, auth: p.Stores.Auth}
 	defer func() { err = errors.Join(err, p.opened.close()) }()
 	st, err := p.opened.open(ctx, s.Stores.All[0])
 	if err != nil {
@@ -149,7 +149,7 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 }
 
 func (p *pipeline) openUploader(st store.Store, route func(service, instance string) string) error {
-	name, err := absoluteName(p.Stores.All[0])
+	name, err := absoluteName(p.Stores.All[0], p.Stores.Auth)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ const accountKey = "?account="
 
 // absoluteName is the name of a store that is saved with batches: it names the same
 // store from every working directory and, for Azure, with every credential.
-func absoluteName(spec string) (string, error) {
+func absoluteName(spec, auth string) (string, error) {
 	if err := open.Check(spec); err != nil {
 		return "", err
 	}
@@ -32,7 +32,7 @@ func absoluteName(spec string) (string, error) {
 		path, err := filepath.Abs(rest)
 		return grant.Scheme + "://" + path, err
 	case scheme == "azblob" && !strings.Contains(spec, accountKey):
-		credential, err := azure.FromEnv(os.Getenv)
+		credential, err := azure.FromEnv(open.WithAuth(os.Getenv, auth))
 		if err != nil {
 			return "", err
 		}
@@ -43,7 +43,8 @@ func absoluteName(spec string) (string, error) {
 
 // stores opens stores by their absolute names. Safe for concurrent use.
 type stores struct {
-	log *slog.Logger
+	log  *slog.Logger
+	auth string
 
 	mu     sync.Mutex
 	opened []store.Store
@@ -51,7 +52,7 @@ type stores struct {
 
 // open opens a store to write to; its damaged database is repaired.
 func (s *stores) open(ctx context.Context, name string) (store.Store, error) {
-	st, err := open.Store(ctx, name, open.Options{Getenv: os.Getenv, Log: s.log, Repair: true})
+	st, err := open.Store(ctx, name, open.Options{Getenv: os.Getenv, Auth: s.auth, Log: s.log, Repair: true})
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (p *pipeline) changeStores(ctx context.Context, again Stores) error {
 	if err != nil {
 		return err
 	}
-	name, err := absoluteName(again.All[0])
+	name, err := absoluteName(again.All[0], again.Auth)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", again.All[0], err)
 	}

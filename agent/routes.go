@@ -20,6 +20,8 @@ type Stores struct {
 	All []string
 	// Own are those of single services.
 	Own map[string][]string
+	// Auth is the kind of Azure credential, as in [open.Options].
+	Auth string
 }
 
 // Every returns each store once.
@@ -40,7 +42,7 @@ func (s Stores) Every() []string {
 func (s Stores) try(ctx context.Context) error {
 	var errs []error
 	for _, spec := range s.Every() {
-		st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv})
+		st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Auth: s.Auth})
 		if err == nil {
 			err = st.Close()
 		}
@@ -60,7 +62,7 @@ func (s Stores) equal(other Stores) bool {
 func (s Stores) route() (func(service, instance string) string, error) {
 	absolute := map[string]string{}
 	for _, spec := range s.Every() {
-		name, err := absoluteName(spec)
+		name, err := absoluteName(spec, s.Auth)
 		if err != nil {
 			return nil, fmt.Errorf("store %s: %w", open.Shown(spec), err)
 		}

@@ -88,7 +88,7 @@ func check(ctx context.Context, w io.Writer, s agent.Settings) (err error) {
 
 // checkStore writes to a store and removes what it wrote.
 func checkStore(ctx context.Context, out io.Writer, spec string, s agent.Settings) (err error) {
-	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Log: slog.New(slog.DiscardHandler)})
+	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Auth: s.Stores.Auth, Log: slog.New(slog.DiscardHandler)})
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
 	}

@@ -75,7 +75,7 @@ func exitError(err error) error {
 	return err
 }
 
-// runFlags are those of run and check.
+// runFlags are the flags of run and check.
 func runFlags() []ucli.Flag {
 	return slices.Concat(cli.Categorize(categoryConfiguration,
 		&ucli.StringFlag{Name: "config", EnvVars: []string{"LOGSTOW_CONFIG"}, Usage: "`FILE`: configuration file (YAML); flags override the file, SIGHUP reloads it"},
@@ -100,8 +100,8 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer records and mark them; at most 16MiB"},
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable"},
 	), cli.Categorize(categorySegments,
-		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of records that are not shipped"},
-		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: stored size at which a segment is shipped"},
+		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded"},
+		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: stored size at which a segment is uploaded"},
 		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: time range of a segment: 5m, 10m, 15m, 20m, 30m or 60m"},
 		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter: on or off"},
 	), cli.Categorize(categoryBuffer,
@@ -118,7 +118,7 @@ func runFlags() []ucli.Flag {
 	))
 }
 
-// authFlag is --auth, another spelling of the variable that stores are opened by.
+// authFlag is --auth.
 func authFlag() ucli.Flag {
 	return &ucli.StringFlag{
 		Name: "auth", EnvVars: []string{azure.AuthEnv}, Category: categoryStore,
@@ -127,7 +127,7 @@ func authFlag() ucli.Flag {
 			if _, err := azure.ParseAuth(kind); err != nil {
 				return cli.Usagef("--auth: %w", err)
 			}
-			return os.Setenv(azure.AuthEnv, kind)
+			return nil
 		},
 	}
 }
@@ -156,7 +156,7 @@ func parseOnFull(value string) (buffer.OnFull, error) {
 	return 0, fmt.Errorf("%q: want block or drop-oldest", value)
 }
 
-// hostInstance is the instance's name where none was given.
+// hostInstance is the default instance: the host name.
 func hostInstance(errs *problems) string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
@@ -166,17 +166,17 @@ func hostInstance(errs *problems) string {
 	return blobnaming.CleanInstance(host)
 }
 
-// problems are what is wrong with a command line.
+// problems are the errors of a command line.
 type problems []error
 
-// advise notes a problem unless ok, with what to do about it.
+// advise adds a problem with a hint unless ok.
 func (p *problems) advise(ok bool, problem, advice string) {
 	if !ok {
 		*p = append(*p, hint.Wrap(errors.New(problem), "%s", advice))
 	}
 }
 
-// check notes a problem unless ok.
+// check adds a problem unless ok.
 func (p *problems) check(ok bool, format string, args ...any) {
 	if !ok {
 		*p = append(*p, fmt.Errorf(format, args...))

@@ -11,13 +11,13 @@ import (
 	"logstow/config"
 )
 
-// readStores takes the stores from the command line, where one is for all; else from the
-// file, in which an input can have its own; else from LOGSTOW_STORE.
+// readStores reads the stores: one for all from the command line; else those of the file,
+// in which an input can have its own; else LOGSTOW_STORE.
 func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []config.Input) agent.Stores {
 	if spec := c.String("store"); spec != "" {
-		return agent.Stores{All: []string{spec}}
+		return agent.Stores{All: []string{spec}, Auth: c.String("auth")}
 	}
-	names := agent.Stores{All: file.Stores, Own: map[string][]string{}}
+	names := agent.Stores{Auth: c.String("auth"), All: file.Stores, Own: map[string][]string{}}
 	if spec := os.Getenv("LOGSTOW_STORE"); spec != "" && len(names.All) == 0 {
 		names.All = []string{spec}
 	}
