@@ -23,7 +23,7 @@ import (
 	"logstow/store/open"
 )
 
-// The probe's blob and row: no service has such a name, so nothing takes them for logs.
+// The names of the probe's blob and table: no service can have such a name.
 const (
 	probeService = "_check"
 	probeTable   = "logstowcheck"
@@ -62,7 +62,7 @@ cannot be read or storage failed, 4 access denied.`,
 	}
 }
 
-// everyLine reports each of several errors on a line of its own, and its hints.
+// everyLine prints each line of an error behind the program's name, and its hints.
 func everyLine(w io.Writer, err error) error {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		fmt.Fprintf(w, "shipper: %s\n", line)
@@ -86,7 +86,7 @@ func check(ctx context.Context, w io.Writer, s agent.Settings) (err error) {
 	return errors.Join(errs...)
 }
 
-// checkStore writes to a store and removes what it wrote.
+// checkStore writes a blob and an entity to a store and removes them.
 func checkStore(ctx context.Context, out io.Writer, spec string, s agent.Settings) (err error) {
 	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Auth: s.Stores.Auth, Log: slog.New(slog.DiscardHandler)})
 	if errors.Is(err, store.ErrInvalid) {
@@ -107,18 +107,18 @@ func checkStore(ctx context.Context, out io.Writer, spec string, s agent.Setting
 	if err := probeTables(ctx, st.Tables(), s.Instance); err != nil {
 		return fmt.Errorf("cannot index segments in %s: %w", spec, err)
 	}
-	fmt.Fprintf(out, "index\t%s: a row was written and removed\n", spec)
+	fmt.Fprintf(out, "index\t%s: an entity was written and removed\n", spec)
 	return nil
 }
 
-// checkGrant says what a grant gives. It is not tried: what it creates, it can not remove.
+// checkGrant prints the limits of a grant. It writes nothing: a grant cannot delete.
 func checkGrant(out io.Writer, spec string, st *grant.Store, s agent.Settings) error {
 	g, err := st.Grant()
 	switch {
 	case err != nil:
 		return err
 	case g.Kind != grant.Create:
-		return hint.Wrap(fmt.Errorf("%s is a grant to read", spec), "ask for one of shipper grant --create-only")
+		return hint.Wrap(fmt.Errorf("%s is a grant for reading", spec), "ask for one of shipper grant --create-only")
 	case time.Now().After(g.Expires):
 		return hint.Wrap(fmt.Errorf("%s expired at %s", spec, g.Expires.Format(time.RFC3339)), "replace the file")
 	}
@@ -135,10 +135,10 @@ func checkGrant(out io.Writer, spec string, st *grant.Store, s agent.Settings) e
 	return nil
 }
 
-// probeBlobs creates a blob and deletes it, if that is allowed.
+// probeBlobs creates a blob and deletes it if that is permitted; stays names a blob that is left.
 func probeBlobs(ctx context.Context, blobs store.Blobs, name string) (stays string, err error) {
 	_, err = blobs.Create(ctx, name, []byte("This shows that segments can be created here.\n"), store.CreateOptions{ContentType: "text/plain"})
-	if err != nil && !errors.Is(err, store.ErrExists) { // it is there: somebody could create it
+	if err != nil && !errors.Is(err, store.ErrExists) { // it exists: creating it was permitted
 		return "", err
 	}
 	err = blobs.Delete(ctx, store.AnyVersion(name))
@@ -151,19 +151,19 @@ func probeBlobs(ctx context.Context, blobs store.Blobs, name string) (stays stri
 	return " and removed", nil
 }
 
-// probeTables writes a row and removes it.
+// probeTables writes an entity and removes it.
 func probeTables(ctx context.Context, tables store.Tables, instance string) error {
-	row := store.Entity{Key: store.Key{Partition: probeService, Row: instance}, Properties: map[string]any{"Check": "1"}}
-	err := tables.Upsert(ctx, probeTable, []store.Entity{row})
+	entity := store.Entity{Key: store.Key{Partition: probeService, Row: instance}, Properties: map[string]any{"Check": "1"}}
+	err := tables.Upsert(ctx, probeTable, []store.Entity{entity})
 	if errors.Is(err, store.ErrNoTable) {
 		if err = tables.CreateTable(ctx, probeTable); err == nil || errors.Is(err, store.ErrExists) {
-			err = tables.Upsert(ctx, probeTable, []store.Entity{row})
+			err = tables.Upsert(ctx, probeTable, []store.Entity{entity})
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if err := tables.Remove(ctx, probeTable, []store.Key{row.Key}); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := tables.Remove(ctx, probeTable, []store.Key{entity.Key}); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	return nil

@@ -19,8 +19,8 @@ import (
 // version is set when a release is built.
 var version = "dev" //nolint:gochecknoglobals // the linker sets it
 
-// memoryLimit is where the garbage collector begins to work harder, unless
-// GOMEMLIMIT says otherwise. With what it does not count, the process stays below 128 MiB.
+// memoryLimit is the soft memory limit, unless GOMEMLIMIT is set. With the memory that
+// it does not count, the process stays below 128 MiB.
 const memoryLimit = 100 << 20
 
 func main() { os.Exit(run()) }

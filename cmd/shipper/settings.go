@@ -25,11 +25,10 @@ import (
 	"logstow/record"
 )
 
-// minBufferSize is the smallest that --buffer-size may be.
+// minBufferSize is the minimum of --buffer-size in bytes.
 const minBufferSize = 1 << 20
 
-// readSettings reads and checks the flags and the file; the error tells everything
-// that is wrong.
+// readSettings reads and checks the flags and the configuration file; the error joins all problems.
 func readSettings(c *ucli.Context) (agent.Settings, error) {
 	file := &config.Config{}
 	if path := c.String("config"); path != "" {
@@ -79,7 +78,7 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	return s, errors.Join(errs...)
 }
 
-// pick is a flag's text where it is given, else the file's, else the flag's default.
+// pick is the value of a flag if it is given, else the file's, else the flag's default.
 func pick(c *ucli.Context, name, file string) string {
 	if value := c.String(name); file == "" || c.IsSet(name) && value != "" {
 		return value
@@ -96,7 +95,7 @@ func choose[T comparable](errs *problems, c *ucli.Context, name string, file T, 
 	return parse(errs, c, name, read)
 }
 
-// readBuffer reads where the buffer is.
+// readBuffer reads the settings of the buffer.
 func readBuffer(s *agent.Settings, errs *problems, c *ucli.Context, file *config.Buffer) {
 	var err error
 	s.Sync, err = parseSync(pick(c, "sync", file.Sync))
@@ -123,8 +122,8 @@ func readBuffer(s *agent.Settings, errs *problems, c *ucli.Context, file *config
 	s.BufferDir = dir
 }
 
-// readInputs are the inputs of the file and those that the command line names. What
-// an input does not say, the flags say.
+// readInputs reads the inputs of the file and of the command line. Flags give what an
+// input leaves open.
 func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.Input {
 	common := commonFlags(errs, c)
 	inputs := slices.Clone(file.Inputs)
@@ -138,7 +137,7 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 	return inputs
 }
 
-// commonFlags are what the flags say of every input.
+// commonFlags reads the flags that apply to every input.
 func commonFlags(errs *problems, c *ucli.Context) config.Common {
 	common := config.Common{
 		Service: c.String("service"), Class: c.String("class"),
@@ -155,8 +154,7 @@ func commonFlags(errs *problems, c *ucli.Context) config.Common {
 	return common
 }
 
-// fill puts the flags in where an input says nothing, and over what it says where
-// they were given.
+// fill sets what an input leaves open from the flags; flags that are given override it.
 func fill(in, flags *config.Common, c *ucli.Context) {
 	if in.Service == "" {
 		in.Service = flags.Service
@@ -179,8 +177,8 @@ func fill(in, flags *config.Common, c *ucli.Context) {
 	in.Process.Redact = append(slices.Clone(in.Process.Redact), flags.Process.Redact...)
 }
 
-// flagInputs are the inputs that the command line names. Without any at all, a
-// pipe or a file on standard input is read.
+// flagInputs reads the inputs of the command line. Without any input, a pipe or a file
+// on standard input is read.
 func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bool) (inputs []config.Input) {
 	args := c.Args().Slice()
 	errs.check(!slices.Contains(args, ""), "an empty file name")
@@ -226,7 +224,7 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	return inputs
 }
 
-// checkedAddress is the address of a flag, "" where it is not given.
+// checkedAddress is the address of a flag, "" if it is not given.
 func checkedAddress(errs *problems, c *ucli.Context, name string) string {
 	address := c.String(name)
 	if address != "" {
@@ -236,8 +234,8 @@ func checkedAddress(errs *problems, c *ucli.Context, name string) string {
 	return address
 }
 
-// nameFiles gives inputs of files names that stay the same between runs. The
-// first without one goes without.
+// nameFiles gives file inputs names that are stable between runs. The first one without
+// a name keeps none.
 func nameFiles(errs *problems, inputs []config.Input) {
 	taken := map[string]bool{}
 	first := true
@@ -257,7 +255,7 @@ func nameFiles(errs *problems, inputs []config.Input) {
 	}
 }
 
-// oneService is the service of all inputs, where there is one.
+// oneService is the service of all inputs, or agent.SeveralServices.
 func oneService(inputs []config.Input) string {
 	service := ""
 	for i, in := range inputs {

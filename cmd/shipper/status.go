@@ -59,7 +59,7 @@ line, 3 a buffer cannot be read.`,
 	}
 }
 
-// bufferDirs are the directories to show.
+// bufferDirs are the buffers to show.
 func bufferDirs(given string) ([]string, error) {
 	if given != "" {
 		return []string{given}, nil
@@ -84,12 +84,12 @@ func bufferDirs(given string) ([]string, error) {
 	return dirs, nil
 }
 
-// quoteGlob makes a pattern of a directory's name.
+// quoteGlob escapes a directory's name for a glob.
 func quoteGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// bufferStatus is what is said of a buffer.
+// bufferStatus is the status of a buffer, as it is printed.
 type bufferStatus struct {
 	Directory   string     `json:"directory"`
 	Instance    string     `json:"instance"`
@@ -107,11 +107,11 @@ type bufferStatus struct {
 	LastHint    string     `json:"last_hint,omitempty"`
 }
 
-// readStatus reads what is said of a buffer.
+// readStatus reads the status of a buffer.
 func readStatus(dir string) (bufferStatus, error) {
 	s, err := buffer.Inspect(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return bufferStatus{}, fmt.Errorf("there is no buffer in %s", dir)
+		return bufferStatus{}, fmt.Errorf("no buffer in %s", dir)
 	}
 	if err != nil {
 		return bufferStatus{}, err
@@ -129,7 +129,7 @@ func readStatus(dir string) (bufferStatus, error) {
 	return out, nil
 }
 
-// showStatus shows buffers; what is wrong with one does not hide the others.
+// showStatus prints the buffers; an error in one does not hide the others.
 func showStatus(w io.Writer, dirs []string, asJSON bool, now time.Time) error {
 	var all []bufferStatus
 	var errs []error
@@ -197,7 +197,7 @@ func orDash(s string) string {
 	}, s)
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes.
 func size(n int64) string {
 	const unit = 1024
 	if n < unit {
