@@ -36,6 +36,7 @@ const (
 type pipeline struct {
 	Settings
 	version    string
+	getenv     func(string) string
 	log        *slog.Logger
 	began      time.Time
 	requests   *metrics.Requests
@@ -60,6 +61,8 @@ type Options struct {
 	// Version is the program's, for the log and the metrics.
 	Version string
 	Log     *slog.Logger
+	// Getenv is the environment, with the credentials of the stores.
+	Getenv func(string) string
 	// Reload reads the settings again, at every SIGHUP; it is called only if the settings are Reloadable.
 	Reload func() (Settings, error)
 }
@@ -94,7 +97,7 @@ func (e *IncompleteError) Unwrap() error { return e.Err }
 // [ErrInterrupted], or that of an input or of the buffer.
 func Run(ctx context.Context, s Settings, opts Options) (err error) {
 	p := &pipeline{
-		Settings: s, version: opts.Version, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
+		Settings: s, version: opts.Version, getenv: opts.Getenv, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
 		receiving: listen.NewBudget(listen.ReceiveMemory, nil),
 		ended:     make(chan *running), reloads: make(chan Settings),
 	}
@@ -102,20 +105,20 @@ func Run(ctx context.Context, s Settings, opts Options) (err error) {
 		stop := p.awaitReload(ctx, opts.Reload)
 		defer stop()
 	}
-	err = s.Stores.try(ctx)
+	err = s.Stores.try(ctx, p.getenv)
 	if errors.Is(err, store.ErrInvalid) {
 		return &SettingsError{err}
 	}
 	if err != nil {
 		return err
 	}
-	p.opened = &stores{log: p.log, auth: p.Stores.Auth}
+	p.opened = &stores{log: p.log, getenv: p.getenv}
 	defer func() { err = errors.Join(err, p.opened.close()) }()
 	st, err := p.opened.open(ctx, s.Stores.All[0])
 	if err != nil {
 		return err
 	}
-	route, err := p.Stores.route()
+	route, err := p.Stores.route(p.getenv)
 	if err != nil {
 		return &SettingsError{err}
 	}
@@ -149,7 +152,7 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 }
 
 func (p *pipeline) openUploader(st store.Store, route func(service, instance string) string) error {
-	name, err := absoluteName(p.Stores.All[0], p.Stores.Auth)
+	name, err := absoluteName(p.Stores.All[0], p.getenv)
 	if err != nil {
 		return err
 	}
@@ -180,7 +183,7 @@ func (p *pipeline) ownDirs() []string {
 	if p.BufferDir != "" {
 		dirs = append(dirs, p.BufferDir)
 	}
-	if all, err := BufferRoot(os.Getenv, os.Getuid()); err == nil {
+	if all, err := BufferRoot(p.getenv, os.Getuid()); err == nil {
 		dirs = append(dirs, all)
 	}
 	for _, spec := range p.Stores.Every() {

@@ -21,9 +21,9 @@ import (
 // Check opens what [Run] reads, listens on and keeps records in, and closes it again.
 // report gets what was opened, a line each. The error joins everything that [Run] would
 // refuse; it is a [*SettingsError] if anything of it is.
-func Check(ctx context.Context, s Settings, report func(topic, text string)) (err error) {
+func Check(ctx context.Context, s Settings, getenv func(string) string, report func(topic, text string)) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
-	p := &pipeline{Settings: s, log: quiet}
+	p := &pipeline{Settings: s, getenv: getenv, log: quiet}
 	// In memory: a buffer on disk may be in use.
 	p.buffer, err = buffer.Open(ctx, buffer.Options{Instance: s.Instance, Width: s.Width, FlushSize: s.FlushSize, FlushInterval: s.FlushInterval, Log: quiet})
 	if err != nil {

@@ -47,7 +47,7 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 // notifyManager notifies systemd, if it started this process, that the shipper is ready,
 // alive, and stopping when ctx ends; end ends that.
 func (p *pipeline) notifyManager(ctx context.Context) (end func()) {
-	manager := sdnotify.FromEnv(os.Getenv, os.Getpid())
+	manager := sdnotify.FromEnv(p.getenv, os.Getpid())
 	if manager == nil {
 		return func() {}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ const accountKey = "?account="
 
 // absoluteName is the name of a store that is saved with batches: it names the same
 // store from every working directory and, for Azure, with every credential.
-func absoluteName(spec, auth string) (string, error) {
+func absoluteName(spec string, getenv func(string) string) (string, error) {
 	if err := open.Check(spec); err != nil {
 		return "", err
 	}
@@ -32,7 +31,7 @@ func absoluteName(spec, auth string) (string, error) {
 		path, err := filepath.Abs(rest)
 		return grant.Scheme + "://" + path, err
 	case scheme == "azblob" && !strings.Contains(spec, accountKey):
-		credential, err := azure.FromEnv(open.WithAuth(os.Getenv, auth))
+		credential, err := azure.FromEnv(getenv)
 		if err != nil {
 			return "", err
 		}
@@ -43,8 +42,8 @@ func absoluteName(spec, auth string) (string, error) {
 
 // stores opens stores by their absolute names. Safe for concurrent use.
 type stores struct {
-	log  *slog.Logger
-	auth string
+	log    *slog.Logger
+	getenv func(string) string
 
 	mu     sync.Mutex
 	opened []store.Store
@@ -52,7 +51,7 @@ type stores struct {
 
 // open opens a store to write to; its damaged database is repaired.
 func (s *stores) open(ctx context.Context, name string) (store.Store, error) {
-	st, err := open.Store(ctx, name, open.Options{Getenv: os.Getenv, Auth: s.auth, Log: s.log, Repair: true})
+	st, err := open.Store(ctx, name, open.Options{Getenv: s.getenv, Log: s.log, Repair: true})
 	if err != nil {
 		return nil, err
 	}

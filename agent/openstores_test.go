@@ -25,15 +25,15 @@ func TestAbsoluteName(t *testing.T) {
 		"azblob://logs/":           "azblob://logs?account=one",
 		"azblob://logs?account=b2": "azblob://logs?account=b2",
 	} {
-		if got, err := absoluteName(spec, ""); got != want || err != nil {
+		if got, err := absoluteName(spec, os.Getenv); got != want || err != nil {
 			t.Errorf("%s: %s, %v, want %s", spec, got, err, want)
 		}
-		again, err := absoluteName(want, "")
+		again, err := absoluteName(want, os.Getenv)
 		if again != want || err != nil {
 			t.Errorf("%s: %s, %v, want no change", want, again, err)
 		}
 	}
-	if name, err := absoluteName("azblob://logs?sig=CANARY", ""); err == nil {
+	if name, err := absoluteName("azblob://logs?sig=CANARY", os.Getenv); err == nil {
 		t.Errorf("a signature for a store: %s", name)
 	}
 }

@@ -48,14 +48,14 @@ func (p *pipeline) changeStores(ctx context.Context, again Stores) error {
 	if again.equal(p.Stores) {
 		return nil
 	}
-	if err := again.try(ctx); err != nil {
+	if err := again.try(ctx, p.getenv); err != nil {
 		return err
 	}
-	route, err := again.route()
+	route, err := again.route(p.getenv)
 	if err != nil {
 		return err
 	}
-	name, err := absoluteName(again.All[0], again.Auth)
+	name, err := absoluteName(again.All[0], p.getenv)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", again.All[0], err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,8 +19,6 @@ type Stores struct {
 	All []string
 	// Own are those of single services.
 	Own map[string][]string
-	// Auth is the kind of Azure credential, as in [open.Options].
-	Auth string
 }
 
 // Every returns each store once.
@@ -39,10 +36,10 @@ func (s Stores) Every() []string {
 
 // try opens every store, without any request: a missing credential is reported at the
 // start, not when the first segment is uploaded.
-func (s Stores) try(ctx context.Context) error {
+func (s Stores) try(ctx context.Context, getenv func(string) string) error {
 	var errs []error
 	for _, spec := range s.Every() {
-		st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Auth: s.Auth})
+		st, err := open.Store(ctx, spec, open.Options{Getenv: getenv})
 		if err == nil {
 			err = st.Close()
 		}
@@ -59,10 +56,10 @@ func (s Stores) equal(other Stores) bool {
 }
 
 // route picks the store of a new segment by its absolute name; nil is the only one there is.
-func (s Stores) route() (func(service, instance string) string, error) {
+func (s Stores) route(getenv func(string) string) (func(service, instance string) string, error) {
 	absolute := map[string]string{}
 	for _, spec := range s.Every() {
-		name, err := absoluteName(spec, s.Auth)
+		name, err := absoluteName(spec, getenv)
 		if err != nil {
 			return nil, fmt.Errorf("store %s: %w", open.Shown(spec), err)
 		}

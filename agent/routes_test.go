@@ -100,7 +100,7 @@ func TestRoute(t *testing.T) {
 	if got := names.Every(); !slices.Equal(got, []string{"/a", "/b", "/c", "/d"}) {
 		t.Errorf("every is %v", got)
 	}
-	route, err := names.route()
+	route, err := names.route(noEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +118,13 @@ func TestRoute(t *testing.T) {
 		}
 	}
 	for _, one := range []Stores{{All: []string{"/a"}}, {All: []string{"/a", "/a"}}, {All: []string{"/a"}, Own: map[string][]string{"web": {"/a"}}}} {
-		if route, err := one.route(); route != nil || err != nil {
+		if route, err := one.route(noEnv); route != nil || err != nil {
 			t.Errorf("%v: a route, or %v, where there is one store", one, err)
 		}
 	}
-	if _, err := (Stores{All: []string{"/a", "azblob://NO?sig=CANARY"}}).route(); err == nil || strings.Contains(err.Error(), "CANARY") {
+	if _, err := (Stores{All: []string{"/a", "azblob://NO?sig=CANARY"}}).route(noEnv); err == nil || strings.Contains(err.Error(), "CANARY") {
 		t.Errorf("got %v", err)
 	}
 }
+
+func noEnv(string) string { return "" }

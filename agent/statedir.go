@@ -24,11 +24,11 @@ func BufferRoot(getenv func(string) string, uid int) (string, error) {
 }
 
 // DefaultBufferDir is the default buffer directory of a service and instance.
-func DefaultBufferDir(service, instance string) (string, error) {
+func DefaultBufferDir(service, instance string, getenv func(string) string) (string, error) {
 	if instance == "." || instance == ".." {
 		return "", hint.Wrap(errors.New("the instance name cannot be a directory"), "give --buffer-dir")
 	}
-	all, err := BufferRoot(os.Getenv, os.Getuid())
+	all, err := BufferRoot(getenv, os.Getuid())
 	if err != nil {
 		return "", err
 	}

@@ -38,11 +38,11 @@ type following struct {
 	*request
 	out *output.Writer
 	// seen are the batches that were read, newest the latest time printed.
-	seen   map[blobnaming.Batch]bool
-	newest int64
-	left   int // of the limit
-	spent  query.Report
-	printed   map[string]bool
+	seen    map[blobnaming.Batch]bool
+	newest  int64
+	left    int // of the limit
+	spent   query.Report
+	printed map[string]bool
 }
 
 // followNew prints the records of the given range, or the last of them, then those of new

@@ -54,7 +54,7 @@ cannot be read or storage failed, 4 access denied.`,
 			if err != nil {
 				return everyLine(c.App.ErrWriter, cli.Usagef("%w", err))
 			}
-			if err := check(c.Context, c.App.Writer, s); err != nil {
+			if err := check(c.Context, c.App.Writer, s, c.String("auth")); err != nil {
 				return everyLine(c.App.ErrWriter, err)
 			}
 			return nil
@@ -73,22 +73,22 @@ func everyLine(w io.Writer, err error) error {
 	return cli.Exit(cli.Status(err))
 }
 
-func check(ctx context.Context, w io.Writer, s agent.Settings) (err error) {
+func check(ctx context.Context, w io.Writer, s agent.Settings, auth string) (err error) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	if err := agent.Check(ctx, s, func(topic, text string) { fmt.Fprintf(out, "%s\t%s\n", topic, text) }); err != nil {
+	if err := agent.Check(ctx, s, os.Getenv, func(topic, text string) { fmt.Fprintf(out, "%s\t%s\n", topic, text) }); err != nil {
 		return exitError(err)
 	}
 	var errs []error
 	for _, spec := range s.Stores.Every() {
-		errs = append(errs, checkStore(ctx, out, spec, s))
+		errs = append(errs, checkStore(ctx, out, spec, auth, s))
 	}
 	return errors.Join(errs...)
 }
 
 // checkStore writes a blob and an entity to a store and removes them.
-func checkStore(ctx context.Context, out io.Writer, spec string, s agent.Settings) (err error) {
-	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Auth: s.Stores.Auth, Log: slog.New(slog.DiscardHandler)})
+func checkStore(ctx context.Context, out io.Writer, spec, auth string, s agent.Settings) (err error) {
+	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Auth: auth, Log: slog.New(slog.DiscardHandler)})
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
 	}

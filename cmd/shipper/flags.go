@@ -14,6 +14,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/store/azure"
+	"logstow/store/open"
 )
 
 func runCommand() *ucli.Command {
@@ -51,7 +52,7 @@ denied, 130 interrupted before --once was done, or at once.`,
 				return cli.Usagef("%w", err)
 			}
 			return exitError(agent.Run(c.Context, s, agent.Options{
-				Version: version, Log: newLogger(os.Stderr),
+				Version: version, Log: newLogger(os.Stderr), Getenv: open.WithAuth(os.Getenv, c.String("auth")),
 				Reload: func() (agent.Settings, error) { return readSettings(c) },
 			}))
 		},

@@ -117,7 +117,7 @@ func readBuffer(s *agent.Settings, errs *problems, c *ucli.Context, file *config
 	if s.BufferDir != "" || len(*errs) > 0 {
 		return
 	}
-	dir, err := agent.DefaultBufferDir(s.Service, s.Instance)
+	dir, err := agent.DefaultBufferDir(s.Service, s.Instance, os.Getenv)
 	errs.check(err == nil, "%w", err)
 	s.BufferDir = dir
 }

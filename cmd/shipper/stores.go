@@ -15,9 +15,9 @@ import (
 // in which an input can have its own; else LOGSTOW_STORE.
 func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []config.Input) agent.Stores {
 	if spec := c.String("store"); spec != "" {
-		return agent.Stores{All: []string{spec}, Auth: c.String("auth")}
+		return agent.Stores{All: []string{spec}}
 	}
-	names := agent.Stores{Auth: c.String("auth"), All: file.Stores, Own: map[string][]string{}}
+	names := agent.Stores{All: file.Stores, Own: map[string][]string{}}
 	if spec := os.Getenv("LOGSTOW_STORE"); spec != "" && len(names.All) == 0 {
 		names.All = []string{spec}
 	}
