@@ -66,7 +66,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return err
 	}
-	// The selection and the format are checked before a store is opened, for their own messages.
+	// Errors in the selection and the format are reported before a store is opened.
 	checked, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err
@@ -107,8 +107,8 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return err
 	}
-	r.noteIndex()
-	r.noteRange()
+	r.warnIndex()
+	r.printRange()
 	if r.follow {
 		return r.followNew(looking, stores, q, out)
 	}
@@ -118,7 +118,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	report := q.Report()
 	if errors.Is(err, query.ErrBudget) {
-		r.tell(&report)
+		r.printReport(&report)
 	}
 	if err != nil {
 		return r.overBudget(err)
@@ -129,7 +129,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 		}
 		report = q.Report()
 	}
-	r.tell(&report)
+	r.printReport(&report)
 	if s := status(&report, n > 0, stores); s != cli.OK {
 		err = cli.Exit(s)
 	}
@@ -142,8 +142,8 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	if p, err = q.Plan(ctx); err != nil {
 		return 0, nil, err
 	}
-	r.noteFuture(p)
-	r.progress.aside(&r.env, func() { r.before(q, p) })
+	r.warnFuture(p)
+	r.progress.above(&r.env, func() { r.printPlan(q, p) })
 	r.progress.planned(q, p)
 	if r.count {
 		if n, err = q.Count(ctx, p); err != nil {

@@ -10,7 +10,7 @@ import (
 	"logstow/query/output"
 )
 
-// request is what a query's command line asks for.
+// request is the command line of a query.
 type request struct {
 	env     environment
 	sel     query.Selection
@@ -24,10 +24,10 @@ type request struct {
 	explain bool
 	follow  bool
 	tail    int // 0 is not asked for
-	// window and interval say how far back and how often following looks.
+	// window and interval are those of following.
 	window, interval time.Duration
 	notes            []string
-	// reasons say why nothing matched, if that is so; nil is something matched.
+	// reasons why nothing matched; nil if something did.
 	reasons []query.Reason
 
 	progress progress
@@ -46,13 +46,13 @@ func readRequest(c *ucli.Context, env environment) (*request, error) {
 	if err := r.readFollow(c, now); err != nil {
 		return nil, err
 	}
-	if err := r.readAround(c); err != nil {
+	if err := r.readContext(c); err != nil {
 		return nil, err
 	}
 	return r, r.readOutput(c, now)
 }
 
-// readSelection reads which records are wanted, and how they are read.
+// readSelection reads the selection and the options for reading.
 func (r *request) readSelection(c *ucli.Context, now time.Time) (err error) {
 	if r.span, err = timeRange(c, now); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (r *request) readSelection(c *ucli.Context, now time.Time) (err error) {
 	if r.sel, err = selection(c, r.span.from, r.span.to, now); err != nil {
 		return err
 	}
-	r.opts, err = reading(c, r.env)
+	r.opts, err = readOptions(c, r.env)
 	return err
 }
 
@@ -101,8 +101,8 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 	return nil
 }
 
-// readAround reads -A, -B and -C; -C stands for those of the others that are not given.
-func (r *request) readAround(c *ucli.Context) error {
+// readContext reads -A, -B and -C; -C sets the others if they are not given.
+func (r *request) readContext(c *ucli.Context) error {
 	for _, one := range []struct {
 		name string
 		to   *int
@@ -121,8 +121,8 @@ func (r *request) readAround(c *ucli.Context) error {
 	return nil
 }
 
-// crossesDay reports whether a part of the range up to now is on another day than now,
-// in the zone of what is printed. What is dated ahead is for the record to say.
+// crossesDay reports whether the range up to now includes another day than today, in the
+// zone of the output.
 func (r *request) crossesDay(now time.Time) bool {
 	date := func(t time.Time) string { return t.In(r.zone).Format(time.DateOnly) }
 	last := r.sel.To.Add(-1)
@@ -132,7 +132,7 @@ func (r *request) crossesDay(now time.Time) bool {
 	return date(r.sel.From) != date(now) || date(last) != date(now)
 }
 
-// readOutput reads how to print.
+// readOutput reads the output format.
 func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 	onTerminal := r.env.out.terminal()
 	r.output = output.Options{

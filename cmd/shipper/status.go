@@ -15,6 +15,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/agent"
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
@@ -33,8 +34,8 @@ asked while shippers run and changes nothing.
 LOG is the size of the log, which holds what is not sealed yet; SEALED batches
 wait for storage, UNINDEXED ones are in storage and wait for the index,
 QUARANTINED is the number of files in quarantine: see shipper quarantine. DAMAGED
-files were damaged or missing when a shipper last had the buffer, or are now; -o
-json says what is wrong with them now.
+is the number of files that were damaged or missing in the last run, or are now;
+those that are now follow the table.
 OLDEST is the age of the oldest record in a sealed batch.
 
 Exit status: 0 done, 1 there is no buffer in the default place, 2 wrong command
@@ -60,12 +61,12 @@ line, 3 a buffer cannot be read.`,
 	}
 }
 
-// bufferDirs are the directories to show.
+// bufferDirs are the buffers to show.
 func bufferDirs(given string) ([]string, error) {
 	if given != "" {
 		return []string{given}, nil
 	}
-	all, err := buffersDir(os.Getenv, os.Getuid())
+	all, err := agent.BufferRoot(os.Getenv, os.Getuid())
 	if err != nil {
 		return nil, cli.Usagef("%w", err)
 	}
@@ -85,12 +86,12 @@ func bufferDirs(given string) ([]string, error) {
 	return dirs, nil
 }
 
-// quoteGlob makes a pattern of a directory's name.
+// quoteGlob escapes a directory's name for a glob.
 func quoteGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// bufferStatus is what is said of a buffer.
+// bufferStatus is the status of a buffer, as it is printed.
 type bufferStatus struct {
 	Directory   string     `json:"directory"`
 	Instance    string     `json:"instance"`
@@ -110,16 +111,16 @@ type bufferStatus struct {
 	LastHint    string     `json:"last_hint,omitempty"`
 }
 
-// readStatus reads what is said of a buffer.
+// readStatus reads the status of a buffer.
 func readStatus(dir string) (bufferStatus, error) {
 	s, err := buffer.Inspect(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return bufferStatus{}, fmt.Errorf("there is no buffer in %s", dir)
+		return bufferStatus{}, fmt.Errorf("no buffer in %s", dir)
 	}
 	if err != nil {
 		return bufferStatus{}, err
 	}
-	n, _ := readNote(dir)
+	n, _ := agent.ReadNote(dir)
 	out := bufferStatus{
 		Directory: dir, Instance: s.Instance, Services: s.Services, Store: n.Store, Holder: s.Holder,
 		LogBytes: s.LogBytes, Sealed: s.Sealed, SealedBytes: s.SealedBytes, Unindexed: s.Unindexed,
@@ -132,7 +133,7 @@ func readStatus(dir string) (bufferStatus, error) {
 	return out, nil
 }
 
-// showStatus shows buffers; what is wrong with one does not hide the others.
+// showStatus prints the buffers; an error in one does not hide the others.
 func showStatus(w io.Writer, dirs []string, asJSON bool, now time.Time) error {
 	var all []bufferStatus
 	var errs []error
@@ -203,7 +204,7 @@ func orDash(s string) string {
 	}, s)
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes.
 func size(n int64) string {
 	const unit = 1024
 	if n < unit {

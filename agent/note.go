@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"encoding/json"
@@ -11,40 +11,40 @@ import (
 	"logstow/internal/fsutil"
 )
 
-// noteFile is in a buffer's directory what its shipper says of itself there, for
-// shipper status and for those who take the buffer over.
+// noteFile is the file in a buffer's directory that describes its shipper, for shipper
+// status and for instances that take the buffer over.
 const noteFile = "shipper.json"
 
-// note is what noteFile holds. A directory without one may hold anything.
-type note struct {
+// Note is the content of shipper.json. A buffer without one may hold anything.
+type Note struct {
 	// Service is whose records the buffer holds.
 	Service string `json:"service"`
 	// Store is where batches go.
 	Store string `json:"store"`
-	// Error is what did not work when the note was written; "" is nothing.
+	// Error is the current failure of delivery; "" if there is none.
 	Error string `json:"error,omitempty"`
 	// Hint is what to do about it.
 	Hint string `json:"hint,omitempty"`
-	// Damaged is how many files of the buffer were damaged or missing when it was opened, or since.
+	// Damaged counts the files of the buffer that were damaged or missing when it was opened, or since.
 	Damaged uint64 `json:"damaged,omitempty"`
-	// TakenOverBy is the instance that empties the buffer at the moment, in place of its own.
+	// TakenOverBy is the instance that is draining the buffer in place of its own.
 	TakenOverBy string `json:"taken_over_by,omitempty"`
-	// Drained says that nothing was left to be sent when the shipper ended.
+	// Drained reports that nothing was left to deliver when the shipper ended.
 	Drained bool      `json:"drained"`
 	Time    time.Time `json:"time"`
 }
 
-// readNote reads a directory's note; one that is missing or damaged says nothing.
-func readNote(dir string) (n note, ok bool) {
+// ReadNote reads the note of a buffer's directory; ok is false if it is missing or damaged.
+func ReadNote(dir string) (n Note, ok bool) {
 	data, err := os.ReadFile(filepath.Join(dir, noteFile))
 	if err != nil || json.Unmarshal(data, &n) != nil {
-		return note{}, false
+		return Note{}, false
 	}
 	return n, true
 }
 
-// write replaces a directory's note.
-func (n note) write(dir string) error {
+// write replaces the note of a directory.
+func (n Note) write(dir string) error {
 	data, err := json.Marshal(n)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (n note) write(dir string) error {
 	return fsutil.Replace(dir, filepath.Join(dir, noteFile), append(data, '\n'))
 }
 
-// removeNote makes a directory's note say nothing, also where the disk is full.
+// removeNote removes the note of a directory: that works on a full disk too.
 func removeNote(dir string) error {
 	if err := os.Remove(filepath.Join(dir, noteFile)); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -16,37 +16,37 @@ import (
 )
 
 const (
-	// lookEvery is how often buffers whose shipper is gone are looked for.
-	lookEvery = time.Minute
-	// keepEmpty is how long an empty buffer that nobody uses is kept for the
-	// positions in it: its instance may come back and go on reading its files.
+	// takeoverEvery is the interval between searches for abandoned buffers.
+	takeoverEvery = time.Minute
+	// keepEmpty is how long an abandoned empty buffer is kept for its positions: its
+	// instance may come back and resume its files.
 	keepEmpty = 7 * 24 * time.Hour
-	// takeoverMemory is the memory of a buffer that is only emptied.
+	// takeoverMemory is the memory of a buffer that is only drained.
 	takeoverMemory = 16 << 20
 
-	// wantedFile is made in a buffer's directory by its own shipper, to have it
-	// back from one that took it over; it says so for wantedFor.
+	// wantedFile is created in a buffer's directory by its own shipper to get it back
+	// from an instance that took it over; it is valid for wantedFor.
 	wantedFile  = "wanted"
 	wantedFor   = time.Minute
 	wantedEvery = 200 * time.Millisecond
 )
 
-// takeover ships what other instances of the service left behind in buffers
-// beside this one's: those of replaced pods on a shared volume.
+// takeover drains abandoned buffers of other instances of the service in the same
+// directory: those of replaced pods on a shared volume.
 type takeover struct {
 	dir, service string
 	instance     string
-	shipper      *upload.Uploader
+	uploader     *upload.Uploader
 	log          *slog.Logger
 }
 
-// run looks for such buffers at once and then every minute until ctx ends.
+// run looks for abandoned buffers at once and then every minute until ctx ends.
 func (t *takeover) run(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(takeoverEvery)
 	defer ticker.Stop()
-	said := make(map[string]string)
+	logged := make(map[string]string)
 	for {
-		t.look(ctx, said)
+		t.scan(ctx, logged)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -55,15 +55,16 @@ func (t *takeover) run(ctx context.Context) {
 	}
 }
 
-// look goes once through the directories. What is wrong with one is said once.
-func (t *takeover) look(ctx context.Context, said map[string]string) {
+// scan looks once at every directory. logged holds the last error of each, which is
+// logged once.
+func (t *takeover) scan(ctx context.Context, logged map[string]string) {
 	entries, err := os.ReadDir(filepath.Dir(t.dir))
 	if err != nil {
-		t.log.Debug("can not look for other buffers", "error", err)
+		t.log.Debug("cannot list other buffers", "error", err)
 		return
 	}
 	for _, e := range entries {
-		if t.shipper.Trouble() != nil { // nothing could be shipped; why keep it from its own shipper
+		if t.uploader.Trouble() != nil { // nothing can be delivered: leave the buffer to its own shipper
 			return
 		}
 		dir := filepath.Join(filepath.Dir(t.dir), e.Name())
@@ -73,20 +74,20 @@ func (t *takeover) look(ctx context.Context, said map[string]string) {
 		if !e.IsDir() || dir == t.dir {
 			continue
 		}
-		err := t.one(ctx, dir)
+		err := t.try(ctx, dir)
 		if err == nil || ctx.Err() != nil {
-			delete(said, dir)
+			delete(logged, dir)
 			continue
 		}
-		if said[dir] != err.Error() {
-			said[dir] = err.Error()
-			t.log.Error("cannot take over a buffer for now; it is kept", "dir", dir, "error", err)
+		if logged[dir] != err.Error() {
+			logged[dir] = err.Error()
+			t.log.Error("cannot take over a buffer; retrying", "dir", dir, "error", err)
 		}
 	}
 }
 
-// one looks at one directory and does what is to be done with it.
-func (t *takeover) one(ctx context.Context, dir string) error {
+// try drains or removes the buffer in a directory if it is abandoned.
+func (t *takeover) try(ctx context.Context, dir string) error {
 	status, err := buffer.Inspect(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // no buffer
@@ -99,28 +100,28 @@ func (t *takeover) one(ctx context.Context, dir string) error {
 	if wanted(dir) {
 		return nil
 	}
-	n, noted := readNote(dir)
-	if !noted { // as in the default place
+	n, noted := ReadNote(dir)
+	if !noted { // as below BufferRoot
 		n.Service = filepath.Base(filepath.Dir(dir))
 	}
 	if n.Service != t.service {
 		return nil
 	}
 	if !noted || !n.Drained || status.Sealed > 0 {
-		return t.empty(ctx, dir, status)
+		return t.drain(ctx, dir, status)
 	}
 	if status.Quarantined > 0 || status.Positions > 0 && time.Since(n.Time) < keepEmpty {
 		return nil
 	}
-	t.log.Info("removing an empty buffer that nobody uses", "dir", dir, "instance", status.Instance)
+	t.log.Info("removing an abandoned empty buffer", "dir", dir, "instance", status.Instance)
 	if err := buffer.Remove(dir); !errors.Is(err, buffer.ErrLocked) {
 		return err
 	}
 	return nil // its shipper is back
 }
 
-// empty ships all that a buffer holds, under its own instance. The positions stay.
-func (t *takeover) empty(ctx context.Context, dir string, status buffer.Status) (err error) {
+// drain delivers everything in a buffer under its own instance. The positions stay.
+func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status) (err error) {
 	instance := status.Instance
 	b, err := buffer.Open(ctx, buffer.Options{Dir: dir, Instance: instance, Memory: takeoverMemory, Log: t.log.With("taken_over", instance)})
 	if errors.Is(err, buffer.ErrLocked) { // its shipper is back
@@ -130,11 +131,11 @@ func (t *takeover) empty(ctx context.Context, dir string, status buffer.Status) 
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	if err := (note{Service: t.service, TakenOverBy: t.instance, Time: time.Now().UTC()}).write(dir); err != nil {
+	if err := (Note{Service: t.service, TakenOverBy: t.instance, Time: time.Now().UTC()}).write(dir); err != nil {
 		return err
 	}
 	if status.Sealed+len(status.Services) > 0 {
-		t.log.Info("taking over what another instance left", "dir", dir, "instance", instance, "batches", status.Sealed, "log_bytes", status.LogBytes)
+		t.log.Info("taking over an abandoned buffer", "dir", dir, "instance", instance, "batches", status.Sealed, "log_bytes", status.LogBytes)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var watch sync.WaitGroup
@@ -145,25 +146,25 @@ func (t *takeover) empty(ctx context.Context, dir string, status buffer.Status) 
 		awaitWanted(ctx, dir)
 		cancel()
 	})
-	if err := t.shipper.RunOther(ctx, b); err != nil {
+	if err := t.uploader.RunOther(ctx, b); err != nil {
 		if wanted(dir) {
-			return nil // the rest is its own shipper's
+			return nil // its own shipper delivers the rest
 		}
 		return err
 	}
 	if held := b.Stats(); held.Waiting+held.Sending > 0 || held.Unsealed > 0 || held.Failed > 0 {
-		return fmt.Errorf("%d batches are left", held.Waiting+held.Sending+int(held.Unsealed+held.Failed))
+		return fmt.Errorf("%d batches are not delivered", held.Waiting+held.Sending+int(held.Unsealed+held.Failed))
 	}
-	return note{Service: t.service, Drained: true, Time: time.Now().UTC()}.write(dir)
+	return Note{Service: t.service, Drained: true, Time: time.Now().UTC()}.write(dir)
 }
 
-// wanted reports whether a buffer's own shipper asks for it.
+// wanted reports whether a buffer's own shipper wants it back.
 func wanted(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, wantedFile))
 	return err == nil && time.Since(info.ModTime()) < wantedFor
 }
 
-// awaitWanted waits until a buffer's own shipper asks for it, or ctx ends.
+// awaitWanted waits until a buffer's own shipper wants it back, or ctx ends.
 func awaitWanted(ctx context.Context, dir string) {
 	ticker := time.NewTicker(wantedEvery)
 	defer ticker.Stop()
@@ -176,11 +177,11 @@ func awaitWanted(ctx context.Context, dir string) {
 	}
 }
 
-// takenOver reports whether a buffer that somebody has open is being emptied by
-// another shipper, which says so a moment after it opened it.
+// takenOver reports whether a locked buffer is being drained by another instance, which
+// writes its note a moment after it opened it.
 func takenOver(ctx context.Context, dir string) bool {
 	for range 5 {
-		if n, _ := readNote(dir); n.TakenOverBy != "" {
+		if n, _ := ReadNote(dir); n.TakenOverBy != "" {
 			return true
 		}
 		select {
@@ -192,17 +193,17 @@ func takenOver(ctx context.Context, dir string) bool {
 	return false
 }
 
-// openOwn opens a shipper's own buffer. From one who took it over, it asks for it.
+// openOwn opens a shipper's own buffer, and asks for it if another instance has taken it over.
 func openOwn(ctx context.Context, opts buffer.Options) (*buffer.Buffer, error) {
 	b, err := buffer.Open(ctx, opts)
 	if !errors.Is(err, buffer.ErrLocked) || !takenOver(ctx, opts.Dir) {
 		return b, err
 	}
 	path := filepath.Join(opts.Dir, wantedFile)
-	if err := os.WriteFile(path, nil, 0o600); err != nil { //nolint:forbidigo // it holds nothing
+	if err := os.WriteFile(path, nil, 0o600); err != nil { //nolint:forbidigo // it is empty
 		return nil, err
 	}
-	defer func() { _ = os.Remove(path) }() // it counts for a while only
+	defer func() { _ = os.Remove(path) }() // it expires
 	for deadline := time.Now().Add(wantedFor / 2); errors.Is(err, buffer.ErrLocked) && time.Now().Before(deadline); {
 		select {
 		case <-time.After(wantedEvery):

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"fmt"
@@ -73,34 +73,34 @@ func TestChoiceOfServices(t *testing.T) {
 func TestStoreNamesEqual(t *testing.T) {
 	t.Parallel()
 	own := func(stores ...string) map[string][]string { return map[string][]string{"audit": stores} }
-	base := storeNames{all: []string{"a", "b"}, own: own("c")}
+	base := Stores{All: []string{"a", "b"}, Own: own("c")}
 	for name, tt := range map[string]struct {
-		other storeNames
+		other Stores
 		equal bool
 	}{
-		"the same":      {storeNames{all: []string{"a", "b"}, own: own("c")}, true},
-		"another list":  {storeNames{all: []string{"a"}, own: own("c")}, false},
-		"another own":   {storeNames{all: []string{"a", "b"}, own: own("d")}, false},
-		"no own":        {storeNames{all: []string{"a", "b"}}, false},
-		"a service too": {storeNames{all: []string{"a", "b"}, own: map[string][]string{"audit": {"c"}, "web": {"c"}}}, false},
+		"the same":      {Stores{All: []string{"a", "b"}, Own: own("c")}, true},
+		"another list":  {Stores{All: []string{"a"}, Own: own("c")}, false},
+		"another own":   {Stores{All: []string{"a", "b"}, Own: own("d")}, false},
+		"no own":        {Stores{All: []string{"a", "b"}}, false},
+		"a service too": {Stores{All: []string{"a", "b"}, Own: map[string][]string{"audit": {"c"}, "web": {"c"}}}, false},
 	} {
 		if base.equal(tt.other) != tt.equal || tt.other.equal(base) != tt.equal {
 			t.Errorf("%s: equal is %v", name, !tt.equal)
 		}
 	}
-	if !(storeNames{all: []string{"a"}}).equal(storeNames{all: []string{"a"}, own: map[string][]string{}}) {
+	if !(Stores{All: []string{"a"}}).equal(Stores{All: []string{"a"}, Own: map[string][]string{}}) {
 		t.Error("none of its own is none")
 	}
 }
 
-// A service goes to its own store or list, all others to the stores of all, by their lasting names.
+// A service goes to its own store or list, all others to the stores of all, by their absolute names.
 func TestRoute(t *testing.T) {
 	t.Parallel()
-	names := storeNames{all: []string{"/a", "/b"}, own: map[string][]string{"audit": {"/c"}, "pay": {"/c", "/d"}}}
-	if got := names.every(); !slices.Equal(got, []string{"/a", "/b", "/c", "/d"}) {
+	names := Stores{All: []string{"/a", "/b"}, Own: map[string][]string{"audit": {"/c"}, "pay": {"/c", "/d"}}}
+	if got := names.Every(); !slices.Equal(got, []string{"/a", "/b", "/c", "/d"}) {
 		t.Errorf("every is %v", got)
 	}
-	route, err := names.route()
+	route, err := names.route(noEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,12 +117,14 @@ func TestRoute(t *testing.T) {
 			t.Errorf("%s goes to %v, want %v", service, got, want)
 		}
 	}
-	for _, one := range []storeNames{{all: []string{"/a"}}, {all: []string{"/a", "/a"}}, {all: []string{"/a"}, own: map[string][]string{"web": {"/a"}}}} {
-		if route, err := one.route(); route != nil || err != nil {
+	for _, one := range []Stores{{All: []string{"/a"}}, {All: []string{"/a", "/a"}}, {All: []string{"/a"}, Own: map[string][]string{"web": {"/a"}}}} {
+		if route, err := one.route(noEnv); route != nil || err != nil {
 			t.Errorf("%v: a route, or %v, where there is one store", one, err)
 		}
 	}
-	if _, err := (storeNames{all: []string{"/a", "azblob://NO?sig=CANARY"}}).route(); err == nil || strings.Contains(err.Error(), "CANARY") {
+	if _, err := (Stores{All: []string{"/a", "azblob://NO?sig=CANARY"}}).route(noEnv); err == nil || strings.Contains(err.Error(), "CANARY") {
 		t.Errorf("got %v", err)
 	}
 }
+
+func noEnv(string) string { return "" }

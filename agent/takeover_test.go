@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"logstow/record"
 	"logstow/store"
 	"logstow/store/local"
+	"logstow/store/storetest"
 	"logstow/upload"
 )
 
@@ -35,7 +36,7 @@ func leave(t *testing.T, dir, instance, service string) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := (note{Service: service}).write(dir); err != nil {
+	if err := (Note{Service: service}).write(dir); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -55,14 +56,13 @@ func newTakeover(t *testing.T, dir string, st store.Store) *takeover {
 	log := slog.New(slog.DiscardHandler)
 	return &takeover{
 		dir: filepath.Join(dir, "own"), service: "x", instance: "own", log: log,
-		shipper: upload.New(upload.Options{Buffer: own, Store: st, Log: log}),
+		uploader: upload.New(upload.Options{Buffer: own, Store: st, Log: log}),
 	}
 }
 
-func openLocal(t *testing.T) (st store.Store, dir string) {
+func openLocal(t *testing.T) store.Store {
 	t.Helper()
-	dir = t.TempDir()
-	st, err := local.Open(t.Context(), dir)
+	st, err := local.Open(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +71,12 @@ func openLocal(t *testing.T) (st store.Store, dir string) {
 			t.Error(err)
 		}
 	})
-	return st, dir
+	return st
 }
 
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	st, stored := openLocal(t)
+	st := openLocal(t)
 	dir := t.TempDir()
 	take := newTakeover(t, dir, st)
 	leave(t, filepath.Join(dir, "gone"), "gone", "x")
@@ -91,20 +91,20 @@ func TestTakeover(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "no buffer"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	look := func(records int) {
+	scan := func(records int) {
 		t.Helper()
-		said := make(map[string]string)
-		take.look(t.Context(), said)
-		if len(said) > 0 {
-			t.Errorf("said %q", said)
+		logged := make(map[string]string)
+		take.scan(t.Context(), logged)
+		if len(logged) > 0 {
+			t.Errorf("logged %q", logged)
 		}
-		text, err := storeText(stored)
+		text, err := storetest.Text(t.Context(), st.Blobs())
 		if got := strings.Count(string(text), "left by"); err != nil || got != records || strings.Contains(string(text), "left by other") {
 			t.Errorf("%d records, want %d, %v: %q", got, records, err, text)
 		}
 	}
-	look(1)
-	look(1) // nothing again
+	scan(1)
+	scan(1) // nothing again
 	for page, err := range st.Blobs().List(t.Context(), "x/") {
 		if err != nil {
 			t.Fatal(err)
@@ -122,21 +122,21 @@ func TestTakeover(t *testing.T) {
 
 	// Its shipper comes back, and goes again.
 	leave(t, gone, "gone", "x")
-	look(2)
+	scan(2)
 
 	// Empty for long.
-	if err := (note{Service: "x", Drained: true, Time: time.Now().Add(-keepEmpty)}).write(gone); err != nil {
+	if err := (Note{Service: "x", Drained: true, Time: time.Now().Add(-keepEmpty)}).write(gone); err != nil {
 		t.Fatal(err)
 	}
 	aside := filepath.Join(gone, "quarantine", "1.seg")
 	if err := os.WriteFile(aside, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	look(2)
+	scan(2)
 	if err := os.Remove(aside); err != nil { // as long as something is set aside, it stays
 		t.Fatal(err)
 	}
-	look(2)
+	scan(2)
 	if _, err := os.Stat(gone); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the directory is there: %v", err)
 	}
@@ -161,14 +161,14 @@ func (downBlobs) Create(context.Context, string, []byte, store.CreateOptions) (s
 // A shipper that comes back gets its buffer from who took it over.
 func TestTakeoverIsGivenBack(t *testing.T) {
 	t.Parallel()
-	st, _ := openLocal(t)
+	st := openLocal(t)
 	dir := t.TempDir()
 	gone := filepath.Join(dir, "gone")
 	take := newTakeover(t, dir, down{st})
 	leave(t, gone, "gone", "x")
 	done := make(chan error, 1)
-	go func() { done <- take.one(t.Context(), gone) }()
-	for take.shipper.Trouble() == nil {
+	go func() { done <- take.try(t.Context(), gone) }()
+	for take.uploader.Trouble() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	b, err := openOwn(t.Context(), buffer.Options{Dir: gone, Instance: "gone"})

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 
 // A name that is written down with a batch is the same from every directory, and
 // with whatever credential it is opened.
-func TestLastingName(t *testing.T) {
+func TestAbsoluteName(t *testing.T) {
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "one")
 	t.Setenv("AZURE_STORAGE_KEY", "a2V5")
 	wd, err := os.Getwd()
@@ -25,15 +25,15 @@ func TestLastingName(t *testing.T) {
 		"azblob://logs/":           "azblob://logs?account=one",
 		"azblob://logs?account=b2": "azblob://logs?account=b2",
 	} {
-		if got, err := lastingName(spec); got != want || err != nil {
+		if got, err := absoluteName(spec, os.Getenv); got != want || err != nil {
 			t.Errorf("%s: %s, %v, want %s", spec, got, err, want)
 		}
-		again, err := lastingName(want)
+		again, err := absoluteName(want, os.Getenv)
 		if again != want || err != nil {
 			t.Errorf("%s: %s, %v, want no change", want, again, err)
 		}
 	}
-	if name, err := lastingName("azblob://logs?sig=CANARY"); err == nil {
+	if name, err := absoluteName("azblob://logs?sig=CANARY", os.Getenv); err == nil {
 		t.Errorf("a signature for a store: %s", name)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -14,21 +14,21 @@ import (
 	"logstow/metrics"
 )
 
-// serveMetrics serves metrics, where there is an address for them, until the
-// function returned is called: they are asked for also while what was read is shipped.
+// serveMetrics serves metrics, if there is an address for them, until end is called:
+// also during the drain.
 func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
-	if p.metrics == "" {
+	if p.MetricsAddress == "" {
 		return func() {}, nil
 	}
 	opts := metrics.Options{
-		Version: version, Buffer: p.buffer, Shipper: p.shipper,
+		Version: p.version, Buffer: p.buffer, Shipper: p.uploader,
 		Inputs: &p.inputStats, Requests: p.requests, Processed: p.processed.Counts,
 		Lost: map[string]func() uint64{"udp-no-room": p.lost.noRoom, "udp-kernel": p.lost.byKernel},
 	}
 	if p.paid() {
 		opts.Prices = price.Default()
 	}
-	server, err := httpserver.New(ctx, httpserver.Options{Address: p.metrics, Log: p.log}, metrics.New(opts))
+	server, err := httpserver.New(ctx, httpserver.Options{Address: p.MetricsAddress, Log: p.log}, metrics.New(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -38,41 +38,41 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 	go func() {
 		defer close(ended)
 		if err := server.Run(ctx); err != nil {
-			p.log.Error("metrics are not served any more", "error", err)
+			p.log.Error("metrics server failed", "error", err)
 		}
 	}()
 	return func() { cancel(); <-ended }, nil
 }
 
-// tellManager tells systemd, where it started this process, that it reads, that it
-// lives, and that it is ending when ctx has; the function returned ends that.
-func (p *pipeline) tellManager(ctx context.Context) (end func()) {
-	manager := sdnotify.FromEnv(os.Getenv, os.Getpid())
+// notifyManager notifies systemd, if it started this process, that the shipper is ready,
+// alive, and stopping when ctx ends; end ends that.
+func (p *pipeline) notifyManager(ctx context.Context) (end func()) {
+	manager := sdnotify.FromEnv(p.getenv, os.Getpid())
 	if manager == nil {
 		return func() {}
 	}
-	tell := func(state string) {
+	notify := func(state string) {
 		if err := manager.Send(context.WithoutCancel(ctx), state); err != nil {
-			p.log.Warn("the service manager does not hear", "error", err)
+			p.log.Warn("cannot notify the service manager", "error", err)
 		}
 	}
-	tell(sdnotify.Ready)
+	notify(sdnotify.Ready)
 	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
 	all.Go(func() { manager.Watch(watching, p.buffer.Err, p.log) })
 	all.Go(func() {
 		select {
 		case <-ctx.Done():
-			tell(sdnotify.Stopping)
+			notify(sdnotify.Stopping)
 		case <-watching.Done():
 		}
 	})
 	return func() { cancel(); all.Wait() }
 }
 
-// paid reports whether a store costs money.
+// paid reports whether requests to a store are billed.
 func (p *pipeline) paid() bool {
-	for _, spec := range p.stores.every() {
+	for _, spec := range p.Stores.Every() {
 		if strings.HasPrefix(spec, "azblob:") {
 			return true
 		}
@@ -80,40 +80,40 @@ func (p *pipeline) paid() bool {
 	return false
 }
 
-// sayStarted says what runs here and how, and what its requests will cost.
-func (p *pipeline) sayStarted() {
-	if p.once {
+// logStarted logs the inputs, stores and settings, and what the requests will cost.
+func (p *pipeline) logStarted() {
+	if p.Once {
 		return
 	}
 	inputs := make([]string, 0, len(p.running))
 	for _, r := range p.running {
-		inputs = append(inputs, r.spec.Service+": "+describe(&r.spec))
+		inputs = append(inputs, r.spec.Service+": "+r.spec.String())
 	}
 	durable := "memory"
-	if p.bufferDir != "" {
-		durable = p.bufferDir
+	if p.BufferDir != "" {
+		durable = p.BufferDir
 	}
-	said := []any{
-		"version", version, "instance", p.instance, "inputs", inputs, "stores", p.stores.every(),
-		"buffer", durable, "flush_interval", p.flushInterval.String(), "flush_size", p.flushSize, "bucket", p.bucket.String(),
+	attrs := []any{
+		"version", p.version, "instance", p.Instance, "inputs", inputs, "stores", p.Stores.Every(),
+		"buffer", durable, "flush_interval", p.FlushInterval.String(), "flush_size", p.FlushSize, "bucket", p.Width.String(),
 	}
 	if p.paid() {
-		// A service that always logs makes a blob and a row at each interval.
+		// A service that always logs writes a blob and an entity per interval.
 		const month = 30 * 24 * time.Hour
-		flushes := int64(month / max(p.flushInterval, time.Second))
-		said = append(said, "monthly_requests_dollars_each_service", price.Default().Cost(price.Usage{Create: flushes, Table: flushes}))
+		flushes := int64(month / max(p.FlushInterval, time.Second))
+		attrs = append(attrs, "monthly_requests_dollars_each_service", price.Default().Cost(price.Usage{Create: flushes, Table: flushes}))
 	}
-	p.log.Info("started", said...)
+	p.log.Info("started", attrs...)
 }
 
-// lost are records that inputs could not take. Safe for concurrent use.
+// lost counts records that inputs lost. Safe for concurrent use.
 type lost struct {
 	mu      sync.Mutex
 	servers []*syslog.Server
 }
 
-// of adds a server's numbers, which stay when it has ended.
-func (l *lost) of(s *syslog.Server) {
+// add adds a server, whose counts stay after it has ended.
+func (l *lost) add(s *syslog.Server) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.servers = append(l.servers, s)

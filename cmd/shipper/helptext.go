@@ -6,7 +6,7 @@ import (
 	"logstow/internal/cli"
 )
 
-// The headings of flags in the help.
+// The categories of flags in the help.
 const (
 	categoryConfiguration = "Configuration"
 	categoryStore         = "Store"
@@ -24,7 +24,7 @@ const (
 	categoryOutput        = "Output"
 )
 
-// The formats of what is printed.
+// The output formats.
 const (
 	tableFormat = "table"
 	jsonFormat  = "json"
@@ -32,7 +32,7 @@ const (
 
 func formats() []string { return []string{tableFormat, jsonFormat} }
 
-// outputFlag is -o of the commands that report something.
+// outputFlag is -o of the commands that print a report.
 func outputFlag(json string) ucli.Flag {
 	return &ucli.StringFlag{
 		Name: "output", Aliases: []string{"o"}, Category: categoryOutput, Value: tableFormat,
@@ -61,7 +61,7 @@ func variables() []cli.Variable {
 	}
 }
 
-// instead maps what other programs call their commands to what to type here.
+// instead maps command names of other programs to those of this one.
 func instead() map[string]string {
 	words := map[string]string{"version": "shipper --version prints the version"}
 	for hint, all := range map[string][]string{

@@ -6,7 +6,7 @@ import (
 	"logstow/query/output"
 )
 
-// The headings of flags in the help.
+// The categories of flags in the help.
 const (
 	categoryStore     = "Store"
 	categoryRange     = "Range"
@@ -16,7 +16,7 @@ const (
 	categoryLimits    = "Limits"
 )
 
-// The values of flags that are one of several words.
+// The values of flags with a fixed set of values.
 func recordFormats() []string {
 	return []string{output.Raw, output.Text, output.JSON, output.CSV, output.Pretty}
 }
@@ -42,7 +42,7 @@ func variables() []cli.Variable {
 	}
 }
 
-// instead maps what other programs call their commands to what to type here.
+// instead maps command names of other programs to those of this one.
 func instead() map[string]string {
 	const (
 		records  = "logq query PATTERN... finds records"

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"logstow/record/recognize"
 )
 
-// reader is an input that is ready to be read.
+// reader is an open input.
 type reader interface {
 	Run(ctx context.Context) error
 }
@@ -32,8 +32,8 @@ type stdinReader struct{ opts input.Options }
 
 func (r stdinReader) Run(ctx context.Context) error { return stdin.Run(ctx, os.Stdin, r.opts) }
 
-// openInput makes an input; it reads nothing yet, but a listener has its address.
-// A reader that is made must be run or, where it has a Close, closed.
+// openInput opens an input; it reads nothing yet, but a listener is bound. The reader
+// must be run or, if it has a Close, closed.
 func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, error) {
 	opts, err := p.inputOptions(in)
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 		if err != nil {
 			return nil, err
 		}
-		p.lost.of(server)
+		p.lost.add(server)
 		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
 		return server, nil
 	case config.KindForward:
@@ -69,14 +69,14 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 	case config.KindJournald:
 		journal, err := journald.New(journald.Options{
 			Options: opts, Name: in.Journald.Name, Units: in.Journald.Units, Matches: in.Journald.Matches,
-			Directory: in.Journald.Directory, FromStart: p.fromStart(in.Journald.FromStart), Once: p.once,
+			Directory: in.Journald.Directory, FromStart: p.fromStart(in.Journald.FromStart), Once: p.Once,
 		})
 		if err != nil {
 			return nil, err
 		}
 		return journal, nil
 	}
-	return nil, fmt.Errorf("inputs of the kind %q are not known here", in.Kind)
+	return nil, fmt.Errorf("unknown kind of input %q", in.Kind)
 }
 
 func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
@@ -99,8 +99,8 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {
 	files := tail.Options{
 		Options: opts, Paths: in.Files.Paths, Exclude: in.Files.Exclude, Name: in.Files.Name,
-		Once: p.once, FromStart: p.fromStart(in.Files.FromStart), FromEnd: p.buffer.LostPositions() == buffer.SkipLost, Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
-		Skip: p.ownDirs(), Resume: p.bufferDir != "", StopWait: p.drainTimeout * 2 / 5,
+		Once: p.Once, FromStart: p.fromStart(in.Files.FromStart), FromEnd: p.buffer.LostPositions() == buffer.SkipLost, Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
+		Skip: p.ownDirs(), Resume: p.BufferDir != "", StopWait: p.DrainTimeout * 2 / 5,
 	}
 	if !blobnaming.ValidService(in.Service) {
 		pattern, err := container.ParsePattern(in.Service)
@@ -112,8 +112,8 @@ func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, erro
 	return tail.New(files)
 }
 
-// fromStart reports whether an input of which nothing is known is read from its start: as
-// configured, unless the buffer lost how far it was read.
+// fromStart reports whether an input without a position is read from its start: as
+// configured, unless the buffer lost its positions.
 func (p *pipeline) fromStart(configured bool) bool {
 	switch p.buffer.LostPositions() {
 	case buffer.RereadLost:

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"context"
@@ -11,18 +11,18 @@ import (
 	"logstow/store"
 )
 
-// rebuildEvery is how often it is looked whether an index is incomplete: that costs a
-// look at a file, for stores in directories only.
+// rebuildEvery is the interval between checks for an incomplete index. A check costs one
+// stat, in stores in directories only.
 const rebuildEvery = 10 * time.Second
 
-// errNotRebuilt is why an index that is known to be incomplete is so still.
+// errNotRebuilt is the error of a rebuild: the index is still incomplete.
 type errNotRebuilt struct{ err error }
 
 func (e errNotRebuilt) Error() string { return e.err.Error() }
 func (e errNotRebuilt) Unwrap() error { return e.err }
 
-// keepIndexes rebuilds indexes whose databases were made anew, now and later, until ctx ends.
-func (p *pipeline) keepIndexes(ctx context.Context) {
+// rebuildLoop rebuilds indexes whose databases were replaced, until ctx ends.
+func (p *pipeline) rebuildLoop(ctx context.Context) {
 	ticker := time.NewTicker(rebuildEvery)
 	defer ticker.Stop()
 	for logged := ""; ; {
@@ -32,7 +32,7 @@ func (p *pipeline) keepIndexes(ctx context.Context) {
 			logged = ""
 		case err.Error() != logged:
 			logged = err.Error()
-			p.log.Error("an index is incomplete; retrying", "error", err)
+			p.log.Error("index incomplete; retrying", "error", err)
 		}
 		select {
 		case <-ticker.C:
@@ -63,12 +63,12 @@ func (p *pipeline) rebuildIndex(ctx context.Context, s store.Store) error {
 		return err
 	}
 	began := time.Now()
-	p.log.Info("the index is incomplete: it is rebuilt from the blobs", "store", s.String())
+	p.log.Info("index incomplete; rebuilding it from the blobs", "store", s.String())
 	report, err := audit.Reindex(ctx, s, audit.Options{})
 	if err = errors.Join(err, report.Err()); err != nil {
 		return err
 	}
-	p.log.Info("the index is rebuilt", "store", s.String(), "segments", report.Blobs, "written", report.Written,
+	p.log.Info("index rebuilt", "store", s.String(), "segments", report.Blobs, "written", report.Written,
 		"duration", time.Since(began).Round(time.Millisecond).String())
 	return nil
 }
