@@ -61,7 +61,7 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 	}
 	if s.BufferDir != "" {
 		report("buffer", s.BufferDir)
-		failed = append(failed, checkBuffer(s.BufferDir, s.OnLostPositions))
+		failed = append(failed, checkBuffer(ctx, s.BufferDir, s.OnLostPositions))
 	}
 	if len(usage) > 0 {
 		return &SettingsError{errors.Join(append(usage, failed...)...)}
@@ -84,8 +84,8 @@ func checkOpened(report func(topic, text string), opened any, err error) error {
 
 // checkBuffer reports why a buffer cannot be opened in a directory, or made there: it cannot
 // be read or written, its disk is too small, or its positions are lost and onLost refuses that.
-func checkBuffer(dir string, onLost buffer.LostPositions) error {
-	held, err := buffer.Inspect(dir)
+func checkBuffer(ctx context.Context, dir string, onLost buffer.LostPositions) error {
+	held, err := buffer.Inspect(ctx, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -88,7 +88,7 @@ func (t *takeover) scan(ctx context.Context, logged map[string]string) {
 
 // try drains or removes the buffer in a directory if it is abandoned.
 func (t *takeover) try(ctx context.Context, dir string) error {
-	status, err := buffer.Inspect(dir)
+	status, err := buffer.Inspect(ctx, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // no buffer
 		return nil
@@ -114,7 +114,7 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 		return nil
 	}
 	t.log.Info("removing an abandoned empty buffer", "dir", dir, "instance", status.Instance)
-	if err := buffer.Remove(dir); !errors.Is(err, buffer.ErrLocked) {
+	if err := buffer.Remove(ctx, dir); !errors.Is(err, buffer.ErrLocked) {
 		return err
 	}
 	return nil // its shipper is back

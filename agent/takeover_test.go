@@ -116,7 +116,7 @@ func TestTakeover(t *testing.T) {
 		}
 	}
 	gone := filepath.Join(dir, "gone")
-	if s, err := buffer.Inspect(gone); err != nil || s.Positions != 1 || s.Sealed != 0 {
+	if s, err := buffer.Inspect(t.Context(), gone); err != nil || s.Positions != 1 || s.Sealed != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 

@@ -1,6 +1,7 @@
 package buffer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,14 +43,14 @@ type Status struct {
 // Inspect reads what waits in a buffer's directory and changes nothing; it may be
 // called while a process has the directory open, and then sees one moment or
 // another. What is no buffer's directory is fs.ErrNotExist.
-func Inspect(dir string) (s Status, err error) {
-	if s, err = inspect(dir); err != nil {
+func Inspect(ctx context.Context, dir string) (s Status, err error) {
+	if s, err = inspect(ctx, dir); err != nil {
 		return s, fmt.Errorf("read buffer %s: %w", dir, err)
 	}
 	return s, nil
 }
 
-func inspect(dir string) (s Status, err error) {
+func inspect(ctx context.Context, dir string) (s Status, err error) {
 	holder, err := ReadHolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, err
@@ -82,7 +83,7 @@ func inspect(dir string) (s Status, err error) {
 			s.Oldest = h.First
 		}
 	}
-	summary, err := wal.Peek(disk.OS{}, filepath.Join(dir, logDir), sealedOf(heads, known))
+	summary, err := wal.Peek(ctx, disk.OS{}, filepath.Join(dir, logDir), sealedOf(heads, known))
 	if err != nil {
 		return s, err
 	}

@@ -1,6 +1,7 @@
 package buffer
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -235,14 +236,14 @@ func (s *spool) locked() error {
 // or is in quarantine there: its positions are all that goes. [ErrLocked] says that
 // somebody has it open, ErrNotEmpty that it holds something. It is safe against a
 // process that opens the buffer meanwhile.
-func Remove(dir string) (err error) {
+func Remove(ctx context.Context, dir string) (err error) {
 	holder, _ := ReadHolder(dir) // whose it was stays in it if it stays
 	f, err := lock(dir, holder.Instance, time.Now())
 	if err != nil {
 		return fmt.Errorf("remove buffer %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	s, err := inspect(dir)
+	s, err := inspect(ctx, dir)
 	if err != nil {
 		return fmt.Errorf("remove buffer %s: %w", dir, err)
 	}

@@ -96,7 +96,7 @@ func TestInspectWithoutLock(t *testing.T) {
 	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte("{}"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := buffer.Inspect(dir); err != nil || s.Holder == "" {
+	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Holder == "" {
 		t.Errorf("inspect: %+v, %v", s, err)
 	}
 	_ = b.Close() // its lock is gone
@@ -109,7 +109,7 @@ func TestInspectWithoutLock(t *testing.T) {
 			case <-looking:
 				return
 			default:
-				_, _ = buffer.Inspect(dir)
+				_, _ = buffer.Inspect(t.Context(), dir)
 			}
 		}
 	}()

@@ -20,13 +20,14 @@ type Summary struct {
 	Report Report
 }
 
-// Peek reads a log and changes nothing; somebody may be writing it.
-func Peek(fsys disk.FS, dir string, sealed Sealed) (s Summary, err error) {
+// Peek reads a log and changes nothing; a process may be writing it. The error is ctx's if
+// it ends meanwhile.
+func Peek(ctx context.Context, fsys disk.FS, dir string, sealed Sealed) (s Summary, err error) {
 	l := newLog(Options{Dir: dir, FS: fsys})
 	if err := l.list(false); err != nil {
 		return s, err
 	}
-	if s.Report, err = l.recover(context.Background(), sealed, false); err != nil {
+	if s.Report, err = l.recover(ctx, sealed, false); err != nil {
 		return s, fmt.Errorf("read the log: %w", err)
 	}
 	s.Bytes, s.Positions = l.Size(), len(l.positions)

@@ -253,7 +253,7 @@ func waiting(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: waiting DIR")
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		s, err := buffer.Inspect(ts.MkAbs(args[0]))
+		s, err := buffer.Inspect(context.Background(), ts.MkAbs(args[0]))
 		if s.Sealed > 0 {
 			return
 		}

@@ -50,7 +50,7 @@ Exit status: 0 done, 1 there is no buffer in the default place, or no such ID,
 			if err != nil {
 				return err
 			}
-			dirs, err := bufferDirs(c.String("buffer-dir"))
+			dirs, err := bufferDirs(c.Context, c.String("buffer-dir"))
 			if err != nil {
 				return err
 			}

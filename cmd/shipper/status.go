@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,17 +53,17 @@ line, 3 a buffer cannot be read.`,
 			if err != nil {
 				return err
 			}
-			dirs, err := bufferDirs(c.String("buffer-dir"))
+			dirs, err := bufferDirs(c.Context, c.String("buffer-dir"))
 			if err != nil {
 				return err
 			}
-			return showStatus(c.App.Writer, dirs, asJSON, time.Now())
+			return showStatus(c.Context, c.App.Writer, dirs, asJSON, time.Now())
 		},
 	}
 }
 
 // bufferDirs are the buffers to show.
-func bufferDirs(given string) ([]string, error) {
+func bufferDirs(ctx context.Context, given string) ([]string, error) {
 	if given != "" {
 		return []string{given}, nil
 	}
@@ -76,7 +77,7 @@ func bufferDirs(given string) ([]string, error) {
 	}
 	var dirs []string
 	for _, path := range paths {
-		if _, err := buffer.Inspect(path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := buffer.Inspect(ctx, path); !errors.Is(err, fs.ErrNotExist) {
 			dirs = append(dirs, path)
 		}
 	}
@@ -112,8 +113,8 @@ type bufferStatus struct {
 }
 
 // readStatus reads the status of a buffer.
-func readStatus(dir string) (bufferStatus, error) {
-	s, err := buffer.Inspect(dir)
+func readStatus(ctx context.Context, dir string) (bufferStatus, error) {
+	s, err := buffer.Inspect(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return bufferStatus{}, fmt.Errorf("no buffer in %s", dir)
 	}
@@ -134,11 +135,11 @@ func readStatus(dir string) (bufferStatus, error) {
 }
 
 // showStatus prints the buffers; an error in one does not hide the others.
-func showStatus(w io.Writer, dirs []string, asJSON bool, now time.Time) error {
+func showStatus(ctx context.Context, w io.Writer, dirs []string, asJSON bool, now time.Time) error {
 	var all []bufferStatus
 	var errs []error
 	for _, dir := range dirs {
-		s, err := readStatus(dir)
+		s, err := readStatus(ctx, dir)
 		if err != nil {
 			errs = append(errs, err)
 			continue
