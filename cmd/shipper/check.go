@@ -39,7 +39,7 @@ shipper check --store azblob://logs --service host --syslog udp://:5140`,
 		ArgsUsage: "[FILE|GLOB|-]...",
 		Description: `Takes what run takes, and reports everything that run would refuse, a line each:
 the configuration, addresses, files that are missing or cannot be opened, the
-buffer's directory. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
+buffer's directory and disk. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
 in the table ` + probeTable + ` are written and removed. A credential that may only
 create cannot remove the blob: it stays, which does no harm. Nothing is read.
 Addresses are bound for a moment; one that is in use, by the running shipper,
