@@ -46,7 +46,7 @@ func randomLine(w *world) *commandLine {
 	l.texts("regexp", &l.regexps, 4)
 	l.texts("exclude", &l.excludes, 3)
 	l.texts("", &l.patterns, 3)
-	for range l.rnd.IntN(3) / 2 * (1 + l.rnd.IntN(3)) {
+	for range l.rnd.IntN(2) * (1 + l.rnd.IntN(3)) {
 		c := randomCondition(l.rnd, 2)
 		l.conditions = append(l.conditions, c)
 		l.flag("where", c.text)

@@ -139,7 +139,7 @@ func randomTest(rnd *rand.Rand) condition {
 			return isUnknown
 		}}
 	}
-	constant, typed := randomConstant(rnd)
+	constant, typed := constantFor(rnd, name)
 	op := oneOf(rnd, "==", "!=", "<", "<=", ">", ">=")
 	mirrored := map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 	shown := text + oneOf(rnd, " ", "") + op + " " + typed
@@ -156,6 +156,19 @@ func randomTest(rnd *rand.Rand) condition {
 		}
 		return related(op, v, constant)
 	}, "%s", shown)
+}
+
+// constantFor is mostly one of the values that a field has.
+func constantFor(rnd *rand.Rand, name string) (any, string) {
+	if values := fieldValues()[name]; len(values) > 0 && rnd.IntN(3) > 0 {
+		switch v := oneOf(rnd, values...).(type) {
+		case json.Number:
+			return v, string(v)
+		case string:
+			return v, strconv.Quote(v)
+		}
+	}
+	return randomConstant(rnd)
 }
 
 func randomConstant(rnd *rand.Rand) (any, string) {
@@ -193,7 +206,7 @@ func randomList(rnd *rand.Rand, name string) condition {
 	var list []any
 	var texts []string
 	for range 1 + rnd.IntN(3) {
-		v, typed := randomConstant(rnd)
+		v, typed := constantFor(rnd, name)
 		if rnd.IntN(6) == 0 {
 			v, typed = nil, "nil"
 		}

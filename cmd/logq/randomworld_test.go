@@ -179,8 +179,8 @@ func fieldValues() map[string][]any {
 	return map[string][]any{
 		"status":      {json.Number("200"), json.Number("404"), json.Number("500"), json.Number("503"), json.Number("2e2"), "503", "n/a", nil},
 		"user":        {"ann", "bob", "Zoë", "", "a,b", " ann", "ann ", "line\none", nil},
-		"id":          {json.Number("1234567890123456789"), json.Number("1234567890123456788"), json.Number("18446744073709551615"), json.Number("-9223372036854775808"), json.Number("123456789012345678901234567890")},
-		"took":        {json.Number("0.5"), json.Number("12.25"), json.Number("1e3"), json.Number("7"), json.Number("-0")},
+		"id":          {json.Number("1234567890123456789"), json.Number("1234567890123456788"), json.Number("18446744073709551615"), json.Number("-9223372036854775808"), json.Number("123456789012345678901234567890"), json.Number("123456789012345678901234567891")},
+		"took":        {json.Number("0.5"), json.Number("0.1"), json.Number("0.10000000000000001"), json.Number("12.25"), json.Number("1e3"), json.Number("7"), json.Number("-0")},
 		"ok":          {true, false},
 		"http.method": {"GET", "POST"},
 		"a,b":         {json.Number("1"), "x"},
