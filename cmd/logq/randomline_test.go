@@ -43,16 +43,16 @@ func randomLine(w *world) *commandLine {
 	l.repeat("service", &l.services, 2, "web", "shop", "batch", "*", "w*", "web-???", "s.[abc]", "{web,shop}", "wbe", "nix", "s*p", "*b*")
 	l.repeat("source", &l.sources, 3, "app.log", "*.log", "**/*.log", "logs/**", "logs/*.log", "a,b.log", " blank.log ", " *", "none", "-", "[al]*", "**")
 	l.randomLevels()
-	l.texts("regexp", &l.regexps, 4)
+	if l.fold = l.rnd.IntN(4) == 0; l.fold {
+		l.add(oneOf(l.rnd, "-i", "--ignore-case", "-ii"))
+	}
+	l.texts("regexp", &l.regexps, 3)
 	l.texts("exclude", &l.excludes, 3)
 	l.texts("", &l.patterns, 3)
 	for range l.rnd.IntN(2) * (1 + l.rnd.IntN(3)) {
 		c := randomCondition(l.rnd, 2)
 		l.conditions = append(l.conditions, c)
 		l.flag("where", c.text)
-	}
-	if l.fold = l.rnd.IntN(5) == 0; l.fold {
-		l.add(oneOf(l.rnd, "-i", "--ignore-case", "-ii"))
 	}
 	if l.substring = l.rnd.IntN(5) == 0; l.substring {
 		l.add("--substring")
@@ -120,6 +120,9 @@ func (l *commandLine) texts(name string, to *[]string, odds int) {
 	}
 	for range 1 + l.rnd.IntN(2) {
 		text := l.randomText()
+		if l.fold && l.rnd.IntN(2) == 0 {
+			text = strings.ToUpper(text)
+		}
 		if name == "regexp" {
 			text = l.randomRegexp(text)
 		}
@@ -133,8 +136,8 @@ func (l *commandLine) texts(name string, to *[]string, odds int) {
 func (l *commandLine) randomText() string {
 	message := l.w.all[l.rnd.IntN(len(l.w.all))].message
 	if message == "" || l.rnd.IntN(2) == 0 {
-		return oneOf(l.rnd, " ", "  ", ",", "\t", "\n", " order-12345", "order-12345", "ORDER-12345 ", "Order-12345", "order-123456", "12345", "10.0.0.7", "0.0.0.7",
-			"a1b2c3d4e5", "1b2c3d4e5", "a,b", "=x", "-x", "--dash", "--", `"`, "Ün", "ünï", "ä", "two\nlines", "lines\n", "nowhere", "{", "status", `"ok":true`, " 5", "5")
+		return oneOf(l.rnd, " ", "  ", ",", "\t", "\n", " order-12345", "order-12345", "order-12345", "order-12345", "ORDER-12345 ", "Order-12345", "order-123456", "12345", "10.0.0.7", "0.0.0.7",
+			"a1b2c3d4e5", "1b2c3d4e5", "a,b", "=x", "-x", "--dash", "--", `"`, "Ün", "ünï", "ä", "two\nlines", "two\nlines", "o\nl", "lines\n", "nowhere", "{", "status", `"ok":true`, " 5", "5")
 	}
 	from := l.rnd.IntN(len(message))
 	return message[from : from+1+l.rnd.IntN(min(12, len(message)-from))]

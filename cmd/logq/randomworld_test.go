@@ -170,8 +170,8 @@ func (w *world) record(at time.Time) *stored {
 
 // plain is a message without fields: as a field could be seen in it, it has no "=" and no braces.
 func (w *world) plain() string {
-	return oneOf(w.rnd, "", " ", "  two  blanks ", "done, in 5 s", "a,b", "--dash -x", `"quoted", 'so'`, "[1,2]", "Ünïcode ÄÖ", "two\nlines", "\ttab\t", "bad \xff\xfe byte", `C:\new\tab`) +
-		oneOf(w.rnd, "", " order-12345", " order-123456", " 10.0.0.7", " 10.0.0.71", "ORDER-12345 ", `\norder-12345`, `\u0041order-12345`, "xorder-12345", "order-12345-6", " a1b2c3d4e5", "\norder-12345\n\tat f", " 5")
+	return oneOf(w.rnd, "", " ", "  two  blanks ", "done, in 5 s", "a,b", "--dash -x", `"quoted", 'so'`, "[1,2]", "Ünïcode ÄÖ", "two\nlines", "two\nlines", "\ttab\t", "bad \xff\xfe byte", `C:\new\tab`) +
+		oneOf(w.rnd, "", " order-12345", " order-123456", " 10.0.0.7", " 10.0.0.71", "ORDER-12345 ", `\norder-12345`, `\torder-12345`, `\u0041order-12345`, "xorder-12345", "order-12345-6", " a1b2c3d4e5", "\norder-12345\n\tat f", " 5")
 }
 
 // fieldValues are those of a field in JSON.
