@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	"logstow/input"
@@ -112,7 +113,8 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// admitted answers requests on connections past the limit with 503.
+// admitted answers requests on connections past the limit with 503, calls of gRPC with
+// UNAVAILABLE.
 func (s *Server) admitted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)
@@ -123,9 +125,24 @@ func (s *Server) admitted(next http.Handler) http.Handler {
 		if s.full.May() {
 			s.opts.Log.Warn("all HTTP connections are in use: senders on further ones are told to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
 		}
+		const reason = "too many connections for now"
+		w.Header().Set("Connection", "close")
+		if r.ProtoMajor >= 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+			refuseCall(w, r, reason)
+			return
+		}
 		status := Status(input.ErrBusy)
 		Head(w.Header(), status)
-		w.Header().Set("Connection", "close")
-		http.Error(w, "too many connections for now", status)
+		http.Error(w, reason, status)
 	})
+}
+
+// refuseCall answers a call of gRPC with UNAVAILABLE: with headers alone, which are trailers too.
+func refuseCall(w http.ResponseWriter, r *http.Request, reason string) {
+	const unavailable = "14"
+	h := w.Header()
+	h.Set("Content-Type", r.Header.Get("Content-Type"))
+	h.Set("Grpc-Status", unavailable)
+	h.Set("Grpc-Message", reason)
+	w.WriteHeader(http.StatusOK)
 }

@@ -129,6 +129,9 @@ func ago(s string, now time.Time) (time.Time, bool) {
 			now = now.AddDate(-int(n), 0, 0)
 			continue
 		}
+		if unit != "" && n == 0 { // which is no duration
+			continue
+		}
 		d, err := cli.ParseDuration(strconv.FormatUint(n, 10) + unit)
 		if unit == "" || err != nil {
 			return time.Time{}, false

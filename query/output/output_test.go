@@ -162,3 +162,14 @@ func TestFlush(t *testing.T) {
 		}
 	})
 }
+
+// A line of CSV is never empty: readers would skip it.
+func TestEmptyValueInCSV(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]string{"user": "user\nann\n\"\"\n", "user,gone": "user,gone\nann,\n,\n"} {
+		got := printed(t, output.Options{Format: output.CSV, Fields: strings.Split(fields, ",")}, `{"user":"ann"}`, `{"user":""}`)
+		if got != want {
+			t.Errorf("%s: %q, want %q", fields, got, want)
+		}
+	}
+}
