@@ -362,3 +362,19 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 	}
 	s.check(1)
 }
+
+// A batch that is sealed while the buffer closes stays in the log; its lock was not removed.
+func TestLockAfterClose(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, SyncAlways)
+	b, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.spool.locked(); !errors.Is(err, ErrClosed) || b.Err() != nil {
+		t.Errorf("%v, and the buffer has failed: %v", err, b.Err())
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -38,7 +39,9 @@ type Holder struct {
 // gets another by removing a file, and of the file in it, for file systems that can not
 // lock directories.
 type dirLock struct {
-	path      string
+	path string
+
+	mu        sync.Mutex // guards the files once the lock is taken
 	dir, file *os.File
 }
 
@@ -118,9 +121,14 @@ func (l *dirLock) sign(instance string, now time.Time) {
 	}
 }
 
-// check reports whether the directory and the file are still those that are locked.
+// check reports whether the directory and the file are still those that are locked;
+// after Close it is ErrClosed.
 func (l *dirLock) check() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	switch {
+	case l.file == nil:
+		return ErrClosed
 	case !isAt(l.dir, l.path):
 		return fmt.Errorf("the buffer directory %s was removed or replaced while it was in use", l.path)
 	case !isAt(l.file, filepath.Join(l.path, lockFile)):
@@ -131,6 +139,8 @@ func (l *dirLock) check() error {
 
 // Close gives the lock up.
 func (l *dirLock) Close() (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, f := range []*os.File{l.file, l.dir} {
 		if f != nil {
 			err = errors.Join(err, f.Close())
@@ -225,8 +235,8 @@ func (s *spool) watchLock() {
 // another process may be using it, or a directory of the same name.
 func (s *spool) locked() error {
 	err := s.lock.check()
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, ErrClosed) {
+		return err
 	}
 	err = hint.Wrap(err, "start it again, and leave the files in the buffer directory alone while it runs")
 	return s.buf.fail(err)
