@@ -188,7 +188,9 @@ func TestReferenceConfiguration(t *testing.T) {
 	}
 	for _, row := range rows(t, "Configuration keys") {
 		for place := range strings.SplitSeq(row[1], ", ") {
-			onPage = append(onPage, place+": "+strings.Join(quoted(row[0]), " "))
+			for _, key := range quoted(row[0]) {
+				onPage = append(onPage, place+": "+key)
+			}
 		}
 	}
 	compare(t, inCode, onPage)
