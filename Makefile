@@ -61,8 +61,9 @@ fuzz: ## every fuzz target for FUZZTIME
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); \
 		done; done
 
-golden: ## writes the golden files anew and shows what changed
+golden: testdata/azurite/node_modules ## writes the golden files anew and shows what changed
 	$(GO) test ./blobnaming ./segment ./tableindex ./buffer/wal ./retention -update
+	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^TestTranscripts$$' -update
 	git diff --stat -- testdata "*/testdata/*"
 
 bench: ## the speed table: whole processes, as ratios
