@@ -21,7 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var updateTranscripts = flag.Bool("update", false, "rewrite the outputs in testdata/transcripts")
+var update = flag.Bool("update", false, "rewrite the transcripts, and add the buffer of today")
 
 // directoryName is the local store's name in a transcript's working directory: a word
 // that appears nowhere else, so that it can be replaced.
@@ -138,7 +138,7 @@ func TestTranscripts(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".txt")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if *updateTranscripts {
+			if *update {
 				// Cleanups run after the parallel subtests.
 				t.Cleanup(func() { tr.write(t) })
 			}
@@ -216,7 +216,7 @@ func (s *session) run(t *testing.T, tr *transcript) {
 		case b.line != "":
 			got := s.command(t, b.line)
 			b.got[s.kind] = got
-			if diff := cmp.Diff(b.want[s.kind], got); diff != "" && !*updateTranscripts {
+			if diff := cmp.Diff(b.want[s.kind], got); diff != "" && !*update {
 				t.Errorf("$ %s (-want +got)\n%s", b.line, diff)
 			}
 		}
