@@ -62,8 +62,8 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; done
 
 golden: testdata/azurite/node_modules ## writes the golden files anew and shows what changed
-	$(GO) test ./blobnaming ./segment ./tableindex ./buffer/wal ./retention -update
-	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^TestTranscripts$$' -update
+	$(GO) test ./blobnaming ./segment ./tableindex ./buffer/wal ./buffer/sealed ./retention ./store/local -update
+	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^(TestTranscripts|TestEntities|TestEarlierBuffer)$$' -update
 	git diff --stat -- testdata "*/testdata/*"
 
 bench: ## the speed table: whole processes, as ratios
