@@ -122,6 +122,9 @@ const minimumLines = 300
 //
 //	LOGSTOW_REQUIRE_AZURITE=1 go test ./e2e -run TestTranscripts -update
 func TestTranscripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/transcripts/*.txt")
 	if err != nil {
