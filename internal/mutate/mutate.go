@@ -56,12 +56,14 @@ type finder struct {
 	src       []byte
 	info      *types.Info
 	faults    []Fault
+	// unused are constants that no caller looks at.
+	unused map[ast.Expr]bool
 }
 
 // Find lists the faults that can be placed in a file, in order. Some may not compile.
 // Locks, deferred calls and logging are left as they are: tests rarely see them.
 func Find(pkg, path string, fset *token.FileSet, file *ast.File, src []byte, info *types.Info) []Fault {
-	f := &finder{pkg: pkg, path: path, fset: fset, src: src, info: info}
+	f := &finder{pkg: pkg, path: path, fset: fset, src: src, info: info, unused: map[ast.Expr]bool{}}
 	ast.Inspect(file, f.visit)
 	slices.SortStableFunc(f.faults, func(a, b Fault) int { return a.Start - b.Start })
 	return f.faults
@@ -139,7 +141,7 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 func (f *finder) isConstant(e ast.Expr) bool { return f.info.Types[e].Value != nil }
 
 func (f *finder) constant(n *ast.BasicLit) {
-	if n.Kind != token.INT {
+	if n.Kind != token.INT || f.unused[n] {
 		return
 	}
 	if v, err := strconv.ParseInt(n.Value, 0, 64); err == nil && v < 1<<62 {
@@ -180,8 +182,14 @@ func (f *finder) exchange(n *ast.CallExpr) {
 	}
 }
 
-// results adds returns of false for true, and of no error.
+// results adds returns of false for true, and of no error. Constants beside an error or
+// beside false are not looked at by callers.
 func (f *finder) results(n *ast.ReturnStmt) {
+	if last := len(n.Results) - 1; last > 0 && (f.text(n.Results[last]) == "false" || f.text(n.Results[last]) != "nil" && f.isError(n.Results[last])) {
+		for _, r := range n.Results[:last] {
+			f.unused[r] = true
+		}
+	}
 	for _, r := range n.Results {
 		name, ok := r.(*ast.Ident)
 		if !ok {
@@ -190,10 +198,15 @@ func (f *finder) results(n *ast.ReturnStmt) {
 		switch {
 		case name.Name == "true" || name.Name == "false":
 			f.add("result is negated", r.Pos(), r.End(), "!"+name.Name)
-		case name.Name != "nil" && types.Identical(f.info.TypeOf(r), types.Universe.Lookup("error").Type()):
+		case name.Name != "nil" && f.isError(r):
 			f.add("error is not returned", r.Pos(), r.End(), "nil")
 		}
 	}
+}
+
+func (f *finder) isError(e ast.Expr) bool {
+	t := f.info.TypeOf(e)
+	return t != nil && types.Identical(t, types.Universe.Lookup("error").Type())
 }
 
 func (f *finder) branch(n *ast.BranchStmt) {
