@@ -219,9 +219,10 @@ func moveFile(p buffer.Position, root string) (moved buffer.Position, err error)
 	if err := syscall.Stat(file, &st); err != nil {
 		return moved, err
 	}
-	moved.Input = fmt.Sprintf("%s%x:%x", prefix, uint64(st.Dev), st.Ino)
+	device := uint64(st.Dev) //nolint:unconvert // the type of Dev differs between systems
+	moved.Input = fmt.Sprintf("%s%x:%x", prefix, device, st.Ino)
 	value := binary.AppendUvarint([]byte{version}, kind)
-	value = binary.AppendUvarint(binary.AppendUvarint(value, uint64(st.Dev)), st.Ino)
+	value = binary.AppendUvarint(binary.AppendUvarint(value, device), st.Ino)
 	value = binary.AppendUvarint(append(value, middle...), uint64(len(file)))
 	moved.Value = append(append(value, file...), rest...)
 	return moved, nil

@@ -62,15 +62,15 @@ func readTranscript(t *testing.T, path string) *transcript {
 		tr.blocks = append(tr.blocks, b)
 		first, rest, _ := strings.Cut(paragraph+"\n", "\n")
 		kind, command, _ := strings.Cut(first, " ")
-		switch {
-		case kind == "$":
+		switch kind {
+		case "$":
 			b.line = command
 			same, other, differs := strings.Cut(rest, onAzurite)
 			if !differs {
 				other = same
 			}
 			b.want = map[string]string{"directory": same, "Azurite": other}
-		case kind == "%":
+		case "%":
 			b.step = command
 		default:
 			b.text = paragraph
@@ -322,7 +322,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "$$ID"},                                                      // a batch
 	{regexp.MustCompile(`\b[0-9a-f]{16}\.seg\b`), "$$FILE.seg"},                                           // a file of the buffer
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "$$REQUEST"}, // a request
-	{regexp.MustCompile(`\bsegments[0-9a-f]{8}[0-9a-z]*2[0-9]{7}\b`), "$$TABLE"},                                   // its container and day
+	{regexp.MustCompile(`\bsegments[0-9a-f]{8}[0-9a-z]*2[0-9]{7}\b`), "$$TABLE"},                          // its container and day
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":$$N`},                                          // a duration
 	{regexp.MustCompile(`\b[0-9]s {6}`), "$$N      "},                                                     // an age in a table
 	{regexp.MustCompile(`"log_bytes":[0-9]+`), `"log_bytes":$$N`},                                         // holds inode numbers

@@ -62,7 +62,7 @@ func (r *Runner) Run(ctx context.Context, f Fault) (Outcome, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := errors.Join(os.WriteFile(changed, f.Apply(src), 0o600), os.WriteFile(overlay, text, 0o600)); err != nil {
+	if err := errors.Join(write(changed, f.Apply(src)), write(overlay, text)); err != nil {
 		return "", err
 	}
 	compile := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-o", os.DevNull, "-overlay", overlay, f.Package)
@@ -80,6 +80,11 @@ func (r *Runner) Run(ctx context.Context, f Fault) (Outcome, error) {
 		return TimedOut, nil
 	}
 	return Caught, nil
+}
+
+// write writes a file that nobody needs after a crash.
+func write(path string, data []byte) error {
+	return os.WriteFile(path, data, 0o600) //nolint:forbidigo // a temporary file
 }
 
 // test runs go test; tests that hang are ended after the timeout.
