@@ -3,7 +3,7 @@
 //
 // Counters that the pipeline keeps anyway are read when somebody scrapes; only
 // requests to storage, of which there are few, are observed as they are made.
-// Names follow https://prometheus.io/docs/practices/naming; docs/metrics.md
+// Names follow https://prometheus.io/docs/practices/naming; docs/reference.md
 // lists them.
 package metrics
 

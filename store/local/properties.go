@@ -16,8 +16,7 @@ import (
 func encodeProperties(properties map[string]any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := msgpack.NewEncoder(&b)
-	enc.SetSortMapKeys(true)
-	if err := enc.EncodeMap(properties); err != nil {
+	if err := enc.EncodeMapSorted(properties); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
