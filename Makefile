@@ -66,7 +66,7 @@ faults: testdata/azurite/node_modules ## N deliberate faults that tests must cat
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) run ./internal/mutate/cmd/faults -n $(N) $(if $(SEED),-seed $(SEED)) $(if $(TESTS),-tests "$(TESTS)") $(if $(FILES),-files '$(FILES)') $(PKG)
 
 golden: testdata/azurite/node_modules ## writes the golden files anew and shows what changed
-	$(GO) test ./blobnaming ./segment ./tableindex ./buffer/wal ./buffer/sealed ./retention ./store/local -update
+	$(GO) test -run Golden ./segment ./tableindex ./buffer/wal ./buffer/sealed ./retention ./store/local -update
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^(TestTranscripts|TestEntities|TestEarlierBuffer)$$' -update
 	git diff --stat -- testdata "*/testdata/*"
 

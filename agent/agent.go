@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -357,8 +359,9 @@ func (p *pipeline) summarize(err error) {
 // processedCounts counts what processing changed and dropped, by reason.
 func (p *pipeline) processedCounts() slog.Value {
 	var attrs []slog.Attr
-	for reason, n := range p.processed.Counts() {
-		if n > 0 {
+	counts := p.processed.Counts()
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[reason]; n > 0 {
 			attrs = append(attrs, slog.Int64(reason, n))
 		}
 	}

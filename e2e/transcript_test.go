@@ -219,7 +219,7 @@ func (s *session) run(t *testing.T, tr *transcript) {
 		case b.line != "":
 			got := s.command(t, b.line)
 			b.got[s.kind] = got
-			if diff := cmp.Diff(b.want[s.kind], got); diff != "" && !*update {
+			if diff := cmp.Diff(strings.Split(b.want[s.kind], "\n"), strings.Split(got, "\n")); diff != "" && !*update {
 				t.Errorf("$ %s (-want +got)\n%s", b.line, diff)
 			}
 		}
