@@ -30,17 +30,17 @@ import (
 const day = 24 * time.Hour
 
 const (
-	// servicesAtOnce are listed, and partsAtOnce parts of their days compared, at the same time.
-	servicesAtOnce, partsAtOnce = 4, 4
-	// tablesAtOnce are scanned for services at the same time.
-	tablesAtOnce = 8
-	// footersAtOnce and segmentsAtOnce are read at the same time.
-	footersAtOnce, segmentsAtOnce = 32, 2
+	// concurrentServices are listed, and concurrentParts parts of their days compared, at the same time.
+	concurrentServices, concurrentParts = 4, 4
+	// concurrentTables are scanned for services at the same time.
+	concurrentTables = 8
+	// concurrentFooters and concurrentSegments are read at the same time.
+	concurrentFooters, concurrentSegments = 32, 2
 	// maxProblems is how many problems a report names.
 	maxProblems = 100
-	// usualSettle is how long a difference has to last to count; with a segment that was stored
+	// defaultSettle is how long a difference has to last to count; with a segment that was stored
 	// no longer than fresh before, freshSettle: shippers gather the index's rows for five seconds.
-	usualSettle, freshSettle, fresh = 2 * time.Second, 10 * time.Second, time.Minute
+	defaultSettle, freshSettle, fresh = 2 * time.Second, 10 * time.Second, time.Minute
 )
 
 // Depth is how much of the blobs is read.
@@ -70,14 +70,14 @@ type Options struct {
 	// seconds, or ten where a segment is not in the index that was stored in the last minute:
 	// shippers gather entities for some seconds.
 	Settle time.Duration
-	// Found is given each difference that lasts (with Reindex: that it can not repair), one
+	// OnDifference is given each difference that lasts (with Reindex: that it can not repair), one
 	// at a time. Nil is nobody.
-	Found func(Difference)
+	OnDifference func(Difference)
 	// Progress is kept up to date meanwhile. Nil is none.
 	Progress *Progress
 
-	// partBlobs and partRows bound what is held at once; 0 are the constants.
-	partBlobs, partRows int
+	// partBlobs and maxPartEntities bound what is held at once; 0 are the constants.
+	partBlobs, partEntities int
 }
 
 // Progress is how far it is. Its fields may be read at any time.
@@ -131,7 +131,7 @@ func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 		}
 		report, err := run(ctx, s, o, true)
 		report.add(&total)
-		if err != nil || report.Err() != nil || !o.everything() {
+		if err != nil || report.Err() != nil || !o.isUnrestricted() {
 			return report, err
 		}
 		if before != "" {
@@ -150,8 +150,10 @@ func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 // reindexRounds is how often an index is compared whose database is made anew meanwhile.
 const reindexRounds = 3
 
-// everything reports whether nothing of a store is left out.
-func (o *Options) everything() bool { return len(o.Services) == 0 && o.From.IsZero() && o.To.IsZero() }
+// isUnrestricted reports whether nothing of a store is left out.
+func (o *Options) isUnrestricted() bool {
+	return len(o.Services) == 0 && o.From.IsZero() && o.To.IsZero()
+}
 
 // add adds what an earlier round did.
 func (r *Report) add(earlier *Report) {
@@ -178,10 +180,10 @@ func Pending(s store.Store) (id string, err error) {
 
 func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, error) {
 	if o.partBlobs == 0 {
-		o.partBlobs, o.partRows = partBlobs, partRows
+		o.partBlobs, o.partEntities = partBlobs, maxPartEntities
 	}
-	if o.Found == nil {
-		o.Found = func(Difference) {}
+	if o.OnDifference == nil {
+		o.OnDifference = func(Difference) {}
 	}
 	if o.Progress == nil {
 		o.Progress = new(Progress)
@@ -191,18 +193,18 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	s = counter.Store(s)
 	a := &auditor{
 		o: o, repair: repair, container: s.Container(), blobs: s.Blobs(), tables: s.Tables(),
-		reading: make(chan struct{}, footersAtOnce), seed: maphash.MakeSeed(), now: s.Now, lost: make(map[place]bool), of: make(map[string]bool),
+		reading: make(chan struct{}, concurrentFooters), seed: maphash.MakeSeed(), now: s.Now, orphans: make(map[entityKey]bool), of: make(map[string]bool),
 	}
-	a.looks.SetLimit(partsAtOnce)
+	a.comparisons.SetLimit(concurrentParts)
 	if o.Depth == Blocks {
-		a.reading = make(chan struct{}, segmentsAtOnce)
+		a.reading = make(chan struct{}, concurrentSegments)
 	}
 	a.report.Store = s.String()
 	ctx, a.stop = context.WithCancelCause(ctx)
 	defer a.stop(nil)
 	err := a.run(ctx)
-	if a.unnamed > 0 {
-		a.report.problems = append(a.report.problems, fmt.Errorf("and %d more", a.unnamed))
+	if a.unlisted > 0 {
+		a.report.problems = append(a.report.problems, fmt.Errorf("and %d more", a.unlisted))
 	}
 	a.report.Problems = []string{}
 	for _, problem := range a.report.problems {
@@ -239,8 +241,8 @@ type auditor struct {
 	// reading bounds the segments that are read at the same time.
 	reading chan struct{}
 
-	// looks are the first comparisons of parts.
-	looks errgroup.Group
+	// comparisons are the first comparisons of parts.
+	comparisons errgroup.Group
 	// seed is that of hashes of names.
 	seed maphash.Seed
 	// now is storage's clock.
@@ -255,13 +257,13 @@ type auditor struct {
 	report Report
 	// of are the services that have segments or entities.
 	of map[string]bool
-	// lost entities are of no service.
-	lost map[place]bool
-	// unnamed is the number of problems that the report does not name.
-	unnamed int
-	// doubtful are parts that differed at the first look, newest the last time at which a segment was
+	// orphans entities are of no service.
+	orphans map[entityKey]bool
+	// unlisted is the number of problems that the report does not name.
+	unlisted int
+	// suspects are parts that differed at the first look, newest the last time at which a segment was
 	// stored that the index does not have.
-	doubtful []part
+	suspects []part
 	newest   time.Time
 }
 
@@ -278,11 +280,11 @@ func (a *auditor) run(ctx context.Context) error {
 		services[service] = true
 	}
 	a.o.Progress.Services.Store(int64(len(services)))
-	if err := a.settleLost(ctx); err != nil {
+	if err := a.handleOrphans(ctx); err != nil {
 		return err
 	}
 	var group errgroup.Group
-	group.SetLimit(servicesAtOnce)
+	group.SetLimit(concurrentServices)
 	for service := range services {
 		if ctx.Err() != nil {
 			break
@@ -296,8 +298,8 @@ func (a *auditor) run(ctx context.Context) error {
 		})
 	}
 	_ = group.Wait() // what fails is in the report
-	_ = a.looks.Wait()
-	return a.lookAgain(ctx)
+	_ = a.comparisons.Wait()
+	return a.recheck(ctx)
 }
 
 // services are those asked for that have blobs.
@@ -309,7 +311,7 @@ func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
 				return err
 			}
 			for _, prefix := range prefixes {
-				if service := strings.TrimSuffix(prefix, "/"); blobnaming.ValidService(service) && a.wants(service) {
+				if service := strings.TrimSuffix(prefix, "/"); blobnaming.ValidService(service) && a.selects(service) {
 					all[service] = true
 				}
 			}
@@ -319,8 +321,8 @@ func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
 	return all, err
 }
 
-// wants reports whether a service is asked for.
-func (a *auditor) wants(service string) bool {
+// selects reports whether a service is asked for.
+func (a *auditor) selects(service string) bool {
 	return len(a.o.Services) == 0 || slices.ContainsFunc(a.o.Services, func(pattern string) bool {
 		ok, err := path.Match(pattern, service)
 		return ok && err == nil
@@ -344,7 +346,7 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 	}
 	holds, lost := make([][]string, len(tables)), make([][]store.Key, len(tables))
 	var group errgroup.Group
-	group.SetLimit(tablesAtOnce)
+	group.SetLimit(concurrentTables)
 	for i, t := range tables {
 		group.Go(func() error {
 			return retry.Do(ctx, func() (err error) {
@@ -359,11 +361,11 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 	for i, t := range tables {
 		for _, key := range lost[i] {
 			if len(a.o.Services) == 0 {
-				a.lost[place{t.Name, key}] = true
+				a.orphans[entityKey{t.Name, key}] = true
 			}
 		}
 		for _, service := range holds[i] {
-			if a.wants(service) {
+			if a.selects(service) {
 				index[service] = append(index[service], t)
 			}
 		}
@@ -371,13 +373,13 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 	return index, nil
 }
 
-// settleLost removes or reports entities that are of no service: nobody writes such, so they
+// handleOrphans removes or reports entities that are of no service: nobody writes such, so they
 // are not looked at twice.
-func (a *auditor) settleLost(ctx context.Context) (err error) {
-	a.report.Entities += int64(len(a.lost))
-	left := make([]Difference, 0, len(a.lost))
-	for p := range a.lost {
-		left = append(left, Difference{Kind: StrayEntity, Object: shown(p.key.Partition), Text: "no service's partition: " + p.String(), remove: []place{p}})
+func (a *auditor) handleOrphans(ctx context.Context) (err error) {
+	a.report.Entities += int64(len(a.orphans))
+	left := make([]Difference, 0, len(a.orphans))
+	for p := range a.orphans {
+		left = append(left, Difference{Kind: StrayEntity, Object: quoteKey(p.key.Partition), Text: "no service's partition: " + p.String(), remove: []entityKey{p}})
 	}
 	slices.SortFunc(left, compareDifferences)
 	if a.repair {
@@ -408,13 +410,13 @@ func (a *auditor) problem(ctx context.Context, err error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.unnamed == 0 && len(a.report.problems) < maxProblems {
+	if a.unlisted == 0 && len(a.report.problems) < maxProblems {
 		if !slices.ContainsFunc(a.report.problems, func(other error) bool { return other.Error() == err.Error() }) {
 			a.report.problems = append(a.report.problems, err)
 		}
 		return
 	}
-	a.unnamed++
+	a.unlisted++
 }
 
 // found reports differences.
@@ -423,6 +425,6 @@ func (a *auditor) found(differences []Difference) {
 	defer a.mu.Unlock()
 	a.report.Differences += int64(len(differences))
 	for _, d := range differences {
-		a.o.Found(d)
+		a.o.OnDifference(d)
 	}
 }

@@ -289,7 +289,7 @@ func TestStrayRange(t *testing.T) {
 			t.Errorf("%+v: %v, want %d", o, got, want)
 		}
 	}
-	report, err := audit.Verify(t.Context(), s, audit.Options{Settle: time.Millisecond, Found: func(d audit.Difference) {
+	report, err := audit.Verify(t.Context(), s, audit.Options{Settle: time.Millisecond, OnDifference: func(d audit.Difference) {
 		if strings.ContainsFunc(d.String(), func(r rune) bool { return r > '~' }) {
 			t.Errorf("%q is for a terminal", d)
 		}

@@ -54,7 +54,7 @@ func TestBesideWriters(t *testing.T) {
 		})
 		for range 4 {
 			for _, run := range []runner{audit.Verify, audit.Reindex} {
-				o := audit.Options{Settle: 2 * time.Second, Found: func(d audit.Difference) { t.Errorf("found %v", d) }}
+				o := audit.Options{Settle: 2 * time.Second, OnDifference: func(d audit.Difference) { t.Errorf("found %v", d) }}
 				if r, err := run(t.Context(), s, o); err != nil || r.Err() != nil {
 					t.Error(err, r.Err())
 				}

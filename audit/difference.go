@@ -44,54 +44,54 @@ type Difference struct {
 	Text string `json:"text"`
 
 	// put is what the index should say of the blob, remove what it should not hold.
-	put    *entry
-	remove []place
+	put    *listedBlob
+	remove []entityKey
 }
 
 // String is the difference in one line.
 func (d Difference) String() string { return fmt.Sprintf("%s %s: %s", d.Kind, d.Object, d.Text) }
 
-// place is an entity's.
-type place struct {
+// entityKey is an entity's.
+type entityKey struct {
 	table string
 	key   store.Key
 }
 
-func (p place) String() string {
+func (p entityKey) String() string {
 	return fmt.Sprintf("table %s, entity %q %q", p.table, p.key.Partition, p.key.Row)
 }
 
-// shown is part of a key that anybody may have written, safe for a terminal.
-func shown(s string) string {
+// quoteKey is part of a key that anybody may have written, safe for a terminal.
+func quoteKey(s string) string {
 	if quoted := strconv.QuoteToASCII(s); len(quoted) != len(s)+len(`""`) || s == "" {
 		return quoted
 	}
 	return s
 }
 
-// entry is a listed blob with a segment's name.
-type entry struct {
+// listedBlob is a listed blob with a segment's name.
+type listedBlob struct {
 	name string
 	// hour is that in its name.
 	hour, created time.Time
-	// row is what the index should say of it, without minutes, unless bad says why it can say nothing.
-	row tableindex.Row
-	bad error
+	// entity is what the index should say of it, without minutes, unless bad says why it can say nothing.
+	entity tableindex.Row
+	bad    error
 	// agrees says that its entity is there and says the same, and what identifies its minutes.
 	agrees  bool
 	minutes [16]byte
 }
 
-// indexed is what the index says of a part, but for entities that agree with their blobs.
-type indexed struct {
-	rows      map[place]tableindex.Row
-	malformed map[place]*tableindex.EntityError
+// indexPart is what the index says of a part, but for entities that agree with their blobs.
+type indexPart struct {
+	entities  map[entityKey]tableindex.Row
+	malformed map[entityKey]*tableindex.EntityError
 	// count is the number of all.
 	count int64
 }
 
-// minutesOf identifies what says the same of minutes; it is what is held of them.
-func minutesOf(minutes []record.Minute) (id [16]byte) {
+// minutesHash identifies what says the same of minutes; it is what is held of them.
+func minutesHash(minutes []record.Minute) (id [16]byte) {
 	h := fnv.New128a()
 	_ = binary.Write(h, binary.LittleEndian, minutes) // a hash never fails
 	h.Sum(id[:0])
@@ -99,9 +99,9 @@ func minutesOf(minutes []record.Minute) (id [16]byte) {
 }
 
 // compare finds what differs at the cost of listing. It is pure.
-func compare(container string, blobs []entry, index indexed) []Difference {
-	byBlob := make(map[string][]place, len(index.rows))
-	for p, row := range index.rows {
+func compare(container string, blobs []listedBlob, index indexPart) []Difference {
+	byBlob := make(map[string][]entityKey, len(index.entities))
+	for p, row := range index.entities {
 		name := row.Name.String()
 		byBlob[name] = append(byBlob[name], p)
 	}
@@ -115,17 +115,17 @@ func compare(container string, blobs []entry, index indexed) []Difference {
 			all = append(all, Difference{Kind: BadMetadata, Object: e.name, Text: e.bad.Error()})
 			continue
 		}
-		at := place{e.row.Table(container), e.row.Key()}
-		own, ok := index.rows[at]
+		at := entityKey{e.entity.Table(container), e.entity.Key()}
+		own, ok := index.entities[at]
 		switch {
 		case ok || e.agrees:
 			if ok {
-				text := differ(e.row, own)
+				text := differ(e.entity, own)
 				all = append(all, Difference{Kind: WrongEntity, Object: e.name, Text: text, put: e})
 			}
 			for _, p := range places {
 				if p != at {
-					all = append(all, Difference{Kind: StrayEntity, Object: e.name, Text: "a second entity of the blob: " + p.String(), remove: []place{p}})
+					all = append(all, Difference{Kind: StrayEntity, Object: e.name, Text: "a second entity of the blob: " + p.String(), remove: []entityKey{p}})
 				}
 			}
 		case malformed[at] != nil:
@@ -136,7 +136,7 @@ func compare(container string, blobs []entry, index indexed) []Difference {
 			delete(malformed, at)
 			all = append(all, d)
 		case len(places) > 0:
-			text := differ(e.row, index.rows[places[0]])
+			text := differ(e.entity, index.entities[places[0]])
 			all = append(all, Difference{Kind: WrongEntity, Object: e.name, Text: text, put: e, remove: places})
 		default:
 			all = append(all, Difference{Kind: MissingEntity, Object: e.name, Text: "table " + at.table + " does not have it", put: e})
@@ -144,11 +144,11 @@ func compare(container string, blobs []entry, index indexed) []Difference {
 	}
 	for name, places := range byBlob {
 		for _, p := range places {
-			all = append(all, Difference{Kind: StrayEntity, Object: name, Text: "the blob is gone: " + p.String(), remove: []place{p}})
+			all = append(all, Difference{Kind: StrayEntity, Object: name, Text: "the blob is gone: " + p.String(), remove: []entityKey{p}})
 		}
 	}
 	for p, err := range malformed {
-		d := Difference{Kind: StrayEntity, Object: shown(p.key.Partition), Text: err.Error(), remove: []place{p}}
+		d := Difference{Kind: StrayEntity, Object: quoteKey(p.key.Partition), Text: err.Error(), remove: []entityKey{p}}
 		if errors.Is(err, blobnaming.ErrVersion) {
 			d.remove = nil
 		}

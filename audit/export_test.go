@@ -2,6 +2,6 @@ package audit
 
 // Divide is o with days divided into parts of so many blobs, and entities that do not agree.
 func Divide(o Options, blobs, rows int) Options {
-	o.partBlobs, o.partRows = blobs, rows
+	o.partBlobs, o.partEntities = blobs, rows
 	return o
 }

@@ -138,7 +138,7 @@ func TestUnreadable(t *testing.T) {
 		damaged.body[damaged.row.Meta.Footer+20] ^= 1
 		damaged.whole(t, s)
 		var got []string
-		o := audit.Options{Depth: audit.Footers, Found: func(d audit.Difference) { got = append(got, string(d.Kind)+" "+d.Object) }}
+		o := audit.Options{Depth: audit.Footers, OnDifference: func(d audit.Difference) { got = append(got, string(d.Kind)+" "+d.Object) }}
 		report, err := audit.Verify(t.Context(), u, o)
 		want := []string{"missing-entity " + odd.row.Name.String(), "bad-segment " + damaged.row.Name.String()}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {

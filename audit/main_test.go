@@ -218,7 +218,7 @@ func found(t testing.TB, s store.Store, o audit.Options, run func(audit.Options)
 	t.Helper()
 	differences := []string{}
 	o.Settle = time.Millisecond
-	o.Found = func(d audit.Difference) {
+	o.OnDifference = func(d audit.Difference) {
 		if strings.Contains(d.String(), "\n") {
 			t.Errorf("%q is more than a line", d)
 		}

@@ -122,7 +122,7 @@ func sorted(all []string) []string { return slices.Sorted(slices.Values(all)) }
 func lines(t *testing.T, s store.Store, run runner, o audit.Options) (all []string) {
 	t.Helper()
 	o.Settle = time.Millisecond
-	o.Found = func(d audit.Difference) {
+	o.OnDifference = func(d audit.Difference) {
 		all = append(all, string(d.Kind)+" "+d.Object)
 		line := d.String()
 		if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == 0x7f }) || !strings.HasPrefix(line, all[len(all)-1]+": ") || d.Text == "" {

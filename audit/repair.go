@@ -12,12 +12,12 @@ import (
 	"logstow/tableindex"
 )
 
-// repairsAtOnce are held with their minutes, and written together.
-const repairsAtOnce = 1000
+// repairBatch are held with their minutes, and written together.
+const repairBatch = 1000
 
 // repairAll repairs what may be, and returns what it could not.
 func (a *auditor) repairAll(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
-	for some := range slices.Chunk(differences, repairsAtOnce) {
+	for some := range slices.Chunk(differences, repairBatch) {
 		remain, err := a.repairSome(ctx, some, may)
 		if err != nil {
 			return nil, err
@@ -32,7 +32,7 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 	rows := make([]*tableindex.Row, len(differences))
 	damage, unread := make([]*Difference, len(differences)), make([]bool, len(differences))
 	var group errgroup.Group
-	group.SetLimit(footersAtOnce)
+	group.SetLimit(concurrentFooters)
 	for i, d := range differences {
 		if d.put == nil || !may(d) {
 			continue
@@ -40,14 +40,14 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 		group.Go(func() error {
 			f, broken, err := a.open(ctx, d.put)
 			switch {
-			case errors.Is(err, errGone):
+			case errors.Is(err, errDeleted):
 			case err != nil:
 				unread[i] = true
-				return a.unread(ctx, err)
+				return a.noteUnreadable(ctx, err)
 			case broken != nil:
 				damage[i] = broken
 			default:
-				row := d.put.row
+				row := d.put.entity
 				row.Minutes = f.Minutes
 				rows[i] = &row
 			}

@@ -22,18 +22,18 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 		ofDay[t.Day] = append(ofDay[t.Day], t)
 		left[t.Day] = true
 	}
-	look := func(d time.Time, first, last int, blobs []entry) {
+	look := func(d time.Time, first, last int, blobs []listedBlob) {
 		delete(left, d)
 		p := part{service: service, day: d, first: first, last: last, tables: ofDay[d]}
-		a.looks.Go(func() error { // waits while others are compared
-			if err := a.look(ctx, p, blobs); err != nil {
+		a.comparisons.Go(func() error { // waits while others are compared
+			if err := a.comparePart(ctx, p, blobs); err != nil {
 				failed.Store(true)
 				a.problem(ctx, fmt.Errorf("service %s, %s: %w", service, d.Format(time.DateOnly), err))
 			}
 			return nil
 		})
 	}
-	var blobs []entry
+	var blobs []listedBlob
 	var current time.Time // the hour of the last of them
 	first := 0            // hour of the day that is to be compared
 	for _, prefix := range a.prefixes(service) {
@@ -59,7 +59,7 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 					first, blobs = hourOf(hour), nil
 				}
 				current = hour
-				blobs = append(blobs, newEntry(b, hour))
+				blobs = append(blobs, newListedBlob(b, hour))
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func (a *auditor) hourOf(name string) (time.Time, bool) {
 }
 
 // list lists a part's blobs again.
-func (a *auditor) list(ctx context.Context, p part) (blobs []entry, err error) {
+func (a *auditor) list(ctx context.Context, p part) (blobs []listedBlob, err error) {
 	for _, prefix := range p.prefixes() {
 		for page, err := range retry.List(ctx, a.blobs, prefix) {
 			if err != nil {
@@ -103,7 +103,7 @@ func (a *auditor) list(ctx context.Context, p part) (blobs []entry, err error) {
 			}
 			for _, b := range page {
 				if n, err := blobnaming.Parse(b.Name); err == nil {
-					blobs = append(blobs, newEntry(b, n.Bucket.Truncate(time.Hour)))
+					blobs = append(blobs, newListedBlob(b, n.Bucket.Truncate(time.Hour)))
 				}
 			}
 		}
@@ -111,24 +111,24 @@ func (a *auditor) list(ctx context.Context, p part) (blobs []entry, err error) {
 	return blobs, nil
 }
 
-func newEntry(b store.Blob, hour time.Time) entry {
+func newListedBlob(b store.Blob, hour time.Time) listedBlob {
 	row, err := tableindex.NewRow(b)
 	var e *store.Error
 	if errors.As(err, &e) {
 		err = e.Err // the blob is named anyway
 	}
-	return entry{name: b.Name, hour: hour, created: b.Created, row: row, bad: err}
+	return listedBlob{name: b.Name, hour: hour, created: b.Created, entity: row, bad: err}
 }
 
 // read reads what the index says of a part, and marks the blobs that it is right about. It is
-// errTooMany where more than partRows entities do not agree.
-func (a *auditor) read(ctx context.Context, p part, blobs []entry) (index indexed, err error) {
-	byName := make(map[string]*entry, len(blobs))
+// errTooMany where more than partEntities entities do not agree.
+func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index indexPart, err error) {
+	byName := make(map[string]*listedBlob, len(blobs))
 	for i := range blobs {
 		byName[blobs[i].name] = &blobs[i]
 	}
 	err = retry.Do(ctx, func() error {
-		index = indexed{rows: make(map[place]tableindex.Row), malformed: make(map[place]*tableindex.EntityError)}
+		index = indexPart{entities: make(map[entityKey]tableindex.Row), malformed: make(map[entityKey]*tableindex.EntityError)}
 		for i := range blobs {
 			blobs[i].agrees = false
 		}
@@ -137,8 +137,8 @@ func (a *auditor) read(ctx context.Context, p part, blobs []entry) (index indexe
 				var malformed *tableindex.EntityError
 				switch {
 				case errors.As(err, &malformed):
-					at := place{t.Name, malformed.Key}
-					if a.lost[at] {
+					at := entityKey{t.Name, malformed.Key}
+					if a.orphans[at] {
 						continue // which is said
 					}
 					index.malformed[at] = malformed
@@ -148,14 +148,14 @@ func (a *auditor) read(ctx context.Context, p part, blobs []entry) (index indexe
 				}
 				for _, row := range rows {
 					index.count++
-					if e := byName[row.Name.String()]; e != nil && e.bad == nil && t.Name == e.row.Table(a.container) && row.Key() == e.row.Key() && differ(e.row, row) == "" {
-						e.agrees, e.minutes = true, minutesOf(row.Minutes)
+					if e := byName[row.Name.String()]; e != nil && e.bad == nil && t.Name == e.entity.Table(a.container) && row.Key() == e.entity.Key() && differ(e.entity, row) == "" {
+						e.agrees, e.minutes = true, minutesHash(row.Minutes)
 						continue
 					}
 					row.Minutes = nil // they are many, and nothing is right anyway
-					index.rows[place{t.Name, row.Key()}] = row
+					index.entities[entityKey{t.Name, row.Key()}] = row
 				}
-				if len(index.rows)+len(index.malformed) > a.o.partRows && p.last-p.first > 1 {
+				if len(index.entities)+len(index.malformed) > a.o.partEntities && p.last-p.first > 1 {
 					return errTooMany
 				}
 			}

@@ -151,8 +151,8 @@ func (g *Grant) check() error {
 	return nil
 }
 
-// place is what a grant is for, for people too: renewed, it is for the same.
-func (g *Grant) place() string {
+// target is what a grant is for, for people too: renewed, it is for the same.
+func (g *Grant) target() string {
 	return fmt.Sprintf("%s of service %s in container %s of account %s at %s and %s",
 		g.Kind, g.Service, g.Container, g.Account, g.BlobEndpoint, g.TableEndpoint)
 }

@@ -16,9 +16,9 @@ import (
 
 const (
 	day = 24 * time.Hour
-	// MaxLife is how long a grant may last: that of a delegation key. A signature made
+	// MaxLifetime is how long a grant may last: that of a delegation key. A signature made
 	// with the account's key could live longer, but nobody can end it early.
-	MaxLife = 7 * day
+	MaxLifetime = 7 * day
 	// maxTables bounds the tables of a grant.
 	maxTables = 2000
 )
@@ -32,9 +32,9 @@ type Issuer interface {
 	Delegates() bool
 	// Hierarchical asks whether the account has directories.
 	Hierarchical(ctx context.Context) (bool, error)
-	// Beside is something that the container holds beside a directory, up to its first
+	// OtherContent is something that the container holds beside a directory, up to its first
 	// slash; "" is nothing. A missing container is [store.ErrNoContainer].
-	Beside(ctx context.Context, directory string) (string, error)
+	OtherContent(ctx context.Context, directory string) (string, error)
 	// CreateContainer makes the container; that it is there is no error.
 	CreateContainer(ctx context.Context) error
 	// SignBlobs signs for a directory, or for the container where that is "".
@@ -50,7 +50,7 @@ type Request struct {
 	// From and To bound the records: the days of the tables and, where storage can
 	// keep to it, the directory. To is excluded.
 	From, To time.Time
-	// Expires is when the grant ends, at most [MaxLife] from now.
+	// Expires is when the grant ends, at most [MaxLifetime] from now.
 	Expires time.Time
 	// Classes are those of a shipper's tables; a reader gets the classes that there are.
 	Classes []string
@@ -66,8 +66,8 @@ func (r *Request) check(now time.Time) error {
 		return fmt.Errorf("service %q: not a service's name", r.Service)
 	case !r.Expires.Truncate(time.Second).After(now): // as it is signed
 		return fmt.Errorf("it would have ended at %s already", r.Expires.UTC().Format(time.RFC3339))
-	case r.Expires.Sub(now) > MaxLife:
-		return fmt.Errorf("it would last longer than %d days, the most that a grant may", MaxLife/day)
+	case r.Expires.Sub(now) > MaxLifetime:
+		return fmt.Errorf("it would last longer than %d days, the most that a grant may", MaxLifetime/day)
 	case !r.From.Before(r.To):
 		return errors.New("the range is empty")
 	}
@@ -79,9 +79,9 @@ func (r *Request) check(now time.Time) error {
 	return nil
 }
 
-// containerReady makes a missing container, which a shipper with a grant can not. That
+// ensureContainer makes a missing container, which a shipper with a grant can not. That
 // the credential may not look is no reason to stop.
-func containerReady(ctx context.Context, s Issuer) error {
+func ensureContainer(ctx context.Context, s Issuer) error {
 	_, err := s.Now(ctx)
 	switch {
 	case errors.Is(err, store.ErrNoContainer):
@@ -116,7 +116,7 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 		g.Directory = directory(r.Service, r.From, r.To)
 	}
 	if !g.Exact && g.Kind == Read {
-		other, err := s.Beside(ctx, r.Service)
+		other, err := s.OtherContent(ctx, r.Service)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +125,7 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 		}
 	}
 	if g.Kind == Create {
-		if err := containerReady(ctx, s); err != nil {
+		if err := ensureContainer(ctx, s); err != nil {
 			return nil, err
 		}
 	}

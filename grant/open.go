@@ -93,10 +93,10 @@ func (s *signatures) grant() (*Grant, error) {
 	if err == nil && time.Until(g.Expires) < nearEnd {
 		g, err = s.file.Get(rereadEvery)
 	}
-	if err == nil && s.opened != nil && g.place() != s.opened.place() {
+	if err == nil && s.opened != nil && g.target() != s.opened.target() {
 		return nil, &store.Error{
 			Op: "use", Object: s.String(), Class: store.ErrAccessDenied,
-			Err:  fmt.Errorf("it was for %s, and is for %s now", s.opened.place(), g.place()),
+			Err:  fmt.Errorf("it was for %s, and is for %s now", s.opened.target(), g.target()),
 			Hint: "start again to use it",
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"logstow/tableindex"
 )
 
-// outside is the error for what a grant does not give.
-func outside(op, object, name string, class error, g *Grant) error {
+// outsideError is the error for what a grant does not give.
+func outsideError(op, object, name string, class error, g *Grant) error {
 	return &store.Error{
 		Op: op, Object: object, Class: class,
 		Err:  fmt.Errorf("%s is for %s/ only", name, g.Directory),
@@ -23,8 +23,8 @@ func outside(op, object, name string, class error, g *Grant) error {
 	}
 }
 
-// ended is the error for a grant that is over, where storage is not asked.
-func ended(op, object, name string, g *Grant) error {
+// expiredError is the error for a grant that is over, where storage is not asked.
+func expiredError(op, object, name string, g *Grant) error {
 	return &store.Error{
 		Op: op, Object: object, Class: store.ErrAccessDenied,
 		Err: fmt.Errorf("%s expired at %s", name, g.Expires.UTC().Format(time.RFC3339)), Hint: "ask for a new one (shipper grant)",
@@ -76,7 +76,7 @@ func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) er
 func (b *blobs) check(op, object, name string) error {
 	g, err := b.of()
 	if err == nil && !strings.HasPrefix(name, g.Directory+"/") {
-		err = outside(op, object, b.name, store.ErrAccessDenied, g)
+		err = outsideError(op, object, b.name, store.ErrAccessDenied, g)
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob,
 			prefix = all
 		}
 		if !strings.HasPrefix(prefix, g.Directory+"/") {
-			yield(nil, outside("list", "blobs "+prefix+"*", b.name, store.ErrAccessDenied, g))
+			yield(nil, outsideError("list", "blobs "+prefix+"*", b.name, store.ErrAccessDenied, g))
 			return
 		}
 		b.Blobs.List(ctx, prefix)(yield)
@@ -117,11 +117,11 @@ func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 		case strings.HasPrefix(prefix, top):
 			b.Blobs.ListPrefixes(ctx, prefix)(yield)
 		case strings.HasPrefix(top, prefix) && !g.Expires.After(time.Now()):
-			yield(nil, ended("list", "names "+prefix+"*", b.name, g))
+			yield(nil, expiredError("list", "names "+prefix+"*", b.name, g))
 		case strings.HasPrefix(top, prefix):
 			yield([]string{top[:len(prefix)+strings.IndexByte(top[len(prefix):], '/')+1]}, nil)
 		default:
-			yield(nil, outside("list", "names "+prefix+"*", b.name, store.ErrAccessDenied, g))
+			yield(nil, outsideError("list", "names "+prefix+"*", b.name, store.ErrAccessDenied, g))
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Se
 func (t *tables) check(op, table, partition string) error {
 	g, err := t.of()
 	if err == nil && !tableindex.OfService(partition, g.Service) {
-		err = outside(op, "table "+table, t.name, store.ErrAccessDenied, g)
+		err = outsideError(op, "table "+table, t.name, store.ErrAccessDenied, g)
 	}
 	return err
 }

@@ -19,8 +19,8 @@ type entry struct {
 	size int64
 }
 
-// sum is the size of a batch in bytes.
-func sum(batch []entry) (bytes int64) {
+// totalBytes is the size of a batch in bytes.
+func totalBytes(batch []entry) (bytes int64) {
 	for _, e := range batch {
 		bytes += e.size
 	}
@@ -70,8 +70,8 @@ func (r *run) deleteBatch(ctx context.Context, batch []entry) error {
 		r.o.Progress.Deleted.Add(int64(len(batch)))
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.gone.blobs += int64(len(batch))
-		r.gone.bytes += sum(batch)
+		r.deleted.blobs += int64(len(batch))
+		r.deleted.bytes += totalBytes(batch)
 	case ctx.Err() == nil:
 		r.batchFailed(err)
 	}
@@ -91,7 +91,7 @@ func (r *run) moveBatch(tier store.Tier) func(context.Context, []entry) error {
 		err := retry.Do(ctx, func() error { return r.store.Blobs().SetTier(ctx, names, tier) })
 		switch {
 		case err == nil:
-			r.movedTo(tier, int64(len(batch)), sum(batch))
+			r.movedTo(tier, int64(len(batch)), totalBytes(batch))
 		case ctx.Err() == nil:
 			r.batchFailed(err)
 		}
@@ -138,27 +138,27 @@ func (r *run) batchFailed(err error) {
 // than one a service.
 func (r *run) verify(ctx context.Context) error {
 	services := r.touched
-	if r.flat() {
+	if r.listAllIsCheaper() {
 		services = []string{""}
 	}
 	r.eachService(ctx, services, func(service string) {
-		w := walk{r: r, take: r.stays}
+		w := walk{r: r, onExpired: r.noteRemaining}
 		if service != "" {
 			w.stopAt = r.cut.End()
 		}
 		w.run(ctx, service)
 		if w.err != nil {
 			r.mu.Lock()
-			r.blind = true
+			r.incomplete = true
 			r.mu.Unlock()
 		}
 	})
 	return context.Cause(ctx)
 }
 
-// tidy removes the directories that deletions left empty, where storage keeps those: each
+// removeEmptyDirectories removes the directories that deletions left empty, where storage keeps those: each
 // would stand in every listing to come.
-func (r *run) tidy(ctx context.Context) error {
+func (r *run) removeEmptyDirectories(ctx context.Context) error {
 	r.eachService(ctx, r.touched, func(service string) {
 		before := strings.TrimSuffix(blobnaming.Prefixes(service, r.cut.End(), r.cut.End().Add(day))[0], "/")
 		err := retry.Do(ctx, func() error { return r.store.Blobs().RemoveDirectories(ctx, service+"/", before) })
@@ -169,23 +169,23 @@ func (r *run) tidy(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// flat reports whether listing everything takes fewer requests than listing each
+// listAllIsCheaper reports whether listing everything takes fewer requests than listing each
 // service from which blobs went.
-func (r *run) flat() bool {
-	return r.whole && r.remain/pageSize+1 < int64(len(r.touched))
+func (r *run) listAllIsCheaper() bool {
+	return r.totalKnown && r.totalRemaining/pageSize+1 < int64(len(r.touched))
 }
 
-// stays notes a blob that was to go and is there. One that was written too late to be
+// noteRemaining notes a blob that was to go and is there. One that was written too late to be
 // found goes with the next run.
-func (r *run) stays(b store.Blob) bool {
+func (r *run) noteRemaining(b store.Blob) bool {
 	key, ok := keyOf(b)
 	if !ok {
 		return true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stay[key]++
-	if r.isNew(b) && !r.tried[b.Ref()] {
+	r.remaining[key]++
+	if r.isNew(b) && !r.attempted[b.Ref()] {
 		r.report.Late++
 		return true
 	}
@@ -200,8 +200,8 @@ func (r *run) stays(b store.Blob) bool {
 	return true
 }
 
-// stayed is the error for blobs that are still there.
-func (r *Report) stayed() error {
+// remainingError is the error for blobs that are still there.
+func (r *Report) remainingError() error {
 	if r.Stayed == 0 {
 		return nil
 	}

@@ -127,8 +127,8 @@ const (
 	Oversize
 )
 
-// Goes reports whether the logs are to be deleted.
-func (v Verdict) Goes() bool { return v >= Expired }
+// Deletes reports whether the logs are to be deleted.
+func (v Verdict) Deletes() bool { return v >= Expired }
 
 // Cutoffs are a policy at a point in time. They do not change.
 type Cutoffs struct {
@@ -142,8 +142,8 @@ type Cutoffs struct {
 	size time.Time
 }
 
-// At is the policy at a point in time.
-func (p Policy) At(now time.Time) Cutoffs {
+// Cutoffs is the policy at a point in time.
+func (p Policy) Cutoffs(now time.Time) Cutoffs {
 	c := Cutoffs{policy: p, now: now.UTC(), first: make(map[string]time.Time, len(p.Keep))}
 	for class, keep := range p.Keep {
 		// Truncate works on the time since year 1, whose days are UTC's.
@@ -237,7 +237,7 @@ func (c Cutoffs) Fit(usage []Usage) (fitted Cutoffs, left int64) {
 	var mayGo []Usage
 	for _, u := range usage {
 		verdict := c.Judge(u.Class, u.Day)
-		if verdict.Goes() {
+		if verdict.Deletes() {
 			continue
 		}
 		left += u.Bytes

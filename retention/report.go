@@ -104,7 +104,7 @@ type Requests struct {
 
 // Err is nil if all that should go went; else it says what did not work.
 func (r *Report) Err() error {
-	return errors.Join(append([]error{r.stayed()}, r.problems...)...)
+	return errors.Join(append([]error{r.remainingError()}, r.problems...)...)
 }
 
 // result completes the report.
@@ -118,8 +118,8 @@ func (r *run) result() Report {
 		report.Blobs += d.Blobs - d.Stayed
 		report.Bytes += d.Bytes - d.stayedBytes
 	}
-	if !report.DryRun && (!report.Complete || r.blind) {
-		report.Blobs, report.Bytes = r.gone.blobs, r.gone.bytes
+	if !report.DryRun && (!report.Complete || r.incomplete) {
+		report.Blobs, report.Bytes = r.deleted.blobs, r.deleted.bytes
 	}
 	slices.SortFunc(report.Days, func(a, b Day) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Class, b.Class)) })
 	report.Kept = make([]Kept, 0, len(r.kept))
@@ -146,8 +146,8 @@ func (r *run) result() Report {
 	}
 	made := r.counter.Requests()
 	report.Requests = Requests{
-		List: made.List + r.foreseen.List, Delete: made.Delete + r.foreseen.Delete, Table: made.Table + r.foreseen.Table,
-		Tier: made.Tier + r.foreseen.Tier,
+		List: made.List + r.estimated.List, Delete: made.Delete + r.estimated.Delete, Table: made.Table + r.estimated.Table,
+		Tier: made.Tier + r.estimated.Tier,
 	}
 	used.List, used.Table = report.Requests.List, report.Requests.Table
 	used.Read = report.Requests.Delete + report.Requests.Tier // the requests; the deletions in them are free

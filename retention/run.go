@@ -97,28 +97,28 @@ type run struct {
 
 	mu     sync.Mutex
 	report Report
-	// foreseen are requests that a dry run does not make.
-	foreseen store.Requests
-	days     map[classDay]*Day
-	kept     map[keptKey]*Kept
-	moved    map[store.Tier]*Moved
-	// vague are days with blobs whose class is not known.
-	vague map[time.Time]bool
-	// gone is what is known to have been deleted.
-	gone struct{ blobs, bytes int64 }
+	// estimated are requests that a dry run does not make.
+	estimated store.Requests
+	days      map[classDay]*Day
+	kept      map[keptKey]*Kept
+	moved     map[store.Tier]*Moved
+	// unknownClassDays are days with blobs whose class is not known.
+	unknownClassDays map[time.Time]bool
+	// deleted is what is known to have been deleted.
+	deleted struct{ blobs, bytes int64 }
 	// touched are the services of which blobs go.
 	touched []string
-	// tried are those blobs that went or should have gone which are new.
-	tried map[store.BlobRef]bool
-	// stay are blobs that were still there when all was listed again.
-	stay map[classDay]int64
+	// attempted are those blobs that went or should have gone which are new.
+	attempted map[store.BlobRef]bool
+	// remaining are blobs that were still there when all was listed again.
+	remaining map[classDay]int64
 	// failed are the first failures to delete of each class.
 	failed map[error]bool
-	// whole says that the number of all blobs is known, as far as pages tell; then remain blobs remain.
-	whole  bool
-	remain int64
-	// blind says that not everything could be listed.
-	blind bool
+	// totalKnown says that the number of all blobs is known, as far as pages tell; then remain blobs remain.
+	totalKnown     bool
+	totalRemaining int64
+	// incomplete says that not everything could be listed.
+	incomplete bool
 }
 
 // classDay is what one table stands for.
@@ -143,11 +143,11 @@ func newRun(s store.Store, o Options) *run {
 	}
 	counter := new(store.Counter)
 	return &run{
-		store: counter.Store(s), counter: counter, o: o, limit: rate.NewLimiter(limit, store.MaxDelete), whole: true,
+		store: counter.Store(s), counter: counter, o: o, limit: rate.NewLimiter(limit, store.MaxDelete), totalKnown: true,
 		report: Report{Store: s.String(), DryRun: o.DryRun},
-		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), vague: make(map[time.Time]bool),
-		stay: make(map[classDay]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
-		tried: make(map[store.BlobRef]bool),
+		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), unknownClassDays: make(map[time.Time]bool),
+		remaining: make(map[classDay]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
+		attempted: make(map[store.BlobRef]bool),
 	}
 }
 
@@ -159,7 +159,7 @@ func (r *run) run(ctx context.Context, p Policy) error {
 	if err != nil {
 		return err
 	}
-	r.cut, r.report.Now, r.report.Notes = p.At(now), now, p.Early()
+	r.cut, r.report.Now, r.report.Notes = p.Cutoffs(now), now, p.Early()
 	services, err := r.services(ctx)
 	if err != nil {
 		return err
@@ -177,10 +177,10 @@ func (r *run) run(ctx context.Context, p Policy) error {
 		return err
 	}
 	if r.o.DryRun {
-		r.foresee()
+		r.estimate()
 	} else if err := r.verify(ctx); err != nil {
 		return err
-	} else if err := r.tidy(ctx); err != nil {
+	} else if err := r.removeEmptyDirectories(ctx); err != nil {
 		return err
 	}
 	return r.expireTables(ctx, tables)
@@ -261,14 +261,14 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	r.eachService(ctx, services, func(service string) {
 		w := walk{
 			r: r, stopAt: r.cut.last(),
-			take: func(b store.Blob) bool {
+			onExpired: func(b store.Blob) bool {
 				if r.o.DryRun {
 					return true
 				}
-				r.try(b)
+				r.noteAttempt(b)
 				return send(removing, b)
 			},
-			move: func(b store.Blob, tier store.Tier) bool {
+			onTierChange: func(b store.Blob, tier store.Tier) bool {
 				if r.o.DryRun {
 					r.movedTo(tier, 1, b.Size)
 					return true
@@ -291,12 +291,12 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 // isNew reports whether a blob may have been written since the run began.
 func (r *run) isNew(b store.Blob) bool { return !b.Created.Before(r.began) }
 
-// try notes that a blob is to go, if that can not be told from its age.
-func (r *run) try(b store.Blob) {
+// noteAttempt notes that a blob is to go, if that can not be told from its age.
+func (r *run) noteAttempt(b store.Blob) {
 	if r.isNew(b) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.tried[b.Ref()] = true
+		r.attempted[b.Ref()] = true
 	}
 }
 

@@ -39,7 +39,7 @@ func (r *run) expireTables(ctx context.Context, tables []tableindex.Table) error
 		if ctx.Err() != nil {
 			break
 		}
-		if !r.cut.Judge(t.Class, t.Day).Goes() {
+		if !r.cut.Judge(t.Class, t.Day).Deletes() {
 			continue
 		}
 		group.Go(func() error {
@@ -69,16 +69,16 @@ func (r *run) dayOf(t tableindex.Table) *Day {
 // expireTable drops a table, or prunes it where blobs of its day remain.
 func (r *run) expireTable(ctx context.Context, t tableindex.Table) (done string, err error) {
 	switch {
-	case r.blind:
+	case r.incomplete:
 		return tableKept, nil
-	case r.stay[classDay{t.Class, t.Day}] > 0 || r.vague[t.Day]:
+	case r.remaining[classDay{t.Class, t.Day}] > 0 || r.unknownClassDays[t.Day]:
 		if err := r.prune(ctx, t); err != nil {
 			return tableKept, err
 		}
 		return tablePruned, nil
 	}
 	if r.o.DryRun {
-		r.foreseeTable(1)
+		r.estimateTable(1)
 		return tableDropped, nil
 	}
 	err = retry.Do(ctx, func() error { return r.store.Tables().DropTable(ctx, t.Name) })
@@ -144,29 +144,29 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 		gone = append(gone, keys...)
 	}
 	if r.o.DryRun {
-		r.foreseeTable(transactions(gone))
+		r.estimateTable(transactions(gone))
 		return nil
 	}
 	return retry.Do(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), t.Name, gone) })
 }
 
-// foresee counts what a run that deletes would ask for beside the requests made, tables apart.
-func (r *run) foresee() {
-	r.foreseen.Delete = (r.o.Progress.Found.Load() + store.MaxDelete - 1) / store.MaxDelete
-	r.foreseen.List = int64(len(r.touched))
-	if r.flat() {
-		r.foreseen.List = r.remain/pageSize + 1
+// estimate counts what a run that deletes would ask for beside the requests made, tables apart.
+func (r *run) estimate() {
+	r.estimated.Delete = (r.o.Progress.Found.Load() + store.MaxDelete - 1) / store.MaxDelete
+	r.estimated.List = int64(len(r.touched))
+	if r.listAllIsCheaper() {
+		r.estimated.List = r.totalRemaining/pageSize + 1
 	}
 	for _, m := range r.moved {
-		r.foreseen.Tier += (m.Blobs + store.MaxDelete - 1) / store.MaxDelete
+		r.estimated.Tier += (m.Blobs + store.MaxDelete - 1) / store.MaxDelete
 	}
 }
 
-// foreseeTable counts requests to tables that would change them.
-func (r *run) foreseeTable(requests int64) {
+// estimateTable counts requests to tables that would change them.
+func (r *run) estimateTable(requests int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.foreseen.Table += requests
+	r.estimated.Table += requests
 }
 
 // transactions is how many requests it takes to remove entities.

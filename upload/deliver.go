@@ -25,18 +25,18 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 		var reason suspect
 		switch {
 		case errors.As(err, &reason):
-			return r.retryApart(ctx, d, b, reason)
+			return r.retrySeparately(ctx, d, b, reason)
 		case err != nil:
 			b.Return()
 			return err
 		}
 		r.s.delivered(d, b)
 	}
-	return r.handOn(ctx, d, b)
+	return r.enqueueIndex(ctx, d, b)
 }
 
-// handOn gives a batch that is stored to the index.
-func (r *run) handOn(ctx context.Context, d *destination, b *buffer.Batch) error {
+// enqueueIndex gives a batch that is stored to the index.
+func (r *run) enqueueIndex(ctx context.Context, d *destination, b *buffer.Batch) error {
 	select {
 	case r.index(ctx, d) <- b:
 		return nil
@@ -83,7 +83,7 @@ func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 	}
 	for {
 		name := blobnaming.Name{Service: b.Service, Bucket: b.BucketStart}
-		leave, err := d.firsts.enter(ctx, name)
+		leave, err := d.gate.enter(ctx, name)
 		if err != nil {
 			return "", err
 		}
@@ -105,7 +105,7 @@ func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 // batch under this name may have been applied before.
 func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding}
-	err = s.retry(ctx, &d.blobTrouble, func() error {
+	err = s.retry(ctx, &d.blobOutage, func() error {
 		s.count(func(st *Stats) { st.Creates++ })
 		var err error
 		crashpoint.Here("upload.before-create")
@@ -120,7 +120,7 @@ func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 		}
 		if tried {
 			var own bool
-			if etag, own, err = d.ours(ctx, name.String(), b.Meta.Batch); own || err != nil {
+			if etag, own, err = d.isOwnBlob(ctx, name.String(), b.Meta.Batch); own || err != nil {
 				return err
 			}
 		}
@@ -139,9 +139,9 @@ func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 	return etag, taken, nil
 }
 
-// ours reports whether the blob of a name is the batch, and its ETag. A
+// isOwnBlob reports whether the blob of a name is the batch, and its ETag. A
 // credential that may not list can not tell: then it counts as another's.
-func (d *destination) ours(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
+func (d *destination) isOwnBlob(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
 	for page, err := range d.blobs.List(ctx, name) {
 		if errors.Is(err, store.ErrAccessDenied) {
 			return "", false, nil

@@ -13,12 +13,12 @@ import (
 	"logstow/tableindex"
 )
 
-// maxRows is how many rows are written before their batches are acknowledged.
-const maxRows = 10 * store.MaxTransaction
+// maxIndexGroup is how many rows are written before their batches are acknowledged.
+const maxIndexGroup = 10 * store.MaxTransaction
 
-// urgentEvery is how often it is looked whether the buffer waits for space that
+// spacePollInterval is how often it is looked whether the buffer waits for space that
 // batches without rows take.
-const urgentEvery = 100 * time.Millisecond
+const spacePollInterval = 100 * time.Millisecond
 
 // indexer collects stored batches and writes their rows in groups. Writing goes
 // on beside collecting: however slow the index is, blobs do not wait for it.
@@ -34,8 +34,8 @@ type indexer struct {
 	failures int
 	// ending says that no more batches come.
 	ending bool
-	// shed says that unindexed batches were given up since the last success.
-	shed bool
+	// dropping says that unindexed batches were given up since the last success.
+	dropping bool
 }
 
 // writeIndex writes the rows of the batches that come in, until no more do
@@ -48,7 +48,7 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 		if x.group != nil { // writing ends with ctx
 			x.group = (<-written).left
 		}
-		x.giveBack(incoming)
+		x.requeue(incoming)
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -57,14 +57,14 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 	for more != nil || len(x.pending)+len(x.group) > 0 {
 		var due <-chan time.Time
 		if len(x.pending) > 0 && x.group == nil {
-			timer.Reset(min(time.Until(x.due), urgentEvery))
+			timer.Reset(min(time.Until(x.due), spacePollInterval))
 			due = timer.C
 		}
 		select {
 		case b, ok := <-more:
 			if !ok {
 				more, x.ending = nil, true
-				x.hurry()
+				x.flushSoon()
 				continue
 			}
 			if err := x.add(b); err != nil {
@@ -72,21 +72,21 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 			}
 		case <-due:
 			if x.pending[0].Urgent() {
-				x.hurry()
+				x.flushSoon()
 			}
 			if time.Until(x.due) > 0 {
 				continue
 			}
-			n := min(len(x.pending), maxRows)
+			n := min(len(x.pending), maxIndexGroup)
 			x.group, x.pending = x.pending[:n:n], x.pending[n:]
 			group := x.group
-			go func() { written <- s.writeRows(ctx, d, group) }()
+			go func() { written <- s.writeGroup(ctx, d, group) }()
 		case o := <-written:
 			x.pending, x.group = append(o.left, x.pending...), nil
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if err := x.settle(o); err != nil {
+			if err := x.schedule(o); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -96,8 +96,8 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 	return nil
 }
 
-// hurry makes the rows due now, unless writing fails.
-func (x *indexer) hurry() {
+// flushSoon makes the rows due now, unless writing fails.
+func (x *indexer) flushSoon() {
 	if x.failures == 0 {
 		x.due = time.Now()
 	}
@@ -110,40 +110,40 @@ func (x *indexer) add(b *buffer.Batch) error {
 	}
 	x.pending = append(x.pending, b)
 	if len(x.pending) >= x.s.opts.IndexGroup {
-		x.hurry()
+		x.flushSoon()
 	}
 	if limit := x.s.opts.MaxUnindexed; limit == 0 || len(x.pending)+len(x.group) <= limit {
 		return nil
 	}
-	if !x.shed {
-		x.shed = true
+	if !x.dropping {
+		x.dropping = true
 		x.s.opts.Log.Error("too many segments wait for the index: the oldest stay without a row; they are stored and found by listing, and shipper reindex adds them",
-			"store", x.d.indexTrouble.where, "waiting", x.s.opts.MaxUnindexed)
+			"store", x.d.indexOutage.where, "waiting", x.s.opts.MaxUnindexed)
 	}
 	oldest := x.pending[0]
 	x.pending = x.pending[1:]
-	return x.s.without(oldest)
+	return x.s.acknowledgeUnindexed(oldest)
 }
 
-// without acknowledges a batch that is stored but gets no row.
-func (s *Uploader) without(b *buffer.Batch) error {
+// acknowledgeUnindexed acknowledges a batch that is stored but gets no row.
+func (s *Uploader) acknowledgeUnindexed(b *buffer.Batch) error {
 	s.count(func(st *Stats) { st.Unindexed++ })
-	return s.done(b)
+	return s.acknowledge(b)
 }
 
-// settle sets the time of the next write. What it returns ends the run.
-func (x *indexer) settle(o outcome) error {
+// schedule sets the time of the next write. What it returns ends the run.
+func (x *indexer) schedule(o outcome) error {
 	switch {
 	case o.fatal != nil:
 		return o.fatal
 	case o.err != nil:
 		return x.failed(o.err)
 	}
-	x.d.indexTrouble.over()
-	x.failures, x.began, x.shed = 0, time.Time{}, false
+	x.d.indexOutage.recovered()
+	x.failures, x.began, x.dropping = 0, time.Time{}, false
 	x.due = time.Now().Add(x.s.opts.IndexWait)
 	if x.ending || len(x.pending) >= x.s.opts.IndexGroup {
-		x.hurry()
+		x.flushSoon()
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (x *indexer) failed(err error) error {
 		}
 		wait = min(wait, left)
 	}
-	x.d.indexTrouble.met(err, wait)
+	x.d.indexOutage.failed(err, wait)
 	x.due = now.Add(wait)
 	return nil
 }
@@ -178,13 +178,13 @@ type outcome struct {
 	err, fatal error
 }
 
-// writeRows writes the rows of a group and acknowledges its batches.
-func (s *Uploader) writeRows(ctx context.Context, d *destination, group []*buffer.Batch) outcome {
+// writeGroup writes the rows of a group and acknowledges its batches.
+func (s *Uploader) writeGroup(ctx context.Context, d *destination, group []*buffer.Batch) outcome {
 	err := s.put(ctx, d, group)
 	switch {
 	case err == nil:
 		for i, b := range group {
-			if err := s.done(b); err != nil {
+			if err := s.acknowledge(b); err != nil {
 				return outcome{left: group[i+1:], fatal: err}
 			}
 		}
@@ -204,11 +204,11 @@ func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffe
 		switch {
 		case errors.Is(err, store.ErrInvalid) && (d.indexed.Load() || errors.Is(err, tableindex.ErrRow)):
 			s.opts.Log.Error("the index does not take a segment's row; it is stored and found by listing", "blob", b.Name(), "error", err)
-			o.fatal = s.without(b)
+			o.fatal = s.acknowledgeUnindexed(b)
 		case err != nil:
 			o.left, o.err = append(o.left, b), err
 		default:
-			o.fatal = s.done(b)
+			o.fatal = s.acknowledge(b)
 		}
 		if o.fatal != nil {
 			o.left = append(o.left, group[i+1:]...)
@@ -238,16 +238,16 @@ func (s *Uploader) put(ctx context.Context, d *destination, batches []*buffer.Ba
 	return err
 }
 
-// done acknowledges a batch: the buffer removes it.
-func (s *Uploader) done(b *buffer.Batch) error {
+// acknowledge acknowledges a batch: the buffer removes it.
+func (s *Uploader) acknowledge(b *buffer.Batch) error {
 	crashpoint.Here("upload.before-done")
 	err := b.Done()
 	crashpoint.Here("upload.after-done")
 	return err
 }
 
-// giveBack returns what is not done to the buffer.
-func (x *indexer) giveBack(incoming <-chan *buffer.Batch) {
+// requeue returns what is not done to the buffer.
+func (x *indexer) requeue(incoming <-chan *buffer.Batch) {
 	for _, b := range append(x.group, x.pending...) {
 		b.Return()
 	}

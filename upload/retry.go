@@ -50,19 +50,19 @@ func needsOperator(err error) bool {
 // retry calls try until it succeeds. It gives up when ctx ends, when storage refuses
 // the request as invalid (a [suspect]), and with RetryFor when access is denied or
 // that long has passed.
-func (s *Uploader) retry(ctx context.Context, t *trouble, try func() error) error {
+func (s *Uploader) retry(ctx context.Context, t *outageLogger, try func() error) error {
 	var began time.Time
 	for failures := 1; ; failures++ {
 		err := try()
 		if err == nil {
-			t.over()
+			t.recovered()
 			return nil
 		}
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, store.ErrInvalid):
-			return suspect{refused, err}
+			return suspect{rejected, err}
 		}
 		now := time.Now()
 		if began.IsZero() {
@@ -79,7 +79,7 @@ func (s *Uploader) retry(ctx context.Context, t *trouble, try func() error) erro
 			}
 			wait = min(wait, left)
 		}
-		t.met(err, wait)
+		t.failed(err, wait)
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}

@@ -20,9 +20,9 @@ type run struct {
 	senders sync.WaitGroup
 
 	mu sync.Mutex
-	// elsewhere are batches that wait for stores with senders of their own; a store
+	// routed are batches that wait for stores with senders of their own; a store
 	// with an entry has one at least.
-	elsewhere map[string]*elsewhere
+	routed map[string]*routedQueue
 	// indexes lead to the goroutines that write rows.
 	indexes map[*destination]chan *buffer.Batch
 	// suspects are being retried apart from the senders.
@@ -34,7 +34,7 @@ func (s *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 	g, running := errgroup.WithContext(ctx)
 	r := &run{
 		s: s, buffer: b, group: g,
-		elsewhere: make(map[string]*elsewhere), indexes: make(map[*destination]chan *buffer.Batch),
+		routed: make(map[string]*routedQueue), indexes: make(map[*destination]chan *buffer.Batch),
 	}
 	r.senders.Add(workers)
 	for range workers {
@@ -55,9 +55,9 @@ func (s *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 	err := g.Wait()
 	if ctx.Err() != nil && err != nil {
 		for _, d := range s.destinations() {
-			err = d.indexTrouble.explain(d.blobTrouble.explain(err))
+			err = d.indexOutage.wrap(d.blobOutage.wrap(err))
 		}
-		err = s.batchTrouble.explain(err)
+		err = s.batchOutage.wrap(err)
 	}
 	return err
 }
@@ -79,7 +79,7 @@ func (r *run) work(ctx context.Context) error {
 			b.Return()
 			err = context.Cause(ctx)
 		default:
-			err = r.retryApart(ctx, nil, b, suspectFile(err))
+			err = r.retrySeparately(ctx, nil, b, suspectFile(err))
 		}
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (r *run) work(ctx context.Context) error {
 
 // dispatch delivers a batch that is loaded, or forwards it to the senders of its store.
 func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
-	own, name := r.s.place(b)
+	own, name := r.s.destinationFor(b)
 	if own == nil {
 		r.forward(ctx, name, b)
 		return nil

@@ -228,7 +228,7 @@ func TestShipRoute(t *testing.T) {
 			t.Fatalf("%+v", s.Stats())
 		}
 	}
-	if s.Trouble() == nil {
+	if s.CurrentError() == nil {
 		t.Error("no trouble is told")
 	}
 	alive.Store(true)

@@ -26,9 +26,9 @@ type suspect struct {
 type suspicion uint8
 
 const (
-	// refused: storage refused the batch as invalid, which it may do with every batch
+	// rejected: storage refused the batch as invalid, which it may do with every batch
 	// while a proxy or a wrong path is in the way.
-	refused suspicion = iota
+	rejected suspicion = iota
 	// unreadable: its file cannot be read, as no file may while a disk fails.
 	unreadable
 	// damaged: its bytes are not those that were sealed.
@@ -52,15 +52,15 @@ func (e suspect) confirmed(othersDelivered bool) bool {
 	case damaged:
 		return true
 	case unreadable:
-		return othersDelivered && !scarce(e.reason)
+		return othersDelivered && !isResourceShortage(e.reason)
 	default:
 		return othersDelivered
 	}
 }
 
-// scarce reports whether an error says that the process or the machine lacks
+// isResourceShortage reports whether an error says that the process or the machine lacks
 // something, of which no file is the cause.
-func scarce(err error) bool {
+func isResourceShortage(err error) bool {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR} {
 		if errors.Is(err, errno) {
 			return true
@@ -77,10 +77,10 @@ func suspectFile(err error) suspect {
 	return suspect{damaged, fmt.Errorf("the batch is damaged: %w", err)}
 }
 
-// retryApart retries a batch that failed, apart from the senders as far as that is
+// retrySeparately retries a batch that failed, apart from the senders as far as that is
 // possible, so that others are delivered meanwhile. d is nil where the batch could
 // not even be loaded. An error ends the run.
-func (r *run) retryApart(ctx context.Context, d *destination, b *buffer.Batch, first suspect) error {
+func (r *run) retrySeparately(ctx context.Context, d *destination, b *buffer.Batch, first suspect) error {
 	before := r.s.deliveredTo(d)
 	r.mu.Lock()
 	apart := r.suspects < maxSuspects
@@ -120,14 +120,14 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			}
 			wait = min(wait, left)
 		}
-		s.batchTrouble.met(last.reason, wait)
+		s.batchOutage.failed(last.reason, wait)
 		if err := sleep(ctx, wait); err != nil {
 			b.Return()
 			return err
 		}
-		next, err := r.again(ctx, d, b)
+		next, err := r.retryOnce(ctx, d, b)
 		if err == nil {
-			s.batchTrouble.over()
+			s.batchOutage.recovered()
 			return next()
 		}
 		if ctx.Err() != nil {
@@ -142,7 +142,7 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 		}
 		err = b.Quarantine(last.Error())
 		if err == nil {
-			s.batchTrouble.over()
+			s.batchOutage.recovered()
 			s.count(func(st *Stats) { st.Quarantined++ })
 			return nil
 		}
@@ -153,9 +153,9 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 	}
 }
 
-// again loads a batch, and where its destination is known stores it. next is what
+// retryOnce loads a batch, and where its destination is known stores it. next is what
 // comes after that.
-func (r *run) again(ctx context.Context, d *destination, b *buffer.Batch) (next func() error, err error) {
+func (r *run) retryOnce(ctx context.Context, d *destination, b *buffer.Batch) (next func() error, err error) {
 	if d == nil {
 		if err := b.Load(ctx); err != nil {
 			return nil, suspectFile(err)
@@ -166,7 +166,7 @@ func (r *run) again(ctx context.Context, d *destination, b *buffer.Batch) (next 
 		return nil, err
 	}
 	r.s.delivered(d, b)
-	return func() error { return r.handOn(ctx, d, b) }, nil
+	return func() error { return r.enqueueIndex(ctx, d, b) }, nil
 }
 
 // deliveredTo is the number of batches that were delivered to a destination, or to

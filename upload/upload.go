@@ -102,8 +102,8 @@ type Uploader struct {
 	current *destination
 	others  map[string]*destination
 	stats   Stats
-	// batchTrouble is of single batches that cannot be delivered.
-	batchTrouble trouble
+	// batchOutage is of single batches that cannot be delivered.
+	batchOutage outageLogger
 	// services are the parts of stats that [MaxServices] of them have, and "" the rest.
 	services map[string]*Delivered
 }
@@ -146,7 +146,7 @@ func New(opts Options) *Uploader {
 		others:   make(map[string]*destination),
 		services: make(map[string]*Delivered),
 
-		batchTrouble: trouble{log: opts.Log, what: "delivering a batch", where: opts.Store.String()},
+		batchOutage: outageLogger{log: opts.Log, what: "delivering a batch", where: opts.Store.String()},
 	}
 }
 
@@ -154,15 +154,15 @@ func New(opts Options) *Uploader {
 // there was none. Of several stores it is the first one's that does not work.
 func (s *Uploader) Outage() error {
 	for _, d := range s.destinations() {
-		if err := d.blobTrouble.last(); err != nil {
+		if err := d.blobOutage.lastError(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// place is where a batch goes: the destination, or the name of one that has senders of its own.
-func (s *Uploader) place(b *buffer.Batch) (own *destination, name string) {
+// destinationFor is where a batch goes: the destination, or the name of one that has senders of its own.
+func (s *Uploader) destinationFor(b *buffer.Batch) (own *destination, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -258,15 +258,15 @@ func (s *Uploader) RunOther(ctx context.Context, b *buffer.Buffer) error {
 	return s.upload(ctx, b, 1)
 }
 
-// Trouble is what does not work at the moment; nil while all does.
-func (s *Uploader) Trouble() error {
+// CurrentError is what does not work at the moment; nil while all does.
+func (s *Uploader) CurrentError() error {
 	for _, d := range s.destinations() {
-		if err := d.blobTrouble.last(); err != nil {
+		if err := d.blobOutage.lastError(); err != nil {
 			return err
 		}
-		if err := d.indexTrouble.last(); err != nil {
+		if err := d.indexOutage.lastError(); err != nil {
 			return err
 		}
 	}
-	return s.batchTrouble.last()
+	return s.batchOutage.lastError()
 }

@@ -221,7 +221,7 @@ func (p *pipeline) keepNote(ctx context.Context) {
 	defer ticker.Stop()
 	var said error
 	for {
-		if trouble := p.shipper.Trouble(); (trouble == nil) != (said == nil) {
+		if trouble := p.shipper.CurrentError(); (trouble == nil) != (said == nil) {
 			p.writeNote(trouble, false)
 			said = trouble
 		}

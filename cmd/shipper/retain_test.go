@@ -177,7 +177,7 @@ func TestRetainKilled(t *testing.T) {
 	if live != uint64(lines) || lines == 0 {
 		t.Errorf("%d records of %d are stored", live, lines)
 	}
-	o := audit.Options{Services: []string{"live"}, Depth: audit.Blocks, Found: func(d audit.Difference) { t.Error(d) }}
+	o := audit.Options{Services: []string{"live"}, Depth: audit.Blocks, OnDifference: func(d audit.Difference) { t.Error(d) }}
 	if report, err := audit.Verify(t.Context(), s, o); err != nil || report.Err() != nil {
 		t.Error(err, report.Err())
 	}

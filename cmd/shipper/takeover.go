@@ -63,7 +63,7 @@ func (t *takeover) look(ctx context.Context, said map[string]string) {
 		return
 	}
 	for _, e := range entries {
-		if t.shipper.Trouble() != nil { // nothing could be shipped; why keep it from its own shipper
+		if t.shipper.CurrentError() != nil { // nothing could be shipped; why keep it from its own shipper
 			return
 		}
 		dir := filepath.Join(filepath.Dir(t.dir), e.Name())

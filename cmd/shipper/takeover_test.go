@@ -168,7 +168,7 @@ func TestTakeoverIsGivenBack(t *testing.T) {
 	leave(t, gone, "gone", "x")
 	done := make(chan error, 1)
 	go func() { done <- take.one(t.Context(), gone) }()
-	for take.shipper.Trouble() == nil {
+	for take.shipper.CurrentError() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	b, err := openOwn(t.Context(), buffer.Options{Dir: gone, Instance: "gone"})

@@ -158,7 +158,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 		_, err = fmt.Fprintln(c.App.Writer, v)
 		return err
 	}
-	o.Found = func(d audit.Difference) {
+	o.OnDifference = func(d audit.Difference) {
 		progress.above(func() {
 			if err := print(d); printing == nil {
 				printing = err

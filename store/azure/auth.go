@@ -47,8 +47,8 @@ func ParseAuth(s string) (Auth, error) {
 	}
 }
 
-// asksForToken reports whether Microsoft Entra ID says who asks.
-func (a Auth) asksForToken() bool { return a == AuthMSI || a == AuthWorkload || a == AuthCLI }
+// usesToken reports whether Microsoft Entra ID says who asks.
+func (a Auth) usesToken() bool { return a == AuthMSI || a == AuthWorkload || a == AuthCLI }
 
 // Identity says who asks, and whom, where tokens are used. Empty fields are what
 // Azure's library finds itself.
@@ -75,7 +75,7 @@ func identityFromEnv(getenv func(string) string) Identity {
 
 // newTokens makes the source of tokens of a credential without key and SAS.
 func newTokens(c Credential, opts policy.ClientOptions) (azcore.TokenCredential, error) {
-	private := c.Identity.Authority != "" && !wellKnown(c.Identity.Authority)
+	private := c.Identity.Authority != "" && !isMicrosoftAuthority(c.Identity.Authority)
 	if c.Identity.Authority != "" {
 		opts.Cloud = cloud.Configuration{ActiveDirectoryAuthorityHost: c.Identity.Authority}
 	}
@@ -100,9 +100,9 @@ func newTokens(c Credential, opts policy.ClientOptions) (azcore.TokenCredential,
 	}
 }
 
-// wellKnown reports whether an authority is one of Microsoft's. Others can not be
+// isMicrosoftAuthority reports whether an authority is one of Microsoft's. Others can not be
 // looked up at Microsoft's, and may be where the Internet is not.
-func wellKnown(authority string) bool {
+func isMicrosoftAuthority(authority string) bool {
 	authority = strings.TrimRight(authority, "/")
 	for _, c := range [3]cloud.Configuration{cloud.AzurePublic, cloud.AzureChina, cloud.AzureGovernment} {
 		if strings.EqualFold(authority, strings.TrimRight(c.ActiveDirectoryAuthorityHost, "/")) {

@@ -53,7 +53,7 @@ func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store
 	if err == nil {
 		return etag, nil
 	}
-	err = b.fail.of(ctx, createBlob, object, err)
+	err = b.fail.wrap(ctx, createBlob, object, err)
 	if !errors.Is(err, store.ErrNoContainer) {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store
 	}
 	etag, err = b.put(ctx, name, body, opts)
 	if err != nil {
-		return "", b.fail.of(ctx, createBlob, object, err)
+		return "", b.fail.wrap(ctx, createBlob, object, err)
 	}
 	return etag, nil
 }
@@ -110,7 +110,7 @@ func (b *blobs) put(ctx context.Context, name string, body []byte, opts store.Cr
 func (b *blobs) createContainer(ctx context.Context) error {
 	_, err := b.container.Create(ctx, nil)
 	if err != nil {
-		err = b.fail.of(ctx, createContainer, "container "+b.name, err)
+		err = b.fail.wrap(ctx, createContainer, "container "+b.name, err)
 		if !errors.Is(err, store.ErrExists) {
 			return err
 		}
@@ -136,7 +136,7 @@ func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, er
 	}
 	var e *store.Error
 	if err != nil && !errors.As(err, &e) {
-		err = b.fail.of(ctx, readBlob, object, err)
+		err = b.fail.wrap(ctx, readBlob, object, err)
 	}
 	return buf, err
 }

@@ -68,7 +68,7 @@ func (c Credential) withEndpoints(e endpoints) (Credential, error) {
 		}
 	}
 	if e.table == "" {
-		e.table = tableBeside(e.blob)
+		e.table = tableEndpointOf(e.blob)
 	}
 	var err error
 	if c.BlobEndpoint, err = e.address("blob", e.blob, c.Account); err != nil {
@@ -92,9 +92,9 @@ func (e endpoints) address(service, given, account string) (string, error) {
 	}
 }
 
-// tableBeside is the address of the table service that belongs to a blob
+// tableEndpointOf is the address of the table service that belongs to a blob
 // address like https://ACCOUNT.blob.SUFFIX, "" where it has another form.
-func tableBeside(blob string) string {
+func tableEndpointOf(blob string) string {
 	u, err := url.Parse(blob)
 	if err != nil {
 		return ""

@@ -119,10 +119,10 @@ func (c *Credential) choose(auth Auth) error {
 	case auth == AuthSAS && !c.SAS.Set() && c.SASFile == "":
 		return errors.New("a SAS was asked for: set AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN, or a connection string with SharedAccessSignature")
 	}
-	if auth == AuthSAS || auth.asksForToken() {
+	if auth == AuthSAS || auth.usesToken() {
 		c.Key = Secret{}
 	}
-	if c.Key.Set() || auth.asksForToken() {
+	if c.Key.Set() || auth.usesToken() {
 		c.SAS, c.SASFile = Secret{}, ""
 	}
 	if c.SASFile != "" {

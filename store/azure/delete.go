@@ -90,7 +90,7 @@ func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) er
 				_, err := b.container.NewBlobClient(v.Name).Delete(ctx, nil)
 				return err
 			},
-			stays: directoryIsNotEmpty,
+			skipCode: directoryIsNotEmpty,
 		})
 		if err != nil {
 			return err
@@ -125,13 +125,13 @@ type change struct {
 	// add adds it to a batch for one blob, one does it for one.
 	add func(batch *container.BatchBuilder, v store.BlobRef) error
 	one func(ctx context.Context, v store.BlobRef) error
-	// stays is the code for what is to be left as it is.
-	stays bloberror.Code
+	// skipCode is the code for what is to be left as it is.
+	skipCode bloberror.Code
 }
 
 // change changes many blobs in as few requests as can be.
 func (b *blobs) change(ctx context.Context, versions []store.BlobRef, c change) error {
-	var failed firstOfEach
+	var failed firstPerClass
 	valid := make([]store.BlobRef, 0, len(versions))
 	for _, v := range versions {
 		if err := store.CheckName(v.Name); err != nil {
@@ -150,7 +150,7 @@ func (b *blobs) change(ctx context.Context, versions []store.BlobRef, c change) 
 }
 
 // changeBatch changes what one request can.
-func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c change, failed *firstOfEach) {
+func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c change, failed *firstPerClass) {
 	if b.noBatches.Load() {
 		b.changeEach(ctx, versions, c, failed)
 		return
@@ -158,7 +158,7 @@ func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c cha
 	object := "blobs of container " + b.name
 	batch, err := b.newBatch()
 	if err != nil {
-		failed.add(b.fail.of(ctx, c.action, object, err))
+		failed.add(b.fail.wrap(ctx, c.action, object, err))
 		return
 	}
 	for _, v := range versions {
@@ -169,8 +169,8 @@ func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c cha
 	}
 	resp, err := b.container.SubmitBatch(ctx, batch, nil)
 	if err != nil {
-		garbled := notUnderstood(ctx, err)
-		err = b.fail.of(ctx, c.action, object, err)
+		garbled := isUndecodable(ctx, err)
+		err = b.fail.wrap(ctx, c.action, object, err)
 		if refused := noBatches(err); garbled || refused {
 			if refused && !b.noBatches.Swap(true) {
 				b.log.Warn("storage takes no batches: going on one by one", slog.Any("error", err))
@@ -210,8 +210,8 @@ func (b *blobs) newBatch() (*container.BatchBuilder, error) {
 	return client.NewBatchBuilder()
 }
 
-// notUnderstood reports whether an answer to a batch came that the SDK can not read.
-func notUnderstood(ctx context.Context, err error) bool {
+// isUndecodable reports whether an answer to a batch came that the SDK can not read.
+func isUndecodable(ctx context.Context, err error) bool {
 	var answer *azcore.ResponseError
 	var network net.Error
 	var token *tokenError
@@ -227,13 +227,13 @@ func noBatches(err error) bool {
 		errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Code == ""
 }
 
-// singles is the number of changes of single blobs under way at once.
-const singles = 16
+// concurrentChanges is the number of changes of single blobs under way at once.
+const concurrentChanges = 16
 
 // changeEach changes blob by blob, until storage is not to be had.
-func (b *blobs) changeEach(ctx context.Context, versions []store.BlobRef, c change, failed *firstOfEach) {
+func (b *blobs) changeEach(ctx context.Context, versions []store.BlobRef, c change, failed *firstPerClass) {
 	var group errgroup.Group
-	group.SetLimit(singles)
+	group.SetLimit(concurrentChanges)
 	var down atomic.Bool
 	for _, v := range versions {
 		if down.Load() || ctx.Err() != nil {
@@ -251,23 +251,23 @@ func (b *blobs) changeEach(ctx context.Context, versions []store.BlobRef, c chan
 
 // addFailed adds and returns the error for one blob, nil where it is that the blob, or
 // the version asked for, is not there.
-func (b *blobs) addFailed(ctx context.Context, name string, c change, cause error, failed *firstOfEach) error {
-	err := b.fail.of(ctx, c.action, blobObject(name), cause)
-	if errors.Is(err, store.ErrNotFound) || bloberror.HasCode(cause, bloberror.ConditionNotMet) || c.stays != "" && bloberror.HasCode(cause, c.stays) {
+func (b *blobs) addFailed(ctx context.Context, name string, c change, cause error, failed *firstPerClass) error {
+	err := b.fail.wrap(ctx, c.action, blobObject(name), cause)
+	if errors.Is(err, store.ErrNotFound) || bloberror.HasCode(cause, bloberror.ConditionNotMet) || c.skipCode != "" && bloberror.HasCode(cause, c.skipCode) {
 		return nil
 	}
 	failed.add(err)
 	return err
 }
 
-// firstOfEach keeps the first error of each class. Safe for concurrent use.
-type firstOfEach struct {
+// firstPerClass keeps the first error of each class. Safe for concurrent use.
+type firstPerClass struct {
 	mu      sync.Mutex
 	errs    []error
 	classes []error
 }
 
-func (f *firstOfEach) add(err error) {
+func (f *firstPerClass) add(err error) {
 	var class error
 	if e := (*store.Error)(nil); errors.As(err, &e) {
 		class = e.Class
@@ -280,4 +280,4 @@ func (f *firstOfEach) add(err error) {
 	}
 }
 
-func (f *firstOfEach) join() error { return errors.Join(f.errs...) }
+func (f *firstPerClass) join() error { return errors.Join(f.errs...) }

@@ -27,11 +27,11 @@ func (f *failures) invalid(a action, object string, err error) error {
 	return &store.Error{Op: a.verb(), Object: object, Class: store.ErrInvalid, Err: err}
 }
 
-// of is the error for err, which ended an action on an object.
-func (f *failures) of(ctx context.Context, a action, object string, err error) error {
+// wrap is the error for err, which ended an action on an object.
+func (f *failures) wrap(ctx context.Context, a action, object string, err error) error {
 	var answer *azcore.ResponseError
 	if errors.As(err, &answer) {
-		return f.ofAnswer(a, object, answer)
+		return f.wrapResponse(a, object, answer)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%s %s: %w", a.verb(), object, cause)
@@ -58,20 +58,20 @@ func (f *failures) of(ctx context.Context, a action, object string, err error) e
 	return e
 }
 
-func (f *failures) ofAnswer(a action, object string, answer *azcore.ResponseError) error {
-	said := readAnswer(answer)
+func (f *failures) wrapResponse(a action, object string, answer *azcore.ResponseError) error {
+	parsed := readServiceError(answer)
 	e := &store.Error{
-		Op: a.verb(), Object: object, Class: classOf(a, said.status, said.code),
-		Status: said.status, Code: said.code,
+		Op: a.verb(), Object: object, Class: classOf(a, parsed.status, parsed.code),
+		Status: parsed.status, Code: parsed.code,
 	}
-	if said.message != "" {
-		e.Err = errors.New(f.scrub.text(said.message))
+	if parsed.message != "" {
+		e.Err = errors.New(f.scrub.text(parsed.message))
 	}
 	if answer.RawResponse != nil {
 		header := answer.RawResponse.Header
 		e.RequestID = header.Get("x-ms-request-id")
 		e.RetryAfter = retryAfter(header, time.Now())
-		e.Hint = f.answerHint(a, e, header, time.Now())
+		e.Hint = f.responseHint(a, e, header, time.Now())
 	}
 	return e
 }

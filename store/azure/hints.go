@@ -17,9 +17,9 @@ import (
 // https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
 const maxSkew = 15 * time.Minute
 
-// answerHint says what to do about an answer; "" where nothing is known. A refusal's
+// responseHint says what to do about an answer; "" where nothing is known. A refusal's
 // names the host that said no and the kind of credential that it said no to.
-func (f *failures) answerHint(a action, e *store.Error, header http.Header, now time.Time) string {
+func (f *failures) responseHint(a action, e *store.Error, header http.Header, now time.Time) string {
 	hint := f.hintOf(a, e, header, now)
 	if errors.Is(e.Class, store.ErrAccessDenied) {
 		return f.host(a) + " refused " + f.cred.kind() + ": " + hint

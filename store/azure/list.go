@@ -31,10 +31,10 @@ func (b *blobs) enumerate(ctx context.Context, prefix string) iter.Seq2[enumerat
 			MaxResults: to.Ptr[int32](maxPage),
 			Include:    container.ListBlobsInclude{Metadata: true},
 		})
-		var read taken
-		pages(taking(ctx, &read), pager, func(page container.ListBlobsFlatResponse, err error) bool {
+		var read capturedPage
+		pages(capturePage(ctx, &read), pager, func(page container.ListBlobsFlatResponse, err error) bool {
 			if err != nil {
-				return yield(enumerated{}, b.fail.of(ctx, listBlobs, b.prefixObject(prefix), err))
+				return yield(enumerated{}, b.fail.wrap(ctx, listBlobs, b.prefixObject(prefix), err))
 			}
 			items := read.enumerated
 			if !read.ok {
@@ -57,7 +57,7 @@ func (b *blobs) now(ctx context.Context) (time.Time, error) {
 		err = errors.New("the answer has no date")
 	}
 	if err != nil {
-		return time.Time{}, b.fail.of(ctx, listBlobs, b.prefixObject(""), err)
+		return time.Time{}, b.fail.wrap(ctx, listBlobs, b.prefixObject(""), err)
 	}
 	return page.Date.UTC(), nil
 }
@@ -71,7 +71,7 @@ func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 		})
 		pages(ctx, pager, func(page container.ListBlobsHierarchyResponse, err error) bool {
 			if err != nil {
-				return yield(nil, b.fail.of(ctx, listBlobs, b.prefixObject(prefix), err))
+				return yield(nil, b.fail.wrap(ctx, listBlobs, b.prefixObject(prefix), err))
 			}
 			if page.Segment == nil {
 				return yield(nil, nil)

@@ -17,22 +17,22 @@ import (
 type pageReader struct{}
 
 // A taken page is put into the context of its request.
-type taken struct {
+type capturedPage struct {
 	enumerated
 	ok bool
 }
 
-type takenKey struct{}
+type capturedPageKey struct{}
 
-// taking is a context in which a listing's page is put into t.
-func taking(ctx context.Context, t *taken) context.Context {
-	return context.WithValue(ctx, takenKey{}, t)
+// capturePage is a context in which a listing's page is put into t.
+func capturePage(ctx context.Context, t *capturedPage) context.Context {
+	return context.WithValue(ctx, capturedPageKey{}, t)
 }
 
 // Do implements policy.Policy.
 func (pageReader) Do(req *policy.Request) (*http.Response, error) {
 	resp, err := req.Next()
-	t, wanted := req.Raw().Context().Value(takenKey{}).(*taken)
+	t, wanted := req.Raw().Context().Value(capturedPageKey{}).(*capturedPage)
 	if err != nil || !wanted || resp.StatusCode != http.StatusOK {
 		return resp, err
 	}

@@ -32,7 +32,7 @@ func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Se
 		})
 		pages(forTable(ctx, table), pager, func(page aztables.ListEntitiesResponse, err error) bool {
 			if err != nil {
-				return yield(nil, t.fail.of(ctx, queryTable, object, err))
+				return yield(nil, t.fail.wrap(ctx, queryTable, object, err))
 			}
 			entities := make([]store.Entity, 0, len(page.Entities))
 			for _, encoded := range page.Entities {

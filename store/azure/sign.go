@@ -43,7 +43,7 @@ func (s *Store) Address() (account, blobs, tables string) {
 func (s *Store) Hierarchical(ctx context.Context) (bool, error) {
 	info, err := s.blobs.container.GetAccountInfo(ctx, nil)
 	if err != nil {
-		return false, s.blobs.fail.of(ctx, readBlob, "properties of account "+s.blobs.fail.cred.AccountName(), err)
+		return false, s.blobs.fail.wrap(ctx, readBlob, "properties of account "+s.blobs.fail.cred.AccountName(), err)
 	}
 	return value(info.IsHierarchicalNamespaceEnabled), nil
 }
@@ -51,15 +51,15 @@ func (s *Store) Hierarchical(ctx context.Context) (bool, error) {
 // CreateContainer makes the container; that it is there is no error.
 func (s *Store) CreateContainer(ctx context.Context) error { return s.blobs.createContainer(ctx) }
 
-// Beside is something that the container holds beside a directory, up to its first
+// OtherContent is something that the container holds beside a directory, up to its first
 // slash: another directory, or a blob without any. "" is nothing. As many requests as
 // 5,000 directories each take, at most.
-func (s *Store) Beside(ctx context.Context, directory string) (other string, err error) {
+func (s *Store) OtherContent(ctx context.Context, directory string) (other string, err error) {
 	b := s.blobs
 	pager := b.container.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{MaxResults: to.Ptr[int32](maxPage)})
 	pages(ctx, pager, func(page container.ListBlobsHierarchyResponse, failed error) bool {
 		if failed != nil {
-			err = b.fail.of(ctx, listBlobs, b.prefixObject(""), failed)
+			err = b.fail.wrap(ctx, listBlobs, b.prefixObject(""), failed)
 			return false
 		}
 		if page.Segment == nil {
@@ -138,7 +138,7 @@ func (s *Store) delegationKey(ctx context.Context, expiry time.Time) (*service.U
 		Start: to.Ptr(now.Add(-clockSlack).Format(sas.TimeFormat)), Expiry: to.Ptr(expiry.UTC().Format(sas.TimeFormat)),
 	}, nil)
 	if err != nil {
-		return nil, f.of(ctx, signBlobs, object, err)
+		return nil, f.wrap(ctx, signBlobs, object, err)
 	}
 	return key, nil
 }

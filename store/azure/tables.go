@@ -31,7 +31,7 @@ func (t *tables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, 
 		}
 		pages(ctx, t.service.NewListTablesPager(opts), func(page aztables.ListTablesResponse, err error) bool {
 			if err != nil {
-				return yield(nil, t.fail.of(ctx, listTables, "tables "+prefix+"*", err))
+				return yield(nil, t.fail.wrap(ctx, listTables, "tables "+prefix+"*", err))
 			}
 			names := make([]string, 0, len(page.Tables))
 			for _, table := range page.Tables {
@@ -50,7 +50,7 @@ func (t *tables) CreateTable(ctx context.Context, table string) error {
 	}
 	_, err := t.service.CreateTable(forTable(ctx, table), table, nil)
 	if err != nil {
-		err = t.fail.of(ctx, createTable, object, err)
+		err = t.fail.wrap(ctx, createTable, object, err)
 		if !errors.Is(err, store.ErrExists) {
 			return err
 		}
@@ -66,7 +66,7 @@ func (t *tables) DropTable(ctx context.Context, table string) error {
 	}
 	_, err := t.service.DeleteTable(forTable(ctx, table), table, nil)
 	if err != nil {
-		err = t.fail.of(ctx, dropTable, object, err)
+		err = t.fail.wrap(ctx, dropTable, object, err)
 		gone := errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrNoTable) || errors.Is(err, store.ErrTableBusy)
 		if !gone {
 			return err
@@ -90,7 +90,7 @@ func (t *tables) Upsert(ctx context.Context, table string, entities []store.Enti
 		actions[i] = aztables.TransactionAction{ActionType: aztables.TransactionTypeInsertReplace, Entity: encoded}
 	}
 	if _, err := t.service.NewClient(table).SubmitTransaction(forTable(ctx, table), actions, nil); err != nil {
-		return t.fail.of(ctx, writeTable, object, err)
+		return t.fail.wrap(ctx, writeTable, object, err)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) err
 		if err == nil {
 			return nil
 		}
-		err = t.fail.of(ctx, removeEntities, object, err)
+		err = t.fail.wrap(ctx, removeEntities, object, err)
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}

@@ -21,7 +21,7 @@ type blobs struct{ *Store }
 
 // Read implements [store.BlobReader].
 func (b blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	if err := ended(ctx, "read", name); err != nil {
+	if err := contextError(ctx, "read", name); err != nil {
 		return nil, err
 	}
 	path, err := b.path(name)
@@ -70,7 +70,7 @@ func readRange(path string, off, n int64) ([]byte, error) {
 // row under the database's lock, so that no listing of another process sees
 // one without the other, unless this one is killed in between.
 func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
-	if err := ended(ctx, "create", name); err != nil {
+	if err := contextError(ctx, "create", name); err != nil {
 		return "", err
 	}
 	path, err := b.path(name)
@@ -104,7 +104,7 @@ func (b blobs) create(ctx context.Context, name, path string, body []byte, metad
 		return "", err
 	}
 	b.db.removeStale()
-	if err := b.forget(ctx, db, name, path); err != nil {
+	if err := b.dropStaleRow(ctx, db, name, path); err != nil {
 		return "", err
 	}
 	temp, err := b.db.files.NewTemp(b.db.tempDir(), body)
@@ -170,9 +170,9 @@ func (s *Store) sync(dir, top string) error {
 	return nil
 }
 
-// forget removes the row of a file that somebody removed by hand, so that a
+// dropStaleRow removes the row of a file that somebody removed by hand, so that a
 // writer killed before it wrote the row leaves none rather than that one.
-func (b blobs) forget(ctx context.Context, db *sql.DB, name, path string) error {
+func (b blobs) dropStaleRow(ctx context.Context, db *sql.DB, name, path string) error {
 	var found int
 	err := db.QueryRowContext(ctx, "SELECT 1 FROM blobs WHERE name = ?", name).Scan(&found)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -192,7 +192,7 @@ func (b blobs) forget(ctx context.Context, db *sql.DB, name, path string) error 
 // SetTier implements [store.Blobs]: a directory has no tiers.
 func (b blobs) SetTier(ctx context.Context, names []string, tier store.Tier) error {
 	if len(names) == 0 {
-		return ended(ctx, "set the tier of", string(tier))
+		return contextError(ctx, "set the tier of", string(tier))
 	}
 	return invalid("set the tier of", names[0], errors.New("a directory has no tiers"))
 }

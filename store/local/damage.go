@@ -48,7 +48,7 @@ func examine(ctx context.Context, db *sql.DB, path, check string) error {
 	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
 	var found []string
 	if err == nil {
-		found, err = stringsOf(ctx, db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
+		found, err = queryStrings(ctx, db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
 	}
 	var e *sqlite.Error
 	switch {
@@ -64,7 +64,7 @@ func examine(ctx context.Context, db *sql.DB, path, check string) error {
 	case check == noCheck:
 		return nil
 	}
-	problems, err := stringsOf(ctx, db, "PRAGMA "+check+"(1)")
+	problems, err := queryStrings(ctx, db, "PRAGMA "+check+"(1)")
 	if err == nil && !slices.Equal(problems, []string{"ok"}) {
 		err = fmt.Errorf("%w: %s: %q", errDamaged, path, problems)
 	}
@@ -89,8 +89,8 @@ func checkFormat(path string) (err error) {
 	return nil
 }
 
-// stringsOf are the rows of a query for one string.
-func stringsOf(ctx context.Context, db *sql.DB, query string) (all []string, err error) {
+// queryStrings are the rows of a query for one string.
+func queryStrings(ctx context.Context, db *sql.DB, query string) (all []string, err error) {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err

@@ -116,8 +116,8 @@ func dsn(path, query string) string {
 type handle struct {
 	*sql.DB
 	file fs.FileInfo
-	// asIs is set where the file is read without locks and must not change.
-	asIs bool
+	// immutable is set where the file is read without locks and must not change.
+	immutable bool
 }
 
 // isOf says whether the handle is of the file that is now at path.
@@ -125,7 +125,7 @@ func (h *handle) isOf(now fs.FileInfo, path string) bool {
 	if !os.SameFile(h.file, now) {
 		return false
 	}
-	if !h.asIs {
+	if !h.immutable {
 		return true
 	}
 	_, err := os.Stat(path + "-wal") // A writer is there.
@@ -154,8 +154,8 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 	}
 	// Without permission to make the log's shared memory beside it, a database
 	// that nobody writes can be read as it is.
-	if db, asIsErr := openWith(ctx, path, "mode=ro&immutable=1", check); asIsErr == nil {
-		return &handle{DB: db, file: file, asIs: true}, nil
+	if db, immutableErr := openWith(ctx, path, "mode=ro&immutable=1", check); immutableErr == nil {
+		return &handle{DB: db, file: file, immutable: true}, nil
 	}
 	return nil, err
 }

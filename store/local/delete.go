@@ -72,7 +72,7 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Blo
 			}
 			err := os.Remove(path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-				failed.add(notRemoved(ctx, name, err))
+				failed.add(removeError(ctx, name, err))
 				continue
 			}
 			if err := dropRow(ctx, tx, name); err != nil {
@@ -87,9 +87,9 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Blo
 	return err
 }
 
-// notRemoved is why a file is still there. A missing permission on its directory is
+// removeError is why a file is still there. A missing permission on its directory is
 // EACCES; EPERM is about the one file.
-func notRemoved(ctx context.Context, name string, err error) error {
+func removeError(ctx context.Context, name string, err error) error {
 	if ctx.Err() == nil && errors.Is(err, syscall.EPERM) {
 		return &store.Error{
 			Op: "delete", Object: name, Class: store.ErrHeld, Err: err,
@@ -111,7 +111,7 @@ func (b blobs) unchanged(ctx context.Context, tx *sql.Tx, versions []store.BlobR
 		return versions, nil
 	}
 	slices.Sort(names)
-	page, orphans, err := b.look(ctx, tx, names)
+	page, orphans, err := b.recheckRows(ctx, tx, names)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func sameFile(a, b fs.FileInfo) bool {
 
 // RemoveDirectories implements [store.Blobs]: Delete removes those that it empties.
 func (blobs) RemoveDirectories(ctx context.Context, prefix, _ string) error {
-	return ended(ctx, "remove directories", prefix)
+	return contextError(ctx, "remove directories", prefix)
 }
 
 // prune removes directories that became empty. One that a blob is being

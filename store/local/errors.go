@@ -28,7 +28,7 @@ func classify(ctx context.Context, op, object string, err error) error {
 	case errors.As(err, &known):
 		return err
 	case ctx.Err() != nil:
-		return ended(ctx, op, object)
+		return contextError(ctx, op, object)
 	}
 	for _, class := range []error{store.ErrRange, store.ErrInvalid, store.ErrNoTable, store.ErrUnusable} {
 		if errors.Is(err, class) {
@@ -83,8 +83,8 @@ func invalid(op, object string, err error) error {
 	return &store.Error{Op: op, Object: object, Class: store.ErrInvalid, Err: err}
 }
 
-// ended is the error of an operation whose context ended, else nil.
-func ended(ctx context.Context, op, object string) error {
+// contextError is the error of an operation whose context ended, else nil.
+func contextError(ctx context.Context, op, object string) error {
 	if ctx.Err() == nil {
 		return nil
 	}

@@ -101,11 +101,11 @@ func (b blobs) describe(ctx context.Context, names []string) ([]store.Blob, erro
 	}
 	if len(unknown) > 0 {
 		var settled []store.Blob
-		settled, err = b.settle(ctx, db, unknown)
+		settled, err = b.resolve(ctx, db, unknown)
 		page = append(page, settled...)
 		slices.SortFunc(page, func(a, b store.Blob) int { return cmp.Compare(a.Name, b.Name) })
 	} else {
-		err = ended(ctx, "list", names[0])
+		err = contextError(ctx, "list", names[0])
 	}
 	if err != nil {
 		return nil, err
@@ -113,11 +113,11 @@ func (b blobs) describe(ctx context.Context, names []string) ([]store.Blob, erro
 	return page, nil
 }
 
-// settle finds out about blobs that have no row, or one that says that they are
+// resolve finds out about blobs that have no row, or one that says that they are
 // being deleted. Writers at work make file and row agree before they release the
 // database's lock; what then has no row is adopted, and gets a row where this
 // process may write.
-func (b blobs) settle(ctx context.Context, db *sql.DB, unknown []store.Blob) (page []store.Blob, err error) {
+func (b blobs) resolve(ctx context.Context, db *sql.DB, unknown []store.Blob) (page []store.Blob, err error) {
 	names := make([]string, len(unknown))
 	for i, blob := range unknown {
 		names[i] = blob.Name
@@ -126,14 +126,14 @@ func (b blobs) settle(ctx context.Context, db *sql.DB, unknown []store.Blob) (pa
 	locked := errors.New("no database")
 	if db != nil {
 		locked = b.db.change(ctx, db, func(tx *sql.Tx) (err error) {
-			page, orphans, err = b.look(ctx, tx, names)
+			page, orphans, err = b.recheckRows(ctx, tx, names)
 			return err
 		})
 		b.db.ignored(ctx, locked)
 	}
 	if locked != nil {
 		// Without permission to lock, the files are looked at as they are.
-		if page, orphans, err = b.look(ctx, db, names); err != nil {
+		if page, orphans, err = b.recheckRows(ctx, db, names); err != nil {
 			return nil, err
 		}
 	}
@@ -151,7 +151,7 @@ func (b blobs) settle(ctx context.Context, db *sql.DB, unknown []store.Blob) (pa
 		page = append(page, o.Blob)
 	}
 	if db != nil && len(adopted) > 0 {
-		b.remember(ctx, db, adopted)
+		b.insertAdopted(ctx, db, adopted)
 	}
 	return page, nil
 }
@@ -162,11 +162,11 @@ type orphan struct {
 	info fs.FileInfo
 }
 
-// look reads the rows again and looks at the files that have none.
-func (b blobs) look(ctx context.Context, q querier, names []string) (page []store.Blob, orphans []orphan, err error) {
+// recheckRows reads the rows again and looks at the files that have none.
+func (b blobs) recheckRows(ctx context.Context, q querier, names []string) (page []store.Blob, orphans []orphan, err error) {
 	page, unknown, _ := matchRows(ctx, q, names) // without rows the files are looked at
 	for _, row := range unknown {
-		if err := ended(ctx, "list", row.Name); err != nil {
+		if err := contextError(ctx, "list", row.Name); err != nil {
 			return nil, nil, err
 		}
 		info, err := os.Lstat(b.file(row.Name))
@@ -213,7 +213,7 @@ func matchRows(ctx context.Context, q querier, names []string) (page, unknown []
 
 // adoptBlob asks a blob for its metadata.
 func (b blobs) adoptBlob(ctx context.Context, blob *store.Blob) error {
-	if err := ended(ctx, "list", blob.Name); err != nil || b.adopt == nil {
+	if err := contextError(ctx, "list", blob.Name); err != nil || b.adopt == nil {
 		return err
 	}
 	read := func(ctx context.Context, off, n int64) ([]byte, error) {
@@ -226,12 +226,12 @@ func (b blobs) adoptBlob(ctx context.Context, blob *store.Blob) error {
 	if err == nil {
 		blob.Metadata = metadata
 	}
-	return ended(ctx, "list", blob.Name)
+	return contextError(ctx, "list", blob.Name)
 }
 
-// remember writes rows for adopted blobs, so that they need not be asked again.
+// insertAdopted writes rows for adopted blobs, so that they need not be asked again.
 // That it can not, or that they were deleted or got a row meanwhile, is no matter.
-func (b blobs) remember(ctx context.Context, db *sql.DB, adopted []orphan) {
+func (b blobs) insertAdopted(ctx context.Context, db *sql.DB, adopted []orphan) {
 	err := b.db.change(ctx, db, func(tx *sql.Tx) error {
 		for _, o := range adopted {
 			if now, err := os.Lstat(b.file(o.Name)); err != nil || !os.SameFile(o.info, now) {

@@ -20,7 +20,7 @@ var errNoTable = fmt.Errorf("%w: create it first", store.ErrNoTable)
 // CreateTable implements [store.Tables].
 func (t tables) CreateTable(ctx context.Context, table string) error {
 	const op = "create table"
-	if err := ended(ctx, op, table); err != nil {
+	if err := contextError(ctx, op, table); err != nil {
 		return err
 	}
 	if err := store.CheckTable(table); err != nil {
@@ -95,7 +95,7 @@ func (t tables) Remove(ctx context.Context, table string, keys []store.Key) erro
 
 // change runs f with the number of an existing table in one transaction.
 func (t tables) change(ctx context.Context, op, table string, f func(tx *sql.Tx, id int64) error) error {
-	if err := ended(ctx, op, table); err != nil {
+	if err := contextError(ctx, op, table); err != nil {
 		return err
 	}
 	if err := store.CheckTable(table); err != nil {

@@ -75,7 +75,7 @@ type entry struct {
 // further '/' but at their end, in byte order.
 func (s *Store) entries(ctx context.Context, prefix string) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
-		if err := ended(ctx, "list", prefix); err != nil {
+		if err := contextError(ctx, "list", prefix); err != nil {
 			yield(entry{}, err)
 			return
 		}

@@ -91,15 +91,15 @@ func Dir(spec string) (dir string, ok bool) {
 	return n.dir, err == nil && n.dir != ""
 }
 
-// name is a store's name in its parts: a container, a grant's file, or a directory.
-type name struct {
+// location is a store's name in its parts: a container, a grant's file, or a directory.
+type location struct {
 	container, account string
 	grant              string
 	dir                string
 }
 
 // parse reads a store's name.
-func parse(spec string) (n name, err error) {
+func parse(spec string) (n location, err error) {
 	scheme, rest, ok := strings.Cut(spec, "://")
 	switch {
 	case spec == "":
@@ -120,7 +120,7 @@ func parse(spec string) (n name, err error) {
 		err = fmt.Errorf("unknown kind of store %q", scheme)
 	}
 	if err != nil {
-		return name{}, invalid(spec, err)
+		return location{}, invalid(spec, err)
 	}
 	return n, nil
 }
@@ -138,7 +138,7 @@ func invalid(spec string, err error) error {
 	}
 }
 
-func openAzure(ctx context.Context, n name, opts Options) (store.Store, error) {
+func openAzure(ctx context.Context, n location, opts Options) (store.Store, error) {
 	shown := "azblob://" + n.container
 	if n.account != "" {
 		shown += "?account=" + n.account

@@ -18,34 +18,34 @@ import (
 // maxMessage bounds how much of an answer's text an error quotes, in bytes.
 const maxMessage = 300
 
-// answer is what the service said when it refused a request.
-type answer struct {
+// serviceError is what the service said when it refused a request.
+type serviceError struct {
 	status        int
 	code, message string
 }
 
-// readAnswer takes code and message from an error answer. A transaction that
+// readServiceError takes code and message from an error answer. A transaction that
 // fails answers 202, with the true status and code in one of its parts.
-func readAnswer(e *azcore.ResponseError) answer {
-	said := answer{status: e.StatusCode, code: e.ErrorCode}
+func readServiceError(e *azcore.ResponseError) serviceError {
+	parsed := serviceError{status: e.StatusCode, code: e.ErrorCode}
 	if e.RawResponse == nil {
-		return said
+		return parsed
 	}
 	body, err := runtime.Payload(e.RawResponse)
 	if err != nil {
-		return said // the status and code of the header are enough
+		return parsed // the status and code of the header are enough
 	}
 	if e.StatusCode == http.StatusAccepted {
 		if status, part, ok := failedPart(body); ok {
-			said.status, body = status, part
+			parsed.status, body = status, part
 		}
 	}
-	code, message := parseAnswer(body)
-	if said.code == "" {
-		said.code = code
+	code, message := parseServiceError(body)
+	if parsed.code == "" {
+		parsed.code = code
 	}
-	said.message = oneLine(message)
-	return said
+	parsed.message = oneLine(message)
+	return parsed
 }
 
 // failedPart finds the first failed answer in a transaction's: an HTTP answer
@@ -71,8 +71,8 @@ func failedPart(body []byte) (status int, part []byte, ok bool) {
 	return resp.StatusCode, part, true
 }
 
-// parseAnswer reads the body of an error: XML from blobs, JSON from tables.
-func parseAnswer(body []byte) (code, message string) {
+// parseServiceError reads the body of an error: XML from blobs, JSON from tables.
+func parseServiceError(body []byte) (code, message string) {
 	var x struct {
 		XMLName xml.Name `xml:"Error"`
 		Code    string
