@@ -42,7 +42,7 @@ type Numberer struct {
 	clock   uint64 // counts uses, to find the bucket longest unused
 	buckets map[bucketKey]*run
 	// services has an entry for each service of buckets.
-	services map[string]*neighbours
+	services map[string]*otherWriters
 }
 
 // bucketKey names a bucket of a service; start is in Unix seconds.
@@ -60,11 +60,11 @@ type run struct {
 	used      uint64
 }
 
-// neighbours is what a writer knows of the other writers of a service.
-type neighbours struct {
-	// met is set once a number was taken. It stays: a writer that starts at random
+// otherWriters is what a writer knows of the other writers of a service.
+type otherWriters struct {
+	// seen is set once a number was taken. It stays: a writer that starts at random
 	// numbers because it met others can not learn that they are gone.
-	met     bool
+	seen    bool
 	buckets int
 }
 
@@ -74,7 +74,7 @@ func NewNumberer(random func(n uint64) uint64) *Numberer {
 	return &Numberer{
 		random:   random,
 		buckets:  make(map[bucketKey]*run),
-		services: make(map[string]*neighbours),
+		services: make(map[string]*otherWriters),
 	}
 }
 
@@ -96,7 +96,7 @@ func (n *Numberer) Taken(service string, bucket time.Time, number uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := n.run(service, bucket)
-	n.services[service].met = true
+	n.services[service].seen = true
 	if r.first <= number && number < r.next {
 		r.conflicts++
 		n.draw(r)
@@ -122,16 +122,16 @@ func (n *Numberer) run(service string, bucket time.Time) *run {
 	r := n.buckets[key]
 	if r == nil {
 		if len(n.buckets) == maxBuckets {
-			n.forget()
+			n.evict()
 		}
 		s := n.services[service]
 		if s == nil {
-			s = &neighbours{}
+			s = &otherWriters{}
 			n.services[service] = s
 		}
 		s.buckets++
 		r = &run{first: 1, next: 1, end: math.MaxUint64}
-		if s.met {
+		if s.seen {
 			n.draw(r)
 		}
 		n.buckets[key] = r
@@ -151,8 +151,8 @@ func (n *Numberer) draw(r *run) {
 	r.end = r.first + runLength - 1
 }
 
-// forget drops the bucket longest unused.
-func (n *Numberer) forget() {
+// evict drops the bucket longest unused.
+func (n *Numberer) evict() {
 	var oldest bucketKey
 	least := uint64(math.MaxUint64)
 	for key, r := range n.buckets {

@@ -24,12 +24,12 @@ func (d *decoder) input(s *section, defaults Common) Input {
 		in.Kind = kind
 	}
 	d.common(s, &in.Common)
-	s.texts("store", &in.Stores)
+	s.stringList("store", &in.Stores)
 	switch in.Kind {
 	case KindFiles:
 		d.files(s, &in.Files)
 	case KindStdin:
-		s.truth(string(KindStdin), new(bool))
+		s.boolean(string(KindStdin), new(bool))
 	case KindSyslog:
 		d.syslog(s, &in.Syslog)
 	case KindForward:
@@ -71,13 +71,13 @@ func (c Common) clone() Common {
 }
 
 func (d *decoder) files(s *section, f *Files) {
-	s.texts(string(KindFiles), &f.Paths)
-	s.texts("exclude", &f.Exclude)
+	s.stringList(string(KindFiles), &f.Paths)
+	s.stringList("exclude", &f.Exclude)
 	read(s, "name", &f.Name, func(v string) (string, error) {
 		return v, valid(blobnaming.ValidInstance(v), "%q: want letters, digits and . _ -", v)
 	})
-	s.truth("from-start", &f.FromStart)
-	s.truth("polling", &f.Polling)
+	s.boolean("from-start", &f.FromStart)
+	s.boolean("polling", &f.Polling)
 	s.number("max-open", 8, &f.MaxOpen)
 }
 
@@ -98,7 +98,7 @@ func (d *decoder) syslog(s *section, v *Syslog) {
 		_, _, err := syslog.ParseAddress(v)
 		return v, err
 	})
-	s.truth("raw", &v.Raw)
+	s.boolean("raw", &v.Raw)
 	d.server(s, &v.Server)
 }
 
@@ -121,15 +121,15 @@ func (d *decoder) forward(s *section, v *Forward) {
 
 func (d *decoder) http(s *section, v *HTTP) {
 	s.address(string(KindHTTP), &v.Address)
-	s.truth("service-from-resource", &v.ServiceFromResource)
+	s.boolean("service-from-resource", &v.ServiceFromResource)
 	d.server(s, &v.Server)
 }
 
 func (d *decoder) journald(s *section, v *Journald) {
-	s.truth(string(KindJournald), new(bool))
+	s.boolean(string(KindJournald), new(bool))
 	s.text("name", &v.Name)
-	s.texts("units", &v.Units)
-	s.texts("matches", &v.Matches)
+	s.stringList("units", &v.Units)
+	s.stringList("matches", &v.Matches)
 	s.text("directory", &v.Directory)
-	s.truth("from-start", &v.FromStart)
+	s.boolean("from-start", &v.FromStart)
 }

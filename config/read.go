@@ -22,7 +22,7 @@ import (
 // config reads the whole file.
 func (d *decoder) config(s *section) *Config {
 	c := &Config{}
-	s.texts("store", &c.Stores)
+	s.stringList("store", &c.Stores)
 	read(s, "instance", &c.Instance, func(v string) (string, error) {
 		return v, valid(blobnaming.ValidInstance(v), "%q: want 1 to %d of A-Z a-z 0-9 . _ -", v, blobnaming.MaxInstance)
 	})
@@ -122,7 +122,7 @@ func (d *decoder) multiline(s *section, c *Common) {
 	opts := &multiline.Options{}
 	c.Multiline = opts
 	mode := func(v string) (string, error) { return v, multilineMode(v, opts) }
-	switch d.plain(node).(type) {
+	switch d.resolveAlias(node).(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
 	default:
 		if text, ok := d.scalar(node); ok {
@@ -161,7 +161,7 @@ func (d *decoder) processing(s *section, p *process.Options) {
 	if s.has("redact") {
 		p.Redact = nil
 	}
-	s.texts("redact", &p.Redact)
+	s.stringList("redact", &p.Redact)
 	for _, kind := range p.Redact {
 		if kind != "all" && !slices.Contains(process.Kinds(), kind) && s.has("redact") {
 			d.fail(s.get("redact"), "redact: %q: want %s", kind, list(append(process.Kinds(), "all")))
@@ -210,7 +210,7 @@ func (d *decoder) conditions(s *section, key string) (rules []process.Rule) {
 
 func (d *decoder) rule(s *section, r *process.Rule) {
 	read(s, "level", &r.Levels, record.ParseLevels)
-	s.texts("contains", &r.Contains)
+	s.stringList("contains", &r.Contains)
 	read(s, "regexp", &r.Regexp, regexp.Compile)
 }
 

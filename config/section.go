@@ -30,12 +30,12 @@ func (d *decoder) fail(at ast.Node, format string, args ...any) {
 	d.problems = append(d.problems, p)
 }
 
-// plain is a node without its anchor or behind its alias.
-func (d *decoder) plain(node ast.Node) ast.Node {
+// resolveAlias is a node without its anchor or behind its alias.
+func (d *decoder) resolveAlias(node ast.Node) ast.Node {
 	switch n := node.(type) {
 	case *ast.AnchorNode:
 		d.anchors[n.Name.GetToken().Value] = n.Value
-		return d.plain(n.Value)
+		return d.resolveAlias(n.Value)
 	case *ast.AliasNode:
 		target, ok := d.anchors[n.Value.GetToken().Value]
 		if !ok {
@@ -44,7 +44,7 @@ func (d *decoder) plain(node ast.Node) ast.Node {
 		}
 		return target
 	case *ast.TagNode:
-		return d.plain(n.Value)
+		return d.resolveAlias(n.Value)
 	}
 	return node
 }
@@ -63,7 +63,7 @@ type section struct {
 func (d *decoder) section(node ast.Node) *section {
 	s := &section{d: d, node: node, values: map[string]ast.Node{}}
 	var entries []*ast.MappingValueNode
-	switch n := d.plain(node).(type) {
+	switch n := d.resolveAlias(node).(type) {
 	case *ast.MappingNode:
 		entries = n.Values
 	case *ast.MappingValueNode:
@@ -110,7 +110,7 @@ func (s *section) get(key string) ast.Node {
 	if !ok {
 		return nil
 	}
-	if _, null := s.d.plain(node).(*ast.NullNode); null {
+	if _, null := s.d.resolveAlias(node).(*ast.NullNode); null {
 		return nil
 	}
 	return node
@@ -134,7 +134,7 @@ func (s *section) scalar(key string) (text string, node ast.Node, ok bool) {
 }
 
 func (d *decoder) scalar(node ast.Node) (string, bool) {
-	text, ok := d.written(node)
+	text, ok := d.rawScalar(node)
 	if !ok {
 		return "", false
 	}
@@ -146,9 +146,9 @@ func (d *decoder) scalar(node ast.Node) (string, bool) {
 	return expanded, true
 }
 
-// written is a value as it stands in the file.
-func (d *decoder) written(node ast.Node) (string, bool) {
-	switch n := d.plain(node).(type) {
+// rawScalar is a value as it stands in the file.
+func (d *decoder) rawScalar(node ast.Node) (string, bool) {
+	switch n := d.resolveAlias(node).(type) {
 	case *ast.LiteralNode:
 		return n.Value.Value, true
 	case *ast.StringNode:
@@ -170,7 +170,7 @@ func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
 	}
 	v, err := parse(text)
 	if err != nil {
-		if written, _ := s.d.written(node); written != text { // what a variable holds may be a secret
+		if written, _ := s.d.rawScalar(node); written != text { // what a variable holds may be a secret
 			s.d.fail(node, "%s: what %s stands for is not right here", key, written)
 			return
 		}
@@ -216,7 +216,7 @@ func (s *section) float(key string, to *float64) {
 	})
 }
 
-func (s *section) truth(key string, to *bool) {
+func (s *section) boolean(key string, to *bool) {
 	read(s, key, to, func(v string) (bool, error) {
 		switch v {
 		case "true", "yes", "on":
@@ -233,8 +233,8 @@ func (s *section) address(key string, to *string) {
 	read(s, key, to, func(v string) (string, error) { return v, listen.CheckAddress(v) })
 }
 
-// texts reads one value or a list of them.
-func (s *section) texts(key string, to *[]string) {
+// stringList reads one value or a list of them.
+func (s *section) stringList(key string, to *[]string) {
 	for _, node := range s.items(key) {
 		if text, ok := s.d.scalar(node); ok {
 			*to = append(*to, text)
@@ -248,7 +248,7 @@ func (s *section) items(key string) []ast.Node {
 	if node == nil {
 		return nil
 	}
-	if sequence, ok := s.d.plain(node).(*ast.SequenceNode); ok {
+	if sequence, ok := s.d.resolveAlias(node).(*ast.SequenceNode); ok {
 		return sequence.Values
 	}
 	return []ast.Node{node}

@@ -55,7 +55,7 @@ func (b *Builder) Append(dst []byte) (out []byte, partitions, sliceLength int64)
 		w.out = b.appendHead(w.out, log, p, rest)
 		for i, s := range b.sets {
 			n := countIn(rest[i], log, p)
-			if !s.open {
+			if !s.anyToken {
 				w.keys(rest[i][:n], log)
 			}
 			rest[i] = rest[i][n:]
@@ -93,7 +93,7 @@ func (b *Builder) appendHead(dst []byte, log uint, partition int, rest [][]Key) 
 	dst = binary.AppendUvarint(dst, uint64(len(b.sets)))
 	for i, s := range b.sets {
 		n := uint64(0)
-		if !s.open {
+		if !s.anyToken {
 			n = 1 + uint64(countIn(rest[i], log, partition))
 		}
 		dst = binary.AppendUvarint(dst, n)

@@ -21,8 +21,8 @@ const (
 // A Set is the tokens of one block.
 type Set struct {
 	keys []Key // ascending, each once
-	// open says that the block may hold any token.
-	open bool
+	// anyToken says that the block may hold any token.
+	anyToken bool
 }
 
 // Len is the number of keys in the set.
@@ -37,8 +37,8 @@ type Collector struct {
 	keys   []Key
 	spare  []Key
 	// limit is the length of keys at which repeated ones are removed.
-	limit int
-	open  bool
+	limit    int
+	anyToken bool
 }
 
 // Collect returns the tokens of text, messages as they are stored or as they
@@ -76,7 +76,7 @@ func (c *Collector) escapes(text []byte) {
 			return
 		}
 		from += i + 1
-		c.open = c.open || token.EscapesByte(text, from) && c.mask.has(from)
+		c.anyToken = c.anyToken || token.EscapesByte(text, from) && c.mask.has(from)
 		for at := range token.EscapeEnds(text, from) {
 			if !c.mask.has(at) {
 				continue
@@ -133,7 +133,7 @@ func (c *Collector) compact() {
 	c.keys, c.spare = sortKeys(c.keys, c.spare)
 	c.keys = slices.Compact(c.keys)
 	if len(c.keys) > MaxKeys {
-		c.keys, c.open = c.keys[:0], true
+		c.keys, c.anyToken = c.keys[:0], true
 	}
 	c.limit = max(MaxKeys/2, 2*len(c.keys))
 }
@@ -141,11 +141,11 @@ func (c *Collector) compact() {
 // take returns what was collected and starts over.
 func (c *Collector) take() Set {
 	c.compact()
-	s := Set{keys: slices.Clone(c.keys), open: c.open}
-	if c.open {
+	s := Set{keys: slices.Clone(c.keys), anyToken: c.anyToken}
+	if c.anyToken {
 		s.keys = nil
 	}
 	c.recent = [recentKeys]Key{}
-	c.keys, c.open = c.keys[:0], false
+	c.keys, c.anyToken = c.keys[:0], false
 	return s
 }

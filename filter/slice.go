@@ -38,8 +38,8 @@ type Slice struct {
 // blockValues are the values of one block's keys, ascending. open says that it
 // may hold any token.
 type blockValues struct {
-	values []uint32
-	open   bool
+	values   []uint32
+	anyToken bool
 }
 
 // ParseSlice checks and decodes the bytes of a slice. What is damaged is [ErrDamaged].
@@ -109,7 +109,7 @@ func (s *Slice) parseValues(counts []uint64, body []byte) error {
 	r := bitReader{in: body}
 	for i, n := range counts {
 		if n == 0 {
-			s.blocks[i].open = true
+			s.blocks[i].anyToken = true
 			continue
 		}
 		from, last := len(all), uint32(0)
@@ -146,7 +146,7 @@ func (s *Slice) Blocks(k Key) Blocks {
 	}
 	b := Blocks{known: len(s.blocks), bits: make([]uint64, (len(s.blocks)+63)/64)}
 	for i, block := range s.blocks {
-		found := block.open
+		found := block.anyToken
 		if !found {
 			_, found = slices.BinarySearch(block.values, valueOf(k, s.log, len(block.values)))
 		}
@@ -160,12 +160,12 @@ func (s *Slice) Blocks(k Key) Blocks {
 // Holds reports whether every token of a block that belongs into the slice is
 // found there.
 func (s *Slice) Holds(block int, tokens Set) bool {
-	if block >= len(s.blocks) || s.blocks[block].open {
+	if block >= len(s.blocks) || s.blocks[block].anyToken {
 		return true
 	}
 	first, values := countIn(tokens.keys, s.log, s.partition-1), s.blocks[block].values
 	here := tokens.keys[first:countIn(tokens.keys, s.log, s.partition)]
-	return !tokens.open && !slices.ContainsFunc(here, func(k Key) bool {
+	return !tokens.anyToken && !slices.ContainsFunc(here, func(k Key) bool {
 		_, found := slices.BinarySearch(values, valueOf(k, s.log, len(values)))
 		return !found
 	})

@@ -30,9 +30,9 @@ type Feed struct {
 	// read is the time of reading, ref the reference for times without a year, of the
 	// lines at hand, in Unix nanoseconds.
 	read, ref int64
-	// ahead counts records that are collected, aheadLog says what that means.
-	ahead    aheadBatch
-	aheadLog aheadLog
+	// ahead counts records that are collected, skewLog says what that means.
+	ahead    skewBatch
+	aheadLog skewLog
 }
 
 // NewFeed makes a Feed.
@@ -43,7 +43,7 @@ func NewFeed(opts Options) (*Feed, error) {
 	}
 	return &Feed{
 		opts: opts, split: splitter{max: opts.Lines.maxLine(opts.MaxRecord)},
-		aheadLog: aheadLog{log: opts.Log, zone: opts.Recognize.Zone},
+		aheadLog: skewLog{log: opts.Log, zone: opts.Recognize.Zone},
 	}, nil
 }
 
@@ -52,21 +52,21 @@ func NewFeed(opts Options) (*Feed, error) {
 // reference for times without a year; zero is the clock at each read. After an
 // error the source is not to be used again, unless it is one of r.
 func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time) error {
-	f.split.adopt(src.parked)
+	f.split.restore(src.partial)
 	for {
 		n, err := r.Read(f.split.space())
 		f.split.filled(n)
 		if n > 0 {
-			if err := f.take(ctx, src, ref, false); err != nil {
+			if err := f.processLines(ctx, src, ref, false); err != nil {
 				return err
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			src.parked = f.split.park()
+			src.partial = f.split.detach()
 			return nil
 		case err != nil:
-			src.parked = f.split.park()
+			src.partial = f.split.detach()
 			return fmt.Errorf("read %s: %w", src.name, err)
 		}
 	}
@@ -74,9 +74,9 @@ func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time
 
 // End hands over all that is held, the beginning of a line as a line.
 func (f *Feed) End(ctx context.Context, src *Source, ref time.Time) error {
-	f.split.adopt(src.parked)
-	src.parked = parked{}
-	return f.take(ctx, src, ref, true)
+	f.split.restore(src.partial)
+	src.partial = partialLine{}
+	return f.processLines(ctx, src, ref, true)
 }
 
 // Flush hands over the records and the parts of lines that waited for their
@@ -86,17 +86,17 @@ func (f *Feed) Flush(ctx context.Context, src *Source, ref time.Time) error {
 	if !src.Waiting() {
 		return nil
 	}
-	now := f.look(ref)
+	now := f.setReadTime(ref)
 	for _, s := range src.streams {
 		if s != nil {
 			s.flush(now.UnixNano())
 		}
 	}
-	return f.hand(ctx, src, 0, now)
+	return f.flush(ctx, src, 0, now)
 }
 
-// look notes the time and the reference for the lines to come.
-func (f *Feed) look(ref time.Time) time.Time {
+// setReadTime notes the time and the reference for the lines to come.
+func (f *Feed) setReadTime(ref time.Time) time.Time {
 	now := f.opts.Now()
 	if ref.IsZero() {
 		ref = now
@@ -105,9 +105,9 @@ func (f *Feed) look(ref time.Time) time.Time {
 	return now
 }
 
-// take hands over what all complete lines give, and with last all the rest.
-func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) error {
-	now := f.look(ref)
+// processLines hands over what all complete lines give, and with last all the rest.
+func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, last bool) error {
+	now := f.setReadTime(ref)
 	var bytes int64
 	for {
 		l, ok := f.split.next()
@@ -125,7 +125,7 @@ func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) 
 		src.offset += l.size
 		bytes += l.size
 		if len(f.records) >= maxChunk {
-			if err := f.hand(ctx, src, bytes, now); err != nil {
+			if err := f.flush(ctx, src, bytes, now); err != nil {
 				return err
 			}
 			bytes = 0
@@ -133,16 +133,16 @@ func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) 
 	}
 	for _, s := range src.streams {
 		if s != nil {
-			s.pause(last)
+			s.release(last)
 		}
 	}
-	return f.hand(ctx, src, bytes, now)
+	return f.flush(ctx, src, bytes, now)
 }
 
-// hand gives the collected records, made of the next bytes of the source, to the sink.
-func (f *Feed) hand(ctx context.Context, src *Source, bytes int64, read time.Time) error {
+// flush gives the collected records, made of the next bytes of the source, to the sink.
+func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Time) error {
 	f.opts.Stats.Bytes.Add(bytes)
-	f.noteAhead(src, len(f.records), read)
+	f.detectSkew(src, len(f.records), read)
 	if len(f.records) == 0 && !f.dropped {
 		return nil
 	}
@@ -182,15 +182,15 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 		f.records, f.dropped = f.records[:n], true
 	}
 	if stamp.Refused != recognize.Taken { // said with what processing left of the message: it takes secrets out
-		f.sayRefused(s.src, r.Message, stamp.Refused)
+		f.noteRejectedTime(s.src, r.Message, stamp.Refused)
 	}
 	if !stamp.Found && f.opts.Recognize.Rules.Times() {
-		f.sayMissed(s.src, r.Message)
+		f.noteMissingTime(s.src, r.Message)
 	}
 }
 
-// noteAhead notes how many of the collected records lie ahead of the clock.
-func (f *Feed) noteAhead(src *Source, all int, now time.Time) {
+// detectSkew notes how many of the collected records lie ahead of the clock.
+func (f *Feed) detectSkew(src *Source, all int, now time.Time) {
 	if f.ahead.records == 0 {
 		return
 	}
@@ -198,11 +198,11 @@ func (f *Feed) noteAhead(src *Source, all int, now time.Time) {
 	if offset, ok := src.ahead.note(f.ahead, all); ok {
 		f.aheadLog.warn(&src.ahead, src.service, src.name, offset, now)
 	}
-	f.ahead = aheadBatch{}
+	f.ahead = skewBatch{}
 }
 
-// sayRefused counts a time that was not taken, and says so once a source.
-func (f *Feed) sayRefused(src *Source, message []byte, reason recognize.Reason) {
+// noteRejectedTime counts a time that was not taken, and says so once a source.
+func (f *Feed) noteRejectedTime(src *Source, message []byte, reason recognize.Reason) {
 	f.opts.Stats.Refused.Add(1)
 	if !src.refused {
 		src.refused = true
@@ -211,8 +211,8 @@ func (f *Feed) sayRefused(src *Source, message []byte, reason recognize.Reason) 
 	}
 }
 
-// sayMissed counts a line in which rules found no time, and says so once a source.
-func (f *Feed) sayMissed(src *Source, message []byte) {
+// noteMissingTime counts a line in which rules found no time, and says so once a source.
+func (f *Feed) noteMissingTime(src *Source, message []byte) {
 	f.opts.Stats.Missed.Add(1)
 	if !src.missed {
 		src.missed = true
@@ -221,8 +221,8 @@ func (f *Feed) sayMissed(src *Source, message []byte) {
 	}
 }
 
-// sayCut counts a line that was cut, and says so once a source.
-func (f *Feed) sayCut(src *Source, size int64) {
+// noteTruncated counts a line that was cut, and says so once a source.
+func (f *Feed) noteTruncated(src *Source, size int64) {
 	f.opts.Stats.Cut.Add(1)
 	if !src.cut {
 		src.cut = true

@@ -11,9 +11,9 @@ import (
 const (
 	// DefaultPartialTimeout is how long a part of a line waits for the next one.
 	DefaultPartialTimeout = 5 * time.Second
-	// wrappedLine is how long a container runtime's line may be whatever the record
+	// maxWrappedLine is how long a container runtime's line may be whatever the record
 	// limit: what it wraps is 16 KiB before it is escaped.
-	wrappedLine = 256 << 10
+	maxWrappedLine = 256 << 10
 )
 
 // Lines say what becomes of lines before they are records. The zero value takes
@@ -47,5 +47,5 @@ func (l Lines) maxLine(maxRecord int) int {
 	if l.Format == container.None {
 		return maxRecord
 	}
-	return max(maxRecord, wrappedLine)
+	return max(maxRecord, maxWrappedLine)
 }

@@ -16,8 +16,8 @@ const (
 	// MaxReceive is the size limit in bytes of all messages that a sender may hand
 	// over in one piece: what is acknowledged as one is taken as one.
 	MaxReceive = 16 << 20
-	// busyWait is how long a sender waits for room in the buffer before it is told to retry.
-	busyWait = 2 * time.Second
+	// spaceTimeout is how long a sender waits for room in the buffer before it is told to retry.
+	spaceTimeout = 2 * time.Second
 )
 
 // EventCost is about how many bytes of memory an event takes besides those of its
@@ -47,11 +47,11 @@ type Event struct {
 // the sink. Safe for concurrent use.
 type Receiver struct {
 	opts     Options
-	aheadLog aheadLog
+	aheadLog skewLog
 
 	mu sync.Mutex
 	// ahead are the services whose times lie ahead of the clock.
-	ahead map[string]*aheadRun
+	ahead map[string]*skewDetector
 }
 
 // NewReceiver makes a Receiver.
@@ -61,7 +61,7 @@ func NewReceiver(opts Options) (*Receiver, error) {
 		return nil, err
 	}
 	return &Receiver{
-		opts: opts, aheadLog: aheadLog{log: opts.Log, zone: opts.Recognize.Zone}, ahead: map[string]*aheadRun{},
+		opts: opts, aheadLog: skewLog{log: opts.Log, zone: opts.Recognize.Zone}, ahead: map[string]*skewDetector{},
 	}, nil
 }
 
@@ -101,7 +101,7 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event) (bu
 	read := r.opts.Now()
 	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
 	recognizer := recognize.New(r.opts.Recognize)
-	var ahead aheadBatch
+	var ahead skewBatch
 	source := ""
 	for i := range events {
 		if i > 0 && events[i].Source != events[i-1].Source {
@@ -121,12 +121,12 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event) (bu
 	}
 	r.opts.Stats.Records.Add(int64(len(chunk.Records)))
 	r.opts.Stats.Bytes.Add(int64(size))
-	r.noteAhead(service, source, ahead, len(events), read)
+	r.detectSkew(service, source, ahead, len(events), read)
 	return mark, nil
 }
 
-// noteAhead notes how many of all records of a service lie ahead of the clock.
-func (r *Receiver) noteAhead(service, source string, ahead aheadBatch, all int, now time.Time) {
+// detectSkew notes how many of all records of a service lie ahead of the clock.
+func (r *Receiver) detectSkew(service, source string, ahead skewBatch, all int, now time.Time) {
 	if ahead.records == 0 {
 		return
 	}
@@ -135,7 +135,7 @@ func (r *Receiver) noteAhead(service, source string, ahead aheadBatch, all int, 
 	defer r.mu.Unlock()
 	run := r.ahead[service]
 	if run == nil {
-		run = new(aheadRun)
+		run = new(skewDetector)
 		r.ahead[service] = run
 	}
 	if offset, ok := run.note(ahead, all); ok {
@@ -174,7 +174,7 @@ func (r *Receiver) append(ctx context.Context, chunk buffer.Chunk) (buffer.Mark,
 	if len(chunk.Records) == 0 {
 		return 0, nil
 	}
-	patient, cancel := context.WithTimeoutCause(ctx, busyWait, ErrBusy)
+	patient, cancel := context.WithTimeoutCause(ctx, spaceTimeout, ErrBusy)
 	defer cancel()
 	mark, err := r.opts.Sink.Append(patient, chunk)
 	if errors.Is(err, buffer.ErrTooLarge) {

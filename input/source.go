@@ -10,9 +10,9 @@ import (
 // they are wrapped.
 const detectLines = 16
 
-// outputs is how many streams a source may have: the lines that are not wrapped,
+// maxStreams is how many streams a source may have: the lines that are not wrapped,
 // standard output and standard error.
-const outputs = 3
+const maxStreams = 3
 
 // Source is a stream of lines with its own memory of times and formats, read
 // through a [Feed].
@@ -24,20 +24,20 @@ type Source struct {
 	// offset is the start of the first byte that was not handled: the lines before
 	// it were handed over or are held by a stream.
 	offset int64
-	// parked is the beginning of a line, from offset on.
-	parked parked
+	// partial is the beginning of a line, from offset on.
+	partial partialLine
 	// format is how lines are wrapped; while it is Auto, tried counts lines that were not.
 	format  container.Format
 	tried   uint8
 	clock   container.Clock
-	streams [outputs]*stream
+	streams [maxStreams]*stream
 	// direct is the stream whose lines are records as they are, once that is sure; else nil.
 	direct *stream
-	// before is what an earlier run did behind the offset at which this one began; nil is nothing.
-	before *before
+	// resume is what an earlier run did behind the offset at which this one began; nil is nothing.
+	resume *resumeState
 	// cut, split, refused and missed say that this was logged once.
 	cut, split, refused, missed bool
-	ahead                       aheadRun
+	ahead                       skewDetector
 }
 
 // Point is a place in a source where reading may go on later.
@@ -73,7 +73,7 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 		src.format, src.tried = b.format, b.tried
 	}
 	if b.done > at.Offset {
-		src.before = &b
+		src.resume = &b
 	}
 	return src
 }
@@ -87,10 +87,10 @@ func (s *Source) Of(service string) *Source {
 
 // Offset is where the next byte is to be read from: the bytes before it were
 // handed over or are held.
-func (s *Source) Offset() int64 { return s.offset + s.parked.size() }
+func (s *Source) Offset() int64 { return s.offset + s.partial.size() }
 
 // Held is the number of bytes of a line whose end was not read yet.
-func (s *Source) Held() int64 { return s.parked.size() }
+func (s *Source) Held() int64 { return s.partial.size() }
 
 // Waiting reports whether lines are held that may go on: [Feed.Flush] hands them
 // over when they do not.
@@ -113,18 +113,18 @@ func (s *Source) line(l line) {
 	if s.format != container.None {
 		w, wrapped = s.unwrap(l.text)
 	}
-	if s.before != nil {
-		if s.before.has(w.Stream, s.offset) {
+	if s.resume != nil {
+		if s.resume.has(w.Stream, s.offset) {
 			return
 		}
-		if s.offset >= s.before.done {
-			s.before = nil
+		if s.offset >= s.resume.done {
+			s.resume = nil
 		}
 	}
 	st := s.stream(w.Stream)
 	if !wrapped {
 		st.add(l.text, l.whole, s.offset, 0)
-		if s.format == container.None && s.before == nil && st.joiner == nil {
+		if s.format == container.None && s.resume == nil && st.joiner == nil {
 			s.direct = st
 		}
 		return
@@ -146,7 +146,7 @@ func (s *Source) unwrap(text []byte) (container.Line, bool) {
 		switch f := container.Detect(text); {
 		case f != container.None:
 			s.format = f
-		case s.before != nil && s.offset < s.before.done: // it was counted before
+		case s.resume != nil && s.offset < s.resume.done: // it was counted before
 		case s.tried+1 >= detectLines:
 			s.format = container.None
 		default:
@@ -162,8 +162,8 @@ func (s *Source) stream(id container.Stream) *stream {
 		return st
 	}
 	st := s.newStream(id)
-	if s.before != nil && st.joiner != nil {
-		st.joiner.Resume(s.before.state[id])
+	if s.resume != nil && st.joiner != nil {
+		st.joiner.Resume(s.resume.state[id])
 	}
 	s.streams[id] = st
 	return st

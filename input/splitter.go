@@ -15,8 +15,8 @@ const (
 	// cutMark ends a line that was cut; the number between its halves is how many bytes are missing.
 	cutMark    = " …[logstow: cut "
 	cutMarkEnd = " bytes]"
-	// cutRoom is what a mark may take: its halves and any number.
-	cutRoom = len(cutMark) + len("9223372036854775807") + len(cutMarkEnd)
+	// maxCutMark is what a mark may take: its halves and any number.
+	maxCutMark = len(cutMark) + len("9223372036854775807") + len(cutMarkEnd)
 
 	// readSize is how many bytes are asked for at once.
 	readSize = 256 << 10
@@ -78,7 +78,7 @@ func (s *splitter) next() (line, bool) {
 		s.start, s.scan = end+1, end+1
 		return line{text: text, size: int64(len(text)) + 1}, true
 	}
-	l := s.take(end)
+	l := s.consume(end)
 	l.size++
 	s.start++
 	s.scan = s.start
@@ -90,21 +90,21 @@ func (s *splitter) rest() (line, bool) {
 	if s.held() == 0 {
 		return line{}, false
 	}
-	return s.take(s.end), true
+	return s.consume(s.end), true
 }
 
-// park takes what is held out of the splitter, for adopt to put back.
-func (s *splitter) park() parked {
-	var p parked
+// detach takes what is held out of the splitter, for adopt to put back.
+func (s *splitter) detach() partialLine {
+	var p partialLine
 	if s.held() > 0 {
-		p = parked{bytes.Clone(s.buf[s.start:s.end]), s.lost}
+		p = partialLine{bytes.Clone(s.buf[s.start:s.end]), s.lost}
 	}
 	s.start, s.scan, s.end, s.lost = 0, 0, 0, 0
 	return p
 }
 
-// adopt goes on with what another splitter, or this one, held.
-func (s *splitter) adopt(p parked) {
+// restore goes on with what another splitter, or this one, held.
+func (s *splitter) restore(p partialLine) {
 	s.start, s.scan, s.end, s.lost = 0, 0, 0, p.lost
 	for rest := p.text; len(rest) > 0; {
 		n := copy(s.space(), rest)
@@ -114,19 +114,19 @@ func (s *splitter) adopt(p parked) {
 	s.scan = s.end
 }
 
-// parked is the beginning of a line whose end has not been read yet.
-type parked struct {
+// partialLine is the beginning of a line whose end has not been read yet.
+type partialLine struct {
 	text []byte
 	lost int64
 }
 
-func (p parked) size() int64 { return int64(len(p.text)) + p.lost }
+func (p partialLine) size() int64 { return int64(len(p.text)) + p.lost }
 
 // held is the number of bytes that are not yet part of a line given out.
 func (s *splitter) held() int64 { return int64(s.end-s.start) + s.lost }
 
-// take removes the line that ends before buf[end].
-func (s *splitter) take(end int) line {
+// consume removes the line that ends before buf[end].
+func (s *splitter) consume(end int) line {
 	l := line{text: s.buf[s.start:end], size: int64(end-s.start) + s.lost}
 	s.start, s.scan, s.lost = end, end, 0
 	if l.size > int64(s.max) {
@@ -138,7 +138,7 @@ func (s *splitter) take(end int) line {
 // cut shortens the beginning of a line of size bytes to at most limit bytes,
 // mark included, between two characters. It writes the mark into text.
 func cut(text []byte, limit int, size int64) []byte {
-	keep := limit - cutRoom
+	keep := limit - maxCutMark
 	for back := 0; back < utf8.UTFMax-1 && !utf8.RuneStart(text[keep]); back++ {
 		keep--
 	}

@@ -49,7 +49,7 @@ func (s *stream) add(text []byte, whole, start, logged int64) {
 		text = cut(text, limit, whole)
 	}
 	if whole > 0 {
-		f.sayCut(s.src, whole)
+		f.noteTruncated(s.src, whole)
 	}
 	if s.joiner == nil {
 		f.add(s, text, logged)
@@ -99,8 +99,8 @@ func (s *stream) joined(e multiline.Event) {
 	f.add(s, e.Text, e.Time)
 }
 
-// pause copies what is held out of the read buffer, or with last hands it over.
-func (s *stream) pause(last bool) {
+// release copies what is held out of the read buffer, or with last hands it over.
+func (s *stream) release(last bool) {
 	switch {
 	case last:
 		s.end()

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// lately is how long a write to storage counts as a sign that it works.
-	lately = 5 * time.Minute
-	// fullAt is the share of its size at which a buffer is taken for full: it never
+	// recentWrite is how long a write to storage counts as a sign that it works.
+	recentWrite = 5 * time.Minute
+	// fullRatio is the share of its size at which a buffer is taken for full: it never
 	// fills to the last byte.
-	fullAt = 0.95
+	fullRatio = 0.95
 )
 
 // ErrFull says that the buffer has no room.
@@ -36,7 +36,7 @@ func (m *Metrics) Ready() error {
 	if !m.full() {
 		return nil
 	}
-	if r := m.opts.Requests; r != nil && m.opts.Now().Sub(r.LastCreate()) < lately {
+	if r := m.opts.Requests; r != nil && m.opts.Now().Sub(r.LastCreate()) < recentWrite {
 		return nil
 	}
 	return ErrFull
@@ -61,11 +61,11 @@ func (m *Metrics) Storing() error {
 // full reports whether the buffer has no room.
 func (m *Metrics) full() bool {
 	s := m.opts.Buffer.Stats()
-	return s.Full || s.Limit > 0 && float64(max(s.Disk, s.Bytes)) >= fullAt*float64(s.Limit)
+	return s.Full || s.Limit > 0 && float64(max(s.Disk, s.Bytes)) >= fullRatio*float64(s.Limit)
 }
 
-// answer is 200 and "ok", or 503 and the error.
-func answer(check func() error) http.Handler {
+// respond is 200 and "ok", or 503 and the error.
+func respond(check func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		text := "ok\n"

@@ -87,8 +87,8 @@ func (m *Metrics) Collector() prometheus.Collector { return &collector{opts: &m.
 // routes of an [logstow/input/httpserver.Server].
 func (m *Metrics) Register(mux *http.ServeMux) {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	ready, storing := answer(m.Ready), answer(m.Storing)
-	mux.Handle("GET /healthz", answer(m.Healthy))
+	ready, storing := respond(m.Ready), respond(m.Storing)
+	mux.Handle("GET /healthz", respond(m.Healthy))
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Query().Get("storage") {
 		case "", "0":

@@ -96,8 +96,8 @@ func (r *Requests) observe(operation string, began time.Time, err error) {
 	r.seconds.WithLabelValues(operation).Observe(time.Since(began).Seconds())
 }
 
-// wrote is observe for writes, which are tried again where that may help.
-func (r *Requests) wrote(operation string, began time.Time, err error) {
+// observeWrite is observe for writes, which are tried again where that may help.
+func (r *Requests) observeWrite(operation string, began time.Time, err error) {
 	r.observe(operation, began, err)
 	if store.Retryable(err) {
 		r.retries.Inc()

@@ -4,9 +4,9 @@ package process
 // first ones name the issuer and the last one checks the others (ISO/IEC 7812).
 const minCard, maxCard = 13, 19
 
-// card finds the number of a payment card, its digits together or in the groups that
+// findCard finds the number of a payment card, its digits together or in the groups that
 // are printed on cards, with single spaces or dashes between.
-func card(m []byte, from int) (start, end int) {
+func findCard(m []byte, from int) (start, end int) {
 	for i := from; i < len(m); i++ {
 		if c := m[i]; c-'2' > '8'-'2' || c == '7' || !beginsNumber(m, i) {
 			continue
@@ -49,7 +49,7 @@ func cardAt(m []byte, i int) (end int) {
 			}
 			digits[n] = c - '0'
 			n, g.size = n+1, g.size+1
-			if n >= minCard && (i+1 == len(m) || !isWord(m[i+1])) && g.printed() && isCard(digits[:n]) {
+			if n >= minCard && (i+1 == len(m) || !isWord(m[i+1])) && g.complete() && isCard(digits[:n]) {
 				end = i + 1
 			}
 			continue
@@ -82,17 +82,17 @@ func (g *groups) next(separator byte) bool {
 	return true
 }
 
-// printed reports whether the groups are complete as they are.
-func (g *groups) printed() bool {
+// complete reports whether the groups are complete as they are.
+func (g *groups) complete() bool {
 	return g.count == 0 || g.second == 6 && g.count == 2 || g.second != 6 && g.size <= 4
 }
 
-func isCard(digits []byte) bool { return issued(digits) && checks(digits) }
+func isCard(digits []byte) bool { return isIssued(digits) && luhn(digits) }
 
-// issued reports whether an issuer's cards begin so and are so long. The lengths are those
+// isIssued reports whether an issuer's cards begin so and are so long. The lengths are those
 // in use, not all that are reserved: identifiers of 17 to 19 digits are common in
 // logs, and one of ten has the right check digit.
-func issued(d []byte) bool {
+func isIssued(d []byte) bool {
 	two := int(d[0])*10 + int(d[1])
 	four := two*100 + int(d[2])*10 + int(d[3])
 	switch n := len(d); {
@@ -114,8 +114,8 @@ func issued(d []byte) bool {
 	return false
 }
 
-// checks is the check of Luhn.
-func checks(d []byte) bool {
+// luhn is the check of Luhn.
+func luhn(d []byte) bool {
 	sum := 0
 	for i := range d {
 		v := int(d[len(d)-1-i])

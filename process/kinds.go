@@ -48,7 +48,7 @@ func builtIn() []kind {
 			}, setting)
 		}},
 		{"url-password", [][]string{{"@"}, {"://", `:\`}}, addressPassword},
-		{"card", nil, card},
+		{"card", nil, findCard},
 	}
 }
 

@@ -51,8 +51,8 @@ func bucket(limit, burst float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(limit), int(min(burst, math.MaxInt32)))
 }
 
-// take reports whether a service may log one more record, of a size in bytes, now.
-func (l *limiter) take(service string, size int) bool {
+// allow reports whether a service may log one more record, of a size in bytes, now.
+func (l *limiter) allow(service string, size int) bool {
 	now := l.opts.Now()
 	l.mu.Lock()
 	s := l.services[service]
@@ -63,7 +63,7 @@ func (l *limiter) take(service string, size int) bool {
 		s = l.service(service)
 		l.services[service] = s
 	}
-	ok := s.take(now, size)
+	ok := s.allow(now, size)
 	l.mu.Unlock()
 	if !ok {
 		s.over.add()
@@ -75,13 +75,13 @@ func (l *limiter) service(name string) *serviceLimit {
 	return &serviceLimit{
 		records: bucket(l.opts.RateLimit, float64(l.opts.Burst)),
 		bytes:   bucket(float64(l.opts.ByteLimit), float64(l.opts.ByteBurst)),
-		over: l.opts.tally(reasonLimit, slog.LevelWarn, "records over the rate limit are dropped (said at most once a minute)",
+		over: l.opts.newTally(reasonLimit, slog.LevelWarn, "records over the rate limit are dropped (said at most once a minute)",
 			"service", name),
 	}
 }
 
-// take takes from both or from none. A record longer than the burst takes all of it.
-func (s *serviceLimit) take(now time.Time, size int) bool {
+// allow takes from both or from none. A record longer than the burst takes all of it.
+func (s *serviceLimit) allow(now time.Time, size int) bool {
 	if s.records != nil && s.records.TokensAt(now) < 1 {
 		return false
 	}

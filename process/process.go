@@ -86,7 +86,7 @@ func New(opts Options) (input.Processor, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &processor{dropped: opts.drops(reasonDrop), notKept: opts.drops(reasonKeep)}
+	p := &processor{dropped: opts.dropTally(reasonDrop), notKept: opts.dropTally(reasonKeep)}
 	var err error
 	if p.redactors, err = redactors(&opts); err != nil {
 		return nil, err
@@ -107,27 +107,27 @@ func New(opts Options) (input.Processor, error) {
 // Process implements [input.Processor].
 func (p *processor) Process(service string, r *record.Record) bool {
 	if len(p.redactors) > 0 {
-		var seen presence // what redactors put in holds no secrets
-		seen.look(r.Message)
+		var seen byteSet // what redactors put in holds no secrets
+		seen.add(r.Message)
 		for i := range p.redactors {
 			r.Message = p.redactors[i].redact(r.Message, &seen)
 		}
 	}
-	if anyMatches(p.drop, r) {
+	if matchesAny(p.drop, r) {
 		p.dropped.add()
 		return false
 	}
-	if len(p.keep) > 0 && !anyMatches(p.keep, r) {
+	if len(p.keep) > 0 && !matchesAny(p.keep, r) {
 		p.notKept.add()
 		return false
 	}
 	for _, s := range p.samples {
 		if s.matches(r) {
-			if !s.take() {
+			if !s.sample() {
 				return false
 			}
 			break
 		}
 	}
-	return p.limit == nil || p.limit.take(service, len(r.Message))
+	return p.limit == nil || p.limit.allow(service, len(r.Message))
 }

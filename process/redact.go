@@ -21,7 +21,7 @@ type redactor struct {
 	count   *tally
 }
 
-func (r *redactor) redact(message []byte, seen *presence) []byte {
+func (r *redactor) redact(message []byte, seen *byteSet) []byte {
 	for _, texts := range r.hints {
 		if !seen.holdsOne(message, texts) {
 			return message
@@ -36,10 +36,10 @@ func (r *redactor) redact(message []byte, seen *presence) []byte {
 	return changed[:min(len(changed), record.MaxSize)]
 }
 
-// presence says which bytes a message holds.
-type presence [256]bool
+// byteSet says which bytes a message holds.
+type byteSet [256]bool
 
-func (p *presence) look(message []byte) {
+func (p *byteSet) add(message []byte) {
 	for _, c := range message {
 		p[c] = true
 	}
@@ -47,7 +47,7 @@ func (p *presence) look(message []byte) {
 
 // holdsOne reports whether a message holds one of texts; it is searched for those only
 // of which it holds all bytes.
-func (p *presence) holdsOne(message []byte, texts [][]byte) bool {
+func (p *byteSet) holdsOne(message []byte, texts [][]byte) bool {
 search:
 	for _, text := range texts {
 		for _, c := range text {
@@ -78,7 +78,7 @@ func redactors(opts *Options) ([]redactor, error) {
 		if !slices.Contains(kinds, k.name) {
 			continue
 		}
-		r := redactor{replace: mark(k), count: opts.redactions(k.name)}
+		r := redactor{replace: builtinRedactor(k), count: opts.redactionTally(k.name)}
 		for _, texts := range k.hints {
 			r.hints = append(r.hints, literals(texts))
 		}
@@ -95,14 +95,14 @@ func redactors(opts *Options) ([]redactor, error) {
 		if strings.ContainsAny(with, "\r\n") {
 			return nil, fmt.Errorf("redact %s: what is put in must be one line", r.Regexp)
 		}
-		all = append(all, redactor{replace: own(r.Regexp, with), count: opts.redactions("regexp")})
+		all = append(all, redactor{replace: customRedactor(r.Regexp, with), count: opts.redactionTally("regexp")})
 	}
 	return all, nil
 }
 
-// mark puts [redacted:KIND] in the place of all secrets of a kind. A JSON object
+// builtinRedactor puts [redacted:KIND] in the place of all secrets of a kind. A JSON object
 // stays one: where no string is, a string is put in.
-func mark(k kind) func([]byte) []byte {
+func builtinRedactor(k kind) func([]byte) []byte {
 	text, quoted := "[redacted:"+k.name+"]", `"[redacted:`+k.name+`]"`
 	return func(message []byte) []byte {
 		var out []byte
@@ -129,8 +129,8 @@ func mark(k kind) func([]byte) []byte {
 	}
 }
 
-// own replaces what an expression matches by a template.
-func own(re *regexp.Regexp, with string) func([]byte) []byte {
+// customRedactor replaces what an expression matches by a template.
+func customRedactor(re *regexp.Regexp, with string) func([]byte) []byte {
 	template := []byte(with)
 	return func(message []byte) []byte {
 		if !re.Match(message) {

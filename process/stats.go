@@ -31,21 +31,21 @@ type counter struct{ n atomic.Int64 }
 
 func (c *counter) add() { c.n.Add(1) }
 
-// sayEvery is how often at most it is said what is done.
-const sayEvery = time.Minute
+// logInterval is how often at most it is said what is done.
+const logInterval = time.Minute
 
 // tally counts records of one reason, and says so with the first one and then at
-// most once in [sayEvery].
+// most once in [logInterval].
 type tally struct {
 	count *counter
 	now   func() time.Time
 	say   func(records int64)
-	// unsaid are the records since it was said; next is when it may be said again, in Unix nanoseconds.
-	unsaid, next atomic.Int64
+	// unlogged are the records since it was said; next is when it may be said again, in Unix nanoseconds.
+	unlogged, next atomic.Int64
 }
 
-// tally makes one; args go with what it says.
-func (o *Options) tally(reason string, level slog.Level, text string, args ...any) *tally {
+// newTally makes one; args go with what it says.
+func (o *Options) newTally(reason string, level slog.Level, text string, args ...any) *tally {
 	log := o.Log.With(args...)
 	say := log.Info
 	if level >= slog.LevelWarn {
@@ -56,21 +56,21 @@ func (o *Options) tally(reason string, level slog.Level, text string, args ...an
 
 func (t *tally) add() {
 	t.count.add()
-	t.unsaid.Add(1)
+	t.unlogged.Add(1)
 	now, next := t.now().UnixNano(), t.next.Load()
-	if now >= next && t.next.CompareAndSwap(next, now+int64(sayEvery)) {
-		t.say(t.unsaid.Swap(0))
+	if now >= next && t.next.CompareAndSwap(next, now+int64(logInterval)) {
+		t.say(t.unlogged.Swap(0))
 	}
 }
 
-// drops is the tally of records that a rule of the user's drops.
-func (o *Options) drops(reason string) *tally {
-	return o.tally(reason, slog.LevelInfo, "records are dropped by rules (said at most once a minute)", "reason", reason)
+// dropTally is the tally of records that a rule of the user's drops.
+func (o *Options) dropTally(reason string) *tally {
+	return o.newTally(reason, slog.LevelInfo, "records are dropped by rules (said at most once a minute)", "reason", reason)
 }
 
-// redactions is the tally of records out of which something is taken.
-func (o *Options) redactions(what string) *tally {
-	return o.tally(ReasonRedact+what, slog.LevelInfo, "secrets are taken out of records (said at most once a minute)", "kind", what)
+// redactionTally is the tally of records out of which something is taken.
+func (o *Options) redactionTally(what string) *tally {
+	return o.newTally(ReasonRedact+what, slog.LevelInfo, "secrets are taken out of records (said at most once a minute)", "kind", what)
 }
 
 func (s *Stats) counter(reason string) *counter {

@@ -11,9 +11,9 @@ import (
 // A Range reads exactly n bytes of a blob from off on.
 type Range func(ctx context.Context, off, n int64) ([]byte, error)
 
-// tailGuess is how much of a blob's end is read to find a footer: the whole
+// tailReadSize is how much of a blob's end is read to find a footer: the whole
 // footer of all but the largest segments.
-const tailGuess = 64 << 10
+const tailReadSize = 64 << 10
 
 // ReadFooter reads and checks the footer of a segment of size bytes. footer is
 // its offset where the caller knows it from metadata, which costs one call of read,
@@ -46,7 +46,7 @@ func findFooter(ctx context.Context, read Range, size int64) (*Footer, error) {
 	if size < footerOverhead {
 		return nil, ErrNoFooter
 	}
-	n := min(size, tailGuess)
+	n := min(size, tailReadSize)
 	tail, err := readRange(ctx, read, size-n, n)
 	if err != nil {
 		return nil, fmt.Errorf("read segment tail: %w", err)

@@ -123,7 +123,7 @@ type verifier struct {
 	filtered  bool
 	collector filter.Collector
 	tokens    []filter.Set
-	heads     [][2]int
+	prefixBuf [][2]int
 }
 
 func (v *verifier) block(stored []byte, b Block) (err error) {
@@ -133,7 +133,7 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 	var levels record.Counts
 	var n uint64
 	last, source := b.Start, ""
-	v.heads = v.heads[:0]
+	v.prefixBuf = v.prefixBuf[:0]
 	for rest := v.text; len(rest) > 0; n++ {
 		var line record.Line
 		if line, rest, err = record.Next(rest); err != nil {
@@ -155,11 +155,11 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 		v.all.add(line.Time, line.Level, source)
 		if v.filtered {
 			from := len(v.text) - len(rest) - len(line.Text)
-			v.heads = append(v.heads, [2]int{from, from + len(line.Text) - len(line.Raw) - 1})
+			v.prefixBuf = append(v.prefixBuf, [2]int{from, from + len(line.Text) - len(line.Raw) - 1})
 		}
 	}
 	if v.filtered {
-		v.tokens = append(v.tokens, v.collector.Collect(v.text, v.hidden()))
+		v.tokens = append(v.tokens, v.collector.Collect(v.text, v.prefixes()))
 	}
 	switch {
 	case last != b.End:
@@ -170,10 +170,10 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 	return nil
 }
 
-// hidden are the parts of the text before its messages.
-func (v *verifier) hidden() iter.Seq2[int, int] {
+// prefixes are the parts of the text before its messages.
+func (v *verifier) prefixes() iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
-		for _, h := range v.heads {
+		for _, h := range v.prefixBuf {
 			if !yield(h[0], h[1]) {
 				return
 			}

@@ -23,11 +23,11 @@ type Writer struct {
 	enc   record.Encoder
 	cur   block
 	tally tally
-	// flight brings the block being compressed, of flightRaw bytes; nil when there is none.
-	flight    chan encoded
-	flightRaw int
-	// notes are those of the block before last, for reuse.
-	notes []note
+	// compressing brings the block being compressed, of compressingRaw bytes; nil when there is none.
+	compressing    chan encoded
+	compressingRaw int
+	// spareRefs are those of the block before last, for reuse.
+	spareRefs []recordRef
 
 	// blocks are those written, offset and raw their sizes, tokens what they hold.
 	blocks      []Block
@@ -72,7 +72,7 @@ func (w *Writer) Append(r record.Record) error {
 		return w.err
 	}
 	r.Source = record.CleanSource(r.Source)
-	size := textBound(r)
+	size := maxTextLen(r)
 	switch {
 	case len(r.Message) > record.MaxSize, size > MaxBlockRaw:
 		return fmt.Errorf("%w: message of %d bytes takes %d bytes of text, at most %d and %d allowed",
@@ -97,8 +97,8 @@ func (w *Writer) Append(r record.Record) error {
 	return nil
 }
 
-// textBound is the length of a record's text, or up to 4 bytes more; its source is clean.
-func textBound(r record.Record) int {
+// maxTextLen is the length of a record's text, or up to 4 bytes more; its source is clean.
+func maxTextLen(r record.Record) int {
 	const columns = record.TimeLen + len("\tFATAL\t\t\n")
 	return columns + len(r.Source) + len(r.Message) + bytes.Count(r.Message, []byte{'\n'})
 }
@@ -107,7 +107,7 @@ func textBound(r record.Record) int {
 // have: seal it now, for a following Append may be refused with [ErrFull].
 func (w *Writer) Full() bool {
 	n := len(w.blocks) + 1
-	if w.flight != nil {
+	if w.compressing != nil {
 		n++
 	}
 	return n >= MaxBlocks
@@ -116,7 +116,7 @@ func (w *Writer) Full() bool {
 // Size is the number of bytes written so far plus an estimate of what the
 // records not yet written will take: what sealing by stored size goes by.
 func (w *Writer) Size() int64 {
-	pending := int64(len(w.cur.text) + w.flightRaw)
+	pending := int64(len(w.cur.text) + w.compressingRaw)
 	if w.raw == 0 {
 		return pending / 4 // a cautious guess until the first block tells
 	}
@@ -127,7 +127,7 @@ func (w *Writer) Size() int64 {
 // Bound is about the most bytes that the segment takes if nothing more is
 // appended: what is written, and what is not yet written as if it did not compress.
 func (w *Writer) Bound() int64 {
-	return w.offset + w.tokens.Size() + int64(len(w.cur.text)+w.flightRaw)
+	return w.offset + w.tokens.Size() + int64(len(w.cur.text)+w.compressingRaw)
 }
 
 // Close writes the last block and the footer and returns what the blob's
@@ -177,14 +177,14 @@ func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
 // Discard ends a Writer whose segment is not wanted: it waits for the block
 // being compressed and drops it. After Close it does nothing.
 func (w *Writer) Discard() {
-	if w.flight != nil {
-		<-w.flight
-		w.flight = nil
+	if w.compressing != nil {
+		<-w.compressing
+		w.compressing = nil
 	}
 	if w.err == nil {
 		w.err = ErrClosed
 	}
-	w.cur, w.notes, w.tokens = block{}, nil, filter.Builder{}
+	w.cur, w.spareRefs, w.tokens = block{}, nil, filter.Builder{}
 }
 
 // endBlock starts compressing the block being filled and begins another.
@@ -194,19 +194,19 @@ func (w *Writer) endBlock() error {
 	}
 	flight, full := make(chan encoded, 1), w.cur
 	go func() { flight <- w.opts.Compressor.encode(full, !w.opts.NoFilter) }()
-	w.flight, w.flightRaw = flight, len(full.text)
-	w.cur = block{text: w.opts.Compressor.texts.get(), notes: w.notes}
-	w.notes = nil
+	w.compressing, w.compressingRaw = flight, len(full.text)
+	w.cur = block{text: w.opts.Compressor.texts.get(), refs: w.spareRefs}
+	w.spareRefs = nil
 	return nil
 }
 
 // join waits for the block being compressed and writes it.
 func (w *Writer) join() error {
-	if w.flight == nil {
+	if w.compressing == nil {
 		return nil
 	}
-	e := <-w.flight
-	w.flight, w.flightRaw, w.notes = nil, 0, e.notes
+	e := <-w.compressing
+	w.compressing, w.compressingRaw, w.spareRefs = nil, 0, e.refs
 	e.block.Index, e.block.Offset = len(w.blocks), w.offset
 	if err := w.write(e.stored); err != nil {
 		w.err = fmt.Errorf("write block %d of segment: %w", e.block.Index, err)

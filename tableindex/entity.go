@@ -141,7 +141,7 @@ func (e *EntityError) Unwrap() error { return e.Err }
 // decode reads what encode made, found in a table of a container. An error is
 // an [*EntityError].
 func decode(container, table string, e store.Entity) (Row, error) {
-	r, err := decodeRow(e.Properties)
+	r, err := decodeSegment(e.Properties)
 	if err == nil {
 		err = r.check()
 	}
@@ -154,7 +154,7 @@ func decode(container, table string, e store.Entity) (Row, error) {
 	return r, nil
 }
 
-func decodeRow(p map[string]any) (r Row, err error) {
+func decodeSegment(p map[string]any) (r Row, err error) {
 	v, ok := p[propVersion].(int64)
 	if !ok {
 		return Row{}, errors.New("property " + propVersion + " is missing")

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// tableWord starts every table's name.
-	tableWord = "segments"
+	// tableNamePrefix starts every table's name.
+	tableNamePrefix = "segments"
 	// dayLayout ends every table's name.
 	dayLayout = "20060102"
 	// separator ends the service in a partition's name; afterSeparator is the next
@@ -32,7 +32,7 @@ const (
 // account, which may have several containers: the name's hash tells them apart.
 func tablePrefix(container string) string {
 	sum := sha256.Sum256([]byte(container))
-	return tableWord + hex.EncodeToString(sum[:4])
+	return tableNamePrefix + hex.EncodeToString(sum[:4])
 }
 
 // tableOf is the table of a row.

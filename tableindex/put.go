@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// putTables is how many tables one Put writes at the same time.
-	putTables = 8
+	// concurrentTables is how many tables one Put writes at the same time.
+	concurrentTables = 8
 	// createTries is how often a missing table is created before one transaction
 	// fails: it may be dropped again just after it was made.
 	createTries = 2
@@ -32,23 +32,23 @@ const (
 // [store.ErrInvalid] and [ErrRow] and names the blob. Rows of a failed table may have been written.
 func Put(ctx context.Context, t store.Tables, container string, rows []Row) error {
 	var failed []error
-	tables := make(map[string]entities)
+	tables := make(map[string]tableEntities)
 	for _, r := range rows {
 		e, err := encode(r)
 		if err != nil {
-			failed = append(failed, &store.Error{Op: "index", Object: r.Name.String(), Class: store.ErrInvalid, Err: rowError{err}})
+			failed = append(failed, &store.Error{Op: "index", Object: r.Name.String(), Class: store.ErrInvalid, Err: invalidEntityError{err}})
 			continue
 		}
 		name := tableOf(container, r)
 		if tables[name] == nil {
-			tables[name] = make(entities)
+			tables[name] = make(tableEntities)
 		}
 		tables[name][e.Key] = e
 	}
 	names := slices.Sorted(maps.Keys(tables))
 	results := make([]error, len(names))
 	var group errgroup.Group
-	group.SetLimit(putTables)
+	group.SetLimit(concurrentTables)
 	for i, name := range names {
 		group.Go(func() error {
 			results[i] = putTable(ctx, t, name, tables[name])
@@ -62,16 +62,16 @@ func Put(ctx context.Context, t store.Tables, container string, rows []Row) erro
 // ErrRow says that a row cannot be, whatever storage says.
 var ErrRow = errors.New("not a row of the index")
 
-type rowError struct{ err error }
+type invalidEntityError struct{ err error }
 
-func (e rowError) Error() string   { return e.err.Error() }
-func (e rowError) Unwrap() []error { return []error{ErrRow, e.err} }
+func (e invalidEntityError) Error() string   { return e.err.Error() }
+func (e invalidEntityError) Unwrap() []error { return []error{ErrRow, e.err} }
 
-// entities are those of one table.
-type entities map[store.Key]store.Entity
+// tableEntities are those of one table.
+type tableEntities map[store.Key]store.Entity
 
 // putTable writes entities to a table.
-func putTable(ctx context.Context, t store.Tables, table string, all entities) error {
+func putTable(ctx context.Context, t store.Tables, table string, all tableEntities) error {
 	for _, transaction := range all.transactions() {
 		if err := upsert(ctx, t, table, transaction); err != nil {
 			return fmt.Errorf("index %d segments in table %s: %w", len(all), table, err)
@@ -81,7 +81,7 @@ func putTable(ctx context.Context, t store.Tables, table string, all entities) e
 }
 
 // transactions splits entities by partition and by the limits of a transaction.
-func (all entities) transactions() [][]store.Entity {
+func (all tableEntities) transactions() [][]store.Entity {
 	sorted := slices.SortedFunc(maps.Values(all), compareKeys)
 	var transactions [][]store.Entity
 	var current []store.Entity

@@ -11,8 +11,8 @@ import (
 	"logstow/store"
 )
 
-// parallel is how many partitions are read at the same time: those of one table.
-const parallel = shards
+// concurrentPartitions is how many partitions are read at the same time: those of one table.
+const concurrentPartitions = shards
 
 // Range yields the rows of a service whose records may lie in [from, to), of all
 // classes, in no particular order: those that end at from or later and start
@@ -25,7 +25,7 @@ const parallel = shards
 // requests and waits for them.
 func Range(ctx context.Context, t store.TableReader, container, service string, from, to time.Time) iter.Seq2[[]Row, error] {
 	return func(yield func([]Row, error) bool) {
-		r := reader{tables: t, container: container, service: service, from: from, to: to, pages: make(chan page)}
+		r := reader{tables: t, container: container, service: service, from: from, to: to, pages: make(chan segmentPage)}
 		if !from.Before(to) || !r.plan() {
 			return
 		}
@@ -37,7 +37,7 @@ func Range(ctx context.Context, t store.TableReader, container, service string, 
 		}()
 		go r.run(reading)
 		for p := range r.pages {
-			if len(p.rows) > 0 && !yield(p.rows, nil) {
+			if len(p.entities) > 0 && !yield(p.entities, nil) {
 				return
 			}
 			for _, err := range p.malformed {
@@ -56,9 +56,9 @@ func Range(ctx context.Context, t store.TableReader, container, service string, 
 	}
 }
 
-// page is what one request gave.
-type page struct {
-	rows      []Row
+// segmentPage is what one request gave.
+type segmentPage struct {
+	entities  []Row
 	malformed []error
 	err       error
 }
@@ -70,7 +70,7 @@ type reader struct {
 	from, to           time.Time
 	// query is that of every partition, but for the partition.
 	query store.Query
-	pages chan page
+	pages chan segmentPage
 }
 
 // plan fills in the query; false says that nothing can match it.
@@ -93,12 +93,12 @@ func (r *reader) plan() bool {
 func (r *reader) run(ctx context.Context) {
 	defer close(r.pages)
 	var group errgroup.Group
-	group.SetLimit(parallel)
+	group.SetLimit(concurrentPartitions)
 	defer func() { _ = group.Wait() }() // what fails is sent as a page
 	prefix := tablePrefix(r.container)
 	for names, err := range r.tables.Tables(ctx, prefix) {
 		if err != nil {
-			r.send(ctx, page{err: err})
+			r.send(ctx, segmentPage{err: err})
 			return
 		}
 		for _, table := range names {
@@ -120,15 +120,15 @@ func (r *reader) run(ctx context.Context) {
 func (r *reader) read(ctx context.Context, table string, shard int) {
 	q := r.query
 	q.Partition = partition(r.service, shard)
-	for p := range pagesOf(ctx, r.tables, table, q) {
+	for p := range queryPages(ctx, r.tables, table, q) {
 		if p.err != nil {
-			if !gone(p.err) {
-				r.send(ctx, page{err: p.err})
+			if !isMissing(p.err) {
+				r.send(ctx, segmentPage{err: p.err})
 			}
 			return
 		}
 		rows, malformed := decodeAll(r.container, table, p.entities)
-		if !r.send(ctx, page{rows: rows, malformed: append(p.malformed, malformed...)}) {
+		if !r.send(ctx, segmentPage{entities: rows, malformed: append(p.malformed, malformed...)}) {
 			return
 		}
 	}
@@ -148,7 +148,7 @@ func decodeAll(container, table string, entities []store.Entity) (rows []Row, ma
 }
 
 // send hands a page over, unless ctx ends first.
-func (r *reader) send(ctx context.Context, p page) bool {
+func (r *reader) send(ctx context.Context, p segmentPage) bool {
 	select {
 	case r.pages <- p:
 		return true

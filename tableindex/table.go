@@ -78,7 +78,7 @@ func Rows(ctx context.Context, t store.TableReader, container, table, service st
 	return func(yield func([]Row, error) bool) {
 		q := scan(service)
 		q.Columns = columns()
-		yieldRows(ctx, t, container, table, q, yield)
+		yieldEntities(ctx, t, container, table, q, yield)
 	}
 }
 
@@ -104,18 +104,18 @@ func Hours(ctx context.Context, t store.TableReader, container string, table Tab
 		for shard := range shards {
 			q := scan("")
 			q.Partition, q.PartitionTo, q.RowFrom, q.RowTo, q.Columns = partition(service, shard), "", rowFrom, rowTo, columns()
-			if !yieldRows(ctx, t, container, table.Name, q, yield) {
+			if !yieldEntities(ctx, t, container, table.Name, q, yield) {
 				return
 			}
 		}
 	}
 }
 
-// yieldRows yields what a query finds; false says that it is the end.
-func yieldRows(ctx context.Context, t store.TableReader, container, table string, q store.Query, yield func([]Row, error) bool) bool {
-	for p := range pagesOf(ctx, t, table, q) {
+// yieldEntities yields what a query finds; false says that it is the end.
+func yieldEntities(ctx context.Context, t store.TableReader, container, table string, q store.Query, yield func([]Row, error) bool) bool {
+	for p := range queryPages(ctx, t, table, q) {
 		if p.err != nil {
-			if !gone(p.err) {
+			if !isMissing(p.err) {
 				yield(nil, p.err)
 			}
 			return false
@@ -144,7 +144,7 @@ func Services(ctx context.Context, t store.TableReader, table string) ([]string,
 func Survey(ctx context.Context, t store.TableReader, table string) (services []string, lost []store.Key, err error) {
 	for entities, err := range t.Query(ctx, table, scan("")) {
 		switch {
-		case gone(err):
+		case isMissing(err):
 			return nil, nil, nil
 		case err != nil:
 			return nil, nil, err
@@ -181,7 +181,7 @@ func Remove(ctx context.Context, t store.Tables, table string, keys []store.Key)
 		for n < min(len(sorted), store.MaxTransaction) && sorted[n].Partition == sorted[0].Partition {
 			n++
 		}
-		if err := t.Remove(ctx, table, sorted[:n]); err != nil && !gone(err) {
+		if err := t.Remove(ctx, table, sorted[:n]); err != nil && !isMissing(err) {
 			return err
 		}
 		sorted = sorted[n:]
@@ -198,7 +198,7 @@ func scan(service string) store.Query {
 	return q
 }
 
-// gone reports whether a table is not there (any more).
-func gone(err error) bool {
+// isMissing reports whether a table is not there (any more).
+func isMissing(err error) bool {
 	return errors.Is(err, store.ErrNoTable) || errors.Is(err, store.ErrTableBusy)
 }

@@ -101,21 +101,21 @@ func scanString(s []byte) (text, rest []byte, ok bool) {
 			return s[1:at], s[at+1:], true
 		}
 		at++
-		for end := min(at+swarm, len(s)); at < end; at++ {
+		for end := min(at+escapeRun, len(s)); at < end; at++ {
 			if s[at] == '"' {
 				return s[1:at], s[at+1:], true
 			}
 			if s[at] == '\\' {
 				at++
-				end = min(at+swarm, len(s))
+				end = min(at+escapeRun, len(s))
 			}
 		}
 		at = min(at, len(s))
 	}
 }
 
-// swarm is how many bytes without an escape are looked at one by one.
-const swarm = 16
+// escapeRun is how many bytes without an escape are looked at one by one.
+const escapeRun = 16
 
 // skipValue passes over a value that is not a string: to the comma or bracket
 // behind it. What stands in an object or array is only looked through for its end.

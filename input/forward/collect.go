@@ -11,10 +11,10 @@ import (
 const (
 	// maxEvents bounds how many events are handed over in one piece.
 	maxEvents = 1 << 13
-	// maxPiece bounds the bytes of their messages, but for one event alone.
-	maxPiece = 4 << 20
-	// firstMade and firstEvents are what every connection has for messages and events.
-	firstMade, firstEvents = 8 << 10, 16
+	// maxBatchBytes bounds the bytes of their messages, but for one event alone.
+	maxBatchBytes = 4 << 20
+	// initialMessages and initialEvents are what every connection has for messages and events.
+	initialMessages, initialEvents = 8 << 10, 16
 	// expansion is how many bytes of JSON a byte of msgpack becomes at most, about.
 	expansion = 6
 )
@@ -36,7 +36,7 @@ type collector struct {
 
 // full reports whether what was collected is to be handed over before an event of n bytes.
 func (c *collector) full(n int) bool {
-	return len(c.list) == maxEvents || len(c.list) > 0 && len(c.out.b)+c.need(n) > maxPiece
+	return len(c.list) == maxEvents || len(c.list) > 0 && len(c.out.b)+c.need(n) > maxBatchBytes
 }
 
 // need is how many bytes the message of an event of n bytes has at most.
@@ -58,16 +58,16 @@ func (c *collector) reset() {
 	c.list, c.ends, c.out.b = c.list[:0], c.ends[:0], c.out.b[:0]
 }
 
-// free lets go of the memory, but for what every connection has.
-func (c *collector) free() {
-	c.out.b = make([]byte, 0, firstMade)
-	c.list, c.ends = make([]input.Event, 0, firstEvents), nil
+// release lets go of the memory, but for what every connection has.
+func (c *collector) release() {
+	c.out.b = make([]byte, 0, initialMessages)
+	c.list, c.ends = make([]input.Event, 0, initialEvents), nil
 }
 
-// room makes room for the message of one more event of n bytes.
-func (c *collector) room(n int) error {
+// reserve makes room for the message of one more event of n bytes.
+func (c *collector) reserve(n int) error {
 	if need := len(c.out.b) + c.need(n); need > cap(c.out.b) {
-		old, size := cap(c.out.b), max(need, min(2*cap(c.out.b), maxPiece))
+		old, size := cap(c.out.b), max(need, min(2*cap(c.out.b), maxBatchBytes))
 		if err := c.grow(size); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (c *collector) event(b []byte) error {
 
 // pair collects a time and a record.
 func (c *collector) pair(in *cursor) error {
-	if err := c.room(len(in.b)); err != nil {
+	if err := c.reserve(len(in.b)); err != nil {
 		return err
 	}
 	when, err := in.value()

@@ -25,17 +25,17 @@ const (
 	maxAcks = 64 << 10
 	// maxPing is the longest answer to a HELO in bytes: nobody is trusted yet.
 	maxPing = 4 << 10
-	// roomWait is how long a connection waits for memory that others hold.
-	roomWait = 5 * time.Second
-	// handshakeWait is how long a sender may take to begin its answer to a HELO.
-	handshakeWait = 10 * time.Second
-	// writeWait is how long a sender may take to read an answer.
-	writeWait = 10 * time.Second
+	// memoryTimeout is how long a connection waits for memory that others hold.
+	memoryTimeout = 5 * time.Second
+	// handshakeTimeout is how long a sender may take to begin its answer to a HELO.
+	handshakeTimeout = 10 * time.Second
+	// writeTimeout is how long a sender may take to read an answer.
+	writeTimeout = 10 * time.Second
 )
 
 var (
-	// errRoom says that all connections together hold too much.
-	errRoom = errors.New("other connections hold all memory")
+	// errNoMemory says that all connections together hold too much.
+	errNoMemory = errors.New("other connections hold all memory")
 	// errSlow says that a message did not end in time.
 	errSlow = errors.New("a message did not end in time")
 )
@@ -59,34 +59,34 @@ type conn struct {
 	// acks are acknowledgements, as they are sent when all up to mark is durable.
 	acks []byte
 	mark buffer.Mark
-	// reading is what buf has of its budget, making what the events at hand have of theirs.
-	reading, making int64
+	// readReserved is what buf has of its budget, making what the events at hand have of theirs.
+	readReserved, parseReserved int64
 }
 
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
-	conn := &conn{server: s, net: c, alarm: listen.NewAlarm(ctx, c), buf: make([]byte, firstBuffer), idle: handshakeWait}
+	conn := &conn{server: s, net: c, alarm: listen.NewAlarm(ctx, c), buf: make([]byte, firstBuffer), idle: handshakeTimeout}
 	conn.events = collector{
 		opts: &s.opts, guard: recognize.New(s.opts.Recognize), out: writer{limit: s.opts.MaxRecord},
 		grow: func(n int) error { return conn.grow(ctx, n) },
 	}
-	conn.events.free()
+	conn.events.release()
 	return conn
 }
 
 // close gives back what the connection holds.
 func (c *conn) close() {
 	c.alarm.Stop()
-	c.server.reading.Give(c.reading)
-	c.server.making.Give(c.making)
+	c.server.readBudget.Give(c.readReserved)
+	c.server.parseBudget.Give(c.parseReserved)
 }
 
 // reserve takes n bytes from a budget, waiting for other connections, and adds them to held.
 func reserve(ctx context.Context, budget *listen.Budget, n int, held *int64) error {
 	if !budget.Take(int64(n)) {
-		ctx, cancel := context.WithTimeout(ctx, roomWait)
+		ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
 		defer cancel()
 		if err := budget.Wait(ctx, int64(n)); err != nil {
-			return fmt.Errorf("%w: %w", errRoom, err)
+			return fmt.Errorf("%w: %w", errNoMemory, err)
 		}
 	}
 	*held += int64(n)
@@ -97,7 +97,7 @@ func reserve(ctx context.Context, budget *listen.Budget, n int, held *int64) err
 func (c *conn) serve(ctx context.Context) error {
 	late, cancel := input.Grace(ctx, grace)
 	defer cancel()
-	if err := c.greet(ctx); err != nil {
+	if err := c.handshake(ctx); err != nil {
 		return err
 	}
 	c.idle = c.server.opts.Idle
@@ -119,8 +119,8 @@ func (c *conn) serve(ctx context.Context) error {
 	}
 }
 
-// greet does the handshake where a shared key is configured.
-func (c *conn) greet(ctx context.Context) error {
+// handshake does the handshake where a shared key is configured.
+func (c *conn) handshake(ctx context.Context) error {
 	if c.server.opts.SharedKey == "" {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (c *conn) greet(ctx context.Context) error {
 }
 
 func (c *conn) write(b []byte) error {
-	_ = c.net.SetWriteDeadline(time.Now().Add(writeWait))
+	_ = c.net.SetWriteDeadline(time.Now().Add(writeTimeout))
 	_, err := c.net.Write(b)
 	return err
 }
@@ -168,7 +168,7 @@ func (c *conn) next(limit int) ([]byte, error) {
 
 // read reads more. io.EOF says that the sender is done.
 func (c *conn) read(ctx context.Context) error {
-	if err := c.room(ctx); err != nil {
+	if err := c.makeSpace(ctx); err != nil {
 		return err
 	}
 	c.wait()
@@ -194,8 +194,8 @@ func (c *conn) cause(err error) error {
 	return err
 }
 
-// room makes room for reading on.
-func (c *conn) room(ctx context.Context) error {
+// makeSpace makes room for reading on.
+func (c *conn) makeSpace(ctx context.Context) error {
 	full := c.end == len(c.buf)
 	c.end = copy(c.buf, c.buf[c.start:c.end])
 	c.start = 0
@@ -204,17 +204,17 @@ func (c *conn) room(ctx context.Context) error {
 	case c.end == size:
 		grown := min(2*size, maxMessage+firstBuffer)
 		// Both buffers are there while one is copied.
-		if err := reserve(ctx, c.server.reading, grown, &c.reading); err != nil {
+		if err := reserve(ctx, c.server.readBudget, grown, &c.readReserved); err != nil {
 			return err
 		}
 		c.resize(grown)
-		c.giveBack(grown)
-	case full && size < batchBuffer && c.server.reading.Take(int64(size)):
-		c.reading += int64(size) // much comes: read more at once
+		c.shrinkBuffer(grown)
+	case full && size < batchBuffer && c.server.readBudget.Take(int64(size)):
+		c.readReserved += int64(size) // much comes: read more at once
 		c.resize(2 * size)
 	case c.end == 0 && (size > batchBuffer || size > firstBuffer && c.last < firstBuffer/2):
 		c.resize(firstBuffer)
-		c.giveBack(0)
+		c.shrinkBuffer(0)
 	}
 	return nil
 }
@@ -222,17 +222,17 @@ func (c *conn) room(ctx context.Context) error {
 // grow reserves n bytes for what is made of a message, or where n is negative gives them back.
 func (c *conn) grow(ctx context.Context, n int) error {
 	if n < 0 {
-		c.server.making.Give(int64(-n))
-		c.making += int64(n)
+		c.server.parseBudget.Give(int64(-n))
+		c.parseReserved += int64(n)
 		return nil
 	}
-	return reserve(ctx, c.server.making, n, &c.making)
+	return reserve(ctx, c.server.parseBudget, n, &c.parseReserved)
 }
 
-// giveBack keeps no more of the budget for reading than that.
-func (c *conn) giveBack(keep int) {
-	c.server.reading.Give(c.reading - int64(keep))
-	c.reading = int64(keep)
+// shrinkBuffer keeps no more of the budget for reading than that.
+func (c *conn) shrinkBuffer(keep int) {
+	c.server.readBudget.Give(c.readReserved - int64(keep))
+	c.readReserved = int64(keep)
 }
 
 // resize makes the buffer size bytes long, and keeps what is in it.

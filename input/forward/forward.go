@@ -43,13 +43,13 @@ const (
 	DefaultPatience = time.Minute
 	// DefaultMaxHeld is what all connections together may hold in memory, in bytes: as
 	// much as the largest message and what is made of it need.
-	DefaultMaxHeld = readHeld + makeHeld
-	// readHeld is what reading the longest message takes: its buffer, and the smaller
+	DefaultMaxHeld = readMemory + parseMemory
+	// readMemory is what reading the longest message takes: its buffer, and the smaller
 	// one that it is copied from.
-	readHeld = 25 << 20
-	// makeHeld is what taking it apart does: the same for what is decompressed, and the
+	readMemory = 25 << 20
+	// parseMemory is what taking it apart does: the same for what is decompressed, and the
 	// events and messages of one piece.
-	makeHeld = 39 << 20
+	parseMemory = 39 << 20
 	// grace is how long what was read is handed over after the end.
 	grace = 5 * time.Second
 )
@@ -103,12 +103,12 @@ type Server struct {
 	opts     Options
 	receiver *input.Receiver
 	listener net.Listener
-	chunks   *chunks
-	// reading is for messages, making for what is made of them: who has read a
+	chunks   *recentChunks
+	// readBudget is for messages, making for what is made of them: who has read a
 	// message does not wait for those who read.
-	reading, making *listen.Budget
-	told            listen.Limiter
-	counts          struct{ connections, refused, slow, malformed, busy, repeated atomic.Int64 }
+	readBudget, parseBudget *listen.Budget
+	logLimit                listen.Limiter
+	counts                  struct{ connections, refused, slow, malformed, busy, repeated atomic.Int64 }
 	// open is how many connections are served.
 	open atomic.Int64
 }
@@ -145,7 +145,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	}
 	return &Server{
 		opts: opts, receiver: receiver, listener: listener, chunks: newChunks(),
-		reading: listen.NewBudget(readHeld, opts.Memory), making: listen.NewBudget(opts.MaxHeld-readHeld, opts.Memory),
+		readBudget: listen.NewBudget(readMemory, opts.Memory), parseBudget: listen.NewBudget(opts.MaxHeld-readMemory, opts.Memory),
 	}, nil
 }
 
@@ -174,10 +174,10 @@ func (s *Server) Run(ctx context.Context) error {
 	err := listen.Serve(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn) {
 		s.counts.connections.Add(1)
 		if err := listen.Handshake(ctx, c); err != nil {
-			s.ended(ctx, c, fmt.Errorf("%w: %w", errRefused, err))
+			s.logClosed(ctx, c, fmt.Errorf("%w: %w", errRefused, err))
 			return
 		}
-		if open := s.open.Add(1); open >= int64(s.opts.MaxConnections) && s.told.May() {
+		if open := s.open.Add(1); open >= int64(s.opts.MaxConnections) && s.logLimit.May() {
 			s.opts.Log.Warn("all connections for the forward protocol are in use: more wait until others end", "address", s.opts.Address, "connections", open)
 		}
 		defer s.open.Add(-1)
@@ -190,13 +190,13 @@ func (s *Server) Run(ctx context.Context) error {
 			fail(err)
 			return
 		}
-		s.ended(ctx, c, err)
+		s.logClosed(ctx, c, err)
 	})
 	return errors.Join(err, broken)
 }
 
-// ended counts why a connection ended, and says it where an operator should know.
-func (s *Server) ended(ctx context.Context, c net.Conn, err error) {
+// logClosed counts why a connection ended, and says it where an operator should know.
+func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
 	text := "a connection of the forward protocol was closed"
 	switch {
 	case ctx.Err() != nil:
@@ -213,12 +213,12 @@ func (s *Server) ended(ctx context.Context, c net.Conn, err error) {
 	case errors.Is(err, input.ErrBusy):
 		s.counts.busy.Add(1)
 		text = "no room for a message of the forward protocol: its sender has to try again"
-	case errors.Is(err, errRoom):
+	case errors.Is(err, errNoMemory):
 	default:
 		s.opts.Log.Debug(text, "sender", c.RemoteAddr().String(), "error", err)
 		return
 	}
-	if s.told.May() {
+	if s.logLimit.May() {
 		s.opts.Log.Warn(text, "address", s.opts.Address, "sender", c.RemoteAddr().String(), "error", err)
 	}
 }

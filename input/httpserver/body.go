@@ -90,7 +90,7 @@ func readAll(r io.Reader, limit int, lease *Lease) ([]byte, error) {
 }
 
 func bodyError(err error) error {
-	if errors.Is(err, errEnding) {
+	if errors.Is(err, errShutdown) {
 		return err
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -19,20 +19,20 @@ const (
 	drainIdle  = 2 * time.Second
 	// drainBuffer is how much of it is read at a time.
 	drainBuffer = 32 << 10
-	// lastRead is how long bodies may still take to arrive when the server is told to stop.
+	// shutdownReadTimeout is how long bodies may still take to arrive when the server is told to stop.
 	// It leaves time for an answer within grace.
-	lastRead = 2 * time.Second
+	shutdownReadTimeout = 2 * time.Second
 )
 
-// errEnding says that a body had not arrived when the server was told to stop.
-var errEnding = errors.New("the server is shutting down")
+// errShutdown says that a body had not arrived when the server was told to stop.
+var errShutdown = errors.New("the server is shutting down")
 
-// drained makes every sender get its answer. Many send the whole body before they read:
+// drainBodies makes every sender get its answer. Many send the whole body before they read:
 // if the connection were closed while they do, the system would reset it, and what they
 // see would not be the answer, but a broken connection. So the rest of the body is
 // read and discarded behind the answer, within bounds. ctx is that of the server: where
 // it ends, bodies that do not arrive are given up while they can still be answered.
-func drained(ctx context.Context, next http.Handler) http.Handler {
+func drainBodies(ctx context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
@@ -43,11 +43,11 @@ func drained(ctx context.Context, next http.Handler) http.Handler {
 		body := &trackedBody{ReadCloser: r.Body}
 		stop := context.AfterFunc(ctx, func() {
 			body.ending.Store(true)
-			_ = control.SetReadDeadline(time.Now().Add(lastRead))
+			_ = control.SetReadDeadline(time.Now().Add(shutdownReadTimeout))
 		})
 		defer stop()
 		r.Body = body
-		next.ServeHTTP(&answer{ResponseWriter: w, body: body, http1: r.ProtoMajor == 1}, r)
+		next.ServeHTTP(&response{ResponseWriter: w, body: body, http1: r.ProtoMajor == 1}, r)
 		if body.ended || !body.begun && r.Header.Get("Expect") != "" { // who asks first does not send after a refusal
 			return
 		}
@@ -74,7 +74,7 @@ func (b *trackedBody) Read(p []byte) (int, error) {
 		b.ended = true
 	}
 	if b.ending.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("%w: %w", errEnding, err)
+		err = fmt.Errorf("%w: %w", errShutdown, err)
 	}
 	return n, err
 }
@@ -93,17 +93,17 @@ func (b *trackedBody) drain(control *http.ResponseController) {
 	}
 }
 
-// answer is what a request is answered with. An HTTP/1 connection on which a body is
+// response is what a request is answered with. An HTTP/1 connection on which a body is
 // still being sent is closed after it.
-type answer struct {
+type response struct {
 	http.ResponseWriter
-	body          *trackedBody
-	http1, headed bool
+	body               *trackedBody
+	http1, wroteHeader bool
 }
 
 // WriteHeader sends the status and the headers.
-func (a *answer) WriteHeader(status int) {
-	a.headed = true
+func (a *response) WriteHeader(status int) {
+	a.wroteHeader = true
 	if a.http1 && !a.body.ended {
 		a.Header().Set("Connection", "close")
 	}
@@ -111,12 +111,12 @@ func (a *answer) WriteHeader(status int) {
 }
 
 // Write sends more of the answer's body.
-func (a *answer) Write(p []byte) (int, error) {
-	if !a.headed {
+func (a *response) Write(p []byte) (int, error) {
+	if !a.wroteHeader {
 		a.WriteHeader(http.StatusOK)
 	}
 	return a.ResponseWriter.Write(p)
 }
 
 // Unwrap is for [http.ResponseController].
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *response) Unwrap() http.ResponseWriter { return a.ResponseWriter }

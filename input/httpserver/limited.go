@@ -13,9 +13,9 @@ import (
 // that there are too many.
 const maxExtra = 64
 
-// limited is a listener with at most so many connections open at a time, and some
+// limitedListener is a listener with at most so many connections open at a time, and some
 // more that get no more than an answer.
-type limited struct {
+type limitedListener struct {
 	net.Listener
 	slots, extra chan struct{}
 	stopped      chan struct{}
@@ -23,23 +23,23 @@ type limited struct {
 	open         sync.WaitGroup
 }
 
-func newLimited(l net.Listener, limit int) *limited {
-	return &limited{
+func newLimitedListener(l net.Listener, limit int) *limitedListener {
+	return &limitedListener{
 		Listener: l, slots: make(chan struct{}, limit), extra: make(chan struct{}, maxExtra), stopped: make(chan struct{}),
 	}
 }
 
 // stop makes Accept return, also where it waits for a slot.
-func (l *limited) stop() {
+func (l *limitedListener) stop() {
 	l.once.Do(func() { close(l.stopped) })
 	_ = l.Close()
 }
 
 // wait returns when all connections are closed. No Accept may be under way.
-func (l *limited) wait() { l.open.Wait() }
+func (l *limitedListener) wait() { l.open.Wait() }
 
 // Accept waits for a slot, then for a connection.
-func (l *limited) Accept() (net.Conn, error) {
+func (l *limitedListener) Accept() (net.Conn, error) {
 	slot := l.slots
 	select {
 	case slot <- struct{}{}:
@@ -64,7 +64,7 @@ func (l *limited) Accept() (net.Conn, error) {
 // conn gives its slot back when it is closed.
 type conn struct {
 	net.Conn
-	of *limited
+	of *limitedListener
 
 	mu     sync.Mutex
 	slot   chan struct{}
@@ -112,15 +112,15 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// admitted answers requests on connections past the limit with 503.
-func (s *Server) admitted(next http.Handler) http.Handler {
+// rejectExcess answers requests on connections past the limit with 503.
+func (s *Server) rejectExcess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)
 		if !ok || c.admit() {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if s.full.May() {
+		if s.logLimit.May() {
 			s.opts.Log.Warn("all HTTP connections are in use: senders on further ones are told to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
 		}
 		status := Status(input.ErrBusy)

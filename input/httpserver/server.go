@@ -59,7 +59,7 @@ type Server struct {
 	tls      *tls.Config
 	listener net.Listener
 	mux      *http.ServeMux
-	full     listen.Limiter
+	logLimit listen.Limiter
 }
 
 // New binds the address; the caller must Run the server, or it stays bound.
@@ -98,7 +98,7 @@ func (s *Server) Run(ctx context.Context) error {
 	defer cancel()
 	var serving sync.WaitGroup
 	server := s.server(ctx, late, &serving)
-	limited := newLimited(s.listener, s.opts.MaxConnections)
+	limited := newLimitedListener(s.listener, s.opts.MaxConnections)
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		limited.stop()
@@ -133,7 +133,7 @@ func (s *Server) serve(server *http.Server, l net.Listener) error {
 // server is one whose requests may go on until late ends, somewhat after ctx.
 func (s *Server) server(ctx, late context.Context, serving *sync.WaitGroup) *http.Server {
 	// Web pages that a browser shows on this machine can reach loopback addresses too.
-	guarded := drained(ctx, s.admitted(http.NewCrossOriginProtection().Handler(s.mux)))
+	guarded := drainBodies(ctx, s.rejectExcess(http.NewCrossOriginProtection().Handler(s.mux)))
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			serving.Add(1)

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// maxSaid is how much is kept of what journalctl says of its troubles.
-const maxSaid = 4 << 10
+// maxStderr is how much is kept of what journalctl says of its troubles.
+const maxStderr = 4 << 10
 
 // format are the arguments that say where the journal is and how it is written out.
 func (o *Options) format() []string {
@@ -38,8 +38,8 @@ func (in *Input) run(ctx context.Context, args []string, take func(*parser) erro
 	defer cancel()
 	command := exec.CommandContext(ctx, in.command, append(in.opts.format(), args...)...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
-	command.WaitDelay = stopWait
-	var said said
+	command.WaitDelay = stopTimeout
+	var said stderrHead
 	command.Stderr = &said
 	out, err := command.StdoutPipe()
 	if err != nil {
@@ -65,12 +65,12 @@ func (in *Input) run(ctx context.Context, args []string, take func(*parser) erro
 	return taken
 }
 
-// said keeps the beginning of what is written to it.
-type said struct{ b bytes.Buffer }
+// stderrHead keeps the beginning of what is written to it.
+type stderrHead struct{ b bytes.Buffer }
 
-func (s *said) Write(b []byte) (int, error) {
-	s.b.Write(b[:min(len(b), maxSaid-s.b.Len())])
+func (s *stderrHead) Write(b []byte) (int, error) {
+	s.b.Write(b[:min(len(b), maxStderr-s.b.Len())])
 	return len(b), nil
 }
 
-func (s *said) text() string { return strings.TrimSpace(s.b.String()) }
+func (s *stderrHead) text() string { return strings.TrimSpace(s.b.String()) }

@@ -33,8 +33,8 @@ const DefaultCommand = "journalctl"
 const (
 	// minBackoff and maxBackoff bound how long is waited before journalctl is started again.
 	minBackoff, maxBackoff = time.Second, time.Minute
-	// stopWait is how long journalctl may take to end when it is told to.
-	stopWait = 5 * time.Second
+	// stopTimeout is how long journalctl may take to end when it is told to.
+	stopTimeout = 5 * time.Second
 )
 
 // Options say what is read of the journal.
@@ -143,7 +143,7 @@ func (in *Input) stopped(ctx context.Context) error {
 // read starts journalctl, once or twice, and reads to its end.
 func (in *Input) read(ctx context.Context) error {
 	if !in.known {
-		if err := in.pass(ctx); err != nil {
+		if err := in.skipExisting(ctx); err != nil {
 			return err
 		}
 	}
@@ -156,13 +156,13 @@ func (in *Input) read(ctx context.Context) error {
 		// cursor does not match, as after a change of what is read.
 		args = append(args, "--cursor="+in.cursor)
 	}
-	return in.run(ctx, append(args, in.opts.filter()...), func(p *parser) error { return in.take(ctx, p) })
+	return in.run(ctx, append(args, in.opts.filter()...), func(p *parser) error { return in.receive(ctx, p) })
 }
 
-// pass takes the last entry for read: what comes after it is new. The cursor is
+// skipExisting takes the last entry for read: what comes after it is new. The cursor is
 // kept at once, so that nothing is missed if it all ends before an entry comes.
 // It is the last of all entries: journalctl fails for units that never logged.
-func (in *Input) pass(ctx context.Context) error {
+func (in *Input) skipExisting(ctx context.Context) error {
 	last := ""
 	err := in.run(ctx, []string{"--lines=1"}, func(p *parser) error {
 		return p.each(func(e *entry) error {
@@ -183,8 +183,8 @@ func (in *Input) pass(ctx context.Context) error {
 	return nil
 }
 
-// take hands over entries as they come.
-func (in *Input) take(ctx context.Context, p *parser) error {
+// receive hands over entries as they come.
+func (in *Input) receive(ctx context.Context, p *parser) error {
 	b := in.batch
 	b.reset()
 	hand := func() error {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// drain is how long is read on after the end, for what senders have sent before it.
-const drain = 100 * time.Millisecond
+// drainTime is how long is read on after the end, for what senders have sent before it.
+const drainTime = 100 * time.Millisecond
 
 // Alarm is a connection's read deadline, which the end of a context brings
 // forward to a tenth of a second from then. Safe for concurrent use.
@@ -25,7 +25,7 @@ func NewAlarm(ctx context.Context, conn interface{ SetReadDeadline(time.Time) er
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.ending = true
-		_ = conn.SetReadDeadline(time.Now().Add(drain))
+		_ = conn.SetReadDeadline(time.Now().Add(drainTime))
 	})
 	return a
 }

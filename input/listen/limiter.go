@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// tellEvery is how often the same trouble is logged at most.
-const tellEvery = 10 * time.Second
+// logInterval is how often the same trouble is logged at most.
+const logInterval = 10 * time.Second
 
 // Limiter says when something may be logged again, so that a sender can not fill
 // the log. The zero value is ready. Safe for concurrent use.
@@ -23,6 +23,6 @@ func (l *Limiter) May() bool {
 	if now.Before(l.next) {
 		return false
 	}
-	l.next = now.Add(tellEvery)
+	l.next = now.Add(logInterval)
 	return true
 }

@@ -24,8 +24,8 @@ const DefaultMaxConnections = 512
 // ErrBudget says that more bytes were asked for than a [Budget] has.
 var ErrBudget = errors.New("more than all connections together may hold")
 
-// handshakeTime is how long a client may take for its part of a TLS handshake.
-const handshakeTime = 10 * time.Second
+// handshakeTimeout is how long a client may take for its part of a TLS handshake.
+const handshakeTimeout = 10 * time.Second
 
 // Handshake does the handshake of a TLS connection, within ten seconds; other
 // connections need none.
@@ -34,7 +34,7 @@ func Handshake(ctx context.Context, c net.Conn) error {
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	if err := t.HandshakeContext(ctx); err != nil {
 		return fmt.Errorf("TLS with %s: %w", c.RemoteAddr(), err)
@@ -192,7 +192,7 @@ func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.C
 			if ctx.Err() != nil {
 				return nil
 			}
-			if !temporary(err) {
+			if !isTemporary(err) {
 				return fmt.Errorf("accept on %s: %w", l.Addr(), err)
 			}
 			// Out of descriptors, most likely: connections that end free some.
@@ -211,8 +211,8 @@ func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.C
 	}
 }
 
-// temporary reports whether accepting may work again.
-func temporary(err error) bool { return !errors.Is(err, net.ErrClosed) }
+// isTemporary reports whether accepting may work again.
+func isTemporary(err error) bool { return !errors.Is(err, net.ErrClosed) }
 
 func wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)

@@ -120,17 +120,17 @@ func (j *Joiner) Add(l Line, now int64) {
 		j.begin(l, opening(l.Text))
 		return
 	}
-	switch v, s := j.rule(l.Text); v {
+	switch v, s := j.classify(l.Text); v {
 	case joins:
 		if j.hasPending {
 			j.hasPending = false
 			j.join(j.pending, j.next)
 		}
 		j.join(l, s)
-	case perhaps:
+	case undecided:
 		j.pending, j.next, j.hasPending = l, s, true
 	default:
-		j.give(false)
+		j.emitHeld(false)
 		if j.hasPending {
 			j.hasPending = false
 			j.begin(j.pending, opening(j.pending.Text))
@@ -141,8 +141,8 @@ func (j *Joiner) Add(l Line, now int64) {
 	}
 }
 
-// rule says what becomes of the line after what is held.
-func (j *Joiner) rule(line []byte) (verdict, state) {
+// classify says what becomes of the line after what is held.
+func (j *Joiner) classify(line []byte) (action, state) {
 	switch {
 	case j.opts.Start != nil:
 		if j.opts.Start.Match(line) {
@@ -152,9 +152,9 @@ func (j *Joiner) rule(line []byte) (verdict, state) {
 	case !j.opts.Auto:
 		return begins, plain
 	case j.hasPending:
-		return j.next.after(j.held.Text, line)
+		return j.next.next(j.held.Text, line)
 	}
-	return j.state.after(j.held.Text, line)
+	return j.state.next(j.held.Text, line)
 }
 
 // begin holds a line as the first of an event.
@@ -165,7 +165,7 @@ func (j *Joiner) begin(l Line, s state) {
 	j.held, j.owned = Event{Line: l, Lines: 1}, false
 	j.begun, j.state = s, s
 	if j.opts.Auto && s == plain && isObject(l.Text) {
-		j.give(false) // nothing joins it: it need not wait
+		j.emitHeld(false) // nothing joins it: it need not wait
 	}
 }
 
@@ -174,18 +174,18 @@ func (j *Joiner) begin(l Line, s state) {
 func (j *Joiner) join(l Line, s state) {
 	size := len(j.held.Text) + 1 + len(l.Text) + len(Mark)
 	if j.held.Lines >= j.opts.MaxLines || j.opts.MaxBytes > 0 && size > j.opts.MaxBytes {
-		j.give(true)
+		j.emitHeld(true)
 		j.begin(l, s)
 		return
 	}
-	j.own(max(size, 1024))
+	j.copyHeld(max(size, 1024))
 	j.held.Text = append(append(j.held.Text, '\n'), l.Text...)
 	j.held.Lines++
 	j.state = s
 }
 
-// own copies the held text to a buffer of the Joiner's, of at least a size.
-func (j *Joiner) own(size int) {
+// copyHeld copies the held text to a buffer of the Joiner's, of at least a size.
+func (j *Joiner) copyHeld(size int) {
 	if j.owned || j.held.Lines == 0 {
 		return
 	}
@@ -193,11 +193,11 @@ func (j *Joiner) own(size int) {
 	j.owned = true
 }
 
-// give emits what is held, but for a pending line.
-func (j *Joiner) give(more bool) {
+// emitHeld emits what is held, but for a pending line.
+func (j *Joiner) emitHeld(more bool) {
 	e := j.held
 	if more && (j.opts.MaxBytes == 0 || len(e.Text)+len(Mark) <= j.opts.MaxBytes) {
-		j.own(len(e.Text) + len(Mark))
+		j.copyHeld(len(e.Text) + len(Mark))
 		e.Text = append(j.held.Text, Mark...)
 	}
 	e.More = more
@@ -207,7 +207,7 @@ func (j *Joiner) give(more bool) {
 
 // Own copies the lines that are held, so that their texts may be overwritten.
 func (j *Joiner) Own() {
-	j.own(0)
+	j.copyHeld(0)
 	if j.hasPending {
 		j.pending.Text = append([]byte(nil), j.pending.Text...)
 	}
@@ -216,7 +216,7 @@ func (j *Joiner) Own() {
 // End gives out what is held.
 func (j *Joiner) End() {
 	if j.held.Lines > 0 {
-		j.give(false)
+		j.emitHeld(false)
 	}
 	if j.hasPending {
 		j.hasPending = false

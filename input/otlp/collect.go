@@ -88,7 +88,7 @@ func (c *collector) scopeLogs(message []byte, r *resource, service string) error
 	}
 	c.scope.reset()
 	err := c.scope.scope(scope)
-	deep := r.deep || errors.Is(err, errDeep)
+	deep := r.deep || errors.Is(err, errTooDeep)
 	if err != nil && !deep {
 		return err
 	}
@@ -110,14 +110,14 @@ func (c *collector) logRecord(message []byte, of *resource, scope []byte, servic
 	if err != nil {
 		return err
 	}
-	when, refused := r.when(), int64(0)
+	when, refused := r.timestamp(), int64(0)
 	if when != 0 {
 		if _, reason := c.guard.Guard(when, c.read); reason != recognize.Taken {
 			refused = when
 		}
 	}
 	if err := c.out.logRecord(&r, refused, scope, of.suffix); err != nil {
-		if errors.Is(err, errDeep) {
+		if errors.Is(err, errTooDeep) {
 			c.out.discard()
 			c.rejected++
 			return nil

@@ -52,18 +52,18 @@ func (h *Handler) receive(ctx context.Context, request []byte, batches []batch) 
 	return nil
 }
 
-// maxResumed is how many requests that were taken in part are remembered.
-const maxResumed = 1024
+// maxPartialRequests is how many requests that were taken in part are remembered.
+const maxPartialRequests = 1024
 
-// resumed remembers how many batches of a request were taken. The zero value is ready.
-type resumed struct {
+// partialRequests remembers how many batches of a request were taken. The zero value is ready.
+type partialRequests struct {
 	mu    sync.Mutex
 	done  map[[sha256.Size]byte]int
 	order [][sha256.Size]byte
 }
 
 // take forgets a request and says how far it came.
-func (r *resumed) take(id [sha256.Size]byte) int {
+func (r *partialRequests) take(id [sha256.Size]byte) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.done[id]
@@ -71,13 +71,13 @@ func (r *resumed) take(id [sha256.Size]byte) int {
 	return n
 }
 
-func (r *resumed) put(id [sha256.Size]byte, n int) {
+func (r *partialRequests) put(id [sha256.Size]byte, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.done == nil {
 		r.done = map[[sha256.Size]byte]int{}
 	}
-	if len(r.order) == maxResumed {
+	if len(r.order) == maxPartialRequests {
 		delete(r.done, r.order[0])
 		r.order = r.order[1:]
 	}

@@ -38,7 +38,7 @@ func (h *Handler) serveGRPC(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	h.refused(r, err)
+	h.logRejected(r, err)
 	_ = h.grpc.Write(w, r, rpcError(err)) // a client that is gone finds out by itself
 }
 

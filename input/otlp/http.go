@@ -40,7 +40,7 @@ func (h *Handler) serveHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	h.refused(r, err)
+	h.logRejected(r, err)
 	status := httpserver.Status(err)
 	httpserver.Head(w.Header(), status)
 	write(w, kind, status, encodeStatus(kind, status, httpserver.Public(err)))

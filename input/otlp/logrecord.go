@@ -58,8 +58,8 @@ func parseLogRecord(message []byte) (logRecord, error) {
 	return r, nil
 }
 
-// when is the record's time in Unix nanoseconds, 0 if it has none.
-func (r *logRecord) when() int64 {
+// timestamp is the record's time in Unix nanoseconds, 0 if it has none.
+func (r *logRecord) timestamp() int64 {
 	t := r.time
 	if t == 0 {
 		t = r.observed

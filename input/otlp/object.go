@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// firstPiece and lastPiece are the sizes of the pieces of memory that objects are
+	// minPiece and maxPiece are the sizes of the pieces of memory that objects are
 	// written into, the first and the largest; longer objects get a piece of their own.
-	firstPiece, lastPiece = 4 << 10, 1 << 20
+	minPiece, maxPiece = 4 << 10, 1 << 20
 )
 
 // object writes JSON objects one after the other. What it takes of memory is charged
@@ -44,7 +44,7 @@ func (o *object) grow(n int) bool {
 	if need > o.limit-o.done {
 		return o.fail(fmt.Errorf("%w: as JSON, the records have more than %d bytes", input.ErrTooLarge, o.limit))
 	}
-	size := min(max(min(2*cap(o.b), lastPiece), 2*need, firstPiece), o.limit-o.done)
+	size := min(max(min(2*cap(o.b), maxPiece), 2*need, minPiece), o.limit-o.done)
 	if o.start == 0 {
 		old := cap(o.b)
 		b, err := o.lease.Grow(o.b, size)

@@ -45,7 +45,7 @@ type Handler struct {
 	receiver *input.Receiver
 	memory   *httpserver.Memory
 	services services
-	resumed  resumed
+	resumed  partialRequests
 	grpc     *connect.ErrorWriter
 }
 
@@ -80,6 +80,6 @@ func (h *Handler) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST "+Procedure, h.serveGRPC)
 }
 
-func (h *Handler) refused(r *http.Request, err error) {
+func (h *Handler) logRejected(r *http.Request, err error) {
 	h.opts.Log.LogAttrs(r.Context(), slog.LevelDebug, "OpenTelemetry logs refused", slog.String("from", r.RemoteAddr), slog.Any("error", err))
 }

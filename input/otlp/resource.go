@@ -12,7 +12,7 @@ type resource struct {
 	// suffix is the end of the records' objects. It is written once, however many
 	// scopes there are.
 	suffix []byte
-	// deep says that it could not be written because of errDeep.
+	// deep says that it could not be written because of errTooDeep.
 	deep bool
 	// service is the value of service.name.
 	service, source string
@@ -52,7 +52,7 @@ func newResource(message []byte, o *object) (resource, error) {
 		return resource{}, err
 	}
 	err = o.resource(message)
-	deep := errors.Is(err, errDeep)
+	deep := errors.Is(err, errTooDeep)
 	if deep {
 		o.discard()
 		err = nil

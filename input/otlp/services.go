@@ -14,9 +14,9 @@ type services struct {
 	limit int
 	log   *slog.Logger
 
-	mu   sync.Mutex
-	seen map[string]bool
-	said bool
+	mu     sync.Mutex
+	seen   map[string]bool
+	logged bool
 }
 
 // admit is the service for a service.name, "" for the configured one.
@@ -31,8 +31,8 @@ func (s *services) admit(name string) string {
 		return name
 	}
 	if len(s.seen) >= s.limit {
-		if !s.said {
-			s.said = true
+		if !s.logged {
+			s.logged = true
 			s.log.Warn("too many services in OpenTelemetry logs: records of further ones get the configured service", "limit", s.limit, "first", name)
 		}
 		return ""

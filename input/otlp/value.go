@@ -15,13 +15,13 @@ import (
 // maxDepth is how deep values may be nested.
 const maxDepth = 64
 
-// errDeep says that a record holds a value that is nested too deeply.
-var errDeep = errors.New("a value is nested too deeply")
+// errTooDeep says that a record holds a value that is nested too deeply.
+var errTooDeep = errors.New("a value is nested too deeply")
 
 // value writes an AnyValue; one that is not set is null.
 func (o *object) value(any []byte, depth int) error {
 	if depth == maxDepth {
-		return errDeep
+		return errTooDeep
 	}
 	var last field // of those of the oneof
 	for len(any) > 0 {

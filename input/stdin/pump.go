@@ -9,10 +9,10 @@ import (
 const (
 	// pumpSize is how much is read at once.
 	pumpSize = 256 << 10
-	// lastMoment is how long a read may take to return what it has when the end is asked for.
-	lastMoment = 100 * time.Millisecond
-	// pause is how long bytes are waited for while something else waits for them.
-	pause = 200 * time.Millisecond
+	// stopTimeout is how long a read may take to return what it has when the end is asked for.
+	stopTimeout = 100 * time.Millisecond
+	// idleTimeout is how long bytes are waited for while something else waits for them.
+	idleTimeout = 200 * time.Millisecond
 )
 
 // pump reads ahead in a goroutine of its own, so that waiting for bytes can be
@@ -101,7 +101,7 @@ func (p *pump) next() (piece, bool) {
 	}
 	var quiet <-chan time.Time
 	if p.waiting() {
-		timer := time.NewTimer(pause)
+		timer := time.NewTimer(idleTimeout)
 		defer timer.Stop()
 		quiet = timer.C
 	}
@@ -114,7 +114,7 @@ func (p *pump) next() (piece, bool) {
 	case <-p.stopped:
 		p.ended = true
 	}
-	moment := time.NewTimer(lastMoment)
+	moment := time.NewTimer(stopTimeout)
 	defer moment.Stop()
 	select {
 	case got := <-p.full:

@@ -98,7 +98,7 @@ func bsdTime(s []byte) int {
 	if n = digits(s[i:]); n == 4 && i+n < len(s) && s[i+n] == ' ' {
 		i += n + 1
 	}
-	n = shape(s[i:], "00:00:00")
+	n = matchLen(s[i:], "00:00:00")
 	if n == 0 {
 		return 0
 	}
@@ -109,7 +109,7 @@ var months = []byte("Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec") //nolint:
 
 // isoTime is the length of a time of RFC 3339 at the start of s; 0 where there is none.
 func isoTime(s []byte) int {
-	i := shape(s, "0000-00-00T00:00:00")
+	i := matchLen(s, "0000-00-00T00:00:00")
 	if i == 0 {
 		return 0
 	}
@@ -118,10 +118,10 @@ func isoTime(s []byte) int {
 		return i + 1
 	}
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
-		if n := shape(s[i+1:], "00:00"); n > 0 {
+		if n := matchLen(s[i+1:], "00:00"); n > 0 {
 			return i + 1 + n
 		}
-		return i + 1 + shape(s[i+1:], "0000")
+		return i + 1 + matchLen(s[i+1:], "0000")
 	}
 	return i
 }
@@ -134,9 +134,9 @@ func fraction(s []byte) int {
 	return 1 + digits(s[1:])
 }
 
-// shape is the length of a pattern that s starts with, where a 0 in the pattern
+// matchLen is the length of a pattern that s starts with, where a 0 in the pattern
 // is any digit; 0 if it does not.
-func shape(s []byte, pattern string) int {
+func matchLen(s []byte, pattern string) int {
 	if len(s) < len(pattern) {
 		return 0
 	}

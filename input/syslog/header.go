@@ -80,7 +80,7 @@ func parse5424(s []byte) (header, bool) {
 		return h, true
 	case !isNil(id):
 		h.rest = s
-	case !ofTransport(data[:len(data)-len(text)]):
+	case !isTransportData(data[:len(data)-len(text)]):
 		h.rest = data
 	default:
 		h.rest = text
@@ -121,11 +121,11 @@ func afterData(s []byte) (text []byte, ok bool) {
 	return s[i:], true
 }
 
-// ofTransport reports whether structured data is nil or says only how the
+// isTransportData reports whether structured data is nil or says only how the
 // message was sent, in elements that RFC 5424 registers for that: the quality of the
 // sender's clock and the number of the message, which logger and syslog-ng put
 // before every one.
-func ofTransport(data []byte) bool {
+func isTransportData(data []byte) bool {
 	if isNil(data) {
 		return true
 	}

@@ -12,8 +12,8 @@ import (
 	"logstow/input/listen"
 )
 
-// maxFailed is after how many failures in a row reading ends.
-const maxFailed = 100
+// maxReadErrors is after how many failures in a row reading ends.
+const maxReadErrors = 100
 
 // maxDatagram is the longest datagram that is read whole: UDP has at most 64 KiB,
 // a Unix socket what its sender's buffer holds, 208 KiB unless configured.
@@ -55,7 +55,7 @@ func (s *Server) readPackets(q *queue) error {
 		n, from, err := s.readPacket(buf, oob)
 		if err != nil {
 			// One datagram may fail where the socket does not.
-			if failed++; failed > maxFailed || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
+			if failed++; failed > maxReadErrors || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 				return fmt.Errorf("read syslog datagrams: %w", err)
 			}
 			continue
@@ -76,7 +76,7 @@ func (s *Server) readPackets(q *queue) error {
 		}
 		if !q.put(text, from) {
 			s.counts.dropped.Add(1)
-			if s.told.May() {
+			if s.logLimit.May() {
 				s.opts.Log.Error("syslog datagrams are dropped: the buffer has no room", "address", s.opts.Address, "dropped", s.counts.dropped.Load())
 			}
 		}
@@ -109,16 +109,16 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 		read := s.opts.Now().UnixNano()
 		for text, from := range batch.all() {
 			if !events.fits(len(text)) {
-				if err := s.hand(late, events); err != nil {
+				if err := s.receive(late, events); err != nil {
 					return err
 				}
 			}
 			events.add(text, events.sender(from), read)
 		}
-		if err := s.hand(late, events); err != nil {
+		if err := s.receive(late, events); err != nil {
 			return err
 		}
-		if now := s.counts.lostByKernel.Load(); now > lost && s.told.May() {
+		if now := s.counts.lostByKernel.Load(); now > lost && s.logLimit.May() {
 			lost = now
 			s.opts.Log.Error("syslog datagrams were lost before they could be read: the receive buffer was full",
 				"address", s.opts.Address, "lost", now)

@@ -8,8 +8,8 @@ import (
 	"logstow/input/listen"
 )
 
-// perPacket is what a waiting datagram costs beside its bytes.
-const perPacket = 48
+// packetOverhead is what a waiting datagram costs beside its bytes.
+const packetOverhead = 48
 
 // keepSize is how large a batch's memory may stay while little comes, and how large it
 // may be without asking the budget. It is the unit in which that is asked.
@@ -43,7 +43,7 @@ type packet struct {
 // newQueue makes a queue whose batches hold limit bytes each, and more than a little
 // only as far as the budget has them.
 func newQueue(limit int, budget *listen.Budget) *queue {
-	q := &queue{limit: max(limit, maxDatagram+perPacket), budget: budget}
+	q := &queue{limit: max(limit, maxDatagram+packetOverhead), budget: budget}
 	q.change = sync.NewCond(&q.mu)
 	return q
 }
@@ -67,7 +67,7 @@ func (q *queue) wait(text []byte, from netip.Addr) bool {
 
 func (q *queue) add(text []byte, from netip.Addr) bool {
 	b := &q.filling
-	size := len(b.bytes) + len(text) + (len(b.ends)+1)*perPacket
+	size := len(b.bytes) + len(text) + (len(b.ends)+1)*packetOverhead
 	if size > q.limit {
 		return false
 	}
@@ -102,7 +102,7 @@ func (q *queue) all() iter.Seq[*batch] {
 				return
 			}
 			more := yield(&b)
-			q.back(b)
+			q.recycle(b)
 			if !more {
 				return
 			}
@@ -125,10 +125,10 @@ func (q *queue) take() (batch, bool) {
 	return b, true
 }
 
-// back returns a batch's memory.
-func (q *queue) back(b batch) {
+// recycle returns a batch's memory.
+func (q *queue) recycle(b batch) {
 	q.budget.Give(int64(b.charged))
-	if cap(b.bytes)+cap(b.ends)*perPacket > 2*keepSize {
+	if cap(b.bytes)+cap(b.ends)*packetOverhead > 2*keepSize {
 		return
 	}
 	q.mu.Lock()

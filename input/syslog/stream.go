@@ -21,8 +21,8 @@ const (
 	firstBuffer = 16 << 10
 	// batchBuffer is how large it gets while much comes.
 	batchBuffer = 256 << 10
-	// roomWait is how long a long message waits for memory.
-	roomWait = 5 * time.Second
+	// memoryTimeout is how long a long message waits for memory.
+	memoryTimeout = 5 * time.Second
 )
 
 // runStream serves connections.
@@ -36,12 +36,12 @@ func (s *Server) runStream(ctx context.Context) error {
 		s.counts.connections.Add(1)
 		if err := listen.Handshake(ctx, c); err != nil {
 			s.counts.refused.Add(1)
-			if s.told.May() {
+			if s.logLimit.May() {
 				s.opts.Log.Warn("a syslog sender was refused", "address", s.opts.Address, "error", err, "refused", s.counts.refused.Load())
 			}
 			return
 		}
-		if open := s.open.Add(1); open >= int64(limit) && s.told.May() {
+		if open := s.open.Add(1); open >= int64(limit) && s.logLimit.May() {
 			s.opts.Log.Warn("all connections for syslog are in use: more wait until others end", "address", s.opts.Address, "connections", open)
 		}
 		defer s.open.Add(-1)
@@ -103,15 +103,15 @@ func (c *conn) serve(ctx context.Context) error {
 		n, err := c.net.Read(c.buf[c.end:])
 		c.end += n
 		slow := !c.begun.IsZero()
-		if err := c.use(late, err != nil); err != nil {
+		if err := c.receiveAll(late, err != nil); err != nil {
 			return err
 		}
 		if err != nil {
-			c.ended(ctx, err, slow)
+			c.logClosed(ctx, err, slow)
 			return nil
 		}
-		c.account()
-		c.room(ctx, n)
+		c.reserveKept()
+		c.makeSpace(ctx, n)
 	}
 }
 
@@ -128,8 +128,8 @@ func (c *conn) wait() {
 	c.alarm.Set(time.Now().Add(c.server.opts.Idle))
 }
 
-// use hands over all messages that were read; at the end the unfinished one too.
-func (c *conn) use(ctx context.Context, end bool) error {
+// receiveAll hands over all messages that were read; at the end the unfinished one too.
+func (c *conn) receiveAll(ctx context.Context, end bool) error {
 	read := c.server.opts.Now().UnixNano()
 	for {
 		m, used := c.framer.next(c.buf[c.start:c.end], end)
@@ -147,7 +147,7 @@ func (c *conn) use(ctx context.Context, end bool) error {
 			text = input.Cut(text, c.server.opts.MaxRecord, m.size)
 		}
 		if !c.events.fits(len(text)) {
-			if err := c.server.hand(ctx, c.events); err != nil {
+			if err := c.server.receive(ctx, c.events); err != nil {
 				return err
 			}
 		}
@@ -156,11 +156,11 @@ func (c *conn) use(ctx context.Context, end bool) error {
 	if len(c.events.list) == 0 {
 		return nil
 	}
-	return c.server.hand(ctx, c.events)
+	return c.server.receive(ctx, c.events)
 }
 
-// room makes room for reading on, after n bytes were read.
-func (c *conn) room(ctx context.Context, n int) {
+// makeSpace makes room for reading on, after n bytes were read.
+func (c *conn) makeSpace(ctx context.Context, n int) {
 	full := c.end == len(c.buf)
 	c.end = copy(c.buf, c.buf[c.start:c.end])
 	c.start = 0
@@ -174,9 +174,9 @@ func (c *conn) room(ctx context.Context, n int) {
 	}
 }
 
-// account takes what the beginning of a message over the limit needs from the
+// reserveKept takes what the beginning of a message over the limit needs from the
 // budget, or keeps less of it.
-func (c *conn) account() {
+func (c *conn) reserveKept() {
 	need := int64(len(c.framer.kept))
 	switch {
 	case need < c.kept:
@@ -192,16 +192,16 @@ func (c *conn) account() {
 // grow makes the buffer longer for a message that fills it, or cuts that.
 func (c *conn) grow(ctx context.Context) {
 	size := min(2*len(c.buf), c.server.opts.MaxRecord+firstBuffer)
-	if size <= len(c.buf) || !c.resize(size) && !c.patient(ctx, size) {
+	if size <= len(c.buf) || !c.resize(size) && !c.resizeWaiting(ctx, size) {
 		c.framer.overflow(c.buf[:c.end])
 		c.end = 0
-		c.account()
+		c.reserveKept()
 	}
 }
 
-// patient waits for memory that other connections hold.
-func (c *conn) patient(ctx context.Context, size int) bool {
-	ctx, cancel := context.WithTimeout(ctx, roomWait)
+// resizeWaiting waits for memory that other connections hold.
+func (c *conn) resizeWaiting(ctx context.Context, size int) bool {
+	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
 	defer cancel()
 	more := int64(size - len(c.buf))
 	if c.server.budget.Wait(ctx, more) != nil {
@@ -227,16 +227,16 @@ func (c *conn) resize(size int) bool {
 	return true
 }
 
-// ended says why a connection did, where an operator should know; slow says
+// logClosed says why a connection did, where an operator should know; slow says
 // that it was within a message.
-func (c *conn) ended(ctx context.Context, err error, slow bool) {
+func (c *conn) logClosed(ctx context.Context, err error, slow bool) {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, io.EOF):
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		if slow {
 			c.server.counts.slow.Add(1)
 		}
-		if slow && c.server.told.May() {
+		if slow && c.server.logLimit.May() {
 			c.server.opts.Log.Warn("a syslog connection was closed: a message did not end in time",
 				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.Patience)
 		}

@@ -97,7 +97,7 @@ type Server struct {
 	packets  net.PacketConn // or this
 	budget   *listen.Budget
 	counts   counts
-	told     listen.Limiter
+	logLimit listen.Limiter
 	// open is how many connections are served.
 	open atomic.Int64
 }
@@ -147,7 +147,7 @@ func (s *Server) bind(ctx context.Context, address string, config *tls.Config) (
 	default:
 		s.packets, err = listen.Packets(ctx, s.network, address)
 		if err == nil {
-			s.askBuffer()
+			s.setReceiveBuffer()
 		}
 	}
 	if err != nil || !strings.HasPrefix(s.network, "unix") {
@@ -159,8 +159,8 @@ func (s *Server) bind(ctx context.Context, address string, config *tls.Config) (
 	return nil
 }
 
-// askBuffer asks for a large receive buffer.
-func (s *Server) askBuffer() {
+// setReceiveBuffer asks for a large receive buffer.
+func (s *Server) setReceiveBuffer() {
 	if got := receiveBuffer(s.packets, s.opts.ReceiveBuffer); s.network == "udp" && got > 0 && got < s.opts.ReceiveBuffer {
 		s.opts.Log.Info("the system gives a smaller receive buffer for syslog datagrams: raise net.core.rmem_max to lose fewer in bursts",
 			"bytes", got, "wanted", s.opts.ReceiveBuffer)
@@ -227,8 +227,8 @@ func (s *Server) Run(ctx context.Context) error {
 // grace is how long what was read is handed over after the end.
 const grace = 5 * time.Second
 
-// hand hands over what was collected, again and again while the sink has no room.
-func (s *Server) hand(ctx context.Context, e *events) error {
+// receive hands over what was collected, again and again while the sink has no room.
+func (s *Server) receive(ctx context.Context, e *events) error {
 	defer e.reset()
 	for len(e.list) > 0 {
 		_, err := s.receiver.Take(ctx, "", e.list)

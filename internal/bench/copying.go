@@ -14,11 +14,11 @@ import (
 	shipping "logstow/upload"
 )
 
-// copying sends a file through the shipper's own buffer and storage without
+// copyOnly sends a file through the shipper's own buffer and storage without
 // looking at it: what recognition and the reading of files cost beside that is what
 // the shipper takes more. Each record is a line or, with pieces, whatever
 // was read at once. Usage: bench -part lines|pieces -- FILE BUFFER_DIR
-func copying(ctx context.Context, path, dir string, pieces bool) (err error) {
+func copyOnly(ctx context.Context, path, dir string, pieces bool) (err error) {
 	st, err := open.Store(ctx, os.Getenv("LOGSTOW_STORE"), open.Options{Getenv: os.Getenv})
 	if err != nil {
 		return err

@@ -39,9 +39,9 @@ type row struct {
 	errs      string
 }
 
-// inTurn runs the commands one after the other, all of them as often as the
+// interleaved runs the commands one after the other, all of them as often as the
 // suite says, so that a change of the machine's speed meets all alike.
-func (b *suite) inTurn(commands ...*command) ([]row, error) {
+func (b *suite) interleaved(commands ...*command) ([]row, error) {
 	runs := make([][]row, len(commands))
 	for range b.runs {
 		for i, c := range commands {

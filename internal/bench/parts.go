@@ -19,7 +19,7 @@ func runPart(ctx context.Context, part string, args []string) error {
 	case "scan":
 		return scan(ctx, args[0], args[1:])
 	case "lines", "pieces":
-		return copying(ctx, args[0], args[1], part == "pieces")
+		return copyOnly(ctx, args[0], args[1], part == "pieces")
 	}
 	return fmt.Errorf("no part %q", part)
 }

@@ -70,7 +70,7 @@ func Lossy() []Fault { return []Fault{LoseAnswer, LateError, Truncate} }
 // serve passes one request on, or does what fate has for it.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, tables bool) {
 	kind := kindOf(r, tables)
-	fault, detail := p.fate(kind, r)
+	fault, detail := p.draw(kind, r)
 	defer p.done(kind)
 	switch fault {
 	case Reset:
@@ -79,24 +79,24 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, t
 		cut(w)
 		return
 	case InternalError:
-		answer(w, tables, http.StatusInternalServerError, "InternalError")
+		writeError(w, tables, http.StatusInternalServerError, "InternalError")
 		return
 	case Timeout:
-		answer(w, tables, http.StatusInternalServerError, "OperationTimedOut")
+		writeError(w, tables, http.StatusInternalServerError, "OperationTimedOut")
 		return
 	case Busy:
 		w.Header().Set("Retry-After", "1")
-		answer(w, tables, http.StatusServiceUnavailable, "ServerBusy")
+		writeError(w, tables, http.StatusServiceUnavailable, "ServerBusy")
 		return
 	case TooMany:
-		answer(w, tables, http.StatusTooManyRequests, "TooManyRequests")
+		writeError(w, tables, http.StatusTooManyRequests, "TooManyRequests")
 		return
 	case OddConflict:
 		code := "ContainerBeingDeleted"
 		if tables {
 			code = "TableBeingDeleted"
 		}
-		answer(w, tables, http.StatusConflict, code)
+		writeError(w, tables, http.StatusConflict, code)
 		return
 	case Slow:
 		select {
@@ -111,7 +111,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, t
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if p.asAzure && kind == CreateBlob && resp.Header.Get(codeHeader) == "AuthorizationPermissionMismatch" {
-		answer(w, tables, http.StatusForbidden, "UnauthorizedBlobOverwrite")
+		writeError(w, tables, http.StatusForbidden, "UnauthorizedBlobOverwrite")
 		return
 	}
 	switch fault {
@@ -120,7 +120,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, t
 		cut(w)
 	case LateError:
 		_, _ = io.Copy(io.Discard, resp.Body)
-		answer(w, tables, http.StatusInternalServerError, "InternalError")
+		writeError(w, tables, http.StatusInternalServerError, "InternalError")
 	case Truncate:
 		truncate(w, resp, detail)
 	default:
@@ -154,8 +154,8 @@ func relay(w http.ResponseWriter, resp *http.Response) {
 // codeHeader is where a service says what is wrong.
 const codeHeader = "X-Ms-Error-Code"
 
-// answer is an error in the form of Azure's services.
-func answer(w http.ResponseWriter, tables bool, status int, code string) {
+// writeError is an error in the form of Azure's services.
+func writeError(w http.ResponseWriter, tables bool, status int, code string) {
 	body := fmt.Sprintf(`<?xml version="1.0" encoding="utf-8"?><Error><Code>%s</Code><Message>injected</Message></Error>`, code)
 	contentType := "application/xml"
 	if tables {

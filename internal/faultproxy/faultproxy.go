@@ -169,8 +169,8 @@ func (p *Proxy) done(k Kind) {
 	p.active[k]--
 }
 
-// fate draws what becomes of a request, and a number for its details.
-func (p *Proxy) fate(k Kind, r *http.Request) (Fault, uint64) {
+// draw draws what becomes of a request, and a number for its details.
+func (p *Proxy) draw(k Kind, r *http.Request) (Fault, uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	random := p.random[k]

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// quietFor is how long a request is retried before that is reported, and
+	// reportAfter is how long a request is retried before that is reported, and
 	// reportEvery how often at most it is reported after that.
-	quietFor    = 2 * time.Second
+	reportAfter = 2 * time.Second
 	reportEvery = 10 * time.Second
 )
 
@@ -43,7 +43,7 @@ func Reporting(ctx context.Context, f func(Attempt)) context.Context {
 func Report(ctx context.Context, began time.Time, err error, next time.Duration) {
 	r, ok := ctx.Value(reporterKey{}).(*reporter)
 	now := time.Now()
-	if !ok || now.Sub(began) < quietFor {
+	if !ok || now.Sub(began) < reportAfter {
 		return
 	}
 	r.mu.Lock()

@@ -11,14 +11,14 @@ import (
 	"logstow/store"
 )
 
-// tries is how often in a row a request may fail that may succeed later; with the waits
-// in between, which double from firstWait to maxWait, that is two minutes and more.
+// maxAttempts is how often in a row a request may fail that may succeed later; with the waits
+// in between, which double from minWait to maxWait, that is two minutes and more.
 const (
-	tries     = 8
-	firstWait = time.Second
-	maxWait   = 30 * time.Second
-	// unansweredFor is how long a job's first request may go without any answer.
-	unansweredFor = 10 * time.Second
+	maxAttempts = 8
+	minWait     = time.Second
+	maxWait     = 30 * time.Second
+	// noResponseTimeout is how long a job's first request may go without any answer.
+	noResponseTimeout = 10 * time.Second
 )
 
 // Do calls f until it succeeds, fails for good ([store.Retryable] says which), has failed
@@ -27,7 +27,7 @@ func Do(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for failures := 1; ; failures++ {
 		err := f()
-		if err == nil || !again(ctx, began, err, failures) {
+		if err == nil || !waitRetry(ctx, began, err, failures) {
 			return err
 		}
 	}
@@ -40,21 +40,21 @@ func First(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for failures := 1; ; failures++ {
 		err := f()
-		if err == nil || unanswered(err) && time.Since(began)+waitFor(err, failures) > unansweredFor || !again(ctx, began, err, failures) {
+		if err == nil || isNoResponse(err) && time.Since(began)+backoff(err, failures) > noResponseTimeout || !waitRetry(ctx, began, err, failures) {
 			return err
 		}
 	}
 }
 
-// unanswered reports whether storage said nothing at all.
-func unanswered(err error) bool {
+// isNoResponse reports whether storage said nothing at all.
+func isNoResponse(err error) bool {
 	var e *store.Error
 	return errors.Is(err, store.ErrUnavailable) && errors.As(err, &e) && e.Status == 0
 }
 
-// waitFor is how long to wait after so many failures in a row.
-func waitFor(err error, failures int) time.Duration {
-	wait := min(firstWait<<(failures-1), maxWait)
+// backoff is how long to wait after so many failures in a row.
+func backoff(err error, failures int) time.Duration {
+	wait := min(minWait<<(failures-1), maxWait)
 	var e *store.Error
 	if errors.As(err, &e) {
 		wait = min(max(wait, e.RetryAfter), 4*maxWait)
@@ -62,12 +62,12 @@ func waitFor(err error, failures int) time.Duration {
 	return wait
 }
 
-// again waits before the next try of a request that began then; false says that there is none.
-func again(ctx context.Context, began time.Time, err error, failures int) bool {
-	if !store.Retryable(err) || failures >= tries {
+// waitRetry waits before the next try of a request that began then; false says that there is none.
+func waitRetry(ctx context.Context, began time.Time, err error, failures int) bool {
+	if !store.Retryable(err) || failures >= maxAttempts {
 		return false
 	}
-	wait := waitFor(err, failures)
+	wait := backoff(err, failures)
 	Report(ctx, began, err, wait)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -107,7 +107,7 @@ func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]st
 			if failed == nil {
 				return
 			}
-			if !again(ctx, began, failed, failures) {
+			if !waitRetry(ctx, began, failed, failures) {
 				yield(nil, failed)
 				return
 			}

@@ -43,8 +43,8 @@ func printTable(to io.Writer, f fleet) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	ends, limit := f.ends()
-	_, err := fmt.Fprintf(to, "one account ends at %d shippers: %s\none shipper retain keeps up with %d shippers\n", ends, limit, f.kept())
+	ends, limit := f.accountLimit()
+	_, err := fmt.Fprintf(to, "one account ends at %d shippers: %s\none shipper retain keeps up with %d shippers\n", ends, limit, f.retainLimit())
 	return err
 }
 

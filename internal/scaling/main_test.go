@@ -112,7 +112,7 @@ func TestEnds(t *testing.T) {
 		{50_000, 312_500, "3125000000 stored bytes a second"},
 	} {
 		f := fleet{flush: time.Minute, rate: tt.rate, keep: 30 * 24 * time.Hour}
-		if shippers, limit := f.ends(); shippers != tt.shippers || limit != tt.limit {
+		if shippers, limit := f.accountLimit(); shippers != tt.shippers || limit != tt.limit {
 			t.Errorf("%v bytes a second: %d shippers by %s, want %d by %s", tt.rate, shippers, limit, tt.shippers, tt.limit)
 		}
 		f.shippers = tt.shippers

@@ -119,16 +119,16 @@ func (f fleet) load() (l load) {
 	return l
 }
 
-// ends is how many shippers one account bears, and the limit that ends it.
-func (f fleet) ends() (shippers int, limit string) {
+// accountLimit is how many shippers one account bears, and the limit that ends it.
+func (f fleet) accountLimit() (shippers int, limit string) {
 	f.shippers = many
 	l := f.load() // as many as make the parts of a service even
 	return int(many / l.share), l.limit
 }
 
-// kept is with how many shippers one shipper retain keeps up: those that write as
+// retainLimit is with how many shippers one shipper retain keeps up: those that write as
 // many segments a second as it deletes.
-func (f fleet) kept() int { return int(retainRate * f.flush.Seconds()) }
+func (f fleet) retainLimit() int { return int(retainRate * f.flush.Seconds()) }
 
 // hottestShard is the number of instances of a service of which the most share a
 // partition, by the real keys of rows.

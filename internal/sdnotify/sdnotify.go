@@ -21,8 +21,8 @@ const (
 	watchdog = "WATCHDOG=1"
 )
 
-// sendTime bounds the sending of one message.
-const sendTime = time.Second
+// sendTimeout bounds the sending of one message.
+const sendTimeout = time.Second
 
 // Notifier tells the service manager. A nil Notifier tells nobody, which is right
 // where there is none. It is safe for concurrent use.
@@ -54,7 +54,7 @@ func (n *Notifier) Send(ctx context.Context, state string) error {
 	if n == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unixgram", n.address)

@@ -29,7 +29,7 @@ func Names(name string, candidates []string, most int) []string {
 		if c == name || len(c) > maxName || len(name) > maxName {
 			continue
 		}
-		if d, ok := distanceIfNear(lower, strings.ToLower(c)); ok {
+		if d, ok := nearDistance(lower, strings.ToLower(c)); ok {
 			found = append(found, near{c, d, max(len(c)-len(name), len(name)-len(c))})
 		}
 	}
@@ -48,8 +48,8 @@ func Names(name string, candidates []string, most int) []string {
 	return names
 }
 
-// distanceIfNear is how far two names are apart, if they are near each other.
-func distanceIfNear(a, b string) (int, bool) {
+// nearDistance is how far two names are apart, if they are near each other.
+func nearDistance(a, b string) (int, bool) {
 	letters := max(utf8.RuneCountInString(a), utf8.RuneCountInString(b))
 	d := distance(a, b)
 	similar := d < letters && d <= (letters+1)/3

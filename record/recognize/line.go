@@ -22,8 +22,8 @@ type finding struct {
 	mongo bool
 }
 
-// take keeps a time.
-func (f *finding) take(m moment) {
+// setTime keeps a time.
+func (f *finding) setTime(m moment) {
 	f.moment, f.found = m, true
 	if f.level == record.None {
 		f.level = m.level
@@ -134,7 +134,7 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 			if level := letterLevel(b[i]); level != record.None {
 				if m, n := parseMoment(b[i+2:], bare); n > 0 {
 					m.level = level
-					f.take(m)
+					f.setTime(m)
 					return i + 2 + n
 				}
 			}
@@ -144,7 +144,7 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 	if n == 0 {
 		return 0
 	}
-	f.take(m)
+	f.setTime(m)
 	return i + n
 }
 

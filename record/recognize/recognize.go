@@ -123,7 +123,7 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	s := Stamp{Level: f.level, Found: f.found, Time: read}
 	switch {
 	case f.found:
-		s.Time, s.Refused = r.guard(r.clock.unix(&f.moment, ref), int64(f.nano), read)
+		s.Time, s.Refused = r.checkTime(r.clock.unix(&f.moment, ref), int64(f.nano), read)
 		r.last, r.hasLast = s.Time, true
 	case r.hasLast:
 		s.Time = r.last
@@ -138,11 +138,11 @@ func (r *Recognizer) Guard(t, read int64) (int64, Reason) {
 	if nano < 0 {
 		second, nano = second-1, nano+nanosPerSecond
 	}
-	return r.guard(second, nano, read)
+	return r.checkTime(second, nano, read)
 }
 
-// guard returns a time in nanoseconds, or the time read and why.
-func (r *Recognizer) guard(unix, nano, read int64) (int64, Reason) {
+// checkTime returns a time in nanoseconds, or the time read and why.
+func (r *Recognizer) checkTime(unix, nano, read int64) (int64, Reason) {
 	if unix < oldest {
 		return read, TooOld
 	}
