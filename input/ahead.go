@@ -74,7 +74,7 @@ type skewLog struct {
 // warn logs that the times of a source lie ahead, unless another source's were just
 // logged: then it is done with a later batch.
 func (l *skewLog) warn(r *skewDetector, service, source string, offset time.Duration, now time.Time) {
-	if r.logged == 0 && !l.limit.May() {
+	if r.logged == 0 && !l.limit.Allow() {
 		return
 	}
 	r.logged = offset

@@ -167,7 +167,7 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 func (f *Feed) add(s *stream, message []byte, logged int64) {
 	read, ref := f.read, f.ref
 	if logged != 0 {
-		read, _ = s.recognizer.Guard(logged, read)
+		read, _ = s.recognizer.CheckTime(logged, read)
 		ref = read
 	}
 	stamp := s.recognizer.Stamp(message, read, ref)
@@ -181,8 +181,8 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	if f.opts.Process != nil && !f.opts.Process.Process(s.src.service, r) {
 		f.records, f.dropped = f.records[:n], true
 	}
-	if stamp.Refused != recognize.Taken { // said with what processing left of the message: it takes secrets out
-		f.noteRejectedTime(s.src, r.Message, stamp.Refused)
+	if stamp.Rejected != recognize.Accepted { // said with what processing left of the message: it takes secrets out
+		f.noteRejectedTime(s.src, r.Message, stamp.Rejected)
 	}
 	if !stamp.Found && f.opts.Recognize.Rules.Times() {
 		f.noteMissingTime(s.src, r.Message)
@@ -203,9 +203,9 @@ func (f *Feed) detectSkew(src *Source, all int, now time.Time) {
 
 // noteRejectedTime counts a time that was not taken, and says so once a source.
 func (f *Feed) noteRejectedTime(src *Source, message []byte, reason recognize.Reason) {
-	f.opts.Stats.Refused.Add(1)
-	if !src.refused {
-		src.refused = true
+	f.opts.Stats.TimesRejected.Add(1)
+	if !src.rejectedLogged {
+		src.rejectedLogged = true
 		f.opts.Log.Warn("a line's time is not taken: the record gets the time it was read (said once a source)",
 			"reason", reason.String(), "source", src.name, "line", excerpt(message))
 	}
@@ -213,9 +213,9 @@ func (f *Feed) noteRejectedTime(src *Source, message []byte, reason recognize.Re
 
 // noteMissingTime counts a line in which rules found no time, and says so once a source.
 func (f *Feed) noteMissingTime(src *Source, message []byte) {
-	f.opts.Stats.Missed.Add(1)
-	if !src.missed {
-		src.missed = true
+	f.opts.Stats.TimesNotFound.Add(1)
+	if !src.notFoundLogged {
+		src.notFoundLogged = true
 		f.opts.Log.Warn("a line holds no time that time-format and time-regexp find, or that is known (said once a source)",
 			"source", src.name, "line", excerpt(message))
 	}
@@ -224,8 +224,8 @@ func (f *Feed) noteMissingTime(src *Source, message []byte) {
 // noteTruncated counts a line that was cut, and says so once a source.
 func (f *Feed) noteTruncated(src *Source, size int64) {
 	f.opts.Stats.Cut.Add(1)
-	if !src.cut {
-		src.cut = true
+	if !src.truncatedLogged {
+		src.truncatedLogged = true
 		f.opts.Log.Warn("a line is longer than the record limit and was cut (said once a source)",
 			"source", src.name, "bytes", size, "limit", f.opts.MaxRecord)
 	}

@@ -98,12 +98,12 @@ type Stats struct {
 	Cut atomic.Int64
 	// Split records of several lines reached a limit: the next record goes on with them.
 	Split atomic.Int64
-	// Refused times were before 1990 or too far ahead: such a record has the time it was read.
-	Refused atomic.Int64
+	// TimesRejected times were before 1990 or too far ahead: such a record has the time it was read.
+	TimesRejected atomic.Int64
 	// Ahead are records whose time lies at least 55 minutes ahead of the clock, and was taken.
 	Ahead atomic.Int64
-	// Missed lines held no time although rules for times are set.
-	Missed atomic.Int64
+	// TimesNotFound lines held no time although rules for times are set.
+	TimesNotFound atomic.Int64
 }
 
 // Grace returns a context that ends d after ctx does: for handing over what was

@@ -155,16 +155,16 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 		stamp = recognizer.Stamp(message, read, read)
 	}
 	if e.Time != 0 {
-		stamp.Time, stamp.Refused = recognizer.Guard(e.Time, read)
+		stamp.Time, stamp.Rejected = recognizer.CheckTime(e.Time, read)
 	}
 	if e.Level != record.None {
 		stamp.Level = e.Level
 	}
-	if stamp.Refused != recognize.Taken {
-		r.opts.Stats.Refused.Add(1)
+	if stamp.Rejected != recognize.Accepted {
+		r.opts.Stats.TimesRejected.Add(1)
 	}
 	if e.Time == 0 && !stamp.Found && r.opts.Recognize.Rules.Times() {
-		r.opts.Stats.Missed.Add(1)
+		r.opts.Stats.TimesNotFound.Add(1)
 	}
 	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: record.CleanSource(r.opts.SourcePrefix + e.Source), Message: message}
 }

@@ -35,9 +35,9 @@ type Source struct {
 	direct *stream
 	// resume is what an earlier run did behind the offset at which this one began; nil is nothing.
 	resume *resumeState
-	// cut, split, refused and missed say that this was logged once.
-	cut, split, refused, missed bool
-	ahead                       skewDetector
+	// truncatedLogged, split, refused and missed say that this was logged once.
+	truncatedLogged, splitLogged, rejectedLogged, notFoundLogged bool
+	ahead                                                        skewDetector
 }
 
 // Point is a place in a source where reading may go on later.

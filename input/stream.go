@@ -90,8 +90,8 @@ func (s *stream) joined(e multiline.Event) {
 	f := s.src.feed
 	if e.More {
 		f.opts.Stats.Split.Add(1)
-		if !s.src.split {
-			s.src.split = true
+		if !s.src.splitLogged {
+			s.src.splitLogged = true
 			f.opts.Log.Warn("lines that belong together are more than the limits allow: the next record goes on (said once a source)",
 				"source", s.src.name, "lines", e.Lines, "bytes", len(e.Text))
 		}

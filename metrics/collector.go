@@ -62,9 +62,9 @@ func (c *collector) inputs(s scrape) {
 			{"bytes_total", "Bytes read.", in.Bytes.Load()},
 			{"cut_records_total", "Records cut at the size limit.", in.Cut.Load()},
 			{"split_records_total", "Records of several lines that reached a limit and went on as another.", in.Split.Load()},
-			{"refused_times_total", "Records whose own time was not taken.", in.Refused.Load()},
+			{"refused_times_total", "Records whose own time was not taken.", in.TimesRejected.Load()},
 			{"ahead_records_total", "Records whose time lies at least 55 minutes ahead of the clock.", in.Ahead.Load()},
-			{"missed_times_total", "Records in which rules for times found none.", in.Missed.Load()},
+			{"missed_times_total", "Records in which rules for times found none.", in.TimesNotFound.Load()},
 		} {
 			s.counter("shipper_input_"+n.name, n.help, float64(n.value), "input", l.kind, "service", l.service)
 		}
@@ -114,7 +114,7 @@ func (c *collector) buffer(s scrape) {
 }
 
 func (c *collector) output(s scrape) {
-	services := c.opts.Shipper.Services()
+	services := c.opts.Uploader.Services()
 	for _, name := range slices.Sorted(maps.Keys(services)) {
 		d := services[name]
 		if name == "" {
@@ -125,7 +125,7 @@ func (c *collector) output(s scrape) {
 		s.counter("shipper_output_bytes_total", "Bytes in storage.", float64(d.StoredBytes), "service", name)
 		s.counter("shipper_output_segments_total", "Segments in storage.", float64(d.Segments), "service", name)
 	}
-	st := c.opts.Shipper.Stats()
+	st := c.opts.Uploader.Stats()
 	s.counter("shipper_output_conflicts_total", "Segment names that another writer had.", float64(st.Conflicts))
 	s.counter("shipper_output_unindexed_segments_total", "Segments stored without a row in the index.", float64(st.Unindexed))
 	if st.Segments > 0 {
@@ -143,8 +143,8 @@ func (c *collector) cost(s scrape) {
 	const name = "shipper_estimated_monthly_cost_dollars"
 	const help = "What a month like the time since the start costs at list prices: requests, and keeping what it stores for one month."
 	share := month.Seconds() / up.Seconds()
-	s.gauge(name, help, c.opts.Prices.Cost(usage(c.opts.Requests.Made()))*share, "part", "requests")
-	stored := float64(c.opts.Shipper.Stats().StoredBytes)
+	s.gauge(name, help, c.opts.Prices.Cost(usage(c.opts.Requests.Counts()))*share, "part", "requests")
+	stored := float64(c.opts.Uploader.Stats().StoredBytes)
 	s.gauge(name, help, stored/1e9*c.opts.Prices.Month*share, "part", "storage")
 }
 

@@ -49,7 +49,7 @@ func (m *Metrics) Storing() error {
 	if err := m.Healthy(); err != nil {
 		return err
 	}
-	if err := m.opts.Shipper.Outage(); err != nil {
+	if err := m.opts.Uploader.Outage(); err != nil {
 		return fmt.Errorf("storage takes no batches: %w", err)
 	}
 	if m.full() {

@@ -16,9 +16,9 @@ type Inputs struct {
 
 type inputLabels struct{ kind, service string }
 
-// Of is what an input of that kind (files, syslog, …) counts in for a service, or for
+// For is what an input of that kind (files, syslog, …) counts in for a service, or for
 // the pattern that finds its services.
-func (i *Inputs) Of(kind, service string) *input.Stats {
+func (i *Inputs) For(kind, service string) *input.Stats {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	key := inputLabels{kind, service}
@@ -49,14 +49,14 @@ func (i *Inputs) Total() (total InputTotal) {
 		total.Bytes += s.Bytes.Load()
 		total.Cut += s.Cut.Load()
 		total.Split += s.Split.Load()
-		total.Refused += s.Refused.Load()
+		total.TimesRejected += s.TimesRejected.Load()
 		total.Ahead += s.Ahead.Load()
-		total.Missed += s.Missed.Load()
+		total.TimesNotFound += s.TimesNotFound.Load()
 	})
 	return total
 }
 
 // InputTotal are numbers as in [input.Stats].
 type InputTotal struct {
-	Records, Bytes, Cut, Split, Refused, Ahead, Missed int64
+	Records, Bytes, Cut, Split, TimesRejected, Ahead, TimesNotFound int64
 }

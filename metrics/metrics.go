@@ -28,8 +28,8 @@ type Buffer interface {
 	Err() error
 }
 
-// Shipper is what is asked of a [upload.Shipper].
-type Shipper interface {
+// Uploader is what is asked of a [upload.Shipper].
+type Uploader interface {
 	Stats() upload.Stats
 	Services() map[string]upload.Delivered
 	// Outage is the error of the last attempt to store a batch, nil if it succeeded.
@@ -41,9 +41,9 @@ type Shipper interface {
 // several goroutines.
 type Options struct {
 	// Version is that of the program.
-	Version string
-	Buffer  Buffer
-	Shipper Shipper
+	Version  string
+	Buffer   Buffer
+	Uploader Uploader
 	// Inputs are what is read, Requests what is asked of storage.
 	Inputs   *Inputs
 	Requests *Requests

@@ -55,8 +55,8 @@ func NewRequests() *Requests {
 // LastCreate is when storage last accepted a segment; the epoch where it never did.
 func (r *Requests) LastCreate() time.Time { return time.Unix(0, r.lastCreate.Load()) }
 
-// Made are the requests up to now by kind.
-func (r *Requests) Made() store.Requests { return r.counter.Requests() }
+// Counts are the requests up to now by kind.
+func (r *Requests) Counts() store.Requests { return r.counter.Requests() }
 
 // Store observes the requests made through s. Where s has a method Expires() (time.Time,
 // bool), it says when the credential of the store with that name ends.

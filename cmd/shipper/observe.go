@@ -21,7 +21,7 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 		return func() {}, nil
 	}
 	opts := metrics.Options{
-		Version: version, Buffer: p.buffer, Shipper: p.shipper,
+		Version: version, Buffer: p.buffer, Uploader: p.shipper,
 		Inputs: &p.inputStats, Requests: p.requests, Processed: p.processed.Counts,
 		Lost: map[string]func() uint64{"udp-no-room": p.lost.noRoom, "udp-kernel": p.lost.byKernel},
 	}

@@ -264,7 +264,7 @@ func (p *pipeline) outcome(shipErr, readErr error) error {
 	case shipErr != nil:
 		status := cli.Incomplete
 		if errors.Is(shipErr, store.ErrAccessDenied) && !errors.Is(shipErr, errStopped) {
-			status = cli.Refused
+			status = cli.AccessDenied
 		}
 		return &cli.Error{Status: status, Err: p.left(held, shipErr)}
 	case held.Unsealed > 0:
@@ -302,12 +302,12 @@ func (p *pipeline) summarize(err error) {
 		p.log.Error("the quarantine is not empty", "dir", p.bufferDir, "files", n)
 	}
 	read := p.inputStats.Total()
-	s, held, requests := p.shipper.Stats(), p.buffer.Stats(), p.requests.Made()
+	s, held, requests := p.shipper.Stats(), p.buffer.Stats(), p.requests.Counts()
 	p.log.Info(message,
 		"records", s.Records, "input_bytes", read.Bytes, "raw_bytes", s.RawBytes,
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
-		"cut", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_refused", read.Refused, "times_ahead", read.Ahead, "times_missed", read.Missed,
+		"cut", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_refused", read.TimesRejected, "times_ahead", read.Ahead, "times_missed", read.TimesNotFound,
 		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending, "quarantined", p.buffer.InQuarantine(),
 		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
 }

@@ -103,14 +103,14 @@ func (c *collector) pair(in *cursor) error {
 		return err
 	}
 	e := input.Event{Time: eventNanos(when), Source: c.source}
-	var refused []byte
+	var rejected []byte
 	if e.Time != 0 {
-		if _, reason := c.guard.Guard(e.Time, c.read); reason != recognize.Taken {
-			refused = when
+		if _, reason := c.guard.CheckTime(e.Time, c.read); reason != recognize.Accepted {
+			rejected = when
 		}
 	}
 	c.out.begin()
-	if err := c.record(in, refused); err != nil {
+	if err := c.record(in, rejected); err != nil {
 		c.out.b = c.out.b[:c.out.start]
 		return err
 	}
@@ -123,19 +123,19 @@ func (c *collector) pair(in *cursor) error {
 }
 
 // record writes the message of a record. refused is a time that will not be the record's, or nil.
-func (c *collector) record(in *cursor, refused []byte) error {
+func (c *collector) record(in *cursor, rejected []byte) error {
 	h, ok := readHead(in.b)
 	switch {
 	case !ok || h.size == 0:
 		return errMalformed
-	case refused == nil:
+	case rejected == nil:
 		if line, ok := c.line(in.b, h); ok {
 			put(&c.out, trimNewline(line))
 			_, err := in.value()
 			return err
 		}
 	}
-	if h.kind != kindMap || refused == nil {
+	if h.kind != kindMap || rejected == nil {
 		return c.out.value(in)
 	}
 	in.b = in.b[h.size:]
@@ -147,7 +147,7 @@ func (c *collector) record(in *cursor, refused []byte) error {
 		put(&c.out, ",")
 	}
 	put(&c.out, `"refused_time":`)
-	if err := c.out.value(&cursor{refused}); err != nil {
+	if err := c.out.value(&cursor{rejected}); err != nil {
 		return err
 	}
 	put(&c.out, "}")

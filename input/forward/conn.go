@@ -42,10 +42,10 @@ var (
 
 // conn is one connection.
 type conn struct {
-	server *Server
-	net    net.Conn
-	alarm  *listen.Alarm
-	scan   scanner
+	server   *Server
+	net      net.Conn
+	deadline *listen.ReadDeadline
+	scan     scanner
 	// buf[start:end] is what was read and not used.
 	buf        []byte
 	start, end int
@@ -64,7 +64,7 @@ type conn struct {
 }
 
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
-	conn := &conn{server: s, net: c, alarm: listen.NewAlarm(ctx, c), buf: make([]byte, firstBuffer), idle: handshakeTimeout}
+	conn := &conn{server: s, net: c, deadline: listen.NewReadDeadline(ctx, c), buf: make([]byte, firstBuffer), idle: handshakeTimeout}
 	conn.events = collector{
 		opts: &s.opts, guard: recognize.New(s.opts.Recognize), out: writer{limit: s.opts.MaxRecord},
 		grow: func(n int) error { return conn.grow(ctx, n) },
@@ -75,7 +75,7 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 
 // close gives back what the connection holds.
 func (c *conn) close() {
-	c.alarm.Stop()
+	c.deadline.Stop()
 	c.server.readBudget.Give(c.readReserved)
 	c.server.parseBudget.Give(c.parseReserved)
 }
@@ -100,7 +100,7 @@ func (c *conn) serve(ctx context.Context) error {
 	if err := c.handshake(ctx); err != nil {
 		return err
 	}
-	c.idle = c.server.opts.Idle
+	c.idle = c.server.opts.IdleTimeout
 	for {
 		raw, err := c.next(maxMessage)
 		if raw != nil {
@@ -139,7 +139,7 @@ func (c *conn) handshake(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%w: no PING came: %w", errRefused, err)
+		return fmt.Errorf("%w: no PING came: %w", errRejected, err)
 	}
 	pong, err := h.pong(raw)
 	if pong != nil {
@@ -189,7 +189,7 @@ func (c *conn) cause(err error) error {
 	case errors.Is(err, io.EOF):
 		return io.ErrUnexpectedEOF
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("%w: %v are the limit", errSlow, c.server.opts.Patience)
+		return fmt.Errorf("%w: %v are the limit", errSlow, c.server.opts.MessageTimeout)
 	}
 	return err
 }
@@ -243,11 +243,11 @@ func (c *conn) resize(size int) {
 // wait sets the time at which reading ends.
 func (c *conn) wait() {
 	if c.end == c.start {
-		c.alarm.Set(time.Now().Add(c.idle))
+		c.deadline.Set(time.Now().Add(c.idle))
 		return
 	}
 	if c.begun.IsZero() {
 		c.begun = time.Now()
 	}
-	c.alarm.Set(c.begun.Add(c.server.opts.Patience))
+	c.deadline.Set(c.begun.Add(c.server.opts.MessageTimeout))
 }

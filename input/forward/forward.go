@@ -37,13 +37,13 @@ const (
 	// DefaultHostname is what the server calls itself in the handshake. Fluentd
 	// refuses a server that has its own name.
 	DefaultHostname = "logstow"
-	// DefaultIdle is how long a connection may say nothing where nothing else is configured.
-	DefaultIdle = time.Hour
-	// DefaultPatience is how long a message may take from its first byte to its last.
-	DefaultPatience = time.Minute
-	// DefaultMaxHeld is what all connections together may hold in memory, in bytes: as
+	// DefaultIdleTimeout is how long a connection may say nothing where nothing else is configured.
+	DefaultIdleTimeout = time.Hour
+	// DefaultMessageTimeout is how long a message may take from its first byte to its last.
+	DefaultMessageTimeout = time.Minute
+	// DefaultMaxMemory is what all connections together may hold in memory, in bytes: as
 	// much as the largest message and what is made of it need.
-	DefaultMaxHeld = readMemory + parseMemory
+	DefaultMaxMemory = readMemory + parseMemory
 	// readMemory is what reading the longest message takes: its buffer, and the smaller
 	// one that it is copied from.
 	readMemory = 25 << 20
@@ -75,16 +75,16 @@ type Options struct {
 	// other members are left out, and a record without that text is kept whole. ""
 	// takes a text named log or message where a record has no other member.
 	MessageKey string
-	// Idle is how long a connection may say nothing: then it is closed. 0 is [DefaultIdle].
-	Idle time.Duration
-	// Patience is how long a message may take from its first byte to its last: then
-	// the connection is closed. 0 is [DefaultPatience].
-	Patience time.Duration
-	// MaxHeld bounds in bytes what long messages on all connections together hold in
+	// IdleTimeout is how long a connection may say nothing: then it is closed. 0 is [DefaultIdleTimeout].
+	IdleTimeout time.Duration
+	// MessageTimeout is how long a message may take from its first byte to its last: then
+	// the connection is closed. 0 is [DefaultMessageTimeout].
+	MessageTimeout time.Duration
+	// MaxMemory bounds in bytes what long messages on all connections together hold in
 	// memory: 25 MiB of it while they are read, the rest while they are taken apart. A
 	// connection that finds no room for five seconds is closed. 0 is
-	// [DefaultMaxHeld], 64 MiB, which is the least.
-	MaxHeld int64
+	// [DefaultMaxMemory], 64 MiB, which is the least.
+	MaxMemory int64
 }
 
 // Stats counts what a Server did beside what [input.Stats] counts.
@@ -92,7 +92,7 @@ type Stats struct {
 	// Connections were accepted; Refused were closed for a failed TLS or shared-key
 	// handshake, Slow for a message that did not end in time, Malformed for what is
 	// not the protocol or over a limit.
-	Connections, Refused, Slow, Malformed int64
+	Connections, Rejected, Slow, Malformed int64
 	// Busy messages were not acknowledged for want of room; Repeated ones came
 	// again after all or some of their events were taken.
 	Busy, Repeated int64
@@ -108,7 +108,7 @@ type Server struct {
 	// message does not wait for those who read.
 	readBudget, parseBudget *listen.Budget
 	logLimit                listen.Limiter
-	counts                  struct{ connections, refused, slow, malformed, busy, repeated atomic.Int64 }
+	counts                  struct{ connections, rejected, slow, malformed, busy, repeated atomic.Int64 }
 	// open is how many connections are served.
 	open atomic.Int64
 }
@@ -121,13 +121,13 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 		return fail(err)
 	}
 	opts.Hostname = cmp.Or(opts.Hostname, DefaultHostname)
-	opts.Idle = cmp.Or(opts.Idle, DefaultIdle)
-	opts.Patience = cmp.Or(opts.Patience, DefaultPatience)
-	opts.MaxHeld = cmp.Or(opts.MaxHeld, DefaultMaxHeld)
+	opts.IdleTimeout = cmp.Or(opts.IdleTimeout, DefaultIdleTimeout)
+	opts.MessageTimeout = cmp.Or(opts.MessageTimeout, DefaultMessageTimeout)
+	opts.MaxMemory = cmp.Or(opts.MaxMemory, DefaultMaxMemory)
 	opts.MaxConnections = cmp.Or(opts.MaxConnections, listen.DefaultMaxConnections)
 	switch {
-	case opts.MaxHeld < DefaultMaxHeld:
-		return fail(fmt.Errorf("%d bytes for all connections: it must be at least %d", opts.MaxHeld, DefaultMaxHeld))
+	case opts.MaxMemory < DefaultMaxMemory:
+		return fail(fmt.Errorf("%d bytes for all connections: it must be at least %d", opts.MaxMemory, DefaultMaxMemory))
 	case len(opts.Users) > 0 && opts.SharedKey == "":
 		return fail(errors.New("users need a shared key too: it begins the handshake"))
 	}
@@ -145,7 +145,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	}
 	return &Server{
 		opts: opts, receiver: receiver, listener: listener, chunks: newChunks(),
-		readBudget: listen.NewBudget(readMemory, opts.Memory), parseBudget: listen.NewBudget(opts.MaxHeld-readMemory, opts.Memory),
+		readBudget: listen.NewBudget(readMemory, opts.Memory), parseBudget: listen.NewBudget(opts.MaxMemory-readMemory, opts.Memory),
 	}, nil
 }
 
@@ -159,7 +159,7 @@ func (s *Server) Close() error { return s.listener.Close() }
 func (s *Server) Stats() Stats {
 	c := &s.counts
 	return Stats{
-		Connections: c.connections.Load(), Refused: c.refused.Load(), Slow: c.slow.Load(), Malformed: c.malformed.Load(),
+		Connections: c.connections.Load(), Rejected: c.rejected.Load(), Slow: c.slow.Load(), Malformed: c.malformed.Load(),
 		Busy: c.busy.Load(), Repeated: c.repeated.Load(),
 	}
 }
@@ -174,10 +174,10 @@ func (s *Server) Run(ctx context.Context) error {
 	err := listen.Serve(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn) {
 		s.counts.connections.Add(1)
 		if err := listen.Handshake(ctx, c); err != nil {
-			s.logClosed(ctx, c, fmt.Errorf("%w: %w", errRefused, err))
+			s.logClosed(ctx, c, fmt.Errorf("%w: %w", errRejected, err))
 			return
 		}
-		if open := s.open.Add(1); open >= int64(s.opts.MaxConnections) && s.logLimit.May() {
+		if open := s.open.Add(1); open >= int64(s.opts.MaxConnections) && s.logLimit.Allow() {
 			s.opts.Log.Warn("all connections for the forward protocol are in use: more wait until others end", "address", s.opts.Address, "connections", open)
 		}
 		defer s.open.Add(-1)
@@ -207,8 +207,8 @@ func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
 		return
 	case errors.Is(err, errSlow):
 		s.counts.slow.Add(1)
-	case errors.Is(err, errRefused):
-		s.counts.refused.Add(1)
+	case errors.Is(err, errRejected):
+		s.counts.rejected.Add(1)
 		text = "a sender of the forward protocol was refused"
 	case errors.Is(err, input.ErrBusy):
 		s.counts.busy.Add(1)
@@ -218,7 +218,7 @@ func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
 		s.opts.Log.Debug(text, "sender", c.RemoteAddr().String(), "error", err)
 		return
 	}
-	if s.logLimit.May() {
+	if s.logLimit.Allow() {
 		s.opts.Log.Warn(text, "address", s.opts.Address, "sender", c.RemoteAddr().String(), "error", err)
 	}
 }

@@ -141,7 +141,7 @@ func FuzzPing(f *testing.F) {
 	f.Add(marshal(f, []any{"PING", "host", "salt", "digest", "user"}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		pong, err := opts.newHandshake().pong(b)
-		if err == nil || pong != nil != errors.Is(err, errRefused) {
+		if err == nil || pong != nil != errors.Is(err, errRejected) {
 			t.Errorf("%x: %x, %v", b, pong, err)
 		}
 	})

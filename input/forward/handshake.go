@@ -14,8 +14,8 @@ import (
 // nonceSize is the length of a nonce and of a salt in bytes.
 const nonceSize = 16
 
-// errRefused says that a sender did not show that it knows what it has to know.
-var errRefused = errors.New("the sender was refused")
+// errRejected says that a sender did not show that it knows what it has to know.
+var errRejected = errors.New("the sender was refused")
 
 // handshake is what one connection's greeting is checked with.
 type handshake struct {
@@ -72,7 +72,7 @@ func (h *handshake) pong(message []byte) ([]byte, error) {
 	reason := h.check(&p)
 	if reason != "" {
 		answer, err := msgpack.Marshal([]any{"PONG", false, reason, "", ""})
-		return answer, errors.Join(fmt.Errorf("%w: %s", errRefused, reason), err)
+		return answer, errors.Join(fmt.Errorf("%w: %s", errRejected, reason), err)
 	}
 	return msgpack.Marshal([]any{"PONG", true, "", h.opts.Hostname, h.digest(p.salt, []byte(h.opts.Hostname))})
 }

@@ -120,7 +120,7 @@ func (s *Server) rejectExcess(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if s.logLimit.May() {
+		if s.logLimit.Allow() {
 			s.opts.Log.Warn("all HTTP connections are in use: senders on further ones are told to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
 		}
 		status := Status(input.ErrBusy)

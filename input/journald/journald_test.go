@@ -397,7 +397,7 @@ func TestRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, want, s.wait(t, len(want), 12))
-	if opts.Stats.Cut.Load() != 1 || opts.Stats.Refused.Load() != 1 {
-		t.Errorf("%d cut, %d refused", opts.Stats.Cut.Load(), opts.Stats.Refused.Load())
+	if opts.Stats.Cut.Load() != 1 || opts.Stats.TimesRejected.Load() != 1 {
+		t.Errorf("%d cut, %d refused", opts.Stats.Cut.Load(), opts.Stats.TimesRejected.Load())
 	}
 }

@@ -50,9 +50,9 @@ func (b *batch) add(e *entry, read int64) {
 		b.opts.Stats.Cut.Add(1)
 		message = input.Cut(message, b.opts.MaxRecord, e.size)
 	}
-	when, reason := b.recognizer.Guard(nanos(e.time), read)
-	if reason != recognize.Taken {
-		b.opts.Stats.Refused.Add(1)
+	when, reason := b.recognizer.CheckTime(nanos(e.time), read)
+	if reason != recognize.Accepted {
+		b.opts.Stats.TimesRejected.Add(1)
 	}
 	r := record.Record{Time: when, Level: b.level(e, message), Source: b.source(e), Message: message}
 	if b.opts.Process != nil && !b.opts.Process.Process(b.opts.Service, &r) {

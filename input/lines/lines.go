@@ -24,8 +24,8 @@ type Options struct {
 	// MaxBody is the size limit in bytes of a body, decompressed; 0 is [input.MaxReceive],
 	// and so is more.
 	MaxBody int
-	// MaxHeld is how many bytes all requests together may hold; 0 is [httpserver.DefaultMemory].
-	MaxHeld int64
+	// MaxMemory is how many bytes all requests together may hold; 0 is [httpserver.DefaultMemory].
+	MaxMemory int64
 }
 
 // Handler takes lines. It is a [httpserver.Routes].
@@ -42,7 +42,7 @@ func NewHandler(opts Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{receiver: receiver, memory: httpserver.NewMemory(opts.MaxHeld, opts.Memory), maxBody: input.MaxReceive, log: opts.Log}
+	h := &Handler{receiver: receiver, memory: httpserver.NewMemory(opts.MaxMemory, opts.Memory), maxBody: input.MaxReceive, log: opts.Log}
 	if opts.MaxBody > 0 {
 		h.maxBody = min(h.maxBody, opts.MaxBody)
 	}

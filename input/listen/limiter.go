@@ -15,8 +15,8 @@ type Limiter struct {
 	next time.Time
 }
 
-// May reports whether ten seconds have passed since it last did.
-func (l *Limiter) May() bool {
+// Allow reports whether ten seconds have passed since it last did.
+func (l *Limiter) Allow() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()

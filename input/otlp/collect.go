@@ -110,13 +110,13 @@ func (c *collector) logRecord(message []byte, of *resource, scope []byte, servic
 	if err != nil {
 		return err
 	}
-	when, refused := r.timestamp(), int64(0)
+	when, rejected := r.timestamp(), int64(0)
 	if when != 0 {
-		if _, reason := c.guard.Guard(when, c.read); reason != recognize.Taken {
-			refused = when
+		if _, reason := c.guard.CheckTime(when, c.read); reason != recognize.Accepted {
+			rejected = when
 		}
 	}
-	if err := c.out.logRecord(&r, refused, scope, of.suffix); err != nil {
+	if err := c.out.logRecord(&r, rejected, scope, of.suffix); err != nil {
 		if errors.Is(err, errTooDeep) {
 			c.out.discard()
 			c.rejected++

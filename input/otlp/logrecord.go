@@ -78,13 +78,13 @@ func (r *logRecord) level() record.Level {
 // logRecord writes the record's object: what the record says in a fixed order,
 // then what is written of its scope and resource. refused is a time that will not
 // be the record's, or 0.
-func (o *object) logRecord(r *logRecord, refused int64, scope, resource []byte) error {
+func (o *object) logRecord(r *logRecord, rejected int64, scope, resource []byte) error {
 	put(o, `{"body":`)
 	if err := o.value(r.body, 0); err != nil {
 		return err
 	}
-	if refused != 0 {
-		put(o, `,"refused_time":"`+time.Unix(0, refused).UTC().Format(time.RFC3339Nano)+`"`)
+	if rejected != 0 {
+		put(o, `,"refused_time":"`+time.Unix(0, rejected).UTC().Format(time.RFC3339Nano)+`"`)
 	}
 	if err := o.member(`,"severity":`, r.text); err != nil {
 		return err

@@ -35,8 +35,8 @@ type Options struct {
 	// MaxBody is the size limit in bytes of a request, decompressed; 0 is
 	// [input.MaxReceive], and so is more.
 	MaxBody int
-	// MaxHeld is how many bytes all requests together may hold; 0 is [httpserver.DefaultMemory].
-	MaxHeld int64
+	// MaxMemory is how many bytes all requests together may hold; 0 is [httpserver.DefaultMemory].
+	MaxMemory int64
 }
 
 // Handler takes OpenTelemetry logs. It is a [httpserver.Routes].
@@ -68,7 +68,7 @@ func NewHandler(opts Options) (*Handler, error) {
 	return &Handler{
 		opts:     opts,
 		receiver: receiver,
-		memory:   httpserver.NewMemory(opts.MaxHeld, opts.Memory),
+		memory:   httpserver.NewMemory(opts.MaxMemory, opts.Memory),
 		services: services{limit: opts.MaxServices, log: opts.Log},
 		grpc:     connect.NewErrorWriter(),
 	}, nil

@@ -67,7 +67,7 @@ func (e *events) event(line []byte, sender string, read int64) input.Event {
 	}
 	event.Source = e.source(&h, sender)
 	if h.time != nil {
-		if stamp := e.recognizer.Stamp(h.time, read, read); stamp.Found && stamp.Refused == recognize.Taken {
+		if stamp := e.recognizer.Stamp(h.time, read, read); stamp.Found && stamp.Rejected == recognize.Accepted {
 			event.Time = stamp.Time
 		} else {
 			event.Message, h.bom = line, -1

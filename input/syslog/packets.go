@@ -23,10 +23,10 @@ const maxDatagram = 512 << 10
 func (s *Server) runPackets(ctx context.Context) error {
 	defer func() { _ = s.Close() }()
 	// Of datagrams that wait, and of those being handed over, half the memory each.
-	q := newQueue(int(s.opts.MaxHeld/2), s.budget)
+	q := newQueue(int(s.opts.MaxMemory/2), s.budget)
 	reading, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	defer listen.NewAlarm(reading, s.packets).Stop()
+	defer listen.NewReadDeadline(reading, s.packets).Stop()
 	handed := make(chan error, 1)
 	go func() {
 		err := s.handPackets(ctx, q)
@@ -76,7 +76,7 @@ func (s *Server) readPackets(q *queue) error {
 		}
 		if !q.put(text, from) {
 			s.counts.dropped.Add(1)
-			if s.logLimit.May() {
+			if s.logLimit.Allow() {
 				s.opts.Log.Error("syslog datagrams are dropped: the buffer has no room", "address", s.opts.Address, "dropped", s.counts.dropped.Load())
 			}
 		}
@@ -118,7 +118,7 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 		if err := s.receive(late, events); err != nil {
 			return err
 		}
-		if now := s.counts.lostByKernel.Load(); now > lost && s.logLimit.May() {
+		if now := s.counts.lostByKernel.Load(); now > lost && s.logLimit.Allow() {
 			lost = now
 			s.opts.Log.Error("syslog datagrams were lost before they could be read: the receive buffer was full",
 				"address", s.opts.Address, "lost", now)

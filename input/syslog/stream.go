@@ -35,13 +35,13 @@ func (s *Server) runStream(ctx context.Context) error {
 	err := listen.Serve(ctx, s.listener, limit, func(ctx context.Context, c net.Conn) {
 		s.counts.connections.Add(1)
 		if err := listen.Handshake(ctx, c); err != nil {
-			s.counts.refused.Add(1)
-			if s.logLimit.May() {
-				s.opts.Log.Warn("a syslog sender was refused", "address", s.opts.Address, "error", err, "refused", s.counts.refused.Load())
+			s.counts.rejected.Add(1)
+			if s.logLimit.Allow() {
+				s.opts.Log.Warn("a syslog sender was refused", "address", s.opts.Address, "error", err, "refused", s.counts.rejected.Load())
 			}
 			return
 		}
-		if open := s.open.Add(1); open >= int64(limit) && s.logLimit.May() {
+		if open := s.open.Add(1); open >= int64(limit) && s.logLimit.Allow() {
 			s.opts.Log.Warn("all connections for syslog are in use: more wait until others end", "address", s.opts.Address, "connections", open)
 		}
 		defer s.open.Add(-1)
@@ -69,8 +69,8 @@ type conn struct {
 	// begun is when the message at start did.
 	begun time.Time
 	// kept is what the framer keeps, as far as it is taken from the budget.
-	kept  int64
-	alarm *listen.Alarm
+	kept     int64
+	deadline *listen.ReadDeadline
 }
 
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
@@ -82,13 +82,13 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		conn.sender = host(a.AddrPort().Addr())
 	}
-	conn.alarm = listen.NewAlarm(ctx, c)
+	conn.deadline = listen.NewReadDeadline(ctx, c)
 	return conn
 }
 
 // close gives back what the connection holds.
 func (c *conn) close() {
-	c.alarm.Stop()
+	c.deadline.Stop()
 	c.end = 0
 	c.resize(firstBuffer)
 	c.server.budget.Give(c.kept)
@@ -121,11 +121,11 @@ func (c *conn) wait() {
 		if c.begun.IsZero() {
 			c.begun = time.Now()
 		}
-		c.alarm.Set(c.begun.Add(c.server.opts.Patience))
+		c.deadline.Set(c.begun.Add(c.server.opts.MessageTimeout))
 		return
 	}
 	c.begun = time.Time{}
-	c.alarm.Set(time.Now().Add(c.server.opts.Idle))
+	c.deadline.Set(time.Now().Add(c.server.opts.IdleTimeout))
 }
 
 // receiveAll hands over all messages that were read; at the end the unfinished one too.
@@ -236,9 +236,9 @@ func (c *conn) logClosed(ctx context.Context, err error, slow bool) {
 		if slow {
 			c.server.counts.slow.Add(1)
 		}
-		if slow && c.server.logLimit.May() {
+		if slow && c.server.logLimit.Allow() {
 			c.server.opts.Log.Warn("a syslog connection was closed: a message did not end in time",
-				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.Patience)
+				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.MessageTimeout)
 		}
 	default:
 		c.server.opts.Log.Debug("a syslog connection broke", "sender", c.net.RemoteAddr().String(), "error", err)

@@ -39,12 +39,12 @@ import (
 )
 
 const (
-	// DefaultIdle is how long a connection may say nothing where nothing else is configured.
-	DefaultIdle = time.Hour
-	// DefaultPatience is how long a message may take from its first byte to its last.
-	DefaultPatience = time.Minute
-	// DefaultMaxHeld is what all connections together may hold in memory, in bytes.
-	DefaultMaxHeld = listen.ReceiveMemory
+	// DefaultIdleTimeout is how long a connection may say nothing where nothing else is configured.
+	DefaultIdleTimeout = time.Hour
+	// DefaultMessageTimeout is how long a message may take from its first byte to its last.
+	DefaultMessageTimeout = time.Minute
+	// DefaultMaxMemory is what all connections together may hold in memory, in bytes.
+	DefaultMaxMemory = listen.ReceiveMemory
 	// DefaultReceiveBuffer is what the kernel is asked to hold of datagrams, in bytes.
 	DefaultReceiveBuffer = 8 << 20
 	// DefaultMode are the permissions of a Unix socket: every local user may log.
@@ -63,15 +63,15 @@ type Options struct {
 	MaxConnections int
 	// Raw keeps messages whole, header and all.
 	Raw bool
-	// Idle is how long a connection may say nothing: then it is closed. 0 is [DefaultIdle].
-	Idle time.Duration
-	// Patience is how long a message on a stream may take from its first byte to its
-	// last: then what came of it is a record and the connection is closed. 0 is [DefaultPatience].
-	Patience time.Duration
-	// MaxHeld bounds in bytes the long messages that all connections together hold
+	// IdleTimeout is how long a connection may say nothing: then it is closed. 0 is [DefaultIdleTimeout].
+	IdleTimeout time.Duration
+	// MessageTimeout is how long a message on a stream may take from its first byte to its
+	// last: then what came of it is a record and the connection is closed. 0 is [DefaultMessageTimeout].
+	MessageTimeout time.Duration
+	// MaxMemory bounds in bytes the long messages that all connections together hold
 	// in memory, and the datagrams that wait to be handed over; a message that finds no
-	// room for five seconds is cut. 0 is [DefaultMaxHeld].
-	MaxHeld int64
+	// room for five seconds is cut. 0 is [DefaultMaxMemory].
+	MaxMemory int64
 	// ReceiveBuffer is what the kernel is asked to hold of datagrams, in bytes; 0 is [DefaultReceiveBuffer].
 	ReceiveBuffer int
 	// Mode are the permissions of a Unix socket; 0 is [DefaultMode].
@@ -85,7 +85,7 @@ type Stats struct {
 	Dropped, LostByKernel int64
 	// Connections were accepted; Refused were closed for a failed TLS handshake, Slow
 	// for a message that did not end in time.
-	Connections, Refused, Slow int64
+	Connections, Rejected, Slow int64
 }
 
 // Server is one listening syslog server.
@@ -104,8 +104,8 @@ type Server struct {
 
 // counts are Stats that grow.
 type counts struct {
-	dropped, lostByKernel      atomic.Int64
-	connections, refused, slow atomic.Int64
+	dropped, lostByKernel       atomic.Int64
+	connections, rejected, slow atomic.Int64
 }
 
 // New binds the socket. ctx is for that alone.
@@ -117,9 +117,9 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	if opts.Options, err = opts.WithDefaults(); err != nil {
 		return nil, fmt.Errorf("syslog input %s: %w", opts.Address, err)
 	}
-	opts.Idle = cmp.Or(opts.Idle, DefaultIdle)
-	opts.Patience = cmp.Or(opts.Patience, DefaultPatience)
-	opts.MaxHeld = cmp.Or(opts.MaxHeld, DefaultMaxHeld)
+	opts.IdleTimeout = cmp.Or(opts.IdleTimeout, DefaultIdleTimeout)
+	opts.MessageTimeout = cmp.Or(opts.MessageTimeout, DefaultMessageTimeout)
+	opts.MaxMemory = cmp.Or(opts.MaxMemory, DefaultMaxMemory)
 	opts.ReceiveBuffer = cmp.Or(opts.ReceiveBuffer, DefaultReceiveBuffer)
 	opts.Mode = cmp.Or(opts.Mode, DefaultMode)
 	receiver, err := input.NewReceiver(opts.Options)
@@ -133,7 +133,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	if config != nil && network != "tcp" {
 		return nil, fmt.Errorf("syslog input %s: TLS works with tcp:// alone", opts.Address)
 	}
-	s := &Server{opts: opts, network: network, receiver: receiver, budget: listen.NewBudget(opts.MaxHeld, opts.Memory)}
+	s := &Server{opts: opts, network: network, receiver: receiver, budget: listen.NewBudget(opts.MaxMemory, opts.Memory)}
 	if err := s.bind(ctx, address, config); err != nil {
 		return nil, fmt.Errorf("syslog input: %w", err)
 	}
@@ -199,7 +199,7 @@ func (s *Server) Addr() net.Addr {
 func (s *Server) Stats() Stats {
 	return Stats{
 		Dropped: s.counts.dropped.Load(), LostByKernel: s.counts.lostByKernel.Load(),
-		Connections: s.counts.connections.Load(), Refused: s.counts.refused.Load(), Slow: s.counts.slow.Load(),
+		Connections: s.counts.connections.Load(), Rejected: s.counts.rejected.Load(), Slow: s.counts.slow.Load(),
 	}
 }
 

@@ -20,12 +20,12 @@ import (
 
 // The exit statuses of both commands.
 const (
-	OK          = 0
-	NoMatch     = 1   // nothing matched
-	Usage       = 2   // wrong command line or configuration
-	Incomplete  = 3   // incomplete or failed
-	Refused     = 4   // access refused
-	Interrupted = 130 // ended by the user
+	OK           = 0
+	NoMatch      = 1   // nothing matched
+	Usage        = 2   // wrong command line or configuration
+	Incomplete   = 3   // incomplete or failed
+	AccessDenied = 4   // access refused
+	Interrupted  = 130 // ended by the user
 )
 
 // Error is a failure with its exit status. A nil Err ends the command with the
@@ -64,7 +64,7 @@ func Status(err error) int {
 	case errors.As(err, &e):
 		return e.Status
 	case errors.Is(err, store.ErrAccessDenied):
-		return Refused
+		return AccessDenied
 	case errors.Is(err, context.Canceled):
 		return Interrupted
 	}
@@ -76,8 +76,8 @@ func Status(err error) int {
 // and of each command, one a line.
 type Program struct {
 	*ucli.App
-	// Instead maps words by which other programs name a command to what to type here.
-	Instead map[string]string
+	// OtherNames maps words by which other programs name a command to what to type here.
+	OtherNames map[string]string
 	// Variables are the environment variables that it reads.
 	Variables []Variable
 	// Manual names the page of the documentation.
@@ -167,7 +167,7 @@ func (p Program) unknownCommand(word string, args []string) error {
 		return hint.Wrap(Usagef("the command comes first"), "%s COMMAND [flags]", p.Name)
 	}
 	err := Usagef("unknown command %q", word)
-	if instead := p.Instead[word]; instead != "" {
+	if instead := p.OtherNames[word]; instead != "" {
 		return hint.Wrap(err, "%s", instead)
 	}
 	var names []string

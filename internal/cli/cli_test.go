@@ -121,7 +121,7 @@ func TestRun(t *testing.T) {
 	}
 	run := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer
-		status := cli.Run(context.Background(), cli.Program{App: newApp(&out, &errs), Instead: map[string]string{"ask": "use query"}}, append([]string{"tool"}, args...))
+		status := cli.Run(context.Background(), cli.Program{App: newApp(&out, &errs), OtherNames: map[string]string{"ask": "use query"}}, append([]string{"tool"}, args...))
 		return status, out.String(), errs.String()
 	}
 	for _, c := range []struct {

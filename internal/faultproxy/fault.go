@@ -30,8 +30,8 @@ const (
 	Timeout
 	OddConflict
 
-	// LoseAnswer passes the request on, and cuts the connection instead of answering.
-	LoseAnswer
+	// LoseResponse passes the request on, and cuts the connection instead of answering.
+	LoseResponse
 	// LateError passes the request on, and answers 500 whatever became of it.
 	LateError
 	// Truncate passes the request on, and cuts the connection within the answer.
@@ -65,7 +65,7 @@ func allFaults() []Fault {
 }
 
 // Lossy are the faults after which a request was applied but the client can not know.
-func Lossy() []Fault { return []Fault{LoseAnswer, LateError, Truncate} }
+func Lossy() []Fault { return []Fault{LoseResponse, LateError, Truncate} }
 
 // serve passes one request on, or does what fate has for it.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, tables bool) {
@@ -115,7 +115,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, t
 		return
 	}
 	switch fault {
-	case LoseAnswer:
+	case LoseResponse:
 		_, _ = io.Copy(io.Discard, resp.Body)
 		cut(w)
 	case LateError:

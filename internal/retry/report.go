@@ -31,10 +31,10 @@ type reporter struct {
 	last time.Time
 }
 
-// Reporting is a context under which f is told of requests that have been failing for
+// WithReporter is a context under which f is told of requests that have been failing for
 // two seconds and more, one every ten seconds at most: nobody should wait for storage
 // and not know. f is called by one goroutine at a time.
-func Reporting(ctx context.Context, f func(Attempt)) context.Context {
+func WithReporter(ctx context.Context, f func(Attempt)) context.Context {
 	return context.WithValue(ctx, reporterKey{}, &reporter{to: f})
 }
 

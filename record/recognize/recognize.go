@@ -62,8 +62,8 @@ type Stamp struct {
 	// Found says that the line holds a time, taken or refused. Where it is false,
 	// Time is the last one of this Recognizer, or the time read.
 	Found bool
-	// Refused says why the line's time was not taken and Time is the time read.
-	Refused Reason
+	// Rejected says why the line's time was not taken and Time is the time read.
+	Rejected Reason
 }
 
 // Reason says why a logged time was not taken.
@@ -71,8 +71,8 @@ type Reason uint8
 
 // The reasons.
 const (
-	// Taken is no reason: the line's time was taken, or it had none.
-	Taken Reason = iota
+	// Accepted is no reason: the line's time was taken, or it had none.
+	Accepted Reason = iota
 	// TooOld is a time before 1990-01-01.
 	TooOld
 	// TooFarAhead is a time more than Options.MaxAhead after the time of reading.
@@ -123,7 +123,7 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	s := Stamp{Level: f.level, Found: f.found, Time: read}
 	switch {
 	case f.found:
-		s.Time, s.Refused = r.checkTime(r.clock.unix(&f.moment, ref), int64(f.nano), read)
+		s.Time, s.Rejected = r.checkTime(r.clock.unix(&f.moment, ref), int64(f.nano), read)
 		r.last, r.hasLast = s.Time, true
 	case r.hasLast:
 		s.Time = r.last
@@ -131,9 +131,9 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	return s
 }
 
-// Guard returns a time that was not found in a line but said by its sender, or
+// CheckTime returns a time that was not found in a line but said by its sender, or
 // the time read and why. All are Unix nanoseconds.
-func (r *Recognizer) Guard(t, read int64) (int64, Reason) {
+func (r *Recognizer) CheckTime(t, read int64) (int64, Reason) {
 	second, nano := t/nanosPerSecond, t%nanosPerSecond
 	if nano < 0 {
 		second, nano = second-1, nano+nanosPerSecond
@@ -154,7 +154,7 @@ func (r *Recognizer) checkTime(unix, nano, read int64) (int64, Reason) {
 	if unix > maxSecond || unix*nanosPerSecond+nano > read+ahead {
 		return read, TooFarAhead
 	}
-	return unix*nanosPerSecond + nano, Taken
+	return unix*nanosPerSecond + nano, Accepted
 }
 
 // clock turns moments into Unix seconds.

@@ -176,7 +176,7 @@ func checkManual(t *testing.T, p *cli.Program) {
 // Hints checks that each word that leads to a command is none itself.
 func Hints(t *testing.T, p *cli.Program) {
 	t.Helper()
-	for word, hint := range p.Instead {
+	for word, hint := range p.OtherNames {
 		if p.Command(word) != nil || hint == "" {
 			t.Errorf("%s leads to %q", word, hint)
 		}
