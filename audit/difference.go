@@ -75,7 +75,7 @@ type listedBlob struct {
 	// hour is that in its name.
 	hour, created time.Time
 	// entity is what the index should say of it, without minutes, unless bad says why it can say nothing.
-	entity tableindex.Row
+	entity tableindex.Entity
 	bad    error
 	// agrees says that its entity is there and says the same, and what identifies its minutes.
 	agrees  bool
@@ -84,7 +84,7 @@ type listedBlob struct {
 
 // indexPart is what the index says of a part, but for entities that agree with their blobs.
 type indexPart struct {
-	entities  map[entityKey]tableindex.Row
+	entities  map[entityKey]tableindex.Entity
 	malformed map[entityKey]*tableindex.EntityError
 	// count is the number of all.
 	count int64
@@ -101,8 +101,8 @@ func minutesHash(minutes []record.Minute) (id [16]byte) {
 // compare finds what differs at the cost of listing. It is pure.
 func compare(container string, blobs []listedBlob, index indexPart) []Difference {
 	byBlob := make(map[string][]entityKey, len(index.entities))
-	for p, row := range index.entities {
-		name := row.Name.String()
+	for p, entity := range index.entities {
+		name := entity.Name.String()
 		byBlob[name] = append(byBlob[name], p)
 	}
 	malformed := maps.Clone(index.malformed)
@@ -158,7 +158,7 @@ func compare(container string, blobs []listedBlob, index indexPart) []Difference
 }
 
 // differ says the first thing, in order of name, that an entity says otherwise than its blob; "" is none.
-func differ(blob, entity tableindex.Row) string {
+func differ(blob, entity tableindex.Entity) string {
 	want, got := properties(blob), properties(entity)
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if want[key] != got[key] {
@@ -174,7 +174,7 @@ func differ(blob, entity tableindex.Row) string {
 }
 
 // properties are what both a listing and an entity say.
-func properties(r tableindex.Row) map[string]string {
+func properties(r tableindex.Entity) map[string]string {
 	m := r.Meta.Encode()
 	m["ETag"], m["Size"] = r.ETag, fmt.Sprint(r.Size)
 	return m

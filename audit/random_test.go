@@ -98,11 +98,11 @@ func (g *garden) check(t *testing.T) {
 			t.Errorf("verify after reindex at depth %d: %s", depth, diff)
 		}
 	}
-	before := entities(t, g.s)
+	before := indexed(t, g.s)
 	if _, report := reindex(t, g.s, audit.Options{}); report.Written+report.Removed != 0 {
 		t.Errorf("a second reindex did %+v", report)
 	}
-	if diff := cmp.Diff(before, entities(t, g.s)); diff != "" {
+	if diff := cmp.Diff(before, indexed(t, g.s)); diff != "" {
 		t.Errorf("a second reindex changed: %s", diff)
 	}
 }
@@ -151,11 +151,11 @@ func TestRandomDamage(t *testing.T) {
 		for round := range rounds[name] {
 			t.Logf("seed %d, round %d", seed, round)
 			g := &garden{s: s, rng: rand.New(rand.NewPCG(seed, uint64(round))), numbers: make(map[string]uint64)}
-			var clean []tableindex.Row
+			var clean []tableindex.Entity
 			for range 20 {
 				m := g.segment(t)
-				create(t, s, &m, m.row.Meta.Encode())
-				clean = append(clean, m.row)
+				create(t, s, &m, m.entity.Meta.Encode())
+				clean = append(clean, m.entity)
 			}
 			index(t, s, clean...)
 			for _, damage := range slices.Sorted(maps.Keys(damages())) {

@@ -29,7 +29,7 @@ func (a *auditor) repairAll(ctx context.Context, differences []Difference, may f
 
 // repairSome is repairAll for what can be held at once.
 func (a *auditor) repairSome(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
-	rows := make([]*tableindex.Row, len(differences))
+	entities := make([]*tableindex.Entity, len(differences))
 	damage, unread := make([]*Difference, len(differences)), make([]bool, len(differences))
 	var group errgroup.Group
 	group.SetLimit(concurrentFooters)
@@ -47,9 +47,9 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 			case broken != nil:
 				damage[i] = broken
 			default:
-				row := d.put.entity
-				row.Minutes = f.Minutes
-				rows[i] = &row
+				entity := d.put.entity
+				entity.Minutes = f.Minutes
+				entities[i] = &entity
 			}
 			return nil
 		})
@@ -57,7 +57,7 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var put []tableindex.Row
+	var put []tableindex.Entity
 	remove := make(map[string][]store.Key)
 	for i, d := range differences {
 		switch {
@@ -68,8 +68,8 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 		case damage[i] != nil: // which is among the differences
 			left = append(left, d)
 		default:
-			if rows[i] != nil {
-				put = append(put, *rows[i])
+			if entities[i] != nil {
+				put = append(put, *entities[i])
 			}
 			for _, p := range d.remove {
 				remove[p.table] = append(remove[p.table], p.key)
@@ -80,7 +80,7 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 }
 
 // write writes entities, and then removes others.
-func (a *auditor) write(ctx context.Context, put []tableindex.Row, remove map[string][]store.Key) error {
+func (a *auditor) write(ctx context.Context, put []tableindex.Entity, remove map[string][]store.Key) error {
 	err := retry.Do(ctx, func() error { return tableindex.Put(ctx, a.tables, a.container, put) })
 	if err != nil {
 		return err

@@ -112,12 +112,12 @@ func (a *auditor) list(ctx context.Context, p part) (blobs []listedBlob, err err
 }
 
 func newListedBlob(b store.Blob, hour time.Time) listedBlob {
-	row, err := tableindex.NewRow(b)
+	entity, err := tableindex.NewEntity(b)
 	var e *store.Error
 	if errors.As(err, &e) {
 		err = e.Err // the blob is named anyway
 	}
-	return listedBlob{name: b.Name, hour: hour, created: b.Created, entity: row, bad: err}
+	return listedBlob{name: b.Name, hour: hour, created: b.Created, entity: entity, bad: err}
 }
 
 // read reads what the index says of a part, and marks the blobs that it is right about. It is
@@ -128,12 +128,12 @@ func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index i
 		byName[blobs[i].name] = &blobs[i]
 	}
 	err = retry.Do(ctx, func() error {
-		index = indexPart{entities: make(map[entityKey]tableindex.Row), malformed: make(map[entityKey]*tableindex.EntityError)}
+		index = indexPart{entities: make(map[entityKey]tableindex.Entity), malformed: make(map[entityKey]*tableindex.EntityError)}
 		for i := range blobs {
 			blobs[i].agrees = false
 		}
 		for _, t := range p.tables {
-			for rows, err := range tableindex.Hours(ctx, a.tables, a.container, t, p.service, p.first, p.last) {
+			for page, err := range tableindex.Hours(ctx, a.tables, a.container, t, p.service, p.first, p.last) {
 				var malformed *tableindex.EntityError
 				switch {
 				case errors.As(err, &malformed):
@@ -146,14 +146,14 @@ func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index i
 				case err != nil:
 					return err
 				}
-				for _, row := range rows {
+				for _, entity := range page {
 					index.count++
-					if e := byName[row.Name.String()]; e != nil && e.bad == nil && t.Name == e.entity.Table(a.container) && row.Key() == e.entity.Key() && differ(e.entity, row) == "" {
-						e.agrees, e.minutes = true, minutesHash(row.Minutes)
+					if e := byName[entity.Name.String()]; e != nil && e.bad == nil && t.Name == e.entity.Table(a.container) && entity.Key() == e.entity.Key() && differ(e.entity, entity) == "" {
+						e.agrees, e.minutes = true, minutesHash(entity.Minutes)
 						continue
 					}
-					row.Minutes = nil // they are many, and nothing is right anyway
-					index.entities[entityKey{t.Name, row.Key()}] = row
+					entity.Minutes = nil // they are many, and nothing is right anyway
+					index.entities[entityKey{t.Name, entity.Key()}] = entity
 				}
 				if len(index.entities)+len(index.malformed) > a.o.partEntities && p.last-p.first > 1 {
 					return errTooMany

@@ -84,13 +84,13 @@ func TestLate(t *testing.T) {
 	for number := range uint64(3) {
 		put(t, s, "api", "", past, number+1)
 	}
-	late := newRow("api", "", past.Add(23*time.Hour), 9) // not only the first hour is looked at
+	late := newEntity("api", "", past.Add(23*time.Hour), 9) // not only the first hour is looked at
 	began := time.Now().Truncate(time.Second)
 	h := hooked{
 		Store:  s,
 		now:    func() (time.Time, error) { return began, nil },
 		listed: func(b *store.Blob) { b.Created = began },
-		delete: func(ctx context.Context, _ []store.BlobRef) error { return putRows(ctx, s, []tableindex.Row{late}) },
+		delete: func(ctx context.Context, _ []store.BlobRef) error { return putEntities(ctx, s, []tableindex.Entity{late}) },
 	}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
 	report, err := retention.Run(t.Context(), h, policy, retention.Options{})
@@ -116,14 +116,14 @@ func TestLate(t *testing.T) {
 func TestInterruptedReport(t *testing.T) {
 	t.Parallel()
 	s := openLocal(t)
-	var rows []tableindex.Row
+	var entities []tableindex.Entity
 	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
 	var size int64
 	for number := range uint64(2 * store.MaxDelete) {
-		rows = append(rows, newRow("api", "", past, number+1))
-		size = int64(len(rows[0].Name.String()))
+		entities = append(entities, newEntity("api", "", past, number+1))
+		size = int64(len(entities[0].Name.String()))
 	}
-	if err := putRows(t.Context(), s, rows); err != nil {
+	if err := putEntities(t.Context(), s, entities); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -112,14 +112,14 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 	var entities map[string][]store.Key
 	err := retry.Do(ctx, func() error {
 		entities = make(map[string][]store.Key)
-		for rows, err := range tableindex.Rows(ctx, r.store.Tables(), r.store.Container(), t.Name, service) {
+		for page, err := range tableindex.Entities(ctx, r.store.Tables(), r.store.Container(), t.Name, service) {
 			var malformed *tableindex.EntityError
 			if err != nil && !errors.As(err, &malformed) { // what can not be read is for shipper verify
 				return err
 			}
-			for _, row := range rows {
-				name := row.Name.String()
-				entities[name] = append(entities[name], row.Key())
+			for _, entity := range page {
+				name := entity.Name.String()
+				entities[name] = append(entities[name], entity.Key())
 			}
 		}
 		return nil

@@ -61,7 +61,7 @@ func columns() []store.Column {
 }
 
 // check reports why r can not be a row.
-func (r Row) check() error {
+func (r Entity) check() error {
 	if err := r.Meta.Validate(); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (r Row) check() error {
 }
 
 // encode makes the entity that says r.
-func encode(r Row) (store.Entity, error) {
+func encode(r Entity) (store.Entity, error) {
 	if _, err := blobnaming.Parse(r.Name.String()); err != nil {
 		return store.Entity{}, err
 	}
@@ -140,7 +140,7 @@ func (e *EntityError) Unwrap() error { return e.Err }
 
 // decode reads what encode made, found in a table of a container. An error is
 // an [*EntityError].
-func decode(container, table string, e store.Entity) (Row, error) {
+func decode(container, table string, e store.Entity) (Entity, error) {
 	r, err := decodeSegment(e.Properties)
 	if err == nil {
 		err = r.check()
@@ -149,18 +149,18 @@ func decode(container, table string, e store.Entity) (Row, error) {
 		err = fmt.Errorf("its place is not that of blob %s", r.Name)
 	}
 	if err != nil {
-		return Row{}, &EntityError{Table: table, Key: e.Key, Err: err}
+		return Entity{}, &EntityError{Table: table, Key: e.Key, Err: err}
 	}
 	return r, nil
 }
 
-func decodeSegment(p map[string]any) (r Row, err error) {
+func decodeSegment(p map[string]any) (r Entity, err error) {
 	v, ok := p[propVersion].(int64)
 	if !ok {
-		return Row{}, errors.New("property " + propVersion + " is missing")
+		return Entity{}, errors.New("property " + propVersion + " is missing")
 	}
 	if v != version {
-		return Row{}, fmt.Errorf("property %s: %w %d: a newer version may have written it", propVersion, blobnaming.ErrVersion, v)
+		return Entity{}, fmt.Errorf("property %s: %w %d: a newer version may have written it", propVersion, blobnaming.ErrVersion, v)
 	}
 	meta := make(map[string]string)
 	for _, c := range metaColumns() {
@@ -176,24 +176,24 @@ func decodeSegment(p map[string]any) (r Row, err error) {
 		}
 	}
 	if r.Meta, err = blobnaming.ParseMetadata(meta); err != nil {
-		return Row{}, err
+		return Entity{}, err
 	}
 	blob, _ := p[propBlob].(string)
 	if r.Name, err = blobnaming.Parse(blob); err != nil {
-		return Row{}, err
+		return Entity{}, err
 	}
 	if r.ETag, ok = p[propETag].(string); !ok {
-		return Row{}, errors.New("property " + propETag + " is missing")
+		return Entity{}, errors.New("property " + propETag + " is missing")
 	}
 	if r.Size, ok = p[propSize].(int64); !ok {
-		return Row{}, errors.New("property " + propSize + " is missing")
+		return Entity{}, errors.New("property " + propSize + " is missing")
 	}
 	minutes, known := p[propMinutes].([]byte)
 	if !known {
 		return r, nil
 	}
 	if r.Minutes, err = decodeMinutes(r.Name.Bucket, minutes); err != nil {
-		return Row{}, fmt.Errorf("property %s: %w", propMinutes, err)
+		return Entity{}, fmt.Errorf("property %s: %w", propMinutes, err)
 	}
 	return r, nil
 }

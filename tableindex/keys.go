@@ -36,7 +36,7 @@ func tablePrefix(container string) string {
 }
 
 // tableOf is the table of a row.
-func tableOf(container string, r Row) string {
+func tableOf(container string, r Entity) string {
 	return TableName(container, r.Meta.Class, r.Name.Bucket)
 }
 
@@ -54,7 +54,7 @@ func shardOf(instance string) int {
 }
 
 // keyOf is the key of a row in its table.
-func keyOf(r Row) store.Key {
+func keyOf(r Entity) store.Key {
 	// The name ends in <HHmm>/<NNNNNN>.log, whose two parts are the key's.
 	name := strings.TrimSuffix(r.Name.String(), blobnaming.Suffix)
 	slash := strings.LastIndexByte(name, '/')

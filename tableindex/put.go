@@ -29,11 +29,11 @@ const (
 //
 // Put is idempotent. It writes what it can: the error joins one for each table that
 // failed, which names it, and one for each row that can not be, which is
-// [store.ErrInvalid] and [ErrRow] and names the blob. Rows of a failed table may have been written.
-func Put(ctx context.Context, t store.Tables, container string, rows []Row) error {
+// [store.ErrInvalid] and [ErrInvalidEntity] and names the blob. Rows of a failed table may have been written.
+func Put(ctx context.Context, t store.Tables, container string, entities []Entity) error {
 	var failed []error
 	tables := make(map[string]tableEntities)
-	for _, r := range rows {
+	for _, r := range entities {
 		e, err := encode(r)
 		if err != nil {
 			failed = append(failed, &store.Error{Op: "index", Object: r.Name.String(), Class: store.ErrInvalid, Err: invalidEntityError{err}})
@@ -59,13 +59,13 @@ func Put(ctx context.Context, t store.Tables, container string, rows []Row) erro
 	return errors.Join(append(failed, results...)...)
 }
 
-// ErrRow says that a row cannot be, whatever storage says.
-var ErrRow = errors.New("not a row of the index")
+// ErrInvalidEntity says that a row cannot be, whatever storage says.
+var ErrInvalidEntity = errors.New("not a row of the index")
 
 type invalidEntityError struct{ err error }
 
 func (e invalidEntityError) Error() string   { return e.err.Error() }
-func (e invalidEntityError) Unwrap() []error { return []error{ErrRow, e.err} }
+func (e invalidEntityError) Unwrap() []error { return []error{ErrInvalidEntity, e.err} }
 
 // tableEntities are those of one table.
 type tableEntities map[store.Key]store.Entity

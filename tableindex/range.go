@@ -14,7 +14,7 @@ import (
 // concurrentPartitions is how many partitions are read at the same time: those of one table.
 const concurrentPartitions = shards
 
-// Range yields the rows of a service whose records may lie in [from, to), of all
+// Range yields the entities of a service whose records may lie in [from, to), of all
 // classes, in no particular order: those that end at from or later and start
 // before to. It lists the container's tables, and then reads from those of the
 // range each of the 16 partitions by a range of row keys, several at a time, following pages.
@@ -23,8 +23,8 @@ const concurrentPartitions = shards
 // come. Any other error is the last thing that is yielded. A table that vanishes
 // meanwhile has expired: it is no error. When the loop ends early, Range ends its
 // requests and waits for them.
-func Range(ctx context.Context, t store.TableReader, container, service string, from, to time.Time) iter.Seq2[[]Row, error] {
-	return func(yield func([]Row, error) bool) {
+func Range(ctx context.Context, t store.TableReader, container, service string, from, to time.Time) iter.Seq2[[]Entity, error] {
+	return func(yield func([]Entity, error) bool) {
 		r := reader{tables: t, container: container, service: service, from: from, to: to, pages: make(chan segmentPage)}
 		if !from.Before(to) || !r.plan() {
 			return
@@ -58,12 +58,12 @@ func Range(ctx context.Context, t store.TableReader, container, service string, 
 
 // segmentPage is what one request gave.
 type segmentPage struct {
-	entities  []Row
+	entities  []Entity
 	malformed []error
 	err       error
 }
 
-// reader reads the rows of one range.
+// reader reads the entities of one range.
 type reader struct {
 	tables             store.TableReader
 	container, service string
@@ -127,24 +127,24 @@ func (r *reader) read(ctx context.Context, table string, shard int) {
 			}
 			return
 		}
-		rows, malformed := decodeAll(r.container, table, p.entities)
-		if !r.send(ctx, segmentPage{entities: rows, malformed: append(p.malformed, malformed...)}) {
+		decoded, malformed := decodeAll(r.container, table, p.entities)
+		if !r.send(ctx, segmentPage{entities: decoded, malformed: append(p.malformed, malformed...)}) {
 			return
 		}
 	}
 }
 
 // decodeAll reads the entities of a page.
-func decodeAll(container, table string, entities []store.Entity) (rows []Row, malformed []error) {
+func decodeAll(container, table string, entities []store.Entity) (decoded []Entity, malformed []error) {
 	for _, e := range entities {
-		row, err := decode(container, table, e)
+		entity, err := decode(container, table, e)
 		if err != nil {
 			malformed = append(malformed, err)
 			continue
 		}
-		rows = append(rows, row)
+		decoded = append(decoded, entity)
 	}
-	return rows, malformed
+	return decoded, malformed
 }
 
 // send hands a page over, unless ctx ends first.

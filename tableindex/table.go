@@ -49,47 +49,47 @@ func parseTable(prefix, name string) (Table, bool) {
 	return Table{Name: name, Class: class, Day: start}, err == nil && blobnaming.ValidClass(class)
 }
 
-// NewRow is what the index must say of a listed segment, without minutes, which only
-// its footer knows. What is not a segment, or can have no row, is an error that names the blob.
-func NewRow(b store.Blob) (Row, error) {
+// NewEntity is what the index must say of a listed segment, without minutes, which only
+// its footer knows. What is not a segment, or can have no entity, is an error that names the blob.
+func NewEntity(b store.Blob) (Entity, error) {
 	name, err := blobnaming.Parse(b.Name)
 	if err != nil {
-		return Row{}, err
+		return Entity{}, err
 	}
-	r := Row{Name: name, ETag: b.ETag, Size: b.Size}
+	r := Entity{Name: name, ETag: b.ETag, Size: b.Size}
 	if r.Meta, err = blobnaming.ParseMetadata(b.Metadata); err == nil {
 		err = r.check()
 	}
 	if err != nil {
-		return Row{}, &store.Error{Op: "index", Object: b.Name, Class: store.ErrInvalid, Err: err}
+		return Entity{}, &store.Error{Op: "index", Object: b.Name, Class: store.ErrInvalid, Err: err}
 	}
 	return r, nil
 }
 
-// Key is the row's place in its table.
-func (r Row) Key() store.Key { return keyOf(r) }
+// Key is the entity's place in its table.
+func (r Entity) Key() store.Key { return keyOf(r) }
 
-// Table is the name of the row's table in a container's index.
-func (r Row) Table(container string) string { return tableOf(container, r) }
+// Table is the name of the entity's table in a container's index.
+func (r Entity) Table(container string) string { return tableOf(container, r) }
 
-// Rows yields the rows of one table, a service's together, for one service or, where
-// service is "", for all. Errors are as with [Range]; a missing table has no rows.
-func Rows(ctx context.Context, t store.TableReader, container, table, service string) iter.Seq2[[]Row, error] {
-	return func(yield func([]Row, error) bool) {
+// Entities yields the entities of one table, a service's together, for one service or, where
+// service is "", for all. Errors are as with [Range]; a missing table has no entities.
+func Entities(ctx context.Context, t store.TableReader, container, table, service string) iter.Seq2[[]Entity, error] {
+	return func(yield func([]Entity, error) bool) {
 		q := scan(service)
 		q.Columns = columns()
 		yieldEntities(ctx, t, container, table, q, yield)
 	}
 }
 
-// Hours is Rows for one service and those of its rows whose keys are of the hours from first to
-// last (excluded) of the table's day: the rows of the segments of those hours. With 0 and 24 rows with
+// Hours is Rows for one service and those of its entities whose keys are of the hours from first to
+// last (excluded) of the table's day: the entities of the segments of those hours. With 0 and 24 entities with
 // any key come. It reads each of the service's 16 partitions by itself, unless the hours are the whole day.
-func Hours(ctx context.Context, t store.TableReader, container string, table Table, service string, first, last int) iter.Seq2[[]Row, error] {
+func Hours(ctx context.Context, t store.TableReader, container string, table Table, service string, first, last int) iter.Seq2[[]Entity, error] {
 	if first <= 0 && last >= hoursInDay {
-		return Rows(ctx, t, container, table.Name, service)
+		return Entities(ctx, t, container, table.Name, service)
 	}
-	return func(yield func([]Row, error) bool) {
+	return func(yield func([]Entity, error) bool) {
 		from, to := table.Day.Add(time.Duration(first)*time.Hour), table.Day.Add(time.Duration(last)*time.Hour)
 		rowFrom, rowTo, ok := rowRange(from, to)
 		if !ok {
@@ -112,7 +112,7 @@ func Hours(ctx context.Context, t store.TableReader, container string, table Tab
 }
 
 // yieldEntities yields what a query finds; false says that it is the end.
-func yieldEntities(ctx context.Context, t store.TableReader, container, table string, q store.Query, yield func([]Row, error) bool) bool {
+func yieldEntities(ctx context.Context, t store.TableReader, container, table string, q store.Query, yield func([]Entity, error) bool) bool {
 	for p := range queryPages(ctx, t, table, q) {
 		if p.err != nil {
 			if !isMissing(p.err) {
@@ -120,8 +120,8 @@ func yieldEntities(ctx context.Context, t store.TableReader, container, table st
 			}
 			return false
 		}
-		rows, malformed := decodeAll(container, table, p.entities)
-		if len(rows) > 0 && !yield(rows, nil) {
+		decoded, malformed := decodeAll(container, table, p.entities)
+		if len(decoded) > 0 && !yield(decoded, nil) {
 			return false
 		}
 		for _, err := range append(p.malformed, malformed...) {
@@ -133,14 +133,14 @@ func yieldEntities(ctx context.Context, t store.TableReader, container, table st
 	return true
 }
 
-// Services are the services that have rows in a table, in order. Rows with
+// Services are the services that have entities in a table, in order. Rows with
 // other keys than a service's are left out; a missing table has none.
 func Services(ctx context.Context, t store.TableReader, table string) ([]string, error) {
 	services, _, err := Survey(ctx, t, table)
 	return services, err
 }
 
-// Survey is Services, and the keys of those rows that are in no service's partitions. It reads all keys.
+// Survey is Services, and the keys of those entities that are in no service's partitions. It reads all keys.
 func Survey(ctx context.Context, t store.TableReader, table string) (services []string, lost []store.Key, err error) {
 	for entities, err := range t.Query(ctx, table, scan("")) {
 		switch {
@@ -170,7 +170,7 @@ func serviceOf(name string) (service string, ok bool) {
 	return service, err == nil && n < shards && name == partition(service, int(n)) && blobnaming.ValidService(service)
 }
 
-// Remove removes rows from a table by their keys, in transactions of at most
+// Remove removes entities from a table by their keys, in transactions of at most
 // [store.MaxTransaction]. What is missing, the table too, counts as removed.
 func Remove(ctx context.Context, t store.Tables, table string, keys []store.Key) error {
 	sorted := slices.Clone(keys)
@@ -189,7 +189,7 @@ func Remove(ctx context.Context, t store.Tables, table string, keys []store.Key)
 	return nil
 }
 
-// scan selects the rows of a service, or of all.
+// scan selects the entities of a service, or of all.
 func scan(service string) store.Query {
 	q := store.Query{PartitionTo: "~", Where: []store.Condition{{Column: propType, Op: "eq", Value: typeSegment}}}
 	if service != "" {

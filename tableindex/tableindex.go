@@ -16,8 +16,8 @@ import (
 	"logstow/record"
 )
 
-// Row is what the index says of one segment.
-type Row struct {
+// Entity is what the index says of one segment.
+type Entity struct {
 	// Name is the segment's blob.
 	Name blobnaming.Name
 	// Meta is what the blob's metadata says. Its times lie in the hour of Name's

@@ -202,7 +202,7 @@ func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffe
 	for i, b := range group {
 		err := s.put(ctx, d, group[i:i+1])
 		switch {
-		case errors.Is(err, store.ErrInvalid) && (d.indexed.Load() || errors.Is(err, tableindex.ErrRow)):
+		case errors.Is(err, store.ErrInvalid) && (d.indexed.Load() || errors.Is(err, tableindex.ErrInvalidEntity)):
 			s.opts.Log.Error("the index does not take a segment's row; it is stored and found by listing", "blob", b.Name(), "error", err)
 			o.fatal = s.acknowledgeUnindexed(b)
 		case err != nil:
@@ -220,17 +220,17 @@ func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffe
 
 // put writes the rows of batches.
 func (s *Uploader) put(ctx context.Context, d *destination, batches []*buffer.Batch) error {
-	rows := make([]tableindex.Row, 0, len(batches))
+	entities := make([]tableindex.Entity, 0, len(batches))
 	for _, b := range batches {
 		name, err := blobnaming.Parse(b.Name())
 		if err != nil {
 			return err
 		}
 		etag, _ := b.Stored()
-		rows = append(rows, tableindex.Row{Name: name, Meta: b.Meta, ETag: etag, Size: b.Size, Minutes: b.Minutes})
+		entities = append(entities, tableindex.Entity{Name: name, Meta: b.Meta, ETag: etag, Size: b.Size, Minutes: b.Minutes})
 	}
 	crashpoint.Here("upload.before-index")
-	err := tableindex.Put(ctx, d.tables, d.container, rows)
+	err := tableindex.Put(ctx, d.tables, d.container, entities)
 	if err == nil {
 		d.indexed.Store(true)
 	}

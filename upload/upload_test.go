@@ -312,7 +312,7 @@ func TestShipGivesUpWithoutIndex(t *testing.T) {
 }
 
 // While the index does not work, blobs go on; what waits for it is bounded.
-func TestShipShedsIndexRows(t *testing.T) {
+func TestUploadDropsIndexBacklog(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	failing := true
@@ -341,17 +341,17 @@ func TestShipShedsIndexRows(t *testing.T) {
 	if len(stored(t, s)) != 60 {
 		t.Error("not all records are stored")
 	}
-	if rows := indexed(t, s); stats.Unindexed == 0 || uint64(rows)+stats.Unindexed != 20 {
-		t.Errorf("%d rows, %d without", rows, stats.Unindexed)
+	if entities := indexed(t, s); stats.Unindexed == 0 || uint64(entities)+stats.Unindexed != 20 {
+		t.Errorf("%d entities, %d without", entities, stats.Unindexed)
 	}
 }
 
 // A row that the index never takes keeps no other from it.
-func TestShipInvalidRow(t *testing.T) {
+func TestUploadInvalidEntity(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	faults := &faulty{Store: s, upsert: func(n int, _ string, call func() error) error {
-		if n == 1 || n == 4 { // the group, then its second row: the first one made the table
+		if n == 1 || n == 4 { // the group, then its second entity: the first one made the table
 			return failure(store.ErrInvalid)
 		}
 		return call()
@@ -361,8 +361,8 @@ func TestShipInvalidRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows := indexed(t, s); stats.Unindexed != 1 || rows != 3 {
-		t.Errorf("%d rows, %d without", rows, stats.Unindexed)
+	if entities := indexed(t, s); stats.Unindexed != 1 || entities != 3 {
+		t.Errorf("%d entities, %d without", entities, stats.Unindexed)
 	}
 }
 

@@ -53,7 +53,7 @@ func heldIn(t testing.TB, s store.Store) (all []string) {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
-		for rows, err := range tableindex.Rows(t.Context(), s.Tables(), s.Container(), table.Name, "") {
+		for rows, err := range tableindex.Entities(t.Context(), s.Tables(), s.Container(), table.Name, "") {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestRetainKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, b := range page {
-			row, err := tableindex.NewRow(b)
+			row, err := tableindex.NewEntity(b)
 			if err != nil || row.Name.Bucket.Before(now.Add(-time.Hour)) {
 				t.Errorf("%s: %v", b.Name, err)
 			}
@@ -190,11 +190,11 @@ func fillDays(t testing.TB, s store.Store, services, days int) (young []string) 
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	var wg sync.WaitGroup
 	for n := range services {
-		var rows []tableindex.Row
+		var rows []tableindex.Entity
 		for age := range days {
 			for hour := range 2 {
 				bucket := today.AddDate(0, 0, -age).Add(time.Duration(hour) * time.Hour)
-				rows = append(rows, tableindex.Row{
+				rows = append(rows, tableindex.Entity{
 					Name: blobnaming.Name{Service: fmt.Sprintf("service-%d", n), Bucket: bucket, Number: 1},
 					Meta: blobnaming.Metadata{
 						Start: bucket.UnixNano(), End: bucket.UnixNano(), Records: 1, RawBytes: 40, Footer: 1,

@@ -144,7 +144,7 @@ func (s *sink) Upsert(_ context.Context, _ string, entities []store.Entity) erro
 func TestEntitySize(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 15, 4, 0, 0, time.UTC)
-	row := tableindex.Row{
+	row := tableindex.Entity{
 		Name: blobnaming.Name{Service: "checkout-api", Bucket: start.Truncate(time.Hour), Number: 123_456},
 		Meta: blobnaming.Metadata{
 			Start: start.UnixNano(), End: start.Add(time.Minute - 1).UnixNano(), Records: 800, RawBytes: 120_000,
@@ -154,7 +154,7 @@ func TestEntitySize(t *testing.T) {
 		ETag: "0x8DC0FFEE0123456", Size: 24_000,
 	}
 	s := &sink{}
-	if err := tableindex.Put(t.Context(), s, "logs", []tableindex.Row{row}); err != nil {
+	if err := tableindex.Put(t.Context(), s, "logs", []tableindex.Entity{row}); err != nil {
 		t.Fatal(err)
 	}
 	if off := math.Abs(float64(s.size)/entityBytes - 1); off > 0.1 {

@@ -135,7 +135,7 @@ func (f fleet) retainLimit() int { return int(retainRate * f.flush.Seconds()) }
 func hottestShard(instances int) (most int) {
 	count := make(map[string]int)
 	for i := range instances {
-		row := tableindex.Row{
+		row := tableindex.Entity{
 			Name: blobnaming.Name{Service: "api", Bucket: time.Unix(0, 0), Number: 1},
 			Meta: blobnaming.Metadata{Instance: fmt.Sprintf("api-7d4b9c6f5-%05x", i*2654435761%0xfffff)},
 		}
