@@ -80,8 +80,8 @@ func hour() time.Time { return time.Date(2026, 11, 19, 15, 0, 0, 0, time.UTC) }
 
 // made is a segment with all that is known of it.
 type made struct {
-	entity  tableindex.Entity
-	body []byte
+	entity tableindex.Entity
+	body   []byte
 }
 
 // newSegment makes a segment of some records.

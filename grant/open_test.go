@@ -203,10 +203,10 @@ func TestCreate(t *testing.T) {
 			_, err := shipper.Blobs().Create(t.Context(), "billing/x", nil, store.CreateOptions{})
 			return err
 		}(),
-		"query":                  drain(shipper.Tables().Query(t.Context(), entity.Table(s.Container()), store.Query{Partition: entity.Key().Partition})),
+		"query":                     drain(shipper.Tables().Query(t.Context(), entity.Table(s.Container()), store.Query{Partition: entity.Key().Partition})),
 		"entity of another service": shipper.Tables().Upsert(t.Context(), entity.Table(s.Container()), []store.Entity{{Key: store.Key{Partition: "billing|00", Row: entity.Key().Row}}}),
-		"drop":                   shipper.Tables().DropTable(t.Context(), entity.Table(s.Container())),
-		"query without table":    drain(shipper.Tables().Query(t.Context(), "segments0", store.Query{Partition: entity.Key().Partition})),
+		"drop":                      shipper.Tables().DropTable(t.Context(), entity.Table(s.Container())),
+		"query without table":       drain(shipper.Tables().Query(t.Context(), "segments0", store.Query{Partition: entity.Key().Partition})),
 	} {
 		if !errors.Is(err, store.ErrAccessDenied) || strings.Contains(what, "another service") != strings.Contains(fmt.Sprint(err), "is for api/ only") {
 			t.Errorf("%s: got %v, want ErrAccessDenied", what, err)

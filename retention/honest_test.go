@@ -90,7 +90,9 @@ func TestLate(t *testing.T) {
 		Store:  s,
 		now:    func() (time.Time, error) { return began, nil },
 		listed: func(b *store.Blob) { b.Created = began },
-		delete: func(ctx context.Context, _ []store.BlobRef) error { return putEntities(ctx, s, []tableindex.Entity{late}) },
+		delete: func(ctx context.Context, _ []store.BlobRef) error {
+			return putEntities(ctx, s, []tableindex.Entity{late})
+		},
 	}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
 	report, err := retention.Run(t.Context(), h, policy, retention.Options{})

@@ -130,9 +130,9 @@ func TestWrongTypes(t *testing.T) {
 	slices.SortFunc(wrong, sortKeys)
 	table := entities[0].Table("logs")
 	for name, read := range map[string]iter.Seq2[[]tableindex.Entity, error]{
-		"entities":  tableindex.Entities(t.Context(), tables, "logs", table, ""),
-		"hours": tableindex.Hours(t.Context(), tables, "logs", tableindex.Table{Name: table, Day: noon.Truncate(24 * time.Hour)}, "a", 12, 13),
-		"range": tableindex.Range(t.Context(), tables, "logs", "a", noon, noon.Add(time.Hour)),
+		"entities": tableindex.Entities(t.Context(), tables, "logs", table, ""),
+		"hours":    tableindex.Hours(t.Context(), tables, "logs", tableindex.Table{Name: table, Day: noon.Truncate(24 * time.Hour)}, "a", 12, 13),
+		"range":    tableindex.Range(t.Context(), tables, "logs", "a", noon, noon.Add(time.Hour)),
 	} {
 		tables.pages.Store(0)
 		var got []tableindex.Entity

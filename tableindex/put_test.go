@@ -87,9 +87,9 @@ func TestPutGroups(t *testing.T) {
 		entities = append(entities, newEntity("x", "i", "", i+1, from))
 	}
 	entities = append(entities,
-		newEntity("y", "i", "", 1, from),                                  // another partition
-		newEntity("x", "i", "audit", 1, from),                             // another table
-		newEntity("x", "i", "", 1, at(t, "2026-01-02T00:00:00Z")),         // another day
+		newEntity("y", "i", "", 1, from),                                     // another partition
+		newEntity("x", "i", "audit", 1, from),                                // another table
+		newEntity("x", "i", "", 1, at(t, "2026-01-02T00:00:00Z")),            // another day
 		newEntity("x", "i", "", 250, from), newEntity("x", "i", "", 7, from), // again
 	)
 	put(t, s, entities[250:252]...)
