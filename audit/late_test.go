@@ -155,7 +155,7 @@ func TestUnreadable(t *testing.T) {
 		got = nil
 		o.Depth = audit.Listing
 		report, err = audit.Reindex(t.Context(), u, o)
-		if diff := cmp.Diff(want[:1], got); diff != "" || err != nil || report.Written != 1 || fmt.Sprint(report.Problems) != fmt.Sprintf("[%[1]s: read segment footer: cannot read blob %[1]s: access refused]", odd.entity.Name) {
+		if diff := cmp.Diff(want[:1], got); diff != "" || err != nil || report.Written != 1 || fmt.Sprint(report.Problems) != fmt.Sprintf("[%[1]s: read segment footer: cannot read blob %[1]s: access denied]", odd.entity.Name) {
 			t.Errorf("%v, %+v, %s", err, report, diff)
 		}
 

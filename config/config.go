@@ -169,7 +169,7 @@ func (p Problem) Error() string {
 func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no configuration file %s", path)
+		return nil, fmt.Errorf("configuration file %s not found", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)

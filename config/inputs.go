@@ -19,7 +19,7 @@ func (d *decoder) input(s *section, defaults Common) Input {
 			continue
 		}
 		if in.Kind != "" {
-			d.fail(s.values[string(kind)], "an input is of one kind: %s or %s", in.Kind, kind)
+			d.fail(s.values[string(kind)], "an input has one kind: %s or %s", in.Kind, kind)
 		}
 		in.Kind = kind
 	}
@@ -48,7 +48,7 @@ func (d *decoder) input(s *section, defaults Common) Input {
 		d.fail(s.node, "service %s: a pattern of paths is for files", in.Service)
 	}
 	if len(in.Stores) > 0 && (strings.Contains(in.Service, "{") || in.HTTP.ServiceFromResource) {
-		d.fail(s.get("store"), "store: an input whose records say the service can not have a store of its own")
+		d.fail(s.get("store"), "store: an input that takes the service from its records cannot have its own store")
 	}
 	s.done()
 	return in

@@ -39,7 +39,7 @@ func (d *decoder) resolveAlias(node ast.Node) ast.Node {
 	case *ast.AliasNode:
 		target, ok := d.anchors[n.Value.GetToken().Value]
 		if !ok {
-			d.fail(n, "there is no anchor &%s before this", n.Value.GetToken().Value)
+			d.fail(n, "unknown anchor &%s", n.Value.GetToken().Value)
 			return nil
 		}
 		return target
@@ -74,12 +74,12 @@ func (d *decoder) section(node ast.Node) *section {
 	}
 	for _, e := range entries {
 		if _, merge := e.Key.(*ast.MergeKeyNode); merge {
-			d.fail(e.Key, "merging with << is not known here")
+			d.fail(e.Key, "merge keys (<<) are not supported")
 			continue
 		}
 		key := e.Key.GetToken().Value
 		if _, again := s.values[key]; again {
-			d.fail(e.Key, "%s is given twice", key)
+			d.fail(e.Key, "duplicate key %s", key)
 			continue
 		}
 		s.values[key] = e.Value
@@ -98,7 +98,7 @@ func (s *section) done() {
 		if near := suggest.Nearest(key, s.known); near != "" {
 			s.d.fail(e.Key, "unknown key %s; did you mean %s?", key, near)
 		} else {
-			s.d.fail(e.Key, "unknown key %s; known here are %s", key, list(s.known))
+			s.d.fail(e.Key, "unknown key %s; valid keys are %s", key, list(s.known))
 		}
 	}
 }
@@ -171,7 +171,7 @@ func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
 	v, err := parse(text)
 	if err != nil {
 		if written, _ := s.d.rawScalar(node); written != text { // what a variable holds may be a secret
-			s.d.fail(node, "%s: what %s stands for is not right here", key, written)
+			s.d.fail(node, "%s: invalid value of %s", key, written)
 			return
 		}
 		s.d.fail(node, "%s: %v", key, err)

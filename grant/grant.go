@@ -104,13 +104,13 @@ func (g *Grant) Encode() ([]byte, error) {
 func Parse(text []byte) (*Grant, error) {
 	var f file
 	if err := json.Unmarshal(text, &f); err != nil {
-		return nil, errors.New("not a grant: want what shipper grant writes")
+		return nil, errors.New("not a grant file: want one that shipper grant wrote")
 	}
 	switch {
 	case f.Version == 0:
-		return nil, errors.New("not a grant: want what shipper grant writes")
+		return nil, errors.New("not a grant file: want one that shipper grant wrote")
 	case f.Version != version:
-		return nil, fmt.Errorf("a grant of version %d: this program knows version %d", f.Version, version)
+		return nil, fmt.Errorf("unsupported grant version %d: this program supports %d", f.Version, version)
 	}
 	g := &Grant{
 		Kind: f.Kind, Service: f.Service, Account: f.Account, BlobEndpoint: f.BlobEndpoint, TableEndpoint: f.TableEndpoint,
@@ -129,7 +129,7 @@ func Parse(text []byte) (*Grant, error) {
 
 func (g *Grant) check() error {
 	if g.Kind != Read && g.Kind != Create {
-		return errors.New("neither to read nor to create")
+		return errors.New("its kind is neither read nor create")
 	}
 	if !blobnaming.ValidService(g.Service) {
 		return errors.New("not a service's name")
@@ -138,7 +138,7 @@ func (g *Grant) check() error {
 		return errors.New("its directory is not one of the service")
 	}
 	if err := azure.CheckContainer(g.Container); err != nil {
-		return errors.New("its container can not be one")
+		return errors.New("invalid container name")
 	}
 	if !signature(g.Blobs) {
 		return errors.New("no signature for blobs: copy the file whole")
@@ -184,7 +184,7 @@ func (g *Grant) Limits() []string {
 	case g.Kind == Read:
 		lines = append(lines, "no tables of the index (only the account's key signs for them): logq lists blobs, --plan index does not work")
 	default:
-		lines = append(lines, "no tables of the index (only the account's key signs for them): segments are stored and found by listing, and shipper reindex adds their rows")
+		lines = append(lines, "no tables of the index (only the account's key signs for them): segments are stored and found by listing, and shipper reindex adds their entities")
 	}
 	if g.Delegated {
 		lines = append(lines, "it ends early when the delegation keys of the account are revoked, or the identity that signed loses its role")

@@ -61,13 +61,13 @@ type Request struct {
 func (r *Request) check(now time.Time) error {
 	switch {
 	case r.Kind != Read && r.Kind != Create:
-		return errors.New("neither to read nor to create")
+		return errors.New("its kind is neither read nor create")
 	case !blobnaming.ValidService(r.Service):
 		return fmt.Errorf("service %q: not a service's name", r.Service)
 	case !r.Expires.Truncate(time.Second).After(now): // as it is signed
-		return fmt.Errorf("it would have ended at %s already", r.Expires.UTC().Format(time.RFC3339))
+		return fmt.Errorf("it would have expired at %s", r.Expires.UTC().Format(time.RFC3339))
 	case r.Expires.Sub(now) > MaxLifetime:
-		return fmt.Errorf("it would last longer than %d days, the most that a grant may", MaxLifetime/day)
+		return fmt.Errorf("a grant lasts %d days at most", MaxLifetime/day)
 	case !r.From.Before(r.To):
 		return errors.New("the range is empty")
 	}
@@ -110,7 +110,7 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	if r.Hierarchical != nil {
 		g.Exact = *r.Hierarchical
 	} else if g.Exact, err = s.Hierarchical(ctx); err != nil {
-		return nil, fmt.Errorf("ask whether the account has a hierarchical namespace (--hierarchical yes or no says it): %w", err)
+		return nil, fmt.Errorf("cannot detect a hierarchical namespace (set --hierarchical yes or no): %w", err)
 	}
 	if g.Exact && g.Kind == Read {
 		g.Directory = directory(r.Service, r.From, r.To)

@@ -97,7 +97,7 @@ func (s *signatures) grant() (*Grant, error) {
 		return nil, &store.Error{
 			Op: "use", Object: s.String(), Class: store.ErrAccessDenied,
 			Err:  fmt.Errorf("it was for %s, and is for %s now", s.opened.target(), g.target()),
-			Hint: "start again to use it",
+			Hint: "restart to use it",
 		}
 	}
 	return g, err

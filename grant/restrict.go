@@ -217,7 +217,7 @@ func (t *tables) CreateTable(_ context.Context, table string) error {
 
 // DropTable implements store.Tables: a grant can not.
 func (t *tables) DropTable(_ context.Context, table string) error {
-	return &store.Error{Op: "drop", Object: "table " + table, Class: store.ErrAccessDenied, Err: errors.New(t.name + " can not")}
+	return &store.Error{Op: "drop", Object: "table " + table, Class: store.ErrAccessDenied, Err: errors.New(t.name + " does not allow it")}
 }
 
 // Upsert implements store.Tables.
@@ -240,7 +240,7 @@ func (t *tables) Upsert(ctx context.Context, table string, entities []store.Enti
 // invalid is the error for a table that no request will make writable.
 func (t *tables) invalid(op, table string) error {
 	return &store.Error{
-		Op: op, Object: "table " + table, Class: store.ErrInvalid, Err: errors.New(t.name + " can not"),
-		Hint: "segments of that day are found by listing, and shipper reindex adds their rows",
+		Op: op, Object: "table " + table, Class: store.ErrInvalid, Err: errors.New(t.name + " does not allow it"),
+		Hint: "segments of that day are found by listing, and shipper reindex adds their entities",
 	}
 }

@@ -84,7 +84,7 @@ func (l *skewLog) warn(r *skewDetector, service, source string, offset time.Dura
 	}
 	_, east := now.In(zone).Zone()
 	fits := now.In(time.FixedZone("", east+int(offset/time.Second))).Format("-07:00")
-	l.log.Warn("times lie ahead of the clock: queries find these records only when their time has come",
+	l.log.Warn("timestamps ahead of the clock: queries find these records only once their time is reached",
 		"service", service, "source", source, "ahead", offset, "time_zone", zone.String(),
 		"hint", "set --time-zone to the zone of these times, which is UTC"+fits+
 			" now; if they name their zone, correct the clock of their sender")

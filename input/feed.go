@@ -206,7 +206,7 @@ func (f *Feed) noteRejectedTime(src *Source, message []byte, reason recognize.Re
 	f.opts.Stats.TimesRejected.Add(1)
 	if !src.rejectedLogged {
 		src.rejectedLogged = true
-		f.opts.Log.Warn("a line's time is not taken: the record gets the time it was read (said once a source)",
+		f.opts.Log.Warn("timestamp rejected: the record gets the time it was read (logged once per source)",
 			"reason", reason.String(), "source", src.name, "line", excerpt(message))
 	}
 }
@@ -216,7 +216,7 @@ func (f *Feed) noteMissingTime(src *Source, message []byte) {
 	f.opts.Stats.TimesNotFound.Add(1)
 	if !src.notFoundLogged {
 		src.notFoundLogged = true
-		f.opts.Log.Warn("a line holds no time that time-format and time-regexp find, or that is known (said once a source)",
+		f.opts.Log.Warn("no timestamp found by time-format, time-regexp or recognition (logged once per source)",
 			"source", src.name, "line", excerpt(message))
 	}
 }
@@ -226,7 +226,7 @@ func (f *Feed) noteTruncated(src *Source, size int64) {
 	f.opts.Stats.Cut.Add(1)
 	if !src.truncatedLogged {
 		src.truncatedLogged = true
-		f.opts.Log.Warn("a line is longer than the record limit and was cut (said once a source)",
+		f.opts.Log.Warn("line truncated at the record limit (logged once per source)",
 			"source", src.name, "bytes", size, "limit", f.opts.MaxRecord)
 	}
 }

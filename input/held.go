@@ -89,7 +89,7 @@ func (b *resumeState) encode(at int64, configured container.Format) []byte {
 	return out
 }
 
-var errHeld = errors.New("not as this program writes it")
+var errHeld = errors.New("invalid encoding")
 
 // decodeHeld reads what encode wrote.
 func decodeHeld(at Point) (resumeState, error) {

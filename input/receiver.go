@@ -26,11 +26,11 @@ const (
 const EventCost = 160
 
 // ErrBusy says that there is no room: nothing was taken, and the sender should retry later.
-var ErrBusy = errors.New("no room in the buffer for now")
+var ErrBusy = errors.New("no space for now")
 
 // ErrTooLarge says that a sender handed over more than [MaxReceive] bytes in one
 // piece, or more than the buffer's disk can hold.
-var ErrTooLarge = errors.New("too much in one piece")
+var ErrTooLarge = errors.New("request too large")
 
 // Event is what a sender says of one record.
 type Event struct {

@@ -66,7 +66,7 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 	}
 	b, err := decodeHeld(at)
 	if err != nil {
-		f.opts.Log.Warn("what a position holds can not be read: some lines may come again", "source", src.name, "error", err)
+		f.opts.Log.Warn("cannot decode the state of a position: some lines may be read again", "source", src.name, "error", err)
 		return src
 	}
 	if src.format == container.Auto {

@@ -92,7 +92,7 @@ func (s *stream) joined(e multiline.Event) {
 		f.opts.Stats.Split.Add(1)
 		if !s.src.splitLogged {
 			s.src.splitLogged = true
-			f.opts.Log.Warn("lines that belong together are more than the limits allow: the next record goes on (said once a source)",
+			f.opts.Log.Warn("multi-line record over the limits: continued in the next record (logged once per source)",
 				"source", s.src.name, "lines", e.Lines, "bytes", len(e.Text))
 		}
 	}

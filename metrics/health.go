@@ -50,7 +50,7 @@ func (m *Metrics) Storing() error {
 		return err
 	}
 	if err := m.opts.Uploader.Outage(); err != nil {
-		return fmt.Errorf("storage takes no batches: %w", err)
+		return fmt.Errorf("cannot store batches: %w", err)
 	}
 	if m.full() {
 		return ErrFull

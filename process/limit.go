@@ -75,7 +75,7 @@ func (l *limiter) service(name string) *serviceLimit {
 	return &serviceLimit{
 		records: bucket(l.opts.RateLimit, float64(l.opts.Burst)),
 		bytes:   bucket(float64(l.opts.ByteLimit), float64(l.opts.ByteBurst)),
-		over: l.opts.newTally(reasonLimit, slog.LevelWarn, "records over the rate limit are dropped (said at most once a minute)",
+		over: l.opts.newTally(reasonLimit, slog.LevelWarn, "records over the rate limit are dropped (logged at most once a minute)",
 			"service", name),
 	}
 }

@@ -93,7 +93,7 @@ func redactors(opts *Options) ([]redactor, error) {
 			with = "[redacted]"
 		}
 		if strings.ContainsAny(with, "\r\n") {
-			return nil, fmt.Errorf("redact %s: what is put in must be one line", r.Regexp)
+			return nil, fmt.Errorf("redact %s: the replacement must be one line", r.Regexp)
 		}
 		all = append(all, redactor{replace: customRedactor(r.Regexp, with), count: opts.redactionTally("regexp")})
 	}

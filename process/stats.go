@@ -65,12 +65,12 @@ func (t *tally) add() {
 
 // dropTally is the tally of records that a rule of the user's drops.
 func (o *Options) dropTally(reason string) *tally {
-	return o.newTally(reason, slog.LevelInfo, "records are dropped by rules (said at most once a minute)", "reason", reason)
+	return o.newTally(reason, slog.LevelInfo, "records are dropped by rules (logged at most once a minute)", "reason", reason)
 }
 
 // redactionTally is the tally of records out of which something is taken.
 func (o *Options) redactionTally(what string) *tally {
-	return o.newTally(ReasonRedact+what, slog.LevelInfo, "secrets are taken out of records (said at most once a minute)", "kind", what)
+	return o.newTally(ReasonRedact+what, slog.LevelInfo, "secrets are redacted in records (logged at most once a minute)", "kind", what)
 }
 
 func (s *Stats) counter(reason string) *counter {

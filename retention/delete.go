@@ -205,5 +205,5 @@ func (r *Report) remainingError() error {
 	if r.Stayed == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d blobs should be gone and are still there, %s among them; they stay indexed", r.Stayed, r.StayedNames[0])
+	return fmt.Errorf("%d blobs were not deleted, %s among them; they stay indexed", r.Stayed, r.StayedNames[0])
 }

@@ -38,7 +38,7 @@ const (
 )
 
 // ErrPolicy is returned for a policy that is refused before anything is looked at.
-var ErrPolicy = errors.New("retention policy refused")
+var ErrPolicy = errors.New("invalid retention policy")
 
 // Policy says how long logs are kept.
 type Policy struct {
@@ -61,7 +61,7 @@ func (p Policy) Check(force bool) error {
 		wrong = append(wrong, fmt.Errorf("%w: "+format, append([]any{ErrPolicy}, args...)...))
 	}
 	if len(p.Keep) == 0 && p.CoolAfter == 0 && p.ColdAfter == 0 {
-		refuse("it names no class and no time: nothing would ever go")
+		refuse("no class and no period: nothing would ever be deleted")
 	}
 	if p.MaxBytes < 0 {
 		refuse("a size of %d bytes", p.MaxBytes)
@@ -82,7 +82,7 @@ func (p Policy) Check(force bool) error {
 		case keep <= 0:
 			refuse("%s would be kept %v", className(class), keep)
 		case keep < MinKeep && !force:
-			refuse("%s would be kept %v, which is less than a day; force it if it is meant", className(class), keep)
+			refuse("%s would be kept %v, which is less than a day: use --force if intended", className(class), keep)
 		case keep > MaxKeep && keep != Forever:
 			refuse("%s would be kept %s, which is more than 100 years", className(class), span(keep))
 		}
@@ -201,7 +201,7 @@ func (c Cutoffs) Why(class string, t time.Time) string {
 	case Young:
 		return fmt.Sprintf("%s is kept %s", className(class), last)
 	default:
-		return fmt.Sprintf("%s is not named", className(class))
+		return fmt.Sprintf("%s is not in the policy", className(class))
 	}
 }
 

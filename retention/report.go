@@ -17,9 +17,9 @@ const maxNamed = 100
 // The reasons of [Kept].
 const (
 	// NotNamed: the policy does not name the class.
-	NotNamed = "its class is not named"
+	NotNamed = "class not in the policy"
 	// Unreadable: nothing says what the class is.
-	Unreadable = "its metadata can not be read, nor its class"
+	Unreadable = "unreadable metadata, class unknown"
 )
 
 // Report says what a run did, or with DryRun would do. It has a JSON form.

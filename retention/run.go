@@ -31,7 +31,7 @@ const (
 
 // ErrClock is returned when this machine's clock and storage's are far apart:
 // then nothing says which days are past.
-var ErrClock = errors.New("the clock of this machine and that of storage differ")
+var ErrClock = errors.New("clock differs from that of storage")
 
 // Options change how Run works. The zero value is ready.
 type Options struct {
@@ -194,12 +194,12 @@ func (r *run) now(ctx context.Context) (time.Time, error) {
 		return err
 	})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("ask %s for the time: %w", r.store, err)
+		return time.Time{}, fmt.Errorf("cannot get the time of %s: %w", r.store, err)
 	}
 	r.began = theirs.Add(-time.Second)
 	ours := r.o.Now().UTC()
 	if skew := ours.Sub(theirs); skew.Abs() > maxSkew && !r.o.Force {
-		return time.Time{}, fmt.Errorf("%w by %v: set this machine's clock (%s; storage's: %s)", ErrClock,
+		return time.Time{}, fmt.Errorf("%w by %v: set this machine's clock (%s; storage: %s)", ErrClock,
 			skew.Abs().Round(time.Second), ours.Format(time.RFC3339), theirs.Format(time.RFC3339))
 	}
 	if theirs.Before(ours) {

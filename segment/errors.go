@@ -14,7 +14,7 @@ var (
 	ErrUnsupported = errors.New("segment needs a newer version of logstow")
 	// ErrRecord is returned by Writer.Append for a record that the segment can not
 	// hold: outside the bucket, too large, or of no known level. The Writer goes on without it.
-	ErrRecord = errors.New("record refused")
+	ErrRecord = errors.New("record rejected")
 	// ErrFull is returned by Writer.Append when the record needs a block more than
 	// MaxBlocks. The Writer can still be closed.
 	ErrFull = errors.New("segment is full")

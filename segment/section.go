@@ -64,7 +64,7 @@ func verifySlice(stored []byte, partition int64, f *Footer, tokens []filter.Set)
 	}
 	for i, set := range tokens {
 		if !s.Holds(i, set) {
-			return fmt.Errorf("it lacks a token of block %d", i)
+			return fmt.Errorf("a token of block %d is missing", i)
 		}
 	}
 	return nil

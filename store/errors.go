@@ -19,11 +19,11 @@ var (
 	// ErrTableBusy: a table of that name is being deleted; try again in a minute.
 	ErrTableBusy = errors.New("table is being deleted")
 	// ErrExists: the name is taken.
-	ErrExists = errors.New("name is taken")
+	ErrExists = errors.New("name already exists")
 	// ErrRange: the blob does not have the range asked for.
 	ErrRange = errors.New("range not in blob")
 	// ErrAccessDenied: the credential is missing, wrong, expired or not allowed to.
-	ErrAccessDenied = errors.New("access refused")
+	ErrAccessDenied = errors.New("access denied")
 	// ErrThrottled: storage asks for fewer requests (429, 503).
 	ErrThrottled = errors.New("throttled")
 	// ErrUnavailable: no answer, or 5xx, or a full disk: worth another try.
@@ -65,7 +65,7 @@ type Error struct {
 	Err error
 }
 
-// Error reads "cannot create x/…: access refused (403 AuthorizationFailure, request …): cause".
+// Error reads "cannot create x/…: access denied (403 AuthorizationFailure, request …): cause".
 func (e *Error) Error() string {
 	var b strings.Builder
 	class := e.Class

@@ -104,7 +104,7 @@ func CheckTable(name string) error {
 // are 1 to [MaxTransaction], of one partition, with distinct rows, valid each.
 func CheckTransaction(keys []Key) error {
 	if len(keys) == 0 || len(keys) > MaxTransaction {
-		return fmt.Errorf("a transaction of %d entities: from 1 to %d can be", len(keys), MaxTransaction)
+		return fmt.Errorf("transaction of %d entities: must have 1 to %d", len(keys), MaxTransaction)
 	}
 	rows := make(map[string]bool, len(keys))
 	for _, k := range keys {
@@ -112,10 +112,10 @@ func CheckTransaction(keys []Key) error {
 			return err
 		}
 		if k.Partition != keys[0].Partition {
-			return fmt.Errorf("a transaction over partitions %q and %q", keys[0].Partition, k.Partition)
+			return fmt.Errorf("transaction spans partitions %q and %q", keys[0].Partition, k.Partition)
 		}
 		if rows[k.Row] {
-			return fmt.Errorf("a transaction with row %q twice", k.Row)
+			return fmt.Errorf("transaction has row key %q twice", k.Row)
 		}
 		rows[k.Row] = true
 	}
@@ -149,7 +149,7 @@ func CheckEntities(entities []Entity) error {
 		total += e.Size()
 	}
 	if total > MaxTransactionSize {
-		return fmt.Errorf("a transaction of %d bytes, more than %d", total, MaxTransactionSize)
+		return fmt.Errorf("transaction of %d bytes, more than %d", total, MaxTransactionSize)
 	}
 	return CheckTransaction(keys)
 }
@@ -160,7 +160,7 @@ func checkProperties(e Entity) error {
 	}
 	for name, value := range e.Properties {
 		if !isIdentifier(name) || len(name) > maxPropertyName || name == "PartitionKey" || name == "RowKey" || name == "Timestamp" {
-			return fmt.Errorf("%q can not be a property's name", name)
+			return fmt.Errorf("%q is not a valid property name", name)
 		}
 		size := 0
 		switch v := value.(type) {
@@ -173,7 +173,7 @@ func checkProperties(e Entity) error {
 			size = len(v)
 		case int64:
 		default:
-			return fmt.Errorf("property %s is a %T: string, int64 and []byte can be", name, value)
+			return fmt.Errorf("property %s has type %T: must be string, int64 or []byte", name, value)
 		}
 		if size > MaxPropertySize {
 			return fmt.Errorf("property %s has %d bytes, more than %d", name, size, MaxPropertySize)
@@ -195,7 +195,7 @@ func CheckQuery(q Query) error {
 	}
 	for _, c := range q.Where {
 		if !isIdentifier(c.Column) {
-			return fmt.Errorf("condition on %q, which can not be a property's name", c.Column)
+			return fmt.Errorf("condition on %q: not a valid property name", c.Column)
 		}
 		if !slices.Contains([]string{"eq", "lt", "le", "gt", "ge"}, c.Op) {
 			return fmt.Errorf("condition on %s: operator %q is not one of eq, lt, le, gt, ge", c.Column, c.Op)

@@ -71,7 +71,7 @@ func (r Entity) check() error {
 	case start.Before(r.Name.Bucket) || !end.Before(hour.Add(time.Hour)):
 		return fmt.Errorf("records from %s to %s are not in the bucket", blobnaming.FormatTime(r.Meta.Start), blobnaming.FormatTime(r.Meta.End))
 	case start.Before(minTime()):
-		return errors.New("records before 1970 have no place in the index")
+		return errors.New("the index cannot hold records before 1970")
 	case r.Size < 0:
 		return fmt.Errorf("size %d is negative", r.Size)
 	case len(r.Minutes) > 0:
@@ -146,7 +146,7 @@ func decode(container, table string, e store.Entity) (Entity, error) {
 		err = r.check()
 	}
 	if err == nil && (keyOf(r) != e.Key || tableOf(container, r) != table) {
-		err = fmt.Errorf("its place is not that of blob %s", r.Name)
+		err = fmt.Errorf("its keys are not those of blob %s", r.Name)
 	}
 	if err != nil {
 		return Entity{}, &EntityError{Table: table, Key: e.Key, Err: err}

@@ -60,7 +60,7 @@ func Put(ctx context.Context, t store.Tables, container string, entities []Entit
 }
 
 // ErrInvalidEntity says that a row cannot be, whatever storage says.
-var ErrInvalidEntity = errors.New("not a row of the index")
+var ErrInvalidEntity = errors.New("not a valid index entity")
 
 type invalidEntityError struct{ err error }
 

@@ -52,7 +52,7 @@ type errNoStore struct {
 }
 
 func (e errNoStore) Error() string {
-	return fmt.Sprintf("open %s, where a segment may be stored already: %v; make it available again", e.name, e.cause)
+	return fmt.Sprintf("cannot open store %s, which may hold the segment already: %v", e.name, e.cause)
 }
 
 // destinationOf is the destination of a name: the store of now, one that a route leads to, or
@@ -68,7 +68,7 @@ func (s *Uploader) destinationOf(ctx context.Context, name string) (*destination
 		return d, nil
 	}
 	if s.opts.Stores == nil {
-		return nil, errNoStore{name, errors.New("it is not the store configured now")}
+		return nil, errNoStore{name, errors.New("it is not a configured store")}
 	}
 	st, err := s.opts.Stores(ctx, name)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
 
 // sendRouted delivers the batches of a store until none is left.
 func (r *run) sendRouted(ctx context.Context, name string) error {
-	opening := outageLogger{log: r.s.opts.Log, what: "reaching a store", where: name}
+	opening := outageLogger{log: r.s.opts.Log, what: "opening a store", where: name}
 	for b := r.nextRouted(name); b != nil; b = r.nextRouted(name) {
 		var d *destination
 		err := r.s.retry(ctx, &opening, func() (err error) {

@@ -117,7 +117,7 @@ func (x *indexer) add(b *buffer.Batch) error {
 	}
 	if !x.dropping {
 		x.dropping = true
-		x.s.opts.Log.Error("too many segments wait for the index: the oldest stay without a row; they are stored and found by listing, and shipper reindex adds them",
+		x.s.opts.Log.Error("index backlog is full: the oldest segments stay unindexed; they are found by listing, and shipper reindex adds them",
 			"store", x.d.indexOutage.where, "waiting", x.s.opts.MaxUnindexed)
 	}
 	oldest := x.pending[0]
@@ -160,9 +160,9 @@ func (x *indexer) failed(err error) error {
 		left := limit - now.Sub(x.began)
 		switch {
 		case needsOperator(err):
-			return fmt.Errorf("all segments are stored, but not in the index: %w", err)
+			return fmt.Errorf("cannot index the stored segments: %w", err)
 		case left <= 0:
-			return fmt.Errorf("all segments are stored, but not in the index: gave up after %v: %w", limit, err)
+			return fmt.Errorf("cannot index the stored segments: gave up after %v: %w", limit, err)
 		}
 		wait = min(wait, left)
 	}
@@ -203,7 +203,7 @@ func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffe
 		err := s.put(ctx, d, group[i:i+1])
 		switch {
 		case errors.Is(err, store.ErrInvalid) && (d.indexed.Load() || errors.Is(err, tableindex.ErrInvalidEntity)):
-			s.opts.Log.Error("the index does not take a segment's row; it is stored and found by listing", "blob", b.Name(), "error", err)
+			s.opts.Log.Error("index entity rejected; the segment is stored and found by listing", "blob", b.Name(), "error", err)
 			o.fatal = s.acknowledgeUnindexed(b)
 		case err != nil:
 			o.left, o.err = append(o.left, b), err

@@ -47,10 +47,10 @@ func (t *outageLogger) failed(err error, wait time.Duration) {
 		attrs = append(attrs, "status", e.Status, "code", e.Code, "request_id", e.RequestID)
 	}
 	if needsOperator(err) {
-		t.log.Error(t.what+" is refused; nothing is lost, but somebody must allow it", attrs...)
+		t.log.Error(t.what+" failed: access denied; grant the role and it continues", attrs...)
 		return
 	}
-	t.log.Warn(t.what+" does not work; trying again", attrs...)
+	t.log.Warn(t.what+" failed, retrying", attrs...)
 }
 
 // recovered notes a success.
@@ -61,7 +61,7 @@ func (t *outageLogger) recovered() {
 		return
 	}
 	if !t.logged.Before(t.began) {
-		t.log.Info(t.what+" works again", "store", t.where, "failures", t.failures, "after", time.Since(t.began).Round(time.Millisecond))
+		t.log.Info(t.what+" recovered", "store", t.where, "failures", t.failures, "after", time.Since(t.began).Round(time.Millisecond))
 	}
 	t.began, t.failures, t.err = time.Time{}, 0, nil
 }
@@ -76,7 +76,7 @@ func (t *outageLogger) lastError() error {
 // wrap adds to what ended a run what did not work at the time, if anything.
 func (t *outageLogger) wrap(err error) error {
 	if last := t.lastError(); last != nil {
-		return fmt.Errorf("%w; %s did not work: %w", err, t.what, last)
+		return fmt.Errorf("%w; %s failed: %w", err, t.what, last)
 	}
 	return err
 }

@@ -35,9 +35,9 @@ const (
 
 var (
 	// errNoMemory says that all connections together hold too much.
-	errNoMemory = errors.New("other connections hold all memory")
-	// errSlow says that a message did not end in time.
-	errSlow = errors.New("a message did not end in time")
+	errNoMemory = errors.New("memory limit of all connections reached")
+	// errSlow says that message timed out.
+	errSlow = errors.New("message timed out")
 )
 
 // conn is one connection.

@@ -178,7 +178,7 @@ func (s *Server) Run(ctx context.Context) error {
 			return
 		}
 		if open := s.open.Add(1); open >= int64(s.opts.MaxConnections) && s.logLimit.Allow() {
-			s.opts.Log.Warn("all connections for the forward protocol are in use: more wait until others end", "address", s.opts.Address, "connections", open)
+			s.opts.Log.Warn("connection limit of the forward input reached: further senders wait", "address", s.opts.Address, "connections", open)
 		}
 		defer s.open.Add(-1)
 		conn := s.newConn(ctx, c)
@@ -197,7 +197,7 @@ func (s *Server) Run(ctx context.Context) error {
 
 // logClosed counts why a connection ended, and says it where an operator should know.
 func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
-	text := "a connection of the forward protocol was closed"
+	text := "forward connection closed"
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -209,10 +209,10 @@ func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
 		s.counts.slow.Add(1)
 	case errors.Is(err, errRejected):
 		s.counts.rejected.Add(1)
-		text = "a sender of the forward protocol was refused"
+		text = "forward sender rejected"
 	case errors.Is(err, input.ErrBusy):
 		s.counts.busy.Add(1)
-		text = "no room for a message of the forward protocol: its sender has to try again"
+		text = "no space for a forward message: the sender must retry"
 	case errors.Is(err, errNoMemory):
 	default:
 		s.opts.Log.Debug(text, "sender", c.RemoteAddr().String(), "error", err)

@@ -15,7 +15,7 @@ import (
 const nonceSize = 16
 
 // errRejected says that a sender did not show that it knows what it has to know.
-var errRejected = errors.New("the sender was refused")
+var errRejected = errors.New("sender rejected")
 
 // handshake is what one connection's greeting is checked with.
 type handshake struct {
@@ -62,7 +62,7 @@ func parsePing(message []byte) (p ping, err error) {
 	return p, nil
 }
 
-// pong is the answer to a PING. The error says why the sender was refused; then
+// pong is the answer to a PING. The error says why sender rejected; then
 // the answer says it too.
 func (h *handshake) pong(message []byte) ([]byte, error) {
 	p, err := parsePing(message)

@@ -14,9 +14,9 @@ const (
 
 var (
 	// errMalformed says that bytes are no msgpack, or not what the protocol has at that place.
-	errMalformed = errors.New("this is no message of the Fluent Forward protocol")
+	errMalformed = errors.New("not a Fluent Forward message")
 	// errTooLong says that a value is over a limit.
-	errTooLong = errors.New("a message is too long")
+	errTooLong = errors.New("message too long")
 )
 
 // scanner finds the end of a msgpack value of which more and more is read. It

@@ -134,7 +134,7 @@ func Head(h http.Header, status int) {
 // Public is what a sender is told of err: nothing of what goes on inside the shipper.
 func Public(err error) string {
 	if Status(err) == http.StatusServiceUnavailable && !errors.Is(err, input.ErrBusy) {
-		return "not taken for now: try again"
+		return "temporarily unavailable: retry"
 	}
 	return string(bytes.ToValidUTF8([]byte(err.Error()), []byte("?")))
 }

@@ -121,11 +121,11 @@ func (s *Server) rejectExcess(next http.Handler) http.Handler {
 			return
 		}
 		if s.logLimit.Allow() {
-			s.opts.Log.Warn("all HTTP connections are in use: senders on further ones are told to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
+			s.opts.Log.Warn("HTTP connection limit reached: further senders are told to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
 		}
 		status := Status(input.ErrBusy)
 		Head(w.Header(), status)
 		w.Header().Set("Connection", "close")
-		http.Error(w, "too many connections for now", status)
+		http.Error(w, "too many connections", status)
 	})
 }

@@ -37,7 +37,7 @@ func (l *Lease) Take(n int64) error {
 		return fmt.Errorf("%w: a request may take %d bytes of memory", input.ErrTooLarge, limit)
 	}
 	if !l.memory.budget.Take(n) {
-		return fmt.Errorf("%w: other requests hold all memory", input.ErrBusy)
+		return fmt.Errorf("%w: memory limit of all requests reached", input.ErrBusy)
 	}
 	l.held += n
 	return nil

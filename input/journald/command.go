@@ -60,7 +60,7 @@ func (in *Input) run(ctx context.Context, args []string, take func(*parser) erro
 		return fmt.Errorf("%s: %w: %s", in.command, err, said.text())
 	}
 	if text := said.text(); text != "" {
-		in.opts.Log.Warn("journalctl has something to say", "text", text)
+		in.opts.Log.Warn("stderr of journalctl", "text", text)
 	}
 	return taken
 }

@@ -123,7 +123,7 @@ func (in *Input) Run(ctx context.Context) error {
 		if in.cursor != before {
 			pause = minBackoff
 		}
-		in.opts.Log.Warn("journalctl ended: it is started again", "error", err, "after", pause)
+		in.opts.Log.Warn("journalctl exited, restarting it", "error", err, "after", pause)
 		select {
 		case <-ctx.Done():
 			return nil

@@ -34,4 +34,4 @@ func (o *Options) cursor() (string, error) {
 	return string(v[1:]), nil
 }
 
-var errCursor = errors.New("it is no cursor of the journal")
+var errCursor = errors.New("not a journal cursor")

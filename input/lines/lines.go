@@ -63,7 +63,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status := httpserver.Status(err)
-	h.log.DebugContext(r.Context(), "lines refused", "status", status, "from", r.RemoteAddr, "error", err)
+	h.log.DebugContext(r.Context(), "lines rejected", "status", status, "from", r.RemoteAddr, "error", err)
 	httpserver.Head(w.Header(), status)
 	http.Error(w, httpserver.Public(err), status)
 }

@@ -22,7 +22,7 @@ import (
 const DefaultMaxConnections = 512
 
 // ErrBudget says that more bytes were asked for than a [Budget] has.
-var ErrBudget = errors.New("more than all connections together may hold")
+var ErrBudget = errors.New("over the memory limit of all connections")
 
 // handshakeTimeout is how long a client may take for its part of a TLS handshake.
 const handshakeTimeout = 10 * time.Second

@@ -23,7 +23,7 @@ func (h *Handler) export(ctx context.Context, request []byte, lease *httpserver.
 	}
 	answer := new(collector1.ExportLogsServiceResponse)
 	if c.rejected > 0 {
-		h.opts.Log.Warn("OpenTelemetry records not taken: values nested too deeply", "records", c.rejected, "limit", maxDepth)
+		h.opts.Log.Warn("OpenTelemetry records rejected: values nested too deeply", "records", c.rejected, "limit", maxDepth)
 		answer.PartialSuccess = &collector1.ExportLogsPartialSuccess{
 			RejectedLogRecords: c.rejected,
 			ErrorMessage:       fmt.Sprintf("values may be nested %d deep", maxDepth),

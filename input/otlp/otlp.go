@@ -81,5 +81,5 @@ func (h *Handler) Register(mux *http.ServeMux) {
 }
 
 func (h *Handler) logRejected(r *http.Request, err error) {
-	h.opts.Log.LogAttrs(r.Context(), slog.LevelDebug, "OpenTelemetry logs refused", slog.String("from", r.RemoteAddr), slog.Any("error", err))
+	h.opts.Log.LogAttrs(r.Context(), slog.LevelDebug, "OpenTelemetry logs rejected", slog.String("from", r.RemoteAddr), slog.Any("error", err))
 }

@@ -296,7 +296,7 @@ func TestRefused(t *testing.T) {
 	}
 	s.set("web", input.ErrBusy)
 	got := post(t, address, jsonType, "", []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]}]}]}`))
-	if want := (answer{503, "5", `{"code":14,"message":"no room in the buffer for now"}`}); got != want {
+	if want := (answer{503, "5", `{"code":14,"message":"no space for now"}`}); got != want {
 		t.Errorf("busy: %+v, want %+v", got, want)
 	}
 	if got := s.take(); got != nil {

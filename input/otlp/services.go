@@ -33,7 +33,7 @@ func (s *services) admit(name string) string {
 	if len(s.seen) >= s.limit {
 		if !s.logged {
 			s.logged = true
-			s.log.Warn("too many services in OpenTelemetry logs: records of further ones get the configured service", "limit", s.limit, "first", name)
+			s.log.Warn("too many services in OpenTelemetry logs: records of further services get the configured service", "limit", s.limit, "first", name)
 		}
 		return ""
 	}

@@ -77,7 +77,7 @@ func (s *Server) readPackets(q *queue) error {
 		if !q.put(text, from) {
 			s.counts.dropped.Add(1)
 			if s.logLimit.Allow() {
-				s.opts.Log.Error("syslog datagrams are dropped: the buffer has no room", "address", s.opts.Address, "dropped", s.counts.dropped.Load())
+				s.opts.Log.Error("syslog datagrams dropped: no space in the buffer", "address", s.opts.Address, "dropped", s.counts.dropped.Load())
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 		}
 		if now := s.counts.lostByKernel.Load(); now > lost && s.logLimit.Allow() {
 			lost = now
-			s.opts.Log.Error("syslog datagrams were lost before they could be read: the receive buffer was full",
+			s.opts.Log.Error("syslog datagrams lost in the kernel: receive buffer full",
 				"address", s.opts.Address, "lost", now)
 		}
 	}

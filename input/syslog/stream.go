@@ -37,12 +37,12 @@ func (s *Server) runStream(ctx context.Context) error {
 		if err := listen.Handshake(ctx, c); err != nil {
 			s.counts.rejected.Add(1)
 			if s.logLimit.Allow() {
-				s.opts.Log.Warn("a syslog sender was refused", "address", s.opts.Address, "error", err, "refused", s.counts.rejected.Load())
+				s.opts.Log.Warn("syslog sender rejected", "address", s.opts.Address, "error", err, "rejected", s.counts.rejected.Load())
 			}
 			return
 		}
 		if open := s.open.Add(1); open >= int64(limit) && s.logLimit.Allow() {
-			s.opts.Log.Warn("all connections for syslog are in use: more wait until others end", "address", s.opts.Address, "connections", open)
+			s.opts.Log.Warn("syslog connection limit reached: further senders wait", "address", s.opts.Address, "connections", open)
 		}
 		defer s.open.Add(-1)
 		conn := s.newConn(ctx, c)
@@ -237,10 +237,10 @@ func (c *conn) logClosed(ctx context.Context, err error, slow bool) {
 			c.server.counts.slow.Add(1)
 		}
 		if slow && c.server.logLimit.Allow() {
-			c.server.opts.Log.Warn("a syslog connection was closed: a message did not end in time",
+			c.server.opts.Log.Warn("syslog connection closed: message timed out",
 				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.MessageTimeout)
 		}
 	default:
-		c.server.opts.Log.Debug("a syslog connection broke", "sender", c.net.RemoteAddr().String(), "error", err)
+		c.server.opts.Log.Debug("syslog connection failed", "sender", c.net.RemoteAddr().String(), "error", err)
 	}
 }

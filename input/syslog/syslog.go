@@ -162,7 +162,7 @@ func (s *Server) bind(ctx context.Context, address string, config *tls.Config) (
 // setReceiveBuffer asks for a large receive buffer.
 func (s *Server) setReceiveBuffer() {
 	if got := receiveBuffer(s.packets, s.opts.ReceiveBuffer); s.network == "udp" && got > 0 && got < s.opts.ReceiveBuffer {
-		s.opts.Log.Info("the system gives a smaller receive buffer for syslog datagrams: raise net.core.rmem_max to lose fewer in bursts",
+		s.opts.Log.Info("receive buffer for syslog datagrams is smaller than requested: raise net.core.rmem_max to lose fewer in bursts",
 			"bytes", got, "wanted", s.opts.ReceiveBuffer)
 	}
 }

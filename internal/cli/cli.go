@@ -24,7 +24,7 @@ const (
 	NoMatch      = 1   // nothing matched
 	Usage        = 2   // wrong command line or configuration
 	Incomplete   = 3   // incomplete or failed
-	AccessDenied = 4   // access refused
+	AccessDenied = 4   // access denied
 	Interrupted  = 130 // ended by the user
 )
 

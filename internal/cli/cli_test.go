@@ -147,7 +147,7 @@ func TestRun(t *testing.T) {
 		{"query", errors.New("broken\nin two"), 3, "[] [] 0 []\n", "tool: broken; in two\n"},
 		{"query", errors.New("a \x1b[31mred\u009b\tname"), 3, "[] [] 0 []\n", "tool: a \\x1b[31mred\\x9b\tname\n"},
 		{"query", cli.Exit(1), 1, "[] [] 0 []\n", ""},
-		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrAccessDenied}, 4, "[] [] 0 []\n", "tool: cannot read x: access refused\n"},
+		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrAccessDenied}, 4, "[] [] 0 []\n", "tool: cannot read x: access denied\n"},
 		{"query", context.Canceled, 130, "[] [] 0 []\n", ""},
 		{"-s x query", nil, 2, "", "tool: the command comes first\nhint: tool COMMAND [flags]\n"},
 		{"", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},

@@ -59,14 +59,14 @@ func (n *Notifier) Send(ctx context.Context, state string) error {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unixgram", n.address)
 	if err != nil {
-		return fmt.Errorf("tell the service manager: %w", err)
+		return fmt.Errorf("cannot notify the service manager: %w", err)
 	}
 	defer c.Close() //nolint:errcheck // a datagram is sent or not by then
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = c.SetWriteDeadline(deadline)
 	}
 	if _, err := c.Write([]byte(state)); err != nil {
-		return fmt.Errorf("tell the service manager: %w", err)
+		return fmt.Errorf("cannot notify the service manager: %w", err)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (n *Notifier) Watch(ctx context.Context, healthy func() error, log *slog.Lo
 			err = n.Send(ctx, watchdog)
 		}
 		if err != nil && ctx.Err() == nil {
-			log.Warn("the watchdog is not told", "error", err)
+			log.Warn("watchdog not notified", "error", err)
 		}
 		select {
 		case <-ticker.C:

@@ -43,7 +43,7 @@ func ParseAuth(s string) (Auth, error) {
 	case AuthAuto, AuthKey, AuthSAS, AuthMSI, AuthWorkload, AuthCLI:
 		return a, nil
 	default:
-		return "", fmt.Errorf("%q is no kind of credential: want auto, key, sas, msi, workload or cli", s)
+		return "", fmt.Errorf("unknown credential kind %q: want auto, key, sas, msi, workload or cli", s)
 	}
 }
 

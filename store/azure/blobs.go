@@ -165,18 +165,18 @@ type cutError struct {
 	err error
 }
 
-func (e *cutError) Error() string { return "answer cut short: " + e.err.Error() }
+func (e *cutError) Error() string { return "response truncated: " + e.err.Error() }
 func (e *cutError) Unwrap() error { return e.err }
 
 // checkRange compares the range that is answered with the one asked for: past
 // its end a blob answers with less.
 func checkRange(got *string, length *int64, off, n int64) error {
 	if got == nil || length == nil {
-		return errors.New("the answer does not say which range it is")
+		return errors.New("response without Content-Range")
 	}
 	want := fmt.Sprintf("bytes %d-%d/", off, off+n-1)
 	if !strings.HasPrefix(*got, want) || *length != n {
-		return fmt.Errorf("asked for %s…, the blob has %s", want, *got)
+		return fmt.Errorf("requested %s…, the response has %s", want, *got)
 	}
 	return nil
 }

@@ -115,9 +115,9 @@ func (c *Credential) choose(auth Auth) error {
 	c.Auth = auth
 	switch {
 	case auth == AuthKey && !c.Key.Set():
-		return errors.New("a key was asked for: set AZURE_STORAGE_KEY, or a connection string with AccountKey")
+		return errors.New("auth key: set AZURE_STORAGE_KEY, or a connection string with AccountKey")
 	case auth == AuthSAS && !c.SAS.Set() && c.SASFile == "":
-		return errors.New("a SAS was asked for: set AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN, or a connection string with SharedAccessSignature")
+		return errors.New("auth sas: set AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN, or a connection string with SharedAccessSignature")
 	}
 	if auth == AuthSAS || auth.usesToken() {
 		c.Key = Secret{}

@@ -173,7 +173,7 @@ func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c cha
 		err = b.fail.wrap(ctx, c.action, object, err)
 		if refused := noBatches(err); garbled || refused {
 			if refused && !b.noBatches.Swap(true) {
-				b.log.Warn("storage takes no batches: going on one by one", slog.Any("error", err))
+				b.log.Warn("storage does not support batch requests: sending single requests", slog.Any("error", err))
 			}
 			b.changeEach(ctx, versions, c, failed)
 			return

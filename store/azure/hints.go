@@ -22,7 +22,7 @@ const maxSkew = 15 * time.Minute
 func (f *failures) responseHint(a action, e *store.Error, header http.Header, now time.Time) string {
 	hint := f.hintOf(a, e, header, now)
 	if errors.Is(e.Class, store.ErrAccessDenied) {
-		return f.host(a) + " refused " + f.cred.kind() + ": " + hint
+		return f.host(a) + " denied access to " + f.cred.kind() + ": " + hint
 	}
 	return hint
 }
@@ -35,16 +35,16 @@ func (f *failures) hintOf(a action, e *store.Error, header http.Header, now time
 	case "AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation":
 		return f.authenticationHint(a, header, now)
 	case "AuthorizationFailure":
-		return f.rightsHint(a) + "; if that is so, the account's network rules keep this machine out"
+		return f.rightsHint(a) + "; if it has that, the account's network rules exclude this machine"
 	case "KeyBasedAuthenticationNotPermitted":
 		return "the account forbids keys, and SAS signed with them: use a managed identity, a workload identity or az login (AZURE_STORAGE_ACCOUNT alone), " +
 			"which needs " + f.roleHint(a)
 	case "AuthorizationResourceTypeMismatch", "AuthorizationServiceMismatch":
 		return "make an account SAS for the services blob and table (ss=bt) and the resource types service, container and object (srt=sco)"
 	case "AuthorizationSourceIPMismatch":
-		return "the SAS admits other addresses only (sip=)"
+		return "the SAS excludes this address (sip=)"
 	case "AuthorizationProtocolMismatch":
-		return "the SAS admits https only"
+		return "the SAS allows https only"
 	case "AccountIsDisabled":
 		return "enable the storage account"
 	case "BlobArchived", "BlobBeingRehydrated":
@@ -87,7 +87,7 @@ func (f *failures) rightsHint(a action) string {
 	case f.cred.Key.Set():
 		return f.keyHint()
 	default:
-		return "it lacks " + f.roleHint(a)
+		return "it needs " + f.roleHint(a)
 	}
 }
 
@@ -104,7 +104,7 @@ func (f *failures) roleHint(a action) string {
 		name, scope = "Storage Blob Delegator", ""
 	default:
 	}
-	return fmt.Sprintf(`the role %s: %s (allow ten minutes until it holds)`,
+	return fmt.Sprintf(`the role %s: %s (it takes effect within ten minutes)`,
 		name, RoleCommand(name, or(f.tokens.facts().principal, "OBJECT-ID"), f.cred.AccountName(), scope))
 }
 
@@ -148,7 +148,7 @@ func (f *failures) endpoint(a action) string {
 }
 
 func (f *failures) keyHint() string {
-	return "check that the key is one of account " + f.cred.AccountName() + ", and not rotated since"
+	return "check that the key is one of account " + f.cred.AccountName() + ", and was not rotated"
 }
 
 func role(kind string, a action) string {
@@ -192,6 +192,6 @@ func (f *failures) networkHint(a action, err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens at " + endpoint
 	default:
-		return "no answer from " + endpoint
+		return "no response from " + endpoint
 	}
 }

@@ -54,7 +54,7 @@ func (b *blobs) now(ctx context.Context) (time.Time, error) {
 	pager := b.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{MaxResults: to.Ptr[int32](1)})
 	page, err := pager.NextPage(ctx)
 	if err == nil && page.Date == nil {
-		err = errors.New("the answer has no date")
+		err = errors.New("response without a Date header")
 	}
 	if err != nil {
 		return time.Time{}, b.fail.wrap(ctx, listBlobs, b.prefixObject(""), err)

@@ -26,7 +26,7 @@ const (
 )
 
 // ErrCannotSign says that the credential can not make a signature of that kind.
-var ErrCannotSign = errors.New("this credential can not sign that")
+var ErrCannotSign = errors.New("this credential cannot sign")
 
 // Delegates reports whether signatures for blobs are made in the name of an identity
 // ("user delegation"), and not with the account's key. Then there are none for tables.

@@ -83,11 +83,11 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 	tag, err := b.create(ctx, name, path, body, opts.Metadata)
 	if errors.Is(err, fs.ErrExist) {
 		if at, statErr := os.Lstat(path); statErr == nil && at.IsDir() {
-			return "", invalid("create", name, errors.New("other blobs' names have it as their directory"))
+			return "", invalid("create", name, errors.New("the name is a directory of other blobs"))
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", &store.Error{Op: "create", Object: name, Class: store.ErrUnavailable, Err: err, Hint: "the store's directory was removed meanwhile"}
+		return "", &store.Error{Op: "create", Object: name, Class: store.ErrUnavailable, Err: err, Hint: "the store's directory was removed concurrently"}
 	}
 	if err != nil {
 		return "", b.db.classify(ctx, "create", name, err)

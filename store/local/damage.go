@@ -57,7 +57,7 @@ func examine(ctx context.Context, db *sql.DB, path, check string) error {
 	case err != nil:
 		return err
 	case version > schemaVersion && version < maxVersion:
-		return classError{store.ErrUnusable, fmt.Errorf("%s has version %d, this program knows %d: use the program that wrote it; if there is none, move the file away and run shipper reindex",
+		return classError{store.ErrUnusable, fmt.Errorf("%s has version %d, this program supports %d: use the program that wrote it, or move the file away and run shipper reindex",
 			path, version, schemaVersion)}
 	case version != schemaVersion, !slices.Equal(found, schema()):
 		return fmt.Errorf("%w: %s does not have the schema of version %d", errDamaged, path, schemaVersion)
@@ -148,7 +148,7 @@ func (d *database) moveAside(ctx context.Context, file fs.FileInfo, cause error)
 	if err := d.files.SyncDirs(d.dir, d.dir); err != nil {
 		return err
 	}
-	d.log.ErrorContext(ctx, "the store's database is damaged and was moved aside; a new one is built from the blobs, of which none is lost",
+	d.log.ErrorContext(ctx, "damaged store database moved aside; a new one is built from the blobs, no blob is lost",
 		"store", filepath.Dir(d.dir), "moved_to", aside, "error", cause)
 	return nil
 }

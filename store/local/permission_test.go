@@ -144,7 +144,7 @@ func TestReadOnly(t *testing.T) {
 				t.Errorf("%d listed:\n%s", n, out)
 			}
 			out, err = output(asNobody(t, "create", dir, "q/new"))
-			if err == nil || !strings.Contains(out, "access refused") || !strings.Contains(out, "let this user write") {
+			if err == nil || !strings.Contains(out, "access denied") || !strings.Contains(out, "let this user write") {
 				t.Errorf("create: %v: %s", err, out)
 			}
 		})

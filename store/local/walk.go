@@ -27,7 +27,7 @@ func (s *Store) path(name string) (string, error) {
 	first := true
 	for component := range strings.SplitSeq(name, "/") {
 		if len(component) > maxComponent {
-			return "", errors.New("name has a component of more than 255 bytes, which can not be a file's")
+			return "", errors.New("name has a component of more than 255 bytes, the limit of file names")
 		}
 		if first && component == hidden {
 			return "", errors.New("name lies in " + hidden + ", which is the store's own")
@@ -134,7 +134,7 @@ func (s *Store) checkContainer(ctx context.Context) error {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
 		return &store.Error{
 			Op: "open", Object: s.dir, Class: store.ErrNoContainer,
-			Hint: "check the path: nothing was stored there yet, or it is mistyped",
+			Hint: "check the path: it is mistyped, or nothing was stored there yet",
 		}
 	default:
 		return s.db.classify(ctx, "open", s.dir, err)

@@ -117,7 +117,7 @@ func parse(spec string) (n location, err error) {
 	case scheme == "file":
 		n.dir, err = fileDir(spec)
 	default:
-		err = fmt.Errorf("unknown kind of store %q", scheme)
+		err = fmt.Errorf("unknown store type %q", scheme)
 	}
 	if err != nil {
 		return location{}, invalid(spec, err)

@@ -57,7 +57,7 @@ func deleteTriesAll(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()
 	create(t, b, "a", "b")
 	err := b.Delete(t.Context(), store.AnyVersion("a", "x/../y", "", "b"))
-	wantIs(t, "delete with names that can not be", err, store.ErrInvalid)
+	wantIs(t, "delete with invalid names", err, store.ErrInvalid)
 	var e *store.Error
 	if !errors.As(err, &e) {
 		t.Errorf("%v is no *store.Error", err)

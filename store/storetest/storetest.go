@@ -62,9 +62,9 @@ func cases() []testCase {
 		{name: "create/a taken name", run: createTaken},
 		{name: "create/two handles race for names", run: createRace},
 		{name: "create/odd names", run: createOddNames},
-		{name: "create/names that can not be", run: createInvalidNames},
+		{name: "create/invalid names", run: createInvalidNames},
 		{name: "create/metadata comes back", run: createMetadata},
-		{name: "create/metadata that can not be", run: createInvalidMetadata},
+		{name: "create/invalid metadata", run: createInvalidMetadata},
 		{name: "create/an empty blob", run: createEmpty},
 		{name: "delete/missing counts as removed", run: deleteMissing},
 		{name: "delete/more than one request's names", run: deleteMany},
@@ -92,7 +92,7 @@ func cases() []testCase {
 		{name: "query/range of partitions", run: queryPartitions},
 		{name: "query/conditions", run: queryConditions},
 		{name: "query/projection", run: queryProjection},
-		{name: "query/that can not be", run: queryInvalid},
+		{name: "query/invalid", run: queryInvalid},
 	}
 }
 
