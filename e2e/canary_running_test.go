@@ -74,7 +74,7 @@ func (r *rig) troubled(name, store string) string {
 	stored := func(n string) func() bool {
 		return func() bool {
 			_, text := get(t, metrics+"/metrics")
-			return strings.Contains(text, `shipper_output_records_total{service="crash"} `+n+"\n")
+			return strings.Contains(text, `logstow_output_records_total{service="crash"} `+n+"\n")
 		}
 	}
 	var shown strings.Builder

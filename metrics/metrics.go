@@ -71,7 +71,7 @@ func New(opts Options) *Metrics {
 	}
 	m := &Metrics{opts: opts, began: opts.Now(), registry: prometheus.NewRegistry()}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "shipper_build_info", Help: "1; the labels say which program runs.",
+		Name: "logstow_build_info", Help: "Always 1; the labels give the versions.",
 		ConstLabels: prometheus.Labels{"version": opts.Version, "go_version": runtime.Version()},
 	})
 	build.Set(1)

@@ -135,11 +135,11 @@ func TestMetricsGolden(t *testing.T) {
 		if strings.HasPrefix(line, "# HELP go_") || strings.HasPrefix(line, "# TYPE go_") {
 			continue
 		}
-		if strings.HasPrefix(line, "# ") && strings.Contains(line, " shipper_") || strings.HasPrefix(line, "shipper_") {
+		if strings.HasPrefix(line, "# ") && strings.Contains(line, " logstow_") || strings.HasPrefix(line, "logstow_") {
 			kept = append(kept, line)
 		}
 	}
-	got := regexp.MustCompile(`(?m)^(shipper_storage_request_duration\S+) .*$`).ReplaceAllString(strings.Join(kept, ""), "$1 ?")
+	got := regexp.MustCompile(`(?m)^(logstow_storage_request_duration\S+) .*$`).ReplaceAllString(strings.Join(kept, ""), "$1 ?")
 	got = regexp.MustCompile(`go_version="[^"]*"`).ReplaceAllString(got, `go_version="?"`)
 	file := filepath.Join("testdata", "metrics.txt")
 	if *update {
@@ -191,7 +191,7 @@ func TestDocumented(t *testing.T) {
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	if diff := cmp.Diff(names(`(?m)^# TYPE (shipper_\w+) `, golden), names("(?m)^\\| `(shipper_\\w+)", page)); diff != "" {
+	if diff := cmp.Diff(names(`(?m)^# TYPE (logstow_\w+) `, golden), names("(?m)^\\| `(logstow_\\w+)", page)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -213,8 +213,8 @@ func TestRequestStatus(t *testing.T) {
 	text := scrape(t, m)
 	for _, want := range []string{
 		`{operation="create",status="ok"} 1`, `status="canceled"} 1`, `status="exists"} 1`, `status="not_found"} 3`, `status="busy"} 1`,
-		`status="invalid"} 2`, `status="refused"} 1`, `status="throttled"} 1`, `status="unavailable"} 1`, `status="held"} 1`, `status="failed"} 1`,
-		"shipper_output_retries_total 3\n", "shipper_segment_size_bytes_count 1\n",
+		`status="invalid"} 2`, `status="access_denied"} 1`, `status="throttled"} 1`, `status="unavailable"} 1`, `status="held"} 1`, `status="failed"} 1`,
+		"logstow_output_retries_total 3\n", "logstow_segment_size_bytes_count 1\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
@@ -323,7 +323,7 @@ func TestHealth(t *testing.T) {
 	expect("/metrics", 200, "process_open_fds")
 	s.outage = errors.New("no route to host")
 	expect("/readyz", 200, "ok")
-	expect("/readyz?storage=1", 503, "storage takes no batches: no route to host")
+	expect("/readyz?storage=1", 503, "cannot store batches: no route to host")
 	s.outage = nil
 	expect("/else", 404, "")
 
@@ -349,7 +349,7 @@ func TestHealth(t *testing.T) {
 func TestMinimal(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}})
-	if text := scrape(t, m); !strings.Contains(text, "shipper_lag_seconds 0\n") || strings.Contains(text, "shipper_estimated") {
+	if text := scrape(t, m); !strings.Contains(text, "logstow_lag_seconds 0\n") || strings.Contains(text, "logstow_estimated") {
 		t.Error(text)
 	}
 	var inputs metrics.Inputs

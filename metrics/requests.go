@@ -36,18 +36,18 @@ func NewRequests() *Requests {
 	const kib = 1 << 10
 	return &Requests{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "shipper_storage_requests_total", Help: "Requests to storage, by operation and how they ended.",
+			Name: "logstow_storage_requests_total", Help: "Requests to storage by operation and status.",
 		}, []string{"operation", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "shipper_storage_request_duration_seconds", Help: "Time that requests to storage took.",
+			Name: "logstow_storage_request_duration_seconds", Help: "Duration of requests to storage.",
 			Buckets: []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30},
 		}, []string{"operation"}),
 		sizes: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "shipper_segment_size_bytes", Help: "Stored sizes of the segments that storage accepted.",
+			Name: "logstow_segment_size_bytes", Help: "Stored sizes of segments.",
 			Buckets: []float64{kib, 4 * kib, 16 * kib, 64 * kib, 256 * kib, 1024 * kib, 4096 * kib, 16384 * kib},
 		}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "shipper_output_retries_total", Help: "Writes to storage that failed in a way that is tried again.",
+			Name: "logstow_output_retries_total", Help: "Failed writes to storage that are retried.",
 		}),
 	}
 }
@@ -122,7 +122,7 @@ func status(err error) string {
 		{store.ErrRange, "invalid"},
 		{store.ErrInvalid, "invalid"},
 		{store.ErrUnusable, "unusable"},
-		{store.ErrAccessDenied, "refused"},
+		{store.ErrAccessDenied, "access_denied"},
 		{store.ErrThrottled, "throttled"},
 		{store.ErrUnavailable, "unavailable"},
 		{store.ErrHeld, "held"},
