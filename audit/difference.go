@@ -16,34 +16,35 @@ import (
 	"logstow/tableindex"
 )
 
-// Kind is what a difference is.
+// Kind is the kind of a difference.
 type Kind string
 
 // The kinds of difference.
 const (
-	// MissingEntity: a segment is not in the index.
+	// MissingEntity: a segment is not indexed.
 	MissingEntity Kind = "missing-entity"
 	// StrayEntity: the blob of an entity is gone, or it is the blob's second entity.
 	StrayEntity Kind = "stray-entity"
-	// WrongEntity: an entity says otherwise than its blob's metadata or footer.
+	// WrongEntity: an entity differs from its blob's metadata or footer.
 	WrongEntity Kind = "wrong-entity"
-	// BadMetadata: a blob with a segment's name has metadata that can not be read.
+	// BadMetadata: a blob with a segment's name has unreadable metadata.
 	BadMetadata Kind = "bad-metadata"
-	// WrongMetadata: a blob's name or metadata says otherwise than its footer.
+	// WrongMetadata: a blob's name or metadata differs from its footer.
 	WrongMetadata Kind = "wrong-metadata"
 	// BadSegment: a segment's bytes are damaged.
 	BadSegment Kind = "bad-segment"
 )
 
-// Difference is one thing that is not as it should be. It has a JSON form.
+// Difference is one inconsistency. It has a JSON form.
 type Difference struct {
 	Kind Kind `json:"kind"`
-	// Object is the blob's name; of an entity that names none, its partition.
+	// Object is the blob's name; for an entity that names none, its partition.
 	Object string `json:"object"`
-	// Text says what differs.
+	// Text describes the difference.
 	Text string `json:"text"`
 
-	// put is what the index should say of the blob, remove what it should not hold.
+	// put is the entity that the index should have for the blob, remove one that it should not
+	// have.
 	put    *listedBlob
 	remove []entityKey
 }
@@ -61,7 +62,7 @@ func (p entityKey) String() string {
 	return fmt.Sprintf("table %s, entity %q %q", p.table, p.key.Partition, p.key.Row)
 }
 
-// quoteKey is part of a key that anybody may have written, safe for a terminal.
+// quoteKey is part of a key, which may hold any bytes, escaped for a terminal.
 func quoteKey(s string) string {
 	if quoted := strconv.QuoteToASCII(s); len(quoted) != len(s)+len(`""`) || s == "" {
 		return quoted
@@ -74,15 +75,16 @@ type listedBlob struct {
 	name string
 	// hour is that in its name.
 	hour, created time.Time
-	// entity is what the index should say of it, without minutes, unless bad says why it can say nothing.
+	// entity is the entity that it should have, without minutes, unless bad says why it cannot have
+	// one.
 	entity tableindex.Entity
 	bad    error
-	// agrees says that its entity is there and says the same, and what identifies its minutes.
+	// agrees says that its entity exists and matches; minutes identifies the entity's minutes.
 	agrees  bool
 	minutes [16]byte
 }
 
-// indexPart is what the index says of a part, but for entities that agree with their blobs.
+// indexPart holds the index entities of a part, except those that match their blobs.
 type indexPart struct {
 	entities  map[entityKey]tableindex.Entity
 	malformed map[entityKey]*tableindex.EntityError
@@ -90,7 +92,7 @@ type indexPart struct {
 	count int64
 }
 
-// minutesHash identifies what says the same of minutes; it is what is held of them.
+// minutesHash identifies minutes; only the hash is held in memory.
 func minutesHash(minutes []record.Minute) (id [16]byte) {
 	h := fnv.New128a()
 	_ = binary.Write(h, binary.LittleEndian, minutes) // a hash never fails
@@ -98,7 +100,7 @@ func minutesHash(minutes []record.Minute) (id [16]byte) {
 	return id
 }
 
-// compare finds what differs at the cost of listing. It is pure.
+// compare finds the differences that a listing shows. It is pure.
 func compare(container string, blobs []listedBlob, index indexPart) []Difference {
 	byBlob := make(map[string][]entityKey, len(index.entities))
 	for p, entity := range index.entities {
@@ -131,7 +133,7 @@ func compare(container string, blobs []listedBlob, index indexPart) []Difference
 		case malformed[at] != nil:
 			d := Difference{Kind: WrongEntity, Object: e.name, Text: malformed[at].Error(), put: e, remove: places}
 			if errors.Is(malformed[at], blobnaming.ErrVersion) {
-				d.put, d.remove = nil, nil // a newer version's business
+				d.put, d.remove = nil, nil // for a newer version to handle
 			}
 			delete(malformed, at)
 			all = append(all, d)
@@ -157,7 +159,8 @@ func compare(container string, blobs []listedBlob, index indexPart) []Difference
 	return all
 }
 
-// differ says the first thing, in order of name, that an entity says otherwise than its blob; "" is none.
+// differ describes the first property, in order of name, in which an entity differs from its blob;
+// "" if none does.
 func differ(blob, entity tableindex.Entity) string {
 	want, got := properties(blob), properties(entity)
 	for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -173,7 +176,7 @@ func differ(blob, entity tableindex.Entity) string {
 	return ""
 }
 
-// properties are what both a listing and an entity say.
+// properties are those that both a listing and an entity have.
 func properties(r tableindex.Entity) map[string]string {
 	m := r.Meta.Encode()
 	m["ETag"], m["Size"] = r.ETag, fmt.Sprint(r.Size)

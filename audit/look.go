@@ -13,8 +13,8 @@ import (
 	"logstow/tableindex"
 )
 
-// comparePart compares a part for the first time. What differs is repaired if that is asked
-// for and safe; else the part is looked at again, for shippers and retention may be at work.
+// comparePart compares a part for the first time. A difference is repaired if that was requested
+// and is safe; otherwise the part is rechecked later, since shippers and retention may be active.
 func (a *auditor) comparePart(ctx context.Context, p part, blobs []listedBlob) error {
 	index, err := a.read(ctx, p, blobs)
 	if errors.Is(err, errTooMany) {
@@ -51,7 +51,7 @@ func (a *auditor) comparePart(ctx context.Context, p part, blobs []listedBlob) e
 	return nil
 }
 
-// compareHalves looks at a part in which too much differs.
+// compareHalves splits a part with too many differences and compares the halves.
 func (a *auditor) compareHalves(ctx context.Context, p part, blobs []listedBlob) error {
 	parts, of := p.split(blobs)
 	for i := range parts {
@@ -62,7 +62,7 @@ func (a *auditor) compareHalves(ctx context.Context, p part, blobs []listedBlob)
 	return nil
 }
 
-// recheck compares parts that differed, after a while.
+// recheck compares the parts that differed again, after a delay.
 func (a *auditor) recheck(ctx context.Context) error {
 	if len(a.suspects) == 0 || ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -96,11 +96,11 @@ func (a *auditor) recheck(ctx context.Context) error {
 			return nil
 		})
 	}
-	_ = group.Wait() // what fails is in the report
+	_ = group.Wait() // failures are in the report
 	return context.Cause(ctx)
 }
 
-// wait is how long a difference has to last to count.
+// wait is how long a difference must last to count.
 func (a *auditor) wait(ctx context.Context) (time.Duration, error) {
 	switch {
 	case a.o.Settle != 0:
@@ -119,8 +119,8 @@ func (a *auditor) wait(ctx context.Context) (time.Duration, error) {
 	return defaultSettle, err
 }
 
-// recheckPart compares a part once more and repairs or reports what differs still. An
-// object that agreed, or was not there, at the first look is one that was written or deleted meanwhile.
+// recheckPart compares a part once more and repairs or reports the remaining differences. An object
+// that matched, or did not exist, at the first comparison was written or deleted meanwhile.
 func (a *auditor) recheckPart(ctx context.Context, p part) error {
 	blobs, err := a.list(ctx, p)
 	if err != nil {

@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// partBlobs are listed before they are compared, and the rest of an hour with them:
-	// the entities of an hour, and no others, lie between two row keys.
+	// partBlobs are listed before they are compared, and the rest of their hour with them: the
+	// entities of an hour, and no others, lie between two row keys.
 	partBlobs = 5_000
-	// maxPartEntities is how many entities that do not agree are held of more than an hour.
+	// maxPartEntities is how many differing entities are held in memory for more than an hour.
 	maxPartEntities = 10_000
 	// hours are those of a day.
 	hours = 24
 )
 
-// part is what is compared at once: hours of a service's day.
+// part is the unit of comparison: hours of a service's day.
 type part struct {
 	service string
 	day     time.Time
-	// first is the first of the hours, last the one after them.
+	// first is the first hour, last the one after the last.
 	first, last int
 	tables      []tableindex.Table
-	// seen are the objects that differed when the part was last looked at, in order.
+	// seen are the objects that differed in the last comparison, in order.
 	seen nameSet
 }
 
@@ -47,10 +47,10 @@ func (p part) split(blobs []listedBlob) (parts [2]part, of [2][]listedBlob) {
 // hourOf is an hour's number in its day.
 func hourOf(hour time.Time) int { return int(hour.Sub(hour.Truncate(day)) / time.Hour) }
 
-// nameSet is a set of names, as their hashes in order: a store may differ in every blob.
+// nameSet is a set of names, as sorted hashes: every blob of a store may differ.
 type nameSet []uint64
 
-// hashNames is the set of what differs.
+// hashNames is the set of the differing objects.
 func (a *auditor) hashNames(differences []Difference) nameSet {
 	s := make(nameSet, len(differences))
 	for i, d := range differences {

@@ -12,10 +12,10 @@ import (
 	"logstow/tableindex"
 )
 
-// repairBatch are held with their minutes, and written together.
+// repairBatch is how many repairs are held with their minutes and written together.
 const repairBatch = 1000
 
-// repairAll repairs what may be, and returns what it could not.
+// repairAll repairs differences, and returns those that it could not repair.
 func (a *auditor) repairAll(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
 	for some := range slices.Chunk(differences, repairBatch) {
 		remain, err := a.repairSome(ctx, some, may)
@@ -27,7 +27,7 @@ func (a *auditor) repairAll(ctx context.Context, differences []Difference, may f
 	return left, nil
 }
 
-// repairSome is repairAll for what can be held at once.
+// repairSome is repairAll for as many as fit into memory.
 func (a *auditor) repairSome(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
 	entities := make([]*tableindex.Entity, len(differences))
 	damage, unread := make([]*Difference, len(differences)), make([]bool, len(differences))
@@ -79,7 +79,7 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 	return left, a.write(ctx, put, remove)
 }
 
-// write writes entities, and then removes others.
+// write writes entities, then removes others.
 func (a *auditor) write(ctx context.Context, put []tableindex.Entity, remove map[string][]store.Key) error {
 	err := retry.Do(ctx, func() error { return tableindex.Put(ctx, a.tables, a.container, put) })
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"logstow/store"
 )
 
-// errDeleted says that a blob was deleted after it was listed.
+// errDeleted reports that a blob was deleted after it was listed.
 var errDeleted = errors.New("the blob is gone")
 
-// examine compares a part, as deep as is asked for. Only blobs that are wanted are read.
+// examine compares a part at the requested depth. Only the wanted blobs are read.
 func (a *auditor) examine(ctx context.Context, blobs []listedBlob, index indexPart, wanted func(name string) bool) ([]Difference, error) {
 	differences := compare(a.container, blobs, index)
 	if a.o.Depth == Listing {
@@ -73,8 +73,8 @@ func (a *auditor) examine(ctx context.Context, blobs []listedBlob, index indexPa
 	return differences, nil
 }
 
-// open reads a segment's footer, and with Blocks all of it, and compares it with name
-// and metadata. damage is what is wrong with it.
+// open reads a segment's footer, and with Blocks all of it, and compares it with name and metadata.
+// damage is the first mismatch.
 func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, damage *Difference, err error) {
 	select {
 	case a.reading <- struct{}{}:
@@ -94,7 +94,7 @@ func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, d
 	} else {
 		f, err = segment.ReadFooter(ctx, read, e.entity.Size, e.entity.Meta.Footer)
 		var corrupt *segment.CorruptError
-		if errors.As(err, &corrupt) { // unless it is metadata that points elsewhere
+		if errors.As(err, &corrupt) { // except for metadata that points elsewhere
 			if elsewhere, errElsewhere := segment.ReadFooter(ctx, read, e.entity.Size, -1); errElsewhere == nil {
 				f, err = elsewhere, nil
 			}
@@ -114,7 +114,7 @@ func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, d
 	return nil, nil, fmt.Errorf("%s: %w", e.name, err)
 }
 
-// mismatch is what a footer says otherwise than name and metadata.
+// mismatch describes how a footer differs from name and metadata.
 func mismatch(e *listedBlob, f *segment.Footer) *Difference {
 	d := &Difference{Kind: WrongMetadata, Object: e.name}
 	switch {
@@ -132,7 +132,8 @@ func mismatch(e *listedBlob, f *segment.Footer) *Difference {
 	return d
 }
 
-// noteUnreadable notes a segment that can not be read, which others may be; any other error is returned.
+// noteUnreadable records a segment that cannot be read while others may be; any other error is
+// returned.
 func (a *auditor) noteUnreadable(ctx context.Context, err error) error {
 	if store.Retryable(err) || ctx.Err() != nil {
 		return err

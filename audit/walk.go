@@ -13,8 +13,8 @@ import (
 	"logstow/tableindex"
 )
 
-// walk lists a service's blobs and gives what is to be compared to a.looks: its days, those of which
-// the index alone has something too. It ends early where a comparison fails.
+// walk lists a service's blobs and passes its days to a.comparisons, including days that only the
+// index has. It ends early if a comparison fails.
 func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.Table) error {
 	var failed atomic.Bool
 	ofDay, left := make(map[time.Time][]tableindex.Table), make(map[time.Time]bool)
@@ -35,7 +35,7 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 	}
 	var blobs []listedBlob
 	var current time.Time // the hour of the last of them
-	first := 0            // hour of the day that is to be compared
+	first := 0            // hour of the day to compare
 	for _, prefix := range a.prefixes(service) {
 		for page, err := range retry.List(ctx, a.blobs, prefix) {
 			if err != nil {
@@ -72,7 +72,7 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 	return nil
 }
 
-// prefixes cover a service's blobs of the range; more where the range has no bound.
+// prefixes cover a service's blobs of the range; more if the range is unbounded.
 func (a *auditor) prefixes(service string) []string {
 	if a.o.From.IsZero() || a.o.To.Year() == 10000 {
 		return []string{service + "/"}
@@ -80,7 +80,7 @@ func (a *auditor) prefixes(service string) []string {
 	return blobnaming.Prefixes(service, a.o.From, a.o.To)
 }
 
-// hourOf is the hour of a segment's name; false is one that is none, or is out of range.
+// hourOf is the hour of a segment's name; false if the name is no segment's or out of range.
 func (a *auditor) hourOf(name string) (time.Time, bool) {
 	n, err := blobnaming.Parse(name)
 	if err != nil {
@@ -120,8 +120,8 @@ func newListedBlob(b store.Blob, hour time.Time) listedBlob {
 	return listedBlob{name: b.Name, hour: hour, created: b.Created, entity: entity, bad: err}
 }
 
-// read reads what the index says of a part, and marks the blobs that it is right about. It is
-// errTooMany where more than partEntities entities do not agree.
+// read reads the index entities of a part, and marks the blobs that match. The error is errTooMany
+// if more than partEntities differ.
 func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index indexPart, err error) {
 	byName := make(map[string]*listedBlob, len(blobs))
 	for i := range blobs {
@@ -139,7 +139,7 @@ func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index i
 				case errors.As(err, &malformed):
 					at := entityKey{t.Name, malformed.Key}
 					if a.orphans[at] {
-						continue // which is said
+						continue // reported as malformed
 					}
 					index.malformed[at] = malformed
 					index.count++
@@ -152,7 +152,7 @@ func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index i
 						e.agrees, e.minutes = true, minutesHash(entity.Minutes)
 						continue
 					}
-					entity.Minutes = nil // they are many, and nothing is right anyway
+					entity.Minutes = nil // there are many, and the minutes are not needed
 					index.entities[entityKey{t.Name, entity.Key()}] = entity
 				}
 				if len(index.entities)+len(index.malformed) > a.o.partEntities && p.last-p.first > 1 {
@@ -165,5 +165,5 @@ func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index i
 	return index, err
 }
 
-// errTooMany says that a part is to be divided.
+// errTooMany reports that a part must be divided.
 var errTooMany = errors.New("too many entities at once")

@@ -177,9 +177,9 @@ func TestRequestRefused(t *testing.T) {
 	t.Parallel()
 	s := owner(t)
 	for says, change := range map[string]func(*grant.Request){
-		"neither to read":      func(r *grant.Request) { r.Kind = "write" },
+		"neither read nor":     func(r *grant.Request) { r.Kind = "write" },
 		"not a service's name": func(r *grant.Request) { r.Service = "a/b" },
-		"ended at":             func(r *grant.Request) { r.Expires = time.Now().Add(-time.Second) },
+		"expired at":           func(r *grant.Request) { r.Expires = time.Now().Add(-time.Second) },
 		"7 days":               func(r *grant.Request) { r.Expires = time.Now().Add(8 * 24 * time.Hour) },
 		"range is empty":       func(r *grant.Request) { r.From = r.To },
 		"class":                func(r *grant.Request) { r.Classes = []string{"Audit!"} },

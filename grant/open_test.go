@@ -294,7 +294,7 @@ func TestReplaced(t *testing.T) {
 	} {
 		write(t, path, g)
 		_, problems := ask(t, reader, "list", from, to, "api")
-		if err := errors.Join(problems...); !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "start again") {
+		if err := errors.Join(problems...); !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "restart to use it") {
 			t.Errorf("another %s: %v, want ErrAccessDenied", name, err)
 		}
 	}

@@ -202,10 +202,10 @@ func TestRangeGoesOnAfterMalformedEntities(t *testing.T) {
 		"no batch":         {map[string]any{"Batch": nil}, "Batch: missing"},
 		"bad levels":       {map[string]any{"Levels": "INFO=x"}, "Levels"},
 		"no blob":          {map[string]any{"Blob": nil}, `blob name ""`},
-		"another blob":     {map[string]any{"Blob": "x/2026/01/01/1000/000009.log"}, "its place is not that of blob x/2026/01/01/1000/000009.log"},
+		"another blob":     {map[string]any{"Blob": "x/2026/01/01/1000/000009.log"}, "its keys are not those of blob x/2026/01/01/1000/000009.log"},
 		"another hour":     {map[string]any{"Blob": "x/2026/01/01/1100/000002.log"}, "not in the bucket"},
-		"another class":    {map[string]any{"Class": "audit"}, "its place is not that"},
-		"another instance": {map[string]any{"Instance": "somebody"}, "its place is not that"},
+		"another class":    {map[string]any{"Class": "audit"}, "its keys are not those"},
+		"another instance": {map[string]any{"Instance": "somebody"}, "its keys are not those"},
 		"minutes cut off":  {map[string]any{"Minutes": []byte{0}}, "Minutes: cut off"},
 		"minutes too few":  {map[string]any{"Minutes": []byte{0, 1 << 3, 1}}, "fewer records"},
 	} {

@@ -8,15 +8,15 @@ import (
 	"logstow/blobnaming"
 )
 
-// maxOpenBuckets is how many buckets firsts remembers.
+// maxOpenBuckets is how many buckets a bucketGate remembers.
 const maxOpenBuckets = 4096
 
-// bucketGate lets one create at a time into a bucket until one was settled there:
-// several first tries would all meet the same conflict.
+// bucketGate serializes the first creates in a bucket until one has succeeded: concurrent first
+// attempts would all run into the same conflict.
 type bucketGate struct {
 	mu sync.Mutex
-	// open holds the buckets of which the last number tried was free, busy
-	// those into which a first create is under way.
+	// open holds the buckets in which the last number tried was free, busy those in which a first
+	// create is in flight.
 	open map[bucketKey]struct{}
 	busy map[bucketKey]chan struct{}
 }
@@ -30,7 +30,8 @@ func newBucketGate() bucketGate {
 	return bucketGate{open: make(map[bucketKey]struct{}), busy: make(map[bucketKey]chan struct{})}
 }
 
-// enter waits for a name's bucket to be open; leave must be called with whether the create was free.
+// enter waits until the bucket of a name is open. The caller must call leave with the outcome of
+// the create.
 func (f *bucketGate) enter(ctx context.Context, name blobnaming.Name) (leave func(free bool), err error) {
 	key := bucketKey{name.Service, name.Bucket.UTC()}
 	for {
@@ -54,7 +55,7 @@ func (f *bucketGate) enter(ctx context.Context, name blobnaming.Name) (leave fun
 	}
 }
 
-// leave notes what became of a create; mine is what it holds busy, if anything.
+// leave records the outcome of a create; mine is the entry in busy that it holds, if any.
 func (f *bucketGate) leave(key bucketKey, mine chan struct{}, free bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,8 +17,8 @@ const (
 	contentEncoding = "zstd"
 )
 
-// deliver brings a batch into a store and hands it on to the index. The batch
-// leaves the caller's hands whatever happens; an error ends the run.
+// deliver stores a batch and passes it on to the index. The caller gives the batch up in any case;
+// an error ends the run.
 func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) error {
 	if _, stored := b.Stored(); !stored {
 		err := r.s.storeBlob(ctx, d, b)
@@ -35,7 +35,7 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 	return r.enqueueIndex(ctx, d, b)
 }
 
-// enqueueIndex gives a batch that is stored to the index.
+// enqueueIndex passes a stored batch on to the index.
 func (r *run) enqueueIndex(ctx context.Context, d *destination, b *buffer.Batch) error {
 	select {
 	case r.index(ctx, d) <- b:
@@ -46,8 +46,8 @@ func (r *run) enqueueIndex(ctx context.Context, d *destination, b *buffer.Batch)
 	}
 }
 
-// storeBlob creates a batch's blob and writes its ETag down. An error that may be
-// the batch's own is a [suspect].
+// storeBlob creates a batch's blob and records its ETag. An error that may be caused by the batch
+// itself is a [suspect].
 func (s *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) error {
 	size := min(b.Size, s.opts.Memory)
 	if err := d.memory.Acquire(ctx, size); err != nil {
@@ -68,9 +68,9 @@ func (s *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batc
 	return b.SetStored(etag)
 }
 
-// createBlob creates a batch's blob under the first name that is free.
+// createBlob creates a batch's blob under the first free name.
 func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Batch, body []byte) (etag string, err error) {
-	// A name written down by somebody before us may have been created.
+	// An earlier process may have created the recorded name.
 	if b.Name() != "" {
 		name, err := blobnaming.Parse(b.Name())
 		if err != nil {
@@ -100,9 +100,9 @@ func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 	}
 }
 
-// create tries one name until it is clear what became of it: created (by this
-// call or an earlier one), or taken by another. tried says that a create of this
-// batch under this name may have been applied before.
+// create tries one name until its outcome is known: created (by this call or an earlier one), or
+// taken by another batch. tried says that an earlier create of this batch under this name may have
+// been applied.
 func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding}
 	err = s.retry(ctx, &d.blobOutage, func() error {
@@ -139,8 +139,8 @@ func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 	return etag, taken, nil
 }
 
-// isOwnBlob reports whether the blob of a name is the batch, and its ETag. A
-// credential that may not list can not tell: then it counts as another's.
+// isOwnBlob reports whether the blob with this name is the batch, and its ETag. Without permission
+// to list it cannot tell and assumes another batch.
 func (d *destination) isOwnBlob(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
 	for page, err := range d.blobs.List(ctx, name) {
 		if errors.Is(err, store.ErrAccessDenied) {

@@ -13,21 +13,21 @@ import (
 	"logstow/store"
 )
 
-// destination is a store and what is known of it. Safe for concurrent use.
+// destination is a store and its state. Safe for concurrent use.
 type destination struct {
-	// name is written down with a batch, so that later runs find the store again.
+	// name is recorded with each batch, so that later runs find the store again.
 	name      string
 	container string
 	blobs     store.Blobs
 	tables    store.Tables
 	numbers   *blobnaming.Numberer
 	gate      bucketGate
-	// memory is what counts against Options.Memory.
+	// memory is charged against Options.Memory.
 	memory *semaphore.Weighted
-	// delivered batches are stored; indexed is set once a row was written.
+	// delivered counts stored batches; indexed is set after the first entity was written.
 	delivered atomic.Uint64
 	indexed   atomic.Bool
-	// blobOutage and indexOutage say what does not work at the moment.
+	// blobOutage and indexOutage log current failures.
 	blobOutage, indexOutage outageLogger
 }
 
@@ -45,19 +45,19 @@ func newDestination(name string, st store.Store, opts *Options) *destination {
 	}
 }
 
-// errNoStore says that a store which a batch was being sent to can not be opened now.
+// errNoStore reports that the store to which a batch was being sent cannot be opened.
 type errNoStore struct {
 	name  string
-	cause error // not unwrapped: what is invalid is the configuration, not the batch
+	cause error // not unwrapped: the configuration is invalid, not the batch
 }
 
 func (e errNoStore) Error() string {
 	return fmt.Sprintf("cannot open store %s, which may hold the segment already: %v", e.name, e.cause)
 }
 
-// destinationOf is the destination of a name: the store of now, one that a route leads to, or
-// one that batches of an earlier configuration were being sent to. What may have been
-// applied there must be found there: such a batch waits for its store.
+// destinationOf is the destination with a name: the current store, one of a route, or one of an
+// earlier configuration. A create that may have been applied there must be found there, so such a
+// batch waits for its store.
 func (s *Uploader) destinationOf(ctx context.Context, name string) (*destination, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,14 +79,13 @@ func (s *Uploader) destinationOf(ctx context.Context, name string) (*destination
 	return d, nil
 }
 
-// routedQueue are the batches of a store that has senders of its own.
+// routedQueue holds the batches of a store with its own senders.
 type routedQueue struct {
 	waiting []*buffer.Batch
 	senders int
 }
 
-// forward gives a batch to the senders of a store, so that none of the workers
-// ever waits for it.
+// forward passes a batch to the senders of its store, so that no worker waits for that store.
 func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +128,7 @@ func (r *run) sendRouted(ctx context.Context, name string) error {
 	return nil
 }
 
-// abandon ends a sender after an error, which ends the run: what waits goes back.
+// abandon ends a sender after an error, which ends the run: waiting batches are requeued.
 func (r *run) abandon(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,14 +140,14 @@ func (r *run) abandon(name string) {
 	e.leave(r, name)
 }
 
-// leave takes a sender off; r.mu must be held.
+// leave unregisters a sender; r.mu must be held.
 func (e *routedQueue) leave(r *run, name string) {
 	if e.senders--; e.senders == 0 {
 		delete(r.routed, name)
 	}
 }
 
-// nextRouted takes the next batch of a store. After nil, the sender that asked ends.
+// nextRouted takes the next batch of a store. After nil, the calling sender ends.
 func (r *run) nextRouted(name string) *buffer.Batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,33 +13,33 @@ import (
 	"logstow/tableindex"
 )
 
-// maxIndexGroup is how many rows are written before their batches are acknowledged.
+// maxIndexGroup is how many entities are written before their batches are acknowledged.
 const maxIndexGroup = 10 * store.MaxTransaction
 
-// spacePollInterval is how often it is looked whether the buffer waits for space that
-// batches without rows take.
+// spacePollInterval is how often the indexer checks whether the buffer waits for space held by
+// unindexed batches.
 const spacePollInterval = 100 * time.Millisecond
 
-// indexer collects stored batches and writes their rows in groups. Writing goes
-// on beside collecting: however slow the index is, blobs do not wait for it.
+// indexer collects stored batches and writes their entities in groups. It collects and writes
+// concurrently: a slow index does not delay blobs.
 type indexer struct {
 	s *Uploader
 	d *destination
-	// pending batches wait, oldest first; those of group are being written.
+	// pending batches wait, oldest first; group is being written.
 	pending, group []*buffer.Batch
-	// due is when the next group is to be written; while writing fails it is the next try.
+	// due is the time of the next write; after a failure, of the next attempt.
 	due time.Time
-	// began is when writing began to fail, after failures tries.
+	// began is when writing began to fail, failures the number of attempts since.
 	began    time.Time
 	failures int
-	// ending says that no more batches come.
+	// ending says that no more batches will come.
 	ending bool
-	// dropping says that unindexed batches were given up since the last success.
+	// dropping says that unindexed batches were dropped since the last success.
 	dropping bool
 }
 
-// writeIndex writes the rows of the batches that come in, until no more do
-// and all is written, or ctx ends, or it gives up (see [Options].RetryFor).
+// writeIndex writes the entities of incoming batches until the channel is closed and all are
+// written, ctx ends, or it gives up (see [Options].RetryFor).
 func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-chan *buffer.Batch) error {
 	x := &indexer{s: s, d: d}
 	more := incoming
@@ -96,14 +96,14 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 	return nil
 }
 
-// flushSoon makes the rows due now, unless writing fails.
+// flushSoon makes the group due now, unless writing fails.
 func (x *indexer) flushSoon() {
 	if x.failures == 0 {
 		x.due = time.Now()
 	}
 }
 
-// add takes a batch in.
+// add adds a batch.
 func (x *indexer) add(b *buffer.Batch) error {
 	if len(x.pending) == 0 && x.failures == 0 {
 		x.due = time.Now().Add(x.s.opts.IndexWait)
@@ -125,13 +125,13 @@ func (x *indexer) add(b *buffer.Batch) error {
 	return x.s.acknowledgeUnindexed(oldest)
 }
 
-// acknowledgeUnindexed acknowledges a batch that is stored but gets no row.
+// acknowledgeUnindexed acknowledges a batch that is stored but not indexed.
 func (s *Uploader) acknowledgeUnindexed(b *buffer.Batch) error {
 	s.count(func(st *Stats) { st.Unindexed++ })
 	return s.acknowledge(b)
 }
 
-// schedule sets the time of the next write. What it returns ends the run.
+// schedule sets the time of the next write. A returned error ends the run.
 func (x *indexer) schedule(o outcome) error {
 	switch {
 	case o.fatal != nil:
@@ -148,7 +148,7 @@ func (x *indexer) schedule(o outcome) error {
 	return nil
 }
 
-// failed sets the time of the next try, or gives up.
+// failed schedules the next attempt, or gives up.
 func (x *indexer) failed(err error) error {
 	now := time.Now()
 	x.failures++
@@ -171,14 +171,14 @@ func (x *indexer) failed(err error) error {
 	return nil
 }
 
-// outcome is what became of a group: err is why the batches left have no row
-// yet, fatal what ends the run.
+// outcome is the result of a group: err is why the batches left are not indexed yet, fatal ends the
+// run.
 type outcome struct {
 	left       []*buffer.Batch
 	err, fatal error
 }
 
-// writeGroup writes the rows of a group and acknowledges its batches.
+// writeGroup writes the entities of a group and acknowledges its batches.
 func (s *Uploader) writeGroup(ctx context.Context, d *destination, group []*buffer.Batch) outcome {
 	err := s.put(ctx, d, group)
 	switch {
@@ -190,14 +190,14 @@ func (s *Uploader) writeGroup(ctx context.Context, d *destination, group []*buff
 		}
 		return outcome{}
 	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTableBusy):
-		// One row may be at fault, or one day's table busy: the others go on.
+		// One entity may be invalid, or one day's table busy: try the others.
 		return s.writeEach(ctx, d, group)
 	}
 	return outcome{left: group, err: err}
 }
 
-// writeEach writes row by row. Rows that storage refuses as invalid stay out of the
-// index, unless it never took any: then the reason may be another.
+// writeEach writes entity by entity. An entity that storage rejects as invalid stays out of the
+// index, unless storage never accepted any: then the cause may be elsewhere.
 func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffer.Batch) (o outcome) {
 	for i, b := range group {
 		err := s.put(ctx, d, group[i:i+1])
@@ -218,7 +218,7 @@ func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffe
 	return o
 }
 
-// put writes the rows of batches.
+// put writes the entities of batches.
 func (s *Uploader) put(ctx context.Context, d *destination, batches []*buffer.Batch) error {
 	entities := make([]tableindex.Entity, 0, len(batches))
 	for _, b := range batches {
@@ -246,12 +246,12 @@ func (s *Uploader) acknowledge(b *buffer.Batch) error {
 	return err
 }
 
-// requeue returns what is not done to the buffer.
+// requeue returns unfinished batches to the buffer.
 func (x *indexer) requeue(incoming <-chan *buffer.Batch) {
 	for _, b := range append(x.group, x.pending...) {
 		b.Return()
 	}
-	for b := range incoming { // some that nobody took
+	for b := range incoming { // batches that no worker took
 		b.Return()
 	}
 }

@@ -10,24 +10,23 @@ import (
 	"logstow/store"
 )
 
-// logInterval is how often trouble is logged at most.
+// logInterval is the minimum time between two log lines about one outage.
 const logInterval = time.Minute
 
-// outageLogger logs what does not work: at once when it begins, then at most once a
-// minute, also where it comes and goes, and when it is over. Safe for
-// concurrent use.
+// outageLogger logs failures of one operation: at once at the start, then at most once per minute,
+// even if it fails intermittently, and on recovery. Safe for concurrent use.
 type outageLogger struct {
 	log         *slog.Logger
 	what, where string
 
 	mu       sync.Mutex
 	began    time.Time // zero while it works
-	logged   time.Time // the last line about a failure
+	logged   time.Time // time of the last log line
 	failures int
 	err      error
 }
 
-// failed notes a failure.
+// failed records a failure.
 func (t *outageLogger) failed(err error, wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,7 +52,7 @@ func (t *outageLogger) failed(err error, wait time.Duration) {
 	t.log.Warn(t.what+" failed, retrying", attrs...)
 }
 
-// recovered notes a success.
+// recovered records a success.
 func (t *outageLogger) recovered() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,14 +65,14 @@ func (t *outageLogger) recovered() {
 	t.began, t.failures, t.err = time.Time{}, 0, nil
 }
 
-// lastError is the error of the last failure, nil while it works.
+// lastError is the last error, nil after a success.
 func (t *outageLogger) lastError() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err
 }
 
-// wrap adds to what ended a run what did not work at the time, if anything.
+// wrap adds the current failure, if any, to the error that ended a run.
 func (t *outageLogger) wrap(err error) error {
 	if last := t.lastError(); last != nil {
 		return fmt.Errorf("%w; %s failed: %w", err, t.what, last)

@@ -9,15 +9,14 @@ import (
 	"logstow/store"
 )
 
-// Backoff is the wait between tries: it starts at Min and doubles up to Max, and
-// is drawn from its upper half. What storage refuses waits Max at once. A longer
-// wait that storage asks for is kept, up to [MaxRetryAfter]. Zero fields are half
-// a second and one minute.
+// Backoff is the delay between attempts: it starts at Min, doubles up to Max, and is drawn at
+// random from its upper half. After access was denied it is Max at once. A longer delay requested
+// by storage is honoured, up to [MaxRetryAfter]. Zero fields mean half a second and one minute.
 type Backoff struct {
 	Min, Max time.Duration
 }
 
-// MaxRetryAfter is the longest wait that storage may ask for.
+// MaxRetryAfter is the longest delay that storage may request.
 const MaxRetryAfter = 10 * time.Minute
 
 func (b Backoff) withDefaults() Backoff {
@@ -26,7 +25,7 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// wait is how long to wait after the given number of failures, the last of which was err.
+// wait is the delay after a number of failures, the last of which was err.
 func (b Backoff) wait(failures int, err error, random func(n uint64) uint64) time.Duration {
 	full := b.Max
 	if !needsOperator(err) && failures < 32 {
@@ -41,15 +40,14 @@ func (b Backoff) wait(failures int, err error, random func(n uint64) uint64) tim
 	return d
 }
 
-// needsOperator reports whether somebody has to change something before it works again.
+// needsOperator reports whether the failure lasts until an operator acts.
 func needsOperator(err error) bool {
 	var unopened errNoStore
 	return errors.Is(err, store.ErrAccessDenied) || errors.Is(err, store.ErrNoContainer) || errors.Is(err, store.ErrUnusable) || errors.As(err, &unopened)
 }
 
-// retry calls try until it succeeds. It gives up when ctx ends, when storage refuses
-// the request as invalid (a [suspect]), and with RetryFor when access is denied or
-// that long has passed.
+// retry calls try until it succeeds. It gives up when ctx ends, when storage rejects the request as
+// invalid (a [suspect]), and with RetryFor when access is denied or that time has passed.
 func (s *Uploader) retry(ctx context.Context, t *outageLogger, try func() error) error {
 	var began time.Time
 	for failures := 1; ; failures++ {

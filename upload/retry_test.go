@@ -127,7 +127,7 @@ func TestRefusedIsRetriedSlowly(t *testing.T) {
 			t.Error(err)
 		}
 		equalWaits(t, waits, time.Minute, time.Minute)
-		if !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "somebody must allow it") {
+		if !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "grant the role and it continues") {
 			t.Errorf("log:\n%s", log)
 		}
 	})
@@ -148,7 +148,7 @@ func TestTroubleIsSaid(t *testing.T) {
 			t.Error(err)
 		}
 		lines := strings.Split(strings.TrimSpace(log), "\n")
-		if len(lines) != 5 || !strings.Contains(lines[0], "status=503 code=ServerBusy request_id=abc-123") || !strings.Contains(lines[4], "works again") {
+		if len(lines) != 5 || !strings.Contains(lines[0], "status=503 code=ServerBusy request_id=abc-123") || !strings.Contains(lines[4], "recovered") {
 			t.Errorf("log:\n%s", log)
 		}
 	})

@@ -11,21 +11,22 @@ import (
 	"logstow/buffer"
 )
 
-// run is the shipping of one buffer.
+// run is the upload of one buffer.
 type run struct {
 	s      *Uploader
 	buffer *buffer.Buffer
 	group  *errgroup.Group
-	// senders are the goroutines that deliver batches; when all have ended, the indexes are closed.
+	// senders counts the goroutines that deliver batches; when all have ended, the indexes are
+	// closed.
 	senders sync.WaitGroup
 
 	mu sync.Mutex
-	// routed are batches that wait for stores with senders of their own; a store
-	// with an entry has one at least.
+	// routed are batches that wait for stores with their own senders; a store with an entry has at
+	// least one sender.
 	routed map[string]*routedQueue
-	// indexes lead to the goroutines that write rows.
+	// indexes are the channels to the goroutines that write entities.
 	indexes map[*destination]chan *buffer.Batch
-	// suspects are being retried apart from the senders.
+	// suspects counts batches that are retried apart from the senders.
 	suspects int
 }
 
@@ -87,7 +88,7 @@ func (r *run) work(ctx context.Context) error {
 	}
 }
 
-// dispatch delivers a batch that is loaded, or forwards it to the senders of its store.
+// dispatch delivers a loaded batch, or forwards it to the senders of its store.
 func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
 	own, name := r.s.destinationFor(b)
 	if own == nil {
@@ -97,7 +98,7 @@ func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
 	return r.deliver(ctx, own, b)
 }
 
-// index is the way to the goroutine that writes the rows of a store.
+// index is the channel to the goroutine that writes the entities of a store.
 func (r *run) index(ctx context.Context, d *destination) chan<- *buffer.Batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()

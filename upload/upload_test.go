@@ -293,7 +293,7 @@ func TestShipGivesUpWithoutIndex(t *testing.T) {
 	faults := &faulty{Store: s, upsert: func(int, string, func() error) error { return failure(store.ErrAccessDenied) }}
 	fillMany(t, b, 3)
 	_, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, RetryFor: 1 << 40})
-	if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(err.Error(), "not in the index") {
+	if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(err.Error(), "cannot index the stored segments") {
 		t.Errorf("error %v", err)
 	}
 	if st := b.Stats(); st.Done != 0 || st.Unindexed != 3 {

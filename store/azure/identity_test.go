@@ -216,7 +216,7 @@ func TestRefusalNamesRole(t *testing.T) {
 			}
 			host, _, _ = strings.Cut(host, "/")
 			for _, says := range []string{
-				host + " refused the managed identity", "az role assignment create --role " + want,
+				host + " denied access to the managed identity", "az role assignment create --role " + want,
 				`--assignee "` + principal + `"`, "az storage account show --name " + azurite.Account,
 			} {
 				checkRefused(t, err, says)

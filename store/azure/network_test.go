@@ -67,7 +67,7 @@ func TestNetworkErrors(t *testing.T) {
 		{"refused", &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}, "nothing listens"},
 		{"reset", &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}, "no response from https://acct."},
 		{"address in the text", errors.New("proxy said no to https://acct.blob.core.windows.net/logs?" + testSAS), "proxy said no"},
-		{"try timed out", context.DeadlineExceeded, "no answer"},
+		{"try timed out", context.DeadlineExceeded, "no response"},
 	} {
 		for _, operation := range operations() {
 			t.Run(tt.name+"/"+operation, func(t *testing.T) {

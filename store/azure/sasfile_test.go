@@ -75,7 +75,7 @@ func TestSASFile(t *testing.T) {
 	replace(accountSAS(t, "rl", expired))
 	err := do(t.Context(), s, list)
 	checkRefused(t, err, "the SAS expired at 2024-05-06T07:08:09Z")
-	checkRefused(t, err, "refused the SAS in /")
+	checkRefused(t, err, "denied access to the SAS in /")
 	replace(accountSAS(t, "rl", later))
 	if err := do(t.Context(), s, list); err != nil {
 		t.Errorf("after a new SAS: %v", err)
