@@ -13,7 +13,7 @@ import (
 	"logstow/store"
 )
 
-// entry is a blob of a batch, as it was listed.
+// entry is a blob of a batch, as listed.
 type entry struct {
 	store.BlobRef
 	size int64
@@ -27,12 +27,12 @@ func totalBytes(batch []entry) (bytes int64) {
 	return bytes
 }
 
-// batches does something to the blobs that come in, in full batches, until no more come.
-// Where access is refused it ends everything; what else fails is in the report.
+// batches applies an operation to the incoming blobs, in full batches, until the channel is closed.
+// Access denied ends the run; other failures are in the report.
 func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <-chan entry, do func(context.Context, []entry) error) {
 	var group errgroup.Group
 	group.SetLimit(deleters)
-	defer func() { _ = group.Wait() }() // what fails is in the report
+	defer func() { _ = group.Wait() }() // failures are in the report
 	submit := func(batch []entry) {
 		if len(batch) == 0 || ctx.Err() != nil {
 			return
@@ -54,8 +54,8 @@ func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <
 	submit(batch)
 }
 
-// deleteBatch deletes the blobs of one request, as they were listed: what took the name of
-// one that is gone may be of a class that stays. The listing afterwards says what stays.
+// deleteBatch deletes the blobs of one request, as listed: a new blob under the same name may be of
+// a class that is kept. The listing afterwards shows what remains.
 func (r *run) deleteBatch(ctx context.Context, batch []entry) error {
 	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (r *run) moveBatch(tier store.Tier) func(context.Context, []entry) error {
 	}
 }
 
-// movedTo notes what went to a tier, or with DryRun would go.
+// movedTo counts what was moved to a tier, or with DryRun would be.
 func (r *run) movedTo(tier store.Tier, blobs, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +110,7 @@ func (r *run) movedTo(tier store.Tier, blobs, bytes int64) {
 	r.moved[tier].Bytes += bytes
 }
 
-// batchFailed notes the first failure of each class.
+// batchFailed records the first failure of each class.
 func (r *run) batchFailed(err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // errors.Join's own, not one inside
 		if _, one := err.(*store.Error); !one { //nolint:errorlint // as above
@@ -134,8 +134,8 @@ func (r *run) batchFailed(err error) {
 	}
 }
 
-// verify lists again what blobs went from: one listing of all where that is less
-// than one a service.
+// verify lists again where blobs were deleted: one listing of everything if that takes fewer
+// requests than one per service.
 func (r *run) verify(ctx context.Context) error {
 	services := r.touched
 	if r.listAllIsCheaper() {
@@ -156,8 +156,8 @@ func (r *run) verify(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// removeEmptyDirectories removes the directories that deletions left empty, where storage keeps those: each
-// would stand in every listing to come.
+// removeEmptyDirectories removes the directories that deletions left empty, where storage keeps
+// them: otherwise each would appear in every later listing.
 func (r *run) removeEmptyDirectories(ctx context.Context) error {
 	r.eachService(ctx, r.touched, func(service string) {
 		before := strings.TrimSuffix(blobnaming.Prefixes(service, r.cut.End(), r.cut.End().Add(day))[0], "/")
@@ -170,13 +170,13 @@ func (r *run) removeEmptyDirectories(ctx context.Context) error {
 }
 
 // listAllIsCheaper reports whether listing everything takes fewer requests than listing each
-// service from which blobs went.
+// service from which blobs were deleted.
 func (r *run) listAllIsCheaper() bool {
 	return r.totalKnown && r.totalRemaining/pageSize+1 < int64(len(r.touched))
 }
 
-// noteRemaining notes a blob that was to go and is there. One that was written too late to be
-// found goes with the next run.
+// noteRemaining records a blob that was to be deleted and still exists. One written too late to be
+// found is deleted by the next run.
 func (r *run) noteRemaining(b store.Blob) bool {
 	key, ok := keyOf(b)
 	if !ok {
@@ -200,7 +200,7 @@ func (r *run) noteRemaining(b store.Blob) bool {
 	return true
 }
 
-// remainingError is the error for blobs that are still there.
+// remainingError is the error for blobs that still exist.
 func (r *Report) remainingError() error {
 	if r.Stayed == 0 {
 		return nil

@@ -20,57 +20,57 @@ import (
 )
 
 const (
-	// maxSkew is how far this machine's clock may be from storage's.
+	// maxSkew is the largest allowed difference between this machine's clock and storage's.
 	maxSkew = time.Hour
-	// walkers is how many services are listed at the same time: each holds a page.
+	// walkers is how many services are listed concurrently: each holds a page.
 	walkers = 3
-	// deleters is how many batches are deleted at the same time, droppers how many
-	// tables are seen to.
+	// deleters is how many batches are deleted concurrently, droppers how many tables are processed
+	// concurrently.
 	deleters, droppers = 4, 8
 )
 
-// ErrClock is returned when this machine's clock and storage's are far apart:
-// then nothing says which days are past.
+// ErrClock is returned if this machine's clock and storage's differ too much: then it is unknown
+// which days are past.
 var ErrClock = errors.New("clock differs from that of storage")
 
-// Options change how Run works. The zero value is ready.
+// Options configure Run. The zero value is ready to use.
 type Options struct {
-	// DryRun finds what would go, and deletes nothing.
+	// DryRun finds what would be deleted, and deletes nothing.
 	DryRun bool
-	// Force allows what [Policy.Check] and the comparison of clocks refuse without it.
+	// Force allows what [Policy.Check] and the comparison of clocks reject without it.
 	Force bool
-	// Rate bounds the blobs deleted a second, so that writers keep their share of the
-	// account; 0 is no bound.
+	// Rate bounds the blobs deleted per second, so that writers keep their share of the account; 0
+	// is unbounded.
 	Rate float64
 	// Now is this machine's clock; nil is [time.Now].
 	Now func() time.Time
-	// Prices are what requests cost; nil is [price.Default].
+	// Prices are the prices of requests; nil is [price.Default].
 	Prices *price.Table
-	// Progress is kept up to date while Run works. Nil is none.
+	// Progress is updated during Run. It may be nil.
 	Progress *Progress
-	// Log receives what an operator may want to know meanwhile. Nil is silence.
+	// Log receives operational messages. Nil discards them.
 	Log *slog.Logger
 }
 
-// Progress is how far a run is. Its fields may be read at any time.
+// Progress is the state of a run. Its fields may be read at any time.
 type Progress struct {
 	// Services is their number, Walked how many of them were listed.
 	Services, Walked atomic.Int64
-	// Listed blobs were looked at, Found of them are to go, and Deleted went.
+	// Listed blobs were examined, Found of them are to be deleted, and Deleted were.
 	Listed, Found, Deleted atomic.Int64
 }
 
 // Run deletes from a store what the policy does not keep.
 //
-// Services are listed one by one in order of name, which is order of day, and each is
-// left at the first day that no class has passed. Blobs go in batches, whatever service
-// they are of; then everything is listed again; then the tables of the past days are dropped.
-// A table of whose day and class a blob remains is kept, without the entities of blobs that are gone.
+// Services are listed one by one in order of name, which is order of day; each listing stops at the
+// first day that every class keeps. Blobs are deleted in batches across services; then everything
+// is listed again; then the tables of the past days are dropped. A table is kept if a blob of its
+// day and class remains, without the entities of deleted blobs.
 //
-// Run may be ended at any point and run again, and several may run at once beside
-// shippers: every step may be repeated, and what is late goes with the next run.
-// The report is always as full as it can be; the error says why Run ended early, and is among
-// the report's problems. What else did not work is only there: see [Report.Err].
+// Run may be interrupted at any point and repeated, and several may run concurrently with shippers:
+// every step is idempotent, and late blobs are deleted by the next run. The report is always as
+// complete as possible; the error says why Run ended early, and is among the report's problems.
+// Other failures are only in the report: see [Report.Err].
 func Run(ctx context.Context, s store.Store, p Policy, o Options) (Report, error) {
 	r := newRun(s, o)
 	err := r.run(ctx, p)
@@ -91,8 +91,8 @@ type run struct {
 	o       Options
 	cut     Cutoffs
 	limit   *rate.Limiter
-	// began is the start by storage's clock, or up to a second before: storage says
-	// when it was asked, and when a blob was written, in whole seconds.
+	// began is the start by storage's clock, or up to a second before: storage reports times, also
+	// those of writes, in whole seconds.
 	began time.Time
 
 	mu     sync.Mutex
@@ -102,26 +102,27 @@ type run struct {
 	days      map[classDay]*Day
 	kept      map[keptKey]*Kept
 	moved     map[store.Tier]*Moved
-	// unknownClassDays are days with blobs whose class is not known.
+	// unknownClassDays are days with blobs of unknown class.
 	unknownClassDays map[time.Time]bool
-	// deleted is what is known to have been deleted.
+	// deleted is what is known to be deleted.
 	deleted struct{ blobs, bytes int64 }
-	// touched are the services of which blobs go.
+	// touched are the services from which blobs are deleted.
 	touched []string
-	// attempted are those blobs that went or should have gone which are new.
+	// attempted are deleted blobs, or blobs to be deleted, that are new.
 	attempted map[store.BlobRef]bool
-	// remaining are blobs that were still there when all was listed again.
+	// remaining are blobs that still existed when everything was listed again.
 	remaining map[classDay]int64
-	// failed are the first failures to delete of each class.
+	// failed are the first deletion failures of each class.
 	failed map[error]bool
-	// totalKnown says that the number of all blobs is known, as far as pages tell; then remain blobs remain.
+	// totalKnown says that the number of all blobs is known, up to a page; then totalRemaining
+	// blobs remain.
 	totalKnown     bool
 	totalRemaining int64
 	// incomplete says that not everything could be listed.
 	incomplete bool
 }
 
-// classDay is what one table stands for.
+// classDay identifies a table.
 type classDay struct {
 	class string
 	day   time.Time
@@ -229,7 +230,7 @@ func (r *run) services(ctx context.Context) (all []string, err error) {
 	return all, err
 }
 
-// tables are those of days and classes that go.
+// tables are those of expired days and classes.
 func (r *run) tables(ctx context.Context) (all []tableindex.Table, err error) {
 	err = retry.First(ctx, func() (err error) {
 		all, err = tableindex.Tables(ctx, r.store.Tables(), r.store.Container())
@@ -238,7 +239,7 @@ func (r *run) tables(ctx context.Context) (all []tableindex.Table, err error) {
 	return all, err
 }
 
-// deleteBlobs walks all services, deletes what goes, and moves what belongs elsewhere.
+// deleteBlobs walks all services, deletes what has expired, and moves blobs to their tier.
 func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -291,7 +292,7 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 // isNew reports whether a blob may have been written since the run began.
 func (r *run) isNew(b store.Blob) bool { return !b.Created.Before(r.began) }
 
-// noteAttempt notes that a blob is to go, if that can not be told from its age.
+// noteAttempt records a blob to be deleted if its age does not show that.
 func (r *run) noteAttempt(b store.Blob) {
 	if r.isNew(b) {
 		r.mu.Lock()
@@ -300,7 +301,7 @@ func (r *run) noteAttempt(b store.Blob) {
 	}
 }
 
-// eachService calls f for the services, several at once, until ctx ends.
+// eachService calls f for the services, several at a time, until ctx ends.
 func (r *run) eachService(ctx context.Context, services []string, f func(service string)) {
 	var group errgroup.Group
 	group.SetLimit(walkers)
@@ -313,10 +314,10 @@ func (r *run) eachService(ctx context.Context, services []string, f func(service
 			return nil
 		})
 	}
-	_ = group.Wait() // what fails is in the report
+	_ = group.Wait() // failures are in the report
 }
 
-// problem notes what did not work.
+// problem records a failure.
 func (r *run) problem(err error) {
 	r.o.Log.Error("retention", "error", err)
 	r.mu.Lock()

@@ -13,34 +13,34 @@ import (
 // pageSize is the number of blobs on a full page of a listing.
 const pageSize = 5000
 
-// unknownClass stands for the class of a blob whose metadata can not be read: no
-// policy can name it.
+// unknownClass stands for the class of a blob with unreadable metadata: no policy can name it.
 const unknownClass = "?"
 
 // walk lists the blobs of one service, or of all, and judges them.
 type walk struct {
 	r *run
-	// stopAt is the day at which a service is left; zero is never.
+	// stopAt is the day at which the listing of a service stops; zero is never.
 	stopAt time.Time
-	// onExpired is given each blob that goes; false ends the walk.
+	// onExpired receives each expired blob; false ends the walk.
 	onExpired func(store.Blob) bool
-	// onTierChange is given each blob that belongs into another tier, if it is set; false ends the walk.
+	// onTierChange receives each blob that belongs into another tier, if set; false ends the walk.
 	onTierChange func(store.Blob, store.Tier) bool
-	// onSegment is given each segment with its class, if it is set.
+	// onSegment receives each segment with its class, if set.
 	onSegment func(key classDay, b store.Blob)
 
 	days             map[classDay]*Day
 	kept             map[keptKey]*Kept
 	unknownClassDays map[time.Time]bool
-	// listed blobs were looked at; found of them go.
+	// listed blobs were examined; found of them have expired.
 	listed, found int64
-	// remaining follow where the service was left; more says that there may be further pages.
+	// remaining blobs follow on the page where the listing stopped; more says that there may be
+	// further pages.
 	remaining int
 	more      bool
 	err       error
 }
 
-// run lists a service's blobs, or all where service is "".
+// run lists a service's blobs, or all if service is "".
 func (w *walk) run(ctx context.Context, service string) {
 	w.days, w.kept, w.unknownClassDays = make(map[classDay]*Day), make(map[keptKey]*Kept), make(map[time.Time]bool)
 	prefix := service
@@ -109,7 +109,7 @@ func (w *walk) judge(b store.Blob) bool {
 	return w.onExpired(b)
 }
 
-// keptKey tells apart what is kept though it is old.
+// keptKey groups what is kept though it is old.
 type keptKey struct{ reason, class string }
 
 // changeTier moves a blob to the tier of its day.
@@ -118,7 +118,7 @@ func (w *walk) changeTier(day time.Time, b store.Blob) bool {
 	return tier == b.Tier || w.onTierChange == nil || w.onTierChange(b, tier)
 }
 
-// keep notes a blob that stays, though it is of a day on which others go.
+// keep counts a blob that is kept though it is of a day on which others are deleted.
 func (w *walk) keep(k keptKey, day time.Time, b store.Blob) {
 	if !day.Before(w.r.cut.End()) {
 		return
@@ -130,7 +130,7 @@ func (w *walk) keep(k keptKey, day time.Time, b store.Blob) {
 	w.kept[k].Bytes += b.Size
 }
 
-// add adds what a walk over a service found to the report.
+// add adds the findings of a walk over a service to the report.
 func (r *run) add(service string, w *walk) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +163,7 @@ func (r *run) add(service string, w *walk) {
 	r.totalRemaining += w.listed - w.found + int64(w.remaining)
 }
 
-// fit lists everything and moves the cutoffs on until what is kept fits.
+// fit lists everything and moves the cutoffs until what is kept fits.
 func (r *run) fit(ctx context.Context, p Policy, services []string) error {
 	usage := make(map[classDay]*Usage)
 	r.eachService(ctx, services, func(service string) {
