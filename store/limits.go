@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The limits that both backends hold to: Azure's.
+// The limits that both backends enforce: Azure's.
 const (
 	// MaxTransaction is the number of entities that one transaction may hold.
 	// https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
@@ -36,9 +36,9 @@ const (
 	maxPropertyName = 255
 )
 
-// CheckName says why a blob can not be created under a name: a name is 1 to
-// [MaxName] bytes of UTF-8 without control characters or '\', in at most 254
-// components joined by '/', none of them empty or ending in '.'.
+// CheckName reports why a name is not valid for a blob: a name is 1 to [MaxName] bytes of UTF-8
+// without control characters or '\', in at most 254 components joined by '/', none of them empty or
+// ending in '.'.
 // https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata
 func CheckName(name string) error {
 	switch {
@@ -61,9 +61,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckMetadata says why a blob can not have such metadata: keys are ASCII
-// identifiers that differ when compared without case, values printable ASCII
-// that neither is empty nor starts or ends with a space; [MaxMetadata] bytes in all.
+// CheckMetadata reports why metadata is not valid: keys are ASCII identifiers, unique without
+// regard to case, values printable ASCII, not empty and without spaces at the ends; [MaxMetadata]
+// bytes in all.
 func CheckMetadata(metadata map[string]string) error {
 	size := 0
 	folded := make(map[string]bool, len(metadata))
@@ -87,8 +87,8 @@ func CheckMetadata(metadata map[string]string) error {
 	return nil
 }
 
-// CheckTable says why a table can not have a name: [A-Za-z][A-Za-z0-9]{2,62},
-// and not "tables". Names are compared without case.
+// CheckTable reports why a name is not valid for a table: [A-Za-z][A-Za-z0-9]{2,62}, and not
+// "tables". Names are compared without case.
 func CheckTable(name string) error {
 	ok := len(name) >= 3 && len(name) <= 63 && isLetter(rune(name[0]))
 	for i := 1; ok && i < len(name); i++ {
@@ -100,8 +100,8 @@ func CheckTable(name string) error {
 	return nil
 }
 
-// CheckTransaction says why keys can not be written in one transaction: there
-// are 1 to [MaxTransaction], of one partition, with distinct rows, valid each.
+// CheckTransaction reports why keys cannot be written in one transaction: it has 1 to
+// [MaxTransaction] valid keys of one partition, with distinct row keys.
 func CheckTransaction(keys []Key) error {
 	if len(keys) == 0 || len(keys) > MaxTransaction {
 		return fmt.Errorf("transaction of %d entities: must have 1 to %d", len(keys), MaxTransaction)
@@ -122,7 +122,7 @@ func CheckTransaction(keys []Key) error {
 	return nil
 }
 
-// CheckKey says why an entity can not have a key.
+// CheckKey reports why a key is not valid.
 func CheckKey(k Key) error {
 	for _, part := range [2]string{k.Partition, k.Row} {
 		switch {
@@ -137,7 +137,7 @@ func CheckKey(k Key) error {
 	return nil
 }
 
-// CheckEntities says why entities can not be written in one transaction.
+// CheckEntities reports why entities cannot be written in one transaction.
 func CheckEntities(entities []Entity) error {
 	keys := make([]Key, len(entities))
 	total := 0
@@ -185,8 +185,8 @@ func checkProperties(e Entity) error {
 	return nil
 }
 
-// CheckQuery says why a query can not be: its partition and row bounds are
-// keys' parts, its columns properties' names, its operators and kinds known.
+// CheckQuery reports why a query is not valid: partition and row bounds must be valid parts of
+// keys, columns valid property names, operators and kinds known.
 func CheckQuery(q Query) error {
 	for _, k := range [2]Key{{q.Partition, q.RowFrom}, {q.PartitionTo, q.RowTo}} {
 		if err := CheckKey(k); err != nil {

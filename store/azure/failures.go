@@ -13,16 +13,16 @@ import (
 	"logstow/store"
 )
 
-// failures turns what the SDK returns into the store's errors.
+// failures converts errors of the SDK into those of the store.
 type failures struct {
 	cred      Credential
 	container string
 	scrub     scrubber
-	// tokens gives the tokens; nil where there are none.
+	// tokens provides the tokens; nil if there are none.
 	tokens *tokenSource
 }
 
-// invalid is the error for a request that is wrong before it is sent.
+// invalid is the error for a request that is invalid before it is sent.
 func (f *failures) invalid(a action, object string, err error) error {
 	return &store.Error{Op: a.verb(), Object: object, Class: store.ErrInvalid, Err: err}
 }
@@ -76,7 +76,7 @@ func (f *failures) wrapResponse(a action, object string, answer *azcore.Response
 	return e
 }
 
-// retryAfter is how long the service asks to wait.
+// retryAfter is the delay that the service requests.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	for _, name := range [2]string{"x-ms-retry-after-ms", "retry-after-ms"} {
 		if ms, err := strconv.ParseUint(header.Get(name), 10, 31); err == nil {

@@ -48,8 +48,8 @@ func (b *blobs) enumerate(ctx context.Context, prefix string) iter.Seq2[enumerat
 	}
 }
 
-// now is the date of a listing's answer, which is the one request that whoever
-// may list may make.
+// now is the date of the response to a listing, which is the one request that needs only the
+// permission to list.
 func (b *blobs) now(ctx context.Context) (time.Time, error) {
 	pager := b.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{MaxResults: to.Ptr[int32](1)})
 	page, err := pager.NextPage(ctx)
@@ -96,7 +96,7 @@ func listedPage(page container.ListBlobsFlatResponse) (items enumerated) {
 	return items
 }
 
-// listed is a blob as a listing has it.
+// listed is a blob of a listing.
 func listed(item *container.BlobItem) store.Blob {
 	blob := store.Blob{Name: value(item.Name), Metadata: make(map[string]string, len(item.Metadata))}
 	for key, v := range item.Metadata {

@@ -11,12 +11,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-// A pageReader takes the pages of listings out of the SDK's hands, which would spend
-// more on decoding them than the rest of a query costs. What [decodeEnumeration] does
-// not know goes its usual way.
+// A pageReader intercepts pages of listings, since the SDK would spend more time on decoding them
+// than the rest of a query costs. Pages that [decodeEnumeration] does not support are left to the
+// SDK.
 type pageReader struct{}
 
-// A taken page is put into the context of its request.
+// A capturedPage is put into the context of its request.
 type capturedPage struct {
 	enumerated
 	ok bool
@@ -44,7 +44,7 @@ func (pageReader) Do(req *policy.Request) (*http.Response, error) {
 	if t.enumerated, next, t.ok = decodeEnumeration(page); !t.ok {
 		return resp, nil
 	}
-	// All that is left for the SDK is where to go on.
+	// The SDK only needs the marker of the next page.
 	var rest bytes.Buffer
 	rest.WriteString("<EnumerationResults><NextMarker>")
 	if err := xml.EscapeText(&rest, []byte(next)); err != nil {

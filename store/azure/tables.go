@@ -95,8 +95,8 @@ func (t *tables) Upsert(ctx context.Context, table string, entities []store.Enti
 	return nil
 }
 
-// Remove implements store.Tables. A missing entity fails its whole transaction,
-// and the answer says which it was: the others are sent again without it.
+// Remove implements store.Tables. A missing entity fails its whole transaction, and the response
+// identifies it: the others are sent again without it.
 func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) error {
 	object := tableObject(table)
 	if err := errors.Join(store.CheckTable(table), store.CheckTransaction(keys)); err != nil {
@@ -128,8 +128,8 @@ func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) err
 	return nil
 }
 
-// failedIndex is the position in a transaction at which it failed: what the
-// message starts with, before a colon.
+// failedIndex is the position in a transaction at which it failed: the message starts with it,
+// before a colon.
 // https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 func failedIndex(err error) (int, bool) {
 	var e *store.Error
@@ -141,9 +141,8 @@ func failedIndex(err error) (int, bool) {
 	return int(i), err == nil
 }
 
-// encodeEntity is an entity as JSON with the types that JSON does not have.
-// Quotes in keys are doubled, as aztables does in its own EDMEntity: it puts the
-// keys into addresses as they are here.
+// encodeEntity is an entity as JSON with the types that JSON lacks. Quotes in keys are doubled, as
+// aztables does in its own EDMEntity: it inserts the keys into addresses unchanged.
 // https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
 func encodeEntity(e store.Entity) ([]byte, error) {
 	m := make(map[string]any, 2+2*len(e.Properties))
