@@ -10,7 +10,7 @@ import (
 	"logstow/store"
 )
 
-// The properties beside those that metadata has.
+// The properties in addition to those of the metadata.
 const (
 	propType    = "Type"
 	propVersion = "V"
@@ -18,19 +18,19 @@ const (
 	propETag    = "ETag"
 	propSize    = "Size"
 	propMinutes = "Minutes"
-	// propStart is one of the metadata's, by which a range is filtered.
+	// propStart is one of the metadata's, used to filter a range.
 	propStart = "StartTime"
 )
 
 const (
-	// typeSegment is the Type of an entity that stands for a segment.
+	// typeSegment is the Type of a segment's entity.
 	typeSegment = "segment"
 	// version is the V of entities of this form.
 	version = 1
 )
 
-// metaColumns are the properties that metadata has, under the metadata's keys.
-// What is a number there is one here.
+// metaColumns are the properties from the metadata, under the metadata's keys. Numbers there are
+// numbers here.
 func metaColumns() []store.Column {
 	return []store.Column{
 		{Name: propStart, Kind: store.String},
@@ -49,7 +49,7 @@ func metaColumns() []store.Column {
 	}
 }
 
-// columns are the properties that a row is read from.
+// columns are the properties from which an entity is decoded.
 func columns() []store.Column {
 	return append(metaColumns(),
 		store.Column{Name: propVersion, Kind: store.Int64},
@@ -60,7 +60,7 @@ func columns() []store.Column {
 	)
 }
 
-// check reports why r can not be a row.
+// check reports why r is not a valid entity.
 func (r Entity) check() error {
 	if err := r.Meta.Validate(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (r Entity) check() error {
 	return nil
 }
 
-// encode makes the entity that says r.
+// encode makes the table entity of r.
 func encode(r Entity) (store.Entity, error) {
 	if _, err := blobnaming.Parse(r.Name.String()); err != nil {
 		return store.Entity{}, err
@@ -120,13 +120,11 @@ func encode(r Entity) (store.Entity, error) {
 	return store.Entity{Key: keyOf(r), Properties: p}, nil
 }
 
-// EntityError is an entity that does not say what a segment's should. Others of
-// the table may be whole.
+// EntityError is a malformed entity. Others of the table may be valid.
 type EntityError struct {
 	Table string
 	Key   store.Key
-	// Err is what is wrong; for an entity of another version errors.Is finds
-	// [blobnaming.ErrVersion].
+	// Err is the cause; for an entity of another version errors.Is finds [blobnaming.ErrVersion].
 	Err error
 }
 
@@ -135,11 +133,11 @@ func (e *EntityError) Error() string {
 	return fmt.Sprintf("index table %s, entity %q %q: %v", e.Table, e.Key.Partition, e.Key.Row, e.Err)
 }
 
-// Unwrap gives what is wrong.
+// Unwrap returns the cause.
 func (e *EntityError) Unwrap() error { return e.Err }
 
-// decode reads what encode made, found in a table of a container. An error is
-// an [*EntityError].
+// decode decodes an entity made by encode, found in a table of a container. An error is an
+// [*EntityError].
 func decode(container, table string, e store.Entity) (Entity, error) {
 	r, err := decodeSegment(e.Properties)
 	if err == nil {

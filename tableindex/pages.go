@@ -8,15 +8,17 @@ import (
 	"logstow/store"
 )
 
-// queryPage is a page of entities, those of the page that can not be read, and the error that ends a query.
+// queryPage is a page of entities, the malformed entities of the page, and the error that ends a
+// query.
 type queryPage struct {
 	entities  []store.Entity
 	malformed []error
 	err       error
 }
 
-// queryPages yields what a query finds. One entity with a property of another type makes storage's answer
-// unreadable: the page is then read in smaller and smaller pieces, to get the others and to name it.
+// queryPages yields the results of a query. One entity with a property of another type makes
+// storage's response undecodable: the page is then read in ever smaller pieces, to get the other
+// entities and to identify it.
 func queryPages(ctx context.Context, t store.TableReader, table string, q store.Query) iter.Seq[queryPage] {
 	return func(yield func(queryPage) bool) {
 		var last store.Key
@@ -35,7 +37,7 @@ func queryPages(ctx context.Context, t store.TableReader, table string, q store.
 	}
 }
 
-// salvage yields what a query finds after a key, though it can not be read at once.
+// salvage yields the results of a query after a key whose page cannot be decoded as a whole.
 func salvage(ctx context.Context, t store.TableReader, table string, q store.Query, last store.Key, yield func(queryPage) bool) {
 	keysOnly := q
 	keysOnly.Columns = nil
@@ -60,10 +62,10 @@ func salvage(ctx context.Context, t store.TableReader, table string, q store.Que
 	}
 }
 
-// bisect yields neighbours of a partition, of which the keys are known; false says that it is the end.
+// bisect yields adjacent entities of a partition, whose keys are known; false means stop.
 func bisect(ctx context.Context, t store.TableReader, table string, q store.Query, keys []store.Entity, yield func(queryPage) bool) bool {
 	q.Partition, q.PartitionTo = keys[0].Partition, ""
-	q.RowFrom, q.RowTo = keys[0].Row, keys[len(keys)-1].Row+" " // nothing that a key may hold sorts before a space
+	q.RowFrom, q.RowTo = keys[0].Row, keys[len(keys)-1].Row+" " // no byte allowed in a key sorts before a space
 	var all []store.Entity
 	var failed error
 	for entities, err := range t.Query(ctx, table, q) {
@@ -71,7 +73,7 @@ func bisect(ctx context.Context, t store.TableReader, table string, q store.Quer
 	}
 	switch {
 	case !errors.Is(failed, store.ErrInvalid):
-		return yield(queryPage{entities: all, err: failed}) // who sees an error wants no more
+		return yield(queryPage{entities: all, err: failed}) // after an error the caller wants no more
 	case len(keys) == 1:
 		return yield(queryPage{malformed: []error{&EntityError{Table: table, Key: keys[0].Key, Err: failed}}})
 	}

@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// concurrentTables is how many tables one Put writes at the same time.
+	// concurrentTables is how many tables one Put writes concurrently.
 	concurrentTables = 8
-	// createTries is how often a missing table is created before one transaction
-	// fails: it may be dropped again just after it was made.
+	// createTries is how often a missing table is created before one transaction fails: it may be
+	// dropped again right after its creation.
 	createTries = 2
 )
 
-// Put inserts or replaces rows: those of one day, class and partition together, in
-// transactions of at most [store.MaxTransaction] entities and
-// [store.MaxTransactionSize]. Of rows for the same place the last one counts. A
-// table is created when storage says that it is missing, never before.
+// Put inserts or replaces entities: those of one day, class and partition together, in transactions
+// of at most [store.MaxTransaction] entities and [store.MaxTransactionSize]. Of entities with the
+// same key the last one counts. A table is created when storage reports it missing, never before.
 //
-// Put is idempotent. It writes what it can: the error joins one for each table that
-// failed, which names it, and one for each row that can not be, which is
-// [store.ErrInvalid] and [ErrInvalidEntity] and names the blob. Rows of a failed table may have been written.
+// Put is idempotent. It writes as much as it can: the error joins one for each table that failed,
+// which names it, and one for each invalid entity, which is [store.ErrInvalid] and
+// [ErrInvalidEntity] and names the blob. Entities of a failed table may have been written.
 func Put(ctx context.Context, t store.Tables, container string, entities []Entity) error {
 	var failed []error
 	tables := make(map[string]tableEntities)
@@ -59,7 +58,7 @@ func Put(ctx context.Context, t store.Tables, container string, entities []Entit
 	return errors.Join(append(failed, results...)...)
 }
 
-// ErrInvalidEntity says that a row cannot be, whatever storage says.
+// ErrInvalidEntity reports an entity that is invalid independent of storage.
 var ErrInvalidEntity = errors.New("not a valid index entity")
 
 type invalidEntityError struct{ err error }
@@ -101,7 +100,7 @@ func (all tableEntities) transactions() [][]store.Entity {
 	return transactions
 }
 
-// upsert writes one transaction, and creates the table where it is missing.
+// upsert writes one transaction, and creates the table if it is missing.
 func upsert(ctx context.Context, t store.Tables, table string, transaction []store.Entity) error {
 	err := t.Upsert(ctx, table, transaction)
 	for try := 0; try < createTries && errors.Is(err, store.ErrNoTable); try++ {

@@ -11,18 +11,17 @@ import (
 	"logstow/store"
 )
 
-// concurrentPartitions is how many partitions are read at the same time: those of one table.
+// concurrentPartitions is how many partitions are read concurrently: those of one table.
 const concurrentPartitions = shards
 
-// Range yields the entities of a service whose records may lie in [from, to), of all
-// classes, in no particular order: those that end at from or later and start
-// before to. It lists the container's tables, and then reads from those of the
-// range each of the 16 partitions by a range of row keys, several at a time, following pages.
+// Range yields the entities of a service whose records may lie in [from, to), of all classes, in no
+// particular order: those that end at from or later and start before to. It lists the container's
+// tables, and then reads each of the 16 partitions of those in the range by a range of row keys,
+// several concurrently, following pages.
 //
-// An entity that can not be read yields an [*EntityError], and the others still
-// come. Any other error is the last thing that is yielded. A table that vanishes
-// meanwhile has expired: it is no error. When the loop ends early, Range ends its
-// requests and waits for them.
+// An undecodable entity yields an [*EntityError], and the others are still yielded. Any other error
+// is yielded last. A table that is deleted meanwhile has expired: it is no error. When the loop
+// ends early, Range cancels its requests and waits for them.
 func Range(ctx context.Context, t store.TableReader, container, service string, from, to time.Time) iter.Seq2[[]Entity, error] {
 	return func(yield func([]Entity, error) bool) {
 		r := reader{tables: t, container: container, service: service, from: from, to: to, pages: make(chan segmentPage)}
@@ -56,7 +55,7 @@ func Range(ctx context.Context, t store.TableReader, container, service string, 
 	}
 }
 
-// segmentPage is what one request gave.
+// segmentPage is the result of one request.
 type segmentPage struct {
 	entities  []Entity
 	malformed []error
@@ -68,12 +67,12 @@ type reader struct {
 	tables             store.TableReader
 	container, service string
 	from, to           time.Time
-	// query is that of every partition, but for the partition.
+	// query is that of every partition, except for the partition.
 	query store.Query
 	pages chan segmentPage
 }
 
-// plan fills in the query; false says that nothing can match it.
+// plan fills in the query; false means that nothing can match it.
 func (r *reader) plan() bool {
 	rowFrom, rowTo, ok := rowRange(r.from, r.to)
 	r.query = store.Query{
@@ -94,7 +93,7 @@ func (r *reader) run(ctx context.Context) {
 	defer close(r.pages)
 	var group errgroup.Group
 	group.SetLimit(concurrentPartitions)
-	defer func() { _ = group.Wait() }() // what fails is sent as a page
+	defer func() { _ = group.Wait() }() // failures are sent as a page
 	prefix := tablePrefix(r.container)
 	for names, err := range r.tables.Tables(ctx, prefix) {
 		if err != nil {
@@ -134,7 +133,7 @@ func (r *reader) read(ctx context.Context, table string, shard int) {
 	}
 }
 
-// decodeAll reads the entities of a page.
+// decodeAll decodes the entities of a page.
 func decodeAll(container, table string, entities []store.Entity) (decoded []Entity, malformed []error) {
 	for _, e := range entities {
 		entity, err := decode(container, table, e)
@@ -147,7 +146,7 @@ func decodeAll(container, table string, entities []store.Entity) (decoded []Enti
 	return decoded, malformed
 }
 
-// send hands a page over, unless ctx ends first.
+// send sends a page, unless ctx ends first.
 func (r *reader) send(ctx context.Context, p segmentPage) bool {
 	select {
 	case r.pages <- p:

@@ -20,7 +20,7 @@ type Table struct {
 	Day time.Time
 }
 
-// Tables are a container's tables, in order of name. Other tables of the account are left out.
+// Tables are a container's tables, in order of name. Other tables of the account are skipped.
 func Tables(ctx context.Context, t store.TableReader, container string) ([]Table, error) {
 	prefix := tablePrefix(container)
 	var all []Table
@@ -37,8 +37,8 @@ func Tables(ctx context.Context, t store.TableReader, container string) ([]Table
 	return all, nil
 }
 
-// parseTable reads the name of a container's table, which prefix starts. It is
-// false for a table that is not one of ours.
+// parseTable parses the name of a container's table, which starts with prefix. It is false for
+// other tables.
 func parseTable(prefix, name string) (Table, bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok || len(rest) < len(dayLayout) {
@@ -49,8 +49,9 @@ func parseTable(prefix, name string) (Table, bool) {
 	return Table{Name: name, Class: class, Day: start}, err == nil && blobnaming.ValidClass(class)
 }
 
-// NewEntity is what the index must say of a listed segment, without minutes, which only
-// its footer knows. What is not a segment, or can have no entity, is an error that names the blob.
+// NewEntity is the entity that the index must have for a listed segment, without minutes, which
+// only its footer has. A blob that is not a segment, or cannot have an entity, is an error that
+// names the blob.
 func NewEntity(b store.Blob) (Entity, error) {
 	name, err := blobnaming.Parse(b.Name)
 	if err != nil {
@@ -66,14 +67,14 @@ func NewEntity(b store.Blob) (Entity, error) {
 	return r, nil
 }
 
-// Key is the entity's place in its table.
+// Key is the entity's key in its table.
 func (r Entity) Key() store.Key { return keyOf(r) }
 
 // Table is the name of the entity's table in a container's index.
 func (r Entity) Table(container string) string { return tableOf(container, r) }
 
-// Entities yields the entities of one table, a service's together, for one service or, where
-// service is "", for all. Errors are as with [Range]; a missing table has no entities.
+// Entities yields the entities of one table, grouped by service, for one service or, if service is
+// "", for all. Errors are as with [Range]; a missing table has no entities.
 func Entities(ctx context.Context, t store.TableReader, container, table, service string) iter.Seq2[[]Entity, error] {
 	return func(yield func([]Entity, error) bool) {
 		q := scan(service)
@@ -82,9 +83,9 @@ func Entities(ctx context.Context, t store.TableReader, container, table, servic
 	}
 }
 
-// Hours is Rows for one service and those of its entities whose keys are of the hours from first to
-// last (excluded) of the table's day: the entities of the segments of those hours. With 0 and 24 entities with
-// any key come. It reads each of the service's 16 partitions by itself, unless the hours are the whole day.
+// Hours is Entities for one service and the hours from first to last (excluded) of the table's day:
+// the segments of those hours. With 0 and 24 entities with any key are included. It reads each of
+// the service's 16 partitions separately, unless the hours are the whole day.
 func Hours(ctx context.Context, t store.TableReader, container string, table Table, service string, first, last int) iter.Seq2[[]Entity, error] {
 	if first <= 0 && last >= hoursInDay {
 		return Entities(ctx, t, container, table.Name, service)
@@ -111,7 +112,7 @@ func Hours(ctx context.Context, t store.TableReader, container string, table Tab
 	}
 }
 
-// yieldEntities yields what a query finds; false says that it is the end.
+// yieldEntities yields the results of a query; false means stop.
 func yieldEntities(ctx context.Context, t store.TableReader, container, table string, q store.Query, yield func([]Entity, error) bool) bool {
 	for p := range queryPages(ctx, t, table, q) {
 		if p.err != nil {
@@ -133,14 +134,14 @@ func yieldEntities(ctx context.Context, t store.TableReader, container, table st
 	return true
 }
 
-// Services are the services that have entities in a table, in order. Rows with
-// other keys than a service's are left out; a missing table has none.
+// Services are the services that have entities in a table, in order. Entities with other keys than
+// a service's are skipped; a missing table has none.
 func Services(ctx context.Context, t store.TableReader, table string) ([]string, error) {
 	services, _, err := Survey(ctx, t, table)
 	return services, err
 }
 
-// Survey is Services, and the keys of those entities that are in no service's partitions. It reads all keys.
+// Survey is Services, and the keys of entities in no service's partitions. It reads all keys.
 func Survey(ctx context.Context, t store.TableReader, table string) (services []string, lost []store.Key, err error) {
 	for entities, err := range t.Query(ctx, table, scan("")) {
 		switch {
@@ -163,7 +164,7 @@ func Survey(ctx context.Context, t store.TableReader, table string) (services []
 	return slices.Compact(services), lost, nil
 }
 
-// serviceOf is the service that has a partition.
+// serviceOf is the service of a partition.
 func serviceOf(name string) (service string, ok bool) {
 	service, shard, _ := strings.Cut(name, separator)
 	n, err := strconv.ParseUint(shard, 16, 8)
@@ -171,7 +172,7 @@ func serviceOf(name string) (service string, ok bool) {
 }
 
 // Remove removes entities from a table by their keys, in transactions of at most
-// [store.MaxTransaction]. What is missing, the table too, counts as removed.
+// [store.MaxTransaction]. Missing entities and a missing table count as removed.
 func Remove(ctx context.Context, t store.Tables, table string, keys []store.Key) error {
 	sorted := slices.Clone(keys)
 	slices.SortFunc(sorted, orderKeys)
@@ -198,7 +199,7 @@ func scan(service string) store.Query {
 	return q
 }
 
-// isMissing reports whether a table is not there (any more).
+// isMissing reports whether a table does not exist.
 func isMissing(err error) bool {
 	return errors.Is(err, store.ErrNoTable) || errors.Is(err, store.ErrTableBusy)
 }

@@ -240,7 +240,7 @@ func TestFollowRefused(t *testing.T) {
 		if err := errors.Join(<-ended, w.Close()); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if said := errs.String(); bad.requests < 30 || out.String() != "hello\n" || strings.Count(said, "refused") != 1 || !strings.Contains(said, "id-1)") {
+		if said := errs.String(); bad.requests < 30 || out.String() != "hello\n" || strings.Count(said, "access denied") != 1 || !strings.Contains(said, "id-1)") {
 			t.Errorf("%d requests; printed %q, said %q", bad.requests, out.String(), said)
 		}
 	})
