@@ -12,25 +12,24 @@ import (
 	"logstow/record/recognize"
 )
 
-// maxChunk is about the number of records handed over at once.
+// maxChunk is about the number of records passed to the sink at a time.
 const maxChunk = 8192
 
-// Feed reads lines, makes them records and hands these to the sink: it takes the
-// wrapping of a container runtime off, joins what belongs together, finds times
-// and levels, and lets a [Processor] change or drop what came out. One Feed
-// serves any number of sources, one after the other, with one read buffer. Not
-// safe for concurrent use. It has no clock of its own: what waits for its
-// continuation is handed over by [Feed.Flush].
+// Feed reads lines and passes them to the sink as records: it removes the wrapping of a container
+// runtime, joins multi-line records, recognizes timestamps and levels, and lets a [Processor]
+// change or drop the result. One Feed serves any number of sources, one after the other, with one
+// read buffer. Not safe for concurrent use. It has no clock of its own: lines that wait for a
+// continuation are flushed by [Feed.Flush].
 type Feed struct {
 	opts    Options
 	split   splitter
 	records []record.Record
-	// dropped says that a line became no record.
+	// dropped says that a line produced no record.
 	dropped bool
-	// read is the time of reading, ref the reference for times without a year, of the
-	// lines at hand, in Unix nanoseconds.
+	// read is the read time, ref the reference for times without a year, of the current lines, in
+	// Unix nanoseconds.
 	read, ref int64
-	// ahead counts records that are collected, skewLog says what that means.
+	// ahead counts collected records, skewLog logs the result.
 	ahead    skewBatch
 	aheadLog skewLog
 }
@@ -47,10 +46,10 @@ func NewFeed(opts Options) (*Feed, error) {
 	}, nil
 }
 
-// Read reads r to its end. It hands over every complete record as it comes and
-// holds what follows the last newline, and lines that may go on. ref is the
-// reference for times without a year; zero is the clock at each read. After an
-// error the source is not to be used again, unless it is one of r.
+// Read reads r to its end. It flushes complete records as they come and holds the bytes after the
+// last newline, and lines that may continue. ref is the reference for times without a year; zero is
+// the clock at each read. After an error the source must not be used again, unless it is an error
+// of r.
 func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time) error {
 	f.split.restore(src.partial)
 	for {
@@ -72,16 +71,15 @@ func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time
 	}
 }
 
-// End hands over all that is held, the beginning of a line as a line.
+// End flushes everything held, an incomplete line as a line.
 func (f *Feed) End(ctx context.Context, src *Source, ref time.Time) error {
 	f.split.restore(src.partial)
 	src.partial = partialLine{}
 	return f.processLines(ctx, src, ref, true)
 }
 
-// Flush hands over the records and the parts of lines that waited for their
-// continuation for as long as [Lines] says. The beginning of a line whose newline
-// was not read yet stays held; see [Feed.End].
+// Flush flushes the records and partial lines that waited for their continuation for the time set
+// in [Lines]. A line whose newline was not read yet stays held; see [Feed.End].
 func (f *Feed) Flush(ctx context.Context, src *Source, ref time.Time) error {
 	if !src.Waiting() {
 		return nil
@@ -95,7 +93,7 @@ func (f *Feed) Flush(ctx context.Context, src *Source, ref time.Time) error {
 	return f.flush(ctx, src, 0, now)
 }
 
-// setReadTime notes the time and the reference for the lines to come.
+// setReadTime sets the read time and the reference for the next lines.
 func (f *Feed) setReadTime(ref time.Time) time.Time {
 	now := f.opts.Now()
 	if ref.IsZero() {
@@ -105,7 +103,7 @@ func (f *Feed) setReadTime(ref time.Time) time.Time {
 	return now
 }
 
-// processLines hands over what all complete lines give, and with last all the rest.
+// processLines processes all complete lines, and with last also the rest.
 func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, last bool) error {
 	now := f.setReadTime(ref)
 	var bytes int64
@@ -139,7 +137,7 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 	return f.flush(ctx, src, bytes, now)
 }
 
-// flush gives the collected records, made of the next bytes of the source, to the sink.
+// flush passes the collected records, from the next bytes of the source, to the sink.
 func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Time) error {
 	f.opts.Stats.Bytes.Add(bytes)
 	f.detectSkew(src, len(f.records), read)
@@ -162,8 +160,8 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 	return nil
 }
 
-// add collects a message as a record, a view of it. logged is when a container
-// runtime got it, 0 where none did.
+// add collects a message as a record, without copying it. logged is the container runtime's time, 0
+// if there is none.
 func (f *Feed) add(s *stream, message []byte, logged int64) {
 	read, ref := f.read, f.ref
 	if logged != 0 {
@@ -181,7 +179,7 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	if f.opts.Process != nil && !f.opts.Process.Process(s.src.service, r) {
 		f.records, f.dropped = f.records[:n], true
 	}
-	if stamp.Rejected != recognize.Accepted { // said with what processing left of the message: it takes secrets out
+	if stamp.Rejected != recognize.Accepted { // logged with the processed message: processing redacts secrets
 		f.noteRejectedTime(s.src, r.Message, stamp.Rejected)
 	}
 	if !stamp.Found && f.opts.Recognize.Rules.Times() {
@@ -189,7 +187,7 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	}
 }
 
-// detectSkew notes how many of the collected records lie ahead of the clock.
+// detectSkew counts how many of the collected records are ahead of the clock.
 func (f *Feed) detectSkew(src *Source, all int, now time.Time) {
 	if f.ahead.records == 0 {
 		return
@@ -201,7 +199,7 @@ func (f *Feed) detectSkew(src *Source, all int, now time.Time) {
 	f.ahead = skewBatch{}
 }
 
-// noteRejectedTime counts a time that was not taken, and says so once a source.
+// noteRejectedTime counts a rejected timestamp, and logs it once per source.
 func (f *Feed) noteRejectedTime(src *Source, message []byte, reason recognize.Reason) {
 	f.opts.Stats.TimesRejected.Add(1)
 	if !src.rejectedLogged {
@@ -211,7 +209,7 @@ func (f *Feed) noteRejectedTime(src *Source, message []byte, reason recognize.Re
 	}
 }
 
-// noteMissingTime counts a line in which rules found no time, and says so once a source.
+// noteMissingTime counts a line in which the rules found no timestamp, and logs it once per source.
 func (f *Feed) noteMissingTime(src *Source, message []byte) {
 	f.opts.Stats.TimesNotFound.Add(1)
 	if !src.notFoundLogged {
@@ -221,7 +219,7 @@ func (f *Feed) noteMissingTime(src *Source, message []byte) {
 	}
 }
 
-// noteTruncated counts a line that was cut, and says so once a source.
+// noteTruncated counts a truncated line, and logs it once per source.
 func (f *Feed) noteTruncated(src *Source, size int64) {
 	f.opts.Stats.Cut.Add(1)
 	if !src.truncatedLogged {
@@ -231,7 +229,7 @@ func (f *Feed) noteTruncated(src *Source, size int64) {
 	}
 }
 
-// excerpt is the beginning of a line, for a log of our own.
+// excerpt is the beginning of a line, for the log.
 func excerpt(text []byte) string {
 	return string(text[:min(len(text), 120)])
 }

@@ -7,27 +7,26 @@ import (
 	"logstow/input/container"
 )
 
-// resumeState is what an earlier run handed over of the lines behind the offset at
-// which reading goes on. Where the lines of several streams are mixed, one may
-// hold a line while later ones of another are in records already.
+// resumeState is what an earlier run flushed of the lines behind the offset at which reading
+// resumes. With several interleaved streams, one may hold a line while later lines of another were
+// already flushed.
 type resumeState struct {
 	// done is the end of what the earlier run handled.
 	done int64
-	// from is for each stream the offset before which its lines were handed over:
-	// done, or less where it held something.
+	// from is for each stream the offset before which its lines were flushed: done, or less if it
+	// held lines.
 	from [maxStreams]int64
 	// state is that of each stream's joiner at from.
 	state [maxStreams]byte
-	// format is what was found out, and while that is Auto, tried how many lines were looked at.
+	// format is the detected format; while it is Auto, tried is how many lines were examined.
 	format container.Format
 	tried  uint8
 }
 
-// has reports whether a stream's line at an offset is in a record already.
+// has reports whether a stream's line at an offset was already flushed.
 func (b *resumeState) has(id container.Stream, offset int64) bool { return offset < b.from[id] }
 
-// Point is where reading would go on if everything handed over so far stays and
-// what is held is lost.
+// Point is where reading would resume if everything flushed so far is kept and held lines are lost.
 func (s *Source) Point() Point {
 	b := resumeState{done: s.offset, format: s.format}
 	if s.format == container.Auto {
@@ -51,8 +50,8 @@ func (s *Source) Point() Point {
 	return Point{Offset: at, Held: b.encode(at, s.feed.opts.Lines.Format)}
 }
 
-// resumeOffset is the first offset of what was not handed over of a stream that holds
-// nothing: done, or less where an earlier run's lines are still to be read again.
+// resumeOffset is the first offset that was not flushed of a stream that holds nothing: done, or
+// less if an earlier run's lines are still to be read again.
 func (s *Source) resumeOffset(id container.Stream, done int64) (from int64, state byte) {
 	switch {
 	case s.resume == nil || s.resume.from[id] >= s.resume.done || s.offset >= s.resume.done:
@@ -66,10 +65,9 @@ func (s *Source) resumeOffset(id container.Stream, done int64) (from int64, stat
 // heldVersion is the first byte of an encoded Held.
 const heldVersion = 1
 
-// encode is the version, the format with what was tried, and if anything is held
-// how far done lies behind the offset, followed by each stream that holds something:
-// its number, how far from lies behind the offset, and its state. Where nothing is
-// held and the format is as configured, it is nothing.
+// encode is the version, the format with its detection state, and if lines are held how far done is
+// behind the offset, followed by each stream that holds lines: its number, how far from is behind
+// the offset, and its state. If nothing is held and the format is as configured, it is empty.
 func (b *resumeState) encode(at int64, configured container.Format) []byte {
 	if at == b.done && b.format == configured && b.tried == 0 {
 		return nil
@@ -91,7 +89,7 @@ func (b *resumeState) encode(at int64, configured container.Format) []byte {
 
 var errHeld = errors.New("invalid encoding")
 
-// decodeHeld reads what encode wrote.
+// decodeHeld decodes the output of encode.
 func decodeHeld(at Point) (resumeState, error) {
 	b := resumeState{done: at.Offset}
 	rest := at.Held
@@ -126,7 +124,7 @@ func decodeHeld(at Point) (resumeState, error) {
 	return b, nil
 }
 
-// decodeDistance reads an offset that is encoded as what lies between.
+// decodeDistance decodes an offset that is encoded as a distance.
 func decodeDistance(offset int64, b []byte) (int64, []byte, bool) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || offset < 0 || n > uint64(1<<62) || offset > 1<<62 {

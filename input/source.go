@@ -6,23 +6,21 @@ import (
 	"logstow/record"
 )
 
-// detectLines is how many of a file's first lines are looked at to find out how
-// they are wrapped.
+// detectLines is how many of a file's first lines are examined to detect its format.
 const detectLines = 16
 
-// maxStreams is how many streams a source may have: the lines that are not wrapped,
-// standard output and standard error.
+// maxStreams is how many streams a source may have: the lines that are not wrapped, standard output
+// and standard error.
 const maxStreams = 3
 
-// Source is a stream of lines with its own memory of times and formats, read
-// through a [Feed].
+// Source is a stream of lines with its own state for times and formats, read through a [Feed].
 type Source struct {
 	feed     *Feed
 	name     string
 	service  string
 	position func(Point) []buffer.Position
-	// offset is the start of the first byte that was not handled: the lines before
-	// it were handed over or are held by a stream.
+	// offset is the start of the first unprocessed byte: the lines before it were flushed or are
+	// held by a stream.
 	offset int64
 	// partial is the beginning of a line, from offset on.
 	partial partialLine
@@ -31,30 +29,31 @@ type Source struct {
 	tried   uint8
 	clock   container.Clock
 	streams [maxStreams]*stream
-	// direct is the stream whose lines are records as they are, once that is sure; else nil.
+	// direct is the stream whose lines are records as they are, once that is certain; otherwise
+	// nil.
 	direct *stream
 	// resume is what an earlier run did behind the offset at which this one began; nil is nothing.
 	resume *resumeState
-	// truncatedLogged, split, refused and missed say that this was logged once.
+	// These are set once the event has been logged.
 	truncatedLogged, splitLogged, rejectedLogged, notFoundLogged bool
 	ahead                                                        skewDetector
 }
 
 // Point is a place in a source where reading may go on later.
 type Point struct {
-	// Offset is the start of the first byte that is not in a record handed over.
+	// Offset is the start of the first byte that is not in a flushed record.
 	Offset int64
-	// Held says what was done of the bytes behind Offset. It is to be kept as it is;
-	// without it some lines may come again. Usually a few bytes, at most 64.
+	// Held is the state of the bytes behind Offset. It is opaque; without it some lines may be read
+	// again. Usually a few bytes, at most 64.
 	Held []byte
 }
 
-// NewSource starts a source that can not be read again: it has no positions.
+// NewSource starts a source that cannot be read again: it has no positions.
 func (f *Feed) NewSource(name string) *Source { return f.Resume(name, Point{}, nil) }
 
-// Resume starts a source at a point: what is read next begins at its offset.
-// position makes the positions that are handed over with the records before a
-// point; nil makes none. A Held that is not known counts as none, and is logged.
+// Resume starts a source at a point: the next byte read is at its offset. position makes the
+// positions stored with the records before a point; nil makes none. An invalid Held is ignored, and
+// logged.
 func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Position) *Source {
 	src := &Source{
 		feed:     f,
@@ -78,22 +77,21 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 	return src
 }
 
-// Of makes the source's records those of a service, whatever that of the [Feed] is.
-// To be called before the first [Feed.Read].
+// Of sets the service of the source's records, overriding that of the [Feed]. It must be called
+// before the first [Feed.Read].
 func (s *Source) Of(service string) *Source {
 	s.service = service
 	return s
 }
 
-// Offset is where the next byte is to be read from: the bytes before it were
-// handed over or are held.
+// Offset is where the next byte is to be read from: the bytes before it were flushed or are held.
 func (s *Source) Offset() int64 { return s.offset + s.partial.size() }
 
-// Held is the number of bytes of a line whose end was not read yet.
+// Held is the number of bytes of an incomplete line.
 func (s *Source) Held() int64 { return s.partial.size() }
 
-// Waiting reports whether lines are held that may go on: [Feed.Flush] hands them
-// over when they do not.
+// Waiting reports whether lines are held that may continue: [Feed.Flush] flushes them if they do
+// not.
 func (s *Source) Waiting() bool {
 	for _, st := range s.streams {
 		if st == nil {
@@ -106,7 +104,7 @@ func (s *Source) Waiting() bool {
 	return false
 }
 
-// line gives a line to its stream.
+// line passes a line to its stream.
 func (s *Source) line(l line) {
 	var w container.Line
 	wrapped := false
@@ -140,7 +138,7 @@ func (s *Source) line(l line) {
 	st.add(w.Text, l.whole, s.offset, logged)
 }
 
-// unwrap takes a container runtime's wrapping off a line, if it has one.
+// unwrap removes a container runtime's wrapping from a line, if it has one.
 func (s *Source) unwrap(text []byte) (container.Line, bool) {
 	if s.format == container.Auto {
 		switch f := container.Detect(text); {
@@ -156,7 +154,7 @@ func (s *Source) unwrap(text []byte) (container.Line, bool) {
 	return container.Decode(s.format, text)
 }
 
-// stream returns one of the source's streams, at its first line.
+// stream returns one of the source's streams, created at its first line.
 func (s *Source) stream(id container.Stream) *stream {
 	if st := s.streams[id]; st != nil {
 		return st

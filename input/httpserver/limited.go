@@ -9,12 +9,12 @@ import (
 	"logstow/input"
 )
 
-// maxExtra is how many connections past the limit are accepted at a time, to answer
-// that there are too many.
+// maxExtra is how many connections past the limit are accepted at a time, to respond that there are
+// too many.
 const maxExtra = 64
 
-// limitedListener is a listener with at most so many connections open at a time, and some
-// more that get no more than an answer.
+// limitedListener is a listener with a limited number of open connections, plus some that only
+// receive an error response.
 type limitedListener struct {
 	net.Listener
 	slots, extra chan struct{}
@@ -29,7 +29,7 @@ func newLimitedListener(l net.Listener, limit int) *limitedListener {
 	}
 }
 
-// stop makes Accept return, also where it waits for a slot.
+// stop makes Accept return, also while it waits for a slot.
 func (l *limitedListener) stop() {
 	l.once.Do(func() { close(l.stopped) })
 	_ = l.Close()
@@ -61,7 +61,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	return &conn{Conn: c, of: l, slot: slot}, nil
 }
 
-// conn gives its slot back when it is closed.
+// conn releases its slot when it is closed.
 type conn struct {
 	net.Conn
 	of *limitedListener
@@ -84,7 +84,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// admit reports whether the connection is within the limit, if need be by now.
+// admit reports whether the connection is within the limit, also if only by now.
 func (c *conn) admit() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *conn) admit() bool {
 	}
 }
 
-// connKey is the context's key for the connection of a request.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
 // withConn is a http.Server's ConnContext.
@@ -112,7 +112,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// rejectExcess answers requests on connections past the limit with 503.
+// rejectExcess responds with 503 to requests on connections past the limit.
 func (s *Server) rejectExcess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// maxStderr is how much is kept of what journalctl says of its troubles.
+// maxStderr is how much of journalctl's stderr is kept.
 const maxStderr = 4 << 10
 
-// format are the arguments that say where the journal is and how it is written out.
+// format are the arguments for the location of the journal and the output format.
 func (o *Options) format() []string {
 	args := []string{"--output=export", "--no-pager", "--output-fields=" + strings.Join(fields(), ",")}
 	if o.Directory != "" {
@@ -23,7 +23,7 @@ func (o *Options) format() []string {
 	return args
 }
 
-// filter are the arguments that say what is read, the last ones.
+// filter are the arguments that select entries, the last ones.
 func (o *Options) filter() (args []string) {
 	for _, unit := range o.Units {
 		args = append(args, "--unit="+unit)
@@ -31,8 +31,8 @@ func (o *Options) filter() (args []string) {
 	return append(append(args, "--"), o.Matches...)
 }
 
-// run starts journalctl and has take read what it writes, until it ends or take
-// does, which ends it.
+// run starts journalctl and passes its output to take, until it exits or take returns, which ends
+// it.
 func (in *Input) run(ctx context.Context, args []string, take func(*parser) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -53,7 +53,7 @@ func (in *Input) run(ctx context.Context, args []string, take func(*parser) erro
 	taken := take(newParser(out, in.opts.MaxRecord))
 	if taken != nil && !errors.Is(taken, io.ErrUnexpectedEOF) {
 		cancel()
-		_ = command.Wait() // it was told to end
+		_ = command.Wait() // it was told to exit
 		return taken
 	}
 	if err := command.Wait(); err != nil {

@@ -17,7 +17,7 @@ func (o *Options) position(cursor string) buffer.Position {
 	return buffer.Position{Input: o.input(), Value: append([]byte{positionVersion}, cursor...)}
 }
 
-// cursor is how far the journal was read; "" is not at all.
+// cursor is the stored position; "" if there is none.
 func (o *Options) cursor() (string, error) {
 	v, ok := o.Sink.Position(o.input())
 	if !ok {
