@@ -19,7 +19,7 @@ import (
 	"logstow/tableindex"
 )
 
-// busy is a store whose tables can not be written until a time: they are being deleted.
+// busy is a store whose tables cannot be written until a time: they are being deleted.
 type busy struct {
 	store.Store
 	until time.Time
@@ -39,7 +39,7 @@ func (b busyTables) CreateTable(ctx context.Context, table string) error {
 	return b.tables.CreateTable(ctx, table)
 }
 
-// The name of a table that was dropped can not be used for 40 s and more: reindex waits for it, and
+// The name of a table that was dropped cannot be used for 40 s and more: reindex waits for it, and
 // where that takes too long says so and goes on with the other days.
 func TestBusyTable(t *testing.T) {
 	t.Parallel()
@@ -119,7 +119,7 @@ func (u unreadableBlobs) Read(ctx context.Context, name string, off, n int64) ([
 	return u.Blobs.Read(ctx, name, off, n)
 }
 
-// What can not be read is said, by name and a bounded number of times, and hides nothing else; storage that
+// What cannot be read is said, by name and a bounded number of times, and hides nothing else; storage that
 // is gone for minutes ends everything.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()

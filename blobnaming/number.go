@@ -63,7 +63,7 @@ type run struct {
 // otherWriters is what a writer knows of the other writers of a service.
 type otherWriters struct {
 	// seen is set once a number was taken. It stays: a writer that starts at random
-	// numbers because it met others can not learn that they are gone.
+	// numbers because it met others cannot learn that they are gone.
 	seen    bool
 	buckets int
 }

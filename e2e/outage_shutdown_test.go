@@ -45,7 +45,7 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// TestTerminateInOutage ends a shipper that can not store; the next one does.
+// TestTerminateInOutage ends a shipper that cannot store; the next one does.
 func TestTerminateInOutage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, true)

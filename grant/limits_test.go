@@ -223,7 +223,7 @@ func TestEndedServices(t *testing.T) {
 	}
 }
 
-// asked is an account that can not say what it is.
+// asked is an account that cannot say what it is.
 type asked struct{ *azure.Store }
 
 func (asked) Hierarchical(context.Context) (bool, error) {

@@ -166,7 +166,7 @@ func TestTooWide(t *testing.T) {
 	if g, err := grant.Make(t.Context(), s, r); err != nil || !g.Exact {
 		t.Errorf("got %v, %v, want one limited to a directory", g, err)
 	}
-	// With directories it is no problem, and a shipper can not read any of it.
+	// With directories it is no problem, and a shipper cannot read any of it.
 	if g := makeGrant(t, hierarchical{s}, grant.Read, "api"); !g.Exact {
 		t.Error("not limited to a directory")
 	}
@@ -196,7 +196,7 @@ func TestRequestRefused(t *testing.T) {
 	}
 }
 
-// TestSASCanNotSign: whoever was granted access can not grant it on.
+// TestSASCanNotSign: whoever was granted access cannot grant it on.
 func TestSASCanNotSign(t *testing.T) {
 	t.Parallel()
 	s := owner(t)

@@ -29,7 +29,6 @@ type Sink interface {
 }
 
 // Processor changes or drops records on their way to the sink. Safe for concurrent use.
-// concurrent use.
 type Processor interface {
 	// Process reports whether a record of a service is kept. It may replace the message, but must not
 	// change its bytes.

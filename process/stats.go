@@ -89,7 +89,7 @@ func (s *Stats) counter(reason string) *counter {
 
 // Counts are the records up to now by reason: drop, keep (no rule of keep held),
 // sample, rate-limit, and redact:KIND for those that were changed. Reasons that
-// can not occur are not there.
+// cannot occur are not there.
 func (s *Stats) Counts() map[string]int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

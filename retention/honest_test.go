@@ -76,7 +76,7 @@ func (b hookedBlobs) SetTier(_ context.Context, names []string, _ store.Tier) er
 }
 
 // A blob written late is late even in the second in which the run began: storage tells
-// times in whole seconds. One that was found and can not be deleted stays, however new.
+// times in whole seconds. One that was found and cannot be deleted stays, however new.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	s := openLocal(t)
@@ -163,7 +163,7 @@ func TestInterruptedReport(t *testing.T) {
 	}
 }
 
-// One service that can not be listed keeps nothing else from going, but all tables.
+// One service that cannot be listed keeps nothing else from going, but all tables.
 func TestNotListed(t *testing.T) {
 	t.Parallel()
 	s := openLocal(t)
@@ -239,7 +239,7 @@ func TestNotMoved(t *testing.T) {
 	}
 }
 
-// Where it can not be seen that all is gone, tables stay, and what went is what deletions said.
+// Where it cannot be seen that all is gone, tables stay, and what went is what deletions said.
 func TestNotVerified(t *testing.T) {
 	t.Parallel()
 	s := openLocal(t)

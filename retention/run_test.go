@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// What the policy can not judge, and what is held, stays with its index.
+// What the policy cannot judge, and what is held, stays with its index.
 func TestWhatStays(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, s store.Store) {

@@ -15,7 +15,7 @@ const (
 	// maxFrame is the most that a block can be stored in: incompressible text and
 	// what zstd adds to it.
 	maxFrame = MaxBlockRaw + MaxBlockRaw/256 + 64
-	// maxSection is the length of a section: a skippable frame can not be longer.
+	// maxSection is the length of a section: a skippable frame cannot be longer.
 	maxSection     = frameHeader + math.MaxUint32
 	maxSectionName = 64
 	// maxMinutes is the number of minutes in a bucket, maxSpan the same in nanoseconds.

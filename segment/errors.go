@@ -12,7 +12,7 @@ var (
 	// ErrUnsupported is returned for a segment that requires a feature which this
 	// version does not know; a newer version reads it.
 	ErrUnsupported = errors.New("segment needs a newer version of logstow")
-	// ErrRecord is returned by Writer.Append for a record that the segment can not
+	// ErrRecord is returned by Writer.Append for a record that the segment cannot
 	// hold: outside the bucket, too large, or of no known level. The Writer goes on without it.
 	ErrRecord = errors.New("record rejected")
 	// ErrFull is returned by Writer.Append when the record needs a block more than

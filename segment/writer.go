@@ -64,7 +64,7 @@ func (o *Options) validate() error {
 	return validBucket(o.BucketStart, o.BucketWidth)
 }
 
-// Append adds a record, copying it. A record that the segment can not hold is
+// Append adds a record, copying it. A record that the segment cannot hold is
 // refused with [ErrRecord], one for which there is no block left with [ErrFull]; the Writer
 // is as it was before. Any other error is final: it is returned again by every later call.
 func (w *Writer) Append(r record.Record) error {

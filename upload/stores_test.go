@@ -62,7 +62,7 @@ func TestShipKeepsTheStore(t *testing.T) {
 	exactlyOnce(t, now, 1)
 }
 
-// While that store can not be opened the batch waits, and others go on.
+// While that store cannot be opened the batch waits, and others go on.
 func TestShipWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	before, now := openStore(t), openStore(t)

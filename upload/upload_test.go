@@ -176,7 +176,7 @@ func TestShipConflict(t *testing.T) {
 	}
 }
 
-// A credential that may not list can not recognize its own blob: it takes the next number.
+// A credential that may not list cannot recognize its own blob: it takes the next number.
 func TestShipLostAnswerWriteOnly(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)

@@ -57,7 +57,7 @@ const (
 // Options say where to listen and how.
 type Options struct {
 	input.Options
-	// Address is HOST:PORT; no host is the loopback interface. Required.
+	// Address is HOST:PORT; binds to loopback if no host is given. Required.
 	Address string
 	// TLS makes the listener speak TLS.
 	TLS listen.TLS

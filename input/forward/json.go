@@ -203,7 +203,7 @@ func (w *writer) text(s []byte) {
 	put(w, `"`)
 }
 
-// escape writes a byte that can not stand in a string as it is.
+// escape writes a byte that cannot stand in a string as it is.
 func (w *writer) escape(c byte) {
 	switch {
 	case c >= utf8.RuneSelf:

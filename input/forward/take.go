@@ -141,7 +141,7 @@ func (c *conn) receiveAcknowledged(late context.Context, list []input.Event) (bu
 }
 
 // receiveBlocking hands over events of a sender that waits for no answer, again and again
-// while the buffer has no room: meanwhile the sender can not send on.
+// while the buffer has no room: meanwhile the sender cannot send on.
 func (c *conn) receiveBlocking(ctx, late context.Context, list []input.Event) (buffer.Mark, error) {
 	for {
 		mark, err := c.server.receiver.Take(late, "", list)

@@ -10,7 +10,6 @@
 // UNIT/IDENTIFIER: _SYSTEMD_UNIT and SYSLOG_IDENTIFIER, or _COMM if there is none, without unknown
 // parts. The level is that of PRIORITY; but the output of services always has priority info, so
 // there a level in the message takes precedence.
-// info whatever it says, so there a level in the message goes before it.
 package journald
 
 import (

@@ -8,7 +8,7 @@ import (
 // logInterval is how often the same trouble is logged at most.
 const logInterval = 10 * time.Second
 
-// Limiter says when something may be logged again, so that a sender can not fill
+// Limiter says when something may be logged again, so that a sender cannot fill
 // the log. The zero value is ready. Safe for concurrent use.
 type Limiter struct {
 	mu   sync.Mutex

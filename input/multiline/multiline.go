@@ -43,7 +43,7 @@ type Options struct {
 // Enabled reports whether anything may be joined.
 func (o Options) Enabled() bool { return o.Auto || o.Start != nil }
 
-// WithDefaults fills in what was left open and reports what can not be.
+// WithDefaults fills in what was left open and reports what cannot be.
 func (o Options) WithDefaults() (Options, error) {
 	if o.Auto && o.Start != nil {
 		return o, errors.New("multi-line: either auto or a start expression, not both")

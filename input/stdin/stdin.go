@@ -19,7 +19,7 @@ const StopWait = 10 * time.Second
 
 // Run reads r to its end and hands over its lines, the last one also without a
 // newline. When ctx ends first it stops reading, hands over what it has and
-// returns nil. A read that is waiting for bytes then can not be ended: it may stay
+// returns nil. A read that is waiting for bytes then cannot be ended: it may stay
 // behind until the process ends or r is closed.
 func Run(ctx context.Context, r io.Reader, opts input.Options) error {
 	feed, err := input.NewFeed(opts)

@@ -56,7 +56,7 @@ func (e *events) reset() {
 }
 
 // event makes an event of a message: time, level and source are those of its
-// header, and the message what the header does not say. Whatever can not be read,
+// header, and the message what the header does not say. Whatever cannot be read,
 // or not be kept in those, stays in the message.
 func (e *events) event(line []byte, sender string, read int64) input.Event {
 	h := parseHeader(line, e.local)

@@ -14,7 +14,7 @@ import (
 // Fault is what the proxy does to a request.
 type Fault uint8
 
-// The faults. The first two groups are told apart by what a client can not see:
+// The faults. The first two groups are told apart by what a client cannot see:
 // whether the request was applied.
 const (
 	None Fault = iota
@@ -64,7 +64,7 @@ func allFaults() []Fault {
 	return all
 }
 
-// Lossy are the faults after which a request was applied but the client can not know.
+// Lossy are the faults after which a request was applied but the client cannot know.
 func Lossy() []Fault { return []Fault{LoseResponse, LateError, Truncate} }
 
 // serve passes one request on, or does what fate has for it.

@@ -203,7 +203,7 @@ func (f Files) SyncDirs(dir, top string) error {
 	}
 }
 
-// syncDir syncs one directory. One that may be written to but not read can not
+// syncDir syncs one directory. One that may be written to but not read cannot
 // be synced.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

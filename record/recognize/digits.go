@@ -91,7 +91,7 @@ func wordEnd(b []byte, i int) int {
 }
 
 // ends says whether a time may end before b[i]: at the end of the line or
-// before a byte that can not continue a number, a name or a path.
+// before a byte that cannot continue a number, a name or a path.
 func ends(b []byte, i int) bool {
 	if i >= len(b) {
 		return true

@@ -1,5 +1,5 @@
 // Package recognize finds the time and the level of a raw log line without
-// configuration, and by [Rules] what it can not find so.
+// configuration, and by [Rules] what it cannot find so.
 //
 // # Where a time may stand
 //
@@ -162,7 +162,7 @@ type clock struct {
 	// zone is nil for UTC.
 	zone *time.Location
 	// offset is what the zone was ahead of UTC in minute, counted on its own clock;
-	// a minute never set can not be met.
+	// a minute never set cannot be met.
 	minute, offset int64
 }
 

@@ -227,7 +227,7 @@ func TestRefusalNamesRole(t *testing.T) {
 }
 
 // TestCLI puts a stand-in for az into the path, which Azure's library looks up
-// itself: this test can not run beside others.
+// itself: this test cannot run beside others.
 func TestCLI(t *testing.T) {
 	server, transport := secureServer(t)
 	bin := t.TempDir()

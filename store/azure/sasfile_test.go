@@ -66,7 +66,7 @@ func TestSASFile(t *testing.T) {
 	if got, ok := s.Expires(); !ok || !got.Equal(later) {
 		t.Errorf("Expires() = %s, %v, want %s", got, ok, later)
 	}
-	// What can not be a SAS, half a file for example, changes nothing.
+	// What cannot be a SAS, half a file for example, changes nothing.
 	replace("sv=2021-12-02&CANARY")
 	if err := do(t.Context(), s, list); err != nil {
 		t.Error(err)

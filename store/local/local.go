@@ -7,7 +7,6 @@
 // ignored. So a damaged database can be moved aside ([Repair]) and recreated; only the tables have
 // to be rebuilt. Any number of processes may use one directory concurrently; those without
 // permission to write can read.
-// directory at the same time; those without permission to write can read.
 package local
 
 import (

@@ -51,7 +51,7 @@ func output(cmd *exec.Cmd) (string, error) {
 
 // publicCopy is a copy of this test's program that everybody may run. Another
 // process writes it: a file that this one had open for writing could still be open in
-// a process that it is starting at the time, and then can not be run ("text file busy").
+// a process that it is starting at the time, and then cannot be run ("text file busy").
 func publicCopy(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "helper")
@@ -97,7 +97,7 @@ func TestReadOnly(t *testing.T) {
 			}
 		}, "1"},
 		{"writer is there", func(*testing.T, *local.Store) {}, "1"},
-		{"hidden folder can not be read", func(t *testing.T, s *local.Store) {
+		{"hidden folder cannot be read", func(t *testing.T, s *local.Store) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
