@@ -185,7 +185,7 @@ func TestSyntax(t *testing.T) {
 }
 
 // A secret is never in what is told.
-func TestNoSecretIsTold(t *testing.T) {
+func TestNoSecretInErrors(t *testing.T) {
 	t.Parallel()
 	_, err := parse("inputs:\n  - forward: :1\n    shared-key: ${file:/run/key}\n    nonsense: ${file:/run/key}\n    max-connections: ${file:/run/key}\n")
 	if err == nil || strings.Contains(err.Error(), "canary") {

@@ -125,8 +125,8 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// TestTrouble wants one clear line and the documented status for what goes wrong.
-func TestTrouble(t *testing.T) {
+// TestStorageErrors wants one clear line and the documented status for what goes wrong.
+func TestStorageErrors(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

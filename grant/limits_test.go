@@ -230,8 +230,8 @@ func (asked) Hierarchical(context.Context) (bool, error) {
 	return false, &store.Error{Op: "read", Object: "properties", Class: store.ErrAccessDenied}
 }
 
-// TestAskedInVain: without an answer nothing is signed, but what to say is told.
-func TestAskedInVain(t *testing.T) {
+// TestHierarchicalUndetected: without an answer nothing is signed, but what to say is told.
+func TestHierarchicalUndetected(t *testing.T) {
 	t.Parallel()
 	g, err := grant.Make(t.Context(), asked{owner(t)}, request(grant.Read, "api"))
 	if g != nil || !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "--hierarchical yes or no") {

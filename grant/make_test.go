@@ -173,7 +173,7 @@ func TestTooWide(t *testing.T) {
 	makeGrant(t, s, grant.Create, "api")
 }
 
-func TestRequestRefused(t *testing.T) {
+func TestRequestRejected(t *testing.T) {
 	t.Parallel()
 	s := owner(t)
 	for says, change := range map[string]func(*grant.Request){
@@ -196,8 +196,8 @@ func TestRequestRefused(t *testing.T) {
 	}
 }
 
-// TestSASCanNotSign: whoever was granted access cannot grant it on.
-func TestSASCanNotSign(t *testing.T) {
+// TestSASCannotSign: whoever was granted access cannot grant it on.
+func TestSASCannotSign(t *testing.T) {
 	t.Parallel()
 	s := owner(t)
 	put(t, s, "api", "", time.Now(), "hello")

@@ -145,7 +145,7 @@ func TestFeedServesSeveralSources(t *testing.T) {
 }
 
 // A rule for times that finds none is told: it may be wrong.
-func TestFeedMissesTimes(t *testing.T) {
+func TestFeedCountsMissingTimes(t *testing.T) {
 	t.Parallel()
 	rules, err := recognize.Compile(recognize.RuleOptions{TimeFormat: "%d.%m.%Y"})
 	if err != nil {

@@ -282,7 +282,7 @@ func TestFeedProcesses(t *testing.T) {
 	}
 }
 
-func TestFeedRefusesUnknownHeld(t *testing.T) {
+func TestFeedRejectsUnknownHeld(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	f := newFeed(t, input.Options{Sink: discard{}, Log: slog.New(slog.NewTextHandler(&log, nil))})

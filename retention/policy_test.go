@@ -87,7 +87,7 @@ func TestPolicyGolden(t *testing.T) {
 	}
 }
 
-func TestPolicyRefused(t *testing.T) {
+func TestPolicyRejected(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		policy retention.Policy

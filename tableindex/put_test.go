@@ -130,7 +130,7 @@ func TestPutKeepsToTheSizeOfATransaction(t *testing.T) {
 	}
 }
 
-func TestPutLastRowOfAPlaceWins(t *testing.T) {
+func TestPutLastEntityOfAKeyWins(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	from := at(t, "2026-01-01T10:00:00Z")
@@ -188,7 +188,7 @@ func TestPutJoinsErrors(t *testing.T) {
 	}
 }
 
-func TestPutRefuses(t *testing.T) {
+func TestPutRejects(t *testing.T) {
 	t.Parallel()
 	from := at(t, "2026-01-01T10:30:00Z")
 	for name, change := range map[string]func(*tableindex.Entity){

@@ -186,7 +186,7 @@ func (s spoiled) Query(ctx context.Context, table string, q store.Query) iter.Se
 	return s.query(ctx, table, q)
 }
 
-func TestRangeGoesOnAfterMalformedEntities(t *testing.T) {
+func TestRangeContinuesAfterMalformedEntities(t *testing.T) {
 	t.Parallel()
 	from := at(t, "2026-01-01T10:00:00Z")
 	for name, c := range map[string]struct {

@@ -118,7 +118,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
-func TestRefusedIsRetriedSlowly(t *testing.T) {
+func TestAccessDeniedIsRetriedSlowly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := failure(store.ErrAccessDenied)
@@ -134,7 +134,7 @@ func TestRefusedIsRetriedSlowly(t *testing.T) {
 }
 
 // Trouble is said when it begins, then once a minute, and when it is over.
-func TestTroubleIsSaid(t *testing.T) {
+func TestOutageIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := failure(store.ErrUnavailable)
@@ -155,7 +155,7 @@ func TestTroubleIsSaid(t *testing.T) {
 }
 
 // Trouble that comes and goes is said once a minute, too.
-func TestFlickeringTroubleIsSaid(t *testing.T) {
+func TestIntermittentOutageIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := openBuffer(t)
@@ -221,7 +221,7 @@ func TestEndDuringBackoff(t *testing.T) {
 }
 
 // Rows wait for others to be written with.
-func TestIndexRowsAreGrouped(t *testing.T) {
+func TestIndexEntitiesAreGrouped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := openBuffer(t)

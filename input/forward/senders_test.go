@@ -172,7 +172,7 @@ func proxy(t *testing.T, address string, ended func()) string {
 	return l.Addr().String()
 }
 
-func TestClientLibraryRefused(t *testing.T) {
+func TestClientLibraryRejected(t *testing.T) {
 	t.Parallel()
 	dir := senders(t)
 	for name, args := range map[string][]string{"key": {"wrong", user, password}, "password": {key, user, "wrong"}, "user": {key, "nobody", password}} {

@@ -80,7 +80,7 @@ func TestPermute(t *testing.T) {
 }
 
 // Programs in one process share nothing that a run writes (go test -race).
-func TestRunBeside(t *testing.T) {
+func TestRunConcurrently(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
 	for range 4 {

@@ -272,15 +272,15 @@ func TestOutageCutsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestWrongEndpointIsSaid(t *testing.T) {
+func TestWrongEndpointIsReported(t *testing.T) {
 	t.Parallel()
 	if _, err := faultproxy.Start(faultproxy.Options{Blob: "http://127.0.0.1:1/a", Table: "http://[::1"}); err == nil {
 		t.Error("started with an endpoint that is no URL")
 	}
 }
 
-// TestTakenNameAsAzureSaysIt lets a service answer as Azurite does.
-func TestTakenNameAsAzureSaysIt(t *testing.T) {
+// TestTakenNameAsOnAzure lets a service answer as Azurite does.
+func TestTakenNameAsOnAzure(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Ms-Error-Code", "AuthorizationPermissionMismatch")

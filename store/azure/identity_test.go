@@ -191,9 +191,9 @@ func TestIdentityRefused(t *testing.T) {
 	}
 }
 
-// TestRefusalNamesRole: storage says no to a token, and the error says who, what
+// TestAccessDeniedNamesRole: storage says no to a token, and the error says who, what
 // role is missing and how to give it.
-func TestRefusalNamesRole(t *testing.T) {
+func TestAccessDeniedNamesRole(t *testing.T) {
 	t.Parallel()
 	server, transport := secureServer(t)
 	for operation, want := range map[string]string{

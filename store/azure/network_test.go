@@ -102,8 +102,8 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestBrokenAnswers has the network end in the midst of a body.
-func TestBrokenAnswers(t *testing.T) {
+// TestBrokenResponses has the network end in the midst of a body.
+func TestBrokenResponses(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

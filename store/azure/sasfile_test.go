@@ -82,7 +82,7 @@ func TestSASFile(t *testing.T) {
 	}
 }
 
-func TestSASFileRefuses(t *testing.T) {
+func TestSASFileRejects(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad")

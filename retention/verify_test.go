@@ -271,7 +271,7 @@ func TestNotVerified(t *testing.T) {
 }
 
 // A run that may not delete ends at once, and leaves the index as it is.
-func TestRefused(t *testing.T) {
+func TestAccessDenied(t *testing.T) {
 	t.Parallel()
 	filled := openLocal(t)
 	today := world(t, filled)

@@ -18,7 +18,7 @@ import (
 
 // Beside a shipper, which indexes a moment after it stores, one that deletes, and retention nothing
 // is found and nothing spoilt.
-func TestBesideWriters(t *testing.T) {
+func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, s store.Store) {
 		const lag = 100 * time.Millisecond
@@ -229,7 +229,7 @@ func TestSettles(t *testing.T) {
 }
 
 // A query that fails in the end is asked anew, and what it had said is forgotten.
-func TestAskedAnew(t *testing.T) {
+func TestRetriedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := openLocal(t)
