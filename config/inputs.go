@@ -8,7 +8,7 @@ import (
 	"logstow/input/syslog"
 )
 
-// input reads one of inputs.
+// input reads one element of inputs.
 func (d *decoder) input(s *section, defaults Common) Input {
 	in := Input{Common: defaults.clone()}
 	if s.node != nil && s.node.GetToken() != nil {
@@ -61,7 +61,7 @@ func kindNames() (names []string) {
 	return names
 }
 
-// clone is a copy that shares nothing that an input may add to.
+// clone is a copy that shares nothing that an input may modify.
 func (c Common) clone() Common {
 	p := &c.Process
 	p.Redact = slices.Clone(p.Redact)

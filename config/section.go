@@ -13,7 +13,7 @@ import (
 	"logstow/internal/suggest"
 )
 
-// decoder reads a document and gathers all that is wrong with it.
+// decoder decodes a document and collects all problems.
 type decoder struct {
 	file     string
 	getenv   func(string) (string, bool)
@@ -30,7 +30,7 @@ func (d *decoder) fail(at ast.Node, format string, args ...any) {
 	d.problems = append(d.problems, p)
 }
 
-// resolveAlias is a node without its anchor or behind its alias.
+// resolveAlias is a node without its anchor, or the target of its alias.
 func (d *decoder) resolveAlias(node ast.Node) ast.Node {
 	switch n := node.(type) {
 	case *ast.AnchorNode:
@@ -49,8 +49,7 @@ func (d *decoder) resolveAlias(node ast.Node) ast.Node {
 	return node
 }
 
-// section is a mapping that is being read: each accessor names a key that may be
-// in it, done reports the others.
+// section is a mapping being read: each accessor names a valid key, done reports all others.
 type section struct {
 	d      *decoder
 	node   ast.Node
@@ -59,7 +58,7 @@ type section struct {
 	known  []string
 }
 
-// section reads a node as a mapping. One that is none is empty.
+// section reads a node as a mapping. For other nodes it is empty.
 func (d *decoder) section(node ast.Node) *section {
 	s := &section{d: d, node: node, values: map[string]ast.Node{}}
 	var entries []*ast.MappingValueNode
@@ -88,7 +87,7 @@ func (d *decoder) section(node ast.Node) *section {
 	return s
 }
 
-// done reports the keys that nobody asked for.
+// done reports unknown keys.
 func (s *section) done() {
 	for _, e := range s.keys {
 		key := e.Key.GetToken().Value
@@ -103,7 +102,7 @@ func (s *section) done() {
 	}
 }
 
-// get is the value of a key; nil where it is not given.
+// get is the value of a key; nil if it is missing.
 func (s *section) get(key string) ast.Node {
 	s.known = append(s.known, key)
 	node, ok := s.values[key]
@@ -123,7 +122,7 @@ func (s *section) has(key string) bool {
 	return ok && !null
 }
 
-// scalar is a value as text, variables expanded.
+// scalar is a value as text, with variables expanded.
 func (s *section) scalar(key string) (text string, node ast.Node, ok bool) {
 	node = s.get(key)
 	if node == nil {
@@ -146,7 +145,7 @@ func (d *decoder) scalar(node ast.Node) (string, bool) {
 	return expanded, true
 }
 
-// rawScalar is a value as it stands in the file.
+// rawScalar is a value as written in the file.
 func (d *decoder) rawScalar(node ast.Node) (string, bool) {
 	switch n := d.resolveAlias(node).(type) {
 	case *ast.LiteralNode:
@@ -162,7 +161,7 @@ func (d *decoder) rawScalar(node ast.Node) (string, bool) {
 	return "", false
 }
 
-// read reads a value with parse, which says what is wrong with it.
+// read reads a value with parse, which reports invalid values.
 func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
 	text, node, ok := s.scalar(key)
 	if !ok {
@@ -170,7 +169,7 @@ func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
 	}
 	v, err := parse(text)
 	if err != nil {
-		if written, _ := s.d.rawScalar(node); written != text { // what a variable holds may be a secret
+		if written, _ := s.d.rawScalar(node); written != text { // the value of a variable may be a secret
 			s.d.fail(node, "%s: invalid value of %s", key, written)
 			return
 		}
@@ -242,7 +241,7 @@ func (s *section) stringList(key string, to *[]string) {
 	}
 }
 
-// items are the elements of a list; a value that is none is its own list.
+// items are the elements of a list; any other value is its own list.
 func (s *section) items(key string) []ast.Node {
 	node := s.get(key)
 	if node == nil {
@@ -262,7 +261,7 @@ func (s *section) sections(key string) (all []*section) {
 	return all
 }
 
-// section is the mapping of a key, empty where it is not given.
+// section is the mapping of a key, empty if it is missing.
 func (s *section) section(key string) *section {
 	node := s.get(key)
 	if node == nil {

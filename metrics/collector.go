@@ -13,14 +13,14 @@ import (
 	"logstow/store"
 )
 
-// month is the time that the cost is estimated for.
+// month is the period of the cost estimate.
 const month = 30 * 24 * time.Hour
 
-// redacted begins the reasons of process.Stats.Counts that changed a record and kept it.
+// redacted is the prefix of reasons in process.Stats.Counts for changed records.
 const redacted = "redact:"
 
-// collector reads the pipeline's own counters at a scrape. It describes nothing: what
-// there is depends on services and reasons.
+// collector reads the pipeline's counters at a scrape. It describes nothing: the metrics depend on
+// services and reasons.
 type collector struct {
 	opts  *Options
 	began time.Time
@@ -29,7 +29,7 @@ type collector struct {
 // Describe sends nothing, which makes this an unchecked collector.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends what is known now.
+// Collect sends the current values.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s := scrape{ch}
 	c.inputs(s)
@@ -71,7 +71,7 @@ func (c *collector) inputs(s scrape) {
 	})
 }
 
-// lost is what does not get to storage, by reason.
+// lost sends the counts of dropped records, by reason.
 func (c *collector) lost(s scrape) {
 	const name, help = "logstow_dropped_records_total", "Records read and dropped, by reason."
 	s.counter(name, help, float64(c.opts.Buffer.Stats().DroppedRecords), "reason", "buffer-full")
@@ -134,7 +134,7 @@ func (c *collector) output(s scrape) {
 	}
 }
 
-// cost extrapolates what was done since the start to a month.
+// cost extrapolates the usage since the start to a month.
 func (c *collector) cost(s scrape) {
 	up := c.opts.Now().Sub(c.began)
 	if up < time.Second || c.opts.Prices == (price.Table{}) {
@@ -148,7 +148,7 @@ func (c *collector) cost(s scrape) {
 	s.gauge(name, help, stored/1e9*c.opts.Prices.Month*share, "part", "storage")
 }
 
-// usage is what was asked of storage, as it is billed: deletions are free.
+// usage are the requests to storage, as they are billed: deletions are free.
 func usage(r store.Requests) price.Usage {
 	return price.Usage{List: r.List, Read: r.Get, Create: r.Create, Table: r.Table}
 }

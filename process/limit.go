@@ -10,17 +10,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxServices is how many services' rates are remembered; past that all begin anew.
+// maxServices is how many services' rates are tracked; beyond that all are reset.
 const maxServices = 10_000
 
-// limiter bounds the records and the bytes a second of each service.
+// limiter bounds the records and bytes per second of each service.
 type limiter struct {
 	opts     *Options
 	mu       sync.Mutex
 	services map[string]*serviceLimit
 }
 
-// serviceLimit is what one service may log; a nil limiter is no limit.
+// serviceLimit is the limit of one service; a nil limiter is unlimited.
 type serviceLimit struct {
 	records, bytes *rate.Limiter
 	over           *tally
@@ -40,7 +40,7 @@ func newLimiter(opts *Options) (*limiter, error) {
 	return &limiter{opts: opts, services: map[string]*serviceLimit{}}, nil
 }
 
-// bucket is a limiter that lets burst pass at once, 0 for what a second has; nil where there is no limit.
+// bucket is a limiter with a burst, 0 for one second's worth; nil if there is no limit.
 func bucket(limit, burst float64) *rate.Limiter {
 	if limit == 0 {
 		return nil

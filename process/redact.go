@@ -11,12 +11,12 @@ import (
 	"logstow/record"
 )
 
-// redactor takes one kind of secret out.
+// redactor redacts one kind of secret.
 type redactor struct {
-	// A message is looked at if it holds one text of each of hints.
+	// A message is examined if it contains one text of each of hints.
 	hints [][][]byte
-	// replace is the message without secrets; the same slice where it holds none. It
-	// does not change the bytes of the message that it gets.
+	// replace is the message without secrets; the same slice if it has none. It does not change the
+	// bytes of its argument.
 	replace func(message []byte) []byte
 	count   *tally
 }
@@ -32,11 +32,11 @@ func (r *redactor) redact(message []byte, seen *byteSet) []byte {
 		return message
 	}
 	r.count.add()
-	// What is put in may be longer than what it replaces.
+	// The replacement may be longer than the secret.
 	return changed[:min(len(changed), record.MaxSize)]
 }
 
-// byteSet says which bytes a message holds.
+// byteSet is the set of bytes of a message.
 type byteSet [256]bool
 
 func (p *byteSet) add(message []byte) {
@@ -45,8 +45,8 @@ func (p *byteSet) add(message []byte) {
 	}
 }
 
-// holdsOne reports whether a message holds one of texts; it is searched for those only
-// of which it holds all bytes.
+// holdsOne reports whether a message contains one of texts; it is searched only for those of which
+// it has all bytes.
 func (p *byteSet) holdsOne(message []byte, texts [][]byte) bool {
 search:
 	for _, text := range texts {
@@ -62,7 +62,7 @@ search:
 	return false
 }
 
-// redactors are those that options name, each once.
+// redactors are those in the options, each once.
 func redactors(opts *Options) ([]redactor, error) {
 	kinds := slices.Clone(opts.Redact)
 	if slices.Contains(kinds, "all") {
@@ -100,8 +100,8 @@ func redactors(opts *Options) ([]redactor, error) {
 	return all, nil
 }
 
-// builtinRedactor puts [redacted:KIND] in the place of all secrets of a kind. A JSON object
-// stays one: where no string is, a string is put in.
+// builtinRedactor replaces all secrets of a kind by [redacted:KIND]. A JSON object remains one:
+// outside of strings, a string is inserted.
 func builtinRedactor(k kind) func([]byte) []byte {
 	text, quoted := "[redacted:"+k.name+"]", `"[redacted:`+k.name+`]"`
 	return func(message []byte) []byte {
@@ -129,7 +129,7 @@ func builtinRedactor(k kind) func([]byte) []byte {
 	}
 }
 
-// customRedactor replaces what an expression matches by a template.
+// customRedactor replaces the matches of an expression by a template.
 func customRedactor(re *regexp.Regexp, with string) func([]byte) []byte {
 	template := []byte(with)
 	return func(message []byte) []byte {
@@ -140,7 +140,7 @@ func customRedactor(re *regexp.Regexp, with string) func([]byte) []byte {
 	}
 }
 
-// holdsOne reports whether a message holds one of texts, or there are none.
+// holdsOne reports whether a message contains one of texts, or there are none.
 func holdsOne(message []byte, texts [][]byte) bool {
 	for _, text := range texts {
 		if bytes.Contains(message, text) {

@@ -8,7 +8,7 @@ import (
 	"logstow/record"
 )
 
-// matcher is a rule, ready to be asked.
+// matcher is a compiled rule.
 type matcher struct {
 	levels record.LevelSet
 	texts  [][]byte
@@ -40,7 +40,7 @@ func (m *matcher) matches(r *record.Record) bool {
 	return m.levels.Has(r.Level) && holdsOne(r.Message, m.texts) && (m.regexp == nil || m.regexp.Match(r.Message))
 }
 
-// sampler keeps one of many.
+// sampler keeps one in several records.
 type sampler struct {
 	matcher
 	oneIn uint64

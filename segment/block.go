@@ -12,25 +12,25 @@ import (
 // block is the text of a block being filled.
 type block struct {
 	text []byte
-	// refs are the places of the records in text, for sorting them.
+	// refs locate the records in text, for sorting.
 	refs     []recordRef
 	unsorted bool
 	levels   record.Counts
-	// start and end are the least and the greatest time.
+	// start and end are the minimum and maximum time.
 	start, end int64
 }
 
-// recordRef is where a record lies in the text; MaxBlockRaw fits 32 bits.
+// recordRef locates a record in the text; MaxBlockRaw fits 32 bits.
 type recordRef struct {
 	time int64
 	// message is where the message begins; it ends with a newline, at to.
 	from, message, to uint32
 }
 
-// minText is the least capacity of a block's text: what a segment of a few records takes.
+// minText is the initial capacity of a block's text: that of a segment of a few records.
 const minText = 4 << 10
 
-// reserve makes room for n more bytes, doubling the capacity, but not past limit if that is enough.
+// reserve makes space for n more bytes, doubling the capacity, but not past limit if that suffices.
 func (b *block) reserve(n, limit int) {
 	need := len(b.text) + n
 	if need <= cap(b.text) {
@@ -69,8 +69,8 @@ func (b *block) prefixes() iter.Seq2[int, int] {
 	}
 }
 
-// sort brings the records into the order of their times, those of equal time
-// staying as they came. It writes into spare and returns the text it no longer needs.
+// sort sorts the records by time; records of equal time keep their order. It writes into spare and
+// returns the text that is no longer needed.
 func (b *block) sort(spare []byte) []byte {
 	if !b.unsorted {
 		return spare
@@ -95,7 +95,7 @@ type encoded struct {
 	tokens filter.Set
 }
 
-// encode sorts and compresses a block, and collects its tokens if they are wanted.
+// encode sorts and compresses a block, and collects its tokens if requested.
 func (c *Compressor) encode(b block, tokens bool) encoded {
 	var set filter.Set
 	if tokens {
