@@ -2,7 +2,7 @@ package recognize
 
 import "logstow/record/internal/civil"
 
-// invalidNumber is more than any part of a date or time may be.
+// invalidNumber is more than any part of a date or time can be.
 const invalidNumber = 10000
 
 // two is the number that two digits at b[i] form, or bad.
@@ -90,8 +90,8 @@ func wordEnd(b []byte, i int) int {
 	return i
 }
 
-// ends says whether a time may end before b[i]: at the end of the line or
-// before a byte that cannot continue a number, a name or a path.
+// ends reports whether a time may end before b[i]: at the end of the line or before a byte that
+// cannot continue a number, a name or a path.
 func ends(b []byte, i int) bool {
 	if i >= len(b) {
 		return true
