@@ -8,12 +8,12 @@ import (
 	"logstow/buffer"
 )
 
-// maxRecentChunks is how many of the last chunks are known when they come again.
+// maxRecentChunks is how many of the last chunks are remembered for deduplication.
 const maxRecentChunks = 1024
 
-// recentChunks are the last messages that asked for an acknowledgement. A sender that
-// missed one sends the same bytes again: what was taken of them is not taken twice.
-// Safe for concurrent use.
+// recentChunks are the last messages that requested an acknowledgement. A sender that missed one
+// sends the same bytes again: its events that were already accepted are not accepted twice. Safe
+// for concurrent use.
 type recentChunks struct {
 	mu   sync.Mutex
 	all  map[[sha256.Size]byte]*chunk
@@ -21,11 +21,11 @@ type recentChunks struct {
 	next int
 }
 
-// chunk is what is known of one message.
+// chunk is the state of one message.
 type chunk struct {
-	// turn holds a token while a connection works on the chunk.
+	// turn holds a token while a connection processes the chunk.
 	turn chan struct{}
-	// taken is how many of its events the sink has, up to mark; for whoever has the turn.
+	// taken is how many of its events the sink has, up to mark; only for the holder of turn.
 	taken int
 	mark  buffer.Mark
 }

@@ -16,27 +16,28 @@ import (
 )
 
 const (
-	// firstBuffer is what every connection has to read into; longer messages grow
-	// it, within the budget of all connections.
+	// firstBuffer is the initial read buffer of every connection; longer messages grow it, within
+	// the budget of all connections.
 	firstBuffer = 16 << 10
-	// batchBuffer is how large it gets while many short ones come.
+	// batchBuffer is its size while many short messages come.
 	batchBuffer = 64 << 10
-	// maxAcks is how many bytes of acknowledgements wait for each other.
+	// maxAcks is how many bytes of acknowledgements are batched.
 	maxAcks = 64 << 10
-	// maxPing is the longest answer to a HELO in bytes: nobody is trusted yet.
+	// maxPing is the maximum length of the answer to a HELO in bytes: the sender is not
+	// authenticated yet.
 	maxPing = 4 << 10
 	// memoryTimeout is how long a connection waits for memory that others hold.
 	memoryTimeout = 5 * time.Second
 	// handshakeTimeout is how long a sender may take to begin its answer to a HELO.
 	handshakeTimeout = 10 * time.Second
-	// writeTimeout is how long a sender may take to read an answer.
+	// writeTimeout is how long a sender may take to read a response.
 	writeTimeout = 10 * time.Second
 )
 
 var (
-	// errNoMemory says that all connections together hold too much.
+	// errNoMemory reports that all connections together hold too much memory.
 	errNoMemory = errors.New("memory limit of all connections reached")
-	// errSlow says that message timed out.
+	// errSlow reports that a message did not end in time.
 	errSlow = errors.New("message timed out")
 )
 
@@ -46,20 +47,20 @@ type conn struct {
 	net      net.Conn
 	deadline *listen.ReadDeadline
 	scan     scanner
-	// buf[start:end] is what was read and not used.
+	// buf[start:end] was read and not processed.
 	buf        []byte
 	start, end int
-	// last is how much was read last.
+	// last is the size of the last read.
 	last int
-	// begun is when the message at start did.
+	// begun is when the message at start began.
 	begun time.Time
-	// idle is how long the sender may say nothing.
+	// idle is how long the sender may be silent.
 	idle   time.Duration
 	events collector
-	// acks are acknowledgements, as they are sent when all up to mark is durable.
+	// acks are acknowledgements, sent when everything up to mark is durable.
 	acks []byte
 	mark buffer.Mark
-	// readReserved is what buf has of its budget, making what the events at hand have of theirs.
+	// readReserved is buf's share of its budget, parseReserved that of the current events.
 	readReserved, parseReserved int64
 }
 
@@ -73,14 +74,14 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 	return conn
 }
 
-// close gives back what the connection holds.
+// close releases the connection's memory.
 func (c *conn) close() {
 	c.deadline.Stop()
 	c.server.readBudget.Give(c.readReserved)
 	c.server.parseBudget.Give(c.parseReserved)
 }
 
-// reserve takes n bytes from a budget, waiting for other connections, and adds them to held.
+// reserve reserves n bytes of a budget, waiting for other connections, and adds them to held.
 func reserve(ctx context.Context, budget *listen.Budget, n int, held *int64) error {
 	if !budget.Take(int64(n)) {
 		ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
@@ -93,7 +94,7 @@ func reserve(ctx context.Context, budget *listen.Budget, n int, held *int64) err
 	return nil
 }
 
-// serve reads until the sender, time or ctx ends the connection, and says why it ended.
+// serve reads until the sender, a timeout or ctx ends the connection, and returns why it ended.
 func (c *conn) serve(ctx context.Context) error {
 	late, cancel := input.Grace(ctx, grace)
 	defer cancel()
@@ -107,7 +108,7 @@ func (c *conn) serve(ctx context.Context) error {
 			err = c.message(ctx, late, raw)
 		}
 		if raw == nil || err != nil || len(c.acks) > maxAcks {
-			// All that came is used: whatever came together is made durable together.
+			// All input is processed: make everything that arrived together durable together.
 			err = errors.Join(err, c.acknowledge(late))
 		}
 		if raw == nil && err == nil {
@@ -119,7 +120,7 @@ func (c *conn) serve(ctx context.Context) error {
 	}
 }
 
-// handshake does the handshake where a shared key is configured.
+// handshake performs the handshake if a shared key is configured.
 func (c *conn) handshake(ctx context.Context) error {
 	if c.server.opts.SharedKey == "" {
 		return nil
@@ -154,8 +155,7 @@ func (c *conn) write(b []byte) error {
 	return err
 }
 
-// next returns the next value, valid until read is called; nil where it was not
-// read to its end yet.
+// next returns the next value, valid until read is called; nil if it is still incomplete.
 func (c *conn) next(limit int) ([]byte, error) {
 	size, err := c.scan.next(c.buf[c.start:c.end], limit)
 	if err != nil || size == 0 {
@@ -166,7 +166,7 @@ func (c *conn) next(limit int) ([]byte, error) {
 	return c.buf[c.start-size : c.start : c.start], nil
 }
 
-// read reads more. io.EOF says that the sender is done.
+// read reads more. io.EOF means that the sender is done.
 func (c *conn) read(ctx context.Context) error {
 	if err := c.makeSpace(ctx); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (c *conn) read(ctx context.Context) error {
 	return nil
 }
 
-// cause says more of an error of reading where it is one within a message.
+// cause adds detail to a read error within a message.
 func (c *conn) cause(err error) error {
 	switch {
 	case c.end == c.start:
@@ -194,7 +194,7 @@ func (c *conn) cause(err error) error {
 	return err
 }
 
-// makeSpace makes room for reading on.
+// makeSpace makes space for further reading.
 func (c *conn) makeSpace(ctx context.Context) error {
 	full := c.end == len(c.buf)
 	c.end = copy(c.buf, c.buf[c.start:c.end])
@@ -203,14 +203,14 @@ func (c *conn) makeSpace(ctx context.Context) error {
 	switch {
 	case c.end == size:
 		grown := min(2*size, maxMessage+firstBuffer)
-		// Both buffers are there while one is copied.
+		// Both buffers exist during the copy.
 		if err := reserve(ctx, c.server.readBudget, grown, &c.readReserved); err != nil {
 			return err
 		}
 		c.resize(grown)
 		c.shrinkBuffer(grown)
 	case full && size < batchBuffer && c.server.readBudget.Take(int64(size)):
-		c.readReserved += int64(size) // much comes: read more at once
+		c.readReserved += int64(size) // high rate: read more at once
 		c.resize(2 * size)
 	case c.end == 0 && (size > batchBuffer || size > firstBuffer && c.last < firstBuffer/2):
 		c.resize(firstBuffer)
@@ -219,7 +219,7 @@ func (c *conn) makeSpace(ctx context.Context) error {
 	return nil
 }
 
-// grow reserves n bytes for what is made of a message, or where n is negative gives them back.
+// grow reserves n bytes for parsing a message, or if n is negative returns them.
 func (c *conn) grow(ctx context.Context, n int) error {
 	if n < 0 {
 		c.server.parseBudget.Give(int64(-n))
@@ -229,18 +229,18 @@ func (c *conn) grow(ctx context.Context, n int) error {
 	return reserve(ctx, c.server.parseBudget, n, &c.parseReserved)
 }
 
-// shrinkBuffer keeps no more of the budget for reading than that.
+// shrinkBuffer keeps no more of the read budget than that.
 func (c *conn) shrinkBuffer(keep int) {
 	c.server.readBudget.Give(c.readReserved - int64(keep))
 	c.readReserved = int64(keep)
 }
 
-// resize makes the buffer size bytes long, and keeps what is in it.
+// resize resizes the buffer to size bytes, keeping its content.
 func (c *conn) resize(size int) {
 	c.buf = append(make([]byte, 0, size), c.buf[:c.end]...)[:size]
 }
 
-// wait sets the time at which reading ends.
+// wait sets the read deadline.
 func (c *conn) wait() {
 	if c.end == c.start {
 		c.deadline.Set(time.Now().Add(c.idle))

@@ -1,21 +1,19 @@
-// Package forward takes log records from senders of the Fluent Forward protocol,
-// version 1: Fluent Bit, Fluentd, Docker's fluentd driver and client libraries.
+// Package forward receives log records from senders of the Fluent Forward protocol, version 1:
+// Fluent Bit, Fluentd, Docker's fluentd driver and client libraries.
 //
-// All four forms of messages are understood, compressed with gzip or not, with
-// times in seconds or as EventTime. A message with a chunk option is acknowledged
-// when its records are durable; where the buffer has no room it is not, and the
-// connection is closed, so that the sender tries again. The same message sent
-// again, because its acknowledgement got lost, is acknowledged and not taken twice,
-// as far as it is one of the last 1,024. A sender that asks for no acknowledgement
-// waits while there is no room: nothing more is read from it.
+// All four forms of messages are supported, with or without gzip, with times in seconds or as
+// EventTime. A message with a chunk option is acknowledged when its records are durable; if the
+// buffer has no space it is not, and the connection is closed, so that the sender retries. A
+// retried message, whose acknowledgement was lost, is acknowledged and not accepted twice, as long
+// as it is one of the last 1,024. A sender that requests no acknowledgement waits while there is no
+// space: nothing more is read from it.
 //
-// # What a record holds
+// # Content of a record
 //
-// The time is the event's, the source its tag. The message is the record as a
-// compact JSON object, its members in their order; a record that holds nothing but
-// a text named log or message is that text, without a newline at its end; see
-// [Options.MessageKey]. Binary values that are no text become U+FFFD in texts,
-// base64 elsewhere. A time that is not taken stays in the member refused_time.
+// The time is the event's, the source its tag. The message is the record as a compact JSON object,
+// its members in order; a record with nothing but a text named log or message is that text, without
+// a newline at its end; see [Options.MessageKey]. Binary values that are not text become U+FFFD in
+// texts, base64 elsewhere. A rejected timestamp is kept in the member refused_time.
 package forward
 
 import (
@@ -34,67 +32,68 @@ import (
 )
 
 const (
-	// DefaultHostname is what the server calls itself in the handshake. Fluentd
-	// refuses a server that has its own name.
+	// DefaultHostname is the server's name in the handshake. Fluentd rejects a server that has its
+	// own name.
 	DefaultHostname = "logstow"
-	// DefaultIdleTimeout is how long a connection may say nothing where nothing else is configured.
+	// DefaultIdleTimeout is how long a connection may be silent by default.
 	DefaultIdleTimeout = time.Hour
 	// DefaultMessageTimeout is how long a message may take from its first byte to its last.
 	DefaultMessageTimeout = time.Minute
-	// DefaultMaxMemory is what all connections together may hold in memory, in bytes: as
-	// much as the largest message and what is made of it need.
+	// DefaultMaxMemory is the memory limit of all connections together, in bytes: enough for the
+	// largest message and its events.
 	DefaultMaxMemory = readMemory + parseMemory
-	// readMemory is what reading the longest message takes: its buffer, and the smaller
-	// one that it is copied from.
+	// readMemory is the memory for reading the longest message: its buffer, and the smaller one
+	// that it is copied from.
 	readMemory = 25 << 20
-	// parseMemory is what taking it apart does: the same for what is decompressed, and the
-	// events and messages of one piece.
+	// parseMemory is the memory for parsing it: the same for decompressed data, and the events and
+	// messages of one batch.
 	parseMemory = 39 << 20
-	// grace is how long what was read is handed over after the end.
+	// grace is how long received data is flushed after the end.
 	grace = 5 * time.Second
 )
 
-// Options say where to listen and how.
+// Options configure a [Server].
 type Options struct {
 	input.Options
 	// Address is HOST:PORT; binds to loopback if no host is given. Required.
 	Address string
 	// TLS makes the listener speak TLS.
 	TLS listen.TLS
-	// MaxConnections is how many connections are served at a time; 0 is [listen.DefaultMaxConnections].
+	// MaxConnections is the maximum number of concurrent connections; 0 is
+	// [listen.DefaultMaxConnections].
 	MaxConnections int
-	// SharedKey is what senders must know, and get told that the server knows, before
-	// anything is taken from them. "" is no handshake.
+	// SharedKey is the key that senders and server prove to each other before anything is accepted.
+	// "" is no handshake.
 	SharedKey string
-	// Users are names with their passwords: a sender must be one of them. None is
-	// no such check. They need a SharedKey.
+	// Users are names with their passwords: a sender must be one of them. Empty disables the check.
+	// Requires a SharedKey.
 	Users map[string]string
 	// Hostname is the server's name in the handshake; "" is [DefaultHostname].
 	Hostname string
-	// MessageKey names the member whose text is the whole message of a record; the
-	// other members are left out, and a record without that text is kept whole. ""
-	// takes a text named log or message where a record has no other member.
+	// MessageKey names the member whose text is the whole message of a record; the other members
+	// are dropped, and a record without that text is kept whole. "" uses a text named log or
+	// message if a record has no other member.
 	MessageKey string
-	// IdleTimeout is how long a connection may say nothing: then it is closed. 0 is [DefaultIdleTimeout].
+	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
+	// [DefaultIdleTimeout].
 	IdleTimeout time.Duration
-	// MessageTimeout is how long a message may take from its first byte to its last: then
-	// the connection is closed. 0 is [DefaultMessageTimeout].
+	// MessageTimeout is how long a message may take from its first byte to its last before the
+	// connection is closed. 0 is [DefaultMessageTimeout].
 	MessageTimeout time.Duration
-	// MaxMemory bounds in bytes what long messages on all connections together hold in
-	// memory: 25 MiB of it while they are read, the rest while they are taken apart. A
-	// connection that finds no room for five seconds is closed. 0 is
-	// [DefaultMaxMemory], 64 MiB, which is the least.
+	// MaxMemory bounds in bytes the memory for long messages on all connections: 25 MiB of it while
+	// they are read, the rest while they are parsed. A connection that gets no memory for five
+	// seconds is closed. 0 is [DefaultMaxMemory], 64 MiB, which is the minimum.
 	MaxMemory int64
 }
 
-// Stats counts what a Server did beside what [input.Stats] counts.
+// Stats counts events of a Server in addition to [input.Stats].
 type Stats struct {
-	// Connections were accepted; Refused were closed for a failed TLS or shared-key
-	// handshake, Slow for a message that did not end in time, Malformed for what is
-	// not the protocol or over a limit.
+	// Connections were accepted; Rejected were closed for a failed TLS or shared-key handshake,
+	// Slow for a message that did not end in time, Malformed for a protocol error or an exceeded
+	// limit.
 	Connections, Rejected, Slow, Malformed int64
-	// Busy messages were not acknowledged for want of room; Repeated ones came
-	// again after all or some of their events were taken.
+	// Busy messages were not acknowledged for lack of space; Repeated ones were retried after all
+	// or some of their events were accepted.
 	Busy, Repeated int64
 }
 
@@ -104,16 +103,16 @@ type Server struct {
 	receiver *input.Receiver
 	listener net.Listener
 	chunks   *recentChunks
-	// readBudget is for messages, making for what is made of them: who has read a
-	// message does not wait for those who read.
+	// readBudget is for messages, parseBudget for the data made from them: parsing a read message
+	// does not wait for readers.
 	readBudget, parseBudget *listen.Budget
 	logLimit                listen.Limiter
 	counts                  struct{ connections, rejected, slow, malformed, busy, repeated atomic.Int64 }
-	// open is how many connections are served.
+	// open is the number of open connections.
 	open atomic.Int64
 }
 
-// New binds the socket. ctx is for that alone.
+// New binds the socket. ctx is for binding only.
 func New(ctx context.Context, opts Options) (*Server, error) {
 	fail := func(err error) (*Server, error) { return nil, fmt.Errorf("forward input %s: %w", opts.Address, err) }
 	var err error
@@ -149,13 +148,13 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	}, nil
 }
 
-// Addr is where the server listens.
+// Addr is the bound address.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close closes the socket of a server that does not run: what New bound.
+// Close closes the socket of a server that is not running.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Stats returns what was counted so far.
+// Stats returns the current counts.
 func (s *Server) Stats() Stats {
 	c := &s.counts
 	return Stats{
@@ -164,8 +163,8 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// Run serves until ctx ends; then it hands over what it has read, for at most five
-// seconds, and closes the socket. An error is one of the socket or of the sink.
+// Run serves until ctx ends; then it flushes what it has read, for at most five seconds, and closes
+// the socket. An error is one of the socket or of the sink.
 func (s *Server) Run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -195,7 +194,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, broken)
 }
 
-// logClosed counts why a connection ended, and says it where an operator should know.
+// logClosed counts why a connection ended, and logs it if relevant for an operator.
 func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
 	text := "forward connection closed"
 	switch {

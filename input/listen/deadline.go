@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// drainTime is how long is read on after the end, for what senders have sent before it.
+// drainTime is how long reading continues after the end, for data that senders sent before it.
 const drainTime = 100 * time.Millisecond
 
-// ReadDeadline is a connection's read deadline, which the end of a context brings
-// forward to a tenth of a second from then. Safe for concurrent use.
+// ReadDeadline is a connection's read deadline, which the end of a context shortens
+// to a tenth of a second. Safe for concurrent use.
 type ReadDeadline struct {
 	mu     sync.Mutex
 	conn   interface{ SetReadDeadline(time.Time) error }
@@ -18,7 +18,7 @@ type ReadDeadline struct {
 	cancel func() bool
 }
 
-// NewReadDeadline makes an Alarm of a connection; Stop ends it.
+// NewReadDeadline makes a ReadDeadline of a connection; Stop ends it.
 func NewReadDeadline(ctx context.Context, conn interface{ SetReadDeadline(time.Time) error }) *ReadDeadline {
 	a := &ReadDeadline{conn: conn}
 	a.cancel = context.AfterFunc(ctx, func() {
@@ -30,7 +30,7 @@ func NewReadDeadline(ctx context.Context, conn interface{ SetReadDeadline(time.T
 	return a
 }
 
-// Set sets when reading ends, unless the context has ended.
+// Set sets the deadline, unless the context has ended.
 func (a *ReadDeadline) Set(t time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -39,5 +39,5 @@ func (a *ReadDeadline) Set(t time.Time) {
 	}
 }
 
-// Stop lets go of the context. The deadline stays as it is.
+// Stop releases the context. The deadline stays as it is.
 func (a *ReadDeadline) Stop() { a.cancel() }

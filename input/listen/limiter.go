@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// logInterval is how often the same trouble is logged at most.
+// logInterval is the minimum time between two log lines of the same kind.
 const logInterval = 10 * time.Second
 
-// Limiter says when something may be logged again, so that a sender cannot fill
-// the log. The zero value is ready. Safe for concurrent use.
+// Limiter rate-limits log lines, so that a sender cannot flood the log. The zero value is ready to
+// use. Safe for concurrent use.
 type Limiter struct {
 	mu   sync.Mutex
 	next time.Time
 }
 
-// Allow reports whether ten seconds have passed since it last did.
+// Allow reports whether ten seconds have passed since it last returned true.
 func (l *Limiter) Allow() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

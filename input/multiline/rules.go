@@ -2,7 +2,7 @@ package multiline
 
 import "bytes"
 
-// action is what becomes of a line after a held event.
+// action is the decision about a line after a held event.
 type action uint8
 
 const (
@@ -14,12 +14,12 @@ const (
 	undecided
 )
 
-// state is what the last line of an event was a part of. The numbers are written
-// into positions and never change.
+// state is what the last line of an event was part of. The numbers are stored in positions and
+// never change.
 type state uint8
 
 const (
-	// plain is a line of which nothing is known.
+	// plain is an unclassified line.
 	plain state = iota
 	// header is "package.SomeError: text" after a line that says an error; it waits for a frame.
 	header
@@ -98,9 +98,8 @@ func trimmed(line []byte) []byte {
 	return line
 }
 
-// next says what becomes of a line after an event whose last line left it in
-// state s. Of plain, header and goCall the text is that of its first line alone
-// or begins with it.
+// next decides about a line after an event whose last line left it in state s. For plain, header
+// and goCall the text is that of its first line alone or begins with it.
 func (s state) next(text, line []byte) (action, state) {
 	line = trimmed(line)
 	switch s {
@@ -168,7 +167,7 @@ func afterPlain(text, line []byte) (action, state) {
 	return begins, plain
 }
 
-// joinsError joins what can only be the beginning of a trace to a line that says an error.
+// joinsError joins only the unambiguous beginning of a trace to a line that mentions an error.
 func joinsError(text []byte, s state) (action, state) {
 	if mentionsError(text) {
 		return joins, s

@@ -10,13 +10,13 @@ import (
 	"logstow/record/recognize"
 )
 
-// batch is what a request holds for one service.
+// batch are the events of a request for one service.
 type batch struct {
 	service string
 	events  []input.Event
 }
 
-// collector makes events of a request.
+// collector collects the events of a request.
 type collector struct {
 	handler *Handler
 	lease   *httpserver.Lease
@@ -28,7 +28,7 @@ type collector struct {
 
 	batches []batch
 	places  map[string]int
-	// rejected counts the records that were not taken.
+	// rejected counts the rejected records.
 	rejected int64
 }
 
@@ -48,7 +48,7 @@ func (h *Handler) collect(request []byte, lease *httpserver.Lease) (*collector, 
 	return c, err
 }
 
-// resourceLogs finds the resource first: fields may come in any order.
+// resourceLogs parses the resource first: fields may come in any order.
 func (c *collector) resourceLogs(message []byte) error {
 	var raw []byte
 	if err := each(message, func(f field) error {

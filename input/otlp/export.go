@@ -11,8 +11,8 @@ import (
 	"logstow/input/httpserver"
 )
 
-// export takes an ExportLogsServiceRequest: after nil all that it holds is
-// durable, but for the records that the answer counts as rejected.
+// export processes an ExportLogsServiceRequest: after nil all of it is durable, except for the
+// records that the response counts as rejected.
 func (h *Handler) export(ctx context.Context, request []byte, lease *httpserver.Lease) (*collector1.ExportLogsServiceResponse, error) {
 	c, err := h.collect(request, lease)
 	if err != nil {
@@ -32,8 +32,8 @@ func (h *Handler) export(ctx context.Context, request []byte, lease *httpserver.
 	return answer, nil
 }
 
-// receive hands over the batches, each in one piece. A request that was taken in
-// part goes on where it stopped when the same bytes come again, as they do in a retry.
+// receive passes on the batches, each as a whole. A partially accepted request continues where it
+// stopped when the same bytes come again, as in a retry.
 func (h *Handler) receive(ctx context.Context, request []byte, batches []batch) error {
 	var id [sha256.Size]byte
 	done := 0
@@ -52,17 +52,18 @@ func (h *Handler) receive(ctx context.Context, request []byte, batches []batch) 
 	return nil
 }
 
-// maxPartialRequests is how many requests that were taken in part are remembered.
+// maxPartialRequests is how many partially accepted requests are remembered.
 const maxPartialRequests = 1024
 
-// partialRequests remembers how many batches of a request were taken. The zero value is ready.
+// partialRequests remembers how many batches of a request were accepted. The zero value is ready to
+// use.
 type partialRequests struct {
 	mu    sync.Mutex
 	done  map[[sha256.Size]byte]int
 	order [][sha256.Size]byte
 }
 
-// take forgets a request and says how far it came.
+// take removes a request and returns its progress.
 func (r *partialRequests) take(id [sha256.Size]byte) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

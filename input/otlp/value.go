@@ -12,10 +12,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// maxDepth is how deep values may be nested.
+// maxDepth is the maximum nesting of values.
 const maxDepth = 64
 
-// errTooDeep says that a record holds a value that is nested too deeply.
+// errTooDeep reports a value that is nested too deeply.
 var errTooDeep = errors.New("a value is nested too deeply")
 
 // value writes an AnyValue; one that is not set is null.
@@ -124,7 +124,7 @@ func (o *object) integer(v int64) {
 	put(o, strconv.AppendInt(scratch[:0], v, 10))
 }
 
-// double writes a number, or as protobuf's JSON does, the name of what JSON has no number for.
+// double writes a number, or as protobuf's JSON does, the name of one that JSON cannot represent.
 func (o *object) double(v float64) {
 	switch {
 	case math.IsNaN(v):

@@ -12,17 +12,17 @@ import (
 	"logstow/input/listen"
 )
 
-// maxReadErrors is after how many failures in a row reading ends.
+// maxReadErrors is after how many consecutive errors reading ends.
 const maxReadErrors = 100
 
-// maxDatagram is the longest datagram that is read whole: UDP has at most 64 KiB,
-// a Unix socket what its sender's buffer holds, 208 KiB unless configured.
+// maxDatagram is the maximum size of a datagram that is read completely: UDP has at most 64 KiB, a
+// Unix socket its sender's buffer, 208 KiB by default.
 const maxDatagram = 512 << 10
 
-// runPackets reads datagrams and hands them over at the same time.
+// runPackets reads datagrams and passes them on concurrently.
 func (s *Server) runPackets(ctx context.Context) error {
 	defer func() { _ = s.Close() }()
-	// Of datagrams that wait, and of those being handed over, half the memory each.
+	// Half of the memory is for waiting datagrams, half for those being passed on.
 	q := newQueue(int(s.opts.MaxMemory/2), s.budget)
 	reading, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -47,14 +47,14 @@ func (s *Server) runPackets(ctx context.Context) error {
 	return errors.Join(err, <-handed)
 }
 
-// readPackets reads until the socket fails, as it does when its deadline has come.
+// readPackets reads until the socket fails, as it does after its deadline.
 func (s *Server) readPackets(q *queue) error {
 	buf := make([]byte, maxDatagram)
 	oob := make([]byte, 64)
 	for failed := 0; ; {
 		n, from, err := s.readPacket(buf, oob)
 		if err != nil {
-			// One datagram may fail where the socket does not.
+			// One datagram may fail without the socket failing.
 			if failed++; failed > maxReadErrors || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 				return fmt.Errorf("read syslog datagrams: %w", err)
 			}
@@ -62,7 +62,7 @@ func (s *Server) readPackets(q *queue) error {
 		}
 		failed = 0
 		if n == len(buf) {
-			s.opts.Stats.Cut.Add(1) // by the kernel, that does not say how much
+			s.opts.Stats.Cut.Add(1) // by the kernel, which does not say how much
 		}
 		text := trimEnd(buf[:n])
 		if len(text) == 0 {
@@ -99,7 +99,7 @@ func (s *Server) readPacket(buf, oob []byte) (int, netip.Addr, error) {
 	return n, from.Addr(), err
 }
 
-// handPackets hands over what waits until the queue is closed and empty.
+// handPackets passes on waiting datagrams until the queue is closed and empty.
 func (s *Server) handPackets(ctx context.Context, q *queue) error {
 	late, cancel := input.Grace(ctx, grace)
 	defer cancel()

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// firstBuffer is what every connection has to read into; longer messages and
-	// much at once grow it, within the budget of all connections.
+	// firstBuffer is the initial read buffer of every connection; long messages and high rates grow
+	// it, within the budget of all connections.
 	firstBuffer = 16 << 10
-	// batchBuffer is how large it gets while much comes.
+	// batchBuffer is its size at high rates.
 	batchBuffer = 256 << 10
 	// memoryTimeout is how long a long message waits for memory.
 	memoryTimeout = 5 * time.Second
@@ -48,7 +48,7 @@ func (s *Server) runStream(ctx context.Context) error {
 		conn := s.newConn(ctx, c)
 		defer conn.close()
 		if err := conn.serve(ctx); err != nil {
-			// The sink takes no more: there is no use in going on.
+			// The sink failed: continuing is pointless.
 			once.Do(func() { broken = err })
 			fail(err)
 		}
@@ -63,12 +63,12 @@ type conn struct {
 	sender string
 	events *events
 	framer framer
-	// buf[start:end] is what was read and not used.
+	// buf[start:end] was read and not processed.
 	buf        []byte
 	start, end int
-	// begun is when the message at start did.
+	// begun is when the message at start began.
 	begun time.Time
-	// kept is what the framer keeps, as far as it is taken from the budget.
+	// kept is the framer's memory, as far as it is reserved from the budget.
 	kept     int64
 	deadline *listen.ReadDeadline
 }
@@ -86,7 +86,7 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 	return conn
 }
 
-// close gives back what the connection holds.
+// close releases the connection's memory.
 func (c *conn) close() {
 	c.deadline.Stop()
 	c.end = 0
@@ -94,7 +94,7 @@ func (c *conn) close() {
 	c.server.budget.Give(c.kept)
 }
 
-// serve reads until the sender, time or ctx ends the connection. An error is one of the sink.
+// serve reads until the sender, a timeout or ctx ends the connection. An error is one of the sink.
 func (c *conn) serve(ctx context.Context) error {
 	late, cancel := input.Grace(ctx, grace)
 	defer cancel()
@@ -115,7 +115,7 @@ func (c *conn) serve(ctx context.Context) error {
 	}
 }
 
-// wait sets the time at which reading ends.
+// wait sets the read deadline.
 func (c *conn) wait() {
 	if c.framer.unfinished(c.buf[c.start:c.end]) {
 		if c.begun.IsZero() {
@@ -128,7 +128,7 @@ func (c *conn) wait() {
 	c.deadline.Set(time.Now().Add(c.server.opts.IdleTimeout))
 }
 
-// receiveAll hands over all messages that were read; at the end the unfinished one too.
+// receiveAll passes on all received messages; at the end the unfinished one too.
 func (c *conn) receiveAll(ctx context.Context, end bool) error {
 	read := c.server.opts.Now().UnixNano()
 	for {
@@ -159,7 +159,7 @@ func (c *conn) receiveAll(ctx context.Context, end bool) error {
 	return c.server.receive(ctx, c.events)
 }
 
-// makeSpace makes room for reading on, after n bytes were read.
+// makeSpace makes space for further reading, after n bytes were read.
 func (c *conn) makeSpace(ctx context.Context, n int) {
 	full := c.end == len(c.buf)
 	c.end = copy(c.buf, c.buf[c.start:c.end])
@@ -168,14 +168,14 @@ func (c *conn) makeSpace(ctx context.Context, n int) {
 	case c.end == len(c.buf):
 		c.grow(ctx)
 	case full && len(c.buf) < batchBuffer:
-		c.resize(2 * len(c.buf)) // much comes: read more at once
+		c.resize(2 * len(c.buf)) // high rate: read more at once
 	case len(c.buf) > firstBuffer && c.end == 0 && n < firstBuffer/2:
 		c.resize(firstBuffer)
 	}
 }
 
-// reserveKept takes what the beginning of a message over the limit needs from the
-// budget, or keeps less of it.
+// reserveKept reserves the memory for the kept beginning of a message over the limit, or shortens
+// it.
 func (c *conn) reserveKept() {
 	need := int64(len(c.framer.kept))
 	switch {
@@ -189,7 +189,7 @@ func (c *conn) reserveKept() {
 	}
 }
 
-// grow makes the buffer longer for a message that fills it, or cuts that.
+// grow grows the buffer for a message that fills it, or truncates that.
 func (c *conn) grow(ctx context.Context) {
 	size := min(2*len(c.buf), c.server.opts.MaxRecord+firstBuffer)
 	if size <= len(c.buf) || !c.resize(size) && !c.resizeWaiting(ctx, size) {
@@ -211,8 +211,8 @@ func (c *conn) resizeWaiting(ctx context.Context, size int) bool {
 	return c.resize(size)
 }
 
-// resize makes the buffer size bytes long, if the budget of all connections has
-// room, and keeps what is in it.
+// resize resizes the buffer to size bytes, if the budget of all connections allows, keeping its
+// content.
 func (c *conn) resize(size int) bool {
 	more := int64(size - len(c.buf))
 	if more > 0 && !c.server.budget.Take(more) {
@@ -227,8 +227,8 @@ func (c *conn) resize(size int) bool {
 	return true
 }
 
-// logClosed says why a connection did, where an operator should know; slow says
-// that it was within a message.
+// logClosed logs why a connection ended if that concerns an operator; slow says that it was within
+// a message.
 func (c *conn) logClosed(ctx context.Context, err error, slow bool) {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, io.EOF):
