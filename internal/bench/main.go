@@ -1,6 +1,6 @@
-// Command bench measures Logstow as a user would: whole processes on generated
-// logs, CPU seconds and peak memory as the operating system counts them, each
-// figure beside what it is compared with, taken in turn in the same run.
+// Command bench measures Logstow as a user would: whole processes on generated logs, CPU seconds
+// and peak memory as counted by the operating system, each figure next to its baseline, measured
+// alternately in the same run.
 //
 //	go run ./internal/bench [-size 500MB] [-runs 3] [-kind json]
 //
@@ -120,7 +120,7 @@ func (b *suite) benchShipping() error {
 	commands := []*command{b.part("compress", b.input), ship("--buffer", "memory"), ship("--buffer-dir", buffer)}
 	if os.Getenv("AZURE_STORAGE_CONNECTION_STRING") != "" {
 		azure, run := ship("--buffer-dir", buffer), 0
-		azure.before = func() error { // a container of its own for every run
+		azure.before = func() error { // a separate container for every run
 			run++
 			azure.store = fmt.Sprintf("azblob://bench-%d-%d", os.Getpid(), run)
 			return os.RemoveAll(buffer)
@@ -145,8 +145,8 @@ func (b *suite) benchShipping() error {
 	return nil
 }
 
-// benchReading compares the shipper with sending the same bytes through its buffer and
-// storage without looking at them.
+// benchReading compares the shipper with sending the same bytes unparsed through its buffer and
+// storage.
 func (b *suite) benchReading() error {
 	buffer := filepath.Join(b.dir, "buffer")
 	clean := func(c *command) *command {

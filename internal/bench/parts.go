@@ -11,7 +11,7 @@ import (
 	"logstow/segment"
 )
 
-// runPart runs what a whole command is compared with: only the unavoidable work.
+// runPart runs a baseline: only the unavoidable work of a command.
 func runPart(ctx context.Context, part string, args []string) error {
 	switch part {
 	case "compress":
@@ -24,7 +24,7 @@ func runPart(ctx context.Context, part string, args []string) error {
 	return fmt.Errorf("no part %q", part)
 }
 
-// compress reads a file and compresses it in blocks as segments have, keeping nothing.
+// compress compresses a file in blocks like those of segments, discarding the output.
 func compress(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

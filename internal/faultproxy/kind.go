@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind is what a request asks for.
+// Kind is a kind of request.
 type Kind uint8
 
 // The kinds of requests.
@@ -29,8 +29,8 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// kindOf tells what a request to the blob or the table service asks for. The
-// path is /ACCOUNT/CONTAINER[/BLOB] or /ACCOUNT/TABLE...
+// kindOf is the kind of a request to the blob or the table service. The path is
+// /ACCOUNT/CONTAINER[/BLOB] or /ACCOUNT/TABLE...
 func kindOf(r *http.Request, tables bool) Kind {
 	if tables {
 		return tableKind(r)
