@@ -71,12 +71,8 @@ func (a *auditor) recheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := retry.Sleep(ctx, wait); err != nil {
+		return err
 	}
 	tables, err := a.listTables(ctx) // some may be new
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"logstow/internal/retry"
 	"logstow/store"
 )
 
@@ -27,17 +28,11 @@ func (b Backoff) withDefaults() Backoff {
 
 // wait is the delay after a number of failures, the last of which was err.
 func (b Backoff) wait(failures int, err error, random func(n uint64) uint64) time.Duration {
-	full := b.Max
-	if !needsOperator(err) && failures < 32 {
-		full = min(b.Min<<(failures-1), b.Max)
+	policy := retry.Backoff{Min: b.Min, Max: b.Max, MaxRetryAfter: MaxRetryAfter, Random: random}
+	if needsOperator(err) {
+		policy.Min = policy.Max
 	}
-	half := full / 2
-	d := half + time.Duration(random(uint64(half)+1))
-	var e *store.Error
-	if errors.As(err, &e) {
-		d = max(d, min(e.RetryAfter, MaxRetryAfter))
-	}
-	return d
+	return policy.Delay(err, failures)
 }
 
 // needsOperator reports whether the failure lasts until an operator acts.
@@ -78,20 +73,8 @@ func (s *Uploader) retry(ctx context.Context, t *outageLogger, try func() error)
 			wait = min(wait, left)
 		}
 		t.failed(err, wait)
-		if err := sleep(ctx, wait); err != nil {
+		if err := retry.Sleep(ctx, wait); err != nil {
 			return err
 		}
-	}
-}
-
-// sleep waits, or returns early with the cause of ctx's end.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

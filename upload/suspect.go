@@ -9,6 +9,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/buffer/sealed"
+	"logstow/internal/retry"
 )
 
 // maxSuspects bounds the suspects retried in parallel to the senders; beyond that, a sender retries
@@ -120,7 +121,7 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			wait = min(wait, left)
 		}
 		s.batchOutage.failed(last.reason, wait)
-		if err := sleep(ctx, wait); err != nil {
+		if err := retry.Sleep(ctx, wait); err != nil {
 			b.Return()
 			return err
 		}

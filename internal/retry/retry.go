@@ -54,12 +54,7 @@ func isNoResponse(err error) bool {
 
 // backoff is the delay after a number of consecutive failures.
 func backoff(err error, failures int) time.Duration {
-	wait := min(minWait<<(failures-1), maxWait)
-	var e *store.Error
-	if errors.As(err, &e) {
-		wait = min(max(wait, e.RetryAfter), 4*maxWait)
-	}
-	return wait
+	return Backoff{Min: minWait, Max: maxWait, MaxRetryAfter: 4 * maxWait}.Delay(err, failures)
 }
 
 // waitRetry waits before the next attempt of a request that began at a time; false means that there
@@ -70,14 +65,7 @@ func waitRetry(ctx context.Context, began time.Time, err error, failures int) bo
 	}
 	wait := backoff(err, failures)
 	Report(ctx, began, err, wait)
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return Sleep(ctx, wait) == nil
 }
 
 // List lists blobs like [store.BlobReader]. A listing that fails temporarily is restarted, without
