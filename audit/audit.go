@@ -11,13 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"path"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
@@ -322,7 +322,7 @@ func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
 // selects reports whether a service is selected.
 func (a *auditor) selects(service string) bool {
 	return len(a.o.Services) == 0 || slices.ContainsFunc(a.o.Services, func(pattern string) bool {
-		ok, err := path.Match(pattern, service)
+		ok, err := doublestar.Match(pattern, service)
 		return ok && err == nil
 	})
 }
