@@ -266,7 +266,7 @@ func (p *pipeline) updateNote(ctx context.Context) {
 	defer ticker.Stop()
 	var written error
 	for {
-		if failure := p.uploader.Trouble(); (failure == nil) != (written == nil) {
+		if failure := p.uploader.CurrentError(); (failure == nil) != (written == nil) {
 			p.writeNote(failure, false)
 			written = failure
 		}
@@ -346,12 +346,12 @@ func (p *pipeline) summarize(err error) {
 		p.log.Error("the quarantine is not empty", "dir", p.BufferDir, "files", n)
 	}
 	read := p.inputStats.Total()
-	s, held, requests := p.uploader.Stats(), p.buffer.Stats(), p.requests.Made()
+	s, held, requests := p.uploader.Stats(), p.buffer.Stats(), p.requests.Counts()
 	p.log.Info(message,
 		"records", s.Records, "input_bytes", read.Bytes, "raw_bytes", s.RawBytes,
 		"segments", s.Segments, "stored_bytes", s.StoredBytes,
 		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
-		"truncated", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_rejected", read.Refused, "times_ahead", read.Ahead, "times_missed", read.Missed,
+		"truncated", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_rejected", read.TimesRejected, "times_ahead", read.Ahead, "times_missed", read.TimesNotFound,
 		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending, "quarantined", p.buffer.InQuarantine(),
 		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
 }

@@ -21,7 +21,7 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 		return func() {}, nil
 	}
 	opts := metrics.Options{
-		Version: p.version, Buffer: p.buffer, Shipper: p.uploader,
+		Version: p.version, Buffer: p.buffer, Uploader: p.uploader,
 		Inputs: &p.inputStats, Requests: p.requests, Processed: p.processed.Counts,
 		Lost: map[string]func() uint64{"udp-no-room": p.lost.noRoom, "udp-kernel": p.lost.byKernel},
 	}

@@ -64,7 +64,7 @@ func (t *takeover) scan(ctx context.Context, logged map[string]string) {
 		return
 	}
 	for _, e := range entries {
-		if t.uploader.Trouble() != nil { // nothing can be delivered: leave the buffer to its own shipper
+		if t.uploader.CurrentError() != nil { // nothing can be delivered: leave the buffer to its own shipper
 			return
 		}
 		dir := filepath.Join(filepath.Dir(t.dir), e.Name())

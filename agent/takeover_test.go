@@ -168,7 +168,7 @@ func TestTakeoverIsGivenBack(t *testing.T) {
 	leave(t, gone, "gone", "x")
 	done := make(chan error, 1)
 	go func() { done <- take.try(t.Context(), gone) }()
-	for take.uploader.Trouble() == nil {
+	for take.uploader.CurrentError() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	b, err := openOwn(t.Context(), buffer.Options{Dir: gone, Instance: "gone"})

@@ -89,7 +89,7 @@ func TestKeysAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	const unlike = "0000000000000000000000000000000000000000: 1"
-	known := regexp.MustCompile(`known here are (.*)`)
+	known := regexp.MustCompile(`valid keys are (.*)`)
 	seen := 0
 	for _, yaml := range []string{
 		unlike, "buffer: { " + unlike + " }",

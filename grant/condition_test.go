@@ -134,7 +134,7 @@ func TestConditionSuffices(t *testing.T) {
 	}
 }
 
-// TestMissingContainer: a shipper gets one, because it can not make it; to read there is nothing.
+// TestMissingContainer: a shipper gets one, because it cannot make it; to read there is nothing.
 func TestMissingContainer(t *testing.T) {
 	t.Parallel()
 	s := owner(t)

@@ -118,7 +118,7 @@ type world struct {
 	memory   *memory
 	tables   store.Store
 	cache    *cache.Cache // nil is none
-	rows     []tableindex.Row
+	rows     []tableindex.Entity
 	segments []*built
 	numbers  map[string]uint64
 	seq      int64
@@ -181,7 +181,7 @@ func (w *world) store(service string, bucket time.Time, b *built, body []byte) b
 	name := blobnaming.Name{Service: service, Bucket: bucket, Number: w.numbers[service+bucket.String()]}
 	w.memory.put(name.String(), body, b.meta.Encode())
 	b.bodies = append(b.bodies, body)
-	w.rows = append(w.rows, tableindex.Row{Name: name, Meta: b.meta, ETag: name.String(), Size: int64(len(body))})
+	w.rows = append(w.rows, tableindex.Entity{Name: name, Meta: b.meta, ETag: name.String(), Size: int64(len(body))})
 	return name
 }
 

@@ -109,7 +109,7 @@ func TestNextWalksABlock(t *testing.T) {
 	}
 }
 
-func TestNextRefuses(t *testing.T) {
+func TestNextRejects(t *testing.T) {
 	t.Parallel()
 	good := at + "\tERROR\tapp\tm\n"
 	for name, text := range map[string]string{

@@ -12,5 +12,5 @@ const (
 	FrameHeader    = frameHeader
 	TrailerSize    = trailerSize
 	FooterOverhead = footerOverhead
-	TailGuess      = tailGuess
+	TailGuess      = tailReadSize
 )

@@ -67,7 +67,7 @@ func status(r *query.Report, matched bool, stores []query.Store) int {
 	}
 	switch {
 	case len(refused) > 0 && len(refused) == len(stores) && r.SegmentsListed == 0:
-		return cli.Refused
+		return cli.AccessDenied
 	case len(r.Problems) > 0:
 		return cli.Incomplete
 	case !matched:

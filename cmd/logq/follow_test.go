@@ -240,7 +240,7 @@ func TestFollowRefused(t *testing.T) {
 		if err := errors.Join(<-ended, w.Close()); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if printed := errs.String(); bad.requests < 30 || out.String() != "hello\n" || strings.Count(printed, "refused") != 1 || !strings.Contains(printed, "id-1)") {
+		if printed := errs.String(); bad.requests < 30 || out.String() != "hello\n" || strings.Count(printed, "access denied") != 1 || !strings.Contains(printed, "id-1)") {
 			t.Errorf("%d requests; printed %q, standard error %q", bad.requests, out.String(), printed)
 		}
 	})

@@ -73,7 +73,7 @@ logq stats --since 1d --by hour`,
 			Writer:  env.stdout, ErrWriter: env.stderr,
 			Commands: commands(env),
 		},
-		Instead: instead(), Variables: variables(), Manual: "docs/query.md",
+		OtherNames: instead(), Variables: variables(), Manual: "docs/query.md",
 	}
 	p.Commands = append(p.Commands, manual.ManCommand(p))
 	return p
@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string, env environment) int {
 	if complete(ctx, p.App, args, env) {
 		return cli.OK
 	}
-	ctx = retry.Reporting(ctx, func(r retry.Attempt) {
+	ctx = retry.WithReporter(ctx, func(r retry.Attempt) {
 		env.printf("retrying for %v, next in %v: %v", r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
 	})
 	return cli.Run(ctx, *p, args)

@@ -93,7 +93,7 @@ func newWorld(t *testing.T, rnd *rand.Rand) *world {
 		defer s.Close()
 		stores = append(stores, s)
 	}
-	rows := map[int][]tableindex.Row{}
+	rows := map[int][]tableindex.Entity{}
 	for i, p := range order {
 		for line, r := range places[p] {
 			r.seq, r.line = i+1, line
@@ -112,7 +112,7 @@ func newWorld(t *testing.T, rnd *rand.Rand) *world {
 }
 
 // segment stores records of one service and hour, one time in six twice.
-func (w *world) segment(t *testing.T, s *local.Store, number int, records []*stored) (rows []tableindex.Row) {
+func (w *world) segment(t *testing.T, s *local.Store, number int, records []*stored) (entities []tableindex.Entity) {
 	t.Helper()
 	first := records[0]
 	var batch blobnaming.Batch
@@ -143,9 +143,9 @@ func (w *world) segment(t *testing.T, s *local.Store, number int, records []*sto
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows = append(rows, tableindex.Row{Name: name, Meta: meta, ETag: etag, Size: int64(body.Len())})
+		entities = append(entities, tableindex.Entity{Name: name, Meta: meta, ETag: etag, Size: int64(body.Len())})
 	}
-	return rows
+	return entities
 }
 
 func (w *world) record(at time.Time) *stored {

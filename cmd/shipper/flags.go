@@ -67,7 +67,7 @@ func exitError(err error) error {
 	case errors.As(err, &invalid):
 		return &cli.Error{Status: cli.Usage, Err: err}
 	case errors.As(err, &incomplete) && incomplete.Denied:
-		return &cli.Error{Status: cli.Refused, Err: err}
+		return &cli.Error{Status: cli.AccessDenied, Err: err}
 	case errors.As(err, &incomplete):
 		return &cli.Error{Status: cli.Incomplete, Err: err}
 	case errors.Is(err, agent.ErrInterrupted):

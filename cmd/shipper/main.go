@@ -49,7 +49,7 @@ shipper retain --store azblob://logs --keep 30d --dry-run`,
 			ErrWriter: os.Stderr,
 			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), quarantineCommand(), retainCommand(), verifyCommand(), reindexCommand(), grantCommand()},
 		},
-		Instead: instead(), Variables: variables(), Manual: "docs/README.md",
+		OtherNames: instead(), Variables: variables(), Manual: "docs/README.md",
 	}
 	p.Commands = append(p.Commands, manual.CompletionCommand(p.App), manual.ManCommand(p))
 	return p

@@ -130,7 +130,7 @@ func (b *bar) above(f func()) {
 
 // reporting is a context under which retries that last are reported above the bar.
 func (b *bar) reporting(c *ucli.Context) context.Context {
-	return retry.Reporting(c.Context, func(r retry.Attempt) {
+	return retry.WithReporter(c.Context, func(r retry.Attempt) {
 		b.above(func() {
 			fmt.Fprintf(c.App.ErrWriter, "%s: retrying for %v, next in %v: %v\n", c.App.Name, r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
 		})

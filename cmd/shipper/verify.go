@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/audit"
@@ -112,8 +112,8 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 		wrong = append(wrong, hint.Wrap(fmt.Errorf("%s takes no arguments", c.Command.Name), "name a service with --service"))
 	}
 	for _, pattern := range o.Services {
-		if _, err := path.Match(pattern, ""); err != nil {
-			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, err))
+		if !doublestar.ValidatePattern(pattern) {
+			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, doublestar.ErrBadPattern))
 		}
 	}
 	now := time.Now().UTC()
@@ -158,7 +158,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 		_, err = fmt.Fprintln(c.App.Writer, v)
 		return err
 	}
-	o.Found = func(d audit.Difference) {
+	o.OnDifference = func(d audit.Difference) {
 		progress.above(func() {
 			if err := print(d); printing == nil {
 				printing = err

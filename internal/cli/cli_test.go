@@ -80,7 +80,7 @@ func TestPermute(t *testing.T) {
 }
 
 // Programs in one process share nothing that a run writes (go test -race).
-func TestRunBeside(t *testing.T) {
+func TestRunConcurrently(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
 	for range 4 {
@@ -121,7 +121,7 @@ func TestRun(t *testing.T) {
 	}
 	run := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer
-		status := cli.Run(context.Background(), cli.Program{App: newApp(&out, &errs), Instead: map[string]string{"ask": "use query"}}, append([]string{"tool"}, args...))
+		status := cli.Run(context.Background(), cli.Program{App: newApp(&out, &errs), OtherNames: map[string]string{"ask": "use query"}}, append([]string{"tool"}, args...))
 		return status, out.String(), errs.String()
 	}
 	for _, c := range []struct {
@@ -147,7 +147,7 @@ func TestRun(t *testing.T) {
 		{"query", errors.New("broken\nin two"), 3, "[] [] 0 []\n", "tool: broken; in two\n"},
 		{"query", errors.New("a \x1b[31mred\u009b\tname"), 3, "[] [] 0 []\n", "tool: a \\x1b[31mred\\x9b\tname\n"},
 		{"query", cli.Exit(1), 1, "[] [] 0 []\n", ""},
-		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrAccessDenied}, 4, "[] [] 0 []\n", "tool: cannot read x: access refused\n"},
+		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrAccessDenied}, 4, "[] [] 0 []\n", "tool: cannot read x: access denied\n"},
 		{"query", context.Canceled, 130, "[] [] 0 []\n", ""},
 		{"-s x query", nil, 2, "", "tool: the command comes first\nhint: tool COMMAND [flags]\n"},
 		{"", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},

@@ -17,7 +17,7 @@ import (
 // another takes its name: as when two runs and a shipper of late records meet.
 type taking struct {
 	store.Store
-	row tableindex.Row
+	entity tableindex.Entity
 }
 
 func (s taking) Blobs() store.Blobs { return takingBlobs{s.Store.Blobs(), s} }
@@ -28,12 +28,12 @@ type takingBlobs struct {
 }
 
 func (b takingBlobs) Delete(ctx context.Context, versions []store.BlobRef) error {
-	name := b.s.row.Name.String()
+	name := b.s.entity.Name.String()
 	if slices.ContainsFunc(versions, func(v store.BlobRef) bool { return v.Name == name }) {
 		if err := b.Blobs.Delete(ctx, store.AnyVersion(name)); err != nil {
 			return err
 		}
-		if err := putRows(ctx, b.s.Store, []tableindex.Row{b.s.row}); err != nil {
+		if err := putEntities(ctx, b.s.Store, []tableindex.Entity{b.s.entity}); err != nil {
 			return err
 		}
 	}
@@ -48,14 +48,14 @@ func TestNameTaken(t *testing.T) {
 		for number := range uint64(3) {
 			put(t, s, "api", "", past, number+1)
 		}
-		row := newRow("api", "audit", past, 2)
+		entity := newEntity("api", "audit", past, 2)
 		policy := retention.Policy{Keep: map[string]time.Duration{"": day, "audit": 30 * day}}
-		report, err := retention.Run(t.Context(), taking{s, row}, policy, retention.Options{})
+		report, err := retention.Run(t.Context(), taking{s, entity}, policy, retention.Options{})
 		if err != nil || report.Err() != nil {
 			t.Fatal(err, report.Err())
 		}
 		label := "table audit" + past.Format(time.DateOnly)
-		want := []string{row.Name.String(), label, label + " " + row.Name.String()}
+		want := []string{entity.Name.String(), label, label + " " + entity.Name.String()}
 		if diff := cmp.Diff(want, state(t, s)); diff != "" {
 			t.Error(diff)
 		}

@@ -76,7 +76,7 @@ func (b hookedBlobs) SetTier(_ context.Context, names []string, _ store.Tier) er
 }
 
 // A blob written late is late even in the second in which the run began: storage tells
-// times in whole seconds. One that was found and can not be deleted stays, however new.
+// times in whole seconds. One that was found and cannot be deleted stays, however new.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	s := openLocal(t)
@@ -84,13 +84,15 @@ func TestLate(t *testing.T) {
 	for number := range uint64(3) {
 		put(t, s, "api", "", past, number+1)
 	}
-	late := newRow("api", "", past.Add(23*time.Hour), 9) // not only the first hour is looked at
+	late := newEntity("api", "", past.Add(23*time.Hour), 9) // not only the first hour is looked at
 	began := time.Now().Truncate(time.Second)
 	h := hooked{
 		Store:  s,
 		now:    func() (time.Time, error) { return began, nil },
 		listed: func(b *store.Blob) { b.Created = began },
-		delete: func(ctx context.Context, _ []store.BlobRef) error { return putRows(ctx, s, []tableindex.Row{late}) },
+		delete: func(ctx context.Context, _ []store.BlobRef) error {
+			return putEntities(ctx, s, []tableindex.Entity{late})
+		},
 	}
 	policy := retention.Policy{Keep: map[string]time.Duration{"": day}}
 	report, err := retention.Run(t.Context(), h, policy, retention.Options{})
@@ -116,14 +118,14 @@ func TestLate(t *testing.T) {
 func TestInterruptedReport(t *testing.T) {
 	t.Parallel()
 	s := openLocal(t)
-	var rows []tableindex.Row
+	var entities []tableindex.Entity
 	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
 	var size int64
 	for number := range uint64(2 * store.MaxDelete) {
-		rows = append(rows, newRow("api", "", past, number+1))
-		size = int64(len(rows[0].Name.String()))
+		entities = append(entities, newEntity("api", "", past, number+1))
+		size = int64(len(entities[0].Name.String()))
 	}
-	if err := putRows(t.Context(), s, rows); err != nil {
+	if err := putEntities(t.Context(), s, entities); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -161,7 +163,7 @@ func TestInterruptedReport(t *testing.T) {
 	}
 }
 
-// One service that can not be listed keeps nothing else from going, but all tables.
+// One service that cannot be listed keeps nothing else from going, but all tables.
 func TestNotListed(t *testing.T) {
 	t.Parallel()
 	s := openLocal(t)
@@ -237,7 +239,7 @@ func TestNotMoved(t *testing.T) {
 	}
 }
 
-// Where it can not be seen that all is gone, tables stay, and what went is what deletions said.
+// Where it cannot be seen that all is gone, tables stay, and what went is what deletions said.
 func TestNotVerified(t *testing.T) {
 	t.Parallel()
 	s := openLocal(t)
@@ -269,7 +271,7 @@ func TestNotVerified(t *testing.T) {
 }
 
 // A run that may not delete ends at once, and leaves the index as it is.
-func TestRefused(t *testing.T) {
+func TestAccessDenied(t *testing.T) {
 	t.Parallel()
 	filled := openLocal(t)
 	today := world(t, filled)

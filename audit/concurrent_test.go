@@ -18,7 +18,7 @@ import (
 
 // Beside a shipper, which indexes a moment after it stores, one that deletes, and retention nothing
 // is found and nothing spoilt.
-func TestBesideWriters(t *testing.T) {
+func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, s store.Store) {
 		const lag = 100 * time.Millisecond
@@ -32,12 +32,12 @@ func TestBesideWriters(t *testing.T) {
 		wg.Go(func() { // a shipper, and one who deletes some
 			for n := uint64(2); ctx.Err() == nil; n++ {
 				m := newSegment(t, "api", "", today, n, 5)
-				create(t, s, &m, m.row.Meta.Encode())
+				create(t, s, &m, m.entity.Meta.Encode())
 				time.Sleep(lag)
-				index(t, s, m.row)
+				index(t, s, m.entity)
 				if n%3 == 0 {
-					remove(t, s, m.row.Name.String())
-					unindex(t, s, m.row)
+					remove(t, s, m.entity.Name.String())
+					unindex(t, s, m.entity)
 				}
 			}
 		})
@@ -54,7 +54,7 @@ func TestBesideWriters(t *testing.T) {
 		})
 		for range 4 {
 			for _, run := range []runner{audit.Verify, audit.Reindex} {
-				o := audit.Options{Settle: 2 * time.Second, Found: func(d audit.Difference) { t.Errorf("found %v", d) }}
+				o := audit.Options{Settle: 2 * time.Second, OnDifference: func(d audit.Difference) { t.Errorf("found %v", d) }}
 				if r, err := run(t.Context(), s, o); err != nil || r.Err() != nil {
 					t.Error(err, r.Err())
 				}
@@ -148,27 +148,27 @@ func TestBetweenRequests(t *testing.T) {
 					there.whole(t, s)
 					lost := newSegment(t, "api", "", hour(), 2, 5) // a blob that no repair can index
 					lost.body = []byte("damaged")
-					create(t, s, &lost, lost.row.Meta.Encode())
+					create(t, s, &lost, lost.entity.Meta.Encode())
 					deleted := newSegment(t, "api", "", hour(), 3, 5)
 					deleted.whole(t, s)
 					stored := newSegment(t, "api", "", hour(), 4, 5)
 					h := &hooked{Store: s, list: make(map[int64]func()), query: make(map[int64]func()), afterQuery: make(map[int64]func())}
 					begin := func() {
-						create(t, s, &stored, stored.row.Meta.Encode())
-						remove(t, s, deleted.row.Name.String())
+						create(t, s, &stored, stored.entity.Meta.Encode())
+						remove(t, s, deleted.entity.Name.String())
 					}
 					end := func() {
-						index(t, s, stored.row)
-						unindex(t, s, deleted.row)
+						index(t, s, stored.entity)
+						unindex(t, s, deleted.entity)
 					}
 					first.set(h, begin)
 					second.set(h, end)
 					if first.name == second.name {
 						first.set(h, func() { begin(); end() })
 					}
-					run, want := audit.Verify, []string{"missing-entity " + lost.row.Name.String()}
+					run, want := audit.Verify, []string{"missing-entity " + lost.entity.Name.String()}
 					if repair {
-						run, want = audit.Reindex, []string{"bad-segment " + lost.row.Name.String()}
+						run, want = audit.Reindex, []string{"bad-segment " + lost.entity.Name.String()}
 					}
 					got := lines(t, h, run, audit.Options{})
 					if half := first.name != second.name && i < 2 && (second.name == "after the second query"); half && !repair {
@@ -178,7 +178,7 @@ func TestBetweenRequests(t *testing.T) {
 						t.Error(diff)
 					}
 					reindex(t, s, audit.Options{})
-					if diff := cmp.Diff([]string{"missing-entity " + lost.row.Name.String()}, lines(t, s, audit.Verify, audit.Options{})); diff != "" {
+					if diff := cmp.Diff([]string{"missing-entity " + lost.entity.Name.String()}, lines(t, s, audit.Verify, audit.Options{})); diff != "" {
 						t.Errorf("afterwards: %s", diff)
 					}
 				})
@@ -211,12 +211,12 @@ func TestSettles(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := openLocal(t)
 				m := newSegment(t, "api", "", hour(), 1, 5)
-				create(t, s, &m, m.row.Meta.Encode())
+				create(t, s, &m, m.entity.Meta.Encode())
 				var created time.Time
 				for page := range s.Blobs().List(t.Context(), "") {
 					created = page[0].Created
 				}
-				timer := time.AfterFunc(c.indexedAfter, func() { index(t, s, m.row) })
+				timer := time.AfterFunc(c.indexedAfter, func() { index(t, s, m.entity) })
 				defer timer.Stop()
 				began := time.Now()
 				report, err := audit.Verify(t.Context(), later{s, created.Sub(began) + c.age}, audit.Options{})
@@ -229,7 +229,7 @@ func TestSettles(t *testing.T) {
 }
 
 // A query that fails in the end is asked anew, and what it had said is forgotten.
-func TestAskedAnew(t *testing.T) {
+func TestRetriedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := openLocal(t)
@@ -238,9 +238,9 @@ func TestAskedAnew(t *testing.T) {
 		other.whole(t, s)
 		h := &hooked{
 			Store: s, fail: map[int64]error{1: store.ErrThrottled, 3: store.ErrUnavailable},
-			afterQuery: map[int64]func(){3: func() { unindex(t, s, m.row) }}, // the two before it search for services
+			afterQuery: map[int64]func(){3: func() { unindex(t, s, m.entity) }}, // the two before it search for services
 		}
-		if diff := cmp.Diff([]string{"missing-entity " + m.row.Name.String()}, lines(t, h, audit.Verify, audit.Options{})); diff != "" {
+		if diff := cmp.Diff([]string{"missing-entity " + m.entity.Name.String()}, lines(t, h, audit.Verify, audit.Options{})); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -254,14 +254,14 @@ func TestDividedLater(t *testing.T) {
 	var want []string
 	for _, h := range []int{1, 20} {
 		m := newSegment(t, "api", "", midnight.Add(time.Duration(h)*time.Hour), 1, 5)
-		create(t, s, &m, m.row.Meta.Encode())
-		want = append(want, "missing-entity "+m.row.Name.String())
+		create(t, s, &m, m.entity.Meta.Encode())
+		want = append(want, "missing-entity "+m.entity.Name.String())
 	}
 	alike := newSegment(t, "api", "", midnight, 1, 5)
 	alike.whole(t, s) // so that there is a table
 	h := &hooked{Store: s, list: map[int64]func(){2: func() {
 		for n := range 20 {
-			index(t, s, newSegment(t, "api", "", midnight.Add(time.Duration(n)*time.Hour), 7, 5).row)
+			index(t, s, newSegment(t, "api", "", midnight.Add(time.Duration(n)*time.Hour), 7, 5).entity)
 		}
 	}}}
 	if diff := cmp.Diff(want, lines(t, h, audit.Verify, audit.Divide(audit.Options{}, 1000, 3))); diff != "" {

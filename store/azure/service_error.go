@@ -15,41 +15,41 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-// maxMessage bounds how much of an answer's text an error quotes, in bytes.
+// maxMessage bounds how much of a response's text an error quotes, in bytes.
 const maxMessage = 300
 
-// answer is what the service said when it refused a request.
-type answer struct {
+// serviceError is the error in a response of the service.
+type serviceError struct {
 	status        int
 	code, message string
 }
 
-// readAnswer takes code and message from an error answer. A transaction that
-// fails answers 202, with the true status and code in one of its parts.
-func readAnswer(e *azcore.ResponseError) answer {
-	said := answer{status: e.StatusCode, code: e.ErrorCode}
+// readServiceError reads code and message of an error response. A failed transaction responds 202,
+// with the actual status and code in one of its parts.
+func readServiceError(e *azcore.ResponseError) serviceError {
+	parsed := serviceError{status: e.StatusCode, code: e.ErrorCode}
 	if e.RawResponse == nil {
-		return said
+		return parsed
 	}
 	body, err := runtime.Payload(e.RawResponse)
 	if err != nil {
-		return said // the status and code of the header are enough
+		return parsed // status and code of the header suffice
 	}
 	if e.StatusCode == http.StatusAccepted {
 		if status, part, ok := failedPart(body); ok {
-			said.status, body = status, part
+			parsed.status, body = status, part
 		}
 	}
-	code, message := parseAnswer(body)
-	if said.code == "" {
-		said.code = code
+	code, message := parseServiceError(body)
+	if parsed.code == "" {
+		parsed.code = code
 	}
-	said.message = oneLine(message)
-	return said
+	parsed.message = oneLine(message)
+	return parsed
 }
 
-// failedPart finds the first failed answer in a transaction's: an HTTP answer
-// of its own, inside two layers of multipart.
+// failedPart finds the first failed response in that of a transaction: an HTTP response of its own,
+// inside two layers of multipart.
 func failedPart(body []byte) (status int, part []byte, ok bool) {
 	start := regexp.MustCompile(`HTTP/1\.1 [45]\d\d `).FindIndex(body)
 	if start == nil {
@@ -71,8 +71,8 @@ func failedPart(body []byte) (status int, part []byte, ok bool) {
 	return resp.StatusCode, part, true
 }
 
-// parseAnswer reads the body of an error: XML from blobs, JSON from tables.
-func parseAnswer(body []byte) (code, message string) {
+// parseServiceError reads the body of an error response: XML from blobs, JSON from tables.
+func parseServiceError(body []byte) (code, message string) {
 	var x struct {
 		XMLName xml.Name `xml:"Error"`
 		Code    string
@@ -80,8 +80,8 @@ func parseAnswer(body []byte) (code, message string) {
 		Detail  string `xml:"AuthenticationErrorDetail"`
 	}
 	if err := xml.Unmarshal(body, &x); err == nil {
-		// The detail tells an expired SAS from a wrong one, but may also quote the
-		// whole string that was signed, which helps nobody.
+		// The detail distinguishes an expired SAS from a wrong one, but may also quote the whole
+		// signed string, which is of no use.
 		if strings.Contains(x.Detail, "time frame") {
 			return x.Code, x.Detail
 		}
@@ -101,14 +101,14 @@ func parseAnswer(body []byte) (code, message string) {
 	return "", ""
 }
 
-// oneLine is the first line of a message, cut at maxMessage: the service's
-// further lines repeat the request's id and time.
+// oneLine is the first line of a message, truncated to maxMessage: the service's further lines
+// repeat the request's id and time.
 func oneLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return strings.TrimSuffix(cut(strings.TrimSpace(line), maxMessage), ".")
 }
 
-// flat is a text of several lines in one, without ruled lines, cut at twice maxMessage.
+// flat joins the lines of a text, without ruled lines, truncated to twice maxMessage.
 func flat(s string) string {
 	words := slices.DeleteFunc(strings.Fields(s), func(w string) bool { return strings.Trim(w, "-") == "" })
 	return cut(strings.Join(words, " "), 2*maxMessage)
