@@ -12,8 +12,8 @@ import (
 // ContextReach is how far from a match, in time, records around it are looked for.
 const ContextReach = time.Hour
 
-// Around says how many records of a match's source are wanted before and after it.
-type Around struct {
+// ContextLines says how many records of a match's source are wanted before and after it.
+type ContextLines struct {
 	Before, After int
 }
 
@@ -22,7 +22,7 @@ type Around struct {
 // from the match than [ContextReach]. Matches are in output order; what is around
 // one comes right before and after it, so that of several sources it is not in the
 // order of time. Each record is handed out once.
-func (q *Query) RunContext(ctx context.Context, p *Plan, around Around, emit func(Match) error) error {
+func (q *Query) RunContext(ctx context.Context, p *Plan, around ContextLines, emit func(Match) error) error {
 	reach := make(map[instance]*intervals)
 	matches := 0
 	err := q.Run(ctx, p, func(m Match) error {
@@ -40,31 +40,31 @@ func (q *Query) RunContext(ctx context.Context, p *Plan, around Around, emit fun
 	if q.sel.Newest { // what comes first is what is later
 		around.Before, around.After = around.After, around.Before
 	}
-	w := &surroundings{
-		scanner: scanner{m: q.matcher}, around: around, emit: emit, left: matches, reach: reach, sources: map[sourceID]*surrounding{},
+	w := &contextCollector{
+		scanner: scanner{m: q.matcher}, lines: around, emit: emit, left: matches, windows: reach, sources: map[sourceID]*sourceContext{},
 	}
-	every := q.all()
+	every := q.withoutConditions()
 	if q.sel.Levels != 0 { // the plan lacks segments of other levels
 		if p, err = every.Plan(ctx); err != nil {
 			return err
 		}
 	}
-	err = every.Run(ctx, &Plan{Segments: w.segments(p)}, w.add)
-	if errors.Is(err, errEnough) {
+	err = every.Run(ctx, &Plan{Segments: w.nearSegments(p)}, w.add)
+	if errors.Is(err, errLimitReached) {
 		return nil
 	}
 	return err
 }
 
-// all is a query for everything in the range, of the selected sources.
-func (q *Query) all() *Query {
+// withoutConditions is a query for everything in the range, of the selected sources.
+func (q *Query) withoutConditions() *Query {
 	sel := q.sel
 	sel.Limit, sel.Levels = 0, 0
 	every := &Query{
-		sel: sel, opts: q.opts, stores: q.stores, decoder: q.decoder, tally: q.tally, meter: q.meter, held: q.held, compressor: q.compressor,
+		sel: sel, opts: q.opts, stores: q.stores, decoder: q.decoder, tally: q.tally, meter: q.meter, scratch: q.scratch, compressor: q.compressor,
 		matcher: &matcher{from: q.matcher.from, to: q.matcher.to, fromText: q.matcher.fromText, toText: q.matcher.toText, sources: q.matcher.sources},
 	}
-	every.employ()
+	every.newWorkers()
 	return every
 }
 
@@ -96,45 +96,45 @@ func (v *intervals) add(from, to int64) {
 	v.all = slices.Replace(v.all, i, j, [2]int64{from, to})
 }
 
-// meets reports whether one of them meets [from, to].
-func (v *intervals) meets(from, to int64) bool {
+// overlaps reports whether one of them meets [from, to].
+func (v *intervals) overlaps(from, to int64) bool {
 	return slices.ContainsFunc(v.all, func(one [2]int64) bool { return one[0] <= to && one[1] >= from })
 }
 
-// surroundings is RunContext at work: it sees every record near a match.
-type surroundings struct {
-	scanner scanner
-	around  Around
-	emit    func(Match) error
-	left    int // matches to come
-	reach   map[instance]*intervals
-	sources map[sourceID]*surrounding
-	last    *surrounding // the source handed out last
+// contextCollector is RunContext at work: it sees every record near a match.
+type contextCollector struct {
+	scanner    scanner
+	lines      ContextLines
+	emit       func(Match) error
+	left       int // matches to come
+	windows    map[instance]*intervals
+	sources    map[sourceID]*sourceContext
+	lastSource *sourceContext // the source handed out last
 }
 
-// surrounding is what is known of a source.
-type surrounding struct {
+// sourceContext is what is known of a source.
+type sourceContext struct {
 	// before are the last records that were not handed out, oldest first.
-	before []kept
+	before []pendingRecord
 	// after is how many are wanted still, and matched the time of the match for which.
-	after   int
-	matched int64
+	after     int
+	matchTime int64
 	// gap says that a record was left out since the last one handed out.
 	gap bool
 }
 
-// kept is a record that may be handed out later.
-type kept struct {
+// pendingRecord is a record that may be handed out later.
+type pendingRecord struct {
 	segment *Segment
 	time    int64
 	line    []byte
 }
 
-// segments are those that may hold something around a match.
-func (w *surroundings) segments(p *Plan) []*Segment {
+// nearSegments are those that may hold something around a match.
+func (w *contextCollector) nearSegments(p *Plan) []*Segment {
 	var near []*Segment
 	for _, s := range p.Segments {
-		if reach := w.reach[instance{s.Store, s.Name.Service, s.Meta.Instance}]; reach != nil && reach.meets(s.Meta.Start, s.Meta.End) {
+		if reach := w.windows[instance{s.Store, s.Name.Service, s.Meta.Instance}]; reach != nil && reach.overlaps(s.Meta.Start, s.Meta.End) {
 			near = append(near, s)
 		}
 	}
@@ -142,31 +142,31 @@ func (w *surroundings) segments(p *Plan) []*Segment {
 }
 
 // add takes the next record.
-func (w *surroundings) add(m Match) error {
+func (w *contextCollector) add(m Match) error {
 	at := instance{m.Segment.Store, m.Segment.Name.Service, m.Segment.Meta.Instance}
-	if !w.reach[at].meets(m.Time, m.Time) {
+	if !w.windows[at].overlaps(m.Time, m.Time) {
 		return nil
 	}
 	id := sourceID{at, string(m.Source())}
 	s := w.sources[id]
 	if s == nil {
-		s = &surrounding{gap: true}
+		s = &sourceContext{gap: true}
 		w.sources[id] = s
 	}
 	if w.left > 0 && w.isMatch(&m) {
 		w.left--
 		return w.match(s, m)
 	}
-	if s.after > 0 && near(m.Time, s.matched) {
+	if s.after > 0 && near(m.Time, s.matchTime) {
 		s.after--
 		m.Context = true
-		return w.out(s, m)
+		return w.emitRecord(s, m)
 	}
 	s.after = 0
 	if w.left == 0 && !w.waiting() {
-		return errEnough
+		return errLimitReached
 	}
-	w.keep(s, m)
+	w.buffer(s, m)
 	return nil
 }
 
@@ -175,7 +175,7 @@ func near(a, b int64) bool {
 }
 
 // waiting reports whether a source still wants records after a match.
-func (w *surroundings) waiting() bool {
+func (w *contextCollector) waiting() bool {
 	for _, s := range w.sources {
 		if s.after > 0 {
 			return true
@@ -185,8 +185,8 @@ func (w *surroundings) waiting() bool {
 }
 
 // isMatch reports whether a record matches.
-func (w *surroundings) isMatch(m *Match) bool {
-	w.scanner.tests = tests{level: true, service: m.Segment.Name.Service}
+func (w *contextCollector) isMatch(m *Match) bool {
+	w.scanner.checks = checks{level: true, service: m.Segment.Name.Service}
 	if w.scanner.prepare() != nil {
 		return false
 	}
@@ -194,35 +194,35 @@ func (w *surroundings) isMatch(m *Match) bool {
 }
 
 // match hands out a match behind what was before it.
-func (w *surroundings) match(s *surrounding, m Match) error {
+func (w *contextCollector) match(s *sourceContext, m Match) error {
 	for _, k := range s.before {
 		if !near(k.time, m.Time) {
 			s.gap = true
 			continue
 		}
-		if err := w.out(s, Match{Segment: k.segment, Time: k.time, Line: k.line, Context: true}); err != nil {
+		if err := w.emitRecord(s, Match{Segment: k.segment, Time: k.time, Line: k.line, Context: true}); err != nil {
 			return err
 		}
 	}
 	s.before = s.before[:0]
-	s.after, s.matched = w.around.After, m.Time
-	return w.out(s, m)
+	s.after, s.matchTime = w.lines.After, m.Time
+	return w.emitRecord(s, m)
 }
 
-// out hands a record out.
-func (w *surroundings) out(s *surrounding, m Match) error {
-	m.Gap = s.gap || w.last != nil && w.last != s
-	s.gap, w.last = false, s
+// emitRecord hands a record out.
+func (w *contextCollector) emitRecord(s *sourceContext, m Match) error {
+	m.Gap = s.gap || w.lastSource != nil && w.lastSource != s
+	s.gap, w.lastSource = false, s
 	return w.emit(m)
 }
 
-// keep keeps a record, for a match that may follow.
-func (w *surroundings) keep(s *surrounding, m Match) {
-	if w.around.Before == 0 || w.left == 0 {
+// buffer keeps a record, for a match that may follow.
+func (w *contextCollector) buffer(s *sourceContext, m Match) {
+	if w.lines.Before == 0 || w.left == 0 {
 		s.gap = true
 		return
 	}
-	if len(s.before) == w.around.Before {
+	if len(s.before) == w.lines.Before {
 		s.gap = true
 		first := s.before[0]
 		copy(s.before, s.before[1:])
@@ -230,8 +230,8 @@ func (w *surroundings) keep(s *surrounding, m Match) {
 		s.before[len(s.before)-1] = first
 		return
 	}
-	s.before = append(s.before, kept{m.Segment, m.Time, bytes.Clone(m.Line)})
+	s.before = append(s.before, pendingRecord{m.Segment, m.Time, bytes.Clone(m.Line)})
 }
 
-// MaxAround is the most that [Around] may ask for.
-const MaxAround = math.MaxInt32
+// MaxContextLines is the most that [Around] may ask for.
+const MaxContextLines = math.MaxInt32

@@ -16,7 +16,7 @@ import (
 
 // around is what RunContext has to give: by source, in order; "+" marks matches,
 // "|" a gap. It is found by looking at all records.
-func (w *world) around(sel *Selection, around Around) (bySource map[string][]string, matches []string) {
+func (w *world) around(sel *Selection, around ContextLines) (bySource map[string][]string, matches []string) {
 	type entry struct {
 		r       record.Record
 		segment *built
@@ -30,7 +30,7 @@ func (w *world) around(sel *Selection, around Around) (bySource map[string][]str
 	var all []entry
 	for _, s := range segments {
 		for r := range s.records(w.t) {
-			if sel.wantsService(s.name.Service) && reference(&wide, r) {
+			if sel.matchesService(s.name.Service) && reference(&wide, r) {
 				r.Message = slices.Clone(r.Message)
 				all = append(all, entry{r, s, reference(sel, r)})
 			}
@@ -88,7 +88,7 @@ func TestContextAgreesWithReference(t *testing.T) {
 		w.fill(rnd.IntN(25))
 		for range 20 {
 			sel := w.selection()
-			around := Around{rnd.IntN(4), rnd.IntN(4)}
+			around := ContextLines{rnd.IntN(4), rnd.IntN(4)}
 			want, wantMatches := w.around(&sel, around)
 			q := w.query(sel, Options{})
 			p, err := q.Plan(t.Context())
@@ -141,7 +141,7 @@ func TestContextGaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	if err := q.RunContext(t.Context(), p, Around{1, 1}, func(m Match) error {
+	if err := q.RunContext(t.Context(), p, ContextLines{1, 1}, func(m Match) error {
 		text := string(m.Message())
 		if m.Gap {
 			text = "|" + text

@@ -88,8 +88,8 @@ func (d *dimensions) names() []string {
 	return names
 }
 
-// cheap reports whether footers know all of it.
-func (d *dimensions) cheap() bool {
+// inFooters reports whether footers know all of it.
+func (d *dimensions) inFooters() bool {
 	for _, one := range d.all {
 		if one.kind == bySource || one.kind == byField {
 			return false
@@ -108,8 +108,8 @@ func (d *dimensions) timed() bool {
 	return false
 }
 
-// together reports whether two times, and all between them, are in the same periods.
-func (d *dimensions) together(from, to int64) bool {
+// samePeriods reports whether two times, and all between them, are in the same periods.
+func (d *dimensions) samePeriods(from, to int64) bool {
 	for _, one := range d.all {
 		if one.kind.timed() && d.start(one.kind, from) != d.start(one.kind, to) {
 			return false
@@ -118,8 +118,8 @@ func (d *dimensions) together(from, to int64) bool {
 	return true
 }
 
-// subject is a record to be counted.
-type subject struct {
+// groupRecord is a record to be counted.
+type groupRecord struct {
 	segment *Segment
 	time    int64
 	level   record.Level
@@ -129,7 +129,7 @@ type subject struct {
 
 // key is a record's group, valid until the next call: the length and the bytes of
 // every value, times as eight bytes that sort.
-func (d *dimensions) key(s *subject) []byte {
+func (d *dimensions) key(s *groupRecord) []byte {
 	d.scratch = d.scratch[:0]
 	decoded := false
 	for i := range d.all {

@@ -24,7 +24,7 @@ func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason,
 	}
 	selected := 0
 	for _, name := range e.services {
-		if q.sel.wantsService(name) {
+		if q.sel.matchesService(name) {
 			selected++
 		}
 	}
@@ -44,7 +44,7 @@ const maxNewest = 100
 
 // allServices are the services of all stores, if all can be listed.
 func (q *Query) allServices(ctx context.Context) (all []string, known bool) {
-	ctx, done := q.meter.within(ctx)
+	ctx, done := q.meter.stepContext(ctx)
 	defer done()
 	var failures []error
 	for i := range q.stores {
@@ -137,7 +137,7 @@ func (s *sample) show(m *matcher, sel *Selection) sampled {
 	}
 	for i, found := range occurs {
 		if found == inside {
-			out.cased = append(out.cased, sel.Patterns[i])
+			out.otherCase = append(out.otherCase, sel.Patterns[i])
 		}
 	}
 	return out

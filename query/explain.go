@@ -64,8 +64,8 @@ type sampled struct {
 	uses  []sampledUse
 	// sources are those of the records.
 	sources []string
-	// cased are the patterns that occur in another case only.
-	cased []string
+	// otherCase are the patterns that occur in another case only.
+	otherCase []string
 }
 
 // sampledUse is what a sample shows of a field that an expression looks at.
@@ -91,7 +91,7 @@ func explain(e *evidence) []Reason {
 		x.patterns()
 	}
 	if e.defaulted && e.segments+e.foreign > 0 && x.rangeMayHelp() {
-		x.add("default-range", "no range was given: only the last %s was searched; --since 1d searches more", roughly(e.sel.Now.Sub(e.sel.From)))
+		x.add("default-range", "no range was given: only the last %s was searched; --since 1d searches more", approximately(e.sel.Now.Sub(e.sel.From)))
 	}
 	return x.reasons
 }
@@ -130,10 +130,10 @@ func (x *explanation) services() (others bool) {
 	for _, name := range x.sel.Services {
 		one := Selection{Services: []string{name}}
 		switch {
-		case slices.ContainsFunc(x.evidence.services, one.wantsService):
+		case slices.ContainsFunc(x.evidence.services, one.matchesService):
 			others = true
 		case isGlob(name):
-			x.add("service-unknown", "no service matches %q; %s", name, there(x.evidence.services))
+			x.add("service-unknown", "no service matches %q; %s", name, listNames(x.evidence.services))
 		default:
 			x.add("service-unknown", "service %q does not exist; %s", name, nearestOr(name, x.evidence.services))
 		}
@@ -152,7 +152,7 @@ func (x *explanation) within() bool {
 	}
 	now, asked := x.sel.Now, "the range holds no records"
 	if x.defaulted {
-		asked = fmt.Sprintf("no range was given: the last %s was searched, and holds no records", roughly(now.Sub(x.sel.From)))
+		asked = fmt.Sprintf("no range was given: the last %s was searched, and holds no records", approximately(now.Sub(x.sel.From)))
 	} else if x.sel.From.After(now) {
 		asked = "the range lies in the future and holds no records"
 	}
@@ -164,12 +164,12 @@ func (x *explanation) within() bool {
 	at := newest.Format(time.RFC3339)
 	switch ahead := newest.Sub(now); {
 	case ahead <= 0:
-		x.add("range-empty", "%s; the newest record is of %s (%s): %s finds it", asked, at, x.newestOf, reaching(newest, now))
+		x.add("range-empty", "%s; the newest record is of %s (%s): %s finds it", asked, at, x.newestOf, rangeFlag(newest, now))
 	case x.sel.To.After(now): // what is new was wanted
 		x.add("future", "%s; the newest record is of %s (%s), %s ahead of now: its clock or time zone was wrong; --from now --to %s finds it",
-			asked, at, x.newestOf, roughly(ahead), newest.Truncate(time.Minute).Add(time.Minute).Format(time.RFC3339))
+			asked, at, x.newestOf, approximately(ahead), newest.Truncate(time.Minute).Add(time.Minute).Format(time.RFC3339))
 	default:
-		x.add("range-empty", "%s; the newest record is of %s (%s), %s ahead of now", asked, at, x.newestOf, roughly(ahead))
+		x.add("range-empty", "%s; the newest record is of %s (%s), %s ahead of now", asked, at, x.newestOf, approximately(ahead))
 	}
 	return false
 }
@@ -274,27 +274,27 @@ func (x *explanation) conditions() {
 		x.add("levels-missing", "the records of the range have no level; --level - selects them")
 	case level:
 		x.add("level", "the records of the range have other levels: %s", levelCounts(x.levels))
-	case x.sourcesKnown && !(&matcher{sources: x.sel.Sources}).wantsSources(x.sources):
+	case x.sourcesKnown && !(&matcher{sources: x.sel.Sources}).mayMatchSources(x.sources):
 		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), nearestOr(x.sel.Sources[0], x.sources))
 	case n[stageWhere] > 0 && len(x.reasons) > 0: // its fields are explained
 	case n[stageWhere] > 0:
-		x.add("where", "--where removed %s", all(n[stageWhere], "record that matches everything else", "records that match everything else"))
+		x.add("where", "--where removed %s", allOf(n[stageWhere], "record that matches everything else", "records that match everything else"))
 	case n[stageExclude] > 0 && len(x.sel.Where) == 0:
-		x.add("exclude", "--exclude removed %s", all(n[stageExclude], "record that matches everything else", "records that match everything else"))
+		x.add("exclude", "--exclude removed %s", allOf(n[stageExclude], "record that matches everything else", "records that match everything else"))
 	case n[stageExclude] > 0:
 		x.add("exclude", "--exclude removed %s", x.candidates(n[stageExclude]))
 	case n[stageRegexp] > 0:
 		x.add("regexp", "--regexp removed %s", x.candidates(n[stageRegexp]))
 	case n[stageInside] > 0:
 		x.add("identifier", "a pattern occurs only inside longer identifiers, in %s; --substring finds it there", count(n[stageInside], "record"))
-	case len(x.sample.cased) > 0:
-		for _, p := range x.sample.cased {
+	case len(x.sample.otherCase) > 0:
+		for _, p := range x.sample.otherCase {
 			x.add("case", "%q occurs in another case; -i finds it", p)
 		}
 	case n[stagePattern] > 0 && len(x.sel.Patterns) > 1:
 		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
 	case n[stageSource] > 0:
-		x.add("source", "--source removed %s; %s", x.candidates(n[stageSource]), there(x.anySources()))
+		x.add("source", "--source removed %s; %s", x.candidates(n[stageSource]), listNames(x.anySources()))
 	case n[stageLevel] > 0:
 		x.add("level", "--level removed %s", x.candidates(n[stageLevel]))
 	case n[stageTime] > 0:
@@ -342,8 +342,8 @@ func count(n uint64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// all reads "the only record" or "all 3 records".
-func all(n uint64, one, several string) string {
+// allOf reads "the only record" or "all 3 records".
+func allOf(n uint64, one, several string) string {
 	if n == 1 {
 		return "the only " + one
 	}
@@ -362,11 +362,11 @@ func (x *explanation) anySources() []string {
 func (x *explanation) candidates(n uint64) string {
 	switch {
 	case len(x.sel.Regexps) > 0 || len(x.sel.Where) > 0 || len(x.sel.Patterns) > 1:
-		return all(n, "candidate", "candidates")
+		return allOf(n, "candidate", "candidates")
 	case len(x.sel.Patterns) == 1:
-		return all(n, "record", "records") + fmt.Sprintf(" with %q", x.sel.Patterns[0])
+		return allOf(n, "record", "records") + fmt.Sprintf(" with %q", x.sel.Patterns[0])
 	}
-	return all(n, "record", "records")
+	return allOf(n, "record", "records")
 }
 
 func total(levels record.Counts) (n uint64) {
@@ -393,11 +393,11 @@ func nearestOr(name string, names []string) string {
 	if near := suggest.Names(name, names, maxNamed); len(near) > 0 {
 		return "nearest: " + strings.Join(near, ", ")
 	}
-	return there(names)
+	return listNames(names)
 }
 
-// there reads "there are: a, b and 3 more".
-func there(names []string) string {
+// listNames reads "there are: a, b and 3 more".
+func listNames(names []string) string {
 	switch n := len(names); {
 	case n == 0:
 		return "there are none"
@@ -417,8 +417,8 @@ func quoted(texts []string) string {
 
 const day = 24 * time.Hour
 
-// reaching is the flag of a range that reaches from now back to a time.
-func reaching(t, now time.Time) string {
+// rangeFlag is the flag of a range that reaches from now back to a time.
+func rangeFlag(t, now time.Time) string {
 	switch d := now.Sub(t); {
 	case d < 2*day:
 		return fmt.Sprintf("--since %dh", d/time.Hour+1)
@@ -428,8 +428,8 @@ func reaching(t, now time.Time) string {
 	return "--from " + t.Format(time.DateOnly)
 }
 
-// roughly is a duration of minutes, hours or days, cut.
-func roughly(d time.Duration) string {
+// approximately is a duration of minutes, hours or days, cut.
+func approximately(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return d.Truncate(time.Second).String()

@@ -54,7 +54,7 @@ func TestExplain(t *testing.T) {
 		"inside":                      {Selection{Patterns: []string{"order-123"}}, with(some, func(e *evidence) { e.rejected = rejected(4, 3) }), "identifier"},
 		"identifier":                  {Selection{Patterns: []string{"order-123"}}, some, "pattern identifier"},
 		"identifier as substring":     {Selection{Patterns: []string{"order-123"}, Substring: true}, some, "pattern"},
-		"case":                        {Selection{Patterns: []string{"X"}}, with(some, func(e *evidence) { e.sample.cased = []string{"X"} }), "case"},
+		"case":                        {Selection{Patterns: []string{"X"}}, with(some, func(e *evidence) { e.sample.otherCase = []string{"X"} }), "case"},
 		"several patterns":            {Selection{Patterns: []string{"x", "y"}}, with(some, func(e *evidence) { e.rejected = rejected(3, 3) }), "pattern"},
 		"service as pattern":          {Selection{Patterns: []string{"web"}}, with(some, func(e *evidence) { e.planned = []string{"web"} }), "pattern service-name"},
 		"level as pattern":            {Selection{Patterns: []string{"info"}}, some, "pattern level-name"},

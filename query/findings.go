@@ -63,14 +63,14 @@ func (f *findings) count(s *scanner) {
 }
 
 // list adds what a listing for a service brought.
-func (f *findings) list(service string, h *haul) {
+func (f *findings) list(service string, h *listResult) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.listed == nil {
 		f.listed = map[string]bool{}
 	}
 	f.listed[service] = f.listed[service] || h.listed > 0
-	f.segments += h.met
+	f.segments += h.inRange
 	f.foreign += h.foreign
 	for l, n := range h.levels {
 		f.levels[l] += n
@@ -85,7 +85,7 @@ func (f *findings) listedAll(selected []string) bool {
 		one := Selection{Services: []string{name}}
 		listed := false
 		for service, some := range f.listed {
-			listed = listed || some && one.wantsService(service)
+			listed = listed || some && one.matchesService(service)
 		}
 		if !listed {
 			return false

@@ -40,8 +40,8 @@ func (s *Store) slack() time.Duration {
 	return 0
 }
 
-// listed is the range of hours to list for records of the selection in a store.
-func (q *Query) listed(s *Store) (from, to time.Time) {
+// listingRange is the range of hours to list for records of the selection in a store.
+func (q *Query) listingRange(s *Store) (from, to time.Time) {
 	from, to = q.sel.From, q.sel.To
 	if slack := s.slack(); slack > 0 && from.Year() > 1 && to.Year() < 9999 {
 		return from.Add(-slack), to.Add(slack)
@@ -106,9 +106,9 @@ func analyticsTimes(metadata map[string]string) (start, end time.Time, ok bool) 
 }
 
 // foreign adds a blob that another program wrote, unless its times rule it out.
-func (p *planner) foreign(h *haul, s *Store, name blobnaming.Name, b *store.Blob) {
+func (p *planner) foreign(h *listResult, s *Store, name blobnaming.Name, b *store.Blob) {
 	meta := foreignMetadata(s, name, b)
-	if !p.q.matcher.meets(meta.Start, meta.End) || b.Size == 0 {
+	if !p.q.matcher.inRange(meta.Start, meta.End) || b.Size == 0 {
 		h.pruned++
 		return
 	}
@@ -116,31 +116,31 @@ func (p *planner) foreign(h *haul, s *Store, name blobnaming.Name, b *store.Blob
 	h.segments = append(h.segments, &Segment{Store: s.Name, Name: name, Meta: meta, Size: b.Size, Foreign: true, Tier: b.Tier, blobs: inTier(s.Blobs, b.Tier), cache: s.Cache})
 }
 
-// convert reads a foreign segment whole and keeps the records that match as blocks,
+// convertForeign reads a foreign segment whole and keeps the records that match as blocks,
 // with a footer that says where. What can not be read is noted.
-func (q *Query) convert(ctx context.Context, s *Segment) (*segment.Footer, error) {
+func (q *Query) convertForeign(ctx context.Context, s *Segment) (*segment.Footer, error) {
 	w := <-q.workers
 	defer func() { q.workers <- w }()
 	if err := w.scanner.prepare(); err != nil {
 		return nil, err
 	}
-	w.scanner.tests = tests{time: true, level: true, source: len(q.matcher.sources) > 0, service: s.Name.Service}
-	c := &conversion{q: q, sources: map[string]bool{}, minutes: map[int64]*record.Counts{}, footer: &segment.Footer{Metadata: s.Meta}}
+	w.scanner.checks = checks{time: true, level: true, source: len(q.matcher.sources) > 0, service: s.Name.Service}
+	c := &blockBuilder{q: q, sources: map[string]bool{}, minutes: map[int64]*record.Counts{}, footer: &segment.Footer{Metadata: s.Meta}}
 	var line []byte
 	outside, broken := 0, 0
 	var failure error
-	next, stop := iter.Pull(q.parts(ctx, s))
+	next, stop := iter.Pull(q.pieces(ctx, s))
 	defer stop()
 	left := s.Size
-	defer func() { q.tally.passed.Add(left) }()
-	blob := &partReader{next: next, took: func(n int) {
+	defer func() { q.tally.processed.Add(left) }()
+	blob := &pieceReader{next: next, onRead: func(n int) {
 		left -= int64(n)
-		q.tally.passed.Add(int64(n))
+		q.tally.processed.Add(int64(n))
 	}}
 	defer q.tally.findings.count(&w.scanner)
 	var sampled []byte
 	defer func() { q.tally.findings.sample.add(sampled) }()
-	for r, err := range foreign.Records(blob, s.Name.Bucket, q.watchDecoded(ctx, s)) {
+	for r, err := range foreign.Records(blob, s.Name.Bucket, q.limitDecoded(ctx, s)) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -149,11 +149,11 @@ func (q *Query) convert(ctx context.Context, s *Segment) (*segment.Footer, error
 			broken, failure = broken+1, err
 			continue
 		case err != nil:
-			q.unread(ctx, s, err)
+			q.readFailed(ctx, s, err)
 			continue // it was the last
 		}
 		line = record.AppendText(line[:0], r)
-		if len(sampled) <= samplePart && !q.matcher.plain() {
+		if len(sampled) <= samplePart && !q.matcher.timeAndLevelOnly() {
 			sampled = append(sampled, line...)
 		}
 		text := line[:len(line)-1]
@@ -169,10 +169,10 @@ func (q *Query) convert(ctx context.Context, s *Segment) (*segment.Footer, error
 		}
 	}
 	if broken > 0 {
-		q.unread(ctx, s, fmt.Errorf("%d lines: %w", broken, failure))
+		q.readFailed(ctx, s, fmt.Errorf("%d lines: %w", broken, failure))
 	}
 	if outside > 0 {
-		q.unread(ctx, s, fmt.Errorf("%d records are left out: their time is not in the hour of the name", outside))
+		q.readFailed(ctx, s, fmt.Errorf("%d records are left out: their time is not in the hour of the name", outside))
 	}
 	return c.end()
 }
@@ -185,9 +185,9 @@ const (
 	decodedLeast = 256 << 20
 )
 
-// watchDecoded counts what is decoded of a foreign segment, and ends that with an error
+// limitDecoded counts what is decoded of a foreign segment, and ends that with an error
 // when ctx ends or there is too much.
-func (q *Query) watchDecoded(ctx context.Context, s *Segment) func(text []byte) error {
+func (q *Query) limitDecoded(ctx context.Context, s *Segment) func(text []byte) error {
 	limit := max(decodedLeast, decodedRatio*s.Size)
 	left := limit
 	return func(text []byte) error {
@@ -203,11 +203,11 @@ func (q *Query) watchDecoded(ctx context.Context, s *Segment) func(text []byte) 
 	}
 }
 
-// conversion makes blocks of records.
-type conversion struct {
+// blockBuilder makes blocks of records.
+type blockBuilder struct {
 	q       *Query
 	text    []byte
-	places  []place
+	spans   []matchSpan
 	block   segment.Block
 	sorted  []byte // scratch
 	sources map[string]bool
@@ -216,18 +216,18 @@ type conversion struct {
 }
 
 // add adds a record with its stored text.
-func (c *conversion) add(line []byte, r record.Record) error {
+func (c *blockBuilder) add(line []byte, r record.Record) error {
 	if len(c.text) > 0 && len(c.text)+len(line) > segment.DefaultBlockSize {
 		if err := c.flush(); err != nil {
 			return err
 		}
 	}
-	if len(c.places) == 0 {
+	if len(c.spans) == 0 {
 		c.block.Start, c.block.End = r.Time, r.Time
 	}
 	at := len(c.text)
 	c.text = append(c.text, line...)
-	c.places = append(c.places, place{r.Time, at, len(c.text)})
+	c.spans = append(c.spans, matchSpan{r.Time, at, len(c.text)})
 	c.block.Start, c.block.End = min(c.block.Start, r.Time), max(c.block.End, r.Time)
 	c.block.Levels[r.Level]++
 	if len(c.sources) <= segment.MaxSources {
@@ -242,35 +242,35 @@ func (c *conversion) add(line []byte, r record.Record) error {
 }
 
 // flush ends a block: its records are put into the order of time.
-func (c *conversion) flush() error {
-	if len(c.places) == 0 {
+func (c *blockBuilder) flush() error {
+	if len(c.spans) == 0 {
 		return nil
 	}
 	text := c.text
-	byTime := func(a, b place) int { return cmp.Compare(a.time, b.time) }
-	if !slices.IsSortedFunc(c.places, byTime) {
-		slices.SortStableFunc(c.places, byTime)
+	byTime := func(a, b matchSpan) int { return cmp.Compare(a.time, b.time) }
+	if !slices.IsSortedFunc(c.spans, byTime) {
+		slices.SortStableFunc(c.spans, byTime)
 		c.sorted = c.sorted[:0]
-		for _, p := range c.places {
+		for _, p := range c.spans {
 			c.sorted = append(c.sorted, c.text[p.start:p.end]...)
 		}
 		text = c.sorted
 	}
 	stored := c.q.compressor().Encode(nil, text)
-	off, err := c.q.held.add(stored)
+	off, err := c.q.scratch.add(stored)
 	if err != nil {
 		return err
 	}
 	b := c.block
-	b.Index, b.Offset, b.Stored, b.Raw, b.Records = len(c.footer.Blocks), off, int64(len(stored)), int64(len(text)), uint64(len(c.places))
+	b.Index, b.Offset, b.Stored, b.Raw, b.Records = len(c.footer.Blocks), off, int64(len(stored)), int64(len(text)), uint64(len(c.spans))
 	b.CRC = crc32.Checksum(stored, crc32.MakeTable(crc32.Castagnoli))
 	c.footer.Blocks = append(c.footer.Blocks, b)
-	c.text, c.places, c.block = c.text[:0], c.places[:0], segment.Block{}
+	c.text, c.spans, c.block = c.text[:0], c.spans[:0], segment.Block{}
 	return nil
 }
 
 // end ends the last block and returns the footer.
-func (c *conversion) end() (*segment.Footer, error) {
+func (c *blockBuilder) end() (*segment.Footer, error) {
 	if err := c.flush(); err != nil {
 		return nil, err
 	}
@@ -284,38 +284,38 @@ func (c *conversion) end() (*segment.Footer, error) {
 	return c.footer, nil
 }
 
-// part is a piece of a blob.
-type part struct {
+// piece is a piece of a blob.
+type piece struct {
 	data []byte
 	err  error
 }
 
-// parts reads a segment's blob from its start to its end, some pieces ahead.
-func (q *Query) parts(ctx context.Context, s *Segment) iter.Seq[part] {
+// pieces reads a segment's blob from its start to its end, some pieces ahead.
+func (q *Query) pieces(ctx context.Context, s *Segment) iter.Seq[piece] {
 	offsets := func(yield func(int64) bool) {
 		for off := int64(0); off < s.Size && yield(off); off += chunkBytes {
 		}
 	}
 	length := func(off int64) int64 { return min(s.Size-off, chunkBytes) }
-	return ahead(ctx, window{first: 1, most: foreignAhead, bytes: foreignAhead * chunkBytes}, offsets, length,
-		func(ctx context.Context, off int64) part {
+	return orderedParallel(ctx, window{first: 1, max: foreignPrefetch, bytes: foreignPrefetch * chunkBytes}, offsets, length,
+		func(ctx context.Context, off int64) piece {
 			data, err := q.read(ctx, s, off, length(off))
-			return part{data, err}
+			return piece{data, err}
 		})
 }
 
-// foreignAhead is how many pieces of a foreign blob are read ahead.
-const foreignAhead = 4
+// foreignPrefetch is how many pieces of a foreign blob are read ahead.
+const foreignPrefetch = 4
 
-// partReader makes a reader of parts.
-type partReader struct {
-	next func() (part, bool)
-	// took is called with the number of bytes of each Read.
-	took func(n int)
-	data []byte
+// pieceReader makes a reader of parts.
+type pieceReader struct {
+	next func() (piece, bool)
+	// onRead is called with the number of bytes of each Read.
+	onRead func(n int)
+	data   []byte
 }
 
-func (r *partReader) Read(p []byte) (int, error) {
+func (r *pieceReader) Read(p []byte) (int, error) {
 	if len(r.data) == 0 {
 		next, ok := r.next()
 		if !ok {
@@ -327,7 +327,7 @@ func (r *partReader) Read(p []byte) (int, error) {
 		r.data = next.data
 	}
 	n := copy(p, r.data)
-	r.took(n)
+	r.onRead(n)
 	r.data = r.data[n:]
 	return n, nil
 }

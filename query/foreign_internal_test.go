@@ -214,10 +214,10 @@ func TestForeignDamage(t *testing.T) {
 }
 
 // What is held is given back, from memory and from a file.
-func TestHolding(t *testing.T) {
+func TestScratchBlocks(t *testing.T) {
 	t.Parallel()
-	h := &holding{dir: t.TempDir()}
-	piece := bytes.Repeat([]byte("0123456789"), heldInMemory/40)
+	h := &scratchBlocks{dir: t.TempDir()}
+	piece := bytes.Repeat([]byte("0123456789"), scratchMemory/40)
 	for round := range 2 {
 		for i := range 8 {
 			piece[0] = byte(i)

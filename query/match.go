@@ -27,8 +27,8 @@ type matcher struct {
 	// anchor is nil where every record has to be looked at. unescaped is the one for
 	// text without \u escapes, where what the expression requires stands as it is.
 	anchor, unescaped *literal
-	// needle is what token filters are asked for.
-	needle needle
+	// filter is what token filters are asked for.
+	filter filterQuery
 }
 
 func newMatcher(sel *Selection) (*matcher, error) {
@@ -54,7 +54,7 @@ func newMatcher(sel *Selection) (*matcher, error) {
 		candidates = append(candidates, lit)
 	}
 	for i := range candidates {
-		m.needle.consider(textIn{candidates[i].text, candidates[i].whole})
+		m.filter.consider(filterText{candidates[i].text, candidates[i].whole})
 	}
 	m.anchor = anchor(candidates)
 	for _, expr := range sel.Where {
@@ -64,7 +64,7 @@ func newMatcher(sel *Selection) (*matcher, error) {
 		}
 		m.where = append(m.where, program)
 		for _, group := range program.Groups() {
-			m.needle.considerFields(group)
+			m.filter.considerFields(group)
 		}
 		for _, text := range program.Required() {
 			candidates = append(candidates, newLiteral([]byte(text), false, false))
@@ -74,35 +74,35 @@ func newMatcher(sel *Selection) (*matcher, error) {
 	return m, nil
 }
 
-// tests says what has to be looked at in each record, beside its message.
-type tests struct {
+// checks says what has to be looked at in each record, beside its message.
+type checks struct {
 	time, level, source bool
 	service             string // of all the block's records
 }
 
-// meets reports whether records between two times can be in the range.
-func (m *matcher) meets(start, end int64) bool { return start < m.to && end >= m.from }
+// inRange reports whether records between two times can be in the range.
+func (m *matcher) inRange(start, end int64) bool { return start < m.to && end >= m.from }
 
-// wants reports whether records between two times, with these counts by level,
+// mayMatch reports whether records between two times, with these counts by level,
 // can match at all.
-func (m *matcher) wants(start, end int64, levels record.Counts) bool {
-	return m.meets(start, end) && m.levels.Count(levels) > 0
+func (m *matcher) mayMatch(start, end int64, levels record.Counts) bool {
+	return m.inRange(start, end) && m.levels.Count(levels) > 0
 }
 
-// wantsSources reports whether a segment with these sources can hold matches.
-func (m *matcher) wantsSources(sources []string) bool {
-	return len(m.sources) == 0 || slices.Equal(sources, []string{segment.ManySources}) || slices.ContainsFunc(sources, m.wantsSource)
+// mayMatchSources reports whether a segment with these sources can hold matches.
+func (m *matcher) mayMatchSources(sources []string) bool {
+	return len(m.sources) == 0 || slices.Equal(sources, []string{segment.ManySources}) || slices.ContainsFunc(sources, m.matchesSource)
 }
 
-// wantsSource reports whether a source is selected.
-func (m *matcher) wantsSource(source string) bool {
+// matchesSource reports whether a source is selected.
+func (m *matcher) matchesSource(source string) bool {
 	return slices.ContainsFunc(m.sources, func(glob string) bool { return doublestar.MatchUnvalidated(glob, source) })
 }
 
-// tests are those that a block does not answer for all its records.
-func (m *matcher) tests(t *task) tests {
+// checksFor are those that a block does not answer for all its records.
+func (m *matcher) checksFor(t *task) checks {
 	b := &t.block
-	return tests{
+	return checks{
 		time:    b.Start < m.from || b.End >= m.to,
 		level:   m.levels.Count(b.Levels) < b.Records,
 		source:  len(m.sources) > 0,
@@ -110,26 +110,26 @@ func (m *matcher) tests(t *task) tests {
 	}
 }
 
-// counts reports whether the numbers by level of records between two times
+// levelsSuffice reports whether the numbers by level of records between two times
 // answer how many of them match.
-func (m *matcher) counts(start, end int64) bool {
-	return start >= m.from && end < m.to && m.plain()
+func (m *matcher) levelsSuffice(start, end int64) bool {
+	return start >= m.from && end < m.to && m.timeAndLevelOnly()
 }
 
-// plain reports whether nothing but time and level is asked for.
-func (m *matcher) plain() bool {
+// timeAndLevelOnly reports whether nothing but time and level is asked for.
+func (m *matcher) timeAndLevelOnly() bool {
 	return len(m.sources)+len(m.where)+len(m.required)+len(m.regexps)+len(m.excludes) == 0
 }
 
 // A scanner searches blocks for one goroutine.
 type scanner struct {
-	m       *matcher
-	tests   tests
-	message []byte // scratch: a message of several lines as logged
-	lower   []byte // scratch: a block in lower case
-	source  []byte // the last source looked at
-	sourced bool   // and whether it matches
-	broken  int    // lines of the block that are no records
+	m           *matcher
+	checks      checks
+	message     []byte // scratch: a message of several lines as logged
+	lower       []byte // scratch: a block in lower case
+	lastSource  []byte // the last source looked at
+	lastMatches bool   // and whether it matches
+	broken      int    // lines of the block that are no records
 	// rejected counts the candidates that did not match; whoever scans takes it.
 	rejected rejections
 	where    []*where.Evaluator
@@ -139,8 +139,8 @@ type scanner struct {
 // scan calls found for every matching record of a block's text, in order, with
 // its place in text (without the newline). It is an error when lines are no
 // records; what else matches has been found nevertheless.
-func (s *scanner) scan(text []byte, t tests, found func(start, end int)) error {
-	s.tests, s.broken = t, 0
+func (s *scanner) scan(text []byte, t checks, found func(start, end int)) error {
+	s.checks, s.broken = t, 0
 	if err := s.prepare(); err != nil {
 		return err
 	}
@@ -197,11 +197,11 @@ func (s *scanner) matches(line []byte, hit int, continued bool) bool {
 		return false
 	}
 	switch {
-	case s.tests.time && (string(line[:record.TimeLen]) < m.fromText || string(line[:record.TimeLen]) >= m.toText):
+	case s.checks.time && (string(line[:record.TimeLen]) < m.fromText || string(line[:record.TimeLen]) >= m.toText):
 		return s.reject(stageTime)
-	case s.tests.level && !m.levels.Has(f.level):
+	case s.checks.level && !m.levels.Has(f.level):
 		return s.reject(stageLevel)
-	case s.tests.source && !s.wantsSource(f.source):
+	case s.checks.source && !s.matchesSource(f.source):
 		return s.reject(stageSource)
 	}
 	message, from := f.message, 0
@@ -230,7 +230,7 @@ func (s *scanner) matches(line []byte, hit int, continued bool) bool {
 			return s.reject(stageExclude)
 		}
 	}
-	if len(s.where) == 0 || s.holds(line, &f, message) {
+	if len(s.where) == 0 || s.matchesWhere(line, &f, message) {
 		return true
 	}
 	return s.reject(stageWhere)
@@ -242,8 +242,8 @@ func (s *scanner) reject(by stage) bool {
 	return false
 }
 
-// holds reports whether a record fulfils every expression.
-func (s *scanner) holds(line []byte, f *fields, message []byte) bool {
+// matchesWhere reports whether a record fulfils every expression.
+func (s *scanner) matchesWhere(line []byte, f *fields, message []byte) bool {
 	var at int64
 	if slices.ContainsFunc(s.m.where, (*where.Program).Timed) {
 		var err error
@@ -252,7 +252,7 @@ func (s *scanner) holds(line []byte, f *fields, message []byte) bool {
 			return false
 		}
 	}
-	s.record = where.Record{Time: at, Level: f.level, Service: s.tests.service, Source: f.source, Message: message}
+	s.record = where.Record{Time: at, Level: f.level, Service: s.checks.service, Source: f.source, Message: message}
 	for _, e := range s.where {
 		if !e.Holds(&s.record) {
 			return false
@@ -261,11 +261,11 @@ func (s *scanner) holds(line []byte, f *fields, message []byte) bool {
 	return true
 }
 
-// wantsSource reports whether a source is selected; most records have the source of the one before.
-func (s *scanner) wantsSource(source []byte) bool {
-	if s.source == nil || !bytes.Equal(source, s.source) {
-		s.source = append(s.source[:0], source...)
-		s.sourced = s.m.wantsSource(string(source))
+// matchesSource reports whether a source is selected; most records have the source of the one before.
+func (s *scanner) matchesSource(source []byte) bool {
+	if s.lastSource == nil || !bytes.Equal(source, s.lastSource) {
+		s.lastSource = append(s.lastSource[:0], source...)
+		s.lastMatches = s.m.matchesSource(string(source))
 	}
-	return s.sourced
+	return s.lastMatches
 }

@@ -112,11 +112,11 @@ func scanned(t *testing.T, sel *Selection, records []record.Record) []string {
 		b.Levels[r.Level]++
 	}
 	got := []string{}
-	if !m.wants(b.Start, b.End, b.Levels) {
+	if !m.mayMatch(b.Start, b.End, b.Levels) {
 		return got
 	}
 	s := scanner{m: m}
-	if err := s.scan(text, m.tests(&task{segment: &Segment{}, block: b}), func(start, end int) { got = append(got, string(text[start:end])+"\n") }); err != nil {
+	if err := s.scan(text, m.checksFor(&task{segment: &Segment{}, block: b}), func(start, end int) { got = append(got, string(text[start:end])+"\n") }); err != nil {
 		t.Fatal(err)
 	}
 	return got
@@ -288,7 +288,7 @@ func TestScanReportsBrokenLines(t *testing.T) {
 	for _, bad := range []string{"\n", "x\n", good[:30] + "\n", good[:34] + "\n", "\t\n", good[:30] + "\tWHAT\t-\tm\n", good[:30]} {
 		found := 0
 		s := scanner{m: m}
-		if err := s.scan([]byte(bad), tests{}, func(int, int) { found++ }); err == nil || found != 0 {
+		if err := s.scan([]byte(bad), checks{}, func(int, int) { found++ }); err == nil || found != 0 {
 			t.Errorf("%q: %d records, error %v", bad, found, err)
 		}
 	}
@@ -351,7 +351,7 @@ func FuzzScan(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := scanner{m: m}
-		_ = s.scan(data, tests{time: true}, func(start, end int) { _ = data[start:end] })
+		_ = s.scan(data, checks{time: true}, func(start, end int) { _ = data[start:end] })
 	})
 }
 
@@ -384,7 +384,7 @@ func BenchmarkCount(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					n := 0
-					if err := s.scan(text, tests{}, func(int, int) { n++ }); err != nil {
+					if err := s.scan(text, checks{}, func(int, int) { n++ }); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -16,39 +16,39 @@ type cursor interface {
 
 // blockCursor goes through what was found in a block.
 type blockCursor struct {
-	found  *found
-	at     int
-	newest bool
+	matches *blockMatches
+	at      int
+	newest  bool
 }
 
-func (c *blockCursor) place() place {
+func (c *blockCursor) span() matchSpan {
 	if c.newest {
-		return c.found.records[len(c.found.records)-1-c.at]
+		return c.matches.records[len(c.matches.records)-1-c.at]
 	}
-	return c.found.records[c.at]
+	return c.matches.records[c.at]
 }
 
 func (c *blockCursor) key() key {
-	return key{c.place().time, c.found.segment.rank, c.found.block}
+	return key{c.span().time, c.matches.segment.rank, c.matches.block}
 }
 
-func (c *blockCursor) source() *Segment { return c.found.segment }
+func (c *blockCursor) source() *Segment { return c.matches.segment }
 
 func (c *blockCursor) line() []byte {
-	p := c.place()
-	return c.found.text[p.start:p.end]
+	p := c.span()
+	return c.matches.text[p.start:p.end]
 }
 
 func (c *blockCursor) next() (bool, error) {
 	c.at++
-	return c.at < len(c.found.records), nil
+	return c.at < len(c.matches.records), nil
 }
 
 // placeSize is the memory that a place takes.
 const placeSize = 24
 
 func (c *blockCursor) size() int64 {
-	return int64(cap(c.found.text)) + placeSize*int64(cap(c.found.records))
+	return int64(cap(c.matches.text)) + placeSize*int64(cap(c.matches.records))
 }
 
 // maxRuns is the number of runs in the temporary file that are merged at once;
@@ -65,21 +65,21 @@ type merger struct {
 	// spill writes a run of records and returns a cursor at its start.
 	spill func(write func(put func(key, *Segment, []byte) error) error) (cursor, error)
 
-	held heap[cursor]
-	size int64
-	runs int
+	cursors heap[cursor]
+	size    int64
+	runs    int
 }
 
 // add takes what was found in the next block. All records before its start are put out.
-func (m *merger) add(f *found) error {
+func (m *merger) add(f *blockMatches) error {
 	if err := m.advance(func(k key) bool { return m.before(k, f.start) }, m.put); err != nil {
 		return err
 	}
 	if len(f.records) == 0 {
 		return nil
 	}
-	c := &blockCursor{found: f, newest: m.newest}
-	m.held.push(c)
+	c := &blockCursor{matches: f, newest: m.newest}
+	m.cursors.push(c)
 	if m.size += c.size(); m.size <= m.budget {
 		return nil
 	}
@@ -98,8 +98,8 @@ func (m *merger) put(k key, s *Segment, line []byte) error {
 
 // advance puts records in order for as long as their keys may.
 func (m *merger) advance(may func(key) bool, put func(key, *Segment, []byte) error) error {
-	for len(m.held.items) > 0 {
-		c := m.held.items[0]
+	for len(m.cursors.items) > 0 {
+		c := m.cursors.items[0]
 		k := c.key()
 		if !may(k) {
 			return nil
@@ -112,10 +112,10 @@ func (m *merger) advance(may func(key) bool, put func(key, *Segment, []byte) err
 			return err
 		}
 		if more {
-			m.held.fix()
+			m.cursors.fix()
 			continue
 		}
-		m.held.pop()
+		m.cursors.pop()
 		m.size -= c.size()
 		if _, ok := c.(*blockCursor); !ok {
 			m.runs--
@@ -127,12 +127,12 @@ func (m *merger) advance(may func(key) bool, put func(key, *Segment, []byte) err
 // toFile moves the records in memory into one run of the temporary file, and
 // the runs that are there already too when they have become many.
 func (m *merger) toFile() error {
-	all := m.held.items
-	m.held.items = nil
+	all := m.cursors.items
+	m.cursors.items = nil
 	var runs []cursor
 	for _, c := range all {
 		if _, ok := c.(*blockCursor); ok || m.runs >= maxRuns {
-			m.held.push(c)
+			m.cursors.push(c)
 		} else {
 			runs = append(runs, c)
 		}
@@ -146,7 +146,7 @@ func (m *merger) toFile() error {
 	m.runs++
 	m.size += run.size()
 	for _, c := range append(runs, run) {
-		m.held.push(c)
+		m.cursors.push(c)
 	}
 	return nil
 }

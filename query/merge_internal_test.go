@@ -36,16 +36,16 @@ func TestMergeOverlapping(t *testing.T) {
 			n++
 			return nil
 		}}
-		m.held.before = func(a, b cursor) bool { return q.before(a.key(), b.key()) }
+		m.cursors.before = func(a, b cursor) bool { return q.before(a.key(), b.key()) }
 		rnd := rand.New(rand.NewPCG(1, 2))
-		var founds []*found
+		var founds []*blockMatches
 		for i := range segments {
-			f := &found{segment: spill.segments[i]}
+			f := &blockMatches{segment: spill.segments[i]}
 			at := rnd.Int64N(1000)
 			for range records {
 				at += rnd.Int64N(1000)
 				f.text = append(f.text, make([]byte, 100)...)
-				f.records = append(f.records, place{at, len(f.text) - 100, len(f.text)})
+				f.records = append(f.records, matchSpan{at, len(f.text) - 100, len(f.text)})
 			}
 			f.start = key{f.records[0].time, i, 0}
 			if newest {
@@ -53,7 +53,7 @@ func TestMergeOverlapping(t *testing.T) {
 			}
 			founds = append(founds, f)
 		}
-		slices.SortFunc(founds, func(a, b *found) int {
+		slices.SortFunc(founds, func(a, b *blockMatches) int {
 			if q.before(a.start, b.start) {
 				return -1
 			}

@@ -26,9 +26,9 @@ type meter struct {
 	over   bool
 }
 
-// take counts what is about to be used. Past a limit it counts nothing, stops the
+// charge counts what is about to be used. Past a limit it counts nothing, stops the
 // query and returns [ErrBudget], from then on always.
-func (m *meter) take(free bool, u price.Usage) error {
+func (m *meter) charge(free bool, u price.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	bytes, billed := m.bytes+u.BytesRead(), m.billed
@@ -48,8 +48,8 @@ func (m *meter) take(free bool, u price.Usage) error {
 	return nil
 }
 
-// giveBack takes back a request for a page that was not made after all.
-func (m *meter) giveBack(free bool, request price.Usage) {
+// refund takes back a request for a page that was not made after all.
+func (m *meter) refund(free bool, request price.Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !free {
@@ -64,9 +64,9 @@ func (m *meter) spent() (dollars float64, retrieved int64) {
 	return m.prices.Cost(m.billed), m.billed.Cool.Bytes + m.billed.Cold.Bytes
 }
 
-// within makes a context for one step of the query, that ends with [ErrBudget]
+// stepContext makes a context for one step of the query, that ends with [ErrBudget]
 // where a limit would be passed. done must be called.
-func (m *meter) within(ctx context.Context) (limited context.Context, done func()) {
+func (m *meter) stepContext(ctx context.Context) (limited context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,7 @@ func reading(tier store.Tier, requests, bytes int64) price.Usage {
 }
 
 func (r meteredBlobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	if err := r.m.take(r.free, reading(r.tier, 1, max(0, n))); err != nil {
+	if err := r.m.charge(r.free, reading(r.tier, 1, max(0, n))); err != nil {
 		return nil, err
 	}
 	return r.BlobReader.Read(ctx, name, off, n)
@@ -147,23 +147,23 @@ func (r meteredTables) Query(ctx context.Context, table string, q store.Query) i
 // was the last is known after it only: what was counted for another is given back.
 func meterPages[T any](m *meter, free bool, request price.Usage, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
-		if err := m.take(free, request); err != nil {
+		if err := m.charge(free, request); err != nil {
 			yield(nil, err)
 			return
 		}
-		spare := false
+		unused := false
 		for page, err := range pages {
 			if !yield(page, err) || err != nil {
 				return
 			}
-			if err := m.take(free, request); err != nil {
+			if err := m.charge(free, request); err != nil {
 				yield(nil, err)
 				return
 			}
-			spare = true
+			unused = true
 		}
-		if spare {
-			m.giveBack(free, request)
+		if unused {
+			m.refund(free, request)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // any range, and the service. It walks the names' prefixes from the newest year
 // down to one hour, five requests a service; found is false where there is nothing.
 func (q *Query) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
-	ctx, done := q.meter.within(ctx)
+	ctx, done := q.meter.stepContext(ctx)
 	defer done()
 	services := make([][]string, len(q.stores))
 	for i := range q.stores {
@@ -49,7 +49,7 @@ func (q *Query) Newest(ctx context.Context) (last time.Time, service string, fou
 func newest(ctx context.Context, s *Store, service string) (last time.Time, found bool, err error) {
 	prefix := service + "/"
 	for range []string{"year", "month", "day", "time"} {
-		numbers, err := children(ctx, s, prefix)
+		numbers, err := numericChildren(ctx, s, prefix)
 		if err != nil || len(numbers) == 0 {
 			return last, false, err
 		}

@@ -16,8 +16,8 @@ import (
 const (
 	// smallBlob is the size up to which a segment of one block is read at once.
 	smallBlob = 256 << 10
-	// heldBytes bounds the stored bytes that open segments hold, about.
-	heldBytes = 16 << 20
+	// maxHeldBytes bounds the stored bytes that open segments hold, about.
+	maxHeldBytes = 16 << 20
 	// chunkBytes is the size of a request for blocks, at most (one block may be larger).
 	chunkBytes = 1 << 20
 	// gapBytes is the number of unwanted bytes between two blocks that are cheaper
@@ -40,29 +40,29 @@ type opened struct {
 // noted; then there are no tasks.
 func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 	o := opened{segment: s}
-	blocks := q.lookup(ctx, s)
+	blocks := q.filterBlocks(ctx, s)
 	if blocks.None() {
 		q.tally.filtered.Add(1)
-		q.pass(s, s.Size)
+		q.addProcessed(s, s.Size)
 		return o
 	}
 	footer, blob, err := q.footer(ctx, s, share)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errStale) {
-			q.unread(ctx, s, err)
+			q.readFailed(ctx, s, err)
 		}
-		q.pass(s, s.Size)
+		q.addProcessed(s, s.Size)
 		return o
 	}
 	o.footer = footer
 	q.tally.opened.Add(1)
 	q.tally.blocks.Add(int64(len(footer.Blocks)))
 	skipped := s.Size
-	defer func() { q.pass(s, skipped) }()
+	defer func() { q.addProcessed(s, skipped) }()
 	if len(q.matcher.sources) > 0 && !s.Foreign {
 		q.tally.findings.open(footer.Sources)
 	}
-	if !q.matcher.wantsSources(footer.Sources) {
+	if !q.matcher.mayMatchSources(footer.Sources) {
 		return o
 	}
 	if known := blocks.Known(); known > 0 && known != len(footer.Blocks) {
@@ -71,7 +71,7 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 	}
 	var c *chunk
 	for _, b := range footer.Blocks {
-		if !q.matcher.wants(b.Start, b.End, b.Levels) {
+		if !q.matcher.mayMatch(b.Start, b.End, b.Levels) {
 			continue
 		}
 		if !blocks.Has(b.Index) {
@@ -80,7 +80,7 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 		}
 		if c == nil || !c.extend(b, share) {
 			if c = newChunk(b, blob); s.Foreign {
-				c.held = q.held
+				c.scratch = q.scratch
 			}
 		}
 		skipped -= b.Stored
@@ -94,7 +94,7 @@ func (q *Query) open(ctx context.Context, s *Segment, share int64) opened {
 // at once; share is the number of stored bytes that the segment may hold.
 func (q *Query) footer(ctx context.Context, s *Segment, share int64) (f *segment.Footer, blob []byte, err error) {
 	if s.Foreign {
-		f, err = q.convert(ctx, s)
+		f, err = q.convertForeign(ctx, s)
 		return f, nil, err
 	}
 	var failures []error
@@ -109,7 +109,7 @@ func (q *Query) footer(ctx context.Context, s *Segment, share int64) (f *segment
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
 		}
-		if q.opts.Plan == PlanIndex && q.gone(ctx, c) {
+		if q.opts.Plan == PlanIndex && q.isStale(ctx, c) {
 			q.tally.note("%s: %v", c, errStale)
 			err = errStale
 		} else if c != s {
@@ -124,9 +124,9 @@ func (q *Query) footer(ctx context.Context, s *Segment, share int64) (f *segment
 	return nil, nil, errors.Join(failures...)
 }
 
-// gone asks the listing, which is the authority, whether a segment from the
+// isStale asks the listing, which is the authority, whether a segment from the
 // index is not there any more, or another one is under its name.
-func (q *Query) gone(ctx context.Context, s *Segment) bool {
+func (q *Query) isStale(ctx context.Context, s *Segment) bool {
 	blobs, err := collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.blobs.List(ctx, s.String()) })
 	if err != nil {
 		return false
@@ -147,10 +147,10 @@ func (q *Query) footerOf(ctx context.Context, s *Segment, share int64) (*segment
 	return f, blob, err
 }
 
-// A reader reads a range of a segment's blob.
-type reader func(ctx context.Context, s *Segment, off, n int64) ([]byte, error)
+// rangeReader reads a range of a segment's blob.
+type rangeReader func(ctx context.Context, s *Segment, off, n int64) ([]byte, error)
 
-func (q *Query) readFooter(ctx context.Context, s *Segment, share int64, from reader) (*segment.Footer, []byte, error) {
+func (q *Query) readFooter(ctx context.Context, s *Segment, share int64, from rangeReader) (*segment.Footer, []byte, error) {
 	var blob []byte
 	oneBlock := s.Meta.RawBytes <= segment.DefaultBlockSize*5/4
 	if s.Size > 0 && s.Size <= smallBlob && (oneBlock || s.Size <= share) && share > 0 {
@@ -180,14 +180,14 @@ func (q *Query) readFooter(ctx context.Context, s *Segment, share int64, from re
 
 // read reads a range of a segment's blob, or takes it from the cache.
 func (q *Query) read(ctx context.Context, s *Segment, off, n int64) ([]byte, error) {
-	if data, ok := q.cached(s, off, n); ok {
+	if data, ok := q.fromCache(s, off, n); ok {
 		return data, nil
 	}
 	return q.readStored(ctx, s, off, n)
 }
 
-// cached is a range of a segment's blob from the cache.
-func (q *Query) cached(s *Segment, off, n int64) ([]byte, bool) {
+// fromCache is a range of a segment's blob from the cache.
+func (q *Query) fromCache(s *Segment, off, n int64) ([]byte, bool) {
 	if s.cache == nil {
 		return nil, false
 	}
@@ -203,8 +203,8 @@ func (s *Segment) cacheKey(off, n int64) string {
 	return fmt.Sprintf("%s %s %s %d %d %d", s.Store, s, s.Meta.Batch, s.Size, off, n)
 }
 
-// keep puts a range of a segment's blob into the cache.
-func (s *Segment) keep(off int64, data []byte) {
+// putCache puts a range of a segment's blob into the cache.
+func (s *Segment) putCache(off int64, data []byte) {
 	if s.cache != nil {
 		s.cache.Put(s.cacheKey(off, int64(len(data))), data)
 	}
@@ -214,7 +214,7 @@ func (s *Segment) keep(off int64, data []byte) {
 func (q *Query) readStored(ctx context.Context, s *Segment, off, n int64) ([]byte, error) {
 	data, err := q.readOnly(ctx, s, off, n)
 	if err == nil {
-		s.keep(off, data)
+		s.putCache(off, data)
 	}
 	return data, err
 }

@@ -41,7 +41,7 @@ type Plan struct {
 // Plan finds the segments that may hold wanted records. What can not be listed
 // is a problem of the report; only the end of ctx is an error.
 func (q *Query) Plan(ctx context.Context) (*Plan, error) {
-	ctx, done := q.meter.within(ctx)
+	ctx, done := q.meter.stepContext(ctx)
 	defer done()
 	p := &planner{q: q}
 	group, gctx := errgroup.WithContext(ctx)
@@ -56,7 +56,7 @@ func (q *Query) Plan(ctx context.Context) (*Plan, error) {
 		q.findTiers(ctx, p.found)
 	}
 	slices.SortFunc(p.found, compareSegments)
-	segments := q.replace(ctx, q.fold(p.found))
+	segments := q.dropReplaced(ctx, q.dedupe(p.found))
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -89,7 +89,7 @@ func (p *planner) store(ctx context.Context, s *Store) error {
 	if err != nil {
 		l := &listing{store: s, service: "services"}
 		defer l.report(p.q.tally)
-		return l.failed(ctx, err)
+		return l.fail(ctx, err)
 	}
 	listings := make([]*listing, len(services))
 	group, gctx := errgroup.WithContext(ctx)
@@ -113,8 +113,8 @@ func (p *planner) store(ctx context.Context, s *Store) error {
 	return group.Wait()
 }
 
-// failed notes a failure, unless ctx ended.
-func (l *listing) failed(ctx context.Context, err error) error {
+// fail notes a failure, unless ctx ended.
+func (l *listing) fail(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -144,7 +144,7 @@ func (p *planner) start(ctx context.Context, l *listing) (err error) {
 		return p.index(ctx, l)
 	}
 	if l.prefixes, err = p.q.prefixes(ctx, l.store, l.service); err != nil {
-		return l.failed(ctx, err)
+		return l.fail(ctx, err)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (q *Query) services(ctx context.Context, s *Store) ([]string, error) {
 		return slices.Compact(slices.Sorted(slices.Values(q.sel.Services))), nil
 	}
 	all, err := Services(ctx, *s)
-	return slices.DeleteFunc(all, func(name string) bool { return !q.sel.wantsService(name) }), err
+	return slices.DeleteFunc(all, func(name string) bool { return !q.sel.matchesService(name) }), err
 }
 
 func isGlob(s string) bool { return strings.ContainsAny(s, `*?[{\`) }
@@ -175,12 +175,12 @@ func Services(ctx context.Context, s Store) ([]string, error) {
 // prefixes are those to list for a service. Where there are many, which years
 // exist is asked first, so that a range of a century costs no hundred requests.
 func (q *Query) prefixes(ctx context.Context, s *Store, service string) ([]string, error) {
-	from, to := q.listed(s)
+	from, to := q.listingRange(s)
 	prefixes := blobnaming.Prefixes(service, from, to)
 	if len(prefixes) <= manyPrefixes {
 		return prefixes, nil
 	}
-	years, err := children(ctx, s, service+"/")
+	years, err := numericChildren(ctx, s, service+"/")
 	if err != nil || len(years) == 0 {
 		return nil, err
 	}
@@ -192,8 +192,8 @@ func (q *Query) prefixes(ctx context.Context, s *Store, service string) ([]strin
 	}), nil
 }
 
-// children are the parts of names directly under prefix that are numbers, in order.
-func children(ctx context.Context, s *Store, prefix string) ([]string, error) {
+// numericChildren are the parts of names directly under prefix that are numbers, in order.
+func numericChildren(ctx context.Context, s *Store, prefix string) ([]string, error) {
 	names, err := collect(ctx, func() iter.Seq2[[]string, error] { return s.Blobs.ListPrefixes(ctx, prefix) })
 	var numbers []string
 	for _, name := range names {
@@ -205,15 +205,15 @@ func children(ctx context.Context, s *Store, prefix string) ([]string, error) {
 	return numbers, err
 }
 
-// A haul is what one listing brought.
-type haul struct {
-	segments       []*Segment
-	listed, pruned int64
-	met, foreign   uint64 // segments whose times meet the range; those of other programs
-	levels         record.Counts
-	problems       []*Problem
-	strangers      int    // blobs that are not named as segments
-	stranger       string // the first of them
+// listResult is what one listing brought.
+type listResult struct {
+	segments         []*Segment
+	listed, pruned   int64
+	inRange, foreign uint64 // segments whose times meet the range; those of other programs
+	levels           record.Counts
+	problems         []*Problem
+	otherBlobs       int    // blobs that are not named as segments
+	otherBlob        string // the first of them
 }
 
 // list adds the segments under a prefix.
@@ -221,26 +221,26 @@ func (p *planner) list(ctx context.Context, l *listing, prefix string) error {
 	if l.down.Load() {
 		return nil
 	}
-	var h haul
+	var h listResult
 	err := pages(ctx, func() iter.Seq2[[]store.Blob, error] {
-		h = haul{}
+		h = listResult{}
 		return l.store.Blobs.List(ctx, prefix)
 	}, func(page []store.Blob) {
 		for i := range page {
 			p.blob(&h, l.store, &page[i])
 		}
 	})
-	if h.strangers > 0 {
-		p.q.tally.note("%s: %d blobs are not named as segments and not read, for example %q", prefix, h.strangers, h.stranger)
+	if h.otherBlobs > 0 {
+		p.q.tally.note("%s: %d blobs are not named as segments and not read, for example %q", prefix, h.otherBlobs, h.otherBlob)
 	}
-	return p.take(ctx, l, &h, err)
+	return p.addResult(ctx, l, &h, err)
 }
 
 // index adds the segments of a service that the index knows.
 func (p *planner) index(ctx context.Context, l *listing) error {
-	var h haul
+	var h listResult
 	err := withRetry(ctx, func() error {
-		h = haul{}
+		h = listResult{}
 		for rows, err := range tableindex.Range(ctx, l.store.Tables, l.store.Container, l.service, p.q.sel.From, p.q.sel.To) {
 			var malformed *tableindex.EntityError
 			switch {
@@ -256,11 +256,11 @@ func (p *planner) index(ctx context.Context, l *listing) error {
 		}
 		return nil
 	})
-	return p.take(ctx, l, &h, err)
+	return p.addResult(ctx, l, &h, err)
 }
 
-// take keeps what a listing brought before it ended, or failed with err.
-func (p *planner) take(ctx context.Context, l *listing, h *haul, err error) error {
+// addResult keeps what a listing brought before it ended, or failed with err.
+func (p *planner) addResult(ctx context.Context, l *listing, h *listResult, err error) error {
 	t := p.q.tally
 	t.prefixes.Add(1)
 	t.listed.Add(h.listed)
@@ -273,22 +273,22 @@ func (p *planner) take(ctx context.Context, l *listing, h *haul, err error) erro
 	p.found = append(p.found, h.segments...)
 	p.mu.Unlock()
 	if err != nil {
-		return l.failed(ctx, err)
+		return l.fail(ctx, err)
 	}
 	return nil
 }
 
 // blob adds a listed blob.
-func (p *planner) blob(h *haul, s *Store, b *store.Blob) {
+func (p *planner) blob(h *listResult, s *Store, b *store.Blob) {
 	h.listed++
 	name, err := parseName(b.Name)
 	if err != nil {
-		if h.strangers++; h.strangers == 1 {
-			h.stranger = b.Name
+		if h.otherBlobs++; h.otherBlobs == 1 {
+			h.otherBlob = b.Name
 		}
 		return
 	}
-	if !name.Overlaps(p.q.listed(s)) {
+	if !name.Overlaps(p.q.listingRange(s)) {
 		h.pruned++
 		return
 	}
@@ -305,14 +305,14 @@ func (p *planner) blob(h *haul, s *Store, b *store.Blob) {
 }
 
 // add takes a segment whose metadata do not rule it out.
-func (p *planner) add(h *haul, s *Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier) {
-	if p.q.matcher.meets(meta.Start, meta.End) {
-		h.met++
+func (p *planner) add(h *listResult, s *Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier) {
+	if p.q.matcher.inRange(meta.Start, meta.End) {
+		h.inRange++
 		for l, n := range meta.Levels {
 			h.levels[l] += n
 		}
 	}
-	if !p.q.matcher.wants(meta.Start, meta.End, meta.Levels) {
+	if !p.q.matcher.mayMatch(meta.Start, meta.End, meta.Levels) {
 		h.pruned++
 		return
 	}

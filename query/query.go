@@ -41,8 +41,8 @@ type Store struct {
 	Free bool
 }
 
-// Reading is the reading half of a store.
-func Reading(s store.Store) Store {
+// ReadOnly is the reading half of a store.
+func ReadOnly(s store.Store) Store {
 	return Store{Name: s.String(), Container: s.Container(), Blobs: s.Blobs(), Tables: s.Tables()}
 }
 
@@ -83,8 +83,8 @@ type Query struct {
 	workers chan *worker
 	tally   *tally
 	meter   *meter
-	// held keeps what is made of foreign segments with the compressor.
-	held       *holding
+	// scratch keeps what is made of foreign segments with the compressor.
+	scratch    *scratchBlocks
 	compressor func() *segment.Compressor
 }
 
@@ -102,7 +102,7 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 	}
 	q := &Query{
 		sel: sel, opts: opts, matcher: m, stores: make([]Store, len(stores)), decoder: segment.NewDecoder(), tally: &tally{},
-		held: &holding{dir: opts.TempDir}, compressor: sync.OnceValue(segment.NewCompressor),
+		scratch: &scratchBlocks{dir: opts.TempDir}, compressor: sync.OnceValue(segment.NewCompressor),
 		meter: &meter{prices: price.Default(), maxBytes: opts.MaxBytes, maxCost: opts.MaxCost},
 	}
 	if opts.Prices != nil {
@@ -113,7 +113,7 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 		s.Tables = meteredTables{q.tally.requests.TableReader(s.Tables), q.meter, s.Free}
 		q.stores[i] = s
 	}
-	q.employ()
+	q.newWorkers()
 	return q, nil
 }
 
@@ -127,7 +127,7 @@ func (q *Query) With(sel Selection) (*Query, error) {
 	}
 	other := *q
 	other.sel, other.matcher = sel, m
-	other.employ()
+	other.newWorkers()
 	return &other, nil
 }
 
@@ -143,8 +143,8 @@ func compile(sel *Selection) (*matcher, error) {
 	return m, nil
 }
 
-// employ makes the workers.
-func (q *Query) employ() {
+// newWorkers makes the workers.
+func (q *Query) newWorkers() {
 	q.workers = make(chan *worker, runtime.GOMAXPROCS(0))
 	for range cap(q.workers) {
 		q.workers <- &worker{scanner: scanner{m: q.matcher}}

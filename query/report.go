@@ -12,9 +12,9 @@ import (
 	"logstow/store"
 )
 
-// Unanswered reports whether storage gave no answer for a segment, or a part of
+// Retryable reports whether storage gave no answer for a segment, or a part of
 // it, but may give one later.
-func (r *Report) Unanswered(s *Segment) bool {
+func (r *Report) Retryable(s *Segment) bool {
 	return slices.ContainsFunc(r.Problems, func(p *Problem) bool { return p.segment == s && store.Retryable(p) })
 }
 
@@ -130,7 +130,7 @@ type tally struct {
 	opened, blocks, blocksRead         atomic.Int64
 	filtered, blocksFiltered           atomic.Int64
 	storedRead, scanned, spilled       atomic.Int64
-	cached, passed                     atomic.Int64
+	cached, processed                  atomic.Int64
 	decoded, lines                     atomic.Int64
 	findings                           findings
 
@@ -178,7 +178,7 @@ type Progress struct {
 // Progress is how far the query has come; it may be called while a step is under way.
 func (q *Query) Progress() Progress {
 	t := q.tally
-	return Progress{Listed: t.listed.Load(), Segments: t.opened.Load(), Bytes: t.passed.Load(), Decoded: t.decoded.Load(), Lines: t.lines.Load()}
+	return Progress{Listed: t.listed.Load(), Segments: t.opened.Load(), Bytes: t.processed.Load(), Decoded: t.decoded.Load(), Lines: t.lines.Load()}
 }
 
 // Bound is the most that reading a plan can take, about: its segments' number and

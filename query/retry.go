@@ -9,8 +9,8 @@ import (
 	"logstow/store"
 )
 
-// attempts is how often a request is tried while storage says that it may succeed later.
-const attempts = 3
+// maxAttempts is how often a request is tried while storage says that it may succeed later.
+const maxAttempts = 3
 
 // withRetry calls f until it succeeds, fails for good or has failed often enough,
 // and waits in between as long as storage asks, at most five seconds.
@@ -18,7 +18,7 @@ func withRetry(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
 		err := f()
-		if err == nil || !store.Retryable(err) || attempt == attempts || ctx.Err() != nil {
+		if err == nil || !store.Retryable(err) || attempt == maxAttempts || ctx.Err() != nil {
 			return err
 		}
 		wait := 100 * time.Millisecond << (2 * (attempt - 1))

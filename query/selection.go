@@ -75,8 +75,8 @@ func (s *Selection) validate() error {
 	return nil
 }
 
-// wantsService reports whether a service is selected.
-func (s *Selection) wantsService(service string) bool {
+// matchesService reports whether a service is selected.
+func (s *Selection) matchesService(service string) bool {
 	for _, glob := range s.Services {
 		if doublestar.MatchUnvalidated(glob, service) {
 			return true

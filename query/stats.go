@@ -45,15 +45,15 @@ func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Loca
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
 	}
-	ctx, done := q.meter.within(ctx)
+	ctx, done := q.meter.stepContext(ctx)
 	defer done()
-	defer func() { err = errors.Join(err, q.held.release()) }()
+	defer func() { err = errors.Join(err, q.scratch.release()) }()
 	s := &counting{q: q, dims: dims, groups: newGroups(q.opts.GroupMemory)}
-	tasks := q.sweep(ctx, p.Segments)
-	if s.cheap = dims.cheap() && q.matcher.plain(); s.cheap {
+	tasks := q.scheduleBlocks(ctx, p.Segments)
+	if s.footersSuffice = dims.inFooters() && q.matcher.timeAndLevelOnly(); s.footersSuffice {
 		tasks = s.footers(ctx, p.Segments)
 	}
-	for local := range ahead(ctx, q.blocksAhead(), tasks, (*task).weight, s.block) {
+	for local := range orderedParallel(ctx, q.blockWindow(), tasks, (*task).weight, s.block) {
 		if s.groups.merge(local); s.groups.full {
 			break
 		}
@@ -71,9 +71,9 @@ func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Loca
 type counting struct {
 	q    *Query
 	dims dimensions
-	// cheap says that footers know what is asked for.
-	cheap  bool
-	groups *groups
+	// footersSuffice says that footers know what is asked for.
+	footersSuffice bool
+	groups         *groups
 }
 
 // add counts what is known of a segment without reading blocks.
@@ -82,7 +82,7 @@ func (s *counting) add(seg *Segment, at int64, levels record.Counts) {
 		if n == 0 || !s.q.matcher.levels.Has(record.Level(l)) {
 			continue
 		}
-		s.groups.add(s.dims.key(&subject{segment: seg, time: at, level: record.Level(l)}), n)
+		s.groups.add(s.dims.key(&groupRecord{segment: seg, time: at, level: record.Level(l)}), n)
 	}
 }
 
@@ -92,26 +92,26 @@ func (s *counting) footers(ctx context.Context, segments []*Segment) iter.Seq[*t
 	return func(yield func(*task) bool) {
 		var unknown []*Segment
 		for _, seg := range segments {
-			if s.dims.together(seg.Meta.Start, seg.Meta.End) && s.q.countsSegment(seg) {
+			if s.dims.samePeriods(seg.Meta.Start, seg.Meta.End) && s.q.metadataSuffices(seg) {
 				s.add(seg, seg.Meta.Start, seg.Meta.Levels)
-				s.q.tally.passed.Add(seg.Size)
+				s.q.tally.processed.Add(seg.Size)
 			} else {
 				unknown = append(unknown, seg)
 			}
 		}
-		w := window{first: parallel, most: parallel, bytes: 1}
-		for o := range ahead(ctx, w, slices.Values(unknown), func(*Segment) int64 { return 0 },
+		w := window{first: parallel, max: parallel, bytes: 1}
+		for o := range orderedParallel(ctx, w, slices.Values(unknown), func(*Segment) int64 { return 0 },
 			func(ctx context.Context, seg *Segment) opened { return s.q.open(ctx, seg, 0) }) {
 			if o.footer != nil && s.dims.timed() {
 				for _, m := range o.footer.Minutes {
-					if s.whole(m.Start) {
+					if s.minuteInRange(m.Start) {
 						s.add(o.segment, m.Start*int64(time.Second), m.Levels)
 					}
 				}
 			}
 			for _, t := range o.tasks {
-				if s.settled(t) {
-					s.q.pass(t.segment, t.block.Stored)
+				if s.answeredByFooter(t) {
+					s.q.addProcessed(t.segment, t.block.Stored)
 					continue
 				}
 				if !yield(t) {
@@ -122,8 +122,8 @@ func (s *counting) footers(ctx context.Context, segments []*Segment) iter.Seq[*t
 	}
 }
 
-// whole reports whether all of a minute, in Unix seconds, is in the range.
-func (s *counting) whole(minute int64) bool {
+// minuteInRange reports whether all of a minute, in Unix seconds, is in the range.
+func (s *counting) minuteInRange(minute int64) bool {
 	m := s.q.matcher
 	return minute*int64(time.Second) >= m.from && (minute+60)*int64(time.Second) <= m.to
 }
@@ -137,16 +137,16 @@ func minuteOf(t int64) int64 {
 	return m * 60
 }
 
-// settled counts a block whose footer says enough, or reports whether the
+// answeredByFooter counts a block whose footer says enough, or reports whether the
 // segment's minutes did.
-func (s *counting) settled(t *task) bool {
+func (s *counting) answeredByFooter(t *task) bool {
 	if s.dims.timed() {
 		// Only the minutes at the ends of the range may be cut.
 		m := s.q.matcher
 		first, last := max(t.block.Start, m.from), min(t.block.End, m.to-1)
-		return s.whole(minuteOf(first)) && s.whole(minuteOf(last))
+		return s.minuteInRange(minuteOf(first)) && s.minuteInRange(minuteOf(last))
 	}
-	if !s.q.matcher.counts(t.block.Start, t.block.End) {
+	if !s.q.matcher.levelsSuffice(t.block.Start, t.block.End) {
 		return false
 	}
 	s.add(t.segment, 0, t.block.Levels)
@@ -158,9 +158,9 @@ func (s *counting) block(ctx context.Context, t *task) *groups {
 	local := newGroups(s.q.opts.GroupMemory)
 	dims := s.dims.clone()
 	s.q.search(ctx, t, func(w *worker, text []byte) error {
-		sub := subject{segment: t.segment}
+		sub := groupRecord{segment: t.segment}
 		var broken error
-		err := w.scanner.scan(text, s.q.matcher.tests(t), func(start, end int) {
+		err := w.scanner.scan(text, s.q.matcher.checksFor(t), func(start, end int) {
 			line := text[start:end]
 			f, _ := split(line)
 			at, err := record.ParseTime(line[:record.TimeLen])
@@ -168,7 +168,7 @@ func (s *counting) block(ctx context.Context, t *task) *groups {
 				broken = err
 				return
 			}
-			if s.cheap && s.dims.timed() && s.whole(minuteOf(at)) {
+			if s.footersSuffice && s.dims.timed() && s.minuteInRange(minuteOf(at)) {
 				return // its minute was counted
 			}
 			sub.time, sub.level, sub.source, sub.stored = at, f.level, f.source, f.message

@@ -235,7 +235,7 @@ func (w *world) want(sel *Selection) (lines []string) {
 	})
 	var all []entry
 	for _, s := range segments {
-		if !sel.wantsService(s.name.Service) {
+		if !sel.matchesService(s.name.Service) {
 			continue
 		}
 		for r := range s.records(w.t) {

@@ -131,7 +131,7 @@ func (f *following) look(ctx context.Context, q *query.Query, first bool) error 
 	}
 	// Where storage did not answer it is asked again, unless a part is printed.
 	for _, s := range fresh.Segments {
-		if !printed[s] && report.Unanswered(s) {
+		if !printed[s] && report.Retryable(s) {
 			delete(now, s.Meta.Batch)
 		}
 	}

@@ -74,7 +74,7 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		if c.String("plan") == "index" {
 			e.sayPending(s)
 		}
-		reading := query.Reading(s)
+		reading := query.ReadOnly(s)
 		if reading.Free = !remote(spec); !reading.Free {
 			reading.Cache = kept
 		}

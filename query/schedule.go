@@ -45,9 +45,9 @@ func (q *Query) startOfSegment(s *Segment) key {
 	return key{s.Meta.Start, s.rank, 0}
 }
 
-// sweep yields the tasks of the segments in the order of their start, and opens
+// scheduleBlocks yields the tasks of the segments in the order of their start, and opens
 // segments no earlier than that needs, some ahead.
-func (q *Query) sweep(ctx context.Context, segments []*Segment) iter.Seq[*task] {
+func (q *Query) scheduleBlocks(ctx context.Context, segments []*Segment) iter.Seq[*task] {
 	return func(yield func(*task) bool) {
 		segments = slices.Clone(segments)
 		slices.SortFunc(segments, func(a, b *Segment) int {
@@ -56,14 +56,14 @@ func (q *Query) sweep(ctx context.Context, segments []*Segment) iter.Seq[*task] 
 			}
 			return 1
 		})
-		segments = q.needed(segments)
-		w := window{first: parallel, most: parallel, bytes: math.MaxInt64}
+		segments = q.pruneByLimit(segments)
+		w := window{first: parallel, max: parallel, bytes: math.MaxInt64}
 		if q.sel.Limit > 0 {
 			w.first = 1
 		}
-		share := shares(segments)
-		next, stop := iter.Pull(ahead(ctx, w, slices.Values(segments), func(*Segment) int64 { return 0 },
-			func(ctx context.Context, s *Segment) opened { return q.open(ctx, s, q.share(share(s))) }))
+		share := overlapCounter(segments)
+		next, stop := iter.Pull(orderedParallel(ctx, w, slices.Values(segments), func(*Segment) int64 { return 0 },
+			func(ctx context.Context, s *Segment) opened { return q.open(ctx, s, q.heldPerSegment(share(s))) }))
 		defer stop()
 		tasks := &heap[*task]{before: func(a, b *task) bool { return q.before(q.startOf(a), q.startOf(b)) }}
 		for i := 0; ; {
@@ -85,16 +85,16 @@ func (q *Query) sweep(ctx context.Context, segments []*Segment) iter.Seq[*task] 
 	}
 }
 
-// needed leaves out the segments, which are in the order of their start, that a
+// pruneByLimit leaves out the segments, which are in the order of their start, that a
 // query with a limit can not come to: where nothing but time and level is asked,
 // metadata says when enough records have been seen.
-func (q *Query) needed(segments []*Segment) []*Segment {
+func (q *Query) pruneByLimit(segments []*Segment) []*Segment {
 	if q.sel.Limit == 0 {
 		return segments
 	}
 	ends := make([]*Segment, 0, len(segments))
 	for _, s := range segments {
-		if q.countsSegment(s) {
+		if q.metadataSuffices(s) {
 			ends = append(ends, s)
 		}
 	}
@@ -125,18 +125,18 @@ func (q *Query) needed(segments []*Segment) []*Segment {
 	return segments
 }
 
-// share is the number of stored bytes that a segment may hold while so many are
+// heldPerSegment is the number of stored bytes that a segment may hold while so many are
 // open. A query with a limit may need few blocks, so it reads few at once.
-func (q *Query) share(open int) int64 {
-	share := int64(heldBytes / max(1, open))
+func (q *Query) heldPerSegment(open int) int64 {
+	share := int64(maxHeldBytes / max(1, open))
 	if q.sel.Limit > 0 {
 		share = min(share, smallBlob)
 	}
 	return max(1, share)
 }
 
-// shares returns a function that counts the segments which overlap one in time.
-func shares(segments []*Segment) func(*Segment) int {
+// overlapCounter returns a function that counts the segments which overlap one in time.
+func overlapCounter(segments []*Segment) func(*Segment) int {
 	starts, ends := make([]int64, len(segments)), make([]int64, len(segments))
 	for i, s := range segments {
 		starts[i], ends[i] = s.Meta.Start, s.Meta.End

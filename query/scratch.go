@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// heldInMemory is the number of bytes that are held without a file.
-const heldInMemory = 4 << 20
+// scratchMemory is the number of bytes that are held without a file.
+const scratchMemory = 4 << 20
 
-// holding keeps, for one step of a query, the blocks made of foreign segments:
+// scratchBlocks keeps, for one step of a query, the blocks made of foreign segments:
 // few in memory, more in a temporary file whose name is removed as soon as it is
 // open. Safe for concurrent use, but for release.
-type holding struct {
+type scratchBlocks struct {
 	dir string
 
 	mu     sync.Mutex
@@ -23,12 +23,12 @@ type holding struct {
 }
 
 // add keeps data and returns its offset.
-func (h *holding) add(data []byte) (off int64, err error) {
+func (h *scratchBlocks) add(data []byte) (off int64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	off = h.size
 	switch {
-	case h.file == nil && h.size+int64(len(data)) <= heldInMemory:
+	case h.file == nil && h.size+int64(len(data)) <= scratchMemory:
 		h.memory = append(h.memory, data...)
 	case h.file == nil:
 		if h.file, err = createTemp(h.dir); err == nil {
@@ -49,7 +49,7 @@ func (h *holding) add(data []byte) (off int64, err error) {
 }
 
 // read is n bytes from an offset on.
-func (h *holding) read(off, n int64) ([]byte, error) {
+func (h *scratchBlocks) read(off, n int64) ([]byte, error) {
 	data := make([]byte, n)
 	h.mu.Lock()
 	file := h.file
@@ -67,7 +67,7 @@ func (h *holding) read(off, n int64) ([]byte, error) {
 }
 
 // release drops what is held.
-func (h *holding) release() error {
+func (h *scratchBlocks) release() error {
 	h.memory, h.size = nil, 0
 	if h.file == nil {
 		return nil

@@ -21,15 +21,15 @@ const tinyBlob = 4 << 10
 // slice be made.
 const sliceCost = 32 << 10
 
-// A needle is what the token filters of segments are asked for: tokens of which every
+// filterQuery is what the token filters of segments are asked for: tokens of which every
 // match holds one at least, those that say most of all such tokens.
-type needle struct {
+type filterQuery struct {
 	keys  []filter.Key // none where there is nothing to ask for
 	score int
 }
 
-// A textIn is a text that a message holds: as a whole or anywhere.
-type textIn struct {
+// filterText is a text that a message holds: as a whole or anywhere.
+type filterText struct {
 	text  []byte
 	whole bool
 }
@@ -37,8 +37,8 @@ type textIn struct {
 // consider takes the tokens of texts of which every match holds one at least: of each
 // text the one that says most. Of several such groups that one is taken whose least
 // telling token says most.
-func (n *needle) consider(texts ...textIn) {
-	group := needle{score: math.MaxInt}
+func (n *filterQuery) consider(texts ...filterText) {
+	group := filterQuery{score: math.MaxInt}
 	for _, t := range texts {
 		key, score := bestToken(t)
 		if score == 0 {
@@ -56,7 +56,7 @@ func (n *needle) consider(texts ...textIn) {
 
 // bestToken is the token that every message holds which a text is in, and how much it
 // says: the longest says most, and with a digit more than any without. 0 is none.
-func bestToken(t textIn) (key filter.Key, score int) {
+func bestToken(t filterText) (key filter.Key, score int) {
 	const digit = 1 << 20
 	for start, end := range token.Required(t.text, t.whole) {
 		says := end - start
@@ -72,21 +72,21 @@ func bestToken(t textIn) (key filter.Key, score int) {
 
 // considerFields is consider for texts that a message holds in its fields: they may be
 // there with \u escapes, of which the filter knows those of ASCII.
-func (n *needle) considerFields(group []where.Text) {
-	texts := make([]textIn, len(group))
+func (n *filterQuery) considerFields(group []where.Text) {
+	texts := make([]filterText, len(group))
 	for i, t := range group {
 		if strings.IndexFunc(t.Value, func(r rune) bool { return r >= 0x80 }) >= 0 {
 			return
 		}
-		texts[i] = textIn{[]byte(t.Value), t.Whole}
+		texts[i] = filterText{[]byte(t.Value), t.Whole}
 	}
 	n.consider(texts...)
 }
 
-// lookup asks a segment's token filter which of its blocks may hold a match.
+// filterBlocks asks a segment's token filter which of its blocks may hold a match.
 // What keeps it from an answer is met again with the footer, or costs time only.
-func (q *Query) lookup(ctx context.Context, s *Segment) filter.Blocks {
-	keys := q.matcher.needle.keys
+func (q *Query) filterBlocks(ctx context.Context, s *Segment) filter.Blocks {
+	keys := q.matcher.filter.keys
 	if len(keys) == 0 || s.Size <= tinyBlob {
 		return filter.All()
 	}
@@ -132,7 +132,7 @@ func (q *Query) slice(ctx context.Context, s *Segment, offset, length int64) (*f
 	return slice, err
 }
 
-func readSlice(ctx context.Context, s *Segment, offset, length int64, from reader) (*filter.Slice, error) {
+func readSlice(ctx context.Context, s *Segment, offset, length int64, from rangeReader) (*filter.Slice, error) {
 	stored, err := from(ctx, s, offset, length)
 	if err != nil {
 		return nil, err

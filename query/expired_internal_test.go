@@ -13,7 +13,7 @@ import (
 
 // A segment that is gone when it is read is a problem, unless all of its day and
 // class is: then retention was there, which is a note, one a day.
-func TestVanished(t *testing.T) {
+func TestExpired(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		left  int // segments of the day that stay

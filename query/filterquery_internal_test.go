@@ -120,7 +120,7 @@ func (w *world) scatter(segments int, ids []string) {
 
 // No filter, plan or cache hides a match: queries for identifiers answer as
 // reading everything does.
-func TestNeedlesAgreeWithReference(t *testing.T) {
+func TestFilterAgreesWithReference(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -186,7 +186,7 @@ func needles(t *testing.T, segments int, messages ...string) *world {
 }
 
 // What a field is equal to is found however it is escaped.
-func TestNeedleInEscapes(t *testing.T) {
+func TestFilterFindsEscapes(t *testing.T) {
 	t.Parallel()
 	messages := []string{
 		`{"id":"abcdef1234567"}`, `{"id":"\u0061bcdef1234567"}`, `{"id":"abcdef123456\u0037"}`, `{"id":"abc\u0064ef\u00311234567"}`,
@@ -207,7 +207,7 @@ func TestNeedleInEscapes(t *testing.T) {
 
 // A segment without the needle costs one request, one with it three, and none of
 // them a second time.
-func TestNeedleRequests(t *testing.T) {
+func TestFilterRequests(t *testing.T) {
 	t.Parallel()
 	w := needles(t, 40, "order 8b0ca7d1f4e9 done")
 	w.keep()
@@ -232,7 +232,7 @@ func TestNeedleRequests(t *testing.T) {
 }
 
 // Of two needles, of which either will do, each segment's filter is asked.
-func TestEitherNeedle(t *testing.T) {
+func TestFilterOfAlternatives(t *testing.T) {
 	t.Parallel()
 	w := needles(t, 40, `id=8b0ca7d1f4e9 done`, `id=0c1d2e3f4a5b done`)
 	for expr, want := range map[string]int{

@@ -17,7 +17,7 @@ type chunk struct {
 	once     sync.Once
 	data     []byte
 	err      error
-	held     *holding // where the blocks are; nil is the segment's blob
+	scratch  *scratchBlocks // where the blocks are; nil is the segment's blob
 }
 
 // newChunk starts a chunk with a block; blob is the whole blob where it was read already.
@@ -43,24 +43,24 @@ func (c *chunk) extend(b segment.Block, limit int64) bool {
 
 // load takes the chunk's blocks from the cache, if it has all, else reads them.
 func (c *chunk) load(ctx context.Context, q *Query, s *Segment) {
-	if c.held != nil {
-		c.data, c.err = c.held.read(c.off, c.end-c.off)
+	if c.scratch != nil {
+		c.data, c.err = c.scratch.read(c.off, c.end-c.off)
 		return
 	}
-	if c.loadKept(q, s) {
+	if c.loadFromCache(q, s) {
 		return
 	}
 	if c.data, c.err = q.readOnly(ctx, s, c.off, c.end-c.off); c.err != nil {
 		return
 	}
 	for _, b := range c.blocks {
-		s.keep(b.Offset, c.data[b.Offset-c.off:][:b.Stored])
+		s.putCache(b.Offset, c.data[b.Offset-c.off:][:b.Stored])
 	}
 }
 
-func (c *chunk) loadKept(q *Query, s *Segment) bool {
+func (c *chunk) loadFromCache(q *Query, s *Segment) bool {
 	for i, b := range c.blocks {
-		data, ok := q.cached(s, b.Offset, b.Stored)
+		data, ok := q.fromCache(s, b.Offset, b.Stored)
 		switch {
 		case !ok:
 			return false
@@ -91,7 +91,7 @@ type worker struct {
 	scanner scanner
 	// matches and places gather what find finds.
 	matches []byte
-	places  []place
+	spans   []matchSpan
 }
 
 // maxKept is the size of a buffer that is kept for the next block.
@@ -100,7 +100,7 @@ const maxKept = 4 << 20
 // search fetches a task's block and calls use with its text, which is the
 // worker's. What can not be read becomes a problem.
 func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []byte) error) {
-	defer q.pass(t.segment, t.block.Stored)
+	defer q.addProcessed(t.segment, t.block.Stored)
 	stored, err := t.stored(ctx, q)
 	if ctx.Err() != nil {
 		return
@@ -126,21 +126,21 @@ func (q *Query) search(ctx context.Context, t *task, use func(w *worker, text []
 		}
 		q.tally.blocksRead.Add(1)
 		q.tally.scanned.Add(int64(len(text)))
-		if !q.matcher.plain() {
+		if !q.matcher.timeAndLevelOnly() {
 			q.tally.findings.sample.add(text)
 		}
 		err = use(w, text)
 		q.tally.findings.count(&w.scanner)
 	}
 	if err != nil && ctx.Err() == nil {
-		q.unread(ctx, t.segment, err)
+		q.readFailed(ctx, t.segment, err)
 	}
 }
 
-// pass counts bytes of a segment as done. A foreign one's are when they are read.
-func (q *Query) pass(s *Segment, n int64) {
+// addProcessed counts bytes of a segment as done. A foreign one's are when they are read.
+func (q *Query) addProcessed(s *Segment, n int64) {
 	if !s.Foreign {
-		q.tally.passed.Add(n)
+		q.tally.processed.Add(n)
 	}
 }
 
@@ -170,27 +170,27 @@ func (q *Query) fromCopies(ctx context.Context, t *task, dst []byte, cause error
 	return nil, cause
 }
 
-// A found holds the matching records of one block, to be merged.
-type found struct {
+// blockMatches holds the matching records of one block, to be merged.
+type blockMatches struct {
 	segment *Segment
 	block   int
 	start   key // no record is before it
 	text    []byte
-	records []place
+	records []matchSpan
 }
 
-// place is a record in a found's text.
-type place struct {
+// matchSpan is a record in a found's text.
+type matchSpan struct {
 	time       int64
 	start, end int
 }
 
 // find searches a task's block for merging.
-func (q *Query) find(ctx context.Context, t *task) *found {
-	f := &found{segment: t.segment, block: t.block.Index, start: q.startOf(t)}
+func (q *Query) find(ctx context.Context, t *task) *blockMatches {
+	f := &blockMatches{segment: t.segment, block: t.block.Index, start: q.startOf(t)}
 	q.search(ctx, t, func(w *worker, text []byte) (err error) {
-		w.matches, w.places = w.matches[:0], w.places[:0]
-		scanErr := w.scanner.scan(text, q.matcher.tests(t), func(start, end int) {
+		w.matches, w.spans = w.matches[:0], w.spans[:0]
+		scanErr := w.scanner.scan(text, q.matcher.checksFor(t), func(start, end int) {
 			time, timeErr := record.ParseTime(text[start : start+record.TimeLen])
 			if timeErr != nil {
 				err = timeErr
@@ -198,9 +198,9 @@ func (q *Query) find(ctx context.Context, t *task) *found {
 			}
 			at := len(w.matches)
 			w.matches = append(w.matches, text[start:end]...)
-			w.places = append(w.places, place{time, at, len(w.matches)})
+			w.spans = append(w.spans, matchSpan{time, at, len(w.matches)})
 		})
-		f.text, f.records = w.matches, slices.Clone(w.places)
+		f.text, f.records = w.matches, slices.Clone(w.spans)
 		if cap(w.matches) > maxKept {
 			w.matches = nil
 		} else {

@@ -10,9 +10,9 @@ import (
 	"logstow/store"
 )
 
-// unread notes that a segment, or a part of it, can not be read: a problem, unless
+// readFailed notes that a segment, or a part of it, can not be read: a problem, unless
 // retention deleted it since it was listed.
-func (q *Query) unread(ctx context.Context, s *Segment, err error) {
+func (q *Query) readFailed(ctx context.Context, s *Segment, err error) {
 	if errors.Is(err, store.ErrNotFound) && q.expired(ctx, s) {
 		return
 	}

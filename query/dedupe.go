@@ -16,8 +16,8 @@ type copyKey struct {
 	size       int64
 }
 
-// fold keeps one of each segment's copies and hangs the others on it.
-func (q *Query) fold(found []*Segment) []*Segment {
+// dedupe keeps one of each segment's copies and hangs the others on it.
+func (q *Query) dedupe(found []*Segment) []*Segment {
 	first := make(map[copyKey]*Segment, len(found))
 	batches := make(map[blobnaming.Batch]*Segment, len(found))
 	kept := found[:0]
@@ -38,8 +38,8 @@ func (q *Query) fold(found []*Segment) []*Segment {
 	return kept
 }
 
-// replace leaves out the segments that others contain.
-func (q *Query) replace(ctx context.Context, segments []*Segment) []*Segment {
+// dropReplaced leaves out the segments that others contain.
+func (q *Query) dropReplaced(ctx context.Context, segments []*Segment) []*Segment {
 	contained := map[blobnaming.Batch]bool{}
 	for _, s := range segments {
 		if !s.Meta.Replaces {

@@ -10,14 +10,14 @@ import (
 type window struct {
 	// first is the number of items at the start; it grows by one with every result
 	// up to most, so that whoever stops early has not caused much.
-	first, most int
+	first, max int
 	// bytes bounds the sum of the items' weights; one item may always be under way.
 	bytes int64
 }
 
-// ahead calls f on items, several at once, and yields the results in the order
+// orderedParallel calls f on items, several at once, and yields the results in the order
 // of the items. It returns when all calls have ended; f must end when its context does.
-func ahead[T, R any](ctx context.Context, w window, items iter.Seq[T], weigh func(T) int64, f func(context.Context, T) R) iter.Seq[R] {
+func orderedParallel[T, R any](ctx context.Context, w window, items iter.Seq[T], weigh func(T) int64, f func(context.Context, T) R) iter.Seq[R] {
 	type slot struct {
 		result chan R
 		weight int64
@@ -31,7 +31,7 @@ func ahead[T, R any](ctx context.Context, w window, items iter.Seq[T], weigh fun
 		defer stop()
 		var queue []slot
 		var bytes int64
-		for more, width := true, w.first; ; width = min(width+1, w.most) {
+		for more, width := true, w.first; ; width = min(width+1, w.max) {
 			for more && len(queue) < width && (len(queue) == 0 || bytes < w.bytes) {
 				item, ok := next()
 				if !ok {
