@@ -2,8 +2,6 @@ package query
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -17,59 +15,12 @@ type ContextLines struct {
 	Before, After int
 }
 
-// RunContext is Run, and hands out records around each match too: of the same
-// source of the same instance, inside the range of the selection, and not further
-// from the match than [ContextReach]. Matches are in output order; what is around
-// one comes right before and after it, so that of several sources it is not in the
-// order of time. Each record is handed out once.
-func (q *Query) RunContext(ctx context.Context, p *Plan, around ContextLines, emit func(Match) error) error {
-	reach := make(map[instance]*intervals)
-	matches := 0
-	err := q.Run(ctx, p, func(m Match) error {
-		matches++
-		at := instance{m.Segment.Store, m.Segment.Name.Service, m.Segment.Meta.Instance}
-		if reach[at] == nil {
-			reach[at] = &intervals{}
-		}
-		reach[at].add(m.Time-int64(ContextReach), m.Time+int64(ContextReach))
-		return nil
-	})
-	if err != nil || matches == 0 {
-		return err
-	}
-	if q.sel.Newest { // what comes first is what is later
-		around.Before, around.After = around.After, around.Before
-	}
-	w := &contextCollector{
-		scanner: scanner{m: q.matcher}, lines: around, emit: emit, left: matches, windows: reach, sources: map[sourceID]*sourceContext{},
-	}
-	every := q.withoutConditions()
-	if q.sel.Levels != 0 { // the plan lacks segments of other levels
-		if p, err = every.Plan(ctx); err != nil {
-			return err
-		}
-	}
-	err = every.Run(ctx, &Plan{Segments: w.nearSegments(p)}, w.add)
-	if errors.Is(err, errLimitReached) {
-		return nil
-	}
-	return err
-}
-
-// withoutConditions is a query for everything in the range, of the selected sources.
-func (q *Query) withoutConditions() *Query {
-	sel := q.sel
-	sel.Limit, sel.Levels = 0, 0
-	every := &Query{
-		sel: sel, opts: q.opts, stores: q.stores, decoder: q.decoder, tally: q.tally, meter: q.meter, scratch: q.scratch, compressor: q.compressor,
-		matcher: &matcher{from: q.matcher.from, to: q.matcher.to, fromText: q.matcher.fromText, toText: q.matcher.toText, sources: q.matcher.sources},
-	}
-	every.newWorkers()
-	return every
-}
-
 // instance is an instance of a service in a store.
 type instance struct{ store, service, name string }
+
+func instanceOf(m *Match) instance {
+	return instance{m.Segment.Store, m.Segment.Name.Service, m.Instance}
+}
 
 // sourceID is a source in it.
 type sourceID struct {
@@ -96,12 +47,13 @@ func (v *intervals) add(from, to int64) {
 	v.all = slices.Replace(v.all, i, j, [2]int64{from, to})
 }
 
-// overlaps reports whether one of them meets [from, to].
+// overlaps reports whether one of them meets [from, to]; a nil *intervals has none.
 func (v *intervals) overlaps(from, to int64) bool {
-	return slices.ContainsFunc(v.all, func(one [2]int64) bool { return one[0] <= to && one[1] >= from })
+	return v != nil && slices.ContainsFunc(v.all, func(one [2]int64) bool { return one[0] <= to && one[1] >= from })
 }
 
-// contextCollector is RunContext at work: it sees every record near a match.
+// contextCollector emits the matches of a query and the records around them. It sees the matches
+// first, with addMatch, then every record near one, with add.
 type contextCollector struct {
 	scanner    scanner
 	lines      ContextLines
@@ -109,41 +61,55 @@ type contextCollector struct {
 	left       int // matches to come
 	windows    map[instance]*intervals
 	sources    map[sourceID]*sourceContext
-	lastSource *sourceContext // the source handed out last
+	lastSource *sourceContext // the source of the record emitted last
 }
 
-// sourceContext is what is known of a source.
+// newContextCollector makes a collector for a query's matches in an order.
+func newContextCollector(m *matcher, o order, lines ContextLines, emit func(Match) error) *contextCollector {
+	if o.newest { // what comes first is what is later
+		lines.Before, lines.After = lines.After, lines.Before
+	}
+	return &contextCollector{
+		scanner: scanner{m: m}, lines: lines, emit: emit, windows: map[instance]*intervals{}, sources: map[sourceID]*sourceContext{},
+	}
+}
+
+// sourceContext is the state of a source.
 type sourceContext struct {
-	// before are the last records that were not handed out, oldest first.
-	before []pendingRecord
-	// after is how many are wanted still, and matched the time of the match for which.
+	// before are the last records that were not emitted, oldest first.
+	before []Match
+	// after is how many are still wanted, and matchTime the time of the match they follow.
 	after     int
 	matchTime int64
-	// gap says that a record was left out since the last one handed out.
+	// gap says that a record was left out since the last one emitted.
 	gap bool
 }
 
-// pendingRecord is a record that may be handed out later.
-type pendingRecord struct {
-	segment *Segment
-	time    int64
-	line    []byte
+// addMatch takes a match: records near it will be wanted.
+func (w *contextCollector) addMatch(m *Match) {
+	w.left++
+	at := instanceOf(m)
+	if w.windows[at] == nil {
+		w.windows[at] = &intervals{}
+	}
+	w.windows[at].add(m.Time-int64(ContextReach), m.Time+int64(ContextReach))
 }
 
-// nearSegments are those that may hold something around a match.
-func (w *contextCollector) nearSegments(p *Plan) []*Segment {
+// nearSegments are those that may hold records around a match.
+func (w *contextCollector) nearSegments(segments []*Segment) []*Segment {
 	var near []*Segment
-	for _, s := range p.Segments {
-		if reach := w.windows[instance{s.Store, s.Name.Service, s.Meta.Instance}]; reach != nil && reach.overlaps(s.Meta.Start, s.Meta.End) {
+	for _, s := range segments {
+		if w.windows[instance{s.Store, s.Name.Service, s.Meta.Instance}].overlaps(s.Meta.Start, s.Meta.End) {
 			near = append(near, s)
 		}
 	}
 	return near
 }
 
-// add takes the next record.
+// add takes the next record, in output order. It returns emit's error, or [errLimitReached]
+// when no other record is wanted.
 func (w *contextCollector) add(m Match) error {
-	at := instance{m.Segment.Store, m.Segment.Name.Service, m.Segment.Meta.Instance}
+	at := instanceOf(&m)
 	if !w.windows[at].overlaps(m.Time, m.Time) {
 		return nil
 	}
@@ -186,21 +152,19 @@ func (w *contextCollector) waiting() bool {
 
 // isMatch reports whether a record matches.
 func (w *contextCollector) isMatch(m *Match) bool {
-	w.scanner.checks = checks{level: true, service: m.Segment.Name.Service}
-	if w.scanner.prepare() != nil {
-		return false
-	}
-	return w.scanner.matches(m.Line, 0, bytes.IndexByte(m.Line, '\n') >= 0)
+	_, ok, err := w.scanner.match(m.Line, checks{level: true, service: m.Segment.Name.Service}, bytes.IndexByte(m.Line, '\n') >= 0)
+	return ok && err == nil
 }
 
-// match hands out a match behind what was before it.
+// match emits a match after the records before it.
 func (w *contextCollector) match(s *sourceContext, m Match) error {
 	for _, k := range s.before {
-		if !near(k.time, m.Time) {
+		if !near(k.Time, m.Time) {
 			s.gap = true
 			continue
 		}
-		if err := w.emitRecord(s, Match{Segment: k.segment, Time: k.time, Line: k.line, Context: true}); err != nil {
+		k.Context = true
+		if err := w.emitRecord(s, k); err != nil {
 			return err
 		}
 	}
@@ -209,7 +173,7 @@ func (w *contextCollector) match(s *sourceContext, m Match) error {
 	return w.emitRecord(s, m)
 }
 
-// emitRecord hands a record out.
+// emitRecord emits a record.
 func (w *contextCollector) emitRecord(s *sourceContext, m Match) error {
 	m.Gap = s.gap || w.lastSource != nil && w.lastSource != s
 	s.gap, w.lastSource = false, s
@@ -224,14 +188,15 @@ func (w *contextCollector) buffer(s *sourceContext, m Match) {
 	}
 	if len(s.before) == w.lines.Before {
 		s.gap = true
-		first := s.before[0]
+		line := append(s.before[0].Line[:0], m.Line...)
 		copy(s.before, s.before[1:])
-		first.segment, first.time, first.line = m.Segment, m.Time, append(first.line[:0], m.Line...)
-		s.before[len(s.before)-1] = first
+		m.Line = line
+		s.before[len(s.before)-1] = m
 		return
 	}
-	s.before = append(s.before, pendingRecord{m.Segment, m.Time, bytes.Clone(m.Line)})
+	m.Line = bytes.Clone(m.Line)
+	s.before = append(s.before, m)
 }
 
-// MaxContextLines is the most that [Around] may ask for.
+// MaxContextLines is the most that [ContextLines] may ask for.
 const MaxContextLines = math.MaxInt32

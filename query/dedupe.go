@@ -2,8 +2,6 @@ package query
 
 import (
 	"cmp"
-	"context"
-	"slices"
 
 	"logstow/blobnaming"
 )
@@ -17,7 +15,7 @@ type copyKey struct {
 }
 
 // dedupe keeps one of each segment's copies and hangs the others on it.
-func (q *Query) dedupe(found []*Segment) []*Segment {
+func dedupe(rec *Recorder, found []*Segment) []*Segment {
 	first := make(map[copyKey]*Segment, len(found))
 	batches := make(map[blobnaming.Batch]*Segment, len(found))
 	kept := found[:0]
@@ -25,37 +23,15 @@ func (q *Query) dedupe(found []*Segment) []*Segment {
 		key := copyKey{s.Meta.Batch, s.Meta.Start, s.Meta.End, s.Meta.Records, s.Size}
 		if original := first[key]; original != nil {
 			original.copies = append(original.copies, s)
-			q.tally.repeated.Add(1)
+			rec.SegmentsRepeated.Add(1)
 			continue
 		}
 		if other := batches[s.Meta.Batch]; other != nil {
-			q.tally.note("%s and %s have the same batch but differ; both are read", other, s)
+			rec.Note("%s and %s have the same batch but differ; both are read", other, s)
 		}
 		first[key] = s
 		batches[s.Meta.Batch] = cmp.Or(batches[s.Meta.Batch], s)
 		kept = append(kept, s)
 	}
 	return kept
-}
-
-// dropReplaced leaves out the segments that others contain.
-func (q *Query) dropReplaced(ctx context.Context, segments []*Segment) []*Segment {
-	contained := map[blobnaming.Batch]bool{}
-	for _, s := range segments {
-		if !s.Meta.Replaces {
-			continue
-		}
-		// Where the footer can not be read, opening the segment later says so.
-		if footer, _, err := q.footer(ctx, s, 0); err == nil {
-			for _, batch := range footer.ReplacesBatches {
-				contained[batch] = batch != s.Meta.Batch
-			}
-		}
-	}
-	return slices.DeleteFunc(segments, func(s *Segment) bool {
-		if contained[s.Meta.Batch] {
-			q.tally.repeated.Add(1)
-		}
-		return contained[s.Meta.Batch]
-	})
 }

@@ -122,9 +122,7 @@ func (d *dimensions) samePeriods(from, to int64) bool {
 type groupRecord struct {
 	segment *Segment
 	time    int64
-	level   record.Level
-	source  []byte
-	stored  []byte // the message as stored
+	record.Columns
 }
 
 // key is a record's group, valid until the next call: the length and the bytes of
@@ -136,16 +134,16 @@ func (d *dimensions) key(s *groupRecord) []byte {
 		one := &d.all[i]
 		switch one.kind {
 		case byLevel:
-			d.put([]byte(s.level.String()))
+			d.put([]byte(s.Level.String()))
 		case byService:
 			d.put([]byte(s.segment.Name.Service))
 		case byInstance:
 			d.put([]byte(s.segment.Meta.Instance))
 		case bySource:
-			d.put(s.source)
+			d.put(s.Source)
 		case byField:
 			if !decoded {
-				d.message, decoded = record.AppendMessage(d.message[:0], s.stored), true
+				d.message, decoded = record.AppendMessage(d.message[:0], s.Raw), true
 			}
 			v := one.finder.Find(d.message)
 			if v.Kind == field.Missing {

@@ -10,15 +10,15 @@ import (
 // maxHighlights is the number of places in one message that are looked for, a literal or regexp.
 const maxHighlights = 1000
 
-// Highlight appends the places, as first and past-the-last byte, of what the
-// selection's patterns and regexps find in a message as logged: in order, apart,
-// none empty. It is for the program that shows a record; nothing else depends on it.
-func (q *Query) Highlight(dst [][2]int, message []byte) [][2]int {
+// highlight appends the places, as first and past-the-last byte, of what the
+// selection's patterns and regexps find in a message as logged: in order, disjoint,
+// none empty.
+func (m *matcher) highlight(dst [][2]int, message []byte) [][2]int {
 	at := len(dst)
-	for i := range q.matcher.required {
-		dst = q.matcher.required[i].places(dst, message)
+	for i := range m.required {
+		dst = m.required[i].places(dst, message)
 	}
-	for _, re := range q.matcher.regexps {
+	for _, re := range m.regexps {
 		for _, place := range re.FindAllIndex(message, maxHighlights) {
 			if place[0] < place[1] {
 				dst = append(dst, [2]int{place[0], place[1]})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"logstow/record"
 	"logstow/token"
 )
 
@@ -136,7 +137,7 @@ func anchor(required []literal) *literal {
 	var best *literal
 	score := 0
 	for i := range required {
-		l := newLiteral(encoded(required[i].text), required[i].fold, false)
+		l := newLiteral(record.Stored(required[i].text), required[i].fold, false)
 		sum := 0
 		for _, b := range l.text {
 			sum += rarity(b)

@@ -100,7 +100,7 @@ func toRunes(s string) string {
 // scanned is what the block search finds in records written one after the other.
 func scanned(t *testing.T, sel *Selection, records []record.Record) []string {
 	t.Helper()
-	m, err := newMatcher(sel)
+	m, err := compile(*sel)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func scanned(t *testing.T, sel *Selection, records []record.Record) []string {
 		return got
 	}
 	s := scanner{m: m}
-	if err := s.scan(text, m.checksFor(&task{segment: &Segment{}, block: b}), func(start, end int) { got = append(got, string(text[start:end])+"\n") }); err != nil {
+	if err := s.scan(text, m.checksFor(&b, ""), func(start, end int, _ *record.Columns) { got = append(got, string(text[start:end])+"\n") }); err != nil {
 		t.Fatal(err)
 	}
 	return got
@@ -280,7 +280,7 @@ func randomSelection(rnd *rand.Rand, records []record.Record) Selection {
 func TestScanReportsBrokenLines(t *testing.T) {
 	t.Parallel()
 	sel := everything()
-	m, err := newMatcher(&sel)
+	m, err := compile(sel)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestScanReportsBrokenLines(t *testing.T) {
 	for _, bad := range []string{"\n", "x\n", good[:30] + "\n", good[:34] + "\n", "\t\n", good[:30] + "\tWHAT\t-\tm\n", good[:30]} {
 		found := 0
 		s := scanner{m: m}
-		if err := s.scan([]byte(bad), checks{}, func(int, int) { found++ }); err == nil || found != 0 {
+		if err := s.scan([]byte(bad), checks{}, func(int, int, *record.Columns) { found++ }); err == nil || found != 0 {
 			t.Errorf("%q: %d records, error %v", bad, found, err)
 		}
 	}
@@ -346,12 +346,12 @@ func FuzzScan(f *testing.F) {
 			records = append(records, record.Record{Time: int64(i), Source: "-", Message: m})
 		}
 		compare(t, &sel, records)
-		m, err := newMatcher(&sel)
+		m, err := compile(sel)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := scanner{m: m}
-		_ = s.scan(data, checks{time: true}, func(start, end int) { _ = data[start:end] })
+		_ = s.scan(data, checks{time: true}, func(start, end int, _ *record.Columns) { _ = data[start:end] })
 	})
 }
 
@@ -374,7 +374,7 @@ func BenchmarkCount(b *testing.B) {
 		for name, fold := range map[string]bool{"scan": false, "fold": true} {
 			sel := everything()
 			sel.Patterns, sel.IgnoreCase = []string{pattern}, fold
-			m, err := newMatcher(&sel)
+			m, err := compile(sel)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -384,7 +384,7 @@ func BenchmarkCount(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					n := 0
-					if err := s.scan(text, checks{}, func(int, int) { n++ }); err != nil {
+					if err := s.scan(text, checks{}, func(int, int, *record.Columns) { n++ }); err != nil {
 						b.Fatal(err)
 					}
 				}

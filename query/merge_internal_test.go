@@ -1,12 +1,15 @@
 package query
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"logstow/blobnaming"
+	"logstow/record"
 )
 
 // Thousands of overlapping segments go through the temporary file within the
@@ -21,31 +24,42 @@ func TestMergeOverlapping(t *testing.T) {
 		}
 	}()
 	for i := range segments {
-		spill.segments = append(spill.segments, &Segment{rank: i, Name: blobnaming.Name{Service: "a", Number: uint64(i + 1)}})
+		spill.segments = append(spill.segments, &Segment{rank: i, Name: blobnaming.Name{Service: "a", Number: uint64(i + 1)}, Meta: blobnaming.Metadata{Instance: fmt.Sprint(i)}})
 	}
 	for _, newest := range []bool{false, true} {
-		q := &Query{sel: Selection{Newest: newest}}
+		order := order{newest: newest}
 		var last key
 		n := 0
-		m := &merger{before: q.before, newest: newest, budget: budget, spill: spill.write, emit: func(m Match) error {
+		m := newMerger(order, budget, spill, func(m Match) error {
 			k := key{m.Time, m.Segment.rank, 0}
-			if n > 0 && q.before(k, last) {
+			if n > 0 && order.before(k, last) {
 				return fmt.Errorf("%v comes after %v", k, last)
+			}
+			want, ok := record.Split(m.Line)
+			if !ok || m.Level() != want.Level || !bytes.Equal(m.Source(), want.Source) || !bytes.Equal(m.Message(), want.Raw) || m.Instance != m.Segment.Meta.Instance {
+				return fmt.Errorf("%q: %s, %q, %q of %q", m.Line, m.Level(), m.Source(), m.Message(), m.Instance)
 			}
 			last = k
 			n++
 			return nil
-		}}
-		m.cursors.before = func(a, b cursor) bool { return q.before(a.key(), b.key()) }
+		})
 		rnd := rand.New(rand.NewPCG(1, 2))
-		var founds []*blockMatches
+		type found struct {
+			*blockMatches
+			start key
+		}
+		var founds []found
 		for i := range segments {
-			f := &blockMatches{segment: spill.segments[i]}
+			f := found{blockMatches: &blockMatches{segment: spill.segments[i]}}
 			at := rnd.Int64N(1000)
 			for range records {
 				at += rnd.Int64N(1000)
-				f.text = append(f.text, make([]byte, 100)...)
-				f.records = append(f.records, matchSpan{at, len(f.text) - 100, len(f.text)})
+				message := strings.Repeat("x", rnd.IntN(100))
+				r := record.Record{Time: at, Level: record.Level(rnd.IntN(record.Levels)), Source: fmt.Sprint(rnd.IntN(1000)), Message: []byte(message)}
+				start := len(f.text)
+				f.text = record.AppendText(f.text, r)
+				end := len(f.text) - 1
+				f.records = append(f.records, matchSpan{at, uint32(start), uint32(end), uint32(end - start - len(message)), r.Level})
 			}
 			f.start = key{f.records[0].time, i, 0}
 			if newest {
@@ -53,14 +67,14 @@ func TestMergeOverlapping(t *testing.T) {
 			}
 			founds = append(founds, f)
 		}
-		slices.SortFunc(founds, func(a, b *blockMatches) int {
-			if q.before(a.start, b.start) {
+		slices.SortFunc(founds, func(a, b found) int {
+			if order.before(a.start, b.start) {
 				return -1
 			}
 			return 1
 		})
 		for _, f := range founds {
-			if err := m.add(f); err != nil {
+			if err := m.add(f.blockMatches, f.start); err != nil {
 				t.Fatal(err)
 			}
 			if m.size > budget || m.runs > maxRuns {

@@ -13,25 +13,23 @@ import (
 	"logstow/store"
 )
 
-// Newest finds the last time of which the selected services have a record, in
+// newest finds the last time of which the selected services have a record, in
 // any range, and the service. It walks the names' prefixes from the newest year
 // down to one hour, five requests a service; found is false where there is nothing.
-func (q *Query) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
-	ctx, done := q.meter.stepContext(ctx)
-	defer done()
-	services := make([][]string, len(q.stores))
-	for i := range q.stores {
-		if services[i], err = q.services(ctx, &q.stores[i]); err != nil {
+func (p *planner) newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
+	services := make([][]string, len(p.stores))
+	for i := range p.stores {
+		if services[i], err = p.services(ctx, &p.stores[i]); err != nil {
 			return last, "", false, err
 		}
 	}
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
-	for i := range q.stores {
+	for i := range p.stores {
 		for _, name := range services[i] {
 			group.Go(func() error {
-				end, ok, err := newest(ctx, &q.stores[i], name)
+				end, ok, err := newestOf(ctx, &p.stores[i], name)
 				mu.Lock()
 				defer mu.Unlock()
 				if ok && (!found || end.After(last)) {
@@ -45,8 +43,8 @@ func (q *Query) Newest(ctx context.Context) (last time.Time, service string, fou
 	return last, service, found, err
 }
 
-// newest is the end of a service's newest segment in a store.
-func newest(ctx context.Context, s *Store, service string) (last time.Time, found bool, err error) {
+// newestOf is the end of a service's newest segment in a store.
+func newestOf(ctx context.Context, s *Store, service string) (last time.Time, found bool, err error) {
 	prefix := service + "/"
 	for range []string{"year", "month", "day", "time"} {
 		numbers, err := numericChildren(ctx, s, prefix)

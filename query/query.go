@@ -2,21 +2,10 @@ package query
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"runtime"
-	"strings"
-	"sync"
 
-	"logstow/blobnaming"
 	"logstow/internal/price"
-	"logstow/query/cache"
-	"logstow/segment"
-	"logstow/store"
 )
-
-// ErrSelection is wrapped by the errors of [New]: the selection is not one.
-var ErrSelection = errors.New("invalid query")
 
 // The ways to find the segments of a range.
 const (
@@ -25,26 +14,6 @@ const (
 	// PlanIndex asks the table index, which may lag behind.
 	PlanIndex = "index"
 )
-
-// Store is a place to read from.
-type Store struct {
-	// Name is the store as the user named it.
-	Name string
-	// Container tells the store's segments in the index from those of others.
-	Container string
-	Blobs     store.BlobReader
-	Tables    store.TableReader
-	// Cache keeps what is read of segments; nil keeps nothing. It is for stores that
-	// cost time and money to read.
-	Cache *cache.Cache
-	// Free says that requests cost nothing: it is a directory.
-	Free bool
-}
-
-// ReadOnly is the reading half of a store.
-func ReadOnly(s store.Store) Store {
-	return Store{Name: s.String(), Container: s.Container(), Blobs: s.Blobs(), Tables: s.Tables()}
-}
 
 // DefaultGroupMemory is the default of [Options.GroupMemory]: 256 MiB.
 const DefaultGroupMemory = 256 << 20
@@ -61,36 +30,32 @@ type Options struct {
 	GroupMemory int64
 	// Prices are what requests cost; nil is [price.Default].
 	Prices *price.Table
-	// MaxBytes and MaxCost (dollars) are what the query may read from its stores, in
-	// all; before more is, it ends with [ErrBudget]. 0 is no limit.
+	// MaxBytes and MaxCost (dollars) limit what the query reads from its stores, in
+	// all; before a limit is passed, it ends with [ErrBudget]. 0 is no limit.
 	MaxBytes int64
 	MaxCost  float64
 	// Tiers has a plan by the index look up in which tier the blobs of each day are, so
 	// that costs are right: the index does not know. It takes a listing a day.
 	Tiers bool
-	// TempDir is the directory of that file; "" is the system's.
+	// TempDir is the directory of temporary files; "" is the system's.
 	TempDir string
 }
 
 // Query finds records. Its methods may be called one after the other; the
 // report adds up what they did.
 type Query struct {
-	sel     Selection
-	opts    Options
-	matcher *matcher
-	stores  []Store
-	decoder *segment.Decoder
-	workers chan *worker
-	tally   *tally
-	meter   *meter
-	// scratch keeps what is made of foreign segments with the compressor.
-	scratch    *scratchBlocks
-	compressor func() *segment.Compressor
+	opts     Options
+	matcher  *matcher
+	stores   []Store
+	rec      *Recorder
+	findings *findings
+	meter    *meter
+	fetcher  *fetcher
 }
 
 // New compiles a selection. A mistake in it wraps [ErrSelection].
 func New(stores []Store, sel Selection, opts Options) (*Query, error) {
-	m, err := compile(&sel)
+	m, err := compile(sel)
 	if err != nil {
 		return nil, err
 	}
@@ -101,19 +66,18 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 		return nil, fmt.Errorf("%w: %q is not a way to plan (%s or %s)", ErrSelection, opts.Plan, PlanList, PlanIndex)
 	}
 	q := &Query{
-		sel: sel, opts: opts, matcher: m, stores: make([]Store, len(stores)), decoder: segment.NewDecoder(), tally: &tally{},
-		scratch: &scratchBlocks{dir: opts.TempDir}, compressor: sync.OnceValue(segment.NewCompressor),
+		opts: opts, matcher: m, stores: make([]Store, len(stores)), rec: newRecorder(len(stores)), findings: &findings{},
 		meter: &meter{prices: price.Default(), maxBytes: opts.MaxBytes, maxCost: opts.MaxCost},
 	}
 	if opts.Prices != nil {
 		q.meter.prices = *opts.Prices
 	}
 	for i, s := range stores {
-		s.Blobs = meteredBlobs{BlobReader: q.tally.requests.BlobReader(s.Blobs), m: q.meter, free: s.Free}
-		s.Tables = meteredTables{q.tally.requests.TableReader(s.Tables), q.meter, s.Free}
+		s.Blobs = meteredBlobs{BlobReader: q.rec.Requests.BlobReader(s.Blobs), m: q.meter, free: s.Free}
+		s.Tables = meteredTables{q.rec.Requests.TableReader(s.Tables), q.meter, s.Free}
 		q.stores[i] = s
 	}
-	q.newWorkers()
+	q.fetcher = newFetcher(m, q.rec, q.findings, opts.Plan == PlanIndex, opts.TempDir)
 	return q, nil
 }
 
@@ -121,67 +85,34 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 // report and has the same limits. A plan of one may be read by the other where it
 // finds what that wants.
 func (q *Query) With(sel Selection) (*Query, error) {
-	m, err := compile(&sel)
+	m, err := compile(sel)
 	if err != nil {
 		return nil, err
 	}
+	return q.with(m), nil
+}
+
+func (q *Query) with(m *matcher) *Query {
 	other := *q
-	other.sel, other.matcher = sel, m
-	other.newWorkers()
-	return &other, nil
+	other.matcher, other.fetcher = m, q.fetcher.with(m)
+	return &other
 }
 
-// compile checks a selection. A mistake in it wraps [ErrSelection].
-func compile(sel *Selection) (*matcher, error) {
-	if err := sel.validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
-	}
-	m, err := newMatcher(sel)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
-	}
-	return m, nil
+// Highlight appends the places, as first and past-the-last byte, of what the
+// selection's patterns and regexps find in a message as logged: in order, disjoint,
+// none empty. It is for the program that shows a record; nothing else depends on it.
+func (q *Query) Highlight(dst [][2]int, message []byte) [][2]int {
+	return q.matcher.highlight(dst, message)
 }
 
-// newWorkers makes the workers.
-func (q *Query) newWorkers() {
-	q.workers = make(chan *worker, runtime.GOMAXPROCS(0))
-	for range cap(q.workers) {
-		q.workers <- &worker{scanner: scanner{m: q.matcher}}
+// planner is the layer that finds segments.
+func (q *Query) planner() *planner {
+	return &planner{
+		sel: q.matcher.sel, matcher: q.matcher, stores: q.stores, rec: q.rec, findings: q.findings, indexed: q.opts.Plan == PlanIndex,
 	}
 }
 
-// Segment is a segment that a plan found.
-type Segment struct {
-	// Store is the name of the store that holds it.
-	Store string
-	Name  blobnaming.Name
-	Meta  blobnaming.Metadata
-	// Size is its stored size in bytes.
-	Size int64
-	// Tier is where it is stored, as far as that is known.
-	Tier store.Tier
-	// Foreign says that another program wrote it: of Meta, only Start and End (bounds of
-	// its records' times), Batch (made of name, ETag and size) and Instance ("-") are set.
-	Foreign bool
-
-	blobs  store.BlobReader
-	cache  *cache.Cache
-	copies []*Segment // other blobs of the same content
-	rank   int        // its place in the order (instance, sequence, name)
-}
-
-// String names the segment for a message.
-func (s *Segment) String() string { return s.Name.String() }
-
-// compareSegments is the order of segments for records of equal time.
-func compareSegments(a, b *Segment) int {
-	return cmp.Or(
-		strings.Compare(a.Meta.Instance, b.Meta.Instance),
-		cmp.Compare(a.Meta.Seq, b.Meta.Seq),
-		strings.Compare(a.Name.Service, b.Name.Service),
-		a.Name.Bucket.Compare(b.Name.Bucket),
-		cmp.Compare(a.Name.Number, b.Name.Number),
-		strings.Compare(a.Store, b.Store),
-	)
+// scheduler is the layer that orders what is read.
+func (q *Query) scheduler() scheduler {
+	return scheduler{fetcher: q.fetcher, order: order{newest: q.matcher.sel.Newest}, limit: q.matcher.sel.Limit}
 }

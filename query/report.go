@@ -3,12 +3,7 @@ package query
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
 
-	"logstow/internal/price"
-	"logstow/segment"
 	"logstow/store"
 )
 
@@ -123,44 +118,6 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// tally is a report in the making; safe for concurrent use.
-type tally struct {
-	requests                           store.Counter
-	prefixes, listed, pruned, repeated atomic.Int64
-	opened, blocks, blocksRead         atomic.Int64
-	filtered, blocksFiltered           atomic.Int64
-	storedRead, scanned, spilled       atomic.Int64
-	cached, processed                  atomic.Int64
-	decoded, lines                     atomic.Int64
-	findings                           findings
-
-	mu       sync.Mutex
-	problems []*Problem
-	notes    []string
-	expired  sync.Map // by store, class and day: whether retention deleted it
-}
-
-func (t *tally) problem(p *Problem) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.problems = append(t.problems, p)
-}
-
-// problem notes that a segment, or a part of it, can not be read.
-func (q *Query) problem(s *Segment, err error) {
-	object := s.String()
-	if len(q.stores) > 1 {
-		object = s.Store + ": " + object
-	}
-	q.tally.problem(&Problem{s.Store, object, err, s})
-}
-
-func (t *tally) note(format string, args ...any) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.notes = append(t.notes, fmt.Sprintf(format, args...))
-}
-
 // Progress is how far a query has come.
 type Progress struct {
 	// Listed blobs were found under the prefixes listed so far.
@@ -173,58 +130,4 @@ type Progress struct {
 	// Decoded and Lines are the bytes and lines of other programs' text that were read,
 	// decompressed.
 	Decoded, Lines int64
-}
-
-// Progress is how far the query has come; it may be called while a step is under way.
-func (q *Query) Progress() Progress {
-	t := q.tally
-	return Progress{Listed: t.listed.Load(), Segments: t.opened.Load(), Bytes: t.processed.Load(), Decoded: t.decoded.Load(), Lines: t.lines.Load()}
-}
-
-// Bound is the most that reading a plan can take, about: its segments' number and
-// stored size, and the cost.
-type Bound struct {
-	Segments int     `json:"segments"`
-	Bytes    int64   `json:"bytes"`
-	CostUSD  float64 `json:"cost_usd"`
-}
-
-// Bound is what reading a plan may take where nothing can be skipped and nothing
-// is in the cache.
-func (q *Query) Bound(p *Plan) Bound {
-	free := map[string]bool{}
-	for _, s := range q.stores {
-		free[s.Name] = s.Free
-	}
-	b := Bound{Segments: len(p.Segments)}
-	var billed price.Usage
-	for _, s := range p.Segments {
-		b.Bytes += s.Size
-		if !free[s.Store] { // a slice of the filter, the footer, every block on its own
-			billed = billed.Plus(reading(s.Tier, 3+max(int64(s.Meta.RawBytes), s.Size)/segment.DefaultBlockSize, s.Size))
-		}
-	}
-	b.CostUSD = q.meter.prices.Cost(billed)
-	return b
-}
-
-// Report is what the query did so far.
-func (q *Query) Report() Report {
-	t := q.tally
-	n := t.requests.Requests()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := Report{
-		Plan: q.opts.Plan, Prefixes: t.prefixes.Load(),
-		SegmentsListed: t.listed.Load(), SegmentsPruned: t.pruned.Load(), SegmentsRepeated: t.repeated.Load(), SegmentsRead: t.opened.Load(),
-		SegmentsFiltered: t.filtered.Load(), BlocksFiltered: t.blocksFiltered.Load(),
-		BlocksTotal: t.blocks.Load(), BlocksRead: t.blocksRead.Load(),
-		BytesStoredRead: t.storedRead.Load(), BytesCached: t.cached.Load(), BytesDecoded: t.decoded.Load(), LinesDecoded: t.lines.Load(), BytesScanned: t.scanned.Load(), BytesSpilled: t.spilled.Load(),
-		Requests: Requests{List: n.List, Get: n.Get, Table: n.Table},
-		Problems: slices.Clone(t.problems), Notes: slices.Clone(t.notes),
-	}
-	r.CostUSD, r.BytesRetrieved = q.meter.spent()
-	slices.SortStableFunc(r.Problems, func(a, b *Problem) int { return strings.Compare(a.Object, b.Object) })
-	slices.Sort(r.Notes)
-	return r
 }

@@ -3,11 +3,15 @@ package query
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"logstow/internal/retry"
 	"logstow/store"
 )
+
+// parallel is the number of requests under way at once.
+const parallel = 16
 
 // maxAttempts is how often a request is tried while storage says that it may succeed later.
 const maxAttempts = 3
@@ -35,4 +39,27 @@ func withRetry(ctx context.Context, f func() error) error {
 		case <-timer.C:
 		}
 	}
+}
+
+// pages hands the pages of a listing to use, until one fails. Where that may
+// help, it starts again with a new list.
+func pages[T any](ctx context.Context, list func() iter.Seq2[[]T, error], use func(page []T)) error {
+	return withRetry(ctx, func() error {
+		for page, err := range list() {
+			if err != nil {
+				return err
+			}
+			use(page)
+		}
+		return nil
+	})
+}
+
+// collect reads a listing to its end.
+func collect[T any](ctx context.Context, list func() iter.Seq2[[]T, error]) (all []T, err error) {
+	err = pages(ctx, func() iter.Seq2[[]T, error] {
+		all = nil
+		return list()
+	}, func(page []T) { all = append(all, page...) })
+	return all, err
 }

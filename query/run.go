@@ -3,122 +3,113 @@ package query
 import (
 	"context"
 	"errors"
-
-	"logstow/record"
+	"slices"
+	"time"
 )
 
-// Match is a record found.
-type Match struct {
-	// Segment is where it was found.
-	Segment *Segment
-	// Time is its time, Unix nanoseconds.
-	Time int64
-	// Line is its stored text without the last newline, valid until the function
-	// that got it returns.
-	Line []byte
-	// Context says that it is around a match, but none itself; Gap that it does not
-	// follow, in its source, on the one handed out before it. See [Query.RunContext].
-	Context, Gap bool
+// Plan is what a query has to read: known in full before the first segment is opened.
+type Plan struct {
+	// Segments are in the order of records of equal time.
+	Segments []*Segment
 }
 
-// Level is the record's level.
-func (m *Match) Level() record.Level { f, _ := split(m.Line); return f.level }
-
-// Source is where inside the instance the record came from.
-func (m *Match) Source() []byte { f, _ := split(m.Line); return f.source }
-
-// Message is the message as stored: a TAB follows each newline; see [record.AppendMessage].
-func (m *Match) Message() []byte { f, _ := split(m.Line); return f.message }
-
-// errLimitReached ends a run that has put out as many records as were wanted.
-var errLimitReached = errors.New("limit reached")
-
-// blockWindow bounds the blocks under way: in number, for the requests, and in
-// bytes of text.
-func (q *Query) blockWindow() window {
-	w := window{first: 4 * parallel, max: 4 * parallel, bytes: 16 << 20}
-	if q.sel.Limit > 0 {
-		w.first = 1
+// Plan finds the segments that may hold wanted records. What cannot be listed
+// is a problem of the report; only the end of ctx is an error.
+func (q *Query) Plan(ctx context.Context) (*Plan, error) {
+	ctx, done := q.meter.stepContext(ctx)
+	defer done()
+	found, err := q.planner().find(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return w
+	if q.opts.Tiers {
+		findTiers(ctx, found)
+	}
+	slices.SortFunc(found, compareSegments)
+	segments := q.fetcher.dropReplaced(ctx, dedupe(q.rec, found))
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for i, s := range segments {
+		s.rank = i
+	}
+	return &Plan{Segments: segments}, nil
+}
+
+// Newest finds the last time of which the selected services have a record, in
+// any range, and the service. It walks the names' prefixes from the newest year
+// down to one hour, five requests a service; found is false where there is nothing.
+func (q *Query) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
+	ctx, done := q.meter.stepContext(ctx)
+	defer done()
+	return q.planner().newest(ctx)
 }
 
 // Run hands the records of a plan to emit in output order, until the limit. It
-// returns emit's error, or that of ctx, or one of the temporary file; what can
-// not be read is in the report instead.
-func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) (err error) {
-	ctx, done := q.meter.stepContext(ctx)
-	defer done()
-	defer func() { err = errors.Join(err, q.scratch.release()) }()
-	spill := &spillFile{dir: q.opts.TempDir, segments: p.Segments}
-	defer func() { err = errors.Join(err, spill.close()) }()
-	left := q.sel.Limit
-	m := &merger{
-		before: q.before, newest: q.sel.Newest, budget: q.opts.Memory, spill: spill.write,
-		emit: func(m Match) error {
-			if err := emit(m); err != nil {
-				return err
-			}
-			if left--; left == 0 {
-				return errLimitReached
-			}
-			return nil
-		},
+// returns emit's error, or that of ctx, or one of the temporary file; what
+// cannot be read is in the report instead.
+func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error {
+	return q.step(ctx, func(ctx context.Context) error {
+		m := merging{scheduler: q.scheduler(), memory: q.opts.Memory, tempDir: q.opts.TempDir}
+		return m.run(ctx, p.Segments, emit)
+	})
+}
+
+// RunContext is Run, and hands out records around each match too: of the same
+// source of the same instance, inside the range of the selection, and not further
+// from the match than [ContextReach]. Matches are in output order; what is around
+// one comes right before and after it, so that of several sources it is not in the
+// order of time. Each record is handed out once.
+func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emit func(Match) error) error {
+	w := newContextCollector(q.matcher, q.scheduler().order, lines, emit)
+	err := q.Run(ctx, p, func(m Match) error {
+		w.addMatch(&m)
+		return nil
+	})
+	if err != nil || w.left == 0 {
+		return err
 	}
-	m.cursors.before = func(a, b cursor) bool { return q.before(a.key(), b.key()) }
-	for f := range orderedParallel(ctx, q.blockWindow(), q.scheduleBlocks(ctx, p.Segments), (*task).weight, q.find) {
-		if err = m.add(f); err != nil || ctx.Err() != nil {
-			break
+	every := q.with(q.matcher.withoutConditions())
+	if q.matcher.sel.Levels != 0 { // the plan lacks segments of other levels
+		if p, err = every.Plan(ctx); err != nil {
+			return err
 		}
 	}
-	q.tally.spilled.Add(spill.size)
-	if err == nil && ctx.Err() == nil {
-		err = m.finish()
-	}
-	switch {
-	case errors.Is(err, errLimitReached):
+	err = every.Run(ctx, &Plan{Segments: w.nearSegments(p.Segments)}, w.add)
+	if errors.Is(err, errLimitReached) {
 		return nil
-	case err == nil && ctx.Err() != nil:
-		return context.Cause(ctx)
 	}
 	return err
 }
 
-// Count is the number of records of a plan that match; the limit is not looked
-// at. What metadata and footers answer is not read.
+// Count is the number of records of a plan that match, regardless of the limit. What metadata
+// and footers answer is not read.
 func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
+	err = q.step(ctx, func(ctx context.Context) error {
+		n = countMatches(ctx, q.scheduler(), p.Segments)
+		return context.Cause(ctx)
+	})
+	return n, err
+}
+
+// Stats counts the records of a plan that match by the properties by: level,
+// minute, hour, day, service, source, instance, or the name of a field of the
+// message. Times are those of zone, nil is UTC. The limit does not apply. What
+// metadata and footers answer is not read. The counts are exact: if there are more
+// groups than [Options.GroupMemory] is enough for, there are none, and the error is
+// [ErrMemory].
+func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (stats *Stats, err error) {
+	err = q.step(ctx, func(ctx context.Context) error {
+		stats, err = countGroups(ctx, q.scheduler(), p.Segments, by, zone, q.opts.GroupMemory)
+		return err
+	})
+	return stats, err
+}
+
+// step calls f with a context that ends when a limit of the options would be passed, and releases
+// what the fetcher kept for it.
+func (q *Query) step(ctx context.Context, f func(context.Context) error) error {
 	ctx, done := q.meter.stepContext(ctx)
 	defer done()
-	defer func() { err = errors.Join(err, q.scratch.release()) }()
-	unread := make([]*Segment, 0, len(p.Segments))
-	for _, s := range p.Segments {
-		if q.metadataSuffices(s) {
-			n += q.matcher.levels.Count(s.Meta.Levels)
-			q.tally.processed.Add(s.Size)
-		} else {
-			unread = append(unread, s)
-		}
-	}
-	for count := range orderedParallel(ctx, q.blockWindow(), q.scheduleBlocks(ctx, unread), (*task).weight, q.count) {
-		n += count
-	}
-	return n, context.Cause(ctx)
-}
-
-// metadataSuffices reports whether a segment's metadata answer how many of its
-// records match. What the index says may be of a segment that is gone.
-func (q *Query) metadataSuffices(s *Segment) bool {
-	return !s.Foreign && q.opts.Plan == PlanList && q.matcher.levelsSuffice(s.Meta.Start, s.Meta.End)
-}
-
-// count searches a task's block for the number of matches.
-func (q *Query) count(ctx context.Context, t *task) (n uint64) {
-	if q.matcher.levelsSuffice(t.block.Start, t.block.End) {
-		q.addProcessed(t.segment, t.block.Stored)
-		return q.matcher.levels.Count(t.block.Levels)
-	}
-	q.search(ctx, t, func(w *worker, text []byte) error {
-		return w.scanner.scan(text, q.matcher.checksFor(t), func(int, int) { n++ })
-	})
-	return n
+	return errors.Join(f(ctx), q.fetcher.release())
 }

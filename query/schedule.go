@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"math"
@@ -9,65 +8,47 @@ import (
 	"sort"
 )
 
-// A key places a record in the output: by time, then by segment and block. The
-// records of one block come in their own order.
-type key struct {
-	time  int64
-	rank  int // of the segment
-	block int
+// maxHeldBytes bounds the stored bytes that open segments hold, about.
+const maxHeldBytes = 16 << 20
+
+// scheduler decides which blocks are read when.
+type scheduler struct {
+	*fetcher
+	order order
+	// limit is the number of records wanted; 0 is all.
+	limit int
 }
 
-func (k key) compare(o key) int {
-	return cmp.Or(cmp.Compare(k.time, o.time), cmp.Compare(k.rank, o.rank), cmp.Compare(k.block, o.block))
-}
-
-// before reports whether a comes before b in the output.
-func (q *Query) before(a, b key) bool {
-	if q.sel.Newest {
-		return b.compare(a) < 0
+// blockWindow bounds the blocks in flight: in number, for the requests, and in
+// bytes of text.
+func (s *scheduler) blockWindow() window {
+	w := window{first: 4 * parallel, max: 4 * parallel, bytes: 16 << 20}
+	if s.limit > 0 {
+		w.first = 1
 	}
-	return a.compare(b) < 0
+	return w
 }
 
-// startOf is a key that no record of a task's block is before.
-func (q *Query) startOf(t *task) key {
-	if q.sel.Newest {
-		return key{t.block.End, t.segment.rank, t.block.Index}
-	}
-	return key{t.block.Start, t.segment.rank, t.block.Index}
-}
-
-// startOfSegment is a key that no record of a segment is before.
-func (q *Query) startOfSegment(s *Segment) key {
-	if q.sel.Newest {
-		return key{s.Meta.End, s.rank, math.MaxInt}
-	}
-	return key{s.Meta.Start, s.rank, 0}
-}
-
-// scheduleBlocks yields the tasks of the segments in the order of their start, and opens
-// segments no earlier than that needs, some ahead.
-func (q *Query) scheduleBlocks(ctx context.Context, segments []*Segment) iter.Seq[*task] {
+// blocks yields the blocks of the segments that may hold matches in the order of their start,
+// and opens segments no earlier than that needs, some ahead.
+func (s *scheduler) blocks(ctx context.Context, segments []*Segment) iter.Seq[*task] {
 	return func(yield func(*task) bool) {
 		segments = slices.Clone(segments)
-		slices.SortFunc(segments, func(a, b *Segment) int {
-			if q.before(q.startOfSegment(a), q.startOfSegment(b)) {
-				return -1
-			}
-			return 1
-		})
-		segments = q.pruneByLimit(segments)
+		s.order.sort(segments, s.order.segmentStart)
+		segments = s.pruneByLimit(segments)
 		w := window{first: parallel, max: parallel, bytes: math.MaxInt64}
-		if q.sel.Limit > 0 {
+		if s.limit > 0 {
 			w.first = 1
 		}
-		share := overlapCounter(segments)
+		overlapping := overlapCounter(segments)
 		next, stop := iter.Pull(orderedParallel(ctx, w, slices.Values(segments), func(*Segment) int64 { return 0 },
-			func(ctx context.Context, s *Segment) opened { return q.open(ctx, s, q.heldPerSegment(share(s))) }))
+			func(ctx context.Context, seg *Segment) opened {
+				return s.open(ctx, seg, s.heldPerSegment(overlapping(seg)))
+			}))
 		defer stop()
-		tasks := &heap[*task]{before: func(a, b *task) bool { return q.before(q.startOf(a), q.startOf(b)) }}
+		tasks := &heap[*task]{before: func(a, b *task) bool { return s.order.before(s.order.start(a), s.order.start(b)) }}
 		for i := 0; ; {
-			for i < len(segments) && (len(tasks.items) == 0 || q.before(q.startOfSegment(segments[i]), q.startOf(tasks.items[0]))) {
+			for i < len(segments) && (len(tasks.items) == 0 || s.order.before(s.order.segmentStart(segments[i]), s.order.start(tasks.items[0]))) {
 				o, ok := next()
 				if !ok {
 					return
@@ -86,37 +67,26 @@ func (q *Query) scheduleBlocks(ctx context.Context, segments []*Segment) iter.Se
 }
 
 // pruneByLimit leaves out the segments, which are in the order of their start, that a
-// query with a limit can not come to: where nothing but time and level is asked,
-// metadata says when enough records have been seen.
-func (q *Query) pruneByLimit(segments []*Segment) []*Segment {
-	if q.sel.Limit == 0 {
+// query with a limit does not reach: where nothing but time and level is asked,
+// metadata tell when enough records have been seen.
+func (s *scheduler) pruneByLimit(segments []*Segment) []*Segment {
+	if s.limit == 0 {
 		return segments
 	}
 	ends := make([]*Segment, 0, len(segments))
-	for _, s := range segments {
-		if q.metadataSuffices(s) {
-			ends = append(ends, s)
+	for _, seg := range segments {
+		if s.metadataSuffices(seg) {
+			ends = append(ends, seg)
 		}
 	}
-	endOf := func(s *Segment) key {
-		if q.sel.Newest {
-			return key{s.Meta.Start, s.rank, 0}
-		}
-		return key{s.Meta.End, s.rank, math.MaxInt}
-	}
-	slices.SortFunc(ends, func(a, b *Segment) int {
-		if q.before(endOf(a), endOf(b)) {
-			return -1
-		}
-		return 1
-	})
+	s.order.sort(ends, s.order.segmentEnd)
 	var n uint64
-	for _, s := range ends {
-		if n += q.matcher.levels.Count(s.Meta.Levels); n < uint64(q.sel.Limit) {
+	for _, seg := range ends {
+		if n += s.matcher.levels.Count(seg.Meta.Levels); n < uint64(s.limit) {
 			continue
 		}
-		last := endOf(s)
-		i := slices.IndexFunc(segments, func(s *Segment) bool { return q.before(last, q.startOfSegment(s)) })
+		last := s.order.segmentEnd(seg)
+		i := slices.IndexFunc(segments, func(seg *Segment) bool { return s.order.before(last, s.order.segmentStart(seg)) })
 		if i >= 0 {
 			return segments[:i]
 		}
@@ -127,9 +97,9 @@ func (q *Query) pruneByLimit(segments []*Segment) []*Segment {
 
 // heldPerSegment is the number of stored bytes that a segment may hold while so many are
 // open. A query with a limit may need few blocks, so it reads few at once.
-func (q *Query) heldPerSegment(open int) int64 {
+func (s *scheduler) heldPerSegment(open int) int64 {
 	share := int64(maxHeldBytes / max(1, open))
-	if q.sel.Limit > 0 {
+	if s.limit > 0 {
 		share = min(share, smallBlob)
 	}
 	return max(1, share)

@@ -12,6 +12,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/internal/hint"
 	"logstow/record"
+	"logstow/segment"
 )
 
 // Selection says which records are wanted. The zero value of every field but
@@ -84,6 +85,19 @@ func (s *Selection) matchesService(service string) bool {
 	}
 	return len(s.Services) == 0
 }
+
+// mayMatchSources reports whether a segment with these sources can hold matches.
+func (s *Selection) mayMatchSources(sources []string) bool {
+	return len(s.Sources) == 0 || slices.Equal(sources, []string{segment.ManySources}) || slices.ContainsFunc(sources, s.matchesSource)
+}
+
+// matchesSource reports whether a source is selected.
+func (s *Selection) matchesSource(source string) bool {
+	return slices.ContainsFunc(s.Sources, func(glob string) bool { return doublestar.MatchUnvalidated(glob, source) })
+}
+
+// isGlob reports whether a service of a selection is a glob.
+func isGlob(s string) bool { return strings.ContainsAny(s, `*?[{\`) }
 
 // nanos is t in Unix nanoseconds, cut to what those reach (the years 1678 to 2261).
 func nanos(t time.Time) int64 {

@@ -25,14 +25,15 @@ type spillFile struct {
 }
 
 // write appends a run and returns a cursor at its start.
-func (s *spillFile) write(fill func(put func(key, *Segment, []byte) error) error) (cursor, error) {
+func (s *spillFile) write(fill func(put func(key, cursor) error) error) (cursor, error) {
 	if err := s.open(); err != nil {
 		return nil, err
 	}
 	start := s.size
 	w := bufio.NewWriterSize(s.file, 256<<10)
 	var head [headSize]byte
-	err := fill(func(k key, _ *Segment, line []byte) error {
+	err := fill(func(k key, c cursor) error {
+		line := c.match().Line
 		binary.LittleEndian.PutUint64(head[0:], uint64(k.time))
 		binary.LittleEndian.PutUint32(head[8:], uint32(k.rank))
 		binary.LittleEndian.PutUint32(head[12:], uint32(k.block))
@@ -78,10 +79,12 @@ type runCursor struct {
 	text     []byte
 }
 
-func (c *runCursor) key() key         { return c.at }
-func (c *runCursor) source() *Segment { return c.segments[c.at.rank] }
-func (c *runCursor) line() []byte     { return c.text }
-func (c *runCursor) size() int64      { return 0 } // its buffers are not the records' memory
+func (c *runCursor) key() key { return c.at }
+func (c *runCursor) match() Match {
+	s := c.segments[c.at.rank]
+	return Match{Segment: s, Instance: s.Meta.Instance, Time: c.at.time, Line: c.text}
+}
+func (c *runCursor) size() int64 { return 0 } // its buffers are not the records' memory
 
 func (c *runCursor) next() (bool, error) {
 	var head [headSize]byte

@@ -34,43 +34,54 @@ type Stats struct {
 // ErrMemory ends [Query.Stats] if its groups would take more memory than the options allow.
 var ErrMemory = errors.New("too many groups")
 
-// Stats counts the records of a plan that match by the properties by: level,
-// minute, hour, day, service, source, instance, or the name of a field of the
-// message. Times are those of zone, nil is UTC. The limit is not looked at. What
-// metadata and footers answer is not read. The counts are exact: if there are more
-// groups than [Options.GroupMemory] is enough for, there are none, and the error is
-// [ErrMemory].
-func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (stats *Stats, err error) {
+// countMatches is the number of records of segments that match. What metadata and footers answer is not read.
+func countMatches(ctx context.Context, s scheduler, segments []*Segment) (n uint64) {
+	unread := make([]*Segment, 0, len(segments))
+	for _, seg := range segments {
+		if s.metadataSuffices(seg) {
+			n += s.matcher.levels.Count(seg.Meta.Levels)
+			s.rec.ProcessedBytes(seg.Size)
+		} else {
+			unread = append(unread, seg)
+		}
+	}
+	for count := range orderedParallel(ctx, s.blockWindow(), s.blocks(ctx, unread), (*task).weight, s.count) {
+		n += count
+	}
+	return n
+}
+
+// countGroups counts the records of segments that match; see [Query.Stats]. memory is about
+// the number of bytes that the groups may take.
+func countGroups(ctx context.Context, s scheduler, segments []*Segment, by []string, zone *time.Location, memory int64) (*Stats, error) {
 	dims, err := newDimensions(by, zone)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
 	}
-	ctx, done := q.meter.stepContext(ctx)
-	defer done()
-	defer func() { err = errors.Join(err, q.scratch.release()) }()
-	s := &counting{q: q, dims: dims, groups: newGroups(q.opts.GroupMemory)}
-	tasks := q.scheduleBlocks(ctx, p.Segments)
-	if s.footersSuffice = dims.inFooters() && q.matcher.timeAndLevelOnly(); s.footersSuffice {
-		tasks = s.footers(ctx, p.Segments)
+	c := &counting{scheduler: s, dims: dims, memory: memory, groups: newGroups(memory)}
+	tasks := s.blocks(ctx, segments)
+	if c.footersSuffice = dims.inFooters() && s.matcher.timeAndLevelOnly(); c.footersSuffice {
+		tasks = c.footers(ctx, segments)
 	}
-	for local := range orderedParallel(ctx, q.blockWindow(), tasks, (*task).weight, s.block) {
-		if s.groups.merge(local); s.groups.full {
+	for local := range orderedParallel(ctx, s.blockWindow(), tasks, (*task).weight, c.block) {
+		if c.groups.merge(local); c.groups.full {
 			break
 		}
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if s.groups.full {
-		return nil, fmt.Errorf("%w, more than %d", ErrMemory, len(s.groups.counts))
+	if c.groups.full {
+		return nil, fmt.Errorf("%w, more than %d", ErrMemory, len(c.groups.counts))
 	}
-	return s.result(), nil
+	return c.result(), nil
 }
 
-// counting is Stats at work.
+// counting is countGroups at work.
 type counting struct {
-	q    *Query
-	dims dimensions
+	scheduler
+	memory int64
+	dims   dimensions
 	// footersSuffice says that footers know what is asked for.
 	footersSuffice bool
 	groups         *groups
@@ -79,10 +90,10 @@ type counting struct {
 // add counts what is known of a segment without reading blocks.
 func (s *counting) add(seg *Segment, at int64, levels record.Counts) {
 	for l, n := range levels {
-		if n == 0 || !s.q.matcher.levels.Has(record.Level(l)) {
+		if n == 0 || !s.matcher.levels.Has(record.Level(l)) {
 			continue
 		}
-		s.groups.add(s.dims.key(&groupRecord{segment: seg, time: at, level: record.Level(l)}), n)
+		s.groups.add(s.dims.key(&groupRecord{segment: seg, time: at, Columns: record.Columns{Level: record.Level(l)}}), n)
 	}
 }
 
@@ -92,16 +103,16 @@ func (s *counting) footers(ctx context.Context, segments []*Segment) iter.Seq[*t
 	return func(yield func(*task) bool) {
 		var unknown []*Segment
 		for _, seg := range segments {
-			if s.dims.samePeriods(seg.Meta.Start, seg.Meta.End) && s.q.metadataSuffices(seg) {
+			if s.dims.samePeriods(seg.Meta.Start, seg.Meta.End) && s.metadataSuffices(seg) {
 				s.add(seg, seg.Meta.Start, seg.Meta.Levels)
-				s.q.tally.processed.Add(seg.Size)
+				s.rec.ProcessedBytes(seg.Size)
 			} else {
 				unknown = append(unknown, seg)
 			}
 		}
 		w := window{first: parallel, max: parallel, bytes: 1}
 		for o := range orderedParallel(ctx, w, slices.Values(unknown), func(*Segment) int64 { return 0 },
-			func(ctx context.Context, seg *Segment) opened { return s.q.open(ctx, seg, 0) }) {
+			func(ctx context.Context, seg *Segment) opened { return s.open(ctx, seg, 0) }) {
 			if o.footer != nil && s.dims.timed() {
 				for _, m := range o.footer.Minutes {
 					if s.minuteInRange(m.Start) {
@@ -111,7 +122,7 @@ func (s *counting) footers(ctx context.Context, segments []*Segment) iter.Seq[*t
 			}
 			for _, t := range o.tasks {
 				if s.answeredByFooter(t) {
-					s.q.addProcessed(t.segment, t.block.Stored)
+					s.rec.Processed(t.segment, t.block.Stored)
 					continue
 				}
 				if !yield(t) {
@@ -124,7 +135,7 @@ func (s *counting) footers(ctx context.Context, segments []*Segment) iter.Seq[*t
 
 // minuteInRange reports whether all of a minute, in Unix seconds, is in the range.
 func (s *counting) minuteInRange(minute int64) bool {
-	m := s.q.matcher
+	m := s.matcher
 	return minute*int64(time.Second) >= m.from && (minute+60)*int64(time.Second) <= m.to
 }
 
@@ -142,11 +153,11 @@ func minuteOf(t int64) int64 {
 func (s *counting) answeredByFooter(t *task) bool {
 	if s.dims.timed() {
 		// Only the minutes at the ends of the range may be cut.
-		m := s.q.matcher
+		m := s.matcher
 		first, last := max(t.block.Start, m.from), min(t.block.End, m.to-1)
 		return s.minuteInRange(minuteOf(first)) && s.minuteInRange(minuteOf(last))
 	}
-	if !s.q.matcher.levelsSuffice(t.block.Start, t.block.End) {
+	if !s.matcher.levelsSuffice(t.block.Start, t.block.End) {
 		return false
 	}
 	s.add(t.segment, 0, t.block.Levels)
@@ -155,29 +166,20 @@ func (s *counting) answeredByFooter(t *task) bool {
 
 // block counts the records of a block.
 func (s *counting) block(ctx context.Context, t *task) *groups {
-	local := newGroups(s.q.opts.GroupMemory)
+	local := newGroups(s.memory)
 	dims := s.dims.clone()
-	s.q.search(ctx, t, func(w *worker, text []byte) error {
-		sub := groupRecord{segment: t.segment}
-		var broken error
-		err := w.scanner.scan(text, s.q.matcher.checksFor(t), func(start, end int) {
-			line := text[start:end]
-			f, _ := split(line)
-			at, err := record.ParseTime(line[:record.TimeLen])
-			if err != nil {
-				broken = err
-				return
-			}
-			if s.footersSuffice && s.dims.timed() && s.minuteInRange(minuteOf(at)) {
-				return // its minute was counted
-			}
-			sub.time, sub.level, sub.source, sub.stored = at, f.level, f.source, f.message
-			local.add(dims.key(&sub), 1)
-		})
-		if err == nil {
-			err = broken
+	of := groupRecord{segment: t.segment}
+	s.each(ctx, t, func(line []byte, columns *record.Columns) error {
+		at, err := record.ParseTime(line[:record.TimeLen])
+		if err != nil {
+			return err
 		}
-		return err
+		if s.footersSuffice && s.dims.timed() && s.minuteInRange(minuteOf(at)) {
+			return nil // its minute was counted
+		}
+		of.time, of.Columns = at, *columns
+		local.add(dims.key(&of), 1)
+		return nil
 	})
 	return local
 }

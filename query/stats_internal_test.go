@@ -63,7 +63,7 @@ func TestStatsAgreeWithReference(t *testing.T) {
 func keyOf(t *testing.T, line string, by []string, zone *time.Location) (key []string) {
 	t.Helper()
 	service, line, _ := strings.Cut(line, " ")
-	f, ok := split([]byte(line))
+	f, ok := record.Split([]byte(line))
 	if !ok {
 		t.Fatalf("%q", line)
 	}
@@ -75,11 +75,11 @@ func keyOf(t *testing.T, line string, by []string, zone *time.Location) (key []s
 	for _, name := range by {
 		switch name {
 		case "level":
-			key = append(key, f.level.String())
+			key = append(key, f.Level.String())
 		case "service":
 			key = append(key, service)
 		case "source":
-			key = append(key, string(f.source))
+			key = append(key, string(f.Source))
 		case "minute":
 			key = append(key, at.Format("2006-01-02T15:04:00Z07:00"))
 		case "hour":
@@ -87,7 +87,7 @@ func keyOf(t *testing.T, line string, by []string, zone *time.Location) (key []s
 		case "day":
 			key = append(key, at.Format("2006-01-02T00:00:00Z07:00"))
 		default:
-			v := field.New(name).Find(record.AppendMessage(nil, f.message))
+			v := field.New(name).Find(record.AppendMessage(nil, f.Raw))
 			if v.Kind == field.Missing {
 				v.Text = []byte("-")
 			}

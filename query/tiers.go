@@ -17,7 +17,7 @@ const hotFor = 24 * time.Hour
 // findTiers asks in which tier segments from the index are. Blobs move by whole days, so
 // one of each day and store speaks for all. Where there is no answer they are taken for hot:
 // it is about costs only.
-func (q *Query) findTiers(ctx context.Context, segments []*Segment) {
+func findTiers(ctx context.Context, segments []*Segment) {
 	type storeDay struct {
 		store string
 		day   time.Time

@@ -127,24 +127,6 @@ func Next(text []byte) (line Line, rest []byte, err error) {
 	return line, text[end:], nil
 }
 
-// Bounds returns the start and end of the record that holds byte at of text,
-// which must be well-formed: what lets a search in a whole block be answered
-// record by record. The final newline is the record's.
-func Bounds(text []byte, at int) (start, end int) {
-	for start = at; start > 0; {
-		newline := bytes.LastIndexByte(text[:start], '\n')
-		if newline < 0 || text[newline+1] != '\t' {
-			start = newline + 1
-			break
-		}
-		start = newline
-	}
-	if end = recordEnd(text, at); end < 0 {
-		end = len(text)
-	}
-	return start, end
-}
-
 // recordEnd is the offset after the first newline at or after from that no TAB
 // follows, or -1.
 func recordEnd(text []byte, from int) int {

@@ -1,0 +1,66 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"sync"
+
+	"logstow/blobnaming"
+	"logstow/store"
+)
+
+// errStale reports that the index knows a segment which is gone.
+var errStale = errors.New("the index is stale: the segment is gone")
+
+// expiredDays remembers, by store, class and day, whether retention deleted the segments.
+type expiredDays struct{ days sync.Map }
+
+// readFailed notes that a segment, or a part of it, can not be read: a problem, unless
+// retention deleted it since it was listed.
+func (f *fetcher) readFailed(ctx context.Context, s *Segment, err error) {
+	if errors.Is(err, store.ErrNotFound) && f.isExpired(ctx, s) {
+		return
+	}
+	f.rec.SegmentProblem(s, err)
+}
+
+// isExpired reports whether a segment is gone together with all others of its
+// service, class and day, which is how retention deletes, and notes it once a day.
+func (f *fetcher) isExpired(ctx context.Context, s *Segment) bool {
+	parts := strings.SplitN(s.String(), "/", 5) // service, year, month, day, the rest
+	prefix := strings.Join(parts[:4], "/") + "/"
+	key := s.Store + " " + s.Meta.Class + " " + prefix
+	if gone, known := f.expired.days.Load(key); known {
+		return gone.(bool) //nolint:forcetypeassert // nothing else is stored
+	}
+	left, err := collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.blobs.List(ctx, prefix) })
+	if err != nil {
+		return false
+	}
+	gone := true
+	for _, b := range left {
+		meta, err := blobnaming.ParseMetadata(b.Metadata)
+		gone = gone && err == nil && meta.Class != s.Meta.Class
+	}
+	if _, known := f.expired.days.LoadOrStore(key, gone); gone && !known {
+		f.rec.Note("%s: retention deleted the segments of the day while they were read; what they held is missing", prefix)
+	}
+	return gone
+}
+
+// isStale asks the listing, which is the authority, whether a segment from the
+// index is not there any more, or another one is under its name.
+func (f *fetcher) isStale(ctx context.Context, s *Segment) bool {
+	blobs, err := collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.blobs.List(ctx, s.String()) })
+	if err != nil {
+		return false
+	}
+	for _, b := range blobs {
+		if meta, err := blobnaming.ParseMetadata(b.Metadata); b.Name == s.String() && (err != nil || meta.Batch == s.Meta.Batch) {
+			return false
+		}
+	}
+	return true
+}
