@@ -2,6 +2,7 @@ package query
 
 import (
 	"logstow/internal/price"
+	"logstow/query/source"
 	"logstow/segment"
 )
 
@@ -12,7 +13,7 @@ func (q *Query) Progress() Progress { return q.rec.Progress() }
 func (q *Query) Report() Report {
 	r := q.rec.Report()
 	r.Plan = q.opts.Plan
-	r.CostUSD, r.BytesRetrieved = q.meter.spent()
+	r.CostUSD, r.BytesRetrieved = q.meter.Spent()
 	return r
 }
 
@@ -36,9 +37,9 @@ func (q *Query) Bound(p *Plan) Bound {
 	for _, s := range p.Segments {
 		b.Bytes += s.Size
 		if !free[s.Store] { // a slice of the filter, the footer, every block on its own
-			billed = billed.Plus(reading(s.Tier, 3+max(int64(s.Meta.RawBytes), s.Size)/segment.DefaultBlockSize, s.Size))
+			billed = billed.Plus(source.ReadUsage(s.Tier, 3+max(int64(s.Meta.RawBytes), s.Size)/segment.DefaultBlockSize, s.Size))
 		}
 	}
-	b.CostUSD = q.meter.prices.Cost(billed)
+	b.CostUSD = q.meter.Cost(billed)
 	return b
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"logstow/query/explain"
+	"logstow/query/plan"
 )
 
 // Explain lists the likely reasons why a plan of the query has no match, the likeliest
@@ -14,27 +17,27 @@ import (
 // towards the newest record, as [Query.Newest] does. What cannot be listed then is not
 // explained; only the end of ctx is an error.
 func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason, error) {
-	e := newEvidence(q.findings, q.matcher, p.Segments)
-	e.defaulted, e.indexed = defaulted, q.opts.Plan == PlanIndex
-	none := e.segments+e.foreign == 0
-	if none || !q.findings.listedAll(q.matcher.sel.Services) {
-		e.services, e.servicesKnown = q.allServices(ctx)
+	e := explain.NewEvidence(q.findings, q.matcher, p.Segments)
+	e.Defaulted, e.Indexed = defaulted, q.opts.Plan == PlanIndex
+	none := e.Segments+e.Foreign == 0
+	if none || !q.findings.ListedAll(q.matcher.Selection.Services) {
+		e.Services, e.ServicesKnown = q.allServices(ctx)
 	}
 	selected := 0
-	for _, name := range e.services {
-		if q.matcher.sel.matchesService(name) {
+	for _, name := range e.Services {
+		if q.matcher.Selection.MatchesService(name) {
 			selected++
 		}
 	}
 	if none && selected > 0 && selected <= maxNewest {
 		if last, service, found, err := q.Newest(ctx); err == nil && found {
-			e.newest, e.newestOf = last, service
+			e.Newest, e.NewestOf = last, service
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	return explain(e), nil
+	return explain.Reasons(e), nil
 }
 
 // maxNewest is the number of services up to which the newest record is looked for.
@@ -42,11 +45,11 @@ const maxNewest = 100
 
 // allServices are the services of all stores, if all can be listed.
 func (q *Query) allServices(ctx context.Context) (all []string, known bool) {
-	ctx, done := q.meter.stepContext(ctx)
+	ctx, done := q.meter.StepContext(ctx)
 	defer done()
 	var failures []error
 	for i := range q.stores {
-		names, err := Services(ctx, q.stores[i])
+		names, err := plan.Services(ctx, q.stores[i])
 		all = append(all, names...)
 		failures = append(failures, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/record"
@@ -106,7 +108,7 @@ func (w *world) scatter(segments int, ids []string) {
 			}
 		}
 		b := w.add("svc", fmt.Sprintf("pod-%d", w.rnd.IntN(3)), 2000+w.rnd.IntN(8000), w.batch(), records)
-		if len(b.bodies[0]) <= tinyBlob {
+		if len(b.bodies[0]) <= 4<<10 { // below that a filter is not asked
 			w.t.Fatalf("a segment of %d bytes is too small for this test", len(b.bodies[0]))
 		}
 		switch w.rnd.IntN(6) {
@@ -139,7 +141,7 @@ func TestFilterAgreesWithReference(t *testing.T) {
 			plans = append(plans, PlanIndex)
 		}
 		for range 40 {
-			sel := everything()
+			sel := querytest.Everything()
 			sel.From, sel.To = origin(), origin().Add(time.Hour)
 			for range 1 + rnd.IntN(2) {
 				pick(rnd, &sel, known)
@@ -197,7 +199,7 @@ func TestFilterFindsEscapes(t *testing.T) {
 		`id == "abcdef1234567"`: 3, `id == "<abcdef1234567>"`: 2, `id == "é1234567"`: 2, `id == "abcdef11234567"`: 2,
 		`id contains "<abcdef1234567>"`: 2, `id startsWith "<abcdef1234567>"`: 2, `id in ["abcdef1234567", "x"]`: 3, `id == "7654321"`: 0,
 	} {
-		sel := everything()
+		sel := querytest.Everything()
 		sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), []string{where}
 		if lines := got(t, w.query(sel, Options{})); len(lines) != want {
 			t.Errorf("%s: %q, want %d", where, lines, want)
@@ -212,7 +214,7 @@ func TestFilterRequests(t *testing.T) {
 	w := needles(t, 40, "order 8b0ca7d1f4e9 done")
 	w.keep()
 	for _, pattern := range []string{"8b0ca7d1f4e9", "8B0CA7D1F4E9", " 8b0ca7d1f4e9 "} {
-		sel := everything()
+		sel := querytest.Everything()
 		sel.From, sel.To, sel.Patterns, sel.IgnoreCase = origin(), origin().Add(time.Hour), []string{pattern}, pattern == "8B0CA7D1F4E9"
 		for _, warm := range []bool{false, true} {
 			q := w.query(sel, Options{})
@@ -242,7 +244,7 @@ func TestFilterOfAlternatives(t *testing.T) {
 		`id == "0c1d2e3f4a5b" and (id == "a" or id == "é")`:    0,
 		`id == "0c1d2e3f4a5b" and id in ["0c1d2e3f4a5b", "é"]`: 1,
 	} {
-		sel := everything()
+		sel := querytest.Everything()
 		sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), []string{expr}
 		q := w.query(sel, Options{})
 		if lines, r := got(t, q), q.Report(); len(lines) != want || r.SegmentsFiltered < 28 || r.BlocksRead > 14 {
@@ -250,7 +252,7 @@ func TestFilterOfAlternatives(t *testing.T) {
 		}
 	}
 	// One that the filter does not know: everything is read.
-	sel := everything()
+	sel := querytest.Everything()
 	sel.From, sel.To, sel.Where = origin(), origin().Add(time.Hour), []string{`id in ["8b0ca7d1f4e9", "é"]`}
 	q := w.query(sel, Options{})
 	if lines, r := got(t, q), q.Report(); len(lines) != 1 || r.SegmentsFiltered != 0 {
@@ -263,7 +265,7 @@ func TestDamagedFilter(t *testing.T) {
 	t.Parallel()
 	w := needles(t, 2, "order 8b0ca7d1f4e9 done")
 	first := w.segments[0]
-	sel := everything()
+	sel := querytest.Everything()
 	sel.From, sel.To, sel.Patterns = origin(), origin().Add(time.Hour), []string{"8b0ca7d1f4e9"}
 	offset := first.meta.Filter.Offset
 	for range 200 {

@@ -4,6 +4,13 @@ import (
 	"cmp"
 	"fmt"
 
+	"logstow/query/explain"
+	"logstow/query/fetch"
+	"logstow/query/match"
+	"logstow/query/merge"
+	"logstow/query/plan"
+	"logstow/query/source"
+
 	"logstow/internal/price"
 )
 
@@ -45,17 +52,17 @@ type Options struct {
 // report adds up what they did.
 type Query struct {
 	opts     Options
-	matcher  *matcher
+	matcher  *match.Matcher
 	stores   []Store
-	rec      *Recorder
-	findings *findings
-	meter    *meter
-	fetcher  *fetcher
+	rec      *source.Recorder
+	findings *explain.Findings
+	meter    *source.Meter
+	fetcher  *fetch.Fetcher
 }
 
 // New compiles a selection. A mistake in it wraps [ErrSelection].
 func New(stores []Store, sel Selection, opts Options) (*Query, error) {
-	m, err := compile(sel)
+	m, err := match.Compile(sel)
 	if err != nil {
 		return nil, err
 	}
@@ -66,18 +73,14 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 		return nil, fmt.Errorf("%w: %q is not a way to plan (%s or %s)", ErrSelection, opts.Plan, PlanList, PlanIndex)
 	}
 	q := &Query{
-		opts: opts, matcher: m, stores: make([]Store, len(stores)), rec: newRecorder(len(stores)), findings: &findings{},
-		meter: &meter{prices: price.Default(), maxBytes: opts.MaxBytes, maxCost: opts.MaxCost},
-	}
-	if opts.Prices != nil {
-		q.meter.prices = *opts.Prices
+		opts: opts, matcher: m, stores: make([]Store, len(stores)), rec: source.NewRecorder(len(stores)), findings: &explain.Findings{},
+		meter: source.NewMeter(opts.Prices, opts.MaxBytes, opts.MaxCost),
 	}
 	for i, s := range stores {
-		s.Blobs = meteredBlobs{BlobReader: q.rec.Requests.BlobReader(s.Blobs), m: q.meter, free: s.Free}
-		s.Tables = meteredTables{q.rec.Requests.TableReader(s.Tables), q.meter, s.Free}
-		q.stores[i] = s
+		s.Blobs, s.Tables = q.rec.Requests.BlobReader(s.Blobs), q.rec.Requests.TableReader(s.Tables)
+		q.stores[i] = q.meter.Store(s)
 	}
-	q.fetcher = newFetcher(m, q.rec, q.findings, opts.Plan == PlanIndex, opts.TempDir)
+	q.fetcher = fetch.NewFetcher(m, q.rec, q.findings, opts.Plan == PlanIndex, opts.TempDir)
 	return q, nil
 }
 
@@ -85,16 +88,16 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 // report and has the same limits. A plan of one may be read by the other where it
 // finds what that wants.
 func (q *Query) With(sel Selection) (*Query, error) {
-	m, err := compile(sel)
+	m, err := match.Compile(sel)
 	if err != nil {
 		return nil, err
 	}
 	return q.with(m), nil
 }
 
-func (q *Query) with(m *matcher) *Query {
+func (q *Query) with(m *match.Matcher) *Query {
 	other := *q
-	other.matcher, other.fetcher = m, q.fetcher.with(m)
+	other.matcher, other.fetcher = m, q.fetcher.With(m)
 	return &other
 }
 
@@ -102,17 +105,17 @@ func (q *Query) with(m *matcher) *Query {
 // selection's patterns and regexps find in a message as logged: in order, disjoint,
 // none empty. It is for the program that shows a record; nothing else depends on it.
 func (q *Query) Highlight(dst [][2]int, message []byte) [][2]int {
-	return q.matcher.highlight(dst, message)
+	return q.matcher.Highlight(dst, message)
 }
 
 // planner is the layer that finds segments.
-func (q *Query) planner() *planner {
-	return &planner{
-		sel: q.matcher.sel, matcher: q.matcher, stores: q.stores, rec: q.rec, findings: q.findings, indexed: q.opts.Plan == PlanIndex,
+func (q *Query) planner() *plan.Planner {
+	return &plan.Planner{
+		Matcher: q.matcher, Stores: q.stores, Recorder: q.rec, Findings: q.findings, Indexed: q.opts.Plan == PlanIndex,
 	}
 }
 
 // scheduler is the layer that orders what is read.
-func (q *Query) scheduler() scheduler {
-	return scheduler{fetcher: q.fetcher, order: order{newest: q.matcher.sel.Newest}, limit: q.matcher.sel.Limit}
+func (q *Query) scheduler() *merge.Scheduler {
+	return &merge.Scheduler{Fetcher: q.fetcher, Order: merge.Order{Newest: q.matcher.Selection.Newest}, Limit: q.matcher.Selection.Limit}
 }

@@ -5,6 +5,11 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"logstow/query/merge"
+	"logstow/query/plan"
+	"logstow/query/source"
+	"logstow/query/stats"
 )
 
 // Plan is what a query has to read: known in full before the first segment is opened.
@@ -16,22 +21,22 @@ type Plan struct {
 // Plan finds the segments that may hold wanted records. What cannot be listed
 // is a problem of the report; only the end of ctx is an error.
 func (q *Query) Plan(ctx context.Context) (*Plan, error) {
-	ctx, done := q.meter.stepContext(ctx)
+	ctx, done := q.meter.StepContext(ctx)
 	defer done()
-	found, err := q.planner().find(ctx)
+	found, err := q.planner().Find(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if q.opts.Tiers {
-		findTiers(ctx, found)
+		plan.FindTiers(ctx, found)
 	}
-	slices.SortFunc(found, compareSegments)
-	segments := q.fetcher.dropReplaced(ctx, dedupe(q.rec, found))
+	slices.SortFunc(found, source.Compare)
+	segments := q.fetcher.DropReplaced(ctx, plan.Dedupe(q.rec, found))
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	for i, s := range segments {
-		s.rank = i
+		s.Rank = i
 	}
 	return &Plan{Segments: segments}, nil
 }
@@ -40,9 +45,9 @@ func (q *Query) Plan(ctx context.Context) (*Plan, error) {
 // any range, and the service. It walks the names' prefixes from the newest year
 // down to one hour, five requests a service; found is false where there is nothing.
 func (q *Query) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
-	ctx, done := q.meter.stepContext(ctx)
+	ctx, done := q.meter.StepContext(ctx)
 	defer done()
-	return q.planner().newest(ctx)
+	return q.planner().Newest(ctx)
 }
 
 // Run hands the records of a plan to emit in output order, until the limit. It
@@ -50,8 +55,7 @@ func (q *Query) Newest(ctx context.Context) (last time.Time, service string, fou
 // cannot be read is in the report instead.
 func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error {
 	return q.step(ctx, func(ctx context.Context) error {
-		m := merging{scheduler: q.scheduler(), memory: q.opts.Memory, tempDir: q.opts.TempDir}
-		return m.run(ctx, p.Segments, emit)
+		return merge.Run(ctx, q.scheduler(), p.Segments, q.opts.Memory, q.opts.TempDir, emit)
 	})
 }
 
@@ -61,32 +65,28 @@ func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error 
 // one comes right before and after it, so that of several sources it is not in the
 // order of time. Each record is handed out once.
 func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emit func(Match) error) error {
-	w := newContextCollector(q.matcher, q.scheduler().order, lines, emit)
+	w := merge.NewContextCollector(q.matcher, q.scheduler().Order, lines, emit)
 	err := q.Run(ctx, p, func(m Match) error {
-		w.addMatch(&m)
+		w.AddMatch(&m)
 		return nil
 	})
-	if err != nil || w.left == 0 {
+	if err != nil || !w.HasMatches() {
 		return err
 	}
-	every := q.with(q.matcher.withoutConditions())
-	if q.matcher.sel.Levels != 0 { // the plan lacks segments of other levels
+	every := q.with(q.matcher.WithoutConditions())
+	if q.matcher.Selection.Levels != 0 { // the plan lacks segments of other levels
 		if p, err = every.Plan(ctx); err != nil {
 			return err
 		}
 	}
-	err = every.Run(ctx, &Plan{Segments: w.nearSegments(p.Segments)}, w.add)
-	if errors.Is(err, errLimitReached) {
-		return nil
-	}
-	return err
+	return every.Run(ctx, &Plan{Segments: w.NearSegments(p.Segments)}, w.Add)
 }
 
 // Count is the number of records of a plan that match, regardless of the limit. What metadata
 // and footers answer is not read.
 func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
 	err = q.step(ctx, func(ctx context.Context) error {
-		n = countMatches(ctx, q.scheduler(), p.Segments)
+		n = stats.Count(ctx, q.scheduler(), p.Segments)
 		return context.Cause(ctx)
 	})
 	return n, err
@@ -98,18 +98,18 @@ func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
 // metadata and footers answer is not read. The counts are exact: if there are more
 // groups than [Options.GroupMemory] is enough for, there are none, and the error is
 // [ErrMemory].
-func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (stats *Stats, err error) {
+func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (counted *Stats, err error) {
 	err = q.step(ctx, func(ctx context.Context) error {
-		stats, err = countGroups(ctx, q.scheduler(), p.Segments, by, zone, q.opts.GroupMemory)
+		counted, err = stats.CountBy(ctx, q.scheduler(), p.Segments, by, zone, q.opts.GroupMemory)
 		return err
 	})
-	return stats, err
+	return counted, err
 }
 
 // step calls f with a context that ends when a limit of the options would be passed, and releases
 // what the fetcher kept for it.
 func (q *Query) step(ctx context.Context, f func(context.Context) error) error {
-	ctx, done := q.meter.stepContext(ctx)
+	ctx, done := q.meter.StepContext(ctx)
 	defer done()
-	return errors.Join(f(ctx), q.fetcher.release())
+	return errors.Join(f(ctx), q.fetcher.Release())
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field"
@@ -103,7 +105,7 @@ func TestStatsReadNoBlock(t *testing.T) {
 	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
 	w.fill(20)
 	for _, by := range [][]string{{"level"}, {"service", "minute"}, {"hour", "level"}, nil} {
-		sel := everything()
+		sel := querytest.Everything()
 		sel.To = sel.To.AddDate(100, 0, 0)
 		q := w.query(sel, Options{})
 		p, err := q.Plan(t.Context())
@@ -136,7 +138,7 @@ func TestStatsReadNothing(t *testing.T) {
 		zone *time.Location
 		want int64
 	}{{"hour", nil, 0}, {"day", nil, 0}, {"level", half, 0}, {"hour", half, 10}} {
-		sel := everything()
+		sel := querytest.Everything()
 		sel.To = sel.To.AddDate(100, 0, 0)
 		q := w.query(sel, Options{})
 		p, err := q.Plan(t.Context())

@@ -1,0 +1,139 @@
+package match
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"logstow/filter"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/token"
+	"logstow/where"
+)
+
+// Matcher is a compiled [Selection]. It does not change once it is made.
+type Matcher struct {
+	Selection        *Selection
+	From, To         int64  // Unix nanoseconds
+	fromText, toText string // the same as stored
+	Levels           record.LevelSet
+	Required         []Literal // the patterns, in order
+	regexps          []*regexp.Regexp
+	excludes         []Literal
+	Where            []*where.Program
+	// anchor is nil where every record has to be looked at. unescaped is the one for
+	// text without \u escapes, where what the expression requires stands as it is.
+	anchor, unescaped *Literal
+	// filter is what token filters are asked for.
+	filter filterQuery
+}
+
+// ErrSelection is wrapped by the errors of [New]: the selection is invalid.
+var ErrSelection = errors.New("invalid query")
+
+// Compile compiles a selection. A mistake in it wraps [ErrSelection].
+func Compile(sel Selection) (*Matcher, error) {
+	if err := sel.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	m, err := compileMatcher(&sel)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	return m, nil
+}
+
+// WithoutConditions matches everything in the range, of the selected sources, without a limit.
+func (m *Matcher) WithoutConditions() *Matcher {
+	sel := Selection{Services: m.Selection.Services, From: m.Selection.From, To: m.Selection.To, Sources: m.Selection.Sources, Newest: m.Selection.Newest, Now: m.Selection.Now}
+	return &Matcher{Selection: &sel, From: m.From, To: m.To, fromText: m.fromText, toText: m.toText}
+}
+
+func compileMatcher(sel *Selection) (*Matcher, error) {
+	m := &Matcher{Selection: sel, From: Nanos(sel.From), To: Nanos(sel.To), Levels: sel.Levels}
+	m.fromText, m.toText = string(record.AppendTime(nil, m.From)), string(record.AppendTime(nil, m.To))
+	plain := func(pattern string) Literal {
+		text := []byte(pattern)
+		return NewLiteral(text, sel.IgnoreCase, !sel.Substring && token.Whole(text))
+	}
+	for _, p := range sel.Patterns {
+		m.Required = append(m.Required, plain(p))
+	}
+	for _, p := range sel.Excludes {
+		m.excludes = append(m.excludes, plain(p))
+	}
+	candidates := m.Required
+	for _, expr := range sel.Regexps {
+		re, lit, err := compileRegexp(expr, sel.IgnoreCase)
+		if err != nil {
+			return nil, fmt.Errorf("regular expression %q: %w", expr, err)
+		}
+		m.regexps = append(m.regexps, re)
+		candidates = append(candidates, lit)
+	}
+	for i := range candidates {
+		m.filter.consider(filterText{candidates[i].text, candidates[i].whole})
+	}
+	m.anchor = anchor(candidates)
+	for _, expr := range sel.Where {
+		program, err := where.Compile(expr, sel.Now)
+		if err != nil {
+			return nil, fmt.Errorf("--where %q: %w", expr, err)
+		}
+		m.Where = append(m.Where, program)
+		for _, group := range program.Groups() {
+			m.filter.considerFields(group)
+		}
+		for _, text := range program.Required() {
+			candidates = append(candidates, NewLiteral([]byte(text), false, false))
+		}
+	}
+	m.unescaped = anchor(candidates)
+	return m, nil
+}
+
+// InRange reports whether records between two times can be in the range.
+func (m *Matcher) InRange(start, end int64) bool { return start < m.To && end >= m.From }
+
+// MayMatch reports whether records between two times, with these counts by level,
+// can match at all.
+func (m *Matcher) MayMatch(start, end int64, levels record.Counts) bool {
+	return m.InRange(start, end) && m.Levels.Count(levels) > 0
+}
+
+// Checks are what has to be checked in each record, beside its message.
+type Checks struct {
+	Time, Level, Source bool
+	Service             string // of all the block's records
+}
+
+// ChecksFor are the checks that a block's metadata do not answer for all its records.
+func (m *Matcher) ChecksFor(b *segment.Block, service string) Checks {
+	return Checks{
+		Time:    b.Start < m.From || b.End >= m.To,
+		Level:   m.Levels.Count(b.Levels) < b.Records,
+		Source:  len(m.Selection.Sources) > 0,
+		Service: service,
+	}
+}
+
+// FilterKeys are the tokens to ask the token filters of segments for: every match holds one at
+// least. There may be none.
+func (m *Matcher) FilterKeys() []filter.Key { return m.filter.keys }
+
+// AllChecks are the checks of records of which nothing is known but the service.
+func (m *Matcher) AllChecks(service string) Checks {
+	return Checks{Time: true, Level: true, Source: len(m.Selection.Sources) > 0, Service: service}
+}
+
+// LevelsSuffice reports whether the numbers by level of records between two times
+// answer how many of them match.
+func (m *Matcher) LevelsSuffice(start, end int64) bool {
+	return start >= m.From && end < m.To && m.TimeAndLevelOnly()
+}
+
+// TimeAndLevelOnly reports whether nothing but time and level is asked for.
+func (m *Matcher) TimeAndLevelOnly() bool {
+	return len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes) == 0
+}
