@@ -33,9 +33,9 @@ func (w *world) around(sel *Selection, around ContextLines) (bySource map[string
 	var all []entry
 	for _, s := range segments {
 		for r := range s.records(w.t) {
-			if sel.MatchesService(s.name.Service) && querytest.MatchesSlowly(&wide, r) {
+			if sel.MatchesService(s.name.Service) && querytest.MatchesSlowly(w.t, &wide, r) {
 				r.Message = slices.Clone(r.Message)
-				all = append(all, entry{r, s, querytest.MatchesSlowly(sel, r)})
+				all = append(all, entry{r, s, querytest.MatchesSlowly(w.t, sel, r)})
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func TestContextAgreesWithReference(t *testing.T) {
 			got := map[string][]string{}
 			var matches []string
 			err = q.RunContext(t.Context(), p, around, func(m Match) error {
-				id := fmt.Sprintf("%s %s %s", m.Segment.Name.Service, m.Segment.Meta.Instance, m.Source())
+				id := fmt.Sprintf("%s %s %s", m.Segment.Name.Service, m.Instance, m.Source())
 				mark := "+"
 				if m.Context {
 					mark = ""

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"logstow/query/source"
-
 	"logstow/field"
 	"logstow/record"
 )
@@ -122,8 +120,8 @@ func (d *dimensions) samePeriods(from, to int64) bool {
 
 // groupRecord is a record to be counted.
 type groupRecord struct {
-	segment *source.Segment
-	time    int64
+	service, instance string
+	time              int64
 	record.Columns
 }
 
@@ -138,9 +136,9 @@ func (d *dimensions) key(s *groupRecord) []byte {
 		case byLevel:
 			d.put([]byte(s.Level.String()))
 		case byService:
-			d.put([]byte(s.segment.Name.Service))
+			d.put([]byte(s.service))
 		case byInstance:
-			d.put([]byte(s.segment.Meta.Instance))
+			d.put([]byte(s.instance))
 		case bySource:
 			d.put(s.Source)
 		case byField:

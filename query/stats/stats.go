@@ -100,7 +100,7 @@ func (s *counting) add(seg *source.Segment, at int64, levels record.Counts) {
 		if n == 0 || !s.Matcher.Levels.Has(record.Level(l)) {
 			continue
 		}
-		s.groups.add(s.dims.key(&groupRecord{segment: seg, time: at, Columns: record.Columns{Level: record.Level(l)}}), n)
+		s.groups.add(s.dims.key(&groupRecord{service: seg.Name.Service, instance: seg.Meta.Instance, time: at, Columns: record.Columns{Level: record.Level(l)}}), n)
 	}
 }
 
@@ -166,7 +166,7 @@ func (s *counting) answeredByFooter(t *fetch.Task) bool {
 func (s *counting) block(ctx context.Context, t *fetch.Task) *groups {
 	local := newGroups(s.memory)
 	dims := s.dims.clone()
-	of := groupRecord{segment: t.Segment}
+	of := groupRecord{service: t.Segment.Name.Service, instance: t.Segment.Meta.Instance}
 	s.Each(ctx, t, func(line []byte, columns *record.Columns) error {
 		at, err := record.ParseTime(line[:record.TimeLen])
 		if err != nil {
