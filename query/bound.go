@@ -7,11 +7,11 @@ import (
 )
 
 // Progress is how far the query has come; it may be called while a step is under way.
-func (q *Query) Progress() Progress { return q.rec.Progress() }
+func (q *Query) Progress() Progress { return q.recorder.Progress() }
 
 // Report is what the query did so far.
 func (q *Query) Report() Report {
-	r := q.rec.Report()
+	r := q.recorder.Report()
 	r.Plan = q.opts.Plan
 	r.CostUSD, r.BytesRetrieved = q.meter.Spent()
 	return r

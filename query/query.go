@@ -54,7 +54,7 @@ type Query struct {
 	opts     Options
 	matcher  *match.Matcher
 	stores   []Store
-	rec      *source.Recorder
+	recorder *source.Recorder
 	findings *explain.Findings
 	meter    *source.Meter
 	fetcher  *fetch.Fetcher
@@ -66,6 +66,10 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newQuery(stores, m, opts)
+}
+
+func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 	opts.Plan = cmp.Or(opts.Plan, PlanList)
 	opts.Memory = cmp.Or(opts.Memory, 24<<20)
 	opts.GroupMemory = cmp.Or(opts.GroupMemory, DefaultGroupMemory)
@@ -73,22 +77,28 @@ func New(stores []Store, sel Selection, opts Options) (*Query, error) {
 		return nil, fmt.Errorf("%w: %q is not a way to plan (%s or %s)", ErrSelection, opts.Plan, PlanList, PlanIndex)
 	}
 	q := &Query{
-		opts: opts, matcher: m, stores: make([]Store, len(stores)), rec: source.NewRecorder(len(stores)), findings: &explain.Findings{},
+		opts: opts, matcher: m, stores: make([]Store, len(stores)), recorder: source.NewRecorder(len(stores)), findings: &explain.Findings{},
 		meter: source.NewMeter(opts.Prices, opts.MaxBytes, opts.MaxCost),
 	}
 	for i, s := range stores {
-		s.Blobs, s.Tables = q.rec.Requests.BlobReader(s.Blobs), q.rec.Requests.TableReader(s.Tables)
+		s.Blobs, s.Tables = q.recorder.Requests.BlobReader(s.Blobs), q.recorder.Requests.TableReader(s.Tables)
 		q.stores[i] = q.meter.Store(s)
 	}
-	q.fetcher = fetch.NewFetcher(m, q.rec, q.findings, opts.Plan == PlanIndex, opts.TempDir)
+	q.fetcher = fetch.NewFetcher(m, q.recorder, q.findings, opts.Plan == PlanIndex, opts.TempDir)
 	return q, nil
+}
+
+// Over is the same query over other stores, with options, a report and limits of its own. An
+// unknown way to plan wraps [ErrSelection].
+func (q *Query) Over(stores []Store, opts Options) (*Query, error) {
+	return newQuery(stores, q.matcher, opts)
 }
 
 // With is a query for another selection of the same stores, which adds to the same
 // report and has the same limits. A plan of one may be read by the other where it
 // finds what that wants.
 func (q *Query) With(sel Selection) (*Query, error) {
-	m, err := match.Compile(sel)
+	m, err := q.matcher.With(sel)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +121,7 @@ func (q *Query) Highlight(dst [][2]int, message []byte) [][2]int {
 // planner is the layer that finds segments.
 func (q *Query) planner() *plan.Planner {
 	return &plan.Planner{
-		Matcher: q.matcher, Stores: q.stores, Recorder: q.rec, Findings: q.findings, Indexed: q.opts.Plan == PlanIndex,
+		Matcher: q.matcher, Stores: q.stores, Recorder: q.recorder, Findings: q.findings, Indexed: q.opts.Plan == PlanIndex,
 	}
 }
 

@@ -31,7 +31,7 @@ func (q *Query) Plan(ctx context.Context) (*Plan, error) {
 		plan.FindTiers(ctx, found)
 	}
 	slices.SortFunc(found, source.Compare)
-	segments := q.fetcher.DropReplaced(ctx, plan.Dedupe(q.rec, found))
+	segments := q.fetcher.DropReplaced(ctx, plan.Dedupe(q.recorder, found))
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

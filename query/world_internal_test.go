@@ -241,7 +241,7 @@ func (w *world) want(sel *Selection) (lines []string) {
 			continue
 		}
 		for r := range s.records(w.t) {
-			if querytest.MatchesSlowly(sel, r) {
+			if querytest.MatchesSlowly(w.t, sel, r) {
 				all = append(all, entry{strings.TrimSuffix(string(querytest.Stored(r)), "\n"), r.Time, s})
 			}
 		}

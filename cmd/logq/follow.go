@@ -71,7 +71,7 @@ func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.
 		case <-ticker.C:
 		}
 		var err error
-		if q, err = f.next(stores); err != nil {
+		if q, err = f.next(stores, q); err != nil {
 			return r.overBudget(err)
 		}
 	}
@@ -143,8 +143,8 @@ func (f *following) look(ctx context.Context, q *query.Query, first bool) error 
 	return nil
 }
 
-// next is the query for new segments. Limits of bytes and cost are for all looks together.
-func (f *following) next(stores []query.Store) (*query.Query, error) {
+// next is the query for new segments, after q. Limits of bytes and cost are for all polls together.
+func (f *following) next(stores []query.Store, q *query.Query) (*query.Query, error) {
 	sel, opts := f.sel, f.opts
 	now := f.env.now()
 	if from := now.Add(-f.window); from.After(sel.From) {
@@ -160,7 +160,11 @@ func (f *following) next(stores []query.Store) (*query.Query, error) {
 		return nil, query.ErrBudget
 	}
 	opts.MaxBytes, opts.MaxCost = max(0, opts.MaxBytes), max(0, opts.MaxCost)
-	return newQuery(stores, sel, opts)
+	q, err := q.Over(stores, opts)
+	if err != nil {
+		return nil, err
+	}
+	return q.With(sel)
 }
 
 // sayCost says once, after a look that found nothing new to read, what looking costs, where it does.

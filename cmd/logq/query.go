@@ -103,7 +103,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
 	r.coverIndex(stores)
-	q, err := newQuery(stores, r.sel, r.opts)
+	q, err := checked.Over(stores, r.opts)
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,8 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if len(by) == 0 {
 		by = []string{"level"}
 	}
-	if _, err := newQuery(nil, r.sel, r.opts); err != nil {
+	checked, err := newQuery(nil, r.sel, r.opts)
+	if err != nil {
 		return err
 	}
 	stores, closeStores, err := env.openStores(ctx, c)
@@ -98,7 +99,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
 	r.coverIndex(stores)
-	q, err := newQuery(stores, r.sel, r.opts)
+	q, err := checked.Over(stores, r.opts)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (x *explanation) services() (others bool) {
 	if !x.ServicesKnown {
 		return true
 	}
-	if len(x.Evidence.Services) == 0 {
+	if len(x.Services) == 0 {
 		x.reasons = append(x.reasons, StoreEmpty())
 		return false
 	}
@@ -78,12 +78,12 @@ func (x *explanation) services() (others bool) {
 	for _, name := range x.sel.Services {
 		one := match.Selection{Services: []string{name}}
 		switch {
-		case slices.ContainsFunc(x.Evidence.Services, one.MatchesService):
+		case slices.ContainsFunc(x.Services, one.MatchesService):
 			others = true
 		case match.IsGlob(name):
-			x.add("service-unknown", "no service matches %q; %s", name, listNames(x.Evidence.Services))
+			x.add("service-unknown", "no service matches %q; %s", name, listNames(x.Services))
 		default:
-			x.add("service-unknown", "service %q does not exist; %s", name, nearestOr(name, x.Evidence.Services))
+			x.add("service-unknown", "service %q does not exist; %s", name, nearestOr(name, x.Services))
 		}
 	}
 	return others

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// sampleBytes is the size of the sample, and samplePart what one block adds to it.
+	// sampleBytes is the size of the sample.
 	sampleBytes = 256 << 10
-	SamplePart  = 32 << 10
+	// SamplePart is the number of bytes that [Findings.AddSample] takes of one block at most.
+	SamplePart = 32 << 10
 )
 
 // A sample is the beginning of the first blocks that were read, as stored.

@@ -17,6 +17,8 @@ type Literal struct {
 	rare  int // the place in text of the byte that is rarest in logs
 }
 
+// NewLiteral is a text to search for; fold ignores the case of ASCII letters, whole asks for a
+// token of its own.
 func NewLiteral(text []byte, fold, whole bool) Literal {
 	l := Literal{text: bytes.Clone(text), fold: fold, whole: whole}
 	if fold {
@@ -36,9 +38,11 @@ func NewLiteral(text []byte, fold, whole bool) Literal {
 type Occurrence uint8
 
 const (
+	// Absent is not at all.
 	Absent Occurrence = iota
 	// Inside is only as a part of longer tokens, which is no match.
 	Inside
+	// Present is as a match.
 	Present
 )
 

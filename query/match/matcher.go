@@ -37,22 +37,42 @@ func Compile(sel Selection) (*Matcher, error) {
 	if err := sel.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
 	}
-	m, err := compileMatcher(&sel)
+	m, err := compileMessage(&sel)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
 	}
-	return m, nil
+	return m.within(sel), nil
+}
+
+// With is the matcher of another selection. What messages must match is compiled anew only if it
+// differs. A mistake in the selection wraps [ErrSelection].
+func (m *Matcher) With(sel Selection) (*Matcher, error) {
+	if !sel.sameMessages(m.Selection) {
+		return Compile(sel)
+	}
+	if err := sel.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	return m.within(sel), nil
 }
 
 // WithoutConditions matches everything in the range, of the selected sources, without a limit.
 func (m *Matcher) WithoutConditions() *Matcher {
-	sel := Selection{Services: m.Selection.Services, From: m.Selection.From, To: m.Selection.To, Sources: m.Selection.Sources, Newest: m.Selection.Newest, Now: m.Selection.Now}
-	return &Matcher{Selection: &sel, From: m.From, To: m.To, fromText: m.fromText, toText: m.toText}
+	s := m.Selection
+	return (&Matcher{}).within(Selection{Services: s.Services, From: s.From, To: s.To, Sources: s.Sources, Newest: s.Newest, Now: s.Now})
 }
 
-func compileMatcher(sel *Selection) (*Matcher, error) {
-	m := &Matcher{Selection: sel, From: Nanos(sel.From), To: Nanos(sel.To), Levels: sel.Levels}
-	m.fromText, m.toText = string(record.AppendTime(nil, m.From)), string(record.AppendTime(nil, m.To))
+// within is a copy with a selection's range, levels and sources.
+func (m *Matcher) within(sel Selection) *Matcher {
+	other := *m
+	other.Selection, other.From, other.To, other.Levels = &sel, Nanos(sel.From), Nanos(sel.To), sel.Levels
+	other.fromText, other.toText = string(record.AppendTime(nil, other.From)), string(record.AppendTime(nil, other.To))
+	return &other
+}
+
+// compileMessage compiles what messages must match.
+func compileMessage(sel *Selection) (*Matcher, error) {
+	m := &Matcher{}
 	plain := func(pattern string) Literal {
 		text := []byte(pattern)
 		return NewLiteral(text, sel.IgnoreCase, !sel.Substring && token.Whole(text))

@@ -46,7 +46,7 @@ func compare(t *testing.T, sel *match.Selection, records []record.Record) {
 	t.Helper()
 	want := []string{}
 	for _, r := range records {
-		if querytest.MatchesSlowly(sel, r) {
+		if querytest.MatchesSlowly(t, sel, r) {
 			want = append(want, string(querytest.Stored(r)))
 		}
 	}

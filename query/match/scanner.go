@@ -10,10 +10,11 @@ import (
 )
 
 // Stage is a condition that rejects candidates: records that the search for the
-// anchor came to. The order is that in which they are checked, but that stageInside
-// and stagePattern are one check.
+// anchor came to. The order is that in which they are checked, but that StageInside
+// and StagePattern are one check.
 type Stage uint8
 
+// The stages, in the order of their checks.
 const (
 	StageTime Stage = iota
 	StageLevel

@@ -81,6 +81,12 @@ func (s *Selection) validate() error {
 	return nil
 }
 
+// sameMessages reports whether the same messages match another selection.
+func (s *Selection) sameMessages(o *Selection) bool {
+	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
+		slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
+}
+
 // MatchesService reports whether a service is selected.
 func (s *Selection) MatchesService(service string) bool {
 	for _, glob := range s.Services {

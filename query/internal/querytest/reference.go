@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"logstow/query/match"
@@ -22,8 +23,8 @@ import (
 // Stored is a record's text form.
 func Stored(r record.Record) []byte { return record.AppendText(nil, r) }
 
-// reference says whether a record matches, the slow and obvious way.
-func MatchesSlowly(sel *match.Selection, r record.Record) bool {
+// MatchesSlowly reports whether a record matches, in the slow and obvious way.
+func MatchesSlowly(t testing.TB, sel *match.Selection, r record.Record) bool {
 	if r.Time < sel.From.UnixNano() || r.Time >= sel.To.UnixNano() || !sel.Levels.Has(r.Level) {
 		return false
 	}
@@ -75,11 +76,11 @@ func MatchesSlowly(sel *match.Selection, r record.Record) bool {
 	for _, expr := range sel.Where {
 		p, err := where.Compile(expr, sel.Now)
 		if err != nil {
-			panic(err)
+			t.Fatal(err)
 		}
 		e, err := p.Evaluator()
 		if err != nil {
-			panic(err)
+			t.Fatal(err)
 		}
 		if !e.Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Message: r.Message}) {
 			return false
@@ -97,6 +98,7 @@ func toRunes(s string) string {
 	return string(r)
 }
 
+// Messages are records of messages, a nanosecond apart.
 func Messages(texts ...string) []record.Record {
 	var r []record.Record
 	for i, m := range texts {
@@ -107,10 +109,12 @@ func Messages(texts ...string) []record.Record {
 	return r
 }
 
+// Everything selects all of [Messages].
 func Everything() match.Selection {
 	return match.Selection{From: time.Unix(-1, 0), To: time.Unix(1e9, 0)}
 }
 
+// RandomText is a random message, at most so long if it is not of fields.
 func RandomText(rnd *rand.Rand, most int) []byte {
 	if rnd.IntN(3) == 0 {
 		return randomFields(rnd)
@@ -134,6 +138,7 @@ func randomFields(rnd *rand.Rand) []byte {
 
 func choose(rnd *rand.Rand, from ...string) string { return from[rnd.IntN(len(from))] }
 
+// RandomSelection is a random selection that often matches some of the records.
 func RandomSelection(rnd *rand.Rand, records []record.Record) match.Selection {
 	sel := Everything()
 	sel.IgnoreCase, sel.Substring = rnd.IntN(2) == 0, rnd.IntN(3) == 0
