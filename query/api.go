@@ -14,7 +14,7 @@ import (
 
 // The types of the layers that callers of a [Query] meet.
 type (
-	// Selection says which records are wanted.
+	// Selection is the conditions of a query.
 	Selection = match.Selection
 	// Store is a place to read from.
 	Store = source.Store
@@ -22,7 +22,7 @@ type (
 	Segment = source.Segment
 	// Match is a record found.
 	Match = merge.Match
-	// ContextLines says how many records are wanted before and after a match.
+	// ContextLines are the numbers of records to emit before and after a match.
 	ContextLines = merge.ContextLines
 	// Stats are numbers of records by some of their properties.
 	Stats = stats.Stats
@@ -30,7 +30,7 @@ type (
 	Row = stats.Row
 	// Reason is a likely reason why a query found nothing.
 	Reason = explain.Reason
-	// Report says what a query did.
+	// Report counts what a query did.
 	Report = source.Report
 	// Requests are numbers of requests to storage.
 	Requests = source.Requests
@@ -42,7 +42,7 @@ type (
 
 // Limits of [Query.RunContext].
 const (
-	// ContextReach is how far from a match, in time, records around it are looked for.
+	// ContextReach is the maximum time between a match and the records around it.
 	ContextReach = merge.ContextReach
 	// MaxContextLines is the maximum of [ContextLines].
 	MaxContextLines = merge.MaxContextLines
@@ -63,14 +63,14 @@ var (
 // ReadOnly is the reading half of a store.
 func ReadOnly(s store.Store) Store { return source.ReadOnly(s) }
 
-// Services are the services that a store holds, in order of name.
+// Services are the services of a store, in order of name.
 func Services(ctx context.Context, s Store) ([]string, error) { return plan.Services(ctx, s) }
 
-// StoreEmpty is the reason if no store holds a service.
+// StoreEmpty is the reason if no store has a service.
 func StoreEmpty() Reason { return explain.StoreEmpty() }
 
 // Size is a number of bytes for people, in powers of ten.
 func Size(n int64) string { return source.Size(n) }
 
-// Dollars is an amount of money for people, who are to know that it is not a bill.
+// Dollars formats an estimated cost for people.
 func Dollars(amount float64) string { return source.Dollars(amount) }

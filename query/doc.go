@@ -2,8 +2,8 @@
 // the store's interfaces only.
 //
 // A [Query] is a [Selection] over some stores. [Query.Plan] lists the segments
-// that may hold wanted records; [Query.Run] opens them in the order of time, fetches and
-// searches the blocks that may match, and hands out the records merged in one order:
+// that may contain matches; [Query.Run] opens them in the order of time, fetches and
+// searches the blocks that may match, and emits the records merged in one order:
 // (time, instance, sequence of the segment, block, position), or its reverse.
 //
 // This package composes the layers below it, each of which calls only those after it:

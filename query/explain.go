@@ -10,9 +10,9 @@ import (
 )
 
 // Explain lists the likely reasons why a plan of the query has no match, the likeliest
-// first; it is to be called after the plan was read. defaulted says that no range was given.
+// first. Call it after the plan was read. defaulted is set if no range was given.
 //
-// It goes by what the query listed and read anyway. Only if nothing was listed for a
+// It uses what the query listed and read anyway. Only if nothing was listed for a
 // service, or nothing in the range, it lists names: those of services, and the prefixes
 // towards the newest record, as [Query.Newest] does. What cannot be listed then is not
 // explained; only the end of ctx is an error.

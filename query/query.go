@@ -96,7 +96,7 @@ func (q *Query) Over(stores []Store, opts Options) (*Query, error) {
 
 // With is a query for another selection of the same stores, which adds to the same
 // report and has the same limits. A plan of one may be read by the other where it
-// finds what that wants.
+// covers what that selects.
 func (q *Query) With(sel Selection) (*Query, error) {
 	m, err := q.matcher.With(sel)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"logstow/query/stats"
 )
 
-// Plan is what a query has to read: known in full before the first segment is opened.
+// Plan is the list of segments that a query has to read. It is complete before the first is opened.
 type Plan struct {
 	// Segments are in the order of records of equal time.
 	Segments []*Segment
 }
 
-// Plan finds the segments that may hold wanted records. What cannot be listed
+// Plan finds the segments that may contain matches. What cannot be listed
 // is a problem of the report; only the end of ctx is an error.
 func (q *Query) Plan(ctx context.Context) (*Plan, error) {
 	ctx, done := q.meter.StepContext(ctx)
@@ -50,7 +50,7 @@ func (q *Query) Newest(ctx context.Context) (last time.Time, service string, fou
 	return q.planner().Newest(ctx)
 }
 
-// Run hands the records of a plan to emit in output order, until the limit. It
+// Run calls emit with the records of a plan in output order, until the limit. It
 // returns emit's error, or that of ctx, or one of the temporary file; what
 // cannot be read is in the report instead.
 func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error {
@@ -59,11 +59,11 @@ func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error 
 	})
 }
 
-// RunContext is Run, and hands out records around each match too: of the same
+// RunContext is Run, and emits the records around each match too: of the same
 // source of the same instance, inside the range of the selection, and not further
-// from the match than [ContextReach]. Matches are in output order; what is around
-// one comes right before and after it, so that of several sources it is not in the
-// order of time. Each record is handed out once.
+// from the match than [ContextReach]. Matches are in output order. The records around
+// one come right before and after it, so records of several sources are not in the
+// order of time. Each record is emitted once.
 func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emit func(Match) error) error {
 	w := merge.NewContextCollector(q.matcher, q.scheduler().Order, lines, emit)
 	err := q.Run(ctx, p, func(m Match) error {
@@ -106,8 +106,8 @@ func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Loca
 	return counted, err
 }
 
-// step calls f with a context that ends when a limit of the options would be passed, and releases
-// what the fetcher kept for it.
+// step calls f with a context that ends when a limit of the options would be passed, and then
+// releases the fetcher's blocks.
 func (q *Query) step(ctx context.Context, f func(context.Context) error) error {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()

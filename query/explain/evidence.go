@@ -14,18 +14,19 @@ import (
 // Evidence is what is known about a query that found nothing.
 type Evidence struct {
 	sel *match.Selection
-	// Defaulted says that no range was given, so that sel's is the default.
+	// Defaulted is set if no range was given, so that the default was searched.
 	Defaulted bool
-	// Indexed says that the segments were planned by the index.
+	// Indexed is set if the segments were planned by the index.
 	Indexed bool
-	// Services are those that the stores hold, if servicesKnown.
+	// Services are those of the stores, if ServicesKnown.
 	Services      []string
 	ServicesKnown bool
-	// Newest is the time of the last record of the selected services, and newestOf its
-	// service; "" is not known.
+	// Newest is the time of the last record of the selected services, and NewestOf its
+	// service; "" if unknown.
 	Newest   time.Time
 	NewestOf string
-	// Segments meet the range, with records of these levels; foreign do, with levels unknown.
+	// Segments is the number of segments that overlap the range, with records of these levels;
+	// Foreign that of foreign ones, whose levels are unknown.
 	Segments, Foreign uint64
 	levels            record.Counts
 	// planned are the services of the segments that may hold matches; their stored size is
@@ -41,7 +42,7 @@ type Evidence struct {
 	sample       sampled
 }
 
-// NewEvidence is what a query's findings and its plan show, without further requests.
+// NewEvidence is the evidence in a query's findings and its plan. It makes no requests.
 func NewEvidence(f *Findings, m *match.Matcher, planned []*source.Segment) *Evidence {
 	f.mu.Lock()
 	defer f.mu.Unlock()

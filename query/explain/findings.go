@@ -11,8 +11,8 @@ import (
 	"logstow/segment"
 )
 
-// Findings are what a query learns, from what it reads anyway, about why it may find
-// nothing. Safe for concurrent use. See [Query.Explain].
+// Findings are collected from what a query reads anyway, and explain why it found
+// nothing. Safe for concurrent use.
 type Findings struct {
 	rejected [match.Stages]atomic.Uint64
 	sample   sample
@@ -20,10 +20,11 @@ type Findings struct {
 	mu sync.Mutex
 	// listed are the services of which a blob was listed.
 	listed map[string]bool
-	// segments meet the range, with records of these levels; foreign do, with levels unknown.
+	// segments is the number of segments that overlap the range, with records of these levels;
+	// foreign that of foreign ones, whose levels are unknown.
 	segments, foreign uint64
 	levels            record.Counts
-	// sources are those of the segments that were opened; many says that there are more.
+	// sources are those of the segments that were opened; many is set if there are more.
 	sources map[string]bool
 	many    bool
 }
@@ -45,10 +46,10 @@ func (f *Findings) AddSample(text []byte) { f.sample.add(text) }
 
 // Listed is what a listing for a service brought.
 type Listed struct {
-	// Some says that a blob was listed.
+	// Some is set if a blob was listed.
 	Some bool
-	// Segments is the number of segments whose times meet the range, with records of these
-	// levels; foreign that of blobs of other programs.
+	// Segments is the number of segments whose times overlap the range, with records of these
+	// levels; Foreign that of blobs of other programs.
 	Segments, Foreign uint64
 	Levels            record.Counts
 }
@@ -68,7 +69,7 @@ func (f *Findings) AddListed(service string, l *Listed) {
 	}
 }
 
-// ListedAll reports whether for each of some selected services, or globs, one was listed.
+// ListedAll reports whether a blob of each selected service, or glob, was listed.
 func (f *Findings) ListedAll(selected []string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package explain says why a query found nothing, from what it read anyway: [Findings] are
-// collected by the layers that list and read, and [Reasons] are made of them.
+// Package explain lists likely reasons why a query found nothing. [Findings] are collected by the
+// layers that list and read, without further requests; [Reasons] are made of them.
 package explain
 
 import (
@@ -17,10 +17,10 @@ import (
 	"logstow/token"
 )
 
-// Reason is a likely reason why a query found nothing. Its JSON form is what --explain
-// prints with -o json.
+// Reason is a likely reason why a query found nothing. Its JSON form is printed by
+// --explain with -o json.
 type Reason struct {
-	// Code tells reasons apart for programs: store-empty, service-unknown, range-empty, future,
+	// Code identifies the reason for programs: store-empty, service-unknown, range-empty, future,
 	// level, levels-missing, source-unknown, field-missing, field-type, value-unknown, index, exclude,
 	// regexp, where, source, pattern, case, identifier, service-name, level-name or default-range.
 	Code string `json:"code"`
@@ -29,8 +29,8 @@ type Reason struct {
 }
 
 // Reasons lists the likely reasons why a query found nothing, the likeliest first. Conditions
-// that nothing in the stores can meet come first, and of the others the one that the candidates
-// which came furthest did not meet: dropping it brings records.
+// that nothing in the stores can meet come first. Of the others it is the one that rejected the
+// candidates that passed most checks: without it there are matches.
 func Reasons(e *Evidence) []Reason {
 	x := &explanation{Evidence: e}
 	if x.services() && x.within() {
@@ -44,18 +44,18 @@ func Reasons(e *Evidence) []Reason {
 	return x.reasons
 }
 
-// rangeMayHelp reports whether a longer range may hold what was not found: not if the likeliest
+// rangeMayHelp reports whether a longer range may contain matches: not if the likeliest
 // reason is a mistake.
 func (x *explanation) rangeMayHelp() bool {
 	return len(x.reasons) == 0 || slices.Contains([]string{"range-empty", "level", "pattern", "regexp", "where"}, x.reasons[0].Code)
 }
 
-// StoreEmpty is the reason if no store holds a service.
+// StoreEmpty is the reason if no store has a service.
 func StoreEmpty() Reason {
 	return Reason{"store-empty", "the store holds no logs: nothing was shipped to it yet, or --store names another place"}
 }
 
-// explanation is explain at work.
+// explanation collects the reasons.
 type explanation struct {
 	*Evidence
 	reasons []Reason
@@ -113,7 +113,7 @@ func (x *explanation) within() bool {
 	switch ahead := newest.Sub(now); {
 	case ahead <= 0:
 		x.add("range-empty", "%s; the newest record is of %s (%s): %s finds it", asked, at, x.NewestOf, rangeFlag(newest, now))
-	case x.sel.To.After(now): // what is new was wanted
+	case x.sel.To.After(now): // new records were wanted
 		x.add("future", "%s; the newest record is of %s (%s), %s ahead of now: its clock or time zone was wrong; --from now --to %s finds it",
 			asked, at, x.NewestOf, approximately(ahead), newest.Truncate(time.Minute).Add(time.Minute).Format(time.RFC3339))
 	default:
@@ -122,7 +122,7 @@ func (x *explanation) within() bool {
 	return false
 }
 
-// fields explains what the expression looks at and the sample does not have.
+// fields explains fields of the expression that the sample does not have.
 func (x *explanation) fields() {
 	read := fmt.Sprintf("the %s read", count(uint64(x.sample.records), "record"))
 	if !x.sample.all {
@@ -161,19 +161,18 @@ func (x *explanation) fields() {
 	}
 }
 
-// minValue is the length in bytes from which on values that are spelled alike mean the same.
+// minValue is the minimum length in bytes of a value for which similar ones are suggested.
 const minValue = 4
 
-// nearValues are values that were probably meant: in another case, or misspelled if the value
-// itself is known not to occur.
+// nearValues are values that were probably meant: in another case, or with a similar spelling
+// if the value itself does not occur.
 func (x *explanation) nearValues(value string, values []string) []string {
 	return slices.DeleteFunc(suggest.Names(value, values, maxNamed), func(near string) bool {
 		return !strings.EqualFold(near, value) && (!x.sample.all || len(value) < minValue)
 	})
 }
 
-// fits reports whether values of most's kind can be compared with what the use needs,
-// as far as is known.
+// fits reports whether values of most's kind may be compared with what the use needs.
 func fits(use sampledUse, most field.Kind) bool {
 	if use.Kind == field.Missing || most == field.Bare {
 		return true
@@ -196,7 +195,7 @@ func kindName(k field.Kind) string {
 	}
 }
 
-// asKind says how to write what a field is compared with.
+// asKind is advice on how to write the value that a field is compared with.
 func asKind(use sampledUse, most field.Kind) string {
 	switch {
 	case most == field.String:
@@ -209,7 +208,7 @@ func asKind(use sampledUse, most field.Kind) string {
 	return ""
 }
 
-// conditions explains what the candidates do not meet, those first that came furthest.
+// conditions explains the condition that rejected the candidates that passed most checks.
 func (x *explanation) conditions() {
 	n := &x.rejected
 	searched := "no record of the range"
@@ -262,7 +261,7 @@ func (x *explanation) conditions() {
 	}
 }
 
-// patterns explains patterns that mean something else than was probably meant.
+// patterns explains patterns that were probably meant as something else.
 func (x *explanation) patterns() {
 	for _, p := range x.sel.Patterns {
 		if slices.Contains(x.planned, p) {
@@ -290,7 +289,7 @@ func (x *explanation) anySources() []string {
 	return x.sample.sources
 }
 
-// candidates reads "all 3 records that contain ..." as far as it is known what made them candidates.
+// candidates reads "all 3 records with ..." if it is known what made them candidates.
 func (x *explanation) candidates(n uint64) string {
 	switch {
 	case len(x.sel.Regexps) > 0 || len(x.sel.Where) > 0 || len(x.sel.Patterns) > 1:

@@ -28,7 +28,7 @@ type sample struct {
 
 	mu   sync.Mutex
 	text []byte
-	// part says that records were read that are not in it.
+	// part is set if records were read that are not in the sample.
 	part bool
 }
 
@@ -46,7 +46,7 @@ func (s *sample) add(text []byte) {
 	}
 	s.text = append(s.text, text[:n]...)
 	if len(s.text) > sampleBytes-SamplePart {
-		s.part = true // as far as is known
+		s.part = true // there may be more
 		s.full.Store(true)
 	}
 }
@@ -82,12 +82,12 @@ func (s *sample) records() iter.Seq2[record.Columns, []byte] {
 	}
 }
 
-// sampled is what a sample of the records that were read shows.
+// sampled is the result of examining a sample of the records that were read.
 type sampled struct {
 	records int
 	all     bool // no other records were read
-	// names are the fields that occur, and uses what the expression's fields are, one
-	// for each of its uses.
+	// names are the fields that occur; uses has an element for each use of a field in the
+	// expression.
 	names []string
 	uses  []sampledUse
 	// sources are those of the records.
@@ -96,7 +96,7 @@ type sampled struct {
 	otherCase []string
 }
 
-// sampledUse is what a sample shows of a field that an expression looks at.
+// sampledUse is a use of a field in an expression, and the field's values in a sample.
 type sampledUse struct {
 	where.Use
 	// kinds are the numbers of records that have the field, by the kind of its value.
@@ -106,12 +106,12 @@ type sampledUse struct {
 }
 
 const (
-	// maxNames and maxValues bound the names of fields and values of a field that are looked at.
+	// maxNames and maxValues are the maximum numbers of field names and of values of a field.
 	maxNames  = 2000
 	maxValues = 1000
 )
 
-// show looks at a sample with a query's patterns and expression.
+// show examines a sample with a query's patterns and expression.
 func (s *sample) show(m *match.Matcher) sampled {
 	s.mu.Lock()
 	defer s.mu.Unlock()

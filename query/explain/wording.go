@@ -48,7 +48,7 @@ func levelCounts(levels record.Counts) string {
 	return strings.Join(all, ", ")
 }
 
-// nearestOr reads "nearest: a, b" or, if no name is near, as there does.
+// nearestOr reads "nearest: a, b" or, if no name is near, as listNames does.
 func nearestOr(name string, names []string) string {
 	if near := suggest.Names(name, names, maxNamed); len(near) > 0 {
 		return "nearest: " + strings.Join(near, ", ")
@@ -77,7 +77,7 @@ func quoted(texts []string) string {
 
 const day = 24 * time.Hour
 
-// rangeFlag is the flag of a range that reaches from now back to a time.
+// rangeFlag is the flag of a range from a time to now.
 func rangeFlag(t, now time.Time) string {
 	switch d := now.Sub(t); {
 	case d < 2*day:
@@ -88,7 +88,7 @@ func rangeFlag(t, now time.Time) string {
 	return "--from " + t.Format(time.DateOnly)
 }
 
-// approximately is a duration of minutes, hours or days, cut.
+// approximately is a duration in minutes, hours or days, truncated.
 func approximately(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -27,7 +27,7 @@ type chunk struct {
 	scratch  *scratchBlocks // where the blocks are; nil is the segment's blob
 }
 
-// newChunk starts a chunk with a block; blob is the whole blob where it was read already.
+// newChunk starts a chunk with a block; blob is the whole blob if it was read already.
 func newChunk(b segment.Block, blob []byte) *chunk {
 	c := &chunk{off: b.Offset, end: b.Offset + b.Stored, blocks: []segment.Block{b}}
 	if blob != nil {
@@ -37,7 +37,7 @@ func newChunk(b segment.Block, blob []byte) *chunk {
 }
 
 // extend adds the next block unless the chunk would become larger than limit or
-// hold too much that is not wanted.
+// contain too many unwanted bytes.
 func (c *chunk) extend(b segment.Block, limit int64) bool {
 	end := b.Offset + b.Stored
 	if b.Offset-c.end > gapBytes || c.data == nil && end-c.off > min(limit, chunkBytes) {
@@ -55,7 +55,7 @@ type Task struct {
 	chunk   *chunk
 }
 
-// Weight is about the memory that a task takes while it is under way.
+// Weight is about the memory that a task takes while in flight.
 func (t *Task) Weight() int64 { return t.Block.Raw + t.Block.Stored }
 
 // stored is a task's block as it is in the blob.

@@ -16,8 +16,8 @@ import (
 	"logstow/segment"
 )
 
-// convertForeign reads a foreign segment whole and keeps the records that match as blocks,
-// with a footer that says where. What can not be read is noted.
+// convertForeign reads a whole foreign segment, keeps the records that match as blocks and returns
+// their footer. What cannot be read becomes a problem.
 func (f *Fetcher) convertForeign(ctx context.Context, s *source.Segment) (*segment.Footer, error) {
 	w := <-f.workers
 	defer func() { f.workers <- w }()
@@ -79,15 +79,15 @@ func (f *Fetcher) convertForeign(ctx context.Context, s *source.Segment) (*segme
 }
 
 const (
-	// decodedRatio and decodedLeast bound the text that a foreign blob is decoded to: so
-	// many times its size, or so many bytes if that is more. Logs reach a hundredfold; a blob
-	// of some megabytes that decodes for minutes is no log.
+	// decodedRatio and decodedLeast limit the decoded text of a foreign blob: decodedRatio times
+	// its size, or decodedLeast bytes if that is more. Logs compress up to a hundredfold; more
+	// is not a log.
 	decodedRatio = 200
 	decodedLeast = 256 << 20
 )
 
-// limitDecoded counts what is decoded of a foreign segment, and ends that with an error
-// when ctx ends or there is too much.
+// limitDecoded counts the decoded text of a foreign segment, and returns an error when ctx
+// ends or the limit is exceeded.
 func (f *Fetcher) limitDecoded(ctx context.Context, s *source.Segment) func(text []byte) error {
 	limit := max(decodedLeast, decodedRatio*s.Size)
 	left := limit
@@ -104,13 +104,13 @@ func (f *Fetcher) limitDecoded(ctx context.Context, s *source.Segment) func(text
 	}
 }
 
-// piece is a piece of a blob.
+// piece is a range of a blob.
 type piece struct {
 	data []byte
 	err  error
 }
 
-// pieces reads a segment's blob from its start to its end, some pieces ahead.
+// pieces reads a segment's blob from its start to its end, with prefetch.
 func (f *Fetcher) pieces(ctx context.Context, s *source.Segment) iter.Seq[piece] {
 	offsets := func(yield func(int64) bool) {
 		for off := int64(0); off < s.Size && yield(off); off += chunkBytes {
@@ -124,10 +124,10 @@ func (f *Fetcher) pieces(ctx context.Context, s *source.Segment) iter.Seq[piece]
 		})
 }
 
-// foreignPrefetch is how many pieces of a foreign blob are read ahead.
+// foreignPrefetch is the number of pieces of a foreign blob that are read ahead.
 const foreignPrefetch = 4
 
-// pieceReader makes a reader of parts.
+// pieceReader is an [io.Reader] of pieces.
 type pieceReader struct {
 	next func() (piece, bool)
 	// onRead is called with the number of bytes of each Read.

@@ -1,4 +1,4 @@
-// Package fetch reads the blocks of segments that may hold matches, and searches them.
+// Package fetch reads the blocks of segments that may contain matches, and searches them.
 //
 // Opening a segment asks its token filter, reads its footer and picks blocks; neighbouring blocks
 // are read in one request. What is read goes through the cache of the store, if it has one. When
@@ -20,14 +20,14 @@ import (
 	"logstow/segment"
 )
 
-// Fetcher reads the blocks of segments that may hold matches. Safe for concurrent use,
-// but for release.
+// Fetcher reads the blocks of segments that may contain matches. Safe for concurrent use,
+// except for Release.
 type Fetcher struct {
 	Matcher  *match.Matcher
 	Recorder *source.Recorder
-	// findings learn from what is read.
+	// findings collect what explains an empty result.
 	findings *explain.Findings
-	// indexed says that the segments were planned by the index, which may be stale.
+	// indexed is set if the segments were planned by the index, which may be stale.
 	indexed bool
 
 	decoder *segment.Decoder
@@ -38,19 +38,19 @@ type Fetcher struct {
 	expired    *expiredDays
 }
 
-// expiredDays remembers, by store, class and day, whether retention deleted the segments.
+// expiredDays records, by store, class and day, whether retention deleted the segments.
 type expiredDays struct{ days sync.Map }
 
-// worker holds what searching one block at a time needs.
+// worker has the buffers to search one block at a time.
 type worker struct {
 	text    []byte
 	scanner *match.Scanner
-	// matches and spans gather what find finds.
+	// matches and spans are buffers of Find.
 	matches []byte
 	spans   []Span
 }
 
-// maxKept is the size of a buffer that is kept for the next block.
+// maxKept is the maximum size of a buffer that is reused for the next block.
 const maxKept = 4 << 20
 
 // NewFetcher makes a fetcher; temporary files are created in tempDir, "" is the system's.
@@ -62,7 +62,7 @@ func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings,
 	return f.With(m)
 }
 
-// With is the fetcher for another query, which records to the same places.
+// With is the fetcher for another query, with the same recorder and findings.
 func (f *Fetcher) With(m *match.Matcher) *Fetcher {
 	other := *f
 	other.Matcher = m
@@ -73,11 +73,11 @@ func (f *Fetcher) With(m *match.Matcher) *Fetcher {
 	return &other
 }
 
-// Release drops what was kept of foreign segments; to be called when no block is read any more.
+// Release drops the blocks made of foreign segments. It must not be called while blocks are read.
 func (f *Fetcher) Release() error { return f.scratch.release() }
 
-// MetadataSuffices reports whether a segment's metadata answer how many of its
-// records match. Those of the index may be of a segment that is gone.
+// MetadataSuffices reports whether a segment's metadata tell how many of its
+// records match. Those from the index may belong to a deleted segment.
 func (f *Fetcher) MetadataSuffices(s *source.Segment) bool {
 	return !s.Foreign && !f.indexed && f.Matcher.LevelsSuffice(s.Meta.Start, s.Meta.End)
 }

@@ -9,22 +9,21 @@ import (
 	"logstow/filter"
 )
 
-// tinyBlob is the size up to which a segment is read as a whole at once, its
-// token filter unasked.
+// tinyBlob is the size up to which a segment is read as a whole, without a look at its token
+// filter.
 const tinyBlob = 4 << 10
 
-// sliceCost is the number of bytes that may as well be read as another request for a
-// slice be made.
+// sliceCost is the number of bytes that cost as much to read as another request.
 const sliceCost = 32 << 10
 
-// filterBlocks asks a segment's token filter which of its blocks may hold a match.
-// What keeps it from an answer is met again with the footer, or costs time only.
+// filterBlocks are the blocks of a segment that may contain a match, by its token filter. If the
+// filter cannot be read, they are all blocks.
 func (f *Fetcher) filterBlocks(ctx context.Context, s *source.Segment) filter.Blocks {
 	keys := f.Matcher.FilterKeys()
 	if len(keys) == 0 || s.Size <= tinyBlob {
 		return filter.All()
 	}
-	places := make(map[int64][]filter.Key) // by the place of their slice
+	places := make(map[int64][]filter.Key) // by the offset of their slice
 	var length int64
 	for _, key := range keys {
 		offset, n, ok := filter.Locate(s.Meta.Filter, key)
@@ -34,7 +33,7 @@ func (f *Fetcher) filterBlocks(ctx context.Context, s *source.Segment) filter.Bl
 		places[offset], length = append(places[offset], key), n
 	}
 	if n := int64(len(places)); n > 1 && n*(length+sliceCost) > s.Size {
-		return filter.All() // the segment is as soon read
+		return filter.All() // reading the segment costs no more
 	}
 	var blocks filter.Blocks
 	first := true
@@ -57,7 +56,7 @@ func (f *Fetcher) filterBlocks(ctx context.Context, s *source.Segment) filter.Bl
 // slice reads a slice of a segment's token filter.
 func (f *Fetcher) slice(ctx context.Context, s *source.Segment, offset, length int64) (*filter.Slice, error) {
 	slice, err := readSlice(ctx, s, offset, length, f.read)
-	if s.Cache != nil && errors.Is(err, filter.ErrDamaged) { // what is kept may be
+	if s.Cache != nil && errors.Is(err, filter.ErrDamaged) { // what is cached may be damaged
 		slice, err = readSlice(ctx, s, offset, length, f.readStored)
 	}
 	if errors.Is(err, filter.ErrDamaged) {

@@ -15,9 +15,9 @@ import (
 // SmallBlob is the size up to which a segment of one block is read at once.
 const SmallBlob = 256 << 10
 
-// footer reads a segment's footer from the first of its copies that is whole,
-// and checks it against the metadata. blob is the whole blob where it was read
-// at once; share is the number of stored bytes that the segment may hold.
+// footer reads a segment's footer from the first of its copies that is intact,
+// and checks it against the metadata. blob is the whole blob if it was read
+// at once; share is the number of stored bytes that may be kept in memory.
 func (f *Fetcher) footer(ctx context.Context, s *source.Segment, share int64) (footer *segment.Footer, blob []byte, err error) {
 	if s.Foreign {
 		footer, err = f.convertForeign(ctx, s)
@@ -59,7 +59,7 @@ func (f *Fetcher) footerOf(ctx context.Context, s *source.Segment, share int64) 
 	return footer, blob, err
 }
 
-// readFooter reads a segment's footer and checks it; see footer.
+// readFooter reads a segment's footer with from; see [Fetcher.footer].
 func readFooter(ctx context.Context, s *source.Segment, share int64, from rangeReader) (*segment.Footer, []byte, error) {
 	var blob []byte
 	oneBlock := s.Meta.RawBytes <= segment.DefaultBlockSize*5/4

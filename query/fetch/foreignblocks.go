@@ -85,7 +85,7 @@ func (c *blockBuilder) flush() error {
 	return nil
 }
 
-// end ends the last block and returns the footer.
+// end flushes the last block and returns the footer.
 func (c *blockBuilder) end() (*segment.Footer, error) {
 	if err := c.flush(); err != nil {
 		return nil, err

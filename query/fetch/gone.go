@@ -12,10 +12,10 @@ import (
 	"logstow/store"
 )
 
-// errStale reports that the index knows a segment which is gone.
+// errStale is the cause if the index has a segment that was deleted.
 var errStale = errors.New("the index is stale: the segment is gone")
 
-// readFailed notes that a segment, or a part of it, can not be read: a problem, unless
+// readFailed records that a segment, or a part of it, cannot be read: a problem, unless
 // retention deleted it since it was listed.
 func (f *Fetcher) readFailed(ctx context.Context, s *source.Segment, err error) {
 	if errors.Is(err, store.ErrNotFound) && f.isExpired(ctx, s) {
@@ -24,8 +24,8 @@ func (f *Fetcher) readFailed(ctx context.Context, s *source.Segment, err error) 
 	f.Recorder.SegmentProblem(s, err)
 }
 
-// isExpired reports whether a segment is gone together with all others of its
-// service, class and day, which is how retention deletes, and notes it once a day.
+// isExpired reports whether all segments of a segment's service, class and day are gone: retention
+// deletes whole days. There is one note for each day.
 func (f *Fetcher) isExpired(ctx context.Context, s *source.Segment) bool {
 	parts := strings.SplitN(s.String(), "/", 5) // service, year, month, day, the rest
 	prefix := strings.Join(parts[:4], "/") + "/"
@@ -48,8 +48,8 @@ func (f *Fetcher) isExpired(ctx context.Context, s *source.Segment) bool {
 	return gone
 }
 
-// isStale asks the listing, which is the authority, whether a segment from the
-// index is not there any more, or another one is under its name.
+// isStale lists a segment from the index, and reports whether it is gone, or another one has
+// its name. The listing is the authority.
 func (f *Fetcher) isStale(ctx context.Context, s *source.Segment) bool {
 	blobs, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, s.String()) })
 	if err != nil {

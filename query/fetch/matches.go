@@ -13,7 +13,7 @@ type Matches struct {
 	Spans   []Span
 }
 
-// Span is a record in the text of [blockMatches].
+// Span is a record in the text of [Matches].
 type Span struct {
 	Time       int64
 	Start, End uint32

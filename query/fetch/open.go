@@ -10,16 +10,16 @@ import (
 	"logstow/segment"
 )
 
-// Opened is a segment with the tasks that it makes.
+// Opened is a segment with the tasks for its blocks.
 type Opened struct {
 	Segment *source.Segment
-	Footer  *segment.Footer // nil where it can not be read, or was not needed
+	Footer  *segment.Footer // nil if it cannot be read, or was not needed
 	Tasks   []*Task
 }
 
-// Open asks a segment's token filter, reads its footer unless the filter says that
-// there is no match, and picks the blocks that may match. What can not be read is
-// noted; then there are no tasks.
+// Open looks up a segment's token filter, reads its footer unless the filter excludes
+// a match, and selects the blocks that may match. What cannot be read becomes a
+// problem; then there are no tasks. share is the number of stored bytes that may be kept in memory.
 func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Opened {
 	o := Opened{Segment: s}
 	blocks := f.filterBlocks(ctx, s)

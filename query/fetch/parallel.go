@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// Window bounds the work under way.
+// Window limits the work in flight.
 type Window struct {
-	// First is the number of items at the start; it grows by one with every result
-	// up to most, so that whoever stops early has not caused much.
+	// First is the number of items in flight at the start; it grows by one with every result
+	// up to Max, so that little is read in vain if the caller stops early.
 	First, Max int
-	// Bytes bounds the sum of the items' weights; one item may always be under way.
+	// Bytes limits the sum of the items' weights; one item may always be in flight.
 	Bytes int64
 }
 
-// OrderedParallel calls f on items, several at once, and yields the results in the order
-// of the items. It returns when all calls have ended; f must end when its context does.
+// OrderedParallel calls f on items in parallel, and yields the results in the order
+// of the items. It returns when all calls have ended; f must return when its context ends.
 func OrderedParallel[T, R any](ctx context.Context, w Window, items iter.Seq[T], weigh func(T) int64, f func(context.Context, T) R) iter.Seq[R] {
 	type slot struct {
 		result chan R

@@ -26,7 +26,7 @@ func (f *Fetcher) fromCache(s *source.Segment, off, n int64) ([]byte, bool) {
 	return data, ok
 }
 
-// readStored reads a range of a segment's blob, and keeps it.
+// readStored reads a range of a segment's blob and caches it.
 func (f *Fetcher) readStored(ctx context.Context, s *source.Segment, off, n int64) ([]byte, error) {
 	data, err := f.readOnly(ctx, s, off, n)
 	if err == nil {
@@ -35,7 +35,7 @@ func (f *Fetcher) readStored(ctx context.Context, s *source.Segment, off, n int6
 	return data, err
 }
 
-// readOnly reads a range of a segment's blob.
+// readOnly reads a range of a segment's blob without the cache.
 func (f *Fetcher) readOnly(ctx context.Context, s *source.Segment, off, n int64) (data []byte, err error) {
 	err = source.Retry(ctx, func() (err error) {
 		data, err = s.Blobs.Read(ctx, s.String(), off, n)

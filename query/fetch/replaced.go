@@ -9,14 +9,14 @@ import (
 	"logstow/blobnaming"
 )
 
-// DropReplaced leaves out the segments that others contain.
+// DropReplaced removes the segments that others contain.
 func (f *Fetcher) DropReplaced(ctx context.Context, segments []*source.Segment) []*source.Segment {
 	contained := map[blobnaming.Batch]bool{}
 	for _, s := range segments {
 		if !s.Meta.Replaces {
 			continue
 		}
-		// Where the footer can not be read, opening the segment later says so.
+		// If the footer cannot be read, opening the segment later reports it.
 		if footer, _, err := f.footer(ctx, s, 0); err == nil {
 			for _, batch := range footer.ReplacesBatches {
 				contained[batch] = batch != s.Meta.Batch

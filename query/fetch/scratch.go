@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"os"
 	"sync"
+
+	"logstow/internal/hint"
 )
 
-// scratchMemory is the number of bytes that are held without a file.
+// scratchMemory is the number of bytes that are kept in memory.
 const scratchMemory = 4 << 20
 
 // scratchBlocks keeps, for one step of a query, the blocks made of foreign segments:
 // few in memory, more in a temporary file whose name is removed as soon as it is
-// open. Safe for concurrent use, but for release.
+// open. Safe for concurrent use, except for release.
 type scratchBlocks struct {
 	dir string
 
@@ -42,7 +44,7 @@ func (h *scratchBlocks) add(data []byte) (off int64, err error) {
 		}
 	}
 	if err != nil {
-		return 0, fmt.Errorf("keep what was read in a temporary file: %w", err)
+		return 0, fmt.Errorf("cannot write temporary file: %w", err)
 	}
 	h.size += int64(len(data))
 	return off, nil
@@ -61,12 +63,12 @@ func (h *scratchBlocks) read(off, n int64) ([]byte, error) {
 		return data, nil
 	}
 	if _, err := file.ReadAt(data, off); err != nil {
-		return nil, fmt.Errorf("read temporary file: %w", err)
+		return nil, fmt.Errorf("cannot read temporary file: %w", err)
 	}
 	return data, nil
 }
 
-// release drops what is held.
+// release drops all blocks.
 func (h *scratchBlocks) release() error {
 	h.memory, h.size = nil, 0
 	if h.file == nil {
@@ -81,14 +83,14 @@ func (h *scratchBlocks) release() error {
 func CreateTemp(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "logq-*")
 	if err != nil {
-		return nil, fmt.Errorf("make a temporary file (TMPDIR says where): %w", err)
+		return nil, hint.Wrap(fmt.Errorf("cannot create temporary file: %w", err), "TMPDIR names the directory")
 	}
-	// Where an open file can not be removed, removeTemp does it.
+	// On systems that cannot remove an open file, RemoveTemp does it.
 	_ = os.Remove(file.Name())
 	return file, nil
 }
 
-// RemoveTemp closes a temporary file, and removes it where that was not possible before.
+// RemoveTemp closes a temporary file, and removes it if CreateTemp could not.
 func RemoveTemp(file *os.File) error {
 	err := file.Close()
 	if removeErr := os.Remove(file.Name()); !errors.Is(removeErr, os.ErrNotExist) {

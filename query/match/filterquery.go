@@ -11,22 +11,22 @@ import (
 	"logstow/where"
 )
 
-// filterQuery is what the token filters of segments are asked for: tokens of which every
-// match holds one at least, those that say most of all such tokens.
+// filterQuery is looked up in the token filters of segments: tokens of which every match
+// contains at least one. Of all such sets it is the most selective.
 type filterQuery struct {
-	keys  []filter.Key // none where there is nothing to ask for
+	keys  []filter.Key // none if no token is required
 	score int
 }
 
-// filterText is a text that a message holds: as a whole or anywhere.
+// filterText is a text that a message contains: as a whole token or anywhere.
 type filterText struct {
 	text  []byte
 	whole bool
 }
 
-// consider takes the tokens of texts of which every match holds one at least: of each
-// text the one that says most. Of several such groups that one is taken whose least
-// telling token says most.
+// consider takes texts of which every match contains at least one, and uses the most
+// selective token of each. Of several such groups the one whose least selective token scores
+// highest is kept.
 func (n *filterQuery) consider(texts ...filterText) {
 	group := filterQuery{score: math.MaxInt}
 	for _, t := range texts {
@@ -44,24 +44,24 @@ func (n *filterQuery) consider(texts ...filterText) {
 	}
 }
 
-// bestToken is the token that every message holds which a text is in, and how much it
-// says: the longest says most, and with a digit more than any without. 0 is none.
+// bestToken is the most selective token of every message that contains a text, and its
+// score: the length, and tokens with a digit score higher than all without. 0 is none.
 func bestToken(t filterText) (key filter.Key, score int) {
 	const digit = 1 << 20
 	for start, end := range token.Required(t.text, t.whole) {
-		says := end - start
+		length := end - start
 		if bytes.ContainsAny(t.text[start:end], "0123456789") {
-			says += digit
+			length += digit
 		}
-		if says > score {
-			key, score = filter.KeyOf(t.text[start:end]), says
+		if length > score {
+			key, score = filter.KeyOf(t.text[start:end]), length
 		}
 	}
 	return key, score
 }
 
-// considerFields is consider for texts that a message holds in its fields: they may be
-// there with \u escapes, of which the filter knows those of ASCII.
+// considerFields is consider for texts in the fields of a message: they may be written
+// with \u escapes, of which the filter knows those of ASCII.
 func (n *filterQuery) considerFields(group []where.Text) {
 	texts := make([]filterText, len(group))
 	for i, t := range group {

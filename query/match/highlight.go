@@ -7,7 +7,7 @@ import (
 	"logstow/token"
 )
 
-// maxHighlights is the number of places in one message that are looked for, a literal or regexp.
+// maxHighlights is the maximum number of places in one message, for each literal or regexp.
 const maxHighlights = 1000
 
 // Highlight appends the places, as first and past-the-last byte, of what the

@@ -12,13 +12,13 @@ import (
 type Literal struct {
 	text []byte // in lower case where fold is set
 	fold bool   // ASCII letters match in either case
-	// whole asks for a token of its own.
+	// whole matches only a whole token.
 	whole bool
 	rare  int // the place in text of the byte that is rarest in logs
 }
 
-// NewLiteral is a text to search for; fold ignores the case of ASCII letters, whole asks for a
-// token of its own.
+// NewLiteral is a text to search for; fold ignores the case of ASCII letters, whole matches
+// only a whole token.
 func NewLiteral(text []byte, fold, whole bool) Literal {
 	l := Literal{text: bytes.Clone(text), fold: fold, whole: whole}
 	if fold {
@@ -38,16 +38,15 @@ func NewLiteral(text []byte, fold, whole bool) Literal {
 type Occurrence uint8
 
 const (
-	// Absent is not at all.
+	// Absent: it does not.
 	Absent Occurrence = iota
-	// Inside is only as a part of longer tokens, which is no match.
+	// Inside: only as a part of longer tokens, which is no match.
 	Inside
-	// Present is as a match.
+	// Present: as a match.
 	Present
 )
 
-// find finds out how a message, of which the first from bytes hold no start of an
-// occurrence, contains the literal.
+// find reports how a message contains the literal. No occurrence starts in its first from bytes.
 func (l *Literal) find(message []byte, from int) Occurrence {
 	found := Absent
 	for {
@@ -76,8 +75,8 @@ func (l *Literal) Index(s []byte) int {
 	if 'a' <= lower && lower <= 'z' {
 		upper -= 'a' - 'A'
 	}
-	// Both cases of the rarest byte are looked for at once; a cursor past the end
-	// stands still.
+	// Both cases of the rarest byte are searched at once; a cursor past the end
+	// does not move.
 	end := len(s) - (len(l.text) - 1 - l.rare)
 	if end <= l.rare {
 		return -1
@@ -123,11 +122,11 @@ func appendLower(dst, text []byte) []byte {
 	const ones = 0x0101010101010101
 	for ; len(text) >= 8; text = text[8:] {
 		v := binary.LittleEndian.Uint64(text)
-		// The high bit of each byte says: at least 'A', above 'Z', for the low seven bits.
+		// The high bit of each byte is set if the low seven bits are at least 'A', above 'Z'.
 		low := v & (0x7f * ones)
 		atLeastA, aboveZ := low+(0x80-'A')*ones, low+(0x7f-'Z')*ones
 		upper := atLeastA &^ aboveZ &^ v & (0x80 * ones)
-		dst = binary.LittleEndian.AppendUint64(dst, v|upper>>2) // 0x20 is what tells the cases apart
+		dst = binary.LittleEndian.AppendUint64(dst, v|upper>>2) // 0x20 is the difference of the cases
 	}
 	for _, b := range text {
 		dst = append(dst, token.Lower(b))
@@ -135,8 +134,8 @@ func appendLower(dst, text []byte) []byte {
 	return dst
 }
 
-// anchor is the literal by which to search a block: every record that matches
-// holds it in its stored form. It is the one that says most: long, of rare bytes.
+// anchor is the literal to search a block for: every record that matches contains it in
+// its stored form. It is the most selective one: long, of rare bytes.
 func anchor(required []Literal) *Literal {
 	var best *Literal
 	score := 0

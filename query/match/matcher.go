@@ -22,10 +22,10 @@ type Matcher struct {
 	regexps          []*regexp.Regexp
 	excludes         []Literal
 	Where            []*where.Program
-	// anchor is nil where every record has to be looked at. unescaped is the one for
-	// text without \u escapes, where what the expression requires stands as it is.
+	// anchor is the literal to search for, nil if every record has to be checked. unescaped is
+	// the one for text without \u escapes, where the texts that the expression requires are not escaped.
 	anchor, unescaped *Literal
-	// filter is what token filters are asked for.
+	// filter is looked up in token filters.
 	filter filterQuery
 }
 
@@ -44,8 +44,8 @@ func Compile(sel Selection) (*Matcher, error) {
 	return m.within(sel), nil
 }
 
-// With is the matcher of another selection. What messages must match is compiled anew only if it
-// differs. A mistake in the selection wraps [ErrSelection].
+// With is the matcher of another selection. The conditions on messages are compiled again only if
+// they differ. A mistake in the selection wraps [ErrSelection].
 func (m *Matcher) With(sel Selection) (*Matcher, error) {
 	if !sel.sameMessages(m.Selection) {
 		return Compile(sel)
@@ -70,7 +70,7 @@ func (m *Matcher) within(sel Selection) *Matcher {
 	return &other
 }
 
-// compileMessage compiles what messages must match.
+// compileMessage compiles the conditions on messages.
 func compileMessage(sel *Selection) (*Matcher, error) {
 	m := &Matcher{}
 	plain := func(pattern string) Literal {
@@ -122,13 +122,13 @@ func (m *Matcher) MayMatch(start, end int64, levels record.Counts) bool {
 	return m.InRange(start, end) && m.Levels.Count(levels) > 0
 }
 
-// Checks are what has to be checked in each record, beside its message.
+// Checks are the columns to check in each record, beside its message.
 type Checks struct {
 	Time, Level, Source bool
 	Service             string // of all the block's records
 }
 
-// ChecksFor are the checks that a block's metadata do not answer for all its records.
+// ChecksFor are the checks that a block's metadata do not settle for all its records.
 func (m *Matcher) ChecksFor(b *segment.Block, service string) Checks {
 	return Checks{
 		Time:    b.Start < m.From || b.End >= m.To,
@@ -138,22 +138,22 @@ func (m *Matcher) ChecksFor(b *segment.Block, service string) Checks {
 	}
 }
 
-// FilterKeys are the tokens to ask the token filters of segments for: every match holds one at
-// least. There may be none.
+// FilterKeys are the tokens to look up in the token filters of segments: every match contains at
+// least one. There may be none.
 func (m *Matcher) FilterKeys() []filter.Key { return m.filter.keys }
 
-// AllChecks are the checks of records of which nothing is known but the service.
+// AllChecks are the checks of records of which only the service is known.
 func (m *Matcher) AllChecks(service string) Checks {
 	return Checks{Time: true, Level: true, Source: len(m.Selection.Sources) > 0, Service: service}
 }
 
-// LevelsSuffice reports whether the numbers by level of records between two times
-// answer how many of them match.
+// LevelsSuffice reports whether the counts by level of records between two times tell
+// how many of them match.
 func (m *Matcher) LevelsSuffice(start, end int64) bool {
 	return start >= m.From && end < m.To && m.TimeAndLevelOnly()
 }
 
-// TimeAndLevelOnly reports whether nothing but time and level is asked for.
+// TimeAndLevelOnly reports whether the only conditions are time and level.
 func (m *Matcher) TimeAndLevelOnly() bool {
 	return len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes) == 0
 }

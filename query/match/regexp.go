@@ -8,7 +8,7 @@ import (
 )
 
 // compileRegexp compiles an expression, together with a literal that every text
-// it matches holds; the literal is empty where none is seen easily.
+// it matches contains; the literal is empty if none is found.
 func compileRegexp(expr string, fold bool) (*regexp.Regexp, Literal, error) {
 	re, err := regexp.Compile(expr)
 	if err == nil && fold {
@@ -26,8 +26,8 @@ func compileRegexp(expr string, fold bool) (*regexp.Regexp, Literal, error) {
 	return re, NewLiteral(text, fold, false), nil
 }
 
-// requiredText is the longest text that everything matched by tree holds, and
-// whether its ASCII letters stand for either case.
+// requiredText is the longest text that everything matched by tree contains, and
+// whether its ASCII letters match in either case.
 func requiredText(tree *syntax.Regexp) (text []byte, fold bool) {
 	switch tree.Op {
 	case syntax.OpLiteral:
@@ -49,7 +49,7 @@ func requiredText(tree *syntax.Regexp) (text []byte, fold bool) {
 	return text, fold
 }
 
-// longestExact is the longest part of a literal whose bytes a match must hold.
+// longestExact is the longest part of a literal whose bytes a match must contain.
 // The replacement character also matches bytes that are not UTF-8; a letter
 // that folds to others outside ASCII (k and the Kelvin sign) has several forms.
 func longestExact(runes []rune, fold bool) []byte {

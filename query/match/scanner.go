@@ -9,9 +9,8 @@ import (
 	"logstow/where"
 )
 
-// Stage is a condition that rejects candidates: records that the search for the
-// anchor came to. The order is that in which they are checked, but that StageInside
-// and StagePattern are one check.
+// Stage is a condition that rejects candidates: records in which the search found the
+// anchor. They are in the order of their checks; StageInside and StagePattern are one check.
 type Stage uint8
 
 // The stages, in the order of their checks.
@@ -41,7 +40,7 @@ type Scanner struct {
 	lastMatches bool           // and whether it matches
 	broken      int            // lines of the block that are no records
 	columns     record.Columns // of the record that matched last
-	// rejected counts the candidates that did not match; whoever scans takes it.
+	// rejected counts the candidates that did not match.
 	rejected Rejections
 	where    []*where.Evaluator
 	record   where.Record
@@ -52,7 +51,7 @@ func NewScanner(m *Matcher) *Scanner { return &Scanner{m: m} }
 
 // Scan calls found for every matching record of a block's text, in order, with
 // its place in text (without the newline) and its columns, which are valid until found
-// returns. Lines that are no records are an error; the other matches have been found nevertheless.
+// returns. Lines that are no records are an error; the other records are searched.
 func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns *record.Columns)) error {
 	s.checks, s.broken = c, 0
 	if err := s.prepare(); err != nil {
@@ -90,7 +89,7 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 	return nil
 }
 
-// prepare makes what matches needs.
+// prepare makes the evaluators of the expressions.
 func (s *Scanner) prepare() error {
 	for _, program := range s.m.Where[len(s.where):] {
 		evaluator, err := program.Evaluator()
@@ -145,7 +144,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 		s.message = record.AppendMessage(s.message[:0], message)
 		message = s.message
 	} else if len(m.Required) == 1 && len(m.regexps)+len(m.Where) == 0 {
-		// The one literal is the anchor: nothing before the hit is of interest.
+		// The only literal is the anchor: it does not occur before the hit.
 		from = max(0, hit-(len(line)-len(message)))
 	}
 	for i := range m.Required {
@@ -172,13 +171,13 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 	return f, s.reject(StageWhere)
 }
 
-// reject counts a candidate that a condition rejects, and is false.
+// reject counts a candidate that a condition rejects, and returns false.
 func (s *Scanner) reject(by Stage) bool {
 	s.rejected[by]++
 	return false
 }
 
-// matchesWhere reports whether a record fulfils every expression.
+// matchesWhere reports whether every expression is true for a record.
 func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) bool {
 	var at int64
 	if slices.ContainsFunc(s.m.Where, (*where.Program).Timed) {

@@ -20,41 +20,41 @@ import (
 	"logstow/segment"
 )
 
-// Selection says which records are wanted. The zero value of every field but
+// Selection is the conditions of a query. The zero value of every field but
 // From and To means "no condition".
 type Selection struct {
 	// Services are globs; a record's service must match one of them.
 	Services []string
-	// From is the first time wanted, To the first one not wanted any more.
+	// From is the start of the range, To its end, which is excluded.
 	From, To time.Time
-	// Levels are the levels wanted; empty is all.
+	// Levels are the selected levels; empty is all.
 	Levels record.LevelSet
 	// Sources are globs; a record's source must match one of them. * does not cross a '/', ** does.
 	Sources []string
-	// Patterns are texts that a message must hold, every one of them. A pattern
-	// that is one identifier (see [logstow/token.Whole]) must stand as a token of
-	// its own, unless Substring is set.
+	// Patterns are texts that a message must contain, all of them. A pattern
+	// that is one identifier (see [logstow/token.Whole]) must occur as a whole token,
+	// unless Substring is set.
 	Patterns []string
 	// Regexps are regular expressions in the syntax of package regexp that a
-	// message must match, every one of them. ^ and $ are the message's ends.
+	// message must match, all of them. ^ and $ are the message's ends.
 	Regexps []string
-	// Excludes are texts that a message must not hold, by the rule of Patterns.
+	// Excludes are texts that a message must not contain, by the rule of Patterns.
 	Excludes []string
-	// Where are expressions that a record must fulfil, every one of them, in the
+	// Where are expressions that must be true for a record, all of them, in the
 	// language of package [logstow/where]; times in them are relative to Now.
 	Where []string
 	Now   time.Time
 	// IgnoreCase folds ASCII letters in Patterns and Excludes, and is (?i) in Regexps.
 	IgnoreCase bool
-	// Substring turns whole-token matching off.
+	// Substring disables whole-token matching.
 	Substring bool
 	// Limit is the number of records after which to stop; 0 is no limit.
 	Limit int
-	// Newest asks for the output order reversed, the newest record first.
+	// Newest reverses the output order: the newest record comes first.
 	Newest bool
 }
 
-// validate reports the first mistake in what compiling does not look at.
+// validate reports the first mistake in the fields that are not compiled.
 func (s *Selection) validate() error {
 	if !s.From.Before(s.To) {
 		return fmt.Errorf("the range is empty: it starts at %s and ends at %s",
@@ -81,7 +81,7 @@ func (s *Selection) validate() error {
 	return nil
 }
 
-// sameMessages reports whether the same messages match another selection.
+// sameMessages reports whether another selection has the same conditions on messages.
 func (s *Selection) sameMessages(o *Selection) bool {
 	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
 		slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
@@ -97,7 +97,7 @@ func (s *Selection) MatchesService(service string) bool {
 	return len(s.Services) == 0
 }
 
-// MayMatchSources reports whether a segment with these sources can hold matches.
+// MayMatchSources reports whether a segment with these sources can contain matches.
 func (s *Selection) MayMatchSources(sources []string) bool {
 	return len(s.Sources) == 0 || slices.Equal(sources, []string{segment.ManySources}) || slices.ContainsFunc(sources, s.matchesSource)
 }
@@ -110,7 +110,7 @@ func (s *Selection) matchesSource(source string) bool {
 // IsGlob reports whether a service of a selection is a glob.
 func IsGlob(s string) bool { return strings.ContainsAny(s, `*?[{\`) }
 
-// Nanos is t in Unix nanoseconds, cut to what those reach (the years 1678 to 2261).
+// Nanos is t in Unix nanoseconds, clamped to their range (the years 1678 to 2261).
 func Nanos(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):

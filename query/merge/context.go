@@ -10,10 +10,10 @@ import (
 	"logstow/query/source"
 )
 
-// ContextReach is how far from a match, in time, records around it are looked for.
+// ContextReach is the maximum time between a match and the records around it.
 const ContextReach = time.Hour
 
-// ContextLines says how many records of a match's source are wanted before and after it.
+// ContextLines are the numbers of records of a match's source to emit before and after it.
 type ContextLines struct {
 	Before, After int
 }
@@ -31,7 +31,7 @@ type sourceID struct {
 	source string
 }
 
-// intervals are stretches of time, in order and apart.
+// intervals are intervals of time, in order and disjoint.
 type intervals struct{ all [][2]int64 }
 
 // add adds one.
@@ -50,13 +50,13 @@ func (v *intervals) add(from, to int64) {
 	v.all = slices.Replace(v.all, i, j, [2]int64{from, to})
 }
 
-// overlaps reports whether one of them meets [from, to]; a nil *intervals has none.
+// overlaps reports whether one of them overlaps [from, to]; a nil *intervals has none.
 func (v *intervals) overlaps(from, to int64) bool {
 	return v != nil && slices.ContainsFunc(v.all, func(one [2]int64) bool { return one[0] <= to && one[1] >= from })
 }
 
-// ContextCollector emits the matches of a query and the records around them. It sees the matches
-// first, with addMatch, then every record near one, with add.
+// ContextCollector emits the matches of a query and the records around them. It is given
+// the matches first, with AddMatch, then every record near one, with Add.
 type ContextCollector struct {
 	scanner    *match.Scanner
 	lines      ContextLines
@@ -69,7 +69,7 @@ type ContextCollector struct {
 
 // NewContextCollector makes a collector for a query's matches in an order.
 func NewContextCollector(m *match.Matcher, o Order, lines ContextLines, emit func(Match) error) *ContextCollector {
-	if o.Newest { // what comes first is what is later
+	if o.Newest { // later records come first
 		lines.Before, lines.After = lines.After, lines.Before
 	}
 	return &ContextCollector{
@@ -84,7 +84,7 @@ type sourceContext struct {
 	// after is how many are still wanted, and matchTime the time of the match they follow.
 	after     int
 	matchTime int64
-	// gap says that a record was left out since the last one emitted.
+	// gap is set if a record was left out since the last one emitted.
 	gap bool
 }
 
@@ -101,7 +101,7 @@ func (w *ContextCollector) AddMatch(m *Match) {
 // HasMatches reports whether there was a match.
 func (w *ContextCollector) HasMatches() bool { return w.left > 0 }
 
-// NearSegments are those that may hold records around a match.
+// NearSegments are those that may contain records around a match.
 func (w *ContextCollector) NearSegments(segments []*source.Segment) []*source.Segment {
 	var near []*source.Segment
 	for _, s := range segments {
@@ -113,7 +113,7 @@ func (w *ContextCollector) NearSegments(segments []*source.Segment) []*source.Se
 }
 
 // Add takes the next record, in output order. It returns emit's error, or one that
-// ends [run] when no other record is wanted.
+// ends [Run] when no other record is wanted.
 func (w *ContextCollector) Add(m Match) error {
 	at := instanceOf(&m)
 	if !w.windows[at].overlaps(m.Time, m.Time) {
@@ -204,5 +204,5 @@ func (w *ContextCollector) buffer(s *sourceContext, m Match) {
 	s.before = append(s.before, m)
 }
 
-// MaxContextLines is the most that [ContextLines] may ask for.
+// MaxContextLines is the maximum of [ContextLines].
 const MaxContextLines = math.MaxInt32

@@ -4,7 +4,7 @@ import (
 	"logstow/query/fetch"
 )
 
-// A cursor goes through records that are in output order.
+// cursor iterates over records in output order.
 type cursor interface {
 	// key is the current record's.
 	key() key
@@ -12,11 +12,11 @@ type cursor interface {
 	match() Match
 	// next goes to the next record; false at the end or with an error.
 	next() (bool, error)
-	// size is the memory held, in bytes.
+	// size is the memory in use, in bytes.
 	size() int64
 }
 
-// blockCursor goes through what was found in a block.
+// blockCursor iterates over the matches of a block.
 type blockCursor struct {
 	matches *fetch.Matches
 	at      int
@@ -47,7 +47,7 @@ func (c *blockCursor) next() (bool, error) {
 	return c.at < len(c.matches.Spans), nil
 }
 
-// spanSize is the memory that a [matchSpan] takes.
+// spanSize is the memory that a [fetch.Span] takes.
 const spanSize = 24
 
 func (c *blockCursor) size() int64 {

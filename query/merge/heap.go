@@ -18,7 +18,7 @@ func (h *heap[T]) push(item T) {
 	}
 }
 
-// pop takes the first item out.
+// pop removes the first item.
 func (h *heap[T]) pop() T {
 	first := h.items[0]
 	last := len(h.items) - 1

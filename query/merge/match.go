@@ -16,8 +16,8 @@ type Match struct {
 	// Line is its stored text without the last newline, valid until the function
 	// that got it returns.
 	Line []byte
-	// Context says that it is around a match, but none itself; Gap that it does not
-	// follow, in its source, on the one handed out before it. See [Query.RunContext].
+	// Context is set if it is not a match itself, but near one; Gap if it is not the record
+	// after the one emitted before it, in the same source. See [ContextCollector].
 	Context, Gap bool
 
 	// message is the offset of the message in Line, 0 if Line was not split yet.

@@ -4,11 +4,11 @@ import (
 	"logstow/query/fetch"
 )
 
-// maxRuns is the number of runs in the temporary file that are merged at once;
-// past it, all become one.
+// maxRuns is the maximum number of runs in the temporary file that are merged at once;
+// then all become one.
 const maxRuns = 256
 
-// A merger puts the records of blocks, which are added in the order of their
+// merger merges the records of blocks, which are added in the order of their
 // start, into output order.
 type merger struct {
 	order  Order
@@ -44,7 +44,7 @@ func (m *merger) add(found *fetch.Matches, start key) error {
 	return m.toFile()
 }
 
-// finish puts out what is left.
+// finish emits the remaining records.
 func (m *merger) finish() error {
 	return m.advance(func(key) bool { return true }, m.put)
 }
@@ -52,7 +52,7 @@ func (m *merger) finish() error {
 // put emits one record.
 func (m *merger) put(_ key, c cursor) error { return m.emit(c.match()) }
 
-// advance puts records in order for as long as their keys may.
+// advance calls put with the records in order, while may is true for their keys.
 func (m *merger) advance(may func(key) bool, put func(key, cursor) error) error {
 	for len(m.cursors.items) > 0 {
 		c := m.cursors.items[0]
@@ -80,8 +80,8 @@ func (m *merger) advance(may func(key) bool, put func(key, cursor) error) error 
 	return nil
 }
 
-// toFile moves the records in memory into one run of the temporary file, and
-// the runs that are there already too when they have become many.
+// toFile moves the records in memory into one run of the temporary file, together with
+// the runs that are already there if they are maxRuns.
 func (m *merger) toFile() error {
 	all := m.cursors.items
 	m.cursors.items = nil

@@ -11,7 +11,7 @@ import (
 	"logstow/query/source"
 )
 
-// maxHeldBytes bounds the stored bytes that open segments hold, about.
+// maxHeldBytes limits, about, the stored bytes of open segments in memory.
 const maxHeldBytes = 16 << 20
 
 // Scheduler decides which blocks are read when.
@@ -32,8 +32,8 @@ func (s *Scheduler) BlockWindow() fetch.Window {
 	return w
 }
 
-// Blocks yields the blocks of the segments that may hold matches in the order of their start,
-// and opens segments no earlier than that needs, some ahead.
+// Blocks yields the blocks of the segments that may contain matches, in the order of their start.
+// Segments are opened as late as possible, with prefetch.
 func (s *Scheduler) Blocks(ctx context.Context, segments []*source.Segment) iter.Seq[*fetch.Task] {
 	return func(yield func(*fetch.Task) bool) {
 		segments = slices.Clone(segments)
@@ -59,7 +59,7 @@ func (s *Scheduler) Blocks(ctx context.Context, segments []*source.Segment) iter
 				for _, t := range o.Tasks {
 					tasks.push(t)
 				}
-				clear(o.Tasks) // o lives on in the iterator: it must not hold what the tasks read
+				clear(o.Tasks) // the iterator keeps o: it must not keep what the tasks read
 				i++
 			}
 			if len(tasks.items) == 0 || !yield(tasks.pop()) {
@@ -98,8 +98,8 @@ func (s *Scheduler) pruneByLimit(segments []*source.Segment) []*source.Segment {
 	return segments
 }
 
-// heldPerSegment is the number of stored bytes that a segment may hold while so many are
-// open. A query with a limit may need few blocks, so it reads few at once.
+// heldPerSegment is the number of stored bytes of a segment that may be in memory while a
+// number of segments is open. A query with a limit may need few blocks, so it reads few at once.
 func (s *Scheduler) heldPerSegment(open int) int64 {
 	share := int64(maxHeldBytes / max(1, open))
 	if s.Limit > 0 {
@@ -108,7 +108,7 @@ func (s *Scheduler) heldPerSegment(open int) int64 {
 	return max(1, share)
 }
 
-// overlapCounter returns a function that counts the segments which overlap one in time.
+// overlapCounter returns a function that counts the segments that overlap one in time.
 func overlapCounter(segments []*source.Segment) func(*source.Segment) int {
 	starts, ends := make([]int64, len(segments)), make([]int64, len(segments))
 	for i, s := range segments {

@@ -19,7 +19,7 @@ const (
 	headSize = 20
 )
 
-// A spillFile holds sorted runs of records. Its name is removed as soon as it is open.
+// spillFile is a temporary file of sorted runs of records. Its name is removed as soon as it is open.
 type spillFile struct {
 	dir      string
 	segments []*source.Segment // by rank
@@ -52,7 +52,7 @@ func (s *spillFile) write(fill func(put func(key, cursor) error) error) (cursor,
 		err = w.Flush()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("write temporary file in %s: %w", s.dir, err)
+		return nil, fmt.Errorf("cannot write temporary file in %s: %w", s.dir, err)
 	}
 	c := &runCursor{segments: s.segments, r: bufio.NewReaderSize(io.NewSectionReader(s.file, start, s.size-start), runBuffer)}
 	_, err = c.next()
@@ -95,7 +95,7 @@ func (c *runCursor) next() (bool, error) {
 		if errors.Is(err, io.EOF) {
 			return false, nil
 		}
-		return false, fmt.Errorf("read temporary file: %w", err)
+		return false, fmt.Errorf("cannot read temporary file: %w", err)
 	}
 	c.at = key{
 		time:  int64(binary.LittleEndian.Uint64(head[0:])),
@@ -108,7 +108,7 @@ func (c *runCursor) next() (bool, error) {
 	}
 	c.text = c.text[:n]
 	if _, err := io.ReadFull(c.r, c.text); err != nil {
-		return false, fmt.Errorf("read temporary file: %w", err)
+		return false, fmt.Errorf("cannot read temporary file: %w", err)
 	}
 	return true, nil
 }

@@ -16,7 +16,7 @@ type copyKey struct {
 	size       int64
 }
 
-// Dedupe keeps one of each segment's copies and hangs the others on it.
+// Dedupe keeps one of each segment's copies; the others become its Copies.
 func Dedupe(rec *source.Recorder, found []*source.Segment) []*source.Segment {
 	first := make(map[copyKey]*source.Segment, len(found))
 	batches := make(map[blobnaming.Batch]*source.Segment, len(found))

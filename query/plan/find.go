@@ -53,7 +53,7 @@ func (p *Planner) store(ctx context.Context, s *source.Store, found *segments) e
 	return group.Wait()
 }
 
-// start asks the index, or finds the prefixes to list.
+// start reads the index, or finds the prefixes to list.
 func (p *Planner) start(ctx context.Context, l *listing) (err error) {
 	if p.Indexed {
 		return p.index(ctx, l)

@@ -18,8 +18,8 @@ const (
 	// analyticsContainer is where Azure Storage Analytics writes its logs, under
 	// names as segments have.
 	analyticsContainer = "$logs"
-	// analyticsSlack is how far a record of it may be from the times that its blob
-	// says: those are whole seconds, and what is written late is under a later hour.
+	// analyticsSlack is how far one of its records may be from the times in its blob's
+	// metadata: those are whole seconds, and a late record is under a later hour.
 	analyticsSlack = time.Hour
 )
 
@@ -40,8 +40,7 @@ func (p *Planner) listingRange(s *source.Store) (from, to time.Time) {
 	return from, to
 }
 
-// parseName reads a blob's name. Storage Analytics counts from 000000, which is no
-// number of ours.
+// parseName parses a blob's name. Storage Analytics counts from 000000, segments from 000001.
 func parseName(s string) (blobnaming.Name, error) {
 	const first = "/000000" + blobnaming.Suffix
 	hour, ok := strings.CutSuffix(s, first)
@@ -53,7 +52,7 @@ func parseName(s string) (blobnaming.Name, error) {
 	return name, err
 }
 
-// isForeign reports whether a blob's metadata are not a Logstow's, of whatever version.
+// isForeign reports whether a blob's metadata were not written by any version of Logstow.
 func isForeign(metadata map[string]string) bool {
 	for key, value := range metadata {
 		if strings.EqualFold(key, "LogVersion") && strings.HasPrefix(value, "logstow/") {
@@ -63,8 +62,8 @@ func isForeign(metadata map[string]string) bool {
 	return true
 }
 
-// foreignMetadata is what is known of a blob that another program wrote: the first
-// and last time that a record of it may have, and an identity.
+// foreignMetadata is made for a blob that another program wrote: bounds of its records' times
+// and an identity.
 func foreignMetadata(s *source.Store, name blobnaming.Name, b *store.Blob) blobnaming.Metadata {
 	hour := name.Bucket.Truncate(time.Hour)
 	slack := slackOf(s)
@@ -78,7 +77,7 @@ func foreignMetadata(s *source.Store, name blobnaming.Name, b *store.Blob) blobn
 	return meta
 }
 
-// analyticsTimes are the times that Storage Analytics says of a blob in its metadata.
+// analyticsTimes are the times in the metadata of a blob of Storage Analytics.
 func analyticsTimes(metadata map[string]string) (start, end time.Time, ok bool) {
 	var startErr, endErr error
 	logs := false
@@ -96,7 +95,7 @@ func analyticsTimes(metadata map[string]string) (start, end time.Time, ok bool) 
 	return start.UTC(), end.UTC(), ok
 }
 
-// foreign adds a blob that another program wrote, unless its times rule it out.
+// foreign adds a blob that another program wrote, unless its times are out of the range.
 func (p *Planner) foreign(h *listResult, s *source.Store, name blobnaming.Name, b *store.Blob) {
 	meta := foreignMetadata(s, name, b)
 	if !p.Matcher.InRange(meta.Start, meta.End) || b.Size == 0 {

@@ -14,8 +14,8 @@ import (
 	"logstow/tableindex"
 )
 
-// ErrForeign is the cause of a [Problem] with a blob that was written by a Logstow
-// that this program can not read: what it holds in the range is not known.
+// ErrForeign is the cause of a problem with a blob of a version of Logstow
+// that this program cannot read.
 var ErrForeign = errors.New("not a segment that this program reads; its records are missing here")
 
 // list adds the segments under a prefix.
@@ -61,7 +61,7 @@ func (p *Planner) index(ctx context.Context, l *listing) error {
 	return p.addResult(ctx, l, &h, err)
 }
 
-// addResult keeps what a listing brought before it ended, or failed with err.
+// addResult adds what a listing found before it ended, or failed with err.
 func (p *Planner) addResult(ctx context.Context, l *listing, h *listResult, err error) error {
 	p.Recorder.Prefixes.Add(1)
 	p.Recorder.SegmentsListed.Add(h.listed)
@@ -106,7 +106,7 @@ func (p *Planner) blob(h *listResult, s *source.Store, b *store.Blob) {
 	p.add(h, s, name, meta, b.Size, b.Tier)
 }
 
-// add takes a segment whose metadata do not rule it out.
+// add adds a segment, unless its metadata show that it has no matches.
 func (p *Planner) add(h *listResult, s *source.Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier) {
 	if p.Matcher.InRange(meta.Start, meta.End) {
 		h.findings.Segments++
@@ -118,7 +118,7 @@ func (p *Planner) add(h *listResult, s *source.Store, name blobnaming.Name, meta
 		h.pruned++
 		return
 	}
-	// Many segments share these strings; a listing's page is not to be held by them.
+	// Many segments share these strings, and they must not keep a listing's page in memory.
 	name.Service, meta.Instance = unique.Make(name.Service).Value(), unique.Make(meta.Instance).Value()
 	h.segments = append(h.segments, &source.Segment{Store: s.Name, Name: name, Meta: meta, Size: size, Tier: tier, Blobs: source.InTier(s.Blobs, tier), Cache: s.Cache})
 }

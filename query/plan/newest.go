@@ -64,8 +64,8 @@ func newestOf(ctx context.Context, s *source.Store, service string) (last time.T
 	return last, found, err
 }
 
-// endOf is the time of a blob's last record: of a foreign one, what its metadata or
-// the hour of its name says at most.
+// endOf is the time of a blob's last record; of a foreign one, the latest possible by its
+// metadata or the hour of its name.
 func endOf(b *store.Blob) (time.Time, bool) {
 	meta, err := blobnaming.ParseMetadata(b.Metadata)
 	if err == nil {

@@ -3,7 +3,7 @@
 //
 // A segment stored twice is read once: segments whose Batch, times, number of records
 // and length are all equal are copies. Segments of which only the Batch is equal are both
-// read, and the report says so.
+// read, and the report notes it.
 package plan
 
 import (
@@ -18,14 +18,14 @@ import (
 	"logstow/store"
 )
 
-// Planner finds the segments that may hold wanted records. Its fields do not change; it is safe
+// Planner finds the segments that may contain matches. Its fields do not change; it is safe
 // for concurrent use.
 type Planner struct {
 	Matcher  *match.Matcher
 	Stores   []source.Store
 	Recorder *source.Recorder
 	Findings *explain.Findings
-	// Indexed says to ask the table index, else blobs are listed.
+	// Indexed plans by the table index; otherwise blobs are listed.
 	Indexed bool
 }
 
@@ -42,7 +42,7 @@ type listing struct {
 	service  string
 	prefixes []string
 
-	down     atomic.Bool // storage does not answer: the rest is not tried
+	down     atomic.Bool // storage is unavailable: the rest is not tried
 	mu       sync.Mutex
 	failures []error
 }
@@ -61,7 +61,7 @@ func (l *listing) fail(ctx context.Context, err error) error {
 	return nil
 }
 
-// report makes the failures problems. Where everything failed, one stands for all.
+// report makes the failures problems. If everything failed, only the first is reported.
 func (l *listing) report(rec *source.Recorder) {
 	failures := l.failures
 	if len(failures) > 1 && (l.down.Load() || len(failures) == len(l.prefixes)) {
@@ -72,7 +72,7 @@ func (l *listing) report(rec *source.Recorder) {
 	}
 }
 
-// listResult is what one listing brought.
+// listResult is the result of one listing.
 type listResult struct {
 	segments       []*source.Segment
 	listed, pruned int64

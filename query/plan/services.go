@@ -14,8 +14,7 @@ import (
 	"logstow/blobnaming"
 )
 
-// manyPrefixes is the number of prefixes past which the years that exist are
-// looked up first.
+// manyPrefixes is the number of prefixes above which the existing years are listed first.
 const manyPrefixes = 8
 
 // services are the services of a store that are selected.
@@ -27,7 +26,7 @@ func (p *Planner) services(ctx context.Context, s *source.Store) ([]string, erro
 	return slices.DeleteFunc(all, func(name string) bool { return !p.Matcher.Selection.MatchesService(name) }), err
 }
 
-// Services are the services that a store holds, in order of name.
+// Services are the services of a store, in order of name.
 func Services(ctx context.Context, s source.Store) ([]string, error) {
 	names, err := source.Collect(ctx, func() iter.Seq2[[]string, error] { return s.Blobs.ListPrefixes(ctx, "") })
 	services := make([]string, 0, len(names))
@@ -39,8 +38,8 @@ func Services(ctx context.Context, s source.Store) ([]string, error) {
 	return services, err
 }
 
-// prefixes are those to list for a service. Where there are many, which years
-// exist is asked first, so that a range of a century costs no hundred requests.
+// prefixes are those to list for a service. If there are many, the existing years are
+// listed first, so that a range of a century does not cost a hundred requests.
 func (p *Planner) prefixes(ctx context.Context, s *source.Store, service string) ([]string, error) {
 	from, to := p.listingRange(s)
 	prefixes := blobnaming.Prefixes(service, from, to)

@@ -13,12 +13,12 @@ import (
 )
 
 // hotFor is how long blobs stay in the tier that they were written to: retention moves
-// whole days that are past.
+// whole days of the past.
 const hotFor = 24 * time.Hour
 
-// FindTiers asks in which tier segments from the index are. Blobs move by whole days, so
-// one of each day and store speaks for all. Where there is no answer they are taken for hot:
-// it is about costs only.
+// FindTiers looks up the tiers of segments from the index. Retention moves whole days, so one
+// blob of each day and store is looked up. If that fails, the hot tier is assumed: only the cost
+// depends on it.
 func FindTiers(ctx context.Context, segments []*source.Segment) {
 	type storeDay struct {
 		store string
@@ -42,10 +42,10 @@ func FindTiers(ctx context.Context, segments []*source.Segment) {
 			return nil
 		})
 	}
-	_ = group.Wait() // what is not known is taken for hot
+	_ = group.Wait() // unknown tiers are assumed to be hot
 }
 
-// tierOf is the tier of a segment's blob, "" where it is not known.
+// tierOf is the tier of a segment's blob, "" if unknown.
 func tierOf(ctx context.Context, s *source.Segment) store.Tier {
 	blobs, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, s.String()) })
 	if err != nil {

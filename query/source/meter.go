@@ -45,8 +45,8 @@ func (m *Meter) Store(s Store) Store {
 // Cost is what usage costs by the meter's prices, in dollars.
 func (m *Meter) Cost(u price.Usage) float64 { return m.prices.Cost(u) }
 
-// charge counts what is about to be used. Past a limit it counts nothing, stops the
-// query and returns [ErrBudget], from then on always.
+// charge counts usage before the request. Past a limit it counts nothing, stops the
+// query and returns [ErrBudget], as do all later calls.
 func (m *Meter) charge(free bool, u price.Usage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,7 +67,7 @@ func (m *Meter) charge(free bool, u price.Usage) error {
 	return nil
 }
 
-// refund takes back a request for a page that was not made after all.
+// refund uncounts a request for a page that was not made.
 func (m *Meter) refund(free bool, request price.Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,8 +83,8 @@ func (m *Meter) Spent() (dollars float64, retrieved int64) {
 	return m.prices.Cost(m.billed), m.billed.Cool.Bytes + m.billed.Cold.Bytes
 }
 
-// StepContext makes a context for one step of the query, that ends with [ErrBudget]
-// where a limit would be passed. done must be called.
+// StepContext is a context for one step of the query. It ends with [ErrBudget] when a
+// limit would be passed. done must be called.
 func (m *Meter) StepContext(ctx context.Context) (limited context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	m.mu.Lock()
@@ -102,7 +102,7 @@ func (m *Meter) StepContext(ctx context.Context) (limited context.Context, done 
 	}
 }
 
-// meteredBlobs counts before it asks.
+// meteredBlobs counts each request before it is made.
 type meteredBlobs struct {
 	store.BlobReader
 	m    *Meter
@@ -111,13 +111,13 @@ type meteredBlobs struct {
 	tier store.Tier
 }
 
-// IsPriced reports whether reading costs something, as far as a meter knows.
+// IsPriced reports whether requests of a metered reader cost something.
 func IsPriced(r store.BlobReader) bool {
 	metered, ok := r.(meteredBlobs)
 	return ok && !metered.free
 }
 
-// InTier is r for blobs of a tier, of which reading may be dearer.
+// InTier is r for blobs of a tier, whose reads may cost more.
 func InTier(r store.BlobReader, tier store.Tier) store.BlobReader {
 	metered, ok := r.(meteredBlobs)
 	if !ok || tier == "" || tier == store.Hot {
@@ -127,7 +127,7 @@ func InTier(r store.BlobReader, tier store.Tier) store.BlobReader {
 	return metered
 }
 
-// ReadUsage is what requests to read so many bytes of a tier use.
+// ReadUsage is the usage of a number of requests that read bytes of a tier.
 func ReadUsage(tier store.Tier, requests, bytes int64) price.Usage {
 	switch tier {
 	case store.Cool:
@@ -168,8 +168,8 @@ func (r meteredTables) Query(ctx context.Context, table string, q store.Query) i
 	return meterPages(r.m, r.free, price.Usage{Table: 1}, r.TableReader.Query(ctx, table, q))
 }
 
-// meterPages counts a request before each page is asked for. That the last page
-// was the last is known after it only: what was counted for another is given back.
+// meterPages counts a request before each page is requested. Which page is the last is known
+// only after it: the request counted for another is refunded.
 func meterPages[T any](m *Meter, free bool, request price.Usage, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		if err := m.charge(free, request); err != nil {

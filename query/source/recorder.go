@@ -14,13 +14,13 @@ import (
 type Recorder struct {
 	// Requests counts the requests to storage.
 	Requests store.Counter
-	// The others are the counters of [Report] of these names.
+	// The others are the counters of the same names in [Report].
 	Prefixes, SegmentsListed, SegmentsPruned, SegmentsRepeated, SegmentsFiltered, SegmentsRead atomic.Int64
 	BlocksTotal, BlocksFiltered, BlocksRead                                                    atomic.Int64
 	BytesStoredRead, BytesScanned, BytesDecoded, LinesDecoded, BytesCached, BytesSpilled       atomic.Int64
 
 	processed atomic.Int64
-	// qualify says that problems name their store: the query reads several.
+	// qualify is set if problems name their store: the query reads several.
 	qualify bool
 
 	mu       sync.Mutex
@@ -38,7 +38,7 @@ func (r *Recorder) Problem(p *Problem) {
 	r.problems = append(r.problems, p)
 }
 
-// SegmentProblem adds that a segment, or a part of it, cannot be read.
+// SegmentProblem adds a problem: a segment, or a part of it, cannot be read.
 func (r *Recorder) SegmentProblem(s *Segment, err error) {
 	object := s.String()
 	if r.qualify {

@@ -7,8 +7,8 @@ import (
 	"logstow/store"
 )
 
-// Retryable reports whether storage gave no answer for a segment, or a part of
-// it, but may give one later.
+// Retryable reports whether a segment, or a part of it, could not be read, but may be
+// readable later.
 func (r *Report) Retryable(s *Segment) bool {
 	return slices.ContainsFunc(r.Problems, func(p *Problem) bool { return p.segment == s && store.Retryable(p) })
 }
@@ -28,7 +28,7 @@ func (p *Problem) Error() string { return p.Object + ": " + p.Err.Error() }
 // Unwrap is the cause.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// Report says what a query did. Its JSON form is what --explain prints with -o json.
+// Report counts what a query did. Its JSON form is printed by --explain with -o json.
 type Report struct {
 	// Plan is how segments were found.
 	Plan string `json:"plan"`
@@ -56,15 +56,15 @@ type Report struct {
 	LinesDecoded int64 `json:"lines_decoded"`
 	// BytesCached came from the cache.
 	BytesCached int64 `json:"bytes_cached"`
-	// BytesRetrieved are those of BytesStoredRead that came from cooler tiers, which bill them.
+	// BytesRetrieved is the part of BytesStoredRead that came from cooler tiers, which bill it.
 	BytesRetrieved int64 `json:"bytes_retrieved"`
 	// BytesSpilled went through the temporary file.
 	BytesSpilled int64 `json:"bytes_spilled"`
-	// Requests by kind, and what was used costs by the prices of the options; stores
+	// Requests by kind, and their cost by the prices of the options; stores
 	// that are directories cost nothing.
 	Requests Requests `json:"requests"`
 	CostUSD  float64  `json:"cost_usd"`
-	// Problems are what could not be read, Notes what is worth knowing; both in order of name.
+	// Problems are what could not be read, Notes other remarks for the user; both are sorted.
 	Problems []*Problem `json:"-"`
 	Notes    []string   `json:"-"`
 }
@@ -97,7 +97,7 @@ cost: %s%s
 		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, decoded, r.Requests.List, r.Requests.Get, r.Requests.Table, Dollars(r.CostUSD), retrieved)
 }
 
-// Dollars is an amount for people, who are to know that it is not a bill.
+// Dollars formats an estimated cost for people.
 func Dollars(amount float64) string {
 	if amount == 0 {
 		return "nothing"
@@ -124,8 +124,8 @@ type Progress struct {
 	Listed int64
 	// Segments were opened.
 	Segments int64
-	// Bytes is the stored size of what was read, or is known not to be needed, of a
-	// plan's segments. [Query.RunContext] reads what is near matches a second time.
+	// Bytes is the stored size of the parts of a plan's segments that were read or skipped.
+	// A query for context lines reads the segments near matches a second time.
 	Bytes int64
 	// Decoded and Lines are the bytes and lines of other programs' text that were read,
 	// decompressed.

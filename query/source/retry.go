@@ -10,14 +10,14 @@ import (
 	"logstow/store"
 )
 
-// MaxInFlight is the number of requests under way at once.
+// MaxInFlight is the maximum number of requests in flight.
 const MaxInFlight = 16
 
-// maxAttempts is how often a request is tried while storage says that it may succeed later.
+// maxAttempts is the number of attempts of a request that may succeed later.
 const maxAttempts = 3
 
-// Retry calls f until it succeeds, fails for good or has failed often enough,
-// and waits in between as long as storage asks, at most five seconds.
+// Retry calls f until it succeeds, fails permanently or has failed maxAttempts times. It waits in
+// between as long as storage asks, at most five seconds.
 func Retry(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
@@ -41,8 +41,8 @@ func Retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// Pages hands the pages of a listing to use, until one fails. Where that may
-// help, it starts again with a new list.
+// Pages calls use with each page of a listing. If a page fails and a retry may help, it starts
+// again with a new list.
 func Pages[T any](ctx context.Context, list func() iter.Seq2[[]T, error], use func(page []T)) error {
 	return Retry(ctx, func() error {
 		for page, err := range list() {

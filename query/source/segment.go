@@ -12,7 +12,7 @@ import (
 
 // Segment is a segment that a plan found.
 type Segment struct {
-	// Store is the name of the store that holds it.
+	// Store is the name of its store.
 	Store string
 	Name  blobnaming.Name
 	Meta  blobnaming.Metadata
@@ -20,7 +20,7 @@ type Segment struct {
 	Size int64
 	// Tier is where it is stored, "" if unknown.
 	Tier store.Tier
-	// Foreign says that another program wrote it: of Meta, only Start and End (bounds of
+	// Foreign is set if another program wrote it: of Meta, only Start and End (bounds of
 	// its records' times), Batch (made of name, ETag and size) and Instance ("-") are set.
 	Foreign bool
 
@@ -30,7 +30,7 @@ type Segment struct {
 	Cache *cache.Cache
 	// Copies are other blobs of the same content.
 	Copies []*Segment
-	// Rank is its place in the order of the segments of a plan; see [compareSegments].
+	// Rank is its place among the segments of a plan, in the order of [Compare].
 	Rank int
 }
 

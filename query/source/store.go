@@ -14,14 +14,14 @@ import (
 type Store struct {
 	// Name is the store as the user named it.
 	Name string
-	// Container tells the store's segments in the index from those of others.
+	// Container distinguishes the store's segments in the index from those of others.
 	Container string
 	Blobs     store.BlobReader
 	Tables    store.TableReader
-	// Cache keeps what is read of segments; nil disables it. It is for stores that
-	// cost time and money to read.
+	// Cache keeps the parts of segments that were read; nil disables it. It is for stores
+	// that cost time and money to read.
 	Cache *cache.Cache
-	// Free says that requests cost nothing: the store is a directory.
+	// Free is set if requests cost nothing: the store is a directory.
 	Free bool
 }
 

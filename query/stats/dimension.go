@@ -88,7 +88,7 @@ func (d *dimensions) names() []string {
 	return names
 }
 
-// inFooters reports whether footers know all of it.
+// inFooters reports whether footers have all dimensions.
 func (d *dimensions) inFooters() bool {
 	for _, one := range d.all {
 		if one.kind == bySource || one.kind == byField {
@@ -118,7 +118,7 @@ func (d *dimensions) samePeriods(from, to int64) bool {
 	return true
 }
 
-// groupRecord is a record to be counted.
+// groupRecord is a record to count.
 type groupRecord struct {
 	service, instance string
 	time              int64

@@ -22,8 +22,8 @@ import (
 
 // Row is a group of records in [Stats].
 type Row struct {
-	// Key holds a value for each of Stats.By; times are RFC 3339 in the zone asked for,
-	// "-" stands for none.
+	// Key has a value for each of Stats.By; times are RFC 3339 in the requested zone,
+	// "-" is none.
 	Key   []string
 	Count uint64
 }
@@ -58,7 +58,7 @@ func Count(ctx context.Context, s *merge.Scheduler, segments []*source.Segment) 
 	return n
 }
 
-// CountBy counts the records of segments that match; see [Query.Stats]. memory is about
+// CountBy counts the records of segments that match by their properties. memory is about
 // the number of bytes that the groups may take.
 func CountBy(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, by []string, zone *time.Location, memory int64) (*Stats, error) {
 	dims, err := newDimensions(by, zone)
@@ -84,17 +84,17 @@ func CountBy(ctx context.Context, s *merge.Scheduler, segments []*source.Segment
 	return c.result(), nil
 }
 
-// counting is countGroups at work.
+// counting is the state of [CountBy].
 type counting struct {
 	*merge.Scheduler
 	memory int64
 	dims   dimensions
-	// footersSuffice says that footers know what is asked for.
+	// footersSuffice is set if footers have the counts.
 	footersSuffice bool
 	groups         *groups
 }
 
-// add counts what is known of a segment without reading blocks.
+// add counts records of a segment by metadata, without reading blocks.
 func (s *counting) add(seg *source.Segment, at int64, levels record.Counts) {
 	for l, n := range levels {
 		if n == 0 || !s.Matcher.Levels.Has(record.Level(l)) {
