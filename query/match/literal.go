@@ -38,11 +38,11 @@ func NewLiteral(text []byte, fold, whole bool) Literal {
 type Occurrence uint8
 
 const (
-	// Absent: it does not.
+	// Absent means not at all.
 	Absent Occurrence = iota
-	// Inside: only as a part of longer tokens, which is no match.
+	// Inside means only as a part of longer tokens, which is no match.
 	Inside
-	// Present: as a match.
+	// Present means as a match.
 	Present
 )
 
