@@ -6,6 +6,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
 )
@@ -76,7 +77,7 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 			return cli.Usagef("--%s is for --follow", name)
 		}
 		var err error
-		if *to, err = cli.ParseDuration(c.String(name)); err != nil {
+		if *to, err = units.ParseDuration(c.String(name)); err != nil {
 			return cli.Usagef("--%s: %w", name, err)
 		}
 	}

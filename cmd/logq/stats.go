@@ -18,6 +18,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
 )
@@ -149,7 +150,7 @@ func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*quer
 
 // groupMemory reads --memory.
 func groupMemory(c *ucli.Context) (int64, error) {
-	n, err := cli.ParseSize(c.String("memory"))
+	n, err := units.ParseSize(c.String("memory"))
 	if err != nil || n < 1 {
 		return 0, cli.Usagef("--memory %q: want a size of at least one byte, for example 500MB or 2GiB", c.String("memory"))
 	}
