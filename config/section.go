@@ -9,8 +9,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"logstow/input/listen"
-	"logstow/internal/cli"
 	"logstow/internal/suggest"
+	"logstow/internal/units"
 )
 
 // decoder decodes a document and collects all problems.
@@ -183,11 +183,11 @@ func (s *section) text(key string, to *string) {
 	read(s, key, to, func(v string) (string, error) { return v, nil })
 }
 
-func (s *section) duration(key string, to *time.Duration) { read(s, key, to, cli.ParseDuration) }
+func (s *section) duration(key string, to *time.Duration) { read(s, key, to, units.ParseDuration) }
 
 func (s *section) size(key string, to *int64) {
 	read(s, key, to, func(v string) (int64, error) {
-		n, err := cli.ParseSize(v)
+		n, err := units.ParseSize(v)
 		if err == nil && n < 1 {
 			err = fmt.Errorf("%s: want at least 1", v)
 		}

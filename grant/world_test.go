@@ -87,7 +87,7 @@ func putBlob(t *testing.T, s store.Store, service, class string, at time.Time, m
 // ask is what a query of all services of a range finds, and what it could not read.
 func ask(t *testing.T, s store.Store, plan string, from, to time.Time, services ...string) (messages []string, problems []error) {
 	t.Helper()
-	q, err := query.New([]query.Store{query.Reading(s)}, query.Selection{Services: services, From: from, To: to}, query.Options{Plan: plan})
+	q, err := query.New([]query.Store{query.ReadOnly(s)}, query.Selection{Services: services, From: from, To: to}, query.Options{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}

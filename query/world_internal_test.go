@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
+
 	"go.uber.org/goleak"
 
 	"logstow/blobnaming"
@@ -235,12 +237,12 @@ func (w *world) want(sel *Selection) (lines []string) {
 	})
 	var all []entry
 	for _, s := range segments {
-		if !sel.wantsService(s.name.Service) {
+		if !sel.MatchesService(s.name.Service) {
 			continue
 		}
 		for r := range s.records(w.t) {
-			if reference(sel, r) {
-				all = append(all, entry{strings.TrimSuffix(string(stored(r)), "\n"), r.Time, s})
+			if querytest.MatchesSlowly(w.t, sel, r) {
+				all = append(all, entry{strings.TrimSuffix(string(querytest.Stored(r)), "\n"), r.Time, s})
 			}
 		}
 	}
@@ -335,7 +337,7 @@ func (w *world) fill(segments int) {
 			}
 			records[i] = record.Record{
 				Time: at.UnixNano(), Level: record.Level(w.rnd.IntN(record.Levels)),
-				Source: fmt.Sprintf("app/%d.log", w.rnd.IntN(3)), Message: randomText(w.rnd, 20),
+				Source: fmt.Sprintf("app/%d.log", w.rnd.IntN(3)), Message: querytest.RandomText(w.rnd, 20),
 			}
 		}
 		batch := w.batch()

@@ -7,6 +7,8 @@
 // recognize below this one.
 package record
 
+import "time"
+
 // MaxSize is the maximum size of a record's message in bytes that every reader accepts. Writers
 // truncate longer messages with a visible mark, by default earlier.
 const MaxSize = 16 << 20
@@ -51,4 +53,15 @@ type Minute struct {
 	// Start is the minute's start in Unix seconds UTC.
 	Start  int64
 	Levels Counts
+}
+
+// MinuteOf is the start of the minute around a time in Unix nanoseconds, in Unix seconds, as
+// in [Minute].
+func MinuteOf(unixNano int64) int64 {
+	const minute = int64(time.Minute)
+	m := unixNano / minute
+	if unixNano%minute < 0 {
+		m--
+	}
+	return m * 60
 }

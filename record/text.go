@@ -125,24 +125,6 @@ func Next(text []byte) (line Line, rest []byte, err error) {
 	return line, text[end:], nil
 }
 
-// Bounds returns the start and end of the record that contains byte at of text, which must be
-// well-formed: it maps a match in a whole block to its record. The final newline belongs to the
-// record.
-func Bounds(text []byte, at int) (start, end int) {
-	for start = at; start > 0; {
-		newline := bytes.LastIndexByte(text[:start], '\n')
-		if newline < 0 || text[newline+1] != '\t' {
-			start = newline + 1
-			break
-		}
-		start = newline
-	}
-	if end = recordEnd(text, at); end < 0 {
-		end = len(text)
-	}
-	return start, end
-}
-
 // recordEnd is the offset after the first newline at or after from that no TAB
 // follows, or -1.
 func recordEnd(text []byte, from int) int {

@@ -181,7 +181,7 @@ func servicesOf(ctx context.Context, words []string, env environment) (all []str
 		if err != nil {
 			continue
 		}
-		names, _ := query.Services(ctx, query.Reading(s))
+		names, _ := query.Services(ctx, query.ReadOnly(s))
 		all = append(all, names...)
 		_ = s.Close() // nothing was written
 	}

@@ -70,7 +70,7 @@ func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.
 		case <-ticker.C:
 		}
 		var err error
-		if q, err = f.next(stores); err != nil {
+		if q, err = f.next(stores, q); err != nil {
 			return r.overBudget(err)
 		}
 	}
@@ -130,7 +130,7 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	}
 	// A failed request is retried by the next poll, unless a part is printed.
 	for _, s := range fresh.Segments {
-		if !printed[s] && report.Unanswered(s) {
+		if !printed[s] && report.Retryable(s) {
 			delete(now, s.Meta.Batch)
 		}
 	}
@@ -142,8 +142,8 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	return nil
 }
 
-// next is the query for new segments. Limits of bytes and cost apply to all polls together.
-func (f *following) next(stores []query.Store) (*query.Query, error) {
+// next is the query for new segments, after q. Limits of bytes and cost apply to all polls together.
+func (f *following) next(stores []query.Store, q *query.Query) (*query.Query, error) {
 	sel, opts := f.sel, f.opts
 	now := f.env.now()
 	if from := now.Add(-f.window); from.After(sel.From) {
@@ -159,7 +159,11 @@ func (f *following) next(stores []query.Store) (*query.Query, error) {
 		return nil, query.ErrBudget
 	}
 	opts.MaxBytes, opts.MaxCost = max(0, opts.MaxBytes), max(0, opts.MaxCost)
-	return newQuery(stores, sel, opts)
+	q, err := q.Over(stores, opts)
+	if err != nil {
+		return nil, err
+	}
+	return q.With(sel)
 }
 
 // printCost prints once, after a poll that found nothing new, what polling costs.

@@ -103,7 +103,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
 	r.coverIndex(stores)
-	q, err := newQuery(stores, r.sel, r.opts)
+	q, err := checked.Over(stores, r.opts)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	switch {
 	case r.tail > 0:
 		err = r.printTail(ctx, q, p, print)
-	case r.around != (query.Around{}):
+	case r.around != (query.ContextLines{}):
 		err = q.RunContext(ctx, p, r.around, print)
 	default:
 		err = q.Run(ctx, p, print)

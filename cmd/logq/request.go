@@ -6,6 +6,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
 )
@@ -16,7 +17,7 @@ type request struct {
 	sel     query.Selection
 	opts    query.Options
 	output  output.Options
-	around  query.Around
+	around  query.ContextLines
 	zone    *time.Location // of times that name none
 	span    span           // the range as it was given
 	ranged  bool           // a range was given
@@ -76,7 +77,7 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 			return cli.Usagef("--%s is for --follow", name)
 		}
 		var err error
-		if *to, err = cli.ParseDuration(c.String(name)); err != nil {
+		if *to, err = units.ParseDuration(c.String(name)); err != nil {
 			return cli.Usagef("--%s: %w", name, err)
 		}
 	}
@@ -111,11 +112,11 @@ func (r *request) readContext(c *ucli.Context) error {
 		if !c.IsSet(name) {
 			name = "context"
 		}
-		if *one.to = c.Int(name); *one.to < 0 || *one.to > query.MaxAround {
-			return cli.Usagef("--%s %d: want 0 to %d", name, *one.to, query.MaxAround)
+		if *one.to = c.Int(name); *one.to < 0 || *one.to > query.MaxContextLines {
+			return cli.Usagef("--%s %d: want 0 to %d", name, *one.to, query.MaxContextLines)
 		}
 	}
-	if r.around != (query.Around{}) && (r.count || r.follow || r.tail > 0) {
+	if r.around != (query.ContextLines{}) && (r.count || r.follow || r.tail > 0) {
 		return cli.Usagef("-A, -B and -C cannot be used together with --count, --follow or --tail")
 	}
 	return nil
@@ -137,7 +138,7 @@ func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 	onTerminal := r.env.out.terminal()
 	r.output = output.Options{
 		Format: c.String("output"), Fields: cli.List(c, "fields"), Terminal: onTerminal, Location: r.zone,
-		Around: r.around != (query.Around{}), Late: r.follow, Today: now, Dates: r.crossesDay(now),
+		Around: r.around != (query.ContextLines{}), Late: r.follow, Today: now, Dates: r.crossesDay(now),
 	}
 	when := c.String("color")
 	r.output.Color = when == "always" ||

@@ -13,6 +13,7 @@ import (
 	"logstow/internal/hint"
 	"logstow/internal/price"
 	"logstow/internal/suggest"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/record"
 )
@@ -73,7 +74,7 @@ func readOptions(c *ucli.Context, env environment) (query.Options, error) {
 		opts.Plan = query.PlanList
 	}
 	if c.IsSet("max-bytes") {
-		if opts.MaxBytes, err = cli.ParseSize(c.String("max-bytes")); err != nil || opts.MaxBytes < 1 {
+		if opts.MaxBytes, err = units.ParseSize(c.String("max-bytes")); err != nil || opts.MaxBytes < 1 {
 			return opts, cli.Usagef("--max-bytes: %q is not a size of at least one byte (write 500MB or 2GiB)", c.String("max-bytes"))
 		}
 	}

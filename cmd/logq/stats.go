@@ -18,6 +18,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
 )
@@ -89,7 +90,8 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if len(by) == 0 {
 		by = []string{"level"}
 	}
-	if _, err := newQuery(nil, r.sel, r.opts); err != nil {
+	checked, err := newQuery(nil, r.sel, r.opts)
+	if err != nil {
 		return err
 	}
 	stores, closeStores, err := env.openStores(ctx, c)
@@ -98,7 +100,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
 	r.coverIndex(stores)
-	q, err := newQuery(stores, r.sel, r.opts)
+	q, err := checked.Over(stores, r.opts)
 	if err != nil {
 		return err
 	}
@@ -148,7 +150,7 @@ func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*quer
 
 // groupMemory reads --memory.
 func groupMemory(c *ucli.Context) (int64, error) {
-	n, err := cli.ParseSize(c.String("memory"))
+	n, err := units.ParseSize(c.String("memory"))
 	if err != nil || n < 1 {
 		return 0, cli.Usagef("--memory %q: want a size of at least one byte, for example 500MB or 2GiB", c.String("memory"))
 	}

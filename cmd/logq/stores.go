@@ -13,6 +13,7 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/cache"
 	"logstow/store"
@@ -74,7 +75,7 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		if c.String("plan") == "index" {
 			e.warnPending(s)
 		}
-		reading := query.Reading(s)
+		reading := query.ReadOnly(s)
 		if reading.Free = !remote(spec); !reading.Free {
 			reading.Cache = kept
 		}
@@ -121,7 +122,7 @@ func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {
 	size := int64(0)
 	if text := e.getenv("LOGSTOW_CACHE_SIZE"); text != "" {
 		var err error
-		if size, err = cli.ParseSize(text); err != nil {
+		if size, err = units.ParseSize(text); err != nil {
 			return nil, cli.Usagef("LOGSTOW_CACHE_SIZE: %w", err)
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"strings"
 	"time"
 
-	"logstow/internal/cli"
 	"logstow/internal/loggen"
+	"logstow/internal/units"
 )
 
 func main() {
@@ -54,7 +54,7 @@ const (
 )
 
 func bench(ctx context.Context, kind, size string, runs int) error {
-	bytes, err := cli.ParseSize(size)
+	bytes, err := units.ParseSize(size)
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func known(t *testing.T, yaml string) []string {
 	if err == nil {
 		t.Fatalf("%s is accepted", yaml)
 	}
-	list := regexp.MustCompile(`known here are (.*)`).FindStringSubmatch(err.Error())
+	list := regexp.MustCompile(`valid keys are (.*)`).FindStringSubmatch(err.Error())
 	if list == nil {
 		t.Fatalf("%s: %v", yaml, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"logstow/internal/cli"
+	"logstow/internal/units"
 )
 
 // Parse parses a time argument. Times that name no zone are in the location of now, which is also
@@ -40,7 +40,7 @@ func Parse(s string, now time.Time) (time.Time, error) {
 
 // ParseSince parses the start of a range: a duration (2h) before now, or a time as in [Parse].
 func ParseSince(s string, now time.Time) (time.Time, error) {
-	if d, err := cli.ParseDuration(s); err == nil {
+	if d, err := units.ParseDuration(s); err == nil {
 		return now.Add(-d), nil
 	}
 	t, err := Parse(s, now)
@@ -78,7 +78,7 @@ func relative(s string, now time.Time) (time.Time, bool) {
 	if s == "" || s[0] != '-' && s[0] != '+' {
 		return time.Time{}, false
 	}
-	d, err := cli.ParseDuration(s[1:])
+	d, err := units.ParseDuration(s[1:])
 	if err != nil {
 		return time.Time{}, false
 	}
@@ -94,7 +94,7 @@ func ago(s string, now time.Time) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	if d, err := cli.ParseDuration(text); err == nil {
+	if d, err := units.ParseDuration(text); err == nil {
 		return now.Add(-d), true
 	}
 	words := strings.Fields(text)
@@ -128,10 +128,10 @@ func ago(s string, now time.Time) (time.Time, bool) {
 			now = now.AddDate(-int(n), 0, 0)
 			continue
 		}
-		if unit != "" && n == 0 { // which is no duration
+		if unit != "" && n == 0 { // not a duration
 			continue
 		}
-		d, err := cli.ParseDuration(strconv.FormatUint(n, 10) + unit)
+		d, err := units.ParseDuration(strconv.FormatUint(n, 10) + unit)
 		if unit == "" || err != nil {
 			return time.Time{}, false
 		}

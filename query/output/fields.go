@@ -45,7 +45,7 @@ func (c *column) value(m *query.Match, message []byte) field.Value {
 	case "service":
 		return text([]byte(m.Segment.Name.Service))
 	case "instance":
-		return text([]byte(m.Segment.Meta.Instance))
+		return text([]byte(m.Instance))
 	case "source":
 		return text(m.Source())
 	case "message":

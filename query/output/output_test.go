@@ -27,8 +27,8 @@ func match(message string) query.Match {
 	r := record.Record{Time: 1795187045123456789, Level: record.Error, Source: "app.log", Message: []byte(message)}
 	line := record.AppendText(nil, r)
 	return query.Match{
-		Segment: &query.Segment{Name: blobnaming.Name{Service: "api"}, Meta: blobnaming.Metadata{Instance: "pod-1"}},
-		Time:    r.Time, Line: line[:len(line)-1],
+		Segment:  &query.Segment{Name: blobnaming.Name{Service: "api"}},
+		Instance: "pod-1", Time: r.Time, Line: line[:len(line)-1],
 	}
 }
 
