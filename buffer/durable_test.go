@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -267,13 +268,18 @@ func TestManyWaiting(t *testing.T) {
 		})
 	}
 	all.Wait()
-	mustClose(t, b)
-	begin := time.Now()
-	b = durable(t, dir, nil)
-	if d := time.Since(begin); d > 2*time.Second {
-		t.Errorf("opened in %v, want at most 2s", d)
-	} else {
-		t.Logf("opened in %v", d)
+	const limit = 2 * time.Second
+	fastest := time.Duration(math.MaxInt64)
+	for range 5 { // other tests and programs slow it down
+		mustClose(t, b)
+		begin := time.Now()
+		b = durable(t, dir, nil)
+		if fastest = min(fastest, time.Since(begin)); fastest <= limit {
+			break
+		}
+	}
+	if fastest > limit {
+		t.Errorf("opened in %v, want at most %v", fastest, limit)
 	}
 	if n := b.Stats().Waiting; n != batches {
 		t.Errorf("%d batches wait, want %d", n, batches)
