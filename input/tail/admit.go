@@ -15,42 +15,42 @@ import (
 const (
 	// freshness is how long a compressed file of more than smallFile bytes must not
 	// have been written to before it is looked into.
-	freshness = time.Second
-	smallFile = 1 << 20
+	compressSettle  = time.Second
+	smallCompressed = 1 << 20
 	// lateness is how long a program may write to a file after it was rotated.
-	lateness = 24 * time.Hour
+	lateWrites = 24 * time.Hour
 )
 
 // verdict is what becomes of a file that was found.
 type verdict uint8
 
 const (
-	// taken files are read.
-	taken verdict = iota
-	// passed files are not: what they hold was or will be read from others.
-	passed
-	// later they are looked at again: it can not be told yet.
-	later
+	// accept: it is read.
+	accept verdict = iota
+	// skip: its content was or will be read from another file.
+	skip
+	// wait: undecided; it is observed again at the next poll.
+	wait
 )
 
 // arrival is how a file came to be found.
-type arrival struct {
+type discovery struct {
 	// fromEnd reads it from its end where nothing is known of it.
 	fromEnd bool
 	// history reads compressed files of which nothing is known.
-	history bool
+	includeCompressed bool
 	// sibling is a file that no pattern names, but whose name is one that a file
 	// which is read may have been rotated to.
-	sibling bool
+	unmatched bool
 }
 
 // admit starts reading a file that is not being read yet, if it is to be read. A
 // handle, if not nil, is the open file.
-func (t *Tailer) admit(found found, handle *os.File, how arrival) (*file, verdict, error) {
+func (t *Tailer) admit(found found, handle *os.File, how discovery) (*file, verdict, error) {
 	if handle == nil {
 		var err error
 		if handle, err = t.openFound(found); err != nil {
-			return nil, passed, err
+			return nil, skip, err
 		}
 	}
 	f, err := t.newFile(found, handle)
@@ -60,48 +60,48 @@ func (t *Tailer) admit(found found, handle *os.File, how arrival) (*file, verdic
 	switch {
 	case err != nil:
 		_ = handle.Close()
-		return nil, passed, err
+		return nil, skip, err
 	case f.id != idOf(found.path, found.info): // renamed just now
 		_ = handle.Close()
-		return nil, later, nil
+		return nil, wait, nil
 	case t.files[f.id] != nil:
 		_ = handle.Close()
-		return nil, passed, nil
+		return nil, skip, nil
 	}
-	v := taken
+	v := accept
 	if f.regular {
 		v = t.start(f, handle, how)
 	} else {
-		f.restart(0, fingerprint{}, "")
+		f.startAt(0, fingerprint{}, "")
 	}
-	if v == taken && f.service == "" {
-		v = passed
-		t.sayForeign(f)
+	if v == accept && f.service == "" {
+		v = skip
+		t.logNoService(f)
 	}
-	if v != taken {
+	if v != accept {
 		_ = handle.Close()
 		return nil, v, nil
 	}
 	t.add(f, handle)
-	return f, taken, nil
+	return f, accept, nil
 }
 
 // sayForeign says that a file is of no service, once.
-func (t *Tailer) sayForeign(f *file) {
-	if !t.foreign {
-		t.foreign = true
-		t.opts.Log.Warn("a file is not read: no service can be told by its path (said once); exclude it, or name only files of containers", "file", f.home)
+func (t *Tailer) logNoService(f *file) {
+	if !t.loggedNoService {
+		t.loggedNoService = true
+		t.opts.Log.Warn("a file is not read: no service can be told by its path (said once); exclude it, or name only files of containers", "file", f.firstPath)
 	}
 }
 
 // add takes a file among those that are being read.
 func (t *Tailer) add(f *file, handle *os.File) {
 	t.files[f.id] = f
-	t.work[f] = true
-	t.past.remove(f.id)
-	delete(t.forgotten, f.id) // that one had its identity before
-	if f.replaces != (fileID{}) {
-		t.pending = append(t.pending, f.positions(f.source.Point())...)
+	t.due[f] = true
+	t.history.remove(f.id)
+	delete(t.removed, f.id) // that one had its identity before
+	if f.previousID != (fileID{}) {
+		t.pendingPositions = append(t.pendingPositions, f.positions(f.source.Point())...)
 	}
 	if !t.open.add(f, handle) { // its turn comes when others were read to their end
 		_ = handle.Close()
@@ -118,31 +118,31 @@ func (t *Tailer) openFound(found found) (*os.File, error) {
 }
 
 // start finds out where reading a file is to start.
-func (t *Tailer) start(f *file, handle *os.File, how arrival) verdict {
+func (t *Tailer) start(f *file, handle *os.File, how discovery) verdict {
 	info, err := handle.Stat()
 	if err != nil {
-		return later
+		return wait
 	}
-	if isPacked(handle) {
-		f.kind = packed
-		if info.Size() > smallFile && t.opts.Now().Sub(info.ModTime()) < freshness && !t.starting {
-			return later
+	if isCompressed(handle) {
+		f.kind = compressed
+		if info.Size() > smallCompressed && t.opts.Now().Sub(info.ModTime()) < compressSettle && !t.starting {
+			return wait
 		}
 	}
 	v := t.decide(f, handle, info, how)
-	if v == taken && f.kind == packed && !whole(handle) {
-		return later
+	if v == accept && f.kind == compressed && !isComplete(handle) {
+		return wait
 	}
 	return v
 }
 
 // decide is start without looking whether a compressed file is complete.
-func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival) verdict {
-	if how.sibling && info.Size() == 0 {
-		return passed // for now: there is nothing in it
+func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how discovery) verdict {
+	if how.unmatched && info.Size() == 0 {
+		return skip // for now: there is nothing in it
 	}
-	p, known := t.recall(f, handle, info.Size())
-	if known && !p.telling() {
+	p, known := t.lookUp(f, handle, info.Size())
+	if known && !p.distinguishing() {
 		if v, decided := t.fromContent(f, handle, info.Size()); decided {
 			return v
 		}
@@ -151,46 +151,46 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival)
 		if v, decided := t.resume(f, handle, info.Size(), p); decided {
 			return v
 		}
-		if p.kind != spare && f.kind == plain {
+		if p.kind != copied && f.kind == plain {
 			how.fromEnd = false // it was written since
 		}
 	}
 	if v, decided := t.fromContent(f, handle, info.Size()); decided {
 		return v
 	}
-	origin, missed := t.missed(f, info, how)
+	origin, rotatedUnseen := t.rotatedUnseen(f, info, how)
 	switch {
-	case how.sibling && !missed, f.kind == packed && !missed && !how.history:
-		return passed
-	case f.kind == packed && missed && t.mayBeCaught(info) && t.younger(f, settle):
-		return later // until what was caught is known
-	case how.sibling || f.kind == packed && missed:
-		f.inherit(origin)
+	case how.unmatched && !rotatedUnseen, f.kind == compressed && !rotatedUnseen && !how.includeCompressed:
+		return skip
+	case f.kind == compressed && rotatedUnseen && t.mayBeOpenedEarly(info) && t.deferredLessThan(f, minPollGap):
+		return wait // until what was caught is known
+	case how.unmatched || f.kind == compressed && rotatedUnseen:
+		f.adopt(origin)
 	}
 	offset := int64(0)
-	if how.fromEnd && f.kind == packed {
-		return passed
+	if how.fromEnd && f.kind == compressed {
+		return skip
 	}
 	if how.fromEnd {
 		offset = info.Size()
 	}
-	print, err := printOf(handle, offset)
+	print, err := readFingerprint(handle, offset)
 	if err != nil { // truncated just now
 		offset, print = 0, fingerprint{}
 	}
-	f.restart(offset, print, "")
-	return taken
+	f.startAt(offset, print, "")
+	return accept
 }
 
 // recall finds what is known of a file, also where its device has another number now.
-func (t *Tailer) recall(f *file, handle *os.File, size int64) (position, bool) {
-	if p, ok := t.past.byID[f.id]; ok {
+func (t *Tailer) lookUp(f *file, handle *os.File, size int64) (position, bool) {
+	if p, ok := t.history.byID[f.id]; ok {
 		return p, true
 	}
-	for _, p := range t.past.elsewhere(f.id) {
-		sameDir := filepath.Dir(p.place()) == filepath.Dir(f.place())
-		if sameDir && p.print.length > 0 && fitsContent(p, handle, size) {
-			f.replaces = p.id
+	for _, p := range t.history.elsewhere(f.id) {
+		sameDir := filepath.Dir(p.resolvedPath()) == filepath.Dir(f.resolvedPath())
+		if sameDir && p.print.length > 0 && matchesContent(p, handle, size) {
+			f.previousID = p.id
 			return p, true
 		}
 	}
@@ -204,52 +204,52 @@ func (t *Tailer) recall(f *file, handle *os.File, size int64) (position, bool) {
 }
 
 // fitsContent reports whether a file is the one that p is of, not shortened since.
-func fitsContent(p position, handle *os.File, size int64) bool {
-	if p.kind == packed || p.kind == spare && isPacked(handle) {
-		b, err := beginning(handle, packed)
-		return err == nil && (p.print.length == 0 || p.beginsLike(b))
+func matchesContent(p position, handle *os.File, size int64) bool {
+	if p.kind == compressed || p.kind == copied && isCompressed(handle) {
+		b, err := readHead(handle, compressed)
+		return err == nil && (p.print.length == 0 || p.startsLike(b))
 	}
-	return size >= p.offset && p.fits(handle) && (p.telling() || !isPacked(handle))
+	return size >= p.offset && p.matchesHead(handle) && (p.distinguishing() || !isCompressed(handle))
 }
 
 // resume goes on where a position says, if it is one of this file.
 func (t *Tailer) resume(f *file, handle *os.File, size int64, p position) (verdict, bool) {
-	switch fits := p.mayBeAt(f.path) && fitsContent(p, handle, size); {
-	case fits && p.kind == spare: // if it grew, is it still a copy?
-		return passed, size == p.offset
+	switch fits := p.mayBeAt(f.path) && matchesContent(p, handle, size); {
+	case fits && p.kind == copied: // if it grew, is it still a copy?
+		return skip, size == p.offset
 	case fits:
-		f.inherit(p)
+		f.adopt(p)
 		f.kind = p.kind
-		f.restart(p.offset, p.print, p.state)
-		return taken, true
-	case p.kind == spare:
-		return passed, false
+		f.startAt(p.offset, p.print, p.state)
+		return accept, true
+	case p.kind == copied:
+		return skip, false
 	}
 	// Truncated since, or the inode is another file's now.
-	t.pending = append(t.pending, buffer.Position{Input: p.id.input(t.prefix)})
-	if t.past.remove(p.id); !t.rescue(p, make(directories)) {
-		t.bequeath(p)
+	t.pendingPositions = append(t.pendingPositions, buffer.Position{Input: p.id.input(t.prefix)})
+	if t.history.remove(p.id); !t.resumeFromCopy(p, make(directories)) {
+		t.orphanPosition(p)
 	}
 	if t.files[f.id] != nil { // f itself is the copy
-		return passed, true
+		return skip, true
 	}
-	return passed, false
+	return skip, false
 }
 
 // member is a file that another may be a copy or a rotation of.
-type member struct {
+type original struct {
 	position
-	live *file
-	sure bool
+	live   *file
+	byName bool
 }
 
 // relatives are the files that f's name may be a rotation of.
-func (t *Tailer) relatives(f *file) []member {
-	var all []member
-	dir := filepath.Dir(f.place())
-	for origin, sure := range origins(filepath.Base(f.place())) {
-		for _, m := range t.lineage(filepath.Join(dir, origin)) {
-			m.sure = sure
+func (t *Tailer) originals(f *file) []original {
+	var all []original
+	dir := filepath.Dir(f.resolvedPath())
+	for origin, byName := range origins(filepath.Base(f.resolvedPath())) {
+		for _, m := range t.knownAt(filepath.Join(dir, origin)) {
+			m.byName = byName
 			all = append(all, m)
 		}
 	}
@@ -257,42 +257,42 @@ func (t *Tailer) relatives(f *file) []member {
 }
 
 // lineage are the known files that were found at a place.
-func (t *Tailer) lineage(place string) []member {
-	var all []member
+func (t *Tailer) knownAt(place string) []original {
+	var all []original
 	add := func(f *file) {
-		all = append(all, member{position: f.now(), live: f})
+		all = append(all, original{position: f.current(), live: f})
 	}
-	for f := range t.old {
-		if f.place() == place {
+	for f := range t.displaced {
+		if f.resolvedPath() == place {
 			add(f)
 		}
 	}
-	if f := t.byPath[place]; f != nil && f.place() == place && !t.old[f] {
+	if f := t.byPath[place]; f != nil && f.resolvedPath() == place && !t.displaced[f] {
 		add(f)
 	}
-	for _, p := range t.past.at(place) {
-		all = append(all, member{position: p})
+	for _, p := range t.history.at(place) {
+		all = append(all, original{position: p})
 	}
 	return all
 }
 
 // mayBeCaught reports whether what a file was made of may have been opened by the
 // watcher. The clock of file systems lags a little.
-func (t *Tailer) mayBeCaught(info fs.FileInfo) bool {
-	return !t.catching.IsZero() && info.ModTime().After(t.catching.Add(-time.Second))
+func (t *Tailer) mayBeOpenedEarly(info fs.FileInfo) bool {
+	return !t.watchingSince.IsZero() && info.ModTime().After(t.watchingSince.Add(-time.Second))
 }
 
 // missed reports whether f is surely a rotation of a file that is read, and was
 // written to after that was found first: then it was rotated before it was seen.
-func (t *Tailer) missed(f *file, info fs.FileInfo, how arrival) (origin position, ok bool) {
-	for _, m := range t.relatives(f) {
-		if !m.sure || m.kind == spare || m.id == f.id {
+func (t *Tailer) rotatedUnseen(f *file, info fs.FileInfo, how discovery) (origin position, ok bool) {
+	for _, m := range t.originals(f) {
+		if !m.byName || m.kind == copied || m.id == f.id {
 			continue
 		}
-		if since := t.contact(m.position); info.ModTime().UnixNano() >= since {
+		if since := t.firstScan(m.position); info.ModTime().UnixNano() >= since {
 			return m.position, true
 		}
-		if how.fromEnd && t.opts.Now().Sub(info.ModTime()) < lateness {
+		if how.fromEnd && t.opts.Now().Sub(info.ModTime()) < lateWrites {
 			return m.position, true // it may still be written to
 		}
 	}
@@ -301,10 +301,10 @@ func (t *Tailer) missed(f *file, info fs.FileInfo, how arrival) (origin position
 
 // contact is when the patterns that name a file were looked through first, in
 // Unix nanoseconds.
-func (t *Tailer) contact(p position) int64 {
+func (t *Tailer) firstScan(p position) int64 {
 	since := int64(math.MaxInt64)
 	for _, pattern := range t.patterns {
-		if at, ok := t.contacts[pattern.absolute]; ok && pattern.names(p.path) {
+		if at, ok := t.firstScans[pattern.absolute]; ok && pattern.names(p.path) {
 			if at == 0 { // not known
 				at = p.modified
 			}
@@ -315,6 +315,6 @@ func (t *Tailer) contact(p position) int64 {
 }
 
 // keep is a position as the buffer takes it.
-func (t *Tailer) keep(p position) buffer.Position {
+func (t *Tailer) encoded(p position) buffer.Position {
 	return buffer.Position{Input: p.id.input(t.prefix), Value: p.encode()}
 }

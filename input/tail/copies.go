@@ -11,36 +11,36 @@ import (
 // may be a rotation of: then f is a copy of it, or it compressed.
 func (t *Tailer) fromContent(f *file, handle *os.File, size int64) (verdict, bool) {
 	var b []byte
-	for _, m := range t.relatives(f) {
-		if m.id == f.id || m.kind == spare && (!m.sure || m.print.length < maxPrint) {
+	for _, m := range t.originals(f) {
+		if m.id == f.id || m.kind == copied && (!m.byName || m.print.length < maxFingerprint) {
 			continue
 		}
 		if b == nil {
 			var err error
-			if b, err = beginning(handle, f.kind); err != nil {
-				return later, true
+			if b, err = readHead(handle, f.kind); err != nil {
+				return wait, true
 			}
 		}
 		switch {
-		case m.kind == spare:
-			if m.beginsLike(b) { // unpacked by hand, perhaps
-				return passed, true
+		case m.kind == copied:
+			if m.startsLike(b) { // unpacked by hand, perhaps
+				return skip, true
 			}
 		case m.live == nil:
-			if (m.sure || m.print.length == maxPrint) && m.beginsLike(b) && t.succeed(f, handle, size, m.position) {
-				return t.settle(f, handle)
+			if (m.byName || m.print.length == maxFingerprint) && m.startsLike(b) && t.succeed(f, handle, size, m.position) {
+				return t.succeeded(f, handle)
 			}
 		default:
 			switch v := m.live.compare(f, handle, b, size); v {
-			case passed:
-				t.spare(f, handle)
-				return passed, true
-			case later:
-				return later, true
+			case skip:
+				t.markCopy(f, handle)
+				return skip, true
+			case wait:
+				return wait, true
 			}
 		}
 	}
-	return passed, false
+	return skip, false
 }
 
 // succeed goes on in f where a file that began as f does was read to.
@@ -55,69 +55,69 @@ func (t *Tailer) succeed(f *file, handle *os.File, size int64, p position) bool 
 			return false
 		}
 		defer func() { _ = other.Close() }()
-		if f.kind == plain && !alike(handle, other, size, info.Size()) {
+		if f.kind == plain && !sameContent(handle, other, size, info.Size()) {
 			return false
 		}
 		f.source = nil // it is still there: what it holds is read from it
 		return true
 	}
-	f.inherit(p)
-	f.replaces = p.id
-	f.restart(offset, p.print, p.state)
+	f.adopt(p)
+	f.previousID = p.id
+	f.startAt(offset, p.print, p.state)
 	return true
 }
 
 // settle says what became of f after succeed.
-func (t *Tailer) settle(f *file, handle *os.File) (verdict, bool) {
+func (t *Tailer) succeeded(f *file, handle *os.File) (verdict, bool) {
 	if f.source == nil {
-		t.spare(f, handle)
-		return passed, true
+		t.markCopy(f, handle)
+		return skip, true
 	}
-	return taken, true
+	return accept, true
 }
 
 // compare reports what f, which begins with b, is to m, which is being read:
 // passed is a copy of it, taken is none.
 func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 	if m.open() != nil {
-		m.t.work[m] = true
-		return later
+		m.t.due[m] = true
+		return wait
 	}
-	own, err := beginning(m.handle, m.kind)
+	own, err := readHead(m.handle, m.kind)
 	alikeNow := err == nil && bytes.HasPrefix(own, b)
-	if m.kind == plain && !m.same() { // truncated just now: what is to become of its copy is decided there
-		if m.t.work[m] = true; alikeNow || m.now().beginsLike(b) {
-			return later
+	if m.kind == plain && !m.sameHead() { // truncated just now: what is to become of its copy is decided there
+		if m.t.due[m] = true; alikeNow || m.current().startsLike(b) {
+			return wait
 		}
 	}
 	if !alikeNow {
-		return taken
+		return accept
 	}
-	if len(b) == 0 && f.kind == packed {
-		if whole(handle) { // of nothing
-			return passed
+	if len(b) == 0 && f.kind == compressed {
+		if isComplete(handle) { // of nothing
+			return skip
 		}
-		return later
+		return wait
 	}
 	if len(b) == 0 { // a copy in the making?
-		if len(own) > 0 && m.t.younger(f, m.t.opts.RotateWait) {
-			return later
+		if len(own) > 0 && m.t.deferredLessThan(f, m.t.opts.RotateWait) {
+			return wait
 		}
-		return taken
+		return accept
 	}
 	info, err := m.handle.Stat()
-	if err == nil && f.kind == plain && m.kind == plain && !alike(handle, m.handle, size, info.Size()) {
-		return taken
+	if err == nil && f.kind == plain && m.kind == plain && !sameContent(handle, m.handle, size, info.Size()) {
+		return accept
 	}
 	if m.kind == plain && len(own) > int(m.print.length) { // it may be emptied before it is read: then the copy is
-		m.print = sumOf(own)
-		m.t.pending = append(m.t.pending, m.positions(m.source.Point())...)
+		m.print = fingerprintOf(own)
+		m.t.pendingPositions = append(m.t.pendingPositions, m.positions(m.source.Point())...)
 	}
-	return passed
+	return skip
 }
 
 // alike reports whether a file of a size begins and, as far as it goes, ends as another does.
-func alike(file, other io.ReaderAt, size, otherSize int64) bool {
+func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
 	if size > otherSize {
 		return false
 	}
@@ -135,20 +135,20 @@ func alike(file, other io.ReaderAt, size, otherSize int64) bool {
 }
 
 // younger reports whether f was first looked at less than d ago.
-func (t *Tailer) younger(f *file, d time.Duration) bool {
+func (t *Tailer) deferredLessThan(f *file, d time.Duration) bool {
 	now := t.opts.Now()
-	first, ok := t.since[f.path]
+	first, ok := t.deferredSince[f.path]
 	if !ok {
 		first = now
-		t.since[f.path] = now
+		t.deferredSince[f.path] = now
 	}
 	return now.Sub(first) < d
 }
 
 // spare notes that what f holds was or will be read from another file.
-func (t *Tailer) spare(f *file, handle *os.File) {
-	if p, ok := spareOf(f, handle); ok {
-		t.past.add(p)
-		t.pending = append(t.pending, t.keep(p))
+func (t *Tailer) markCopy(f *file, handle *os.File) {
+	if p, ok := copyPosition(f, handle); ok {
+		t.history.add(p)
+		t.pendingPositions = append(t.pendingPositions, t.encoded(p))
 	}
 }

@@ -20,7 +20,7 @@ type entry struct {
 	info fs.FileInfo
 	id   fileID
 	// sure says that the name is one that rotation gives.
-	sure bool
+	byName bool
 }
 
 // directories are directories as they were when they were first asked for. One
@@ -45,8 +45,8 @@ func (d directories) read(dir string) *directory {
 		found := entry{path: filepath.Join(dir, e.Name()), info: info}
 		found.id = idOf(found.path, info)
 		here.byInode[found.id.inode] = append(here.byInode[found.id.inode], found)
-		for origin, sure := range origins(e.Name()) {
-			found.sure = sure
+		for origin, byName := range origins(e.Name()) {
+			found.byName = byName
 			here.rotations[origin] = append(here.rotations[origin], found)
 		}
 	}
@@ -66,23 +66,23 @@ func (d directories) rotations(place string) []entry {
 // find looks for the file of a position: under its name, then in the directory
 // of that name and in the one that a link of that name leads into. Without info
 // it was not found; sure says that it is not there.
-func (d directories) find(p position) (path string, info fs.FileInfo, sure bool) {
+func (d directories) find(p position) (path string, info fs.FileInfo, certain bool) {
 	if info, err := os.Stat(p.path); err == nil {
 		if e := (entry{path: p.path, info: info, id: idOf(p.path, info)}); e.id == p.id && p.isAt(e) {
 			return p.path, info, true
 		}
 	}
 	dirs := []string{filepath.Dir(p.path)}
-	if p.real != "" {
-		dirs = append(dirs, filepath.Dir(p.real))
+	if p.target != "" {
+		dirs = append(dirs, filepath.Dir(p.target))
 	} else if target, err := filepath.EvalSymlinks(p.path); err == nil && filepath.Dir(target) != dirs[0] {
 		dirs = append(dirs, filepath.Dir(target))
 	}
-	sure = true
+	certain = true
 	for _, dir := range dirs {
 		here := d.read(dir)
 		if here == nil {
-			sure = false
+			certain = false
 			continue
 		}
 		for _, e := range here.byInode[p.id.inode] {
@@ -94,7 +94,7 @@ func (d directories) find(p position) (path string, info fs.FileInfo, sure bool)
 			}
 		}
 	}
-	return "", nil, sure
+	return "", nil, certain
 }
 
 // isAt reports whether an entry with the inode of p is p's file. Its inode may be
@@ -108,5 +108,5 @@ func (p position) isAt(e entry) bool {
 		return e.id == p.id
 	}
 	defer func() { _ = f.Close() }()
-	return fitsContent(p, f, e.info.Size())
+	return matchesContent(p, f, e.info.Size())
 }

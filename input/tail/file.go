@@ -19,7 +19,7 @@ import (
 )
 
 // turn is how much is read of one file before the others have theirs.
-const turn = 1 << 20
+const readQuota = 1 << 20
 
 // file is one that is being read.
 type file struct {
@@ -32,31 +32,31 @@ type file struct {
 	// home is the absolute path under which the file was found first, real the one
 	// that it led to by symbolic links ("" is the same), name the source of its
 	// records. They stay when it is renamed.
-	home, real, name string
+	firstPath, target, name string
 	// service is that of its records; "" is none: it is not read.
 	service string
 	regular bool
 	source  *input.Source
 	print   fingerprint
 	// begin is what was read of the first [maxPrint] bytes, where that is known.
-	begin []byte
+	head []byte
 	// handle is the open file, use its place among those open; nil while it is closed.
 	handle *os.File
 	use    *list.Element
 	// unpacked is what a compressed file holds, from the source's offset on.
 	unpacked io.Reader
 	// unread says that there is more than was read, or that this is not known.
-	unread bool
+	hasMore bool
 	// moved says that it was found under another name since, order is the order of being found.
-	moved bool
-	order int
+	renamed bool
+	order   int
 	// modified is when the file was last written to, as seen last.
 	modified time.Time
 	// grew is when bytes were last read from it, gone when it was first seen to
 	// have no name any more under which it is to be read; zero while it has one.
-	grew, gone time.Time
+	lastRead, goneSince time.Time
 	// replaces is another key under which the file is known; zero is none.
-	replaces fileID
+	previousID fileID
 }
 
 // newFile makes a file of what was found; offset and position are not yet set.
@@ -65,49 +65,49 @@ func (t *Tailer) newFile(found found, handle *os.File) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.found++
+	t.created++
 	f := &file{
-		t: t, id: idOf(found.path, info), path: found.path, name: found.source, home: found.path,
-		regular: info.Mode().IsRegular(), modified: info.ModTime(), unread: true, order: t.found,
+		t: t, id: idOf(found.path, info), path: found.path, name: found.source, firstPath: found.path,
+		regular: info.Mode().IsRegular(), modified: info.ModTime(), hasMore: true, order: t.created,
 	}
-	if real, err := filepath.EvalSymlinks(found.path); err == nil && real != f.home {
-		f.real = real
+	if target, err := filepath.EvalSymlinks(found.path); err == nil && target != f.firstPath {
+		f.target = target
 	}
-	f.belong()
+	f.assignService()
 	return f, nil
 }
 
 // belong finds out whose the file's records are.
-func (f *file) belong() {
+func (f *file) assignService() {
 	f.service = f.t.opts.Service
 	if f.t.opts.ServiceOf == nil {
 		return
 	}
-	service, source, ok := f.t.opts.ServiceOf(f.home)
+	service, source, ok := f.t.opts.ServiceOf(f.firstPath)
 	if ok {
 		f.service, f.name = service, cmp.Or(source, f.name)
 	}
 }
 
 // place is where the file was when it was found, behind all links.
-func (f *file) place() string {
-	if f.real == "" {
-		return f.home
+func (f *file) resolvedPath() string {
+	if f.target == "" {
+		return f.firstPath
 	}
-	return f.real
+	return f.target
 }
 
 // inherit takes over what is known of a file that was found under another name or by its content.
-func (f *file) inherit(p position) {
-	if p.path != "" && p.path != f.home {
-		f.home, f.real, f.name, f.moved = p.path, p.real, p.source, true
-		f.belong()
+func (f *file) adopt(p position) {
+	if p.path != "" && p.path != f.firstPath {
+		f.firstPath, f.target, f.name, f.renamed = p.path, p.target, p.source, true
+		f.assignService()
 	}
 }
 
 // restart reads on at an offset, with what was held there.
-func (f *file) restart(offset int64, print fingerprint, state string) {
-	f.print, f.begin, f.unread = print, nil, true
+func (f *file) startAt(offset int64, print fingerprint, state string) {
+	f.print, f.head, f.hasMore = print, nil, true
 	f.source = f.t.source(f, input.Point{Offset: offset, Held: []byte(state)})
 }
 
@@ -118,26 +118,26 @@ func (f *file) position(offset int64, state string) position {
 	}
 	return position{
 		id: f.id, kind: f.kind, offset: offset, print: f.print, at: f.t.opts.Now().Unix(),
-		modified: max(f.modified.UnixNano(), 0), path: f.home, real: f.real, source: f.name, state: state,
+		modified: max(f.modified.UnixNano(), 0), path: f.firstPath, target: f.target, source: f.name, state: state,
 	}
 }
 
 // now is what the buffer knows of the file, or is to know of it.
-func (f *file) now() position {
+func (f *file) current() position {
 	at := f.source.Point()
 	p := f.position(at.Offset, string(at.Held))
-	p.begin = string(f.begin)
+	p.head = string(f.head)
 	return p
 }
 
 // positions makes the positions that go with records up to a point.
 func (f *file) positions(at input.Point) []buffer.Position {
-	all := []buffer.Position{f.t.keep(f.position(at.Offset, string(at.Held)))}
-	if f.replaces != (fileID{}) && f.replaces != f.id {
-		all = append(all, buffer.Position{Input: f.replaces.input(f.t.prefix)})
-		f.t.past.remove(f.replaces)
+	all := []buffer.Position{f.t.encoded(f.position(at.Offset, string(at.Held)))}
+	if f.previousID != (fileID{}) && f.previousID != f.id {
+		all = append(all, buffer.Position{Input: f.previousID.input(f.t.prefix)})
+		f.t.history.remove(f.previousID)
 	}
-	f.replaces = fileID{}
+	f.previousID = fileID{}
 	return all
 }
 
@@ -150,10 +150,10 @@ func (f *file) reference() time.Time {
 }
 
 // errBusy says that as many files are open as may be, all with something to be read.
-var errBusy = errors.New("too many files with something to be read are open")
+var errTooManyOpen = errors.New("too many files with something to be read are open")
 
 // errMoved says that another file has the name now.
-var errMoved = fmt.Errorf("%w under its name", fs.ErrNotExist)
+var errReplaced = fmt.Errorf("%w under its name", fs.ErrNotExist)
 
 // look says what the file is like now, without opening it.
 func (f *file) look() (fs.FileInfo, error) {
@@ -162,7 +162,7 @@ func (f *file) look() (fs.FileInfo, error) {
 	}
 	info, err := os.Stat(f.path)
 	if err == nil && idOf(f.path, info) != f.id {
-		return nil, errMoved
+		return nil, errReplaced
 	}
 	return info, err
 }
@@ -180,10 +180,10 @@ func (f *file) open() error {
 	}
 	info, err := handle.Stat()
 	if err == nil && idOf(f.path, info) != f.id {
-		err = errMoved
+		err = errReplaced
 	}
 	if err == nil && !f.t.open.add(f, handle) {
-		err = errBusy
+		err = errTooManyOpen
 	}
 	if err != nil {
 		_ = handle.Close()
@@ -200,7 +200,7 @@ func openFile(path string) (*os.File, error) {
 const gzipMagic = "\x1f\x8b\x08"
 
 // isPacked reports whether r is a compressed file.
-func isPacked(r io.ReaderAt) bool {
+func isCompressed(r io.ReaderAt) bool {
 	var b [len(gzipMagic)]byte
 	n, _ := r.ReadAt(b[:], 0) // what can not be read is not compressed
 	return string(b[:n]) == gzipMagic
@@ -212,15 +212,15 @@ func unpack(r io.ReaderAt) (io.Reader, error) {
 }
 
 // beginning returns the first bytes of what a file holds, at most [maxPrint].
-func beginning(handle io.ReaderAt, kind kind) ([]byte, error) {
-	var r io.Reader = io.NewSectionReader(handle, 0, maxPrint)
-	if kind == packed {
+func readHead(handle io.ReaderAt, kind kind) ([]byte, error) {
+	var r io.Reader = io.NewSectionReader(handle, 0, maxFingerprint)
+	if kind == compressed {
 		var err error
 		if r, err = unpack(handle); err != nil {
 			return nil, err
 		}
 	}
-	b := make([]byte, maxPrint)
+	b := make([]byte, maxFingerprint)
 	n, err := io.ReadFull(r, b)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = nil
@@ -229,16 +229,16 @@ func beginning(handle io.ReaderAt, kind kind) ([]byte, error) {
 }
 
 // beginsLike reports whether a file began like b, as far as both go.
-func (p position) beginsLike(b []byte) bool {
+func (p position) startsLike(b []byte) bool {
 	n := int(p.print.length)
 	if n > len(b) { // it went on after it was copied
-		return len(b) > 0 && strings.HasPrefix(p.begin, string(b))
+		return len(b) > 0 && strings.HasPrefix(p.head, string(b))
 	}
-	return n > 0 && sumOf(b[:n]) == p.print
+	return n > 0 && fingerprintOf(b[:n]) == p.print
 }
 
 // whole reports whether a compressed file is complete, by reading it.
-func whole(handle io.ReaderAt) bool {
+func isComplete(handle io.ReaderAt) bool {
 	r, err := unpack(handle)
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
@@ -248,10 +248,10 @@ func whole(handle io.ReaderAt) bool {
 
 // read hands over the lines of r, a part of the file.
 func (f *file) read(ctx context.Context, r io.Reader) (fileErr, err error) {
-	noted := &notingReader{r: r}
-	if err := f.t.feed.Read(ctx, f.source, noted, f.reference()); err != nil {
-		if noted.err != nil {
-			return fmt.Errorf("read %s: %w", f.path, noted.err), nil
+	tracked := &errorReader{r: r}
+	if err := f.t.feed.Read(ctx, f.source, tracked, f.reference()); err != nil {
+		if tracked.err != nil {
+			return fmt.Errorf("read %s: %w", f.path, tracked.err), nil
 		}
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func (f *file) read(ctx context.Context, r io.Reader) (fileErr, err error) {
 
 // readPacked hands over at most limit bytes of what is compressed in the file,
 // from the source's offset on, and reports whether there may be more.
-func (f *file) readPacked(ctx context.Context, limit int64) (more bool, fileErr, err error) {
+func (f *file) readCompressed(ctx context.Context, limit int64) (more bool, fileErr, err error) {
 	if f.unpacked == nil {
 		r, err := unpack(f.handle)
 		if err == nil {
@@ -280,13 +280,13 @@ func (f *file) readPacked(ctx context.Context, limit int64) (more bool, fileErr,
 }
 
 // notingReader remembers the error of reading, so that it is told from one of handing over.
-type notingReader struct {
+type errorReader struct {
 	r   io.Reader
 	err error
 }
 
 // Read implements [io.Reader].
-func (n *notingReader) Read(p []byte) (int, error) {
+func (n *errorReader) Read(p []byte) (int, error) {
 	got, err := n.r.Read(p)
 	if err != io.EOF { //nolint:errorlint // io.Reader requires io.EOF itself
 		n.err = err
@@ -303,13 +303,13 @@ type section struct {
 
 // Read implements [io.Reader].
 func (s *section) Read(p []byte) (int, error) {
-	if s.at >= s.end || !s.f.same() {
+	if s.at >= s.end || !s.f.sameHead() {
 		return 0, io.EOF
 	}
 	n, err := s.f.handle.ReadAt(p[:min(int64(len(p)), s.end-s.at)], s.at)
 	s.f.print = s.f.print.extend(s.at, p[:n])
-	if known := len(s.f.begin); s.at == int64(known) && known < maxPrint {
-		s.f.begin = append(s.f.begin, p[:min(n, maxPrint-known)]...)
+	if known := len(s.f.head); s.at == int64(known) && known < maxFingerprint {
+		s.f.head = append(s.f.head, p[:min(n, maxFingerprint-known)]...)
 	}
 	s.at += int64(n)
 	if n > 0 && errors.Is(err, io.EOF) {
@@ -319,7 +319,7 @@ func (s *section) Read(p []byte) (int, error) {
 }
 
 // same reports whether the file at the handle begins as it did.
-func (f *file) same() bool {
-	now, err := printOf(f.handle, int64(f.print.length))
+func (f *file) sameHead() bool {
+	now, err := readFingerprint(f.handle, int64(f.print.length))
 	return err == nil && now == f.print
 }

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -37,11 +38,11 @@ func (t *Tailer) follow(ctx context.Context) error {
 
 // read reads files until ctx ends, and then, until late ends, what they hold.
 func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
-	if err := t.begin(late, w); err != nil {
+	if err := t.startFollowing(late, w); err != nil {
 		return err
 	}
 	for {
-		more, err := t.pass(late)
+		more, err := t.readDue(late)
 		if err != nil {
 			return err
 		}
@@ -51,7 +52,7 @@ func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
 		if !more {
 			t.wait(ctx, w)
 		}
-		if err := t.lookAround(late, w); err != nil {
+		if err := t.poll(late, w); err != nil {
 			return err
 		}
 	}
@@ -59,43 +60,43 @@ func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
 
 // begin opens what is there at the start, notes where reading it starts, and
 // finds the files that were renamed, copied or compressed while nobody read them.
-func (t *Tailer) begin(ctx context.Context, w *watcher) error {
+func (t *Tailer) startFollowing(ctx context.Context, w *watcher) error {
 	t.starting = true
-	t.recallAll()
+	t.loadPositions()
 	for _, p := range t.patterns {
-		since, before := t.contactOf(p)
-		t.first[p.absolute], t.contacts[p.absolute] = !before, since
+		since, before := t.loadFirstScan(p)
+		t.newPatterns[p.absolute], t.firstScans[p.absolute] = !before, since
 	}
-	t.scan(w, func(p pattern) arrival {
-		first := t.first[p.absolute]
-		return arrival{fromEnd: first && !t.opts.FromStart, history: first && t.opts.FromStart}
+	t.scan(w, func(p pattern) discovery {
+		first := t.newPatterns[p.absolute]
+		return discovery{fromEnd: first && !t.opts.FromStart, includeCompressed: first && t.opts.FromStart}
 	})
-	t.renamed(true)
+	t.findRenamed(true)
 	for place := range t.byPath {
-		t.rotated[dirOf(place)] = true
+		t.changedDirs[filepath.Dir(place)] = true
 	}
-	t.siblings(t.dirs)
-	t.forget()
-	clear(t.first)
-	t.starting, t.searchesLeft = false, searches
+	t.scanRotated(t.dirs)
+	t.forgetRemoved()
+	clear(t.newPatterns)
+	t.starting, t.startupSearches = false, searchesAfterStart
 	// From here on a file that is not known is one that appeared later.
-	all := t.pending
-	t.pending = nil
+	all := t.pendingPositions
+	t.pendingPositions = nil
 	for _, f := range t.inOrder(maps.Values(t.files)) {
 		all = append(all, f.positions(f.source.Point())...)
 	}
 	for _, p := range t.patterns {
-		value := binary.AppendUvarint([]byte{positionVersion}, uint64(t.contacts[p.absolute]))
+		value := binary.AppendUvarint([]byte{positionVersion}, uint64(t.firstScans[p.absolute]))
 		all = append(all, buffer.Position{Input: t.inputOf(p), Value: value})
 	}
-	t.scanned, t.cleaned = t.opts.Now(), t.opts.Now()
+	t.lastScan, t.lastCleanup = t.opts.Now(), t.opts.Now()
 	_, err := t.opts.Sink.Append(ctx, buffer.Chunk{Positions: all})
 	return err
 }
 
 // contactOf is when a pattern was looked through first, in Unix nanoseconds: now, if
 // it was not before; 0 is not known.
-func (t *Tailer) contactOf(p pattern) (since int64, before bool) {
+func (t *Tailer) loadFirstScan(p pattern) (since int64, before bool) {
 	value, before := t.opts.Sink.Position(t.inputOf(p))
 	if !before {
 		return t.opts.Now().UnixNano(), false
@@ -109,39 +110,39 @@ func (t *Tailer) contactOf(p pattern) (since int64, before bool) {
 }
 
 // recallAll takes in what the buffer knows of files.
-func (t *Tailer) recallAll() {
+func (t *Tailer) loadPositions() {
 	for _, kept := range t.opts.Sink.Positions(t.prefix) {
 		if p, err := decodePosition(kept.Value); err == nil {
-			t.past.add(p)
+			t.history.add(p)
 		}
 	}
 }
 
 // flush hands over the positions that were made without records.
 func (t *Tailer) flush(ctx context.Context) error {
-	if len(t.pending) == 0 {
+	if len(t.pendingPositions) == 0 {
 		return nil
 	}
-	_, err := t.opts.Sink.Append(ctx, buffer.Chunk{Positions: t.pending})
-	t.pending = nil
+	_, err := t.opts.Sink.Append(ctx, buffer.Chunk{Positions: t.pendingPositions})
+	t.pendingPositions = nil
 	return err
 }
 
 // pass gives every file that may have something one turn, those that lost their
 // name before the others, and closes those that are done with. It reports
 // whether any has more. While there is more in a file, those that took its place wait.
-func (t *Tailer) pass(ctx context.Context) (more bool, err error) {
+func (t *Tailer) readDue(ctx context.Context) (more bool, err error) {
 	if err := t.flush(ctx); err != nil { // before records, which bring newer ones
 		return false, err
 	}
 	t.dirs = make(directories)
 	waiting := make(map[string]bool)
-	for _, f := range t.inOrder(maps.Keys(t.work)) {
+	for _, f := range t.inOrder(maps.Keys(t.due)) {
 		if t.files[f.id] != f {
-			delete(t.work, f)
+			delete(t.due, f)
 			continue
 		}
-		if waiting[f.place()] {
+		if waiting[f.resolvedPath()] {
 			continue
 		}
 		again, err := f.follow(ctx, t.opts.Now())
@@ -150,30 +151,30 @@ func (t *Tailer) pass(ctx context.Context) (more bool, err error) {
 		}
 		if again {
 			more = true
-			waiting[f.place()] = f.isOld()
+			waiting[f.resolvedPath()] = f.isDisplaced()
 			continue
 		}
-		delete(t.work, f)
+		delete(t.due, f)
 	}
 	return more, t.flush(ctx)
 }
 
 // isOld reports whether another file may have the name under which f was found first.
-func (f *file) isOld() bool { return f.t.old[f] }
+func (f *file) isDisplaced() bool { return f.t.displaced[f] }
 
 // finish reads what the files hold by now and, unless the next run goes on there, ends them.
 func (t *Tailer) finish(ctx context.Context, w *watcher) error {
-	if err := t.lookAround(ctx, w); err != nil {
+	if err := t.poll(ctx, w); err != nil {
 		return err
 	}
-	t.scan(w, func(pattern) arrival { return arrival{} })
-	t.siblings(make(directories))
+	t.scan(w, func(pattern) discovery { return discovery{} })
+	t.scanRotated(make(directories))
 	for _, f := range t.files {
-		t.work[f] = true
+		t.due[f] = true
 	}
 	for more := true; more; {
 		var err error
-		if more, err = t.pass(ctx); err != nil {
+		if more, err = t.readDue(ctx); err != nil {
 			return err
 		}
 	}
@@ -192,7 +193,7 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 // last written to before those that were written to later.
 func (t *Tailer) inOrder(files iter.Seq[*file]) []*file {
 	return slices.SortedFunc(files, func(a, b *file) int {
-		switch aOld, bOld := a.isOld(), b.isOld(); {
+		switch aOld, bOld := a.isDisplaced(), b.isDisplaced(); {
 		case aOld && !bOld:
 			return -1
 		case bOld && !aOld:
@@ -212,52 +213,52 @@ func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error)
 	changed := !info.ModTime().Equal(f.modified)
 	f.modified = info.ModTime()
 	if f.kind == plain && info.Size() == f.source.Offset() && !changed {
-		return f.quiet(ctx, now)
+		return f.idle(ctx, now)
 	}
 	if openErr := f.open(); openErr != nil {
 		return f.failed(ctx, openErr)
 	}
-	if f.kind == packed {
-		return f.followPacked(ctx, now)
+	if f.kind == compressed {
+		return f.followCompressed(ctx, now)
 	}
 	size := info.Size()
-	if size < f.source.Offset() || !f.same() {
+	if size < f.source.Offset() || !f.sameHead() {
 		return true, f.truncated(ctx) // what it held goes first
 	}
 	gained := size - f.source.Offset()
 	if gained <= 0 {
-		return f.quiet(ctx, now)
+		return f.idle(ctx, now)
 	}
-	f.grew, f.unread, f.t.warm[f] = now, true, true
-	fileErr, err := f.read(ctx, &section{f, f.source.Offset(), f.source.Offset() + min(gained, turn)})
+	f.lastRead, f.hasMore, f.t.active[f] = now, true, true
+	fileErr, err := f.read(ctx, &section{f, f.source.Offset(), f.source.Offset() + min(gained, readQuota)})
 	if err != nil {
 		return false, err
 	}
-	f.t.complain(f.path, fileErr)
-	f.unread = fileErr == nil && gained > turn
+	f.t.logOutage(f.path, fileErr)
+	f.hasMore = fileErr == nil && gained > readQuota
 	if fileErr != nil {
 		f.t.open.close(f)
 	}
-	return f.unread, nil
+	return f.hasMore, nil
 }
 
 // failed deals with a file that can not be looked at or opened.
 func (f *file) failed(ctx context.Context, wrong error) (more bool, err error) {
 	switch {
-	case errors.Is(wrong, errBusy):
+	case errors.Is(wrong, errTooManyOpen):
 		return true, nil
 	case errors.Is(wrong, fs.ErrNotExist):
-		return f.lost(ctx)
+		return f.missing(ctx)
 	default:
-		f.t.complain(f.path, explain(wrong))
+		f.t.logOutage(f.path, explain(wrong))
 		return false, nil
 	}
 }
 
 // quiet does what is due to a file that has gained nothing.
-func (f *file) quiet(ctx context.Context, now time.Time) (more bool, err error) {
-	f.unread = false
-	if f.source.Held() > 0 && now.Sub(f.grew) >= f.t.opts.PartialWait {
+func (f *file) idle(ctx context.Context, now time.Time) (more bool, err error) {
+	f.hasMore = false
+	if f.source.Held() > 0 && now.Sub(f.lastRead) >= f.t.opts.PartialWait {
 		if err := f.t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return false, err
 		}
@@ -266,24 +267,24 @@ func (f *file) quiet(ctx context.Context, now time.Time) (more bool, err error) 
 		return false, err
 	}
 	if f.finished(now) {
-		return false, f.end(ctx)
+		return false, f.close(ctx)
 	}
 	return false, nil
 }
 
 // followPacked reads a turn of a compressed file; at its end it is done with.
-func (f *file) followPacked(ctx context.Context, now time.Time) (more bool, err error) {
-	f.grew = now
-	more, fileErr, err := f.readPacked(ctx, turn)
+func (f *file) followCompressed(ctx context.Context, now time.Time) (more bool, err error) {
+	f.lastRead = now
+	more, fileErr, err := f.readCompressed(ctx, readQuota)
 	if err != nil || more {
 		return more, err
 	}
-	if f.t.complain(f.path, fileErr); fileErr == nil {
+	if f.t.logOutage(f.path, fileErr); fileErr == nil {
 		err = f.t.feed.End(ctx, f.source, f.reference())
-		f.t.retire(f)
+		f.t.complete(f)
 		return false, err
 	}
-	f.unread = false
+	f.hasMore = false
 	f.t.open.close(f)
 	return false, nil
 }
@@ -291,18 +292,18 @@ func (f *file) followPacked(ctx context.Context, now time.Time) (more bool, err 
 // finished reports whether a file without a name has been quiet for long enough.
 func (f *file) finished(now time.Time) bool {
 	wait := f.t.opts.RotateWait
-	return !f.gone.IsZero() && now.Sub(f.gone) >= wait && now.Sub(f.grew) >= wait
+	return !f.goneSince.IsZero() && now.Sub(f.goneSince) >= wait && now.Sub(f.lastRead) >= wait
 }
 
 // complain logs what is wrong with a file or pattern when it begins, and that
 // it is over; nil is nothing wrong.
-func (t *Tailer) complain(about string, err error) {
+func (t *Tailer) logOutage(about string, err error) {
 	switch {
-	case err != nil && !t.said[about]:
-		t.said[about] = true
+	case err != nil && !t.failing[about]:
+		t.failing[about] = true
 		t.opts.Log.Warn("can not be read for now; trying again", "file", about, "error", err)
-	case err == nil && t.said[about]:
-		delete(t.said, about)
+	case err == nil && t.failing[about]:
+		delete(t.failing, about)
 		t.opts.Log.Info("can be read again", "file", about)
 	}
 }

@@ -8,8 +8,8 @@ import (
 const (
 	// maxHandles is how many files are kept open where nothing else is configured,
 	// if the system allows four times as many.
-	maxHandles = 1024
-	minHandles = 8
+	maxOpenDefault = 1024
+	minOpen        = 8
 )
 
 // handles bounds how many files are open. Which are not read to their end stay
@@ -49,23 +49,23 @@ func (h *handles) close(f *file) {
 // evict closes the file not used for longest among those read to their end;
 // one without a name only where there is no other.
 func (h *handles) evict() bool {
-	var nameless *file
+	var unlinked *file
 	for e := h.used.Back(); e != nil; e = e.Prev() {
 		f, ok := e.Value.(*file)
-		if !ok || f.unread {
+		if !ok || f.hasMore {
 			continue
 		}
-		if f.gone.IsZero() {
+		if f.goneSince.IsZero() {
 			h.close(f)
 			return true
 		}
-		if nameless == nil {
-			nameless = f
+		if unlinked == nil {
+			unlinked = f
 		}
 	}
-	if nameless == nil {
+	if unlinked == nil {
 		return false
 	}
-	h.close(nameless)
+	h.close(unlinked)
 	return true
 }

@@ -8,10 +8,10 @@ import "syscall"
 const nonblocking = syscall.O_NONBLOCK
 
 // defaultHandles is a quarter of what the process may have open.
-func defaultHandles() int {
+func defaultMaxOpen() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return maxHandles / 4
+		return maxOpenDefault / 4
 	}
-	return int(max(minHandles, min(maxHandles, limit.Cur/4))) //nolint:gosec // at most maxHandles
+	return int(max(minOpen, min(maxOpenDefault, limit.Cur/4))) //nolint:gosec // at most maxHandles
 }

@@ -12,7 +12,7 @@ import (
 // readAll reads all files to their end, in the order of the arguments and of their names.
 func (t *Tailer) readAll(ctx context.Context) error {
 	t.starting = true
-	t.recallAll()
+	t.loadPositions()
 	var failed []error
 	var all []found
 	present := make(map[fileID]bool)
@@ -29,7 +29,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 			}
 		}
 	}
-	t.renamed(true)
+	t.findRenamed(true)
 	read := func(f *file) error {
 		fileErr, err := t.readWhole(ctx, f)
 		if fileErr != nil {
@@ -46,14 +46,14 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		}
 	}
 	for _, found := range all {
-		f, v, err := t.admit(found, nil, arrival{history: true})
+		f, v, err := t.admit(found, nil, discovery{includeCompressed: true})
 		if err := t.flush(ctx); err != nil {
 			return err
 		}
 		switch {
 		case err != nil:
 			failed = append(failed, explain(err))
-		case v == later:
+		case v == wait:
 			failed = append(failed, fmt.Errorf("%s: the compressed file ends too early: it is damaged or not written to its end yet", found.path))
 		case f != nil:
 			if err := read(f); err != nil {
@@ -61,7 +61,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 			}
 		}
 	}
-	t.forget()
+	t.forgetRemoved()
 	if err := t.flush(ctx); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 // readWhole reads one file to its end. Its first result is what is wrong with
 // the file, its second what ends the run.
 func (t *Tailer) readWhole(ctx context.Context, f *file) (fileErr, err error) {
-	defer t.drop(f)
+	defer t.stop(f)
 	if err := f.open(); err != nil {
 		return err, nil
 	}
@@ -92,8 +92,8 @@ func (t *Tailer) readWhole(ctx context.Context, f *file) (fileErr, err error) {
 	if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 		return nil, err
 	}
-	if p, ok := spareOf(f, f.handle); ok && f.kind == packed {
-		t.pending = append(t.pending, t.keep(p))
+	if p, ok := copyPosition(f, f.handle); ok && f.kind == compressed {
+		t.pendingPositions = append(t.pendingPositions, t.encoded(p))
 	}
 	return nil, nil
 }
@@ -108,7 +108,7 @@ func (f *file) readToEnd(ctx context.Context) (fileErr, err error) {
 		return f.read(ctx, &section{f, f.source.Offset(), 1 << 62})
 	}
 	for more := true; more && fileErr == nil && err == nil; {
-		more, fileErr, err = f.readPacked(ctx, turn)
+		more, fileErr, err = f.readCompressed(ctx, readQuota)
 	}
 	return fileErr, err
 }

@@ -38,7 +38,7 @@ func (id fileID) input(prefix string) string {
 }
 
 // maxPrint is how many bytes at a file's beginning a fingerprint covers.
-const maxPrint = 1024
+const maxFingerprint = 1024
 
 // fingerprint tells a file from another one that was later given the same
 // inode: the CRC-32C of its first length bytes. Length 0 fits every file.
@@ -48,29 +48,29 @@ type fingerprint struct {
 }
 
 // sumOf is the fingerprint of a beginning of a file.
-func sumOf(beginning []byte) fingerprint {
-	return fingerprint{uint32(len(beginning)), crc32.Checksum(beginning, crc32.MakeTable(crc32.Castagnoli))}
+func fingerprintOf(head []byte) fingerprint {
+	return fingerprint{uint32(len(head)), crc32.Checksum(head, crc32.MakeTable(crc32.Castagnoli))}
 }
 
 // extend is the fingerprint with the bytes at an offset added, where they follow what it covers.
 func (p fingerprint) extend(at int64, b []byte) fingerprint {
-	if at != int64(p.length) || at >= maxPrint {
+	if at != int64(p.length) || at >= maxFingerprint {
 		return p
 	}
-	b = b[:min(len(b), maxPrint-int(p.length))]
+	b = b[:min(len(b), maxFingerprint-int(p.length))]
 	return fingerprint{p.length + uint32(len(b)), crc32.Update(p.sum, crc32.MakeTable(crc32.Castagnoli), b)}
 }
 
 // printOf takes the fingerprint of the first n bytes of r, or of [maxPrint].
-func printOf(r io.ReaderAt, n int64) (fingerprint, error) {
-	buf := make([]byte, min(n, maxPrint))
+func readFingerprint(r io.ReaderAt, n int64) (fingerprint, error) {
+	buf := make([]byte, min(n, maxFingerprint))
 	if len(buf) == 0 {
 		return fingerprint{}, nil
 	}
 	if got, err := r.ReadAt(buf, 0); got < len(buf) {
 		return fingerprint{}, err
 	}
-	return sumOf(buf), nil
+	return fingerprintOf(buf), nil
 }
 
 // kind is what the bytes that a position counts are.
@@ -80,16 +80,16 @@ const (
 	// plain is a file read as it is.
 	plain kind = iota
 	// packed is a compressed file: the offset is one in what is compressed.
-	packed
+	compressed
 	// spare is a file whose content was read from another one: a copy.
-	spare
+	copied
 	kinds
 )
 
 // position is how far a file was read, and what it was then.
 type position struct {
 	// begin is what the file began with, where that is known; it is not kept.
-	begin  string
+	head   string
 	id     fileID
 	kind   kind
 	offset int64
@@ -100,17 +100,17 @@ type position struct {
 	modified int64
 	// path is the absolute path under which the file was found first, real the
 	// one that it led to by symbolic links ("" is the same), source that of its records.
-	path, real, source string
+	path, target, source string
 	// state is what the reader of lines needs beside the offset to go on.
 	state string
 }
 
 // place is where the file was, behind all links.
-func (p position) place() string {
-	if p.real == "" {
+func (p position) resolvedPath() string {
+	if p.target == "" {
 		return p.path
 	}
-	return p.real
+	return p.target
 }
 
 // The first byte of an encoded position.
@@ -127,7 +127,7 @@ const maxState = 64 << 10
 // inode, offset, fingerprint length, fingerprint and the two times as variable-length
 // integers, then path, real path, source and state, each behind its length.
 func (p position) encode() []byte {
-	b := make([]byte, 1, 80+len(p.path)+len(p.real)+len(p.source)+len(p.state))
+	b := make([]byte, 1, 80+len(p.path)+len(p.target)+len(p.source)+len(p.state))
 	b[0] = positionVersion
 	for _, v := range [...]uint64{
 		uint64(p.kind), p.id.device, p.id.inode, uint64(p.offset),
@@ -135,15 +135,15 @@ func (p position) encode() []byte {
 	} {
 		b = binary.AppendUvarint(b, v)
 	}
-	for _, s := range [...]string{p.path, p.real, p.source, p.state} {
+	for _, s := range [...]string{p.path, p.target, p.source, p.state} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	return b
 }
 
 var (
-	errCutShort = errors.New("position of a file: cut short")
-	errForeign  = errors.New("position of a file: not as this program writes it")
+	errTruncated = errors.New("position of a file: cut short")
+	errMalformed = errors.New("position of a file: not as this program writes it")
 )
 
 // decodePosition reads what encode wrote, now or in version 1; anything else is an error.
@@ -161,17 +161,17 @@ func decodePosition(b []byte) (position, error) {
 	p.kind = kind(k)
 	p.id = fileID{d.number(math.MaxUint64), d.number(math.MaxUint64)}
 	p.offset = int64(d.number(math.MaxInt64))
-	p.print = fingerprint{uint32(d.number(maxPrint)), uint32(d.number(math.MaxUint32))}
+	p.print = fingerprint{uint32(d.number(maxFingerprint)), uint32(d.number(math.MaxUint32))}
 	p.at = int64(d.number(math.MaxInt64))
 	if first {
 		p.modified = min(p.at, math.MaxInt64/int64(time.Second)) * int64(time.Second)
 		p.path, p.source = d.text(), d.text()
 	} else {
 		p.modified = int64(d.number(math.MaxInt64))
-		p.path, p.real, p.source, p.state = d.text(), d.text(), d.text(), d.text()
+		p.path, p.target, p.source, p.state = d.text(), d.text(), d.text(), d.text()
 	}
 	if d.err == nil && len(d.rest) > 0 {
-		d.err = errForeign
+		d.err = errMalformed
 	}
 	if d.err != nil {
 		return position{}, d.err
@@ -191,10 +191,10 @@ func (d *decoder) number(limit uint64) uint64 {
 	case d.err != nil:
 		return 0
 	case n <= 0:
-		d.err = errCutShort
+		d.err = errTruncated
 		return 0
 	case v > limit || n > 1 && d.rest[n-1] == 0: // too large, or longer than it need be
-		d.err = errForeign
+		d.err = errMalformed
 		return 0
 	}
 	d.rest = d.rest[n:]
@@ -204,7 +204,7 @@ func (d *decoder) number(limit uint64) uint64 {
 func (d *decoder) text() string {
 	size := d.number(math.MaxUint64)
 	if d.err == nil && size > uint64(len(d.rest)) {
-		d.err = errCutShort
+		d.err = errTruncated
 	}
 	if d.err != nil {
 		return ""
@@ -216,23 +216,23 @@ func (d *decoder) text() string {
 
 // telling reports whether p can tell its file from another one that was given its
 // inode: nothing was known of what it held otherwise.
-func (p position) telling() bool { return p.print.length > 0 || p.kind != plain }
+func (p position) distinguishing() bool { return p.print.length > 0 || p.kind != plain }
 
 // mayBeAt reports whether p's file may be at a path: of one that is known by its inode
 // only, its name must tell.
 func (p position) mayBeAt(path string) bool {
-	return p.telling() || path == p.path || path == p.real ||
-		isRotation(filepath.Base(path), filepath.Base(p.path)) || isRotation(filepath.Base(path), filepath.Base(p.place()))
+	return p.distinguishing() || path == p.path || path == p.target ||
+		isRotation(filepath.Base(path), filepath.Base(p.path)) || isRotation(filepath.Base(path), filepath.Base(p.resolvedPath()))
 }
 
 // fits reports whether r begins as the file did that p is of.
-func (p position) fits(r io.ReaderAt) bool {
-	now, err := printOf(r, int64(p.print.length))
+func (p position) matchesHead(r io.ReaderAt) bool {
+	now, err := readFingerprint(r, int64(p.print.length))
 	return err == nil && now == p.print
 }
 
 // standIn is an identity for a file that has none any more.
-func (p position) standIn() fileID {
+func (p position) orphanID() fileID {
 	h := fnv.New64a()
 	h.Write(p.encode())
 	return fileID{device: math.MaxUint64, inode: h.Sum64()}

@@ -7,15 +7,15 @@ import (
 )
 
 // packedSuffix ends the names of compressed files.
-const packedSuffix = ".gz"
+const compressedSuffix = ".gz"
 
 // origins yields the names that a file may have had before it was rotated to a
 // name, as log rotation names files: NAME.1, NAME-20261120, NAME.old, BASE-DATE.EXT,
 // each also compressed. sure says that what was added looks like a number or a
 // date: else only the content can tell.
 func origins(name string) iter.Seq2[string, bool] {
-	return func(yield func(origin string, sure bool) bool) {
-		plainName := strings.TrimSuffix(name, packedSuffix)
+	return func(yield func(origin string, byName bool) bool) {
+		plainName := strings.TrimSuffix(name, compressedSuffix)
 		if plainName != name && !yield(plainName, true) {
 			return
 		}
@@ -26,10 +26,10 @@ func origins(name string) iter.Seq2[string, bool] {
 				continue
 			}
 			added := plainName[i+1:]
-			if !yield(plainName[:i], isTurn(added, 1) || isWord(added)) {
+			if !yield(plainName[:i], isNumberOrDate(added, 1) || isWord(added)) {
 				return
 			}
-			if ext != "" && i < stem-1 && !yield(plainName[:i]+ext, isTurn(plainName[i+1:stem], 8)) {
+			if ext != "" && i < stem-1 && !yield(plainName[:i]+ext, isNumberOrDate(plainName[i+1:stem], 8)) {
 				return
 			}
 		}
@@ -47,7 +47,7 @@ func isRotation(name, before string) bool {
 }
 
 // isTurn reports whether s is a number or date of at least so many digits.
-func isTurn(s string, digits int) bool {
+func isNumberOrDate(s string, digits int) bool {
 	for _, c := range []byte(s) {
 		switch {
 		case c >= '0' && c <= '9':

@@ -82,45 +82,45 @@ type Tailer struct {
 	open   handles
 	// work are the files to be looked at next, warm those to be looked at by the
 	// clock, old those whose name another one has or may get.
-	work, warm, old map[*file]bool
-	found           int
+	due, active, displaced map[*file]bool
+	created                int
 
-	past past
+	history history
 	// passed are files that are not read, as they were written to last.
-	passed map[fileID]time.Time
+	skipped map[fileID]time.Time
 	// again are files to be looked at later, and since when; againIn directories.
-	again, againIn map[string]bool
-	since          map[string]time.Time
+	deferred, deferredDirs map[string]bool
+	deferredSince          map[string]time.Time
 	// rotated are the directories in which files lost their names.
-	rotated map[string]bool
+	changedDirs map[string]bool
 	// changedAt is when directories of known files were changed last, as seen.
-	changedAt map[string]time.Time
+	dirTimes map[string]time.Time
 	// forgotten are files to be forgotten once their copies were looked for, and whether
 	// that was begun since.
-	forgotten map[fileID]bool
+	removed map[fileID]bool
 	// contacts is when patterns were looked through first, Unix nanoseconds.
-	contacts map[string]int64
+	firstScans map[string]int64
 	// first are the patterns that are being looked through for the first time.
-	first map[string]bool
+	newPatterns map[string]bool
 	// pending are positions that come without records.
-	pending []buffer.Position
+	pendingPositions []buffer.Position
 	// dirs are the directories as they are in this look.
 	dirs directories
 
 	// starting says that what was there at the start is being looked at.
-	starting                           bool
-	rescan                             bool
-	polled, scanned, searched, cleaned time.Time
-	scanCost, searchCost               time.Duration
-	searchesLeft                       int
+	starting                                     bool
+	rescan                                       bool
+	lastPoll, lastScan, lastDirScan, lastCleanup time.Time
+	scanCost, dirScanCost                        time.Duration
+	startupSearches                              int
 	// catches is how many files the watcher may open, catching since when it does; zero
 	// is not at all.
-	catches  int
-	catching time.Time
+	maxEarlyOpen  int
+	watchingSince time.Time
 	// said holds the complaints that were logged and still hold.
-	said map[string]bool
+	failing map[string]bool
 	// foreign says that it was logged that a file is of no service.
-	foreign bool
+	loggedNoService bool
 }
 
 // New makes a Tailer. A pattern that can not be read is an error; files that
@@ -141,10 +141,10 @@ func New(opts Options) (*Tailer, error) {
 		return nil, fmt.Errorf("name %q: want letters, digits and . _ -", opts.Name)
 	}
 	if opts.MaxOpen == 0 {
-		opts.MaxOpen = defaultHandles()
+		opts.MaxOpen = defaultMaxOpen()
 	}
-	if opts.MaxOpen < minHandles {
-		return nil, fmt.Errorf("%d open files: want at least %d", opts.MaxOpen, minHandles)
+	if opts.MaxOpen < minOpen {
+		return nil, fmt.Errorf("%d open files: want at least %d", opts.MaxOpen, minOpen)
 	}
 	for _, text := range opts.Exclude {
 		if !doublestar.ValidatePattern(filepath.ToSlash(text)) {
@@ -171,16 +171,16 @@ func New(opts Options) (*Tailer, error) {
 }
 
 func newTailer(opts Options) *Tailer {
-	catches := opts.MaxOpen / 4
+	maxEarlyOpen := opts.MaxOpen / 4
 	return &Tailer{
 		opts: opts, prefix: inputPrefix(fileInput, opts.Name),
 		files: make(map[fileID]*file), byPath: make(map[string]*file),
-		open: handles{limit: opts.MaxOpen - catches}, catches: catches,
-		work: make(map[*file]bool), warm: make(map[*file]bool), old: make(map[*file]bool),
-		past: newPast(), passed: make(map[fileID]time.Time), dirs: make(directories),
-		again: make(map[string]bool), againIn: make(map[string]bool), since: make(map[string]time.Time),
-		rotated: make(map[string]bool), first: make(map[string]bool), contacts: make(map[string]int64), said: make(map[string]bool),
-		forgotten: make(map[fileID]bool),
+		open: handles{limit: opts.MaxOpen - maxEarlyOpen}, maxEarlyOpen: maxEarlyOpen,
+		due: make(map[*file]bool), active: make(map[*file]bool), displaced: make(map[*file]bool),
+		history: newHistory(), skipped: make(map[fileID]time.Time), dirs: make(directories),
+		deferred: make(map[string]bool), deferredDirs: make(map[string]bool), deferredSince: make(map[string]time.Time),
+		changedDirs: make(map[string]bool), newPatterns: make(map[string]bool), firstScans: make(map[string]int64), failing: make(map[string]bool),
+		removed: make(map[fileID]bool),
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 
 const (
 	// renewal is how often directories are watched anew: one may have been replaced.
-	renewal = time.Minute
+	rewatchInterval = time.Minute
 	// repeats is after how many notices that say nothing new the watcher rests,
 	// and rest for how long: the system folds equal notices meanwhile.
-	repeats = 64
-	rest    = 5 * time.Millisecond
+	duplicateEvents = 64
+	duplicatePause  = 5 * time.Millisecond
 )
 
 // watcher collects what the file system says that changed, and opens files
@@ -29,41 +29,41 @@ type watcher struct {
 	done   sync.WaitGroup
 
 	// Used by the reader alone.
-	watched map[string]bool
-	renewed time.Time
-	failed  bool
+	watched   map[string]bool
+	rewatched time.Time
+	failed    bool
 
-	mu    sync.Mutex
-	found notices
+	mu      sync.Mutex
+	pending events
 	// targets are the files that links lead to.
 	targets map[string]bool
 }
 
 // notices are what changed since they were taken last.
-type notices struct {
+type events struct {
 	// written are the paths of files that were written to, named those where a
 	// file appeared, went or was renamed.
-	written, named map[string]bool
+	written, renamed map[string]bool
 	// caught are files that appeared, open.
-	caught []caught
+	opened []opened
 	// lost says that there were more than could be told.
-	lost bool
+	overflow bool
 }
 
-type caught struct {
+type opened struct {
 	path   string
 	handle *os.File
 }
 
-func newNotices() notices {
-	return notices{written: make(map[string]bool), named: make(map[string]bool)}
+func newEvents() events {
+	return events{written: make(map[string]bool), renamed: make(map[string]bool)}
 }
 
 // watch starts a watcher; close ends it.
 func (t *Tailer) watch() *watcher {
 	w := &watcher{
 		wake: make(chan struct{}, 1), t: t, watched: make(map[string]bool),
-		renewed: t.opts.Now(), found: newNotices(), targets: make(map[string]bool),
+		rewatched: t.opts.Now(), pending: newEvents(), targets: make(map[string]bool),
 	}
 	if t.opts.Polling {
 		return w
@@ -74,7 +74,7 @@ func (t *Tailer) watch() *watcher {
 		return w
 	}
 	w.notify = notify
-	t.catching = t.opts.Now()
+	t.watchingSince = t.opts.Now()
 	w.done.Go(w.run)
 	return w
 }
@@ -95,7 +95,7 @@ func (w *watcher) run() {
 				return
 			}
 			w.mu.Lock()
-			w.found.lost = true
+			w.pending.overflow = true
 			w.mu.Unlock()
 		}
 		if isNew {
@@ -105,8 +105,8 @@ func (w *watcher) run() {
 			}
 			continue
 		}
-		if known++; known%repeats == 0 {
-			time.Sleep(rest)
+		if known++; known%duplicateEvents == 0 {
+			time.Sleep(duplicatePause)
 		}
 	}
 }
@@ -118,39 +118,39 @@ func (w *watcher) note(event fsnotify.Event) (isNew bool) {
 		return false
 	}
 	var handle *os.File
-	if event.Op.Has(fsnotify.Create) && w.wanted(path) {
+	if event.Op.Has(fsnotify.Create) && w.opensEarly(path) {
 		handle, _ = openFile(path) // else it is looked for later
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if event.Op == fsnotify.Write {
-		isNew = !w.found.written[path]
-		w.found.written[path] = true
+		isNew = !w.pending.written[path]
+		w.pending.written[path] = true
 		return isNew
 	}
-	isNew = !w.found.named[path] || handle != nil
-	w.found.named[path] = true
+	isNew = !w.pending.renamed[path] || handle != nil
+	w.pending.renamed[path] = true
 	if handle != nil {
-		w.found.caught = append(w.found.caught, caught{path, handle})
+		w.pending.opened = append(w.pending.opened, opened{path, handle})
 	}
 	return isNew
 }
 
 // wanted reports whether a file that appears is to be opened at once.
-func (w *watcher) wanted(path string) bool {
+func (w *watcher) opensEarly(path string) bool {
 	w.mu.Lock()
-	known, room := w.targets[path], len(w.found.caught) < w.t.catches
+	known, room := w.targets[path], len(w.pending.opened) < w.t.maxEarlyOpen
 	w.mu.Unlock()
 	return room && (known || w.t.matches(path))
 }
 
 // take returns what changed since the last call.
-func (w *watcher) take() notices {
+func (w *watcher) drain() events {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	taken := w.found
-	w.found = newNotices()
-	return taken
+	drained := w.pending
+	w.pending = newEvents()
+	return drained
 }
 
 // add watches a directory; one that is watched already stays so.
@@ -184,11 +184,11 @@ func (w *watcher) isDir(path string) bool {
 }
 
 // renew lets all directories be watched anew, now and then.
-func (w *watcher) renew(now time.Time) {
-	if now.Sub(w.renewed) < renewal {
+func (w *watcher) rewatch(now time.Time) {
+	if now.Sub(w.rewatched) < rewatchInterval {
 		return
 	}
-	w.renewed = now
+	w.rewatched = now
 	clear(w.watched)
 	w.mu.Lock()
 	clear(w.targets)
@@ -210,7 +210,7 @@ func (w *watcher) close() {
 	}
 	_ = w.notify.Close() // there is nothing to lose
 	w.done.Wait()
-	for _, c := range w.take().caught {
+	for _, c := range w.drain().opened {
 		_ = c.handle.Close()
 	}
 }

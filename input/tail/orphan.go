@@ -9,29 +9,29 @@ import (
 // bequeath is for what a file held that has other content now: p stays known, under
 // an identity that no file has, until copies of it were looked for. One that is just
 // being made, as by gzip, can not be told yet.
-func (t *Tailer) bequeath(p position) {
+func (t *Tailer) orphanPosition(p position) {
 	if p.print.length == 0 || p.kind != plain {
 		return
 	}
-	p.id = p.standIn()
-	t.past.add(p)
-	t.pending = append(t.pending, t.keep(p))
+	p.id = p.orphanID()
+	t.history.add(p)
+	t.pendingPositions = append(t.pendingPositions, t.encoded(p))
 	if !t.opts.Once { // else the next run looks
-		t.forgotten[p.id] = false
-		t.rotated[filepath.Dir(p.place())] = true
+		t.removed[p.id] = false
+		t.changedDirs[filepath.Dir(p.resolvedPath())] = true
 	}
 }
 
 // rescue looks for a copy of what a file held before it was truncated or removed,
 // and reads the rest of that.
-func (t *Tailer) rescue(p position, dirs directories) bool {
+func (t *Tailer) resumeFromCopy(p position, dirs directories) bool {
 	if p.print.length == 0 || p.kind != plain {
 		return false
 	}
-	candidates := slices.Clone(dirs.rotations(p.place()))
+	candidates := slices.Clone(dirs.rotations(p.resolvedPath()))
 	slices.SortFunc(candidates, func(a, b entry) int { return b.info.ModTime().Compare(a.info.ModTime()) })
 	for _, e := range candidates {
-		if t.files[e.id] == nil && t.takeCopy(p, e) {
+		if t.files[e.id] == nil && t.continueInCopy(p, e) {
 			return true
 		}
 	}
@@ -39,8 +39,8 @@ func (t *Tailer) rescue(p position, dirs directories) bool {
 }
 
 // takeCopy goes on in a copy of p's file, if e is one.
-func (t *Tailer) takeCopy(p position, e entry) bool {
-	if q, known := t.past.byID[e.id]; known && q.kind != spare && q.id != p.id && q.telling() {
+func (t *Tailer) continueInCopy(p position, e entry) bool {
+	if q, known := t.history.byID[e.id]; known && q.kind != copied && q.id != p.id && q.distinguishing() {
 		return false
 	}
 	handle, err := openFile(e.path)
@@ -51,16 +51,16 @@ func (t *Tailer) takeCopy(p position, e entry) bool {
 	switch {
 	case err != nil || f.id != e.id || !t.isCopy(p, f, handle):
 	case f.kind == plain && e.info.Size() < p.offset: // more was read than was copied
-		t.spare(f, handle)
+		t.markCopy(f, handle)
 	default:
-		if f.inherit(p); f.service == "" {
+		if f.adopt(p); f.service == "" {
 			break
 		}
-		f.gone = t.opts.Now()
-		f.restart(p.offset, p.print, p.state)
-		f.replaces = p.id
+		f.goneSince = t.opts.Now()
+		f.startAt(p.offset, p.print, p.state)
+		f.previousID = p.id
 		t.add(f, handle)
-		t.old[f], t.warm[f] = true, true
+		t.displaced[f], t.active[f] = true, true
 		return true
 	}
 	_ = handle.Close()
@@ -68,12 +68,12 @@ func (t *Tailer) takeCopy(p position, e entry) bool {
 }
 
 func (t *Tailer) isCopy(p position, f *file, handle *os.File) bool {
-	if isPacked(handle) {
-		f.kind = packed
-		if !whole(handle) {
+	if isCompressed(handle) {
+		f.kind = compressed
+		if !isComplete(handle) {
 			return false
 		}
 	}
-	b, err := beginning(handle, f.kind)
-	return err == nil && p.beginsLike(b)
+	b, err := readHead(handle, f.kind)
+	return err == nil && p.startsLike(b)
 }

@@ -95,7 +95,7 @@ func (p pattern) find(dirs func(string)) ([]found, []error) {
 	if strings.Contains(p.rest, "**") {
 		opts = append(opts, doublestar.WithNoFollow())
 	}
-	dir := &watchedFS{FS: os.DirFS(p.base), base: absolute(p.base), dirs: dirs, errs: make(map[string]error)}
+	dir := &recordingFS{FS: os.DirFS(p.base), base: absolute(p.base), dirs: dirs, errs: make(map[string]error)}
 	names, err := doublestar.Glob(dir, p.rest, opts...)
 	if err != nil {
 		return nil, []error{fmt.Errorf("look for %s: %w", p.text, err)}
@@ -122,7 +122,7 @@ func (p pattern) find(dirs func(string)) ([]found, []error) {
 
 // watchedFS remembers what could not be looked at; a glob by itself passes over
 // it in silence.
-type watchedFS struct {
+type recordingFS struct {
 	fs.FS
 	base string
 	dirs func(string)
@@ -130,7 +130,7 @@ type watchedFS struct {
 }
 
 // ReadDir implements [fs.ReadDirFS].
-func (w *watchedFS) ReadDir(name string) ([]fs.DirEntry, error) {
+func (w *recordingFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(w.FS, name)
 	w.note(name, err)
 	if err == nil {
@@ -140,14 +140,14 @@ func (w *watchedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // Stat implements [fs.StatFS].
-func (w *watchedFS) Stat(name string) (fs.FileInfo, error) {
+func (w *recordingFS) Stat(name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(w.FS, name)
 	w.note(name, err)
 	return info, err
 }
 
 // note remembers an error, once a path. What is not there was never meant.
-func (w *watchedFS) note(name string, err error) {
+func (w *recordingFS) note(name string, err error) {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return
 	}

@@ -13,9 +13,9 @@ import (
 const (
 	// cleanInterval is how often positions of files that are gone are looked for.
 	cleanInterval = time.Hour
-	// searches is how often lost files are looked for again after the start: while
+	// searchesAfterStart is how often lost files are looked for again after the start: while
 	// files are renamed, a directory may be listed without one of them.
-	searches = 3
+	searchesAfterStart = 3
 	// keepGone is how long the position of a file that is not found any more is
 	// kept after it was last written down: its directory may come back.
 	keepGone = 3 * 24 * time.Hour
@@ -25,47 +25,47 @@ const (
 // of what it held is read from a copy, if there is one.
 func (f *file) truncated(ctx context.Context) error {
 	f.t.opts.Log.Info("file was truncated: reading it from the start", "file", f.path)
-	if !f.t.rescue(f.now(), make(directories)) {
+	if !f.t.resumeFromCopy(f.current(), make(directories)) {
 		if err := f.t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return err
 		}
-		f.t.bequeath(f.now())
+		f.t.orphanPosition(f.current())
 	}
-	f.restart(0, fingerprint{}, "")
-	f.t.pending = append(f.t.pending, f.positions(f.source.Point())...)
+	f.startAt(0, fingerprint{}, "")
+	f.t.pendingPositions = append(f.t.pendingPositions, f.positions(f.source.Point())...)
 	return f.t.flush(ctx)
 }
 
 // lost deals with a closed file that is not under its name any more: it may have
 // another one, or have been copied or compressed.
-func (f *file) lost(ctx context.Context) (more bool, err error) {
+func (f *file) missing(ctx context.Context) (more bool, err error) {
 	t := f.t
-	t.displace(f)
-	path, info, sure := t.dirs.find(f.now())
+	t.nameLost(f)
+	path, info, certain := t.dirs.find(f.current())
 	if info != nil && path != f.path {
 		f.path = path
 		return true, nil
 	}
-	rescued := t.rescue(f.now(), t.dirs)
-	if !rescued {
+	resumed := t.resumeFromCopy(f.current(), t.dirs)
+	if !resumed {
 		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return false, err
 		}
 	}
-	t.drop(f)
-	if rescued { // what is not read yet is read from the copy
-		t.past.remove(f.id)
-		t.pending = append(t.pending, buffer.Position{Input: f.id.input(t.prefix)})
+	t.stop(f)
+	if resumed { // what is not read yet is read from the copy
+		t.history.remove(f.id)
+		t.pendingPositions = append(t.pendingPositions, buffer.Position{Input: f.id.input(t.prefix)})
 		return false, nil
 	}
-	if sure {
-		t.forgotten[f.id] = false
+	if certain {
+		t.removed[f.id] = false
 	}
 	return false, nil
 }
 
 // end is done with a file that has no name to be read under any more.
-func (f *file) end(ctx context.Context) error {
+func (f *file) close(ctx context.Context) error {
 	t := f.t
 	if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 		return err
@@ -75,58 +75,58 @@ func (f *file) end(ctx context.Context) error {
 		info, err := f.handle.Stat()
 		gone = err == nil && removed(info)
 	}
-	t.drop(f)
+	t.stop(f)
 	if gone {
-		t.rotated[filepath.Dir(f.place())] = true // it may have been compressed
-		t.forgotten[f.id] = false
+		t.changedDirs[filepath.Dir(f.resolvedPath())] = true // it may have been compressed
+		t.removed[f.id] = false
 	}
 	return nil
 }
 
 // retire is done with a file that was read to its end and will not grow.
-func (t *Tailer) retire(f *file) {
+func (t *Tailer) complete(f *file) {
 	handle := f.handle
-	p, ok := spareOf(f, handle)
-	t.drop(f)
+	p, ok := copyPosition(f, handle)
+	t.stop(f)
 	if ok {
-		t.past.add(p)
-		t.pending = append(t.pending, t.keep(p))
+		t.history.add(p)
+		t.pendingPositions = append(t.pendingPositions, t.encoded(p))
 	}
 }
 
 // drop stops reading a file; it stays known.
-func (t *Tailer) drop(f *file) {
-	p := f.now()
+func (t *Tailer) stop(f *file) {
+	p := f.current()
 	t.open.close(f)
-	for _, path := range []string{f.path, f.home, f.place()} {
+	for _, path := range []string{f.path, f.firstPath, f.resolvedPath()} {
 		if t.byPath[path] == f {
 			delete(t.byPath, path)
 		}
 	}
 	delete(t.files, f.id)
-	delete(t.work, f)
-	delete(t.old, f)
-	delete(t.warm, f)
-	t.past.add(p)
+	delete(t.due, f)
+	delete(t.displaced, f)
+	delete(t.active, f)
+	t.history.add(p)
 }
 
 // maxForgotten bounds how many files wait for being forgotten.
-const maxForgotten = 10_000
+const maxRemoved = 10_000
 
 // forget lets the buffer forget the files that were removed, once their copies are known.
-func (t *Tailer) forget() {
-	putOff := len(t.again)+len(t.againIn) > 0 // a copy may not be complete
-	if putOff && len(t.forgotten) < maxForgotten {
+func (t *Tailer) forgetRemoved() {
+	putOff := len(t.deferred)+len(t.deferredDirs) > 0 // a copy may not be complete
+	if putOff && len(t.removed) < maxRemoved {
 		return
 	}
-	for id, looked := range t.forgotten {
+	for id, looked := range t.removed {
 		if !looked {
 			continue
 		}
-		delete(t.forgotten, id)
+		delete(t.removed, id)
 		if t.files[id] == nil {
-			t.past.remove(id)
-			t.pending = append(t.pending, buffer.Position{Input: id.input(t.prefix)})
+			t.history.remove(id)
+			t.pendingPositions = append(t.pendingPositions, buffer.Position{Input: id.input(t.prefix)})
 		}
 	}
 }
@@ -134,63 +134,63 @@ func (t *Tailer) forget() {
 // renamed finds the files that were being read under a name of our patterns and
 // now have another one or, at the start, were copied or compressed, oldest first.
 // Positions of files that are gone for long are forgotten on the way.
-func (t *Tailer) renamed(start bool) {
+func (t *Tailer) findRenamed(start bool) {
 	type lostFile struct {
 		entry
 		position
 	}
 	var files []lostFile
-	var copied []position
-	for id, p := range t.past.byID {
-		path, info, sure := t.dirs.find(p)
+	var gone []position
+	for id, p := range t.history.byID {
+		path, info, certain := t.dirs.find(p)
 		switch {
-		case info == nil && sure && start && p.kind != spare && t.matches(p.path):
-			copied = append(copied, p)
-		case info == nil && sure && t.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone:
-			t.forgotten[id] = true
-		case p.kind == spare || !t.matches(p.path):
+		case info == nil && certain && start && p.kind != copied && t.matches(p.path):
+			gone = append(gone, p)
+		case info == nil && certain && t.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone:
+			t.removed[id] = true
+		case p.kind == copied || !t.matches(p.path):
 		case info == nil || !info.Mode().IsRegular() || path == p.path: // or the patterns find it by themselves
-		case p.kind == packed || info.Size() != p.offset || t.opts.Now().Sub(info.ModTime()) <= t.opts.RotateWait:
+		case p.kind == compressed || info.Size() != p.offset || t.opts.Now().Sub(info.ModTime()) <= t.opts.RotateWait:
 			files = append(files, lostFile{entry{path: path, info: info}, p})
 		}
 	}
 	slices.SortFunc(files, func(a, b lostFile) int { return a.info.ModTime().Compare(b.info.ModTime()) })
 	for _, l := range files {
-		t.readOn(found{path: l.entry.path, source: l.source, info: l.info}, l.position)
+		t.resumeRenamed(found{path: l.entry.path, source: l.source, info: l.info}, l.position)
 	}
-	slices.SortFunc(copied, func(a, b position) int { return int(a.modified - b.modified) })
-	for _, p := range copied {
-		t.rescue(p, t.dirs)
+	slices.SortFunc(gone, func(a, b position) int { return int(a.modified - b.modified) })
+	for _, p := range gone {
+		t.resumeFromCopy(p, t.dirs)
 	}
 }
 
 // readOn goes on with a file that was renamed.
-func (t *Tailer) readOn(found found, p position) {
+func (t *Tailer) resumeRenamed(found found, p position) {
 	handle, err := openFile(found.path)
-	t.complain(found.path, explain(err))
+	t.logOutage(found.path, explain(err))
 	if err != nil {
 		return
 	}
-	if !fitsContent(p, handle, found.info.Size()) {
+	if !matchesContent(p, handle, found.info.Size()) {
 		_ = handle.Close()
 		return
 	}
-	f, _, err := t.admit(found, handle, arrival{})
-	t.complain(found.path, explain(err))
+	f, _, err := t.admit(found, handle, discovery{})
+	t.logOutage(found.path, explain(err))
 	if f != nil {
-		f.gone = t.opts.Now()
-		t.old[f], t.warm[f] = true, true
+		f.goneSince = t.opts.Now()
+		t.displaced[f], t.active[f] = true, true
 	}
 }
 
 // spareOf is the position of a file of which nothing is to be read any more.
-func spareOf(f *file, handle *os.File) (position, bool) {
+func copyPosition(f *file, handle *os.File) (position, bool) {
 	info, err := handle.Stat()
 	if err != nil {
 		return position{}, false
 	}
-	b, err := beginning(handle, f.kind)
+	b, err := readHead(handle, f.kind)
 	p := f.position(0, "")
-	p.kind, p.print, p.offset = spare, sumOf(b), info.Size()
+	p.kind, p.print, p.offset = copied, fingerprintOf(b), info.Size()
 	return p, err == nil
 }
