@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// freshness is how long a compressed file of more than smallFile bytes must not
-	// have been written to before it is looked into.
+	// compressSettle is how long a compressed file of more than smallCompressed bytes
+	// must be unmodified before it is read.
 	compressSettle  = time.Second
 	smallCompressed = 1 << 20
-	// lateness is how long a program may write to a file after it was rotated.
+	// lateWrites is how long a program may write to a file after it was rotated.
 	lateWrites = 24 * time.Hour
 )
 
-// verdict is what becomes of a file that was found.
+// verdict is the decision about a file that was found.
 type verdict uint8
 
 const (
@@ -33,18 +33,18 @@ const (
 	wait
 )
 
-// arrival is how a file came to be found.
+// discovery is how a file was found.
 type discovery struct {
-	// fromEnd reads it from its end where nothing is known of it.
+	// fromEnd reads an unknown file from its end.
 	fromEnd bool
-	// history reads compressed files of which nothing is known.
+	// includeCompressed reads unknown compressed files.
 	includeCompressed bool
-	// sibling is a file that no pattern names, but whose name is one that a file
-	// which is read may have been rotated to.
+	// unmatched is a file that no pattern matches, but whose name is a rotated name of a
+	// file that is read.
 	unmatched bool
 }
 
-// admit starts reading a file that is not being read yet, if it is to be read. A
+// admit starts reading a file that is not being read yet, if the decision is so. A
 // handle, if not nil, is the open file.
 func (t *Tailer) admit(found found, handle *os.File, how discovery) (*file, verdict, error) {
 	if handle == nil {
@@ -86,29 +86,29 @@ func (t *Tailer) admit(found found, handle *os.File, how discovery) (*file, verd
 	return f, accept, nil
 }
 
-// sayForeign says that a file is of no service, once.
+// logNoService logs once that a file has no service.
 func (t *Tailer) logNoService(f *file) {
 	if !t.loggedNoService {
 		t.loggedNoService = true
-		t.opts.Log.Warn("a file is not read: no service can be told by its path (said once); exclude it, or name only files of containers", "file", f.firstPath)
+		t.opts.Log.Warn("file skipped: its path gives no service (logged once); exclude it, or match only files of containers", "file", f.firstPath)
 	}
 }
 
-// add takes a file among those that are being read.
+// add adds a file to those being read.
 func (t *Tailer) add(f *file, handle *os.File) {
 	t.files[f.id] = f
 	t.due[f] = true
 	t.history.remove(f.id)
-	delete(t.removed, f.id) // that one had its identity before
+	delete(t.removed, f.id) // the removed file had the same identity
 	if f.previousID != (fileID{}) {
 		t.pendingPositions = append(t.pendingPositions, f.positions(f.source.Point())...)
 	}
-	if !t.open.add(f, handle) { // its turn comes when others were read to their end
+	if !t.open.add(f, handle) { // it is opened when others were read to their end
 		_ = handle.Close()
 	}
 }
 
-// openFound opens a file; a pipe only when it is to be read to its end.
+// openFound opens a file; it waits for the writer of a pipe with Once only.
 func (t *Tailer) openFound(found found) (*os.File, error) {
 	path := cmp.Or(found.shown, found.path)
 	if t.opts.Once && !found.info.Mode().IsRegular() {
@@ -117,7 +117,7 @@ func (t *Tailer) openFound(found found) (*os.File, error) {
 	return openFile(path)
 }
 
-// start finds out where reading a file is to start.
+// start decides where to start reading a file.
 func (t *Tailer) start(f *file, handle *os.File, how discovery) verdict {
 	info, err := handle.Stat()
 	if err != nil {
@@ -136,10 +136,10 @@ func (t *Tailer) start(f *file, handle *os.File, how discovery) verdict {
 	return v
 }
 
-// decide is start without looking whether a compressed file is complete.
+// decide is start without checking that a compressed file is complete.
 func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how discovery) verdict {
 	if how.unmatched && info.Size() == 0 {
-		return skip // for now: there is nothing in it
+		return skip // it is empty
 	}
 	p, known := t.lookUp(f, handle, info.Size())
 	if known && !p.distinguishing() {
@@ -152,7 +152,7 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how discover
 			return v
 		}
 		if p.kind != copied && f.kind == plain {
-			how.fromEnd = false // it was written since
+			how.fromEnd = false // it was written since the last run
 		}
 	}
 	if v, decided := t.fromContent(f, handle, info.Size()); decided {
@@ -163,7 +163,7 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how discover
 	case how.unmatched && !rotatedUnseen, f.kind == compressed && !rotatedUnseen && !how.includeCompressed:
 		return skip
 	case f.kind == compressed && rotatedUnseen && t.mayBeOpenedEarly(info) && t.deferredLessThan(f, minPollGap):
-		return wait // until what was caught is known
+		return wait // until the files opened by the watcher are known
 	case how.unmatched || f.kind == compressed && rotatedUnseen:
 		f.adopt(origin)
 	}
@@ -182,7 +182,7 @@ func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how discover
 	return accept
 }
 
-// recall finds what is known of a file, also where its device has another number now.
+// lookUp returns the stored position of a file, also if its device number changed.
 func (t *Tailer) lookUp(f *file, handle *os.File, size int64) (position, bool) {
 	if p, ok := t.history.byID[f.id]; ok {
 		return p, true
@@ -195,15 +195,15 @@ func (t *Tailer) lookUp(f *file, handle *os.File, size int64) (position, bool) {
 		}
 	}
 	if value, ok := t.opts.Sink.Position(f.id.input(t.prefix)); ok {
-		if _, err := decodePosition(value); err != nil { // of another version: the file is known, but not how far it was read
-			t.opts.Log.Warn("a file's position can not be read: reading it from the start", "file", f.path, "error", err)
+		if _, err := decodePosition(value); err != nil { // the file is known, but not its offset
+			t.opts.Log.Warn("cannot decode the position of a file: reading it from the start", "file", f.path, "error", err)
 			return position{}, true
 		}
 	}
 	return position{}, false
 }
 
-// fitsContent reports whether a file is the one that p is of, not shortened since.
+// matchesContent reports whether a file has p's fingerprint and at least its size.
 func matchesContent(p position, handle *os.File, size int64) bool {
 	if p.kind == compressed || p.kind == copied && isCompressed(handle) {
 		b, err := readHead(handle, compressed)
@@ -212,10 +212,10 @@ func matchesContent(p position, handle *os.File, size int64) bool {
 	return size >= p.offset && p.matchesHead(handle) && (p.distinguishing() || !isCompressed(handle))
 }
 
-// resume goes on where a position says, if it is one of this file.
+// resume continues at a position if it is one of this file.
 func (t *Tailer) resume(f *file, handle *os.File, size int64, p position) (verdict, bool) {
 	switch fits := p.mayBeAt(f.path) && matchesContent(p, handle, size); {
-	case fits && p.kind == copied: // if it grew, is it still a copy?
+	case fits && p.kind == copied: // if it grew, it may be a copy no more
 		return skip, size == p.offset
 	case fits:
 		f.adopt(p)
@@ -225,7 +225,7 @@ func (t *Tailer) resume(f *file, handle *os.File, size int64, p position) (verdi
 	case p.kind == copied:
 		return skip, false
 	}
-	// Truncated since, or the inode is another file's now.
+	// It was truncated, or the inode is another file's now.
 	t.pendingPositions = append(t.pendingPositions, buffer.Position{Input: p.id.input(t.prefix)})
 	if t.history.remove(p.id); !t.resumeFromCopy(p, make(directories)) {
 		t.orphanPosition(p)
@@ -236,14 +236,14 @@ func (t *Tailer) resume(f *file, handle *os.File, size int64, p position) (verdi
 	return skip, false
 }
 
-// member is a file that another may be a copy or a rotation of.
+// original is a known file of which another may be the copy or the rotated file.
 type original struct {
 	position
 	live   *file
 	byName bool
 }
 
-// relatives are the files that f's name may be a rotation of.
+// originals are the known files of which f's name may be the rotated name.
 func (t *Tailer) originals(f *file) []original {
 	var all []original
 	dir := filepath.Dir(f.resolvedPath())
@@ -256,7 +256,7 @@ func (t *Tailer) originals(f *file) []original {
 	return all
 }
 
-// lineage are the known files that were found at a place.
+// knownAt are the known files that were found at a path.
 func (t *Tailer) knownAt(place string) []original {
 	var all []original
 	add := func(f *file) {
@@ -276,14 +276,14 @@ func (t *Tailer) knownAt(place string) []original {
 	return all
 }
 
-// mayBeCaught reports whether what a file was made of may have been opened by the
-// watcher. The clock of file systems lags a little.
+// mayBeOpenedEarly reports whether the original of a compressed file may have been opened
+// by the watcher. The clock of file systems lags a little.
 func (t *Tailer) mayBeOpenedEarly(info fs.FileInfo) bool {
 	return !t.watchingSince.IsZero() && info.ModTime().After(t.watchingSince.Add(-time.Second))
 }
 
-// missed reports whether f is surely a rotation of a file that is read, and was
-// written to after that was found first: then it was rotated before it was seen.
+// rotatedUnseen reports whether f has the rotated name of a file that is read, and was
+// written after the first scan: then it was rotated before it was seen.
 func (t *Tailer) rotatedUnseen(f *file, info fs.FileInfo, how discovery) (origin position, ok bool) {
 	for _, m := range t.originals(f) {
 		if !m.byName || m.kind == copied || m.id == f.id {
@@ -299,13 +299,13 @@ func (t *Tailer) rotatedUnseen(f *file, info fs.FileInfo, how discovery) (origin
 	return position{}, false
 }
 
-// contact is when the patterns that name a file were looked through first, in
-// Unix nanoseconds.
+// firstScan is the time of the first scan of the patterns that match a file, in Unix
+// nanoseconds.
 func (t *Tailer) firstScan(p position) int64 {
 	since := int64(math.MaxInt64)
 	for _, pattern := range t.patterns {
 		if at, ok := t.firstScans[pattern.absolute]; ok && pattern.names(p.path) {
-			if at == 0 { // not known
+			if at == 0 { // unknown
 				at = p.modified
 			}
 			since = min(since, at)
@@ -314,7 +314,7 @@ func (t *Tailer) firstScan(p position) int64 {
 	return since
 }
 
-// keep is a position as the buffer takes it.
+// encoded is a position as the buffer stores it.
 func (t *Tailer) encoded(p position) buffer.Position {
 	return buffer.Position{Input: p.id.input(t.prefix), Value: p.encode()}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// fromContent looks for a file that began as f does among those that f's name
-// may be a rotation of: then f is a copy of it, or it compressed.
+// fromContent looks for a file that starts like f among those of which f's name may be
+// the rotated name: then f is a copy of it, maybe compressed.
 func (t *Tailer) fromContent(f *file, handle *os.File, size int64) (verdict, bool) {
 	var b []byte
 	for _, m := range t.originals(f) {
@@ -23,7 +23,7 @@ func (t *Tailer) fromContent(f *file, handle *os.File, size int64) (verdict, boo
 		}
 		switch {
 		case m.kind == copied:
-			if m.startsLike(b) { // unpacked by hand, perhaps
+			if m.startsLike(b) { // decompressed by hand, perhaps
 				return skip, true
 			}
 		case m.live == nil:
@@ -43,7 +43,7 @@ func (t *Tailer) fromContent(f *file, handle *os.File, size int64) (verdict, boo
 	return skip, false
 }
 
-// succeed goes on in f where a file that began as f does was read to.
+// succeed continues in f at the position of a file that starts like f.
 func (t *Tailer) succeed(f *file, handle *os.File, size int64, p position) bool {
 	offset := p.offset
 	if f.kind == plain {
@@ -58,7 +58,7 @@ func (t *Tailer) succeed(f *file, handle *os.File, size int64, p position) bool 
 		if f.kind == plain && !sameContent(handle, other, size, info.Size()) {
 			return false
 		}
-		f.source = nil // it is still there: what it holds is read from it
+		f.source = nil // the file itself still exists and is read instead
 		return true
 	}
 	f.adopt(p)
@@ -67,7 +67,7 @@ func (t *Tailer) succeed(f *file, handle *os.File, size int64, p position) bool 
 	return true
 }
 
-// settle says what became of f after succeed.
+// succeeded is the decision about f after succeed.
 func (t *Tailer) succeeded(f *file, handle *os.File) (verdict, bool) {
 	if f.source == nil {
 		t.markCopy(f, handle)
@@ -76,8 +76,8 @@ func (t *Tailer) succeeded(f *file, handle *os.File) (verdict, bool) {
 	return accept, true
 }
 
-// compare reports what f, which begins with b, is to m, which is being read:
-// passed is a copy of it, taken is none.
+// compare compares f, which starts with b, with m, which is being read: skip if f is a
+// copy of it, accept if not.
 func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 	if m.open() != nil {
 		m.t.due[m] = true
@@ -85,7 +85,7 @@ func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 	}
 	own, err := readHead(m.handle, m.kind)
 	alikeNow := err == nil && bytes.HasPrefix(own, b)
-	if m.kind == plain && !m.sameHead() { // truncated just now: what is to become of its copy is decided there
+	if m.kind == plain && !m.sameHead() { // it was just truncated, which decides about its copy
 		if m.t.due[m] = true; alikeNow || m.current().startsLike(b) {
 			return wait
 		}
@@ -94,12 +94,12 @@ func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 		return accept
 	}
 	if len(b) == 0 && f.kind == compressed {
-		if isComplete(handle) { // of nothing
+		if isComplete(handle) { // it is empty
 			return skip
 		}
 		return wait
 	}
-	if len(b) == 0 { // a copy in the making?
+	if len(b) == 0 { // maybe a copy that is being written
 		if len(own) > 0 && m.t.deferredLessThan(f, m.t.opts.RotateWait) {
 			return wait
 		}
@@ -109,14 +109,14 @@ func (m *file) compare(f *file, handle *os.File, b []byte, size int64) verdict {
 	if err == nil && f.kind == plain && m.kind == plain && !sameContent(handle, m.handle, size, info.Size()) {
 		return accept
 	}
-	if m.kind == plain && len(own) > int(m.print.length) { // it may be emptied before it is read: then the copy is
+	if m.kind == plain && len(own) > int(m.print.length) { // if it is truncated before it is read, the copy is read
 		m.print = fingerprintOf(own)
 		m.t.pendingPositions = append(m.t.pendingPositions, m.positions(m.source.Point())...)
 	}
 	return skip
 }
 
-// alike reports whether a file of a size begins and, as far as it goes, ends as another does.
+// sameContent reports whether a file of a size has the first and last bytes of the same part of another.
 func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
 	if size > otherSize {
 		return false
@@ -134,7 +134,7 @@ func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
 	return true
 }
 
-// younger reports whether f was first looked at less than d ago.
+// deferredLessThan reports whether f was first deferred less than d ago.
 func (t *Tailer) deferredLessThan(f *file, d time.Duration) bool {
 	now := t.opts.Now()
 	first, ok := t.deferredSince[f.path]
@@ -145,7 +145,7 @@ func (t *Tailer) deferredLessThan(f *file, d time.Duration) bool {
 	return now.Sub(first) < d
 }
 
-// spare notes that what f holds was or will be read from another file.
+// markCopy stores that the content of f was or will be read from another file.
 func (t *Tailer) markCopy(f *file, handle *os.File) {
 	if p, ok := copyPosition(f, handle); ok {
 		t.history.add(p)

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// directory is what was in a directory.
+// directory is the listing of a directory.
 type directory struct {
-	// byInode are its regular files.
+	// byInode are its regular files by inode.
 	byInode map[uint64][]entry
-	// rotations are those by the names that they may have had before they were rotated.
+	// rotations are its regular files by the names that they may have had before rotation.
 	rotations map[string][]entry
 }
 
@@ -19,12 +19,11 @@ type entry struct {
 	path string
 	info fs.FileInfo
 	id   fileID
-	// sure says that the name is one that rotation gives.
+	// byName reports that the name proves the rotation.
 	byName bool
 }
 
-// directories are directories as they were when they were first asked for. One
-// that can not be read is nil.
+// directories are listings, cached at the first read. An unreadable one is nil.
 type directories map[string]*directory
 
 func (d directories) read(dir string) *directory {
@@ -54,7 +53,7 @@ func (d directories) read(dir string) *directory {
 	return here
 }
 
-// rotations are the files in the directory of a place that may have been there before.
+// rotations are the files that may be rotated files of a path.
 func (d directories) rotations(place string) []entry {
 	here := d.read(filepath.Dir(place))
 	if here == nil {
@@ -63,9 +62,9 @@ func (d directories) rotations(place string) []entry {
 	return here.rotations[filepath.Base(place)]
 }
 
-// find looks for the file of a position: under its name, then in the directory
-// of that name and in the one that a link of that name leads into. Without info
-// it was not found; sure says that it is not there.
+// find finds the file of a position: at its path, then in the directory of the path and
+// in that of its link target. If it is not found, info is nil, and certain reports that
+// it does not exist there.
 func (d directories) find(p position) (path string, info fs.FileInfo, certain bool) {
 	if info, err := os.Stat(p.path); err == nil {
 		if e := (entry{path: p.path, info: info, id: idOf(p.path, info)}); e.id == p.id && p.isAt(e) {
@@ -87,7 +86,7 @@ func (d directories) find(p position) (path string, info fs.FileInfo, certain bo
 		}
 		for _, e := range here.byInode[p.id.inode] {
 			if info, err := os.Stat(e.path); err != nil || idOf(e.path, info) != e.id {
-				return "", nil, false // it is just being renamed
+				return "", nil, false // it is being renamed
 			}
 			if p.isAt(e) {
 				return e.path, e.info, true
@@ -97,8 +96,8 @@ func (d directories) find(p position) (path string, info fs.FileInfo, certain bo
 	return "", nil, certain
 }
 
-// isAt reports whether an entry with the inode of p is p's file. Its inode may be
-// another file's now, and its device may have another number.
+// isAt reports whether an entry with the inode of p is p's file: the inode may be another
+// file's now, and the device number may have changed.
 func (p position) isAt(e entry) bool {
 	if e.id != p.id && p.print.length == 0 || !p.mayBeAt(e.path) {
 		return false

@@ -17,7 +17,7 @@ import (
 	"logstow/input"
 )
 
-// follow reads files as they grow until ctx ends.
+// follow reads files as they grow until ctx is done.
 func (t *Tailer) follow(ctx context.Context) error {
 	late, cancel := input.Grace(ctx, t.opts.StopWait)
 	defer cancel()
@@ -30,13 +30,13 @@ func (t *Tailer) follow(ctx context.Context) error {
 	}()
 	err := t.read(ctx, late, w)
 	if t.opts.Resume && ctx.Err() != nil && late.Err() != nil {
-		t.opts.Log.Info("files were not read to their end in time; the next run goes on where this one ended")
+		t.opts.Log.Info("shutdown timeout: files were not read to their end; the next run resumes there")
 		return nil
 	}
 	return err
 }
 
-// read reads files until ctx ends, and then, until late ends, what they hold.
+// read reads files until ctx is done, and then, until late is done, what they hold by then.
 func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
 	if err := t.startFollowing(late, w); err != nil {
 		return err
@@ -58,8 +58,8 @@ func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
 	}
 }
 
-// begin opens what is there at the start, notes where reading it starts, and
-// finds the files that were renamed, copied or compressed while nobody read them.
+// startFollowing opens the files that exist, stores the positions from which they are read,
+// and finds the files that were renamed, copied or compressed since the last run.
 func (t *Tailer) startFollowing(ctx context.Context, w *watcher) error {
 	t.starting = true
 	t.loadPositions()
@@ -79,7 +79,7 @@ func (t *Tailer) startFollowing(ctx context.Context, w *watcher) error {
 	t.forgetRemoved()
 	clear(t.newPatterns)
 	t.starting, t.startupSearches = false, searchesAfterStart
-	// From here on a file that is not known is one that appeared later.
+	// From here on an unknown file is a new one.
 	all := t.pendingPositions
 	t.pendingPositions = nil
 	for _, f := range t.inOrder(maps.Values(t.files)) {
@@ -94,8 +94,8 @@ func (t *Tailer) startFollowing(ctx context.Context, w *watcher) error {
 	return err
 }
 
-// contactOf is when a pattern was looked through first, in Unix nanoseconds: now, if
-// it was not before; 0 is not known.
+// loadFirstScan is the time of a pattern's first scan, in Unix nanoseconds: now if there
+// was none before, 0 if it is unknown.
 func (t *Tailer) loadFirstScan(p pattern) (since int64, before bool) {
 	value, before := t.opts.Sink.Position(t.inputOf(p))
 	if !before {
@@ -109,7 +109,7 @@ func (t *Tailer) loadFirstScan(p pattern) (since int64, before bool) {
 	return 0, true
 }
 
-// recallAll takes in what the buffer knows of files.
+// loadPositions loads the positions of files from the buffer.
 func (t *Tailer) loadPositions() {
 	for _, kept := range t.opts.Sink.Positions(t.prefix) {
 		if p, err := decodePosition(kept.Value); err == nil {
@@ -118,7 +118,7 @@ func (t *Tailer) loadPositions() {
 	}
 }
 
-// flush hands over the positions that were made without records.
+// flush stores the positions without records.
 func (t *Tailer) flush(ctx context.Context) error {
 	if len(t.pendingPositions) == 0 {
 		return nil
@@ -128,11 +128,11 @@ func (t *Tailer) flush(ctx context.Context) error {
 	return err
 }
 
-// pass gives every file that may have something one turn, those that lost their
-// name before the others, and closes those that are done with. It reports
-// whether any has more. While there is more in a file, those that took its place wait.
+// readDue reads at most [readQuota] of every file that is due, displaced files first, and
+// closes finished ones. It reports whether any has more. While a displaced file has
+// more, the files at its former path wait.
 func (t *Tailer) readDue(ctx context.Context) (more bool, err error) {
-	if err := t.flush(ctx); err != nil { // before records, which bring newer ones
+	if err := t.flush(ctx); err != nil { // before records, whose positions are newer
 		return false, err
 	}
 	t.dirs = make(directories)
@@ -159,10 +159,10 @@ func (t *Tailer) readDue(ctx context.Context) (more bool, err error) {
 	return more, t.flush(ctx)
 }
 
-// isOld reports whether another file may have the name under which f was found first.
+// isDisplaced reports whether another file may be at the path at which f was first found.
 func (f *file) isDisplaced() bool { return f.t.displaced[f] }
 
-// finish reads what the files hold by now and, unless the next run goes on there, ends them.
+// finish reads what the files hold by now and, without Resume, ends their last lines.
 func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	if err := t.poll(ctx, w); err != nil {
 		return err
@@ -189,8 +189,7 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	return nil
 }
 
-// inOrder lists files: those that lost their name before the others, and those
-// last written to before those that were written to later.
+// inOrder sorts files: displaced ones first, then by modification time.
 func (t *Tailer) inOrder(files iter.Seq[*file]) []*file {
 	return slices.SortedFunc(files, func(a, b *file) int {
 		switch aOld, bOld := a.isDisplaced(), b.isDisplaced(); {
@@ -203,8 +202,8 @@ func (t *Tailer) inOrder(files iter.Seq[*file]) []*file {
 	})
 }
 
-// follow reads what the file gained, at most a turn of it, and reports whether
-// there is more. What is wrong with the file is logged, err ends the run.
+// follow reads what was appended, at most [readQuota], and reports whether there is
+// more. Errors of the file are logged; err ends the run.
 func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error) {
 	info, lookErr := f.look()
 	if lookErr != nil {
@@ -223,7 +222,7 @@ func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error)
 	}
 	size := info.Size()
 	if size < f.source.Offset() || !f.sameHead() {
-		return true, f.truncated(ctx) // what it held goes first
+		return true, f.truncated(ctx) // a copy of the former content goes first
 	}
 	gained := size - f.source.Offset()
 	if gained <= 0 {
@@ -242,7 +241,7 @@ func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error)
 	return f.hasMore, nil
 }
 
-// failed deals with a file that can not be looked at or opened.
+// failed handles a file that cannot be opened.
 func (f *file) failed(ctx context.Context, wrong error) (more bool, err error) {
 	switch {
 	case errors.Is(wrong, errTooManyOpen):
@@ -255,7 +254,7 @@ func (f *file) failed(ctx context.Context, wrong error) (more bool, err error) {
 	}
 }
 
-// quiet does what is due to a file that has gained nothing.
+// idle handles a file without new data: partial lines, and the end of displaced files.
 func (f *file) idle(ctx context.Context, now time.Time) (more bool, err error) {
 	f.hasMore = false
 	if f.source.Held() > 0 && now.Sub(f.lastRead) >= f.t.opts.PartialWait {
@@ -272,7 +271,7 @@ func (f *file) idle(ctx context.Context, now time.Time) (more bool, err error) {
 	return false, nil
 }
 
-// followPacked reads a turn of a compressed file; at its end it is done with.
+// followCompressed reads at most [readQuota] of a compressed file, and stops reading it at its end.
 func (f *file) followCompressed(ctx context.Context, now time.Time) (more bool, err error) {
 	f.lastRead = now
 	more, fileErr, err := f.readCompressed(ctx, readQuota)
@@ -289,21 +288,20 @@ func (f *file) followCompressed(ctx context.Context, now time.Time) (more bool, 
 	return false, nil
 }
 
-// finished reports whether a file without a name has been quiet for long enough.
+// finished reports whether a file without a path has been idle for RotateWait.
 func (f *file) finished(now time.Time) bool {
 	wait := f.t.opts.RotateWait
 	return !f.goneSince.IsZero() && now.Sub(f.goneSince) >= wait && now.Sub(f.lastRead) >= wait
 }
 
-// complain logs what is wrong with a file or pattern when it begins, and that
-// it is over; nil is nothing wrong.
+// logOutage logs when a file or pattern becomes unreadable, and when it is readable again (err nil).
 func (t *Tailer) logOutage(about string, err error) {
 	switch {
 	case err != nil && !t.failing[about]:
 		t.failing[about] = true
-		t.opts.Log.Warn("can not be read for now; trying again", "file", about, "error", err)
+		t.opts.Log.Warn("cannot read, retrying", "file", about, "error", err)
 	case err == nil && t.failing[about]:
 		delete(t.failing, about)
-		t.opts.Log.Info("can be read again", "file", about)
+		t.opts.Log.Info("readable again", "file", about)
 	}
 }

@@ -2,13 +2,13 @@ package tail
 
 import "maps"
 
-// past are the files that are known but not being read: those of earlier runs,
-// and those that were read to their end and lost their name.
+// history are the known files that are not being read: those of earlier runs, and those
+// that were read to their end and then renamed or deleted.
 type history struct {
 	byID map[fileID]position
-	// byInode finds files whose device has another number now, as it may have after each mount.
+	// byInode finds files whose device number changed, as it may after a mount.
 	byInode map[uint64][]fileID
-	// byPlace finds files by the path that they had.
+	// byPlace finds files by their resolved path.
 	byPlace map[string]map[fileID]bool
 }
 
@@ -48,7 +48,7 @@ func (h history) remove(id fileID) {
 	}
 }
 
-// at are the files that had a place.
+// at are the files of a resolved path.
 func (h history) at(place string) []position {
 	var all []position
 	for id := range maps.Keys(h.byPlace[place]) {
@@ -57,7 +57,7 @@ func (h history) at(place string) []position {
 	return all
 }
 
-// elsewhere are the positions of files with the inode of id on other devices.
+// elsewhere are the positions of files with the same inode on other devices.
 func (h history) elsewhere(id fileID) []position {
 	var all []position
 	for _, other := range h.byInode[id.inode] {

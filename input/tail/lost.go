@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// cleanInterval is how often positions of files that are gone are looked for.
+	// cleanInterval is how often positions of deleted files are searched for.
 	cleanInterval = time.Hour
-	// searchesAfterStart is how often lost files are looked for again after the start: while
-	// files are renamed, a directory may be listed without one of them.
+	// searchesAfterStart is how often missing files are searched for again after the start:
+	// while files are renamed, a listing may lack one of them.
 	searchesAfterStart = 3
-	// keepGone is how long the position of a file that is not found any more is
-	// kept after it was last written down: its directory may come back.
+	// keepGone is how long the position of a missing file is kept after it was stored: its
+	// directory may be mounted again.
 	keepGone = 3 * 24 * time.Hour
 )
 
-// truncated begins anew with a file that was emptied and written again. The rest
-// of what it held is read from a copy, if there is one.
+// truncated restarts a file that was truncated. The rest of its former content is read
+// from a copy, if there is one.
 func (f *file) truncated(ctx context.Context) error {
 	f.t.opts.Log.Info("file was truncated: reading it from the start", "file", f.path)
 	if !f.t.resumeFromCopy(f.current(), make(directories)) {
@@ -36,8 +36,8 @@ func (f *file) truncated(ctx context.Context) error {
 	return f.t.flush(ctx)
 }
 
-// lost deals with a closed file that is not under its name any more: it may have
-// another one, or have been copied or compressed.
+// missing handles a closed file that is not at its path any more: it may have been
+// renamed, copied or compressed.
 func (f *file) missing(ctx context.Context) (more bool, err error) {
 	t := f.t
 	t.nameLost(f)
@@ -53,7 +53,7 @@ func (f *file) missing(ctx context.Context) (more bool, err error) {
 		}
 	}
 	t.stop(f)
-	if resumed { // what is not read yet is read from the copy
+	if resumed { // the rest is read from the copy
 		t.history.remove(f.id)
 		t.pendingPositions = append(t.pendingPositions, buffer.Position{Input: f.id.input(t.prefix)})
 		return false, nil
@@ -64,7 +64,7 @@ func (f *file) missing(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-// end is done with a file that has no name to be read under any more.
+// close stops reading a file that is idle and at no path that a pattern matches.
 func (f *file) close(ctx context.Context) error {
 	t := f.t
 	if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
@@ -83,7 +83,7 @@ func (f *file) close(ctx context.Context) error {
 	return nil
 }
 
-// retire is done with a file that was read to its end and will not grow.
+// complete stops reading a file that was read to its end and will not grow.
 func (t *Tailer) complete(f *file) {
 	handle := f.handle
 	p, ok := copyPosition(f, handle)
@@ -94,7 +94,7 @@ func (t *Tailer) complete(f *file) {
 	}
 }
 
-// drop stops reading a file; it stays known.
+// stop stops reading a file; its position stays known.
 func (t *Tailer) stop(f *file) {
 	p := f.current()
 	t.open.close(f)
@@ -110,10 +110,10 @@ func (t *Tailer) stop(f *file) {
 	t.history.add(p)
 }
 
-// maxForgotten bounds how many files wait for being forgotten.
+// maxRemoved is the maximum length of removed.
 const maxRemoved = 10_000
 
-// forget lets the buffer forget the files that were removed, once their copies are known.
+// forgetRemoved deletes the positions of removed files once their copies were searched for.
 func (t *Tailer) forgetRemoved() {
 	putOff := len(t.deferred)+len(t.deferredDirs) > 0 // a copy may not be complete
 	if putOff && len(t.removed) < maxRemoved {
@@ -131,9 +131,9 @@ func (t *Tailer) forgetRemoved() {
 	}
 }
 
-// renamed finds the files that were being read under a name of our patterns and
-// now have another one or, at the start, were copied or compressed, oldest first.
-// Positions of files that are gone for long are forgotten on the way.
+// findRenamed finds known files that were renamed to a path that no pattern matches or, at
+// the start, were copied or compressed, oldest first. It marks files as removed that
+// have been missing for keepGone.
 func (t *Tailer) findRenamed(start bool) {
 	type lostFile struct {
 		entry
@@ -149,7 +149,7 @@ func (t *Tailer) findRenamed(start bool) {
 		case info == nil && certain && t.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone:
 			t.removed[id] = true
 		case p.kind == copied || !t.matches(p.path):
-		case info == nil || !info.Mode().IsRegular() || path == p.path: // or the patterns find it by themselves
+		case info == nil || !info.Mode().IsRegular() || path == p.path: // or a pattern matches it
 		case p.kind == compressed || info.Size() != p.offset || t.opts.Now().Sub(info.ModTime()) <= t.opts.RotateWait:
 			files = append(files, lostFile{entry{path: path, info: info}, p})
 		}
@@ -164,7 +164,7 @@ func (t *Tailer) findRenamed(start bool) {
 	}
 }
 
-// readOn goes on with a file that was renamed.
+// resumeRenamed continues a file that was renamed.
 func (t *Tailer) resumeRenamed(found found, p position) {
 	handle, err := openFile(found.path)
 	t.logOutage(found.path, explain(err))
@@ -183,7 +183,7 @@ func (t *Tailer) resumeRenamed(found found, p position) {
 	}
 }
 
-// spareOf is the position of a file of which nothing is to be read any more.
+// copyPosition is the position of a file of which nothing is read any more.
 func copyPosition(f *file, handle *os.File) (position, bool) {
 	info, err := handle.Stat()
 	if err != nil {

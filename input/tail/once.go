@@ -9,7 +9,7 @@ import (
 	"logstow/input"
 )
 
-// readAll reads all files to their end, in the order of the arguments and of their names.
+// readAll reads all files to their end, in the order of the patterns and of the file names.
 func (t *Tailer) readAll(ctx context.Context) error {
 	t.starting = true
 	t.loadPositions()
@@ -54,7 +54,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		case err != nil:
 			failed = append(failed, explain(err))
 		case v == wait:
-			failed = append(failed, fmt.Errorf("%s: the compressed file ends too early: it is damaged or not written to its end yet", found.path))
+			failed = append(failed, fmt.Errorf("cannot decompress %s: unexpected end of file: it is damaged or incomplete", found.path))
 		case f != nil:
 			if err := read(f); err != nil {
 				return err
@@ -68,15 +68,14 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	return joined(failed)
 }
 
-// readWhole reads one file to its end. Its first result is what is wrong with
-// the file, its second what ends the run.
+// readWhole reads one file to its end. fileErr is an error of the file, err one that ends the run.
 func (t *Tailer) readWhole(ctx context.Context, f *file) (fileErr, err error) {
 	defer t.stop(f)
 	if err := f.open(); err != nil {
 		return err, nil
 	}
 	if f.regular && f.source.Offset() > 0 {
-		t.opts.Log.Info("reading on where an earlier run ended", "file", f.path, "offset", f.source.Offset())
+		t.opts.Log.Info("resuming at the position of an earlier run", "file", f.path, "offset", f.source.Offset())
 	}
 	if !f.regular { // reading a pipe may wait
 		stop := context.AfterFunc(ctx, func() { _ = f.handle.SetReadDeadline(time.Now()) })
@@ -98,8 +97,7 @@ func (t *Tailer) readWhole(ctx context.Context, f *file) (fileErr, err error) {
 	return nil, nil
 }
 
-// readToEnd reads to the end. The first result is what is wrong with the file,
-// the second what ends the run.
+// readToEnd reads to the end. fileErr is an error of the file, err one that ends the run.
 func (f *file) readToEnd(ctx context.Context) (fileErr, err error) {
 	switch {
 	case !f.regular:
@@ -113,7 +111,7 @@ func (f *file) readToEnd(ctx context.Context) (fileErr, err error) {
 	return fileErr, err
 }
 
-// source makes the source of a file's records, read from a point on.
+// source returns the source of a file's records, starting at a point.
 func (t *Tailer) source(f *file, at input.Point) *input.Source {
 	if !f.regular {
 		return t.feed.Resume(f.name, at, nil).Of(f.service)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// bequeath is for what a file held that has other content now: p stays known, under
-// an identity that no file has, until copies of it were looked for. One that is just
-// being made, as by gzip, can not be told yet.
+// orphanPosition keeps the position of a file that has other content now, under an
+// identity that no file has, until copies were searched for: a copy that is being
+// written, as by gzip, is not recognized yet.
 func (t *Tailer) orphanPosition(p position) {
 	if p.print.length == 0 || p.kind != plain {
 		return
@@ -16,14 +16,14 @@ func (t *Tailer) orphanPosition(p position) {
 	p.id = p.orphanID()
 	t.history.add(p)
 	t.pendingPositions = append(t.pendingPositions, t.encoded(p))
-	if !t.opts.Once { // else the next run looks
+	if !t.opts.Once { // with Once, the next run searches
 		t.removed[p.id] = false
 		t.changedDirs[filepath.Dir(p.resolvedPath())] = true
 	}
 }
 
-// rescue looks for a copy of what a file held before it was truncated or removed,
-// and reads the rest of that.
+// resumeFromCopy looks for a copy of a file made before it was truncated or deleted, and
+// continues in it.
 func (t *Tailer) resumeFromCopy(p position, dirs directories) bool {
 	if p.print.length == 0 || p.kind != plain {
 		return false
@@ -38,7 +38,7 @@ func (t *Tailer) resumeFromCopy(p position, dirs directories) bool {
 	return false
 }
 
-// takeCopy goes on in a copy of p's file, if e is one.
+// continueInCopy continues in e if it is a copy of p's file.
 func (t *Tailer) continueInCopy(p position, e entry) bool {
 	if q, known := t.history.byID[e.id]; known && q.kind != copied && q.id != p.id && q.distinguishing() {
 		return false

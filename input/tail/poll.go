@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	// settle is the least time between two looks at the files.
+	// minPollGap is the minimum time between two polls.
 	minPollGap = 100 * time.Millisecond
-	// lineWait is the most between two looks while a line may have come to its end by time alone.
+	// lineFlushInterval is the maximum time between two polls while lines wait for their continuation.
 	lineFlushInterval = 400 * time.Millisecond
-	// fewFiles is how many files are all looked at every PollInterval. Of more, only
-	// those that grew lately are; the others, when the patterns are looked through.
+	// pollAllLimit is the number of files up to which all are polled every PollInterval. Of
+	// more, only active files are; the others are checked by scans.
 	pollAllLimit = 1000
-	// warmFor is how many PollIntervals a file that grew is looked at in each.
+	// activePolls is the number of PollIntervals for which a file that grew is active.
 	activePolls = 10
-	// share is which part of the time may be spent in looking through the patterns
-	// by the clock, hurry that for which there is a reason.
+	// Periodic scans take at most 1/scanShare of the time, scans after a change at most
+	// 1/urgentShare.
 	scanShare, urgentShare = 100, 10
 )
 
-// lookAround finds out which files are to be looked at.
+// poll finds the files that are due.
 func (t *Tailer) poll(ctx context.Context, w *watcher) error {
 	t.dirs = make(directories)
 	now := t.opts.Now()
@@ -60,7 +60,7 @@ func (t *Tailer) poll(ctx context.Context, w *watcher) error {
 	return t.flush(ctx)
 }
 
-// takeNotices takes in what the file system said.
+// handleEvents handles the events of the file system.
 func (t *Tailer) handleEvents(w *watcher) {
 	n := w.drain()
 	if n.overflow {
@@ -89,12 +89,12 @@ func (t *Tailer) handleEvents(w *watcher) {
 			t.changedDirs[filepath.Dir(path)] = true
 		}
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {
-			t.rescan = true // there may be files in it already
+			t.rescan = true // it may contain files already
 		}
 	}
 }
 
-// hasOrigin reports whether a file that is known may have been rotated to a path.
+// hasOrigin reports whether a known file may have been rotated to a path.
 func (t *Tailer) hasOrigin(path string) bool {
 	for origin := range origins(filepath.Base(path)) {
 		place := filepath.Join(filepath.Dir(path), origin)
@@ -105,7 +105,7 @@ func (t *Tailer) hasOrigin(path string) bool {
 	return false
 }
 
-// poll looks at files by the clock.
+// pollFiles marks the files to be polled as due.
 func (t *Tailer) pollFiles(now time.Time) {
 	if len(t.files) <= pollAllLimit {
 		for _, f := range t.files {
@@ -120,7 +120,7 @@ func (t *Tailer) pollFiles(now time.Time) {
 	}
 }
 
-// lookAgain looks at what it could not be told of what it is.
+// retryDeferred observes deferred files again.
 func (t *Tailer) retryDeferred() {
 	again, dirs := t.deferred, t.deferredDirs
 	t.deferred, t.deferredDirs = make(map[string]bool), make(map[string]bool)
@@ -132,7 +132,7 @@ func (t *Tailer) retryDeferred() {
 	}
 }
 
-// wait sleeps until something may have changed.
+// wait sleeps until the next poll.
 func (t *Tailer) wait(ctx context.Context, w *watcher) {
 	rest := time.NewTimer(minPollGap)
 	defer rest.Stop()

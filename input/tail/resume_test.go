@@ -20,9 +20,9 @@ func rename(t *testing.T, dir, from, to string) {
 	}
 }
 
-// Whatever happens to files while nobody reads them, the next run reads each of
-// their bytes once, those of renamed files first.
-func TestFollowAfterAWhile(t *testing.T) {
+// Whatever happens to files between two runs, the next run reads each of their bytes
+// once, those of renamed files first.
+func TestFollowBetweenRuns(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name      string
@@ -57,7 +57,7 @@ func TestFollowAfterAWhile(t *testing.T) {
 			put(t, dir, "a.log", "4\n")
 			rename(t, dir, "a.log", "x.1")
 			put(t, dir, "a.log", "5\n")
-		}, []string{"a.log: 3", "a.log: 5"}}, // the one between was never seen under a name to be read
+		}, []string{"a.log: 3", "a.log: 5"}}, // the one between was never seen at a path that a pattern matches
 		{"truncated", []string{"a.log"}, func(t *testing.T, dir string) {
 			put(t, dir, "a.log", "3\n")
 		}, []string{"a.log: 3"}},
@@ -93,7 +93,7 @@ func TestFollowAfterAWhile(t *testing.T) {
 	}
 }
 
-// A link's file that is renamed is found where the link led.
+// A renamed target of a link is found in the target's directory.
 func TestFollowRenamedBehindALink(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
@@ -133,8 +133,8 @@ func TestFollowHoldsPartialLines(t *testing.T) {
 	}
 }
 
-// Positions of files that are gone are forgotten: at once where the file has no
-// name any more, else after some days.
+// Positions of missing files are deleted: at once if the file was deleted, otherwise after
+// some days.
 func TestFollowForgets(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
@@ -150,7 +150,7 @@ func TestFollowForgets(t *testing.T) {
 		}
 		rename(t, dir, "b.log", "b.old")
 		f.expect(time.Minute)
-		if known() != 2 { // a.log is gone for good
+		if known() != 2 { // a.log was deleted
 			t.Errorf("%d positions", known())
 		}
 		if err := os.Remove(f.path("b.old")); err != nil {
@@ -168,7 +168,7 @@ func TestFollowForgets(t *testing.T) {
 	})
 }
 
-// What was read already is not read again, and what was renamed is read first.
+// Nothing is read twice, and renamed files are read first.
 func TestOnceAfterRenaming(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
@@ -185,12 +185,12 @@ func TestOnceAfterRenaming(t *testing.T) {
 	run("a.log", "a.log: 1", "a.log: last")
 	run("a.log")
 	add(t, filepath.Join(dir, "a.log"), " more\n2\n")
-	run("b.log", "b.log: b") // not a.log: it was not asked for
+	run("b.log", "b.log: b") // not a.log: no pattern matches it
 	rename(t, dir, "a.log", "a.log.1")
 	put(t, dir, "a.log", "3\n")
 	run("a.log", "a.log:  more", "a.log: 2", "a.log: 3")
 	run("*.log")
-	// A file that was renamed and has another name of the patterns now is looked at twice.
+	// A renamed file whose new path a pattern matches is found twice.
 	run("*.log*")
 	rename(t, dir, "a.log", "a.log.2")
 	put(t, dir, "a.log", "4\n")

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// packedSuffix ends the names of compressed files.
+// compressedSuffix is the suffix of compressed files.
 const compressedSuffix = ".gz"
 
-// origins yields the names that a file may have had before it was rotated to a
-// name, as log rotation names files: NAME.1, NAME-20261120, NAME.old, BASE-DATE.EXT,
-// each also compressed. sure says that what was added looks like a number or a
-// date: else only the content can tell.
+// origins yields the names that a file may have had before it was rotated to name, by
+// the conventions of log rotation: NAME.1, NAME-20261120, NAME.old, BASE-DATE.EXT, each
+// also compressed. certain reports that the suffix is a number, a date or a common word;
+// otherwise only the content can prove the rotation.
 func origins(name string) iter.Seq2[string, bool] {
-	return func(yield func(origin string, byName bool) bool) {
+	return func(yield func(origin string, certain bool) bool) {
 		plainName := strings.TrimSuffix(name, compressedSuffix)
 		if plainName != name && !yield(plainName, true) {
 			return
@@ -36,7 +36,7 @@ func origins(name string) iter.Seq2[string, bool] {
 	}
 }
 
-// isRotation reports whether a file may have had another name before it was rotated to a name.
+// isRotation reports whether name may be the rotated name of a file that was called before.
 func isRotation(name, before string) bool {
 	for origin := range origins(name) {
 		if origin == before {
@@ -46,7 +46,7 @@ func isRotation(name, before string) bool {
 	return false
 }
 
-// isTurn reports whether s is a number or date of at least so many digits.
+// isNumberOrDate reports whether s is a number or date of at least so many digits.
 func isNumberOrDate(s string, digits int) bool {
 	for _, c := range []byte(s) {
 		switch {

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// see looks at a file found under a name of the patterns: one that is known is
-// looked at again if it changed, another one is read from now on. handle, if not
-// nil, is the open file.
+// observe handles a file found at a path that a pattern matches: a known file is due if
+// it changed, another one is admitted. handle, if not nil, is the open file.
 func (t *Tailer) observe(found found, handle *os.File, how discovery) {
 	id := idOf(found.path, found.info)
 	f := t.files[id]
@@ -55,10 +54,10 @@ func (t *Tailer) observe(found found, handle *os.File, how discovery) {
 	}
 }
 
-// maxPassed bounds how many files are remembered that are not read.
+// maxSkipped is the maximum length of skipped.
 const maxSkipped = 1 << 16
 
-// leave remembers that a file is not read as long as it is not written to.
+// skip marks a file as skipped until it is modified.
 func (t *Tailer) skip(id fileID, info fs.FileInfo) {
 	if len(t.skipped) >= maxSkipped {
 		clear(t.skipped)
@@ -66,11 +65,11 @@ func (t *Tailer) skip(id fileID, info fs.FileInfo) {
 	t.skipped[id] = info.ModTime()
 }
 
-// recognize notes under which name a known file was found.
+// updatePath handles a known file found at a path.
 func (t *Tailer) updatePath(f *file, found found) {
 	if f.path != found.path {
 		if info, err := os.Stat(f.path); err == nil && idOf(f.path, info) == f.id && f.goneSince.IsZero() {
-			return // it has several names
+			return // it has several paths
 		}
 		f.path, f.renamed = found.path, true
 		t.displaced[f] = true
@@ -87,12 +86,12 @@ func (t *Tailer) updatePath(f *file, found found) {
 	}
 }
 
-// changed reports whether a file is not as it was when it was read last.
+// changed reports whether a file may have changed since it was read last.
 func (f *file) changed(info fs.FileInfo) bool {
 	return f.hasMore || info.Size() != f.source.Offset() && f.kind == plain || !info.ModTime().Equal(f.modified)
 }
 
-// isAt reports whether the file at a path is f, by its beginning.
+// isAt reports whether the file at a path is f, by its first bytes.
 func (f *file) isAt(path string) bool {
 	handle, err := openFile(path)
 	if err != nil {
@@ -103,7 +102,7 @@ func (f *file) isAt(path string) bool {
 	return f.kind == plain && p.mayBeAt(path) && p.matchesHead(handle)
 }
 
-// displace says that a file lost its name.
+// nameLost marks a file as displaced.
 func (t *Tailer) nameLost(f *file) {
 	for _, path := range []string{f.path, f.firstPath, f.resolvedPath()} {
 		if t.byPath[path] == f {
@@ -120,7 +119,7 @@ func (t *Tailer) nameLost(f *file) {
 	t.changedDirs[filepath.Dir(f.resolvedPath())] = true
 }
 
-// lookAt looks at what is at a path now, which something was said about.
+// checkPath handles an event of a path.
 func (t *Tailer) checkPath(path string, handle *os.File) {
 	path = t.patternPath(path)
 	found, err := t.statPath(path)
@@ -139,7 +138,7 @@ func (t *Tailer) checkPath(path string, handle *os.File) {
 	}
 }
 
-// named is the path of the patterns that leads to a file, where it is reached by a link.
+// patternPath is the path that a pattern matches, given a path or the target of its link.
 func (t *Tailer) patternPath(path string) string {
 	if f := t.byPath[path]; f != nil && f.target == path && !f.renamed {
 		return f.firstPath
@@ -147,7 +146,7 @@ func (t *Tailer) patternPath(path string) string {
 	return path
 }
 
-// foundAt is the file at a path, if a pattern names it.
+// statPath is the file at a path that a pattern matches.
 func (t *Tailer) statPath(path string) (found, error) {
 	for _, p := range t.patterns {
 		if !t.covers(p, path) {
@@ -159,9 +158,9 @@ func (t *Tailer) statPath(path string) (found, error) {
 	return found{}, errNoPattern
 }
 
-var errNoPattern = errors.New("no pattern names it")
+var errNoPattern = errors.New("no pattern matches")
 
-// scan looks for all files that the patterns name. how says how to take the new ones.
+// scan evaluates all patterns. how is the discovery of new files.
 func (t *Tailer) scan(w *watcher, how func(pattern) discovery) {
 	present := make(map[fileID]bool)
 	for _, p := range t.patterns {
@@ -184,7 +183,7 @@ func (t *Tailer) scan(w *watcher, how func(pattern) discovery) {
 				unknown = append(unknown, found)
 			}
 		}
-		for _, found := range unknown { // which may be copies of those known
+		for _, found := range unknown { // they may be copies of known ones
 			t.observe(found, nil, how(p))
 		}
 	}
@@ -199,11 +198,11 @@ func (t *Tailer) scan(w *watcher, how func(pattern) discovery) {
 	t.checkDirTimes()
 }
 
-// dirClock is how exactly directories say when they were changed, with room to spare.
+// dirClock is the resolution of the modification times of directories, with a margin.
 const dirClock = 2 * time.Second
 
-// changedDirs notes the directories of known files in which names changed since it
-// was called last: what was rotated before it was seen may be there.
+// checkDirTimes finds the directories of known files that changed since the last call:
+// files that were rotated before they were seen may be there.
 func (t *Tailer) checkDirTimes() {
 	dirs := make(map[string]time.Time)
 	for place := range t.byPath {
@@ -228,14 +227,14 @@ func (t *Tailer) checkDirTimes() {
 	t.dirTimes = dirs
 }
 
-// siblings reads the files that were rotated before they were seen under a name
-// of the patterns: those in directories where a file lost its name.
+// scanRotated searches changed directories for files that were rotated before they were
+// seen at a path that a pattern matches.
 func (t *Tailer) scanRotated(dirs directories) {
 	for id := range t.removed {
 		t.removed[id] = true
 	}
 	rotated := t.changedDirs
-	t.changedDirs = make(map[string]bool) // which may grow on the way
+	t.changedDirs = make(map[string]bool) // it may grow meanwhile
 	for dir := range rotated {
 		here := dirs.read(dir)
 		if here == nil {
@@ -263,7 +262,7 @@ func (t *Tailer) scanRotated(dirs directories) {
 	}
 }
 
-// unknown reports whether a file that no pattern names is to be looked into.
+// isCandidate reports whether a file that no pattern matches may be an unseen rotated file.
 func (t *Tailer) isCandidate(e entry) bool {
 	if t.files[e.id] != nil || t.matches(e.path) {
 		return false
@@ -279,7 +278,7 @@ func (t *Tailer) isCandidate(e entry) bool {
 	return !asBefore && (!p.distinguishing() || !p.isAt(e))
 }
 
-// sibling reads one of them, if it is to be read.
+// admitRotated reads such a file if the decision is so.
 func (t *Tailer) admitRotated(e entry) {
 	how := discovery{unmatched: true, fromEnd: t.isFirstScan(e.path)}
 	f, v, err := t.admit(found{path: e.path, source: filepath.Base(e.path), info: e.info}, nil, how)
@@ -297,8 +296,8 @@ func (t *Tailer) admitRotated(e entry) {
 	}
 }
 
-// isFirst reports whether the files of which path's name may be a rotation are
-// being looked at for the first time.
+// isFirstScan reports whether the patterns of the files of which path may be the rotated
+// name are in their first scan.
 func (t *Tailer) isFirstScan(path string) bool {
 	if len(t.newPatterns) == 0 {
 		return false
