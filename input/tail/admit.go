@@ -3,87 +3,107 @@ package tail
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
-	"time"
 
 	"logstow/buffer"
 )
 
-const (
-	// compressSettle is how long a compressed file of more than smallCompressed bytes
-	// must be unmodified before it is read.
-	compressSettle  = time.Second
-	smallCompressed = 1 << 20
-	// lateWrites is how long a program may write to a file after it was rotated.
-	lateWrites = 24 * time.Hour
-)
-
-// verdict is the decision about a file that was found.
-type verdict uint8
-
-const (
-	// accept: it is read.
-	accept verdict = iota
-	// skip: its content was or will be read from another file.
-	skip
-	// wait: undecided; it is observed again at the next poll.
-	wait
-)
-
-// discovery is how a file was found.
+// discovery is how unknown files are read: from their end, and compressed ones at all.
 type discovery struct {
-	// fromEnd reads an unknown file from its end.
-	fromEnd bool
-	// includeCompressed reads unknown compressed files.
-	includeCompressed bool
-	// unmatched is a file that no pattern matches, but whose name is a rotated name of a
-	// file that is read.
-	unmatched bool
+	fromEnd, includeCompressed bool
 }
 
-// admit starts reading a file that is not being read yet, if the decision is so. A
-// handle, if not nil, is the open file.
-func (t *Tailer) admit(found found, handle *os.File, how discovery) (*file, verdict, error) {
+// view is what is known now.
+func (t *Tailer) view() view {
+	return view{
+		known: t.known, dirs: t.dirs, now: t.opts.Now(), starting: t.starting, watchingSince: t.watchingSince,
+		rotateWait: t.opts.RotateWait, firstScan: func(p position) int64 { return firstScanOf(t.patterns, p) },
+	}
+}
+
+// admit identifies a file that is not being read and reads it if that is the decision. A
+// handle, if not nil, is the open file; admit closes it if the file is not read. ok
+// is false if it is to be identified again at the next poll.
+func (t *Tailer) admit(found found, handle *os.File, c candidate) (f *file, ok bool, err error) {
 	if handle == nil {
-		var err error
 		if handle, err = t.openFound(found); err != nil {
-			return nil, skip, err
+			return nil, false, err
 		}
 	}
-	f, err := t.newFile(found, handle)
-	if err == nil && !f.regular && !t.opts.Once {
-		err = fmt.Errorf("%s is not a regular file: pipe it in and give - as the file", found.path)
-	}
+	defer func() {
+		if f == nil || f.handle != handle {
+			_ = handle.Close()
+		}
+	}()
+	f, err = t.newFile(found, handle)
 	switch {
 	case err != nil:
-		_ = handle.Close()
-		return nil, skip, err
-	case f.id != idOf(found.path, found.info): // renamed just now
-		_ = handle.Close()
-		return nil, wait, nil
-	case t.files[f.id] != nil:
-		_ = handle.Close()
-		return nil, skip, nil
+		return nil, false, err
+	case !f.regular && !t.opts.Once:
+		return nil, false, fmt.Errorf("%s is not a regular file: pipe it in and give - as the file", found.path)
+	case f.id != idOf(found.path, found.info): // it was just renamed
+		return nil, false, nil
+	case t.known.isLive(f.id):
+		return nil, true, nil
 	}
-	v := accept
+	a := action{verb: start}
 	if f.regular {
-		v = t.start(f, handle, how)
-	} else {
-		f.startAt(0, fingerprint{}, "")
+		info, err := handle.Stat()
+		if err != nil {
+			return nil, false, nil
+		}
+		c.entry, c.ReaderAt, c.place, c.deferred = newEntry(found.path, info), handle, f.resolvedPath(), t.deferred[found.path]
+		a = t.identify(&c)
 	}
-	if v == accept && f.service == "" {
-		v = skip
+	return t.apply(a, f, handle)
+}
+
+// identify decides about a file after it has handled files whose identity it has now.
+func (t *Tailer) identify(c *candidate) action {
+	for {
+		a := t.view().identify(*c)
+		if a.verb != replaced {
+			return a
+		}
+		t.orphan(a.from)
+		if c.fromEnd = c.fromEnd && isCompressed(c); t.known.isLive(c.id) { // it is the copy
+			return action{verb: skip}
+		}
+	}
+}
+
+// apply does with a file what was decided about it.
+func (t *Tailer) apply(a action, f *file, handle *os.File) (*file, bool, error) {
+	f.kind = a.kind
+	switch a.verb {
+	case wait:
+		if m, ok := a.original.(*file); ok {
+			m.due = true
+		}
+		return nil, false, nil
+	case markCopy:
+		if m, ok := a.original.(*file); ok {
+			m.extendPrint()
+		}
+		t.storeCopy(f, handle)
+		return nil, true, nil
+	case start:
+		f.adopt(a.from)
+		f.startAt(a.offset, a.print, "")
+	case resume, resumeCopy:
+		f.adopt(a.from)
+		f.previousID = a.from.id
+		f.startAt(a.from.offset, a.from.print, a.from.state)
+	default:
+		return nil, true, nil
+	}
+	if f.service == "" {
 		t.logNoService(f)
-	}
-	if v != accept {
-		_ = handle.Close()
-		return nil, v, nil
+		return nil, true, nil
 	}
 	t.add(f, handle)
-	return f, accept, nil
+	return f, true, nil
 }
 
 // logNoService logs once that a file has no service.
@@ -97,15 +117,12 @@ func (t *Tailer) logNoService(f *file) {
 // add adds a file to those being read.
 func (t *Tailer) add(f *file, handle *os.File) {
 	t.files[f.id] = f
-	t.due[f] = true
-	t.history.remove(f.id)
-	delete(t.removed, f.id) // the removed file had the same identity
-	if f.previousID != (fileID{}) {
+	t.known.addLive(f.id, f.resolvedPath(), f)
+	f.due = true
+	if f.previousID != (fileID{}) && f.previousID != f.id {
 		t.pendingPositions = append(t.pendingPositions, f.positions(f.source.Point())...)
 	}
-	if !t.open.add(f, handle) { // it is opened when others were read to their end
-		_ = handle.Close()
-	}
+	t.open.add(f, handle) // if it cannot, f is opened when others were read to their end
 }
 
 // openFound opens a file; it waits for the writer of a pipe with Once only.
@@ -117,204 +134,98 @@ func (t *Tailer) openFound(found found) (*os.File, error) {
 	return openFile(path)
 }
 
-// start decides where to start reading a file.
-func (t *Tailer) start(f *file, handle *os.File, how discovery) verdict {
-	info, err := handle.Stat()
-	if err != nil {
-		return wait
-	}
-	if isCompressed(handle) {
-		f.kind = compressed
-		if info.Size() > smallCompressed && t.opts.Now().Sub(info.ModTime()) < compressSettle && !t.starting {
-			return wait
-		}
-	}
-	v := t.decide(f, handle, info, how)
-	if v == accept && f.kind == compressed && !isComplete(handle) {
-		return wait
-	}
-	return v
-}
-
-// decide is start without checking that a compressed file is complete.
-func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how discovery) verdict {
-	if how.unmatched && info.Size() == 0 {
-		return skip // it is empty
-	}
-	p, known := t.lookUp(f, handle, info.Size())
-	if known && !p.distinguishing() {
-		if v, decided := t.fromContent(f, handle, info.Size()); decided {
-			return v
-		}
-	}
-	if known {
-		if v, decided := t.resume(f, handle, info.Size(), p); decided {
-			return v
-		}
-		if p.kind != copied && f.kind == plain {
-			how.fromEnd = false // it was written since the last run
-		}
-	}
-	if v, decided := t.fromContent(f, handle, info.Size()); decided {
-		return v
-	}
-	origin, rotatedUnseen := t.rotatedUnseen(f, info, how)
-	switch {
-	case how.unmatched && !rotatedUnseen, f.kind == compressed && !rotatedUnseen && !how.includeCompressed:
-		return skip
-	case f.kind == compressed && rotatedUnseen && t.mayBeOpenedEarly(info) && t.deferredLessThan(f, minPollGap):
-		return wait // until the files opened by the watcher are known
-	case how.unmatched || f.kind == compressed && rotatedUnseen:
-		f.adopt(origin)
-	}
-	offset := int64(0)
-	if how.fromEnd && f.kind == compressed {
-		return skip
-	}
-	if how.fromEnd {
-		offset = info.Size()
-	}
-	print, err := readFingerprint(handle, offset)
-	if err != nil { // truncated just now
-		offset, print = 0, fingerprint{}
-	}
-	f.startAt(offset, print, "")
-	return accept
-}
-
-// lookUp returns the stored position of a file, also if its device number changed.
-func (t *Tailer) lookUp(f *file, handle *os.File, size int64) (position, bool) {
-	if p, ok := t.history.byID[f.id]; ok {
-		return p, true
-	}
-	for _, p := range t.history.elsewhere(f.id) {
-		sameDir := filepath.Dir(p.resolvedPath()) == filepath.Dir(f.resolvedPath())
-		if sameDir && p.print.length > 0 && matchesContent(p, handle, size) {
-			f.previousID = p.id
-			return p, true
-		}
-	}
-	if value, ok := t.opts.Sink.Position(f.id.input(t.prefix)); ok {
-		if _, err := decodePosition(value); err != nil { // the file is known, but not its offset
-			t.opts.Log.Warn("cannot decode the position of a file: reading it from the start", "file", f.path, "error", err)
-			return position{}, true
-		}
-	}
-	return position{}, false
-}
-
-// matchesContent reports whether a file has p's fingerprint and at least its size.
-func matchesContent(p position, handle *os.File, size int64) bool {
-	if p.kind == compressed || p.kind == copied && isCompressed(handle) {
-		b, err := readHead(handle, compressed)
-		return err == nil && (p.print.length == 0 || p.startsLike(b))
-	}
-	return size >= p.offset && p.matchesHead(handle) && (p.distinguishing() || !isCompressed(handle))
-}
-
-// resume continues at a position if it is one of this file.
-func (t *Tailer) resume(f *file, handle *os.File, size int64, p position) (verdict, bool) {
-	switch fits := p.mayBeAt(f.path) && matchesContent(p, handle, size); {
-	case fits && p.kind == copied: // if it grew, it may be a copy no more
-		return skip, size == p.offset
-	case fits:
-		f.adopt(p)
-		f.kind = p.kind
-		f.startAt(p.offset, p.print, p.state)
-		return accept, true
-	case p.kind == copied:
-		return skip, false
-	}
-	// It was truncated, or the inode is another file's now.
-	t.pendingPositions = append(t.pendingPositions, buffer.Position{Input: p.id.input(t.prefix)})
-	if t.history.remove(p.id); !t.resumeFromCopy(p, make(directories)) {
+// orphan handles a position whose file was truncated or whose inode another file has now:
+// it is resumed in a copy, or kept until copies were searched for.
+func (t *Tailer) orphan(p position) {
+	t.forget(p.id)
+	if t.dirs = newListing(system{}); !t.resumeFromCopy(p) {
 		t.orphanPosition(p)
 	}
-	if t.files[f.id] != nil { // f itself is the copy
-		return skip, true
-	}
-	return skip, false
 }
 
-// original is a known file of which another may be the copy or the rotated file.
-type original struct {
-	position
-	live   *file
-	byName bool
+// orphanPosition keeps the position of a file that has other content now, under an
+// identity that no file has, until copies were searched for: a copy that is being
+// written, as by gzip, is not recognized yet.
+func (t *Tailer) orphanPosition(p position) {
+	if p.print.length == 0 || p.kind != plain {
+		return
+	}
+	p.id = p.orphanID()
+	t.store(p)
+	if !t.opts.Once { // with Once, the next run searches
+		t.known.byID[p.id].state = removed
+		t.markChanged(filepath.Dir(p.resolvedPath()))
+	}
 }
 
-// originals are the known files of which f's name may be the rotated name.
-func (t *Tailer) originals(f *file) []original {
-	var all []original
-	dir := filepath.Dir(f.resolvedPath())
-	for origin, byName := range origins(filepath.Base(f.resolvedPath())) {
-		for _, m := range t.knownAt(filepath.Join(dir, origin)) {
-			m.byName = byName
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
-// knownAt are the known files that were found at a path.
-func (t *Tailer) knownAt(place string) []original {
-	var all []original
-	add := func(f *file) {
-		all = append(all, original{position: f.current(), live: f})
-	}
-	for f := range t.displaced {
-		if f.resolvedPath() == place {
-			add(f)
-		}
-	}
-	if f := t.byPath[place]; f != nil && f.resolvedPath() == place && !t.displaced[f] {
-		add(f)
-	}
-	for _, p := range t.history.at(place) {
-		all = append(all, original{position: p})
-	}
-	return all
-}
-
-// mayBeOpenedEarly reports whether the original of a compressed file may have been opened
-// by the watcher. The clock of file systems lags a little.
-func (t *Tailer) mayBeOpenedEarly(info fs.FileInfo) bool {
-	return !t.watchingSince.IsZero() && info.ModTime().After(t.watchingSince.Add(-time.Second))
-}
-
-// rotatedUnseen reports whether f has the rotated name of a file that is read, and was
-// written after the first scan: then it was rotated before it was seen.
-func (t *Tailer) rotatedUnseen(f *file, info fs.FileInfo, how discovery) (origin position, ok bool) {
-	for _, m := range t.originals(f) {
-		if !m.byName || m.kind == copied || m.id == f.id {
+// resumeFromCopy looks for a copy of a file that was truncated, replaced or deleted, and
+// continues in it.
+func (t *Tailer) resumeFromCopy(p position) bool {
+	for _, a := range t.view().findCopies(p) {
+		handle, err := openFile(a.path)
+		if err != nil {
 			continue
 		}
-		if since := t.firstScan(m.position); info.ModTime().UnixNano() >= since {
-			return m.position, true
+		info, err := handle.Stat()
+		if err != nil || idOf(a.path, info) != a.id {
+			_ = handle.Close()
+			continue
 		}
-		if how.fromEnd && t.opts.Now().Sub(info.ModTime()) < lateWrites {
-			return m.position, true // it may still be written to
+		f, err := t.newFile(found{path: a.path, source: p.source, info: info}, handle)
+		if err == nil {
+			f, _, err = t.apply(a.action, f, handle)
+		}
+		if err != nil || f == nil || f.handle != handle {
+			_ = handle.Close()
+		}
+		if err == nil && f != nil {
+			t.displace(f)
+			return true
 		}
 	}
-	return position{}, false
+	return false
 }
 
-// firstScan is the time of the first scan of the patterns that match a file, in Unix
-// nanoseconds.
-func (t *Tailer) firstScan(p position) int64 {
-	since := int64(math.MaxInt64)
-	for _, pattern := range t.patterns {
-		if at, ok := t.firstScans[pattern.absolute]; ok && pattern.names(p.path) {
-			if at == 0 { // unknown
-				at = p.modified
-			}
-			since = min(since, at)
-		}
+// displace marks a file as being at no path that a pattern matches.
+func (t *Tailer) displace(f *file) {
+	if f.goneSince.IsZero() {
+		f.goneSince = t.opts.Now()
 	}
-	return since
+	f.displaced, f.active = true, true
+}
+
+// forget deletes the position of a file that is not being read.
+func (t *Tailer) forget(id fileID) {
+	t.known.forget(id)
+	t.pendingPositions = append(t.pendingPositions, buffer.Position{Input: id.input(t.prefix)})
+}
+
+// store stores the position of a file that is not being read.
+func (t *Tailer) store(p position) {
+	t.known.add(p)
+	t.pendingPositions = append(t.pendingPositions, t.encoded(p))
+}
+
+// storeCopy stores that nothing is to be read of a file any more.
+func (t *Tailer) storeCopy(f *file, handle *os.File) {
+	if p, ok := copyPosition(f, handle); ok {
+		t.store(p)
+	}
 }
 
 // encoded is a position as the buffer stores it.
 func (t *Tailer) encoded(p position) buffer.Position {
 	return buffer.Position{Input: p.id.input(t.prefix), Value: p.encode()}
+}
+
+// copyPosition is the position of a file of which nothing is read any more.
+func copyPosition(f *file, handle *os.File) (position, bool) {
+	info, err := handle.Stat()
+	if err != nil {
+		return position{}, false
+	}
+	head, err := readHead(handle, f.kind)
+	p := f.position(0, "")
+	p.kind, p.print, p.offset = copied, fingerprintOf(head), info.Size()
+	return p, err == nil
 }

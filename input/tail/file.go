@@ -55,6 +55,9 @@ type file struct {
 	// lastRead is when bytes were last read, goneSince when the file was first seen to
 	// be at no path that a pattern matches; zero while it is at one.
 	lastRead, goneSince time.Time
+	// due reports that it is to be read next, active that it is to be polled, displaced that
+	// another file has or may get its path.
+	due, active, displaced bool
 	// previousID is the identity of a stored position that this file continues; zero is none.
 	previousID fileID
 }
@@ -135,10 +138,51 @@ func (f *file) positions(at input.Point) []buffer.Position {
 	all := []buffer.Position{f.t.encoded(f.position(at.Offset, string(at.Held)))}
 	if f.previousID != (fileID{}) && f.previousID != f.id {
 		all = append(all, buffer.Position{Input: f.previousID.input(f.t.prefix)})
-		f.t.history.remove(f.previousID)
+		f.t.known.forget(f.previousID)
 	}
 	f.previousID = fileID{}
 	return all
+}
+
+// extendPrint extends the fingerprint to what is in the open file: if the file is
+// truncated before it is read, its copy is recognized and read.
+func (f *file) extendPrint() {
+	if head, err := readHead(f.handle, plain); err == nil && f.kind == plain && len(head) > int(f.print.length) {
+		f.print = fingerprintOf(head)
+		f.t.pendingPositions = append(f.t.pendingPositions, f.positions(f.source.Point())...)
+	}
+}
+
+// content implements [live].
+func (f *file) content() (io.ReaderAt, int64, error) {
+	if err := f.open(); err != nil {
+		return nil, 0, err
+	}
+	info, err := f.handle.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	return f.handle, info.Size(), nil
+}
+
+// isAt reports whether the file at e.path, with the identity of f, is f. It may be another
+// one if f is closed.
+func (f *file) isAt(e entry) bool {
+	if f.handle != nil || f.path == e.path {
+		return true
+	}
+	handle, err := openFile(e.path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = handle.Close() }()
+	p := f.current()
+	return f.kind == plain && p.mayBeAt(e.path) && p.matchesHead(handle)
+}
+
+// changed reports whether a file may have changed since it was read last.
+func (f *file) changed(info fs.FileInfo) bool {
+	return f.hasMore || info.Size() != f.source.Offset() && f.kind == plain || !info.ModTime().Equal(f.modified)
 }
 
 // reference is the reference for times without a year.

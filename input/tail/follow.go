@@ -5,9 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
-	"iter"
-	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -65,28 +64,26 @@ func (t *Tailer) startFollowing(ctx context.Context, w *watcher) error {
 	t.loadPositions()
 	for _, p := range t.patterns {
 		since, before := t.loadFirstScan(p)
-		t.newPatterns[p.absolute], t.firstScans[p.absolute] = !before, since
+		p.scanned, p.isNew, p.firstScan = true, !before, since
 	}
-	t.scan(w, func(p pattern) discovery {
-		first := t.newPatterns[p.absolute]
-		return discovery{fromEnd: first && !t.opts.FromStart, includeCompressed: first && t.opts.FromStart}
+	t.scan(w, func(p *pattern) discovery {
+		return discovery{fromEnd: p.isNew && !t.opts.FromStart, includeCompressed: p.isNew && t.opts.FromStart}
 	})
 	t.findRenamed(true)
 	for place := range t.byPath {
-		t.changedDirs[filepath.Dir(place)] = true
+		t.markChanged(filepath.Dir(place))
 	}
-	t.scanRotated(t.dirs)
+	t.scanRotated()
 	t.forgetRemoved()
-	clear(t.newPatterns)
 	t.starting, t.startupSearches = false, searchesAfterStart
 	// From here on an unknown file is a new one.
 	all := t.pendingPositions
 	t.pendingPositions = nil
-	for _, f := range t.inOrder(maps.Values(t.files)) {
+	for _, f := range t.inOrder(nil) {
 		all = append(all, f.positions(f.source.Point())...)
 	}
 	for _, p := range t.patterns {
-		value := binary.AppendUvarint([]byte{positionVersion}, uint64(t.firstScans[p.absolute]))
+		value := binary.AppendUvarint([]byte{positionVersion}, uint64(p.firstScan))
 		all = append(all, buffer.Position{Input: t.inputOf(p), Value: value})
 	}
 	t.lastScan, t.lastCleanup = t.opts.Now(), t.opts.Now()
@@ -96,7 +93,7 @@ func (t *Tailer) startFollowing(ctx context.Context, w *watcher) error {
 
 // loadFirstScan is the time of a pattern's first scan, in Unix nanoseconds: now if there
 // was none before, 0 if it is unknown.
-func (t *Tailer) loadFirstScan(p pattern) (since int64, before bool) {
+func (t *Tailer) loadFirstScan(p *pattern) (since int64, before bool) {
 	value, before := t.opts.Sink.Position(t.inputOf(p))
 	if !before {
 		return t.opts.Now().UnixNano(), false
@@ -109,12 +106,16 @@ func (t *Tailer) loadFirstScan(p pattern) (since int64, before bool) {
 	return 0, true
 }
 
-// loadPositions loads the positions of files from the buffer.
+// loadPositions loads the positions of files from the buffer. A file whose position cannot
+// be decoded is read from its start.
 func (t *Tailer) loadPositions() {
-	for _, kept := range t.opts.Sink.Positions(t.prefix) {
-		if p, err := decodePosition(kept.Value); err == nil {
-			t.history.add(p)
+	for _, stored := range t.opts.Sink.Positions(t.prefix) {
+		p, err := decodePosition(stored.Value)
+		if err != nil {
+			t.opts.Log.Warn("cannot decode the position of a file: reading it from the start", "position", stored.Input, "error", err)
+			_, _ = fmt.Sscanf(stored.Input, t.prefix+"%x:%x", &p.id.device, &p.id.inode) // otherwise no file has it
 		}
+		t.known.add(p)
 	}
 }
 
@@ -135,14 +136,10 @@ func (t *Tailer) readDue(ctx context.Context) (more bool, err error) {
 	if err := t.flush(ctx); err != nil { // before records, whose positions are newer
 		return false, err
 	}
-	t.dirs = make(directories)
+	t.dirs = newListing(system{})
 	waiting := make(map[string]bool)
-	for _, f := range t.inOrder(maps.Keys(t.due)) {
-		if t.files[f.id] != f {
-			delete(t.due, f)
-			continue
-		}
-		if waiting[f.resolvedPath()] {
+	for _, f := range t.inOrder(func(f *file) bool { return f.due }) {
+		if t.files[f.id] != f || waiting[f.resolvedPath()] {
 			continue
 		}
 		again, err := f.follow(ctx, t.opts.Now())
@@ -151,26 +148,24 @@ func (t *Tailer) readDue(ctx context.Context) (more bool, err error) {
 		}
 		if again {
 			more = true
-			waiting[f.resolvedPath()] = f.isDisplaced()
+			waiting[f.resolvedPath()] = f.displaced
 			continue
 		}
-		delete(t.due, f)
+		f.due = false
 	}
 	return more, t.flush(ctx)
 }
-
-// isDisplaced reports whether another file may be at the path at which f was first found.
-func (f *file) isDisplaced() bool { return f.t.displaced[f] }
 
 // finish reads what the files hold by now and, without Resume, ends their last lines.
 func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	if err := t.poll(ctx, w); err != nil {
 		return err
 	}
-	t.scan(w, func(pattern) discovery { return discovery{} })
-	t.scanRotated(make(directories))
+	t.scan(w, func(*pattern) discovery { return discovery{} })
+	t.dirs = newListing(system{})
+	t.scanRotated()
 	for _, f := range t.files {
-		t.due[f] = true
+		f.due = true
 	}
 	for more := true; more; {
 		var err error
@@ -181,7 +176,7 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	if t.opts.Resume {
 		return nil
 	}
-	for _, f := range t.inOrder(maps.Values(t.files)) {
+	for _, f := range t.inOrder(nil) {
 		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return err
 		}
@@ -189,17 +184,25 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	return nil
 }
 
-// inOrder sorts files: displaced ones first, then by modification time.
-func (t *Tailer) inOrder(files iter.Seq[*file]) []*file {
-	return slices.SortedFunc(files, func(a, b *file) int {
-		switch aOld, bOld := a.isDisplaced(), b.isDisplaced(); {
-		case aOld && !bOld:
-			return -1
-		case bOld && !aOld:
+// inOrder returns the files that are read, or those of them that ok accepts: displaced
+// ones first, then by modification time.
+func (t *Tailer) inOrder(ok func(*file) bool) []*file {
+	var all []*file
+	for _, f := range t.files {
+		if ok == nil || ok(f) {
+			all = append(all, f)
+		}
+	}
+	slices.SortFunc(all, func(a, b *file) int {
+		if a.displaced != b.displaced {
+			if a.displaced {
+				return -1
+			}
 			return 1
 		}
 		return cmp.Or(a.modified.Compare(b.modified), cmp.Compare(a.order, b.order))
 	})
+	return all
 }
 
 // follow reads what was appended, at most [readQuota], and reports whether there is
@@ -228,7 +231,7 @@ func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error)
 	if gained <= 0 {
 		return f.idle(ctx, now)
 	}
-	f.lastRead, f.hasMore, f.t.active[f] = now, true, true
+	f.lastRead, f.hasMore, f.active = now, true, true
 	fileErr, err := f.read(ctx, &section{f, f.source.Offset(), f.source.Offset() + min(gained, readQuota)})
 	if err != nil {
 		return false, err

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// removed reports whether an open file was deleted.
-func removed(info fs.FileInfo) bool {
+// isRemoved reports whether an open file was deleted.
+func isRemoved(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && st.Nlink == 0
 }

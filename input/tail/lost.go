@@ -1,13 +1,11 @@
 package tail
 
 import (
+	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
-
-	"logstow/buffer"
 )
 
 const (
@@ -24,16 +22,18 @@ const (
 // truncated restarts a file that was truncated. The rest of its former content is read
 // from a copy, if there is one.
 func (f *file) truncated(ctx context.Context) error {
-	f.t.opts.Log.Info("file was truncated: reading it from the start", "file", f.path)
-	if !f.t.resumeFromCopy(f.current(), make(directories)) {
-		if err := f.t.feed.End(ctx, f.source, f.reference()); err != nil {
+	t := f.t
+	t.opts.Log.Info("file was truncated: reading it from the start", "file", f.path)
+	t.dirs = newListing(system{})
+	if !t.resumeFromCopy(f.current()) {
+		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return err
 		}
-		f.t.orphanPosition(f.current())
+		t.orphanPosition(f.current())
 	}
 	f.startAt(0, fingerprint{}, "")
-	f.t.pendingPositions = append(f.t.pendingPositions, f.positions(f.source.Point())...)
-	return f.t.flush(ctx)
+	t.pendingPositions = append(t.pendingPositions, f.positions(f.source.Point())...)
+	return t.flush(ctx)
 }
 
 // missing handles a closed file that is not at its path any more: it may have been
@@ -41,25 +41,23 @@ func (f *file) truncated(ctx context.Context) error {
 func (f *file) missing(ctx context.Context) (more bool, err error) {
 	t := f.t
 	t.nameLost(f)
-	path, info, certain := t.dirs.find(f.current())
-	if info != nil && path != f.path {
-		f.path = path
+	e, found, certain := t.dirs.find(f.current())
+	if found && e.path != f.path {
+		f.path = e.path
 		return true, nil
 	}
-	resumed := t.resumeFromCopy(f.current(), t.dirs)
+	resumed := t.resumeFromCopy(f.current())
 	if !resumed {
 		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return false, err
 		}
 	}
 	t.stop(f)
-	if resumed { // the rest is read from the copy
-		t.history.remove(f.id)
-		t.pendingPositions = append(t.pendingPositions, buffer.Position{Input: f.id.input(t.prefix)})
-		return false, nil
-	}
-	if certain {
-		t.removed[f.id] = false
+	switch {
+	case resumed: // the rest is read from the copy
+		t.forget(f.id)
+	case certain:
+		t.known.byID[f.id].state = removed
 	}
 	return false, nil
 }
@@ -73,24 +71,21 @@ func (f *file) close(ctx context.Context) error {
 	gone := false
 	if f.handle != nil {
 		info, err := f.handle.Stat()
-		gone = err == nil && removed(info)
+		gone = err == nil && isRemoved(info)
 	}
 	t.stop(f)
 	if gone {
-		t.changedDirs[filepath.Dir(f.resolvedPath())] = true // it may have been compressed
-		t.removed[f.id] = false
+		t.markChanged(filepath.Dir(f.resolvedPath())) // it may have been compressed
+		t.known.byID[f.id].state = removed
 	}
 	return nil
 }
 
 // complete stops reading a file that was read to its end and will not grow.
 func (t *Tailer) complete(f *file) {
-	handle := f.handle
-	p, ok := copyPosition(f, handle)
-	t.stop(f)
-	if ok {
-		t.history.add(p)
-		t.pendingPositions = append(t.pendingPositions, t.encoded(p))
+	p, ok := copyPosition(f, f.handle)
+	if t.stop(f); ok {
+		t.store(p)
 	}
 }
 
@@ -98,36 +93,27 @@ func (t *Tailer) complete(f *file) {
 func (t *Tailer) stop(f *file) {
 	p := f.current()
 	t.open.close(f)
-	for _, path := range []string{f.path, f.firstPath, f.resolvedPath()} {
-		if t.byPath[path] == f {
-			delete(t.byPath, path)
-		}
-	}
+	t.removePaths(f)
 	delete(t.files, f.id)
-	delete(t.due, f)
-	delete(t.displaced, f)
-	delete(t.active, f)
-	t.history.add(p)
+	t.known.add(p)
 }
 
-// maxRemoved is the maximum length of removed.
+// maxRemoved is the maximum number of files whose removal waits for deferred files.
 const maxRemoved = 10_000
 
 // forgetRemoved deletes the positions of removed files once their copies were searched for.
 func (t *Tailer) forgetRemoved() {
-	putOff := len(t.deferred)+len(t.deferredDirs) > 0 // a copy may not be complete
-	if putOff && len(t.removed) < maxRemoved {
+	var ids []fileID
+	for id, k := range t.known.byID {
+		if k.state == searched {
+			ids = append(ids, id)
+		}
+	}
+	if len(t.deferred) > 0 && len(ids) < maxRemoved { // one of them may become a copy
 		return
 	}
-	for id, looked := range t.removed {
-		if !looked {
-			continue
-		}
-		delete(t.removed, id)
-		if t.files[id] == nil {
-			t.history.remove(id)
-			t.pendingPositions = append(t.pendingPositions, buffer.Position{Input: id.input(t.prefix)})
-		}
+	for _, id := range ids {
+		t.forget(id)
 	}
 }
 
@@ -135,62 +121,54 @@ func (t *Tailer) forgetRemoved() {
 // the start, were copied or compressed, oldest first. It marks files as removed that
 // have been missing for keepGone.
 func (t *Tailer) findRenamed(start bool) {
-	type lostFile struct {
+	type renamedFile struct {
 		entry
 		position
 	}
-	var files []lostFile
+	var renamed []renamedFile
 	var gone []position
-	for id, p := range t.history.byID {
-		path, info, certain := t.dirs.find(p)
+	for _, k := range t.known.byID {
+		if k.live != nil {
+			continue
+		}
+		p := k.past
+		e, found, certain := t.dirs.find(p)
+		idle := t.opts.Now().Sub(time.Unix(0, e.modified)) > t.opts.RotateWait
 		switch {
-		case info == nil && certain && start && p.kind != copied && t.matches(p.path):
+		case !found && certain && start && p.kind != copied && t.matches(p.path):
 			gone = append(gone, p)
-		case info == nil && certain && t.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone:
-			t.removed[id] = true
-		case p.kind == copied || !t.matches(p.path):
-		case info == nil || !info.Mode().IsRegular() || path == p.path: // or a pattern matches it
-		case p.kind == compressed || info.Size() != p.offset || t.opts.Now().Sub(info.ModTime()) <= t.opts.RotateWait:
-			files = append(files, lostFile{entry{path: path, info: info}, p})
+		case !found && certain && t.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone:
+			k.state = searched
+		case !found, p.kind == copied, e.path == p.path, !t.matches(p.path): // or a pattern matches it
+		case p.kind == compressed || e.size != p.offset || !idle:
+			renamed = append(renamed, renamedFile{e, p})
 		}
 	}
-	slices.SortFunc(files, func(a, b lostFile) int { return a.info.ModTime().Compare(b.info.ModTime()) })
-	for _, l := range files {
-		t.resumeRenamed(found{path: l.entry.path, source: l.source, info: l.info}, l.position)
+	slices.SortFunc(renamed, func(a, b renamedFile) int { return cmp.Compare(a.entry.modified, b.entry.modified) })
+	for _, r := range renamed {
+		t.resumeRenamed(r.entry, r.position)
 	}
-	slices.SortFunc(gone, func(a, b position) int { return int(a.modified - b.modified) })
+	slices.SortFunc(gone, func(a, b position) int { return cmp.Compare(a.modified, b.modified) })
 	for _, p := range gone {
-		t.resumeFromCopy(p, t.dirs)
+		t.resumeFromCopy(p)
 	}
 }
 
 // resumeRenamed continues a file that was renamed.
-func (t *Tailer) resumeRenamed(found found, p position) {
-	handle, err := openFile(found.path)
-	t.logOutage(found.path, explain(err))
+func (t *Tailer) resumeRenamed(e entry, p position) {
+	handle, err := openFile(e.path)
+	t.logOutage(e.path, explain(err))
 	if err != nil {
 		return
 	}
-	if !matchesContent(p, handle, found.info.Size()) {
+	info, err := handle.Stat()
+	if err != nil || !matchesContent(p, handle, info.Size()) {
 		_ = handle.Close()
 		return
 	}
-	f, _, err := t.admit(found, handle, discovery{})
-	t.logOutage(found.path, explain(err))
+	f, _, err := t.admit(found{path: e.path, source: p.source, info: info}, handle, candidate{})
+	t.logOutage(e.path, explain(err))
 	if f != nil {
-		f.goneSince = t.opts.Now()
-		t.displaced[f], t.active[f] = true, true
+		t.displace(f)
 	}
-}
-
-// copyPosition is the position of a file of which nothing is read any more.
-func copyPosition(f *file, handle *os.File) (position, bool) {
-	info, err := handle.Stat()
-	if err != nil {
-		return position{}, false
-	}
-	b, err := readHead(handle, f.kind)
-	p := f.position(0, "")
-	p.kind, p.print, p.offset = copied, fingerprintOf(b), info.Size()
-	return p, err == nil
 }

@@ -3,7 +3,6 @@ package tail
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"logstow/input"
@@ -40,20 +39,20 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	if err := t.flush(ctx); err != nil {
 		return err
 	}
-	for _, f := range t.inOrder(maps.Values(t.files)) {
+	for _, f := range t.inOrder(nil) {
 		if err := read(f); err != nil {
 			return err
 		}
 	}
 	for _, found := range all {
-		f, v, err := t.admit(found, nil, discovery{includeCompressed: true})
+		f, decided, err := t.admit(found, nil, candidate{includeCompressed: true})
 		if err := t.flush(ctx); err != nil {
 			return err
 		}
 		switch {
 		case err != nil:
 			failed = append(failed, explain(err))
-		case v == wait:
+		case !decided:
 			failed = append(failed, fmt.Errorf("cannot decompress %s: unexpected end of file: it is damaged or incomplete", found.path))
 		case f != nil:
 			if err := read(f); err != nil {

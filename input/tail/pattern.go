@@ -24,6 +24,10 @@ type pattern struct {
 	base, rest string
 	// absolute is the absolute form of text.
 	absolute string
+	// scanned reports that firstScan is set: the time of the first scan, Unix nanoseconds; 0
+	// is unknown. isNew reports that no earlier run scanned the pattern.
+	scanned, isNew bool
+	firstScan      int64
 }
 
 // found is a file that a pattern matches.

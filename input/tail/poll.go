@@ -2,6 +2,7 @@ package tail
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,17 +25,15 @@ const (
 
 // poll finds the files that are due.
 func (t *Tailer) poll(ctx context.Context, w *watcher) error {
-	t.dirs = make(directories)
+	t.dirs = newListing(system{})
 	now := t.opts.Now()
 	t.handleEvents(w)
 	if now.Sub(t.lastPoll) >= t.opts.PollInterval {
 		t.lastPoll = now
 		t.pollFiles(now)
 	}
-	for f := range t.active {
-		if f.source.Waiting() {
-			t.due[f] = true
-		}
+	for _, f := range t.files {
+		f.due = f.due || f.active && f.source.Waiting()
 	}
 	t.retryDeferred()
 	sinceScan := now.Sub(t.lastScan)
@@ -42,12 +41,12 @@ func (t *Tailer) poll(ctx context.Context, w *watcher) error {
 		t.rescan = false
 		w.rewatch(now)
 		began := time.Now()
-		t.scan(w, func(pattern) discovery { return discovery{} })
+		t.scan(w, func(*pattern) discovery { return discovery{} })
 		t.lastScan, t.scanCost = now, time.Since(began)
 	}
-	if len(t.changedDirs) > 0 && now.Sub(t.lastDirScan) >= urgentShare*t.dirScanCost {
+	if t.anyChanged && now.Sub(t.lastDirScan) >= urgentShare*t.dirScanCost {
 		began := time.Now()
-		t.scanRotated(t.dirs)
+		t.scanRotated()
 		t.forgetRemoved()
 		t.lastDirScan, t.dirScanCost = now, time.Since(began)
 	}
@@ -66,7 +65,7 @@ func (t *Tailer) handleEvents(w *watcher) {
 	if n.overflow {
 		t.rescan = true
 		for _, f := range t.files {
-			t.due[f] = true
+			f.due = true
 		}
 	}
 	for _, c := range n.opened {
@@ -74,7 +73,7 @@ func (t *Tailer) handleEvents(w *watcher) {
 	}
 	for path := range n.written {
 		if f := t.byPath[path]; f != nil {
-			t.due[f] = true
+			f.due = true
 		}
 	}
 	for path := range n.renamed {
@@ -86,7 +85,7 @@ func (t *Tailer) handleEvents(w *watcher) {
 			continue
 		}
 		if t.hasOrigin(path) {
-			t.changedDirs[filepath.Dir(path)] = true
+			t.markChanged(filepath.Dir(path))
 		}
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {
 			t.rescan = true // it may contain files already
@@ -98,7 +97,7 @@ func (t *Tailer) handleEvents(w *watcher) {
 func (t *Tailer) hasOrigin(path string) bool {
 	for origin := range origins(filepath.Base(path)) {
 		place := filepath.Join(filepath.Dir(path), origin)
-		if t.byPath[place] != nil || len(t.history.byPlace[place]) > 0 {
+		if t.byPath[place] != nil || len(t.known.byPlace[place]) > 0 {
 			return true
 		}
 	}
@@ -107,28 +106,26 @@ func (t *Tailer) hasOrigin(path string) bool {
 
 // pollFiles marks the files to be polled as due.
 func (t *Tailer) pollFiles(now time.Time) {
-	if len(t.files) <= pollAllLimit {
-		for _, f := range t.files {
-			t.due[f] = true
-		}
-	}
-	for f := range t.active {
-		t.due[f] = true
+	all := len(t.files) <= pollAllLimit
+	for _, f := range t.files {
+		f.due = f.due || all || f.active
 		if f.goneSince.IsZero() && f.source.Held() == 0 && !f.source.Waiting() && now.Sub(f.lastRead) > activePolls*t.opts.PollInterval {
-			delete(t.active, f)
+			f.active = false
 		}
 	}
 }
 
 // retryDeferred observes deferred files again.
 func (t *Tailer) retryDeferred() {
-	again, dirs := t.deferred, t.deferredDirs
-	t.deferred, t.deferredDirs = make(map[string]bool), make(map[string]bool)
-	for path := range again {
-		t.checkPath(path, nil)
-	}
-	for dir := range dirs {
-		t.changedDirs[dir] = true
+	for path := range maps.Clone(t.deferred) {
+		if t.matches(path) {
+			t.checkPath(path, nil)
+			continue
+		}
+		t.markChanged(filepath.Dir(path))
+		if _, err := os.Lstat(path); err != nil {
+			delete(t.deferred, path)
+		}
 	}
 }
 
@@ -142,8 +139,8 @@ func (t *Tailer) wait(ctx context.Context, w *watcher) {
 		return
 	}
 	timeout := t.opts.PollInterval - minPollGap
-	for f := range t.active {
-		if f.source.Waiting() {
+	for _, f := range t.files {
+		if f.active && f.source.Waiting() {
 			timeout = min(timeout, lineFlushInterval)
 			break
 		}

@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,7 +15,7 @@ import (
 func (t *Tailer) observe(found found, handle *os.File, how discovery) {
 	id := idOf(found.path, found.info)
 	f := t.files[id]
-	if f != nil && f.handle == nil && f.path != found.path && !f.isAt(found.path) {
+	if f != nil && !f.isAt(newEntry(found.path, found.info)) {
 		t.stop(f) // its inode is another file's now
 		f = nil
 	}
@@ -30,28 +31,38 @@ func (t *Tailer) observe(found found, handle *os.File, how discovery) {
 		if handle != nil {
 			_ = handle.Close()
 		}
+		delete(t.deferred, found.path)
 		t.updatePath(f, found)
 		return
 	}
-	f, v, err := t.admit(found, handle, how)
-	t.logOutage(found.path, explain(err))
-	switch {
+	if f = t.tryAdmit(found, handle, candidate{fromEnd: how.fromEnd, includeCompressed: how.includeCompressed}); f == nil {
+		return
+	}
+	if f.renamed {
+		f.displaced = true
+	}
+	t.byPath[found.path] = f
+	if target, err := filepath.EvalSymlinks(found.path); err == nil {
+		t.byPath[target] = f
+	}
+}
+
+// tryAdmit is admit with the result logged, and remembered if the file is not read.
+func (t *Tailer) tryAdmit(found found, handle *os.File, c candidate) *file {
+	f, decided, err := t.admit(found, handle, c)
+	switch t.logOutage(found.path, explain(err)); {
 	case err != nil:
-	case v == wait:
-		t.deferred[found.path] = true
-	case v == skip:
-		t.skip(id, found.info)
-		delete(t.deferredSince, found.path)
-	default:
-		delete(t.deferredSince, found.path)
-		if f.renamed {
-			t.displaced[f] = true
+	case !decided:
+		if t.deferred[found.path].IsZero() {
+			t.deferred[found.path] = t.opts.Now()
 		}
-		t.byPath[found.path] = f
-		if target, err := filepath.EvalSymlinks(found.path); err == nil {
-			t.byPath[target] = f
+	default:
+		delete(t.deferred, found.path)
+		if f == nil {
+			t.skip(idOf(found.path, found.info), found.info)
 		}
 	}
+	return f
 }
 
 // maxSkipped is the maximum length of skipped.
@@ -71,52 +82,33 @@ func (t *Tailer) updatePath(f *file, found found) {
 		if info, err := os.Stat(f.path); err == nil && idOf(f.path, info) == f.id && f.goneSince.IsZero() {
 			return // it has several paths
 		}
-		f.path, f.renamed = found.path, true
-		t.displaced[f] = true
+		f.path, f.renamed, f.displaced = found.path, true, true
 	}
-	if !f.goneSince.IsZero() {
-		f.goneSince = time.Time{}
-		if !f.renamed {
-			delete(t.displaced, f)
-		}
-	}
+	f.goneSince = time.Time{}
+	f.displaced = f.renamed
 	t.byPath[found.path] = f
 	if f.changed(found.info) {
-		t.due[f] = true
+		f.due = true
 	}
 }
 
-// changed reports whether a file may have changed since it was read last.
-func (f *file) changed(info fs.FileInfo) bool {
-	return f.hasMore || info.Size() != f.source.Offset() && f.kind == plain || !info.ModTime().Equal(f.modified)
-}
-
-// isAt reports whether the file at a path is f, by its first bytes.
-func (f *file) isAt(path string) bool {
-	handle, err := openFile(path)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = handle.Close() }()
-	p := f.current()
-	return f.kind == plain && p.mayBeAt(path) && p.matchesHead(handle)
-}
-
-// nameLost marks a file as displaced.
+// nameLost handles a file that is not at its path any more.
 func (t *Tailer) nameLost(f *file) {
+	t.removePaths(f)
+	if t.files[f.id] != f {
+		return
+	}
+	t.displace(f)
+	f.due = true
+	t.markChanged(filepath.Dir(f.resolvedPath()))
+}
+
+func (t *Tailer) removePaths(f *file) {
 	for _, path := range []string{f.path, f.firstPath, f.resolvedPath()} {
 		if t.byPath[path] == f {
 			delete(t.byPath, path)
 		}
 	}
-	if t.files[f.id] != f {
-		return
-	}
-	if f.goneSince.IsZero() {
-		f.goneSince = t.opts.Now()
-	}
-	t.displaced[f], t.due[f], t.active[f] = true, true, true
-	t.changedDirs[filepath.Dir(f.resolvedPath())] = true
 }
 
 // checkPath handles an event of a path.
@@ -133,6 +125,7 @@ func (t *Tailer) checkPath(path string, handle *os.File) {
 	case before != nil && errors.Is(err, fs.ErrNotExist):
 		t.nameLost(before)
 	}
+	delete(t.deferred, path)
 	if handle != nil {
 		_ = handle.Close()
 	}
@@ -149,11 +142,10 @@ func (t *Tailer) patternPath(path string) string {
 // statPath is the file at a path that a pattern matches.
 func (t *Tailer) statPath(path string) (found, error) {
 	for _, p := range t.patterns {
-		if !t.covers(p, path) {
-			continue
+		if t.covers(p, path) {
+			info, err := os.Stat(path)
+			return found{path: path, source: p.sourceOf(path), info: info}, err
 		}
-		info, err := os.Stat(path)
-		return found{path: path, source: p.sourceOf(path), info: info}, err
 	}
 	return found{}, errNoPattern
 }
@@ -161,7 +153,7 @@ func (t *Tailer) statPath(path string) (found, error) {
 var errNoPattern = errors.New("no pattern matches")
 
 // scan evaluates all patterns. how is the discovery of new files.
-func (t *Tailer) scan(w *watcher, how func(pattern) discovery) {
+func (t *Tailer) scan(w *watcher, how func(*pattern) discovery) {
 	present := make(map[fileID]bool)
 	for _, p := range t.patterns {
 		files, errs := t.find(p, w.add)
@@ -173,15 +165,14 @@ func (t *Tailer) scan(w *watcher, how func(pattern) discovery) {
 		for _, found := range files {
 			w.add(filepath.Dir(found.path))
 			id := idOf(found.path, found.info)
-			if present[id] {
-				continue
-			}
-			present[id] = true
-			if _, known := t.history.byID[id]; known || t.files[id] != nil {
+			switch {
+			case present[id]:
+			case t.known.byID[id] != nil:
 				t.observe(found, nil, how(p))
-			} else {
+			default:
 				unknown = append(unknown, found)
 			}
+			present[id] = true
 		}
 		for _, found := range unknown { // they may be copies of known ones
 			t.observe(found, nil, how(p))
@@ -201,65 +192,98 @@ func (t *Tailer) scan(w *watcher, how func(pattern) discovery) {
 // dirClock is the resolution of the modification times of directories, with a margin.
 const dirClock = 2 * time.Second
 
-// checkDirTimes finds the directories of known files that changed since the last call:
+// dirState is a directory of known files.
+type dirState struct {
+	modified time.Time
+	// changed reports that it is to be searched for rotated files.
+	changed bool
+}
+
+// markChanged marks a directory to be searched for rotated files.
+func (t *Tailer) markChanged(dir string) {
+	s := t.dirStates[dir]
+	s.changed = true
+	t.dirStates[dir] = s
+	t.anyChanged = true
+}
+
+// checkDirTimes marks the directories of known files that changed since the last call:
 // files that were rotated before they were seen may be there.
 func (t *Tailer) checkDirTimes() {
-	dirs := make(map[string]time.Time)
+	current := make(map[string]dirState)
+	for dir, s := range t.dirStates {
+		if s.changed {
+			current[dir] = s
+		}
+	}
+	checked := make(map[string]bool)
 	for place := range t.byPath {
 		dir := filepath.Dir(place)
-		if _, known := dirs[dir]; known {
+		if checked[dir] {
 			continue
 		}
-		dirs[dir] = time.Time{}
+		checked[dir] = true
+		s := t.dirStates[dir]
 		info, err := os.Stat(dir)
-		if err != nil {
-			continue
-		}
-		if at := info.ModTime(); !at.Equal(t.dirTimes[dir]) {
-			t.changedDirs[dir] = true
-			if t.opts.Now().Sub(at) > dirClock {
-				dirs[dir] = at
+		switch {
+		case err != nil:
+			s.modified = time.Time{}
+		case !info.ModTime().Equal(s.modified):
+			s.changed, s.modified, t.anyChanged = true, time.Time{}, true
+			if t.opts.Now().Sub(info.ModTime()) > dirClock {
+				s.modified = info.ModTime()
 			}
-			continue
 		}
-		dirs[dir] = t.dirTimes[dir]
+		current[dir] = s
 	}
-	t.dirTimes = dirs
+	t.dirStates = current
 }
 
 // scanRotated searches changed directories for files that were rotated before they were
-// seen at a path that a pattern matches.
-func (t *Tailer) scanRotated(dirs directories) {
-	for id := range t.removed {
-		t.removed[id] = true
+// seen at a path that a pattern matches, oldest first.
+func (t *Tailer) scanRotated() {
+	for _, k := range t.known.byID {
+		if k.state == removed {
+			k.state = searched
+		}
 	}
-	rotated := t.changedDirs
-	t.changedDirs = make(map[string]bool) // it may grow meanwhile
-	for dir := range rotated {
-		here := dirs.read(dir)
-		if here == nil {
+	t.anyChanged = false
+	for dir, s := range t.dirStates {
+		if !s.changed {
+			continue
+		}
+		s.changed = false
+		t.dirStates[dir] = s
+		listed := t.dirs.read(dir)
+		if listed == nil {
 			continue
 		}
 		candidates := make(map[fileID]entry)
-		for origin, entries := range here.rotations {
-			if len(t.knownAt(filepath.Join(dir, origin))) == 0 {
+		for origin, entries := range listed.rotations {
+			if len(t.known.at(filepath.Join(dir, origin))) == 0 {
 				continue
 			}
 			for _, e := range entries {
 				if t.isCandidate(e) {
 					candidates[e.id] = e
+				} else if !t.matches(e.path) {
+					delete(t.deferred, e.path)
 				}
 			}
 		}
-		var all []entry
-		for _, e := range candidates {
-			all = append(all, e)
-		}
-		slices.SortFunc(all, func(a, b entry) int { return a.info.ModTime().Compare(b.info.ModTime()) })
-		for _, e := range all {
-			t.admitRotated(e)
+		for _, id := range sortedByTime(candidates) {
+			t.admitRotated(candidates[id])
 		}
 	}
+}
+
+func sortedByTime(entries map[fileID]entry) []fileID {
+	var ids []fileID
+	for id := range entries {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b fileID) int { return cmp.Compare(entries[a].modified, entries[b].modified) })
+	return ids
 }
 
 // isCandidate reports whether a file that no pattern matches may be an unseen rotated file.
@@ -267,44 +291,40 @@ func (t *Tailer) isCandidate(e entry) bool {
 	if t.files[e.id] != nil || t.matches(e.path) {
 		return false
 	}
-	if at, passed := t.skipped[e.id]; passed && at.Equal(e.info.ModTime()) {
+	if at, skipped := t.skipped[e.id]; skipped && at.UnixNano() == e.modified {
 		return false
 	}
-	p, known := t.history.byID[e.id]
+	p, known := t.known.past(e.id)
 	if !known {
 		return true
 	}
-	asBefore := e.info.Size() == p.offset && e.info.ModTime().UnixNano() == p.modified
-	return !asBefore && (!p.distinguishing() || !p.isAt(e))
+	unchanged := e.size == p.offset && e.modified == p.modified
+	return !unchanged && (!p.distinguishing() || !t.dirs.isAt(p, e))
 }
 
 // admitRotated reads such a file if the decision is so.
 func (t *Tailer) admitRotated(e entry) {
-	how := discovery{unmatched: true, fromEnd: t.isFirstScan(e.path)}
-	f, v, err := t.admit(found{path: e.path, source: filepath.Base(e.path), info: e.info}, nil, how)
-	t.logOutage(e.path, explain(err))
-	switch {
-	case f != nil:
-		delete(t.deferredSince, e.path)
-		f.goneSince = t.opts.Now()
-		t.displaced[f], t.active[f] = true, true
-	case v == wait:
-		t.deferredDirs[filepath.Dir(e.path)] = true
-	case err == nil:
-		delete(t.deferredSince, e.path)
-		t.skip(e.id, e.info)
+	info, err := os.Lstat(e.path)
+	if err != nil || idOf(e.path, info) != e.id {
+		t.deferred[e.path] = t.opts.Now() // it was just renamed
+		return
+	}
+	f := t.tryAdmit(found{path: e.path, source: filepath.Base(e.path), info: info}, nil, candidate{unmatched: true, fromEnd: t.isFirstScan(e.path)})
+	if f != nil {
+		t.displace(f)
 	}
 }
 
 // isFirstScan reports whether the patterns of the files of which path may be the rotated
 // name are in their first scan.
 func (t *Tailer) isFirstScan(path string) bool {
-	if len(t.newPatterns) == 0 {
+	if !t.starting {
 		return false
 	}
 	for origin := range origins(filepath.Base(path)) {
-		for _, m := range t.knownAt(filepath.Join(filepath.Dir(path), origin)) {
-			if slices.ContainsFunc(t.patterns, func(p pattern) bool { return t.newPatterns[p.absolute] && p.names(m.path) }) {
+		for _, k := range t.known.at(filepath.Join(filepath.Dir(path), origin)) {
+			p := k.position()
+			if slices.ContainsFunc(t.patterns, func(pattern *pattern) bool { return pattern.isNew && pattern.names(p.path) }) {
 				return true
 			}
 		}

@@ -71,40 +71,29 @@ type Options struct {
 // Tailer reads the files that its patterns match. It is used by one goroutine at a time.
 type Tailer struct {
 	opts     Options
-	patterns []pattern
+	patterns []*pattern
 	feed     *input.Feed
 	prefix   string
 
 	// files are the files being read, byPath the same by path.
-	files  map[fileID]*file
-	byPath map[string]*file
-	open   handles
-	// due are the files to be read next, active those to be polled, displaced those
-	// whose path another file has or may get.
-	due, active, displaced map[*file]bool
-	created                int
+	files   map[fileID]*file
+	byPath  map[string]*file
+	open    handles
+	created int
 
-	history history
+	// known are the files being read and those of the past.
+	known *catalog
 	// skipped are the modification times of files that are not read.
 	skipped map[fileID]time.Time
-	// deferred are the files, deferredDirs the directories, to be observed again at the next poll.
-	deferred, deferredDirs map[string]bool
-	deferredSince          map[string]time.Time
-	// changedDirs are the directories to be searched for rotated files.
-	changedDirs map[string]bool
-	// dirTimes are the modification times of directories of known files.
-	dirTimes map[string]time.Time
-	// removed are files whose positions are deleted once their copies were searched for, and
-	// whether that search has begun.
-	removed map[fileID]bool
-	// firstScans are the times of the first scan of each pattern, Unix nanoseconds.
-	firstScans map[string]int64
-	// newPatterns are the patterns in their first scan.
-	newPatterns map[string]bool
+	// deferred are the paths of undecided files, with the time of the first decision.
+	deferred map[string]time.Time
+	// dirStates are the directories of known files, anyChanged reports that one changed.
+	dirStates  map[string]dirState
+	anyChanged bool
 	// pendingPositions are positions to be stored without records.
 	pendingPositions []buffer.Position
 	// dirs are the directories as listed in this poll.
-	dirs directories
+	dirs listing
 
 	// starting reports that the first scan is running.
 	starting                                     bool
@@ -162,7 +151,7 @@ func New(opts Options) (*Tailer, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.patterns = append(t.patterns, p)
+		t.patterns = append(t.patterns, &p)
 	}
 	t.feed, err = input.NewFeed(opts.Options)
 	return t, err
@@ -174,11 +163,8 @@ func newTailer(opts Options) *Tailer {
 		opts: opts, prefix: inputPrefix(fileInput, opts.Name),
 		files: make(map[fileID]*file), byPath: make(map[string]*file),
 		open: handles{limit: opts.MaxOpen - maxEarlyOpen}, maxEarlyOpen: maxEarlyOpen,
-		due: make(map[*file]bool), active: make(map[*file]bool), displaced: make(map[*file]bool),
-		history: newHistory(), skipped: make(map[fileID]time.Time), dirs: make(directories),
-		deferred: make(map[string]bool), deferredDirs: make(map[string]bool), deferredSince: make(map[string]time.Time),
-		changedDirs: make(map[string]bool), newPatterns: make(map[string]bool), firstScans: make(map[string]int64), failing: make(map[string]bool),
-		removed: make(map[fileID]bool),
+		known: newCatalog(), skipped: make(map[fileID]time.Time), deferred: make(map[string]time.Time),
+		dirStates: make(map[string]dirState), dirs: newListing(system{}), failing: make(map[string]bool),
 	}
 }
 
@@ -233,7 +219,7 @@ func (t *Tailer) Check() (missing, unreadable []error) {
 // noMatchError is a pattern that matches no file.
 type noMatchError string
 
-func noMatch(p pattern) error { return noMatchError(p.text) }
+func noMatch(p *pattern) error { return noMatchError(p.text) }
 
 func (e noMatchError) Error() string { return fmt.Sprintf("no file matches %q", string(e)) }
 
@@ -242,18 +228,18 @@ func (e noMatchError) Is(target error) bool { return target == fs.ErrNotExist } 
 
 // find returns the files that a pattern matches now and calls dirs for each directory
 // that it read. Excludes do not apply to a path without wildcards.
-func (t *Tailer) find(p pattern, dirs func(string)) ([]found, []error) {
+func (t *Tailer) find(p *pattern, dirs func(string)) ([]found, []error) {
 	files, errs := p.find(dirs)
 	return slices.DeleteFunc(files, func(f found) bool { return p.rest != "" && t.excluded(f.path) }), errs
 }
 
 // matches reports whether a pattern matches an absolute path.
 func (t *Tailer) matches(path string) bool {
-	return slices.ContainsFunc(t.patterns, func(p pattern) bool { return t.covers(p, path) })
+	return slices.ContainsFunc(t.patterns, func(p *pattern) bool { return t.covers(p, path) })
 }
 
 // covers reports whether p matches an absolute path that is not excluded.
-func (t *Tailer) covers(p pattern, path string) bool {
+func (t *Tailer) covers(p *pattern, path string) bool {
 	return p.names(path) && (p.rest == "" || !t.excluded(path))
 }
 
@@ -272,7 +258,7 @@ func (t *Tailer) excluded(path string) bool {
 }
 
 // inputOf is the position name of a pattern in the buffer.
-func (t *Tailer) inputOf(p pattern) string {
+func (t *Tailer) inputOf(p *pattern) string {
 	return inputPrefix(patternInput, t.opts.Name) + p.absolute
 }
 

@@ -1,0 +1,381 @@
+package tail
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+const (
+	// compressSettle is how long a compressed file of more than smallCompressed bytes
+	// must be unmodified before it is read.
+	compressSettle  = time.Second
+	smallCompressed = 1 << 20
+	// lateWrites is how long a program may write to a file after it was rotated.
+	lateWrites = 24 * time.Hour
+)
+
+// verb is what to do with a file that was found.
+type verb uint8
+
+const (
+	// skip: do not read the file until it is modified.
+	skip verb = iota
+	// wait: undecided; identify it again at the next poll.
+	wait
+	// start: read the file from action.offset.
+	start
+	// resume: it is the file of action.from; continue there.
+	resume
+	// resumeCopy: it is a copy of the file of action.from, which is gone; continue in the copy.
+	resumeCopy
+	// markCopy: its content was or will be read from another file.
+	markCopy
+	// replaced: its identity is that of action.from, its content is not: that file is gone.
+	// Once it is removed from the known files, identify the file again.
+	replaced
+)
+
+// action is the result of identify.
+type action struct {
+	verb verb
+	kind kind
+	// from is the position to continue at and, for start, the file whose rotated file this
+	// is, if any.
+	from position
+	// offset and print are where to start, and the fingerprint of what is before.
+	offset int64
+	print  fingerprint
+	// original is the file that is being read of which this is, or may be, a copy.
+	original live
+}
+
+// candidate is a file to be identified.
+type candidate struct {
+	entry
+	io.ReaderAt
+	// place is the path with symbolic links resolved.
+	place string
+	// fromEnd reads an unknown file from its end, includeCompressed reads unknown
+	// compressed files.
+	fromEnd, includeCompressed bool
+	// unmatched is a file that no pattern matches, but whose name is a rotated name of a
+	// file that is read.
+	unmatched bool
+	// deferred is when it was first found, if it was found before.
+	deferred time.Time
+}
+
+// view is what identify decides by: the known files, the directories and the time.
+// Identify changes none of them.
+type view struct {
+	known *catalog
+	dirs  listing
+	now   time.Time
+	// starting reports that the first scan is running, watchingSince is when the watcher
+	// started; zero if it did not.
+	starting      bool
+	watchingSince time.Time
+	rotateWait    time.Duration
+	// firstScan is the time of the first scan of the patterns that match a file, Unix nanoseconds.
+	firstScan func(position) int64
+}
+
+// identify decides what to do with a file that is not being read.
+func (v view) identify(c candidate) action {
+	if c.unmatched && c.size == 0 {
+		return action{verb: skip}
+	}
+	kind := plain
+	if isCompressed(c) {
+		kind = compressed
+		if c.size > smallCompressed && v.age(c) < compressSettle && !v.starting {
+			return action{verb: wait}
+		}
+	}
+	a := v.decide(c, kind)
+	if a.kind = kind; a.verb == resume {
+		a.kind = a.from.kind
+	}
+	reads := a.verb == start || a.verb == resume || a.verb == resumeCopy
+	if reads && a.kind == compressed && !isComplete(c) {
+		return action{verb: wait}
+	}
+	return a
+}
+
+func (v view) age(c candidate) time.Duration { return v.now.Sub(time.Unix(0, c.modified)) }
+
+// decide is identify without checking that a compressed file is complete.
+func (v view) decide(c candidate, kind kind) action {
+	p, known := v.lookUp(c)
+	if known && !p.distinguishing() {
+		if a, ok := v.byContent(c, kind); ok {
+			return a
+		}
+	}
+	if known {
+		switch fits := p.mayBeAt(c.path) && matchesContent(p, c, c.size); {
+		case fits && p.kind == copied && c.size == p.offset:
+			return action{verb: skip}
+		case p.kind == copied: // it was modified and may be a copy no more
+		case fits:
+			return action{verb: resume, from: p}
+		default:
+			return action{verb: replaced, from: p}
+		}
+	}
+	if a, ok := v.byContent(c, kind); ok {
+		return a
+	}
+	return v.unknown(c, kind)
+}
+
+// unknown decides about a file that is neither a known one nor a copy of one.
+func (v view) unknown(c candidate, kind kind) action {
+	origin, unseen := v.rotatedUnseen(c)
+	a := action{verb: start}
+	switch {
+	case c.unmatched && !unseen, kind == compressed && !unseen && !c.includeCompressed:
+		return action{verb: skip}
+	case kind == compressed && unseen && v.mayBeOpenedEarly(c) && v.waited(c) < minPollGap:
+		return action{verb: wait} // until the files opened by the watcher are known
+	case c.unmatched || kind == compressed && unseen:
+		a.from = origin
+	}
+	if !c.fromEnd {
+		return a
+	}
+	if kind == compressed {
+		return action{verb: skip}
+	}
+	if print, err := readFingerprint(c, c.size); err == nil { // else it was just truncated
+		a.offset, a.print = c.size, print
+	}
+	return a
+}
+
+// lookUp returns the position of a file that is not being read, also if its device number changed.
+func (v view) lookUp(c candidate) (position, bool) {
+	if p, ok := v.known.past(c.id); ok {
+		return p, true
+	}
+	for _, p := range v.known.onOtherDevices(c.id) {
+		if filepath.Dir(p.resolvedPath()) == filepath.Dir(c.place) && p.print.length > 0 && matchesContent(p, c, c.size) {
+			return p, true
+		}
+	}
+	return position{}, false
+}
+
+// waited is how long a file was deferred.
+func (v view) waited(c candidate) time.Duration {
+	if c.deferred.IsZero() {
+		return 0
+	}
+	return v.now.Sub(c.deferred)
+}
+
+// mayBeOpenedEarly reports whether the original of a compressed file may have been opened
+// by the watcher. The clock of file systems lags a little.
+func (v view) mayBeOpenedEarly(c candidate) bool {
+	return !v.watchingSince.IsZero() && c.modified > v.watchingSince.Add(-time.Second).UnixNano()
+}
+
+// original is a known file of which another may be the copy or the rotated file.
+type original struct {
+	position
+	live   live
+	byName bool
+}
+
+// originals are the known files of which the name of c may be the rotated name.
+func (v view) originals(c candidate) []original {
+	var all []original
+	for origin, byName := range origins(filepath.Base(c.place)) {
+		for _, k := range v.known.at(filepath.Join(filepath.Dir(c.place), origin)) {
+			all = append(all, original{k.position(), k.live, byName})
+		}
+	}
+	return all
+}
+
+// rotatedUnseen reports whether c has the rotated name of a file that is read, and was
+// written after the first scan: then it was rotated before it was seen.
+func (v view) rotatedUnseen(c candidate) (origin position, ok bool) {
+	for _, o := range v.originals(c) {
+		if !o.byName || o.kind == copied || o.id == c.id {
+			continue
+		}
+		if c.modified >= v.firstScan(o.position) || c.fromEnd && v.age(c) < lateWrites { // it may still be written to
+			return o.position, true
+		}
+	}
+	return position{}, false
+}
+
+// byContent looks for a known file of which c has the rotated name and the first bytes:
+// then c is a copy of it, maybe compressed.
+func (v view) byContent(c candidate, kind kind) (action, bool) {
+	var head []byte
+	for _, o := range v.originals(c) {
+		if o.id == c.id || o.kind == copied && (!o.byName || o.print.length < maxFingerprint) {
+			continue
+		}
+		if head == nil {
+			var err error
+			if head, err = readHead(c, kind); err != nil {
+				return action{verb: wait}, true
+			}
+		}
+		a, decided := action{}, false
+		switch {
+		case o.live != nil:
+			a, decided = v.compareLive(o, c, kind, head)
+		case !o.startsLike(head):
+		case o.kind == copied: // decompressed by hand, perhaps
+			return action{verb: skip}, true
+		case o.byName || o.print.length == maxFingerprint:
+			a, decided = v.comparePast(o.position, c, kind)
+		}
+		if decided {
+			return a, true
+		}
+	}
+	return action{}, false
+}
+
+// comparePast decides about a file that starts like the file of p, which is not being read.
+func (v view) comparePast(p position, c candidate, kind kind) (action, bool) {
+	e, exists, _ := v.dirs.find(p)
+	if !exists {
+		if kind == plain {
+			p.offset = min(p.offset, c.size)
+		}
+		return action{verb: resumeCopy, from: p}, true
+	}
+	r, err := v.dirs.fs.open(e.path)
+	if err != nil {
+		return action{}, false
+	}
+	defer func() { _ = r.Close() }()
+	return action{verb: markCopy}, kind != plain || sameContent(c, r, c.size, e.size)
+}
+
+// compareLive decides about a file with a head that may be a copy of one that is being read.
+func (v view) compareLive(o original, c candidate, kind kind, head []byte) (action, bool) {
+	undecided := action{verb: wait, original: o.live}
+	r, size, err := o.live.content()
+	if err != nil {
+		return undecided, true
+	}
+	own, err := readHead(r, o.kind)
+	alike := err == nil && bytes.HasPrefix(own, head)
+	switch {
+	case o.kind == plain && !o.matchesHead(r) && (alike || o.startsLike(head)): // it was just truncated, which decides about its copy
+		return undecided, true
+	case !alike:
+		return action{}, false
+	case len(head) == 0 && kind == compressed:
+		if isComplete(c) {
+			return action{verb: markCopy}, true
+		}
+		return action{verb: wait}, true
+	case len(head) == 0: // maybe a copy that is being written
+		return action{verb: wait}, len(own) > 0 && v.waited(c) < v.rotateWait
+	case kind == plain && o.kind == plain && !sameContent(c, r, c.size, size):
+		return action{}, false
+	}
+	return action{verb: markCopy, original: o.live}, true
+}
+
+// entryAction is an action for a listed file.
+type entryAction struct {
+	entry
+	action
+}
+
+// findCopies looks for copies of a file that was truncated, replaced or deleted, newest
+// first. The last action is resumeCopy if the rest of the file is in a copy.
+func (v view) findCopies(p position) []entryAction {
+	if p.print.length == 0 || p.kind != plain {
+		return nil
+	}
+	candidates := slices.Clone(v.dirs.rotations(p.resolvedPath()))
+	slices.SortFunc(candidates, func(a, b entry) int { return int(b.modified - a.modified) })
+	var all []entryAction
+	for _, e := range candidates {
+		q, known := v.known.past(e.id)
+		if v.known.isLive(e.id) || known && q.kind != copied && q.id != p.id && q.distinguishing() {
+			continue
+		}
+		switch kind, ok := v.isCopy(p, e); {
+		case !ok:
+		case kind == plain && e.size < p.offset: // more was read than was copied
+			all = append(all, entryAction{e, action{verb: markCopy, kind: kind}})
+		default:
+			return append(all, entryAction{e, action{verb: resumeCopy, kind: kind, from: p}})
+		}
+	}
+	return all
+}
+
+func (v view) isCopy(p position, e entry) (kind kind, ok bool) {
+	r, err := v.dirs.fs.open(e.path)
+	if err != nil {
+		return plain, false
+	}
+	defer func() { _ = r.Close() }()
+	if isCompressed(r) {
+		if kind = compressed; !isComplete(r) {
+			return kind, false
+		}
+	}
+	head, err := readHead(r, kind)
+	return kind, err == nil && p.startsLike(head)
+}
+
+// matchesContent reports whether a file has p's fingerprint and at least its size.
+func matchesContent(p position, r io.ReaderAt, size int64) bool {
+	if p.kind == compressed || p.kind == copied && isCompressed(r) {
+		head, err := readHead(r, compressed)
+		return err == nil && (p.print.length == 0 || p.startsLike(head))
+	}
+	return size >= p.offset && p.matchesHead(r) && (p.distinguishing() || !isCompressed(r))
+}
+
+// sameContent reports whether a file of a size has the first and last bytes of the same part of another.
+func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
+	if size > otherSize {
+		return false
+	}
+	const span = 4096
+	a, b := make([]byte, min(span, size)), make([]byte, min(span, size))
+	for _, at := range []int64{0, size - int64(len(a))} {
+		if n, _ := file.ReadAt(a, at); n < len(a) {
+			return false
+		}
+		if n, _ := other.ReadAt(b, at); n < len(b) || !bytes.Equal(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// firstScanOf is the time of the first scan of the patterns that match a file.
+func firstScanOf(patterns []*pattern, p position) int64 {
+	since := int64(math.MaxInt64)
+	for _, pattern := range patterns {
+		if pattern.scanned && pattern.names(p.path) {
+			at := pattern.firstScan
+			if at == 0 { // unknown
+				at = p.modified
+			}
+			since = min(since, at)
+		}
+	}
+	return since
+}
