@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -50,7 +49,8 @@ type file struct {
 	// renamed reports that it was found at another path since, order is the order of discovery.
 	renamed bool
 	order   int
-	// modified is the modification time at the last poll.
+	// size and modified are as of the last poll.
+	size     int64
 	modified time.Time
 	// lastRead is when bytes were last read, goneSince when the file was first seen to
 	// be at no path that a pattern matches; zero while it is at one.
@@ -63,21 +63,17 @@ type file struct {
 }
 
 // newFile returns a file without an offset; startAt sets it.
-func (t *Tailer) newFile(found found, handle *os.File) (*file, error) {
-	info, err := handle.Stat()
-	if err != nil {
-		return nil, err
-	}
+func (t *Tailer) newFile(c *candidate, kind kind) *file {
 	t.created++
 	f := &file{
-		t: t, id: idOf(found.path, info), path: found.path, name: found.source, firstPath: found.path,
-		regular: info.Mode().IsRegular(), modified: info.ModTime(), hasMore: true, order: t.created,
+		t: t, id: c.id, kind: kind, path: c.path, name: c.source, firstPath: c.path, regular: !c.pipe,
+		size: c.size, modified: time.Unix(0, c.modified), hasMore: true, order: t.created,
 	}
-	if target, err := filepath.EvalSymlinks(found.path); err == nil && target != f.firstPath {
-		f.target = target
+	if c.place != f.firstPath {
+		f.target = c.place
 	}
 	f.assignService()
-	return f, nil
+	return f
 }
 
 // assignService sets the service and the source of the file's records.

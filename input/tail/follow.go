@@ -213,7 +213,7 @@ func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error)
 		return f.failed(ctx, lookErr)
 	}
 	changed := !info.ModTime().Equal(f.modified)
-	f.modified = info.ModTime()
+	f.size, f.modified = info.Size(), info.ModTime()
 	if f.kind == plain && info.Size() == f.source.Offset() && !changed {
 		return f.idle(ctx, now)
 	}

@@ -2,7 +2,9 @@ package tail
 
 import (
 	"bytes"
+	"cmp"
 	"io"
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
@@ -34,12 +36,13 @@ const (
 	resumeCopy
 	// markCopy: its content was or will be read from another file.
 	markCopy
-	// replaced: its identity is that of action.from, its content is not: that file is gone.
-	// Once it is removed from the known files, identify the file again.
+	// replaced: its identity is that of action.from, its content is not: forget that one.
 	replaced
+	// orphan: there is no copy of the file of action.from, which is gone; one may appear.
+	orphan
 )
 
-// action is the result of identify.
+// action is what to do with a file.
 type action struct {
 	verb verb
 	kind kind
@@ -56,9 +59,13 @@ type action struct {
 // candidate is a file to be identified.
 type candidate struct {
 	entry
-	io.ReaderAt
+	// content is the open file. Whoever reads the file takes it; then it is nil.
+	content
 	// place is the path with symbolic links resolved.
 	place string
+	// source is the source of its records, pipe reports that it is not a regular file.
+	source string
+	pipe   bool
 	// fromEnd reads an unknown file from its end, includeCompressed reads unknown
 	// compressed files.
 	fromEnd, includeCompressed bool
@@ -69,8 +76,12 @@ type candidate struct {
 	deferred time.Time
 }
 
-// view is what identify decides by: the known files, the directories and the time.
-// Identify changes none of them.
+// actions are what to do with files, in order. They depend on each other: each must be
+// executed, so that the known files reflect it, before the next one is asked for.
+type actions = iter.Seq2[*candidate, action]
+
+// view is what actions are decided by: the known files, the directories and the time. Its
+// methods change none of them, and have no other input but the content of files.
 type view struct {
 	known *catalog
 	dirs  listing
@@ -84,8 +95,91 @@ type view struct {
 	firstScan func(position) int64
 }
 
+// resolve yields the actions for a file that is not being read. The last one is for the
+// file itself.
+func (v view) resolve(c *candidate) actions {
+	return func(yield func(*candidate, action) bool) {
+		a := v.identify(c)
+		for a.verb == replaced && yield(c, a) {
+			v.dirs = newListing(v.dirs.fs)
+			resumed := false
+			for e, copied := range v.lost(a.from) {
+				if !yield(e, copied) {
+					return
+				}
+				resumed = copied.verb == resumeCopy
+			}
+			if !resumed && !yield(c, action{verb: orphan, from: a.from}) {
+				return
+			}
+			c.fromEnd = c.fromEnd && isCompressed(c)             // otherwise it was written since the last run
+			if a = (action{verb: skip}); !v.known.isLive(c.id) { // else it is the copy
+				a = v.identify(c)
+			}
+		}
+		yield(c, a)
+	}
+}
+
+// lost yields the actions for the copies of a file that was truncated, replaced or
+// deleted, newest first. The last one is resumeCopy if the rest of the file is in a copy.
+func (v view) lost(p position) actions {
+	return func(yield func(*candidate, action) bool) {
+		if p.print.length == 0 || p.kind != plain {
+			return
+		}
+		candidates := slices.Clone(v.dirs.rotations(p.resolvedPath()))
+		slices.SortFunc(candidates, func(a, b entry) int { return cmp.Compare(b.modified, a.modified) })
+		for _, e := range candidates {
+			q, known := v.known.past(e.id)
+			if v.known.isLive(e.id) || known && q.kind != copied && q.id != p.id && q.distinguishing() {
+				continue
+			}
+			c := &candidate{entry: e, source: p.source, unmatched: true}
+			a, isCopy := v.compareLost(p, c)
+			done := isCopy && !yield(c, a) || isCopy && a.verb == resumeCopy
+			if c.close(); done {
+				return
+			}
+		}
+	}
+}
+
+// compareLost decides about a file that may be a copy of one that is lost. It opens the file.
+func (v view) compareLost(p position, c *candidate) (action, bool) {
+	r, now, err := v.dirs.fs.open(c.path)
+	if err != nil {
+		return action{}, false
+	}
+	if c.content = r; now.id != c.id {
+		return action{}, false
+	}
+	c.entry, c.place = now, v.dirs.resolved(now.path)
+	kind := plain
+	if isCompressed(r) {
+		if kind = compressed; !isComplete(r) {
+			return action{}, false
+		}
+	}
+	head, err := readHead(r, kind)
+	switch {
+	case err != nil || !p.startsLike(head):
+		return action{}, false
+	case kind == plain && now.size < p.offset: // more was read than was copied
+		return action{verb: markCopy}, true
+	}
+	return action{verb: resumeCopy, kind: kind, from: p}, true
+}
+
+// close closes a file that is not read.
+func (c *candidate) close() {
+	if c.content != nil {
+		_ = c.content.Close()
+	}
+}
+
 // identify decides what to do with a file that is not being read.
-func (v view) identify(c candidate) action {
+func (v view) identify(c *candidate) action {
 	if c.unmatched && c.size == 0 {
 		return action{verb: skip}
 	}
@@ -107,10 +201,10 @@ func (v view) identify(c candidate) action {
 	return a
 }
 
-func (v view) age(c candidate) time.Duration { return v.now.Sub(time.Unix(0, c.modified)) }
+func (v view) age(c *candidate) time.Duration { return v.now.Sub(time.Unix(0, c.modified)) }
 
 // decide is identify without checking that a compressed file is complete.
-func (v view) decide(c candidate, kind kind) action {
+func (v view) decide(c *candidate, kind kind) action {
 	p, known := v.lookUp(c)
 	if known && !p.distinguishing() {
 		if a, ok := v.byContent(c, kind); ok {
@@ -135,7 +229,7 @@ func (v view) decide(c candidate, kind kind) action {
 }
 
 // unknown decides about a file that is neither a known one nor a copy of one.
-func (v view) unknown(c candidate, kind kind) action {
+func (v view) unknown(c *candidate, kind kind) action {
 	origin, unseen := v.rotatedUnseen(c)
 	a := action{verb: start}
 	switch {
@@ -159,7 +253,7 @@ func (v view) unknown(c candidate, kind kind) action {
 }
 
 // lookUp returns the position of a file that is not being read, also if its device number changed.
-func (v view) lookUp(c candidate) (position, bool) {
+func (v view) lookUp(c *candidate) (position, bool) {
 	if p, ok := v.known.past(c.id); ok {
 		return p, true
 	}
@@ -172,7 +266,7 @@ func (v view) lookUp(c candidate) (position, bool) {
 }
 
 // waited is how long a file was deferred.
-func (v view) waited(c candidate) time.Duration {
+func (v view) waited(c *candidate) time.Duration {
 	if c.deferred.IsZero() {
 		return 0
 	}
@@ -181,7 +275,7 @@ func (v view) waited(c candidate) time.Duration {
 
 // mayBeOpenedEarly reports whether the original of a compressed file may have been opened
 // by the watcher. The clock of file systems lags a little.
-func (v view) mayBeOpenedEarly(c candidate) bool {
+func (v view) mayBeOpenedEarly(c *candidate) bool {
 	return !v.watchingSince.IsZero() && c.modified > v.watchingSince.Add(-time.Second).UnixNano()
 }
 
@@ -193,7 +287,7 @@ type original struct {
 }
 
 // originals are the known files of which the name of c may be the rotated name.
-func (v view) originals(c candidate) []original {
+func (v view) originals(c *candidate) []original {
 	var all []original
 	for origin, byName := range origins(filepath.Base(c.place)) {
 		for _, k := range v.known.at(filepath.Join(filepath.Dir(c.place), origin)) {
@@ -205,7 +299,7 @@ func (v view) originals(c candidate) []original {
 
 // rotatedUnseen reports whether c has the rotated name of a file that is read, and was
 // written after the first scan: then it was rotated before it was seen.
-func (v view) rotatedUnseen(c candidate) (origin position, ok bool) {
+func (v view) rotatedUnseen(c *candidate) (origin position, ok bool) {
 	for _, o := range v.originals(c) {
 		if !o.byName || o.kind == copied || o.id == c.id {
 			continue
@@ -219,7 +313,7 @@ func (v view) rotatedUnseen(c candidate) (origin position, ok bool) {
 
 // byContent looks for a known file of which c has the rotated name and the first bytes:
 // then c is a copy of it, maybe compressed.
-func (v view) byContent(c candidate, kind kind) (action, bool) {
+func (v view) byContent(c *candidate, kind kind) (action, bool) {
 	var head []byte
 	for _, o := range v.originals(c) {
 		if o.id == c.id || o.kind == copied && (!o.byName || o.print.length < maxFingerprint) {
@@ -249,7 +343,7 @@ func (v view) byContent(c candidate, kind kind) (action, bool) {
 }
 
 // comparePast decides about a file that starts like the file of p, which is not being read.
-func (v view) comparePast(p position, c candidate, kind kind) (action, bool) {
+func (v view) comparePast(p position, c *candidate, kind kind) (action, bool) {
 	e, exists, _ := v.dirs.find(p)
 	if !exists {
 		if kind == plain {
@@ -257,7 +351,7 @@ func (v view) comparePast(p position, c candidate, kind kind) (action, bool) {
 		}
 		return action{verb: resumeCopy, from: p}, true
 	}
-	r, err := v.dirs.fs.open(e.path)
+	r, _, err := v.dirs.fs.open(e.path)
 	if err != nil {
 		return action{}, false
 	}
@@ -266,7 +360,7 @@ func (v view) comparePast(p position, c candidate, kind kind) (action, bool) {
 }
 
 // compareLive decides about a file with a head that may be a copy of one that is being read.
-func (v view) compareLive(o original, c candidate, kind kind, head []byte) (action, bool) {
+func (v view) compareLive(o original, c *candidate, kind kind, head []byte) (action, bool) {
 	undecided := action{verb: wait, original: o.live}
 	r, size, err := o.live.content()
 	if err != nil {
@@ -290,52 +384,6 @@ func (v view) compareLive(o original, c candidate, kind kind, head []byte) (acti
 		return action{}, false
 	}
 	return action{verb: markCopy, original: o.live}, true
-}
-
-// entryAction is an action for a listed file.
-type entryAction struct {
-	entry
-	action
-}
-
-// findCopies looks for copies of a file that was truncated, replaced or deleted, newest
-// first. The last action is resumeCopy if the rest of the file is in a copy.
-func (v view) findCopies(p position) []entryAction {
-	if p.print.length == 0 || p.kind != plain {
-		return nil
-	}
-	candidates := slices.Clone(v.dirs.rotations(p.resolvedPath()))
-	slices.SortFunc(candidates, func(a, b entry) int { return int(b.modified - a.modified) })
-	var all []entryAction
-	for _, e := range candidates {
-		q, known := v.known.past(e.id)
-		if v.known.isLive(e.id) || known && q.kind != copied && q.id != p.id && q.distinguishing() {
-			continue
-		}
-		switch kind, ok := v.isCopy(p, e); {
-		case !ok:
-		case kind == plain && e.size < p.offset: // more was read than was copied
-			all = append(all, entryAction{e, action{verb: markCopy, kind: kind}})
-		default:
-			return append(all, entryAction{e, action{verb: resumeCopy, kind: kind, from: p}})
-		}
-	}
-	return all
-}
-
-func (v view) isCopy(p position, e entry) (kind kind, ok bool) {
-	r, err := v.dirs.fs.open(e.path)
-	if err != nil {
-		return plain, false
-	}
-	defer func() { _ = r.Close() }()
-	if isCompressed(r) {
-		if kind = compressed; !isComplete(r) {
-			return kind, false
-		}
-	}
-	head, err := readHead(r, kind)
-	return kind, err == nil && p.startsLike(head)
 }
 
 // matchesContent reports whether a file has p's fingerprint and at least its size.

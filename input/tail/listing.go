@@ -31,9 +31,9 @@ type content interface {
 type fileSystem interface {
 	// readDir lists the regular files of a directory.
 	readDir(dir string) ([]entry, error)
-	// stat follows symbolic links, open too.
+	// stat follows symbolic links, open too. open returns the entry of the open file.
 	stat(path string) (entry, error)
-	open(path string) (content, error)
+	open(path string) (content, entry, error)
 	// resolve returns a path with symbolic links resolved.
 	resolve(path string) (string, error)
 }
@@ -63,7 +63,19 @@ func (system) stat(path string) (entry, error) {
 	return newEntry(path, info), nil
 }
 
-func (system) open(path string) (content, error)   { return openFile(path) }
+func (system) open(path string) (content, entry, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, entry{}, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, entry{}, err
+	}
+	return f, newEntry(path, info), nil
+}
+
 func (system) resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
 // directory is the listing of a directory.
@@ -100,6 +112,14 @@ func (l listing) read(dir string) *directory {
 	}
 	l.dirs[dir] = d
 	return d
+}
+
+// resolved is a path with symbolic links resolved, as far as possible.
+func (l listing) resolved(path string) string {
+	if target, err := l.fs.resolve(path); err == nil {
+		return target
+	}
+	return path
 }
 
 // rotations are the files that may be rotated files of a path.
@@ -148,7 +168,7 @@ func (l listing) isAt(p position, e entry) bool {
 	if e.id != p.id && p.print.length == 0 || !p.mayBeAt(e.path) {
 		return false
 	}
-	r, err := l.fs.open(e.path)
+	r, _, err := l.fs.open(e.path)
 	if err != nil {
 		return e.id == p.id
 	}

@@ -29,11 +29,17 @@ func (f *file) truncated(ctx context.Context) error {
 		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return err
 		}
-		t.orphanPosition(f.current())
+		t.orphan(f.current())
 	}
 	f.startAt(0, fingerprint{}, "")
 	t.pendingPositions = append(t.pendingPositions, f.positions(f.source.Point())...)
 	return t.flush(ctx)
+}
+
+// resumeFromCopy looks for a copy of a file that was truncated, replaced or deleted, and
+// continues in it.
+func (t *Tailer) resumeFromCopy(p position) bool {
+	return t.execute(t.view().lost(p)).verb == resumeCopy
 }
 
 // missing handles a closed file that is not at its path any more: it may have been
@@ -166,7 +172,7 @@ func (t *Tailer) resumeRenamed(e entry, p position) {
 		_ = handle.Close()
 		return
 	}
-	f, _, err := t.admit(found{path: e.path, source: p.source, info: info}, handle, candidate{})
+	f, _, err := t.admit(found{path: e.path, source: p.source, info: info}, handle, &candidate{})
 	t.logOutage(e.path, explain(err))
 	if f != nil {
 		t.displace(f)

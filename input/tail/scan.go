@@ -35,7 +35,7 @@ func (t *Tailer) observe(found found, handle *os.File, how discovery) {
 		t.updatePath(f, found)
 		return
 	}
-	if f = t.tryAdmit(found, handle, candidate{fromEnd: how.fromEnd, includeCompressed: how.includeCompressed}); f == nil {
+	if f = t.tryAdmit(found, handle, &candidate{fromEnd: how.fromEnd, includeCompressed: how.includeCompressed}); f == nil {
 		return
 	}
 	if f.renamed {
@@ -48,7 +48,7 @@ func (t *Tailer) observe(found found, handle *os.File, how discovery) {
 }
 
 // tryAdmit is admit with the result logged, and remembered if the file is not read.
-func (t *Tailer) tryAdmit(found found, handle *os.File, c candidate) *file {
+func (t *Tailer) tryAdmit(found found, handle *os.File, c *candidate) *file {
 	f, decided, err := t.admit(found, handle, c)
 	switch t.logOutage(found.path, explain(err)); {
 	case err != nil:
@@ -309,10 +309,7 @@ func (t *Tailer) admitRotated(e entry) {
 		t.deferred[e.path] = t.opts.Now() // it was just renamed
 		return
 	}
-	f := t.tryAdmit(found{path: e.path, source: filepath.Base(e.path), info: info}, nil, candidate{unmatched: true, fromEnd: t.isFirstScan(e.path)})
-	if f != nil {
-		t.displace(f)
-	}
+	t.tryAdmit(found{path: e.path, source: filepath.Base(e.path), info: info}, nil, &candidate{unmatched: true, fromEnd: t.isFirstScan(e.path)})
 }
 
 // isFirstScan reports whether the patterns of the files of which path may be the rotated
