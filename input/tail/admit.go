@@ -10,9 +10,9 @@ import (
 	"logstow/buffer"
 )
 
-// discovery is how unknown files are read: from their end, and compressed ones at all.
+// discovery is how unknown files are read; see [candidate].
 type discovery struct {
-	fromEnd, includeCompressed bool
+	fromEnd, includeCompressed, knownOnly bool
 }
 
 // view is what is known now.

@@ -164,16 +164,8 @@ func (f *file) content() (io.ReaderAt, int64, error) {
 // isAt reports whether the file at e.path, with the identity of f, is f. It may be another
 // one if f is closed.
 func (f *file) isAt(e entry) bool {
-	if f.handle != nil || f.path == e.path {
-		return true
-	}
-	handle, err := openFile(e.path)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = handle.Close() }()
 	p := f.current()
-	return f.kind == plain && p.mayBeAt(e.path) && p.matchesHead(handle)
+	return f.handle != nil || f.path == e.path || p.distinguishing() && f.t.dirs.isAt(p, e)
 }
 
 // changed reports whether a file may have changed since it was read last.

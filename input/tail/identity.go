@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -72,6 +73,9 @@ type candidate struct {
 	// unmatched is a file that no pattern matches, but whose name is a rotated name of a
 	// file that is read.
 	unmatched bool
+	// knownOnly decides about it only if its identity and content are those of a known file;
+	// otherwise the last action is wait.
+	knownOnly bool
 	// deferred is when it was first found, if it was found before.
 	deferred time.Time
 }
@@ -100,25 +104,31 @@ type view struct {
 func (v view) resolve(c *candidate) actions {
 	return func(yield func(*candidate, action) bool) {
 		a := v.identify(c)
-		for a.verb == replaced && yield(c, a) {
-			v.dirs = newListing(v.dirs.fs)
-			resumed := false
-			for e, copied := range v.lost(a.from) {
-				if !yield(e, copied) {
-					return
-				}
-				resumed = copied.verb == resumeCopy
-			}
-			if !resumed && !yield(c, action{verb: orphan, from: a.from}) {
+		for ; a.verb == replaced; a = v.identify(c) {
+			if !yield(c, a) || !v.yieldReplaced(c, a.from, yield) {
 				return
 			}
-			c.fromEnd = c.fromEnd && isCompressed(c)             // otherwise it was written since the last run
-			if a = (action{verb: skip}); !v.known.isLive(c.id) { // else it is the copy
-				a = v.identify(c)
+			if v.known.isLive(c.id) { // it is the copy
+				a = action{verb: skip}
+				break
 			}
 		}
 		yield(c, a)
 	}
+}
+
+// yieldReplaced yields the actions for a file of which c has the identity now.
+func (v view) yieldReplaced(c *candidate, p position, yield func(*candidate, action) bool) bool {
+	v.dirs = newListing(v.dirs.fs)
+	resumed := false
+	for e, a := range v.lost(p) {
+		if !yield(e, a) {
+			return false
+		}
+		resumed = a.verb == resumeCopy
+	}
+	c.fromEnd = c.fromEnd && isCompressed(c) // otherwise it was written since the last run
+	return resumed || yield(c, action{verb: orphan, from: p})
 }
 
 // lost yields the actions for the copies of a file that was truncated, replaced or
@@ -206,6 +216,9 @@ func (v view) age(c *candidate) time.Duration { return v.now.Sub(time.Unix(0, c.
 // decide is identify without checking that a compressed file is complete.
 func (v view) decide(c *candidate, kind kind) action {
 	p, known := v.lookUp(c)
+	if c.knownOnly && known && !p.distinguishing() {
+		return action{verb: wait}
+	}
 	if known && !p.distinguishing() {
 		if a, ok := v.byContent(c, kind); ok {
 			return a
@@ -221,6 +234,9 @@ func (v view) decide(c *candidate, kind kind) action {
 		default:
 			return action{verb: replaced, from: p}
 		}
+	}
+	if c.knownOnly {
+		return action{verb: wait}
 	}
 	if a, ok := v.byContent(c, kind); ok {
 		return a
@@ -384,6 +400,66 @@ func (v view) compareLive(o original, c *candidate, kind kind, head []byte) (act
 		return action{}, false
 	}
 	return action{verb: markCopy, original: o.live}, true
+}
+
+// rotated are the files of a directory that are not being read and not ignored, oldest
+// first, that may be rotated files of known ones.
+func (v view) rotated(dir string, ignore func(entry) bool) []entry {
+	listed := v.dirs.read(dir)
+	if listed == nil {
+		return nil
+	}
+	byID := make(map[fileID]entry)
+	for origin, entries := range listed.rotations {
+		if len(v.known.at(filepath.Join(dir, origin))) == 0 {
+			continue
+		}
+		for _, e := range entries {
+			if !v.known.isLive(e.id) && !ignore(e) && v.mayHaveMore(e) {
+				byID[e.id] = e
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(byID), func(a, b entry) int { return cmp.Compare(a.modified, b.modified) })
+}
+
+// mayHaveMore reports whether something may be unread of a file that is not being read, unless
+// it was just renamed: then renamed finds it.
+func (v view) mayHaveMore(e entry) bool {
+	p, known := v.known.past(e.id)
+	if !known {
+		return true
+	}
+	unchanged := e.size == p.offset && e.modified == p.modified
+	return !unchanged && (!p.distinguishing() || !v.dirs.isAt(p, e))
+}
+
+// relocation is where a file that was at p.path is now.
+type relocation struct {
+	entry
+	from position
+}
+
+// relocated returns the files that are not being read: those with unread data that are at
+// another path now, and those that do not exist any more, both oldest first.
+func (v view) relocated() (renamed []relocation, gone []position) {
+	for _, k := range v.known.byID {
+		if k.live != nil {
+			continue
+		}
+		p := k.past
+		e, found, certain := v.dirs.find(p)
+		settled := p.kind != compressed && e.size == p.offset && v.now.Sub(time.Unix(0, e.modified)) > v.rotateWait
+		switch {
+		case !found && certain:
+			gone = append(gone, p)
+		case found && p.kind != copied && e.path != p.path && !settled:
+			renamed = append(renamed, relocation{e, p})
+		}
+	}
+	slices.SortFunc(renamed, func(a, b relocation) int { return cmp.Compare(a.modified, b.modified) })
+	slices.SortFunc(gone, func(a, b position) int { return cmp.Compare(a.modified, b.modified) })
+	return renamed, gone
 }
 
 // matchesContent reports whether a file has p's fingerprint and at least its size.

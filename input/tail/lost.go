@@ -1,10 +1,8 @@
 package tail
 
 import (
-	"cmp"
 	"context"
 	"path/filepath"
-	"slices"
 	"time"
 )
 
@@ -47,12 +45,13 @@ func (t *Tailer) resumeFromCopy(p position) bool {
 func (f *file) missing(ctx context.Context) (more bool, err error) {
 	t := f.t
 	t.nameLost(f)
-	e, found, certain := t.dirs.find(f.current())
-	if found && e.path != f.path {
+	p := f.current()
+	e, found, certain := t.dirs.find(p)
+	if found && e.path != f.path && p.distinguishing() { // otherwise it is identified as a rotated file
 		f.path = e.path
 		return true, nil
 	}
-	resumed := t.resumeFromCopy(f.current())
+	resumed := t.resumeFromCopy(p)
 	if !resumed {
 		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return false, err
@@ -124,39 +123,22 @@ func (t *Tailer) forgetRemoved() {
 }
 
 // findRenamed finds known files that were renamed to a path that no pattern matches or, at
-// the start, were copied or compressed, oldest first. It marks files as removed that
-// have been missing for keepGone.
+// the start, were copied or compressed. It marks files as removed that have been missing
+// for keepGone.
 func (t *Tailer) findRenamed(start bool) {
-	type renamedFile struct {
-		entry
-		position
-	}
-	var renamed []renamedFile
-	var gone []position
-	for _, k := range t.known.byID {
-		if k.live != nil {
-			continue
-		}
-		p := k.past
-		e, found, certain := t.dirs.find(p)
-		idle := t.opts.Now().Sub(time.Unix(0, e.modified)) > t.opts.RotateWait
-		switch {
-		case !found && certain && start && p.kind != copied && t.matches(p.path):
-			gone = append(gone, p)
-		case !found && certain && t.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone:
-			k.state = searched
-		case !found, p.kind == copied, e.path == p.path, !t.matches(p.path): // or a pattern matches it
-		case p.kind == compressed || e.size != p.offset || !idle:
-			renamed = append(renamed, renamedFile{e, p})
-		}
-	}
-	slices.SortFunc(renamed, func(a, b renamedFile) int { return cmp.Compare(a.entry.modified, b.entry.modified) })
+	renamed, gone := t.view().relocated()
 	for _, r := range renamed {
-		t.resumeRenamed(r.entry, r.position)
+		if t.matches(r.from.path) {
+			t.resumeRenamed(r.entry, r.from)
+		}
 	}
-	slices.SortFunc(gone, func(a, b position) int { return cmp.Compare(a.modified, b.modified) })
 	for _, p := range gone {
-		t.resumeFromCopy(p)
+		switch {
+		case start && p.kind != copied && t.matches(p.path):
+			t.resumeFromCopy(p)
+		case t.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone:
+			t.known.byID[p.id].state = searched
+		}
 	}
 }
 

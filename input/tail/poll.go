@@ -120,11 +120,8 @@ func (t *Tailer) retryDeferred() {
 	for path := range maps.Clone(t.deferred) {
 		if t.matches(path) {
 			t.checkPath(path, nil)
-			continue
-		}
-		t.markChanged(filepath.Dir(path))
-		if _, err := os.Lstat(path); err != nil {
-			delete(t.deferred, path)
+		} else {
+			t.markChanged(filepath.Dir(path))
 		}
 	}
 }

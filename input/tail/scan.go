@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,7 @@ func (t *Tailer) observe(found found, handle *os.File, how discovery) {
 		t.updatePath(f, found)
 		return
 	}
-	if f = t.tryAdmit(found, handle, &candidate{fromEnd: how.fromEnd, includeCompressed: how.includeCompressed}); f == nil {
+	if f = t.tryAdmit(found, handle, &candidate{fromEnd: how.fromEnd, includeCompressed: how.includeCompressed, knownOnly: how.knownOnly}); f == nil {
 		return
 	}
 	if f.renamed {
@@ -161,22 +162,14 @@ func (t *Tailer) scan(w *watcher, how func(*pattern) discovery) {
 		if p.rest != "" {
 			w.add(absolute(p.base))
 		}
-		var unknown []found
-		for _, found := range files {
-			w.add(filepath.Dir(found.path))
-			id := idOf(found.path, found.info)
-			switch {
-			case present[id]:
-			case t.known.byID[id] != nil:
-				t.observe(found, nil, how(p))
-			default:
-				unknown = append(unknown, found)
-			}
+		files = slices.DeleteFunc(files, func(f found) bool {
+			w.add(filepath.Dir(f.path))
+			id := idOf(f.path, f.info)
+			duplicate := present[id]
 			present[id] = true
-		}
-		for _, found := range unknown { // they may be copies of known ones
-			t.observe(found, nil, how(p))
-		}
+			return duplicate
+		})
+		t.observeAll(files, how(p))
 	}
 	for id, f := range t.files {
 		if f.goneSince.IsZero() && !present[id] {
@@ -187,6 +180,24 @@ func (t *Tailer) scan(w *watcher, how func(*pattern) discovery) {
 		}
 	}
 	t.checkDirTimes()
+}
+
+// observeAll observes the files of a pattern: unknown files after known ones, and rotated
+// files after those of which they have the rotated names, as they may be copies of these.
+func (t *Tailer) observeAll(files []found, how discovery) {
+	var unknown []found
+	for _, f := range files {
+		if t.known.byID[idOf(f.path, f.info)] != nil {
+			t.observe(f, nil, discovery{fromEnd: how.fromEnd, includeCompressed: how.includeCompressed, knownOnly: true})
+		}
+		if _, undecided := t.deferred[f.path]; undecided || t.known.byID[idOf(f.path, f.info)] == nil {
+			unknown = append(unknown, f)
+		}
+	}
+	slices.SortStableFunc(unknown, func(a, b found) int { return cmp.Compare(len(a.path), len(b.path)) })
+	for _, f := range unknown {
+		t.observe(f, nil, how)
+	}
 }
 
 // dirClock is the resolution of the modification times of directories, with a margin.
@@ -254,52 +265,18 @@ func (t *Tailer) scanRotated() {
 		}
 		s.changed = false
 		t.dirStates[dir] = s
-		listed := t.dirs.read(dir)
-		if listed == nil {
-			continue
-		}
-		candidates := make(map[fileID]entry)
-		for origin, entries := range listed.rotations {
-			if len(t.known.at(filepath.Join(dir, origin))) == 0 {
-				continue
-			}
-			for _, e := range entries {
-				if t.isCandidate(e) {
-					candidates[e.id] = e
-				} else if !t.matches(e.path) {
-					delete(t.deferred, e.path)
-				}
-			}
-		}
-		for _, id := range sortedByTime(candidates) {
-			t.admitRotated(candidates[id])
+		candidates := t.view().rotated(dir, func(e entry) bool {
+			at, skipped := t.skipped[e.id]
+			return skipped && at.UnixNano() == e.modified || t.matches(e.path)
+		})
+		maps.DeleteFunc(t.deferred, func(path string, _ time.Time) bool { // they are decided otherwise
+			return filepath.Dir(path) == dir && !t.matches(path) &&
+				!slices.ContainsFunc(candidates, func(e entry) bool { return e.path == path })
+		})
+		for _, e := range candidates {
+			t.admitRotated(e)
 		}
 	}
-}
-
-func sortedByTime(entries map[fileID]entry) []fileID {
-	var ids []fileID
-	for id := range entries {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b fileID) int { return cmp.Compare(entries[a].modified, entries[b].modified) })
-	return ids
-}
-
-// isCandidate reports whether a file that no pattern matches may be an unseen rotated file.
-func (t *Tailer) isCandidate(e entry) bool {
-	if t.files[e.id] != nil || t.matches(e.path) {
-		return false
-	}
-	if at, skipped := t.skipped[e.id]; skipped && at.UnixNano() == e.modified {
-		return false
-	}
-	p, known := t.known.past(e.id)
-	if !known {
-		return true
-	}
-	unchanged := e.size == p.offset && e.modified == p.modified
-	return !unchanged && (!p.distinguishing() || !t.dirs.isAt(p, e))
 }
 
 // admitRotated reads such a file if the decision is so.
