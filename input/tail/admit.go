@@ -10,11 +10,6 @@ import (
 	"logstow/buffer"
 )
 
-// discovery is how unknown files are read; see [candidate].
-type discovery struct {
-	fromEnd, includeCompressed, knownOnly bool
-}
-
 // view is what is known now.
 func (t *Tailer) view() view {
 	return view{

@@ -57,6 +57,16 @@ type action struct {
 	original live
 }
 
+// discovery is how a file that is not being read is identified.
+type discovery struct {
+	// fromEnd reads an unknown file from its end, includeCompressed reads unknown
+	// compressed files.
+	fromEnd, includeCompressed bool
+	// knownOnly decides about it only if its identity and content are those of a known file;
+	// otherwise the last action is wait.
+	knownOnly bool
+}
+
 // candidate is a file to be identified.
 type candidate struct {
 	entry
@@ -67,15 +77,10 @@ type candidate struct {
 	// source is the source of its records, pipe reports that it is not a regular file.
 	source string
 	pipe   bool
-	// fromEnd reads an unknown file from its end, includeCompressed reads unknown
-	// compressed files.
-	fromEnd, includeCompressed bool
+	discovery
 	// unmatched is a file that no pattern matches, but whose name is a rotated name of a
 	// file that is read.
 	unmatched bool
-	// knownOnly decides about it only if its identity and content are those of a known file;
-	// otherwise the last action is wait.
-	knownOnly bool
 	// deferred is when it was first found, if it was found before.
 	deferred time.Time
 }

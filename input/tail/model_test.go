@@ -163,7 +163,7 @@ func (m *modelReader) poll() {
 		}
 		present[e.id] = true
 		if m.known.byID[e.id] != nil {
-			m.observe(e, candidate{knownOnly: true})
+			m.observe(e, candidate{discovery: discovery{knownOnly: true}})
 		}
 		if _, undecided := m.deferred[e.path]; undecided || m.known.byID[e.id] == nil {
 			unknown = append(unknown, e)

@@ -45,7 +45,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 		}
 	}
 	for _, found := range all {
-		f, decided, err := t.admit(found, nil, &candidate{includeCompressed: true})
+		f, decided, err := t.admit(found, nil, &candidate{discovery: discovery{includeCompressed: true}})
 		if err := t.flush(ctx); err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func (t *Tailer) observe(found found, handle *os.File, how discovery) {
 		t.updatePath(f, found)
 		return
 	}
-	if f = t.tryAdmit(found, handle, &candidate{fromEnd: how.fromEnd, includeCompressed: how.includeCompressed, knownOnly: how.knownOnly}); f == nil {
+	if f = t.tryAdmit(found, handle, &candidate{discovery: how}); f == nil {
 		return
 	}
 	if f.renamed {
@@ -185,10 +185,12 @@ func (t *Tailer) scan(w *watcher, how func(*pattern) discovery) {
 // observeAll observes the files of a pattern: unknown files after known ones, and rotated
 // files after those of which they have the rotated names, as they may be copies of these.
 func (t *Tailer) observeAll(files []found, how discovery) {
+	knownOnly := how
+	knownOnly.knownOnly = true
 	var unknown []found
 	for _, f := range files {
 		if t.known.byID[idOf(f.path, f.info)] != nil {
-			t.observe(f, nil, discovery{fromEnd: how.fromEnd, includeCompressed: how.includeCompressed, knownOnly: true})
+			t.observe(f, nil, knownOnly)
 		}
 		if _, undecided := t.deferred[f.path]; undecided || t.known.byID[idOf(f.path, f.info)] == nil {
 			unknown = append(unknown, f)
@@ -286,7 +288,7 @@ func (t *Tailer) admitRotated(e entry) {
 		t.deferred[e.path] = t.opts.Now() // it was just renamed
 		return
 	}
-	t.tryAdmit(found{path: e.path, source: filepath.Base(e.path), info: info}, nil, &candidate{unmatched: true, fromEnd: t.isFirstScan(e.path)})
+	t.tryAdmit(found{path: e.path, source: filepath.Base(e.path), info: info}, nil, &candidate{unmatched: true, discovery: discovery{fromEnd: t.isFirstScan(e.path)}})
 }
 
 // isFirstScan reports whether the patterns of the files of which path may be the rotated
