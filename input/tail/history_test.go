@@ -77,7 +77,7 @@ func (h *history) isRead(path string) bool {
 func steps() []string {
 	return []string{
 		"write", "write", "write", "rename", "rename-late", "shift", "copytruncate", "copytruncate", "gzip", "compress", "delete",
-		"poll", "poll", "poll", "restart", "close", "wait",
+		"poll", "poll", "poll", "restart", "remount", "close", "wait",
 	}
 }
 
@@ -129,6 +129,9 @@ func (h *history) step(name string) {
 		}
 	case "poll":
 		h.poll()
+	case "remount":
+		h.restart()
+		h.disk.device++
 	case "restart":
 		h.restart()
 	case "close":
@@ -181,6 +184,7 @@ func TestIdentityHistories(t *testing.T) {
 		{"compressed between runs", "write poll write gzip restart write gzip poll"},
 		{"compressed later", "write rename poll write compress poll restart poll"},
 		{"deleted while closed", "write rename poll close delete write poll"},
+		{"other device numbers after a copy was compressed", "gzip compress compress restart remount copytruncate write delete remount"},
 		{"copy with the inode of a compressed file", "write rename-late compress restart wait write copytruncate"},
 		{"compressed file with the inode of an empty closed file", "poll wait rename poll gzip close close write write gzip"},
 		{"copy with the inode of a deleted copy", "poll write poll copytruncate rename-late close write delete copytruncate"},

@@ -279,7 +279,8 @@ func (v view) lookUp(c *candidate) (position, bool) {
 		return p, true
 	}
 	for _, p := range v.known.onOtherDevices(c.id) {
-		if filepath.Dir(p.resolvedPath()) == filepath.Dir(c.place) && p.print.length > 0 && matchesContent(p, c, c.size) {
+		modified := p.kind == copied && p.offset != c.size // it may be a copy no more
+		if filepath.Dir(p.resolvedPath()) == filepath.Dir(c.place) && p.print.length > 0 && !modified && matchesContent(p, c, c.size) {
 			return p, true
 		}
 	}
