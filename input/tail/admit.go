@@ -57,7 +57,7 @@ func (t *Tailer) execute(all actions) (last action) {
 		switch last = a; a.verb {
 		case wait:
 			if m, ok := a.original.(*file); ok {
-				m.due = true
+				t.setDue(m)
 			}
 		case markCopy:
 			if m, ok := a.original.(*file); ok {
@@ -91,7 +91,8 @@ func (t *Tailer) startReading(c *candidate, a action) *file {
 		f.startAt(a.from.offset, a.from.print, a.from.state)
 		f.previousID = a.from.id
 	}
-	t.files[f.id], f.due = f, true
+	t.files[f.id] = f
+	t.setDue(f)
 	t.known.addLive(f.id, f.resolvedPath(), f)
 	if f.previousID != (fileID{}) && f.previousID != f.id {
 		t.pendingPositions = append(t.pendingPositions, f.positions(f.source.Point())...)
@@ -142,7 +143,8 @@ func (t *Tailer) displace(f *file) {
 	if f.goneSince.IsZero() {
 		f.goneSince = t.opts.Now()
 	}
-	f.displaced, f.active = true, true
+	f.displaced = true
+	t.setActive(f)
 }
 
 // forget deletes the position of a file that is not being read.

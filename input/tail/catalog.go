@@ -2,7 +2,7 @@ package tail
 
 import (
 	"io"
-	"maps"
+	"slices"
 )
 
 // known is a file that was seen before: one that is being read or one of an earlier
@@ -27,7 +27,7 @@ type live interface {
 type removal uint8
 
 const (
-	present removal = iota
+	_ removal = iota
 	// removed files are forgotten after a search for their copies.
 	removed
 	// searched: the search has begun.
@@ -44,32 +44,32 @@ func (k *known) position() position {
 // catalog are the known files.
 type catalog struct {
 	byID map[fileID]*known
-	// byInode finds files whose device number changed, as it may after a mount.
-	byInode map[uint64][]fileID
+	// byInode finds files that are not being read whose device number changed, as it may
+	// after a mount.
+	byInode map[uint64][]*known
 	// byPlace finds files by their resolved path.
-	byPlace map[string]map[fileID]bool
+	byPlace map[string][]*known
 }
 
 func newCatalog() *catalog {
-	return &catalog{make(map[fileID]*known), make(map[uint64][]fileID), make(map[string]map[fileID]bool)}
+	return &catalog{make(map[fileID]*known), make(map[uint64][]*known), make(map[string][]*known)}
 }
 
 // add adds a file that is not being read.
-func (c *catalog) add(p position) { c.put(p.id, p.resolvedPath(), &known{past: p}) }
+func (c *catalog) add(p position) {
+	c.remove(p.id)
+	k := &known{past: p}
+	c.byID[p.id] = k
+	c.byInode[p.id.inode] = append(c.byInode[p.id.inode], k)
+	c.byPlace[p.resolvedPath()] = append(c.byPlace[p.resolvedPath()], k)
+}
 
 // addLive adds a file that is being read.
 func (c *catalog) addLive(id fileID, place string, l live) {
-	c.put(id, place, &known{live: l, past: position{id: id, path: place}})
-}
-
-func (c *catalog) put(id fileID, place string, k *known) {
 	c.remove(id)
+	k := &known{past: position{id: id, path: place}, live: l}
 	c.byID[id] = k
-	c.byInode[id.inode] = append(c.byInode[id.inode], id)
-	if c.byPlace[place] == nil {
-		c.byPlace[place] = make(map[fileID]bool)
-	}
-	c.byPlace[place][id] = true
+	c.byPlace[place] = append(c.byPlace[place], k)
 }
 
 func (c *catalog) remove(id fileID) {
@@ -78,18 +78,14 @@ func (c *catalog) remove(id fileID) {
 		return
 	}
 	delete(c.byID, id)
-	var others []fileID
-	for _, other := range c.byInode[id.inode] {
-		if other != id {
-			others = append(others, other)
-		}
-	}
-	if c.byInode[id.inode] = others; len(others) == 0 {
-		delete(c.byInode, id.inode)
-	}
-	place := k.past.resolvedPath()
-	if delete(c.byPlace[place], id); len(c.byPlace[place]) == 0 {
-		delete(c.byPlace, place)
+	removeKnown(c.byInode, id.inode, k)
+	removeKnown(c.byPlace, k.past.resolvedPath(), k)
+}
+
+func removeKnown[K comparable](index map[K][]*known, key K, k *known) {
+	rest := slices.DeleteFunc(index[key], func(other *known) bool { return other == k })
+	if index[key] = rest; len(rest) == 0 {
+		delete(index, key)
 	}
 }
 
@@ -115,20 +111,14 @@ func (c *catalog) isLive(id fileID) bool {
 }
 
 // at are the files of a resolved path.
-func (c *catalog) at(place string) []*known {
-	var all []*known
-	for id := range maps.Keys(c.byPlace[place]) {
-		all = append(all, c.byID[id])
-	}
-	return all
-}
+func (c *catalog) at(place string) []*known { return c.byPlace[place] }
 
 // onOtherDevices are the positions of files that are not being read, with the same inode on other devices.
 func (c *catalog) onOtherDevices(id fileID) []position {
 	var all []position
-	for _, other := range c.byInode[id.inode] {
-		if p, ok := c.past(other); ok && other != id {
-			all = append(all, p)
+	for _, k := range c.byInode[id.inode] {
+		if k.past.id != id {
+			all = append(all, k.past)
 		}
 	}
 	return all

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -79,7 +81,7 @@ func (t *Tailer) startFollowing(ctx context.Context, w *watcher) error {
 	// From here on an unknown file is a new one.
 	all := t.pendingPositions
 	t.pendingPositions = nil
-	for _, f := range t.inOrder(nil) {
+	for _, f := range inOrder(maps.Values(t.files)) {
 		all = append(all, f.positions(f.source.Point())...)
 	}
 	for _, p := range t.patterns {
@@ -138,8 +140,8 @@ func (t *Tailer) readDue(ctx context.Context) (more bool, err error) {
 	}
 	t.dirs = newListing(system{})
 	waiting := make(map[string]bool)
-	for _, f := range t.inOrder(func(f *file) bool { return f.due }) {
-		if t.files[f.id] != f || waiting[f.resolvedPath()] {
+	for _, f := range inOrder(maps.Keys(t.busy)) {
+		if !f.due || t.files[f.id] != f || waiting[f.resolvedPath()] {
 			continue
 		}
 		again, err := f.follow(ctx, t.opts.Now())
@@ -151,7 +153,9 @@ func (t *Tailer) readDue(ctx context.Context) (more bool, err error) {
 			waiting[f.resolvedPath()] = f.displaced
 			continue
 		}
-		f.due = false
+		if f.due = false; !f.active {
+			delete(t.busy, f)
+		}
 	}
 	return more, t.flush(ctx)
 }
@@ -165,7 +169,7 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	t.dirs = newListing(system{})
 	t.scanRotated()
 	for _, f := range t.files {
-		f.due = true
+		t.setDue(f)
 	}
 	for more := true; more; {
 		var err error
@@ -176,7 +180,7 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	if t.opts.Resume {
 		return nil
 	}
-	for _, f := range t.inOrder(nil) {
+	for _, f := range inOrder(maps.Values(t.files)) {
 		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return err
 		}
@@ -184,16 +188,9 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	return nil
 }
 
-// inOrder returns the files that are read, or those of them that ok accepts: displaced
-// ones first, then by modification time.
-func (t *Tailer) inOrder(ok func(*file) bool) []*file {
-	var all []*file
-	for _, f := range t.files {
-		if ok == nil || ok(f) {
-			all = append(all, f)
-		}
-	}
-	slices.SortFunc(all, func(a, b *file) int {
+// inOrder sorts files: displaced ones first, then by modification time.
+func inOrder(files iter.Seq[*file]) []*file {
+	return slices.SortedFunc(files, func(a, b *file) int {
 		if a.displaced != b.displaced {
 			if a.displaced {
 				return -1
@@ -202,7 +199,6 @@ func (t *Tailer) inOrder(ok func(*file) bool) []*file {
 		}
 		return cmp.Or(a.modified.Compare(b.modified), cmp.Compare(a.order, b.order))
 	})
-	return all
 }
 
 // follow reads what was appended, at most [readQuota], and reports whether there is
@@ -231,7 +227,8 @@ func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error)
 	if gained <= 0 {
 		return f.idle(ctx, now)
 	}
-	f.lastRead, f.hasMore, f.active = now, true, true
+	f.lastRead, f.hasMore = now, true
+	f.t.setActive(f)
 	fileErr, err := f.read(ctx, &section{f, f.source.Offset(), f.source.Offset() + min(gained, readQuota)})
 	if err != nil {
 		return false, err

@@ -189,7 +189,7 @@ func (v view) compareLost(p position, c *candidate) (action, bool) {
 // close closes a file that is not read.
 func (c *candidate) close() {
 	if c.content != nil {
-		_ = c.content.Close()
+		_ = c.Close()
 	}
 }
 

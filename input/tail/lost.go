@@ -100,6 +100,7 @@ func (t *Tailer) stop(f *file) {
 	t.open.close(f)
 	t.removePaths(f)
 	delete(t.files, f.id)
+	delete(t.busy, f)
 	t.known.add(p)
 }
 

@@ -140,13 +140,13 @@ func (m *modelReader) observe(e entry, c candidate) {
 	}
 	c.entry, c.content, c.place, c.deferred = e, r, e.path, m.deferred[e.path]
 	defer func() { c.close() }()
-	switch a := m.execute(m.view().resolve(&c)); {
-	case a.verb == wait:
+	switch m.execute(m.view().resolve(&c)).verb {
+	case wait:
 		if m.deferred[e.path].IsZero() {
 			m.deferred[e.path] = time.Unix(0, m.disk.clock)
 		}
 		return
-	case a.verb == skip || a.verb == markCopy:
+	case skip, markCopy:
 		m.skipped[e.id] = e.modified
 	}
 	delete(m.deferred, e.path)

@@ -3,6 +3,7 @@ package tail
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"logstow/input"
@@ -39,7 +40,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	if err := t.flush(ctx); err != nil {
 		return err
 	}
-	for _, f := range t.inOrder(nil) {
+	for _, f := range inOrder(maps.Values(t.files)) {
 		if err := read(f); err != nil {
 			return err
 		}

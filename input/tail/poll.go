@@ -32,7 +32,7 @@ func (t *Tailer) poll(ctx context.Context, w *watcher) error {
 		t.lastPoll = now
 		t.pollFiles(now)
 	}
-	for _, f := range t.files {
+	for f := range t.busy {
 		f.due = f.due || f.active && f.source.Waiting()
 	}
 	t.retryDeferred()
@@ -65,7 +65,7 @@ func (t *Tailer) handleEvents(w *watcher) {
 	if n.overflow {
 		t.rescan = true
 		for _, f := range t.files {
-			f.due = true
+			t.setDue(f)
 		}
 	}
 	for _, c := range n.opened {
@@ -73,7 +73,7 @@ func (t *Tailer) handleEvents(w *watcher) {
 	}
 	for path := range n.written {
 		if f := t.byPath[path]; f != nil {
-			f.due = true
+			t.setDue(f)
 		}
 	}
 	for path := range n.renamed {
@@ -97,7 +97,7 @@ func (t *Tailer) handleEvents(w *watcher) {
 func (t *Tailer) hasOrigin(path string) bool {
 	for origin := range origins(filepath.Base(path)) {
 		place := filepath.Join(filepath.Dir(path), origin)
-		if t.byPath[place] != nil || len(t.known.byPlace[place]) > 0 {
+		if t.byPath[place] != nil || len(t.known.at(place)) > 0 {
 			return true
 		}
 	}
@@ -106,13 +106,29 @@ func (t *Tailer) hasOrigin(path string) bool {
 
 // pollFiles marks the files to be polled as due.
 func (t *Tailer) pollFiles(now time.Time) {
-	all := len(t.files) <= pollAllLimit
-	for _, f := range t.files {
-		f.due = f.due || all || f.active
+	if len(t.files) <= pollAllLimit {
+		for _, f := range t.files {
+			t.setDue(f)
+		}
+	}
+	for f := range t.busy {
+		f.due = f.due || f.active
 		if f.goneSince.IsZero() && f.source.Held() == 0 && !f.source.Waiting() && now.Sub(f.lastRead) > activePolls*t.opts.PollInterval {
 			f.active = false
 		}
 	}
+}
+
+// setDue marks a file to be read next.
+func (t *Tailer) setDue(f *file) {
+	f.due = true
+	t.busy[f] = true
+}
+
+// setActive marks a file to be polled.
+func (t *Tailer) setActive(f *file) {
+	f.active = true
+	t.busy[f] = true
 }
 
 // retryDeferred observes deferred files again.
@@ -136,7 +152,7 @@ func (t *Tailer) wait(ctx context.Context, w *watcher) {
 		return
 	}
 	timeout := t.opts.PollInterval - minPollGap
-	for _, f := range t.files {
+	for f := range t.busy {
 		if f.active && f.source.Waiting() {
 			timeout = min(timeout, lineFlushInterval)
 			break

@@ -89,7 +89,7 @@ func (t *Tailer) updatePath(f *file, found found) {
 	f.displaced = f.renamed
 	t.byPath[found.path] = f
 	if f.changed(found.info) {
-		f.due = true
+		t.setDue(f)
 	}
 }
 
@@ -100,7 +100,7 @@ func (t *Tailer) nameLost(f *file) {
 		return
 	}
 	t.displace(f)
-	f.due = true
+	t.setDue(f)
 	t.markChanged(filepath.Dir(f.resolvedPath()))
 }
 

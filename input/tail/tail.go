@@ -76,8 +76,10 @@ type Tailer struct {
 	prefix   string
 
 	// files are the files being read, byPath the same by path.
-	files   map[fileID]*file
-	byPath  map[string]*file
+	files  map[fileID]*file
+	byPath map[string]*file
+	// busy are those of them that are due or active.
+	busy    map[*file]bool
 	open    handles
 	created int
 
@@ -161,7 +163,7 @@ func newTailer(opts Options) *Tailer {
 	maxEarlyOpen := opts.MaxOpen / 4
 	return &Tailer{
 		opts: opts, prefix: inputPrefix(fileInput, opts.Name),
-		files: make(map[fileID]*file), byPath: make(map[string]*file),
+		files: make(map[fileID]*file), byPath: make(map[string]*file), busy: make(map[*file]bool),
 		open: handles{limit: opts.MaxOpen - maxEarlyOpen}, maxEarlyOpen: maxEarlyOpen,
 		known: newCatalog(), skipped: make(map[fileID]time.Time), deferred: make(map[string]time.Time),
 		dirStates: make(map[string]dirState), dirs: newListing(system{}), failing: make(map[string]bool),
