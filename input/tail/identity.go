@@ -468,15 +468,6 @@ func (v view) relocated() (renamed []relocation, gone []position) {
 	return renamed, gone
 }
 
-// matchesContent reports whether a file has p's fingerprint and at least its size.
-func matchesContent(p position, r io.ReaderAt, size int64) bool {
-	if p.kind == compressed || p.kind == copied && isCompressed(r) {
-		head, err := readHead(r, compressed)
-		return err == nil && (p.print.length == 0 || p.startsLike(head))
-	}
-	return size >= p.offset && p.matchesHead(r) && (p.distinguishing() || !isCompressed(r))
-}
-
 // sameContent reports whether a file of a size has the first and last bytes of the same part of another.
 func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
 	if size > otherSize {

@@ -231,6 +231,15 @@ func (p position) matchesHead(r io.ReaderAt) bool {
 	return err == nil && now == p.print
 }
 
+// matchesContent reports whether a file has p's fingerprint and at least its size.
+func matchesContent(p position, r io.ReaderAt, size int64) bool {
+	if p.kind == compressed || p.kind == copied && isCompressed(r) {
+		head, err := readHead(r, compressed)
+		return err == nil && (p.print.length == 0 || p.startsLike(head))
+	}
+	return size >= p.offset && p.matchesHead(r) && (p.distinguishing() || !isCompressed(r))
+}
+
 // orphanID is an identity for the position of a file whose inode has another content now.
 func (p position) orphanID() fileID {
 	h := fnv.New64a()
