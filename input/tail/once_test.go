@@ -67,7 +67,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// What can not be read is said; all else is read.
+// Unreadable files are reported; all others are read.
 func TestOnceWithFailures(t *testing.T) {
 	t.Parallel()
 	dir := files(t)
@@ -95,7 +95,7 @@ func TestOnceWithFailures(t *testing.T) {
 	}
 }
 
-// A second run goes on where the first one ended.
+// A second run resumes where the first one ended.
 func TestOnceAgain(t *testing.T) {
 	t.Parallel()
 	dir := files(t)
@@ -138,7 +138,7 @@ func TestOnceInterrupted(t *testing.T) {
 	}
 }
 
-// A named pipe is read to its end, and waiting for it can be interrupted.
+// A named pipe is read to its end; waiting for it can be interrupted.
 func TestOncePipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pipe")

@@ -18,7 +18,7 @@ import (
 	"logstow/input/tail"
 )
 
-// zipped is a text compressed.
+// zipped is a compressed text.
 func zipped(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -32,10 +32,10 @@ func zipped(t *testing.T, text string) string {
 	return b.String()
 }
 
-// The inode of a file that was compressed while nobody read it is another file's
-// now, and the compressed one is not complete yet: it is read on from where the
-// file was read to, once it is. Another restart does not change that.
-func TestCompressedLate(t *testing.T) {
+// A file was compressed between two runs, its inode is another file's now, and the
+// compressed file is incomplete: once it is complete it is resumed at the position of the
+// file. Another restart does not change that.
+func TestCompressedIncomplete(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {
 		for _, pattern := range []string{"a.log", "a.log*"} {
@@ -69,8 +69,8 @@ func TestCompressedLate(t *testing.T) {
 	}
 }
 
-// The same with a complete one, while as many files are open as may be.
-func TestCompressedWhileBusy(t *testing.T) {
+// The same with a complete compressed file while the limit of open files is reached.
+func TestCompressedAtOpenLimit(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
 	const busy = 10
@@ -92,8 +92,8 @@ func TestCompressedWhileBusy(t *testing.T) {
 	again(t, dir, s, opts)
 }
 
-// A file that is emptied again and again without a copy leaves nothing behind.
-func TestTruncatedLeavesNothing(t *testing.T) {
+// Repeated truncation without a copy leaves no positions behind.
+func TestTruncatedForgetsOrphans(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,9 +113,9 @@ func TestTruncatedLeavesNothing(t *testing.T) {
 	})
 }
 
-// A file that was written, copied and emptied between two looks is found as the
-// rotated one, though nothing but its directory tells that there was a rotation.
-func TestCopiedUnseen(t *testing.T) {
+// A file that was written, copied and truncated between two polls: the copy is found by
+// the modification time of the directory.
+func TestCopiedBetweenPolls(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
 	put(t, dir, "a.log", "")
@@ -129,24 +129,23 @@ func TestCopiedUnseen(t *testing.T) {
 	again(t, dir, s, tail.Options{Paths: []string{"a.log"}})
 }
 
-// hookSink calls a function at the first Append, which ends the look at what is
-// there at the start.
+// hookSink calls a function at the first Append, which ends the first scan.
 type hookSink struct {
 	*sink
-	begun func()
+	onFirst func()
 }
 
 func (s *hookSink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
-	if s.begun != nil {
-		s.begun()
-		s.begun = nil
+	if s.onFirst != nil {
+		s.onFirst()
+		s.onFirst = nil
 	}
 	return s.sink.Append(ctx, c)
 }
 
-// A copy is passed over because the file itself will be read, and then that is
-// emptied before it is: the copy is read.
-func TestCopiedThenEmptied(t *testing.T) {
+// A copy is skipped because the file itself will be read; then the file is truncated
+// before it is read: the copy is read.
+func TestCopiedThenTruncated(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
 	put(t, dir, "a.log", "1\n", "a.log.1", "1\n")

@@ -17,13 +17,13 @@ import (
 	"logstow/input/tail"
 )
 
-// recorder is a durable buffer that remembers the lines it took.
+// recorder is a durable buffer that counts the lines appended to it.
 type recorder struct {
 	*buffer.Buffer
 	ledger *ledger
 }
 
-// ledger counts lines, over any number of buffers.
+// ledger counts lines over any number of runs.
 type ledger struct {
 	mu    sync.Mutex
 	lines map[string]int
@@ -51,7 +51,7 @@ func (l *ledger) count() int {
 	return l.total
 }
 
-// compare reports how many of the first n lines were lost and how many read twice.
+// compare returns which of the first n lines were lost and which were read more than once.
 func (l *ledger) compare(n int) (lost, doubled []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +68,7 @@ func (l *ledger) compare(n int) (lost, doubled []int) {
 
 func line(i int) string { return fmt.Sprintf("%08d some text that is logged", i) }
 
-// runner runs a Tailer over a durable buffer, again and again.
+// runner runs a Tailer with a durable buffer, any number of times.
 type runner struct {
 	t      *testing.T
 	opts   tail.Options
@@ -109,20 +109,20 @@ func (r *runner) start() {
 	}
 }
 
-// await waits until so many lines were read, or gives up.
-func (r *runner) await(n int, patience time.Duration) {
-	for end := time.Now().Add(patience); r.ledger.count() < n && time.Now().Before(end); {
+// await waits until n lines were read, at most for timeout.
+func (r *runner) await(n int, timeout time.Duration) {
+	for end := time.Now().Add(timeout); r.ledger.count() < n && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// writer is a program that logs, and what rotates its file.
+// writer is a program that logs, and the rotation of its file.
 type writer struct {
 	t    *testing.T
 	path string
 	f    *os.File
-	// lines and turns count what was written and rotated.
-	lines, turns int
+	// lines and rotations count what was written and rotated.
+	lines, rotations int
 	// kept are the rotated files that still exist.
 	kept []string
 	// starts are the first lines of the files.
@@ -160,20 +160,20 @@ func (w *writer) write(n int) {
 	}
 }
 
-// shift gives the rotated files the next number, as logrotate does.
+// shift increments the numbers of the rotated files, as logrotate does.
 func (w *writer) shift(suffix string) {
 	for i := len(w.kept); i > 0; i-- {
 		w.check(os.Rename(w.numbered(i)+suffix, w.numbered(i+1)+suffix))
 	}
 	w.kept = append(w.kept, "")
-	w.turns++
+	w.rotations++
 }
 
 func (w *writer) numbered(i int) string { return fmt.Sprintf("%s.%d", w.path, i) }
 
 func (w *writer) dated() string {
-	w.turns++
-	return fmt.Sprintf("%s.20261121-%06d", w.path, w.turns)
+	w.rotations++
+	return fmt.Sprintf("%s.20261121-%06d", w.path, w.rotations)
 }
 
 func (w *writer) rename() {
@@ -181,7 +181,7 @@ func (w *writer) rename() {
 	w.reopen()
 }
 
-// renameLate goes on writing to the renamed file for a while.
+// renameLate writes to the renamed file before it creates the new one.
 func (w *writer) renameLate() {
 	w.check(os.Rename(w.path, w.dated()))
 	w.write(2)
@@ -217,7 +217,7 @@ func (w *writer) gzip() {
 	w.compress(name)
 }
 
-// compress does what gzip does: the modification time stays.
+// compress does what gzip does: it keeps the modification time.
 func (w *writer) compress(name string) {
 	in, err := os.Open(name)
 	w.check(err)
@@ -235,7 +235,7 @@ func (w *writer) compress(name string) {
 	w.check(os.Remove(name))
 }
 
-// copyTruncate copies and empties the file, while nothing is written.
+// copyTruncate copies and truncates the file while nothing is written.
 func (w *writer) copyTruncate() {
 	text, err := os.ReadFile(w.path)
 	w.check(err)
@@ -243,7 +243,7 @@ func (w *writer) copyTruncate() {
 	w.check(os.Truncate(w.path, 0))
 }
 
-// files returns how many files the lines make that were lost, -1 if one is not among them as a whole.
+// files returns the number of files whose lines were all lost, -1 if a file was lost in part.
 func (w *writer) files(lost []int) (n int) {
 	missing := make(map[int]bool)
 	for _, i := range lost {
@@ -270,14 +270,13 @@ func (w *writer) files(lost []int) (n int) {
 	return n
 }
 
-// Every line is read once, whatever is done to files a hundred times a second,
-// also while the reader is stopped and started again in the middle of it.
-func TestStorms(t *testing.T) {
+// Every line is read once at a hundred rotations a second, also with restarts.
+func TestFastRotation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		paths    []string
-		turn     func(*writer)
+		rotate   func(*writer)
 		restarts bool
 	}{
 		{"rename", []string{"a.log"}, (*writer).rename, true},
@@ -297,14 +296,14 @@ func TestStorms(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, restarts %v", c.name, restarts), func(t *testing.T) {
-				storm(t, c.paths, c.turn, restarts, c.name == "delete")
+				rotateFast(t, c.paths, c.rotate, restarts, c.name == "delete")
 			})
 		}
 	}
 }
 
-// storm rotates; fleeting files may be gone before they can be opened, but are read wholly or not at all.
-func storm(t *testing.T, paths []string, turn func(*writer), restarts, fleeting bool) {
+// rotateFast rotates. Deleted files may be gone before they can be opened: they are read completely or not at all.
+func rotateFast(t *testing.T, paths []string, rotate func(*writer), restarts, deleted bool) {
 	t.Helper()
 	logs := t.TempDir()
 	r := &runner{t: t, dir: t.TempDir(), ledger: newLedger(), opts: tail.Options{FromStart: true, StopWait: time.Second}}
@@ -313,37 +312,37 @@ func storm(t *testing.T, paths []string, turn func(*writer), restarts, fleeting 
 	}
 	w := newWriter(t, filepath.Join(logs, "a.log"))
 	r.start()
-	w.write(3) // so that the file was seen before the first turn
+	w.write(3) // so that the file was seen before the first rotation
 	r.await(3, 10*time.Second)
-	const turns = 120
-	for i := range turns {
+	const rotations = 120
+	for i := range rotations {
 		began := time.Now()
 		w.write(4)
 		time.Sleep(2 * time.Millisecond)
 		w.write(3)
-		turn(w)
+		rotate(w)
 		w.write(3)
 		if restarts && i%20 == 10 {
 			r.stop()
 			for range 3 {
 				w.write(2)
-				turn(w)
+				rotate(w)
 			}
 			r.start()
 		}
 		time.Sleep(10*time.Millisecond - time.Since(began))
 	}
 	w.write(1)
-	patience := 15 * time.Second
-	if fleeting {
-		patience = 3 * time.Second
+	timeout := 15 * time.Second
+	if deleted {
+		timeout = 3 * time.Second
 	}
-	r.await(w.lines, patience)
+	r.await(w.lines, timeout)
 	r.stop()
 	lost, doubled := r.ledger.compare(w.lines)
 	missing := len(lost)
-	if gone := w.files(lost); fleeting && gone >= 0 && gone <= turns/2 {
-		t.Logf("%d of %d files were gone before they could be opened", gone, turns)
+	if gone := w.files(lost); deleted && gone >= 0 && gone <= rotations/2 {
+		t.Logf("%d of %d files were deleted before they could be opened", gone, rotations)
 		missing = 0
 	}
 	if missing+len(doubled) > 0 || r.ledger.count() != w.lines-len(lost) {

@@ -12,8 +12,8 @@ import (
 	"logstow/input/tail"
 )
 
-// A program that goes on writing while its file is copied and truncated loses
-// what it writes between the two: that is in no file. Everything else is read once.
+// What a program writes between copying and truncating is in no file. Everything else is
+// read once.
 func TestCopyTruncateWindow(t *testing.T) {
 	t.Parallel()
 	logs := t.TempDir()
@@ -23,7 +23,7 @@ func TestCopyTruncateWindow(t *testing.T) {
 	w.write(10)
 	r.start()
 	r.await(10, 10*time.Second)
-	const turns = 50
+	const rotations = 50
 	var writing sync.WaitGroup
 	stop := make(chan struct{})
 	writing.Go(func() {
@@ -38,7 +38,7 @@ func TestCopyTruncateWindow(t *testing.T) {
 		}
 	})
 	rotator := &writer{t: t, path: path}
-	for range turns {
+	for range rotations {
 		time.Sleep(20 * time.Millisecond)
 		rotator.copyTruncate()
 	}
@@ -71,15 +71,15 @@ func TestCopyTruncateWindow(t *testing.T) {
 			keptLost++
 		}
 	}
-	t.Logf("%d lines in %d turns: %d are in no file, %d were not read (%d a turn), of which %d are in a file; %d doubled",
-		w.lines, turns, w.lines-len(kept), len(lost), len(lost)/turns, keptLost, len(doubled))
+	t.Logf("%d lines in %d rotations: %d are in no file, %d were not read (%d per rotation), of which %d are in a file; %d doubled",
+		w.lines, rotations, w.lines-len(kept), len(lost), len(lost)/rotations, keptLost, len(doubled))
 	if keptLost > 0 || len(doubled) > 0 {
 		t.Errorf("in a file but not read: %d; doubled: %v", keptLost, head(doubled))
 	}
 }
 
-// What was copied is the beginning only of what was read: the rest was written, and
-// read, between the copying and the truncating.
+// The copy is shorter than what was read: the rest was written, and read, between
+// copying and truncating.
 func TestReadFurtherThanCopied(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.log")

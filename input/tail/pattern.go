@@ -16,28 +16,32 @@ import (
 	"logstow/internal/hint"
 )
 
-// pattern is a file or a glob, as given.
+// pattern is a path or a glob.
 type pattern struct {
 	text string
-	// base is the directory below which files are looked for, rest what is
-	// looked for there; rest is "" where text is a file.
+	// base is the fixed directory of a glob, rest the glob below it; rest is "" if
+	// text is a path.
 	base, rest string
-	// absolute is text from the root on.
+	// absolute is the absolute form of text.
 	absolute string
+	// scanned reports that firstScan is set: the time of the first scan, Unix nanoseconds; 0
+	// is unknown. isNew reports that no earlier run scanned the pattern.
+	scanned, isNew bool
+	firstScan      int64
 }
 
-// found is a file that a pattern names.
+// found is a file that a pattern matches.
 type found struct {
-	path string // from the root on
-	// source is the path below the pattern's fixed part.
+	path string // absolute
+	// source is the path relative to the pattern's fixed directory.
 	source string
 	info   fs.FileInfo
-	// shown is the path as it was given, if another one.
+	// shown is the path as configured, if different.
 	shown string
 }
 
-// parsePattern reads a file name or a glob. A name with wildcards in it that
-// exists as written is a file, as in a shell.
+// parsePattern parses a path or a glob. A path with wildcards that exists as written
+// is a path, as in a shell.
 func parsePattern(text string) (pattern, error) {
 	absolute, err := filepath.Abs(text)
 	if err != nil {
@@ -58,7 +62,7 @@ func parsePattern(text string) (pattern, error) {
 	return p, nil
 }
 
-// names reports whether p names a file of an absolute path, if it is there.
+// names reports whether p matches an absolute path.
 func (p pattern) names(path string) bool {
 	if p.rest == "" {
 		return path == p.absolute
@@ -67,7 +71,7 @@ func (p pattern) names(path string) bool {
 	return ok && err == nil
 }
 
-// sourceOf is the source of the records of a file that p names.
+// sourceOf is the source of the records of a file that p matches.
 func (p pattern) sourceOf(path string) string {
 	if p.rest != "" {
 		if below, err := filepath.Rel(absolute(p.base), path); err == nil {
@@ -77,8 +81,8 @@ func (p pattern) sourceOf(path string) string {
 	return filepath.Base(path)
 }
 
-// find returns the files that p names now, in the order of their names, and
-// what could not be looked at. It says which directories it looked into.
+// find returns the files that p matches now, in the order of their names, and the
+// errors of what cannot be read. It calls dirs for each directory that it read.
 func (p pattern) find(dirs func(string)) ([]found, []error) {
 	if p.rest == "" {
 		info, err := os.Stat(p.text)
@@ -90,15 +94,15 @@ func (p pattern) find(dirs func(string)) ([]found, []error) {
 		}
 		return []found{{p.absolute, filepath.Base(p.text), info, p.text}}, nil
 	}
-	// Files may be reached through links to directories, but ** follows none: they may form a circle.
+	// Globs follow links to directories, except **: links may form a cycle.
 	opts := []doublestar.GlobOption{doublestar.WithFilesOnly()}
 	if strings.Contains(p.rest, "**") {
 		opts = append(opts, doublestar.WithNoFollow())
 	}
-	dir := &watchedFS{FS: os.DirFS(p.base), base: absolute(p.base), dirs: dirs, errs: make(map[string]error)}
+	dir := &recordingFS{FS: os.DirFS(p.base), base: absolute(p.base), dirs: dirs, errs: make(map[string]error)}
 	names, err := doublestar.Glob(dir, p.rest, opts...)
 	if err != nil {
-		return nil, []error{fmt.Errorf("look for %s: %w", p.text, err)}
+		return nil, []error{fmt.Errorf("cannot evaluate glob %s: %w", p.text, err)}
 	}
 	slices.Sort(names)
 	var files []found
@@ -120,9 +124,8 @@ func (p pattern) find(dirs func(string)) ([]found, []error) {
 	return files, errs
 }
 
-// watchedFS remembers what could not be looked at; a glob by itself passes over
-// it in silence.
-type watchedFS struct {
+// recordingFS records the errors of a glob, which ignores them, and the directories that it reads.
+type recordingFS struct {
 	fs.FS
 	base string
 	dirs func(string)
@@ -130,7 +133,7 @@ type watchedFS struct {
 }
 
 // ReadDir implements [fs.ReadDirFS].
-func (w *watchedFS) ReadDir(name string) ([]fs.DirEntry, error) {
+func (w *recordingFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(w.FS, name)
 	w.note(name, err)
 	if err == nil {
@@ -140,14 +143,14 @@ func (w *watchedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // Stat implements [fs.StatFS].
-func (w *watchedFS) Stat(name string) (fs.FileInfo, error) {
+func (w *recordingFS) Stat(name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(w.FS, name)
 	w.note(name, err)
 	return info, err
 }
 
-// note remembers an error, once a path. What is not there was never meant.
-func (w *watchedFS) note(name string, err error) {
+// note records an error by its path, except that of a path that does not exist.
+func (w *recordingFS) note(name string, err error) {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -159,15 +162,15 @@ func (w *watchedFS) note(name string, err error) {
 	w.errs[full] = explain(err)
 }
 
-// absolute is a path from the root on.
+// absolute is the absolute form of a path.
 func absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full
 	}
-	return path // there is no working directory: neither is right
+	return path // the working directory was deleted
 }
 
-// explain adds to a file system's error what to do about it.
+// explain adds a hint to an error of the file system.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
