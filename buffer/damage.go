@@ -168,7 +168,7 @@ func (s *spool) reportLost() {
 	s.buf.opts.Log.Error(text, "dir", s.buf.opts.Dir, "on_lost_positions", s.log.LostPositions().String())
 }
 
-// reportState logs that the state of a batch can not be read, or not to its end.
+// reportState logs that the state of a batch cannot be read, or not to its end.
 func (b *Buffer) reportState(batch *Batch, state sealed.State, err error) {
 	const text = ": where it was tried last is not known, and if it is stored already it is stored again, which queries drop"
 	report, what := b.opts.Log.Error, "the state of a sealed batch is damaged"

@@ -322,7 +322,7 @@ func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
 	}
 }
 
-// A disk that can not be read now is no reason to set a batch aside.
+// A disk that cannot be read now is no reason to set a batch aside.
 func TestReadErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, SyncNever)

@@ -36,7 +36,7 @@ type Holder struct {
 }
 
 // dirLock is the lock of a buffer's directory: of the directory itself, so that nobody
-// gets another by removing a file, and of the file in it, for file systems that can not
+// gets another by removing a file, and of the file in it, for file systems that cannot
 // lock directories.
 type dirLock struct {
 	path string
@@ -168,7 +168,7 @@ func flock(f *os.File, how int) error {
 }
 
 // flockDir is flock of a directory, where the file system can lock one: network file
-// systems often can not.
+// systems often cannot.
 func flockDir(f *os.File, how int) error {
 	err := flock(f, how)
 	for _, cannot := range []error{syscall.EBADF, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOSYS, syscall.EISDIR, syscall.ENOLCK} {

@@ -265,7 +265,7 @@ func (s *spool) keep() {
 				err = s.log.Mark()
 			}
 			if err != nil && !errors.Is(err, wal.ErrFull) {
-				b.opts.Log.Error("the buffer's log can not be made durable", "error", b.fail(err))
+				b.opts.Log.Error("the buffer's log cannot be made durable", "error", b.fail(err))
 				return
 			}
 		}

@@ -182,7 +182,7 @@ func TestAnalytics(t *testing.T) {
 	}
 }
 
-// What can not be read of a foreign blob is named; the rest is printed. One that
+// What cannot be read of a foreign blob is named; the rest is printed. One that
 // changes is another.
 func TestForeignDamage(t *testing.T) {
 	t.Parallel()

@@ -224,7 +224,7 @@ func (w *world) indexed() {
 }
 
 // want is the answer of reading everything, line by line. broken says that
-// something that may match can not be read.
+// something that may match cannot be read.
 func (w *world) want(sel *Selection) (lines []string) {
 	type entry struct {
 		line    string

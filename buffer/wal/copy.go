@@ -16,7 +16,7 @@ import (
 //
 // A copy is written after its log file and is synced with its first entry, and when
 // the log file ends: a crash may leave it behind the log file. It is best effort: what
-// can not be written to it is left out, and the log goes on.
+// cannot be written to it is left out, and the log goes on.
 const (
 	copySuffix = ".copy"
 	copyMagic  = "LSTOWCPY"

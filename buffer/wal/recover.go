@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Damage is a log file of which a part can not be read. What is whole in it is replayed.
+// Damage is a log file of which a part cannot be read. What is whole in it is replayed.
 type Damage struct {
 	Path string
 	// Offset is where the first unreadable byte is, Lost how many bytes are unreadable.
@@ -213,7 +213,7 @@ func (r *recovery) damage(f *logFile, d Damage) {
 	r.report.Damage = append(r.report.Damage, d)
 }
 
-// gap deals with a part of a log file that can not be read: its copy says what was there.
+// gap deals with a part of a log file that cannot be read: its copy says what was there.
 func (r *recovery) gap(f *logFile, copies []copied, from, to int64) {
 	at := from
 	for _, c := range copies {
@@ -245,7 +245,7 @@ func (r *recovery) whole(f *logFile, d decoded) {
 }
 
 // lose takes an entry that only the copy has. All that it says is true, but its
-// positions count only where its records are in sealed batches or can not be read again.
+// positions count only where its records are in sealed batches or cannot be read again.
 func (r *recovery) lose(f *logFile, c copied, torn bool) {
 	r.take(c.decoded)
 	e := c.outline

@@ -14,7 +14,7 @@ import (
 func ParseDuration(s string) (time.Duration, error) {
 	d, ok := parseDuration(s)
 	if ok && d <= 0 {
-		return 0, fmt.Errorf("%q is no time at all (write 90s, 15m, 2h, 3d or 1w)", s)
+		return 0, fmt.Errorf("%q is zero: want a duration (write 90s, 15m, 2h, 3d or 1w)", s)
 	}
 	if !ok {
 		return 0, fmt.Errorf("%q is not a duration (write 90s, 15m, 2h, 3d or 1w)", s)
