@@ -3,7 +3,6 @@ package tail
 import (
 	"bytes"
 	"cmp"
-	"io"
 	"iter"
 	"maps"
 	"math"
@@ -469,24 +468,6 @@ func (v view) relocated() (renamed []relocation, gone []position) {
 	slices.SortFunc(renamed, func(a, b relocation) int { return cmp.Compare(a.modified, b.modified) })
 	slices.SortFunc(gone, func(a, b position) int { return cmp.Compare(a.modified, b.modified) })
 	return renamed, gone
-}
-
-// sameContent reports whether a file of a size has the first and last bytes of the same part of another.
-func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
-	if size > otherSize {
-		return false
-	}
-	const span = 4096
-	a, b := make([]byte, min(span, size)), make([]byte, min(span, size))
-	for _, at := range []int64{0, size - int64(len(a))} {
-		if n, _ := file.ReadAt(a, at); n < len(a) {
-			return false
-		}
-		if n, _ := other.ReadAt(b, at); n < len(b) || !bytes.Equal(a, b) {
-			return false
-		}
-	}
-	return true
 }
 
 // firstScanOf is the time of the first scan of the patterns that match a file.

@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -238,6 +239,24 @@ func matchesContent(p position, r io.ReaderAt, size int64) bool {
 		return err == nil && (p.print.length == 0 || p.startsLike(head))
 	}
 	return size >= p.offset && p.matchesHead(r) && (p.distinguishing() || !isCompressed(r))
+}
+
+// sameContent reports whether a file of a size has the first and last bytes of the same part of another.
+func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
+	if size > otherSize {
+		return false
+	}
+	const span = 4096
+	a, b := make([]byte, min(span, size)), make([]byte, min(span, size))
+	for _, at := range []int64{0, size - int64(len(a))} {
+		if n, _ := file.ReadAt(a, at); n < len(a) {
+			return false
+		}
+		if n, _ := other.ReadAt(b, at); n < len(b) || !bytes.Equal(a, b) {
+			return false
+		}
+	}
+	return true
 }
 
 // orphanID is an identity for the position of a file whose inode has another content now.
