@@ -187,6 +187,7 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 		o.Progress = new(Progress)
 	}
 	o.From, o.To = days(o.From, o.To)
+	earlier := o.Progress.Blobs.Load() // of earlier rounds
 	counter := new(store.Counter)
 	s = counter.Store(s)
 	a := &auditor{
@@ -209,7 +210,7 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 		a.report.Problems = append(a.report.Problems, hint.Text(problem))
 	}
 	a.report.Services = len(a.of)
-	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load(), a.foreign.Load()
+	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load()-earlier, a.foreign.Load()
 	a.report.Requests = counter.Requests()
 	return a.report, err
 }
