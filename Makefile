@@ -6,7 +6,7 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build demo test test-report test-large long short race crash soak lint fmt fuzz golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
+.PHONY: build demo test test-report test-large long short race crash soak lint fmt fuzz faults golden conformance bench man release vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
@@ -61,8 +61,13 @@ fuzz: ## every fuzz target for FUZZTIME
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); \
 		done; done
 
-golden: ## writes the golden files anew and shows what changed
-	$(GO) test ./blobnaming ./segment ./tableindex ./buffer/wal ./retention -update
+N        ?= 40
+faults: testdata/azurite/node_modules ## N deliberate faults that tests must catch: make faults PKG=./where SEED=7 N=40 TESTS=./query
+	LOGSTOW_REQUIRE_AZURITE=1 $(GO) run ./internal/mutate/cmd/faults -n $(N) $(if $(SEED),-seed $(SEED)) $(if $(TESTS),-tests "$(TESTS)") $(if $(FILES),-files '$(FILES)') $(PKG)
+
+golden: testdata/azurite/node_modules ## writes the golden files anew and shows what changed
+	$(GO) test -run Golden ./segment ./tableindex ./buffer/wal ./buffer/sealed ./retention ./store/local -update
+	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^(TestTranscripts|TestEntities|TestEarlierBuffer)$$' -update
 	git diff --stat -- testdata "*/testdata/*"
 
 bench: ## the speed table: whole processes, as ratios

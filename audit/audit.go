@@ -1,9 +1,9 @@
-// Package audit compares what a store's blobs say with what its index says, in
-// both directions, and rebuilds the index from the blobs.
+// Package audit is the consistency check: it compares the blobs of a store with its index in both
+// directions, and rebuilds the index from the blobs.
 //
-// Blobs are the truth: [Verify] reports every difference, [Reindex] makes the index
-// say what the blobs' names, metadata and footers say. It never reads blocks. Both may run
-// beside shippers and retention: what differs is looked at again before it counts.
+// Blobs are the source of truth: [Verify] reports every difference, [Reindex] makes the index match
+// the names, metadata and footers of the blobs. It never reads blocks. Both may run concurrently
+// with shippers and retention: each difference is rechecked before it counts.
 package audit
 
 import (
@@ -11,13 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"path"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/sync/errgroup"
 
 	"logstow/blobnaming"
@@ -30,20 +30,20 @@ import (
 const day = 24 * time.Hour
 
 const (
-	// servicesAtOnce are listed, and partsAtOnce parts of their days compared, at the same time.
-	servicesAtOnce, partsAtOnce = 4, 4
-	// tablesAtOnce are scanned for services at the same time.
-	tablesAtOnce = 8
-	// footersAtOnce and segmentsAtOnce are read at the same time.
-	footersAtOnce, segmentsAtOnce = 32, 2
-	// maxProblems is how many problems a report names.
+	// concurrentServices are listed, and concurrentParts of their days compared, concurrently.
+	concurrentServices, concurrentParts = 4, 4
+	// concurrentTables are scanned for services concurrently.
+	concurrentTables = 8
+	// concurrentFooters and concurrentSegments are read concurrently.
+	concurrentFooters, concurrentSegments = 32, 2
+	// maxProblems is how many problems a report lists.
 	maxProblems = 100
-	// usualSettle is how long a difference has to last to count; with a segment that was stored
-	// no longer than fresh before, freshSettle: shippers gather the index's rows for five seconds.
-	usualSettle, freshSettle, fresh = 2 * time.Second, 10 * time.Second, time.Minute
+	// defaultSettle is how long a difference must last to count; freshSettle applies if a segment
+	// was stored less than fresh ago: shippers collect index entities for five seconds.
+	defaultSettle, freshSettle, fresh = 2 * time.Second, 10 * time.Second, time.Minute
 )
 
-// Depth is how much of the blobs is read.
+// Depth is how much of each blob is read.
 type Depth uint8
 
 // The depths, each of which includes the one before it.
@@ -56,72 +56,70 @@ const (
 	Blocks
 )
 
-// Options say what is compared. The zero value is all of a store, by listing.
+// Options select what is compared. The zero value is the whole store, by listing.
 type Options struct {
-	// Services are names or globs ('*', '?', '[…]') of services; none is all.
+	// Services are names or globs ('*', '?', '[…]') of services; empty is all.
 	Services []string
-	// From and To bound the UTC days that are looked at: those that overlap the range.
-	// Zero is no bound.
+	// From and To bound the UTC days compared: those that overlap the range. Zero is unbounded.
 	From, To time.Time
-	// Depth is how much is read. Reindex reads footers of what it writes at any depth; with
-	// Footers and more it compares the minutes of all entities with them too.
+	// Depth is how much is read. Reindex reads the footers of segments that it writes at any depth;
+	// with Footers and more it also compares the minutes of all entities with them.
 	Depth Depth
-	// Settle is how long to wait before what differs is looked at again; 0 is two
-	// seconds, or ten where a segment is not in the index that was stored in the last minute:
-	// shippers gather entities for some seconds.
+	// Settle is how long to wait before a difference is rechecked; 0 is two seconds, or ten if a
+	// segment stored in the last minute is not indexed: shippers collect entities for some seconds.
 	Settle time.Duration
-	// Found is given each difference that lasts (with Reindex: that it can not repair), one
-	// at a time. Nil is nobody.
-	Found func(Difference)
-	// Progress is kept up to date meanwhile. Nil is none.
+	// OnDifference receives each lasting difference (with Reindex: each that it cannot repair), one
+	// at a time. It may be nil.
+	OnDifference func(Difference)
+	// Progress is updated during the run. It may be nil.
 	Progress *Progress
 
-	// partBlobs and partRows bound what is held at once; 0 are the constants.
-	partBlobs, partRows int
+	// partBlobs and partEntities bound what is held in memory; 0 are the constants.
+	partBlobs, partEntities int
 }
 
-// Progress is how far it is. Its fields may be read at any time.
+// Progress is the state of a run. Its fields may be read at any time.
 type Progress struct {
-	// Services are their number, Compared those that are done, Blobs what was listed of them.
+	// Services is their number, Compared how many are done, Blobs the number of their listed blobs.
 	Services, Compared, Blobs atomic.Int64
 }
 
-// Report says what was done. It has a JSON form.
+// Report is the result of a run. It has a JSON form.
 type Report struct {
 	Store string `json:"store"`
 	// Services have segments or entities.
 	Services int `json:"services"`
-	// Blobs and Entities were compared; Foreign blobs are no segments.
+	// Blobs and Entities were compared; Foreign blobs are not segments.
 	Blobs    int64 `json:"blobs"`
 	Foreign  int64 `json:"foreign"`
 	Entities int64 `json:"entities"`
-	// Differences were found and remain.
+	// Differences is the number of differences that remain.
 	Differences int64 `json:"differences"`
-	// Written and Removed are entities that Reindex wrote and removed.
+	// Written and Removed count entities that Reindex wrote and removed.
 	Written int64 `json:"written"`
 	Removed int64 `json:"removed"`
-	// Problems are what could not be read or written.
+	// Problems are failed reads and writes.
 	Problems []string       `json:"problems"`
 	Requests store.Requests `json:"requests"`
 
 	problems []error
 }
 
-// Err joins what could not be read or written, and is nil if all could.
+// Err joins the failed reads and writes; it is nil if there are none.
 func (r *Report) Err() error { return errors.Join(r.problems...) }
 
-// Verify compares and changes nothing. The error says why it ended early; what could not
-// be read is in the report: see [Report.Err].
+// Verify compares and changes nothing. The error says why it ended early; failed reads are in the
+// report: see [Report.Err].
 func Verify(ctx context.Context, s store.Store, o Options) (Report, error) {
 	return run(ctx, s, o, false)
 }
 
-// Reindex makes the index agree. It is incremental, for entities that agree are not
-// written, and idempotent. Entities of tables that are missing are written too, and the
-// tables made: retention drops them again. Errors are as with [Verify].
+// Reindex makes the index match the blobs. It is incremental, since matching entities are not
+// written, and idempotent. Entities of missing tables are written too, and the tables created:
+// retention drops them again. Errors are as with [Verify].
 //
-// A store whose database was made anew (see [Pending]) is told when its index is complete:
-// after a Reindex of everything without problems.
+// A store whose database was rebuilt (see [Pending]) is told that its index is complete after a
+// Reindex of everything without problems.
 func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 	var total Report
 	for round := 1; ; round++ {
@@ -131,7 +129,7 @@ func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 		}
 		report, err := run(ctx, s, o, true)
 		report.add(&total)
-		if err != nil || report.Err() != nil || !o.everything() {
+		if err != nil || report.Err() != nil || !o.isUnrestricted() {
 			return report, err
 		}
 		if before != "" {
@@ -139,7 +137,7 @@ func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 				return report, err
 			}
 		}
-		// The database may have been made anew meanwhile.
+		// The database may have been rebuilt meanwhile.
 		if now, err := Pending(s); now == "" || round == reindexRounds || err != nil {
 			return report, err
 		}
@@ -147,28 +145,30 @@ func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 	}
 }
 
-// reindexRounds is how often an index is compared whose database is made anew meanwhile.
+// reindexRounds is how often a comparison is repeated if the database is rebuilt meanwhile.
 const reindexRounds = 3
 
-// everything reports whether nothing of a store is left out.
-func (o *Options) everything() bool { return len(o.Services) == 0 && o.From.IsZero() && o.To.IsZero() }
+// isUnrestricted reports whether the options select the whole store.
+func (o *Options) isUnrestricted() bool {
+	return len(o.Services) == 0 && o.From.IsZero() && o.To.IsZero()
+}
 
-// add adds what an earlier round did.
+// add adds the counts of an earlier round.
 func (r *Report) add(earlier *Report) {
 	r.Written += earlier.Written
 	r.Removed += earlier.Removed
 	r.Requests = r.Requests.Add(earlier.Requests)
 }
 
-// rebuilder is a store whose index may be incomplete, as that of a directory
-// (store/local) is after its damaged database was moved aside.
+// rebuilder is a store whose index may be incomplete, as that of a directory (store/local) is after
+// its damaged database was moved aside.
 type rebuilder interface {
 	PendingReindex() (id string, err error)
 	Reindexed(id string) error
 }
 
-// Pending reports whether a store knows that its index is incomplete, until a Reindex
-// of everything: then id is not "". s must be as package open returned it.
+// Pending reports whether a store's index is incomplete until a Reindex of everything: then id is
+// not "". s must be as package open returned it.
 func Pending(s store.Store) (id string, err error) {
 	if r, ok := s.(rebuilder); ok {
 		return r.PendingReindex()
@@ -178,43 +178,44 @@ func Pending(s store.Store) (id string, err error) {
 
 func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, error) {
 	if o.partBlobs == 0 {
-		o.partBlobs, o.partRows = partBlobs, partRows
+		o.partBlobs, o.partEntities = partBlobs, maxPartEntities
 	}
-	if o.Found == nil {
-		o.Found = func(Difference) {}
+	if o.OnDifference == nil {
+		o.OnDifference = func(Difference) {}
 	}
 	if o.Progress == nil {
 		o.Progress = new(Progress)
 	}
 	o.From, o.To = days(o.From, o.To)
+	earlier := o.Progress.Blobs.Load() // of earlier rounds
 	counter := new(store.Counter)
 	s = counter.Store(s)
 	a := &auditor{
 		o: o, repair: repair, container: s.Container(), blobs: s.Blobs(), tables: s.Tables(),
-		reading: make(chan struct{}, footersAtOnce), seed: maphash.MakeSeed(), now: s.Now, lost: make(map[place]bool), of: make(map[string]bool),
+		reading: make(chan struct{}, concurrentFooters), seed: maphash.MakeSeed(), now: s.Now, orphans: make(map[entityKey]bool), of: make(map[string]bool),
 	}
-	a.looks.SetLimit(partsAtOnce)
+	a.comparisons.SetLimit(concurrentParts)
 	if o.Depth == Blocks {
-		a.reading = make(chan struct{}, segmentsAtOnce)
+		a.reading = make(chan struct{}, concurrentSegments)
 	}
 	a.report.Store = s.String()
 	ctx, a.stop = context.WithCancelCause(ctx)
 	defer a.stop(nil)
 	err := a.run(ctx)
-	if a.unnamed > 0 {
-		a.report.problems = append(a.report.problems, fmt.Errorf("and %d more", a.unnamed))
+	if a.unlisted > 0 {
+		a.report.problems = append(a.report.problems, fmt.Errorf("and %d more", a.unlisted))
 	}
 	a.report.Problems = []string{}
 	for _, problem := range a.report.problems {
 		a.report.Problems = append(a.report.Problems, hint.Text(problem))
 	}
 	a.report.Services = len(a.of)
-	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load(), a.foreign.Load()
+	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load()-earlier, a.foreign.Load()
 	a.report.Requests = counter.Requests()
 	return a.report, err
 }
 
-// days widens a range to whole days; zero times become the first and the last that names have.
+// days widens a range to whole days; zero times become the first and the last that names can have.
 func days(from, to time.Time) (time.Time, time.Time) {
 	if !from.IsZero() {
 		from = from.UTC().Truncate(day)
@@ -236,32 +237,32 @@ type auditor struct {
 	container string
 	blobs     store.BlobReader
 	tables    store.Tables
-	// reading bounds the segments that are read at the same time.
+	// reading bounds the segments read concurrently.
 	reading chan struct{}
 
-	// looks are the first comparisons of parts.
-	looks errgroup.Group
-	// seed is that of hashes of names.
+	// comparisons are the first comparisons of parts.
+	comparisons errgroup.Group
+	// seed is that of the hashes of names.
 	seed maphash.Seed
 	// now is storage's clock.
 	now func(ctx context.Context) (time.Time, error)
-	// foreign blobs were listed.
+	// foreign counts listed blobs that are not segments.
 	foreign atomic.Int64
 
-	// stop ends everything.
+	// stop cancels the run.
 	stop context.CancelCauseFunc
 
 	mu     sync.Mutex
 	report Report
 	// of are the services that have segments or entities.
 	of map[string]bool
-	// lost entities are of no service.
-	lost map[place]bool
-	// unnamed is the number of problems that the report does not name.
-	unnamed int
-	// doubtful are parts that differed at the first look, newest the last time at which a segment was
-	// stored that the index does not have.
-	doubtful []part
+	// orphans are entities of no service.
+	orphans map[entityKey]bool
+	// unlisted is the number of problems that the report does not list.
+	unlisted int
+	// suspects are parts that differed at the first comparison, newest the last time at which an
+	// unindexed segment was stored.
+	suspects []part
 	newest   time.Time
 }
 
@@ -278,11 +279,11 @@ func (a *auditor) run(ctx context.Context) error {
 		services[service] = true
 	}
 	a.o.Progress.Services.Store(int64(len(services)))
-	if err := a.settleLost(ctx); err != nil {
+	if err := a.handleOrphans(ctx); err != nil {
 		return err
 	}
 	var group errgroup.Group
-	group.SetLimit(servicesAtOnce)
+	group.SetLimit(concurrentServices)
 	for service := range services {
 		if ctx.Err() != nil {
 			break
@@ -295,12 +296,12 @@ func (a *auditor) run(ctx context.Context) error {
 			return nil
 		})
 	}
-	_ = group.Wait() // what fails is in the report
-	_ = a.looks.Wait()
-	return a.lookAgain(ctx)
+	_ = group.Wait() // failures are in the report
+	_ = a.comparisons.Wait()
+	return a.recheck(ctx)
 }
 
-// services are those asked for that have blobs.
+// services are the selected ones that have blobs.
 func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
 	all := make(map[string]bool)
 	err := retry.First(ctx, func() error {
@@ -309,7 +310,7 @@ func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
 				return err
 			}
 			for _, prefix := range prefixes {
-				if service := strings.TrimSuffix(prefix, "/"); blobnaming.ValidService(service) && a.wants(service) {
+				if service := strings.TrimSuffix(prefix, "/"); blobnaming.ValidService(service) && a.selects(service) {
 					all[service] = true
 				}
 			}
@@ -319,16 +320,16 @@ func (a *auditor) services(ctx context.Context) (map[string]bool, error) {
 	return all, err
 }
 
-// wants reports whether a service is asked for.
-func (a *auditor) wants(service string) bool {
+// selects reports whether a service is selected.
+func (a *auditor) selects(service string) bool {
 	return len(a.o.Services) == 0 || slices.ContainsFunc(a.o.Services, func(pattern string) bool {
-		ok, err := path.Match(pattern, service)
+		ok, err := doublestar.Match(pattern, service)
 		return ok && err == nil
 	})
 }
 
-// index is, by service, the tables of the range that have entities of it. Where services
-// are asked for by name, tables are not searched for services: all may have them.
+// index returns, by service, the tables of the range that have entities of it. Services that are
+// selected by name are not searched for: every table may have them.
 func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, error) {
 	tables, err := a.listTables(ctx)
 	if err != nil {
@@ -344,7 +345,7 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 	}
 	holds, lost := make([][]string, len(tables)), make([][]store.Key, len(tables))
 	var group errgroup.Group
-	group.SetLimit(tablesAtOnce)
+	group.SetLimit(concurrentTables)
 	for i, t := range tables {
 		group.Go(func() error {
 			return retry.Do(ctx, func() (err error) {
@@ -359,11 +360,11 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 	for i, t := range tables {
 		for _, key := range lost[i] {
 			if len(a.o.Services) == 0 {
-				a.lost[place{t.Name, key}] = true
+				a.orphans[entityKey{t.Name, key}] = true
 			}
 		}
 		for _, service := range holds[i] {
-			if a.wants(service) {
+			if a.selects(service) {
 				index[service] = append(index[service], t)
 			}
 		}
@@ -371,13 +372,13 @@ func (a *auditor) index(ctx context.Context) (map[string][]tableindex.Table, err
 	return index, nil
 }
 
-// settleLost removes or reports entities that are of no service: nobody writes such, so they
-// are not looked at twice.
-func (a *auditor) settleLost(ctx context.Context) (err error) {
-	a.report.Entities += int64(len(a.lost))
-	left := make([]Difference, 0, len(a.lost))
-	for p := range a.lost {
-		left = append(left, Difference{Kind: StrayEntity, Object: shown(p.key.Partition), Text: "no service's partition: " + p.String(), remove: []place{p}})
+// handleOrphans removes or reports entities of no service. No program writes such entities, so they
+// are not rechecked.
+func (a *auditor) handleOrphans(ctx context.Context) (err error) {
+	a.report.Entities += int64(len(a.orphans))
+	left := make([]Difference, 0, len(a.orphans))
+	for p := range a.orphans {
+		left = append(left, Difference{Kind: StrayEntity, Object: quoteKey(p.key.Partition), Text: "no service's partition: " + p.String(), remove: []entityKey{p}})
 	}
 	slices.SortFunc(left, compareDifferences)
 	if a.repair {
@@ -396,8 +397,8 @@ func (a *auditor) listTables(ctx context.Context) (tables []tableindex.Table, er
 	return slices.DeleteFunc(tables, func(t tableindex.Table) bool { return t.Day.Before(a.o.From) || !t.Day.Before(a.o.To) }), err
 }
 
-// problem notes what could not be done, unless everything ended. Storage that can not be reached for
-// long, or not used at all, ends everything: the rest would fail in the same way for each day.
+// problem records a failure, unless the run has ended. If storage cannot be reached for long, or
+// not be used at all, it ends the run: the rest would fail in the same way for each day.
 func (a *auditor) problem(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -408,13 +409,13 @@ func (a *auditor) problem(ctx context.Context, err error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.unnamed == 0 && len(a.report.problems) < maxProblems {
+	if a.unlisted == 0 && len(a.report.problems) < maxProblems {
 		if !slices.ContainsFunc(a.report.problems, func(other error) bool { return other.Error() == err.Error() }) {
 			a.report.problems = append(a.report.problems, err)
 		}
 		return
 	}
-	a.unnamed++
+	a.unlisted++
 }
 
 // found reports differences.
@@ -423,6 +424,6 @@ func (a *auditor) found(differences []Difference) {
 	defer a.mu.Unlock()
 	a.report.Differences += int64(len(differences))
 	for _, d := range differences {
-		a.o.Found(d)
+		a.o.OnDifference(d)
 	}
 }

@@ -30,8 +30,8 @@ type plant struct {
 
 func plants() []plant {
 	whole := func(t *testing.T, s store.Store, m *made) {
-		create(t, s, m, m.row.Meta.Encode())
-		index(t, s, m.row)
+		create(t, s, m, m.entity.Meta.Encode())
+		index(t, s, m.entity)
 	}
 	const damaged = badBytes
 	return []plant{
@@ -42,71 +42,71 @@ func plants() []plant {
 				t.Fatal(err)
 			}
 		}, "", "", "", ""},
-		{"no-entity", func(t *testing.T, s store.Store, m made) { create(t, s, &m, m.row.Meta.Encode()) }, missing, missing, missing, ""},
+		{"no-entity", func(t *testing.T, s store.Store, m made) { create(t, s, &m, m.entity.Meta.Encode()) }, missing, missing, missing, ""},
 		{"no-blob", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			remove(t, s, m.row.Name.String())
+			remove(t, s, m.entity.Name.String())
 		}, stray, stray, stray, ""},
 		{"second-entity", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			m.row.Meta.End++
-			index(t, s, m.row)
+			m.entity.Meta.End++
+			index(t, s, m.entity)
 		}, stray, stray, stray, ""},
 		{"counts", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			m.row.Meta.Records++
-			m.row.Meta.Levels[record.Error]++
-			m.row.Minutes = nil
-			index(t, s, m.row)
+			m.entity.Meta.Records++
+			m.entity.Meta.Levels[record.Error]++
+			m.entity.Minutes = nil
+			index(t, s, m.entity)
 		}, entityOff, entityOff, entityOff, ""},
 		{"odd-counts", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			tamper(t, s, m.row, func(e *store.Entity) { e.Properties["Records"] = int64(1) })
+			tamper(t, s, m.entity, func(e *store.Entity) { e.Properties["Records"] = int64(1) })
 		}, entityOff, entityOff, entityOff, ""},
 		{"no-blob-name", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			tamper(t, s, m.row, func(e *store.Entity) { delete(e.Properties, "Blob") })
+			tamper(t, s, m.entity, func(e *store.Entity) { delete(e.Properties, "Blob") })
 		}, entityOff, entityOff, entityOff, ""},
 		{"newer-entity", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			tamper(t, s, m.row, func(e *store.Entity) { e.Properties["V"] = int64(2) })
+			tamper(t, s, m.entity, func(e *store.Entity) { e.Properties["V"] = int64(2) })
 		}, entityOff, entityOff, entityOff, entityOff},
 		{"etag", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			m.row.ETag = "0xAnother"
-			index(t, s, m.row)
+			m.entity.ETag = "0xAnother"
+			index(t, s, m.entity)
 		}, entityOff, entityOff, entityOff, ""},
 		{"other-class", func(t *testing.T, s store.Store, m made) {
-			create(t, s, &m, m.row.Meta.Encode())
-			m.row.Meta.Class = "audit"
-			index(t, s, m.row)
+			create(t, s, &m, m.entity.Meta.Encode())
+			m.entity.Meta.Class = "audit"
+			index(t, s, m.entity)
 		}, entityOff, entityOff, entityOff, ""},
 		{"minutes", func(t *testing.T, s store.Store, m made) {
 			whole(t, s, &m)
-			for i := range m.row.Minutes {
-				m.row.Minutes[i].Start += 60
+			for i := range m.entity.Minutes {
+				m.entity.Minutes[i].Start += 60
 			}
-			index(t, s, m.row)
+			index(t, s, m.entity)
 		}, "", entityOff, entityOff, ""},
 		{"metadata", func(t *testing.T, s store.Store, m made) {
-			wrong := m.row.Meta
+			wrong := m.entity.Meta
 			wrong.RawBytes++
 			create(t, s, &m, wrong.Encode())
-			index(t, s, m.row)
+			index(t, s, m.entity)
 		}, entityOff, wrongMeta, wrongMeta, wrongMeta},
 		{"metadata-and-entity", func(t *testing.T, s store.Store, m made) {
-			m.row.Meta.Seq++
+			m.entity.Meta.Seq++
 			whole(t, s, &m)
 		}, "", wrongMeta, wrongMeta, ""},
 		{"footer-elsewhere", func(t *testing.T, s store.Store, m made) {
-			m.row.Meta.Footer--
+			m.entity.Meta.Footer--
 			whole(t, s, &m)
 		}, "", wrongMeta, wrongMeta, ""},
 		{"unreadable-metadata", func(t *testing.T, s store.Store, m made) {
-			bad := m.row.Meta.Encode()
+			bad := m.entity.Meta.Encode()
 			bad["Records"] = "many"
 			create(t, s, &m, bad)
-			index(t, s, m.row)
+			index(t, s, m.entity)
 		}, badMeta, badMeta, badMeta, badMeta},
 		{"no-metadata", func(t *testing.T, s store.Store, m made) {
 			m.body = []byte("text") // or the embedded store would find metadata in it
@@ -114,17 +114,17 @@ func plants() []plant {
 		}, badMeta, badMeta, badMeta, badMeta},
 		{"renamed", func(t *testing.T, s store.Store, m made) {
 			other := newSegment(t, "original", "", hour(), 1, 20)
-			other.row.Name = m.row.Name
+			other.entity.Name = m.entity.Name
 			whole(t, s, &other)
 		}, "", wrongMeta, wrongMeta, ""},
 		{"another-bucket", func(t *testing.T, s store.Store, m made) {
 			other := newSegment(t, "another-bucket", "", hour().Add(10*time.Minute), 1, 20)
-			other.row.Name = m.row.Name
+			other.entity.Name = m.entity.Name
 			whole(t, s, &other)
 		}, "", wrongMeta, wrongMeta, ""},
 		{"flipped-footer", func(t *testing.T, s store.Store, m made) {
 			m.body = slices.Clone(m.body)
-			m.body[m.row.Meta.Footer+20] ^= 4
+			m.body[m.entity.Meta.Footer+20] ^= 4
 			whole(t, s, &m)
 		}, "", damaged, damaged, ""},
 		{"flipped-block", func(t *testing.T, s store.Store, m made) {
@@ -138,8 +138,8 @@ func plants() []plant {
 		}, "", damaged, damaged, ""},
 		{"flipped-and-no-entity", func(t *testing.T, s store.Store, m made) {
 			m.body = slices.Clone(m.body)
-			m.body[m.row.Meta.Footer+20] ^= 4
-			create(t, s, &m, m.row.Meta.Encode())
+			m.body[m.entity.Meta.Footer+20] ^= 4
+			create(t, s, &m, m.entity.Meta.Encode())
 		}, missing, missing, missing, damaged},
 	}
 }
@@ -175,8 +175,8 @@ func TestPlanted(t *testing.T) {
 				t.Errorf("depth %d: %s", depth, diff)
 			}
 		}
-		before := entities(t, s)
-		if diff := cmp.Diff(before, entities(t, s)); diff != "" {
+		before := indexed(t, s)
+		if diff := cmp.Diff(before, indexed(t, s)); diff != "" {
 			t.Errorf("verify changed the index: %s", diff)
 		}
 		left, report := reindex(t, s, audit.Options{})
@@ -186,11 +186,11 @@ func TestPlanted(t *testing.T) {
 		if report.Written == 0 || report.Removed == 0 {
 			t.Errorf("report %+v", report)
 		}
-		after := entities(t, s)
+		after := indexed(t, s)
 		if _, again := reindex(t, s, audit.Options{}); again.Written != 0 || again.Removed != 0 {
 			t.Errorf("a second reindex did %+v", again)
 		}
-		if diff := cmp.Diff(after, entities(t, s)); diff != "" {
+		if diff := cmp.Diff(after, indexed(t, s)); diff != "" {
 			t.Errorf("a second reindex changed: %s", diff)
 		}
 		if _, report := reindex(t, s, audit.Options{Depth: audit.Footers}); report.Written != 1 { // the minutes
@@ -208,26 +208,26 @@ func TestPlanted(t *testing.T) {
 func TestRebuild(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, s store.Store) {
-		var rows []tableindex.Row
+		var entities []tableindex.Entity
 		for _, service := range []string{"api", "api-b", "web"} {
 			for h := range 60 { // three days
 				class := []string{"", "audit"}[h%2]
 				m := newSegment(t, service, class, hour().Add(time.Duration(h)*time.Hour), 1, 1+h)
-				create(t, s, &m, m.row.Meta.Encode())
-				rows = append(rows, m.row)
+				create(t, s, &m, m.entity.Meta.Encode())
+				entities = append(entities, m.entity)
 			}
 		}
-		index(t, s, rows...)
-		want := entities(t, s)
+		index(t, s, entities...)
+		want := indexed(t, s)
 		if got := verify(t, s, audit.Options{Depth: audit.Blocks}); len(got) != 0 {
 			t.Fatal(got)
 		}
 		dropTables(t, s)
 		left, report := reindex(t, s, audit.Options{})
-		if len(left) != 0 || report.Written != int64(len(rows)) || report.Blobs != int64(len(rows)) {
+		if len(left) != 0 || report.Written != int64(len(entities)) || report.Blobs != int64(len(entities)) {
 			t.Errorf("left %v, %+v", left, report)
 		}
-		if diff := cmp.Diff(want, entities(t, s)); diff != "" {
+		if diff := cmp.Diff(want, indexed(t, s)); diff != "" {
 			t.Error(diff)
 		}
 
@@ -251,14 +251,14 @@ func TestRebuild(t *testing.T) {
 			}
 		}
 		reindex(t, s, o)
-		if got := entities(t, s); len(got) != 48 {
+		if got := indexed(t, s); len(got) != 48 {
 			t.Errorf("%d entities", len(got))
 		}
 		if got := verify(t, s, audit.Options{Services: []string{"web"}}); len(got) != 60 {
 			t.Errorf("%d differences of one service", len(got))
 		}
 		reindex(t, s, audit.Options{})
-		if diff := cmp.Diff(want, entities(t, s)); diff != "" {
+		if diff := cmp.Diff(want, indexed(t, s)); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -271,7 +271,7 @@ func TestStrayRange(t *testing.T) {
 	s := openLocal(t)
 	for _, service := range []string{"api", "web"} {
 		for d := range 3 {
-			index(t, s, newSegment(t, service, "", hour().AddDate(0, 0, d), 1, 5).row)
+			index(t, s, newSegment(t, service, "", hour().AddDate(0, 0, d), 1, 5).entity)
 		}
 	}
 	odd := store.Entity{Key: store.Key{Partition: "a\u202e|00", Row: "\u202e"}, Properties: map[string]any{"Type": "segment"}}
@@ -289,7 +289,7 @@ func TestStrayRange(t *testing.T) {
 			t.Errorf("%+v: %v, want %d", o, got, want)
 		}
 	}
-	report, err := audit.Verify(t.Context(), s, audit.Options{Settle: time.Millisecond, Found: func(d audit.Difference) {
+	report, err := audit.Verify(t.Context(), s, audit.Options{Settle: time.Millisecond, OnDifference: func(d audit.Difference) {
 		if strings.ContainsFunc(d.String(), func(r rune) bool { return r > '~' }) {
 			t.Errorf("%q is for a terminal", d)
 		}
@@ -309,7 +309,7 @@ func TestEnded(t *testing.T) {
 		t.Errorf("a store that is not there: %v", err)
 	}
 	m := newSegment(t, "api", "", hour(), 1, 5)
-	create(t, s, &m, m.row.Meta.Encode())
+	create(t, s, &m, m.entity.Meta.Encode())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := audit.Verify(ctx, s, audit.Options{}); !errors.Is(err, context.Canceled) {

@@ -23,73 +23,73 @@ const (
 func damages() map[string]func(t *testing.T, g *garden, m made) {
 	return map[string]func(t *testing.T, g *garden, m made){
 		"missing entity": func(t *testing.T, g *garden, m made) {
-			create(t, g.s, &m, m.row.Meta.Encode())
-			g.expect(m.row.Name.String(), repaired(missing, missing, missing))
+			create(t, g.s, &m, m.entity.Meta.Encode())
+			g.expect(m.entity.Name.String(), repaired(missing, missing, missing))
 		},
 		"missing blob": func(t *testing.T, g *garden, m made) {
-			index(t, g.s, m.row)
-			g.expect(m.row.Name.String(), repaired(stray, stray, stray))
+			index(t, g.s, m.entity)
+			g.expect(m.entity.Name.String(), repaired(stray, stray, stray))
 		},
 		"second entity": func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)
-			m.row.Meta.End++
-			index(t, g.s, m.row)
-			g.expect(m.row.Name.String(), repaired(stray, stray, stray))
+			m.entity.Meta.End++
+			index(t, g.s, m.entity)
+			g.expect(m.entity.Name.String(), repaired(stray, stray, stray))
 		},
 		"second entity and minutes": func(t *testing.T, g *garden, m made) {
-			create(t, g.s, &m, m.row.Meta.Encode())
-			m.row.Minutes = nil
-			index(t, g.s, m.row)
-			m.row.Meta.End++
-			index(t, g.s, m.row)
-			g.expect(m.row.Name.String(), repaired(stray, stray, stray))
-			g.expect(m.row.Name.String(), repaired("", entityOff, entityOff))
+			create(t, g.s, &m, m.entity.Meta.Encode())
+			m.entity.Minutes = nil
+			index(t, g.s, m.entity)
+			m.entity.Meta.End++
+			index(t, g.s, m.entity)
+			g.expect(m.entity.Name.String(), repaired(stray, stray, stray))
+			g.expect(m.entity.Name.String(), repaired("", entityOff, entityOff))
 		},
 		"value": func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)
-			tamper(t, g.s, m.row, func(e *store.Entity) { changeValue(g.rng, e) })
-			g.expect(m.row.Name.String(), repaired(entityOff, entityOff, entityOff))
+			tamper(t, g.s, m.entity, func(e *store.Entity) { changeValue(g.rng, e) })
+			g.expect(m.entity.Name.String(), repaired(entityOff, entityOff, entityOff))
 		},
 		"type": func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)
-			tamper(t, g.s, m.row, func(e *store.Entity) { changeType(g.rng, e) })
-			g.expect(m.row.Name.String(), repaired(entityOff, entityOff, entityOff))
+			tamper(t, g.s, m.entity, func(e *store.Entity) { changeType(g.rng, e) })
+			g.expect(m.entity.Name.String(), repaired(entityOff, entityOff, entityOff))
 		},
 		"no value": func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)
-			tamper(t, g.s, m.row, func(e *store.Entity) {
+			tamper(t, g.s, m.entity, func(e *store.Entity) {
 				must := []string{"V", "Blob", "ETag", "Size", "StartTime", "EndTime", "LogVersion", "Records", "RawBytes", "Levels", "Batch", "Instance", "Seq", "Footer"}
 				delete(e.Properties, must[g.rng.IntN(len(must))])
 			})
-			g.expect(m.row.Name.String(), repaired(entityOff, entityOff, entityOff))
+			g.expect(m.entity.Name.String(), repaired(entityOff, entityOff, entityOff))
 		},
 		"another type of entity": func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)
-			tamper(t, g.s, m.row, func(e *store.Entity) { e.Properties["Type"] = "other" })
-			g.expect(m.row.Name.String(), repaired(missing, missing, missing))
+			tamper(t, g.s, m.entity, func(e *store.Entity) { e.Properties["Type"] = "other" })
+			g.expect(m.entity.Name.String(), repaired(missing, missing, missing))
 		},
 		"newer entity": func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)
-			tamper(t, g.s, m.row, func(e *store.Entity) { e.Properties["V"] = int64(2) })
+			tamper(t, g.s, m.entity, func(e *store.Entity) { e.Properties["V"] = int64(2) })
 			if g.rng.IntN(2) == 0 {
-				tamper(t, g.s, m.row, func(e *store.Entity) { e.Properties["LogVersion"] = "logstow/3" })
+				tamper(t, g.s, m.entity, func(e *store.Entity) { e.Properties["LogVersion"] = "logstow/3" })
 			}
-			g.expect(m.row.Name.String(), lasting(entityOff, entityOff, entityOff))
+			g.expect(m.entity.Name.String(), lasting(entityOff, entityOff, entityOff))
 		},
 		"newer stray entity": func(t *testing.T, g *garden, m made) {
-			index(t, g.s, m.row)
-			tamper(t, g.s, m.row, func(e *store.Entity) { e.Properties["V"] = int64(2) })
-			g.expect(m.row.Key().Partition, lasting(stray, stray, stray))
+			index(t, g.s, m.entity)
+			tamper(t, g.s, m.entity, func(e *store.Entity) { e.Properties["V"] = int64(2) })
+			g.expect(m.entity.Key().Partition, lasting(stray, stray, stray))
 		},
 		"partition": func(t *testing.T, g *garden, m made) {
-			partition := m.row.Key().Partition
-			for partition == m.row.Key().Partition {
-				partition = partitionOf(m.row.Name.Service, g.rng.IntN(16))
+			partition := m.entity.Key().Partition
+			for partition == m.entity.Key().Partition {
+				partition = partitionOf(m.entity.Name.Service, g.rng.IntN(16))
 			}
 			g.misplace(t, m, func(k *store.Key) { k.Partition = partition })
 		},
 		"no partition": func(t *testing.T, g *garden, m made) {
-			for _, partition := range []string{"no-service", m.row.Name.Service + "|10", m.row.Name.Service + "|zz", "NO|00", m.row.Name.Service + "|0"}[g.rng.IntN(5):][:1] {
+			for _, partition := range []string{"no-service", m.entity.Name.Service + "|10", m.entity.Name.Service + "|zz", "NO|00", m.entity.Name.Service + "|0"}[g.rng.IntN(5):][:1] {
 				g.misplace(t, m, func(k *store.Key) { k.Partition = partition })
 			}
 		},
@@ -97,54 +97,54 @@ func damages() map[string]func(t *testing.T, g *garden, m made) {
 			partition := partitionOf("other", g.rng.IntN(16))
 			g.misplace(t, m, func(k *store.Key) { k.Partition = partition })
 		},
-		"row": func(t *testing.T, g *garden, m made) {
+		"entity": func(t *testing.T, g *garden, m made) {
 			g.misplace(t, m, func(k *store.Key) { k.Row = changedDigit(k.Row, g.rng) })
 		},
-		"no row": func(t *testing.T, g *garden, m made) {
-			row := []string{"0" + strconv.Itoa(g.rng.Int()), "~" + strconv.Itoa(g.rng.Int())}[g.rng.IntN(2)]
-			g.misplace(t, m, func(k *store.Key) { k.Row = row })
+		"no entity": func(t *testing.T, g *garden, m made) {
+			entity := []string{"0" + strconv.Itoa(g.rng.Int()), "~" + strconv.Itoa(g.rng.Int())}[g.rng.IntN(2)]
+			g.misplace(t, m, func(k *store.Key) { k.Row = entity })
 		},
 		"table": func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)
-			another := tableindex.TableName(g.s.Container(), "other", m.row.Name.Bucket.AddDate(0, 0, g.rng.IntN(5)-2))
+			another := tableindex.TableName(g.s.Container(), "other", m.entity.Name.Bucket.AddDate(0, 0, g.rng.IntN(5)-2))
 			g.move(t, m, another)
-			g.expect(m.row.Name.String(), repaired(missing, missing, missing))
-			g.expect(m.row.Key().Partition, repaired(stray, stray, stray))
+			g.expect(m.entity.Name.String(), repaired(missing, missing, missing))
+			g.expect(m.entity.Key().Partition, repaired(stray, stray, stray))
 		},
 		"class": func(t *testing.T, g *garden, m made) {
-			create(t, g.s, &m, m.row.Meta.Encode())
-			m.row.Meta.Class = "other"
-			index(t, g.s, m.row)
-			g.expect(m.row.Name.String(), repaired(entityOff, entityOff, entityOff))
+			create(t, g.s, &m, m.entity.Meta.Encode())
+			m.entity.Meta.Class = "other"
+			index(t, g.s, m.entity)
+			g.expect(m.entity.Name.String(), repaired(entityOff, entityOff, entityOff))
 		},
 		"minutes": func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)
 			if g.rng.IntN(2) == 0 {
-				m.row.Minutes = nil
+				m.entity.Minutes = nil
 			} else {
-				m.row.Minutes = slices.Clone(m.row.Minutes)
-				for i := range m.row.Minutes {
-					m.row.Minutes[i].Start += 60
+				m.entity.Minutes = slices.Clone(m.entity.Minutes)
+				for i := range m.entity.Minutes {
+					m.entity.Minutes[i].Start += 60
 				}
 			}
-			index(t, g.s, m.row)
-			g.expect(m.row.Name.String(), repaired("", entityOff, entityOff))
+			index(t, g.s, m.entity)
+			g.expect(m.entity.Name.String(), repaired("", entityOff, entityOff))
 		},
 		"unneeded table": func(t *testing.T, g *garden, m made) {
-			name := tableindex.TableName(g.s.Container(), "unneeded", m.row.Name.Bucket)
+			name := tableindex.TableName(g.s.Container(), "unneeded", m.entity.Name.Bucket)
 			if err := g.s.Tables().CreateTable(t.Context(), name); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"metadata": func(t *testing.T, g *garden, m made) {
-			metadata := m.row.Meta.Encode()
-			changeMetadata(t, g.rng, m.row.Name, metadata)
+			metadata := m.entity.Meta.Encode()
+			changeMetadata(t, g.rng, m.entity.Name, metadata)
 			create(t, g.s, &m, metadata)
-			index(t, g.s, m.row)
-			g.expect(m.row.Name.String(), lasting(entityOff, wrongMeta, wrongMeta))
+			index(t, g.s, m.entity)
+			g.expect(m.entity.Name.String(), lasting(entityOff, wrongMeta, wrongMeta))
 		},
 		"unreadable metadata": func(t *testing.T, g *garden, m made) {
-			metadata := m.row.Meta.Encode()
+			metadata := m.entity.Meta.Encode()
 			keys := []string{"StartTime", "EndTime", "LogVersion", "Records", "RawBytes", "Levels", "Batch", "Seq", "Footer", "Filter"}
 			if key := keys[g.rng.IntN(len(keys))]; g.rng.IntN(2) == 0 {
 				metadata[key] = "odd"
@@ -154,41 +154,41 @@ func damages() map[string]func(t *testing.T, g *garden, m made) {
 				metadata["Class"] = "A B"
 			}
 			create(t, g.s, &m, metadata)
-			index(t, g.s, m.row)
-			g.expect(m.row.Name.String(), lasting(badMeta, badMeta, badMeta))
+			index(t, g.s, m.entity)
+			g.expect(m.entity.Name.String(), lasting(badMeta, badMeta, badMeta))
 		},
-		"flipped block":  func(t *testing.T, g *garden, m made) { g.flip(t, m, 0, m.row.Meta.Filter.Offset) },
-		"flipped filter": func(t *testing.T, g *garden, m made) { g.flip(t, m, m.row.Meta.Filter.Offset, m.row.Meta.Footer) },
-		"flipped footer": func(t *testing.T, g *garden, m made) { g.flip(t, m, m.row.Meta.Footer, m.row.Size) },
+		"flipped block":  func(t *testing.T, g *garden, m made) { g.flip(t, m, 0, m.entity.Meta.Filter.Offset) },
+		"flipped filter": func(t *testing.T, g *garden, m made) { g.flip(t, m, m.entity.Meta.Filter.Offset, m.entity.Meta.Footer) },
+		"flipped footer": func(t *testing.T, g *garden, m made) { g.flip(t, m, m.entity.Meta.Footer, m.entity.Size) },
 		"flipped footer without entity": func(t *testing.T, g *garden, m made) {
-			g.flip(t, m, m.row.Meta.Footer, m.row.Size)
-			unindex(t, g.s, m.row)
-			g.expect(m.row.Name.String(), lasting(missing, missing, missing))
+			g.flip(t, m, m.entity.Meta.Footer, m.entity.Size)
+			unindex(t, g.s, m.entity)
+			g.expect(m.entity.Name.String(), lasting(missing, missing, missing))
 		},
 		"cut off": func(t *testing.T, g *garden, m made) {
 			m.body = m.body[:g.rng.IntN(len(m.body)-1)+1]
-			size := m.row.Size
+			size := m.entity.Size
 			m.whole(t, g.s)
 			if g.rng.IntN(2) == 0 {
-				m.row.Size = size
-				index(t, g.s, m.row)
-				g.expect(m.row.Name.String(), lasting(entityOff, badBytes, badBytes))
+				m.entity.Size = size
+				index(t, g.s, m.entity)
+				g.expect(m.entity.Name.String(), lasting(entityOff, badBytes, badBytes))
 				return
 			}
-			g.expect(m.row.Name.String(), lasting("", badBytes, badBytes))
+			g.expect(m.entity.Name.String(), lasting("", badBytes, badBytes))
 		},
 		"another's bytes": func(t *testing.T, g *garden, m made) {
-			m.row.Name = blobnaming.Name{Service: "other-" + m.row.Name.Service, Bucket: m.row.Name.Bucket, Number: m.row.Name.Number}
+			m.entity.Name = blobnaming.Name{Service: "other-" + m.entity.Name.Service, Bucket: m.entity.Name.Bucket, Number: m.entity.Name.Number}
 			m.whole(t, g.s)
-			g.expect(m.row.Name.String(), lasting("", wrongMeta, wrongMeta))
+			g.expect(m.entity.Name.String(), lasting("", wrongMeta, wrongMeta))
 		},
 		"another's hour": func(t *testing.T, g *garden, m made) {
-			other := newSegment(t, m.row.Name.Service, "", m.row.Name.Bucket.Add(time.Hour), 1, 3)
-			create(t, g.s, &m, other.row.Meta.Encode())
-			g.expect(m.row.Name.String(), lasting(badMeta, badMeta, badMeta))
+			other := newSegment(t, m.entity.Name.Service, "", m.entity.Name.Bucket.Add(time.Hour), 1, 3)
+			create(t, g.s, &m, other.entity.Meta.Encode())
+			g.expect(m.entity.Name.String(), lasting(badMeta, badMeta, badMeta))
 		},
 		"foreign blob": func(t *testing.T, g *garden, m made) {
-			name := m.row.Name.String()
+			name := m.entity.Name.String()
 			names := []string{name + ".gz", "FOREIGN/" + name, strings.Replace(name, "/20", "/x20", 1), "foreign-" + strconv.Itoa(g.rng.Int()) + ".txt"}
 			if _, err := g.s.Blobs().Create(t.Context(), names[g.rng.IntN(len(names))], []byte("x"), store.CreateOptions{}); err != nil {
 				t.Fatal(err)
@@ -197,7 +197,7 @@ func damages() map[string]func(t *testing.T, g *garden, m made) {
 		"foreign blob with a segment's name": func(t *testing.T, g *garden, m made) {
 			m.body = []byte("some text")
 			create(t, g.s, &m, nil)
-			g.expect(m.row.Name.String(), lasting(badMeta, badMeta, badMeta))
+			g.expect(m.entity.Name.String(), lasting(badMeta, badMeta, badMeta))
 		},
 	}
 }

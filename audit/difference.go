@@ -16,93 +16,95 @@ import (
 	"logstow/tableindex"
 )
 
-// Kind is what a difference is.
+// Kind is the kind of a difference.
 type Kind string
 
 // The kinds of difference.
 const (
-	// MissingEntity: a segment is not in the index.
+	// MissingEntity: a segment is not indexed.
 	MissingEntity Kind = "missing-entity"
 	// StrayEntity: the blob of an entity is gone, or it is the blob's second entity.
 	StrayEntity Kind = "stray-entity"
-	// WrongEntity: an entity says otherwise than its blob's metadata or footer.
+	// WrongEntity: an entity differs from its blob's metadata or footer.
 	WrongEntity Kind = "wrong-entity"
-	// BadMetadata: a blob with a segment's name has metadata that can not be read.
+	// BadMetadata: a blob with a segment's name has unreadable metadata.
 	BadMetadata Kind = "bad-metadata"
-	// WrongMetadata: a blob's name or metadata says otherwise than its footer.
+	// WrongMetadata: a blob's name or metadata differs from its footer.
 	WrongMetadata Kind = "wrong-metadata"
 	// BadSegment: a segment's bytes are damaged.
 	BadSegment Kind = "bad-segment"
 )
 
-// Difference is one thing that is not as it should be. It has a JSON form.
+// Difference is one inconsistency. It has a JSON form.
 type Difference struct {
 	Kind Kind `json:"kind"`
-	// Object is the blob's name; of an entity that names none, its partition.
+	// Object is the blob's name; for an entity that names none, its partition.
 	Object string `json:"object"`
-	// Text says what differs.
+	// Text describes the difference.
 	Text string `json:"text"`
 
-	// put is what the index should say of the blob, remove what it should not hold.
-	put    *entry
-	remove []place
+	// put is the entity that the index should have for the blob, remove one that it should not
+	// have.
+	put    *listedBlob
+	remove []entityKey
 }
 
 // String is the difference in one line.
 func (d Difference) String() string { return fmt.Sprintf("%s %s: %s", d.Kind, d.Object, d.Text) }
 
-// place is an entity's.
-type place struct {
+// entityKey is an entity's.
+type entityKey struct {
 	table string
 	key   store.Key
 }
 
-func (p place) String() string {
+func (p entityKey) String() string {
 	return fmt.Sprintf("table %s, entity %q %q", p.table, p.key.Partition, p.key.Row)
 }
 
-// shown is part of a key that anybody may have written, safe for a terminal.
-func shown(s string) string {
+// quoteKey is part of a key, which may hold any bytes, escaped for a terminal.
+func quoteKey(s string) string {
 	if quoted := strconv.QuoteToASCII(s); len(quoted) != len(s)+len(`""`) || s == "" {
 		return quoted
 	}
 	return s
 }
 
-// entry is a listed blob with a segment's name.
-type entry struct {
+// listedBlob is a listed blob with a segment's name.
+type listedBlob struct {
 	name string
 	// hour is that in its name.
 	hour, created time.Time
-	// row is what the index should say of it, without minutes, unless bad says why it can say nothing.
-	row tableindex.Row
-	bad error
-	// agrees says that its entity is there and says the same, and what identifies its minutes.
+	// entity is the entity that it should have, without minutes, unless bad says why it cannot have
+	// one.
+	entity tableindex.Entity
+	bad    error
+	// agrees says that its entity exists and matches; minutes identifies the entity's minutes.
 	agrees  bool
 	minutes [16]byte
 }
 
-// indexed is what the index says of a part, but for entities that agree with their blobs.
-type indexed struct {
-	rows      map[place]tableindex.Row
-	malformed map[place]*tableindex.EntityError
+// indexPart holds the index entities of a part, except those that match their blobs.
+type indexPart struct {
+	entities  map[entityKey]tableindex.Entity
+	malformed map[entityKey]*tableindex.EntityError
 	// count is the number of all.
 	count int64
 }
 
-// minutesOf identifies what says the same of minutes; it is what is held of them.
-func minutesOf(minutes []record.Minute) (id [16]byte) {
+// minutesHash identifies minutes; only the hash is held in memory.
+func minutesHash(minutes []record.Minute) (id [16]byte) {
 	h := fnv.New128a()
 	_ = binary.Write(h, binary.LittleEndian, minutes) // a hash never fails
 	h.Sum(id[:0])
 	return id
 }
 
-// compare finds what differs at the cost of listing. It is pure.
-func compare(container string, blobs []entry, index indexed) []Difference {
-	byBlob := make(map[string][]place, len(index.rows))
-	for p, row := range index.rows {
-		name := row.Name.String()
+// compare finds the differences that a listing shows. It is pure.
+func compare(container string, blobs []listedBlob, index indexPart) []Difference {
+	byBlob := make(map[string][]entityKey, len(index.entities))
+	for p, entity := range index.entities {
+		name := entity.Name.String()
 		byBlob[name] = append(byBlob[name], p)
 	}
 	malformed := maps.Clone(index.malformed)
@@ -115,28 +117,28 @@ func compare(container string, blobs []entry, index indexed) []Difference {
 			all = append(all, Difference{Kind: BadMetadata, Object: e.name, Text: e.bad.Error()})
 			continue
 		}
-		at := place{e.row.Table(container), e.row.Key()}
-		own, ok := index.rows[at]
+		at := entityKey{e.entity.Table(container), e.entity.Key()}
+		own, ok := index.entities[at]
 		switch {
 		case ok || e.agrees:
 			if ok {
-				text := differ(e.row, own)
+				text := differ(e.entity, own)
 				all = append(all, Difference{Kind: WrongEntity, Object: e.name, Text: text, put: e})
 			}
 			for _, p := range places {
 				if p != at {
-					all = append(all, Difference{Kind: StrayEntity, Object: e.name, Text: "a second entity of the blob: " + p.String(), remove: []place{p}})
+					all = append(all, Difference{Kind: StrayEntity, Object: e.name, Text: "a second entity of the blob: " + p.String(), remove: []entityKey{p}})
 				}
 			}
 		case malformed[at] != nil:
 			d := Difference{Kind: WrongEntity, Object: e.name, Text: malformed[at].Error(), put: e, remove: places}
 			if errors.Is(malformed[at], blobnaming.ErrVersion) {
-				d.put, d.remove = nil, nil // a newer version's business
+				d.put, d.remove = nil, nil // for a newer version to handle
 			}
 			delete(malformed, at)
 			all = append(all, d)
 		case len(places) > 0:
-			text := differ(e.row, index.rows[places[0]])
+			text := differ(e.entity, index.entities[places[0]])
 			all = append(all, Difference{Kind: WrongEntity, Object: e.name, Text: text, put: e, remove: places})
 		default:
 			all = append(all, Difference{Kind: MissingEntity, Object: e.name, Text: "table " + at.table + " does not have it", put: e})
@@ -144,11 +146,11 @@ func compare(container string, blobs []entry, index indexed) []Difference {
 	}
 	for name, places := range byBlob {
 		for _, p := range places {
-			all = append(all, Difference{Kind: StrayEntity, Object: name, Text: "the blob is gone: " + p.String(), remove: []place{p}})
+			all = append(all, Difference{Kind: StrayEntity, Object: name, Text: "the blob is gone: " + p.String(), remove: []entityKey{p}})
 		}
 	}
 	for p, err := range malformed {
-		d := Difference{Kind: StrayEntity, Object: shown(p.key.Partition), Text: err.Error(), remove: []place{p}}
+		d := Difference{Kind: StrayEntity, Object: quoteKey(p.key.Partition), Text: err.Error(), remove: []entityKey{p}}
 		if errors.Is(err, blobnaming.ErrVersion) {
 			d.remove = nil
 		}
@@ -157,8 +159,9 @@ func compare(container string, blobs []entry, index indexed) []Difference {
 	return all
 }
 
-// differ says the first thing, in order of name, that an entity says otherwise than its blob; "" is none.
-func differ(blob, entity tableindex.Row) string {
+// differ describes the first property, in order of name, in which an entity differs from its blob;
+// "" if none does.
+func differ(blob, entity tableindex.Entity) string {
 	want, got := properties(blob), properties(entity)
 	for _, key := range slices.Sorted(maps.Keys(want)) {
 		if want[key] != got[key] {
@@ -173,8 +176,8 @@ func differ(blob, entity tableindex.Row) string {
 	return ""
 }
 
-// properties are what both a listing and an entity say.
-func properties(r tableindex.Row) map[string]string {
+// properties are those that both a listing and an entity have.
+func properties(r tableindex.Entity) map[string]string {
 	m := r.Meta.Encode()
 	m["ETag"], m["Size"] = r.ETag, fmt.Sprint(r.Size)
 	return m

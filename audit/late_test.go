@@ -19,7 +19,7 @@ import (
 	"logstow/tableindex"
 )
 
-// busy is a store whose tables can not be written until a time: they are being deleted.
+// busy is a store whose tables cannot be written until a time: they are being deleted.
 type busy struct {
 	store.Store
 	until time.Time
@@ -39,7 +39,7 @@ func (b busyTables) CreateTable(ctx context.Context, table string) error {
 	return b.tables.CreateTable(ctx, table)
 }
 
-// The name of a table that was dropped can not be used for 40 s and more: reindex waits for it, and
+// The name of a table that was dropped cannot be used for 40 s and more: reindex waits for it, and
 // where that takes too long says so and goes on with the other days.
 func TestBusyTable(t *testing.T) {
 	t.Parallel()
@@ -50,10 +50,10 @@ func TestBusyTable(t *testing.T) {
 				s := openLocal(t)
 				for d := range 3 {
 					m := newSegment(t, "api", "", hour().AddDate(0, 0, d), 1, 5)
-					create(t, s, &m, m.row.Meta.Encode())
+					create(t, s, &m, m.entity.Meta.Encode())
 					if d == 0 {
-						index(t, s, m.row)
-						unindex(t, s, m.row) // its table is there
+						index(t, s, m.entity)
+						unindex(t, s, m.entity) // its table is there
 					}
 				}
 				report, err := audit.Reindex(t.Context(), busy{s, time.Now().Add(blocked)}, audit.Options{})
@@ -119,7 +119,7 @@ func (u unreadableBlobs) Read(ctx context.Context, name string, off, n int64) ([
 	return u.Blobs.Read(ctx, name, off, n)
 }
 
-// What can not be read is said, by name and a bounded number of times, and hides nothing else; storage that
+// What cannot be read is said, by name and a bounded number of times, and hides nothing else; storage that
 // is gone for minutes ends everything.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
@@ -129,18 +129,18 @@ func TestUnreadable(t *testing.T) {
 		for n := range uint64(120) {
 			m := newSegment(t, "api", "", hour(), n+1, 2)
 			m.whole(t, s)
-			u.errs[m.row.Name.String()] = store.ErrAccessDenied
+			u.errs[m.entity.Name.String()] = store.ErrAccessDenied
 		}
 		odd := newSegment(t, "api", "", hour(), 500, 2)
-		create(t, s, &odd, odd.row.Meta.Encode())
+		create(t, s, &odd, odd.entity.Meta.Encode())
 		damaged := newSegment(t, "api", "", hour(), 501, 2)
 		damaged.body = slices.Clone(damaged.body)
-		damaged.body[damaged.row.Meta.Footer+20] ^= 1
+		damaged.body[damaged.entity.Meta.Footer+20] ^= 1
 		damaged.whole(t, s)
 		var got []string
-		o := audit.Options{Depth: audit.Footers, Found: func(d audit.Difference) { got = append(got, string(d.Kind)+" "+d.Object) }}
+		o := audit.Options{Depth: audit.Footers, OnDifference: func(d audit.Difference) { got = append(got, string(d.Kind)+" "+d.Object) }}
 		report, err := audit.Verify(t.Context(), u, o)
-		want := []string{"missing-entity " + odd.row.Name.String(), "bad-segment " + damaged.row.Name.String()}
+		want := []string{"missing-entity " + odd.entity.Name.String(), "bad-segment " + damaged.entity.Name.String()}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%v, %s", err, diff)
 		}
@@ -149,17 +149,17 @@ func TestUnreadable(t *testing.T) {
 		}
 
 		// reindex writes the others, and says which it could not.
-		u.errs = map[string]error{odd.row.Name.String(): store.ErrAccessDenied}
+		u.errs = map[string]error{odd.entity.Name.String(): store.ErrAccessDenied}
 		other := newSegment(t, "api", "", hour(), 502, 2)
-		create(t, s, &other, other.row.Meta.Encode())
+		create(t, s, &other, other.entity.Meta.Encode())
 		got = nil
 		o.Depth = audit.Listing
 		report, err = audit.Reindex(t.Context(), u, o)
-		if diff := cmp.Diff(want[:1], got); diff != "" || err != nil || report.Written != 1 || fmt.Sprint(report.Problems) != fmt.Sprintf("[%[1]s: read segment footer: cannot read blob %[1]s: access refused]", odd.row.Name) {
+		if diff := cmp.Diff(want[:1], got); diff != "" || err != nil || report.Written != 1 || fmt.Sprint(report.Problems) != fmt.Sprintf("[%[1]s: read segment footer: cannot read blob %[1]s: access denied]", odd.entity.Name) {
 			t.Errorf("%v, %+v, %s", err, report, diff)
 		}
 
-		u.errs = map[string]error{odd.row.Name.String(): store.ErrUnavailable}
+		u.errs = map[string]error{odd.entity.Name.String(): store.ErrUnavailable}
 		began := time.Now()
 		_, err = audit.Reindex(t.Context(), u, o)
 		if took := time.Since(began); !errors.Is(err, store.ErrUnavailable) || took < time.Minute || took > 3*time.Minute {
@@ -186,9 +186,9 @@ func TestAnswers(t *testing.T) {
 	} {
 		m := newSegment(t, "api", "", hour(), uint64(n+1), 2)
 		m.whole(t, s)
-		u.errs[m.row.Name.String()] = c.err
+		u.errs[m.entity.Name.String()] = c.err
 		if c.kind != "" {
-			want = append(want, string(c.kind)+" "+m.row.Name.String())
+			want = append(want, string(c.kind)+" "+m.entity.Name.String())
 		}
 	}
 	for _, depth := range []audit.Depth{audit.Footers, audit.Blocks} {

@@ -13,12 +13,12 @@ import (
 	"logstow/tableindex"
 )
 
-// look compares a part for the first time. What differs is repaired if that is asked
-// for and safe; else the part is looked at again, for shippers and retention may be at work.
-func (a *auditor) look(ctx context.Context, p part, blobs []entry) error {
+// comparePart compares a part for the first time. A difference is repaired if that was requested
+// and is safe; otherwise the part is rechecked later, since shippers and retention may be active.
+func (a *auditor) comparePart(ctx context.Context, p part, blobs []listedBlob) error {
 	index, err := a.read(ctx, p, blobs)
 	if errors.Is(err, errTooMany) {
-		return a.lookAtHalves(ctx, p, blobs)
+		return a.compareHalves(ctx, p, blobs)
 	}
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (a *auditor) look(ctx context.Context, p part, blobs []entry) error {
 	if err != nil || len(differences) == 0 {
 		return err
 	}
-	p.seen = a.see(differences)
+	p.seen = a.hashNames(differences)
 	if a.repair {
 		safe := func(d Difference) bool { return d.put != nil && len(d.remove) == 0 }
 		if differences, err = a.repairAll(ctx, differences, safe); err != nil || len(differences) == 0 {
@@ -42,7 +42,7 @@ func (a *auditor) look(ctx context.Context, p part, blobs []entry) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.doubtful = append(a.doubtful, p)
+	a.suspects = append(a.suspects, p)
 	for _, d := range differences {
 		if d.Kind == MissingEntity && d.put.created.After(a.newest) {
 			a.newest = d.put.created
@@ -51,62 +51,58 @@ func (a *auditor) look(ctx context.Context, p part, blobs []entry) error {
 	return nil
 }
 
-// lookAtHalves looks at a part in which too much differs.
-func (a *auditor) lookAtHalves(ctx context.Context, p part, blobs []entry) error {
+// compareHalves splits a part with too many differences and compares the halves.
+func (a *auditor) compareHalves(ctx context.Context, p part, blobs []listedBlob) error {
 	parts, of := p.split(blobs)
 	for i := range parts {
-		if err := a.look(ctx, parts[i], of[i]); err != nil {
+		if err := a.comparePart(ctx, parts[i], of[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lookAgain compares parts that differed, after a while.
-func (a *auditor) lookAgain(ctx context.Context) error {
-	if len(a.doubtful) == 0 || ctx.Err() != nil {
+// recheck compares the parts that differed again, after a delay.
+func (a *auditor) recheck(ctx context.Context) error {
+	if len(a.suspects) == 0 || ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	wait, err := a.wait(ctx)
 	if err != nil {
 		return err
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := retry.Sleep(ctx, wait); err != nil {
+		return err
 	}
 	tables, err := a.listTables(ctx) // some may be new
 	if err != nil {
 		return err
 	}
 	var group errgroup.Group
-	group.SetLimit(partsAtOnce)
-	for _, p := range a.doubtful {
+	group.SetLimit(concurrentParts)
+	for _, p := range a.suspects {
 		if ctx.Err() != nil {
 			break
 		}
 		p.tables = slices.DeleteFunc(slices.Clone(tables), func(t tableindex.Table) bool { return !t.Day.Equal(p.day) })
 		group.Go(func() error {
-			if err := a.settle(ctx, p); err != nil {
+			if err := a.recheckPart(ctx, p); err != nil {
 				a.problem(ctx, fmt.Errorf("service %s, %s: %w", p.service, p.day.Format(time.DateOnly), err))
 			}
 			return nil
 		})
 	}
-	_ = group.Wait() // what fails is in the report
+	_ = group.Wait() // failures are in the report
 	return context.Cause(ctx)
 }
 
-// wait is how long a difference has to last to count.
+// wait is how long a difference must last to count.
 func (a *auditor) wait(ctx context.Context) (time.Duration, error) {
 	switch {
 	case a.o.Settle != 0:
 		return a.o.Settle, nil
 	case a.newest.IsZero():
-		return usualSettle, nil
+		return defaultSettle, nil
 	}
 	var now time.Time
 	err := retry.Do(ctx, func() (err error) {
@@ -116,12 +112,12 @@ func (a *auditor) wait(ctx context.Context) (time.Duration, error) {
 	if now.Sub(a.newest) < fresh {
 		return freshSettle, err
 	}
-	return usualSettle, err
+	return defaultSettle, err
 }
 
-// settle compares a part once more and repairs or reports what differs still. An
-// object that agreed, or was not there, at the first look is one that was written or deleted meanwhile.
-func (a *auditor) settle(ctx context.Context, p part) error {
+// recheckPart compares a part once more and repairs or reports the remaining differences. An object
+// that matched, or did not exist, at the first comparison was written or deleted meanwhile.
+func (a *auditor) recheckPart(ctx context.Context, p part) error {
 	blobs, err := a.list(ctx, p)
 	if err != nil {
 		return err
@@ -129,7 +125,7 @@ func (a *auditor) settle(ctx context.Context, p part) error {
 	index, err := a.read(ctx, p, blobs)
 	if errors.Is(err, errTooMany) {
 		parts, _ := p.split(blobs)
-		return errors.Join(a.settle(ctx, parts[0]), a.settle(ctx, parts[1]))
+		return errors.Join(a.recheckPart(ctx, parts[0]), a.recheckPart(ctx, parts[1]))
 	}
 	if err != nil {
 		return err

@@ -80,8 +80,8 @@ func hour() time.Time { return time.Date(2026, 11, 19, 15, 0, 0, 0, time.UTC) }
 
 // made is a segment with all that is known of it.
 type made struct {
-	row  tableindex.Row
-	body []byte
+	entity tableindex.Entity
+	body   []byte
 }
 
 // newSegment makes a segment of some records.
@@ -113,7 +113,7 @@ func newSegment(t testing.TB, service, class string, bucket time.Time, number ui
 		t.Fatal(err)
 	}
 	return made{
-		tableindex.Row{
+		tableindex.Entity{
 			Name: blobnaming.Name{Service: service, Bucket: bucket, Number: number},
 			Meta: meta, Size: int64(b.Len()), Minutes: footer.Minutes,
 		},
@@ -124,23 +124,23 @@ func newSegment(t testing.TB, service, class string, bucket time.Time, number ui
 // create stores a blob with metadata and sets the row's ETag.
 func create(t testing.TB, s store.Store, m *made, metadata map[string]string) {
 	t.Helper()
-	etag, err := s.Blobs().Create(t.Context(), m.row.Name.String(), m.body, store.CreateOptions{Metadata: metadata})
+	etag, err := s.Blobs().Create(t.Context(), m.entity.Name.String(), m.body, store.CreateOptions{Metadata: metadata})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.row.ETag, m.row.Size = etag, int64(len(m.body))
+	m.entity.ETag, m.entity.Size = etag, int64(len(m.body))
 }
 
 // index writes rows.
-func index(t testing.TB, s store.Store, rows ...tableindex.Row) {
+func index(t testing.TB, s store.Store, entities ...tableindex.Entity) {
 	t.Helper()
-	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), rows); err != nil {
+	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), entities); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // tamper changes a row's entity, of which the key too may be changed, behind the index's back.
-func tamper(t testing.TB, s store.Store, row tableindex.Row, change func(e *store.Entity)) {
+func tamper(t testing.TB, s store.Store, entity tableindex.Entity, change func(e *store.Entity)) {
 	t.Helper()
 	columns := []store.Column{
 		{Name: "Minutes", Kind: store.Binary},
@@ -151,7 +151,7 @@ func tamper(t testing.TB, s store.Store, row tableindex.Row, change func(e *stor
 	for _, name := range []string{"V", "Size", "Records", "RawBytes", "Seq", "Footer"} {
 		columns = append(columns, store.Column{Name: name, Kind: store.Int64})
 	}
-	table, key := row.Table(s.Container()), row.Key()
+	table, key := entity.Table(s.Container()), entity.Key()
 	done := 0
 	for page, err := range s.Tables().Query(t.Context(), table, store.Query{
 		Partition: key.Partition, RowFrom: key.Row, RowTo: key.Row + " ", Columns: columns,
@@ -165,20 +165,20 @@ func tamper(t testing.TB, s store.Store, row tableindex.Row, change func(e *stor
 				t.Fatal(err)
 			}
 			if e.Key != key {
-				unindex(t, s, row)
+				unindex(t, s, entity)
 			}
 			done++
 		}
 	}
 	if done != 1 {
-		t.Fatalf("%d entities of %s", done, row.Name)
+		t.Fatalf("%d entities of %s", done, entity.Name)
 	}
 }
 
 // unindex removes a row's entity.
-func unindex(t testing.TB, s store.Store, row tableindex.Row) {
+func unindex(t testing.TB, s store.Store, entity tableindex.Entity) {
 	t.Helper()
-	if err := tableindex.Remove(t.Context(), s.Tables(), row.Table(s.Container()), []store.Key{row.Key()}); err != nil {
+	if err := tableindex.Remove(t.Context(), s.Tables(), entity.Table(s.Container()), []store.Key{entity.Key()}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -191,8 +191,8 @@ func remove(t testing.TB, s store.Store, name string) {
 	}
 }
 
-// entities are all of the index, by table, key and properties.
-func entities(t testing.TB, s store.Store) []string {
+// indexed are all of the index, by table, key and properties.
+func indexed(t testing.TB, s store.Store) []string {
 	t.Helper()
 	tables, err := tableindex.Tables(t.Context(), s.Tables(), s.Container())
 	if err != nil {
@@ -200,12 +200,12 @@ func entities(t testing.TB, s store.Store) []string {
 	}
 	var all []string
 	for _, table := range tables {
-		for rows, err := range tableindex.Rows(t.Context(), s.Tables(), s.Container(), table.Name, "") {
+		for entities, err := range tableindex.Entities(t.Context(), s.Tables(), s.Container(), table.Name, "") {
 			if err != nil {
 				all = append(all, err.Error())
 			}
-			for _, row := range rows {
-				all = append(all, fmt.Sprint(table.Name, row.Key(), row))
+			for _, entity := range entities {
+				all = append(all, fmt.Sprint(table.Name, entity.Key(), entity))
 			}
 		}
 	}
@@ -218,7 +218,7 @@ func found(t testing.TB, s store.Store, o audit.Options, run func(audit.Options)
 	t.Helper()
 	differences := []string{}
 	o.Settle = time.Millisecond
-	o.Found = func(d audit.Difference) {
+	o.OnDifference = func(d audit.Difference) {
 		if strings.Contains(d.String(), "\n") {
 			t.Errorf("%q is more than a line", d)
 		}

@@ -19,18 +19,18 @@ type runner = func(ctx context.Context, s store.Store, o audit.Options) (audit.R
 // whole stores and indexes a segment.
 func (m *made) whole(t *testing.T, s store.Store) {
 	t.Helper()
-	create(t, s, m, m.row.Meta.Encode())
-	index(t, s, m.row)
+	create(t, s, m, m.entity.Meta.Encode())
+	index(t, s, m.entity)
 }
 
 // misplace puts a whole segment's entity under another key.
 func (g *garden) misplace(t *testing.T, m made, change func(k *store.Key)) {
 	t.Helper()
 	m.whole(t, g.s)
-	key := m.row.Key()
+	key := m.entity.Key()
 	change(&key)
-	tamper(t, g.s, m.row, func(e *store.Entity) { e.Key = key })
-	g.expect(m.row.Name.String(), repaired(missing, missing, missing))
+	tamper(t, g.s, m.entity, func(e *store.Entity) { e.Key = key })
+	g.expect(m.entity.Name.String(), repaired(missing, missing, missing))
 	g.expect(key.Partition, repaired(stray, stray, stray))
 }
 
@@ -40,12 +40,12 @@ func (g *garden) move(t *testing.T, m made, table string) {
 	if err := g.s.Tables().CreateTable(t.Context(), table); err != nil {
 		t.Fatal(err)
 	}
-	tamper(t, g.s, m.row, func(e *store.Entity) {
+	tamper(t, g.s, m.entity, func(e *store.Entity) {
 		if err := g.s.Tables().Upsert(t.Context(), table, []store.Entity{*e}); err != nil {
 			t.Fatal(err)
 		}
 	})
-	unindex(t, g.s, m.row)
+	unindex(t, g.s, m.entity)
 }
 
 // flip stores and indexes a segment with one bit wrong between two offsets. Which part of it is then
@@ -59,10 +59,10 @@ func (g *garden) flip(t *testing.T, m made, from, to int64) {
 	m.body[from+g.rng.Int64N(to-from)] ^= 1 << g.rng.IntN(8)
 	m.whole(t, g.s)
 	e := lasting("", "", badBytes)
-	if from == m.row.Meta.Footer {
+	if from == m.entity.Meta.Footer {
 		e = lasting("", badBytes, badBytes)
 	}
-	g.expect(m.row.Name.String(), e)
+	g.expect(m.entity.Name.String(), e)
 }
 
 // changeMetadata makes one value of metadata wrong, such that all of it can be read still.

@@ -98,11 +98,11 @@ func (g *garden) check(t *testing.T) {
 			t.Errorf("verify after reindex at depth %d: %s", depth, diff)
 		}
 	}
-	before := entities(t, g.s)
+	before := indexed(t, g.s)
 	if _, report := reindex(t, g.s, audit.Options{}); report.Written+report.Removed != 0 {
 		t.Errorf("a second reindex did %+v", report)
 	}
-	if diff := cmp.Diff(before, entities(t, g.s)); diff != "" {
+	if diff := cmp.Diff(before, indexed(t, g.s)); diff != "" {
 		t.Errorf("a second reindex changed: %s", diff)
 	}
 }
@@ -122,7 +122,7 @@ func sorted(all []string) []string { return slices.Sorted(slices.Values(all)) }
 func lines(t *testing.T, s store.Store, run runner, o audit.Options) (all []string) {
 	t.Helper()
 	o.Settle = time.Millisecond
-	o.Found = func(d audit.Difference) {
+	o.OnDifference = func(d audit.Difference) {
 		all = append(all, string(d.Kind)+" "+d.Object)
 		line := d.String()
 		if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == 0x7f }) || !strings.HasPrefix(line, all[len(all)-1]+": ") || d.Text == "" {
@@ -151,11 +151,11 @@ func TestRandomDamage(t *testing.T) {
 		for round := range rounds[name] {
 			t.Logf("seed %d, round %d", seed, round)
 			g := &garden{s: s, rng: rand.New(rand.NewPCG(seed, uint64(round))), numbers: make(map[string]uint64)}
-			var clean []tableindex.Row
+			var clean []tableindex.Entity
 			for range 20 {
 				m := g.segment(t)
-				create(t, s, &m, m.row.Meta.Encode())
-				clean = append(clean, m.row)
+				create(t, s, &m, m.entity.Meta.Encode())
+				clean = append(clean, m.entity)
 			}
 			index(t, s, clean...)
 			for _, damage := range slices.Sorted(maps.Keys(damages())) {

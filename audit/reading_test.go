@@ -39,8 +39,8 @@ func TestReindexReads(t *testing.T) {
 	for d := range days {
 		for n := range uint64(2) {
 			m := newSegment(t, "api", "", hour().AddDate(0, 0, d), n+1, 30)
-			create(t, s, &m, m.row.Meta.Encode())
-			footers[m.row.Name.String()] = m.row.Meta.Footer
+			create(t, s, &m, m.entity.Meta.Encode())
+			footers[m.entity.Name.String()] = m.entity.Meta.Footer
 		}
 	}
 	var mu sync.Mutex

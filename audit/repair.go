@@ -12,12 +12,12 @@ import (
 	"logstow/tableindex"
 )
 
-// repairsAtOnce are held with their minutes, and written together.
-const repairsAtOnce = 1000
+// repairBatch is how many repairs are held with their minutes and written together.
+const repairBatch = 1000
 
-// repairAll repairs what may be, and returns what it could not.
+// repairAll repairs differences, and returns those that it could not repair.
 func (a *auditor) repairAll(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
-	for some := range slices.Chunk(differences, repairsAtOnce) {
+	for some := range slices.Chunk(differences, repairBatch) {
 		remain, err := a.repairSome(ctx, some, may)
 		if err != nil {
 			return nil, err
@@ -27,12 +27,12 @@ func (a *auditor) repairAll(ctx context.Context, differences []Difference, may f
 	return left, nil
 }
 
-// repairSome is repairAll for what can be held at once.
+// repairSome is repairAll for as many as fit into memory.
 func (a *auditor) repairSome(ctx context.Context, differences []Difference, may func(Difference) bool) (left []Difference, err error) {
-	rows := make([]*tableindex.Row, len(differences))
+	entities := make([]*tableindex.Entity, len(differences))
 	damage, unread := make([]*Difference, len(differences)), make([]bool, len(differences))
 	var group errgroup.Group
-	group.SetLimit(footersAtOnce)
+	group.SetLimit(concurrentFooters)
 	for i, d := range differences {
 		if d.put == nil || !may(d) {
 			continue
@@ -40,16 +40,16 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 		group.Go(func() error {
 			f, broken, err := a.open(ctx, d.put)
 			switch {
-			case errors.Is(err, errGone):
+			case errors.Is(err, errDeleted):
 			case err != nil:
 				unread[i] = true
-				return a.unread(ctx, err)
+				return a.noteUnreadable(ctx, err)
 			case broken != nil:
 				damage[i] = broken
 			default:
-				row := d.put.row
-				row.Minutes = f.Minutes
-				rows[i] = &row
+				entity := d.put.entity
+				entity.Minutes = f.Minutes
+				entities[i] = &entity
 			}
 			return nil
 		})
@@ -57,7 +57,7 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var put []tableindex.Row
+	var put []tableindex.Entity
 	remove := make(map[string][]store.Key)
 	for i, d := range differences {
 		switch {
@@ -68,8 +68,8 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 		case damage[i] != nil: // which is among the differences
 			left = append(left, d)
 		default:
-			if rows[i] != nil {
-				put = append(put, *rows[i])
+			if entities[i] != nil {
+				put = append(put, *entities[i])
 			}
 			for _, p := range d.remove {
 				remove[p.table] = append(remove[p.table], p.key)
@@ -79,8 +79,8 @@ func (a *auditor) repairSome(ctx context.Context, differences []Difference, may 
 	return left, a.write(ctx, put, remove)
 }
 
-// write writes entities, and then removes others.
-func (a *auditor) write(ctx context.Context, put []tableindex.Row, remove map[string][]store.Key) error {
+// write writes entities, then removes others.
+func (a *auditor) write(ctx context.Context, put []tableindex.Entity, remove map[string][]store.Key) error {
 	err := retry.Do(ctx, func() error { return tableindex.Put(ctx, a.tables, a.container, put) })
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func newSynthetic(t *testing.T, services, perHour int) *synthetic {
 	t.Helper()
 	s := &synthetic{services: services, perHour: perHour, shards: make(map[string]map[int]bool)}
 	for i := range instances {
-		shard := s.row("x", 0, i).Key().Partition[len("x|"):]
+		shard := s.entity("x", 0, i).Key().Partition[len("x|"):]
 		if s.shards[shard] == nil {
 			s.shards[shard] = make(map[int]bool)
 		}
@@ -62,9 +62,9 @@ func (s *synthetic) Now(context.Context) (time.Time, error) {
 }
 
 // row is the n-th of an hour, without minutes.
-func (s *synthetic) row(service string, h, n int) tableindex.Row {
+func (s *synthetic) entity(service string, h, n int) tableindex.Entity {
 	bucket := hour().Truncate(24 * time.Hour).Add(time.Duration(h) * time.Hour)
-	return tableindex.Row{
+	return tableindex.Entity{
 		Name: blobnaming.Name{Service: service, Bucket: bucket, Number: uint64(n + 1)},
 		Meta: blobnaming.Metadata{
 			Start: bucket.UnixNano(), End: bucket.Add(time.Hour-time.Second).UnixNano() + int64(n),
@@ -77,8 +77,8 @@ func (s *synthetic) row(service string, h, n int) tableindex.Row {
 }
 
 // indexed is the row as the index has it.
-func (s *synthetic) indexed(service string, h, n int) tableindex.Row {
-	r := s.row(service, h, n)
+func (s *synthetic) indexed(service string, h, n int) tableindex.Entity {
+	r := s.entity(service, h, n)
 	for m := range minutes {
 		r.Minutes = append(r.Minutes, record.Minute{Start: r.Name.Bucket.Unix() + int64(m)*60, Levels: record.Counts{record.Info: 1}})
 	}
@@ -120,11 +120,11 @@ func (b syntheticBlobs) List(_ context.Context, prefix string) iter.Seq2[[]store
 		}
 		var page []store.Blob
 		for h := range 24 {
-			if !strings.HasPrefix(b.s.row(service, h, 0).Name.String(), prefix[:min(len(prefix), len(service)+len("/2026/11/19/15"))]) {
+			if !strings.HasPrefix(b.s.entity(service, h, 0).Name.String(), prefix[:min(len(prefix), len(service)+len("/2026/11/19/15"))]) {
 				continue
 			}
 			for n := range b.s.perHour {
-				r := b.s.row(service, h, n)
+				r := b.s.entity(service, h, n)
 				page = append(page, store.Blob{Name: r.Name.String(), Size: r.Size, ETag: r.ETag, Metadata: r.Meta.Encode()})
 				if len(page) == 5000 {
 					b.s.measure()
@@ -155,14 +155,14 @@ func (x syntheticTables) Tables(context.Context, string) iter.Seq2[[]string, err
 // Query answers as storage does, in order, on pages of a thousand.
 func (x syntheticTables) Query(ctx context.Context, _ string, q store.Query) iter.Seq2[[]store.Entity, error] {
 	return func(yield func([]store.Entity, error) bool) {
-		var rows []tableindex.Row
+		var entities []tableindex.Entity
 		send := func() bool {
 			x.s.measure()
 			var e encoder
-			if err := tableindex.Put(ctx, &e, x.s.Container(), rows); err != nil {
+			if err := tableindex.Put(ctx, &e, x.s.Container(), entities); err != nil {
 				return yield(nil, err)
 			}
-			rows = rows[:0]
+			entities = entities[:0]
 			return yield(e.all, nil)
 		}
 		for n := range x.s.services {
@@ -173,14 +173,14 @@ func (x syntheticTables) Query(ctx context.Context, _ string, q store.Query) ite
 					continue
 				}
 				for h := 23; h >= 0; h-- {
-					if first, last := x.s.row(service, h, x.s.perHour).Key().Row, x.s.row(service, h, 0).Key().Row; last < q.RowFrom || q.RowTo != "" && first >= q.RowTo {
+					if first, last := x.s.entity(service, h, x.s.perHour).Key().Row, x.s.entity(service, h, 0).Key().Row; last < q.RowFrom || q.RowTo != "" && first >= q.RowTo {
 						continue
 					}
 					for n := x.s.perHour - 1; n >= 0; n-- {
 						if !x.s.shards[p[len(service)+1:]][n%instances] {
 							continue
 						}
-						if rows = append(rows, x.s.indexed(service, h, n)); len(rows) == 1000 && !send() {
+						if entities = append(entities, x.s.indexed(service, h, n)); len(entities) == 1000 && !send() {
 							return
 						}
 					}
@@ -248,17 +248,17 @@ func TestRequests(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, s store.Store) {
 		const services, days = 6, 5
-		var rows []tableindex.Row
+		var entities []tableindex.Entity
 		for n := range services {
 			for d := range days {
 				for number := range uint64(2) {
 					m := newSegment(t, fmt.Sprintf("service-%d", n), "", hour().AddDate(0, 0, d), number+1, 3)
-					create(t, s, &m, m.row.Meta.Encode())
-					rows = append(rows, m.row)
+					create(t, s, &m, m.entity.Meta.Encode())
+					entities = append(entities, m.entity)
 				}
 			}
 		}
-		index(t, s, rows...)
+		index(t, s, entities...)
 		_, all := found(t, s, audit.Options{}, func(o audit.Options) (audit.Report, error) { return audit.Verify(t.Context(), s, o) })
 		if want := (store.Requests{List: 1 + services, Table: 1 + days + services*days}); all.Requests != want {
 			t.Errorf("all: %+v, want %+v", all.Requests, want)
@@ -269,8 +269,8 @@ func TestRequests(t *testing.T) {
 			t.Errorf("two days of a service: %+v", some)
 		}
 		_, deep := found(t, s, audit.Options{Depth: audit.Footers}, func(o audit.Options) (audit.Report, error) { return audit.Verify(t.Context(), s, o) })
-		if deep.Requests.Get != int64(len(rows)) {
-			t.Errorf("%d reads of %d footers", deep.Requests.Get, len(rows))
+		if deep.Requests.Get != int64(len(entities)) {
+			t.Errorf("%d reads of %d footers", deep.Requests.Get, len(entities))
 		}
 	})
 }

@@ -14,11 +14,11 @@ import (
 	"logstow/store"
 )
 
-// errGone says that a blob was deleted after it was listed.
-var errGone = errors.New("the blob is gone")
+// errDeleted reports that a blob was deleted after it was listed.
+var errDeleted = errors.New("the blob is gone")
 
-// examine compares a part, as deep as is asked for. Only blobs that are wanted are read.
-func (a *auditor) examine(ctx context.Context, blobs []entry, index indexed, wanted func(name string) bool) ([]Difference, error) {
+// examine compares a part at the requested depth. Only the wanted blobs are read.
+func (a *auditor) examine(ctx context.Context, blobs []listedBlob, index indexPart, wanted func(name string) bool) ([]Difference, error) {
 	differences := compare(a.container, blobs, index)
 	if a.o.Depth == Listing {
 		return differences, nil
@@ -38,13 +38,13 @@ func (a *auditor) examine(ctx context.Context, blobs []entry, index indexed, wan
 		group.Go(func() error {
 			f, damage, err := a.open(ctx, e)
 			switch {
-			case errors.Is(err, errGone):
+			case errors.Is(err, errDeleted):
 			case err != nil:
-				return a.unread(ctx, err)
+				return a.noteUnreadable(ctx, err)
 			case damage != nil:
 				results[i].damage = damage
 			default:
-				if e.agrees && e.minutes != minutesOf(f.Minutes) {
+				if e.agrees && e.minutes != minutesHash(f.Minutes) {
 					results[i].entity = &Difference{Kind: WrongEntity, Object: e.name, Text: "Minutes differ from the footer's", put: e}
 				}
 			}
@@ -73,9 +73,9 @@ func (a *auditor) examine(ctx context.Context, blobs []entry, index indexed, wan
 	return differences, nil
 }
 
-// open reads a segment's footer, and with Blocks all of it, and compares it with name
-// and metadata. damage is what is wrong with it.
-func (a *auditor) open(ctx context.Context, e *entry) (f *segment.Footer, damage *Difference, err error) {
+// open reads a segment's footer, and with Blocks all of it, and compares it with name and metadata.
+// damage is the first mismatch.
+func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, damage *Difference, err error) {
 	select {
 	case a.reading <- struct{}{}:
 		defer func() { <-a.reading }()
@@ -90,12 +90,12 @@ func (a *auditor) open(ctx context.Context, e *entry) (f *segment.Footer, damage
 		return b, err
 	}
 	if a.o.Depth == Blocks {
-		f, err = segment.Verify(ctx, read, e.row.Size)
+		f, err = segment.Verify(ctx, read, e.entity.Size)
 	} else {
-		f, err = segment.ReadFooter(ctx, read, e.row.Size, e.row.Meta.Footer)
+		f, err = segment.ReadFooter(ctx, read, e.entity.Size, e.entity.Meta.Footer)
 		var corrupt *segment.CorruptError
-		if errors.As(err, &corrupt) { // unless it is metadata that points elsewhere
-			if elsewhere, errElsewhere := segment.ReadFooter(ctx, read, e.row.Size, -1); errElsewhere == nil {
+		if errors.As(err, &corrupt) { // except for metadata that points elsewhere
+			if elsewhere, errElsewhere := segment.ReadFooter(ctx, read, e.entity.Size, -1); errElsewhere == nil {
 				f, err = elsewhere, nil
 			}
 		}
@@ -107,23 +107,23 @@ func (a *auditor) open(ctx context.Context, e *entry) (f *segment.Footer, damage
 	var corrupt *segment.CorruptError
 	switch {
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrNoContainer):
-		return nil, nil, errGone
+		return nil, nil, errDeleted
 	case errors.As(err, &corrupt), errors.Is(err, segment.ErrUnsupported), errors.Is(err, store.ErrRange):
 		return nil, &Difference{Kind: BadSegment, Object: e.name, Text: err.Error()}, nil
 	}
 	return nil, nil, fmt.Errorf("%s: %w", e.name, err)
 }
 
-// mismatch is what a footer says otherwise than name and metadata.
-func mismatch(e *entry, f *segment.Footer) *Difference {
+// mismatch describes how a footer differs from name and metadata.
+func mismatch(e *listedBlob, f *segment.Footer) *Difference {
 	d := &Difference{Kind: WrongMetadata, Object: e.name}
 	switch {
-	case f.Service != e.row.Name.Service:
+	case f.Service != e.entity.Name.Service:
 		d.Text = fmt.Sprintf("the footer is of service %s", f.Service)
-	case f.BucketStart != e.row.Name.Bucket.Unix():
-		d.Text = fmt.Sprintf("the footer is of another bucket, which begins %d s later", f.BucketStart-e.row.Name.Bucket.Unix())
+	case f.BucketStart != e.entity.Name.Bucket.Unix():
+		d.Text = fmt.Sprintf("the footer is of another bucket, which begins %d s later", f.BucketStart-e.entity.Name.Bucket.Unix())
 	default:
-		err := f.Check(e.row.Meta)
+		err := f.Check(e.entity.Meta)
 		if err == nil {
 			return nil
 		}
@@ -132,8 +132,9 @@ func mismatch(e *entry, f *segment.Footer) *Difference {
 	return d
 }
 
-// unread notes a segment that can not be read, which others may be; any other error is returned.
-func (a *auditor) unread(ctx context.Context, err error) error {
+// noteUnreadable records a segment that cannot be read while others may be; any other error is
+// returned.
+func (a *auditor) noteUnreadable(ctx context.Context, err error) error {
 	if store.Retryable(err) || ctx.Err() != nil {
 		return err
 	}

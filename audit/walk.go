@@ -13,8 +13,8 @@ import (
 	"logstow/tableindex"
 )
 
-// walk lists a service's blobs and gives what is to be compared to a.looks: its days, those of which
-// the index alone has something too. It ends early where a comparison fails.
+// walk lists a service's blobs and passes its days to a.comparisons, including days that only the
+// index has. It ends early if a comparison fails.
 func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.Table) error {
 	var failed atomic.Bool
 	ofDay, left := make(map[time.Time][]tableindex.Table), make(map[time.Time]bool)
@@ -22,20 +22,20 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 		ofDay[t.Day] = append(ofDay[t.Day], t)
 		left[t.Day] = true
 	}
-	look := func(d time.Time, first, last int, blobs []entry) {
+	look := func(d time.Time, first, last int, blobs []listedBlob) {
 		delete(left, d)
 		p := part{service: service, day: d, first: first, last: last, tables: ofDay[d]}
-		a.looks.Go(func() error { // waits while others are compared
-			if err := a.look(ctx, p, blobs); err != nil {
+		a.comparisons.Go(func() error { // waits while others are compared
+			if err := a.comparePart(ctx, p, blobs); err != nil {
 				failed.Store(true)
 				a.problem(ctx, fmt.Errorf("service %s, %s: %w", service, d.Format(time.DateOnly), err))
 			}
 			return nil
 		})
 	}
-	var blobs []entry
+	var blobs []listedBlob
 	var current time.Time // the hour of the last of them
-	first := 0            // hour of the day that is to be compared
+	first := 0            // hour of the day to compare
 	for _, prefix := range a.prefixes(service) {
 		for page, err := range retry.List(ctx, a.blobs, prefix) {
 			if err != nil {
@@ -59,7 +59,7 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 					first, blobs = hourOf(hour), nil
 				}
 				current = hour
-				blobs = append(blobs, newEntry(b, hour))
+				blobs = append(blobs, newListedBlob(b, hour))
 			}
 		}
 	}
@@ -72,7 +72,7 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 	return nil
 }
 
-// prefixes cover a service's blobs of the range; more where the range has no bound.
+// prefixes cover a service's blobs of the range; more if the range is unbounded.
 func (a *auditor) prefixes(service string) []string {
 	if a.o.From.IsZero() || a.o.To.Year() == 10000 {
 		return []string{service + "/"}
@@ -80,7 +80,7 @@ func (a *auditor) prefixes(service string) []string {
 	return blobnaming.Prefixes(service, a.o.From, a.o.To)
 }
 
-// hourOf is the hour of a segment's name; false is one that is none, or is out of range.
+// hourOf is the hour of a segment's name; false if the name is no segment's or out of range.
 func (a *auditor) hourOf(name string) (time.Time, bool) {
 	n, err := blobnaming.Parse(name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *auditor) hourOf(name string) (time.Time, bool) {
 }
 
 // list lists a part's blobs again.
-func (a *auditor) list(ctx context.Context, p part) (blobs []entry, err error) {
+func (a *auditor) list(ctx context.Context, p part) (blobs []listedBlob, err error) {
 	for _, prefix := range p.prefixes() {
 		for page, err := range retry.List(ctx, a.blobs, prefix) {
 			if err != nil {
@@ -103,7 +103,7 @@ func (a *auditor) list(ctx context.Context, p part) (blobs []entry, err error) {
 			}
 			for _, b := range page {
 				if n, err := blobnaming.Parse(b.Name); err == nil {
-					blobs = append(blobs, newEntry(b, n.Bucket.Truncate(time.Hour)))
+					blobs = append(blobs, newListedBlob(b, n.Bucket.Truncate(time.Hour)))
 				}
 			}
 		}
@@ -111,51 +111,51 @@ func (a *auditor) list(ctx context.Context, p part) (blobs []entry, err error) {
 	return blobs, nil
 }
 
-func newEntry(b store.Blob, hour time.Time) entry {
-	row, err := tableindex.NewRow(b)
+func newListedBlob(b store.Blob, hour time.Time) listedBlob {
+	entity, err := tableindex.NewEntity(b)
 	var e *store.Error
 	if errors.As(err, &e) {
 		err = e.Err // the blob is named anyway
 	}
-	return entry{name: b.Name, hour: hour, created: b.Created, row: row, bad: err}
+	return listedBlob{name: b.Name, hour: hour, created: b.Created, entity: entity, bad: err}
 }
 
-// read reads what the index says of a part, and marks the blobs that it is right about. It is
-// errTooMany where more than partRows entities do not agree.
-func (a *auditor) read(ctx context.Context, p part, blobs []entry) (index indexed, err error) {
-	byName := make(map[string]*entry, len(blobs))
+// read reads the index entities of a part, and marks the blobs that match. The error is errTooMany
+// if more than partEntities differ.
+func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index indexPart, err error) {
+	byName := make(map[string]*listedBlob, len(blobs))
 	for i := range blobs {
 		byName[blobs[i].name] = &blobs[i]
 	}
 	err = retry.Do(ctx, func() error {
-		index = indexed{rows: make(map[place]tableindex.Row), malformed: make(map[place]*tableindex.EntityError)}
+		index = indexPart{entities: make(map[entityKey]tableindex.Entity), malformed: make(map[entityKey]*tableindex.EntityError)}
 		for i := range blobs {
 			blobs[i].agrees = false
 		}
 		for _, t := range p.tables {
-			for rows, err := range tableindex.Hours(ctx, a.tables, a.container, t, p.service, p.first, p.last) {
+			for page, err := range tableindex.Hours(ctx, a.tables, a.container, t, p.service, p.first, p.last) {
 				var malformed *tableindex.EntityError
 				switch {
 				case errors.As(err, &malformed):
-					at := place{t.Name, malformed.Key}
-					if a.lost[at] {
-						continue // which is said
+					at := entityKey{t.Name, malformed.Key}
+					if a.orphans[at] {
+						continue // reported as malformed
 					}
 					index.malformed[at] = malformed
 					index.count++
 				case err != nil:
 					return err
 				}
-				for _, row := range rows {
+				for _, entity := range page {
 					index.count++
-					if e := byName[row.Name.String()]; e != nil && e.bad == nil && t.Name == e.row.Table(a.container) && row.Key() == e.row.Key() && differ(e.row, row) == "" {
-						e.agrees, e.minutes = true, minutesOf(row.Minutes)
+					if e := byName[entity.Name.String()]; e != nil && e.bad == nil && t.Name == e.entity.Table(a.container) && entity.Key() == e.entity.Key() && differ(e.entity, entity) == "" {
+						e.agrees, e.minutes = true, minutesHash(entity.Minutes)
 						continue
 					}
-					row.Minutes = nil // they are many, and nothing is right anyway
-					index.rows[place{t.Name, row.Key()}] = row
+					entity.Minutes = nil // there are many, and the minutes are not needed
+					index.entities[entityKey{t.Name, entity.Key()}] = entity
 				}
-				if len(index.rows)+len(index.malformed) > a.o.partRows && p.last-p.first > 1 {
+				if len(index.entities)+len(index.malformed) > a.o.partEntities && p.last-p.first > 1 {
 					return errTooMany
 				}
 			}
@@ -165,5 +165,5 @@ func (a *auditor) read(ctx context.Context, p part, blobs []entry) (index indexe
 	return index, err
 }
 
-// errTooMany says that a part is to be divided.
+// errTooMany reports that a part must be divided.
 var errTooMany = errors.New("too many entities at once")

@@ -16,13 +16,12 @@ const (
 	VersionOutput = "logstow/2"
 )
 
-// ErrVersion is returned for metadata whose LogVersion is none that this program
-// reads: the blob was written by a newer Logstow or by another program.
+// ErrVersion is returned for metadata with another LogVersion than [Version] and [VersionOutput]:
+// the blob was written by a newer Logstow or by another program.
 var ErrVersion = errors.New("unknown log version")
 
-// Metadata is what a segment's blob says of itself: written with the blob as
-// its metadata, repeated in the segment's footer and in its index entity.
-// [Metadata.Validate] holds it to what its fields say.
+// Metadata describes a segment: it is written as the blob's metadata, and repeated in the segment's
+// footer and in its index entity. [Metadata.Validate] checks the documented constraints.
 type Metadata struct {
 	// Start and End are the times of the first and last record, Unix nanoseconds UTC.
 	Start, End int64
@@ -41,7 +40,7 @@ type Metadata struct {
 	Class string
 	// Footer is the offset of the footer's frame in the blob. It is not negative.
 	Footer int64
-	// Filter says where the token filter's slices are; the zero value is none.
+	// Filter locates the slices of the token filter; the zero value is no filter.
 	Filter Filter
 	// Replaces is set when the footer lists batches that this segment contains.
 	Replaces bool
@@ -82,8 +81,8 @@ const (
 	keyOrigins  = "Origins"
 )
 
-// Encode is the blob metadata that says m. The Class of the default class, the
-// Filter of a segment without one and a Replaces that is not set are left out.
+// Encode returns the blob metadata for m. The Class of the default class, the Filter of a segment
+// without one and an unset Replaces are omitted.
 func (m Metadata) Encode() map[string]string {
 	e := map[string]string{
 		keyStart:    FormatTime(m.Start),
@@ -112,10 +111,9 @@ func (m Metadata) Encode() map[string]string {
 	return e
 }
 
-// ParseMetadata reads what [Metadata.Encode] wrote. Keys are matched without
-// case and unknown keys are ignored; values are read strictly, so that encoding
-// the result gives them back. Errors name the key. Metadata of another version
-// is [ErrVersion], whatever its other keys say.
+// ParseMetadata parses the output of [Metadata.Encode]. Keys are matched without case and unknown
+// keys are ignored; values are parsed strictly, so that encoding the result reproduces them. Errors
+// name the key. Metadata of another version is [ErrVersion], whatever its other keys.
 func ParseMetadata(blob map[string]string) (Metadata, error) {
 	v, err := collect(blob)
 	if err != nil {
@@ -152,8 +150,8 @@ func ParseMetadata(blob map[string]string) (Metadata, error) {
 	return m, nil
 }
 
-// Validate reports the first field of m that is not as documented, or does not
-// fit another. Errors name the metadata key.
+// Validate reports the first field of m that violates its documentation or contradicts another.
+// Errors name the metadata key.
 func (m Metadata) Validate() error {
 	var sum uint64
 	for _, n := range m.Levels {
@@ -186,14 +184,14 @@ func (m Metadata) Validate() error {
 	return nil
 }
 
-// values are the metadata of one blob under their canonical keys. err is the
-// first error met; once it is set, further reads give zero values.
+// values are the metadata of one blob under their canonical keys. err is the first error; once it
+// is set, further reads give zero values.
 type values struct {
 	byKey map[string]string
 	err   error
 }
 
-// collect finds the keys that we know in a blob's metadata.
+// collect finds the known keys in a blob's metadata.
 func collect(blob map[string]string) (values, error) {
 	known := [...]string{
 		keyStart, keyEnd, keyVersion, keyRecords, keyRawBytes, keyLevels, keyBatch,
@@ -215,7 +213,7 @@ func collect(blob map[string]string) (values, error) {
 	return v, nil
 }
 
-// text is the value of a key that must be there.
+// text is the value of a required key.
 func (v *values) text(key string) string {
 	value, ok := v.byKey[key]
 	if !ok && v.err == nil {
@@ -224,7 +222,7 @@ func (v *values) text(key string) string {
 	return value
 }
 
-// required parses the value of a key that must be there.
+// required parses the value of a required key.
 func required[T any](v *values, key string, parse func(string) (T, error)) T {
 	text := v.text(key)
 	if v.err != nil {
@@ -238,7 +236,7 @@ func required[T any](v *values, key string, parse func(string) (T, error)) T {
 	return t
 }
 
-// optional parses the value of a key that may be missing.
+// optional parses the value of an optional key.
 func optional[T any](v *values, key string, parse func(string) (T, error)) T {
 	if _, ok := v.byKey[key]; !ok {
 		var zero T

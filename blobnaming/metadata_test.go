@@ -119,7 +119,7 @@ func TestParseMetadataIgnoresCaseAndUnknownKeys(t *testing.T) {
 	}
 }
 
-func TestParseMetadataRefuses(t *testing.T) {
+func TestParseMetadataRejects(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ key, value string }{
 		{"StartTime", "2014-07-31T18:00:00Z"},

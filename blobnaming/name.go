@@ -1,7 +1,6 @@
-// Package blobnaming owns the names of segments and what their metadata says:
-// names, buckets, the prefixes that cover a time range, and the drawing of
-// numbers. It is pure: it reads no clock and touches no storage.
-// docs/format/names.md describes it for people who write a reader.
+// Package blobnaming defines the names of segments and their metadata: names, buckets, the prefixes
+// that cover a time range, and the drawing of numbers. It is pure: it reads no clock and accesses
+// no storage. docs/format/names.md specifies it for implementers of readers.
 package blobnaming
 
 import (
@@ -24,7 +23,7 @@ const minDigits = 6
 // Name is a segment's blob name, <service>/<YYYY>/<MM>/<DD>/<HHmm>/<NNNNNN>.log,
 // for example "queue/2014/07/31/1800/000001.log".
 type Name struct {
-	// Service is who logs; see [ValidService].
+	// Service is the name of the service; see [ValidService].
 	Service string
 	// Bucket is the bucket's start, UTC, a whole minute of the years 1 to 9999.
 	Bucket time.Time

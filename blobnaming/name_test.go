@@ -61,7 +61,7 @@ func TestNameGolden(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseRejects(t *testing.T) {
 	t.Parallel()
 	for _, line := range golden(t, "not-a-name") {
 		if n, err := blobnaming.Parse(line[0]); err == nil {

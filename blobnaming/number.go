@@ -7,35 +7,32 @@ import (
 )
 
 const (
-	// runLength is the number of numbers that one draw stands for: a writer takes
-	// the first runLength-1 of them, one after the other, and then draws again.
+	// runLength is the number of consecutive numbers per draw: a writer uses the first runLength-1
+	// of them, one after the other, and then draws again.
 	runLength = 50
 	// runs is the number of runs to draw from, so that names keep to six digits.
 	runs = 1_000_000/runLength - 1
-	// maxRuns bounds the growth of the runs drawn from: all their numbers are below
-	// those of compaction outputs.
+	// maxRuns bounds the number of runs drawn from: their numbers are below those of outputs.
 	maxRuns = firstOutput/runLength - 1
 	// maxBuckets is how many buckets a Numberer remembers.
 	maxBuckets = 4096
 )
 
-// Numberer draws the numbers that one writer tries, so that a writer alone
-// counts 1, 2, 3, … and many writers of one service rarely try the same.
-// Storage decides who gets a number, by conditional create; a Numberer only
-// remembers what came of it:
+// Numberer draws the numbers that one writer tries, so that a single writer counts 1, 2, 3, … and
+// several writers of one service rarely try the same. Storage decides who gets a number, by
+// conditional create; a Numberer only remembers the results:
 //
-//   - In a bucket of which it knows nothing it starts at 1 while it has met no
-//     other writer of the service, and at a number drawn at random otherwise.
+//   - In an unknown bucket it starts at 1 while it has met no other writer of the service,
+//     and at a random number otherwise.
 //   - After a conflict, and after 49 numbers in a row from one draw, it draws
 //     again: s x 50 + 1, s from 1 to 19,999, and from ten times as many after
 //     every second conflict in a row.
 //
 // It remembers the 4,096 buckets used last. Safe for concurrent use.
 //
-// Each number that Next returns is another one, so several creates of one bucket
-// may be under way at once. But before anything was written in a bucket, each of
-// them would meet the same conflict: it is best to know what became of the first
-// before the second is tried.
+// Next never returns a number twice, so several creates in one bucket may be in flight. But before
+// the first one has succeeded in a bucket, each would run into the same conflict: it is best to
+// wait for the result of the first.
 type Numberer struct {
 	random func(n uint64) uint64
 
@@ -43,7 +40,7 @@ type Numberer struct {
 	clock   uint64 // counts uses, to find the bucket longest unused
 	buckets map[bucketKey]*run
 	// services has an entry for each service of buckets.
-	services map[string]*neighbours
+	services map[string]*otherWriters
 }
 
 // bucketKey names a bucket of a service; start is in Unix seconds.
@@ -52,20 +49,20 @@ type bucketKey struct {
 	start   int64
 }
 
-// run is where a writer counts in one bucket: the numbers from first on, of
-// which next is the one to try next and end the first that is not its own.
+// run is a writer's range in one bucket: numbers from first on, of which next is the one to try
+// next and end the first beyond the range.
 type run struct {
 	first, next, end uint64
-	// conflicts is the number of conflicts since the last number that was free.
+	// conflicts is the number of conflicts since the last free number.
 	conflicts int
 	used      uint64
 }
 
-// neighbours is what a writer knows of the other writers of a service.
-type neighbours struct {
-	// met is set once a number was taken. It stays: a writer that starts at random
-	// numbers because it met others can not learn that they are gone.
-	met     bool
+// otherWriters is what a writer knows of the other writers of a service.
+type otherWriters struct {
+	// seen is set once a number was taken. It stays set: a writer that starts at random numbers
+	// cannot learn that the others are gone.
+	seen    bool
 	buckets int
 }
 
@@ -75,7 +72,7 @@ func NewNumberer(random func(n uint64) uint64) *Numberer {
 	return &Numberer{
 		random:   random,
 		buckets:  make(map[bucketKey]*run),
-		services: make(map[string]*neighbours),
+		services: make(map[string]*otherWriters),
 	}
 }
 
@@ -91,21 +88,21 @@ func (n *Numberer) Next(service string, bucket time.Time) uint64 {
 	return r.next - 1
 }
 
-// Taken says that a number turned out to be another writer's; the following Next
-// avoids it. A number of an earlier draw changes nothing: it is behind us already.
+// Taken reports that a number belongs to another writer; the following Next avoids it. A number of
+// an earlier draw changes nothing.
 func (n *Numberer) Taken(service string, bucket time.Time, number uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := n.run(service, bucket)
-	n.services[service].met = true
+	n.services[service].seen = true
 	if r.first <= number && number < r.next {
 		r.conflicts++
 		n.draw(r)
 	}
 }
 
-// Wrote says that a number was created by this writer. It may be one that an
-// earlier process drew: counting goes on after it.
+// Wrote reports that this writer created a number. It may be one that an earlier process drew:
+// counting continues after it.
 func (n *Numberer) Wrote(service string, bucket time.Time, number uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,23 +113,23 @@ func (n *Numberer) Wrote(service string, bucket time.Time, number uint64) {
 	}
 }
 
-// run finds what is remembered of a bucket, or starts it.
+// run finds the range of a bucket, or starts one.
 func (n *Numberer) run(service string, bucket time.Time) *run {
 	n.clock++
 	key := bucketKey{service, bucket.Unix()}
 	r := n.buckets[key]
 	if r == nil {
 		if len(n.buckets) == maxBuckets {
-			n.forget()
+			n.evict()
 		}
 		s := n.services[service]
 		if s == nil {
-			s = &neighbours{}
+			s = &otherWriters{}
 			n.services[service] = s
 		}
 		s.buckets++
 		r = &run{first: 1, next: 1, end: firstOutput}
-		if s.met {
+		if s.seen {
 			n.draw(r)
 		}
 		n.buckets[key] = r
@@ -141,7 +138,7 @@ func (n *Numberer) run(service string, bucket time.Time) *run {
 	return r
 }
 
-// draw moves r to numbers drawn at random.
+// draw moves r to random numbers.
 func (n *Numberer) draw(r *run) {
 	limit := uint64(runs)
 	for range r.conflicts / 2 {
@@ -152,8 +149,8 @@ func (n *Numberer) draw(r *run) {
 	r.end = r.first + runLength - 1
 }
 
-// forget drops the bucket longest unused.
-func (n *Numberer) forget() {
+// evict removes the least recently used bucket.
+func (n *Numberer) evict() {
 	var oldest bucketKey
 	least := uint64(math.MaxUint64)
 	for key, r := range n.buckets {

@@ -74,7 +74,7 @@ func TestNumbererRule(t *testing.T) {
 	}
 }
 
-func TestNumbererGoesOnAfterAnEarlierProcess(t *testing.T) {
+func TestNumbererContinuesAfterAnEarlierProcess(t *testing.T) {
 	t.Parallel()
 	n := blobnaming.NewNumberer(rand.Uint64N)
 	bucket := time.Unix(0, 0)

@@ -52,6 +52,10 @@ func (b *Batch) Load(ctx context.Context) error {
 	read := func(_ context.Context, off, n int64) ([]byte, error) { return b.body[off : off+n], nil }
 	if s := b.buf.spool; s != nil {
 		state, err := s.dir.State(b.Meta.Seq)
+		if sealed.Unreadable(err) {
+			b.buf.reportState(b, state, err)
+			err = nil
+		}
 		if err != nil {
 			return err
 		}
@@ -167,14 +171,14 @@ func (b *Batch) Return() {
 // counted and logged. After an error that is not the buffer's own (see [Buffer.Err]),
 // a full disk, the batch stays in the caller's hands.
 func (b *Batch) Quarantine(reason string) error {
-	what := "a batch is dropped and its records are lost: it cannot be delivered, and a buffer in memory has no quarantine"
+	what, file := "a batch is dropped and its records are lost: it cannot be delivered, and a buffer in memory has no quarantine", ""
 	if b.buf.spool != nil {
-		what = "a batch is quarantined"
+		what, file = "a batch is quarantined", sealed.FileName(b.Meta.Seq)
 		if err := b.buf.spool.quarantine(b, reason); err != nil {
 			return err
 		}
 	}
-	b.buf.opts.Log.Error(what, "reason", reason,
+	b.buf.opts.Log.Error(what, "reason", reason, "file", file,
 		"service", b.Service, "bucket", b.BucketStart, "name", b.state.Name,
 		"batch", b.Meta.Batch.String(), "records", b.Meta.Records, "bytes", b.Size)
 	return b.buf.remove(b, func(s *Stats) { s.Quarantined++ })

@@ -2,7 +2,7 @@
 // record to the open batch of its service and bucket, seals batches by size,
 // age, bucket end and memory, and keeps sealed batches until they are
 // acknowledged. Records and the input positions they came from are handed over
-// in one call, so that they can not disagree.
+// in one call, so that they cannot disagree.
 //
 // A record goes to the batch of (service, class, bucket of its own time). Of
 // each there is one open at a time, and a batch gets its Seq when it stops
@@ -88,6 +88,7 @@ func Open(ctx context.Context, opts Options) (*Buffer, error) {
 		}
 		b.sealers.Go(b.spool.replay)
 		b.sealers.Go(b.spool.keep)
+		b.sealers.Go(b.spool.watchLock)
 	}
 	b.sealers.Go(b.sealDue)
 	return b, nil

@@ -35,7 +35,12 @@ type scenario struct {
 	stored map[blobnaming.Batch][]byte
 	// acknowledged is how many records Synced answered for.
 	acknowledged int
-	log          *bytes.Buffer
+	// written is how many records the input had when the process ended.
+	written int
+	policy  LostPositions
+	// damaged: batches may be; they are quarantined as a shipper does.
+	damaged bool
+	log     *bytes.Buffer
 }
 
 func newScenario(t *testing.T, sync Sync) *scenario {
@@ -44,7 +49,7 @@ func newScenario(t *testing.T, sync Sync) *scenario {
 
 func (s *scenario) open() (*Buffer, error) {
 	return Open(s.t.Context(), Options{
-		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullWait: time.Millisecond,
+		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullWait: time.Millisecond, OnLostPositions: s.policy,
 		Log: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 }
@@ -107,7 +112,9 @@ func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
 	if err != nil {
 		return err
 	}
-	if err := batch.Load(ctx); err != nil {
+	if err := batch.Load(ctx); err != nil && s.damaged && !errors.As(err, new(syscall.Errno)) {
+		return batch.Quarantine(err.Error())
+	} else if err != nil {
 		batch.Return()
 		return err
 	}
@@ -116,6 +123,9 @@ func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
 		if err != nil {
 			batch.Return()
 			return err
+		}
+		if err := verified(ctx, batch, body); err != nil {
+			return batch.Quarantine(err.Error())
 		}
 		if batch.Name() == "" {
 			if err := batch.SetName("store", "name"); err != nil {
@@ -131,6 +141,16 @@ func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
 		}
 	}
 	return batch.Done()
+}
+
+// verified checks a batch's bytes as a shipper does before it sends them.
+func verified(ctx context.Context, batch *Batch, body []byte) error {
+	read := func(_ context.Context, off, n int64) ([]byte, error) { return body[off : off+n], nil }
+	footer, err := segment.VerifyStored(ctx, read, int64(len(body)))
+	if err != nil {
+		return err
+	}
+	return footer.Check(batch.Meta)
 }
 
 // settle reads the rest of the input, delivers everything and closes.
@@ -164,8 +184,8 @@ func (s *scenario) settle(end int) {
 	}
 }
 
-// check wants each of the records up to end in exactly one stored batch.
-func (s *scenario) check(end int) {
+// messages counts the stored records by their messages.
+func (s *scenario) messages() map[string]int {
 	s.t.Helper()
 	seen := map[string]int{}
 	decoder := segment.NewDecoder()
@@ -185,6 +205,18 @@ func (s *scenario) check(end int) {
 			}
 		}
 	}
+	return seen
+}
+
+// check wants each of the records up to end in exactly one stored batch.
+func (s *scenario) check(end int) {
+	s.t.Helper()
+	for _, report := range []string{"is damaged", "is missing", "are lost"} {
+		if strings.Contains(s.log.String(), report) {
+			s.t.Errorf("nothing was damaged, and the log says %q", report)
+		}
+	}
+	seen := s.messages()
 	for n := range end {
 		m := string(numbered(n).Message)
 		if seen[m] != 1 {
@@ -290,7 +322,7 @@ func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
 	}
 }
 
-// A disk that can not be read now is no reason to set a batch aside.
+// A disk that cannot be read now is no reason to set a batch aside.
 func TestReadErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, SyncNever)
@@ -329,4 +361,20 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 		t.Error(err)
 	}
 	s.check(1)
+}
+
+// A batch that is sealed while the buffer closes stays in the log; its lock was not removed.
+func TestLockAfterClose(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, SyncAlways)
+	b, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.spool.locked(); !errors.Is(err, ErrClosed) || b.Err() != nil {
+		t.Errorf("%v, and the buffer has failed: %v", err, b.Err())
+	}
 }

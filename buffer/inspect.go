@@ -1,13 +1,12 @@
 package buffer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"logstow/buffer/internal/disk"
@@ -31,6 +30,12 @@ type Status struct {
 	SealedBytes       int64
 	// Quarantined is the number of files in quarantine.
 	Quarantined int
+	// Damage is what is wrong with the files, a line each; it is not looked for while a
+	// process has the directory open.
+	Damage []string
+	// LostPositions is [ErrLostPositions], with the files that had them, where Open with
+	// [StopLost] would return it; it is not looked for either while a process has it open.
+	LostPositions error
 	// Oldest is when the oldest record in a sealed batch was taken; zero where there is none.
 	Oldest time.Time
 }
@@ -38,14 +43,14 @@ type Status struct {
 // Inspect reads what waits in a buffer's directory and changes nothing; it may be
 // called while a process has the directory open, and then sees one moment or
 // another. What is no buffer's directory is fs.ErrNotExist.
-func Inspect(dir string) (s Status, err error) {
-	if s, err = inspect(dir); err != nil {
+func Inspect(ctx context.Context, dir string) (s Status, err error) {
+	if s, err = inspect(ctx, dir); err != nil {
 		return s, fmt.Errorf("read buffer %s: %w", dir, err)
 	}
 	return s, nil
 }
 
-func inspect(dir string) (s Status, err error) {
+func inspect(ctx context.Context, dir string) (s Status, err error) {
 	holder, err := ReadHolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, err
@@ -58,7 +63,11 @@ func inspect(dir string) (s Status, err error) {
 	if held {
 		s.Holder = fmt.Sprintf("process %d since %s", holder.PID, holder.Since.Format(time.RFC3339))
 	}
-	heads, states, err := sealed.Peek(disk.OS{}, filepath.Join(dir, sealedDir))
+	known, err := sealed.Known(disk.OS{}, filepath.Join(dir, sealedDir), filepath.Join(dir, quarantineDir))
+	if err != nil {
+		return s, err
+	}
+	heads, states, damaged, err := sealed.Peek(disk.OS{}, filepath.Join(dir, sealedDir))
 	if err != nil {
 		return s, err
 	}
@@ -74,9 +83,15 @@ func inspect(dir string) (s Status, err error) {
 			s.Oldest = h.First
 		}
 	}
-	summary, err := wal.Peek(disk.OS{}, filepath.Join(dir, logDir))
+	summary, err := wal.Peek(ctx, disk.OS{}, filepath.Join(dir, logDir), sealedOf(heads, known))
 	if err != nil {
 		return s, err
+	}
+	if !held {
+		s.Damage = damageOf(summary.Report, filepath.Join(dir, sealedDir), damaged)
+		if summary.Report.LostPositions {
+			s.LostPositions = explainLost(ErrLostPositions, summary.Report)
+		}
 	}
 	s.LogBytes, s.Positions = summary.Bytes, summary.Positions
 	for _, name := range summary.Services {
@@ -89,18 +104,4 @@ func inspect(dir string) (s Status, err error) {
 	files, err := quarantined(dir)
 	s.Quarantined = len(files)
 	return s, err
-}
-
-// isLocked reports whether some process holds a directory's lock.
-func isLocked(dir string) (held bool, err error) {
-	f, err := os.Open(filepath.Join(dir, lockFile))
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return true, nil
-	}
-	return false, err
 }

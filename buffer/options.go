@@ -44,7 +44,7 @@ type Options struct {
 	// MaxOpen and MaxLateness say, the buckets open are bounded by Memory alone, and neither age nor bucket end seals.
 	Once bool
 	// Memory bounds the bytes of all open and waiting batches; default 32 MiB.
-	// Append waits while it is exceeded and sealing can not help. A smaller Memory
+	// Append waits while it is exceeded and sealing cannot help. A smaller Memory
 	// than FlushSize and a few MiB makes segments smaller than FlushSize.
 	Memory int64
 	// Dir is the directory that makes the buffer durable; "" keeps all in memory.
@@ -59,6 +59,8 @@ type Options struct {
 	MaxSize int64
 	// OnFull is what Append does when MaxSize is reached or the disk is full; default Block.
 	OnFull OnFull
+	// OnLostPositions is what Open does where the positions of the inputs are lost.
+	OnLostPositions LostPositions
 	// NoFilter writes segments without a token filter.
 	NoFilter bool
 	// Now is the clock; default time.Now.

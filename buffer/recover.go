@@ -3,7 +3,6 @@ package buffer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 
@@ -23,45 +22,59 @@ func (b *Buffer) openSpool(ctx context.Context) (err error) {
 			err = errors.Join(err, s.lock.Close())
 		}
 	}()
-	if err := errors.Join(s.checkDisk(), s.reserve.find()); err != nil {
+	if err := errors.Join(checkDisk(o.fs, o.Dir), s.reserve.find()); err != nil {
 		return err
 	}
 	b.spool = s
-	if err := s.withReserve(func() error { return s.openDirs(ctx) }); err != nil {
-		return err
-	}
-	var damage []wal.Damage
-	if s.fileSize, err = s.logFileSize(); err != nil {
-		return err
-	}
+	var found wal.Sealed
 	err = s.withReserve(func() (err error) {
-		opts := wal.Options{Dir: filepath.Join(o.Dir, logDir), FS: o.fs, FileSize: s.fileSize, Log: o.Log}
-		s.log, damage, err = wal.Open(ctx, opts, s.coverage())
+		found, err = s.openDirs(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	if s.fileSize, err = s.logFileSize(); err != nil {
+		return err
+	}
+	var report wal.Report
+	err = s.withReserve(func() (err error) {
+		s.log, report, err = wal.Open(ctx, wal.Options{
+			Dir: filepath.Join(o.Dir, logDir), FS: o.fs, FileSize: s.fileSize, OnLostPositions: o.OnLostPositions, Log: o.Log,
+		}, found)
+		return err
+	})
+	if err != nil {
+		return explainLost(err, report)
+	}
 	b.seq = max(b.seq, s.log.Seq())
 	b.positions = s.log.Positions()
-	if err := errors.Join(s.setAside(damage), s.restore()); err != nil {
+	err = errors.Join(s.reportDamage(report), s.restore())
+	if err == nil && s.reserve.size() == 0 { // delivery needs the last space
+		_, err = s.log.DropCopy()
+	}
+	if err != nil {
 		return errors.Join(err, s.log.Close())
 	}
 	return nil
 }
 
 // openDirs makes the directories, and queues the sealed batches in them.
-func (s *spool) openDirs(ctx context.Context) (err error) {
+func (s *spool) openDirs(ctx context.Context) (found wal.Sealed, err error) {
 	b, o := s.buf, &s.buf.opts
 	if err := o.fs.MkdirAll(filepath.Join(o.Dir, logDir)); err != nil {
-		return err
+		return found, err
 	}
 	if s.dir, err = sealed.Open(o.fs, filepath.Join(o.Dir, sealedDir), filepath.Join(o.Dir, quarantineDir)); err != nil {
-		return err
+		return found, err
+	}
+	known, err := s.dir.Known()
+	if err != nil {
+		return found, err
 	}
 	heads, damaged, err := s.dir.List(ctx)
 	if err != nil {
-		return err
+		return found, err
 	}
 	for _, name := range damaged {
 		b.stats.Quarantined++
@@ -72,35 +85,7 @@ func (s *spool) openDirs(ctx context.Context) (err error) {
 		s.bytes.Add(h.Size)
 		b.seq = max(b.seq, h.Meta.Seq)
 	}
-	return nil
-}
-
-// coverage is what the sealed batches cover.
-func (s *spool) coverage() map[wal.Key]uint64 {
-	all := map[wal.Key]uint64{}
-	for _, batch := range s.buf.queue.waiting {
-		key := batch.head.Key
-		all[key] = max(all[key], batch.head.Through)
-	}
-	return all
-}
-
-// setAside keeps damaged log files for whoever wants to look; what is whole in them is replayed.
-func (s *spool) setAside(damage []wal.Damage) error {
-	for _, d := range damage {
-		if d.Torn {
-			s.buf.opts.Log.Warn("the log ends in an unfinished write, which was never acknowledged and is cut off", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
-			continue
-		}
-		s.buf.stats.Damaged++
-		s.buf.opts.Log.Error("a log file is damaged: what is whole in it goes on, a copy is in quarantine", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
-		to := filepath.Join(s.buf.opts.Dir, quarantineDir, filepath.Base(d.Path))
-		err := s.withReserve(func() error { return s.buf.opts.fs.Link(d.Path, to) })
-		if err != nil && !errors.Is(err, errExist) {
-			return fmt.Errorf("keep a copy of a damaged log file: %w", err)
-		}
-	}
-	return nil
+	return sealedOf(heads, known), nil
 }
 
 // errQuit ends replaying.

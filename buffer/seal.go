@@ -118,7 +118,7 @@ func (b *Buffer) queued(o *openBatch, batch *Batch, err error) {
 		// The log has the records; the next process seals them.
 		b.spool.frozen = true
 		b.stats.Unsealed++
-		if !errors.Is(err, errUnsealed) {
+		if !errors.Is(err, errUnsealed) && !errors.Is(err, ErrClosed) {
 			b.opts.Log.Error("a batch could not be sealed; its records stay in the log", "service", o.lane.service,
 				"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
 		}

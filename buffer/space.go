@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -63,14 +65,27 @@ func (s *spool) capacity() int64 {
 // space is the size of the file system.
 func (s *spool) space() (disk.Space, error) { return s.buf.opts.fs.Space(s.buf.opts.Dir) }
 
+// CheckDisk returns the [ErrSmallDisk] with which Open would refuse a directory, which
+// need not exist, for the size of its file system. It changes nothing.
+func CheckDisk(dir string) error {
+	if err := checkDisk(disk.OS{}, dir); err != nil {
+		return fmt.Errorf("open buffer %s: %w", dir, err)
+	}
+	return nil
+}
+
 // checkDisk refuses a file system below MinDisk.
-func (s *spool) checkDisk() error {
-	space, err := s.space()
+func checkDisk(fsys disk.FS, dir string) error {
+	space, err := fsys.Space(dir)
+	for above := dir; errors.Is(err, fs.ErrNotExist) && filepath.Dir(above) != above; {
+		above = filepath.Dir(above)
+		space, err = fsys.Space(above)
+	}
 	if err != nil || space.Total == 0 || space.Total >= MinDisk {
 		return err
 	}
 	err = fmt.Errorf("%w: %d bytes, the minimum is %d", ErrSmallDisk, space.Total, int64(MinDisk))
-	return hint.Wrap(err, "move %s to a larger disk, or use --buffer memory", s.buf.opts.Dir)
+	return hint.Wrap(err, "move %s to a larger disk, or use --buffer memory", dir)
 }
 
 // logFileSize is the size at which a log file is full: a disk holds several.
@@ -308,13 +323,21 @@ func (s *spool) withReserve(write func() error) error {
 	return err
 }
 
-// release gives n bytes of the reserve back to the disk, and reports whether there were any.
+// release gives n bytes of the reserve back to the disk, and reports whether there were
+// any. When the reserve is used up, the space of the current log file's copy is next.
 func (s *spool) release(n int64) bool {
 	given, err := s.reserve.give(n)
 	if err != nil {
 		s.buf.opts.Log.Warn("the reserved disk space cannot be used", "error", err)
 	}
-	return given > 0
+	if given > 0 || s.log == nil {
+		return given > 0
+	}
+	dropped, err := s.log.DropCopy()
+	if err != nil {
+		s.buf.opts.Log.Warn("the copy of a log file cannot be removed", "error", err)
+	}
+	return dropped
 }
 
 // restore makes the reserve whole again where there is space that is not needed.

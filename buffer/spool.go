@@ -18,7 +18,7 @@ type spool struct {
 	buf  *Buffer
 	log  *wal.Log
 	dir  *sealed.Dir
-	lock interface{ Close() error }
+	lock *dirLock
 	// fileSize is the size at which a log file is full.
 	fileSize int64
 	// bytes is the size of the sealed batches' files.
@@ -101,6 +101,9 @@ func (b *Buffer) landed(l *lane) {
 func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	if !ok {
 		return errUnsealed
+	}
+	if err := s.locked(); err != nil {
+		return err
 	}
 	b := s.buf
 	head := sealed.Head{Key: o.key(), Through: o.through, First: o.first, Meta: batch.Meta}
@@ -195,6 +198,10 @@ func (s *spool) cover(batch *Batch) error {
 // remove removes a delivered batch, once its coverage is durable.
 func (s *spool) remove(batch *Batch) (err error) {
 	err = s.cover(batch)
+	keep := false
+	if err == nil {
+		keep, err = s.done(batch.Meta.Seq)
+	}
 	if errors.Is(err, wal.ErrFull) { // it stays until there is room for that
 		s.buf.mu.Lock()
 		s.delivered = append(s.delivered, batch)
@@ -202,7 +209,7 @@ func (s *spool) remove(batch *Batch) (err error) {
 		return nil
 	}
 	if err == nil {
-		err = s.dir.Remove(batch.Meta.Seq)
+		err = s.dir.Remove(batch.Meta.Seq, keep)
 	}
 	if err != nil {
 		return s.buf.fail(err)
@@ -214,6 +221,9 @@ func (s *spool) remove(batch *Batch) (err error) {
 // quarantine moves a batch to the quarantine.
 func (s *spool) quarantine(batch *Batch, reason string) error {
 	err := s.cover(batch)
+	if err == nil {
+		_, err = s.done(batch.Meta.Seq)
+	}
 	if err == nil {
 		err = s.withReserve(func() error { return s.dir.Quarantine(batch.Meta.Seq, reason) })
 	}
@@ -255,7 +265,7 @@ func (s *spool) keep() {
 				err = s.log.Mark()
 			}
 			if err != nil && !errors.Is(err, wal.ErrFull) {
-				b.opts.Log.Error("the buffer's log can not be made durable", "error", b.fail(err))
+				b.opts.Log.Error("the buffer's log cannot be made durable", "error", b.fail(err))
 				return
 			}
 		}
@@ -311,7 +321,7 @@ func (s *spool) trim(force bool) {
 	idle := len(b.open)+len(b.ending)+len(b.inflight) == 0
 	frozen := s.frozen || b.failed != nil
 	b.mu.Unlock()
-	if frozen {
+	if frozen || s.locked() != nil {
 		return
 	}
 	const large = 1 << 20

@@ -1,6 +1,10 @@
 package buffer
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Stats is a snapshot of a buffer.
 type Stats struct {
@@ -23,8 +27,15 @@ type Stats struct {
 	DroppedRecords uint64
 	// Unsealed is how many batches could not be sealed; the log has their records.
 	Unsealed uint64
-	// Replayed is how many records Open took up from the log, Damaged how many log files were.
+	// Replayed is how many records Open took up from the log, Damaged how many files of the
+	// buffer were damaged or missing, beside those that are Quarantined.
 	Replayed, Damaged uint64
+	// LostRecords is how many records are known to be lost by that, Missing of how many
+	// sealed batches the file is missing, LostUnknown how many damaged parts of the log held
+	// what is not known: records in them may be lost, or stored twice.
+	LostRecords, Missing, LostUnknown uint64
+	// LostPositions says that Open found positions lost.
+	LostPositions bool
 	// Disk is what a durable buffer takes on disk, in bytes, without what it reserves.
 	Disk int64
 	// Limit is how many bytes it may take: in memory Options.Memory, on disk
@@ -32,6 +43,24 @@ type Stats struct {
 	Limit int64
 	// Full: something waits for space on disk.
 	Full bool
+}
+
+// DamageLoss says in words what damage of the buffer's files cost; "" is nothing.
+func (s Stats) DamageLoss() string {
+	var all []string
+	if s.LostRecords > 0 {
+		all = append(all, fmt.Sprintf("%d records are lost", s.LostRecords))
+	}
+	if s.LostUnknown > 0 {
+		all = append(all, "other records may be lost or stored twice")
+	}
+	if s.Missing > 0 {
+		all = append(all, fmt.Sprintf("%d sealed batches are missing", s.Missing))
+	}
+	if s.LostPositions {
+		all = append(all, "positions of the inputs were lost")
+	}
+	return strings.Join(all, ", ")
 }
 
 // Stats returns a snapshot.

@@ -180,7 +180,7 @@ func TestLongKill(t *testing.T) {
 	t.Logf("%d kills", w.kills)
 	// The index has what is stored, and nothing else.
 	var lost []string
-	report, err := audit.Verify(t.Context(), w.s, audit.Options{Found: func(d audit.Difference) { lost = append(lost, fmt.Sprint(d)) }})
+	report, err := audit.Verify(t.Context(), w.s, audit.Options{OnDifference: func(d audit.Difference) { lost = append(lost, fmt.Sprint(d)) }})
 	if err != nil || report.Err() != nil || len(lost) > 0 {
 		t.Errorf("%q, error %v", slices.Compact(lost), err)
 	}

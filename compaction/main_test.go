@@ -127,8 +127,8 @@ func (f *fleet) store(p plain) {
 	if err != nil {
 		f.tb.Fatal(err)
 	}
-	row := tableindex.Row{Name: p.name, Meta: p.meta, ETag: etag, Size: int64(len(p.body))}
-	if err := tableindex.Put(f.tb.Context(), f.s.Tables(), f.s.Container(), []tableindex.Row{row}); err != nil {
+	row := tableindex.Entity{Name: p.name, Meta: p.meta, ETag: etag, Size: int64(len(p.body))}
+	if err := tableindex.Put(f.tb.Context(), f.s.Tables(), f.s.Container(), []tableindex.Entity{row}); err != nil {
 		f.tb.Fatal(err)
 	}
 }

@@ -59,10 +59,10 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 		}
 		return nil
 	}
-	rows := make([]tableindex.Row, 0, len(byOutput))
+	entities := make([]tableindex.Entity, 0, len(byOutput))
 	for i := range byOutput {
 		o := h.Outputs[i]
-		row, err := r.readBack(ctx, o)
+		entity, err := r.readBack(ctx, o)
 		switch corrupt := (*segment.CorruptError)(nil); {
 		case errors.As(err, &corrupt), errors.Is(err, store.ErrRange):
 			r.halt(h.Scope, fmt.Errorf("%s: %w: %w", o.Name, ErrDamaged, err))
@@ -72,18 +72,18 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 		case err != nil:
 			return fmt.Errorf("cannot read %s back: %w", o.Name, err)
 		}
-		rows = append(rows, row)
+		entities = append(entities, entity)
 	}
 	crashpoint.Here("compact.read-back")
-	err := retry.Do(ctx, func() error { return tableindex.Put(ctx, r.store.Tables(), r.store.Container(), rows) })
-	if err != nil && !errors.Is(err, tableindex.ErrRow) { // of times before 1970 there is no index
+	err := retry.Do(ctx, func() error { return tableindex.Put(ctx, r.store.Tables(), r.store.Container(), entities) })
+	if err != nil && !errors.Is(err, tableindex.ErrInvalidEntity) { // of times before 1970 there is no index
 		return fmt.Errorf("cannot index outputs of %s: %w", h.Scope, err)
 	}
 	crashpoint.Here("compact.indexed")
 	for _, inputs := range byOutput {
 		for _, s := range inputs {
-			row := tableindex.Row{Name: s.Name, Meta: s.Meta}
-			r.queue = append(r.queue, removal{s.ref(), s.Size, row.Table(r.store.Container()), row.Key()})
+			entity := tableindex.Entity{Name: s.Name, Meta: s.Meta}
+			r.queue = append(r.queue, removal{s.ref(), s.Size, entity.Table(r.store.Container()), entity.Key()})
 		}
 	}
 	if len(r.queue) >= store.MaxDelete {
@@ -92,17 +92,17 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 	return nil
 }
 
-// readBack reads a stored output whole and checks everything in it. It returns its row.
-func (r *run) readBack(ctx context.Context, o Output) (tableindex.Row, error) {
+// readBack reads a stored output whole and checks everything in it. It returns its entity.
+func (r *run) readBack(ctx context.Context, o Output) (tableindex.Entity, error) {
 	read := chunked(rangeOf(r.store.Blobs(), o.Name.String()), o.Size)
 	f, err := segment.Verify(ctx, read, o.Size)
 	if err == nil {
 		err = f.Check(o.Meta)
 	}
 	if err != nil {
-		return tableindex.Row{}, err
+		return tableindex.Entity{}, err
 	}
-	return tableindex.Row{Name: o.Name, Meta: o.Meta, ETag: o.ETag, Size: o.Size, Minutes: f.Minutes}, nil
+	return tableindex.Entity{Name: o.Name, Meta: o.Meta, ETag: o.ETag, Size: o.Size, Minutes: f.Minutes}, nil
 }
 
 // flush removes what is queued.

@@ -85,7 +85,7 @@ func TestCompact(t *testing.T) {
 		t.Errorf("nothing is left to do, but: %+v", report)
 	}
 	// The index says what is stored.
-	report, err := audit.Verify(t.Context(), s, audit.Options{Depth: audit.Blocks, Found: func(d audit.Difference) { t.Errorf("%+v", d) }})
+	report, err := audit.Verify(t.Context(), s, audit.Options{Depth: audit.Blocks, OnDifference: func(d audit.Difference) { t.Errorf("%+v", d) }})
 	if err != nil || report.Err() != nil || report.Entities != 6 || report.Blobs != 6 {
 		t.Errorf("%+v, error %v", report, err)
 	}

@@ -1,6 +1,5 @@
-// Package config reads the shipper's configuration file: YAML, checked as a
-// whole, so that everything that is wrong with it is told at once, with its place.
-// docs/configuration.md describes the keys.
+// Package config reads the shipper's configuration file: YAML, validated as a whole, so that all
+// problems are reported at once, each with its position. docs/configuration.md describes the keys.
 package config
 
 import (
@@ -23,47 +22,48 @@ import (
 	"logstow/record/recognize"
 )
 
-// Config is what a file says; a zero field was not given.
+// Config is the content of a file; a zero field was not given.
 type Config struct {
-	// Stores is where segments go, Instance the name of this shipper. Of several
-	// stores one is picked for each new segment.
+	// Stores are the destinations of segments, Instance the name of this shipper. One of several
+	// stores is chosen for each new segment.
 	Stores   []string
 	Instance string
-	// Bucket is the width of buckets, FlushInterval and FlushSize when batches are sealed.
+	// Bucket is the width of buckets; FlushInterval and FlushSize determine when batches are
+	// sealed.
 	Bucket, FlushInterval time.Duration
 	FlushSize             int64
-	// MaxLateness is how old a record may be when it is read to keep its time,
-	// OpenBuckets how many buckets a service may have open.
+	// MaxLateness is how old a record may be when read to keep its time, OpenBuckets the number of
+	// open buckets per service.
 	MaxLateness time.Duration
 	OpenBuckets int
-	// RetryFor and DrainTimeout are those of the command line.
+	// RetryFor and DrainTimeout are as on the command line.
 	RetryFor, DrainTimeout time.Duration
 	// Filter is on or off.
 	Filter string
-	// Metrics is the address of metrics.
+	// Metrics is the address of the metrics server.
 	Metrics string
 	Buffer  Buffer
 	Inputs  []Input
 }
 
-// Buffer is where records wait.
+// Buffer configures the buffer.
 type Buffer struct {
 	// Mode is disk or memory.
 	Mode string
 	Dir  string
 	Size int64
-	// Sync and OnFull are as on the command line.
-	Sync, OnFull string
+	// Sync, OnFull and OnLostPositions are as on the command line.
+	Sync, OnFull, OnLostPositions string
 }
 
-// Input is one thing to read.
+// Input is one input.
 type Input struct {
 	Common
-	// Stores are where this input's service is stored, if not where all are.
+	// Stores are where this input's service is stored, if not in all.
 	Stores []string
-	// Line is where it stands in the file.
+	// Line is its line in the file.
 	Line int
-	// Kind is which of the others is set: the key that names it.
+	// Kind says which of the other fields is set: the key that selects it.
 	Kind Kind
 
 	Files    Files
@@ -73,7 +73,7 @@ type Input struct {
 	Journald Journald
 }
 
-// Kind is a kind of input: the key that stands for it.
+// Kind is a kind of input: its key.
 type Kind string
 
 // The kinds of input.
@@ -90,18 +90,18 @@ func kinds() []Kind {
 	return []Kind{KindFiles, KindStdin, KindSyslog, KindForward, KindHTTP, KindJournald}
 }
 
-// Common is what every input may say; at the top of the file it is the default of all.
+// Common are the keys of every input; at the top of the file they are defaults for all inputs.
 type Common struct {
 	// Service is a name or, for files, a pattern such as {namespace}.{container}.
 	Service, Class, SourcePrefix string
 	MaxRecord                    int64
 	MaxAhead                     time.Duration
 	Zone                         *time.Location
-	// Rules find times and levels that are not found by themselves.
+	// Rules find timestamps and levels that are not recognized without them.
 	Rules     recognize.RuleOptions
 	Format    container.Format
 	Multiline *multiline.Options
-	// Process is what is done with records; Stats and what runs with it are not set.
+	// Process configures the processing of records; Stats and runtime fields are not set.
 	Process process.Options
 }
 
@@ -114,7 +114,7 @@ type Files struct {
 	MaxOpen        int
 }
 
-// Server is what listens have in common.
+// Server is what listening inputs have in common.
 type Server struct {
 	TLS            listen.TLS
 	MaxConnections int
@@ -149,7 +149,7 @@ type Journald struct {
 	FromStart      bool
 }
 
-// Problem is something wrong in a file.
+// Problem is an error in a file.
 type Problem struct {
 	File         string
 	Line, Column int
@@ -164,12 +164,12 @@ func (p Problem) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Text)
 }
 
-// Read reads a file. Variables are taken from lookup, which is [os.LookupEnv].
-// The error holds everything that is wrong, a line each.
+// Read reads a file. Variables are looked up with lookup, which is [os.LookupEnv]. The error lists
+// all problems, one per line.
 func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no configuration file %s", path)
+		return nil, fmt.Errorf("configuration file %s not found", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
@@ -177,7 +177,7 @@ func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
 	return Parse(path, data, lookup, os.ReadFile)
 }
 
-// Parse reads what a file of a name holds. ${file:PATH} is read by readFile.
+// Parse parses the content of a file with a name. ${file:PATH} is read by readFile.
 func Parse(name string, data []byte, lookup func(string) (string, bool), readFile func(string) ([]byte, error)) (*Config, error) {
 	d := &decoder{file: name, getenv: lookup, readFile: readFile, anchors: map[string]ast.Node{}}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())

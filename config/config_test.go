@@ -145,12 +145,12 @@ shipper.yaml:7:9: mode: "tape": want disk, memory
 shipper.yaml:8:3: unknown key sise; did you mean size?
 shipper.yaml:9:12: time-zone: unknown time zone Nowhere/Land
 shipper.yaml:10:8: class: "A": want at most 24 of a-z and 0-9
-shipper.yaml:11:1: store is given twice`
+shipper.yaml:11:1: duplicate key store`
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v\nwant\n%s", err, want)
 	}
 	for _, want := range []string{
-		"an input is of one kind: files or syslog", "an input needs one of files, forward, http, journald, stdin, syslog", "missing closing )",
+		"an input has one kind: files or syslog", "an input needs one of files, forward, http, journald, stdin, syslog", "missing closing )",
 		"one-in is missing", "level, contains or regexp is missing", "the variable MISSING is not set", "TLS needs a certificate and a key",
 		"/nowhere: file does not exist", "a pattern of paths is for files", "want keys and values here", "ftp",
 	} {
@@ -172,10 +172,10 @@ func TestSyntax(t *testing.T) {
 		"x":                       "want keys and values",
 		"buffer: &b {sync: 1s}":   "",
 		"":                        "",
-		"store: *nowhere":         "no anchor",
+		"store: *nowhere":         "unknown anchor",
 		"store: ${OPEN":           "not closed",
 		"store: a$b":              "",
-		"<<: {store: x}":          "merging",
+		"<<: {store: x}":          "merge keys",
 	} {
 		_, err := parse(text)
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
@@ -185,7 +185,7 @@ func TestSyntax(t *testing.T) {
 }
 
 // A secret is never in what is told.
-func TestNoSecretIsTold(t *testing.T) {
+func TestNoSecretInErrors(t *testing.T) {
 	t.Parallel()
 	_, err := parse("inputs:\n  - forward: :1\n    shared-key: ${file:/run/key}\n    nonsense: ${file:/run/key}\n    max-connections: ${file:/run/key}\n")
 	if err == nil || strings.Contains(err.Error(), "canary") {
@@ -195,7 +195,7 @@ func TestNoSecretIsTold(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	if _, err := config.Read(t.TempDir()+"/none.yaml", env); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "there is no configuration file") {
+	if _, err := config.Read(t.TempDir()+"/none.yaml", env); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "not found") {
 		t.Error(err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// expand puts in the values of variables: ${NAME}, ${NAME:-default},
-// ${file:PATH} for what a file holds (without a newline at its end), and $$ for $.
+// expand expands variables: ${NAME}, ${NAME:-default}, ${file:PATH} for the content of a file
+// (without a newline at its end), and $$ for $.
 func (d *decoder) expand(text string) (string, error) {
 	var out strings.Builder
 	for {
@@ -39,7 +39,7 @@ func (d *decoder) expand(text string) (string, error) {
 	}
 }
 
-// variable is the value of what stands between ${ and }.
+// variable is the value of the text between ${ and }.
 func (d *decoder) variable(name string) (string, error) {
 	if path, ok := strings.CutPrefix(name, "file:"); ok {
 		data, err := d.readFile(path)

@@ -8,7 +8,7 @@ import (
 	"logstow/input/syslog"
 )
 
-// input reads one of inputs.
+// input reads one element of inputs.
 func (d *decoder) input(s *section, defaults Common) Input {
 	in := Input{Common: defaults.clone()}
 	if s.node != nil && s.node.GetToken() != nil {
@@ -19,17 +19,17 @@ func (d *decoder) input(s *section, defaults Common) Input {
 			continue
 		}
 		if in.Kind != "" {
-			d.fail(s.values[string(kind)], "an input is of one kind: %s or %s", in.Kind, kind)
+			d.fail(s.values[string(kind)], "an input has one kind: %s or %s", in.Kind, kind)
 		}
 		in.Kind = kind
 	}
 	d.common(s, &in.Common)
-	s.texts("store", &in.Stores)
+	s.stringList("store", &in.Stores)
 	switch in.Kind {
 	case KindFiles:
 		d.files(s, &in.Files)
 	case KindStdin:
-		s.truth(string(KindStdin), new(bool))
+		s.boolean(string(KindStdin), new(bool))
 	case KindSyslog:
 		d.syslog(s, &in.Syslog)
 	case KindForward:
@@ -48,7 +48,7 @@ func (d *decoder) input(s *section, defaults Common) Input {
 		d.fail(s.node, "service %s: a pattern of paths is for files", in.Service)
 	}
 	if len(in.Stores) > 0 && (strings.Contains(in.Service, "{") || in.HTTP.ServiceFromResource) {
-		d.fail(s.get("store"), "store: an input whose records say the service can not have a store of its own")
+		d.fail(s.get("store"), "store: an input that takes the service from its records cannot have its own store")
 	}
 	s.done()
 	return in
@@ -61,7 +61,7 @@ func kindNames() (names []string) {
 	return names
 }
 
-// clone is a copy that shares nothing that an input may add to.
+// clone is a copy that shares nothing that an input may modify.
 func (c Common) clone() Common {
 	p := &c.Process
 	p.Redact = slices.Clone(p.Redact)
@@ -71,13 +71,13 @@ func (c Common) clone() Common {
 }
 
 func (d *decoder) files(s *section, f *Files) {
-	s.texts(string(KindFiles), &f.Paths)
-	s.texts("exclude", &f.Exclude)
+	s.stringList(string(KindFiles), &f.Paths)
+	s.stringList("exclude", &f.Exclude)
 	read(s, "name", &f.Name, func(v string) (string, error) {
 		return v, valid(blobnaming.ValidInstance(v), "%q: want letters, digits and . _ -", v)
 	})
-	s.truth("from-start", &f.FromStart)
-	s.truth("polling", &f.Polling)
+	s.boolean("from-start", &f.FromStart)
+	s.boolean("polling", &f.Polling)
 	s.number("max-open", 8, &f.MaxOpen)
 }
 
@@ -98,7 +98,7 @@ func (d *decoder) syslog(s *section, v *Syslog) {
 		_, _, err := syslog.ParseAddress(v)
 		return v, err
 	})
-	s.truth("raw", &v.Raw)
+	s.boolean("raw", &v.Raw)
 	d.server(s, &v.Server)
 }
 
@@ -121,15 +121,15 @@ func (d *decoder) forward(s *section, v *Forward) {
 
 func (d *decoder) http(s *section, v *HTTP) {
 	s.address(string(KindHTTP), &v.Address)
-	s.truth("service-from-resource", &v.ServiceFromResource)
+	s.boolean("service-from-resource", &v.ServiceFromResource)
 	d.server(s, &v.Server)
 }
 
 func (d *decoder) journald(s *section, v *Journald) {
-	s.truth(string(KindJournald), new(bool))
+	s.boolean(string(KindJournald), new(bool))
 	s.text("name", &v.Name)
-	s.texts("units", &v.Units)
-	s.texts("matches", &v.Matches)
+	s.stringList("units", &v.Units)
+	s.stringList("matches", &v.Matches)
 	s.text("directory", &v.Directory)
-	s.truth("from-start", &v.FromStart)
+	s.boolean("from-start", &v.FromStart)
 }

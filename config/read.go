@@ -22,7 +22,7 @@ import (
 // config reads the whole file.
 func (d *decoder) config(s *section) *Config {
 	c := &Config{}
-	s.texts("store", &c.Stores)
+	s.stringList("store", &c.Stores)
 	read(s, "instance", &c.Instance, func(v string) (string, error) {
 		return v, valid(blobnaming.ValidInstance(v), "%q: want 1 to %d of A-Z a-z 0-9 . _ -", v, blobnaming.MaxInstance)
 	})
@@ -54,10 +54,11 @@ func (d *decoder) buffer(s *section, b *Buffer) {
 	s.size("size", &b.Size)
 	s.text("sync", &b.Sync)
 	read(s, "on-full", &b.OnFull, oneOf("block", "drop-oldest"))
+	read(s, "on-lost-positions", &b.OnLostPositions, oneOf("reread", "skip", "stop"))
 	s.done()
 }
 
-// common reads what an input may say, over what stands there already.
+// common reads the keys of every input, over the existing values.
 func (d *decoder) common(s *section, c *Common) {
 	read(s, "service", &c.Service, func(v string) (string, error) {
 		if !strings.Contains(v, "{") {
@@ -82,7 +83,7 @@ func (d *decoder) common(s *section, c *Common) {
 	d.processing(s, &c.Process)
 }
 
-// rules reads how times and levels are found that are not found by themselves.
+// rules reads the rules for timestamps and levels that are not recognized without them.
 func (d *decoder) rules(s *section, r *recognize.RuleOptions) {
 	s.text("time-format", &r.TimeFormat)
 	s.text("time-regexp", &r.TimeRegexp)
@@ -97,7 +98,7 @@ func (d *decoder) rules(s *section, r *recognize.RuleOptions) {
 			}
 		}
 	}
-	// Each on its own, so that what is wrong is told where it stands.
+	// Each on its own, so that problems are reported at their positions.
 	for _, one := range []struct {
 		key  string
 		opts recognize.RuleOptions
@@ -113,7 +114,7 @@ func (d *decoder) rules(s *section, r *recognize.RuleOptions) {
 	}
 }
 
-// multiline reads off, auto, an expression, or a mapping with more.
+// multiline reads off, auto, an expression, or a mapping.
 func (d *decoder) multiline(s *section, c *Common) {
 	node := s.get("multiline")
 	if node == nil {
@@ -122,7 +123,7 @@ func (d *decoder) multiline(s *section, c *Common) {
 	opts := &multiline.Options{}
 	c.Multiline = opts
 	mode := func(v string) (string, error) { return v, multilineMode(v, opts) }
-	switch d.plain(node).(type) {
+	switch d.resolveAlias(node).(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
 	default:
 		if text, ok := d.scalar(node); ok {
@@ -139,7 +140,7 @@ func (d *decoder) multiline(s *section, c *Common) {
 	m.done()
 }
 
-// ParseMultiline reads off, auto, or the expression that the first lines of records match.
+// ParseMultiline parses off, auto, or the expression that matches the first lines of records.
 func ParseMultiline(v string) (*multiline.Options, error) {
 	opts := &multiline.Options{}
 	return opts, multilineMode(v, opts)
@@ -156,12 +157,12 @@ func multilineMode(v string, opts *multiline.Options) (err error) {
 	return err
 }
 
-// processing reads what is done with records.
+// processing reads the processing of records.
 func (d *decoder) processing(s *section, p *process.Options) {
 	if s.has("redact") {
 		p.Redact = nil
 	}
-	s.texts("redact", &p.Redact)
+	s.stringList("redact", &p.Redact)
 	for _, kind := range p.Redact {
 		if kind != "all" && !slices.Contains(process.Kinds(), kind) && s.has("redact") {
 			d.fail(s.get("redact"), "redact: %q: want %s", kind, list(append(process.Kinds(), "all")))
@@ -210,11 +211,11 @@ func (d *decoder) conditions(s *section, key string) (rules []process.Rule) {
 
 func (d *decoder) rule(s *section, r *process.Rule) {
 	read(s, "level", &r.Levels, record.ParseLevels)
-	s.texts("contains", &r.Contains)
+	s.stringList("contains", &r.Contains)
 	read(s, "regexp", &r.Regexp, regexp.Compile)
 }
 
-// missing reports a key that has to be there, unless something in its place is wrong.
+// missing reports a missing required key, unless another key in its place is invalid.
 func (d *decoder) missing(s *section, key string) {
 	if s.node != nil && !s.has(key) {
 		d.fail(s.node, "%s is missing", key)

@@ -9,11 +9,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"logstow/input/listen"
-	"logstow/internal/cli"
 	"logstow/internal/suggest"
+	"logstow/internal/units"
 )
 
-// decoder reads a document and gathers all that is wrong with it.
+// decoder decodes a document and collects all problems.
 type decoder struct {
 	file     string
 	getenv   func(string) (string, bool)
@@ -30,27 +30,26 @@ func (d *decoder) fail(at ast.Node, format string, args ...any) {
 	d.problems = append(d.problems, p)
 }
 
-// plain is a node without its anchor or behind its alias.
-func (d *decoder) plain(node ast.Node) ast.Node {
+// resolveAlias is a node without its anchor, or the target of its alias.
+func (d *decoder) resolveAlias(node ast.Node) ast.Node {
 	switch n := node.(type) {
 	case *ast.AnchorNode:
 		d.anchors[n.Name.GetToken().Value] = n.Value
-		return d.plain(n.Value)
+		return d.resolveAlias(n.Value)
 	case *ast.AliasNode:
 		target, ok := d.anchors[n.Value.GetToken().Value]
 		if !ok {
-			d.fail(n, "there is no anchor &%s before this", n.Value.GetToken().Value)
+			d.fail(n, "unknown anchor &%s", n.Value.GetToken().Value)
 			return nil
 		}
 		return target
 	case *ast.TagNode:
-		return d.plain(n.Value)
+		return d.resolveAlias(n.Value)
 	}
 	return node
 }
 
-// section is a mapping that is being read: each accessor names a key that may be
-// in it, done reports the others.
+// section is a mapping being read: each accessor names a valid key, done reports all others.
 type section struct {
 	d      *decoder
 	node   ast.Node
@@ -59,11 +58,11 @@ type section struct {
 	known  []string
 }
 
-// section reads a node as a mapping. One that is none is empty.
+// section reads a node as a mapping. For other nodes it is empty.
 func (d *decoder) section(node ast.Node) *section {
 	s := &section{d: d, node: node, values: map[string]ast.Node{}}
 	var entries []*ast.MappingValueNode
-	switch n := d.plain(node).(type) {
+	switch n := d.resolveAlias(node).(type) {
 	case *ast.MappingNode:
 		entries = n.Values
 	case *ast.MappingValueNode:
@@ -74,12 +73,12 @@ func (d *decoder) section(node ast.Node) *section {
 	}
 	for _, e := range entries {
 		if _, merge := e.Key.(*ast.MergeKeyNode); merge {
-			d.fail(e.Key, "merging with << is not known here")
+			d.fail(e.Key, "merge keys (<<) are not supported")
 			continue
 		}
 		key := e.Key.GetToken().Value
 		if _, again := s.values[key]; again {
-			d.fail(e.Key, "%s is given twice", key)
+			d.fail(e.Key, "duplicate key %s", key)
 			continue
 		}
 		s.values[key] = e.Value
@@ -88,7 +87,7 @@ func (d *decoder) section(node ast.Node) *section {
 	return s
 }
 
-// done reports the keys that nobody asked for.
+// done reports unknown keys.
 func (s *section) done() {
 	for _, e := range s.keys {
 		key := e.Key.GetToken().Value
@@ -98,19 +97,19 @@ func (s *section) done() {
 		if near := suggest.Nearest(key, s.known); near != "" {
 			s.d.fail(e.Key, "unknown key %s; did you mean %s?", key, near)
 		} else {
-			s.d.fail(e.Key, "unknown key %s; known here are %s", key, list(s.known))
+			s.d.fail(e.Key, "unknown key %s; valid keys are %s", key, list(s.known))
 		}
 	}
 }
 
-// get is the value of a key; nil where it is not given.
+// get is the value of a key; nil if it is missing.
 func (s *section) get(key string) ast.Node {
 	s.known = append(s.known, key)
 	node, ok := s.values[key]
 	if !ok {
 		return nil
 	}
-	if _, null := s.d.plain(node).(*ast.NullNode); null {
+	if _, null := s.d.resolveAlias(node).(*ast.NullNode); null {
 		return nil
 	}
 	return node
@@ -123,7 +122,7 @@ func (s *section) has(key string) bool {
 	return ok && !null
 }
 
-// scalar is a value as text, variables expanded.
+// scalar is a value as text, with variables expanded.
 func (s *section) scalar(key string) (text string, node ast.Node, ok bool) {
 	node = s.get(key)
 	if node == nil {
@@ -134,7 +133,7 @@ func (s *section) scalar(key string) (text string, node ast.Node, ok bool) {
 }
 
 func (d *decoder) scalar(node ast.Node) (string, bool) {
-	text, ok := d.written(node)
+	text, ok := d.rawScalar(node)
 	if !ok {
 		return "", false
 	}
@@ -146,9 +145,9 @@ func (d *decoder) scalar(node ast.Node) (string, bool) {
 	return expanded, true
 }
 
-// written is a value as it stands in the file.
-func (d *decoder) written(node ast.Node) (string, bool) {
-	switch n := d.plain(node).(type) {
+// rawScalar is a value as written in the file.
+func (d *decoder) rawScalar(node ast.Node) (string, bool) {
+	switch n := d.resolveAlias(node).(type) {
 	case *ast.LiteralNode:
 		return n.Value.Value, true
 	case *ast.StringNode:
@@ -162,7 +161,7 @@ func (d *decoder) written(node ast.Node) (string, bool) {
 	return "", false
 }
 
-// read reads a value with parse, which says what is wrong with it.
+// read reads a value with parse, which reports invalid values.
 func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
 	text, node, ok := s.scalar(key)
 	if !ok {
@@ -170,8 +169,8 @@ func read[T any](s *section, key string, to *T, parse func(string) (T, error)) {
 	}
 	v, err := parse(text)
 	if err != nil {
-		if written, _ := s.d.written(node); written != text { // what a variable holds may be a secret
-			s.d.fail(node, "%s: what %s stands for is not right here", key, written)
+		if written, _ := s.d.rawScalar(node); written != text { // the value of a variable may be a secret
+			s.d.fail(node, "%s: invalid value of %s", key, written)
 			return
 		}
 		s.d.fail(node, "%s: %v", key, err)
@@ -184,11 +183,11 @@ func (s *section) text(key string, to *string) {
 	read(s, key, to, func(v string) (string, error) { return v, nil })
 }
 
-func (s *section) duration(key string, to *time.Duration) { read(s, key, to, cli.ParseDuration) }
+func (s *section) duration(key string, to *time.Duration) { read(s, key, to, units.ParseDuration) }
 
 func (s *section) size(key string, to *int64) {
 	read(s, key, to, func(v string) (int64, error) {
-		n, err := cli.ParseSize(v)
+		n, err := units.ParseSize(v)
 		if err == nil && n < 1 {
 			err = fmt.Errorf("%s: want at least 1", v)
 		}
@@ -216,7 +215,7 @@ func (s *section) float(key string, to *float64) {
 	})
 }
 
-func (s *section) truth(key string, to *bool) {
+func (s *section) boolean(key string, to *bool) {
 	read(s, key, to, func(v string) (bool, error) {
 		switch v {
 		case "true", "yes", "on":
@@ -233,8 +232,8 @@ func (s *section) address(key string, to *string) {
 	read(s, key, to, func(v string) (string, error) { return v, listen.CheckAddress(v) })
 }
 
-// texts reads one value or a list of them.
-func (s *section) texts(key string, to *[]string) {
+// stringList reads one value or a list of them.
+func (s *section) stringList(key string, to *[]string) {
 	for _, node := range s.items(key) {
 		if text, ok := s.d.scalar(node); ok {
 			*to = append(*to, text)
@@ -242,13 +241,13 @@ func (s *section) texts(key string, to *[]string) {
 	}
 }
 
-// items are the elements of a list; a value that is none is its own list.
+// items are the elements of a list; any other value is its own list.
 func (s *section) items(key string) []ast.Node {
 	node := s.get(key)
 	if node == nil {
 		return nil
 	}
-	if sequence, ok := s.d.plain(node).(*ast.SequenceNode); ok {
+	if sequence, ok := s.d.resolveAlias(node).(*ast.SequenceNode); ok {
 		return sequence.Values
 	}
 	return []ast.Node{node}
@@ -262,7 +261,7 @@ func (s *section) sections(key string) (all []*section) {
 	return all
 }
 
-// section is the mapping of a key, empty where it is not given.
+// section is the mapping of a key, empty if it is missing.
 func (s *section) section(key string) *section {
 	node := s.get(key)
 	if node == nil {

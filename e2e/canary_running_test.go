@@ -74,7 +74,7 @@ func (r *rig) troubled(name, store string) string {
 	stored := func(n string) func() bool {
 		return func() bool {
 			_, text := get(t, metrics+"/metrics")
-			return strings.Contains(text, `shipper_output_records_total{service="crash"} `+n+"\n")
+			return strings.Contains(text, `logstow_output_records_total{service="crash"} `+n+"\n")
 		}
 	}
 	var shown strings.Builder
@@ -92,7 +92,7 @@ func (r *rig) troubled(name, store string) string {
 	eventually(t, 30*time.Second, "a record is stored", stored("1"))
 	r.outage()
 	r.line(filepath.Join(name, "b.log"))
-	eventually(t, 30*time.Second, "the outage is said", func() bool { return p.count("does not work") > 0 })
+	eventually(t, 30*time.Second, "the outage is logged", func() bool { return p.count("failed, retrying") > 0 })
 	look()
 	configure("  - unknown: x\n")
 	p.signal(t, syscall.SIGHUP)

@@ -125,8 +125,8 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// TestTrouble wants one clear line and the documented status for what goes wrong.
-func TestTrouble(t *testing.T) {
+// TestStorageErrors wants one clear line and the documented status for what goes wrong.
+func TestStorageErrors(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -178,11 +178,11 @@ func TestRefusedKeyAzurite(t *testing.T) {
 	wrong := s
 	wrong.env = []string{strings.Replace(s.env[0], "AccountKey=E", "AccountKey=F", 1)}
 	r := wrong.command(t, nil, "logq", "query", "-s", "x", "--from", "2026-11-20", "--to", "2026-11-21")
-	if r.status != 4 || !strings.Contains(r.errs, "refused") {
+	if r.status != 4 || !strings.Contains(r.errs, "denied") {
 		t.Errorf("query: status %d, %q", r.status, r.errs)
 	}
 	r = wrong.command(t, strings.NewReader(sample), "shipper", "run", "--once", "--service", "x", "-")
-	if r.status != 4 || !strings.Contains(r.errs, "refused") {
+	if r.status != 4 || !strings.Contains(r.errs, "denied") {
 		t.Errorf("ship: status %d, %q", r.status, r.errs)
 	}
 	same(t, "after refusals", sample, s.all(t, "x"))

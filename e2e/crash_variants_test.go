@@ -16,7 +16,7 @@ import (
 	"logstow/internal/azurite"
 )
 
-// TestCrashCreateOnly ships with a credential that can not look at what it
+// TestCrashCreateOnly ships with a credential that cannot look at what it
 // wrote, so that after a lost answer a batch may be stored twice under two names.
 func TestCrashCreateOnly(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestCrashConfigurationChanges(t *testing.T) {
 func TestCrashCopiedBuffer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, true)
-	// Sealed, while storage can not be reached.
+	// Sealed, while storage cannot be reached.
 	sealed := map[string]bool{}
 	r.outage()
 	logs := func(from, to int, lines map[string]bool) {

@@ -119,7 +119,7 @@ func TestGrantCreateOnly(t *testing.T) {
 
 // TestTwoAccounts ships from several instances to containers of the same name in two
 // accounts, each with its own key, and asks both. Azurite reads its accounts from the
-// environment, so this test can not run beside others.
+// environment, so this test cannot run beside others.
 func TestTwoAccounts(t *testing.T) {
 	t.Setenv("AZURITE_ACCOUNTS", "one:"+azurite.Key+";two:"+azurite.Key)
 	a := azurite.Start(t, "--loose")

@@ -58,12 +58,12 @@ func TestObserve(t *testing.T) {
 	}
 	eventually(t, 20*time.Second, "the records are stored", func() bool {
 		_, text := get(t, metrics+"/metrics")
-		return strings.Contains(text, `shipper_output_records_total{service="crash"} 2`)
+		return strings.Contains(text, `logstow_output_records_total{service="crash"} 2`)
 	})
 	_, text := get(t, metrics+"/metrics")
 	for _, want := range []string{
-		`shipper_input_records_total{input="http",service="crash"} 2`, `shipper_storage_requests_total{operation="create",status="ok"} 1`,
-		"go_goroutines ", "process_open_fds ", "shipper_lag_seconds ",
+		`logstow_input_records_total{input="http",service="crash"} 2`, `logstow_storage_requests_total{operation="create",status="ok"} 1`,
+		"go_goroutines ", "process_open_fds ", "logstow_lag_seconds ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)

@@ -45,7 +45,7 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// TestTerminateInOutage ends a shipper that can not store; the next one does.
+// TestTerminateInOutage ends a shipper that cannot store; the next one does.
 func TestTerminateInOutage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, true)
@@ -89,8 +89,8 @@ func TestSecondSignal(t *testing.T) {
 	r.check(want)
 }
 
-// TestTerminateWaitsForAnswers ends a shipper whose storage is slow but works.
-func TestTerminateWaitsForAnswers(t *testing.T) {
+// TestTerminateWaitsForResponses ends a shipper whose storage is slow but works.
+func TestTerminateWaitsForResponses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, true)
 	want := r.log(0, 2000)

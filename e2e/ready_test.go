@@ -33,7 +33,7 @@ func TestReadyInOutage(t *testing.T) {
 		t.Errorf("readyz in the outage: %d %s", status, body)
 	}
 	r.faults(0)
-	eventually(t, 60*time.Second, "storage works again", func() bool {
+	eventually(t, 60*time.Second, "storage is back", func() bool {
 		status, _ := get(t, metrics+"/readyz?storage=1")
 		return status == http.StatusOK
 	})

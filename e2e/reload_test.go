@@ -51,7 +51,7 @@ func TestReload(t *testing.T) {
 			if err := os.WriteFile(file, []byte("store: x\ninputs:\n  - fils: a\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			want = "going on with the old one"
+			want = "reload rejected"
 			refused++
 		case 1:
 			p.kill(t)
@@ -61,7 +61,7 @@ func TestReload(t *testing.T) {
 			continue
 		default:
 			configure(stores[r.rnd.IntN(2)], 1+r.rnd.IntN(all))
-			want = "took up the new configuration"
+			want = "configuration reloaded"
 			taken++
 		}
 		had := strings.Count(before, want)

@@ -91,3 +91,22 @@ func (r *rig) writeMuch(size int) map[string]bool {
 	appendFile(r.t, r.logFile(), text.String())
 	return lines
 }
+
+// TestSmallDiskRefused wants run and check to refuse a disk on which no buffer works, for
+// the same reason, also while the buffer's directory is not there.
+func TestSmallDiskRefused(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may mount a small file system")
+	}
+	t.Parallel()
+	s := target{store: t.TempDir()}
+	dir := smallDisk(t, 7)
+	want := fmt.Sprintf("shipper: open buffer %s: the disk is too small for a buffer: %d bytes, the minimum is %d\nhint: move %[1]s to a larger disk, or use --buffer memory\n",
+		dir, 7<<20, 8<<20)
+	for _, command := range []string{"check", "run", "check"} {
+		got := s.command(t, strings.NewReader("a line\n"), "shipper", command, "--once", "--service", "web", "--buffer-dir", dir, "-")
+		if got.status != 3 || got.errs != want {
+			t.Errorf("%s: status %d, %q; want 3, %q", command, got.status, got.errs, want)
+		}
+	}
+}

@@ -222,9 +222,9 @@ func (s *soak) run(p *process, metrics string, d time.Duration) map[string][]flo
 		}
 	}
 	s.configure(0) // all inputs, to read to their ends
-	before := p.count("took up the new configuration")
+	before := p.count("configuration reloaded")
 	p.signal(s.t, syscall.SIGHUP)
-	eventually(s.t, 20*time.Second, "the last configuration", func() bool { return p.count("took up the new configuration") > before })
+	eventually(s.t, 20*time.Second, "the last configuration", func() bool { return p.count("configuration reloaded") > before })
 	if before < reload-1 {
 		s.t.Errorf("%d of %d configurations were taken up", before, reload)
 	}

@@ -1,10 +1,10 @@
 // Package field finds named fields in the message of a record: members of a JSON
 // object, or logfmt pairs. Nothing is parsed but what is asked for.
 //
-// A message is JSON where it starts with an object (which may be cut short), or
-// ends with one behind other text; else it is looked at as logfmt. A name with dots means a member of
-// an object inside a member, or one whose name holds the dots: "http.status" finds
-// {"http":{"status":…}} and {"http.status":…}. The first one in the message counts.
+// A message is JSON if it starts with an object (which may be truncated), or ends with one after
+// other text; otherwise it is treated as logfmt. A name with dots means a member of an object
+// inside a member, or one whose name contains the dots: "http.status" finds {"http":{"status":…}}
+// and {"http.status":…}. The first one in the message counts.
 package field
 
 import (
@@ -30,7 +30,8 @@ const (
 	Number
 	// String is a JSON or quoted logfmt string.
 	String
-	// Bare is a logfmt value without quotes: a string, and a number or truth value too if it reads as one.
+	// Bare is a logfmt value without quotes: a string, and also a number or truth value if it
+	// parses as one.
 	Bare
 	// Composite is a JSON object or array, as written.
 	Composite
@@ -51,8 +52,8 @@ type Finder struct {
 	space []byte
 }
 
-// Named is the name of the field that an item of a list stands for. field("NAME")
-// writes any name, with a comma in it or that of a column; other text is its own name.
+// Named is the name of the field that an item of a list denotes. field("NAME") denotes any name,
+// also one with a comma or that of a column; other text is its own name.
 func Named(item string) string {
 	inner, call := strings.CutPrefix(item, "field(")
 	inner, closed := strings.CutSuffix(inner, ")")
@@ -87,8 +88,8 @@ func (f *Finder) Find(message []byte) Value {
 	return f.pair(message)
 }
 
-// quick finds the field in JSON where nothing before it is nested or escaped, and the name first occurs
-// in quotes with a colon behind: that is the first member of the name.
+// quick finds the field in JSON if nothing before it is nested or escaped, and the name first
+// occurs in quotes followed by a colon: that is the first member of the name.
 func (f *Finder) quick(message []byte) (value []byte, ok bool) {
 	i := bytes.Index(message, f.key)
 	if i < 1 || message[0] != '{' {
@@ -181,7 +182,7 @@ func (f *Finder) json(b []byte) Value {
 			return Value{Number, b}
 		}
 	}
-	return Value{Bare, b} // no JSON, but that is what was logged
+	return Value{Bare, b} // not JSON, but that is what was logged
 }
 
 // pair finds name=value among pairs that are set off by blanks.
@@ -195,7 +196,7 @@ func (f *Finder) pair(b []byte) Value {
 		if start := i - len(f.name); start >= at && string(b[start:i]) == f.name && (start == 0 || isBlank(b[start-1])) {
 			return f.bare(b[i+1:])
 		}
-		if at = i + 1; at < len(b) && b[at] == '"' { // what is in quotes is no pair
+		if at = i + 1; at < len(b) && b[at] == '"' { // text in quotes is no pair
 			at += quoted(b[at:])
 		}
 	}

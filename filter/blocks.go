@@ -5,7 +5,7 @@ import "slices"
 // Blocks is a set of a segment's blocks, by their number from 0. The zero value
 // is [All].
 type Blocks struct {
-	// known is the number of blocks that bits says something of; all from known on are in the set.
+	// known is the number of blocks covered by bits; all blocks from known on are in the set.
 	known int
 	bits  []uint64
 }
@@ -13,7 +13,7 @@ type Blocks struct {
 // All has every block.
 func All() Blocks { return Blocks{} }
 
-// Or is the set of the blocks that are in b or in c, two sets of one segment.
+// Or is the union of two sets of one segment.
 func (b Blocks) Or(c Blocks) Blocks {
 	if b.known != c.known || b.known == 0 {
 		return All()
@@ -35,6 +35,6 @@ func (b Blocks) None() bool {
 	return b.known > 0 && !slices.ContainsFunc(b.bits, func(word uint64) bool { return word != 0 })
 }
 
-// Known is the number of blocks that the filter knows, which are all of its
-// segment's; 0 for [All].
+// Known is the number of blocks that the filter covers, which are all of its segment's; 0 for
+// [All].
 func (b Blocks) Known() int { return b.known }

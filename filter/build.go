@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// Odds is how many values a key has to itself: a token that a block does not
-	// hold is found in it once in so many times.
+	// Odds is the number of values per key: a token that a block does not contain is reported for
+	// it once in so many lookups.
 	Odds = 224
-	// sliceBytes is the length of slices aimed at: long enough that the longest is
-	// not much longer than the others. blockBytes is the least that a slice has for each block.
+	// sliceBytes is the target length of slices: long enough that the longest is not much longer
+	// than the others. blockBytes is the minimum of a slice per block.
 	sliceBytes, blockBytes = 8 << 10, 32
 	// crcBytes is the length of the checksum that ends a slice.
 	crcBytes = 4
@@ -22,8 +22,8 @@ const (
 	MaxSlice = 4 << 20
 )
 
-// A Builder lays out the filter of a segment. The zero value is ready for use.
-// It keeps four bytes a key. Not safe for concurrent use.
+// A Builder encodes the filter of a segment. The zero value is ready to use. It keeps four bytes
+// per key. Not safe for concurrent use.
 type Builder struct {
 	sets []Set
 	keys int
@@ -35,13 +35,12 @@ func (b *Builder) Add(s Set) {
 	b.keys += s.Len()
 }
 
-// Size is about how many bytes the filter has.
+// Size is the approximate size of the filter in bytes.
 func (b *Builder) Size() int64 { return int64(b.keys)*10/8 + int64(len(b.sets))*2 + 16 }
 
-// Append appends the slices of the filter to dst, one after the other, and
-// returns how many they are and the length of each. They are the same for the
-// same sets. There are none, and nothing is appended, where the sets are too
-// large for any filter.
+// Append appends the slices of the filter to dst, one after the other, and returns their number and
+// the length of each. The result is deterministic. If the sets are too large for any filter,
+// nothing is appended and there are no slices.
 func (b *Builder) Append(dst []byte) (out []byte, partitions, sliceLength int64) {
 	log := b.partitionBits()
 	var w bitWriter
@@ -55,7 +54,7 @@ func (b *Builder) Append(dst []byte) (out []byte, partitions, sliceLength int64)
 		w.out = b.appendHead(w.out, log, p, rest)
 		for i, s := range b.sets {
 			n := countIn(rest[i], log, p)
-			if !s.open {
+			if !s.anyToken {
 				w.keys(rest[i][:n], log)
 			}
 			rest[i] = rest[i][n:]
@@ -86,14 +85,14 @@ func (b *Builder) partitionBits() uint {
 	return min(uint(bits.Len64(n-1)), uint(bits.Len(MaxPartitions-1)))
 }
 
-// appendHead appends what a slice begins with: which it is, and how many keys each block has in it.
+// appendHead appends the head of a slice: its number, and the number of keys of each block in it.
 func (b *Builder) appendHead(dst []byte, log uint, partition int, rest [][]Key) []byte {
 	dst = append(dst, byte(log))
 	dst = binary.AppendUvarint(dst, uint64(partition))
 	dst = binary.AppendUvarint(dst, uint64(len(b.sets)))
 	for i, s := range b.sets {
 		n := uint64(0)
-		if !s.open {
+		if !s.anyToken {
 			n = 1 + uint64(countIn(rest[i], log, partition))
 		}
 		dst = binary.AppendUvarint(dst, n)
@@ -101,7 +100,7 @@ func (b *Builder) appendHead(dst []byte, log uint, partition int, rest [][]Key) 
 	return dst
 }
 
-// countIn is the number of keys, of which none is of an earlier one, in a partition.
+// countIn is the number of keys, none of which is of an earlier partition, in a partition.
 func countIn(keys []Key, log uint, partition int) int {
 	n, _ := slices.BinarySearchFunc(keys, partition+1, func(k Key, p int) int {
 		return partitionOf(k, log) - p
@@ -122,7 +121,7 @@ func (w *bitWriter) keys(keys []Key, log uint) {
 	}
 }
 
-// valueOf is what stands for a key among n of its block and partition.
+// valueOf is the value of a key among n of its block and partition.
 func valueOf(k Key, log uint, n int) uint32 {
 	return uint32(uint64(k<<log) * uint64(n*Odds) >> 32)
 }

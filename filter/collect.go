@@ -10,39 +10,38 @@ import (
 )
 
 const (
-	// recentKeys is how many keys a Collector knows at once as collected: the
-	// words of every line cost a comparison each.
+	// recentKeys is how many recently collected keys a Collector caches: each word of every line
+	// costs one comparison.
 	recentKeys = 1 << 12
-	// MaxKeys is the number of different keys that a block's Set holds; a block of
-	// more is always searched.
+	// MaxKeys is the number of distinct keys in a block's Set; a block with more is always
+	// searched.
 	MaxKeys = 1 << 16
 )
 
 // A Set is the tokens of one block.
 type Set struct {
 	keys []Key // ascending, each once
-	// open says that the block may hold any token.
-	open bool
+	// anyToken says that the block may contain any token.
+	anyToken bool
 }
 
 // Len is the number of keys in the set.
 func (s Set) Len() int { return len(s.keys) }
 
-// A Collector collects the indexed tokens of blocks; the zero value is ready
-// for use. It holds 16 KiB, an eighth of the largest text and up to 1 MiB for keys. Not
-// safe for concurrent use.
+// A Collector collects the indexed tokens of blocks; the zero value is ready to use. It holds 16
+// KiB, an eighth of the largest text and up to 1 MiB for keys. Not safe for concurrent use.
 type Collector struct {
 	mask   mask
 	recent [recentKeys]Key
 	keys   []Key
 	spare  []Key
-	// limit is the length of keys at which repeated ones are removed.
-	limit int
-	open  bool
+	// limit is the length of keys at which duplicates are removed.
+	limit    int
+	anyToken bool
 }
 
-// Collect returns the tokens of text, messages as they are stored or as they
-// were logged. hidden are the parts of text, by start and end, that are no messages.
+// Collect returns the tokens of text, messages as stored or as logged. hidden are the parts of
+// text, by start and end, that are not messages.
 func (c *Collector) Collect(text []byte, hidden iter.Seq2[int, int]) Set {
 	c.mask = appendMask(c.mask[:0], text)
 	for start, end := range hidden {
@@ -66,9 +65,9 @@ func (c *Collector) Collect(text []byte, hidden iter.Seq2[int, int]) Set {
 	return c.take()
 }
 
-// escapes collects the tokens that are left when escapes are taken off a run's
-// beginning. Where one stands for a byte of a run, the block may hold any token: fields
-// are compared with their escapes undone.
+// escapes collects the tokens that remain when escapes are removed from a run's beginning. If an
+// escape stands for a byte of a run, the block may contain any token: fields are compared
+// unescaped.
 func (c *Collector) escapes(text []byte) {
 	for from := 0; ; {
 		i := bytes.IndexByte(text[from:], '\\')
@@ -76,7 +75,7 @@ func (c *Collector) escapes(text []byte) {
 			return
 		}
 		from += i + 1
-		c.open = c.open || token.EscapesByte(text, from) && c.mask.has(from)
+		c.anyToken = c.anyToken || token.EscapesByte(text, from) && c.mask.has(from)
 		for at := range token.EscapeEnds(text, from) {
 			if !c.mask.has(at) {
 				continue
@@ -87,15 +86,14 @@ func (c *Collector) escapes(text []byte) {
 	}
 }
 
-// run collects the run that is left from a place on, if it is long enough.
+// run collects the rest of a run from a position, if it is long enough.
 func (c *Collector) run(text []byte, at int) {
 	if end := c.mask.runEnd(at); end-at >= token.MinIndexed {
 		c.put(keyAt(text, at, end))
 	}
 }
 
-// joined collects the address whose first two runs are joined at a place, if
-// there is one.
+// joined collects the address whose first two runs are joined at a position, if there is one.
 func (c *Collector) joined(text []byte, at int) {
 	const colons = len(":00:00") // from the first to the third colon; times have two
 	if text[at] == ':' && (at+colons >= len(text) || text[at+colons] != ':') {
@@ -108,14 +106,14 @@ func (c *Collector) joined(text []byte, at int) {
 	c.address(text, start)
 }
 
-// address collects the address that starts at a place, if one does.
+// address collects the address that starts at a position, if one does.
 func (c *Collector) address(text []byte, at int) {
 	if n := token.Address(text[at:]); n > 0 {
 		c.put(keyAt(text, at, at+n))
 	}
 }
 
-// put adds a key, if it is not known to be there.
+// put adds a key, unless it is cached.
 func (c *Collector) put(k Key) {
 	slot := &c.recent[k%recentKeys]
 	if *slot == k {
@@ -133,19 +131,19 @@ func (c *Collector) compact() {
 	c.keys, c.spare = sortKeys(c.keys, c.spare)
 	c.keys = slices.Compact(c.keys)
 	if len(c.keys) > MaxKeys {
-		c.keys, c.open = c.keys[:0], true
+		c.keys, c.anyToken = c.keys[:0], true
 	}
 	c.limit = max(MaxKeys/2, 2*len(c.keys))
 }
 
-// take returns what was collected and starts over.
+// take returns the collected keys and starts over.
 func (c *Collector) take() Set {
 	c.compact()
-	s := Set{keys: slices.Clone(c.keys), open: c.open}
-	if c.open {
+	s := Set{keys: slices.Clone(c.keys), anyToken: c.anyToken}
+	if c.anyToken {
 		s.keys = nil
 	}
 	c.recent = [recentKeys]Key{}
-	c.keys, c.open = c.keys[:0], false
+	c.keys, c.anyToken = c.keys[:0], false
 	return s
 }

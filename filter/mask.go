@@ -81,14 +81,14 @@ func joints(before, cur, next uint64) uint64 {
 
 // maskWord is the mask of 64 bytes.
 func maskWord(text *[wordBytes]byte) uint64 {
-	return ^(outside(text[0:]) | outside(text[8:])<<8 | outside(text[16:])<<16 | outside(text[24:])<<24 |
-		outside(text[32:])<<32 | outside(text[40:])<<40 | outside(text[48:])<<48 | outside(text[56:])<<56)
+	return ^(nonRunBytes(text[0:]) | nonRunBytes(text[8:])<<8 | nonRunBytes(text[16:])<<16 | nonRunBytes(text[24:])<<24 |
+		nonRunBytes(text[32:])<<32 | nonRunBytes(text[40:])<<40 | nonRunBytes(text[48:])<<48 | nonRunBytes(text[56:])<<56)
 }
 
-// outside has a bit for each of the first eight bytes: is it no letter, no digit,
+// nonRunBytes has a bit for each of the first eight bytes: is it no letter, no digit,
 // not '_' and below 0x80, as token.IsByte says? The bytes are compared all at once:
 // adding 0x80-c to the low seven bits sets the high bit where they are at least c.
-func outside(text []byte) uint64 {
+func nonRunBytes(text []byte) uint64 {
 	const (
 		ones = 0x0101010101010101
 		high = 0x80 * ones

@@ -10,15 +10,15 @@ import (
 	"logstow/blobnaming"
 )
 
-// ErrDamaged is returned for bytes that are not a slice of a filter. Every
-// block of its segment may then hold every token.
+// ErrDamaged is returned for bytes that are not a slice of a filter. Every block of its segment may
+// then contain every token.
 var ErrDamaged = errors.New("token filter slice is damaged")
 
 // MaxBlocks is the number of blocks in a filter.
 const MaxBlocks = 4096
 
-// Locate is the place in its blob of the slice that a key is looked up in, in
-// bytes. ok is false where f is no filter that this version reads.
+// Locate is the location in its blob of the slice for a key, in bytes. ok is false if f is not a
+// filter that this version reads.
 func Locate(f blobnaming.Filter, k Key) (offset, length int64, ok bool) {
 	n := f.Partitions
 	if f.Offset <= 0 || n <= 0 || n > MaxPartitions || n&(n-1) != 0 || f.SliceLength <= 0 || f.SliceLength > MaxSlice {
@@ -35,15 +35,15 @@ type Slice struct {
 	blocks    []blockValues
 }
 
-// blockValues are the values of one block's keys, ascending. open says that it
-// may hold any token.
+// blockValues are the values of one block's keys, ascending. anyToken says that it may contain any
+// token.
 type blockValues struct {
-	values []uint32
-	open   bool
+	values   []uint32
+	anyToken bool
 }
 
-// ParseSlice checks and decodes the bytes of a slice. What is damaged is [ErrDamaged].
-// It takes up to four times as much memory as stored has bytes, and the 24 bytes a block.
+// ParseSlice verifies and decodes the bytes of a slice. Damage is [ErrDamaged]. It takes up to four
+// times as much memory as stored has bytes, and 24 bytes per block.
 func ParseSlice(stored []byte) (*Slice, error) {
 	if len(stored) > MaxSlice || len(stored) < crcBytes {
 		return nil, damaged("%d bytes, %d to %d allowed", len(stored), crcBytes, MaxSlice)
@@ -109,7 +109,7 @@ func (s *Slice) parseValues(counts []uint64, body []byte) error {
 	r := bitReader{in: body}
 	for i, n := range counts {
 		if n == 0 {
-			s.blocks[i].open = true
+			s.blocks[i].anyToken = true
 			continue
 		}
 		from, last := len(all), uint32(0)
@@ -127,8 +127,8 @@ func (s *Slice) parseValues(counts []uint64, body []byte) error {
 	return nil
 }
 
-// Check reports whether the slice is number partition of so many, of a segment of
-// so many blocks. Any other is [ErrDamaged].
+// Check reports whether the slice has the number partition of so many, of a segment of so many
+// blocks. Any other is [ErrDamaged].
 func (s *Slice) Check(partition, partitions int64, blocks int) error {
 	if int64(s.partition) != partition || int64(1)<<s.log != partitions || len(s.blocks) != blocks {
 		return damaged("it is number %d of %d for %d blocks, not number %d of %d for %d",
@@ -137,16 +137,15 @@ func (s *Slice) Check(partition, partitions int64, blocks int) error {
 	return nil
 }
 
-// Blocks are the blocks of the segment that may hold the token of a key: every
-// block that the filter does not know, and every one where the key is looked up
-// in another slice, among them.
+// Blocks are the blocks of the segment that may contain the token of a key. They include every
+// block that the filter does not cover, and all blocks if the key belongs to another slice.
 func (s *Slice) Blocks(k Key) Blocks {
 	if partitionOf(k, s.log) != s.partition {
 		return All()
 	}
 	b := Blocks{known: len(s.blocks), bits: make([]uint64, (len(s.blocks)+63)/64)}
 	for i, block := range s.blocks {
-		found := block.open
+		found := block.anyToken
 		if !found {
 			_, found = slices.BinarySearch(block.values, valueOf(k, s.log, len(block.values)))
 		}
@@ -157,15 +156,14 @@ func (s *Slice) Blocks(k Key) Blocks {
 	return b
 }
 
-// Holds reports whether every token of a block that belongs into the slice is
-// found there.
+// Holds reports whether every token of a block that belongs to the slice is found in it.
 func (s *Slice) Holds(block int, tokens Set) bool {
-	if block >= len(s.blocks) || s.blocks[block].open {
+	if block >= len(s.blocks) || s.blocks[block].anyToken {
 		return true
 	}
 	first, values := countIn(tokens.keys, s.log, s.partition-1), s.blocks[block].values
 	here := tokens.keys[first:countIn(tokens.keys, s.log, s.partition)]
-	return !tokens.open && !slices.ContainsFunc(here, func(k Key) bool {
+	return !tokens.anyToken && !slices.ContainsFunc(here, func(k Key) bool {
 		_, found := slices.BinarySearch(values, valueOf(k, s.log, len(values)))
 		return !found
 	})

@@ -110,7 +110,7 @@ func TestConditionSuffices(t *testing.T) {
 	now := time.Now()
 	put(t, s, "api", "", now.Add(-48*time.Hour), "mine")
 	put(t, s, "api-v2", "", now, "not mine")
-	reading := query.Reading(s)
+	reading := query.ReadOnly(s)
 	reading.Blobs = conditioned{s.Blobs(), "api/"}
 	for _, back := range []time.Duration{time.Minute, 72 * time.Hour, 100 * 365 * 24 * time.Hour} {
 		for service, want := range map[string]bool{"api": true, "api-v2": false} {
@@ -134,7 +134,7 @@ func TestConditionSuffices(t *testing.T) {
 	}
 }
 
-// TestMissingContainer: a shipper gets one, because it can not make it; to read there is nothing.
+// TestMissingContainer: a shipper gets one, because it cannot make it; to read there is nothing.
 func TestMissingContainer(t *testing.T) {
 	t.Parallel()
 	s := owner(t)

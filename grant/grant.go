@@ -1,11 +1,10 @@
-// Package grant makes limited access to one service's logs, as a file that a reader
-// or a shipper takes in place of a credential, and opens stores with such files.
+// Package grant makes limited access to one service's logs, as a file that a reader or a shipper
+// uses as its credential, and opens stores with such files.
 //
-// A grant holds shared access signatures: one for blobs, as narrow as the account
-// allows, and one for each table of the index (a day and class), limited to the
-// service's partitions. What a signature does not allow, storage refuses; beyond that
-// a store that was opened with a grant refuses what is outside of it by itself, so
-// that nobody takes part of an answer for all of it.
+// A grant holds shared access signatures: one for blobs, as narrow as the account allows, and one
+// for each table of the index (a day and class), limited to the service's partitions. Storage
+// denies what a signature does not allow. In addition, a store opened with a grant rejects requests
+// outside of it, so that a partial result is not taken for a complete one.
 package grant
 
 import (
@@ -27,15 +26,15 @@ import (
 // version is that of the file's format.
 const version = 1
 
-// Kind is what a grant is for.
+// Kind is the purpose of a grant.
 type Kind string
 
 // The kinds of grant.
 const (
-	// Read is to query the service.
+	// Read allows queries of the service.
 	Read Kind = "read"
-	// Create is to ship: to add segments, which it can neither read nor change, and to
-	// write their rows, which it can not read.
+	// Create allows shipping: adding segments, which it can neither read nor change, and writing
+	// their index entities, which it cannot read.
 	Create Kind = "create"
 )
 
@@ -43,24 +42,24 @@ const (
 type Grant struct {
 	Kind    Kind
 	Service string
-	// Account, BlobEndpoint, TableEndpoint and Container say where.
+	// Account, BlobEndpoint, TableEndpoint and Container identify the store.
 	Account, BlobEndpoint, TableEndpoint, Container string
-	// Directory is what names of blobs start with, up to a slash: the service's, or a
-	// year's, month's or day's of it.
+	// Directory is the prefix of blob names, up to a slash: the service's, or that of a year, month
+	// or day of it.
 	Directory string
-	// Exact says that Blobs is limited to Directory; else it is the whole container's.
+	// Exact says that Blobs is limited to Directory; otherwise it covers the whole container.
 	Exact bool
-	// Delegated says that an identity has signed, not the account's key.
+	// Delegated says that an identity has signed, not the account key.
 	Delegated bool
 	Expires   time.Time
-	// From and To bound the days of the tables, and To is excluded; zero where a file does not say.
+	// From and To bound the days of the tables, To excluded; zero if the file does not say.
 	From, To time.Time
-	// Blobs is the signature for blobs, Tables those for tables by their names.
+	// Blobs is the signature for blobs, Tables the signatures by table name.
 	Blobs  azure.Secret
 	Tables map[string]azure.Secret
 }
 
-// file is a grant as it is written.
+// file is the encoded form of a grant.
 type file struct {
 	Version       int               `json:"logstow_grant"`
 	Kind          Kind              `json:"kind"`
@@ -79,7 +78,7 @@ type file struct {
 	Tables        map[string]string `json:"tables_sas,omitempty"`
 }
 
-// Encode is the grant as the text of a file, with its secrets.
+// Encode returns the grant as the text of a file, with its secrets.
 func (g *Grant) Encode() ([]byte, error) {
 	f := file{
 		Version: version, Kind: g.Kind, Service: g.Service, Account: g.Account, BlobEndpoint: g.BlobEndpoint,
@@ -100,17 +99,17 @@ func (g *Grant) Encode() ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// Parse reads the text of a grant's file. Its errors quote nothing of it but the service.
+// Parse reads the text of a grant file. Its errors quote nothing of it but the service.
 func Parse(text []byte) (*Grant, error) {
 	var f file
 	if err := json.Unmarshal(text, &f); err != nil {
-		return nil, errors.New("not a grant: want what shipper grant writes")
+		return nil, errors.New("not a grant file: want one that shipper grant wrote")
 	}
 	switch {
 	case f.Version == 0:
-		return nil, errors.New("not a grant: want what shipper grant writes")
+		return nil, errors.New("not a grant file: want one that shipper grant wrote")
 	case f.Version != version:
-		return nil, fmt.Errorf("a grant of version %d: this program knows version %d", f.Version, version)
+		return nil, fmt.Errorf("unsupported grant version %d: this program supports %d", f.Version, version)
 	}
 	g := &Grant{
 		Kind: f.Kind, Service: f.Service, Account: f.Account, BlobEndpoint: f.BlobEndpoint, TableEndpoint: f.TableEndpoint,
@@ -129,7 +128,7 @@ func Parse(text []byte) (*Grant, error) {
 
 func (g *Grant) check() error {
 	if g.Kind != Read && g.Kind != Create {
-		return errors.New("neither to read nor to create")
+		return errors.New("its kind is neither read nor create")
 	}
 	if !blobnaming.ValidService(g.Service) {
 		return errors.New("not a service's name")
@@ -138,7 +137,7 @@ func (g *Grant) check() error {
 		return errors.New("its directory is not one of the service")
 	}
 	if err := azure.CheckContainer(g.Container); err != nil {
-		return errors.New("its container can not be one")
+		return errors.New("invalid container name")
 	}
 	if !signature(g.Blobs) {
 		return errors.New("no signature for blobs: copy the file whole")
@@ -151,8 +150,8 @@ func (g *Grant) check() error {
 	return nil
 }
 
-// place is what a grant is for, for people too: renewed, it is for the same.
-func (g *Grant) place() string {
+// target describes what a grant is for: a renewed grant has the same.
+func (g *Grant) target() string {
 	return fmt.Sprintf("%s of service %s in container %s of account %s at %s and %s",
 		g.Kind, g.Service, g.Container, g.Account, g.BlobEndpoint, g.TableEndpoint)
 }
@@ -162,7 +161,7 @@ func signature(sas azure.Secret) bool {
 	return err == nil && values.Get("sig") != ""
 }
 
-// Limits say in lines for people what the grant gives, and what it does not keep out.
+// Limits describes, in lines for people, what the grant allows and what it does not prevent.
 func (g *Grant) Limits() []string {
 	verb := "reads"
 	if g.Kind == Create {
@@ -184,7 +183,7 @@ func (g *Grant) Limits() []string {
 	case g.Kind == Read:
 		lines = append(lines, "no tables of the index (only the account's key signs for them): logq lists blobs, --plan index does not work")
 	default:
-		lines = append(lines, "no tables of the index (only the account's key signs for them): segments are stored and found by listing, and shipper reindex adds their rows")
+		lines = append(lines, "no tables of the index (only the account's key signs for them): segments are stored and found by listing, and shipper reindex adds their entities")
 	}
 	if g.Delegated {
 		lines = append(lines, "it ends early when the delegation keys of the account are revoked, or the identity that signed loses its role")

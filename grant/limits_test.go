@@ -24,7 +24,7 @@ func TestNeighbours(t *testing.T) {
 	s := hierarchical{owner(t)}
 	now := time.Now()
 	put(t, s, "api", "", now, "mine")
-	var others []tableindex.Row
+	var others []tableindex.Entity
 	for _, name := range []string{"api-v2", "api.v2", "api_v2", "api0", "apis", "ap"} {
 		others = append(others, put(t, s, name, "", now, "not mine"))
 	}
@@ -102,16 +102,16 @@ func TestPartitions(t *testing.T) {
 		}
 		first, last := tableindex.Partitions(service)
 		for i := range 100 {
-			row := func(service string) string {
-				return tableindex.Row{
+			entity := func(service string) string {
+				return tableindex.Entity{
 					Name: blobnaming.Name{Service: service, Bucket: time.Unix(0, 0), Number: 1},
 					Meta: blobnaming.Metadata{Instance: fmt.Sprintf("pod-%d", i)},
 				}.Key().Partition
 			}
-			if p := row(service); p < first || p > last || !tableindex.OfService(p, service) {
+			if p := entity(service); p < first || p > last || !tableindex.OfService(p, service) {
 				t.Fatalf("%s: partition %s is not from %s to %s", service, p, first, last)
 			}
-			if p := row(other); other != service && (p >= first && p <= last || tableindex.OfService(p, service)) {
+			if p := entity(other); other != service && (p >= first && p <= last || tableindex.OfService(p, service)) {
 				t.Fatalf("%s: partition %s of %s is from %s to %s", service, p, other, first, last)
 			}
 		}
@@ -223,15 +223,15 @@ func TestEndedServices(t *testing.T) {
 	}
 }
 
-// asked is an account that can not say what it is.
+// asked is an account that cannot say what it is.
 type asked struct{ *azure.Store }
 
 func (asked) Hierarchical(context.Context) (bool, error) {
 	return false, &store.Error{Op: "read", Object: "properties", Class: store.ErrAccessDenied}
 }
 
-// TestAskedInVain: without an answer nothing is signed, but what to say is told.
-func TestAskedInVain(t *testing.T) {
+// TestHierarchicalUndetected: without an answer nothing is signed, but what to say is told.
+func TestHierarchicalUndetected(t *testing.T) {
 	t.Parallel()
 	g, err := grant.Make(t.Context(), asked{owner(t)}, request(grant.Read, "api"))
 	if g != nil || !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "--hierarchical yes or no") {
@@ -302,9 +302,9 @@ func TestClassesToCome(t *testing.T) {
 func TestWholeTables(t *testing.T) {
 	t.Parallel()
 	s := owner(t)
-	row := put(t, s, "api", "", time.Now(), "hello")
+	entity := put(t, s, "api", "", time.Now(), "hello")
 	reader := open(t, written(t, makeGrant(t, s, grant.Read, "api")))
-	services, err := tableindex.Services(t.Context(), reader.Tables(), row.Table(s.Container()))
+	services, err := tableindex.Services(t.Context(), reader.Tables(), entity.Table(s.Container()))
 	if err != nil || !slices.Equal(services, []string{"api"}) {
 		t.Errorf("services %v, %v", services, err)
 	}

@@ -16,43 +16,43 @@ import (
 
 const (
 	day = 24 * time.Hour
-	// MaxLife is how long a grant may last: that of a delegation key. A signature made
-	// with the account's key could live longer, but nobody can end it early.
-	MaxLife = 7 * day
+	// MaxLifetime is the longest lifetime of a grant: that of a delegation key. A signature made
+	// with the account key could live longer, but could not be revoked on its own.
+	MaxLifetime = 7 * day
 	// maxTables bounds the tables of a grant.
 	maxTables = 2000
 )
 
-// Issuer is a store whose credential signs: [*azure.Store].
+// Issuer is a store whose credential can sign: [*azure.Store].
 type Issuer interface {
 	store.Store
-	// Address says where the store is.
+	// Address returns the location of the store.
 	Address() (account, blobs, tables string)
-	// Delegates reports whether an identity signs, not the account's key.
+	// Delegates reports whether an identity signs, not the account key.
 	Delegates() bool
-	// Hierarchical asks whether the account has directories.
+	// Hierarchical reports whether the account has a hierarchical namespace.
 	Hierarchical(ctx context.Context) (bool, error)
-	// Beside is something that the container holds beside a directory, up to its first
-	// slash; "" is nothing. A missing container is [store.ErrNoContainer].
-	Beside(ctx context.Context, directory string) (string, error)
-	// CreateContainer makes the container; that it is there is no error.
+	// OtherContent is something else in the container, outside a directory, up to its first slash;
+	// "" is nothing. A missing container is [store.ErrNoContainer].
+	OtherContent(ctx context.Context, directory string) (string, error)
+	// CreateContainer creates the container; an existing one is no error.
 	CreateContainer(ctx context.Context) error
-	// SignBlobs signs for a directory, or for the container where that is "".
+	// SignBlobs signs for a directory, or for the container if it is "".
 	SignBlobs(ctx context.Context, directory, permissions string, expiry time.Time) (azure.Secret, error)
 	// SignTable signs for the partitions of a table from first to last.
 	SignTable(table, permissions, first, last string, expiry time.Time) (azure.Secret, error)
 }
 
-// Request says what to grant.
+// Request describes a grant to make.
 type Request struct {
 	Kind    Kind
 	Service string
-	// From and To bound the records: the days of the tables and, where storage can
-	// keep to it, the directory. To is excluded.
+	// From and To bound the records: the days of the tables and, if storage can enforce it, the
+	// directory. To is excluded.
 	From, To time.Time
-	// Expires is when the grant ends, at most [MaxLife] from now.
+	// Expires is when the grant ends, at most [MaxLifetime] from now.
 	Expires time.Time
-	// Classes are those of a shipper's tables; a reader gets the classes that there are.
+	// Classes are those of a shipper's tables; a reader gets all existing classes.
 	Classes []string
 	// Hierarchical says whether the account has a hierarchical namespace; nil asks storage.
 	Hierarchical *bool
@@ -61,13 +61,13 @@ type Request struct {
 func (r *Request) check(now time.Time) error {
 	switch {
 	case r.Kind != Read && r.Kind != Create:
-		return errors.New("neither to read nor to create")
+		return errors.New("its kind is neither read nor create")
 	case !blobnaming.ValidService(r.Service):
 		return fmt.Errorf("service %q: not a service's name", r.Service)
 	case !r.Expires.Truncate(time.Second).After(now): // as it is signed
-		return fmt.Errorf("it would have ended at %s already", r.Expires.UTC().Format(time.RFC3339))
-	case r.Expires.Sub(now) > MaxLife:
-		return fmt.Errorf("it would last longer than %d days, the most that a grant may", MaxLife/day)
+		return fmt.Errorf("it would have expired at %s", r.Expires.UTC().Format(time.RFC3339))
+	case r.Expires.Sub(now) > MaxLifetime:
+		return fmt.Errorf("a grant lasts %d days at most", MaxLifetime/day)
 	case !r.From.Before(r.To):
 		return errors.New("the range is empty")
 	}
@@ -79,9 +79,9 @@ func (r *Request) check(now time.Time) error {
 	return nil
 }
 
-// containerReady makes a missing container, which a shipper with a grant can not. That
-// the credential may not look is no reason to stop.
-func containerReady(ctx context.Context, s Issuer) error {
+// ensureContainer creates a missing container, which a shipper with a grant cannot. If the
+// credential may not list, that is no error.
+func ensureContainer(ctx context.Context, s Issuer) error {
 	_, err := s.Now(ctx)
 	switch {
 	case errors.Is(err, store.ErrNoContainer):
@@ -92,11 +92,10 @@ func containerReady(ctx context.Context, s Issuer) error {
 	return err
 }
 
-// Make makes a grant, as narrow as the account allows. Where that would give a reader
-// other services' logs it makes none: the error is a [*TooWideError]. A request that
-// can not be is [store.ErrInvalid]. For a shipper, the container and the tables are
-// created where they are missing, because it can not; for a reader, a missing container
-// is [store.ErrNoContainer].
+// Make makes a grant, as narrow as the account allows. If that would give a reader other services'
+// logs, it makes none: the error is a [*TooWideError]. An invalid request is [store.ErrInvalid].
+// For a shipper, missing containers and tables are created, since it cannot create them; for a
+// reader, a missing container is [store.ErrNoContainer].
 func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	if err := r.check(time.Now()); err != nil {
 		return nil, &store.Error{Op: "grant", Object: "service " + r.Service, Class: store.ErrInvalid, Err: err}
@@ -110,13 +109,13 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	if r.Hierarchical != nil {
 		g.Exact = *r.Hierarchical
 	} else if g.Exact, err = s.Hierarchical(ctx); err != nil {
-		return nil, fmt.Errorf("ask whether the account has a hierarchical namespace (--hierarchical yes or no says it): %w", err)
+		return nil, fmt.Errorf("cannot detect a hierarchical namespace (set --hierarchical yes or no): %w", err)
 	}
 	if g.Exact && g.Kind == Read {
 		g.Directory = directory(r.Service, r.From, r.To)
 	}
 	if !g.Exact && g.Kind == Read {
-		other, err := s.Beside(ctx, r.Service)
+		other, err := s.OtherContent(ctx, r.Service)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +124,7 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 		}
 	}
 	if g.Kind == Create {
-		if err := containerReady(ctx, s); err != nil {
+		if err := ensureContainer(ctx, s); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +136,7 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 		return nil, err
 	}
 	if g.Delegated {
-		return g, nil // only the account's key signs for tables
+		return g, nil // only the account key signs for tables
 	}
 	if g.Tables, err = signTables(ctx, s, r, g.Expires); err != nil {
 		return nil, err
@@ -145,8 +144,8 @@ func Make(ctx context.Context, s Issuer, r Request) (*Grant, error) {
 	return g, nil
 }
 
-// directory is the deepest directory with all of a service's records of a range: the
-// service's own, or a year's, month's or day's.
+// directory is the deepest directory that has all records of a service in a range: that of the
+// service, or of a year, month or day.
 func directory(service string, from, to time.Time) string {
 	first, last := from.UTC(), to.Add(-1).UTC()
 	found := service
@@ -187,8 +186,8 @@ func signTables(ctx context.Context, s Issuer, r Request, expiry time.Time) (map
 	return signed, nil
 }
 
-// tableNames are those of a request: a reader's are those that there
-// are, and those that may come while the grant lasts; a shipper's are all of the range.
+// tableNames are those of a request: for a reader the existing ones and those that may be created
+// during the grant; for a shipper all of the range.
 func tableNames(ctx context.Context, s Issuer, r Request) ([]string, error) {
 	found := map[string]bool{}
 	classes := r.Classes
@@ -219,7 +218,7 @@ func tableNames(ctx context.Context, s Issuer, r Request) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// TooWideError says that access to one service's blobs alone can not be signed for.
+// TooWideError reports that access cannot be limited to one service's blobs.
 type TooWideError struct {
 	Service, Account, Container string
 	// Other is what else is in the container: a service, or a blob that is no log.

@@ -166,20 +166,20 @@ func TestTooWide(t *testing.T) {
 	if g, err := grant.Make(t.Context(), s, r); err != nil || !g.Exact {
 		t.Errorf("got %v, %v, want one limited to a directory", g, err)
 	}
-	// With directories it is no problem, and a shipper can not read any of it.
+	// With directories it is no problem, and a shipper cannot read any of it.
 	if g := makeGrant(t, hierarchical{s}, grant.Read, "api"); !g.Exact {
 		t.Error("not limited to a directory")
 	}
 	makeGrant(t, s, grant.Create, "api")
 }
 
-func TestRequestRefused(t *testing.T) {
+func TestRequestRejected(t *testing.T) {
 	t.Parallel()
 	s := owner(t)
 	for says, change := range map[string]func(*grant.Request){
-		"neither to read":      func(r *grant.Request) { r.Kind = "write" },
+		"neither read nor":     func(r *grant.Request) { r.Kind = "write" },
 		"not a service's name": func(r *grant.Request) { r.Service = "a/b" },
-		"ended at":             func(r *grant.Request) { r.Expires = time.Now().Add(-time.Second) },
+		"expired at":           func(r *grant.Request) { r.Expires = time.Now().Add(-time.Second) },
 		"7 days":               func(r *grant.Request) { r.Expires = time.Now().Add(8 * 24 * time.Hour) },
 		"range is empty":       func(r *grant.Request) { r.From = r.To },
 		"class":                func(r *grant.Request) { r.Classes = []string{"Audit!"} },
@@ -196,8 +196,8 @@ func TestRequestRefused(t *testing.T) {
 	}
 }
 
-// TestSASCanNotSign: whoever was granted access can not grant it on.
-func TestSASCanNotSign(t *testing.T) {
+// TestSASCannotSign: whoever was granted access cannot grant it on.
+func TestSASCannotSign(t *testing.T) {
 	t.Parallel()
 	s := owner(t)
 	put(t, s, "api", "", time.Now(), "hello")

@@ -12,28 +12,28 @@ import (
 	"logstow/store/azure"
 )
 
-// rereadEvery is how often the file of a grant that ends soon is read again.
+// rereadEvery is how often the file of a grant near its end is read again.
 const rereadEvery = 5 * time.Second
 
-// nearEnd is how long before its end a grant ends soon.
+// nearEnd is how long before its end a grant is near it.
 const nearEnd = 5 * time.Minute
 
-// Scheme is what names of stores begin with that are opened by a grant: grant://FILE.
+// Scheme is the scheme of store names that are opened by a grant: grant://FILE.
 const Scheme = "grant"
 
-// Options are what opening needs beside the file. Every field may be left out.
+// Options are further options for opening. All fields are optional.
 type Options struct {
 	// Log and CAFile are those of [azure.Options].
 	Log    *slog.Logger
 	CAFile string
-	// Transport carries the requests.
+	// Transport sends the requests.
 	Transport http.RoundTripper
 }
 
-// Store is what a grant gives of a store. What the grant does not give is
-// [store.ErrAccessDenied], and for rows of tables that it does not name [store.ErrInvalid].
-// The file may be replaced by a newer grant for the same service and place; with one
-// for another, all is [store.ErrAccessDenied].
+// Store is the part of a store that a grant gives access to. Anything else is
+// [store.ErrAccessDenied], and for entities of tables that it does not name [store.ErrInvalid]. The
+// file may be replaced by a newer grant for the same service and place; with one for another, every
+// request is [store.ErrAccessDenied].
 type Store struct {
 	*azure.Store
 	name   string
@@ -41,8 +41,8 @@ type Store struct {
 	tables *tables
 }
 
-// Open opens the store that the file at path grants access to. It makes no request.
-// A file that can not be read is [store.ErrAccessDenied].
+// Open opens the store that the grant file at path gives access to. It makes no request. An
+// unreadable file is [store.ErrAccessDenied].
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	name := Scheme + "://" + path
 	source := &signatures{file: reread.New(path, Parse)}
@@ -73,31 +73,31 @@ func (s *Store) Blobs() store.Blobs { return s.blobs }
 // Tables are those that the grant names.
 func (s *Store) Tables() store.Tables { return s.tables }
 
-// Grant is what the file says now.
+// Grant is the current content of the file.
 func (s *Store) Grant() (*Grant, error) { return s.blobs.of() }
 
 // String is grant://FILE.
 func (s *Store) String() string { return s.name }
 
-// signatures are those of a grant's file.
+// signatures are those of a grant file.
 type signatures struct {
 	file *reread.File[*Grant]
-	// opened is what the file said when the store was opened.
+	// opened is the grant with which the store was opened.
 	opened *Grant
 }
 
-// grant is what the file says now. A grant for another place is none: its signatures are
-// not for where the requests go.
+// grant is the current grant. A grant for another target is an error: its signatures are not for
+// the place that requests go to.
 func (s *signatures) grant() (*Grant, error) {
 	g, err := s.file.Get(0)
 	if err == nil && time.Until(g.Expires) < nearEnd {
 		g, err = s.file.Get(rereadEvery)
 	}
-	if err == nil && s.opened != nil && g.place() != s.opened.place() {
+	if err == nil && s.opened != nil && g.target() != s.opened.target() {
 		return nil, &store.Error{
 			Op: "use", Object: s.String(), Class: store.ErrAccessDenied,
-			Err:  fmt.Errorf("it was for %s, and is for %s now", s.opened.place(), g.place()),
-			Hint: "start again to use it",
+			Err:  fmt.Errorf("it was for %s, and is for %s now", s.opened.target(), g.target()),
+			Hint: "restart to use it",
 		}
 	}
 	return g, err

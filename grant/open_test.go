@@ -68,15 +68,15 @@ func TestStorageRefuses(t *testing.T) {
 	t.Parallel()
 	s, other := owner(t), owner(t)
 	now := time.Now()
-	row := put(t, s, "api", "", now, "hello")
+	entity := put(t, s, "api", "", now, "hello")
 	put(t, other, "api", "", now, "not mine")
-	table, key := row.Table(s.Container()), row.Key()
+	table, key := entity.Table(s.Container()), entity.Key()
 	create := func(s store.Store, name string) error {
 		_, err := s.Blobs().Create(t.Context(), name, []byte("x"), store.CreateOptions{})
 		return err
 	}
 	read := func(s store.Store) error {
-		_, err := s.Blobs().Read(t.Context(), row.Name.String(), 0, 1)
+		_, err := s.Blobs().Read(t.Context(), entity.Name.String(), 0, 1)
 		return err
 	}
 	list := func(s store.Store) error { return drain(s.Blobs().List(t.Context(), "api/")) }
@@ -85,26 +85,26 @@ func TestStorageRefuses(t *testing.T) {
 	}
 	for _, kind := range []grant.Kind{grant.Read, grant.Create} {
 		g := makeGrant(t, s, kind, "api")
-		blobs, rows := bare(t, g, s.Container(), g.Blobs), bare(t, g, s.Container(), g.Tables[table])
+		blobs, entities := bare(t, g, s.Container(), g.Blobs), bare(t, g, s.Container(), g.Tables[table])
 		elsewhere := bare(t, g, other.Container(), g.Blobs)
 		foreign := tableindex.TableName(other.Container(), "", now)
-		allowed := map[string]error{"read": read(blobs), "list": list(blobs), "query": query(rows, table)}
+		allowed := map[string]error{"read": read(blobs), "list": list(blobs), "query": query(entities, table)}
 		refused := map[string]error{
 			"create": create(blobs, "api/2026/01/01/0000/000009.log"), "insert or replace": putEntity(t, g, table, table, key),
 		}
 		if kind == grant.Create {
 			allowed, refused = refused, allowed
 		}
-		refused["overwrite"] = create(blobs, row.Name.String())
-		refused["delete"] = blobs.Blobs().Delete(t.Context(), store.AnyVersion(row.Name.String()))
+		refused["overwrite"] = create(blobs, entity.Name.String())
+		refused["delete"] = blobs.Blobs().Delete(t.Context(), store.AnyVersion(entity.Name.String()))
 		refused["read elsewhere"], refused["list elsewhere"] = read(elsewhere), list(elsewhere)
 		refused["create elsewhere"] = create(elsewhere, "api/2026/01/01/0000/000009.log")
 		refused["query with the blobs' signature"] = query(blobs, table)
-		refused["query another table"] = query(rows, foreign)
+		refused["query another table"] = query(entities, foreign)
 		refused["write to another table"] = putEntity(t, g, table, foreign, key)
-		refused["remove"] = rows.Tables().Remove(t.Context(), table, []store.Key{key})
-		refused["drop"] = rows.Tables().DropTable(t.Context(), table)
-		refused["create a table"] = rows.Tables().CreateTable(t.Context(), "t"+strings.ReplaceAll(s.Container(), "-", ""))
+		refused["remove"] = entities.Tables().Remove(t.Context(), table, []store.Key{key})
+		refused["drop"] = entities.Tables().DropTable(t.Context(), table)
+		refused["create a table"] = entities.Tables().CreateTable(t.Context(), "t"+strings.ReplaceAll(s.Container(), "-", ""))
 		for what, err := range allowed {
 			if err != nil {
 				t.Errorf("%s: %s: %v", kind, what, err)
@@ -179,34 +179,34 @@ func TestCreate(t *testing.T) {
 	path := written(t, g)
 	shipper := open(t, path)
 	now := time.Now()
-	row := putBlob(t, shipper, "api", "audit", now.Add(-24*time.Hour), "shipped")
+	entity := putBlob(t, shipper, "api", "audit", now.Add(-24*time.Hour), "shipped")
 	if messages, problems := ask(t, s, "list", now.Add(-48*time.Hour), now.Add(time.Hour), "api"); len(messages) != 1 || problems != nil {
 		t.Errorf("shipped: %v, problems %v", messages, problems)
 	}
-	if err := putEntity(t, g, row.Table(s.Container()), row.Table(s.Container()), row.Key()); err != nil {
-		t.Errorf("row: %v", err)
+	if err := putEntity(t, g, entity.Table(s.Container()), entity.Table(s.Container()), entity.Key()); err != nil {
+		t.Errorf("entity: %v", err)
 	}
-	old := row
+	old := entity
 	old.Name.Bucket = old.Name.Bucket.AddDate(0, 0, -30)
 	old.Meta.Start -= int64(30 * 24 * time.Hour)
 	old.Meta.End -= int64(30 * 24 * time.Hour)
-	if err := tableindex.Put(t.Context(), shipper.Tables(), shipper.Container(), []tableindex.Row{old}); !errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrAccessDenied) {
-		t.Errorf("a row of another day: got %v, want ErrInvalid", err)
+	if err := tableindex.Put(t.Context(), shipper.Tables(), shipper.Container(), []tableindex.Entity{old}); !errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrAccessDenied) {
+		t.Errorf("a entity of another day: got %v, want ErrInvalid", err)
 	}
 	for what, err := range map[string]error{
-		"read":                      func() error { _, err := shipper.Blobs().Read(t.Context(), row.Name.String(), 0, 1); return err }(),
+		"read":                      func() error { _, err := shipper.Blobs().Read(t.Context(), entity.Name.String(), 0, 1); return err }(),
 		"list":                      drain(shipper.Blobs().List(t.Context(), "api/")),
 		"list all":                  drain(shipper.Blobs().List(t.Context(), "")),
-		"delete":                    shipper.Blobs().Delete(t.Context(), store.AnyVersion(row.Name.String())),
+		"delete":                    shipper.Blobs().Delete(t.Context(), store.AnyVersion(entity.Name.String())),
 		"delete of another service": shipper.Blobs().Delete(t.Context(), []store.BlobRef{{Name: "billing/2026/01/01/0000/000001.log"}}),
 		"of another service": func() error {
 			_, err := shipper.Blobs().Create(t.Context(), "billing/x", nil, store.CreateOptions{})
 			return err
 		}(),
-		"query":                  drain(shipper.Tables().Query(t.Context(), row.Table(s.Container()), store.Query{Partition: row.Key().Partition})),
-		"row of another service": shipper.Tables().Upsert(t.Context(), row.Table(s.Container()), []store.Entity{{Key: store.Key{Partition: "billing|00", Row: row.Key().Row}}}),
-		"drop":                   shipper.Tables().DropTable(t.Context(), row.Table(s.Container())),
-		"query without table":    drain(shipper.Tables().Query(t.Context(), "segments0", store.Query{Partition: row.Key().Partition})),
+		"query":                     drain(shipper.Tables().Query(t.Context(), entity.Table(s.Container()), store.Query{Partition: entity.Key().Partition})),
+		"entity of another service": shipper.Tables().Upsert(t.Context(), entity.Table(s.Container()), []store.Entity{{Key: store.Key{Partition: "billing|00", Row: entity.Key().Row}}}),
+		"drop":                      shipper.Tables().DropTable(t.Context(), entity.Table(s.Container())),
+		"query without table":       drain(shipper.Tables().Query(t.Context(), "segments0", store.Query{Partition: entity.Key().Partition})),
 	} {
 		if !errors.Is(err, store.ErrAccessDenied) || strings.Contains(what, "another service") != strings.Contains(fmt.Sprint(err), "is for api/ only") {
 			t.Errorf("%s: got %v, want ErrAccessDenied", what, err)
@@ -294,7 +294,7 @@ func TestReplaced(t *testing.T) {
 	} {
 		write(t, path, g)
 		_, problems := ask(t, reader, "list", from, to, "api")
-		if err := errors.Join(problems...); !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "start again") {
+		if err := errors.Join(problems...); !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(hint.Text(err), "restart to use it") {
 			t.Errorf("another %s: %v, want ErrAccessDenied", name, err)
 		}
 	}
@@ -334,7 +334,7 @@ func TestNarrowDirectory(t *testing.T) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRejects(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, content := range map[string]string{

@@ -14,8 +14,8 @@ import (
 	"logstow/tableindex"
 )
 
-// outside is the error for what a grant does not give.
-func outside(op, object, name string, class error, g *Grant) error {
+// outsideError is the error for requests outside of a grant.
+func outsideError(op, object, name string, class error, g *Grant) error {
 	return &store.Error{
 		Op: op, Object: object, Class: class,
 		Err:  fmt.Errorf("%s is for %s/ only", name, g.Directory),
@@ -23,8 +23,8 @@ func outside(op, object, name string, class error, g *Grant) error {
 	}
 }
 
-// ended is the error for a grant that is over, where storage is not asked.
-func ended(op, object, name string, g *Grant) error {
+// expiredError is the error for an expired grant; storage is not asked.
+func expiredError(op, object, name string, g *Grant) error {
 	return &store.Error{
 		Op: op, Object: object, Class: store.ErrAccessDenied,
 		Err: fmt.Errorf("%s expired at %s", name, g.Expires.UTC().Format(time.RFC3339)), Hint: "ask for a new one (shipper grant)",
@@ -72,18 +72,18 @@ func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) er
 	return b.Blobs.RemoveDirectories(ctx, prefix, before)
 }
 
-// check refuses a name outside of the grant.
+// check rejects a name outside of the grant.
 func (b *blobs) check(op, object, name string) error {
 	g, err := b.of()
 	if err == nil && !strings.HasPrefix(name, g.Directory+"/") {
-		err = outside(op, object, b.name, store.ErrAccessDenied, g)
+		err = outsideError(op, object, b.name, store.ErrAccessDenied, g)
 	}
 	return err
 }
 
-// List implements store.BlobReader. A prefix that names more than the grant gives is
-// refused, so that the answer is not taken for all; except that of one that names no
-// service the grant's service is all that there is.
+// List implements store.BlobReader. A prefix that covers more than the grant is rejected, so that a
+// partial listing is not taken for a complete one. Exception: for a prefix that names no service,
+// the grant's service is all there is.
 func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
 		g, err := b.of()
@@ -95,15 +95,15 @@ func (b *blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob,
 			prefix = all
 		}
 		if !strings.HasPrefix(prefix, g.Directory+"/") {
-			yield(nil, outside("list", "blobs "+prefix+"*", b.name, store.ErrAccessDenied, g))
+			yield(nil, outsideError("list", "blobs "+prefix+"*", b.name, store.ErrAccessDenied, g))
 			return
 		}
 		b.Blobs.List(ctx, prefix)(yield)
 	}
 }
 
-// ListPrefixes implements store.BlobReader. What is above the grant's directory is not
-// asked of storage: it holds one name.
+// ListPrefixes implements store.BlobReader. Levels above the grant's directory are not requested
+// from storage: they hold one name.
 func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		g, err := b.of()
@@ -117,11 +117,11 @@ func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 		case strings.HasPrefix(prefix, top):
 			b.Blobs.ListPrefixes(ctx, prefix)(yield)
 		case strings.HasPrefix(top, prefix) && !g.Expires.After(time.Now()):
-			yield(nil, ended("list", "names "+prefix+"*", b.name, g))
+			yield(nil, expiredError("list", "names "+prefix+"*", b.name, g))
 		case strings.HasPrefix(top, prefix):
 			yield([]string{top[:len(prefix)+strings.IndexByte(top[len(prefix):], '/')+1]}, nil)
 		default:
-			yield(nil, outside("list", "names "+prefix+"*", b.name, store.ErrAccessDenied, g))
+			yield(nil, outsideError("list", "names "+prefix+"*", b.name, store.ErrAccessDenied, g))
 		}
 	}
 }
@@ -133,8 +133,8 @@ type tables struct {
 	of    func() (*Grant, error)
 }
 
-// Query implements store.TableReader. Storage answers for partitions that a signature
-// does not give as if they were empty; so those of another service are refused here.
+// Query implements store.TableReader. Storage returns no entities for partitions outside of a
+// signature, as if they were empty; so other services' partitions are rejected here.
 func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
 	if err := t.check("query", table, q.Partition); q.Partition != "" && err != nil {
 		return func(yield func([]store.Entity, error) bool) { yield(nil, err) }
@@ -142,18 +142,18 @@ func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Se
 	return t.inner.Query(ctx, table, q)
 }
 
-// check refuses a partition of another service.
+// check rejects a partition of another service.
 func (t *tables) check(op, table, partition string) error {
 	g, err := t.of()
 	if err == nil && !tableindex.OfService(partition, g.Service) {
-		err = outside(op, "table "+table, t.name, store.ErrAccessDenied, g)
+		err = outsideError(op, "table "+table, t.name, store.ErrAccessDenied, g)
 	}
 	return err
 }
 
-// Covers says why the tables can not answer for a range: they are those of the days for
-// which the grant was made, and days without a table would look like days without logs.
-// What is to come counts for nothing. The error is [store.ErrAccessDenied].
+// Covers reports, as [store.ErrAccessDenied], that the tables do not cover a range: they are those
+// of the days for which the grant was made, and days without a table would look like days without
+// logs. The future does not count.
 func (t *tables) Covers(from, to time.Time) error {
 	g, err := t.of()
 	if err != nil || g.From.IsZero() {
@@ -173,13 +173,13 @@ func (t *tables) Covers(from, to time.Time) error {
 	}
 }
 
-// Remove implements store.Tables, which no grant allows: storage says so.
+// Remove implements store.Tables. No grant allows it, so storage denies it.
 func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) error {
 	return t.inner.Remove(ctx, table, keys)
 }
 
-// Tables implements store.TableReader: the names are in the grant, and some of the
-// tables may not be there.
+// Tables implements store.TableReader: the names are in the grant; some of the tables may not
+// exist.
 func (t *tables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		g, err := t.of()
@@ -206,18 +206,18 @@ func (t *tables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, 
 	}
 }
 
-// maxNames is the most names in a page of [store.TableReader].
+// maxNames is the maximum number of names in a page of [store.TableReader].
 const maxNames = 1000
 
-// CreateTable implements store.Tables: a grant can not. The tables that it names were
-// there when it was made; the segments of other days go without rows.
+// CreateTable implements store.Tables: a grant does not allow it. The tables that it names were
+// created with it; segments of other days stay unindexed.
 func (t *tables) CreateTable(_ context.Context, table string) error {
 	return t.invalid("create", table)
 }
 
-// DropTable implements store.Tables: a grant can not.
+// DropTable implements store.Tables: a grant does not allow it.
 func (t *tables) DropTable(_ context.Context, table string) error {
-	return &store.Error{Op: "drop", Object: "table " + table, Class: store.ErrAccessDenied, Err: errors.New(t.name + " can not")}
+	return &store.Error{Op: "drop", Object: "table " + table, Class: store.ErrAccessDenied, Err: errors.New(t.name + " does not allow it")}
 }
 
 // Upsert implements store.Tables.
@@ -237,10 +237,10 @@ func (t *tables) Upsert(ctx context.Context, table string, entities []store.Enti
 	return t.inner.Upsert(ctx, table, entities)
 }
 
-// invalid is the error for a table that no request will make writable.
+// invalid is the error for a table that no retry will make writable.
 func (t *tables) invalid(op, table string) error {
 	return &store.Error{
-		Op: op, Object: "table " + table, Class: store.ErrInvalid, Err: errors.New(t.name + " can not"),
-		Hint: "segments of that day are found by listing, and shipper reindex adds their rows",
+		Op: op, Object: "table " + table, Class: store.ErrInvalid, Err: errors.New(t.name + " does not allow it"),
+		Hint: "segments of that day are found by listing, and shipper reindex adds their entities",
 	}
 }

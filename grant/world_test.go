@@ -48,17 +48,17 @@ func openAzure(t *testing.T, opts azure.Options) *azure.Store {
 }
 
 // put stores a segment with one record, and its row; it returns the row.
-func put(t *testing.T, s store.Store, service, class string, at time.Time, message string) tableindex.Row {
+func put(t *testing.T, s store.Store, service, class string, at time.Time, message string) tableindex.Entity {
 	t.Helper()
-	row := putBlob(t, s, service, class, at, message)
-	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), []tableindex.Row{row}); err != nil {
+	entity := putBlob(t, s, service, class, at, message)
+	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), []tableindex.Entity{entity}); err != nil {
 		t.Fatal(err)
 	}
-	return row
+	return entity
 }
 
 // putBlob stores a segment with one record and returns what would be its row.
-func putBlob(t *testing.T, s store.Store, service, class string, at time.Time, message string) tableindex.Row {
+func putBlob(t *testing.T, s store.Store, service, class string, at time.Time, message string) tableindex.Entity {
 	t.Helper()
 	var body bytes.Buffer
 	batch, err := blobnaming.NewBatch(rand.Reader)
@@ -81,13 +81,13 @@ func putBlob(t *testing.T, s store.Store, service, class string, at time.Time, m
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tableindex.Row{Name: name, Meta: meta, ETag: etag, Size: int64(body.Len())}
+	return tableindex.Entity{Name: name, Meta: meta, ETag: etag, Size: int64(body.Len())}
 }
 
 // ask is what a query of all services of a range finds, and what it could not read.
 func ask(t *testing.T, s store.Store, plan string, from, to time.Time, services ...string) (messages []string, problems []error) {
 	t.Helper()
-	q, err := query.New([]query.Store{query.Reading(s)}, query.Selection{Services: services, From: from, To: to}, query.Options{Plan: plan})
+	q, err := query.New([]query.Store{query.ReadOnly(s)}, query.Selection{Services: services, From: from, To: to}, query.Options{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}

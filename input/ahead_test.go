@@ -55,7 +55,7 @@ func TestTimesAhead(t *testing.T) {
 					Log: slog.New(slog.NewTextHandler(&log, nil)),
 				})
 				got := log.String()
-				logged := strings.Count(got, "times lie ahead of the clock")
+				logged := strings.Count(got, "timestamps ahead of the clock")
 				if c.want == "" && logged != 0 || c.want != "" && logged != 1 {
 					t.Errorf("logged %d times: %s", logged, got)
 				}

@@ -12,27 +12,26 @@ import (
 	"logstow/record/recognize"
 )
 
-// maxChunk is about the number of records handed over at once.
+// maxChunk is about the number of records passed to the sink at a time.
 const maxChunk = 8192
 
-// Feed reads lines, makes them records and hands these to the sink: it takes the
-// wrapping of a container runtime off, joins what belongs together, finds times
-// and levels, and lets a [Processor] change or drop what came out. One Feed
-// serves any number of sources, one after the other, with one read buffer. Not
-// safe for concurrent use. It has no clock of its own: what waits for its
-// continuation is handed over by [Feed.Flush].
+// Feed reads lines and passes them to the sink as records: it removes the wrapping of a container
+// runtime, joins multi-line records, recognizes timestamps and levels, and lets a [Processor]
+// change or drop the result. One Feed serves any number of sources, one after the other, with one
+// read buffer. Not safe for concurrent use. It has no clock of its own: lines that wait for a
+// continuation are flushed by [Feed.Flush].
 type Feed struct {
 	opts    Options
 	split   splitter
 	records []record.Record
-	// dropped says that a line became no record.
+	// dropped says that a line produced no record.
 	dropped bool
-	// read is the time of reading, ref the reference for times without a year, of the
-	// lines at hand, in Unix nanoseconds.
+	// read is the read time, ref the reference for times without a year, of the current lines, in
+	// Unix nanoseconds.
 	read, ref int64
-	// ahead counts records that are collected, aheadLog says what that means.
-	ahead    aheadBatch
-	aheadLog aheadLog
+	// ahead counts collected records, skewLog logs the result.
+	ahead    skewBatch
+	aheadLog skewLog
 }
 
 // NewFeed makes a Feed.
@@ -43,60 +42,59 @@ func NewFeed(opts Options) (*Feed, error) {
 	}
 	return &Feed{
 		opts: opts, split: splitter{max: opts.Lines.maxLine(opts.MaxRecord)},
-		aheadLog: aheadLog{log: opts.Log, zone: opts.Recognize.Zone},
+		aheadLog: skewLog{log: opts.Log, zone: opts.Recognize.Zone},
 	}, nil
 }
 
-// Read reads r to its end. It hands over every complete record as it comes and
-// holds what follows the last newline, and lines that may go on. ref is the
-// reference for times without a year; zero is the clock at each read. After an
-// error the source is not to be used again, unless it is one of r.
+// Read reads r to its end. It flushes complete records as they come and holds the bytes after the
+// last newline, and lines that may continue. ref is the reference for times without a year; zero is
+// the clock at each read. After an error the source must not be used again, unless it is an error
+// of r.
 func (f *Feed) Read(ctx context.Context, src *Source, r io.Reader, ref time.Time) error {
-	f.split.adopt(src.parked)
+	f.split.restore(src.partial)
 	for {
 		n, err := r.Read(f.split.space())
 		f.split.filled(n)
 		if n > 0 {
-			if err := f.take(ctx, src, ref, false); err != nil {
+			if err := f.processLines(ctx, src, ref, false); err != nil {
 				return err
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			src.parked = f.split.park()
+			src.partial = f.split.detach()
 			return nil
 		case err != nil:
-			src.parked = f.split.park()
+			src.partial = f.split.detach()
 			return fmt.Errorf("read %s: %w", src.name, err)
 		}
 	}
 }
 
-// End hands over all that is held, the beginning of a line as a line.
+// End flushes everything held, an incomplete line as a line.
 func (f *Feed) End(ctx context.Context, src *Source, ref time.Time) error {
-	f.split.adopt(src.parked)
-	src.parked = parked{}
-	return f.take(ctx, src, ref, true)
+	f.split.restore(src.partial)
+	src.partial = partialLine{}
+	return f.processLines(ctx, src, ref, true)
 }
 
-// Flush hands over the records and the parts of lines that waited for their
-// continuation for as long as [Lines] says. The beginning of a line whose newline
-// was not read yet stays held; see [Feed.End].
+// Flush flushes the records and partial lines that waited for their continuation for the time set
+// in [Lines]. A line whose newline was not read yet stays held; see [Feed.End].
 func (f *Feed) Flush(ctx context.Context, src *Source, ref time.Time) error {
 	if !src.Waiting() {
 		return nil
 	}
-	now := f.look(ref)
+	now := f.setReadTime(ref)
 	for _, s := range src.streams {
 		if s != nil {
 			s.flush(now.UnixNano())
 		}
 	}
-	return f.hand(ctx, src, 0, now)
+	return f.flush(ctx, src, 0, now)
 }
 
-// look notes the time and the reference for the lines to come.
-func (f *Feed) look(ref time.Time) time.Time {
+// setReadTime sets the read time and the reference for the next lines.
+func (f *Feed) setReadTime(ref time.Time) time.Time {
 	now := f.opts.Now()
 	if ref.IsZero() {
 		ref = now
@@ -105,9 +103,9 @@ func (f *Feed) look(ref time.Time) time.Time {
 	return now
 }
 
-// take hands over what all complete lines give, and with last all the rest.
-func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) error {
-	now := f.look(ref)
+// processLines processes all complete lines, and with last also the rest.
+func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, last bool) error {
+	now := f.setReadTime(ref)
 	var bytes int64
 	for {
 		l, ok := f.split.next()
@@ -125,7 +123,7 @@ func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) 
 		src.offset += l.size
 		bytes += l.size
 		if len(f.records) >= maxChunk {
-			if err := f.hand(ctx, src, bytes, now); err != nil {
+			if err := f.flush(ctx, src, bytes, now); err != nil {
 				return err
 			}
 			bytes = 0
@@ -133,16 +131,16 @@ func (f *Feed) take(ctx context.Context, src *Source, ref time.Time, last bool) 
 	}
 	for _, s := range src.streams {
 		if s != nil {
-			s.pause(last)
+			s.release(last)
 		}
 	}
-	return f.hand(ctx, src, bytes, now)
+	return f.flush(ctx, src, bytes, now)
 }
 
-// hand gives the collected records, made of the next bytes of the source, to the sink.
-func (f *Feed) hand(ctx context.Context, src *Source, bytes int64, read time.Time) error {
+// flush passes the collected records, from the next bytes of the source, to the sink.
+func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Time) error {
 	f.opts.Stats.Bytes.Add(bytes)
-	f.noteAhead(src, len(f.records), read)
+	f.detectSkew(src, len(f.records), read)
 	if len(f.records) == 0 && !f.dropped {
 		return nil
 	}
@@ -162,12 +160,12 @@ func (f *Feed) hand(ctx context.Context, src *Source, bytes int64, read time.Tim
 	return nil
 }
 
-// add collects a message as a record, a view of it. logged is when a container
-// runtime got it, 0 where none did.
+// add collects a message as a record, without copying it. logged is the container runtime's time, 0
+// if there is none.
 func (f *Feed) add(s *stream, message []byte, logged int64) {
 	read, ref := f.read, f.ref
 	if logged != 0 {
-		read, _ = s.recognizer.Guard(logged, read)
+		read, _ = s.recognizer.CheckTime(logged, read)
 		ref = read
 	}
 	stamp := s.recognizer.Stamp(message, read, ref)
@@ -181,16 +179,16 @@ func (f *Feed) add(s *stream, message []byte, logged int64) {
 	if f.opts.Process != nil && !f.opts.Process.Process(s.src.service, r) {
 		f.records, f.dropped = f.records[:n], true
 	}
-	if stamp.Refused != recognize.Taken { // said with what processing left of the message: it takes secrets out
-		f.sayRefused(s.src, r.Message, stamp.Refused)
+	if stamp.Rejected != recognize.Accepted { // logged with the processed message: processing redacts secrets
+		f.noteRejectedTime(s.src, r.Message, stamp.Rejected)
 	}
 	if !stamp.Found && f.opts.Recognize.Rules.Times() {
-		f.sayMissed(s.src, r.Message)
+		f.noteMissingTime(s.src, r.Message)
 	}
 }
 
-// noteAhead notes how many of the collected records lie ahead of the clock.
-func (f *Feed) noteAhead(src *Source, all int, now time.Time) {
+// detectSkew counts how many of the collected records are ahead of the clock.
+func (f *Feed) detectSkew(src *Source, all int, now time.Time) {
 	if f.ahead.records == 0 {
 		return
 	}
@@ -198,40 +196,40 @@ func (f *Feed) noteAhead(src *Source, all int, now time.Time) {
 	if offset, ok := src.ahead.note(f.ahead, all); ok {
 		f.aheadLog.warn(&src.ahead, src.service, src.name, offset, now)
 	}
-	f.ahead = aheadBatch{}
+	f.ahead = skewBatch{}
 }
 
-// sayRefused counts a time that was not taken, and says so once a source.
-func (f *Feed) sayRefused(src *Source, message []byte, reason recognize.Reason) {
-	f.opts.Stats.Refused.Add(1)
-	if !src.refused {
-		src.refused = true
-		f.opts.Log.Warn("a line's time is not taken: the record gets the time it was read (said once a source)",
+// noteRejectedTime counts a rejected timestamp, and logs it once per source.
+func (f *Feed) noteRejectedTime(src *Source, message []byte, reason recognize.Reason) {
+	f.opts.Stats.TimesRejected.Add(1)
+	if !src.rejectedLogged {
+		src.rejectedLogged = true
+		f.opts.Log.Warn("timestamp rejected: the record gets the time it was read (logged once per source)",
 			"reason", reason.String(), "source", src.name, "line", excerpt(message))
 	}
 }
 
-// sayMissed counts a line in which rules found no time, and says so once a source.
-func (f *Feed) sayMissed(src *Source, message []byte) {
-	f.opts.Stats.Missed.Add(1)
-	if !src.missed {
-		src.missed = true
-		f.opts.Log.Warn("a line holds no time that time-format and time-regexp find, or that is known (said once a source)",
+// noteMissingTime counts a line in which the rules found no timestamp, and logs it once per source.
+func (f *Feed) noteMissingTime(src *Source, message []byte) {
+	f.opts.Stats.TimesNotFound.Add(1)
+	if !src.notFoundLogged {
+		src.notFoundLogged = true
+		f.opts.Log.Warn("no timestamp found by time-format, time-regexp or recognition (logged once per source)",
 			"source", src.name, "line", excerpt(message))
 	}
 }
 
-// sayCut counts a line that was cut, and says so once a source.
-func (f *Feed) sayCut(src *Source, size int64) {
+// noteTruncated counts a truncated line, and logs it once per source.
+func (f *Feed) noteTruncated(src *Source, size int64) {
 	f.opts.Stats.Cut.Add(1)
-	if !src.cut {
-		src.cut = true
-		f.opts.Log.Warn("a line is longer than the record limit and was cut (said once a source)",
+	if !src.truncatedLogged {
+		src.truncatedLogged = true
+		f.opts.Log.Warn("line truncated at the record limit (logged once per source)",
 			"source", src.name, "bytes", size, "limit", f.opts.MaxRecord)
 	}
 }
 
-// excerpt is the beginning of a line, for a log of our own.
+// excerpt is the beginning of a line, for the log.
 func excerpt(text []byte) string {
 	return string(text[:min(len(text), 120)])
 }

@@ -145,7 +145,7 @@ func TestFeedServesSeveralSources(t *testing.T) {
 }
 
 // A rule for times that finds none is told: it may be wrong.
-func TestFeedMissesTimes(t *testing.T) {
+func TestFeedCountsMissingTimes(t *testing.T) {
 	t.Parallel()
 	rules, err := recognize.Compile(recognize.RuleOptions{TimeFormat: "%d.%m.%Y"})
 	if err != nil {
@@ -161,8 +161,8 @@ func TestFeedMissesTimes(t *testing.T) {
 	if err := f.Read(t.Context(), f.NewSource("x"), strings.NewReader(text), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if stats.Missed.Load() != 2 || strings.Count(log.String(), "time-format") != 1 || !strings.Contains(log.String(), "2025 b") {
-		t.Errorf("%d missed; log:\n%s", stats.Missed.Load(), log.String())
+	if stats.TimesNotFound.Load() != 2 || strings.Count(log.String(), "time-format") != 1 || !strings.Contains(log.String(), "2025 b") {
+		t.Errorf("%d missed; log:\n%s", stats.TimesNotFound.Load(), log.String())
 	}
 }
 
@@ -188,8 +188,8 @@ func TestFeedRecognizesTimes(t *testing.T) {
 	if s.records[0].Level != record.Error {
 		t.Errorf("level %v", s.records[0].Level)
 	}
-	if stats.Refused.Load() != 2 || strings.Count(log.String(), "before 1990") != 1 {
-		t.Errorf("%d times refused; log:\n%s", stats.Refused.Load(), log.String())
+	if stats.TimesRejected.Load() != 2 || strings.Count(log.String(), "before 1990") != 1 {
+		t.Errorf("%d times refused; log:\n%s", stats.TimesRejected.Load(), log.String())
 	}
 	// A time without a year takes the one nearest before the reference.
 	ref := time.Date(2005, 12, 20, 0, 0, 0, 0, time.UTC)

@@ -7,34 +7,33 @@ import (
 	"logstow/input/container"
 )
 
-// before is what an earlier run handed over of the lines behind the offset at
-// which reading goes on. Where the lines of several streams are mixed, one may
-// hold a line while later ones of another are in records already.
-type before struct {
+// resumeState is what an earlier run flushed of the lines behind the offset at which reading
+// resumes. With several interleaved streams, one may hold a line while later lines of another were
+// already flushed.
+type resumeState struct {
 	// done is the end of what the earlier run handled.
 	done int64
-	// from is for each stream the offset before which its lines were handed over:
-	// done, or less where it held something.
-	from [outputs]int64
+	// from is for each stream the offset before which its lines were flushed: done, or less if it
+	// held lines.
+	from [maxStreams]int64
 	// state is that of each stream's joiner at from.
-	state [outputs]byte
-	// format is what was found out, and while that is Auto, tried how many lines were looked at.
+	state [maxStreams]byte
+	// format is the detected format; while it is Auto, tried is how many lines were examined.
 	format container.Format
 	tried  uint8
 }
 
-// has reports whether a stream's line at an offset is in a record already.
-func (b *before) has(id container.Stream, offset int64) bool { return offset < b.from[id] }
+// has reports whether a stream's line at an offset was already flushed.
+func (b *resumeState) has(id container.Stream, offset int64) bool { return offset < b.from[id] }
 
-// Point is where reading would go on if everything handed over so far stays and
-// what is held is lost.
+// Point is where reading would resume if everything flushed so far is kept and held lines are lost.
 func (s *Source) Point() Point {
-	b := before{done: s.offset, format: s.format}
+	b := resumeState{done: s.offset, format: s.format}
 	if s.format == container.Auto {
 		b.tried = s.tried
 	}
-	if s.before != nil {
-		b.done = max(b.done, s.before.done)
+	if s.resume != nil {
+		b.done = max(b.done, s.resume.done)
 	}
 	at := b.done
 	for id, st := range s.streams {
@@ -44,33 +43,32 @@ func (s *Source) Point() Point {
 			b.from[id], b.state[id], held = st.held()
 		}
 		if !held {
-			b.from[id], b.state[id] = s.unheld(container.Stream(id), b.done)
+			b.from[id], b.state[id] = s.resumeOffset(container.Stream(id), b.done)
 		}
 		at = min(at, b.from[id])
 	}
 	return Point{Offset: at, Held: b.encode(at, s.feed.opts.Lines.Format)}
 }
 
-// unheld is the first offset of what was not handed over of a stream that holds
-// nothing: done, or less where an earlier run's lines are still to be read again.
-func (s *Source) unheld(id container.Stream, done int64) (from int64, state byte) {
+// resumeOffset is the first offset that was not flushed of a stream that holds nothing: done, or
+// less if an earlier run's lines are still to be read again.
+func (s *Source) resumeOffset(id container.Stream, done int64) (from int64, state byte) {
 	switch {
-	case s.before == nil || s.before.from[id] >= s.before.done || s.offset >= s.before.done:
+	case s.resume == nil || s.resume.from[id] >= s.resume.done || s.offset >= s.resume.done:
 		return done, 0
 	case s.streams[id] == nil:
-		return max(s.before.from[id], s.offset), s.before.state[id]
+		return max(s.resume.from[id], s.offset), s.resume.state[id]
 	}
-	return max(s.before.from[id], s.offset), 0
+	return max(s.resume.from[id], s.offset), 0
 }
 
 // heldVersion is the first byte of an encoded Held.
 const heldVersion = 1
 
-// encode is the version, the format with what was tried, and if anything is held
-// how far done lies behind the offset, followed by each stream that holds something:
-// its number, how far from lies behind the offset, and its state. Where nothing is
-// held and the format is as configured, it is nothing.
-func (b *before) encode(at int64, configured container.Format) []byte {
+// encode is the version, the format with its detection state, and if lines are held how far done is
+// behind the offset, followed by each stream that holds lines: its number, how far from is behind
+// the offset, and its state. If nothing is held and the format is as configured, it is empty.
+func (b *resumeState) encode(at int64, configured container.Format) []byte {
 	if at == b.done && b.format == configured && b.tried == 0 {
 		return nil
 	}
@@ -89,45 +87,45 @@ func (b *before) encode(at int64, configured container.Format) []byte {
 	return out
 }
 
-var errHeld = errors.New("not as this program writes it")
+var errHeld = errors.New("invalid encoding")
 
-// decodeHeld reads what encode wrote.
-func decodeHeld(at Point) (before, error) {
-	b := before{done: at.Offset}
+// decodeHeld decodes the output of encode.
+func decodeHeld(at Point) (resumeState, error) {
+	b := resumeState{done: at.Offset}
 	rest := at.Held
 	if len(rest) == 0 {
 		return b, nil
 	}
 	if len(rest) < 2 || rest[0] != heldVersion {
-		return before{}, errHeld
+		return resumeState{}, errHeld
 	}
 	b.format, b.tried, rest = container.Format(rest[1]&3), rest[1]>>2, rest[2:]
 	if b.tried >= detectLines || b.tried > 0 && b.format != container.Auto {
-		return before{}, errHeld
+		return resumeState{}, errHeld
 	}
 	if len(rest) == 0 {
 		return b, nil
 	}
 	var ok bool
-	if b.done, rest, ok = behind(at.Offset, rest); !ok || b.done == at.Offset {
-		return before{}, errHeld
+	if b.done, rest, ok = decodeDistance(at.Offset, rest); !ok || b.done == at.Offset {
+		return resumeState{}, errHeld
 	}
-	b.from = [outputs]int64{b.done, b.done, b.done}
+	b.from = [maxStreams]int64{b.done, b.done, b.done}
 	for len(rest) > 0 {
 		id := rest[0]
-		if id >= outputs || b.from[id] != b.done {
-			return before{}, errHeld
+		if id >= maxStreams || b.from[id] != b.done {
+			return resumeState{}, errHeld
 		}
-		if b.from[id], rest, ok = behind(at.Offset, rest[1:]); !ok || b.from[id] >= b.done || len(rest) == 0 {
-			return before{}, errHeld
+		if b.from[id], rest, ok = decodeDistance(at.Offset, rest[1:]); !ok || b.from[id] >= b.done || len(rest) == 0 {
+			return resumeState{}, errHeld
 		}
 		b.state[id], rest = rest[0], rest[1:]
 	}
 	return b, nil
 }
 
-// behind reads an offset that is encoded as what lies between.
-func behind(offset int64, b []byte) (int64, []byte, bool) {
+// decodeDistance decodes an offset that is encoded as a distance.
+func decodeDistance(offset int64, b []byte) (int64, []byte, bool) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || offset < 0 || n > uint64(1<<62) || offset > 1<<62 {
 		return 0, nil, false

@@ -1,6 +1,6 @@
-// Package input turns what applications log into records and hands them to the
-// buffer. It holds what its inputs share, the cutting of a stream into lines;
-// each folder below it is one kind of input.
+// Package input turns what applications log into records and passes them to the buffer. It contains
+// what its inputs share, such as splitting a stream into lines; each folder below it is one kind of
+// input.
 package input
 
 import (
@@ -16,56 +16,55 @@ import (
 	"logstow/record/recognize"
 )
 
-// Sink takes what an input read; [*buffer.Buffer] is one.
+// Sink receives the records of inputs; [*buffer.Buffer] is one.
 type Sink interface {
-	// Append takes records together with the positions reached by reading them, copying both.
+	// Append appends records together with the positions reached by reading them, copying both.
 	Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error)
-	// Position returns the last position taken for an input.
+	// Position returns the last position stored for an input.
 	Position(input string) ([]byte, bool)
-	// Positions returns all inputs that have one and whose names start with prefix, in order.
+	// Positions returns all inputs with a position whose names start with prefix, in order.
 	Positions(prefix string) []buffer.Position
-	// Synced waits until everything up to m is as durable as the sink makes it.
+	// Synced waits until everything up to m is as durable as the sink's policy makes it.
 	Synced(ctx context.Context, m buffer.Mark) error
 }
 
-// Processor changes records on their way to the sink, or drops them. Safe for
-// concurrent use.
+// Processor changes or drops records on their way to the sink. Safe for concurrent use.
 type Processor interface {
-	// Process reports whether a record of a service is kept. It may set another
-	// message, but not change the bytes of the one that it gets.
+	// Process reports whether a record of a service is kept. It may replace the message, but must not
+	// change its bytes.
 	Process(service string, r *record.Record) (keep bool)
 }
 
-// Options are what every input is told.
+// Options are common to all inputs.
 type Options struct {
-	// Service and Class are those of the records. Service is required, unless the input
-	// finds one for each of its sources.
+	// Service and Class are those of the records. Service is required, unless the input determines
+	// one for each of its sources.
 	Service, Class string
-	// MaxRecord is the length in bytes past which a line is cut, from [MinMaxRecord]
-	// to [record.MaxSize]; 0 is [DefaultMaxRecord].
+	// MaxRecord is the length in bytes past which a line is truncated, from [MinMaxRecord] to
+	// [record.MaxSize]; 0 is [DefaultMaxRecord].
 	MaxRecord int
-	// Recognize says how times and levels are found.
+	// Recognize configures how timestamps and levels are recognized.
 	Recognize recognize.Options
-	// Lines say how lines become messages; for inputs that read lines.
+	// Lines configures how lines become messages; for inputs that read lines.
 	Lines Lines
-	// SourcePrefix stands before the source of every record.
+	// SourcePrefix is prepended to the source of every record.
 	SourcePrefix string
-	// Memory bounds what network inputs hold together of what senders send; nil leaves
-	// each to its own limit.
+	// Memory bounds what network inputs together hold of received data; nil leaves each to its own
+	// limit.
 	Memory *listen.Budget
-	// Process changes or drops records before the sink gets them; nil keeps all as they are.
+	// Process changes or drops records before the sink receives them; nil keeps all unchanged.
 	Process Processor
-	// Sink takes the records. Required.
+	// Sink receives the records. Required.
 	Sink Sink
-	// Stats counts what is read, if not nil.
+	// Stats counts what is read; it may be nil.
 	Stats *Stats
 	// Now is the clock; default [time.Now].
 	Now func() time.Time
-	// Log gets what an operator should know; nil is silence.
+	// Log receives operational messages; nil discards them.
 	Log *slog.Logger
 }
 
-// WithDefaults fills in what was left open and reports what can not be.
+// WithDefaults fills in defaults and validates the options.
 func (o Options) WithDefaults() (Options, error) {
 	if o.MaxRecord == 0 {
 		o.MaxRecord = DefaultMaxRecord
@@ -91,23 +90,24 @@ func (o Options) WithDefaults() (Options, error) {
 
 // Stats counts what inputs read. Safe for concurrent use.
 type Stats struct {
-	// Records were handed to the sink; Bytes were read for that, newlines and what was
-	// cut or dropped included.
+	// Records were passed to the sink; Bytes were read for them, newlines and truncated or dropped
+	// bytes included.
 	Records, Bytes atomic.Int64
 	// Cut lines were longer than the record limit.
 	Cut atomic.Int64
-	// Split records of several lines reached a limit: the next record goes on with them.
+	// Split counts multi-line records that reached a limit: the next record continues them.
 	Split atomic.Int64
-	// Refused times were before 1990 or too far ahead: such a record has the time it was read.
-	Refused atomic.Int64
-	// Ahead are records whose time lies at least 55 minutes ahead of the clock, and was taken.
+	// TimesRejected counts timestamps before 1990 or too far ahead: such a record gets its read
+	// time.
+	TimesRejected atomic.Int64
+	// Ahead counts records whose accepted time is at least 55 minutes ahead of the clock.
 	Ahead atomic.Int64
-	// Missed lines held no time although rules for times are set.
-	Missed atomic.Int64
+	// TimesNotFound counts lines without a timestamp although time rules are set.
+	TimesNotFound atomic.Int64
 }
 
-// Grace returns a context that ends d after ctx does: for handing over what was
-// read before an input was told to stop.
+// Grace returns a context that ends d after ctx does: to flush what was read before an input was
+// told to stop.
 func Grace(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

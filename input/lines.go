@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// DefaultPartialTimeout is how long a part of a line waits for the next one.
+	// DefaultPartialTimeout is how long a partial line waits for the next part.
 	DefaultPartialTimeout = 5 * time.Second
-	// wrappedLine is how long a container runtime's line may be whatever the record
-	// limit: what it wraps is 16 KiB before it is escaped.
-	wrappedLine = 256 << 10
+	// maxWrappedLine is how long a container runtime's line may be whatever the record limit: the
+	// wrapped text is 16 KiB before it is escaped.
+	maxWrappedLine = 256 << 10
 )
 
-// Lines say what becomes of lines before they are records. The zero value takes
-// the wrapping of container runtimes off where it finds one, and joins no lines.
+// Lines configures how lines become messages. The zero value removes the wrapping of container
+// runtimes where detected, and joins no lines.
 type Lines struct {
-	// Format is how a container runtime wraps the lines. [container.Auto] finds out
-	// by the first lines of each file.
+	// Format is how a container runtime wraps the lines. [container.Auto] detects it from the first
+	// lines of each file.
 	Format container.Format
-	// PartialTimeout is how long a part of a line that a container runtime cut waits
-	// for the next part; 0 is [DefaultPartialTimeout].
+	// PartialTimeout is how long a line that a container runtime split waits for its next part; 0
+	// is [DefaultPartialTimeout].
 	PartialTimeout time.Duration
-	// Multiline says which lines are joined. MaxBytes is set to the record limit.
+	// Multiline configures which lines are joined. MaxBytes is set to the record limit.
 	Multiline multiline.Options
 }
 
@@ -42,10 +42,10 @@ func (l Lines) withDefaults(maxRecord int) (Lines, error) {
 	return l, err
 }
 
-// maxLine is the length past which a line is cut before it is looked at.
+// maxLine is the length past which a line is truncated before it is processed.
 func (l Lines) maxLine(maxRecord int) int {
 	if l.Format == container.None {
 		return maxRecord
 	}
-	return max(maxRecord, wrappedLine)
+	return max(maxRecord, maxWrappedLine)
 }

@@ -201,7 +201,7 @@ func TestFeedSplitsAtLimits(t *testing.T) {
 		}
 		lines += strings.Count(m, "0123456789")
 	}
-	if lines != 300 || stats.Split.Load() != int64(len(s.messages)-1) || strings.Count(log.String(), "goes on") != 1 {
+	if lines != 300 || stats.Split.Load() != int64(len(s.messages)-1) || strings.Count(log.String(), "continued in") != 1 {
 		t.Errorf("%d lines, %d split, %d records, log:\n%s", lines, stats.Split.Load(), len(s.messages), log.String())
 	}
 }
@@ -282,12 +282,12 @@ func TestFeedProcesses(t *testing.T) {
 	}
 }
 
-func TestFeedRefusesUnknownHeld(t *testing.T) {
+func TestFeedRejectsUnknownHeld(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	f := newFeed(t, input.Options{Sink: discard{}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	src := f.Resume("x", input.Point{Offset: 7, Held: []byte{99}}, func(input.Point) []buffer.Position { return nil })
-	if src.Offset() != 7 || !strings.Contains(log.String(), "may come again") {
+	if src.Offset() != 7 || !strings.Contains(log.String(), "may be read again") {
 		t.Errorf("offset %d, log: %s", src.Offset(), log.String())
 	}
 }

@@ -13,45 +13,43 @@ import (
 )
 
 const (
-	// MaxReceive is the size limit in bytes of all messages that a sender may hand
-	// over in one piece: what is acknowledged as one is taken as one.
+	// MaxReceive is the size limit in bytes of the messages that a sender may send in one request:
+	// a request is accepted or rejected as a whole.
 	MaxReceive = 16 << 20
-	// busyWait is how long a sender waits for room in the buffer before it is told to retry.
-	busyWait = 2 * time.Second
+	// spaceTimeout is how long a sender waits for space in the buffer before it is told to retry.
+	spaceTimeout = 2 * time.Second
 )
 
-// EventCost is about how many bytes of memory an event takes besides those of its
-// message, from when it is made until it is in the buffer. Who receives events counts
-// it for each, however short they are.
+// EventCost is about how many bytes of memory an event takes in addition to its message, until it
+// is in the buffer. Receivers charge it for each event, however short.
 const EventCost = 160
 
-// ErrBusy says that there is no room: nothing was taken, and the sender should retry later.
-var ErrBusy = errors.New("no room in the buffer for now")
+// ErrBusy reports that there is no space: nothing was accepted, and the sender should retry later.
+var ErrBusy = errors.New("no space for now")
 
-// ErrTooLarge says that a sender handed over more than [MaxReceive] bytes in one
-// piece, or more than the buffer's disk can hold.
-var ErrTooLarge = errors.New("too much in one piece")
+// ErrTooLarge reports that a request exceeds [MaxReceive] bytes, or the capacity of the buffer's
+// disk.
+var ErrTooLarge = errors.New("request too large")
 
-// Event is what a sender says of one record.
+// Event is a record as received from a sender.
 type Event struct {
-	// Time is in Unix nanoseconds; 0 is not said: then it is looked for in Message.
+	// Time is in Unix nanoseconds; 0 is unknown: then it is recognized in Message.
 	Time int64
-	// Level is looked for in Message where it is record.None.
+	// Level is recognized in Message if it is record.None.
 	Level record.Level
 	// Source is made clean; "" is record.CleanSource's.
 	Source  string
 	Message []byte
 }
 
-// Receiver makes records of what senders push over a network and hands them to
-// the sink. Safe for concurrent use.
+// Receiver makes records of received events and passes them to the sink. Safe for concurrent use.
 type Receiver struct {
 	opts     Options
-	aheadLog aheadLog
+	aheadLog skewLog
 
 	mu sync.Mutex
-	// ahead are the services whose times lie ahead of the clock.
-	ahead map[string]*aheadRun
+	// ahead are the services whose times are ahead of the clock.
+	ahead map[string]*skewDetector
 }
 
 // NewReceiver makes a Receiver.
@@ -61,16 +59,16 @@ func NewReceiver(opts Options) (*Receiver, error) {
 		return nil, err
 	}
 	return &Receiver{
-		opts: opts, aheadLog: aheadLog{log: opts.Log, zone: opts.Recognize.Zone}, ahead: map[string]*aheadRun{},
+		opts: opts, aheadLog: skewLog{log: opts.Log, zone: opts.Recognize.Zone}, ahead: map[string]*skewDetector{},
 	}, nil
 }
 
-// Receive takes events in one piece: after nil all of them are as durable as the
-// sink makes them, and may be acknowledged. Where the sink has no room for two
-// seconds the error is [ErrBusy], and nothing was taken; more than [MaxReceive]
-// bytes, or than the sink can ever take, are [ErrTooLarge]. After another error (of ctx or of the sink) it is not
-// known whether they were taken: they must not be acknowledged. It keeps no hold
-// of the messages. service is "" for the configured one.
+// Receive accepts events as a whole: after nil all of them are as durable as the sink makes them,
+// and may be acknowledged. If the sink has no space for two seconds the error is [ErrBusy], and
+// nothing was accepted; more than [MaxReceive] bytes, or than the sink can ever hold, are
+// [ErrTooLarge]. After another error (of ctx or of the sink) it is unknown whether they were
+// accepted: they must not be acknowledged. It does not retain the messages. service is "" for the
+// configured one.
 func (r *Receiver) Receive(ctx context.Context, service string, events []Event) error {
 	mark, err := r.Take(ctx, service, events)
 	if err != nil {
@@ -84,9 +82,9 @@ func (r *Receiver) Synced(ctx context.Context, m buffer.Mark) error {
 	return r.opts.Sink.Synced(ctx, m)
 }
 
-// Take is Receive without waiting until the events are durable: [Receiver.Synced]
-// does that for all events up to the last of the marks, the largest. For senders that get no
-// acknowledgement, and for acknowledging what several pieces hold at once.
+// Take is Receive without waiting until the events are durable: [Receiver.Synced] does that for all
+// events up to the largest of the LSNs. It is for senders without acknowledgement, and for
+// acknowledging several requests at once.
 func (r *Receiver) Take(ctx context.Context, service string, events []Event) (buffer.Mark, error) {
 	if service == "" {
 		service = r.opts.Service
@@ -101,11 +99,11 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event) (bu
 	read := r.opts.Now()
 	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
 	recognizer := recognize.New(r.opts.Recognize)
-	var ahead aheadBatch
+	var ahead skewBatch
 	source := ""
 	for i := range events {
 		if i > 0 && events[i].Source != events[i-1].Source {
-			recognizer = recognize.New(r.opts.Recognize) // no time is taken over from another source
+			recognizer = recognize.New(r.opts.Recognize) // times are not carried over from another source
 		}
 		rec := r.record(recognizer, &events[i], chunk.Read)
 		if ahead.add(rec.Time, chunk.Read) {
@@ -121,12 +119,12 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event) (bu
 	}
 	r.opts.Stats.Records.Add(int64(len(chunk.Records)))
 	r.opts.Stats.Bytes.Add(int64(size))
-	r.noteAhead(service, source, ahead, len(events), read)
+	r.detectSkew(service, source, ahead, len(events), read)
 	return mark, nil
 }
 
-// noteAhead notes how many of all records of a service lie ahead of the clock.
-func (r *Receiver) noteAhead(service, source string, ahead aheadBatch, all int, now time.Time) {
+// detectSkew counts how many of all records of a service are ahead of the clock.
+func (r *Receiver) detectSkew(service, source string, ahead skewBatch, all int, now time.Time) {
 	if ahead.records == 0 {
 		return
 	}
@@ -135,7 +133,7 @@ func (r *Receiver) noteAhead(service, source string, ahead aheadBatch, all int, 
 	defer r.mu.Unlock()
 	run := r.ahead[service]
 	if run == nil {
-		run = new(aheadRun)
+		run = new(skewDetector)
 		r.ahead[service] = run
 	}
 	if offset, ok := run.note(ahead, all); ok {
@@ -143,7 +141,7 @@ func (r *Receiver) noteAhead(service, source string, ahead aheadBatch, all int, 
 	}
 }
 
-// record makes a record of an event. What an event says itself goes before what its message says.
+// record makes a record of an event. Fields of the event take precedence over its message.
 func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64) record.Record {
 	message := e.Message
 	if len(message) > r.opts.MaxRecord {
@@ -155,26 +153,26 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 		stamp = recognizer.Stamp(message, read, read)
 	}
 	if e.Time != 0 {
-		stamp.Time, stamp.Refused = recognizer.Guard(e.Time, read)
+		stamp.Time, stamp.Rejected = recognizer.CheckTime(e.Time, read)
 	}
 	if e.Level != record.None {
 		stamp.Level = e.Level
 	}
-	if stamp.Refused != recognize.Taken {
-		r.opts.Stats.Refused.Add(1)
+	if stamp.Rejected != recognize.Accepted {
+		r.opts.Stats.TimesRejected.Add(1)
 	}
 	if e.Time == 0 && !stamp.Found && r.opts.Recognize.Rules.Times() {
-		r.opts.Stats.Missed.Add(1)
+		r.opts.Stats.TimesNotFound.Add(1)
 	}
 	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: record.CleanSource(r.opts.SourcePrefix + e.Source), Message: message}
 }
 
-// append hands over a chunk, waiting a little for room.
+// append appends a chunk, waiting briefly for space.
 func (r *Receiver) append(ctx context.Context, chunk buffer.Chunk) (buffer.Mark, error) {
 	if len(chunk.Records) == 0 {
 		return 0, nil
 	}
-	patient, cancel := context.WithTimeoutCause(ctx, busyWait, ErrBusy)
+	patient, cancel := context.WithTimeoutCause(ctx, spaceTimeout, ErrBusy)
 	defer cancel()
 	mark, err := r.opts.Sink.Append(patient, chunk)
 	if errors.Is(err, buffer.ErrTooLarge) {

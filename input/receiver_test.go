@@ -64,8 +64,8 @@ func TestReceive(t *testing.T) {
 	if diff := cmp.Diff(want, s.got()); diff != "" {
 		t.Error(diff)
 	}
-	if s.chunks != 1 || stats.Records.Load() != 10 || stats.Refused.Load() != 4 {
-		t.Errorf("%d chunks, %d records, %d refused", s.chunks, stats.Records.Load(), stats.Refused.Load())
+	if s.chunks != 1 || stats.Records.Load() != 10 || stats.TimesRejected.Load() != 4 {
+		t.Errorf("%d chunks, %d records, %d refused", s.chunks, stats.Records.Load(), stats.TimesRejected.Load())
 	}
 }
 

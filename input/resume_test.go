@@ -68,7 +68,7 @@ func (w *writer) add(record string) {
 		for w.stream != "" && w.format != container.None && len(text) > 1 && w.r.IntN(3) == 0 {
 			n := 1 + w.r.IntN(len(text)-1)
 			for w.format == container.Docker && n < len(text) && !utf8.RuneStart(text[n]) {
-				n++ // JSON can not hold half a character
+				n++ // JSON cannot hold half a character
 			}
 			w.todo = append(w.todo, w.line(text[:n], true))
 			text = text[n:]

@@ -6,55 +6,54 @@ import (
 	"logstow/record"
 )
 
-// detectLines is how many of a file's first lines are looked at to find out how
-// they are wrapped.
+// detectLines is how many of a file's first lines are examined to detect its format.
 const detectLines = 16
 
-// outputs is how many streams a source may have: the lines that are not wrapped,
-// standard output and standard error.
-const outputs = 3
+// maxStreams is how many streams a source may have: the lines that are not wrapped, standard output
+// and standard error.
+const maxStreams = 3
 
-// Source is a stream of lines with its own memory of times and formats, read
-// through a [Feed].
+// Source is a stream of lines with its own state for times and formats, read through a [Feed].
 type Source struct {
 	feed     *Feed
 	name     string
 	service  string
 	position func(Point) []buffer.Position
-	// offset is the start of the first byte that was not handled: the lines before
-	// it were handed over or are held by a stream.
+	// offset is the start of the first unprocessed byte: the lines before it were flushed or are
+	// held by a stream.
 	offset int64
-	// parked is the beginning of a line, from offset on.
-	parked parked
+	// partial is the beginning of a line, from offset on.
+	partial partialLine
 	// format is how lines are wrapped; while it is Auto, tried counts lines that were not.
 	format  container.Format
 	tried   uint8
 	clock   container.Clock
-	streams [outputs]*stream
-	// direct is the stream whose lines are records as they are, once that is sure; else nil.
+	streams [maxStreams]*stream
+	// direct is the stream whose lines are records as they are, once that is certain; otherwise
+	// nil.
 	direct *stream
-	// before is what an earlier run did behind the offset at which this one began; nil is nothing.
-	before *before
-	// cut, split, refused and missed say that this was logged once.
-	cut, split, refused, missed bool
-	ahead                       aheadRun
+	// resume is what an earlier run did behind the offset at which this one began; nil is nothing.
+	resume *resumeState
+	// These are set once the event has been logged.
+	truncatedLogged, splitLogged, rejectedLogged, notFoundLogged bool
+	ahead                                                        skewDetector
 }
 
 // Point is a place in a source where reading may go on later.
 type Point struct {
-	// Offset is the start of the first byte that is not in a record handed over.
+	// Offset is the start of the first byte that is not in a flushed record.
 	Offset int64
-	// Held says what was done of the bytes behind Offset. It is to be kept as it is;
-	// without it some lines may come again. Usually a few bytes, at most 64.
+	// Held is the state of the bytes behind Offset. It is opaque; without it some lines may be read
+	// again. Usually a few bytes, at most 64.
 	Held []byte
 }
 
-// NewSource starts a source that can not be read again: it has no positions.
+// NewSource starts a source that cannot be read again: it has no positions.
 func (f *Feed) NewSource(name string) *Source { return f.Resume(name, Point{}, nil) }
 
-// Resume starts a source at a point: what is read next begins at its offset.
-// position makes the positions that are handed over with the records before a
-// point; nil makes none. A Held that is not known counts as none, and is logged.
+// Resume starts a source at a point: the next byte read is at its offset. position makes the
+// positions stored with the records before a point; nil makes none. An invalid Held is ignored, and
+// logged.
 func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Position) *Source {
 	src := &Source{
 		feed:     f,
@@ -66,34 +65,33 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 	}
 	b, err := decodeHeld(at)
 	if err != nil {
-		f.opts.Log.Warn("what a position holds can not be read: some lines may come again", "source", src.name, "error", err)
+		f.opts.Log.Warn("cannot decode the state of a position: some lines may be read again", "source", src.name, "error", err)
 		return src
 	}
 	if src.format == container.Auto {
 		src.format, src.tried = b.format, b.tried
 	}
 	if b.done > at.Offset {
-		src.before = &b
+		src.resume = &b
 	}
 	return src
 }
 
-// Of makes the source's records those of a service, whatever that of the [Feed] is.
-// To be called before the first [Feed.Read].
+// Of sets the service of the source's records, overriding that of the [Feed]. It must be called
+// before the first [Feed.Read].
 func (s *Source) Of(service string) *Source {
 	s.service = service
 	return s
 }
 
-// Offset is where the next byte is to be read from: the bytes before it were
-// handed over or are held.
-func (s *Source) Offset() int64 { return s.offset + s.parked.size() }
+// Offset is where the next byte is to be read from: the bytes before it were flushed or are held.
+func (s *Source) Offset() int64 { return s.offset + s.partial.size() }
 
-// Held is the number of bytes of a line whose end was not read yet.
-func (s *Source) Held() int64 { return s.parked.size() }
+// Held is the number of bytes of an incomplete line.
+func (s *Source) Held() int64 { return s.partial.size() }
 
-// Waiting reports whether lines are held that may go on: [Feed.Flush] hands them
-// over when they do not.
+// Waiting reports whether lines are held that may continue: [Feed.Flush] flushes them if they do
+// not.
 func (s *Source) Waiting() bool {
 	for _, st := range s.streams {
 		if st == nil {
@@ -106,25 +104,25 @@ func (s *Source) Waiting() bool {
 	return false
 }
 
-// line gives a line to its stream.
+// line passes a line to its stream.
 func (s *Source) line(l line) {
 	var w container.Line
 	wrapped := false
 	if s.format != container.None {
 		w, wrapped = s.unwrap(l.text)
 	}
-	if s.before != nil {
-		if s.before.has(w.Stream, s.offset) {
+	if s.resume != nil {
+		if s.resume.has(w.Stream, s.offset) {
 			return
 		}
-		if s.offset >= s.before.done {
-			s.before = nil
+		if s.offset >= s.resume.done {
+			s.resume = nil
 		}
 	}
 	st := s.stream(w.Stream)
 	if !wrapped {
 		st.add(l.text, l.whole, s.offset, 0)
-		if s.format == container.None && s.before == nil && st.joiner == nil {
+		if s.format == container.None && s.resume == nil && st.joiner == nil {
 			s.direct = st
 		}
 		return
@@ -140,13 +138,13 @@ func (s *Source) line(l line) {
 	st.add(w.Text, l.whole, s.offset, logged)
 }
 
-// unwrap takes a container runtime's wrapping off a line, if it has one.
+// unwrap removes a container runtime's wrapping from a line, if it has one.
 func (s *Source) unwrap(text []byte) (container.Line, bool) {
 	if s.format == container.Auto {
 		switch f := container.Detect(text); {
 		case f != container.None:
 			s.format = f
-		case s.before != nil && s.offset < s.before.done: // it was counted before
+		case s.resume != nil && s.offset < s.resume.done: // it was counted before
 		case s.tried+1 >= detectLines:
 			s.format = container.None
 		default:
@@ -156,14 +154,14 @@ func (s *Source) unwrap(text []byte) (container.Line, bool) {
 	return container.Decode(s.format, text)
 }
 
-// stream returns one of the source's streams, at its first line.
+// stream returns one of the source's streams, created at its first line.
 func (s *Source) stream(id container.Stream) *stream {
 	if st := s.streams[id]; st != nil {
 		return st
 	}
 	st := s.newStream(id)
-	if s.before != nil && st.joiner != nil {
-		st.joiner.Resume(s.before.state[id])
+	if s.resume != nil && st.joiner != nil {
+		st.joiner.Resume(s.resume.state[id])
 	}
 	s.streams[id] = st
 	return st

@@ -7,30 +7,29 @@ import (
 )
 
 const (
-	// DefaultMaxRecord is the length in bytes past which a line is cut, where nothing else is configured.
+	// DefaultMaxRecord is the default length in bytes past which a line is truncated.
 	DefaultMaxRecord = 1 << 20
 	// MinMaxRecord is the smallest such length that may be configured.
 	MinMaxRecord = 1 << 10
 
-	// cutMark ends a line that was cut; the number between its halves is how many bytes are missing.
+	// cutMark ends a truncated line; the number between its halves is how many bytes are missing.
 	cutMark    = " …[logstow: cut "
 	cutMarkEnd = " bytes]"
-	// cutRoom is what a mark may take: its halves and any number.
-	cutRoom = len(cutMark) + len("9223372036854775807") + len(cutMarkEnd)
+	// maxCutMark is the maximum length of a mark: its halves and any number.
+	maxCutMark = len(cutMark) + len("9223372036854775807") + len(cutMarkEnd)
 
-	// readSize is how many bytes are asked for at once.
+	// readSize is how many bytes are requested per read.
 	readSize = 256 << 10
 )
 
-// splitter cuts a stream of bytes into lines of at most max bytes. A longer
-// line keeps its beginning and ends with a mark that says how many bytes were
-// cut. It holds max + readSize bytes at most.
+// splitter splits a stream of bytes into lines of at most max bytes. A longer line is truncated and
+// ends with a mark that gives the number of missing bytes. It holds max + readSize bytes at most.
 type splitter struct {
 	max int
-	// buf[start:end] is what was read and not yet given out; no newline is in buf[start:scan].
+	// buf[start:end] was read and not yet returned; no newline is in buf[start:scan].
 	buf              []byte
 	start, scan, end int
-	// lost counts the bytes of the line at start that were thrown away.
+	// lost counts the discarded bytes of the line at start.
 	lost int64
 }
 
@@ -53,15 +52,15 @@ func (s *splitter) space() []byte {
 	return s.buf[s.end:]
 }
 
-// filled says that n bytes were read into space.
+// filled reports that n bytes were read into space.
 func (s *splitter) filled(n int) { s.end += n }
 
 // line is a line without its newline, valid until the next call of space.
 type line struct {
 	text []byte
-	// size is how many bytes of the stream it stands for, its newline included.
+	// size is how many bytes of the stream it covers, its newline included.
 	size int64
-	// whole is how many bytes it had before it was cut; 0 is that it was not.
+	// whole is its length before it was truncated; 0 if it was not.
 	whole int64
 }
 
@@ -78,33 +77,33 @@ func (s *splitter) next() (line, bool) {
 		s.start, s.scan = end+1, end+1
 		return line{text: text, size: int64(len(text)) + 1}, true
 	}
-	l := s.take(end)
+	l := s.consume(end)
 	l.size++
 	s.start++
 	s.scan = s.start
 	return l, true
 }
 
-// rest returns what follows the last newline, if anything does.
+// rest returns the bytes after the last newline, if any.
 func (s *splitter) rest() (line, bool) {
 	if s.held() == 0 {
 		return line{}, false
 	}
-	return s.take(s.end), true
+	return s.consume(s.end), true
 }
 
-// park takes what is held out of the splitter, for adopt to put back.
-func (s *splitter) park() parked {
-	var p parked
+// detach takes the held bytes out of the splitter, for restore to put back.
+func (s *splitter) detach() partialLine {
+	var p partialLine
 	if s.held() > 0 {
-		p = parked{bytes.Clone(s.buf[s.start:s.end]), s.lost}
+		p = partialLine{bytes.Clone(s.buf[s.start:s.end]), s.lost}
 	}
 	s.start, s.scan, s.end, s.lost = 0, 0, 0, 0
 	return p
 }
 
-// adopt goes on with what another splitter, or this one, held.
-func (s *splitter) adopt(p parked) {
+// restore continues with the bytes that another splitter, or this one, held.
+func (s *splitter) restore(p partialLine) {
 	s.start, s.scan, s.end, s.lost = 0, 0, 0, p.lost
 	for rest := p.text; len(rest) > 0; {
 		n := copy(s.space(), rest)
@@ -114,19 +113,19 @@ func (s *splitter) adopt(p parked) {
 	s.scan = s.end
 }
 
-// parked is the beginning of a line whose end has not been read yet.
-type parked struct {
+// partialLine is the beginning of a line whose end has not been read yet.
+type partialLine struct {
 	text []byte
 	lost int64
 }
 
-func (p parked) size() int64 { return int64(len(p.text)) + p.lost }
+func (p partialLine) size() int64 { return int64(len(p.text)) + p.lost }
 
-// held is the number of bytes that are not yet part of a line given out.
+// held is the number of bytes that are not yet part of a returned line.
 func (s *splitter) held() int64 { return int64(s.end-s.start) + s.lost }
 
-// take removes the line that ends before buf[end].
-func (s *splitter) take(end int) line {
+// consume removes the line that ends before buf[end].
+func (s *splitter) consume(end int) line {
 	l := line{text: s.buf[s.start:end], size: int64(end-s.start) + s.lost}
 	s.start, s.scan, s.lost = end, end, 0
 	if l.size > int64(s.max) {
@@ -135,10 +134,10 @@ func (s *splitter) take(end int) line {
 	return l
 }
 
-// cut shortens the beginning of a line of size bytes to at most limit bytes,
-// mark included, between two characters. It writes the mark into text.
+// cut truncates the beginning of a line of size bytes to at most limit bytes, mark included, at a
+// character boundary. It writes the mark into text.
 func cut(text []byte, limit int, size int64) []byte {
-	keep := limit - cutRoom
+	keep := limit - maxCutMark
 	for back := 0; back < utf8.UTFMax-1 && !utf8.RuneStart(text[keep]); back++ {
 		keep--
 	}

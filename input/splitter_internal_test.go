@@ -21,7 +21,7 @@ func split(text []byte, limit, step int) (lines []string, sizes []int64) {
 		}
 	}
 	for len(text) > 0 {
-		s.adopt(s.park())
+		s.restore(s.detach())
 		n := copy(s.space(), text[:min(step, len(text))])
 		s.filled(n)
 		text = text[n:]
@@ -84,7 +84,7 @@ func TestSplitterCutsLongLines(t *testing.T) {
 			if c.length > limit {
 				kept := strings.Count(got, "x")
 				want = fmt.Sprintf("%s …[logstow: cut %d bytes]", strings.Repeat("x", kept), c.length-kept)
-				if kept < limit-cutRoom {
+				if kept < limit-maxCutMark {
 					t.Errorf("%s, step %d: only %d bytes kept", c.name, step, kept)
 				}
 			}

@@ -7,7 +7,7 @@ import (
 	"logstow/record/recognize"
 )
 
-// stream is one of the outputs that are mixed in a [Source]. Its lines come in order.
+// stream is one of the interleaved outputs of a [Source]. Its lines come in order.
 type stream struct {
 	src        *Source
 	name       string
@@ -20,11 +20,11 @@ type stream struct {
 // part is a line of which parts came and the end did not.
 type part struct {
 	open bool
-	// text are the parts, size their length before it was cut at the record limit.
+	// text are the parts, size their length before truncation at the record limit.
 	text []byte
 	size int64
-	// start is the offset of the first part, logged the runtime's time of it, last
-	// the time when the last one was read.
+	// start is the offset of the first part, logged the runtime's time of it, last the time when
+	// the last one was read.
 	start, logged, last int64
 }
 
@@ -40,8 +40,8 @@ func (s *Source) newStream(id container.Stream) *stream {
 	return st
 }
 
-// add takes a line that starts at an offset. whole is its length before it was
-// cut, 0 if it was not.
+// add adds a line that starts at an offset. whole is its length before it was truncated, 0 if it
+// was not.
 func (s *stream) add(text []byte, whole, start, logged int64) {
 	f := s.src.feed
 	if limit := f.opts.MaxRecord; len(text) > limit {
@@ -49,7 +49,7 @@ func (s *stream) add(text []byte, whole, start, logged int64) {
 		text = cut(text, limit, whole)
 	}
 	if whole > 0 {
-		f.sayCut(s.src, whole)
+		f.noteTruncated(s.src, whole)
 	}
 	if s.joiner == nil {
 		f.add(s, text, logged)
@@ -58,7 +58,7 @@ func (s *stream) add(text []byte, whole, start, logged int64) {
 	s.joiner.Add(multiline.Line{Text: text, Start: start, Time: logged}, f.read)
 }
 
-// addPart takes a part of a line.
+// addPart adds a part of a line.
 func (s *stream) addPart(text []byte, start, logged int64, last bool) {
 	f := s.src.feed
 	if !s.part.open {
@@ -85,22 +85,22 @@ func (s *stream) endPart() {
 	s.add(cut(p.text, limit, p.size), p.size, p.start, p.logged)
 }
 
-// joined takes an event from the joiner.
+// joined receives an event from the joiner.
 func (s *stream) joined(e multiline.Event) {
 	f := s.src.feed
 	if e.More {
 		f.opts.Stats.Split.Add(1)
-		if !s.src.split {
-			s.src.split = true
-			f.opts.Log.Warn("lines that belong together are more than the limits allow: the next record goes on (said once a source)",
+		if !s.src.splitLogged {
+			s.src.splitLogged = true
+			f.opts.Log.Warn("multi-line record over the limits: continued in the next record (logged once per source)",
 				"source", s.src.name, "lines", e.Lines, "bytes", len(e.Text))
 		}
 	}
 	f.add(s, e.Text, e.Time)
 }
 
-// pause copies what is held out of the read buffer, or with last hands it over.
-func (s *stream) pause(last bool) {
+// release copies the held text out of the read buffer, or with last flushes it.
+func (s *stream) release(last bool) {
 	switch {
 	case last:
 		s.end()
@@ -118,7 +118,7 @@ func (s *stream) end() {
 	}
 }
 
-// flush hands over what waits for too long at a time in Unix nanoseconds.
+// flush flushes lines that have waited too long at a time in Unix nanoseconds.
 func (s *stream) flush(now int64) {
 	lines := &s.src.feed.opts.Lines
 	switch {

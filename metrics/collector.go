@@ -13,14 +13,14 @@ import (
 	"logstow/store"
 )
 
-// month is the time that the cost is estimated for.
+// month is the period of the cost estimate.
 const month = 30 * 24 * time.Hour
 
-// redacted begins the reasons of process.Stats.Counts that changed a record and kept it.
+// redacted is the prefix of reasons in process.Stats.Counts for changed records.
 const redacted = "redact:"
 
-// collector reads the pipeline's own counters at a scrape. It describes nothing: what
-// there is depends on services and reasons.
+// collector reads the pipeline's counters at a scrape. It describes nothing: the metrics depend on
+// services and reasons.
 type collector struct {
 	opts  *Options
 	began time.Time
@@ -29,7 +29,7 @@ type collector struct {
 // Describe sends nothing, which makes this an unchecked collector.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends what is known now.
+// Collect sends the current values.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	s := scrape{ch}
 	c.inputs(s)
@@ -43,7 +43,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		part.Collect(ch)
 	}
 	for name, end := range c.opts.Requests.expiries() {
-		s.gauge("shipper_credential_expiry_timestamp_seconds", "When the credential for a store ends, in Unix time.",
+		s.gauge("logstow_credential_expiry_timestamp_seconds", "Expiry of the credential for a store, in Unix time.",
 			float64(end.UnixNano())/1e9, "store", name)
 	}
 	c.cost(s)
@@ -58,23 +58,25 @@ func (c *collector) inputs(s scrape) {
 			name, help string
 			value      int64
 		}{
-			{"records_total", "Records handed to the buffer.", in.Records.Load()},
+			{"records_total", "Records appended to the buffer.", in.Records.Load()},
 			{"bytes_total", "Bytes read.", in.Bytes.Load()},
-			{"cut_records_total", "Records cut at the size limit.", in.Cut.Load()},
-			{"split_records_total", "Records of several lines that reached a limit and went on as another.", in.Split.Load()},
-			{"refused_times_total", "Records whose own time was not taken.", in.Refused.Load()},
-			{"ahead_records_total", "Records whose time lies at least 55 minutes ahead of the clock.", in.Ahead.Load()},
-			{"missed_times_total", "Records in which rules for times found none.", in.Missed.Load()},
+			{"truncated_records_total", "Records truncated at the size limit.", in.Cut.Load()},
+			{"split_records_total", "Multi-line records split at a limit.", in.Split.Load()},
+			{"rejected_times_total", "Records whose timestamp was rejected.", in.TimesRejected.Load()},
+			{"ahead_records_total", "Records whose timestamp is at least 55 minutes ahead of the clock.", in.Ahead.Load()},
+			{"missing_times_total", "Records in which the time rules found no timestamp.", in.TimesNotFound.Load()},
 		} {
-			s.counter("shipper_input_"+n.name, n.help, float64(n.value), "input", l.kind, "service", l.service)
+			s.counter("logstow_input_"+n.name, n.help, float64(n.value), "input", l.kind, "service", l.service)
 		}
 	})
 }
 
-// lost is what does not get to storage, by reason.
+// lost sends the counts of dropped records, by reason.
 func (c *collector) lost(s scrape) {
-	const name, help = "shipper_dropped_records_total", "Records that were read and not kept, by reason."
-	s.counter(name, help, float64(c.opts.Buffer.Stats().DroppedRecords), "reason", "buffer-full")
+	const name, help = "logstow_dropped_records_total", "Records read and dropped, by reason."
+	held := c.opts.Buffer.Stats()
+	s.counter(name, help, float64(held.DroppedRecords), "reason", "buffer-full")
+	s.counter(name, help, float64(held.LostRecords), "reason", "buffer-damaged")
 	for reason, n := range c.opts.Lost {
 		s.counter(name, help, float64(n()), "reason", reason)
 	}
@@ -83,7 +85,7 @@ func (c *collector) lost(s scrape) {
 	}
 	for reason, n := range c.opts.Processed() {
 		if kind, ok := strings.CutPrefix(reason, redacted); ok {
-			s.counter("shipper_redacted_records_total", "Records in which something was made unreadable, by kind.", float64(n), "kind", kind)
+			s.counter("logstow_redacted_records_total", "Records with redacted secrets, by kind.", float64(n), "kind", kind)
 			continue
 		}
 		s.counter(name, help, float64(n), "reason", reason)
@@ -92,63 +94,63 @@ func (c *collector) lost(s scrape) {
 
 func (c *collector) buffer(s scrape) {
 	b := c.opts.Buffer.Stats()
-	s.gauge("shipper_buffer_bytes", "What waits for storage, with its log.", float64(max(b.Disk, b.Bytes)))
+	s.gauge("logstow_buffer_bytes", "Disk usage of the buffer, write-ahead log included.", float64(max(b.Disk, b.Bytes)))
 	if b.Limit > 0 {
-		s.gauge("shipper_buffer_limit_bytes", "What the buffer may take.", float64(b.Limit))
+		s.gauge("logstow_buffer_limit_bytes", "Maximum disk usage of the buffer.", float64(b.Limit))
 	}
 	for state, n := range map[string]int{"open": b.Open, "waiting": b.Waiting, "sending": b.Sending, "unindexed": b.Unindexed} {
-		s.gauge("shipper_buffer_batches", "Batches in the buffer; unindexed ones are stored already and counted in another state too.",
+		s.gauge("logstow_buffer_batches", "Batches in the buffer by state; unindexed batches are stored and also counted in another state.",
 			float64(n), "state", state)
 	}
 	lag := 0.0
 	if !b.Oldest.IsZero() {
 		lag = max(0, c.opts.Now().Sub(b.Oldest).Seconds())
 	}
-	s.gauge("shipper_lag_seconds", "Age of the oldest record that is not in storage and in the index; 0 where there is none.", lag)
-	s.counter("shipper_late_records_total", "Records too old for their own time, which have the time they were read.", float64(b.Late))
-	s.counter("shipper_replayed_records_total", "Records of an earlier run that were taken up from the log.", float64(b.Replayed))
-	s.counter("shipper_damaged_logs_total", "Files of the buffer's log that were damaged.", float64(b.Damaged))
-	s.counter("shipper_failed_batches_total", "Batches that could not be sealed.", float64(b.Failed+b.Unsealed))
-	s.counter("shipper_quarantined_batches_total", "Batches quarantined because storage refuses them, or they are damaged or cannot be read.", float64(b.Quarantined))
-	s.gauge("shipper_quarantine_files", "Files in quarantine at present.", float64(c.opts.Buffer.InQuarantine()))
+	s.gauge("logstow_lag_seconds", "Age of the oldest record that is not yet stored and indexed; 0 if there is none.", lag)
+	s.counter("logstow_late_records_total", "Records older than the maximum lateness, which got the time they were read.", float64(b.Late))
+	s.counter("logstow_replayed_records_total", "Records of an earlier run recovered from the write-ahead log.", float64(b.Replayed))
+	s.counter("logstow_damaged_logs_total", "Files of the buffer that were damaged or missing.", float64(b.Damaged))
+	s.counter("logstow_failed_batches_total", "Batches that could not be sealed.", float64(b.Failed+b.Unsealed))
+	s.counter("logstow_quarantined_batches_total", "Batches quarantined because storage rejects them, or because they are damaged or unreadable.", float64(b.Quarantined))
+	s.gauge("logstow_quarantine_files", "Files in quarantine.", float64(c.opts.Buffer.InQuarantine()))
 }
 
 func (c *collector) output(s scrape) {
-	services := c.opts.Shipper.Services()
+	services := c.opts.Uploader.Services()
 	for _, name := range slices.Sorted(maps.Keys(services)) {
 		d := services[name]
 		if name == "" {
 			name = "others"
 		}
-		s.counter("shipper_output_records_total", "Records in storage.", float64(d.Records), "service", name)
-		s.counter("shipper_output_raw_bytes_total", "Bytes of text in storage, before compression.", float64(d.RawBytes), "service", name)
-		s.counter("shipper_output_bytes_total", "Bytes in storage.", float64(d.StoredBytes), "service", name)
-		s.counter("shipper_output_segments_total", "Segments in storage.", float64(d.Segments), "service", name)
+		s.counter("logstow_output_records_total", "Records in storage.", float64(d.Records), "service", name)
+		s.counter("logstow_output_raw_bytes_total", "Bytes of text in storage, before compression.", float64(d.RawBytes), "service", name)
+		s.counter("logstow_output_bytes_total", "Bytes in storage.", float64(d.StoredBytes), "service", name)
+		s.counter("logstow_output_segments_total", "Segments in storage.", float64(d.Segments), "service", name)
 	}
-	st := c.opts.Shipper.Stats()
-	s.counter("shipper_output_conflicts_total", "Segment names that another writer had.", float64(st.Conflicts))
-	s.counter("shipper_output_unindexed_segments_total", "Segments stored without a row in the index.", float64(st.Unindexed))
+	st := c.opts.Uploader.Stats()
+	s.counter("logstow_output_conflicts_total", "Segment names already taken by another writer.", float64(st.Conflicts))
+	s.counter("logstow_output_unindexed_segments_total", "Segments stored without an index entity.", float64(st.Unindexed))
 	if st.Segments > 0 {
-		s.gauge("shipper_segment_mean_size_bytes", "Mean stored size of the segments since the start; many small ones cost requests.",
+		s.gauge("logstow_segment_mean_size_bytes", "Mean stored size of the segments since the start; many small ones cost requests.",
 			float64(st.StoredBytes)/float64(st.Segments))
 	}
 }
 
-// cost extrapolates what was done since the start to a month.
+// cost extrapolates the usage since the start to a month.
 func (c *collector) cost(s scrape) {
 	up := c.opts.Now().Sub(c.began)
 	if up < time.Second || c.opts.Prices == (price.Table{}) {
 		return
 	}
-	const name = "shipper_estimated_monthly_cost_dollars"
-	const help = "What a month like the time since the start costs at list prices: requests, and keeping what it stores for one month."
+	const name = "logstow_estimated_monthly_cost_dollars"
+	const help = "Estimated cost of a month at list prices, extrapolated from the time since the start: requests, and one month of storage."
 	share := month.Seconds() / up.Seconds()
-	s.gauge(name, help, c.opts.Prices.Cost(usage(c.opts.Requests.Made()))*share, "part", "requests")
-	stored := float64(c.opts.Shipper.Stats().StoredBytes)
+	s.gauge(name, help, c.opts.Prices.Cost(usage(c.opts.Requests.Counts()))*share, "part", "requests")
+	stored := float64(c.opts.Uploader.Stats().StoredBytes)
 	s.gauge(name, help, stored/1e9*c.opts.Prices.Month*share, "part", "storage")
 }
 
-// usage is what was asked of storage, as it is billed: deletions are free.
+// usage are the requests to storage, as they are billed: deletions are free.
 func usage(r store.Requests) price.Usage {
 	return price.Usage{List: r.List, Read: r.Get, Create: r.Create, Table: r.Table}
 }

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// lately is how long a write to storage counts as a sign that it works.
-	lately = 5 * time.Minute
-	// fullAt is the share of its size at which a buffer is taken for full: it never
-	// fills to the last byte.
-	fullAt = 0.95
+	// recentWrite is how long a successful write counts as evidence that storage works.
+	recentWrite = 5 * time.Minute
+	// fullRatio is the share of its size at which a buffer counts as full: it never fills to the
+	// last byte.
+	fullRatio = 0.95
 )
 
-// ErrFull says that the buffer has no room.
+// ErrFull reports that the buffer has no space.
 var ErrFull = errors.New("the buffer is full")
 
-// Healthy is nil as long as the shipper can go on by itself; a restart may help otherwise.
+// Healthy is nil as long as the shipper can continue by itself; otherwise a restart may help.
 func (m *Metrics) Healthy() error {
 	if err := m.opts.Buffer.Err(); err != nil {
 		return fmt.Errorf("the buffer failed: %w", err)
@@ -27,8 +27,8 @@ func (m *Metrics) Healthy() error {
 	return nil
 }
 
-// Ready is nil while records can be taken: the buffer has room, or storage
-// accepted a write in the last five minutes. It is [ErrFull] otherwise.
+// Ready is nil while records can be accepted: the buffer has space, or storage accepted a write in
+// the last five minutes. It is [ErrFull] otherwise.
 func (m *Metrics) Ready() error {
 	if err := m.Healthy(); err != nil {
 		return err
@@ -36,21 +36,21 @@ func (m *Metrics) Ready() error {
 	if !m.full() {
 		return nil
 	}
-	if r := m.opts.Requests; r != nil && m.opts.Now().Sub(r.LastCreate()) < lately {
+	if r := m.opts.Requests; r != nil && m.opts.Now().Sub(r.LastCreate()) < recentWrite {
 		return nil
 	}
 	return ErrFull
 }
 
-// Storing is nil while records can be taken and storage takes them: the buffer has
-// room, and the last attempt to store a batch did not fail. Otherwise it is the error
-// of that attempt, or that of [Metrics.Ready].
+// Storing is nil while records can be accepted and stored: the buffer has space, and the last
+// attempt to store a batch did not fail. Otherwise it is the error of that attempt, or that of
+// [Metrics.Ready].
 func (m *Metrics) Storing() error {
 	if err := m.Healthy(); err != nil {
 		return err
 	}
-	if err := m.opts.Shipper.Outage(); err != nil {
-		return fmt.Errorf("storage takes no batches: %w", err)
+	if err := m.opts.Uploader.Outage(); err != nil {
+		return fmt.Errorf("cannot store batches: %w", err)
 	}
 	if m.full() {
 		return ErrFull
@@ -58,14 +58,14 @@ func (m *Metrics) Storing() error {
 	return nil
 }
 
-// full reports whether the buffer has no room.
+// full reports whether the buffer has no space.
 func (m *Metrics) full() bool {
 	s := m.opts.Buffer.Stats()
-	return s.Full || s.Limit > 0 && float64(max(s.Disk, s.Bytes)) >= fullAt*float64(s.Limit)
+	return s.Full || s.Limit > 0 && float64(max(s.Disk, s.Bytes)) >= fullRatio*float64(s.Limit)
 }
 
-// answer is 200 and "ok", or 503 and the error.
-func answer(check func() error) http.Handler {
+// respond responds 200 and "ok", or 503 and the error.
+func respond(check func() error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		text := "ok\n"
@@ -73,6 +73,6 @@ func answer(check func() error) http.Handler {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			text = err.Error() + "\n"
 		}
-		_, _ = io.WriteString(w, text) // who asked may be gone
+		_, _ = io.WriteString(w, text) // the client may be gone
 	})
 }

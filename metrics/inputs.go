@@ -6,9 +6,8 @@ import (
 	"logstow/input"
 )
 
-// Inputs holds the numbers of inputs by kind and service, so that those of an
-// input that was ended and begun again go on. The zero value is ready; it is
-// safe for concurrent use.
+// Inputs holds the counters of inputs by kind and service, so that a restarted input continues
+// them. The zero value is ready to use; it is safe for concurrent use.
 type Inputs struct {
 	mu    sync.Mutex
 	stats map[inputLabels]*input.Stats
@@ -16,9 +15,9 @@ type Inputs struct {
 
 type inputLabels struct{ kind, service string }
 
-// Of is what an input of that kind (files, syslog, …) counts in for a service, or for
-// the pattern that finds its services.
-func (i *Inputs) Of(kind, service string) *input.Stats {
+// For returns the counters of inputs of a kind (files, syslog, …) for a service, or for the pattern
+// that determines its services.
+func (i *Inputs) For(kind, service string) *input.Stats {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	key := inputLabels{kind, service}
@@ -49,14 +48,14 @@ func (i *Inputs) Total() (total InputTotal) {
 		total.Bytes += s.Bytes.Load()
 		total.Cut += s.Cut.Load()
 		total.Split += s.Split.Load()
-		total.Refused += s.Refused.Load()
+		total.TimesRejected += s.TimesRejected.Load()
 		total.Ahead += s.Ahead.Load()
-		total.Missed += s.Missed.Load()
+		total.TimesNotFound += s.TimesNotFound.Load()
 	})
 	return total
 }
 
-// InputTotal are numbers as in [input.Stats].
+// InputTotal are totals as in [input.Stats].
 type InputTotal struct {
-	Records, Bytes, Cut, Split, Refused, Ahead, Missed int64
+	Records, Bytes, Cut, Split, TimesRejected, Ahead, TimesNotFound int64
 }

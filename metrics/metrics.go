@@ -1,10 +1,9 @@
-// Package metrics shows a running shipper to Prometheus and to whoever asks
-// whether it works: /metrics, /healthz and /readyz.
+// Package metrics exposes a running shipper to Prometheus and to health checks: /metrics, /healthz
+// and /readyz.
 //
-// Counters that the pipeline keeps anyway are read when somebody scrapes; only
-// requests to storage, of which there are few, are observed as they are made.
-// Names follow https://prometheus.io/docs/practices/naming; docs/metrics.md
-// lists them.
+// Counters of the pipeline are read at each scrape; only requests to storage, which are few, are
+// observed as they happen. Names follow https://prometheus.io/docs/practices/naming;
+// docs/reference.md lists them.
 package metrics
 
 import (
@@ -21,43 +20,42 @@ import (
 	"logstow/upload"
 )
 
-// Buffer is what is asked of a [buffer.Buffer].
+// Buffer is the required part of a [buffer.Buffer].
 type Buffer interface {
 	Stats() buffer.Stats
 	InQuarantine() int
 	Err() error
 }
 
-// Shipper is what is asked of a [upload.Shipper].
-type Shipper interface {
+// Uploader is the required part of an [upload.Uploader].
+type Uploader interface {
 	Stats() upload.Stats
 	Services() map[string]upload.Delivered
 	// Outage is the error of the last attempt to store a batch, nil if it succeeded.
 	Outage() error
 }
 
-// Options are where the numbers come from. What is nil or zero is left out, Buffer
-// and Shipper excepted, which are required. All of it is called at scrapes, from
-// several goroutines.
+// Options are the sources of the metrics. A nil or zero field is omitted, except for Buffer and
+// Uploader, which are required. All are called at scrapes, from several goroutines.
 type Options struct {
 	// Version is that of the program.
-	Version string
-	Buffer  Buffer
-	Shipper Shipper
-	// Inputs are what is read, Requests what is asked of storage.
+	Version  string
+	Buffer   Buffer
+	Uploader Uploader
+	// Inputs are the counters of inputs, Requests those of storage requests.
 	Inputs   *Inputs
 	Requests *Requests
 	// Processed is process.Stats.Counts: records dropped and changed by rules, by reason.
 	Processed func() map[string]int64
-	// Lost are further numbers of records that were lost, by reason.
+	// Lost are further counts of lost records, by reason.
 	Lost map[string]func() uint64
-	// Prices are those of the estimated cost, which is left out for a store that costs nothing.
+	// Prices are those of the estimated cost, which is omitted for a store without costs.
 	Prices price.Table
 	// Now is the clock; nil is [time.Now].
 	Now func() time.Time
 }
 
-// Metrics answers questions about a running shipper. Make it with [New].
+// Metrics serves the metrics and health of a running shipper. Make it with [New].
 type Metrics struct {
 	opts     Options
 	began    time.Time
@@ -71,7 +69,7 @@ func New(opts Options) *Metrics {
 	}
 	m := &Metrics{opts: opts, began: opts.Now(), registry: prometheus.NewRegistry()}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "shipper_build_info", Help: "1; the labels say which program runs.",
+		Name: "logstow_build_info", Help: "Always 1; the labels give the versions.",
 		ConstLabels: prometheus.Labels{"version": opts.Version, "go_version": runtime.Version()},
 	})
 	build.Set(1)
@@ -80,15 +78,15 @@ func New(opts Options) *Metrics {
 	return m
 }
 
-// Collector gives what is known of the pipeline, without the process.
+// Collector collects the metrics of the pipeline, without those of the process.
 func (m *Metrics) Collector() prometheus.Collector { return &collector{opts: &m.opts, began: m.began} }
 
-// Register adds /metrics, /healthz and /readyz to a mux; it makes Metrics the
-// routes of an [logstow/input/httpserver.Server].
+// Register adds /metrics, /healthz and /readyz to a mux; this makes Metrics the routes of an
+// [logstow/input/httpserver.Server].
 func (m *Metrics) Register(mux *http.ServeMux) {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	ready, storing := answer(m.Ready), answer(m.Storing)
-	mux.Handle("GET /healthz", answer(m.Healthy))
+	ready, storing := respond(m.Ready), respond(m.Storing)
+	mux.Handle("GET /healthz", respond(m.Healthy))
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Query().Get("storage") {
 		case "", "0":

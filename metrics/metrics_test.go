@@ -88,16 +88,16 @@ func openLocal(t *testing.T) store.Store {
 func full(t *testing.T) (*metrics.Metrics, store.Store) {
 	t.Helper()
 	inputs, requests, c := new(metrics.Inputs), metrics.NewRequests(), &clock{start}
-	web := inputs.Of("files", "web")
+	web := inputs.For("files", "web")
 	web.Records.Add(40)
 	web.Bytes.Add(400)
 	web.Cut.Add(1)
-	inputs.Of("syslog", "sys").Records.Add(2)
+	inputs.For("syslog", "sys").Records.Add(2)
 	m := metrics.New(metrics.Options{
-		Version: "v1", Shipper: fakeShipper{}, Inputs: inputs, Requests: requests, Now: c.read, Prices: price.Default(),
+		Version: "v1", Uploader: fakeShipper{}, Inputs: inputs, Requests: requests, Now: c.read, Prices: price.Default(),
 		Buffer: &fakeBuffer{stats: buffer.Stats{
 			Open: 1, Waiting: 2, Sending: 3, Unindexed: 1, Disk: 500, Limit: 1000, Oldest: start.Add(9 * time.Minute),
-			DroppedRecords: 7, Replayed: 8, Damaged: 1, Failed: 1, Unsealed: 1, Quarantined: 5,
+			DroppedRecords: 7, LostRecords: 4, Replayed: 8, Damaged: 1, Failed: 1, Unsealed: 1, Quarantined: 5,
 		}},
 		Processed: func() map[string]int64 { return map[string]int64{"sample": 11, "redact:card": 12} },
 		Lost:      map[string]func() uint64{"udp-no-room": func() uint64 { return 13 }},
@@ -135,11 +135,11 @@ func TestMetricsGolden(t *testing.T) {
 		if strings.HasPrefix(line, "# HELP go_") || strings.HasPrefix(line, "# TYPE go_") {
 			continue
 		}
-		if strings.HasPrefix(line, "# ") && strings.Contains(line, " shipper_") || strings.HasPrefix(line, "shipper_") {
+		if strings.HasPrefix(line, "# ") && strings.Contains(line, " logstow_") || strings.HasPrefix(line, "logstow_") {
 			kept = append(kept, line)
 		}
 	}
-	got := regexp.MustCompile(`(?m)^(shipper_storage_request_duration\S+) .*$`).ReplaceAllString(strings.Join(kept, ""), "$1 ?")
+	got := regexp.MustCompile(`(?m)^(logstow_storage_request_duration\S+) .*$`).ReplaceAllString(strings.Join(kept, ""), "$1 ?")
 	got = regexp.MustCompile(`go_version="[^"]*"`).ReplaceAllString(got, `go_version="?"`)
 	file := filepath.Join("testdata", "metrics.txt")
 	if *update {
@@ -173,14 +173,14 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// docs/metrics.md names all metrics and no others.
+// docs/reference.md names all metrics and no others.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	golden, err := os.ReadFile(filepath.Join("testdata", "metrics.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join("..", "docs", "metrics.md"))
+	page, err := os.ReadFile(filepath.Join("..", "docs", "reference.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestDocumented(t *testing.T) {
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	if diff := cmp.Diff(names(`(?m)^# TYPE (shipper_\w+) `, golden), names("(?m)^\\| `(shipper_\\w+)", page)); diff != "" {
+	if diff := cmp.Diff(names(`(?m)^# TYPE (logstow_\w+) `, golden), names("(?m)^\\| `(logstow_\\w+)", page)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -200,7 +200,7 @@ func TestDocumented(t *testing.T) {
 func TestRequestStatus(t *testing.T) {
 	t.Parallel()
 	requests := metrics.NewRequests()
-	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Shipper: fakeShipper{}, Requests: requests})
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}, Requests: requests})
 	for _, err := range []error{
 		nil, context.Canceled, store.ErrExists, store.ErrNotFound, store.ErrNoContainer, store.ErrNoTable, store.ErrTableBusy,
 		store.ErrRange, store.ErrInvalid, store.ErrAccessDenied, store.ErrThrottled, store.ErrUnavailable, store.ErrHeld, errors.New("?"),
@@ -213,14 +213,14 @@ func TestRequestStatus(t *testing.T) {
 	text := scrape(t, m)
 	for _, want := range []string{
 		`{operation="create",status="ok"} 1`, `status="canceled"} 1`, `status="exists"} 1`, `status="not_found"} 3`, `status="busy"} 1`,
-		`status="invalid"} 2`, `status="refused"} 1`, `status="throttled"} 1`, `status="unavailable"} 1`, `status="held"} 1`, `status="failed"} 1`,
-		"shipper_output_retries_total 3\n", "shipper_segment_size_bytes_count 1\n",
+		`status="invalid"} 2`, `status="access_denied"} 1`, `status="throttled"} 1`, `status="unavailable"} 1`, `status="held"} 1`, `status="failed"} 1`,
+		"logstow_output_retries_total 3\n", "logstow_segment_size_bytes_count 1\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
 		}
 	}
-	if made := requests.Made(); made.Create != 14 || made.Total() != 14 {
+	if made := requests.Counts(); made.Create != 14 || made.Total() != 14 {
 		t.Errorf("%+v", made)
 	}
 }
@@ -246,7 +246,7 @@ func (f failingBlobs) Create(context.Context, string, []byte, store.CreateOption
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	requests := metrics.NewRequests()
-	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Shipper: fakeShipper{}, Requests: requests})
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}, Requests: requests})
 	s := requests.Store(openLocal(t))
 	ctx, blobs, tables := t.Context(), s.Blobs(), s.Tables()
 	_, err := blobs.Create(ctx, "web/1", []byte("x"), store.CreateOptions{})
@@ -286,7 +286,7 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	requests, b := metrics.NewRequests(), new(fakeBuffer)
 	c, s := &clock{time.Now()}, new(fakeShipper)
-	m := metrics.New(metrics.Options{Buffer: b, Shipper: s, Requests: requests, Now: c.read})
+	m := metrics.New(metrics.Options{Buffer: b, Uploader: s, Requests: requests, Now: c.read})
 	server, err := httpserver.New(t.Context(), httpserver.Options{Address: ":0"}, m)
 	if err != nil {
 		t.Fatal(err)
@@ -323,7 +323,7 @@ func TestHealth(t *testing.T) {
 	expect("/metrics", 200, "process_open_fds")
 	s.outage = errors.New("no route to host")
 	expect("/readyz", 200, "ok")
-	expect("/readyz?storage=1", 503, "storage takes no batches: no route to host")
+	expect("/readyz?storage=1", 503, "cannot store batches: no route to host")
 	s.outage = nil
 	expect("/else", 404, "")
 
@@ -348,15 +348,15 @@ func TestHealth(t *testing.T) {
 // The least there can be is a valid scrape too.
 func TestMinimal(t *testing.T) {
 	t.Parallel()
-	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Shipper: fakeShipper{}})
-	if text := scrape(t, m); !strings.Contains(text, "shipper_lag_seconds 0\n") || strings.Contains(text, "shipper_estimated") {
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}})
+	if text := scrape(t, m); !strings.Contains(text, "logstow_lag_seconds 0\n") || strings.Contains(text, "logstow_estimated") {
 		t.Error(text)
 	}
 	var inputs metrics.Inputs
-	inputs.Of("a", "b").Records.Add(1)
-	inputs.Of("a", "c").Records.Add(2)
-	inputs.Of("a", "b").Records.Add(4)
-	if total := inputs.Total(); total.Records != 7 || inputs.Of("a", "b").Records.Load() != 5 {
+	inputs.For("a", "b").Records.Add(1)
+	inputs.For("a", "c").Records.Add(2)
+	inputs.For("a", "b").Records.Add(4)
+	if total := inputs.Total(); total.Records != 7 || inputs.For("a", "b").Records.Load() != 5 {
 		t.Errorf("%+v", total)
 	}
 }

@@ -39,7 +39,7 @@ func (b observedBlobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq
 func (b observedBlobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
 	began := time.Now()
 	etag, err := b.Blobs.Create(ctx, name, body, opts)
-	b.r.wrote("create", began, err)
+	b.r.observeWrite("create", began, err)
 	if err == nil {
 		b.r.sizes.Observe(float64(len(body)))
 		b.r.lastCreate.Store(time.Now().UnixNano())
@@ -50,7 +50,7 @@ func (b observedBlobs) Create(ctx context.Context, name string, body []byte, opt
 func (b observedBlobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	began := time.Now()
 	err := b.Blobs.Delete(ctx, versions)
-	b.r.wrote("delete", began, err)
+	b.r.observeWrite("delete", began, err)
 	return err
 }
 
@@ -70,27 +70,27 @@ func (t observedTables) Query(ctx context.Context, table string, q store.Query) 
 func (t observedTables) CreateTable(ctx context.Context, table string) error {
 	began := time.Now()
 	err := t.tables.CreateTable(ctx, table)
-	t.r.wrote("create_table", began, err)
+	t.r.observeWrite("create_table", began, err)
 	return err
 }
 
 func (t observedTables) Upsert(ctx context.Context, table string, entities []store.Entity) error {
 	began := time.Now()
 	err := t.tables.Upsert(ctx, table, entities)
-	t.r.wrote("upsert", began, err)
+	t.r.observeWrite("upsert", began, err)
 	return err
 }
 
 func (t observedTables) Remove(ctx context.Context, table string, keys []store.Key) error {
 	began := time.Now()
 	err := t.tables.Remove(ctx, table, keys)
-	t.r.wrote("remove", began, err)
+	t.r.observeWrite("remove", began, err)
 	return err
 }
 
 func (t observedTables) DropTable(ctx context.Context, table string) error {
 	began := time.Now()
 	err := t.tables.DropTable(ctx, table)
-	t.r.wrote("drop_table", began, err)
+	t.r.observeWrite("drop_table", began, err)
 	return err
 }

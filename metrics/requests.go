@@ -14,9 +14,8 @@ import (
 	"logstow/store"
 )
 
-// Requests observes the requests to the stores that it wraps: how many, how they
-// ended, how long they took, and the sizes of segments. Make it with
-// [NewRequests]; it is safe for concurrent use.
+// Requests observes the requests to the stores that it wraps: their number, status and duration,
+// and the sizes of segments. Make it with [NewRequests]; it is safe for concurrent use.
 type Requests struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -27,7 +26,7 @@ type Requests struct {
 	lastCreate atomic.Int64
 
 	mu sync.Mutex
-	// expires say when the credentials of the stores end, by the stores' names.
+	// expires return the expiry of the stores' credentials, by the stores' names.
 	expires map[string]func() (time.Time, bool)
 }
 
@@ -36,30 +35,30 @@ func NewRequests() *Requests {
 	const kib = 1 << 10
 	return &Requests{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "shipper_storage_requests_total", Help: "Requests to storage, by operation and how they ended.",
+			Name: "logstow_storage_requests_total", Help: "Requests to storage by operation and status.",
 		}, []string{"operation", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "shipper_storage_request_duration_seconds", Help: "Time that requests to storage took.",
+			Name: "logstow_storage_request_duration_seconds", Help: "Duration of requests to storage.",
 			Buckets: []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30},
 		}, []string{"operation"}),
 		sizes: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "shipper_segment_size_bytes", Help: "Stored sizes of the segments that storage accepted.",
+			Name: "logstow_segment_size_bytes", Help: "Stored sizes of segments.",
 			Buckets: []float64{kib, 4 * kib, 16 * kib, 64 * kib, 256 * kib, 1024 * kib, 4096 * kib, 16384 * kib},
 		}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "shipper_output_retries_total", Help: "Writes to storage that failed in a way that is tried again.",
+			Name: "logstow_output_retries_total", Help: "Failed writes to storage that are retried.",
 		}),
 	}
 }
 
-// LastCreate is when storage last accepted a segment; the epoch where it never did.
+// LastCreate is when storage last accepted a segment; the epoch if it never did.
 func (r *Requests) LastCreate() time.Time { return time.Unix(0, r.lastCreate.Load()) }
 
-// Made are the requests up to now by kind.
-func (r *Requests) Made() store.Requests { return r.counter.Requests() }
+// Counts are the requests so far by kind.
+func (r *Requests) Counts() store.Requests { return r.counter.Requests() }
 
-// Store observes the requests made through s. Where s has a method Expires() (time.Time,
-// bool), it says when the credential of the store with that name ends.
+// Store observes the requests made through s. If s has a method Expires() (time.Time, bool), that
+// is the expiry of the credential of the store with that name.
 func (r *Requests) Store(s store.Store) store.Store {
 	if e, ok := s.(interface{ Expires() (time.Time, bool) }); ok {
 		r.mu.Lock()
@@ -72,7 +71,7 @@ func (r *Requests) Store(s store.Store) store.Store {
 	return observedStore{r.counter.Store(s), r}
 }
 
-// expiries are when the credentials of stores end, by name, where that is known.
+// expiries are the known expiries of the stores' credentials, by name.
 func (r *Requests) expiries() map[string]time.Time {
 	r.mu.Lock()
 	known := maps.Clone(r.expires)
@@ -90,21 +89,21 @@ func (r *Requests) collectors() []prometheus.Collector {
 	return []prometheus.Collector{r.requests, r.seconds, r.sizes, r.retries}
 }
 
-// observe notes a request that began then and ended now.
+// observe records a request that began at a time and ended now.
 func (r *Requests) observe(operation string, began time.Time, err error) {
 	r.requests.WithLabelValues(operation, status(err)).Inc()
 	r.seconds.WithLabelValues(operation).Observe(time.Since(began).Seconds())
 }
 
-// wrote is observe for writes, which are tried again where that may help.
-func (r *Requests) wrote(operation string, began time.Time, err error) {
+// observeWrite is observe for writes, which are retried if that may help.
+func (r *Requests) observeWrite(operation string, began time.Time, err error) {
 	r.observe(operation, began, err)
 	if store.Retryable(err) {
 		r.retries.Inc()
 	}
 }
 
-// status is the word for how a request ended.
+// status is the status label of a request.
 func status(err error) string {
 	if err == nil {
 		return "ok"
@@ -122,7 +121,7 @@ func status(err error) string {
 		{store.ErrRange, "invalid"},
 		{store.ErrInvalid, "invalid"},
 		{store.ErrUnusable, "unusable"},
-		{store.ErrAccessDenied, "refused"},
+		{store.ErrAccessDenied, "access_denied"},
 		{store.ErrThrottled, "throttled"},
 		{store.ErrUnavailable, "unavailable"},
 		{store.ErrHeld, "held"},
@@ -134,7 +133,7 @@ func status(err error) string {
 	return "failed"
 }
 
-// pages observes each page as a request, without the time that its reader takes.
+// pages observes each page as a request, without the time that its consumer takes.
 func pages[T any](r *Requests, operation string, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		began := time.Now()

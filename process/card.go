@@ -1,12 +1,12 @@
 package process
 
-// Numbers of payment cards have 12 to 19 digits, in use 13 or more, of which the
-// first ones name the issuer and the last one checks the others (ISO/IEC 7812).
+// Numbers of payment cards have 12 to 19 digits, in use 13 or more; the first ones identify the
+// issuer and the last one is a check digit (ISO/IEC 7812).
 const minCard, maxCard = 13, 19
 
-// card finds the number of a payment card, its digits together or in the groups that
-// are printed on cards, with single spaces or dashes between.
-func card(m []byte, from int) (start, end int) {
+// findCard finds the number of a payment card, its digits together or in the groups printed on
+// cards, with single spaces or dashes between.
+func findCard(m []byte, from int) (start, end int) {
 	for i := from; i < len(m); i++ {
 		if c := m[i]; c-'2' > '8'-'2' || c == '7' || !beginsNumber(m, i) {
 			continue
@@ -18,8 +18,8 @@ func card(m []byte, from int) (start, end int) {
 	return 0, 0
 }
 
-// beginsNumber reports whether a number may begin at m[i]: behind no letter or digit but
-// those of an escape, and behind no decimal point.
+// beginsNumber reports whether a number may begin at m[i]: not after a letter or digit, except
+// those of an escape, and not after a decimal point.
 func beginsNumber(m []byte, i int) bool {
 	switch {
 	case i == 0:
@@ -36,7 +36,7 @@ func beginsNumber(m []byte, i int) bool {
 	return i >= 6 && m[i-6] == '\\' && m[i-5] == 'u' // \u00a0
 }
 
-// cardAt is the end of the longest number of a card that begins at m[i], 0 where there is none.
+// cardAt is the end of the longest card number that begins at m[i], 0 if there is none.
 func cardAt(m []byte, i int) (end int) {
 	var digits [maxCard]byte
 	n := 0
@@ -49,7 +49,7 @@ func cardAt(m []byte, i int) (end int) {
 			}
 			digits[n] = c - '0'
 			n, g.size = n+1, g.size+1
-			if n >= minCard && (i+1 == len(m) || !isWord(m[i+1])) && g.printed() && isCard(digits[:n]) {
+			if n >= minCard && (i+1 == len(m) || !isWord(m[i+1])) && g.complete() && isCard(digits[:n]) {
 				end = i + 1
 			}
 			continue
@@ -61,16 +61,16 @@ func cardAt(m []byte, i int) (end int) {
 	return end
 }
 
-// groups are the groups of digits of a number: all together, or 4-4-4-4 and what is
-// left, or 4-6-5 and 4-6-4. Other numbers beside each other are columns.
+// groups are the digit groups of a number: all together, or 4-4-4-4 and the remainder, or 4-6-5 and
+// 4-6-4. Other adjacent numbers are columns.
 type groups struct {
 	separator byte
-	// count is the number of groups before this one, of size digits so far; second
-	// is the size of the second one.
+	// count is the number of groups before this one, of size digits so far; second is the size of
+	// the second one.
 	count, size, second int
 }
 
-// next begins another group behind a separator, if one may begin.
+// next begins another group after a separator, if one may begin.
 func (g *groups) next(separator byte) bool {
 	if separator != ' ' && separator != '-' || g.count > 0 && separator != g.separator || g.size != 4 && (g.count != 1 || g.size != 6) {
 		return false
@@ -82,17 +82,17 @@ func (g *groups) next(separator byte) bool {
 	return true
 }
 
-// printed reports whether the groups are complete as they are.
-func (g *groups) printed() bool {
+// complete reports whether the groups are complete as they are.
+func (g *groups) complete() bool {
 	return g.count == 0 || g.second == 6 && g.count == 2 || g.second != 6 && g.size <= 4
 }
 
-func isCard(digits []byte) bool { return issued(digits) && checks(digits) }
+func isCard(digits []byte) bool { return isIssued(digits) && luhn(digits) }
 
-// issued reports whether an issuer's cards begin so and are so long. The lengths are those
-// in use, not all that are reserved: identifiers of 17 to 19 digits are common in
-// logs, and one of ten has the right check digit.
-func issued(d []byte) bool {
+// isIssued reports whether an issuer's cards begin and are as long as this. The lengths are those
+// in use, not all that are reserved: identifiers of 17 to 19 digits are common in logs, and one in
+// ten has the right check digit.
+func isIssued(d []byte) bool {
 	two := int(d[0])*10 + int(d[1])
 	four := two*100 + int(d[2])*10 + int(d[3])
 	switch n := len(d); {
@@ -114,8 +114,8 @@ func issued(d []byte) bool {
 	return false
 }
 
-// checks is the check of Luhn.
-func checks(d []byte) bool {
+// luhn is the Luhn check.
+func luhn(d []byte) bool {
 	sum := 0
 	for i := range d {
 		v := int(d[len(d)-1-i])

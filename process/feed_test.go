@@ -77,7 +77,7 @@ func TestThroughFeedAndBuffer(t *testing.T) {
 }
 
 // The log of our own never says what processing takes out.
-func TestFeedSaysNoSecret(t *testing.T) {
+func TestFeedLogsNoSecret(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	f, err := input.NewFeed(input.Options{

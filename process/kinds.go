@@ -2,17 +2,17 @@ package process
 
 import "bytes"
 
-// kind is a kind of secret that is known here.
+// kind is a built-in kind of secret.
 type kind struct {
 	name string
-	// A message that holds such a secret holds one text of each of hints.
+	// A message with such a secret contains one text of each of hints.
 	hints [][]string
-	// find returns where the first secret of m from m[from] on starts and ends, not
-	// looking at what is before it more than it must; no length is no secret.
+	// find returns the start and end of the first secret of m from m[from] on, looking behind that
+	// no more than necessary; an empty range means none.
 	find func(m []byte, from int) (start, end int)
 }
 
-// Kinds are the names of the secrets that can be taken out without an expression:
+// Kinds are the names of the secrets that can be redacted without an expression:
 //
 //	bearer             the token after the word Bearer
 //	jwt                JSON web tokens anywhere
@@ -22,7 +22,7 @@ type kind struct {
 //	url-password       the password of user:password@host in addresses
 //	card               numbers of payment cards, by prefix, length and check digit
 //
-// What stays around a secret shows what it was; the secret becomes [redacted:KIND].
+// The text around a secret shows what it was; the secret becomes [redacted:KIND].
 func Kinds() []string {
 	var names []string
 	for _, k := range builtIn() {
@@ -31,8 +31,8 @@ func Kinds() []string {
 	return names
 }
 
-// builtIn are all kinds. They are found as text, in JSON strings whatever of it is
-// escaped (\u0026sig=, \u002B, \/), and where an address has them escaped (%2B).
+// builtIn are all kinds. They are found as text, in JSON strings whatever is escaped (\u0026sig=,
+// \u002B, \/), and in percent-encoded addresses (%2B).
 func builtIn() []kind {
 	equals := []string{"=", "%3", `\u003`}
 	return []kind{
@@ -48,7 +48,7 @@ func builtIn() []kind {
 			}, setting)
 		}},
 		{"url-password", [][]string{{"@"}, {"://", `:\`}}, addressPassword},
-		{"card", nil, card},
+		{"card", nil, findCard},
 	}
 }
 
@@ -69,7 +69,7 @@ func bearer(m []byte, from int) (start, end int) {
 	return 0, 0
 }
 
-// isOpaque reports whether a token may hold a character.
+// isOpaque reports whether a token may contain a character.
 func isOpaque(c byte) bool {
 	switch c {
 	case '"', '\'', '`', ',', ';', '&', '<', '>', '(', ')', '[', ']', '{', '}':
@@ -78,8 +78,8 @@ func isOpaque(c byte) bool {
 	return c > ' '
 }
 
-// webToken finds three, at least two, parts in base64 with points between, the
-// first one of which is the beginning of a JSON object.
+// webToken finds three, at least two, base64 parts separated by dots, the first one of which is the
+// beginning of a JSON object.
 func webToken(m []byte, from int) (start, end int) {
 	const least = 8
 	part := func(c byte) bool { return isWord(c) || c == '-' }
@@ -100,7 +100,7 @@ func webToken(m []byte, from int) (start, end int) {
 	}
 }
 
-// signature is the value of a SAS: 32 bytes in base64, mostly; less than that of 12 is another sig.
+// signature is the value of a SAS: usually 32 bytes in base64; less than that of 12 is another sig.
 func signature(m []byte, i int) (start, end int) {
 	const least = 16
 	if end, n := run(m, i, func(c byte) bool { return isBase64(c) || c == '=' || c == '%' || c == '-' || c == '_' }, webUnit); n >= least {
@@ -114,7 +114,7 @@ func isBase64(c byte) bool { return isDigit(c) || isLetter(c) || c == '+' || c =
 // accountKey finds 64 bytes in base64: 86 characters and two that fill up.
 func accountKey(m []byte, from int) (start, end int) {
 	const size = 86
-	var starts [size]int // of the last characters, in turn
+	var starts [size]int // alternative last characters
 	n := 0
 	for i := from; i < len(m); {
 		c, width := webUnit(m, i)
@@ -135,7 +135,7 @@ func accountKey(m []byte, from int) (start, end int) {
 	return 0, 0
 }
 
-// setting is a value of a connection string, which may be in quotes.
+// setting is a value of a connection string, possibly quoted.
 func setting(m []byte, i int) (start, end int) {
 	start, _ = run(m, i, func(c byte) bool { return c == ' ' }, func(m []byte, i int) (byte, int) { return m[i], 1 })
 	if start == len(m) {
@@ -148,7 +148,7 @@ func setting(m []byte, i int) (start, end int) {
 		}
 		switch c, _ := unit(m, start); c {
 		case quote, ',', ':', '}', ']', ' ':
-			return 0, 0 // it ended a string around the key, or nothing is in it
+			return 0, 0 // it ended a string around the key, or it is empty
 		}
 		const most = 512
 		end, _ = run(m[:min(len(m), start+most)], start, func(c byte) bool { return c != quote && c >= ' ' }, unit)

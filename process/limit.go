@@ -10,17 +10,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// maxServices is how many services' rates are remembered; past that all begin anew.
+// maxServices is how many services' rates are tracked; beyond that all are reset.
 const maxServices = 10_000
 
-// limiter bounds the records and the bytes a second of each service.
+// limiter bounds the records and bytes per second of each service.
 type limiter struct {
 	opts     *Options
 	mu       sync.Mutex
 	services map[string]*serviceLimit
 }
 
-// serviceLimit is what one service may log; a nil limiter is no limit.
+// serviceLimit is the limit of one service; a nil limiter is unlimited.
 type serviceLimit struct {
 	records, bytes *rate.Limiter
 	over           *tally
@@ -40,7 +40,7 @@ func newLimiter(opts *Options) (*limiter, error) {
 	return &limiter{opts: opts, services: map[string]*serviceLimit{}}, nil
 }
 
-// bucket is a limiter that lets burst pass at once, 0 for what a second has; nil where there is no limit.
+// bucket is a limiter with a burst, 0 for one second's worth; nil if there is no limit.
 func bucket(limit, burst float64) *rate.Limiter {
 	if limit == 0 {
 		return nil
@@ -51,8 +51,8 @@ func bucket(limit, burst float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(limit), int(min(burst, math.MaxInt32)))
 }
 
-// take reports whether a service may log one more record, of a size in bytes, now.
-func (l *limiter) take(service string, size int) bool {
+// allow reports whether a service may log one more record, of a size in bytes, now.
+func (l *limiter) allow(service string, size int) bool {
 	now := l.opts.Now()
 	l.mu.Lock()
 	s := l.services[service]
@@ -63,7 +63,7 @@ func (l *limiter) take(service string, size int) bool {
 		s = l.service(service)
 		l.services[service] = s
 	}
-	ok := s.take(now, size)
+	ok := s.allow(now, size)
 	l.mu.Unlock()
 	if !ok {
 		s.over.add()
@@ -75,13 +75,13 @@ func (l *limiter) service(name string) *serviceLimit {
 	return &serviceLimit{
 		records: bucket(l.opts.RateLimit, float64(l.opts.Burst)),
 		bytes:   bucket(float64(l.opts.ByteLimit), float64(l.opts.ByteBurst)),
-		over: l.opts.tally(reasonLimit, slog.LevelWarn, "records over the rate limit are dropped (said at most once a minute)",
+		over: l.opts.newTally(reasonLimit, slog.LevelWarn, "records over the rate limit are dropped (logged at most once a minute)",
 			"service", name),
 	}
 }
 
-// take takes from both or from none. A record longer than the burst takes all of it.
-func (s *serviceLimit) take(now time.Time, size int) bool {
+// allow takes from both or from none. A record longer than the burst takes all of it.
+func (s *serviceLimit) allow(now time.Time, size int) bool {
 	if s.records != nil && s.records.TokensAt(now) < 1 {
 		return false
 	}

@@ -182,7 +182,7 @@ func TestByteLimit(t *testing.T) {
 }
 
 // What is done is said at first, and then at most once a minute.
-func TestSaid(t *testing.T) {
+func TestLogged(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
 	var log bytes.Buffer

@@ -11,17 +11,17 @@ import (
 	"logstow/record"
 )
 
-// redactor takes one kind of secret out.
+// redactor redacts one kind of secret.
 type redactor struct {
-	// A message is looked at if it holds one text of each of hints.
+	// A message is examined if it contains one text of each of hints.
 	hints [][][]byte
-	// replace is the message without secrets; the same slice where it holds none. It
-	// does not change the bytes of the message that it gets.
+	// replace is the message without secrets; the same slice if it has none. It does not change the
+	// bytes of its argument.
 	replace func(message []byte) []byte
 	count   *tally
 }
 
-func (r *redactor) redact(message []byte, seen *presence) []byte {
+func (r *redactor) redact(message []byte, seen *byteSet) []byte {
 	for _, texts := range r.hints {
 		if !seen.holdsOne(message, texts) {
 			return message
@@ -32,22 +32,22 @@ func (r *redactor) redact(message []byte, seen *presence) []byte {
 		return message
 	}
 	r.count.add()
-	// What is put in may be longer than what it replaces.
+	// The replacement may be longer than the secret.
 	return changed[:min(len(changed), record.MaxSize)]
 }
 
-// presence says which bytes a message holds.
-type presence [256]bool
+// byteSet is the set of bytes of a message.
+type byteSet [256]bool
 
-func (p *presence) look(message []byte) {
+func (p *byteSet) add(message []byte) {
 	for _, c := range message {
 		p[c] = true
 	}
 }
 
-// holdsOne reports whether a message holds one of texts; it is searched for those only
-// of which it holds all bytes.
-func (p *presence) holdsOne(message []byte, texts [][]byte) bool {
+// holdsOne reports whether a message contains one of texts; it is searched only for those of which
+// it has all bytes.
+func (p *byteSet) holdsOne(message []byte, texts [][]byte) bool {
 search:
 	for _, text := range texts {
 		for _, c := range text {
@@ -62,7 +62,7 @@ search:
 	return false
 }
 
-// redactors are those that options name, each once.
+// redactors are those in the options, each once.
 func redactors(opts *Options) ([]redactor, error) {
 	kinds := slices.Clone(opts.Redact)
 	if slices.Contains(kinds, "all") {
@@ -78,7 +78,7 @@ func redactors(opts *Options) ([]redactor, error) {
 		if !slices.Contains(kinds, k.name) {
 			continue
 		}
-		r := redactor{replace: mark(k), count: opts.redactions(k.name)}
+		r := redactor{replace: builtinRedactor(k), count: opts.redactionTally(k.name)}
 		for _, texts := range k.hints {
 			r.hints = append(r.hints, literals(texts))
 		}
@@ -93,16 +93,16 @@ func redactors(opts *Options) ([]redactor, error) {
 			with = "[redacted]"
 		}
 		if strings.ContainsAny(with, "\r\n") {
-			return nil, fmt.Errorf("redact %s: what is put in must be one line", r.Regexp)
+			return nil, fmt.Errorf("redact %s: the replacement must be one line", r.Regexp)
 		}
-		all = append(all, redactor{replace: own(r.Regexp, with), count: opts.redactions("regexp")})
+		all = append(all, redactor{replace: customRedactor(r.Regexp, with), count: opts.redactionTally("regexp")})
 	}
 	return all, nil
 }
 
-// mark puts [redacted:KIND] in the place of all secrets of a kind. A JSON object
-// stays one: where no string is, a string is put in.
-func mark(k kind) func([]byte) []byte {
+// builtinRedactor replaces all secrets of a kind by [redacted:KIND]. A JSON object remains one:
+// outside of strings, a string is inserted.
+func builtinRedactor(k kind) func([]byte) []byte {
 	text, quoted := "[redacted:"+k.name+"]", `"[redacted:`+k.name+`]"`
 	return func(message []byte) []byte {
 		var out []byte
@@ -129,8 +129,8 @@ func mark(k kind) func([]byte) []byte {
 	}
 }
 
-// own replaces what an expression matches by a template.
-func own(re *regexp.Regexp, with string) func([]byte) []byte {
+// customRedactor replaces the matches of an expression by a template.
+func customRedactor(re *regexp.Regexp, with string) func([]byte) []byte {
 	template := []byte(with)
 	return func(message []byte) []byte {
 		if !re.Match(message) {
@@ -140,7 +140,7 @@ func own(re *regexp.Regexp, with string) func([]byte) []byte {
 	}
 }
 
-// holdsOne reports whether a message holds one of texts, or there are none.
+// holdsOne reports whether a message contains one of texts, or there are none.
 func holdsOne(message []byte, texts [][]byte) bool {
 	for _, text := range texts {
 		if bytes.Contains(message, text) {

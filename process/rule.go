@@ -8,7 +8,7 @@ import (
 	"logstow/record"
 )
 
-// matcher is a rule, ready to be asked.
+// matcher is a compiled rule.
 type matcher struct {
 	levels record.LevelSet
 	texts  [][]byte
@@ -27,7 +27,7 @@ func newMatcher(r Rule) matcher {
 	return matcher{levels: r.Levels, texts: literals(r.Contains), regexp: r.Regexp}
 }
 
-func anyMatches(all []matcher, r *record.Record) bool {
+func matchesAny(all []matcher, r *record.Record) bool {
 	for i := range all {
 		if all[i].matches(r) {
 			return true
@@ -40,7 +40,7 @@ func (m *matcher) matches(r *record.Record) bool {
 	return m.levels.Has(r.Level) && holdsOne(r.Message, m.texts) && (m.regexp == nil || m.regexp.Match(r.Message))
 }
 
-// sampler keeps one of many.
+// sampler keeps one in several records.
 type sampler struct {
 	matcher
 	oneIn uint64
@@ -54,12 +54,12 @@ func samplers(opts *Options) ([]*sampler, error) {
 		if s.OneIn < 1 {
 			return nil, fmt.Errorf("sample one in %d: want at least 1", s.OneIn)
 		}
-		all = append(all, &sampler{matcher: newMatcher(s.Rule), oneIn: uint64(s.OneIn), left: opts.drops(reasonSample)})
+		all = append(all, &sampler{matcher: newMatcher(s.Rule), oneIn: uint64(s.OneIn), left: opts.dropTally(reasonSample)})
 	}
 	return all, nil
 }
 
-func (s *sampler) take() bool {
+func (s *sampler) sample() bool {
 	if (s.seen.Add(1)-1)%s.oneIn == 0 {
 		return true
 	}

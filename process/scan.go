@@ -2,9 +2,9 @@ package process
 
 import "bytes"
 
-// unit is the character that stands at m[i] and the number of its bytes: one, or more
-// where a JSON string, or one inside another, has it escaped. White space of any
-// kind that is escaped is a blank, bytes past ASCII stand for themselves.
+// unit is the character at m[i] and the number of its bytes: one, or more if a JSON string, or one
+// inside another, escapes it. Escaped white space of any kind is a blank, bytes past ASCII stand
+// for themselves.
 func unit(m []byte, i int) (c byte, width int) {
 	if m[i] != '\\' {
 		return m[i], 1
@@ -33,13 +33,13 @@ func unit(m []byte, i int) (c byte, width int) {
 }
 
 const (
-	// maxBackslashes is how many begin an escape: each JSON string around another doubles them.
+	// maxBackslashes is how many begin an escape: each enclosing JSON string doubles them.
 	maxBackslashes = 8
-	// pastASCII stands for any character that is no byte here.
+	// pastASCII stands for any character outside of ASCII.
 	pastASCII = 0xff
 )
 
-// webUnit is unit, where characters may also be escaped as in addresses: %2B.
+// webUnit is unit with percent-encoding: %2B.
 func webUnit(m []byte, i int) (c byte, width int) {
 	if m[i] == '%' && i+2 < len(m) && isHex(m[i+1]) && isHex(m[i+2]) {
 		return hexDigit(m[i+1])<<4 | hexDigit(m[i+2]), 3
@@ -47,7 +47,7 @@ func webUnit(m []byte, i int) (c byte, width int) {
 	return unit(m, i)
 }
 
-// run is the end of the characters from m[i] on that are allowed, and their number.
+// run is the end of the allowed characters from m[i] on, and their number.
 func run(m []byte, i int, allowed func(byte) bool, at func([]byte, int) (byte, int)) (end, n int) {
 	for i < len(m) {
 		c, width := at(m, i)
@@ -60,8 +60,8 @@ func run(m []byte, i int, allowed func(byte) bool, at func([]byte, int) (byte, i
 	return i, n
 }
 
-// keyed finds the first value, from m[from] on, of one of keys: what their names
-// end with, in lower case. value is where the value at m[i] starts and ends.
+// keyed finds the first value, from m[from] on, of one of keys: suffixes of names, in lower case.
+// value is where the value at m[i] starts and ends.
 func keyed(m []byte, from int, keys []string, value func(m []byte, i int) (start, end int)) (start, end int) {
 	for i := from; i < len(m); {
 		switch m[i] {
@@ -81,7 +81,7 @@ func keyed(m []byte, from int, keys []string, value func(m []byte, i int) (start
 	return 0, 0
 }
 
-// marked begins what stands for secrets.
+// marked is the prefix of all replacements.
 const marked = "[redacted"
 
 // endsWith reports whether b ends with one of keys and blanks, in any case.
@@ -99,10 +99,10 @@ func endsWith(b []byte, keys []string) bool {
 	return false
 }
 
-// maxKey is the length of a key and the blanks behind it.
+// maxKey is the length of a key and the blanks after it.
 const maxKey = 40
 
-// inString reports whether text of a JSON object ends inside a string, if it began so.
+// inString reports whether text of a JSON object ends inside a string, given whether it began so.
 func inString(text []byte, inside bool) bool {
 	for i := 0; i < len(text); i++ {
 		switch {

@@ -14,38 +14,39 @@ const (
 	reasonSample = "sample"
 	reasonLimit  = "rate-limit"
 
-	// ReasonRedact begins the reasons of records that were changed and kept. All
-	// others are reasons of records that were dropped.
+	// ReasonRedact is the prefix of reasons for changed records. All other reasons are of dropped
+	// records.
 	ReasonRedact = "redact:"
 )
 
-// Stats count records by what was done with them. The zero value is ready, and may
-// be shared by processors. Safe for concurrent use.
+// Stats count records by result. The zero value is ready to use, and may be shared by processors.
+// Safe for concurrent use.
 type Stats struct {
 	mu     sync.Mutex
 	counts map[string]*counter
 }
 
-// counter is the number of one reason.
+// counter is the count of one reason.
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) add() { c.n.Add(1) }
 
-// sayEvery is how often at most it is said what is done.
-const sayEvery = time.Minute
+// logInterval is the minimum time between two log lines of one reason.
+const logInterval = time.Minute
 
-// tally counts records of one reason, and says so with the first one and then at
-// most once in [sayEvery].
+// tally counts records of one reason, and logs the first one and then at most one line per
+// [logInterval].
 type tally struct {
 	count *counter
 	now   func() time.Time
 	say   func(records int64)
-	// unsaid are the records since it was said; next is when it may be said again, in Unix nanoseconds.
-	unsaid, next atomic.Int64
+	// unlogged are the records since the last log line; next is when the next may be logged, in
+	// Unix nanoseconds.
+	unlogged, next atomic.Int64
 }
 
-// tally makes one; args go with what it says.
-func (o *Options) tally(reason string, level slog.Level, text string, args ...any) *tally {
+// newTally makes a tally; args are attributes of its log line.
+func (o *Options) newTally(reason string, level slog.Level, text string, args ...any) *tally {
 	log := o.Log.With(args...)
 	say := log.Info
 	if level >= slog.LevelWarn {
@@ -56,21 +57,21 @@ func (o *Options) tally(reason string, level slog.Level, text string, args ...an
 
 func (t *tally) add() {
 	t.count.add()
-	t.unsaid.Add(1)
+	t.unlogged.Add(1)
 	now, next := t.now().UnixNano(), t.next.Load()
-	if now >= next && t.next.CompareAndSwap(next, now+int64(sayEvery)) {
-		t.say(t.unsaid.Swap(0))
+	if now >= next && t.next.CompareAndSwap(next, now+int64(logInterval)) {
+		t.say(t.unlogged.Swap(0))
 	}
 }
 
-// drops is the tally of records that a rule of the user's drops.
-func (o *Options) drops(reason string) *tally {
-	return o.tally(reason, slog.LevelInfo, "records are dropped by rules (said at most once a minute)", "reason", reason)
+// dropTally is the tally of records that a user's rule drops.
+func (o *Options) dropTally(reason string) *tally {
+	return o.newTally(reason, slog.LevelInfo, "records are dropped by rules (logged at most once a minute)", "reason", reason)
 }
 
-// redactions is the tally of records out of which something is taken.
-func (o *Options) redactions(what string) *tally {
-	return o.tally(ReasonRedact+what, slog.LevelInfo, "secrets are taken out of records (said at most once a minute)", "kind", what)
+// redactionTally is the tally of redacted records.
+func (o *Options) redactionTally(what string) *tally {
+	return o.newTally(ReasonRedact+what, slog.LevelInfo, "secrets are redacted in records (logged at most once a minute)", "kind", what)
 }
 
 func (s *Stats) counter(reason string) *counter {
@@ -87,9 +88,8 @@ func (s *Stats) counter(reason string) *counter {
 	return c
 }
 
-// Counts are the records up to now by reason: drop, keep (no rule of keep held),
-// sample, rate-limit, and redact:KIND for those that were changed. Reasons that
-// can not occur are not there.
+// Counts are the records so far by reason: drop, keep (no keep rule matched), sample, rate-limit,
+// and redact:KIND for redacted ones. Reasons that cannot occur are omitted.
 func (s *Stats) Counts() map[string]int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

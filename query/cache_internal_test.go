@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/query/cache"
@@ -34,7 +36,7 @@ func TestCache(t *testing.T) {
 	for i := range 20 {
 		records := make([]record.Record, 1+rnd.IntN(60))
 		for j := range records {
-			records[j] = record.Record{Time: origin().Add(time.Duration(j) * time.Second).UnixNano(), Source: "s", Message: randomText(rnd, 20)}
+			records[j] = record.Record{Time: origin().Add(time.Duration(j) * time.Second).UnixNano(), Source: "s", Message: querytest.RandomText(rnd, 20)}
 		}
 		w.add("svc-1", fmt.Sprint("pod-", i), 100+rnd.IntN(1000), w.batch(), records)
 	}
@@ -43,7 +45,7 @@ func TestCache(t *testing.T) {
 	if w.cache, err = cache.Open(dir, 0); err != nil {
 		t.Fatal(err)
 	}
-	sel := everything()
+	sel := querytest.Everything()
 	sel.From, sel.To, sel.Patterns = origin(), origin().Add(5*time.Hour), []string{"a"}
 	cold := w.query(sel, Options{})
 	want := got(t, cold)

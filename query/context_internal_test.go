@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
+	"logstow/query/merge"
+
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/record"
@@ -16,7 +19,7 @@ import (
 
 // around is what RunContext has to give: by source, in order; "+" marks matches,
 // "|" a gap. It is found by looking at all records.
-func (w *world) around(sel *Selection, around Around) (bySource map[string][]string, matches []string) {
+func (w *world) around(sel *Selection, around ContextLines) (bySource map[string][]string, matches []string) {
 	type entry struct {
 		r       record.Record
 		segment *built
@@ -30,9 +33,9 @@ func (w *world) around(sel *Selection, around Around) (bySource map[string][]str
 	var all []entry
 	for _, s := range segments {
 		for r := range s.records(w.t) {
-			if sel.wantsService(s.name.Service) && reference(&wide, r) {
+			if sel.MatchesService(s.name.Service) && querytest.MatchesSlowly(w.t, &wide, r) {
 				r.Message = slices.Clone(r.Message)
-				all = append(all, entry{r, s, reference(sel, r)})
+				all = append(all, entry{r, s, querytest.MatchesSlowly(w.t, sel, r)})
 			}
 		}
 	}
@@ -50,14 +53,14 @@ func (w *world) around(sel *Selection, around Around) (bySource map[string][]str
 			left--
 		}
 		if e.match {
-			matches = append(matches, string(stored(e.r)))
+			matches = append(matches, string(querytest.Stored(e.r)))
 		}
 		id := e.segment.name.Service + " " + e.segment.meta.Instance + " " + e.r.Source
 		sources[id] = append(sources[id], e)
 	}
 	near := func(a, b *entry) bool {
 		d := time.Duration(a.r.Time - b.r.Time)
-		return d.Abs() <= ContextReach
+		return d.Abs() <= merge.ContextReach
 	}
 	bySource = map[string][]string{}
 	for id, list := range sources {
@@ -71,7 +74,7 @@ func (w *world) around(sel *Selection, around Around) (bySource map[string][]str
 				if e.match {
 					mark = "+"
 				}
-				bySource[id] = append(bySource[id], mark+string(stored(e.r)))
+				bySource[id] = append(bySource[id], mark+string(querytest.Stored(e.r)))
 			}
 		}
 	}
@@ -88,7 +91,7 @@ func TestContextAgreesWithReference(t *testing.T) {
 		w.fill(rnd.IntN(25))
 		for range 20 {
 			sel := w.selection()
-			around := Around{rnd.IntN(4), rnd.IntN(4)}
+			around := ContextLines{Before: rnd.IntN(4), After: rnd.IntN(4)}
 			want, wantMatches := w.around(&sel, around)
 			q := w.query(sel, Options{})
 			p, err := q.Plan(t.Context())
@@ -98,7 +101,7 @@ func TestContextAgreesWithReference(t *testing.T) {
 			got := map[string][]string{}
 			var matches []string
 			err = q.RunContext(t.Context(), p, around, func(m Match) error {
-				id := fmt.Sprintf("%s %s %s", m.Segment.Name.Service, m.Segment.Meta.Instance, m.Source())
+				id := fmt.Sprintf("%s %s %s", m.Segment.Name.Service, m.Instance, m.Source())
 				mark := "+"
 				if m.Context {
 					mark = ""
@@ -141,7 +144,7 @@ func TestContextGaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	if err := q.RunContext(t.Context(), p, Around{1, 1}, func(m Match) error {
+	if err := q.RunContext(t.Context(), p, ContextLines{Before: 1, After: 1}, func(m Match) error {
 		text := string(m.Message())
 		if m.Gap {
 			text = "|" + text

@@ -9,7 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/source"
+
 	"github.com/klauspost/compress/gzip"
+)
+
+// The limits of the text that a foreign blob is decoded to, of package fetch.
+const (
+	decodedRatioWant = 200
+	decodedLeastWant = 256 << 20
 )
 
 // repeated is a gzip of a text, many times over.
@@ -35,16 +43,16 @@ func TestDecodedLimit(t *testing.T) {
 	const name = "x/2025/12/31/2200/000001.log"
 	w := newWorld(t, nil, false)
 	first := repeated(t, "2025-12-31 22:00:01 found\n", 1)
-	rest := repeated(t, strings.Repeat("0", 60<<10)+"\n", 2*decodedLeast/(60<<10))
+	rest := repeated(t, strings.Repeat("0", 60<<10)+"\n", 2*decodedLeastWant/(60<<10))
 	w.memory.put(name, append(first, rest...), nil)
-	limit := max(decodedLeast, decodedRatio*w.memory.blobs[name].Size)
+	limit := max(decodedLeastWant, decodedRatioWant*w.memory.blobs[name].Size)
 	q := w.query(Selection{From: origin(), To: origin().Add(time.Hour), Patterns: []string{"found"}}, Options{})
 	lines := got(t, q)
 	r := q.Report()
 	if len(lines) != 1 || !strings.HasSuffix(lines[0], "found") {
 		t.Errorf("%q", lines)
 	}
-	if len(r.Problems) != 1 || r.Problems[0].Object != name || !strings.Contains(r.Problems[0].Error(), "more than "+Size(limit)+" of text") {
+	if len(r.Problems) != 1 || r.Problems[0].Object != name || !strings.Contains(r.Problems[0].Error(), "more than "+source.Size(limit)+" of text") {
 		t.Errorf("%v", r.Problems)
 	}
 	if r.BytesDecoded > limit || r.BytesDecoded < limit-1<<20 || r.LinesDecoded < limit/(62<<10) {

@@ -1,444 +1,58 @@
 package query
 
 import (
-	"fmt"
+	"context"
+	"errors"
 	"slices"
-	"strings"
-	"time"
 
-	"logstow/field"
-	"logstow/internal/suggest"
-	"logstow/record"
-	"logstow/token"
-	"logstow/where"
+	"logstow/query/explain"
+	"logstow/query/plan"
 )
 
-// Reason is a likely reason why a query found nothing. Its JSON form is what --explain
-// prints with -o json.
-type Reason struct {
-	// Code tells reasons apart for programs: store-empty, service-unknown, range-empty, future,
-	// level, levels-missing, source-unknown, field-missing, field-type, value-unknown, index, exclude,
-	// regexp, where, source, pattern, case, identifier, service-name, level-name or default-range.
-	Code string `json:"code"`
-	// Text is for people: a line without a full stop.
-	Text string `json:"text"`
-}
-
-// evidence is what is known about a query that found nothing.
-type evidence struct {
-	sel *Selection
-	// defaulted says that no range was given, so that sel's is the default.
-	defaulted bool
-	// indexed says that the segments were planned by the index.
-	indexed bool
-	// services are those that the stores hold, if servicesKnown.
-	services      []string
-	servicesKnown bool
-	// newest is the time of the last record of the selected services, and newestOf its
-	// service; "" is not known.
-	newest   time.Time
-	newestOf string
-	// segments meet the range, with records of these levels; foreign do, with levels unknown.
-	segments, foreign uint64
-	levels            record.Counts
-	// planned are the services of the segments that may hold matches; their stored size is
-	// bytes, and records the number of their records, if recordsKnown.
-	planned      []string
-	bytes        int64
-	records      uint64
-	recordsKnown bool
-	// sources are those of the segments that were opened, all if sourcesKnown.
-	sources      []string
-	sourcesKnown bool
-	rejected     rejections
-	sample       sampled
-}
-
-// sampled is what a sample of the records that were read shows.
-type sampled struct {
-	records int
-	all     bool // no other records were read
-	// names are the fields that occur, and uses what the expression's fields are, one
-	// for each of its uses.
-	names []string
-	uses  []sampledUse
-	// sources are those of the records.
-	sources []string
-	// cased are the patterns that occur in another case only.
-	cased []string
-}
-
-// sampledUse is what a sample shows of a field that an expression looks at.
-type sampledUse struct {
-	where.Use
-	// kinds are the numbers of records that have the field, by the kind of its value.
-	kinds map[field.Kind]int
-	// values are some of its strings.
-	values []string
-}
-
-// maxNamed is the number of names that a reason lists.
-const maxNamed = 5
-
-// explain lists the likely reasons why a query found nothing, the likeliest first. Conditions
-// that nothing in the stores can meet come first, and of the others the one that the candidates
-// which came furthest did not meet: dropping it brings records.
-func explain(e *evidence) []Reason {
-	x := &explanation{evidence: e}
-	if x.services() && x.within() {
-		x.fields()
-		x.conditions()
-		x.patterns()
+// Explain lists the likely reasons why a plan of the query has no match, the likeliest
+// first. Call it after the plan was read. defaulted is set if no range was given.
+//
+// It uses what the query listed and read anyway. Only if nothing was listed for a
+// service, or nothing in the range, it lists names: those of services, and the prefixes
+// towards the newest record, as [Query.Newest] does. What cannot be listed then is not
+// explained; only the end of ctx is an error.
+func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason, error) {
+	e := explain.NewEvidence(q.findings, q.matcher, p.Segments)
+	e.Defaulted, e.Indexed = defaulted, q.opts.Plan == PlanIndex
+	none := e.Segments+e.Foreign == 0
+	if none || !q.findings.ListedAll(q.matcher.Selection.Services) {
+		e.Services, e.ServicesKnown = q.allServices(ctx)
 	}
-	if e.defaulted && e.segments+e.foreign > 0 && x.rangeMayHelp() {
-		x.add("default-range", "no range was given: only the last %s was searched; --since 1d searches more", roughly(e.sel.Now.Sub(e.sel.From)))
-	}
-	return x.reasons
-}
-
-// rangeMayHelp reports whether a longer range may hold what was not found: not if the likeliest
-// reason is a mistake.
-func (x *explanation) rangeMayHelp() bool {
-	return len(x.reasons) == 0 || slices.Contains([]string{"range-empty", "level", "pattern", "regexp", "where"}, x.reasons[0].Code)
-}
-
-// StoreEmpty is the reason if no store holds a service.
-func StoreEmpty() Reason {
-	return Reason{"store-empty", "the store holds no logs: nothing was shipped to it yet, or --store names another place"}
-}
-
-// explanation is explain at work.
-type explanation struct {
-	*evidence
-	reasons []Reason
-}
-
-func (x *explanation) add(code, format string, args ...any) {
-	x.reasons = append(x.reasons, Reason{code, fmt.Sprintf(format, args...)})
-}
-
-// services explains services that do not exist; it reports whether others may be selected.
-func (x *explanation) services() (others bool) {
-	if !x.servicesKnown {
-		return true
-	}
-	if len(x.evidence.services) == 0 {
-		x.reasons = append(x.reasons, StoreEmpty())
-		return false
-	}
-	others = len(x.sel.Services) == 0
-	for _, name := range x.sel.Services {
-		one := Selection{Services: []string{name}}
-		switch {
-		case slices.ContainsFunc(x.evidence.services, one.wantsService):
-			others = true
-		case isGlob(name):
-			x.add("service-unknown", "no service matches %q; %s", name, there(x.evidence.services))
-		default:
-			x.add("service-unknown", "service %q does not exist; %s", name, nearestOr(name, x.evidence.services))
+	selected := 0
+	for _, name := range e.Services {
+		if q.matcher.Selection.MatchesService(name) {
+			selected++
 		}
 	}
-	return others
-}
-
-// within explains a range without records; it reports whether there are some in it.
-func (x *explanation) within() bool {
-	if x.segments+x.foreign > 0 {
-		return true
-	}
-	if x.indexed {
-		x.add("index", "the index has no segments of the range; --plan list lists the blobs themselves")
-		return false
-	}
-	now, asked := x.sel.Now, "the range holds no records"
-	if x.defaulted {
-		asked = fmt.Sprintf("no range was given: the last %s was searched, and holds no records", roughly(now.Sub(x.sel.From)))
-	} else if x.sel.From.After(now) {
-		asked = "the range lies in the future and holds no records"
-	}
-	if x.newestOf == "" {
-		x.add("range-empty", "%s", asked)
-		return false
-	}
-	newest := x.newest.In(now.Location())
-	at := newest.Format(time.RFC3339)
-	switch ahead := newest.Sub(now); {
-	case ahead <= 0:
-		x.add("range-empty", "%s; the newest record is of %s (%s): %s finds it", asked, at, x.newestOf, reaching(newest, now))
-	case x.sel.To.After(now): // what is new was wanted
-		x.add("future", "%s; the newest record is of %s (%s), %s ahead of now: its clock or time zone was wrong; --from now --to %s finds it",
-			asked, at, x.newestOf, roughly(ahead), newest.Truncate(time.Minute).Add(time.Minute).Format(time.RFC3339))
-	default:
-		x.add("range-empty", "%s; the newest record is of %s (%s), %s ahead of now", asked, at, x.newestOf, roughly(ahead))
-	}
-	return false
-}
-
-// fields explains what the expression looks at and the sample does not have.
-func (x *explanation) fields() {
-	read := fmt.Sprintf("the %s read", count(uint64(x.sample.records), "record"))
-	if !x.sample.all {
-		read = fmt.Sprintf("a sample of %s", count(uint64(x.sample.records), "record"))
-	}
-	if x.sample.records == 0 {
-		return
-	}
-	explained := map[string]bool{}
-	for _, use := range x.sample.uses {
-		total, most := 0, field.Missing
-		for kind := field.Null; kind <= field.Composite; kind++ {
-			if total += use.kinds[kind]; use.kinds[kind] > use.kinds[most] {
-				most = kind
-			}
-		}
-		switch {
-		case explained[use.Field]:
-			continue
-		case total == 0 && len(x.sample.names) == 0:
-			x.add("field-missing", "field %q does not occur in %s, which have no fields", use.Field, read)
-		case total == 0:
-			x.add("field-missing", "field %q does not occur in %s; %s", use.Field, read, nearestOr(use.Field, x.sample.names))
-		case !fits(use, most):
-			x.add("field-type", "field %q is %s in %s, not %s%s", use.Field, kindName(most), read, kindName(use.Kind), asKind(use, most))
-		case len(use.Equal) > 0 && !slices.ContainsFunc(use.Equal, func(v string) bool { return slices.Contains(use.values, v) }):
-			near := x.nearValues(use.Equal[0], use.values)
-			if len(near) == 0 {
-				continue
-			}
-			x.add("value-unknown", "field %q is not %q in %s; nearest: %s", use.Field, use.Equal[0], read, strings.Join(near, ", "))
-		default:
-			continue
-		}
-		explained[use.Field] = true
-	}
-}
-
-// minValue is the length in bytes from which on values that are spelled alike mean the same.
-const minValue = 4
-
-// nearValues are values that were probably meant: in another case, or misspelled if the value
-// itself is known not to occur.
-func (x *explanation) nearValues(value string, values []string) []string {
-	return slices.DeleteFunc(suggest.Names(value, values, maxNamed), func(near string) bool {
-		return !strings.EqualFold(near, value) && (!x.sample.all || len(value) < minValue)
-	})
-}
-
-// fits reports whether values of most's kind can be compared with what the use needs,
-// as far as is known.
-func fits(use sampledUse, most field.Kind) bool {
-	if use.Kind == field.Missing || most == field.Bare {
-		return true
-	}
-	return use.kinds[use.Kind]+use.kinds[field.Bare] > 0
-}
-
-func kindName(k field.Kind) string {
-	switch k {
-	case field.Null:
-		return "null"
-	case field.Bool:
-		return "a truth value"
-	case field.Number:
-		return "a number"
-	case field.Composite:
-		return "an object or array"
-	default:
-		return "a string"
-	}
-}
-
-// asKind says how to write what a field is compared with.
-func asKind(use sampledUse, most field.Kind) string {
-	switch {
-	case most == field.String:
-		return ": quote what it is compared with"
-	case use.Kind == field.String && (most == field.Number || most == field.Bool):
-		return ": compare it without quotes"
-	case most == field.Composite:
-		return ": name a field inside it"
-	}
-	return ""
-}
-
-// conditions explains what the candidates do not meet, those first that came furthest.
-func (x *explanation) conditions() {
-	n := &x.rejected
-	searched := "no record of the range"
-	if x.recordsKnown && x.records > 1 {
-		searched = fmt.Sprintf("none of the %d records in the segments of the range", x.records)
-	}
-	level := x.sel.Levels != 0 && x.foreign == 0 && x.sel.Levels.Count(x.levels) == 0
-	switch {
-	case level && x.levels[record.None] == total(x.levels):
-		x.add("levels-missing", "the records of the range have no level; --level - selects them")
-	case level:
-		x.add("level", "the records of the range have other levels: %s", levelCounts(x.levels))
-	case x.sourcesKnown && !(&matcher{sources: x.sel.Sources}).wantsSources(x.sources):
-		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), nearestOr(x.sel.Sources[0], x.sources))
-	case n[stageWhere] > 0 && len(x.reasons) > 0: // its fields are explained
-	case n[stageWhere] > 0:
-		x.add("where", "--where removed %s", all(n[stageWhere], "record that matches everything else", "records that match everything else"))
-	case n[stageExclude] > 0 && len(x.sel.Where) == 0:
-		x.add("exclude", "--exclude removed %s", all(n[stageExclude], "record that matches everything else", "records that match everything else"))
-	case n[stageExclude] > 0:
-		x.add("exclude", "--exclude removed %s", x.candidates(n[stageExclude]))
-	case n[stageRegexp] > 0:
-		x.add("regexp", "--regexp removed %s", x.candidates(n[stageRegexp]))
-	case n[stageInside] > 0:
-		x.add("identifier", "a pattern occurs only inside longer identifiers, in %s; --substring finds it there", count(n[stageInside], "record"))
-	case len(x.sample.cased) > 0:
-		for _, p := range x.sample.cased {
-			x.add("case", "%q occurs in another case; -i finds it", p)
-		}
-	case n[stagePattern] > 0 && len(x.sel.Patterns) > 1:
-		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
-	case n[stageSource] > 0:
-		x.add("source", "--source removed %s; %s", x.candidates(n[stageSource]), there(x.anySources()))
-	case n[stageLevel] > 0:
-		x.add("level", "--level removed %s", x.candidates(n[stageLevel]))
-	case n[stageTime] > 0:
-		x.add("range-empty", "the range excludes %s in the segments that it meets", x.candidates(n[stageTime]))
-	case len(x.sel.Patterns) > 1:
-		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
-	case len(x.sel.Patterns) == 1:
-		x.add("pattern", "%s contains %q", searched, x.sel.Patterns[0])
-	case len(x.sel.Regexps) > 0:
-		x.add("regexp", "--regexp matches %s", searched)
-	case len(x.sel.Where) > 0 && len(x.reasons) == 0:
-		x.add("where", "--where is true for %s", searched)
-	case x.sel.Levels != 0:
-		x.add("level", "%s has such a level", searched)
-	case len(x.sel.Where) == 0:
-		x.add("range-empty", "the segments of the range hold records before and after it only")
-	}
-}
-
-// patterns explains patterns that mean something else than was probably meant.
-func (x *explanation) patterns() {
-	for _, p := range x.sel.Patterns {
-		if slices.Contains(x.planned, p) {
-			x.add("service-name", "%q is a service: -s %s selects it", p, p)
-		}
-		if set, err := record.ParseLevels(p); err == nil && x.sel.Levels == 0 && set.Count(x.levels) > 0 {
-			x.add("level-name", "%q is a level: -l %s selects %s", p, strings.ToLower(p), count(set.Count(x.levels), "record"))
+	if none && selected > 0 && selected <= maxNewest {
+		if last, service, found, err := q.Newest(ctx); err == nil && found {
+			e.Newest, e.NewestOf = last, service
 		}
 	}
-	if x.sel.Substring || x.rejected[stageInside] > 0 {
-		return
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
 	}
-	for _, p := range x.sel.Patterns {
-		if token.Whole([]byte(p)) {
-			x.add("identifier", "%q was matched as an identifier, as a whole; --substring also finds it inside longer ones and reads up to %s", p, Size(x.bytes))
-		}
-	}
+	return explain.Reasons(e), nil
 }
 
-// count reads "1 record" or "3 records".
-func count(n uint64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+// maxNewest is the number of services up to which the newest record is looked for.
+const maxNewest = 100
 
-// all reads "the only record" or "all 3 records".
-func all(n uint64, one, several string) string {
-	if n == 1 {
-		return "the only " + one
+// allServices are the services of all stores, if all can be listed.
+func (q *Query) allServices(ctx context.Context) (all []string, known bool) {
+	ctx, done := q.meter.StepContext(ctx)
+	defer done()
+	var failures []error
+	for i := range q.stores {
+		names, err := plan.Services(ctx, q.stores[i])
+		all = append(all, names...)
+		failures = append(failures, err)
 	}
-	return fmt.Sprintf("all %d %s", n, several)
-}
-
-// anySources are sources that occur: of segments if they were opened, else of the sample.
-func (x *explanation) anySources() []string {
-	if len(x.sources) > 0 {
-		return x.sources
-	}
-	return x.sample.sources
-}
-
-// candidates reads "all 3 records that contain ..." as far as it is known what made them candidates.
-func (x *explanation) candidates(n uint64) string {
-	switch {
-	case len(x.sel.Regexps) > 0 || len(x.sel.Where) > 0 || len(x.sel.Patterns) > 1:
-		return all(n, "candidate", "candidates")
-	case len(x.sel.Patterns) == 1:
-		return all(n, "record", "records") + fmt.Sprintf(" with %q", x.sel.Patterns[0])
-	}
-	return all(n, "record", "records")
-}
-
-func total(levels record.Counts) (n uint64) {
-	for _, count := range levels {
-		n += count
-	}
-	return n
-}
-
-// levelCounts reads "INFO 120, DEBUG 3", without levels of no records.
-func levelCounts(levels record.Counts) string {
-	var all []string
-	for l, n := range levels {
-		if n > 0 {
-			all = append(all, fmt.Sprintf("%s %d", record.Level(l), n))
-		}
-	}
-	slices.Reverse(all)
-	return strings.Join(all, ", ")
-}
-
-// nearestOr reads "nearest: a, b" or, if no name is near, as there does.
-func nearestOr(name string, names []string) string {
-	if near := suggest.Names(name, names, maxNamed); len(near) > 0 {
-		return "nearest: " + strings.Join(near, ", ")
-	}
-	return there(names)
-}
-
-// there reads "there are: a, b and 3 more".
-func there(names []string) string {
-	switch n := len(names); {
-	case n == 0:
-		return "there are none"
-	case n > maxNamed:
-		return fmt.Sprintf("there are: %s and %d more", strings.Join(names[:maxNamed], ", "), n-maxNamed)
-	}
-	return "there are: " + strings.Join(names, ", ")
-}
-
-func quoted(texts []string) string {
-	all := make([]string, len(texts))
-	for i, text := range texts {
-		all[i] = fmt.Sprintf("%q", text)
-	}
-	return strings.Join(all, ", ")
-}
-
-const day = 24 * time.Hour
-
-// reaching is the flag of a range that reaches from now back to a time.
-func reaching(t, now time.Time) string {
-	switch d := now.Sub(t); {
-	case d < 2*day:
-		return fmt.Sprintf("--since %dh", d/time.Hour+1)
-	case d < 60*day:
-		return fmt.Sprintf("--since %dd", d/day+1)
-	}
-	return "--from " + t.Format(time.DateOnly)
-}
-
-// roughly is a duration of minutes, hours or days, cut.
-func roughly(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return d.Truncate(time.Second).String()
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d == time.Hour:
-		return "hour"
-	case d < 2*day:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	}
-	return fmt.Sprintf("%dd", d/day)
+	slices.Sort(all)
+	return slices.Compact(all), errors.Join(failures...) == nil
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
+
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -69,7 +71,7 @@ func TestForeignAgrees(t *testing.T) {
 			for j := range records {
 				records[j] = record.Record{
 					Time: hour.Add(time.Duration(rnd.IntN(3600)) * time.Second).UnixNano(), Level: record.Level(rnd.IntN(record.Levels)),
-					Source: fmt.Sprintf("app/%d.log", rnd.IntN(3)), Message: randomText(rnd, 20),
+					Source: fmt.Sprintf("app/%d.log", rnd.IntN(3)), Message: querytest.RandomText(rnd, 20),
 				}
 			}
 			w.add(fmt.Sprintf("svc-%d", i%2), "-", 500, w.batch(), records)
@@ -180,7 +182,7 @@ func TestAnalytics(t *testing.T) {
 	}
 }
 
-// What can not be read of a foreign blob is named; the rest is printed. One that
+// What cannot be read of a foreign blob is named; the rest is printed. One that
 // changes is another.
 func TestForeignDamage(t *testing.T) {
 	t.Parallel()
@@ -210,37 +212,6 @@ func TestForeignDamage(t *testing.T) {
 	after, err := q.Plan(t.Context())
 	if err != nil || before.Segments[0].Meta.Batch == after.Segments[0].Meta.Batch || !after.Segments[0].Foreign {
 		t.Error(err, before.Segments, after.Segments)
-	}
-}
-
-// What is held is given back, from memory and from a file.
-func TestHolding(t *testing.T) {
-	t.Parallel()
-	h := &holding{dir: t.TempDir()}
-	piece := bytes.Repeat([]byte("0123456789"), heldInMemory/40)
-	for round := range 2 {
-		for i := range 8 {
-			piece[0] = byte(i)
-			off, err := h.add(piece)
-			if err != nil || off != int64(i*len(piece)) {
-				t.Fatal(off, err)
-			}
-			if (h.file != nil) != (i >= 4) {
-				t.Errorf("round %d: %d pieces, file %v", round, i+1, h.file)
-			}
-		}
-		for i := range 8 {
-			piece[0] = byte(i)
-			if got, err := h.read(int64(i*len(piece)), int64(len(piece))); err != nil || !bytes.Equal(got, piece) {
-				t.Errorf("round %d: piece %d: %v", round, i, err)
-			}
-		}
-		if err := h.release(); err != nil {
-			t.Error(err)
-		}
-	}
-	if left, err := os.ReadDir(h.dir); err != nil || len(left) > 0 {
-		t.Error(left, err)
 	}
 }
 

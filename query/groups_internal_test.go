@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
+	"logstow/query/stats"
+
 	"logstow/record"
 )
 
@@ -28,7 +31,7 @@ func TestStatsAreExactOrNone(t *testing.T) {
 		}
 		w.add("svc", "pod", 2000, w.batch(), records)
 	}
-	sel := everything()
+	sel := querytest.Everything()
 	sel.To = sel.To.AddDate(100, 0, 0)
 	var failed, counted int
 	for memory := int64(1); memory < 2<<20; memory = 2*memory + 1 {
@@ -75,7 +78,7 @@ func TestStatsOfLongValues(t *testing.T) {
 
 func statsOf(t *testing.T, w *world, by ...string) *Stats {
 	t.Helper()
-	sel := everything()
+	sel := querytest.Everything()
 	sel.To = sel.To.AddDate(100, 0, 0)
 	q := w.query(sel, Options{})
 	p, err := q.Plan(t.Context())
@@ -101,7 +104,7 @@ func TestStatsOrder(t *testing.T) {
 			by = append(by, names[w.rnd.IntN(len(names))])
 		}
 		rows := statsOf(t, w, by...).Rows
-		less := func(a, b Row) int {
+		less := func(a, b stats.Row) int {
 			for i, name := range by {
 				if name != "minute" && name != "hour" && name != "day" {
 					continue

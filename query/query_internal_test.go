@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/record"
@@ -21,7 +23,7 @@ import (
 
 // selection is a random selection over a world.
 func (w *world) selection() Selection {
-	sel := randomSelection(w.rnd, messages("a1b", "bA\n1", "1123", "\t\n"))
+	sel := querytest.RandomSelection(w.rnd, querytest.Messages("a1b", "bA\n1", "1123", "\t\n"))
 	sel.From, sel.To = origin().Add(-time.Hour), origin().Add(9*time.Hour)
 	if w.rnd.IntN(2) == 0 {
 		sel.From = origin().Add(time.Duration(w.rnd.IntN(240)) * time.Minute)
@@ -96,7 +98,7 @@ func TestSubRanges(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	w := newWorld(t, rnd, false)
 	w.fill(30)
-	sel := everything()
+	sel := querytest.Everything()
 	sel.From, sel.To = origin(), origin().Add(5*time.Hour)
 	whole := got(t, w.query(sel, Options{}))
 	if len(whole) < 100 {
@@ -144,7 +146,7 @@ func TestDamage(t *testing.T) {
 		body[at] ^= 1 << rnd.IntN(8)
 		b.bodies[0] = body
 		w.memory.put(b.name.String(), body, b.meta.Encode())
-		sel := everything()
+		sel := querytest.Everything()
 		sel.From, sel.To = origin(), origin().Add(5*time.Hour)
 		q := w.query(sel, Options{})
 		if diff := cmp.Diff(w.want(&sel), got(t, q)); diff != "" {
@@ -263,7 +265,7 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), false)
 	w.fill(30)
-	sel := everything()
+	sel := querytest.Everything()
 	sel.From, sel.To = origin(), origin().Add(5*time.Hour)
 	for after := range 60 {
 		ctx, cancel := context.WithCancel(t.Context())

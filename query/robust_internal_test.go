@@ -23,7 +23,7 @@ import (
 	"logstow/tableindex"
 )
 
-// A prefix that can not be listed costs what is under it only; where nothing
+// A prefix that cannot be listed costs what is under it only; where nothing
 // can be listed, that is said once.
 func TestListingFailures(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestListingFailures(t *testing.T) {
 	}
 }
 
-// brokenTables gives one entity of each query a property that can not be read.
+// brokenTables gives one entity of each query a property that cannot be read.
 type brokenTables struct{ store.TableReader }
 
 func (b brokenTables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
@@ -73,7 +73,7 @@ func (b brokenTables) Query(ctx context.Context, table string, q store.Query) it
 	}
 }
 
-// An entity that can not be read is a problem; the others are used.
+// An entity that cannot be read is a problem; the others are used.
 func TestMalformedEntity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), true)

@@ -3,122 +3,113 @@ package query
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
-	"logstow/record"
+	"logstow/query/merge"
+	"logstow/query/plan"
+	"logstow/query/source"
+	"logstow/query/stats"
 )
 
-// Match is a record found.
-type Match struct {
-	// Segment is where it was found.
-	Segment *Segment
-	// Time is its time, Unix nanoseconds.
-	Time int64
-	// Line is its stored text without the last newline, valid until the function
-	// that got it returns.
-	Line []byte
-	// Context says that it is around a match, but none itself; Gap that it does not
-	// follow, in its source, on the one handed out before it. See [Query.RunContext].
-	Context, Gap bool
+// Plan is the list of segments that a query has to read. It is complete before the first is opened.
+type Plan struct {
+	// Segments are in the order of records of equal time.
+	Segments []*Segment
 }
 
-// Level is the record's level.
-func (m *Match) Level() record.Level { f, _ := split(m.Line); return f.level }
-
-// Source is where inside the instance the record came from.
-func (m *Match) Source() []byte { f, _ := split(m.Line); return f.source }
-
-// Message is the message as stored: a TAB follows each newline; see [record.AppendMessage].
-func (m *Match) Message() []byte { f, _ := split(m.Line); return f.message }
-
-// errEnough ends a run that has put out as many records as were wanted.
-var errEnough = errors.New("limit reached")
-
-// blocksAhead bounds the blocks under way: in number, for the requests, and in
-// bytes of text.
-func (q *Query) blocksAhead() window {
-	w := window{first: 4 * parallel, most: 4 * parallel, bytes: 16 << 20}
-	if q.sel.Limit > 0 {
-		w.first = 1
-	}
-	return w
-}
-
-// Run hands the records of a plan to emit in output order, until the limit. It
-// returns emit's error, or that of ctx, or one of the temporary file; what can
-// not be read is in the report instead.
-func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) (err error) {
-	ctx, done := q.meter.within(ctx)
+// Plan finds the segments that may contain matches. What cannot be listed
+// is a problem of the report; only the end of ctx is an error.
+func (q *Query) Plan(ctx context.Context) (*Plan, error) {
+	ctx, done := q.meter.StepContext(ctx)
 	defer done()
-	defer func() { err = errors.Join(err, q.held.release()) }()
-	spill := &spillFile{dir: q.opts.TempDir, segments: p.Segments}
-	defer func() { err = errors.Join(err, spill.close()) }()
-	left := q.sel.Limit
-	m := &merger{
-		before: q.before, newest: q.sel.Newest, budget: q.opts.Memory, spill: spill.write,
-		emit: func(m Match) error {
-			if err := emit(m); err != nil {
-				return err
-			}
-			if left--; left == 0 {
-				return errEnough
-			}
-			return nil
-		},
+	found, err := q.planner().Find(ctx)
+	if err != nil {
+		return nil, err
 	}
-	m.held.before = func(a, b cursor) bool { return q.before(a.key(), b.key()) }
-	for f := range ahead(ctx, q.blocksAhead(), q.sweep(ctx, p.Segments), (*task).weight, q.find) {
-		if err = m.add(f); err != nil || ctx.Err() != nil {
-			break
-		}
+	if q.opts.Tiers {
+		plan.FindTiers(ctx, found)
 	}
-	q.tally.spilled.Add(spill.size)
-	if err == nil && ctx.Err() == nil {
-		err = m.finish()
+	slices.SortFunc(found, source.Compare)
+	segments := q.fetcher.DropReplaced(ctx, plan.Dedupe(q.recorder, found))
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	switch {
-	case errors.Is(err, errEnough):
-		return nil
-	case err == nil && ctx.Err() != nil:
-		return context.Cause(ctx)
+	for i, s := range segments {
+		s.Rank = i
 	}
-	return err
+	return &Plan{Segments: segments}, nil
 }
 
-// Count is the number of records of a plan that match; the limit is not looked
-// at. What metadata and footers answer is not read.
-func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
-	ctx, done := q.meter.within(ctx)
+// Newest finds the last time of which the selected services have a record, in
+// any range, and the service. It walks the names' prefixes from the newest year
+// down to one hour, five requests a service; found is false where there is nothing.
+func (q *Query) Newest(ctx context.Context) (last time.Time, service string, found bool, err error) {
+	ctx, done := q.meter.StepContext(ctx)
 	defer done()
-	defer func() { err = errors.Join(err, q.held.release()) }()
-	unread := make([]*Segment, 0, len(p.Segments))
-	for _, s := range p.Segments {
-		if q.countsSegment(s) {
-			n += q.matcher.levels.Count(s.Meta.Levels)
-			q.tally.passed.Add(s.Size)
-		} else {
-			unread = append(unread, s)
-		}
-	}
-	for count := range ahead(ctx, q.blocksAhead(), q.sweep(ctx, unread), (*task).weight, q.count) {
-		n += count
-	}
-	return n, context.Cause(ctx)
+	return q.planner().Newest(ctx)
 }
 
-// countsSegment reports whether a segment's metadata answer how many of its
-// records match. What the index says may be of a segment that is gone.
-func (q *Query) countsSegment(s *Segment) bool {
-	return !s.Foreign && q.opts.Plan == PlanList && q.matcher.counts(s.Meta.Start, s.Meta.End)
-}
-
-// count searches a task's block for the number of matches.
-func (q *Query) count(ctx context.Context, t *task) (n uint64) {
-	if q.matcher.counts(t.block.Start, t.block.End) {
-		q.pass(t.segment, t.block.Stored)
-		return q.matcher.levels.Count(t.block.Levels)
-	}
-	q.search(ctx, t, func(w *worker, text []byte) error {
-		return w.scanner.scan(text, q.matcher.tests(t), func(int, int) { n++ })
+// Run calls emit with the records of a plan in output order, until the limit. It
+// returns emit's error, or that of ctx, or one of the temporary file; what
+// cannot be read is in the report instead.
+func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error {
+	return q.step(ctx, func(ctx context.Context) error {
+		return merge.Run(ctx, q.scheduler(), p.Segments, q.opts.Memory, q.opts.TempDir, emit)
 	})
-	return n
+}
+
+// RunContext is Run, and emits the records around each match too: of the same
+// source of the same instance, inside the range of the selection, and not further
+// from the match than [ContextReach]. Matches are in output order. The records around
+// one come right before and after it, so records of several sources are not in the
+// order of time. Each record is emitted once.
+func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emit func(Match) error) error {
+	w := merge.NewContextCollector(q.matcher, q.scheduler().Order, lines, emit)
+	err := q.Run(ctx, p, func(m Match) error {
+		w.AddMatch(&m)
+		return nil
+	})
+	if err != nil || !w.HasMatches() {
+		return err
+	}
+	every := q.with(q.matcher.WithoutConditions())
+	if q.matcher.Selection.Levels != 0 { // the plan lacks segments of other levels
+		if p, err = every.Plan(ctx); err != nil {
+			return err
+		}
+	}
+	return every.Run(ctx, &Plan{Segments: w.NearSegments(p.Segments)}, w.Add)
+}
+
+// Count is the number of records of a plan that match, regardless of the limit. What metadata
+// and footers answer is not read.
+func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
+	err = q.step(ctx, func(ctx context.Context) error {
+		n = stats.Count(ctx, q.scheduler(), p.Segments)
+		return context.Cause(ctx)
+	})
+	return n, err
+}
+
+// Stats counts the records of a plan that match by the properties by: level,
+// minute, hour, day, service, source, instance, or the name of a field of the
+// message. Times are those of zone, nil is UTC. The limit does not apply. What
+// metadata and footers answer is not read. The counts are exact: if there are more
+// groups than [Options.GroupMemory] is enough for, there are none, and the error is
+// [ErrMemory].
+func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (counted *Stats, err error) {
+	err = q.step(ctx, func(ctx context.Context) error {
+		counted, err = stats.CountBy(ctx, q.scheduler(), p.Segments, by, zone, q.opts.GroupMemory)
+		return err
+	})
+	return counted, err
+}
+
+// step calls f with a context that ends when a limit of the options would be passed, and then
+// releases the fetcher's blocks.
+func (q *Query) step(ctx context.Context, f func(context.Context) error) error {
+	ctx, done := q.meter.StepContext(ctx)
+	defer done()
+	return errors.Join(f(ctx), q.fetcher.Release())
 }

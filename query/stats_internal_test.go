@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
+
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field"
@@ -63,7 +65,7 @@ func TestStatsAgreeWithReference(t *testing.T) {
 func keyOf(t *testing.T, line string, by []string, zone *time.Location) (key []string) {
 	t.Helper()
 	service, line, _ := strings.Cut(line, " ")
-	f, ok := split([]byte(line))
+	f, ok := record.Split([]byte(line))
 	if !ok {
 		t.Fatalf("%q", line)
 	}
@@ -75,11 +77,11 @@ func keyOf(t *testing.T, line string, by []string, zone *time.Location) (key []s
 	for _, name := range by {
 		switch name {
 		case "level":
-			key = append(key, f.level.String())
+			key = append(key, f.Level.String())
 		case "service":
 			key = append(key, service)
 		case "source":
-			key = append(key, string(f.source))
+			key = append(key, string(f.Source))
 		case "minute":
 			key = append(key, at.Format("2006-01-02T15:04:00Z07:00"))
 		case "hour":
@@ -87,7 +89,7 @@ func keyOf(t *testing.T, line string, by []string, zone *time.Location) (key []s
 		case "day":
 			key = append(key, at.Format("2006-01-02T00:00:00Z07:00"))
 		default:
-			v := field.New(name).Find(record.AppendMessage(nil, f.message))
+			v := field.New(name).Find(record.AppendMessage(nil, f.Raw))
 			if v.Kind == field.Missing {
 				v.Text = []byte("-")
 			}
@@ -103,7 +105,7 @@ func TestStatsReadNoBlock(t *testing.T) {
 	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
 	w.fill(20)
 	for _, by := range [][]string{{"level"}, {"service", "minute"}, {"hour", "level"}, nil} {
-		sel := everything()
+		sel := querytest.Everything()
 		sel.To = sel.To.AddDate(100, 0, 0)
 		q := w.query(sel, Options{})
 		p, err := q.Plan(t.Context())
@@ -136,7 +138,7 @@ func TestStatsReadNothing(t *testing.T) {
 		zone *time.Location
 		want int64
 	}{{"hour", nil, 0}, {"day", nil, 0}, {"level", half, 0}, {"hour", half, 10}} {
-		sel := everything()
+		sel := querytest.Everything()
 		sel.To = sel.To.AddDate(100, 0, 0)
 		q := w.query(sel, Options{})
 		p, err := q.Plan(t.Context())

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/internal/querytest"
+
 	"go.uber.org/goleak"
 
 	"logstow/blobnaming"
@@ -118,7 +120,7 @@ type world struct {
 	memory   *memory
 	tables   store.Store
 	cache    *cache.Cache // nil is none
-	rows     []tableindex.Row
+	rows     []tableindex.Entity
 	segments []*built
 	numbers  map[string]uint64
 	seq      int64
@@ -181,7 +183,7 @@ func (w *world) store(service string, bucket time.Time, b *built, body []byte) b
 	name := blobnaming.Name{Service: service, Bucket: bucket, Number: w.numbers[service+bucket.String()]}
 	w.memory.put(name.String(), body, b.meta.Encode())
 	b.bodies = append(b.bodies, body)
-	w.rows = append(w.rows, tableindex.Row{Name: name, Meta: b.meta, ETag: name.String(), Size: int64(len(body))})
+	w.rows = append(w.rows, tableindex.Entity{Name: name, Meta: b.meta, ETag: name.String(), Size: int64(len(body))})
 	return name
 }
 
@@ -222,7 +224,7 @@ func (w *world) indexed() {
 }
 
 // want is the answer of reading everything, line by line. broken says that
-// something that may match can not be read.
+// something that may match cannot be read.
 func (w *world) want(sel *Selection) (lines []string) {
 	type entry struct {
 		line    string
@@ -235,12 +237,12 @@ func (w *world) want(sel *Selection) (lines []string) {
 	})
 	var all []entry
 	for _, s := range segments {
-		if !sel.wantsService(s.name.Service) {
+		if !sel.MatchesService(s.name.Service) {
 			continue
 		}
 		for r := range s.records(w.t) {
-			if reference(sel, r) {
-				all = append(all, entry{strings.TrimSuffix(string(stored(r)), "\n"), r.Time, s})
+			if querytest.MatchesSlowly(w.t, sel, r) {
+				all = append(all, entry{strings.TrimSuffix(string(querytest.Stored(r)), "\n"), r.Time, s})
 			}
 		}
 	}
@@ -335,7 +337,7 @@ func (w *world) fill(segments int) {
 			}
 			records[i] = record.Record{
 				Time: at.UnixNano(), Level: record.Level(w.rnd.IntN(record.Levels)),
-				Source: fmt.Sprintf("app/%d.log", w.rnd.IntN(3)), Message: randomText(w.rnd, 20),
+				Source: fmt.Sprintf("app/%d.log", w.rnd.IntN(3)), Message: querytest.RandomText(w.rnd, 20),
 			}
 		}
 		batch := w.batch()

@@ -8,10 +8,10 @@ import (
 // LevelSet is a set of levels; the empty set stands for all of them.
 type LevelSet uint8
 
-// Has reports whether records of a level are wanted.
+// Has reports whether the set contains a level.
 func (s LevelSet) Has(l Level) bool { return s == 0 || s&(1<<l) != 0 }
 
-// Count is the number of records in c whose level is wanted.
+// Count is the number of records in c with a level of the set.
 func (s LevelSet) Count(c Counts) uint64 {
 	var n uint64
 	for l, count := range c {
@@ -22,9 +22,9 @@ func (s LevelSet) Count(c Counts) uint64 {
 	return n
 }
 
-// ParseLevels reads a list of levels ("error,fatal"), each alone or with a plus
-// for itself and all above ("warn+"), under the names of [LevelFromAlias]
-// (critical is fatal); "-" and "none" are records without a level.
+// ParseLevels parses a list of levels ("error,fatal"), each alone or with a plus for itself and all
+// above ("warn+"), under the names of [LevelFromAlias] (critical is fatal); "-" and "none" are
+// records without a level.
 func ParseLevels(s string) (LevelSet, error) {
 	var set LevelSet
 	for item := range strings.SplitSeq(s, ",") {

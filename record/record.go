@@ -1,5 +1,5 @@
-// Package record says what a log record is: its time, level, source and
-// message, and the delimited text form in which segments hold it.
+// Package record defines a log record: its time, level, source and message, and the delimited text
+// form in segments.
 //
 //	2026-11-20T15:04:05.123456789Z <TAB> ERROR <TAB> app.log <TAB> message
 //
@@ -7,21 +7,22 @@
 // recognize below this one.
 package record
 
-// MaxSize is the size limit of one record's message in bytes that every reader
-// accepts. Writers cut longer messages with a visible mark, by default earlier.
+import "time"
+
+// MaxSize is the maximum size of a record's message in bytes that every reader accepts. Writers
+// truncate longer messages with a visible mark, by default earlier.
 const MaxSize = 16 << 20
 
 // A Record is one log event.
 //
-// The zero Level is [None]. Message may hold any bytes, newlines included; it
-// may be a view into a larger buffer, so a function that keeps a Record says so
-// and copies it.
+// The zero Level is [None]. Message may contain any bytes, including newlines; it may be a view
+// into a larger buffer, so a function that retains a Record documents it and copies it.
 type Record struct {
 	// Time is the event's time in Unix nanoseconds, UTC.
 	Time int64
 	// Level is the severity found in the event, None where there was none.
 	Level Level
-	// Source is where inside the instance the record came from; see [CleanSource].
+	// Source is the origin of the record inside the instance; see [CleanSource].
 	Source string
 	// Message is the event's bytes as logged, without the line's final newline.
 	Message []byte
@@ -52,4 +53,15 @@ type Minute struct {
 	// Start is the minute's start in Unix seconds UTC.
 	Start  int64
 	Levels Counts
+}
+
+// MinuteOf is the start of the minute around a time in Unix nanoseconds, in Unix seconds, as
+// in [Minute].
+func MinuteOf(unixNano int64) int64 {
+	const minute = int64(time.Minute)
+	m := unixNano / minute
+	if unixNano%minute < 0 {
+		m--
+	}
+	return m * 60
 }

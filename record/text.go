@@ -11,8 +11,8 @@ var ErrText = errors.New("malformed record text")
 
 // Line is one record as it stands in a segment's text. Its slices are views into that text.
 type Line struct {
-	// Text is the whole record, its final newline included; [TimeLen] bytes of
-	// time come first, which compare as the times do.
+	// Text is the whole record, including its final newline; it starts with [TimeLen] bytes of
+	// time, which compare as the times do.
 	Text []byte
 	// Time is in Unix nanoseconds, UTC.
 	Time  int64
@@ -30,15 +30,15 @@ func AppendText(dst []byte, r Record) []byte {
 	return e.AppendText(dst, r)
 }
 
-// Encoder is [AppendText] for many records in a row: it reuses what a record has
-// in common with the one before. The zero value is ready; not safe for concurrent use.
+// Encoder is [AppendText] for consecutive records: it reuses what a record has in common with the
+// previous one. The zero value is ready to use; not safe for concurrent use.
 type Encoder struct {
 	time TimeFormatter
-	// raw was the last record's source and clean what is written for it.
+	// raw was the last record's source and clean its written form.
 	raw, clean string
 }
 
-// AppendText appends what the function AppendText appends.
+// AppendText is the function AppendText.
 func (e *Encoder) AppendText(dst []byte, r Record) []byte {
 	if r.Source != e.raw || e.clean == "" {
 		e.raw, e.clean = r.Source, CleanSource(r.Source)
@@ -63,8 +63,7 @@ func (e *Encoder) AppendText(dst []byte, r Record) []byte {
 	return append(dst, '\n')
 }
 
-// AppendMessage appends the message that raw, a [Line]'s, stands for: the TAB
-// after each newline is left out.
+// AppendMessage appends the message of raw, from a [Line]: without the TAB after each newline.
 func AppendMessage(dst, raw []byte) []byte {
 	for {
 		n := bytes.IndexByte(raw, '\n')
@@ -79,10 +78,9 @@ func AppendMessage(dst, raw []byte) []byte {
 	}
 }
 
-// Next reads the record at the start of text and returns it and the text after
-// it. It reads exactly what [AppendText] writes; what it would not have written
-// is an error that wraps [ErrText], an empty text included: a loop over a block's
-// records ends when rest is empty.
+// Next parses the record at the start of text and returns it and the rest. It accepts exactly the
+// output of [AppendText]; anything else is an error that wraps [ErrText], also an empty text: a
+// loop over a block's records ends when rest is empty.
 func Next(text []byte) (line Line, rest []byte, err error) {
 	const (
 		level  = TimeLen + 1     // where the level starts
@@ -125,24 +123,6 @@ func Next(text []byte) (line Line, rest []byte, err error) {
 	line.Raw = text[message : end-1 : end-1]
 	line.Text = text[:end:end]
 	return line, text[end:], nil
-}
-
-// Bounds returns the start and end of the record that holds byte at of text,
-// which must be well-formed: what lets a search in a whole block be answered
-// record by record. The final newline is the record's.
-func Bounds(text []byte, at int) (start, end int) {
-	for start = at; start > 0; {
-		newline := bytes.LastIndexByte(text[:start], '\n')
-		if newline < 0 || text[newline+1] != '\t' {
-			start = newline + 1
-			break
-		}
-		start = newline
-	}
-	if end = recordEnd(text, at); end < 0 {
-		end = len(text)
-	}
-	return start, end
 }
 
 // recordEnd is the offset after the first newline at or after from that no TAB

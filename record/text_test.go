@@ -99,8 +99,15 @@ func TestNextWalksABlock(t *testing.T) {
 		}
 		rest = after
 		for at := starts[i]; at < starts[i+1]; at++ {
-			if start, end := record.Bounds(text, at); start != starts[i] || end != starts[i+1] {
-				t.Errorf("Bounds(%d) = %d, %d, want %d, %d", at, start, end, starts[i], starts[i+1])
+			for _, floor := range starts[:i+1] {
+				start, behind := record.Start(text, floor, at)
+				if first := !bytes.ContainsRune(text[starts[i]:at], '\n'); start != starts[i] || behind == first {
+					t.Errorf("Start(%d, %d) = %d, %v, want %d", floor, at, start, behind, starts[i])
+				}
+			}
+			end, more := record.End(text, at)
+			if last := !bytes.ContainsRune(text[at:starts[i+1]-1], '\n'); end != starts[i+1]-1 || more == last {
+				t.Errorf("End(%d) = %d, %v, want %d", at, end, more, starts[i+1]-1)
 			}
 		}
 	}
@@ -109,7 +116,7 @@ func TestNextWalksABlock(t *testing.T) {
 	}
 }
 
-func TestNextRefuses(t *testing.T) {
+func TestNextRejects(t *testing.T) {
 	t.Parallel()
 	good := at + "\tERROR\tapp\tm\n"
 	for name, text := range map[string]string{
@@ -203,8 +210,12 @@ func FuzzNext(f *testing.F) {
 			if !bytes.Equal(again, line.Text) {
 				t.Fatalf("Next accepted %q, AppendText writes %q", line.Text, again)
 			}
-			if start, end := record.Bounds(text, 0); start != 0 || end != len(line.Text) {
-				t.Fatalf("Bounds(%q, 0) = %d, %d", text, start, end)
+			if end, _ := record.End(text, 0); end != len(line.Text)-1 {
+				t.Fatalf("End(%q, 0) = %d, want %d", text, end, len(line.Text)-1)
+			}
+			columns, ok := record.Split(line.Text[:len(line.Text)-1])
+			if !ok || columns.Level != line.Level || !bytes.Equal(columns.Source, line.Source) || !bytes.Equal(columns.Raw, line.Raw) {
+				t.Fatalf("Split(%q) = %+v, %v", line.Text, columns, ok)
 			}
 			text = rest
 		}

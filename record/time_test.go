@@ -38,7 +38,7 @@ func TestTimeAgreesWithPackageTime(t *testing.T) {
 	}
 }
 
-func TestParseTimeRefuses(t *testing.T) {
+func TestParseTimeRejects(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		"", "2026-11-20T15:04:05Z", "2026-11-20 15:04:05.123456789Z", "2026-11-20T15:04:05,123456789Z",

@@ -96,17 +96,17 @@ func TestEdgesOfDays(t *testing.T) {
 				put(t, s, service, "", today.AddDate(1, 0, 0), 1))
 		}
 		for i, key := range []string{"CLASS", "class", "cLASS"} {
-			row := newRow("a", "audit", first.AddDate(0, 0, -9), uint64(10+i))
-			meta := row.Meta.Encode()
+			entity := newEntity("a", "audit", first.AddDate(0, 0, -9), uint64(10+i))
+			meta := entity.Meta.Encode()
 			delete(meta, "Class")
 			meta[key] = "audit"
-			if _, err := s.Blobs().Create(t.Context(), row.Name.String(), []byte("x"), store.CreateOptions{Metadata: meta}); err != nil {
+			if _, err := s.Blobs().Create(t.Context(), entity.Name.String(), []byte("x"), store.CreateOptions{Metadata: meta}); err != nil {
 				t.Fatal(err)
 			}
-			kept = append(kept, row.Name.String())
+			kept = append(kept, entity.Name.String())
 		}
 		// Metadata of a later version may say more about what is to be kept than this program can read.
-		later := newRow("a", "", first.AddDate(0, 0, -9), 20)
+		later := newEntity("a", "", first.AddDate(0, 0, -9), 20)
 		meta := later.Meta.Encode()
 		meta["LogVersion"] = "logstow/3"
 		if _, err := s.Blobs().Create(t.Context(), later.Name.String(), []byte("x"), store.CreateOptions{Metadata: meta}); err != nil {

@@ -13,26 +13,26 @@ import (
 	"logstow/store"
 )
 
-// entry is a blob of a batch, as it was listed.
+// entry is a blob of a batch, as listed.
 type entry struct {
 	store.BlobRef
 	size int64
 }
 
-// sum is the size of a batch in bytes.
-func sum(batch []entry) (bytes int64) {
+// totalBytes is the size of a batch in bytes.
+func totalBytes(batch []entry) (bytes int64) {
 	for _, e := range batch {
 		bytes += e.size
 	}
 	return bytes
 }
 
-// batches does something to the blobs that come in, in full batches, until no more come.
-// Where access is refused it ends everything; what else fails is in the report.
+// batches applies an operation to the incoming blobs, in full batches, until the channel is closed.
+// Access denied ends the run; other failures are in the report.
 func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <-chan entry, do func(context.Context, []entry) error) {
 	var group errgroup.Group
 	group.SetLimit(deleters)
-	defer func() { _ = group.Wait() }() // what fails is in the report
+	defer func() { _ = group.Wait() }() // failures are in the report
 	submit := func(batch []entry) {
 		if len(batch) == 0 || ctx.Err() != nil {
 			return
@@ -54,8 +54,8 @@ func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <
 	submit(batch)
 }
 
-// deleteBatch deletes the blobs of one request, as they were listed: what took the name of
-// one that is gone may be of a class that stays. The listing afterwards says what stays.
+// deleteBatch deletes the blobs of one request, as listed: a new blob under the same name may be of
+// a class that is kept. The listing afterwards shows what remains.
 func (r *run) deleteBatch(ctx context.Context, batch []entry) error {
 	if err := r.limit.WaitN(ctx, len(batch)); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (r *run) deleteBatch(ctx context.Context, batch []entry) error {
 		r.o.Progress.Deleted.Add(int64(len(batch)))
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.gone.blobs += int64(len(batch))
-		r.gone.bytes += sum(batch)
+		r.deleted.blobs += int64(len(batch))
+		r.deleted.bytes += totalBytes(batch)
 	case ctx.Err() == nil:
 		r.batchFailed(err)
 	}
@@ -91,7 +91,7 @@ func (r *run) moveBatch(tier store.Tier) func(context.Context, []entry) error {
 		err := retry.Do(ctx, func() error { return r.store.Blobs().SetTier(ctx, names, tier) })
 		switch {
 		case err == nil:
-			r.movedTo(tier, int64(len(batch)), sum(batch))
+			r.movedTo(tier, int64(len(batch)), totalBytes(batch))
 		case ctx.Err() == nil:
 			r.batchFailed(err)
 		}
@@ -99,7 +99,7 @@ func (r *run) moveBatch(tier store.Tier) func(context.Context, []entry) error {
 	}
 }
 
-// movedTo notes what went to a tier, or with DryRun would go.
+// movedTo counts what was moved to a tier, or with DryRun would be.
 func (r *run) movedTo(tier store.Tier, blobs, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +110,7 @@ func (r *run) movedTo(tier store.Tier, blobs, bytes int64) {
 	r.moved[tier].Bytes += bytes
 }
 
-// batchFailed notes the first failure of each class.
+// batchFailed records the first failure of each class.
 func (r *run) batchFailed(err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // errors.Join's own, not one inside
 		if _, one := err.(*store.Error); !one { //nolint:errorlint // as above
@@ -134,31 +134,31 @@ func (r *run) batchFailed(err error) {
 	}
 }
 
-// verify lists again what blobs went from: one listing of all where that is less
-// than one a service.
+// verify lists again where blobs were deleted: one listing of everything if that takes fewer
+// requests than one per service.
 func (r *run) verify(ctx context.Context) error {
 	services := r.touched
-	if r.flat() {
+	if r.listAllIsCheaper() {
 		services = []string{""}
 	}
 	r.eachService(ctx, services, func(service string) {
-		w := walk{r: r, take: r.stays}
+		w := walk{r: r, onExpired: r.noteRemaining}
 		if service != "" {
 			w.stopAt = r.cut.End()
 		}
 		w.run(ctx, service)
 		if w.err != nil {
 			r.mu.Lock()
-			r.blind = true
+			r.incomplete = true
 			r.mu.Unlock()
 		}
 	})
 	return context.Cause(ctx)
 }
 
-// tidy removes the directories that deletions left empty, where storage keeps those: each
-// would stand in every listing to come.
-func (r *run) tidy(ctx context.Context) error {
+// removeEmptyDirectories removes the directories that deletions left empty, where storage keeps
+// them: otherwise each would appear in every later listing.
+func (r *run) removeEmptyDirectories(ctx context.Context) error {
 	r.eachService(ctx, r.touched, func(service string) {
 		before := strings.TrimSuffix(blobnaming.Prefixes(service, r.cut.End(), r.cut.End().Add(day))[0], "/")
 		err := retry.Do(ctx, func() error { return r.store.Blobs().RemoveDirectories(ctx, service+"/", before) })
@@ -169,23 +169,23 @@ func (r *run) tidy(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// flat reports whether listing everything takes fewer requests than listing each
-// service from which blobs went.
-func (r *run) flat() bool {
-	return r.whole && r.remain/pageSize+1 < int64(len(r.touched))
+// listAllIsCheaper reports whether listing everything takes fewer requests than listing each
+// service from which blobs were deleted.
+func (r *run) listAllIsCheaper() bool {
+	return r.totalKnown && r.totalRemaining/pageSize+1 < int64(len(r.touched))
 }
 
-// stays notes a blob that was to go and is there. One that was written too late to be
-// found goes with the next run.
-func (r *run) stays(b store.Blob) bool {
+// noteRemaining records a blob that was to be deleted and still exists. One written too late to be
+// found is deleted by the next run.
+func (r *run) noteRemaining(b store.Blob) bool {
 	key, ok := keyOf(b)
 	if !ok {
 		return true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stay[key]++
-	if r.isNew(b) && !r.tried[b.Ref()] {
+	r.remaining[key]++
+	if r.isNew(b) && !r.attempted[b.Ref()] {
 		r.report.Late++
 		return true
 	}
@@ -200,10 +200,10 @@ func (r *run) stays(b store.Blob) bool {
 	return true
 }
 
-// stayed is the error for blobs that are still there.
-func (r *Report) stayed() error {
+// remainingError is the error for blobs that still exist.
+func (r *Report) remainingError() error {
 	if r.Stayed == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d blobs should be gone and are still there, %s among them; they stay indexed", r.Stayed, r.StayedNames[0])
+	return fmt.Errorf("%d blobs were not deleted, %s among them; they stay indexed", r.Stayed, r.StayedNames[0])
 }

@@ -84,15 +84,15 @@ func closeStore(t testing.TB, s store.Store) {
 // returns its name. Retention opens no blob: its bytes do not matter.
 func put(t testing.TB, s store.Store, service, class string, bucket time.Time, number uint64) string {
 	t.Helper()
-	row := newRow(service, class, bucket, number)
-	if err := putRows(t.Context(), s, []tableindex.Row{row}); err != nil {
+	entity := newEntity(service, class, bucket, number)
+	if err := putEntities(t.Context(), s, []tableindex.Entity{entity}); err != nil {
 		t.Fatal(err)
 	}
-	return row.Name.String()
+	return entity.Name.String()
 }
 
-func newRow(service, class string, bucket time.Time, number uint64) tableindex.Row {
-	return tableindex.Row{
+func newEntity(service, class string, bucket time.Time, number uint64) tableindex.Entity {
+	return tableindex.Entity{
 		Name: blobnaming.Name{Service: service, Bucket: bucket, Number: number},
 		Meta: blobnaming.Metadata{
 			Start: bucket.UnixNano(), End: bucket.UnixNano() + int64(number), Records: 1, RawBytes: 40, Footer: 1,
@@ -102,16 +102,16 @@ func newRow(service, class string, bucket time.Time, number uint64) tableindex.R
 }
 
 // putRows stores blobs and then their rows.
-func putRows(ctx context.Context, s store.Store, rows []tableindex.Row) (err error) {
-	for i := range rows {
-		r := &rows[i]
+func putEntities(ctx context.Context, s store.Store, entities []tableindex.Entity) (err error) {
+	for i := range entities {
+		r := &entities[i]
 		name := r.Name.String()
 		r.Size = int64(len(name))
 		if r.ETag, err = s.Blobs().Create(ctx, name, []byte(name), store.CreateOptions{Metadata: r.Meta.Encode()}); err != nil {
 			return err
 		}
 	}
-	return tableindex.Put(ctx, s.Tables(), s.Container(), rows)
+	return tableindex.Put(ctx, s.Tables(), s.Container(), entities)
 }
 
 // state is all that a store holds: blobs, and each table with what it says of blobs.
@@ -133,12 +133,12 @@ func state(t testing.TB, s store.Store) []string {
 	for _, table := range tables {
 		label := "table " + table.Class + table.Day.Format(time.DateOnly)
 		all = append(all, label)
-		for rows, err := range tableindex.Rows(t.Context(), s.Tables(), s.Container(), table.Name, "") {
+		for entities, err := range tableindex.Entities(t.Context(), s.Tables(), s.Container(), table.Name, "") {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, row := range rows {
-				all = append(all, label+" "+row.Name.String())
+			for _, entity := range entities {
+				all = append(all, label+" "+entity.Name.String())
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func TestFaults(t *testing.T) {
 	}
 	for _, fault := range []faultproxy.Fault{
 		faultproxy.Busy, faultproxy.TooMany, faultproxy.InternalError, faultproxy.Timeout,
-		faultproxy.LoseAnswer, faultproxy.LateError, faultproxy.Truncate, faultproxy.Reset,
+		faultproxy.LoseResponse, faultproxy.LateError, faultproxy.Truncate, faultproxy.Reset,
 	} {
 		t.Run(fault.String(), func(t *testing.T) {
 			t.Parallel()

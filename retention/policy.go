@@ -1,10 +1,10 @@
-// Package retention deletes what is older than a policy keeps.
+// Package retention deletes logs past their retention.
 //
-// [Policy] is pure: it says of a class and a day whether logs are past their time,
-// and why. The day is the UTC day of the bucket, which is that of the records' own
-// time, never that of the upload. [Run] does what the policy says: it deletes blobs
-// in batches, verifies by listing again, and drops the day's index table in one
-// request. It never opens a blob, and it deletes nothing whose class the policy does not name.
+// [Policy] is pure: it decides for a class and a day whether logs have expired, and why. The day is
+// the UTC day of the bucket, which is that of the records' own timestamps, never that of the
+// upload. [Run] applies the policy: it deletes blobs in batches, verifies by listing again, and
+// drops the day's index table in one request. It never opens a blob, and it deletes nothing of a
+// class that the policy does not name.
 package retention
 
 import (
@@ -22,14 +22,14 @@ import (
 
 // The limits of a policy.
 const (
-	// MinKeep is the shortest time that logs may be kept without force.
+	// MinKeep is the shortest retention allowed without force.
 	MinKeep = day
-	// MaxKeep is the longest that is taken for meant, other than Forever.
+	// MaxKeep is the longest retention allowed, other than Forever.
 	MaxKeep = 100 * 366 * day
-	// Forever keeps a class as long as its size allows.
+	// Forever keeps a class as long as the size limit allows.
 	Forever = time.Duration(math.MaxInt64)
 
-	// Azure charges for this long what was moved to a tier, also where it leaves it earlier:
+	// The minimum time for which Azure charges a tier, even if the blob leaves it earlier:
 	// https://learn.microsoft.com/azure/storage/blobs/access-tiers-overview
 	coolCharged = 30 * day
 	coldCharged = 90 * day
@@ -37,31 +37,31 @@ const (
 	day = 24 * time.Hour
 )
 
-// ErrPolicy is returned for a policy that is refused before anything is looked at.
-var ErrPolicy = errors.New("retention policy refused")
+// ErrPolicy is returned for a policy that is rejected before anything is read.
+var ErrPolicy = errors.New("invalid retention policy")
 
-// Policy says how long logs are kept.
+// Policy is how long logs are kept.
 type Policy struct {
-	// Keep is how long the logs of a class are kept, counted from the end of their day;
-	// "" is the default class. Logs of a class that is not named are kept.
+	// Keep is how long the logs of a class are kept, counted from the end of their day; "" is the
+	// default class. Logs of classes that are not named are kept.
 	Keep map[string]time.Duration
-	// CoolAfter and ColdAfter are how long after the end of their day the logs of all classes
-	// are moved to the cool and to the cold tier; 0 is never.
+	// CoolAfter and ColdAfter are how long after the end of their day the logs of all classes are
+	// moved to the cool and to the cold tier; 0 is never.
 	CoolAfter, ColdAfter time.Duration
-	// MaxBytes bounds the stored size of all blobs: the oldest days of the named
-	// classes go first, never today. 0 is no bound.
+	// MaxBytes bounds the stored size of all blobs: the oldest days of the named classes are
+	// deleted first, never today. 0 is unbounded.
 	MaxBytes int64
 }
 
-// Check reports, as [ErrPolicy], everything for which a policy is refused. With force,
-// less than [MinKeep] is allowed.
+// Check reports, as [ErrPolicy], every reason to reject a policy. With force, less than [MinKeep]
+// is allowed.
 func (p Policy) Check(force bool) error {
 	var wrong []error
 	refuse := func(format string, args ...any) {
 		wrong = append(wrong, fmt.Errorf("%w: "+format, append([]any{ErrPolicy}, args...)...))
 	}
 	if len(p.Keep) == 0 && p.CoolAfter == 0 && p.ColdAfter == 0 {
-		refuse("it names no class and no time: nothing would ever go")
+		refuse("no class and no period: nothing would ever be deleted")
 	}
 	if p.MaxBytes < 0 {
 		refuse("a size of %d bytes", p.MaxBytes)
@@ -82,7 +82,7 @@ func (p Policy) Check(force bool) error {
 		case keep <= 0:
 			refuse("%s would be kept %v", className(class), keep)
 		case keep < MinKeep && !force:
-			refuse("%s would be kept %v, which is less than a day; force it if it is meant", className(class), keep)
+			refuse("%s would be kept %v, which is less than a day: use --force if intended", className(class), keep)
 		case keep > MaxKeep && keep != Forever:
 			refuse("%s would be kept %s, which is more than 100 years", className(class), span(keep))
 		}
@@ -90,8 +90,8 @@ func (p Policy) Check(force bool) error {
 	return errors.Join(wrong...)
 }
 
-// Early says in a sentence each what leaves a cooler tier before the time that the tier
-// charges in any case.
+// Early describes, one sentence each, what leaves a cooler tier before the minimum time that the
+// tier charges.
 func (p Policy) Early() (all []string) {
 	say := func(what, tier string, stays, charged time.Duration) {
 		if stays > 0 && stays < charged {
@@ -112,38 +112,38 @@ func (p Policy) Early() (all []string) {
 	return all
 }
 
-// Verdict is what becomes of a class's logs of one day.
+// Verdict is the decision for a class's logs of one day.
 type Verdict uint8
 
 // The verdicts.
 const (
 	// Unnamed: the policy does not name the class.
 	Unnamed Verdict = iota
-	// Young: the class's time has not passed.
+	// Young: the retention of the class has not passed.
 	Young
-	// Expired: it has.
+	// Expired: it has passed.
 	Expired
-	// Oversize: it has not, but the store is larger than allowed.
+	// Oversize: it has not passed, but the store exceeds its size limit.
 	Oversize
 )
 
-// Goes reports whether the logs are to be deleted.
-func (v Verdict) Goes() bool { return v >= Expired }
+// Deletes reports whether the logs are to be deleted.
+func (v Verdict) Deletes() bool { return v >= Expired }
 
-// Cutoffs are a policy at a point in time. They do not change.
+// Cutoffs are a policy at a point in time. They are immutable.
 type Cutoffs struct {
 	policy Policy
 	now    time.Time
 	// first is the first day that each class keeps.
 	first map[string]time.Time
-	// cool and cold are the first days that are not moved there; zero where none is.
+	// cool and cold are the first days that are not moved there; zero if none is moved.
 	cool, cold time.Time
-	// size is the first day that size allows; zero where there is no bound.
+	// size is the first day that the size limit keeps; zero if there is no limit.
 	size time.Time
 }
 
-// At is the policy at a point in time.
-func (p Policy) At(now time.Time) Cutoffs {
+// Cutoffs is the policy at a point in time.
+func (p Policy) Cutoffs(now time.Time) Cutoffs {
 	c := Cutoffs{policy: p, now: now.UTC(), first: make(map[string]time.Time, len(p.Keep))}
 	for class, keep := range p.Keep {
 		// Truncate works on the time since year 1, whose days are UTC's.
@@ -158,8 +158,8 @@ func (p Policy) At(now time.Time) Cutoffs {
 	return c
 }
 
-// Tier is where the logs of the UTC day in which t lies belong that are in a tier
-// now: cooler or the same, never warmer.
+// Tier is the tier for logs of the UTC day of t that are in a tier now: cooler or the same, never
+// warmer.
 func (c Cutoffs) Tier(t time.Time, now store.Tier) store.Tier {
 	switch d := t.UTC().Truncate(day); {
 	case now != store.Hot && now != store.Cool:
@@ -172,7 +172,7 @@ func (c Cutoffs) Tier(t time.Time, now store.Tier) store.Tier {
 	return now
 }
 
-// Judge says what becomes of a class's logs of the UTC day in which t lies.
+// Judge decides about a class's logs of the UTC day of t.
 func (c Cutoffs) Judge(class string, t time.Time) Verdict {
 	first, named := c.first[class]
 	switch d := t.UTC().Truncate(day); {
@@ -186,7 +186,7 @@ func (c Cutoffs) Judge(class string, t time.Time) Verdict {
 	return Young
 }
 
-// Why is the reason of Judge's verdict, for people.
+// Why is the reason of Judge's verdict, for messages.
 func (c Cutoffs) Why(class string, t time.Time) string {
 	d := t.UTC().Truncate(day)
 	last := "forever"
@@ -201,11 +201,12 @@ func (c Cutoffs) Why(class string, t time.Time) string {
 	case Young:
 		return fmt.Sprintf("%s is kept %s", className(class), last)
 	default:
-		return fmt.Sprintf("%s is not named", className(class))
+		return fmt.Sprintf("%s is not in the policy", className(class))
 	}
 }
 
-// End is the first day of which no class's logs go: who walks days in order may stop there.
+// End is the first day of which nothing is deleted in any class: a walk over days in order may stop
+// there.
 func (c Cutoffs) End() time.Time {
 	end := c.size
 	for _, first := range c.first {
@@ -216,7 +217,7 @@ func (c Cutoffs) End() time.Time {
 	return end
 }
 
-// last is the first day of which nothing goes and nothing is moved.
+// last is the first day of which nothing is deleted or moved.
 func (c Cutoffs) last() time.Time {
 	return slices.MaxFunc([]time.Time{c.End(), c.cool, c.cold}, time.Time.Compare)
 }
@@ -229,15 +230,15 @@ type Usage struct {
 	Blobs, Bytes int64
 }
 
-// Fit moves the cutoffs on to the day from which all that is kept has no more than
-// the policy's MaxBytes. left is the size that remains; it is larger than MaxBytes where even
-// that of today, of classes that are not named, or both is.
+// Fit moves the cutoffs to the day from which everything kept has at most the policy's MaxBytes.
+// left is the remaining size; it exceeds MaxBytes if today, or the classes that are not named,
+// exceed it.
 func (c Cutoffs) Fit(usage []Usage) (fitted Cutoffs, left int64) {
 	today := c.now.Truncate(day)
 	var mayGo []Usage
 	for _, u := range usage {
 		verdict := c.Judge(u.Class, u.Day)
-		if verdict.Goes() {
+		if verdict.Deletes() {
 			continue
 		}
 		left += u.Bytes
@@ -260,7 +261,7 @@ func (c Cutoffs) Fit(usage []Usage) (fitted Cutoffs, left int64) {
 	return c, left
 }
 
-// span is a duration in days where it is whole days.
+// span is a duration, in days if it is whole days.
 func span(d time.Duration) string {
 	if d%day == 0 {
 		return fmt.Sprintf("%dd", d/day)
@@ -268,7 +269,7 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-// className names a class in a sentence.
+// className names a class in a message.
 func className(class string) string {
 	return cmp.Or(class, "the default class")
 }

@@ -45,7 +45,7 @@ func TestPolicyGolden(t *testing.T) {
 		{"2026-11-21T10:00:00Z", retention.Policy{Keep: map[string]time.Duration{"": retention.Forever, "x": 3 * day}, MaxBytes: 1000}},
 	} {
 		now := at(t, c.now)
-		cut := c.policy.At(now)
+		cut := c.policy.Cutoffs(now)
 		fmt.Fprintf(&b, "now %s", c.now)
 		for _, class := range slices.Sorted(maps.Keys(c.policy.Keep)) {
 			fmt.Fprintf(&b, ", %q %s", class, c.policy.Keep[class])
@@ -65,7 +65,7 @@ func TestPolicyGolden(t *testing.T) {
 			for _, age := range []int{-1, 0, 1, 2, 3, 29, 30, 31, 364, 365, 366, 367} {
 				d := now.UTC().Truncate(day).AddDate(0, 0, -age)
 				verdict := "keep"
-				if cut.Judge(class, d).Goes() {
+				if cut.Judge(class, d).Deletes() {
 					verdict = "go  "
 				}
 				fmt.Fprintf(&b, "  %s %s %-5s %s\n", verdict, d.Format(time.DateOnly), class, cut.Why(class, d))
@@ -87,7 +87,7 @@ func TestPolicyGolden(t *testing.T) {
 	}
 }
 
-func TestPolicyRefused(t *testing.T) {
+func TestPolicyRejected(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		policy retention.Policy
@@ -133,14 +133,14 @@ func TestPolicyProperties(t *testing.T) {
 		for _, class := range classes[:1+r.IntN(2)] {
 			p.Keep[class] = time.Duration(1 + r.Int64N(int64(400*day)))
 		}
-		cut := p.At(now)
+		cut := p.Cutoffs(now)
 		for range 5 {
 			class := classes[r.IntN(3)]
 			bucket := now.Add(-time.Duration(r.Int64N(int64(500 * day))))
 			ends := bucket.UTC().Truncate(day).Add(day)
 			keep, named := p.Keep[class]
 			want := named && !ends.Add(keep).After(now)
-			if got := cut.Judge(class, bucket).Goes(); got != want {
+			if got := cut.Judge(class, bucket).Deletes(); got != want {
 				t.Fatalf("now %v, kept %v: class %q of %v goes: %v", now, p.Keep, class, bucket, got)
 			}
 			if want && !bucket.Before(cut.End()) {
@@ -166,13 +166,13 @@ func TestFitProperties(t *testing.T) {
 			}
 		}
 		r.Shuffle(len(usage), func(i, j int) { usage[i], usage[j] = usage[j], usage[i] })
-		before := p.At(now)
+		before := p.Cutoffs(now)
 		cut, left := before.Fit(usage)
 		var kept, newest int64
 		var last time.Time // of the days that go for their size
 		for _, u := range usage {
 			switch v := cut.Judge(u.Class, u.Day); {
-			case !v.Goes():
+			case !v.Deletes():
 				kept += u.Bytes
 			case u.Class == "unnamed" || !u.Day.Before(now.Truncate(day)):
 				t.Fatalf("%v goes", u)
@@ -189,7 +189,7 @@ func TestFitProperties(t *testing.T) {
 			t.Fatalf("%d bytes are kept of %d allowed: %v need not go", kept, p.MaxBytes, last)
 		}
 		for _, u := range usage {
-			gone := cut.Judge(u.Class, u.Day).Goes()
+			gone := cut.Judge(u.Class, u.Day).Deletes()
 			if left > p.MaxBytes && !gone && u.Class != "unnamed" && u.Day.Before(now.Truncate(day)) {
 				t.Fatalf("%d bytes are left of %d allowed, and %v is kept", left, p.MaxBytes, u)
 			}

@@ -17,67 +17,67 @@ const maxNamed = 100
 // The reasons of [Kept].
 const (
 	// NotNamed: the policy does not name the class.
-	NotNamed = "its class is not named"
-	// Unreadable: nothing says what the class is.
-	Unreadable = "its metadata can not be read, nor its class"
+	NotNamed = "class not in the policy"
+	// Unreadable: the class is unknown.
+	Unreadable = "unreadable metadata, class unknown"
 )
 
-// Report says what a run did, or with DryRun would do. It has a JSON form.
+// Report is the result of a run, or with DryRun what it would be. It has a JSON form.
 type Report struct {
 	Store  string `json:"store"`
 	DryRun bool   `json:"dry_run"`
 	// Now is the time by which days were judged.
 	Now time.Time `json:"now,omitzero"`
-	// Services were listed; Listed blobs were looked at.
+	// Services were listed; Listed blobs were examined.
 	Services int   `json:"services"`
 	Listed   int64 `json:"listed"`
-	// Complete says that the run came to its end.
+	// Complete says that the run reached its end.
 	Complete bool `json:"complete"`
-	// Blobs and Bytes went, of the Days, which are in order. Where the run did not come to its
-	// end, or not everything could be listed, Days is what was found, and Blobs and Bytes
-	// what is known to have gone.
+	// Blobs and Bytes were deleted, of the Days, which are in order. If the run did not reach its
+	// end, or not everything could be listed, Days is what was found, and Blobs and Bytes what is
+	// known to be deleted.
 	Blobs int64 `json:"blobs"`
 	Bytes int64 `json:"bytes"`
 	Days  []Day `json:"days"`
-	// Kept are blobs as old as others that went, which the policy does not judge.
+	// Kept are blobs as old as deleted ones, which the policy does not judge.
 	Kept []Kept `json:"kept"`
-	// Moved are blobs that are known to have gone to another tier.
+	// Moved are blobs that are known to have been moved to another tier.
 	Moved []Moved `json:"moved"`
-	// Notes are of tiers that are left early: see [Policy.Early].
+	// Notes are about tiers that are left early: see [Policy.Early].
 	Notes []string `json:"notes"`
-	// Stayed blobs should be gone and are still there, for one of the Problems; the first are named.
+	// Stayed blobs were to be deleted and still exist, because of one of the Problems; the first
+	// are named.
 	Stayed      int64    `json:"stayed"`
 	StayedNames []string `json:"stayed_names,omitempty"`
-	// Late blobs of past days were written while the run went on; the next one finds them.
+	// Late blobs of past days were written during the run; the next run finds them.
 	Late int64 `json:"late"`
-	// Requests by kind that were made, or with DryRun would be, and what they cost by
-	// the prices given.
+	// Requests made, or with DryRun needed, by kind, and their cost at the given prices.
 	Requests Requests `json:"requests"`
 	CostUSD  float64  `json:"cost_usd"`
-	// Problems are what did not work; the first hundred.
+	// Problems are the failures; the first hundred.
 	Problems []string `json:"problems"`
 
 	problems []error
 }
 
-// Day is what went of a class and a day.
+// Day is what was deleted of a class and a day.
 type Day struct {
 	Day   string `json:"day"`
 	Class string `json:"class"`
 	Blobs int64  `json:"blobs"`
 	Bytes int64  `json:"bytes"`
-	// Stayed of the Blobs are still there.
+	// Stayed of the Blobs still exist.
 	Stayed int64 `json:"stayed,omitempty"`
 
 	stayedBytes int64
-	// Table is what became of the day's index table: "dropped", "pruned" (blobs
-	// remain and stay indexed), "kept" (something failed), or "" where there was none;
-	// with DryRun what would become of it.
+	// Table is the result for the day's index table: "dropped", "pruned" (blobs remain and stay
+	// indexed), "kept" (something failed), or "" if there was none; with DryRun the result to
+	// expect.
 	Table string `json:"table,omitempty"`
 	Why   string `json:"why"`
 }
 
-// Kept are blobs that stay for one reason.
+// Kept are blobs kept for one reason.
 type Kept struct {
 	Reason string `json:"reason"`
 	Class  string `json:"class"`
@@ -87,7 +87,7 @@ type Kept struct {
 	First string `json:"first"`
 }
 
-// Moved are blobs that went to a tier.
+// Moved are blobs moved to a tier.
 type Moved struct {
 	Tier  string `json:"tier"`
 	Blobs int64  `json:"blobs"`
@@ -102,9 +102,9 @@ type Requests struct {
 	Tier   int64 `json:"tier"`
 }
 
-// Err is nil if all that should go went; else it says what did not work.
+// Err is nil if everything to be deleted was; otherwise it joins the failures.
 func (r *Report) Err() error {
-	return errors.Join(append([]error{r.stayed()}, r.problems...)...)
+	return errors.Join(append([]error{r.remainingError()}, r.problems...)...)
 }
 
 // result completes the report.
@@ -118,8 +118,8 @@ func (r *run) result() Report {
 		report.Blobs += d.Blobs - d.Stayed
 		report.Bytes += d.Bytes - d.stayedBytes
 	}
-	if !report.DryRun && (!report.Complete || r.blind) {
-		report.Blobs, report.Bytes = r.gone.blobs, r.gone.bytes
+	if !report.DryRun && (!report.Complete || r.incomplete) {
+		report.Blobs, report.Bytes = r.deleted.blobs, r.deleted.bytes
 	}
 	slices.SortFunc(report.Days, func(a, b Day) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Class, b.Class)) })
 	report.Kept = make([]Kept, 0, len(r.kept))
@@ -146,8 +146,8 @@ func (r *run) result() Report {
 	}
 	made := r.counter.Requests()
 	report.Requests = Requests{
-		List: made.List + r.foreseen.List, Delete: made.Delete + r.foreseen.Delete, Table: made.Table + r.foreseen.Table,
-		Tier: made.Tier + r.foreseen.Tier,
+		List: made.List + r.estimated.List, Delete: made.Delete + r.estimated.Delete, Table: made.Table + r.estimated.Table,
+		Tier: made.Tier + r.estimated.Tier,
 	}
 	used.List, used.Table = report.Requests.List, report.Requests.Table
 	used.Read = report.Requests.Delete + report.Requests.Tier // the requests; the deletions in them are free

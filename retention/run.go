@@ -20,57 +20,57 @@ import (
 )
 
 const (
-	// maxSkew is how far this machine's clock may be from storage's.
+	// maxSkew is the largest allowed difference between this machine's clock and storage's.
 	maxSkew = time.Hour
-	// walkers is how many services are listed at the same time: each holds a page.
+	// walkers is how many services are listed concurrently: each holds a page.
 	walkers = 3
-	// deleters is how many batches are deleted at the same time, droppers how many
-	// tables are seen to.
+	// deleters is how many batches are deleted concurrently, droppers how many tables are processed
+	// concurrently.
 	deleters, droppers = 4, 8
 )
 
-// ErrClock is returned when this machine's clock and storage's are far apart:
-// then nothing says which days are past.
-var ErrClock = errors.New("the clock of this machine and that of storage differ")
+// ErrClock is returned if this machine's clock and storage's differ too much: then it is unknown
+// which days are past.
+var ErrClock = errors.New("clock differs from that of storage")
 
-// Options change how Run works. The zero value is ready.
+// Options configure Run. The zero value is ready to use.
 type Options struct {
-	// DryRun finds what would go, and deletes nothing.
+	// DryRun finds what would be deleted, and deletes nothing.
 	DryRun bool
-	// Force allows what [Policy.Check] and the comparison of clocks refuse without it.
+	// Force allows what [Policy.Check] and the comparison of clocks reject without it.
 	Force bool
-	// Rate bounds the blobs deleted a second, so that writers keep their share of the
-	// account; 0 is no bound.
+	// Rate bounds the blobs deleted per second, so that writers keep their share of the account; 0
+	// is unbounded.
 	Rate float64
 	// Now is this machine's clock; nil is [time.Now].
 	Now func() time.Time
-	// Prices are what requests cost; nil is [price.Default].
+	// Prices are the prices of requests; nil is [price.Default].
 	Prices *price.Table
-	// Progress is kept up to date while Run works. Nil is none.
+	// Progress is updated during Run. It may be nil.
 	Progress *Progress
-	// Log receives what an operator may want to know meanwhile. Nil is silence.
+	// Log receives operational messages. Nil discards them.
 	Log *slog.Logger
 }
 
-// Progress is how far a run is. Its fields may be read at any time.
+// Progress is the state of a run. Its fields may be read at any time.
 type Progress struct {
 	// Services is their number, Walked how many of them were listed.
 	Services, Walked atomic.Int64
-	// Listed blobs were looked at, Found of them are to go, and Deleted went.
+	// Listed blobs were examined, Found of them are to be deleted, and Deleted were.
 	Listed, Found, Deleted atomic.Int64
 }
 
 // Run deletes from a store what the policy does not keep.
 //
-// Services are listed one by one in order of name, which is order of day, and each is
-// left at the first day that no class has passed. Blobs go in batches, whatever service
-// they are of; then everything is listed again; then the tables of the past days are dropped.
-// A table of whose day and class a blob remains is kept, without the entities of blobs that are gone.
+// Services are listed one by one in order of name, which is order of day; each listing stops at the
+// first day that every class keeps. Blobs are deleted in batches across services; then everything
+// is listed again; then the tables of the past days are dropped. A table is kept if a blob of its
+// day and class remains, without the entities of deleted blobs.
 //
-// Run may be ended at any point and run again, and several may run at once beside
-// shippers: every step may be repeated, and what is late goes with the next run.
-// The report is always as full as it can be; the error says why Run ended early, and is among
-// the report's problems. What else did not work is only there: see [Report.Err].
+// Run may be interrupted at any point and repeated, and several may run concurrently with shippers:
+// every step is idempotent, and late blobs are deleted by the next run. The report is always as
+// complete as possible; the error says why Run ended early, and is among the report's problems.
+// Other failures are only in the report: see [Report.Err].
 func Run(ctx context.Context, s store.Store, p Policy, o Options) (Report, error) {
 	r := newRun(s, o)
 	err := r.run(ctx, p)
@@ -91,37 +91,38 @@ type run struct {
 	o       Options
 	cut     Cutoffs
 	limit   *rate.Limiter
-	// began is the start by storage's clock, or up to a second before: storage says
-	// when it was asked, and when a blob was written, in whole seconds.
+	// began is the start by storage's clock, or up to a second before: storage reports times, also
+	// those of writes, in whole seconds.
 	began time.Time
 
 	mu     sync.Mutex
 	report Report
-	// foreseen are requests that a dry run does not make.
-	foreseen store.Requests
-	days     map[classDay]*Day
-	kept     map[keptKey]*Kept
-	moved    map[store.Tier]*Moved
-	// vague are days with blobs whose class is not known.
-	vague map[time.Time]bool
-	// gone is what is known to have been deleted.
-	gone struct{ blobs, bytes int64 }
-	// touched are the services of which blobs go.
+	// estimated are requests that a dry run does not make.
+	estimated store.Requests
+	days      map[classDay]*Day
+	kept      map[keptKey]*Kept
+	moved     map[store.Tier]*Moved
+	// unknownClassDays are days with blobs of unknown class.
+	unknownClassDays map[time.Time]bool
+	// deleted is what is known to be deleted.
+	deleted struct{ blobs, bytes int64 }
+	// touched are the services from which blobs are deleted.
 	touched []string
-	// tried are those blobs that went or should have gone which are new.
-	tried map[store.BlobRef]bool
-	// stay are blobs that were still there when all was listed again.
-	stay map[classDay]int64
-	// failed are the first failures to delete of each class.
+	// attempted are deleted blobs, or blobs to be deleted, that are new.
+	attempted map[store.BlobRef]bool
+	// remaining are blobs that still existed when everything was listed again.
+	remaining map[classDay]int64
+	// failed are the first deletion failures of each class.
 	failed map[error]bool
-	// whole says that the number of all blobs is known, as far as pages tell; then remain blobs remain.
-	whole  bool
-	remain int64
-	// blind says that not everything could be listed.
-	blind bool
+	// totalKnown says that the number of all blobs is known, up to a page; then totalRemaining
+	// blobs remain.
+	totalKnown     bool
+	totalRemaining int64
+	// incomplete says that not everything could be listed.
+	incomplete bool
 }
 
-// classDay is what one table stands for.
+// classDay identifies a table.
 type classDay struct {
 	class string
 	day   time.Time
@@ -143,11 +144,11 @@ func newRun(s store.Store, o Options) *run {
 	}
 	counter := new(store.Counter)
 	return &run{
-		store: counter.Store(s), counter: counter, o: o, limit: rate.NewLimiter(limit, store.MaxDelete), whole: true,
+		store: counter.Store(s), counter: counter, o: o, limit: rate.NewLimiter(limit, store.MaxDelete), totalKnown: true,
 		report: Report{Store: s.String(), DryRun: o.DryRun},
-		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), vague: make(map[time.Time]bool),
-		stay: make(map[classDay]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
-		tried: make(map[store.BlobRef]bool),
+		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), unknownClassDays: make(map[time.Time]bool),
+		remaining: make(map[classDay]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
+		attempted: make(map[store.BlobRef]bool),
 	}
 }
 
@@ -159,7 +160,7 @@ func (r *run) run(ctx context.Context, p Policy) error {
 	if err != nil {
 		return err
 	}
-	r.cut, r.report.Now, r.report.Notes = p.At(now), now, p.Early()
+	r.cut, r.report.Now, r.report.Notes = p.Cutoffs(now), now, p.Early()
 	services, err := r.services(ctx)
 	if err != nil {
 		return err
@@ -177,10 +178,10 @@ func (r *run) run(ctx context.Context, p Policy) error {
 		return err
 	}
 	if r.o.DryRun {
-		r.foresee()
+		r.estimate()
 	} else if err := r.verify(ctx); err != nil {
 		return err
-	} else if err := r.tidy(ctx); err != nil {
+	} else if err := r.removeEmptyDirectories(ctx); err != nil {
 		return err
 	}
 	return r.expireTables(ctx, tables)
@@ -194,12 +195,12 @@ func (r *run) now(ctx context.Context) (time.Time, error) {
 		return err
 	})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("ask %s for the time: %w", r.store, err)
+		return time.Time{}, fmt.Errorf("cannot get the time of %s: %w", r.store, err)
 	}
 	r.began = theirs.Add(-time.Second)
 	ours := r.o.Now().UTC()
 	if skew := ours.Sub(theirs); skew.Abs() > maxSkew && !r.o.Force {
-		return time.Time{}, fmt.Errorf("%w by %v: set this machine's clock (%s; storage's: %s)", ErrClock,
+		return time.Time{}, fmt.Errorf("%w by %v: set this machine's clock (%s; storage: %s)", ErrClock,
 			skew.Abs().Round(time.Second), ours.Format(time.RFC3339), theirs.Format(time.RFC3339))
 	}
 	if theirs.Before(ours) {
@@ -229,7 +230,7 @@ func (r *run) services(ctx context.Context) (all []string, err error) {
 	return all, err
 }
 
-// tables are those of days and classes that go.
+// tables are those of expired days and classes.
 func (r *run) tables(ctx context.Context) (all []tableindex.Table, err error) {
 	err = retry.First(ctx, func() (err error) {
 		all, err = tableindex.Tables(ctx, r.store.Tables(), r.store.Container())
@@ -238,7 +239,7 @@ func (r *run) tables(ctx context.Context) (all []tableindex.Table, err error) {
 	return all, err
 }
 
-// deleteBlobs walks all services, deletes what goes, and moves what belongs elsewhere.
+// deleteBlobs walks all services, deletes what has expired, and moves blobs to their tier.
 func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -261,14 +262,14 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	r.eachService(ctx, services, func(service string) {
 		w := walk{
 			r: r, stopAt: r.cut.last(),
-			take: func(b store.Blob) bool {
+			onExpired: func(b store.Blob) bool {
 				if r.o.DryRun {
 					return true
 				}
-				r.try(b)
+				r.noteAttempt(b)
 				return send(removing, b)
 			},
-			move: func(b store.Blob, tier store.Tier) bool {
+			onTierChange: func(b store.Blob, tier store.Tier) bool {
 				if r.o.DryRun {
 					r.movedTo(tier, 1, b.Size)
 					return true
@@ -291,16 +292,16 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 // isNew reports whether a blob may have been written since the run began.
 func (r *run) isNew(b store.Blob) bool { return !b.Created.Before(r.began) }
 
-// try notes that a blob is to go, if that can not be told from its age.
-func (r *run) try(b store.Blob) {
+// noteAttempt records a blob to be deleted if its age does not show that.
+func (r *run) noteAttempt(b store.Blob) {
 	if r.isNew(b) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.tried[b.Ref()] = true
+		r.attempted[b.Ref()] = true
 	}
 }
 
-// eachService calls f for the services, several at once, until ctx ends.
+// eachService calls f for the services, several at a time, until ctx ends.
 func (r *run) eachService(ctx context.Context, services []string, f func(service string)) {
 	var group errgroup.Group
 	group.SetLimit(walkers)
@@ -313,10 +314,10 @@ func (r *run) eachService(ctx context.Context, services []string, f func(service
 			return nil
 		})
 	}
-	_ = group.Wait() // what fails is in the report
+	_ = group.Wait() // failures are in the report
 }
 
-// problem notes what did not work.
+// problem records a failure.
 func (r *run) problem(err error) {
 	r.o.Log.Error("retention", "error", err)
 	r.mu.Lock()

@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// What the policy can not judge, and what is held, stays with its index.
+// What the policy cannot judge, and what is held, stays with its index.
 func TestWhatStays(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, s store.Store) {
@@ -257,13 +257,13 @@ func TestAtOnce(t *testing.T) {
 				if n > first {
 					d = today.AddDate(0, 0, -r.IntN(12))
 				}
-				row := newRow("api", "", d, n)
-				err := putRows(t.Context(), s, []tableindex.Row{row})
+				entity := newEntity("api", "", d, n)
+				err := putEntities(t.Context(), s, []tableindex.Entity{entity})
 				if err != nil && !errors.Is(err, store.ErrNoTable) && !errors.Is(err, store.ErrTableBusy) {
 					t.Error(err)
 				}
 				if !d.Before(today.AddDate(0, 0, -2)) {
-					young = append(young, row.Name.String())
+					young = append(young, entity.Name.String())
 				}
 			}
 		})

@@ -53,13 +53,13 @@ func halve(t *testing.T, s store.Store, services, days, each int) {
 	for n := range services {
 		group.Go(func() error {
 			service := fmt.Sprintf("service-%04d", n)
-			var rows []tableindex.Row
+			var entities []tableindex.Entity
 			for age := range days {
 				for i := range each {
-					rows = append(rows, newRow(service, "", today.AddDate(0, 0, -age).Add(time.Duration(i)*time.Hour), uint64(i+1)))
+					entities = append(entities, newEntity(service, "", today.AddDate(0, 0, -age).Add(time.Duration(i)*time.Hour), uint64(i+1)))
 				}
 			}
-			return putRows(t.Context(), s, rows)
+			return putEntities(t.Context(), s, entities)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -107,15 +107,15 @@ func halve(t *testing.T, s store.Store, services, days, each int) {
 		t.Errorf("%d tables are left, %v", len(tables), err)
 	}
 	for _, table := range tables {
-		var rows int
-		for page, err := range tableindex.Rows(t.Context(), s.Tables(), s.Container(), table.Name, "") {
+		var entities int
+		for page, err := range tableindex.Entities(t.Context(), s.Tables(), s.Container(), table.Name, "") {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows += len(page)
+			entities += len(page)
 		}
-		if rows != services*each {
-			t.Errorf("table %s has %d rows of %d", table.Name, rows, services*each)
+		if entities != services*each {
+			t.Errorf("table %s has %d entities of %d", table.Name, entities, services*each)
 		}
 	}
 	again, err := retention.Run(t.Context(), counted, policy, retention.Options{})

@@ -14,10 +14,10 @@ import (
 	"logstow/tableindex"
 )
 
-// What became of a day's table.
+// The results for a day's table.
 const (
 	tableDropped = "dropped"
-	tablePruned  = "pruned" // it stays, without the entities of blobs that are gone
+	tablePruned  = "pruned" // it is kept, without the entities of deleted blobs
 	tableKept    = "kept"   // not everything could be listed, or it failed
 )
 
@@ -31,7 +31,7 @@ func keyOf(b store.Blob) (classDay, bool) {
 	return classDay{meta.Class, name.Bucket.Truncate(day)}, err == nil
 }
 
-// expireTables sees to the tables of which the time has passed.
+// expireTables processes the tables of expired days.
 func (r *run) expireTables(ctx context.Context, tables []tableindex.Table) error {
 	var group errgroup.Group
 	group.SetLimit(droppers)
@@ -39,7 +39,7 @@ func (r *run) expireTables(ctx context.Context, tables []tableindex.Table) error
 		if ctx.Err() != nil {
 			break
 		}
-		if !r.cut.Judge(t.Class, t.Day).Goes() {
+		if !r.cut.Judge(t.Class, t.Day).Deletes() {
 			continue
 		}
 		group.Go(func() error {
@@ -53,7 +53,7 @@ func (r *run) expireTables(ctx context.Context, tables []tableindex.Table) error
 			return nil
 		})
 	}
-	_ = group.Wait() // what fails is in the report
+	_ = group.Wait() // failures are in the report
 	return context.Cause(ctx)
 }
 
@@ -66,19 +66,19 @@ func (r *run) dayOf(t tableindex.Table) *Day {
 	return r.days[key]
 }
 
-// expireTable drops a table, or prunes it where blobs of its day remain.
+// expireTable drops a table, or prunes it if blobs of its day remain.
 func (r *run) expireTable(ctx context.Context, t tableindex.Table) (done string, err error) {
 	switch {
-	case r.blind:
+	case r.incomplete:
 		return tableKept, nil
-	case r.stay[classDay{t.Class, t.Day}] > 0 || r.vague[t.Day]:
+	case r.remaining[classDay{t.Class, t.Day}] > 0 || r.unknownClassDays[t.Day]:
 		if err := r.prune(ctx, t); err != nil {
 			return tableKept, err
 		}
 		return tablePruned, nil
 	}
 	if r.o.DryRun {
-		r.foreseeTable(1)
+		r.estimateTable(1)
 		return tableDropped, nil
 	}
 	err = retry.Do(ctx, func() error { return r.store.Tables().DropTable(ctx, t.Name) })
@@ -88,7 +88,7 @@ func (r *run) expireTable(ctx context.Context, t tableindex.Table) (done string,
 	return tableDropped, nil
 }
 
-// prune removes a table's entities whose blobs are gone, service by service.
+// prune removes a table's entities whose blobs are deleted, service by service.
 func (r *run) prune(ctx context.Context, t tableindex.Table) error {
 	var services []string
 	err := retry.Do(ctx, func() (err error) {
@@ -106,20 +106,20 @@ func (r *run) prune(ctx context.Context, t tableindex.Table) error {
 	return nil
 }
 
-// pruneService reads entities before it lists blobs: an entity is written after its
-// blob, so one that is not listed then is gone.
+// pruneService reads entities before it lists blobs: an entity is written after its blob, so an
+// entity whose blob is not listed then is stale.
 func (r *run) pruneService(ctx context.Context, t tableindex.Table, service string) error {
 	var entities map[string][]store.Key
 	err := retry.Do(ctx, func() error {
 		entities = make(map[string][]store.Key)
-		for rows, err := range tableindex.Rows(ctx, r.store.Tables(), r.store.Container(), t.Name, service) {
+		for page, err := range tableindex.Entities(ctx, r.store.Tables(), r.store.Container(), t.Name, service) {
 			var malformed *tableindex.EntityError
-			if err != nil && !errors.As(err, &malformed) { // what can not be read is for shipper verify
+			if err != nil && !errors.As(err, &malformed) { // shipper verify reports malformed entities
 				return err
 			}
-			for _, row := range rows {
-				name := row.Name.String()
-				entities[name] = append(entities[name], row.Key())
+			for _, entity := range page {
+				name := entity.Name.String()
+				entities[name] = append(entities[name], entity.Key())
 			}
 		}
 		return nil
@@ -134,7 +134,7 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 		}
 		for _, b := range page {
 			if key, ok := keyOf(b); r.o.DryRun && ok && key == (classDay{t.Class, t.Day}) {
-				continue // it would go
+				continue // it would be deleted
 			}
 			delete(entities, b.Name)
 		}
@@ -144,29 +144,29 @@ func (r *run) pruneService(ctx context.Context, t tableindex.Table, service stri
 		gone = append(gone, keys...)
 	}
 	if r.o.DryRun {
-		r.foreseeTable(transactions(gone))
+		r.estimateTable(transactions(gone))
 		return nil
 	}
 	return retry.Do(ctx, func() error { return tableindex.Remove(ctx, r.store.Tables(), t.Name, gone) })
 }
 
-// foresee counts what a run that deletes would ask for beside the requests made, tables apart.
-func (r *run) foresee() {
-	r.foreseen.Delete = (r.o.Progress.Found.Load() + store.MaxDelete - 1) / store.MaxDelete
-	r.foreseen.List = int64(len(r.touched))
-	if r.flat() {
-		r.foreseen.List = r.remain/pageSize + 1
+// estimate counts the requests that a deleting run would add, except for tables.
+func (r *run) estimate() {
+	r.estimated.Delete = (r.o.Progress.Found.Load() + store.MaxDelete - 1) / store.MaxDelete
+	r.estimated.List = int64(len(r.touched))
+	if r.listAllIsCheaper() {
+		r.estimated.List = r.totalRemaining/pageSize + 1
 	}
 	for _, m := range r.moved {
-		r.foreseen.Tier += (m.Blobs + store.MaxDelete - 1) / store.MaxDelete
+		r.estimated.Tier += (m.Blobs + store.MaxDelete - 1) / store.MaxDelete
 	}
 }
 
-// foreseeTable counts requests to tables that would change them.
-func (r *run) foreseeTable(requests int64) {
+// estimateTable counts requests that change tables.
+func (r *run) estimateTable(requests int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.foreseen.Table += requests
+	r.estimated.Table += requests
 }
 
 // transactions is how many requests it takes to remove entities.

@@ -96,7 +96,7 @@ func TestTierPolicy(t *testing.T) {
 	if err := p.Check(false); err != nil {
 		t.Error(err)
 	}
-	cut := p.At(at(t, "2026-11-21T10:00:00Z"))
+	cut := p.Cutoffs(at(t, "2026-11-21T10:00:00Z"))
 	for _, c := range []struct {
 		day       string
 		now, want store.Tier

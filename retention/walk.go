@@ -13,36 +13,36 @@ import (
 // pageSize is the number of blobs on a full page of a listing.
 const pageSize = 5000
 
-// unknownClass stands for the class of a blob whose metadata can not be read: no
-// policy can name it.
+// unknownClass stands for the class of a blob with unreadable metadata: no policy can name it.
 const unknownClass = "?"
 
 // walk lists the blobs of one service, or of all, and judges them.
 type walk struct {
 	r *run
-	// stopAt is the day at which a service is left; zero is never.
+	// stopAt is the day at which the listing of a service stops; zero is never.
 	stopAt time.Time
-	// take is given each blob that goes; false ends the walk.
-	take func(store.Blob) bool
-	// move is given each blob that belongs into another tier, if it is set; false ends the walk.
-	move func(store.Blob, store.Tier) bool
-	// seen is given each segment with its class, if it is set.
-	seen func(key classDay, b store.Blob)
+	// onExpired receives each expired blob; false ends the walk.
+	onExpired func(store.Blob) bool
+	// onTierChange receives each blob that belongs into another tier, if set; false ends the walk.
+	onTierChange func(store.Blob, store.Tier) bool
+	// onSegment receives each segment with its class, if set.
+	onSegment func(key classDay, b store.Blob)
 
-	days  map[classDay]*Day
-	kept  map[keptKey]*Kept
-	vague map[time.Time]bool
-	// listed blobs were looked at; found of them go.
+	days             map[classDay]*Day
+	kept             map[keptKey]*Kept
+	unknownClassDays map[time.Time]bool
+	// listed blobs were examined; found of them have expired.
 	listed, found int64
-	// rest follow where the service was left; more says that there may be further pages.
-	rest int
-	more bool
-	err  error
+	// remaining blobs follow on the page where the listing stopped; more says that there may be
+	// further pages.
+	remaining int
+	more      bool
+	err       error
 }
 
-// run lists a service's blobs, or all where service is "".
+// run lists a service's blobs, or all if service is "".
 func (w *walk) run(ctx context.Context, service string) {
-	w.days, w.kept, w.vague = make(map[classDay]*Day), make(map[keptKey]*Kept), make(map[time.Time]bool)
+	w.days, w.kept, w.unknownClassDays = make(map[classDay]*Day), make(map[keptKey]*Kept), make(map[time.Time]bool)
 	prefix := service
 	if service != "" {
 		prefix += "/"
@@ -56,16 +56,16 @@ func (w *walk) run(ctx context.Context, service string) {
 			return
 		}
 		for i, b := range page {
-			if !w.look(b) {
-				w.rest, w.more = len(page)-i, len(page) >= pageSize
+			if !w.judge(b) {
+				w.remaining, w.more = len(page)-i, len(page) >= pageSize
 				return
 			}
 		}
 	}
 }
 
-// look judges a blob; false ends the walk.
-func (w *walk) look(b store.Blob) bool {
+// judge judges a blob; false ends the walk.
+func (w *walk) judge(b store.Blob) bool {
 	name, err := blobnaming.Parse(b.Name)
 	if err != nil {
 		w.listed++
@@ -79,23 +79,23 @@ func (w *walk) look(b store.Blob) bool {
 	w.r.o.Progress.Listed.Add(1)
 	meta, err := blobnaming.ParseMetadata(b.Metadata)
 	if err != nil {
-		w.vague[day] = true
-		if w.seen != nil {
-			w.seen(classDay{unknownClass, day}, b)
+		w.unknownClassDays[day] = true
+		if w.onSegment != nil {
+			w.onSegment(classDay{unknownClass, day}, b)
 		}
 		w.keep(keptKey{reason: Unreadable}, day, b)
 		return true
 	}
 	key := classDay{meta.Class, day}
-	if w.seen != nil {
-		w.seen(key, b)
+	if w.onSegment != nil {
+		w.onSegment(key, b)
 	}
 	verdict := w.r.cut.Judge(meta.Class, day)
 	if verdict == Unnamed {
 		w.keep(keptKey{NotNamed, meta.Class}, day, b)
 	}
-	if !verdict.Goes() {
-		return w.lower(day, b)
+	if !verdict.Deletes() {
+		return w.changeTier(day, b)
 	}
 	d := w.days[key]
 	if d == nil {
@@ -106,19 +106,19 @@ func (w *walk) look(b store.Blob) bool {
 	d.Bytes += b.Size
 	w.found++
 	w.r.o.Progress.Found.Add(1)
-	return w.take(b)
+	return w.onExpired(b)
 }
 
-// keptKey tells apart what is kept though it is old.
+// keptKey groups what is kept though it is old.
 type keptKey struct{ reason, class string }
 
-// lower moves a blob to the tier of its day.
-func (w *walk) lower(day time.Time, b store.Blob) bool {
+// changeTier moves a blob to the tier of its day.
+func (w *walk) changeTier(day time.Time, b store.Blob) bool {
 	tier := w.r.cut.Tier(day, b.Tier)
-	return tier == b.Tier || w.move == nil || w.move(b, tier)
+	return tier == b.Tier || w.onTierChange == nil || w.onTierChange(b, tier)
 }
 
-// keep notes a blob that stays, though it is of a day on which others go.
+// keep counts a blob that is kept though it is of a day on which others are deleted.
 func (w *walk) keep(k keptKey, day time.Time, b store.Blob) {
 	if !day.Before(w.r.cut.End()) {
 		return
@@ -130,7 +130,7 @@ func (w *walk) keep(k keptKey, day time.Time, b store.Blob) {
 	w.kept[k].Bytes += b.Size
 }
 
-// add adds what a walk over a service found to the report.
+// add adds the findings of a walk over a service to the report.
 func (r *run) add(service string, w *walk) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,23 +152,23 @@ func (r *run) add(service string, w *walk) {
 			r.kept[key] = k
 		}
 	}
-	for day := range w.vague {
-		r.vague[day] = true
+	for day := range w.unknownClassDays {
+		r.unknownClassDays[day] = true
 	}
 	if w.found > 0 {
 		r.touched = append(r.touched, service)
 	}
-	r.blind = r.blind || w.err != nil
-	r.whole = r.whole && !w.more && w.err == nil
-	r.remain += w.listed - w.found + int64(w.rest)
+	r.incomplete = r.incomplete || w.err != nil
+	r.totalKnown = r.totalKnown && !w.more && w.err == nil
+	r.totalRemaining += w.listed - w.found + int64(w.remaining)
 }
 
-// fit lists everything and moves the cutoffs on until what is kept fits.
+// fit lists everything and moves the cutoffs until what is kept fits.
 func (r *run) fit(ctx context.Context, p Policy, services []string) error {
 	usage := make(map[classDay]*Usage)
 	r.eachService(ctx, services, func(service string) {
 		own := make(map[classDay]*Usage)
-		w := walk{r: r, take: func(store.Blob) bool { return true }, seen: func(key classDay, b store.Blob) {
+		w := walk{r: r, onExpired: func(store.Blob) bool { return true }, onSegment: func(key classDay, b store.Blob) {
 			if own[key] == nil {
 				own[key] = &Usage{Class: key.class, Day: key.day}
 			}

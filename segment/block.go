@@ -12,25 +12,25 @@ import (
 // block is the text of a block being filled.
 type block struct {
 	text []byte
-	// notes are the places of the records in text, for sorting them.
-	notes    []note
+	// refs locate the records in text, for sorting.
+	refs     []recordRef
 	unsorted bool
 	levels   record.Counts
-	// start and end are the least and the greatest time.
+	// start and end are the minimum and maximum time.
 	start, end int64
 }
 
-// note is where a record lies in the text; MaxBlockRaw fits 32 bits.
-type note struct {
+// recordRef locates a record in the text; MaxBlockRaw fits 32 bits.
+type recordRef struct {
 	time int64
 	// message is where the message begins; it ends with a newline, at to.
 	from, message, to uint32
 }
 
-// minText is the least capacity of a block's text: what a segment of a few records takes.
+// minText is the initial capacity of a block's text: that of a segment of a few records.
 const minText = 4 << 10
 
-// reserve makes room for n more bytes, doubling the capacity, but not past limit if that is enough.
+// reserve makes space for n more bytes, doubling the capacity, but not past limit if that suffices.
 func (b *block) reserve(n, limit int) {
 	need := len(b.text) + n
 	if need <= cap(b.text) {
@@ -55,7 +55,7 @@ func (b *block) add(r record.Record, enc *record.Encoder) {
 	b.start, b.end = min(b.start, r.Time), max(b.end, r.Time)
 	b.levels[r.Level]++
 	message := from + record.TimeLen + len(r.Level.String()) + len(r.Source) + len("\t\t\t")
-	b.notes = append(b.notes, note{time: r.Time, from: uint32(from), message: uint32(message), to: uint32(len(b.text))})
+	b.refs = append(b.refs, recordRef{time: r.Time, from: uint32(from), message: uint32(message), to: uint32(len(b.text))})
 }
 
 // addLine appends a record that is not before the last one.
@@ -69,13 +69,13 @@ func (b *block) addLine(line record.Line) {
 	b.levels[line.Level]++
 	to := len(b.text)
 	message := to - len(line.Raw) - 1
-	b.notes = append(b.notes, note{time: line.Time, from: uint32(from), message: uint32(message), to: uint32(to)})
+	b.refs = append(b.refs, recordRef{time: line.Time, from: uint32(from), message: uint32(message), to: uint32(to)})
 }
 
-// heads are the parts of an unsorted block's text before its messages.
-func (b *block) heads() iter.Seq2[int, int] {
+// prefixes are the parts of an unsorted block's text before its messages.
+func (b *block) prefixes() iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
-		for _, n := range b.notes {
+		for _, n := range b.refs {
 			if !yield(int(n.from), int(n.message)) {
 				return
 			}
@@ -83,17 +83,17 @@ func (b *block) heads() iter.Seq2[int, int] {
 	}
 }
 
-// sort brings the records into the order of their times, those of equal time
-// staying as they came. It writes into spare and returns the text it no longer needs.
+// sort sorts the records by time; records of equal time keep their order. It writes into spare and
+// returns the text that is no longer needed.
 func (b *block) sort(spare []byte) []byte {
 	if !b.unsorted {
 		return spare
 	}
-	slices.SortFunc(b.notes, func(x, y note) int {
+	slices.SortFunc(b.refs, func(x, y recordRef) int {
 		return cmp.Or(cmp.Compare(x.time, y.time), cmp.Compare(x.from, y.from))
 	})
 	spare = slices.Grow(spare[:0], len(b.text))
-	for _, n := range b.notes {
+	for _, n := range b.refs {
 		spare = append(spare, b.text[n.from:n.to]...)
 	}
 	b.text, spare = spare, b.text
@@ -105,16 +105,16 @@ func (b *block) sort(spare []byte) []byte {
 type encoded struct {
 	stored []byte
 	block  Block
-	notes  []note
+	refs   []recordRef
 	tokens filter.Set
 }
 
-// encode sorts and compresses a block, and collects its tokens if they are wanted.
+// encode sorts and compresses a block, and collects its tokens if requested.
 func (c *Compressor) encode(b block, tokens bool) encoded {
 	var set filter.Set
 	if tokens {
 		collector := c.collectors.get()
-		set = collector.Collect(b.text, b.heads())
+		set = collector.Collect(b.text, b.prefixes())
 		c.collectors.put(collector)
 	}
 	if b.unsorted {
@@ -126,13 +126,13 @@ func (c *Compressor) encode(b block, tokens bool) encoded {
 		block: Block{
 			Stored:  int64(len(stored)),
 			Raw:     int64(len(b.text)),
-			Records: uint64(len(b.notes)),
+			Records: uint64(len(b.refs)),
 			Levels:  b.levels,
 			Start:   b.start,
 			End:     b.end,
 			CRC:     checksum(stored),
 		},
-		notes:  b.notes[:0],
+		refs:   b.refs[:0],
 		tokens: set,
 	}
 	c.texts.put(b.text)

@@ -15,7 +15,7 @@ const (
 	// maxFrame is the most that a block can be stored in: incompressible text and
 	// what zstd adds to it.
 	maxFrame = MaxBlockRaw + MaxBlockRaw/256 + 64
-	// maxSection is the length of a section: a skippable frame can not be longer.
+	// maxSection is the length of a section: a skippable frame cannot be longer.
 	maxSection     = frameHeader + math.MaxUint32
 	maxSectionName = 64
 	// maxMinutes is the number of minutes in a bucket, maxSpan the same in nanoseconds.
@@ -28,8 +28,7 @@ const (
 	maxRequired = 64
 )
 
-// validate checks that a footer agrees with itself. Writers do so before
-// they write it, readers before they use it.
+// validate checks a footer for consistency. Writers call it before writing, readers before use.
 func (f *Footer) validate() error {
 	if err := f.Validate(); err != nil {
 		return err
@@ -54,8 +53,8 @@ func (f *Footer) validate() error {
 	return nil
 }
 
-// validBucket checks that a bucket is whole minutes inside one hour, which
-// name prefixes rely on, and that its times fit into nanoseconds.
+// validBucket checks that a bucket is whole minutes inside one hour, which name prefixes rely on,
+// and that its times fit into nanoseconds.
 func validBucket(start, width int64) error {
 	const far = math.MaxInt64/1_000_000_000 - 2*3600
 	if start < -far || start > far {

@@ -11,7 +11,7 @@ import (
 	"logstow/filter"
 )
 
-// The compressor's choices, measured on blocks of 1 MiB; see docs/format/segment.md.
+// The compressor's settings, measured on blocks of 1 MiB; see docs/format/segment.md.
 const (
 	level  = zstd.SpeedFastest
 	window = 1 << 20
@@ -22,21 +22,21 @@ func checksum(b []byte) uint32 {
 	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 }
 
-// Compressor compresses blocks, as many at once as GOMAXPROCS; more callers
-// wait. It keeps about 1.5 MiB for each of those, 2 MiB with token filters, whatever the number of Writers.
-// It has no goroutines and need not be closed. Safe for concurrent use.
+// Compressor compresses blocks, up to GOMAXPROCS concurrently; further callers wait. It keeps about
+// 1.5 MiB for each, 2 MiB with token filters, whatever the number of Writers. It has no goroutines
+// and need not be closed. Safe for concurrent use.
 type Compressor struct {
-	// single writes frames whose window is their content, large those of a block
-	// that is larger than any window.
+	// single writes frames whose window is their content, large those of a block that exceeds any
+	// window.
 	single, large *zstd.Encoder
-	// texts and stored are buffers between two uses.
+	// texts and stored are buffers for reuse.
 	texts, stored buffers
 	collectors    collectors
 }
 
 // NewCompressor makes a Compressor.
 func NewCompressor() *Compressor {
-	// Only options out of range are errors.
+	// Only invalid options are errors.
 	single, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window), zstd.WithSingleSegment(true))
 	large, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window), zstd.WithSingleSegment(false))
 	return &Compressor{single: single, large: large}
@@ -51,23 +51,23 @@ func (c *Compressor) Encode(dst, text []byte) []byte {
 	return c.single.EncodeAll(text, dst)
 }
 
-// Decoder decompresses blocks, as many at once as GOMAXPROCS; more callers
-// wait. It has no goroutines and need not be closed. Safe for concurrent use.
+// Decoder decompresses blocks, up to GOMAXPROCS concurrently; further callers wait. It has no
+// goroutines and need not be closed. Safe for concurrent use.
 type Decoder struct {
 	zstd *zstd.Decoder
 }
 
 // NewDecoder makes a Decoder.
 func NewDecoder() *Decoder {
-	// Only options out of range are errors.
+	// Only invalid options are errors.
 	d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0),
 		zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderMaxMemory(MaxBlockRaw))
 	return &Decoder{zstd: d}
 }
 
-// DecodeBlock checks stored, the bytes of a blob from b.Offset on, against b
-// and decompresses them, appending to dst. What is damaged is a [*CorruptError];
-// the text of a damaged block is never returned.
+// DecodeBlock verifies stored, the bytes of a blob from b.Offset on, against b and decompresses
+// them, appending to dst. Damage is a [*CorruptError]; the text of a damaged block is never
+// returned.
 func (d *Decoder) DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
 	if err := checkStored(stored, b); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (d *Decoder) DecodeBlock(dst, stored []byte, b Block) ([]byte, error) {
 	if int64(len(text)) != b.Raw {
 		return nil, b.corrupt("%d bytes of text, %d expected", len(text), b.Raw)
 	}
-	return append(dst, text...), nil // in place: there was room for it
+	return append(dst, text...), nil // in place: the capacity sufficed
 }
 
 // DecodeBlock is [Decoder.DecodeBlock] with a Decoder for this block only.
@@ -125,10 +125,10 @@ func checkFrame(stored []byte, raw int64) error {
 	return nil
 }
 
-// buffers holds byte slices between two uses.
+// buffers holds byte slices for reuse.
 type buffers struct{ pool sync.Pool }
 
-// get returns an empty slice, with the capacity of an earlier use where there was one.
+// get returns an empty slice, with the capacity of an earlier use if there is one.
 func (p *buffers) get() []byte {
 	if b, ok := p.pool.Get().(*[]byte); ok {
 		return (*b)[:0]
@@ -136,15 +136,15 @@ func (p *buffers) get() []byte {
 	return nil
 }
 
-// put gives a slice back. What a segment of few records used is not worth
-// keeping, what a single huge record needed is too much to keep.
+// put returns a slice. Slices of segments with few records are not worth keeping, those of a single
+// huge record too large.
 func (p *buffers) put(b []byte) {
 	if cap(b) >= DefaultBlockSize/16 && cap(b) <= DefaultBlockSize*2 {
 		p.pool.Put(&b)
 	}
 }
 
-// collectors holds collectors of tokens between two uses.
+// collectors holds token collectors for reuse.
 type collectors struct{ pool sync.Pool }
 
 func (p *collectors) get() *filter.Collector {

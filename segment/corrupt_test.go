@@ -313,8 +313,8 @@ func TestFootersThatAreNoMap(t *testing.T) {
 	}
 }
 
-// TestFramesThatAreRefused are blocks with a right checksum that are not what a writer makes.
-func TestFramesThatAreRefused(t *testing.T) {
+// TestFramesRejected are blocks with a right checksum that are not what a writer makes.
+func TestFramesRejected(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat("text ", 20))
 	frame := segment.NewCompressor().Encode(nil, text)
@@ -360,8 +360,8 @@ func blockOf(frame []byte, raw int) segment.Block {
 	return segment.Block{Stored: int64(len(frame)), Raw: int64(raw), CRC: crc(frame)}
 }
 
-// TestTextsThatAreRefused are blocks whose text is not that of records in order.
-func TestTextsThatAreRefused(t *testing.T) {
+// TestTextsRejected are blocks whose text is not that of records in order.
+func TestTextsRejected(t *testing.T) {
 	t.Parallel()
 	const one = "2026-11-20T15:00:00.000000000Z\tINFO\ta\tx\n"
 	const two = "2026-11-20T15:00:01.000000000Z\tINFO\ta\tx\n"

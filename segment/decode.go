@@ -111,8 +111,8 @@ func decodeBlocks(r *fieldReader, f *Footer) {
 	f.Blocks = make([]Block, n)
 	var offset int64
 	for i := range f.Blocks {
-		// The cast of a number that is far too large only makes it another one that
-		// validate refuses, except for these.
+		// The cast of a number that is far too large only gives another number that validate
+		// rejects, except for these.
 		if crcs[i] > math.MaxUint32 || stored[i] > maxFrame || starts[i] > maxSpan || ends[i] > maxSpan {
 			c.fail("number out of range in block %d", i)
 			break

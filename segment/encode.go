@@ -66,8 +66,8 @@ func appendFooter(dst []byte, f *Footer) ([]byte, error) {
 	return append(dst, trailerMagic...), nil
 }
 
-// encodeFooter is the footer in msgpack: a map with its keys in byte order,
-// without those whose value is empty, numbers in their shortest form.
+// encodeFooter encodes the footer in msgpack: a map with its keys in byte order, without those
+// whose value is empty, numbers in their shortest form.
 func encodeFooter(f *Footer) ([]byte, error) {
 	m := newFields()
 	m.add(keyBatch, f.Batch[:])
@@ -108,9 +108,9 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	return m.bytes()
 }
 
-// blockFields has a column for each property of the blocks. Times are
-// distances: of a block's start from the segment's, of its end from its start.
-// Offsets follow from the lengths: a block starts where the one before it ends.
+// blockFields has a column for each property of the blocks. Times are deltas: of a block's start
+// from the segment's, of its end from its start. Offsets follow from the lengths: a block starts
+// where the previous one ends.
 func blockFields(f *Footer) *fields {
 	var crcs, ends, levels, raws, records, starts, stored []uint64
 	for _, b := range f.Blocks {

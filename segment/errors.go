@@ -6,15 +6,15 @@ import (
 )
 
 var (
-	// ErrNoFooter is returned by ReadFooter when the blob does not end as a
-	// segment does: it is another program's, or its end is missing.
+	// ErrNoFooter is returned by ReadFooter if the blob does not end like a segment: it is another
+	// program's, or truncated.
 	ErrNoFooter = errors.New("no segment footer at the blob's end")
-	// ErrUnsupported is returned for a segment that requires a feature which this
-	// version does not know; a newer version reads it.
+	// ErrUnsupported is returned for a segment that requires an unknown feature; a newer version
+	// reads it.
 	ErrUnsupported = errors.New("segment needs a newer version of logstow")
-	// ErrRecord is returned by Writer.Append for a record that the segment can not
-	// hold: outside the bucket, too large, or of no known level. The Writer goes on without it.
-	ErrRecord = errors.New("record refused")
+	// ErrRecord is returned by Writer.Append for an invalid record: outside the bucket, too large,
+	// or of unknown level. The Writer remains usable.
+	ErrRecord = errors.New("record rejected")
 	// ErrFull is returned by Writer.Append when the record needs a block more than
 	// MaxBlocks. The Writer can still be closed.
 	ErrFull = errors.New("segment is full")
@@ -24,13 +24,13 @@ var (
 	ErrClosed = errors.New("segment writer is closed")
 )
 
-// CorruptError names what is damaged in a segment.
+// CorruptError reports damage in a segment.
 type CorruptError struct {
 	// Part is "block 3", "section filter", "footer", "trailer" or "metadata".
 	Part string
 	// Offset is the part's place in the blob in bytes.
 	Offset int64
-	// Reason says what is wrong with it.
+	// Reason describes the damage.
 	Reason string
 }
 

@@ -15,7 +15,7 @@ const (
 	TrailerSize    = trailerSize
 	FooterOverhead = footerOverhead
 	MaxOriginsList = maxOriginsList
-	TailGuess      = tailGuess
+	TailGuess      = tailReadSize
 )
 
 // EncodePages are the pages of blocks, of an output of so many inputs.

@@ -9,21 +9,21 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// maxDepth is how deep values may be nested that this version skips.
+// maxDepth is the maximum nesting of skipped values.
 const maxDepth = 16
 
-// fieldReader reads the values of a msgpack map with text keys. The first error
-// stays; after it every value reads as zero, so that callers check once.
+// fieldReader reads the values of a msgpack map with text keys. The first error is sticky; after it
+// every value reads as zero, so that callers check once.
 type fieldReader struct {
 	values map[string][]byte
 	err    error
 }
 
-// readFields splits a map into its values, which must fill body. Keys must be
-// in byte order, so none comes twice.
+// readFields splits a map into its values, which must fill body. Keys must be in byte order, so
+// none is repeated.
 func readFields(body []byte) *fieldReader {
 	r := &fieldReader{values: make(map[string][]byte)}
-	in := bytes.NewReader(body) // the decoder reads no further than it must
+	in := bytes.NewReader(body) // the decoder reads no further than necessary
 	d := msgpack.NewDecoder(in)
 	n, err := d.DecodeMapLen()
 	if err != nil {
@@ -55,7 +55,7 @@ func readFields(body []byte) *fieldReader {
 	return r
 }
 
-// skip passes over one value. The library's own Skip recurses without bound.
+// skip skips one value. The library's own Skip recurses without bound.
 func skip(d *msgpack.Decoder, depth int) error {
 	code, err := d.PeekCode()
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *fieldReader) fail(format string, args ...any) {
 	}
 }
 
-// fields returns the map inside the map; its error is taken over by done.
+// fields returns the map inside the map; done takes over its error.
 func (r *fieldReader) fields(key string) *fieldReader {
 	switch {
 	case r.err != nil:
@@ -105,7 +105,7 @@ func (r *fieldReader) fields(key string) *fieldReader {
 	return readFields(r.values[key])
 }
 
-// done takes over the error of what fields returned.
+// done takes over the error of the result of fields.
 func (r *fieldReader) done(key string, m *fieldReader) {
 	if m.err != nil {
 		r.fail("%s: %w", key, m.err)
@@ -170,7 +170,7 @@ func (r *fieldReader) text(key string, limit int) (s string) {
 	return s
 }
 
-// texts returns no texts where the key is missing.
+// texts returns no texts if the key is missing.
 func (r *fieldReader) texts(key string, limit, length int) (list []string) {
 	if !r.has(key) {
 		return nil
@@ -194,7 +194,7 @@ func (r *fieldReader) exactly(key string, n int) []uint64 {
 	return list
 }
 
-// column returns at most limit numbers. Negative ones come as huge ones, which no limit admits.
+// column returns at most limit numbers. Negative ones become huge ones, which exceed every limit.
 func (r *fieldReader) column(key string, limit int) (list []uint64) {
 	r.array(key, limit, func(n int) { list = make([]uint64, n) }, func(d *msgpack.Decoder, i int) (err error) {
 		list[i], err = d.DecodeUint64()

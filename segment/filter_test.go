@@ -93,7 +93,7 @@ func TestVerifyFilter(t *testing.T) {
 	cut := append(slices.Clone(blob[:at]), blob[f.Footer:]...) // rewrite puts the filter back
 	damaged := slices.Clone(foreign)
 	damaged[20] ^= 1
-	for reason, content := range map[string][]byte{"lacks a token of block 0": foreign, "checksum": damaged} {
+	for reason, content := range map[string][]byte{"a token of block 0 is missing": foreign, "checksum": damaged} {
 		wrong := rewrite(t, cut, string(content), section(content))
 		_, err := verify(t, wrong)
 		var corrupt *segment.CorruptError

@@ -7,8 +7,8 @@ import (
 	"logstow/record"
 )
 
-// Footer is what a segment says of its blocks. Metadata.Footer is where the
-// footer was found; all else is in its bytes.
+// Footer describes a segment's blocks. Metadata.Footer is where the footer was found; everything
+// else is encoded in it.
 type Footer struct {
 	blobnaming.Metadata
 	Service string
@@ -30,7 +30,7 @@ type Footer struct {
 	ReplacesBatches []blobnaming.Batch
 }
 
-// Block says where a block is and what it holds.
+// Block is the location and summary of a block.
 type Block struct {
 	// Index is its number in the segment, from 0.
 	Index int
@@ -49,11 +49,11 @@ func (b Block) corrupt(format string, args ...any) error {
 	return &CorruptError{Part: fmt.Sprintf("block %d", b.Index), Offset: b.Offset, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Section is a skippable frame between the blocks and the footer. Readers leave
-// alone those whose name they do not know.
+// Section is a skippable frame between the blocks and the footer. Readers ignore sections with
+// unknown names.
 type Section struct {
 	Name string
-	// Offset and Length are its place in the blob in bytes, the frame's header included.
+	// Offset and Length are its location in the blob in bytes, including the frame's header.
 	Offset, Length int64
 	// CRC is the CRC-32C of its stored bytes.
 	CRC uint32
@@ -63,9 +63,8 @@ func (s Section) corrupt(format string, args ...any) error {
 	return &CorruptError{Part: "section " + s.Name, Offset: s.Offset, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Check compares the footer with what the blob's metadata or its index entity
-// says. A difference is a [*CorruptError] that names the first field; which of the two
-// is wrong is not known.
+// Check compares the footer with the blob's metadata or its index entity. A difference is a
+// [*CorruptError] that names the first field; which of the two is wrong is unknown.
 func (f *Footer) Check(m blobnaming.Metadata) error {
 	for _, c := range []struct {
 		field string
@@ -84,7 +83,7 @@ func (f *Footer) Check(m blobnaming.Metadata) error {
 		{"Filter", f.Filter == m.Filter},
 		{"Replaces", f.Replaces == m.Replaces},
 		{"Origins", f.Origins == m.Origins},
-		// What a later version adds is compared too.
+		// Fields of later versions are compared too.
 		{"metadata", f.Metadata == m},
 	} {
 		if !c.same {

@@ -11,15 +11,14 @@ import (
 // A Range reads exactly n bytes of a blob from off on.
 type Range func(ctx context.Context, off, n int64) ([]byte, error)
 
-// tailGuess is how much of a blob's end is read to find a footer: the whole
-// footer of all but the largest segments.
-const tailGuess = 64 << 10
+// tailReadSize is how much of a blob's end is read to find a footer: all but the largest footers
+// fit.
+const tailReadSize = 64 << 10
 
-// ReadFooter reads and checks the footer of a segment of size bytes. footer is
-// its offset where the caller knows it from metadata, which costs one call of read,
-// or -1 to find it from the blob's tail, which costs one or two. What is damaged is a
-// [*CorruptError]. When footer is -1, a blob that does not end as a segment
-// does is [ErrNoFooter]; a segment that needs a newer reader is [ErrUnsupported].
+// ReadFooter reads and verifies the footer of a segment of size bytes. footer is its offset if
+// known from metadata, which costs one call of read, or -1 to find it from the blob's tail, which
+// costs one or two. Damage is a [*CorruptError]. If footer is -1, a blob that does not end like a
+// segment is [ErrNoFooter]; a segment that needs a newer reader is [ErrUnsupported].
 func ReadFooter(ctx context.Context, read Range, size, footer int64) (*Footer, error) {
 	if footer < 0 {
 		return findFooter(ctx, read, size)
@@ -46,7 +45,7 @@ func findFooter(ctx context.Context, read Range, size int64) (*Footer, error) {
 	if size < footerOverhead {
 		return nil, ErrNoFooter
 	}
-	n := min(size, tailGuess)
+	n := min(size, tailReadSize)
 	tail, err := readRange(ctx, read, size-n, n)
 	if err != nil {
 		return nil, fmt.Errorf("read segment tail: %w", err)
@@ -68,7 +67,7 @@ func findFooter(ctx context.Context, read Range, size int64) (*Footer, error) {
 	return parseFooter(tail[int64(len(tail))-length:], size-length)
 }
 
-// readRange reads and checks what the caller relies on.
+// readRange reads a range and checks its length.
 func readRange(ctx context.Context, read Range, off, n int64) ([]byte, error) {
 	b, err := read(ctx, off, n)
 	if err == nil && int64(len(b)) != n {
@@ -91,7 +90,7 @@ func footerLength(tail []byte, size int64) (int64, error) {
 	return length, nil
 }
 
-// parseFooter checks and decodes the footer's frame, whose trailer is checked by footerLength.
+// parseFooter verifies and decodes the footer's frame; footerLength has checked its trailer.
 func parseFooter(frame []byte, at int64) (*Footer, error) {
 	body, trailer := frame[frameHeader:len(frame)-trailerSize], frame[len(frame)-trailerSize:]
 	if binary.LittleEndian.Uint32(frame) != frameMagic {

@@ -12,8 +12,8 @@ import (
 // filterSection is the name of the section of the token filter.
 const filterSection = "filter"
 
-// appendFilter appends the section of the token filter, for offset in the blob,
-// to dst. There is none where there are too many tokens for any.
+// appendFilter appends the section of the token filter, for offset in the blob, to dst. There is
+// none if there are too many tokens for a filter.
 func appendFilter(dst []byte, b *filter.Builder, offset int64) ([]byte, Section, blobnaming.Filter) {
 	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
 	dst = binary.LittleEndian.AppendUint32(dst, 0)
@@ -27,8 +27,8 @@ func appendFilter(dst []byte, b *filter.Builder, offset int64) ([]byte, Section,
 		blobnaming.Filter{Offset: offset + frameHeader, Partitions: partitions, SliceLength: length}
 }
 
-// verifyFilter checks each slice of the token filter, and that it holds the
-// tokens of each block.
+// verifyFilter verifies each slice of the token filter, and that it contains the tokens of each
+// block.
 func verifyFilter(ctx context.Context, read Range, f *Footer, tokens []filter.Set) error {
 	const piece = 1 << 20
 	if f.Filter == (blobnaming.Filter{}) {
@@ -64,7 +64,7 @@ func verifySlice(stored []byte, partition int64, f *Footer, tokens []filter.Set)
 	}
 	for i, set := range tokens {
 		if !s.Holds(i, set) {
-			return fmt.Errorf("it lacks a token of block %d", i)
+			return fmt.Errorf("a token of block %d is missing", i)
 		}
 	}
 	return nil

@@ -1,10 +1,10 @@
-// Package segment reads and writes the immutable object that holds log
-// records: zstd blocks, a place for a token filter, and a footer that says what
-// each block holds. docs/format/segment.md describes the bytes.
+// Package segment reads and writes the immutable object that contains log records: zstd blocks, a
+// section for a token filter, and a footer that describes the blocks. docs/format/segment.md
+// specifies the bytes.
 //
-// A [Writer] streams records into a segment. A reader calls [ReadFooter], picks
-// [Block]s by time and level, reads their ranges and decodes each with a
-// [Decoder]. [Verify] reads a whole segment and checks everything in it.
+// A [Writer] streams records into a segment. A reader calls [ReadFooter], selects [Block]s by time
+// and level, reads their ranges and decodes each with a [Decoder]. [Verify] reads and verifies a
+// whole segment.
 package segment
 
 import "logstow/blobnaming"
@@ -21,9 +21,9 @@ const (
 	MaxBlocks = 4096
 	// MaxSections is the number of sections between blocks and footer.
 	MaxSections = 64
-	// MaxSources is the number of sources that a footer lists; a segment of more lists ManySources alone.
+	// MaxSources is the number of sources that a footer lists; for more it lists only ManySources.
 	MaxSources = 1000
-	// ManySources is what a footer lists in place of more than MaxSources sources.
+	// ManySources replaces the list if there are more than MaxSources sources.
 	ManySources = "many"
 	// DefaultBlockSize is the text size in bytes at which a block is closed.
 	DefaultBlockSize = 1 << 20
@@ -35,21 +35,21 @@ type Options struct {
 	Instance string
 	Class    string
 	Batch    blobnaming.Batch
-	// BucketStart is the bucket's start in Unix seconds UTC, BucketWidth its width
-	// in seconds: whole minutes inside one hour. Records outside it are refused.
+	// BucketStart is the bucket's start in Unix seconds UTC, BucketWidth its width in seconds:
+	// whole minutes inside one hour. Records outside are rejected.
 	BucketStart int64
 	BucketWidth int64
 	// BlockSize is the text size in bytes at which a block is closed; 0 is
 	// DefaultBlockSize. A larger record has a block of its own.
 	BlockSize int
-	// NoFilter leaves out the token filter. It adds about 5 to 8% to the stored size,
-	// and 0.4 to 0.5 times the time of compression, in the same goroutine.
+	// NoFilter omits the token filter. The filter adds about 5 to 8% to the stored size, and 0.4 to
+	// 0.5 times the time of compression, in the same goroutine.
 	NoFilter bool
 	// Inputs make the segment an output of compaction of these segments, in the order of
-	// [CompareOrigins]. Its bucket is an hour, its Instance [blobnaming.OutputInstance]. Their
-	// sums are read by Close.
+	// [CompareOrigins]. Its bucket is an hour, its Instance [blobnaming.OutputInstance]. Close reads
+	// their sums.
 	Inputs []Origin
-	// Compressor compresses the blocks; nil makes the Writer one of its own.
-	// Sharing one among all Writers bounds the memory of compression.
+	// Compressor compresses the blocks; nil makes one for the Writer. Sharing one among all Writers
+	// bounds the memory of compression.
 	Compressor *Compressor
 }

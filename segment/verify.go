@@ -14,10 +14,11 @@ import (
 	"logstow/record"
 )
 
-// Verify reads a whole segment of size bytes and checks everything that it says:
-// the footer, the checksum of each block and section, the form, order, times and
-// levels of the records, minutes and sources of all, that the token filter holds
-// the tokens of all, and of an output the order, counts and sums of each input's records. What is damaged is a [*CorruptError]. [Footer.Check] compares the result with the blob's metadata.
+// Verify reads a whole segment of size bytes and verifies all of it: the footer, the checksum of
+// each block and section, the form, order, times and levels of the records, all minutes and
+// sources, that the token filter contains all tokens, and of an output the order, counts and sums
+// of each input's records. Damage is a [*CorruptError]. [Footer.Check] compares the result with the
+// blob's metadata.
 func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	f, err := verifyFooter(ctx, read, size)
 	if err != nil {
@@ -52,8 +53,8 @@ func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	return f, nil
 }
 
-// VerifyStored is the part of [Verify] that finds what storage and transport can
-// damage: it checks the footer and all checksums, and decompresses nothing.
+// VerifyStored is the part of [Verify] that detects damage in storage and transfer: it verifies the
+// footer and all checksums, and decompresses nothing.
 func VerifyStored(ctx context.Context, read Range, size int64) (*Footer, error) {
 	f, err := verifyFooter(ctx, read, size)
 	if err != nil {
@@ -105,8 +106,8 @@ func verifySections(ctx context.Context, read Range, f *Footer) error {
 	return nil
 }
 
-// checksumRange is the checksum of n bytes from off on, read in pieces, and the
-// start of the first piece, at least min(n, 8) bytes.
+// checksumRange is the checksum of n bytes from off on, read in pieces, and the start of the first
+// piece, at least min(n, 8) bytes.
 func checksumRange(ctx context.Context, read Range, off, n int64) (crc uint32, head []byte, err error) {
 	const piece = 1 << 20
 	table := crc32.MakeTable(crc32.Castagnoli)
@@ -124,16 +125,16 @@ func checksumRange(ctx context.Context, read Range, off, n int64) (crc uint32, h
 	return crc, head, nil
 }
 
-// verifier checks the text of one segment's blocks and counts its records anew.
+// verifier verifies the text of one segment's blocks and recounts its records.
 type verifier struct {
 	decoder *Decoder
 	text    []byte
 	all     tally
-	// filtered says that tokens are wanted: those of each block.
+	// filtered says that the tokens of each block are needed.
 	filtered  bool
 	collector filter.Collector
 	tokens    []filter.Set
-	heads     [][2]int
+	prefixBuf [][2]int
 	// origins checks those of an output; nil for a plain segment.
 	origins *originVerifier
 }
@@ -150,7 +151,7 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 	var levels record.Counts
 	var n uint64
 	last, source := b.Start, ""
-	v.heads = v.heads[:0]
+	v.prefixBuf = v.prefixBuf[:0]
 	for rest := v.text; len(rest) > 0; n++ {
 		var line record.Line
 		if line, rest, err = record.Next(rest); err != nil {
@@ -177,11 +178,11 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 		v.all.add(line.Time, line.Level, source)
 		if v.filtered {
 			from := len(v.text) - len(rest) - len(line.Text)
-			v.heads = append(v.heads, [2]int{from, from + len(line.Text) - len(line.Raw) - 1})
+			v.prefixBuf = append(v.prefixBuf, [2]int{from, from + len(line.Text) - len(line.Raw) - 1})
 		}
 	}
 	if v.filtered {
-		v.tokens = append(v.tokens, v.collector.Collect(v.text, v.hidden()))
+		v.tokens = append(v.tokens, v.collector.Collect(v.text, v.prefixes()))
 	}
 	switch {
 	case last != b.End:
@@ -192,10 +193,10 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 	return nil
 }
 
-// hidden are the parts of the text before its messages.
-func (v *verifier) hidden() iter.Seq2[int, int] {
+// prefixes are the parts of the text before its messages.
+func (v *verifier) prefixes() iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
-		for _, h := range v.heads {
+		for _, h := range v.prefixBuf {
 			if !yield(h[0], h[1]) {
 				return
 			}

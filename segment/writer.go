@@ -12,9 +12,9 @@ import (
 
 // Writer encodes records into a segment. Not safe for concurrent use.
 //
-// A Writer compresses at most one block in the background; it holds that block
-// and the one being filled, the footer's numbers and four bytes for each token of
-// the filter, nothing else. What it is given to write to is used by Append and Close only. End a Writer with Close or Discard.
+// A Writer compresses at most one block in the background; it holds that block and the one being
+// filled, the footer's numbers and four bytes per token of the filter, nothing else. Its
+// destination is used by Append and Close only. End a Writer with Close or Discard.
 type Writer struct {
 	w    io.Writer
 	opts Options
@@ -23,21 +23,21 @@ type Writer struct {
 	enc   record.Encoder
 	cur   block
 	tally tally
-	// flight brings the block being compressed, of flightRaw bytes; nil when there is none.
-	flight    chan encoded
-	flightRaw int
-	// notes are those of the block before last, for reuse.
-	notes []note
+	// compressing receives the block being compressed, of compressingRaw bytes; nil if there is
+	// none.
+	compressing    chan encoded
+	compressingRaw int
+	// spareRefs are those of an earlier block, for reuse.
+	spareRefs []recordRef
 
-	// blocks are those written, offset and raw their sizes, tokens what they hold.
+	// blocks are those written, offset and raw their sizes, tokens their tokens.
 	blocks      []Block
 	tokens      filter.Builder
 	offset, raw int64
 	output      *output // nil for a plain segment
 }
 
-// NewWriter starts a segment in w. Options that no segment can have are
-// reported by the first Append or by Close.
+// NewWriter starts a segment in w. Invalid options are reported by the first Append or by Close.
 func NewWriter(w io.Writer, opts Options) *Writer {
 	if opts.BlockSize <= 0 {
 		opts.BlockSize = DefaultBlockSize
@@ -71,15 +71,15 @@ func (o *Options) validate() error {
 	return validBucket(o.BucketStart, o.BucketWidth)
 }
 
-// Append adds a record, copying it. A record that the segment can not hold is
-// refused with [ErrRecord], one for which there is no block left with [ErrFull]; the Writer
-// is as it was before. Any other error is final: it is returned again by every later call.
+// Append adds a record, copying it. An invalid record is rejected with [ErrRecord], one for which
+// there is no block left with [ErrFull]; the Writer is unchanged. Any other error is final: every
+// later call returns it again.
 func (w *Writer) Append(r record.Record) error {
 	if w.err != nil {
 		return w.err
 	}
 	r.Source = record.CleanSource(r.Source)
-	size := textBound(r)
+	size := maxTextLen(r)
 	switch {
 	case w.output != nil:
 		return fmt.Errorf("%w: an output takes lines only", ErrRecord)
@@ -108,47 +108,47 @@ func (w *Writer) reserve(size int) error {
 		if err := w.endBlock(); err != nil {
 			return err
 		}
-		w.cur.reserve(w.opts.BlockSize, w.opts.BlockSize) // there is much to come
+		w.cur.reserve(w.opts.BlockSize, w.opts.BlockSize) // reserve more: much is to come
 	}
 	w.cur.reserve(size, w.opts.BlockSize)
 	return nil
 }
 
-// textBound is the length of a record's text, or up to 4 bytes more; its source is clean.
-func textBound(r record.Record) int {
+// maxTextLen is the length of a record's text, or up to 4 bytes more; its source is clean.
+func maxTextLen(r record.Record) int {
 	const columns = record.TimeLen + len("\tFATAL\t\t\n")
 	return columns + len(r.Source) + len(r.Message) + bytes.Count(r.Message, []byte{'\n'})
 }
 
-// Full reports whether the block being filled is the last that the segment can
-// have: seal it now, for a following Append may be refused with [ErrFull].
+// Full reports whether the block being filled is the last that the segment can have: seal it now,
+// since a following Append may be rejected with [ErrFull].
 func (w *Writer) Full() bool {
 	n := len(w.blocks) + 1
-	if w.flight != nil {
+	if w.compressing != nil {
 		n++
 	}
 	return n >= MaxBlocks
 }
 
-// Size is the number of bytes written so far plus an estimate of what the
-// records not yet written will take: what sealing by stored size goes by.
+// Size is the number of bytes written so far plus an estimate for the records not yet written: the
+// basis for sealing by stored size.
 func (w *Writer) Size() int64 {
-	pending := int64(len(w.cur.text) + w.flightRaw)
+	pending := int64(len(w.cur.text) + w.compressingRaw)
 	if w.raw == 0 {
-		return pending / 4 // a cautious guess until the first block tells
+		return pending / 4 // a conservative guess until the first block is compressed
 	}
 	written := w.offset + w.tokens.Size()
 	return written + int64(float64(pending)*float64(written)/float64(w.raw))
 }
 
-// Bound is about the most bytes that the segment takes if nothing more is
-// appended: what is written, and what is not yet written as if it did not compress.
+// Bound is about the maximum size of the segment if nothing more is appended: the bytes written,
+// and those not yet written as if they did not compress.
 func (w *Writer) Bound() int64 {
-	return w.offset + w.tokens.Size() + int64(len(w.cur.text)+w.flightRaw)
+	return w.offset + w.tokens.Size() + int64(len(w.cur.text)+w.compressingRaw)
 }
 
-// Close writes the last block and the footer and returns what the blob's
-// metadata must say, with seq as its Seq. A segment without records is [ErrEmpty].
+// Close writes the last block and the footer and returns the blob's metadata, with seq as its Seq.
+// A segment without records is [ErrEmpty].
 func (w *Writer) Close(seq int64) (blobnaming.Metadata, error) {
 	m, err := w.close(seq)
 	if err != nil {
@@ -196,17 +196,17 @@ func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
 	return f.Metadata, nil
 }
 
-// Discard ends a Writer whose segment is not wanted: it waits for the block
-// being compressed and drops it. After Close it does nothing.
+// Discard ends a Writer whose segment is not needed: it waits for the block being compressed and
+// drops it. After Close it does nothing.
 func (w *Writer) Discard() {
-	if w.flight != nil {
-		<-w.flight
-		w.flight = nil
+	if w.compressing != nil {
+		<-w.compressing
+		w.compressing = nil
 	}
 	if w.err == nil {
 		w.err = ErrClosed
 	}
-	w.cur, w.notes, w.tokens, w.output = block{}, nil, filter.Builder{}, nil
+	w.cur, w.spareRefs, w.tokens, w.output = block{}, nil, filter.Builder{}, nil
 }
 
 // endBlock starts compressing the block being filled and begins another.
@@ -219,19 +219,19 @@ func (w *Writer) endBlock() error {
 	}
 	flight, full := make(chan encoded, 1), w.cur
 	go func() { flight <- w.opts.Compressor.encode(full, !w.opts.NoFilter) }()
-	w.flight, w.flightRaw = flight, len(full.text)
-	w.cur = block{text: w.opts.Compressor.texts.get(), notes: w.notes}
-	w.notes = nil
+	w.compressing, w.compressingRaw = flight, len(full.text)
+	w.cur = block{text: w.opts.Compressor.texts.get(), refs: w.spareRefs}
+	w.spareRefs = nil
 	return nil
 }
 
 // join waits for the block being compressed and writes it.
 func (w *Writer) join() error {
-	if w.flight == nil {
+	if w.compressing == nil {
 		return nil
 	}
-	e := <-w.flight
-	w.flight, w.flightRaw, w.notes = nil, 0, e.notes
+	e := <-w.compressing
+	w.compressing, w.compressingRaw, w.spareRefs = nil, 0, e.refs
 	e.block.Index, e.block.Offset = len(w.blocks), w.offset
 	if err := w.write(e.stored); err != nil {
 		w.err = fmt.Errorf("write block %d of segment: %w", e.block.Index, err)

@@ -182,7 +182,7 @@ func TestHugeRecords(t *testing.T) {
 	}
 }
 
-func TestRefusedRecords(t *testing.T) {
+func TestRejectedRecords(t *testing.T) {
 	t.Parallel()
 	good := rec(time.Minute, record.Info, "a", "good")
 	for _, c := range []struct {

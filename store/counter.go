@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// Counter counts the requests made through what it wraps, by kind. The zero
-// value is ready; it may wrap several stores and is safe for concurrent use.
+// Counter counts the requests made through the stores that it wraps, by kind. The zero value is
+// ready to use; it may wrap several stores and is safe for concurrent use.
 type Counter struct {
 	list, get, table, create, delete, tier atomic.Int64
 }
 
-// Requests are numbers of requests by kind. Table counts all requests to tables, Tier
-// those that set tiers.
+// Requests counts requests by kind. Table counts all requests to tables, Tier those that set tiers.
 type Requests struct {
 	List, Get, Table, Create, Delete, Tier int64
 }
@@ -22,12 +21,12 @@ type Requests struct {
 // Total is the number of requests of all kinds.
 func (r Requests) Total() int64 { return r.List + r.Get + r.Table + r.Create + r.Delete + r.Tier }
 
-// Add is the sum of two.
+// Add is the sum of two counts.
 func (r Requests) Add(o Requests) Requests {
 	return Requests{r.List + o.List, r.Get + o.Get, r.Table + o.Table, r.Create + o.Create, r.Delete + o.Delete, r.Tier + o.Tier}
 }
 
-// Requests is what was counted so far.
+// Requests returns the current counts.
 func (c *Counter) Requests() Requests {
 	return Requests{
 		List: c.list.Load(), Get: c.get.Load(), Table: c.table.Load(),
@@ -144,7 +143,7 @@ func (t countedTables) DropTable(ctx context.Context, table string) error {
 	return t.tables.DropTable(ctx, table)
 }
 
-// countPages counts a request for each page or error, and one where neither came.
+// countPages counts a request for each page or error, and one if neither came.
 func countPages[T any](n *atomic.Int64, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		none := true

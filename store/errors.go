@@ -10,62 +10,61 @@ import (
 // The classes of storage errors, matched with errors.Is. A backend decides the
 // class in one place; nothing else looks at codes or texts.
 var (
-	// ErrNotFound: the blob or entity is not there.
+	// ErrNotFound: the blob or entity does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrNoContainer: the container, or the local store's directory, is not there.
+	// ErrNoContainer: the container, or the local store's directory, does not exist.
 	ErrNoContainer = errors.New("container not found")
-	// ErrNoTable: the table is not there.
+	// ErrNoTable: the table does not exist.
 	ErrNoTable = errors.New("table not found")
-	// ErrTableBusy: a table of that name is being deleted; try again in a minute.
+	// ErrTableBusy: a table of that name is being deleted; retry after a minute.
 	ErrTableBusy = errors.New("table is being deleted")
-	// ErrExists: the name is taken.
-	ErrExists = errors.New("name is taken")
-	// ErrRange: the blob does not have the range asked for.
+	// ErrExists: the name already exists.
+	ErrExists = errors.New("name already exists")
+	// ErrRange: the blob does not have the requested range.
 	ErrRange = errors.New("range not in blob")
-	// ErrAccessDenied: the credential is missing, wrong, expired or not allowed to.
-	ErrAccessDenied = errors.New("access refused")
+	// ErrAccessDenied: the credential is missing, wrong, expired or lacks a permission.
+	ErrAccessDenied = errors.New("access denied")
 	// ErrThrottled: storage asks for fewer requests (429, 503).
 	ErrThrottled = errors.New("throttled")
-	// ErrUnavailable: no answer, or 5xx, or a full disk: worth another try.
+	// ErrUnavailable: no response, a 5xx response, or a full disk: retry.
 	ErrUnavailable = errors.New("storage unavailable")
-	// ErrUnusable: the store as a whole cannot be used before somebody changes
-	// something: its path leads to a file, its database is damaged or of a newer version.
+	// ErrUnusable: the store as a whole cannot be used until an operator acts: its path leads to a
+	// file, or its database is damaged or of a newer version.
 	ErrUnusable = errors.New("store is unusable")
-	// ErrInvalid: storage refuses this request and would refuse it again.
+	// ErrInvalid: storage rejects this request and would reject it again.
 	ErrInvalid = errors.New("invalid request")
 	// ErrHeld: a legal hold, lease or immutability policy keeps the blob.
 	ErrHeld = errors.New("held by policy")
 )
 
-// Retryable reports whether the same request may succeed later without anybody
-// changing anything.
+// Retryable reports whether the same request may succeed later without any change by an operator.
 func Retryable(err error) bool {
 	return errors.Is(err, ErrThrottled) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTableBusy)
 }
 
-// Error is an operation on storage that failed.
+// Error is a failed storage operation.
 type Error struct {
 	// Op is the operation as a verb: "create", "read", "list", …
 	Op string
-	// Object is the blob, table or prefix that it was on.
+	// Object is the blob, table or prefix operated on.
 	Object string
 	// Class is one of the Err… classes of this package.
 	Class error
-	// Code is the service's error code and Status its HTTP status, where there was an answer.
+	// Code is the service's error code and Status its HTTP status, if there was a response.
 	Code   string
 	Status int
-	// RequestID is the service's id of the request, for its operators.
+	// RequestID is the service's id of the request, for its support.
 	RequestID string
-	// RetryAfter is how long the service asked to wait; 0 where it did not say.
+	// RetryAfter is the delay that the service requested; 0 if none.
 	RetryAfter time.Duration
-	// Hint is what to do about it, where something is known. It is not part of the
-	// error's text: see [logstow/internal/hint].
+	// Hint is what to do about it, if known. It is not part of the error's text: see
+	// [logstow/internal/hint].
 	Hint string
 	// Err is the cause, free of secrets.
 	Err error
 }
 
-// Error reads "cannot create x/…: access refused (403 AuthorizationFailure, request …): cause".
+// Error reads "cannot create x/…: access denied (403 AuthorizationFailure, request …): cause".
 func (e *Error) Error() string {
 	var b strings.Builder
 	class := e.Class

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The limits that both backends hold to: Azure's.
+// The limits that both backends enforce: Azure's.
 const (
 	// MaxTransaction is the number of entities that one transaction may hold.
 	// https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
@@ -36,9 +36,9 @@ const (
 	maxPropertyName = 255
 )
 
-// CheckName says why a blob can not be created under a name: a name is 1 to
-// [MaxName] bytes of UTF-8 without control characters or '\', in at most 254
-// components joined by '/', none of them empty or ending in '.'.
+// CheckName reports why a name is not valid for a blob: a name is 1 to [MaxName] bytes of UTF-8
+// without control characters or '\', in at most 254 components joined by '/', none of them empty or
+// ending in '.'.
 // https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata
 func CheckName(name string) error {
 	switch {
@@ -61,9 +61,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckMetadata says why a blob can not have such metadata: keys are ASCII
-// identifiers that differ when compared without case, values printable ASCII
-// that neither is empty nor starts or ends with a space; [MaxMetadata] bytes in all.
+// CheckMetadata reports why metadata is not valid: keys are ASCII identifiers, unique without
+// regard to case, values printable ASCII, not empty and without spaces at the ends; [MaxMetadata]
+// bytes in all.
 func CheckMetadata(metadata map[string]string) error {
 	size := 0
 	folded := make(map[string]bool, len(metadata))
@@ -87,8 +87,8 @@ func CheckMetadata(metadata map[string]string) error {
 	return nil
 }
 
-// CheckTable says why a table can not have a name: [A-Za-z][A-Za-z0-9]{2,62},
-// and not "tables". Names are compared without case.
+// CheckTable reports why a name is not valid for a table: [A-Za-z][A-Za-z0-9]{2,62}, and not
+// "tables". Names are compared without case.
 func CheckTable(name string) error {
 	ok := len(name) >= 3 && len(name) <= 63 && isLetter(rune(name[0]))
 	for i := 1; ok && i < len(name); i++ {
@@ -100,11 +100,11 @@ func CheckTable(name string) error {
 	return nil
 }
 
-// CheckTransaction says why keys can not be written in one transaction: there
-// are 1 to [MaxTransaction], of one partition, with distinct rows, valid each.
+// CheckTransaction reports why keys cannot be written in one transaction: it has 1 to
+// [MaxTransaction] valid keys of one partition, with distinct row keys.
 func CheckTransaction(keys []Key) error {
 	if len(keys) == 0 || len(keys) > MaxTransaction {
-		return fmt.Errorf("a transaction of %d entities: from 1 to %d can be", len(keys), MaxTransaction)
+		return fmt.Errorf("transaction of %d entities: must have 1 to %d", len(keys), MaxTransaction)
 	}
 	rows := make(map[string]bool, len(keys))
 	for _, k := range keys {
@@ -112,17 +112,17 @@ func CheckTransaction(keys []Key) error {
 			return err
 		}
 		if k.Partition != keys[0].Partition {
-			return fmt.Errorf("a transaction over partitions %q and %q", keys[0].Partition, k.Partition)
+			return fmt.Errorf("transaction spans partitions %q and %q", keys[0].Partition, k.Partition)
 		}
 		if rows[k.Row] {
-			return fmt.Errorf("a transaction with row %q twice", k.Row)
+			return fmt.Errorf("transaction has row key %q twice", k.Row)
 		}
 		rows[k.Row] = true
 	}
 	return nil
 }
 
-// CheckKey says why an entity can not have a key.
+// CheckKey reports why a key is not valid.
 func CheckKey(k Key) error {
 	for _, part := range [2]string{k.Partition, k.Row} {
 		switch {
@@ -137,7 +137,7 @@ func CheckKey(k Key) error {
 	return nil
 }
 
-// CheckEntities says why entities can not be written in one transaction.
+// CheckEntities reports why entities cannot be written in one transaction.
 func CheckEntities(entities []Entity) error {
 	keys := make([]Key, len(entities))
 	total := 0
@@ -149,7 +149,7 @@ func CheckEntities(entities []Entity) error {
 		total += e.Size()
 	}
 	if total > MaxTransactionSize {
-		return fmt.Errorf("a transaction of %d bytes, more than %d", total, MaxTransactionSize)
+		return fmt.Errorf("transaction of %d bytes, more than %d", total, MaxTransactionSize)
 	}
 	return CheckTransaction(keys)
 }
@@ -160,7 +160,7 @@ func checkProperties(e Entity) error {
 	}
 	for name, value := range e.Properties {
 		if !isIdentifier(name) || len(name) > maxPropertyName || name == "PartitionKey" || name == "RowKey" || name == "Timestamp" {
-			return fmt.Errorf("%q can not be a property's name", name)
+			return fmt.Errorf("%q is not a valid property name", name)
 		}
 		size := 0
 		switch v := value.(type) {
@@ -173,7 +173,7 @@ func checkProperties(e Entity) error {
 			size = len(v)
 		case int64:
 		default:
-			return fmt.Errorf("property %s is a %T: string, int64 and []byte can be", name, value)
+			return fmt.Errorf("property %s has type %T: must be string, int64 or []byte", name, value)
 		}
 		if size > MaxPropertySize {
 			return fmt.Errorf("property %s has %d bytes, more than %d", name, size, MaxPropertySize)
@@ -185,8 +185,8 @@ func checkProperties(e Entity) error {
 	return nil
 }
 
-// CheckQuery says why a query can not be: its partition and row bounds are
-// keys' parts, its columns properties' names, its operators and kinds known.
+// CheckQuery reports why a query is not valid: partition and row bounds must be valid parts of
+// keys, columns valid property names, operators and kinds known.
 func CheckQuery(q Query) error {
 	for _, k := range [2]Key{{q.Partition, q.RowFrom}, {q.PartitionTo, q.RowTo}} {
 		if err := CheckKey(k); err != nil {
@@ -195,7 +195,7 @@ func CheckQuery(q Query) error {
 	}
 	for _, c := range q.Where {
 		if !isIdentifier(c.Column) {
-			return fmt.Errorf("condition on %q, which can not be a property's name", c.Column)
+			return fmt.Errorf("condition on %q: not a valid property name", c.Column)
 		}
 		if !slices.Contains([]string{"eq", "lt", "le", "gt", "ge"}, c.Op) {
 			return fmt.Errorf("condition on %s: operator %q is not one of eq, lt, le, gt, ge", c.Column, c.Op)

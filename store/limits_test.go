@@ -74,7 +74,7 @@ func TestError(t *testing.T) {
 				Op: "create", Object: "a/b", Class: store.ErrAccessDenied, Code: "AuthorizationFailure", Status: 403,
 				RequestID: "r1", Hint: "ask", Err: cause, RetryAfter: time.Second,
 			},
-			"cannot create a/b: access refused (403 AuthorizationFailure, request r1): cause",
+			"cannot create a/b: access denied (403 AuthorizationFailure, request r1): cause",
 		},
 	} {
 		if diff := cmp.Diff(c.want, c.err.Error()); diff != "" {

@@ -10,7 +10,7 @@ import (
 	"logstow/store"
 )
 
-// The properties beside those that metadata has.
+// The properties in addition to those of the metadata.
 const (
 	propType    = "Type"
 	propVersion = "V"
@@ -18,19 +18,19 @@ const (
 	propETag    = "ETag"
 	propSize    = "Size"
 	propMinutes = "Minutes"
-	// propStart is one of the metadata's, by which a range is filtered.
+	// propStart is one of the metadata's, used to filter a range.
 	propStart = "StartTime"
 )
 
 const (
-	// typeSegment is the Type of an entity that stands for a segment.
+	// typeSegment is the Type of a segment's entity.
 	typeSegment = "segment"
 	// version is the V of entities of this form.
 	version = 1
 )
 
-// metaColumns are the properties that metadata has, under the metadata's keys.
-// What is a number there is one here.
+// metaColumns are the properties from the metadata, under the metadata's keys. Numbers there are
+// numbers here.
 func metaColumns() []store.Column {
 	return []store.Column{
 		{Name: propStart, Kind: store.String},
@@ -50,7 +50,7 @@ func metaColumns() []store.Column {
 	}
 }
 
-// columns are the properties that a row is read from.
+// columns are the properties from which an entity is decoded.
 func columns() []store.Column {
 	return append(metaColumns(),
 		store.Column{Name: propVersion, Kind: store.Int64},
@@ -61,8 +61,8 @@ func columns() []store.Column {
 	)
 }
 
-// check reports why r can not be a row.
-func (r Row) check() error {
+// check reports why r is not a valid entity.
+func (r Entity) check() error {
 	if err := r.Meta.Validate(); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (r Row) check() error {
 	case start.Before(r.Name.Bucket) || !end.Before(hour.Add(time.Hour)):
 		return fmt.Errorf("records from %s to %s are not in the bucket", blobnaming.FormatTime(r.Meta.Start), blobnaming.FormatTime(r.Meta.End))
 	case start.Before(minTime()):
-		return errors.New("records before 1970 have no place in the index")
+		return errors.New("the index cannot hold records before 1970")
 	case r.Size < 0:
 		return fmt.Errorf("size %d is negative", r.Size)
 	case len(r.Minutes) > 0:
@@ -81,8 +81,8 @@ func (r Row) check() error {
 	return nil
 }
 
-// encode makes the entity that says r.
-func encode(r Row) (store.Entity, error) {
+// encode makes the table entity of r.
+func encode(r Entity) (store.Entity, error) {
 	if _, err := blobnaming.Parse(r.Name.String()); err != nil {
 		return store.Entity{}, err
 	}
@@ -121,13 +121,11 @@ func encode(r Row) (store.Entity, error) {
 	return store.Entity{Key: keyOf(r), Properties: p}, nil
 }
 
-// EntityError is an entity that does not say what a segment's should. Others of
-// the table may be whole.
+// EntityError is a malformed entity. Others of the table may be valid.
 type EntityError struct {
 	Table string
 	Key   store.Key
-	// Err is what is wrong; for an entity of another version errors.Is finds
-	// [blobnaming.ErrVersion].
+	// Err is the cause; for an entity of another version errors.Is finds [blobnaming.ErrVersion].
 	Err error
 }
 
@@ -136,32 +134,32 @@ func (e *EntityError) Error() string {
 	return fmt.Sprintf("index table %s, entity %q %q: %v", e.Table, e.Key.Partition, e.Key.Row, e.Err)
 }
 
-// Unwrap gives what is wrong.
+// Unwrap returns the cause.
 func (e *EntityError) Unwrap() error { return e.Err }
 
-// decode reads what encode made, found in a table of a container. An error is
-// an [*EntityError].
-func decode(container, table string, e store.Entity) (Row, error) {
-	r, err := decodeRow(e.Properties)
+// decode decodes an entity made by encode, found in a table of a container. An error is an
+// [*EntityError].
+func decode(container, table string, e store.Entity) (Entity, error) {
+	r, err := decodeSegment(e.Properties)
 	if err == nil {
 		err = r.check()
 	}
 	if err == nil && (keyOf(r) != e.Key || tableOf(container, r) != table) {
-		err = fmt.Errorf("its place is not that of blob %s", r.Name)
+		err = fmt.Errorf("its keys are not those of blob %s", r.Name)
 	}
 	if err != nil {
-		return Row{}, &EntityError{Table: table, Key: e.Key, Err: err}
+		return Entity{}, &EntityError{Table: table, Key: e.Key, Err: err}
 	}
 	return r, nil
 }
 
-func decodeRow(p map[string]any) (r Row, err error) {
+func decodeSegment(p map[string]any) (r Entity, err error) {
 	v, ok := p[propVersion].(int64)
 	if !ok {
-		return Row{}, errors.New("property " + propVersion + " is missing")
+		return Entity{}, errors.New("property " + propVersion + " is missing")
 	}
 	if v != version {
-		return Row{}, fmt.Errorf("property %s: %w %d: a newer version may have written it", propVersion, blobnaming.ErrVersion, v)
+		return Entity{}, fmt.Errorf("property %s: %w %d: a newer version may have written it", propVersion, blobnaming.ErrVersion, v)
 	}
 	meta := make(map[string]string)
 	for _, c := range metaColumns() {
@@ -177,24 +175,24 @@ func decodeRow(p map[string]any) (r Row, err error) {
 		}
 	}
 	if r.Meta, err = blobnaming.ParseMetadata(meta); err != nil {
-		return Row{}, err
+		return Entity{}, err
 	}
 	blob, _ := p[propBlob].(string)
 	if r.Name, err = blobnaming.Parse(blob); err != nil {
-		return Row{}, err
+		return Entity{}, err
 	}
 	if r.ETag, ok = p[propETag].(string); !ok {
-		return Row{}, errors.New("property " + propETag + " is missing")
+		return Entity{}, errors.New("property " + propETag + " is missing")
 	}
 	if r.Size, ok = p[propSize].(int64); !ok {
-		return Row{}, errors.New("property " + propSize + " is missing")
+		return Entity{}, errors.New("property " + propSize + " is missing")
 	}
 	minutes, known := p[propMinutes].([]byte)
 	if !known {
 		return r, nil
 	}
 	if r.Minutes, err = decodeMinutes(r.Name.Bucket, minutes); err != nil {
-		return Row{}, fmt.Errorf("property %s: %w", propMinutes, err)
+		return Entity{}, fmt.Errorf("property %s: %w", propMinutes, err)
 	}
 	return r, nil
 }

@@ -21,18 +21,18 @@ import (
 	"logstow/tableindex"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/rows.json")
+var update = flag.Bool("update", false, "rewrite testdata/entities.json")
 
 // goldenRow is an entity as the table service shows it, with the rows' types.
-type goldenRow struct {
+type goldenEntity struct {
 	Case   string
 	Table  string
 	Entity map[string]string
 }
 
-// goldenCases are what the rows of testdata/rows.json mean.
-func goldenCases(tb testing.TB) map[string]tableindex.Row {
-	full := tableindex.Row{
+// goldenCases are what the rows of testdata/entities.json mean.
+func goldenCases(tb testing.TB) map[string]tableindex.Entity {
+	full := tableindex.Entity{
 		Name: blobnaming.Name{Service: "queue", Bucket: at(tb, "2014-07-31T18:30:00Z"), Number: 1234567},
 		Meta: blobnaming.Metadata{
 			Start:    at(tb, "2014-07-31T18:30:00Z").UnixNano(),
@@ -55,15 +55,15 @@ func goldenCases(tb testing.TB) map[string]tableindex.Row {
 			{Start: at(tb, "2014-07-31T18:59:00Z").Unix(), Levels: record.Counts{record.Fatal: 7}},
 		},
 	}
-	last := newRow("z", "-", "", 1, time.Unix(0, math.MaxInt64))
+	last := newEntity("z", "-", "", 1, time.Unix(0, math.MaxInt64))
 	last.Minutes, last.ETag, last.Size, last.Meta.Seq = nil, "", 0, 0
-	output := newRow("queue", blobnaming.OutputInstance, "", 9_824_261_652_000_001, at(tb, "2014-07-31T18:30:00Z"))
+	output := newEntity("queue", blobnaming.OutputInstance, "", 9_824_261_652_000_001, at(tb, "2014-07-31T18:30:00Z"))
 	output.Meta.Footer, output.Meta.Origins = 900, 800
-	return map[string]tableindex.Row{
+	return map[string]tableindex.Entity{
 		"everything": full,
 		"output":     output,
-		"hour":       newRow("a-b_c.d", "pod-1", "", 42, at(tb, "2026-11-20T15:04:05.123456789Z")),
-		"first":      newRow("x", "i", "", 1, time.Unix(0, 0)),
+		"hour":       newEntity("a-b_c.d", "pod-1", "", 42, at(tb, "2026-11-20T15:04:05.123456789Z")),
+		"first":      newEntity("x", "i", "", 1, time.Unix(0, 0)),
 		"last":       last,
 	}
 }
@@ -87,16 +87,16 @@ func shown(tb testing.TB, e store.Entity) map[string]string {
 	return m
 }
 
-func TestGoldenRows(t *testing.T) {
+func TestGoldenEntities(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("..", "testdata", "rows.json")
+	path := filepath.Join("..", "testdata", "entities.json")
 	if *update {
-		var rows []goldenRow
+		var entities []goldenEntity
 		for _, name := range []string{"everything", "hour", "first", "last", "output"} {
 			table, e := entityOf(t, goldenCases(t)[name])
-			rows = append(rows, goldenRow{name, table, shown(t, e)})
+			entities = append(entities, goldenEntity{name, table, shown(t, e)})
 		}
-		text, err := json.MarshalIndent(rows, "", "  ")
+		text, err := json.MarshalIndent(entities, "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,32 +108,32 @@ func TestGoldenRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var golden []goldenRow
+	var golden []goldenEntity
 	if err := json.Unmarshal(text, &golden); err != nil {
 		t.Fatal(err)
 	}
 	cases := goldenCases(t)
 	if len(golden) != len(cases) {
-		t.Errorf("the golden file has %d rows, the test %d", len(golden), len(cases))
+		t.Errorf("the golden file has %d entities, the test %d", len(golden), len(cases))
 	}
 	for _, g := range golden {
 		table, e := entityOf(t, cases[g.Case])
-		if diff := cmp.Diff(g, goldenRow{g.Case, table, shown(t, e)}); diff != "" {
+		if diff := cmp.Diff(g, goldenEntity{g.Case, table, shown(t, e)}); diff != "" {
 			t.Errorf("%s: %s", g.Case, diff)
 		}
-		rows, err := readEntity(t, table, e)
-		if err != nil || len(rows) != 1 {
-			t.Errorf("%s: read as %v, %v", g.Case, rows, err)
+		entities, err := readEntity(t, table, e)
+		if err != nil || len(entities) != 1 {
+			t.Errorf("%s: read as %v, %v", g.Case, entities, err)
 			continue
 		}
-		if diff := cmp.Diff(cases[g.Case], rows[0]); diff != "" {
+		if diff := cmp.Diff(cases[g.Case], entities[0]); diff != "" {
 			t.Errorf("%s: %s", g.Case, diff)
 		}
 	}
 }
 
 // readEntity is what Range makes of an entity of the container "logs".
-func readEntity(tb testing.TB, table string, e store.Entity) (rows []tableindex.Row, err error) {
+func readEntity(tb testing.TB, table string, e store.Entity) (entities []tableindex.Entity, err error) {
 	tb.Helper()
 	s := oneTable{spoiled{nil, func(_ context.Context, _ string, q store.Query) iter.Seq2[[]store.Entity, error] {
 		return func(yield func([]store.Entity, error) bool) {
@@ -145,9 +145,9 @@ func readEntity(tb testing.TB, table string, e store.Entity) (rows []tableindex.
 	from, to := time.Unix(0, 0), time.Unix(0, math.MaxInt64).Add(1)
 	service := e.Partition[:max(len(e.Partition)-3, 0)]
 	for page, got := range tableindex.Range(tb.Context(), s, "logs", service, from, to) {
-		rows, err = append(rows, page...), got
+		entities, err = append(entities, page...), got
 	}
-	return rows, err
+	return entities, err
 }
 
 // FuzzEntity reads entities whose properties are damaged. What is read must be
@@ -182,11 +182,11 @@ func FuzzEntity(f *testing.F) {
 			default:
 				continue
 			}
-			rows, err := readEntity(t, table, e)
+			entities, err := readEntity(t, table, e)
 			if err != nil {
 				continue
 			}
-			againTable, again := entityOf(t, rows[0])
+			againTable, again := entityOf(t, entities[0])
 			if diff := cmp.Diff(shown(t, e), shown(t, again)); diff != "" || againTable != table {
 				t.Errorf("%s with %q and %d: %s", name, text, number, diff)
 			}

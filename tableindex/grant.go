@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// TableName is the name of the table of a container, class and day, which is that
-// of the UTC date of at.
+// TableName is the name of the table of a container, class and day: the UTC date of at.
 func TableName(container, class string, at time.Time) string {
 	return tablePrefix(container) + class + at.UTC().Format(dayLayout)
 }
 
-// Partitions are the first and the last partition of a service: no other service
-// has one between them, so that access can be limited to them.
+// Partitions are the first and the last partition of a service: no other service has one between
+// them, so that access can be limited to them.
 func Partitions(service string) (first, last string) {
 	return partition(service, 0), partition(service, outputs)
 }
 
-// OfService reports whether a partition, or the start of a range of them, is a service's.
+// OfService reports whether a partition, or the start of a range of them, belongs to a service.
 func OfService(partition, service string) bool {
 	return strings.HasPrefix(partition, service+separator)
 }

@@ -22,7 +22,7 @@ func TestHours(t *testing.T) {
 	t.Parallel()
 	rng, tables := seeded(t), openTables(t)
 	midnight := at(t, "2026-11-20T00:00:00Z")
-	var rows []tableindex.Row
+	var entities []tableindex.Entity
 	for n := range uint64(600) {
 		start := midnight.Add(time.Duration(rng.Int64N(int64(24 * time.Hour))))
 		switch rng.IntN(5) {
@@ -31,26 +31,26 @@ func TestHours(t *testing.T) {
 		case 1:
 			start = start.Truncate(time.Hour).Add(time.Hour - 1)
 		}
-		rows = append(rows, newRow([]string{"a", "a-b"}[rng.IntN(2)], fmt.Sprint(rng.IntN(40)), "", n+1, start))
+		entities = append(entities, newEntity([]string{"a", "a-b"}[rng.IntN(2)], fmt.Sprint(rng.IntN(40)), "", n+1, start))
 	}
-	put(t, tables, rows...)
+	put(t, tables, entities...)
 	all, err := tableindex.Tables(t.Context(), tables, "logs")
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
-	for _, row := range []string{"0", "~", "5000000000000000000", rows[0].Key().Row + "x"} {
-		odd := store.Entity{Key: store.Key{Partition: "a|07", Row: row}, Properties: map[string]any{"Type": "segment"}}
+	for _, entity := range []string{"0", "~", "5000000000000000000", entities[0].Key().Row + "x"} {
+		odd := store.Entity{Key: store.Key{Partition: "a|07", Row: entity}, Properties: map[string]any{"Type": "segment"}}
 		if err := tables.Upsert(t.Context(), all[0].Name, []store.Entity{odd}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wanted := rows[:0]
-	for _, row := range rows {
-		if row.Name.Service == "a" {
-			wanted = append(wanted, row)
+	wanted := entities[:0]
+	for _, entity := range entities {
+		if entity.Name.Service == "a" {
+			wanted = append(wanted, entity)
 		}
 	}
-	sortRows(wanted)
+	sortEntities(wanted)
 	for range 20 {
 		cuts := []int{0, 24}
 		for range rng.IntN(5) {
@@ -58,7 +58,7 @@ func TestHours(t *testing.T) {
 		}
 		slices.Sort(cuts)
 		cuts = slices.Compact(cuts)
-		var got []tableindex.Row
+		var got []tableindex.Entity
 		malformed := 0
 		for i := range cuts[1:] {
 			for page, err := range tableindex.Hours(t.Context(), tables, "logs", all[0], "a", cuts[i], cuts[i+1]) {
@@ -69,15 +69,15 @@ func TestHours(t *testing.T) {
 				case err != nil:
 					t.Fatal(err)
 				}
-				for _, row := range page {
-					if hour := row.Name.Bucket.Hour(); hour < cuts[i] || hour >= cuts[i+1] {
-						t.Errorf("%s is of the hours from %d to %d", row.Name, cuts[i], cuts[i+1])
+				for _, entity := range page {
+					if hour := entity.Name.Bucket.Hour(); hour < cuts[i] || hour >= cuts[i+1] {
+						t.Errorf("%s is of the hours from %d to %d", entity.Name, cuts[i], cuts[i+1])
 					}
 				}
 				got = append(got, page...)
 			}
 		}
-		sortRows(got)
+		sortEntities(got)
 		if diff := cmp.Diff(wanted, got); diff != "" || malformed != 4 {
 			t.Fatalf("divided at %v: %d malformed, %s", cuts, malformed, diff)
 		}
@@ -107,35 +107,35 @@ func TestWrongTypes(t *testing.T) {
 	t.Parallel()
 	rng, tables := seeded(t), &asked{inner: openTables(t)}
 	noon := at(t, "2026-11-20T12:00:00Z")
-	var rows []tableindex.Row
+	var entities []tableindex.Entity
 	for n := range uint64(2500) {
-		rows = append(rows, newRow("a", []string{"i", "j"}[rng.IntN(2)], "", n+1, noon.Add(time.Duration(n))))
+		entities = append(entities, newEntity("a", []string{"i", "j"}[rng.IntN(2)], "", n+1, noon.Add(time.Duration(n))))
 	}
-	put(t, tables, rows...)
+	put(t, tables, entities...)
 	var wrong []store.Key
-	last := max(newRow("a", "i", "", 1, noon).Key().Partition, newRow("a", "j", "", 1, noon).Key().Partition)
+	last := max(newEntity("a", "i", "", 1, noon).Key().Partition, newEntity("a", "j", "", 1, noon).Key().Partition)
 	for len(wrong) < 3 {
-		i := rng.IntN(len(rows))
-		if rows[i].Key().Partition != last {
+		i := rng.IntN(len(entities))
+		if entities[i].Key().Partition != last {
 			continue // so that whole pages come before
 		}
-		spoil(t, tables, rows[i], map[string]any{"Records": "many"})
-		wrong = append(wrong, rows[i].Key())
-		rows = slices.Delete(rows, i, i+1)
+		spoil(t, tables, entities[i], map[string]any{"Records": "many"})
+		wrong = append(wrong, entities[i].Key())
+		entities = slices.Delete(entities, i, i+1)
 	}
-	sortRows(rows)
+	sortEntities(entities)
 	sortKeys := func(a, b store.Key) int {
 		return slices.Compare([]string{a.Partition, a.Row}, []string{b.Partition, b.Row})
 	}
 	slices.SortFunc(wrong, sortKeys)
-	table := rows[0].Table("logs")
-	for name, read := range map[string]iter.Seq2[[]tableindex.Row, error]{
-		"rows":  tableindex.Rows(t.Context(), tables, "logs", table, ""),
-		"hours": tableindex.Hours(t.Context(), tables, "logs", tableindex.Table{Name: table, Day: noon.Truncate(24 * time.Hour)}, "a", 12, 13),
-		"range": tableindex.Range(t.Context(), tables, "logs", "a", noon, noon.Add(time.Hour)),
+	table := entities[0].Table("logs")
+	for name, read := range map[string]iter.Seq2[[]tableindex.Entity, error]{
+		"entities": tableindex.Entities(t.Context(), tables, "logs", table, ""),
+		"hours":    tableindex.Hours(t.Context(), tables, "logs", tableindex.Table{Name: table, Day: noon.Truncate(24 * time.Hour)}, "a", 12, 13),
+		"range":    tableindex.Range(t.Context(), tables, "logs", "a", noon, noon.Add(time.Hour)),
 	} {
 		tables.pages.Store(0)
-		var got []tableindex.Row
+		var got []tableindex.Entity
 		var named []store.Key
 		for page, err := range read {
 			var entity *tableindex.EntityError
@@ -147,9 +147,9 @@ func TestWrongTypes(t *testing.T) {
 			}
 			got = append(got, page...)
 		}
-		sortRows(got)
+		sortEntities(got)
 		slices.SortFunc(named, sortKeys)
-		if diff := cmp.Diff(rows, got) + cmp.Diff(wrong, named); diff != "" {
+		if diff := cmp.Diff(entities, got) + cmp.Diff(wrong, named); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if n := tables.pages.Load(); n > 100 {
@@ -158,13 +158,13 @@ func TestWrongTypes(t *testing.T) {
 	}
 
 	// The loop may end at any point.
-	for range tableindex.Rows(t.Context(), tables, "logs", table, "") {
+	for range tableindex.Entities(t.Context(), tables, "logs", table, "") {
 		break
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var failed error
-	for _, err := range tableindex.Rows(ctx, tables, "logs", table, "") {
+	for _, err := range tableindex.Entities(ctx, tables, "logs", table, "") {
 		cancel()
 		failed = err
 	}
@@ -177,17 +177,17 @@ func TestWrongTypes(t *testing.T) {
 func TestSurvey(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
-	row := newRow("a", "i", "", 1, at(t, "2026-11-20T12:00:00Z"))
-	put(t, tables, row, newRow("b", "i", "", 1, at(t, "2026-11-20T12:00:00Z")))
+	entity := newEntity("a", "i", "", 1, at(t, "2026-11-20T12:00:00Z"))
+	put(t, tables, entity, newEntity("b", "i", "", 1, at(t, "2026-11-20T12:00:00Z")))
 	var want []store.Key
 	for _, partition := range []string{"A|00", "a", "a|", "a|0", "a|0A", "a|11", "a|zz", "|00"} {
 		odd := store.Entity{Key: store.Key{Partition: partition, Row: "x"}, Properties: map[string]any{"Type": "segment"}}
-		if err := tables.Upsert(t.Context(), row.Table("logs"), []store.Entity{odd}); err != nil {
+		if err := tables.Upsert(t.Context(), entity.Table("logs"), []store.Entity{odd}); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, odd.Key)
 	}
-	services, lost, err := tableindex.Survey(t.Context(), tables, row.Table("logs"))
+	services, lost, err := tableindex.Survey(t.Context(), tables, entity.Table("logs"))
 	slices.SortFunc(lost, func(a, b store.Key) int { return slices.Compare([]string{a.Partition}, []string{b.Partition}) })
 	slices.SortFunc(want, func(a, b store.Key) int { return slices.Compare([]string{a.Partition}, []string{b.Partition}) })
 	if diff := cmp.Diff([]string{"a", "b"}, services) + cmp.Diff(want, lost); diff != "" || err != nil {
@@ -198,36 +198,36 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// Rows of outputs come after those of their inputs, in every way to read: a row that
+// Entities of outputs come after those of their inputs, in every way to read: an entity that
 // compaction removes meanwhile is in an output that is read later.
 func TestOutputsComeLast(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	hour := at(t, "2026-11-20T15:00:00Z")
-	output := newRow("x", "-", "", 9_824_261_652_000_001, hour.Add(time.Minute))
+	output := newEntity("x", "-", "", 9_824_261_652_000_001, hour.Add(time.Minute))
 	output.Meta.Footer, output.Meta.Origins = 900, 800
-	rows := []tableindex.Row{output}
+	entities := []tableindex.Entity{output}
 	for i := range 40 { // in all partitions
-		rows = append(rows, newRow("x", fmt.Sprintf("pod-%d", i), "", uint64(i+1), hour.Add(time.Minute)))
+		entities = append(entities, newEntity("x", fmt.Sprintf("pod-%d", i), "", uint64(i+1), hour.Add(time.Minute)))
 	}
-	if err := tableindex.Put(t.Context(), tables, "logs", rows); err != nil {
+	if err := tableindex.Put(t.Context(), tables, "logs", entities); err != nil {
 		t.Fatal(err)
 	}
 	day := tableindex.Table{Name: output.Table("logs"), Day: hour.Truncate(24 * time.Hour)}
-	for name, all := range map[string]iter.Seq2[[]tableindex.Row, error]{
-		"range": tableindex.Range(t.Context(), tables, "logs", "x", hour, hour.Add(time.Hour)),
-		"hours": tableindex.Hours(t.Context(), tables, "logs", day, "x", 15, 16),
-		"rows":  tableindex.Rows(t.Context(), tables, "logs", day.Name, "x"),
+	for name, all := range map[string]iter.Seq2[[]tableindex.Entity, error]{
+		"range":    tableindex.Range(t.Context(), tables, "logs", "x", hour, hour.Add(time.Hour)),
+		"hours":    tableindex.Hours(t.Context(), tables, "logs", day, "x", 15, 16),
+		"entities": tableindex.Entities(t.Context(), tables, "logs", day.Name, "x"),
 	} {
-		var got []tableindex.Row
+		var got []tableindex.Entity
 		for page, err := range all {
 			if err != nil {
 				t.Fatal(err)
 			}
 			got = append(got, page...)
 		}
-		if len(got) != len(rows) || got[len(got)-1].Name != output.Name {
-			t.Errorf("%s: %d rows, the last %v", name, len(got), got[len(got)-1].Name)
+		if len(got) != len(entities) || got[len(got)-1].Name != output.Name {
+			t.Errorf("%s: %d entities, the last %v", name, len(got), got[len(got)-1].Name)
 		}
 	}
 }

@@ -53,8 +53,8 @@ func at(tb testing.TB, s string) time.Time {
 }
 
 // newRow is a row of one record a minute at each of the times, which lie in one hour.
-func newRow(service, instance, class string, number uint64, times ...time.Time) tableindex.Row {
-	r := tableindex.Row{
+func newEntity(service, instance, class string, number uint64, times ...time.Time) tableindex.Entity {
+	r := tableindex.Entity{
 		Name: blobnaming.Name{Service: service, Bucket: times[0].UTC().Truncate(time.Hour), Number: number},
 		Meta: blobnaming.Metadata{
 			Start:    times[0].UnixNano(),

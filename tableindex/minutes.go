@@ -12,9 +12,9 @@ import (
 // minutesInHour is the number of minutes that a bucket can have.
 const minutesInHour = 60
 
-// encodeMinutes writes nothing for no minutes, and for each minute in order: a byte, the minute after the
-// bucket's start; a byte, the set of levels with records (bit 0 is "-", bit 6 FATAL); and
-// for each of those levels, in order, the number of records as an unsigned varint.
+// encodeMinutes writes nothing for no minutes, and for each minute in order: a byte, the minute
+// relative to the bucket's start; a byte, the set of levels with records (bit 0 is "-", bit 6
+// FATAL); and for each of those levels, in order, the number of records as an unsigned varint.
 func encodeMinutes(bucket time.Time, minutes []record.Minute) ([]byte, error) {
 	var b []byte
 	next := 0
@@ -43,7 +43,7 @@ func encodeMinutes(bucket time.Time, minutes []record.Minute) ([]byte, error) {
 	return b, nil
 }
 
-// decodeMinutes reads what encodeMinutes wrote; anything else is an error.
+// decodeMinutes decodes the output of encodeMinutes; anything else is an error.
 func decodeMinutes(bucket time.Time, b []byte) ([]record.Minute, error) {
 	if len(b) == 0 {
 		return nil, errors.New("empty")
@@ -69,7 +69,7 @@ func decodeMinutes(bucket time.Time, b []byte) ([]record.Minute, error) {
 				continue
 			}
 			n, size := binary.Uvarint(b)
-			// The last byte of a shortest varint is not 0: this refuses a count of 0 too.
+			// The last byte of a shortest varint is not 0: this rejects a count of 0 too.
 			if size <= 0 || b[size-1] == 0 {
 				return nil, fmt.Errorf("minute %d has a malformed count", offset)
 			}

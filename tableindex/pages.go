@@ -8,24 +8,26 @@ import (
 	"logstow/store"
 )
 
-// found is a page of entities, those of the page that can not be read, and the error that ends a query.
-type found struct {
+// queryPage is a page of entities, the malformed entities of the page, and the error that ends a
+// query.
+type queryPage struct {
 	entities  []store.Entity
 	malformed []error
 	err       error
 }
 
-// pagesOf yields what a query finds. One entity with a property of another type makes storage's answer
-// unreadable: the page is then read in smaller and smaller pieces, to get the others and to name it.
-func pagesOf(ctx context.Context, t store.TableReader, table string, q store.Query) iter.Seq[found] {
-	return func(yield func(found) bool) {
+// queryPages yields the results of a query. One entity with a property of another type makes
+// storage's response undecodable: the page is then read in ever smaller pieces, to get the other
+// entities and to identify it.
+func queryPages(ctx context.Context, t store.TableReader, table string, q store.Query) iter.Seq[queryPage] {
+	return func(yield func(queryPage) bool) {
 		var last store.Key
 		for entities, err := range t.Query(ctx, table, q) {
 			if errors.Is(err, store.ErrInvalid) {
 				salvage(ctx, t, table, q, last, yield)
 				return
 			}
-			if !yield(found{entities: entities, err: err}) {
+			if !yield(queryPage{entities: entities, err: err}) {
 				return
 			}
 			if len(entities) > 0 {
@@ -35,13 +37,13 @@ func pagesOf(ctx context.Context, t store.TableReader, table string, q store.Que
 	}
 }
 
-// salvage yields what a query finds after a key, though it can not be read at once.
-func salvage(ctx context.Context, t store.TableReader, table string, q store.Query, last store.Key, yield func(found) bool) {
+// salvage yields the results of a query after a key whose page cannot be decoded as a whole.
+func salvage(ctx context.Context, t store.TableReader, table string, q store.Query, last store.Key, yield func(queryPage) bool) {
 	keysOnly := q
 	keysOnly.Columns = nil
 	for entities, err := range t.Query(ctx, table, keysOnly) {
 		if err != nil {
-			yield(found{err: err})
+			yield(queryPage{err: err})
 			return
 		}
 		for len(entities) > 0 && orderKeys(entities[0].Key, last) <= 0 {
@@ -52,7 +54,7 @@ func salvage(ctx context.Context, t store.TableReader, table string, q store.Que
 			for n < len(entities) && entities[n].Partition == entities[0].Partition {
 				n++
 			}
-			if !halve(ctx, t, table, q, entities[:n], yield) {
+			if !bisect(ctx, t, table, q, entities[:n], yield) {
 				return
 			}
 			entities = entities[n:]
@@ -60,10 +62,10 @@ func salvage(ctx context.Context, t store.TableReader, table string, q store.Que
 	}
 }
 
-// halve yields neighbours of a partition, of which the keys are known; false says that it is the end.
-func halve(ctx context.Context, t store.TableReader, table string, q store.Query, keys []store.Entity, yield func(found) bool) bool {
+// bisect yields adjacent entities of a partition, whose keys are known; false means stop.
+func bisect(ctx context.Context, t store.TableReader, table string, q store.Query, keys []store.Entity, yield func(queryPage) bool) bool {
 	q.Partition, q.PartitionTo = keys[0].Partition, ""
-	q.RowFrom, q.RowTo = keys[0].Row, keys[len(keys)-1].Row+" " // nothing that a key may hold sorts before a space
+	q.RowFrom, q.RowTo = keys[0].Row, keys[len(keys)-1].Row+" " // no byte allowed in a key sorts before a space
 	var all []store.Entity
 	var failed error
 	for entities, err := range t.Query(ctx, table, q) {
@@ -71,10 +73,10 @@ func halve(ctx context.Context, t store.TableReader, table string, q store.Query
 	}
 	switch {
 	case !errors.Is(failed, store.ErrInvalid):
-		return yield(found{entities: all, err: failed}) // who sees an error wants no more
+		return yield(queryPage{entities: all, err: failed}) // after an error the caller wants no more
 	case len(keys) == 1:
-		return yield(found{malformed: []error{&EntityError{Table: table, Key: keys[0].Key, Err: failed}}})
+		return yield(queryPage{malformed: []error{&EntityError{Table: table, Key: keys[0].Key, Err: failed}}})
 	}
 	middle := len(keys) / 2
-	return halve(ctx, t, table, q, keys[:middle], yield) && halve(ctx, t, table, q, keys[middle:], yield)
+	return bisect(ctx, t, table, q, keys[:middle], yield) && bisect(ctx, t, table, q, keys[middle:], yield)
 }

@@ -15,40 +15,39 @@ import (
 )
 
 const (
-	// putTables is how many tables one Put writes at the same time.
-	putTables = 8
-	// createTries is how often a missing table is created before one transaction
-	// fails: it may be dropped again just after it was made.
+	// concurrentTables is how many tables one Put writes concurrently.
+	concurrentTables = 8
+	// createTries is how often a missing table is created before one transaction fails: it may be
+	// dropped again right after its creation.
 	createTries = 2
 )
 
-// Put inserts or replaces rows: those of one day, class and partition together, in
-// transactions of at most [store.MaxTransaction] entities and
-// [store.MaxTransactionSize]. Of rows for the same place the last one counts. A
-// table is created when storage says that it is missing, never before.
+// Put inserts or replaces entities: those of one day, class and partition together, in transactions
+// of at most [store.MaxTransaction] entities and [store.MaxTransactionSize]. Of entities with the
+// same key the last one counts. A table is created when storage reports it missing, never before.
 //
-// Put is idempotent. It writes what it can: the error joins one for each table that
-// failed, which names it, and one for each row that can not be, which is
-// [store.ErrInvalid] and [ErrRow] and names the blob. Rows of a failed table may have been written.
-func Put(ctx context.Context, t store.Tables, container string, rows []Row) error {
+// Put is idempotent. It writes as much as it can: the error joins one for each table that failed,
+// which names it, and one for each invalid entity, which is [store.ErrInvalid] and
+// [ErrInvalidEntity] and names the blob. Entities of a failed table may have been written.
+func Put(ctx context.Context, t store.Tables, container string, entities []Entity) error {
 	var failed []error
-	tables := make(map[string]entities)
-	for _, r := range rows {
+	tables := make(map[string]tableEntities)
+	for _, r := range entities {
 		e, err := encode(r)
 		if err != nil {
-			failed = append(failed, &store.Error{Op: "index", Object: r.Name.String(), Class: store.ErrInvalid, Err: rowError{err}})
+			failed = append(failed, &store.Error{Op: "index", Object: r.Name.String(), Class: store.ErrInvalid, Err: invalidEntityError{err}})
 			continue
 		}
 		name := tableOf(container, r)
 		if tables[name] == nil {
-			tables[name] = make(entities)
+			tables[name] = make(tableEntities)
 		}
 		tables[name][e.Key] = e
 	}
 	names := slices.Sorted(maps.Keys(tables))
 	results := make([]error, len(names))
 	var group errgroup.Group
-	group.SetLimit(putTables)
+	group.SetLimit(concurrentTables)
 	for i, name := range names {
 		group.Go(func() error {
 			results[i] = putTable(ctx, t, name, tables[name])
@@ -59,19 +58,19 @@ func Put(ctx context.Context, t store.Tables, container string, rows []Row) erro
 	return errors.Join(append(failed, results...)...)
 }
 
-// ErrRow says that a row cannot be, whatever storage says.
-var ErrRow = errors.New("not a row of the index")
+// ErrInvalidEntity reports an entity that is invalid independent of storage.
+var ErrInvalidEntity = errors.New("not a valid index entity")
 
-type rowError struct{ err error }
+type invalidEntityError struct{ err error }
 
-func (e rowError) Error() string   { return e.err.Error() }
-func (e rowError) Unwrap() []error { return []error{ErrRow, e.err} }
+func (e invalidEntityError) Error() string   { return e.err.Error() }
+func (e invalidEntityError) Unwrap() []error { return []error{ErrInvalidEntity, e.err} }
 
-// entities are those of one table.
-type entities map[store.Key]store.Entity
+// tableEntities are those of one table.
+type tableEntities map[store.Key]store.Entity
 
 // putTable writes entities to a table.
-func putTable(ctx context.Context, t store.Tables, table string, all entities) error {
+func putTable(ctx context.Context, t store.Tables, table string, all tableEntities) error {
 	for _, transaction := range all.transactions() {
 		if err := upsert(ctx, t, table, transaction); err != nil {
 			return fmt.Errorf("index %d segments in table %s: %w", len(all), table, err)
@@ -81,7 +80,7 @@ func putTable(ctx context.Context, t store.Tables, table string, all entities) e
 }
 
 // transactions splits entities by partition and by the limits of a transaction.
-func (all entities) transactions() [][]store.Entity {
+func (all tableEntities) transactions() [][]store.Entity {
 	sorted := slices.SortedFunc(maps.Values(all), compareKeys)
 	var transactions [][]store.Entity
 	var current []store.Entity
@@ -101,7 +100,7 @@ func (all entities) transactions() [][]store.Entity {
 	return transactions
 }
 
-// upsert writes one transaction, and creates the table where it is missing.
+// upsert writes one transaction, and creates the table if it is missing.
 func upsert(ctx context.Context, t store.Tables, table string, transaction []store.Entity) error {
 	err := t.Upsert(ctx, table, transaction)
 	for try := 0; try < createTries && errors.Is(err, store.ErrNoTable); try++ {

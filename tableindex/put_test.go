@@ -69,8 +69,8 @@ func TestPutCreatesATableWhenItIsMissing(t *testing.T) {
 	t.Parallel()
 	s := &spy{inner: openTables(t)}
 	from := at(t, "2026-01-01T10:00:00Z")
-	put(t, s, newRow("x", "i", "", 1, from))
-	put(t, s, newRow("x", "i", "", 2, from))
+	put(t, s, newEntity("x", "i", "", 1, from))
+	put(t, s, newEntity("x", "i", "", 2, from))
 	const table = "segments98f38f1220260101"
 	want := []string{"upsert 1 into " + table, "create " + table, "upsert 1 into " + table, "upsert 1 into " + table}
 	if diff := cmp.Diff(want, s.calls); diff != "" {
@@ -82,20 +82,20 @@ func TestPutGroups(t *testing.T) {
 	t.Parallel()
 	s := &spy{inner: openTables(t)}
 	from := at(t, "2026-01-01T10:00:00Z")
-	var rows []tableindex.Row
+	var entities []tableindex.Entity
 	for i := range uint64(250) { // one partition
-		rows = append(rows, newRow("x", "i", "", i+1, from))
+		entities = append(entities, newEntity("x", "i", "", i+1, from))
 	}
-	rows = append(rows,
-		newRow("y", "i", "", 1, from),                                  // another partition
-		newRow("x", "i", "audit", 1, from),                             // another table
-		newRow("x", "i", "", 1, at(t, "2026-01-02T00:00:00Z")),         // another day
-		newRow("x", "i", "", 250, from), newRow("x", "i", "", 7, from), // again
+	entities = append(entities,
+		newEntity("y", "i", "", 1, from),                                     // another partition
+		newEntity("x", "i", "audit", 1, from),                                // another table
+		newEntity("x", "i", "", 1, at(t, "2026-01-02T00:00:00Z")),            // another day
+		newEntity("x", "i", "", 250, from), newEntity("x", "i", "", 7, from), // again
 	)
-	put(t, s, rows[250:252]...)
-	put(t, s, rows[252])
+	put(t, s, entities[250:252]...)
+	put(t, s, entities[252])
 	s.calls = nil
-	put(t, s, rows...)
+	put(t, s, entities...)
 	slices.Sort(s.calls)
 	const table = "segments98f38f12"
 	want := []string{
@@ -115,35 +115,35 @@ func TestPutKeepsToTheSizeOfATransaction(t *testing.T) {
 	t.Parallel()
 	s := &spy{inner: openTables(t)}
 	from := at(t, "2026-01-01T10:00:00Z")
-	var rows []tableindex.Row
+	var entities []tableindex.Entity
 	for i := range uint64(100) {
-		r := newRow("x", "i", "", i+1, from)
+		r := newEntity("x", "i", "", i+1, from)
 		r.ETag = strings.Repeat("e", 32<<10) // 64 KiB as UTF-16
-		rows = append(rows, r)
+		entities = append(entities, r)
 	}
-	put(t, s, rows...)
+	put(t, s, entities...)
 	if len(s.sizes) != 2 || slices.Max(s.sizes) > store.MaxTransactionSize {
 		t.Errorf("transactions of %d bytes, want 2 of at most %d", s.sizes, store.MaxTransactionSize)
 	}
 	if got := collect(t, tableindex.Range(t.Context(), s, "logs", "x", from, from.Add(time.Hour))); len(got) != 100 {
-		t.Errorf("%d rows are read, want 100", len(got))
+		t.Errorf("%d entities are read, want 100", len(got))
 	}
 }
 
-func TestPutLastRowOfAPlaceWins(t *testing.T) {
+func TestPutLastEntityOfAKeyWins(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	from := at(t, "2026-01-01T10:00:00Z")
-	first, second := newRow("x", "i", "", 1, from), newRow("x", "i", "", 1, from)
+	first, second := newEntity("x", "i", "", 1, from), newEntity("x", "i", "", 1, from)
 	second.ETag = "second"
 	put(t, tables, first, second)
 	got := collect(t, tableindex.Range(t.Context(), tables, "logs", "x", from, from.Add(1)))
-	if diff := cmp.Diff([]tableindex.Row{second}, got); diff != "" {
+	if diff := cmp.Diff([]tableindex.Entity{second}, got); diff != "" {
 		t.Error(diff)
 	}
 	put(t, tables, first) // a later call replaces
 	got = collect(t, tableindex.Range(t.Context(), tables, "logs", "x", from, from.Add(1)))
-	if diff := cmp.Diff([]tableindex.Row{first}, got); diff != "" {
+	if diff := cmp.Diff([]tableindex.Entity{first}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -165,10 +165,10 @@ func TestPutJoinsErrors(t *testing.T) {
 		}
 		return nil
 	}
-	invalid := newRow("x", "i", "", 9, from)
+	invalid := newEntity("x", "i", "", 9, from)
 	invalid.Meta.End += int64(time.Hour)
-	err := tableindex.Put(t.Context(), s, "logs", []tableindex.Row{
-		newRow("x", "i", "", 1, from), invalid, newRow("x", "i", "", 1, from.Add(24*time.Hour)), newRow("x", "i", "", 1, from.Add(48*time.Hour)),
+	err := tableindex.Put(t.Context(), s, "logs", []tableindex.Entity{
+		newEntity("x", "i", "", 1, from), invalid, newEntity("x", "i", "", 1, from.Add(24*time.Hour)), newEntity("x", "i", "", 1, from.Add(48*time.Hour)),
 	})
 	for _, class := range []error{store.ErrTableBusy, store.ErrNoTable, store.ErrInvalid} {
 		if !errors.Is(err, class) {
@@ -184,48 +184,48 @@ func TestPutJoinsErrors(t *testing.T) {
 		t.Errorf("the error names a table that is fine: %v", err)
 	}
 	if got := collect(t, tableindex.Range(t.Context(), s, "logs", "x", from.Add(48*time.Hour), from.Add(49*time.Hour))); len(got) != 1 {
-		t.Errorf("the table that is fine has %d rows, want 1", len(got))
+		t.Errorf("the table that is fine has %d entities, want 1", len(got))
 	}
 }
 
-func TestPutRefuses(t *testing.T) {
+func TestPutRejects(t *testing.T) {
 	t.Parallel()
 	from := at(t, "2026-01-01T10:30:00Z")
-	for name, change := range map[string]func(*tableindex.Row){
-		"no name":              func(r *tableindex.Row) { r.Name.Service = "" },
-		"no number":            func(r *tableindex.Row) { r.Name.Number = 0 },
-		"a bucket of seconds":  func(r *tableindex.Row) { r.Name.Bucket = r.Name.Bucket.Add(time.Second) },
-		"no instance":          func(r *tableindex.Row) { r.Meta.Instance = "" },
-		"a bad class":          func(r *tableindex.Row) { r.Meta.Class = "Audit" },
-		"counts do not sum":    func(r *tableindex.Row) { r.Meta.Records++ },
-		"an earlier record":    func(r *tableindex.Row) { r.Name.Bucket = r.Name.Bucket.Add(45 * time.Minute) },
-		"a later record":       func(r *tableindex.Row) { r.Meta.End = from.Add(30 * time.Minute).UnixNano() },
-		"a negative size":      func(r *tableindex.Row) { r.Size = -1 },
-		"minutes too many":     func(r *tableindex.Row) { r.Minutes[0].Levels[record.Info]++ },
-		"minutes overflow":     func(r *tableindex.Row) { r.Minutes[0].Levels[record.Info] += math.MaxUint64 },
-		"minutes of no record": func(r *tableindex.Row) { r.Minutes = append(r.Minutes, record.Minute{Start: from.Unix() + 300}) },
-		"minutes unordered":    func(r *tableindex.Row) { slices.Reverse(r.Minutes) },
-		"a minute's second":    func(r *tableindex.Row) { r.Minutes[0].Start++ },
-		"another hour's": func(r *tableindex.Row) {
+	for name, change := range map[string]func(*tableindex.Entity){
+		"no name":              func(r *tableindex.Entity) { r.Name.Service = "" },
+		"no number":            func(r *tableindex.Entity) { r.Name.Number = 0 },
+		"a bucket of seconds":  func(r *tableindex.Entity) { r.Name.Bucket = r.Name.Bucket.Add(time.Second) },
+		"no instance":          func(r *tableindex.Entity) { r.Meta.Instance = "" },
+		"a bad class":          func(r *tableindex.Entity) { r.Meta.Class = "Audit" },
+		"counts do not sum":    func(r *tableindex.Entity) { r.Meta.Records++ },
+		"an earlier record":    func(r *tableindex.Entity) { r.Name.Bucket = r.Name.Bucket.Add(45 * time.Minute) },
+		"a later record":       func(r *tableindex.Entity) { r.Meta.End = from.Add(30 * time.Minute).UnixNano() },
+		"a negative size":      func(r *tableindex.Entity) { r.Size = -1 },
+		"minutes too many":     func(r *tableindex.Entity) { r.Minutes[0].Levels[record.Info]++ },
+		"minutes overflow":     func(r *tableindex.Entity) { r.Minutes[0].Levels[record.Info] += math.MaxUint64 },
+		"minutes of no record": func(r *tableindex.Entity) { r.Minutes = append(r.Minutes, record.Minute{Start: from.Unix() + 300}) },
+		"minutes unordered":    func(r *tableindex.Entity) { slices.Reverse(r.Minutes) },
+		"a minute's second":    func(r *tableindex.Entity) { r.Minutes[0].Start++ },
+		"another hour's": func(r *tableindex.Entity) {
 			r.Minutes[1].Start = from.Add(30 * time.Minute).Unix()
 		},
 	} {
-		r := newRow("x", "i", "", 1, from, from.Add(time.Minute))
+		r := newEntity("x", "i", "", 1, from, from.Add(time.Minute))
 		change(&r)
 		var w recorder
-		if err := tableindex.Put(t.Context(), &w, "logs", []tableindex.Row{r}); !errors.Is(err, store.ErrInvalid) {
+		if err := tableindex.Put(t.Context(), &w, "logs", []tableindex.Entity{r}); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("%s: got %v, want ErrInvalid", name, err)
 		}
 		if len(w.written) > 0 {
 			t.Errorf("%s: was written", name)
 		}
 	}
-	before := newRow("x", "i", "", 1, time.Unix(-1, 0))
-	if err := tableindex.Put(t.Context(), &recorder{}, "logs", []tableindex.Row{before}); !errors.Is(err, store.ErrInvalid) {
+	before := newEntity("x", "i", "", 1, time.Unix(-1, 0))
+	if err := tableindex.Put(t.Context(), &recorder{}, "logs", []tableindex.Entity{before}); !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("before 1970: got %v, want ErrInvalid", err)
 	}
 	if err := tableindex.Put(t.Context(), &recorder{}, "logs", nil); err != nil {
-		t.Errorf("no rows: %v", err)
+		t.Errorf("no entities: %v", err)
 	}
 }
 
@@ -235,7 +235,7 @@ func TestShardsSpread(t *testing.T) {
 	t.Parallel()
 	count := make(map[string]int)
 	for i := range 1600 {
-		_, e := entityOf(t, newRow("x", fmt.Sprintf("web-%08x-%d", i*7919, i%10), "", 1, at(t, "2026-01-01T10:00:00Z")))
+		_, e := entityOf(t, newEntity("x", fmt.Sprintf("web-%08x-%d", i*7919, i%10), "", 1, at(t, "2026-01-01T10:00:00Z")))
 		count[e.Partition]++
 	}
 	if most := slices.Max(slices.Collect(maps.Values(count))); len(count) != 16 || most > 200 {

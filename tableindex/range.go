@@ -11,23 +11,21 @@ import (
 	"logstow/store"
 )
 
-// parallel is how many partitions are read at the same time: those of one table.
-const parallel = shards
+// concurrentPartitions is how many partitions are read concurrently: those of one table.
+const concurrentPartitions = shards
 
-// Range yields the rows of a service whose records may lie in [from, to), of all
-// classes, in no particular order: those that end at from or later and start
-// before to. It lists the container's tables, and then reads from those of the
-// range each of the 16 partitions by a range of row keys, several at a time, following pages; then
-// that of compaction's outputs. So a segment whose row compaction removed meanwhile is in an
-// output that comes.
+// Range yields the entities of a service whose records may lie in [from, to), of all classes, in no
+// particular order: those that end at from or later and start before to. It lists the container's
+// tables, and then reads each of the 16 partitions of those in the range by a range of row keys,
+// several concurrently, following pages; then that of compaction's outputs. So a segment whose
+// entity compaction removed meanwhile is in an output that is yielded.
 //
-// An entity that can not be read yields an [*EntityError], and the others still
-// come. Any other error is the last thing that is yielded. A table that vanishes
-// meanwhile has expired: it is no error. When the loop ends early, Range ends its
-// requests and waits for them.
-func Range(ctx context.Context, t store.TableReader, container, service string, from, to time.Time) iter.Seq2[[]Row, error] {
-	return func(yield func([]Row, error) bool) {
-		r := reader{tables: t, container: container, service: service, from: from, to: to, pages: make(chan page)}
+// An undecodable entity yields an [*EntityError], and the others are still yielded. Any other error
+// is yielded last. A table that is deleted meanwhile has expired: it is no error. When the loop
+// ends early, Range cancels its requests and waits for them.
+func Range(ctx context.Context, t store.TableReader, container, service string, from, to time.Time) iter.Seq2[[]Entity, error] {
+	return func(yield func([]Entity, error) bool) {
+		r := reader{tables: t, container: container, service: service, from: from, to: to, pages: make(chan segmentPage)}
 		if !from.Before(to) || !r.plan() {
 			return
 		}
@@ -39,7 +37,7 @@ func Range(ctx context.Context, t store.TableReader, container, service string, 
 		}()
 		go r.run(reading)
 		for p := range r.pages {
-			if len(p.rows) > 0 && !yield(p.rows, nil) {
+			if len(p.entities) > 0 && !yield(p.entities, nil) {
 				return
 			}
 			for _, err := range p.malformed {
@@ -58,24 +56,24 @@ func Range(ctx context.Context, t store.TableReader, container, service string, 
 	}
 }
 
-// page is what one request gave.
-type page struct {
-	rows      []Row
+// segmentPage is the result of one request.
+type segmentPage struct {
+	entities  []Entity
 	malformed []error
 	err       error
 }
 
-// reader reads the rows of one range.
+// reader reads the entities of one range.
 type reader struct {
 	tables             store.TableReader
 	container, service string
 	from, to           time.Time
-	// query is that of every partition, but for the partition.
+	// query is that of every partition, except for the partition.
 	query store.Query
-	pages chan page
+	pages chan segmentPage
 }
 
-// plan fills in the query; false says that nothing can match it.
+// plan fills in the query; false means that nothing can match it.
 func (r *reader) plan() bool {
 	rowFrom, rowTo, ok := rowRange(r.from, r.to)
 	r.query = store.Query{
@@ -95,13 +93,13 @@ func (r *reader) plan() bool {
 func (r *reader) run(ctx context.Context) {
 	defer close(r.pages)
 	var group errgroup.Group
-	group.SetLimit(parallel)
-	defer func() { _ = group.Wait() }() // what fails is sent as a page
+	group.SetLimit(concurrentPartitions)
+	defer func() { _ = group.Wait() }() // failures are sent as a page
 	prefix := tablePrefix(r.container)
 	var inRange []string
 	for names, err := range r.tables.Tables(ctx, prefix) {
 		if err != nil {
-			r.send(ctx, page{err: err})
+			r.send(ctx, segmentPage{err: err})
 			return
 		}
 		for _, table := range names {
@@ -131,35 +129,35 @@ func (r *reader) run(ctx context.Context) {
 func (r *reader) read(ctx context.Context, table string, shard int) {
 	q := r.query
 	q.Partition = partition(r.service, shard)
-	for p := range pagesOf(ctx, r.tables, table, q) {
+	for p := range queryPages(ctx, r.tables, table, q) {
 		if p.err != nil {
-			if !gone(p.err) {
-				r.send(ctx, page{err: p.err})
+			if !isMissing(p.err) {
+				r.send(ctx, segmentPage{err: p.err})
 			}
 			return
 		}
-		rows, malformed := decodeAll(r.container, table, p.entities)
-		if !r.send(ctx, page{rows: rows, malformed: append(p.malformed, malformed...)}) {
+		decoded, malformed := decodeAll(r.container, table, p.entities)
+		if !r.send(ctx, segmentPage{entities: decoded, malformed: append(p.malformed, malformed...)}) {
 			return
 		}
 	}
 }
 
-// decodeAll reads the entities of a page.
-func decodeAll(container, table string, entities []store.Entity) (rows []Row, malformed []error) {
+// decodeAll decodes the entities of a page.
+func decodeAll(container, table string, entities []store.Entity) (decoded []Entity, malformed []error) {
 	for _, e := range entities {
-		row, err := decode(container, table, e)
+		entity, err := decode(container, table, e)
 		if err != nil {
 			malformed = append(malformed, err)
 			continue
 		}
-		rows = append(rows, row)
+		decoded = append(decoded, entity)
 	}
-	return rows, malformed
+	return decoded, malformed
 }
 
-// send hands a page over, unless ctx ends first.
-func (r *reader) send(ctx context.Context, p page) bool {
+// send sends a page, unless ctx ends first.
+func (r *reader) send(ctx context.Context, p segmentPage) bool {
 	select {
 	case r.pages <- p:
 		return true

@@ -22,28 +22,28 @@ import (
 )
 
 // collect is what a range yields, in the order of names and batches; any error fails the test.
-func collect(t *testing.T, seq iter.Seq2[[]tableindex.Row, error]) []tableindex.Row {
+func collect(t *testing.T, seq iter.Seq2[[]tableindex.Entity, error]) []tableindex.Entity {
 	t.Helper()
-	var rows []tableindex.Row
+	var entities []tableindex.Entity
 	for page, err := range seq {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows = append(rows, page...)
+		entities = append(entities, page...)
 	}
-	sortRows(rows)
-	return rows
+	sortEntities(entities)
+	return entities
 }
 
-func sortRows(rows []tableindex.Row) {
-	slices.SortFunc(rows, func(a, b tableindex.Row) int {
+func sortEntities(entities []tableindex.Entity) {
+	slices.SortFunc(entities, func(a, b tableindex.Entity) int {
 		return strings.Compare(a.Name.String()+a.Meta.Batch.String(), b.Name.String()+b.Meta.Batch.String())
 	})
 }
 
-func put(t *testing.T, tables store.Tables, rows ...tableindex.Row) {
+func put(t *testing.T, tables store.Tables, entities ...tableindex.Entity) {
 	t.Helper()
-	if err := tableindex.Put(t.Context(), tables, "logs", rows); err != nil {
+	if err := tableindex.Put(t.Context(), tables, "logs", entities); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func TestRangeIsAFilter(t *testing.T) {
 			return day.Add(time.Duration(random.Int64N(int64(72 * time.Hour))))
 		}
 	}
-	var all []tableindex.Row
+	var all []tableindex.Entity
 	for number := range uint64(600) {
 		start := instant()
 		end := instant()
@@ -77,7 +77,7 @@ func TestRangeIsAFilter(t *testing.T) {
 		}
 		service := []string{"queue", "queue-2", "queue.a"}[random.IntN(3)]
 		class := []string{"", "c20231231"}[random.IntN(2)]
-		all = append(all, newRow(service, fmt.Sprint("pod-", random.IntN(40)), class, number+1, start, end))
+		all = append(all, newEntity(service, fmt.Sprint("pod-", random.IntN(40)), class, number+1, start, end))
 	}
 	put(t, tables, all...)
 	matched := 0
@@ -86,14 +86,14 @@ func TestRangeIsAFilter(t *testing.T) {
 		if random.IntN(8) > 0 && to.Before(from) {
 			from, to = to, from
 		}
-		var want []tableindex.Row
+		var want []tableindex.Entity
 		for _, r := range all {
 			start, end := time.Unix(0, r.Meta.Start), time.Unix(0, r.Meta.End)
 			if r.Name.Service == "queue" && from.Before(to) && !end.Before(from) && start.Before(to) {
 				want = append(want, r)
 			}
 		}
-		sortRows(want)
+		sortEntities(want)
 		matched += len(want)
 		got := collect(t, tableindex.Range(t.Context(), tables, "logs", "queue", from, to))
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -101,27 +101,27 @@ func TestRangeIsAFilter(t *testing.T) {
 		}
 	}
 	if matched == 0 {
-		t.Error("no range had a row: this test shows nothing")
+		t.Error("no range had a entity: this test shows nothing")
 	}
 }
 
 func TestRangeOfAllTime(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
-	first := newRow("x", "i", "", 1, time.Unix(0, 0), time.Unix(0, 1))
-	last := newRow("x", "i", "", 2, time.Unix(0, 1<<63-2), time.Unix(0, 1<<63-1))
+	first := newEntity("x", "i", "", 1, time.Unix(0, 0), time.Unix(0, 1))
+	last := newEntity("x", "i", "", 2, time.Unix(0, 1<<63-2), time.Unix(0, 1<<63-1))
 	put(t, tables, first, last)
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
 	for _, c := range []struct {
 		from, to time.Time
-		want     []tableindex.Row
+		want     []tableindex.Entity
 	}{
-		{year(-500), year(20000), []tableindex.Row{first, last}},
+		{year(-500), year(20000), []tableindex.Entity{first, last}},
 		{time.Time{}, year(1970), nil},
-		{time.Time{}, year(1970).Add(1), []tableindex.Row{first}},
-		{year(1970).Add(1), year(1970).Add(2), []tableindex.Row{first}},
+		{time.Time{}, year(1970).Add(1), []tableindex.Entity{first}},
+		{year(1970).Add(1), year(1970).Add(2), []tableindex.Entity{first}},
 		{year(1970).Add(2), year(2262), nil},
-		{time.Unix(0, 1<<63-1), year(2263), []tableindex.Row{last}},
+		{time.Unix(0, 1<<63-1), year(2263), []tableindex.Entity{last}},
 		{time.Unix(0, 1<<63-1).Add(1), year(2263), nil},
 		{year(2300), year(2400), nil},
 		{year(2000), year(1990), nil},
@@ -138,9 +138,9 @@ func TestContainersAreApart(t *testing.T) {
 	tables := openTables(t)
 	from := at(t, "2026-01-01T10:00:00Z")
 	for _, container := range []string{"logs", "logs2"} {
-		r := newRow("x", "i", "", 1, from)
+		r := newEntity("x", "i", "", 1, from)
 		r.ETag = container
-		if err := tableindex.Put(t.Context(), tables, container, []tableindex.Row{r}); err != nil {
+		if err := tableindex.Put(t.Context(), tables, container, []tableindex.Entity{r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -159,9 +159,9 @@ func TestRangeFollowsPages(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	from := at(t, "2026-01-01T10:00:00Z")
-	var all []tableindex.Row
+	var all []tableindex.Entity
 	for i := range 2100 { // all in one partition
-		all = append(all, newRow("x", "i", "", uint64(i)+1, from.Add(time.Duration(i)*time.Second)))
+		all = append(all, newEntity("x", "i", "", uint64(i)+1, from.Add(time.Duration(i)*time.Second)))
 	}
 	put(t, tables, all...)
 	if diff := cmp.Diff(all, collect(t, tableindex.Range(t.Context(), tables, "logs", "x", from, from.Add(time.Hour)))); diff != "" {
@@ -186,7 +186,7 @@ func (s spoiled) Query(ctx context.Context, table string, q store.Query) iter.Se
 	return s.query(ctx, table, q)
 }
 
-func TestRangeGoesOnAfterMalformedEntities(t *testing.T) {
+func TestRangeContinuesAfterMalformedEntities(t *testing.T) {
 	t.Parallel()
 	from := at(t, "2026-01-01T10:00:00Z")
 	for name, c := range map[string]struct {
@@ -202,29 +202,29 @@ func TestRangeGoesOnAfterMalformedEntities(t *testing.T) {
 		"no batch":         {map[string]any{"Batch": nil}, "Batch: missing"},
 		"bad levels":       {map[string]any{"Levels": "INFO=x"}, "Levels"},
 		"no blob":          {map[string]any{"Blob": nil}, `blob name ""`},
-		"another blob":     {map[string]any{"Blob": "x/2026/01/01/1000/000009.log"}, "its place is not that of blob x/2026/01/01/1000/000009.log"},
+		"another blob":     {map[string]any{"Blob": "x/2026/01/01/1000/000009.log"}, "its keys are not those of blob x/2026/01/01/1000/000009.log"},
 		"another hour":     {map[string]any{"Blob": "x/2026/01/01/1100/000002.log"}, "not in the bucket"},
-		"another class":    {map[string]any{"Class": "audit"}, "its place is not that"},
-		"another instance": {map[string]any{"Instance": "somebody"}, "its place is not that"},
+		"another class":    {map[string]any{"Class": "audit"}, "its keys are not those"},
+		"another instance": {map[string]any{"Instance": "somebody"}, "its keys are not those"},
 		"minutes cut off":  {map[string]any{"Minutes": []byte{0}}, "Minutes: cut off"},
 		"minutes too few":  {map[string]any{"Minutes": []byte{0, 1 << 3, 1}}, "fewer records"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tables := openTables(t)
-			whole := newRow("x", "i", "", 1, from, from.Add(time.Minute))
-			bad := newRow("x", "i", "", 2, from, from.Add(2*time.Minute))
+			whole := newEntity("x", "i", "", 1, from, from.Add(time.Minute))
+			bad := newEntity("x", "i", "", 2, from, from.Add(2*time.Minute))
 			put(t, tables, whole, bad)
 			spoil(t, tables, bad, c.spoil)
-			var rows []tableindex.Row
+			var entities []tableindex.Entity
 			var errs []error
 			for page, err := range tableindex.Range(t.Context(), tables, "logs", "x", from, from.Add(time.Hour)) {
-				rows = append(rows, page...)
+				entities = append(entities, page...)
 				if err != nil {
 					errs = append(errs, err)
 				}
 			}
-			if diff := cmp.Diff([]tableindex.Row{whole}, rows); diff != "" {
+			if diff := cmp.Diff([]tableindex.Entity{whole}, entities); diff != "" {
 				t.Error(diff)
 			}
 			var entity *tableindex.EntityError
@@ -245,7 +245,7 @@ func TestRangeGoesOnAfterMalformedEntities(t *testing.T) {
 }
 
 // spoil changes properties of a row's entity where it stands.
-func spoil(t *testing.T, tables store.Tables, r tableindex.Row, change map[string]any) {
+func spoil(t *testing.T, tables store.Tables, r tableindex.Entity, change map[string]any) {
 	t.Helper()
 	table, e := entityOf(t, r)
 	for key, value := range change {
@@ -275,10 +275,10 @@ func (r *recorder) Upsert(_ context.Context, table string, entities []store.Enti
 }
 
 // entityOf is the table and the entity of a row in the container "logs".
-func entityOf(tb testing.TB, r tableindex.Row) (string, store.Entity) {
+func entityOf(tb testing.TB, r tableindex.Entity) (string, store.Entity) {
 	tb.Helper()
 	var w recorder
-	if err := tableindex.Put(tb.Context(), &w, "logs", []tableindex.Row{r}); err != nil {
+	if err := tableindex.Put(tb.Context(), &w, "logs", []tableindex.Entity{r}); err != nil {
 		tb.Fatal(err)
 	}
 	return w.table, w.written[0]
@@ -288,10 +288,10 @@ func TestRangeOfOtherEntityTypes(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	from := at(t, "2026-01-01T10:00:00Z")
-	put(t, tables, newRow("x", "i", "", 1, from))
-	spoil(t, tables, newRow("x", "i", "", 2, from), map[string]any{"Type": "summary", "Batch": nil})
+	put(t, tables, newEntity("x", "i", "", 1, from))
+	spoil(t, tables, newEntity("x", "i", "", 2, from), map[string]any{"Type": "summary", "Batch": nil})
 	if got := collect(t, tableindex.Range(t.Context(), tables, "logs", "x", from, from.Add(time.Hour))); len(got) != 1 {
-		t.Errorf("got %+v, want one row", got)
+		t.Errorf("got %+v, want one entity", got)
 	}
 }
 
@@ -299,7 +299,7 @@ func TestRangeWhenATableVanishes(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	from := at(t, "2026-01-01T23:00:00Z")
-	stays, goes := newRow("x", "i", "", 1, from), newRow("x", "i", "", 1, from.Add(time.Hour))
+	stays, goes := newEntity("x", "i", "", 1, from), newEntity("x", "i", "", 1, from.Add(time.Hour))
 	put(t, tables, stays, goes)
 	gone, _ := entityOf(t, goes)
 	for _, class := range []error{store.ErrNoTable, store.ErrTableBusy} {
@@ -312,7 +312,7 @@ func TestRangeWhenATableVanishes(t *testing.T) {
 			}
 		}}
 		got := collect(t, tableindex.Range(t.Context(), s, "logs", "x", from, from.Add(3*time.Hour)))
-		if diff := cmp.Diff([]tableindex.Row{stays}, got); diff != "" {
+		if diff := cmp.Diff([]tableindex.Entity{stays}, got); diff != "" {
 			t.Errorf("%v: %s", class, diff)
 		}
 	}
@@ -322,7 +322,7 @@ func TestRangeEndsWithAStorageError(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	from := at(t, "2026-01-01T10:00:00Z")
-	put(t, tables, newRow("x", "i", "", 1, from))
+	put(t, tables, newEntity("x", "i", "", 1, from))
 	refused := &store.Error{Op: "query", Object: "t", Class: store.ErrAccessDenied}
 	s := spoiled{tables, func(context.Context, string, store.Query) iter.Seq2[[]store.Entity, error] {
 		return func(yield func([]store.Entity, error) bool) { yield(nil, refused) }
@@ -342,7 +342,7 @@ func TestRangeWhenCancelled(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	from := at(t, "2026-01-01T10:00:00Z")
-	put(t, tables, newRow("x", "i", "", 1, from), newRow("x", "i", "", 1, from.Add(24*time.Hour)))
+	put(t, tables, newEntity("x", "i", "", 1, from), newEntity("x", "i", "", 1, from.Add(24*time.Hour)))
 	stop := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var mu sync.Mutex
@@ -371,8 +371,8 @@ func TestRangeReadsKeysAndColumns(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	from := at(t, "2026-01-01T23:00:00Z")
-	r := newRow("x", "i", "", 1, from)
-	put(t, tables, r, newRow("x", "i", "", 1, from.Add(-24*time.Hour)), newRow("x", "i", "", 1, from.Add(time.Hour)))
+	r := newEntity("x", "i", "", 1, from)
+	put(t, tables, r, newEntity("x", "i", "", 1, from.Add(-24*time.Hour)), newEntity("x", "i", "", 1, from.Add(time.Hour)))
 	table, entity := entityOf(t, r)
 	var mu sync.Mutex
 	partitions, last := make(map[string]bool), ""
@@ -395,7 +395,7 @@ func TestRangeReadsKeysAndColumns(t *testing.T) {
 		return tables.Query(ctx, got, q)
 	}}
 	got := collect(t, tableindex.Range(t.Context(), s, "logs", "x", from, from.Add(time.Hour)))
-	if diff := cmp.Diff([]tableindex.Row{r}, got); diff != "" {
+	if diff := cmp.Diff([]tableindex.Entity{r}, got); diff != "" {
 		t.Error(diff)
 	}
 	if len(partitions) != 17 || !partitions["x|00"] || !partitions["x|0f"] || !partitions[entity.Partition] || last != "x|10" {
@@ -408,8 +408,8 @@ func BenchmarkRange(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
 	from := at(b, "2026-01-01T10:00:00Z")
 	for i := range 1000 {
-		r := newRow("x", "i", "", uint64(i)+1, from.Add(time.Duration(random.IntN(3600))*time.Second))
-		if err := tableindex.Put(b.Context(), &w, "logs", []tableindex.Row{r}); err != nil {
+		r := newEntity("x", "i", "", uint64(i)+1, from.Add(time.Duration(random.IntN(3600))*time.Second))
+		if err := tableindex.Put(b.Context(), &w, "logs", []tableindex.Entity{r}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -423,15 +423,15 @@ func BenchmarkRange(b *testing.B) {
 	}}, w.table}
 	b.ReportAllocs()
 	for b.Loop() {
-		rows := 0
+		entities := 0
 		for page, err := range tableindex.Range(b.Context(), s, "logs", "x", from, from.Add(time.Hour)) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			rows += len(page)
+			entities += len(page)
 		}
-		if rows != 1000 {
-			b.Fatalf("%d rows", rows)
+		if entities != 1000 {
+			b.Fatalf("%d entities", entities)
 		}
 	}
 }

@@ -20,7 +20,7 @@ type Table struct {
 	Day time.Time
 }
 
-// Tables are a container's tables, in order of name. Other tables of the account are left out.
+// Tables are a container's tables, in order of name. Other tables of the account are skipped.
 func Tables(ctx context.Context, t store.TableReader, container string) ([]Table, error) {
 	prefix := tablePrefix(container)
 	var all []Table
@@ -37,8 +37,8 @@ func Tables(ctx context.Context, t store.TableReader, container string) ([]Table
 	return all, nil
 }
 
-// parseTable reads the name of a container's table, which prefix starts. It is
-// false for a table that is not one of ours.
+// parseTable parses the name of a container's table, which starts with prefix. It is false for
+// other tables.
 func parseTable(prefix, name string) (Table, bool) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok || len(rest) < len(dayLayout) {
@@ -49,47 +49,48 @@ func parseTable(prefix, name string) (Table, bool) {
 	return Table{Name: name, Class: class, Day: start}, err == nil && blobnaming.ValidClass(class)
 }
 
-// NewRow is what the index must say of a listed segment, without minutes, which only
-// its footer knows. What is not a segment, or can have no row, is an error that names the blob.
-func NewRow(b store.Blob) (Row, error) {
+// NewEntity is the entity that the index must have for a listed segment, without minutes, which
+// only its footer has. A blob that is not a segment, or cannot have an entity, is an error that
+// names the blob.
+func NewEntity(b store.Blob) (Entity, error) {
 	name, err := blobnaming.Parse(b.Name)
 	if err != nil {
-		return Row{}, err
+		return Entity{}, err
 	}
-	r := Row{Name: name, ETag: b.ETag, Size: b.Size}
+	r := Entity{Name: name, ETag: b.ETag, Size: b.Size}
 	if r.Meta, err = blobnaming.ParseMetadata(b.Metadata); err == nil {
 		err = r.check()
 	}
 	if err != nil {
-		return Row{}, &store.Error{Op: "index", Object: b.Name, Class: store.ErrInvalid, Err: err}
+		return Entity{}, &store.Error{Op: "index", Object: b.Name, Class: store.ErrInvalid, Err: err}
 	}
 	return r, nil
 }
 
-// Key is the row's place in its table.
-func (r Row) Key() store.Key { return keyOf(r) }
+// Key is the entity's key in its table.
+func (r Entity) Key() store.Key { return keyOf(r) }
 
-// Table is the name of the row's table in a container's index.
-func (r Row) Table(container string) string { return tableOf(container, r) }
+// Table is the name of the entity's table in a container's index.
+func (r Entity) Table(container string) string { return tableOf(container, r) }
 
-// Rows yields the rows of one table, a service's together, for one service or, where
-// service is "", for all. Errors are as with [Range]; a missing table has no rows.
-func Rows(ctx context.Context, t store.TableReader, container, table, service string) iter.Seq2[[]Row, error] {
-	return func(yield func([]Row, error) bool) {
+// Entities yields the entities of one table, grouped by service, for one service or, if service is
+// "", for all. Errors are as with [Range]; a missing table has no entities.
+func Entities(ctx context.Context, t store.TableReader, container, table, service string) iter.Seq2[[]Entity, error] {
+	return func(yield func([]Entity, error) bool) {
 		q := scan(service)
 		q.Columns = columns()
-		yieldRows(ctx, t, container, table, q, yield)
+		yieldEntities(ctx, t, container, table, q, yield)
 	}
 }
 
-// Hours is Rows for one service and those of its rows whose keys are of the hours from first to
-// last (excluded) of the table's day: the rows of the segments of those hours. With 0 and 24 rows with
-// any key come. It reads each of the service's 17 partitions by itself, that of outputs last, unless the hours are the whole day.
-func Hours(ctx context.Context, t store.TableReader, container string, table Table, service string, first, last int) iter.Seq2[[]Row, error] {
+// Hours is Entities for one service and the hours from first to last (excluded) of the table's day:
+// the segments of those hours. With 0 and 24 entities with any key are included. It reads each of
+// the service's 17 partitions separately, that of outputs last, unless the hours are the whole day.
+func Hours(ctx context.Context, t store.TableReader, container string, table Table, service string, first, last int) iter.Seq2[[]Entity, error] {
 	if first <= 0 && last >= hoursInDay {
-		return Rows(ctx, t, container, table.Name, service)
+		return Entities(ctx, t, container, table.Name, service)
 	}
-	return func(yield func([]Row, error) bool) {
+	return func(yield func([]Entity, error) bool) {
 		from, to := table.Day.Add(time.Duration(first)*time.Hour), table.Day.Add(time.Duration(last)*time.Hour)
 		rowFrom, rowTo, ok := rowRange(from, to)
 		if !ok {
@@ -104,24 +105,24 @@ func Hours(ctx context.Context, t store.TableReader, container string, table Tab
 		for shard := range partitions {
 			q := scan("")
 			q.Partition, q.PartitionTo, q.RowFrom, q.RowTo, q.Columns = partition(service, shard), "", rowFrom, rowTo, columns()
-			if !yieldRows(ctx, t, container, table.Name, q, yield) {
+			if !yieldEntities(ctx, t, container, table.Name, q, yield) {
 				return
 			}
 		}
 	}
 }
 
-// yieldRows yields what a query finds; false says that it is the end.
-func yieldRows(ctx context.Context, t store.TableReader, container, table string, q store.Query, yield func([]Row, error) bool) bool {
-	for p := range pagesOf(ctx, t, table, q) {
+// yieldEntities yields the results of a query; false means stop.
+func yieldEntities(ctx context.Context, t store.TableReader, container, table string, q store.Query, yield func([]Entity, error) bool) bool {
+	for p := range queryPages(ctx, t, table, q) {
 		if p.err != nil {
-			if !gone(p.err) {
+			if !isMissing(p.err) {
 				yield(nil, p.err)
 			}
 			return false
 		}
-		rows, malformed := decodeAll(container, table, p.entities)
-		if len(rows) > 0 && !yield(rows, nil) {
+		decoded, malformed := decodeAll(container, table, p.entities)
+		if len(decoded) > 0 && !yield(decoded, nil) {
 			return false
 		}
 		for _, err := range append(p.malformed, malformed...) {
@@ -133,18 +134,18 @@ func yieldRows(ctx context.Context, t store.TableReader, container, table string
 	return true
 }
 
-// Services are the services that have rows in a table, in order. Rows with
-// other keys than a service's are left out; a missing table has none.
+// Services are the services that have entities in a table, in order. Entities with other keys than
+// a service's are skipped; a missing table has none.
 func Services(ctx context.Context, t store.TableReader, table string) ([]string, error) {
 	services, _, err := Survey(ctx, t, table)
 	return services, err
 }
 
-// Survey is Services, and the keys of those rows that are in no service's partitions. It reads all keys.
+// Survey is Services, and the keys of entities in no service's partitions. It reads all keys.
 func Survey(ctx context.Context, t store.TableReader, table string) (services []string, lost []store.Key, err error) {
 	for entities, err := range t.Query(ctx, table, scan("")) {
 		switch {
-		case gone(err):
+		case isMissing(err):
 			return nil, nil, nil
 		case err != nil:
 			return nil, nil, err
@@ -163,15 +164,15 @@ func Survey(ctx context.Context, t store.TableReader, table string) (services []
 	return slices.Compact(services), lost, nil
 }
 
-// serviceOf is the service that has a partition.
+// serviceOf is the service of a partition.
 func serviceOf(name string) (service string, ok bool) {
 	service, shard, _ := strings.Cut(name, separator)
 	n, err := strconv.ParseUint(shard, 16, 8)
 	return service, err == nil && n < partitions && name == partition(service, int(n)) && blobnaming.ValidService(service)
 }
 
-// Remove removes rows from a table by their keys, in transactions of at most
-// [store.MaxTransaction]. What is missing, the table too, counts as removed.
+// Remove removes entities from a table by their keys, in transactions of at most
+// [store.MaxTransaction]. Missing entities and a missing table count as removed.
 func Remove(ctx context.Context, t store.Tables, table string, keys []store.Key) error {
 	sorted := slices.Clone(keys)
 	slices.SortFunc(sorted, orderKeys)
@@ -181,7 +182,7 @@ func Remove(ctx context.Context, t store.Tables, table string, keys []store.Key)
 		for n < min(len(sorted), store.MaxTransaction) && sorted[n].Partition == sorted[0].Partition {
 			n++
 		}
-		if err := t.Remove(ctx, table, sorted[:n]); err != nil && !gone(err) {
+		if err := t.Remove(ctx, table, sorted[:n]); err != nil && !isMissing(err) {
 			return err
 		}
 		sorted = sorted[n:]
@@ -189,7 +190,7 @@ func Remove(ctx context.Context, t store.Tables, table string, keys []store.Key)
 	return nil
 }
 
-// scan selects the rows of a service, or of all.
+// scan selects the entities of a service, or of all.
 func scan(service string) store.Query {
 	q := store.Query{PartitionTo: "~", Where: []store.Condition{{Column: propType, Op: "eq", Value: typeSegment}}}
 	if service != "" {
@@ -198,7 +199,7 @@ func scan(service string) store.Query {
 	return q
 }
 
-// gone reports whether a table is not there (any more).
-func gone(err error) bool {
+// isMissing reports whether a table does not exist.
+func isMissing(err error) bool {
 	return errors.Is(err, store.ErrNoTable) || errors.Is(err, store.ErrTableBusy)
 }

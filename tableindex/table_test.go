@@ -14,17 +14,17 @@ func TestTables(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)
 	noon := at(t, "2026-11-20T12:00:00Z")
-	rows := []tableindex.Row{
-		newRow("a", "i", "", 1, noon),
-		newRow("a", "j", "", 2, noon),
-		newRow("a-b", "i", "", 1, noon),
-		newRow("ab", "i", "", 1, noon),
-		newRow("a", "i", "audit", 1, noon.AddDate(0, 0, 1)),
+	entities := []tableindex.Entity{
+		newEntity("a", "i", "", 1, noon),
+		newEntity("a", "j", "", 2, noon),
+		newEntity("a-b", "i", "", 1, noon),
+		newEntity("ab", "i", "", 1, noon),
+		newEntity("a", "i", "audit", 1, noon.AddDate(0, 0, 1)),
 	}
-	if err := tableindex.Put(t.Context(), tables, "logs", rows); err != nil {
+	if err := tableindex.Put(t.Context(), tables, "logs", entities); err != nil {
 		t.Fatal(err)
 	}
-	if err := tableindex.Put(t.Context(), tables, "other", rows[:1]); err != nil {
+	if err := tableindex.Put(t.Context(), tables, "other", entities[:1]); err != nil {
 		t.Fatal(err)
 	}
 	if err := tables.CreateTable(t.Context(), "segments98f38f12NO20261120"); err != nil {
@@ -38,7 +38,7 @@ func TestTables(t *testing.T) {
 	if diff := cmp.Diff(want, all); diff != "" || err != nil {
 		t.Fatalf("%v, %s", err, diff)
 	}
-	if got := rows[4].Table("logs"); got != want[1].Name {
+	if got := entities[4].Table("logs"); got != want[1].Name {
 		t.Errorf("table %s, want %s", got, want[1].Name)
 	}
 	services, err := tableindex.Services(t.Context(), tables, want[0].Name)
@@ -46,9 +46,9 @@ func TestTables(t *testing.T) {
 		t.Errorf("%v, %s", err, diff)
 	}
 	for service, count := range map[string]int{"": 4, "a": 2, "a-b": 1, "b": 0} {
-		got, err := collectRows(t, tables, want[0].Name, service)
+		got, err := collectEntities(t, tables, want[0].Name, service)
 		if len(got) != count || err != nil {
-			t.Errorf("service %q: %d rows, %v; want %d", service, len(got), err, count)
+			t.Errorf("service %q: %d entities, %v; want %d", service, len(got), err, count)
 		}
 	}
 
@@ -57,23 +57,23 @@ func TestTables(t *testing.T) {
 	if err := tables.Upsert(t.Context(), want[0].Name, []store.Entity{stranger}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := collectRows(t, tables, want[0].Name, "")
+	got, err := collectEntities(t, tables, want[0].Name, "")
 	var malformed *tableindex.EntityError
 	if len(got) != 4 || !errors.As(err, &malformed) || malformed.Key != stranger.Key {
-		t.Errorf("%d rows, %v", len(got), err)
+		t.Errorf("%d entities, %v", len(got), err)
 	}
 
-	keys := []store.Key{stranger.Key, rows[0].Key(), rows[1].Key(), rows[0].Key(), rows[3].Key()}
+	keys := []store.Key{stranger.Key, entities[0].Key(), entities[1].Key(), entities[0].Key(), entities[3].Key()}
 	for range 2 {
 		if err := tableindex.Remove(t.Context(), tables, want[0].Name, keys); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err = collectRows(t, tables, want[0].Name, "")
-	if diff := cmp.Diff(rows[2:3], got); diff != "" || err != nil {
+	got, err = collectEntities(t, tables, want[0].Name, "")
+	if diff := cmp.Diff(entities[2:3], got); diff != "" || err != nil {
 		t.Errorf("%v, %s", err, diff)
 	}
-	if got, err := collectRows(t, tables, "segments98f38f1219700101", ""); len(got) != 0 || err != nil {
+	if got, err := collectEntities(t, tables, "segments98f38f1219700101", ""); len(got) != 0 || err != nil {
 		t.Errorf("a missing table has %v, %v", got, err)
 	}
 	if err := tableindex.Remove(t.Context(), tables, "segments98f38f1219700101", keys); err != nil {
@@ -82,19 +82,19 @@ func TestTables(t *testing.T) {
 }
 
 // collectRows are a table's rows and what could not be read.
-func collectRows(t *testing.T, tables store.TableReader, table, service string) (all []tableindex.Row, err error) {
+func collectEntities(t *testing.T, tables store.TableReader, table, service string) (all []tableindex.Entity, err error) {
 	t.Helper()
-	for rows, rowErr := range tableindex.Rows(t.Context(), tables, "logs", table, service) {
-		all, err = append(all, rows...), errors.Join(err, rowErr)
+	for entities, rowErr := range tableindex.Entities(t.Context(), tables, "logs", table, service) {
+		all, err = append(all, entities...), errors.Join(err, rowErr)
 	}
 	return all, err
 }
 
-func TestNewRow(t *testing.T) {
+func TestNewEntity(t *testing.T) {
 	t.Parallel()
-	want := newRow("a", "i", "audit", 1, at(t, "2026-11-20T12:00:00Z"))
+	want := newEntity("a", "i", "audit", 1, at(t, "2026-11-20T12:00:00Z"))
 	blob := store.Blob{Name: want.Name.String(), ETag: want.ETag, Size: want.Size, Metadata: want.Meta.Encode()}
-	got, err := tableindex.NewRow(blob)
+	got, err := tableindex.NewEntity(blob)
 	want.Minutes = nil
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Fatalf("%v, %s", err, diff)
@@ -102,8 +102,8 @@ func TestNewRow(t *testing.T) {
 	foreign, moved, bare := blob, blob, blob
 	foreign.Name, moved.Name, bare.Metadata = "a/readme.txt", "a/2026/11/20/1300/000001.log", nil
 	for _, b := range []store.Blob{foreign, moved, bare} {
-		if _, err := tableindex.NewRow(b); err == nil {
-			t.Errorf("%s is a row", b.Name)
+		if _, err := tableindex.NewEntity(b); err == nil {
+			t.Errorf("%s is a entity", b.Name)
 		}
 	}
 }

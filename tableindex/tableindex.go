@@ -1,13 +1,12 @@
-// Package tableindex keeps the derived index: one table a day and class, one
-// entity a segment, keys spread over partitions. The blobs are the truth; the
-// index may lag and can be rebuilt.
+// Package tableindex is the derived index: one table per day and class, one entity per segment,
+// keys spread over partitions. The blobs are the source of truth; the index may lag and can be
+// rebuilt.
 //
-// [Put] writes rows, [Range] reads them; [Tables], [Rows] and [Remove] are for those
-// who keep the index in order. docs/format/index.md describes tables,
-// keys and properties for people who write a reader. The patterns are those of
-// Azure's table design guide: a table for each day, so that expiry is one drop;
-// compound keys; the log tail, an inverted time as row key; writes spread over
-// partitions; entity group transactions.
+// [Put] writes entities, [Range] reads them; [Tables], [Entities] and [Remove] are for maintenance.
+// docs/format/index.md specifies tables, keys and properties for implementers of readers. The
+// patterns are those of Azure's table design guide: a table per day, so that expiry is one drop;
+// compound keys; the log tail pattern, an inverted time as row key; writes spread over partitions;
+// entity group transactions.
 // https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide
 package tableindex
 
@@ -16,18 +15,18 @@ import (
 	"logstow/record"
 )
 
-// Row is what the index says of one segment.
-type Row struct {
+// Entity is the index entity of one segment.
+type Entity struct {
 	// Name is the segment's blob.
 	Name blobnaming.Name
-	// Meta is what the blob's metadata says. Its times lie in the hour of Name's
-	// bucket, and Start is not before 1970.
+	// Meta is the blob's metadata. Its times lie in the hour of Name's bucket, and Start is not
+	// before 1970.
 	Meta blobnaming.Metadata
-	// ETag is the blob's ETag as storage gave it.
+	// ETag is the blob's ETag as returned by storage.
 	ETag string
 	// Size is the stored size in bytes.
 	Size int64
-	// Minutes are the minutes that have records, in order; their counts sum to
-	// Meta.Levels. None: not known.
+	// Minutes are the minutes that have records, in order; their counts sum to Meta.Levels. Empty
+	// if unknown.
 	Minutes []record.Minute
 }

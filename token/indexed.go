@@ -2,12 +2,11 @@ package token
 
 import "iter"
 
-// MinIndexed is the length in bytes from which on a run is indexed.
+// MinIndexed is the minimum length in bytes of an indexed run.
 const MinIndexed = 6
 
-// Indexed yields the tokens of text that the token filter holds, as [All] does:
-// runs of at least [MinIndexed] bytes, and addresses. A UUID is held by its
-// first and last run.
+// Indexed yields the tokens of text that the token filter contains, like [All]: runs of at least
+// [MinIndexed] bytes, and addresses. A UUID is represented by its first and last run.
 func Indexed(text []byte) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for start, end := range All(text) {
@@ -22,9 +21,9 @@ func Indexed(text []byte) iter.Seq2[int, int] {
 	}
 }
 
-// Required yields indexed tokens of pattern that every text which it matches
-// holds: all of a pattern that is matched as a whole (see [Whole]), of another
-// those that it does not begin or end with, for in the text they may go on.
+// Required yields indexed tokens of pattern that every matching text contains: all of a pattern
+// that is matched as a whole (see [Whole]); otherwise those that it neither begins nor ends with,
+// since they may be longer in the text.
 func Required(pattern []byte, whole bool) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for start, end := range Indexed(pattern) {
@@ -35,8 +34,8 @@ func Required(pattern []byte, whole bool) iter.Seq2[int, int] {
 	}
 }
 
-// EscapeEnds yields the places in text where a backslash escape may end and a run
-// begin behind it; from is the place behind the backslash.
+// EscapeEnds yields the positions in text where a backslash escape may end and a run begin after
+// it; from is the position after the backslash.
 func EscapeEnds(text []byte, from int) iter.Seq[int] {
 	return func(yield func(at int) bool) {
 		if from >= len(text) || !isLetter(text[from]) {
@@ -51,9 +50,8 @@ func EscapeEnds(text []byte, from int) iter.Seq[int] {
 	}
 }
 
-// EscapesByte reports whether a \u escape of an ASCII byte that belongs to runs is
-// at a place behind a backslash: a run that is read with its escapes undone may
-// be none of the text then.
+// EscapesByte reports whether a \u escape of an ASCII byte that belongs to runs is at a position
+// after a backslash: a run that is read unescaped may then not be one of the text.
 func EscapesByte(text []byte, from int) bool {
 	const length = len("u0000")
 	if len(text)-from < length || text[from] != 'u' || text[from+1] != '0' || text[from+2] != '0' || !allHex(text[from+3:from+length]) {
@@ -71,5 +69,5 @@ func hexDigit(b byte) byte {
 	return Lower(b) - 'a' + 10
 }
 
-// RunEnd is where the run ends that a place in text belongs to.
+// RunEnd is the end of the run at a position in text.
 func RunEnd(text []byte, at int) int { return at + runLength(text[at:]) }

@@ -1,6 +1,6 @@
-// Package token says what a token of a message is. Writer and reader of the
-// token filter, and the rule by which a query matches an identifier as a whole,
-// must agree on it, so it is decided here and by content alone.
+// Package token defines the tokens of a message. Writer and reader of the token filter, and the
+// rule by which a query matches an identifier as a whole, must agree on them, so they are defined
+// here and by content alone.
 //
 // A run is a longest sequence of ASCII letters and digits, '_' and bytes from
 // 0x80 on. Every run is a token. A run that starts with what a backslash escape
@@ -15,14 +15,14 @@
 //
 // Tokens compare with ASCII letters folded to lower case; no other letter is folded.
 //
-// An identifier is what a query matches as a whole: runs joined by single '.',
-// '-' or ':' ("order-12345", an address, one run alone). Where it stands with no
-// byte of a run before or after it, all its runs and compounds are tokens.
+// An identifier is a pattern that a query matches as a whole: runs joined by single '.', '-' or ':'
+// ("order-12345", an address, one run alone). Where it occurs with no byte of a run before or after
+// it, all its runs and compounds are tokens.
 package token
 
 import "iter"
 
-// MinWhole is the length in bytes from which on an identifier is matched as a whole.
+// MinWhole is the minimum length in bytes of an identifier that is matched as a whole.
 const MinWhole = 7
 
 // IsByte reports whether b belongs to runs.
@@ -38,10 +38,10 @@ func Lower(b byte) byte {
 	return b
 }
 
-// Whole reports whether a plain pattern is matched as a whole: it is an
-// identifier of at least [MinWhole] bytes with a digit in it.
+// Whole reports whether a plain pattern is matched as a whole: it is an identifier of at least
+// [MinWhole] bytes with a digit in it.
 func Whole(pattern []byte) bool {
-	digit, joined := false, true // joined: a run has to follow
+	digit, joined := false, true // joined: a run must follow
 	for _, b := range pattern {
 		run := IsByte(b)
 		if !run && (joined || b != '.' && b != '-' && b != ':') {
@@ -53,9 +53,8 @@ func Whole(pattern []byte) bool {
 	return digit && !joined && len(pattern) >= MinWhole
 }
 
-// Bounded reports whether text[start:end], which is an identifier by itself,
-// stands as a whole: no byte of a run is before or after it, except that an
-// escape may end before it.
+// Bounded reports whether text[start:end], which is an identifier by itself, occurs as a whole: no
+// byte of a run is before or after it, except that an escape may end before it.
 func Bounded(text []byte, start, end int) bool {
 	if end < len(text) && IsByte(text[end]) {
 		return false

@@ -8,34 +8,35 @@ import (
 	"logstow/blobnaming"
 )
 
-// maxSettled is how many buckets firsts remembers.
-const maxSettled = 4096
+// maxOpenBuckets is how many buckets a bucketGate remembers.
+const maxOpenBuckets = 4096
 
-// firsts lets one create at a time into a bucket until one was settled there:
-// several first tries would all meet the same conflict.
-type firsts struct {
+// bucketGate serializes the first creates in a bucket until one has succeeded: concurrent first
+// attempts would all run into the same conflict.
+type bucketGate struct {
 	mu sync.Mutex
-	// settled holds the buckets of which the last number tried was free, busy
-	// those into which a first create is under way.
-	settled map[firstsKey]struct{}
-	busy    map[firstsKey]chan struct{}
+	// open holds the buckets in which the last number tried was free, busy those in which a first
+	// create is in flight.
+	open map[bucketKey]struct{}
+	busy map[bucketKey]chan struct{}
 }
 
-type firstsKey struct {
+type bucketKey struct {
 	service string
 	bucket  time.Time
 }
 
-func newFirsts() firsts {
-	return firsts{settled: make(map[firstsKey]struct{}), busy: make(map[firstsKey]chan struct{})}
+func newBucketGate() bucketGate {
+	return bucketGate{open: make(map[bucketKey]struct{}), busy: make(map[bucketKey]chan struct{})}
 }
 
-// enter waits for a name's bucket to be open; leave must be called with whether the create was free.
-func (f *firsts) enter(ctx context.Context, name blobnaming.Name) (leave func(free bool), err error) {
-	key := firstsKey{name.Service, name.Bucket.UTC()}
+// enter waits until the bucket of a name is open. The caller must call leave with the outcome of
+// the create.
+func (f *bucketGate) enter(ctx context.Context, name blobnaming.Name) (leave func(free bool), err error) {
+	key := bucketKey{name.Service, name.Bucket.UTC()}
 	for {
 		f.mu.Lock()
-		_, settled := f.settled[key]
+		_, settled := f.open[key]
 		wait, busy := f.busy[key]
 		var mine chan struct{}
 		if !settled && !busy {
@@ -54,8 +55,8 @@ func (f *firsts) enter(ctx context.Context, name blobnaming.Name) (leave func(fr
 	}
 }
 
-// leave notes what became of a create; mine is what it holds busy, if anything.
-func (f *firsts) leave(key firstsKey, mine chan struct{}, free bool) {
+// leave records the outcome of a create; mine is the entry in busy that it holds, if any.
+func (f *bucketGate) leave(key bucketKey, mine chan struct{}, free bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if mine != nil {
@@ -63,11 +64,11 @@ func (f *firsts) leave(key firstsKey, mine chan struct{}, free bool) {
 		close(mine)
 	}
 	if !free {
-		delete(f.settled, key)
+		delete(f.open, key)
 		return
 	}
-	if len(f.settled) == maxSettled {
-		clear(f.settled)
+	if len(f.open) == maxOpenBuckets {
+		clear(f.open)
 	}
-	f.settled[key] = struct{}{}
+	f.open[key] = struct{}{}
 }

@@ -17,26 +17,26 @@ const (
 	contentEncoding = "zstd"
 )
 
-// deliver brings a batch into a store and hands it on to the index. The batch
-// leaves the caller's hands whatever happens; an error ends the run.
+// deliver stores a batch and passes it on to the index. The caller gives the batch up in any case;
+// an error ends the run.
 func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) error {
 	if _, stored := b.Stored(); !stored {
 		err := r.s.storeBlob(ctx, d, b)
 		var reason suspect
 		switch {
 		case errors.As(err, &reason):
-			return r.retryApart(ctx, d, b, reason)
+			return r.retrySeparately(ctx, d, b, reason)
 		case err != nil:
 			b.Return()
 			return err
 		}
 		r.s.delivered(d, b)
 	}
-	return r.handOn(ctx, d, b)
+	return r.enqueueIndex(ctx, d, b)
 }
 
-// handOn gives a batch that is stored to the index.
-func (r *run) handOn(ctx context.Context, d *destination, b *buffer.Batch) error {
+// enqueueIndex passes a stored batch on to the index.
+func (r *run) enqueueIndex(ctx context.Context, d *destination, b *buffer.Batch) error {
 	select {
 	case r.index(ctx, d) <- b:
 		return nil
@@ -46,8 +46,8 @@ func (r *run) handOn(ctx context.Context, d *destination, b *buffer.Batch) error
 	}
 }
 
-// storeBlob creates a batch's blob and writes its ETag down. An error that may be
-// the batch's own is a [suspect].
+// storeBlob creates a batch's blob and records its ETag. An error that may be caused by the batch
+// itself is a [suspect].
 func (s *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batch) error {
 	size := min(b.Size, s.opts.Memory)
 	if err := d.memory.Acquire(ctx, size); err != nil {
@@ -68,9 +68,9 @@ func (s *Uploader) storeBlob(ctx context.Context, d *destination, b *buffer.Batc
 	return b.SetStored(etag)
 }
 
-// createBlob creates a batch's blob under the first name that is free.
+// createBlob creates a batch's blob under the first free name.
 func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Batch, body []byte) (etag string, err error) {
-	// A name written down by somebody before us may have been created.
+	// An earlier process may have created the recorded name.
 	if b.Name() != "" {
 		name, err := blobnaming.Parse(b.Name())
 		if err != nil {
@@ -83,7 +83,7 @@ func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 	}
 	for {
 		name := blobnaming.Name{Service: b.Service, Bucket: b.BucketStart}
-		leave, err := d.firsts.enter(ctx, name)
+		leave, err := d.gate.enter(ctx, name)
 		if err != nil {
 			return "", err
 		}
@@ -100,12 +100,12 @@ func (s *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 	}
 }
 
-// create tries one name until it is clear what became of it: created (by this
-// call or an earlier one), or taken by another. tried says that a create of this
-// batch under this name may have been applied before.
+// create tries one name until its outcome is known: created (by this call or an earlier one), or
+// taken by another batch. tried says that an earlier create of this batch under this name may have
+// been applied.
 func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding}
-	err = s.retry(ctx, &d.blobTrouble, func() error {
+	err = s.retry(ctx, &d.blobOutage, func() error {
 		s.count(func(st *Stats) { st.Creates++ })
 		var err error
 		crashpoint.Here("upload.before-create")
@@ -120,7 +120,7 @@ func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 		}
 		if tried {
 			var own bool
-			if etag, own, err = d.ours(ctx, name.String(), b.Meta.Batch); own || err != nil {
+			if etag, own, err = d.isOwnBlob(ctx, name.String(), b.Meta.Batch); own || err != nil {
 				return err
 			}
 		}
@@ -139,9 +139,9 @@ func (s *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, 
 	return etag, taken, nil
 }
 
-// ours reports whether the blob of a name is the batch, and its ETag. A
-// credential that may not list can not tell: then it counts as another's.
-func (d *destination) ours(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
+// isOwnBlob reports whether the blob with this name is the batch, and its ETag. Without permission
+// to list it cannot tell and assumes another batch.
+func (d *destination) isOwnBlob(ctx context.Context, name string, id blobnaming.Batch) (etag string, own bool, err error) {
 	for page, err := range d.blobs.List(ctx, name) {
 		if errors.Is(err, store.ErrAccessDenied) {
 			return "", false, nil

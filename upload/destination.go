@@ -13,52 +13,52 @@ import (
 	"logstow/store"
 )
 
-// destination is a store and what is known of it. Safe for concurrent use.
+// destination is a store and its state. Safe for concurrent use.
 type destination struct {
-	// name is written down with a batch, so that later runs find the store again.
+	// name is recorded with each batch, so that later runs find the store again.
 	name      string
 	container string
 	blobs     store.Blobs
 	tables    store.Tables
 	numbers   *blobnaming.Numberer
-	firsts    firsts
-	// memory is what counts against Options.Memory.
+	gate      bucketGate
+	// memory is charged against Options.Memory.
 	memory *semaphore.Weighted
-	// delivered batches are stored; indexed is set once a row was written.
+	// delivered counts stored batches; indexed is set after the first entity was written.
 	delivered atomic.Uint64
 	indexed   atomic.Bool
-	// blobTrouble and indexTrouble say what does not work at the moment.
-	blobTrouble, indexTrouble trouble
+	// blobOutage and indexOutage log current failures.
+	blobOutage, indexOutage outageLogger
 }
 
 func newDestination(name string, st store.Store, opts *Options) *destination {
 	return &destination{
-		name:         name,
-		container:    st.Container(),
-		blobs:        st.Blobs(),
-		tables:       st.Tables(),
-		numbers:      blobnaming.NewNumberer(opts.Random),
-		firsts:       newFirsts(),
-		memory:       semaphore.NewWeighted(opts.Memory),
-		blobTrouble:  trouble{log: opts.Log, what: "storing segments", where: st.String()},
-		indexTrouble: trouble{log: opts.Log, what: "writing the index", where: st.String()},
+		name:        name,
+		container:   st.Container(),
+		blobs:       st.Blobs(),
+		tables:      st.Tables(),
+		numbers:     blobnaming.NewNumberer(opts.Random),
+		gate:        newBucketGate(),
+		memory:      semaphore.NewWeighted(opts.Memory),
+		blobOutage:  outageLogger{log: opts.Log, what: "storing segments", where: st.String()},
+		indexOutage: outageLogger{log: opts.Log, what: "writing the index", where: st.String()},
 	}
 }
 
-// errNoStore says that a store which a batch was being sent to can not be opened now.
+// errNoStore reports that the store to which a batch was being sent cannot be opened.
 type errNoStore struct {
 	name  string
-	cause error // not unwrapped: what is invalid is the configuration, not the batch
+	cause error // not unwrapped: the configuration is invalid, not the batch
 }
 
 func (e errNoStore) Error() string {
-	return fmt.Sprintf("open %s, where a segment may be stored already: %v; make it available again", e.name, e.cause)
+	return fmt.Sprintf("cannot open store %s, which may hold the segment already: %v", e.name, e.cause)
 }
 
-// other is the destination of a name: the store of now, one that a route leads to, or
-// one that batches of an earlier configuration were being sent to. What may have been
-// applied there must be found there: such a batch waits for its store.
-func (s *Uploader) other(ctx context.Context, name string) (*destination, error) {
+// destinationOf is the destination with a name: the current store, one of a route, or one of an
+// earlier configuration. A create that may have been applied there must be found there, so such a
+// batch waits for its store.
+func (s *Uploader) destinationOf(ctx context.Context, name string) (*destination, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if name == s.current.name {
@@ -68,7 +68,7 @@ func (s *Uploader) other(ctx context.Context, name string) (*destination, error)
 		return d, nil
 	}
 	if s.opts.Stores == nil {
-		return nil, errNoStore{name, errors.New("it is not the store configured now")}
+		return nil, errNoStore{name, errors.New("it is not a configured store")}
 	}
 	st, err := s.opts.Stores(ctx, name)
 	if err != nil {
@@ -79,21 +79,20 @@ func (s *Uploader) other(ctx context.Context, name string) (*destination, error)
 	return d, nil
 }
 
-// elsewhere are the batches of a store that has senders of its own.
-type elsewhere struct {
+// routedQueue holds the batches of a store with its own senders.
+type routedQueue struct {
 	waiting []*buffer.Batch
 	senders int
 }
 
-// forward gives a batch to the senders of a store, so that none of the workers
-// ever waits for it.
+// forward passes a batch to the senders of its store, so that no worker waits for that store.
 func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.elsewhere[name]
+	e := r.routed[name]
 	if e == nil {
-		e = new(elsewhere)
-		r.elsewhere[name] = e
+		e = new(routedQueue)
+		r.routed[name] = e
 	}
 	e.waiting = append(e.waiting, b)
 	if e.senders >= r.s.opts.Workers {
@@ -103,17 +102,17 @@ func (r *run) forward(ctx context.Context, name string, b *buffer.Batch) {
 	r.senders.Add(1)
 	r.group.Go(func() error {
 		defer r.senders.Done()
-		return r.sendElsewhere(ctx, name)
+		return r.sendRouted(ctx, name)
 	})
 }
 
-// sendElsewhere delivers the batches of a store until none is left.
-func (r *run) sendElsewhere(ctx context.Context, name string) error {
-	opening := trouble{log: r.s.opts.Log, what: "reaching a store", where: name}
-	for b := r.nextElsewhere(name); b != nil; b = r.nextElsewhere(name) {
+// sendRouted delivers the batches of a store until none is left.
+func (r *run) sendRouted(ctx context.Context, name string) error {
+	opening := outageLogger{log: r.s.opts.Log, what: "opening a store", where: name}
+	for b := r.nextRouted(name); b != nil; b = r.nextRouted(name) {
 		var d *destination
 		err := r.s.retry(ctx, &opening, func() (err error) {
-			d, err = r.s.other(ctx, name)
+			d, err = r.s.destinationOf(ctx, name)
 			return err
 		})
 		if err != nil {
@@ -129,11 +128,11 @@ func (r *run) sendElsewhere(ctx context.Context, name string) error {
 	return nil
 }
 
-// abandon ends a sender after an error, which ends the run: what waits goes back.
+// abandon ends a sender after an error, which ends the run: waiting batches are requeued.
 func (r *run) abandon(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.elsewhere[name]
+	e := r.routed[name]
 	for _, b := range e.waiting {
 		b.Return()
 	}
@@ -141,18 +140,18 @@ func (r *run) abandon(name string) {
 	e.leave(r, name)
 }
 
-// leave takes a sender off; r.mu must be held.
-func (e *elsewhere) leave(r *run, name string) {
+// leave unregisters a sender; r.mu must be held.
+func (e *routedQueue) leave(r *run, name string) {
 	if e.senders--; e.senders == 0 {
-		delete(r.elsewhere, name)
+		delete(r.routed, name)
 	}
 }
 
-// nextElsewhere takes the next batch of a store. After nil, the sender that asked ends.
-func (r *run) nextElsewhere(name string) *buffer.Batch {
+// nextRouted takes the next batch of a store. After nil, the calling sender ends.
+func (r *run) nextRouted(name string) *buffer.Batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.elsewhere[name]
+	e := r.routed[name]
 	if len(e.waiting) == 0 {
 		e.leave(r, name)
 		return nil

@@ -13,33 +13,33 @@ import (
 	"logstow/tableindex"
 )
 
-// maxRows is how many rows are written before their batches are acknowledged.
-const maxRows = 10 * store.MaxTransaction
+// maxIndexGroup is how many entities are written before their batches are acknowledged.
+const maxIndexGroup = 10 * store.MaxTransaction
 
-// urgentEvery is how often it is looked whether the buffer waits for space that
-// batches without rows take.
-const urgentEvery = 100 * time.Millisecond
+// spacePollInterval is how often the indexer checks whether the buffer waits for space held by
+// unindexed batches.
+const spacePollInterval = 100 * time.Millisecond
 
-// indexer collects stored batches and writes their rows in groups. Writing goes
-// on beside collecting: however slow the index is, blobs do not wait for it.
+// indexer collects stored batches and writes their entities in groups. It collects and writes
+// concurrently: a slow index does not delay blobs.
 type indexer struct {
 	s *Uploader
 	d *destination
-	// pending batches wait, oldest first; those of group are being written.
+	// pending batches wait, oldest first; group is being written.
 	pending, group []*buffer.Batch
-	// due is when the next group is to be written; while writing fails it is the next try.
+	// due is the time of the next write; after a failure, of the next attempt.
 	due time.Time
-	// began is when writing began to fail, after failures tries.
+	// began is when writing began to fail, failures the number of attempts since.
 	began    time.Time
 	failures int
-	// ending says that no more batches come.
+	// ending says that no more batches will come.
 	ending bool
-	// shed says that unindexed batches were given up since the last success.
-	shed bool
+	// dropping says that unindexed batches were dropped since the last success.
+	dropping bool
 }
 
-// writeIndex writes the rows of the batches that come in, until no more do
-// and all is written, or ctx ends, or it gives up (see [Options].RetryFor).
+// writeIndex writes the entities of incoming batches until the channel is closed and all are
+// written, ctx ends, or it gives up (see [Options].RetryFor).
 func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-chan *buffer.Batch) error {
 	x := &indexer{s: s, d: d}
 	more := incoming
@@ -48,7 +48,7 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 		if x.group != nil { // writing ends with ctx
 			x.group = (<-written).left
 		}
-		x.giveBack(incoming)
+		x.requeue(incoming)
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -57,14 +57,14 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 	for more != nil || len(x.pending)+len(x.group) > 0 {
 		var due <-chan time.Time
 		if len(x.pending) > 0 && x.group == nil {
-			timer.Reset(min(time.Until(x.due), urgentEvery))
+			timer.Reset(min(time.Until(x.due), spacePollInterval))
 			due = timer.C
 		}
 		select {
 		case b, ok := <-more:
 			if !ok {
 				more, x.ending = nil, true
-				x.hurry()
+				x.flushSoon()
 				continue
 			}
 			if err := x.add(b); err != nil {
@@ -72,21 +72,21 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 			}
 		case <-due:
 			if x.pending[0].Urgent() {
-				x.hurry()
+				x.flushSoon()
 			}
 			if time.Until(x.due) > 0 {
 				continue
 			}
-			n := min(len(x.pending), maxRows)
+			n := min(len(x.pending), maxIndexGroup)
 			x.group, x.pending = x.pending[:n:n], x.pending[n:]
 			group := x.group
-			go func() { written <- s.writeRows(ctx, d, group) }()
+			go func() { written <- s.writeGroup(ctx, d, group) }()
 		case o := <-written:
 			x.pending, x.group = append(o.left, x.pending...), nil
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if err := x.settle(o); err != nil {
+			if err := x.schedule(o); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -96,59 +96,59 @@ func (s *Uploader) writeIndex(ctx context.Context, d *destination, incoming <-ch
 	return nil
 }
 
-// hurry makes the rows due now, unless writing fails.
-func (x *indexer) hurry() {
+// flushSoon makes the group due now, unless writing fails.
+func (x *indexer) flushSoon() {
 	if x.failures == 0 {
 		x.due = time.Now()
 	}
 }
 
-// add takes a batch in.
+// add adds a batch.
 func (x *indexer) add(b *buffer.Batch) error {
 	if len(x.pending) == 0 && x.failures == 0 {
 		x.due = time.Now().Add(x.s.opts.IndexWait)
 	}
 	x.pending = append(x.pending, b)
 	if len(x.pending) >= x.s.opts.IndexGroup {
-		x.hurry()
+		x.flushSoon()
 	}
 	if limit := x.s.opts.MaxUnindexed; limit == 0 || len(x.pending)+len(x.group) <= limit {
 		return nil
 	}
-	if !x.shed {
-		x.shed = true
-		x.s.opts.Log.Error("too many segments wait for the index: the oldest stay without a row; they are stored and found by listing, and shipper reindex adds them",
-			"store", x.d.indexTrouble.where, "waiting", x.s.opts.MaxUnindexed)
+	if !x.dropping {
+		x.dropping = true
+		x.s.opts.Log.Error("index backlog is full: the oldest segments stay unindexed; they are found by listing, and shipper reindex adds them",
+			"store", x.d.indexOutage.where, "waiting", x.s.opts.MaxUnindexed)
 	}
 	oldest := x.pending[0]
 	x.pending = x.pending[1:]
-	return x.s.without(oldest)
+	return x.s.acknowledgeUnindexed(oldest)
 }
 
-// without acknowledges a batch that is stored but gets no row.
-func (s *Uploader) without(b *buffer.Batch) error {
+// acknowledgeUnindexed acknowledges a batch that is stored but not indexed.
+func (s *Uploader) acknowledgeUnindexed(b *buffer.Batch) error {
 	s.count(func(st *Stats) { st.Unindexed++ })
-	return s.done(b)
+	return s.acknowledge(b)
 }
 
-// settle sets the time of the next write. What it returns ends the run.
-func (x *indexer) settle(o outcome) error {
+// schedule sets the time of the next write. A returned error ends the run.
+func (x *indexer) schedule(o outcome) error {
 	switch {
 	case o.fatal != nil:
 		return o.fatal
 	case o.err != nil:
 		return x.failed(o.err)
 	}
-	x.d.indexTrouble.over()
-	x.failures, x.began, x.shed = 0, time.Time{}, false
+	x.d.indexOutage.recovered()
+	x.failures, x.began, x.dropping = 0, time.Time{}, false
 	x.due = time.Now().Add(x.s.opts.IndexWait)
 	if x.ending || len(x.pending) >= x.s.opts.IndexGroup {
-		x.hurry()
+		x.flushSoon()
 	}
 	return nil
 }
 
-// failed sets the time of the next try, or gives up.
+// failed schedules the next attempt, or gives up.
 func (x *indexer) failed(err error) error {
 	now := time.Now()
 	x.failures++
@@ -160,55 +160,55 @@ func (x *indexer) failed(err error) error {
 		left := limit - now.Sub(x.began)
 		switch {
 		case needsOperator(err):
-			return fmt.Errorf("all segments are stored, but not in the index: %w", err)
+			return fmt.Errorf("cannot index the stored segments: %w", err)
 		case left <= 0:
-			return fmt.Errorf("all segments are stored, but not in the index: gave up after %v: %w", limit, err)
+			return fmt.Errorf("cannot index the stored segments: gave up after %v: %w", limit, err)
 		}
 		wait = min(wait, left)
 	}
-	x.d.indexTrouble.met(err, wait)
+	x.d.indexOutage.failed(err, wait)
 	x.due = now.Add(wait)
 	return nil
 }
 
-// outcome is what became of a group: err is why the batches left have no row
-// yet, fatal what ends the run.
+// outcome is the result of a group: err is why the batches left are not indexed yet, fatal ends the
+// run.
 type outcome struct {
 	left       []*buffer.Batch
 	err, fatal error
 }
 
-// writeRows writes the rows of a group and acknowledges its batches.
-func (s *Uploader) writeRows(ctx context.Context, d *destination, group []*buffer.Batch) outcome {
+// writeGroup writes the entities of a group and acknowledges its batches.
+func (s *Uploader) writeGroup(ctx context.Context, d *destination, group []*buffer.Batch) outcome {
 	err := s.put(ctx, d, group)
 	switch {
 	case err == nil:
 		for i, b := range group {
-			if err := s.done(b); err != nil {
+			if err := s.acknowledge(b); err != nil {
 				return outcome{left: group[i+1:], fatal: err}
 			}
 		}
 		return outcome{}
 	case errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrTableBusy):
-		// One row may be at fault, or one day's table busy: the others go on.
+		// One entity may be invalid, or one day's table busy: try the others.
 		return s.writeEach(ctx, d, group)
 	}
 	return outcome{left: group, err: err}
 }
 
-// writeEach writes row by row. Rows that storage refuses as invalid stay out of the
-// index, unless it never took any: then the reason may be another.
+// writeEach writes entity by entity. An entity that storage rejects as invalid stays out of the
+// index, unless storage never accepted any: then the cause may be elsewhere.
 func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffer.Batch) (o outcome) {
 	for i, b := range group {
 		err := s.put(ctx, d, group[i:i+1])
 		switch {
-		case errors.Is(err, store.ErrInvalid) && (d.indexed.Load() || errors.Is(err, tableindex.ErrRow)):
-			s.opts.Log.Error("the index does not take a segment's row; it is stored and found by listing", "blob", b.Name(), "error", err)
-			o.fatal = s.without(b)
+		case errors.Is(err, store.ErrInvalid) && (d.indexed.Load() || errors.Is(err, tableindex.ErrInvalidEntity)):
+			s.opts.Log.Error("index entity rejected; the segment is stored and found by listing", "blob", b.Name(), "error", err)
+			o.fatal = s.acknowledgeUnindexed(b)
 		case err != nil:
 			o.left, o.err = append(o.left, b), err
 		default:
-			o.fatal = s.done(b)
+			o.fatal = s.acknowledge(b)
 		}
 		if o.fatal != nil {
 			o.left = append(o.left, group[i+1:]...)
@@ -218,19 +218,19 @@ func (s *Uploader) writeEach(ctx context.Context, d *destination, group []*buffe
 	return o
 }
 
-// put writes the rows of batches.
+// put writes the entities of batches.
 func (s *Uploader) put(ctx context.Context, d *destination, batches []*buffer.Batch) error {
-	rows := make([]tableindex.Row, 0, len(batches))
+	entities := make([]tableindex.Entity, 0, len(batches))
 	for _, b := range batches {
 		name, err := blobnaming.Parse(b.Name())
 		if err != nil {
 			return err
 		}
 		etag, _ := b.Stored()
-		rows = append(rows, tableindex.Row{Name: name, Meta: b.Meta, ETag: etag, Size: b.Size, Minutes: b.Minutes})
+		entities = append(entities, tableindex.Entity{Name: name, Meta: b.Meta, ETag: etag, Size: b.Size, Minutes: b.Minutes})
 	}
 	crashpoint.Here("upload.before-index")
-	err := tableindex.Put(ctx, d.tables, d.container, rows)
+	err := tableindex.Put(ctx, d.tables, d.container, entities)
 	if err == nil {
 		d.indexed.Store(true)
 	}
@@ -238,20 +238,20 @@ func (s *Uploader) put(ctx context.Context, d *destination, batches []*buffer.Ba
 	return err
 }
 
-// done acknowledges a batch: the buffer removes it.
-func (s *Uploader) done(b *buffer.Batch) error {
+// acknowledge acknowledges a batch: the buffer removes it.
+func (s *Uploader) acknowledge(b *buffer.Batch) error {
 	crashpoint.Here("upload.before-done")
 	err := b.Done()
 	crashpoint.Here("upload.after-done")
 	return err
 }
 
-// giveBack returns what is not done to the buffer.
-func (x *indexer) giveBack(incoming <-chan *buffer.Batch) {
+// requeue returns unfinished batches to the buffer.
+func (x *indexer) requeue(incoming <-chan *buffer.Batch) {
 	for _, b := range append(x.group, x.pending...) {
 		b.Return()
 	}
-	for b := range incoming { // some that nobody took
+	for b := range incoming { // batches that no worker took
 		b.Return()
 	}
 }

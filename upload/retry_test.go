@@ -118,7 +118,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
-func TestRefusedIsRetriedSlowly(t *testing.T) {
+func TestAccessDeniedIsRetriedSlowly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := failure(store.ErrAccessDenied)
@@ -127,14 +127,14 @@ func TestRefusedIsRetriedSlowly(t *testing.T) {
 			t.Error(err)
 		}
 		equalWaits(t, waits, time.Minute, time.Minute)
-		if !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "somebody must allow it") {
+		if !strings.Contains(log, "level=ERROR") || !strings.Contains(log, "grant the role and it continues") {
 			t.Errorf("log:\n%s", log)
 		}
 	})
 }
 
 // Trouble is said when it begins, then once a minute, and when it is over.
-func TestTroubleIsSaid(t *testing.T) {
+func TestOutageIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := failure(store.ErrUnavailable)
@@ -148,14 +148,14 @@ func TestTroubleIsSaid(t *testing.T) {
 			t.Error(err)
 		}
 		lines := strings.Split(strings.TrimSpace(log), "\n")
-		if len(lines) != 5 || !strings.Contains(lines[0], "status=503 code=ServerBusy request_id=abc-123") || !strings.Contains(lines[4], "works again") {
+		if len(lines) != 5 || !strings.Contains(lines[0], "status=503 code=ServerBusy request_id=abc-123") || !strings.Contains(lines[4], "recovered") {
 			t.Errorf("log:\n%s", log)
 		}
 	})
 }
 
 // Trouble that comes and goes is said once a minute, too.
-func TestFlickeringTroubleIsSaid(t *testing.T) {
+func TestIntermittentOutageIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := openBuffer(t)
@@ -221,7 +221,7 @@ func TestEndDuringBackoff(t *testing.T) {
 }
 
 // Rows wait for others to be written with.
-func TestIndexRowsAreGrouped(t *testing.T) {
+func TestIndexEntitiesAreGrouped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := openBuffer(t)

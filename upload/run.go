@@ -11,21 +11,22 @@ import (
 	"logstow/buffer"
 )
 
-// run is the shipping of one buffer.
+// run is the upload of one buffer.
 type run struct {
 	s      *Uploader
 	buffer *buffer.Buffer
 	group  *errgroup.Group
-	// senders are the goroutines that deliver batches; when all have ended, the indexes are closed.
+	// senders counts the goroutines that deliver batches; when all have ended, the indexes are
+	// closed.
 	senders sync.WaitGroup
 
 	mu sync.Mutex
-	// elsewhere are batches that wait for stores with senders of their own; a store
-	// with an entry has one at least.
-	elsewhere map[string]*elsewhere
-	// indexes lead to the goroutines that write rows.
+	// routed are batches that wait for stores with their own senders; a store with an entry has at
+	// least one sender.
+	routed map[string]*routedQueue
+	// indexes are the channels to the goroutines that write entities.
 	indexes map[*destination]chan *buffer.Batch
-	// suspects are being retried apart from the senders.
+	// suspects counts batches that are retried apart from the senders.
 	suspects int
 }
 
@@ -34,7 +35,7 @@ func (s *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 	g, running := errgroup.WithContext(ctx)
 	r := &run{
 		s: s, buffer: b, group: g,
-		elsewhere: make(map[string]*elsewhere), indexes: make(map[*destination]chan *buffer.Batch),
+		routed: make(map[string]*routedQueue), indexes: make(map[*destination]chan *buffer.Batch),
 	}
 	r.senders.Add(workers)
 	for range workers {
@@ -55,9 +56,9 @@ func (s *Uploader) upload(ctx context.Context, b *buffer.Buffer, workers int) er
 	err := g.Wait()
 	if ctx.Err() != nil && err != nil {
 		for _, d := range s.destinations() {
-			err = d.indexTrouble.explain(d.blobTrouble.explain(err))
+			err = d.indexOutage.wrap(d.blobOutage.wrap(err))
 		}
-		err = s.batchTrouble.explain(err)
+		err = s.batchOutage.wrap(err)
 	}
 	return err
 }
@@ -79,7 +80,7 @@ func (r *run) work(ctx context.Context) error {
 			b.Return()
 			err = context.Cause(ctx)
 		default:
-			err = r.retryApart(ctx, nil, b, suspectFile(err))
+			err = r.retrySeparately(ctx, nil, b, suspectFile(err))
 		}
 		if err != nil {
 			return err
@@ -87,9 +88,9 @@ func (r *run) work(ctx context.Context) error {
 	}
 }
 
-// dispatch delivers a batch that is loaded, or forwards it to the senders of its store.
+// dispatch delivers a loaded batch, or forwards it to the senders of its store.
 func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
-	own, name := r.s.place(b)
+	own, name := r.s.destinationFor(b)
 	if own == nil {
 		r.forward(ctx, name, b)
 		return nil
@@ -97,7 +98,7 @@ func (r *run) dispatch(ctx context.Context, b *buffer.Batch) error {
 	return r.deliver(ctx, own, b)
 }
 
-// index is the way to the goroutine that writes the rows of a store.
+// index is the channel to the goroutine that writes the entities of a store.
 func (r *run) index(ctx context.Context, d *destination) chan<- *buffer.Batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()

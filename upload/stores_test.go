@@ -38,7 +38,7 @@ func lostBatch(t *testing.T, before store.Store) *buffer.Buffer {
 }
 
 // A batch that may be stored somewhere is finished there, whatever is configured now.
-func TestShipKeepsTheStore(t *testing.T) {
+func TestUploadKeepsTheStore(t *testing.T) {
 	t.Parallel()
 	before, now := openStore(t), openStore(t)
 	b := lostBatch(t, before)
@@ -62,8 +62,8 @@ func TestShipKeepsTheStore(t *testing.T) {
 	exactlyOnce(t, now, 1)
 }
 
-// While that store can not be opened the batch waits, and others go on.
-func TestShipWithoutTheStore(t *testing.T) {
+// While that store cannot be opened the batch waits, and others go on.
+func TestUploadWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	before, now := openStore(t), openStore(t)
 	b := lostBatch(t, before)
@@ -90,7 +90,7 @@ func TestShipWithoutTheStore(t *testing.T) {
 
 // However long the index takes to answer, blobs go on, and at most so many at
 // once as Memory allows.
-func TestShipWhileTheIndexHangs(t *testing.T) {
+func TestUploadWhileTheIndexHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := openBuffer(t)
@@ -139,7 +139,7 @@ func TestShipWhileTheIndexHangs(t *testing.T) {
 }
 
 // Buffers that were taken over are shipped beside the own one.
-func TestShipAnotherBuffer(t *testing.T) {
+func TestUploadOtherBuffer(t *testing.T) {
 	t.Parallel()
 	s, own, other := openStore(t), openBuffer(t), openBuffer(t)
 	fill(t, own, "batch 0")
@@ -164,7 +164,7 @@ func TestShipAnotherBuffer(t *testing.T) {
 
 // After SetStore new batches go to the other store, and what may have been sent to the
 // one before is finished there, without asking for it anew.
-func TestShipSetStore(t *testing.T) {
+func TestUploadSetStore(t *testing.T) {
 	t.Parallel()
 	before, now := openStore(t), openStore(t)
 	b := openBuffer(t)
@@ -187,7 +187,7 @@ func TestShipSetStore(t *testing.T) {
 }
 
 // Batches go where the route leads; a store that does not answer keeps none from the others.
-func TestShipRoute(t *testing.T) {
+func TestUploadRoute(t *testing.T) {
 	t.Parallel()
 	stores := map[string]store.Store{"a": openStore(t), "b": openStore(t), "dead": openStore(t)}
 	var alive atomic.Bool
@@ -228,7 +228,7 @@ func TestShipRoute(t *testing.T) {
 			t.Fatalf("%+v", s.Stats())
 		}
 	}
-	if s.Trouble() == nil {
+	if s.CurrentError() == nil {
 		t.Error("no trouble is told")
 	}
 	alive.Store(true)

@@ -9,29 +9,30 @@ import (
 
 	"logstow/buffer"
 	"logstow/buffer/sealed"
+	"logstow/internal/retry"
 )
 
-// maxSuspects bounds the suspects that are retried at once beside the senders; with
-// more, the senders retry them and do nothing else.
+// maxSuspects bounds the suspects retried in parallel to the senders; beyond that, a sender retries
+// the batch and does nothing else.
 const maxSuspects = 64
 
-// suspect is why a batch could not be delivered, where the reason may be its own.
-// Only a second check tells: see retrySuspect.
+// suspect is a delivery failure that may be caused by the batch itself. A second check decides: see
+// retrySuspect.
 type suspect struct {
 	kind   suspicion
 	reason error
 }
 
-// suspicion is what a batch is suspected of.
+// suspicion is the suspected cause.
 type suspicion uint8
 
 const (
-	// refused: storage refused the batch as invalid, which it may do with every batch
-	// while a proxy or a wrong path is in the way.
-	refused suspicion = iota
-	// unreadable: its file cannot be read, as no file may while a disk fails.
+	// rejected: storage rejected the batch as invalid, which may affect every batch while a proxy
+	// or a wrong path interferes.
+	rejected suspicion = iota
+	// unreadable: its file cannot be read, which may affect every file while a disk fails.
 	unreadable
-	// damaged: its bytes are not those that were sealed.
+	// damaged: its bytes differ from those that were sealed.
 	damaged
 )
 
@@ -45,22 +46,22 @@ func (e suspect) tries() int {
 	return 2
 }
 
-// confirmed reports whether the reason is the batch's own: nothing but the batch
-// explains damage; for the rest another batch must have been delivered meanwhile.
+// confirmed reports whether the batch itself is the cause. Damage always is; for the other causes
+// another batch must have been delivered meanwhile.
 func (e suspect) confirmed(othersDelivered bool) bool {
 	switch e.kind {
 	case damaged:
 		return true
 	case unreadable:
-		return othersDelivered && !scarce(e.reason)
+		return othersDelivered && !isResourceShortage(e.reason)
 	default:
 		return othersDelivered
 	}
 }
 
-// scarce reports whether an error says that the process or the machine lacks
-// something, of which no file is the cause.
-func scarce(err error) bool {
+// isResourceShortage reports whether an error means that the process or the machine ran out of a
+// resource, which no file causes.
+func isResourceShortage(err error) bool {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN, syscall.EINTR} {
 		if errors.Is(err, errno) {
 			return true
@@ -69,7 +70,7 @@ func scarce(err error) bool {
 	return false
 }
 
-// suspectFile is the suspect of an error of reading a batch.
+// suspectFile is the suspect for an error of reading a batch.
 func suspectFile(err error) suspect {
 	if errors.As(err, new(syscall.Errno)) && !errors.Is(err, sealed.ErrDamaged) {
 		return suspect{unreadable, fmt.Errorf("cannot read the batch: %w", err)}
@@ -77,10 +78,9 @@ func suspectFile(err error) suspect {
 	return suspect{damaged, fmt.Errorf("the batch is damaged: %w", err)}
 }
 
-// retryApart retries a batch that failed, apart from the senders as far as that is
-// possible, so that others are delivered meanwhile. d is nil where the batch could
-// not even be loaded. An error ends the run.
-func (r *run) retryApart(ctx context.Context, d *destination, b *buffer.Batch, first suspect) error {
+// retrySeparately retries a failed batch apart from the senders where possible, so that others are
+// delivered meanwhile. d is nil if the batch could not be loaded. An error ends the run.
+func (r *run) retrySeparately(ctx context.Context, d *destination, b *buffer.Batch, first suspect) error {
 	before := r.s.deliveredTo(d)
 	r.mu.Lock()
 	apart := r.suspects < maxSuspects
@@ -104,9 +104,9 @@ func (r *run) retryApart(ctx context.Context, d *destination, b *buffer.Batch, f
 	return nil
 }
 
-// retrySuspect tries a batch again until it is delivered, or until it is clear that
-// it never will be, and quarantines it: a batch that failed several times for a
-// reason of its own, while others (counted from before on) were delivered.
+// retrySuspect retries a batch until it is delivered or a permanent failure is confirmed; then it
+// quarantines the batch. Confirmed means that the batch failed several times on its own while
+// others (counted from before on) were delivered.
 func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch, last suspect, before uint64) error {
 	s := r.s
 	began := time.Now()
@@ -120,14 +120,14 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			}
 			wait = min(wait, left)
 		}
-		s.batchTrouble.met(last.reason, wait)
-		if err := sleep(ctx, wait); err != nil {
+		s.batchOutage.failed(last.reason, wait)
+		if err := retry.Sleep(ctx, wait); err != nil {
 			b.Return()
 			return err
 		}
-		next, err := r.again(ctx, d, b)
+		next, err := r.retryOnce(ctx, d, b)
 		if err == nil {
-			s.batchTrouble.over()
+			s.batchOutage.recovered()
 			return next()
 		}
 		if ctx.Err() != nil {
@@ -142,7 +142,7 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 		}
 		err = b.Quarantine(last.Error())
 		if err == nil {
-			s.batchTrouble.over()
+			s.batchOutage.recovered()
 			s.count(func(st *Stats) { st.Quarantined++ })
 			return nil
 		}
@@ -153,9 +153,8 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 	}
 }
 
-// again loads a batch, and where its destination is known stores it. next is what
-// comes after that.
-func (r *run) again(ctx context.Context, d *destination, b *buffer.Batch) (next func() error, err error) {
+// retryOnce loads a batch and, if its destination is known, stores it. next is what follows.
+func (r *run) retryOnce(ctx context.Context, d *destination, b *buffer.Batch) (next func() error, err error) {
 	if d == nil {
 		if err := b.Load(ctx); err != nil {
 			return nil, suspectFile(err)
@@ -166,11 +165,10 @@ func (r *run) again(ctx context.Context, d *destination, b *buffer.Batch) (next 
 		return nil, err
 	}
 	r.s.delivered(d, b)
-	return func() error { return r.handOn(ctx, d, b) }, nil
+	return func() error { return r.enqueueIndex(ctx, d, b) }, nil
 }
 
-// deliveredTo is the number of batches that were delivered to a destination, or to
-// all of them where it is nil.
+// deliveredTo is the number of batches delivered to a destination, or to all if it is nil.
 func (s *Uploader) deliveredTo(d *destination) uint64 {
 	if d != nil {
 		return d.delivered.Load()

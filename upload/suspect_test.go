@@ -147,7 +147,7 @@ func TestWrongPath(t *testing.T) {
 		for shipper.Stats().Creates < 200 {
 			time.Sleep(time.Millisecond)
 		}
-		if err := shipper.Trouble(); !errors.Is(err, store.ErrUnusable) || !strings.Contains(err.Error(), "not a directory") {
+		if err := shipper.CurrentError(); !errors.Is(err, store.ErrUnusable) || !strings.Contains(err.Error(), "not a directory") {
 			t.Errorf("%s: %v", dir, err)
 		}
 		if err := os.Remove(file); err != nil {
@@ -244,7 +244,7 @@ func TestUnreadableForAWhile(t *testing.T) {
 	shipper := upload.New(upload.Options{Buffer: b, Store: s, Workers: 1, Backoff: upload.Backoff{Min: 50 * time.Millisecond, Max: time.Minute}})
 	done := make(chan error, 1)
 	go func() { done <- shipper.Run(t.Context()) }()
-	for shipper.Trouble() == nil {
+	for shipper.CurrentError() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	unblock()

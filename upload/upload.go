@@ -1,19 +1,18 @@
-// Package upload takes sealed batches from the buffer to storage: the blob, then
-// its row in the index, then the acknowledgement. It is the only owner of that
-// order and of retries: what lies below it tries once.
+// Package upload moves sealed batches from the buffer to storage: first the blob, then its entity
+// in the index, then the acknowledgement. It alone owns this order and the retries: the layers
+// below try once.
 //
-// A batch's store and name are written down before its create is tried, and kept
-// for as long as that create may have been applied, whatever is configured by
-// then. A create that finds its name taken looks whether the blob there is this
-// batch, whose answer got lost; if not, it takes the next number. So a batch is
-// stored once, whatever answers are lost.
+// The store and name of a batch are recorded before the create is sent, and kept for as long as
+// that create may have been applied, whatever the configuration by then. If a create finds its name
+// taken, it checks whether the blob there is this batch, whose response was lost; if not, it takes
+// the next number. So a batch is stored once, whatever responses are lost.
 //
-// What storage as a whole does not do is tried without end. A batch is quarantined
-// only for a reason of its own that a second check confirmed: it is damaged, or
-// storage refuses it, or its file cannot be read, while others are delivered.
+// Failures of storage as a whole are retried forever. A batch is quarantined only if a second check
+// confirms that the batch itself is the cause: it is damaged, or storage rejects it or its file
+// cannot be read while other batches are delivered.
 //
-// The index is no condition for a blob: rows are collected, written in groups,
-// and kept until the index takes them.
+// The index is no condition for a blob: entities are collected, written in groups, and retried
+// until the index accepts them.
 package upload
 
 import (
@@ -29,41 +28,41 @@ import (
 	"logstow/store"
 )
 
-// Options configure a [Uploader]; a zero field takes the default named at it.
+// Options configure an [Uploader]; a zero field takes the default given in its comment.
 type Options struct {
-	// Buffer is where batches come from. Required.
+	// Buffer is the source of batches. Required.
 	Buffer *buffer.Buffer
-	// Store is where they go. Required.
+	// Store is the destination. Required.
 	Store store.Store
-	// StoreName is written down with each batch before it is sent, to find the store
-	// again after a change of the configuration; default Store.String().
+	// StoreName is recorded with each batch before it is sent, to find the store again after a
+	// change of the configuration; default Store.String().
 	StoreName string
-	// Stores opens another store by such a name, for batches that may have been
-	// stored there by an earlier run; who gives it closes what it opened. Nil opens none.
+	// Stores opens another store by such a name, for batches that may have been stored there by an
+	// earlier run; its provider closes what it opened. Nil opens none.
 	Stores func(ctx context.Context, name string) (store.Store, error)
-	// Route is the name of the store that a new batch goes to, for Stores to open; it
-	// must be safe for concurrent use. Nil is Store for all.
+	// Route is the name of the store for a new batch, for Stores to open. Safe for concurrent use.
+	// Nil is Store for all.
 	Route func(service, instance string) string
-	// Workers is how many batches are sent to a store at once; default 4.
+	// Workers is how many batches are sent to a store concurrently; default 4.
 	Workers int
-	// Memory bounds the bytes of the batches being sent to a store at once, unless one
-	// alone is larger; default 16 MiB.
+	// Memory bounds the bytes of the batches in flight to a store, unless a single batch is larger;
+	// default 16 MiB.
 	Memory int64
-	// RetryFor is how long a request that storage does not answer is tried before
-	// Run gives up; a request that it refuses then ends Run at once. 0 is for ever.
+	// RetryFor is how long a request is retried before Run gives up; an access-denied error then
+	// ends Run at once. 0 is forever.
 	RetryFor time.Duration
-	// Backoff is the wait between tries.
+	// Backoff is the delay between attempts.
 	Backoff Backoff
-	// IndexWait is how long a row may wait for others to be written with; default five seconds.
+	// IndexWait is how long an entity may wait to be written with others; default five seconds.
 	IndexWait time.Duration
-	// IndexGroup is how many rows are written without waiting; default 100, a transaction.
+	// IndexGroup is how many entities are written without waiting; default 100, one transaction.
 	IndexGroup int
-	// MaxUnindexed is how many batches may wait for the index; past that the oldest are
-	// acknowledged without a row, which is counted and said. 0 is any number.
+	// MaxUnindexed is how many batches may wait for the index; beyond that the oldest are
+	// acknowledged without an entity, which is counted and logged. 0 is unlimited.
 	MaxUnindexed int
 	// Random returns a number in [0, n); default [rand.Uint64N].
 	Random func(n uint64) uint64
-	// Log gets what an operator should know; nil is silence.
+	// Log receives operational messages; nil discards them.
 	Log *slog.Logger
 }
 
@@ -102,16 +101,16 @@ type Uploader struct {
 	current *destination
 	others  map[string]*destination
 	stats   Stats
-	// batchTrouble is of single batches that cannot be delivered.
-	batchTrouble trouble
-	// services are the parts of stats that [MaxServices] of them have, and "" the rest.
+	// batchOutage logs single batches that cannot be delivered.
+	batchOutage outageLogger
+	// services are the stats by service, up to [MaxServices] of them; the rest is under "".
 	services map[string]*Delivered
 }
 
-// MaxServices is how many services [Uploader.Services] tells apart.
+// MaxServices is the number of services that [Uploader.Services] distinguishes.
 const MaxServices = 1000
 
-// Delivered is what is in storage.
+// Delivered counts what is in storage.
 type Delivered struct {
 	// RawBytes is the size of the text form, StoredBytes that of the segments.
 	Segments, Records, RawBytes, StoredBytes uint64
@@ -124,15 +123,15 @@ func (d *Delivered) add(b *buffer.Batch) {
 	d.StoredBytes += uint64(b.Size)
 }
 
-// Stats are numbers since New.
+// Stats are totals since New.
 type Stats struct {
 	Delivered
-	// Creates were tried, Conflicts of them found another's blob under their name.
+	// Creates counts attempts, Conflicts those that found their name taken by another batch.
 	Creates, Conflicts uint64
-	// Quarantined batches could not be delivered: storage refuses them while it takes
-	// others, or they are damaged or cannot be read.
+	// Quarantined counts undeliverable batches: rejected by storage while it accepts others,
+	// damaged, or unreadable.
 	Quarantined uint64
-	// Unindexed batches were acknowledged without a row in the index.
+	// Unindexed counts batches acknowledged without an index entity.
 	Unindexed uint64
 }
 
@@ -146,28 +145,28 @@ func New(opts Options) *Uploader {
 		others:   make(map[string]*destination),
 		services: make(map[string]*Delivered),
 
-		batchTrouble: trouble{log: opts.Log, what: "delivering a batch", where: opts.Store.String()},
+		batchOutage: outageLogger{log: opts.Log, what: "delivering a batch", where: opts.Store.String()},
 	}
 }
 
-// Outage is the error of the last attempt to store a batch, nil if that succeeded or
-// there was none. Of several stores it is the first one's that does not work.
+// Outage is the error of the last attempt to store a batch, nil if it succeeded or there was none.
+// Of several stores it is that of the first one that fails.
 func (s *Uploader) Outage() error {
 	for _, d := range s.destinations() {
-		if err := d.blobTrouble.last(); err != nil {
+		if err := d.blobOutage.lastError(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// place is where a batch goes: the destination, or the name of one that has senders of its own.
-func (s *Uploader) place(b *buffer.Batch) (own *destination, name string) {
+// destinationFor is where a batch goes: the destination, or the name of one with its own senders.
+func (s *Uploader) destinationFor(b *buffer.Batch) (own *destination, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case b.Name() != "":
-		name = b.Store() // it was written down, and may have been created there
+		name = b.Store() // the name was recorded and may have been created there
 	case s.route != nil:
 		name = s.route(b.Service, b.Meta.Instance)
 	default:
@@ -176,18 +175,18 @@ func (s *Uploader) place(b *buffer.Batch) (own *destination, name string) {
 	if s.route == nil && name == s.current.name {
 		return s.current, name
 	}
-	return nil, name // where there are several, none may keep the workers from the others
+	return nil, name // with several stores, none may block the workers of the others
 }
 
-// destinations are all that are known.
+// destinations are all known destinations.
 func (s *Uploader) destinations() []*destination {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*destination{s.current}, slices.Collect(maps.Values(s.others))...)
 }
 
-// SetStore makes new batches go elsewhere; name and route are as in Options. What may
-// have been sent to the store before still goes there.
+// SetStore changes the store of new batches; name and route are as in Options. A batch that may
+// have been sent to the previous store still goes there.
 func (s *Uploader) SetStore(st store.Store, name string, route func(service, instance string) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,15 +203,15 @@ func (s *Uploader) SetStore(st store.Store, name string, route func(service, ins
 	s.current = newDestination(name, st, &s.opts)
 }
 
-// Stats returns the numbers up to now.
+// Stats returns the current totals.
 func (s *Uploader) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stats
 }
 
-// Services are what of each service is in storage; past [MaxServices] of them
-// the others are together under the empty name.
+// Services returns what is in storage by service; beyond [MaxServices] the rest is under the empty
+// name.
 func (s *Uploader) Services() map[string]Delivered {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +222,7 @@ func (s *Uploader) Services() map[string]Delivered {
 	return services
 }
 
-// delivered counts a batch whose blob is stored.
+// delivered counts a stored batch.
 func (s *Uploader) delivered(d *destination, b *buffer.Batch) {
 	d.delivered.Add(1)
 	s.mu.Lock()
@@ -245,28 +244,28 @@ func (s *Uploader) count(change func(*Stats)) {
 	change(&s.stats)
 }
 
-// Run ships until the buffer is drained and everything is stored and indexed,
-// or ctx ends, or, with RetryFor, storage does not work. Batches that are not done
-// then went back to the buffer. It may be called once at a time.
+// Run uploads until the buffer is drained and everything is stored and indexed, ctx ends, or, with
+// RetryFor, storage keeps failing. Unfinished batches are then back in the buffer. It may be called
+// once at a time.
 func (s *Uploader) Run(ctx context.Context) error {
 	return s.upload(ctx, s.opts.Buffer, s.opts.Workers)
 }
 
-// RunOther ships another buffer, one that was taken over, in the same way and
-// with one worker. It may be called while Run or RunOther of other buffers run.
+// RunOther uploads another buffer, one that was taken over, with one worker. It may be called while
+// Run or RunOther of other buffers run.
 func (s *Uploader) RunOther(ctx context.Context, b *buffer.Buffer) error {
 	return s.upload(ctx, b, 1)
 }
 
-// Trouble is what does not work at the moment; nil while all does.
-func (s *Uploader) Trouble() error {
+// CurrentError is the error of operations that fail at present; nil if none does.
+func (s *Uploader) CurrentError() error {
 	for _, d := range s.destinations() {
-		if err := d.blobTrouble.last(); err != nil {
+		if err := d.blobOutage.lastError(); err != nil {
 			return err
 		}
-		if err := d.indexTrouble.last(); err != nil {
+		if err := d.indexOutage.lastError(); err != nil {
 			return err
 		}
 	}
-	return s.batchTrouble.last()
+	return s.batchOutage.lastError()
 }

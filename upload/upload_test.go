@@ -14,7 +14,7 @@ import (
 	"logstow/upload"
 )
 
-func TestShip(t *testing.T) {
+func TestUpload(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	fillMany(t, b, 20)
@@ -47,7 +47,7 @@ func TestShip(t *testing.T) {
 }
 
 // Whatever answers are lost or refused in passing, each record is stored once.
-func TestShipThroughFaults(t *testing.T) {
+func TestUploadThroughFaults(t *testing.T) {
 	t.Parallel()
 	unavailable, throttled := failure(store.ErrUnavailable), failure(store.ErrThrottled)
 	for name, f := range map[string]*faulty{
@@ -144,7 +144,7 @@ func TestShipThroughFaults(t *testing.T) {
 }
 
 // A name that another has is passed over, also after a lost answer.
-func TestShipConflict(t *testing.T) {
+func TestUploadConflict(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {
 		s, b := openStore(t), openBuffer(t)
@@ -176,8 +176,8 @@ func TestShipConflict(t *testing.T) {
 	}
 }
 
-// A credential that may not list can not recognize its own blob: it takes the next number.
-func TestShipLostAnswerWriteOnly(t *testing.T) {
+// A credential that may not list cannot recognize its own blob: it takes the next number.
+func TestUploadLostResponseWriteOnly(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	faults := &faulty{
@@ -203,7 +203,7 @@ func TestShipLostAnswerWriteOnly(t *testing.T) {
 }
 
 // The name is kept for as long as its create may have been applied.
-func TestShipKeepsTheName(t *testing.T) {
+func TestUploadKeepsTheName(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	faults := &faulty{Store: s, create: func(n int, _ string, call func() (string, error)) (string, error) {
@@ -222,7 +222,7 @@ func TestShipKeepsTheName(t *testing.T) {
 }
 
 // A run that is ended and started again ships each batch once.
-func TestShipInterrupted(t *testing.T) {
+func TestUploadInterrupted(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -249,7 +249,7 @@ func TestShipInterrupted(t *testing.T) {
 }
 
 // A damaged batch never gets to storage.
-func TestShipVerifies(t *testing.T) {
+func TestUploadVerifies(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	fill(t, b, "batch 0")
@@ -271,7 +271,7 @@ func TestShipVerifies(t *testing.T) {
 }
 
 // With RetryFor, what storage refuses ends the run at once, and nothing is acknowledged.
-func TestShipGivesUpWhenRefused(t *testing.T) {
+func TestUploadGivesUpWhenAccessDenied(t *testing.T) {
 	t.Parallel()
 	for _, class := range []error{store.ErrAccessDenied, store.ErrNoContainer} {
 		s, b := openStore(t), openBuffer(t)
@@ -287,13 +287,13 @@ func TestShipGivesUpWhenRefused(t *testing.T) {
 	}
 }
 
-func TestShipGivesUpWithoutIndex(t *testing.T) {
+func TestUploadGivesUpWithoutIndex(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	faults := &faulty{Store: s, upsert: func(int, string, func() error) error { return failure(store.ErrAccessDenied) }}
 	fillMany(t, b, 3)
 	_, err := run(t.Context(), upload.Options{Buffer: b, Store: faults, RetryFor: 1 << 40})
-	if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(err.Error(), "not in the index") {
+	if !errors.Is(err, store.ErrAccessDenied) || !strings.Contains(err.Error(), "cannot index the stored segments") {
 		t.Errorf("error %v", err)
 	}
 	if st := b.Stats(); st.Done != 0 || st.Unindexed != 3 {
@@ -312,7 +312,7 @@ func TestShipGivesUpWithoutIndex(t *testing.T) {
 }
 
 // While the index does not work, blobs go on; what waits for it is bounded.
-func TestShipShedsIndexRows(t *testing.T) {
+func TestUploadDropsIndexBacklog(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	failing := true
@@ -341,17 +341,17 @@ func TestShipShedsIndexRows(t *testing.T) {
 	if len(stored(t, s)) != 60 {
 		t.Error("not all records are stored")
 	}
-	if rows := indexed(t, s); stats.Unindexed == 0 || uint64(rows)+stats.Unindexed != 20 {
-		t.Errorf("%d rows, %d without", rows, stats.Unindexed)
+	if entities := indexed(t, s); stats.Unindexed == 0 || uint64(entities)+stats.Unindexed != 20 {
+		t.Errorf("%d entities, %d without", entities, stats.Unindexed)
 	}
 }
 
 // A row that the index never takes keeps no other from it.
-func TestShipInvalidRow(t *testing.T) {
+func TestUploadInvalidEntity(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	faults := &faulty{Store: s, upsert: func(n int, _ string, call func() error) error {
-		if n == 1 || n == 4 { // the group, then its second row: the first one made the table
+		if n == 1 || n == 4 { // the group, then its second entity: the first one made the table
 			return failure(store.ErrInvalid)
 		}
 		return call()
@@ -361,8 +361,8 @@ func TestShipInvalidRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows := indexed(t, s); stats.Unindexed != 1 || rows != 3 {
-		t.Errorf("%d rows, %d without", rows, stats.Unindexed)
+	if entities := indexed(t, s); stats.Unindexed != 1 || entities != 3 {
+		t.Errorf("%d entities, %d without", entities, stats.Unindexed)
 	}
 }
 
@@ -406,7 +406,7 @@ func TestShipTogether(t *testing.T) {
 }
 
 // What is stored is told apart by service, up to a number of them.
-func TestShipServices(t *testing.T) {
+func TestUploadServices(t *testing.T) {
 	t.Parallel()
 	b := openBuffer(t)
 	fillMany(t, b, 3)

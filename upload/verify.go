@@ -9,8 +9,8 @@ import (
 	"logstow/segment"
 )
 
-// verify checks a segment before it leaves this machine: its footer and every
-// checksum. Nothing is decompressed.
+// verify checks a segment before it is uploaded: its footer and all checksums. It decompresses
+// nothing.
 func verify(ctx context.Context, body []byte, meta blobnaming.Metadata) error {
 	size := int64(len(body))
 	read := func(_ context.Context, off, n int64) ([]byte, error) {

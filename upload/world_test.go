@@ -132,7 +132,7 @@ func stored(t *testing.T, s store.Store) map[string]int {
 }
 
 // indexed counts the rows of service x, and fails for one that its blob contradicts.
-func indexed(t *testing.T, s store.Store) (rows int) {
+func indexed(t *testing.T, s store.Store) (entities int) {
 	t.Helper()
 	blobs := make(map[string]store.Blob)
 	for page, err := range s.Blobs().List(t.Context(), "x/") {
@@ -148,13 +148,13 @@ func indexed(t *testing.T, s store.Store) (rows int) {
 			t.Fatal(err)
 		}
 		for _, r := range page {
-			rows++
+			entities++
 			if b, ok := blobs[r.Name.String()]; !ok || b.ETag != r.ETag || b.Size != r.Size {
-				t.Errorf("row %v does not fit blob %+v", r, b)
+				t.Errorf("entity %v does not fit blob %+v", r, b)
 			}
 		}
 	}
-	return rows
+	return entities
 }
 
 // exactlyOnce checks that n batches are stored once each and indexed.
@@ -169,7 +169,7 @@ func exactlyOnce(t *testing.T, s store.Store, n int) {
 			t.Errorf("%q is stored %d times", message, times)
 		}
 	}
-	if rows := indexed(t, s); rows != n {
-		t.Errorf("%d rows in the index, want %d", rows, n)
+	if entities := indexed(t, s); entities != n {
+		t.Errorf("%d entities in the index, want %d", entities, n)
 	}
 }

@@ -62,7 +62,7 @@ func (c *compiler) call(n *ast.CallNode) operand {
 	name, ok := callee(n)
 	switch {
 	case !ok:
-		c.fail(n, "values have no functions of their own")
+		c.fail(n, "methods are not supported")
 	case name == "field":
 		c.fail(n, "field takes the name of one field in quotes")
 	default:

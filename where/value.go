@@ -149,7 +149,7 @@ func (c *compiler) value(node ast.Node) operand {
 	case *ast.CallNode:
 		return c.call(n)
 	}
-	c.fail(node, "this is no part of the language")
+	c.fail(node, "unsupported syntax")
 	return c.constant(value{}, anyClass)
 }
 

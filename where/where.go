@@ -1,10 +1,9 @@
-// Package where compiles --where: an expression over the fields of a record, in the
-// syntax of github.com/expr-lang/expr, with the meaning that docs/query.md defines.
+// Package where compiles --where: an expression over the fields of a record, in the syntax of
+// github.com/expr-lang/expr, with the semantics in docs/query.md.
 //
-// A name is a field of the message (see package field), or one of the columns:
-// time, level, source, service. Names with other than letters, digits, _ and dots
-// are written field("http-status"). message is the field of that name or, if
-// there is none, the whole message.
+// A name is a field of the message (see package field), or one of the columns: time, level, source,
+// service. Names with other characters than letters, digits, _ and dots are written
+// field("http-status"). message is the field of that name or, if there is none, the whole message.
 //
 // Logic is three-valued, as in SQL: an operation on a field that is missing, or of
 // a type that the operation is not for, is unknown; so is "not" of it. A record
@@ -27,7 +26,7 @@ import (
 	"logstow/record"
 )
 
-// Record is what an expression looks at.
+// Record is the input of an expression.
 type Record struct {
 	Time    int64 // Unix nanoseconds
 	Level   record.Level
@@ -36,7 +35,7 @@ type Record struct {
 	Message []byte
 }
 
-// Program is a compiled expression. It does not change and may be shared.
+// Program is a compiled expression. It is immutable and may be shared.
 type Program struct {
 	now      time.Time
 	tree     *parser.Tree
@@ -47,10 +46,10 @@ type Program struct {
 	timed    bool
 }
 
-// Compile compiles an expression. Times in it that are relative are so to now. An error names the
-// place, and may carry a hint.
+// Compile compiles an expression. Relative times are relative to now. An error names the position,
+// and may carry a hint.
 func Compile(source string, now time.Time) (*Program, error) {
-	// The parser cannot hold all numbers: it gets others in their places, of the same length.
+	// The parser cannot represent all numbers: it gets placeholders of the same length.
 	parsed, literals := hideLiterals(source)
 	tree, err := parser.Parse(parsed)
 	if err != nil {
@@ -70,7 +69,7 @@ func Compile(source string, now time.Time) (*Program, error) {
 	return p, nil
 }
 
-// explain makes a mistake a text of one line, with its place.
+// explain formats an error in one line, with its position.
 func explain(err error, literals map[int]string) error {
 	var at *file.Error
 	if !errors.As(err, &at) {
@@ -89,7 +88,7 @@ type Evaluator struct {
 	unknown []*Unknown
 }
 
-// Evaluator makes one. An error would be one of Compile.
+// Evaluator makes one. Its errors are those of Compile.
 func (p *Program) Evaluator() (*Evaluator, error) {
 	c := p.compiler()
 	matches := c.match(p.tree.Node)
@@ -102,14 +101,14 @@ func (p *Program) Evaluator() (*Evaluator, error) {
 // Holds reports whether a record matches: the expression is true of it.
 func (e *Evaluator) Holds(r *Record) bool { return e.matches(r) }
 
-// Timed reports whether the expression looks at records' times; else Record.Time may be left out.
+// Timed reports whether the expression uses records' times; otherwise Record.Time may be omitted.
 func (p *Program) Timed() bool { return p.timed }
 
-// Fields are the names of the fields of the message that the expression looks at, each once.
+// Fields are the names of the message fields that the expression uses, each once.
 func (p *Program) Fields() []string { return slices.Clone(p.fields) }
 
-// Unknown counts how often a field of the message made a comparison or another operation of an
-// [Evaluator] unknown. A field that did not have to be looked at is not counted.
+// Unknown counts how often a field of the message made an operation of an [Evaluator] unknown. A
+// field that was not evaluated is not counted.
 type Unknown struct {
 	Field string
 	// Missing is how often the field was not there, Incomparable how often it was null or of a
@@ -130,8 +129,8 @@ func (p *Program) compiler() *compiler {
 	return &compiler{now: p.now, literals: p.literals, variables: map[string]*variable{}, unknown: []*Unknown{{}}}
 }
 
-// match compiles a condition of which only the truth matters, not whether it is false or unknown.
-// Then "and" need not look at its right side if the left one is unknown.
+// match compiles a condition of which only the truth matters, not whether it is false or unknown:
+// "and" need not evaluate its right side if the left one is unknown.
 func (c *compiler) match(node ast.Node) func(*Record) bool {
 	if b, ok := node.(*ast.BinaryNode); ok {
 		switch b.Operator {

@@ -10,12 +10,12 @@ import (
 )
 
 // Peek reads the heads and states of the batches in a directory, and changes
-// nothing; what is removed or damaged meanwhile is left out.
-func Peek(fsys disk.FS, path string) (heads []Head, states []State, err error) {
+// nothing; what is removed meanwhile or damaged is left out. damaged are the names of such files.
+func Peek(fsys disk.FS, path string) (heads []Head, states []State, damaged []string, err error) {
 	d := &Dir{fs: fsys, path: path}
 	files, err := fsys.List(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	for _, f := range files {
 		stem, ours := strings.CutSuffix(f.Name, suffix)
@@ -24,17 +24,27 @@ func Peek(fsys disk.FS, path string) (heads []Head, states []State, err error) {
 			continue
 		}
 		h, err := d.head(seq)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) {
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if errors.Is(err, ErrDamaged) {
+			damaged = append(damaged, f.Name)
 			continue
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		state, err := d.State(seq)
+		if errors.Is(err, ErrDamaged) {
+			damaged = append(damaged, stem+stateSuffix)
+		}
+		if Unreadable(err) {
+			err = nil
+		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		heads, states = append(heads, h), append(states, state)
 	}
-	return heads, states, nil
+	return heads, states, damaged, nil
 }

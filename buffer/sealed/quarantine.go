@@ -62,8 +62,11 @@ type Quarantined struct {
 	Err   error
 }
 
-// errNoBatch is the Err of a file that is no sealed batch.
-var errNoBatch = errors.New("not a sealed batch")
+// The Err of files that are no sealed batches.
+var (
+	errNoBatch = errors.New("not a sealed batch")
+	errLogFile = errors.New("a damaged log file, whose intact entries were used")
+)
 
 // IsCompanion reports whether a file in quarantine belongs to another one there.
 func IsCompanion(file string) bool {
@@ -79,13 +82,19 @@ func (d *Dir) Quarantined(file string) Quarantined {
 		return q
 	}
 	from := &Dir{fs: d.fs, path: d.quarantine}
-	if q.Head, q.Err = from.head(seq); q.Err == nil {
-		q.State, q.Err = from.State(seq)
+	if q.Head, q.Err = from.head(seq); q.Err != nil {
+		return q
+	}
+	if q.State, q.Err = from.State(seq); Unreadable(q.Err) {
+		q.Err = nil // the batch is whole, and the last state that is whole counts
 	}
 	return q
 }
 
 func quarantinedSeq(file string) (int64, error) {
+	if filepath.Ext(file) == ".log" {
+		return 0, errLogFile
+	}
 	stem, ok := strings.CutSuffix(file, suffix)
 	seq, err := strconv.ParseInt(stem, 16, 64)
 	if !ok || err != nil {

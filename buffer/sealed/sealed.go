@@ -34,8 +34,12 @@ const (
 	version           = 1
 )
 
-// ErrDamaged says that a file is not a whole sealed batch.
-var ErrDamaged = errors.New("damaged batch")
+var (
+	// ErrDamaged says that a file is not a whole sealed batch.
+	ErrDamaged = errors.New("damaged batch")
+	// ErrTorn says that a state ends in a write that was not finished.
+	ErrTorn = errors.New("an unfinished write at the end")
+)
 
 // Head is what a sealed batch's file says before the segment.
 type Head struct {
@@ -250,7 +254,8 @@ func (d *Dir) Read(h *Head, off, n int64) (b []byte, err error) {
 	return nil, err // the file may be sound
 }
 
-// State reads what was tried with a batch; of a torn end it reads what is before.
+// State reads what was tried with a batch. Of a file that is damaged or torn it reads what
+// is before that, with ErrDamaged or ErrTorn.
 func (d *Dir) State(seq int64) (s State, err error) {
 	file, err := d.fs.Open(d.file(seq, stateSuffix))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -268,7 +273,7 @@ func (d *Dir) State(seq int64) (s State, err error) {
 	if n, err := file.ReadAt(data, 0); int64(n) < int64(len(data)) {
 		return s, err
 	}
-	return decodeState(data), nil
+	return decodeState(data)
 }
 
 // SetState writes down what was tried, durably where sync is set.
@@ -310,13 +315,16 @@ func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
 	return nil
 }
 
-// Remove removes a batch that is delivered.
-func (d *Dir) Remove(seq int64) error {
+// Remove removes a batch that is delivered; with keepState its state stays until the next List.
+func (d *Dir) Remove(seq int64, keepState bool) error {
 	crashpoint.Here("sealed.before-remove")
 	if err := d.removeFile(seq, suffix); err != nil {
 		return err
 	}
 	crashpoint.Here("sealed.after-remove")
+	if keepState {
+		return nil
+	}
 	return d.removeFile(seq, stateSuffix)
 }
 
@@ -326,6 +334,12 @@ func (d *Dir) removeFile(seq int64, suffix string) error {
 	}
 	return nil
 }
+
+// FileName is the name of a batch's file.
+func FileName(seq int64) string { return fmt.Sprintf("%016x%s", seq, suffix) }
+
+// StateName is the name of the file with a batch's state.
+func StateName(seq int64) string { return fmt.Sprintf("%016x%s", seq, stateSuffix) }
 
 func (d *Dir) file(seq int64, suffix string) string {
 	return filepath.Join(d.path, fmt.Sprintf("%016x%s", seq, suffix))
@@ -411,25 +425,43 @@ func encodeState(s State) []byte {
 	return framed(nil, buf.Bytes())
 }
 
-func decodeState(b []byte) (s State) {
-	if len(b) < len(stateMagic) || string(b[:len(stateMagic)]) != stateMagic {
-		return s
+// decodeState reads the last of the frames that are whole. What follows them is ErrDamaged, or
+// ErrTorn if it may be the beginning of a frame.
+func decodeState(b []byte) (s State, err error) {
+	rest, ok := bytes.CutPrefix(b, []byte(stateMagic))
+	if !ok {
+		if strings.HasPrefix(stateMagic, string(b)) {
+			return s, torn(b)
+		}
+		return s, fmt.Errorf("%w: no magic", ErrDamaged)
 	}
-	for rest := b[len(stateMagic):]; ; {
+	for len(rest) > 0 {
 		payload, after, err := wal.NextFrame(rest)
+		if err != nil && wal.CutShort(rest) {
+			return s, torn(rest)
+		}
 		if err != nil {
-			return s
+			return s, fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		var one State
 		dec := msgpack.NewDecoder(bytes.NewReader(payload))
 		if n, err := dec.DecodeArrayLen(); err != nil || n != 4 {
-			return s
+			return s, fmt.Errorf("%w: state of %d parts", ErrDamaged, n)
 		}
 		if err := dec.DecodeMulti(&one.Store, &one.Name, &one.Stored, &one.ETag); err != nil {
-			return s
+			return s, fmt.Errorf("%w: state: %w", ErrDamaged, err)
 		}
 		s, rest = one, after
 	}
+	return s, nil
+}
+
+// torn is ErrTorn where there is anything.
+func torn(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return ErrTorn
 }
 
 // stateEnd is where the next frame of a state file belongs: 0 where it has no whole beginning.

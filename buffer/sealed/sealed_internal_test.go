@@ -104,7 +104,7 @@ func TestState(t *testing.T) {
 	}
 	path := fs.Paths(".state")[0]
 	fs.Change(path, func(b []byte) []byte { return b[:len(b)-1] })
-	if s, err := d.State(1); err != nil || s != first {
+	if s, err := d.State(1); !errors.Is(err, ErrTorn) || s != first {
 		t.Errorf("torn: %v, %v", s, err)
 	}
 	if err := d.SetState(1, second, false); err != nil {
@@ -187,6 +187,41 @@ func TestListUnreadable(t *testing.T) {
 		fs.FailOpen("", nil)
 		if q := d.Quarantined("0000000000000002.seg"); q.Err != nil || q.Head.Meta.Seq != 2 || !strings.Contains(q.Reason, errno.Error()) {
 			t.Errorf("%+v", q)
+		}
+	}
+}
+
+// A batch in quarantine whose state is damaged or torn is listed and comes back; what else is
+// there is named.
+func TestQuarantinedState(t *testing.T) {
+	t.Parallel()
+	data, meta := segmentOf(t)
+	for what, change := range map[string]func([]byte) []byte{
+		"torn":    func(b []byte) []byte { return b[:len(b)-1] },
+		"damaged": func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+	} {
+		fs := disktest.New()
+		d := dir(t, fs)
+		h := head(1)
+		h.Meta = meta
+		h.Meta.Seq = 1
+		_, err := d.Write(h, [][]byte{data})
+		if err = errors.Join(err, d.SetState(1, State{Store: "s", Name: "a"}, true), d.SetState(1, State{Store: "s", Name: "b"}, true)); err != nil {
+			t.Fatal(err)
+		}
+		fs.Change(fs.Paths(".state")[0], change)
+		if err := d.Quarantine(1, "because"); err != nil {
+			t.Fatal(err)
+		}
+		name := FileName(1)
+		if q := d.Quarantined(name); q.Err != nil || q.Head.Meta.Batch != meta.Batch || q.State.Name != "a" {
+			t.Errorf("%s: %+v", what, q)
+		}
+		if err := d.Requeue(t.Context(), name); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if q := d.Quarantined("0000000000000001.log"); !errors.Is(q.Err, errLogFile) {
+			t.Errorf("log file: %+v", q)
 		}
 	}
 }
@@ -276,6 +311,6 @@ func FuzzState(f *testing.F) {
 		if len(b) > len(stateMagic)+8 && string(b[:len(stateMagic)]) == stateMagic {
 			b = framed([]byte(stateMagic), b[len(stateMagic)+8:])
 		}
-		_ = decodeState(b)
+		_, _ = decodeState(b)
 	})
 }

@@ -5,9 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-
-	"github.com/vmihailenco/msgpack/v5"
 
 	"logstow/record"
 )
@@ -15,15 +14,19 @@ import (
 // MaxRecords is how many records one append may hand over.
 const MaxRecords = 1 << 20
 
-// Version is the version of the log's format, in every snapshot.
-const Version = 1
+// Version is the version of the log's format, in every snapshot. Version 1, which
+// is still read, did not list the waiting batches and had no copies.
+const Version = 2
 
 // The kinds of entry: the first element of each payload, which is a msgpack array.
 const (
-	kindSnapshot = 1 // version, next number, last Seq, positions, coverage
+	kindSnapshot = 1 // version, next number, batches, positions, coverage
 	kindRecords  = 2 // see encodeRecords
 	kindCovered  = 3 // Seq, one coverage
 	kindDurable  = 4 // nothing: its frame says how much is durable
+	kindDone     = 5 // Seq
+	kindOutline  = 6 // first number, service, class, runs, positions; in copies only
+	kindCopied   = 7 // offset, size, entry; in copies only
 )
 
 // ErrEntry says that a frame's payload, though whole, is not an entry of this version.
@@ -74,13 +77,7 @@ func (w *encoder) encodeRecords(first uint64, service, class string, runs []Run,
 	w.uint(first)
 	w.str(service)
 	w.str(class)
-	w.array(len(runs))
-	for _, r := range runs {
-		w.array(3)
-		w.int(r.Start)
-		w.int(r.Width)
-		w.uint(uint64(r.Count))
-	}
+	w.runs(runs)
 	total := 0
 	times, levels, lengths := w.times[:0], w.levels[:0], w.lengths[:0]
 	last, sources := int64(0), 0
@@ -121,19 +118,8 @@ func (w *encoder) encodeRecords(first uint64, service, class string, runs []Run,
 }
 
 func decodeRecords(r *decoder) (e Records, err error) {
-	e.First, e.Service, e.Class = r.uint(), r.str(), r.str()
-	total := 0
-	for range r.array() {
-		if r.array() != 3 {
-			r.fail("run")
-		}
-		run := Run{Start: r.int(), Width: r.int(), Count: r.count()}
-		total += run.Count
-		if r.err != nil {
-			return e, r.err
-		}
-		e.Runs = append(e.Runs, run)
-	}
+	e.First, e.Service, e.Class, e.Runs = r.uint(), r.str(), r.str(), r.runs(len(r.all))
+	total := count(e.Runs)
 	times, levels := r.bin(), r.bin()
 	if total != len(levels) || total > MaxRecords {
 		r.fail("counts")
@@ -141,7 +127,7 @@ func decodeRecords(r *decoder) (e Records, err error) {
 	var sources []string
 	var counts []int
 	for range r.array() / 2 {
-		sources, counts = append(sources, r.str()), append(counts, r.count())
+		sources, counts = append(sources, r.str()), append(counts, r.count(len(r.all)))
 		if r.err != nil {
 			return e, r.err
 		}
@@ -173,21 +159,59 @@ func decodeRecords(r *decoder) (e Records, err error) {
 	return e, nil
 }
 
+// count is how many records runs cover.
+func count(runs []Run) (n int) {
+	for _, r := range runs {
+		n += r.Count
+	}
+	return n
+}
+
+// encodeOutline appends [6, first, service, class, runs, [input, position…]]: an
+// entry of records without the records.
+func (w *encoder) encodeOutline(first uint64, service, class string, runs []Run, positions []Position) error {
+	w.array(6)
+	w.uint(kindOutline)
+	w.uint(first)
+	w.str(service)
+	w.str(class)
+	w.runs(runs)
+	w.positions(positions)
+	return w.err
+}
+
+func decodeOutline(r *decoder) *Records {
+	// Its records are in the log: their number is not bounded by the payload's size.
+	e := &Records{First: r.uint(), Service: r.str(), Class: r.str(), Runs: r.runs(MaxRecords)}
+	if e.Positions = r.positions(); count(e.Runs) > MaxRecords {
+		r.fail("counts")
+	}
+	return e
+}
+
 // snapshot is the first entry of every log file: all that older files said that
 // still matters, but for their records.
 type snapshot struct {
+	version   uint64
 	next      uint64
 	seq       int64
+	batches   map[int64]bool
 	positions map[string][]byte
 	coverage  map[Key]uint64
 }
 
-// encodeSnapshot appends [1, version, next, seq, [input, position…], [[service, class, start, width, through]…]].
+// encodeSnapshot appends
+//
+//	[1, version, next, [seq, batch…], [input, position…], [[service, class, start, width, through]…]]
 func (w *encoder) encodeSnapshot(s *snapshot) error {
 	w.begin(6, kindSnapshot)
 	w.uint(Version)
 	w.uint(s.next)
+	w.array(1 + len(s.batches))
 	w.int(s.seq)
+	for _, seq := range slices.Sorted(maps.Keys(s.batches)) {
+		w.int(seq)
+	}
 	var all []Position
 	for input, value := range s.positions {
 		all = append(all, Position{input, value})
@@ -202,10 +226,19 @@ func (w *encoder) encodeSnapshot(s *snapshot) error {
 }
 
 func decodeSnapshot(r *decoder) (*snapshot, error) {
-	if v := r.uint(); r.err == nil && v != Version {
+	v := r.uint()
+	if r.err == nil && (v == 0 || v > Version) {
 		return nil, fmt.Errorf("%w: the log is of version %d, this program knows %d: use a newer one", ErrEntry, v, Version)
 	}
-	s := &snapshot{next: r.uint(), seq: r.int(), positions: map[string][]byte{}, coverage: map[Key]uint64{}}
+	s := &snapshot{version: v, next: r.uint(), batches: map[int64]bool{}, positions: map[string][]byte{}, coverage: map[Key]uint64{}}
+	batches := 0
+	if v > 1 {
+		batches = r.array() - 1
+	}
+	s.seq = r.int()
+	for range batches {
+		s.batches[r.int()] = true
+	}
 	for _, p := range r.positions() {
 		s.positions[p.Input] = p.Value
 	}
@@ -233,11 +266,24 @@ func (w *encoder) encodeDurable() error {
 	return w.err
 }
 
-// decoded is any entry; one of the three is set, or none.
+// encodeDone appends [5, seq].
+func (w *encoder) encodeDone(seq int64) error {
+	w.begin(2, kindDone)
+	w.int(seq)
+	return w.err
+}
+
+// decoded is any entry; one of them is set, or none.
 type decoded struct {
 	snapshot *snapshot
 	records  *Records
 	covered  *covered
+	// outline is an entry of records without them, as a copy has it.
+	outline *Records
+	// done is the Seq of a batch that does not wait any more.
+	done int64
+	// copied is an entry of a copy.
+	copied *copied
 }
 
 // covered says that all records of a key up to a number are in sealed batches,
@@ -251,6 +297,15 @@ type covered struct {
 // decode reads a payload. Messages are views into it.
 func decode(payload []byte) (d decoded, err error) {
 	r := newDecoder(payload)
+	d = r.entry()
+	if r.err == nil && r.in.Len() > 0 {
+		r.fail("end")
+	}
+	return d, r.err
+}
+
+// entry reads an entry.
+func (r *decoder) entry() (d decoded) {
 	n, kind := r.array(), r.uint()
 	switch {
 	case r.err != nil:
@@ -264,174 +319,17 @@ func decode(payload []byte) (d decoded, err error) {
 		d.covered = &covered{seq: r.int()}
 		d.covered.key, d.covered.through = r.coverage()
 	case kind == kindDurable && n == 1:
+	case kind == kindDone && n == 2:
+		d.done = r.int()
+	case kind == kindOutline && n == 6:
+		d.outline = decodeOutline(r)
+	case kind == kindCopied && n == 4 && !r.inCopy:
+		r.inCopy = true
+		c := &copied{at: r.int(), size: r.int()}
+		c.decoded = r.entry()
+		d.copied = c
 	default:
 		r.fail("kind")
 	}
-	if r.err == nil && r.in.Len() > 0 {
-		r.fail("end")
-	}
-	return d, r.err
-}
-
-// encoder writes payloads of frames into one buffer.
-type encoder struct {
-	buf                    bytes.Buffer
-	enc                    *msgpack.Encoder
-	times, levels, lengths []byte
-	err                    error
-}
-
-func newEncoder() *encoder {
-	w := &encoder{}
-	w.enc = msgpack.NewEncoder(&w.buf)
-	w.enc.UseCompactInts(true)
-	return w
-}
-
-// begin starts a frame with an array of n elements, the first being kind.
-func (w *encoder) begin(n int, kind uint64) {
-	w.buf.Reset()
-	w.err = nil
-	var head [frameHead]byte
-	w.buf.Write(head[:])
-	w.array(n)
-	w.uint(kind)
-}
-
-// frame is what was written since begin, as a frame with the end mark behind it.
-func (w *encoder) frame(durable int64, s seed) (marked []byte, size int64, err error) {
-	size = int64(w.buf.Len())
-	if size-frameHead > MaxFrame {
-		return nil, 0, fmt.Errorf("an entry of %d bytes, the limit is %d", size-frameHead, MaxFrame)
-	}
-	endFrame(w.buf.Bytes(), durable, s)
-	w.buf.WriteString(endMark)
-	return w.buf.Bytes(), size, w.err
-}
-
-func (w *encoder) check(err error) {
-	if w.err == nil {
-		w.err = err
-	}
-}
-
-func (w *encoder) array(n int)   { w.check(w.enc.EncodeArrayLen(n)) }
-func (w *encoder) uint(v uint64) { w.check(w.enc.EncodeUint(v)) }
-func (w *encoder) int(v int64)   { w.check(w.enc.EncodeInt(v)) }
-func (w *encoder) str(s string)  { w.check(w.enc.EncodeString(s)) }
-
-func (w *encoder) bin(b []byte) {
-	w.check(w.enc.EncodeBytesLen(len(b)))
-	w.buf.Write(b)
-}
-
-func (w *encoder) positions(all []Position) {
-	w.array(2 * len(all))
-	for _, p := range all {
-		w.str(p.Input)
-		w.bin(p.Value)
-	}
-}
-
-func (w *encoder) coverage(key Key, through uint64) {
-	w.array(5)
-	w.str(key.Service)
-	w.str(key.Class)
-	w.int(key.Start)
-	w.int(key.Width)
-	w.uint(through)
-}
-
-// decoder reads a payload; its first error sticks, and what it returns after one is zero.
-type decoder struct {
-	in  *bytes.Reader
-	dec *msgpack.Decoder
-	all []byte
-	err error
-}
-
-func newDecoder(payload []byte) *decoder {
-	in := bytes.NewReader(payload)
-	return &decoder{in: in, dec: msgpack.NewDecoder(in), all: payload}
-}
-
-func (r *decoder) fail(what string) {
-	if r.err == nil {
-		r.err = fmt.Errorf("%w: %s", ErrEntry, what)
-	}
-}
-
-func value[T any](r *decoder, read func() (T, error)) (v T) {
-	if r.err != nil {
-		return v
-	}
-	v, err := read()
-	if err != nil {
-		var zero T
-		r.err = fmt.Errorf("%w: %w", ErrEntry, err)
-		return zero
-	}
-	return v
-}
-
-func (r *decoder) uint() uint64 { return value(r, r.dec.DecodeUint64) }
-func (r *decoder) int() int64   { return value(r, r.dec.DecodeInt64) }
-func (r *decoder) str() string  { return string(r.raw(value(r, r.dec.DecodeBytesLen))) }
-func (r *decoder) bin() []byte  { return r.raw(value(r, r.dec.DecodeBytesLen)) }
-
-// raw is a view of the next n bytes.
-func (r *decoder) raw(n int) []byte {
-	if r.err != nil || n <= 0 {
-		return nil
-	}
-	at := len(r.all) - r.in.Len()
-	if n > r.in.Len() {
-		r.fail("length")
-		return nil
-	}
-	if _, err := r.in.Seek(int64(n), 1); err != nil {
-		r.fail("length")
-	}
-	return r.all[at : at+n : at+n]
-}
-
-// array is an array's length, which the payload must have a byte for each element of.
-func (r *decoder) array() int {
-	n := value(r, r.dec.DecodeArrayLen)
-	if n < 0 || n > r.in.Len() {
-		r.fail("array")
-	}
-	if r.err != nil {
-		return 0
-	}
-	return n
-}
-
-// count is a number of records of which each takes a byte of the payload at least.
-func (r *decoder) count() int {
-	n := r.uint()
-	if n > uint64(len(r.all)) {
-		r.fail("count")
-		return 0
-	}
-	return int(n)
-}
-
-func (r *decoder) positions() (all []Position) {
-	for range r.array() / 2 {
-		p := Position{Input: r.str(), Value: bytes.Clone(r.bin())}
-		if r.err != nil {
-			return nil
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
-func (r *decoder) coverage() (key Key, through uint64) {
-	if r.array() != 5 {
-		r.fail("coverage")
-	}
-	key = Key{Service: r.str(), Class: r.str(), Start: r.int(), Width: r.int()}
-	return key, r.uint()
+	return d
 }

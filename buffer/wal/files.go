@@ -11,10 +11,10 @@ import (
 	"logstow/internal/crashpoint"
 )
 
-// create makes a log file that begins with a snapshot, and makes it durable. A
-// failure leaves nothing behind that matters.
-func (l *Log) create(seq uint64) (file disk.File, f *logFile, err error) {
-	if err := l.enc.encodeSnapshot(&snapshot{next: l.next, seq: l.seq, positions: l.positions, coverage: l.coverage}); err != nil {
+// create makes a log file that begins with a snapshot, and its copy if it is to have one, and makes them
+// durable. A failure leaves nothing behind that matters.
+func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err error) {
+	if err := l.enc.encodeSnapshot(&snapshot{next: l.next, seq: l.seq, batches: l.batches, positions: l.positions, coverage: l.coverage}); err != nil {
 		return nil, nil, err
 	}
 	s := seedOf(seq)
@@ -34,17 +34,29 @@ func (l *Log) create(seq uint64) (file disk.File, f *logFile, err error) {
 	if err == nil {
 		err = file.Sync()
 	}
+	var copied *copyFile
+	if err == nil && withCopy {
+		copied = l.createCopy(f)
+	}
 	crashpoint.Here("wal.roll.before-rename")
 	if err == nil {
 		err = l.opts.FS.Rename(temp, f.path)
 	}
 	if err != nil {
+		if copied != nil {
+			err = errors.Join(err, copied.file.Close(), l.opts.FS.Remove(copied.path+tempSuffix))
+		}
 		return nil, nil, errors.Join(fmt.Errorf("begin a log file: %w", room(err)), file.Close(), l.opts.FS.Remove(temp))
+	}
+	// After the log file: a copy without one is one whose log file is missing.
+	if copied = l.nameCopy(copied); copied != nil {
+		f.copySize = copied.size
 	}
 	crashpoint.Here("wal.roll.after-rename")
 	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
 		return nil, nil, errors.Join(l.fail("sync", l.opts.Dir, err), file.Close())
 	}
+	l.copy = copied
 	return file, f, nil
 }
 
@@ -59,22 +71,27 @@ func room(err error) error {
 // drop removes the oldest files as long as they hold no record from number
 // needed on, and forgets the coverage of what is gone. mu is held.
 func (l *Log) drop(needed uint64) error {
-	gone := uint64(0)
+	gone, removed := uint64(0), false
 	for len(l.files) > 1 && l.files[0].last < needed {
+		f := l.files[0]
 		crashpoint.Here("wal.drop.before-remove")
-		if err := l.spare.take(l.opts.FS, l.files[0]); err != nil {
+		err := l.removeFile(l.copyPath(f.seq))
+		if err == nil && !f.missing {
+			err = l.spare.take(l.opts.FS, f)
+		}
+		if err != nil {
 			return fmt.Errorf("remove a log file: %w", err)
 		}
 		crashpoint.Here("wal.drop.after-remove")
-		gone = max(gone, l.files[0].last)
+		gone, removed = max(gone, f.last), true
 		l.files = slices.Delete(l.files, 0, 1)
+		// A file that came back would need its coverage; of several, the older ones would be missed.
+		if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
+			return l.fail("sync", l.opts.Dir, err)
+		}
 	}
-	if gone == 0 {
+	if !removed {
 		return nil
-	}
-	// A file that came back would need its coverage.
-	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-		return l.fail("sync", l.opts.Dir, err)
 	}
 	maps.DeleteFunc(l.coverage, func(_ Key, through uint64) bool { return through <= gone })
 	return nil

@@ -62,6 +62,15 @@ func NextFrame(b []byte) (payload, rest []byte, err error) {
 	return f.payload, b[frameHead+len(f.payload):], nil
 }
 
+// CutShort reports whether b may be a frame of which the end is missing.
+func CutShort(b []byte) bool {
+	if len(b) < frameHead {
+		return true
+	}
+	n := binary.LittleEndian.Uint32(b)
+	return n > 0 && n <= MaxFrame && uint64(n) > uint64(len(b)-frameHead)
+}
+
 // frame is a frame that was read.
 type frame struct {
 	payload []byte

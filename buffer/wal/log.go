@@ -42,6 +42,8 @@ type Options struct {
 	FS  disk.FS
 	// FileSize is the size in bytes at which a new file is begun; 0 is DefaultFileSize.
 	FileSize int64
+	// OnLostPositions is what is done where positions are lost.
+	OnLostPositions LostPositions
 	// Log gets what an operator should know.
 	Log *slog.Logger
 }
@@ -57,11 +59,14 @@ type Log struct {
 
 	mu        sync.Mutex
 	enc       *encoder
+	copyEnc   *encoder
 	files     []*logFile // in order; the last is written to
 	spare     spare
 	file      disk.File
-	next      uint64 // number of the next record
-	seq       int64  // highest Seq of a batch that covers any
+	copy      *copyFile      // of file; nil where there is none
+	next      uint64         // number of the next record
+	seq       int64          // highest Seq of a batch that covers any
+	batches   map[int64]bool // the Seqs of those that wait
 	positions map[string][]byte
 	coverage  map[Key]uint64
 	// entries counts entries since Open, synced those that are durable, marked those
@@ -77,9 +82,12 @@ type logFile struct {
 	seq  uint64
 	seed seed
 	path string
-	size int64
+	// size and copySize are the sizes of the file and of its copy.
+	size, copySize int64
 	// own says that this process made the file: nobody else holds it.
 	own bool
+	// missing says that there is only the copy; repair that Repair has something to do.
+	missing, repair bool
 	// last is the highest number of its records, 0 where it has none.
 	last uint64
 }
@@ -93,7 +101,8 @@ func (l *Log) Append(service, class string, runs []Run, records []record.Record,
 	if err := l.enc.encodeRecords(first, service, class, runs, records, positions); err != nil {
 		return 0, 0, err
 	}
-	if err := l.write(); err != nil {
+	outline := func(w *encoder) error { return w.encodeOutline(first, service, class, runs, positions) }
+	if err := l.write(outline); err != nil {
 		return 0, 0, err
 	}
 	l.entries++
@@ -116,7 +125,25 @@ func (l *Log) Cover(key Key, through uint64, seq int64) (entry uint64, err error
 	}
 	l.coverage[key] = max(l.coverage[key], through)
 	l.seq = max(l.seq, seq)
-	if err := l.write(); err != nil {
+	l.batches[seq] = true
+	if err := l.write(nil); err != nil {
+		return 0, err
+	}
+	l.entries++
+	return l.entries, nil
+}
+
+// Done writes down that the batch of a Seq, of which Cover was told, does not wait any
+// more, and returns the entry's number. Once that is durable, the batch's file may go
+// without being reported as missing. With ErrFull the next log file says it.
+func (l *Log) Done(seq int64) (entry uint64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.enc.encodeDone(seq); err != nil {
+		return 0, err
+	}
+	delete(l.batches, seq)
+	if err := l.write(nil); err != nil {
 		return 0, err
 	}
 	l.entries++
@@ -135,15 +162,16 @@ func (l *Log) Mark() error {
 	if err := l.enc.encodeDurable(); err != nil {
 		return err
 	}
-	if err := l.write(); err != nil {
+	if err := l.write(nil); err != nil {
 		return err
 	}
 	l.marked = l.entries
 	return nil
 }
 
-// write appends the encoder's frame to the current file. mu is held.
-func (l *Log) write() error {
+// write appends the encoder's entry to the current file, and to its copy, for which
+// outline encodes an entry of records; nil is as it is. mu is held.
+func (l *Log) write(outline func(*encoder) error) error {
 	if l.err != nil {
 		return l.err
 	}
@@ -166,6 +194,7 @@ func (l *Log) write() error {
 		return l.fail("append to", f.path, err)
 	}
 	crashpoint.Here("wal.append.after-write")
+	l.copyEntry(f, size, outline)
 	f.size += size
 	return nil
 }
@@ -248,7 +277,7 @@ func (l *Log) Size() (n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range l.files {
-		n += f.size
+		n += f.size + f.copySize
 	}
 	return n
 }
@@ -306,10 +335,12 @@ func (l *Log) roll() error {
 	}
 	l.synced, l.durable = l.entries, current.size
 	l.rolls++
-	file, next, err := l.create(current.seq + 1)
+	copied := l.copy
+	file, next, err := l.create(current.seq+1, true)
 	if err != nil {
 		return err
 	}
+	l.endCopy(copied)
 	l.durable, l.begun = next.size, next.size
 	old := l.file
 	l.file, l.files = file, append(l.files, next)
@@ -323,10 +354,15 @@ func (l *Log) roll() error {
 const muchCoverage = 3 << 10
 
 // replace puts a snapshot in the place of the current file, which has no records:
-// the snapshot says all that the file said. Both locks are held.
+// the snapshot says all that the file said. The copy goes first: it would be of another
+// file after a crash, and on a full disk its space is needed. Both locks are held.
 func (l *Log) replace() error {
 	last := len(l.files) - 1
-	file, f, err := l.create(l.files[last].seq)
+	copied, err := l.dropCopy()
+	if err != nil {
+		return err
+	}
+	file, f, err := l.create(l.files[last].seq, copied)
 	if err != nil {
 		return err
 	}
@@ -346,12 +382,14 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
+		l.endCopy(l.copy)
 		return errors.Join(l.err, l.file.Close())
 	}
 	err := l.end(l.files[len(l.files)-1])
 	if err == nil && l.entries > 0 {
 		err = l.closing()
 	}
+	l.endCopy(l.copy)
 	err = errors.Join(err, l.spare.remove(l.opts.FS), l.file.Close())
 	l.err = errors.New("the log is closed")
 	return err
@@ -364,7 +402,7 @@ func (l *Log) closing() error {
 	if err := l.enc.encodeDurable(); err != nil {
 		return err
 	}
-	if err := l.write(); errors.Is(err, ErrFull) {
+	if err := l.write(nil); errors.Is(err, ErrFull) {
 		return nil // it only helps to tell damage apart
 	} else if err != nil {
 		return err

@@ -36,11 +36,17 @@ func sample() ([]Run, []record.Record, []Position) {
 
 func open(t testing.TB, fs *disktest.FS) (*Log, []Damage) {
 	t.Helper()
-	l, damage, err := Open(t.Context(), Options{Dir: "wal", FS: fs, Log: slog.New(slog.DiscardHandler)}, nil)
+	l, report := openReport(t, fs)
+	return l, report.Damage
+}
+
+func openReport(t testing.TB, fs *disktest.FS) (*Log, Report) {
+	t.Helper()
+	l, report, err := Open(t.Context(), Options{Dir: "wal", FS: fs, Log: slog.New(slog.DiscardHandler)}, Sealed{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l, damage
+	return l, report
 }
 
 func replay(t testing.TB, l *Log) (all []Records) {
@@ -102,8 +108,8 @@ func TestReplay(t *testing.T) {
 	if err := l.Trim(l.Next(), true); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(fs.Paths("wal/")); n != 1 {
-		t.Errorf("%d files, want 1", n)
+	if n := len(fs.Paths("wal/")); n != 2 {
+		t.Errorf("%d files, want a log file and its copy", n)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -119,14 +125,14 @@ func TestDamage(t *testing.T) {
 	t.Parallel()
 	fs := disktest.New()
 	l, _ := open(t, fs)
-	path := fs.Paths("wal/")[0]
-	ends := []int{int(l.Size())}
+	path := fs.Paths(suffix)[0]
+	ends := []int{int(l.files[0].size)}
 	for i := range 4 {
 		rec := []record.Record{{Time: 3600e9, Source: "s", Message: fmt.Appendf(nil, "m%d", i)}}
 		if _, _, err := l.Append("web", "", []Run{{3600e9, 3600e9, 1}}, rec, nil); err != nil {
 			t.Fatal(err)
 		}
-		ends = append(ends, int(l.Size()))
+		ends = append(ends, int(l.files[0].size))
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -162,7 +168,7 @@ func TestDamage(t *testing.T) {
 			if got := strings.Join(messages(replay(t, l)), "|"); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
-			whole := name == "cut between" || name == "empty" || name == "end mark"
+			whole := name == "cut between" || name == "end mark"
 			if whole != (len(damage) == 0) || !whole && damage[len(damage)-1].Torn != c.torn {
 				t.Errorf("damage %+v", damage)
 			}
@@ -227,7 +233,7 @@ func TestSpare(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	fs := disktest.New()
-	l, _, err := Open(t.Context(), Options{Dir: "wal", FS: fs, FileSize: 2000, Log: slog.New(slog.DiscardHandler)}, nil)
+	l, _, err := Open(t.Context(), Options{Dir: "wal", FS: fs, FileSize: 2000, Log: slog.New(slog.DiscardHandler)}, Sealed{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +333,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestGolden pins the bytes of version 1.
+// TestGolden pins the bytes of a log file and its copy.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	fs := disktest.New()
@@ -336,24 +342,73 @@ func TestGolden(t *testing.T) {
 	if _, _, err := l.Append("web", "audit", runs, records, positions); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Cover(Key{"web", "audit", 3600e9, 3600e9}, 2, 9); err != nil {
-		t.Fatal(err)
-	}
-	var got string
-	fs.Change(fs.Paths("wal/")[0], func(b []byte) []byte { got = hex.Dump(b); return b })
-	path := filepath.Join("..", "..", "testdata", "buffer", "v1", "log.hex")
-	want, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) && *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	for seq := range int64(2) {
+		if _, err := l.Cover(Key{"web", "audit", 3600e9, 3600e9}, 2, 9+seq); err != nil {
 			t.Fatal(err)
 		}
-		want, err = []byte(got), os.WriteFile(path, []byte(got), 0o600)
 	}
+	if _, err := l.Done(9); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Trim(1, true); err != nil { // a snapshot with all
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"log.hex": fs.Paths(suffix)[0], "copy.hex": fs.Paths(copySuffix)[0], "next.hex": fs.Paths(suffix)[1],
+	} {
+		var got string
+		fs.Change(path, func(b []byte) []byte { got = hex.Dump(b); return b })
+		golden := filepath.Join("..", "..", "testdata", "buffer", "v2", name)
+		want, err := os.ReadFile(golden)
+		if errors.Is(err, os.ErrNotExist) && *update {
+			if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			want, err = []byte(got), os.WriteFile(golden, []byte(got), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestVersion1 reads a log of version 1, which has no copy and does not list its batches.
+func TestVersion1(t *testing.T) {
+	t.Parallel()
+	dump, err := os.ReadFile(filepath.Join("..", "..", "testdata", "buffer", "v1", "log.hex"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
+	var data []byte
+	for line := range strings.Lines(string(dump)) {
+		if columns, _, ok := strings.Cut(line, "|"); ok {
+			b, err := hex.DecodeString(strings.Join(strings.Fields(columns)[1:], ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = append(data, b...)
+		}
+	}
+	fs := disktest.New()
+	file, err := fs.Create("wal/0000000000000001.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	l, report := openReport(t, fs)
+	if diff := cmp.Diff(Report{}, report); diff != "" {
 		t.Error(diff)
+	}
+	if got := strings.Join(messages(replay(t, l)), "|"); got != "3 three\nlines\xff\r" {
+		t.Errorf("replayed %q", got)
+	}
+	if p, ok := l.Position("file:1"); !ok || len(p) != 2 || l.Next() != 4 || l.Seq() != 9 {
+		t.Errorf("position %v, next %d, seq %d", p, l.Next(), l.Seq())
 	}
 }
 
@@ -366,6 +421,9 @@ func FuzzDecode(f *testing.F) {
 	_ = w.encodeSnapshot(&snapshot{next: 9, seq: math.MaxInt64, positions: map[string][]byte{"a": {1}}, coverage: map[Key]uint64{{Service: "x"}: 3}})
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	_ = w.encodeCovered(Key{"x", "", -1, 2}, 4, 5)
+	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
+	w.encodeCopied(8, 100)
+	_ = w.encodeOutline(5, "web", "audit", runs, positions)
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		d, err := decode(payload)
@@ -387,7 +445,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzOpen wants any bytes in a log file to be opened, replayed and passed over.
+// FuzzOpen wants any bytes in a log file and its copy to be opened, replayed and passed over.
 func FuzzOpen(f *testing.F) {
 	fs := disktest.New()
 	l, _ := open(f, fs)
@@ -397,21 +455,28 @@ func FuzzOpen(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	fs.Change(fs.Paths("wal/")[0], func(b []byte) []byte { f.Add(bytes.Clone(b)); return b })
-	f.Fuzz(func(t *testing.T, data []byte) {
+	var whole []byte
+	fs.Change(fs.Paths(suffix)[0], func(b []byte) []byte { whole = bytes.Clone(b); return b })
+	fs.Change(fs.Paths(copySuffix)[0], func(b []byte) []byte { f.Add(whole, bytes.Clone(b)); return b })
+	f.Fuzz(func(t *testing.T, data, copied []byte) {
 		fs := disktest.New()
-		file, err := fs.Create("wal/0000000000000001.log")
-		if err != nil {
-			t.Fatal(err)
+		for path, data := range map[string][]byte{"wal/0000000000000001.log": data, "wal/0000000000000001.copy": copied} {
+			file, err := fs.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := file.WriteAt(data, 0); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if _, err := file.WriteAt(data, 0); err != nil {
-			t.Fatal(err)
-		}
-		l, _, err := Open(t.Context(), Options{Dir: "wal", FS: fs}, nil)
+		l, _, err := Open(t.Context(), Options{Dir: "wal", FS: fs, Log: slog.New(slog.DiscardHandler)}, Sealed{})
 		if err != nil {
 			return
 		}
 		_ = l.Replay(func(Records) error { return nil })
+		if err := l.Repair(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
@@ -424,7 +489,7 @@ func BenchmarkAppend(b *testing.B) {
 		records[i] = record.Record{Time: 3600e9 + int64(i)*1e6, Level: record.Info, Source: "api.log", Message: bytes.Repeat([]byte("x"), 280)}
 		size += 280
 	}
-	l, _, err := Open(b.Context(), Options{Dir: dir, FS: disk.OS{}}, nil)
+	l, _, err := Open(b.Context(), Options{Dir: dir, FS: disk.OS{}, Log: slog.New(slog.DiscardHandler)}, Sealed{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,13 +17,13 @@ import (
 	"logstow/store/open"
 )
 
-// completeFlag is the last argument of a command line that a shell wants completed.
+// completeFlag is the last argument of a command line to complete.
 const completeFlag = "--generate-bash-completion"
 
-// completeTime is how long a store may take to name its services.
+// completeTime limits the listing of a store's services.
 const completeTime = 3 * time.Second
 
-// The scripts that ask logq for completions.
+// The completion scripts of the shells.
 var (
 	//go:embed completion/logq.bash
 	bashScript string //nolint:gochecknoglobals // embedded files are
@@ -55,8 +55,8 @@ Services are those of the store that the line, or $LOGSTOW_STORE, names.`,
 	}
 }
 
-// complete prints what may follow a command line, one a line. It reports whether
-// that was asked for.
+// complete prints the completions of a command line, one per line. It reports whether the
+// command line asks for completion.
 func complete(ctx context.Context, app *ucli.App, args []string, env environment) bool {
 	if len(args) < 2 || args[len(args)-1] != completeFlag {
 		return false
@@ -75,8 +75,8 @@ func complete(ctx context.Context, app *ucli.App, args []string, env environment
 	return true
 }
 
-// completions are what may stand after words, or in the place of the last of them
-// where that begins with a dash.
+// completions are the candidates for the next word, or for the last of words if that
+// begins with a dash.
 func completions(ctx context.Context, app *ucli.App, words []string, env environment) (all []string) {
 	var command *ucli.Command
 	if len(words) > 0 {
@@ -123,7 +123,7 @@ func flagOf(c *ucli.Command, word string) ucli.Flag {
 	return nil
 }
 
-// values are those that a flag may have, where they are known.
+// values are the known values of a flag.
 func values(ctx context.Context, flag string, words []string, env environment) []string {
 	switch flag {
 	case "service":
@@ -152,7 +152,7 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 	return nil
 }
 
-// given are the values that words have for a flag.
+// given are the values of a flag in words.
 func given(flag string, words []string) (all []string) {
 	for i, word := range words {
 		if value, joined := strings.CutPrefix(word, "--"+flag+"="); joined {
@@ -164,8 +164,8 @@ func given(flag string, words []string) (all []string) {
 	return all
 }
 
-// servicesOf are the services of the stores that a line names. A store that does
-// not answer has none.
+// servicesOf are the services of the stores that words name. A store that cannot be
+// listed has none.
 func servicesOf(ctx context.Context, words []string, env environment) (all []string) {
 	specs := given("store", words)
 	for _, file := range given("grant", words) {
@@ -181,7 +181,7 @@ func servicesOf(ctx context.Context, words []string, env environment) (all []str
 		if err != nil {
 			continue
 		}
-		names, _ := query.Services(ctx, query.Reading(s))
+		names, _ := query.Services(ctx, query.ReadOnly(s))
 		all = append(all, names...)
 		_ = s.Close() // nothing was written
 	}

@@ -13,13 +13,13 @@ import (
 	"syscall"
 )
 
-// screen is the terminal that a stream ends at; the zero value is none.
+// screen is the size of a stream's terminal; the zero value is no terminal.
 type screen struct{ rows, columns int }
 
 func (s screen) terminal() bool { return s.columns > 0 }
 
-// display is the standard output of a command that may print much. On a terminal
-// it holds back a screenful, and shows what is longer in a pager.
+// display is the standard output of a command with long output. On a terminal it buffers
+// a screenful, and starts a pager for more.
 type display struct {
 	to     io.Writer
 	screen screen // the zero value: nothing is held back
@@ -36,7 +36,7 @@ type display struct {
 	pager *running // nil while none runs
 }
 
-// running is a pager at work. Writing to one that has ended fails as with a closed pipe.
+// running is a running pager. Writing to one that has ended fails as with a closed pipe.
 type running struct {
 	in   io.WriteCloser
 	wait func()
@@ -59,7 +59,7 @@ func (r *running) Close() error {
 	return err
 }
 
-// Write prints p, or holds it back.
+// Write prints or buffers p.
 func (d *display) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,7 +97,7 @@ func (d *display) begin() {
 	d.begun = true
 }
 
-// Close writes what was held back, or waits until the pager is left.
+// Close writes the buffered output, or waits until the pager has ended.
 func (d *display) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,10 +112,10 @@ func (d *display) Close() error {
 	return err
 }
 
-// display makes the standard output of a command, which is paged or not. Leaving
-// the pager calls left; before is called before something shows. Close must be called.
+// display returns the standard output of a command, paged or not. left is called when the
+// pager has ended, before before the first output. Close must be called.
 func (e *environment) display(ctx context.Context, paged bool, before func(), left context.CancelCauseFunc) *display {
-	// Whoever leaves the pager has seen enough, as with a closed pipe.
+	// Leaving the pager is a success, as closing a pipe is.
 	d := &display{to: e.stdout, ended: func() { left(syscall.EPIPE) }}
 	if e.out.terminal() || e.piped {
 		d.before = before
@@ -128,7 +128,7 @@ func (e *environment) display(ctx context.Context, paged bool, before func(), le
 	return d
 }
 
-// paged calls print with a standard output that goes through the pager where much is printed.
+// paged calls print with a standard output that uses the pager for long output.
 func (e environment) paged(ctx context.Context, print func(*environment) error) (err error) {
 	looking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -138,8 +138,8 @@ func (e environment) paged(ctx context.Context, print func(*environment) error) 
 	return print(&e)
 }
 
-// pager returns a function that starts $LOGSTOW_PAGER, $PAGER or less; nil where
-// there is none, or it is "cat".
+// pager returns a function that starts $LOGSTOW_PAGER, $PAGER or less; nil if there is
+// none, or it is "cat".
 func (e *environment) pager(ctx context.Context) func(ended func()) (*running, error) {
 	command := e.getenv("LOGSTOW_PAGER")
 	if command == "" {
@@ -155,14 +155,14 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 	if name, _, _ := strings.Cut(command, " "); !strings.ContainsAny(name, `=$'"\`) { // else the shell finds it
 		if _, err := exec.LookPath(name); err != nil {
 			if given {
-				e.say("the pager can not be started, nothing is paged: %v", err)
+				e.printf("cannot start the pager, output is not paged: %v", err)
 			}
 			return nil
 		}
 	}
 	stdout, stderr := e.stdout, e.stderr // those of now: they may be replaced by what feeds the pager
 	return func(ended func()) (*running, error) {
-		// Its user ends it, not an interrupt.
+		// The pager handles interrupts itself.
 		//nolint:gosec // the user's own command, as the shell would run it
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", command)
 		cmd.Stdout, cmd.Stderr = stdout, stderr
@@ -176,7 +176,7 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 		if err := cmd.Start(); err != nil {
 			return nil, errors.Join(err, in.Close())
 		}
-		// An interrupt is the pager's now; who leaves it ends both.
+		// Interrupts belong to the pager now; leaving it ends both.
 		signal.Ignore(os.Interrupt)
 		done := make(chan struct{})
 		go func() {

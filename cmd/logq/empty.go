@@ -8,11 +8,11 @@ import (
 	"logstow/query"
 )
 
-// maxHints is the number of reasons that are printed for people.
+// maxHints is the maximum number of reasons that are printed.
 const maxHints = 3
 
-// explainNone finds out why a plan that was read has no match; tell prints it. Where
-// something could not be read, that is the reason.
+// explainNone finds the likeliest reasons why a plan has no match; printReport prints
+// them. If something could not be read, that is the reason.
 func (r *request) explainNone(ctx context.Context, q *query.Query, p *query.Plan) error {
 	if report := q.Report(); len(report.Problems) > 0 {
 		return nil
@@ -22,17 +22,16 @@ func (r *request) explainNone(ctx context.Context, q *query.Query, p *query.Plan
 	return err
 }
 
-// printNone prints that there are none, and the likeliest reasons.
+// printNone prints that nothing matched, and the likeliest reasons.
 func (e *environment) printNone(none string, reasons []query.Reason) {
-	e.say("%s", none)
+	e.printf("%s", none)
 	for _, reason := range reasons[:min(len(reasons), maxHints)] {
 		e.hint(reason.Text)
 	}
 }
 
-// noteFuture warns of a range that reaches from the past into the future and has records
-// only there.
-func (r *request) noteFuture(p *query.Plan) {
+// warnFuture warns if a range that includes now has records only in the future.
+func (r *request) warnFuture(p *query.Plan) {
 	now := r.sel.Now
 	if len(p.Segments) == 0 || r.sel.From.After(now) {
 		return

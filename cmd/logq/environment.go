@@ -15,7 +15,7 @@ import (
 	"logstow/store"
 )
 
-// environment is what the program has around it.
+// environment is the program's environment: streams, variables, clock.
 type environment struct {
 	getenv         func(string) string
 	stdout, stderr io.Writer
@@ -25,18 +25,18 @@ type environment struct {
 	tempDir        string
 }
 
-// say writes a line to standard error. What others named may be in it, so it
-// is made visible.
-func (e *environment) say(format string, args ...any) {
+// printf writes a line to standard error, with control characters escaped: names from
+// storage may be in it.
+func (e *environment) printf(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "logq: %s\n", output.Visible(fmt.Sprintf(format, args...)))
 }
 
-// hint writes advice on a line of its own.
+// hint writes a hint line to standard error.
 func (e *environment) hint(advice string) {
 	fmt.Fprintf(e.stderr, "hint: %s\n", output.Visible(advice))
 }
 
-// quietPipe makes a pipe that is closed early a success: whoever reads has seen enough.
+// quietPipe makes a pipe that is closed early a success.
 func quietPipe(action ucli.ActionFunc) ucli.ActionFunc {
 	return func(c *ucli.Context) error {
 		err := action(c)
@@ -47,7 +47,7 @@ func quietPipe(action ucli.ActionFunc) ucli.ActionFunc {
 	}
 }
 
-// newQuery compiles a selection; a mistake in it is a usage error.
+// newQuery compiles a selection; an invalid one is a usage error.
 func newQuery(stores []query.Store, sel query.Selection, opts query.Options) (*query.Query, error) {
 	q, err := query.New(stores, sel, opts)
 	if errors.Is(err, query.ErrSelection) {
@@ -56,8 +56,8 @@ func newQuery(stores []query.Store, sel query.Selection, opts query.Options) (*q
 	return q, err
 }
 
-// status is the exit status of a query that came to its end.
-// Refused is one that no store let in; what else can not be read makes it incomplete.
+// status is the exit status of a query that was not interrupted: access denied if every
+// store denies it, incomplete if something else could not be read.
 func status(r *query.Report, matched bool, stores []query.Store) int {
 	refused := map[string]bool{}
 	for _, p := range r.Problems {
@@ -67,7 +67,7 @@ func status(r *query.Report, matched bool, stores []query.Store) int {
 	}
 	switch {
 	case len(refused) > 0 && len(refused) == len(stores) && r.SegmentsListed == 0:
-		return cli.Refused
+		return cli.AccessDenied
 	case len(r.Problems) > 0:
 		return cli.Incomplete
 	case !matched:

@@ -11,61 +11,61 @@ import (
 	"logstow/query/output"
 )
 
-// noteRange says how the range that was asked for was understood, to people.
-func (r *request) noteRange() {
+// printRange prints the resolved time range.
+func (r *request) printRange() {
 	if r.ranged && !r.jsonExplain() && (r.explain || r.env.err.terminal()) {
-		r.env.say("%s", r.span)
+		r.env.printf("%s", r.span)
 	}
 }
 
-// jsonExplain reports whether what --explain says is for programs.
+// jsonExplain reports whether --explain prints JSON.
 func (r *request) jsonExplain() bool { return r.explain && r.output.Format == output.JSON }
 
-// manyProblems is the number of problems that are named without being asked.
+// manyProblems is the number of problems that are named without --explain.
 const manyProblems = 20
 
-// before says, with --explain, what reading a plan may take.
-func (r *request) before(q *query.Query, p *query.Plan) {
+// printPlan prints, with --explain, what a plan may read and cost.
+func (r *request) printPlan(q *query.Query, p *query.Plan) {
 	bound, planned := q.Bound(p), q.Report()
 	switch {
 	case !r.explain:
 	case r.jsonExplain():
-		r.tellJSON(struct {
+		r.printJSON(struct {
 			Stage  string      `json:"stage"`
 			From   time.Time   `json:"from"`
 			To     time.Time   `json:"to"`
 			AtMost query.Bound `json:"at_most"`
 		}{"planned", r.sel.From.UTC(), r.sel.To.UTC(), bound})
 	default:
-		r.env.say("%d segments found, %d may hold what is wanted: at most %s to read, for %s", planned.SegmentsListed, bound.Segments, query.Size(bound.Bytes), query.Dollars(bound.CostUSD))
+		r.env.printf("%d segments found, %d may match: at most %s to read, for %s", planned.SegmentsListed, bound.Segments, query.Size(bound.Bytes), query.Dollars(bound.CostUSD))
 	}
 }
 
-// tell writes the report to standard error: problems and notes always, the rest
+// printReport writes the report to standard error: problems and notes always, the rest
 // with --explain.
-func (r *request) tell(report *query.Report) {
+func (r *request) printReport(report *query.Report) {
 	notes := append(r.notes, report.Notes...)
 	if r.jsonExplain() {
 		problems := []string{}
 		for _, p := range report.Problems {
 			problems = append(problems, p.Error())
 		}
-		r.tellJSON(struct {
+		r.printJSON(struct {
 			Stage string `json:"stage"`
 			*query.Report
 			Problems []string `json:"problems"`
 			Notes    []string `json:"notes"`
-			// Reasons say why nothing matched.
+			// Reasons why nothing matched.
 			Reasons []query.Reason `json:"reasons,omitempty"`
 		}{"done", report, problems, append([]string{}, notes...), r.reasons})
 		return
 	}
 	for i, p := range report.Problems {
 		if i == manyProblems && !r.explain {
-			r.env.say("and %d more that could not be read; --explain names all", len(report.Problems)-i)
+			r.env.printf("and %d more that could not be read; --explain names all", len(report.Problems)-i)
 			break
 		}
-		r.env.say("%v", p)
+		r.env.printf("%v", p)
 	}
 	problems := make([]error, len(report.Problems))
 	for i, p := range report.Problems {
@@ -75,7 +75,7 @@ func (r *request) tell(report *query.Report) {
 		fmt.Fprintf(r.env.stderr, "hint: %s\n", output.Visible(advice))
 	}
 	for _, n := range notes {
-		r.env.say("%s", n)
+		r.env.printf("%s", n)
 	}
 	if r.explain {
 		fmt.Fprint(r.env.stderr, report)
@@ -85,13 +85,13 @@ func (r *request) tell(report *query.Report) {
 	}
 }
 
-func (r *request) tellJSON(v any) {
+func (r *request) printJSON(v any) {
 	if line, err := json.Marshal(v); err == nil {
 		fmt.Fprintf(r.env.stderr, "%s\n", line)
 	}
 }
 
-// overBudget explains why a query stopped early, if that is why.
+// overBudget explains a query that stopped at --max-bytes or --max-cost.
 func (r *request) overBudget(err error) error {
 	if !errors.Is(err, query.ErrBudget) {
 		return err

@@ -14,56 +14,55 @@ import (
 )
 
 const (
-	// followInterval is the time between two looks where none is given.
+	// followInterval is the default interval between polls.
 	followInterval = 2 * time.Second
-	// minInterval is the shortest time between two looks.
+	// minInterval is the minimum interval between polls.
 	minInterval = 100 * time.Millisecond
-	// followWindow is how far back each looks for new segments where nothing else is
-	// given: records that are shipped later than that are not seen.
+	// followWindow is the default age up to which a poll looks for new segments: records
+	// that arrive later are not printed.
 	followWindow = 2 * time.Hour
-	// followLate is how much older than what was printed by earlier looks a record
-	// has to be to be marked: shippers flush every minute, each at its own time.
+	// followLate is the age relative to the records printed by earlier polls from which a
+	// record is marked as late: shippers flush every minute, each at its own time.
 	followLate = 2 * time.Minute
 )
 
-// followEnd is the end of the range of a look at now: an hour ahead at least,
-// for clocks that are, and the end of an hour, as no segment crosses that: what
-// is dated after it is seen in whole segments later. A wider range would cost
-// each look many more requests.
+// followEnd is the end of the range of a poll at now: at least an hour ahead, for clocks
+// that are ahead, and the end of an hour, which no segment crosses. A wider range would
+// cost each poll many more requests.
 func followEnd(now time.Time) time.Time {
 	return now.Truncate(time.Hour).Add(2 * time.Hour)
 }
 
-// following is what is known between two looks.
+// following is the state between polls.
 type following struct {
 	*request
 	out *output.Writer
-	// seen are the batches that were looked at, newest the latest time printed.
-	seen   map[blobnaming.Batch]bool
-	newest int64
-	left   int // of the limit
-	spent  query.Report
-	said   map[string]bool
+	// seen are the batches that were read, newest the latest time printed.
+	seen    map[blobnaming.Batch]bool
+	newest  int64
+	left    int // of the limit
+	spent   query.Report
+	printed map[string]bool
 }
 
-// followNew prints what a given range holds, or the end of it, then what new
-// segments hold, until ctx ends. Segments are told apart by their batch. Within a
-// look the order is that of time; what comes late comes in a later one, marked.
+// followNew prints the records of the given range, or the last of them, then those of new
+// segments, until ctx ends. Segments are identified by their batch. Records are ordered by
+// time within a poll; late records come with a later poll, marked.
 func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.Query, out *output.Writer) error {
-	f := &following{request: r, out: out, seen: map[blobnaming.Batch]bool{}, left: r.sel.Limit, said: map[string]bool{}}
+	f := &following{request: r, out: out, seen: map[blobnaming.Batch]bool{}, left: r.sel.Limit, printed: map[string]bool{}}
 	f.once("following: the segments of the last %s are listed every %s; a record shows when its segment is shipped, and not at all where that is later, or it is dated more than an hour ahead",
 		short(r.window), short(r.interval))
 	ticker := time.NewTicker(r.interval)
 	defer ticker.Stop()
 	for first := true; ; first = false {
-		if err := f.look(ctx, q, first); err != nil {
+		if err := f.poll(ctx, q, first); err != nil {
 			return r.overBudget(err)
 		}
 		if err := out.Flush(); err != nil || r.sel.Limit > 0 && f.left <= 0 {
 			return err
 		}
 		if !first {
-			f.sayCost(q, stores)
+			f.printCost(q, stores)
 		}
 		select {
 		case <-ctx.Done():
@@ -71,14 +70,14 @@ func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.
 		case <-ticker.C:
 		}
 		var err error
-		if q, err = f.next(stores); err != nil {
+		if q, err = f.next(stores, q); err != nil {
 			return r.overBudget(err)
 		}
 	}
 }
 
-// look prints what the segments hold that were not seen yet.
-func (f *following) look(ctx context.Context, q *query.Query, first bool) error {
+// poll prints the records of segments that were not read yet.
+func (f *following) poll(ctx context.Context, q *query.Query, first bool) error {
 	p, err := q.Plan(ctx)
 	if err != nil {
 		return err
@@ -110,7 +109,7 @@ func (f *following) look(ctx context.Context, q *query.Query, first bool) error 
 	f.newest = newest
 	f.reasons = nil
 	if first && err == nil {
-		f.noteFuture(p)
+		f.warnFuture(p)
 		if len(printed) == 0 && (f.ranged || f.tail > 0 || len(p.Segments) == 0) {
 			err = f.explainNone(ctx, q, p)
 		}
@@ -119,9 +118,9 @@ func (f *following) look(ctx context.Context, q *query.Query, first bool) error 
 	f.spent.BytesStoredRead += report.BytesStoredRead
 	f.spent.CostUSD += report.CostUSD
 	if f.explain {
-		f.tell(&report)
+		f.printReport(&report)
 	} else {
-		f.tellOnce(&report)
+		f.printOnce(&report)
 		if f.reasons != nil {
 			f.env.printNone("no records match yet", f.reasons)
 		}
@@ -129,13 +128,13 @@ func (f *following) look(ctx context.Context, q *query.Query, first bool) error 
 	if err != nil {
 		return err
 	}
-	// Where storage did not answer it is asked again, unless a part is printed.
+	// A failed request is retried by the next poll, unless a part is printed.
 	for _, s := range fresh.Segments {
-		if !printed[s] && report.Unanswered(s) {
+		if !printed[s] && report.Retryable(s) {
 			delete(now, s.Meta.Batch)
 		}
 	}
-	// A look that failed may have missed segments that were seen: they stay so.
+	// A failed poll may have missed segments that were seen: they stay seen.
 	for batch := range f.seen {
 		now[batch] = now[batch] || len(report.Problems) > 0
 	}
@@ -143,8 +142,8 @@ func (f *following) look(ctx context.Context, q *query.Query, first bool) error 
 	return nil
 }
 
-// next is the query for new segments. Limits of bytes and cost are for all looks together.
-func (f *following) next(stores []query.Store) (*query.Query, error) {
+// next is the query for new segments, after q. Limits of bytes and cost apply to all polls together.
+func (f *following) next(stores []query.Store, q *query.Query) (*query.Query, error) {
 	sel, opts := f.sel, f.opts
 	now := f.env.now()
 	if from := now.Add(-f.window); from.After(sel.From) {
@@ -160,41 +159,45 @@ func (f *following) next(stores []query.Store) (*query.Query, error) {
 		return nil, query.ErrBudget
 	}
 	opts.MaxBytes, opts.MaxCost = max(0, opts.MaxBytes), max(0, opts.MaxCost)
-	return newQuery(stores, sel, opts)
+	q, err := q.Over(stores, opts)
+	if err != nil {
+		return nil, err
+	}
+	return q.With(sel)
 }
 
-// sayCost says once, after a look that found nothing new to read, what looking costs, where it does.
-func (f *following) sayCost(q *query.Query, stores []query.Store) {
+// printCost prints once, after a poll that found nothing new, what polling costs.
+func (f *following) printCost(q *query.Query, stores []query.Store) {
 	report := q.Report()
 	if report.Requests.Get > 0 {
 		return
 	}
 	cost := report.CostUSD * float64(24*time.Hour/f.interval)
 	for _, s := range stores {
-		if !s.Free && !f.said["cost"] {
-			f.said["cost"] = true
-			f.env.say("looking costs about $%.2f a day; --follow-interval and --follow-window change that", cost)
+		if !s.Free && !f.printed["cost"] {
+			f.printed["cost"] = true
+			f.env.printf("polling costs about $%.2f a day; --follow-interval and --follow-window change that", cost)
 		}
 	}
 }
 
-// once says something the first time.
+// once prints something the first time.
 func (f *following) once(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	f.onceAs(line, line)
 }
 
-// onceAs says a line the first time that something with its key is said.
+// onceAs prints a line the first time for its key.
 func (f *following) onceAs(key, line string) {
-	if !f.said[key] {
-		f.said[key] = true
-		f.env.say("%s", line)
+	if !f.printed[key] {
+		f.printed[key] = true
+		f.env.printf("%s", line)
 	}
 }
 
-// tellOnce says each problem and note once. The same problem has another text with each
-// look, in which the request's id is.
-func (f *following) tellOnce(report *query.Report) {
+// printOnce prints each problem and note once. The text of a problem differs with each
+// poll by the request's id.
+func (f *following) printOnce(report *query.Report) {
 	for _, p := range report.Problems {
 		line := p.Error()
 		key := line

@@ -111,7 +111,7 @@ func TestFollow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(30 * time.Minute) // no hour begins while this looks
+			time.Sleep(30 * time.Minute) // no hour begins while this polls
 			s := &shelf{bodies: map[string][]byte{}}
 			s.add(t, time.Now().Add(-time.Minute), "older")
 			s.add(t, time.Now(), "before")
@@ -157,15 +157,15 @@ func TestFollow(t *testing.T) {
 			if got.String() != c.want {
 				t.Errorf("%s: %q, want %q", name, got.String(), c.want)
 			}
-			if said := errs.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "following: the segments of the last "+short(c.window)+" are listed every 2s;") ||
-				!strings.Contains(said, "looking costs about $") {
-				t.Errorf("%s: %q", name, said)
+			if printed := errs.String(); strings.Count(printed, "\n") != 2 || !strings.Contains(printed, "following: the segments of the last "+short(c.window)+" are listed every 2s;") ||
+				!strings.Contains(printed, "polling costs about $") {
+				t.Errorf("%s: %q", name, printed)
 			}
 		})
 	}
 }
 
-// Limits of bytes are for all looks together.
+// Limits of bytes are for all polls together.
 func TestFollowBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,9 +189,9 @@ func TestFollowBudget(t *testing.T) {
 		if err := r.followNew(t.Context(), stores, q, w); !errors.Is(err, query.ErrBudget) || !strings.Contains(err.Error(), "--max-cost 0.001") {
 			t.Error(err)
 		}
-		// One listing of $0.0000055 a look finds that there are no services.
-		if looks := time.Since(start) / time.Minute; looks < 170 || looks > 182 {
-			t.Errorf("%d looks", looks)
+		// One listing of $0.0000055 a poll finds that there are no services.
+		if polls := time.Since(start) / time.Minute; polls < 170 || polls > 182 {
+			t.Errorf("%d polls", polls)
 		}
 		if err := w.Close(); err != nil {
 			t.Error(err)
@@ -240,8 +240,8 @@ func TestFollowRefused(t *testing.T) {
 		if err := errors.Join(<-ended, w.Close()); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if said := errs.String(); bad.requests < 30 || out.String() != "hello\n" || strings.Count(said, "refused") != 1 || !strings.Contains(said, "id-1)") {
-			t.Errorf("%d requests; printed %q, said %q", bad.requests, out.String(), said)
+		if printed := errs.String(); bad.requests < 30 || out.String() != "hello\n" || strings.Count(printed, "access denied") != 1 || !strings.Contains(printed, "id-1)") {
+			t.Errorf("%d requests; printed %q, standard error %q", bad.requests, out.String(), printed)
 		}
 	})
 }

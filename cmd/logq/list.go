@@ -145,7 +145,7 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 	if err != nil {
 		return err
 	}
-	r.noteRange()
+	r.printRange()
 	p, err := q.Plan(c.Context)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 		return err
 	}
 	report := q.Report()
-	r.tell(&report)
+	r.printReport(&report)
 	if len(rows) == 0 && len(report.Problems) == 0 {
 		reasons, err := q.Explain(c.Context, p, false)
 		if err != nil {

@@ -1,4 +1,4 @@
-// Command logq answers questions about logs straight from storage.
+// Command logq searches logs in blob storage.
 package main
 
 import (
@@ -20,8 +20,8 @@ import (
 // version is set when the program is built.
 var version = "dev" //nolint:gochecknoglobals // the linker writes it
 
-// memoryLimit is the heap that the collector works to stay under: with what is
-// outside of it, peak memory is less than 128 MiB.
+// memoryLimit is the soft memory limit: with the memory that it does not count, the
+// process stays below 128 MiB.
 const memoryLimit = 96 << 20
 
 func main() {
@@ -73,7 +73,7 @@ logq stats --since 1d --by hour`,
 			Writer:  env.stdout, ErrWriter: env.stderr,
 			Commands: commands(env),
 		},
-		Instead: instead(), Variables: variables(), Manual: "docs/query.md",
+		OtherNames: instead(), Variables: variables(), Manual: "docs/query.md",
 	}
 	p.Commands = append(p.Commands, manual.ManCommand(p))
 	return p
@@ -85,8 +85,8 @@ func run(ctx context.Context, args []string, env environment) int {
 	if complete(ctx, p.App, args, env) {
 		return cli.OK
 	}
-	ctx = retry.Reporting(ctx, func(r retry.Attempt) {
-		env.say("retrying for %v, next in %v: %v", r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
+	ctx = retry.WithReporter(ctx, func(r retry.Attempt) {
+		env.printf("retrying for %v, next in %v: %v", r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
 	})
 	return cli.Run(ctx, *p, args)
 }

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// progressAfter is how long a query runs before its progress is shown, and
-	// progressEvery how often it is drawn anew.
+	// progressAfter is the time until progress is shown, progressEvery the interval at
+	// which it is drawn.
 	progressAfter = time.Second
 	progressEvery = 200 * time.Millisecond
 	// progressBar is the number of columns of the bar.
 	progressBar = 20
 )
 
-// progress shows on a terminal's standard error how far a query has come. The
+// progress shows the progress of a query on standard error, if that is a terminal. The
 // zero value shows nothing. Safe for concurrent use.
 type progress struct {
 	matches atomic.Int64         // found so far
@@ -34,14 +34,14 @@ type progress struct {
 	drawn   bool // a line is on the terminal
 }
 
-// scan is what began when there was a plan.
+// scan is the scan of the plan, once there is one.
 type scan struct {
 	bound  query.Bound
 	start  time.Time
 	before int64 // bytes that were done already
 }
 
-// watch starts to show how far a query has come.
+// watch starts to show the progress of a query.
 func (p *progress) watch(env *environment, q *query.Query) {
 	if !env.err.terminal() || env.getenv("TERM") == "dumb" {
 		return
@@ -58,7 +58,7 @@ func (p *progress) watch(env *environment, q *query.Query) {
 		for {
 			select {
 			case <-p.stop:
-				p.aside(env, func() {})
+				p.above(env, func() {})
 				return
 			case <-timer.C:
 				timer.Reset(progressEvery)
@@ -72,8 +72,8 @@ func (p *progress) watch(env *environment, q *query.Query) {
 	})
 }
 
-// aside prints something else to the terminal.
-func (p *progress) aside(env *environment, print func()) {
+// above clears the progress and calls print, which writes to the terminal.
+func (p *progress) above(env *environment, print func()) {
 	p.drawing.Lock()
 	defer p.drawing.Unlock()
 	if p.drawn {
@@ -83,12 +83,12 @@ func (p *progress) aside(env *environment, print func()) {
 	print()
 }
 
-// planned says what there is to read.
+// planned sets the plan to be read.
 func (p *progress) planned(q *query.Query, plan *query.Plan) {
 	p.plan.Store(&scan{q.Bound(plan), time.Now(), q.Progress().Bytes})
 }
 
-// line is what is shown now.
+// line is the current text.
 func (p *progress) line(now query.Progress) string {
 	r := p.plan.Load()
 	if r == nil {
@@ -101,7 +101,7 @@ func (p *progress) line(now query.Progress) string {
 	return progressLine(done, now.Segments, p.matches.Load(), r.bound, time.Since(r.start))
 }
 
-// end ends it, and leaves the line empty.
+// end stops it and clears the line.
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +112,7 @@ func (p *progress) end() {
 	p.done.Wait()
 }
 
-// share is how much of all bytes are done.
+// share is the fraction of all bytes that are done.
 func share(done, all int64) float64 {
 	if all == 0 {
 		return 1
@@ -120,14 +120,14 @@ func share(done, all int64) float64 {
 	return min(1, float64(done)/float64(all))
 }
 
-// bar is the bar and how many of all bytes are done, in ASCII.
+// bar is the bar with the bytes done and all bytes, in ASCII.
 func bar(done, all int64) string {
 	part := share(done, all)
 	full := int(part * progressBar)
 	return fmt.Sprintf("[%s%s] %3.0f%%  %s of %s", strings.Repeat("=", full), strings.Repeat(" ", progressBar-full), part*100, query.Size(min(done, all)), query.Size(all))
 }
 
-// progressLine is what is shown, in ASCII.
+// progressLine is the text to draw, in ASCII.
 func progressLine(done, segments, matches int64, bound query.Bound, took time.Duration) string {
 	part := share(done, bound.Bytes)
 	line := fmt.Sprintf("%s, %d of %d segments", bar(done, bound.Bytes), min(segments, int64(bound.Segments)), bound.Segments)

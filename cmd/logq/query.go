@@ -66,7 +66,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return err
 	}
-	// The selection and the format are checked before a store is opened, for their own messages.
+	// Errors in the selection and the format are reported before a store is opened.
 	checked, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err
@@ -103,12 +103,12 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
 	r.coverIndex(stores)
-	q, err := newQuery(stores, r.sel, r.opts)
+	q, err := checked.Over(stores, r.opts)
 	if err != nil {
 		return err
 	}
-	r.noteIndex()
-	r.noteRange()
+	r.warnIndex()
+	r.printRange()
 	if r.follow {
 		return r.followNew(looking, stores, q, out)
 	}
@@ -118,7 +118,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	report := q.Report()
 	if errors.Is(err, query.ErrBudget) {
-		r.tell(&report)
+		r.printReport(&report)
 	}
 	if err != nil {
 		return r.overBudget(err)
@@ -129,7 +129,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 		}
 		report = q.Report()
 	}
-	r.tell(&report)
+	r.printReport(&report)
 	if s := status(&report, n > 0, stores); s != cli.OK {
 		err = cli.Exit(s)
 	}
@@ -142,8 +142,8 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	if p, err = q.Plan(ctx); err != nil {
 		return 0, nil, err
 	}
-	r.noteFuture(p)
-	r.progress.aside(&r.env, func() { r.before(q, p) })
+	r.warnFuture(p)
+	r.progress.above(&r.env, func() { r.printPlan(q, p) })
 	r.progress.planned(q, p)
 	if r.count {
 		if n, err = q.Count(ctx, p); err != nil {
@@ -162,7 +162,7 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	switch {
 	case r.tail > 0:
 		err = r.printTail(ctx, q, p, print)
-	case r.around != (query.Around{}):
+	case r.around != (query.ContextLines{}):
 		err = q.RunContext(ctx, p, r.around, print)
 	default:
 		err = q.Run(ctx, p, print)

@@ -6,17 +6,18 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
 )
 
-// request is what a query's command line asks for.
+// request is the command line of a query.
 type request struct {
 	env     environment
 	sel     query.Selection
 	opts    query.Options
 	output  output.Options
-	around  query.Around
+	around  query.ContextLines
 	zone    *time.Location // of times that name none
 	span    span           // the range as it was given
 	ranged  bool           // a range was given
@@ -24,10 +25,10 @@ type request struct {
 	explain bool
 	follow  bool
 	tail    int // 0 is not asked for
-	// window and interval say how far back and how often following looks.
+	// window and interval are those of following.
 	window, interval time.Duration
 	notes            []string
-	// reasons say why nothing matched, if that is so; nil is something matched.
+	// reasons why nothing matched; nil if something did.
 	reasons []query.Reason
 
 	progress progress
@@ -46,13 +47,13 @@ func readRequest(c *ucli.Context, env environment) (*request, error) {
 	if err := r.readFollow(c, now); err != nil {
 		return nil, err
 	}
-	if err := r.readAround(c); err != nil {
+	if err := r.readContext(c); err != nil {
 		return nil, err
 	}
 	return r, r.readOutput(c, now)
 }
 
-// readSelection reads which records are wanted, and how they are read.
+// readSelection reads the selection and the options for reading.
 func (r *request) readSelection(c *ucli.Context, now time.Time) (err error) {
 	if r.span, err = timeRange(c, now); err != nil {
 		return err
@@ -61,7 +62,7 @@ func (r *request) readSelection(c *ucli.Context, now time.Time) (err error) {
 	if r.sel, err = selection(c, r.span.from, r.span.to, now); err != nil {
 		return err
 	}
-	r.opts, err = reading(c, r.env)
+	r.opts, err = readOptions(c, r.env)
 	return err
 }
 
@@ -76,7 +77,7 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 			return cli.Usagef("--%s is for --follow", name)
 		}
 		var err error
-		if *to, err = cli.ParseDuration(c.String(name)); err != nil {
+		if *to, err = units.ParseDuration(c.String(name)); err != nil {
 			return cli.Usagef("--%s: %w", name, err)
 		}
 	}
@@ -101,8 +102,8 @@ func (r *request) readFollow(c *ucli.Context, now time.Time) error {
 	return nil
 }
 
-// readAround reads -A, -B and -C; -C stands for those of the others that are not given.
-func (r *request) readAround(c *ucli.Context) error {
+// readContext reads -A, -B and -C; -C sets the others if they are not given.
+func (r *request) readContext(c *ucli.Context) error {
 	for _, one := range []struct {
 		name string
 		to   *int
@@ -111,18 +112,18 @@ func (r *request) readAround(c *ucli.Context) error {
 		if !c.IsSet(name) {
 			name = "context"
 		}
-		if *one.to = c.Int(name); *one.to < 0 || *one.to > query.MaxAround {
-			return cli.Usagef("--%s %d: want 0 to %d", name, *one.to, query.MaxAround)
+		if *one.to = c.Int(name); *one.to < 0 || *one.to > query.MaxContextLines {
+			return cli.Usagef("--%s %d: want 0 to %d", name, *one.to, query.MaxContextLines)
 		}
 	}
-	if r.around != (query.Around{}) && (r.count || r.follow || r.tail > 0) {
+	if r.around != (query.ContextLines{}) && (r.count || r.follow || r.tail > 0) {
 		return cli.Usagef("-A, -B and -C cannot be used together with --count, --follow or --tail")
 	}
 	return nil
 }
 
-// crossesDay reports whether a part of the range up to now is on another day than now,
-// in the zone of what is printed. What is dated ahead is for the record to say.
+// crossesDay reports whether the range up to now includes another day than today, in the
+// zone of the output.
 func (r *request) crossesDay(now time.Time) bool {
 	date := func(t time.Time) string { return t.In(r.zone).Format(time.DateOnly) }
 	last := r.sel.To.Add(-1)
@@ -132,12 +133,12 @@ func (r *request) crossesDay(now time.Time) bool {
 	return date(r.sel.From) != date(now) || date(last) != date(now)
 }
 
-// readOutput reads how to print.
+// readOutput reads the output format.
 func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 	onTerminal := r.env.out.terminal()
 	r.output = output.Options{
 		Format: c.String("output"), Fields: cli.List(c, "fields"), Terminal: onTerminal, Location: r.zone,
-		Around: r.around != (query.Around{}), Late: r.follow, Today: now, Dates: r.crossesDay(now),
+		Around: r.around != (query.ContextLines{}), Late: r.follow, Today: now, Dates: r.crossesDay(now),
 	}
 	when := c.String("color")
 	r.output.Color = when == "always" ||

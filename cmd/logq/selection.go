@@ -13,11 +13,12 @@ import (
 	"logstow/internal/hint"
 	"logstow/internal/price"
 	"logstow/internal/suggest"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/record"
 )
 
-// selectionFlags say which records are wanted.
+// selectionFlags are the flags that select records.
 func selectionFlags() []ucli.Flag {
 	return slices.Concat(storeFlags(), rangeFlags(), cli.Categorize(categorySelection,
 		&cli.ListFlag{Name: "level", Aliases: []string{"l"}, Commas: true, Usage: "`LEVEL`: level (error,fatal) or lowest level (warn+); a list, repeatable"},
@@ -30,7 +31,7 @@ func selectionFlags() []ucli.Flag {
 	))
 }
 
-// limitFlags say how segments are found and how much may be read.
+// limitFlags are the flags for the plan and the limits.
 func limitFlags() []ucli.Flag {
 	return cli.Categorize(categoryLimits,
 		&ucli.StringFlag{Name: "max-bytes", Usage: "`SIZE`: stop, with status 3, before more is read from storage (500MB, 2GiB)"},
@@ -41,7 +42,7 @@ func limitFlags() []ucli.Flag {
 	)
 }
 
-// selection reads them; the arguments are patterns.
+// selection reads selectionFlags; the arguments are patterns.
 func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, err error) {
 	sel = query.Selection{
 		Services: cli.List(c, "service"), From: from, To: to, Sources: cli.List(c, "source"),
@@ -62,8 +63,8 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 	return sel, nil
 }
 
-// reading says how to read.
-func reading(c *ucli.Context, env environment) (query.Options, error) {
+// readOptions reads limitFlags.
+func readOptions(c *ucli.Context, env environment) (query.Options, error) {
 	opts := query.Options{Plan: c.String("plan"), TempDir: env.tempDir, Tiers: c.Bool("explain") || c.IsSet("max-cost")}
 	err := cli.OneOf("plan", opts.Plan, planModes()...)
 	if err != nil {
@@ -73,7 +74,7 @@ func reading(c *ucli.Context, env environment) (query.Options, error) {
 		opts.Plan = query.PlanList
 	}
 	if c.IsSet("max-bytes") {
-		if opts.MaxBytes, err = cli.ParseSize(c.String("max-bytes")); err != nil || opts.MaxBytes < 1 {
+		if opts.MaxBytes, err = units.ParseSize(c.String("max-bytes")); err != nil || opts.MaxBytes < 1 {
 			return opts, cli.Usagef("--max-bytes: %q is not a size of at least one byte (write 500MB or 2GiB)", c.String("max-bytes"))
 		}
 	}
@@ -84,7 +85,7 @@ func reading(c *ucli.Context, env environment) (query.Options, error) {
 	return opts, err
 }
 
-// prices are those of the file that is named; nil where none is.
+// prices are those of $LOGSTOW_PRICES; nil without it.
 func prices(c *ucli.Context, env environment) (*price.Table, error) {
 	from, name := "--prices", c.String("prices")
 	if name == "" {
@@ -104,8 +105,8 @@ func prices(c *ucli.Context, env environment) (*price.Table, error) {
 	return &table, nil
 }
 
-// coverIndex makes stores whose index is known not to reach over the range fail a plan
-// by it: a grant's is that of some days.
+// coverIndex makes a plan by index fail for stores whose index is known not to cover the
+// range, such as that of a grant.
 func (r *request) coverIndex(stores []query.Store) {
 	for i := range stores {
 		limited, ok := stores[i].Tables.(interface {
@@ -120,8 +121,8 @@ func (r *request) coverIndex(stores []query.Store) {
 	}
 }
 
-// noteIndex says what a plan by the index may miss.
-func (r *request) noteIndex() {
+// warnIndex warns of what a plan by index may miss.
+func (r *request) warnIndex() {
 	if r.opts.Plan == query.PlanIndex {
 		r.notes = append(r.notes, "planned by the index: segments that are not indexed yet may be missing")
 	}

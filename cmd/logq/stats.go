@@ -18,11 +18,12 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
 )
 
-// The formats of stats.
+// The output formats of stats.
 const (
 	tableFormat = "table"
 	jsonFormat  = "json"
@@ -30,11 +31,11 @@ const (
 )
 
 const (
-	// tableRows is how many groups a table shows where they are not times.
+	// tableRows is the default number of groups in a table, time steps excepted.
 	tableRows = 30
-	// maxGaps is how many rows of nothing are shown between times.
+	// maxGaps limits the empty rows between time steps.
 	maxGaps = 10_000
-	// barWidth is the length of the longest bar in a table.
+	// barWidth is the length of the longest bar in characters.
 	barWidth = 40
 )
 
@@ -89,7 +90,8 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if len(by) == 0 {
 		by = []string{"level"}
 	}
-	if _, err := newQuery(nil, r.sel, r.opts); err != nil {
+	checked, err := newQuery(nil, r.sel, r.opts)
+	if err != nil {
 		return err
 	}
 	stores, closeStores, err := env.openStores(ctx, c)
@@ -98,16 +100,16 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	defer func() { err = errors.Join(err, closeStores()) }()
 	r.coverIndex(stores)
-	q, err := newQuery(stores, r.sel, r.opts)
+	q, err := checked.Over(stores, r.opts)
 	if err != nil {
 		return err
 	}
-	r.noteIndex()
-	r.noteRange()
+	r.warnIndex()
+	r.printRange()
 	stats, p, err := r.stats(ctx, q, by)
 	report := q.Report()
 	if errors.Is(err, query.ErrBudget) {
-		r.tell(&report)
+		r.printReport(&report)
 	}
 	if err != nil {
 		return overMemory(r.overBudget(err), c.String("memory"))
@@ -121,14 +123,14 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err := env.paged(ctx, func(env *environment) error { return printStats(env, stats, format, limit, r.zone) }); err != nil {
 		return err
 	}
-	r.tell(&report)
+	r.printReport(&report)
 	if s := status(&report, stats.Total > 0, stores); s != cli.OK {
 		return cli.Exit(s)
 	}
 	return nil
 }
 
-// stats plans and counts, and returns the plan too.
+// stats plans and counts; it returns the plan too.
 func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*query.Stats, *query.Plan, error) {
 	r.progress.watch(&r.env, q)
 	defer r.progress.end()
@@ -136,8 +138,8 @@ func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*quer
 	if err != nil {
 		return nil, nil, err
 	}
-	r.noteFuture(p)
-	r.progress.aside(&r.env, func() { r.before(q, p) })
+	r.warnFuture(p)
+	r.progress.above(&r.env, func() { r.printPlan(q, p) })
 	r.progress.planned(q, p)
 	stats, err := q.Stats(ctx, p, by, r.zone)
 	if errors.Is(err, query.ErrSelection) {
@@ -148,14 +150,14 @@ func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*quer
 
 // groupMemory reads --memory.
 func groupMemory(c *ucli.Context) (int64, error) {
-	n, err := cli.ParseSize(c.String("memory"))
+	n, err := units.ParseSize(c.String("memory"))
 	if err != nil || n < 1 {
 		return 0, cli.Usagef("--memory %q: want a size of at least one byte, for example 500MB or 2GiB", c.String("memory"))
 	}
 	return n, nil
 }
 
-// overMemory explains that there were too many groups, if that is the error.
+// overMemory explains the error of too many groups.
 func overMemory(err error, limit string) error {
 	if !errors.Is(err, query.ErrMemory) {
 		return err
@@ -163,7 +165,7 @@ func overMemory(err error, limit string) error {
 	return hint.Wrap(fmt.Errorf("cannot count within --memory %s: %w", limit, err), "give it more --memory, or make fewer groups: a narrower range, --where, or fewer --by")
 }
 
-// printStats prints the groups, times with the gaps between them.
+// printStats prints the groups, time steps with the empty ones between them.
 func printStats(env *environment, s *query.Stats, format string, limit int, zone *time.Location) error {
 	rows := s.Rows
 	timed := slices.ContainsFunc(s.By, isStep)
@@ -240,15 +242,15 @@ func printStatsTable(env *environment, s *query.Stats, rows []query.Row, more in
 		return err
 	}
 	if more > 0 {
-		env.say("%d more groups; -n shows more", more)
+		env.printf("%d more groups; -n shows more", more)
 	}
 	return nil
 }
 
-// isStep reports whether a property to count by is a time.
+// isStep reports whether a property to count by is a time step.
 func isStep(name string) bool { return name == "minute" || name == "hour" || name == "day" }
 
-// largest are the n rows with the largest counts, the first of equal ones, in the order that they have.
+// largest are the n rows with the largest counts, in their order; of equal ones the first.
 func largest(rows []query.Row, n int) []query.Row {
 	places := make([]int, len(rows))
 	for i := range places {
@@ -264,7 +266,7 @@ func largest(rows []query.Row, n int) []query.Row {
 	return out
 }
 
-// withGaps puts rows of nothing where no record is between two times.
+// withGaps adds rows for the empty steps between two times.
 func withGaps(rows []query.Row, step string, zone *time.Location) []query.Row {
 	var out []query.Row
 	for i, row := range rows {
@@ -287,7 +289,7 @@ func withGaps(rows []query.Row, step string, zone *time.Location) []query.Row {
 	return out
 }
 
-// after is the start of the period after the one that starts at t, in t's zone: a day there may have 23 hours.
+// after is the start of the step after the one that starts at t, in t's zone: a day may have 23 hours.
 func after(t time.Time, step string) time.Time {
 	switch step {
 	case "minute":

@@ -13,13 +13,14 @@ import (
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/cache"
 	"logstow/store"
 	"logstow/store/open"
 )
 
-// storeFlags say where to read.
+// storeFlags are the flags that name stores.
 func storeFlags() []ucli.Flag {
 	return cli.Categorize(categoryStore,
 		&cli.ListFlag{Name: "store", Usage: "`STORE`: directory or azblob://CONTAINER to read; repeatable (default: $LOGSTOW_STORE)"},
@@ -57,7 +58,7 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		}
 	}
 	for _, spec := range specs {
-		notice := func(err error) { e.sayUnused(spec, err) }
+		notice := func(err error) { e.warnUnused(spec, err) }
 		s, err := open.Store(ctx, spec, open.Options{Getenv: e.getenv, Auth: c.String("auth"), Notice: notice})
 		if errors.Is(err, store.ErrInvalid) {
 			err = cli.Usagef("%w", err)
@@ -72,9 +73,9 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		}
 		opened = append(opened, s)
 		if c.String("plan") == "index" {
-			e.sayPending(s)
+			e.warnPending(s)
 		}
-		reading := query.Reading(s)
+		reading := query.ReadOnly(s)
 		if reading.Free = !remote(spec); !reading.Free {
 			reading.Cache = kept
 		}
@@ -83,26 +84,26 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 	return stores, closeAll, nil
 }
 
-// sayUnused says that a directory's database is not used, and what to do about it.
-func (e *environment) sayUnused(spec string, err error) {
+// warnUnused warns that the database of a directory is not used, with a hint.
+func (e *environment) warnUnused(spec string, err error) {
 	advice := "run shipper reindex --store " + spec
 	var known *store.Error
 	if errors.As(err, &known) {
 		bare := *known
 		err, bare.Hint, advice = &bare, "", cmp.Or(known.Hint, advice)
 	}
-	e.say("%s: %v; blobs are listed without it, which takes longer", open.Shown(spec), err)
+	e.printf("%s: %v; blobs are listed without it, which takes longer", open.Shown(spec), err)
 	e.hint(advice)
 }
 
-// sayPending says that an index is known to be incomplete.
-func (e *environment) sayPending(s store.Store) {
+// warnPending warns of an index that is known to be incomplete.
+func (e *environment) warnPending(s store.Store) {
 	r, ok := s.(interface{ PendingReindex() (string, error) })
 	if !ok {
 		return
 	}
 	if id, err := r.PendingReindex(); id != "" && err == nil {
-		e.say("%s: the index is incomplete: its database was made anew and is not filled yet", s)
+		e.printf("%s: the index is incomplete: its database was replaced and is not filled yet", s)
 		e.hint("ask without --plan index, or run shipper reindex --store " + s.String())
 	}
 }
@@ -113,7 +114,7 @@ func remote(spec string) bool {
 	return strings.HasPrefix(spec, "azblob://") || strings.HasPrefix(spec, "grant://")
 }
 
-// cache opens the cache; nil is none. Where it can not be made there is none.
+// cache opens the cache; nil if it is disabled or cannot be created.
 func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {
 	if c.Bool("no-cache") {
 		return nil, nil //nolint:nilnil // none is one of the answers
@@ -121,7 +122,7 @@ func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {
 	size := int64(0)
 	if text := e.getenv("LOGSTOW_CACHE_SIZE"); text != "" {
 		var err error
-		if size, err = cli.ParseSize(text); err != nil {
+		if size, err = units.ParseSize(text); err != nil {
 			return nil, cli.Usagef("LOGSTOW_CACHE_SIZE: %w", err)
 		}
 	}
@@ -138,14 +139,14 @@ func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {
 	}
 	kept, err := cache.Open(dir, size)
 	if err != nil {
-		e.say("cache disabled: %v", err)
+		e.printf("cache disabled: %v", err)
 		return nil, nil //nolint:nilerr,nilnil // as above
 	}
 	return kept, nil
 }
 
-// unopened stands for a store, one of several, that can not be opened: every
-// request fails as opening did, so that the others are asked all the same.
+// unopened stands for one of several stores that cannot be opened: every request fails as
+// opening did, and the others are read.
 type unopened struct{ err error }
 
 func (u unopened) Read(context.Context, string, int64, int64) ([]byte, error) { return nil, u.err }

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// maxTail is the number of bytes that --tail keeps records in.
+	// maxTail limits the memory of the records that --tail keeps, in bytes.
 	maxTail = 32 << 20
-	// keptSize is about what a record takes beside its text.
+	// keptSize is the approximate memory of a record beside its text.
 	keptSize = 128
 )
 
-// errTailFull ends the search for more records than are kept.
+// errTailFull ends the search at maxTail.
 var errTailFull = errors.New("no more records are kept")
 
-// printTail hands out the last r.tail records of a plan in order of time.
+// printTail calls print with the last r.tail records of a plan in order of time.
 func (r *request) printTail(ctx context.Context, q *query.Query, p *query.Plan, emit func(query.Match) error) error {
 	sel := r.sel
 	sel.Newest, sel.Limit = true, r.tail

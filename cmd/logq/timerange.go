@@ -12,7 +12,7 @@ import (
 	"logstow/internal/timearg"
 )
 
-// rangeFlags say of which times and services records are wanted.
+// rangeFlags are the flags for times and services.
 func rangeFlags() []ucli.Flag {
 	return append(cli.Categorize(categoryRange,
 		&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, or how long ago it was: 15m, 2h, 3d, 1w, yesterday"},
@@ -24,7 +24,7 @@ func rangeFlags() []ucli.Flag {
 	)...)
 }
 
-// location is the zone of times that name none.
+// location is the zone of times without one.
 func location(c *ucli.Context) *time.Location {
 	if c.Bool("utc") {
 		return time.UTC
@@ -32,8 +32,8 @@ func location(c *ucli.Context) *time.Location {
 	return time.Local
 }
 
-// short is a duration without parts that are nothing: 2h for 2h0m0s. From two days
-// on it is in days and hours.
+// short formats a duration without zero parts: 2h for 2h0m0s; from two days on in days
+// and hours.
 func short(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= 2*day {
@@ -54,18 +54,18 @@ func short(d time.Duration) string {
 	return s
 }
 
-// span is the range of times of a command line.
+// span is the time range of a command line.
 type span struct {
 	from, to time.Time
-	// given says that a range was given, open that its end was not: then it ends an
-	// hour past now, for records whose clocks are ahead.
+	// given reports whether a range was given, open whether its end was not: then it ends
+	// an hour past now, for clocks that are ahead.
 	given, open bool
 }
 
-// ahead is how far past now a range without an end reaches.
+// ahead is the distance from now to the end of a range without an end.
 const ahead = time.Hour
 
-// lastHour is the range where none is given.
+// lastHour is the default range.
 func lastHour(now time.Time) span {
 	return span{from: now.Add(-time.Hour), to: now.Add(ahead), open: true}
 }
@@ -107,7 +107,7 @@ func timeRange(c *ucli.Context, now time.Time) (s span, err error) {
 	}
 }
 
-// String is for people: where it begins and ends, and how long it is.
+// String is the range as it is printed: start, end and length.
 func (s span) String() string {
 	if s.open {
 		length := s.to.Add(-ahead).Sub(s.from)

@@ -5,31 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/agent"
 	"logstow/blobnaming"
-	"logstow/buffer"
-	"logstow/config"
 	"logstow/grant"
-	"logstow/input/httpserver"
-	"logstow/input/tail"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/open"
 )
 
-// The probe's blob and row: no service has such a name, so nothing takes them for logs.
+// The names of the probe's blob and table: no service can have such a name.
 const (
 	probeService = "_check"
 	probeTable   = "logstowcheck"
@@ -45,7 +39,7 @@ shipper check --store azblob://logs --service host --syslog udp://:5140`,
 		ArgsUsage: "[FILE|GLOB|-]...",
 		Description: `Takes what run takes, and reports everything that run would refuse, a line each:
 the configuration, addresses, files that are missing or cannot be opened, the
-buffer's directory. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
+buffer's directory and disk. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
 in the table ` + probeTable + ` are written and removed. A credential that may only
 create cannot remove the blob: it stays, which does no harm. Nothing is read.
 Addresses are bound for a moment; one that is in use, by the running shipper,
@@ -60,7 +54,7 @@ cannot be read or storage failed, 4 access denied.`,
 			if err != nil {
 				return everyLine(c.App.ErrWriter, cli.Usagef("%w", err))
 			}
-			if err := check(c.Context, c.App.Writer, s); err != nil {
+			if err := check(c.Context, c.App.Writer, s, c.String("auth")); err != nil {
 				return everyLine(c.App.ErrWriter, err)
 			}
 			return nil
@@ -68,7 +62,7 @@ cannot be read or storage failed, 4 access denied.`,
 	}
 }
 
-// everyLine reports each of several errors on a line of its own, and its hints.
+// everyLine prints each line of an error behind the program's name, and its hints.
 func everyLine(w io.Writer, err error) error {
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		fmt.Fprintf(w, "shipper: %s\n", line)
@@ -79,101 +73,22 @@ func everyLine(w io.Writer, err error) error {
 	return cli.Exit(cli.Status(err))
 }
 
-func check(ctx context.Context, w io.Writer, s settings) (err error) {
+func check(ctx context.Context, w io.Writer, s agent.Settings, auth string) (err error) {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	defer func() { err = errors.Join(err, out.Flush()) }()
-	if err := checkReading(ctx, out, s); err != nil {
-		return err
+	if err := agent.Check(ctx, s, os.Getenv, func(topic, text string) { fmt.Fprintf(out, "%s\t%s\n", topic, text) }); err != nil {
+		return exitError(err)
 	}
 	var errs []error
-	for _, spec := range s.stores.every() {
-		errs = append(errs, checkStore(ctx, out, spec, s))
+	for _, spec := range s.Stores.Every() {
+		errs = append(errs, checkStore(ctx, out, spec, auth, s))
 	}
 	return errors.Join(errs...)
 }
 
-// checkReading opens what run reads, listens on and keeps records in, and closes it again.
-func checkReading(ctx context.Context, out io.Writer, s settings) (err error) {
-	quiet := slog.New(slog.DiscardHandler)
-	p := &pipeline{settings: s, log: quiet}
-	// In memory: a buffer on disk may be in use.
-	p.buffer, err = buffer.Open(ctx, buffer.Options{Instance: s.instance, Width: s.bucket, FlushSize: s.flushSize, FlushInterval: s.flushInterval, Log: quiet})
-	if err != nil {
-		return cli.Usagef("%w", err)
-	}
-	defer func() { err = errors.Join(err, p.buffer.Close()) }()
-	var usage, failed []error
-	for i := range s.inputs {
-		in := &s.inputs[i]
-		fmt.Fprintf(out, "input\t%s: %s\n", in.Service, describe(in))
-		r, err := p.openInput(ctx, in)
-		if err = checkOpened(out, r, err); err != nil {
-			usage = append(usage, atLine(in, err))
-			continue
-		}
-		if t, ok := r.(*tail.Tailer); ok {
-			missing, unreadable := t.Check()
-			if s.once {
-				unreadable, missing = append(missing, unreadable...), nil
-			}
-			for _, err := range missing {
-				fmt.Fprintf(out, "input\t%s: not there yet: %v\n", in.Service, err)
-			}
-			for _, err := range unreadable {
-				failed = append(failed, atLine(in, err))
-			}
-		}
-	}
-	if s.metrics != "" {
-		fmt.Fprintf(out, "metrics\tat %s\n", s.metrics)
-		server, err := httpserver.New(ctx, httpserver.Options{Address: s.metrics, Log: quiet})
-		if err = checkOpened(out, server, err); err != nil {
-			usage = append(usage, fmt.Errorf("metrics: %w", err))
-		}
-	}
-	if s.bufferDir != "" {
-		fmt.Fprintf(out, "buffer\t%s\n", s.bufferDir)
-		failed = append(failed, checkBuffer(s.bufferDir))
-	}
-	if len(usage) > 0 {
-		return cli.Usagef("%w", errors.Join(append(usage, failed...)...))
-	}
-	return errors.Join(failed...)
-}
-
-// checkOpened closes what was opened. An address that is in use is no error: the
-// shipper that is to be replaced by this configuration may use it.
-func checkOpened(out io.Writer, opened any, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		fmt.Fprintf(out, "address\t%v\n", err)
-		return nil
-	}
-	if c, ok := opened.(io.Closer); ok && err == nil {
-		return c.Close()
-	}
-	return err
-}
-
-// checkBuffer reports whether a buffer's directory can be read, or made.
-func checkBuffer(dir string) error {
-	_, err := buffer.Inspect(dir)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for above := dir; ; above = filepath.Dir(above) {
-		probe, err := os.MkdirTemp(above, ".logstow-check-*")
-		switch {
-		case err == nil:
-			return os.Remove(probe)
-		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(above) == above:
-			return hint.Wrap(fmt.Errorf("cannot write the buffer's directory %s: %w", dir, err), "give another one with --buffer-dir")
-		}
-	}
-}
-
-// checkStore writes to a store and removes what it wrote.
-func checkStore(ctx context.Context, out io.Writer, spec string, s settings) (err error) {
-	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Log: slog.New(slog.DiscardHandler)})
+// checkStore writes a blob and an entity to a store and removes them.
+func checkStore(ctx context.Context, out io.Writer, spec, auth string, s agent.Settings) (err error) {
+	st, err := open.Store(ctx, spec, open.Options{Getenv: os.Getenv, Auth: auth, Log: slog.New(slog.DiscardHandler)})
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
 	}
@@ -184,32 +99,32 @@ func checkStore(ctx context.Context, out io.Writer, spec string, s settings) (er
 	if limited, ok := st.(*grant.Store); ok {
 		return checkGrant(out, spec, limited, s)
 	}
-	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.instance)
+	stays, err := probeBlobs(ctx, st.Blobs(), probeService+"/"+s.Instance)
 	if err != nil {
 		return fmt.Errorf("cannot store segments in %s: %w", spec, err)
 	}
 	fmt.Fprintf(out, "store\t%s: a blob was written%s\n", spec, stays)
-	if err := probeTables(ctx, st.Tables(), s.instance); err != nil {
+	if err := probeTables(ctx, st.Tables(), s.Instance); err != nil {
 		return fmt.Errorf("cannot index segments in %s: %w", spec, err)
 	}
-	fmt.Fprintf(out, "index\t%s: a row was written and removed\n", spec)
+	fmt.Fprintf(out, "index\t%s: an entity was written and removed\n", spec)
 	return nil
 }
 
-// checkGrant says what a grant gives. It is not tried: what it creates, it can not remove.
-func checkGrant(out io.Writer, spec string, st *grant.Store, s settings) error {
+// checkGrant prints the limits of a grant. It writes nothing: a grant cannot delete.
+func checkGrant(out io.Writer, spec string, st *grant.Store, s agent.Settings) error {
 	g, err := st.Grant()
 	switch {
 	case err != nil:
 		return err
 	case g.Kind != grant.Create:
-		return hint.Wrap(fmt.Errorf("%s is a grant to read", spec), "ask for one of shipper grant --create-only")
+		return hint.Wrap(fmt.Errorf("%s is a grant for reading", spec), "ask for one of shipper grant --create-only")
 	case time.Now().After(g.Expires):
 		return hint.Wrap(fmt.Errorf("%s expired at %s", spec, g.Expires.Format(time.RFC3339)), "replace the file")
 	}
-	for i := range s.inputs {
-		in := &s.inputs[i]
-		goes := slices.Contains(in.Stores, spec) || len(in.Stores) == 0 && slices.Contains(s.stores.all, spec)
+	for i := range s.Inputs {
+		in := &s.Inputs[i]
+		goes := slices.Contains(in.Stores, spec) || len(in.Stores) == 0 && slices.Contains(s.Stores.All, spec)
 		if service := in.Service; goes && service != g.Service && blobnaming.ValidService(service) {
 			return fmt.Errorf("%s is for service %s, not for %s", spec, g.Service, service)
 		}
@@ -220,10 +135,10 @@ func checkGrant(out io.Writer, spec string, st *grant.Store, s settings) error {
 	return nil
 }
 
-// probeBlobs creates a blob and deletes it, if that is allowed.
+// probeBlobs creates a blob and deletes it if that is permitted; stays names a blob that is left.
 func probeBlobs(ctx context.Context, blobs store.Blobs, name string) (stays string, err error) {
 	_, err = blobs.Create(ctx, name, []byte("This shows that segments can be created here.\n"), store.CreateOptions{ContentType: "text/plain"})
-	if err != nil && !errors.Is(err, store.ErrExists) { // it is there: somebody could create it
+	if err != nil && !errors.Is(err, store.ErrExists) { // it exists: creating it was permitted
 		return "", err
 	}
 	err = blobs.Delete(ctx, store.AnyVersion(name))
@@ -236,43 +151,20 @@ func probeBlobs(ctx context.Context, blobs store.Blobs, name string) (stays stri
 	return " and removed", nil
 }
 
-// probeTables writes a row and removes it.
+// probeTables writes an entity and removes it.
 func probeTables(ctx context.Context, tables store.Tables, instance string) error {
-	row := store.Entity{Key: store.Key{Partition: probeService, Row: instance}, Properties: map[string]any{"Check": "1"}}
-	err := tables.Upsert(ctx, probeTable, []store.Entity{row})
+	entity := store.Entity{Key: store.Key{Partition: probeService, Row: instance}, Properties: map[string]any{"Check": "1"}}
+	err := tables.Upsert(ctx, probeTable, []store.Entity{entity})
 	if errors.Is(err, store.ErrNoTable) {
 		if err = tables.CreateTable(ctx, probeTable); err == nil || errors.Is(err, store.ErrExists) {
-			err = tables.Upsert(ctx, probeTable, []store.Entity{row})
+			err = tables.Upsert(ctx, probeTable, []store.Entity{entity})
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if err := tables.Remove(ctx, probeTable, []store.Key{row.Key}); err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err := tables.Remove(ctx, probeTable, []store.Key{entity.Key}); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	return nil
-}
-
-// describe names an input in a few words.
-func describe(in *config.Input) string {
-	switch in.Kind {
-	case config.KindFiles:
-		return "files " + strings.Join(in.Files.Paths, " ")
-	case config.KindSyslog:
-		return "syslog at " + in.Syslog.Address
-	case config.KindForward:
-		return "forward at " + in.Forward.Address
-	case config.KindHTTP:
-		return "http at " + in.HTTP.Address
-	}
-	return string(in.Kind)
-}
-
-// atLine says in which line of the configuration an input stands.
-func atLine(in *config.Input, err error) error {
-	if in.Line > 0 {
-		return fmt.Errorf("the input in line %d: %w", in.Line, err)
-	}
-	return err
 }

@@ -8,11 +8,13 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/agent"
 	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/store/azure"
+	"logstow/store/open"
 )
 
 func runCommand() *ucli.Command {
@@ -49,12 +51,32 @@ denied, 130 interrupted before --once was done, or at once.`,
 			if err != nil {
 				return cli.Usagef("%w", err)
 			}
-			return ship(c.Context, s, func() (settings, error) { return readSettings(c) })
+			return exitError(agent.Run(c.Context, s, agent.Options{
+				Version: version, Log: newLogger(os.Stderr), Getenv: open.WithAuth(os.Getenv, c.String("auth")),
+				Reload: func() (agent.Settings, error) { return readSettings(c) },
+			}))
 		},
 	}
 }
 
-// runFlags are those of run and check.
+// exitError gives an error of the agent its exit status.
+func exitError(err error) error {
+	var invalid *agent.SettingsError
+	var incomplete *agent.IncompleteError
+	switch {
+	case errors.As(err, &invalid):
+		return &cli.Error{Status: cli.Usage, Err: err}
+	case errors.As(err, &incomplete) && incomplete.Denied:
+		return &cli.Error{Status: cli.AccessDenied, Err: err}
+	case errors.As(err, &incomplete):
+		return &cli.Error{Status: cli.Incomplete, Err: err}
+	case errors.Is(err, agent.ErrInterrupted):
+		return &cli.Error{Status: cli.Interrupted, Err: err}
+	}
+	return err
+}
+
+// runFlags are the flags of run and check.
 func runFlags() []ucli.Flag {
 	return slices.Concat(cli.Categorize(categoryConfiguration,
 		&ucli.StringFlag{Name: "config", EnvVars: []string{"LOGSTOW_CONFIG"}, Usage: "`FILE`: configuration file (YAML); flags override the file, SIGHUP reloads it"},
@@ -79,8 +101,8 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer records and mark them; at most 16MiB"},
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable"},
 	), cli.Categorize(categorySegments,
-		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of records that are not shipped"},
-		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: stored size at which a segment is shipped"},
+		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded"},
+		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: stored size at which a segment is uploaded"},
 		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: time range of a segment: 5m, 10m, 15m, 20m, 30m or 60m"},
 		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter: on or off"},
 	), cli.Categorize(categoryBuffer,
@@ -89,6 +111,7 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "`SIZE`: maximum disk usage of the buffer"},
 		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "`MODE`: fsync policy: always, an interval such as 1s, or never"},
 		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "`MODE`: what to do when the buffer is full: block or drop-oldest"},
+		&ucli.StringFlag{Name: "on-lost-positions", Value: "reread", Usage: "`MODE`: what to do if damage lost the positions of files: reread, skip or stop"},
 	), cli.Categorize(categoryLimits,
 		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "`DURATION`: maximum time to ship what was read after the first signal"},
 		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "`DURATION`: with --once, maximum time without an answer from storage"},
@@ -97,7 +120,7 @@ func runFlags() []ucli.Flag {
 	))
 }
 
-// authFlag is --auth, another spelling of the variable that stores are opened by.
+// authFlag is --auth.
 func authFlag() ucli.Flag {
 	return &ucli.StringFlag{
 		Name: "auth", EnvVars: []string{azure.AuthEnv}, Category: categoryStore,
@@ -106,7 +129,7 @@ func authFlag() ucli.Flag {
 			if _, err := azure.ParseAuth(kind); err != nil {
 				return cli.Usagef("--auth: %w", err)
 			}
-			return os.Setenv(azure.AuthEnv, kind)
+			return nil
 		},
 	}
 }
@@ -135,7 +158,16 @@ func parseOnFull(value string) (buffer.OnFull, error) {
 	return 0, fmt.Errorf("%q: want block or drop-oldest", value)
 }
 
-// hostInstance is the instance's name where none was given.
+func parseOnLostPositions(value string) (buffer.LostPositions, error) {
+	for _, p := range []buffer.LostPositions{buffer.RereadLost, buffer.SkipLost, buffer.StopLost} {
+		if value == p.String() {
+			return p, nil
+		}
+	}
+	return 0, fmt.Errorf("%q: want reread, skip or stop", value)
+}
+
+// hostInstance is the default instance: the host name.
 func hostInstance(errs *problems) string {
 	host, err := os.Hostname()
 	if err != nil || host == "" {
@@ -145,17 +177,17 @@ func hostInstance(errs *problems) string {
 	return blobnaming.CleanInstance(host)
 }
 
-// problems are what is wrong with a command line.
+// problems are the errors of a command line.
 type problems []error
 
-// advise notes a problem unless ok, with what to do about it.
+// advise adds a problem with a hint unless ok.
 func (p *problems) advise(ok bool, problem, advice string) {
 	if !ok {
 		*p = append(*p, hint.Wrap(errors.New(problem), "%s", advice))
 	}
 }
 
-// check notes a problem unless ok.
+// check adds a problem unless ok.
 func (p *problems) check(ok bool, format string, args ...any) {
 	if !ok {
 		*p = append(*p, fmt.Errorf(format, args...))

@@ -18,8 +18,7 @@ import (
 	"logstow/store/open"
 )
 
-// grantDays is how far back a grant goes unless --from says otherwise: what a reader
-// asks about, and what a shipper may still bring.
+// grantDays is how far back a grant reaches by default.
 const grantDays = 7 * 24 * time.Hour
 
 func grantCommand() *ucli.Command {
@@ -60,7 +59,7 @@ possible as narrow as that.`,
 			if err != nil {
 				return cli.Usagef("%w", err)
 			}
-			return withStore(c.Context, c.String("store"), open.Options{}, func(spec string, s store.Store) error {
+			return withStore(c, c.String("store"), open.Options{}, func(spec string, s store.Store) error {
 				return writeGrant(c, s, r)
 			})
 		},
@@ -152,8 +151,8 @@ func writeGrant(c *ucli.Context, s store.Store, r grant.Request) error {
 	return nil
 }
 
-// replacePrivate writes a file that only its owner may read, in one step, so that
-// whoever reads a grant that is renewed sees the old one or the new one.
+// replacePrivate atomically replaces a file that only its owner may read: a reader of a
+// renewed grant sees the old one or the new one.
 func replacePrivate(path string, text []byte) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".grant-*") // with mode 0600
 	if err != nil {

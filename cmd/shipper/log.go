@@ -10,14 +10,13 @@ import (
 	"logstow/internal/hint"
 )
 
-// newLogger writes for people on a terminal and for programs elsewhere.
+// newLogger writes text to a terminal and JSON elsewhere.
 func newLogger(to *os.File) *slog.Logger {
 	return slog.New(newHandler(to, term.IsTerminal(int(to.Fd()))))
 }
 
-// newHandler writes text for people, else JSON. In both, what to do about an error
-// stands in an attribute of its own, hint, and durations are as
-// [time.Duration.String] has them: JSON's own form of them is a number of nanoseconds.
+// newHandler writes text or JSON. In both, the hints of an error are in the attribute
+// hint, and durations are strings, as of [time.Duration.String].
 func newHandler(to io.Writer, people bool) slog.Handler {
 	opts := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Value.Kind() == slog.KindDuration {

@@ -26,7 +26,7 @@ func TestLoggedHint(t *testing.T) {
 		{hint.Wrap(failure, "mend it"), `"error":"broken","hint":"mend it"}`, `error=broken hint="mend it"`},
 		{
 			fmt.Errorf("ship: %w", &store.Error{Op: "read", Object: "x", Class: store.ErrAccessDenied, Hint: "ask"}),
-			`"error":"ship: cannot read x: access refused","hint":"ask"}`, `error="ship: cannot read x: access refused" hint=ask`,
+			`"error":"ship: cannot read x: access denied","hint":"ask"}`, `error="ship: cannot read x: access denied" hint=ask`,
 		},
 	} {
 		for _, people := range []bool{false, true} {

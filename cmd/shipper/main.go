@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -12,6 +11,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/agent"
 	"logstow/internal/cli"
 	"logstow/internal/manual"
 )
@@ -19,12 +19,9 @@ import (
 // version is set when a release is built.
 var version = "dev" //nolint:gochecknoglobals // the linker sets it
 
-// memoryLimit is where the garbage collector begins to work harder, unless
-// GOMEMLIMIT says otherwise. With what it does not count, the process stays below 128 MiB.
+// memoryLimit is the soft memory limit, unless GOMEMLIMIT is set. With the memory that
+// it does not count, the process stays below 128 MiB.
 const memoryLimit = 100 << 20
-
-// errStopped is why everything ends after a signal.
-var errStopped = errors.New("asked to stop") //nolint:gochecknoglobals // a sentinel
 
 func main() { os.Exit(run()) }
 
@@ -52,7 +49,7 @@ shipper retain --store azblob://logs --keep 30d --dry-run`,
 			ErrWriter: os.Stderr,
 			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), quarantineCommand(), retainCommand(), compactCommand(), verifyCommand(), reindexCommand(), grantCommand()},
 		},
-		Instead: instead(), Variables: variables(), Manual: "docs/operations.md",
+		OtherNames: instead(), Variables: variables(), Manual: "docs/README.md",
 	}
 	p.Commands = append(p.Commands, manual.CompletionCommand(p.App), manual.ManCommand(p))
 	return p
@@ -71,7 +68,7 @@ func signals() (context.Context, func()) {
 				if ctx.Err() != nil {
 					os.Exit(cli.Interrupted)
 				}
-				cancel(errStopped)
+				cancel(agent.ErrStopped)
 			case <-done:
 				return
 			}

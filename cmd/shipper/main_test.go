@@ -19,9 +19,8 @@ import (
 
 	"logstow/buffer"
 	"logstow/record"
-	"logstow/segment"
-	"logstow/store"
 	"logstow/store/local"
+	"logstow/store/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -169,42 +168,12 @@ func closedAddress(t *testing.T) string {
 
 // storeText is the text of all segments in a local store, in the order of their names.
 func storeText(dir string) ([]byte, error) {
-	ctx := context.Background()
-	s, err := local.Open(ctx, dir)
+	s, err := local.Open(context.Background(), dir)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	var text []byte
-	for page, err := range s.Blobs().List(ctx, "") {
-		if err != nil {
-			return nil, err
-		}
-		for _, b := range page {
-			if text, err = appendSegment(ctx, text, s.Blobs(), b); err != nil {
-				return nil, fmt.Errorf("%s: %w", b.Name, err)
-			}
-		}
-	}
-	return text, nil
-}
-
-func appendSegment(ctx context.Context, text []byte, blobs store.BlobReader, b store.Blob) ([]byte, error) {
-	read := func(ctx context.Context, off, n int64) ([]byte, error) { return blobs.Read(ctx, b.Name, off, n) }
-	footer, err := segment.Verify(ctx, read, b.Size)
-	if err != nil {
-		return nil, err
-	}
-	for _, block := range footer.Blocks {
-		data, err := read(ctx, block.Offset, block.Stored)
-		if err != nil {
-			return nil, err
-		}
-		if text, err = segment.DecodeBlock(text, data, block); err != nil {
-			return nil, err
-		}
-	}
-	return text, nil
+	return storetest.Text(context.Background(), s.Blobs())
 }
 
 func messages(ts *testscript.TestScript, neg bool, args []string) {
@@ -284,7 +253,7 @@ func waiting(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: waiting DIR")
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		s, err := buffer.Inspect(ts.MkAbs(args[0]))
+		s, err := buffer.Inspect(context.Background(), ts.MkAbs(args[0]))
 		if s.Sealed > 0 {
 			return
 		}

@@ -20,7 +20,7 @@ import (
 	"logstow/store/open"
 )
 
-// storesFlag is --store of the commands that keep stores in order.
+// storesFlag is --store of the maintenance commands.
 func storesFlag() ucli.Flag {
 	return &cli.ListFlag{
 		Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Category: categoryStore,
@@ -28,8 +28,8 @@ func storesFlag() ucli.Flag {
 	}
 }
 
-// eachStore calls f for each store of the command line, one after the other. One
-// that fails does not hide the others: its error is said, and is the exit status.
+// eachStore calls f for each store of the command line in turn. The error of one is
+// printed, does not stop the others, and sets the exit status.
 func eachStore(c *ucli.Context, opts open.Options, f func(spec string, s store.Store) error) error {
 	specs := cli.List(c, "store")
 	if len(specs) == 0 {
@@ -37,7 +37,7 @@ func eachStore(c *ucli.Context, opts open.Options, f func(spec string, s store.S
 	}
 	var failed []error
 	for _, spec := range specs {
-		err := withStore(c.Context, spec, opts, f)
+		err := withStore(c, spec, opts, f)
 		if c.Err() != nil {
 			return &cli.Error{Status: cli.Interrupted, Err: errors.Join(append(failed, err)...)}
 		}
@@ -46,7 +46,7 @@ func eachStore(c *ucli.Context, opts open.Options, f func(spec string, s store.S
 		}
 		failed = append(failed, err)
 		if e := (*cli.Error)(nil); errors.As(err, &e) && e.Err == nil {
-			continue // everything is said
+			continue // already printed
 		}
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, open.Shown(spec), line)
@@ -61,9 +61,9 @@ func eachStore(c *ucli.Context, opts open.Options, f func(spec string, s store.S
 	return nil
 }
 
-func withStore(ctx context.Context, spec string, opts open.Options, f func(spec string, s store.Store) error) (err error) {
-	opts.Getenv, opts.Log = os.Getenv, newLogger(os.Stderr)
-	s, err := open.Store(ctx, spec, opts)
+func withStore(c *ucli.Context, spec string, opts open.Options, f func(spec string, s store.Store) error) (err error) {
+	opts.Getenv, opts.Auth, opts.Log = os.Getenv, c.String("auth"), newLogger(os.Stderr)
+	s, err := open.Store(c.Context, spec, opts)
 	if errors.Is(err, store.ErrInvalid) {
 		return cli.Usagef("%w", err)
 	}
@@ -75,22 +75,22 @@ func withStore(ctx context.Context, spec string, opts open.Options, f func(spec 
 }
 
 const (
-	// progressWidth is that of the bar in characters.
+	// progressWidth is the width of the bar in characters.
 	progressWidth = 30
-	// progressEvery is how often it is drawn.
+	// progressEvery is the interval at which the bar is drawn.
 	progressEvery = 200 * time.Millisecond
 )
 
-// bar is a line on a terminal that says how far something is; elsewhere it is nothing.
+// bar is a progress bar on a terminal; elsewhere it prints nothing.
 type bar struct {
-	to io.Writer // nil elsewhere
+	to io.Writer // nil if it is not a terminal
 	// mu keeps the bar and what is printed above it apart.
 	mu      sync.Mutex
 	end     chan struct{}
 	drawing sync.WaitGroup
 }
 
-// startBar draws a bar until stop is called. ask says how many of all are done, and of what.
+// startBar draws a bar until stop is called; ask returns the numbers of done and all units.
 func startBar(to io.Writer, ask func() (done, all int64, what string)) *bar {
 	b := &bar{end: make(chan struct{})}
 	file, ok := to.(*os.File)
@@ -130,7 +130,7 @@ func (b *bar) above(f func()) {
 
 // reporting is a context under which retries that last are reported above the bar.
 func (b *bar) reporting(c *ucli.Context) context.Context {
-	return retry.Reporting(c.Context, func(r retry.Attempt) {
+	return retry.WithReporter(c.Context, func(r retry.Attempt) {
 		b.above(func() {
 			fmt.Fprintf(c.App.ErrWriter, "%s: retrying for %v, next in %v: %v\n", c.App.Name, r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
 		})

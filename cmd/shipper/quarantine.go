@@ -50,7 +50,7 @@ Exit status: 0 done, 1 there is no buffer in the default place, or no such ID,
 			if err != nil {
 				return err
 			}
-			dirs, err := bufferDirs(c.String("buffer-dir"))
+			dirs, err := bufferDirs(c.Context, c.String("buffer-dir"))
 			if err != nil {
 				return err
 			}
@@ -62,8 +62,7 @@ Exit status: 0 done, 1 there is no buffer in the default place, or no such ID,
 	}
 }
 
-// quarantineRequest reads the command line: what to do, and the ids it is done with,
-// none for all.
+// quarantineRequest reads the command line: the action and the ids, none for all.
 func quarantineRequest(c *ucli.Context) (what string, ids []string, inJSON bool, err error) {
 	what, ids = c.Args().First(), c.Args().Tail()
 	if inJSON, err = asJSON(c); err != nil {
@@ -80,7 +79,7 @@ func quarantineRequest(c *ucli.Context) (what string, ids []string, inJSON bool,
 	return what, ids, inJSON, err
 }
 
-// quarantinedFile is what is said of a file in quarantine.
+// quarantinedFile is a file in quarantine, as it is printed.
 type quarantinedFile struct {
 	Directory string     `json:"directory"`
 	File      string     `json:"file"`
@@ -100,12 +99,12 @@ type quarantinedFile struct {
 func readQuarantine(dir string) ([]buffer.Quarantined, error) {
 	files, err := buffer.ListQuarantine(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no buffer in %s", dir)
+		return nil, fmt.Errorf("no buffer in %s", dir)
 	}
 	return files, err
 }
 
-// listQuarantine shows quarantines; what is wrong with one does not hide the others.
+// listQuarantine prints the quarantines; an error in one does not hide the others.
 func listQuarantine(w io.Writer, dirs []string, asJSON bool) error {
 	var all []quarantinedFile
 	var errs []error
@@ -154,7 +153,7 @@ func listQuarantine(w io.Writer, dirs []string, asJSON bool) error {
 	return errors.Join(errs...)
 }
 
-// changeQuarantine requeues or discards the files of some ids, or with none all of them.
+// changeQuarantine requeues or discards the files with these ids, or all if there are none.
 func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what string, ids []string) error {
 	var errs []error
 	missing := slices.Clone(ids)
@@ -185,7 +184,7 @@ func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what stri
 	return nil
 }
 
-// lockedError is why nothing is requeued while a shipper runs.
+// lockedError is the error of requeue while a shipper has the buffer open.
 type lockedError struct{ dir string }
 
 func (e *lockedError) Error() string {
@@ -193,7 +192,7 @@ func (e *lockedError) Error() string {
 }
 func (e *lockedError) Unwrap() error { return buffer.ErrLocked }
 
-// isOf reports whether an id names a file.
+// isOf reports whether an id or file name is that of a file.
 func isOf(q *buffer.Quarantined, id string) bool {
 	return id == q.File || id == q.Batch && q.Batch != ""
 }

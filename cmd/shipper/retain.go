@@ -162,7 +162,7 @@ func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Opti
 	return report.Err()
 }
 
-// howFar is what the bar says: services while they are listed, then blobs while they go.
+// howFar is the progress to draw: services while they are listed, then blobs while they are deleted.
 func howFar(p *retention.Progress, dryRun bool) (done, all int64, what string) {
 	walked, services, found, deleted := p.Walked.Load(), p.Services.Load(), p.Found.Load(), p.Deleted.Load()
 	if dryRun || walked < services {
@@ -171,7 +171,7 @@ func howFar(p *retention.Progress, dryRun bool) (done, all int64, what string) {
 	return deleted, found, "blobs deleted"
 }
 
-// printRetention prints a report for people.
+// printRetention prints a report as a table.
 func printRetention(to io.Writer, r *retention.Report) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
 	if len(r.Days) > 0 {
@@ -221,7 +221,7 @@ func printRetention(to io.Writer, r *retention.Report) error {
 	return err
 }
 
-// whyKept is the rest of a sentence about blobs that are kept though they are old.
+// whyKept completes the sentence about blobs that are kept past their retention.
 func whyKept(k retention.Kept) string {
 	switch {
 	case k.Reason != retention.NotNamed:

@@ -34,9 +34,9 @@ func TestRetainSignal(t *testing.T) {
 	}()
 	const blobs = 2 * store.MaxDelete
 	past := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -9)
-	var rows []tableindex.Row
+	var rows []tableindex.Entity
 	for number := range uint64(blobs) {
-		row := tableindex.Row{
+		row := tableindex.Entity{
 			Name: blobnaming.Name{Service: "api", Bucket: past, Number: number + 1},
 			Meta: blobnaming.Metadata{
 				Start: past.UnixNano(), End: past.UnixNano(), Records: 1, RawBytes: 40, Footer: 1,

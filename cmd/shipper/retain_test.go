@@ -53,7 +53,7 @@ func heldIn(t testing.TB, s store.Store) (all []string) {
 		t.Fatal(err)
 	}
 	for _, table := range tables {
-		for rows, err := range tableindex.Rows(t.Context(), s.Tables(), s.Container(), table.Name, "") {
+		for rows, err := range tableindex.Entities(t.Context(), s.Tables(), s.Container(), table.Name, "") {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +167,7 @@ func TestRetainKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, b := range page {
-			row, err := tableindex.NewRow(b)
+			row, err := tableindex.NewEntity(b)
 			if err != nil || row.Name.Bucket.Before(now.Add(-time.Hour)) {
 				t.Errorf("%s: %v", b.Name, err)
 			}
@@ -177,7 +177,7 @@ func TestRetainKilled(t *testing.T) {
 	if live != uint64(lines) || lines == 0 {
 		t.Errorf("%d records of %d are stored", live, lines)
 	}
-	o := audit.Options{Services: []string{"live"}, Depth: audit.Blocks, Found: func(d audit.Difference) { t.Error(d) }}
+	o := audit.Options{Services: []string{"live"}, Depth: audit.Blocks, OnDifference: func(d audit.Difference) { t.Error(d) }}
 	if report, err := audit.Verify(t.Context(), s, o); err != nil || report.Err() != nil {
 		t.Error(err, report.Err())
 	}
@@ -190,11 +190,11 @@ func fillDays(t testing.TB, s store.Store, services, days int) (young []string) 
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	var wg sync.WaitGroup
 	for n := range services {
-		var rows []tableindex.Row
+		var rows []tableindex.Entity
 		for age := range days {
 			for hour := range 2 {
 				bucket := today.AddDate(0, 0, -age).Add(time.Duration(hour) * time.Hour)
-				rows = append(rows, tableindex.Row{
+				rows = append(rows, tableindex.Entity{
 					Name: blobnaming.Name{Service: fmt.Sprintf("service-%d", n), Bucket: bucket, Number: 1},
 					Meta: blobnaming.Metadata{
 						Start: bucket.UnixNano(), End: bucket.UnixNano(), Records: 1, RawBytes: 40, Footer: 1,

@@ -13,8 +13,8 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/agent"
 	"logstow/blobnaming"
-	"logstow/buffer"
 	"logstow/config"
 	"logstow/input"
 	"logstow/input/container"
@@ -25,92 +25,60 @@ import (
 	"logstow/record"
 )
 
-// settings are what a run is told, by flags and a configuration file.
-type settings struct {
-	instance string
-	stores   storeNames
-	// service is whose buffer it is: the one service of all inputs, else severalServices.
-	service       string
-	once          bool
-	flushInterval time.Duration
-	flushSize     int64
-	bucket        time.Duration
-	maxLateness   time.Duration
-	openBuckets   int
-
-	retryFor, drainTimeout time.Duration
-	// bufferDir is where the buffer is kept; "" is memory alone.
-	bufferDir  string
-	bufferSize int64
-	sync       buffer.Sync
-	onFull     buffer.OnFull
-	// noFilter leaves out the token filter.
-	noFilter bool
-	// metrics is the address of metrics, "" for none.
-	metrics string
-	inputs  []config.Input
-	// configured says that there is a configuration file.
-	configured bool
-}
-
-// severalServices stands for the service of a buffer whose inputs have several.
-const severalServices = "_several"
-
-// minBufferSize is the smallest that --buffer-size may be.
+// minBufferSize is the minimum of --buffer-size in bytes.
 const minBufferSize = 1 << 20
 
-// readSettings reads and checks the flags and the file; the error tells everything
-// that is wrong.
-func readSettings(c *ucli.Context) (settings, error) {
+// readSettings reads and checks the flags and the configuration file; the error joins all problems.
+func readSettings(c *ucli.Context) (agent.Settings, error) {
 	file := &config.Config{}
 	if path := c.String("config"); path != "" {
 		var err error
 		if file, err = config.Read(path, os.LookupEnv); err != nil {
-			return settings{}, err
+			return agent.Settings{}, err
 		}
 	}
 	var errs problems
 	checkedAddress(&errs, c, "metrics")
-	s := settings{
-		configured: c.String("config") != "",
-		instance:   pick(c, "instance", file.Instance),
-		once:       c.Bool("once"),
-		metrics:    cmp.Or(c.String("metrics"), file.Metrics),
+	s := agent.Settings{
+		Reloadable:     c.String("config") != "",
+		Instance:       pick(c, "instance", file.Instance),
+		Once:           c.Bool("once"),
+		MetricsAddress: cmp.Or(c.String("metrics"), file.Metrics),
 
-		flushInterval: choose(&errs, c, "flush-interval", file.FlushInterval, cli.ParseDuration),
-		flushSize:     choose(&errs, c, "flush-size", file.FlushSize, cli.ParseSize),
-		bucket:        choose(&errs, c, "bucket", file.Bucket, cli.ParseDuration),
-		retryFor:      choose(&errs, c, "retry-for", file.RetryFor, cli.ParseDuration),
-		drainTimeout:  choose(&errs, c, "drain-timeout", file.DrainTimeout, cli.ParseDuration),
-		maxLateness:   file.MaxLateness,
-		openBuckets:   file.OpenBuckets,
+		FlushInterval: choose(&errs, c, "flush-interval", file.FlushInterval, cli.ParseDuration),
+		FlushSize:     choose(&errs, c, "flush-size", file.FlushSize, cli.ParseSize),
+		Width:         choose(&errs, c, "bucket", file.Bucket, cli.ParseDuration),
+		RetryFor:      choose(&errs, c, "retry-for", file.RetryFor, cli.ParseDuration),
+		DrainTimeout:  choose(&errs, c, "drain-timeout", file.DrainTimeout, cli.ParseDuration),
+		MaxLateness:   file.MaxLateness,
+		MaxOpen:       file.OpenBuckets,
 
-		bufferSize: choose(&errs, c, "buffer-size", file.Buffer.Size, cli.ParseSize),
+		BufferSize: choose(&errs, c, "buffer-size", file.Buffer.Size, cli.ParseSize),
 	}
 	filter := pick(c, "filter", file.Filter)
 	errs.check(filter == "on" || filter == "off", "--filter %q: want on or off", filter)
-	s.noFilter = filter == "off"
-	if s.instance == "" {
-		s.instance = hostInstance(&errs)
+	s.NoFilter = filter == "off"
+	if s.Instance == "" {
+		s.Instance = hostInstance(&errs)
 	}
-	errs.check(blobnaming.ValidInstance(s.instance), "--instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", s.instance, blobnaming.MaxInstance)
-	errs.check(s.bucket == 0 || blobnaming.ValidWidth(s.bucket), "--bucket %s: want 5m, 10m, 15m, 20m, 30m or 60m", c.String("bucket"))
-	errs.check(s.flushSize > 0 || len(errs) > 0, "--flush-size must be more than 0")
-	errs.advise(s.once || !c.IsSet("retry-for"), "--retry-for is for --once", "leave it out: without --once, storage is retried without end")
-	errs.check(s.bufferSize == 0 || s.bufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
-	s.inputs = readInputs(&errs, c, file)
-	s.stores = readStores(&errs, c, file, s.inputs)
-	s.service = oneService(s.inputs)
-	s.once = c.Bool("once")
-	for _, in := range s.inputs {
+	errs.check(blobnaming.ValidInstance(s.Instance), "--instance %q: want 1 to %d of A-Z a-z 0-9 . _ -", s.Instance, blobnaming.MaxInstance)
+	errs.check(s.Width == 0 || blobnaming.ValidWidth(s.Width), "--bucket %s: want 5m, 10m, 15m, 20m, 30m or 60m", c.String("bucket"))
+	errs.check(s.FlushSize > 0 || len(errs) > 0, "--flush-size must be more than 0")
+	errs.advise(s.Once || !c.IsSet("retry-for"), "--retry-for is for --once", "leave it out: without --once, storage is retried without end")
+	errs.check(s.BufferSize == 0 || s.BufferSize >= minBufferSize, "--buffer-size %s: want at least 1MiB", c.String("buffer-size"))
+	s.Inputs = readInputs(&errs, c, file)
+	s.Stores = readStores(&errs, c, file, s.Inputs)
+	s.Service = oneService(s.Inputs)
+	s.Once = c.Bool("once")
+	for _, in := range s.Inputs {
 		server := in.Kind == config.KindSyslog || in.Kind == config.KindForward || in.Kind == config.KindHTTP
-		errs.check(!s.once || !server, "--once: a %s input has no end", in.Kind)
+		errs.check(!s.Once || !server, "--once: a %s input has no end", in.Kind)
 	}
-	s.buffer(&errs, c, &file.Buffer)
+	readBuffer(&s, &errs, c, &file.Buffer)
 	return s, errors.Join(errs...)
 }
 
-// pick is a flag's text where it is given, else the file's, else the flag's default.
+// pick is the value of a flag if it is given, else the file's, else the flag's default.
 func pick(c *ucli.Context, name, file string) string {
 	if value := c.String(name); file == "" || c.IsSet(name) && value != "" {
 		return value
@@ -127,17 +95,19 @@ func choose[T comparable](errs *problems, c *ucli.Context, name string, file T, 
 	return parse(errs, c, name, read)
 }
 
-// buffer reads where the buffer is.
-func (s *settings) buffer(errs *problems, c *ucli.Context, file *config.Buffer) {
+// readBuffer reads the settings of the buffer.
+func readBuffer(s *agent.Settings, errs *problems, c *ucli.Context, file *config.Buffer) {
 	var err error
-	s.sync, err = parseSync(pick(c, "sync", file.Sync))
+	s.Sync, err = parseSync(pick(c, "sync", file.Sync))
 	errs.check(err == nil, "--sync: %w", err)
-	s.onFull, err = parseOnFull(pick(c, "on-full", file.OnFull))
+	s.OnFull, err = parseOnFull(pick(c, "on-full", file.OnFull))
 	errs.check(err == nil, "--on-full: %w", err)
+	s.OnLostPositions, err = parseOnLostPositions(pick(c, "on-lost-positions", file.OnLostPositions))
+	errs.check(err == nil, "--on-lost-positions: %w", err)
 	switch mode := pick(c, "buffer", file.Mode); mode {
 	case "disk":
 	case "memory":
-		for _, name := range []string{"buffer-dir", "buffer-size", "sync", "on-full"} {
+		for _, name := range []string{"buffer-dir", "buffer-size", "sync", "on-full", "on-lost-positions"} {
 			errs.check(!c.IsSet(name), "--%s is for a buffer on disk", name)
 		}
 		return
@@ -145,17 +115,17 @@ func (s *settings) buffer(errs *problems, c *ucli.Context, file *config.Buffer) 
 		errs.check(false, "--buffer %q: want disk or memory", mode)
 		return
 	}
-	s.bufferDir = pick(c, "buffer-dir", file.Dir)
-	if s.bufferDir != "" || len(*errs) > 0 {
+	s.BufferDir = pick(c, "buffer-dir", file.Dir)
+	if s.BufferDir != "" || len(*errs) > 0 {
 		return
 	}
-	dir, err := defaultBufferDir(s.service, s.instance)
+	dir, err := agent.DefaultBufferDir(s.Service, s.Instance, os.Getenv)
 	errs.check(err == nil, "%w", err)
-	s.bufferDir = dir
+	s.BufferDir = dir
 }
 
-// readInputs are the inputs of the file and those that the command line names. What
-// an input does not say, the flags say.
+// readInputs reads the inputs of the file and of the command line. Flags give what an
+// input leaves open.
 func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.Input {
 	common := commonFlags(errs, c)
 	inputs := slices.Clone(file.Inputs)
@@ -169,7 +139,7 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 	return inputs
 }
 
-// commonFlags are what the flags say of every input.
+// commonFlags reads the flags that apply to every input.
 func commonFlags(errs *problems, c *ucli.Context) config.Common {
 	common := config.Common{
 		Service: c.String("service"), Class: c.String("class"),
@@ -186,8 +156,7 @@ func commonFlags(errs *problems, c *ucli.Context) config.Common {
 	return common
 }
 
-// fill puts the flags in where an input says nothing, and over what it says where
-// they were given.
+// fill sets what an input leaves open from the flags; flags that are given override it.
 func fill(in, flags *config.Common, c *ucli.Context) {
 	if in.Service == "" {
 		in.Service = flags.Service
@@ -210,8 +179,8 @@ func fill(in, flags *config.Common, c *ucli.Context) {
 	in.Process.Redact = append(slices.Clone(in.Process.Redact), flags.Process.Redact...)
 }
 
-// flagInputs are the inputs that the command line names. Without any at all, a
-// pipe or a file on standard input is read.
+// flagInputs reads the inputs of the command line. Without any input, a pipe or a file
+// on standard input is read.
 func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bool) (inputs []config.Input) {
 	args := c.Args().Slice()
 	errs.check(!slices.Contains(args, ""), "an empty file name")
@@ -257,7 +226,7 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	return inputs
 }
 
-// checkedAddress is the address of a flag, "" where it is not given.
+// checkedAddress is the address of a flag, "" if it is not given.
 func checkedAddress(errs *problems, c *ucli.Context, name string) string {
 	address := c.String(name)
 	if address != "" {
@@ -267,8 +236,8 @@ func checkedAddress(errs *problems, c *ucli.Context, name string) string {
 	return address
 }
 
-// nameFiles gives inputs of files names that stay the same between runs. The
-// first without one goes without.
+// nameFiles gives file inputs names that are stable between runs. The first one without
+// a name keeps none.
 func nameFiles(errs *problems, inputs []config.Input) {
 	taken := map[string]bool{}
 	first := true
@@ -288,12 +257,12 @@ func nameFiles(errs *problems, inputs []config.Input) {
 	}
 }
 
-// oneService is the service of all inputs, where there is one.
+// oneService is the service of all inputs, or agent.SeveralServices.
 func oneService(inputs []config.Input) string {
 	service := ""
 	for i, in := range inputs {
 		if i > 0 && in.Service != service || !blobnaming.ValidService(in.Service) || in.HTTP.ServiceFromResource {
-			return severalServices
+			return agent.SeveralServices
 		}
 		service = in.Service
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/agent"
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
@@ -32,7 +34,9 @@ asked while shippers run and changes nothing.
 
 LOG is the size of the log, which holds what is not sealed yet; SEALED batches
 wait for storage, UNINDEXED ones are in storage and wait for the index,
-QUARANTINED is the number of files in quarantine: see shipper quarantine.
+QUARANTINED is the number of files in quarantine: see shipper quarantine. DAMAGED
+is the number of files that were damaged or missing in the last run, or are now;
+those that are now follow the table.
 OLDEST is the age of the oldest record in a sealed batch.
 
 Exit status: 0 done, 1 there is no buffer in the default place, 2 wrong command
@@ -49,21 +53,21 @@ line, 3 a buffer cannot be read.`,
 			if err != nil {
 				return err
 			}
-			dirs, err := bufferDirs(c.String("buffer-dir"))
+			dirs, err := bufferDirs(c.Context, c.String("buffer-dir"))
 			if err != nil {
 				return err
 			}
-			return showStatus(c.App.Writer, dirs, asJSON, time.Now())
+			return showStatus(c.Context, c.App.Writer, dirs, asJSON, time.Now())
 		},
 	}
 }
 
-// bufferDirs are the directories to show.
-func bufferDirs(given string) ([]string, error) {
+// bufferDirs are the buffers to show.
+func bufferDirs(ctx context.Context, given string) ([]string, error) {
 	if given != "" {
 		return []string{given}, nil
 	}
-	all, err := buffersDir(os.Getenv, os.Getuid())
+	all, err := agent.BufferRoot(os.Getenv, os.Getuid())
 	if err != nil {
 		return nil, cli.Usagef("%w", err)
 	}
@@ -73,7 +77,7 @@ func bufferDirs(given string) ([]string, error) {
 	}
 	var dirs []string
 	for _, path := range paths {
-		if _, err := buffer.Inspect(path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := buffer.Inspect(ctx, path); !errors.Is(err, fs.ErrNotExist) {
 			dirs = append(dirs, path)
 		}
 	}
@@ -83,12 +87,12 @@ func bufferDirs(given string) ([]string, error) {
 	return dirs, nil
 }
 
-// quoteGlob makes a pattern of a directory's name.
+// quoteGlob escapes a directory's name for a glob.
 func quoteGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// bufferStatus is what is said of a buffer.
+// bufferStatus is the status of a buffer, as it is printed.
 type bufferStatus struct {
 	Directory   string     `json:"directory"`
 	Instance    string     `json:"instance"`
@@ -100,26 +104,28 @@ type bufferStatus struct {
 	SealedBytes int64      `json:"sealed_bytes"`
 	Unindexed   int        `json:"unindexed"`
 	Quarantined int        `json:"quarantined"`
+	Damaged     int        `json:"damaged"`
+	Damage      []string   `json:"damage,omitempty"`
 	Positions   int        `json:"positions"`
 	Oldest      *time.Time `json:"oldest,omitempty"`
 	LastError   string     `json:"last_error,omitempty"`
 	LastHint    string     `json:"last_hint,omitempty"`
 }
 
-// readStatus reads what is said of a buffer.
-func readStatus(dir string) (bufferStatus, error) {
-	s, err := buffer.Inspect(dir)
+// readStatus reads the status of a buffer.
+func readStatus(ctx context.Context, dir string) (bufferStatus, error) {
+	s, err := buffer.Inspect(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return bufferStatus{}, fmt.Errorf("there is no buffer in %s", dir)
+		return bufferStatus{}, fmt.Errorf("no buffer in %s", dir)
 	}
 	if err != nil {
 		return bufferStatus{}, err
 	}
-	n, _ := readNote(dir)
+	n, _ := agent.ReadNote(dir)
 	out := bufferStatus{
 		Directory: dir, Instance: s.Instance, Services: s.Services, Store: n.Store, Holder: s.Holder,
 		LogBytes: s.LogBytes, Sealed: s.Sealed, SealedBytes: s.SealedBytes, Unindexed: s.Unindexed,
-		Quarantined: s.Quarantined, Positions: s.Positions, LastError: n.Error, LastHint: n.Hint,
+		Quarantined: s.Quarantined, Damaged: max(int(n.Damaged), len(s.Damage)), Damage: s.Damage, Positions: s.Positions, LastError: n.Error, LastHint: n.Hint,
 	}
 	if !s.Oldest.IsZero() {
 		oldest := s.Oldest.UTC()
@@ -128,12 +134,12 @@ func readStatus(dir string) (bufferStatus, error) {
 	return out, nil
 }
 
-// showStatus shows buffers; what is wrong with one does not hide the others.
-func showStatus(w io.Writer, dirs []string, asJSON bool, now time.Time) error {
+// showStatus prints the buffers; an error in one does not hide the others.
+func showStatus(ctx context.Context, w io.Writer, dirs []string, asJSON bool, now time.Time) error {
 	var all []bufferStatus
 	var errs []error
 	for _, dir := range dirs {
-		s, err := readStatus(dir)
+		s, err := readStatus(ctx, dir)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -163,20 +169,23 @@ func showTable(w io.Writer, all []bufferStatus, now time.Time) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "DIRECTORY\tINSTANCE\tIN USE BY\tLOG\tSEALED\tBYTES\tUNINDEXED\tQUARANTINED\tOLDEST\tLAST ERROR")
+	fmt.Fprintln(t, "DIRECTORY\tINSTANCE\tIN USE BY\tLOG\tSEALED\tBYTES\tUNINDEXED\tQUARANTINED\tDAMAGED\tOLDEST\tLAST ERROR")
 	for _, s := range all {
 		oldest := "-"
 		if s.Oldest != nil {
 			oldest = max(now.Sub(*s.Oldest), 0).Round(time.Second).String()
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%d\t%s\t%s\n",
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\n",
 			s.Directory, s.Instance, orDash(s.Holder), size(s.LogBytes), s.Sealed, size(s.SealedBytes),
-			s.Unindexed, s.Quarantined, oldest, orDash(s.LastError))
+			s.Unindexed, s.Quarantined, s.Damaged, oldest, orDash(s.LastError))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, s := range all {
+		for _, what := range s.Damage {
+			fmt.Fprintf(w, "damage: %s\n", what)
+		}
 		if s.LastHint != "" {
 			fmt.Fprintf(w, "hint: %s: %s\n", s.Directory, orDash(s.LastHint))
 		}
@@ -196,7 +205,7 @@ func orDash(s string) string {
 	}, s)
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes.
 func size(n int64) string {
 	const unit = 1024
 	if n < unit {

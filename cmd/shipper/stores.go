@@ -1,80 +1,46 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"log/slog"
+	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 
-	"logstow/grant"
-	"logstow/store"
-	"logstow/store/azure"
-	"logstow/store/open"
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/agent"
+	"logstow/config"
 )
 
-// accountKey names the account in a store's lasting name.
-const accountKey = "?account="
-
-// lastingName is the name of a store that is written down with batches: it names
-// the same store from every directory, and for Azure with whatever credential.
-func lastingName(spec string) (string, error) {
-	if err := open.Check(spec); err != nil {
-		return "", err
+// readStores reads the stores: one for all from the command line; else those of the file,
+// in which an input can have its own; else LOGSTOW_STORE.
+func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []config.Input) agent.Stores {
+	if spec := c.String("store"); spec != "" {
+		return agent.Stores{All: []string{spec}}
 	}
-	switch scheme, rest, found := strings.Cut(spec, "://"); {
-	case !found:
-		return filepath.Abs(spec)
-	case scheme == grant.Scheme:
-		path, err := filepath.Abs(rest)
-		return grant.Scheme + "://" + path, err
-	case scheme == "azblob" && !strings.Contains(spec, accountKey):
-		credential, err := azure.FromEnv(os.Getenv)
-		if err != nil {
-			return "", err
+	names := agent.Stores{All: file.Stores, Own: map[string][]string{}}
+	if spec := os.Getenv("LOGSTOW_STORE"); spec != "" && len(names.All) == 0 {
+		names.All = []string{spec}
+	}
+	for i := range inputs {
+		in := &inputs[i]
+		if len(in.Stores) == 0 {
+			continue
 		}
-		return strings.TrimSuffix(spec, "/") + accountKey + credential.AccountName(), nil
+		other, given := names.Own[in.Service]
+		errs.check(!given || slices.Equal(other, in.Stores), "the input in line %d: another input stores %s elsewhere; a service has one store, or one list of them", in.Line, in.Service)
+		names.Own[in.Service] = in.Stores
 	}
-	return spec, nil
-}
-
-// stores opens stores by their lasting names. Safe for concurrent use.
-type stores struct {
-	log *slog.Logger
-
-	mu     sync.Mutex
-	opened []store.Store
-}
-
-// open opens a store to write to; its damaged database is repaired.
-func (s *stores) open(ctx context.Context, name string) (store.Store, error) {
-	st, err := open.Store(ctx, name, open.Options{Getenv: os.Getenv, Log: s.log, Repair: true})
-	if err != nil {
-		return nil, err
+	if len(names.All) > 0 {
+		return names
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.opened = append(s.opened, st)
-	return st, nil
-}
-
-// all are the stores that are open.
-func (s *stores) all() []store.Store {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.opened)
-}
-
-func (s *stores) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var errs []error
-	for _, st := range s.opened {
-		errs = append(errs, st.Close())
+	missing := len(names.Own) == 0
+	for i := range inputs {
+		missing = missing || names.Own[inputs[i].Service] == nil || inputs[i].HTTP.ServiceFromResource
 	}
-	s.opened = nil
-	return errors.Join(errs...)
+	errs.advise(!missing, "--store is missing", "give a directory or azblob://CONTAINER, set LOGSTOW_STORE, or give every input its own in the configuration")
+	for _, service := range slices.Sorted(maps.Keys(names.Own)) {
+		names.All = names.Own[service] // nothing else goes there
+		break
+	}
+	return names
 }

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/audit"
@@ -74,7 +74,7 @@ repaired or read, 4 access denied, 130 interrupted.`,
 	}
 }
 
-// auditFlags are those that verify and reindex share.
+// auditFlags are the flags of verify and reindex.
 func auditFlags() []ucli.Flag {
 	return slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRange,
 		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
@@ -84,7 +84,7 @@ func auditFlags() []ucli.Flag {
 	))
 }
 
-// auditStores is verify, or reindex where it repairs.
+// auditStores is verify, or reindex if repair is set.
 func auditStores(c *ucli.Context, repair bool) error {
 	o, err := auditSettings(c)
 	if err != nil {
@@ -112,8 +112,8 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 		wrong = append(wrong, hint.Wrap(fmt.Errorf("%s takes no arguments", c.Command.Name), "name a service with --service"))
 	}
 	for _, pattern := range o.Services {
-		if _, err := path.Match(pattern, ""); err != nil {
-			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, err))
+		if !doublestar.ValidatePattern(pattern) {
+			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, doublestar.ErrBadPattern))
 		}
 	}
 	now := time.Now().UTC()
@@ -135,7 +135,7 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 		o.From = since
 	}
 	if !o.From.IsZero() && o.To.IsZero() {
-		// A bound, so that only the range is listed: at the end of a year, which are the fewest prefixes.
+		// Bounded, so that only the range is listed; the end of a year takes the fewest prefixes.
 		o.To = time.Date(max(now.Year(), o.From.Year())+2, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	if !o.To.IsZero() && !o.From.Before(o.To) {
@@ -144,7 +144,7 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 	return o, errors.Join(wrong...)
 }
 
-// runAudit compares one store with its index, and repairs that if it is asked to.
+// runAudit compares one store with its index, and repairs the index if repair is set.
 func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bool) error {
 	o.Progress = new(audit.Progress)
 	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) {
@@ -158,7 +158,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 		_, err = fmt.Fprintln(c.App.Writer, v)
 		return err
 	}
-	o.Found = func(d audit.Difference) {
+	o.OnDifference = func(d audit.Difference) {
 		progress.above(func() {
 			if err := print(d); printing == nil {
 				printing = err
@@ -189,7 +189,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 		return err
 	}
 	if id != "" {
-		return hint.Wrap(errors.New("the index is incomplete: its database was made anew and is not filled yet"),
+		return hint.Wrap(errors.New("the index is incomplete: its database was replaced and is not filled yet"),
 			"run shipper reindex --store %s, without --service, --from and --to", s)
 	}
 	if report.Differences > 0 {
@@ -198,7 +198,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	return nil
 }
 
-// summary is a report in one line.
+// summary is a report on one line.
 func summary(report audit.Report, repaired bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d segments and %d index entities of %d services", report.Store, report.Blobs, report.Entities, report.Services)

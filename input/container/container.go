@@ -1,5 +1,5 @@
-// Package container decodes the lines in which container runtimes wrap what an
-// application wrote: those of CRI (containerd, CRI-O),
+// Package container decodes the lines in which container runtimes wrap the output of an
+// application: those of CRI (containerd, CRI-O),
 //
 //	2026-11-20T15:04:05.123456789Z stdout F message
 //
@@ -7,8 +7,7 @@
 //
 //	{"log":"message\n","stream":"stdout","time":"2026-11-20T15:04:05.123456789Z"}
 //
-// and reads pod, namespace and container from the paths of such files. It is
-// pure: it holds nothing between lines.
+// and parses pod, namespace and container from the paths of such files. It is stateless.
 package container
 
 import (
@@ -19,15 +18,15 @@ import (
 // Format is how the lines of a file are wrapped.
 type Format uint8
 
-// The formats. Their numbers are written into positions and never change.
+// The formats. Their numbers are stored in positions and never change.
 const (
-	// Auto decides by a file's first lines; see [Detect].
+	// Auto detects the format from a file's first lines; see [Detect].
 	Auto Format = iota
-	// None is no wrapping: a line is what the application wrote.
+	// None is no wrapping: a line is the application's output.
 	None
 	// CRI is the format of the Kubernetes container runtime interface.
 	CRI
-	// Docker is that of Docker's json-file driver.
+	// Docker is the format of Docker's json-file driver.
 	Docker
 )
 
@@ -41,7 +40,7 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// ParseFormat reads "auto", "cri", "docker" or "none"; "" is auto.
+// ParseFormat parses "auto", "cri", "docker" or "none"; "" is auto.
 func ParseFormat(s string) (Format, error) {
 	if s == "" {
 		return Auto, nil
@@ -54,12 +53,12 @@ func ParseFormat(s string) (Format, error) {
 	return Auto, fmt.Errorf("container format %q: it must be one of %s", s, strings.Join(formatNames[:], ", "))
 }
 
-// Stream is which of its two outputs an application wrote to.
+// Stream is the output of an application that a line comes from.
 type Stream uint8
 
-// The streams. Their numbers are written into positions and never change.
+// The streams. Their numbers are stored in positions and never change.
 const (
-	// NoStream is that of a line that is not wrapped.
+	// NoStream is the stream of a line that is not wrapped.
 	NoStream Stream = iota
 	Stdout
 	Stderr
@@ -89,17 +88,16 @@ func parseStream(s []byte) Stream {
 // Line is a wrapped line without its wrapping.
 type Line struct {
 	Stream Stream
-	// Time is when the runtime got it, as written: RFC 3339; see [Clock].
+	// Time is when the runtime received it, as written: RFC 3339; see [Clock].
 	Time []byte
-	// Text is what the application wrote, without the newline at its end.
+	// Text is the application's output, without the newline at its end.
 	Text []byte
-	// Partial says that the application's line goes on in the stream's next one.
+	// Partial says that the application's line continues in the stream's next one.
 	Partial bool
 }
 
-// Decode reads a line, given without its newline, of a format. What it returns
-// are parts of line, some of whose bytes may be changed. A line that is not
-// wrapped as it should be is left as it is, and the answer is false.
+// Decode decodes a line, without its newline, of a format. It returns parts of line, some of whose
+// bytes may be changed. A malformed line is left as it is, and the result is false.
 func Decode(f Format, line []byte) (Line, bool) {
 	switch f {
 	case CRI:
@@ -110,8 +108,8 @@ func Decode(f Format, line []byte) (Line, bool) {
 	return Line{}, false
 }
 
-// Detect tells the format of a line, which it does not change: None where it is
-// not wrapped in any that is known.
+// Detect detects the format of a line, without changing it: None if it is not wrapped in a known
+// format.
 func Detect(line []byte) Format {
 	if _, ok := decodeCRI(line); ok {
 		return CRI

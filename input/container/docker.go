@@ -6,21 +6,20 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// docker is what scanDocker found: the values of the fields, as written between
-// their quotes.
+// docker holds the values of the fields, as written between their quotes.
 type docker struct {
 	log, time []byte
 	stream    Stream
 }
 
-// decodeDocker reads {"log":…,"stream":…,"time":…}: log is unescaped in place.
+// decodeDocker decodes {"log":…,"stream":…,"time":…}: log is unescaped in place.
 func decodeDocker(line []byte) (Line, bool) {
 	d, ok := scanDocker(line)
 	if !ok {
 		return Line{}, false
 	}
 	l := Line{Stream: d.stream, Time: d.time, Text: jsontext.UnescapeInPlace(d.log)}
-	// The newline is Docker's to cut at: a text without one is a part of a line.
+	// Docker cuts lines at newlines: a text without one is a partial line.
 	if n := len(l.Text); n > 0 && l.Text[n-1] == '\n' {
 		l.Text = l.Text[:n-1]
 	} else {
@@ -29,8 +28,8 @@ func decodeDocker(line []byte) (Line, bool) {
 	return l, true
 }
 
-// scanDocker finds the fields of an object that holds all three, in any order and
-// among others, and nothing follows. It changes nothing.
+// scanDocker finds the fields of an object that has all three, in any order and among others, with
+// nothing after it. It changes nothing.
 func scanDocker(line []byte) (docker, bool) {
 	var d docker
 	if len(line) == 0 || line[0] != '{' {
@@ -79,21 +78,21 @@ func scanDocker(line []byte) (docker, bool) {
 	}
 }
 
-// scanString reads a string that s begins with: what is between its quotes, as
-// written, and what follows it.
+// scanString reads a string that s begins with: the text between its quotes, still escaped, and the
+// rest.
 func scanString(s []byte) (text, rest []byte, ok bool) {
 	if len(s) == 0 || s[0] != '"' {
 		return nil, nil, false
 	}
-	// Escapes come in swarms, as the quotes of JSON in JSON: behind one, look at
-	// bytes one by one for a while.
+	// Escapes come in runs, as for the quotes of JSON in JSON: after one, check bytes one by one
+	// for a while.
 	for at := 1; ; {
 		i := bytes.IndexByte(s[at:], '"')
 		if i < 0 {
 			return nil, nil, false
 		}
 		at += i
-		escaped := false // by an odd number of backslashes before it
+		escaped := false // escaped by an odd number of backslashes before it
 		for back := at - 1; s[back] == '\\'; back-- {
 			escaped = !escaped
 		}
@@ -101,24 +100,24 @@ func scanString(s []byte) (text, rest []byte, ok bool) {
 			return s[1:at], s[at+1:], true
 		}
 		at++
-		for end := min(at+swarm, len(s)); at < end; at++ {
+		for end := min(at+escapeRun, len(s)); at < end; at++ {
 			if s[at] == '"' {
 				return s[1:at], s[at+1:], true
 			}
 			if s[at] == '\\' {
 				at++
-				end = min(at+swarm, len(s))
+				end = min(at+escapeRun, len(s))
 			}
 		}
 		at = min(at, len(s))
 	}
 }
 
-// swarm is how many bytes without an escape are looked at one by one.
-const swarm = 16
+// escapeRun is how many bytes without an escape are checked one by one.
+const escapeRun = 16
 
-// skipValue passes over a value that is not a string: to the comma or bracket
-// behind it. What stands in an object or array is only looked through for its end.
+// skipValue skips a value that is not a string, up to the comma or bracket behind it. Objects and
+// arrays are only scanned for their end.
 func skipValue(s []byte) (rest []byte, ok bool) {
 	depth := 0
 	for len(s) > 0 {

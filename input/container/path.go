@@ -7,7 +7,7 @@ import (
 	"logstow/blobnaming"
 )
 
-// Pod says where a container's log file belongs.
+// Pod identifies the container of a log file.
 type Pod struct {
 	Namespace, Pod, Container string
 }
@@ -17,7 +17,7 @@ type Pod struct {
 //	…/containers/<pod>_<namespace>_<container>-<id>.log
 //	…/pods/<namespace>_<pod>_<uid>/<container>/<N>.log
 //
-// Of the second, names of rotated files (1.log.20261120-150405.gz) are taken too.
+// Of the second form, names of rotated files (1.log.20261120-150405.gz) are accepted too.
 // Names of namespaces, pods and containers hold no '_'.
 func ParsePath(path string) (Pod, bool) {
 	parts := strings.Split(path, "/")
@@ -46,11 +46,11 @@ func ParsePath(path string) (Pod, bool) {
 	return p, p.Namespace != "" && p.Pod != "" && p.Container != ""
 }
 
-// Pattern makes a service's name of a [Pod].
+// Pattern derives a service name from a [Pod].
 type Pattern struct{ text string }
 
-// ParsePattern reads a pattern such as "{namespace}.{container}": the names in
-// braces are namespace, pod and container, everything else stands as it is.
+// ParsePattern parses a pattern such as "{namespace}.{container}": the names in braces are
+// namespace, pod and container, everything else is literal.
 func ParsePattern(text string) (Pattern, error) {
 	if text == "" {
 		return Pattern{}, fmt.Errorf("service pattern %q: it must not be empty", text)
@@ -74,8 +74,8 @@ func ParsePattern(text string) (Pattern, error) {
 	return Pattern{text}, nil
 }
 
-// Service is the pattern filled in. It is always a valid service: what no service
-// may hold becomes '-', and what is too long is cut.
+// Service is the expanded pattern. It is always a valid service name: invalid characters become
+// '-', and too long names are truncated.
 func (p Pattern) Service(pod Pod) string {
 	name := strings.NewReplacer("{namespace}", pod.Namespace, "{pod}", pod.Pod, "{container}", pod.Container).Replace(p.text)
 	clean := []byte(strings.ToLower(name))
@@ -93,9 +93,8 @@ func (p Pattern) Service(pod Pod) string {
 	return name
 }
 
-// Of is the service that the pattern makes of the path of a container's log file,
-// and namespace/pod/container as the source of its records. It reports false for
-// other paths; see [ParsePath].
+// Of returns the service for the path of a container's log file, and namespace/pod/container as the
+// source of its records. It is false for other paths; see [ParsePath].
 func (p Pattern) Of(path string) (service, source string, ok bool) {
 	pod, ok := ParsePath(path)
 	if !ok {
@@ -104,5 +103,5 @@ func (p Pattern) Of(path string) (service, source string, ok bool) {
 	return p.Service(pod), pod.Namespace + "/" + pod.Pod + "/" + pod.Container, true
 }
 
-// String is the pattern as it was given.
+// String is the pattern as given.
 func (p Pattern) String() string { return p.text }

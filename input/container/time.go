@@ -5,8 +5,8 @@ import "time"
 // maxTime is the length of the longest RFC 3339 time with nanoseconds and an offset.
 const maxTime = len("2006-01-02T15:04:05.999999999+07:00")
 
-// isTime reports whether s looks like an RFC 3339 time: digits, separators and a
-// zone where they belong. It does not look at the calendar.
+// isTime reports whether s has the form of an RFC 3339 time: digits, separators and a zone in their
+// places. It does not check the calendar.
 func isTime(s []byte) bool {
 	if len(s) < len("2006-01-02T15:04:05Z") || len(s) > maxTime {
 		return false
@@ -36,16 +36,16 @@ func isTime(s []byte) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// Clock reads the times of lines. It remembers the last second, which most lines
-// share with the one before. The zero value is ready. Not safe for concurrent use.
+// Clock parses the times of lines. It caches the last second, which most lines share with the
+// previous one. The zero value is ready to use. Not safe for concurrent use.
 type Clock struct {
-	// second is what was read last without its fraction, in UTC, and unix what it means.
+	// second is the last parsed time without its fraction, in UTC, and unix its value.
 	second [19]byte
 	unix   int64
 }
 
-// Unix returns a line's time in Unix nanoseconds; 0 where it is none, or lies
-// outside of the years 1678 to 2261.
+// Unix is a line's time in Unix nanoseconds; 0 if it is malformed, or outside of the years 1678 to
+// 2261.
 func (c *Clock) Unix(s []byte) int64 {
 	if !isTime(s) {
 		return 0

@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	// maxEvents bounds how many events are handed over in one piece.
+	// maxEvents bounds how many events are passed on at once.
 	maxEvents = 1 << 13
-	// maxPiece bounds the bytes of their messages, but for one event alone.
-	maxPiece = 4 << 20
-	// firstMade and firstEvents are what every connection has for messages and events.
-	firstMade, firstEvents = 8 << 10, 16
-	// expansion is how many bytes of JSON a byte of msgpack becomes at most, about.
+	// maxBatchBytes bounds the bytes of their messages, except for a single event.
+	maxBatchBytes = 4 << 20
+	// initialMessages and initialEvents are the buffers of every connection for messages and
+	// events.
+	initialMessages, initialEvents = 8 << 10, 16
+	// expansion is the approximate maximum of JSON bytes per byte of msgpack.
 	expansion = 6
 )
 
-// collector makes records of events until they are handed over.
+// collector makes records of events and collects them.
 type collector struct {
 	opts  *Options
 	guard *recognize.Recognizer
-	// grow asks for n bytes of memory before they are used, or gives -n back.
+	// grow reserves n bytes of memory before they are used, or returns -n.
 	grow   func(n int) error
 	source string
 	read   int64
@@ -34,15 +35,15 @@ type collector struct {
 	ends []int
 }
 
-// full reports whether what was collected is to be handed over before an event of n bytes.
+// full reports whether the collected events must be passed on before an event of n bytes.
 func (c *collector) full(n int) bool {
-	return len(c.list) == maxEvents || len(c.list) > 0 && len(c.out.b)+c.need(n) > maxPiece
+	return len(c.list) == maxEvents || len(c.list) > 0 && len(c.out.b)+c.need(n) > maxBatchBytes
 }
 
-// need is how many bytes the message of an event of n bytes has at most.
+// need is the maximum size of the message of an event of n bytes.
 func (c *collector) need(n int) int { return min(expansion*n+64, c.out.limit) }
 
-// pieces are the events collected, complete with their messages.
+// pieces are the collected events, complete with their messages.
 func (c *collector) pieces() []input.Event {
 	start := 0
 	for i, end := range c.ends {
@@ -52,22 +53,22 @@ func (c *collector) pieces() []input.Event {
 	return c.list
 }
 
-// reset forgets all events.
+// reset discards all events.
 func (c *collector) reset() {
 	clear(c.list)
 	c.list, c.ends, c.out.b = c.list[:0], c.ends[:0], c.out.b[:0]
 }
 
-// free lets go of the memory, but for what every connection has.
-func (c *collector) free() {
-	c.out.b = make([]byte, 0, firstMade)
-	c.list, c.ends = make([]input.Event, 0, firstEvents), nil
+// release releases the memory, except for the initial buffers.
+func (c *collector) release() {
+	c.out.b = make([]byte, 0, initialMessages)
+	c.list, c.ends = make([]input.Event, 0, initialEvents), nil
 }
 
-// room makes room for the message of one more event of n bytes.
-func (c *collector) room(n int) error {
+// reserve makes space for the message of one more event of n bytes.
+func (c *collector) reserve(n int) error {
 	if need := len(c.out.b) + c.need(n); need > cap(c.out.b) {
-		old, size := cap(c.out.b), max(need, min(2*cap(c.out.b), maxPiece))
+		old, size := cap(c.out.b), max(need, min(2*cap(c.out.b), maxBatchBytes))
 		if err := c.grow(size); err != nil {
 			return err
 		}
@@ -95,7 +96,7 @@ func (c *collector) event(b []byte) error {
 
 // pair collects a time and a record.
 func (c *collector) pair(in *cursor) error {
-	if err := c.room(len(in.b)); err != nil {
+	if err := c.reserve(len(in.b)); err != nil {
 		return err
 	}
 	when, err := in.value()
@@ -103,14 +104,14 @@ func (c *collector) pair(in *cursor) error {
 		return err
 	}
 	e := input.Event{Time: eventNanos(when), Source: c.source}
-	var refused []byte
+	var rejected []byte
 	if e.Time != 0 {
-		if _, reason := c.guard.Guard(e.Time, c.read); reason != recognize.Taken {
-			refused = when
+		if _, reason := c.guard.CheckTime(e.Time, c.read); reason != recognize.Accepted {
+			rejected = when
 		}
 	}
 	c.out.begin()
-	if err := c.record(in, refused); err != nil {
+	if err := c.record(in, rejected); err != nil {
 		c.out.b = c.out.b[:c.out.start]
 		return err
 	}
@@ -122,20 +123,20 @@ func (c *collector) pair(in *cursor) error {
 	return nil
 }
 
-// record writes the message of a record. refused is a time that will not be the record's, or nil.
-func (c *collector) record(in *cursor, refused []byte) error {
+// record writes the message of a record. rejected is a rejected timestamp, or nil.
+func (c *collector) record(in *cursor, rejected []byte) error {
 	h, ok := readHead(in.b)
 	switch {
 	case !ok || h.size == 0:
 		return errMalformed
-	case refused == nil:
+	case rejected == nil:
 		if line, ok := c.line(in.b, h); ok {
 			put(&c.out, trimNewline(line))
 			_, err := in.value()
 			return err
 		}
 	}
-	if h.kind != kindMap || refused == nil {
+	if h.kind != kindMap || rejected == nil {
 		return c.out.value(in)
 	}
 	in.b = in.b[h.size:]
@@ -147,14 +148,14 @@ func (c *collector) record(in *cursor, refused []byte) error {
 		put(&c.out, ",")
 	}
 	put(&c.out, `"refused_time":`)
-	if err := c.out.value(&cursor{refused}); err != nil {
+	if err := c.out.value(&cursor{rejected}); err != nil {
 		return err
 	}
 	put(&c.out, "}")
 	return nil
 }
 
-// line is the text that stands for a whole record: see [Options.MessageKey].
+// line is the text of a record that consists of a text only: see [Options.MessageKey].
 func (c *collector) line(b []byte, h head) ([]byte, bool) {
 	in := cursor{b}
 	if h.kind == kindText {
@@ -191,7 +192,7 @@ func (c *collector) isLine(key string) bool {
 	return key == "log" || key == "message"
 }
 
-// trimNewline takes one newline off the end of a line.
+// trimNewline removes one newline from the end of a line.
 func trimNewline(line []byte) []byte {
 	if rest, ok := bytes.CutSuffix(line, []byte("\n")); ok {
 		return bytes.TrimSuffix(rest, []byte("\r"))
@@ -199,8 +200,8 @@ func trimNewline(line []byte) []byte {
 	return line
 }
 
-// eventNanos is an event's time in Unix nanoseconds: the protocol's own type, or
-// seconds; where it stands with metadata in an array, the first of that. 0 is none.
+// eventNanos is an event's time in Unix nanoseconds: the protocol's own type, or seconds; in an
+// array with metadata, its first element. 0 is none.
 func eventNanos(b []byte) int64 {
 	in := cursor{b}
 	h, body, err := in.next()

@@ -16,98 +16,99 @@ import (
 )
 
 const (
-	// firstBuffer is what every connection has to read into; longer messages grow
-	// it, within the budget of all connections.
+	// firstBuffer is the initial read buffer of every connection; longer messages grow it, within
+	// the budget of all connections.
 	firstBuffer = 16 << 10
-	// batchBuffer is how large it gets while many short ones come.
+	// batchBuffer is its size while many short messages come.
 	batchBuffer = 64 << 10
-	// maxAcks is how many bytes of acknowledgements wait for each other.
+	// maxAcks is how many bytes of acknowledgements are batched.
 	maxAcks = 64 << 10
-	// maxPing is the longest answer to a HELO in bytes: nobody is trusted yet.
+	// maxPing is the maximum length of the answer to a HELO in bytes: the sender is not
+	// authenticated yet.
 	maxPing = 4 << 10
-	// roomWait is how long a connection waits for memory that others hold.
-	roomWait = 5 * time.Second
-	// handshakeWait is how long a sender may take to begin its answer to a HELO.
-	handshakeWait = 10 * time.Second
-	// writeWait is how long a sender may take to read an answer.
-	writeWait = 10 * time.Second
+	// memoryTimeout is how long a connection waits for memory that others hold.
+	memoryTimeout = 5 * time.Second
+	// handshakeTimeout is how long a sender may take to begin its answer to a HELO.
+	handshakeTimeout = 10 * time.Second
+	// writeTimeout is how long a sender may take to read a response.
+	writeTimeout = 10 * time.Second
 )
 
 var (
-	// errRoom says that all connections together hold too much.
-	errRoom = errors.New("other connections hold all memory")
-	// errSlow says that a message did not end in time.
-	errSlow = errors.New("a message did not end in time")
+	// errNoMemory reports that all connections together hold too much memory.
+	errNoMemory = errors.New("memory limit of all connections reached")
+	// errSlow reports that a message did not end in time.
+	errSlow = errors.New("message timed out")
 )
 
 // conn is one connection.
 type conn struct {
-	server *Server
-	net    net.Conn
-	alarm  *listen.Alarm
-	scan   scanner
-	// buf[start:end] is what was read and not used.
+	server   *Server
+	net      net.Conn
+	deadline *listen.ReadDeadline
+	scan     scanner
+	// buf[start:end] was read and not processed.
 	buf        []byte
 	start, end int
-	// last is how much was read last.
+	// last is the size of the last read.
 	last int
-	// begun is when the message at start did.
+	// begun is when the message at start began.
 	begun time.Time
-	// idle is how long the sender may say nothing.
+	// idle is how long the sender may be silent.
 	idle   time.Duration
 	events collector
-	// acks are acknowledgements, as they are sent when all up to mark is durable.
+	// acks are acknowledgements, sent when everything up to mark is durable.
 	acks []byte
 	mark buffer.Mark
-	// reading is what buf has of its budget, making what the events at hand have of theirs.
-	reading, making int64
+	// readReserved is buf's share of its budget, parseReserved that of the current events.
+	readReserved, parseReserved int64
 }
 
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
-	conn := &conn{server: s, net: c, alarm: listen.NewAlarm(ctx, c), buf: make([]byte, firstBuffer), idle: handshakeWait}
+	conn := &conn{server: s, net: c, deadline: listen.NewReadDeadline(ctx, c), buf: make([]byte, firstBuffer), idle: handshakeTimeout}
 	conn.events = collector{
 		opts: &s.opts, guard: recognize.New(s.opts.Recognize), out: writer{limit: s.opts.MaxRecord},
 		grow: func(n int) error { return conn.grow(ctx, n) },
 	}
-	conn.events.free()
+	conn.events.release()
 	return conn
 }
 
-// close gives back what the connection holds.
+// close releases the connection's memory.
 func (c *conn) close() {
-	c.alarm.Stop()
-	c.server.reading.Give(c.reading)
-	c.server.making.Give(c.making)
+	c.deadline.Stop()
+	c.server.readBudget.Give(c.readReserved)
+	c.server.parseBudget.Give(c.parseReserved)
 }
 
-// reserve takes n bytes from a budget, waiting for other connections, and adds them to held.
+// reserve reserves n bytes of a budget, waiting for other connections, and adds them to held.
 func reserve(ctx context.Context, budget *listen.Budget, n int, held *int64) error {
 	if !budget.Take(int64(n)) {
-		ctx, cancel := context.WithTimeout(ctx, roomWait)
+		ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
 		defer cancel()
 		if err := budget.Wait(ctx, int64(n)); err != nil {
-			return fmt.Errorf("%w: %w", errRoom, err)
+			return fmt.Errorf("%w: %w", errNoMemory, err)
 		}
 	}
 	*held += int64(n)
 	return nil
 }
 
-// serve reads until the sender, time or ctx ends the connection, and says why it ended.
+// serve reads until the sender, a timeout or ctx ends the connection, and returns why it ended.
 func (c *conn) serve(ctx context.Context) error {
 	late, cancel := input.Grace(ctx, grace)
 	defer cancel()
-	if err := c.greet(ctx); err != nil {
+	if err := c.handshake(ctx); err != nil {
 		return err
 	}
-	c.idle = c.server.opts.Idle
+	c.idle = c.server.opts.IdleTimeout
 	for {
 		raw, err := c.next(maxMessage)
 		if raw != nil {
 			err = c.message(ctx, late, raw)
 		}
 		if raw == nil || err != nil || len(c.acks) > maxAcks {
-			// All that came is used: whatever came together is made durable together.
+			// All input is processed: make everything that arrived together durable together.
 			err = errors.Join(err, c.acknowledge(late))
 		}
 		if raw == nil && err == nil {
@@ -119,8 +120,8 @@ func (c *conn) serve(ctx context.Context) error {
 	}
 }
 
-// greet does the handshake where a shared key is configured.
-func (c *conn) greet(ctx context.Context) error {
+// handshake performs the handshake if a shared key is configured.
+func (c *conn) handshake(ctx context.Context) error {
 	if c.server.opts.SharedKey == "" {
 		return nil
 	}
@@ -139,7 +140,7 @@ func (c *conn) greet(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%w: no PING came: %w", errRefused, err)
+		return fmt.Errorf("%w: no PING came: %w", errRejected, err)
 	}
 	pong, err := h.pong(raw)
 	if pong != nil {
@@ -149,13 +150,12 @@ func (c *conn) greet(ctx context.Context) error {
 }
 
 func (c *conn) write(b []byte) error {
-	_ = c.net.SetWriteDeadline(time.Now().Add(writeWait))
+	_ = c.net.SetWriteDeadline(time.Now().Add(writeTimeout))
 	_, err := c.net.Write(b)
 	return err
 }
 
-// next returns the next value, valid until read is called; nil where it was not
-// read to its end yet.
+// next returns the next value, valid until read is called; nil if it is still incomplete.
 func (c *conn) next(limit int) ([]byte, error) {
 	size, err := c.scan.next(c.buf[c.start:c.end], limit)
 	if err != nil || size == 0 {
@@ -166,9 +166,9 @@ func (c *conn) next(limit int) ([]byte, error) {
 	return c.buf[c.start-size : c.start : c.start], nil
 }
 
-// read reads more. io.EOF says that the sender is done.
+// read reads more. io.EOF means that the sender is done.
 func (c *conn) read(ctx context.Context) error {
-	if err := c.room(ctx); err != nil {
+	if err := c.makeSpace(ctx); err != nil {
 		return err
 	}
 	c.wait()
@@ -181,7 +181,7 @@ func (c *conn) read(ctx context.Context) error {
 	return nil
 }
 
-// cause says more of an error of reading where it is one within a message.
+// cause adds detail to a read error within a message.
 func (c *conn) cause(err error) error {
 	switch {
 	case c.end == c.start:
@@ -189,13 +189,13 @@ func (c *conn) cause(err error) error {
 	case errors.Is(err, io.EOF):
 		return io.ErrUnexpectedEOF
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("%w: %v are the limit", errSlow, c.server.opts.Patience)
+		return fmt.Errorf("%w: %v are the limit", errSlow, c.server.opts.MessageTimeout)
 	}
 	return err
 }
 
-// room makes room for reading on.
-func (c *conn) room(ctx context.Context) error {
+// makeSpace makes space for further reading.
+func (c *conn) makeSpace(ctx context.Context) error {
 	full := c.end == len(c.buf)
 	c.end = copy(c.buf, c.buf[c.start:c.end])
 	c.start = 0
@@ -203,51 +203,51 @@ func (c *conn) room(ctx context.Context) error {
 	switch {
 	case c.end == size:
 		grown := min(2*size, maxMessage+firstBuffer)
-		// Both buffers are there while one is copied.
-		if err := reserve(ctx, c.server.reading, grown, &c.reading); err != nil {
+		// Both buffers exist during the copy.
+		if err := reserve(ctx, c.server.readBudget, grown, &c.readReserved); err != nil {
 			return err
 		}
 		c.resize(grown)
-		c.giveBack(grown)
-	case full && size < batchBuffer && c.server.reading.Take(int64(size)):
-		c.reading += int64(size) // much comes: read more at once
+		c.shrinkBuffer(grown)
+	case full && size < batchBuffer && c.server.readBudget.Take(int64(size)):
+		c.readReserved += int64(size) // high rate: read more at once
 		c.resize(2 * size)
 	case c.end == 0 && (size > batchBuffer || size > firstBuffer && c.last < firstBuffer/2):
 		c.resize(firstBuffer)
-		c.giveBack(0)
+		c.shrinkBuffer(0)
 	}
 	return nil
 }
 
-// grow reserves n bytes for what is made of a message, or where n is negative gives them back.
+// grow reserves n bytes for parsing a message, or if n is negative returns them.
 func (c *conn) grow(ctx context.Context, n int) error {
 	if n < 0 {
-		c.server.making.Give(int64(-n))
-		c.making += int64(n)
+		c.server.parseBudget.Give(int64(-n))
+		c.parseReserved += int64(n)
 		return nil
 	}
-	return reserve(ctx, c.server.making, n, &c.making)
+	return reserve(ctx, c.server.parseBudget, n, &c.parseReserved)
 }
 
-// giveBack keeps no more of the budget for reading than that.
-func (c *conn) giveBack(keep int) {
-	c.server.reading.Give(c.reading - int64(keep))
-	c.reading = int64(keep)
+// shrinkBuffer keeps no more of the read budget than that.
+func (c *conn) shrinkBuffer(keep int) {
+	c.server.readBudget.Give(c.readReserved - int64(keep))
+	c.readReserved = int64(keep)
 }
 
-// resize makes the buffer size bytes long, and keeps what is in it.
+// resize resizes the buffer to size bytes, keeping its content.
 func (c *conn) resize(size int) {
 	c.buf = append(make([]byte, 0, size), c.buf[:c.end]...)[:size]
 }
 
-// wait sets the time at which reading ends.
+// wait sets the read deadline.
 func (c *conn) wait() {
 	if c.end == c.start {
-		c.alarm.Set(time.Now().Add(c.idle))
+		c.deadline.Set(time.Now().Add(c.idle))
 		return
 	}
 	if c.begun.IsZero() {
 		c.begun = time.Now()
 	}
-	c.alarm.Set(c.begun.Add(c.server.opts.Patience))
+	c.deadline.Set(c.begun.Add(c.server.opts.MessageTimeout))
 }

@@ -1,10 +1,10 @@
 package forward
 
-// cursor walks over msgpack values one after the other. What it returns points
-// into them; nothing is allocated by a length that they name.
+// cursor walks over consecutive msgpack values. Results point into them; nothing is allocated by a
+// length that they contain.
 type cursor struct{ b []byte }
 
-// next reads the head of the next value and, of a text or an extension, what follows it.
+// next reads the head of the next value and, for a text or an extension, its content.
 func (c *cursor) next() (head, []byte, error) {
 	h, ok := readHead(c.b)
 	if !ok || h.size == 0 {
@@ -22,7 +22,7 @@ func (c *cursor) next() (head, []byte, error) {
 	return h, rest[:h.n:h.n], nil
 }
 
-// value returns the next value as it stands, with all that is in it.
+// value returns the next value, encoded, with everything in it.
 func (c *cursor) value() ([]byte, error) {
 	var s scanner
 	size, err := s.next(c.b, len(c.b))

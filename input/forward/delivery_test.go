@@ -139,7 +139,7 @@ func TestTogether(t *testing.T) {
 }
 
 // What was taken is acknowledged, though what follows is not the protocol.
-func TestThenGarbage(t *testing.T) {
+func TestTrailingGarbage(t *testing.T) {
 	t.Parallel()
 	s := newSink()
 	server, _ := serve(t, forward.Options{Options: options(s)})

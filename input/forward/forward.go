@@ -1,21 +1,19 @@
-// Package forward takes log records from senders of the Fluent Forward protocol,
-// version 1: Fluent Bit, Fluentd, Docker's fluentd driver and client libraries.
+// Package forward receives log records from senders of the Fluent Forward protocol, version 1:
+// Fluent Bit, Fluentd, Docker's fluentd driver and client libraries.
 //
-// All four forms of messages are understood, compressed with gzip or not, with
-// times in seconds or as EventTime. A message with a chunk option is acknowledged
-// when its records are durable; where the buffer has no room it is not, and the
-// connection is closed, so that the sender tries again. The same message sent
-// again, because its acknowledgement got lost, is acknowledged and not taken twice,
-// as far as it is one of the last 1,024. A sender that asks for no acknowledgement
-// waits while there is no room: nothing more is read from it.
+// All four forms of messages are supported, with or without gzip, with times in seconds or as
+// EventTime. A message with a chunk option is acknowledged when its records are durable; if the
+// buffer has no space it is not, and the connection is closed, so that the sender retries. A
+// retried message, whose acknowledgement was lost, is acknowledged and not accepted twice, as long
+// as it is one of the last 1,024. A sender that requests no acknowledgement waits while there is no
+// space: nothing more is read from it.
 //
-// # What a record holds
+// # Content of a record
 //
-// The time is the event's, the source its tag. The message is the record as a
-// compact JSON object, its members in their order; a record that holds nothing but
-// a text named log or message is that text, without a newline at its end; see
-// [Options.MessageKey]. Binary values that are no text become U+FFFD in texts,
-// base64 elsewhere. A time that is not taken stays in the member refused_time.
+// The time is the event's, the source its tag. The message is the record as a compact JSON object,
+// its members in order; a record with nothing but a text named log or message is that text, without
+// a newline at its end; see [Options.MessageKey]. Binary values that are not text become U+FFFD in
+// texts, base64 elsewhere. A rejected timestamp is kept in the member refused_time.
 package forward
 
 import (
@@ -34,67 +32,68 @@ import (
 )
 
 const (
-	// DefaultHostname is what the server calls itself in the handshake. Fluentd
-	// refuses a server that has its own name.
+	// DefaultHostname is the server's name in the handshake. Fluentd rejects a server that has its
+	// own name.
 	DefaultHostname = "logstow"
-	// DefaultIdle is how long a connection may say nothing where nothing else is configured.
-	DefaultIdle = time.Hour
-	// DefaultPatience is how long a message may take from its first byte to its last.
-	DefaultPatience = time.Minute
-	// DefaultMaxHeld is what all connections together may hold in memory, in bytes: as
-	// much as the largest message and what is made of it need.
-	DefaultMaxHeld = readHeld + makeHeld
-	// readHeld is what reading the longest message takes: its buffer, and the smaller
-	// one that it is copied from.
-	readHeld = 25 << 20
-	// makeHeld is what taking it apart does: the same for what is decompressed, and the
-	// events and messages of one piece.
-	makeHeld = 39 << 20
-	// grace is how long what was read is handed over after the end.
+	// DefaultIdleTimeout is how long a connection may be silent by default.
+	DefaultIdleTimeout = time.Hour
+	// DefaultMessageTimeout is how long a message may take from its first byte to its last.
+	DefaultMessageTimeout = time.Minute
+	// DefaultMaxMemory is the memory limit of all connections together, in bytes: enough for the
+	// largest message and its events.
+	DefaultMaxMemory = readMemory + parseMemory
+	// readMemory is the memory for reading the longest message: its buffer, and the smaller one
+	// that it is copied from.
+	readMemory = 25 << 20
+	// parseMemory is the memory for parsing it: the same for decompressed data, and the events and
+	// messages of one batch.
+	parseMemory = 39 << 20
+	// grace is how long received data is flushed after the end.
 	grace = 5 * time.Second
 )
 
-// Options say where to listen and how.
+// Options configure a [Server].
 type Options struct {
 	input.Options
-	// Address is HOST:PORT; no host is the loopback interface. Required.
+	// Address is HOST:PORT; binds to loopback if no host is given. Required.
 	Address string
 	// TLS makes the listener speak TLS.
 	TLS listen.TLS
-	// MaxConnections is how many connections are served at a time; 0 is [listen.DefaultMaxConnections].
+	// MaxConnections is the maximum number of concurrent connections; 0 is
+	// [listen.DefaultMaxConnections].
 	MaxConnections int
-	// SharedKey is what senders must know, and get told that the server knows, before
-	// anything is taken from them. "" is no handshake.
+	// SharedKey is the key that senders and server prove to each other before anything is accepted.
+	// "" is no handshake.
 	SharedKey string
-	// Users are names with their passwords: a sender must be one of them. None is
-	// no such check. They need a SharedKey.
+	// Users are names with their passwords: a sender must be one of them. Empty disables the check.
+	// Requires a SharedKey.
 	Users map[string]string
 	// Hostname is the server's name in the handshake; "" is [DefaultHostname].
 	Hostname string
-	// MessageKey names the member whose text is the whole message of a record; the
-	// other members are left out, and a record without that text is kept whole. ""
-	// takes a text named log or message where a record has no other member.
+	// MessageKey names the member whose text is the whole message of a record; the other members
+	// are dropped, and a record without that text is kept whole. "" uses a text named log or
+	// message if a record has no other member.
 	MessageKey string
-	// Idle is how long a connection may say nothing: then it is closed. 0 is [DefaultIdle].
-	Idle time.Duration
-	// Patience is how long a message may take from its first byte to its last: then
-	// the connection is closed. 0 is [DefaultPatience].
-	Patience time.Duration
-	// MaxHeld bounds in bytes what long messages on all connections together hold in
-	// memory: 25 MiB of it while they are read, the rest while they are taken apart. A
-	// connection that finds no room for five seconds is closed. 0 is
-	// [DefaultMaxHeld], 64 MiB, which is the least.
-	MaxHeld int64
+	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
+	// [DefaultIdleTimeout].
+	IdleTimeout time.Duration
+	// MessageTimeout is how long a message may take from its first byte to its last before the
+	// connection is closed. 0 is [DefaultMessageTimeout].
+	MessageTimeout time.Duration
+	// MaxMemory bounds in bytes the memory for long messages on all connections: 25 MiB of it while
+	// they are read, the rest while they are parsed. A connection that gets no memory for five
+	// seconds is closed. 0 is [DefaultMaxMemory], 64 MiB, which is the minimum.
+	MaxMemory int64
 }
 
-// Stats counts what a Server did beside what [input.Stats] counts.
+// Stats counts events of a Server in addition to [input.Stats].
 type Stats struct {
-	// Connections were accepted; Refused were closed for a failed TLS or shared-key
-	// handshake, Slow for a message that did not end in time, Malformed for what is
-	// not the protocol or over a limit.
-	Connections, Refused, Slow, Malformed int64
-	// Busy messages were not acknowledged for want of room; Repeated ones came
-	// again after all or some of their events were taken.
+	// Connections were accepted; Rejected were closed for a failed TLS or shared-key handshake,
+	// Slow for a message that did not end in time, Malformed for a protocol error or an exceeded
+	// limit.
+	Connections, Rejected, Slow, Malformed int64
+	// Busy messages were not acknowledged for lack of space; Repeated ones were retried after all
+	// or some of their events were accepted.
 	Busy, Repeated int64
 }
 
@@ -103,17 +102,17 @@ type Server struct {
 	opts     Options
 	receiver *input.Receiver
 	listener net.Listener
-	chunks   *chunks
-	// reading is for messages, making for what is made of them: who has read a
-	// message does not wait for those who read.
-	reading, making *listen.Budget
-	told            listen.Limiter
-	counts          struct{ connections, refused, slow, malformed, busy, repeated atomic.Int64 }
-	// open is how many connections are served.
+	chunks   *recentChunks
+	// readBudget is for messages, parseBudget for the data made from them: parsing a read message
+	// does not wait for readers.
+	readBudget, parseBudget *listen.Budget
+	logLimit                listen.Limiter
+	counts                  struct{ connections, rejected, slow, malformed, busy, repeated atomic.Int64 }
+	// open is the number of open connections.
 	open atomic.Int64
 }
 
-// New binds the socket. ctx is for that alone.
+// New binds the socket. ctx is for binding only.
 func New(ctx context.Context, opts Options) (*Server, error) {
 	fail := func(err error) (*Server, error) { return nil, fmt.Errorf("forward input %s: %w", opts.Address, err) }
 	var err error
@@ -121,13 +120,13 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 		return fail(err)
 	}
 	opts.Hostname = cmp.Or(opts.Hostname, DefaultHostname)
-	opts.Idle = cmp.Or(opts.Idle, DefaultIdle)
-	opts.Patience = cmp.Or(opts.Patience, DefaultPatience)
-	opts.MaxHeld = cmp.Or(opts.MaxHeld, DefaultMaxHeld)
+	opts.IdleTimeout = cmp.Or(opts.IdleTimeout, DefaultIdleTimeout)
+	opts.MessageTimeout = cmp.Or(opts.MessageTimeout, DefaultMessageTimeout)
+	opts.MaxMemory = cmp.Or(opts.MaxMemory, DefaultMaxMemory)
 	opts.MaxConnections = cmp.Or(opts.MaxConnections, listen.DefaultMaxConnections)
 	switch {
-	case opts.MaxHeld < DefaultMaxHeld:
-		return fail(fmt.Errorf("%d bytes for all connections: it must be at least %d", opts.MaxHeld, DefaultMaxHeld))
+	case opts.MaxMemory < DefaultMaxMemory:
+		return fail(fmt.Errorf("%d bytes for all connections: it must be at least %d", opts.MaxMemory, DefaultMaxMemory))
 	case len(opts.Users) > 0 && opts.SharedKey == "":
 		return fail(errors.New("users need a shared key too: it begins the handshake"))
 	}
@@ -145,27 +144,27 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	}
 	return &Server{
 		opts: opts, receiver: receiver, listener: listener, chunks: newChunks(),
-		reading: listen.NewBudget(readHeld, opts.Memory), making: listen.NewBudget(opts.MaxHeld-readHeld, opts.Memory),
+		readBudget: listen.NewBudget(readMemory, opts.Memory), parseBudget: listen.NewBudget(opts.MaxMemory-readMemory, opts.Memory),
 	}, nil
 }
 
-// Addr is where the server listens.
+// Addr is the bound address.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close closes the socket of a server that does not run: what New bound.
+// Close closes the socket of a server that is not running.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Stats returns what was counted so far.
+// Stats returns the current counts.
 func (s *Server) Stats() Stats {
 	c := &s.counts
 	return Stats{
-		Connections: c.connections.Load(), Refused: c.refused.Load(), Slow: c.slow.Load(), Malformed: c.malformed.Load(),
+		Connections: c.connections.Load(), Rejected: c.rejected.Load(), Slow: c.slow.Load(), Malformed: c.malformed.Load(),
 		Busy: c.busy.Load(), Repeated: c.repeated.Load(),
 	}
 }
 
-// Run serves until ctx ends; then it hands over what it has read, for at most five
-// seconds, and closes the socket. An error is one of the socket or of the sink.
+// Run serves until ctx ends; then it flushes what it has read, for at most five seconds, and closes
+// the socket. An error is one of the socket or of the sink.
 func (s *Server) Run(ctx context.Context) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -174,11 +173,11 @@ func (s *Server) Run(ctx context.Context) error {
 	err := listen.Serve(ctx, s.listener, s.opts.MaxConnections, func(ctx context.Context, c net.Conn) {
 		s.counts.connections.Add(1)
 		if err := listen.Handshake(ctx, c); err != nil {
-			s.ended(ctx, c, fmt.Errorf("%w: %w", errRefused, err))
+			s.logClosed(ctx, c, fmt.Errorf("%w: %w", errRejected, err))
 			return
 		}
-		if open := s.open.Add(1); open >= int64(s.opts.MaxConnections) && s.told.May() {
-			s.opts.Log.Warn("all connections for the forward protocol are in use: more wait until others end", "address", s.opts.Address, "connections", open)
+		if open := s.open.Add(1); open >= int64(s.opts.MaxConnections) && s.logLimit.Allow() {
+			s.opts.Log.Warn("connection limit of the forward input reached: further senders wait", "address", s.opts.Address, "connections", open)
 		}
 		defer s.open.Add(-1)
 		conn := s.newConn(ctx, c)
@@ -190,14 +189,14 @@ func (s *Server) Run(ctx context.Context) error {
 			fail(err)
 			return
 		}
-		s.ended(ctx, c, err)
+		s.logClosed(ctx, c, err)
 	})
 	return errors.Join(err, broken)
 }
 
-// ended counts why a connection ended, and says it where an operator should know.
-func (s *Server) ended(ctx context.Context, c net.Conn, err error) {
-	text := "a connection of the forward protocol was closed"
+// logClosed counts why a connection ended, and logs it if relevant for an operator.
+func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
+	text := "forward connection closed"
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -207,18 +206,18 @@ func (s *Server) ended(ctx context.Context, c net.Conn, err error) {
 		return
 	case errors.Is(err, errSlow):
 		s.counts.slow.Add(1)
-	case errors.Is(err, errRefused):
-		s.counts.refused.Add(1)
-		text = "a sender of the forward protocol was refused"
+	case errors.Is(err, errRejected):
+		s.counts.rejected.Add(1)
+		text = "forward sender rejected"
 	case errors.Is(err, input.ErrBusy):
 		s.counts.busy.Add(1)
-		text = "no room for a message of the forward protocol: its sender has to try again"
-	case errors.Is(err, errRoom):
+		text = "no space for a forward message: the sender must retry"
+	case errors.Is(err, errNoMemory):
 	default:
 		s.opts.Log.Debug(text, "sender", c.RemoteAddr().String(), "error", err)
 		return
 	}
-	if s.told.May() {
+	if s.logLimit.Allow() {
 		s.opts.Log.Warn(text, "address", s.opts.Address, "sender", c.RemoteAddr().String(), "error", err)
 	}
 }

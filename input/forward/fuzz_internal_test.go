@@ -91,16 +91,16 @@ func FuzzMessage(f *testing.F) {
 			opts: opts, out: writer{limit: opts.MaxRecord}, guard: recognize.New(opts.Recognize), read: time.Now().UnixNano(),
 			grow: func(n int) error {
 				if grown += n; grown > 64<<20 {
-					return errRoom
+					return errNoMemory
 				}
 				return nil
 			},
 		}
-		c.free()
-		if err := collectAll(&c, m); err != nil && !errors.Is(err, errMalformed) && !errors.Is(err, errTooLong) && !errors.Is(err, errRoom) {
+		c.release()
+		if err := collectAll(&c, m); err != nil && !errors.Is(err, errMalformed) && !errors.Is(err, errTooLong) && !errors.Is(err, errNoMemory) {
 			t.Errorf("%x: %v", b, err)
 		}
-		if have := cap(c.out.b) + cap(c.list)*input.EventCost; have > grown+firstMade+firstEvents*input.EventCost {
+		if have := cap(c.out.b) + cap(c.list)*input.EventCost; have > grown+initialMessages+initialEvents*input.EventCost {
 			t.Errorf("%x: %d bytes are held, %d were asked for", b, have, grown)
 		}
 		for _, e := range c.pieces() {
@@ -141,7 +141,7 @@ func FuzzPing(f *testing.F) {
 	f.Add(marshal(f, []any{"PING", "host", "salt", "digest", "user"}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		pong, err := opts.newHandshake().pong(b)
-		if err == nil || pong != nil != errors.Is(err, errRefused) {
+		if err == nil || pong != nil != errors.Is(err, errRejected) {
 			t.Errorf("%x: %x, %v", b, pong, err)
 		}
 	})

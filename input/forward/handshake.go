@@ -14,10 +14,10 @@ import (
 // nonceSize is the length of a nonce and of a salt in bytes.
 const nonceSize = 16
 
-// errRefused says that a sender did not show that it knows what it has to know.
-var errRefused = errors.New("the sender was refused")
+// errRejected reports a failed authentication.
+var errRejected = errors.New("sender rejected")
 
-// handshake is what one connection's greeting is checked with.
+// handshake is the state of one connection's handshake.
 type handshake struct {
 	opts *Options
 	// nonce goes into the digests of the shared key, salt into those of passwords.
@@ -43,7 +43,7 @@ func (h *handshake) helo() ([]byte, error) {
 	}{h.nonce, append([]byte{}, h.salt...), true}})
 }
 
-// ping is a sender's answer to helo, as it came.
+// ping is a sender's answer to helo, as received.
 type ping struct{ host, salt, digest, user, password []byte }
 
 func parsePing(message []byte) (p ping, err error) {
@@ -62,8 +62,8 @@ func parsePing(message []byte) (p ping, err error) {
 	return p, nil
 }
 
-// pong is the answer to a PING. The error says why the sender was refused; then
-// the answer says it too.
+// pong is the answer to a PING. The error says why the sender is rejected; the answer then says so
+// too.
 func (h *handshake) pong(message []byte) ([]byte, error) {
 	p, err := parsePing(message)
 	if err != nil {
@@ -72,12 +72,12 @@ func (h *handshake) pong(message []byte) ([]byte, error) {
 	reason := h.check(&p)
 	if reason != "" {
 		answer, err := msgpack.Marshal([]any{"PONG", false, reason, "", ""})
-		return answer, errors.Join(fmt.Errorf("%w: %s", errRefused, reason), err)
+		return answer, errors.Join(fmt.Errorf("%w: %s", errRejected, reason), err)
 	}
 	return msgpack.Marshal([]any{"PONG", true, "", h.opts.Hostname, h.digest(p.salt, []byte(h.opts.Hostname))})
 }
 
-// check says why a sender is refused, "" if it is not.
+// check returns why a sender is rejected, "" if it is not.
 func (h *handshake) check(p *ping) string {
 	if !same(h.digest(p.salt, p.host), p.digest) {
 		return "shared_key mismatch"
@@ -93,7 +93,7 @@ func (h *handshake) check(p *ping) string {
 	return ""
 }
 
-// digest is how one side shows the other that it has the shared key.
+// digest proves that one side has the shared key.
 func (h *handshake) digest(salt, host []byte) string {
 	return digest(salt, host, h.nonce, []byte(h.opts.SharedKey))
 }
@@ -106,5 +106,5 @@ func digest(parts ...[]byte) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// same compares without telling by its time where the difference is.
+// same compares in constant time.
 func same(want string, got []byte) bool { return subtle.ConstantTimeCompare([]byte(want), got) == 1 }

@@ -80,7 +80,7 @@ func TestHandshake(t *testing.T) {
 	if got := s.wait(t, 1); len(got) != 1 || !strings.HasSuffix(got[0], "right") {
 		t.Errorf("%q", got)
 	}
-	if got := server.Stats(); got.Refused != 4 {
+	if got := server.Stats(); got.Rejected != 4 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -20,7 +20,7 @@ const (
 	kindMap   // head.n pairs of values follow
 )
 
-// head is the beginning of a msgpack value: all of it, but for what follows.
+// head is the start of a msgpack value: all of it, except for the content that follows.
 type head struct {
 	kind kind
 	// size is how many bytes the head itself takes.
@@ -32,8 +32,8 @@ type head struct {
 	single bool
 }
 
-// readHead reads the head at the start of b. Its size is 0 if b holds too little
-// of it; ok is false where there is no such head.
+// readHead reads the head at the start of b. Its size is 0 if b is too short; ok is false if it is
+// malformed.
 func readHead(b []byte) (h head, ok bool) {
 	if len(b) == 0 {
 		return head{}, true

@@ -12,12 +12,11 @@ import (
 	"logstow/input"
 )
 
-// writer writes messages one after the other. Of each it keeps at most limit
-// bytes and counts the others.
+// writer writes consecutive messages. Of each it keeps at most limit bytes and counts the rest.
 type writer struct {
 	b     []byte
 	limit int
-	// start is where the message at hand began, size its length if nothing was left out.
+	// start is where the current message began, size its length if nothing was truncated.
 	start int
 	size  int64
 }
@@ -25,7 +24,8 @@ type writer struct {
 // begin starts a message.
 func (w *writer) begin() { w.start, w.size = len(w.b), 0 }
 
-// end ends a message; one over the limit gets the mark of what was cut. It reports whether it was.
+// end ends a message; one over the limit gets the truncation mark. It reports whether it was
+// truncated.
 func (w *writer) end() (cut bool) {
 	if w.size <= int64(w.limit) {
 		return false
@@ -133,10 +133,10 @@ func (w *writer) key(c *cursor) error {
 	return err
 }
 
-// quoted reports whether a number is one that JSON has not.
+// quoted reports whether a number cannot be represented in JSON.
 func quoted(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
-// float writes a number, or the name of what JSON has no number for.
+// float writes a number, or the name of one that JSON cannot represent.
 func (w *writer) float(h head) {
 	v := math.Float64frombits(h.n)
 	var number []byte
@@ -162,7 +162,7 @@ func (w *writer) float(h head) {
 	put(w, number)
 }
 
-// binary writes bytes that are no text.
+// binary writes bytes that are not text.
 func (w *writer) binary(b []byte) {
 	put(w, `"`)
 	var scratch [4 * 48]byte
@@ -203,7 +203,7 @@ func (w *writer) text(s []byte) {
 	put(w, `"`)
 }
 
-// escape writes a byte that can not stand in a string as it is.
+// escape writes a byte that must be escaped in a string.
 func (w *writer) escape(c byte) {
 	switch {
 	case c >= utf8.RuneSelf:

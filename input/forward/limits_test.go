@@ -107,7 +107,7 @@ func TestEnds(t *testing.T) {
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	s := newSink()
-	server, _ := serve(t, forward.Options{Options: options(s), Patience: 200 * time.Millisecond, Idle: 100 * time.Millisecond})
+	server, _ := serve(t, forward.Options{Options: options(s), MessageTimeout: 200 * time.Millisecond, IdleTimeout: 100 * time.Millisecond})
 	b := pack(t, []any{"app", second, text(strings.Repeat("x", 1000)), chunk("a")})
 	c := dial(t, server)
 	ended := make(chan struct{})
@@ -203,7 +203,7 @@ func TestOptions(t *testing.T) {
 	t.Parallel()
 	for want, opts := range map[string]forward.Options{
 		"shared key":        {Users: map[string]string{"a": "b"}, Address: ":0"},
-		"at least 67108864": {MaxHeld: 1, Address: ":0"},
+		"at least 67108864": {MaxMemory: 1, Address: ":0"},
 		"listen on ":        {Address: "127.0.0.1:none"},
 		"certificate":       {Address: ":0", TLS: listen.TLS{Cert: "none"}},
 	} {

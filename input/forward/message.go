@@ -8,24 +8,24 @@ import (
 	"io"
 )
 
-// maxInflated is how many bytes the events of one compressed message may have.
+// maxInflated is the maximum decompressed size of one message's events.
 const maxInflated = 128 << 20
 
-// gzipCost is about what decompressing takes of memory.
+// gzipCost is the approximate memory cost of decompression.
 const gzipCost = 64 << 10
 
-// message is one of a sender's messages. Its slices point into what was read.
+// message is one of a sender's messages. Its slices point into the read buffer.
 type message struct {
 	tag []byte
 	// one is a time and a record: the only event. Otherwise events are packed one after the other.
 	one, packed []byte
 	gzip        bool
-	// chunk is the id that an acknowledgement repeats; empty asks for none.
+	// chunk is the id that an acknowledgement repeats; empty requests none.
 	chunk []byte
 }
 
-// parseMessage reads a complete value; nil stands for no message, as some senders
-// send it to keep a connection alive.
+// parseMessage parses a complete value; nil is no message, as some senders send it to keep a
+// connection alive.
 func parseMessage(b []byte) (*message, error) {
 	c := cursor{b}
 	if h, ok := readHead(b); ok && h.kind == kindNil {
@@ -94,7 +94,7 @@ func (m *message) options(c *cursor) error {
 		if err != nil {
 			return err
 		}
-		name, _ := (&cursor{key}).text() // any other key is not known
+		name, _ := (&cursor{key}).text() // unknown keys are ignored
 		text, _ := (&cursor{value}).text()
 		switch string(name) {
 		case "chunk":
@@ -125,14 +125,15 @@ type events struct {
 	scan scanner
 	// start is where the next event begins in buf.
 	start int
-	// more is where what is not in buf comes from, nil if all is; left is how much may still come.
+	// more is the source of data that is not in buf, nil if all is; left is how much may still
+	// come.
 	more *gzip.Reader
 	left int
-	// grow asks for n bytes of memory for buf, or gives -n back.
+	// grow reserves n bytes of memory for buf, or returns -n.
 	grow func(n int) error
 }
 
-// newEvents reads what is packed in a message.
+// newEvents reads the packed events of a message.
 func newEvents(m *message, grow func(int) error) (*events, error) {
 	if !m.gzip {
 		return &events{buf: m.packed}, nil
@@ -168,7 +169,7 @@ func (e *events) next() ([]byte, error) {
 	}
 }
 
-// fill reads more; io.EOF says that there is no more.
+// fill reads more; io.EOF means that there is no more.
 func (e *events) fill() error {
 	if e.more == nil {
 		return io.EOF

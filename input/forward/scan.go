@@ -13,27 +13,26 @@ const (
 )
 
 var (
-	// errMalformed says that bytes are no msgpack, or not what the protocol has at that place.
-	errMalformed = errors.New("this is no message of the Fluent Forward protocol")
-	// errTooLong says that a value is over a limit.
-	errTooLong = errors.New("a message is too long")
+	// errMalformed reports invalid msgpack, or a protocol error.
+	errMalformed = errors.New("not a Fluent Forward message")
+	// errTooLong reports a value over a limit.
+	errTooLong = errors.New("message too long")
 )
 
-// scanner finds the end of a msgpack value of which more and more is read. It
-// knows only lengths, looks at each byte of a head once, and holds nothing but counts.
-// The zero value is at the start of a value.
+// scanner finds the end of a msgpack value that is read incrementally. It only tracks lengths,
+// visits each byte of a head once, and holds nothing but counts. The zero value is at the start of
+// a value.
 type scanner struct {
-	// pos is how far the value was looked at; it may lie behind what was read.
+	// pos is how far the value was scanned; it may lie beyond the read data.
 	pos int
-	// open are the values still to come in each array or map that pos is in.
+	// open are the remaining values of each array or map around pos.
 	open  [maxDepth]int
 	depth int
 	ended bool
 }
 
-// next returns the size of the value that b starts with, 0 if b holds not all of
-// it yet: then next is to be called again with more. After a size or an error it
-// starts with a new value.
+// next returns the size of the value at the start of b, 0 if b is incomplete: then next is to be
+// called again with more data. After a size or an error it starts with a new value.
 func (s *scanner) next(b []byte, limit int) (int, error) {
 	size, err := s.scan(b, limit)
 	if size > 0 || err != nil {
@@ -83,7 +82,7 @@ func (s *scanner) scan(b []byte, limit int) (int, error) {
 	return s.pos, nil
 }
 
-// enter goes into an array or a map of that many values, or on to the next value.
+// enter enters an array or a map of that many values, or moves to the next value.
 func (s *scanner) enter(inside int) error {
 	if inside > 0 {
 		if s.depth == maxDepth {

@@ -172,7 +172,7 @@ func proxy(t *testing.T, address string, ended func()) string {
 	return l.Addr().String()
 }
 
-func TestClientLibraryRefused(t *testing.T) {
+func TestClientLibraryRejected(t *testing.T) {
 	t.Parallel()
 	dir := senders(t)
 	for name, args := range map[string][]string{"key": {"wrong", user, password}, "password": {key, user, "wrong"}, "user": {key, "nobody", password}} {
@@ -181,7 +181,7 @@ func TestClientLibraryRefused(t *testing.T) {
 			s := newSink()
 			server, _ := serve(t, forward.Options{Options: options(s), SharedKey: key, Users: map[string]string{user: password}})
 			out, err := send(t, dir, "Message", server.Addr().String(), 1, args...)
-			if err == nil || len(s.wait(t, 0)) > 0 || server.Stats().Refused == 0 {
+			if err == nil || len(s.wait(t, 0)) > 0 || server.Stats().Rejected == 0 {
 				t.Errorf("%v %s %+v", err, out, server.Stats())
 			}
 			if strings.Contains(out, key) {

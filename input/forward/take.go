@@ -12,25 +12,25 @@ import (
 	"logstow/input"
 )
 
-// sinkError is an error of the sink: there is no use in going on.
+// sinkError is an error of the sink: continuing is pointless.
 type sinkError struct{ error }
 
 func (e sinkError) Unwrap() error { return e.error }
 
-// message takes what a message holds, and notes the acknowledgement where one is
-// asked for. late ends somewhat after ctx does.
+// message accepts the events of a message, and records the acknowledgement if one is requested.
+// late ends shortly after ctx.
 func (c *conn) message(ctx, late context.Context, raw []byte) error {
-	defer c.settle()
+	defer c.releaseMessage()
 	m, err := parseMessage(raw)
 	if m == nil || err != nil {
 		return err
 	}
 	if len(m.chunk) == 0 {
-		// What is to be acknowledged does not wait for room for what is not.
+		// Events to be acknowledged do not wait for space for those that are not.
 		if err := c.acknowledge(late); err != nil {
 			return err
 		}
-		return c.take(m, new(chunk), func(list []input.Event) (buffer.Mark, error) { return c.push(ctx, late, list) })
+		return c.receive(m, new(chunk), func(list []input.Event) (buffer.Mark, error) { return c.receiveBlocking(ctx, late, list) })
 	}
 	known, err := c.server.chunks.begin(ctx, raw)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *conn) message(ctx, late context.Context, raw []byte) error {
 	if known.taken > 0 {
 		c.server.counts.repeated.Add(1)
 	}
-	if err := c.take(m, known, func(list []input.Event) (buffer.Mark, error) { return c.hand(late, list) }); err != nil {
+	if err := c.receive(m, known, func(list []input.Event) (buffer.Mark, error) { return c.receiveAcknowledged(late, list) }); err != nil {
 		return err
 	}
 	ack, err := msgpack.Marshal(map[string]string{"ack": string(m.chunk)})
@@ -49,7 +49,7 @@ func (c *conn) message(ctx, late context.Context, raw []byte) error {
 	return err
 }
 
-// acknowledge waits until everything that is to be acknowledged is durable, and does so.
+// acknowledge waits until everything to be acknowledged is durable, and sends the acknowledgements.
 func (c *conn) acknowledge(late context.Context) error {
 	if len(c.acks) == 0 {
 		return nil
@@ -62,9 +62,9 @@ func (c *conn) acknowledge(late context.Context) error {
 	return err
 }
 
-// take hands over the events of a message in pieces, but for the first ones that
-// were taken before, and notes in known those that are.
-func (c *conn) take(m *message, known *chunk, hand func([]input.Event) (buffer.Mark, error)) error {
+// receive passes the events of a message on in batches, except for those already accepted, and
+// records the accepted ones in known.
+func (c *conn) receive(m *message, known *chunk, hand func([]input.Event) (buffer.Mark, error)) error {
 	e := &c.events
 	e.source, e.read = string(m.tag), c.server.opts.Now().UnixNano()
 	next := func() error {
@@ -120,19 +120,19 @@ func (c *conn) take(m *message, known *chunk, hand func([]input.Event) (buffer.M
 	}
 }
 
-// settle lets go of what a message needed.
-func (c *conn) settle() {
-	if c.making == 0 {
+// releaseMessage releases the memory of a message.
+func (c *conn) releaseMessage() {
+	if c.parseReserved == 0 {
 		c.events.reset()
 		return
 	}
-	c.events.free()
-	c.server.making.Give(c.making)
-	c.making = 0
+	c.events.release()
+	c.server.parseBudget.Give(c.parseReserved)
+	c.parseReserved = 0
 }
 
-// hand hands over events that are to be acknowledged.
-func (c *conn) hand(late context.Context, list []input.Event) (buffer.Mark, error) {
+// receiveAcknowledged passes on events that are to be acknowledged.
+func (c *conn) receiveAcknowledged(late context.Context, list []input.Event) (buffer.Mark, error) {
 	mark, err := c.server.receiver.Take(late, "", list)
 	if err == nil || errors.Is(err, input.ErrBusy) {
 		return mark, err
@@ -140,9 +140,9 @@ func (c *conn) hand(late context.Context, list []input.Event) (buffer.Mark, erro
 	return 0, c.failed(late, "hand over", err)
 }
 
-// push hands over events of a sender that waits for no answer, again and again
-// while the buffer has no room: meanwhile the sender can not send on.
-func (c *conn) push(ctx, late context.Context, list []input.Event) (buffer.Mark, error) {
+// receiveBlocking passes on events of a sender that waits for no acknowledgement, retrying while
+// the buffer has no space: meanwhile the sender is blocked.
+func (c *conn) receiveBlocking(ctx, late context.Context, list []input.Event) (buffer.Mark, error) {
 	for {
 		mark, err := c.server.receiver.Take(late, "", list)
 		switch {
@@ -155,7 +155,7 @@ func (c *conn) push(ctx, late context.Context, list []input.Event) (buffer.Mark,
 	}
 }
 
-// failed is an error of the sink, or of the end.
+// failed is an error of the sink, or of shutdown.
 func (c *conn) failed(late context.Context, what string, err error) error {
 	if late.Err() != nil {
 		return err

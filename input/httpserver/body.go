@@ -17,24 +17,24 @@ import (
 
 // Errors of reading bodies.
 var (
-	// ErrEncoding says that a body is compressed in a way that is not known here.
+	// ErrEncoding reports an unsupported content encoding.
 	ErrEncoding = errors.New("content encoding not supported: send gzip, zstd or none")
-	// ErrBody says that a body is not what it claims to be, or did not arrive entirely.
+	// ErrBody reports a malformed or incomplete body.
 	ErrBody = errors.New("bad request body")
-	// ErrSlow says that a body did not arrive in time.
+	// ErrSlow reports that a body did not arrive in time.
 	ErrSlow = errors.New("request body too slow")
 )
 
 const (
-	// maxWindow is the largest zstd window taken, as segments have it.
+	// maxWindow is the largest zstd window accepted, the same as in segments.
 	maxWindow = 8 << 20
-	// firstBuffer is what a body's buffer starts with; a claimed length is not believed.
+	// firstBuffer is the initial size of a body's buffer; the Content-Length is not trusted.
 	firstBuffer = 16 << 10
 )
 
-// Body reads a body of at most limit bytes after decompression, which encoding
-// names as Content-Encoding does, and charges what it holds to lease. Its errors
-// are [input.ErrTooLarge], [input.ErrBusy], [ErrEncoding], [ErrBody] and [ErrSlow].
+// Body reads a body of at most limit bytes after decompression by encoding, a Content-Encoding, and
+// charges its memory to lease. Its errors are [input.ErrTooLarge], [input.ErrBusy], [ErrEncoding],
+// [ErrBody] and [ErrSlow].
 func Body(body io.Reader, encoding string, limit int, lease *Lease) ([]byte, error) {
 	switch encoding {
 	case "", "identity":
@@ -90,23 +90,23 @@ func readAll(r io.Reader, limit int, lease *Lease) ([]byte, error) {
 }
 
 func bodyError(err error) error {
-	if errors.Is(err, errEnding) {
+	if errors.Is(err, errShutdown) {
 		return err
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: %w", ErrSlow, err)
 	}
-	if errors.Is(err, io.EOF) { // before the first byte of what is compressed
+	if errors.Is(err, io.EOF) { // before the first byte of the compressed data
 		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("%w: %w", ErrBody, err)
 }
 
-// RetryAfter is the number of seconds after which a sender should try again.
+// RetryAfter is the number of seconds after which a sender should retry.
 const RetryAfter = 5
 
-// Status is the HTTP status that answers a request whose error is err. Errors
-// that are not a sender's fault are 503: it should retry.
+// Status is the HTTP status for a request that failed with err. Errors that are not the sender's
+// fault are 503: it should retry.
 func Status(err error) int {
 	switch {
 	case errors.Is(err, input.ErrTooLarge):
@@ -131,10 +131,10 @@ func Head(h http.Header, status int) {
 	}
 }
 
-// Public is what a sender is told of err: nothing of what goes on inside the shipper.
+// Public is the error text sent to clients: it reveals nothing about the inside of the shipper.
 func Public(err error) string {
 	if Status(err) == http.StatusServiceUnavailable && !errors.Is(err, input.ErrBusy) {
-		return "not taken for now: try again"
+		return "temporarily unavailable: retry"
 	}
 	return string(bytes.ToValidUTF8([]byte(err.Error()), []byte("?")))
 }

@@ -12,56 +12,56 @@ import (
 )
 
 const (
-	// drainBytes, drainTime and drainIdle bound what is read and discarded of a body
-	// that is answered before its end: in bytes, in all, and until more comes.
+	// drainBytes, drainTime and drainIdle bound what is read and discarded of a body after an early
+	// response: in bytes, in total time, and between reads.
 	drainBytes = 256 << 20
 	drainTime  = 10 * time.Second
 	drainIdle  = 2 * time.Second
-	// drainBuffer is how much of it is read at a time.
+	// drainBuffer is how much is read at a time.
 	drainBuffer = 32 << 10
-	// lastRead is how long bodies may still take to arrive when the server is told to stop.
-	// It leaves time for an answer within grace.
-	lastRead = 2 * time.Second
+	// shutdownReadTimeout is how long bodies may still take to arrive after shutdown begins. It
+	// leaves time for a response within grace.
+	shutdownReadTimeout = 2 * time.Second
 )
 
-// errEnding says that a body had not arrived when the server was told to stop.
-var errEnding = errors.New("the server is shutting down")
+// errShutdown reports that a body had not arrived when shutdown began.
+var errShutdown = errors.New("the server is shutting down")
 
-// drained makes every sender get its answer. Many send the whole body before they read:
-// if the connection were closed while they do, the system would reset it, and what they
-// see would not be the answer, but a broken connection. So the rest of the body is
-// read and discarded behind the answer, within bounds. ctx is that of the server: where
-// it ends, bodies that do not arrive are given up while they can still be answered.
-func drained(ctx context.Context, next http.Handler) http.Handler {
+// drainBodies ensures that every sender receives its response. Many send the whole body before they
+// read: if the connection were closed meanwhile, the system would reset it, and the sender would
+// see a broken connection instead of the response. So the rest of the body is read and discarded
+// behind the response, within limits. ctx is that of the server: when it ends, bodies that do not
+// arrive are abandoned while a response can still be sent.
+func drainBodies(ctx context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
 			return
 		}
 		control := http.NewResponseController(w)
-		_ = control.EnableFullDuplex() // HTTP/2 has it always
+		_ = control.EnableFullDuplex() // HTTP/2 always has it
 		body := &trackedBody{ReadCloser: r.Body}
 		stop := context.AfterFunc(ctx, func() {
 			body.ending.Store(true)
-			_ = control.SetReadDeadline(time.Now().Add(lastRead))
+			_ = control.SetReadDeadline(time.Now().Add(shutdownReadTimeout))
 		})
 		defer stop()
 		r.Body = body
-		next.ServeHTTP(&answer{ResponseWriter: w, body: body, http1: r.ProtoMajor == 1}, r)
-		if body.ended || !body.begun && r.Header.Get("Expect") != "" { // who asks first does not send after a refusal
+		next.ServeHTTP(&response{ResponseWriter: w, body: body, http1: r.ProtoMajor == 1}, r)
+		if body.ended || !body.begun && r.Header.Get("Expect") != "" { // a client that sends Expect does not send the body after a rejection
 			return
 		}
 		if r.ProtoMajor == 1 {
-			_ = control.Flush() // in HTTP/2 the end of an answer is part of it
+			_ = control.Flush() // in HTTP/2 the end of a response is part of it
 		}
 		body.drain(control)
 	})
 }
 
-// trackedBody is a request's body that knows how far it was read.
+// trackedBody is a request body that tracks how far it was read.
 type trackedBody struct {
 	io.ReadCloser
-	// begun and ended are for the goroutine that reads.
+	// begun and ended are for the reading goroutine.
 	begun, ended bool
 	ending       atomic.Bool
 }
@@ -74,7 +74,7 @@ func (b *trackedBody) Read(p []byte) (int, error) {
 		b.ended = true
 	}
 	if b.ending.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("%w: %w", errEnding, err)
+		err = fmt.Errorf("%w: %w", errShutdown, err)
 	}
 	return n, err
 }
@@ -88,35 +88,35 @@ func (b *trackedBody) drain(control *http.ResponseController) {
 		if now.After(end) || control.SetReadDeadline(now.Add(min(drainIdle, end.Sub(now)))) != nil {
 			return
 		}
-		n, _ := b.Read(buf) // an error is noted as the end
+		n, _ := b.Read(buf) // an error counts as the end
 		left -= n
 	}
 }
 
-// answer is what a request is answered with. An HTTP/1 connection on which a body is
-// still being sent is closed after it.
-type answer struct {
+// response is the response to a request. An HTTP/1 connection on which a body is still being sent
+// is closed after it.
+type response struct {
 	http.ResponseWriter
-	body          *trackedBody
-	http1, headed bool
+	body               *trackedBody
+	http1, wroteHeader bool
 }
 
 // WriteHeader sends the status and the headers.
-func (a *answer) WriteHeader(status int) {
-	a.headed = true
+func (a *response) WriteHeader(status int) {
+	a.wroteHeader = true
 	if a.http1 && !a.body.ended {
 		a.Header().Set("Connection", "close")
 	}
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends more of the answer's body.
-func (a *answer) Write(p []byte) (int, error) {
-	if !a.headed {
+// Write sends more of the response body.
+func (a *response) Write(p []byte) (int, error) {
+	if !a.wroteHeader {
 		a.WriteHeader(http.StatusOK)
 	}
 	return a.ResponseWriter.Write(p)
 }
 
 // Unwrap is for [http.ResponseController].
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *response) Unwrap() http.ResponseWriter { return a.ResponseWriter }

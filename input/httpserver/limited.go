@@ -4,18 +4,19 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	"logstow/input"
 )
 
-// maxExtra is how many connections past the limit are accepted at a time, to answer
-// that there are too many.
+// maxExtra is how many connections past the limit are accepted at a time, to respond that there are
+// too many.
 const maxExtra = 64
 
-// limited is a listener with at most so many connections open at a time, and some
-// more that get no more than an answer.
-type limited struct {
+// limitedListener is a listener with a limited number of open connections, plus some that only
+// receive an error response.
+type limitedListener struct {
 	net.Listener
 	slots, extra chan struct{}
 	stopped      chan struct{}
@@ -23,23 +24,23 @@ type limited struct {
 	open         sync.WaitGroup
 }
 
-func newLimited(l net.Listener, limit int) *limited {
-	return &limited{
+func newLimitedListener(l net.Listener, limit int) *limitedListener {
+	return &limitedListener{
 		Listener: l, slots: make(chan struct{}, limit), extra: make(chan struct{}, maxExtra), stopped: make(chan struct{}),
 	}
 }
 
-// stop makes Accept return, also where it waits for a slot.
-func (l *limited) stop() {
+// stop makes Accept return, also while it waits for a slot.
+func (l *limitedListener) stop() {
 	l.once.Do(func() { close(l.stopped) })
 	_ = l.Close()
 }
 
 // wait returns when all connections are closed. No Accept may be under way.
-func (l *limited) wait() { l.open.Wait() }
+func (l *limitedListener) wait() { l.open.Wait() }
 
 // Accept waits for a slot, then for a connection.
-func (l *limited) Accept() (net.Conn, error) {
+func (l *limitedListener) Accept() (net.Conn, error) {
 	slot := l.slots
 	select {
 	case slot <- struct{}{}:
@@ -61,10 +62,10 @@ func (l *limited) Accept() (net.Conn, error) {
 	return &conn{Conn: c, of: l, slot: slot}, nil
 }
 
-// conn gives its slot back when it is closed.
+// conn releases its slot when it is closed.
 type conn struct {
 	net.Conn
-	of *limited
+	of *limitedListener
 
 	mu     sync.Mutex
 	slot   chan struct{}
@@ -84,7 +85,7 @@ func (c *conn) Close() error {
 	return err
 }
 
-// admit reports whether the connection is within the limit, if need be by now.
+// admit reports whether the connection is within the limit, also if only by now.
 func (c *conn) admit() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +102,7 @@ func (c *conn) admit() bool {
 	}
 }
 
-// connKey is the context's key for the connection of a request.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
 // withConn is a http.Server's ConnContext.
@@ -112,20 +113,36 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// admitted answers requests on connections past the limit with 503.
-func (s *Server) admitted(next http.Handler) http.Handler {
+// rejectExcess responds with 503 to requests on connections past the limit, and with
+// UNAVAILABLE to gRPC calls.
+func (s *Server) rejectExcess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)
 		if !ok || c.admit() {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if s.full.May() {
-			s.opts.Log.Warn("all HTTP connections are in use: senders on further ones are told to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
+		if s.logLimit.Allow() {
+			s.opts.Log.Warn("HTTP connection limit reached: further senders are told to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
+		}
+		const reason = "too many connections"
+		w.Header().Set("Connection", "close")
+		if r.ProtoMajor >= 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+			rejectCall(w, r, reason)
+			return
 		}
 		status := Status(input.ErrBusy)
 		Head(w.Header(), status)
-		w.Header().Set("Connection", "close")
-		http.Error(w, "too many connections for now", status)
+		http.Error(w, reason, status)
 	})
+}
+
+// rejectCall responds to a gRPC call with UNAVAILABLE, in headers only, which are trailers too.
+func rejectCall(w http.ResponseWriter, r *http.Request, reason string) {
+	const unavailable = "14"
+	h := w.Header()
+	h.Set("Content-Type", r.Header.Get("Content-Type"))
+	h.Set("Grpc-Status", unavailable)
+	h.Set("Grpc-Message", reason)
+	w.WriteHeader(http.StatusOK)
 }

@@ -8,20 +8,21 @@ import (
 	"logstow/input/listen"
 )
 
-// DefaultMemory is the size in bytes of a [Memory], where nothing else is configured.
+// DefaultMemory is the default size in bytes of a [Memory].
 const DefaultMemory = listen.ReceiveMemory
 
-// Memory bounds what all requests to an input hold together: bodies, and what is
-// made of them. Safe for concurrent use.
+// Memory bounds the memory of all requests to an input: bodies, and the data derived from them.
+// Safe for concurrent use.
 type Memory struct{ budget *listen.Budget }
 
-// NewMemory makes a Memory of so many bytes; 0 is [DefaultMemory]. within is the
-// budget that it shares with other inputs, or nil.
+// NewMemory makes a Memory of a size in bytes; 0 is [DefaultMemory]. within is the budget shared
+// with other inputs, or nil.
 func NewMemory(limit int64, within *listen.Budget) *Memory {
 	return &Memory{listen.NewBudget(cmp.Or(max(limit, 0), DefaultMemory), within)}
 }
 
-// Lease is what one request holds of a [Memory]. It is for one goroutine, which must Release it.
+// Lease is the memory of one request, part of a [Memory]. It is for one goroutine, which must
+// Release it.
 type Lease struct {
 	memory *Memory
 	held   int64
@@ -30,14 +31,14 @@ type Lease struct {
 // Lease begins a request.
 func (m *Memory) Lease() *Lease { return &Lease{memory: m} }
 
-// Take adds n bytes. It never waits: if others hold too much, the error is
-// [input.ErrBusy], if this request alone does, [input.ErrTooLarge].
+// Take adds n bytes. It never waits: if other requests hold too much, the error is [input.ErrBusy],
+// if this request alone does, [input.ErrTooLarge].
 func (l *Lease) Take(n int64) error {
 	if limit := l.memory.budget.Size(); l.held+n > limit {
 		return fmt.Errorf("%w: a request may take %d bytes of memory", input.ErrTooLarge, limit)
 	}
 	if !l.memory.budget.Take(n) {
-		return fmt.Errorf("%w: other requests hold all memory", input.ErrBusy)
+		return fmt.Errorf("%w: memory limit of all requests reached", input.ErrBusy)
 	}
 	l.held += n
 	return nil
@@ -49,11 +50,11 @@ func (l *Lease) Give(n int64) {
 	l.held -= n
 }
 
-// Release returns all of them.
+// Release returns all bytes.
 func (l *Lease) Release() { l.Give(l.held) }
 
-// Grow returns a buffer of size bytes capacity that holds what b does. While it copies
-// both are charged, then b is returned: nothing else may use its memory.
+// Grow returns a buffer with a capacity of size bytes and the content of b. During the copy both
+// are charged, then b is returned: nothing else may use its memory.
 func (l *Lease) Grow(b []byte, size int) ([]byte, error) {
 	if err := l.Take(int64(size)); err != nil {
 		return nil, err

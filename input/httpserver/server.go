@@ -1,5 +1,5 @@
-// Package httpserver is the HTTP server of the inputs that speak HTTP: it keeps
-// connections, headers, bodies and the memory they take within limits.
+// Package httpserver is the HTTP server of the inputs that speak HTTP: it limits connections,
+// headers, bodies and their memory.
 package httpserver
 
 import (
@@ -19,36 +19,36 @@ import (
 
 const (
 	headerTimeout = 10 * time.Second
-	// readTimeout bounds a whole request, so also a body that comes byte by byte.
+	// readTimeout bounds a whole request, including a body sent byte by byte.
 	readTimeout = time.Minute
-	// writeTimeout bounds a request and its answer. It leaves time for the buffer's syncing.
+	// writeTimeout bounds a request and its response. It leaves time for the buffer's fsync.
 	writeTimeout = 2 * time.Minute
 	idleTimeout  = 2 * time.Minute
-	// grace is how long requests may take that are being served when the server is told to stop.
+	// grace is how long requests in flight may take after shutdown begins.
 	grace = 5 * time.Second
 
 	maxHeader = 64 << 10
-	// maxStreams is the number of requests that one HTTP/2 connection may send at a time.
+	// maxStreams is the number of concurrent requests of one HTTP/2 connection.
 	maxStreams = 64
 	// connectionWindow and streamWindow bound what HTTP/2 clients send before it is read.
 	connectionWindow = 1 << 20
 	streamWindow     = 256 << 10
 )
 
-// Options say where and how a [Server] listens.
+// Options configure a [Server].
 type Options struct {
-	// Address is HOST:PORT; an empty host is the loopback interface. Required.
+	// Address is HOST:PORT; binds to loopback if no host is given. Required.
 	Address string
-	// TLS makes it HTTPS. Without it HTTP/1 and HTTP/2 are spoken in the clear.
+	// TLS makes it HTTPS. Without it HTTP/1 and cleartext HTTP/2 are served.
 	TLS listen.TLS
-	// MaxConnections are served at a time; requests on more are answered with 503. 0 is
-	// [listen.DefaultMaxConnections].
+	// MaxConnections is the number of concurrent connections; requests on further ones are answered
+	// with 503. 0 is [listen.DefaultMaxConnections].
 	MaxConnections int
-	// Log gets what an operator should know; nil is silence.
+	// Log receives operational messages; nil discards them.
 	Log *slog.Logger
 }
 
-// Routes are the paths that an input answers.
+// Routes are the paths that an input handles.
 type Routes interface {
 	Register(mux *http.ServeMux)
 }
@@ -59,7 +59,7 @@ type Server struct {
 	tls      *tls.Config
 	listener net.Listener
 	mux      *http.ServeMux
-	full     listen.Limiter
+	logLimit listen.Limiter
 }
 
 // New binds the address; the caller must Run the server, or it stays bound.
@@ -85,26 +85,26 @@ func New(ctx context.Context, opts Options, routes ...Routes) (*Server, error) {
 	return s, err
 }
 
-// Addr is the address that it listens on.
+// Addr is the bound address.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close closes the socket of a server that does not run: what New bound.
+// Close closes the socket of a server that is not running.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Run serves until ctx ends. It gives requests that are being served then a few
-// seconds, closes all connections and waits for what serves them.
+// Run serves until ctx ends. Then it gives requests in flight a few seconds, closes all connections
+// and waits for their goroutines.
 func (s *Server) Run(ctx context.Context) error {
 	late, cancel := input.Grace(ctx, grace)
 	defer cancel()
 	var serving sync.WaitGroup
 	server := s.server(ctx, late, &serving)
-	limited := newLimited(s.listener, s.opts.MaxConnections)
+	limited := newLimitedListener(s.listener, s.opts.MaxConnections)
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		limited.stop()
 		patience, done := context.WithTimeout(late, grace)
 		defer done()
-		_ = server.Shutdown(patience) // what it does not end, Close does
+		_ = server.Shutdown(patience) // Close ends what this does not
 		_ = server.Close()
 		close(stopped)
 	})
@@ -130,10 +130,10 @@ func (s *Server) serve(server *http.Server, l net.Listener) error {
 	return server.Serve(l)
 }
 
-// server is one whose requests may go on until late ends, somewhat after ctx.
+// server is an http.Server whose requests may continue until late ends, shortly after ctx.
 func (s *Server) server(ctx, late context.Context, serving *sync.WaitGroup) *http.Server {
 	// Web pages that a browser shows on this machine can reach loopback addresses too.
-	guarded := drained(ctx, s.admitted(http.NewCrossOriginProtection().Handler(s.mux)))
+	guarded := drainBodies(ctx, s.rejectExcess(http.NewCrossOriginProtection().Handler(s.mux)))
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			serving.Add(1)

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// maxSaid is how much is kept of what journalctl says of its troubles.
-const maxSaid = 4 << 10
+// maxStderr is how much of journalctl's stderr is kept.
+const maxStderr = 4 << 10
 
-// format are the arguments that say where the journal is and how it is written out.
+// format are the arguments for the location of the journal and the output format.
 func (o *Options) format() []string {
 	args := []string{"--output=export", "--no-pager", "--output-fields=" + strings.Join(fields(), ",")}
 	if o.Directory != "" {
@@ -23,7 +23,7 @@ func (o *Options) format() []string {
 	return args
 }
 
-// filter are the arguments that say what is read, the last ones.
+// filter are the arguments that select entries, the last ones.
 func (o *Options) filter() (args []string) {
 	for _, unit := range o.Units {
 		args = append(args, "--unit="+unit)
@@ -31,15 +31,15 @@ func (o *Options) filter() (args []string) {
 	return append(append(args, "--"), o.Matches...)
 }
 
-// run starts journalctl and has take read what it writes, until it ends or take
-// does, which ends it.
+// run starts journalctl and passes its output to take, until it exits or take returns, which ends
+// it.
 func (in *Input) run(ctx context.Context, args []string, take func(*parser) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	command := exec.CommandContext(ctx, in.command, append(in.opts.format(), args...)...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
-	command.WaitDelay = stopWait
-	var said said
+	command.WaitDelay = stopTimeout
+	var said stderrHead
 	command.Stderr = &said
 	out, err := command.StdoutPipe()
 	if err != nil {
@@ -53,24 +53,24 @@ func (in *Input) run(ctx context.Context, args []string, take func(*parser) erro
 	taken := take(newParser(out, in.opts.MaxRecord))
 	if taken != nil && !errors.Is(taken, io.ErrUnexpectedEOF) {
 		cancel()
-		_ = command.Wait() // it was told to end
+		_ = command.Wait() // it was told to exit
 		return taken
 	}
 	if err := command.Wait(); err != nil {
 		return fmt.Errorf("%s: %w: %s", in.command, err, said.text())
 	}
 	if text := said.text(); text != "" {
-		in.opts.Log.Warn("journalctl has something to say", "text", text)
+		in.opts.Log.Warn("stderr of journalctl", "text", text)
 	}
 	return taken
 }
 
-// said keeps the beginning of what is written to it.
-type said struct{ b bytes.Buffer }
+// stderrHead keeps the beginning of what is written to it.
+type stderrHead struct{ b bytes.Buffer }
 
-func (s *said) Write(b []byte) (int, error) {
-	s.b.Write(b[:min(len(b), maxSaid-s.b.Len())])
+func (s *stderrHead) Write(b []byte) (int, error) {
+	s.b.Write(b[:min(len(b), maxStderr-s.b.Len())])
 	return len(b), nil
 }
 
-func (s *said) text() string { return strings.TrimSpace(s.b.String()) }
+func (s *stderrHead) text() string { return strings.TrimSpace(s.b.String()) }

@@ -1,16 +1,15 @@
 // Package journald reads the systemd journal with its own program, journalctl.
 //
-// How far it was read, a cursor, is kept in the buffer and committed together
-// with the records up to it, so that after a crash reading goes on where the buffer ends.
+// The position, a cursor, is kept in the buffer and committed together with the records up to it,
+// so that after a crash reading resumes where the buffer ends.
 //
 // # What a record holds
 //
-// The message is the field MESSAGE, byte for byte, newlines and bytes that are no
-// text too; an entry without one is no record. The time is the one at which the
-// journal received it. The source is UNIT/IDENTIFIER: _SYSTEMD_UNIT and
-// SYSLOG_IDENTIFIER, or _COMM where there is none, without what is not known. The
-// level is that of PRIORITY; but what services write to their output has priority
-// info whatever it says, so there a level in the message goes before it.
+// The message is the field MESSAGE, byte for byte, including newlines and non-text bytes; an entry
+// without one is no record. The time is the one at which the journal received it. The source is
+// UNIT/IDENTIFIER: _SYSTEMD_UNIT and SYSLOG_IDENTIFIER, or _COMM if there is none, without unknown
+// parts. The level is that of PRIORITY; but the output of services always has priority info, so
+// there a level in the message takes precedence.
 package journald
 
 import (
@@ -27,32 +26,32 @@ import (
 	"logstow/input"
 )
 
-// DefaultCommand is what reads the journal.
+// DefaultCommand is the program that reads the journal.
 const DefaultCommand = "journalctl"
 
 const (
-	// minBackoff and maxBackoff bound how long is waited before journalctl is started again.
+	// minBackoff and maxBackoff bound the delay before journalctl is restarted.
 	minBackoff, maxBackoff = time.Second, time.Minute
-	// stopWait is how long journalctl may take to end when it is told to.
-	stopWait = 5 * time.Second
+	// stopTimeout is how long journalctl may take to exit when told to.
+	stopTimeout = 5 * time.Second
 )
 
-// Options say what is read of the journal.
+// Options select what is read of the journal.
 type Options struct {
 	input.Options
-	// Name tells inputs of one buffer apart that read the journal: letters, digits and . _ -, or "".
+	// Name distinguishes several journal inputs of one buffer: letters, digits and . _ -, or "".
 	Name string
-	// Units are names or patterns of units, as journalctl --unit takes them; none is all.
+	// Units are names or patterns of units, as for journalctl --unit; empty is all.
 	Units []string
-	// Matches are FIELD=VALUE, as journalctl takes them: values of one field are
-	// alternatives, different fields must all fit, "+" stands between alternatives.
+	// Matches are FIELD=VALUE, as for journalctl: values of one field are alternatives, different
+	// fields must all match, "+" separates alternatives.
 	Matches []string
-	// Directory holds the journal's files; "" is this machine's journal.
+	// Directory contains the journal's files; "" is this machine's journal.
 	Directory string
-	// FromStart reads what is there already when the journal was never read before;
-	// else that is passed over. Once has always been FromStart.
+	// FromStart reads existing entries when the journal is read for the first time; otherwise they
+	// are skipped. Once implies FromStart.
 	FromStart bool
-	// Once reads what is there and ends.
+	// Once reads the existing entries and ends.
 	Once bool
 	// Command is a name or path; "" is [DefaultCommand].
 	Command string
@@ -62,14 +61,14 @@ type Options struct {
 type Input struct {
 	opts    Options
 	command string
-	// cursor is that of the last entry that the sink has.
+	// cursor is that of the last entry passed to the sink.
 	cursor string
 	// known says that cursor is where to start.
 	known bool
 	batch *batch
 }
 
-// New makes an Input. That there is no journalctl is an error.
+// New makes an Input. A missing journalctl is an error.
 func New(opts Options) (*Input, error) {
 	fail := func(err error) (*Input, error) { return nil, fmt.Errorf("journald input: %w", err) }
 	var err error
@@ -100,16 +99,15 @@ func New(opts Options) (*Input, error) {
 	return in, nil
 }
 
-// sinkError is an error of the sink: there is no use in going on.
+// sinkError is an error of the sink: continuing is pointless.
 type sinkError struct{ error }
 
 func (e sinkError) Unwrap() error { return e.error }
 
-// Run reads until ctx ends, which is no error; what was read of the journal and
-// not taken by then is read again the next time. Where journalctl ends it is
-// started again, after a pause of a second that grows to a minute. With Once it
-// reads what is there; an error then says that this was not all of it, ctx's end too.
-// Other errors are those of the sink. It is called once.
+// Run reads until ctx ends, which is no error; entries read but not passed to the sink by then are
+// read again next time. If journalctl exits it is restarted, with a backoff from a second to a
+// minute. With Once it reads the existing entries; an error then means that some were not read,
+// also if ctx ended. Other errors are those of the sink. It is called once.
 func (in *Input) Run(ctx context.Context) error {
 	for pause := minBackoff; ; pause = min(2*pause, maxBackoff) {
 		before := in.cursor
@@ -123,7 +121,7 @@ func (in *Input) Run(ctx context.Context) error {
 		if in.cursor != before {
 			pause = minBackoff
 		}
-		in.opts.Log.Warn("journalctl ended: it is started again", "error", err, "after", pause)
+		in.opts.Log.Warn("journalctl exited, restarting it", "error", err, "after", pause)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -132,7 +130,7 @@ func (in *Input) Run(ctx context.Context) error {
 	}
 }
 
-// stopped is what the end of ctx means.
+// stopped is the result of Run after ctx ended.
 func (in *Input) stopped(ctx context.Context) error {
 	if in.opts.Once {
 		return context.Cause(ctx)
@@ -143,7 +141,7 @@ func (in *Input) stopped(ctx context.Context) error {
 // read starts journalctl, once or twice, and reads to its end.
 func (in *Input) read(ctx context.Context) error {
 	if !in.known {
-		if err := in.pass(ctx); err != nil {
+		if err := in.skipExisting(ctx); err != nil {
 			return err
 		}
 	}
@@ -152,17 +150,17 @@ func (in *Input) read(ctx context.Context) error {
 		args = append(args, "--follow")
 	}
 	if in.cursor != "" {
-		// Not --after-cursor: that passes over one more entry where the one with the
-		// cursor does not match, as after a change of what is read.
+		// Not --after-cursor: that skips one more entry if the entry with the cursor does not
+		// match, as after a change of the selection.
 		args = append(args, "--cursor="+in.cursor)
 	}
-	return in.run(ctx, append(args, in.opts.filter()...), func(p *parser) error { return in.take(ctx, p) })
+	return in.run(ctx, append(args, in.opts.filter()...), func(p *parser) error { return in.receive(ctx, p) })
 }
 
-// pass takes the last entry for read: what comes after it is new. The cursor is
-// kept at once, so that nothing is missed if it all ends before an entry comes.
-// It is the last of all entries: journalctl fails for units that never logged.
-func (in *Input) pass(ctx context.Context) error {
+// skipExisting marks the last entry as read: only later ones are new. The cursor is stored at once,
+// so that nothing is missed if the process ends before the next entry. It is the last of all
+// entries: journalctl fails for units that never logged.
+func (in *Input) skipExisting(ctx context.Context) error {
 	last := ""
 	err := in.run(ctx, []string{"--lines=1"}, func(p *parser) error {
 		return p.each(func(e *entry) error {
@@ -183,8 +181,8 @@ func (in *Input) pass(ctx context.Context) error {
 	return nil
 }
 
-// take hands over entries as they come.
-func (in *Input) take(ctx context.Context, p *parser) error {
+// receive passes entries to the sink as they come.
+func (in *Input) receive(ctx context.Context, p *parser) error {
 	b := in.batch
 	b.reset()
 	hand := func() error {

@@ -336,12 +336,12 @@ func TestOptions(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, nil)
 	for want, change := range map[string]func(*journald.Options){
-		"not on this machine": func(o *journald.Options) { o.Command = "no-such-journalctl" },
-		"name \"a b\"":        func(o *journald.Options) { o.Name = "a b" },
-		"FIELD=VALUE":         func(o *journald.Options) { o.Matches = []string{"--file=/etc/passwd"} },
-		"without a name":      func(o *journald.Options) { o.Units = []string{""} },
-		"version":             func(o *journald.Options) { o.Sink.(*sink).positions["journald:"] = []byte{9, 'a'} },
-		"no cursor":           func(o *journald.Options) { o.Sink.(*sink).positions["journald:"] = []byte{1, 'a', '\n'} },
+		"not on this machine":  func(o *journald.Options) { o.Command = "no-such-journalctl" },
+		"name \"a b\"":         func(o *journald.Options) { o.Name = "a b" },
+		"FIELD=VALUE":          func(o *journald.Options) { o.Matches = []string{"--file=/etc/passwd"} },
+		"without a name":       func(o *journald.Options) { o.Units = []string{""} },
+		"version":              func(o *journald.Options) { o.Sink.(*sink).positions["journald:"] = []byte{9, 'a'} },
+		"not a journal cursor": func(o *journald.Options) { o.Sink.(*sink).positions["journald:"] = []byte{1, 'a', '\n'} },
 	} {
 		opts := f.options(newSink())
 		change(&opts)
@@ -397,7 +397,7 @@ func TestRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, want, s.wait(t, len(want), 12))
-	if opts.Stats.Cut.Load() != 1 || opts.Stats.Refused.Load() != 1 {
-		t.Errorf("%d cut, %d refused", opts.Stats.Cut.Load(), opts.Stats.Refused.Load())
+	if opts.Stats.Cut.Load() != 1 || opts.Stats.TimesRejected.Load() != 1 {
+		t.Errorf("%d cut, %d refused", opts.Stats.Cut.Load(), opts.Stats.TimesRejected.Load())
 	}
 }

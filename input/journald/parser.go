@@ -14,20 +14,19 @@ const (
 	maxName = 64
 	// maxValue is how much is kept of a value that is not the message.
 	maxValue = 1024
-	// maxField is the longest value in bytes that is believed; systemd has less.
+	// maxField is the maximum accepted length of a value in bytes; systemd has less.
 	maxField = 1 << 30
 )
 
-// errMalformed says that bytes are not in the journal's export format.
+// errMalformed reports data that is not in the journal's export format.
 var errMalformed = errors.New("this is not the journal's export format")
 
-// fields are those that journalctl is asked for, beside the cursor and the time.
+// fields are those requested from journalctl, in addition to the cursor and the time.
 func fields() []string {
 	return []string{"MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER", "_COMM", "_SYSTEMD_UNIT", "_TRANSPORT"}
 }
 
-// entry is what is read of an entry of the journal. Its slices are valid until
-// the next one is read.
+// entry is a parsed journal entry. Its slices are valid until the next one is read.
 type entry struct {
 	cursor, unit, identifier, command, transport []byte
 	// message is the beginning of a message of size bytes, if the entry has one.
@@ -40,8 +39,8 @@ type entry struct {
 	priority int
 }
 
-// parser reads entries in the journal's export format
-// (https://systemd.io/JOURNAL_EXPORT_FORMATS). What it holds is bounded by limit.
+// parser parses entries in the journal's export format (https://systemd.io/JOURNAL_EXPORT_FORMATS).
+// Its memory is bounded by limit.
 type parser struct {
 	r *bufio.Reader
 	// limit is how much of a message is kept.
@@ -59,7 +58,7 @@ type value struct {
 	set   bool
 }
 
-// add takes more of the value.
+// add appends to the value.
 func (v *value) add(b []byte) {
 	v.size += int64(len(b))
 	v.b = append(v.b, b[:min(len(b), v.limit-len(v.b))]...)
@@ -74,7 +73,7 @@ func newParser(r io.Reader, limit int) *parser {
 	return p
 }
 
-// each hands every entry to do, until that fails or there are no more.
+// each passes every entry to do, until that fails or there are no more.
 func (p *parser) each(do func(*entry) error) error {
 	for {
 		e, err := p.next()
@@ -90,7 +89,7 @@ func (p *parser) each(do func(*entry) error) error {
 	}
 }
 
-// next reads an entry; io.EOF says that there are no more.
+// next reads an entry; io.EOF means that there are no more.
 func (p *parser) next() (entry, error) {
 	for _, v := range p.values {
 		v.b, v.size, v.set = v.b[:0], 0, false
@@ -110,8 +109,7 @@ func (p *parser) next() (entry, error) {
 	}
 }
 
-// field reads a field, or the empty line that ends an entry. io.EOF says that
-// nothing followed.
+// field reads a field, or the empty line that ends an entry. io.EOF means that nothing followed.
 func (p *parser) field() (end bool, err error) {
 	p.name = p.name[:0]
 	for {
@@ -125,7 +123,7 @@ func (p *parser) field() (end bool, err error) {
 			return false, p.text(p.value())
 		case c == '\n' && len(p.name) == 0:
 			return true, nil
-		case c == '\n' && p.name[0] == '-': // a remark such as "-- No entries --"
+		case c == '\n' && p.name[0] == '-': // a comment such as "-- No entries --"
 			return true, nil
 		case c == '\n':
 			return false, p.binary(p.value())
@@ -136,7 +134,7 @@ func (p *parser) field() (end bool, err error) {
 	}
 }
 
-// value is where the value of the field at hand goes.
+// value is the destination for the value of the current field.
 func (p *parser) value() *value {
 	v, ok := p.values[string(p.name)]
 	if !ok || v.set {
@@ -162,7 +160,7 @@ func (p *parser) text(v *value) error {
 	}
 }
 
-// binary reads a value that stands behind its length.
+// binary reads a value with a length prefix.
 func (p *parser) binary(v *value) error {
 	head, err := p.r.Peek(8)
 	if err != nil {
@@ -189,7 +187,7 @@ func (p *parser) binary(v *value) error {
 	return unexpected(err)
 }
 
-// unexpected makes the end of what is read an error.
+// unexpected makes the end of the input an error.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -197,7 +195,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// entry makes an entry of the values.
+// entry makes an entry from the values.
 func (p *parser) entry() (entry, error) {
 	e := entry{
 		cursor: p.values["__CURSOR"].b, unit: p.values["_SYSTEMD_UNIT"].b, identifier: p.values["SYSLOG_IDENTIFIER"].b,

@@ -17,7 +17,7 @@ func (o *Options) position(cursor string) buffer.Position {
 	return buffer.Position{Input: o.input(), Value: append([]byte{positionVersion}, cursor...)}
 }
 
-// cursor is how far the journal was read; "" is not at all.
+// cursor is the stored position; "" if there is none.
 func (o *Options) cursor() (string, error) {
 	v, ok := o.Sink.Position(o.input())
 	if !ok {
@@ -34,4 +34,4 @@ func (o *Options) cursor() (string, error) {
 	return string(v[1:]), nil
 }
 
-var errCursor = errors.New("it is no cursor of the journal")
+var errCursor = errors.New("not a journal cursor")

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxRecords and maxBytes bound what is collected before it is handed over.
+	// maxRecords and maxBytes bound what is collected before it is flushed.
 	maxRecords, maxBytes = 1024, 1 << 20
-	// info is the priority that services' output has, whatever it says.
+	// info is the priority of all output of services.
 	info = 6
 )
 
-// batch collects records until they are handed over.
+// batch collects records until they are flushed.
 type batch struct {
 	opts *Options
 	// recognizer finds levels; times are the journal's.
@@ -26,9 +26,9 @@ type batch struct {
 	ends       []int
 	// size is how many bytes the messages had.
 	size int64
-	// cursor is that of the last entry, also of one that became no record.
+	// cursor is that of the last entry, also of one without a record.
 	cursor string
-	// names are sources that were met, so that each is one string.
+	// names are known sources, so that each is allocated once.
 	names map[string]string
 }
 
@@ -50,9 +50,9 @@ func (b *batch) add(e *entry, read int64) {
 		b.opts.Stats.Cut.Add(1)
 		message = input.Cut(message, b.opts.MaxRecord, e.size)
 	}
-	when, reason := b.recognizer.Guard(nanos(e.time), read)
-	if reason != recognize.Taken {
-		b.opts.Stats.Refused.Add(1)
+	when, reason := b.recognizer.CheckTime(nanos(e.time), read)
+	if reason != recognize.Accepted {
+		b.opts.Stats.TimesRejected.Add(1)
 	}
 	r := record.Record{Time: when, Level: b.level(e, message), Source: b.source(e), Message: message}
 	if b.opts.Process != nil && !b.opts.Process.Process(b.opts.Service, &r) {
@@ -70,8 +70,8 @@ func nanos(micros int64) int64 {
 	return min(max(micros, -most), most) * 1000
 }
 
-// level is the entry's; where it says no more than what all output of a service
-// has, or nothing, what the message says goes before it.
+// level is the entry's; if it is no more than the default of a service's output, or missing, a
+// level in the message takes precedence.
 func (b *batch) level(e *entry, message []byte) record.Level {
 	level := record.LevelFromSyslog(e.priority)
 	if e.priority >= 0 && (e.priority != info || string(e.transport) != "stdout") {
@@ -83,7 +83,7 @@ func (b *batch) level(e *entry, message []byte) record.Level {
 	return level
 }
 
-// source is UNIT/IDENTIFIER, without what is not known.
+// source is UNIT/IDENTIFIER, without unknown parts.
 func (b *batch) source(e *entry) string {
 	name := append([]byte(b.opts.SourcePrefix), e.unit...)
 	identifier := e.identifier
@@ -105,7 +105,7 @@ func (b *batch) source(e *entry) string {
 	return s
 }
 
-// chunk is what was collected. It is valid until reset.
+// chunk is the collected data. It is valid until reset.
 func (b *batch) chunk(read int64) buffer.Chunk {
 	start := 0
 	for i, end := range b.ends {
@@ -118,7 +118,7 @@ func (b *batch) chunk(read int64) buffer.Chunk {
 	}
 }
 
-// reset forgets what was collected.
+// reset discards the collected data.
 func (b *batch) reset() {
 	clear(b.records)
 	b.records, b.text, b.ends, b.size, b.cursor = b.records[:0], b.text[:0], b.ends[:0], 0, ""

@@ -12,23 +12,23 @@ import (
 	"logstow/input/httpserver"
 )
 
-// Path is what the input answers on.
+// Path is the path of the input.
 const Path = "/v1/lines"
 
-// SourceHeader names the records' source; the query parameter "source" goes before it.
+// SourceHeader names the records' source; the query parameter "source" takes precedence.
 const SourceHeader = "Logstow-Source"
 
-// Options say how lines are taken.
+// Options configure a [Handler].
 type Options struct {
 	input.Options
-	// MaxBody is the size limit in bytes of a body, decompressed; 0 is [input.MaxReceive],
-	// and so is more.
+	// MaxBody is the maximum decompressed size of a body in bytes; 0, and any larger value, is
+	// [input.MaxReceive].
 	MaxBody int
-	// MaxHeld is how many bytes all requests together may hold; 0 is [httpserver.DefaultMemory].
-	MaxHeld int64
+	// MaxMemory is the memory limit of all requests together; 0 is [httpserver.DefaultMemory].
+	MaxMemory int64
 }
 
-// Handler takes lines. It is a [httpserver.Routes].
+// Handler receives lines. It is an [httpserver.Routes].
 type Handler struct {
 	receiver *input.Receiver
 	memory   *httpserver.Memory
@@ -42,7 +42,7 @@ func NewHandler(opts Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{receiver: receiver, memory: httpserver.NewMemory(opts.MaxHeld, opts.Memory), maxBody: input.MaxReceive, log: opts.Log}
+	h := &Handler{receiver: receiver, memory: httpserver.NewMemory(opts.MaxMemory, opts.Memory), maxBody: input.MaxReceive, log: opts.Log}
 	if opts.MaxBody > 0 {
 		h.maxBody = min(h.maxBody, opts.MaxBody)
 	}
@@ -55,7 +55,7 @@ func NewHandler(opts Options) (*Handler, error) {
 // Register makes mux answer [Path].
 func (h *Handler) Register(mux *http.ServeMux) { mux.HandleFunc("POST "+Path, h.post) }
 
-// post answers 204 when all lines are durable.
+// post responds 204 when all lines are durable.
 func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 	err := h.take(r)
 	if err == nil {
@@ -63,7 +63,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status := httpserver.Status(err)
-	h.log.DebugContext(r.Context(), "lines refused", "status", status, "from", r.RemoteAddr, "error", err)
+	h.log.DebugContext(r.Context(), "lines rejected", "status", status, "from", r.RemoteAddr, "error", err)
 	httpserver.Head(w.Header(), status)
 	http.Error(w, httpserver.Public(err), status)
 }
@@ -86,7 +86,7 @@ func (h *Handler) take(r *http.Request) error {
 	return h.receiver.Receive(r.Context(), "", events(body, source, n))
 }
 
-// events cuts a body into its lines, which point into it. Empty lines are no records.
+// events splits a body into its lines, which point into it. Empty lines are no records.
 func events(body []byte, source string, n int) []input.Event {
 	all := make([]input.Event, 0, n)
 	for line := range bytes.Lines(body) {

@@ -231,11 +231,11 @@ func TestHostileConnections(t *testing.T) {
 	}
 }
 
-// Requests together hold no more than MaxHeld; who comes then is told to retry.
+// Requests together hold no more than MaxMemory; who comes then is told to retry.
 func TestMaxHeld(t *testing.T) {
 	t.Parallel()
 	s := new(sink)
-	address := serve(t, lines.Options{Options: input.Options{Sink: s}, MaxHeld: 1600 << 10}, httpserver.Options{})
+	address := serve(t, lines.Options{Options: input.Options{Sink: s}, MaxMemory: 1600 << 10}, httpserver.Options{})
 	// Until all of the first request is held, it is the one that may be refused.
 	first := func() (*io.PipeWriter, chan int) {
 		r, w := io.Pipe()

@@ -6,25 +6,23 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// ReceiveMemory is the size in bytes of the [Budget] that all network inputs of a
-// process share: together they hold no more of what senders send, whatever it is.
+// ReceiveMemory is the size in bytes of the [Budget] that all network inputs of a process share.
 const ReceiveMemory = 56 << 20
 
-// Budget bounds the bytes that all connections of an input hold together. Safe
-// for concurrent use.
+// Budget bounds the memory of all connections of an input. Safe for concurrent use.
 type Budget struct {
 	size   int64
 	free   *semaphore.Weighted
 	within *Budget
 }
 
-// NewBudget makes a Budget of that many bytes. What is reserved from it is reserved
-// from within too, the budget of several inputs together; nil is none.
+// NewBudget makes a Budget of a size in bytes. Reservations also count against within, the budget
+// of several inputs; nil is none.
 func NewBudget(size int64, within *Budget) *Budget {
 	return &Budget{size, semaphore.NewWeighted(size), within}
 }
 
-// Size is how many bytes one holder can reserve at most.
+// Size is the maximum reservation of one holder, in bytes.
 func (b *Budget) Size() int64 {
 	if b.within == nil {
 		return b.size
@@ -32,7 +30,7 @@ func (b *Budget) Size() int64 {
 	return min(b.size, b.within.Size())
 }
 
-// Take reserves n bytes at once, or reports that so many are not free.
+// Take reserves n bytes at once, or reports that they are not available.
 func (b *Budget) Take(n int64) bool {
 	if !b.free.TryAcquire(n) {
 		return false
@@ -44,7 +42,7 @@ func (b *Budget) Take(n int64) bool {
 	return true
 }
 
-// Wait reserves n bytes when they are free; an error is that of ctx, or n is over the size.
+// Wait reserves n bytes when they are available; an error is that of ctx, or n exceeds the size.
 func (b *Budget) Wait(ctx context.Context, n int64) error {
 	if n > b.Size() {
 		return ErrBudget

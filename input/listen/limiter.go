@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// tellEvery is how often the same trouble is logged at most.
-const tellEvery = 10 * time.Second
+// logInterval is the minimum time between two log lines of the same kind.
+const logInterval = 10 * time.Second
 
-// Limiter says when something may be logged again, so that a sender can not fill
-// the log. The zero value is ready. Safe for concurrent use.
+// Limiter rate-limits log lines, so that a sender cannot flood the log. The zero value is ready to
+// use. Safe for concurrent use.
 type Limiter struct {
 	mu   sync.Mutex
 	next time.Time
 }
 
-// May reports whether ten seconds have passed since it last did.
-func (l *Limiter) May() bool {
+// Allow reports whether ten seconds have passed since it last returned true.
+func (l *Limiter) Allow() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	if now.Before(l.next) {
 		return false
 	}
-	l.next = now.Add(tellEvery)
+	l.next = now.Add(logInterval)
 	return true
 }

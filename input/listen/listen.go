@@ -1,5 +1,5 @@
-// Package listen holds what all network inputs share: addresses, TLS, and
-// serving connections within limits.
+// Package listen contains what all network inputs share: addresses, TLS, and serving connections
+// within limits.
 package listen
 
 import (
@@ -17,24 +17,24 @@ import (
 	"time"
 )
 
-// DefaultMaxConnections is how many connections one input serves at a time,
-// where nothing else is configured. More wait to be accepted.
+// DefaultMaxConnections is the default number of concurrent connections of an input. Further ones
+// wait to be accepted.
 const DefaultMaxConnections = 512
 
-// ErrBudget says that more bytes were asked for than a [Budget] has.
-var ErrBudget = errors.New("more than all connections together may hold")
+// ErrBudget reports that more bytes were requested than a [Budget] has.
+var ErrBudget = errors.New("over the memory limit of all connections")
 
-// handshakeTime is how long a client may take for its part of a TLS handshake.
-const handshakeTime = 10 * time.Second
+// handshakeTimeout is how long a client may take for its part of a TLS handshake.
+const handshakeTimeout = 10 * time.Second
 
-// Handshake does the handshake of a TLS connection, within ten seconds; other
-// connections need none.
+// Handshake performs the handshake of a TLS connection, within ten seconds; other connections need
+// none.
 func Handshake(ctx context.Context, c net.Conn) error {
 	t, ok := c.(*tls.Conn)
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	if err := t.HandshakeContext(ctx); err != nil {
 		return fmt.Errorf("TLS with %s: %w", c.RemoteAddr(), err)
@@ -42,15 +42,16 @@ func Handshake(ctx context.Context, c net.Conn) error {
 	return nil
 }
 
-// TLS names the files that make a listener speak TLS. The zero value is no TLS.
+// TLS names the files of a TLS listener. The zero value is no TLS.
 type TLS struct {
-	// Cert and Key are PEM files; both or none are given.
+	// Cert and Key are PEM files; both or neither are given.
 	Cert, Key string
-	// ClientCA is a PEM file of authorities: every client must show a certificate of one of them.
+	// ClientCA is a PEM file of authorities: every client must present a certificate of one of
+	// them.
 	ClientCA string
 }
 
-// Config reads the files; nil stands for no TLS.
+// Config loads the files; nil means no TLS.
 func (t TLS) Config() (*tls.Config, error) {
 	if t == (TLS{}) {
 		return nil, nil //nolint:nilnil // nil is a configuration too
@@ -77,9 +78,9 @@ func (t TLS) Config() (*tls.Config, error) {
 	return config, nil
 }
 
-// Stream opens a listener on a TCP address (HOST:PORT; an empty host is the
-// loopback interface, 0.0.0.0 all) or, where network is "unix", on a socket
-// file, which takes the place of one that nobody listens to. config may be nil.
+// Stream opens a listener on a TCP address (HOST:PORT; binds to loopback if the host is empty,
+// 0.0.0.0 is all interfaces) or, if network is "unix", on a socket file, which replaces one without
+// a listener. config may be nil.
 func Stream(ctx context.Context, network, address string, config *tls.Config) (net.Listener, error) {
 	if network == "unix" {
 		if err := removeStale(ctx, network, address); err != nil {
@@ -116,8 +117,8 @@ func Packets(ctx context.Context, network, address string) (net.PacketConn, erro
 	return c, nil
 }
 
-// CheckAddress reports what is wrong with a TCP or UDP address (HOST:PORT, the host
-// may be empty) that can be known before it is bound.
+// CheckAddress validates a TCP or UDP address (HOST:PORT, the host may be empty) as far as possible
+// without binding.
 func CheckAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -135,7 +136,7 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Loopback is an address with the loopback interface where it names no host.
+// Loopback is an address with the loopback interface if it names no host.
 func Loopback(address string) string {
 	if host, port, err := net.SplitHostPort(address); err == nil && host == "" {
 		return net.JoinHostPort("127.0.0.1", port)
@@ -143,7 +144,7 @@ func Loopback(address string) string {
 	return address
 }
 
-// removeStale removes a socket file that nobody listens to.
+// removeStale removes a socket file without a listener.
 func removeStale(ctx context.Context, network, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -163,11 +164,10 @@ func removeStale(ctx context.Context, network, path string) error {
 	return os.Remove(path)
 }
 
-// Serve accepts connections until ctx ends and hands each to handle in a
-// goroutine of its own, at most limit at a time (0 is [DefaultMaxConnections]).
-// It closes the listener when ctx ends, and every connection after its handle
-// returns, which must happen soon after ctx has ended; it waits for all of them.
-// An error other than that of ctx's end is one of the listener.
+// Serve accepts connections until ctx ends and passes each to handle in its own goroutine, at most
+// limit at a time (0 is [DefaultMaxConnections]). It closes the listener when ctx ends, and every
+// connection after its handle returns, which must happen soon after ctx has ended; it waits for all
+// of them. An error other than that of ctx's end is one of the listener.
 func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.Context, net.Conn)) error {
 	if limit <= 0 {
 		limit = DefaultMaxConnections
@@ -192,10 +192,10 @@ func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.C
 			if ctx.Err() != nil {
 				return nil
 			}
-			if !temporary(err) {
+			if !isTemporary(err) {
 				return fmt.Errorf("accept on %s: %w", l.Addr(), err)
 			}
-			// Out of descriptors, most likely: connections that end free some.
+			// probably out of file descriptors: closed connections free some
 			delay = min(max(2*delay, 5*time.Millisecond), time.Second)
 			wait(ctx, delay)
 			continue
@@ -211,8 +211,8 @@ func Serve(ctx context.Context, l net.Listener, limit int, handle func(context.C
 	}
 }
 
-// temporary reports whether accepting may work again.
-func temporary(err error) bool { return !errors.Is(err, net.ErrClosed) }
+// isTemporary reports whether accepting may work again.
+func isTemporary(err error) bool { return !errors.Is(err, net.ErrClosed) }
 
 func wait(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)

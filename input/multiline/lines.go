@@ -32,9 +32,9 @@ func isErrorName(name []byte) bool {
 // isObject reports whether a line begins as a JSON object: it is complete by itself.
 func isObject(line []byte) bool { return len(line) > 0 && line[0] == '{' }
 
-// saysError reports whether a line is a message about a failure, such as one that
-// a trace belongs to.
-func saysError(line []byte) bool {
+// mentionsError reports whether a line is a message about a failure, such as one followed by a
+// trace.
+func mentionsError(line []byte) bool {
 	if isObject(line) {
 		return false
 	}

@@ -1,12 +1,11 @@
-// Package multiline joins lines that belong together, such as those of a stack
-// trace, to one event. A [Joiner] is a pure state machine for the lines of one
-// stream: it has no clock and no goroutine.
+// Package multiline joins lines that belong together, such as those of a stack trace, into one
+// event. A [Joiner] is a pure state machine for the lines of one stream: it has no clock and no
+// goroutine.
 //
-// With [Options].Auto it knows the stack traces of Java, .NET, Node, Python, Go,
-// Ruby and PHP, and what .NET's console logger indents. A line joins only where
-// both it and what came before look like one of them; where that shows only by a
-// line later, one line waits for it. Everything else stays as it is: an event of
-// one line. With [Options].Start a line joins unless the expression matches it.
+// With [Options].Auto it recognizes the stack traces of Java, .NET, Node, Python, Go, Ruby and PHP,
+// and the indented output of .NET's console logger. A line joins only if both it and the preceding
+// text match; if only the next line decides, one line waits for it. Everything else stays an event
+// of one line. With [Options].Start a line joins unless the expression matches it.
 package multiline
 
 import (
@@ -17,22 +16,22 @@ import (
 )
 
 const (
-	// DefaultTimeout is how long an event waits for its next line, unless configured.
+	// DefaultTimeout is how long an event waits for its next line by default.
 	DefaultTimeout = time.Second
-	// DefaultMaxLines is the limit on an event's lines, unless configured.
+	// DefaultMaxLines is the default limit of an event's lines.
 	DefaultMaxLines = 1000
-	// Mark ends the text of an event that reached a limit: the next event goes on with it.
+	// Mark ends the text of an event that reached a limit: the next event continues it.
 	Mark = " …[logstow: goes on in the next record]"
 )
 
-// Options say what is joined. The zero value joins nothing.
+// Options configure joining. The zero value joins nothing.
 type Options struct {
-	// Auto joins what the built-in rules know.
+	// Auto joins by the built-in rules.
 	Auto bool
-	// Start matches the first lines of events: all others join. Not together with Auto.
+	// Start matches the first lines of events: all others join. Excludes Auto.
 	Start *regexp.Regexp
-	// Timeout is how long an event waits for its next line; 0 is [DefaultTimeout].
-	// [Joiner] does not look at it: it is for whoever calls [Joiner.Flush].
+	// Timeout is how long an event waits for its next line; 0 is [DefaultTimeout]. It is for the
+	// caller of [Joiner.Flush]; [Joiner] ignores it.
 	Timeout time.Duration
 	// MaxLines is the limit on an event's lines; 0 is [DefaultMaxLines].
 	MaxLines int
@@ -43,7 +42,7 @@ type Options struct {
 // Enabled reports whether anything may be joined.
 func (o Options) Enabled() bool { return o.Auto || o.Start != nil }
 
-// WithDefaults fills in what was left open and reports what can not be.
+// WithDefaults fills in defaults and validates the options.
 func (o Options) WithDefaults() (Options, error) {
 	if o.Auto && o.Start != nil {
 		return o, errors.New("multi-line: either auto or a start expression, not both")
@@ -65,7 +64,7 @@ func (o Options) WithDefaults() (Options, error) {
 
 // Line is a line without its newline.
 type Line struct {
-	// Text is not kept past the next call of [Joiner.Own].
+	// Text is not retained past the next call of [Joiner.Own].
 	Text []byte
 	// Start and Time are the caller's: an event has those of its first line.
 	Start, Time int64
@@ -73,12 +72,12 @@ type Line struct {
 
 // Event is one line or several, joined with newlines.
 type Event struct {
-	// Line is the event's text with what the caller said of its first line. The text
-	// of an event of one line is what was added; that of others is nobody else's.
+	// Line is the event's text with the caller's fields of its first line. The text of an event of
+	// one line is the added one; that of others belongs to the receiver.
 	Line
 	// Lines is how many there are, at least 1.
 	Lines int
-	// More says that it reached a limit, and the next event goes on with it.
+	// More says that it reached a limit, and the next event continues it.
 	More bool
 }
 
@@ -86,14 +85,14 @@ type Event struct {
 type Joiner struct {
 	opts Options
 	emit func(Event)
-	// held is the event that may go on; it has no lines when there is none.
+	// held is the event that may continue; it has no lines if there is none.
 	held Event
 	// owned says that held.Text is a buffer of the Joiner's.
 	owned bool
 	// begun is the state in which held began, state that after its last line.
 	begun, state state
-	// pending is a line after held that joins only if the next one says so; next
-	// is the state it leads to.
+	// pending is a line after held that joins only if the next one does; next is the state it leads
+	// to.
 	pending    Line
 	hasPending bool
 	next       state
@@ -103,8 +102,8 @@ type Joiner struct {
 	last int64
 }
 
-// New makes a Joiner. It gives events to emit, in order, from within its other
-// methods; emit must not call these.
+// New makes a Joiner. It passes events to emit, in order, from within its other methods; emit must
+// not call these.
 func New(opts Options, emit func(Event)) (*Joiner, error) {
 	opts, err := opts.WithDefaults()
 	if err != nil {
@@ -113,24 +112,24 @@ func New(opts Options, emit func(Event)) (*Joiner, error) {
 	return &Joiner{opts: opts, emit: emit}, nil
 }
 
-// Add adds the stream's next line, read at now, in any unit that only [Joiner.Flush] shares.
+// Add adds the stream's next line, read at now, in any unit shared with [Joiner.Flush].
 func (j *Joiner) Add(l Line, now int64) {
 	j.last = now
 	if j.held.Lines == 0 {
 		j.begin(l, opening(l.Text))
 		return
 	}
-	switch v, s := j.rule(l.Text); v {
+	switch v, s := j.classify(l.Text); v {
 	case joins:
 		if j.hasPending {
 			j.hasPending = false
 			j.join(j.pending, j.next)
 		}
 		j.join(l, s)
-	case perhaps:
+	case undecided:
 		j.pending, j.next, j.hasPending = l, s, true
 	default:
-		j.give(false)
+		j.emitHeld(false)
 		if j.hasPending {
 			j.hasPending = false
 			j.begin(j.pending, opening(j.pending.Text))
@@ -141,8 +140,8 @@ func (j *Joiner) Add(l Line, now int64) {
 	}
 }
 
-// rule says what becomes of the line after what is held.
-func (j *Joiner) rule(line []byte) (verdict, state) {
+// classify decides about the line after the held event.
+func (j *Joiner) classify(line []byte) (action, state) {
 	switch {
 	case j.opts.Start != nil:
 		if j.opts.Start.Match(line) {
@@ -152,9 +151,9 @@ func (j *Joiner) rule(line []byte) (verdict, state) {
 	case !j.opts.Auto:
 		return begins, plain
 	case j.hasPending:
-		return j.next.after(j.held.Text, line)
+		return j.next.next(j.held.Text, line)
 	}
-	return j.state.after(j.held.Text, line)
+	return j.state.next(j.held.Text, line)
 }
 
 // begin holds a line as the first of an event.
@@ -165,27 +164,27 @@ func (j *Joiner) begin(l Line, s state) {
 	j.held, j.owned = Event{Line: l, Lines: 1}, false
 	j.begun, j.state = s, s
 	if j.opts.Auto && s == plain && isObject(l.Text) {
-		j.give(false) // nothing joins it: it need not wait
+		j.emitHeld(false) // no line joins it: it need not wait
 	}
 }
 
-// join adds a line to what is held. Past a limit it begins another event, which
-// goes on in the state that the line leads to.
+// join adds a line to the held event. Past a limit it begins another event, which continues in the
+// state that the line leads to.
 func (j *Joiner) join(l Line, s state) {
 	size := len(j.held.Text) + 1 + len(l.Text) + len(Mark)
 	if j.held.Lines >= j.opts.MaxLines || j.opts.MaxBytes > 0 && size > j.opts.MaxBytes {
-		j.give(true)
+		j.emitHeld(true)
 		j.begin(l, s)
 		return
 	}
-	j.own(max(size, 1024))
+	j.copyHeld(max(size, 1024))
 	j.held.Text = append(append(j.held.Text, '\n'), l.Text...)
 	j.held.Lines++
 	j.state = s
 }
 
-// own copies the held text to a buffer of the Joiner's, of at least a size.
-func (j *Joiner) own(size int) {
+// copyHeld copies the held text to a buffer of the Joiner's, of at least a size.
+func (j *Joiner) copyHeld(size int) {
 	if j.owned || j.held.Lines == 0 {
 		return
 	}
@@ -193,11 +192,11 @@ func (j *Joiner) own(size int) {
 	j.owned = true
 }
 
-// give emits what is held, but for a pending line.
-func (j *Joiner) give(more bool) {
+// emitHeld emits the held event, without a pending line.
+func (j *Joiner) emitHeld(more bool) {
 	e := j.held
 	if more && (j.opts.MaxBytes == 0 || len(e.Text)+len(Mark) <= j.opts.MaxBytes) {
-		j.own(len(e.Text) + len(Mark))
+		j.copyHeld(len(e.Text) + len(Mark))
 		e.Text = append(j.held.Text, Mark...)
 	}
 	e.More = more
@@ -205,18 +204,18 @@ func (j *Joiner) give(more bool) {
 	j.emit(e)
 }
 
-// Own copies the lines that are held, so that their texts may be overwritten.
+// Own copies the held lines, so that their texts may be overwritten.
 func (j *Joiner) Own() {
-	j.own(0)
+	j.copyHeld(0)
 	if j.hasPending {
 		j.pending.Text = append([]byte(nil), j.pending.Text...)
 	}
 }
 
-// End gives out what is held.
+// End emits everything held.
 func (j *Joiner) End() {
 	if j.held.Lines > 0 {
-		j.give(false)
+		j.emitHeld(false)
 	}
 	if j.hasPending {
 		j.hasPending = false
@@ -224,16 +223,15 @@ func (j *Joiner) End() {
 	}
 }
 
-// Flush gives out what is held if no line was added after before.
+// Flush emits the held event if no line was added after before.
 func (j *Joiner) Flush(before int64) {
 	if j.last <= before {
 		j.End()
 	}
 }
 
-// Held returns the start of the event that is held and a state: adding the lines
-// from there on, after [Joiner.Resume] with the state, leads back to here. Without
-// an event ok is false.
+// Held returns the start of the held event and a state: adding the lines from there on, after
+// [Joiner.Resume] with the state, reproduces this state. Without an event ok is false.
 func (j *Joiner) Held() (start int64, state byte, ok bool) {
 	return j.held.Start, byte(j.begun), j.held.Lines > 0
 }

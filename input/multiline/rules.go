@@ -2,24 +2,24 @@ package multiline
 
 import "bytes"
 
-// verdict is what becomes of a line after a held event.
-type verdict uint8
+// action is the decision about a line after a held event.
+type action uint8
 
 const (
 	// begins an event of its own.
-	begins verdict = iota
+	begins action = iota
 	// joins the event, with the line that waited if one does.
 	joins
-	// perhaps joins: the next line decides.
-	perhaps
+	// undecided joins: the next line decides.
+	undecided
 )
 
-// state is what the last line of an event was a part of. The numbers are written
-// into positions and never change.
+// state is what the last line of an event was part of. The numbers are stored in positions and
+// never change.
 type state uint8
 
 const (
-	// plain is a line of which nothing is known.
+	// plain is an unclassified line.
 	plain state = iota
 	// header is "package.SomeError: text" after a line that says an error; it waits for a frame.
 	header
@@ -98,10 +98,9 @@ func trimmed(line []byte) []byte {
 	return line
 }
 
-// after says what becomes of a line after an event whose last line left it in
-// state s. Of plain, header and goCall the text is that of its first line alone
-// or begins with it.
-func (s state) after(text, line []byte) (verdict, state) {
+// next decides about a line after an event whose last line left it in state s. For plain, header
+// and goCall the text is that of its first line alone or begins with it.
+func (s state) next(text, line []byte) (action, state) {
 	line = trimmed(line)
 	switch s {
 	case plain:
@@ -140,7 +139,7 @@ func (s state) after(text, line []byte) (verdict, state) {
 }
 
 // afterPlain decides by the first byte for nearly all lines.
-func afterPlain(text, line []byte) (verdict, state) {
+func afterPlain(text, line []byte) (action, state) {
 	if len(line) == 0 {
 		return begins, plain
 	}
@@ -159,24 +158,24 @@ func afterPlain(text, line []byte) (verdict, state) {
 		switch {
 		case end < len(line) && line[end] == ':' && isRubyFrame(line):
 			return joinsError(text, ruby)
-		case isErrorName(line[:end]) && (end == len(line) || line[end] == ':') && saysError(text):
-			return perhaps, header
-		case isGoCall(line, end) && saysError(text):
-			return perhaps, goCall
+		case isErrorName(line[:end]) && (end == len(line) || line[end] == ':') && mentionsError(text):
+			return undecided, header
+		case isGoCall(line, end) && mentionsError(text):
+			return undecided, goCall
 		}
 	}
 	return begins, plain
 }
 
-// joinsError joins what can only be the beginning of a trace to a line that says an error.
-func joinsError(text []byte, s state) (verdict, state) {
-	if saysError(text) {
+// joinsError joins only the unambiguous beginning of a trace to a line that mentions an error.
+func joinsError(text []byte, s state) (action, state) {
+	if mentionsError(text) {
 		return joins, s
 	}
 	return begins, plain
 }
 
-func afterPlainIndented(text, line []byte) (verdict, state) {
+func afterPlainIndented(text, line []byte) (action, state) {
 	switch {
 	case isObject(text):
 	case frame(line) != plain:
@@ -191,7 +190,7 @@ func afterPlainIndented(text, line []byte) (verdict, state) {
 	return begins, plain
 }
 
-func afterFrames(line []byte) (verdict, state) {
+func afterFrames(line []byte) (action, state) {
 	if f := frame(line); f != plain {
 		return joins, f
 	}
@@ -206,7 +205,7 @@ func afterFrames(line []byte) (verdict, state) {
 	return begins, plain
 }
 
-func (s state) afterPython(line []byte) (verdict, state) {
+func (s state) afterPython(line []byte) (action, state) {
 	switch s {
 	case pyHead:
 		if hasPrefix(line, `  File "`) {
@@ -221,7 +220,7 @@ func (s state) afterPython(line []byte) (verdict, state) {
 		}
 	case pyEnd:
 		if len(line) == 0 {
-			return perhaps, pyBlank
+			return undecided, pyBlank
 		}
 	case pyBlank:
 		if hasPrefix(line, "During handling of the above exception") || hasPrefix(line, "The above exception was the direct cause") {
@@ -244,7 +243,7 @@ func (s state) afterPython(line []byte) (verdict, state) {
 	return begins, plain
 }
 
-func (s state) afterGo(line []byte) (verdict, state) {
+func (s state) afterGo(line []byte) (action, state) {
 	switch {
 	case s == goBlank:
 		if isGoroutine(line) {
@@ -255,7 +254,7 @@ func (s state) afterGo(line []byte) (verdict, state) {
 			return joins, goFrames
 		}
 	case len(line) == 0:
-		return perhaps, goBlank
+		return undecided, goBlank
 	case line[0] == '\t':
 		return joins, s
 	case isGoroutine(line):
@@ -267,7 +266,7 @@ func (s state) afterGo(line []byte) (verdict, state) {
 	case hasPrefix(line, "...") && hasSuffix(line, "frames elided..."), hasPrefix(line, "exit status "):
 		return joins, goFrames
 	case isGoCall(line, word(line)):
-		return perhaps, goCall
+		return undecided, goCall
 	}
 	return begins, plain
 }

@@ -10,13 +10,13 @@ import (
 	"logstow/record/recognize"
 )
 
-// batch is what a request holds for one service.
+// batch are the events of a request for one service.
 type batch struct {
 	service string
 	events  []input.Event
 }
 
-// collector makes events of a request.
+// collector collects the events of a request.
 type collector struct {
 	handler *Handler
 	lease   *httpserver.Lease
@@ -28,7 +28,7 @@ type collector struct {
 
 	batches []batch
 	places  map[string]int
-	// rejected counts the records that were not taken.
+	// rejected counts the rejected records.
 	rejected int64
 }
 
@@ -48,7 +48,7 @@ func (h *Handler) collect(request []byte, lease *httpserver.Lease) (*collector, 
 	return c, err
 }
 
-// resourceLogs finds the resource first: fields may come in any order.
+// resourceLogs parses the resource first: fields may come in any order.
 func (c *collector) resourceLogs(message []byte) error {
 	var raw []byte
 	if err := each(message, func(f field) error {
@@ -88,7 +88,7 @@ func (c *collector) scopeLogs(message []byte, r *resource, service string) error
 	}
 	c.scope.reset()
 	err := c.scope.scope(scope)
-	deep := r.deep || errors.Is(err, errDeep)
+	deep := r.deep || errors.Is(err, errTooDeep)
 	if err != nil && !deep {
 		return err
 	}
@@ -110,14 +110,14 @@ func (c *collector) logRecord(message []byte, of *resource, scope []byte, servic
 	if err != nil {
 		return err
 	}
-	when, refused := r.when(), int64(0)
+	when, rejected := r.timestamp(), int64(0)
 	if when != 0 {
-		if _, reason := c.guard.Guard(when, c.read); reason != recognize.Taken {
-			refused = when
+		if _, reason := c.guard.CheckTime(when, c.read); reason != recognize.Accepted {
+			rejected = when
 		}
 	}
-	if err := c.out.logRecord(&r, refused, scope, of.suffix); err != nil {
-		if errors.Is(err, errDeep) {
+	if err := c.out.logRecord(&r, rejected, scope, of.suffix); err != nil {
+		if errors.Is(err, errTooDeep) {
 			c.out.discard()
 			c.rejected++
 			return nil

@@ -11,8 +11,8 @@ import (
 	"logstow/input/httpserver"
 )
 
-// export takes an ExportLogsServiceRequest: after nil all that it holds is
-// durable, but for the records that the answer counts as rejected.
+// export processes an ExportLogsServiceRequest: after nil all of it is durable, except for the
+// records that the response counts as rejected.
 func (h *Handler) export(ctx context.Context, request []byte, lease *httpserver.Lease) (*collector1.ExportLogsServiceResponse, error) {
 	c, err := h.collect(request, lease)
 	if err != nil {
@@ -23,7 +23,7 @@ func (h *Handler) export(ctx context.Context, request []byte, lease *httpserver.
 	}
 	answer := new(collector1.ExportLogsServiceResponse)
 	if c.rejected > 0 {
-		h.opts.Log.Warn("OpenTelemetry records not taken: values nested too deeply", "records", c.rejected, "limit", maxDepth)
+		h.opts.Log.Warn("OpenTelemetry records rejected: values nested too deeply", "records", c.rejected, "limit", maxDepth)
 		answer.PartialSuccess = &collector1.ExportLogsPartialSuccess{
 			RejectedLogRecords: c.rejected,
 			ErrorMessage:       fmt.Sprintf("values may be nested %d deep", maxDepth),
@@ -32,8 +32,8 @@ func (h *Handler) export(ctx context.Context, request []byte, lease *httpserver.
 	return answer, nil
 }
 
-// receive hands over the batches, each in one piece. A request that was taken in
-// part goes on where it stopped when the same bytes come again, as they do in a retry.
+// receive passes on the batches, each as a whole. A partially accepted request continues where it
+// stopped when the same bytes come again, as in a retry.
 func (h *Handler) receive(ctx context.Context, request []byte, batches []batch) error {
 	var id [sha256.Size]byte
 	done := 0
@@ -52,18 +52,19 @@ func (h *Handler) receive(ctx context.Context, request []byte, batches []batch) 
 	return nil
 }
 
-// maxResumed is how many requests that were taken in part are remembered.
-const maxResumed = 1024
+// maxPartialRequests is how many partially accepted requests are remembered.
+const maxPartialRequests = 1024
 
-// resumed remembers how many batches of a request were taken. The zero value is ready.
-type resumed struct {
+// partialRequests remembers how many batches of a request were accepted. The zero value is ready to
+// use.
+type partialRequests struct {
 	mu    sync.Mutex
 	done  map[[sha256.Size]byte]int
 	order [][sha256.Size]byte
 }
 
-// take forgets a request and says how far it came.
-func (r *resumed) take(id [sha256.Size]byte) int {
+// take removes a request and returns its progress.
+func (r *partialRequests) take(id [sha256.Size]byte) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.done[id]
@@ -71,13 +72,13 @@ func (r *resumed) take(id [sha256.Size]byte) int {
 	return n
 }
 
-func (r *resumed) put(id [sha256.Size]byte, n int) {
+func (r *partialRequests) put(id [sha256.Size]byte, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.done == nil {
 		r.done = map[[sha256.Size]byte]int{}
 	}
-	if len(r.order) == maxResumed {
+	if len(r.order) == maxPartialRequests {
 		delete(r.done, r.order[0])
 		r.order = r.order[1:]
 	}

@@ -17,11 +17,11 @@ import (
 	"logstow/input/httpserver"
 )
 
-// frameHead is what stands before a message in gRPC: a flag and the length.
+// frameHead is the prefix of a message in gRPC: a flag and the length.
 const frameHead = 5
 
-// serveGRPC answers one unary call. It reads the message itself, so that its size,
-// compressed and not, is bounded before memory is taken for it.
+// serveGRPC serves one unary call. It reads the message itself, to bound its compressed and
+// decompressed size before memory is allocated.
 func (h *Handler) serveGRPC(w http.ResponseWriter, r *http.Request) {
 	kind := r.Header.Get("Content-Type")
 	if r.ProtoMajor < 2 || kind != "application/grpc" && !strings.HasPrefix(kind, "application/grpc+proto") {
@@ -38,8 +38,8 @@ func (h *Handler) serveGRPC(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	h.refused(r, err)
-	_ = h.grpc.Write(w, r, rpcError(err)) // a client that is gone finds out by itself
+	h.logRejected(r, err)
+	_ = h.grpc.Write(w, r, rpcError(err)) // a gone client notices by itself
 }
 
 // readFrame reads the only message of a unary call.
@@ -76,12 +76,12 @@ func writeFrame(w http.ResponseWriter, kind string, answer proto.Message) {
 	h.Set("Trailer", "Grpc-Status")
 	message := encode(typeProtobuf, answer)
 	frame := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))) //nolint:gosec // some 60 bytes at most
-	_, _ = w.Write(append(frame, message...))                               // a client that is gone finds out by itself
+	_, _ = w.Write(append(frame, message...))                               // a gone client notices by itself
 	h.Set("Grpc-Status", "0")
 }
 
-// rpcError is the gRPC error for one of exporting. Of those without fault of the
-// sender it says when to retry; without that a sender must not.
+// rpcError is the gRPC error for a failed export. If it is not the sender's fault it says when to
+// retry; without that a sender must not.
 func rpcError(err error) *connect.Error {
 	status := httpserver.Status(err)
 	e := connect.NewError(connect.Code(rpcCode(status)), errors.New(httpserver.Public(err))) //nolint:gosec // a small constant

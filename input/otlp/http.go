@@ -20,7 +20,7 @@ const (
 
 var errType = errors.New("content type not supported: send " + typeProtobuf + " or " + typeJSON)
 
-// serveHTTP answers in the encoding of the request.
+// serveHTTP responds in the encoding of the request.
 func (h *Handler) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if kind != typeProtobuf && kind != typeJSON {
@@ -40,7 +40,7 @@ func (h *Handler) serveHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	h.refused(r, err)
+	h.logRejected(r, err)
 	status := httpserver.Status(err)
 	httpserver.Head(w.Header(), status)
 	write(w, kind, status, encodeStatus(kind, status, httpserver.Public(err)))
@@ -49,7 +49,7 @@ func (h *Handler) serveHTTP(w http.ResponseWriter, r *http.Request) {
 func write(w http.ResponseWriter, kind string, status int, body []byte) {
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone finds out by itself
+	_, _ = w.Write(body) // a gone client notices by itself
 }
 
 func encode(kind string, m proto.Message) []byte {
@@ -59,7 +59,7 @@ func encode(kind string, m proto.Message) []byte {
 	}
 	b, err := marshal(m)
 	if err != nil {
-		return nil // not possible: the text in it is ours
+		return nil // not possible: the text is ours
 	}
 	return b
 }
@@ -68,7 +68,7 @@ func encode(kind string, m proto.Message) []byte {
 func encodeStatus(kind string, status int, message string) []byte {
 	code := rpcCode(status)
 	if kind == typeJSON {
-		b, _ := json.Marshal(struct { // an int and a string always can be written
+		b, _ := json.Marshal(struct { // an int and a string can always be encoded
 			Code    int    `json:"code"`
 			Message string `json:"message"`
 		}{code, message})

@@ -13,10 +13,10 @@ import (
 	"logstow/input/httpserver"
 )
 
-// messageCost is about what the messages made of one JSON object take of memory.
+// messageCost is the approximate memory of the messages made from one JSON object.
 const messageCost = 192
 
-// fromJSON makes protobuf of a request in OTLP's JSON.
+// fromJSON converts a request in OTLP's JSON to protobuf.
 func fromJSON(body []byte, lease *httpserver.Lease) ([]byte, error) {
 	if err := lease.Take(int64(bytes.Count(body, []byte{'{'}))*messageCost + int64(len(body))); err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func fromJSON(body []byte, lease *httpserver.Lease) ([]byte, error) {
 	return encoded, nil
 }
 
-// fromHex is an id that was written in hexadecimal, as OTLP does, and read as
-// base64, as protobuf's JSON does.
+// fromHex is an id that was written in hexadecimal, as in OTLP, and read as base64, as in
+// protobuf's JSON.
 func fromHex(read []byte) ([]byte, error) {
 	written := base64.RawStdEncoding.EncodeToString(read)
 	id, err := hex.DecodeString(written)

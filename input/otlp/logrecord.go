@@ -11,7 +11,7 @@ import (
 	"logstow/record"
 )
 
-// logRecord is a LogRecord message taken apart; its slices point into the request.
+// logRecord is a parsed LogRecord message; its slices point into the request.
 type logRecord struct {
 	message           []byte
 	body, text, event []byte
@@ -58,8 +58,8 @@ func parseLogRecord(message []byte) (logRecord, error) {
 	return r, nil
 }
 
-// when is the record's time in Unix nanoseconds, 0 if it has none.
-func (r *logRecord) when() int64 {
+// timestamp is the record's time in Unix nanoseconds, 0 if it has none.
+func (r *logRecord) timestamp() int64 {
 	t := r.time
 	if t == 0 {
 		t = r.observed
@@ -67,7 +67,7 @@ func (r *logRecord) when() int64 {
 	return int64(min(t, math.MaxInt64)) //nolint:gosec // bounded
 }
 
-// level is by the number, where there is none by the text.
+// level is that of the number, if there is none that of the text.
 func (r *logRecord) level() record.Level {
 	if l := record.LevelFromOTel(r.severity); l != record.None {
 		return l
@@ -75,16 +75,15 @@ func (r *logRecord) level() record.Level {
 	return record.LevelFromAlias(r.text)
 }
 
-// logRecord writes the record's object: what the record says in a fixed order,
-// then what is written of its scope and resource. refused is a time that will not
-// be the record's, or 0.
-func (o *object) logRecord(r *logRecord, refused int64, scope, resource []byte) error {
+// logRecord writes the record's object: the record's fields in a fixed order, then those of its
+// scope and resource. rejected is a rejected timestamp, or 0.
+func (o *object) logRecord(r *logRecord, rejected int64, scope, resource []byte) error {
 	put(o, `{"body":`)
 	if err := o.value(r.body, 0); err != nil {
 		return err
 	}
-	if refused != 0 {
-		put(o, `,"refused_time":"`+time.Unix(0, refused).UTC().Format(time.RFC3339Nano)+`"`)
+	if rejected != 0 {
+		put(o, `,"refused_time":"`+time.Unix(0, rejected).UTC().Format(time.RFC3339Nano)+`"`)
 	}
 	if err := o.member(`,"severity":`, r.text); err != nil {
 		return err

@@ -8,34 +8,32 @@ import (
 )
 
 const (
-	// firstPiece and lastPiece are the sizes of the pieces of memory that objects are
-	// written into, the first and the largest; longer objects get a piece of their own.
-	firstPiece, lastPiece = 4 << 10, 1 << 20
+	// minPiece and maxPiece are the sizes of the first and the largest piece of memory into which
+	// objects are written; longer objects get their own piece.
+	minPiece, maxPiece = 4 << 10, 1 << 20
 )
 
-// object writes JSON objects one after the other. What it takes of memory is charged
-// to a lease before it is allocated, and bounded by limit: escapes and repeated
-// resources can make much out of little. Its first error stays, and nothing is
-// written after it.
+// object writes consecutive JSON objects. Its memory is charged to a lease before it is allocated,
+// and bounded by limit: escapes and repeated resources can make a small request large. Its first
+// error is sticky, and nothing is written after it.
 type object struct {
 	lease *httpserver.Lease
-	// limit is how many bytes all objects may have.
+	// limit is the maximum size of all objects.
 	limit int
-	// b is the piece at hand; b[start:] is the object that is being written.
+	// b is the current piece; b[start:] is the object being written.
 	b     []byte
 	start int
-	// done is how many bytes the finished objects have, held what all pieces take.
+	// done is the size of the finished objects, held that of all pieces.
 	done, held int
 	err        error
 }
 
-// reserve makes room for n more bytes, or reports that err is set.
+// reserve makes space for n more bytes, or reports that err is set.
 func (o *object) reserve(n int) bool {
 	return n <= cap(o.b)-len(o.b) || o.grow(n)
 }
 
-// grow goes on in a larger piece with the object that is being written. Finished
-// objects stay where they are.
+// grow continues the object being written in a larger piece. Finished objects stay where they are.
 func (o *object) grow(n int) bool {
 	if o.err != nil {
 		return false
@@ -44,7 +42,7 @@ func (o *object) grow(n int) bool {
 	if need > o.limit-o.done {
 		return o.fail(fmt.Errorf("%w: as JSON, the records have more than %d bytes", input.ErrTooLarge, o.limit))
 	}
-	size := min(max(min(2*cap(o.b), lastPiece), 2*need, firstPiece), o.limit-o.done)
+	size := min(max(min(2*cap(o.b), maxPiece), 2*need, minPiece), o.limit-o.done)
 	if o.start == 0 {
 		old := cap(o.b)
 		b, err := o.lease.Grow(o.b, size)
@@ -62,7 +60,7 @@ func (o *object) grow(n int) bool {
 	return true
 }
 
-// fail sets the error, and leaves no room for more.
+// fail sets the error, and leaves no space for more.
 func (o *object) fail(err error) bool {
 	o.err, o.b, o.start = err, nil, 0
 	return false
@@ -86,7 +84,7 @@ func (o *object) finish() []byte {
 // discard forgets the object that is being written.
 func (o *object) discard() { o.b = o.b[:o.start] }
 
-// reset forgets all objects, and keeps no more of their memory than the last piece.
+// reset discards all objects, and keeps no more of their memory than the last piece.
 func (o *object) reset() {
 	o.lease.Give(int64(o.held - cap(o.b)))
 	*o = object{lease: o.lease, limit: o.limit, b: o.b[:0], held: cap(o.b)}

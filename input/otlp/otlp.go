@@ -15,37 +15,37 @@ import (
 )
 
 const (
-	// Path is what the input answers on over HTTP.
+	// Path is the path of the input over HTTP.
 	Path = "/v1/logs"
 	// Procedure is the path of the gRPC method.
 	Procedure = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
-	// DefaultMaxServices is how many services are told apart where nothing else is configured.
+	// DefaultMaxServices is the default number of distinct services.
 	DefaultMaxServices = 100
 )
 
-// Options say how OpenTelemetry logs are taken.
+// Options configure a [Handler].
 type Options struct {
 	input.Options
-	// ServiceFromResource takes a record's service from its resource's service.name,
-	// made a valid name. The configured service is for those without one.
+	// ServiceFromResource takes a record's service from its resource's service.name, cleaned to a
+	// valid name. The configured service is for records without one.
 	ServiceFromResource bool
-	// MaxServices is how many such services are told apart; records of more go to the
+	// MaxServices is the maximum number of such services; records of further ones get the
 	// configured one. 0 is [DefaultMaxServices].
 	MaxServices int
-	// MaxBody is the size limit in bytes of a request, decompressed; 0 is
-	// [input.MaxReceive], and so is more.
+	// MaxBody is the maximum decompressed size of a request in bytes; 0, and any larger value, is
+	// [input.MaxReceive].
 	MaxBody int
-	// MaxHeld is how many bytes all requests together may hold; 0 is [httpserver.DefaultMemory].
-	MaxHeld int64
+	// MaxMemory is the memory limit of all requests together; 0 is [httpserver.DefaultMemory].
+	MaxMemory int64
 }
 
-// Handler takes OpenTelemetry logs. It is a [httpserver.Routes].
+// Handler receives OpenTelemetry logs. It is an [httpserver.Routes].
 type Handler struct {
 	opts     Options
 	receiver *input.Receiver
 	memory   *httpserver.Memory
 	services services
-	resumed  resumed
+	resumed  partialRequests
 	grpc     *connect.ErrorWriter
 }
 
@@ -68,7 +68,7 @@ func NewHandler(opts Options) (*Handler, error) {
 	return &Handler{
 		opts:     opts,
 		receiver: receiver,
-		memory:   httpserver.NewMemory(opts.MaxHeld, opts.Memory),
+		memory:   httpserver.NewMemory(opts.MaxMemory, opts.Memory),
 		services: services{limit: opts.MaxServices, log: opts.Log},
 		grpc:     connect.NewErrorWriter(),
 	}, nil
@@ -80,6 +80,6 @@ func (h *Handler) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST "+Procedure, h.serveGRPC)
 }
 
-func (h *Handler) refused(r *http.Request, err error) {
-	h.opts.Log.LogAttrs(r.Context(), slog.LevelDebug, "OpenTelemetry logs refused", slog.String("from", r.RemoteAddr), slog.Any("error", err))
+func (h *Handler) logRejected(r *http.Request, err error) {
+	h.opts.Log.LogAttrs(r.Context(), slog.LevelDebug, "OpenTelemetry logs rejected", slog.String("from", r.RemoteAddr), slog.Any("error", err))
 }

@@ -176,7 +176,7 @@ func marshal(t testing.TB, m proto.Message) []byte {
 	return b
 }
 
-func deep(n int) *common1.AnyValue {
+func tooDeep(n int) *common1.AnyValue {
 	v := text("x")
 	for range n {
 		v = &common1.AnyValue{Value: &common1.AnyValue_ArrayValue{ArrayValue: &common1.ArrayValue{Values: []*common1.AnyValue{v}}}}
@@ -296,7 +296,7 @@ func TestRefused(t *testing.T) {
 	}
 	s.set("web", input.ErrBusy)
 	got := post(t, address, jsonType, "", []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]}]}]}`))
-	if want := (answer{503, "5", `{"code":14,"message":"no room in the buffer for now"}`}); got != want {
+	if want := (answer{503, "5", `{"code":14,"message":"no space for now"}`}); got != want {
 		t.Errorf("busy: %+v, want %+v", got, want)
 	}
 	if got := s.take(); got != nil {
@@ -309,7 +309,7 @@ func TestPartialSuccess(t *testing.T) {
 	s := new(sink)
 	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
 	r := request("a")
-	r.ResourceLogs[0].ScopeLogs[0].LogRecords = append(r.ResourceLogs[0].ScopeLogs[0].LogRecords, &logs1.LogRecord{Body: deep(100)})
+	r.ResourceLogs[0].ScopeLogs[0].LogRecords = append(r.ResourceLogs[0].ScopeLogs[0].LogRecords, &logs1.LogRecord{Body: tooDeep(100)})
 	got := post(t, address, protobuf, "", marshal(t, r))
 	var response collector1.ExportLogsServiceResponse
 	if err := proto.Unmarshal([]byte(got.Body), &response); err != nil || got.Status != 200 {
@@ -414,7 +414,7 @@ func TestGRPC(t *testing.T) {
 
 func FuzzExport(f *testing.F) {
 	f.Add(marshal(f, request("a", "b")), false)
-	f.Add(marshal(f, record(&logs1.LogRecord{Body: deep(70), TraceId: []byte{1, 2}, Attributes: []*common1.KeyValue{attribute("a", nil)}})), false)
+	f.Add(marshal(f, record(&logs1.LogRecord{Body: tooDeep(70), TraceId: []byte{1, 2}, Attributes: []*common1.KeyValue{attribute("a", nil)}})), false)
 	f.Add([]byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"traceId":"5b8efff798038103d269b633813fc60c","timeUnixNano":"1"}]}]}]}`), true)
 	f.Add(protowire.AppendTag(nil, 1, protowire.StartGroupType), false)
 	s := new(sink)

@@ -9,16 +9,15 @@ import (
 
 // resource is what the records of one ResourceLogs have in common.
 type resource struct {
-	// suffix is the end of the records' objects. It is written once, however many
-	// scopes there are.
+	// suffix is the end of the records' objects. It is written once, however many scopes there are.
 	suffix []byte
-	// deep says that it could not be written because of errDeep.
+	// tooDeep says that it could not be written because of errTooDeep.
 	deep bool
 	// service is the value of service.name.
 	service, source string
 }
 
-// sources are the attributes that name a record's source, the best first.
+// sources are the attributes that name a record's source, in order of preference.
 const (
 	attrPod       = "k8s.pod.name"
 	attrPodPart   = "k8s.container.name"
@@ -28,7 +27,7 @@ const (
 	attrService   = "service.name"
 )
 
-// newResource looks into a Resource message; what it writes is in o.
+// newResource parses a Resource message; its output is in o.
 func newResource(message []byte, o *object) (resource, error) {
 	var names map[string]string
 	err := each(message, func(f field) error {
@@ -52,7 +51,7 @@ func newResource(message []byte, o *object) (resource, error) {
 		return resource{}, err
 	}
 	err = o.resource(message)
-	deep := errors.Is(err, errDeep)
+	deep := errors.Is(err, errTooDeep)
 	if deep {
 		o.discard()
 		err = nil
@@ -75,10 +74,10 @@ func source(names map[string]string) string {
 	return ""
 }
 
-// plain is the beginning of an AnyValue's string, as much as a name may have.
+// plain is the beginning of an AnyValue's string, up to the maximum length of a name.
 func plain(any []byte) string {
 	var text []byte
-	_ = each(any, func(f field) error { // what is malformed is reported where it is written
+	_ = each(any, func(f field) error { // malformed values are reported where they are written
 		if f.is(1, protowire.BytesType) {
 			text = f.bytes
 		}
@@ -87,7 +86,7 @@ func plain(any []byte) string {
 	return string(bytes.ToValidUTF8(text[:min(len(text), 255)], []byte("_")))
 }
 
-// resource writes the end of the records' objects: the resource, if it says anything.
+// resource writes the end of the records' objects: the resource, if it is not empty.
 func (o *object) resource(message []byte) error {
 	const name = `,"resource":`
 	put(o, name)
@@ -101,7 +100,7 @@ func (o *object) resource(message []byte) error {
 	return o.err
 }
 
-// scope writes the member for an InstrumentationScope, if it says anything.
+// scope writes the member for an InstrumentationScope, if it is not empty.
 func (o *object) scope(message []byte) error {
 	var name, version []byte
 	attributes := false

@@ -8,15 +8,15 @@ import (
 	"logstow/blobnaming"
 )
 
-// services bounds how many services senders can make up. The zero value of all
-// but limit and log is ready.
+// services bounds the number of services that senders can create. The zero value of all fields but
+// limit and log is ready to use.
 type services struct {
 	limit int
 	log   *slog.Logger
 
-	mu   sync.Mutex
-	seen map[string]bool
-	said bool
+	mu     sync.Mutex
+	seen   map[string]bool
+	logged bool
 }
 
 // admit is the service for a service.name, "" for the configured one.
@@ -31,9 +31,9 @@ func (s *services) admit(name string) string {
 		return name
 	}
 	if len(s.seen) >= s.limit {
-		if !s.said {
-			s.said = true
-			s.log.Warn("too many services in OpenTelemetry logs: records of further ones get the configured service", "limit", s.limit, "first", name)
+		if !s.logged {
+			s.logged = true
+			s.log.Warn("too many services in OpenTelemetry logs: records of further services get the configured service", "limit", s.limit, "first", name)
 		}
 		return ""
 	}
@@ -44,9 +44,9 @@ func (s *services) admit(name string) string {
 	return name
 }
 
-// CleanService makes a service name of a service.name: lower case, "-" for what
-// may not be in one, cut to its longest. It is "" where nothing is left, and for
-// unknown_service, which SDKs send where none was configured.
+// CleanService makes a service name of a service.name: lower case, "-" for invalid characters,
+// truncated to the maximum length. It is "" if nothing is left, and for unknown_service, which SDKs
+// send if none was configured.
 func CleanService(name string) string {
 	if strings.HasPrefix(name, "unknown_service") {
 		return ""

@@ -12,16 +12,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// maxDepth is how deep values may be nested.
+// maxDepth is the maximum nesting of values.
 const maxDepth = 64
 
-// errDeep says that a record holds a value that is nested too deeply.
-var errDeep = errors.New("a value is nested too deeply")
+// errTooDeep reports a value that is nested too deeply.
+var errTooDeep = errors.New("a value is nested too deeply")
 
 // value writes an AnyValue; one that is not set is null.
 func (o *object) value(any []byte, depth int) error {
 	if depth == maxDepth {
-		return errDeep
+		return errTooDeep
 	}
 	var last field // of those of the oneof
 	for len(any) > 0 {
@@ -124,7 +124,7 @@ func (o *object) integer(v int64) {
 	put(o, strconv.AppendInt(scratch[:0], v, 10))
 }
 
-// double writes a number, or as protobuf's JSON does, the name of what JSON has no number for.
+// double writes a number, or as protobuf's JSON does, the name of one that JSON cannot represent.
 func (o *object) double(v float64) {
 	switch {
 	case math.IsNaN(v):

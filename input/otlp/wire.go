@@ -8,9 +8,8 @@ import (
 	"logstow/input/httpserver"
 )
 
-// field is one field of a protobuf message as it was sent. Requests are read
-// field by field, without making messages of them: a few bytes sent must not
-// become hundreds in memory.
+// field is one field of an encoded protobuf message. Requests are parsed field by field, without
+// unmarshalling them: a few bytes sent must not become hundreds in memory.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type
@@ -47,8 +46,8 @@ func next(b []byte) (field, []byte, error) {
 	return f, b[n:], nil
 }
 
-// is reports whether f is the field of this number and kind; others are skipped,
-// as fields are that a later version of the protocol may have.
+// is reports whether f is the field of this number and kind; others are skipped, like fields of
+// later versions of the protocol.
 func (f field) is(number protowire.Number, kind protowire.Type) bool {
 	return f.number == number && f.kind == kind
 }

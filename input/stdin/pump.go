@@ -9,32 +9,31 @@ import (
 const (
 	// pumpSize is how much is read at once.
 	pumpSize = 256 << 10
-	// lastMoment is how long a read may take to return what it has when the end is asked for.
-	lastMoment = 100 * time.Millisecond
-	// pause is how long bytes are waited for while something else waits for them.
-	pause = 200 * time.Millisecond
+	// stopTimeout is how long a read may take to return its data after stop.
+	stopTimeout = 100 * time.Millisecond
+	// idleTimeout is how long to wait for bytes while held lines wait.
+	idleTimeout = 200 * time.Millisecond
 )
 
-// pump reads ahead in a goroutine of its own, so that waiting for bytes can be
-// given up. It is an [io.Reader] that ends with the stream or with the context, and
-// for a pause.
+// pump reads ahead in its own goroutine, so that waiting for bytes can be cancelled. It is an
+// [io.Reader] that ends with the stream, with the context, and at a pause.
 type pump struct {
 	full  chan piece
 	empty chan []byte
 	done  chan struct{}
-	// stopped is closed when reading is to end; ended says that it was seen.
+	// stopped is closed when reading is to end; ended says that this was seen.
 	stopped <-chan struct{}
 	ended   bool
-	// waiting says whether somebody waits for bytes: then a read that gets none for a
-	// while ends in io.EOF, and paused is set.
+	// waiting says whether held lines wait: then a read without bytes for a while ends in io.EOF,
+	// and paused is set.
 	waiting func() bool
 	paused  bool
-	// buf is the buffer being read from, rest what is left of it.
+	// buf is the buffer being read from, rest its unread part.
 	buf, rest []byte
 	err       error
 }
 
-// piece is what one read gave.
+// piece is the result of one read.
 type piece struct {
 	buf []byte
 	n   int
@@ -49,7 +48,7 @@ func startPump(ctx context.Context, r io.Reader) *pump {
 	return p
 }
 
-// stop lets the goroutine end as soon as its read does.
+// stop lets the goroutine end after its current read.
 func (p *pump) stop() { close(p.done) }
 
 func (p *pump) run(r io.Reader) {
@@ -93,15 +92,15 @@ func (p *pump) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// next waits for a piece. After the end was asked for it takes one more, if one
-// comes at once: the bytes of a read that is just returning are not to be lost.
+// next waits for a piece. After stop it takes one more, if one comes at once: the bytes of a read
+// that is just returning must not be lost.
 func (p *pump) next() (piece, bool) {
 	if p.ended {
 		return piece{}, false
 	}
 	var quiet <-chan time.Time
 	if p.waiting() {
-		timer := time.NewTimer(pause)
+		timer := time.NewTimer(idleTimeout)
 		defer timer.Stop()
 		quiet = timer.C
 	}
@@ -114,7 +113,7 @@ func (p *pump) next() (piece, bool) {
 	case <-p.stopped:
 		p.ended = true
 	}
-	moment := time.NewTimer(lastMoment)
+	moment := time.NewTimer(stopTimeout)
 	defer moment.Stop()
 	select {
 	case got := <-p.full:

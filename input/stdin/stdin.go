@@ -1,5 +1,4 @@
-// Package stdin reads lines from standard input, or from any stream that can
-// be read once.
+// Package stdin reads lines from standard input, or from any stream that can be read once.
 package stdin
 
 import (
@@ -13,14 +12,12 @@ import (
 // Source is the source of the records read from standard input.
 const Source = "stdin"
 
-// StopWait is how long may be used, after the end is asked for, to hand over
-// what was read by then.
+// StopWait is how long flushing may take after stop.
 const StopWait = 10 * time.Second
 
-// Run reads r to its end and hands over its lines, the last one also without a
-// newline. When ctx ends first it stops reading, hands over what it has and
-// returns nil. A read that is waiting for bytes then can not be ended: it may stay
-// behind until the process ends or r is closed.
+// Run reads r to its end and flushes its lines, the last one also without a newline. When ctx ends
+// first it stops reading, flushes what it has and returns nil. A blocked read cannot be cancelled:
+// its goroutine may remain until the process ends or r is closed.
 func Run(ctx context.Context, r io.Reader, opts input.Options) error {
 	feed, err := input.NewFeed(opts)
 	if err != nil {
@@ -41,8 +38,7 @@ func Run(ctx context.Context, r io.Reader, opts input.Options) error {
 	return readErr
 }
 
-// read reads p to its end. Where nothing comes for a moment, it hands over what
-// has waited for its continuation.
+// read reads p to its end. At a pause, it flushes lines that waited for their continuation.
 func read(ctx context.Context, feed *input.Feed, source *input.Source, p *pump) error {
 	p.waiting = source.Waiting
 	for {

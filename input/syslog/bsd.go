@@ -2,13 +2,13 @@ package syslog
 
 import "bytes"
 
-// maxTag is the longest program name that is taken for one; RFC 3164 has 32.
+// maxTag is the maximum length of a program name; RFC 3164 has 32.
 const maxTag = 128
 
-// parse3164 reads what follows the priority in the way of RFC 3164, which
-// describes what it found rather than prescribing: TIMESTAMP [HOSTNAME]
-// [TAG[PID]:] text, with a time of RFC 3339 as modern senders write it too.
-// Without a time all of it is text, but for a tag with a process number.
+// parse3164 parses the part after the priority as in RFC 3164, which describes existing practice
+// rather than prescribing a format: TIMESTAMP [HOSTNAME] [TAG[PID]:] text, also with an RFC 3339
+// time as modern senders write. Without a time all of it is text, except for a tag with a process
+// number.
 func parse3164(s []byte, local bool) header {
 	h := header{bom: -1}
 	n := bsdTime(s)
@@ -44,7 +44,7 @@ func parse3164(s []byte, local bool) header {
 	return h
 }
 
-// tag reads "app:", "app[anything]:" or "app[123]" and at most one space after it.
+// tag parses "app:", "app[anything]:" or "app[123]" and at most one space after it.
 func tag(s []byte) (app, proc, rest []byte, ok bool) {
 	end := -1
 	for i := 0; i < len(s) && i < maxTag; i++ {
@@ -79,9 +79,8 @@ func tag(s []byte) (app, proc, rest []byte, ok bool) {
 	return app, proc, rest, true
 }
 
-// bsdTime is the length of a time at the start of s: "Jan _2 15:04:05", with a
-// year after the day or a fraction after the second as some devices write it.
-// It is 0 where there is none.
+// bsdTime is the length of a time at the start of s: "Jan _2 15:04:05", also with a year after the
+// day or a fraction after the second as some devices write it. It is 0 if there is none.
 func bsdTime(s []byte) int {
 	if len(s) < len("Jan 2 15:04:05") || s[3] != ' ' || !bytes.Contains(months, s[:3]) {
 		return 0
@@ -98,7 +97,7 @@ func bsdTime(s []byte) int {
 	if n = digits(s[i:]); n == 4 && i+n < len(s) && s[i+n] == ' ' {
 		i += n + 1
 	}
-	n = shape(s[i:], "00:00:00")
+	n = matchLen(s[i:], "00:00:00")
 	if n == 0 {
 		return 0
 	}
@@ -109,7 +108,7 @@ var months = []byte("Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec") //nolint:
 
 // isoTime is the length of a time of RFC 3339 at the start of s; 0 where there is none.
 func isoTime(s []byte) int {
-	i := shape(s, "0000-00-00T00:00:00")
+	i := matchLen(s, "0000-00-00T00:00:00")
 	if i == 0 {
 		return 0
 	}
@@ -118,10 +117,10 @@ func isoTime(s []byte) int {
 		return i + 1
 	}
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
-		if n := shape(s[i+1:], "00:00"); n > 0 {
+		if n := matchLen(s[i+1:], "00:00"); n > 0 {
 			return i + 1 + n
 		}
-		return i + 1 + shape(s[i+1:], "0000")
+		return i + 1 + matchLen(s[i+1:], "0000")
 	}
 	return i
 }
@@ -134,9 +133,9 @@ func fraction(s []byte) int {
 	return 1 + digits(s[1:])
 }
 
-// shape is the length of a pattern that s starts with, where a 0 in the pattern
-// is any digit; 0 if it does not.
-func shape(s []byte, pattern string) int {
+// matchLen is the length of a pattern at the start of s, in which a 0 stands for any digit; 0 if it
+// does not match.
+func matchLen(s []byte, pattern string) int {
 	if len(s) < len(pattern) {
 		return 0
 	}

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// maxNames bounds how many sources and senders are remembered as strings.
+	// maxNames bounds how many source and sender strings are cached.
 	maxNames = 128
-	// maxEvents bounds how many messages are handed over in one piece.
+	// maxEvents bounds how many messages are passed on at once.
 	maxEvents = 1024
 )
 
-// events collects what is handed over in one piece. Not safe for concurrent use.
+// events collects a batch of messages. Not safe for concurrent use.
 type events struct {
 	opts       *Options
 	recognizer *recognize.Recognizer
@@ -24,7 +24,7 @@ type events struct {
 	list  []input.Event
 	// size is the length of all messages.
 	size int
-	// names are sources that were met, so that each is one string; senders likewise.
+	// names are known sources, so that each is allocated once; senders likewise.
 	names   map[string]string
 	senders map[netip.Addr]string
 	scratch []byte
@@ -37,37 +37,38 @@ func newEvents(opts *Options, local bool) *events {
 	}
 }
 
-// fits reports whether a message of n bytes may go into the same piece.
+// fits reports whether a message of n bytes fits into the batch.
 func (e *events) fits(n int) bool {
 	return len(e.list) == 0 || len(e.list) < maxEvents && e.size+n <= input.MaxReceive
 }
 
-// add appends a message as it came, whose bytes must stay until reset; sender is its host if known.
+// add appends a message as received, whose bytes must stay until reset; sender is its host if
+// known.
 func (e *events) add(line []byte, sender string, read int64) {
 	event := e.event(line, sender, read)
 	e.size += len(event.Message)
 	e.list = append(e.list, event)
 }
 
-// reset forgets all messages.
+// reset discards all messages.
 func (e *events) reset() {
 	clear(e.list)
 	e.list, e.size = e.list[:0], 0
 }
 
-// event makes an event of a message: time, level and source are those of its
-// header, and the message what the header does not say. Whatever can not be read,
-// or not be kept in those, stays in the message.
+// event makes an event of a message: time, level and source are those of its header, and the
+// message is the rest. Anything that cannot be parsed, or represented in these, stays in the
+// message.
 func (e *events) event(line []byte, sender string, read int64) input.Event {
 	h := parseHeader(line, e.local)
 	event := input.Event{Level: record.LevelFromSyslog(h.severity), Message: h.rest}
 	if len(h.host)+len(h.app)+len(h.proc) > record.MaxSource-2 {
-		// Cut in the source, whole in the message.
+		// Truncated in the source, complete in the message.
 		event.Message, h.bom = line, -1
 	}
 	event.Source = e.source(&h, sender)
 	if h.time != nil {
-		if stamp := e.recognizer.Stamp(h.time, read, read); stamp.Found && stamp.Refused == recognize.Taken {
+		if stamp := e.recognizer.Stamp(h.time, read, read); stamp.Found && stamp.Rejected == recognize.Accepted {
 			event.Time = stamp.Time
 		} else {
 			event.Message, h.bom = line, -1
@@ -77,14 +78,14 @@ func (e *events) event(line []byte, sender string, read int64) input.Event {
 	case e.opts.Raw || len(event.Message) == 0:
 		event.Message = line
 	case h.bom >= 0:
-		// The mark goes; what stands before it moves up.
+		// The mark is removed; the text before it moves up.
 		copy(event.Message[len(bom):], event.Message[:h.bom])
 		event.Message = event.Message[len(bom):]
 	}
 	return event
 }
 
-// source is HOST/APP/PROCID, without what is not known.
+// source is HOST/APP/PROCID, without unknown parts.
 func (e *events) source(h *header, sender string) string {
 	s := e.scratch[:0]
 	if len(h.host) > 0 {
@@ -113,7 +114,7 @@ func (e *events) source(h *header, sender string) string {
 	return name
 }
 
-// sender is an address as a host's name.
+// sender is an address as a host name.
 func (e *events) sender(a netip.Addr) string {
 	if name, ok := e.senders[a]; ok {
 		return name
@@ -126,7 +127,7 @@ func (e *events) sender(a netip.Addr) string {
 	return name
 }
 
-// host is an address without what belongs to this machine.
+// host is an address, empty for this machine.
 func host(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""

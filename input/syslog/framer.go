@@ -3,24 +3,24 @@ package syslog
 import "bytes"
 
 const (
-	// maxCount is the longest message that a count of octets is believed to announce,
-	// and maxCountDigits what it takes to write it: other numbers are text.
+	// maxCount is the maximum accepted octet count, and maxCountDigits its number of digits: other
+	// numbers are text.
 	maxCount       = 64 << 20
 	maxCountDigits = 8
 )
 
-// framer cuts a stream into messages as RFC 6587 has them, detected for each
-// message: a number, a space and that many bytes starting with "<"; else a line.
+// framer splits a stream into messages as in RFC 6587, detected for each message: a number, a space
+// and that many bytes starting with "<"; otherwise a line.
 type framer struct {
-	// limit is the length in bytes past which a message is cut.
+	// limit is the length in bytes past which a message is truncated.
 	limit int
-	// nul says that a NUL ends a line too, as the C library writes to Unix stream sockets.
+	// nul says that a NUL also ends a line, as the C library writes to Unix stream sockets.
 	nul bool
 
-	// scanned is how much of the buffer holds no end of the line that it starts with.
+	// scanned is how much of the buffer has no end of the line that it starts with.
 	scanned int
-	// kept is the beginning of a message over the limit while the rest is skipped:
-	// left bytes of it, or up to the end of the line where that is -1. size counts all.
+	// kept is the beginning of a message over the limit while the rest is skipped: left bytes of
+	// it, or up to the end of the line if that is -1. size counts all.
 	kept []byte
 	left int64
 	size int64
@@ -29,14 +29,13 @@ type framer struct {
 // frame is a message of a stream.
 type frame struct {
 	text []byte
-	// size is what the sender sent: more than the text has if it was cut.
+	// size is the size that the sender sent: more than the text if it was truncated.
 	size int64
 }
 
-// next takes the next message off the front of buf, the bytes read and not used
-// yet: used of them are used up, with a message or (text is nil) without. used is
-// 0 with no message if more must be read first. end says that nothing more will come: then what
-// is left is a message.
+// next takes the next message off the front of buf, the unprocessed bytes: used of them are
+// consumed, with a message or (text is nil) without. used is 0 with no message if more must be read
+// first. end says that nothing more will come: then the rest is a message.
 func (f *framer) next(buf []byte, end bool) (m frame, used int) {
 	if f.kept != nil {
 		return f.skip(buf, end)
@@ -57,8 +56,8 @@ func (f *framer) next(buf []byte, end bool) (m frame, used int) {
 	return f.line(buf, end)
 }
 
-// octetCount reads "123 <": the message starts at start and is count bytes
-// long. Where start is 0 there is none, and maybe says that more bytes may show one.
+// octetCount parses "123 <": the message starts at start and is count bytes long. If start is 0
+// there is none, and maybe says that more bytes may show one.
 func octetCount(buf []byte) (start, count int, maybe bool) {
 	n := digits(buf[:min(len(buf), maxCountDigits+1)])
 	if n == 0 || n > maxCountDigits || buf[0] == '0' {
@@ -130,8 +129,8 @@ func (f *framer) lineEnd(s []byte) int {
 	return n
 }
 
-// overflow cuts the unfinished message in buf because there is no memory for
-// more of it: next skips the rest.
+// overflow truncates the unfinished message in buf because there is no memory for more of it: next
+// skips the rest.
 func (f *framer) overflow(buf []byte) {
 	start, count, _ := octetCount(buf)
 	f.scanned = 0
@@ -142,13 +141,13 @@ func (f *framer) overflow(buf []byte) {
 	}
 }
 
-// keep begins to skip a message over the limit.
+// keep begins to skip the rest of a message over the limit.
 func (f *framer) keep(text []byte, left int64) frame {
 	f.kept, f.left, f.size = bytes.Clone(text), left, int64(len(text))
 	return frame{}
 }
 
-// skip uses up what belongs to a message over the limit.
+// skip consumes the bytes of a message over the limit.
 func (f *framer) skip(buf []byte, end bool) (frame, int) {
 	used, done := len(buf), end
 	if f.left >= 0 {
@@ -174,12 +173,12 @@ func (f *framer) skip(buf []byte, end bool) (frame, int) {
 	return m, used
 }
 
-// unfinished reports whether a message has begun of which buf is what is not used.
+// unfinished reports whether a message has begun, of which buf is the unprocessed part.
 func (f *framer) unfinished(buf []byte) bool { return len(buf) > 0 || f.kept != nil }
 
 func whole(text []byte) frame { return frame{text: text, size: int64(len(text))} }
 
-// trimEnd removes the one newline or NUL that many senders put behind a message.
+// trimEnd removes the one newline or NUL that many senders append to a message.
 func trimEnd(text []byte) []byte {
 	if n := len(text); n > 0 && (text[n-1] == '\n' || text[n-1] == 0) {
 		return text[:n-1]

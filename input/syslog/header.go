@@ -2,16 +2,16 @@ package syslog
 
 import "bytes"
 
-// header is what stands before the text of a syslog message. All parts lie in
-// the line that it was read from; a part that the line does not have is nil.
+// header is the parsed header of a syslog message. All parts point into the line; a missing part is
+// nil.
 type header struct {
 	// severity is from 0 (emergency) to 7 (debug), -1 where the line has no priority.
 	severity int
 	// time as written.
 	time            []byte
 	host, app, proc []byte
-	// rest is what follows the parts above and says something: in RFC 5424 it
-	// starts with the message id or the structured data if they say anything.
+	// rest is the message after the header; in RFC 5424 it starts with the message id or the
+	// structured data if they are not nil.
 	rest []byte
 	// bom is the offset in rest of a UTF-8 byte order mark before the text, -1 without.
 	bom int
@@ -20,9 +20,8 @@ type header struct {
 // maxVersion is how many digits RFC 5424 gives a version.
 const maxVersion = 3
 
-// parseHeader takes a line apart: RFC 5424, RFC 3164 as senders really write
-// it, else a line that is all text. local says that it came over a Unix socket,
-// where applications write no host.
+// parseHeader parses a line: RFC 5424, RFC 3164 as senders write it in practice, otherwise a line
+// that is all text. local says that it came over a Unix socket, where applications write no host.
 func parseHeader(line []byte, local bool) header {
 	severity, rest, ok := priority(line)
 	if !ok {
@@ -75,12 +74,12 @@ func parse5424(s []byte) (header, bool) {
 	text, ok := afterData(data)
 	switch {
 	case !ok:
-		// Not as it should be: from here on everything is text.
+		// Malformed: the rest is text.
 		h.rest = s
 		return h, true
 	case !isNil(id):
 		h.rest = s
-	case !ofTransport(data[:len(data)-len(text)]):
+	case !isTransportData(data[:len(data)-len(text)]):
 		h.rest = data
 	default:
 		h.rest = text
@@ -99,8 +98,8 @@ func parse5424(s []byte) (header, bool) {
 
 var bom = []byte("\ufeff") //nolint:gochecknoglobals // a constant that is bytes
 
-// afterData returns what follows the structured data: nothing, or a space and
-// the text. It is not ok where the structured data is malformed.
+// afterData returns the part after the structured data: nothing, or a space and the text. It is not
+// ok if the structured data is malformed.
 func afterData(s []byte) (text []byte, ok bool) {
 	i := 0
 	switch {
@@ -121,11 +120,10 @@ func afterData(s []byte) (text []byte, ok bool) {
 	return s[i:], true
 }
 
-// ofTransport reports whether structured data is nil or says only how the
-// message was sent, in elements that RFC 5424 registers for that: the quality of the
-// sender's clock and the number of the message, which logger and syslog-ng put
-// before every one.
-func ofTransport(data []byte) bool {
+// isTransportData reports whether structured data is nil or only describes the transport, in
+// elements that RFC 5424 registers for that: the quality of the sender's clock and the number of
+// the message, which logger and syslog-ng prepend to every message.
+func isTransportData(data []byte) bool {
 	if isNil(data) {
 		return true
 	}
@@ -138,8 +136,8 @@ func ofTransport(data []byte) bool {
 	return true
 }
 
-// element is the length of the structured data element that s starts with: 0
-// if it has no end. Within quotes a backslash takes the byte after it.
+// element is the length of the structured data element that s starts with: 0 if it has no end. In
+// quotes a backslash escapes the next byte.
 func element(s []byte) int {
 	quoted := false
 	for i := 1; i < len(s); i++ {
@@ -155,7 +153,7 @@ func element(s []byte) int {
 	return 0
 }
 
-// word cuts off what stands before the first space.
+// word cuts off the text before the first space.
 func word(s []byte) (w, rest []byte) {
 	if i := bytes.IndexByte(s, ' '); i >= 0 {
 		return s[:i], s[i+1:]
@@ -163,7 +161,7 @@ func word(s []byte) (w, rest []byte) {
 	return s, nil
 }
 
-// isNil reports whether a part of an RFC 5424 header says nothing.
+// isNil reports whether a part of an RFC 5424 header is nil.
 func isNil(part []byte) bool { return len(part) == 0 || len(part) == 1 && part[0] == '-' }
 
 // digits is how many digits s starts with.

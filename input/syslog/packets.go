@@ -12,21 +12,21 @@ import (
 	"logstow/input/listen"
 )
 
-// maxFailed is after how many failures in a row reading ends.
-const maxFailed = 100
+// maxReadErrors is after how many consecutive errors reading ends.
+const maxReadErrors = 100
 
-// maxDatagram is the longest datagram that is read whole: UDP has at most 64 KiB,
-// a Unix socket what its sender's buffer holds, 208 KiB unless configured.
+// maxDatagram is the maximum size of a datagram that is read completely: UDP has at most 64 KiB, a
+// Unix socket its sender's buffer, 208 KiB by default.
 const maxDatagram = 512 << 10
 
-// runPackets reads datagrams and hands them over at the same time.
+// runPackets reads datagrams and passes them on concurrently.
 func (s *Server) runPackets(ctx context.Context) error {
 	defer func() { _ = s.Close() }()
-	// Of datagrams that wait, and of those being handed over, half the memory each.
-	q := newQueue(int(s.opts.MaxHeld/2), s.budget)
+	// Half of the memory is for waiting datagrams, half for those being passed on.
+	q := newQueue(int(s.opts.MaxMemory/2), s.budget)
 	reading, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	defer listen.NewAlarm(reading, s.packets).Stop()
+	defer listen.NewReadDeadline(reading, s.packets).Stop()
 	handed := make(chan error, 1)
 	go func() {
 		err := s.handPackets(ctx, q)
@@ -47,22 +47,22 @@ func (s *Server) runPackets(ctx context.Context) error {
 	return errors.Join(err, <-handed)
 }
 
-// readPackets reads until the socket fails, as it does when its deadline has come.
+// readPackets reads until the socket fails, as it does after its deadline.
 func (s *Server) readPackets(q *queue) error {
 	buf := make([]byte, maxDatagram)
 	oob := make([]byte, 64)
 	for failed := 0; ; {
 		n, from, err := s.readPacket(buf, oob)
 		if err != nil {
-			// One datagram may fail where the socket does not.
-			if failed++; failed > maxFailed || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
+			// One datagram may fail without the socket failing.
+			if failed++; failed > maxReadErrors || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 				return fmt.Errorf("read syslog datagrams: %w", err)
 			}
 			continue
 		}
 		failed = 0
 		if n == len(buf) {
-			s.opts.Stats.Cut.Add(1) // by the kernel, that does not say how much
+			s.opts.Stats.Cut.Add(1) // by the kernel, which does not say how much
 		}
 		text := trimEnd(buf[:n])
 		if len(text) == 0 {
@@ -76,8 +76,8 @@ func (s *Server) readPackets(q *queue) error {
 		}
 		if !q.put(text, from) {
 			s.counts.dropped.Add(1)
-			if s.told.May() {
-				s.opts.Log.Error("syslog datagrams are dropped: the buffer has no room", "address", s.opts.Address, "dropped", s.counts.dropped.Load())
+			if s.logLimit.Allow() {
+				s.opts.Log.Error("syslog datagrams dropped: no space in the buffer", "address", s.opts.Address, "dropped", s.counts.dropped.Load())
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (s *Server) readPacket(buf, oob []byte) (int, netip.Addr, error) {
 	return n, from.Addr(), err
 }
 
-// handPackets hands over what waits until the queue is closed and empty.
+// handPackets passes on waiting datagrams until the queue is closed and empty.
 func (s *Server) handPackets(ctx context.Context, q *queue) error {
 	late, cancel := input.Grace(ctx, grace)
 	defer cancel()
@@ -109,18 +109,18 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 		read := s.opts.Now().UnixNano()
 		for text, from := range batch.all() {
 			if !events.fits(len(text)) {
-				if err := s.hand(late, events); err != nil {
+				if err := s.receive(late, events); err != nil {
 					return err
 				}
 			}
 			events.add(text, events.sender(from), read)
 		}
-		if err := s.hand(late, events); err != nil {
+		if err := s.receive(late, events); err != nil {
 			return err
 		}
-		if now := s.counts.lostByKernel.Load(); now > lost && s.told.May() {
+		if now := s.counts.lostByKernel.Load(); now > lost && s.logLimit.Allow() {
 			lost = now
-			s.opts.Log.Error("syslog datagrams were lost before they could be read: the receive buffer was full",
+			s.opts.Log.Error("syslog datagrams lost in the kernel: receive buffer full",
 				"address", s.opts.Address, "lost", now)
 		}
 	}

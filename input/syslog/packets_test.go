@@ -62,7 +62,7 @@ func TestDropped(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
 	sink.set(true, nil)
-	s, stop := serve(t, syslog.Options{Options: options(sink), Address: "udp://:0", MaxHeld: 1 << 20})
+	s, stop := serve(t, syslog.Options{Options: options(sink), Address: "udp://:0", MaxMemory: 1 << 20})
 	c := dial(t, s)
 	text := strings.Repeat("z", 1000)
 	n := int64(0)

@@ -8,30 +8,30 @@ import (
 	"logstow/input/listen"
 )
 
-// perPacket is what a waiting datagram costs beside its bytes.
-const perPacket = 48
+// packetOverhead is the cost of a waiting datagram in addition to its bytes.
+const packetOverhead = 48
 
-// keepSize is how large a batch's memory may stay while little comes, and how large it
-// may be without asking the budget. It is the unit in which that is asked.
+// keepSize is how large a batch's memory may stay while little comes, and how large it may be
+// without using the budget. It is the unit of reservations.
 const keepSize = 1 << 20
 
-// queue holds datagrams between the goroutine that reads them and the one that
-// hands them over, which takes all that wait at once.
+// queue holds datagrams between the reading goroutine and the one that passes them on, which takes
+// all waiting ones at once.
 type queue struct {
 	mu     sync.Mutex
 	change *sync.Cond
 	limit  int
 	budget *listen.Budget
 	closed bool
-	// filling is what is put into, spare the other batch's memory.
+	// filling is the batch being filled, spare the memory of the other batch.
 	filling, spare batch
 }
 
-// batch is datagrams one after the other in one piece of memory.
+// batch is consecutive datagrams in one piece of memory.
 type batch struct {
 	bytes []byte
 	ends  []packet
-	// charged is what the batch has of the budget.
+	// charged is the batch's share of the budget.
 	charged int
 }
 
@@ -40,22 +40,22 @@ type packet struct {
 	from netip.Addr
 }
 
-// newQueue makes a queue whose batches hold limit bytes each, and more than a little
-// only as far as the budget has them.
+// newQueue makes a queue whose batches hold limit bytes each; beyond a small size they need the
+// budget.
 func newQueue(limit int, budget *listen.Budget) *queue {
-	q := &queue{limit: max(limit, maxDatagram+perPacket), budget: budget}
+	q := &queue{limit: max(limit, maxDatagram+packetOverhead), budget: budget}
 	q.change = sync.NewCond(&q.mu)
 	return q
 }
 
-// put copies a datagram, or reports that there is no room or the queue was closed.
+// put copies a datagram, or reports that there is no space or the queue was closed.
 func (q *queue) put(text []byte, from netip.Addr) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return !q.closed && q.add(text, from)
 }
 
-// wait is put that waits for room; it reports whether the queue was closed before.
+// wait is put that waits for space; it reports whether the queue was closed.
 func (q *queue) wait(text []byte, from netip.Addr) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,7 +67,7 @@ func (q *queue) wait(text []byte, from netip.Addr) bool {
 
 func (q *queue) add(text []byte, from netip.Addr) bool {
 	b := &q.filling
-	size := len(b.bytes) + len(text) + (len(b.ends)+1)*perPacket
+	size := len(b.bytes) + len(text) + (len(b.ends)+1)*packetOverhead
 	if size > q.limit {
 		return false
 	}
@@ -85,7 +85,7 @@ func (q *queue) add(text []byte, from netip.Addr) bool {
 	return true
 }
 
-// close ends all: after what waits.
+// close ends the queue after the waiting datagrams.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -93,7 +93,7 @@ func (q *queue) close() {
 	q.change.Broadcast()
 }
 
-// all are batches until the queue is closed and empty, each for its step alone.
+// all yields batches until the queue is closed and empty; each is valid during its iteration.
 func (q *queue) all() iter.Seq[*batch] {
 	return func(yield func(*batch) bool) {
 		for {
@@ -102,7 +102,7 @@ func (q *queue) all() iter.Seq[*batch] {
 				return
 			}
 			more := yield(&b)
-			q.back(b)
+			q.recycle(b)
 			if !more {
 				return
 			}
@@ -125,10 +125,10 @@ func (q *queue) take() (batch, bool) {
 	return b, true
 }
 
-// back returns a batch's memory.
-func (q *queue) back(b batch) {
+// recycle returns a batch's memory.
+func (q *queue) recycle(b batch) {
 	q.budget.Give(int64(b.charged))
-	if cap(b.bytes)+cap(b.ends)*perPacket > 2*keepSize {
+	if cap(b.bytes)+cap(b.ends)*packetOverhead > 2*keepSize {
 		return
 	}
 	q.mu.Lock()

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// receiveBuffer asks for a receive buffer of so many bytes, past the system's
-// limit where this process may, and for the count of dropped datagrams. It
-// returns what it got, 0 if that is not known.
+// receiveBuffer requests a receive buffer of a size, past the system's limit if this process may,
+// and the count of dropped datagrams. It returns the actual size, 0 if unknown.
 func receiveBuffer(c net.PacketConn, size int) (got int) {
 	sc, ok := c.(syscall.Conn)
 	if !ok {

@@ -4,7 +4,7 @@ package syslog
 
 import "net"
 
-// receiveBuffer asks for a receive buffer of so many bytes; what it got is not known: 0.
+// receiveBuffer requests a receive buffer of a size; the actual size is unknown: 0.
 func receiveBuffer(c net.PacketConn, size int) (got int) {
 	if b, ok := c.(interface{ SetReadBuffer(bytes int) error }); ok {
 		_ = b.SetReadBuffer(size)
@@ -12,5 +12,5 @@ func receiveBuffer(c net.PacketConn, size int) (got int) {
 	return 0
 }
 
-// kernelDrops would read how many datagrams were dropped; here nobody counts them.
+// kernelDrops would return the number of dropped datagrams, which this system does not count.
 func kernelDrops([]byte) (int64, bool) { return 0, false }

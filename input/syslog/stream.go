@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// firstBuffer is what every connection has to read into; longer messages and
-	// much at once grow it, within the budget of all connections.
+	// firstBuffer is the initial read buffer of every connection; long messages and high rates grow
+	// it, within the budget of all connections.
 	firstBuffer = 16 << 10
-	// batchBuffer is how large it gets while much comes.
+	// batchBuffer is its size at high rates.
 	batchBuffer = 256 << 10
-	// roomWait is how long a long message waits for memory.
-	roomWait = 5 * time.Second
+	// memoryTimeout is how long a long message waits for memory.
+	memoryTimeout = 5 * time.Second
 )
 
 // runStream serves connections.
@@ -35,20 +35,20 @@ func (s *Server) runStream(ctx context.Context) error {
 	err := listen.Serve(ctx, s.listener, limit, func(ctx context.Context, c net.Conn) {
 		s.counts.connections.Add(1)
 		if err := listen.Handshake(ctx, c); err != nil {
-			s.counts.refused.Add(1)
-			if s.told.May() {
-				s.opts.Log.Warn("a syslog sender was refused", "address", s.opts.Address, "error", err, "refused", s.counts.refused.Load())
+			s.counts.rejected.Add(1)
+			if s.logLimit.Allow() {
+				s.opts.Log.Warn("syslog sender rejected", "address", s.opts.Address, "error", err, "rejected", s.counts.rejected.Load())
 			}
 			return
 		}
-		if open := s.open.Add(1); open >= int64(limit) && s.told.May() {
-			s.opts.Log.Warn("all connections for syslog are in use: more wait until others end", "address", s.opts.Address, "connections", open)
+		if open := s.open.Add(1); open >= int64(limit) && s.logLimit.Allow() {
+			s.opts.Log.Warn("syslog connection limit reached: further senders wait", "address", s.opts.Address, "connections", open)
 		}
 		defer s.open.Add(-1)
 		conn := s.newConn(ctx, c)
 		defer conn.close()
 		if err := conn.serve(ctx); err != nil {
-			// The sink takes no more: there is no use in going on.
+			// The sink failed: continuing is pointless.
 			once.Do(func() { broken = err })
 			fail(err)
 		}
@@ -63,14 +63,14 @@ type conn struct {
 	sender string
 	events *events
 	framer framer
-	// buf[start:end] is what was read and not used.
+	// buf[start:end] was read and not processed.
 	buf        []byte
 	start, end int
-	// begun is when the message at start did.
+	// begun is when the message at start began.
 	begun time.Time
-	// kept is what the framer keeps, as far as it is taken from the budget.
-	kept  int64
-	alarm *listen.Alarm
+	// kept is the framer's memory, as far as it is reserved from the budget.
+	kept     int64
+	deadline *listen.ReadDeadline
 }
 
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
@@ -82,19 +82,19 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		conn.sender = host(a.AddrPort().Addr())
 	}
-	conn.alarm = listen.NewAlarm(ctx, c)
+	conn.deadline = listen.NewReadDeadline(ctx, c)
 	return conn
 }
 
-// close gives back what the connection holds.
+// close releases the connection's memory.
 func (c *conn) close() {
-	c.alarm.Stop()
+	c.deadline.Stop()
 	c.end = 0
 	c.resize(firstBuffer)
 	c.server.budget.Give(c.kept)
 }
 
-// serve reads until the sender, time or ctx ends the connection. An error is one of the sink.
+// serve reads until the sender, a timeout or ctx ends the connection. An error is one of the sink.
 func (c *conn) serve(ctx context.Context) error {
 	late, cancel := input.Grace(ctx, grace)
 	defer cancel()
@@ -103,33 +103,33 @@ func (c *conn) serve(ctx context.Context) error {
 		n, err := c.net.Read(c.buf[c.end:])
 		c.end += n
 		slow := !c.begun.IsZero()
-		if err := c.use(late, err != nil); err != nil {
+		if err := c.receiveAll(late, err != nil); err != nil {
 			return err
 		}
 		if err != nil {
-			c.ended(ctx, err, slow)
+			c.logClosed(ctx, err, slow)
 			return nil
 		}
-		c.account()
-		c.room(ctx, n)
+		c.reserveKept()
+		c.makeSpace(ctx, n)
 	}
 }
 
-// wait sets the time at which reading ends.
+// wait sets the read deadline.
 func (c *conn) wait() {
 	if c.framer.unfinished(c.buf[c.start:c.end]) {
 		if c.begun.IsZero() {
 			c.begun = time.Now()
 		}
-		c.alarm.Set(c.begun.Add(c.server.opts.Patience))
+		c.deadline.Set(c.begun.Add(c.server.opts.MessageTimeout))
 		return
 	}
 	c.begun = time.Time{}
-	c.alarm.Set(time.Now().Add(c.server.opts.Idle))
+	c.deadline.Set(time.Now().Add(c.server.opts.IdleTimeout))
 }
 
-// use hands over all messages that were read; at the end the unfinished one too.
-func (c *conn) use(ctx context.Context, end bool) error {
+// receiveAll passes on all received messages; at the end the unfinished one too.
+func (c *conn) receiveAll(ctx context.Context, end bool) error {
 	read := c.server.opts.Now().UnixNano()
 	for {
 		m, used := c.framer.next(c.buf[c.start:c.end], end)
@@ -147,7 +147,7 @@ func (c *conn) use(ctx context.Context, end bool) error {
 			text = input.Cut(text, c.server.opts.MaxRecord, m.size)
 		}
 		if !c.events.fits(len(text)) {
-			if err := c.server.hand(ctx, c.events); err != nil {
+			if err := c.server.receive(ctx, c.events); err != nil {
 				return err
 			}
 		}
@@ -156,11 +156,11 @@ func (c *conn) use(ctx context.Context, end bool) error {
 	if len(c.events.list) == 0 {
 		return nil
 	}
-	return c.server.hand(ctx, c.events)
+	return c.server.receive(ctx, c.events)
 }
 
-// room makes room for reading on, after n bytes were read.
-func (c *conn) room(ctx context.Context, n int) {
+// makeSpace makes space for further reading, after n bytes were read.
+func (c *conn) makeSpace(ctx context.Context, n int) {
 	full := c.end == len(c.buf)
 	c.end = copy(c.buf, c.buf[c.start:c.end])
 	c.start = 0
@@ -168,15 +168,15 @@ func (c *conn) room(ctx context.Context, n int) {
 	case c.end == len(c.buf):
 		c.grow(ctx)
 	case full && len(c.buf) < batchBuffer:
-		c.resize(2 * len(c.buf)) // much comes: read more at once
+		c.resize(2 * len(c.buf)) // high rate: read more at once
 	case len(c.buf) > firstBuffer && c.end == 0 && n < firstBuffer/2:
 		c.resize(firstBuffer)
 	}
 }
 
-// account takes what the beginning of a message over the limit needs from the
-// budget, or keeps less of it.
-func (c *conn) account() {
+// reserveKept reserves the memory for the kept beginning of a message over the limit, or shortens
+// it.
+func (c *conn) reserveKept() {
 	need := int64(len(c.framer.kept))
 	switch {
 	case need < c.kept:
@@ -189,19 +189,19 @@ func (c *conn) account() {
 	}
 }
 
-// grow makes the buffer longer for a message that fills it, or cuts that.
+// grow grows the buffer for a message that fills it, or truncates that.
 func (c *conn) grow(ctx context.Context) {
 	size := min(2*len(c.buf), c.server.opts.MaxRecord+firstBuffer)
-	if size <= len(c.buf) || !c.resize(size) && !c.patient(ctx, size) {
+	if size <= len(c.buf) || !c.resize(size) && !c.resizeWaiting(ctx, size) {
 		c.framer.overflow(c.buf[:c.end])
 		c.end = 0
-		c.account()
+		c.reserveKept()
 	}
 }
 
-// patient waits for memory that other connections hold.
-func (c *conn) patient(ctx context.Context, size int) bool {
-	ctx, cancel := context.WithTimeout(ctx, roomWait)
+// resizeWaiting waits for memory that other connections hold.
+func (c *conn) resizeWaiting(ctx context.Context, size int) bool {
+	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
 	defer cancel()
 	more := int64(size - len(c.buf))
 	if c.server.budget.Wait(ctx, more) != nil {
@@ -211,8 +211,8 @@ func (c *conn) patient(ctx context.Context, size int) bool {
 	return c.resize(size)
 }
 
-// resize makes the buffer size bytes long, if the budget of all connections has
-// room, and keeps what is in it.
+// resize resizes the buffer to size bytes, if the budget of all connections allows, keeping its
+// content.
 func (c *conn) resize(size int) bool {
 	more := int64(size - len(c.buf))
 	if more > 0 && !c.server.budget.Take(more) {
@@ -227,20 +227,20 @@ func (c *conn) resize(size int) bool {
 	return true
 }
 
-// ended says why a connection did, where an operator should know; slow says
-// that it was within a message.
-func (c *conn) ended(ctx context.Context, err error, slow bool) {
+// logClosed logs why a connection ended if that concerns an operator; slow says that it was within
+// a message.
+func (c *conn) logClosed(ctx context.Context, err error, slow bool) {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, io.EOF):
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		if slow {
 			c.server.counts.slow.Add(1)
 		}
-		if slow && c.server.told.May() {
-			c.server.opts.Log.Warn("a syslog connection was closed: a message did not end in time",
-				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.Patience)
+		if slow && c.server.logLimit.Allow() {
+			c.server.opts.Log.Warn("syslog connection closed: message timed out",
+				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.MessageTimeout)
 		}
 	default:
-		c.server.opts.Log.Debug("a syslog connection broke", "sender", c.net.RemoteAddr().String(), "error", err)
+		c.server.opts.Log.Debug("syslog connection failed", "sender", c.net.RemoteAddr().String(), "error", err)
 	}
 }

@@ -97,7 +97,7 @@ func TestTooLong(t *testing.T) {
 func TestHeldMemory(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", MaxHeld: 4 << 20})
+	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", MaxMemory: 4 << 20})
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -126,7 +126,7 @@ func TestHeldMemory(t *testing.T) {
 func TestSlowSender(t *testing.T) {
 	t.Parallel()
 	sink := newSink()
-	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", Patience: 200 * time.Millisecond})
+	s, _ := serve(t, syslog.Options{Options: options(sink), Address: "tcp://:0", MessageTimeout: 200 * time.Millisecond})
 	c := dial(t, s)
 	write(t, c, "<13>Nov 21 08:20:52 h app: sl")
 	go func() {
@@ -151,7 +151,7 @@ func TestSlowSender(t *testing.T) {
 
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	s, _ := serve(t, syslog.Options{Options: options(newSink()), Address: "tcp://:0", Idle: 50 * time.Millisecond})
+	s, _ := serve(t, syslog.Options{Options: options(newSink()), Address: "tcp://:0", IdleTimeout: 50 * time.Millisecond})
 	c := dial(t, s)
 	if _, err := io.ReadAll(c); err != nil {
 		t.Error(err)
@@ -166,7 +166,7 @@ func TestBackpressure(t *testing.T) {
 			t.Parallel()
 			sink := newSink()
 			sink.set(true, nil)
-			s, stop := serve(t, syslog.Options{Options: options(sink), Address: address, MaxHeld: 2 << 20})
+			s, stop := serve(t, syslog.Options{Options: options(sink), Address: address, MaxMemory: 2 << 20})
 			c := dial(t, s)
 			const n = 20000
 			sent := make(chan int)
@@ -290,7 +290,7 @@ func TestTLS(t *testing.T) {
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			if got := sink.wait(t, 1); len(got) != 1 || s.Stats().Refused != refused {
+			if got := sink.wait(t, 1); len(got) != 1 || s.Stats().Rejected != refused {
 				t.Errorf("%q, %+v", messages(got), s.Stats())
 			}
 		})

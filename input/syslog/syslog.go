@@ -1,24 +1,22 @@
-// Package syslog takes log records from syslog senders: RFC 5424 and RFC 3164
-// over UDP, TCP (RFC 6587), TLS (RFC 5425) and Unix sockets.
+// Package syslog receives log records from syslog senders: RFC 5424 and RFC 3164 over UDP, TCP (RFC
+// 6587), TLS (RFC 5425) and Unix sockets.
 //
-// # What a record holds
+// # Content of a record
 //
-// Time and level are those of the header (a time without a zone is in
-// Options.Recognize.Zone), the source is HOST/APP/PROCID as far as they are said,
-// with the sender's address where a network message names no host. The message is
-// what remains, byte for byte: the text, or in RFC 5424 everything from the message
-// id or the structured data on where a message has one. Structured data that says
-// only how the message was sent (timeQuality, meta), and the byte order mark
-// before the text of RFC 5424, go. A message without a header that can be read, with a
-// time that is not taken, or with nothing after its header is kept as it came.
-// Options.Raw keeps all as they came: facility, exact severity and the time as
-// written are nowhere else.
+// Time and level are those of the header (a time without a zone is in Options.Recognize.Zone), the
+// source is HOST/APP/PROCID as far as known, with the sender's address if a network message names
+// no host. The message is the rest, byte for byte: the text, or in RFC 5424 everything from the
+// message id or the structured data on if a message has one. Structured data that only describes
+// the transport (timeQuality, meta), and the byte order mark before the text of RFC 5424, are
+// removed. A message without a readable header, with a rejected timestamp, or with nothing after
+// its header is kept as received. Options.Raw keeps all as received: facility, exact severity and
+// the time as written are kept nowhere else.
 //
-// # What may be lost
+// # Loss
 //
-// A syslog sender is never told that its message was taken. On a stream or a
-// Unix socket it waits while the buffer has no room; on UDP what comes then is
-// dropped, counted and said. What was read when Run ends is handed over first.
+// A syslog sender gets no acknowledgement. On a stream or a Unix socket it waits while the buffer
+// has no space; on UDP messages that arrive meanwhile are dropped, counted and logged. Messages
+// that were read when Run ends are flushed first.
 package syslog
 
 import (
@@ -39,53 +37,58 @@ import (
 )
 
 const (
-	// DefaultIdle is how long a connection may say nothing where nothing else is configured.
-	DefaultIdle = time.Hour
-	// DefaultPatience is how long a message may take from its first byte to its last.
-	DefaultPatience = time.Minute
-	// DefaultMaxHeld is what all connections together may hold in memory, in bytes.
-	DefaultMaxHeld = listen.ReceiveMemory
-	// DefaultReceiveBuffer is what the kernel is asked to hold of datagrams, in bytes.
+	// DefaultIdleTimeout is how long a connection may be silent by default.
+	DefaultIdleTimeout = time.Hour
+	// DefaultMessageTimeout is how long a message may take from its first byte to its last.
+	DefaultMessageTimeout = time.Minute
+	// DefaultMaxMemory is the memory limit of all connections together, in bytes.
+	DefaultMaxMemory = listen.ReceiveMemory
+	// DefaultReceiveBuffer is the requested size of the kernel's receive buffer for datagrams, in
+	// bytes.
 	DefaultReceiveBuffer = 8 << 20
 	// DefaultMode are the permissions of a Unix socket: every local user may log.
 	DefaultMode fs.FileMode = 0o666
 )
 
-// Options say where to listen and how.
+// Options configure a [Server].
 type Options struct {
 	input.Options
-	// Address is udp://HOST:PORT, tcp://HOST:PORT, unix:///PATH (a stream) or
-	// unixgram:///PATH (datagrams, as /dev/log). No host is the loopback interface. Required.
+	// Address is udp://HOST:PORT, tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH
+	// (datagrams, as /dev/log). Binds to loopback if no host is given. Required.
 	Address string
 	// TLS makes a TCP listener speak TLS.
 	TLS listen.TLS
-	// MaxConnections is how many connections are served at a time; 0 is [listen.DefaultMaxConnections].
+	// MaxConnections is the maximum number of concurrent connections; 0 is
+	// [listen.DefaultMaxConnections].
 	MaxConnections int
-	// Raw keeps messages whole, header and all.
+	// Raw keeps messages complete, including the header.
 	Raw bool
-	// Idle is how long a connection may say nothing: then it is closed. 0 is [DefaultIdle].
-	Idle time.Duration
-	// Patience is how long a message on a stream may take from its first byte to its
-	// last: then what came of it is a record and the connection is closed. 0 is [DefaultPatience].
-	Patience time.Duration
-	// MaxHeld bounds in bytes the long messages that all connections together hold
-	// in memory, and the datagrams that wait to be handed over; a message that finds no
-	// room for five seconds is cut. 0 is [DefaultMaxHeld].
-	MaxHeld int64
-	// ReceiveBuffer is what the kernel is asked to hold of datagrams, in bytes; 0 is [DefaultReceiveBuffer].
+	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
+	// [DefaultIdleTimeout].
+	IdleTimeout time.Duration
+	// MessageTimeout is how long a message on a stream may take from its first byte to its last:
+	// then the received part becomes a record and the connection is closed. 0 is
+	// [DefaultMessageTimeout].
+	MessageTimeout time.Duration
+	// MaxMemory bounds in bytes the memory of long messages on all connections, and of datagrams
+	// that wait to be passed on; a message that gets no memory for five seconds is truncated. 0 is
+	// [DefaultMaxMemory].
+	MaxMemory int64
+	// ReceiveBuffer is the requested size of the kernel's receive buffer for datagrams, in bytes; 0
+	// is [DefaultReceiveBuffer].
 	ReceiveBuffer int
 	// Mode are the permissions of a Unix socket; 0 is [DefaultMode].
 	Mode fs.FileMode
 }
 
-// Stats counts what a Server did beside what [input.Stats] counts.
+// Stats counts events of a Server in addition to [input.Stats].
 type Stats struct {
-	// Dropped datagrams came while there was no room (UDP only); LostByKernel were
-	// dropped before they could be read, where the system counts them (Linux).
+	// Dropped datagrams arrived while there was no space (UDP only); LostByKernel were dropped
+	// before they could be read, if the system counts them (Linux).
 	Dropped, LostByKernel int64
-	// Connections were accepted; Refused were closed for a failed TLS handshake, Slow
-	// for a message that did not end in time.
-	Connections, Refused, Slow int64
+	// Connections were accepted; Rejected were closed for a failed TLS handshake, Slow for a
+	// message that did not end in time.
+	Connections, Rejected, Slow int64
 }
 
 // Server is one listening syslog server.
@@ -97,18 +100,18 @@ type Server struct {
 	packets  net.PacketConn // or this
 	budget   *listen.Budget
 	counts   counts
-	told     listen.Limiter
-	// open is how many connections are served.
+	logLimit listen.Limiter
+	// open is the number of open connections.
 	open atomic.Int64
 }
 
-// counts are Stats that grow.
+// counts are the current Stats.
 type counts struct {
-	dropped, lostByKernel      atomic.Int64
-	connections, refused, slow atomic.Int64
+	dropped, lostByKernel       atomic.Int64
+	connections, rejected, slow atomic.Int64
 }
 
-// New binds the socket. ctx is for that alone.
+// New binds the socket. ctx is for binding only.
 func New(ctx context.Context, opts Options) (*Server, error) {
 	network, address, err := ParseAddress(opts.Address)
 	if err != nil {
@@ -117,9 +120,9 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	if opts.Options, err = opts.WithDefaults(); err != nil {
 		return nil, fmt.Errorf("syslog input %s: %w", opts.Address, err)
 	}
-	opts.Idle = cmp.Or(opts.Idle, DefaultIdle)
-	opts.Patience = cmp.Or(opts.Patience, DefaultPatience)
-	opts.MaxHeld = cmp.Or(opts.MaxHeld, DefaultMaxHeld)
+	opts.IdleTimeout = cmp.Or(opts.IdleTimeout, DefaultIdleTimeout)
+	opts.MessageTimeout = cmp.Or(opts.MessageTimeout, DefaultMessageTimeout)
+	opts.MaxMemory = cmp.Or(opts.MaxMemory, DefaultMaxMemory)
 	opts.ReceiveBuffer = cmp.Or(opts.ReceiveBuffer, DefaultReceiveBuffer)
 	opts.Mode = cmp.Or(opts.Mode, DefaultMode)
 	receiver, err := input.NewReceiver(opts.Options)
@@ -133,7 +136,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	if config != nil && network != "tcp" {
 		return nil, fmt.Errorf("syslog input %s: TLS works with tcp:// alone", opts.Address)
 	}
-	s := &Server{opts: opts, network: network, receiver: receiver, budget: listen.NewBudget(opts.MaxHeld, opts.Memory)}
+	s := &Server{opts: opts, network: network, receiver: receiver, budget: listen.NewBudget(opts.MaxMemory, opts.Memory)}
 	if err := s.bind(ctx, address, config); err != nil {
 		return nil, fmt.Errorf("syslog input: %w", err)
 	}
@@ -147,7 +150,7 @@ func (s *Server) bind(ctx context.Context, address string, config *tls.Config) (
 	default:
 		s.packets, err = listen.Packets(ctx, s.network, address)
 		if err == nil {
-			s.askBuffer()
+			s.setReceiveBuffer()
 		}
 	}
 	if err != nil || !strings.HasPrefix(s.network, "unix") {
@@ -159,16 +162,15 @@ func (s *Server) bind(ctx context.Context, address string, config *tls.Config) (
 	return nil
 }
 
-// askBuffer asks for a large receive buffer.
-func (s *Server) askBuffer() {
+// setReceiveBuffer requests a large receive buffer.
+func (s *Server) setReceiveBuffer() {
 	if got := receiveBuffer(s.packets, s.opts.ReceiveBuffer); s.network == "udp" && got > 0 && got < s.opts.ReceiveBuffer {
-		s.opts.Log.Info("the system gives a smaller receive buffer for syslog datagrams: raise net.core.rmem_max to lose fewer in bursts",
+		s.opts.Log.Info("receive buffer for syslog datagrams is smaller than requested: raise net.core.rmem_max to lose fewer in bursts",
 			"bytes", got, "wanted", s.opts.ReceiveBuffer)
 	}
 }
 
-// ParseAddress takes an address of [Options] apart into what package net calls
-// network and address.
+// ParseAddress splits an address of [Options] into package net's network and address.
 func ParseAddress(address string) (network, rest string, err error) {
 	network, rest, ok := strings.Cut(address, "://")
 	switch {
@@ -187,7 +189,7 @@ func ParseAddress(address string) (network, rest string, err error) {
 	return "", "", fmt.Errorf("syslog address %q: it must start with udp://, tcp://, unix:// or unixgram://, as in udp://127.0.0.1:514", address)
 }
 
-// Addr is where the server listens.
+// Addr is the bound address.
 func (s *Server) Addr() net.Addr {
 	if s.listener != nil {
 		return s.listener.Addr()
@@ -195,15 +197,15 @@ func (s *Server) Addr() net.Addr {
 	return s.packets.LocalAddr()
 }
 
-// Stats returns what was counted so far.
+// Stats returns the current counts.
 func (s *Server) Stats() Stats {
 	return Stats{
 		Dropped: s.counts.dropped.Load(), LostByKernel: s.counts.lostByKernel.Load(),
-		Connections: s.counts.connections.Load(), Refused: s.counts.refused.Load(), Slow: s.counts.slow.Load(),
+		Connections: s.counts.connections.Load(), Rejected: s.counts.rejected.Load(), Slow: s.counts.slow.Load(),
 	}
 }
 
-// Close closes the socket of a server that does not run: what New bound.
+// Close closes the socket of a server that is not running.
 func (s *Server) Close() error {
 	if s.listener != nil {
 		return s.listener.Close()
@@ -215,8 +217,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Run serves until ctx ends; then it hands over what it has read, for at most five
-// seconds, and closes the socket. An error is one of the socket or of the sink.
+// Run serves until ctx ends; then it flushes what it has read, for at most five seconds, and closes
+// the socket. An error is one of the socket or of the sink.
 func (s *Server) Run(ctx context.Context) error {
 	if s.listener != nil {
 		return s.runStream(ctx)
@@ -224,11 +226,11 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.runPackets(ctx)
 }
 
-// grace is how long what was read is handed over after the end.
+// grace is how long received data is flushed after the end.
 const grace = 5 * time.Second
 
-// hand hands over what was collected, again and again while the sink has no room.
-func (s *Server) hand(ctx context.Context, e *events) error {
+// receive passes the collected messages on, retrying while the sink has no space.
+func (s *Server) receive(ctx context.Context, e *events) error {
 	defer e.reset()
 	for len(e.list) > 0 {
 		_, err := s.receiver.Take(ctx, "", e.list)

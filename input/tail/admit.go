@@ -3,112 +3,118 @@ package tail
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
-	"math"
+	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"logstow/buffer"
 )
 
-const (
-	// freshness is how long a compressed file of more than smallFile bytes must not
-	// have been written to before it is looked into.
-	freshness = time.Second
-	smallFile = 1 << 20
-	// lateness is how long a program may write to a file after it was rotated.
-	lateness = 24 * time.Hour
-)
-
-// verdict is what becomes of a file that was found.
-type verdict uint8
-
-const (
-	// taken files are read.
-	taken verdict = iota
-	// passed files are not: what they hold was or will be read from others.
-	passed
-	// later they are looked at again: it can not be told yet.
-	later
-)
-
-// arrival is how a file came to be found.
-type arrival struct {
-	// fromEnd reads it from its end where nothing is known of it.
-	fromEnd bool
-	// history reads compressed files of which nothing is known.
-	history bool
-	// sibling is a file that no pattern names, but whose name is one that a file
-	// which is read may have been rotated to.
-	sibling bool
+// view is what is known now.
+func (t *Tailer) view() view {
+	return view{
+		known: t.known, dirs: t.dirs, now: t.opts.Now(), starting: t.starting, watchingSince: t.watchingSince,
+		rotateWait: t.opts.RotateWait, firstScan: func(p position) int64 { return firstScanOf(t.patterns, p) },
+	}
 }
 
-// admit starts reading a file that is not being read yet, if it is to be read. A
-// handle, if not nil, is the open file.
-func (t *Tailer) admit(found found, handle *os.File, how arrival) (*file, verdict, error) {
+// admit reads a file that is not being read, if that is the decision. A handle, if not
+// nil, is the open file. decided is false if the file is to be observed again at the next poll.
+func (t *Tailer) admit(found found, handle *os.File, c *candidate) (f *file, decided bool, err error) {
 	if handle == nil {
-		var err error
 		if handle, err = t.openFound(found); err != nil {
-			return nil, passed, err
+			return nil, false, err
 		}
 	}
-	f, err := t.newFile(found, handle)
-	if err == nil && !f.regular && !t.opts.Once {
-		err = fmt.Errorf("%s is not a regular file: pipe it in and give - as the file", found.path)
+	c.content = handle
+	defer c.close()
+	info, err := handle.Stat()
+	if err != nil {
+		return nil, false, err
 	}
+	c.entry, c.source, c.deferred = newEntry(found.path, info), found.source, t.deferred[found.path]
+	c.place, c.pipe = t.dirs.resolved(found.path), !info.Mode().IsRegular()
 	switch {
-	case err != nil:
-		_ = handle.Close()
-		return nil, passed, err
-	case f.id != idOf(found.path, found.info): // renamed just now
-		_ = handle.Close()
-		return nil, later, nil
-	case t.files[f.id] != nil:
-		_ = handle.Close()
-		return nil, passed, nil
+	case c.pipe && !t.opts.Once:
+		return nil, false, fmt.Errorf("%s is not a regular file: pipe it in and give - as the file", found.path)
+	case c.id != idOf(found.path, found.info): // it was just renamed
+		return nil, false, nil
+	case t.known.isLive(c.id):
+		return nil, true, nil
+	case c.pipe:
+		return t.startReading(c, action{verb: start}), true, nil
 	}
-	v := taken
-	if f.regular {
-		v = t.start(f, handle, how)
+	a := t.execute(t.view().resolve(c))
+	if a.verb == start || a.verb == resume || a.verb == resumeCopy {
+		f = t.files[c.id]
+	}
+	return f, a.verb != wait, nil
+}
+
+// execute executes actions and returns the last one.
+func (t *Tailer) execute(all actions) (last action) {
+	for c, a := range all {
+		switch last = a; a.verb {
+		case wait:
+			if m, ok := a.original.(*file); ok {
+				t.setDue(m)
+			}
+		case markCopy:
+			if m, ok := a.original.(*file); ok {
+				m.extendPrint()
+			}
+			if p, ok := copyPosition(t.newFile(c, a.kind), c.content); ok {
+				t.store(p)
+			}
+		case start, resume, resumeCopy:
+			t.startReading(c, a)
+		case replaced:
+			t.forget(a.from.id)
+		case orphan:
+			t.orphan(a.from)
+		}
+	}
+	return last
+}
+
+// startReading starts reading a file, unless it has no service.
+func (t *Tailer) startReading(c *candidate, a action) *file {
+	f := t.newFile(c, a.kind)
+	f.adopt(a.from)
+	if f.service == "" {
+		t.logNoService(f)
+		return nil
+	}
+	if a.verb == start {
+		f.startAt(a.offset, a.print, "")
 	} else {
-		f.restart(0, fingerprint{}, "")
+		f.startAt(a.from.offset, a.from.print, a.from.state)
+		f.previousID = a.from.id
 	}
-	if v == taken && f.service == "" {
-		v = passed
-		t.sayForeign(f)
-	}
-	if v != taken {
-		_ = handle.Close()
-		return nil, v, nil
-	}
-	t.add(f, handle)
-	return f, taken, nil
-}
-
-// sayForeign says that a file is of no service, once.
-func (t *Tailer) sayForeign(f *file) {
-	if !t.foreign {
-		t.foreign = true
-		t.opts.Log.Warn("a file is not read: no service can be told by its path (said once); exclude it, or name only files of containers", "file", f.home)
-	}
-}
-
-// add takes a file among those that are being read.
-func (t *Tailer) add(f *file, handle *os.File) {
 	t.files[f.id] = f
-	t.work[f] = true
-	t.past.remove(f.id)
-	delete(t.forgotten, f.id) // that one had its identity before
-	if f.replaces != (fileID{}) {
-		t.pending = append(t.pending, f.positions(f.source.Point())...)
+	t.setDue(f)
+	t.known.addLive(f.id, f.resolvedPath(), f)
+	if f.previousID != (fileID{}) && f.previousID != f.id {
+		t.pendingPositions = append(t.pendingPositions, f.positions(f.source.Point())...)
 	}
-	if !t.open.add(f, handle) { // its turn comes when others were read to their end
-		_ = handle.Close()
+	if handle, ok := c.content.(*os.File); ok && t.open.add(f, handle) { // otherwise it is opened later
+		c.content = nil
+	}
+	if c.unmatched {
+		t.displace(f)
+	}
+	return f
+}
+
+// logNoService logs once that a file has no service.
+func (t *Tailer) logNoService(f *file) {
+	if !t.loggedNoService {
+		t.loggedNoService = true
+		t.opts.Log.Warn("file skipped: its path gives no service (logged once); exclude it, or match only files of containers", "file", f.firstPath)
 	}
 }
 
-// openFound opens a file; a pipe only when it is to be read to its end.
+// openFound opens a file; it waits for the writer of a pipe with Once only.
 func (t *Tailer) openFound(found found) (*os.File, error) {
 	path := cmp.Or(found.shown, found.path)
 	if t.opts.Once && !found.info.Mode().IsRegular() {
@@ -117,204 +123,51 @@ func (t *Tailer) openFound(found found) (*os.File, error) {
 	return openFile(path)
 }
 
-// start finds out where reading a file is to start.
-func (t *Tailer) start(f *file, handle *os.File, how arrival) verdict {
-	info, err := handle.Stat()
-	if err != nil {
-		return later
+// orphan keeps the position of a file that has other content now, under an identity that
+// no file has, until copies were searched for: a copy that is being written, as by gzip,
+// is not recognized yet.
+func (t *Tailer) orphan(p position) {
+	if p.print.length == 0 || p.kind != plain {
+		return
 	}
-	if isPacked(handle) {
-		f.kind = packed
-		if info.Size() > smallFile && t.opts.Now().Sub(info.ModTime()) < freshness && !t.starting {
-			return later
-		}
+	p.id = p.orphanID()
+	t.store(p)
+	if !t.opts.Once { // with Once, the next run searches
+		t.known.byID[p.id].state = removed
+		t.markChanged(filepath.Dir(p.resolvedPath()))
 	}
-	v := t.decide(f, handle, info, how)
-	if v == taken && f.kind == packed && !whole(handle) {
-		return later
-	}
-	return v
 }
 
-// decide is start without looking whether a compressed file is complete.
-func (t *Tailer) decide(f *file, handle *os.File, info fs.FileInfo, how arrival) verdict {
-	if how.sibling && info.Size() == 0 {
-		return passed // for now: there is nothing in it
+// displace marks a file as being at no path that a pattern matches.
+func (t *Tailer) displace(f *file) {
+	if f.goneSince.IsZero() {
+		f.goneSince = t.opts.Now()
 	}
-	p, known := t.recall(f, handle, info.Size())
-	if known && !p.telling() {
-		if v, decided := t.fromContent(f, handle, info.Size()); decided {
-			return v
-		}
-	}
-	if known {
-		if v, decided := t.resume(f, handle, info.Size(), p); decided {
-			return v
-		}
-		if p.kind != spare && f.kind == plain {
-			how.fromEnd = false // it was written since
-		}
-	}
-	if v, decided := t.fromContent(f, handle, info.Size()); decided {
-		return v
-	}
-	origin, missed := t.missed(f, info, how)
-	switch {
-	case how.sibling && !missed, f.kind == packed && !missed && !how.history:
-		return passed
-	case f.kind == packed && missed && t.mayBeCaught(info) && t.younger(f, settle):
-		return later // until what was caught is known
-	case how.sibling || f.kind == packed && missed:
-		f.inherit(origin)
-	}
-	offset := int64(0)
-	if how.fromEnd && f.kind == packed {
-		return passed
-	}
-	if how.fromEnd {
-		offset = info.Size()
-	}
-	print, err := printOf(handle, offset)
-	if err != nil { // truncated just now
-		offset, print = 0, fingerprint{}
-	}
-	f.restart(offset, print, "")
-	return taken
+	f.displaced = true
+	t.setActive(f)
 }
 
-// recall finds what is known of a file, also where its device has another number now.
-func (t *Tailer) recall(f *file, handle *os.File, size int64) (position, bool) {
-	if p, ok := t.past.byID[f.id]; ok {
-		return p, true
-	}
-	for _, p := range t.past.elsewhere(f.id) {
-		sameDir := filepath.Dir(p.place()) == filepath.Dir(f.place())
-		if sameDir && p.print.length > 0 && fitsContent(p, handle, size) {
-			f.replaces = p.id
-			return p, true
-		}
-	}
-	if value, ok := t.opts.Sink.Position(f.id.input(t.prefix)); ok {
-		if _, err := decodePosition(value); err != nil { // of another version: the file is known, but not how far it was read
-			t.opts.Log.Warn("a file's position can not be read: reading it from the start", "file", f.path, "error", err)
-			return position{}, true
-		}
-	}
-	return position{}, false
+// forget deletes the position of a file that is not being read.
+func (t *Tailer) forget(id fileID) {
+	t.known.forget(id)
+	t.pendingPositions = append(t.pendingPositions, buffer.Position{Input: id.input(t.prefix)})
 }
 
-// fitsContent reports whether a file is the one that p is of, not shortened since.
-func fitsContent(p position, handle *os.File, size int64) bool {
-	if p.kind == packed || p.kind == spare && isPacked(handle) {
-		b, err := beginning(handle, packed)
-		return err == nil && (p.print.length == 0 || p.beginsLike(b))
-	}
-	return size >= p.offset && p.fits(handle) && (p.telling() || !isPacked(handle))
+// store stores the position of a file that is not being read.
+func (t *Tailer) store(p position) {
+	t.known.add(p)
+	t.pendingPositions = append(t.pendingPositions, t.encoded(p))
 }
 
-// resume goes on where a position says, if it is one of this file.
-func (t *Tailer) resume(f *file, handle *os.File, size int64, p position) (verdict, bool) {
-	switch fits := p.mayBeAt(f.path) && fitsContent(p, handle, size); {
-	case fits && p.kind == spare: // if it grew, is it still a copy?
-		return passed, size == p.offset
-	case fits:
-		f.inherit(p)
-		f.kind = p.kind
-		f.restart(p.offset, p.print, p.state)
-		return taken, true
-	case p.kind == spare:
-		return passed, false
-	}
-	// Truncated since, or the inode is another file's now.
-	t.pending = append(t.pending, buffer.Position{Input: p.id.input(t.prefix)})
-	if t.past.remove(p.id); !t.rescue(p, make(directories)) {
-		t.bequeath(p)
-	}
-	if t.files[f.id] != nil { // f itself is the copy
-		return passed, true
-	}
-	return passed, false
+// copyPosition is the position of a file, with content r, of which nothing is read any more.
+func copyPosition(f *file, r io.ReaderAt) (position, bool) {
+	head, err := readHead(r, f.kind)
+	p := f.position(0, "")
+	p.kind, p.print, p.offset = copied, fingerprintOf(head), f.size
+	return p, err == nil
 }
 
-// member is a file that another may be a copy or a rotation of.
-type member struct {
-	position
-	live *file
-	sure bool
-}
-
-// relatives are the files that f's name may be a rotation of.
-func (t *Tailer) relatives(f *file) []member {
-	var all []member
-	dir := filepath.Dir(f.place())
-	for origin, sure := range origins(filepath.Base(f.place())) {
-		for _, m := range t.lineage(filepath.Join(dir, origin)) {
-			m.sure = sure
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
-// lineage are the known files that were found at a place.
-func (t *Tailer) lineage(place string) []member {
-	var all []member
-	add := func(f *file) {
-		all = append(all, member{position: f.now(), live: f})
-	}
-	for f := range t.old {
-		if f.place() == place {
-			add(f)
-		}
-	}
-	if f := t.byPath[place]; f != nil && f.place() == place && !t.old[f] {
-		add(f)
-	}
-	for _, p := range t.past.at(place) {
-		all = append(all, member{position: p})
-	}
-	return all
-}
-
-// mayBeCaught reports whether what a file was made of may have been opened by the
-// watcher. The clock of file systems lags a little.
-func (t *Tailer) mayBeCaught(info fs.FileInfo) bool {
-	return !t.catching.IsZero() && info.ModTime().After(t.catching.Add(-time.Second))
-}
-
-// missed reports whether f is surely a rotation of a file that is read, and was
-// written to after that was found first: then it was rotated before it was seen.
-func (t *Tailer) missed(f *file, info fs.FileInfo, how arrival) (origin position, ok bool) {
-	for _, m := range t.relatives(f) {
-		if !m.sure || m.kind == spare || m.id == f.id {
-			continue
-		}
-		if since := t.contact(m.position); info.ModTime().UnixNano() >= since {
-			return m.position, true
-		}
-		if how.fromEnd && t.opts.Now().Sub(info.ModTime()) < lateness {
-			return m.position, true // it may still be written to
-		}
-	}
-	return position{}, false
-}
-
-// contact is when the patterns that name a file were looked through first, in
-// Unix nanoseconds.
-func (t *Tailer) contact(p position) int64 {
-	since := int64(math.MaxInt64)
-	for _, pattern := range t.patterns {
-		if at, ok := t.contacts[pattern.absolute]; ok && pattern.names(p.path) {
-			if at == 0 { // not known
-				at = p.modified
-			}
-			since = min(since, at)
-		}
-	}
-	return since
-}
-
-// keep is a position as the buffer takes it.
-func (t *Tailer) keep(p position) buffer.Position {
+// encoded is a position as the buffer stores it.
+func (t *Tailer) encoded(p position) buffer.Position {
 	return buffer.Position{Input: p.id.input(t.prefix), Value: p.encode()}
 }

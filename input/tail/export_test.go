@@ -1,6 +1,6 @@
 package tail
 
-// OnDevice is a position as it would be if the file's device had another number.
+// OnDevice is a position with another device number.
 func OnDevice(value []byte, device uint64) []byte {
 	p, err := decodePosition(value)
 	if err != nil {

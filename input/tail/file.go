@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,130 +17,163 @@ import (
 	"logstow/input"
 )
 
-// turn is how much is read of one file before the others have theirs.
-const turn = 1 << 20
+// readQuota is the number of bytes read from one file before the next file is read.
+const readQuota = 1 << 20
 
-// file is one that is being read.
+// file is a file that is being read.
 type file struct {
 	t    *Tailer
 	id   fileID
 	kind kind
-	// path is where the file can be opened: the one that a pattern names or, once
-	// the file was renamed, its new name.
+	// path is where the file can be opened: the path that a pattern matched or, after a
+	// rename, its new path.
 	path string
-	// home is the absolute path under which the file was found first, real the one
-	// that it led to by symbolic links ("" is the same), name the source of its
-	// records. They stay when it is renamed.
-	home, real, name string
-	// service is that of its records; "" is none: it is not read.
+	// firstPath is the absolute path at which the file was first found, target the path
+	// behind its symbolic links ("" is the same), name the source of its records. They
+	// do not change when the file is renamed.
+	firstPath, target, name string
+	// service is the service of its records; if "", the file is not read.
 	service string
 	regular bool
 	source  *input.Source
 	print   fingerprint
-	// begin is what was read of the first [maxPrint] bytes, where that is known.
-	begin []byte
-	// handle is the open file, use its place among those open; nil while it is closed.
+	// head is what was read of the first [maxFingerprint] bytes, if known.
+	head []byte
+	// handle is the open file, use its element in [handles]; nil while it is closed.
 	handle *os.File
 	use    *list.Element
-	// unpacked is what a compressed file holds, from the source's offset on.
+	// unpacked is the decompressed content, from the source's offset on.
 	unpacked io.Reader
-	// unread says that there is more than was read, or that this is not known.
-	unread bool
-	// moved says that it was found under another name since, order is the order of being found.
-	moved bool
-	order int
-	// modified is when the file was last written to, as seen last.
+	// hasMore reports that there is or may be unread data.
+	hasMore bool
+	// renamed reports that it was found at another path since, order is the order of discovery.
+	renamed bool
+	order   int
+	// size and modified are as of the last poll.
+	size     int64
 	modified time.Time
-	// grew is when bytes were last read from it, gone when it was first seen to
-	// have no name any more under which it is to be read; zero while it has one.
-	grew, gone time.Time
-	// replaces is another key under which the file is known; zero is none.
-	replaces fileID
+	// lastRead is when bytes were last read, goneSince when the file was first seen to
+	// be at no path that a pattern matches; zero while it is at one.
+	lastRead, goneSince time.Time
+	// due reports that it is to be read next, active that it is to be polled, displaced that
+	// another file has or may get its path.
+	due, active, displaced bool
+	// previousID is the identity of a stored position that this file continues; zero is none.
+	previousID fileID
 }
 
-// newFile makes a file of what was found; offset and position are not yet set.
-func (t *Tailer) newFile(found found, handle *os.File) (*file, error) {
-	info, err := handle.Stat()
-	if err != nil {
-		return nil, err
-	}
-	t.found++
+// newFile returns a file without an offset; startAt sets it.
+func (t *Tailer) newFile(c *candidate, kind kind) *file {
+	t.created++
 	f := &file{
-		t: t, id: idOf(found.path, info), path: found.path, name: found.source, home: found.path,
-		regular: info.Mode().IsRegular(), modified: info.ModTime(), unread: true, order: t.found,
+		t: t, id: c.id, kind: kind, path: c.path, name: c.source, firstPath: c.path, regular: !c.pipe,
+		size: c.size, modified: time.Unix(0, c.modified), hasMore: true, order: t.created,
 	}
-	if real, err := filepath.EvalSymlinks(found.path); err == nil && real != f.home {
-		f.real = real
+	if c.place != f.firstPath {
+		f.target = c.place
 	}
-	f.belong()
-	return f, nil
+	f.assignService()
+	return f
 }
 
-// belong finds out whose the file's records are.
-func (f *file) belong() {
+// assignService sets the service and the source of the file's records.
+func (f *file) assignService() {
 	f.service = f.t.opts.Service
 	if f.t.opts.ServiceOf == nil {
 		return
 	}
-	service, source, ok := f.t.opts.ServiceOf(f.home)
+	service, source, ok := f.t.opts.ServiceOf(f.firstPath)
 	if ok {
 		f.service, f.name = service, cmp.Or(source, f.name)
 	}
 }
 
-// place is where the file was when it was found, behind all links.
-func (f *file) place() string {
-	if f.real == "" {
-		return f.home
+// resolvedPath is the path at which the file was first found, with symbolic links resolved.
+func (f *file) resolvedPath() string {
+	if f.target == "" {
+		return f.firstPath
 	}
-	return f.real
+	return f.target
 }
 
-// inherit takes over what is known of a file that was found under another name or by its content.
-func (f *file) inherit(p position) {
-	if p.path != "" && p.path != f.home {
-		f.home, f.real, f.name, f.moved = p.path, p.real, p.source, true
-		f.belong()
+// adopt takes over path, source and service of a known file.
+func (f *file) adopt(p position) {
+	if p.path != "" && p.path != f.firstPath {
+		f.firstPath, f.target, f.name, f.renamed = p.path, p.target, p.source, true
+		f.assignService()
 	}
 }
 
-// restart reads on at an offset, with what was held there.
-func (f *file) restart(offset int64, print fingerprint, state string) {
-	f.print, f.begin, f.unread = print, nil, true
+// startAt sets the offset to read from and the state of the line reader there.
+func (f *file) startAt(offset int64, print fingerprint, state string) {
+	f.print, f.head, f.hasMore = print, nil, true
 	f.source = f.t.source(f, input.Point{Offset: offset, Held: []byte(state)})
 }
 
-// position is what the buffer is to know of the file when it was read up to an offset.
+// position is the position of the file when it was read up to an offset.
 func (f *file) position(offset int64, state string) position {
 	if len(state) > maxState {
 		state = ""
 	}
 	return position{
 		id: f.id, kind: f.kind, offset: offset, print: f.print, at: f.t.opts.Now().Unix(),
-		modified: max(f.modified.UnixNano(), 0), path: f.home, real: f.real, source: f.name, state: state,
+		modified: max(f.modified.UnixNano(), 0), path: f.firstPath, target: f.target, source: f.name, state: state,
 	}
 }
 
-// now is what the buffer knows of the file, or is to know of it.
-func (f *file) now() position {
+// current is the position of the file now.
+func (f *file) current() position {
 	at := f.source.Point()
 	p := f.position(at.Offset, string(at.Held))
-	p.begin = string(f.begin)
+	p.head = string(f.head)
 	return p
 }
 
-// positions makes the positions that go with records up to a point.
+// positions returns the positions to be stored with the records before a point.
 func (f *file) positions(at input.Point) []buffer.Position {
-	all := []buffer.Position{f.t.keep(f.position(at.Offset, string(at.Held)))}
-	if f.replaces != (fileID{}) && f.replaces != f.id {
-		all = append(all, buffer.Position{Input: f.replaces.input(f.t.prefix)})
-		f.t.past.remove(f.replaces)
+	all := []buffer.Position{f.t.encoded(f.position(at.Offset, string(at.Held)))}
+	if f.previousID != (fileID{}) && f.previousID != f.id {
+		all = append(all, buffer.Position{Input: f.previousID.input(f.t.prefix)})
+		f.t.known.forget(f.previousID)
 	}
-	f.replaces = fileID{}
+	f.previousID = fileID{}
 	return all
 }
 
-// reference is the time before which a time without a year must be.
+// extendPrint extends the fingerprint to what is in the open file: if the file is
+// truncated before it is read, its copy is recognized and read.
+func (f *file) extendPrint() {
+	if head, err := readHead(f.handle, plain); err == nil && f.kind == plain && len(head) > int(f.print.length) {
+		f.print = fingerprintOf(head)
+		f.t.pendingPositions = append(f.t.pendingPositions, f.positions(f.source.Point())...)
+	}
+}
+
+// content implements [live].
+func (f *file) content() (io.ReaderAt, int64, error) {
+	if err := f.open(); err != nil {
+		return nil, 0, err
+	}
+	info, err := f.handle.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	return f.handle, info.Size(), nil
+}
+
+// isAt reports whether the file at e.path, with the identity of f, is f. It may be another
+// one if f is closed.
+func (f *file) isAt(e entry) bool {
+	p := f.current()
+	return f.handle != nil || f.path == e.path || p.distinguishing() && f.t.dirs.isAt(p, e)
+}
+
+// changed reports whether a file may have changed since it was read last.
+func (f *file) changed(info fs.FileInfo) bool {
+	return f.hasMore || info.Size() != f.source.Offset() && f.kind == plain || !info.ModTime().Equal(f.modified)
+}
+
+// reference is the reference for times without a year.
 func (f *file) reference() time.Time {
 	if now := f.t.opts.Now(); f.modified.After(now) {
 		return now
@@ -149,26 +181,26 @@ func (f *file) reference() time.Time {
 	return f.modified
 }
 
-// errBusy says that as many files are open as may be, all with something to be read.
-var errBusy = errors.New("too many files with something to be read are open")
+// errTooManyOpen reports that the limit of open files is reached and all have unread data.
+var errTooManyOpen = errors.New("too many files with unread data are open")
 
-// errMoved says that another file has the name now.
-var errMoved = fmt.Errorf("%w under its name", fs.ErrNotExist)
+// errReplaced reports that another file is at the path now.
+var errReplaced = fmt.Errorf("%w at its path", fs.ErrNotExist)
 
-// look says what the file is like now, without opening it.
+// look returns the file's info without opening it.
 func (f *file) look() (fs.FileInfo, error) {
 	if f.handle != nil {
 		return f.handle.Stat()
 	}
 	info, err := os.Stat(f.path)
 	if err == nil && idOf(f.path, info) != f.id {
-		return nil, errMoved
+		return nil, errReplaced
 	}
 	return info, err
 }
 
-// open opens the file where it is closed. Errors that are fs.ErrNotExist say
-// that it is not there any more.
+// open opens the file if it is closed. The error is fs.ErrNotExist if the file is not at
+// its path any more.
 func (f *file) open() error {
 	if f.handle != nil {
 		f.t.open.touch(f)
@@ -180,10 +212,10 @@ func (f *file) open() error {
 	}
 	info, err := handle.Stat()
 	if err == nil && idOf(f.path, info) != f.id {
-		err = errMoved
+		err = errReplaced
 	}
 	if err == nil && !f.t.open.add(f, handle) {
-		err = errBusy
+		err = errTooManyOpen
 	}
 	if err != nil {
 		_ = handle.Close()
@@ -191,36 +223,36 @@ func (f *file) open() error {
 	return err
 }
 
-// openFile opens a file for reading, without waiting for the writer of a pipe.
+// openFile opens a file for reading without waiting for the writer of a pipe.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
 }
 
-// gzipMagic begins compressed files.
+// gzipMagic is the start of gzip files.
 const gzipMagic = "\x1f\x8b\x08"
 
-// isPacked reports whether r is a compressed file.
-func isPacked(r io.ReaderAt) bool {
+// isCompressed reports whether r is a gzip file.
+func isCompressed(r io.ReaderAt) bool {
 	var b [len(gzipMagic)]byte
-	n, _ := r.ReadAt(b[:], 0) // what can not be read is not compressed
+	n, _ := r.ReadAt(b[:], 0) // an unreadable file is not compressed
 	return string(b[:n]) == gzipMagic
 }
 
-// unpack starts reading what is compressed in a file.
+// unpack returns a reader of the decompressed content of a file.
 func unpack(r io.ReaderAt) (io.Reader, error) {
 	return gzip.NewReader(io.NewSectionReader(r, 0, 1<<62))
 }
 
-// beginning returns the first bytes of what a file holds, at most [maxPrint].
-func beginning(handle io.ReaderAt, kind kind) ([]byte, error) {
-	var r io.Reader = io.NewSectionReader(handle, 0, maxPrint)
-	if kind == packed {
+// readHead returns the first bytes of the (decompressed) content, at most [maxFingerprint].
+func readHead(handle io.ReaderAt, kind kind) ([]byte, error) {
+	var r io.Reader = io.NewSectionReader(handle, 0, maxFingerprint)
+	if kind == compressed {
 		var err error
 		if r, err = unpack(handle); err != nil {
 			return nil, err
 		}
 	}
-	b := make([]byte, maxPrint)
+	b := make([]byte, maxFingerprint)
 	n, err := io.ReadFull(r, b)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = nil
@@ -228,17 +260,17 @@ func beginning(handle io.ReaderAt, kind kind) ([]byte, error) {
 	return b[:n], err
 }
 
-// beginsLike reports whether a file began like b, as far as both go.
-func (p position) beginsLike(b []byte) bool {
+// startsLike reports whether p's file started with b, as far as both are known.
+func (p position) startsLike(b []byte) bool {
 	n := int(p.print.length)
-	if n > len(b) { // it went on after it was copied
-		return len(b) > 0 && strings.HasPrefix(p.begin, string(b))
+	if n > len(b) { // it grew after it was copied
+		return len(b) > 0 && strings.HasPrefix(p.head, string(b))
 	}
-	return n > 0 && sumOf(b[:n]) == p.print
+	return n > 0 && fingerprintOf(b[:n]) == p.print
 }
 
-// whole reports whether a compressed file is complete, by reading it.
-func whole(handle io.ReaderAt) bool {
+// isComplete reports whether a compressed file is complete, by reading it.
+func isComplete(handle io.ReaderAt) bool {
 	r, err := unpack(handle)
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
@@ -246,28 +278,28 @@ func whole(handle io.ReaderAt) bool {
 	return err == nil
 }
 
-// read hands over the lines of r, a part of the file.
+// read passes the lines of r, a part of the file, to the feed.
 func (f *file) read(ctx context.Context, r io.Reader) (fileErr, err error) {
-	noted := &notingReader{r: r}
-	if err := f.t.feed.Read(ctx, f.source, noted, f.reference()); err != nil {
-		if noted.err != nil {
-			return fmt.Errorf("read %s: %w", f.path, noted.err), nil
+	tracked := &errorReader{r: r}
+	if err := f.t.feed.Read(ctx, f.source, tracked, f.reference()); err != nil {
+		if tracked.err != nil {
+			return fmt.Errorf("cannot read %s: %w", f.path, tracked.err), nil
 		}
 		return nil, err
 	}
 	return nil, nil
 }
 
-// readPacked hands over at most limit bytes of what is compressed in the file,
-// from the source's offset on, and reports whether there may be more.
-func (f *file) readPacked(ctx context.Context, limit int64) (more bool, fileErr, err error) {
+// readCompressed reads at most limit bytes of the decompressed content from the
+// source's offset on, and reports whether there may be more.
+func (f *file) readCompressed(ctx context.Context, limit int64) (more bool, fileErr, err error) {
 	if f.unpacked == nil {
 		r, err := unpack(f.handle)
 		if err == nil {
 			_, err = io.CopyN(io.Discard, r, f.source.Offset())
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return false, fmt.Errorf("read %s: %w", f.path, err), nil
+			return false, fmt.Errorf("cannot decompress %s: %w", f.path, err), nil
 		}
 		f.unpacked = r
 	}
@@ -279,14 +311,14 @@ func (f *file) readPacked(ctx context.Context, limit int64) (more bool, fileErr,
 	return f.source.Offset()-before == limit, fileErr, err
 }
 
-// notingReader remembers the error of reading, so that it is told from one of handing over.
-type notingReader struct {
+// errorReader records read errors, so that they are distinguished from errors of the sink.
+type errorReader struct {
 	r   io.Reader
 	err error
 }
 
 // Read implements [io.Reader].
-func (n *notingReader) Read(p []byte) (int, error) {
+func (n *errorReader) Read(p []byte) (int, error) {
 	got, err := n.r.Read(p)
 	if err != io.EOF { //nolint:errorlint // io.Reader requires io.EOF itself
 		n.err = err
@@ -294,8 +326,8 @@ func (n *notingReader) Read(p []byte) (int, error) {
 	return got, err
 }
 
-// section reads a part of a file that is read as it is. It takes the fingerprint
-// of what it reads, and ends where the file begins to be another one.
+// section reads a part of a plain file and extends the fingerprint. It ends when the
+// file's first bytes change.
 type section struct {
 	f       *file
 	at, end int64
@@ -303,13 +335,13 @@ type section struct {
 
 // Read implements [io.Reader].
 func (s *section) Read(p []byte) (int, error) {
-	if s.at >= s.end || !s.f.same() {
+	if s.at >= s.end || !s.f.sameHead() {
 		return 0, io.EOF
 	}
 	n, err := s.f.handle.ReadAt(p[:min(int64(len(p)), s.end-s.at)], s.at)
 	s.f.print = s.f.print.extend(s.at, p[:n])
-	if known := len(s.f.begin); s.at == int64(known) && known < maxPrint {
-		s.f.begin = append(s.f.begin, p[:min(n, maxPrint-known)]...)
+	if known := len(s.f.head); s.at == int64(known) && known < maxFingerprint {
+		s.f.head = append(s.f.head, p[:min(n, maxFingerprint-known)]...)
 	}
 	s.at += int64(n)
 	if n > 0 && errors.Is(err, io.EOF) {
@@ -318,8 +350,8 @@ func (s *section) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// same reports whether the file at the handle begins as it did.
-func (f *file) same() bool {
-	now, err := printOf(f.handle, int64(f.print.length))
+// sameHead reports whether the open file still has the fingerprint of what was read.
+func (f *file) sameHead() bool {
+	now, err := readFingerprint(f.handle, int64(f.print.length))
 	return err == nil && now == f.print
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,7 +18,7 @@ import (
 	"logstow/input"
 )
 
-// follow reads files as they grow until ctx ends.
+// follow reads files as they grow until ctx is done.
 func (t *Tailer) follow(ctx context.Context) error {
 	late, cancel := input.Grace(ctx, t.opts.StopWait)
 	defer cancel()
@@ -29,19 +31,19 @@ func (t *Tailer) follow(ctx context.Context) error {
 	}()
 	err := t.read(ctx, late, w)
 	if t.opts.Resume && ctx.Err() != nil && late.Err() != nil {
-		t.opts.Log.Info("files were not read to their end in time; the next run goes on where this one ended")
+		t.opts.Log.Info("shutdown timeout: files were not read to their end; the next run resumes there")
 		return nil
 	}
 	return err
 }
 
-// read reads files until ctx ends, and then, until late ends, what they hold.
+// read reads files until ctx is done, and then, until late is done, what they hold by then.
 func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
-	if err := t.begin(late, w); err != nil {
+	if err := t.startFollowing(late, w); err != nil {
 		return err
 	}
 	for {
-		more, err := t.pass(late)
+		more, err := t.readDue(late)
 		if err != nil {
 			return err
 		}
@@ -51,51 +53,49 @@ func (t *Tailer) read(ctx, late context.Context, w *watcher) error {
 		if !more {
 			t.wait(ctx, w)
 		}
-		if err := t.lookAround(late, w); err != nil {
+		if err := t.poll(late, w); err != nil {
 			return err
 		}
 	}
 }
 
-// begin opens what is there at the start, notes where reading it starts, and
-// finds the files that were renamed, copied or compressed while nobody read them.
-func (t *Tailer) begin(ctx context.Context, w *watcher) error {
+// startFollowing opens the files that exist, stores the positions from which they are read,
+// and finds the files that were renamed, copied or compressed since the last run.
+func (t *Tailer) startFollowing(ctx context.Context, w *watcher) error {
 	t.starting = true
-	t.recallAll()
+	t.loadPositions()
 	for _, p := range t.patterns {
-		since, before := t.contactOf(p)
-		t.first[p.absolute], t.contacts[p.absolute] = !before, since
+		since, before := t.loadFirstScan(p)
+		p.scanned, p.isNew, p.firstScan = true, !before, since
 	}
-	t.scan(w, func(p pattern) arrival {
-		first := t.first[p.absolute]
-		return arrival{fromEnd: first && !t.opts.FromStart, history: first && t.opts.FromStart}
+	t.scan(w, func(p *pattern) discovery {
+		return discovery{fromEnd: p.isNew && !t.opts.FromStart, includeCompressed: p.isNew && t.opts.FromStart}
 	})
-	t.renamed(true)
+	t.findRenamed(true)
 	for place := range t.byPath {
-		t.rotated[dirOf(place)] = true
+		t.markChanged(filepath.Dir(place))
 	}
-	t.siblings(t.dirs)
-	t.forget()
-	clear(t.first)
-	t.starting, t.searchesLeft = false, searches
-	// From here on a file that is not known is one that appeared later.
-	all := t.pending
-	t.pending = nil
-	for _, f := range t.inOrder(maps.Values(t.files)) {
+	t.scanRotated()
+	t.forgetRemoved()
+	t.starting, t.startupSearches = false, searchesAfterStart
+	// From here on an unknown file is a new one.
+	all := t.pendingPositions
+	t.pendingPositions = nil
+	for _, f := range inOrder(maps.Values(t.files)) {
 		all = append(all, f.positions(f.source.Point())...)
 	}
 	for _, p := range t.patterns {
-		value := binary.AppendUvarint([]byte{positionVersion}, uint64(t.contacts[p.absolute]))
+		value := binary.AppendUvarint([]byte{positionVersion}, uint64(p.firstScan))
 		all = append(all, buffer.Position{Input: t.inputOf(p), Value: value})
 	}
-	t.scanned, t.cleaned = t.opts.Now(), t.opts.Now()
+	t.lastScan, t.lastCleanup = t.opts.Now(), t.opts.Now()
 	_, err := t.opts.Sink.Append(ctx, buffer.Chunk{Positions: all})
 	return err
 }
 
-// contactOf is when a pattern was looked through first, in Unix nanoseconds: now, if
-// it was not before; 0 is not known.
-func (t *Tailer) contactOf(p pattern) (since int64, before bool) {
+// loadFirstScan is the time of a pattern's first scan, in Unix nanoseconds: now if there
+// was none before, 0 if it is unknown.
+func (t *Tailer) loadFirstScan(p *pattern) (since int64, before bool) {
 	value, before := t.opts.Sink.Position(t.inputOf(p))
 	if !before {
 		return t.opts.Now().UnixNano(), false
@@ -108,40 +108,40 @@ func (t *Tailer) contactOf(p pattern) (since int64, before bool) {
 	return 0, true
 }
 
-// recallAll takes in what the buffer knows of files.
-func (t *Tailer) recallAll() {
-	for _, kept := range t.opts.Sink.Positions(t.prefix) {
-		if p, err := decodePosition(kept.Value); err == nil {
-			t.past.add(p)
+// loadPositions loads the positions of files from the buffer. A file whose position cannot
+// be decoded is read from its start.
+func (t *Tailer) loadPositions() {
+	for _, stored := range t.opts.Sink.Positions(t.prefix) {
+		p, err := decodePosition(stored.Value)
+		if err != nil {
+			t.opts.Log.Warn("cannot decode the position of a file: reading it from the start", "position", stored.Input, "error", err)
+			_, _ = fmt.Sscanf(stored.Input, t.prefix+"%x:%x", &p.id.device, &p.id.inode) // otherwise no file has it
 		}
+		t.known.add(p)
 	}
 }
 
-// flush hands over the positions that were made without records.
+// flush stores the positions without records.
 func (t *Tailer) flush(ctx context.Context) error {
-	if len(t.pending) == 0 {
+	if len(t.pendingPositions) == 0 {
 		return nil
 	}
-	_, err := t.opts.Sink.Append(ctx, buffer.Chunk{Positions: t.pending})
-	t.pending = nil
+	_, err := t.opts.Sink.Append(ctx, buffer.Chunk{Positions: t.pendingPositions})
+	t.pendingPositions = nil
 	return err
 }
 
-// pass gives every file that may have something one turn, those that lost their
-// name before the others, and closes those that are done with. It reports
-// whether any has more. While there is more in a file, those that took its place wait.
-func (t *Tailer) pass(ctx context.Context) (more bool, err error) {
-	if err := t.flush(ctx); err != nil { // before records, which bring newer ones
+// readDue reads at most [readQuota] of every file that is due, displaced files first, and
+// closes finished ones. It reports whether any has more. While a displaced file has
+// more, the files at its former path wait.
+func (t *Tailer) readDue(ctx context.Context) (more bool, err error) {
+	if err := t.flush(ctx); err != nil { // before records, whose positions are newer
 		return false, err
 	}
-	t.dirs = make(directories)
+	t.dirs = newListing(system{})
 	waiting := make(map[string]bool)
-	for _, f := range t.inOrder(maps.Keys(t.work)) {
-		if t.files[f.id] != f {
-			delete(t.work, f)
-			continue
-		}
-		if waiting[f.place()] {
+	for _, f := range inOrder(maps.Keys(t.busy)) {
+		if !f.due || t.files[f.id] != f || waiting[f.resolvedPath()] {
 			continue
 		}
 		again, err := f.follow(ctx, t.opts.Now())
@@ -150,37 +150,37 @@ func (t *Tailer) pass(ctx context.Context) (more bool, err error) {
 		}
 		if again {
 			more = true
-			waiting[f.place()] = f.isOld()
+			waiting[f.resolvedPath()] = f.displaced
 			continue
 		}
-		delete(t.work, f)
+		if f.due = false; !f.active {
+			delete(t.busy, f)
+		}
 	}
 	return more, t.flush(ctx)
 }
 
-// isOld reports whether another file may have the name under which f was found first.
-func (f *file) isOld() bool { return f.t.old[f] }
-
-// finish reads what the files hold by now and, unless the next run goes on there, ends them.
+// finish reads what the files hold by now and, without Resume, ends their last lines.
 func (t *Tailer) finish(ctx context.Context, w *watcher) error {
-	if err := t.lookAround(ctx, w); err != nil {
+	if err := t.poll(ctx, w); err != nil {
 		return err
 	}
-	t.scan(w, func(pattern) arrival { return arrival{} })
-	t.siblings(make(directories))
+	t.scan(w, func(*pattern) discovery { return discovery{} })
+	t.dirs = newListing(system{})
+	t.scanRotated()
 	for _, f := range t.files {
-		t.work[f] = true
+		t.setDue(f)
 	}
 	for more := true; more; {
 		var err error
-		if more, err = t.pass(ctx); err != nil {
+		if more, err = t.readDue(ctx); err != nil {
 			return err
 		}
 	}
 	if t.opts.Resume {
 		return nil
 	}
-	for _, f := range t.inOrder(maps.Values(t.files)) {
+	for _, f := range inOrder(maps.Values(t.files)) {
 		if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return err
 		}
@@ -188,76 +188,76 @@ func (t *Tailer) finish(ctx context.Context, w *watcher) error {
 	return nil
 }
 
-// inOrder lists files: those that lost their name before the others, and those
-// last written to before those that were written to later.
-func (t *Tailer) inOrder(files iter.Seq[*file]) []*file {
+// inOrder sorts files: displaced ones first, then by modification time.
+func inOrder(files iter.Seq[*file]) []*file {
 	return slices.SortedFunc(files, func(a, b *file) int {
-		switch aOld, bOld := a.isOld(), b.isOld(); {
-		case aOld && !bOld:
-			return -1
-		case bOld && !aOld:
+		if a.displaced != b.displaced {
+			if a.displaced {
+				return -1
+			}
 			return 1
 		}
 		return cmp.Or(a.modified.Compare(b.modified), cmp.Compare(a.order, b.order))
 	})
 }
 
-// follow reads what the file gained, at most a turn of it, and reports whether
-// there is more. What is wrong with the file is logged, err ends the run.
+// follow reads what was appended, at most [readQuota], and reports whether there is
+// more. Errors of the file are logged; err ends the run.
 func (f *file) follow(ctx context.Context, now time.Time) (more bool, err error) {
 	info, lookErr := f.look()
 	if lookErr != nil {
 		return f.failed(ctx, lookErr)
 	}
 	changed := !info.ModTime().Equal(f.modified)
-	f.modified = info.ModTime()
+	f.size, f.modified = info.Size(), info.ModTime()
 	if f.kind == plain && info.Size() == f.source.Offset() && !changed {
-		return f.quiet(ctx, now)
+		return f.idle(ctx, now)
 	}
 	if openErr := f.open(); openErr != nil {
 		return f.failed(ctx, openErr)
 	}
-	if f.kind == packed {
-		return f.followPacked(ctx, now)
+	if f.kind == compressed {
+		return f.followCompressed(ctx, now)
 	}
 	size := info.Size()
-	if size < f.source.Offset() || !f.same() {
-		return true, f.truncated(ctx) // what it held goes first
+	if size < f.source.Offset() || !f.sameHead() {
+		return true, f.truncated(ctx) // a copy of the former content goes first
 	}
 	gained := size - f.source.Offset()
 	if gained <= 0 {
-		return f.quiet(ctx, now)
+		return f.idle(ctx, now)
 	}
-	f.grew, f.unread, f.t.warm[f] = now, true, true
-	fileErr, err := f.read(ctx, &section{f, f.source.Offset(), f.source.Offset() + min(gained, turn)})
+	f.lastRead, f.hasMore = now, true
+	f.t.setActive(f)
+	fileErr, err := f.read(ctx, &section{f, f.source.Offset(), f.source.Offset() + min(gained, readQuota)})
 	if err != nil {
 		return false, err
 	}
-	f.t.complain(f.path, fileErr)
-	f.unread = fileErr == nil && gained > turn
+	f.t.logOutage(f.path, fileErr)
+	f.hasMore = fileErr == nil && gained > readQuota
 	if fileErr != nil {
 		f.t.open.close(f)
 	}
-	return f.unread, nil
+	return f.hasMore, nil
 }
 
-// failed deals with a file that can not be looked at or opened.
+// failed handles a file that cannot be opened.
 func (f *file) failed(ctx context.Context, wrong error) (more bool, err error) {
 	switch {
-	case errors.Is(wrong, errBusy):
+	case errors.Is(wrong, errTooManyOpen):
 		return true, nil
 	case errors.Is(wrong, fs.ErrNotExist):
-		return f.lost(ctx)
+		return f.missing(ctx)
 	default:
-		f.t.complain(f.path, explain(wrong))
+		f.t.logOutage(f.path, explain(wrong))
 		return false, nil
 	}
 }
 
-// quiet does what is due to a file that has gained nothing.
-func (f *file) quiet(ctx context.Context, now time.Time) (more bool, err error) {
-	f.unread = false
-	if f.source.Held() > 0 && now.Sub(f.grew) >= f.t.opts.PartialWait {
+// idle handles a file without new data: partial lines, and the end of displaced files.
+func (f *file) idle(ctx context.Context, now time.Time) (more bool, err error) {
+	f.hasMore = false
+	if f.source.Held() > 0 && now.Sub(f.lastRead) >= f.t.opts.PartialWait {
 		if err := f.t.feed.End(ctx, f.source, f.reference()); err != nil {
 			return false, err
 		}
@@ -266,43 +266,42 @@ func (f *file) quiet(ctx context.Context, now time.Time) (more bool, err error) 
 		return false, err
 	}
 	if f.finished(now) {
-		return false, f.end(ctx)
+		return false, f.close(ctx)
 	}
 	return false, nil
 }
 
-// followPacked reads a turn of a compressed file; at its end it is done with.
-func (f *file) followPacked(ctx context.Context, now time.Time) (more bool, err error) {
-	f.grew = now
-	more, fileErr, err := f.readPacked(ctx, turn)
+// followCompressed reads at most [readQuota] of a compressed file, and stops reading it at its end.
+func (f *file) followCompressed(ctx context.Context, now time.Time) (more bool, err error) {
+	f.lastRead = now
+	more, fileErr, err := f.readCompressed(ctx, readQuota)
 	if err != nil || more {
 		return more, err
 	}
-	if f.t.complain(f.path, fileErr); fileErr == nil {
+	if f.t.logOutage(f.path, fileErr); fileErr == nil {
 		err = f.t.feed.End(ctx, f.source, f.reference())
-		f.t.retire(f)
+		f.t.complete(f)
 		return false, err
 	}
-	f.unread = false
+	f.hasMore = false
 	f.t.open.close(f)
 	return false, nil
 }
 
-// finished reports whether a file without a name has been quiet for long enough.
+// finished reports whether a file without a path has been idle for RotateWait.
 func (f *file) finished(now time.Time) bool {
 	wait := f.t.opts.RotateWait
-	return !f.gone.IsZero() && now.Sub(f.gone) >= wait && now.Sub(f.grew) >= wait
+	return !f.goneSince.IsZero() && now.Sub(f.goneSince) >= wait && now.Sub(f.lastRead) >= wait
 }
 
-// complain logs what is wrong with a file or pattern when it begins, and that
-// it is over; nil is nothing wrong.
-func (t *Tailer) complain(about string, err error) {
+// logOutage logs when a file or pattern becomes unreadable, and when it is readable again (err nil).
+func (t *Tailer) logOutage(about string, err error) {
 	switch {
-	case err != nil && !t.said[about]:
-		t.said[about] = true
-		t.opts.Log.Warn("can not be read for now; trying again", "file", about, "error", err)
-	case err == nil && t.said[about]:
-		delete(t.said, about)
-		t.opts.Log.Info("can be read again", "file", about)
+	case err != nil && !t.failing[about]:
+		t.failing[about] = true
+		t.opts.Log.Warn("cannot read, retrying", "file", about, "error", err)
+	case err == nil && t.failing[about]:
+		delete(t.failing, about)
+		t.opts.Log.Info("readable again", "file", about)
 	}
 }

@@ -42,7 +42,7 @@ func follow(t *testing.T, dir string, s *sink, opts tail.Options) *following {
 	return f
 }
 
-// expect lets time pass and compares what was read in it.
+// expect lets time pass and compares the lines that were read.
 func (f *following) expect(d time.Duration, want ...string) {
 	f.t.Helper()
 	time.Sleep(d)
@@ -72,7 +72,7 @@ func TestFollowGrowth(t *testing.T) {
 			// A file that appears later is read from its start.
 			put(t, dir, "b.log", "new\n")
 			f.expect(6*time.Second, "b.log: new")
-			// What is there when the end is asked for is read, the last line as it is.
+			// On shutdown the rest is read, including a last line without newline.
 			add(t, f.path("a.log"), "three\nlast")
 			f.stop()
 			f.expect(0, "a.log: three", "a.log: last")
@@ -89,7 +89,7 @@ func TestFollowPartialLine(t *testing.T) {
 		defer f.stop()
 		add(t, f.path("a.log"), "begun")
 		f.expect(4 * time.Second)
-		add(t, f.path("a.log"), " more") // waits anew
+		add(t, f.path("a.log"), " more") // restarts the wait
 		f.expect(4 * time.Second)
 		f.expect(3*time.Second, "a.log: begun more")
 		add(t, f.path("a.log"), " rest\n")
@@ -123,7 +123,7 @@ func TestFollowRotation(t *testing.T) {
 			}
 			put(t, dir, "a.log", "3\n")
 			f.expect(6*time.Second, "a.log: 2", "a.log: 3")
-			// The writer has not noticed yet.
+			// The writer has not reopened its file yet.
 			write("late\n")
 			f.expect(2*time.Second, "a.log: late")
 			add(t, f.path("a.log"), "4\n")
@@ -171,7 +171,7 @@ func TestFollowDeletedAndMissing(t *testing.T) {
 	})
 }
 
-// A second run goes on where the first one ended, wherever the file is now.
+// A second run resumes where the first one ended, also in a renamed file.
 func TestFollowResumes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -193,8 +193,8 @@ func TestFollowResumes(t *testing.T) {
 	})
 }
 
-// Notices of the file system alone are enough: the clock would take an hour.
-func TestFollowNotices(t *testing.T) {
+// File system events suffice: polling would take an hour.
+func TestFollowEvents(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
 	put(t, dir, "a.log", "1\n")
@@ -212,13 +212,13 @@ func TestFollowNotices(t *testing.T) {
 				t.Error(diff)
 			}
 		case <-time.After(20 * time.Second):
-			t.Fatalf("no notice of %q", want)
+			t.Fatalf("no event for %q", want)
 		}
 	}
 	expect("a.log: 1")
 	add(t, filepath.Join(dir, "a.log"), "2\n")
 	expect("a.log: 2")
-	// Whole at once: a notice of creation may come before the content.
+	// Renamed, as the event of a creation may precede the content.
 	put(t, dir, "tmp", "3\n")
 	if err := os.Rename(filepath.Join(dir, "tmp"), filepath.Join(dir, "b.log")); err != nil {
 		t.Fatal(err)

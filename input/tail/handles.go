@@ -6,21 +6,21 @@ import (
 )
 
 const (
-	// maxHandles is how many files are kept open where nothing else is configured,
-	// if the system allows four times as many.
-	maxHandles = 1024
-	minHandles = 8
+	// maxOpenDefault is the default maximum of open files, if the process may open
+	// four times as many.
+	maxOpenDefault = 1024
+	minOpen        = 8
 )
 
-// handles bounds how many files are open. Which are not read to their end stay
-// open: once deleted they could not be opened again.
+// handles limits the number of open files. Files with unread data stay open: once
+// deleted they could not be opened again.
 type handles struct {
 	limit int
-	// used are the open files, that used last first.
+	// used are the open files, most recently used first.
 	used list.List
 }
 
-// add keeps f open, if there is room or can be made.
+// add keeps f open if the limit allows it, after closing another file if needed.
 func (h *handles) add(f *file, handle *os.File) bool {
 	if h.used.Len() >= h.limit && !h.evict() {
 		return false
@@ -29,43 +29,43 @@ func (h *handles) add(f *file, handle *os.File) bool {
 	return true
 }
 
-// touch says that f is used now.
+// touch marks f as used now.
 func (h *handles) touch(f *file) {
 	if f.use != nil {
 		h.used.MoveToFront(f.use)
 	}
 }
 
-// close closes f, if it is open.
+// close closes f if it is open.
 func (h *handles) close(f *file) {
 	if f.handle == nil {
 		return
 	}
-	_ = f.handle.Close() // nothing was written: no error can lose anything
+	_ = f.handle.Close() // nothing was written
 	h.used.Remove(f.use)
 	f.handle, f.use, f.unpacked = nil, nil, nil
 }
 
-// evict closes the file not used for longest among those read to their end;
-// one without a name only where there is no other.
+// evict closes the least recently used file without unread data; one without a path
+// only if there is no other. It reports whether it closed one.
 func (h *handles) evict() bool {
-	var nameless *file
+	var unlinked *file
 	for e := h.used.Back(); e != nil; e = e.Prev() {
 		f, ok := e.Value.(*file)
-		if !ok || f.unread {
+		if !ok || f.hasMore {
 			continue
 		}
-		if f.gone.IsZero() {
+		if f.goneSince.IsZero() {
 			h.close(f)
 			return true
 		}
-		if nameless == nil {
-			nameless = f
+		if unlinked == nil {
+			unlinked = f
 		}
 	}
-	if nameless == nil {
+	if unlinked == nil {
 		return false
 	}
-	h.close(nameless)
+	h.close(unlinked)
 	return true
 }

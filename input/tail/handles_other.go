@@ -4,4 +4,4 @@ package tail
 
 const nonblocking = 0
 
-func defaultHandles() int { return maxHandles / 4 }
+func defaultMaxOpen() int { return maxOpenDefault / 4 }

@@ -7,11 +7,11 @@ import "syscall"
 // nonblocking opens a pipe without waiting for its writer.
 const nonblocking = syscall.O_NONBLOCK
 
-// defaultHandles is a quarter of what the process may have open.
-func defaultHandles() int {
+// defaultMaxOpen is a quarter of the process's limit of open files, within bounds.
+func defaultMaxOpen() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return maxHandles / 4
+		return maxOpenDefault / 4
 	}
-	return int(max(minHandles, min(maxHandles, limit.Cur/4))) //nolint:gosec // at most maxHandles
+	return int(max(minOpen, min(maxOpenDefault, limit.Cur/4))) //nolint:gosec // at most maxOpenDefault
 }

@@ -4,9 +4,8 @@ package tail
 
 import "io/fs"
 
-// removed reports whether a file is known to have no name any more.
-func removed(fs.FileInfo) bool { return false }
+// isRemoved reports whether an open file is known to be deleted.
+func isRemoved(fs.FileInfo) bool { return false }
 
-// idOf identifies a file among all that are there, by its path: a renamed file
-// is taken for another one on systems that number files in other ways.
+// idOf identifies a file by its path: on systems without inodes, a renamed file is a new one.
 func idOf(path string, _ fs.FileInfo) fileID { return idOfPath(path) }

@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// removed reports whether a file has no name any more.
-func removed(info fs.FileInfo) bool {
+// isRemoved reports whether an open file was deleted.
+func isRemoved(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && st.Nlink == 0
 }
 
-// idOf identifies a file among all that are there.
+// idOf identifies a file by device and inode.
 func idOf(path string, info fs.FileInfo) fileID {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fileID{uint64(st.Dev), st.Ino} //nolint:unconvert // the type of Dev differs between systems

@@ -14,7 +14,7 @@ import (
 	"logstow/input/tail"
 )
 
-// again runs a Tailer for a second and compares what it read.
+// again runs a Tailer for a second and compares the lines that it read.
 func again(t *testing.T, dir string, s *sink, opts tail.Options, want ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -27,13 +27,13 @@ func again(t *testing.T, dir string, s *sink, opts tail.Options, want ...string)
 	})
 }
 
-// What was rotated, copied or compressed while nobody read it is read on from
-// where it was read to, once.
+// Files that were rotated, copied or compressed between two runs are resumed at their
+// position, once.
 func TestRotatedWhileStopped(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name string
-		turn func(*writer)
+		name   string
+		rotate func(*writer)
 	}{
 		{"rename", (*writer).rename},
 		{"numbers shifted", (*writer).renameShift},
@@ -41,7 +41,7 @@ func TestRotatedWhileStopped(t *testing.T) {
 		{"copytruncate", (*writer).copyTruncate},
 		{"copytruncate and gzip", func(w *writer) {
 			w.copyTruncate()
-			w.compress(fmt.Sprintf("%s.20261121-%06d", w.path, w.turns))
+			w.compress(fmt.Sprintf("%s.20261121-%06d", w.path, w.rotations))
 		}},
 	} {
 		for _, pattern := range []string{"a.log", "a.log*"} {
@@ -77,20 +77,20 @@ func TestRotatedWhileStopped(t *testing.T) {
 				w.write(2)
 				for range 3 {
 					time.Sleep(10 * time.Millisecond) // so that the clock of the files moves on
-					c.turn(w)
+					c.rotate(w)
 					time.Sleep(10 * time.Millisecond)
 					w.write(2)
 				}
 				read(5)
 				read(w.lines)
-				c.turn(w)
+				c.rotate(w)
 				read(w.lines)
 			})
 		}
 	}
 }
 
-// Other numbers of devices, as after a mount, do not make files read again.
+// Files are not read again when device numbers change, as after a mount.
 func TestDeviceChanges(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
@@ -106,7 +106,7 @@ func TestDeviceChanges(t *testing.T) {
 			t.Errorf("%d positions were kept, %d are", known, now)
 		}
 	}
-	// Renamed meanwhile, too.
+	// Renamed as well.
 	s.remount()
 	add(t, filepath.Join(dir, "a.log"), "3\n")
 	rename(t, dir, "a.log", "a.log.1")
@@ -118,7 +118,7 @@ func TestDeviceChanges(t *testing.T) {
 	again(t, dir, s, opts, "b.log: new, and longer")
 }
 
-// remount changes the number of the device in all positions.
+// remount changes the device number in all positions.
 func (s *sink) remount() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +131,7 @@ func (s *sink) remount() {
 	}
 }
 
-// The links of a container runtime: the target is rotated, then the link goes.
+// The symbolic links of a container runtime: the target is rotated, then the link is replaced.
 func TestContainerLinks(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
@@ -147,7 +147,7 @@ func TestContainerLinks(t *testing.T) {
 		rename(t, dir, "pods/p/0.log", "pods/p/0.log.20261121-150405")
 		put(t, dir, "pods/p/0.log", "3\n")
 		f.expect(6*time.Second, "c.log: 2", "c.log: 3")
-		// The container is started anew: the link leads to another file.
+		// The container restarts: the link gets another target.
 		put(t, dir, "pods/p/1.log", "4\n")
 		if err := os.Remove(link); err != nil {
 			t.Fatal(err)
@@ -162,8 +162,7 @@ func TestContainerLinks(t *testing.T) {
 	})
 }
 
-// More files than may be open are read all the same, and so is what is deleted
-// before its turn came, as long as it is open.
+// More files than may be open are read, also if they are renamed while closed.
 func TestFewDescriptors(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
@@ -202,7 +201,7 @@ func TestFewDescriptors(t *testing.T) {
 	})
 }
 
-// openBelow counts the descriptors of this process in a directory.
+// openBelow counts the open files of this process in a directory.
 func openBelow(t *testing.T, dir string) (n int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -217,7 +216,7 @@ func openBelow(t *testing.T, dir string) (n int) {
 	return n
 }
 
-// Compressed files are read once where the run is to read what is there.
+// Compressed files are read once with Once.
 func TestOnceCompressed(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
@@ -235,12 +234,12 @@ func TestOnceCompressed(t *testing.T) {
 	}
 	put(t, dir, "cut.gz", "\x1f\x8b\x08\x00")
 	err := newTailer(t, s, tail.Options{Paths: []string{filepath.Join(dir, "cut.gz")}, Once: true}).Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "ends too early") {
-		t.Errorf("a compressed file that is cut short: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "unexpected end of file") {
+		t.Errorf("a truncated compressed file: %v", err)
 	}
 }
 
-// Two Tailers of different names keep their positions apart.
+// Two Tailers with different names have separate positions.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()

@@ -16,7 +16,7 @@ import (
 	"logstow/input/tail"
 )
 
-// cpuTime is what this process used of the processor.
+// cpuTime is the CPU time of this process.
 func cpuTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u syscall.Rusage
@@ -44,13 +44,13 @@ func startTail(tb testing.TB, opts tail.Options) (stop func()) {
 	}
 }
 
-// What 10,000 idle files cost: LOGSTOW_IDLE=30s measures for as long and holds
-// it to bounds that a busy machine would not keep.
+// The cost of 10,000 idle files: LOGSTOW_IDLE=30s measures for that long and compares
+// it with limits that a busy machine would exceed.
 func TestIdleFiles(t *testing.T) {
 	t.Parallel()
 	span, err := time.ParseDuration(os.Getenv("LOGSTOW_IDLE"))
 	if err != nil {
-		t.Skip("takes a while: set LOGSTOW_IDLE to how long to measure, such as 30s")
+		t.Skip("slow: set LOGSTOW_IDLE to the duration of the measurement, such as 30s")
 	}
 	for _, polling := range []bool{false, true} {
 		dir := t.TempDir()
@@ -69,7 +69,7 @@ func TestIdleFiles(t *testing.T) {
 		for read := 0; read < 40*files; read += len(s.take()) {
 			time.Sleep(100 * time.Millisecond)
 		}
-		time.Sleep(12 * time.Second) // until none is looked at as if it were busy
+		time.Sleep(12 * time.Second) // until no file is active
 		open := openBelow(t, dir)
 		began := cpuTime(t)
 		time.Sleep(span)
@@ -77,15 +77,15 @@ func TestIdleFiles(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / files
-		t.Logf("polling %v: %d idle files cost %.2f%% of a processor, %d bytes each, %d open", polling, files, percent, each, open)
+		t.Logf("polling %v: %d idle files cost %.2f%% of a core, %d bytes each, %d open", polling, files, percent, each, open)
 		if percent > 3 || each > 8<<10 || open > 1024 {
-			t.Error("more than it is to be")
+			t.Error("above the limit")
 		}
 		stop()
 	}
 }
 
-// BenchmarkFollow reads a file that is written as fast as it is read, BenchmarkOnce one that is there.
+// BenchmarkFollow reads a file that is being written, BenchmarkOnce a complete one.
 func BenchmarkFollow(b *testing.B) { benchmark(b, false) }
 
 func BenchmarkOnce(b *testing.B) { benchmark(b, true) }

@@ -9,10 +9,10 @@ import (
 	"logstow/input"
 )
 
-// readAll reads all files to their end, in the order of the arguments and of their names.
+// readAll reads all files to their end, in the order of the patterns and of the file names.
 func (t *Tailer) readAll(ctx context.Context) error {
 	t.starting = true
-	t.recallAll()
+	t.loadPositions()
 	var failed []error
 	var all []found
 	present := make(map[fileID]bool)
@@ -29,7 +29,7 @@ func (t *Tailer) readAll(ctx context.Context) error {
 			}
 		}
 	}
-	t.renamed(true)
+	t.findRenamed(true)
 	read := func(f *file) error {
 		fileErr, err := t.readWhole(ctx, f)
 		if fileErr != nil {
@@ -40,43 +40,45 @@ func (t *Tailer) readAll(ctx context.Context) error {
 	if err := t.flush(ctx); err != nil {
 		return err
 	}
-	for _, f := range t.inOrder(maps.Values(t.files)) {
+	for _, f := range inOrder(maps.Values(t.files)) {
 		if err := read(f); err != nil {
 			return err
 		}
 	}
 	for _, found := range all {
-		f, v, err := t.admit(found, nil, arrival{history: true})
+		f, decided, err := t.admit(found, nil, &candidate{discovery: discovery{fromEnd: t.opts.FromEnd, includeCompressed: true}})
 		if err := t.flush(ctx); err != nil {
 			return err
 		}
 		switch {
 		case err != nil:
 			failed = append(failed, explain(err))
-		case v == later:
-			failed = append(failed, fmt.Errorf("%s: the compressed file ends too early: it is damaged or not written to its end yet", found.path))
+		case !decided:
+			failed = append(failed, fmt.Errorf("cannot decompress %s: unexpected end of file: it is damaged or incomplete", found.path))
 		case f != nil:
+			if t.opts.FromEnd { // otherwise the next run would not know the file
+				t.pendingPositions = append(t.pendingPositions, f.positions(f.source.Point())...)
+			}
 			if err := read(f); err != nil {
 				return err
 			}
 		}
 	}
-	t.forget()
+	t.forgetRemoved()
 	if err := t.flush(ctx); err != nil {
 		return err
 	}
 	return joined(failed)
 }
 
-// readWhole reads one file to its end. Its first result is what is wrong with
-// the file, its second what ends the run.
+// readWhole reads one file to its end. fileErr is an error of the file, err one that ends the run.
 func (t *Tailer) readWhole(ctx context.Context, f *file) (fileErr, err error) {
-	defer t.drop(f)
+	defer t.stop(f)
 	if err := f.open(); err != nil {
 		return err, nil
 	}
 	if f.regular && f.source.Offset() > 0 {
-		t.opts.Log.Info("reading on where an earlier run ended", "file", f.path, "offset", f.source.Offset())
+		t.opts.Log.Info("resuming at the position of an earlier run", "file", f.path, "offset", f.source.Offset())
 	}
 	if !f.regular { // reading a pipe may wait
 		stop := context.AfterFunc(ctx, func() { _ = f.handle.SetReadDeadline(time.Now()) })
@@ -92,14 +94,13 @@ func (t *Tailer) readWhole(ctx context.Context, f *file) (fileErr, err error) {
 	if err := t.feed.End(ctx, f.source, f.reference()); err != nil {
 		return nil, err
 	}
-	if p, ok := spareOf(f, f.handle); ok && f.kind == packed {
-		t.pending = append(t.pending, t.keep(p))
+	if p, ok := copyPosition(f, f.handle); ok && f.kind == compressed {
+		t.pendingPositions = append(t.pendingPositions, t.encoded(p))
 	}
 	return nil, nil
 }
 
-// readToEnd reads to the end. The first result is what is wrong with the file,
-// the second what ends the run.
+// readToEnd reads to the end. fileErr is an error of the file, err one that ends the run.
 func (f *file) readToEnd(ctx context.Context) (fileErr, err error) {
 	switch {
 	case !f.regular:
@@ -108,12 +109,12 @@ func (f *file) readToEnd(ctx context.Context) (fileErr, err error) {
 		return f.read(ctx, &section{f, f.source.Offset(), 1 << 62})
 	}
 	for more := true; more && fileErr == nil && err == nil; {
-		more, fileErr, err = f.readPacked(ctx, turn)
+		more, fileErr, err = f.readCompressed(ctx, readQuota)
 	}
 	return fileErr, err
 }
 
-// source makes the source of a file's records, read from a point on.
+// source returns the source of a file's records, starting at a point.
 func (t *Tailer) source(f *file, at input.Point) *input.Source {
 	if !f.regular {
 		return t.feed.Resume(f.name, at, nil).Of(f.service)

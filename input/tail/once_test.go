@@ -67,7 +67,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// What can not be read is said; all else is read.
+// Unreadable files are reported; all others are read.
 func TestOnceWithFailures(t *testing.T) {
 	t.Parallel()
 	dir := files(t)
@@ -95,7 +95,7 @@ func TestOnceWithFailures(t *testing.T) {
 	}
 }
 
-// A second run goes on where the first one ended.
+// A second run resumes where the first one ended.
 func TestOnceAgain(t *testing.T) {
 	t.Parallel()
 	dir := files(t)
@@ -138,7 +138,7 @@ func TestOnceInterrupted(t *testing.T) {
 	}
 }
 
-// A named pipe is read to its end, and waiting for it can be interrupted.
+// A named pipe is read to its end; waiting for it can be interrupted.
 func TestOncePipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pipe")
@@ -166,4 +166,28 @@ func TestOncePipe(t *testing.T) {
 	if diff := cmp.Diff([]string{"pipe: one"}, s.take()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// With FromEnd what is there is passed over, packed files too, and is not read later
+// either; what comes then is read.
+func TestOnceFromEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "app.log", "1\n2\n", "old.log.gz", zipped(t, "3\n"))
+	opts := tail.Options{Paths: []string{filepath.Join(dir, "*")}, Once: true, FromEnd: true}
+	s := newSink()
+	run := func(want ...string) {
+		t.Helper()
+		if err := newTailer(t, s, opts).Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, s.take()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	run()
+	opts.FromEnd = false
+	run()
+	add(t, filepath.Join(dir, "app.log"), "4\n")
+	run("app.log: 4")
 }

@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,19 +13,19 @@ import (
 	"time"
 )
 
-// fileID is what stays the same when a file is renamed.
+// fileID identifies a file; it survives a rename.
 type fileID struct {
 	device, inode uint64
 }
 
 const (
-	// fileInput begins the names under which the buffer keeps the positions of files.
+	// fileInput is the prefix of the position names of files in the buffer.
 	fileInput = "file"
-	// patternInput begins those under which it keeps that a pattern was looked through.
+	// patternInput is the prefix of the position names of patterns: the time of their first scan.
 	patternInput = "files"
 )
 
-// inputPrefix begins what the buffer keeps for a Tailer of a name.
+// inputPrefix is the prefix of the position names of a Tailer.
 func inputPrefix(kind, name string) string {
 	if name == "" {
 		return kind + ":"
@@ -32,102 +33,102 @@ func inputPrefix(kind, name string) string {
 	return kind + "@" + name + ":"
 }
 
-// input is the name under which the buffer keeps a file's position.
+// input is the name of a file's position in the buffer.
 func (id fileID) input(prefix string) string {
 	return fmt.Sprintf("%s%x:%x", prefix, id.device, id.inode)
 }
 
-// maxPrint is how many bytes at a file's beginning a fingerprint covers.
-const maxPrint = 1024
+// maxFingerprint is the maximum number of bytes, at the start of a file, in a fingerprint.
+const maxFingerprint = 1024
 
-// fingerprint tells a file from another one that was later given the same
-// inode: the CRC-32C of its first length bytes. Length 0 fits every file.
+// fingerprint distinguishes a file from another one that later got the same inode:
+// the CRC-32C of its first length bytes. Length 0 matches every file.
 type fingerprint struct {
 	length uint32
 	sum    uint32
 }
 
-// sumOf is the fingerprint of a beginning of a file.
-func sumOf(beginning []byte) fingerprint {
-	return fingerprint{uint32(len(beginning)), crc32.Checksum(beginning, crc32.MakeTable(crc32.Castagnoli))}
+// fingerprintOf is the fingerprint of the first bytes of a file.
+func fingerprintOf(head []byte) fingerprint {
+	return fingerprint{uint32(len(head)), crc32.Checksum(head, crc32.MakeTable(crc32.Castagnoli))}
 }
 
-// extend is the fingerprint with the bytes at an offset added, where they follow what it covers.
+// extend adds the bytes at an offset to the fingerprint if they follow the bytes it covers.
 func (p fingerprint) extend(at int64, b []byte) fingerprint {
-	if at != int64(p.length) || at >= maxPrint {
+	if at != int64(p.length) || at >= maxFingerprint {
 		return p
 	}
-	b = b[:min(len(b), maxPrint-int(p.length))]
+	b = b[:min(len(b), maxFingerprint-int(p.length))]
 	return fingerprint{p.length + uint32(len(b)), crc32.Update(p.sum, crc32.MakeTable(crc32.Castagnoli), b)}
 }
 
-// printOf takes the fingerprint of the first n bytes of r, or of [maxPrint].
-func printOf(r io.ReaderAt, n int64) (fingerprint, error) {
-	buf := make([]byte, min(n, maxPrint))
+// readFingerprint is the fingerprint of the first min(n, [maxFingerprint]) bytes of r.
+func readFingerprint(r io.ReaderAt, n int64) (fingerprint, error) {
+	buf := make([]byte, min(n, maxFingerprint))
 	if len(buf) == 0 {
 		return fingerprint{}, nil
 	}
 	if got, err := r.ReadAt(buf, 0); got < len(buf) {
 		return fingerprint{}, err
 	}
-	return sumOf(buf), nil
+	return fingerprintOf(buf), nil
 }
 
-// kind is what the bytes that a position counts are.
+// kind is the meaning of a position's offset.
 type kind uint8
 
 const (
-	// plain is a file read as it is.
+	// plain: the offset is one in the file.
 	plain kind = iota
-	// packed is a compressed file: the offset is one in what is compressed.
-	packed
-	// spare is a file whose content was read from another one: a copy.
-	spare
+	// compressed: the offset is one in the decompressed content.
+	compressed
+	// copied: the content was or will be read from another file; the offset is the size.
+	copied
 	kinds
 )
 
-// position is how far a file was read, and what it was then.
+// position is how far a file was read, and what identifies the file.
 type position struct {
-	// begin is what the file began with, where that is known; it is not kept.
-	begin  string
+	// head are the first bytes of the file that were read, if known; it is not encoded.
+	head   string
 	id     fileID
 	kind   kind
 	offset int64
 	print  fingerprint
-	// at is when this was noted, Unix seconds.
+	// at is the time of the position, Unix seconds.
 	at int64
-	// modified is when the file was last written to, as seen then, Unix nanoseconds.
+	// modified is the file's modification time, Unix nanoseconds.
 	modified int64
-	// path is the absolute path under which the file was found first, real the
-	// one that it led to by symbolic links ("" is the same), source that of its records.
-	path, real, source string
-	// state is what the reader of lines needs beside the offset to go on.
+	// path is the absolute path at which the file was first found, target the path
+	// behind its symbolic links ("" is the same), source the source of its records.
+	path, target, source string
+	// state is the state of the line reader at the offset ([input.Point].Held).
 	state string
 }
 
-// place is where the file was, behind all links.
-func (p position) place() string {
-	if p.real == "" {
+// resolvedPath is the path at which the file was first found, with symbolic links resolved.
+func (p position) resolvedPath() string {
+	if p.target == "" {
 		return p.path
 	}
-	return p.real
+	return p.target
 }
 
 // The first byte of an encoded position.
 const (
-	// positionV1 had no kind, modified, real and state.
+	// positionV1 had no kind, modified, target and state.
 	positionV1      = 1
 	positionVersion = 2
 )
 
-// maxState is how long a position's state may be.
+// maxState is the maximum length of a position's state.
 const maxState = 64 << 10
 
-// encode is the position as the buffer keeps it: the version, then kind, device,
+// encode is the position as the buffer stores it: the version, then kind, device,
 // inode, offset, fingerprint length, fingerprint and the two times as variable-length
-// integers, then path, real path, source and state, each behind its length.
+// integers, then path, target, source and state, each preceded by its length.
 func (p position) encode() []byte {
-	b := make([]byte, 1, 80+len(p.path)+len(p.real)+len(p.source)+len(p.state))
+	b := make([]byte, 1, 80+len(p.path)+len(p.target)+len(p.source)+len(p.state))
 	b[0] = positionVersion
 	for _, v := range [...]uint64{
 		uint64(p.kind), p.id.device, p.id.inode, uint64(p.offset),
@@ -135,21 +136,21 @@ func (p position) encode() []byte {
 	} {
 		b = binary.AppendUvarint(b, v)
 	}
-	for _, s := range [...]string{p.path, p.real, p.source, p.state} {
+	for _, s := range [...]string{p.path, p.target, p.source, p.state} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	return b
 }
 
 var (
-	errCutShort = errors.New("position of a file: cut short")
-	errForeign  = errors.New("position of a file: not as this program writes it")
+	errTruncated = errors.New("file position: truncated")
+	errMalformed = errors.New("file position: malformed")
 )
 
-// decodePosition reads what encode wrote, now or in version 1; anything else is an error.
+// decodePosition decodes positions of versions 1 and 2; anything else is an error.
 func decodePosition(b []byte) (position, error) {
 	if len(b) == 0 || b[0] != positionVersion && b[0] != positionV1 {
-		return position{}, errors.New("position of a file: not of a version that this program knows")
+		return position{}, errors.New("file position: unknown version")
 	}
 	d := decoder{rest: b[1:]}
 	first := b[0] == positionV1
@@ -161,17 +162,17 @@ func decodePosition(b []byte) (position, error) {
 	p.kind = kind(k)
 	p.id = fileID{d.number(math.MaxUint64), d.number(math.MaxUint64)}
 	p.offset = int64(d.number(math.MaxInt64))
-	p.print = fingerprint{uint32(d.number(maxPrint)), uint32(d.number(math.MaxUint32))}
+	p.print = fingerprint{uint32(d.number(maxFingerprint)), uint32(d.number(math.MaxUint32))}
 	p.at = int64(d.number(math.MaxInt64))
 	if first {
 		p.modified = min(p.at, math.MaxInt64/int64(time.Second)) * int64(time.Second)
 		p.path, p.source = d.text(), d.text()
 	} else {
 		p.modified = int64(d.number(math.MaxInt64))
-		p.path, p.real, p.source, p.state = d.text(), d.text(), d.text(), d.text()
+		p.path, p.target, p.source, p.state = d.text(), d.text(), d.text(), d.text()
 	}
 	if d.err == nil && len(d.rest) > 0 {
-		d.err = errForeign
+		d.err = errMalformed
 	}
 	if d.err != nil {
 		return position{}, d.err
@@ -179,7 +180,7 @@ func decodePosition(b []byte) (position, error) {
 	return p, nil
 }
 
-// decoder takes a position apart; after an error it yields zeros.
+// decoder reads the fields of a position; after an error it returns zeros.
 type decoder struct {
 	rest []byte
 	err  error
@@ -191,10 +192,10 @@ func (d *decoder) number(limit uint64) uint64 {
 	case d.err != nil:
 		return 0
 	case n <= 0:
-		d.err = errCutShort
+		d.err = errTruncated
 		return 0
-	case v > limit || n > 1 && d.rest[n-1] == 0: // too large, or longer than it need be
-		d.err = errForeign
+	case v > limit || n > 1 && d.rest[n-1] == 0: // too large, or not the shortest encoding
+		d.err = errMalformed
 		return 0
 	}
 	d.rest = d.rest[n:]
@@ -204,7 +205,7 @@ func (d *decoder) number(limit uint64) uint64 {
 func (d *decoder) text() string {
 	size := d.number(math.MaxUint64)
 	if d.err == nil && size > uint64(len(d.rest)) {
-		d.err = errCutShort
+		d.err = errTruncated
 	}
 	if d.err != nil {
 		return ""
@@ -214,31 +215,58 @@ func (d *decoder) text() string {
 	return s
 }
 
-// telling reports whether p can tell its file from another one that was given its
-// inode: nothing was known of what it held otherwise.
-func (p position) telling() bool { return p.print.length > 0 || p.kind != plain }
+// distinguishing reports whether p distinguishes its file from another one that got its
+// inode: otherwise nothing is known of the file's content.
+func (p position) distinguishing() bool { return p.print.length > 0 || p.kind != plain }
 
-// mayBeAt reports whether p's file may be at a path: of one that is known by its inode
-// only, its name must tell.
+// mayBeAt reports whether p's file may be at a path. If only its inode is known, the
+// path must be its own or that of a rotated file.
 func (p position) mayBeAt(path string) bool {
-	return p.telling() || path == p.path || path == p.real ||
-		isRotation(filepath.Base(path), filepath.Base(p.path)) || isRotation(filepath.Base(path), filepath.Base(p.place()))
+	return p.distinguishing() || path == p.path || path == p.target ||
+		isRotation(filepath.Base(path), filepath.Base(p.path)) || isRotation(filepath.Base(path), filepath.Base(p.resolvedPath()))
 }
 
-// fits reports whether r begins as the file did that p is of.
-func (p position) fits(r io.ReaderAt) bool {
-	now, err := printOf(r, int64(p.print.length))
+// matchesHead reports whether the first bytes of r have p's fingerprint.
+func (p position) matchesHead(r io.ReaderAt) bool {
+	now, err := readFingerprint(r, int64(p.print.length))
 	return err == nil && now == p.print
 }
 
-// standIn is an identity for a file that has none any more.
-func (p position) standIn() fileID {
+// matchesContent reports whether a file has p's fingerprint and at least its size.
+func matchesContent(p position, r io.ReaderAt, size int64) bool {
+	if p.kind == compressed || p.kind == copied && isCompressed(r) {
+		head, err := readHead(r, compressed)
+		return err == nil && (p.print.length == 0 || p.startsLike(head))
+	}
+	return size >= p.offset && p.matchesHead(r) && (p.distinguishing() || !isCompressed(r))
+}
+
+// sameContent reports whether a file of a size has the first and last bytes of the same part of another.
+func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
+	if size > otherSize {
+		return false
+	}
+	const span = 4096
+	a, b := make([]byte, min(span, size)), make([]byte, min(span, size))
+	for _, at := range []int64{0, size - int64(len(a))} {
+		if n, _ := file.ReadAt(a, at); n < len(a) {
+			return false
+		}
+		if n, _ := other.ReadAt(b, at); n < len(b) || !bytes.Equal(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// orphanID is an identity for the position of a file whose inode has another content now.
+func (p position) orphanID() fileID {
 	h := fnv.New64a()
 	h.Write(p.encode())
 	return fileID{device: math.MaxUint64, inode: h.Sum64()}
 }
 
-// idOfPath stands in for device and inode where there are none.
+// idOfPath is the identity on systems without device and inode numbers.
 func idOfPath(path string) fileID {
 	h := fnv.New64a()
 	h.Write([]byte(path))

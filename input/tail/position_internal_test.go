@@ -14,7 +14,7 @@ func FuzzDecodePosition(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p.offset < 0 || p.at < 0 || p.modified < 0 && b[0] != positionV1 || p.print.length > maxPrint || p.kind >= kinds {
+		if p.offset < 0 || p.at < 0 || p.modified < 0 && b[0] != positionV1 || p.print.length > maxFingerprint || p.kind >= kinds {
 			t.Errorf("%+v", p)
 		}
 		if b[0] == positionVersion && string(p.encode()) != string(b) {
@@ -25,8 +25,8 @@ func FuzzDecodePosition(f *testing.F) {
 
 func example() position {
 	return position{
-		id: fileID{64768, 1 << 63}, kind: packed, offset: 1 << 40, print: fingerprint{maxPrint, 0xfffffffe}, at: 1795190400,
-		modified: 1795190400123456789, path: "/var/log/a.log", real: "/data/a.log", source: "a.log", state: "held",
+		id: fileID{64768, 1 << 63}, kind: compressed, offset: 1 << 40, print: fingerprint{maxFingerprint, 0xfffffffe}, at: 1795190400,
+		modified: 1795190400123456789, path: "/var/log/a.log", target: "/data/a.log", source: "a.log", state: "held",
 	}
 }
 
@@ -50,8 +50,8 @@ func TestPositionRoundTrip(t *testing.T) {
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name, origin string
-		sure, found  bool
+		name, origin  string
+		byName, found bool
 	}{
 		{"app.log.1", "app.log", true, true},
 		{"app.log.12.gz", "app.log", true, true},
@@ -67,14 +67,14 @@ func TestOrigins(t *testing.T) {
 		{"app.log", "app.log", false, false},
 		{"application.log", "app.log", false, false},
 	} {
-		found, sure := false, false
+		found, byName := false, false
 		for origin, s := range origins(c.name) {
 			if origin == c.origin {
-				found, sure = true, sure || s
+				found, byName = true, byName || s
 			}
 		}
-		if found != c.found || sure != c.sure {
-			t.Errorf("%s of %s: %v, sure %v", c.name, c.origin, found, sure)
+		if found != c.found || byName != c.byName {
+			t.Errorf("%s of %s: %v, sure %v", c.name, c.origin, found, byName)
 		}
 	}
 }

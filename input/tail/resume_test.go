@@ -1,8 +1,11 @@
 package tail_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,9 +23,9 @@ func rename(t *testing.T, dir, from, to string) {
 	}
 }
 
-// Whatever happens to files while nobody reads them, the next run reads each of
-// their bytes once, those of renamed files first.
-func TestFollowAfterAWhile(t *testing.T) {
+// Whatever happens to files between two runs, the next run reads each of their bytes
+// once, those of renamed files first.
+func TestFollowBetweenRuns(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name      string
@@ -57,7 +60,7 @@ func TestFollowAfterAWhile(t *testing.T) {
 			put(t, dir, "a.log", "4\n")
 			rename(t, dir, "a.log", "x.1")
 			put(t, dir, "a.log", "5\n")
-		}, []string{"a.log: 3", "a.log: 5"}}, // the one between was never seen under a name to be read
+		}, []string{"a.log: 3", "a.log: 5"}}, // the one between was never seen at a path that a pattern matches
 		{"truncated", []string{"a.log"}, func(t *testing.T, dir string) {
 			put(t, dir, "a.log", "3\n")
 		}, []string{"a.log: 3"}},
@@ -93,7 +96,7 @@ func TestFollowAfterAWhile(t *testing.T) {
 	}
 }
 
-// A link's file that is renamed is found where the link led.
+// A renamed target of a link is found in the target's directory.
 func TestFollowRenamedBehindALink(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
@@ -115,6 +118,27 @@ func TestFollowRenamedBehindALink(t *testing.T) {
 	run("a.log: 2", "a.log: 3")
 }
 
+// A file whose position cannot be decoded is read from its start, once.
+func TestUndecodablePosition(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n", "b.log", "1\n")
+	opts := tail.Options{Paths: []string{"*.log"}}
+	again(t, dir, s, opts) // from the end
+	info, err := os.Stat(filepath.Join(dir, "a.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range s.positions {
+		if strings.HasSuffix(name, fmt.Sprintf(":%x", info.Sys().(*syscall.Stat_t).Ino)) {
+			s.positions[name] = []byte{255}
+		}
+	}
+	add(t, filepath.Join(dir, "b.log"), "2\n")
+	again(t, dir, s, opts, "a.log: 1", "b.log: 2")
+	again(t, dir, s, opts)
+}
+
 // A last line without newline is left for the next run, which reads it whole.
 func TestFollowHoldsPartialLines(t *testing.T) {
 	t.Parallel()
@@ -133,8 +157,8 @@ func TestFollowHoldsPartialLines(t *testing.T) {
 	}
 }
 
-// Positions of files that are gone are forgotten: at once where the file has no
-// name any more, else after some days.
+// Positions of missing files are deleted: at once if the file was deleted, otherwise after
+// some days.
 func TestFollowForgets(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
@@ -150,7 +174,7 @@ func TestFollowForgets(t *testing.T) {
 		}
 		rename(t, dir, "b.log", "b.old")
 		f.expect(time.Minute)
-		if known() != 2 { // a.log is gone for good
+		if known() != 2 { // a.log was deleted
 			t.Errorf("%d positions", known())
 		}
 		if err := os.Remove(f.path("b.old")); err != nil {
@@ -168,7 +192,7 @@ func TestFollowForgets(t *testing.T) {
 	})
 }
 
-// What was read already is not read again, and what was renamed is read first.
+// Nothing is read twice, and renamed files are read first.
 func TestOnceAfterRenaming(t *testing.T) {
 	t.Parallel()
 	dir, s := t.TempDir(), newSink()
@@ -185,12 +209,12 @@ func TestOnceAfterRenaming(t *testing.T) {
 	run("a.log", "a.log: 1", "a.log: last")
 	run("a.log")
 	add(t, filepath.Join(dir, "a.log"), " more\n2\n")
-	run("b.log", "b.log: b") // not a.log: it was not asked for
+	run("b.log", "b.log: b") // not a.log: no pattern matches it
 	rename(t, dir, "a.log", "a.log.1")
 	put(t, dir, "a.log", "3\n")
 	run("a.log", "a.log:  more", "a.log: 2", "a.log: 3")
 	run("*.log")
-	// A file that was renamed and has another name of the patterns now is looked at twice.
+	// A renamed file whose new path a pattern matches is found twice.
 	run("*.log*")
 	rename(t, dir, "a.log", "a.log.2")
 	put(t, dir, "a.log", "4\n")

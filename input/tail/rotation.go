@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// packedSuffix ends the names of compressed files.
-const packedSuffix = ".gz"
+// compressedSuffix is the suffix of compressed files.
+const compressedSuffix = ".gz"
 
-// origins yields the names that a file may have had before it was rotated to a
-// name, as log rotation names files: NAME.1, NAME-20261120, NAME.old, BASE-DATE.EXT,
-// each also compressed. sure says that what was added looks like a number or a
-// date: else only the content can tell.
+// origins yields the names that a file may have had before it was rotated to name, by
+// the conventions of log rotation: NAME.1, NAME-20261120, NAME.old, BASE-DATE.EXT, each
+// also compressed. certain reports that the suffix is a number, a date or a common word;
+// otherwise only the content can prove the rotation.
 func origins(name string) iter.Seq2[string, bool] {
-	return func(yield func(origin string, sure bool) bool) {
-		plainName := strings.TrimSuffix(name, packedSuffix)
+	return func(yield func(origin string, certain bool) bool) {
+		plainName := strings.TrimSuffix(name, compressedSuffix)
 		if plainName != name && !yield(plainName, true) {
 			return
 		}
@@ -26,17 +26,17 @@ func origins(name string) iter.Seq2[string, bool] {
 				continue
 			}
 			added := plainName[i+1:]
-			if !yield(plainName[:i], isTurn(added, 1) || isWord(added)) {
+			if !yield(plainName[:i], isNumberOrDate(added, 1) || isWord(added)) {
 				return
 			}
-			if ext != "" && i < stem-1 && !yield(plainName[:i]+ext, isTurn(plainName[i+1:stem], 8)) {
+			if ext != "" && i < stem-1 && !yield(plainName[:i]+ext, isNumberOrDate(plainName[i+1:stem], 8)) {
 				return
 			}
 		}
 	}
 }
 
-// isRotation reports whether a file may have had another name before it was rotated to a name.
+// isRotation reports whether name may be the rotated name of a file that was called before.
 func isRotation(name, before string) bool {
 	for origin := range origins(name) {
 		if origin == before {
@@ -46,8 +46,8 @@ func isRotation(name, before string) bool {
 	return false
 }
 
-// isTurn reports whether s is a number or date of at least so many digits.
-func isTurn(s string, digits int) bool {
+// isNumberOrDate reports whether s is a number or date of at least so many digits.
+func isNumberOrDate(s string, digits int) bool {
 	for _, c := range []byte(s) {
 		switch {
 		case c >= '0' && c <= '9':

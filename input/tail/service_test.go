@@ -20,7 +20,7 @@ import (
 	"logstow/input/tail"
 )
 
-// serviceSink remembers lines with their services.
+// serviceSink collects lines with their services.
 type serviceSink struct {
 	*sink
 	got []string
@@ -33,7 +33,7 @@ func (s *serviceSink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, 
 	return s.sink.Append(ctx, c)
 }
 
-// On a node each file is of the service that its path tells.
+// On a node, the path of a file gives its service.
 func TestServiceOfPath(t *testing.T) {
 	t.Parallel()
 	pattern, err := container.ParsePattern("{namespace}.{container}")
@@ -43,12 +43,12 @@ func TestServiceOfPath(t *testing.T) {
 	for _, c := range []struct {
 		service string
 		other   []string
-		said    int
+		logged  int
 	}{
 		{"", nil, 1},
 		{"node", []string{"node kubelet.log: k", "node other.log: o"}, 0},
 	} {
-		t.Run("for the others: "+c.service, func(t *testing.T) {
+		t.Run("default service "+c.service, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			const stdout = "2026-11-20T15:04:05.000000000Z stdout F "
@@ -56,11 +56,11 @@ func TestServiceOfPath(t *testing.T) {
 				"pods/shop_web-1_u/nginx/0.log", stdout+"1\n", "pods/bank_pay-1_u/app/3.log", stdout+"2\n",
 				"pods/kubelet.log", "k\n", "pods/other.log", "o\n")
 			s := &serviceSink{sink: newSink()}
-			var said bytes.Buffer
+			var logged bytes.Buffer
 			run := func(want ...string) {
 				t.Helper()
 				tailer, err := tail.New(tail.Options{
-					Options: input.Options{Service: c.service, Sink: s, Log: slog.New(slog.NewTextHandler(&said, nil))},
+					Options: input.Options{Service: c.service, Sink: s, Log: slog.New(slog.NewTextHandler(&logged, nil))},
 					Paths:   []string{filepath.Join(dir, "pods/**/*.log")}, ServiceOf: pattern.Of, Once: true, Resume: true,
 				})
 				if err != nil {
@@ -76,10 +76,10 @@ func TestServiceOfPath(t *testing.T) {
 				s.got = nil
 			}
 			run(append([]string{"bank.app bank/pay-1/app/stdout: 2"}, append(c.other, "shop.nginx shop/web-1/nginx/stdout: 1")...)...)
-			if n := strings.Count(said.String(), "no service"); n != c.said {
-				t.Errorf("said %d times: %s", n, said.String())
+			if n := strings.Count(logged.String(), "no service"); n != c.logged {
+				t.Errorf("logged %d times: %s", n, logged.String())
 			}
-			// A rotated file is of the service that it was of.
+			// A rotated file keeps its service.
 			add(t, filepath.Join(dir, "pods/shop_web-1_u/nginx/0.log"), stdout+"3\n")
 			rename(t, dir, "pods/shop_web-1_u/nginx/0.log", "pods/shop_web-1_u/nginx/0.log.20261120-150405")
 			put(t, dir, "pods/shop_web-1_u/nginx/0.log", stdout+"4\n")
@@ -88,7 +88,7 @@ func TestServiceOfPath(t *testing.T) {
 	}
 }
 
-// The services of one Tailer go into one buffer, and it is told by their positions.
+// One Tailer serves several services with one buffer.
 func TestServicesFollowed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sink collects what it is given, as a buffer would.
+// sink collects records and positions, as a buffer does.
 type sink struct {
 	mu        sync.Mutex
 	lines     []string // "source: message"

@@ -11,9 +11,9 @@ import (
 	"logstow/input/tail"
 )
 
-// Whatever is done to a log, in any order, with restarts: every line is read once.
-// The seeds are those that found something wrong. LOGSTOW_SOAK is how many rounds of
-// others to run, LOGSTOW_SEED with which one to begin.
+// Every line is read once after random operations on a log, with restarts. The seeds
+// are those that once failed. LOGSTOW_SOAK is the number of rounds with other seeds,
+// LOGSTOW_SEED the first seed.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	rounds, err := strconv.ParseUint(os.Getenv("LOGSTOW_SOAK"), 10, 64)

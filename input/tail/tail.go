@@ -1,5 +1,5 @@
-// Package tail reads files and globs: once, to their end, or following them as
-// they grow, are rotated and appear.
+// Package tail reads the files that paths and globs match: once to their end, or
+// following them while they grow, are rotated and appear.
 package tail
 
 import (
@@ -26,105 +26,96 @@ type Options struct {
 	input.Options
 	// Paths are files and globs; ** stands for any number of directories.
 	Paths []string
-	// ServiceOf finds the service of a file by the absolute path under which it was found
-	// first, and the source of its records; an empty source is the usual one. Files of which it
-	// knows none are of Service, or are not read where that is empty, which is logged once.
-	// nil makes all files those of Service.
+	// ServiceOf returns the service of a file and the source of its records, given the absolute
+	// path at which the file was first found. An empty source means the default source. If ok is
+	// false, Service is used; if that is empty too, the file is skipped, which is logged once.
+	// nil means Service for all files.
 	ServiceOf func(path string) (service, source string, ok bool)
-	// Name tells the positions of several Tailers with one sink apart: letters,
-	// digits and . _ -. It must stay the same between runs. Two Tailers of different
-	// names read a file that both name twice; two of one name must not name the same file.
+	// Name separates the positions of several Tailers that share a sink: letters,
+	// digits and . _ -. It must stay the same between runs. A file that two Tailers with
+	// different names match is read by both; two Tailers with the same name must not match the same file.
 	Name string
-	// Exclude are globs: files that match one are not found by the globs of Paths. One
-	// without a slash is compared with the file's name, else with its absolute path.
+	// Exclude are globs: the globs of Paths skip files that match one of them. A glob
+	// without a slash is matched against the file name, otherwise against the absolute path.
 	Exclude []string
-	// MaxOpen is how many files may be open at once, at least 8; default a quarter
-	// of what the process may open, at most 1,024. Files with something to be read come first.
+	// MaxOpen is the maximum number of open files, at least 8; default a quarter of the
+	// process's limit of open files, at most 1,024. Files with unread data take precedence.
 	MaxOpen int
-	// Skip are directories in which globs find nothing: those that Logstow itself writes to.
+	// Skip are directories that globs skip: those that Logstow itself writes to.
 	Skip []string
 	// Once reads to the end of every file and stops.
 	Once bool
-	// FromStart reads files that are there at the start from their beginning, not
-	// from their end. Once implies it.
+	// FromStart reads files that exist when a pattern is first used from their start
+	// instead of from their end. Once implies it.
 	FromStart bool
-	// Polling looks for changes by the clock alone, without notices of the file system.
+	// FromEnd reads unknown files that exist at the start from their end, also with Once.
+	FromEnd bool
+	// Polling disables file system notifications (inotify); changes are found by polling only.
 	Polling bool
-	// PollInterval is how often files are looked at without a notice; default one second.
+	// PollInterval is the interval at which files are polled; default one second.
 	PollInterval time.Duration
-	// ScanInterval is how often globs are looked through without a notice; default five seconds.
+	// ScanInterval is the interval at which globs are evaluated; default five seconds.
 	ScanInterval time.Duration
-	// PartialWait is how long a last line without newline is waited for before it
+	// PartialWait is the time without new data after which a last line without newline
 	// counts as a line; default five seconds.
 	PartialWait time.Duration
-	// RotateWait is how long a file that was renamed or deleted must not have
-	// grown before it is closed; default five seconds.
+	// RotateWait is the time without new data after which a renamed or deleted file is
+	// closed; default five seconds.
 	RotateWait time.Duration
-	// Resume says that the sink keeps positions over the end of the process: then a
-	// last line whose newline is missing when the end is asked for is left for the
-	// next run, and what can not be handed over within StopWait is, too.
+	// Resume states that the sink's positions survive the process: on shutdown, a last
+	// line without newline and data that is not read within StopWait are left for the next run.
 	Resume bool
-	// StopWait is how long may be used, after the end is asked for, to hand over
-	// what the files hold by then; default ten seconds.
+	// StopWait is the maximum time on shutdown for reading what the files hold by then;
+	// default ten seconds.
 	StopWait time.Duration
 }
 
-// Tailer reads the files that its patterns name.
+// Tailer reads the files that its patterns match. It is used by one goroutine at a time.
 type Tailer struct {
 	opts     Options
-	patterns []pattern
+	patterns []*pattern
 	feed     *input.Feed
 	prefix   string
 
-	// files are those being read, byPath those by the paths at which they are.
+	// files are the files being read, byPath the same by path.
 	files  map[fileID]*file
 	byPath map[string]*file
-	open   handles
-	// work are the files to be looked at next, warm those to be looked at by the
-	// clock, old those whose name another one has or may get.
-	work, warm, old map[*file]bool
-	found           int
+	// busy are those of them that are due or active.
+	busy    map[*file]bool
+	open    handles
+	created int
 
-	past past
-	// passed are files that are not read, as they were written to last.
-	passed map[fileID]time.Time
-	// again are files to be looked at later, and since when; againIn directories.
-	again, againIn map[string]bool
-	since          map[string]time.Time
-	// rotated are the directories in which files lost their names.
-	rotated map[string]bool
-	// changedAt is when directories of known files were changed last, as seen.
-	changedAt map[string]time.Time
-	// forgotten are files to be forgotten once their copies were looked for, and whether
-	// that was begun since.
-	forgotten map[fileID]bool
-	// contacts is when patterns were looked through first, Unix nanoseconds.
-	contacts map[string]int64
-	// first are the patterns that are being looked through for the first time.
-	first map[string]bool
-	// pending are positions that come without records.
-	pending []buffer.Position
-	// dirs are the directories as they are in this look.
-	dirs directories
+	// known are the files being read and those of the past.
+	known *catalog
+	// skipped are the modification times of files that are not read.
+	skipped map[fileID]time.Time
+	// deferred are the paths of undecided files, with the time of the first decision.
+	deferred map[string]time.Time
+	// dirStates are the directories of known files, anyChanged reports that one changed.
+	dirStates  map[string]dirState
+	anyChanged bool
+	// pendingPositions are positions to be stored without records.
+	pendingPositions []buffer.Position
+	// dirs are the directories as listed in this poll.
+	dirs listing
 
-	// starting says that what was there at the start is being looked at.
-	starting                           bool
-	rescan                             bool
-	polled, scanned, searched, cleaned time.Time
-	scanCost, searchCost               time.Duration
-	searchesLeft                       int
-	// catches is how many files the watcher may open, catching since when it does; zero
-	// is not at all.
-	catches  int
-	catching time.Time
-	// said holds the complaints that were logged and still hold.
-	said map[string]bool
-	// foreign says that it was logged that a file is of no service.
-	foreign bool
+	// starting reports that the first scan is running.
+	starting                                     bool
+	rescan                                       bool
+	lastPoll, lastScan, lastDirScan, lastCleanup time.Time
+	scanCost, dirScanCost                        time.Duration
+	startupSearches                              int
+	// maxEarlyOpen is the maximum number of files opened by the watcher, watchingSince
+	// when it started; zero if it did not.
+	maxEarlyOpen  int
+	watchingSince time.Time
+	// failing are the paths and patterns with a logged outage.
+	failing map[string]bool
+	// loggedNoService reports that a file without service was logged.
+	loggedNoService bool
 }
 
-// New makes a Tailer. A pattern that can not be read is an error; files that
-// are missing are not, before Run.
+// New returns a Tailer. An invalid pattern is an error; missing files are none before Run.
 func New(opts Options) (*Tailer, error) {
 	var err error
 	if opts.Options, err = opts.WithDefaults(); err != nil {
@@ -141,10 +132,10 @@ func New(opts Options) (*Tailer, error) {
 		return nil, fmt.Errorf("name %q: want letters, digits and . _ -", opts.Name)
 	}
 	if opts.MaxOpen == 0 {
-		opts.MaxOpen = defaultHandles()
+		opts.MaxOpen = defaultMaxOpen()
 	}
-	if opts.MaxOpen < minHandles {
-		return nil, fmt.Errorf("%d open files: want at least %d", opts.MaxOpen, minHandles)
+	if opts.MaxOpen < minOpen {
+		return nil, fmt.Errorf("%d open files: want at least %d", opts.MaxOpen, minOpen)
 	}
 	for _, text := range opts.Exclude {
 		if !doublestar.ValidatePattern(filepath.ToSlash(text)) {
@@ -164,23 +155,20 @@ func New(opts Options) (*Tailer, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.patterns = append(t.patterns, p)
+		t.patterns = append(t.patterns, &p)
 	}
 	t.feed, err = input.NewFeed(opts.Options)
 	return t, err
 }
 
 func newTailer(opts Options) *Tailer {
-	catches := opts.MaxOpen / 4
+	maxEarlyOpen := opts.MaxOpen / 4
 	return &Tailer{
 		opts: opts, prefix: inputPrefix(fileInput, opts.Name),
-		files: make(map[fileID]*file), byPath: make(map[string]*file),
-		open: handles{limit: opts.MaxOpen - catches}, catches: catches,
-		work: make(map[*file]bool), warm: make(map[*file]bool), old: make(map[*file]bool),
-		past: newPast(), passed: make(map[fileID]time.Time), dirs: make(directories),
-		again: make(map[string]bool), againIn: make(map[string]bool), since: make(map[string]time.Time),
-		rotated: make(map[string]bool), first: make(map[string]bool), contacts: make(map[string]int64), said: make(map[string]bool),
-		forgotten: make(map[fileID]bool),
+		files: make(map[fileID]*file), byPath: make(map[string]*file), busy: make(map[*file]bool),
+		open: handles{limit: opts.MaxOpen - maxEarlyOpen}, maxEarlyOpen: maxEarlyOpen,
+		known: newCatalog(), skipped: make(map[fileID]time.Time), deferred: make(map[string]time.Time),
+		dirStates: make(map[string]dirState), dirs: newListing(system{}), failing: make(map[string]bool),
 	}
 }
 
@@ -190,12 +178,11 @@ func setDefault(d *time.Duration, value time.Duration) {
 	}
 }
 
-// Run reads until the files end (Once) or ctx does. It begins with files that
-// were being read under one of its names in an earlier run and were renamed since.
-// When ctx ends while files are followed, it hands over what they hold by then
-// (see [Options].Resume for last lines without newline) and returns nil. With
-// Once, files that could not be read are an error after all others were read. It
-// may be called once.
+// Run reads until the end of all files (Once) or until ctx is done. It begins with files
+// that an earlier run read and that were renamed since. When ctx is done while
+// following, Run reads what the files hold by then (see [Options].Resume for last
+// lines without newline) and returns nil. With Once, unreadable files are reported
+// after all others were read. Run may be called once.
 func (t *Tailer) Run(ctx context.Context) error {
 	if t.opts.Once {
 		return t.readAll(ctx)
@@ -203,8 +190,8 @@ func (t *Tailer) Run(ctx context.Context) error {
 	return t.follow(ctx)
 }
 
-// Check reports what Run could not read now, without reading anything: names and
-// patterns without a file, and files that cannot be opened. It is called before Run.
+// Check reports what Run could not read now, without reading anything: paths and
+// patterns that match no file, and files that cannot be opened. It is called before Run.
 func (t *Tailer) Check() (missing, unreadable []error) {
 	for _, p := range t.patterns {
 		files, errs := t.find(p, func(string) {})
@@ -233,34 +220,34 @@ func (t *Tailer) Check() (missing, unreadable []error) {
 	return missing, unreadable
 }
 
-// noMatchError is a pattern that names no file.
+// noMatchError is a pattern that matches no file.
 type noMatchError string
 
-func noMatch(p pattern) error { return noMatchError(p.text) }
+func noMatch(p *pattern) error { return noMatchError(p.text) }
 
 func (e noMatchError) Error() string { return fmt.Sprintf("no file matches %q", string(e)) }
 
-// Is makes it one of the files that do not exist.
+// Is makes it an fs.ErrNotExist.
 func (e noMatchError) Is(target error) bool { return target == fs.ErrNotExist } //nolint:errorlint // the sentinel itself
 
-// find returns the files that a pattern names now, and says which directories
-// it looked into. A file named as it is is read wherever it is.
-func (t *Tailer) find(p pattern, dirs func(string)) ([]found, []error) {
+// find returns the files that a pattern matches now and calls dirs for each directory
+// that it read. Excludes do not apply to a path without wildcards.
+func (t *Tailer) find(p *pattern, dirs func(string)) ([]found, []error) {
 	files, errs := p.find(dirs)
 	return slices.DeleteFunc(files, func(f found) bool { return p.rest != "" && t.excluded(f.path) }), errs
 }
 
-// matches reports whether a file of an absolute path is read, if it is there.
+// matches reports whether a pattern matches an absolute path.
 func (t *Tailer) matches(path string) bool {
-	return slices.ContainsFunc(t.patterns, func(p pattern) bool { return t.covers(p, path) })
+	return slices.ContainsFunc(t.patterns, func(p *pattern) bool { return t.covers(p, path) })
 }
 
-// covers is matches for one pattern.
-func (t *Tailer) covers(p pattern, path string) bool {
+// covers reports whether p matches an absolute path that is not excluded.
+func (t *Tailer) covers(p *pattern, path string) bool {
 	return p.names(path) && (p.rest == "" || !t.excluded(path))
 }
 
-// excluded reports whether globs do not find a file.
+// excluded reports whether globs skip a path.
 func (t *Tailer) excluded(path string) bool {
 	return slices.ContainsFunc(t.opts.Skip, func(dir string) bool {
 		return strings.HasPrefix(path, dir+string(filepath.Separator))
@@ -274,17 +261,17 @@ func (t *Tailer) excluded(path string) bool {
 	})
 }
 
-// inputOf is the name under which the buffer keeps that a pattern was looked through.
-func (t *Tailer) inputOf(p pattern) string {
+// inputOf is the position name of a pattern in the buffer.
+func (t *Tailer) inputOf(p *pattern) string {
 	return inputPrefix(patternInput, t.opts.Name) + p.absolute
 }
 
-// joined is one error of many; what is said twice is said once.
+// joined joins errors without duplicates.
 func joined(errs []error) error {
-	said := make(map[string]bool)
+	seen := make(map[string]bool)
 	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
-		again := said[err.Error()]
-		said[err.Error()] = true
-		return again
+		duplicate := seen[err.Error()]
+		seen[err.Error()] = true
+		return duplicate
 	})...)
 }

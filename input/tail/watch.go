@@ -10,60 +10,60 @@ import (
 )
 
 const (
-	// renewal is how often directories are watched anew: one may have been replaced.
-	renewal = time.Minute
-	// repeats is after how many notices that say nothing new the watcher rests,
-	// and rest for how long: the system folds equal notices meanwhile.
-	repeats = 64
-	rest    = 5 * time.Millisecond
+	// rewatchInterval is how often watches are renewed: a directory may have been replaced.
+	rewatchInterval = time.Minute
+	// After duplicateEvents events without news the watcher pauses for duplicatePause:
+	// meanwhile the system merges equal events.
+	duplicateEvents = 64
+	duplicatePause  = 5 * time.Millisecond
 )
 
-// watcher collects what the file system says that changed, and opens files
-// that appear at once: they may be gone when the reader comes to them. Without
-// notices, by choice or because the system has none left, it says nothing.
+// watcher collects file system events and opens new files at once: they may be deleted
+// before the next poll. Without inotify, by configuration or because the system's limit
+// of watches is reached, it reports nothing.
 type watcher struct {
-	// wake holds a value once something changed.
+	// wake receives a value after a change.
 	wake   chan struct{}
 	notify *fsnotify.Watcher
 	t      *Tailer
 	done   sync.WaitGroup
 
-	// Used by the reader alone.
-	watched map[string]bool
-	renewed time.Time
-	failed  bool
+	// Used by the reading goroutine only.
+	watched   map[string]bool
+	rewatched time.Time
+	failed    bool
 
-	mu    sync.Mutex
-	found notices
-	// targets are the files that links lead to.
+	mu      sync.Mutex
+	pending events
+	// targets are the targets of symbolic links.
 	targets map[string]bool
 }
 
-// notices are what changed since they were taken last.
-type notices struct {
-	// written are the paths of files that were written to, named those where a
-	// file appeared, went or was renamed.
-	written, named map[string]bool
-	// caught are files that appeared, open.
-	caught []caught
-	// lost says that there were more than could be told.
-	lost bool
+// events are the changes since the last drain.
+type events struct {
+	// written are the paths of files that were written to, renamed the paths at which
+	// a file was created, deleted or renamed.
+	written, renamed map[string]bool
+	// opened are new files, open.
+	opened []opened
+	// overflow reports that the system dropped events.
+	overflow bool
 }
 
-type caught struct {
+type opened struct {
 	path   string
 	handle *os.File
 }
 
-func newNotices() notices {
-	return notices{written: make(map[string]bool), named: make(map[string]bool)}
+func newEvents() events {
+	return events{written: make(map[string]bool), renamed: make(map[string]bool)}
 }
 
-// watch starts a watcher; close ends it.
+// watch starts a watcher; close stops it.
 func (t *Tailer) watch() *watcher {
 	w := &watcher{
 		wake: make(chan struct{}, 1), t: t, watched: make(map[string]bool),
-		renewed: t.opts.Now(), found: newNotices(), targets: make(map[string]bool),
+		rewatched: t.opts.Now(), pending: newEvents(), targets: make(map[string]bool),
 	}
 	if t.opts.Polling {
 		return w
@@ -74,12 +74,12 @@ func (t *Tailer) watch() *watcher {
 		return w
 	}
 	w.notify = notify
-	t.catching = t.opts.Now()
+	t.watchingSince = t.opts.Now()
 	w.done.Go(w.run)
 	return w
 }
 
-// run takes the notices in.
+// run collects events until the watcher is closed.
 func (w *watcher) run() {
 	known := 0
 	for {
@@ -95,7 +95,7 @@ func (w *watcher) run() {
 				return
 			}
 			w.mu.Lock()
-			w.found.lost = true
+			w.pending.overflow = true
 			w.mu.Unlock()
 		}
 		if isNew {
@@ -105,55 +105,55 @@ func (w *watcher) run() {
 			}
 			continue
 		}
-		if known++; known%repeats == 0 {
-			time.Sleep(rest)
+		if known++; known%duplicateEvents == 0 {
+			time.Sleep(duplicatePause)
 		}
 	}
 }
 
-// note takes one notice in and reports whether it says something new.
+// note collects an event and reports whether it is news.
 func (w *watcher) note(event fsnotify.Event) (isNew bool) {
 	path := event.Name
 	if event.Op == fsnotify.Chmod {
 		return false
 	}
 	var handle *os.File
-	if event.Op.Has(fsnotify.Create) && w.wanted(path) {
-		handle, _ = openFile(path) // else it is looked for later
+	if event.Op.Has(fsnotify.Create) && w.opensEarly(path) {
+		handle, _ = openFile(path) // on failure the next poll finds it
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if event.Op == fsnotify.Write {
-		isNew = !w.found.written[path]
-		w.found.written[path] = true
+		isNew = !w.pending.written[path]
+		w.pending.written[path] = true
 		return isNew
 	}
-	isNew = !w.found.named[path] || handle != nil
-	w.found.named[path] = true
+	isNew = !w.pending.renamed[path] || handle != nil
+	w.pending.renamed[path] = true
 	if handle != nil {
-		w.found.caught = append(w.found.caught, caught{path, handle})
+		w.pending.opened = append(w.pending.opened, opened{path, handle})
 	}
 	return isNew
 }
 
-// wanted reports whether a file that appears is to be opened at once.
-func (w *watcher) wanted(path string) bool {
+// opensEarly reports whether a new file is to be opened at once.
+func (w *watcher) opensEarly(path string) bool {
 	w.mu.Lock()
-	known, room := w.targets[path], len(w.found.caught) < w.t.catches
+	known, below := w.targets[path], len(w.pending.opened) < w.t.maxEarlyOpen
 	w.mu.Unlock()
-	return room && (known || w.t.matches(path))
+	return below && (known || w.t.matches(path))
 }
 
-// take returns what changed since the last call.
-func (w *watcher) take() notices {
+// drain returns the events since the last call.
+func (w *watcher) drain() events {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	taken := w.found
-	w.found = newNotices()
-	return taken
+	drained := w.pending
+	w.pending = newEvents()
+	return drained
 }
 
-// add watches a directory; one that is watched already stays so.
+// add creates a watch on a directory unless there is one.
 func (w *watcher) add(dir string) {
 	if w.notify == nil || w.watched[dir] {
 		return
@@ -165,7 +165,7 @@ func (w *watcher) add(dir string) {
 	w.watched[dir] = true
 }
 
-// addTarget watches a file that a link leads to.
+// addTarget watches the target of a symbolic link.
 func (w *watcher) addTarget(path string) {
 	if w.notify == nil {
 		return
@@ -176,41 +176,41 @@ func (w *watcher) addTarget(path string) {
 	w.mu.Unlock()
 }
 
-// isDir reports whether a path is, or was, that of a watched directory, and lets it be watched anew.
+// isDir reports whether a path is or was a watched directory; its watch is created again by add.
 func (w *watcher) isDir(path string) bool {
 	known := w.watched[path]
 	delete(w.watched, path)
 	return known
 }
 
-// renew lets all directories be watched anew, now and then.
-func (w *watcher) renew(now time.Time) {
-	if now.Sub(w.renewed) < renewal {
+// rewatch makes add create all watches again, once per rewatchInterval.
+func (w *watcher) rewatch(now time.Time) {
+	if now.Sub(w.rewatched) < rewatchInterval {
 		return
 	}
-	w.renewed = now
+	w.rewatched = now
 	clear(w.watched)
 	w.mu.Lock()
 	clear(w.targets)
 	w.mu.Unlock()
 }
 
-// fail says once that files are looked at by the clock instead.
+// fail logs once that changes are found by polling only.
 func (w *watcher) fail(dir string, err error) {
 	if !w.failed {
 		w.failed = true
-		w.t.opts.Log.Warn("no notices of changed files: looking at them by the clock instead", "dir", dir, "error", err)
+		w.t.opts.Log.Warn("inotify unavailable, polling", "dir", dir, "error", err)
 	}
 }
 
-// close ends the watcher and waits for it.
+// close stops the watcher and waits for it.
 func (w *watcher) close() {
 	if w.notify == nil {
 		return
 	}
-	_ = w.notify.Close() // there is nothing to lose
+	_ = w.notify.Close() // nothing was written
 	w.done.Wait()
-	for _, c := range w.take().caught {
+	for _, c := range w.drain().opened {
 		_ = c.handle.Close()
 	}
 }

@@ -22,11 +22,11 @@ const (
 	Key     = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
 
-// Env is the environment variable with the connection string of an Azurite that
-// is already running; [Start] uses that one where it is set.
+// Env is the environment variable with the connection string of a running Azurite; [Start] uses
+// that one if it is set.
 const Env = "LOGSTOW_AZURITE"
 
-// ErrMissing says that this machine has no node or npm.
+// ErrMissing reports that node or npm is missing on this machine.
 var ErrMissing = errors.New("azurite needs node and npm, which are not installed")
 
 // startTimeout bounds the start of the node process, not the installation.
@@ -42,9 +42,9 @@ type Azurite struct {
 	done  chan struct{}
 }
 
-// Run starts Azurite from the npm package in testdata/azurite of the module
-// around the working directory, installing it first when it is not. args are
-// further arguments of Azurite, file names among them absolute. The caller must Close it.
+// Run starts Azurite from the npm package in testdata/azurite of the module around the working
+// directory, installing it first if necessary. args are further arguments of Azurite, file names
+// among them absolute. The caller must Close it.
 func Run(ctx context.Context, args ...string) (*Azurite, error) {
 	home, err := packageDir()
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *Azurite) start(ctx context.Context, home string, args []string) error {
 	}
 	go func() {
 		defer close(a.done)
-		_ = a.cmd.Wait() // how it ended shows in its output
+		_ = a.cmd.Wait() // its output shows how it ended
 	}()
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -112,8 +112,7 @@ func (a *Azurite) stop() error {
 	return err
 }
 
-// Close ends Azurite; all that it held is gone. On an Azurite that somebody
-// else started it does nothing.
+// Close ends Azurite; its data is gone. It does nothing if Azurite was started elsewhere.
 func (a *Azurite) Close() error {
 	if a.cmd == nil {
 		return nil
@@ -128,12 +127,12 @@ func (a *Azurite) ConnectionString() string {
 		scheme, Account, Key, a.BlobEndpoint, a.TableEndpoint)
 }
 
-// Container is a container name that nobody has used. The container is not created.
+// Container is an unused container name. The container is not created.
 func (a *Azurite) Container() string {
 	return "t-" + strings.ToLower(rand.Text())
 }
 
-// attach is the Azurite of a connection string made by ConnectionString.
+// attach is the Azurite for a connection string made by ConnectionString.
 func attach(connection string) (*Azurite, error) {
 	a := &Azurite{}
 	for part := range strings.SplitSeq(connection, ";") {

@@ -61,7 +61,7 @@ func TestCloseEnds(t *testing.T) {
 	}
 }
 
-func TestRunSaysWhyItFailed(t *testing.T) {
+func TestRunReportsWhyItFailed(t *testing.T) {
 	t.Parallel()
 	azurite.Start(t)
 	_, err := azurite.Run(t.Context(), "--cert", "/no-such-file.pem", "--key", "/no-such-file.key")

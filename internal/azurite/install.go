@@ -26,8 +26,8 @@ func packageDir() (string, error) {
 	}
 }
 
-// install runs npm ci in home unless it was done. Several processes may call it
-// at once: one installs, the others wait.
+// install runs npm ci in home unless it was done. Several processes may call it concurrently: one
+// installs, the others wait.
 func install(ctx context.Context, home string) error {
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -42,7 +42,7 @@ func install(ctx context.Context, home string) error {
 		return fmt.Errorf("install azurite: %w", err)
 	}
 	defer unlock()
-	if installed(home) { // by whoever held the lock
+	if installed(home) { // by the previous holder of the lock
 		return nil
 	}
 	cmd := exec.CommandContext(ctx, "npm", "ci", "--no-progress")
@@ -56,7 +56,7 @@ func install(ctx context.Context, home string) error {
 	return nil
 }
 
-// installed reports whether npm has finished here: this file is the last that it writes.
+// installed reports whether npm has finished here: it writes this file last.
 func installed(home string) bool {
 	_, err := os.Stat(filepath.Join(home, "node_modules", ".package-lock.json"))
 	return err == nil

@@ -12,9 +12,9 @@ import (
 // Azurite cannot run: set it to 1.
 const RequireEnv = "LOGSTOW_REQUIRE_AZURITE"
 
-// Start gives a test an Azurite: the one named by [Env], which [Main] sets, or
-// else one of its own that ends with the test. With args it is always one of
-// its own. Without node the test is skipped, unless [RequireEnv] is 1.
+// Start returns an Azurite for a test: the one named by [Env], which [Main] sets, otherwise one of
+// its own that ends with the test. With args it is always its own. Without node the test is
+// skipped, unless [RequireEnv] is 1.
 func Start(tb testing.TB, args ...string) *Azurite {
 	tb.Helper()
 	if connection := os.Getenv(Env); connection != "" && len(args) == 0 {

@@ -12,8 +12,8 @@ const listening = `Azurite (Blob|Table) service is successfully listening at (ht
 // maxTail bounds what is kept of Azurite's output for error messages.
 const maxTail = 8 << 10
 
-// A watcher reads Azurite's output: it closes ready once both services have
-// said where they listen, and keeps the end of the output.
+// A watcher reads Azurite's output: it closes ready once both services have printed their
+// addresses, and keeps the end of the output.
 type watcher struct {
 	// blob and table are set when ready is closed.
 	ready       chan struct{}

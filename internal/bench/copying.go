@@ -14,11 +14,10 @@ import (
 	shipping "logstow/upload"
 )
 
-// copying sends a file through the shipper's own buffer and storage without
-// looking at it: what recognition and the reading of files cost beside that is what
-// the shipper takes more. Each record is a line or, with pieces, whatever
-// was read at once. Usage: bench -part lines|pieces -- FILE BUFFER_DIR
-func copying(ctx context.Context, path, dir string, pieces bool) (err error) {
+// copyOnly sends a file through the shipper's own buffer and storage unparsed: the difference to
+// the shipper is the cost of recognition and of reading files. Each record is a line or, with
+// pieces, one read. Usage: bench -part lines|pieces -- FILE BUFFER_DIR
+func copyOnly(ctx context.Context, path, dir string, pieces bool) (err error) {
 	st, err := open.Store(ctx, os.Getenv("LOGSTOW_STORE"), open.Options{Getenv: os.Getenv})
 	if err != nil {
 		return err
@@ -50,7 +49,7 @@ func copyRecords(ctx context.Context, path string, buf *buffer.Buffer, pieces bo
 	now := chunk.Read
 	add := func(message []byte) {
 		chunk.Records = append(chunk.Records, record.Record{Time: now, Source: "input.log", Message: message})
-		now += int64(time.Microsecond) // so that times take as much room as those of the lines
+		now += int64(time.Microsecond) // so that times take the same space as those of the lines
 	}
 	space, held := make([]byte, 256<<10), 0
 	for {

@@ -1,6 +1,6 @@
-// Command bench measures Logstow as a user would: whole processes on generated
-// logs, CPU seconds and peak memory as the operating system counts them, each
-// figure beside what it is compared with, taken in turn in the same run.
+// Command bench measures Logstow as a user would: whole processes on generated logs, CPU seconds
+// and peak memory as counted by the operating system, each figure next to its baseline, measured
+// alternately in the same run.
 //
 //	go run ./internal/bench [-size 500MB] [-runs 3] [-kind json]
 //
@@ -21,8 +21,8 @@ import (
 	"strings"
 	"time"
 
-	"logstow/internal/cli"
 	"logstow/internal/loggen"
+	"logstow/internal/units"
 )
 
 func main() {
@@ -54,7 +54,7 @@ const (
 )
 
 func bench(ctx context.Context, kind, size string, runs int) error {
-	bytes, err := cli.ParseSize(size)
+	bytes, err := units.ParseSize(size)
 	if err != nil {
 		return err
 	}
@@ -69,13 +69,13 @@ func bench(ctx context.Context, kind, size string, runs int) error {
 	}
 	fmt.Printf("%s of %s, medians of %d runs; CPU is user + system of the whole process\n\n", size, kind, runs)
 	fmt.Printf("%-44s %8s %8s %9s %8s   %s\n", "", "CPU s", "wall s", "peak MiB", "ratio", "of")
-	if err := b.reading(); err != nil {
+	if err := b.benchReading(); err != nil {
 		return err
 	}
-	if err := b.shipping(); err != nil {
+	if err := b.benchShipping(); err != nil {
 		return err
 	}
-	return b.asking(kind)
+	return b.benchQueries(kind)
 }
 
 // suite is one run of the benchmark on one input.
@@ -109,8 +109,8 @@ func (b *suite) prepare(kind string) error {
 	return err
 }
 
-// shipping compares the whole shipper with compressing the same bytes alone.
-func (b *suite) shipping() error {
+// benchShipping compares the whole shipper with compressing the same bytes alone.
+func (b *suite) benchShipping() error {
 	buffer := filepath.Join(b.dir, "buffer")
 	ship := func(args ...string) *command {
 		c := b.command("shipper", append([]string{"run", "--once", "--service", "bench", b.input}, args...)...)
@@ -120,14 +120,14 @@ func (b *suite) shipping() error {
 	commands := []*command{b.part("compress", b.input), ship("--buffer", "memory"), ship("--buffer-dir", buffer)}
 	if os.Getenv("AZURE_STORAGE_CONNECTION_STRING") != "" {
 		azure, run := ship("--buffer-dir", buffer), 0
-		azure.before = func() error { // a container of its own for every run
+		azure.before = func() error { // a separate container for every run
 			run++
 			azure.store = fmt.Sprintf("azblob://bench-%d-%d", os.Getpid(), run)
 			return os.RemoveAll(buffer)
 		}
 		commands = append(commands, azure)
 	}
-	rows, err := b.inTurn(commands...)
+	rows, err := b.interleaved(commands...)
 	if err != nil {
 		return err
 	}
@@ -145,9 +145,9 @@ func (b *suite) shipping() error {
 	return nil
 }
 
-// reading compares the shipper with sending the same bytes through its buffer and
-// storage without looking at them.
-func (b *suite) reading() error {
+// benchReading compares the shipper with sending the same bytes unparsed through its buffer and
+// storage.
+func (b *suite) benchReading() error {
 	buffer := filepath.Join(b.dir, "buffer")
 	clean := func(c *command) *command {
 		c.before = func() error { return errors.Join(os.RemoveAll(b.store), os.RemoveAll(buffer)) }
@@ -157,7 +157,7 @@ func (b *suite) reading() error {
 		return clean(b.command("shipper", append([]string{"run", "--once", "--service", "bench", "--buffer-dir", buffer, b.input}, args...)...))
 	}
 	names := []string{"copy lines, nothing looked for", "copy pieces of 256 KiB", "shipper run --once", "shipper run --once --multiline auto", "shipper run --once --redact all"}
-	rows, err := b.inTurn(
+	rows, err := b.interleaved(
 		clean(b.part("lines", b.input, buffer)), clean(b.part("pieces", b.input, buffer)), ship(), ship("--multiline", "auto"), ship("--redact", "all"))
 	if err != nil {
 		return err
@@ -172,8 +172,8 @@ func (b *suite) reading() error {
 	return nil
 }
 
-// asking compares queries with decompressing the same segments and searching in memory.
-func (b *suite) asking(kind string) error {
+// benchQueries compares queries with decompressing the same segments and searching in memory.
+func (b *suite) benchQueries(kind string) error {
 	var segments []string
 	err := filepath.WalkDir(b.store, func(path string, _ os.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".log") {
@@ -203,7 +203,7 @@ func (b *suite) asking(kind string) error {
 		names = append(names, "zstd -dc | grep -F PATTERN")
 		commands = append(commands, &command{suite: b, path: "sh", args: append([]string{"-c", `p=$1; shift; zstd -dc "$@" | grep -F -e "$p"`, "sh", pattern}, segments...)})
 	}
-	rows, err := b.inTurn(commands...)
+	rows, err := b.interleaved(commands...)
 	if err != nil {
 		return err
 	}

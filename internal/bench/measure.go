@@ -18,7 +18,7 @@ type command struct {
 	path   string
 	args   []string
 	before func() error
-	// store is where to write to and read from, if not the suite's.
+	// store is the store to use, if not the suite's.
 	store string
 }
 
@@ -39,9 +39,9 @@ type row struct {
 	errs      string
 }
 
-// inTurn runs the commands one after the other, all of them as often as the
-// suite says, so that a change of the machine's speed meets all alike.
-func (b *suite) inTurn(commands ...*command) ([]row, error) {
+// interleaved runs the commands alternately, each as often as the suite says, so that changes of
+// the machine's speed affect all alike.
+func (b *suite) interleaved(commands ...*command) ([]row, error) {
 	runs := make([][]row, len(commands))
 	for range b.runs {
 		for i, c := range commands {

@@ -11,7 +11,7 @@ import (
 	"logstow/segment"
 )
 
-// runPart runs what a whole command is compared with: only the unavoidable work.
+// runPart runs a baseline: only the unavoidable work of a command.
 func runPart(ctx context.Context, part string, args []string) error {
 	switch part {
 	case "compress":
@@ -19,12 +19,12 @@ func runPart(ctx context.Context, part string, args []string) error {
 	case "scan":
 		return scan(ctx, args[0], args[1:])
 	case "lines", "pieces":
-		return copying(ctx, args[0], args[1], part == "pieces")
+		return copyOnly(ctx, args[0], args[1], part == "pieces")
 	}
 	return fmt.Errorf("no part %q", part)
 }
 
-// compress reads a file and compresses it in blocks as segments have, keeping nothing.
+// compress compresses a file in blocks like those of segments, discarding the output.
 func compress(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

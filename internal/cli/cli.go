@@ -1,5 +1,5 @@
-// Package cli holds what Logstow's commands share of their command line: flags
-// that may stand anywhere, exit statuses, and the spelling of durations and sizes.
+// Package cli contains what Logstow's commands share of their command line: flags in any position,
+// exit statuses, and the syntax of durations and sizes.
 package cli
 
 import (
@@ -20,16 +20,16 @@ import (
 
 // The exit statuses of both commands.
 const (
-	OK          = 0
-	NoMatch     = 1   // nothing matched
-	Usage       = 2   // wrong command line or configuration
-	Incomplete  = 3   // incomplete or failed
-	Refused     = 4   // access refused
-	Interrupted = 130 // ended by the user
+	OK           = 0
+	NoMatch      = 1   // nothing matched
+	Usage        = 2   // wrong command line or configuration
+	Incomplete   = 3   // incomplete or failed
+	AccessDenied = 4   // access denied
+	Interrupted  = 130 // ended by the user
 )
 
-// Error is a failure with its exit status. A nil Err ends the command with the
-// status alone, without a message.
+// Error is a failure with its exit status. A nil Err exits with the status alone, without a
+// message.
 type Error struct {
 	Status int
 	Err    error
@@ -46,7 +46,7 @@ func (e *Error) Error() string {
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Exit ends a command with a status and no message.
+// Exit returns an error that exits with a status and no message.
 func Exit(status int) error { return &Error{Status: status} }
 
 // Usagef makes a usage error: exit status 2.
@@ -54,8 +54,8 @@ func Usagef(format string, args ...any) error {
 	return &Error{Status: Usage, Err: fmt.Errorf(format, args...)}
 }
 
-// Status is the exit status that an error stands for: its own where it is an
-// [*Error], 4 for refused access, 130 for an interrupted context, else 3.
+// Status is the exit status of an error: its own for an [*Error], 4 for access denied, 130 for an
+// interrupted context, otherwise 3.
 func Status(err error) int {
 	var e *Error
 	switch {
@@ -64,20 +64,19 @@ func Status(err error) int {
 	case errors.As(err, &e):
 		return e.Status
 	case errors.Is(err, store.ErrAccessDenied):
-		return Refused
+		return AccessDenied
 	case errors.Is(err, context.Canceled):
 		return Interrupted
 	}
 	return Incomplete
 }
 
-// Program is a program's command line: an application of urfave/cli, and what its
-// help and its errors say beside it. Examples are the UsageText of the application
-// and of each command, one a line.
+// Program is a program's command line: an application of urfave/cli, and what its help and its
+// errors add. Examples are the UsageText of the application and of each command, one per line.
 type Program struct {
 	*ucli.App
-	// Instead maps words by which other programs name a command to what to type here.
-	Instead map[string]string
+	// OtherNames maps names of commands in other programs to the command to type here.
+	OtherNames map[string]string
 	// Variables are the environment variables that it reads.
 	Variables []Variable
 	// Manual names the page of the documentation.
@@ -93,10 +92,9 @@ type Variable struct {
 	Commands []string
 }
 
-// Run runs a program on the arguments (its name first) and returns the exit status.
-// Flags may stand before or after positional arguments; an error is one line on
-// ErrWriter, behind the program's name, and its hint another. "help [COMMAND]" is
-// "[COMMAND] --help".
+// Run runs a program on the arguments (its name first) and returns the exit status. Flags may stand
+// before or after positional arguments; an error is printed in one line on ErrWriter, after the
+// program's name, and its hint in another. "help [COMMAND]" is "[COMMAND] --help".
 func Run(ctx context.Context, p Program, args []string) int {
 	if len(args) > 1 && args[1] == "help" {
 		args = append([]string{args[0]}, append(args[2:], "--help")...)
@@ -127,7 +125,7 @@ func Run(ctx context.Context, p Program, args []string) int {
 	return status
 }
 
-// Report writes an error on a line behind a program's name, and each of its hints on another.
+// Report prints an error in one line after a program's name, and each of its hints in another.
 func Report(w io.Writer, name string, err error) {
 	fmt.Fprintf(w, "%s: %s\n", name, oneLine(err.Error()))
 	for _, advice := range hint.All(err) {
@@ -161,13 +159,13 @@ func run(ctx context.Context, p Program, args []string) error {
 	return p.RunContext(ctx, append([]string{args[0]}, permuted...))
 }
 
-// unknownCommand leads from a word that is no command to the one that is meant.
+// unknownCommand suggests the command that an unknown word stands for.
 func (p Program) unknownCommand(word string, args []string) error {
 	if slices.ContainsFunc(args, func(a string) bool { return p.Command(a) != nil }) {
 		return hint.Wrap(Usagef("the command comes first"), "%s COMMAND [flags]", p.Name)
 	}
 	err := Usagef("unknown command %q", word)
-	if instead := p.Instead[word]; instead != "" {
+	if instead := p.OtherNames[word]; instead != "" {
 		return hint.Wrap(err, "%s", instead)
 	}
 	var names []string
@@ -188,7 +186,7 @@ func commandName(p Program, args []string) string {
 	return ""
 }
 
-// oneLine keeps an error on one line whatever it quotes, and control characters from a terminal.
+// oneLine keeps an error in one line whatever it quotes, and removes control characters.
 func oneLine(s string) string {
 	line := strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 	var out strings.Builder

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	ucli "github.com/urfave/cli/v2"
@@ -80,7 +79,7 @@ func TestPermute(t *testing.T) {
 }
 
 // Programs in one process share nothing that a run writes (go test -race).
-func TestRunBeside(t *testing.T) {
+func TestRunConcurrently(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
 	for range 4 {
@@ -121,7 +120,7 @@ func TestRun(t *testing.T) {
 	}
 	run := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer
-		status := cli.Run(context.Background(), cli.Program{App: newApp(&out, &errs), Instead: map[string]string{"ask": "use query"}}, append([]string{"tool"}, args...))
+		status := cli.Run(context.Background(), cli.Program{App: newApp(&out, &errs), OtherNames: map[string]string{"ask": "use query"}}, append([]string{"tool"}, args...))
 		return status, out.String(), errs.String()
 	}
 	for _, c := range []struct {
@@ -147,7 +146,7 @@ func TestRun(t *testing.T) {
 		{"query", errors.New("broken\nin two"), 3, "[] [] 0 []\n", "tool: broken; in two\n"},
 		{"query", errors.New("a \x1b[31mred\u009b\tname"), 3, "[] [] 0 []\n", "tool: a \\x1b[31mred\\x9b\tname\n"},
 		{"query", cli.Exit(1), 1, "[] [] 0 []\n", ""},
-		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrAccessDenied}, 4, "[] [] 0 []\n", "tool: cannot read x: access refused\n"},
+		{"query", &store.Error{Op: "read", Object: "x", Class: store.ErrAccessDenied}, 4, "[] [] 0 []\n", "tool: cannot read x: access denied\n"},
 		{"query", context.Canceled, 130, "[] [] 0 []\n", ""},
 		{"-s x query", nil, 2, "", "tool: the command comes first\nhint: tool COMMAND [flags]\n"},
 		{"", nil, 0, "tool - A new cli application\n\nUsage: tool COMMAND", ""},
@@ -210,38 +209,5 @@ func TestOneOf(t *testing.T) {
 	err := cli.OneOf("output", "jsno", "table", "json", "csv")
 	if cli.Status(err) != cli.Usage || err.Error() != `--output "jsno": want table, json or csv` || hint.Of(err) != "did you mean --output json?" {
 		t.Errorf("%v, %s", err, hint.Of(err))
-	}
-}
-
-func TestParseDuration(t *testing.T) {
-	t.Parallel()
-	for s, want := range map[string]time.Duration{
-		"90s": 90 * time.Second, "15m": 15 * time.Minute, "2h": 2 * time.Hour, "3d": 72 * time.Hour,
-		"1w": 168 * time.Hour, "1w2d": 216 * time.Hour, "1d12h": 36 * time.Hour, "1.5d": 36 * time.Hour, "1h30m": 90 * time.Minute,
-	} {
-		if got, err := cli.ParseDuration(s); err != nil || got != want {
-			t.Errorf("%s: %v, %v; want %v", s, got, err, want)
-		}
-	}
-	for _, s := range []string{"", "5", "d", "-2h", "0s", "1d1w", "NaNd", "1e300d", "-1d", "infd", "9999999h", "1x"} {
-		if got, err := cli.ParseDuration(s); err == nil {
-			t.Errorf("%q: %v, want an error", s, got)
-		}
-	}
-}
-
-func TestParseSize(t *testing.T) {
-	t.Parallel()
-	for s, want := range map[string]int64{
-		"0": 0, "8MiB": 8 << 20, "8M": 8 << 20, "500KB": 500_000, "1.5k": 1536, "2 GiB": 2 << 30, "7B": 7, "1tb": 1e12,
-	} {
-		if got, err := cli.ParseSize(s); err != nil || got != want {
-			t.Errorf("%s: %v, %v; want %v", s, got, err, want)
-		}
-	}
-	for _, s := range []string{"", "x", "-1", "8Mib/s", "8XB", "99999999999T", "1..2"} {
-		if got, err := cli.ParseSize(s); err == nil {
-			t.Errorf("%q: %v, want an error", s, got)
-		}
 	}
 }

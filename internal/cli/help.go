@@ -17,8 +17,7 @@ const (
 	textColumn = 26
 )
 
-// helpFlag is a flag of every command, and of the program. The help says nothing of
-// it under a command: who reads that knows.
+// helpFlag is a flag of every command, and of the program. The help of a command omits it.
 func helpFlag() ucli.Flag {
 	return &ucli.BoolFlag{Name: "help", Aliases: []string{"h"}, Hidden: true}
 }
@@ -27,7 +26,7 @@ func versionFlag() ucli.Flag {
 	return &ucli.BoolFlag{Name: "version", Aliases: []string{"v"}, Hidden: true}
 }
 
-// writeHelp prints the help of a command, of the whole program where c is nil.
+// writeHelp prints the help of a command, of the whole program if c is nil.
 func (p Program) writeHelp(c *ucli.Command) error {
 	h := &help{}
 	if c == nil {
@@ -39,7 +38,7 @@ func (p Program) writeHelp(c *ucli.Command) error {
 	return err
 }
 
-// help is text as it is written.
+// help is help text being written.
 type help struct{ strings.Builder }
 
 func (h *help) program(p Program) {
@@ -90,7 +89,7 @@ func (h *help) title(name, usage, examples string) {
 	}
 }
 
-// text writes paragraphs; those with an indented line stand as they are.
+// text writes paragraphs; those with an indented line are kept as they are.
 func (h *help) text(text string) {
 	if text == "" {
 		return
@@ -147,7 +146,7 @@ func (h *help) manual(p Program) {
 	}
 }
 
-// entry writes a name and beside it its text, in as many lines as that takes.
+// entry writes a name with its text next to it, wrapped.
 func (h *help) entry(head, text string) {
 	if len(head) > textColumn-2 {
 		fmt.Fprintf(h, "%s\n", head)
@@ -159,8 +158,7 @@ func (h *help) entry(head, text string) {
 	}
 }
 
-// wrap breaks text at blanks into lines of at most width columns; a longer word has
-// a line of its own.
+// wrap breaks text at blanks into lines of at most width columns; a longer word has its own line.
 func wrap(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -194,7 +192,7 @@ func CategoryOf(f ucli.Flag) string {
 	return ""
 }
 
-// Categorize puts flags under a heading, where they have none.
+// Categorize puts flags without a heading under a heading.
 func Categorize(category string, flags ...ucli.Flag) []ucli.Flag {
 	set := func(to *string) {
 		*to = cmp.Or(*to, category)
@@ -218,7 +216,7 @@ func Categorize(category string, flags ...ucli.Flag) []ucli.Flag {
 	return flags
 }
 
-// Default is the text of a flag's default, "" where it is none.
+// Default is the text of a flag's default, "" if there is none.
 func Default(f ucli.DocGenerationFlag) string {
 	value := strings.Trim(f.GetDefaultText(), `"`)
 	if !f.TakesValue() || value == "0" {
@@ -227,9 +225,8 @@ func Default(f ucli.DocGenerationFlag) string {
 	return value
 }
 
-// Placeholder takes the placeholder out of a flag's usage: of "`SIZE`: maximum of
-// something" it is SIZE, and the text the rest. Inside a text, as in "at most this
-// `SIZE`", it is part of the text.
+// Placeholder takes the placeholder out of a flag's usage: of "`SIZE`: maximum of something" it is
+// SIZE, and the text the rest. Inside a text, as in "at most this `SIZE`", it is part of the text.
 func Placeholder(usage string) (placeholder, text string) {
 	before, rest, ok := strings.Cut(usage, "`")
 	name, after, closed := strings.Cut(rest, "`")

@@ -10,18 +10,18 @@ import (
 	ucli "github.com/urfave/cli/v2"
 )
 
-// ListFlag is a flag that may be given several times: its values accumulate.
-// They are taken as typed, blanks included. [List] returns them.
+// ListFlag is a flag that may be repeated: its values accumulate. They are taken as typed,
+// including blanks. [List] returns them.
 type ListFlag struct {
 	// Name, Aliases, Category, Usage and DefaultText are as in the flags of urfave/cli.
 	Name, Category, Usage, DefaultText string
 	Aliases                            []string
-	// EnvVars are environment variables that stand for one value where the flag is not given.
+	// EnvVars are environment variables with one value, used if the flag is not given.
 	EnvVars []string
-	// Commas says that a value is a list too: commas outside quotes and brackets
-	// separate its items, blanks around an item are dropped.
+	// Commas says that a value is itself a list: commas outside quotes and brackets separate its
+	// items, blanks around an item are removed.
 	Commas bool
-	// AllowEmpty says that the empty value has a meaning.
+	// AllowEmpty says that the empty value is valid.
 	AllowEmpty bool
 
 	fromEnv bool
@@ -33,7 +33,7 @@ func (f *ListFlag) String() string { return Dashed(f.Name) }
 // Names are the name and the aliases.
 func (f *ListFlag) Names() []string { return append([]string{f.Name}, f.Aliases...) }
 
-// IsSet reports whether an environment variable gave a value.
+// IsSet reports whether an environment variable provided a value.
 func (f *ListFlag) IsSet() bool { return f.fromEnv }
 
 // IsVisible is true: the help shows the flag.
@@ -54,7 +54,7 @@ func (f *ListFlag) GetCategory() string { return f.Category }
 // GetValue is the default's text, which is none.
 func (f *ListFlag) GetValue() string { return "" }
 
-// GetDefaultText describes the default, "" where the usage does.
+// GetDefaultText describes the default, "" if the usage does.
 func (f *ListFlag) GetDefaultText() string { return f.DefaultText }
 
 // GetEnvVars are the environment variables that stand for a value.
@@ -107,9 +107,8 @@ func (v *listValue) Set(text string) error {
 	return nil
 }
 
-// SplitList splits text at commas that are outside quotes and brackets, and drops
-// blanks around the items. An empty item and a quote or bracket that is left open
-// are errors.
+// SplitList splits text at commas outside quotes and brackets, and removes blanks around the items.
+// An empty item and an unclosed quote or bracket are errors.
 func SplitList(text string) ([]string, error) {
 	var items []string
 	var open []byte // the bytes that close what is open, the innermost last
@@ -142,7 +141,7 @@ func SplitList(text string) ([]string, error) {
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
-// Dashed is a flag's name as it is typed.
+// Dashed is a flag's name as typed.
 func Dashed(name string) string {
 	if len(name) == 1 {
 		return "-" + name

@@ -12,14 +12,13 @@ import (
 	"logstow/internal/suggest"
 )
 
-// Permute rewrites a command's arguments as urfave/cli wants them: every flag
-// first, as --name=value, then "--", then the positional arguments. It knows
-// --name value, --name=value, -n5, -n 5, -n=5 and joined short flags (-if, -in5).
-// Flags end at "--"; "-" is positional.
+// Permute rewrites a command's arguments into the order required by urfave/cli: every flag first,
+// as --name=value, then "--", then the positional arguments. It accepts --name value, --name=value,
+// -n5, -n 5, -n=5 and joined short flags (-if, -in5). Flags end at "--"; "-" is positional.
 //
-// Usage errors are: an unknown argument that begins with a dash, a value that is
-// missing, empty or not of the flag's type, and a second value for a flag that is no
-// [ListFlag]. A switch may be repeated (-i -i), which changes nothing.
+// Usage errors are: an unknown argument that begins with a dash, a value that is missing, empty or
+// not of the flag's type, and a second value for a flag that is no [ListFlag]. A repeated switch
+// (-i -i) has no effect.
 func Permute(flags []ucli.Flag, args []string) ([]string, error) {
 	p := &permuter{flags: flags, args: args, seen: map[string]string{}}
 	for len(p.args) > 0 {
@@ -44,7 +43,7 @@ func Permute(flags []ucli.Flag, args []string) ([]string, error) {
 	return append(append(p.out, "--"), p.positional...), nil
 }
 
-// permuter is a command line on its way through Permute.
+// permuter is the state of Permute.
 type permuter struct {
 	flags           []ucli.Flag
 	args            []string // what is left
@@ -58,7 +57,7 @@ func (p *permuter) next() string {
 	return arg
 }
 
-// long takes one argument that starts with two dashes.
+// long processes an argument that starts with two dashes.
 func (p *permuter) long(arg string) error {
 	name, value, joined := strings.Cut(arg[2:], "=")
 	f := find(p.flags, name)
@@ -75,8 +74,8 @@ func (p *permuter) long(arg string) error {
 	return p.value(f, arg, p.next())
 }
 
-// short takes one argument of a dash and one or more one-letter flags, the last
-// of which may be followed by its value.
+// short processes an argument of a dash and one or more one-letter flags, the last of which may be
+// followed by its value.
 func (p *permuter) short(arg string) error {
 	for i := 1; i < len(arg); i++ {
 		f := find(p.flags, arg[i:i+1])
@@ -101,7 +100,7 @@ func (p *permuter) short(arg string) error {
 	return nil
 }
 
-// turnOn takes a switch without a value.
+// turnOn processes a switch without a value.
 func (p *permuter) turnOn(f ucli.Flag) error {
 	name := Dashed(f.Names()[0])
 	before, again := p.seen[name]
@@ -115,7 +114,7 @@ func (p *permuter) turnOn(f ucli.Flag) error {
 	return nil
 }
 
-// value takes a flag, as it was typed, with a value.
+// value processes a flag, as typed, with a value.
 func (p *permuter) value(f ucli.Flag, typed, value string) error {
 	if err := checkValue(f, typed, value); err != nil {
 		return err
@@ -135,7 +134,7 @@ func twice(name string) error {
 	return hint.Wrap(Usagef("%s is given twice, and takes one value", name), "give it once")
 }
 
-// checkValue reports a value that a flag cannot have.
+// checkValue reports an invalid value of a flag.
 func checkValue(f ucli.Flag, typed, value string) error {
 	if value == "" && !allowsEmpty(f) {
 		return hint.Wrap(Usagef("%s has an empty value", typed), "leave %s out; a shell variable in it may be unset", typed)
@@ -188,7 +187,7 @@ func find(flags []ucli.Flag, name string) ucli.Flag {
 	return nil
 }
 
-// TakesValue reports whether a flag is followed by a value; others are switches.
+// TakesValue reports whether a flag takes a value; others are switches.
 func TakesValue(f ucli.Flag) bool {
 	d, ok := f.(ucli.DocGenerationFlag)
 	return ok && d.TakesValue()
@@ -199,8 +198,8 @@ func words(usage string) []string {
 	return strings.FieldsFunc(usage, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// unknown names the flag, with the nearest one or, for a pattern that merely looks
-// like a flag, how to write it.
+// unknown reports an unknown flag with the nearest flag or, for a pattern that only looks like a
+// flag, how to write it.
 func unknown(flags []ucli.Flag, arg string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	var names []string

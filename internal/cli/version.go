@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Version is a program's version with what is known of its build: the commit, its
-// time, whether files were changed, the compiler and the platform.
+// Version is a program's version with its build information: the commit, its time, whether files
+// were changed, the compiler and the platform.
 func Version(version string) string {
 	info, _ := debug.ReadBuildInfo()
 	return describe(version, info)

@@ -1,6 +1,6 @@
-// Package crashpoint names the moments at which the crash test kills the
-// process: between a write and its sync, before and after a rename, a create, a
-// removal. In an ordinary build [Here] is empty and costs nothing. Built with
+// Package crashpoint names the points at which the crash test kills the process: between a write
+// and its sync, before and after a rename, a create, a removal. In an ordinary build [Here] is
+// empty and costs nothing. Built with
 //
 //	go build -tags crashpoints
 //

@@ -52,7 +52,7 @@ func TestHereKillsAtTheNthPassing(t *testing.T) {
 	}
 }
 
-func TestWrongCountIsSaid(t *testing.T) {
+func TestWrongCountIsReported(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), build(t, "crashpoints"))
 	cmd.Env = []string{crashpoint.Env + "=one:0"}

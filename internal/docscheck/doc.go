@@ -1,3 +1,3 @@
-// Package docscheck holds tests of the documentation: what it says can be run is
-// run, and what it names is looked up.
+// Package docscheck tests the documentation: it runs the commands in it, checks that what it names
+// exists, and keeps old words out of the tree.
 package docscheck

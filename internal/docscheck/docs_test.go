@@ -117,8 +117,8 @@ func TestMessages(t *testing.T) {
 	}
 	for _, m := range headings {
 		switch m[1] {
-		case "it lacks the role": // put together
-			if !strings.Contains(code.String(), `"it lacks "`) {
+		case "it needs the role": // put together
+			if !strings.Contains(code.String(), `"it needs "`) {
 				t.Error(m[1])
 			}
 		default:

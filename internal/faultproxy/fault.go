@@ -11,33 +11,32 @@ import (
 	"time"
 )
 
-// Fault is what the proxy does to a request.
+// Fault is a fault injected into a request.
 type Fault uint8
 
-// The faults. The first two groups are told apart by what a client can not see:
-// whether the request was applied.
+// The faults. The first two groups differ in what a client cannot see: whether the request was
+// applied.
 const (
 	None Fault = iota
 
-	// Reset cuts the connection before the request is passed on.
+	// Reset cuts the connection before the request is forwarded.
 	Reset
-	// InternalError, Busy, TooMany, Timeout and OddConflict answer without passing the
-	// request on: 500, 503 with Retry-After, 429, 500 OperationTimedOut, and a
-	// 409 that is not about the name.
+	// InternalError, Busy, TooMany, Timeout and OddConflict respond without forwarding the request:
+	// 500, 503 with Retry-After, 429, 500 OperationTimedOut, and a 409 that is not about the name.
 	InternalError
 	Busy
 	TooMany
 	Timeout
 	OddConflict
 
-	// LoseAnswer passes the request on, and cuts the connection instead of answering.
-	LoseAnswer
-	// LateError passes the request on, and answers 500 whatever became of it.
+	// LoseResponse forwards the request, and cuts the connection instead of responding.
+	LoseResponse
+	// LateError forwards the request, and responds 500 whatever its result.
 	LateError
-	// Truncate passes the request on, and cuts the connection within the answer.
+	// Truncate forwards the request, and cuts the connection within the response.
 	Truncate
 
-	// Slow passes the request on and the answer back, after a while.
+	// Slow forwards the request and the response, after a delay.
 	Slow
 
 	faults // their number
@@ -64,39 +63,39 @@ func allFaults() []Fault {
 	return all
 }
 
-// Lossy are the faults after which a request was applied but the client can not know.
-func Lossy() []Fault { return []Fault{LoseAnswer, LateError, Truncate} }
+// Lossy are the faults after which a request may have been applied without the client knowing.
+func Lossy() []Fault { return []Fault{LoseResponse, LateError, Truncate} }
 
-// serve passes one request on, or does what fate has for it.
+// serve forwards one request, or injects the drawn fault.
 func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, tables bool) {
 	kind := kindOf(r, tables)
-	fault, detail := p.fate(kind, r)
+	fault, detail := p.draw(kind, r)
 	defer p.done(kind)
 	switch fault {
 	case Reset:
-		// Somewhere in the body, which the client may be sending still.
+		// Somewhere in the body, which the client may still be sending.
 		_, _ = io.CopyN(io.Discard, r.Body, int64(detail%4096))
 		cut(w)
 		return
 	case InternalError:
-		answer(w, tables, http.StatusInternalServerError, "InternalError")
+		writeError(w, tables, http.StatusInternalServerError, "InternalError")
 		return
 	case Timeout:
-		answer(w, tables, http.StatusInternalServerError, "OperationTimedOut")
+		writeError(w, tables, http.StatusInternalServerError, "OperationTimedOut")
 		return
 	case Busy:
 		w.Header().Set("Retry-After", "1")
-		answer(w, tables, http.StatusServiceUnavailable, "ServerBusy")
+		writeError(w, tables, http.StatusServiceUnavailable, "ServerBusy")
 		return
 	case TooMany:
-		answer(w, tables, http.StatusTooManyRequests, "TooManyRequests")
+		writeError(w, tables, http.StatusTooManyRequests, "TooManyRequests")
 		return
 	case OddConflict:
 		code := "ContainerBeingDeleted"
 		if tables {
 			code = "TableBeingDeleted"
 		}
-		answer(w, tables, http.StatusConflict, code)
+		writeError(w, tables, http.StatusConflict, code)
 		return
 	case Slow:
 		select {
@@ -111,16 +110,16 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, t
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if p.asAzure && kind == CreateBlob && resp.Header.Get(codeHeader) == "AuthorizationPermissionMismatch" {
-		answer(w, tables, http.StatusForbidden, "UnauthorizedBlobOverwrite")
+		writeError(w, tables, http.StatusForbidden, "UnauthorizedBlobOverwrite")
 		return
 	}
 	switch fault {
-	case LoseAnswer:
+	case LoseResponse:
 		_, _ = io.Copy(io.Discard, resp.Body)
 		cut(w)
 	case LateError:
 		_, _ = io.Copy(io.Discard, resp.Body)
-		answer(w, tables, http.StatusInternalServerError, "InternalError")
+		writeError(w, tables, http.StatusInternalServerError, "InternalError")
 	case Truncate:
 		truncate(w, resp, detail)
 	default:
@@ -128,18 +127,18 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, target *url.URL, t
 	}
 }
 
-// forward asks the emulator.
+// forward sends the request to the emulator.
 func (p *Proxy) forward(r *http.Request, target *url.URL) (*http.Response, error) {
 	out := r.Clone(r.Context())
 	out.RequestURI = ""
 	out.URL.Scheme, out.URL.Host = target.Scheme, target.Host
 	if r.ContentLength == 0 {
-		out.Body = nil // else it would be sent in chunks
+		out.Body = nil // otherwise it would be chunked
 	}
 	return p.transport.RoundTrip(out)
 }
 
-// relay hands an answer on as it came.
+// relay passes a response on unchanged.
 func relay(w http.ResponseWriter, resp *http.Response) {
 	header := w.Header()
 	for k, v := range resp.Header {
@@ -147,15 +146,15 @@ func relay(w http.ResponseWriter, resp *http.Response) {
 	}
 	w.WriteHeader(resp.StatusCode)
 	if _, err := io.Copy(w, resp.Body); err != nil {
-		cut(w) // half an answer must not look like a whole one
+		cut(w) // a partial response must not look complete
 	}
 }
 
 // codeHeader is where a service says what is wrong.
 const codeHeader = "X-Ms-Error-Code"
 
-// answer is an error in the form of Azure's services.
-func answer(w http.ResponseWriter, tables bool, status int, code string) {
+// writeError writes an error in the form of Azure's services.
+func writeError(w http.ResponseWriter, tables bool, status int, code string) {
 	body := fmt.Sprintf(`<?xml version="1.0" encoding="utf-8"?><Error><Code>%s</Code><Message>injected</Message></Error>`, code)
 	contentType := "application/xml"
 	if tables {
@@ -170,8 +169,8 @@ func answer(w http.ResponseWriter, tables bool, status int, code string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// truncate sends the head of an answer and a part of its body, or, when it has
-// none, a part of its head.
+// truncate sends the head of a response and a part of its body, or, if it has none, a part of its
+// head.
 func truncate(w http.ResponseWriter, resp *http.Response, detail uint64) {
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {

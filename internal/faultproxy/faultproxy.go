@@ -1,13 +1,12 @@
-// Package faultproxy stands between a client and the emulator of Azure Storage
-// and does what networks and storage do on bad days: it resets connections,
-// loses answers to requests that were applied, answers with errors, slowly or
-// in part, and refuses connections altogether. It is for tests only.
+// Package faultproxy is a proxy between a client and the emulator of Azure Storage that injects
+// faults of networks and storage: it resets connections, loses responses to requests that were
+// applied, responds with errors, slowly or in part, and refuses connections. It is for tests only.
 //
-// What becomes of the Nth request of a [Kind] depends on the seed, the kind and
-// N alone, as long as the rules stay the same.
+// The fault of the Nth request of a [Kind] depends on the seed, the kind and N alone, as long as
+// the rules stay the same.
 //
-// Signatures stay valid: what is signed is the path, the query and headers, but
-// not the address of the server.
+// Signatures stay valid: they cover the path, the query and headers, but not the address of the
+// server.
 package faultproxy
 
 import (
@@ -21,27 +20,27 @@ import (
 	"time"
 )
 
-// Options say what to stand in front of.
+// Options configure a [Proxy].
 type Options struct {
 	// Blob and Table are the endpoints of the emulator, as in a connection string.
 	Blob, Table string
 	// Seed makes the faults repeatable.
 	Seed uint64
-	// AsAzure answers a create under a taken name with a credential that may not
-	// overwrite as Azure does: UnauthorizedBlobOverwrite. Azurite says
-	// AuthorizationPermissionMismatch, as if it might not create at all.
+	// AsAzure responds to a create under a taken name, with a credential that may not overwrite, as
+	// Azure does: UnauthorizedBlobOverwrite. Azurite responds AuthorizationPermissionMismatch, as
+	// if it might not create at all.
 	AsAzure bool
-	// Delay is how long a [Slow] request takes at most. Zero is 200 ms.
+	// Delay is the maximum delay of a [Slow] request. Zero is 200 ms.
 	Delay time.Duration
 }
 
-// A Rule says how often requests fail, and how.
+// A Rule configures how often requests fail, and how.
 type Rule struct {
-	// Match chooses the requests; nil is all of them.
+	// Match selects the requests; nil is all of them.
 	Match func(Kind, *http.Request) bool
 	// Chance of a fault, from 0 to 1.
 	Chance float64
-	// Faults are drawn from with equal chances; none given is all of them.
+	// Faults are drawn from with equal probability; empty is all of them.
 	Faults []Fault
 }
 
@@ -59,8 +58,8 @@ func Of(kinds ...Kind) func(Kind, *http.Request) bool {
 
 // Proxy is two running reverse proxies. It is safe for concurrent use.
 type Proxy struct {
-	// BlobEndpoint and TableEndpoint are what clients use instead of the
-	// emulator's own endpoints. They stay the same through an outage.
+	// BlobEndpoint and TableEndpoint are used by clients instead of the emulator's own endpoints.
+	// They stay the same through an outage.
 	BlobEndpoint, TableEndpoint string
 
 	asAzure   bool
@@ -76,16 +75,16 @@ type Proxy struct {
 	active map[Kind]int
 }
 
-// Counts are what a proxy did so far.
+// Counts are the totals of a proxy.
 type Counts struct {
-	// Requests counts all that arrived, Faults what was done to some of them.
+	// Requests counts all that arrived, Faults the injected faults.
 	Requests map[Kind]int
 	Faults   map[Fault]int
-	// Peak is the largest number of requests of a kind that were under way at one time.
+	// Peak is the maximum number of concurrent requests of a kind.
 	Peak map[Kind]int
 }
 
-// Start starts a proxy without rules: everything is passed on. Close ends it.
+// Start starts a proxy without rules: everything is forwarded. Close ends it.
 func Start(o Options) (*Proxy, error) {
 	if o.Delay == 0 {
 		o.Delay = 200 * time.Millisecond
@@ -121,8 +120,8 @@ func (p *Proxy) newFront(endpoint string, tables bool) (*front, error) {
 	return startFront(target, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, target, tables) })
 }
 
-// SetRules replaces the rules. The first rule that matches a request decides;
-// a request that no rule matches is passed on. Requests on their way are not affected.
+// SetRules replaces the rules. The first rule that matches a request decides; a request that no
+// rule matches is forwarded. Requests in flight are not affected.
 func (p *Proxy) SetRules(rules ...Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +138,7 @@ func (p *Proxy) Up() error {
 	return errors.Join(p.fronts[0].up(), p.fronts[1].up())
 }
 
-// Counts returns what was done so far.
+// Counts returns the current totals.
 func (p *Proxy) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,15 +161,15 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// done ends what fate began.
+// done ends what draw began.
 func (p *Proxy) done(k Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.active[k]--
 }
 
-// fate draws what becomes of a request, and a number for its details.
-func (p *Proxy) fate(k Kind, r *http.Request) (Fault, uint64) {
+// draw draws the fault of a request, and a number for its details.
+func (p *Proxy) draw(k Kind, r *http.Request) (Fault, uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	random := p.random[k]

@@ -90,7 +90,7 @@ func TestEachFault(t *testing.T) {
 		{faultproxy.Busy, 503, 0},
 		{faultproxy.TooMany, 429, 0},
 		{faultproxy.OddConflict, 409, 0},
-		{faultproxy.LoseAnswer, 0, 1},
+		{faultproxy.LoseResponse, 0, 1},
 		{faultproxy.LateError, 500, 1},
 		{faultproxy.Truncate, 0, 1},
 	} {
@@ -173,7 +173,7 @@ func TestRulesChooseByKind(t *testing.T) {
 	p.SetRules(
 		always(faultproxy.Busy, faultproxy.Of(faultproxy.CreateBlob)),
 		always(faultproxy.TooMany, func(_ faultproxy.Kind, r *http.Request) bool { return r.Method == http.MethodDelete }),
-		always(faultproxy.InternalError, faultproxy.Of(faultproxy.ListBlobs, faultproxy.ReadRows)),
+		always(faultproxy.InternalError, faultproxy.Of(faultproxy.ListBlobs, faultproxy.ReadEntities)),
 	)
 	for _, tt := range []struct {
 		method, address string
@@ -181,15 +181,15 @@ func TestRulesChooseByKind(t *testing.T) {
 		status          int
 	}{
 		{"PUT", p.BlobEndpoint + "/container/svc/2026/11/20/1500/000001.log", faultproxy.CreateBlob, 503},
-		{"PUT", p.BlobEndpoint + "/container?restype=container", faultproxy.MakePlace, 201},
+		{"PUT", p.BlobEndpoint + "/container?restype=container", faultproxy.CreatePlace, 201},
 		{"GET", p.BlobEndpoint + "/container/a/b", faultproxy.ReadBlob, 201},
 		{"GET", p.BlobEndpoint + "/container?restype=container&comp=list&prefix=a", faultproxy.ListBlobs, 500},
 		{"DELETE", p.BlobEndpoint + "/container/a/b", faultproxy.DeleteBlobs, 429},
 		{"POST", p.BlobEndpoint + "/container?restype=container&comp=batch", faultproxy.DeleteBlobs, 201},
 		{"GET", p.BlobEndpoint + "?restype=account", faultproxy.Other, 201},
-		{"POST", p.TableEndpoint + "/$batch", faultproxy.WriteRows, 201},
-		{"POST", p.TableEndpoint + "/Tables", faultproxy.MakePlace, 201},
-		{"GET", p.TableEndpoint + "/table()?$filter=x", faultproxy.ReadRows, 500},
+		{"POST", p.TableEndpoint + "/$batch", faultproxy.WriteEntities, 201},
+		{"POST", p.TableEndpoint + "/Tables", faultproxy.CreatePlace, 201},
+		{"GET", p.TableEndpoint + "/table()?$filter=x", faultproxy.ReadEntities, 500},
 		{"DELETE", p.TableEndpoint + "/Tables('table')", faultproxy.Other, 429},
 	} {
 		before := p.Counts().Requests[tt.kind]
@@ -272,15 +272,15 @@ func TestOutageCutsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestWrongEndpointIsSaid(t *testing.T) {
+func TestWrongEndpointIsReported(t *testing.T) {
 	t.Parallel()
 	if _, err := faultproxy.Start(faultproxy.Options{Blob: "http://127.0.0.1:1/a", Table: "http://[::1"}); err == nil {
 		t.Error("started with an endpoint that is no URL")
 	}
 }
 
-// TestTakenNameAsAzureSaysIt lets a service answer as Azurite does.
-func TestTakenNameAsAzureSaysIt(t *testing.T) {
+// TestTakenNameAsOnAzure lets a service answer as Azurite does.
+func TestTakenNameAsOnAzure(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Ms-Error-Code", "AuthorizationPermissionMismatch")
@@ -326,8 +326,8 @@ func TestSignaturesStayValid(t *testing.T) {
 		t.Errorf("endpoint %s, want one on 127.0.0.1", p.BlobEndpoint)
 	}
 	for _, kind := range []faultproxy.Kind{
-		faultproxy.MakePlace, faultproxy.CreateBlob, faultproxy.ReadBlob,
-		faultproxy.ListBlobs, faultproxy.DeleteBlobs, faultproxy.WriteRows, faultproxy.ReadRows,
+		faultproxy.CreatePlace, faultproxy.CreateBlob, faultproxy.ReadBlob,
+		faultproxy.ListBlobs, faultproxy.DeleteBlobs, faultproxy.WriteEntities, faultproxy.ReadEntities,
 	} {
 		if p.Counts().Requests[kind] == 0 {
 			t.Errorf("no request counted as %s", kind)

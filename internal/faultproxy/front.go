@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// front is where clients connect: one address, which can be made to refuse.
+// front is the address that clients connect to, which can refuse connections.
 type front struct {
 	endpoint string
 	address  string

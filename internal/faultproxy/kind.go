@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Kind is what a request asks for.
+// Kind is a kind of request.
 type Kind uint8
 
 // The kinds of requests.
 const (
-	Other       Kind = iota
-	CreateBlob       // PUT of a blob
-	ReadBlob         // GET of a blob or a range of it
-	ListBlobs        // a page of names
-	DeleteBlobs      // DELETE of a blob, or a batch of them
-	WriteRows        // an entity group transaction, or a single entity written
-	ReadRows         // a page of entities or of tables
-	MakePlace        // create of a container or table
+	Other         Kind = iota
+	CreateBlob         // PUT of a blob
+	ReadBlob           // GET of a blob or a range of it
+	ListBlobs          // a page of names
+	DeleteBlobs        // DELETE of a blob, or a batch of them
+	WriteEntities      // an entity group transaction, or a single entity written
+	ReadEntities       // a page of entities or of tables
+	CreatePlace        // create of a container or table
 )
 
 // String implements fmt.Stringer.
@@ -29,8 +29,8 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// kindOf tells what a request to the blob or the table service asks for. The
-// path is /ACCOUNT/CONTAINER[/BLOB] or /ACCOUNT/TABLE...
+// kindOf is the kind of a request to the blob or the table service. The path is
+// /ACCOUNT/CONTAINER[/BLOB] or /ACCOUNT/TABLE...
 func kindOf(r *http.Request, tables bool) Kind {
 	if tables {
 		return tableKind(r)
@@ -43,7 +43,7 @@ func kindOf(r *http.Request, tables bool) Kind {
 	case query.Get("comp") == "batch", r.Method == http.MethodDelete:
 		return DeleteBlobs
 	case r.Method == http.MethodPut && query.Get("restype") == "container":
-		return MakePlace
+		return CreatePlace
 	case r.Method == http.MethodPut && len(parts) == 3:
 		return CreateBlob
 	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && len(parts) == 3:
@@ -55,11 +55,11 @@ func kindOf(r *http.Request, tables bool) Kind {
 func tableKind(r *http.Request) Kind {
 	switch {
 	case r.Method == http.MethodGet:
-		return ReadRows
+		return ReadEntities
 	case strings.HasSuffix(r.URL.Path, "/Tables"):
-		return MakePlace
+		return CreatePlace
 	case r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/Tables("):
 		return Other
 	}
-	return WriteRows
+	return WriteEntities
 }

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve takes a free port of loopback until it is closed: a socket is bound to
-// it that never listens, so that connections are refused while nobody else
-// listens, and no other process can be given the port.
+// reserve takes a free port of loopback until it is closed: a socket is bound to it that never
+// listens, so that connections are refused while nobody else listens, and no other process can be
+// given the port.
 func reserve() (io.Closer, string, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err != nil {

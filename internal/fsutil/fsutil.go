@@ -1,6 +1,6 @@
-// Package fsutil writes files durably: a temporary file is written, synced and
-// closed, then published under its name, then the directory is synced. After a
-// crash at any point a name holds a whole file or none.
+// Package fsutil writes files durably: a temporary file is written, synced and closed, then renamed
+// or linked to its name, then the directory is synced. After a crash at any point a name refers to
+// a complete file or to none.
 package fsutil
 
 import (
@@ -13,30 +13,29 @@ import (
 	"time"
 )
 
-// tempMark is in the names of files that were never published.
+// tempMark is part of the names of files that were never published.
 const tempMark = ".tmp"
 
-// mkdirTries bounds how often a directory that others keep pruning is made again.
+// mkdirTries bounds how often a directory that others prune is recreated.
 const mkdirTries = 100
 
-// WriteNew durably writes body to a new file at path. It goes through a
-// temporary file in tempDir, which must exist in the same file system. A taken
-// path is [fs.ErrExist] and untouched. Missing directories above path are made.
-// When another error is returned the file may or may not be there, but never in
-// part. Modes are what the umask leaves.
+// WriteNew durably writes body to a new file at path, through a temporary file in tempDir, which
+// must exist in the same file system. A taken path is [fs.ErrExist] and untouched. Missing
+// directories above path are created. After another error the file may or may not exist, but never
+// in part. Modes are subject to the umask.
 func WriteNew(tempDir, path string, body []byte) error { return Files{}.WriteNew(tempDir, path, body) }
 
-// Replace is WriteNew, except that a file which is there is replaced.
+// Replace is WriteNew, but replaces an existing file.
 func Replace(tempDir, path string, body []byte) error { return Files{}.Replace(tempDir, path, body) }
 
-// Files makes file calls. The zero value is ready.
+// Files performs file operations. The zero value is ready to use.
 type Files struct {
-	// Fault is called before each step of an operation, which fails with its error: tests
-	// simulate full and failing disks with it. Nil is no fault.
+	// Fault is called before each step of an operation, which fails with its error: tests use it to
+	// simulate full and failing disks. Nil injects no faults.
 	Fault func(step string) error
 }
 
-// Step is the error of Fault at a step, for operations of the caller's own.
+// Step is the error of Fault at a step, for the caller's own operations.
 func (f Files) Step(step string) error {
 	if f.Fault == nil {
 		return nil
@@ -67,15 +66,15 @@ func (f Files) write(tempDir, path string, body []byte, publish func(*Temp, stri
 	return f.SyncDirs(filepath.Dir(path), top)
 }
 
-// Temp is a complete and synced file that has no name yet. It ends with Discard.
+// Temp is a complete and synced file without a name yet. It ends with Discard.
 type Temp struct {
 	path  string
 	info  fs.FileInfo
 	files Files
 }
 
-// NewTemp writes body to a temporary file in tempDir and syncs it. Its
-// modification time is the present in the clock's full resolution.
+// NewTemp writes body to a temporary file in tempDir and syncs it. Its modification time is the
+// current time in the clock's full resolution.
 func (f Files) NewTemp(tempDir string, body []byte) (*Temp, error) {
 	t := &Temp{path: filepath.Join(tempDir, rand.Text()+tempMark), files: f}
 	if err := t.write(body); err != nil {
@@ -102,7 +101,7 @@ func (t *Temp) write(body []byte) (err error) {
 	if _, err := file.Write(body); err != nil {
 		return err
 	}
-	// The kernel's own stamp is some milliseconds coarse.
+	// The kernel's own timestamp has a resolution of some milliseconds.
 	now := time.Now()
 	if err := os.Chtimes(t.path, now, now); err != nil {
 		return err
@@ -120,15 +119,15 @@ func (t *Temp) write(body []byte) (err error) {
 // Path is the temporary name.
 func (t *Temp) Path() string { return t.path }
 
-// Info is what the file system says of a file of [NewTemp].
+// Info is the file information of a file of [NewTemp].
 func (t *Temp) Info() fs.FileInfo { return t.info }
 
-// Link gives the file a name that must be free, else the error is
-// [fs.ErrExist], and makes missing directories above it. The name is durable
-// only once SyncDirs(filepath.Dir(path), top) returned nil.
+// Link gives the file a name that must be free, otherwise the error is [fs.ErrExist], and creates
+// missing directories above it. The name is durable only once SyncDirs(filepath.Dir(path), top)
+// returned nil.
 func (t *Temp) Link(path string) (top string, err error) { return t.publish(path, linkNew) }
 
-// Rename is Link, except that a file which is there is replaced.
+// Rename is Link, but replaces an existing file.
 func (t *Temp) Rename(path string) (top string, err error) {
 	return t.publish(path, os.Rename) //nolint:forbidigo // This is the place that syncs.
 }
@@ -136,7 +135,7 @@ func (t *Temp) Rename(path string) (top string, err error) {
 func (t *Temp) publish(path string, move func(temp, path string) error) (top string, err error) {
 	for range mkdirTries {
 		top, err = t.publishOnce(path, move)
-		// Unless it is the file that is gone, somebody pruned the directory, which was empty.
+		// Unless the file itself is gone, another process pruned the directory, which was empty.
 		if !errors.Is(err, fs.ErrNotExist) || !exists(t.path) {
 			break
 		}
@@ -160,10 +159,10 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Discard removes the temporary name; a published file stays.
+// Discard removes the temporary name; a published file is kept.
 func (t *Temp) Discard() { _ = os.Remove(t.path) }
 
-// MkdirAll durably makes a directory and the missing ones above it.
+// MkdirAll durably creates a directory and the missing ones above it.
 func (f Files) MkdirAll(dir string) error {
 	top, err := f.mkdirAll(dir)
 	if err != nil || top == dir {
@@ -172,8 +171,8 @@ func (f Files) MkdirAll(dir string) error {
 	return f.SyncDirs(dir, top)
 }
 
-// mkdirAll makes a directory and the missing ones above it. It returns the
-// lowest that existed before.
+// mkdirAll creates a directory and the missing ones above it. It returns the lowest that existed
+// before.
 func (f Files) mkdirAll(dir string) (existing string, err error) {
 	existing = dir
 	for !exists(existing) && existing != filepath.Dir(existing) {
@@ -203,8 +202,7 @@ func (f Files) SyncDirs(dir, top string) error {
 	}
 }
 
-// syncDir syncs one directory. One that may be written to but not read can not
-// be synced.
+// syncDir syncs one directory. A directory with write but without read permission cannot be synced.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {
@@ -216,8 +214,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// RemoveStale removes temporary files in tempDir that were last written before
-// the given time: what crashed writers left.
+// RemoveStale removes temporary files in tempDir that were last written before the given time:
+// those of crashed writers.
 func RemoveStale(tempDir string, before time.Time) error {
 	entries, err := os.ReadDir(tempDir)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// linkNew gives temp the name path if that is free.
+// linkNew links temp to path if that is free.
 func linkNew(temp, path string) error {
 	err := os.Link(temp, path)
 	if linksUnsupported(err) {
@@ -23,8 +23,8 @@ func linksUnsupported(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM)
 }
 
-// renameNew is for file systems without hard links: whoever holds the lock of
-// the temporary files' directory may look whether the name is free and rename.
+// renameNew is for file systems without hard links: under the lock of the temporary files'
+// directory it checks that the name is free and renames.
 func renameNew(temp, path string) (err error) {
 	lock, err := Files{}.Lock(filepath.Join(filepath.Dir(temp), "publish.lock"))
 	if err != nil {
@@ -37,8 +37,8 @@ func renameNew(temp, path string) (err error) {
 	return os.Rename(temp, path) //nolint:forbidigo // The caller syncs.
 }
 
-// Lock waits for the lock of a file, which is made where it is missing, and
-// holds it until it is closed or the process ends.
+// Lock waits for the lock of a file, which is created if missing, and holds it until it is closed
+// or the process ends.
 func (f Files) Lock(path string) (io.Closer, error) {
 	if err := f.Step("open"); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package hint attaches advice to errors: what to do about a failure, apart from
-// what failed. A command prints it on a line of its own behind the error.
+// Package hint attaches hints to errors: what to do about a failure, separate from what failed. A
+// command prints the hint on its own line after the error.
 package hint
 
 import (
@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Error is an error with advice.
+// Error is an error with a hint.
 type Error struct {
 	// Err is the failure.
 	Err error
@@ -21,7 +21,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap is the failure.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Wrap attaches advice to an error; nil stays nil.
+// Wrap attaches a hint to an error; nil stays nil.
 func Wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -29,11 +29,11 @@ func Wrap(err error, format string, args ...any) error {
 	return &Error{Err: err, Hint: fmt.Sprintf(format, args...)}
 }
 
-// Advice is the hint.
+// Advice returns the hint.
 func (e *Error) Advice() string { return e.Hint }
 
-// Of is the outermost advice that an error carries, the first of several joined
-// ones; "" if it carries none. An error carries advice by a method Advice() string.
+// Of is the outermost hint of an error, the first of several joined ones; "" if there is none. An
+// error provides a hint by a method Advice() string.
 func Of(err error) string {
 	if all := All(err); len(all) > 0 {
 		return all[0]
@@ -41,7 +41,7 @@ func Of(err error) string {
 	return ""
 }
 
-// All are the outermost advices of an error and of the errors that it joins, each once.
+// All are the outermost hints of an error and of the errors that it joins, each once.
 func All(err error) []string {
 	if e, ok := err.(interface{ Advice() string }); ok { //nolint:errorlint // the tree is walked here
 		if advice := e.Advice(); advice != "" {
@@ -64,8 +64,8 @@ func All(err error) []string {
 	return all
 }
 
-// Text is an error with all its advice on one line, for where there is one string: a report
-// for programs.
+// Text is an error with all its hints on one line, for contexts with a single string, such as a
+// JSON report.
 func Text(err error) string {
 	text := err.Error()
 	for _, advice := range All(err) {

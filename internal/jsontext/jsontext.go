@@ -1,10 +1,10 @@
-// Package jsontext walks over JSON text as it stands in logs: without building
-// values, without checking more than it needs to find where names and values end.
+// Package jsontext scans JSON text in logs: without building values, without checking more than
+// needed to find where names and values end.
 package jsontext
 
 import "bytes"
 
-// Members walks over the members of a JSON object.
+// Members iterates over the members of a JSON object.
 type Members struct {
 	b []byte
 	i int
@@ -13,8 +13,8 @@ type Members struct {
 // Object returns the members of the object that b starts with, at its opening brace.
 func Object(b []byte) Members { return Members{b: b, i: 1} }
 
-// Next returns the next member's name without quotes, escapes as written, and its
-// value as written. It is not ok at the object's end, and where b is no JSON.
+// Next returns the next member's name without quotes, still escaped, and its raw value. It is not
+// ok at the object's end, and if b is not JSON.
 func (m *Members) Next() (name, value []byte, ok bool) {
 	b := m.b
 	i := skipBlank(b, m.i)
@@ -45,7 +45,7 @@ func (m *Members) Next() (name, value []byte, ok bool) {
 	return name, b[i:end], true
 }
 
-// Elements walks over the elements of a JSON array.
+// Elements iterates over the elements of a JSON array.
 type Elements struct {
 	b []byte
 	i int
@@ -54,7 +54,7 @@ type Elements struct {
 // Array returns the elements of the array that b starts with, at its opening bracket.
 func Array(b []byte) Elements { return Elements{b: b, i: 1} }
 
-// Next returns the next element as written. It is not ok at the array's end, and where b is no JSON.
+// Next returns the next raw element. It is not ok at the array's end, and if b is not JSON.
 func (e *Elements) Next() (value []byte, ok bool) {
 	i := skipBlank(e.b, e.i)
 	if i < len(e.b) && e.b[i] == ',' {
@@ -68,8 +68,7 @@ func (e *Elements) Next() (value []byte, ok bool) {
 	return e.b[i:end], true
 }
 
-// Value returns the value that b starts with, as written, blanks before it left
-// out; not ok where none does.
+// Value returns the raw value that b starts with, without leading blanks; not ok if there is none.
 func Value(b []byte) (value []byte, ok bool) {
 	i := skipBlank(b, 0)
 	end := valueEnd(b, i)

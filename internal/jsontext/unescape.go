@@ -6,28 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// Unescape appends s, the inside of a JSON string, with its escapes undone as
-// [UnescapeInPlace] does it.
+// Unescape appends s, the inside of a JSON string, unescaped as by [UnescapeInPlace].
 func Unescape(dst, s []byte) []byte {
 	n := len(dst)
 	dst = append(dst, s...)
 	return dst[:n+len(UnescapeInPlace(dst[n:]))]
 }
 
-// swarm is how many bytes without an escape are looked at one by one.
-const swarm = 16
+// escapeRun is how many bytes without an escape are checked one by one.
+const escapeRun = 16
 
-// UnescapeInPlace undoes the escapes of s, the inside of a JSON string, in place,
-// which never makes it longer, and returns what is left of s. Escapes that JSON
-// does not know, and halves of surrogate pairs, stay as they are written: no byte is
-// made up, none is lost.
+// UnescapeInPlace unescapes s, the inside of a JSON string, in place, which never makes it longer,
+// and returns the result. Unknown escapes, and halves of surrogate pairs, are left unchanged: no
+// byte is invented or lost.
 func UnescapeInPlace(s []byte) []byte {
 	from := bytes.IndexByte(s, '\\')
 	if from < 0 {
 		return s
 	}
 	for to := from; ; {
-		for end := min(from+swarm, len(s)); from < end; { // escapes come in swarms
+		for end := min(from+escapeRun, len(s)); from < end; { // escapes come in runs
 			if s[from] != '\\' {
 				s[to] = s[from]
 				from, to = from+1, to+1
@@ -36,12 +34,12 @@ func UnescapeInPlace(s []byte) []byte {
 			if from+1 < len(s) && (s[from+1] == '"' || s[from+1] == '\\') { // as most are
 				s[to] = s[from+1]
 				from, to = from+2, to+1
-				end = min(from+swarm, len(s))
+				end = min(from+escapeRun, len(s))
 				continue
 			}
-			width, n := one(s[from:], s[to:])
+			width, n := unescapeOne(s[from:], s[to:])
 			from, to = from+width, to+n
-			end = min(from+swarm, len(s))
+			end = min(from+escapeRun, len(s))
 		}
 		next := bytes.IndexByte(s[from:], '\\')
 		if next < 0 {
@@ -52,9 +50,9 @@ func UnescapeInPlace(s []byte) []byte {
 	}
 }
 
-// one writes to dst the meaning of the escape that s begins with. It returns the
-// lengths of both.
-func one(s, dst []byte) (width, n int) {
+// unescapeOne writes to dst the character of the escape that s begins with. It returns the lengths
+// of both.
+func unescapeOne(s, dst []byte) (width, n int) {
 	if len(s) < 2 {
 		return 1, copy(dst, s[:1])
 	}

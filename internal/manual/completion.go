@@ -54,7 +54,7 @@ func fish(app *ucli.App) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Completion of %s for fish.\n", app.Name)
 	for _, c := range app.VisibleCommands() {
-		fmt.Fprintf(&b, "complete -c %s -f -n __fish_use_subcommand -a %s -d %s\n", app.Name, c.Name, single(c.Usage))
+		fmt.Fprintf(&b, "complete -c %s -f -n __fish_use_subcommand -a %s -d %s\n", app.Name, c.Name, singleQuote(c.Usage))
 		for _, f := range c.VisibleFlags() {
 			d, ok := f.(ucli.DocGenerationFlag)
 			if !ok {
@@ -72,13 +72,13 @@ func fish(app *ucli.App) string {
 			if d.TakesValue() {
 				b.WriteString(" -r")
 			}
-			b.WriteString(" -d " + single(usage) + "\n")
+			b.WriteString(" -d " + singleQuote(usage) + "\n")
 		}
 	}
 	return b.String()
 }
 
-// single quotes a word for fish.
-func single(s string) string {
+// singleQuote quotes a word for fish.
+func singleQuote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
 }

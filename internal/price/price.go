@@ -1,6 +1,6 @@
-// Package price is the one place that knows what storage requests cost: list
-// prices in US dollars of Azure Blob Storage (LRS) and Azure Tables, or those of a file. Prices differ by region, tier and contract; those built in are
-// here to compare queries, not to predict a bill.
+// Package price contains the cost of storage requests: list prices in US dollars of Azure Blob
+// Storage (LRS) and Azure Tables, or those of a file. Prices differ by region, tier and contract;
+// the built-in ones are for comparing queries, not for predicting a bill.
 package price
 
 import (
@@ -18,18 +18,18 @@ type Table struct {
 	List   float64 `json:"list_per_10k"`
 	Read   float64 `json:"read_per_10k"`
 	Tables float64 `json:"table_per_10k"`
-	// Gigabyte is for 10^9 bytes read, of whatever tier: transfer out of a region.
-	// Inside of one it is nothing.
+	// Gigabyte is for 10^9 bytes read, of any tier: transfer out of a region. Within a region it is
+	// free.
 	Gigabyte float64 `json:"read_per_gb"`
-	// Create is for ten thousand blobs written, Month for 10^9 bytes kept for a month.
+	// Create is for ten thousand blobs written, Month for 10^9 bytes stored for a month.
 	Create float64 `json:"create_per_10k"`
 	Month  float64 `json:"keep_per_gb_month"`
-	// Cool and Cold are those of blobs that were moved there; the others are of the hot tier.
+	// Cool and Cold are those of blobs that were moved there; the other fields are of the hot tier.
 	Cool Tier `json:"cool"`
 	Cold Tier `json:"cold"`
 }
 
-// Tier is what is dearer in a cooler tier.
+// Tier are the prices that differ in a cooler tier.
 type Tier struct {
 	// Read is for ten thousand requests, Gigabyte for 10^9 bytes retrieved, Move for
 	// ten thousand blobs moved there.
@@ -47,9 +47,9 @@ func Default() Table {
 	}
 }
 
-// Parse reads a JSON object of prices by the names list_per_10k, read_per_10k,
-// table_per_10k, read_per_gb, create_per_10k and keep_per_gb_month, and in objects cool and
-// cold read_per_10k, read_per_gb and move_per_10k; those it does not name are the default ones.
+// Parse parses a JSON object of prices with the keys list_per_10k, read_per_10k, table_per_10k,
+// read_per_gb, create_per_10k and keep_per_gb_month, and in objects cool and cold read_per_10k,
+// read_per_gb and move_per_10k; missing keys keep their defaults.
 func Parse(data []byte) (Table, error) {
 	t := Default()
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -67,12 +67,12 @@ func Parse(data []byte) (Table, error) {
 	return t, nil
 }
 
-// Usage is what was used of storage.
+// Usage is the usage of storage.
 type Usage struct {
-	// List, Read, Table and Create are numbers of requests, Bytes what was read: of
-	// blobs in the hot tier, where they are in tiers.
+	// List, Read, Table and Create are numbers of requests, Bytes the bytes read: of blobs in the
+	// hot tier, if there are tiers.
 	List, Read, Table, Bytes, Create int64
-	// Cool and Cold are what was used of blobs in these tiers.
+	// Cool and Cold are the usage of blobs in these tiers.
 	Cool, Cold TierUsage
 }
 
@@ -82,7 +82,7 @@ type TierUsage struct {
 	Read, Bytes, Move int64
 }
 
-// Plus is the sum of two.
+// Plus is the sum of two usages.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.List + v.List, u.Read + v.Read, u.Table + v.Table, u.Bytes + v.Bytes, u.Create + v.Create, u.Cool.plus(v.Cool), u.Cold.plus(v.Cold)}
 }
@@ -91,10 +91,10 @@ func (u TierUsage) plus(v TierUsage) TierUsage {
 	return TierUsage{u.Read + v.Read, u.Bytes + v.Bytes, u.Move + v.Move}
 }
 
-// BytesRead is what was read, of all tiers.
+// BytesRead is the number of bytes read, in all tiers.
 func (u Usage) BytesRead() int64 { return u.Bytes + u.Cool.Bytes + u.Cold.Bytes }
 
-// Cost is what it costs in dollars.
+// Cost is the cost in dollars.
 func (t Table) Cost(u Usage) float64 {
 	requests := float64(u.List)*t.List + float64(u.Read)*t.Read + float64(u.Table)*t.Tables + float64(u.Create)*t.Create
 	return requests/10_000 + float64(u.BytesRead())*t.Gigabyte/1e9 + t.Cool.cost(u.Cool) + t.Cold.cost(u.Cold)

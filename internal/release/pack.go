@@ -77,7 +77,7 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// materials is the bill of what the linker put into a program, as the program itself says.
+// materials is the bill of materials of a program, from its own build information.
 func materials(program, version string, at time.Time, info *debug.BuildInfo) ([]byte, error) {
 	b := bill{
 		Format: "CycloneDX", Spec: "1.5", Version: 1,

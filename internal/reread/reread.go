@@ -1,5 +1,5 @@
-// Package reread keeps what a file says up to date: secrets and grants are files
-// that others replace while the program runs.
+// Package reread reloads files that change: secrets and grants are files that other programs
+// replace during the run.
 package reread
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxSize bounds what is read of a file, in bytes.
+// maxSize bounds how much of a file is read, in bytes.
 const maxSize = 4 << 20
 
 // A File is the parsed content of a file. Safe for concurrent use.
@@ -22,11 +22,11 @@ type File[T any] struct {
 	seen os.FileInfo
 	read time.Time
 	good T
-	any  bool // good holds something
+	any  bool // good contains a value
 }
 
-// New is the file at path, of which parse reads the content. Nothing is read yet.
-// The error of parse should not quote what it parses.
+// New is the file at path, whose content is parsed by parse. Nothing is read yet. The error of
+// parse should not quote its input.
 func New[T any](path string, parse func([]byte) (T, error)) *File[T] {
 	return &File[T]{path: path, parse: parse}
 }
@@ -34,10 +34,9 @@ func New[T any](path string, parse func([]byte) (T, error)) *File[T] {
 // Path is the file's path.
 func (f *File[T]) Path() string { return f.path }
 
-// Get is what the file says. It is read again when it was replaced or changed, and
-// when the last reading is older than maxAge (0 is no limit). Where that fails, what
-// was last read stays valid: a file may be seen half written. The error is that
-// there never was anything to read.
+// Get is the content of the file. It is read again if the file was replaced or changed, and if the
+// last reading is older than maxAge (0 is no limit). If that fails, the last value stays valid,
+// since a file may be read half written. The error is that there never was a valid value.
 func (f *File[T]) Get(maxAge time.Duration) (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// quietFor is how long a request is retried before that is reported, and
-	// reportEvery how often at most it is reported after that.
-	quietFor    = 2 * time.Second
+	// reportAfter is how long a request is retried before that is reported, and reportEvery the
+	// minimum time between further reports.
+	reportAfter = 2 * time.Second
 	reportEvery = 10 * time.Second
 )
 
-// Attempt is a request that fails and is made again.
+// Attempt is a failed request that will be retried.
 type Attempt struct {
 	// Err is its last error.
 	Err error
-	// For is how long it has been failing, Next how long it is until the next try.
+	// For is how long it has been failing, Next the delay until the next attempt.
 	For, Next time.Duration
 }
 
 type reporterKey struct{}
 
-// reporter calls to, unless it has just done so.
+// reporter calls to, at most once per reportEvery.
 type reporter struct {
 	to func(Attempt)
 
@@ -31,19 +31,19 @@ type reporter struct {
 	last time.Time
 }
 
-// Reporting is a context under which f is told of requests that have been failing for
-// two seconds and more, one every ten seconds at most: nobody should wait for storage
-// and not know. f is called by one goroutine at a time.
-func Reporting(ctx context.Context, f func(Attempt)) context.Context {
+// WithReporter returns a context under which f is called for requests that have been failing for
+// two seconds and more, at most every ten seconds, so that users know why they wait. f is called by
+// one goroutine at a time.
+func WithReporter(ctx context.Context, f func(Attempt)) context.Context {
 	return context.WithValue(ctx, reporterKey{}, &reporter{to: f})
 }
 
-// Report tells the function of [Reporting], if there is one, that a request which began
-// then failed and will be made again after a while.
+// Report calls the function of [WithReporter], if there is one, for a request that began at a time,
+// failed and will be retried after next.
 func Report(ctx context.Context, began time.Time, err error, next time.Duration) {
 	r, ok := ctx.Value(reporterKey{}).(*reporter)
 	now := time.Now()
-	if !ok || now.Sub(began) < quietFor {
+	if !ok || now.Sub(began) < reportAfter {
 		return
 	}
 	r.mu.Lock()

@@ -1,5 +1,5 @@
-// Package retry repeats requests to storage that may succeed later, for
-// jobs that run for long and that nobody waits for.
+// Package retry retries requests to storage with backoff, for jobs that run for long and
+// unattended.
 package retry
 
 import (
@@ -11,76 +11,65 @@ import (
 	"logstow/store"
 )
 
-// tries is how often in a row a request may fail that may succeed later; with the waits
-// in between, which double from firstWait to maxWait, that is two minutes and more.
+// maxAttempts is how often in a row a retryable request may fail; with the delays in between, which
+// double from minWait to maxWait, that takes two minutes and more.
 const (
-	tries     = 8
-	firstWait = time.Second
-	maxWait   = 30 * time.Second
-	// unansweredFor is how long a job's first request may go without any answer.
-	unansweredFor = 10 * time.Second
+	maxAttempts = 8
+	minWait     = time.Second
+	maxWait     = 30 * time.Second
+	// noResponseTimeout is how long a job's first request may go without any response.
+	noResponseTimeout = 10 * time.Second
 )
 
-// Do calls f until it succeeds, fails for good ([store.Retryable] says which), has failed
-// too often (after two minutes and more), or ctx ends. It returns f's last error.
+// Do calls f until it succeeds, fails permanently (see [store.Retryable]), has failed too often
+// (after two minutes and more), or ctx ends. It returns f's last error.
 func Do(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for failures := 1; ; failures++ {
 		err := f()
-		if err == nil || !again(ctx, began, err, failures) {
+		if err == nil || !waitRetry(ctx, began, err, failures) {
 			return err
 		}
 	}
 }
 
-// First is Do for what a job begins with, when nobody knows yet whether storage can be
-// reached: a request without any answer (nothing listens, no such host, no way there) is
-// only made again for ten seconds. What storage answers, throttling for one, is waited for as ever.
+// First is Do for the first request of a job, when it is unknown whether storage can be reached: a
+// request without any response (connection refused, unknown host, no route) is only retried for ten
+// seconds. Error responses, such as throttling, are retried as by Do.
 func First(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for failures := 1; ; failures++ {
 		err := f()
-		if err == nil || unanswered(err) && time.Since(began)+waitFor(err, failures) > unansweredFor || !again(ctx, began, err, failures) {
+		if err == nil || isNoResponse(err) && time.Since(began)+backoff(err, failures) > noResponseTimeout || !waitRetry(ctx, began, err, failures) {
 			return err
 		}
 	}
 }
 
-// unanswered reports whether storage said nothing at all.
-func unanswered(err error) bool {
+// isNoResponse reports whether there was no response at all.
+func isNoResponse(err error) bool {
 	var e *store.Error
 	return errors.Is(err, store.ErrUnavailable) && errors.As(err, &e) && e.Status == 0
 }
 
-// waitFor is how long to wait after so many failures in a row.
-func waitFor(err error, failures int) time.Duration {
-	wait := min(firstWait<<(failures-1), maxWait)
-	var e *store.Error
-	if errors.As(err, &e) {
-		wait = min(max(wait, e.RetryAfter), 4*maxWait)
-	}
-	return wait
+// backoff is the delay after a number of consecutive failures.
+func backoff(err error, failures int) time.Duration {
+	return Backoff{Min: minWait, Max: maxWait, MaxRetryAfter: 4 * maxWait}.Delay(err, failures)
 }
 
-// again waits before the next try of a request that began then; false says that there is none.
-func again(ctx context.Context, began time.Time, err error, failures int) bool {
-	if !store.Retryable(err) || failures >= tries {
+// waitRetry waits before the next attempt of a request that began at a time; false means that there
+// is none.
+func waitRetry(ctx context.Context, began time.Time, err error, failures int) bool {
+	if !store.Retryable(err) || failures >= maxAttempts {
 		return false
 	}
-	wait := waitFor(err, failures)
+	wait := backoff(err, failures)
 	Report(ctx, began, err, wait)
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return Sleep(ctx, wait) == nil
 }
 
-// List lists blobs as [store.BlobReader] does. A listing that fails for a while is begun anew, without what
-// it has yielded; the last error is yielded and ends it.
+// List lists blobs like [store.BlobReader]. A listing that fails temporarily is restarted, without
+// the blobs already yielded; the last error is yielded and ends it.
 func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
 		last, began := "", time.Now()
@@ -107,7 +96,7 @@ func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]st
 			if failed == nil {
 				return
 			}
-			if !again(ctx, began, failed, failures) {
+			if !waitRetry(ctx, began, failed, failures) {
 				yield(nil, failed)
 				return
 			}

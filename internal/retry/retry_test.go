@@ -168,7 +168,7 @@ func TestReport(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var said []time.Duration
 			began := time.Now()
-			ctx := retry.Reporting(t.Context(), func(r retry.Attempt) {
+			ctx := retry.WithReporter(t.Context(), func(r retry.Attempt) {
 				if !errors.Is(r.Err, busy) || r.Next <= 0 || r.For != time.Since(began) {
 					t.Errorf("%s: after %v: %+v", name, time.Since(began), r)
 				}
@@ -196,7 +196,7 @@ func TestFinalErrors(t *testing.T) {
 	t.Parallel()
 	for _, class := range []error{store.ErrUnusable, store.ErrAccessDenied, store.ErrInvalid, store.ErrNoContainer} {
 		tries := 0
-		ctx := retry.Reporting(t.Context(), func(r retry.Attempt) { t.Errorf("%v: %+v", class, r) })
+		ctx := retry.WithReporter(t.Context(), func(r retry.Attempt) { t.Errorf("%v: %+v", class, r) })
 		err := retry.Do(ctx, func() error {
 			tries++
 			return &store.Error{Class: class}

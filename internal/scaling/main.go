@@ -1,5 +1,5 @@
-// Command scaling prints what a fleet of shippers asks of storage, from 10 to
-// 1,000,000 of them, by the limits and list prices of Azure: docs/scaling.md explains it.
+// Command scaling prints the load of a fleet of shippers on storage, from 10 to 1,000,000 of them,
+// by the limits and list prices of Azure: docs/scaling.md explains it.
 //
 //	go run ./internal/scaling [-flush 1m] [-rate 2000] [-keep 720h]
 package main
@@ -43,12 +43,12 @@ func printTable(to io.Writer, f fleet) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	ends, limit := f.ends()
-	_, err := fmt.Fprintf(to, "one account ends at %d shippers: %s\none shipper retain keeps up with %d shippers\n", ends, limit, f.kept())
+	ends, limit := f.accountLimit()
+	_, err := fmt.Fprintf(to, "one account ends at %d shippers: %s\none shipper retain keeps up with %d shippers\n", ends, limit, f.retainLimit())
 	return err
 }
 
-// hours is a time in the largest unit that leaves something before the point.
+// hours is a duration in the largest unit with a non-zero integer part.
 func hours(d time.Duration) string {
 	switch {
 	case d >= time.Hour:

@@ -112,7 +112,7 @@ func TestEnds(t *testing.T) {
 		{50_000, 312_500, "3125000000 stored bytes a second"},
 	} {
 		f := fleet{flush: time.Minute, rate: tt.rate, keep: 30 * 24 * time.Hour}
-		if shippers, limit := f.ends(); shippers != tt.shippers || limit != tt.limit {
+		if shippers, limit := f.accountLimit(); shippers != tt.shippers || limit != tt.limit {
 			t.Errorf("%v bytes a second: %d shippers by %s, want %d by %s", tt.rate, shippers, limit, tt.shippers, tt.limit)
 		}
 		f.shippers = tt.shippers
@@ -144,7 +144,7 @@ func (s *sink) Upsert(_ context.Context, _ string, entities []store.Entity) erro
 func TestEntitySize(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 15, 4, 0, 0, time.UTC)
-	row := tableindex.Row{
+	row := tableindex.Entity{
 		Name: blobnaming.Name{Service: "checkout-api", Bucket: start.Truncate(time.Hour), Number: 123_456},
 		Meta: blobnaming.Metadata{
 			Start: start.UnixNano(), End: start.Add(time.Minute - 1).UnixNano(), Records: 800, RawBytes: 120_000,
@@ -154,7 +154,7 @@ func TestEntitySize(t *testing.T) {
 		ETag: "0x8DC0FFEE0123456", Size: 24_000,
 	}
 	s := &sink{}
-	if err := tableindex.Put(t.Context(), s, "logs", []tableindex.Row{row}); err != nil {
+	if err := tableindex.Put(t.Context(), s, "logs", []tableindex.Entity{row}); err != nil {
 		t.Fatal(err)
 	}
 	if off := math.Abs(float64(s.size)/entityBytes - 1); off > 0.1 {

@@ -11,7 +11,7 @@ import (
 	"logstow/tableindex"
 )
 
-// What one account bears.
+// The limits of one account.
 const (
 	// accountRequests is the number of requests a second of a standard account, blobs and tables together.
 	// https://learn.microsoft.com/azure/storage/common/scalability-targets-standard-account
@@ -22,17 +22,17 @@ const (
 	partitionEntities = 2_000
 	// accountIngress is in bytes a second: 25 Gbit/s, what every region has.
 	accountIngress = 25e9 / 8
-	// page is the number of blobs that one listing answers.
+	// page is the number of blobs per page of a listing.
 	page = 5000
 )
 
-// What is assumed of a fleet and said in docs/scaling.md.
+// The assumptions about a fleet, as documented in docs/scaling.md.
 const (
-	// compression is logs to stored bytes, as measured and as docs/cost.md has it.
+	// compression is the ratio of logs to stored bytes, as measured and as in docs/cost.md.
 	compression = 5
-	// largest is the part of all shippers that the largest service has.
+	// largest is the share of all shippers that the largest service has.
 	largest = 10
-	// perService is the number of shippers of a service otherwise.
+	// perService is the number of shippers of every other service.
 	perService = 20
 	// entityBytes are those of a segment's entity, as Azure counts them.
 	entityBytes = 1000
@@ -42,14 +42,14 @@ const (
 	// retainRate is shipper retain's --rate by default, in blobs a second.
 	retainRate = 1000
 
-	// many is the number of shippers from which it is told what one account bears.
+	// many is the number of shippers from which the limits of one account are printed.
 	many = 1_000_000
 
 	daySeconds   = 24 * 60 * 60
 	monthSeconds = 30 * daySeconds
 )
 
-// fleet is a number of shippers, all of which do the same.
+// fleet is a number of identical shippers.
 type fleet struct {
 	shippers int
 	flush    time.Duration
@@ -57,27 +57,27 @@ type fleet struct {
 	keep     time.Duration
 }
 
-// load is what a fleet asks of storage.
+// load is the load of a fleet on storage.
 type load struct {
-	// creates are blobs a second, each with an entity. requests are those, the
-	// transactions of entities, and the deletions of what was written keep ago. hottest are
-	// entities of the one partition that has the most, which is hot of its service's. ingress is in bytes.
+	// creates are blobs per second, each with an entity. requests are those, the transactions of
+	// entities, and the deletions of what was written keep ago. hottest are entities of the
+	// partition that has the most, which has a share hot of its service's. ingress is in bytes.
 	creates, requests, hottest, hot, ingress float64
-	// share is the part of one account's limits that is used, by the tightest of them, which limit names.
+	// share is the used share of one account's limits, by the tightest of them, which limit names.
 	share float64
 	limit string
-	// segments are those of the largest service in an hour, pages what listing them takes.
+	// segments are those of the largest service in an hour, pages the pages of listing them.
 	segments, pages int64
 	// retain is how long a day's retention takes.
 	retain time.Duration
 	// Costs are dollars a month: writing blobs, writing and keeping the index, keeping blobs, and retention.
 	writeCost, indexCost, keepCost, retainCost float64
-	// accounts are needed at the least.
+	// accounts is the minimum number of accounts.
 	accounts int
 }
 
 func (f fleet) load() (l load) {
-	each := 1 / f.flush.Seconds() // each shipper fills one segment an interval
+	each := 1 / f.flush.Seconds() // each shipper fills one segment per interval
 	l.creates = float64(f.shippers) * each
 	l.requests = 3 * l.creates
 	biggest := max(f.shippers/largest, min(f.shippers, perService))
@@ -111,7 +111,7 @@ func (f fleet) load() (l load) {
 	l.indexCost = prices.Cost(price.Usage{Table: month(l.creates)}) + l.creates*f.keep.Seconds()*entityBytes/1e9*indexMonth
 	l.keepCost = l.ingress * f.keep.Seconds() / 1e9 * prices.Month
 	l.retainCost = 30 * prices.Cost(price.Usage{
-		// Each service is listed, and listed again afterwards, as far as its past day reaches.
+		// Each service is listed, and listed again afterwards, up to its past day.
 		List:  2 * int64(float64(services)+daily/page),
 		Read:  int64(daily / store.MaxDelete),
 		Table: 1,
@@ -119,23 +119,23 @@ func (f fleet) load() (l load) {
 	return l
 }
 
-// ends is how many shippers one account bears, and the limit that ends it.
-func (f fleet) ends() (shippers int, limit string) {
+// accountLimit is how many shippers one account supports, and the limit that is reached.
+func (f fleet) accountLimit() (shippers int, limit string) {
 	f.shippers = many
-	l := f.load() // as many as make the parts of a service even
+	l := f.load() // as many as make the shares of a service even
 	return int(many / l.share), l.limit
 }
 
-// kept is with how many shippers one shipper retain keeps up: those that write as
-// many segments a second as it deletes.
-func (f fleet) kept() int { return int(retainRate * f.flush.Seconds()) }
+// retainLimit is the number of shippers that one shipper retain supports: those that write as many
+// segments per second as it deletes.
+func (f fleet) retainLimit() int { return int(retainRate * f.flush.Seconds()) }
 
-// hottestShard is the number of instances of a service of which the most share a
-// partition, by the real keys of rows.
+// hottestShard is the number of instances of a service in the partition that has the most, by the
+// actual keys of entities.
 func hottestShard(instances int) (most int) {
 	count := make(map[string]int)
 	for i := range instances {
-		row := tableindex.Row{
+		row := tableindex.Entity{
 			Name: blobnaming.Name{Service: "api", Bucket: time.Unix(0, 0), Number: 1},
 			Meta: blobnaming.Metadata{Instance: fmt.Sprintf("api-7d4b9c6f5-%05x", i*2654435761%0xfffff)},
 		}

@@ -1,4 +1,4 @@
-// Package sdnotify tells systemd how a service does, as sd_notify(3) describes.
+// Package sdnotify reports a service's state to systemd, as described in sd_notify(3).
 package sdnotify
 
 import (
@@ -11,29 +11,29 @@ import (
 	"time"
 )
 
-// What a service may tell.
+// States of a service.
 const (
-	// Ready says that it has started.
+	// Ready: the service has started.
 	Ready = "READY=1"
-	// Stopping says that it is about to end.
+	// Stopping: the service is about to end.
 	Stopping = "STOPPING=1"
-	// watchdog says that it is alive.
+	// watchdog: the service is alive.
 	watchdog = "WATCHDOG=1"
 )
 
-// sendTime bounds the sending of one message.
-const sendTime = time.Second
+// sendTimeout bounds the sending of one message.
+const sendTimeout = time.Second
 
-// Notifier tells the service manager. A nil Notifier tells nobody, which is right
-// where there is none. It is safe for concurrent use.
+// Notifier notifies the service manager. A nil Notifier does nothing, for systems without one. It
+// is safe for concurrent use.
 type Notifier struct {
 	address string
-	// interval is how often the watchdog wants to hear; 0 is never.
+	// interval is the watchdog's interval; 0 is none.
 	interval time.Duration
 }
 
-// FromEnv finds the service manager by NOTIFY_SOCKET, WATCHDOG_USEC and
-// WATCHDOG_PID; it is nil where there is none. pid is the process's own.
+// FromEnv finds the service manager by NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; it is nil if
+// there is none. pid is the process's own.
 func FromEnv(getenv func(string) string, pid int) *Notifier {
 	address := getenv("NOTIFY_SOCKET")
 	if !strings.HasPrefix(address, "/") && !strings.HasPrefix(address, "@") {
@@ -54,25 +54,25 @@ func (n *Notifier) Send(ctx context.Context, state string) error {
 	if n == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unixgram", n.address)
 	if err != nil {
-		return fmt.Errorf("tell the service manager: %w", err)
+		return fmt.Errorf("cannot notify the service manager: %w", err)
 	}
 	defer c.Close() //nolint:errcheck // a datagram is sent or not by then
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = c.SetWriteDeadline(deadline)
 	}
 	if _, err := c.Write([]byte(state)); err != nil {
-		return fmt.Errorf("tell the service manager: %w", err)
+		return fmt.Errorf("cannot notify the service manager: %w", err)
 	}
 	return nil
 }
 
-// Watch tells the watchdog, until ctx ends, that the service is alive, as long as
-// healthy returns nil. It returns at once where nobody watches. log may be nil.
+// Watch notifies the watchdog, until ctx ends, as long as healthy returns nil. It returns at once
+// if there is no watchdog. log may be nil.
 func (n *Notifier) Watch(ctx context.Context, healthy func() error, log *slog.Logger) {
 	if n == nil || n.interval == 0 {
 		return
@@ -88,7 +88,7 @@ func (n *Notifier) Watch(ctx context.Context, healthy func() error, log *slog.Lo
 			err = n.Send(ctx, watchdog)
 		}
 		if err != nil && ctx.Err() == nil {
-			log.Warn("the watchdog is not told", "error", err)
+			log.Warn("watchdog not notified", "error", err)
 		}
 		select {
 		case <-ticker.C:

@@ -2,9 +2,9 @@ package suggest
 
 import "slices"
 
-// distance is the number of letters inserted, removed, replaced or exchanged with their
-// neighbour that make a into b, where no letter is changed twice. It is at most 1 if
-// b has the letters of a, three or more, in another order.
+// distance is the number of letters inserted, removed, replaced or swapped with their neighbour
+// that turn a into b, where no letter is changed twice. It is at most 1 if b has the letters of a,
+// three or more, in another order.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	d := edits(x, y)
@@ -19,10 +19,10 @@ func distance(a, b string) int {
 	return d
 }
 
-// minReordered is the number of letters from which on their order counts as one edit.
+// minReordered is the minimum number of letters for which reordering counts as one edit.
 const minReordered = 3
 
-// edits is the distance that takes no account of letters in another order.
+// edits is the distance without reordering.
 func edits(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

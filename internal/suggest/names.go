@@ -7,17 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// minPart is the length in bytes from which on a name that is part of another counts as near.
+// minPart is the minimum length in bytes for which a name that is part of another counts as near.
 const minPart = 3
 
-// maxName is the length in bytes of the longest name that is compared; distances
-// of longer ones take long and mean little.
+// maxName is the maximum length in bytes of names that are compared; distances of longer ones are
+// slow and mean little.
 const maxName = 128
 
-// Names are the candidates nearest to name, the nearest first, no more than most: those at
-// a [distance] of at most a third of their letters, rounded, where case does not
-// count, and those of which name is a part, or that are part of it. Each is returned
-// once; name itself is none.
+// Names are the candidates nearest to name, the nearest first, at most most: those at a [distance]
+// of at most a third of their letters, rounded, without regard to case, and those that contain
+// name, or that name contains. Each is returned once; name itself is omitted.
 func Names(name string, candidates []string, most int) []string {
 	type near struct {
 		name             string
@@ -29,7 +28,7 @@ func Names(name string, candidates []string, most int) []string {
 		if c == name || len(c) > maxName || len(name) > maxName {
 			continue
 		}
-		if d, ok := distanceIfNear(lower, strings.ToLower(c)); ok {
+		if d, ok := nearDistance(lower, strings.ToLower(c)); ok {
 			found = append(found, near{c, d, max(len(c)-len(name), len(name)-len(c))})
 		}
 	}
@@ -48,8 +47,8 @@ func Names(name string, candidates []string, most int) []string {
 	return names
 }
 
-// distanceIfNear is how far two names are apart, if they are near each other.
-func distanceIfNear(a, b string) (int, bool) {
+// nearDistance is the distance of two names, if they are near each other.
+func nearDistance(a, b string) (int, bool) {
 	letters := max(utf8.RuneCountInString(a), utf8.RuneCountInString(b))
 	d := distance(a, b)
 	similar := d < letters && d <= (letters+1)/3

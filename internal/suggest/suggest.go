@@ -1,4 +1,4 @@
-// Package suggest finds the names that somebody who mistyped one probably meant.
+// Package suggest finds the names that a user who mistyped one probably meant.
 package suggest
 
 import (
@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest is the candidate that a word most likely stands for: the only one that
-// begins with it, else the one at the least [distance], at most about a third of the
-// word's letters. It is "" where none is near. Case does not matter.
+// Nearest is the candidate that a word most likely stands for: the only one that begins with it,
+// otherwise the one at the least [distance], at most about a third of the word's letters. It is ""
+// if none is near. Case is ignored.
 func Nearest(word string, candidates []string) string {
 	word = strings.ToLower(word)
 	prefixed, count := "", 0
@@ -29,7 +29,7 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// DidYouMean is the hint for a mistyped name: "did you mean NAME?", "" where none is near.
+// DidYouMean is the hint for a mistyped name: "did you mean NAME?", "" if none is near.
 func DidYouMean(word string, candidates []string) string {
 	if near := Nearest(word, candidates); near != "" {
 		return "did you mean " + near + "?"

@@ -1,4 +1,4 @@
-// Package timearg reads points in time as people write them on a command line.
+// Package timearg parses points in time on a command line.
 package timearg
 
 import (
@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"logstow/internal/cli"
+	"logstow/internal/units"
 )
 
-// Parse reads a time argument. Times that name no zone are in the location of
-// now, which is also what relative times start from:
+// Parse parses a time argument. Times that name no zone are in the location of now, which is also
+// the base of relative times:
 //
 //	2026-11-20T15:04:05Z  2026-11-20T15:04:05.25+01:00   RFC 3339
 //	2026-11-20  2026-11-20 15:04  2026-11-20T15:04:05,5  20261120
@@ -22,8 +22,8 @@ import (
 //	-2h  -1d12h  +30m  2h ago  1 hour ago  2 days 3 hours ago
 //	1795187045  1795187045.25  1795187045250             Unix seconds, ms, µs or ns, by size
 //
-// A time of day may be followed by a zone: Z, UTC, +01:00 or +0100, with or without
-// a blank before it. A date without a year is the last one that is at most a day ahead.
+// A time of day may be followed by a zone: Z, UTC, +01:00 or +0100, with or without a blank before
+// it. A date without a year is the latest one that is at most a day ahead.
 func Parse(s string, now time.Time) (time.Time, error) {
 	text := strings.Join(strings.Fields(s), " ")
 	if rest, zone, ok := cutZone(text); ok {
@@ -38,10 +38,9 @@ func Parse(s string, now time.Time) (time.Time, error) {
 		"15:04, 'Nov 20 15:04', yesterday, '1 hour ago', -2h, now or a Unix time)", s)
 }
 
-// ParseSince reads the start of a range: a duration (2h), which is that long before
-// now, or a time as [Parse] reads it.
+// ParseSince parses the start of a range: a duration (2h) before now, or a time as in [Parse].
 func ParseSince(s string, now time.Time) (time.Time, error) {
-	if d, err := cli.ParseDuration(s); err == nil {
+	if d, err := units.ParseDuration(s); err == nil {
 		return now.Add(-d), nil
 	}
 	t, err := Parse(s, now)
@@ -51,7 +50,7 @@ func ParseSince(s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// cutZone takes the zone off a text that has a time of day before it.
+// cutZone cuts the zone off a text with a time of day before it.
 func cutZone(s string) (rest string, zone *time.Location, ok bool) {
 	if !strings.Contains(s, ":") {
 		return s, nil, false
@@ -79,7 +78,7 @@ func relative(s string, now time.Time) (time.Time, bool) {
 	if s == "" || s[0] != '-' && s[0] != '+' {
 		return time.Time{}, false
 	}
-	d, err := cli.ParseDuration(s[1:])
+	d, err := units.ParseDuration(s[1:])
 	if err != nil {
 		return time.Time{}, false
 	}
@@ -89,13 +88,13 @@ func relative(s string, now time.Time) (time.Time, bool) {
 	return now.Add(d), true
 }
 
-// ago reads "2h ago" and "2 days 3 hours ago"; months and years are those of the calendar.
+// ago parses "2h ago" and "2 days 3 hours ago"; months and years are those of the calendar.
 func ago(s string, now time.Time) (time.Time, bool) {
 	text, ok := strings.CutSuffix(strings.ToLower(s), " ago")
 	if !ok {
 		return time.Time{}, false
 	}
-	if d, err := cli.ParseDuration(text); err == nil {
+	if d, err := units.ParseDuration(text); err == nil {
 		return now.Add(-d), true
 	}
 	words := strings.Fields(text)
@@ -129,7 +128,10 @@ func ago(s string, now time.Time) (time.Time, bool) {
 			now = now.AddDate(-int(n), 0, 0)
 			continue
 		}
-		d, err := cli.ParseDuration(strconv.FormatUint(n, 10) + unit)
+		if unit != "" && n == 0 { // not a duration
+			continue
+		}
+		d, err := units.ParseDuration(strconv.FormatUint(n, 10) + unit)
 		if unit == "" || err != nil {
 			return time.Time{}, false
 		}
@@ -138,7 +140,7 @@ func ago(s string, now time.Time) (time.Time, bool) {
 	return now, true
 }
 
-// named reads a word for a day, which a time of day may follow.
+// named parses a word for a day, optionally followed by a time of day.
 func named(s string, now time.Time) (time.Time, bool) {
 	word, clock, timed := strings.Cut(strings.ToLower(s), " ")
 	if word == "now" {
@@ -167,8 +169,8 @@ func onDay(s string, day time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// epoch reads a Unix time of at least nine digits; its size tells the unit, and
-// seconds may have a fraction.
+// epoch parses a Unix time of at least nine digits; its size determines the unit, and seconds may
+// have a fraction.
 func epoch(s string, now time.Time) (time.Time, bool) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	n, err := strconv.ParseUint(whole, 10, 63)
@@ -200,8 +202,8 @@ func absolute(s string, now time.Time) (time.Time, bool) {
 	return onDay(s, now)
 }
 
-// yearless reads a date with the name of its month, as syslog and date(1) write it,
-// with or without year and time of day.
+// yearless parses a date with the name of its month, as written by syslog and date(1), with or
+// without year and time of day.
 func yearless(s string, now time.Time) (time.Time, bool) {
 	s = strings.ReplaceAll(s, ",", "")
 	for _, date := range []string{"Jan 2", "January 2", "2 Jan", "2 January"} {
@@ -212,7 +214,7 @@ func yearless(s string, now time.Time) (time.Time, bool) {
 			if t, err := time.ParseInLocation(date+clock+" 2006", s, now.Location()); err == nil {
 				return t, true
 			}
-			// February 29 is a date of year 0, and of a leap year only.
+			// February 29 is a date of year 0, and of leap years only.
 			t, err := time.Parse(date+clock, s)
 			for year := now.Year() + 1; err == nil && year > now.Year()-8; year-- {
 				at := time.Date(year, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), now.Location())

@@ -43,6 +43,8 @@ func TestParse(t *testing.T) {
 		"1 hour ago":                 "2026-11-20T14:04:05.25+01:00",
 		"an hour ago":                "2026-11-20T14:04:05.25+01:00",
 		"2 Days  3 hours ago":        "2026-11-18T12:04:05.25+01:00",
+		"0 hours 46 minutes ago":     "2026-11-20T14:18:05.25+01:00",
+		"0 s ago":                    "2026-11-20T15:04:05.25+01:00",
 		"90 min ago":                 "2026-11-20T13:34:05.25+01:00",
 		"30 s ago":                   "2026-11-20T15:03:35.25+01:00",
 		"1 week ago":                 "2026-11-13T15:04:05.25+01:00",
@@ -76,7 +78,7 @@ func TestParse(t *testing.T) {
 	for _, bad := range []string{
 		"", "5", "2h", "-", "--2h", "-2", "now 15:04", "25:00", "2014-13-01", "2014-02-30", "yesterday noon",
 		"1406829600500.5", "-1406829600", "14068296x0", "9999999999999999999",
-		"ago", "hour ago", "1 ago", "1 fortnight ago", "1 hour", "x hours ago", "Nov 31", "Foo 3", "Nov", "15:04 +9900", "+0100", "2014-07-31 +0100",
+		"ago", "hour ago", "1 ago", "1 fortnight ago", "0 fortnights ago", "1 hour", "x hours ago", "Nov 31", "Foo 3", "Nov", "15:04 +9900", "+0100", "2014-07-31 +0100",
 	} {
 		if got, err := timearg.Parse(bad, clock()); err == nil {
 			t.Errorf("%q: %s, want an error", bad, got)

@@ -3,7 +3,7 @@
 // changes where it came from: the key says everything.
 //
 // An entry is a file of its own: the bytes and their CRC-32C. Several processes
-// may use one directory at a time. What can not be read or written is as if it
+// may use one directory at a time. What cannot be read or written is as if it
 // were not there.
 package cache
 

@@ -45,7 +45,7 @@ func (c *column) value(m *query.Match, message []byte) field.Value {
 	case "service":
 		return text([]byte(m.Segment.Name.Service))
 	case "instance":
-		return text([]byte(m.Segment.Meta.Instance))
+		return text([]byte(m.Instance))
 	case "source":
 		return text(m.Source())
 	case "message":
@@ -112,9 +112,11 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 	return append(dst, "}\n"...)
 }
 
-// csv appends a record's values as a line of RFC 4180, with a newline at its end.
+// csv appends a record's values as a line of RFC 4180, with a newline at its end. A line
+// with nothing on it would be skipped by readers: a single empty value is quoted.
 func (o *Writer) csv(dst []byte, m *query.Match) []byte {
 	o.message = record.AppendMessage(o.message[:0], m.Message())
+	start := len(dst)
 	for i := range o.columns {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -126,6 +128,9 @@ func (o *Writer) csv(dst []byte, m *query.Match) []byte {
 	for _, mark := range o.marked {
 		dst = append(dst, ',')
 		dst = strconv.AppendBool(dst, mark == contextMark && m.Context || mark == lateMark && o.late)
+	}
+	if len(dst) == start {
+		dst = append(dst, `""`...)
 	}
 	return append(dst, '\n')
 }

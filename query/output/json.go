@@ -18,7 +18,7 @@ func (o *Writer) json(dst []byte, m *query.Match) []byte {
 	dst = append(dst, `,"source":`...)
 	dst = appendString(dst, m.Source())
 	dst = append(dst, `,"instance":`...)
-	dst = appendString(dst, []byte(m.Segment.Meta.Instance))
+	dst = appendString(dst, []byte(m.Instance))
 	dst = append(dst, `,"message":`...)
 	o.message = record.AppendMessage(o.message[:0], m.Message())
 	dst = appendString(dst, o.message)

@@ -27,8 +27,8 @@ func match(message string) query.Match {
 	r := record.Record{Time: 1795187045123456789, Level: record.Error, Source: "app.log", Message: []byte(message)}
 	line := record.AppendText(nil, r)
 	return query.Match{
-		Segment: &query.Segment{Name: blobnaming.Name{Service: "api"}, Meta: blobnaming.Metadata{Instance: "pod-1"}},
-		Time:    r.Time, Line: line[:len(line)-1],
+		Segment:  &query.Segment{Name: blobnaming.Name{Service: "api"}},
+		Instance: "pod-1", Time: r.Time, Line: line[:len(line)-1],
 	}
 }
 
@@ -161,4 +161,15 @@ func TestFlush(t *testing.T) {
 			t.Errorf("close: %v", err)
 		}
 	})
+}
+
+// A line of CSV is never empty: readers would skip it.
+func TestEmptyValueInCSV(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]string{"user": "user\nann\n\"\"\n", "user,gone": "user,gone\nann,\n,\n"} {
+		got := printed(t, output.Options{Format: output.CSV, Fields: strings.Split(fields, ",")}, `{"user":"ann"}`, `{"user":""}`)
+		if got != want {
+			t.Errorf("%s: %q, want %q", fields, got, want)
+		}
+	}
 }

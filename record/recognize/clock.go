@@ -77,7 +77,7 @@ func onDayLoose(b []byte, i int, year, month, day uint) (moment, int) {
 
 // onDayAt puts date and clock together, with the zone that may stand at b[i].
 func onDayAt(b []byte, i int, year, month, day uint, second int64, nano int32) (moment, int) {
-	if i == 0 || year >= bad || !civil.Valid(int(year), int(month), int(day)) {
+	if i == 0 || year >= invalidNumber || !civil.Valid(int(year), int(month), int(day)) {
 		return moment{}, 0
 	}
 	m := moment{second: daySecond(year, month, day) + second, nano: nano}

@@ -2,14 +2,14 @@ package recognize
 
 import "logstow/record/internal/civil"
 
-// bad is more than any part of a date or time may be.
-const bad = 10000
+// invalidNumber is more than any part of a date or time can be.
+const invalidNumber = 10000
 
 // two is the number that two digits at b[i] form, or bad.
 func two(b []byte, i int) uint {
 	high, low := uint(b[i]-'0'), uint(b[i+1]-'0')
 	if high > 9 || low > 9 {
-		return bad
+		return invalidNumber
 	}
 	return high*10 + low
 }
@@ -25,7 +25,7 @@ func number(b []byte) uint {
 	if d := uint(b[0] - '0'); d <= 9 {
 		return d
 	}
-	return bad
+	return invalidNumber
 }
 
 // shortYear is the year that two digits stand for: 69 to 99 is before 2000.
@@ -90,8 +90,8 @@ func wordEnd(b []byte, i int) int {
 	return i
 }
 
-// ends says whether a time may end before b[i]: at the end of the line or
-// before a byte that can not continue a number, a name or a path.
+// ends reports whether a time may end before b[i]: at the end of the line or before a byte that
+// cannot continue a number, a name or a path.
 func ends(b []byte, i int) bool {
 	if i >= len(b) {
 		return true

@@ -120,5 +120,5 @@ func exponent(b []byte) (int, bool) {
 		return 0, false
 	}
 	n := number(b)
-	return int(n), n < bad
+	return int(n), n < invalidNumber
 }

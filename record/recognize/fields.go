@@ -97,7 +97,7 @@ func (f *finding) timeValue(name, value []byte) {
 	if !ok {
 		return
 	}
-	f.take(m)
+	f.setTime(m)
 	if string(name) == "@t" {
 		f.impliedLevel = record.Info // compact log event format: no @l means information
 	}
@@ -142,7 +142,7 @@ func (f *finding) nestedTime(object []byte) {
 	}
 	if known && !f.found {
 		seconds.nano = max(seconds.nano, int32(nanos))
-		f.take(seconds)
+		f.setTime(seconds)
 	}
 }
 
@@ -176,7 +176,7 @@ func levelValue(kind field, text []byte, mongo bool) record.Level {
 	}
 	n := number(text)
 	switch {
-	case n >= bad:
+	case n >= invalidNumber:
 		return record.None
 	case kind == fieldSyslog:
 		return record.LevelFromSyslog(int(n))
@@ -195,7 +195,7 @@ func (f *finding) audit(value []byte) {
 	const head = "audit("
 	if len(value) > len(head) && string(value[:len(head)]) == head {
 		if m, n := epochText(value[len(head):]); n > 0 {
-			f.take(m)
+			f.setTime(m)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func FuzzHistory(f *testing.F) {
 			if got != want {
 				t.Fatalf("after %q, %q is %+v, alone %+v", before, line, got, want)
 			}
-			if got.Found && got.Refused == recognize.Taken && (got.Time < 631152000e9 || at < 9e18 && got.Time > at+int64(recognize.DefaultMaxAhead)) {
+			if got.Found && got.Rejected == recognize.Accepted && (got.Time < 631152000e9 || at < 9e18 && got.Time > at+int64(recognize.DefaultMaxAhead)) {
 				t.Fatalf("%q: time out of bounds: %+v", line, got)
 			}
 		}

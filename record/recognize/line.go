@@ -2,28 +2,28 @@ package recognize
 
 import "logstow/record"
 
-// Bounds of the search in text, so that a line without a time costs little.
+// Bounds of the search, so that a line without a time costs little.
 const (
-	// maxColumns is how many columns are looked at before a time, and as many after it.
+	// maxColumns is how many columns are examined before a time, and as many after it.
 	maxColumns = 6
 	// maxColumn is the length of a column in bytes.
 	maxColumn = 128
 )
 
-// finding is what a line says.
+// finding is the result for a line.
 type finding struct {
 	moment
 	minute *minute
 	found  bool
 	level  record.Level
-	// impliedLevel is what a format says that an absent level means.
+	// impliedLevel is the level that a format implies if it has none.
 	impliedLevel record.Level
-	// mongo is set once the time was found in the form that MongoDB writes.
+	// mongo is set once the time was found in MongoDB's form.
 	mongo bool
 }
 
-// take keeps a time.
-func (f *finding) take(m moment) {
+// setTime sets the time.
+func (f *finding) setTime(m moment) {
 	f.moment, f.found = m, true
 	if f.level == record.None {
 		f.level = m.level
@@ -65,8 +65,8 @@ func (f *finding) priority(b []byte, i int) int {
 	return k
 }
 
-// columns reads a line column by column from b[i] on: to the time, and from there
-// to the level or to the first word that is no column.
+// columns reads a line column by column from b[i] on: to the time, and from there to the level or
+// the first word that is not a column.
 func (f *finding) columns(b []byte, i int) {
 	bare := true // only brackets and level words so far
 	fence := byte(0)
@@ -121,8 +121,7 @@ func (f *finding) columns(b []byte, i int) {
 	}
 }
 
-// timeAt reads a time at b[i], or behind one opening byte there, and returns where
-// it ends, or 0.
+// timeAt reads a time at b[i], or after one opening byte there, and returns its end, or 0.
 func (f *finding) timeAt(b []byte, i int, bare bool) int {
 	switch b[i] {
 	case '[', '(', '"', '*':
@@ -134,7 +133,7 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 			if level := letterLevel(b[i]); level != record.None {
 				if m, n := parseMoment(b[i+2:], bare); n > 0 {
 					m.level = level
-					f.take(m)
+					f.setTime(m)
 					return i + 2 + n
 				}
 			}
@@ -144,12 +143,12 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 	if n == 0 {
 		return 0
 	}
-	f.take(m)
+	f.setTime(m)
 	return i + n
 }
 
-// isColumn says whether t, the n-th token of its side of the time and behind the
-// separator fence, is a column and not where the message begins.
+// isColumn reports whether t, the n-th token of its side of the time and behind the separator
+// fence, is a column and not the start of the message.
 func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	switch t.kind {
 	case tokenMixed:

@@ -1,8 +1,7 @@
 package recognize
 
-// minute remembers the last date, hour and minute read in the layout 2015-07-29
-// 17:41:…, so that of the next line in the same minute only the seconds are
-// read. What it answers is what parseMoment answers.
+// minute caches the last date, hour and minute read in the layout 2015-07-29 17:41:…, so that only
+// the seconds of the next line in the same minute are parsed. The results are those of parseMoment.
 type minute struct {
 	text [len("2015-07-29 17:41:")]byte
 	// second is the minute's start on the clock of the line's zone.

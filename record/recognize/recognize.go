@@ -1,7 +1,7 @@
-// Package recognize finds the time and the level of a raw log line without
-// configuration, and by [Rules] what it can not find so.
+// Package recognize finds the time and the level of a raw log line without configuration, and with
+// [Rules] those that it cannot find without.
 //
-// # Where a time may stand
+// # Where a time is recognized
 //
 //   - At the start of the line, or behind a few columns that are no prose: an
 //     address, a host or file name, a process number, a bracketed group, a level
@@ -15,14 +15,14 @@
 //     a few well-known shapes ({"$date": …}, {"seconds": …, "nanos": …}).
 //   - In logfmt pairs (time=… level=…) likewise.
 //
-// # Where a level may stand
+// # Where a level is recognized
 //
 // In a JSON or logfmt field or a syslog priority; else before the time or in the columns
 // after it, as a whole word that is set off: in upper case, in brackets, or followed by
 // a colon. Words of the message are not looked at.
 //
-// What a line says depends on the line alone: only year-less times look at a
-// reference, and only a line without a time at the lines before it.
+// The result depends on the line alone: only times without a year use a reference, and only a line
+// without a time uses the lines before it.
 package recognize
 
 import (
@@ -37,42 +37,42 @@ import (
 // unless configured.
 const DefaultMaxAhead = 24 * time.Hour
 
-// oldest is the first time that is taken: 1990-01-01, in Unix seconds.
+// oldest is the first accepted time: 1990-01-01, in Unix seconds.
 const oldest = 631152000
 
 const nanosPerSecond = 1_000_000_000
 
-// Options configure a Recognizer; the zero value is good.
+// Options configure a Recognizer; the zero value is ready to use.
 type Options struct {
-	// Zone is where the clock stood of lines that name no zone; nil is UTC.
+	// Zone is the zone of lines that name none; nil is UTC.
 	Zone *time.Location
 	// MaxAhead is how far after the time of reading a logged time may lie;
 	// zero is DefaultMaxAhead.
 	MaxAhead time.Duration
-	// Rules find what is not found by itself, and go before it; nil is none.
+	// Rules take precedence over recognition; nil is none.
 	Rules *Rules
 }
 
-// Stamp is what a Recognizer makes of a line.
+// Stamp is the result for a line.
 type Stamp struct {
 	// Time is the record's time in Unix nanoseconds, UTC.
 	Time int64
-	// Level is the level found, record.None where there was none.
+	// Level is the level found, record.None if there is none.
 	Level record.Level
-	// Found says that the line holds a time, taken or refused. Where it is false,
-	// Time is the last one of this Recognizer, or the time read.
+	// Found says that the line contains a time, accepted or rejected. If it is false, Time is the
+	// last one of this Recognizer, or the read time.
 	Found bool
-	// Refused says why the line's time was not taken and Time is the time read.
-	Refused Reason
+	// Rejected says why the line's time was rejected and Time is the read time.
+	Rejected Reason
 }
 
-// Reason says why a logged time was not taken.
+// Reason is why a logged time was rejected.
 type Reason uint8
 
 // The reasons.
 const (
-	// Taken is no reason: the line's time was taken, or it had none.
-	Taken Reason = iota
+	// Accepted is no reason: the line's time was accepted, or it had none.
+	Accepted Reason = iota
 	// TooOld is a time before 1990-01-01.
 	TooOld
 	// TooFarAhead is a time more than Options.MaxAhead after the time of reading.
@@ -90,14 +90,13 @@ func (r Reason) String() string {
 	return "taken"
 }
 
-// Recognizer stamps the lines of one source, in their order. Not safe for
-// concurrent use.
+// Recognizer stamps the lines of one source, in order. Not safe for concurrent use.
 type Recognizer struct {
 	clock    clock
 	minute   minute
 	maxAhead int64
 	rules    *Rules
-	// last is the time of the last record whose line held one.
+	// last is the time of the last record whose line contained one.
 	last    int64
 	hasLast bool
 }
@@ -110,10 +109,10 @@ func New(opts Options) *Recognizer {
 	return &Recognizer{clock: newClock(opts.Zone), maxAhead: int64(opts.MaxAhead), rules: opts.Rules}
 }
 
-// Stamp finds the time and the level of a line, which keeps no hold of it. All
-// times are Unix nanoseconds: read is when the line was read; ref is what
-// times without a year lie nearest before (up to a day after it is allowed, for
-// clocks that differ): the modification time of an old file, else read.
+// Stamp finds the time and the level of a line, which it does not retain. All times are Unix
+// nanoseconds: read is when the line was read; ref is the reference for times without a year, which
+// are resolved to the latest before it (up to a day after it is allowed, for clock skew): the
+// modification time of an old file, otherwise read.
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	f := finding{minute: &r.minute}
 	f.line(line)
@@ -123,7 +122,7 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	s := Stamp{Level: f.level, Found: f.found, Time: read}
 	switch {
 	case f.found:
-		s.Time, s.Refused = r.guard(r.clock.unix(&f.moment, ref), int64(f.nano), read)
+		s.Time, s.Rejected = r.checkTime(r.clock.unix(&f.moment, ref), int64(f.nano), read)
 		r.last, r.hasLast = s.Time, true
 	case r.hasLast:
 		s.Time = r.last
@@ -131,18 +130,18 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	return s
 }
 
-// Guard returns a time that was not found in a line but said by its sender, or
-// the time read and why. All are Unix nanoseconds.
-func (r *Recognizer) Guard(t, read int64) (int64, Reason) {
+// CheckTime returns a time that a sender provided outside of the line, or the read time and why.
+// All are Unix nanoseconds.
+func (r *Recognizer) CheckTime(t, read int64) (int64, Reason) {
 	second, nano := t/nanosPerSecond, t%nanosPerSecond
 	if nano < 0 {
 		second, nano = second-1, nano+nanosPerSecond
 	}
-	return r.guard(second, nano, read)
+	return r.checkTime(second, nano, read)
 }
 
-// guard returns a time in nanoseconds, or the time read and why.
-func (r *Recognizer) guard(unix, nano, read int64) (int64, Reason) {
+// checkTime returns a time in nanoseconds, or the read time and why.
+func (r *Recognizer) checkTime(unix, nano, read int64) (int64, Reason) {
 	if unix < oldest {
 		return read, TooOld
 	}
@@ -154,15 +153,15 @@ func (r *Recognizer) guard(unix, nano, read int64) (int64, Reason) {
 	if unix > maxSecond || unix*nanosPerSecond+nano > read+ahead {
 		return read, TooFarAhead
 	}
-	return unix*nanosPerSecond + nano, Taken
+	return unix*nanosPerSecond + nano, Accepted
 }
 
-// clock turns moments into Unix seconds.
+// clock converts moments into Unix seconds.
 type clock struct {
 	// zone is nil for UTC.
 	zone *time.Location
-	// offset is what the zone was ahead of UTC in minute, counted on its own clock;
-	// a minute never set can not be met.
+	// offset is the zone's offset from UTC in minute, counted on its own clock; an unset minute
+	// cannot match.
 	minute, offset int64
 }
 
@@ -173,8 +172,8 @@ func newClock(zone *time.Location) clock {
 	return clock{zone: zone, minute: math.MinInt64}
 }
 
-// unix is m in Unix seconds. One without a year gets the year that puts it nearest
-// before ref, in nanoseconds.
+// unix is m in Unix seconds. One without a year gets the year that puts it closest before ref, in
+// nanoseconds.
 func (c *clock) unix(m *moment, ref int64) int64 {
 	if m.month == 0 {
 		if m.utc {
@@ -186,7 +185,7 @@ func (c *clock) unix(m *moment, ref int64) int64 {
 	latest := ref/nanosPerSecond + slack
 	year, _, _ := civil.Date(latest / civil.SecondsPerDay)
 	if c.zone != nil {
-		year++ // there the next year may have begun
+		year++ // the next year may have begun there
 	}
 	for {
 		// At most eight years lie between two leap days.

@@ -24,8 +24,8 @@ func check(t *testing.T, line, want string, level record.Level) {
 	if s.Found {
 		got = time.Unix(0, s.Time).UTC().Format(time.RFC3339Nano)
 	}
-	if got != want || s.Level != level || s.Refused != recognize.Taken {
-		t.Errorf("%s\n got %q %v %v\nwant %q %v", line, got, s.Level, s.Refused, want, level)
+	if got != want || s.Level != level || s.Rejected != recognize.Accepted {
+		t.Errorf("%s\n got %q %v %v\nwant %q %v", line, got, s.Level, s.Rejected, want, level)
 	}
 }
 
@@ -132,11 +132,11 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	read := reference().UnixNano()
 	for line, want := range map[string]recognize.Reason{
-		"1990-01-01 00:00:00 x":                 recognize.Taken,
+		"1990-01-01 00:00:00 x":                 recognize.Accepted,
 		"1989-12-31 23:59:59.999 x":             recognize.TooOld,
 		"1970-01-01T00:00:00Z":                  recognize.TooOld,
 		"0000-01-01T00:00:00Z":                  recognize.TooOld,
-		"2026-11-22T03:00:00Z":                  recognize.Taken,
+		"2026-11-22T03:00:00Z":                  recognize.Accepted,
 		"2026-11-22T03:00:00.000000001Z":        recognize.TooFarAhead,
 		"9999-12-31T23:59:59Z":                  recognize.TooFarAhead,
 		`{"time":100000001,"level":"info"}`:     recognize.TooOld,
@@ -145,12 +145,12 @@ func TestRefused(t *testing.T) {
 		"2027-01-01T00:00:00+00:00 [ERROR] far": recognize.TooFarAhead,
 	} {
 		s := stamp(line)
-		if !s.Found || s.Refused != want || (want != recognize.Taken) != (s.Time == read) {
+		if !s.Found || s.Rejected != want || (want != recognize.Accepted) != (s.Time == read) {
 			t.Errorf("%s: %+v, want %v", line, s, want)
 		}
 	}
 	r := recognize.New(recognize.Options{MaxAhead: time.Hour})
-	if s := r.Stamp([]byte("2026-11-21 05:00:00 x"), read, read); s.Refused != recognize.TooFarAhead {
+	if s := r.Stamp([]byte("2026-11-21 05:00:00 x"), read, read); s.Rejected != recognize.TooFarAhead {
 		t.Errorf("MaxAhead of an hour: %+v", s)
 	}
 }

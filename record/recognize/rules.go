@@ -9,22 +9,21 @@ import (
 	"logstow/record"
 )
 
-// RuleOptions say how to find what a Recognizer does not find by itself. The zero
-// value is none.
+// RuleOptions configure how to find what is not recognized without rules. The zero value is no
+// rules.
 type RuleOptions struct {
-	// TimeFormat is how a time is written, as strptime has it: %d.%m.%Y %H:%M:%S,%f.
-	// Without TimeRegexp it is taken where the line first has such a text.
-	// %f is a fraction of up to nine digits; a format without a year gets the latest
-	// that fits.
+	// TimeFormat is a strptime format: %d.%m.%Y %H:%M:%S,%f. Without TimeRegexp the first match in
+	// the line is used. %f is a fraction of up to nine digits; a format without a year gets the
+	// latest that fits.
 	TimeFormat string
-	// TimeRegexp finds a time: its group "time", else its first group, else all that it matches.
-	// Without TimeFormat the text is one that is recognized in fields of JSON: most usual
+	// TimeRegexp finds a time: its group "time", otherwise its first group, otherwise the whole
+	// match. Without TimeFormat the text must be one that is recognized in JSON fields: most usual
 	// formats and epoch numbers.
 	TimeRegexp string
-	// LevelRegexp finds a level: its group "level", else its first, else all.
+	// LevelRegexp finds a level: its group "level", otherwise its first, otherwise the whole match.
 	LevelRegexp string
-	// Levels are the names of levels, see [record.LevelFromAlias], by what LevelRegexp
-	// finds; where that is not among them it is looked up as it is.
+	// Levels maps matches of LevelRegexp to names of levels, see [record.LevelFromAlias]; a match
+	// that is missing is looked up itself.
 	Levels map[string]string
 }
 
@@ -93,7 +92,7 @@ func submatch(re *regexp.Regexp, group int, line []byte) []byte {
 	return line[found[2*group]:found[2*group+1]]
 }
 
-// apply puts what rules find into f, over what was found.
+// apply applies the rules to f; they override earlier results.
 func (r *Rules) apply(f *finding, line []byte) {
 	if m, ok := r.moment(f, line); ok {
 		f.moment, f.found = m, true

@@ -10,7 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 )
 
-// AuthEnv is the variable that says which kind of credential [FromEnv] looks for.
+// AuthEnv is the variable with the kind of credential that [FromEnv] looks for.
 const AuthEnv = "LOGSTOW_AUTH"
 
 // Auth is a kind of credential.
@@ -18,24 +18,24 @@ type Auth string
 
 // The kinds of credential.
 const (
-	// AuthAuto takes the first that is there: a connection string, an account's
-	// key, a SAS, and else DefaultAzureCredential (a service principal's variables,
-	// workload identity, managed identity, the Azure CLI's login).
+	// AuthAuto uses the first that is set: a connection string, an account key, a SAS, otherwise
+	// DefaultAzureCredential (a service principal's variables, workload identity, managed identity,
+	// the Azure CLI's login).
 	AuthAuto Auth = "auto"
-	// AuthKey is the account's key.
+	// AuthKey is the account key.
 	AuthKey Auth = "key"
 	// AuthSAS is a shared access signature.
 	AuthSAS Auth = "sas"
-	// AuthMSI is the machine's managed identity; AZURE_CLIENT_ID picks one of several.
+	// AuthMSI is the machine's managed identity; AZURE_CLIENT_ID selects one of several.
 	AuthMSI Auth = "msi"
-	// AuthWorkload is a Kubernetes workload identity: AZURE_FEDERATED_TOKEN_FILE,
-	// AZURE_CLIENT_ID and AZURE_TENANT_ID, which its webhook sets.
+	// AuthWorkload is a Kubernetes workload identity: AZURE_FEDERATED_TOKEN_FILE, AZURE_CLIENT_ID
+	// and AZURE_TENANT_ID, set by its webhook.
 	AuthWorkload Auth = "workload"
-	// AuthCLI is whoever is logged in with the Azure CLI.
+	// AuthCLI is the login of the Azure CLI.
 	AuthCLI Auth = "cli"
 )
 
-// ParseAuth reads a kind of credential; "" is [AuthAuto].
+// ParseAuth parses a kind of credential; "" is [AuthAuto].
 func ParseAuth(s string) (Auth, error) {
 	switch a := Auth(strings.ToLower(s)); a {
 	case "":
@@ -43,25 +43,24 @@ func ParseAuth(s string) (Auth, error) {
 	case AuthAuto, AuthKey, AuthSAS, AuthMSI, AuthWorkload, AuthCLI:
 		return a, nil
 	default:
-		return "", fmt.Errorf("%q is no kind of credential: want auto, key, sas, msi, workload or cli", s)
+		return "", fmt.Errorf("unknown credential kind %q: want auto, key, sas, msi, workload or cli", s)
 	}
 }
 
-// asksForToken reports whether Microsoft Entra ID says who asks.
-func (a Auth) asksForToken() bool { return a == AuthMSI || a == AuthWorkload || a == AuthCLI }
+// usesToken reports whether the credential is a token of Microsoft Entra ID.
+func (a Auth) usesToken() bool { return a == AuthMSI || a == AuthWorkload || a == AuthCLI }
 
-// Identity says who asks, and whom, where tokens are used. Empty fields are what
-// Azure's library finds itself.
+// Identity configures how tokens are obtained. Empty fields are left to Azure's library.
 type Identity struct {
 	// ClientID and TenantID are those of AZURE_CLIENT_ID and AZURE_TENANT_ID.
 	ClientID, TenantID string
-	// TokenFile is AZURE_FEDERATED_TOKEN_FILE. It is read again every ten minutes.
+	// TokenFile is AZURE_FEDERATED_TOKEN_FILE. It is reread every ten minutes.
 	TokenFile string
-	// Authority is AZURE_AUTHORITY_HOST, an https address: which cloud gives the
-	// tokens. "" is Azure's public cloud.
+	// Authority is AZURE_AUTHORITY_HOST, an https address: the cloud that issues tokens. "" is
+	// Azure's public cloud.
 	Authority string
-	// Secret is AZURE_CLIENT_SECRET, which Azure's library reads itself: it is here
-	// to be kept out of errors.
+	// Secret is AZURE_CLIENT_SECRET, which Azure's library reads itself: it is here only to be
+	// redacted from errors.
 	Secret Secret
 }
 
@@ -73,9 +72,9 @@ func identityFromEnv(getenv func(string) string) Identity {
 	}
 }
 
-// newTokens makes the source of tokens of a credential without key and SAS.
+// newTokens makes the token source of a credential without key and SAS.
 func newTokens(c Credential, opts policy.ClientOptions) (azcore.TokenCredential, error) {
-	private := c.Identity.Authority != "" && !wellKnown(c.Identity.Authority)
+	private := c.Identity.Authority != "" && !isMicrosoftAuthority(c.Identity.Authority)
 	if c.Identity.Authority != "" {
 		opts.Cloud = cloud.Configuration{ActiveDirectoryAuthorityHost: c.Identity.Authority}
 	}
@@ -100,9 +99,9 @@ func newTokens(c Credential, opts policy.ClientOptions) (azcore.TokenCredential,
 	}
 }
 
-// wellKnown reports whether an authority is one of Microsoft's. Others can not be
-// looked up at Microsoft's, and may be where the Internet is not.
-func wellKnown(authority string) bool {
+// isMicrosoftAuthority reports whether an authority is one of Microsoft's. Others cannot be looked
+// up there, and may be unreachable from the Internet.
+func isMicrosoftAuthority(authority string) bool {
 	authority = strings.TrimRight(authority, "/")
 	for _, c := range [3]cloud.Configuration{cloud.AzurePublic, cloud.AzureChina, cloud.AzureGovernment} {
 		if strings.EqualFold(authority, strings.TrimRight(c.ActiveDirectoryAuthorityHost, "/")) {

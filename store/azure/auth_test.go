@@ -89,7 +89,7 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-func TestAuthRefuses(t *testing.T) {
+func TestAuthRejects(t *testing.T) {
 	t.Parallel()
 	account := map[string]string{"AZURE_STORAGE_ACCOUNT": "acct"}
 	tests := []struct {

@@ -1,11 +1,9 @@
 // Package azure is the store on Azure Blob Storage and Azure Tables.
 //
-// [Open] takes a credential as [FromEnv] finds it and makes no request; what is
-// wrong shows with the first request that needs it. Requests are made once
-// (Create) or tried at most three times within seconds (the rest): longer
-// back-off belongs to the caller, who knows what can wait. Errors are
-// [*store.Error]; which answer is of which class is decided in classOf, and no
-// error text holds a key, a signature or a connection string.
+// [Open] takes a credential as found by [FromEnv] and makes no request; errors show with the first
+// request. Requests are sent once (Create) or at most three times within seconds (all others):
+// longer backoff is left to the caller. Errors are [*store.Error]; classOf decides the class of
+// each response, and no error text contains a key, a signature or a connection string.
 package azure
 
 import (
@@ -22,26 +20,25 @@ import (
 	"logstow/store"
 )
 
-// tryTimeout bounds one try of one request with its body; generous, for 8 MiB on a slow line.
+// tryTimeout bounds one attempt of one request with its body; generous, for 8 MiB on a slow line.
 const tryTimeout = 5 * time.Minute
 
-// Options say which container to open, and how.
+// Options configure the container to open.
 type Options struct {
 	// Container is the container's name; see [CheckContainer].
 	Container string
-	// Name is what the store calls itself; "" is azblob://CONTAINER.
+	// Name is the name of the store; "" is azblob://CONTAINER.
 	Name string
-	// Credential says which account, and who asks.
+	// Credential identifies the account and the caller.
 	Credential Credential
-	// Log receives what an operator may want to know: a container created, a
-	// fallback taken. Nil is silence.
+	// Log receives operational messages: a created container, a fallback. Nil discards them.
 	Log *slog.Logger
-	// Transport carries the requests; nil is one of the store's own, which reuses
-	// connections, honours the usual proxy variables and never asks for
-	// compression. Another one must not decompress either.
+	// Transport sends the requests; nil is a transport of the store's own, which reuses
+	// connections, honours the usual proxy variables and never requests compression. Another one
+	// must not decompress either.
 	Transport http.RoundTripper
-	// CAFile names a file of certificate authorities, PEM, which the store's own
-	// transport trusts beside the system's; "" is none.
+	// CAFile names a PEM file of certificate authorities, which the store's own transport trusts in
+	// addition to the system's; "" is none.
 	CAFile string
 }
 
@@ -53,14 +50,14 @@ type Store struct {
 	tables    *tables
 	transport http.RoundTripper
 	owned     bool
-	// client is what clients are made with.
+	// client are the options of all clients.
 	client *policy.ClientOptions
-	// expiry is when the credential ends, where that is known.
+	// expiry is when the credential expires, if known.
 	expiry func() (time.Time, bool)
 }
 
-// Open checks options and credential and makes clients; it sends nothing. A
-// wrong container name is [store.ErrInvalid], a wrong credential [store.ErrAccessDenied].
+// Open checks options and credential and makes clients; it sends nothing. A wrong container name is
+// [store.ErrInvalid], a wrong credential [store.ErrAccessDenied].
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Name == "" {
 		opts.Name = "azblob://" + opts.Container
@@ -178,15 +175,15 @@ func (s *Store) Tables() store.Tables { return s.tables }
 // Container is the container's name.
 func (s *Store) Container() string { return s.container }
 
-// Now implements store.Store by the date of an answer.
+// Now implements store.Store by the date of a response.
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.blobs.now(ctx) }
 
-// Expires is when the credential ends, of a SAS or of the last token; it is false
-// where that is not known: for a key, and before the first token. Tokens and SAS
-// files are renewed before it, where whoever gives them does.
+// Expires is when the credential expires, for a SAS or the last token; false if unknown: for a key,
+// and before the first token. Tokens and SAS files are renewed before they expire, if their issuer
+// does so.
 func (s *Store) Expires() (time.Time, bool) { return s.expiry() }
 
-// String is the name of [Options], azblob://CONTAINER unless another was given.
+// String is the name from [Options]; default azblob://CONTAINER.
 func (s *Store) String() string { return s.name }
 
 // Close closes idle connections.

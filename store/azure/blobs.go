@@ -24,26 +24,26 @@ import (
 	"logstow/store"
 )
 
-// crcPolynomial is that of the CRC-64 with which Azure checks an upload.
+// crcPolynomial is that of the CRC-64 with which Azure verifies an upload.
 // https://learn.microsoft.com/rest/api/storageservices/put-blob
 const crcPolynomial = 0x9A6C9329AC4BC9B5
 
 // blobs implements store.Blobs.
 type blobs struct {
 	container *container.Client
-	// signatures sign the requests; nil where a key or a token does.
+	// signatures sign the requests; nil if a key or a token does.
 	signatures Signatures
 	name       string
 	fail       *failures
 	log        *slog.Logger
-	// hierarchical is set when a listing shows that directories are things of their own.
+	// hierarchical is set when a listing shows that directories are objects.
 	hierarchical atomic.Bool
-	// noBatches is set when storage refused one.
+	// noBatches is set when storage rejected a batch request.
 	noBatches atomic.Bool
 }
 
-// Create implements store.Blobs as one Put Blob with If-None-Match: *. A
-// missing container is created, and the blob then tried once more.
+// Create implements store.Blobs as one Put Blob with If-None-Match: *. A missing container is
+// created, and the request then sent once more.
 func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
 	object := blobObject(name)
 	if err := b.checkCreate(name, opts); err != nil {
@@ -53,7 +53,7 @@ func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store
 	if err == nil {
 		return etag, nil
 	}
-	err = b.fail.of(ctx, createBlob, object, err)
+	err = b.fail.wrap(ctx, createBlob, object, err)
 	if !errors.Is(err, store.ErrNoContainer) {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func (b *blobs) Create(ctx context.Context, name string, body []byte, opts store
 	}
 	etag, err = b.put(ctx, name, body, opts)
 	if err != nil {
-		return "", b.fail.of(ctx, createBlob, object, err)
+		return "", b.fail.wrap(ctx, createBlob, object, err)
 	}
 	return etag, nil
 }
@@ -78,7 +78,7 @@ func (b *blobs) checkCreate(name string, opts store.CreateOptions) error {
 }
 
 func (b *blobs) put(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
-	// Whether a lost answer means success is for the caller to find out: no retry here.
+	// The caller must find out whether a lost response means success: no retry here.
 	ctx = policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: tryTimeout})
 	metadata := make(map[string]*string, len(opts.Metadata))
 	for key, value := range opts.Metadata {
@@ -106,11 +106,11 @@ func (b *blobs) put(ctx context.Context, name string, body []byte, opts store.Cr
 	return etag(resp.ETag), nil
 }
 
-// createContainer creates the container; that another one did so is no error.
+// createContainer creates the container; an existing one is no error.
 func (b *blobs) createContainer(ctx context.Context) error {
 	_, err := b.container.Create(ctx, nil)
 	if err != nil {
-		err = b.fail.of(ctx, createContainer, "container "+b.name, err)
+		err = b.fail.wrap(ctx, createContainer, "container "+b.name, err)
 		if !errors.Is(err, store.ErrExists) {
 			return err
 		}
@@ -136,7 +136,7 @@ func (b *blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, er
 	}
 	var e *store.Error
 	if err != nil && !errors.As(err, &e) {
-		err = b.fail.of(ctx, readBlob, object, err)
+		err = b.fail.wrap(ctx, readBlob, object, err)
 	}
 	return buf, err
 }
@@ -159,29 +159,29 @@ func (b *blobs) get(ctx context.Context, name string, off, n int64) ([]byte, err
 	return buf, nil
 }
 
-// cutError says that an answer ended before its end. The SDK tries a request
-// again, but not what fails after its answer began.
+// cutError reports a truncated response. The SDK retries a request, but not a failure after its
+// response began.
 type cutError struct {
 	err error
 }
 
-func (e *cutError) Error() string { return "answer cut short: " + e.err.Error() }
+func (e *cutError) Error() string { return "response truncated: " + e.err.Error() }
 func (e *cutError) Unwrap() error { return e.err }
 
-// checkRange compares the range that is answered with the one asked for: past
-// its end a blob answers with less.
+// checkRange compares the range in the response with the requested one: past its end a blob returns
+// less.
 func checkRange(got *string, length *int64, off, n int64) error {
 	if got == nil || length == nil {
-		return errors.New("the answer does not say which range it is")
+		return errors.New("response without Content-Range")
 	}
 	want := fmt.Sprintf("bytes %d-%d/", off, off+n-1)
 	if !strings.HasPrefix(*got, want) || *length != n {
-		return fmt.Errorf("asked for %s…, the blob has %s", want, *got)
+		return fmt.Errorf("requested %s…, the response has %s", want, *got)
 	}
 	return nil
 }
 
-// etag is an ETag as store.Blob has it: without quotes, which headers have and listings have not.
+// etag is an ETag as in store.Blob: without quotes, which headers have and listings lack.
 func etag(e *azcore.ETag) string {
 	if e == nil {
 		return ""

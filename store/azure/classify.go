@@ -6,7 +6,7 @@ import (
 	"logstow/store"
 )
 
-// An action is one kind of request, by what it needs and what its answers mean.
+// An action is one kind of request, by its permissions and the meaning of its responses.
 type action uint8
 
 const (
@@ -25,10 +25,10 @@ const (
 	removeEntities
 )
 
-// onTables reports whether the table service answers.
+// onTables reports whether the table service handles the action.
 func (a action) onTables() bool { return a >= createTable }
 
-// writes reports whether reading rights do not suffice.
+// writes reports whether read permission does not suffice.
 func (a action) writes() bool {
 	switch a {
 	case readBlob, listBlobs, signBlobs, listTables, queryTable:
@@ -38,7 +38,7 @@ func (a action) writes() bool {
 	}
 }
 
-// permission is what a SAS must grant: a letter of sp=, and its word.
+// permission is the permission that a SAS needs: the letter in sp=, and its word.
 func (a action) permission() string {
 	switch a {
 	case createBlob, createContainer, createTable:
@@ -56,7 +56,7 @@ func (a action) permission() string {
 	}
 }
 
-// verb is the operation as store.Error names it.
+// verb is the operation as in store.Error.
 func (a action) verb() string {
 	switch a {
 	case createBlob, createContainer, createTable:
@@ -82,8 +82,8 @@ func (a action) verb() string {
 	}
 }
 
-// classOf is the class of an answer: by its code where that decides, else by its
-// HTTP status. Nothing else in this package looks at codes to judge an error.
+// classOf is the class of a response: by its code if that decides, otherwise by its HTTP status.
+// Nothing else in this package judges errors by codes.
 //
 // https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes
 // https://learn.microsoft.com/rest/api/storageservices/table-service-error-codes
@@ -108,7 +108,7 @@ func classOf(a action, status int, code string) error {
 	case status == http.StatusRequestTimeout, status >= http.StatusInternalServerError, status < http.StatusBadRequest:
 		return store.ErrUnavailable
 	case code == "" && status != http.StatusRequestEntityTooLarge:
-		return store.ErrUnavailable // of a proxy: the service gives a code
+		return store.ErrUnavailable // from a proxy: the service sends a code
 	default:
 		return store.ErrInvalid
 	}
@@ -120,7 +120,7 @@ func classOfCode(a action, code string) error {
 		return store.ErrExists
 	case "BlobImmutableDueToPolicy", "BlobImmutableDueToLegalHold":
 		if a == createBlob {
-			return store.ErrExists // only what is there already can be immutable
+			return store.ErrExists // only an existing blob can be immutable
 		}
 		return store.ErrHeld
 	case "LeaseIdMissing", "LeaseLost", "SnapshotsPresent", "ContainerProtectedFromDeletion":
@@ -145,7 +145,7 @@ func classOfCode(a action, code string) error {
 	case "ServerBusy":
 		return store.ErrThrottled
 	case "ContainerBeingDeleted", "AccountBeingCreated", "InternalError", "OperationTimedOut",
-		"Md5Mismatch", "Crc64Mismatch": // the last two: damaged on the way
+		"Md5Mismatch", "Crc64Mismatch": // the last two: damaged in transit
 		return store.ErrUnavailable
 	case "InvalidAuthenticationInfo", "NoAuthenticationInformation", "PublicAccessNotPermitted",
 		"AccountIsDisabled", "ContainerDisabled":
@@ -154,7 +154,8 @@ func classOfCode(a action, code string) error {
 	return nil
 }
 
-// missing is what a 404 without a telling code means: what the request is addressed to.
+// missing is the meaning of a 404 without a specific code: the object that the request addresses is
+// missing.
 func missing(a action) error {
 	switch a {
 	case readBlob:

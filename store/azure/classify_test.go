@@ -257,7 +257,7 @@ func TestHints(t *testing.T) {
 		{upsert, 403, "AuthorizationPermissionMismatch", "", "permission a"},
 		{list, 403, "AuthorizationFailure", "", "network rules"},
 		{list, 403, "AuthorizationServiceMismatch", "", "ss=bt"},
-		{list, 403, "AuthorizationSourceIPMismatch", "", "addresses"},
+		{list, 403, "AuthorizationSourceIPMismatch", "", "excludes this address"},
 		{list, 403, "KeyBasedAuthenticationNotPermitted", "", "managed identity"},
 		{list, 404, "ContainerNotFound", "", "create the container logs"},
 		{read, 403, "AuthenticationFailed", "", "SAS is whole"},

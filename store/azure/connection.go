@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// What UseDevelopmentStorage=true stands for: the well-known account of Azurite
-// on its usual ports.
+// The values of UseDevelopmentStorage=true: the well-known account of Azurite on its usual ports.
 // https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string
 const (
 	developmentAccount = "devstoreaccount1"
@@ -20,9 +19,8 @@ const (
 // defaultSuffix is the domain of accounts in Azure's public cloud.
 const defaultSuffix = "core.windows.net"
 
-// parseConnectionString reads a connection string: who asks, and where, as far as
-// given does not say it already. Keys are compared without case, as other SDKs
-// do; those that Logstow has no use for are passed over.
+// parseConnectionString parses a connection string; given values take precedence. Keys are compared
+// without case, as in other SDKs; unused keys are ignored.
 func parseConnectionString(s string, given endpoints) (Credential, endpoints, error) {
 	values := map[string]string{}
 	for part := range strings.SplitSeq(s, ";") {
@@ -53,14 +51,14 @@ func parseConnectionString(s string, given endpoints) (Credential, endpoints, er
 	}, nil
 }
 
-// endpoints is what is known of an account's addresses.
+// endpoints are the known parts of an account's addresses.
 type endpoints struct {
 	blob, table      string
 	protocol, suffix string
 }
 
-// withEndpoints completes the addresses: given ones as they are; the table
-// service's beside a blob address of the usual form; else from the account.
+// withEndpoints completes the addresses: given ones are kept; the table service's is derived from a
+// blob address of the usual form, otherwise from the account.
 func (c Credential) withEndpoints(e endpoints) (Credential, error) {
 	for i := range len(c.Account) {
 		if !isLowerOrDigit(c.Account[i]) {
@@ -68,7 +66,7 @@ func (c Credential) withEndpoints(e endpoints) (Credential, error) {
 		}
 	}
 	if e.table == "" {
-		e.table = tableBeside(e.blob)
+		e.table = tableEndpointOf(e.blob)
 	}
 	var err error
 	if c.BlobEndpoint, err = e.address("blob", e.blob, c.Account); err != nil {
@@ -92,9 +90,9 @@ func (e endpoints) address(service, given, account string) (string, error) {
 	}
 }
 
-// tableBeside is the address of the table service that belongs to a blob
-// address like https://ACCOUNT.blob.SUFFIX, "" where it has another form.
-func tableBeside(blob string) string {
+// tableEndpointOf is the address of the table service that belongs to a blob address like
+// https://ACCOUNT.blob.SUFFIX, "" if it has another form.
+func tableEndpointOf(blob string) string {
 	u, err := url.Parse(blob)
 	if err != nil {
 		return ""
@@ -107,7 +105,7 @@ func tableBeside(blob string) string {
 	return u.String()
 }
 
-// or is a, or b where a is empty.
+// or is a, or b if a is empty.
 func or(a, b string) string {
 	if a != "" {
 		return a

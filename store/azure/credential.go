@@ -12,45 +12,42 @@ import (
 	"logstow/store"
 )
 
-// Credential says which account is used, and who asks: the first that is set of
-// Key, Signatures, SASFile, SAS and Token; none of them means a token of the
-// kind that Auth says.
+// Credential identifies the account and the caller: by the first that is set of Key, Signatures,
+// SASFile, SAS and Token; if none is, by a token of the kind in Auth.
 type Credential struct {
 	// Account is the storage account's name.
 	Account string
 	// BlobEndpoint and TableEndpoint are the services' addresses, without query
 	// and final slash, for example https://ACCOUNT.blob.core.windows.net.
 	BlobEndpoint, TableEndpoint string
-	// Auth is the kind of credential that was asked for; "" is [AuthAuto].
+	// Auth is the requested kind of credential; "" is [AuthAuto].
 	Auth Auth
-	// Key is the account's key, base64.
+	// Key is the account key, base64.
 	Key Secret
 	// SAS is a shared access signature as a query string, without '?'.
 	SAS Secret
-	// SASFile is a file that holds one. It is read again when it changes, and often
-	// near the end of what it holds.
+	// SASFile is a file that contains a SAS. It is reread when it changes, and often near the
+	// expiry of its SAS.
 	SASFile string
 	// Signatures are another source of shared access signatures.
 	Signatures Signatures
-	// Identity says who asks for tokens.
+	// Identity configures how tokens are obtained.
 	Identity Identity
 	// Token is another source of tokens than those of Auth.
 	Token azcore.TokenCredential
 }
 
-// FromEnv finds the credential in the ecosystem's own variables; the first of
-// these wins:
+// FromEnv finds the credential in the standard variables; the first of these is used:
 //
 //   - AZURE_STORAGE_CONNECTION_STRING
 //   - AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY
 //   - AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN
 //   - AZURE_STORAGE_ACCOUNT alone: DefaultAzureCredential
 //
-// [AuthEnv] asks for one kind of credential; another one that is there as well is
-// then not used. AZURE_STORAGE_BLOB_ENDPOINT and AZURE_STORAGE_TABLE_ENDPOINT
-// replace the addresses of any of them, AZURE_STORAGE_ENDPOINT_SUFFIX the domain of
-// those made from an account's name. getenv is os.Getenv or a stand-in. The error
-// is of class [store.ErrAccessDenied] and holds no secret.
+// [AuthEnv] requests one kind of credential; others that are set are then ignored.
+// AZURE_STORAGE_BLOB_ENDPOINT and AZURE_STORAGE_TABLE_ENDPOINT replace the addresses of any of
+// them, AZURE_STORAGE_ENDPOINT_SUFFIX the domain of those derived from an account's name. getenv is
+// os.Getenv or a substitute. The error is of class [store.ErrAccessDenied] and contains no secret.
 func FromEnv(getenv func(string) string) (Credential, error) {
 	cred, err := fromEnv(func(name string) string { return strings.TrimSpace(getenv(name)) })
 	if err != nil {
@@ -97,7 +94,7 @@ func fromEnv(getenv func(string) string) (Credential, error) {
 	return cred, err
 }
 
-// addEnv adds what a connection string did not say.
+// addEnv adds what a connection string lacks.
 func (c *Credential) addEnv(getenv func(string) string) {
 	c.Account = or(c.Account, getenv("AZURE_STORAGE_ACCOUNT"))
 	if !c.Key.Set() {
@@ -110,19 +107,19 @@ func (c *Credential) addEnv(getenv func(string) string) {
 	c.Identity = identityFromEnv(getenv)
 }
 
-// choose keeps of what was found only what is to be used.
+// choose keeps only the credential that is to be used.
 func (c *Credential) choose(auth Auth) error {
 	c.Auth = auth
 	switch {
 	case auth == AuthKey && !c.Key.Set():
-		return errors.New("a key was asked for: set AZURE_STORAGE_KEY, or a connection string with AccountKey")
+		return errors.New("auth key: set AZURE_STORAGE_KEY, or a connection string with AccountKey")
 	case auth == AuthSAS && !c.SAS.Set() && c.SASFile == "":
-		return errors.New("a SAS was asked for: set AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN, or a connection string with SharedAccessSignature")
+		return errors.New("auth sas: set AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN, or a connection string with SharedAccessSignature")
 	}
-	if auth == AuthSAS || auth.asksForToken() {
+	if auth == AuthSAS || auth.usesToken() {
 		c.Key = Secret{}
 	}
-	if c.Key.Set() || auth.asksForToken() {
+	if c.Key.Set() || auth.usesToken() {
 		c.SAS, c.SASFile = Secret{}, ""
 	}
 	if c.SASFile != "" {
@@ -134,7 +131,7 @@ func (c *Credential) choose(auth Auth) error {
 	return nil
 }
 
-// AccountName is the account's name; where only an address is known, the first part of its host.
+// AccountName is the account's name; if only an address is known, the first part of its host.
 func (c Credential) AccountName() string {
 	if c.Account != "" {
 		return c.Account
@@ -147,13 +144,13 @@ func (c Credential) AccountName() string {
 	return name
 }
 
-// anonymous reports whether nothing says who asks.
+// anonymous reports whether there is no credential.
 func (c Credential) anonymous() bool { return !c.Key.Set() && !c.signed() && c.Token == nil }
 
 // signed reports whether requests carry a shared access signature.
 func (c Credential) signed() bool { return c.SAS.Set() || c.SASFile != "" || c.Signatures != nil }
 
-// signatures are the signatures to use, nil where there are none.
+// signatures are the signatures to use, nil if there are none.
 func (c Credential) signatures() Signatures {
 	switch {
 	case c.Key.Set():
@@ -169,7 +166,7 @@ func (c Credential) signatures() Signatures {
 	}
 }
 
-// check says what is wrong with a credential, before anything is sent.
+// check validates a credential before anything is sent.
 func (c Credential) check() error {
 	for _, e := range [2]struct{ name, url string }{{"blob", c.BlobEndpoint}, {"table", c.TableEndpoint}} {
 		u, err := url.Parse(e.url)

@@ -132,7 +132,7 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-func TestFromEnvRefuses(t *testing.T) {
+func TestFromEnvRejects(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string
@@ -192,7 +192,7 @@ func checkClean(t *testing.T, err error) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRejects(t *testing.T) {
 	t.Parallel()
 	good := fromConnection(t, "AccountName=acct;AccountKey="+testKey)
 	badKey := good

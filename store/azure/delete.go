@@ -22,8 +22,8 @@ import (
 	"logstow/store"
 )
 
-// Delete implements store.Blobs with Blob Batch requests; where storage does
-// not take those, blob by blob. A blob that is another by now does not match.
+// Delete implements store.Blobs with Blob Batch requests, or blob by blob if storage does not
+// support them. A blob that has been replaced does not match.
 // https://learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations
 func (b *blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	options := func(v store.BlobRef) blob.DeleteOptions {
@@ -47,8 +47,8 @@ func (b *blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	})
 }
 
-// RemoveDirectories implements store.Blobs: the deepest first, in batches. Storage refuses
-// to delete what is not empty, and to be asked for the snapshots of a directory.
+// RemoveDirectories implements store.Blobs: the deepest first, in batches. Storage rejects
+// deletions of directories that are not empty, and requests for the snapshots of a directory.
 func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) error {
 	if !b.hierarchical.Load() {
 		return nil
@@ -90,7 +90,7 @@ func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) er
 				_, err := b.container.NewBlobClient(v.Name).Delete(ctx, nil)
 				return err
 			},
-			stays: directoryIsNotEmpty,
+			skipCode: directoryIsNotEmpty,
 		})
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ func (b *blobs) RemoveDirectories(ctx context.Context, prefix, before string) er
 	return nil
 }
 
-// directoryIsNotEmpty is what storage answers for a directory that holds something.
+// directoryIsNotEmpty is the code for a directory that is not empty.
 const directoryIsNotEmpty = bloberror.Code("DirectoryIsNotEmpty")
 
 // SetTier implements store.Blobs as Delete does.
@@ -119,19 +119,19 @@ func (b *blobs) SetTier(ctx context.Context, names []string, tier store.Tier) er
 	})
 }
 
-// change is what is done to many blobs.
+// change is an operation on many blobs.
 type change struct {
 	action action
-	// add adds it to a batch for one blob, one does it for one.
+	// add adds it to a batch for one blob, one sends it for one.
 	add func(batch *container.BatchBuilder, v store.BlobRef) error
 	one func(ctx context.Context, v store.BlobRef) error
-	// stays is the code for what is to be left as it is.
-	stays bloberror.Code
+	// skipCode is the code for a blob to skip.
+	skipCode bloberror.Code
 }
 
-// change changes many blobs in as few requests as can be.
+// change changes many blobs in as few requests as possible.
 func (b *blobs) change(ctx context.Context, versions []store.BlobRef, c change) error {
-	var failed firstOfEach
+	var failed firstPerClass
 	valid := make([]store.BlobRef, 0, len(versions))
 	for _, v := range versions {
 		if err := store.CheckName(v.Name); err != nil {
@@ -149,8 +149,8 @@ func (b *blobs) change(ctx context.Context, versions []store.BlobRef, c change) 
 	return failed.join()
 }
 
-// changeBatch changes what one request can.
-func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c change, failed *firstOfEach) {
+// changeBatch changes as many as fit into one request.
+func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c change, failed *firstPerClass) {
 	if b.noBatches.Load() {
 		b.changeEach(ctx, versions, c, failed)
 		return
@@ -158,7 +158,7 @@ func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c cha
 	object := "blobs of container " + b.name
 	batch, err := b.newBatch()
 	if err != nil {
-		failed.add(b.fail.of(ctx, c.action, object, err))
+		failed.add(b.fail.wrap(ctx, c.action, object, err))
 		return
 	}
 	for _, v := range versions {
@@ -169,11 +169,11 @@ func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c cha
 	}
 	resp, err := b.container.SubmitBatch(ctx, batch, nil)
 	if err != nil {
-		garbled := notUnderstood(ctx, err)
-		err = b.fail.of(ctx, c.action, object, err)
+		garbled := isUndecodable(ctx, err)
+		err = b.fail.wrap(ctx, c.action, object, err)
 		if refused := noBatches(err); garbled || refused {
 			if refused && !b.noBatches.Swap(true) {
-				b.log.Warn("storage takes no batches: going on one by one", slog.Any("error", err))
+				b.log.Warn("storage does not support batch requests: sending single requests", slog.Any("error", err))
 			}
 			b.changeEach(ctx, versions, c, failed)
 			return
@@ -189,12 +189,12 @@ func (b *blobs) changeBatch(ctx context.Context, versions []store.BlobRef, c cha
 		if id := value(item.ContentID); item.ContentID != nil && id >= 0 && id < len(versions) {
 			name = versions[id].Name // without the account that a path-style address begins with
 		}
-		_ = b.addFailed(ctx, name, c, item.Error, failed) // each has its own outcome
+		_ = b.addFailed(ctx, name, c, item.Error, failed) // each has its own result
 	}
 }
 
-// newBatch makes an empty batch. Each of its parts is signed by itself, with what
-// is in the address of the client that makes it.
+// newBatch makes an empty batch. Each of its parts is signed separately, with the signature in the
+// address of the client that makes it.
 func (b *blobs) newBatch() (*container.BatchBuilder, error) {
 	if b.signatures == nil {
 		return b.container.NewBatchBuilder()
@@ -210,8 +210,8 @@ func (b *blobs) newBatch() (*container.BatchBuilder, error) {
 	return client.NewBatchBuilder()
 }
 
-// notUnderstood reports whether an answer to a batch came that the SDK can not read.
-func notUnderstood(ctx context.Context, err error) bool {
+// isUndecodable reports whether the SDK cannot decode the response to a batch.
+func isUndecodable(ctx context.Context, err error) bool {
 	var answer *azcore.ResponseError
 	var network net.Error
 	var token *tokenError
@@ -219,21 +219,21 @@ func notUnderstood(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && !errors.As(err, &answer) && !errors.As(err, &network) && !errors.As(err, &token) && !errors.As(err, &signature)
 }
 
-// noBatches reports whether an answer says that batches are not served: as an
-// invalid request, or as a failure without one of storage's own codes.
+// noBatches reports whether a response means that batches are not supported: an invalid request, or
+// a failure without one of storage's own codes.
 func noBatches(err error) bool {
 	var e *store.Error
 	return errors.Is(err, store.ErrInvalid) ||
 		errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Code == ""
 }
 
-// singles is the number of changes of single blobs under way at once.
-const singles = 16
+// concurrentChanges is the number of single requests in flight.
+const concurrentChanges = 16
 
-// changeEach changes blob by blob, until storage is not to be had.
-func (b *blobs) changeEach(ctx context.Context, versions []store.BlobRef, c change, failed *firstOfEach) {
+// changeEach changes blob by blob, until storage is unavailable.
+func (b *blobs) changeEach(ctx context.Context, versions []store.BlobRef, c change, failed *firstPerClass) {
 	var group errgroup.Group
-	group.SetLimit(singles)
+	group.SetLimit(concurrentChanges)
 	var down atomic.Bool
 	for _, v := range versions {
 		if down.Load() || ctx.Err() != nil {
@@ -246,28 +246,28 @@ func (b *blobs) changeEach(ctx context.Context, versions []store.BlobRef, c chan
 			return nil
 		})
 	}
-	_ = group.Wait() // what failed is in failed
+	_ = group.Wait() // failures are in failed
 }
 
-// addFailed adds and returns the error for one blob, nil where it is that the blob, or
-// the version asked for, is not there.
-func (b *blobs) addFailed(ctx context.Context, name string, c change, cause error, failed *firstOfEach) error {
-	err := b.fail.of(ctx, c.action, blobObject(name), cause)
-	if errors.Is(err, store.ErrNotFound) || bloberror.HasCode(cause, bloberror.ConditionNotMet) || c.stays != "" && bloberror.HasCode(cause, c.stays) {
+// addFailed adds and returns the error for one blob, nil if the blob, or the requested version,
+// does not exist.
+func (b *blobs) addFailed(ctx context.Context, name string, c change, cause error, failed *firstPerClass) error {
+	err := b.fail.wrap(ctx, c.action, blobObject(name), cause)
+	if errors.Is(err, store.ErrNotFound) || bloberror.HasCode(cause, bloberror.ConditionNotMet) || c.skipCode != "" && bloberror.HasCode(cause, c.skipCode) {
 		return nil
 	}
 	failed.add(err)
 	return err
 }
 
-// firstOfEach keeps the first error of each class. Safe for concurrent use.
-type firstOfEach struct {
+// firstPerClass keeps the first error of each class. Safe for concurrent use.
+type firstPerClass struct {
 	mu      sync.Mutex
 	errs    []error
 	classes []error
 }
 
-func (f *firstOfEach) add(err error) {
+func (f *firstPerClass) add(err error) {
 	var class error
 	if e := (*store.Error)(nil); errors.As(err, &e) {
 		class = e.Class
@@ -280,4 +280,4 @@ func (f *firstOfEach) add(err error) {
 	}
 }
 
-func (f *firstOfEach) join() error { return errors.Join(f.errs...) }
+func (f *firstPerClass) join() error { return errors.Join(f.errs...) }

@@ -13,30 +13,29 @@ import (
 // enumeration decodes a page of a listing, the XML document EnumerationResults of
 // https://learn.microsoft.com/rest/api/storageservices/list-blobs#response-body.
 //
-// It knows the part of XML that storage writes, and only the properties that
-// [store.Blob] has: a twentieth of the work of a general decoder, which is most of
-// what planning a query over many segments takes. What it does not know (attributes,
-// comments, character data sections, unknown entities) it refuses; whoever calls it
-// then has the SDK decode the page.
+// It supports the subset of XML that storage writes, and only the properties in [store.Blob]: this
+// takes a twentieth of the time of a general decoder, which would dominate the planning of a query
+// over many segments. It rejects everything else (attributes, comments, CDATA sections, unknown
+// entities); the caller then lets the SDK decode the page.
 type enumeration struct {
 	rest []byte
 	enumerated
-	next string // the marker of the page that follows
+	next string // the marker of the next page
 
-	depth int                  // of the element that is read
-	keys  map[string]string    // metadata keys seen, in lower case as the SDK gives them
+	depth int                  // of the current element
+	keys  map[string]string    // metadata keys seen, in lower case as in the SDK
 	times map[string]time.Time // creation times seen: blobs of a page share them
 	text  []byte               // unescaped, of one blob
 }
 
-// enumerated is what a page lists.
+// enumerated is the content of a page.
 type enumerated struct {
 	blobs []store.Blob
-	// directories are those of a hierarchical namespace, which lists them as blobs.
+	// directories are those of a hierarchical namespace, which are listed as blobs.
 	directories []string
 }
 
-// add adds a blob, or what looks like one and is a directory.
+// add adds a blob, or a directory that is listed like one.
 func (e *enumerated) add(b store.Blob, directory bool) {
 	if directory || b.Metadata[folderKey] == "true" {
 		e.directories = append(e.directories, b.Name)
@@ -45,14 +44,14 @@ func (e *enumerated) add(b store.Blob, directory bool) {
 	e.blobs = append(e.blobs, b)
 }
 
-// What a hierarchical namespace says of a directory: in its properties, and in metadata
-// that older versions of the service write too.
+// The marks of a directory in a hierarchical namespace: a property, and metadata that older
+// versions of the service write too.
 const (
 	directoryType = "directory"
 	folderKey     = "hdi_isfolder"
 )
 
-// decodeEnumeration decodes a page. It is false where it does not know how.
+// decodeEnumeration decodes a page. It is false if the page is not supported.
 func decodeEnumeration(page []byte) (items enumerated, next string, ok bool) {
 	page = bytes.TrimPrefix(page, []byte("\xef\xbb\xbf"))
 	if !plainText(page) {
@@ -77,8 +76,8 @@ func decodeEnumeration(page []byte) (items enumerated, next string, ok bool) {
 	return e.enumerated, e.next, true
 }
 
-// plainText reports whether text is what XML may hold and does not change: valid
-// UTF-8 without control characters but tab and newline.
+// plainText reports whether text is valid XML text that decoding does not change: UTF-8 without
+// control characters other than tab and newline.
 func plainText(text []byte) bool {
 	for _, c := range text {
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -89,17 +88,16 @@ func plainText(text []byte) bool {
 	return utf8.Valid(text) && !bytes.ContainsRune(text, '\r') && !bytes.Contains(text, []byte("\xef\xbf\xbe")) && !bytes.Contains(text, []byte("\xef\xbf\xbf"))
 }
 
-// maxDepth is how deep elements may be: more than storage's are.
+// maxDepth is the maximum nesting of elements: more than storage's.
 const maxDepth = 16
 
-// tag is the beginning of an element.
+// tag is the start of an element.
 type tag struct {
 	name  []byte
 	empty bool // it is its end too
 }
 
-// open reads the beginning of an element, after spaces. Attributes are read over where
-// they are allowed.
+// open reads the start of an element, after spaces. Attributes are skipped where allowed.
 func (e *enumeration) open(attributes bool) (tag, bool) {
 	e.rest = bytes.TrimLeft(e.rest, " \t\n")
 	if len(e.rest) < 2 || e.rest[0] != '<' {
@@ -117,7 +115,7 @@ func (e *enumeration) open(attributes bool) (tag, bool) {
 	return tag{name, empty}, plain && isName(name)
 }
 
-// isName reports whether an element may be called so: the names that storage uses.
+// isName reports whether a name is valid for an element: those that storage uses.
 func isName(name []byte) bool {
 	for i, c := range name {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
@@ -129,8 +127,7 @@ func isName(name []byte) bool {
 	return len(name) > 0
 }
 
-// areAttributes reports whether text is name="value" some times, without anything
-// in the values that would have to be looked at.
+// areAttributes reports whether text is a list of name="value" whose values need no decoding.
 func areAttributes(text []byte) bool {
 	for {
 		if text = bytes.TrimLeft(text, " \t\n"); len(text) == 0 {
@@ -158,7 +155,7 @@ func (e *enumeration) close(name []byte) bool {
 	return true
 }
 
-// children reads an element that has only elements in it, each by use, to its end.
+// children reads an element that contains only elements, each by use, to its end.
 func (e *enumeration) children(parent tag, use func(child tag) bool) bool {
 	if parent.empty {
 		return true
@@ -179,7 +176,7 @@ func (e *enumeration) children(parent tag, use func(child tag) bool) bool {
 	}
 }
 
-// skip reads over an element, whatever it holds.
+// skip skips an element with its content.
 func (e *enumeration) skip(t tag) bool {
 	if t.empty {
 		return true
@@ -198,7 +195,7 @@ func (e *enumeration) skip(t tag) bool {
 	return e.children(t, e.skip)
 }
 
-// raw is the text of an element that has only text in it, as it is written.
+// raw is the text of an element that contains only text, still escaped.
 func (e *enumeration) raw(t tag) ([]byte, bool) {
 	if t.empty {
 		return nil, true
@@ -212,7 +209,7 @@ func (e *enumeration) raw(t tag) ([]byte, bool) {
 	return text, e.close(t.name)
 }
 
-// result reads what is directly in EnumerationResults.
+// result reads the direct children of EnumerationResults.
 func (e *enumeration) result(t tag) bool {
 	switch string(t.name) {
 	case "Blobs":
@@ -246,8 +243,8 @@ func (e *enumeration) value(t tag) (span, bool) {
 	return span{from, len(e.text)}, ok
 }
 
-// blob reads one blob. All that is kept of it is in one string, so that a blob does
-// not hold its page.
+// blob reads one blob. All its strings share one allocation, so that a blob does not retain its
+// page.
 func (e *enumeration) blob(t tag) bool {
 	if string(t.name) != "Blob" {
 		return false
@@ -346,7 +343,7 @@ func parseSize(text []byte) (int64, bool) {
 	return n, err == nil && n >= 0
 }
 
-// appendText appends text without its escapes to b.
+// appendText appends unescaped text to b.
 func appendText(b, text []byte) ([]byte, bool) {
 	for {
 		before, after, found := bytes.Cut(text, []byte("&"))

@@ -13,25 +13,25 @@ import (
 	"logstow/store"
 )
 
-// failures turns what the SDK returns into the store's errors.
+// failures converts errors of the SDK into those of the store.
 type failures struct {
 	cred      Credential
 	container string
 	scrub     scrubber
-	// tokens gives the tokens; nil where there are none.
+	// tokens provides the tokens; nil if there are none.
 	tokens *tokenSource
 }
 
-// invalid is the error for a request that is wrong before it is sent.
+// invalid is the error for a request that is invalid before it is sent.
 func (f *failures) invalid(a action, object string, err error) error {
 	return &store.Error{Op: a.verb(), Object: object, Class: store.ErrInvalid, Err: err}
 }
 
-// of is the error for err, which ended an action on an object.
-func (f *failures) of(ctx context.Context, a action, object string, err error) error {
+// wrap is the error for err, which ended an action on an object.
+func (f *failures) wrap(ctx context.Context, a action, object string, err error) error {
 	var answer *azcore.ResponseError
 	if errors.As(err, &answer) {
-		return f.ofAnswer(a, object, answer)
+		return f.wrapResponse(a, object, answer)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%s %s: %w", a.verb(), object, cause)
@@ -58,25 +58,25 @@ func (f *failures) of(ctx context.Context, a action, object string, err error) e
 	return e
 }
 
-func (f *failures) ofAnswer(a action, object string, answer *azcore.ResponseError) error {
-	said := readAnswer(answer)
+func (f *failures) wrapResponse(a action, object string, answer *azcore.ResponseError) error {
+	parsed := readServiceError(answer)
 	e := &store.Error{
-		Op: a.verb(), Object: object, Class: classOf(a, said.status, said.code),
-		Status: said.status, Code: said.code,
+		Op: a.verb(), Object: object, Class: classOf(a, parsed.status, parsed.code),
+		Status: parsed.status, Code: parsed.code,
 	}
-	if said.message != "" {
-		e.Err = errors.New(f.scrub.text(said.message))
+	if parsed.message != "" {
+		e.Err = errors.New(f.scrub.text(parsed.message))
 	}
 	if answer.RawResponse != nil {
 		header := answer.RawResponse.Header
 		e.RequestID = header.Get("x-ms-request-id")
 		e.RetryAfter = retryAfter(header, time.Now())
-		e.Hint = f.answerHint(a, e, header, time.Now())
+		e.Hint = f.responseHint(a, e, header, time.Now())
 	}
 	return e
 }
 
-// retryAfter is how long the service asks to wait.
+// retryAfter is the delay that the service requests.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	for _, name := range [2]string{"x-ms-retry-after-ms", "retry-after-ms"} {
 		if ms, err := strconv.ParseUint(header.Get(name), 10, 31); err == nil {

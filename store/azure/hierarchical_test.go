@@ -22,7 +22,7 @@ import (
 )
 
 // namespace answers as an account with a hierarchical namespace does, which Azurite
-// can not be: directories are listed as blobs, can not be asked for their snapshots,
+// cannot be: directories are listed as blobs, cannot be asked for their snapshots,
 // and are not deleted while they hold something.
 type namespace struct {
 	mu       sync.Mutex

@@ -13,16 +13,16 @@ import (
 	"logstow/store"
 )
 
-// maxSkew is how far a machine's clock may be off before storage refuses what it signs.
+// maxSkew is how far a machine's clock may be off before storage rejects its signatures.
 // https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
 const maxSkew = 15 * time.Minute
 
-// answerHint says what to do about an answer; "" where nothing is known. A refusal's
-// names the host that said no and the kind of credential that it said no to.
-func (f *failures) answerHint(a action, e *store.Error, header http.Header, now time.Time) string {
+// responseHint is what to do about a response; "" if unknown. For a denied access it names the host
+// and the kind of credential.
+func (f *failures) responseHint(a action, e *store.Error, header http.Header, now time.Time) string {
 	hint := f.hintOf(a, e, header, now)
 	if errors.Is(e.Class, store.ErrAccessDenied) {
-		return f.host(a) + " refused " + f.cred.kind() + ": " + hint
+		return f.host(a) + " denied access to " + f.cred.kind() + ": " + hint
 	}
 	return hint
 }
@@ -35,16 +35,16 @@ func (f *failures) hintOf(a action, e *store.Error, header http.Header, now time
 	case "AuthenticationFailed", "InvalidAuthenticationInfo", "NoAuthenticationInformation":
 		return f.authenticationHint(a, header, now)
 	case "AuthorizationFailure":
-		return f.rightsHint(a) + "; if that is so, the account's network rules keep this machine out"
+		return f.rightsHint(a) + "; if it has that, the account's network rules exclude this machine"
 	case "KeyBasedAuthenticationNotPermitted":
 		return "the account forbids keys, and SAS signed with them: use a managed identity, a workload identity or az login (AZURE_STORAGE_ACCOUNT alone), " +
 			"which needs " + f.roleHint(a)
 	case "AuthorizationResourceTypeMismatch", "AuthorizationServiceMismatch":
 		return "make an account SAS for the services blob and table (ss=bt) and the resource types service, container and object (srt=sco)"
 	case "AuthorizationSourceIPMismatch":
-		return "the SAS admits other addresses only (sip=)"
+		return "the SAS excludes this address (sip=)"
 	case "AuthorizationProtocolMismatch":
-		return "the SAS admits https only"
+		return "the SAS allows https only"
 	case "AccountIsDisabled":
 		return "enable the storage account"
 	case "BlobArchived", "BlobBeingRehydrated":
@@ -60,7 +60,7 @@ func (f *failures) hintOf(a action, e *store.Error, header http.Header, now time
 	}
 }
 
-// authenticationHint looks for the usual reasons why storage does not believe a caller.
+// authenticationHint looks for the usual causes of a failed authentication.
 func (f *failures) authenticationHint(a action, header http.Header, now time.Time) string {
 	if server, err := http.ParseTime(header.Get("Date")); err == nil {
 		if skew := now.Sub(server).Round(time.Second); skew.Abs() > maxSkew {
@@ -77,7 +77,7 @@ func (f *failures) authenticationHint(a action, header http.Header, now time.Tim
 	}
 }
 
-// rightsHint names the right that an action needs.
+// rightsHint names the permission that an action needs.
 func (f *failures) rightsHint(a action) string {
 	switch {
 	case f.cred.signed() && a == createContainer:
@@ -87,11 +87,11 @@ func (f *failures) rightsHint(a action) string {
 	case f.cred.Key.Set():
 		return f.keyHint()
 	default:
-		return "it lacks " + f.roleHint(a)
+		return "it needs " + f.roleHint(a)
 	}
 }
 
-// roleHint names the role that an action needs, and the command that gives it.
+// roleHint names the role that an action needs, and the command that grants it.
 func (f *failures) roleHint(a action) string {
 	name, scope := role("Storage Blob Data", a), "/blobServices/default/containers/"+f.container
 	if a.onTables() {
@@ -104,18 +104,18 @@ func (f *failures) roleHint(a action) string {
 		name, scope = "Storage Blob Delegator", ""
 	default:
 	}
-	return fmt.Sprintf(`the role %s: %s (allow ten minutes until it holds)`,
+	return fmt.Sprintf(`the role %s: %s (it takes effect within ten minutes)`,
 		name, RoleCommand(name, or(f.tokens.facts().principal, "OBJECT-ID"), f.cred.AccountName(), scope))
 }
 
-// RoleCommand is the command that gives a principal a role on an account, or what
-// scope names below it ("" is all of it).
+// RoleCommand is the command that grants a role to a principal on an account, or on the scope below
+// it ("" is all of it).
 func RoleCommand(role, principal, account, scope string) string {
 	return fmt.Sprintf(`az role assignment create --role "%s" --assignee "%s" --scope "$(az storage account show --name %s --query id --output tsv)%s"`,
 		role, principal, account, scope)
 }
 
-// tokenHint says what to do where no token was given.
+// tokenHint is what to do if no token was issued.
 func (f *failures) tokenHint() string {
 	authority := or(f.cred.Identity.Authority, "the authority")
 	switch f.cred.Auth {
@@ -131,7 +131,7 @@ func (f *failures) tokenHint() string {
 	}
 }
 
-// host is where an action's requests go.
+// host is the host of an action's requests.
 func (f *failures) host(a action) string {
 	u, err := url.Parse(f.endpoint(a))
 	if err != nil {
@@ -148,7 +148,7 @@ func (f *failures) endpoint(a action) string {
 }
 
 func (f *failures) keyHint() string {
-	return "check that the key is one of account " + f.cred.AccountName() + ", and not rotated since"
+	return "check that the key is one of account " + f.cred.AccountName() + ", and was not rotated"
 }
 
 func role(kind string, a action) string {
@@ -158,7 +158,7 @@ func role(kind string, a action) string {
 	return kind + " Reader"
 }
 
-// expiry is when the credential ends, where that is known.
+// expiry is when the credential expires, if known.
 func (f *failures) expiry() (time.Time, bool) {
 	if expiry, ok := f.sasExpiry(); ok {
 		return expiry, true
@@ -167,7 +167,7 @@ func (f *failures) expiry() (time.Time, bool) {
 	return expires, !expires.IsZero()
 }
 
-// sasExpiry is when the SAS ends, as far as it says.
+// sasExpiry is when the SAS expires, if it says so.
 func (f *failures) sasExpiry() (time.Time, bool) {
 	if f.cred.Signatures == nil {
 		return time.Time{}, false
@@ -179,7 +179,7 @@ func (f *failures) sasExpiry() (time.Time, bool) {
 	return sasExpiry(sas)
 }
 
-// networkHint says what to do where no answer came.
+// networkHint is what to do if there was no response.
 func (f *failures) networkHint(a action, err error) string {
 	endpoint := f.endpoint(a)
 	var dns *net.DNSError
@@ -192,6 +192,6 @@ func (f *failures) networkHint(a action, err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens at " + endpoint
 	default:
-		return "no answer from " + endpoint
+		return "no response from " + endpoint
 	}
 }

@@ -191,9 +191,9 @@ func TestIdentityRefused(t *testing.T) {
 	}
 }
 
-// TestRefusalNamesRole: storage says no to a token, and the error says who, what
+// TestAccessDeniedNamesRole: storage says no to a token, and the error says who, what
 // role is missing and how to give it.
-func TestRefusalNamesRole(t *testing.T) {
+func TestAccessDeniedNamesRole(t *testing.T) {
 	t.Parallel()
 	server, transport := secureServer(t)
 	for operation, want := range map[string]string{
@@ -216,7 +216,7 @@ func TestRefusalNamesRole(t *testing.T) {
 			}
 			host, _, _ = strings.Cut(host, "/")
 			for _, says := range []string{
-				host + " refused the managed identity", "az role assignment create --role " + want,
+				host + " denied access to the managed identity", "az role assignment create --role " + want,
 				`--assignee "` + principal + `"`, "az storage account show --name " + azurite.Account,
 			} {
 				checkRefused(t, err, says)
@@ -227,7 +227,7 @@ func TestRefusalNamesRole(t *testing.T) {
 }
 
 // TestCLI puts a stand-in for az into the path, which Azure's library looks up
-// itself: this test can not run beside others.
+// itself: this test cannot run beside others.
 func TestCLI(t *testing.T) {
 	server, transport := secureServer(t)
 	bin := t.TempDir()

@@ -31,10 +31,10 @@ func (b *blobs) enumerate(ctx context.Context, prefix string) iter.Seq2[enumerat
 			MaxResults: to.Ptr[int32](maxPage),
 			Include:    container.ListBlobsInclude{Metadata: true},
 		})
-		var read taken
-		pages(taking(ctx, &read), pager, func(page container.ListBlobsFlatResponse, err error) bool {
+		var read capturedPage
+		pages(capturePage(ctx, &read), pager, func(page container.ListBlobsFlatResponse, err error) bool {
 			if err != nil {
-				return yield(enumerated{}, b.fail.of(ctx, listBlobs, b.prefixObject(prefix), err))
+				return yield(enumerated{}, b.fail.wrap(ctx, listBlobs, b.prefixObject(prefix), err))
 			}
 			items := read.enumerated
 			if !read.ok {
@@ -48,16 +48,16 @@ func (b *blobs) enumerate(ctx context.Context, prefix string) iter.Seq2[enumerat
 	}
 }
 
-// now is the date of a listing's answer, which is the one request that whoever
-// may list may make.
+// now is the date of the response to a listing, which is the one request that needs only the
+// permission to list.
 func (b *blobs) now(ctx context.Context) (time.Time, error) {
 	pager := b.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{MaxResults: to.Ptr[int32](1)})
 	page, err := pager.NextPage(ctx)
 	if err == nil && page.Date == nil {
-		err = errors.New("the answer has no date")
+		err = errors.New("response without a Date header")
 	}
 	if err != nil {
-		return time.Time{}, b.fail.of(ctx, listBlobs, b.prefixObject(""), err)
+		return time.Time{}, b.fail.wrap(ctx, listBlobs, b.prefixObject(""), err)
 	}
 	return page.Date.UTC(), nil
 }
@@ -71,7 +71,7 @@ func (b *blobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 		})
 		pages(ctx, pager, func(page container.ListBlobsHierarchyResponse, err error) bool {
 			if err != nil {
-				return yield(nil, b.fail.of(ctx, listBlobs, b.prefixObject(prefix), err))
+				return yield(nil, b.fail.wrap(ctx, listBlobs, b.prefixObject(prefix), err))
 			}
 			if page.Segment == nil {
 				return yield(nil, nil)
@@ -96,7 +96,7 @@ func listedPage(page container.ListBlobsFlatResponse) (items enumerated) {
 	return items
 }
 
-// listed is a blob as a listing has it.
+// listed is a blob of a listing.
 func listed(item *container.BlobItem) store.Blob {
 	blob := store.Blob{Name: value(item.Name), Metadata: make(map[string]string, len(item.Metadata))}
 	for key, v := range item.Metadata {

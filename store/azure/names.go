@@ -8,9 +8,9 @@ import (
 // LogsContainer is where Azure Storage Analytics writes; it can be read, not written.
 const LogsContainer = "$logs"
 
-// CheckContainer says why a container can not have a name: 3 to 63 lower-case
-// letters, digits and hyphens, each hyphen between two of the others. Of Azure's
-// own containers [LogsContainer] is allowed, for reading.
+// CheckContainer reports why a container name is invalid: 3 to 63 lower-case letters, digits and
+// hyphens, each hyphen between two of the others. Of Azure's own containers [LogsContainer] is
+// allowed, for reading.
 // https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata
 func CheckContainer(name string) error {
 	if name == LogsContainer {

@@ -65,9 +65,9 @@ func TestNetworkErrors(t *testing.T) {
 	}{
 		{"no such host", &net.DNSError{Err: "no such host", Name: "acct.blob.core.windows.net", IsNotFound: true}, "check the account's name"},
 		{"refused", &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}, "nothing listens"},
-		{"reset", &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}, "no answer from https://acct."},
+		{"reset", &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}, "no response from https://acct."},
 		{"address in the text", errors.New("proxy said no to https://acct.blob.core.windows.net/logs?" + testSAS), "proxy said no"},
-		{"try timed out", context.DeadlineExceeded, "no answer"},
+		{"try timed out", context.DeadlineExceeded, "no response"},
 	} {
 		for _, operation := range operations() {
 			t.Run(tt.name+"/"+operation, func(t *testing.T) {
@@ -102,8 +102,8 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestBrokenAnswers has the network end in the midst of a body.
-func TestBrokenAnswers(t *testing.T) {
+// TestBrokenResponses has the network end in the midst of a body.
+func TestBrokenResponses(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

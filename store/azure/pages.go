@@ -11,28 +11,28 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
-// A pageReader takes the pages of listings out of the SDK's hands, which would spend
-// more on decoding them than the rest of a query costs. What [decodeEnumeration] does
-// not know goes its usual way.
+// A pageReader intercepts pages of listings, since the SDK would spend more time on decoding them
+// than the rest of a query costs. Pages that [decodeEnumeration] does not support are left to the
+// SDK.
 type pageReader struct{}
 
-// A taken page is put into the context of its request.
-type taken struct {
+// A capturedPage is put into the context of its request.
+type capturedPage struct {
 	enumerated
 	ok bool
 }
 
-type takenKey struct{}
+type capturedPageKey struct{}
 
-// taking is a context in which a listing's page is put into t.
-func taking(ctx context.Context, t *taken) context.Context {
-	return context.WithValue(ctx, takenKey{}, t)
+// capturePage is a context in which a listing's page is put into t.
+func capturePage(ctx context.Context, t *capturedPage) context.Context {
+	return context.WithValue(ctx, capturedPageKey{}, t)
 }
 
 // Do implements policy.Policy.
 func (pageReader) Do(req *policy.Request) (*http.Response, error) {
 	resp, err := req.Next()
-	t, wanted := req.Raw().Context().Value(takenKey{}).(*taken)
+	t, wanted := req.Raw().Context().Value(capturedPageKey{}).(*capturedPage)
 	if err != nil || !wanted || resp.StatusCode != http.StatusOK {
 		return resp, err
 	}
@@ -44,7 +44,7 @@ func (pageReader) Do(req *policy.Request) (*http.Response, error) {
 	if t.enumerated, next, t.ok = decodeEnumeration(page); !t.ok {
 		return resp, nil
 	}
-	// All that is left for the SDK is where to go on.
+	// The SDK only needs the marker of the next page.
 	var rest bytes.Buffer
 	rest.WriteString("<EnumerationResults><NextMarker>")
 	if err := xml.EscapeText(&rest, []byte(next)); err != nil {

@@ -32,7 +32,7 @@ func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Se
 		})
 		pages(forTable(ctx, table), pager, func(page aztables.ListEntitiesResponse, err error) bool {
 			if err != nil {
-				return yield(nil, t.fail.of(ctx, queryTable, object, err))
+				return yield(nil, t.fail.wrap(ctx, queryTable, object, err))
 			}
 			entities := make([]store.Entity, 0, len(page.Entities))
 			for _, encoded := range page.Entities {
@@ -48,7 +48,7 @@ func (t *tables) Query(ctx context.Context, table string, q store.Query) iter.Se
 	}
 }
 
-// filterOf is a query, which store.CheckQuery has passed, as an OData filter.
+// filterOf is a query, checked by store.CheckQuery, as an OData filter.
 // https://learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities
 func filterOf(q store.Query) string {
 	var b strings.Builder
@@ -72,7 +72,7 @@ func filterOf(q store.Query) string {
 // quote is s as an OData string.
 func quote(s string) string { return "'" + doubled(s) + "'" }
 
-// doubled is s as it stands inside an OData string.
+// doubled is s with quotes doubled, as inside an OData string.
 func doubled(s string) string { return strings.ReplaceAll(s, "'", "''") }
 
 func selectOf(columns []store.Column) string {
@@ -83,8 +83,8 @@ func selectOf(columns []store.Column) string {
 	return strings.Join(names, ",")
 }
 
-// decodeEntity reads an entity of a query's answer; columns say the types,
-// which JSON without metadata leaves out. A missing property comes as null.
+// decodeEntity decodes an entity of a query's response; columns give the types, which JSON without
+// metadata lacks. A missing property comes as null.
 func decodeEntity(encoded []byte, columns []store.Column) (store.Entity, error) {
 	var m map[string]any
 	if err := json.Unmarshal(encoded, &m); err != nil {

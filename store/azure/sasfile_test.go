@@ -66,7 +66,7 @@ func TestSASFile(t *testing.T) {
 	if got, ok := s.Expires(); !ok || !got.Equal(later) {
 		t.Errorf("Expires() = %s, %v, want %s", got, ok, later)
 	}
-	// What can not be a SAS, half a file for example, changes nothing.
+	// What cannot be a SAS, half a file for example, changes nothing.
 	replace("sv=2021-12-02&CANARY")
 	if err := do(t.Context(), s, list); err != nil {
 		t.Error(err)
@@ -75,14 +75,14 @@ func TestSASFile(t *testing.T) {
 	replace(accountSAS(t, "rl", expired))
 	err := do(t.Context(), s, list)
 	checkRefused(t, err, "the SAS expired at 2024-05-06T07:08:09Z")
-	checkRefused(t, err, "refused the SAS in /")
+	checkRefused(t, err, "denied access to the SAS in /")
 	replace(accountSAS(t, "rl", later))
 	if err := do(t.Context(), s, list); err != nil {
 		t.Errorf("after a new SAS: %v", err)
 	}
 }
 
-func TestSASFileRefuses(t *testing.T) {
+func TestSASFileRejects(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad")

@@ -13,13 +13,13 @@ import (
 
 const redacted = "[redacted]"
 
-// Secret is a string that prints as "[redacted]" in every way of printing; only
-// [Secret.Reveal] gives it away. The zero value is no secret.
+// Secret is a string that prints as "[redacted]" in every format; only [Secret.Reveal] returns it.
+// The zero value is no secret.
 type Secret struct {
 	value *string // a pointer, so that %v of a struct around it shows no text either
 }
 
-// NewSecret hides s; of an empty string it is the zero value.
+// NewSecret wraps s; the empty string gives the zero value.
 func NewSecret(s string) Secret {
 	if s == "" {
 		return Secret{}
@@ -30,7 +30,7 @@ func NewSecret(s string) Secret {
 // Set reports whether there is a secret.
 func (s Secret) Set() bool { return s.value != nil }
 
-// Reveal is the secret itself, "" where there is none.
+// Reveal is the secret itself, "" if there is none.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -55,16 +55,15 @@ func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) 
 // LogValue implements slog.LogValuer.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// A scrubber takes secrets out of text that came from elsewhere.
+// A scrubber redacts secrets from text of other origin.
 type scrubber struct {
-	// known are the credential's secrets as they are now.
+	// known returns the credential's current secrets.
 	known func() []string
-	// named finds what stands after the name of a secret, token what looks like a token.
+	// named matches a value after the name of a secret, token what looks like a token.
 	named, token *regexp.Regexp
 }
 
-// scrubber knows the credential's secrets and, for a SAS, its signature in the
-// forms in which it may be written.
+// scrubber redacts the credential's secrets and, for a SAS, its signature in all its encodings.
 func (c Credential) scrubber() scrubber {
 	return scrubber{
 		known: c.secrets,
@@ -73,14 +72,14 @@ func (c Credential) scrubber() scrubber {
 	}
 }
 
-// secrets are the credential's secrets as they are now.
+// secrets are the credential's current secrets.
 func (c Credential) secrets() []string {
 	all := []string{c.Key.Reveal(), c.Identity.Secret.Reveal()}
 	if s := c.signatures(); s != nil {
 		for _, get := range [2]func() (Secret, error){s.Blobs, func() (Secret, error) { return s.Table("") }} {
 			sas, err := get()
 			if err != nil {
-				continue // what can not be read was not sent
+				continue // an unreadable SAS was not sent
 			}
 			all = append(all, sas.Reveal())
 			if values, err := url.ParseQuery(sas.Reveal()); err == nil {
@@ -104,8 +103,8 @@ func (s scrubber) text(t string) string {
 	return s.token.ReplaceAllString(s.named.ReplaceAllString(t, "$1$2"+redacted), redacted)
 }
 
-// err is e where its text holds no secret, else an error with the clean text
-// alone. The address in a *url.Error is dropped: it holds the SAS.
+// err is e if its text contains no secret, otherwise an error with the redacted text alone. The
+// address in a *url.Error is dropped: it contains the SAS.
 func (s scrubber) err(e error) error {
 	var u *url.Error
 	if errors.As(e, &u) {

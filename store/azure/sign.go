@@ -19,47 +19,47 @@ import (
 )
 
 const (
-	// tableSASVersion is the version of storage's protocol that signatures of tables are made for.
+	// tableSASVersion is the version of storage's protocol for signatures of tables.
 	tableSASVersion = "2019-02-02"
-	// clockSlack is how much earlier than now a delegation key begins, for clocks that differ.
+	// clockSlack is how much earlier than now a delegation key begins, to tolerate clock skew.
 	clockSlack = 15 * time.Minute
 )
 
-// ErrCannotSign says that the credential can not make a signature of that kind.
-var ErrCannotSign = errors.New("this credential can not sign that")
+// ErrCannotSign reports that the credential cannot make a signature of that kind.
+var ErrCannotSign = errors.New("this credential cannot sign")
 
-// Delegates reports whether signatures for blobs are made in the name of an identity
-// ("user delegation"), and not with the account's key. Then there are none for tables.
+// Delegates reports whether signatures for blobs are made in the name of an identity ("user
+// delegation") and not with the account key. Tables cannot be signed for then.
 func (s *Store) Delegates() bool { return s.blobs.fail.tokens != nil }
 
-// Address says where the store is: the account's name and its two endpoints.
+// Address is the location of the store: the account's name and its two endpoints.
 func (s *Store) Address() (account, blobs, tables string) {
 	f := s.blobs.fail
 	return f.cred.AccountName(), f.cred.BlobEndpoint, f.cred.TableEndpoint
 }
 
-// Hierarchical asks whether the account has a hierarchical namespace, without which
-// there are no directories that a signature could be limited to. One request.
+// Hierarchical reports whether the account has a hierarchical namespace, without which signatures
+// cannot be limited to directories. One request.
 func (s *Store) Hierarchical(ctx context.Context) (bool, error) {
 	info, err := s.blobs.container.GetAccountInfo(ctx, nil)
 	if err != nil {
-		return false, s.blobs.fail.of(ctx, readBlob, "properties of account "+s.blobs.fail.cred.AccountName(), err)
+		return false, s.blobs.fail.wrap(ctx, readBlob, "properties of account "+s.blobs.fail.cred.AccountName(), err)
 	}
 	return value(info.IsHierarchicalNamespaceEnabled), nil
 }
 
-// CreateContainer makes the container; that it is there is no error.
+// CreateContainer creates the container; an existing one is no error.
 func (s *Store) CreateContainer(ctx context.Context) error { return s.blobs.createContainer(ctx) }
 
-// Beside is something that the container holds beside a directory, up to its first
-// slash: another directory, or a blob without any. "" is nothing. As many requests as
-// 5,000 directories each take, at most.
-func (s *Store) Beside(ctx context.Context, directory string) (other string, err error) {
+// OtherContent is something else in the container outside a directory, up to its first slash:
+// another directory, or a blob in none. "" is nothing. It takes at most as many requests as it has
+// 5,000 directories.
+func (s *Store) OtherContent(ctx context.Context, directory string) (other string, err error) {
 	b := s.blobs
 	pager := b.container.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{MaxResults: to.Ptr[int32](maxPage)})
 	pages(ctx, pager, func(page container.ListBlobsHierarchyResponse, failed error) bool {
 		if failed != nil {
-			err = b.fail.of(ctx, listBlobs, b.prefixObject(""), failed)
+			err = b.fail.wrap(ctx, listBlobs, b.prefixObject(""), failed)
 			return false
 		}
 		if page.Segment == nil {
@@ -78,10 +78,10 @@ func (s *Store) Beside(ctx context.Context, directory string) (other string, err
 	return other, err
 }
 
-// SignBlobs makes a shared access signature with some permissions, as Azure's letters
-// of sp=, for a directory of the container (without final slash; it takes a
-// hierarchical namespace), or where that is "" for the whole container. An identity
-// signs with a delegation key, which it asks for and which lives seven days at most.
+// SignBlobs makes a shared access signature with some permissions, as Azure's letters of sp=, for a
+// directory of the container (without final slash; it requires a hierarchical namespace), or if
+// that is "" for the whole container. An identity signs with a delegation key, which it requests
+// and which lasts seven days at most.
 func (s *Store) SignBlobs(ctx context.Context, directory, permissions string, expiry time.Time) (Secret, error) {
 	f := s.blobs.fail
 	values := sas.BlobSignatureValues{
@@ -117,7 +117,7 @@ func (s *Store) SignBlobs(ctx context.Context, directory, permissions string, ex
 	return NewSecret(signed.Encode()), nil
 }
 
-// delegationKey asks for a key that signs in the name of the identity.
+// delegationKey requests a key that signs in the name of the identity.
 func (s *Store) delegationKey(ctx context.Context, expiry time.Time) (*service.UserDelegationCredential, error) {
 	f := s.blobs.fail
 	u, err := url.Parse(f.cred.BlobEndpoint)
@@ -138,14 +138,14 @@ func (s *Store) delegationKey(ctx context.Context, expiry time.Time) (*service.U
 		Start: to.Ptr(now.Add(-clockSlack).Format(sas.TimeFormat)), Expiry: to.Ptr(expiry.UTC().Format(sas.TimeFormat)),
 	}, nil)
 	if err != nil {
-		return nil, f.of(ctx, signBlobs, object, err)
+		return nil, f.wrap(ctx, signBlobs, object, err)
 	}
 	return key, nil
 }
 
-// SignTable makes a shared access signature with some permissions for the entities
-// of a table whose partitions are from first to last, both included. Only the
-// account's key can: else the error wraps [ErrCannotSign].
+// SignTable makes a shared access signature with some permissions for the entities of a table whose
+// partitions are from first to last, both included. It requires the account key: otherwise the
+// error wraps [ErrCannotSign].
 // https://learn.microsoft.com/rest/api/storageservices/create-service-sas
 func (s *Store) SignTable(table, permissions, first, last string, expiry time.Time) (Secret, error) {
 	f := s.tables.fail

@@ -13,19 +13,19 @@ import (
 	"logstow/internal/reread"
 )
 
-// nearExpiry is how long before a SAS ends a file is looked at again and again,
-// whatever its time of change says; rereadEvery is how often.
+// nearExpiry is how long before a SAS expires its file is reread regularly, whatever its
+// modification time; rereadEvery is how often.
 const (
 	nearExpiry  = 5 * time.Minute
 	rereadEvery = 5 * time.Second
 )
 
-// Signatures give the shared access signatures to use now, as query strings
-// without '?'. They are asked before every request, concurrently.
+// Signatures provide the current shared access signatures, as query strings without '?'. They are
+// called before every request, concurrently.
 type Signatures interface {
-	// Blobs is the one for the container.
+	// Blobs is the signature for the container.
 	Blobs() (Secret, error)
-	// Table is the one for a table, or where the name is "" for the table service.
+	// Table is the signature for a table, or if the name is "" for the table service.
 	Table(name string) (Secret, error)
 	// String names them in errors: "the SAS in FILE".
 	String() string
@@ -62,7 +62,7 @@ func (s sasFile) Blobs() (Secret, error) {
 func (s sasFile) Table(string) (Secret, error) { return s.Blobs() }
 func (s sasFile) String() string               { return "the SAS in " + s.file.Path() }
 
-// checkSAS says what is wrong with a SAS, without quoting it.
+// checkSAS validates a SAS, without quoting it.
 func checkSAS(sas Secret) error {
 	values, err := url.ParseQuery(sas.Reveal())
 	if err != nil || values.Get("sig") == "" {
@@ -71,7 +71,7 @@ func checkSAS(sas Secret) error {
 	return nil
 }
 
-// sasExpiry is when a SAS ends, as far as it says.
+// sasExpiry is when a SAS expires, if it says so.
 func sasExpiry(sas Secret) (time.Time, bool) {
 	values, err := url.ParseQuery(sas.Reveal())
 	if err != nil {
@@ -87,7 +87,7 @@ func sasExpiry(sas Secret) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// signer is the policy that signs requests with the signature of the moment.
+// signer is the policy that signs requests with the current signature.
 type signer struct {
 	signature func(ctx context.Context) (Secret, error)
 }
@@ -106,24 +106,24 @@ func (s signer) Do(req *policy.Request) (*http.Response, error) {
 	return req.Next()
 }
 
-// signatureError says that there is no signature; another try is pointless.
+// signatureError reports that there is no signature; a retry is pointless.
 type signatureError struct{ err error }
 
 func (e *signatureError) Error() string { return e.err.Error() }
 func (e *signatureError) Unwrap() error { return e.err }
 
-// NonRetriable tells Azure's library so.
+// NonRetriable tells Azure's library not to retry.
 func (e *signatureError) NonRetriable() {}
 
-// tableKey is the key of the context's value that says which table a request is for.
+// tableKey is the context key of the table of a request.
 type tableKey struct{}
 
-// forTable marks the requests under a context as those for a table.
+// forTable marks the requests of a context as those for a table.
 func forTable(ctx context.Context, table string) context.Context {
 	return context.WithValue(ctx, tableKey{}, table)
 }
 
-// signerOfTables signs with the signature of the table that the context names.
+// signerOfTables signs with the signature of the table in the context.
 func signerOfTables(s Signatures) signer {
 	return signer{func(ctx context.Context) (Secret, error) {
 		name, _ := ctx.Value(tableKey{}).(string)

@@ -31,7 +31,7 @@ func (t *tables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, 
 		}
 		pages(ctx, t.service.NewListTablesPager(opts), func(page aztables.ListTablesResponse, err error) bool {
 			if err != nil {
-				return yield(nil, t.fail.of(ctx, listTables, "tables "+prefix+"*", err))
+				return yield(nil, t.fail.wrap(ctx, listTables, "tables "+prefix+"*", err))
 			}
 			names := make([]string, 0, len(page.Tables))
 			for _, table := range page.Tables {
@@ -50,7 +50,7 @@ func (t *tables) CreateTable(ctx context.Context, table string) error {
 	}
 	_, err := t.service.CreateTable(forTable(ctx, table), table, nil)
 	if err != nil {
-		err = t.fail.of(ctx, createTable, object, err)
+		err = t.fail.wrap(ctx, createTable, object, err)
 		if !errors.Is(err, store.ErrExists) {
 			return err
 		}
@@ -66,7 +66,7 @@ func (t *tables) DropTable(ctx context.Context, table string) error {
 	}
 	_, err := t.service.DeleteTable(forTable(ctx, table), table, nil)
 	if err != nil {
-		err = t.fail.of(ctx, dropTable, object, err)
+		err = t.fail.wrap(ctx, dropTable, object, err)
 		gone := errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrNoTable) || errors.Is(err, store.ErrTableBusy)
 		if !gone {
 			return err
@@ -90,13 +90,13 @@ func (t *tables) Upsert(ctx context.Context, table string, entities []store.Enti
 		actions[i] = aztables.TransactionAction{ActionType: aztables.TransactionTypeInsertReplace, Entity: encoded}
 	}
 	if _, err := t.service.NewClient(table).SubmitTransaction(forTable(ctx, table), actions, nil); err != nil {
-		return t.fail.of(ctx, writeTable, object, err)
+		return t.fail.wrap(ctx, writeTable, object, err)
 	}
 	return nil
 }
 
-// Remove implements store.Tables. A missing entity fails its whole transaction,
-// and the answer says which it was: the others are sent again without it.
+// Remove implements store.Tables. A missing entity fails its whole transaction, and the response
+// identifies it: the others are sent again without it.
 func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) error {
 	object := tableObject(table)
 	if err := errors.Join(store.CheckTable(table), store.CheckTransaction(keys)); err != nil {
@@ -115,7 +115,7 @@ func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) err
 		if err == nil {
 			return nil
 		}
-		err = t.fail.of(ctx, removeEntities, object, err)
+		err = t.fail.wrap(ctx, removeEntities, object, err)
 		if !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -128,8 +128,8 @@ func (t *tables) Remove(ctx context.Context, table string, keys []store.Key) err
 	return nil
 }
 
-// failedIndex is the position in a transaction at which it failed: what the
-// message starts with, before a colon.
+// failedIndex is the position in a transaction at which it failed: the message starts with it,
+// before a colon.
 // https://learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions
 func failedIndex(err error) (int, bool) {
 	var e *store.Error
@@ -141,9 +141,8 @@ func failedIndex(err error) (int, bool) {
 	return int(i), err == nil
 }
 
-// encodeEntity is an entity as JSON with the types that JSON does not have.
-// Quotes in keys are doubled, as aztables does in its own EDMEntity: it puts the
-// keys into addresses as they are here.
+// encodeEntity is an entity as JSON with the types that JSON lacks. Quotes in keys are doubled, as
+// aztables does in its own EDMEntity: it inserts the keys into addresses unchanged.
 // https://learn.microsoft.com/rest/api/storageservices/payload-format-for-table-service-operations
 func encodeEntity(e store.Entity) ([]byte, error) {
 	m := make(map[string]any, 2+2*len(e.Properties))

@@ -16,17 +16,17 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 )
 
-// tokenSource marks the errors of a credential, so that no token is told from
-// no answer of storage, and remembers what the last token says of itself.
+// tokenSource marks the errors of a credential, to distinguish a missing token from a missing
+// response of storage, and remembers the facts of the last token.
 type tokenSource struct {
 	azcore.TokenCredential
 	last atomic.Pointer[tokenFacts]
 }
 
-// tokenFacts are what a token says that is no secret.
+// tokenFacts are the parts of a token that are not secret.
 type tokenFacts struct {
 	expires time.Time
-	// principal is the object id of who asks, "" where the token does not say.
+	// principal is the object id of the caller, "" if the token lacks it.
 	principal string
 }
 
@@ -50,7 +50,7 @@ func (s *tokenSource) facts() tokenFacts {
 	return tokenFacts{}
 }
 
-// principalOf is the object id in a token, a JWT, whose signature is storage's to check.
+// principalOf is the object id in a token, a JWT, whose signature only storage verifies.
 func principalOf(token string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -69,12 +69,12 @@ func principalOf(token string) string {
 	return claims.OID
 }
 
-// objectID reports whether s is made as the ids of Microsoft Entra are.
+// objectID reports whether s has the form of an id of Microsoft Entra.
 func objectID(s string) bool {
 	return len(s) == 36 && strings.Trim(strings.ToLower(s), "0123456789abcdef-") == ""
 }
 
-// tokenError says that a credential gave no token.
+// tokenError reports that a credential issued no token.
 type tokenError struct {
 	err error
 }
@@ -82,8 +82,8 @@ type tokenError struct {
 func (e *tokenError) Error() string { return "no token: " + e.err.Error() }
 func (e *tokenError) Unwrap() error { return e.err }
 
-// refused reports whether another try is pointless: nobody is logged in, or the
-// authority said no. It is not refused where the authority did not answer.
+// refused reports whether a retry is pointless: there is no login, or the authority rejected the
+// request. It is false if the authority did not respond.
 func (e *tokenError) refused() bool {
 	var failed *azidentity.AuthenticationFailedError
 	if errors.As(e.err, &failed) && failed.RawResponse != nil {

@@ -131,7 +131,7 @@ func TestToken(t *testing.T) {
 
 // TestDefaultCredential gets a token from a stand-in for the authority that
 // AZURE_AUTHORITY_HOST names. Azure's library reads that variable itself, so
-// this test can not run beside others.
+// this test cannot run beside others.
 func TestDefaultCredential(t *testing.T) {
 	const authority = "login.chinacloudapi.cn"
 	t.Setenv("AZURE_AUTHORITY_HOST", "https://"+authority)

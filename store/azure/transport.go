@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// idlePerHost is the number of idle connections kept to each of the two
-// services: the number of requests that logq has in flight at most, so that
-// none of them needs a new connection.
+// idlePerHost is the number of idle connections kept to each of the two services: the maximum
+// number of requests that logq has in flight, so that none of them needs a new connection.
 const idlePerHost = 64
 
-// newTransport makes the store's own transport, which trusts the authorities in
-// caFile ("" is none) beside the system's. It never asks for compression:
-// net/http would then decompress by itself, and a range of a gzip blob is no gzip.
+// newTransport makes the store's own transport, which trusts the authorities in caFile ("" is none)
+// in addition to the system's. It never requests compression: net/http would then decompress, and a
+// range of a gzip blob is not valid gzip.
 func newTransport(caFile string) (*http.Transport, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if caFile != "" {
@@ -41,8 +40,8 @@ func newTransport(caFile string) (*http.Transport, error) {
 	}, nil
 }
 
-// proxy is the one that the environment names (HTTPS_PROXY, NO_PROXY), except for
-// link-local addresses: a managed identity's tokens come from one, which no proxy reaches.
+// proxy is the one from the environment (HTTPS_PROXY, NO_PROXY), except for link-local addresses: a
+// managed identity's tokens come from one, which no proxy can reach.
 func proxy(r *http.Request) (*url.URL, error) {
 	if ip := net.ParseIP(r.URL.Hostname()); ip != nil && ip.IsLinkLocalUnicast() {
 		return nil, nil //nolint:nilnil // no proxy and no error is what net/http expects
@@ -66,8 +65,8 @@ func withAuthorities(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// newHTTPClient follows no redirects: storage sends none, and a signed address
-// must not be given to another host.
+// newHTTPClient follows no redirects: storage sends none, and a signed address must not be sent to
+// another host.
 func newHTTPClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,

@@ -14,14 +14,14 @@ import (
 	"logstow/store"
 )
 
-// createTries bounds how often an empty directory in a blob's place is removed.
+// createTries bounds how often an empty directory at a blob's path is removed.
 const createTries = 10
 
 type blobs struct{ *Store }
 
 // Read implements [store.BlobReader].
 func (b blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	if err := ended(ctx, "read", name); err != nil {
+	if err := contextError(ctx, "read", name); err != nil {
 		return nil, err
 	}
 	path, err := b.path(name)
@@ -43,7 +43,7 @@ func (b blobs) Read(ctx context.Context, name string, off, n int64) ([]byte, err
 func readRange(path string, off, n int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, syscall.ENOTDIR) {
-		return nil, fs.ErrNotExist // What would be its directory is a file.
+		return nil, fs.ErrNotExist // A parent of the path is a file.
 	}
 	if err != nil {
 		return nil, err
@@ -66,11 +66,11 @@ func readRange(path string, off, n int64) ([]byte, error) {
 	return data, nil
 }
 
-// Create implements [store.Blobs]. The file gets its name and the database its
-// row under the database's lock, so that no listing of another process sees
-// one without the other, unless this one is killed in between.
+// Create implements [store.Blobs]. The file is linked and the database row written under the
+// database's lock, so that no listing of another process sees one without the other, unless this
+// process is killed in between.
 func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.CreateOptions) (string, error) {
-	if err := ended(ctx, "create", name); err != nil {
+	if err := contextError(ctx, "create", name); err != nil {
 		return "", err
 	}
 	path, err := b.path(name)
@@ -83,11 +83,11 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 	tag, err := b.create(ctx, name, path, body, opts.Metadata)
 	if errors.Is(err, fs.ErrExist) {
 		if at, statErr := os.Lstat(path); statErr == nil && at.IsDir() {
-			return "", invalid("create", name, errors.New("other blobs' names have it as their directory"))
+			return "", invalid("create", name, errors.New("the name is a directory of other blobs"))
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", &store.Error{Op: "create", Object: name, Class: store.ErrUnavailable, Err: err, Hint: "the store's directory was removed meanwhile"}
+		return "", &store.Error{Op: "create", Object: name, Class: store.ErrUnavailable, Err: err, Hint: "the store's directory was removed concurrently"}
 	}
 	if err != nil {
 		return "", b.db.classify(ctx, "create", name, err)
@@ -104,7 +104,7 @@ func (b blobs) create(ctx context.Context, name, path string, body []byte, metad
 		return "", err
 	}
 	b.db.removeStale()
-	if err := b.forget(ctx, db, name, path); err != nil {
+	if err := b.dropStaleRow(ctx, db, name, path); err != nil {
 		return "", err
 	}
 	temp, err := b.db.files.NewTemp(b.db.tempDir(), body)
@@ -127,7 +127,7 @@ func (b blobs) create(ctx context.Context, name, path string, body []byte, metad
 	return blob.ETag, b.sync(filepath.Dir(path), top)
 }
 
-// linkFile links temp to path, where an empty directory may be in the way.
+// linkFile links temp to path, removing an empty directory at path.
 func linkFile(temp *fsutil.Temp, path string) (top string, err error) {
 	for range createTries {
 		top, err = temp.Link(path)
@@ -138,8 +138,7 @@ func linkFile(temp *fsutil.Temp, path string) (top string, err error) {
 	return top, err
 }
 
-// nameError is [store.ErrInvalid] where it is the blob's own name that cannot be a
-// file's beside those that are there, else err.
+// nameError is [store.ErrInvalid] if the blob's name conflicts with existing files, otherwise err.
 func (b blobs) nameError(name string, err error) error {
 	wrong := errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EILSEQ)
 	if errors.Is(err, syscall.ENOTDIR) {
@@ -156,8 +155,8 @@ func (b blobs) nameError(name string, err error) error {
 	return classError{store.ErrInvalid, err}
 }
 
-// sync makes the names in dir durable, and those of the directories above it
-// from top on, or all where this Store has not synced them yet.
+// sync makes the names in dir durable, and those of the directories above it up to top, or all that
+// this Store has not synced yet.
 func (s *Store) sync(dir, top string) error {
 	_, known := s.synced.Load(dir)
 	if !known {
@@ -170,9 +169,9 @@ func (s *Store) sync(dir, top string) error {
 	return nil
 }
 
-// forget removes the row of a file that somebody removed by hand, so that a
-// writer killed before it wrote the row leaves none rather than that one.
-func (b blobs) forget(ctx context.Context, db *sql.DB, name, path string) error {
+// dropStaleRow removes the row of a file that was removed by hand, so that a writer killed before
+// it writes its row does not leave the stale one.
+func (b blobs) dropStaleRow(ctx context.Context, db *sql.DB, name, path string) error {
 	var found int
 	err := db.QueryRowContext(ctx, "SELECT 1 FROM blobs WHERE name = ?", name).Scan(&found)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -192,7 +191,7 @@ func (b blobs) forget(ctx context.Context, db *sql.DB, name, path string) error 
 // SetTier implements [store.Blobs]: a directory has no tiers.
 func (b blobs) SetTier(ctx context.Context, names []string, tier store.Tier) error {
 	if len(names) == 0 {
-		return ended(ctx, "set the tier of", string(tier))
+		return contextError(ctx, "set the tier of", string(tier))
 	}
 	return invalid("set the tier of", names[0], errors.New("a directory has no tiers"))
 }

@@ -15,8 +15,8 @@ import (
 // schemaVersion is the database's user_version.
 const schemaVersion = 1
 
-// schema are the tables, as the database has their texts: blobs' metadata, the
-// names of tables, and the entities of all.
+// schema are the tables, in the database's wording: blobs' metadata, the names of tables, and all
+// entities.
 func schema() []string {
 	return []string{`CREATE TABLE blobs (
 	name     TEXT PRIMARY KEY,
@@ -36,9 +36,8 @@ func schema() []string {
 ) WITHOUT ROWID`}
 }
 
-// create makes a database. One process at a time looks whether there is one. Its
-// file is written, synced, opened and checked before it gets its name, so that a
-// full or failing disk leaves none.
+// create makes a database if there is none; one process at a time checks that. The file is written,
+// synced, opened and checked before it is renamed, so that a full or failing disk leaves none.
 func (d *database) create(ctx context.Context) (err error) {
 	lock, err := d.lock()
 	if err != nil {
@@ -48,7 +47,7 @@ func (d *database) create(ctx context.Context) (err error) {
 	if _, err := os.Stat(d.path()); !errors.Is(err, fs.ErrNotExist) {
 		return err // Another process was faster.
 	}
-	// What is left of a database that was removed must not be taken for this one's.
+	// Remains of a removed database must not be taken for this one's.
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := d.remove(d.path() + suffix); err != nil {
 			return err
@@ -91,14 +90,14 @@ func (d *database) remove(path string) error {
 	return err
 }
 
-// The bytes of a database's header that say how it is written, and their value for
-// a write-ahead log. https://www.sqlite.org/fileformat2.html#file_format_version_numbers
+// The bytes of a database's header that give its journal mode, and their value for a write-ahead
+// log. https://www.sqlite.org/fileformat2.html#file_format_version_numbers
 const (
 	writeVersionAt, readVersionAt = 18, 19
 	writeAheadLog                 = 2
 )
 
-// emptyDatabase is the file of a database that has its schema and nothing else.
+// emptyDatabase is the file of a database with the schema and no rows.
 func emptyDatabase(ctx context.Context) (image []byte, err error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -129,11 +128,11 @@ func emptyDatabase(ctx context.Context) (image []byte, err error) {
 	return image, nil
 }
 
-// pendingFile is in the hidden folder while the index lacks rows of blobs that
-// are there, since the database is new and they are older. It holds a random text.
+// pendingFile is in the hidden folder while the index lacks entities of existing blobs, because the
+// database is newer than they are. It contains a random id.
 const pendingFile = "reindex.pending"
 
-// markPending makes the pending file anew, unless the store holds no blobs.
+// markPending rewrites the pending file, unless the store has no blobs.
 func (d *database) markPending() error {
 	entries, err := os.ReadDir(filepath.Dir(d.dir))
 	if err != nil {
@@ -147,9 +146,8 @@ func (d *database) markPending() error {
 	return nil
 }
 
-// PendingReindex reports whether the index is incomplete: the database was
-// damaged or missing and made anew while there were blobs. id is then not "",
-// and is what [Store.Reindexed] takes.
+// PendingReindex reports whether the index is incomplete: the database was damaged or missing and
+// recreated while there were blobs. id is then not "", and is passed to [Store.Reindexed].
 func (s *Store) PendingReindex() (id string, err error) {
 	data, err := os.ReadFile(filepath.Join(s.db.dir, pendingFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,8 +156,8 @@ func (s *Store) PendingReindex() (id string, err error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// Reindexed ends what [Store.PendingReindex] reported with an id, once the index
-// has the rows of all blobs. It does nothing if the database was made anew since.
+// Reindexed clears the state that [Store.PendingReindex] reported with an id, once all blobs are
+// indexed. It does nothing if the database was recreated since.
 func (s *Store) Reindexed(id string) (err error) {
 	lock, err := s.db.lock()
 	if err != nil {

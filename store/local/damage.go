@@ -17,11 +17,11 @@ import (
 	"logstow/store"
 )
 
-// errDamaged is the cause where SQLite itself does not report that a database is damaged.
+// errDamaged is the cause if SQLite itself does not report the damage.
 var errDamaged = errors.New("database is damaged")
 
-// isDamage reports whether an error says that the database is damaged, which
-// nothing but a new one ends.
+// isDamage reports whether an error means that the database is damaged, which only a new one
+// repairs.
 func isDamage(err error) bool {
 	var e *sqlite.Error
 	if errors.Is(err, errDamaged) || !errors.As(err, &e) {
@@ -31,11 +31,11 @@ func isDamage(err error) bool {
 	return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
 }
 
-// maxVersion is above all versions that there will be: a larger number is damage.
+// maxVersion is above all future versions: a larger number is damage.
 const maxVersion = 256
 
-// How much of a database is checked, as pragmas: the header and the schema
-// always, every page, or its indexes too.
+// How much of a database is checked, as pragmas: header and schema always, every page, or its
+// indexes too.
 const (
 	noCheck    = ""
 	quickCheck = "quick_check"
@@ -48,31 +48,31 @@ func examine(ctx context.Context, db *sql.DB, path, check string) error {
 	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
 	var found []string
 	if err == nil {
-		found, err = stringsOf(ctx, db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
+		found, err = queryStrings(ctx, db, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
 	}
 	var e *sqlite.Error
 	switch {
-	case errors.As(err, &e) && e.Code() == sqlite3.SQLITE_ERROR: // the queries have none: "unsupported file format"
+	case errors.As(err, &e) && e.Code() == sqlite3.SQLITE_ERROR: // queries do not report it: "unsupported file format"
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	case err != nil:
 		return err
 	case version > schemaVersion && version < maxVersion:
-		return classError{store.ErrUnusable, fmt.Errorf("%s has version %d, this program knows %d: use the program that wrote it; if there is none, move the file away and run shipper reindex",
+		return classError{store.ErrUnusable, fmt.Errorf("%s has version %d, this program supports %d: use the program that wrote it, or move the file away and run shipper reindex",
 			path, version, schemaVersion)}
 	case version != schemaVersion, !slices.Equal(found, schema()):
 		return fmt.Errorf("%w: %s does not have the schema of version %d", errDamaged, path, schemaVersion)
 	case check == noCheck:
 		return nil
 	}
-	problems, err := stringsOf(ctx, db, "PRAGMA "+check+"(1)")
+	problems, err := queryStrings(ctx, db, "PRAGMA "+check+"(1)")
 	if err == nil && !slices.Equal(problems, []string{"ok"}) {
 		err = fmt.Errorf("%w: %s: %q", errDamaged, path, problems)
 	}
 	return err
 }
 
-// checkFormat looks at what makes SQLite take a database for one that may only be
-// read, without an error.
+// checkFormat checks the header bytes for which SQLite opens a database read-only, without an
+// error.
 func checkFormat(path string) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -89,8 +89,8 @@ func checkFormat(path string) (err error) {
 	return nil
 }
 
-// stringsOf are the rows of a query for one string.
-func stringsOf(ctx context.Context, db *sql.DB, query string) (all []string, err error) {
+// queryStrings are the rows of a query for one string.
+func queryStrings(ctx context.Context, db *sql.DB, query string) (all []string, err error) {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
@@ -106,9 +106,9 @@ func stringsOf(ctx context.Context, db *sql.DB, query string) (all []string, err
 	return all, rows.Err()
 }
 
-// moveAside gives a damaged database another name, its log with it, so that the
-// next write makes a new one. file is what was found to be damaged: nothing is
-// done if it is gone by now, or proves sound when it is checked once more. d.mu is held.
+// moveAside renames a damaged database, with its log, so that the next write creates a new one.
+// file is the file found damaged: nothing is done if it is already gone, or passes a second check.
+// d.mu is held.
 func (d *database) moveAside(ctx context.Context, file fs.FileInfo, cause error) (err error) {
 	lock, err := d.lock()
 	if err != nil {
@@ -148,7 +148,7 @@ func (d *database) moveAside(ctx context.Context, file fs.FileInfo, cause error)
 	if err := d.files.SyncDirs(d.dir, d.dir); err != nil {
 		return err
 	}
-	d.log.ErrorContext(ctx, "the store's database is damaged and was moved aside; a new one is built from the blobs, of which none is lost",
+	d.log.ErrorContext(ctx, "damaged store database moved aside; a new one is built from the blobs, no blob is lost",
 		"store", filepath.Dir(d.dir), "moved_to", aside, "error", cause)
 	return nil
 }
@@ -165,8 +165,8 @@ func (d *database) asideName(now time.Time) string {
 	}
 }
 
-// classify is the function classify, except that it has a damaged database moved
-// aside where this process may repair it. The same request then succeeds later.
+// classify is the function classify; in addition it moves a damaged database aside if this process
+// may repair it. The same request then succeeds later.
 func (d *database) classify(ctx context.Context, op, object string, err error) error {
 	var known *store.Error
 	if !isDamage(err) || errors.As(err, &known) || ctx.Err() != nil {
@@ -185,8 +185,7 @@ func (d *database) classify(ctx context.Context, op, object string, err error) e
 	}
 }
 
-// moveOpenAside is moveAside of the database that is open. Others that use it at
-// the time fail and may try again.
+// moveOpenAside is moveAside for the open database. Concurrent users of it fail and may retry.
 func (d *database) moveOpenAside(ctx context.Context, cause error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -199,8 +198,8 @@ func (d *database) moveOpenAside(ctx context.Context, cause error) error {
 	return d.moveAside(ctx, file, cause)
 }
 
-// ignored handles an error of the database where what it would have said is found
-// otherwise: damage is repaired or noticed, whatever else goes unsaid.
+// ignored handles a database error that does not affect the result: damage is repaired or noticed,
+// other errors are dropped.
 func (d *database) ignored(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil {
 		return

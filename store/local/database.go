@@ -17,20 +17,20 @@ import (
 
 const (
 	busyTimeout = 30 * time.Second
-	// connections bounds those of one process.
+	// connections bounds the connections of one process.
 	connections = 4
-	// staleAfter is the age at which a temporary file is a crashed writer's.
+	// staleAfter is the age from which a temporary file is assumed to be a crashed writer's.
 	staleAfter = 24 * time.Hour
 )
 
-// database is the SQLite database in the hidden folder, opened when first
-// needed: a query's process should not pay for what it does not use.
+// database is the SQLite database in the hidden folder, opened on first use: a query's process
+// should not pay for what it does not use.
 type database struct {
 	dir   string
 	files fsutil.Files
 	options
-	// write is held by this process's one writing transaction, so that they queue
-	// here rather than poll for SQLite's lock.
+	// write is held by this process's one writing transaction, so that writers queue here rather
+	// than poll for SQLite's lock.
 	write chan struct{}
 	clean sync.Once
 	// noticed is done at the first call of notice.
@@ -39,7 +39,7 @@ type database struct {
 	mu     sync.Mutex
 	db     *handle
 	closed bool
-	// retired are handles of files that are no more; who uses one may end.
+	// retired are handles of files that no longer exist; their users may finish.
 	retired []*handle
 }
 
@@ -51,8 +51,8 @@ func (d *database) tempDir() string { return filepath.Join(d.dir, tempFolder) }
 
 func (d *database) path() string { return filepath.Join(d.dir, databaseFile) }
 
-// reading returns the database, or nil where there is none yet. A damaged one is
-// moved aside first where this process may repair it, and then there is none.
+// reading returns the database, or nil if there is none yet. A damaged one is first moved aside if
+// this process may repair it; then there is none.
 func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,8 +87,8 @@ func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 	return opened.DB, nil
 }
 
-// writing returns the database, made if it is missing, and sees to the folder
-// for temporary files.
+// writing returns the database, created if it is missing, and creates the folder for temporary
+// files.
 func (d *database) writing(ctx context.Context) (*sql.DB, error) {
 	if err := d.files.MkdirAll(d.tempDir()); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (d *database) writing(ctx context.Context) (*sql.DB, error) {
 	return d.reading(ctx)
 }
 
-// lock waits for the lock under which the database is made and moved aside.
+// lock waits for the lock under which the database is created and moved aside.
 func (d *database) lock() (interface{ Close() error }, error) {
 	return d.files.Lock(filepath.Join(d.dir, "create.lock"))
 }
@@ -112,27 +112,27 @@ func dsn(path, query string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query}).String()
 }
 
-// handle is an open database and the file that it was.
+// handle is an open database and its file.
 type handle struct {
 	*sql.DB
 	file fs.FileInfo
-	// asIs is set where the file is read without locks and must not change.
-	asIs bool
+	// immutable is set if the file is read without locks and must not change.
+	immutable bool
 }
 
-// isOf says whether the handle is of the file that is now at path.
+// isOf reports whether the handle is of the file that is now at path.
 func (h *handle) isOf(now fs.FileInfo, path string) bool {
 	if !os.SameFile(h.file, now) {
 		return false
 	}
-	if !h.asIs {
+	if !h.immutable {
 		return true
 	}
-	_, err := os.Stat(path + "-wal") // A writer is there.
+	_, err := os.Stat(path + "-wal") // There is a writer.
 	return errors.Is(err, fs.ErrNotExist) && now.ModTime().Equal(h.file.ModTime()) && now.Size() == h.file.Size()
 }
 
-// open opens a database for writing, or where that is not allowed for reading.
+// open opens a database for writing, or if that is not allowed for reading.
 func open(ctx context.Context, path string, file fs.FileInfo, check string) (*handle, error) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if at, err := os.Stat(path + suffix); err == nil && !at.Mode().IsRegular() {
@@ -152,10 +152,10 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 	if isDamage(err) {
 		return nil, err
 	}
-	// Without permission to make the log's shared memory beside it, a database
-	// that nobody writes can be read as it is.
-	if db, asIsErr := openWith(ctx, path, "mode=ro&immutable=1", check); asIsErr == nil {
-		return &handle{DB: db, file: file, asIs: true}, nil
+	// Without permission to create the shared memory of its log, a database without writers can be
+	// read as immutable.
+	if db, immutableErr := openWith(ctx, path, "mode=ro&immutable=1", check); immutableErr == nil {
+		return &handle{DB: db, file: file, immutable: true}, nil
 	}
 	return nil, err
 }
@@ -173,7 +173,7 @@ func openWith(ctx context.Context, path, query, check string) (*sql.DB, error) {
 	return db, nil
 }
 
-// change runs f in a transaction that no other writer, of any process, overlaps.
+// change runs f in a transaction that overlaps no other writer of any process.
 func (d *database) change(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 	select {
 	case d.write <- struct{}{}:
@@ -193,8 +193,7 @@ func (d *database) change(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) er
 	return tx.Commit()
 }
 
-// removeStale removes, at the first call, what crashed writers left. That it
-// can not is no reason to stop.
+// removeStale removes, at the first call, files of crashed writers. Failures are ignored.
 func (d *database) removeStale() {
 	d.clean.Do(func() { _ = fsutil.RemoveStale(d.tempDir(), time.Now().Add(-staleAfter)) })
 }

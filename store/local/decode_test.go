@@ -47,7 +47,7 @@ func FuzzDecodeProperties(f *testing.F) {
 	})
 }
 
-func TestMetadataRows(t *testing.T) {
+func TestMetadataEntities(t *testing.T) {
 	t.Parallel()
 	for _, want := range []map[string]string{
 		{},

@@ -13,9 +13,8 @@ import (
 	"logstow/store"
 )
 
-// Delete implements [store.Blobs]. Rows are marked first and removed with the
-// file, so that no crash leaves a row that could later be taken for another
-// blob's of the same name.
+// Delete implements [store.Blobs]. Rows are marked first and removed with the file, so that no
+// crash leaves a row that could later be taken for that of another blob of the same name.
 func (b blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	if len(versions) == 0 {
 		return nil
@@ -47,14 +46,14 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Blo
 	if len(versions) == 0 {
 		return nil
 	}
-	marked := make(map[string]fs.FileInfo, len(versions)) // nil where there is no file
+	marked := make(map[string]fs.FileInfo, len(versions)) // nil if there is no file
 	err := b.db.change(ctx, db, func(tx *sql.Tx) error {
 		versions, err := b.unchanged(ctx, tx, versions)
 		if err != nil {
 			return err
 		}
 		for _, v := range versions {
-			marked[v.Name], _ = os.Lstat(b.file(v.Name)) // what it is that can not be looked at, removing will tell
+			marked[v.Name], _ = os.Lstat(b.file(v.Name)) // removing it will report why it cannot be inspected
 			if err := markRow(ctx, tx, v.Name); err != nil {
 				return err
 			}
@@ -68,11 +67,11 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Blo
 		for name, was := range marked {
 			path := b.file(name)
 			if now, err := os.Lstat(path); err == nil && (was == nil || !sameFile(was, now)) {
-				continue // removed meanwhile, and another made
+				continue // removed meanwhile, and recreated
 			}
 			err := os.Remove(path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-				failed.add(notRemoved(ctx, name, err))
+				failed.add(removeError(ctx, name, err))
 				continue
 			}
 			if err := dropRow(ctx, tx, name); err != nil {
@@ -87,9 +86,9 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Blo
 	return err
 }
 
-// notRemoved is why a file is still there. A missing permission on its directory is
-// EACCES; EPERM is about the one file.
-func notRemoved(ctx context.Context, name string, err error) error {
+// removeError explains why a file still exists. A missing permission on its directory is EACCES;
+// EPERM is about the file itself.
+func removeError(ctx context.Context, name string, err error) error {
 	if ctx.Err() == nil && errors.Is(err, syscall.EPERM) {
 		return &store.Error{
 			Op: "delete", Object: name, Class: store.ErrHeld, Err: err,
@@ -99,7 +98,7 @@ func notRemoved(ctx context.Context, name string, err error) error {
 	return classify(ctx, "delete", name, err)
 }
 
-// unchanged leaves out the versions in whose place listings say that another is.
+// unchanged drops the versions for which listings show another blob.
 func (b blobs) unchanged(ctx context.Context, tx *sql.Tx, versions []store.BlobRef) ([]store.BlobRef, error) {
 	var names []string
 	for _, v := range versions {
@@ -111,7 +110,7 @@ func (b blobs) unchanged(ctx context.Context, tx *sql.Tx, versions []store.BlobR
 		return versions, nil
 	}
 	slices.Sort(names)
-	page, orphans, err := b.look(ctx, tx, names)
+	page, orphans, err := b.recheckRows(ctx, tx, names)
 	if err != nil {
 		return nil, err
 	}
@@ -132,13 +131,13 @@ func sameFile(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// RemoveDirectories implements [store.Blobs]: Delete removes those that it empties.
+// RemoveDirectories implements [store.Blobs]: Delete already removes directories that it empties.
 func (blobs) RemoveDirectories(ctx context.Context, prefix, _ string) error {
-	return ended(ctx, "remove directories", prefix)
+	return contextError(ctx, "remove directories", prefix)
 }
 
-// prune removes directories that became empty. One that a blob is being
-// created in is made again by its creator.
+// prune removes directories that became empty. A writer that is creating a blob in one recreates
+// it.
 func (s *Store) prune(dir string) {
 	for dir != s.dir && syscall.Rmdir(dir) == nil {
 		dir = filepath.Dir(dir)

@@ -19,7 +19,7 @@ type classError struct{ class, err error }
 func (e classError) Error() string   { return e.err.Error() }
 func (e classError) Unwrap() []error { return []error{e.class, e.err} }
 
-// classify is the one place that decides what class of error a failure is.
+// classify alone decides the class of an error.
 func classify(ctx context.Context, op, object string, err error) error {
 	var known *store.Error
 	switch {
@@ -28,7 +28,7 @@ func classify(ctx context.Context, op, object string, err error) error {
 	case errors.As(err, &known):
 		return err
 	case ctx.Err() != nil:
-		return ended(ctx, op, object)
+		return contextError(ctx, op, object)
 	}
 	for _, class := range []error{store.ErrRange, store.ErrInvalid, store.ErrNoTable, store.ErrUnusable} {
 		if errors.Is(err, class) {
@@ -59,7 +59,7 @@ func classOfFile(err error) (hint string, class error) {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return hintSpace, store.ErrUnavailable
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENAMETOOLONG):
-		return hintPath, store.ErrUnusable // Names of blobs that can be no files' are found elsewhere.
+		return hintPath, store.ErrUnusable // Names that cannot be files' are checked elsewhere.
 	default:
 		return "", store.ErrUnavailable
 	}
@@ -78,13 +78,13 @@ func classOfDatabase(code int) (hint string, class error) {
 	}
 }
 
-// invalid is a request that is refused before anything is touched.
+// invalid is a request that is rejected before anything is touched.
 func invalid(op, object string, err error) error {
 	return &store.Error{Op: op, Object: object, Class: store.ErrInvalid, Err: err}
 }
 
-// ended is the error of an operation whose context ended, else nil.
-func ended(ctx context.Context, op, object string) error {
+// contextError is the error of an operation whose context ended, otherwise nil.
+func contextError(ctx context.Context, op, object string) error {
 	if ctx.Err() == nil {
 		return nil
 	}

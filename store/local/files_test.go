@@ -79,7 +79,7 @@ func TestReadingMakesNothing(t *testing.T) {
 	}
 }
 
-func TestNamesThatCanNotBeFiles(t *testing.T) {
+func TestNamesInvalidForFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openStore(t, dir)

@@ -33,7 +33,7 @@ func TestHeldFile(t *testing.T) {
 	file := filepath.Join(dir, "a", "2")
 	attribute := func(change string) error { return exec.Command("chattr", change, file).Run() }
 	if err := attribute("+i"); err != nil {
-		t.Skip("files can not be made immutable here: ", err)
+		t.Skip("files cannot be made immutable here: ", err)
 	}
 	defer func() { _ = attribute("-i") }()
 	all := store.AnyVersion("a/1", "a/2", "a/3")

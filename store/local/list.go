@@ -16,8 +16,8 @@ import (
 // pageSize is the number of blobs or prefixes on a page.
 const pageSize = 5000
 
-// List implements [store.BlobReader]. Which blobs there are is what the
-// directories say; what they are is what the database says of a page at once.
+// List implements [store.BlobReader]. The directories determine which blobs exist; the database
+// provides their properties, a page at a time.
 func (b blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
 		for names, err := range pages(b.walk(ctx, prefix), pageSize) {
@@ -59,7 +59,7 @@ func (b blobs) prefixes(ctx context.Context, prefix string) iter.Seq2[string, er
 	}
 }
 
-// holdsBlob says whether any blob's name starts with prefix.
+// holdsBlob reports whether any blob's name starts with prefix.
 func (b blobs) holdsBlob(ctx context.Context, prefix string) (found bool, err error) {
 	for _, err := range b.walk(ctx, prefix) {
 		return err == nil, err
@@ -67,7 +67,7 @@ func (b blobs) holdsBlob(ctx context.Context, prefix string) (found bool, err er
 	return false, nil
 }
 
-// pages collects what seq yields in pages of n; an error ends it and comes alone.
+// pages collects the items of seq in pages of n; an error ends it and is yielded alone.
 func pages[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		var page []T
@@ -90,22 +90,22 @@ func pages[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 	}
 }
 
-// describe says what the named blobs are, in their order, without those that
-// were deleted meanwhile.
+// describe returns the properties of the named blobs, in their order, without blobs deleted
+// meanwhile.
 func (b blobs) describe(ctx context.Context, names []string) ([]store.Blob, error) {
 	db, err := b.db.reading(ctx)
 	page, unknown, rowsErr := matchRows(ctx, db, names)
 	if err = errors.Join(err, rowsErr); err != nil {
 		b.db.ignored(ctx, err)
-		db = nil // The database is a cache: the blobs are read instead.
+		db = nil // The database is a cache: read the blobs instead.
 	}
 	if len(unknown) > 0 {
 		var settled []store.Blob
-		settled, err = b.settle(ctx, db, unknown)
+		settled, err = b.resolve(ctx, db, unknown)
 		page = append(page, settled...)
 		slices.SortFunc(page, func(a, b store.Blob) int { return cmp.Compare(a.Name, b.Name) })
 	} else {
-		err = ended(ctx, "list", names[0])
+		err = contextError(ctx, "list", names[0])
 	}
 	if err != nil {
 		return nil, err
@@ -113,11 +113,10 @@ func (b blobs) describe(ctx context.Context, names []string) ([]store.Blob, erro
 	return page, nil
 }
 
-// settle finds out about blobs that have no row, or one that says that they are
-// being deleted. Writers at work make file and row agree before they release the
-// database's lock; what then has no row is adopted, and gets a row where this
-// process may write.
-func (b blobs) settle(ctx context.Context, db *sql.DB, unknown []store.Blob) (page []store.Blob, err error) {
+// resolve determines the properties of blobs that have no row, or one marked as being deleted.
+// Active writers make file and row agree before they release the database's lock; a file that has
+// no row then is adopted, and gets a row if this process may write.
+func (b blobs) resolve(ctx context.Context, db *sql.DB, unknown []store.Blob) (page []store.Blob, err error) {
 	names := make([]string, len(unknown))
 	for i, blob := range unknown {
 		names[i] = blob.Name
@@ -126,14 +125,14 @@ func (b blobs) settle(ctx context.Context, db *sql.DB, unknown []store.Blob) (pa
 	locked := errors.New("no database")
 	if db != nil {
 		locked = b.db.change(ctx, db, func(tx *sql.Tx) (err error) {
-			page, orphans, err = b.look(ctx, tx, names)
+			page, orphans, err = b.recheckRows(ctx, tx, names)
 			return err
 		})
 		b.db.ignored(ctx, locked)
 	}
 	if locked != nil {
-		// Without permission to lock, the files are looked at as they are.
-		if page, orphans, err = b.look(ctx, db, names); err != nil {
+		// Without permission to lock, inspect the files without it.
+		if page, orphans, err = b.recheckRows(ctx, db, names); err != nil {
 			return nil, err
 		}
 	}
@@ -145,13 +144,13 @@ func (b blobs) settle(ctx context.Context, db *sql.DB, unknown []store.Blob) (pa
 		case err != nil:
 			return nil, err
 		case len(o.Metadata) > 0:
-			// What speaks for itself is whole; another file may still be growing.
+			// A segment validates itself; any other file may still be growing.
 			adopted = append(adopted, o)
 		}
 		page = append(page, o.Blob)
 	}
 	if db != nil && len(adopted) > 0 {
-		b.remember(ctx, db, adopted)
+		b.insertAdopted(ctx, db, adopted)
 	}
 	return page, nil
 }
@@ -162,11 +161,11 @@ type orphan struct {
 	info fs.FileInfo
 }
 
-// look reads the rows again and looks at the files that have none.
-func (b blobs) look(ctx context.Context, q querier, names []string) (page []store.Blob, orphans []orphan, err error) {
-	page, unknown, _ := matchRows(ctx, q, names) // without rows the files are looked at
+// recheckRows reads the rows again and inspects the files that have none.
+func (b blobs) recheckRows(ctx context.Context, q querier, names []string) (page []store.Blob, orphans []orphan, err error) {
+	page, unknown, _ := matchRows(ctx, q, names) // without rows the files are inspected
 	for _, row := range unknown {
-		if err := ended(ctx, "list", row.Name); err != nil {
+		if err := contextError(ctx, "list", row.Name); err != nil {
 			return nil, nil, err
 		}
 		info, err := os.Lstat(b.file(row.Name))
@@ -178,7 +177,7 @@ func (b blobs) look(ctx context.Context, q querier, names []string) (page []stor
 		}
 		found := newBlob(row.Name, info.Size(), info.ModTime().UnixNano())
 		if found.ETag == row.ETag {
-			page = append(page, row) // It is being deleted and not gone.
+			page = append(page, row) // Its deletion has begun and not finished.
 		} else {
 			orphans = append(orphans, orphan{found, info})
 		}
@@ -186,9 +185,8 @@ func (b blobs) look(ctx context.Context, q querier, names []string) (page []stor
 	return page, orphans, nil
 }
 
-// matchRows finds the rows of names. Those that have none, or are being
-// deleted, are unknown: of these it returns the name and what the row says.
-// With an error all are unknown.
+// matchRows finds the rows of names. Names without a row, or being deleted, are unknown: for these
+// it returns the name and the row. After an error all are unknown.
 func matchRows(ctx context.Context, q querier, names []string) (page, unknown []store.Blob, err error) {
 	rows, err := readRows(ctx, q, names[0], names[len(names)-1])
 	if err != nil {
@@ -211,9 +209,9 @@ func matchRows(ctx context.Context, q querier, names []string) (page, unknown []
 	return page, unknown, err
 }
 
-// adoptBlob asks a blob for its metadata.
+// adoptBlob reads a blob's metadata from the blob itself.
 func (b blobs) adoptBlob(ctx context.Context, blob *store.Blob) error {
-	if err := ended(ctx, "list", blob.Name); err != nil || b.adopt == nil {
+	if err := contextError(ctx, "list", blob.Name); err != nil || b.adopt == nil {
 		return err
 	}
 	read := func(ctx context.Context, off, n int64) ([]byte, error) {
@@ -226,12 +224,12 @@ func (b blobs) adoptBlob(ctx context.Context, blob *store.Blob) error {
 	if err == nil {
 		blob.Metadata = metadata
 	}
-	return ended(ctx, "list", blob.Name)
+	return contextError(ctx, "list", blob.Name)
 }
 
-// remember writes rows for adopted blobs, so that they need not be asked again.
-// That it can not, or that they were deleted or got a row meanwhile, is no matter.
-func (b blobs) remember(ctx context.Context, db *sql.DB, adopted []orphan) {
+// insertAdopted writes rows for adopted blobs, so that they need not be read again. Failures are
+// ignored, as are blobs that were deleted or got a row meanwhile.
+func (b blobs) insertAdopted(ctx context.Context, db *sql.DB, adopted []orphan) {
 	err := b.db.change(ctx, db, func(tx *sql.Tx) error {
 		for _, o := range adopted {
 			if now, err := os.Lstat(b.file(o.Name)); err != nil || !os.SameFile(o.info, now) {

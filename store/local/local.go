@@ -2,11 +2,11 @@
 // its name, so that ordinary tools read it, and the hidden folder .logstow holds
 // a SQLite database with the tables and with the blobs' metadata.
 //
-// The files are the truth. A row of metadata is a cache: a file whose row is
-// missing, because a writer was killed or the database is gone, is adopted, and
-// a row whose file is gone says nothing. So a damaged database can be moved aside
-// ([Repair]) and made anew; only the tables have to be filled again. Any number of processes may use one
-// directory at the same time; those without permission to write can read.
+// The files are the source of truth. A row of metadata is a cache: a file whose row is missing,
+// because a writer was killed or the database is gone, is adopted, and a row whose file is gone is
+// ignored. So a damaged database can be moved aside ([Repair]) and recreated; only the tables have
+// to be rebuilt. Any number of processes may use one directory concurrently; those without
+// permission to write can read.
 package local
 
 import (
@@ -20,37 +20,35 @@ import (
 )
 
 const (
-	// hidden is the folder of the store's own things; no blob is in it.
+	// hidden is the folder of the store's own files; no blob is in it.
 	hidden = ".logstow"
 	// databaseFile and tempFolder are in the hidden folder.
 	databaseFile = "store.db"
 	tempFolder   = "tmp"
 )
 
-// AdoptFunc returns the metadata of a blob that was found without its row, which
-// it knows from the blob itself; read gives ranges of it. A blob that it does not
-// know has none. An error leaves the blob without metadata, unless ctx ended.
+// AdoptFunc returns the metadata of a blob that was found without its row,
+// derived from the blob itself; read reads ranges of it. An unknown blob has none. An error leaves the blob without metadata, unless ctx ended.
 type AdoptFunc func(ctx context.Context, name string, size int64, read func(ctx context.Context, off, n int64) ([]byte, error)) (map[string]string, error)
 
-// Option changes how Open works.
+// Option configures Open.
 type Option func(*Store)
 
 // Adopt sets how the metadata of blobs without a row is found; without it they have none.
 func Adopt(f AdoptFunc) Option { return func(s *Store) { s.adopt = f } }
 
-// Repair lets the store move a damaged database aside, which is logged; the next
-// write makes a new one. Every page is checked when the database is opened. What
-// the index lacks then is reported by [Store.PendingReindex]. Without it, damage is
-// [store.ErrUnusable].
+// Repair lets the store move a damaged database aside, which is logged; the next write creates a
+// new one. Every page is checked when the database is opened. The index is then incomplete, see
+// [Store.PendingReindex]. Without it, damage is [store.ErrUnusable].
 func Repair(log *slog.Logger) Option {
 	return func(s *Store) { s.db.repair, s.db.log = true, log }
 }
 
-// Check has every page of the database checked when it is opened.
+// Check checks every page of the database when it is opened.
 func Check() Option { return func(s *Store) { s.db.check = true } }
 
-// Notice sets what is called, at most once, with the reason why the database
-// cannot be used where that costs nothing but time: blobs are listed without it.
+// Notice sets a function that is called, at most once, with the reason if the database cannot be
+// used but is not required: listings then read the blobs.
 func Notice(f func(error)) Option { return func(s *Store) { s.db.notice = f } }
 
 // options are those of the database.
@@ -65,16 +63,15 @@ type Store struct {
 	dir   string
 	adopt AdoptFunc
 	db    *database
-	// synced are the directories that were synced up to the store's own since
-	// this Store opened: a new blob in them needs only their own sync.
+	// synced are the directories synced up to the store's own since this Store was opened: a new
+	// blob in them only needs a sync of the directory itself.
 	synced sync.Map
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open returns the store in a directory. Nothing is read or made yet: where the
-// directory is missing, reading gives [store.ErrNoContainer] and the first
-// write makes it.
+// Open returns the store in a directory. Nothing is read or created yet: if the directory is
+// missing, reading gives [store.ErrNoContainer] and the first write creates it.
 func Open(ctx context.Context, dir string, opts ...Option) (*Store, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -101,7 +98,7 @@ func (s *Store) Container() string { return "local" }
 
 // Now implements [store.Store].
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	return time.Now().UTC(), ended(ctx, "ask", s.dir)
+	return time.Now().UTC(), contextError(ctx, "ask", s.dir)
 }
 
 // String is the directory.

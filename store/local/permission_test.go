@@ -51,7 +51,7 @@ func output(cmd *exec.Cmd) (string, error) {
 
 // publicCopy is a copy of this test's program that everybody may run. Another
 // process writes it: a file that this one had open for writing could still be open in
-// a process that it is starting at the time, and then can not be run ("text file busy").
+// a process that it is starting at the time, and then cannot be run ("text file busy").
 func publicCopy(t *testing.T, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "helper")
@@ -97,7 +97,7 @@ func TestReadOnly(t *testing.T) {
 			}
 		}, "1"},
 		{"writer is there", func(*testing.T, *local.Store) {}, "1"},
-		{"hidden folder can not be read", func(t *testing.T, s *local.Store) {
+		{"hidden folder cannot be read", func(t *testing.T, s *local.Store) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func TestReadOnly(t *testing.T) {
 				t.Errorf("%d listed:\n%s", n, out)
 			}
 			out, err = output(asNobody(t, "create", dir, "q/new"))
-			if err == nil || !strings.Contains(out, "access refused") || !strings.Contains(out, "let this user write") {
+			if err == nil || !strings.Contains(out, "access denied") || !strings.Contains(out, "let this user write") {
 				t.Errorf("create: %v: %s", err, out)
 			}
 		})

@@ -16,15 +16,14 @@ import (
 func encodeProperties(properties map[string]any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := msgpack.NewEncoder(&b)
-	enc.SetSortMapKeys(true)
-	if err := enc.EncodeMap(properties); err != nil {
+	if err := enc.EncodeMapSorted(properties); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
 }
 
-// selectProperties decodes what encodeProperties wrote as far as q asks: ok says
-// whether its conditions hold.
+// selectProperties decodes the output of encodeProperties as far as q needs it: ok reports whether
+// its conditions hold.
 func selectProperties(stored []byte, q store.Query) (properties map[string]any, ok bool, err error) {
 	all, err := decodeProperties(stored, func(name string) bool {
 		return slices.ContainsFunc(q.Columns, func(c store.Column) bool { return c.Name == name }) ||
@@ -93,7 +92,7 @@ func decodeValue(dec *msgpack.Decoder) (any, error) {
 	}
 }
 
-// holds says whether a condition holds of what strings.Compare returned.
+// holds reports whether a condition holds for a result of strings.Compare.
 func holds(op string, order int) bool {
 	switch op {
 	case "eq":
@@ -104,7 +103,7 @@ func holds(op string, order int) bool {
 		return order <= 0
 	case "gt":
 		return order > 0
-	default: // "ge": store.CheckQuery lets no other through.
+	default: // "ge": store.CheckQuery rejects all others.
 		return order >= 0
 	}
 }

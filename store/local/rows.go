@@ -13,7 +13,7 @@ import (
 	"logstow/store"
 )
 
-// putRow writes what a listing will say of a blob.
+// putRow writes a blob's row for listings.
 func putRow(ctx context.Context, tx *sql.Tx, blob store.Blob) error {
 	_, err := tx.ExecContext(ctx,
 		"INSERT OR REPLACE INTO blobs (name, size, written, metadata, deleting) VALUES (?, ?, ?, ?, 0)",
@@ -21,7 +21,7 @@ func putRow(ctx context.Context, tx *sql.Tx, blob store.Blob) error {
 	return err
 }
 
-// addRow is putRow, except that a row which is there stays.
+// addRow is putRow, but keeps an existing row.
 func addRow(ctx context.Context, tx *sql.Tx, blob store.Blob) error {
 	_, err := tx.ExecContext(ctx,
 		"INSERT INTO blobs (name, size, written, metadata, deleting) VALUES (?, ?, ?, ?, 0) ON CONFLICT DO NOTHING",
@@ -29,7 +29,7 @@ func addRow(ctx context.Context, tx *sql.Tx, blob store.Blob) error {
 	return err
 }
 
-// markRow says that a blob is being deleted, whether it has a row or not.
+// markRow marks a blob as being deleted, whether it has a row or not.
 func markRow(ctx context.Context, tx *sql.Tx, name string) error {
 	_, err := tx.ExecContext(ctx,
 		"INSERT INTO blobs (name, size, written, metadata, deleting) VALUES (?, 0, 0, '', 1) ON CONFLICT DO UPDATE SET deleting = 1", name)
@@ -47,11 +47,11 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// row is what the database says of a blob.
+// row is the database row of a blob.
 type row struct {
 	store.Blob
-	// deleting: a Delete began and may have ended, or been killed, or another
-	// blob of the name been made by one who was killed.
+	// deleting: a Delete began and may have finished, been killed, or been followed by a writer of
+	// the same name that was killed.
 	deleting bool
 }
 
@@ -83,9 +83,9 @@ func readRows(ctx context.Context, q querier, first, last string) (_ []row, err 
 	return found, rows.Err()
 }
 
-// newBlob is a blob without metadata whose file was written at that time, in
-// Unix nanoseconds. Its ETag identifies the content: files are never written
-// again under their name, and the time is to the nanosecond.
+// newBlob is a blob without metadata whose file was written at that time, in Unix nanoseconds. Its
+// ETag identifies the content: files are never rewritten under their name, and the time is exact to
+// the nanosecond.
 func newBlob(name string, size, written int64) store.Blob {
 	return store.Blob{
 		Name: name, Size: size, Created: time.Unix(0, written).UTC(),

@@ -10,17 +10,17 @@ import (
 	"logstow/store"
 )
 
-// tables keeps every table's entities in one SQLite table, whose primary key
-// begins with the number of the table.
+// tables keeps the entities of all tables in one SQLite table, whose primary key begins with the
+// number of the table.
 type tables struct{ db *database }
 
-// errNoTable is the cause where there is no table of a name.
+// errNoTable is the cause if there is no table of a name.
 var errNoTable = fmt.Errorf("%w: create it first", store.ErrNoTable)
 
 // CreateTable implements [store.Tables].
 func (t tables) CreateTable(ctx context.Context, table string) error {
 	const op = "create table"
-	if err := ended(ctx, op, table); err != nil {
+	if err := contextError(ctx, op, table); err != nil {
 		return err
 	}
 	if err := store.CheckTable(table); err != nil {
@@ -95,7 +95,7 @@ func (t tables) Remove(ctx context.Context, table string, keys []store.Key) erro
 
 // change runs f with the number of an existing table in one transaction.
 func (t tables) change(ctx context.Context, op, table string, f func(tx *sql.Tx, id int64) error) error {
-	if err := ended(ctx, op, table); err != nil {
+	if err := contextError(ctx, op, table); err != nil {
 		return err
 	}
 	if err := store.CheckTable(table); err != nil {
@@ -204,11 +204,11 @@ func (t tables) Query(ctx context.Context, table string, q store.Query) iter.Seq
 	}
 }
 
-// queryPage is the number of rows looked at for one page.
+// queryPage is the number of rows read for one page.
 const queryPage = 1000
 
-// queryPage looks at the rows after a key, or at the first where it is nil.
-// last is the key to go on after, nil at the end.
+// queryPage reads the rows after a key, or from the first if it is nil. last is the key to continue
+// after, nil at the end.
 func (t tables) queryPage(ctx context.Context, table string, q store.Query, after *store.Key) (page []store.Entity, last *store.Key, err error) {
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
@@ -252,8 +252,8 @@ func (t tables) queryPage(ctx context.Context, table string, q store.Query, afte
 	return page, last, rows.Err()
 }
 
-// conditions are those that a query puts on keys, after a key where one is given.
-// There is one lower bound, so that each page begins by a look into the primary key.
+// conditions are the key conditions of a query, after a key if one is given. There is one lower
+// bound, so that each page begins with a lookup in the primary key.
 func conditions(q store.Query, after *store.Key) (where string, args []any) {
 	switch {
 	case q.PartitionTo == "" && after != nil:

@@ -15,11 +15,11 @@ import (
 	"logstow/store"
 )
 
-// maxComponent is the longest file name, in bytes, that file systems take.
+// maxComponent is the longest file name, in bytes, that file systems allow.
 const maxComponent = 255
 
-// path returns the file of a blob, or why there can be none. It is stricter
-// than what a listing finds only for names that are not blobs'.
+// path returns the file of a blob, or why the name is invalid. It is stricter than listings only
+// for names that no blob has.
 func (s *Store) path(name string) (string, error) {
 	if err := store.CheckName(name); err != nil {
 		return "", err
@@ -27,7 +27,7 @@ func (s *Store) path(name string) (string, error) {
 	first := true
 	for component := range strings.SplitSeq(name, "/") {
 		if len(component) > maxComponent {
-			return "", errors.New("name has a component of more than 255 bytes, which can not be a file's")
+			return "", errors.New("name has a component of more than 255 bytes, the limit of file names")
 		}
 		if first && component == hidden {
 			return "", errors.New("name lies in " + hidden + ", which is the store's own")
@@ -40,9 +40,9 @@ func (s *Store) path(name string) (string, error) {
 // file is the path of a blob that a listing found.
 func (s *Store) file(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
-// walk yields, in byte order of the whole name, the names of the files that
-// start with prefix. Entries are not looked at one by one: names and types are
-// what reading their directory tells. A directory that goes away meanwhile is empty.
+// walk yields, in byte order of the whole name, the names of the files that start with prefix. It
+// does not stat entries: reading a directory gives names and types. A directory removed meanwhile
+// is empty.
 func (s *Store) walk(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for e, err := range s.entries(ctx, prefix) {
@@ -71,11 +71,11 @@ type entry struct {
 	dir  bool
 }
 
-// entries yields the files and directories that start with prefix and have no
-// further '/' but at their end, in byte order.
+// entries yields the files and directories that start with prefix and have no further '/' except at
+// their end, in byte order.
 func (s *Store) entries(ctx context.Context, prefix string) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
-		if err := ended(ctx, "list", prefix); err != nil {
+		if err := contextError(ctx, "list", prefix); err != nil {
 			yield(entry{}, err)
 			return
 		}
@@ -122,19 +122,19 @@ func (s *Store) readDir(ctx context.Context, prefix string) ([]entry, error) {
 			entries = append(entries, e)
 		}
 	}
-	// A directory's place is that of the names in it: "a-b/" comes before "a/".
+	// A directory sorts by the names in it: "a-b/" comes before "a/".
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
 	return entries, nil
 }
 
-// checkContainer is nil where the store's directory is there.
+// checkContainer is nil if the store's directory exists.
 func (s *Store) checkContainer(ctx context.Context) error {
 	info, err := os.Stat(s.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
 		return &store.Error{
 			Op: "open", Object: s.dir, Class: store.ErrNoContainer,
-			Hint: "check the path: nothing was stored there yet, or it is mistyped",
+			Hint: "check the path: it is mistyped, or nothing was stored there yet",
 		}
 	default:
 		return s.db.classify(ctx, "open", s.dir, err)

@@ -9,11 +9,11 @@ import (
 	"logstow/store/azure"
 )
 
-// parseContainer reads what follows azblob://: CONTAINER, or CONTAINER?account=NAME.
+// parseContainer parses the part after azblob://: CONTAINER, or CONTAINER?account=NAME.
 func parseContainer(rest string) (container, account string, err error) {
 	container, query, asked := strings.Cut(rest, "?")
 	container = strings.TrimSuffix(container, "/")
-	// The name is looked at first: it is what was typed.
+	// Check the name first: it is what the user typed.
 	if err := azure.CheckContainer(container); err != nil || !asked {
 		return container, "", err
 	}
@@ -24,13 +24,13 @@ func parseContainer(rest string) (container, account string, err error) {
 	return container, values.Get("account"), nil
 }
 
-// perAccount are the variables that say where an account is and who asks.
+// perAccount are the variables of one account's location and credential.
 const perAccount = " AZURE_STORAGE_CONNECTION_STRING AZURE_STORAGE_KEY AZURE_STORAGE_SAS_TOKEN AZURE_STORAGE_SAS_TOKEN_FILE" +
 	" AZURE_STORAGE_BLOB_ENDPOINT AZURE_STORAGE_TABLE_ENDPOINT "
 
-// credential finds the credential for an account; "" is the one that the environment names.
-// For another account than that one, variables that belong to one account count only with
-// its name at their end (AZURE_STORAGE_KEY_MYLOGS), so that no account's secret is sent to another.
+// credential finds the credential for an account; "" is the one in the environment. For any other
+// account, variables that belong to one account count only with its name as a suffix
+// (AZURE_STORAGE_KEY_MYLOGS), so that no account's secret is sent to another.
 func credential(getenv func(string) string, account string) (azure.Credential, error) {
 	if account == "" {
 		return azure.FromEnv(getenv)

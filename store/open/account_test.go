@@ -61,8 +61,8 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestAccountRefuses: no account's secret is used for another.
-func TestAccountRefuses(t *testing.T) {
+// TestAccountRejects: no account's secret is used for another.
+func TestAccountRejects(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, spec string

@@ -1,5 +1,4 @@
-// Package open opens a store by the name that users give it: a directory,
-// azblob://CONTAINER, or grant://FILE.
+// Package open opens a store by its name: a directory, azblob://CONTAINER, or grant://FILE.
 package open
 
 import (
@@ -17,30 +16,30 @@ import (
 	"logstow/store/local"
 )
 
-// Options are what opening needs beside the name.
+// Options are further options for opening.
 type Options struct {
-	// Getenv gives the variables that hold credentials: os.Getenv. It is asked only for
-	// stores that need one. Nil is an empty environment.
+	// Getenv returns the variables with credentials: os.Getenv. It is called only for stores that
+	// need one. Nil is an empty environment.
 	Getenv func(string) string
-	// Auth is the kind of credential to use: auto, key, sas, msi, workload or cli; ""
-	// is what LOGSTOW_AUTH says.
+	// Auth is the kind of credential to use: auto, key, sas, msi, workload or cli; "" is the value
+	// of LOGSTOW_AUTH.
 	Auth string
-	// Log receives what an operator may want to know. Nil is silence.
+	// Log receives operational messages. Nil discards them.
 	Log *slog.Logger
-	// Repair moves the damaged database of a directory aside, for a new one to be made:
-	// for commands that then see to its index (see audit.Reindex). Check looks for damage
-	// at all. Notice is called, at most once a store, with a reason why the database of
-	// a directory is not used, where that costs nothing but time; nil is nobody.
+	// Repair moves the damaged database of a directory aside, to be recreated: for commands that
+	// then rebuild its index (see audit.Reindex). Check checks the database for damage. Notice is
+	// called, at most once per store, with the reason if the database of a directory is not used
+	// but not required; it may be nil.
 	Repair, Check bool
 	Notice        func(error)
 }
 
-// CAFileEnv is the variable with the name of a file of certificate authorities, PEM,
-// to trust beside the system's.
+// CAFileEnv is the variable with the name of a PEM file of certificate authorities, trusted in
+// addition to the system's.
 const CAFileEnv = "LOGSTOW_CA_FILE"
 
-// WithAuth is an environment in which auth, where it is not "", stands over
-// LOGSTOW_AUTH. A nil getenv is an empty environment.
+// WithAuth is an environment in which auth, if it is not "", overrides LOGSTOW_AUTH. A nil getenv
+// is an empty environment.
 func WithAuth(getenv func(string) string, auth string) func(string) string {
 	return func(name string) string {
 		switch {
@@ -61,8 +60,8 @@ func WithAuth(getenv func(string) string, auth string) func(string) string {
 //   - grant://FILE, with what a file of package grant allows
 //   - file:///DIR or DIR, a directory, which the first write makes where it is missing
 //
-// Nothing is read, made or requested yet. A name that cannot be a store is
-// [store.ErrInvalid], a missing credential [store.ErrAccessDenied].
+// Nothing is read, created or requested yet. An invalid name is [store.ErrInvalid], a missing
+// credential [store.ErrAccessDenied].
 func Store(ctx context.Context, spec string, opts Options) (store.Store, error) {
 	n, err := parse(spec)
 	if err != nil {
@@ -78,28 +77,28 @@ func Store(ctx context.Context, spec string, opts Options) (store.Store, error) 
 	}
 }
 
-// Check says why a name can not be a store's, without looking whether it is there.
-// The error is [store.ErrInvalid].
+// Check reports why a name is not valid for a store, without accessing it. The error is
+// [store.ErrInvalid].
 func Check(spec string) error {
 	_, err := parse(spec)
 	return err
 }
 
-// Dir is the directory of a store that is one.
+// Dir is the directory of a store in a directory.
 func Dir(spec string) (dir string, ok bool) {
 	n, err := parse(spec)
 	return n.dir, err == nil && n.dir != ""
 }
 
-// name is a store's name in its parts: a container, a grant's file, or a directory.
-type name struct {
+// location is a parsed store name: a container, a grant file, or a directory.
+type location struct {
 	container, account string
 	grant              string
 	dir                string
 }
 
-// parse reads a store's name.
-func parse(spec string) (n name, err error) {
+// parse parses a store's name.
+func parse(spec string) (n location, err error) {
 	scheme, rest, ok := strings.Cut(spec, "://")
 	switch {
 	case spec == "":
@@ -117,16 +116,16 @@ func parse(spec string) (n name, err error) {
 	case scheme == "file":
 		n.dir, err = fileDir(spec)
 	default:
-		err = fmt.Errorf("unknown kind of store %q", scheme)
+		err = fmt.Errorf("unknown store type %q", scheme)
 	}
 	if err != nil {
-		return name{}, invalid(spec, err)
+		return location{}, invalid(spec, err)
 	}
 	return n, nil
 }
 
-// invalid is the error for a name that cannot be a store. The name is told
-// without its query: a pasted address may hold a signature there.
+// invalid is the error for an invalid store name. The name is quoted without its query: a pasted
+// address may contain a signature there.
 func invalid(spec string, err error) error {
 	object, _, _ := strings.Cut(spec, "?")
 	if object == "" {
@@ -138,7 +137,7 @@ func invalid(spec string, err error) error {
 	}
 }
 
-func openAzure(ctx context.Context, n name, opts Options) (store.Store, error) {
+func openAzure(ctx context.Context, n location, opts Options) (store.Store, error) {
 	shown := "azblob://" + n.container
 	if n.account != "" {
 		shown += "?account=" + n.account
@@ -211,8 +210,8 @@ func adopt(ctx context.Context, _ string, size int64, read func(ctx context.Cont
 	return footer.Encode(), nil
 }
 
-// Shown is a store's name as it may be printed. One that can not be a store's may be a
-// pasted address with a signature behind its '?', which is left out.
+// Shown is a store's name in printable form. An invalid name may be a pasted address with a
+// signature after its '?', which is omitted.
 func Shown(spec string) string {
 	name, _, asked := strings.Cut(spec, "?")
 	if !asked || Check(spec) == nil {

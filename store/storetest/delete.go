@@ -57,7 +57,7 @@ func deleteTriesAll(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()
 	create(t, b, "a", "b")
 	err := b.Delete(t.Context(), store.AnyVersion("a", "x/../y", "", "b"))
-	wantIs(t, "delete with names that can not be", err, store.ErrInvalid)
+	wantIs(t, "delete with invalid names", err, store.ErrInvalid)
 	var e *store.Error
 	if !errors.As(err, &e) {
 		t.Errorf("%v is no *store.Error", err)
@@ -92,7 +92,7 @@ func deleteThenCreate(t *testing.T, open Opener) {
 	}
 }
 
-// deleteVersion: a blob that took the name of the one listed stays.
+// deleteVersion: a blob that took the name of the listed one is kept.
 func deleteVersion(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()
 	create(t, b, "a/1", "a/2", "a/3")
@@ -123,7 +123,7 @@ func deleteVersion(t *testing.T, open Opener) {
 	}
 }
 
-// removeDirectories: where directories are no things of their own, nothing happens.
+// removeDirectories: where directories are not objects, nothing happens.
 func removeDirectories(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()
 	create(t, b, "a/1/2", "a/3")
@@ -135,7 +135,7 @@ func removeDirectories(t *testing.T, open Opener) {
 	}
 }
 
-// setTier runs where there are tiers, which a listing says.
+// setTier runs if there are tiers, as shown by a listing.
 func setTier(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()
 	create(t, b, "a/1", "a/2", "a/3")

@@ -1,5 +1,5 @@
-// Package storetest is the suite that every backend of package store passes:
-// each sentence of the interfaces' comments has a case here.
+// Package storetest is the conformance suite for backends of package store: each sentence of the
+// interfaces' comments has a case here.
 package storetest
 
 import (
@@ -14,12 +14,12 @@ import (
 	"logstow/store"
 )
 
-// Opener opens a handle on the container of a name, which is a valid Azure
-// container name. Two handles of one name see the same blobs. The container is
-// not there at first. The handle is closed when t ends.
+// Opener opens a handle on the container of a name, which is a valid Azure container name. Two
+// handles of one name see the same blobs. The container does not exist at first. The handle is
+// closed when t ends.
 type Opener func(t testing.TB, container string) store.Store
 
-// Run runs all cases, each in containers and tables of its own.
+// Run runs all cases, each in its own containers and tables.
 func Run(t *testing.T, open Opener) {
 	t.Helper()
 	for _, c := range cases() {
@@ -40,8 +40,8 @@ type testCase struct {
 	slow bool
 }
 
-// cases are all cases, in the order of the interfaces' comments; a slow one
-// comes first so that the others run beside it.
+// cases are all cases, in the order of the interfaces' comments; a slow one comes first so that the
+// others run in parallel to it.
 func cases() []testCase {
 	return []testCase{
 		{name: "list/5001 blobs in two pages, cancelled between them", run: listPages, slow: true},
@@ -62,9 +62,9 @@ func cases() []testCase {
 		{name: "create/a taken name", run: createTaken},
 		{name: "create/two handles race for names", run: createRace},
 		{name: "create/odd names", run: createOddNames},
-		{name: "create/names that can not be", run: createInvalidNames},
+		{name: "create/invalid names", run: createInvalidNames},
 		{name: "create/metadata comes back", run: createMetadata},
-		{name: "create/metadata that can not be", run: createInvalidMetadata},
+		{name: "create/invalid metadata", run: createInvalidMetadata},
 		{name: "create/an empty blob", run: createEmpty},
 		{name: "delete/missing counts as removed", run: deleteMissing},
 		{name: "delete/more than one request's names", run: deleteMany},
@@ -92,23 +92,23 @@ func cases() []testCase {
 		{name: "query/range of partitions", run: queryPartitions},
 		{name: "query/conditions", run: queryConditions},
 		{name: "query/projection", run: queryProjection},
-		{name: "query/that can not be", run: queryInvalid},
+		{name: "query/invalid", run: queryInvalid},
 	}
 }
 
-// newContainer is a name that nobody has used.
+// newContainer is an unused name.
 func newContainer() string { return "t" + strings.ToLower(rand.Text()) }
 
-// newTable is a table name that nobody has used.
+// newTable is an unused table name.
 func newTable() string { return "t" + strings.ToLower(rand.Text()) }
 
-// openNew opens a handle on a container that is not there.
+// openNew opens a handle on a missing container.
 func openNew(t testing.TB, open Opener) store.Store {
 	t.Helper()
 	return open(t, newContainer())
 }
 
-// create creates blobs, with their names as bodies, and fails the test where it can not.
+// create creates blobs, with their names as bodies, and fails the test if it cannot.
 func create(t testing.TB, b store.Blobs, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -128,7 +128,7 @@ func readAll(t testing.TB, b store.BlobReader, name string, n int) string {
 	return string(data)
 }
 
-// collect is all that pages yield. It fails the test at an error.
+// collect returns everything that pages yield. It fails the test on an error.
 func collect[T any](t testing.TB, pages iter.Seq2[[]T, error]) []T {
 	t.Helper()
 	all, err := collectErr(pages)
@@ -138,7 +138,7 @@ func collect[T any](t testing.TB, pages iter.Seq2[[]T, error]) []T {
 	return all
 }
 
-// errAfterEnd is what collectErr returns of pages that go on after an error.
+// errAfterEnd is returned by collectErr for pages that continue after an error.
 var errAfterEnd = errors.New("something was yielded after an error")
 
 func collectErr[T any](pages iter.Seq2[[]T, error]) (all []T, err error) {
@@ -186,7 +186,7 @@ func createTable(t testing.TB, s store.Store) string {
 	return table
 }
 
-// upsert writes entities in transactions as large as may be.
+// upsert writes entities in transactions of the maximum size.
 func upsert(t testing.TB, s store.Store, table string, entities ...store.Entity) {
 	t.Helper()
 	for len(entities) > 0 {
@@ -207,7 +207,7 @@ func entity(partition, row string, properties ...any) store.Entity {
 	return e
 }
 
-// rows are the row keys that a query gives.
+// rows are the row keys that a query returns.
 func rows(t testing.TB, s store.Store, table string, q store.Query) []string {
 	t.Helper()
 	var all []string

@@ -1,4 +1,4 @@
-// Package clitest checks what the help of every command has to be like.
+// Package clitest checks the help of all commands.
 package clitest
 
 import (
@@ -18,7 +18,7 @@ import (
 // width is the number of columns that help has to fit into.
 const width = 80
 
-// placeholders are what values are called in the help.
+// placeholders are the names of values in the help.
 func placeholders() []string {
 	return []string{
 		"ADDRESS", "CLASS", "CLASS=DURATION", "DIR", "DOLLARS", "DURATION", "EXPR", "FILE", "FORMAT", "GLOB", "KIND", "LEVEL", "MODE",
@@ -26,9 +26,9 @@ func placeholders() []string {
 	}
 }
 
-// Help checks the help of a program and of each of its commands: it fits 80 columns,
-// begins with three examples, names environment and manual, and has every flag under a
-// heading with a uniform placeholder. make makes the program anew.
+// Help checks the help of a program and of each of its commands: it fits 80 columns, begins with
+// three examples, names environment and manual, and has every flag under a heading with a uniform
+// placeholder. make returns a new program.
 func Help(t *testing.T, make func() *cli.Program) {
 	t.Helper()
 	check(t, make, "")
@@ -44,7 +44,7 @@ func Help(t *testing.T, make func() *cli.Program) {
 	checkManual(t, make())
 }
 
-// check looks at the help of a command, of the program where its name is "".
+// check checks the help of a command, of the program if its name is "".
 func check(t *testing.T, make func() *cli.Program, command string) {
 	t.Helper()
 	text := Run(t, make(), strings.Fields(command+" --help")...)
@@ -81,7 +81,7 @@ func Run(t *testing.T, p *cli.Program, args ...string) string {
 	return out.String()
 }
 
-// Examples are the command lines, in words, with which the help of a command begins.
+// Examples are the command lines, split into words, at the start of a command's help.
 func Examples(p *cli.Program, command string) (all [][]string) {
 	text := p.UsageText
 	if c := p.Command(command); c != nil {
@@ -134,8 +134,8 @@ func checkFlag(t *testing.T, command string, f ucli.Flag) {
 	}
 }
 
-// checkManual checks that the page names every flag and variable, and that a formatter
-// takes it without a warning, where there is one.
+// checkManual checks that the page names every flag and variable, and that a formatter, if
+// installed, accepts it without a warning.
 func checkManual(t *testing.T, p *cli.Program) {
 	t.Helper()
 	page := manual.Man(p)
@@ -173,10 +173,10 @@ func checkManual(t *testing.T, p *cli.Program) {
 	}
 }
 
-// Hints checks that each word that leads to a command is none itself.
+// Hints checks that no word in OtherNames is a command itself.
 func Hints(t *testing.T, p *cli.Program) {
 	t.Helper()
-	for word, hint := range p.Instead {
+	for word, hint := range p.OtherNames {
 		if p.Command(word) != nil || hint == "" {
 			t.Errorf("%s leads to %q", word, hint)
 		}

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"logstow/internal/cli"
 	"logstow/internal/loggen"
+	"logstow/internal/units"
 )
 
 func main() {
@@ -25,7 +25,7 @@ func main() {
 }
 
 func run(kind, size, start string, span time.Duration, seed uint64) error {
-	bytes, err := cli.ParseSize(size)
+	bytes, err := units.ParseSize(size)
 	if err != nil {
 		return err
 	}

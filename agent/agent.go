@@ -1,0 +1,369 @@
+// Package agent runs a uploader: it reads inputs, processes and buffers their records, and
+// uploads the batches. It reloads its settings, takes over the buffers of instances that
+// are gone, and writes a note about itself into its buffer's directory.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"logstow/buffer"
+	"logstow/input"
+	"logstow/input/listen"
+	"logstow/internal/hint"
+	"logstow/metrics"
+	"logstow/process"
+	"logstow/store"
+	"logstow/store/open"
+	"logstow/upload"
+)
+
+const (
+	// maxUnindexed limits the segments that wait for the index with a buffer in memory.
+	maxUnindexed = 4096
+	// indexWait is the maximum time that an entity waits for others of its batch request.
+	indexWait = 5 * time.Second
+	// noteEvery is the interval at which the status note is updated.
+	noteEvery = 2 * time.Second
+)
+
+// pipeline is a run: inputs, buffer, and upload to stores.
+type pipeline struct {
+	Settings
+	version    string
+	getenv     func(string) string
+	log        *slog.Logger
+	began      time.Time
+	requests   *metrics.Requests
+	inputStats metrics.Inputs
+	// receiving is the memory that all network inputs share.
+	receiving *listen.Budget
+	lost      lost
+	// processed counts what processing changed and dropped.
+	processed process.Stats
+	buffer    *buffer.Buffer
+	uploader  *upload.Uploader
+	opened    *stores
+	// running are the inputs that are read, ended receives those that have ended, reloads
+	// the settings to change to.
+	running []*running
+	ended   chan *running
+	reloads chan Settings
+}
+
+// Options are what a run gets from its process.
+type Options struct {
+	// Version is the program's, for the log and the metrics.
+	Version string
+	Log     *slog.Logger
+	// Getenv is the environment, with the credentials of the stores.
+	Getenv func(string) string
+	// Reload reads the settings again, at every SIGHUP; it is called only if the settings are Reloadable.
+	Reload func() (Settings, error)
+}
+
+// ErrStopped is the cause ([context.Cause]) of a context that asks a run to end in order:
+// what was read is uploaded within the drain timeout.
+var ErrStopped = errors.New("asked to stop") //nolint:gochecknoglobals // a sentinel
+
+// ErrInterrupted is the error of a run with Once that was asked to stop before every
+// input was read to its end.
+var ErrInterrupted = errors.New("asked to stop") //nolint:gochecknoglobals // a sentinel
+
+// SettingsError is an error in the settings: a store, a route, an address or an input
+// that cannot be opened as it is given.
+type SettingsError struct{ Err error }
+
+func (e *SettingsError) Error() string { return e.Err.Error() }
+func (e *SettingsError) Unwrap() error { return e.Err }
+
+// IncompleteError is the error of a run that ended before everything was stored and indexed.
+type IncompleteError struct {
+	Err error
+	// Denied reports whether the reason is that storage denies access.
+	Denied bool
+}
+
+func (e *IncompleteError) Error() string { return e.Err.Error() }
+func (e *IncompleteError) Unwrap() error { return e.Err }
+
+// Run reads the inputs into the buffer and uploads its batches until the inputs end or ctx
+// does, and everything is stored. Its error is a [*SettingsError], an [*IncompleteError],
+// [ErrInterrupted], or that of an input or of the buffer.
+func Run(ctx context.Context, s Settings, opts Options) (err error) {
+	p := &pipeline{
+		Settings: s, version: opts.Version, getenv: opts.Getenv, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
+		receiving: listen.NewBudget(listen.ReceiveMemory, nil),
+		ended:     make(chan *running), reloads: make(chan Settings),
+	}
+	if s.Reloadable { // before anything else: the signal's default is the end
+		stop := p.awaitReload(ctx, opts.Reload)
+		defer stop()
+	}
+	err = s.Stores.try(ctx, p.getenv)
+	if errors.Is(err, store.ErrInvalid) {
+		return &SettingsError{err}
+	}
+	if err != nil {
+		return err
+	}
+	p.opened = &stores{log: p.log, getenv: p.getenv}
+	defer func() { err = errors.Join(err, p.opened.close()) }()
+	st, err := p.opened.open(ctx, s.Stores.All[0])
+	if err != nil {
+		return err
+	}
+	route, err := p.Stores.route(p.getenv)
+	if err != nil {
+		return &SettingsError{err}
+	}
+	if err := p.openBuffer(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.buffer.Close()) }()
+	if err := p.openUploader(st, route); err != nil {
+		return err
+	}
+	return p.run(ctx)
+}
+
+func (p *pipeline) openBuffer(ctx context.Context) (err error) {
+	p.buffer, err = openOwn(ctx, buffer.Options{
+		Dir: p.BufferDir, MaxSize: p.BufferSize, Sync: p.Sync, OnFull: p.OnFull, OnLostPositions: p.OnLostPositions,
+		Instance: p.Instance, Width: p.Width, FlushSize: p.FlushSize, FlushInterval: p.FlushInterval, Once: p.Once, Log: p.log,
+		MaxOpen: p.MaxOpen, MaxLateness: p.MaxLateness, NoFilter: p.NoFilter,
+	})
+	if errors.Is(err, buffer.ErrLocked) {
+		return hint.Wrap(err, "every running shipper needs its own buffer: give this one another --instance or --buffer-dir")
+	}
+	if err != nil || p.BufferDir == "" {
+		return err
+	}
+	if err := removeNote(p.BufferDir); err != nil {
+		return errors.Join(err, p.buffer.Close())
+	}
+	p.writeNote(nil, false)
+	return nil
+}
+
+func (p *pipeline) openUploader(st store.Store, route func(service, instance string) string) error {
+	name, err := absoluteName(p.Stores.All[0], p.getenv)
+	if err != nil {
+		return err
+	}
+	opts := upload.Options{Buffer: p.buffer, Store: p.requests.Store(st), StoreName: name, Stores: p.openOther, Route: route, Log: p.log}
+	opts.IndexWait = min(indexWait, p.FlushInterval)
+	if p.Once {
+		opts.RetryFor = p.RetryFor
+	}
+	if p.BufferDir == "" {
+		opts.MaxUnindexed = maxUnindexed
+	}
+	p.uploader = upload.New(opts)
+	return nil
+}
+
+// openOther opens a store of a route or of an earlier configuration by its absolute name.
+func (p *pipeline) openOther(ctx context.Context, name string) (store.Store, error) {
+	st, err := p.opened.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return p.requests.Store(st), nil
+}
+
+// ownDirs are the directories that shippers write to: files in them are never read as logs.
+func (p *pipeline) ownDirs() []string {
+	var dirs []string
+	if p.BufferDir != "" {
+		dirs = append(dirs, p.BufferDir)
+	}
+	if all, err := BufferRoot(p.getenv, os.Getuid()); err == nil {
+		dirs = append(dirs, all)
+	}
+	for _, spec := range p.Stores.Every() {
+		if dir, ok := open.Dir(spec); ok {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// run reads and uploads. Errors of upload take precedence over those of reading.
+func (p *pipeline) run(ctx context.Context) error {
+	drain, cancel := input.Grace(ctx, p.DrainTimeout)
+	defer cancel()
+	reading, stopReading := context.WithCancel(ctx)
+	defer stopReading()
+	endMetrics, err := p.serveMetrics(ctx)
+	if err != nil {
+		return &SettingsError{err}
+	}
+	defer endMetrics()
+	if err := p.openInputs(reading); err != nil {
+		return &SettingsError{err}
+	}
+	p.logStarted()
+	endWatch := p.notifyManager(ctx)
+	defer endWatch()
+	// On a full disk sealing waits for delivery; it must not wait once delivery has ended.
+	uploading, endUploading := context.WithCancel(drain)
+	defer endUploading()
+	uploaded := make(chan error, 1)
+	go func() {
+		err := p.uploader.Run(drain)
+		endUploading()
+		if err != nil { // nothing more can be delivered
+			p.buffer.Drain(uploading)
+			stopReading()
+		}
+		uploaded <- err
+	}()
+	waitBackground := p.startBackground(reading)
+	readErr := p.read(reading)
+	if readErr == nil { // the positions of all inputs are in the buffer
+		readErr = p.buffer.PositionsRestored(uploading)
+	}
+	p.buffer.Drain(uploading)
+	uploadErr := <-uploaded
+	stopReading()
+	waitBackground()
+	if p.Once && uploadErr == nil {
+		uploadErr = p.rebuildIndexes(drain)
+	}
+	err = p.outcome(uploadErr, readErr)
+	p.noteEnd(uploadErr)
+	p.summarize(err)
+	return err
+}
+
+// startBackground starts the tasks that run until ctx ends; wait waits for them.
+func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
+	var all sync.WaitGroup
+	if p.BufferDir != "" {
+		all.Go(func() { p.updateNote(ctx) })
+	}
+	if !p.Once {
+		all.Go(func() { p.rebuildLoop(ctx) })
+	}
+	if p.BufferDir != "" && !p.Once {
+		t := &takeover{dir: p.BufferDir, service: p.Service, instance: p.Instance, uploader: p.uploader, log: p.log}
+		all.Go(func() { t.run(ctx) })
+	}
+	return all.Wait
+}
+
+// updateNote writes the current failure of delivery into the status note, for shipper status.
+func (p *pipeline) updateNote(ctx context.Context) {
+	ticker := time.NewTicker(noteEvery)
+	defer ticker.Stop()
+	var written error
+	for {
+		if failure := p.uploader.CurrentError(); (failure == nil) != (written == nil) {
+			p.writeNote(failure, false)
+			written = failure
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// noteEnd writes the outcome into the status note.
+func (p *pipeline) noteEnd(uploadErr error) {
+	if p.BufferDir == "" {
+		return
+	}
+	held := p.buffer.Stats()
+	left := held.Open+held.Waiting+held.Sending > 0 || held.Unsealed+held.Failed > 0
+	p.writeNote(uploadErr, uploadErr == nil && !left && p.buffer.Err() == nil)
+}
+
+func (p *pipeline) writeNote(failure error, drained bool) {
+	n := Note{Service: p.Service, Store: p.Stores.String(), Damaged: p.buffer.Stats().Damaged, Drained: drained, Time: time.Now().UTC()}
+	if failure != nil {
+		n.Error, n.Hint = failure.Error(), hint.Of(failure)
+	}
+	if err := n.write(p.BufferDir); err != nil {
+		p.log.Debug("cannot write the status note", "dir", p.BufferDir, "error", err)
+	}
+}
+
+// outcome is the error of the whole run.
+func (p *pipeline) outcome(uploadErr, readErr error) error {
+	held := p.buffer.Stats()
+	stats := p.uploader.Stats()
+	var unbuilt errNotRebuilt
+	switch {
+	case errors.As(uploadErr, &unbuilt):
+		return &IncompleteError{Err: uploadErr}
+	case uploadErr != nil:
+		denied := errors.Is(uploadErr, store.ErrAccessDenied) && !errors.Is(uploadErr, ErrStopped)
+		return &IncompleteError{Err: p.left(held, uploadErr), Denied: denied}
+	case held.Unsealed > 0:
+		return fmt.Errorf("%d batches could not be sealed in %s; their records are in its log, and the next start continues", held.Unsealed, p.BufferDir)
+	case held.Failed > 0:
+		return fmt.Errorf("%d segments could not be sealed and are lost; see the log", held.Failed)
+	case held.DamageLoss() != "":
+		return fmt.Errorf("the buffer was damaged: %s; see the log", held.DamageLoss())
+	case p.BufferDir == "" && stats.Quarantined > 0:
+		return fmt.Errorf("%d segments could not be delivered and are lost; see the log", stats.Quarantined)
+	case p.buffer.InQuarantine() > 0:
+		return hint.Wrap(fmt.Errorf("the quarantine of %s is not empty: %d files", p.BufferDir, p.buffer.InQuarantine()),
+			"run shipper quarantine list --buffer-dir %s", p.BufferDir)
+	case p.Once && stats.Unindexed > 0:
+		return fmt.Errorf("%d segments are stored, but not in the index", stats.Unindexed)
+	}
+	return readErr
+}
+
+// left is the error that names what is not delivered and what happens to it.
+func (p *pipeline) left(held buffer.Stats, err error) error {
+	fate := "they are kept in " + p.BufferDir + ", and the next start continues"
+	if p.BufferDir == "" {
+		fate = "they were kept in memory only: those not stored are lost"
+	}
+	return fmt.Errorf("%d segments are not stored or not indexed: %w (%d of them are stored; %s)",
+		held.Waiting+held.Sending+int(held.Unsealed), err, held.Unindexed, fate)
+}
+
+// summarize logs the totals of the run.
+func (p *pipeline) summarize(err error) {
+	message := "done"
+	if err != nil {
+		message = "incomplete"
+	}
+	if n := p.buffer.InQuarantine(); n > 0 {
+		p.log.Error("the quarantine is not empty", "dir", p.BufferDir, "files", n)
+	}
+	read := p.inputStats.Total()
+	s, held, requests := p.uploader.Stats(), p.buffer.Stats(), p.requests.Counts()
+	p.log.Info(message,
+		"records", s.Records, "input_bytes", read.Bytes, "raw_bytes", s.RawBytes,
+		"segments", s.Segments, "stored_bytes", s.StoredBytes,
+		"creates", s.Creates, "conflicts", s.Conflicts, "requests", requests.Total(),
+		"truncated", read.Cut, "split", read.Split, "late", held.Late, "processed", p.processedCounts(), "times_rejected", read.TimesRejected, "times_ahead", read.Ahead, "times_missed", read.TimesNotFound,
+		"replayed", held.Replayed, "dropped", held.Dropped, "waiting", held.Waiting+held.Sending, "quarantined", p.buffer.InQuarantine(),
+		"seconds", time.Since(p.began).Round(time.Millisecond).Seconds())
+}
+
+// processedCounts counts what processing changed and dropped, by reason.
+func (p *pipeline) processedCounts() slog.Value {
+	var attrs []slog.Attr
+	counts := p.processed.Counts()
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[reason]; n > 0 {
+			attrs = append(attrs, slog.Int64(reason, n))
+		}
+	}
+	return slog.GroupValue(attrs...)
+}

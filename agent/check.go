@@ -1,0 +1,115 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"logstow/buffer"
+	"logstow/config"
+	"logstow/input/httpserver"
+	"logstow/input/tail"
+	"logstow/internal/hint"
+)
+
+// Check opens what [Run] reads, listens on and keeps records in, and closes it again.
+// report gets what was opened, a line each. The error joins everything that [Run] would
+// refuse; it is a [*SettingsError] if anything of it is.
+func Check(ctx context.Context, s Settings, getenv func(string) string, report func(topic, text string)) (err error) {
+	quiet := slog.New(slog.DiscardHandler)
+	p := &pipeline{Settings: s, getenv: getenv, log: quiet}
+	// In memory: a buffer on disk may be in use.
+	p.buffer, err = buffer.Open(ctx, buffer.Options{Instance: s.Instance, Width: s.Width, FlushSize: s.FlushSize, FlushInterval: s.FlushInterval, Log: quiet})
+	if err != nil {
+		return &SettingsError{err}
+	}
+	defer func() { err = errors.Join(err, p.buffer.Close()) }()
+	var usage, failed []error
+	for i := range s.Inputs {
+		in := &s.Inputs[i]
+		report("input", in.Service+": "+in.String())
+		r, err := p.openInput(ctx, in)
+		if err = checkOpened(report, r, err); err != nil {
+			usage = append(usage, atLine(in, err))
+			continue
+		}
+		if t, ok := r.(*tail.Tailer); ok {
+			missing, unreadable := t.Check()
+			if s.Once {
+				unreadable, missing = append(missing, unreadable...), nil
+			}
+			for _, err := range missing {
+				report("input", fmt.Sprintf("%s: not there yet: %v", in.Service, err))
+			}
+			for _, err := range unreadable {
+				failed = append(failed, atLine(in, err))
+			}
+		}
+	}
+	if s.MetricsAddress != "" {
+		report("metrics", "at "+s.MetricsAddress)
+		server, err := httpserver.New(ctx, httpserver.Options{Address: s.MetricsAddress, Log: quiet})
+		if err = checkOpened(report, server, err); err != nil {
+			usage = append(usage, fmt.Errorf("metrics: %w", err))
+		}
+	}
+	if s.BufferDir != "" {
+		report("buffer", s.BufferDir)
+		failed = append(failed, checkBuffer(ctx, s.BufferDir, s.OnLostPositions))
+	}
+	if len(usage) > 0 {
+		return &SettingsError{errors.Join(append(usage, failed...)...)}
+	}
+	return errors.Join(failed...)
+}
+
+// checkOpened closes what was opened. An address that is in use is no error: the
+// shipper that is to be replaced by this configuration may use it.
+func checkOpened(report func(topic, text string), opened any, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		report("address", err.Error())
+		return nil
+	}
+	if c, ok := opened.(io.Closer); ok && err == nil {
+		return c.Close()
+	}
+	return err
+}
+
+// checkBuffer reports why a buffer cannot be opened in a directory, or made there: it cannot
+// be read or written, its disk is too small, or its positions are lost and onLost refuses that.
+func checkBuffer(ctx context.Context, dir string, onLost buffer.LostPositions) error {
+	held, err := buffer.Inspect(ctx, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if held.LostPositions != nil && onLost == buffer.StopLost {
+		return fmt.Errorf("open buffer %s: %w", dir, held.LostPositions)
+	}
+	if err := buffer.CheckDisk(dir); err != nil {
+		return err
+	}
+	for above := dir; ; above = filepath.Dir(above) {
+		probe, err := os.MkdirTemp(above, ".logstow-check-*")
+		switch {
+		case err == nil:
+			return os.Remove(probe)
+		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(above) == above:
+			return hint.Wrap(fmt.Errorf("cannot write the buffer's directory %s: %w", dir, err), "give another one with --buffer-dir")
+		}
+	}
+}
+
+// atLine says in which line of the configuration an input stands.
+func atLine(in *config.Input, err error) error {
+	if in.Line > 0 {
+		return fmt.Errorf("the input in line %d: %w", in.Line, err)
+	}
+	return err
+}

@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"logstow/internal/fsutil"
+)
+
+// noteFile is the file in a buffer's directory that describes its shipper, for shipper
+// status and for instances that take the buffer over.
+const noteFile = "shipper.json"
+
+// Note is the content of shipper.json. A buffer without one may hold anything.
+type Note struct {
+	// Service is whose records the buffer holds.
+	Service string `json:"service"`
+	// Store is where batches go.
+	Store string `json:"store"`
+	// Error is the current failure of delivery; "" if there is none.
+	Error string `json:"error,omitempty"`
+	// Hint is what to do about it.
+	Hint string `json:"hint,omitempty"`
+	// Damaged counts the files of the buffer that were damaged or missing when it was opened, or since.
+	Damaged uint64 `json:"damaged,omitempty"`
+	// TakenOverBy is the instance that is draining the buffer in place of its own.
+	TakenOverBy string `json:"taken_over_by,omitempty"`
+	// Drained reports that nothing was left to deliver when the shipper ended.
+	Drained bool      `json:"drained"`
+	Time    time.Time `json:"time"`
+}
+
+// ReadNote reads the note of a buffer's directory; ok is false if it is missing or damaged.
+func ReadNote(dir string) (n Note, ok bool) {
+	data, err := os.ReadFile(filepath.Join(dir, noteFile))
+	if err != nil || json.Unmarshal(data, &n) != nil {
+		return Note{}, false
+	}
+	return n, true
+}
+
+// write replaces the note of a directory.
+func (n Note) write(dir string) error {
+	data, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return fsutil.Replace(dir, filepath.Join(dir, noteFile), append(data, '\n'))
+}
+
+// removeNote removes the note of a directory: that works on a full disk too.
+func removeNote(dir string) error {
+	if err := os.Remove(filepath.Join(dir, noteFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"logstow/input/httpserver"
+	"logstow/input/syslog"
+	"logstow/internal/price"
+	"logstow/internal/sdnotify"
+	"logstow/metrics"
+)
+
+// serveMetrics serves metrics, if there is an address for them, until end is called:
+// also during the drain.
+func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
+	if p.MetricsAddress == "" {
+		return func() {}, nil
+	}
+	opts := metrics.Options{
+		Version: p.version, Buffer: p.buffer, Uploader: p.uploader,
+		Inputs: &p.inputStats, Requests: p.requests, Processed: p.processed.Counts,
+		Lost: map[string]func() uint64{"udp-no-room": p.lost.noRoom, "udp-kernel": p.lost.byKernel},
+	}
+	if p.paid() {
+		opts.Prices = price.Default()
+	}
+	server, err := httpserver.New(ctx, httpserver.Options{Address: p.MetricsAddress, Log: p.log}, metrics.New(opts))
+	if err != nil {
+		return nil, err
+	}
+	p.log.Info("serving metrics", "address", server.Addr().String())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Run(ctx); err != nil {
+			p.log.Error("metrics server failed", "error", err)
+		}
+	}()
+	return func() { cancel(); <-ended }, nil
+}
+
+// notifyManager notifies systemd, if it started this process, that the shipper is ready,
+// alive, and stopping when ctx ends; end ends that.
+func (p *pipeline) notifyManager(ctx context.Context) (end func()) {
+	manager := sdnotify.FromEnv(p.getenv, os.Getpid())
+	if manager == nil {
+		return func() {}
+	}
+	notify := func(state string) {
+		if err := manager.Send(context.WithoutCancel(ctx), state); err != nil {
+			p.log.Warn("cannot notify the service manager", "error", err)
+		}
+	}
+	notify(sdnotify.Ready)
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var all sync.WaitGroup
+	all.Go(func() { manager.Watch(watching, p.buffer.Err, p.log) })
+	all.Go(func() {
+		select {
+		case <-ctx.Done():
+			notify(sdnotify.Stopping)
+		case <-watching.Done():
+		}
+	})
+	return func() { cancel(); all.Wait() }
+}
+
+// paid reports whether requests to a store are billed.
+func (p *pipeline) paid() bool {
+	for _, spec := range p.Stores.Every() {
+		if strings.HasPrefix(spec, "azblob:") {
+			return true
+		}
+	}
+	return false
+}
+
+// logStarted logs the inputs, stores and settings, and what the requests will cost.
+func (p *pipeline) logStarted() {
+	if p.Once {
+		return
+	}
+	inputs := make([]string, 0, len(p.running))
+	for _, r := range p.running {
+		inputs = append(inputs, r.spec.Service+": "+r.spec.String())
+	}
+	durable := "memory"
+	if p.BufferDir != "" {
+		durable = p.BufferDir
+	}
+	attrs := []any{
+		"version", p.version, "instance", p.Instance, "inputs", inputs, "stores", p.Stores.Every(),
+		"buffer", durable, "flush_interval", p.FlushInterval.String(), "flush_size", p.FlushSize, "bucket", p.Width.String(),
+	}
+	if p.paid() {
+		// A service that always logs writes a blob and an entity per interval.
+		const month = 30 * 24 * time.Hour
+		flushes := int64(month / max(p.FlushInterval, time.Second))
+		attrs = append(attrs, "monthly_requests_dollars_each_service", price.Default().Cost(price.Usage{Create: flushes, Table: flushes}))
+	}
+	p.log.Info("started", attrs...)
+}
+
+// lost counts records that inputs lost. Safe for concurrent use.
+type lost struct {
+	mu      sync.Mutex
+	servers []*syslog.Server
+}
+
+// add adds a server, whose counts stay after it has ended.
+func (l *lost) add(s *syslog.Server) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.servers = append(l.servers, s)
+}
+
+func (l *lost) noRoom() uint64   { return l.sum(func(s syslog.Stats) int64 { return s.Dropped }) }
+func (l *lost) byKernel() uint64 { return l.sum(func(s syslog.Stats) int64 { return s.LostByKernel }) }
+
+func (l *lost) sum(number func(syslog.Stats) int64) (total uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.servers {
+		total += uint64(number(s.Stats()))
+	}
+	return total
+}

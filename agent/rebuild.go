@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"logstow/audit"
+	"logstow/internal/hint"
+	"logstow/store"
+)
+
+// rebuildEvery is the interval between checks for an incomplete index. A check costs one
+// stat, in stores in directories only.
+const rebuildEvery = 10 * time.Second
+
+// errNotRebuilt is the error of a rebuild: the index is still incomplete.
+type errNotRebuilt struct{ err error }
+
+func (e errNotRebuilt) Error() string { return e.err.Error() }
+func (e errNotRebuilt) Unwrap() error { return e.err }
+
+// rebuildLoop rebuilds indexes whose databases were replaced, until ctx ends.
+func (p *pipeline) rebuildLoop(ctx context.Context) {
+	ticker := time.NewTicker(rebuildEvery)
+	defer ticker.Stop()
+	for logged := ""; ; {
+		err := p.rebuildIndexes(ctx)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			logged = ""
+		case err.Error() != logged:
+			logged = err.Error()
+			p.log.Error("index incomplete; retrying", "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// rebuildIndexes rebuilds, from the blobs, the indexes of all open stores that are
+// known to be incomplete. Its error is an [errNotRebuilt].
+func (p *pipeline) rebuildIndexes(ctx context.Context) error {
+	var errs []error
+	for _, s := range p.opened.all() {
+		if err := p.rebuildIndex(ctx, s); err != nil {
+			errs = append(errs, fmt.Errorf("cannot rebuild the index of %s: %w", s, err))
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return errNotRebuilt{hint.Wrap(errors.Join(errs...), "run shipper reindex on the store")}
+}
+
+func (p *pipeline) rebuildIndex(ctx context.Context, s store.Store) error {
+	id, err := audit.Pending(s)
+	if id == "" || err != nil {
+		return err
+	}
+	began := time.Now()
+	p.log.Info("index incomplete; rebuilding it from the blobs", "store", s.String())
+	report, err := audit.Reindex(ctx, s, audit.Options{})
+	if err = errors.Join(err, report.Err()); err != nil {
+		return err
+	}
+	p.log.Info("index rebuilt", "store", s.String(), "segments", report.Blobs, "written", report.Written,
+		"duration", time.Since(began).Round(time.Millisecond).String())
+	return nil
+}

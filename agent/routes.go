@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"logstow/store/open"
+)
+
+// Stores are the stores that segments are written to, as they were given.
+type Stores struct {
+	// All are those of every service that has none of its own.
+	All []string
+	// Own are those of single services.
+	Own map[string][]string
+}
+
+// Every returns each store once.
+func (s Stores) Every() []string {
+	every := slices.Clone(s.All)
+	for _, service := range slices.Sorted(maps.Keys(s.Own)) {
+		every = append(every, s.Own[service]...)
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(every, func(name string) bool {
+		defer func() { seen[name] = true }()
+		return seen[name]
+	})
+}
+
+// try opens every store, without any request: a missing credential is reported at the
+// start, not when the first segment is uploaded.
+func (s Stores) try(ctx context.Context, getenv func(string) string) error {
+	var errs []error
+	for _, spec := range s.Every() {
+		st, err := open.Store(ctx, spec, open.Options{Getenv: getenv})
+		if err == nil {
+			err = st.Close()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// String lists the stores.
+func (s Stores) String() string { return strings.Join(s.Every(), ", ") }
+
+func (s Stores) equal(other Stores) bool {
+	return slices.Equal(s.All, other.All) && (len(s.Own)+len(other.Own) == 0 || reflect.DeepEqual(s.Own, other.Own))
+}
+
+// route picks the store of a new segment by its absolute name; nil is the only one there is.
+func (s Stores) route(getenv func(string) string) (func(service, instance string) string, error) {
+	absolute := map[string]string{}
+	for _, spec := range s.Every() {
+		name, err := absoluteName(spec, getenv)
+		if err != nil {
+			return nil, fmt.Errorf("store %s: %w", open.Shown(spec), err)
+		}
+		absolute[spec] = name
+	}
+	if len(absolute) == 1 {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return func(service, instance string) string {
+		of, ok := s.Own[service]
+		if !ok {
+			of = s.All
+		}
+		return absolute[choice(of, service, instance)]
+	}, nil
+}
+
+// choice picks one of several stores by rendezvous hashing: always the same one for a
+// service and instance. A store that is added takes its share from the others, and moves
+// nothing between these.
+func choice(stores []string, service, instance string) (chosen string) {
+	var most uint64
+	for _, name := range stores {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%s\x00%s\x00%s", service, instance, name)
+		weight := h.Sum64() * 0x9e3779b97f4a7c15 // mix: FNV's last bytes hardly change its first bits
+		weight ^= weight >> 32
+		weight *= 0xd6e8feb86659fd93
+		if chosen == "" || weight > most {
+			chosen, most = name, weight
+		}
+	}
+	return chosen
+}

@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"logstow/internal/hint"
+)
+
+// BufferRoot is the default directory of all buffers: SERVICE/INSTANCE below it.
+func BufferRoot(getenv func(string) string, uid int) (string, error) {
+	state, home := getenv("XDG_STATE_HOME"), getenv("HOME")
+	switch {
+	case filepath.IsAbs(state):
+	case uid == 0:
+		state = "/var/lib"
+	case home != "":
+		state = filepath.Join(home, ".local", "state")
+	default:
+		return "", hint.Wrap(errors.New("cannot choose a buffer directory: neither XDG_STATE_HOME nor HOME is set"), "give --buffer-dir, or --buffer memory")
+	}
+	return filepath.Join(state, "logstow"), nil
+}
+
+// DefaultBufferDir is the default buffer directory of a service and instance.
+func DefaultBufferDir(service, instance string, getenv func(string) string) (string, error) {
+	if instance == "." || instance == ".." {
+		return "", hint.Wrap(errors.New("the instance name cannot be a directory"), "give --buffer-dir")
+	}
+	all, err := BufferRoot(getenv, os.Getuid())
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(all, service, instance), nil
+}

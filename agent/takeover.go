@@ -1,0 +1,216 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"logstow/buffer"
+	"logstow/upload"
+)
+
+const (
+	// takeoverEvery is the interval between searches for abandoned buffers.
+	takeoverEvery = time.Minute
+	// keepEmpty is how long an abandoned empty buffer is kept for its positions: its
+	// instance may come back and resume its files.
+	keepEmpty = 7 * 24 * time.Hour
+	// takeoverMemory is the memory of a buffer that is only drained.
+	takeoverMemory = 16 << 20
+
+	// wantedFile is created in a buffer's directory by its own shipper to get it back
+	// from an instance that took it over; it is valid for wantedFor.
+	wantedFile  = "wanted"
+	wantedFor   = time.Minute
+	wantedEvery = 200 * time.Millisecond
+)
+
+// takeover drains abandoned buffers of other instances of the service in the same
+// directory: those of replaced pods on a shared volume.
+type takeover struct {
+	dir, service string
+	instance     string
+	uploader     *upload.Uploader
+	log          *slog.Logger
+}
+
+// run looks for abandoned buffers at once and then every minute until ctx ends.
+func (t *takeover) run(ctx context.Context) {
+	ticker := time.NewTicker(takeoverEvery)
+	defer ticker.Stop()
+	logged := make(map[string]string)
+	for {
+		t.scan(ctx, logged)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// scan looks once at every directory. logged holds the last error of each, which is
+// logged once.
+func (t *takeover) scan(ctx context.Context, logged map[string]string) {
+	entries, err := os.ReadDir(filepath.Dir(t.dir))
+	if err != nil {
+		t.log.Debug("cannot list other buffers", "error", err)
+		return
+	}
+	for _, e := range entries {
+		if t.uploader.CurrentError() != nil { // nothing can be delivered: leave the buffer to its own shipper
+			return
+		}
+		dir := filepath.Join(filepath.Dir(t.dir), e.Name())
+		if ctx.Err() != nil {
+			return
+		}
+		if !e.IsDir() || dir == t.dir {
+			continue
+		}
+		err := t.try(ctx, dir)
+		if err == nil || ctx.Err() != nil {
+			delete(logged, dir)
+			continue
+		}
+		if logged[dir] != err.Error() {
+			logged[dir] = err.Error()
+			t.log.Error("cannot take over a buffer; retrying", "dir", dir, "error", err)
+		}
+	}
+}
+
+// try drains or removes the buffer in a directory if it is abandoned.
+func (t *takeover) try(ctx context.Context, dir string) error {
+	status, err := buffer.Inspect(ctx, dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // no buffer
+		return nil
+	case err != nil:
+		return err
+	case status.Holder != "" || status.Instance == t.instance:
+		return nil
+	}
+	if wanted(dir) {
+		return nil
+	}
+	n, noted := ReadNote(dir)
+	if !noted { // as below BufferRoot
+		n.Service = filepath.Base(filepath.Dir(dir))
+	}
+	if n.Service != t.service {
+		return nil
+	}
+	if !noted || !n.Drained || status.Sealed > 0 {
+		return t.drain(ctx, dir, status)
+	}
+	if status.Quarantined > 0 || status.Positions > 0 && time.Since(n.Time) < keepEmpty {
+		return nil
+	}
+	t.log.Info("removing an abandoned empty buffer", "dir", dir, "instance", status.Instance)
+	if err := buffer.Remove(ctx, dir); !errors.Is(err, buffer.ErrLocked) {
+		return err
+	}
+	return nil // its shipper is back
+}
+
+// drain delivers everything in a buffer under its own instance. The positions stay.
+func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status) (err error) {
+	instance := status.Instance
+	b, err := buffer.Open(ctx, buffer.Options{Dir: dir, Instance: instance, Memory: takeoverMemory, Log: t.log.With("taken_over", instance)})
+	if errors.Is(err, buffer.ErrLocked) { // its shipper is back
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	if err := (Note{Service: t.service, TakenOverBy: t.instance, Time: time.Now().UTC()}).write(dir); err != nil {
+		return err
+	}
+	if status.Sealed+len(status.Services) > 0 {
+		t.log.Info("taking over an abandoned buffer", "dir", dir, "instance", instance, "batches", status.Sealed, "log_bytes", status.LogBytes)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel()
+	watch.Go(func() { b.Drain(ctx) }) // on a full disk it waits for delivery
+	watch.Go(func() {
+		awaitWanted(ctx, dir)
+		cancel()
+	})
+	if err := t.uploader.RunOther(ctx, b); err != nil {
+		if wanted(dir) {
+			return nil // its own shipper delivers the rest
+		}
+		return err
+	}
+	if held := b.Stats(); held.Waiting+held.Sending > 0 || held.Unsealed > 0 || held.Failed > 0 {
+		return fmt.Errorf("%d batches are not delivered", held.Waiting+held.Sending+int(held.Unsealed+held.Failed))
+	}
+	return Note{Service: t.service, Drained: true, Time: time.Now().UTC()}.write(dir)
+}
+
+// wanted reports whether a buffer's own shipper wants it back.
+func wanted(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, wantedFile))
+	return err == nil && time.Since(info.ModTime()) < wantedFor
+}
+
+// awaitWanted waits until a buffer's own shipper wants it back, or ctx ends.
+func awaitWanted(ctx context.Context, dir string) {
+	ticker := time.NewTicker(wantedEvery)
+	defer ticker.Stop()
+	for !wanted(dir) {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// takenOver reports whether a locked buffer is being drained by another instance, which
+// writes its note a moment after it opened it.
+func takenOver(ctx context.Context, dir string) bool {
+	for range 5 {
+		if n, _ := ReadNote(dir); n.TakenOverBy != "" {
+			return true
+		}
+		select {
+		case <-time.After(wantedEvery / 4):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
+}
+
+// openOwn opens a shipper's own buffer, and asks for it if another instance has taken it over.
+func openOwn(ctx context.Context, opts buffer.Options) (*buffer.Buffer, error) {
+	b, err := buffer.Open(ctx, opts)
+	if !errors.Is(err, buffer.ErrLocked) || !takenOver(ctx, opts.Dir) {
+		return b, err
+	}
+	path := filepath.Join(opts.Dir, wantedFile)
+	if err := os.WriteFile(path, nil, 0o600); err != nil { //nolint:forbidigo // it is empty
+		return nil, err
+	}
+	defer func() { _ = os.Remove(path) }() // it expires
+	for deadline := time.Now().Add(wantedFor / 2); errors.Is(err, buffer.ErrLocked) && time.Now().Before(deadline); {
+		select {
+		case <-time.After(wantedEvery):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		b, err = buffer.Open(ctx, opts)
+	}
+	return b, err
+}

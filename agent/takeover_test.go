@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/buffer"
+	"logstow/record"
+	"logstow/store"
+	"logstow/store/local"
+	"logstow/store/storetest"
+	"logstow/upload"
+)
+
+// leave makes a buffer with one record and one position that its shipper left.
+func leave(t *testing.T, dir, instance, service string) {
+	t.Helper()
+	b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: instance})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Append(t.Context(), buffer.Chunk{
+		Service: service, Records: []record.Record{{Time: time.Now().UnixNano(), Message: []byte("left by " + instance)}},
+		Positions: []buffer.Position{{Input: "file:1:1", Value: []byte("here")}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Note{Service: service}).write(dir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newTakeover is that of instance "own" of service x below dir.
+func newTakeover(t *testing.T, dir string, st store.Store) *takeover {
+	t.Helper()
+	own, err := buffer.Open(t.Context(), buffer.Options{Dir: filepath.Join(dir, "own"), Instance: "own"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := own.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	log := slog.New(slog.DiscardHandler)
+	return &takeover{
+		dir: filepath.Join(dir, "own"), service: "x", instance: "own", log: log,
+		uploader: upload.New(upload.Options{Buffer: own, Store: st, Log: log}),
+	}
+}
+
+func openLocal(t *testing.T) store.Store {
+	t.Helper()
+	st, err := local.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+	st := openLocal(t)
+	dir := t.TempDir()
+	take := newTakeover(t, dir, st)
+	leave(t, filepath.Join(dir, "gone"), "gone", "x")
+	leave(t, filepath.Join(dir, "other"), "other", "y")
+	leave(t, filepath.Join(dir, "copy"), "own", "x")
+	leave(t, filepath.Join(dir, "used"), "used", "x")
+	used, err := buffer.Open(t.Context(), buffer.Options{Dir: filepath.Join(dir, "used"), Instance: "used"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer used.Close()
+	if err := os.Mkdir(filepath.Join(dir, "no buffer"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	scan := func(records int) {
+		t.Helper()
+		logged := make(map[string]string)
+		take.scan(t.Context(), logged)
+		if len(logged) > 0 {
+			t.Errorf("logged %q", logged)
+		}
+		text, err := storetest.Text(t.Context(), st.Blobs())
+		if got := strings.Count(string(text), "left by"); err != nil || got != records || strings.Contains(string(text), "left by other") {
+			t.Errorf("%d records, want %d, %v: %q", got, records, err, text)
+		}
+	}
+	scan(1)
+	scan(1) // nothing again
+	for page, err := range st.Blobs().List(t.Context(), "x/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range page {
+			if meta, err := blobnaming.ParseMetadata(b.Metadata); err != nil || meta.Instance != "gone" {
+				t.Errorf("shipped as %q, %v", meta.Instance, err)
+			}
+		}
+	}
+	gone := filepath.Join(dir, "gone")
+	if s, err := buffer.Inspect(t.Context(), gone); err != nil || s.Positions != 1 || s.Sealed != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+
+	// Its shipper comes back, and goes again.
+	leave(t, gone, "gone", "x")
+	scan(2)
+
+	// Empty for long.
+	if err := (Note{Service: "x", Drained: true, Time: time.Now().Add(-keepEmpty)}).write(gone); err != nil {
+		t.Fatal(err)
+	}
+	aside := filepath.Join(gone, "quarantine", "1.seg")
+	if err := os.WriteFile(aside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	scan(2)
+	if err := os.Remove(aside); err != nil { // as long as something is set aside, it stays
+		t.Fatal(err)
+	}
+	scan(2)
+	if _, err := os.Stat(gone); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory is there: %v", err)
+	}
+	for _, name := range []string{"other", "copy", "used", "no buffer", "own"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// down is a store that does not answer.
+type down struct{ store.Store }
+
+func (d down) Blobs() store.Blobs { return downBlobs{d.Store.Blobs()} }
+
+type downBlobs struct{ store.Blobs }
+
+func (downBlobs) Create(context.Context, string, []byte, store.CreateOptions) (string, error) {
+	return "", &store.Error{Op: "create blob", Object: "x", Class: store.ErrUnavailable}
+}
+
+// A shipper that comes back gets its buffer from who took it over.
+func TestTakeoverIsGivenBack(t *testing.T) {
+	t.Parallel()
+	st := openLocal(t)
+	dir := t.TempDir()
+	gone := filepath.Join(dir, "gone")
+	take := newTakeover(t, dir, down{st})
+	leave(t, gone, "gone", "x")
+	done := make(chan error, 1)
+	go func() { done <- take.try(t.Context(), gone) }()
+	for take.uploader.CurrentError() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	b, err := openOwn(t.Context(), buffer.Options{Dir: gone, Instance: "gone"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if s := b.Stats(); s.Waiting != 1 {
+		t.Errorf("%+v", s)
+	}
+	if _, err := os.Stat(filepath.Join(gone, wantedFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("still wanted: %v", err)
+	}
+}
+
+// One that is simply running keeps it.
+func TestOwnBufferInUse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	leave(t, dir, "i", "x")
+	b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	began := time.Now()
+	if _, err := openOwn(t.Context(), buffer.Options{Dir: dir, Instance: "i"}); !errors.Is(err, buffer.ErrLocked) || time.Since(began) > wantedFor/4 {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+}

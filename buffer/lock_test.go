@@ -1,0 +1,130 @@
+package buffer_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"logstow/buffer"
+)
+
+// TestLockRemoved: whatever is removed of the directory of a buffer that is in use, a
+// second one is not opened on what the first writes to, and the first one ends.
+func TestLockRemoved(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		remove func(dir string) error
+		// other: the second one gets a directory of its own.
+		other bool
+	}{
+		"lock file removed": {remove: func(dir string) error { return os.Remove(filepath.Join(dir, "lock")) }},
+		"lock file replaced": {remove: func(dir string) error {
+			path := filepath.Join(dir, "lock")
+			return errors.Join(os.Remove(path), os.WriteFile(path, []byte("{}"), 0o600))
+		}},
+		"directory moved": {remove: func(dir string) error { return os.Rename(dir, dir+".moved") }, other: true},
+		"all files removed": {remove: func(dir string) error {
+			for _, name := range []string{"lock", "wal", "sealed", "quarantine"} {
+				if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "b")
+			first, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "first"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mustAppend(t, first, chunk(rec(noon, "x")))
+			if err := c.remove(dir); err != nil {
+				t.Fatal(err)
+			}
+			second, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "second"})
+			if c.other {
+				if err != nil {
+					t.Fatal(err)
+				}
+				mustClose(t, second)
+			} else if !errors.Is(err, buffer.ErrLocked) {
+				t.Errorf("opened a second time: %v", err)
+			}
+			// The first one notices, and gives nothing to be sent any more.
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if _, err := first.Next(ctx); err == nil || errors.Is(err, io.EOF) || errors.Is(err, buffer.ErrClosed) {
+				t.Errorf("the first one goes on: %v", err)
+			}
+			if first.Err() == nil {
+				t.Error("the first one does not say what is wrong")
+			}
+			if err := first.Close(); err == nil {
+				t.Error("the first one closed without an error")
+			}
+			if !c.other { // now it is free
+				again, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "third"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				again.Drain(t.Context())
+				if name != "all files removed" && again.Stats().Waiting != 1 {
+					t.Errorf("%d batches wait, want that of the first", again.Stats().Waiting)
+				}
+				mustClose(t, again)
+			}
+		})
+	}
+}
+
+// A buffer that is in use is shown so when its lock file is gone or another's, and one
+// who only looks keeps nobody away.
+func TestInspectWithoutLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "lock")
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Holder == "" {
+		t.Errorf("inspect: %+v, %v", s, err)
+	}
+	_ = b.Close() // its lock is gone
+	looking := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-looking:
+				return
+			default:
+				_, _ = buffer.Inspect(t.Context(), dir)
+			}
+		}
+	}()
+	for deadline := time.Now().Add(200 * time.Millisecond); time.Now().Before(deadline); {
+		mustClose(t, reopen(t, dir))
+	}
+	close(looking)
+	<-ended
+}
+
+func reopen(t *testing.T, dir string) *buffer.Buffer {
+	t.Helper()
+	b, err := buffer.Open(t.Context(), buffer.Options{Dir: dir, Instance: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,204 @@
+package wal
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// encoder writes payloads of frames into one buffer.
+type encoder struct {
+	buf                    bytes.Buffer
+	enc                    *msgpack.Encoder
+	times, levels, lengths []byte
+	err                    error
+	// end is where the payload of the last frame ends.
+	end int
+}
+
+func newEncoder() *encoder {
+	w := &encoder{}
+	w.enc = msgpack.NewEncoder(&w.buf)
+	w.enc.UseCompactInts(true)
+	return w
+}
+
+// begin starts a frame with an array of n elements, the first being kind.
+func (w *encoder) begin(n int, kind uint64) {
+	w.buf.Reset()
+	w.err = nil
+	var head [frameHead]byte
+	w.buf.Write(head[:])
+	w.array(n)
+	w.uint(kind)
+}
+
+// frame is what was written since begin, as a frame with the end mark behind it.
+func (w *encoder) frame(durable int64, s seed) (marked []byte, size int64, err error) {
+	size = int64(w.buf.Len())
+	if size-frameHead > MaxFrame {
+		return nil, 0, fmt.Errorf("an entry of %d bytes, the limit is %d", size-frameHead, MaxFrame)
+	}
+	endFrame(w.buf.Bytes(), durable, s)
+	w.end = int(size)
+	w.buf.WriteString(endMark)
+	return w.buf.Bytes(), size, w.err
+}
+
+// payload is that of the last frame.
+func (w *encoder) payload() []byte { return w.buf.Bytes()[frameHead:w.end] }
+
+func (w *encoder) check(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *encoder) array(n int)   { w.check(w.enc.EncodeArrayLen(n)) }
+func (w *encoder) uint(v uint64) { w.check(w.enc.EncodeUint(v)) }
+func (w *encoder) int(v int64)   { w.check(w.enc.EncodeInt(v)) }
+func (w *encoder) str(s string)  { w.check(w.enc.EncodeString(s)) }
+
+func (w *encoder) bin(b []byte) {
+	w.check(w.enc.EncodeBytesLen(len(b)))
+	w.buf.Write(b)
+}
+
+func (w *encoder) positions(all []Position) {
+	w.array(2 * len(all))
+	for _, p := range all {
+		w.str(p.Input)
+		w.bin(p.Value)
+	}
+}
+
+func (w *encoder) runs(runs []Run) {
+	w.array(len(runs))
+	for _, r := range runs {
+		w.array(3)
+		w.int(r.Start)
+		w.int(r.Width)
+		w.uint(uint64(r.Count))
+	}
+}
+
+func (w *encoder) coverage(key Key, through uint64) {
+	w.array(5)
+	w.str(key.Service)
+	w.str(key.Class)
+	w.int(key.Start)
+	w.int(key.Width)
+	w.uint(through)
+}
+
+// decoder reads a payload; its first error sticks, and what it returns after one is zero.
+type decoder struct {
+	in  *bytes.Reader
+	dec *msgpack.Decoder
+	all []byte
+	err error
+	// inCopy is set inside of an entry of kind kindCopied.
+	inCopy bool
+}
+
+func newDecoder(payload []byte) *decoder {
+	in := bytes.NewReader(payload)
+	return &decoder{in: in, dec: msgpack.NewDecoder(in), all: payload}
+}
+
+func (r *decoder) fail(what string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %s", ErrEntry, what)
+	}
+}
+
+func value[T any](r *decoder, read func() (T, error)) (v T) {
+	if r.err != nil {
+		return v
+	}
+	v, err := read()
+	if err != nil {
+		var zero T
+		r.err = fmt.Errorf("%w: %w", ErrEntry, err)
+		return zero
+	}
+	return v
+}
+
+func (r *decoder) uint() uint64 { return value(r, r.dec.DecodeUint64) }
+func (r *decoder) int() int64   { return value(r, r.dec.DecodeInt64) }
+func (r *decoder) str() string  { return string(r.raw(value(r, r.dec.DecodeBytesLen))) }
+func (r *decoder) bin() []byte  { return r.raw(value(r, r.dec.DecodeBytesLen)) }
+
+// raw is a view of the next n bytes.
+func (r *decoder) raw(n int) []byte {
+	if r.err != nil || n <= 0 {
+		return nil
+	}
+	at := len(r.all) - r.in.Len()
+	if n > r.in.Len() {
+		r.fail("length")
+		return nil
+	}
+	if _, err := r.in.Seek(int64(n), 1); err != nil {
+		r.fail("length")
+	}
+	return r.all[at : at+n : at+n]
+}
+
+// array is an array's length, which the payload must have a byte for each element of.
+func (r *decoder) array() int {
+	n := value(r, r.dec.DecodeArrayLen)
+	if n < 0 || n > r.in.Len() {
+		r.fail("array")
+	}
+	if r.err != nil {
+		return 0
+	}
+	return n
+}
+
+// count is a number of records, at most as many as given.
+func (r *decoder) count(limit int) int {
+	n := r.uint()
+	if n > uint64(limit) {
+		r.fail("count")
+		return 0
+	}
+	return int(n)
+}
+
+// runs are those of an entry; the count of each is at most as given.
+func (r *decoder) runs(limit int) (runs []Run) {
+	for range r.array() {
+		if r.array() != 3 {
+			r.fail("run")
+		}
+		run := Run{Start: r.int(), Width: r.int(), Count: r.count(limit)}
+		if r.err != nil {
+			return nil
+		}
+		runs = append(runs, run)
+	}
+	return runs
+}
+
+func (r *decoder) positions() (all []Position) {
+	for range r.array() / 2 {
+		p := Position{Input: r.str(), Value: bytes.Clone(r.bin())}
+		if r.err != nil {
+			return nil
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func (r *decoder) coverage() (key Key, through uint64) {
+	if r.array() != 5 {
+		r.fail("coverage")
+	}
+	key = Key{Service: r.str(), Class: r.str(), Start: r.int(), Width: r.int()}
+	return key, r.uint()
+}

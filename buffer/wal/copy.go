@@ -1,0 +1,213 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"logstow/buffer/internal/disk"
+)
+
+// Beside each log file stands its copy: the same entries in the same order, each with
+// its place in the log file, but without the records themselves. Whatever happens to
+// one of the two files, the other has positions, coverage and numbers, and a log
+// file's copy tells which records were in a damaged part of it.
+//
+// A copy is written after its log file and is synced with its first entry, and when
+// the log file ends: a crash may leave it behind the log file. It is best effort: what
+// cannot be written to it is left out, and the log goes on.
+const (
+	copySuffix = ".copy"
+	copyMagic  = "LSTOWCPY"
+)
+
+// copied is an entry of a copy: what stands at an offset of the log file.
+type copied struct {
+	decoded
+	at, size int64
+}
+
+func (c *copied) end() int64 { return c.at + c.size }
+
+// encodeCopied begins [7, offset, size, entry]; the entry follows.
+func (w *encoder) encodeCopied(at, size int64) {
+	w.begin(4, kindCopied)
+	w.int(at)
+	w.int(size)
+}
+
+// copyFile is the copy of the current log file.
+type copyFile struct {
+	file disk.File
+	path string
+	size int64
+	// failed says that something could not be written, which was logged.
+	failed bool
+}
+
+// createCopy makes the copy of a log file that is being made, which begins with the same
+// snapshot, under a temporary name; it is nil where that is impossible.
+func (l *Log) createCopy(f *logFile) *copyFile {
+	c := &copyFile{path: l.copyPath(f.seq)}
+	temp := c.path + tempSuffix
+	err := l.removeFile(temp) // left by a try that failed
+	if err == nil {
+		c.file, err = l.opts.FS.Create(temp)
+	}
+	if err != nil {
+		l.sayNoCopy(c.path, err)
+		return nil
+	}
+	l.copyEnc.encodeCopied(int64(len(magic)), f.size-int64(len(magic)))
+	l.copyEnc.buf.Write(l.enc.payload())
+	frame, size, err := l.copyEnc.frame(f.size, f.seed)
+	if err == nil {
+		frame = append([]byte(copyMagic), frame[:size]...)
+		c.size = int64(len(frame))
+		_, err = c.file.WriteAt(frame, 0)
+	}
+	if err == nil {
+		err = c.file.Sync()
+	}
+	if err != nil {
+		l.sayNoCopy(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(temp)))
+		return nil
+	}
+	return c
+}
+
+// copyEntry adds the encoder's entry, which stands at an offset of the current log
+// file, to its copy. outline encodes an entry of records without them; nil is as it is.
+func (l *Log) copyEntry(f *logFile, size int64, outline func(*encoder) error) {
+	if l.copy == nil {
+		return
+	}
+	l.copyEnc.encodeCopied(f.size, size)
+	var err error
+	if outline != nil {
+		err = outline(l.copyEnc)
+	} else {
+		l.copyEnc.buf.Write(l.enc.payload())
+	}
+	var frame []byte
+	var n int64
+	if err == nil {
+		frame, n, err = l.copyEnc.frame(l.durable, f.seed)
+	}
+	if err == nil {
+		// What is left of a write that failed is written over.
+		_, err = l.copy.file.WriteAt(frame[:n], l.copy.size)
+	}
+	if err != nil {
+		if !l.copy.failed {
+			l.copy.failed = true
+			l.sayNoCopy(l.copy.path, err)
+		}
+		return
+	}
+	l.copy.size += n
+	f.copySize = l.copy.size
+}
+
+// nameCopy gives a copy its name.
+func (l *Log) nameCopy(c *copyFile) *copyFile {
+	if c == nil {
+		return nil
+	}
+	if err := l.opts.FS.Rename(c.path+tempSuffix, c.path); err != nil {
+		l.sayNoCopy(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(c.path+tempSuffix)))
+		return nil
+	}
+	return c
+}
+
+// endCopy makes a copy durable and closes it.
+func (l *Log) endCopy(c *copyFile) {
+	if c == nil {
+		return
+	}
+	err := c.file.Truncate(c.size)
+	if err == nil {
+		err = c.file.Sync()
+	}
+	if err = errors.Join(err, c.file.Close()); err != nil && !c.failed {
+		l.sayNoCopy(c.path, err)
+	}
+}
+
+// DropCopy removes the copy of the current log file, and reports whether there was one:
+// on a full disk delivery needs its space more. The next log file has a copy again.
+func (l *Log) DropCopy() (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dropCopy()
+}
+
+// dropCopy is DropCopy. mu is held.
+func (l *Log) dropCopy() (bool, error) {
+	c := l.copy
+	if c == nil {
+		return false, nil
+	}
+	l.copy, l.files[len(l.files)-1].copySize = nil, 0
+	return true, errors.Join(c.file.Close(), l.removeFile(c.path))
+}
+
+func (l *Log) sayNoCopy(path string, err error) {
+	l.opts.Log.Warn("cannot write the copy of a log file: until the next one, damage of the log file can lose positions", "file", path, "error", err)
+}
+
+func (l *Log) copyPath(seq uint64) string {
+	return filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, copySuffix))
+}
+
+// removeFile removes a file, if it is there.
+func (l *Log) removeFile(path string) error {
+	if err := l.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// readCopy reads the entries of a log file's copy that are whole, in order, and how
+// much of the log file they say was durable. A copy that is not there has none.
+func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
+	data, err := l.readFile(l.copyPath(f.seq))
+	if err != nil || data == nil {
+		return nil, 0, err
+	}
+	found, durable := frames(data, copyMagic, f.seed)
+	end := int64(0)
+	for _, next := range found {
+		d, err := decode(next.payload)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s at %d: %w", l.copyPath(f.seq), next.at, err)
+		}
+		if c := d.copied; c != nil && c.at >= end && c.size > 0 {
+			all = append(all, *c)
+			end = c.end()
+		}
+	}
+	return all, durable, nil
+}
+
+// readFile reads a file of the log; one that is not there is nil.
+func (l *Log) readFile(path string) (data []byte, err error) {
+	file, err := l.opts.FS.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	size, err := file.Size()
+	if err != nil {
+		return nil, err
+	}
+	if data, err = readAll(file, size); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return data, nil
+}

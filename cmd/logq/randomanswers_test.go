@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Random command lines print what the reference answers, with its status, or end with the
+// usage error of their mistake. LOGSTOW_LONG=1 tries 6,000 of them, LOGSTOW_SEED repeats a run.
+func TestLongRandomAnswers(t *testing.T) {
+	t.Parallel()
+	worlds := 1
+	if os.Getenv("LOGSTOW_LONG") != "" {
+		worlds = 12
+	}
+	const lines = 500 // of each world
+	seed := rand.Uint64()
+	if s := os.Getenv("LOGSTOW_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("LOGSTOW_SEED=%d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 12))
+	statuses := map[int]int{}
+	for range worlds {
+		w := newWorld(t, rnd)
+		for range lines {
+			statuses[checkAnswer(t, w, randomLine(w))]++
+		}
+	}
+	t.Logf("by status: %v", statuses)
+	for _, status := range []int{0, 1, 2} {
+		if statuses[status] < worlds*lines/20 {
+			t.Errorf("status %d only %d times", status, statuses[status])
+		}
+	}
+}
+
+// checkAnswer runs a command line and compares what it prints with the reference.
+func checkAnswer(t *testing.T, w *world, l *commandLine) (status int) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status = run(t.Context(), l.args, environment{
+		stdout: &stdout, stderr: &stderr, now: worldNow, tempDir: w.dirs[0],
+		getenv: func(name string) string { return map[string]string{"LOGSTOW_STORE": w.dirs[0]}[name] },
+	})
+	got, want, wantStatus := stdout.String(), "", 2
+	if l.mistake == "" {
+		want, wantStatus = l.answer(w)
+		if l.format == "csv" && !l.count {
+			got = readTable(got)
+		}
+	}
+	if status != wantStatus || got != want {
+		t.Fatalf("logq %q\nstatus %d, want %d (%s)\nstderr: %s\nstdout:\n%s\nwant:\n%s", l.args, status, wantStatus, l.mistake, &stderr, got, want)
+	}
+	expect := map[int]string{1: "logq: no records match\n", 2: "logq: see logq query --help\n"}[status]
+	if !strings.Contains(stderr.String(), expect) || !strings.Contains(stderr.String(), l.mistake) {
+		t.Fatalf("logq %q\nstatus %d, without %q and %q in standard error: %s", l.args, status, expect, l.mistake, &stderr)
+	}
+	for line := range strings.Lines(stderr.String()) {
+		if status == 0 && !strings.Contains(line, "planned by the index") && !strings.Contains(line, "are dated after now") {
+			t.Fatalf("logq %q\nfound records, and says: %s", l.args, line)
+		}
+	}
+	return status
+}

@@ -1,0 +1,92 @@
+package otlp_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	collector1 "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
+
+	"logstow/input"
+	"logstow/input/httpserver"
+	"logstow/input/otlp"
+)
+
+// exporter is a gRPC client on connections of its own.
+func exporter(t *testing.T, address string) *connect.Client[collector1.ExportLogsServiceRequest, collector1.ExportLogsServiceResponse] {
+	t.Helper()
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(transport.CloseIdleConnections)
+	return connect.NewClient[collector1.ExportLogsServiceRequest, collector1.ExportLogsServiceResponse](
+		&http.Client{Transport: transport}, "http://"+address+otlp.Procedure, connect.WithGRPC())
+}
+
+// Senders over gRPC on connections past the limit are told to retry: none sees a reset, not
+// with a message that is larger than the windows either, nor when several calls share a
+// connection. After another connection ended they are served.
+func TestGRPCPastConnectionLimit(t *testing.T) {
+	t.Parallel()
+	s := new(sink)
+	server, err := httpserver.New(t.Context(), httpserver.Options{Address: "127.0.0.1:0", MaxConnections: 1}, handler(t, otlp.Options{Options: input.Options{Sink: s}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	address := server.Addr().String()
+	first, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, large := request("a"), request(strings.Repeat("x", 4<<20))
+	var all sync.WaitGroup
+	for i := range 24 {
+		client := exporter(t, address)
+		for range 1 + i%3 {
+			all.Go(func() {
+				message := small
+				if i%2 == 0 {
+					message = large
+				}
+				_, err := client.CallUnary(t.Context(), connect.NewRequest(message))
+				var answered *connect.Error
+				if connect.CodeOf(err) != connect.CodeUnavailable || !errors.As(err, &answered) || !strings.Contains(answered.Message(), "too many connections") {
+					t.Errorf("call %d: %v, want unavailable with the server's reason", i, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	if got := s.take(); len(got) > 0 {
+		t.Errorf("taken past the limit: %d records", len(got))
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	client := exporter(t, address)
+	for t.Context().Err() == nil {
+		if _, err = client.CallUnary(t.Context(), connect.NewRequest(small)); connect.CodeOf(err) != connect.CodeUnavailable {
+			break // the server has seen that the first connection ended
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if got := s.take(); len(got) != 1 {
+		t.Errorf("taken: %q", got)
+	}
+}

@@ -1,0 +1,244 @@
+package tail
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// history is a random history of a log, its rotation and its reader.
+type history struct {
+	*modelReader
+	random  *rand.Rand
+	gzip    *gzip.Writer
+	lines   int
+	rotated []string // plain rotated files, oldest first
+	turns   int      // rotations so far
+	done    []string
+}
+
+const logPath = "a.log"
+
+func (h *history) write(path string, n int) {
+	f := h.disk.files[path]
+	for range n {
+		f.data = append(f.data, fmt.Sprintf("%08d %s\n", h.lines, strings.Repeat("x", h.random.IntN(200)))...)
+		h.lines++
+	}
+	f.touch()
+}
+
+func (h *history) rotatedName() string {
+	h.turns++
+	return fmt.Sprintf("%s.20261121-%06d", logPath, h.turns)
+}
+
+func (h *history) rename() string {
+	name := h.rotatedName()
+	h.disk.rename(logPath, name)
+	h.rotated = append(h.rotated, name)
+	return name
+}
+
+func (h *history) compress(path string, complete bool) {
+	f := h.disk.files[path]
+	var b bytes.Buffer
+	h.gzip.Reset(&b)
+	_, _ = h.gzip.Write(f.data)
+	_ = h.gzip.Close()
+	packed := h.disk.create(path+".gz", b.Bytes()[:b.Len()/2])
+	if !complete {
+		h.poll()
+	}
+	packed.data = b.Bytes()
+	packed.touch()
+	packed.modified = f.modified
+	h.disk.remove(path)
+	h.rotated = slices.DeleteFunc(h.rotated, func(r string) bool { return r == path })
+}
+
+// isRead reports whether all lines of a file were read.
+func (h *history) isRead(path string) bool {
+	for line := range strings.Lines(string(h.disk.files[path].data)) {
+		if h.got[line] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// steps are the names of steps, the more frequent ones more than once.
+func steps() []string {
+	return []string{
+		"write", "write", "write", "rename", "rename-late", "shift", "copytruncate", "copytruncate", "gzip", "compress", "delete",
+		"poll", "poll", "poll", "restart", "remount", "close", "wait",
+	}
+}
+
+func (h *history) step(name string) {
+	h.done = append(h.done, name)
+	switch name {
+	case "write":
+		h.write(logPath, h.random.IntN(12))
+	case "rename":
+		h.rename()
+		h.disk.create(logPath, nil)
+	case "rename-late":
+		name := h.rename()
+		h.write(name, 2)
+		h.disk.create(logPath, nil)
+	case "shift":
+		for i := 9; i > 0; i-- {
+			if from := fmt.Sprintf("%s.%d", logPath, i); h.disk.files[from] != nil {
+				to := fmt.Sprintf("%s.%d", logPath, i+1)
+				if h.disk.files[to] != nil && !h.isRead(to) {
+					return
+				}
+				h.disk.rename(from, to)
+			}
+		}
+		h.disk.rename(logPath, logPath+".1")
+		h.disk.create(logPath, nil)
+	case "copytruncate":
+		f := h.disk.files[logPath]
+		name := h.rotatedName()
+		h.disk.create(name, slices.Clone(f.data))
+		h.rotated = append(h.rotated, name)
+		if h.random.IntN(4) == 0 {
+			h.poll()
+		}
+		f.data = nil
+		f.touch()
+	case "gzip":
+		h.compress(h.rename(), h.random.IntN(4) > 0)
+		h.disk.create(logPath, nil)
+	case "compress":
+		if len(h.rotated) > 0 {
+			h.compress(h.rotated[h.random.IntN(len(h.rotated))], h.random.IntN(4) > 0)
+		}
+	case "delete":
+		if len(h.rotated) > 0 && h.isRead(h.rotated[0]) {
+			h.disk.remove(h.rotated[0])
+			h.rotated = h.rotated[1:]
+		}
+	case "poll":
+		h.poll()
+	case "remount":
+		h.restart()
+		h.disk.device++
+	case "restart":
+		h.restart()
+	case "close":
+		for _, f := range h.files {
+			if f.handle != nil && f.p.offset == int64(len(f.handle.f.data)) {
+				_ = f.handle.Close()
+				f.handle = nil
+			}
+		}
+	case "wait":
+		h.disk.clock += 5e9
+	}
+}
+
+// Every line is read once after random histories of a log, its rotation and restarts.
+// LOGSTOW_LONG=1 runs more of them, LOGSTOW_SEED sets the first seed.
+func TestLongIdentityHistories(t *testing.T) {
+	t.Parallel()
+	rounds := uint64(500)
+	if os.Getenv("LOGSTOW_LONG") != "" {
+		rounds = 20_000
+	}
+	first, err := strconv.ParseUint(os.Getenv("LOGSTOW_SEED"), 10, 64)
+	if err != nil {
+		first = rand.Uint64()
+	}
+	t.Logf("LOGSTOW_SEED=%d", first)
+	for i := range rounds {
+		seed := first + i
+		random := rand.New(rand.NewPCG(seed, 0))
+		var history []string
+		for range 60 {
+			history = append(history, steps()[random.IntN(len(steps()))])
+		}
+		if !runHistory(t, seed, history) {
+			return
+		}
+	}
+}
+
+// Histories in which lines were once lost or doubled: among others because an inode was
+// reused by a copy or by a compressed file, and of an empty file only that was known.
+func TestIdentityHistories(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, steps string }{
+		{"rotation between polls", "write poll write rename write rename write poll"},
+		{"writes after rotation", "write poll rename-late poll rename-late poll"},
+		{"numbers", "write shift write shift poll write shift write poll"},
+		{"copies", "write poll write copytruncate write copytruncate poll"},
+		{"compressed between runs", "write poll write gzip restart write gzip poll"},
+		{"compressed later", "write rename poll write compress poll restart poll"},
+		{"deleted while closed", "write rename poll close delete write poll"},
+		{"other device numbers after a copy was compressed", "gzip compress compress restart remount copytruncate write delete remount"},
+		{"copy with the inode of a compressed file", "write rename-late compress restart wait write copytruncate"},
+		{"compressed file with the inode of an empty closed file", "poll wait rename poll gzip close close write write gzip"},
+		{"copy with the inode of a deleted copy", "poll write poll copytruncate rename-late close write delete copytruncate"},
+		{"copy with the inode of an empty closed file", "restart write wait gzip copytruncate gzip copytruncate copytruncate write close copytruncate"},
+		{"unmatched copy with the inode of an empty closed file", "write poll shift restart write gzip poll poll gzip write close write copytruncate"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(100) {
+				if !runHistory(t, seed, strings.Fields(c.steps)) {
+					return
+				}
+			}
+		})
+	}
+}
+
+func runHistory(t *testing.T, seed uint64, steps []string) bool {
+	t.Helper()
+	h := &history{random: rand.New(rand.NewPCG(seed, 0)), gzip: gzip.NewWriter(nil), modelReader: &modelReader{
+		t: t, disk: newDisk(), known: newCatalog(), files: make(map[fileID]*modelFile), skipped: make(map[fileID]int64),
+		deferred: make(map[string]time.Time), got: make(map[string]int), starting: true,
+	}}
+	h.pattern = []string{"a.log", "a.log*"}[h.random.IntN(2)]
+	h.disk.create(logPath, nil)
+	h.write(logPath, 3)
+	h.poll()
+	for _, name := range steps {
+		h.step(name)
+	}
+	for range 4 {
+		h.poll()
+		h.disk.clock += 5e9
+	}
+	count := make([]int, h.lines)
+	for line, n := range h.got {
+		var i int
+		if _, err := fmt.Sscanf(line, "%d", &i); err != nil {
+			t.Fatal(err)
+		}
+		count[i] += n
+	}
+	var lost, doubled []int
+	for i, n := range count {
+		switch {
+		case n == 0:
+			lost = append(lost, i)
+		case n > 1:
+			doubled = append(doubled, i)
+		}
+	}
+	if len(lost)+len(doubled) > 0 {
+		t.Errorf("seed %d, %s: of %d lines lost %v, doubled %v after %s", seed, h.pattern, h.lines, lost, doubled, strings.Join(h.done, " "))
+	}
+	return !t.Failed()
+}

@@ -1,0 +1,177 @@
+package tail
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// entry is a file of a directory, as listed.
+type entry struct {
+	path     string
+	id       fileID
+	size     int64
+	modified int64 // Unix nanoseconds
+	// byName reports that the name proves the rotation.
+	byName bool
+}
+
+func newEntry(path string, info fs.FileInfo) entry {
+	return entry{path: path, id: idOf(path, info), size: info.Size(), modified: info.ModTime().UnixNano()}
+}
+
+// content is an open file.
+type content interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// fileSystem is where files are: that of the system, or a model of one.
+type fileSystem interface {
+	// readDir lists the regular files of a directory.
+	readDir(dir string) ([]entry, error)
+	// stat follows symbolic links, open too. open returns the entry of the open file.
+	stat(path string) (entry, error)
+	open(path string) (content, entry, error)
+	// resolve returns a path with symbolic links resolved.
+	resolve(path string) (string, error)
+}
+
+// system is the file system of the operating system.
+type system struct{}
+
+func (system) readDir(dir string) ([]entry, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []entry
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && info.Mode().IsRegular() {
+			all = append(all, newEntry(filepath.Join(dir, f.Name()), info))
+		}
+	}
+	return all, nil
+}
+
+func (system) stat(path string) (entry, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return entry{}, err
+	}
+	return newEntry(path, info), nil
+}
+
+func (system) open(path string) (content, entry, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, entry{}, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, entry{}, err
+	}
+	return f, newEntry(path, info), nil
+}
+
+func (system) resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+// directory is the listing of a directory.
+type directory struct {
+	byInode map[uint64][]entry
+	// rotations are its files by the names that they may have had before rotation.
+	rotations map[string][]entry
+}
+
+// listing are directories, each as it was when it was first read. An unreadable one is nil.
+type listing struct {
+	fs   fileSystem
+	dirs map[string]*directory
+}
+
+func newListing(fs fileSystem) listing { return listing{fs, make(map[string]*directory)} }
+
+func (l listing) read(dir string) *directory {
+	if d, ok := l.dirs[dir]; ok {
+		return d
+	}
+	entries, err := l.fs.readDir(dir)
+	if err != nil {
+		l.dirs[dir] = nil
+		return nil
+	}
+	d := &directory{make(map[uint64][]entry), make(map[string][]entry)}
+	for _, e := range entries {
+		d.byInode[e.id.inode] = append(d.byInode[e.id.inode], e)
+		for origin, byName := range origins(filepath.Base(e.path)) {
+			e.byName = byName
+			d.rotations[origin] = append(d.rotations[origin], e)
+		}
+	}
+	l.dirs[dir] = d
+	return d
+}
+
+// resolved is a path with symbolic links resolved, as far as possible.
+func (l listing) resolved(path string) string {
+	if target, err := l.fs.resolve(path); err == nil {
+		return target
+	}
+	return path
+}
+
+// rotations are the files that may be rotated files of a path.
+func (l listing) rotations(place string) []entry {
+	if d := l.read(filepath.Dir(place)); d != nil {
+		return d.rotations[filepath.Base(place)]
+	}
+	return nil
+}
+
+// find finds the file of a position: at its path, then in the directory of the path and
+// in that of its link target. If it is not found, certain reports that it does not
+// exist there.
+func (l listing) find(p position) (e entry, found, certain bool) {
+	if e, err := l.fs.stat(p.path); err == nil && e.id == p.id && l.isAt(p, e) {
+		return e, true, true
+	}
+	dirs := []string{filepath.Dir(p.path)}
+	if p.target != "" {
+		dirs = append(dirs, filepath.Dir(p.target))
+	} else if target, err := l.fs.resolve(p.path); err == nil && filepath.Dir(target) != dirs[0] {
+		dirs = append(dirs, filepath.Dir(target))
+	}
+	certain = true
+	for _, dir := range dirs {
+		d := l.read(dir)
+		if d == nil {
+			certain = false
+			continue
+		}
+		for _, e := range d.byInode[p.id.inode] {
+			if now, err := l.fs.stat(e.path); err != nil || now.id != e.id {
+				return entry{}, false, false // it is being renamed
+			}
+			if l.isAt(p, e) {
+				return e, true, true
+			}
+		}
+	}
+	return entry{}, false, certain
+}
+
+// isAt reports whether an entry with the inode of p is p's file: the inode may be another
+// file's now, and the device number may have changed.
+func (l listing) isAt(p position, e entry) bool {
+	if e.id != p.id && p.print.length == 0 || !p.mayBeAt(e.path) {
+		return false
+	}
+	r, _, err := l.fs.open(e.path)
+	if err != nil {
+		return e.id == p.id
+	}
+	defer func() { _ = r.Close() }()
+	return matchesContent(p, r, e.size)
+}

@@ -1,0 +1,302 @@
+package tail
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// modelFile is a file that the model of a reader reads.
+type modelFile struct {
+	m      *modelReader
+	p      position
+	path   string
+	handle *diskHandle
+	gone   bool
+}
+
+func (f *modelFile) current() position { return f.p }
+
+func (f *modelFile) content() (io.ReaderAt, int64, error) {
+	if f.handle == nil {
+		e, err := f.m.disk.stat(f.path)
+		if err != nil || e.id != f.p.id {
+			return nil, 0, fs.ErrNotExist
+		}
+		c, _, err := f.m.disk.open(f.path)
+		if err != nil {
+			return nil, 0, err
+		}
+		f.handle = c.(*diskHandle)
+	}
+	return f.handle, int64(len(f.handle.f.data)), nil
+}
+
+// modelReader executes actions as a [Tailer] does, on a disk.
+type modelReader struct {
+	t        *testing.T
+	disk     *disk
+	pattern  string
+	known    *catalog
+	files    map[fileID]*modelFile
+	skipped  map[fileID]int64
+	deferred map[string]time.Time
+	got      map[string]int
+	starting bool
+}
+
+func (m *modelReader) view() view {
+	return view{
+		known: m.known, dirs: newListing(m.disk), now: time.Unix(0, m.disk.clock), starting: m.starting,
+		rotateWait: time.Second, firstScan: func(position) int64 { return 0 },
+	}
+}
+
+func (m *modelReader) matches(path string) bool {
+	ok, err := filepath.Match(m.pattern, path)
+	return ok && err == nil
+}
+
+func (m *modelReader) execute(all actions) (last action) {
+	for c, a := range all {
+		last = a
+		p := position{id: c.id, kind: a.kind, path: c.path, modified: c.modified}
+		switch a.verb {
+		case markCopy:
+			head, err := readHead(c, a.kind)
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			p.kind, p.print, p.offset = copied, fingerprintOf(head), c.size
+			m.known.add(p)
+			if f, ok := a.original.(*modelFile); ok && f.p.kind == plain {
+				if head, err := readHead(f.handle, plain); err == nil && len(head) > int(f.p.print.length) {
+					f.p.print = fingerprintOf(head)
+				}
+			}
+		case start, resume, resumeCopy:
+			if a.from.path != "" {
+				p.path = a.from.path
+			}
+			if a.verb != start {
+				m.known.forget(a.from.id)
+				p.offset, p.print = a.from.offset, a.from.print
+			}
+			f := &modelFile{m: m, p: p, path: c.path, handle: c.content.(*diskHandle), gone: !m.matches(c.path)}
+			c.content = nil
+			m.files[p.id] = f
+			m.known.addLive(p.id, p.path, f)
+		case replaced:
+			m.known.forget(a.from.id)
+		case orphan:
+			m.orphan(a.from)
+		}
+	}
+	return last
+}
+
+func (m *modelReader) orphan(p position) {
+	if p.print.length == 0 || p.kind != plain {
+		return
+	}
+	p.id = p.orphanID()
+	m.known.add(p)
+	m.known.byID[p.id].state = removed
+}
+
+func (m *modelReader) stop(f *modelFile) {
+	if f.handle != nil {
+		_ = f.handle.Close()
+	}
+	delete(m.files, f.p.id)
+	m.known.add(f.p)
+}
+
+// observe handles a file found at a path.
+func (m *modelReader) observe(e entry, c candidate) {
+	f := m.files[e.id]
+	if f != nil && f.handle == nil && f.path != e.path {
+		if !f.p.distinguishing() || !m.view().dirs.isAt(f.p, e) {
+			m.stop(f)
+			f = nil
+		}
+	}
+	if f != nil {
+		f.path, f.gone = e.path, false
+		return
+	}
+	if at, ok := m.skipped[e.id]; ok && at == e.modified {
+		return
+	}
+	r, e, err := m.disk.open(e.path)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	c.entry, c.content, c.place, c.deferred = e, r, e.path, m.deferred[e.path]
+	defer func() { c.close() }()
+	switch m.execute(m.view().resolve(&c)).verb {
+	case wait:
+		if m.deferred[e.path].IsZero() {
+			m.deferred[e.path] = time.Unix(0, m.disk.clock)
+		}
+		return
+	case skip, markCopy:
+		m.skipped[e.id] = e.modified
+	}
+	delete(m.deferred, e.path)
+}
+
+// poll observes all files and reads them to their end.
+func (m *modelReader) poll() {
+	entries, _ := m.disk.readDir(".")
+	present := make(map[fileID]bool)
+	var unknown []entry
+	for _, e := range entries {
+		if !m.matches(e.path) || present[e.id] {
+			continue
+		}
+		present[e.id] = true
+		if m.known.byID[e.id] != nil {
+			m.observe(e, candidate{discovery: discovery{knownOnly: true}})
+		}
+		if _, undecided := m.deferred[e.path]; undecided || m.known.byID[e.id] == nil {
+			unknown = append(unknown, e)
+		}
+	}
+	slices.SortStableFunc(unknown, func(a, b entry) int { return len(a.path) - len(b.path) })
+	for _, e := range unknown {
+		m.observe(e, candidate{})
+	}
+	for id, f := range m.files {
+		f.gone = f.gone || !present[id]
+	}
+	if m.starting {
+		renamed, gone := m.view().relocated()
+		for _, r := range renamed {
+			if m.matches(r.from.path) {
+				m.observe(r.entry, candidate{unmatched: true})
+			}
+		}
+		for _, p := range gone {
+			if p.kind != copied && m.matches(p.path) {
+				m.execute(m.view().lost(p))
+			}
+		}
+	}
+	for _, k := range m.known.byID {
+		if k.state == removed {
+			k.state = searched
+		}
+	}
+	for _, e := range m.view().rotated(".", func(e entry) bool { return m.matches(e.path) || m.skipped[e.id] == e.modified }) {
+		m.observe(e, candidate{unmatched: true})
+	}
+	for again := true; again; {
+		again = false
+		for _, f := range m.files {
+			again = m.read(f) || again
+		}
+	}
+	for path := range m.deferred {
+		if m.disk.files[path] == nil {
+			delete(m.deferred, path)
+		}
+	}
+	for id, k := range m.known.byID {
+		if k.state == searched && len(m.deferred) == 0 {
+			m.known.remove(id)
+		}
+	}
+	m.starting = false
+}
+
+// read reads a file to its end and reports whether another one is to be read now.
+func (m *modelReader) read(f *modelFile) (again bool) {
+	if m.files[f.p.id] != f {
+		return false
+	}
+	r, size, err := f.content()
+	if errors.Is(err, fs.ErrNotExist) {
+		f.gone = true
+		if e, found, _ := m.view().dirs.find(f.p); found && e.path != f.path && f.p.distinguishing() {
+			f.path = e.path
+			return true
+		}
+		resumed := m.execute(m.view().lost(f.p)).verb == resumeCopy
+		if m.stop(f); resumed {
+			m.known.forget(f.p.id)
+		} else {
+			m.known.byID[f.p.id].state = removed
+		}
+		return resumed
+	}
+	if f.p.kind == compressed {
+		z, err := unpack(r)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		text, err := io.ReadAll(z)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.lines(f, text)
+		head, _ := readHead(r, compressed)
+		m.stop(f)
+		p := f.p
+		p.kind, p.print, p.offset = copied, fingerprintOf(head), size
+		m.known.add(p)
+		return false
+	}
+	if size < f.p.offset || !f.p.matchesHead(r) {
+		if m.execute(m.view().lost(f.p)).verb != resumeCopy {
+			m.orphan(f.p)
+		}
+		f.p.offset, f.p.print, f.p.head = 0, fingerprint{}, ""
+		again = true
+	}
+	f.p.modified = f.handle.f.modified
+	m.lines(f, f.handle.f.data)
+	if f.gone && f.p.offset == size {
+		gone := f.handle.f.names == 0
+		if m.stop(f); gone {
+			m.known.byID[f.p.id].state = removed
+		}
+	}
+	return again
+}
+
+// lines counts the complete lines of a file behind its offset.
+func (m *modelReader) lines(f *modelFile, text []byte) {
+	end := int64(bytes.LastIndexByte(text, '\n') + 1)
+	if end <= f.p.offset {
+		return
+	}
+	for line := range strings.Lines(string(text[f.p.offset:end])) {
+		m.got[line]++
+	}
+	head := text[:min(end, maxFingerprint)]
+	f.p.offset, f.p.print, f.p.head = end, fingerprintOf(head), string(head)
+}
+
+// restart stops and starts the reader: only stored positions remain.
+func (m *modelReader) restart() {
+	for _, f := range m.files {
+		m.stop(f)
+	}
+	m.starting, m.skipped, m.deferred = true, make(map[fileID]int64), make(map[string]time.Time)
+	stored := m.known.byID
+	m.known = newCatalog()
+	for _, k := range stored {
+		p, err := decodePosition(k.past.encode())
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.known.add(p)
+	}
+}

@@ -1,0 +1,76 @@
+package query
+
+import (
+	"context"
+
+	"logstow/query/explain"
+	"logstow/query/match"
+	"logstow/query/merge"
+	"logstow/query/plan"
+	"logstow/query/source"
+	"logstow/query/stats"
+	"logstow/store"
+)
+
+// The types of the layers that callers of a [Query] meet.
+type (
+	// Selection is the conditions of a query.
+	Selection = match.Selection
+	// Store is a place to read from.
+	Store = source.Store
+	// Segment is a segment that a plan found.
+	Segment = source.Segment
+	// Match is a record found.
+	Match = merge.Match
+	// ContextLines are the numbers of records to emit before and after a match.
+	ContextLines = merge.ContextLines
+	// Stats are numbers of records by some of their properties.
+	Stats = stats.Stats
+	// Row is a group of records in [Stats].
+	Row = stats.Row
+	// Reason is a likely reason why a query found nothing.
+	Reason = explain.Reason
+	// Report counts what a query did.
+	Report = source.Report
+	// Requests are numbers of requests to storage.
+	Requests = source.Requests
+	// Problem is something that could not be read, so that the answer may be incomplete.
+	Problem = source.Problem
+	// Progress is how far a query has come.
+	Progress = source.Progress
+)
+
+// Limits of [Query.RunContext].
+const (
+	// ContextReach is the maximum time between a match and the records around it.
+	ContextReach = merge.ContextReach
+	// MaxContextLines is the maximum of [ContextLines].
+	MaxContextLines = merge.MaxContextLines
+)
+
+// Errors of queries.
+var (
+	// ErrSelection is wrapped by the errors of [New]: the selection is invalid.
+	ErrSelection = match.ErrSelection
+	// ErrForeign is the cause of a [Problem] with a blob of a Logstow that this program cannot read.
+	ErrForeign = plan.ErrForeign
+	// ErrBudget ends a query that would read or cost more than its options allow.
+	ErrBudget = source.ErrBudget
+	// ErrMemory ends [Query.Stats] if its groups would take more memory than the options allow.
+	ErrMemory = stats.ErrMemory
+)
+
+// ReadOnly is the reading half of a store.
+func ReadOnly(s store.Store) Store { return source.ReadOnly(s) }
+
+// Services are the services of a store, in order of name.
+func Services(ctx context.Context, s Store) ([]string, error) { return plan.Services(ctx, s) }
+
+// StoreEmpty is the reason if no store has a service.
+func StoreEmpty() Reason { return explain.StoreEmpty() }
+
+// Size is a number of bytes for people, in powers of ten.
+func Size(n int64) string { return source.Size(n) }
+
+// Dollars formats an estimated cost for people.
+func Dollars(amount float64) string { return source.Dollars(amount) }

@@ -1,0 +1,68 @@
+package explain
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"logstow/query/match"
+	"logstow/query/source"
+
+	"logstow/record"
+)
+
+// Evidence is what is known about a query that found nothing.
+type Evidence struct {
+	sel *match.Selection
+	// Defaulted is set if no range was given, so that the default was searched.
+	Defaulted bool
+	// Indexed is set if the segments were planned by the index.
+	Indexed bool
+	// Services are those of the stores, if ServicesKnown.
+	Services      []string
+	ServicesKnown bool
+	// Newest is the time of the last record of the selected services, and NewestOf its
+	// service; "" if unknown.
+	Newest   time.Time
+	NewestOf string
+	// Segments is the number of segments that overlap the range, with records of these levels;
+	// Foreign that of foreign ones, whose levels are unknown.
+	Segments, Foreign uint64
+	levels            record.Counts
+	// planned are the services of the segments that may hold matches; their stored size is
+	// bytes, and records the number of their records, if recordsKnown.
+	planned      []string
+	bytes        int64
+	records      uint64
+	recordsKnown bool
+	// sources are those of the segments that were opened, all if sourcesKnown.
+	sources      []string
+	sourcesKnown bool
+	rejected     match.Rejections
+	sample       sampled
+}
+
+// NewEvidence is the evidence in a query's findings and its plan. It makes no requests.
+func NewEvidence(f *Findings, m *match.Matcher, planned []*source.Segment) *Evidence {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := &Evidence{
+		sel: m.Selection, Segments: f.segments, Foreign: f.foreign, levels: f.levels, recordsKnown: true,
+		sources: slices.Sorted(maps.Keys(f.sources)), sourcesKnown: len(f.sources) > 0 && !f.many && f.foreign == 0,
+		sample: f.sample.show(m),
+	}
+	for i := range f.rejected {
+		e.rejected[i] = f.rejected[i].Load()
+	}
+	for _, s := range planned {
+		e.bytes += s.Size
+		e.records += s.Meta.Records
+		e.recordsKnown = e.recordsKnown && !s.Foreign
+		if len(e.planned) == 0 || e.planned[len(e.planned)-1] != s.Name.Service {
+			e.planned = append(e.planned, s.Name.Service)
+		}
+	}
+	slices.Sort(e.planned)
+	e.planned = slices.Compact(e.planned)
+	return e
+}

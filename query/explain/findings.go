@@ -1,0 +1,103 @@
+package explain
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"logstow/query/match"
+
+	"logstow/record"
+	"logstow/segment"
+)
+
+// Findings are collected from what a query reads anyway, and explain why it found
+// nothing. Safe for concurrent use.
+type Findings struct {
+	rejected [match.Stages]atomic.Uint64
+	sample   sample
+
+	mu sync.Mutex
+	// listed are the services of which a blob was listed.
+	listed map[string]bool
+	// segments is the number of segments that overlap the range, with records of these levels;
+	// foreign that of foreign ones, whose levels are unknown.
+	segments, foreign uint64
+	levels            record.Counts
+	// sources are those of the segments that were opened; many is set if there are more.
+	sources map[string]bool
+	many    bool
+}
+
+// maxSources is the number of sources that findings keep.
+const maxSources = 4 * segment.MaxSources
+
+// AddRejections adds what a scanner rejected.
+func (f *Findings) AddRejections(rejected match.Rejections) {
+	for i, n := range rejected {
+		if n > 0 {
+			f.rejected[i].Add(n)
+		}
+	}
+}
+
+// AddSample adds records to the sample, while it is small: whole records from the beginning of a text.
+func (f *Findings) AddSample(text []byte) { f.sample.add(text) }
+
+// Listed is what a listing for a service brought.
+type Listed struct {
+	// Some is set if a blob was listed.
+	Some bool
+	// Segments is the number of segments whose times overlap the range, with records of these
+	// levels; Foreign that of blobs of other programs.
+	Segments, Foreign uint64
+	Levels            record.Counts
+}
+
+// AddListed adds what a listing for a service brought.
+func (f *Findings) AddListed(service string, l *Listed) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.listed == nil {
+		f.listed = map[string]bool{}
+	}
+	f.listed[service] = f.listed[service] || l.Some
+	f.segments += l.Segments
+	f.foreign += l.Foreign
+	for level, n := range l.Levels {
+		f.levels[level] += n
+	}
+}
+
+// ListedAll reports whether a blob of each selected service, or glob, was listed.
+func (f *Findings) ListedAll(selected []string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range selected {
+		one := match.Selection{Services: []string{name}}
+		listed := false
+		for service, some := range f.listed {
+			listed = listed || some && one.MatchesService(service)
+		}
+		if !listed {
+			return false
+		}
+	}
+	return true
+}
+
+// AddSources adds the sources of a segment.
+func (f *Findings) AddSources(sources []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sources == nil {
+		f.sources = map[string]bool{}
+	}
+	if len(f.sources) > maxSources || slices.Equal(sources, []string{segment.ManySources}) {
+		f.many = true
+		return
+	}
+	for _, s := range sources {
+		f.sources[s] = true
+	}
+}

@@ -1,0 +1,301 @@
+// Package explain lists likely reasons why a query found nothing. [Findings] are collected by the
+// layers that list and read, without further requests; [Reasons] are made of them.
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"logstow/query/match"
+	"logstow/query/source"
+
+	"logstow/field"
+	"logstow/internal/suggest"
+	"logstow/record"
+	"logstow/token"
+)
+
+// Reason is a likely reason why a query found nothing. Its JSON form is printed by
+// --explain with -o json.
+type Reason struct {
+	// Code identifies the reason for programs: store-empty, service-unknown, range-empty, future,
+	// level, levels-missing, source-unknown, field-missing, field-type, value-unknown, index, exclude,
+	// regexp, where, source, pattern, case, identifier, service-name, level-name or default-range.
+	Code string `json:"code"`
+	// Text is for people: a line without a full stop.
+	Text string `json:"text"`
+}
+
+// Reasons lists the likely reasons why a query found nothing, the likeliest first. Conditions
+// that nothing in the stores can meet come first. Of the others it is the one that rejected the
+// candidates that passed most checks: without it there are matches.
+func Reasons(e *Evidence) []Reason {
+	x := &explanation{Evidence: e}
+	if x.services() && x.within() {
+		x.fields()
+		x.conditions()
+		x.patterns()
+	}
+	if e.Defaulted && e.Segments+e.Foreign > 0 && x.rangeMayHelp() {
+		x.add("default-range", "no range was given: only the last %s was searched; --since 1d searches more", approximately(e.sel.Now.Sub(e.sel.From)))
+	}
+	return x.reasons
+}
+
+// rangeMayHelp reports whether a longer range may contain matches: not if the likeliest
+// reason is a mistake.
+func (x *explanation) rangeMayHelp() bool {
+	return len(x.reasons) == 0 || slices.Contains([]string{"range-empty", "level", "pattern", "regexp", "where"}, x.reasons[0].Code)
+}
+
+// StoreEmpty is the reason if no store has a service.
+func StoreEmpty() Reason {
+	return Reason{"store-empty", "the store holds no logs: nothing was shipped to it yet, or --store names another place"}
+}
+
+// explanation collects the reasons.
+type explanation struct {
+	*Evidence
+	reasons []Reason
+}
+
+func (x *explanation) add(code, format string, args ...any) {
+	x.reasons = append(x.reasons, Reason{code, fmt.Sprintf(format, args...)})
+}
+
+// services explains services that do not exist; it reports whether others may be selected.
+func (x *explanation) services() (others bool) {
+	if !x.ServicesKnown {
+		return true
+	}
+	if len(x.Services) == 0 {
+		x.reasons = append(x.reasons, StoreEmpty())
+		return false
+	}
+	others = len(x.sel.Services) == 0
+	for _, name := range x.sel.Services {
+		one := match.Selection{Services: []string{name}}
+		switch {
+		case slices.ContainsFunc(x.Services, one.MatchesService):
+			others = true
+		case match.IsGlob(name):
+			x.add("service-unknown", "no service matches %q; %s", name, listNames(x.Services))
+		default:
+			x.add("service-unknown", "service %q does not exist; %s", name, nearestOr(name, x.Services))
+		}
+	}
+	return others
+}
+
+// within explains a range without records; it reports whether there are some in it.
+func (x *explanation) within() bool {
+	if x.Segments+x.Foreign > 0 {
+		return true
+	}
+	if x.Indexed {
+		x.add("index", "the index has no segments of the range; --plan list lists the blobs themselves")
+		return false
+	}
+	now, asked := x.sel.Now, "the range holds no records"
+	if x.Defaulted {
+		asked = fmt.Sprintf("no range was given: the last %s was searched, and holds no records", approximately(now.Sub(x.sel.From)))
+	} else if x.sel.From.After(now) {
+		asked = "the range lies in the future and holds no records"
+	}
+	if x.NewestOf == "" {
+		x.add("range-empty", "%s", asked)
+		return false
+	}
+	newest := x.Newest.In(now.Location())
+	at := newest.Format(time.RFC3339)
+	switch ahead := newest.Sub(now); {
+	case ahead <= 0:
+		x.add("range-empty", "%s; the newest record is of %s (%s): %s finds it", asked, at, x.NewestOf, rangeFlag(newest, now))
+	case x.sel.To.After(now): // new records were wanted
+		x.add("future", "%s; the newest record is of %s (%s), %s ahead of now: its clock or time zone was wrong; --from now --to %s finds it",
+			asked, at, x.NewestOf, approximately(ahead), newest.Truncate(time.Minute).Add(time.Minute).Format(time.RFC3339))
+	default:
+		x.add("range-empty", "%s; the newest record is of %s (%s), %s ahead of now", asked, at, x.NewestOf, approximately(ahead))
+	}
+	return false
+}
+
+// fields explains fields of the expression that the sample does not have.
+func (x *explanation) fields() {
+	read := fmt.Sprintf("the %s read", count(uint64(x.sample.records), "record"))
+	if !x.sample.all {
+		read = fmt.Sprintf("a sample of %s", count(uint64(x.sample.records), "record"))
+	}
+	if x.sample.records == 0 {
+		return
+	}
+	explained := map[string]bool{}
+	for _, use := range x.sample.uses {
+		total, most := 0, field.Missing
+		for kind := field.Null; kind <= field.Composite; kind++ {
+			if total += use.kinds[kind]; use.kinds[kind] > use.kinds[most] {
+				most = kind
+			}
+		}
+		switch {
+		case explained[use.Field]:
+			continue
+		case total == 0 && len(x.sample.names) == 0:
+			x.add("field-missing", "field %q does not occur in %s, which have no fields", use.Field, read)
+		case total == 0:
+			x.add("field-missing", "field %q does not occur in %s; %s", use.Field, read, nearestOr(use.Field, x.sample.names))
+		case !fits(use, most):
+			x.add("field-type", "field %q is %s in %s, not %s%s", use.Field, kindName(most), read, kindName(use.Kind), asKind(use, most))
+		case len(use.Equal) > 0 && !slices.ContainsFunc(use.Equal, func(v string) bool { return slices.Contains(use.values, v) }):
+			near := x.nearValues(use.Equal[0], use.values)
+			if len(near) == 0 {
+				continue
+			}
+			x.add("value-unknown", "field %q is not %q in %s; nearest: %s", use.Field, use.Equal[0], read, strings.Join(near, ", "))
+		default:
+			continue
+		}
+		explained[use.Field] = true
+	}
+}
+
+// minValue is the minimum length in bytes of a value for which similar ones are suggested.
+const minValue = 4
+
+// nearValues are values that were probably meant: in another case, or with a similar spelling
+// if the value itself does not occur.
+func (x *explanation) nearValues(value string, values []string) []string {
+	return slices.DeleteFunc(suggest.Names(value, values, maxNamed), func(near string) bool {
+		return !strings.EqualFold(near, value) && (!x.sample.all || len(value) < minValue)
+	})
+}
+
+// fits reports whether values of most's kind may be compared with what the use needs.
+func fits(use sampledUse, most field.Kind) bool {
+	if use.Kind == field.Missing || most == field.Bare {
+		return true
+	}
+	return use.kinds[use.Kind]+use.kinds[field.Bare] > 0
+}
+
+func kindName(k field.Kind) string {
+	switch k {
+	case field.Null:
+		return "null"
+	case field.Bool:
+		return "a truth value"
+	case field.Number:
+		return "a number"
+	case field.Composite:
+		return "an object or array"
+	default:
+		return "a string"
+	}
+}
+
+// asKind is advice on how to write the value that a field is compared with.
+func asKind(use sampledUse, most field.Kind) string {
+	switch {
+	case most == field.String:
+		return ": quote what it is compared with"
+	case use.Kind == field.String && (most == field.Number || most == field.Bool):
+		return ": compare it without quotes"
+	case most == field.Composite:
+		return ": name a field inside it"
+	}
+	return ""
+}
+
+// conditions explains the condition that rejected the candidates that passed most checks.
+func (x *explanation) conditions() {
+	n := &x.rejected
+	searched := "no record of the range"
+	if x.recordsKnown && x.records > 1 {
+		searched = fmt.Sprintf("none of the %d records in the segments of the range", x.records)
+	}
+	level := x.sel.Levels != 0 && x.Foreign == 0 && x.sel.Levels.Count(x.levels) == 0
+	switch {
+	case level && x.levels[record.None] == total(x.levels):
+		x.add("levels-missing", "the records of the range have no level; --level - selects them")
+	case level:
+		x.add("level", "the records of the range have other levels: %s", levelCounts(x.levels))
+	case x.sourcesKnown && !x.sel.MayMatchSources(x.sources):
+		x.add("source-unknown", "no source matches %s; %s", quoted(x.sel.Sources), nearestOr(x.sel.Sources[0], x.sources))
+	case n[match.StageWhere] > 0 && len(x.reasons) > 0: // its fields are explained
+	case n[match.StageWhere] > 0:
+		x.add("where", "--where removed %s", allOf(n[match.StageWhere], "record that matches everything else", "records that match everything else"))
+	case n[match.StageExclude] > 0 && len(x.sel.Where) == 0:
+		x.add("exclude", "--exclude removed %s", allOf(n[match.StageExclude], "record that matches everything else", "records that match everything else"))
+	case n[match.StageExclude] > 0:
+		x.add("exclude", "--exclude removed %s", x.candidates(n[match.StageExclude]))
+	case n[match.StageRegexp] > 0:
+		x.add("regexp", "--regexp removed %s", x.candidates(n[match.StageRegexp]))
+	case n[match.StageInside] > 0:
+		x.add("identifier", "a pattern occurs only inside longer identifiers, in %s; --substring finds it there", count(n[match.StageInside], "record"))
+	case len(x.sample.otherCase) > 0:
+		for _, p := range x.sample.otherCase {
+			x.add("case", "%q occurs in another case; -i finds it", p)
+		}
+	case n[match.StagePattern] > 0 && len(x.sel.Patterns) > 1:
+		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
+	case n[match.StageSource] > 0:
+		x.add("source", "--source removed %s; %s", x.candidates(n[match.StageSource]), listNames(x.anySources()))
+	case n[match.StageLevel] > 0:
+		x.add("level", "--level removed %s", x.candidates(n[match.StageLevel]))
+	case n[match.StageTime] > 0:
+		x.add("range-empty", "the range excludes %s in the segments that it meets", x.candidates(n[match.StageTime]))
+	case len(x.sel.Patterns) > 1:
+		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
+	case len(x.sel.Patterns) == 1:
+		x.add("pattern", "%s contains %q", searched, x.sel.Patterns[0])
+	case len(x.sel.Regexps) > 0:
+		x.add("regexp", "--regexp matches %s", searched)
+	case len(x.sel.Where) > 0 && len(x.reasons) == 0:
+		x.add("where", "--where is true for %s", searched)
+	case x.sel.Levels != 0:
+		x.add("level", "%s has such a level", searched)
+	case len(x.sel.Where) == 0:
+		x.add("range-empty", "the segments of the range hold records before and after it only")
+	}
+}
+
+// patterns explains patterns that were probably meant as something else.
+func (x *explanation) patterns() {
+	for _, p := range x.sel.Patterns {
+		if slices.Contains(x.planned, p) {
+			x.add("service-name", "%q is a service: -s %s selects it", p, p)
+		}
+		if set, err := record.ParseLevels(p); err == nil && x.sel.Levels == 0 && set.Count(x.levels) > 0 {
+			x.add("level-name", "%q is a level: -l %s selects %s", p, strings.ToLower(p), count(set.Count(x.levels), "record"))
+		}
+	}
+	if x.sel.Substring || x.rejected[match.StageInside] > 0 {
+		return
+	}
+	for _, p := range x.sel.Patterns {
+		if token.Whole([]byte(p)) {
+			x.add("identifier", "%q was matched as an identifier, as a whole; --substring also finds it inside longer ones and reads up to %s", p, source.Size(x.bytes))
+		}
+	}
+}
+
+// anySources are sources that occur: of segments if they were opened, else of the sample.
+func (x *explanation) anySources() []string {
+	if len(x.sources) > 0 {
+		return x.sources
+	}
+	return x.sample.sources
+}
+
+// candidates reads "all 3 records with ..." if it is known what made them candidates.
+func (x *explanation) candidates(n uint64) string {
+	switch {
+	case len(x.sel.Regexps) > 0 || len(x.sel.Where) > 0 || len(x.sel.Patterns) > 1:
+		return allOf(n, "candidate", "candidates")
+	case len(x.sel.Patterns) == 1:
+		return allOf(n, "record", "records") + fmt.Sprintf(" with %q", x.sel.Patterns[0])
+	}
+	return allOf(n, "record", "records")
+}

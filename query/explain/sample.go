@@ -1,0 +1,170 @@
+package explain
+
+import (
+	"bytes"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"logstow/query/match"
+
+	"logstow/field"
+	"logstow/record"
+	"logstow/where"
+)
+
+const (
+	// sampleBytes is the size of the sample.
+	sampleBytes = 256 << 10
+	// SamplePart is the number of bytes that [Findings.AddSample] takes of one block at most.
+	SamplePart = 32 << 10
+)
+
+// A sample is the beginning of the first blocks that were read, as stored.
+type sample struct {
+	full atomic.Bool
+
+	mu   sync.Mutex
+	text []byte
+	// part is set if records were read that are not in the sample.
+	part bool
+}
+
+// add adds whole records from the beginning of text.
+func (s *sample) add(text []byte) {
+	if s.full.Load() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := min(len(text), SamplePart, sampleBytes-len(s.text))
+	if n < len(text) {
+		s.part = true
+		n = wholeRecords(text, n)
+	}
+	s.text = append(s.text, text[:n]...)
+	if len(s.text) > sampleBytes-SamplePart {
+		s.part = true // there may be more
+		s.full.Store(true)
+	}
+}
+
+// wholeRecords is the length of the records that are whole in the first n bytes of text.
+func wholeRecords(text []byte, n int) int {
+	for n > 0 {
+		n = bytes.LastIndexByte(text[:n], '\n') + 1
+		if n == 0 || n == len(text) || text[n] != '\t' {
+			return n
+		}
+		n--
+	}
+	return 0
+}
+
+// records yields the records of the sample; a message is valid until the next.
+func (s *sample) records() iter.Seq2[record.Columns, []byte] {
+	return func(yield func(record.Columns, []byte) bool) {
+		var message []byte
+		for pos := 0; pos < len(s.text); {
+			end, _ := record.End(s.text, pos)
+			f, ok := record.Split(s.text[pos:end])
+			pos = end + 1
+			if !ok {
+				continue
+			}
+			message = record.AppendMessage(message[:0], f.Raw)
+			if !yield(f, message) {
+				return
+			}
+		}
+	}
+}
+
+// sampled is the result of examining a sample of the records that were read.
+type sampled struct {
+	records int
+	all     bool // no other records were read
+	// names are the fields that occur; uses has an element for each use of a field in the
+	// expression.
+	names []string
+	uses  []sampledUse
+	// sources are those of the records.
+	sources []string
+	// otherCase are the patterns that occur in another case only.
+	otherCase []string
+}
+
+// sampledUse is a use of a field in an expression, and the field's values in a sample.
+type sampledUse struct {
+	where.Use
+	// kinds are the numbers of records that have the field, by the kind of its value.
+	kinds map[field.Kind]int
+	// values are some of its strings.
+	values []string
+}
+
+const (
+	// maxNames and maxValues are the maximum numbers of field names and of values of a field.
+	maxNames  = 2000
+	maxValues = 1000
+)
+
+// show examines a sample with a query's patterns and expression.
+func (s *sample) show(m *match.Matcher) sampled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := sampled{all: !s.part}
+	for _, program := range m.Where {
+		for _, use := range program.Uses() {
+			out.uses = append(out.uses, sampledUse{Use: use, kinds: map[field.Kind]int{}})
+		}
+	}
+	names, values := map[string]bool{}, make([]map[string]bool, len(out.uses))
+	finders := make([]*field.Finder, len(out.uses))
+	for i := range out.uses {
+		finders[i], values[i] = field.New(out.uses[i].Field), map[string]bool{}
+	}
+	occurs := make([]match.Occurrence, len(m.Required)) // present: as it is written; inside: in another case
+	folded := make([]match.Literal, len(m.Required))
+	for i, p := range m.Selection.Patterns {
+		folded[i] = match.NewLiteral([]byte(p), true, false)
+	}
+	sources := map[string]bool{}
+	for f, message := range s.records() {
+		out.records++
+		sources[string(f.Source)] = true
+		for i, finder := range finders {
+			v := finder.Find(message)
+			if v.Kind != field.Missing {
+				out.uses[i].kinds[v.Kind]++
+			}
+			if v.IsText() && len(values[i]) < maxValues {
+				values[i][string(v.Text)] = true
+			}
+		}
+		if len(finders) > 0 && len(names) < maxNames {
+			for name := range field.All(message) {
+				names[name] = true
+			}
+		}
+		for i := range folded {
+			if m.Required[i].Index(message) >= 0 {
+				occurs[i] = match.Present
+			} else if occurs[i] == match.Absent && folded[i].Index(message) >= 0 {
+				occurs[i] = match.Inside
+			}
+		}
+	}
+	out.names, out.sources = slices.Sorted(maps.Keys(names)), slices.Sorted(maps.Keys(sources))
+	for i := range out.uses {
+		out.uses[i].values = slices.Sorted(maps.Keys(values[i]))
+	}
+	for i, found := range occurs {
+		if found == match.Inside {
+			out.otherCase = append(out.otherCase, m.Selection.Patterns[i])
+		}
+	}
+	return out
+}

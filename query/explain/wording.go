@@ -1,0 +1,104 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"logstow/internal/suggest"
+	"logstow/record"
+)
+
+// maxNamed is the number of names that a reason lists.
+const maxNamed = 5
+
+// count reads "1 record" or "3 records".
+func count(n uint64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// allOf reads "the only record" or "all 3 records".
+func allOf(n uint64, one, several string) string {
+	if n == 1 {
+		return "the only " + one
+	}
+	return fmt.Sprintf("all %d %s", n, several)
+}
+
+func total(levels record.Counts) (n uint64) {
+	for _, count := range levels {
+		n += count
+	}
+	return n
+}
+
+// levelCounts reads "INFO 120, DEBUG 3", without levels of no records.
+func levelCounts(levels record.Counts) string {
+	var all []string
+	for l, n := range levels {
+		if n > 0 {
+			all = append(all, fmt.Sprintf("%s %d", record.Level(l), n))
+		}
+	}
+	slices.Reverse(all)
+	return strings.Join(all, ", ")
+}
+
+// nearestOr reads "nearest: a, b" or, if no name is near, as listNames does.
+func nearestOr(name string, names []string) string {
+	if near := suggest.Names(name, names, maxNamed); len(near) > 0 {
+		return "nearest: " + strings.Join(near, ", ")
+	}
+	return listNames(names)
+}
+
+// listNames reads "there are: a, b and 3 more".
+func listNames(names []string) string {
+	switch n := len(names); {
+	case n == 0:
+		return "there are none"
+	case n > maxNamed:
+		return fmt.Sprintf("there are: %s and %d more", strings.Join(names[:maxNamed], ", "), n-maxNamed)
+	}
+	return "there are: " + strings.Join(names, ", ")
+}
+
+func quoted(texts []string) string {
+	all := make([]string, len(texts))
+	for i, text := range texts {
+		all[i] = fmt.Sprintf("%q", text)
+	}
+	return strings.Join(all, ", ")
+}
+
+const day = 24 * time.Hour
+
+// rangeFlag is the flag of a range from a time to now.
+func rangeFlag(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case d < 2*day:
+		return fmt.Sprintf("--since %dh", d/time.Hour+1)
+	case d < 60*day:
+		return fmt.Sprintf("--since %dd", d/day+1)
+	}
+	return "--from " + t.Format(time.DateOnly)
+}
+
+// approximately is a duration in minutes, hours or days, truncated.
+func approximately(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Truncate(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d == time.Hour:
+		return "hour"
+	case d < 2*day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/day)
+}

@@ -1,0 +1,83 @@
+// Package fetch reads the blocks of segments that may contain matches, and searches them.
+//
+// Opening a segment asks its token filter, reads its footer and picks blocks; neighbouring blocks
+// are read in one request. What is read goes through the cache of the store, if it has one. When
+// one copy of a segment is damaged, another is read in its place.
+//
+// Text that another program stored under a segment's name is read whole (package
+// foreign); the records that match are kept as blocks for the step, in memory or
+// a temporary file, and searched, ordered and counted as those of segments.
+package fetch
+
+import (
+	"runtime"
+	"sync"
+
+	"logstow/query/explain"
+	"logstow/query/match"
+	"logstow/query/source"
+
+	"logstow/segment"
+)
+
+// Fetcher reads the blocks of segments that may contain matches. Safe for concurrent use,
+// except for Release.
+type Fetcher struct {
+	Matcher  *match.Matcher
+	Recorder *source.Recorder
+	// findings collect what explains an empty result.
+	findings *explain.Findings
+	// indexed is set if the segments were planned by the index, which may be stale.
+	indexed bool
+
+	decoder *segment.Decoder
+	workers chan *worker
+	// scratch keeps the blocks made of foreign segments with the compressor.
+	scratch    *scratchBlocks
+	compressor func() *segment.Compressor
+	expired    *expiredDays
+}
+
+// expiredDays records, by store, class and day, whether retention deleted the segments.
+type expiredDays struct{ days sync.Map }
+
+// worker has the buffers to search one block at a time.
+type worker struct {
+	text    []byte
+	scanner *match.Scanner
+	// matches and spans are buffers of Find.
+	matches []byte
+	spans   []Span
+}
+
+// maxKept is the maximum size of a buffer that is reused for the next block.
+const maxKept = 4 << 20
+
+// NewFetcher makes a fetcher; temporary files are created in tempDir, "" is the system's.
+func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed bool, tempDir string) *Fetcher {
+	f := &Fetcher{
+		Recorder: rec, findings: found, indexed: indexed, decoder: segment.NewDecoder(), scratch: &scratchBlocks{dir: tempDir},
+		compressor: sync.OnceValue(segment.NewCompressor), expired: &expiredDays{},
+	}
+	return f.With(m)
+}
+
+// With is the fetcher for another query, with the same recorder and findings.
+func (f *Fetcher) With(m *match.Matcher) *Fetcher {
+	other := *f
+	other.Matcher = m
+	other.workers = make(chan *worker, runtime.GOMAXPROCS(0))
+	for range cap(other.workers) {
+		other.workers <- &worker{scanner: match.NewScanner(m)}
+	}
+	return &other
+}
+
+// Release drops the blocks made of foreign segments. It must not be called while blocks are read.
+func (f *Fetcher) Release() error { return f.scratch.release() }
+
+// MetadataSuffices reports whether a segment's metadata tell how many of its
+// records match. Those from the index may belong to a deleted segment.
+func (f *Fetcher) MetadataSuffices(s *source.Segment) bool {
+	return !s.Foreign && !f.indexed && f.Matcher.LevelsSuffice(s.Meta.Start, s.Meta.End)
+}

@@ -1,0 +1,64 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"logstow/query/source"
+
+	"logstow/blobnaming"
+	"logstow/store"
+)
+
+// errStale is the cause if the index has a segment that was deleted.
+var errStale = errors.New("the index is stale: the segment is gone")
+
+// readFailed records that a segment, or a part of it, cannot be read: a problem, unless
+// retention deleted it since it was listed.
+func (f *Fetcher) readFailed(ctx context.Context, s *source.Segment, err error) {
+	if errors.Is(err, store.ErrNotFound) && f.isExpired(ctx, s) {
+		return
+	}
+	f.Recorder.SegmentProblem(s, err)
+}
+
+// isExpired reports whether all segments of a segment's service, class and day are gone: retention
+// deletes whole days. There is one note for each day.
+func (f *Fetcher) isExpired(ctx context.Context, s *source.Segment) bool {
+	parts := strings.SplitN(s.String(), "/", 5) // service, year, month, day, the rest
+	prefix := strings.Join(parts[:4], "/") + "/"
+	key := s.Store + " " + s.Meta.Class + " " + prefix
+	if gone, known := f.expired.days.Load(key); known {
+		return gone.(bool) //nolint:forcetypeassert // nothing else is stored
+	}
+	left, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, prefix) })
+	if err != nil {
+		return false
+	}
+	gone := true
+	for _, b := range left {
+		meta, err := blobnaming.ParseMetadata(b.Metadata)
+		gone = gone && err == nil && meta.Class != s.Meta.Class
+	}
+	if _, known := f.expired.days.LoadOrStore(key, gone); gone && !known {
+		f.Recorder.Note("%s: retention deleted the segments of the day while they were read; what they held is missing", prefix)
+	}
+	return gone
+}
+
+// isStale lists a segment from the index, and reports whether it is gone, or another one has
+// its name. The listing is the authority.
+func (f *Fetcher) isStale(ctx context.Context, s *source.Segment) bool {
+	blobs, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, s.String()) })
+	if err != nil {
+		return false
+	}
+	for _, b := range blobs {
+		if meta, err := blobnaming.ParseMetadata(b.Metadata); b.Name == s.String() && (err != nil || meta.Batch == s.Meta.Batch) {
+			return false
+		}
+	}
+	return true
+}

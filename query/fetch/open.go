@@ -1,0 +1,72 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+
+	"logstow/query/source"
+
+	"logstow/filter"
+	"logstow/segment"
+)
+
+// Opened is a segment with the tasks for its blocks.
+type Opened struct {
+	Segment *source.Segment
+	Footer  *segment.Footer // nil if it cannot be read, or was not needed
+	Tasks   []*Task
+}
+
+// Open looks up a segment's token filter, reads its footer unless the filter excludes
+// a match, and selects the blocks that may match. What cannot be read becomes a
+// problem; then there are no tasks. share is the number of stored bytes that may be kept in memory.
+func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Opened {
+	o := Opened{Segment: s}
+	blocks := f.filterBlocks(ctx, s)
+	if blocks.None() {
+		f.Recorder.SegmentsFiltered.Add(1)
+		f.Recorder.Processed(s, s.Size)
+		return o
+	}
+	footer, blob, err := f.footer(ctx, s, share)
+	if err != nil {
+		if ctx.Err() == nil && !errors.Is(err, errStale) {
+			f.readFailed(ctx, s, err)
+		}
+		f.Recorder.Processed(s, s.Size)
+		return o
+	}
+	o.Footer = footer
+	f.Recorder.SegmentsRead.Add(1)
+	f.Recorder.BlocksTotal.Add(int64(len(footer.Blocks)))
+	skipped := s.Size
+	defer func() { f.Recorder.Processed(s, skipped) }()
+	if len(f.Matcher.Selection.Sources) > 0 && !s.Foreign {
+		f.findings.AddSources(footer.Sources)
+	}
+	if !f.Matcher.Selection.MayMatchSources(footer.Sources) {
+		return o
+	}
+	if known := blocks.Known(); known > 0 && known != len(footer.Blocks) {
+		f.Recorder.Note("%s: its token filter is of %d blocks, not %d; all are searched", s, known, len(footer.Blocks))
+		blocks = filter.All()
+	}
+	var c *chunk
+	for _, b := range footer.Blocks {
+		if !f.Matcher.MayMatch(b.Start, b.End, b.Levels) {
+			continue
+		}
+		if !blocks.Has(b.Index) {
+			f.Recorder.BlocksFiltered.Add(1)
+			continue
+		}
+		if c == nil || !c.extend(b, share) {
+			if c = newChunk(b, blob); s.Foreign {
+				c.scratch = f.scratch
+			}
+		}
+		skipped -= b.Stored
+		o.Tasks = append(o.Tasks, &Task{Segment: s, Block: b, chunk: c})
+	}
+	return o
+}

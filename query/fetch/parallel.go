@@ -1,0 +1,57 @@
+package fetch
+
+import (
+	"context"
+	"iter"
+	"sync"
+)
+
+// Window limits the work in flight.
+type Window struct {
+	// First is the number of items in flight at the start; it grows by one with every result
+	// up to Max, so that little is read in vain if the caller stops early.
+	First, Max int
+	// Bytes limits the sum of the items' weights; one item may always be in flight.
+	Bytes int64
+}
+
+// OrderedParallel calls f on items in parallel, and yields the results in the order
+// of the items. It returns when all calls have ended; f must return when its context ends.
+func OrderedParallel[T, R any](ctx context.Context, w Window, items iter.Seq[T], weigh func(T) int64, f func(context.Context, T) R) iter.Seq[R] {
+	type slot struct {
+		result chan R
+		weight int64
+	}
+	return func(yield func(R) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer cancel()
+		next, stop := iter.Pull(items)
+		defer stop()
+		var queue []slot
+		var bytes int64
+		for more, width := true, w.First; ; width = min(width+1, w.Max) {
+			for more && len(queue) < width && (len(queue) == 0 || bytes < w.Bytes) {
+				item, ok := next()
+				if !ok {
+					more = false
+					break
+				}
+				s := slot{make(chan R, 1), weigh(item)}
+				wg.Go(func() { s.result <- f(ctx, item) })
+				queue = append(queue, s)
+				bytes += s.weight
+			}
+			if len(queue) == 0 {
+				return
+			}
+			result := <-queue[0].result
+			bytes -= queue[0].weight
+			queue = queue[1:]
+			if !yield(result) {
+				return
+			}
+		}
+	}
+}

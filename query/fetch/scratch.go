@@ -1,0 +1,100 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"logstow/internal/hint"
+)
+
+// scratchMemory is the number of bytes that are kept in memory.
+const scratchMemory = 4 << 20
+
+// scratchBlocks keeps, for one step of a query, the blocks made of foreign segments:
+// few in memory, more in a temporary file whose name is removed as soon as it is
+// open. Safe for concurrent use, except for release.
+type scratchBlocks struct {
+	dir string
+
+	mu     sync.Mutex
+	memory []byte
+	file   *os.File // nil while all is in memory
+	size   int64
+}
+
+// add keeps data and returns its offset.
+func (h *scratchBlocks) add(data []byte) (off int64, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	off = h.size
+	switch {
+	case h.file == nil && h.size+int64(len(data)) <= scratchMemory:
+		h.memory = append(h.memory, data...)
+	case h.file == nil:
+		if h.file, err = CreateTemp(h.dir); err == nil {
+			_, err = h.file.WriteAt(h.memory, 0)
+			h.memory = nil
+		}
+		fallthrough
+	default:
+		if err == nil {
+			_, err = h.file.WriteAt(data, off)
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot write temporary file: %w", err)
+	}
+	h.size += int64(len(data))
+	return off, nil
+}
+
+// read is n bytes from an offset on.
+func (h *scratchBlocks) read(off, n int64) ([]byte, error) {
+	data := make([]byte, n)
+	h.mu.Lock()
+	file := h.file
+	if file == nil {
+		copy(data, h.memory[off:off+n])
+	}
+	h.mu.Unlock()
+	if file == nil {
+		return data, nil
+	}
+	if _, err := file.ReadAt(data, off); err != nil {
+		return nil, fmt.Errorf("cannot read temporary file: %w", err)
+	}
+	return data, nil
+}
+
+// release drops all blocks.
+func (h *scratchBlocks) release() error {
+	h.memory, h.size = nil, 0
+	if h.file == nil {
+		return nil
+	}
+	err := RemoveTemp(h.file)
+	h.file = nil
+	return err
+}
+
+// CreateTemp makes a temporary file and removes its name.
+func CreateTemp(dir string) (*os.File, error) {
+	file, err := os.CreateTemp(dir, "logq-*")
+	if err != nil {
+		return nil, hint.Wrap(fmt.Errorf("cannot create temporary file: %w", err), "TMPDIR names the directory")
+	}
+	// On systems that cannot remove an open file, RemoveTemp does it.
+	_ = os.Remove(file.Name())
+	return file, nil
+}
+
+// RemoveTemp closes a temporary file, and removes it if CreateTemp could not.
+func RemoveTemp(file *os.File) error {
+	err := file.Close()
+	if removeErr := os.Remove(file.Name()); !errors.Is(removeErr, os.ErrNotExist) {
+		err = errors.Join(err, removeErr)
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"logstow/query/match"
+
+	"logstow/record"
+)
+
+// Find searches a task's block for its matches.
+func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
+	found := &Matches{Segment: t.Segment, Block: t.Block.Index}
+	f.search(ctx, t, func(w *worker, text []byte) (err error) {
+		w.matches, w.spans = w.matches[:0], w.spans[:0]
+		scanErr := w.scanner.Scan(text, f.checks(t), func(start, end int, columns *record.Columns) {
+			time, timeErr := record.ParseTime(text[start : start+record.TimeLen])
+			if timeErr != nil {
+				err = timeErr
+				return
+			}
+			at := len(w.matches)
+			w.matches = append(w.matches, text[start:end]...)
+			w.spans = append(w.spans, Span{time, uint32(at), uint32(len(w.matches)), uint32(end - start - len(columns.Raw)), columns.Level})
+		})
+		found.Text, found.Spans = w.matches, slices.Clone(w.spans)
+		if cap(w.matches) > maxKept {
+			w.matches = nil
+		} else {
+			found.Text = slices.Clone(found.Text)
+		}
+		return errors.Join(scanErr, err)
+	})
+	return found
+}
+
+// Each calls found for every match of a task's block, with its stored text and its columns,
+// which are valid until found returns. An error of found is a problem of the segment; the other
+// matches are still found.
+func (f *Fetcher) Each(ctx context.Context, t *Task, found func(line []byte, columns *record.Columns) error) {
+	f.search(ctx, t, func(w *worker, text []byte) (err error) {
+		scanErr := w.scanner.Scan(text, f.checks(t), func(start, end int, columns *record.Columns) {
+			if foundErr := found(text[start:end], columns); foundErr != nil {
+				err = foundErr
+			}
+		})
+		return errors.Join(scanErr, err)
+	})
+}
+
+// Count is the number of matches in a task's block, which is not read if its metadata suffice.
+func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
+	if f.Matcher.LevelsSuffice(t.Block.Start, t.Block.End) {
+		f.Recorder.Processed(t.Segment, t.Block.Stored)
+		return f.Matcher.Levels.Count(t.Block.Levels)
+	}
+	f.search(ctx, t, func(w *worker, text []byte) error {
+		return w.scanner.Scan(text, f.checks(t), func(int, int, *record.Columns) { n++ })
+	})
+	return n
+}
+
+// checks are those that the records of a task's block need.
+func (f *Fetcher) checks(t *Task) match.Checks {
+	return f.Matcher.ChecksFor(&t.Block, t.Segment.Name.Service)
+}
+
+// search reads and decodes a task's block and calls use with its text, which is the
+// worker's. What cannot be read becomes a problem.
+func (f *Fetcher) search(ctx context.Context, t *Task, use func(w *worker, text []byte) error) {
+	defer f.Recorder.Processed(t.Segment, t.Block.Stored)
+	stored, err := f.stored(ctx, t)
+	if ctx.Err() != nil {
+		return
+	}
+	w := <-f.workers
+	defer func() { f.workers <- w }()
+	var text []byte
+	if err == nil {
+		text, err = f.decoder.DecodeBlock(w.text[:0], stored, t.Block)
+	}
+	if err != nil && t.Segment.Cache != nil && ctx.Err() == nil { // what is cached may be damaged
+		t.Segment.DropCached() // a small one is cached as a whole
+		if stored, err = f.readStored(ctx, t.Segment, t.Block.Offset, t.Block.Stored); err == nil {
+			text, err = f.decoder.DecodeBlock(w.text[:0], stored, t.Block)
+		}
+	}
+	if err != nil {
+		text, err = f.fromCopies(ctx, t, w.text[:0], err)
+	}
+	if err == nil {
+		if w.text = text; cap(text) > maxKept {
+			w.text = nil
+			w.scanner.Shrink()
+		}
+		f.Recorder.BlocksRead.Add(1)
+		f.Recorder.BytesScanned.Add(int64(len(text)))
+		if !f.Matcher.TimeAndLevelOnly() {
+			f.findings.AddSample(text)
+		}
+		err = use(w, text)
+		f.findings.AddRejections(w.scanner.TakeRejections())
+	}
+	if err != nil && ctx.Err() == nil {
+		f.readFailed(ctx, t.Segment, err)
+	}
+}
+
+// fromCopies decodes a task's block from another copy of the segment, which has
+// it at the same place, after the first failed with cause.
+func (f *Fetcher) fromCopies(ctx context.Context, t *Task, dst []byte, cause error) ([]byte, error) {
+	for _, c := range t.Segment.Copies {
+		stored, err := f.read(ctx, c, t.Block.Offset, t.Block.Stored)
+		if err != nil {
+			continue
+		}
+		if text, err := f.decoder.DecodeBlock(dst, stored, t.Block); err == nil {
+			f.Recorder.Note("%s: %v; its copy %s is read instead", t.Segment, cause, c)
+			return text, nil
+		}
+	}
+	return nil, cause
+}

@@ -1,0 +1,178 @@
+// Package querytest is for the tests of queries: random records and selections, and which
+// records match, found in the slow and obvious way.
+package querytest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/query/match"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"logstow/record"
+	"logstow/token"
+	"logstow/where"
+)
+
+// Stored is a record's text form.
+func Stored(r record.Record) []byte { return record.AppendText(nil, r) }
+
+// MatchesSlowly reports whether a record matches, in the slow and obvious way.
+func MatchesSlowly(t testing.TB, sel *match.Selection, r record.Record) bool {
+	if r.Time < sel.From.UnixNano() || r.Time >= sel.To.UnixNano() || !sel.Levels.Has(r.Level) {
+		return false
+	}
+	if len(sel.Sources) > 0 && !slices.ContainsFunc(sel.Sources, func(glob string) bool { return doublestar.MatchUnvalidated(glob, r.Source) }) {
+		return false
+	}
+	fold := func(s string) string {
+		if !sel.IgnoreCase {
+			return s
+		}
+		return strings.Map(func(c rune) rune {
+			if 'A' <= c && c <= 'Z' {
+				return c + 'a' - 'A'
+			}
+			return c
+		}, toRunes(s))
+	}
+	holds := func(pattern string) bool {
+		message := string(r.Message)
+		if !sel.Substring && token.Whole([]byte(pattern)) {
+			for start := range len(message) {
+				end := start + len(pattern)
+				if end <= len(message) && fold(message[start:end]) == fold(pattern) && token.Bounded(r.Message, start, end) {
+					return true
+				}
+			}
+			return false
+		}
+		return strings.Contains(fold(message), fold(pattern))
+	}
+	for _, p := range sel.Patterns {
+		if !holds(p) {
+			return false
+		}
+	}
+	for _, p := range sel.Excludes {
+		if holds(p) {
+			return false
+		}
+	}
+	for _, expr := range sel.Regexps {
+		if sel.IgnoreCase {
+			expr = "(?i)" + expr
+		}
+		if !regexp.MustCompile(expr).Match(r.Message) {
+			return false
+		}
+	}
+	for _, expr := range sel.Where {
+		p, err := where.Compile(expr, sel.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := p.Evaluator()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !e.Holds(&where.Record{Time: r.Time, Level: r.Level, Source: []byte(r.Source), Message: r.Message}) {
+			return false
+		}
+	}
+	return true
+}
+
+// toRunes makes every byte a rune of its own, so that strings.Map keeps odd bytes.
+func toRunes(s string) string {
+	r := make([]rune, len(s))
+	for i := range len(s) {
+		r[i] = rune(s[i])
+	}
+	return string(r)
+}
+
+// Messages are records of messages, a nanosecond apart.
+func Messages(texts ...string) []record.Record {
+	var r []record.Record
+	for i, m := range texts {
+		r = append(r, record.Record{
+			Time: int64(i), Level: record.Level(i % record.Levels), Source: fmt.Sprintf("app/%d.log", i%2), Message: []byte(m),
+		})
+	}
+	return r
+}
+
+// Everything selects all of [Messages].
+func Everything() match.Selection {
+	return match.Selection{From: time.Unix(-1, 0), To: time.Unix(1e9, 0)}
+}
+
+// RandomText is a random message, at most so long if it is not of fields.
+func RandomText(rnd *rand.Rand, most int) []byte {
+	if rnd.IntN(3) == 0 {
+		return randomFields(rnd)
+	}
+	const letters = "aaAbB1123\n\n\t\t .-\\nu0k\xff\x80_:"
+	b := make([]byte, rnd.IntN(most))
+	for i := range b {
+		b[i] = letters[rnd.IntN(len(letters))]
+	}
+	return b
+}
+
+// randomFields is a message with fields, in JSON, some of it escaped, or logfmt.
+func randomFields(rnd *rand.Rand) []byte {
+	if rnd.IntN(4) == 0 {
+		return fmt.Appendf(nil, "ab=%s k1=%d", choose(rnd, "a", "ab1", `"a b"`), rnd.IntN(3))
+	}
+	return fmt.Appendf(nil, `{%s:%s,"k1":%d,"n":{"ab":%s}}`, choose(rnd, `"ab"`, `"\u0061b"`, `"c"`),
+		choose(rnd, `"ab1"`, `"a\u0062\u0031"`, `"a b"`, `"a\nb"`, "1", "null"), rnd.IntN(3), choose(rnd, `"ab1"`, "2", "true"))
+}
+
+func choose(rnd *rand.Rand, from ...string) string { return from[rnd.IntN(len(from))] }
+
+// RandomSelection is a random selection that often matches some of the records.
+func RandomSelection(rnd *rand.Rand, records []record.Record) match.Selection {
+	sel := Everything()
+	sel.IgnoreCase, sel.Substring = rnd.IntN(2) == 0, rnd.IntN(3) == 0
+	pattern := func() string {
+		m := records[rnd.IntN(len(records))].Message
+		if rnd.IntN(3) == 0 || len(m) == 0 {
+			return string(RandomText(rnd, 4))
+		}
+		start := rnd.IntN(len(m))
+		return string(m[start : start+1+rnd.IntN(len(m)-start)])
+	}
+	for range rnd.IntN(5) - 2 {
+		sel.Where = append(sel.Where, choose(rnd, `ab == "ab1"`, `ab == "a b" or k1 == 2`, `k1 > 0`, `k1 != 1`, `n.ab == "ab1" and k1 < 2`, `ab contains "b"`,
+			`ab in ["ab1", "a"]`, `not (ab == "ab1")`, `len(ab ?? "") > 2`, `message contains "a"`, `ab == nil`, `level >= "warn" and k1 >= 1`))
+	}
+	for range rnd.IntN(3) {
+		sel.Patterns = append(sel.Patterns, pattern())
+	}
+	if rnd.IntN(4) == 0 {
+		sel.Excludes = append(sel.Excludes, pattern())
+	}
+	if p := pattern(); rnd.IntN(3) == 0 {
+		forms := []string{"%s", "^%s", "%s$", "(?:%s)+.", "(?i)%s", "[^a]%s", "%s|b"}
+		sel.Regexps = append(sel.Regexps, fmt.Sprintf(forms[rnd.IntN(len(forms))], regexp.QuoteMeta(p)))
+		if _, err := regexp.Compile(sel.Regexps[0]); err != nil {
+			sel.Regexps = nil // the pattern was not UTF-8
+		}
+	}
+	if rnd.IntN(4) == 0 {
+		sel.From = time.Unix(0, rnd.Int64N(12))
+		sel.To = sel.From.Add(time.Duration(1 + rnd.Int64N(12)))
+	}
+	if rnd.IntN(4) == 0 {
+		sel.Levels = record.LevelSet(rnd.UintN(1 << record.Levels))
+	}
+	return sel
+}

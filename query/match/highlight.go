@@ -1,0 +1,60 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+
+	"logstow/token"
+)
+
+// maxHighlights is the maximum number of places in one message, for each literal or regexp.
+const maxHighlights = 1000
+
+// Highlight appends the places, as first and past-the-last byte, of what the
+// selection's patterns and regexps find in a message as logged: in order, disjoint,
+// none empty.
+func (m *Matcher) Highlight(dst [][2]int, message []byte) [][2]int {
+	at := len(dst)
+	for i := range m.Required {
+		dst = m.Required[i].places(dst, message)
+	}
+	for _, re := range m.regexps {
+		for _, place := range re.FindAllIndex(message, maxHighlights) {
+			if place[0] < place[1] {
+				dst = append(dst, [2]int{place[0], place[1]})
+			}
+		}
+	}
+	places := dst[at:]
+	slices.SortFunc(places, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	n := 0
+	for _, place := range places {
+		if n > 0 && place[0] <= places[n-1][1] {
+			places[n-1][1] = max(places[n-1][1], place[1])
+			continue
+		}
+		places[n] = place
+		n++
+	}
+	return dst[:at+n]
+}
+
+// places appends where a literal occurs in a message.
+func (l *Literal) places(dst [][2]int, message []byte) [][2]int {
+	if len(l.text) == 0 {
+		return dst
+	}
+	for from, found := 0, 0; found < maxHighlights; {
+		i := l.Index(message[from:])
+		if i < 0 {
+			break
+		}
+		start, end := from+i, from+i+len(l.text)
+		from = start + 1
+		if !l.whole || token.Bounded(message, start, end) {
+			dst = append(dst, [2]int{start, end})
+			from, found = end, found+1
+		}
+	}
+	return dst
+}

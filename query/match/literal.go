@@ -1,0 +1,171 @@
+package match
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"logstow/record"
+	"logstow/token"
+)
+
+// Literal is a text to search for.
+type Literal struct {
+	text []byte // in lower case where fold is set
+	fold bool   // ASCII letters match in either case
+	// whole matches only a whole token.
+	whole bool
+	rare  int // the place in text of the byte that is rarest in logs
+}
+
+// NewLiteral is a text to search for; fold ignores the case of ASCII letters, whole matches
+// only a whole token.
+func NewLiteral(text []byte, fold, whole bool) Literal {
+	l := Literal{text: bytes.Clone(text), fold: fold, whole: whole}
+	if fold {
+		for i, b := range l.text {
+			l.text[i] = token.Lower(b)
+		}
+	}
+	for i, b := range l.text {
+		if rarity(b) > rarity(l.text[l.rare]) {
+			l.rare = i
+		}
+	}
+	return l
+}
+
+// Occurrence is how a message contains a literal.
+type Occurrence uint8
+
+const (
+	// Absent means not at all.
+	Absent Occurrence = iota
+	// Inside means only as a part of longer tokens, which is no match.
+	Inside
+	// Present means as a match.
+	Present
+)
+
+// find reports how a message contains the literal. No occurrence starts in its first from bytes.
+func (l *Literal) find(message []byte, from int) Occurrence {
+	found := Absent
+	for {
+		i := l.Index(message[from:])
+		if i < 0 {
+			return found
+		}
+		i += from
+		if !l.whole || token.Bounded(message, i, i+len(l.text)) {
+			return Present
+		}
+		found, from = Inside, i+1
+	}
+}
+
+// Index is the offset of the first occurrence in s, whole or not, or -1.
+func (l *Literal) Index(s []byte) int {
+	if !l.fold {
+		return bytes.Index(s, l.text)
+	}
+	if len(l.text) == 0 {
+		return 0
+	}
+	lower := l.text[l.rare]
+	upper := lower
+	if 'a' <= lower && lower <= 'z' {
+		upper -= 'a' - 'A'
+	}
+	// Both cases of the rarest byte are searched at once; a cursor past the end
+	// does not move.
+	end := len(s) - (len(l.text) - 1 - l.rare)
+	if end <= l.rare {
+		return -1
+	}
+	next := func(from int, b byte) int {
+		if i := bytes.IndexByte(s[from:end], b); i >= 0 {
+			return from + i
+		}
+		return end
+	}
+	nextLower, nextUpper := next(l.rare, lower), end
+	if upper != lower {
+		nextUpper = next(l.rare, upper)
+	}
+	for {
+		at := min(nextLower, nextUpper)
+		if at == end {
+			return -1
+		}
+		if equalFold(s[at-l.rare:][:len(l.text)], l.text) {
+			return at - l.rare
+		}
+		if at == nextLower {
+			nextLower = next(at+1, lower)
+		} else {
+			nextUpper = next(at+1, upper)
+		}
+	}
+}
+
+// equalFold reports whether s, in lower case, is lower. They are of one length.
+func equalFold(s, lower []byte) bool {
+	for i, b := range s {
+		if token.Lower(b) != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// appendLower appends text with ASCII letters in lower case, eight bytes at a time.
+func appendLower(dst, text []byte) []byte {
+	const ones = 0x0101010101010101
+	for ; len(text) >= 8; text = text[8:] {
+		v := binary.LittleEndian.Uint64(text)
+		// The high bit of each byte is set if the low seven bits are at least 'A', above 'Z'.
+		low := v & (0x7f * ones)
+		atLeastA, aboveZ := low+(0x80-'A')*ones, low+(0x7f-'Z')*ones
+		upper := atLeastA &^ aboveZ &^ v & (0x80 * ones)
+		dst = binary.LittleEndian.AppendUint64(dst, v|upper>>2) // 0x20 is the difference of the cases
+	}
+	for _, b := range text {
+		dst = append(dst, token.Lower(b))
+	}
+	return dst
+}
+
+// anchor is the literal to search a block for: every record that matches contains it in
+// its stored form. It is the most selective one: long, of rare bytes.
+func anchor(required []Literal) *Literal {
+	var best *Literal
+	score := 0
+	for i := range required {
+		l := NewLiteral(record.Stored(required[i].text), required[i].fold, false)
+		sum := 0
+		for _, b := range l.text {
+			sum += rarity(b)
+		}
+		if l.fold {
+			sum -= sum / 4
+		}
+		if sum > score {
+			best, score = &l, sum
+		}
+	}
+	return best
+}
+
+// rarity is about how many bits a byte is worth in log text.
+func rarity(b byte) int {
+	switch {
+	case bytes.IndexByte([]byte(" \"0123:,et"), b) >= 0:
+		return 4
+	case bytes.IndexByte([]byte("456789-./_=anisrolc"), b) >= 0:
+		return 5
+	case 'a' <= b && b <= 'z':
+		return 6
+	case 'A' <= b && b <= 'Z':
+		return 7
+	}
+	return 8
+}

@@ -1,0 +1,159 @@
+package match
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"logstow/filter"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/token"
+	"logstow/where"
+)
+
+// Matcher is a compiled [Selection]. It does not change once it is made.
+type Matcher struct {
+	Selection        *Selection
+	From, To         int64  // Unix nanoseconds
+	fromText, toText string // the same as stored
+	Levels           record.LevelSet
+	Required         []Literal // the patterns, in order
+	regexps          []*regexp.Regexp
+	excludes         []Literal
+	Where            []*where.Program
+	// anchor is the literal to search for, nil if every record has to be checked. unescaped is
+	// the one for text without \u escapes, where the texts that the expression requires are not escaped.
+	anchor, unescaped *Literal
+	// filter is looked up in token filters.
+	filter filterQuery
+}
+
+// ErrSelection is wrapped by the errors of [New]: the selection is invalid.
+var ErrSelection = errors.New("invalid query")
+
+// Compile compiles a selection. A mistake in it wraps [ErrSelection].
+func Compile(sel Selection) (*Matcher, error) {
+	if err := sel.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	m, err := compileMessage(&sel)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	return m.within(sel), nil
+}
+
+// With is the matcher of another selection. The conditions on messages are compiled again only if
+// they differ. A mistake in the selection wraps [ErrSelection].
+func (m *Matcher) With(sel Selection) (*Matcher, error) {
+	if !sel.sameMessages(m.Selection) {
+		return Compile(sel)
+	}
+	if err := sel.validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelection, err)
+	}
+	return m.within(sel), nil
+}
+
+// WithoutConditions matches everything in the range, of the selected sources, without a limit.
+func (m *Matcher) WithoutConditions() *Matcher {
+	s := m.Selection
+	return (&Matcher{}).within(Selection{Services: s.Services, From: s.From, To: s.To, Sources: s.Sources, Newest: s.Newest, Now: s.Now})
+}
+
+// within is a copy with a selection's range, levels and sources.
+func (m *Matcher) within(sel Selection) *Matcher {
+	other := *m
+	other.Selection, other.From, other.To, other.Levels = &sel, Nanos(sel.From), Nanos(sel.To), sel.Levels
+	other.fromText, other.toText = string(record.AppendTime(nil, other.From)), string(record.AppendTime(nil, other.To))
+	return &other
+}
+
+// compileMessage compiles the conditions on messages.
+func compileMessage(sel *Selection) (*Matcher, error) {
+	m := &Matcher{}
+	plain := func(pattern string) Literal {
+		text := []byte(pattern)
+		return NewLiteral(text, sel.IgnoreCase, !sel.Substring && token.Whole(text))
+	}
+	for _, p := range sel.Patterns {
+		m.Required = append(m.Required, plain(p))
+	}
+	for _, p := range sel.Excludes {
+		m.excludes = append(m.excludes, plain(p))
+	}
+	candidates := m.Required
+	for _, expr := range sel.Regexps {
+		re, lit, err := compileRegexp(expr, sel.IgnoreCase)
+		if err != nil {
+			return nil, fmt.Errorf("regular expression %q: %w", expr, err)
+		}
+		m.regexps = append(m.regexps, re)
+		candidates = append(candidates, lit)
+	}
+	for i := range candidates {
+		m.filter.consider(filterText{candidates[i].text, candidates[i].whole})
+	}
+	m.anchor = anchor(candidates)
+	for _, expr := range sel.Where {
+		program, err := where.Compile(expr, sel.Now)
+		if err != nil {
+			return nil, fmt.Errorf("--where %q: %w", expr, err)
+		}
+		m.Where = append(m.Where, program)
+		for _, group := range program.Groups() {
+			m.filter.considerFields(group)
+		}
+		for _, text := range program.Required() {
+			candidates = append(candidates, NewLiteral([]byte(text), false, false))
+		}
+	}
+	m.unescaped = anchor(candidates)
+	return m, nil
+}
+
+// InRange reports whether records between two times can be in the range.
+func (m *Matcher) InRange(start, end int64) bool { return start < m.To && end >= m.From }
+
+// MayMatch reports whether records between two times, with these counts by level,
+// can match at all.
+func (m *Matcher) MayMatch(start, end int64, levels record.Counts) bool {
+	return m.InRange(start, end) && m.Levels.Count(levels) > 0
+}
+
+// Checks are the columns to check in each record, beside its message.
+type Checks struct {
+	Time, Level, Source bool
+	Service             string // of all the block's records
+}
+
+// ChecksFor are the checks that a block's metadata do not settle for all its records.
+func (m *Matcher) ChecksFor(b *segment.Block, service string) Checks {
+	return Checks{
+		Time:    b.Start < m.From || b.End >= m.To,
+		Level:   m.Levels.Count(b.Levels) < b.Records,
+		Source:  len(m.Selection.Sources) > 0,
+		Service: service,
+	}
+}
+
+// FilterKeys are the tokens to look up in the token filters of segments: every match contains at
+// least one. There may be none.
+func (m *Matcher) FilterKeys() []filter.Key { return m.filter.keys }
+
+// AllChecks are the checks of records of which only the service is known.
+func (m *Matcher) AllChecks(service string) Checks {
+	return Checks{Time: true, Level: true, Source: len(m.Selection.Sources) > 0, Service: service}
+}
+
+// LevelsSuffice reports whether the counts by level of records between two times tell
+// how many of them match.
+func (m *Matcher) LevelsSuffice(start, end int64) bool {
+	return start >= m.From && end < m.To && m.TimeAndLevelOnly()
+}
+
+// TimeAndLevelOnly reports whether the only conditions are time and level.
+func (m *Matcher) TimeAndLevelOnly() bool {
+	return len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes) == 0
+}

@@ -1,0 +1,206 @@
+package match
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"logstow/record"
+	"logstow/where"
+)
+
+// Stage is a condition that rejects candidates: records in which the search found the
+// anchor. They are in the order of their checks; StageInside and StagePattern are one check.
+type Stage uint8
+
+// The stages, in the order of their checks.
+const (
+	StageTime Stage = iota
+	StageLevel
+	StageSource
+	StagePattern
+	// StageInside rejects records that contain a pattern only inside of a longer identifier.
+	StageInside
+	StageRegexp
+	StageExclude
+	StageWhere
+	Stages
+)
+
+// Rejections are numbers of candidates by the stage that rejected them.
+type Rejections [Stages]uint64
+
+// Scanner searches blocks for one goroutine.
+type Scanner struct {
+	m           *Matcher
+	checks      Checks
+	message     []byte         // scratch: a message of several lines as logged
+	lower       []byte         // scratch: a block in lower case
+	lastSource  []byte         // the last source looked at
+	lastMatches bool           // and whether it matches
+	broken      int            // lines of the block that are no records
+	columns     record.Columns // of the record that matched last
+	// rejected counts the candidates that did not match.
+	rejected Rejections
+	where    []*where.Evaluator
+	record   where.Record
+}
+
+// NewScanner makes a scanner for a query.
+func NewScanner(m *Matcher) *Scanner { return &Scanner{m: m} }
+
+// Scan calls found for every matching record of a block's text, in order, with
+// its place in text (without the newline) and its columns, which are valid until found
+// returns. Lines that are no records are an error; the other records are searched.
+func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns *record.Columns)) error {
+	s.checks, s.broken = c, 0
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	anchor := s.m.unescaped
+	if anchor != s.m.anchor && bytes.Contains(text, []byte(`\u`)) {
+		anchor = s.m.anchor
+	}
+	searched := text
+	if anchor != nil && anchor.fold {
+		s.lower = appendLower(s.lower[:0], text)
+		searched = s.lower
+	}
+	for pos := 0; pos < len(text); {
+		start, hit, before := pos, pos, false
+		if anchor != nil {
+			n := bytes.Index(searched[pos:], anchor.text)
+			if n < 0 {
+				break
+			}
+			hit = pos + n
+			start, before = record.Start(text, pos, hit)
+		}
+		end, behind := record.End(text, hit)
+		if columns, ok := s.matches(text[start:end], hit-start, before || behind); ok {
+			s.columns = columns
+			found(start, end, &s.columns)
+		}
+		pos = end + 1
+	}
+	if s.broken > 0 {
+		return fmt.Errorf("%d lines are not records", s.broken)
+	}
+	return nil
+}
+
+// prepare makes the evaluators of the expressions.
+func (s *Scanner) prepare() error {
+	for _, program := range s.m.Where[len(s.where):] {
+		evaluator, err := program.Evaluator()
+		if err != nil {
+			return err
+		}
+		s.where = append(s.where, evaluator)
+	}
+	return nil
+}
+
+// Match splits one stored record and reports whether it matches; continued says that it has
+// more than one line. The columns of a line that is no record are empty.
+func (s *Scanner) Match(line []byte, c Checks, continued bool) (record.Columns, bool, error) {
+	s.checks = c
+	if err := s.prepare(); err != nil {
+		return record.Columns{}, false, err
+	}
+	columns, ok := s.matches(line, 0, continued)
+	return columns, ok, nil
+}
+
+// TakeRejections returns the numbers of candidates that did not match, and clears them.
+func (s *Scanner) TakeRejections() Rejections {
+	taken := s.rejected
+	s.rejected = Rejections{}
+	return taken
+}
+
+// Shrink drops the buffers that are as large as a block.
+func (s *Scanner) Shrink() { s.lower = nil }
+
+// matches splits a stored record and reports whether it matches. The anchor does not occur
+// in it before hit. continued says that it has more than one line.
+func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Columns, ok bool) {
+	m := s.m
+	f, ok = record.Split(line)
+	if !ok {
+		s.broken++
+		return f, false
+	}
+	switch {
+	case s.checks.Time && (string(line[:record.TimeLen]) < m.fromText || string(line[:record.TimeLen]) >= m.toText):
+		return f, s.reject(StageTime)
+	case s.checks.Level && !m.Levels.Has(f.Level):
+		return f, s.reject(StageLevel)
+	case s.checks.Source && !s.matchesSource(f.Source):
+		return f, s.reject(StageSource)
+	}
+	message, from := f.Raw, 0
+	if continued {
+		s.message = record.AppendMessage(s.message[:0], message)
+		message = s.message
+	} else if len(m.Required) == 1 && len(m.regexps)+len(m.Where) == 0 {
+		// The only literal is the anchor: it does not occur before the hit.
+		from = max(0, hit-(len(line)-len(message)))
+	}
+	for i := range m.Required {
+		switch m.Required[i].find(message, from) {
+		case Inside:
+			return f, s.reject(StageInside)
+		case Absent:
+			return f, s.reject(StagePattern)
+		}
+	}
+	for _, re := range m.regexps {
+		if !re.Match(message) {
+			return f, s.reject(StageRegexp)
+		}
+	}
+	for i := range m.excludes {
+		if m.excludes[i].find(message, 0) == Present {
+			return f, s.reject(StageExclude)
+		}
+	}
+	if len(s.where) == 0 || s.matchesWhere(line, &f, message) {
+		return f, true
+	}
+	return f, s.reject(StageWhere)
+}
+
+// reject counts a candidate that a condition rejects, and returns false.
+func (s *Scanner) reject(by Stage) bool {
+	s.rejected[by]++
+	return false
+}
+
+// matchesWhere reports whether every expression is true for a record.
+func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) bool {
+	var at int64
+	if slices.ContainsFunc(s.m.Where, (*where.Program).Timed) {
+		var err error
+		if at, err = record.ParseTime(line[:record.TimeLen]); err != nil {
+			s.broken++
+			return false
+		}
+	}
+	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Message: message}
+	for _, e := range s.where {
+		if !e.Holds(&s.record) {
+			return false
+		}
+	}
+	return true
+}
+
+// matchesSource reports whether a source is selected; most records have the source of the one before.
+func (s *Scanner) matchesSource(source []byte) bool {
+	if s.lastSource == nil || !bytes.Equal(source, s.lastSource) {
+		s.lastSource = append(s.lastSource[:0], source...)
+		s.lastMatches = s.m.Selection.matchesSource(string(source))
+	}
+	return s.lastMatches
+}

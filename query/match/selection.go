@@ -1,0 +1,122 @@
+// Package match finds the records of a block of text that a query selects. A [Selection] is
+// compiled once, to a [Matcher]; each goroutine searches with a [Scanner] of its own.
+//
+// A scanner looks for one literal that every match contains, where there is one, and splits and
+// checks only the records around it.
+package match
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"logstow/blobnaming"
+	"logstow/internal/hint"
+	"logstow/record"
+	"logstow/segment"
+)
+
+// Selection is the conditions of a query. The zero value of every field but
+// From and To means "no condition".
+type Selection struct {
+	// Services are globs; a record's service must match one of them.
+	Services []string
+	// From is the start of the range, To its end, which is excluded.
+	From, To time.Time
+	// Levels are the selected levels; empty is all.
+	Levels record.LevelSet
+	// Sources are globs; a record's source must match one of them. * does not cross a '/', ** does.
+	Sources []string
+	// Patterns are texts that a message must contain, all of them. A pattern
+	// that is one identifier (see [logstow/token.Whole]) must occur as a whole token,
+	// unless Substring is set.
+	Patterns []string
+	// Regexps are regular expressions in the syntax of package regexp that a
+	// message must match, all of them. ^ and $ are the message's ends.
+	Regexps []string
+	// Excludes are texts that a message must not contain, by the rule of Patterns.
+	Excludes []string
+	// Where are expressions that must be true for a record, all of them, in the
+	// language of package [logstow/where]; times in them are relative to Now.
+	Where []string
+	Now   time.Time
+	// IgnoreCase folds ASCII letters in Patterns and Excludes, and is (?i) in Regexps.
+	IgnoreCase bool
+	// Substring disables whole-token matching.
+	Substring bool
+	// Limit is the number of records after which to stop; 0 is no limit.
+	Limit int
+	// Newest reverses the output order: the newest record comes first.
+	Newest bool
+}
+
+// validate reports the first mistake in the fields that are not compiled.
+func (s *Selection) validate() error {
+	if !s.From.Before(s.To) {
+		return fmt.Errorf("the range is empty: it starts at %s and ends at %s",
+			s.From.UTC().Format(time.RFC3339Nano), s.To.UTC().Format(time.RFC3339Nano))
+	}
+	if s.Limit < 0 {
+		return fmt.Errorf("the limit %d is negative", s.Limit)
+	}
+	for _, name := range s.Services {
+		if !IsGlob(name) && !blobnaming.ValidService(name) {
+			err := fmt.Errorf("%q is neither a service's name (a-z, 0-9 and inside . _ -, at most %d bytes) nor a glob; several are named one by one",
+				name, blobnaming.MaxService)
+			if lower := strings.ToLower(name); blobnaming.ValidService(lower) {
+				err = hint.Wrap(err, "services are written in lower case: %s", lower)
+			}
+			return err
+		}
+	}
+	for _, glob := range slices.Concat(s.Services, s.Sources) {
+		if !doublestar.ValidatePattern(glob) {
+			return fmt.Errorf("%q is not a glob: a bracket, brace or backslash is left open", glob)
+		}
+	}
+	return nil
+}
+
+// sameMessages reports whether another selection has the same conditions on messages.
+func (s *Selection) sameMessages(o *Selection) bool {
+	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
+		slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
+}
+
+// MatchesService reports whether a service is selected.
+func (s *Selection) MatchesService(service string) bool {
+	for _, glob := range s.Services {
+		if doublestar.MatchUnvalidated(glob, service) {
+			return true
+		}
+	}
+	return len(s.Services) == 0
+}
+
+// MayMatchSources reports whether a segment with these sources can contain matches.
+func (s *Selection) MayMatchSources(sources []string) bool {
+	return len(s.Sources) == 0 || slices.Equal(sources, []string{segment.ManySources}) || slices.ContainsFunc(sources, s.matchesSource)
+}
+
+// matchesSource reports whether a source is selected.
+func (s *Selection) matchesSource(source string) bool {
+	return slices.ContainsFunc(s.Sources, func(glob string) bool { return doublestar.MatchUnvalidated(glob, source) })
+}
+
+// IsGlob reports whether a service of a selection is a glob.
+func IsGlob(s string) bool { return strings.ContainsAny(s, `*?[{\`) }
+
+// Nanos is t in Unix nanoseconds, clamped to their range (the years 1678 to 2261).
+func Nanos(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}

@@ -1,0 +1,208 @@
+package merge
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"time"
+
+	"logstow/query/match"
+	"logstow/query/source"
+)
+
+// ContextReach is the maximum time between a match and the records around it.
+const ContextReach = time.Hour
+
+// ContextLines are the numbers of records of a match's source to emit before and after it.
+type ContextLines struct {
+	Before, After int
+}
+
+// instance is an instance of a service in a store.
+type instance struct{ store, service, name string }
+
+func instanceOf(m *Match) instance {
+	return instance{m.Segment.Store, m.Segment.Name.Service, m.Instance}
+}
+
+// sourceID is a source in it.
+type sourceID struct {
+	instance
+	source string
+}
+
+// intervals are intervals of time, in order and disjoint.
+type intervals struct{ all [][2]int64 }
+
+// add adds one.
+func (v *intervals) add(from, to int64) {
+	i, _ := slices.BinarySearchFunc(v.all, from, func(one [2]int64, from int64) int {
+		if one[1] < from {
+			return -1
+		}
+		return 1
+	})
+	j := i
+	for j < len(v.all) && v.all[j][0] <= to {
+		from, to = min(from, v.all[j][0]), max(to, v.all[j][1])
+		j++
+	}
+	v.all = slices.Replace(v.all, i, j, [2]int64{from, to})
+}
+
+// overlaps reports whether one of them overlaps [from, to]; a nil *intervals has none.
+func (v *intervals) overlaps(from, to int64) bool {
+	return v != nil && slices.ContainsFunc(v.all, func(one [2]int64) bool { return one[0] <= to && one[1] >= from })
+}
+
+// ContextCollector emits the matches of a query and the records around them. It is given
+// the matches first, with AddMatch, then every record near one, with Add.
+type ContextCollector struct {
+	scanner    *match.Scanner
+	lines      ContextLines
+	emit       func(Match) error
+	left       int // matches to come
+	windows    map[instance]*intervals
+	sources    map[sourceID]*sourceContext
+	lastSource *sourceContext // the source of the record emitted last
+}
+
+// NewContextCollector makes a collector for a query's matches in an order.
+func NewContextCollector(m *match.Matcher, o Order, lines ContextLines, emit func(Match) error) *ContextCollector {
+	if o.Newest { // later records come first
+		lines.Before, lines.After = lines.After, lines.Before
+	}
+	return &ContextCollector{
+		scanner: match.NewScanner(m), lines: lines, emit: emit, windows: map[instance]*intervals{}, sources: map[sourceID]*sourceContext{},
+	}
+}
+
+// sourceContext is the state of a source.
+type sourceContext struct {
+	// before are the last records that were not emitted, oldest first.
+	before []Match
+	// after is how many are still wanted, and matchTime the time of the match they follow.
+	after     int
+	matchTime int64
+	// gap is set if a record was left out since the last one emitted.
+	gap bool
+}
+
+// AddMatch takes a match: records near it will be wanted.
+func (w *ContextCollector) AddMatch(m *Match) {
+	w.left++
+	at := instanceOf(m)
+	if w.windows[at] == nil {
+		w.windows[at] = &intervals{}
+	}
+	w.windows[at].add(m.Time-int64(ContextReach), m.Time+int64(ContextReach))
+}
+
+// HasMatches reports whether there was a match.
+func (w *ContextCollector) HasMatches() bool { return w.left > 0 }
+
+// NearSegments are those that may contain records around a match.
+func (w *ContextCollector) NearSegments(segments []*source.Segment) []*source.Segment {
+	var near []*source.Segment
+	for _, s := range segments {
+		if w.windows[instance{s.Store, s.Name.Service, s.Meta.Instance}].overlaps(s.Meta.Start, s.Meta.End) {
+			near = append(near, s)
+		}
+	}
+	return near
+}
+
+// Add takes the next record, in output order. It returns emit's error, or one that
+// ends [Run] when no other record is wanted.
+func (w *ContextCollector) Add(m Match) error {
+	at := instanceOf(&m)
+	if !w.windows[at].overlaps(m.Time, m.Time) {
+		return nil
+	}
+	id := sourceID{at, string(m.Source())}
+	s := w.sources[id]
+	if s == nil {
+		s = &sourceContext{gap: true}
+		w.sources[id] = s
+	}
+	if w.left > 0 && w.isMatch(&m) {
+		w.left--
+		return w.match(s, m)
+	}
+	if s.after > 0 && near(m.Time, s.matchTime) {
+		s.after--
+		m.Context = true
+		return w.emitRecord(s, m)
+	}
+	s.after = 0
+	if w.left == 0 && !w.waiting() {
+		return errLimitReached
+	}
+	w.buffer(s, m)
+	return nil
+}
+
+func near(a, b int64) bool {
+	return a-b <= int64(ContextReach) && b-a <= int64(ContextReach)
+}
+
+// waiting reports whether a source still wants records after a match.
+func (w *ContextCollector) waiting() bool {
+	for _, s := range w.sources {
+		if s.after > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isMatch reports whether a record matches.
+func (w *ContextCollector) isMatch(m *Match) bool {
+	_, ok, err := w.scanner.Match(m.Line, match.Checks{Level: true, Service: m.Segment.Name.Service}, bytes.IndexByte(m.Line, '\n') >= 0)
+	return ok && err == nil
+}
+
+// match emits a match after the records before it.
+func (w *ContextCollector) match(s *sourceContext, m Match) error {
+	for _, k := range s.before {
+		if !near(k.Time, m.Time) {
+			s.gap = true
+			continue
+		}
+		k.Context = true
+		if err := w.emitRecord(s, k); err != nil {
+			return err
+		}
+	}
+	s.before = s.before[:0]
+	s.after, s.matchTime = w.lines.After, m.Time
+	return w.emitRecord(s, m)
+}
+
+// emitRecord emits a record.
+func (w *ContextCollector) emitRecord(s *sourceContext, m Match) error {
+	m.Gap = s.gap || w.lastSource != nil && w.lastSource != s
+	s.gap, w.lastSource = false, s
+	return w.emit(m)
+}
+
+// buffer keeps a record, for a match that may follow.
+func (w *ContextCollector) buffer(s *sourceContext, m Match) {
+	if w.lines.Before == 0 || w.left == 0 {
+		s.gap = true
+		return
+	}
+	if len(s.before) == w.lines.Before {
+		s.gap = true
+		line := append(s.before[0].Line[:0], m.Line...)
+		copy(s.before, s.before[1:])
+		m.Line = line
+		s.before[len(s.before)-1] = m
+		return
+	}
+	m.Line = bytes.Clone(m.Line)
+	s.before = append(s.before, m)
+}
+
+// MaxContextLines is the maximum of [ContextLines].
+const MaxContextLines = math.MaxInt32

@@ -1,0 +1,55 @@
+package merge
+
+import (
+	"logstow/query/fetch"
+)
+
+// cursor iterates over records in output order.
+type cursor interface {
+	// key is the current record's.
+	key() key
+	// match is the current record; its Line is valid until next.
+	match() Match
+	// next goes to the next record; false at the end or with an error.
+	next() (bool, error)
+	// size is the memory in use, in bytes.
+	size() int64
+}
+
+// blockCursor iterates over the matches of a block.
+type blockCursor struct {
+	matches *fetch.Matches
+	at      int
+	newest  bool
+}
+
+func (c *blockCursor) span() fetch.Span {
+	if c.newest {
+		return c.matches.Spans[len(c.matches.Spans)-1-c.at]
+	}
+	return c.matches.Spans[c.at]
+}
+
+func (c *blockCursor) key() key {
+	return key{c.span().Time, c.matches.Segment.Rank, c.matches.Block}
+}
+
+func (c *blockCursor) match() Match {
+	at, s := c.span(), c.matches.Segment
+	return Match{
+		Segment: s, Instance: s.Meta.Instance, Time: at.Time, Line: c.matches.Text[at.Start:at.End],
+		message: int(at.Message), level: at.Level,
+	}
+}
+
+func (c *blockCursor) next() (bool, error) {
+	c.at++
+	return c.at < len(c.matches.Spans), nil
+}
+
+// spanSize is the memory that a [fetch.Span] takes.
+const spanSize = 24
+
+func (c *blockCursor) size() int64 {
+	return int64(cap(c.matches.Text)) + spanSize*int64(cap(c.matches.Spans))
+}

@@ -1,0 +1,45 @@
+package merge
+
+import (
+	"logstow/query/source"
+	"logstow/record"
+)
+
+// Match is a record found.
+type Match struct {
+	// Segment is where it was found.
+	Segment *source.Segment
+	// Instance is the instance that logged it.
+	Instance string
+	// Time is its time, Unix nanoseconds.
+	Time int64
+	// Line is its stored text without the last newline, valid until the function
+	// that got it returns.
+	Line []byte
+	// Context is set if it is not a match itself, but near one; Gap if it is not the record
+	// after the one emitted before it, in the same source. See [ContextCollector].
+	Context, Gap bool
+
+	// message is the offset of the message in Line, 0 if Line was not split yet.
+	message int
+	level   record.Level
+}
+
+// columns are those of Line.
+func (m *Match) columns() record.Columns {
+	if m.message == 0 {
+		c, _ := record.Split(m.Line)
+		return c
+	}
+	source := record.TimeLen + len(m.level.String()) + 2 // two TABs
+	return record.Columns{Level: m.level, Source: m.Line[source : m.message-1], Raw: m.Line[m.message:]}
+}
+
+// Level is the record's level.
+func (m *Match) Level() record.Level { return m.columns().Level }
+
+// Source is where inside the instance the record came from.
+func (m *Match) Source() []byte { return m.columns().Source }
+
+// Message is the message as stored: a TAB follows each newline; see [record.AppendMessage].
+func (m *Match) Message() []byte { return m.columns().Raw }

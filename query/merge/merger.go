@@ -1,0 +1,108 @@
+package merge
+
+import (
+	"logstow/query/fetch"
+)
+
+// maxRuns is the maximum number of runs in the temporary file that are merged at once;
+// then all become one.
+const maxRuns = 256
+
+// merger merges the records of blocks, which are added in the order of their
+// start, into output order.
+type merger struct {
+	order  Order
+	emit   func(Match) error
+	budget int64 // bytes of records in memory
+	spill  *spillFile
+
+	cursors heap[cursor]
+	size    int64
+	runs    int
+}
+
+func newMerger(o Order, budget int64, spill *spillFile, emit func(Match) error) *merger {
+	m := &merger{order: o, emit: emit, budget: budget, spill: spill}
+	m.cursors.before = func(a, b cursor) bool { return o.before(a.key(), b.key()) }
+	return m
+}
+
+// add takes the matches of the next block, of which none is before start. All records before
+// start are emitted.
+func (m *merger) add(found *fetch.Matches, start key) error {
+	if err := m.advance(func(k key) bool { return m.order.before(k, start) }, m.put); err != nil {
+		return err
+	}
+	if len(found.Spans) == 0 {
+		return nil
+	}
+	c := &blockCursor{matches: found, newest: m.order.Newest}
+	m.cursors.push(c)
+	if m.size += c.size(); m.size <= m.budget {
+		return nil
+	}
+	return m.toFile()
+}
+
+// finish emits the remaining records.
+func (m *merger) finish() error {
+	return m.advance(func(key) bool { return true }, m.put)
+}
+
+// put emits one record.
+func (m *merger) put(_ key, c cursor) error { return m.emit(c.match()) }
+
+// advance calls put with the records in order, while may is true for their keys.
+func (m *merger) advance(may func(key) bool, put func(key, cursor) error) error {
+	for len(m.cursors.items) > 0 {
+		c := m.cursors.items[0]
+		k := c.key()
+		if !may(k) {
+			return nil
+		}
+		if err := put(k, c); err != nil {
+			return err
+		}
+		more, err := c.next()
+		if err != nil {
+			return err
+		}
+		if more {
+			m.cursors.fix()
+			continue
+		}
+		m.cursors.pop()
+		m.size -= c.size()
+		if _, ok := c.(*blockCursor); !ok {
+			m.runs--
+		}
+	}
+	return nil
+}
+
+// toFile moves the records in memory into one run of the temporary file, together with
+// the runs that are already there if they are maxRuns.
+func (m *merger) toFile() error {
+	all := m.cursors.items
+	m.cursors.items = nil
+	var runs []cursor
+	for _, c := range all {
+		if _, ok := c.(*blockCursor); ok || m.runs >= maxRuns {
+			m.cursors.push(c)
+		} else {
+			runs = append(runs, c)
+		}
+	}
+	run, err := m.spill.write(func(put func(key, cursor) error) error {
+		return m.advance(func(key) bool { return true }, put)
+	})
+	if err != nil {
+		return err
+	}
+	m.runs++
+	m.size += run.size()
+	for _, c := range append(runs, run) {
+		m.cursors.push(c)
+	}
+	return nil
+}

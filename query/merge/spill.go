@@ -1,0 +1,114 @@
+package merge
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"logstow/query/fetch"
+	"logstow/query/source"
+)
+
+const (
+	// runBuffer is the buffer of each run that is read back.
+	runBuffer = 16 << 10
+	// headSize is the size of what precedes a record in a run: time, rank, block, length.
+	headSize = 20
+)
+
+// spillFile is a temporary file of sorted runs of records. Its name is removed as soon as it is open.
+type spillFile struct {
+	dir      string
+	segments []*source.Segment // by rank
+	file     *os.File
+	size     int64
+}
+
+// write appends a run and returns a cursor at its start.
+func (s *spillFile) write(fill func(put func(key, cursor) error) error) (cursor, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	start := s.size
+	w := bufio.NewWriterSize(s.file, 256<<10)
+	var head [headSize]byte
+	err := fill(func(k key, c cursor) error {
+		line := c.match().Line
+		binary.LittleEndian.PutUint64(head[0:], uint64(k.time))
+		binary.LittleEndian.PutUint32(head[8:], uint32(k.rank))
+		binary.LittleEndian.PutUint32(head[12:], uint32(k.block))
+		binary.LittleEndian.PutUint32(head[16:], uint32(len(line)))
+		s.size += int64(headSize + len(line))
+		if _, err := w.Write(head[:]); err != nil {
+			return err
+		}
+		_, err := w.Write(line)
+		return err
+	})
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot write temporary file in %s: %w", s.dir, err)
+	}
+	c := &runCursor{segments: s.segments, r: bufio.NewReaderSize(io.NewSectionReader(s.file, start, s.size-start), runBuffer)}
+	_, err = c.next()
+	return c, err
+}
+
+func (s *spillFile) open() (err error) {
+	if s.file != nil {
+		return nil
+	}
+	s.file, err = fetch.CreateTemp(s.dir)
+	return err
+}
+
+func (s *spillFile) close() error {
+	if s.file == nil {
+		return nil
+	}
+	return fetch.RemoveTemp(s.file)
+}
+
+// runCursor reads a run back.
+type runCursor struct {
+	segments []*source.Segment
+	r        *bufio.Reader
+	at       key
+	text     []byte
+}
+
+func (c *runCursor) key() key { return c.at }
+func (c *runCursor) match() Match {
+	s := c.segments[c.at.rank]
+	return Match{Segment: s, Instance: s.Meta.Instance, Time: c.at.time, Line: c.text}
+}
+func (c *runCursor) size() int64 { return 0 } // its buffers are not the records' memory
+
+func (c *runCursor) next() (bool, error) {
+	var head [headSize]byte
+	if _, err := io.ReadFull(c.r, head[:]); err != nil {
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		return false, fmt.Errorf("cannot read temporary file: %w", err)
+	}
+	c.at = key{
+		time:  int64(binary.LittleEndian.Uint64(head[0:])),
+		rank:  int(binary.LittleEndian.Uint32(head[8:])),
+		block: int(binary.LittleEndian.Uint32(head[12:])),
+	}
+	n := int(binary.LittleEndian.Uint32(head[16:]))
+	if cap(c.text) < n {
+		c.text = make([]byte, n)
+	}
+	c.text = c.text[:n]
+	if _, err := io.ReadFull(c.r, c.text); err != nil {
+		return false, fmt.Errorf("cannot read temporary file: %w", err)
+	}
+	return true, nil
+}

@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/query/source"
+)
+
+// Find finds the segments of all stores, in no order, with their copies. What cannot be
+// listed is a problem of the report; only the end of ctx is an error.
+func (p *Planner) Find(ctx context.Context) ([]*source.Segment, error) {
+	found := &segments{}
+	group, gctx := errgroup.WithContext(ctx)
+	for i := range p.Stores {
+		s := &p.Stores[i]
+		group.Go(func() error { return p.store(gctx, s, found) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	return found.all, nil
+}
+
+// store plans one store.
+func (p *Planner) store(ctx context.Context, s *source.Store, found *segments) error {
+	services, err := p.services(ctx, s)
+	if err != nil {
+		l := &listing{store: s, found: found, service: "services"}
+		defer l.report(p.Recorder)
+		return l.fail(ctx, err)
+	}
+	listings := make([]*listing, len(services))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(source.MaxInFlight)
+	for i, service := range services {
+		l := &listing{store: s, found: found, service: service}
+		defer l.report(p.Recorder)
+		listings[i] = l
+		group.Go(func() error { return p.start(gctx, l) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	group, gctx = errgroup.WithContext(ctx)
+	group.SetLimit(source.MaxInFlight)
+	for _, l := range listings {
+		for _, prefix := range l.prefixes {
+			group.Go(func() error { return p.list(gctx, l, prefix) })
+		}
+	}
+	return group.Wait()
+}
+
+// start reads the index, or finds the prefixes to list.
+func (p *Planner) start(ctx context.Context, l *listing) (err error) {
+	if p.Indexed {
+		return p.index(ctx, l)
+	}
+	if l.prefixes, err = p.prefixes(ctx, l.store, l.service); err != nil {
+		return l.fail(ctx, err)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"unique"
+
+	"logstow/query/source"
+
+	"logstow/blobnaming"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+// ErrForeign is the cause of a problem with a blob of a version of Logstow
+// that this program cannot read.
+var ErrForeign = errors.New("not a segment that this program reads; its records are missing here")
+
+// list adds the segments under a prefix.
+func (p *Planner) list(ctx context.Context, l *listing, prefix string) error {
+	if l.down.Load() {
+		return nil
+	}
+	var h listResult
+	err := source.Pages(ctx, func() iter.Seq2[[]store.Blob, error] {
+		h = listResult{}
+		return l.store.Blobs.List(ctx, prefix)
+	}, func(page []store.Blob) {
+		for i := range page {
+			p.blob(&h, l.store, &page[i])
+		}
+	})
+	if h.otherBlobs > 0 {
+		p.Recorder.Note("%s: %d blobs are not named as segments and not read, for example %q", prefix, h.otherBlobs, h.otherBlob)
+	}
+	return p.addResult(ctx, l, &h, err)
+}
+
+// index adds the segments of a service that the index knows.
+func (p *Planner) index(ctx context.Context, l *listing) error {
+	var h listResult
+	err := source.Retry(ctx, func() error {
+		h = listResult{}
+		for rows, err := range tableindex.Range(ctx, l.store.Tables, l.store.Container, l.service, p.Matcher.Selection.From, p.Matcher.Selection.To) {
+			var malformed *tableindex.EntityError
+			switch {
+			case errors.As(err, &malformed):
+				h.problems = append(h.problems, &source.Problem{Store: l.store.Name, Object: l.store.Name + ": " + l.service, Err: err})
+			case err != nil:
+				return err
+			}
+			h.listed += int64(len(rows))
+			for i := range rows {
+				p.add(&h, l.store, rows[i].Name, rows[i].Meta, rows[i].Size, "")
+			}
+		}
+		return nil
+	})
+	return p.addResult(ctx, l, &h, err)
+}
+
+// addResult adds what a listing found before it ended, or failed with err.
+func (p *Planner) addResult(ctx context.Context, l *listing, h *listResult, err error) error {
+	p.Recorder.Prefixes.Add(1)
+	p.Recorder.SegmentsListed.Add(h.listed)
+	p.Recorder.SegmentsPruned.Add(h.pruned)
+	h.findings.Some = h.listed > 0
+	p.Findings.AddListed(l.service, &h.findings)
+	for _, problem := range h.problems {
+		p.Recorder.Problem(problem)
+	}
+	l.found.mu.Lock()
+	l.found.all = append(l.found.all, h.segments...)
+	l.found.mu.Unlock()
+	if err != nil {
+		return l.fail(ctx, err)
+	}
+	return nil
+}
+
+// blob adds a listed blob.
+func (p *Planner) blob(h *listResult, s *source.Store, b *store.Blob) {
+	h.listed++
+	name, err := parseName(b.Name)
+	if err != nil {
+		if h.otherBlobs++; h.otherBlobs == 1 {
+			h.otherBlob = b.Name
+		}
+		return
+	}
+	if !name.Overlaps(p.listingRange(s)) {
+		h.pruned++
+		return
+	}
+	if isForeign(b.Metadata) {
+		p.foreign(h, s, name, b)
+		return
+	}
+	meta, err := blobnaming.ParseMetadata(b.Metadata)
+	if err != nil {
+		h.problems = append(h.problems, &source.Problem{Store: s.Name, Object: b.Name, Err: fmt.Errorf("%w: %w", ErrForeign, err)})
+		return
+	}
+	p.add(h, s, name, meta, b.Size, b.Tier)
+}
+
+// add adds a segment, unless its metadata show that it has no matches.
+func (p *Planner) add(h *listResult, s *source.Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier) {
+	if p.Matcher.InRange(meta.Start, meta.End) {
+		h.findings.Segments++
+		for l, n := range meta.Levels {
+			h.findings.Levels[l] += n
+		}
+	}
+	if !p.Matcher.MayMatch(meta.Start, meta.End, meta.Levels) {
+		h.pruned++
+		return
+	}
+	// Many segments share these strings, and they must not keep a listing's page in memory.
+	name.Service, meta.Instance = unique.Make(name.Service).Value(), unique.Make(meta.Instance).Value()
+	h.segments = append(h.segments, &source.Segment{Store: s.Name, Name: name, Meta: meta, Size: size, Tier: tier, Blobs: source.InTier(s.Blobs, tier), Cache: s.Cache})
+}

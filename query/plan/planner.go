@@ -1,0 +1,83 @@
+// Package plan finds the segments that a query has to read, by listing blobs by name
+// prefix or from the table index, pruned by what their metadata say.
+//
+// A segment stored twice is read once: segments whose Batch, times, number of records
+// and length are all equal are copies. Segments of which only the Batch is equal are both
+// read, and the report notes it.
+package plan
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"logstow/query/explain"
+	"logstow/query/match"
+	"logstow/query/source"
+
+	"logstow/store"
+)
+
+// Planner finds the segments that may contain matches. Its fields do not change; it is safe
+// for concurrent use.
+type Planner struct {
+	Matcher  *match.Matcher
+	Stores   []source.Store
+	Recorder *source.Recorder
+	Findings *explain.Findings
+	// Indexed plans by the table index; otherwise blobs are listed.
+	Indexed bool
+}
+
+// segments are those found so far; safe for concurrent use.
+type segments struct {
+	mu  sync.Mutex
+	all []*source.Segment
+}
+
+// A listing is the search for one service in one store.
+type listing struct {
+	store    *source.Store
+	found    *segments
+	service  string
+	prefixes []string
+
+	down     atomic.Bool // storage is unavailable: the rest is not tried
+	mu       sync.Mutex
+	failures []error
+}
+
+// fail notes a failure, unless ctx ended.
+func (l *listing) fail(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if store.Retryable(err) {
+		l.down.Store(true)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failures = append(l.failures, err)
+	return nil
+}
+
+// report makes the failures problems. If everything failed, only the first is reported.
+func (l *listing) report(rec *source.Recorder) {
+	failures := l.failures
+	if len(failures) > 1 && (l.down.Load() || len(failures) == len(l.prefixes)) {
+		failures = failures[:1]
+	}
+	for _, err := range failures {
+		rec.Problem(&source.Problem{Store: l.store.Name, Object: l.store.Name + ": " + l.service, Err: err})
+	}
+}
+
+// listResult is the result of one listing.
+type listResult struct {
+	segments       []*source.Segment
+	listed, pruned int64
+	findings       explain.Listed
+	problems       []*source.Problem
+	otherBlobs     int    // blobs that are not named as segments
+	otherBlob      string // the first of them
+}

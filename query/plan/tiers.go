@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"logstow/query/source"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/store"
+)
+
+// hotFor is how long blobs stay in the tier that they were written to: retention moves
+// whole days of the past.
+const hotFor = 24 * time.Hour
+
+// FindTiers looks up the tiers of segments from the index. Retention moves whole days, so one
+// blob of each day and store is looked up. If that fails, the hot tier is assumed: only the cost
+// depends on it.
+func FindTiers(ctx context.Context, segments []*source.Segment) {
+	type storeDay struct {
+		store string
+		day   time.Time
+	}
+	days := make(map[storeDay][]*source.Segment)
+	for _, s := range segments {
+		day := s.Name.Bucket.Truncate(hotFor)
+		if source.IsPriced(s.Blobs) && s.Tier == "" && time.Since(day.Add(hotFor)) > 0 {
+			days[storeDay{s.Store, day}] = append(days[storeDay{s.Store, day}], s)
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(source.MaxInFlight)
+	for _, all := range days {
+		group.Go(func() error {
+			tier := tierOf(ctx, all[0])
+			for _, s := range all {
+				s.Tier, s.Blobs = tier, source.InTier(s.Blobs, tier)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // unknown tiers are assumed to be hot
+}
+
+// tierOf is the tier of a segment's blob, "" if unknown.
+func tierOf(ctx context.Context, s *source.Segment) store.Tier {
+	blobs, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return s.Blobs.List(ctx, s.String()) })
+	if err != nil {
+		return ""
+	}
+	for _, b := range blobs {
+		if b.Name == s.String() {
+			return b.Tier
+		}
+	}
+	return ""
+}

@@ -1,0 +1,194 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"logstow/internal/price"
+	"logstow/store"
+)
+
+// ErrBudget ends a query that would read more, or cost more, than its options allow.
+var ErrBudget = errors.New("the query would read or cost more than is allowed")
+
+// Meter counts what is read, and stops a query before its limits are passed.
+type Meter struct {
+	prices   price.Table
+	maxBytes int64   // 0 is no limit
+	maxCost  float64 // 0 is no limit
+
+	mu     sync.Mutex
+	bytes  int64       // read, of all stores
+	billed price.Usage // of stores that cost something
+	stop   context.CancelCauseFunc
+	over   bool
+}
+
+// NewMeter makes a meter; prices nil is [price.Default], a limit of 0 is none.
+func NewMeter(prices *price.Table, maxBytes int64, maxCost float64) *Meter {
+	m := &Meter{prices: price.Default(), maxBytes: maxBytes, maxCost: maxCost}
+	if prices != nil {
+		m.prices = *prices
+	}
+	return m
+}
+
+// Store is a store whose requests are counted before they are made.
+func (m *Meter) Store(s Store) Store {
+	s.Blobs = meteredBlobs{BlobReader: s.Blobs, m: m, free: s.Free}
+	s.Tables = meteredTables{s.Tables, m, s.Free}
+	return s
+}
+
+// Cost is what usage costs by the meter's prices, in dollars.
+func (m *Meter) Cost(u price.Usage) float64 { return m.prices.Cost(u) }
+
+// charge counts usage before the request. Past a limit it counts nothing, stops the
+// query and returns [ErrBudget], as do all later calls.
+func (m *Meter) charge(free bool, u price.Usage) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	bytes, billed := m.bytes+u.BytesRead(), m.billed
+	if !free {
+		billed = billed.Plus(u)
+	}
+	if m.maxBytes > 0 && bytes > m.maxBytes || m.maxCost > 0 && m.prices.Cost(billed) > m.maxCost {
+		m.over = true
+	}
+	if m.over {
+		if m.stop != nil {
+			m.stop(ErrBudget)
+		}
+		return ErrBudget
+	}
+	m.bytes, m.billed = bytes, billed
+	return nil
+}
+
+// refund uncounts a request for a page that was not made.
+func (m *Meter) refund(free bool, request price.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !free {
+		m.billed = m.billed.Plus(price.Usage{List: -request.List, Table: -request.Table})
+	}
+}
+
+// Spent is what the query has cost, and the bytes among it that came from cooler tiers.
+func (m *Meter) Spent() (dollars float64, retrieved int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.prices.Cost(m.billed), m.billed.Cool.Bytes + m.billed.Cold.Bytes
+}
+
+// StepContext is a context for one step of the query. It ends with [ErrBudget] when a
+// limit would be passed. done must be called.
+func (m *Meter) StepContext(ctx context.Context) (limited context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	outer := m.stop
+	m.stop = cancel
+	if m.over {
+		cancel(ErrBudget)
+	}
+	return ctx, func() {
+		cancel(nil)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.stop = outer
+	}
+}
+
+// meteredBlobs counts each request before it is made.
+type meteredBlobs struct {
+	store.BlobReader
+	m    *Meter
+	free bool
+	// tier is that of the blobs that are read.
+	tier store.Tier
+}
+
+// IsPriced reports whether requests of a metered reader cost something.
+func IsPriced(r store.BlobReader) bool {
+	metered, ok := r.(meteredBlobs)
+	return ok && !metered.free
+}
+
+// InTier is r for blobs of a tier, whose reads may cost more.
+func InTier(r store.BlobReader, tier store.Tier) store.BlobReader {
+	metered, ok := r.(meteredBlobs)
+	if !ok || tier == "" || tier == store.Hot {
+		return r
+	}
+	metered.tier = tier
+	return metered
+}
+
+// ReadUsage is the usage of a number of requests that read bytes of a tier.
+func ReadUsage(tier store.Tier, requests, bytes int64) price.Usage {
+	switch tier {
+	case store.Cool:
+		return price.Usage{Cool: price.TierUsage{Read: requests, Bytes: bytes}}
+	case store.Cold:
+		return price.Usage{Cold: price.TierUsage{Read: requests, Bytes: bytes}}
+	default:
+		return price.Usage{Read: requests, Bytes: bytes}
+	}
+}
+
+func (r meteredBlobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if err := r.m.charge(r.free, ReadUsage(r.tier, 1, max(0, n))); err != nil {
+		return nil, err
+	}
+	return r.BlobReader.Read(ctx, name, off, n)
+}
+
+func (r meteredBlobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+	return meterPages(r.m, r.free, price.Usage{List: 1}, r.BlobReader.List(ctx, prefix))
+}
+
+func (r meteredBlobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return meterPages(r.m, r.free, price.Usage{List: 1}, r.BlobReader.ListPrefixes(ctx, prefix))
+}
+
+type meteredTables struct {
+	store.TableReader
+	m    *Meter
+	free bool
+}
+
+func (r meteredTables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	return meterPages(r.m, r.free, price.Usage{Table: 1}, r.TableReader.Tables(ctx, prefix))
+}
+
+func (r meteredTables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
+	return meterPages(r.m, r.free, price.Usage{Table: 1}, r.TableReader.Query(ctx, table, q))
+}
+
+// meterPages counts a request before each page is requested. Which page is the last is known
+// only after it: the request counted for another is refunded.
+func meterPages[T any](m *Meter, free bool, request price.Usage, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		if err := m.charge(free, request); err != nil {
+			yield(nil, err)
+			return
+		}
+		unused := false
+		for page, err := range pages {
+			if !yield(page, err) || err != nil {
+				return
+			}
+			if err := m.charge(free, request); err != nil {
+				yield(nil, err)
+				return
+			}
+			unused = true
+		}
+		if unused {
+			m.refund(free, request)
+		}
+	}
+}

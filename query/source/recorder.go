@@ -1,0 +1,95 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"logstow/store"
+)
+
+// Recorder adds up what a query does. Safe for concurrent use.
+type Recorder struct {
+	// Requests counts the requests to storage.
+	Requests store.Counter
+	// The others are the counters of the same names in [Report].
+	Prefixes, SegmentsListed, SegmentsPruned, SegmentsRepeated, SegmentsFiltered, SegmentsRead atomic.Int64
+	BlocksTotal, BlocksFiltered, BlocksRead                                                    atomic.Int64
+	BytesStoredRead, BytesScanned, BytesDecoded, LinesDecoded, BytesCached, BytesSpilled       atomic.Int64
+
+	processed atomic.Int64
+	// qualify is set if problems name their store: the query reads several.
+	qualify bool
+
+	mu       sync.Mutex
+	problems []*Problem
+	notes    []string
+}
+
+// NewRecorder makes a recorder for a query over a number of stores.
+func NewRecorder(stores int) *Recorder { return &Recorder{qualify: stores > 1} }
+
+// Problem adds a problem.
+func (r *Recorder) Problem(p *Problem) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.problems = append(r.problems, p)
+}
+
+// SegmentProblem adds a problem: a segment, or a part of it, cannot be read.
+func (r *Recorder) SegmentProblem(s *Segment, err error) {
+	object := s.String()
+	if r.qualify {
+		object = s.Store + ": " + object
+	}
+	r.Problem(&Problem{s.Store, object, err, s})
+}
+
+// Note adds a note.
+func (r *Recorder) Note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// Processed counts stored bytes of a segment as done, for [Progress]. Those of a
+// foreign one are counted by [Recorder.ProcessedBytes] when they are read.
+func (r *Recorder) Processed(s *Segment, n int64) {
+	if !s.Foreign {
+		r.processed.Add(n)
+	}
+}
+
+// ProcessedBytes counts stored bytes as done, for [Progress].
+func (r *Recorder) ProcessedBytes(n int64) { r.processed.Add(n) }
+
+// Progress is how far the query has come.
+func (r *Recorder) Progress() Progress {
+	return Progress{
+		Listed: r.SegmentsListed.Load(), Segments: r.SegmentsRead.Load(), Bytes: r.processed.Load(),
+		Decoded: r.BytesDecoded.Load(), Lines: r.LinesDecoded.Load(),
+	}
+}
+
+// Report is what was recorded so far; Plan, CostUSD and BytesRetrieved are not set.
+func (r *Recorder) Report() Report {
+	n := r.Requests.Requests()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := Report{
+		Prefixes:       r.Prefixes.Load(),
+		SegmentsListed: r.SegmentsListed.Load(), SegmentsPruned: r.SegmentsPruned.Load(), SegmentsRepeated: r.SegmentsRepeated.Load(),
+		SegmentsFiltered: r.SegmentsFiltered.Load(), SegmentsRead: r.SegmentsRead.Load(),
+		BlocksTotal: r.BlocksTotal.Load(), BlocksFiltered: r.BlocksFiltered.Load(), BlocksRead: r.BlocksRead.Load(),
+		BytesStoredRead: r.BytesStoredRead.Load(), BytesScanned: r.BytesScanned.Load(),
+		BytesDecoded: r.BytesDecoded.Load(), LinesDecoded: r.LinesDecoded.Load(),
+		BytesCached: r.BytesCached.Load(), BytesSpilled: r.BytesSpilled.Load(),
+		Requests: Requests{List: n.List, Get: n.Get, Table: n.Table},
+		Problems: slices.Clone(r.problems), Notes: slices.Clone(r.notes),
+	}
+	slices.SortStableFunc(out.Problems, func(a, b *Problem) int { return strings.Compare(a.Object, b.Object) })
+	slices.Sort(out.Notes)
+	return out
+}

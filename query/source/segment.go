@@ -1,0 +1,78 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"logstow/blobnaming"
+	"logstow/query/cache"
+	"logstow/store"
+)
+
+// Segment is a segment that a plan found.
+type Segment struct {
+	// Store is the name of its store.
+	Store string
+	Name  blobnaming.Name
+	Meta  blobnaming.Metadata
+	// Size is its stored size in bytes.
+	Size int64
+	// Tier is where it is stored, "" if unknown.
+	Tier store.Tier
+	// Foreign is set if another program wrote it: of Meta, only Start and End (bounds of
+	// its records' times), Batch (made of name, ETag and size) and Instance ("-") are set.
+	Foreign bool
+
+	// Blobs is where it is read from; each request is metered.
+	Blobs store.BlobReader
+	// Cache is that of its store; nil is none.
+	Cache *cache.Cache
+	// Copies are other blobs of the same content.
+	Copies []*Segment
+	// Rank is its place among the segments of a plan, in the order of [Compare].
+	Rank int
+}
+
+// String is the name of the segment's blob.
+func (s *Segment) String() string { return s.Name.String() }
+
+// cacheKey identifies a range of a segment: a name may be used again by another batch.
+func (s *Segment) cacheKey(off, n int64) string {
+	return fmt.Sprintf("%s %s %s %d %d %d", s.Store, s, s.Meta.Batch, s.Size, off, n)
+}
+
+// PutCache puts a range of a segment's blob into the cache.
+func (s *Segment) PutCache(off int64, data []byte) {
+	if s.Cache != nil {
+		s.Cache.Put(s.cacheKey(off, int64(len(data))), data)
+	}
+}
+
+// FromCache is a range of a segment's blob from the cache.
+func (s *Segment) FromCache(off, n int64) ([]byte, bool) {
+	if s.Cache == nil {
+		return nil, false
+	}
+	data, ok := s.Cache.Get(s.cacheKey(off, n))
+	return data, ok && int64(len(data)) == n
+}
+
+// DropCached removes the whole blob of a segment from the cache.
+func (s *Segment) DropCached() {
+	if s.Cache != nil {
+		s.Cache.Remove(s.cacheKey(0, s.Size))
+	}
+}
+
+// Compare is the order of segments for records of equal time.
+func Compare(a, b *Segment) int {
+	return cmp.Or(
+		strings.Compare(a.Meta.Instance, b.Meta.Instance),
+		cmp.Compare(a.Meta.Seq, b.Meta.Seq),
+		strings.Compare(a.Name.Service, b.Name.Service),
+		a.Name.Bucket.Compare(b.Name.Bucket),
+		cmp.Compare(a.Name.Number, b.Name.Number),
+		strings.Compare(a.Store, b.Store),
+	)
+}

@@ -1,0 +1,207 @@
+package stats
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"logstow/field"
+	"logstow/record"
+)
+
+// kind is what a dimension of [Query.Stats] goes by.
+type kind uint8
+
+const (
+	byLevel kind = iota
+	byMinute
+	byHour
+	byDay
+	byService
+	byInstance
+	bySource
+	byField
+)
+
+func (k kind) timed() bool { return k == byMinute || k == byHour || k == byDay }
+
+// dimension is one property that records are counted by.
+type dimension struct {
+	name   string
+	kind   kind
+	finder *field.Finder
+}
+
+// dimensions make keys of records; for one goroutine at a time.
+type dimensions struct {
+	all     []dimension
+	zone    *time.Location
+	scratch []byte
+	message []byte
+}
+
+func newDimensions(by []string, zone *time.Location) (dimensions, error) {
+	if zone == nil {
+		zone = time.UTC
+	}
+	d := dimensions{zone: zone}
+	for _, name := range by {
+		if name == "" {
+			return d, errors.New("there is nothing to count by: level, minute, hour, day, service, source, instance or a field")
+		}
+		d.all = append(d.all, newDimension(name))
+	}
+	return d, nil
+}
+
+func newDimension(name string) dimension {
+	switch name {
+	case "level":
+		return dimension{name: name, kind: byLevel}
+	case "minute":
+		return dimension{name: name, kind: byMinute}
+	case "hour":
+		return dimension{name: name, kind: byHour}
+	case "day":
+		return dimension{name: name, kind: byDay}
+	case "service":
+		return dimension{name: name, kind: byService}
+	case "instance":
+		return dimension{name: name, kind: byInstance}
+	case "source":
+		return dimension{name: name, kind: bySource}
+	}
+	return dimension{name: name, kind: byField, finder: field.New(field.Named(name))}
+}
+
+// clone is the same for another goroutine.
+func (d *dimensions) clone() *dimensions {
+	c, _ := newDimensions(d.names(), d.zone)
+	return &c
+}
+
+func (d *dimensions) names() []string {
+	names := []string{}
+	for _, one := range d.all {
+		names = append(names, one.name)
+	}
+	return names
+}
+
+// inFooters reports whether footers have all dimensions.
+func (d *dimensions) inFooters() bool {
+	for _, one := range d.all {
+		if one.kind == bySource || one.kind == byField {
+			return false
+		}
+	}
+	return true
+}
+
+// timed reports whether a record's time matters.
+func (d *dimensions) timed() bool {
+	for _, one := range d.all {
+		if one.kind.timed() {
+			return true
+		}
+	}
+	return false
+}
+
+// samePeriods reports whether two times, and all between them, are in the same periods.
+func (d *dimensions) samePeriods(from, to int64) bool {
+	for _, one := range d.all {
+		if one.kind.timed() && d.start(one.kind, from) != d.start(one.kind, to) {
+			return false
+		}
+	}
+	return true
+}
+
+// groupRecord is a record to count.
+type groupRecord struct {
+	service, instance string
+	time              int64
+	record.Columns
+}
+
+// key is a record's group, valid until the next call: the length and the bytes of
+// every value, times as eight bytes that sort.
+func (d *dimensions) key(s *groupRecord) []byte {
+	d.scratch = d.scratch[:0]
+	decoded := false
+	for i := range d.all {
+		one := &d.all[i]
+		switch one.kind {
+		case byLevel:
+			d.put([]byte(s.Level.String()))
+		case byService:
+			d.put([]byte(s.service))
+		case byInstance:
+			d.put([]byte(s.instance))
+		case bySource:
+			d.put(s.Source)
+		case byField:
+			if !decoded {
+				d.message, decoded = record.AppendMessage(d.message[:0], s.Raw), true
+			}
+			v := one.finder.Find(d.message)
+			if v.Kind == field.Missing {
+				v.Text = []byte("-")
+			}
+			d.put(v.Text)
+		default:
+			d.scratch = append(d.scratch, 8)
+			d.scratch = binary.BigEndian.AppendUint64(d.scratch, uint64(d.start(one.kind, s.time))^1<<63)
+		}
+	}
+	return d.scratch
+}
+
+func (d *dimensions) put(b []byte) {
+	d.scratch = binary.AppendUvarint(d.scratch, uint64(len(b)))
+	d.scratch = append(d.scratch, b...)
+}
+
+// start is the start of the period around t (Unix nanoseconds) in Unix seconds.
+func (d *dimensions) start(k kind, t int64) int64 {
+	minute := record.MinuteOf(t)
+	if k == byMinute {
+		return minute
+	}
+	at := time.Unix(minute, 0).In(d.zone)
+	if k == byHour {
+		return minute - int64(at.Minute())*60
+	}
+	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, d.zone).Unix()
+}
+
+// times are the times of a key, in their order, to sort by; "" if it has none.
+func (d *dimensions) times(key string) string {
+	var times []byte
+	for i, rest := 0, []byte(key); len(rest) > 0; i++ {
+		n, width := binary.Uvarint(rest)
+		if d.all[i].kind.timed() {
+			times = append(times, rest[width:width+int(n)]...)
+		}
+		rest = rest[width+int(n):]
+	}
+	return string(times)
+}
+
+// split takes a key apart.
+func (d *dimensions) split(key string) []string {
+	var values []string
+	for rest := []byte(key); len(rest) > 0; {
+		n, width := binary.Uvarint(rest)
+		value := rest[width : width+int(n)]
+		if d.all[len(values)].kind.timed() {
+			at := time.Unix(int64(binary.BigEndian.Uint64(value)^1<<63), 0)
+			values = append(values, at.In(d.zone).Format(time.RFC3339))
+		} else {
+			values = append(values, string(value))
+		}
+		rest = rest[width+int(n):]
+	}
+	return values
+}

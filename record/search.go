@@ -1,0 +1,76 @@
+package record
+
+import "bytes"
+
+// Columns are the columns of a stored record behind its time.
+type Columns struct {
+	Level Level
+	// Source is where inside the instance the record came from.
+	Source []byte
+	// Raw is the message as stored: a TAB stands after each newline. See [AppendMessage].
+	Raw []byte
+}
+
+// Split splits a stored record, without its final newline, at its columns. It checks
+// less than [Next] does: that there are four columns, and the level. The slices are views into line.
+func Split(line []byte) (c Columns, ok bool) {
+	if len(line) <= TimeLen+1 || line[TimeLen] != '\t' {
+		return c, false
+	}
+	rest := line[TimeLen+1:]
+	level := bytes.IndexByte(rest, '\t')
+	if level < 1 {
+		return c, false
+	}
+	if c.Level, ok = parseLevel(rest[:level]); !ok {
+		return c, false
+	}
+	rest = rest[level+1:]
+	source := bytes.IndexByte(rest, '\t')
+	if source < 0 {
+		return c, false
+	}
+	c.Source, c.Raw = rest[:source], rest[source+1:]
+	return c, true
+}
+
+// End is the offset of the newline that ends the record around offset at of a text of
+// records, or the text's length. continued reports whether a line of a longer message
+// follows at inside the record.
+func End(text []byte, at int) (end int, continued bool) {
+	for {
+		n := bytes.IndexByte(text[at:], '\n')
+		if n < 0 {
+			return len(text), continued
+		}
+		at += n
+		if at+1 >= len(text) || text[at+1] != '\t' {
+			return at, continued
+		}
+		continued = true
+		at++
+	}
+}
+
+// Start is the offset at which the record around offset at of a text of records starts.
+// continued reports whether at is not in its first line; floor is the start of this record
+// or of one before it.
+func Start(text []byte, floor, at int) (start int, continued bool) {
+	for {
+		n := bytes.LastIndexByte(text[floor:at], '\n')
+		switch {
+		case n < 0:
+			return floor, continued
+		case text[floor+n+1] != '\t':
+			return floor + n + 1, continued
+		}
+		continued = true
+		at = floor + n
+	}
+}
+
+// Stored is a part of a message as it is stored. Each byte is stored independently, so
+// a message that contains part is stored as text that contains Stored(part).
+func Stored(part []byte) []byte {
+	return bytes.ReplaceAll(part, []byte("\n"), []byte("\n\t"))
+}

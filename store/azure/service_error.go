@@ -1,0 +1,122 @@
+package azure
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+)
+
+// maxMessage bounds how much of a response's text an error quotes, in bytes.
+const maxMessage = 300
+
+// serviceError is the error in a response of the service.
+type serviceError struct {
+	status        int
+	code, message string
+}
+
+// readServiceError reads code and message of an error response. A failed transaction responds 202,
+// with the actual status and code in one of its parts.
+func readServiceError(e *azcore.ResponseError) serviceError {
+	parsed := serviceError{status: e.StatusCode, code: e.ErrorCode}
+	if e.RawResponse == nil {
+		return parsed
+	}
+	body, err := runtime.Payload(e.RawResponse)
+	if err != nil {
+		return parsed // status and code of the header suffice
+	}
+	if e.StatusCode == http.StatusAccepted {
+		if status, part, ok := failedPart(body); ok {
+			parsed.status, body = status, part
+		}
+	}
+	code, message := parseServiceError(body)
+	if parsed.code == "" {
+		parsed.code = code
+	}
+	parsed.message = oneLine(message)
+	return parsed
+}
+
+// failedPart finds the first failed response in that of a transaction: an HTTP response of its own,
+// inside two layers of multipart.
+func failedPart(body []byte) (status int, part []byte, ok bool) {
+	start := regexp.MustCompile(`HTTP/1\.1 [45]\d\d `).FindIndex(body)
+	if start == nil {
+		return 0, nil, false
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(body[start[0]:])), nil)
+	if err != nil {
+		return 0, nil, false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	part, err = io.ReadAll(resp.Body)
+	if err != nil && len(part) == 0 {
+		return 0, nil, false
+	}
+	// Without a Content-Length the part ends at the boundary.
+	if i := bytes.LastIndexByte(part, '}'); i >= 0 {
+		part = part[:i+1]
+	}
+	return resp.StatusCode, part, true
+}
+
+// parseServiceError reads the body of an error response: XML from blobs, JSON from tables.
+func parseServiceError(body []byte) (code, message string) {
+	var x struct {
+		XMLName xml.Name `xml:"Error"`
+		Code    string
+		Message string
+		Detail  string `xml:"AuthenticationErrorDetail"`
+	}
+	if err := xml.Unmarshal(body, &x); err == nil {
+		// The detail distinguishes an expired SAS from a wrong one, but may also quote the whole
+		// signed string, which is of no use.
+		if strings.Contains(x.Detail, "time frame") {
+			return x.Code, x.Detail
+		}
+		return x.Code, x.Message
+	}
+	var j struct {
+		Error struct {
+			Code    string `json:"code"`
+			Message struct {
+				Value string `json:"value"`
+			} `json:"message"`
+		} `json:"odata.error"`
+	}
+	if err := json.Unmarshal(body, &j); err == nil {
+		return j.Error.Code, j.Error.Message.Value
+	}
+	return "", ""
+}
+
+// oneLine is the first line of a message, truncated to maxMessage: the service's further lines
+// repeat the request's id and time.
+func oneLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return strings.TrimSuffix(cut(strings.TrimSpace(line), maxMessage), ".")
+}
+
+// flat joins the lines of a text, without ruled lines, truncated to twice maxMessage.
+func flat(s string) string {
+	words := slices.DeleteFunc(strings.Fields(s), func(w string) bool { return strings.Trim(w, "-") == "" })
+	return cut(strings.Join(words, " "), 2*maxMessage)
+}
+
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
