@@ -35,9 +35,6 @@ func (q *Query) Plan(ctx context.Context) (*Plan, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	for i, s := range segments {
-		s.Rank = i
-	}
 	return &Plan{Segments: segments}, nil
 }
 

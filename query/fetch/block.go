@@ -53,6 +53,7 @@ type Task struct {
 	Segment *source.Segment
 	Block   segment.Block
 	chunk   *chunk
+	output  *outputReader // nil of a segment that is no output of compaction
 }
 
 // Weight is about the memory that a task takes while in flight.

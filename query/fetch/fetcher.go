@@ -79,5 +79,5 @@ func (f *Fetcher) Release() error { return f.scratch.release() }
 // MetadataSuffices reports whether a segment's metadata tell how many of its
 // records match. Those from the index may belong to a deleted segment.
 func (f *Fetcher) MetadataSuffices(s *source.Segment) bool {
-	return !s.Foreign && !f.indexed && f.Matcher.LevelsSuffice(s.Meta.Start, s.Meta.End)
+	return !s.Foreign && !f.indexed && s.Excluded == nil && f.Matcher.LevelsSuffice(s.Meta.Start, s.Meta.End)
 }

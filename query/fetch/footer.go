@@ -15,62 +15,69 @@ import (
 // SmallBlob is the size up to which a segment of one block is read at once.
 const SmallBlob = 256 << 10
 
-// footer reads a segment's footer from the first of its copies that is intact,
-// and checks it against the metadata. blob is the whole blob if it was read
-// at once; share is the number of stored bytes that may be kept in memory.
-func (f *Fetcher) footer(ctx context.Context, s *source.Segment, share int64) (footer *segment.Footer, blob []byte, err error) {
+// contents are what opening a segment reads.
+type contents struct {
+	footer *segment.Footer
+	// origins are those of an output of compaction, else nil.
+	origins *segment.Origins
+	// blob is the whole blob if it was read at once.
+	blob []byte
+}
+
+// footer reads a segment's footer, and the list of inputs of an output of compaction, from the
+// first of its copies that is intact, and checks it against the metadata. share is the number of
+// stored bytes that may be kept in memory.
+func (f *Fetcher) footer(ctx context.Context, s *source.Segment, share int64) (c contents, err error) {
 	if s.Foreign {
-		footer, err = f.convertForeign(ctx, s)
-		return footer, nil, err
+		c.footer, err = f.convertForeign(ctx, s)
+		return c, err
 	}
 	var failures []error
-	for _, c := range append([]*source.Segment{s}, s.Copies...) {
-		footer, blob, err = f.footerOf(ctx, c, share)
+	for _, one := range append([]*source.Segment{s}, s.Copies...) {
+		c, err = f.footerOf(ctx, one, share)
 		if err == nil {
 			if len(failures) > 0 {
-				f.Recorder.Note("%v; its copy %s is read instead", failures[0], c)
+				f.Recorder.Note("%v; its copy %s is read instead", failures[0], one)
 			}
-			return footer, blob, nil
+			return c, nil
 		}
 		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
+			return c, context.Cause(ctx)
 		}
-		if f.indexed && f.isStale(ctx, c) {
-			f.Recorder.Note("%s: %v", c, errStale)
+		if f.indexed && f.isStale(ctx, one) {
+			f.Recorder.Note("%s: %v", one, errStale)
 			err = errStale
-		} else if c != s {
-			err = fmt.Errorf("copy %s: %w", c, err)
+		} else if one != s {
+			err = fmt.Errorf("copy %s: %w", one, err)
 		}
 		failures = append(failures, err)
 	}
 	failures = slices.DeleteFunc(failures, func(err error) bool { return errors.Is(err, errStale) })
 	if len(failures) == 0 {
-		return nil, nil, errStale
+		return c, errStale
 	}
-	return nil, nil, errors.Join(failures...)
+	return c, errors.Join(failures...)
 }
 
 // footerOf reads the footer of one copy of a segment.
-func (f *Fetcher) footerOf(ctx context.Context, s *source.Segment, share int64) (*segment.Footer, []byte, error) {
-	footer, blob, err := readFooter(ctx, s, share, f.read)
+func (f *Fetcher) footerOf(ctx context.Context, s *source.Segment, share int64) (contents, error) {
+	c, err := readFooter(ctx, s, share, f.read)
 	if err != nil && s.Cache != nil && ctx.Err() == nil { // what is cached may be damaged
-		footer, blob, err = readFooter(ctx, s, share, f.readStored)
+		c, err = readFooter(ctx, s, share, f.readStored)
 	}
-	return footer, blob, err
+	return c, err
 }
 
 // readFooter reads a segment's footer with from; see [Fetcher.footer].
-func readFooter(ctx context.Context, s *source.Segment, share int64, from rangeReader) (*segment.Footer, []byte, error) {
-	var blob []byte
+func readFooter(ctx context.Context, s *source.Segment, share int64, from rangeReader) (c contents, err error) {
 	oneBlock := s.Meta.RawBytes <= segment.DefaultBlockSize*5/4
 	if s.Size > 0 && s.Size <= SmallBlob && (oneBlock || s.Size <= share) && share > 0 {
-		var err error
-		if blob, err = from(ctx, s, 0, s.Size); err != nil {
-			return nil, nil, err
+		if c.blob, err = from(ctx, s, 0, s.Size); err != nil {
+			return contents{}, err
 		}
 	}
 	read := func(ctx context.Context, off, n int64) ([]byte, error) {
-		if blob != nil {
+		if blob := c.blob; blob != nil {
 			if off < 0 || n < 0 || off > s.Size-n {
 				return nil, store.ErrRange
 			}
@@ -78,12 +85,16 @@ func readFooter(ctx context.Context, s *source.Segment, share int64, from rangeR
 		}
 		return from(ctx, s, off, n)
 	}
-	footer, err := segment.ReadFooter(ctx, read, s.Size, s.Meta.Footer)
+	if s.Meta.IsOutput() {
+		c.footer, c.origins, err = segment.ReadOrigins(ctx, read, s.Size, s.Meta.Origins)
+	} else {
+		c.footer, err = segment.ReadFooter(ctx, read, s.Size, s.Meta.Footer)
+	}
+	if err == nil {
+		err = c.footer.Check(s.Meta)
+	}
 	if err != nil {
-		return nil, nil, err
+		return contents{}, err
 	}
-	if err := footer.Check(s.Meta); err != nil {
-		return nil, nil, err
-	}
-	return footer, blob, nil
+	return c, nil
 }

@@ -15,6 +15,8 @@ type Opened struct {
 	Segment *source.Segment
 	Footer  *segment.Footer // nil if it cannot be read, or was not needed
 	Tasks   []*Task
+	// Inputs are those of an output of compaction, if it was opened.
+	Inputs []source.Segment
 }
 
 // Open looks up a segment's token filter, reads its footer unless the filter excludes
@@ -28,7 +30,7 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 		f.Recorder.Processed(s, s.Size)
 		return o
 	}
-	footer, blob, err := f.footer(ctx, s, share)
+	read, err := f.footer(ctx, s, share)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errStale) {
 			f.readFailed(ctx, s, err)
@@ -36,7 +38,13 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 		f.Recorder.Processed(s, s.Size)
 		return o
 	}
+	footer := read.footer
 	o.Footer = footer
+	var output *outputReader
+	if read.origins != nil {
+		output = newOutputReader(s, read.origins)
+		o.Inputs = output.inputs
+	}
 	f.Recorder.SegmentsRead.Add(1)
 	f.Recorder.BlocksTotal.Add(int64(len(footer.Blocks)))
 	skipped := s.Size
@@ -61,12 +69,15 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 			continue
 		}
 		if c == nil || !c.extend(b, share) {
-			if c = newChunk(b, blob); s.Foreign {
+			if c = newChunk(b, read.blob); s.Foreign {
 				c.scratch = f.scratch
 			}
 		}
 		skipped -= b.Stored
-		o.Tasks = append(o.Tasks, &Task{Segment: s, Block: b, chunk: c})
+		if output != nil {
+			output.add(b)
+		}
+		o.Tasks = append(o.Tasks, &Task{Segment: s, Block: b, chunk: c, output: output})
 	}
 	return o
 }

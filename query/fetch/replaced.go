@@ -17,8 +17,8 @@ func (f *Fetcher) DropReplaced(ctx context.Context, segments []*source.Segment) 
 			continue
 		}
 		// If the footer cannot be read, opening the segment later reports it.
-		if footer, _, err := f.footer(ctx, s, 0); err == nil {
-			for _, batch := range footer.ReplacesBatches {
+		if c, err := f.footer(ctx, s, 0); err == nil {
+			for _, batch := range c.footer.ReplacesBatches {
 				contained[batch] = batch != s.Meta.Batch
 			}
 		}

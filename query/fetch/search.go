@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"logstow/query/match"
+	"logstow/query/source"
 
 	"logstow/record"
 )
@@ -13,9 +14,16 @@ import (
 // Find searches a task's block for its matches.
 func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 	found := &Matches{Segment: t.Segment, Block: t.Block.Index}
-	f.search(ctx, t, func(w *worker, text []byte) (err error) {
+	if t.output != nil {
+		found.Inputs = t.output.inputs
+	}
+	f.search(ctx, t, true, func(w *worker, text []byte, origins *locator) (err error) {
 		w.matches, w.spans = w.matches[:0], w.spans[:0]
 		scanErr := w.scanner.Scan(text, f.checks(t), func(start, end int, columns *record.Columns) {
+			input, ok := origins.input(start)
+			if !ok {
+				return
+			}
 			time, timeErr := record.ParseTime(text[start : start+record.TimeLen])
 			if timeErr != nil {
 				err = timeErr
@@ -23,7 +31,7 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 			}
 			at := len(w.matches)
 			w.matches = append(w.matches, text[start:end]...)
-			w.spans = append(w.spans, Span{time, uint32(at), uint32(len(w.matches)), uint32(end - start - len(columns.Raw)), columns.Level})
+			w.spans = append(w.spans, Span{time, uint32(at), uint32(len(w.matches)), uint32(end - start - len(columns.Raw)), columns.Level, uint32(input)})
 		})
 		found.Text, found.Spans = w.matches, slices.Clone(w.spans)
 		if cap(w.matches) > maxKept {
@@ -37,12 +45,21 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 }
 
 // Each calls found for every match of a task's block, with its stored text and its columns,
-// which are valid until found returns. An error of found is a problem of the segment; the other
+// which are valid until found returns, and the segment that it was written in: with origins, of an
+// output of compaction its input. An error of found is a problem of the segment; the other
 // matches are still found.
-func (f *Fetcher) Each(ctx context.Context, t *Task, found func(line []byte, columns *record.Columns) error) {
-	f.search(ctx, t, func(w *worker, text []byte) (err error) {
+func (f *Fetcher) Each(ctx context.Context, t *Task, origins bool, found func(origin *source.Segment, line []byte, columns *record.Columns) error) {
+	f.search(ctx, t, origins, func(w *worker, text []byte, at *locator) (err error) {
 		scanErr := w.scanner.Scan(text, f.checks(t), func(start, end int, columns *record.Columns) {
-			if foundErr := found(text[start:end], columns); foundErr != nil {
+			input, ok := at.input(start)
+			if !ok {
+				return
+			}
+			origin := t.Segment
+			if at.inputs != nil {
+				origin = &at.inputs[input]
+			}
+			if foundErr := found(origin, text[start:end], columns); foundErr != nil {
 				err = foundErr
 			}
 		})
@@ -52,12 +69,16 @@ func (f *Fetcher) Each(ctx context.Context, t *Task, found func(line []byte, col
 
 // Count is the number of matches in a task's block, which is not read if its metadata suffice.
 func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
-	if f.Matcher.LevelsSuffice(t.Block.Start, t.Block.End) {
+	if t.Segment.Excluded == nil && f.Matcher.LevelsSuffice(t.Block.Start, t.Block.End) {
 		f.Recorder.Processed(t.Segment, t.Block.Stored)
 		return f.Matcher.Levels.Count(t.Block.Levels)
 	}
-	f.search(ctx, t, func(w *worker, text []byte) error {
-		return w.scanner.Scan(text, f.checks(t), func(int, int, *record.Columns) { n++ })
+	f.search(ctx, t, false, func(w *worker, text []byte, origins *locator) error {
+		return w.scanner.Scan(text, f.checks(t), func(start, _ int, _ *record.Columns) {
+			if _, ok := origins.input(start); ok {
+				n++
+			}
+		})
 	})
 	return n
 }
@@ -68,8 +89,9 @@ func (f *Fetcher) checks(t *Task) match.Checks {
 }
 
 // search reads and decodes a task's block and calls use with its text, which is the
-// worker's. What cannot be read becomes a problem.
-func (f *Fetcher) search(ctx context.Context, t *Task, use func(w *worker, text []byte) error) {
+// worker's, and what finds its records' inputs, if origins are wanted. What cannot be read
+// becomes a problem.
+func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w *worker, text []byte, at *locator) error) {
 	defer f.Recorder.Processed(t.Segment, t.Block.Stored)
 	stored, err := f.stored(ctx, t)
 	if ctx.Err() != nil {
@@ -90,6 +112,10 @@ func (f *Fetcher) search(ctx context.Context, t *Task, use func(w *worker, text 
 	if err != nil {
 		text, err = f.fromCopies(ctx, t, w.text[:0], err)
 	}
+	var at *locator
+	if err == nil {
+		at, err = f.locator(ctx, t, text, origins)
+	}
 	if err == nil {
 		if w.text = text; cap(text) > maxKept {
 			w.text = nil
@@ -100,12 +126,24 @@ func (f *Fetcher) search(ctx context.Context, t *Task, use func(w *worker, text 
 		if !f.Matcher.TimeAndLevelOnly() {
 			f.findings.AddSample(text)
 		}
-		err = use(w, text)
+		err = use(w, text, at)
 		f.findings.AddRejections(w.scanner.TakeRejections())
 	}
 	if err != nil && ctx.Err() == nil {
 		f.readFailed(ctx, t.Segment, err)
 	}
+}
+
+// locator is the locator of a task's block with text, if the inputs are wanted or some of them
+// are not read.
+func (f *Fetcher) locator(ctx context.Context, t *Task, text []byte, wanted bool) (*locator, error) {
+	l := &locator{text: text}
+	if t.output == nil || !wanted && t.Segment.Excluded == nil {
+		return l, nil
+	}
+	ids, err := t.output.page(ctx, f, t.Block)
+	l.ids, l.inputs, l.skip = ids, t.output.inputs, t.Segment.Excluded
+	return l, err
 }
 
 // fromCopies decodes a task's block from another copy of the segment, which has

@@ -105,11 +105,25 @@ func (w *ContextCollector) HasMatches() bool { return w.left > 0 }
 func (w *ContextCollector) NearSegments(segments []*source.Segment) []*source.Segment {
 	var near []*source.Segment
 	for _, s := range segments {
-		if w.windows[instance{s.Store, s.Name.Service, s.Meta.Instance}].overlaps(s.Meta.Start, s.Meta.End) {
+		if w.isNear(s) {
 			near = append(near, s)
 		}
 	}
 	return near
+}
+
+// isNear reports whether a segment may contain records around a match. An output of compaction
+// has records of any instance.
+func (w *ContextCollector) isNear(s *source.Segment) bool {
+	if !s.Meta.IsOutput() {
+		return w.windows[instance{s.Store, s.Name.Service, s.Meta.Instance}].overlaps(s.Meta.Start, s.Meta.End)
+	}
+	for at, windows := range w.windows {
+		if at.store == s.Store && at.service == s.Name.Service && windows.overlaps(s.Meta.Start, s.Meta.End) {
+			return true
+		}
+	}
+	return false
 }
 
 // Add takes the next record, in output order. It returns emit's error, or one that

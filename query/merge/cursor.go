@@ -31,13 +31,14 @@ func (c *blockCursor) span() fetch.Span {
 }
 
 func (c *blockCursor) key() key {
-	return key{c.span().Time, c.matches.Segment.Rank, c.matches.Block}
+	at := c.span()
+	return key{time: at.Time, origin: c.matches.Origin(&at), block: c.matches.Block}
 }
 
 func (c *blockCursor) match() Match {
-	at, s := c.span(), c.matches.Segment
+	at := c.span()
 	return Match{
-		Segment: s, Instance: s.Meta.Instance, Time: at.Time, Line: c.matches.Text[at.Start:at.End],
+		Segment: c.matches.Segment, Instance: c.matches.Origin(&at).Meta.Instance, Time: at.Time, Line: c.matches.Text[at.Start:at.End],
 		message: int(at.Message), level: at.Level,
 	}
 }
@@ -48,7 +49,7 @@ func (c *blockCursor) next() (bool, error) {
 }
 
 // spanSize is the memory that a [fetch.Span] takes.
-const spanSize = 24
+const spanSize = 32
 
 func (c *blockCursor) size() int64 {
 	return int64(cap(c.matches.Text)) + spanSize*int64(cap(c.matches.Spans))

@@ -26,15 +26,16 @@ func TestMergeOverlapping(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	var all []*source.Segment
 	for i := range segments {
-		spill.segments = append(spill.segments, &source.Segment{Rank: i, Name: blobnaming.Name{Service: "a", Number: uint64(i + 1)}, Meta: blobnaming.Metadata{Instance: fmt.Sprint(i)}})
+		all = append(all, &source.Segment{Name: blobnaming.Name{Service: "a", Number: uint64(i + 1)}, Meta: blobnaming.Metadata{Instance: fmt.Sprint(i)}})
 	}
 	for _, newest := range []bool{false, true} {
 		order := Order{Newest: newest}
 		var last key
 		n := 0
 		m := newMerger(order, budget, spill, func(m Match) error {
-			k := key{m.Time, m.Segment.Rank, 0}
+			k := key{time: m.Time, origin: m.Segment}
 			if n > 0 && order.before(k, last) {
 				return fmt.Errorf("%v comes after %v", k, last)
 			}
@@ -53,7 +54,7 @@ func TestMergeOverlapping(t *testing.T) {
 		}
 		var founds []found
 		for i := range segments {
-			f := found{Matches: &fetch.Matches{Segment: spill.segments[i]}}
+			f := found{Matches: &fetch.Matches{Segment: all[i]}}
 			at := rnd.Int64N(1000)
 			for range records {
 				at += rnd.Int64N(1000)
@@ -64,9 +65,9 @@ func TestMergeOverlapping(t *testing.T) {
 				end := len(f.Text) - 1
 				f.Spans = append(f.Spans, fetch.Span{Time: at, Start: uint32(start), End: uint32(end), Message: uint32(end - start - len(message)), Level: r.Level})
 			}
-			f.start = key{f.Spans[0].Time, i, 0}
+			f.start = key{time: f.Spans[0].Time, origin: all[i]}
 			if newest {
-				f.start = key{f.Spans[records-1].Time, i, 0}
+				f.start = key{time: f.Spans[records-1].Time, origin: all[i]}
 			}
 			founds = append(founds, f)
 		}

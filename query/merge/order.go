@@ -9,16 +9,21 @@ import (
 	"logstow/query/source"
 )
 
-// key places a record in the output: by time, then by segment and block. The
-// records of one block come in their own order.
+// key places a record in the output: by time, then by the segment that it was written in, and
+// block. The records of one block come in their own order.
 type key struct {
-	time  int64
-	rank  int // of the segment
-	block int
+	time int64
+	// edge is -1 before all records of a time, 1 after them, and 0 of a record.
+	edge   int
+	origin *source.Segment // nil at an edge
+	block  int             // of the segment that is read
 }
 
 func (k key) compare(o key) int {
-	return cmp.Or(cmp.Compare(k.time, o.time), cmp.Compare(k.rank, o.rank), cmp.Compare(k.block, o.block))
+	if c := cmp.Or(cmp.Compare(k.time, o.time), cmp.Compare(k.edge, o.edge)); c != 0 || k.edge != 0 {
+		return c
+	}
+	return cmp.Or(source.Compare(k.origin, o.origin), cmp.Compare(k.block, o.block))
 }
 
 // Order is the output order.
@@ -38,33 +43,51 @@ func (o Order) before(a, b key) bool {
 // start is a key that no record of a task's block is before.
 func (o Order) start(t *fetch.Task) key {
 	if o.Newest {
-		return key{t.Block.End, t.Segment.Rank, t.Block.Index}
+		return last(t.Block.End, t.Segment, t.Block.Index)
 	}
-	return key{t.Block.Start, t.Segment.Rank, t.Block.Index}
+	return first(t.Block.Start, t.Segment, t.Block.Index)
 }
 
 // segmentStart is a key that no record of a segment is before.
 func (o Order) segmentStart(s *source.Segment) key {
 	if o.Newest {
-		return key{s.Meta.End, s.Rank, math.MaxInt}
+		return last(s.Meta.End, s, math.MaxInt)
 	}
-	return key{s.Meta.Start, s.Rank, 0}
+	return first(s.Meta.Start, s, 0)
 }
 
 // segmentEnd is a key that no record of a segment is after.
 func (o Order) segmentEnd(s *source.Segment) key {
 	if o.Newest {
-		return key{s.Meta.Start, s.Rank, 0}
+		return first(s.Meta.Start, s, 0)
 	}
-	return key{s.Meta.End, s.Rank, math.MaxInt}
+	return last(s.Meta.End, s, math.MaxInt)
+}
+
+// first is a key that no record of a block that starts at a time is before. The inputs of an
+// output are anywhere in the order of segments.
+func first(time int64, s *source.Segment, block int) key {
+	if s.Meta.IsOutput() {
+		return key{time: time, edge: -1}
+	}
+	return key{time: time, origin: s, block: block}
+}
+
+// last is a key that no record of a block that ends at a time is after.
+func last(time int64, s *source.Segment, block int) key {
+	if s.Meta.IsOutput() {
+		return key{time: time, edge: 1}
+	}
+	return key{time: time, origin: s, block: block}
 }
 
 // sort sorts segments by a key of theirs.
 func (o Order) sort(segments []*source.Segment, by func(*source.Segment) key) {
-	slices.SortFunc(segments, func(a, b *source.Segment) int {
-		if o.before(by(a), by(b)) {
-			return -1
+	slices.SortStableFunc(segments, func(a, b *source.Segment) int {
+		c := by(a).compare(by(b))
+		if o.Newest {
+			return -c
 		}
-		return 1
+		return c
 	})
 }

@@ -15,16 +15,33 @@ import (
 const (
 	// runBuffer is the buffer of each run that is read back.
 	runBuffer = 16 << 10
-	// headSize is the size of what precedes a record in a run: time, rank, block, length.
+	// headSize is the size of what precedes a record in a run: time, origin, block, length.
 	headSize = 20
 )
 
 // spillFile is a temporary file of sorted runs of records. Its name is removed as soon as it is open.
 type spillFile struct {
-	dir      string
-	segments []*source.Segment // by rank
-	file     *os.File
-	size     int64
+	dir  string
+	file *os.File
+	size int64
+	// origins are the segments of the records, in the order in which they were met; numbers are
+	// their indexes.
+	origins []*source.Segment
+	numbers map[*source.Segment]uint32
+}
+
+// number is the number of a segment in the file.
+func (s *spillFile) number(origin *source.Segment) uint32 {
+	n, ok := s.numbers[origin]
+	if !ok {
+		if s.numbers == nil {
+			s.numbers = make(map[*source.Segment]uint32)
+		}
+		n = uint32(len(s.origins))
+		s.numbers[origin] = n
+		s.origins = append(s.origins, origin)
+	}
+	return n
 }
 
 // write appends a run and returns a cursor at its start.
@@ -38,7 +55,7 @@ func (s *spillFile) write(fill func(put func(key, cursor) error) error) (cursor,
 	err := fill(func(k key, c cursor) error {
 		line := c.match().Line
 		binary.LittleEndian.PutUint64(head[0:], uint64(k.time))
-		binary.LittleEndian.PutUint32(head[8:], uint32(k.rank))
+		binary.LittleEndian.PutUint32(head[8:], s.number(k.origin))
 		binary.LittleEndian.PutUint32(head[12:], uint32(k.block))
 		binary.LittleEndian.PutUint32(head[16:], uint32(len(line)))
 		s.size += int64(headSize + len(line))
@@ -54,7 +71,7 @@ func (s *spillFile) write(fill func(put func(key, cursor) error) error) (cursor,
 	if err != nil {
 		return nil, fmt.Errorf("cannot write temporary file in %s: %w", s.dir, err)
 	}
-	c := &runCursor{segments: s.segments, r: bufio.NewReaderSize(io.NewSectionReader(s.file, start, s.size-start), runBuffer)}
+	c := &runCursor{spill: s, r: bufio.NewReaderSize(io.NewSectionReader(s.file, start, s.size-start), runBuffer)}
 	_, err = c.next()
 	return c, err
 }
@@ -76,16 +93,15 @@ func (s *spillFile) close() error {
 
 // runCursor reads a run back.
 type runCursor struct {
-	segments []*source.Segment
-	r        *bufio.Reader
-	at       key
-	text     []byte
+	spill *spillFile
+	r     *bufio.Reader
+	at    key
+	text  []byte
 }
 
 func (c *runCursor) key() key { return c.at }
 func (c *runCursor) match() Match {
-	s := c.segments[c.at.rank]
-	return Match{Segment: s, Instance: s.Meta.Instance, Time: c.at.time, Line: c.text}
+	return Match{Segment: c.at.origin.Blob(), Instance: c.at.origin.Meta.Instance, Time: c.at.time, Line: c.text}
 }
 func (c *runCursor) size() int64 { return 0 } // its buffers are not the records' memory
 
@@ -98,9 +114,9 @@ func (c *runCursor) next() (bool, error) {
 		return false, fmt.Errorf("cannot read temporary file: %w", err)
 	}
 	c.at = key{
-		time:  int64(binary.LittleEndian.Uint64(head[0:])),
-		rank:  int(binary.LittleEndian.Uint32(head[8:])),
-		block: int(binary.LittleEndian.Uint32(head[12:])),
+		time:   int64(binary.LittleEndian.Uint64(head[0:])),
+		origin: c.spill.origins[binary.LittleEndian.Uint32(head[8:])],
+		block:  int(binary.LittleEndian.Uint32(head[12:])),
 	}
 	n := int(binary.LittleEndian.Uint32(head[16:]))
 	if cap(c.text) < n {

@@ -7,6 +7,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/query/cache"
+	"logstow/segment"
 	"logstow/store"
 )
 
@@ -30,8 +31,36 @@ type Segment struct {
 	Cache *cache.Cache
 	// Copies are other blobs of the same content.
 	Copies []*Segment
-	// Rank is its place among the segments of a plan, in the order of [Compare].
-	Rank int
+	// Excluded are the inputs of an output of compaction, by their index, whose records are
+	// read elsewhere; nil is none.
+	Excluded map[int]bool
+	// Output is the output of compaction that the records are read from, of a Segment that
+	// stands for one of its inputs; see [Segment.Inputs].
+	Output *Segment
+}
+
+// Inputs are the inputs of an output of compaction as segments: what their records have of
+// them. They cannot be read.
+func (s *Segment) Inputs(origins []segment.Origin) []Segment {
+	inputs := make([]Segment, len(origins))
+	for i, o := range origins {
+		inputs[i] = Segment{
+			Store: s.Store, Name: o.Name(s.Name.Service), Size: o.Size, Output: s,
+			Meta: blobnaming.Metadata{
+				Start: o.Start, End: o.End, Records: o.Records, Levels: o.Levels, Batch: o.Batch,
+				Instance: o.Instance, Seq: o.Seq, Class: s.Meta.Class,
+			},
+		}
+	}
+	return inputs
+}
+
+// Blob is the segment that is read for the records of s: the output if s is an input of one.
+func (s *Segment) Blob() *Segment {
+	if s.Output != nil {
+		return s.Output
+	}
+	return s
 }
 
 // String is the name of the segment's blob.
@@ -65,10 +94,16 @@ func (s *Segment) DropCached() {
 	}
 }
 
-// Compare is the order of segments for records of equal time.
+// Compare is the order of segments for records of equal time. Records of an output of compaction
+// are in the order of its inputs.
 func Compare(a, b *Segment) int {
+	if a == b {
+		return 0
+	}
+	if c := strings.Compare(a.Meta.Instance, b.Meta.Instance); c != 0 {
+		return c
+	}
 	return cmp.Or(
-		strings.Compare(a.Meta.Instance, b.Meta.Instance),
 		cmp.Compare(a.Meta.Seq, b.Meta.Seq),
 		strings.Compare(a.Name.Service, b.Name.Service),
 		a.Name.Bucket.Compare(b.Name.Bucket),

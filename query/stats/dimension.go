@@ -3,6 +3,7 @@ package stats
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"time"
 
 	"logstow/field"
@@ -96,6 +97,11 @@ func (d *dimensions) inFooters() bool {
 		}
 	}
 	return true
+}
+
+// byInstance reports whether a record's instance matters.
+func (d *dimensions) byInstance() bool {
+	return slices.ContainsFunc(d.all, func(one dimension) bool { return one.kind == byInstance })
 }
 
 // timed reports whether a record's time matters.

@@ -110,7 +110,7 @@ func (s *counting) footers(ctx context.Context, segments []*source.Segment) iter
 	return func(yield func(*fetch.Task) bool) {
 		var unknown []*source.Segment
 		for _, seg := range segments {
-			if s.dims.samePeriods(seg.Meta.Start, seg.Meta.End) && s.MetadataSuffices(seg) {
+			if s.footerAnswers(seg) && s.dims.samePeriods(seg.Meta.Start, seg.Meta.End) && s.MetadataSuffices(seg) {
 				s.add(seg, seg.Meta.Start, seg.Meta.Levels)
 				s.Recorder.ProcessedBytes(seg.Size)
 			} else {
@@ -120,7 +120,10 @@ func (s *counting) footers(ctx context.Context, segments []*source.Segment) iter
 		w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
 		for o := range fetch.OrderedParallel(ctx, w, slices.Values(unknown), func(*source.Segment) int64 { return 0 },
 			func(ctx context.Context, seg *source.Segment) fetch.Opened { return s.Open(ctx, seg, 0) }) {
-			if o.Footer != nil && s.dims.timed() {
+			if s.countedByInputs(o) {
+				continue
+			}
+			if o.Footer != nil && s.dims.timed() && s.footerAnswers(o.Segment) {
 				for _, m := range o.Footer.Minutes {
 					if s.minuteInRange(m.Start) {
 						s.add(o.Segment, m.Start*int64(time.Second), m.Levels)
@@ -140,6 +143,29 @@ func (s *counting) footers(ctx context.Context, segments []*source.Segment) iter
 	}
 }
 
+// footerAnswers reports whether a segment's metadata and footer count its records by the
+// dimensions: not those of an output of compaction by instance, or without some of its inputs.
+func (s *counting) footerAnswers(seg *source.Segment) bool {
+	return seg.Excluded == nil && !(seg.Meta.IsOutput() && s.dims.byInstance())
+}
+
+// countedByInputs counts an opened output of compaction by its list of inputs, if that says enough.
+func (s *counting) countedByInputs(o fetch.Opened) bool {
+	if o.Inputs == nil || s.footerAnswers(o.Segment) || !s.dims.samePeriods(o.Segment.Meta.Start, o.Segment.Meta.End) ||
+		!s.Matcher.LevelsSuffice(o.Segment.Meta.Start, o.Segment.Meta.End) {
+		return false
+	}
+	for i := range o.Inputs {
+		if !o.Segment.Excluded[i] {
+			s.add(&o.Inputs[i], o.Segment.Meta.Start, o.Inputs[i].Meta.Levels)
+		}
+	}
+	for _, t := range o.Tasks {
+		s.Recorder.Processed(t.Segment, t.Block.Stored)
+	}
+	return true
+}
+
 // minuteInRange reports whether all of a minute, in Unix seconds, is in the range.
 func (s *counting) minuteInRange(minute int64) bool {
 	m := s.Matcher
@@ -149,6 +175,9 @@ func (s *counting) minuteInRange(minute int64) bool {
 // answeredByFooter counts a block whose footer says enough, or reports whether the
 // segment's minutes did.
 func (s *counting) answeredByFooter(t *fetch.Task) bool {
+	if !s.footerAnswers(t.Segment) {
+		return false
+	}
 	if s.dims.timed() {
 		// Only the minutes at the ends of the range may be cut.
 		m := s.Matcher
@@ -166,16 +195,17 @@ func (s *counting) answeredByFooter(t *fetch.Task) bool {
 func (s *counting) block(ctx context.Context, t *fetch.Task) *groups {
 	local := newGroups(s.memory)
 	dims := s.dims.clone()
-	of := groupRecord{service: t.Segment.Name.Service, instance: t.Segment.Meta.Instance}
-	s.Each(ctx, t, func(line []byte, columns *record.Columns) error {
+	footer := s.footersSuffice && s.footerAnswers(t.Segment)
+	of := groupRecord{service: t.Segment.Name.Service}
+	s.Each(ctx, t, dims.byInstance(), func(origin *source.Segment, line []byte, columns *record.Columns) error {
 		at, err := record.ParseTime(line[:record.TimeLen])
 		if err != nil {
 			return err
 		}
-		if s.footersSuffice && s.dims.timed() && s.minuteInRange(record.MinuteOf(at)) {
+		if footer && s.dims.timed() && s.minuteInRange(record.MinuteOf(at)) {
 			return nil // its minute was counted
 		}
-		of.time, of.Columns = at, *columns
+		of.instance, of.time, of.Columns = origin.Meta.Instance, at, *columns
 		local.add(dims.key(&of), 1)
 		return nil
 	})

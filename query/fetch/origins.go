@@ -1,0 +1,81 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"logstow/query/source"
+
+	"logstow/segment"
+)
+
+// outputReader tells the inputs of the records of an output of compaction.
+type outputReader struct {
+	output  *source.Segment
+	origins *segment.Origins
+	inputs  []source.Segment
+	// first and last are the blocks whose pages are read, in one request.
+	first, last int
+	once        sync.Once
+	pages       []byte
+	err         error
+}
+
+func newOutputReader(s *source.Segment, origins *segment.Origins) *outputReader {
+	return &outputReader{output: s, origins: origins, inputs: s.Inputs(origins.Inputs), first: -1}
+}
+
+// add adds a block to those whose pages are read, in order.
+func (o *outputReader) add(b segment.Block) {
+	if o.first < 0 {
+		o.first = b.Index
+	}
+	o.last = b.Index
+}
+
+// page is the page of a block.
+func (o *outputReader) page(ctx context.Context, f *Fetcher, b segment.Block) (*segment.BlockOrigins, error) {
+	from, end := o.origins.Pages[o.first], o.origins.Pages[o.last]
+	o.once.Do(func() { o.pages, o.err = f.read(ctx, o.output, from.Offset, end.Offset+end.Length-from.Offset) })
+	if o.err != nil {
+		return nil, o.err
+	}
+	p := o.origins.Pages[b.Index]
+	ids, err := o.origins.DecodePage(o.pages[p.Offset-from.Offset:][:p.Length], b)
+	if err == nil || o.output.Cache == nil {
+		return ids, err
+	}
+	stored, readErr := f.readOnly(ctx, o.output, p.Offset, p.Length) // what is cached may be damaged
+	if readErr != nil {
+		return nil, err
+	}
+	return o.origins.DecodePage(stored, b)
+}
+
+// A locator finds the inputs of the records of a block, from the first to the last. Its zero value is
+// that of a block whose records are all of its segment.
+type locator struct {
+	ids    *segment.BlockOrigins
+	inputs []source.Segment
+	skip   map[int]bool
+	text   []byte
+	at     int // in text, where record starts
+	record int
+}
+
+// input is the index of the input of the record that starts at an offset of the text; ok is
+// false if it is excluded.
+func (l *locator) input(start int) (input int, ok bool) {
+	if l.ids == nil {
+		return 0, true
+	}
+	between := l.text[l.at:start]
+	l.record += bytes.Count(between, []byte("\n")) - bytes.Count(between, []byte("\n\t"))
+	l.at = start
+	if l.record >= len(l.ids.IDs) {
+		return 0, false // more records than the footer says: the scan reports it
+	}
+	input = l.ids.Input(l.record)
+	return input, !l.skip[input]
+}
