@@ -95,7 +95,7 @@ func TestLongConcurrent(t *testing.T) {
 			defer fail() // does nothing at the end
 			for !stopped() {
 				before := stored.Load()
-				seen, err := query(t.Context(), s)
+				seen, err := readOnce(t.Context(), s)
 				if err != nil {
 					t.Error(err)
 					return
@@ -143,9 +143,9 @@ func TestLongConcurrent(t *testing.T) {
 	}
 }
 
-// query is how often each line is in the answer of a reader that follows the rules: it lists, looks at
+// readOnce is how often each line is in the answer of a reader that follows the rules: it lists, looks at
 // outputs a second time, hides what they contain, and looks for vanished inputs in outputs.
-func query(ctx context.Context, s store.Store) (map[int64]int, error) {
+func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
 	var segments []compaction.Segment
 	outputs := make(map[blobnaming.Name]compaction.Output)
 	look := func(prefix string, plain bool) error {

@@ -1,11 +1,8 @@
 package query
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -328,33 +325,6 @@ func TestRequests(t *testing.T) {
 	r := q.Report()
 	if r.SegmentsListed != 200 || r.Prefixes != 2 || r.CostUSD <= 0 {
 		t.Errorf("%+v", r)
-	}
-}
-
-// A segment that another contains is left out. Nothing writes such a segment
-// yet, so the footer is written here.
-func TestReplaces(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, rand.New(rand.NewPCG(1, 1)), false)
-	part := w.add("a", "i", 0, w.batch(), small(origin(), "one"))
-	w.add("a", "i", 0, w.batch(), small(origin(), "other"))
-	merged := w.add("a", "i", 0, w.batch(), small(origin(), "one", "two"))
-	body := merged.bodies[0]
-	at := merged.meta.Footer
-	footer := body[at+8 : len(body)-16]
-	i := bytes.Index(footer, []byte("\xa8Sections"))
-	changed := slices.Concat([]byte{0xde, 0, footer[0]&0xf + 1}, footer[1:i], []byte("\xa8Replaces\x91\xc4\x10"), part.meta.Batch[:], footer[i:])
-	body = binary.LittleEndian.AppendUint32(body[:at+4:at+4], uint32(len(changed)+16))
-	body = append(body, changed...)
-	body = binary.LittleEndian.AppendUint32(body, crc32.Checksum(changed, crc32.MakeTable(crc32.Castagnoli)))
-	body = binary.LittleEndian.AppendUint32(body, uint32(len(changed)))
-	body = append(body, "LOGSTOW1"...)
-	merged.meta.Replaces = true
-	w.memory.put(merged.name.String(), body, merged.meta.Encode())
-	q := w.query(wholeDay(), Options{})
-	lines := got(t, q)
-	if r := q.Report(); len(lines) != 3 || len(r.Problems) > 0 || r.SegmentsRepeated != 1 {
-		t.Errorf("%q, %+v", lines, r)
 	}
 }
 

@@ -11,8 +11,8 @@ type Matches struct {
 	Block   int // its index in the segment
 	// Inputs are those of an output of compaction, by [Span.Input]; nil of any other segment.
 	Inputs []source.Segment
-	Text    []byte
-	Spans   []Span
+	Text   []byte
+	Spans  []Span
 }
 
 // Span is a record in the text of [Matches].

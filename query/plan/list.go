@@ -24,14 +24,20 @@ func (p *Planner) list(ctx context.Context, l *listing, prefix string) error {
 		return nil
 	}
 	var h listResult
+	var watch pageWatch
 	err := source.Pages(ctx, func() iter.Seq2[[]store.Blob, error] {
-		h = listResult{}
+		h, watch = listResult{}, pageWatch{}
 		return l.store.Blobs.List(ctx, prefix)
 	}, func(page []store.Blob) {
+		watch.page(page)
 		for i := range page {
 			p.blob(&h, l.store, &page[i])
 		}
 	})
+	if err == nil {
+		err = p.secondLook(ctx, l, &h, watch.hours)
+	}
+	h.dropRejected()
 	if h.otherBlobs > 0 {
 		p.Recorder.Note("%s: %d blobs are not named as segments and not read, for example %q", prefix, h.otherBlobs, h.otherBlob)
 	}
@@ -83,6 +89,10 @@ func (p *Planner) addResult(ctx context.Context, l *listing, h *listResult, err 
 // blob adds a listed blob.
 func (p *Planner) blob(h *listResult, s *source.Store, b *store.Blob) {
 	h.listed++
+	if of, err := blobnaming.ParseRejection(b.Name); err == nil {
+		h.reject(of)
+		return
+	}
 	name, err := parseName(b.Name)
 	if err != nil {
 		if h.otherBlobs++; h.otherBlobs == 1 {

@@ -15,6 +15,7 @@ import (
 	"logstow/query/match"
 	"logstow/query/source"
 
+	"logstow/blobnaming"
 	"logstow/store"
 )
 
@@ -80,4 +81,13 @@ type listResult struct {
 	problems       []*source.Problem
 	otherBlobs     int    // blobs that are not named as segments
 	otherBlob      string // the first of them
+	// rejected are outputs that readers ignore.
+	rejected map[blobnaming.Name]bool
+}
+
+func (h *listResult) reject(output blobnaming.Name) {
+	if h.rejected == nil {
+		h.rejected = make(map[blobnaming.Name]bool)
+	}
+	h.rejected[output] = true
 }

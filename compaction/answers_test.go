@@ -1,0 +1,246 @@
+package compaction_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/compaction"
+	"logstow/query"
+	"logstow/query/cache"
+	"logstow/query/output"
+	"logstow/record"
+	"logstow/store"
+	"logstow/tableindex"
+)
+
+// asker asks a list of queries of a store.
+type asker struct {
+	tb    testing.TB
+	s     store.Store
+	cache *cache.Cache // nil is none
+	// from and to are the range of whole queries.
+	from, to time.Time
+	word     string // that some messages contain
+}
+
+// answers are the texts of all answers by what was asked.
+func (a *asker) answers() map[string]string {
+	a.tb.Helper()
+	all := make(map[string]string)
+	for _, plan := range []string{query.PlanList, query.PlanIndex} {
+		for name, sel := range a.selections() {
+			for kind, text := range a.ask(sel, query.Options{Plan: plan, Memory: 64 << 10, TempDir: a.tb.TempDir()}) {
+				all[plan+" "+name+" "+kind] = text
+			}
+		}
+	}
+	return all
+}
+
+func (a *asker) selections() map[string]query.Selection {
+	all := map[string]query.Selection{}
+	for name, change := range map[string]func(*query.Selection){
+		"everything": func(*query.Selection) {},
+		"newest":     func(s *query.Selection) { s.Newest, s.Limit = true, 37 },
+		"oldest":     func(s *query.Selection) { s.Limit = 41 },
+		"errors":     func(s *query.Selection) { s.Levels = 1<<record.Error | 1<<record.Fatal },
+		"window": func(s *query.Selection) {
+			s.From, s.To = s.From.Add(20*time.Minute), s.From.Add(23*time.Minute+7*time.Second)
+		},
+		"minutes": func(s *query.Selection) { s.From, s.To = s.From.Add(30*time.Minute), s.From.Add(35*time.Minute) },
+		"word":    func(s *query.Selection) { s.Patterns = []string{a.word} },
+		"nothing": func(s *query.Selection) { s.Patterns = []string{"absent"} },
+		"service": func(s *query.Selection) { s.Services = []string{"web"}; s.Regexps = []string{"line [0-9]*7 "} },
+	} {
+		sel := query.Selection{From: a.from, To: a.to}
+		change(&sel)
+		all[name] = sel
+	}
+	return all
+}
+
+// ask prints the records of a selection in several formats, with context and counted.
+func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
+	a.tb.Helper()
+	texts := make(map[string]string)
+	ctx := a.tb.Context()
+	s := query.ReadOnly(a.s)
+	s.Cache = a.cache
+	q, err := query.New([]query.Store{s}, sel, o)
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	p, err := q.Plan(ctx)
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	print := func(format string, around bool, run func(emit func(query.Match) error) error) string {
+		var b bytes.Buffer
+		w, err := output.New(&b, output.Options{Format: format, Around: around})
+		if err == nil {
+			err = run(w.Write)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			a.tb.Fatal(err)
+		}
+		return b.String()
+	}
+	for _, format := range []string{output.Raw, output.Text, output.JSON} {
+		texts[format] = print(format, false, func(emit func(query.Match) error) error { return q.Run(ctx, p, emit) })
+	}
+	if len(sel.Patterns)+len(sel.Regexps) > 0 || sel.Limit > 0 {
+		texts["context"] = print(output.JSON, true, func(emit func(query.Match) error) error {
+			return q.RunContext(ctx, p, query.ContextLines{Before: 2, After: 3}, emit)
+		})
+	}
+	n, err := q.Count(ctx, p)
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	texts["count"] = fmt.Sprint(n)
+	for _, by := range []string{"level", "minute", "hour", "day", "service", "instance", "source", "line", "instance level", "minute instance"} {
+		stats, err := q.Stats(ctx, p, strings.Fields(by), time.UTC)
+		if err != nil {
+			a.tb.Fatal(err)
+		}
+		texts["stats by "+by] = fmt.Sprint(stats.Total, stats.Rows)
+	}
+	report := q.Report()
+	for _, problem := range report.Problems {
+		a.tb.Errorf("%v: %v", sel, problem)
+	}
+	return texts
+}
+
+// compare reports the first difference of answers.
+func (a *asker) compare(when string, want map[string]string) {
+	a.tb.Helper()
+	for name, text := range a.answers() {
+		if text == want[name] {
+			continue
+		}
+		got, expected := strings.Split(text, "\n"), strings.Split(want[name], "\n")
+		i := 0
+		for i < len(got) && i < len(expected) && got[i] == expected[i] {
+			i++
+		}
+		line := func(lines []string) string {
+			if i < len(lines) {
+				return lines[i]
+			}
+			return "the end"
+		}
+		a.tb.Fatalf("%s, %s: line %d of %d is\n%.400s\nwant of %d\n%.400s", when, name, i, len(got), line(got), len(expected), line(expected))
+	}
+}
+
+// All answers are the same before, between the steps of and after compaction, and after a second
+// generation, for a fleet of 50 instances with late records, equal times, copies of a batch and
+// buckets of several widths in an hour.
+func TestLongAnswers(t *testing.T) {
+	t.Parallel()
+	rnd := random(t)
+	s := openStore(t)
+	web, audited, other := newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "other")
+	audited.class, audited.number = "audit", 5000
+	web.fill(hour(), 50, 120)
+	web.fill(hour().Add(time.Hour), 50, 60)
+	audited.fill(hour(), 5, 20)
+	other.fill(hour(), 3, 9)
+	copied := web.segment("pod-1", hour(), time.Hour, 50)
+	web.store(copied)
+	copied.name.Number = 7000
+	web.store(copied)
+	a := &asker{tb: t, s: s, from: hour(), to: hour().Add(2 * time.Hour), word: "pod-7"}
+	want := a.answers()
+	for name, text := range want {
+		if strings.HasSuffix(name, "everything stats by instance") && !strings.Contains(text, "pod-49") {
+			t.Fatalf("%s: %s", name, text)
+		}
+	}
+
+	o := options(t)
+	o.Limits.Target = 150 << 10 // several outputs an hour
+	for generation := range 2 {
+		when := fmt.Sprintf("generation %d", generation)
+		o.KeepInputs = true
+		made := run(t, s, o)
+		if made.Outputs == 0 {
+			t.Fatalf("%+v", made)
+		}
+		a.compare(when+" with its inputs", want)
+		removeSome(t, s, rnd)
+		a.compare(when+" without some inputs", want)
+		o.KeepInputs = false
+		run(t, s, o)
+		a.compare(when+" without inputs", want)
+		if generation > 0 {
+			break
+		}
+		web.store(copied) // once more, after it was merged
+		a.compare("a copy of an input", want)
+		web.fill(hour(), 50, 30)
+		want = a.answers()
+	}
+	a.cache = openCache(t)
+	a.compare("cold cache", want)
+	a.compare("warm cache", want)
+}
+
+// removeSome removes some inputs of outputs, some of them from the index only, as a compaction does
+// that is killed.
+func removeSome(t *testing.T, s store.Store, rnd *rand.Rand) {
+	t.Helper()
+	segments, rejected := list(t, s.Blobs())
+	for _, h := range compaction.Group(segments, rejected) {
+		outputs := h.Outputs
+		for i, o := range outputs {
+			var err error
+			if outputs[i], err = compaction.ReadOutput(t.Context(), rangeOf(s, o.Segment), o.Segment); err != nil {
+				t.Fatal(err)
+			}
+			entity := tableindex.Entity{Name: o.Name, Meta: o.Meta, ETag: o.ETag, Size: o.Size}
+			if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), []tableindex.Entity{entity}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, place := range compaction.Contain(h.Plain, outputs) {
+			p := h.Plain[i]
+			if !place.Contained() || rnd.IntN(2) == 0 {
+				continue
+			}
+			entity := tableindex.Entity{Name: p.Name, Meta: p.Meta}
+			if err := tableindex.Remove(t.Context(), s.Tables(), entity.Table(s.Container()), []store.Key{entity.Key()}); err != nil {
+				t.Fatal(err)
+			}
+			if rnd.IntN(2) == 0 {
+				continue
+			}
+			if err := s.Blobs().Delete(t.Context(), anyVersion(p)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func openCache(t *testing.T) *cache.Cache {
+	t.Helper()
+	c, err := cache.Open(t.TempDir(), 64<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}

@@ -1,0 +1,120 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+
+	"logstow/query/source"
+
+	"logstow/compaction"
+	"logstow/segment"
+)
+
+// HideContained removes the segments whose records are in outputs of compaction, and of two outputs
+// that share an input, which only those of different stores do, excludes it in one. An output whose
+// list of inputs cannot be read becomes a problem and is removed.
+//
+// A list is read only if an output may contain one of the segments by its metadata, or if
+// several stores have outputs of an hour.
+func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment) []*source.Segment {
+	listed := make([]compaction.Segment, len(segments))
+	var outputs []compaction.Segment
+	var read []*source.Segment // the outputs
+	for i, s := range segments {
+		if s.Foreign {
+			continue
+		}
+		listed[i] = compaction.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size}
+		if s.Meta.IsOutput() {
+			outputs = append(outputs, listed[i])
+			read = append(read, s)
+		}
+	}
+	if len(outputs) == 0 {
+		return segments
+	}
+	lists, removed := f.lists(ctx, read, undecided(read, outputs, listed))
+	places := compaction.Contain(listed, lists)
+	for i, inputs := range compaction.Shared(lists) {
+		read[i].Excluded = make(map[int]bool, len(inputs))
+		for _, input := range inputs {
+			read[i].Excluded[input] = true
+		}
+	}
+	kept := segments[:0]
+	for i, s := range segments {
+		switch {
+		case removed[s]:
+		case !s.Foreign && places[i].Contained():
+			f.Recorder.SegmentsRepeated.Add(1)
+		default:
+			if !s.Foreign && places[i].Differs {
+				f.Recorder.Note("%s has the batch of an input of an output but differs; both are read", s)
+			}
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// undecided are the outputs whose lists have to be read.
+func undecided(read []*source.Segment, outputs, listed []compaction.Segment) map[int]bool {
+	needed := make(map[int]bool)
+	for _, i := range compaction.Undecided(outputs, listed) {
+		needed[i] = true
+	}
+	stores := make(map[compaction.Scope]map[string]bool)
+	for i, o := range outputs {
+		if stores[o.Scope()] == nil {
+			stores[o.Scope()] = make(map[string]bool)
+		}
+		stores[o.Scope()][read[i].Store] = true
+	}
+	for i, o := range outputs {
+		if len(stores[o.Scope()]) > 1 {
+			needed[i] = true
+		}
+	}
+	return needed
+}
+
+// lists reads the lists of inputs of the outputs that are needed, in parallel. removed are the outputs
+// that cannot be read.
+func (f *Fetcher) lists(ctx context.Context, read []*source.Segment, needed map[int]bool) (lists []compaction.Output, removed map[*source.Segment]bool) {
+	removed = make(map[*source.Segment]bool)
+	every := func(yield func(int) bool) {
+		for i := range read {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+	w := Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
+	for o := range OrderedParallel(ctx, w, every, func(int) int64 { return 0 }, func(ctx context.Context, i int) compaction.Output {
+		s := read[i]
+		o := compaction.Output{Segment: compaction.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size}}
+		if !s.Name.HasClass(s.Meta.Class) {
+			o.Err = compaction.ErrNoOutput
+		} else if needed[i] {
+			o.Inputs, o.Err = f.listOf(ctx, s)
+		}
+		return o
+	}) {
+		s := read[len(lists)]
+		if o.Err != nil && ctx.Err() == nil {
+			removed[s] = true
+			f.readFailed(ctx, s, fmt.Errorf("its records are read from its inputs, where they are still there: %w", o.Err))
+		}
+		lists = append(lists, o)
+	}
+	return lists, removed
+}
+
+// listOf is the list of inputs of an output.
+func (f *Fetcher) listOf(ctx context.Context, s *source.Segment) ([]segment.Origin, error) {
+	c, err := f.footer(ctx, s, 0)
+	if err != nil {
+		return nil, err
+	}
+	return c.origins.Inputs, nil
+}
