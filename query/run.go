@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"logstow/query/fetch"
 	"logstow/query/merge"
 	"logstow/query/plan"
 	"logstow/query/source"
@@ -51,8 +52,9 @@ func (q *Query) Newest(ctx context.Context) (last time.Time, service string, fou
 // returns emit's error, or that of ctx, or one of the temporary file; what
 // cannot be read is in the report instead.
 func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error {
-	return q.step(ctx, func(ctx context.Context) error {
-		return merge.Run(ctx, q.scheduler(q.matcher.Selection.Limit), p.Segments, q.opts.Memory, q.opts.TempDir, emit)
+	done := merge.NewResumer(q.order(), emit)
+	return q.step(ctx, p, q.matcher.Selection.Limit, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
+		return merge.Run(ctx, s, segments, q.opts.Memory, q.opts.TempDir, done.Resume())
 	})
 }
 
@@ -62,7 +64,7 @@ func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error 
 // one come right before and after it, so records of several sources are not in the
 // order of time. Each record is emitted once.
 func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emit func(Match) error) error {
-	w := merge.NewContextCollector(q.matcher, q.scheduler(0).Order, lines, emit)
+	w := merge.NewContextCollector(q.matcher, q.order(), lines, emit)
 	err := q.Run(ctx, p, func(m Match) error {
 		w.AddMatch(&m)
 		return nil
@@ -82,8 +84,8 @@ func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emi
 // Count is the number of records of a plan that match, regardless of the limit. What metadata
 // and footers answer is not read.
 func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
-	err = q.step(ctx, func(ctx context.Context) error {
-		n = stats.Count(ctx, q.scheduler(0), p.Segments)
+	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
+		n = stats.Count(ctx, s, segments)
 		return context.Cause(ctx)
 	})
 	return n, err
@@ -96,17 +98,28 @@ func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
 // groups than [Options.GroupMemory] is enough for, there are none, and the error is
 // [ErrMemory].
 func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (counted *Stats, err error) {
-	err = q.step(ctx, func(ctx context.Context) error {
-		counted, err = stats.CountBy(ctx, q.scheduler(0), p.Segments, by, zone, q.opts.GroupMemory)
+	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
+		counted, err = stats.CountBy(ctx, s, segments, by, zone, q.opts.GroupMemory)
 		return err
 	})
 	return counted, err
 }
 
-// step calls f with a context that ends when a limit of the options would be passed, and then
-// releases the fetcher's blocks.
-func (q *Query) step(ctx context.Context, f func(context.Context) error) error {
+// step calls f with the segments of a plan, and a context that ends when a limit of the options would
+// be passed, and then releases the fetcher's blocks. If the records of a segment have moved meanwhile,
+// it calls f again with the segments that have them now.
+func (q *Query) step(ctx context.Context, p *Plan, limit int, f func(context.Context, *merge.Scheduler, []*Segment) error) error {
 	ctx, done := q.meter.StepContext(ctx)
 	defer done()
-	return errors.Join(f(ctx), q.fetcher.Release())
+	for segments := p.Segments; ; {
+		attempt, cancel := context.WithCancelCause(ctx)
+		err := f(attempt, &merge.Scheduler{Fetcher: q.fetcher.Interruptible(cancel), Order: q.order(), Limit: limit}, segments)
+		cancel(nil)
+		err = errors.Join(err, q.fetcher.Release())
+		var moved *fetch.MovedError
+		if !errors.As(err, &moved) {
+			return err
+		}
+		segments = moved.Replace(segments)
+	}
 }

@@ -47,6 +47,11 @@ func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment)
 		case removed[s]:
 		case !s.Foreign && places[i].Contained():
 			f.Recorder.SegmentsRepeated.Add(1)
+			output := read[places[i].Output]
+			if output.Hidden == nil {
+				output.Hidden = make(map[int]*source.Segment)
+			}
+			output.Hidden[places[i].Input] = s
 		default:
 			if !s.Foreign && places[i].Differs {
 				f.Recorder.Note("%s has the batch of an input of an output but differs; both are read", s)

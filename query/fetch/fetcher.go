@@ -36,6 +36,8 @@ type Fetcher struct {
 	scratch    *scratchBlocks
 	compressor func() *segment.Compressor
 	expired    *expiredDays
+	// interrupt ends the step with a [MovedError]; nil outside of one.
+	interrupt func(error)
 }
 
 // expiredDays records, by store, class and day, whether retention deleted the segments.
@@ -70,6 +72,14 @@ func (f *Fetcher) With(m *match.Matcher) *Fetcher {
 	for range cap(other.workers) {
 		other.workers <- &worker{scanner: match.NewScanner(m)}
 	}
+	return &other
+}
+
+// Interruptible is the fetcher for a step that interrupt ends, with a [*MovedError], if its segments
+// have to be replaced.
+func (f *Fetcher) Interruptible(interrupt func(cause error)) *Fetcher {
+	other := *f
+	other.interrupt = interrupt
 	return &other
 }
 

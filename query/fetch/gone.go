@@ -12,12 +12,12 @@ import (
 	"logstow/store"
 )
 
-// errStale is the cause if the index has a segment that was deleted.
-var errStale = errors.New("the index is stale: the segment is gone")
-
 // readFailed records that a segment, or a part of it, cannot be read: a problem, unless
-// retention deleted it since it was listed.
+// its records are elsewhere by now, or retention deleted it since it was listed.
 func (f *Fetcher) readFailed(ctx context.Context, s *source.Segment, err error) {
+	if f.moved(ctx, s, err) || ctx.Err() != nil {
+		return
+	}
 	if errors.Is(err, store.ErrNotFound) && f.isExpired(ctx, s) {
 		return
 	}

@@ -32,7 +32,11 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 	}
 	read, err := f.footer(ctx, s, share)
 	if err != nil {
-		if ctx.Err() == nil && !errors.Is(err, errStale) {
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, errStale):
+			f.moved(ctx, s, err)
+		default:
 			f.readFailed(ctx, s, err)
 		}
 		f.Recorder.Processed(s, s.Size)

@@ -39,7 +39,10 @@ func Run(ctx context.Context, s *Scheduler, segments []*source.Segment, memory i
 	}
 	find := func(ctx context.Context, t *fetch.Task) found { return found{s.Find(ctx, t), s.Order.start(t)} }
 	for f := range fetch.OrderedParallel(ctx, s.BlockWindow(), s.Blocks(ctx, segments), (*fetch.Task).Weight, find) {
-		if err = merged.add(f.matches, f.start); err != nil || ctx.Err() != nil {
+		if ctx.Err() != nil {
+			break // f may be what follows records that could not be read
+		}
+		if err = merged.add(f.matches, f.start); err != nil {
 			break
 		}
 	}

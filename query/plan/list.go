@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 	"unique"
 
 	"logstow/query/source"
@@ -42,6 +43,34 @@ func (p *Planner) list(ctx context.Context, l *listing, prefix string) error {
 		p.Recorder.Note("%s: %d blobs are not named as segments and not read, for example %q", prefix, h.otherBlobs, h.otherBlob)
 	}
 	return p.addResult(ctx, l, &h, err)
+}
+
+// secondLook lists again the outputs of hours that a listing did not show at one instant, and adds
+// those that it missed.
+func (p *Planner) secondLook(ctx context.Context, l *listing, h *listResult, hours []time.Time) error {
+	known := make(map[string]bool)
+	for _, s := range h.segments {
+		if s.Meta.IsOutput() {
+			known[s.String()] = true
+		}
+	}
+	for i, hour := range hours {
+		if i > 0 && hour.Equal(hours[i-1]) {
+			continue
+		}
+		prefix := blobnaming.OutputPrefix(l.service, hour)
+		found, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return l.store.Blobs.List(ctx, prefix) })
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			meta, err := blobnaming.ParseMetadata(found[i].Metadata)
+			if _, rejection := blobnaming.ParseRejection(found[i].Name); rejection == nil || err == nil && meta.IsOutput() && !known[found[i].Name] {
+				p.blob(h, l.store, &found[i])
+			}
+		}
+	}
+	return nil
 }
 
 // index adds the segments of a service that the index knows.

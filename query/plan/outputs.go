@@ -1,11 +1,7 @@
 package plan
 
 import (
-	"context"
-	"iter"
 	"time"
-
-	"logstow/query/source"
 
 	"logstow/blobnaming"
 	"logstow/store"
@@ -37,34 +33,6 @@ func (w *pageWatch) page(page []store.Blob) {
 		w.last = hour
 	}
 	w.ended = !w.last.IsZero()
-}
-
-// secondLook lists again the outputs of hours that a listing did not show at one instant, and adds
-// those that it missed.
-func (p *Planner) secondLook(ctx context.Context, l *listing, h *listResult, hours []time.Time) error {
-	known := make(map[string]bool)
-	for _, s := range h.segments {
-		if s.Meta.IsOutput() {
-			known[s.String()] = true
-		}
-	}
-	for i, hour := range hours {
-		if i > 0 && hour.Equal(hours[i-1]) {
-			continue
-		}
-		prefix := blobnaming.OutputPrefix(l.service, hour)
-		found, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return l.store.Blobs.List(ctx, prefix) })
-		if err != nil {
-			return err
-		}
-		for i := range found {
-			meta, err := blobnaming.ParseMetadata(found[i].Metadata)
-			if _, rejection := blobnaming.ParseRejection(found[i].Name); rejection == nil || err == nil && meta.IsOutput() && !known[found[i].Name] {
-				p.blob(h, l.store, &found[i])
-			}
-		}
-	}
-	return nil
 }
 
 // dropRejected removes the outputs that a marker rejects.

@@ -34,6 +34,9 @@ type Segment struct {
 	// Excluded are the inputs of an output of compaction, by their index, whose records are
 	// read elsewhere; nil is none.
 	Excluded map[int]bool
+	// Hidden are segments that the plan leaves out because the output contains them, by the index
+	// of the input.
+	Hidden map[int]*Segment
 	// Output is the output of compaction that the records are read from, of a Segment that
 	// stands for one of its inputs; see [Segment.Inputs].
 	Output *Segment
