@@ -25,9 +25,11 @@ func (p *Planner) list(ctx context.Context, l *listing, prefix string) error {
 		return nil
 	}
 	var h listResult
-	var watch pageWatch
+	from, to := p.listingRange(l.store)
+	watch := newPageWatch(l.service, prefix, from, to)
+	whole := watch
 	err := source.Pages(ctx, func() iter.Seq2[[]store.Blob, error] {
-		h, watch = listResult{}, pageWatch{}
+		h, watch = listResult{}, whole
 		return l.store.Blobs.List(ctx, prefix)
 	}, func(page []store.Blob) {
 		watch.page(page)
@@ -36,7 +38,7 @@ func (p *Planner) list(ctx context.Context, l *listing, prefix string) error {
 		}
 	})
 	if err == nil {
-		err = p.secondLook(ctx, l, &h, watch.hours)
+		err = p.secondLook(ctx, l, &h, watch.torn())
 	}
 	h.dropRejected()
 	if h.otherBlobs > 0 {
@@ -54,10 +56,7 @@ func (p *Planner) secondLook(ctx context.Context, l *listing, h *listResult, hou
 			known[s.String()] = true
 		}
 	}
-	for i, hour := range hours {
-		if i > 0 && hour.Equal(hours[i-1]) {
-			continue
-		}
+	for _, hour := range hours {
 		prefix := blobnaming.OutputPrefix(l.service, hour)
 		found, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return l.store.Blobs.List(ctx, prefix) })
 		if err != nil {
