@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -151,8 +152,12 @@ func TestLongAnswers(t *testing.T) {
 	s := openStore(t)
 	web, audited, other := newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "other")
 	audited.class, audited.number = "audit", 5000
-	web.fill(hour(), 50, 120)
-	web.fill(hour().Add(time.Hour), 50, 60)
+	segments := 60
+	if os.Getenv("LOGSTOW_LONG") == "1" {
+		segments = 1000
+	}
+	web.fill(hour(), 50, segments)
+	web.fill(hour().Add(time.Hour), 50, segments/2)
 	audited.fill(hour(), 5, 20)
 	other.fill(hour(), 3, 9)
 	copied := web.segment("pod-1", hour(), time.Hour, 50)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -153,12 +154,16 @@ func TestLongOvertaken(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
 	_, inputs, ask := movingStore(t, rnd)
+	trials := 4
+	if os.Getenv("LOGSTOW_LONG") == "1" {
+		trials = 200
+	}
 	for _, sel := range movingSelections() {
 		for _, plan := range []string{query.PlanList, query.PlanIndex} {
 			m := &moving{created: 1 << 60, removed: 1 << 60, pageSize: 7, contained: inputs}
 			want := ask(m, sel, plan)
 			most := m.requests.Load() * 3 / 2
-			for range 12 {
+			for range trials {
 				m.created = rnd.Int64N(most)
 				m.removed = m.created + rnd.Int64N(3)*rnd.Int64N(most)/2
 				for kind, text := range ask(m, sel, plan) {
@@ -176,6 +181,10 @@ func TestLongDamagedOutput(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
 	s, inputs, ask := movingStore(t, rnd)
+	flips := 8
+	if os.Getenv("LOGSTOW_LONG") == "1" {
+		flips = 1000
+	}
 	var outputs []string
 	for _, name := range names(t, s) {
 		if !inputs[name] {
@@ -194,7 +203,7 @@ func TestLongDamagedOutput(t *testing.T) {
 	for _, sel := range movingSelections() {
 		m := &moving{removed: 1 << 60, pageSize: 1000, contained: inputs}
 		want := ask(m, sel, query.PlanList)
-		for range 20 {
+		for range flips {
 			output := outputs[rnd.IntN(len(outputs))]
 			at, bit := rnd.Int64N(sizes[output]), byte(1)<<rnd.IntN(8)
 			m.damaged = output

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"logstow/blobnaming"
 	"logstow/query/fetch"
 	"logstow/query/merge"
 	"logstow/query/plan"
@@ -103,6 +104,18 @@ func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Loca
 		return err
 	})
 	return counted, err
+}
+
+// Inputs are the batches of the inputs of a plan's segment that is an output of compaction, in their
+// order. If they cannot be read there are none, and a problem of the report.
+func (q *Query) Inputs(ctx context.Context, s *Segment) []blobnaming.Batch {
+	ctx, done := q.meter.StepContext(ctx)
+	defer done()
+	var batches []blobnaming.Batch
+	for _, input := range q.fetcher.Inputs(ctx, s) {
+		batches = append(batches, input.Batch)
+	}
+	return batches
 }
 
 // step calls f with the segments of a plan, and a context that ends when a limit of the options would

@@ -38,7 +38,9 @@ type following struct {
 	*request
 	out *output.Writer
 	// seen are the batches that were read, newest the latest time printed.
-	seen    map[blobnaming.Batch]bool
+	seen map[blobnaming.Batch]bool
+	// inputs are the batches that each output of compaction contains, by the output's.
+	inputs  map[blobnaming.Batch][]blobnaming.Batch
 	newest  int64
 	left    int // of the limit
 	spent   query.Report
@@ -49,7 +51,7 @@ type following struct {
 // segments, until ctx ends. Segments are identified by their batch. Records are ordered by
 // time within a poll; late records come with a later poll, marked.
 func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.Query, out *output.Writer) error {
-	f := &following{request: r, out: out, seen: map[blobnaming.Batch]bool{}, left: r.sel.Limit, printed: map[string]bool{}}
+	f := &following{request: r, out: out, seen: map[blobnaming.Batch]bool{}, inputs: map[blobnaming.Batch][]blobnaming.Batch{}, left: r.sel.Limit, printed: map[string]bool{}}
 	f.once("following: the segments of the last %s are listed every %s; a record shows when its segment is shipped, and not at all where that is later, or it is dated more than an hour ahead",
 		short(r.window), short(r.interval))
 	ticker := time.NewTicker(r.interval)
@@ -86,9 +88,9 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	printed := map[*query.Segment]bool{}
 	fresh := &query.Plan{}
 	for _, s := range p.Segments {
-		now[s.Meta.Batch] = true
-		if !f.seen[s.Meta.Batch] && (!first || f.ranged || f.tail > 0) {
-			fresh.Segments = append(fresh.Segments, s)
+		unseen := f.unseen(ctx, q, s, now)
+		if unseen != nil && (!first || f.ranged || f.tail > 0) {
+			fresh.Segments = append(fresh.Segments, unseen)
 		}
 	}
 	newest := f.newest
@@ -131,7 +133,9 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	// A failed request is retried by the next poll, unless a part is printed.
 	for _, s := range fresh.Segments {
 		if !printed[s] && report.Retryable(s) {
-			delete(now, s.Meta.Batch)
+			for _, batch := range f.batches(s) {
+				delete(now, batch)
+			}
 		}
 	}
 	// A failed poll may have missed segments that were seen: they stay seen.
@@ -140,6 +144,37 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 	}
 	f.seen = now
 	return nil
+}
+
+// unseen is what of a segment was not read yet, nil if that is nothing, and adds its batches to now. An
+// output of compaction is read without the inputs that were read before.
+func (f *following) unseen(ctx context.Context, q *query.Query, s *query.Segment, now map[blobnaming.Batch]bool) *query.Segment {
+	if s.Meta.IsOutput() && f.inputs[s.Meta.Batch] == nil {
+		f.inputs[s.Meta.Batch] = q.Inputs(ctx, s)
+	}
+	batches := f.batches(s)
+	read := make(map[int]bool)
+	for i, batch := range batches {
+		now[batch] = true
+		if f.seen[batch] {
+			read[i] = true
+		}
+	}
+	switch {
+	case len(read) == len(batches):
+		return nil
+	case s.Meta.IsOutput():
+		return s.Without(read)
+	}
+	return s
+}
+
+// batches are those that identify what a segment contains: its inputs' if it is an output of compaction.
+func (f *following) batches(s *query.Segment) []blobnaming.Batch {
+	if s.Meta.IsOutput() {
+		return f.inputs[s.Meta.Batch]
+	}
+	return []blobnaming.Batch{s.Meta.Batch}
 }
 
 // next is the query for new segments, after q. Limits of bytes and cost apply to all polls together.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/compaction"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/record"
@@ -27,6 +29,7 @@ type shelf struct {
 	mu     sync.Mutex
 	blobs  []store.Blob
 	bodies map[string][]byte
+	added  int
 }
 
 func (s *shelf) Read(_ context.Context, name string, off, n int64) ([]byte, error) {
@@ -69,9 +72,10 @@ func (s *shelf) ListPrefixes(_ context.Context, prefix string) iter.Seq2[[]strin
 func (s *shelf) add(t *testing.T, at time.Time, message string) {
 	t.Helper()
 	var body bytes.Buffer
-	name := blobnaming.Name{Service: "a", Bucket: at.UTC().Truncate(time.Hour), Number: uint64(len(s.blobs) + 1)}
+	s.added++
+	name := blobnaming.Name{Service: "a", Bucket: at.UTC().Truncate(time.Hour), Number: uint64(s.added)}
 	w := segment.NewWriter(&body, segment.Options{
-		Service: "a", Instance: "i", Batch: blobnaming.Batch{byte(len(message)), byte(len(s.blobs))},
+		Service: "a", Instance: "i", Batch: blobnaming.Batch{byte(len(message)), byte(s.added)},
 		BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
 	})
 	if err := w.Append(record.Record{Time: at.UnixNano(), Source: "-", Message: []byte(message)}); err != nil {
@@ -87,6 +91,70 @@ func (s *shelf) add(t *testing.T, at time.Time, message string) {
 	s.bodies[name.String()] = body.Bytes()
 }
 
+// compact merges the plain segments of the hour of the first one into the next output.
+func (s *shelf) compact(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var body bytes.Buffer
+	var origins []segment.Origin
+	var lines []record.Line
+	generation := 1
+	var name blobnaming.Name
+	kept := s.blobs[:0]
+	for _, b := range s.blobs {
+		listed, err := compaction.NewSegment(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if listed.Meta.IsOutput() {
+			generation++
+			kept = append(kept, b)
+			continue
+		}
+		stored := s.bodies[b.Name]
+		f, err := segment.ReadFooter(t.Context(), func(_ context.Context, off, n int64) ([]byte, error) { return stored[off : off+n], nil }, b.Size, listed.Meta.Footer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := segment.NewDecoder().DecodeBlock(nil, stored[:f.Blocks[0].Stored], f.Blocks[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, _, err := record.Next(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := segment.Origin{
+			Bucket: listed.Name.Bucket.Unix(), Number: listed.Name.Number, Batch: listed.Meta.Batch, Start: listed.Meta.Start, End: listed.Meta.End,
+			Records: 1, Size: b.Size, Instance: listed.Meta.Instance, Seq: listed.Meta.Seq, Levels: listed.Meta.Levels,
+		}
+		o.Sum.Add(line.Text)
+		origins, lines, name = append(origins, o), append(lines, line), listed.Name
+	}
+	name = blobnaming.OutputName("a", name.Bucket, "", generation)
+	w := segment.NewWriter(&body, segment.Options{
+		Service: "a", Instance: blobnaming.OutputInstance, Batch: blobnaming.Batch{255, byte(generation)},
+		BucketStart: name.Bucket.Unix(), BucketWidth: 3600, Inputs: origins,
+	})
+	order := make([]int, len(lines))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lines[a].Time, lines[b].Time) })
+	for _, i := range order {
+		if err := w.AppendLine(lines[i], i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	meta, err := w.Close(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.blobs = append(kept, store.Blob{Name: name.String(), Size: int64(body.Len()), Metadata: meta.Encode()})
+	s.bodies[name.String()] = body.Bytes()
+}
+
 // Following prints what is there when a range was given, or its end, then every new
 // segment once, marks what is late, and ends with its context.
 func TestFollow(t *testing.T) {
@@ -97,11 +165,11 @@ func TestFollow(t *testing.T) {
 		window time.Duration
 		want   string
 	}{
-		"no range":   {false, 0, followWindow, "late|later|last|"},
-		"range":      {true, 0, followWindow, "older|before|late (late)|later|last|"},
-		"tail":       {false, 1, followWindow, "before|late (late)|later|last|"},
-		"whole tail": {false, 9, followWindow, "older|before|late (late)|later|last|"},
-		"window":     {true, 0, 10 * time.Minute, "older|before|later|last|"},
+		"no range":   {false, 0, followWindow, "late|later|merged|last|"},
+		"range":      {true, 0, followWindow, "older|before|late (late)|later|merged|last|"},
+		"tail":       {false, 1, followWindow, "before|late (late)|later|merged|last|"},
+		"whole tail": {false, 9, followWindow, "older|before|late (late)|later|merged|last|"},
+		"window":     {true, 0, 10 * time.Minute, "older|before|later|merged|last|"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -130,6 +198,11 @@ func TestFollow(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			s.add(t, time.Now(), "later")
 			s.add(t, time.Now().Add(-20*time.Minute), "late")
+			time.Sleep(5 * time.Second)
+			s.compact(t)
+			time.Sleep(5 * time.Second)
+			s.add(t, time.Now(), "merged") // before a poll sees it
+			s.compact(t)
 			time.Sleep(3 * time.Hour)
 			s.add(t, time.Now(), "last")
 			time.Sleep(5 * time.Second)

@@ -115,6 +115,16 @@ func (f *Fetcher) lists(ctx context.Context, read []*source.Segment, needed map[
 	return lists, removed
 }
 
+// Inputs are the inputs of an output of compaction, in their order; nil if they cannot be read,
+// which becomes a problem.
+func (f *Fetcher) Inputs(ctx context.Context, s *source.Segment) []segment.Origin {
+	inputs, err := f.listOf(ctx, s)
+	if err != nil && ctx.Err() == nil {
+		f.readFailed(ctx, s, err)
+	}
+	return inputs
+}
+
 // listOf is the list of inputs of an output.
 func (f *Fetcher) listOf(ctx context.Context, s *source.Segment) ([]segment.Origin, error) {
 	c, err := f.footer(ctx, s, 0)

@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 
 	"logstow/blobnaming"
@@ -56,6 +57,14 @@ func (s *Segment) Inputs(origins []segment.Origin) []Segment {
 		}
 	}
 	return inputs
+}
+
+// Without is an output of compaction without more of its inputs, by their index.
+func (s *Segment) Without(inputs map[int]bool) *Segment {
+	other := *s
+	other.Excluded = maps.Clone(inputs)
+	maps.Copy(other.Excluded, s.Excluded)
+	return &other
 }
 
 // Blob is the segment that is read for the records of s: the output if s is an input of one.
