@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -198,6 +199,39 @@ func TestLongAnswers(t *testing.T) {
 	a.cache = openCache(t)
 	a.compare("cold cache", want)
 	a.compare("warm cache", want)
+}
+
+// A rejected output is read in no way: not its blocks, its list, or its entity.
+func TestRejectedAnswers(t *testing.T) {
+	t.Parallel()
+	rnd := random(t)
+	s := openStore(t)
+	newFleet(t, s, rnd, "web").fill(hour(), 5, 20)
+	a := &asker{tb: t, s: s, from: hour(), to: hour().Add(2 * time.Hour), word: "pod-3"}
+	want := a.answers()
+	o := options(t)
+	o.KeepInputs = true
+	if made := run(t, s, o); made.Outputs != 1 {
+		t.Fatalf("%+v", made)
+	}
+	segments, _ := list(t, s.Blobs())
+	output := segments[slices.IndexFunc(segments, func(s compaction.Segment) bool { return s.Meta.IsOutput() })]
+	entity := tableindex.Entity{Name: output.Name, Meta: output.Meta, ETag: output.ETag, Size: output.Size}
+	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), []tableindex.Entity{entity}); err != nil {
+		t.Fatal(err)
+	}
+	name := output.Name.String()
+	err := s.Blobs().Delete(t.Context(), anyVersion(output))
+	if err == nil {
+		_, err = s.Blobs().Create(t.Context(), name, make([]byte, output.Size), store.CreateOptions{Metadata: output.Meta.Encode()})
+	}
+	if err == nil {
+		err = compaction.Reject(t.Context(), s, name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.compare("a rejected output", want)
 }
 
 // removeSome removes some inputs of outputs, some of them from the index only, as a compaction does

@@ -7,6 +7,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/store"
+	"logstow/tableindex"
 )
 
 // ErrInputsGone is returned by Reject for an output some of whose inputs are nowhere
@@ -26,7 +27,8 @@ func Reject(ctx context.Context, s store.Store, output string) error {
 		return fmt.Errorf("cannot reject %s: %w", output, err)
 	}
 	r := newRun(s, DefaultOptions())
-	if err := r.inputsListed(ctx, name); err != nil {
+	listed, err := r.inputsListed(ctx, name)
+	if err != nil {
 		return fmt.Errorf("cannot reject %s: %w", output, err)
 	}
 	marker := blobnaming.RejectionOf(name)
@@ -35,19 +37,24 @@ func Reject(ctx context.Context, s store.Store, output string) error {
 		return fmt.Errorf("cannot reject %s: %w", output, err)
 	}
 	// A compaction that did not see the marker may have removed some meanwhile.
-	if err := r.inputsListed(ctx, name); err != nil {
+	if _, err := r.inputsListed(ctx, name); err != nil {
 		return fmt.Errorf("cannot reject %s: %w", output, errors.Join(err, s.Blobs().Delete(ctx, store.AnyVersion(marker))))
+	}
+	// The index has no markers.
+	entity := tableindex.Entity{Name: listed.Name, Meta: listed.Meta}
+	if err := tableindex.Remove(ctx, s.Tables(), entity.Table(s.Container()), []store.Key{entity.Key()}); err != nil {
+		return fmt.Errorf("cannot remove the entity of %s: %w", output, err)
 	}
 	return nil
 }
 
-// inputsListed checks that an output is there, and all of its inputs.
-func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) error {
+// inputsListed checks that an output is there, and all of its inputs, and returns it as it is listed.
+func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) (*Segment, error) {
 	var l listing
 	prefix := blobnaming.Prefixes(name.Service, name.Bucket, name.Bucket.Add(1))[0]
 	for page, err := range r.store.Blobs().List(ctx, prefix) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, b := range page {
 			l.add(b)
@@ -66,11 +73,11 @@ func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) error {
 		listed[s.Scope()][s.Identity()] = true
 	}
 	if output == nil {
-		return store.ErrNotFound
+		return nil, store.ErrNotFound
 	}
 	o, err := ReadOutput(ctx, rangeOf(r.store.Blobs(), name.String()), *output)
 	if err != nil || o.Err != nil {
-		return err
+		return output, err
 	}
 	gone := 0
 	for _, input := range o.Inputs {
@@ -79,7 +86,7 @@ func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) error {
 		}
 	}
 	if gone > 0 {
-		return fmt.Errorf("%d of %d: %w", gone, len(o.Inputs), ErrInputsGone)
+		return nil, fmt.Errorf("%d of %d: %w", gone, len(o.Inputs), ErrInputsGone)
 	}
-	return nil
+	return output, nil
 }
