@@ -146,7 +146,7 @@ func (s *counting) footers(ctx context.Context, segments []*source.Segment) iter
 // footerAnswers reports whether a segment's metadata and footer count its records by the
 // dimensions: not those of an output of compaction by instance, or without some of its inputs.
 func (s *counting) footerAnswers(seg *source.Segment) bool {
-	return seg.Excluded == nil && !(seg.Meta.IsOutput() && s.dims.byInstance())
+	return seg.Excluded == nil && (!seg.Meta.IsOutput() || !s.dims.byInstance())
 }
 
 // countedByInputs counts an opened output of compaction by its list of inputs, if that says enough.
