@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"logstow/query/source"
 
@@ -17,6 +18,9 @@ import (
 // A list is read only if an output may contain one of the segments by its metadata, or if
 // several stores have outputs of an hour.
 func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment) []*source.Segment {
+	if !slices.ContainsFunc(segments, func(s *source.Segment) bool { return s.Meta.IsOutput() }) {
+		return segments
+	}
 	listed := make([]compaction.Segment, len(segments))
 	var outputs []compaction.Segment
 	var read []*source.Segment // the outputs
@@ -29,9 +33,6 @@ func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment)
 			outputs = append(outputs, listed[i])
 			read = append(read, s)
 		}
-	}
-	if len(outputs) == 0 {
-		return segments
 	}
 	lists, removed := f.lists(ctx, read, undecided(read, outputs, listed))
 	places := compaction.Contain(listed, lists)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 	"unique"
 
 	"logstow/query/source"
@@ -38,7 +37,7 @@ func (p *Planner) list(ctx context.Context, l *listing, prefix string) error {
 		}
 	})
 	if err == nil {
-		err = p.secondLook(ctx, l, &h, watch.torn())
+		err = p.secondLook(ctx, l, &h, watch.lookAgain(l.service, prefix))
 	}
 	h.dropRejected()
 	if h.otherBlobs > 0 {
@@ -47,26 +46,27 @@ func (p *Planner) list(ctx context.Context, l *listing, prefix string) error {
 	return p.addResult(ctx, l, &h, err)
 }
 
-// secondLook lists again the outputs of hours that a listing did not show at one instant, and adds
-// those that it missed.
-func (p *Planner) secondLook(ctx context.Context, l *listing, h *listResult, hours []time.Time) error {
+// secondLook lists prefixes again, and adds the outputs of compaction that the first listing missed.
+func (p *Planner) secondLook(ctx context.Context, l *listing, h *listResult, prefixes []string) error {
 	known := make(map[string]bool)
 	for _, s := range h.segments {
 		if s.Meta.IsOutput() {
 			known[s.String()] = true
 		}
 	}
-	for _, hour := range hours {
-		prefix := blobnaming.OutputPrefix(l.service, hour)
-		found, err := source.Collect(ctx, func() iter.Seq2[[]store.Blob, error] { return l.store.Blobs.List(ctx, prefix) })
+	for _, prefix := range prefixes {
+		err := source.Pages(ctx, func() iter.Seq2[[]store.Blob, error] { return l.store.Blobs.List(ctx, prefix) }, func(page []store.Blob) {
+			for i := range page {
+				meta, err := blobnaming.ParseMetadata(page[i].Metadata)
+				_, rejection := blobnaming.ParseRejection(page[i].Name)
+				if rejection == nil || err == nil && meta.IsOutput() && !known[page[i].Name] {
+					known[page[i].Name] = true
+					p.blob(h, l.store, &page[i])
+				}
+			}
+		})
 		if err != nil {
 			return err
-		}
-		for i := range found {
-			meta, err := blobnaming.ParseMetadata(found[i].Metadata)
-			if _, rejection := blobnaming.ParseRejection(found[i].Name); rejection == nil || err == nil && meta.IsOutput() && !known[found[i].Name] {
-				p.blob(h, l.store, &found[i])
-			}
 		}
 	}
 	return nil

@@ -48,6 +48,20 @@ func (w *pageWatch) torn() []time.Time {
 	return w.hours
 }
 
+// lookAgain are the prefixes to list again, when the listing of a prefix of a service has ended: those of
+// the outputs of the hours that were not shown at one instant, or the whole if that has fewer pages.
+func (w *pageWatch) lookAgain(service, prefix string) []string {
+	hours := w.torn()
+	if len(hours) > w.pages {
+		return []string{prefix}
+	}
+	prefixes := make([]string, len(hours))
+	for i, hour := range hours {
+		prefixes[i] = blobnaming.OutputPrefix(service, hour)
+	}
+	return prefixes
+}
+
 // newPageWatch is for a listing of a prefix of a service, of which the hours in [from, to) are wanted.
 func newPageWatch(service, prefix string, from, to time.Time) pageWatch {
 	period := prefix[len(service)+1:]
