@@ -24,6 +24,7 @@ import (
 type asker struct {
 	tb    testing.TB
 	s     store.Store
+	also  store.Store  // another one, nil is none
 	cache *cache.Cache // nil is none
 	// from and to are the range of whole queries.
 	from, to time.Time
@@ -73,7 +74,11 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 	ctx := a.tb.Context()
 	s := query.ReadOnly(a.s)
 	s.Cache = a.cache
-	q, err := query.New([]query.Store{s}, sel, o)
+	stores := []query.Store{s}
+	if a.also != nil {
+		stores = append(stores, query.ReadOnly(a.also))
+	}
+	q, err := query.New(stores, sel, o)
 	if err != nil {
 		a.tb.Fatal(err)
 	}
@@ -98,7 +103,8 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 	for _, format := range []string{output.Raw, output.Text, output.JSON} {
 		texts[format] = print(format, false, func(emit func(query.Match) error) error { return q.Run(ctx, p, emit) })
 	}
-	if len(sel.Patterns)+len(sel.Regexps) > 0 || sel.Limit > 0 {
+	// Context is that of a store: which of two stores a batch is read from may change.
+	if a.also == nil && (len(sel.Patterns)+len(sel.Regexps) > 0 || sel.Limit > 0) {
 		texts["context"] = print(output.JSON, true, func(emit func(query.Match) error) error {
 			return q.RunContext(ctx, p, query.ContextLines{Before: 2, After: 3}, emit)
 		})
@@ -199,6 +205,38 @@ func TestLongAnswers(t *testing.T) {
 	a.cache = openCache(t)
 	a.compare("cold cache", want)
 	a.compare("warm cache", want)
+}
+
+// A batch that two stores have is read once, whichever of them is compacted, and both.
+func TestAnswersOfTwoStores(t *testing.T) {
+	t.Parallel()
+	rnd := random(t)
+	s, also := openStore(t), openStore(t)
+	first, second := newFleet(t, s, rnd, "web"), newFleet(t, also, rnd, "web")
+	second.number = 100
+	for i := range 30 {
+		p := first.segment(fmt.Sprintf("pod-%d", i%7), hour(), time.Hour, 30)
+		switch i % 3 {
+		case 0:
+			first.store(p)
+			second.store(p)
+		case 1:
+			first.store(p)
+		case 2:
+			second.store(p)
+		}
+	}
+	a := &asker{tb: t, s: s, also: also, from: hour(), to: hour().Add(time.Hour), word: "pod-3"}
+	want := a.answers()
+	o := options(t)
+	run(t, also, o)
+	a.compare("one is compacted", want)
+	o.KeepInputs = true
+	run(t, s, o)
+	a.compare("both are, one with its inputs", want)
+	o.KeepInputs = false
+	run(t, s, o)
+	a.compare("both are compacted", want)
 }
 
 // A rejected output is read in no way: not its blocks, its list, or its entity.

@@ -145,7 +145,9 @@ func movingSelections() []query.Selection {
 	newest, some := all, all
 	newest.Newest, newest.Limit = true, 100
 	some.Patterns, some.From = []string{"pod-7"}, hour().Add(10*time.Minute)
-	return []query.Selection{all, newest, some}
+	day := all // a listing of another prefix
+	day.From, day.To = hour().Truncate(24*time.Hour), hour().Truncate(24*time.Hour).Add(48*time.Hour)
+	return []query.Selection{all, newest, some, day}
 }
 
 // A query that compaction overtakes, at any request and between any pages of a listing, answers as
@@ -160,7 +162,7 @@ func TestLongOvertaken(t *testing.T) {
 	}
 	for _, sel := range movingSelections() {
 		for _, plan := range []string{query.PlanList, query.PlanIndex} {
-			m := &moving{created: 1 << 60, removed: 1 << 60, pageSize: 7, contained: inputs}
+			m := &moving{created: 1 << 60, removed: 1 << 60, pageSize: 1 + rnd.IntN(20), contained: inputs}
 			want := ask(m, sel, plan)
 			most := m.requests.Load() * 3 / 2
 			for range trials {
