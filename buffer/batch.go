@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	errNotHeld = errors.New("batch is not in the caller's hands")
-	errNoBody  = errors.New("the bytes of a batch in storage are not kept")
+	errNotInFlight = errors.New("batch is not in the caller's hands")
+	errBodyDropped = errors.New("the bytes of a batch in storage are not kept")
 )
 
 // Batch is a sealed segment on its way to storage. Who got it from Buffer.Next
@@ -34,7 +34,7 @@ type Batch struct {
 	head  sealed.Head
 	state sealed.State
 	// covered is the log's entry that must be durable before the batch may be removed; 0 is none yet.
-	covered uint64
+	coverEntry uint64
 	// first is when the first record was appended.
 	first time.Time
 	// charged is what it counts against Options.Memory; the Buffer's lock guards it.
@@ -52,8 +52,8 @@ func (b *Batch) Load(ctx context.Context) error {
 	read := func(_ context.Context, off, n int64) ([]byte, error) { return b.body[off : off+n], nil }
 	if s := b.buf.spool; s != nil {
 		state, err := s.dir.State(b.Meta.Seq)
-		if sealed.Unreadable(err) {
-			b.buf.reportState(b, state, err)
+		if sealed.Corrupt(err) {
+			b.buf.logStateDamage(b, state, err)
 			err = nil
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func (b *Batch) Load(ctx context.Context) error {
 // changed. After SetStored it is an error.
 func (b *Batch) Body() ([]byte, error) {
 	if b.state.Stored {
-		return nil, errNoBody
+		return nil, errBodyDropped
 	}
 	if s := b.buf.spool; s != nil {
 		return s.dir.Read(&b.head, 0, b.Size)
@@ -132,7 +132,7 @@ func (b *Batch) SetStored(etag string) error {
 	b.buf.mu.Lock()
 	defer b.buf.mu.Unlock()
 	b.body = nil
-	b.buf.release(b, min(b.charged, overhead))
+	b.buf.releaseBatch(b, min(b.charged, batchOverhead))
 	return nil
 }
 
@@ -158,10 +158,10 @@ func (b *Batch) Done() error {
 func (b *Batch) Return() {
 	b.buf.mu.Lock()
 	defer b.buf.mu.Unlock()
-	if _, ok := b.buf.queue.out[b]; !ok {
+	if _, ok := b.buf.queue.inflight[b]; !ok {
 		return
 	}
-	delete(b.buf.queue.out, b)
+	delete(b.buf.queue.inflight, b)
 	b.buf.queue.put(b)
 	b.buf.ready.notify()
 }
@@ -187,12 +187,12 @@ func (b *Batch) Quarantine(reason string) error {
 func (b *Buffer) remove(batch *Batch, count func(*Stats)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, ok := b.queue.out[batch]; !ok {
-		return errNotHeld
+	if _, ok := b.queue.inflight[batch]; !ok {
+		return errNotInFlight
 	}
-	delete(b.queue.out, batch)
+	delete(b.queue.inflight, batch)
 	batch.body = nil
-	b.release(batch, 0)
+	b.releaseBatch(batch, 0)
 	count(&b.stats)
 	return nil
 }

@@ -32,22 +32,22 @@ type Buffer struct {
 	opts       Options
 	compressor *segment.Compressor
 
-	mu        sync.Mutex
-	lanes     map[string]*lane
-	open      map[*openBatch]struct{}
-	positions map[string][]byte
-	memory    memory
-	queue     queue
-	stats     Stats // the counters only
-	mark      Mark
-	seq       int64
+	mu         sync.Mutex
+	partitions map[string]*partition
+	open       map[*openBatch]struct{}
+	positions  map[string][]byte
+	memory     memory
+	queue      queue
+	stats      Stats // the counters only
+	lsn        LSN
+	seq        int64
 	// tick counts uses of open batches: what "longest unused" goes by.
 	tick uint64
 	// ending are the batches that take no more records and are not queued yet.
-	ending map[*openBatch]struct{}
+	sealing map[*openBatch]struct{}
 	// inflight are the lanes that are appending, with a number that none of the
 	// records which they write to the log is below.
-	inflight map[*lane]uint64
+	inflightAppends map[*partition]uint64
 	// failed is the error after which nothing is taken any more.
 	failed error
 	// spool is what is on disk; nil in memory mode.
@@ -58,7 +58,7 @@ type Buffer struct {
 	// quit is closed when waiting for space has ended, replayed when what the
 	// log held at Open is in batches, or never will be here.
 	quit, replayed chan struct{}
-	quitting       sync.Once
+	quitOnce       sync.Once
 	// wakeAt is when the sealing goroutine looks next; zero is never.
 	wakeAt time.Time
 
@@ -87,10 +87,10 @@ func Open(ctx context.Context, opts Options) (*Buffer, error) {
 			return nil, fmt.Errorf("open buffer %s: %w", opts.Dir, err)
 		}
 		b.sealers.Go(b.spool.replay)
-		b.sealers.Go(b.spool.keep)
+		b.sealers.Go(b.spool.syncLoop)
 		b.sealers.Go(b.spool.watchLock)
 	}
-	b.sealers.Go(b.sealDue)
+	b.sealers.Go(b.sealLoop)
 	return b, nil
 }
 
@@ -101,19 +101,19 @@ func newBuffer(opts Options) (*Buffer, error) {
 		return nil, err
 	}
 	return &Buffer{
-		opts:       opts,
-		compressor: segment.NewCompressor(),
-		lanes:      map[string]*lane{},
-		open:       map[*openBatch]struct{}{},
-		ending:     map[*openBatch]struct{}{},
-		inflight:   map[*lane]uint64{},
-		positions:  map[string][]byte{},
-		memory:     memory{limit: opts.Memory},
-		queue:      queue{out: map[*Batch]struct{}{}},
-		wake:       make(chan struct{}, 1),
-		stop:       make(chan struct{}),
-		quit:       make(chan struct{}),
-		replayed:   make(chan struct{}),
+		opts:            opts,
+		compressor:      segment.NewCompressor(),
+		partitions:      map[string]*partition{},
+		open:            map[*openBatch]struct{}{},
+		sealing:         map[*openBatch]struct{}{},
+		inflightAppends: map[*partition]uint64{},
+		positions:       map[string][]byte{},
+		memory:          memory{limit: opts.Memory},
+		queue:           queue{inflight: map[*Batch]struct{}{}},
+		wake:            make(chan struct{}, 1),
+		stop:            make(chan struct{}),
+		quit:            make(chan struct{}),
+		replayed:        make(chan struct{}),
 	}, nil
 }
 
@@ -122,15 +122,15 @@ func newBuffer(opts Options) (*Buffer, error) {
 // order appended, and its positions are committed. It may be called
 // concurrently; chunks of one source must come one after the other to keep
 // their order.
-func (b *Buffer) Append(ctx context.Context, c Chunk) (Mark, error) {
-	m, err := b.append(ctx, c)
+func (b *Buffer) Append(ctx context.Context, c Chunk) (LSN, error) {
+	lsn, err := b.append(ctx, c)
 	if err != nil {
 		return 0, fmt.Errorf("append to buffer: %w", err)
 	}
-	return m, nil
+	return lsn, nil
 }
 
-func (b *Buffer) append(ctx context.Context, c Chunk) (Mark, error) {
+func (b *Buffer) append(ctx context.Context, c Chunk) (LSN, error) {
 	n, err := c.check()
 	if err == nil {
 		err = b.waitReplayed(ctx)
@@ -143,20 +143,20 @@ func (b *Buffer) append(ctx context.Context, c Chunk) (Mark, error) {
 		if err := b.waitForSpace(ctx, n, failed); err != nil {
 			return 0, err
 		}
-		reserved, err := b.reserve(ctx, 2*n.size)
+		reserved, err := b.reserveMemory(ctx, 2*n.total)
 		if err != nil {
 			return 0, err
 		}
-		m, full, err := b.appendRecords(&c, reserved)
+		lsn, full, err := b.appendRecords(&c, reserved)
 		// Compressing the last blocks of what is full needs no lock.
 		for _, o := range full {
-			b.finish(ctx, o)
+			b.sealDetached(ctx, o)
 		}
 		switch {
 		case err == nil && b.spool != nil && b.opts.Sync == SyncAlways:
-			return m, b.fail(b.spool.log.Sync(uint64(m)))
+			return lsn, b.fail(b.spool.log.Sync(uint64(lsn)))
 		case !errors.Is(err, wal.ErrFull):
-			return m, err
+			return lsn, err
 		}
 		failed = err
 	}
@@ -175,33 +175,33 @@ func (b *Buffer) waitReplayed(ctx context.Context) error {
 	}
 }
 
-func (b *Buffer) appendRecords(c *Chunk, reserved int64) (Mark, []*openBatch, error) {
+func (b *Buffer) appendRecords(c *Chunk, reserved int64) (LSN, []*openBatch, error) {
 	if c.Read == 0 {
 		c.Read = b.opts.Now().UnixNano()
 	}
-	l, err := b.lane(c.Service)
+	p, err := b.openPartition(c.Service)
 	if err != nil {
-		b.unreserve(reserved)
+		b.releaseMemory(reserved)
 		return 0, nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		b.unreserve(reserved)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		b.releaseMemory(reserved)
 		return 0, nil, ErrClosed
 	}
-	runs := l.plan(c)
-	late := l.late(c, runs)
-	records := final(c.Records, runs, c.Read)
-	first, entry, err := b.write(l, c, runs, records)
+	runs := p.planRuns(c)
+	late := p.countLate(c, runs)
+	records := resolveTimes(c.Records, runs, c.Read)
+	first, entry, err := b.writeLog(p, c, runs, records)
 	if err != nil {
-		b.unreserve(reserved)
+		b.releaseMemory(reserved)
 		return 0, nil, err
 	}
-	full, err := l.apply(records, runs, first)
-	b.landed(l)
+	full, err := p.apply(records, runs, first)
+	b.endInflight(p)
 	if err != nil {
-		b.unreserve(reserved)
+		b.releaseMemory(reserved)
 		if b.spool != nil { // the log has what the batches have not
 			err = b.fail(err)
 		}
@@ -211,7 +211,7 @@ func (b *Buffer) appendRecords(c *Chunk, reserved int64) (Mark, []*openBatch, er
 }
 
 // commit makes a chunk's positions the last ones.
-func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) Mark {
+func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) LSN {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range c.Positions {
@@ -225,15 +225,15 @@ func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) Mar
 	b.stats.Late += late
 	b.memory.used -= reserved
 	b.space.notify()
-	b.mark++
+	b.lsn++
 	if b.spool != nil {
-		return Mark(entry)
+		return LSN(entry)
 	}
-	return b.mark
+	return b.lsn
 }
 
 // lane is a service's lane.
-func (b *Buffer) lane(service string) (*lane, error) {
+func (b *Buffer) openPartition(service string) (*partition, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failed != nil {
@@ -242,26 +242,26 @@ func (b *Buffer) lane(service string) (*lane, error) {
 	if b.draining {
 		return nil, ErrClosed
 	}
-	return b.anyLane(service), nil
+	return b.partition(service), nil
 }
 
 // anyLane is a service's lane, also when nothing is appended any more. b.mu is held.
-func (b *Buffer) anyLane(service string) *lane {
-	l := b.lanes[service]
-	if l == nil {
-		l = &lane{buf: b, service: service, open: map[bucket]*openBatch{}}
-		b.lanes[service] = l
+func (b *Buffer) partition(service string) *partition {
+	p := b.partitions[service]
+	if p == nil {
+		p = &partition{buf: b, service: service, open: map[bucket]*openBatch{}}
+		b.partitions[service] = p
 	}
-	return l
+	return p
 }
 
 // gather is how long somebody who waits for a sync waits for others to share it with.
-const gather = 10 * time.Millisecond
+const groupCommitDelay = 10 * time.Millisecond
 
 // Synced waits until everything up to m is as durable as the buffer's mode makes
 // it: at once in memory and with SyncNever. It does not wait for the interval,
 // but syncs soon, together with what others wait for.
-func (b *Buffer) Synced(ctx context.Context, m Mark) error {
+func (b *Buffer) Synced(ctx context.Context, lsn LSN) error {
 	if b.spool == nil || b.opts.Sync == SyncNever {
 		return nil
 	}
@@ -271,14 +271,14 @@ func (b *Buffer) Synced(ctx context.Context, m Mark) error {
 		durable, failed, closed := b.spool.durable.wait(), b.failed, b.closed
 		b.mu.Unlock()
 		switch {
-		case synced >= uint64(m):
+		case synced >= uint64(lsn):
 			return nil
 		case failed != nil:
 			return failed
 		case closed:
 			return ErrClosed
 		}
-		timer := time.NewTimer(gather)
+		timer := time.NewTimer(groupCommitDelay)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -286,7 +286,7 @@ func (b *Buffer) Synced(ctx context.Context, m Mark) error {
 		case <-durable:
 			timer.Stop()
 		case <-timer.C:
-			if err := b.fail(b.spool.log.Sync(uint64(m))); err != nil {
+			if err := b.fail(b.spool.log.Sync(uint64(lsn))); err != nil {
 				return err
 			}
 			b.mu.Lock()
@@ -350,7 +350,7 @@ func (b *Buffer) Positions(prefix string) []Position {
 // waits for delivery, until ctx ends.
 func (b *Buffer) Flush(ctx context.Context) {
 	if b.waitReplayed(ctx) == nil {
-		b.endAll(false, func(o *openBatch) { b.finish(ctx, o) })
+		b.detachAll(false, func(o *openBatch) { b.sealDetached(ctx, o) })
 	}
 }
 
@@ -359,7 +359,7 @@ func (b *Buffer) Flush(ctx context.Context) {
 // the log for the next process, or for none if it is done by the time Drain
 // returns: Stats.Unsealed says how much.
 func (b *Buffer) Drain(ctx context.Context) {
-	stop := context.AfterFunc(ctx, b.giveUp)
+	stop := context.AfterFunc(ctx, b.stopWaiting)
 	defer stop()
 	b.mu.Lock()
 	b.draining = true
@@ -367,7 +367,7 @@ func (b *Buffer) Drain(ctx context.Context) {
 	b.mu.Unlock()
 
 	<-b.replayed
-	b.endAll(true, func(o *openBatch) { b.finish(context.WithoutCancel(ctx), o) })
+	b.detachAll(true, func(o *openBatch) { b.sealDetached(context.WithoutCancel(ctx), o) })
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -376,17 +376,17 @@ func (b *Buffer) Drain(ctx context.Context) {
 }
 
 // giveUp ends all waiting for space: what is not sealed is left to the next process.
-func (b *Buffer) giveUp() {
-	b.quitting.Do(func() { close(b.quit) })
+func (b *Buffer) stopWaiting() {
+	b.quitOnce.Do(func() { close(b.quit) })
 }
 
 // endAll detaches all open batches and ends each; with closed set no others are opened.
-func (b *Buffer) endAll(closed bool, end func(*openBatch)) {
+func (b *Buffer) detachAll(closed bool, end func(*openBatch)) {
 	b.mu.Lock()
-	lanes := slices.Collect(maps.Values(b.lanes))
+	partitions := slices.Collect(maps.Values(b.partitions))
 	b.mu.Unlock()
-	for _, l := range lanes {
-		for _, o := range l.detachAll(closed) {
+	for _, p := range partitions {
+		for _, o := range p.detachAll(closed) {
 			end(o)
 		}
 	}
@@ -402,7 +402,7 @@ func (b *Buffer) Close() error {
 	if !again {
 		b.draining, b.closed = true, true
 		close(b.stop)
-		b.giveUp()
+		b.stopWaiting()
 	}
 	b.space.notify()
 	b.ready.notify()
@@ -412,7 +412,7 @@ func (b *Buffer) Close() error {
 	b.mu.Unlock()
 
 	b.sealers.Wait()
-	b.endAll(true, b.discard)
+	b.detachAll(true, b.discard)
 	if b.spool != nil && !again {
 		return b.spool.close()
 	}

@@ -103,13 +103,13 @@ func TestPositions(t *testing.T) {
 func TestMarksRise(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{})
-	var last buffer.Mark
+	var last buffer.LSN
 	for range 3 {
-		m := mustAppend(t, b, chunk(rec(noon, "a")))
-		if m <= last {
-			t.Errorf("mark %d after %d", m, last)
+		lsn := mustAppend(t, b, chunk(rec(noon, "a")))
+		if lsn <= last {
+			t.Errorf("mark %d after %d", lsn, last)
 		}
-		last = m
+		last = lsn
 	}
 }
 

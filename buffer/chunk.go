@@ -33,19 +33,19 @@ type Position struct {
 }
 
 // Mark stands for all that was appended up to a call of Append.
-type Mark uint64
+type LSN uint64
 
 // columns is about what a record takes in a segment's text beside its source
 // and message: time, level, separators.
-const columns = 40
+const recordOverhead = 40
 
 func textSize(r *record.Record) int64 {
-	return int64(columns + len(r.Source) + len(r.Message))
+	return int64(recordOverhead + len(r.Source) + len(r.Message))
 }
 
 // check refuses what no segment can hold, before any of it is taken; it returns
 // what taking the chunk takes.
-func (c *Chunk) check() (n needs, err error) {
+func (c *Chunk) check() (n chunkSize, err error) {
 	if len(c.Records) == 0 {
 		return n, nil
 	}
@@ -64,7 +64,7 @@ func (c *Chunk) check() (n needs, err error) {
 			return n, fmt.Errorf("record %d of source %q: %w", i, r.Source, err)
 		}
 		size := textSize(r)
-		n.size, n.largest = n.size+size, max(n.largest, size)
+		n.total, n.largest = n.total+size, max(n.largest, size)
 	}
 	return n, nil
 }
@@ -76,7 +76,7 @@ func checkRecord(r *record.Record) error {
 	if len(r.Message) > segment.MaxBlockRaw/2 {
 		// Each newline takes a second byte in the text.
 		lines := bytes.Count(r.Message, []byte{'\n'})
-		if text := columns + record.MaxSource + len(r.Message) + lines; text > segment.MaxBlockRaw {
+		if text := recordOverhead + record.MaxSource + len(r.Message) + lines; text > segment.MaxBlockRaw {
 			return fmt.Errorf("%d bytes with %d newlines do not fit into a block: cut it first", len(r.Message), lines)
 		}
 	}

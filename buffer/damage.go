@@ -21,7 +21,7 @@ type LostPositions = wal.LostPositions
 // What is done with lost positions.
 const (
 	// KeepLost leaves it to who opens the buffer next, for who reads no inputs.
-	KeepLost = wal.Undecided
+	UndecidedLost = wal.Undecided
 	// RereadLost reads again what the positions do not cover: records may come twice.
 	RereadLost = wal.Reread
 	// SkipLost goes on at the ends of all inputs: records may be missing.
@@ -37,7 +37,7 @@ var ErrLostPositions = wal.ErrLostPositions
 // are not, or not any more. It stays until [Buffer.PositionsRestored], over restarts.
 func (b *Buffer) LostPositions() LostPositions {
 	if b.spool == nil {
-		return KeepLost
+		return UndecidedLost
 	}
 	return b.spool.log.LostPositions()
 }
@@ -45,16 +45,16 @@ func (b *Buffer) LostPositions() LostPositions {
 // PositionsRestored says that all inputs have noted how far they are read, after positions
 // were lost.
 func (b *Buffer) PositionsRestored(ctx context.Context) error {
-	if b.LostPositions() == KeepLost {
+	if b.LostPositions() == UndecidedLost {
 		return nil
 	}
-	_, err := b.Append(ctx, Chunk{Positions: []Position{Position(wal.Restored())}})
+	_, err := b.Append(ctx, Chunk{Positions: []Position{Position(wal.RestoredPosition())}})
 	return err
 }
 
 // sealedOf is what the log is to know of sealed batches: of which there is a trace, and
 // which of them wait.
-func sealedOf(heads []sealed.Head, known map[int64]bool) wal.Sealed {
+func sealedForLog(heads []sealed.Head, known map[int64]bool) wal.Sealed {
 	s := wal.Sealed{Through: map[wal.Key]uint64{}, Batches: map[int64]bool{}}
 	for seq := range known {
 		s.Batches[seq] = false
@@ -67,7 +67,7 @@ func sealedOf(heads []sealed.Head, known map[int64]bool) wal.Sealed {
 }
 
 // explainLost adds to an error of lost positions which files lost them.
-func explainLost(err error, report wal.Report) error {
+func wrapLostPositions(err error, report wal.Report) error {
 	if !errors.Is(err, ErrLostPositions) {
 		return err
 	}
@@ -85,7 +85,7 @@ func explainLost(err error, report wal.Report) error {
 
 // reportDamage logs what was found wrong in the log, keeps the damaged files for
 // whoever wants to look, and repairs the log.
-func (s *spool) reportDamage(report wal.Report) error {
+func (s *spool) handleDamage(report wal.Report) error {
 	b := s.buf
 	log := b.opts.Log
 	lost := map[string]any{}
@@ -128,7 +128,7 @@ func (s *spool) reportDamage(report wal.Report) error {
 	}
 	if report.LostPositions {
 		b.stats.LostPositions = true
-		s.reportLost()
+		s.logLostPositions()
 	}
 	if len(report.Damage) == 0 {
 		return nil
@@ -155,7 +155,7 @@ func damageText(d wal.Damage) string {
 }
 
 // reportLost logs that positions are lost and what is done.
-func (s *spool) reportLost() {
+func (s *spool) logLostPositions() {
 	text := "positions of the inputs are lost: "
 	switch s.log.LostPositions() {
 	case RereadLost:
@@ -169,7 +169,7 @@ func (s *spool) reportLost() {
 }
 
 // reportState logs that the state of a batch cannot be read, or not to its end.
-func (b *Buffer) reportState(batch *Batch, state sealed.State, err error) {
+func (b *Buffer) logStateDamage(batch *Batch, state sealed.State, err error) {
 	const text = ": where it was tried last is not known, and if it is stored already it is stored again, which queries drop"
 	report, what := b.opts.Log.Error, "the state of a sealed batch is damaged"
 	if errors.Is(err, sealed.ErrTorn) {
@@ -185,7 +185,7 @@ func (b *Buffer) reportState(batch *Batch, state sealed.State, err error) {
 
 // done writes down that a batch does not wait any more, durably. Where there is no room
 // for that, its state has to stay until the next opening.
-func (s *spool) done(seq int64) (keepState bool, err error) {
+func (s *spool) writeDone(seq int64) (keepState bool, err error) {
 	var entry uint64
 	err = s.withReserve(func() (err error) {
 		entry, err = s.log.Done(seq)
@@ -201,7 +201,7 @@ func (s *spool) done(seq int64) (keepState bool, err error) {
 }
 
 // damageOf is what is wrong with a buffer's files, a line each.
-func damageOf(report wal.Report, dir string, damaged []string) (all []string) {
+func damageLines(report wal.Report, dir string, damaged []string) (all []string) {
 	for _, d := range report.Damage {
 		if d.Torn {
 			continue

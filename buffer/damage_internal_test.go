@@ -108,7 +108,7 @@ func killed(t *testing.T, n int, mark bool) *scenario {
 	}
 	if mark { // as an idle second does
 		written, _ := b.spool.log.Entries()
-		if err := errors.Join(b.spool.log.Sync(written), b.spool.log.Mark()); err != nil {
+		if err := errors.Join(b.spool.log.Sync(written), b.spool.log.WriteDurable()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -287,7 +287,7 @@ func withoutCopy(t *testing.T, base *scenario, policy LostPositions, path string
 	if b.Stats().LostPositions != stopped {
 		t.Errorf("byte %d of %s: positions lost %v, with stop %v", at, path, !stopped, stopped)
 	}
-	want := KeepLost
+	want := UndecidedLost
 	if stopped {
 		want = policy
 	}

@@ -107,7 +107,7 @@ func newWorld(t *testing.T, size int64, seed uint64) *world {
 
 func (w *world) options() Options {
 	return Options{
-		Instance: "i", Dir: w.dir, fs: w.fs, Sync: SyncNever, FlushInterval: w.flushInterval, fullWait: time.Millisecond,
+		Instance: "i", Dir: w.dir, fs: w.fs, Sync: SyncNever, FlushInterval: w.flushInterval, fullRetryInterval: time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}
 }
@@ -365,7 +365,7 @@ func (p *process) end() {
 			last, since = now, time.Now()
 		}
 		if time.Since(since) > hang {
-			p.w.t.Errorf("nothing moved for %v: %+v, log of %d bytes, reserve %d of %d\n%s", hang, p.b.Stats(), p.b.spool.log.Size(), p.b.spool.reserve.size(), p.b.spool.want.Load(), p.w.log)
+			p.w.t.Errorf("nothing moved for %v: %+v, log of %d bytes, reserve %d of %d\n%s", hang, p.b.Stats(), p.b.spool.log.Size(), p.b.spool.reserve.size(), p.b.spool.reserveTarget.Load(), p.w.log)
 			p.cancel()
 			<-p.ended
 			done = true

@@ -49,7 +49,7 @@ func newScenario(t *testing.T, sync Sync) *scenario {
 
 func (s *scenario) open() (*Buffer, error) {
 	return Open(s.t.Context(), Options{
-		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullWait: time.Millisecond, OnLostPositions: s.policy,
+		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullRetryInterval: time.Millisecond, OnLostPositions: s.policy,
 		Log: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 }
@@ -83,13 +83,13 @@ func (s *scenario) work(b *Buffer, end int) error {
 		for i := range n {
 			c.Records = append(c.Records, numbered(at+i))
 		}
-		m, err := b.Append(ctx, c)
+		lsn, err := b.Append(ctx, c)
 		if err != nil {
 			return err
 		}
 		at += n
 		if s.sync == SyncAlways {
-			if err := b.Synced(ctx, m); err != nil {
+			if err := b.Synced(ctx, lsn); err != nil {
 				return err
 			}
 			s.acknowledged = at
@@ -374,7 +374,7 @@ func TestLockAfterClose(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.spool.locked(); !errors.Is(err, ErrClosed) || b.Err() != nil {
+	if err := b.spool.checkLock(); !errors.Is(err, ErrClosed) || b.Err() != nil {
 		t.Errorf("%v, and the buffer has failed: %v", err, b.Err())
 	}
 }

@@ -293,12 +293,12 @@ func TestManyWaiting(t *testing.T) {
 func TestSynced(t *testing.T) {
 	t.Parallel()
 	b := durable(t, t.TempDir(), func(o *buffer.Options) { o.Sync = buffer.Sync(time.Hour) })
-	m := mustAppend(t, b, chunk(rec(noon, "x")))
-	if err := b.Synced(t.Context(), m); err != nil {
+	lsn := mustAppend(t, b, chunk(rec(noon, "x")))
+	if err := b.Synced(t.Context(), lsn); err != nil {
 		t.Error(err)
 	}
 	mustClose(t, b)
-	if err := b.Synced(t.Context(), m+1); !errors.Is(err, buffer.ErrClosed) {
+	if err := b.Synced(t.Context(), lsn+1); !errors.Is(err, buffer.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }

@@ -83,14 +83,14 @@ func inspect(ctx context.Context, dir string) (s Status, err error) {
 			s.Oldest = h.First
 		}
 	}
-	summary, err := wal.Peek(ctx, disk.OS{}, filepath.Join(dir, logDir), sealedOf(heads, known))
+	summary, err := wal.Peek(ctx, disk.OS{}, filepath.Join(dir, logDir), sealedForLog(heads, known))
 	if err != nil {
 		return s, err
 	}
 	if !held {
-		s.Damage = damageOf(summary.Report, filepath.Join(dir, sealedDir), damaged)
+		s.Damage = damageLines(summary.Report, filepath.Join(dir, sealedDir), damaged)
 		if summary.Report.LostPositions {
-			s.LostPositions = explainLost(ErrLostPositions, summary.Report)
+			s.LostPositions = wrapLostPositions(ErrLostPositions, summary.Report)
 		}
 	}
 	s.LogBytes, s.Positions = summary.Bytes, summary.Positions
@@ -101,7 +101,7 @@ func inspect(ctx context.Context, dir string) (s Status, err error) {
 		s.Services = append(s.Services, name)
 	}
 	slices.Sort(s.Services)
-	files, err := quarantined(dir)
+	files, err := quarantineFiles(dir)
 	s.Quarantined = len(files)
 	return s, err
 }

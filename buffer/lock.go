@@ -47,14 +47,14 @@ type dirLock struct {
 
 // lock takes a directory's lock and writes down who has it. It makes the
 // directory where it is missing.
-func lock(path, instance string, now time.Time) (*dirLock, error) {
+func lockDir(path, instance string, now time.Time) (*dirLock, error) {
 	for {
 		l, err := tryLock(path)
 		if err != nil {
 			return nil, err
 		}
 		if l.check() == nil {
-			l.sign(instance, now)
+			l.writeHolder(instance, now)
 			return l, nil
 		}
 		if err := l.Close(); err != nil { // removed by who had it
@@ -86,17 +86,17 @@ func tryLock(path string) (l *dirLock, err error) {
 			l.file, err = os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return l, held(path, err)
+			return l, addHolder(path, err)
 		}
 	}
 	if err := flock(l.file, syscall.LOCK_EX); err != nil {
-		return l, held(path, err)
+		return l, addHolder(path, err)
 	}
 	return l, nil
 }
 
 // held adds to an error of a lock who has it.
-func held(path string, err error) error {
+func addHolder(path string, err error) error {
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return err
 	}
@@ -108,7 +108,7 @@ func held(path string, err error) error {
 }
 
 // sign writes down who has the lock. It is a courtesy; a full disk is no reason to stop.
-func (l *dirLock) sign(instance string, now time.Time) {
+func (l *dirLock) writeHolder(instance string, now time.Time) {
 	line, err := json.Marshal(Holder{PID: os.Getpid(), Instance: instance, Since: now.UTC().Truncate(time.Second)})
 	if err == nil {
 		err = l.file.Truncate(0)
@@ -129,9 +129,9 @@ func (l *dirLock) check() error {
 	switch {
 	case l.file == nil:
 		return ErrClosed
-	case !isAt(l.dir, l.path):
+	case !isSameFile(l.dir, l.path):
 		return fmt.Errorf("the buffer directory %s was removed or replaced while it was in use", l.path)
-	case !isAt(l.file, filepath.Join(l.path, lockFile)):
+	case !isSameFile(l.file, filepath.Join(l.path, lockFile)):
 		return fmt.Errorf("the lock file of the buffer %s was removed or replaced while it was in use", l.path)
 	}
 	return nil
@@ -203,7 +203,7 @@ func isLocked(path string) (bool, error) {
 }
 
 // isAt reports whether a path still leads to an open file.
-func isAt(f *os.File, path string) bool {
+func isSameFile(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
 		return false
@@ -216,13 +216,13 @@ func isAt(f *os.File, path string) bool {
 }
 
 // checkEvery is how often it is checked that the lock is still what keeps others away.
-const checkEvery = time.Second
+const lockCheckInterval = time.Second
 
 // watchLock ends the buffer when its directory or lock was replaced, until it closes.
 func (s *spool) watchLock() {
-	ticker := time.NewTicker(checkEvery)
+	ticker := time.NewTicker(lockCheckInterval)
 	defer ticker.Stop()
-	for s.locked() == nil {
+	for s.checkLock() == nil {
 		select {
 		case <-s.buf.stop:
 			return
@@ -233,7 +233,7 @@ func (s *spool) watchLock() {
 
 // locked makes it an error of the buffer when its directory or lock was replaced:
 // another process may be using it, or a directory of the same name.
-func (s *spool) locked() error {
+func (s *spool) checkLock() error {
 	err := s.lock.check()
 	if err == nil || errors.Is(err, ErrClosed) {
 		return err
@@ -248,7 +248,7 @@ func (s *spool) locked() error {
 // process that opens the buffer meanwhile.
 func Remove(ctx context.Context, dir string) (err error) {
 	holder, _ := ReadHolder(dir) // whose it was stays in it if it stays
-	f, err := lock(dir, holder.Instance, time.Now())
+	f, err := lockDir(dir, holder.Instance, time.Now())
 	if err != nil {
 		return fmt.Errorf("remove buffer %s: %w", dir, err)
 	}

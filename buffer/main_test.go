@@ -49,13 +49,13 @@ func chunk(records ...record.Record) buffer.Chunk {
 	return buffer.Chunk{Service: "web", Read: noon.Add(time.Hour).UnixNano(), Records: records}
 }
 
-func mustAppend(t testing.TB, b *buffer.Buffer, c buffer.Chunk) buffer.Mark {
+func mustAppend(t testing.TB, b *buffer.Buffer, c buffer.Chunk) buffer.LSN {
 	t.Helper()
-	m, err := b.Append(t.Context(), c)
+	lsn, err := b.Append(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return lsn
 }
 
 // next takes a batch that must be there.

@@ -9,12 +9,12 @@ type memory struct {
 	limit int64
 	// used is what open batches, sealed batches and chunks being appended take;
 	// held is the part of it that is on its way to storage and becomes free by itself.
-	used, held int64
+	used, pending int64
 }
 
 // reserve waits until n more bytes fit and takes them; it returns what it took.
 // Where too little is on its way to storage to make room, it seals something.
-func (b *Buffer) reserve(ctx context.Context, n int64) (int64, error) {
+func (b *Buffer) reserveMemory(ctx context.Context, n int64) (int64, error) {
 	// What is larger than all memory could never fit; it may exceed it.
 	n = min(n, b.opts.Memory/4)
 	for {
@@ -36,7 +36,7 @@ func (b *Buffer) reserve(ctx context.Context, n int64) (int64, error) {
 			b.mu.Unlock()
 			return n, nil
 		}
-		if b.memory.held <= b.memory.limit/2 {
+		if b.memory.pending <= b.memory.limit/2 {
 			victim = b.victim()
 		}
 		space := b.space.wait()
@@ -53,7 +53,7 @@ func (b *Buffer) reserve(ctx context.Context, n int64) (int64, error) {
 	}
 }
 
-func (b *Buffer) unreserve(n int64) {
+func (b *Buffer) releaseMemory(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.memory.used -= n
@@ -86,9 +86,9 @@ func (b *Buffer) charge(o *openBatch) {
 }
 
 // release takes back what a sealed batch counts, down to n. b.mu is held.
-func (b *Buffer) release(batch *Batch, n int64) {
+func (b *Buffer) releaseBatch(batch *Batch, n int64) {
 	b.memory.used -= batch.charged - n
-	b.memory.held -= batch.charged - n
+	b.memory.pending -= batch.charged - n
 	batch.charged = n
 	b.space.notify()
 }

@@ -71,7 +71,7 @@ type Options struct {
 	// fs is the file system that Dir is in; tests make it fail.
 	fs disk.FS
 	// fullWait is the time between tries while the disk is full.
-	fullWait time.Duration
+	fullRetryInterval time.Duration
 }
 
 // Sync is when appended records are made durable: SyncAlways, SyncNever, or an interval.
@@ -123,8 +123,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.fs == nil {
 		o.fs = disk.OS{}
 	}
-	if o.fullWait == 0 {
-		o.fullWait = time.Second
+	if o.fullRetryInterval == 0 {
+		o.fullRetryInterval = time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -116,7 +116,7 @@ func (p *property) produce(t *testing.T, b *buffer.Buffer, id int) {
 		}
 		position := []byte(fmt.Sprint(number))
 		c.Positions = []buffer.Position{{Input: source, Value: position}}
-		m, err := b.Append(t.Context(), c)
+		lsn, err := b.Append(t.Context(), c)
 		if p.drainMeanwhile && errors.Is(err, buffer.ErrClosed) {
 			return
 		}
@@ -127,7 +127,7 @@ func (p *property) produce(t *testing.T, b *buffer.Buffer, id int) {
 		p.mu.Lock()
 		maps.Copy(p.sent, sent)
 		p.mu.Unlock()
-		if err := b.Synced(t.Context(), m); err != nil {
+		if err := b.Synced(t.Context(), lsn); err != nil {
 			t.Errorf("synced: %v", err)
 		}
 		// The buffer must have copied what it keeps.

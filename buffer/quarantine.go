@@ -40,7 +40,7 @@ func ListQuarantine(dir string) ([]Quarantined, error) {
 	if _, err := os.Stat(filepath.Join(dir, lockFile)); err != nil {
 		return nil, fmt.Errorf("read buffer %s: %w", dir, err)
 	}
-	names, err := quarantined(dir)
+	names, err := quarantineFiles(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the quarantine: %w", err)
 	}
@@ -53,7 +53,7 @@ func ListQuarantine(dir string) ([]Quarantined, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the quarantine: %w", err)
 		}
-		all = append(all, describe(sealedIn(dir).Quarantined(name), info))
+		all = append(all, describe(sealedDirAt(dir).Quarantined(name), info))
 	}
 	return all, nil
 }
@@ -72,7 +72,7 @@ func describe(found sealed.Quarantined, info fs.FileInfo) Quarantined {
 
 // quarantined are the names of the files in a buffer's quarantine, without what
 // belongs to others there.
-func quarantined(dir string) (names []string, err error) {
+func quarantineFiles(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(dir, quarantineDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -86,7 +86,7 @@ func quarantined(dir string) (names []string, err error) {
 }
 
 // sealedIn is the directory of sealed batches of a buffer, as it is.
-func sealedIn(dir string) *sealed.Dir {
+func sealedDirAt(dir string) *sealed.Dir {
 	return sealed.At(disk.OS{}, filepath.Join(dir, sealedDir), filepath.Join(dir, quarantineDir))
 }
 
@@ -96,14 +96,14 @@ func sealedIn(dir string) *sealed.Dir {
 // stays. [ErrLocked] says that a process has the buffer open; nothing is changed then.
 func Requeue(ctx context.Context, dir string, batches []Quarantined) (err error) {
 	holder, _ := ReadHolder(dir) // whose it is stays in it
-	lock, err := lock(dir, holder.Instance, time.Now())
+	lock, err := lockDir(dir, holder.Instance, time.Now())
 	if err != nil {
 		return fmt.Errorf("cannot requeue: buffer %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	var errs []error
 	for _, q := range batches {
-		if err := sealedIn(dir).Requeue(ctx, q.File); err != nil {
+		if err := sealedDirAt(dir).Requeue(ctx, q.File); err != nil {
 			errs = append(errs, fmt.Errorf("cannot requeue %s: %w", q.File, err))
 		}
 	}
@@ -115,7 +115,7 @@ func Requeue(ctx context.Context, dir string, batches []Quarantined) (err error)
 func Discard(dir string, files []Quarantined) error {
 	var errs []error
 	for _, q := range files {
-		if err := sealedIn(dir).Discard(q.File); err != nil {
+		if err := sealedDirAt(dir).Discard(q.File); err != nil {
 			errs = append(errs, fmt.Errorf("cannot discard %s: %w", q.File, err))
 		}
 	}
@@ -127,7 +127,7 @@ func (b *Buffer) InQuarantine() int {
 	if b.spool == nil {
 		return 0
 	}
-	names, err := quarantined(b.opts.Dir)
+	names, err := quarantineFiles(b.opts.Dir)
 	if err != nil {
 		return 0 // the buffer's disk fails, which shows elsewhere
 	}

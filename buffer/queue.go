@@ -10,17 +10,17 @@ import (
 // queue holds sealed batches: those that wait, by Seq, and those handed out.
 // The Buffer's lock guards it.
 type queue struct {
-	waiting []*Batch
-	out     map[*Batch]struct{}
+	waiting  []*Batch
+	inflight map[*Batch]struct{}
 	// turn counts what was handed out while there was a backlog.
-	turn int
+	backlogTaken int
 }
 
 const (
 	// backlog is how many waiting batches are a backlog: then one of freshTurn is
 	// the newest, so that what is logged now can be asked for while it lasts.
-	backlog   = 16
-	freshTurn = 4
+	backlog     = 16
+	newestEvery = 4
 )
 
 // put adds a batch at its place. A batch that was given back is older than all
@@ -38,13 +38,13 @@ func (q *queue) take() *Batch {
 	if last < backlog {
 		return q.takeOldest()
 	}
-	if q.turn++; q.turn%freshTurn != 0 {
+	if q.backlogTaken++; q.backlogTaken%newestEvery != 0 {
 		return q.takeOldest()
 	}
 	batch := q.waiting[last]
 	q.waiting[last] = nil
 	q.waiting = q.waiting[:last]
-	q.out[batch] = struct{}{}
+	q.inflight[batch] = struct{}{}
 	return batch
 }
 
@@ -56,7 +56,7 @@ func (q *queue) takeOldest() *Batch {
 	batch := q.waiting[0]
 	q.waiting[0] = nil
 	q.waiting = q.waiting[1:]
-	q.out[batch] = struct{}{}
+	q.inflight[batch] = struct{}{}
 	return batch
 }
 
@@ -84,7 +84,7 @@ func (b *Buffer) Next(ctx context.Context) (*Batch, error) {
 			b.mu.Unlock()
 			return batch, nil
 		}
-		if b.drained && len(b.ending) == 0 {
+		if b.drained && len(b.sealing) == 0 {
 			b.mu.Unlock()
 			return nil, io.EOF
 		}

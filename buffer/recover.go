@@ -14,7 +14,7 @@ import (
 func (b *Buffer) openSpool(ctx context.Context) (err error) {
 	o := &b.opts
 	s := &spool{buf: b, reserve: &reserve{fs: o.fs, path: filepath.Join(o.Dir, reserveFile)}}
-	if s.lock, err = lock(o.Dir, o.Instance, o.Now()); err != nil {
+	if s.lock, err = lockDir(o.Dir, o.Instance, o.Now()); err != nil {
 		return err
 	}
 	defer func() {
@@ -22,7 +22,7 @@ func (b *Buffer) openSpool(ctx context.Context) (err error) {
 			err = errors.Join(err, s.lock.Close())
 		}
 	}()
-	if err := errors.Join(checkDisk(o.fs, o.Dir), s.reserve.find()); err != nil {
+	if err := errors.Join(checkDisk(o.fs, o.Dir), s.reserve.load()); err != nil {
 		return err
 	}
 	b.spool = s
@@ -45,11 +45,11 @@ func (b *Buffer) openSpool(ctx context.Context) (err error) {
 		return err
 	})
 	if err != nil {
-		return explainLost(err, report)
+		return wrapLostPositions(err, report)
 	}
 	b.seq = max(b.seq, s.log.Seq())
 	b.positions = s.log.Positions()
-	err = errors.Join(s.reportDamage(report), s.restore())
+	err = errors.Join(s.handleDamage(report), s.restoreReserve())
 	if err == nil && s.reserve.size() == 0 { // delivery needs the last space
 		_, err = s.log.DropCopy()
 	}
@@ -85,7 +85,7 @@ func (s *spool) openDirs(ctx context.Context) (found wal.Sealed, err error) {
 		s.bytes.Add(h.Size)
 		b.seq = max(b.seq, h.Meta.Seq)
 	}
-	return sealedOf(heads, known), nil
+	return sealedForLog(heads, known), nil
 }
 
 // errQuit ends replaying.
@@ -99,7 +99,7 @@ func (s *spool) replay() {
 	err := s.log.Replay(s.replayOne)
 	b.mu.Lock()
 	if err == nil {
-		s.floor = math.MaxUint64
+		s.replayFloor = math.MaxUint64
 	} else {
 		b.stats.Unsealed++
 	}
@@ -124,8 +124,8 @@ func (s *spool) replayOne(e wal.Records) error {
 	default:
 	}
 	b.mu.Lock()
-	s.floor = e.First
-	l := b.anyLane(e.Service)
+	s.replayFloor = e.First
+	p := b.partition(e.Service)
 	err := b.failed
 	b.mu.Unlock()
 	if err != nil {
@@ -138,11 +138,11 @@ func (s *spool) replayOne(e wal.Records) error {
 		runs = append(runs, run{bucket: k, from: at, to: at + r.Count})
 		at += r.Count
 	}
-	l.mu.Lock()
-	full, err := l.apply(e.Records, runs, e.First)
-	l.mu.Unlock()
+	p.mu.Lock()
+	full, err := p.apply(e.Records, runs, e.First)
+	p.mu.Unlock()
 	for _, o := range full {
-		b.finish(context.Background(), o) // giveUp ends the wait
+		b.sealDetached(context.Background(), o) // giveUp ends the wait
 	}
 	b.mu.Lock()
 	b.stats.Replayed += uint64(len(e.Records))

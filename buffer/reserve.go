@@ -19,12 +19,12 @@ type reserve struct {
 	fs   disk.FS
 	path string
 
-	mu   sync.Mutex
-	held int64
+	mu    sync.Mutex
+	bytes int64
 }
 
 // find takes over the file that an earlier process left.
-func (r *reserve) find() error {
+func (r *reserve) load() error {
 	file, err := r.fs.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -33,7 +33,7 @@ func (r *reserve) find() error {
 		return err
 	}
 	size, err := file.Size()
-	r.held = size
+	r.bytes = size
 	return errors.Join(err, file.Close())
 }
 
@@ -41,14 +41,14 @@ func (r *reserve) find() error {
 func (r *reserve) size() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.held
+	return r.bytes
 }
 
 // grow makes the reserve at least that large. An error leaves it as it was.
 func (r *reserve) grow(want int64) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.held >= want {
+	if r.bytes >= want {
 		return nil
 	}
 	file, err := r.fs.Open(r.path)
@@ -60,34 +60,34 @@ func (r *reserve) grow(want int64) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if err := file.Allocate(want); err != nil {
-		return errors.Join(fmt.Errorf("cannot reserve disk space: %w", err), file.Truncate(r.held))
+		return errors.Join(fmt.Errorf("cannot reserve disk space: %w", err), file.Truncate(r.bytes))
 	}
-	r.held = want
+	r.bytes = want
 	return nil
 }
 
 // give makes the reserve smaller by n bytes, or as many as there are, and
 // returns how many became free.
-func (r *reserve) give(n int64) (given int64, err error) {
+func (r *reserve) shrink(n int64) (given int64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	given = min(n, r.held)
+	given = min(n, r.bytes)
 	if given <= 0 {
 		return 0, nil
 	}
-	if given == r.held {
+	if given == r.bytes {
 		err = r.fs.Remove(r.path)
 	} else {
-		err = r.cut(r.held - given)
+		err = r.truncate(r.bytes - given)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("cannot release reserved disk space: %w", err)
 	}
-	r.held -= given
+	r.bytes -= given
 	return given, nil
 }
 
-func (r *reserve) cut(size int64) error {
+func (r *reserve) truncate(size int64) error {
 	file, err := r.fs.Open(r.path)
 	if err != nil {
 		return err

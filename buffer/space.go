@@ -23,9 +23,9 @@ const (
 	MinDisk = 8 << 20
 	// small is about what any of the small writes takes that delivery needs: states,
 	// coverage, the beginning of a log file.
-	small = 64 << 10
+	smallWrites = 64 << 10
 	// sayFullEvery is how often it is logged that inputs wait.
-	sayFullEvery = time.Minute
+	fullLogInterval = time.Minute
 )
 
 var (
@@ -42,14 +42,14 @@ var (
 // writes, else sealed batches could not become delivered ones.
 
 // takes is how much of the space there is a sealed batch may take.
-func takes(space int64) int64 { return max(space-small, space/2) }
+func usableSpace(space int64) int64 { return max(space-smallWrites, space/2) }
 
 // reserveSize is how large the reserve should be: what a batch of FlushSize and its
 // blocks that are not yet compressed need at most, on a small disk a quarter of it.
 func (s *spool) reserveSize(capacity int64) int64 {
 	flush := s.buf.opts.FlushSize
 	most := flush + 2*min(segment.DefaultBlockSize, 4*flush)
-	return min(most+most/4+2*small, capacity/4)
+	return min(most+most/4+2*smallWrites, capacity/4)
 }
 
 // capacity is how many bytes the buffer may take on disk: Options.MaxSize, or what
@@ -105,70 +105,70 @@ func (b *Buffer) batchLimit() int64 {
 	if s == nil {
 		return math.MaxInt64
 	}
-	want, held := s.want.Load(), s.reserve.size()
+	want, held := s.reserveTarget.Load(), s.reserve.size()
 	if held < want {
 		// What an earlier process left on a full disk is sealed in pieces as small as need be.
 		if space, err := s.space(); err == nil {
 			held += space.Free
 		}
 	}
-	return max(takes(min(want, held)-small)/5*4, small/16)
+	return max(usableSpace(min(want, held)-smallWrites)/5*4, smallWrites/16)
 }
 
 // ample reports whether a batch of n bytes can be sealed without a thought of the reserve.
-func (s *spool) ample(n int64) bool {
+func (s *spool) fitsWithoutReserve(n int64) bool {
 	space, err := s.space()
-	return err == nil && (space.Total == 0 || space.Free+s.reserve.size() > n+s.want.Load()+4*small)
+	return err == nil && (space.Total == 0 || space.Free+s.reserve.size() > n+s.reserveTarget.Load()+4*smallWrites)
 }
 
 // releaseFor gives as much of the reserve back as sealing a batch of n bytes takes.
 // What is not there, or is needed for delivery, is ENOSPC. s.sealing is held.
-func (s *spool) releaseFor(n int64) error {
+func (s *spool) releaseReserveFor(n int64) error {
 	space, err := s.space()
 	if err != nil {
 		return err
 	}
 	if space.Total == 0 { // unknown: the write will tell
-		s.release(n)
+		s.releaseReserve(n)
 		return nil
 	}
-	if n > takes(space.Free+s.reserve.size()) {
+	if n > usableSpace(space.Free+s.reserve.size()) {
 		return fmt.Errorf("cannot seal a batch of %d bytes, %d are free: %w", n, space.Free+s.reserve.size(), syscall.ENOSPC)
 	}
-	s.release(n + small - space.Free)
+	s.releaseReserve(n + smallWrites - space.Free)
 	return nil
 }
 
 // needs is what taking a chunk takes.
-type needs struct {
+type chunkSize struct {
 	// size is the size of the chunk's text, largest that of its largest record.
-	size, largest int64
+	total, largest int64
 }
 
 // hasSpace reports whether a chunk can be taken with the reserve in place. Its
 // error is wal.ErrFull where it cannot be taken now, ErrTooLarge where it never can.
-func (s *spool) hasSpace(n needs) error {
-	s.checking.Lock()
-	defer s.checking.Unlock()
+func (s *spool) hasSpace(n chunkSize) error {
+	s.checkMu.Lock()
+	defer s.checkMu.Unlock()
 	opts := &s.buf.opts
-	want := max(s.want.Load(), n.largest+n.largest/4)
-	if used, limit := s.size()+min(want, opts.MaxSize/4), opts.MaxSize; used+min(n.size, limit/4) > limit {
+	want := max(s.reserveTarget.Load(), n.largest+n.largest/4)
+	if used, limit := s.size()+min(want, opts.MaxSize/4), opts.MaxSize; used+min(n.total, limit/4) > limit {
 		return fmt.Errorf("%w: %d bytes of %d are taken", wal.ErrFull, used, limit)
 	}
-	if held := s.reserve.size(); held >= want && n.size <= s.unchecked {
-		s.unchecked -= n.size
+	if held := s.reserve.size(); held >= want && n.total <= s.unchecked {
+		s.unchecked -= n.total
 		return nil
 	}
 	space, err := s.space()
 	if err != nil {
 		return err
 	}
-	left := space.Free + s.reserve.size() - want - n.size - small
+	left := space.Free + s.reserve.size() - want - n.total - smallWrites
 	switch {
 	case space.Total == 0: // unknown: a write will fail
 		left = math.MaxInt64
-	case want+n.size+4*small > space.Total:
-		err := fmt.Errorf("%w: %d bytes, on a disk of %d", ErrTooLarge, n.size, space.Total)
+	case want+n.total+4*smallWrites > space.Total:
+		err := fmt.Errorf("%w: %d bytes, on a disk of %d", ErrTooLarge, n.total, space.Total)
 		return hint.Wrap(err, "move %s to a larger disk, or lower --max-record", opts.Dir)
 	case left < 0:
 		return fmt.Errorf("%w: %d bytes are free", wal.ErrFull, space.Free)
@@ -183,29 +183,29 @@ func (s *spool) hasSpace(n needs) error {
 }
 
 // forget has the next chunk looked at closely.
-func (s *spool) forget() {
-	s.checking.Lock()
-	defer s.checking.Unlock()
+func (s *spool) forceSpaceCheck() {
+	s.checkMu.Lock()
+	defer s.checkMu.Unlock()
 	s.unchecked = 0
 }
 
 // waitForSpace waits until a chunk can be taken. failed is the error of a write
 // that found the disk full all the same, nil before the first try.
-func (b *Buffer) waitForSpace(ctx context.Context, n needs, failed error) error {
+func (b *Buffer) waitForSpace(ctx context.Context, n chunkSize, failed error) error {
 	s := b.spool
 	if s == nil {
 		return nil
 	}
 	s.compactLog(ctx)
 	for {
-		if err := b.stopped(ctx); err != nil {
+		if err := b.waitError(ctx); err != nil {
 			return err
 		}
 		full := failed
 		if full == nil {
 			full = s.hasSpace(n)
 		} else {
-			s.forget()
+			s.forceSpaceCheck()
 		}
 		if full == nil {
 			return nil
@@ -227,7 +227,7 @@ func (b *Buffer) waitForSpace(ctx context.Context, n needs, failed error) error 
 			failed = nil
 			continue
 		}
-		s.sayFull(full)
+		s.logFull(full)
 		b.waitRetry(ctx.Done(), space)
 		failed = nil
 	}
@@ -237,11 +237,11 @@ func (b *Buffer) waitForSpace(ctx context.Context, n needs, failed error) error 
 // was: the rest is delivery's. With force set it seals even a short log.
 func (s *spool) makeSpace(ctx context.Context, force bool) (bool, error) {
 	b := s.buf
-	if s.dropSpare() {
+	if s.dropRecycled() {
 		return true, nil
 	}
 	b.mu.Lock()
-	waiting, sending, ending := len(b.queue.waiting), len(b.queue.out), len(b.ending)
+	waiting, sending, ending := len(b.queue.waiting), len(b.queue.inflight), len(b.sealing)
 	oldest := b.oldestOpen()
 	b.mu.Unlock()
 	size := s.log.Size()
@@ -254,7 +254,7 @@ func (s *spool) makeSpace(ctx context.Context, force bool) (bool, error) {
 	if b.opts.OnFull == DropOldest && waiting > 0 {
 		return true, s.dropOldest()
 	}
-	if oldest == nil && size > small {
+	if oldest == nil && size > smallWrites {
 		s.trim(true)
 	}
 	return s.log.Size() < size, nil
@@ -265,7 +265,7 @@ func (s *spool) makeSpace(ctx context.Context, force bool) (bool, error) {
 func (b *Buffer) waitRetry(done, space <-chan struct{}) {
 	b.spool.waiting.Add(1)
 	defer b.spool.waiting.Add(-1)
-	timer := time.NewTimer(b.opts.fullWait)
+	timer := time.NewTimer(b.opts.fullRetryInterval)
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -309,15 +309,15 @@ func (b *Buffer) oldestOpen() (oldest *openBatch) {
 // for space to become free, is written with it.
 func (s *spool) withReserve(write func() error) error {
 	err := write()
-	if disk.Full(err) && s.dropSpare() {
+	if disk.Full(err) && s.dropRecycled() {
 		err = write()
 	}
 	if !disk.Full(err) {
 		return err
 	}
-	s.sealing.Lock() // no batch is sealed into that space
-	defer s.sealing.Unlock()
-	if err = write(); disk.Full(err) && s.release(small) {
+	s.sealMu.Lock() // no batch is sealed into that space
+	defer s.sealMu.Unlock()
+	if err = write(); disk.Full(err) && s.releaseReserve(smallWrites) {
 		err = write()
 	}
 	return err
@@ -325,8 +325,8 @@ func (s *spool) withReserve(write func() error) error {
 
 // release gives n bytes of the reserve back to the disk, and reports whether there were
 // any. When the reserve is used up, the space of the current log file's copy is next.
-func (s *spool) release(n int64) bool {
-	given, err := s.reserve.give(n)
+func (s *spool) releaseReserve(n int64) bool {
+	given, err := s.reserve.shrink(n)
 	if err != nil {
 		s.buf.opts.Log.Warn("the reserved disk space cannot be used", "error", err)
 	}
@@ -341,18 +341,18 @@ func (s *spool) release(n int64) bool {
 }
 
 // restore makes the reserve whole again where there is space that is not needed.
-func (s *spool) restore() error {
+func (s *spool) restoreReserve() error {
 	capacity := s.capacity()
 	want := s.reserveSize(capacity)
-	s.want.Store(want)
+	s.reserveTarget.Store(want)
 	s.limit.Store(capacity - want)
 	err := s.reserve.grow(want)
 	if !disk.Full(err) {
 		return err
 	}
 	// Records are not taken before; what there is, is kept from other programs.
-	if space, err := s.space(); err == nil && space.Free > small {
-		if err := s.reserve.grow(s.reserve.size() + space.Free - small); !disk.Full(err) {
+	if space, err := s.space(); err == nil && space.Free > smallWrites {
+		if err := s.reserve.grow(s.reserve.size() + space.Free - smallWrites); !disk.Full(err) {
 			return err
 		}
 	}
@@ -360,7 +360,7 @@ func (s *spool) restore() error {
 }
 
 // stopped is why waiting for space ends, nil while it goes on.
-func (b *Buffer) stopped(ctx context.Context) error {
+func (b *Buffer) waitError(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -395,10 +395,10 @@ func (s *spool) dropOldest() error {
 }
 
 // sayFull logs that there is no space, once in a while.
-func (s *spool) sayFull(err error) {
+func (s *spool) logFull(err error) {
 	now := time.Now().UnixNano()
-	last := s.saidFull.Load()
-	if now-last < int64(sayFullEvery) || !s.saidFull.CompareAndSwap(last, now) {
+	last := s.fullLogged.Load()
+	if now-last < int64(fullLogInterval) || !s.fullLogged.CompareAndSwap(last, now) {
 		return
 	}
 	s.buf.opts.Log.Warn("the buffer is full; inputs wait until storage takes what is in it", "dir", s.buf.opts.Dir, "error", err)

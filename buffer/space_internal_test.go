@@ -115,7 +115,7 @@ func TestFullDisk(t *testing.T) {
 					}
 					l = w.start(lines)
 				} else if without {
-					if _, err := l.b.spool.reserve.give(1 << 40); err != nil {
+					if _, err := l.b.spool.reserve.shrink(1 << 40); err != nil {
 						t.Fatal(err)
 					}
 					w.fs.Occupy(4 * disktest.Block)
@@ -290,7 +290,7 @@ func TestBatchesFitReserve(t *testing.T) {
 			if nextErr != nil {
 				t.Fatal(nextErr)
 			}
-			if held := b.spool.reserve.size(); batch.Size+small > held {
+			if held := b.spool.reserve.size(); batch.Size+smallWrites > held {
 				t.Errorf("a batch of %d bytes, the reserve has %d", batch.Size, held)
 			}
 			if err := batch.Done(); err != nil {
@@ -320,14 +320,14 @@ func TestSealingLeavesSpace(t *testing.T) {
 	s := b.spool
 	for _, left := range []int64{0, 8 * disktest.Block} {
 		if left > 0 {
-			s.release(math.MaxInt64)
+			s.releaseReserve(math.MaxInt64)
 		}
 		w.fs.Occupy(left)
 		there := s.reserve.size() + left
-		if err := s.releaseFor(there - min(small/2, there/4)); !disk.Full(err) {
+		if err := s.releaseReserveFor(there - min(smallWrites/2, there/4)); !disk.Full(err) {
 			t.Errorf("nearly all of %d: %v", there, err)
 		}
-		if err := s.releaseFor(there / 2); err != nil {
+		if err := s.releaseReserveFor(there / 2); err != nil {
 			t.Errorf("half of %d: %v", there, err)
 		}
 	}
@@ -370,7 +370,7 @@ func TestTrimWhileReplaying(t *testing.T) {
 		sealed += uint64(len(e.Records))
 		err := b.spool.replayOne(e)
 		if sealed%1000 == 0 {
-			b.endAll(false, b.end)
+			b.detachAll(false, b.sealAndEnqueue)
 			b.spool.trim(true)
 		}
 		return err

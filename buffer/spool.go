@@ -24,18 +24,18 @@ type spool struct {
 	// bytes is the size of the sealed batches' files.
 	bytes atomic.Int64
 	// saidFull is when it was last logged that there is no space, Unix nanoseconds.
-	saidFull atomic.Int64
-	reserve  *reserve
+	fullLogged atomic.Int64
+	reserve    *reserve
 	// want is how large the reserve should be, limit what the rest may take.
-	want, limit atomic.Int64
+	reserveTarget, limit atomic.Int64
 	// waiting counts those that wait for space, to append or to seal.
 	waiting atomic.Int64
 	// sealing is held by one that seals on a full disk, so that none takes the space
 	// that another needs.
-	sealing sync.Mutex
+	sealMu sync.Mutex
 	// unchecked is how many bytes may be appended before it is looked again how many
 	// are free; checking guards it.
-	checking  sync.Mutex
+	checkMu   sync.Mutex
 	unchecked int64
 
 	// The Buffer's lock guards the rest.
@@ -43,7 +43,7 @@ type spool struct {
 	// frozen: the log is needed by the next process as it is.
 	frozen bool
 	// floor is a number that no record of the log that is not replayed is below.
-	floor uint64
+	replayFloor uint64
 	// durable says that entries were synced.
 	durable broadcast
 	// delivered batches wait for their coverage to be written down.
@@ -60,13 +60,13 @@ func (s *spool) batch(h sealed.Head) *Batch {
 
 // write writes a chunk to the log, where there is one; landed must follow once
 // its records are in their batches. The lane's lock is held.
-func (b *Buffer) write(l *lane, c *Chunk, runs []run, records []record.Record) (first, entry uint64, err error) {
+func (b *Buffer) writeLog(p *partition, c *Chunk, runs []run, records []record.Record) (first, entry uint64, err error) {
 	if b.spool == nil {
 		return 0, 0, nil
 	}
 	floor := b.spool.log.Next()
 	b.mu.Lock()
-	b.inflight[l] = floor
+	b.inflightAppends[p] = floor
 	b.mu.Unlock()
 	logged := make([]wal.Run, 0, len(runs))
 	for _, r := range runs {
@@ -78,7 +78,7 @@ func (b *Buffer) write(l *lane, c *Chunk, runs []run, records []record.Record) (
 	}
 	first, entry, err = b.spool.log.Append(c.Service, c.Class, logged, records, positions)
 	if err != nil {
-		b.landed(l)
+		b.endInflight(p)
 		if b.spool.log.Err() != nil {
 			err = b.fail(err)
 		}
@@ -87,13 +87,13 @@ func (b *Buffer) write(l *lane, c *Chunk, runs []run, records []record.Record) (
 }
 
 // landed says that what a lane wrote to the log is in its batches.
-func (b *Buffer) landed(l *lane) {
+func (b *Buffer) endInflight(p *partition) {
 	if b.spool == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.inflight, l)
+	delete(b.inflightAppends, p)
 }
 
 // seal makes a batch durable. ok says that the older batches of its lane are.
@@ -102,7 +102,7 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	if !ok {
 		return errUnsealed
 	}
-	if err := s.locked(); err != nil {
+	if err := s.checkLock(); err != nil {
 		return err
 	}
 	b := s.buf
@@ -117,20 +117,20 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 			return err
 		}
 		if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
-			batch.covered = entry
+			batch.coverEntry = entry
 		} else if s.log.Err() != nil {
 			_ = b.fail(err) // the batch is durable all the same
 		}
 		return nil
 	}
 	var err error
-	if n := (o.body.size + headSize + diskBlock - 1) / diskBlock * diskBlock; s.ample(n) {
+	if n := (o.body.size + headSize + diskBlock - 1) / diskBlock * diskBlock; s.fitsWithoutReserve(n) {
 		err = write()
 		if disk.Full(err) {
-			err = s.awaitSpace(n, write)
+			err = s.waitAndSeal(n, write)
 		}
 	} else {
-		err = s.awaitSpace(n, write)
+		err = s.waitAndSeal(n, write)
 	}
 	if err != nil && !disk.Full(err) {
 		return b.fail(err)
@@ -152,7 +152,7 @@ const (
 
 // awaitSpace calls a function that writes n bytes until there is space, which may
 // be at once by way of the reserve, or the buffer gives up.
-func (s *spool) awaitSpace(n int64, write func() error) error {
+func (s *spool) waitAndSeal(n int64, write func() error) error {
 	b := s.buf
 	for {
 		b.mu.Lock()
@@ -162,17 +162,17 @@ func (s *spool) awaitSpace(n int64, write func() error) error {
 			return failed
 		}
 		s.trim(true)
-		s.sealing.Lock()
-		s.dropSpare()
-		err := s.releaseFor(n)
+		s.sealMu.Lock()
+		s.dropRecycled()
+		err := s.releaseReserveFor(n)
 		if err == nil {
 			err = write()
 		}
-		s.sealing.Unlock()
+		s.sealMu.Unlock()
 		if !disk.Full(err) {
 			return err
 		}
-		s.sayFull(err)
+		s.logFull(err)
 		b.waitRetry(nil, space)
 		select {
 		case <-b.quit:
@@ -185,11 +185,11 @@ func (s *spool) awaitSpace(n int64, write func() error) error {
 // cover makes the coverage of a batch durable, after which it may be removed.
 func (s *spool) cover(batch *Batch) error {
 	return s.withReserve(func() (err error) {
-		if batch.covered == 0 {
-			batch.covered, err = s.log.Cover(batch.head.Key, batch.head.Through, batch.Meta.Seq)
+		if batch.coverEntry == 0 {
+			batch.coverEntry, err = s.log.Cover(batch.head.Key, batch.head.Through, batch.Meta.Seq)
 		}
 		if err == nil {
-			err = s.log.Sync(batch.covered)
+			err = s.log.Sync(batch.coverEntry)
 		}
 		return err
 	})
@@ -200,7 +200,7 @@ func (s *spool) remove(batch *Batch) (err error) {
 	err = s.cover(batch)
 	keep := false
 	if err == nil {
-		keep, err = s.done(batch.Meta.Seq)
+		keep, err = s.writeDone(batch.Meta.Seq)
 	}
 	if errors.Is(err, wal.ErrFull) { // it stays until there is room for that
 		s.buf.mu.Lock()
@@ -222,7 +222,7 @@ func (s *spool) remove(batch *Batch) (err error) {
 func (s *spool) quarantine(batch *Batch, reason string) error {
 	err := s.cover(batch)
 	if err == nil {
-		_, err = s.done(batch.Meta.Seq)
+		_, err = s.writeDone(batch.Meta.Seq)
 	}
 	if err == nil {
 		err = s.withReserve(func() error { return s.dir.Quarantine(batch.Meta.Seq, reason) })
@@ -238,7 +238,7 @@ func (s *spool) quarantine(batch *Batch, reason string) error {
 }
 
 // keep syncs the log at the interval, and tries again what found no room, until the buffer closes.
-func (s *spool) keep() {
+func (s *spool) syncLoop() {
 	b := s.buf
 	interval := time.Duration(b.opts.Sync)
 	if interval <= 0 {
@@ -255,14 +255,14 @@ func (s *spool) keep() {
 		}
 		if n := s.log.Rolls(); n != rolled {
 			rolled, quiet = n, 0
-		} else if quiet += interval; quiet > spareTime {
-			s.dropSpare()
+		} else if quiet += interval; quiet > recycledMaxIdle {
+			s.dropRecycled()
 		}
 		if b.opts.Sync != SyncNever {
 			written, synced := s.log.Entries()
 			err := s.log.Sync(written)
 			if err == nil && synced == written { // nothing came since the last tick
-				err = s.log.Mark()
+				err = s.log.WriteDurable()
 			}
 			if err != nil && !errors.Is(err, wal.ErrFull) {
 				b.opts.Log.Error("the buffer's log cannot be made durable", "error", b.fail(err))
@@ -280,7 +280,7 @@ func (s *spool) keep() {
 			}
 		}
 		s.trim(false)
-		if err := s.restore(); err != nil {
+		if err := s.restoreReserve(); err != nil {
 			b.opts.Log.Error("the buffer's disk fails", "error", b.fail(err))
 			return
 		}
@@ -288,18 +288,18 @@ func (s *spool) keep() {
 }
 
 // spareTime is how long log files are kept to be used again while none is begun.
-const spareTime = 10 * time.Second
+const recycledMaxIdle = 10 * time.Second
 
 // dropSpare gives the room of spare log files back and reports whether there was any.
-func (s *spool) dropSpare() bool {
+func (s *spool) dropRecycled() bool {
 	if s.log == nil {
 		return false
 	}
-	before := s.log.Spare()
-	if err := s.log.DropSpare(); err != nil {
+	before := s.log.RecycledSize()
+	if err := s.log.DropRecycled(); err != nil {
 		s.buf.opts.Log.Warn("the buffer's log keeps files that it does not need", "error", err)
 	}
-	return s.log.Spare() < before
+	return s.log.RecycledSize() < before
 }
 
 // trim removes log files whose records are all sealed. With force, or when
@@ -311,17 +311,17 @@ func (s *spool) trim(force bool) {
 	for o := range b.open {
 		needed = min(needed, o.from)
 	}
-	for o := range b.ending {
+	for o := range b.sealing {
 		needed = min(needed, o.from)
 	}
-	for _, floor := range b.inflight {
+	for _, floor := range b.inflightAppends {
 		needed = min(needed, floor)
 	}
-	needed = min(needed, s.floor)
-	idle := len(b.open)+len(b.ending)+len(b.inflight) == 0
+	needed = min(needed, s.replayFloor)
+	idle := len(b.open)+len(b.sealing)+len(b.inflightAppends) == 0
 	frozen := s.frozen || b.failed != nil
 	b.mu.Unlock()
-	if frozen || s.locked() != nil {
+	if frozen || s.checkLock() != nil {
 		return
 	}
 	const large = 1 << 20
@@ -334,19 +334,19 @@ func (s *spool) trim(force bool) {
 }
 
 // size is what the buffer takes on disk, in bytes.
-func (s *spool) size() int64 { return s.log.Size() + s.log.Spare() + s.bytes.Load() }
+func (s *spool) size() int64 { return s.log.Size() + s.log.RecycledSize() + s.bytes.Load() }
 
 // close ends the log: synced, and as small as what is left allows.
 func (s *spool) close() error {
 	b := s.buf
 	b.mu.Lock()
 	failed := b.failed
-	empty := !s.frozen && s.floor == math.MaxUint64 && len(b.queue.waiting)+len(b.queue.out) == 0
+	empty := !s.frozen && s.replayFloor == math.MaxUint64 && len(b.queue.waiting)+len(b.queue.inflight) == 0
 	b.mu.Unlock()
 	err := s.log.Close()
 	if empty && failed == nil && err == nil {
 		// The next process has space as this one had.
-		s.release(math.MaxInt64)
+		s.releaseReserve(math.MaxInt64)
 	}
 	if failed != nil {
 		err = failed

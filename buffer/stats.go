@@ -70,31 +70,31 @@ func (b *Buffer) Stats() Stats {
 	s := b.stats
 	s.Open = len(b.open)
 	s.Waiting = len(b.queue.waiting)
-	s.Sending = len(b.queue.out)
+	s.Sending = len(b.queue.inflight)
 	s.Bytes, s.Limit = b.memory.used, b.memory.limit
 	if b.spool != nil {
 		s.Disk, s.Limit, s.Full = b.spool.size(), b.spool.limit.Load(), b.spool.waiting.Load() > 0
 	}
 	for o := range b.open {
-		s.see(o.first)
+		s.addFirst(o.first)
 	}
 	for _, batch := range b.queue.waiting {
-		s.seeBatch(batch)
+		s.addBatch(batch)
 	}
-	for batch := range b.queue.out {
-		s.seeBatch(batch)
+	for batch := range b.queue.inflight {
+		s.addBatch(batch)
 	}
 	return s
 }
 
-func (s *Stats) seeBatch(batch *Batch) {
-	s.see(batch.first)
+func (s *Stats) addBatch(batch *Batch) {
+	s.addFirst(batch.first)
 	if batch.state.Stored {
 		s.Unindexed++
 	}
 }
 
-func (s *Stats) see(first time.Time) {
+func (s *Stats) addFirst(first time.Time) {
 	if s.Oldest.IsZero() || first.Before(s.Oldest) {
 		s.Oldest = first
 	}

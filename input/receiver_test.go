@@ -138,10 +138,10 @@ type slow struct {
 	sink
 	append, sync time.Duration
 	syncErr      error
-	synced       []buffer.Mark
+	synced       []buffer.LSN
 }
 
-func (s *slow) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *slow) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	select {
 	case <-time.After(s.append):
 		return s.sink.Append(ctx, c)
@@ -150,10 +150,10 @@ func (s *slow) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) 
 	}
 }
 
-func (s *slow) Synced(ctx context.Context, m buffer.Mark) error {
+func (s *slow) Synced(ctx context.Context, lsn buffer.LSN) error {
 	select {
 	case <-time.After(s.sync):
-		s.synced = append(s.synced, m)
+		s.synced = append(s.synced, lsn)
 		return s.syncErr
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -9,7 +9,7 @@ import (
 )
 
 // Unreadable reports whether an error is one of what a file holds, and not of reading it.
-func Unreadable(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrTorn) }
+func Corrupt(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrTorn) }
 
 // Known are the Seqs of all batches of which there is a trace: a file that waits, a file
 // in quarantine, or the note that it is stored. It is to be asked before List.
@@ -32,7 +32,7 @@ func Known(fsys disk.FS, path, quarantine string) (map[int64]bool, error) {
 			}
 			if state {
 				s, err := d.State(seq)
-				if err != nil && !Unreadable(err) {
+				if err != nil && !Corrupt(err) {
 					return nil, err
 				}
 				if !s.Stored {

@@ -38,7 +38,7 @@ func Peek(fsys disk.FS, path string) (heads []Head, states []State, damaged []st
 		if errors.Is(err, ErrDamaged) {
 			damaged = append(damaged, stem+stateSuffix)
 		}
-		if Unreadable(err) {
+		if Corrupt(err) {
 			err = nil
 		}
 		if err != nil {

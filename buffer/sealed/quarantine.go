@@ -85,7 +85,7 @@ func (d *Dir) Quarantined(file string) Quarantined {
 	if q.Head, q.Err = from.head(seq); q.Err != nil {
 		return q
 	}
-	if q.State, q.Err = from.State(seq); Unreadable(q.Err) {
+	if q.State, q.Err = from.State(seq); Corrupt(q.Err) {
 		q.Err = nil // the batch is whole, and the last state that is whole counts
 	}
 	return q

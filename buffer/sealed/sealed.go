@@ -168,11 +168,11 @@ func (d *Dir) List(ctx context.Context) (heads []Head, damaged []string, err err
 			continue
 		}
 		h, err := d.head(seq)
-		for try := 1; failing(err) && try < readTries; try++ {
+		for try := 1; isReadFailure(err) && try < readTries; try++ {
 			time.Sleep(readPause)
 			h, err = d.head(seq)
 		}
-		if err != nil && !errors.Is(err, ErrDamaged) && !failing(err) {
+		if err != nil && !errors.Is(err, ErrDamaged) && !isReadFailure(err) {
 			return nil, nil, fmt.Errorf("read %s: %w", f.Name, err)
 		}
 		if err == nil && h.offset+h.Size != f.Size {
@@ -205,7 +205,7 @@ const (
 )
 
 // failing reports whether an error says that the disk cannot read a file.
-func failing(err error) bool {
+func isReadFailure(err error) bool {
 	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADMSG) || errors.Is(err, syscall.ENXIO)
 }
 
@@ -431,14 +431,14 @@ func decodeState(b []byte) (s State, err error) {
 	rest, ok := bytes.CutPrefix(b, []byte(stateMagic))
 	if !ok {
 		if strings.HasPrefix(stateMagic, string(b)) {
-			return s, torn(b)
+			return s, tornError(b)
 		}
 		return s, fmt.Errorf("%w: no magic", ErrDamaged)
 	}
 	for len(rest) > 0 {
 		payload, after, err := wal.NextFrame(rest)
-		if err != nil && wal.CutShort(rest) {
-			return s, torn(rest)
+		if err != nil && wal.MaybeTorn(rest) {
+			return s, tornError(rest)
 		}
 		if err != nil {
 			return s, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -457,7 +457,7 @@ func decodeState(b []byte) (s State, err error) {
 }
 
 // torn is ErrTorn where there is anything.
-func torn(b []byte) error {
+func tornError(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}

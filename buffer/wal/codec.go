@@ -42,7 +42,7 @@ func (w *encoder) frame(durable int64, s seed) (marked []byte, size int64, err e
 	}
 	endFrame(w.buf.Bytes(), durable, s)
 	w.end = int(size)
-	w.buf.WriteString(endMark)
+	w.buf.WriteString(endMarker)
 	return w.buf.Bytes(), size, w.err
 }
 

@@ -56,7 +56,7 @@ func (l *Log) createCopy(f *logFile) *copyFile {
 		c.file, err = l.opts.FS.Create(temp)
 	}
 	if err != nil {
-		l.sayNoCopy(c.path, err)
+		l.logCopyFailed(c.path, err)
 		return nil
 	}
 	l.copyEnc.encodeCopied(int64(len(magic)), f.size-int64(len(magic)))
@@ -71,7 +71,7 @@ func (l *Log) createCopy(f *logFile) *copyFile {
 		err = c.file.Sync()
 	}
 	if err != nil {
-		l.sayNoCopy(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(temp)))
+		l.logCopyFailed(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(temp)))
 		return nil
 	}
 	return c
@@ -79,7 +79,7 @@ func (l *Log) createCopy(f *logFile) *copyFile {
 
 // copyEntry adds the encoder's entry, which stands at an offset of the current log
 // file, to its copy. outline encodes an entry of records without them; nil is as it is.
-func (l *Log) copyEntry(f *logFile, size int64, outline func(*encoder) error) {
+func (l *Log) writeCopy(f *logFile, size int64, outline func(*encoder) error) {
 	if l.copy == nil {
 		return
 	}
@@ -102,7 +102,7 @@ func (l *Log) copyEntry(f *logFile, size int64, outline func(*encoder) error) {
 	if err != nil {
 		if !l.copy.failed {
 			l.copy.failed = true
-			l.sayNoCopy(l.copy.path, err)
+			l.logCopyFailed(l.copy.path, err)
 		}
 		return
 	}
@@ -111,19 +111,19 @@ func (l *Log) copyEntry(f *logFile, size int64, outline func(*encoder) error) {
 }
 
 // nameCopy gives a copy its name.
-func (l *Log) nameCopy(c *copyFile) *copyFile {
+func (l *Log) renameCopy(c *copyFile) *copyFile {
 	if c == nil {
 		return nil
 	}
 	if err := l.opts.FS.Rename(c.path+tempSuffix, c.path); err != nil {
-		l.sayNoCopy(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(c.path+tempSuffix)))
+		l.logCopyFailed(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(c.path+tempSuffix)))
 		return nil
 	}
 	return c
 }
 
 // endCopy makes a copy durable and closes it.
-func (l *Log) endCopy(c *copyFile) {
+func (l *Log) closeCopy(c *copyFile) {
 	if c == nil {
 		return
 	}
@@ -132,7 +132,7 @@ func (l *Log) endCopy(c *copyFile) {
 		err = c.file.Sync()
 	}
 	if err = errors.Join(err, c.file.Close()); err != nil && !c.failed {
-		l.sayNoCopy(c.path, err)
+		l.logCopyFailed(c.path, err)
 	}
 }
 
@@ -154,7 +154,7 @@ func (l *Log) dropCopy() (bool, error) {
 	return true, errors.Join(c.file.Close(), l.removeFile(c.path))
 }
 
-func (l *Log) sayNoCopy(path string, err error) {
+func (l *Log) logCopyFailed(path string, err error) {
 	l.opts.Log.Warn("cannot write the copy of a log file: until the next one, damage of the log file can lose positions", "file", path, "error", err)
 }
 

@@ -26,9 +26,9 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 		seq: seq, seed: s, own: true, size: int64(len(magic)) + size,
 		path: filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, suffix)),
 	}
-	file, temp, err := l.blank(f.path)
+	file, temp, err := l.newOrRecycledFile(f.path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("begin a log file: %w", room(err))
+		return nil, nil, fmt.Errorf("begin a log file: %w", wrapFull(err))
 	}
 	_, err = file.WriteAt(append([]byte(magic), frame...), 0)
 	if err == nil {
@@ -46,10 +46,10 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 		if copied != nil {
 			err = errors.Join(err, copied.file.Close(), l.opts.FS.Remove(copied.path+tempSuffix))
 		}
-		return nil, nil, errors.Join(fmt.Errorf("begin a log file: %w", room(err)), file.Close(), l.opts.FS.Remove(temp))
+		return nil, nil, errors.Join(fmt.Errorf("begin a log file: %w", wrapFull(err)), file.Close(), l.opts.FS.Remove(temp))
 	}
 	// After the log file: a copy without one is one whose log file is missing.
-	if copied = l.nameCopy(copied); copied != nil {
+	if copied = l.renameCopy(copied); copied != nil {
 		f.copySize = copied.size
 	}
 	crashpoint.Here("wal.roll.after-rename")
@@ -61,7 +61,7 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 }
 
 // room marks an error that says there is no room.
-func room(err error) error {
+func wrapFull(err error) error {
 	if disk.Full(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
@@ -77,7 +77,7 @@ func (l *Log) drop(needed uint64) error {
 		crashpoint.Here("wal.drop.before-remove")
 		err := l.removeFile(l.copyPath(f.seq))
 		if err == nil && !f.missing {
-			err = l.spare.take(l.opts.FS, f)
+			err = l.recycled.recycleOrRemove(l.opts.FS, f)
 		}
 		if err != nil {
 			return fmt.Errorf("remove a log file: %w", err)
@@ -98,7 +98,7 @@ func (l *Log) drop(needed uint64) error {
 }
 
 // end cuts off what is behind the current file's last entry, and makes it durable.
-func (l *Log) end(current *logFile) error {
+func (l *Log) finishFile(current *logFile) error {
 	err := l.file.Truncate(current.size)
 	if err == nil {
 		err = l.file.Sync()
@@ -110,9 +110,9 @@ func (l *Log) end(current *logFile) error {
 }
 
 // blank is an open file to begin a log file in: a spare one, else a new one.
-func (l *Log) blank(path string) (file disk.File, temp string, err error) {
-	for len(l.spare.files) > 0 {
-		temp := l.spare.pop()
+func (l *Log) newOrRecycledFile(path string) (file disk.File, temp string, err error) {
+	for len(l.recycled.files) > 0 {
+		temp := l.recycled.pop()
 		if file, err := l.opts.FS.Open(temp); err == nil {
 			return file, temp, nil
 		}

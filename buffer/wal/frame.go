@@ -63,7 +63,7 @@ func NextFrame(b []byte) (payload, rest []byte, err error) {
 }
 
 // CutShort reports whether b may be a frame of which the end is missing.
-func CutShort(b []byte) bool {
+func MaybeTorn(b []byte) bool {
 	if len(b) < frameHead {
 		return true
 	}

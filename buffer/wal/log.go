@@ -27,7 +27,7 @@ const suffix = ".log"
 
 // endMark stands behind the last entry of the file that is written to: what
 // follows it in a file that is used again is of no meaning.
-const endMark = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+const endMarker = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // DefaultFileSize is the size in bytes at which a log file is full.
 const DefaultFileSize = 16 << 20
@@ -61,7 +61,7 @@ type Log struct {
 	enc       *encoder
 	copyEnc   *encoder
 	files     []*logFile // in order; the last is written to
-	spare     spare
+	recycled  recycledFiles
 	file      disk.File
 	copy      *copyFile      // of file; nil where there is none
 	next      uint64         // number of the next record
@@ -71,7 +71,7 @@ type Log struct {
 	coverage  map[Key]uint64
 	// entries counts entries since Open, synced those that are durable, marked those
 	// of which Mark said it, rolls the files begun.
-	entries, synced, marked, rolls uint64
+	entries, synced, durableWritten, rolls uint64
 	// durable is the size of what is durable of the current file, begun that with
 	// which it began.
 	durable, begun int64
@@ -153,10 +153,10 @@ func (l *Log) Done(seq int64) (entry uint64, err error) {
 // Mark writes down that all is durable, where that is so and no entry says it.
 // Without it, damage to what was written last looks like a write that a crash
 // of the machine tore, and what follows it is not taken up.
-func (l *Log) Mark() error {
+func (l *Log) WriteDurable() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil || l.synced < l.entries || l.marked == l.entries {
+	if l.err != nil || l.synced < l.entries || l.durableWritten == l.entries {
 		return l.err
 	}
 	if err := l.enc.encodeDurable(); err != nil {
@@ -165,7 +165,7 @@ func (l *Log) Mark() error {
 	if err := l.write(nil); err != nil {
 		return err
 	}
-	l.marked = l.entries
+	l.durableWritten = l.entries
 	return nil
 }
 
@@ -194,7 +194,7 @@ func (l *Log) write(outline func(*encoder) error) error {
 		return l.fail("append to", f.path, err)
 	}
 	crashpoint.Here("wal.append.after-write")
-	l.copyEntry(f, size, outline)
+	l.writeCopy(f, size, outline)
 	f.size += size
 	return nil
 }
@@ -330,7 +330,7 @@ func (l *Log) Trim(needed uint64, force bool) error {
 func (l *Log) roll() error {
 	current := l.files[len(l.files)-1]
 	crashpoint.Here("wal.roll.before-sync")
-	if err := l.end(current); err != nil {
+	if err := l.finishFile(current); err != nil {
 		return err
 	}
 	l.synced, l.durable = l.entries, current.size
@@ -340,7 +340,7 @@ func (l *Log) roll() error {
 	if err != nil {
 		return err
 	}
-	l.endCopy(copied)
+	l.closeCopy(copied)
 	l.durable, l.begun = next.size, next.size
 	old := l.file
 	l.file, l.files = file, append(l.files, next)
@@ -382,21 +382,21 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
-		l.endCopy(l.copy)
+		l.closeCopy(l.copy)
 		return errors.Join(l.err, l.file.Close())
 	}
-	err := l.end(l.files[len(l.files)-1])
+	err := l.finishFile(l.files[len(l.files)-1])
 	if err == nil && l.entries > 0 {
-		err = l.closing()
+		err = l.writeClosingEntry()
 	}
-	l.endCopy(l.copy)
-	err = errors.Join(err, l.spare.remove(l.opts.FS), l.file.Close())
+	l.closeCopy(l.copy)
+	err = errors.Join(err, l.recycled.remove(l.opts.FS), l.file.Close())
 	l.err = errors.New("the log is closed")
 	return err
 }
 
 // closing writes down that all is durable. Both locks are held.
-func (l *Log) closing() error {
+func (l *Log) writeClosingEntry() error {
 	current := l.files[len(l.files)-1]
 	l.synced, l.durable = l.entries, current.size
 	if err := l.enc.encodeDurable(); err != nil {
@@ -407,7 +407,7 @@ func (l *Log) closing() error {
 	} else if err != nil {
 		return err
 	}
-	return l.end(current)
+	return l.finishFile(current)
 }
 
 // apply makes positions the last ones.

@@ -38,7 +38,7 @@ func Open(ctx context.Context, opts Options, sealed Sealed) (*Log, Report, error
 	}
 	report, err := l.recover(ctx, sealed, true)
 	if err == nil {
-		err = l.decide(report)
+		err = l.decideLostPositions(report)
 	}
 	if err != nil {
 		return nil, report, fmt.Errorf("open the log: %w", err)
@@ -175,17 +175,17 @@ func (r Run) skip(through, first uint64) int {
 }
 
 // placed is a frame and where it stands in its file.
-type placed struct {
+type placedFrame struct {
 	frame
 	at int64
 }
 
 // end is the offset behind it.
-func (p placed) end() int64 { return p.at + int64(p.size()) }
+func (p placedFrame) end() int64 { return p.at + int64(p.size()) }
 
 // frames are all whole frames of a file that hold entries, and the size of what
 // the file itself says was durable.
-func frames(data []byte, magic string, s seed) (found []placed, durable int64) {
+func frames(data []byte, magic string, s seed) (found []placedFrame, durable int64) {
 	at := 0
 	if len(data) >= len(magic) && string(data[:len(magic)]) == magic {
 		at = len(magic)
@@ -196,7 +196,7 @@ func frames(data []byte, magic string, s seed) (found []placed, durable int64) {
 			at += 1 + resync(data[at+1:], s)
 			continue
 		}
-		found = append(found, placed{next, int64(at)})
+		found = append(found, placedFrame{next, int64(at)})
 		durable = max(durable, next.durable)
 		at += next.size()
 	}
@@ -218,7 +218,9 @@ func resync(b []byte, s seed) int {
 }
 
 // ended reports whether b, which is behind the last entry, begins with the end mark.
-func ended(b []byte) bool { return len(b) >= len(endMark) && string(b[:len(endMark)]) == endMark }
+func hasEndMarker(b []byte) bool {
+	return len(b) >= len(endMarker) && string(b[:len(endMarker)]) == endMarker
+}
 
 func readAll(file disk.File, size int64) ([]byte, error) {
 	data := make([]byte, size)

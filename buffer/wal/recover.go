@@ -64,8 +64,8 @@ type lostEntry struct {
 	// torn: it was perhaps never durable.
 	torn bool
 	// later are the inputs with a later position; all where past is set.
-	later map[string]bool
-	past  bool
+	later          map[string]bool
+	beforeSnapshot bool
 }
 
 // recover reads all files. With change set it cuts off the torn end of the last. The
@@ -95,7 +95,7 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 		r.unknown = true
 		r.report.Damage = append(r.report.Damage, Damage{Path: l.opts.Dir, Missing: true, Unknown: true})
 	}
-	r.resolve()
+	r.resolveLost()
 	for _, seq := range slices.Sorted(maps.Keys(l.batches)) {
 		// What is lost may have said that a batch was removed.
 		if _, there := sealed.Batches[seq]; !there && !r.unknown {
@@ -143,13 +143,13 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 			if last && at >= durable {
 				break
 			}
-			r.gap(f, copies, at, next.at)
+			r.readGap(f, copies, at, next.at)
 		}
 		d, err := decode(next.payload)
 		if err != nil {
 			return fmt.Errorf("%s at %d: %w", f.path, next.at, err)
 		}
-		r.whole(f, d)
+		r.applyIntact(f, d)
 		found, at = found[1:], next.end()
 	}
 	end := at
@@ -158,18 +158,18 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 	}
 	if !last {
 		if end = max(end, size); at < end {
-			r.gap(f, copies, at, end)
+			r.readGap(f, copies, at, end)
 		}
 		return nil
 	}
 	if at < durable {
-		r.gap(f, copies, at, durable)
-	} else if end > at || at < size && (!ended(data[at:]) || len(found) > 0) {
+		r.readGap(f, copies, at, durable)
+	} else if end > at || at < size && (!hasEndMarker(data[at:]) || len(found) > 0) {
 		r.damage(f, Damage{Offset: at, Lost: max(end, size) - at, Torn: true})
 	}
 	for _, c := range copies {
 		if c.at >= max(at, durable) {
-			r.lose(f, c, true)
+			r.applyFromCopy(f, c, true)
 		}
 	}
 	if !change || f.missing {
@@ -214,7 +214,7 @@ func (r *recovery) damage(f *logFile, d Damage) {
 }
 
 // gap deals with a part of a log file that cannot be read: its copy says what was there.
-func (r *recovery) gap(f *logFile, copies []copied, from, to int64) {
+func (r *recovery) readGap(f *logFile, copies []copied, from, to int64) {
 	at := from
 	for _, c := range copies {
 		if c.at < from || c.at >= to {
@@ -223,16 +223,16 @@ func (r *recovery) gap(f *logFile, copies []copied, from, to int64) {
 		if c.at == at {
 			at = c.end()
 		}
-		r.lose(f, c, false)
+		r.applyFromCopy(f, c, false)
 	}
 	r.damage(f, Damage{Offset: from, Lost: to - from, Unknown: at < to})
 	r.unknown = r.unknown || at < to
 }
 
 // whole takes an entry of the log.
-func (r *recovery) whole(f *logFile, d decoded) {
+func (r *recovery) applyIntact(f *logFile, d decoded) {
 	if e := d.records; e != nil {
-		r.number(f, e, len(e.Records))
+		r.addNumbers(f, e, len(e.Records))
 		for _, p := range e.Positions {
 			for _, lost := range r.waiting[p.Input] {
 				lost.later[p.Input] = true
@@ -241,18 +241,18 @@ func (r *recovery) whole(f *logFile, d decoded) {
 		}
 		apply(r.l.positions, e.Positions)
 	}
-	r.take(d)
+	r.apply(d)
 }
 
 // lose takes an entry that only the copy has. All that it says is true, but its
 // positions count only where its records are in sealed batches or cannot be read again.
-func (r *recovery) lose(f *logFile, c copied, torn bool) {
-	r.take(c.decoded)
+func (r *recovery) applyFromCopy(f *logFile, c copied, torn bool) {
+	r.apply(c.decoded)
 	e := c.outline
 	if e == nil {
 		return
 	}
-	r.number(f, e, count(e.Runs))
+	r.addNumbers(f, e, count(e.Runs))
 	lost := &lostEntry{Records: e, file: f, torn: torn, later: map[string]bool{}}
 	r.lost = append(r.lost, lost)
 	for _, p := range e.Positions {
@@ -261,7 +261,7 @@ func (r *recovery) lose(f *logFile, c copied, torn bool) {
 }
 
 // number notes the numbers of an entry's records.
-func (r *recovery) number(f *logFile, e *Records, n int) {
+func (r *recovery) addNumbers(f *logFile, e *Records, n int) {
 	if n > 0 {
 		f.last = e.First + uint64(n) - 1
 		r.l.next = max(r.l.next, f.last+1)
@@ -269,7 +269,7 @@ func (r *recovery) number(f *logFile, e *Records, n int) {
 }
 
 // take takes what an entry says beside records.
-func (r *recovery) take(d decoded) {
+func (r *recovery) apply(d decoded) {
 	l := r.l
 	switch {
 	case d.snapshot != nil:
@@ -282,7 +282,7 @@ func (r *recovery) take(d decoded) {
 		r.unknown, r.untracked = false, s.version < 2
 		clear(r.waiting)
 		for _, lost := range r.lost {
-			lost.past = true
+			lost.beforeSnapshot = true
 		}
 	case d.covered != nil:
 		l.coverage[d.covered.key] = max(l.coverage[d.covered.key], d.covered.through)
@@ -299,14 +299,14 @@ func (r *recovery) take(d decoded) {
 // known: where none of an entry's records is in a sealed batch and no later position
 // of its inputs is known, they are read again. Else the positions go on behind it, and
 // those of its records that no sealed batch holds are lost.
-func (r *recovery) resolve() {
+func (r *recovery) resolveLost() {
 	losses := map[*logFile]*Loss{}
 	kept := map[string]bool{} // inputs with a later position
 	var forward []Position
 	for _, e := range slices.Backward(r.lost) {
 		all := count(e.Runs)
 		uncovered := r.uncovered(e)
-		last := len(e.Positions) > 0 && !e.past && !slices.ContainsFunc(e.Positions, func(p Position) bool { return e.later[p.Input] || kept[p.Input] })
+		last := len(e.Positions) > 0 && !e.beforeSnapshot && !slices.ContainsFunc(e.Positions, func(p Position) bool { return e.later[p.Input] || kept[p.Input] })
 		loss := losses[e.file]
 		if loss == nil {
 			loss = &Loss{Path: e.file.path}
@@ -325,7 +325,7 @@ func (r *recovery) resolve() {
 			continue
 		}
 		for _, p := range e.Positions {
-			if !e.past && !e.later[p.Input] && !kept[p.Input] {
+			if !e.beforeSnapshot && !e.later[p.Input] && !kept[p.Input] {
 				kept[p.Input] = true
 				forward = append(forward, p)
 			}
@@ -339,7 +339,7 @@ func (r *recovery) resolve() {
 			r.report.Losses = append(r.report.Losses, *loss)
 		}
 	}
-	r.forgetLeftovers(losses)
+	r.dropLeftovers(losses)
 }
 
 // uncovered is how many of an entry's records no sealed batch holds.
@@ -355,7 +355,7 @@ func (r *recovery) uncovered(e *lostEntry) (n int) {
 // forgetLeftovers takes out of the report what a crash leaves, which is no damage: a
 // copy without its log file when that was just removed, since all its records are in
 // sealed batches, or was just about to get its name.
-func (r *recovery) forgetLeftovers(losses map[*logFile]*Loss) {
+func (r *recovery) dropLeftovers(losses map[*logFile]*Loss) {
 	l := r.l
 	for i, f := range l.files {
 		if loss := losses[f]; !f.missing || loss != nil && loss.Lost+loss.Reread > 0 {
@@ -379,7 +379,7 @@ func (l *Log) Repair() error {
 			continue
 		}
 		if err := l.rewrite(f); err != nil {
-			return fmt.Errorf("repair %s: %w", f.path, room(err))
+			return fmt.Errorf("repair %s: %w", f.path, wrapFull(err))
 		}
 		f.repair = false
 	}

@@ -148,7 +148,7 @@ func TestDamage(t *testing.T) {
 		"cut between":           {func(b []byte) []byte { return b[:ends[2]] }, "1 m0|2 m1", false},
 		"begun behind":          {func(b []byte) []byte { return append(b, b[ends[3]:ends[4]-1]...) }, "1 m0|2 m1|3 m2|4 m3", true},
 		"garbage at the end":    {func(b []byte) []byte { return append(b[:ends[3]], "0123456789"...) }, "1 m0|2 m1|3 m2", true},
-		"end mark":              {func(b []byte) []byte { return append(append(b, endMark...), "old"...) }, "1 m0|2 m1|3 m2|4 m3", false},
+		"end mark":              {func(b []byte) []byte { return append(append(b, endMarker...), "old"...) }, "1 m0|2 m1|3 m2|4 m3", false},
 		"zeroed in the middle":  {func(b []byte) []byte { clear(b[ends[1]:ends[2]]); return b }, "1 m0|3 m2|4 m3", false},
 		"magic":                 {func(b []byte) []byte { b[0] = 'X'; return b }, "1 m0|2 m1|3 m2|4 m3", false},
 		"empty":                 {func([]byte) []byte { return nil }, "", false},
@@ -256,11 +256,11 @@ func TestSpare(t *testing.T) {
 		if rnd.IntN(8) == 0 {
 			first = max(first, number-uint64(rnd.IntN(int(min(number, 30)))))
 		}
-		spare := l.Spare()
+		spare := l.RecycledSize()
 		if err := l.Trim(first, rnd.IntN(20) == 0); err != nil {
 			t.Fatal(err)
 		}
-		if l.Spare() < spare {
+		if l.RecycledSize() < spare {
 			reused++
 		}
 		lose := i%2 == 0
@@ -293,7 +293,7 @@ func TestSpare(t *testing.T) {
 	if reused < 10 {
 		t.Errorf("%d files used again", reused)
 	}
-	if n := len(fs.Paths(".spare")); n > maxSpare {
+	if n := len(fs.Paths(".spare")); n > maxRecycled {
 		t.Errorf("%d spare files", n)
 	}
 	if err := l.Close(); err != nil {

@@ -14,7 +14,7 @@ import (
 const (
 	// overhead is about what an open or waiting batch takes beside its text and
 	// its body: counts by minute, the least buffers.
-	overhead = 8 << 10
+	batchOverhead = 8 << 10
 	// bucketGrace is how long after its end a bucket takes records that are just a little late.
 	bucketGrace = 2 * time.Second
 )
@@ -37,10 +37,10 @@ func (k bucket) holds(t int64) bool {
 
 // openBatch still takes records. Its lane's lock guards it, except as noted.
 type openBatch struct {
-	lane   *lane
-	bucket bucket
-	writer *segment.Writer
-	body   *body
+	partition *partition
+	bucket    bucket
+	writer    *segment.Writer
+	body      *body
 	// text is the size of the records' text, largest that of the largest record.
 	text, largest int64
 	// first is when the first record was appended, due when age or bucket end
@@ -49,8 +49,8 @@ type openBatch struct {
 	// from and through are the numbers of its first and last record.
 	from, through uint64
 	// seq and seal are set when the batch stops taking records.
-	seq  int64
-	seal *seal
+	seq    int64
+	ticket *sealTicket
 
 	// charged is what the batch counts against Options.Memory, used the tick of
 	// its last use. The Buffer's lock guards both.
@@ -58,25 +58,25 @@ type openBatch struct {
 	used    uint64
 }
 
-func newOpenBatch(l *lane, k bucket, number uint64) (*openBatch, error) {
-	opts := &l.buf.opts
+func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
+	opts := &p.buf.opts
 	// The id is drawn here and written nowhere before the batch is sealed, so a
 	// batch that never gets there leaves no trace of it.
 	id, err := blobnaming.NewBatch(rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	o := &openBatch{lane: l, bucket: k, body: new(body), from: number, first: opts.Now()}
+	o := &openBatch{partition: p, bucket: k, body: new(body), from: number, first: opts.Now()}
 	o.due = dueTime(k, o.first, opts)
 	o.writer = segment.NewWriter(o.body, segment.Options{
-		Service:     l.service,
+		Service:     p.service,
 		Instance:    opts.Instance,
 		Class:       k.class,
 		Batch:       id,
 		BucketStart: k.start / int64(time.Second),
 		BucketWidth: k.width / int64(time.Second),
 		NoFilter:    opts.NoFilter,
-		Compressor:  l.buf.compressor,
+		Compressor:  p.buf.compressor,
 	})
 	return o, nil
 }
@@ -116,12 +116,12 @@ func (o *openBatch) full(flushSize int64) bool {
 func (o *openBatch) cost() int64 {
 	block := max(segment.DefaultBlockSize, o.largest)
 	text := min(o.text, block)
-	return o.writer.Size() + min(2*text, block) + text/4 + overhead
+	return o.writer.Size() + min(2*text, block) + text/4 + batchOverhead
 }
 
 // key is what the batch holds the records of.
 func (o *openBatch) key() wal.Key {
-	return wal.Key{Service: o.lane.service, Class: o.bucket.class, Start: o.bucket.start, Width: o.bucket.width}
+	return wal.Key{Service: o.partition.service, Class: o.bucket.class, Start: o.bucket.start, Width: o.bucket.width}
 }
 
 // body collects what a segment.Writer writes. It grows by parts, so that it

@@ -30,7 +30,7 @@ var ErrLostPositions = errors.New("positions of the inputs are lost")
 const lostInput = "lost-positions"
 
 // decide does what is to be done with lost positions, and writes it down among them.
-func (l *Log) decide(report Report) error {
+func (l *Log) decideLostPositions(report Report) error {
 	if report.LostPositions {
 		l.positions[lostInput] = []byte{byte(Undecided)}
 	}
@@ -58,4 +58,4 @@ func (l *Log) LostPositions() LostPositions {
 }
 
 // Restored is the position that, appended, says that positions are not lost any more.
-func Restored() Position { return Position{Input: lostInput} }
+func RestoredPosition() Position { return Position{Input: lostInput} }

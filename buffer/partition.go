@@ -14,7 +14,7 @@ import (
 // the other stays so in each bucket.
 //
 // A lane's lock may be held when the Buffer's is taken, never the other way round.
-type lane struct {
+type partition struct {
 	buf     *Buffer
 	service string
 
@@ -22,9 +22,9 @@ type lane struct {
 	open   map[bucket]*openBatch
 	closed bool
 	// saidLate is set once the log was told that records get the time they were read.
-	saidLate bool
+	lateLogged bool
 	// last is the seal of the batch that was detached last.
-	last *seal
+	lastTicket *sealTicket
 }
 
 // run is a stretch of a chunk's records that go to one bucket.
@@ -37,18 +37,18 @@ type run struct {
 
 // plan resolves the time and the bucket of every record; after it nothing about
 // them is open to interpretation. It changes nothing but what was said.
-func (l *lane) plan(c *Chunk) []run {
-	opts := &l.buf.opts
+func (p *partition) planRuns(c *Chunk) []run {
+	opts := &p.buf.opts
 	var (
 		runs   []run
 		own    bucket // of the current run's records' own times
 		tooOld bool   // and that these are too old
-		open   = openBuckets{most: opts.MaxOpen, all: make(map[bucket]bool, len(l.open)+1)}
+		open   = openBuckets{limit: opts.MaxOpen, all: make(map[bucket]bool, len(p.open)+1)}
 	)
 	if opts.Once {
-		open.most = math.MaxInt
+		open.limit = math.MaxInt
 	}
-	for k := range l.open {
+	for k := range p.open {
 		open.all[k] = true
 	}
 	for i := range c.Records {
@@ -60,10 +60,10 @@ func (l *lane) plan(c *Chunk) []run {
 		}
 		own, tooOld = bucketOf(t, c.Class, opts.Width), old
 		r := run{bucket: own, from: i, to: i + 1}
-		if tooOld || !open.take(own) {
+		if tooOld || !open.tryAdd(own) {
 			r.late = true
 			r.bucket = bucketOf(c.Read, c.Class, opts.Width)
-			open.put(r.bucket)
+			open.add(r.bucket)
 		}
 		runs = append(runs, r)
 	}
@@ -72,25 +72,25 @@ func (l *lane) plan(c *Chunk) []run {
 
 // openBuckets are the buckets that will be open when the records up to here are in.
 type openBuckets struct {
-	most int
-	all  map[bucket]bool
+	limit int
+	all   map[bucket]bool
 }
 
 // take opens a bucket, unless it is older than all and there are as many as may be.
-func (o *openBuckets) take(k bucket) bool {
-	if !o.all[k] && len(o.all) >= o.most && k.start < o.oldest().start {
+func (o *openBuckets) tryAdd(k bucket) bool {
+	if !o.all[k] && len(o.all) >= o.limit && k.start < o.oldest().start {
 		return false
 	}
-	o.put(k)
+	o.add(k)
 	return true
 }
 
 // put opens a bucket, in the place of the oldest where there are too many.
-func (o *openBuckets) put(k bucket) {
+func (o *openBuckets) add(k bucket) {
 	if o.all[k] {
 		return
 	}
-	if len(o.all) >= o.most {
+	if len(o.all) >= o.limit {
 		delete(o.all, o.oldest())
 	}
 	o.all[k] = true
@@ -107,7 +107,7 @@ func (o *openBuckets) oldest() (oldest bucket) {
 }
 
 // final is the records with the times that the plan gives them.
-func final(records []record.Record, runs []run, read int64) []record.Record {
+func resolveTimes(records []record.Record, runs []run, read int64) []record.Record {
 	cloned := false
 	for _, r := range runs {
 		if !r.late {
@@ -126,9 +126,9 @@ func final(records []record.Record, runs []run, read int64) []record.Record {
 // apply appends final records, numbered from first on, to their batches. It
 // returns the batches that stopped taking records on the way; the caller
 // finishes them, in that order, without the lane's lock.
-func (l *lane) apply(records []record.Record, runs []run, first uint64) (full []*openBatch, err error) {
+func (p *partition) apply(records []record.Record, runs []run, first uint64) (full []*openBatch, err error) {
 	for _, r := range runs {
-		full, err = l.applyRun(full, records[r.from:r.to], r.bucket, first+uint64(r.from))
+		full, err = p.applyRun(full, records[r.from:r.to], r.bucket, first+uint64(r.from))
 		if err != nil {
 			return full, err
 		}
@@ -136,11 +136,11 @@ func (l *lane) apply(records []record.Record, runs []run, first uint64) (full []
 	return full, nil
 }
 
-func (l *lane) applyRun(full []*openBatch, records []record.Record, k bucket, number uint64) ([]*openBatch, error) {
+func (p *partition) applyRun(full []*openBatch, records []record.Record, k bucket, number uint64) ([]*openBatch, error) {
 	// sizeEvery is how much text goes in between looks at a batch's size.
 	const sizeEvery = 64 << 10
 	for len(records) > 0 {
-		o, evicted, err := l.batch(k, number)
+		o, evicted, err := p.batch(k, number)
 		if evicted != nil {
 			full = append(full, evicted)
 		}
@@ -148,7 +148,7 @@ func (l *lane) applyRun(full []*openBatch, records []record.Record, k bucket, nu
 			return full, err
 		}
 		next := o.text + sizeEvery
-		left := l.buf.batchLimit() - o.writer.Bound()
+		left := p.buf.batchLimit() - o.writer.Bound()
 		for len(records) > 0 {
 			rec := records[0]
 			if left -= textSize(&rec); left < 0 && o.text > 0 {
@@ -156,7 +156,7 @@ func (l *lane) applyRun(full []*openBatch, records []record.Record, k bucket, nu
 			}
 			records = records[1:]
 			if err := o.append(rec); err != nil {
-				l.detach(o)
+				p.detach(o)
 				return append(full, o), err
 			}
 			o.through = number
@@ -165,9 +165,9 @@ func (l *lane) applyRun(full []*openBatch, records []record.Record, k bucket, nu
 				break
 			}
 		}
-		l.buf.charge(o)
-		if left < 0 || o.full(l.buf.opts.FlushSize) {
-			l.detach(o)
+		p.buf.charge(o)
+		if left < 0 || o.full(p.buf.opts.FlushSize) {
+			p.detach(o)
 			full = append(full, o)
 		}
 	}
@@ -177,26 +177,26 @@ func (l *lane) applyRun(full []*openBatch, records []record.Record, k bucket, nu
 // batch is the open batch of a bucket. Where it has to open one past the bound,
 // it detaches the oldest, for the caller to finish: then a source of times without
 // any order soon has none that are newer than the oldest open bucket.
-func (l *lane) batch(k bucket, number uint64) (o, evicted *openBatch, err error) {
-	if o := l.open[k]; o != nil {
+func (p *partition) batch(k bucket, number uint64) (o, evicted *openBatch, err error) {
+	if o := p.open[k]; o != nil {
 		return o, nil, nil
 	}
-	if !l.buf.opts.Once && len(l.open) >= l.buf.opts.MaxOpen {
-		evicted = l.oldest()
-		l.detach(evicted)
+	if !p.buf.opts.Once && len(p.open) >= p.buf.opts.MaxOpen {
+		evicted = p.oldest()
+		p.detach(evicted)
 	}
-	o, err = newOpenBatch(l, k, number)
+	o, err = newOpenBatch(p, k, number)
 	if err != nil {
 		return nil, evicted, err
 	}
-	l.open[k] = o
-	l.buf.opened(o)
+	p.open[k] = o
+	p.buf.addOpen(o)
 	return o, evicted, nil
 }
 
 // oldest is the open batch of the oldest bucket.
-func (l *lane) oldest() (oldest *openBatch) {
-	for _, o := range l.open {
+func (p *partition) oldest() (oldest *openBatch) {
+	for _, o := range p.open {
 		if oldest == nil || o.bucket.start < oldest.bucket.start {
 			oldest = o
 		}
@@ -206,39 +206,39 @@ func (l *lane) oldest() (oldest *openBatch) {
 
 // detach ends a batch's time in the lane: it takes no more records, and its
 // place in the order of sealing is fixed.
-func (l *lane) detach(o *openBatch) {
-	delete(l.open, o.bucket)
-	o.seal = &seal{before: l.last, done: make(chan struct{})}
-	l.last = o.seal
-	l.buf.detached(o)
+func (p *partition) detach(o *openBatch) {
+	delete(p.open, o.bucket)
+	o.ticket = &sealTicket{previous: p.lastTicket, done: make(chan struct{})}
+	p.lastTicket = o.ticket
+	p.buf.markDetached(o)
 }
 
 // detachAll detaches every batch; with closed set the lane opens no other.
-func (l *lane) detachAll(closed bool) []*openBatch {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = l.closed || closed
-	all := make([]*openBatch, 0, len(l.open))
-	for _, o := range l.open {
-		l.detach(o)
+func (p *partition) detachAll(closed bool) []*openBatch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = p.closed || closed
+	all := make([]*openBatch, 0, len(p.open))
+	for _, o := range p.open {
+		p.detach(o)
 		all = append(all, o)
 	}
 	return all
 }
 
 // detachOne detaches a batch unless somebody else has.
-func (l *lane) detachOne(o *openBatch) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[o.bucket] != o {
+func (p *partition) detachOne(o *openBatch) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open[o.bucket] != o {
 		return false
 	}
-	l.detach(o)
+	p.detach(o)
 	return true
 }
 
 // late counts the records of the late runs, and says so once for the service.
-func (l *lane) late(c *Chunk, runs []run) (count uint64) {
+func (p *partition) countLate(c *Chunk, runs []run) (count uint64) {
 	first := -1
 	for _, r := range runs {
 		if r.late {
@@ -248,10 +248,10 @@ func (l *lane) late(c *Chunk, runs []run) (count uint64) {
 			}
 		}
 	}
-	if count > 0 && !l.saidLate {
-		l.saidLate = true
-		l.buf.opts.Log.Warn("records that are too old, or older than all open buckets, get the time they were read (said once)",
-			"service", l.service, "open_buckets", l.buf.opts.MaxOpen, "max_lateness", l.buf.opts.MaxLateness,
+	if count > 0 && !p.lateLogged {
+		p.lateLogged = true
+		p.buf.opts.Log.Warn("records that are too old, or older than all open buckets, get the time they were read (said once)",
+			"service", p.service, "open_buckets", p.buf.opts.MaxOpen, "max_lateness", p.buf.opts.MaxLateness,
 			"time", time.Unix(0, c.Records[first].Time).UTC(), "source", c.Records[first].Source)
 	}
 	return count
