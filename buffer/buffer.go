@@ -1,13 +1,13 @@
 // Package buffer holds records between the inputs and storage: it assigns each
 // record to the open batch of its service and bucket, seals batches by size,
 // age, bucket end and memory, and keeps sealed batches until they are
-// acknowledged. Records and the input positions they came from are handed over
-// in one call, so that they cannot disagree.
+// acknowledged. One call appends records and commits the positions of the inputs
+// that they came from, so that the two always agree.
 //
-// A record goes to the batch of (service, class, bucket of its own time). Of
-// each there is one open at a time, and a batch gets its Seq when it stops
-// taking records, so that what was appended to a bucket one after the other
-// stays in that order across segments.
+// A record goes to the batch of its service, class and bucket, by its own time.
+// At most one batch of each is open at a time. A batch gets its Seq when it
+// stops accepting records, so batches of one bucket are ordered by Seq as their
+// records were appended.
 package buffer
 
 import (
@@ -24,10 +24,10 @@ import (
 	"logstow/segment"
 )
 
-// ErrClosed is what Append returns after Drain or Close, and Next after Close.
+// ErrClosed is returned by Append after Drain or Close, and by Next after Close.
 var ErrClosed = errors.New("buffer is closed")
 
-// Buffer is safe for concurrent use.
+// Buffer is a buffer in memory or, where Options.Dir is set, on disk. It is safe for concurrent use.
 type Buffer struct {
 	opts       Options
 	compressor *segment.Compressor
@@ -41,28 +41,28 @@ type Buffer struct {
 	stats      Stats // the counters only
 	lsn        LSN
 	seq        int64
-	// tick counts uses of open batches: what "longest unused" goes by.
+	// tick counts uses of open batches; victim compares batches by it.
 	tick uint64
-	// ending are the batches that take no more records and are not queued yet.
+	// sealing are the batches that accept no more records and are not queued yet.
 	sealing map[*openBatch]struct{}
-	// inflight are the lanes that are appending, with a number that none of the
-	// records which they write to the log is below.
+	// inflightAppends are the partitions that are appending, each with a lower bound of the
+	// numbers of the records that it writes to the log.
 	inflightAppends map[*partition]uint64
-	// failed is the error after which nothing is taken any more.
+	// failed is the final error: after it nothing is accepted.
 	failed error
 	// spool is what is on disk; nil in memory mode.
 	spool *spool
-	// draining: nothing is appended any more. drained: and all that was is sealed,
-	// or is left to the next process.
+	// draining: Append fails. drained: all records are also sealed, or left in the log
+	// to the next process.
 	draining, drained, closed bool
-	// quit is closed when waiting for space has ended, replayed when what the
-	// log held at Open is in batches, or never will be here.
+	// quit is closed to end all waiting for space, replayed when the replay of the
+	// log has ended, completely or not.
 	quit, replayed chan struct{}
 	quitOnce       sync.Once
-	// wakeAt is when the sealing goroutine looks next; zero is never.
+	// wakeAt is when sealLoop runs next; zero is never.
 	wakeAt time.Time
 
-	// space says that memory became free, ready that Next may find something.
+	// space is notified when memory or disk space became free, ready when Next may find a batch.
 	space, ready broadcast
 
 	wake    chan struct{}
@@ -70,11 +70,11 @@ type Buffer struct {
 	sealers sync.WaitGroup
 }
 
-// Open starts a buffer; where Options.Dir is set, with what a process before left
-// in it: sealed batches and all positions are there at once, records of the log
-// become batches while the buffer is in use, and Append waits for that. ctx ends
-// Open, not the buffer. A directory that another process has open is [ErrLocked], one
-// on a disk of less than [MinDisk] is [ErrSmallDisk]. Close ends the buffer.
+// Open starts a buffer and, where Options.Dir is set, recovers what an earlier process
+// left there: sealed batches and all positions are available at once; records of the log
+// are replayed into batches in the background, and Append waits for that. ctx ends
+// Open, not the buffer. The error is [ErrLocked] if another process has the directory open,
+// and [ErrSmallDisk] if its disk is smaller than [MinDisk]. Close ends the buffer.
 func Open(ctx context.Context, opts Options) (*Buffer, error) {
 	b, err := newBuffer(opts)
 	if err != nil {
@@ -94,7 +94,7 @@ func Open(ctx context.Context, opts Options) (*Buffer, error) {
 	return b, nil
 }
 
-// newBuffer makes a buffer that nothing runs in yet.
+// newBuffer makes a buffer without starting its goroutines.
 func newBuffer(opts Options) (*Buffer, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -117,11 +117,11 @@ func newBuffer(opts Options) (*Buffer, error) {
 	}, nil
 }
 
-// Append takes a chunk, copying what it keeps. It waits while the buffer is
-// full. After nil the chunk's records will be in batches exactly once, in the
-// order appended, and its positions are committed. It may be called
-// concurrently; chunks of one source must come one after the other to keep
-// their order.
+// Append adds a chunk, copying what it retains. It waits while the buffer is
+// full. If the error is nil, the chunk's records will be in batches exactly once,
+// in the order appended, and its positions are committed. Append may be called
+// concurrently; a caller that needs the order of a source's chunks appends them
+// one after the other.
 func (b *Buffer) Append(ctx context.Context, c Chunk) (LSN, error) {
 	lsn, err := b.append(ctx, c)
 	if err != nil {
@@ -148,7 +148,7 @@ func (b *Buffer) append(ctx context.Context, c Chunk) (LSN, error) {
 			return 0, err
 		}
 		lsn, full, err := b.appendRecords(&c, reserved)
-		// Compressing the last blocks of what is full needs no lock.
+		// The last blocks of full batches are compressed without a lock.
 		for _, o := range full {
 			b.sealDetached(ctx, o)
 		}
@@ -162,8 +162,7 @@ func (b *Buffer) append(ctx context.Context, c Chunk) (LSN, error) {
 	}
 }
 
-// waitReplayed waits until all that the log held at Open is in batches: what is
-// appended comes after it.
+// waitReplayed waits until the log is replayed, so that new records follow the replayed ones.
 func (b *Buffer) waitReplayed(ctx context.Context) error {
 	select {
 	case <-b.replayed:
@@ -202,7 +201,7 @@ func (b *Buffer) appendRecords(c *Chunk, reserved int64) (LSN, []*openBatch, err
 	b.endInflight(p)
 	if err != nil {
 		b.releaseMemory(reserved)
-		if b.spool != nil { // the log has what the batches have not
+		if b.spool != nil { // the log has records that are missing in the batches
 			err = b.fail(err)
 		}
 		return 0, full, err
@@ -210,7 +209,7 @@ func (b *Buffer) appendRecords(c *Chunk, reserved int64) (LSN, []*openBatch, err
 	return b.commit(c, late, reserved, entry), full, nil
 }
 
-// commit makes a chunk's positions the last ones.
+// commit commits a chunk's positions and returns its LSN.
 func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) LSN {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -232,7 +231,7 @@ func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) LSN
 	return b.lsn
 }
 
-// lane is a service's lane.
+// openPartition returns the partition of a service, as long as the buffer accepts records.
 func (b *Buffer) openPartition(service string) (*partition, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -245,7 +244,7 @@ func (b *Buffer) openPartition(service string) (*partition, error) {
 	return b.partition(service), nil
 }
 
-// anyLane is a service's lane, also when nothing is appended any more. b.mu is held.
+// partition returns the partition of a service, and makes it if there is none. b.mu is held.
 func (b *Buffer) partition(service string) *partition {
 	p := b.partitions[service]
 	if p == nil {
@@ -255,12 +254,12 @@ func (b *Buffer) partition(service string) *partition {
 	return p
 }
 
-// gather is how long somebody who waits for a sync waits for others to share it with.
+// groupCommitDelay is how long a call of Synced waits for others to share its sync with.
 const groupCommitDelay = 10 * time.Millisecond
 
-// Synced waits until everything up to m is as durable as the buffer's mode makes
-// it: at once in memory and with SyncNever. It does not wait for the interval,
-// but syncs soon, together with what others wait for.
+// Synced waits until everything up to lsn is as durable as the buffer's mode makes
+// it; in memory and with SyncNever it returns at once. It does not wait for the sync
+// interval: it syncs after a short delay, in which concurrent calls share one sync.
 func (b *Buffer) Synced(ctx context.Context, lsn LSN) error {
 	if b.spool == nil || b.opts.Sync == SyncNever {
 		return nil
@@ -296,8 +295,8 @@ func (b *Buffer) Synced(ctx context.Context, lsn LSN) error {
 	}
 }
 
-// fail makes an error final, where it is one: what is in memory and what is on
-// disk may differ after it, and a new process goes by what is on disk.
+// fail makes a non-nil error final, as memory and disk may differ after it; the next
+// process recovers from what is on disk. It returns the error.
 func (b *Buffer) fail(err error) error {
 	if err == nil {
 		return nil
@@ -315,8 +314,7 @@ func (b *Buffer) fail(err error) error {
 	return err
 }
 
-// Err is the error after which the buffer takes and gives nothing any more, nil
-// as long as there is none.
+// Err is the final error, after which Append and Next fail; nil if there is none.
 func (b *Buffer) Err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -331,8 +329,8 @@ func (b *Buffer) Position(input string) ([]byte, bool) {
 	return v, ok
 }
 
-// Positions are the last positions of all inputs whose names start with prefix,
-// in order of name. The values must not be changed.
+// Positions returns the last committed positions of all inputs whose names start with
+// prefix, in order of name. The values must not be changed.
 func (b *Buffer) Positions(prefix string) []Position {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -347,7 +345,7 @@ func (b *Buffer) Positions(prefix string) []Position {
 }
 
 // Flush seals everything that was appended before the call. On a full disk it
-// waits for delivery, until ctx ends.
+// waits until deliveries free space, or ctx ends.
 func (b *Buffer) Flush(ctx context.Context) {
 	if b.waitReplayed(ctx) == nil {
 		b.detachAll(false, func(o *openBatch) { b.sealDetached(ctx, o) })
@@ -355,9 +353,8 @@ func (b *Buffer) Flush(ctx context.Context) {
 }
 
 // Drain seals everything; later calls of Append fail with ErrClosed. On a full disk
-// it waits for delivery. When ctx ends, what could not be sealed by then stays in
-// the log for the next process, or for none if it is done by the time Drain
-// returns: Stats.Unsealed says how much.
+// it waits until deliveries free space. When ctx ends, the records of batches that could
+// not be sealed stay in the log for the next process; Stats.Unsealed counts those batches.
 func (b *Buffer) Drain(ctx context.Context) {
 	stop := context.AfterFunc(ctx, b.stopWaiting)
 	defer stop()
@@ -375,12 +372,12 @@ func (b *Buffer) Drain(ctx context.Context) {
 	b.ready.notify()
 }
 
-// giveUp ends all waiting for space: what is not sealed is left to the next process.
+// stopWaiting ends all waiting for space: unsealed records are left in the log for the next process.
 func (b *Buffer) stopWaiting() {
 	b.quitOnce.Do(func() { close(b.quit) })
 }
 
-// endAll detaches all open batches and ends each; with closed set no others are opened.
+// detachAll detaches all open batches and calls end with each; with closed set no others are opened.
 func (b *Buffer) detachAll(closed bool, end func(*openBatch)) {
 	b.mu.Lock()
 	partitions := slices.Collect(maps.Values(b.partitions))
@@ -392,10 +389,10 @@ func (b *Buffer) detachAll(closed bool, end func(*openBatch)) {
 	}
 }
 
-// Close ends the buffer's goroutines and waits for them; calls that wait return
-// ErrClosed. In memory mode what was not yet delivered is gone: Drain first, and
-// deliver what Next returns. On disk it is there at the next Open. Closing again
-// does nothing.
+// Close ends the buffer's goroutines and waits for them; waiting calls return
+// ErrClosed. In memory mode everything undelivered is lost: to prevent that, call Drain
+// and deliver what Next returns. On disk it is recovered by the next Open. A second
+// Close does nothing.
 func (b *Buffer) Close() error {
 	b.mu.Lock()
 	again := b.closed

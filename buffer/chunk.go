@@ -11,31 +11,32 @@ import (
 	"logstow/segment"
 )
 
-// Chunk is what an input hands over at once: the records of one service, and
-// how far the input was read with them. Either may be empty.
+// Chunk is what an input appends at once: records of one service, and the positions of
+// the input behind them. Either may be empty.
 type Chunk struct {
 	Service string
 	// Class is the service's retention class.
 	Class string
-	// Read is when the records were read, Unix nanoseconds: the time of those that
-	// the bound on open buckets refuses. 0 is the clock's.
+	// Read is when the records were read, in Unix nanoseconds: the time that late records
+	// get. 0 is the current time.
 	Read    int64
 	Records []record.Record
 	// Positions are committed together with Records.
 	Positions []Position
 }
 
-// Position is how far an input was read: opaque bytes of the input's own. An
-// empty Value forgets the input.
+// Position is how far an input was read; only the input interprets Value. An
+// empty Value deletes the input's position.
 type Position struct {
 	Input string
 	Value []byte
 }
 
-// Mark stands for all that was appended up to a call of Append.
+// LSN is the log sequence number of a call of Append: it stands for everything that was
+// appended up to that call. It is valid for one Buffer, until Close.
 type LSN uint64
 
-// columns is about what a record takes in a segment's text beside its source
+// recordOverhead is about how many bytes a record takes in a segment's text beside its source
 // and message: time, level, separators.
 const recordOverhead = 40
 
@@ -43,8 +44,7 @@ func textSize(r *record.Record) int64 {
 	return int64(recordOverhead + len(r.Source) + len(r.Message))
 }
 
-// check refuses what no segment can hold, before any of it is taken; it returns
-// what taking the chunk takes.
+// check rejects a chunk that no segment can hold; it returns the size of the chunk's text.
 func (c *Chunk) check() (n chunkSize, err error) {
 	if len(c.Records) == 0 {
 		return n, nil
@@ -89,8 +89,8 @@ func checkRecord(r *record.Record) error {
 	return nil
 }
 
-// validTime reports whether the bucket around t, in Unix nanoseconds, begins and
-// ends within what nanoseconds can say: the years 1678 to 2261.
+// validTime reports whether the bucket of t, in Unix nanoseconds, begins and ends in the
+// range of int64 nanoseconds: the years 1678 to 2261.
 func validTime(t int64) bool {
 	const margin = 3 * int64(time.Hour)
 	return t > math.MinInt64+margin && t < math.MaxInt64-margin

@@ -35,7 +35,7 @@ func (k bucket) holds(t int64) bool {
 	return t >= k.start && t-k.start < k.width
 }
 
-// openBatch still takes records. Its lane's lock guards it, except as noted.
+// openBatch still takes records. Its partition's lock guards it, except as noted.
 type openBatch struct {
 	partition *partition
 	bucket    bucket

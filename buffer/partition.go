@@ -9,11 +9,11 @@ import (
 	"logstow/record"
 )
 
-// lane holds the open batches of one service. A chunk belongs to one service, so
-// services do not wait for each other, and what is appended to a lane one after
-// the other stays so in each bucket.
+// partition holds the open batches of one service. A chunk belongs to one service, so
+// services do not wait for each other, and the records of each bucket keep the order in
+// which they were appended to the partition.
 //
-// A lane's lock may be held when the Buffer's is taken, never the other way round.
+// Lock order: the partition's lock before the Buffer's.
 type partition struct {
 	buf     *Buffer
 	service string
@@ -21,28 +21,27 @@ type partition struct {
 	mu     sync.Mutex
 	open   map[bucket]*openBatch
 	closed bool
-	// saidLate is set once the log was told that records get the time they were read.
+	// lateLogged is set once late records were logged.
 	lateLogged bool
-	// last is the seal of the batch that was detached last.
+	// lastTicket is the ticket of the batch that was detached last.
 	lastTicket *sealTicket
 }
 
-// run is a stretch of a chunk's records that go to one bucket.
+// run is a range of a chunk's records that go to one bucket.
 type run struct {
 	bucket   bucket
 	from, to int
-	// late records get the time they were read.
+	// late: the records get the time they were read.
 	late bool
 }
 
-// plan resolves the time and the bucket of every record; after it nothing about
-// them is open to interpretation. It changes nothing but what was said.
+// planRuns decides the time and the bucket of every record of a chunk. It changes nothing.
 func (p *partition) planRuns(c *Chunk) []run {
 	opts := &p.buf.opts
 	var (
 		runs   []run
-		own    bucket // of the current run's records' own times
-		tooOld bool   // and that these are too old
+		own    bucket // the bucket of the current run's records by their own times
+		tooOld bool   // the current run is older than MaxLateness
 		open   = openBuckets{limit: opts.MaxOpen, all: make(map[bucket]bool, len(p.open)+1)}
 	)
 	if opts.Once {
@@ -70,13 +69,13 @@ func (p *partition) planRuns(c *Chunk) []run {
 	return runs
 }
 
-// openBuckets are the buckets that will be open when the records up to here are in.
+// openBuckets are the buckets that will be open when the records planned so far are appended.
 type openBuckets struct {
 	limit int
 	all   map[bucket]bool
 }
 
-// take opens a bucket, unless it is older than all and there are as many as may be.
+// tryAdd opens a bucket, unless the limit is reached and the bucket is older than all open ones.
 func (o *openBuckets) tryAdd(k bucket) bool {
 	if !o.all[k] && len(o.all) >= o.limit && k.start < o.oldest().start {
 		return false
@@ -85,7 +84,7 @@ func (o *openBuckets) tryAdd(k bucket) bool {
 	return true
 }
 
-// put opens a bucket, in the place of the oldest where there are too many.
+// add opens a bucket; at the limit it replaces the oldest one.
 func (o *openBuckets) add(k bucket) {
 	if o.all[k] {
 		return
@@ -106,7 +105,7 @@ func (o *openBuckets) oldest() (oldest bucket) {
 	return oldest
 }
 
-// final is the records with the times that the plan gives them.
+// resolveTimes returns the records with the planned times: those of late runs get the time read.
 func resolveTimes(records []record.Record, runs []run, read int64) []record.Record {
 	cloned := false
 	for _, r := range runs {
@@ -123,9 +122,9 @@ func resolveTimes(records []record.Record, runs []run, read int64) []record.Reco
 	return records
 }
 
-// apply appends final records, numbered from first on, to their batches. It
-// returns the batches that stopped taking records on the way; the caller
-// finishes them, in that order, without the lane's lock.
+// apply appends records with resolved times, numbered from first on, to their batches. It
+// returns the batches that became full and were detached; the caller seals them, in that
+// order, without the partition's lock.
 func (p *partition) apply(records []record.Record, runs []run, first uint64) (full []*openBatch, err error) {
 	for _, r := range runs {
 		full, err = p.applyRun(full, records[r.from:r.to], r.bucket, first+uint64(r.from))
@@ -137,7 +136,7 @@ func (p *partition) apply(records []record.Record, runs []run, first uint64) (fu
 }
 
 func (p *partition) applyRun(full []*openBatch, records []record.Record, k bucket, number uint64) ([]*openBatch, error) {
-	// sizeEvery is how much text goes in between looks at a batch's size.
+	// sizeEvery is how many bytes of text are appended between checks of a batch's size.
 	const sizeEvery = 64 << 10
 	for len(records) > 0 {
 		o, evicted, err := p.batch(k, number)
@@ -174,9 +173,9 @@ func (p *partition) applyRun(full []*openBatch, records []record.Record, k bucke
 	return full, nil
 }
 
-// batch is the open batch of a bucket. Where it has to open one past the bound,
-// it detaches the oldest, for the caller to finish: then a source of times without
-// any order soon has none that are newer than the oldest open bucket.
+// batch returns the open batch of a bucket, and opens it if there is none. At the limit
+// it detaches the oldest, for the caller to seal: so a source with unordered times soon has
+// only recent buckets open, and its old records count as late.
 func (p *partition) batch(k bucket, number uint64) (o, evicted *openBatch, err error) {
 	if o := p.open[k]; o != nil {
 		return o, nil, nil
@@ -194,7 +193,7 @@ func (p *partition) batch(k bucket, number uint64) (o, evicted *openBatch, err e
 	return o, evicted, nil
 }
 
-// oldest is the open batch of the oldest bucket.
+// oldest returns the open batch of the oldest bucket.
 func (p *partition) oldest() (oldest *openBatch) {
 	for _, o := range p.open {
 		if oldest == nil || o.bucket.start < oldest.bucket.start {
@@ -204,8 +203,8 @@ func (p *partition) oldest() (oldest *openBatch) {
 	return oldest
 }
 
-// detach ends a batch's time in the lane: it takes no more records, and its
-// place in the order of sealing is fixed.
+// detach removes a batch from the open ones: it accepts no more records, and its place in
+// the order of sealing is fixed.
 func (p *partition) detach(o *openBatch) {
 	delete(p.open, o.bucket)
 	o.ticket = &sealTicket{previous: p.lastTicket, done: make(chan struct{})}
@@ -213,7 +212,7 @@ func (p *partition) detach(o *openBatch) {
 	p.buf.markDetached(o)
 }
 
-// detachAll detaches every batch; with closed set the lane opens no other.
+// detachAll detaches all open batches; with closed set the partition opens no others.
 func (p *partition) detachAll(closed bool) []*openBatch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -226,7 +225,7 @@ func (p *partition) detachAll(closed bool) []*openBatch {
 	return all
 }
 
-// detachOne detaches a batch unless somebody else has.
+// detachOne detaches a batch, unless another goroutine has.
 func (p *partition) detachOne(o *openBatch) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,7 +236,7 @@ func (p *partition) detachOne(o *openBatch) bool {
 	return true
 }
 
-// late counts the records of the late runs, and says so once for the service.
+// countLate counts the records of the late runs, and logs the first of them once for the service.
 func (p *partition) countLate(c *Chunk, runs []run) (count uint64) {
 	first := -1
 	for _, r := range runs {
@@ -250,7 +249,7 @@ func (p *partition) countLate(c *Chunk, runs []run) (count uint64) {
 	}
 	if count > 0 && !p.lateLogged {
 		p.lateLogged = true
-		p.buf.opts.Log.Warn("records that are too old, or older than all open buckets, get the time they were read (said once)",
+		p.buf.opts.Log.Warn("records that are too old, or older than all open buckets, get the time they were read (logged once)",
 			"service", p.service, "open_buckets", p.buf.opts.MaxOpen, "max_lateness", p.buf.opts.MaxLateness,
 			"time", time.Unix(0, c.Records[first].Time).UTC(), "source", c.Records[first].Source)
 	}

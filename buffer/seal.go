@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// errUnsealed is why a batch is not sealed when an older one could not be, or the buffer closes.
+// errUnsealed is the error of a batch that is not sealed because an older one of its partition could not be.
 var errUnsealed = errors.New("an older batch is not sealed")
 
-// opened makes a new open batch known to memory and to the sealing goroutine.
-// The lane's lock is held.
+// addOpen registers a new open batch, charges its memory and wakes sealLoop if it is due
+// first. The partition's lock is held.
 func (b *Buffer) addOpen(o *openBatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -28,8 +28,8 @@ func (b *Buffer) addOpen(o *openBatch) {
 	}
 }
 
-// detached gives a batch that takes no more records its place in the order of
-// sealing. The lane's lock is held, so a bucket's next batch comes after it.
+// markDetached gives a batch that accepts no more records its Seq. The partition's lock is
+// held, so the bucket's next batch gets a higher one.
 func (b *Buffer) markDetached(o *openBatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,9 +40,9 @@ func (b *Buffer) markDetached(o *openBatch) {
 	b.memory.pending += o.charged
 }
 
-// seal is a batch's place among those of its lane, which become durable in the
-// order in which they stopped taking records: what a sealed batch covers must
-// not wait in an older one that is not.
+// sealTicket orders the sealing of a partition's batches: they become durable in the order
+// in which they were detached, because a sealed batch covers all lower record numbers of its
+// key, and none of those may be in an older batch that is not sealed.
 type sealTicket struct {
 	previous *sealTicket
 	done     chan struct{}
@@ -50,7 +50,7 @@ type sealTicket struct {
 	failed bool
 }
 
-// wait waits for the batches before and reports whether they are sealed.
+// wait waits until the previous batch is done and reports whether it and all before it are sealed.
 func (s *sealTicket) wait() bool {
 	if s.previous == nil {
 		return true
@@ -66,15 +66,16 @@ func (s *sealTicket) finish(ok bool) {
 	close(s.done)
 }
 
-// seal seals one batch, unless another goroutine has. It waits for that until ctx ends.
+// seal detaches and seals a batch, unless another goroutine has detached it. It waits until
+// the batch is queued or ctx ends.
 func (b *Buffer) seal(ctx context.Context, o *openBatch) {
 	if o.partition.detachOne(o) {
 		b.sealDetached(ctx, o)
 	}
 }
 
-// finish has a sealed batch made of one that was detached, and waits until it is
-// queued, or ctx ends: on a full disk it may take as long as storage is away.
+// sealDetached seals a detached batch in the background and waits until it is queued or ctx
+// ends: on a full disk sealing may last as long as storage is unavailable.
 func (b *Buffer) sealDetached(ctx context.Context, o *openBatch) {
 	b.mu.Lock()
 	if b.spool == nil || b.closed {
@@ -94,7 +95,7 @@ func (b *Buffer) sealDetached(ctx context.Context, o *openBatch) {
 	}
 }
 
-// end makes a sealed batch of one that was detached, and queues it.
+// sealAndEnqueue seals a detached batch and queues it.
 func (b *Buffer) sealAndEnqueue(o *openBatch) {
 	batch, err := b.newBatch(o)
 	if ok := o.ticket.wait(); err == nil && b.spool != nil {
@@ -107,7 +108,7 @@ func (b *Buffer) sealAndEnqueue(o *openBatch) {
 	}
 }
 
-// queued takes a batch that was sealed, or failed to be, over from the open ones.
+// enqueue queues a batch that was sealed; with an error it counts and logs the failure.
 func (b *Buffer) enqueue(o *openBatch, batch *Batch, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,19 +116,19 @@ func (b *Buffer) enqueue(o *openBatch, batch *Batch, err error) {
 	b.memory.used -= o.charged
 	b.memory.pending -= o.charged
 	if err != nil && b.spool != nil {
-		// The log has the records; the next process seals them.
+		// The records are in the log; the next process seals them.
 		b.spool.frozen = true
 		b.stats.Unsealed++
 		if !errors.Is(err, errUnsealed) && !errors.Is(err, ErrClosed) {
-			b.opts.Log.Error("a batch could not be sealed; its records stay in the log", "service", o.partition.service,
+			b.opts.Log.Error("cannot seal a batch; its records stay in the log", "service", o.partition.service,
 				"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
 		}
 	} else if err != nil {
 		b.stats.Failed++
-		b.opts.Log.Error("a batch could not be sealed and is lost", "service", o.partition.service,
+		b.opts.Log.Error("cannot seal a batch; its records are lost", "service", o.partition.service,
 			"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
 	} else {
-		if b.spool == nil { // what is on disk takes no memory to speak of
+		if b.spool == nil { // a batch on disk takes hardly any memory
 			batch.charged = batch.Size + batchOverhead
 		}
 		b.memory.used += batch.charged
@@ -138,7 +139,7 @@ func (b *Buffer) enqueue(o *openBatch, batch *Batch, err error) {
 	b.ready.notify()
 }
 
-// discard ends a batch that was detached and that nobody wants any more.
+// discard drops a detached batch without sealing it.
 func (b *Buffer) discard(o *openBatch) {
 	o.writer.Discard()
 	o.ticket.wait()
@@ -150,7 +151,7 @@ func (b *Buffer) discard(o *openBatch) {
 	b.memory.pending -= o.charged
 }
 
-// newBatch ends the segment of a batch that was detached.
+// newBatch closes the segment of a detached batch.
 func (b *Buffer) newBatch(o *openBatch) (*Batch, error) {
 	meta, err := o.writer.Close(o.seq)
 	if err != nil {
@@ -170,7 +171,7 @@ func (b *Buffer) newBatch(o *openBatch) (*Batch, error) {
 	return batch, nil
 }
 
-// sealDue seals open batches by age and bucket end until Close.
+// sealLoop seals open batches by age and bucket end until Close.
 func (b *Buffer) sealLoop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -197,7 +198,7 @@ func (b *Buffer) sealLoop() {
 	}
 }
 
-// due lists the batches whose time has come.
+// due returns the open batches that are due.
 func (b *Buffer) due() []*openBatch {
 	now := b.opts.Now()
 	b.mu.Lock()
@@ -211,7 +212,7 @@ func (b *Buffer) due() []*openBatch {
 	return due
 }
 
-// nextDue is when the first of the open batches is due. b.mu is held.
+// nextDue returns when the first open batch is due; zero is never. b.mu is held.
 func (b *Buffer) nextDue() (at time.Time) {
 	for o := range b.open {
 		if !o.due.IsZero() && (at.IsZero() || o.due.Before(at)) {
