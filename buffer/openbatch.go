@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	// overhead is about what an open or waiting batch takes beside its text and
-	// its body: counts by minute, the least buffers.
+	// batchOverhead is about how many bytes an open or waiting batch takes in memory beside its
+	// text and body: counts by minute, minimal buffers.
 	batchOverhead = 8 << 10
-	// bucketGrace is how long after its end a bucket takes records that are just a little late.
+	// bucketGrace is how long after its end a bucket stays open for records that are slightly late.
 	bucketGrace = 2 * time.Second
 )
 
-// bucket is what a batch holds one of, within a service. The width belongs to
-// it because it may be configured anew while records of the old width wait.
+// bucket identifies a batch within a service: a batch holds the records of one bucket and
+// class. Width is a part of it because the configured width may change while records of the
+// old one wait.
 type bucket struct {
 	class string
 	// start and width are in Unix nanoseconds.
@@ -35,24 +36,24 @@ func (k bucket) holds(t int64) bool {
 	return t >= k.start && t-k.start < k.width
 }
 
-// openBatch still takes records. Its partition's lock guards it, except as noted.
+// openBatch is a batch that accepts records. Its partition's lock guards it, except as noted.
 type openBatch struct {
 	partition *partition
 	bucket    bucket
 	writer    *segment.Writer
 	body      *body
-	// text is the size of the records' text, largest that of the largest record.
+	// text is the size in bytes of the records' text, largest that of the largest record.
 	text, largest int64
-	// first is when the first record was appended, due when age or bucket end
-	// seals the batch; zero is never. Both are set at opening.
+	// first is when the first record was appended; due is when the batch is sealed by age or
+	// bucket end, zero is never. Both are set when the batch is opened.
 	first, due time.Time
-	// from and through are the numbers of its first and last record.
+	// from and through are the record numbers of its first and last record.
 	from, through uint64
-	// seq and seal are set when the batch stops taking records.
+	// seq and ticket are set when the batch is detached.
 	seq    int64
 	ticket *sealTicket
 
-	// charged is what the batch counts against Options.Memory, used the tick of
+	// charged is how many bytes the batch counts against Options.Memory, used the tick of
 	// its last use. The Buffer's lock guards both.
 	charged int64
 	used    uint64
@@ -60,8 +61,8 @@ type openBatch struct {
 
 func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
 	opts := &p.buf.opts
-	// The id is drawn here and written nowhere before the batch is sealed, so a
-	// batch that never gets there leaves no trace of it.
+	// The id is not written to disk before the batch is sealed, so a batch that is never
+	// sealed leaves no trace of its id.
 	id, err := blobnaming.NewBatch(rand.Reader)
 	if err != nil {
 		return nil, err
@@ -81,9 +82,8 @@ func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
 	return o, nil
 }
 
-// dueTime is when a batch opened at first is to be sealed: by age, or soon after
-// its bucket has ended. One that is opened after that holds late records and
-// lives by age alone.
+// dueTime returns when a batch opened at first is sealed: by age, or bucketGrace after its
+// bucket's end if that is earlier. A batch opened after its bucket's end is sealed by age alone.
 func dueTime(k bucket, first time.Time, opts *Options) time.Time {
 	if opts.Once {
 		return time.Time{}
@@ -110,22 +110,22 @@ func (o *openBatch) full(flushSize int64) bool {
 	return o.writer.Size() >= flushSize || o.writer.Full()
 }
 
-// cost is about what the batch takes in memory: what is compressed, the block
-// being filled, whose buffer doubles as it grows, and the places of its records. A
-// block being compressed is not counted: it is gone within milliseconds.
+// cost returns about how many bytes the batch takes in memory: its compressed blocks, the block
+// being filled, whose buffer doubles as it grows, and the offsets of its records. A block
+// being compressed is not counted: that takes milliseconds.
 func (o *openBatch) cost() int64 {
 	block := max(segment.DefaultBlockSize, o.largest)
 	text := min(o.text, block)
 	return o.writer.Size() + min(2*text, block) + text/4 + batchOverhead
 }
 
-// key is what the batch holds the records of.
+// key is the key of the batch's records in the log.
 func (o *openBatch) key() wal.Key {
 	return wal.Key{Service: o.partition.service, Class: o.bucket.class, Start: o.bucket.start, Width: o.bucket.width}
 }
 
-// body collects what a segment.Writer writes. It grows by parts, so that it
-// never takes more than it holds.
+// body collects what a segment.Writer writes. It keeps the parts as they come, so that it
+// never allocates more than it holds.
 type body struct {
 	parts [][]byte
 	size  int64
@@ -137,7 +137,7 @@ func (b *body) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// join is all that was written, in one piece.
+// join returns all parts as one slice.
 func (b *body) join() []byte {
 	if len(b.parts) == 1 {
 		return b.parts[0]

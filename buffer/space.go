@@ -328,12 +328,12 @@ func (s *spool) withReserve(write func() error) error {
 // releaseReserve releases n bytes of the reserve, or all there are, and reports whether it
 // released any. When the reserve is used up, it removes the current log file's copy instead.
 func (s *spool) releaseReserve(n int64) bool {
-	given, err := s.reserve.shrink(n)
+	freed, err := s.reserve.shrink(n)
 	if err != nil {
 		s.buf.opts.Log.Warn("cannot release the reserved disk space", "error", err)
 	}
-	if given > 0 || s.log == nil {
-		return given > 0
+	if freed > 0 || s.log == nil {
+		return freed > 0
 	}
 	dropped, err := s.log.DropCopy()
 	if err != nil {
