@@ -78,13 +78,13 @@ type Buffer struct {
 func Open(ctx context.Context, opts Options) (*Buffer, error) {
 	b, err := newBuffer(opts)
 	if err != nil {
-		return nil, fmt.Errorf("open buffer: %w", err)
+		return nil, fmt.Errorf("cannot open buffer: %w", err)
 	}
 	if opts.Dir == "" {
 		close(b.replayed)
 	} else {
 		if err := b.openSpool(ctx); err != nil {
-			return nil, fmt.Errorf("open buffer %s: %w", opts.Dir, err)
+			return nil, fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
 		}
 		b.sealers.Go(b.spool.replay)
 		b.sealers.Go(b.spool.syncLoop)
@@ -125,7 +125,7 @@ func newBuffer(opts Options) (*Buffer, error) {
 func (b *Buffer) Append(ctx context.Context, c Chunk) (LSN, error) {
 	lsn, err := b.append(ctx, c)
 	if err != nil {
-		return 0, fmt.Errorf("append to buffer: %w", err)
+		return 0, fmt.Errorf("cannot append to buffer: %w", err)
 	}
 	return lsn, nil
 }

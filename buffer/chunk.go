@@ -71,17 +71,17 @@ func (c *Chunk) check() (n chunkSize, err error) {
 
 func checkRecord(r *record.Record) error {
 	if len(r.Message) > record.MaxSize {
-		return fmt.Errorf("%d bytes, the limit is %d: cut it first", len(r.Message), record.MaxSize)
+		return fmt.Errorf("message of %d bytes, the limit is %d", len(r.Message), record.MaxSize)
 	}
 	if len(r.Message) > segment.MaxBlockRaw/2 {
 		// Each newline takes a second byte in the text.
 		lines := bytes.Count(r.Message, []byte{'\n'})
 		if text := recordOverhead + record.MaxSource + len(r.Message) + lines; text > segment.MaxBlockRaw {
-			return fmt.Errorf("%d bytes with %d newlines do not fit into a block: cut it first", len(r.Message), lines)
+			return fmt.Errorf("message of %d bytes with %d newlines does not fit into a block", len(r.Message), lines)
 		}
 	}
 	if int(r.Level) >= record.Levels {
-		return fmt.Errorf("level %d is not in the vocabulary", r.Level)
+		return fmt.Errorf("level %d is unknown", r.Level)
 	}
 	if !validTime(r.Time) {
 		return fmt.Errorf("time %d ns is out of range", r.Time)

@@ -45,7 +45,7 @@ type Status struct {
 // fs.ErrNotExist if dir is not a buffer's directory.
 func Inspect(ctx context.Context, dir string) (s Status, err error) {
 	if s, err = inspect(ctx, dir); err != nil {
-		return s, fmt.Errorf("read buffer %s: %w", dir, err)
+		return s, fmt.Errorf("cannot read buffer %s: %w", dir, err)
 	}
 	return s, nil
 }

@@ -249,20 +249,20 @@ func Remove(ctx context.Context, dir string) (err error) {
 	holder, _ := ReadHolder(dir) // if the directory is kept, its instance is kept too
 	f, err := lockDir(dir, holder.Instance, time.Now())
 	if err != nil {
-		return fmt.Errorf("remove buffer %s: %w", dir, err)
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	s, err := inspect(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("remove buffer %s: %w", dir, err)
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
 	}
 	if s.Sealed+s.Quarantined+len(s.Services) > 0 {
-		return fmt.Errorf("remove buffer %s: %w", dir, ErrNotEmpty)
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, ErrNotEmpty)
 	}
 	// It is renamed first: a process that waits for the lock then finds no such file.
 	gone := dir + ".removed"
 	if err := os.Rename(dir, gone); err != nil { //nolint:forbidigo // nothing in it is needed
-		return fmt.Errorf("remove buffer: %w", err)
+		return fmt.Errorf("cannot remove buffer: %w", err)
 	}
 	return os.RemoveAll(gone)
 }

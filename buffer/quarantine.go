@@ -37,11 +37,11 @@ type Quarantined struct {
 // buffer's directory.
 func ListQuarantine(dir string) ([]Quarantined, error) {
 	if _, err := os.Stat(filepath.Join(dir, lockFile)); err != nil {
-		return nil, fmt.Errorf("read buffer %s: %w", dir, err)
+		return nil, fmt.Errorf("cannot read buffer %s: %w", dir, err)
 	}
 	names, err := quarantineFiles(dir)
 	if err != nil {
-		return nil, fmt.Errorf("read the quarantine: %w", err)
+		return nil, fmt.Errorf("cannot read the quarantine: %w", err)
 	}
 	var all []Quarantined
 	for _, name := range names {
@@ -50,7 +50,7 @@ func ListQuarantine(dir string) ([]Quarantined, error) {
 			continue // removed meanwhile
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the quarantine: %w", err)
+			return nil, fmt.Errorf("cannot read the quarantine: %w", err)
 		}
 		all = append(all, describe(sealedDirAt(dir).Quarantined(name), info))
 	}

@@ -70,7 +70,7 @@ func (s *spool) space() (disk.Space, error) { return s.buf.opts.fs.Space(s.buf.o
 // need not exist. It changes nothing.
 func CheckDisk(dir string) error {
 	if err := checkDisk(disk.OS{}, dir); err != nil {
-		return fmt.Errorf("open buffer %s: %w", dir, err)
+		return fmt.Errorf("cannot open buffer %s: %w", dir, err)
 	}
 	return nil
 }

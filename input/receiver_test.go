@@ -196,7 +196,7 @@ func TestReceiveErrors(t *testing.T) {
 			t.Errorf("%T: error %v, %d records were handed over, want %d", s, err, stats.Records.Load(), handed)
 		}
 	}
-	small := &sink{err: fmt.Errorf("append to buffer: %w", buffer.ErrTooLarge)}
+	small := &sink{err: fmt.Errorf("cannot append to buffer: %w", buffer.ErrTooLarge)}
 	if err := receiver(t, input.Options{Sink: small}).Receive(t.Context(), "", events); !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("more than the disk holds: error %v", err)
 	}

@@ -9,20 +9,20 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-// Beside each log file stands its copy: the same entries in the same order, each with
-// its place in the log file, but without the records themselves. Whatever happens to
-// one of the two files, the other has positions, coverage and numbers, and a log
-// file's copy tells which records were in a damaged part of it.
+// Each log file has a copy: the same entries in the same order, each with its offset in the
+// log file, but without the records. If one of the two files is damaged, the other has
+// positions, coverage and record numbers, and the copy tells which records were in a
+// damaged part of the log file.
 //
-// A copy is written after its log file and is synced with its first entry, and when
-// the log file ends: a crash may leave it behind the log file. It is best effort: what
-// cannot be written to it is left out, and the log goes on.
+// A copy is written after its log file. It is synced when it is begun and when the log file
+// is full, so after a crash it may lack the last entries. It is best effort: an entry that
+// cannot be written to it is left out, and the log continues.
 const (
 	copySuffix = ".copy"
 	copyMagic  = "LSTOWCPY"
 )
 
-// copied is an entry of a copy: what stands at an offset of the log file.
+// copied is an entry of a copy: the entry at an offset of the log file, and its frame's size.
 type copied struct {
 	decoded
 	at, size int64
@@ -42,16 +42,16 @@ type copyFile struct {
 	file disk.File
 	path string
 	size int64
-	// failed says that something could not be written, which was logged.
+	// failed: an entry could not be written, which was logged.
 	failed bool
 }
 
-// createCopy makes the copy of a log file that is being made, which begins with the same
-// snapshot, under a temporary name; it is nil where that is impossible.
+// createCopy makes the copy of a new log file under a temporary name. It begins with the same
+// snapshot. If that fails, it logs the error and returns nil.
 func (l *Log) createCopy(f *logFile) *copyFile {
 	c := &copyFile{path: l.copyPath(f.seq)}
 	temp := c.path + tempSuffix
-	err := l.removeFile(temp) // left by a try that failed
+	err := l.removeFile(temp) // left by a failed attempt
 	if err == nil {
 		c.file, err = l.opts.FS.Create(temp)
 	}
@@ -77,8 +77,9 @@ func (l *Log) createCopy(f *logFile) *copyFile {
 	return c
 }
 
-// copyEntry adds the encoder's entry, which stands at an offset of the current log
-// file, to its copy. outline encodes an entry of records without them; nil is as it is.
+// writeCopy appends the encoder's entry, whose frame has the given size and is at the end of
+// f, to the copy of f. outline encodes an entry of records without them; nil copies the
+// entry unchanged.
 func (l *Log) writeCopy(f *logFile, size int64, outline func(*encoder) error) {
 	if l.copy == nil {
 		return
@@ -96,7 +97,7 @@ func (l *Log) writeCopy(f *logFile, size int64, outline func(*encoder) error) {
 		frame, n, err = l.copyEnc.frame(l.durable, f.seed)
 	}
 	if err == nil {
-		// What is left of a write that failed is written over.
+		// This overwrites the rest of a failed write.
 		_, err = l.copy.file.WriteAt(frame[:n], l.copy.size)
 	}
 	if err != nil {
@@ -110,7 +111,7 @@ func (l *Log) writeCopy(f *logFile, size int64, outline func(*encoder) error) {
 	f.copySize = l.copy.size
 }
 
-// nameCopy gives a copy its name.
+// renameCopy renames a copy into place; nil if that fails.
 func (l *Log) renameCopy(c *copyFile) *copyFile {
 	if c == nil {
 		return nil
@@ -122,7 +123,7 @@ func (l *Log) renameCopy(c *copyFile) *copyFile {
 	return c
 }
 
-// endCopy makes a copy durable and closes it.
+// closeCopy syncs and closes a copy.
 func (l *Log) closeCopy(c *copyFile) {
 	if c == nil {
 		return
@@ -136,8 +137,8 @@ func (l *Log) closeCopy(c *copyFile) {
 	}
 }
 
-// DropCopy removes the copy of the current log file, and reports whether there was one:
-// on a full disk delivery needs its space more. The next log file has a copy again.
+// DropCopy removes the copy of the current log file, to free space for delivery on a full
+// disk, and reports whether there was one. The next log file has a copy again.
 func (l *Log) DropCopy() (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,14 +156,14 @@ func (l *Log) dropCopy() (bool, error) {
 }
 
 func (l *Log) logCopyFailed(path string, err error) {
-	l.opts.Log.Warn("cannot write the copy of a log file: until the next one, damage of the log file can lose positions", "file", path, "error", err)
+	l.opts.Log.Warn("cannot write the copy of a log file: until the next log file, damage can lose positions", "file", path, "error", err)
 }
 
 func (l *Log) copyPath(seq uint64) string {
 	return filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, copySuffix))
 }
 
-// removeFile removes a file, if it is there.
+// removeFile removes a file, if it exists.
 func (l *Log) removeFile(path string) error {
 	if err := l.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -170,8 +171,8 @@ func (l *Log) removeFile(path string) error {
 	return nil
 }
 
-// readCopy reads the entries of a log file's copy that are whole, in order, and how
-// much of the log file they say was durable. A copy that is not there has none.
+// readCopy reads the intact entries of a log file's copy, in order, and the number of bytes
+// of the log file that were durable according to them. A missing copy has no entries.
 func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
 	data, err := l.readFile(l.copyPath(f.seq))
 	if err != nil || data == nil {
@@ -182,7 +183,7 @@ func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
 	for _, next := range found {
 		d, err := decode(next.payload)
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s at %d: %w", l.copyPath(f.seq), next.at, err)
+			return nil, 0, fmt.Errorf("cannot decode %s at %d: %w", l.copyPath(f.seq), next.at, err)
 		}
 		if c := d.copied; c != nil && c.at >= end && c.size > 0 {
 			all = append(all, *c)
@@ -192,7 +193,7 @@ func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
 	return all, durable, nil
 }
 
-// readFile reads a file of the log; one that is not there is nil.
+// readFile reads a file of the log; nil if it does not exist.
 func (l *Log) readFile(path string) (data []byte, err error) {
 	file, err := l.opts.FS.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -207,7 +208,7 @@ func (l *Log) readFile(path string) (data []byte, err error) {
 		return nil, err
 	}
 	if data, err = readAll(file, size); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
 	}
 	return data, nil
 }

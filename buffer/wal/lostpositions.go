@@ -2,34 +2,34 @@ package wal
 
 import "errors"
 
-// LostPositions is what is done where positions are lost: then those that are left, if
-// any, may be older than the records.
+// LostPositions is the policy for lost positions: the remaining positions, if any, may be
+// older than the records.
 type LostPositions uint8
 
-// What is done with lost positions.
+// The policies for lost positions.
 const (
-	// Undecided leaves the decision to who opens the log next.
+	// Undecided leaves the decision to the next Open.
 	Undecided LostPositions = iota
-	// Reread goes on with the positions that there are: records may come twice.
+	// Reread keeps the remaining positions: records may be stored twice.
 	Reread
-	// Skip forgets all positions: inputs go on at their ends, and records may be missing.
+	// Skip deletes all positions: inputs continue at their ends, and records may be missing.
 	Skip
-	// Stop does not open the log.
+	// Stop makes Open fail.
 	Stop
 )
 
-// String is the word that the command line and the configuration have for it.
+// String is the policy's name in flags and configuration.
 func (p LostPositions) String() string {
 	return [...]string{"undecided", "reread", "skip", "stop"}[p]
 }
 
-// ErrLostPositions says that positions are lost and the log was opened with [Stop].
+// ErrLostPositions reports that positions are lost and the log was opened with [Stop].
 var ErrLostPositions = errors.New("positions of the inputs are lost")
 
-// lostInput is the input under which a log keeps that its positions were lost.
+// lostInput is the name of the pseudo input whose position stores the policy that was applied.
 const lostInput = "lost-positions"
 
-// decide does what is to be done with lost positions, and writes it down among them.
+// decideLostPositions applies the policy if positions are lost, and stores it as a position.
 func (l *Log) decideLostPositions(report Report) error {
 	if report.LostPositions {
 		l.positions[lostInput] = []byte{byte(Undecided)}
@@ -47,7 +47,8 @@ func (l *Log) decideLostPositions(report Report) error {
 	return nil
 }
 
-// LostPositions is what was decided when positions were lost, Undecided also where they were not.
+// LostPositions returns the policy that was applied when positions were lost; Undecided also if
+// none are lost.
 func (l *Log) LostPositions() LostPositions {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,5 +58,5 @@ func (l *Log) LostPositions() LostPositions {
 	return Undecided
 }
 
-// Restored is the position that, appended, says that positions are not lost any more.
+// RestoredPosition returns the position to append when positions are no longer lost.
 func RestoredPosition() Position { return Position{Input: lostInput} }

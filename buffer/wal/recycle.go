@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// tempSuffix ends the names of files that hold nothing: opening removes them.
+	// tempSuffix is the suffix of temporary files, which Open removes.
 	tempSuffix = ".tmp"
-	// maxSpare is how many files are kept for use again.
+	// maxRecycled is how many recycled log files are kept.
 	maxRecycled = 2
 )
 
-// spare holds files that are not needed any more and are written over instead
-// of new ones: the system has their blocks and pages at hand, which about halves
-// what writing the log costs.
+// recycledFiles are log files that are no longer needed and are overwritten in place of new
+// ones: their blocks are allocated and their pages cached, which about halves the cost of
+// writing the log.
 type recycledFiles struct {
 	files []recycledFile
 }
@@ -27,8 +27,8 @@ type recycledFile struct {
 	size int64
 }
 
-// take removes a log file, or keeps it. A file that another process made is not
-// kept: it may have a second name in quarantine.
+// recycleOrRemove recycles a log file, or removes it if there are enough. A file that another
+// process made is not recycled: it may be linked into the quarantine.
 func (s *recycledFiles) recycleOrRemove(fs disk.FS, f *logFile) error {
 	if !f.own || len(s.files) == maxRecycled {
 		return fs.Remove(f.path)
@@ -41,14 +41,14 @@ func (s *recycledFiles) recycleOrRemove(fs disk.FS, f *logFile) error {
 	return nil
 }
 
-// pop gives one away.
+// pop removes a file from the list and returns its path.
 func (s *recycledFiles) pop() string {
 	f := s.files[len(s.files)-1]
 	s.files = s.files[:len(s.files)-1]
 	return f.path
 }
 
-// size is what they take on disk.
+// size is their total size in bytes.
 func (s *recycledFiles) size() (n int64) {
 	for _, f := range s.files {
 		n += f.size
@@ -56,7 +56,7 @@ func (s *recycledFiles) size() (n int64) {
 	return n
 }
 
-// remove removes them all.
+// remove removes them all from disk.
 func (s *recycledFiles) remove(fs disk.FS) error {
 	var errs []error
 	s.files = slices.DeleteFunc(s.files, func(f recycledFile) bool {
@@ -67,21 +67,21 @@ func (s *recycledFiles) remove(fs disk.FS) error {
 	return errors.Join(errs...)
 }
 
-// Spare is the size in bytes of files that are kept to be used again.
+// RecycledSize is the total size of the recycled log files in bytes.
 func (l *Log) RecycledSize() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.recycled.size()
 }
 
-// DropSpare removes the files that are kept to be used again.
+// DropRecycled removes the recycled log files.
 func (l *Log) DropRecycled() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.recycled.remove(l.opts.FS)
 }
 
-// Rolls counts the files begun since Open.
+// Rolls is the number of log files begun since Open.
 func (l *Log) Rolls() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
