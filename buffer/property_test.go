@@ -19,9 +19,9 @@ import (
 	"logstow/record"
 )
 
-// TestEveryRecordOnceInOrder appends from several goroutines while others take,
-// return and finish batches, and asserts that every record comes out once, in
-// its bucket, and a source's records of equal time in the order appended.
+// TestEveryRecordOnceInOrder appends from several goroutines while others take, return
+// and finish batches, and asserts that every record is delivered once, in its bucket, and
+// records of one source and time in the order appended.
 func TestEveryRecordOnceInOrder(t *testing.T) {
 	t.Parallel()
 	const drained = "drained meanwhile"
@@ -130,7 +130,7 @@ func (p *property) produce(t *testing.T, b *buffer.Buffer, id int) {
 		if err := b.Synced(t.Context(), lsn); err != nil {
 			t.Errorf("synced: %v", err)
 		}
-		// The buffer must have copied what it keeps.
+		// The buffer must have copied what it retains.
 		for i := range c.Records {
 			clear(c.Records[i].Message)
 		}

@@ -94,7 +94,7 @@ func sealedDirAt(dir string) *sealed.Dir {
 // in quarantine ([sealed.ErrDamaged]); the error joins those of all batches that stay. If a
 // process has the buffer open, the error is [ErrLocked] and nothing is changed.
 func Requeue(ctx context.Context, dir string, batches []Quarantined) (err error) {
-	holder, _ := ReadHolder(dir) // whose it is stays in it
+	holder, _ := ReadHolder(dir) // the directory keeps its instance
 	lock, err := lockDir(dir, holder.Instance, time.Now())
 	if err != nil {
 		return fmt.Errorf("cannot requeue: buffer %s: %w", dir, err)

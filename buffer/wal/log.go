@@ -256,14 +256,6 @@ func (l *Log) Seq() int64 {
 	return l.seq
 }
 
-// Position is the last position of an input.
-func (l *Log) Position(input string) ([]byte, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	v, ok := l.positions[input]
-	return v, ok
-}
-
 // Positions returns a copy of all positions; the values must not be changed.
 func (l *Log) Positions() map[string][]byte {
 	l.mu.Lock()
