@@ -13,6 +13,7 @@ import (
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 	"logstow/store/azure"
 	"logstow/store/open"
 )
@@ -141,7 +142,7 @@ func parseSync(value string) (buffer.Sync, error) {
 	case "never":
 		return buffer.SyncNever, nil
 	}
-	d, err := cli.ParseDuration(value)
+	d, err := units.ParseDuration(value)
 	if err != nil {
 		return 0, fmt.Errorf("%q: want always, never or an interval such as 1s", value)
 	}

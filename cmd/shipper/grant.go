@@ -14,6 +14,7 @@ import (
 	"logstow/grant"
 	"logstow/internal/cli"
 	"logstow/internal/timearg"
+	"logstow/internal/units"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -86,7 +87,7 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class is for --create-only: a reader gets all classes")
 	errs.advise(c.String("expires") != "", "--expires is missing", "give a duration of at most 7d, such as 8h")
 	if c.String("expires") != "" {
-		r.Expires = now.Add(parse(&errs, c, "expires", cli.ParseDuration))
+		r.Expires = now.Add(parse(&errs, c, "expires", units.ParseDuration))
 	}
 	r.From, r.To = now.Add(-grantDays), r.Expires
 	at := func(name string, t *time.Time) {

@@ -16,6 +16,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/price"
+	"logstow/internal/units"
 	"logstow/retention"
 	"logstow/store"
 	"logstow/store/open"
@@ -76,7 +77,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 	p.Keep = make(map[string]time.Duration)
 	var wrong []error
 	keep := func(flag, class, text string) {
-		d, err := cli.ParseDuration(text)
+		d, err := units.ParseDuration(text)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
 		}
@@ -89,7 +90,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 		if !c.IsSet(flag) {
 			continue
 		}
-		if *after, err = cli.ParseDuration(c.String(flag)); err != nil {
+		if *after, err = units.ParseDuration(c.String(flag)); err != nil {
 			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
 		}
 	}
@@ -111,7 +112,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 		}
 	}
 	if c.IsSet("max-store-size") {
-		if p.MaxBytes, err = cli.ParseSize(c.String("max-store-size")); err != nil || p.MaxBytes == 0 {
+		if p.MaxBytes, err = units.ParseSize(c.String("max-store-size")); err != nil || p.MaxBytes == 0 {
 			wrong = append(wrong, fmt.Errorf("--max-store-size %q: want a size of more than 0, 10GiB", c.String("max-store-size")))
 		}
 		for _, spec := range cli.List(c, "store") {
