@@ -21,7 +21,10 @@ var errLimitReached = errors.New("limit reached")
 // temporary file in tempDir ("" is the system's). It returns emit's error, or that of ctx, or
 // one of the temporary file; what cannot be read is in the report instead.
 func Run(ctx context.Context, s *Scheduler, segments []*source.Segment, memory int64, tempDir string, emit func(Match) error) (err error) {
-	spill := &spillFile{dir: tempDir, segments: segments}
+	spill := &spillFile{dir: tempDir, segments: make(map[int]*source.Segment, len(segments))}
+	for _, segment := range segments {
+		spill.segments[segment.Rank] = segment
+	}
 	defer func() { err = errors.Join(err, spill.close()) }()
 	left := s.Limit
 	merged := newMerger(s.Order, memory, spill, func(match Match) error {

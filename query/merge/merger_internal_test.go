@@ -20,14 +20,14 @@ import (
 func TestMergeOverlapping(t *testing.T) {
 	t.Parallel()
 	const segments, records, budget = 3000, 40, 64 << 10
-	spill := &spillFile{dir: t.TempDir()}
+	spill := &spillFile{dir: t.TempDir(), segments: map[int]*source.Segment{}}
 	defer func() {
 		if err := spill.close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	for i := range segments {
-		spill.segments = append(spill.segments, &source.Segment{Rank: i, Name: blobnaming.Name{Service: "a", Number: uint64(i + 1)}, Meta: blobnaming.Metadata{Instance: fmt.Sprint(i)}})
+		spill.segments[i] = &source.Segment{Rank: i, Name: blobnaming.Name{Service: "a", Number: uint64(i + 1)}, Meta: blobnaming.Metadata{Instance: fmt.Sprint(i)}}
 	}
 	for _, newest := range []bool{false, true} {
 		order := Order{Newest: newest}

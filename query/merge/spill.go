@@ -22,7 +22,7 @@ const (
 // spillFile is a temporary file of sorted runs of records. Its name is removed as soon as it is open.
 type spillFile struct {
 	dir      string
-	segments []*source.Segment // by rank
+	segments map[int]*source.Segment // by rank
 	file     *os.File
 	size     int64
 }
@@ -76,7 +76,7 @@ func (s *spillFile) close() error {
 
 // runCursor reads a run back.
 type runCursor struct {
-	segments []*source.Segment
+	segments map[int]*source.Segment
 	r        *bufio.Reader
 	at       key
 	text     []byte
