@@ -90,7 +90,7 @@ func checkBuffer(ctx context.Context, dir string, onLost buffer.LostPositions) e
 		return err
 	}
 	if held.LostPositions != nil && onLost == buffer.StopLost {
-		return fmt.Errorf("open buffer %s: %w", dir, held.LostPositions)
+		return fmt.Errorf("cannot open buffer %s: %w", dir, held.LostPositions)
 	}
 	if err := buffer.CheckDisk(dir); err != nil {
 		return err

@@ -13,13 +13,13 @@ import (
 )
 
 var (
-	errNotHeld = errors.New("batch is not in the caller's hands")
-	errNoBody  = errors.New("the bytes of a batch in storage are not kept")
+	errNotInFlight = errors.New("batch is not in flight")
+	errBodyDropped = errors.New("the bytes of a batch in storage are not kept")
 )
 
-// Batch is a sealed segment on its way to storage. Who got it from Buffer.Next
-// has it alone, and its methods are for one goroutine at a time, until Done,
-// Return or Quarantine; no method may be called after those.
+// Batch is a sealed segment on its way to storage. From Buffer.Next until Done, Return or
+// Quarantine it is in flight and belongs to the caller alone. Its methods are for one
+// goroutine at a time, and none may be called after those three.
 type Batch struct {
 	Service     string
 	BucketStart time.Time
@@ -33,18 +33,18 @@ type Batch struct {
 	body  []byte // nil where it is on disk
 	head  sealed.Head
 	state sealed.State
-	// covered is the log's entry that must be durable before the batch may be removed; 0 is none yet.
-	covered uint64
+	// coverEntry is the log entry that must be durable before the batch may be removed; 0 is none yet.
+	coverEntry uint64
 	// first is when the first record was appended.
 	first time.Time
-	// charged is what it counts against Options.Memory; the Buffer's lock guards it.
+	// charged is how many bytes it counts against Options.Memory; the Buffer's lock guards it.
 	charged int64
 }
 
-// Load reads what was tried with the batch, and what the segment says of itself; the
-// other methods but Return and Quarantine may be called once it returned nil. An error
-// of the file system ([syscall.Errno]) says that it cannot be read at present, any
-// other that it is damaged. It may be called again.
+// Load reads the batch's state and the segment's footer. It must return nil before any other
+// method than Return and Quarantine is called. An error of the file system ([syscall.Errno])
+// means that the batch cannot be read at present, any other that it is damaged. Load may
+// be called again.
 func (b *Batch) Load(ctx context.Context) error {
 	if b.Minutes != nil {
 		return nil
@@ -52,8 +52,8 @@ func (b *Batch) Load(ctx context.Context) error {
 	read := func(_ context.Context, off, n int64) ([]byte, error) { return b.body[off : off+n], nil }
 	if s := b.buf.spool; s != nil {
 		state, err := s.dir.State(b.Meta.Seq)
-		if sealed.Unreadable(err) {
-			b.buf.reportState(b, state, err)
+		if sealed.Corrupt(err) {
+			b.buf.logStateDamage(b, state, err)
 			err = nil
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func (b *Batch) Load(ctx context.Context) error {
 // changed. After SetStored it is an error.
 func (b *Batch) Body() ([]byte, error) {
 	if b.state.Stored {
-		return nil, errNoBody
+		return nil, errBodyDropped
 	}
 	if s := b.buf.spool; s != nil {
 		return s.dir.Read(&b.head, 0, b.Size)
@@ -87,26 +87,26 @@ func (b *Batch) Body() ([]byte, error) {
 	return b.body, nil
 }
 
-// Name is the blob name last set with SetName, "" at first.
+// Name is the blob name last set with SetName, initially "".
 func (b *Batch) Name() string { return b.state.Name }
 
-// Store is the store last set with SetName, "" at first.
+// Store is the store last set with SetName, initially "".
 func (b *Batch) Store() string { return b.state.Store }
 
-// SetName writes down the store and the name that the next create will use,
-// before the create is tried.
+// SetName records the store and the blob name of the next create, durably. It must be
+// called before the create is sent.
 func (b *Batch) SetName(store, name string) error {
 	return b.setState(sealed.State{Store: store, Name: name}, true)
 }
 
-// setState writes a state down. A full disk does not stop delivery, which is
-// what makes room: then the state is known to this process only, and should it
-// end now, the next may store a second copy, which readers drop.
+// setState writes a state to disk. A full disk does not stop delivery, as delivery
+// frees space: then the state is only in memory, and if this process ends, the next may
+// store a second copy, which readers drop.
 func (b *Batch) setState(state sealed.State, sync bool) error {
 	if s := b.buf.spool; s != nil {
 		err := s.withReserve(func() error { return s.dir.SetState(b.Meta.Seq, state, sync) })
 		if disk.Full(err) {
-			b.buf.opts.Log.Warn("no room to write down what is tried with a batch", "name", state.Name, "error", err)
+			b.buf.opts.Log.Warn("cannot write the state of a batch: the disk is full", "name", state.Name, "error", err)
 		} else if err != nil {
 			return b.buf.fail(err)
 		}
@@ -117,33 +117,33 @@ func (b *Batch) setState(state sealed.State, sync bool) error {
 	return nil
 }
 
-// Stored is what SetStored wrote down; ok is false as long as the blob is not known to be in storage.
+// Stored returns the ETag set with SetStored; ok is false as long as the blob is not known to be stored.
 func (b *Batch) Stored() (etag string, ok bool) { return b.state.ETag, b.state.Stored }
 
-// SetStored writes down that the blob is in storage (with its ETag) and only the
-// index is missing. Its bytes are given up.
+// SetStored records that the blob is stored, with its ETag, and only its index entity is
+// missing. Body is not available afterwards.
 func (b *Batch) SetStored(etag string) error {
 	state := b.state
 	state.ETag, state.Stored = etag, true
-	// It need not be durable: without it the next process finds the blob there.
+	// It need not be durable: without it the next process finds the blob in storage.
 	if err := b.setState(state, false); err != nil {
 		return err
 	}
 	b.buf.mu.Lock()
 	defer b.buf.mu.Unlock()
 	b.body = nil
-	b.buf.release(b, min(b.charged, overhead))
+	b.buf.releaseBatch(b, min(b.charged, batchOverhead))
 	return nil
 }
 
-// Urgent reports whether the buffer waits for the space on disk that the batch
-// takes: then it should be done with soon.
+// Urgent reports whether the buffer waits for disk space: then the batch should be
+// delivered soon.
 func (b *Batch) Urgent() bool {
 	s := b.buf.spool
 	return s != nil && s.waiting.Load() > 0
 }
 
-// Done removes the batch: blob and index are acknowledged.
+// Done removes the batch, after blob and index entity were acknowledged.
 func (b *Batch) Done() error {
 	if s := b.buf.spool; s != nil {
 		if err := s.remove(b); err != nil {
@@ -153,25 +153,24 @@ func (b *Batch) Done() error {
 	return b.buf.remove(b, func(s *Stats) { s.Done++ })
 }
 
-// Return gives an unfinished batch back; Next will hand it out again, before
-// any that is newer.
+// Return puts an undelivered batch back into the queue, before all newer ones.
 func (b *Batch) Return() {
 	b.buf.mu.Lock()
 	defer b.buf.mu.Unlock()
-	if _, ok := b.buf.queue.out[b]; !ok {
+	if _, ok := b.buf.queue.inflight[b]; !ok {
 		return
 	}
-	delete(b.buf.queue.out, b)
+	delete(b.buf.queue.inflight, b)
 	b.buf.queue.put(b)
 	b.buf.ready.notify()
 }
 
 // Quarantine moves a batch that cannot be delivered to the quarantine, from where
-// [Requeue] brings it back. In memory mode there is nowhere to keep it: it is dropped,
-// counted and logged. After an error that is not the buffer's own (see [Buffer.Err]),
-// a full disk, the batch stays in the caller's hands.
+// [Requeue] brings it back. In memory mode, which has no quarantine, the batch is dropped,
+// counted and logged. If the disk is full, the error is not final (see [Buffer.Err])
+// and the batch stays in flight.
 func (b *Batch) Quarantine(reason string) error {
-	what, file := "a batch is dropped and its records are lost: it cannot be delivered, and a buffer in memory has no quarantine", ""
+	what, file := "a batch cannot be delivered: it is dropped and its records are lost, because a buffer in memory has no quarantine", ""
 	if b.buf.spool != nil {
 		what, file = "a batch is quarantined", sealed.FileName(b.Meta.Seq)
 		if err := b.buf.spool.quarantine(b, reason); err != nil {
@@ -187,12 +186,12 @@ func (b *Batch) Quarantine(reason string) error {
 func (b *Buffer) remove(batch *Batch, count func(*Stats)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, ok := b.queue.out[batch]; !ok {
-		return errNotHeld
+	if _, ok := b.queue.inflight[batch]; !ok {
+		return errNotInFlight
 	}
-	delete(b.queue.out, batch)
+	delete(b.queue.inflight, batch)
 	batch.body = nil
-	b.release(batch, 0)
+	b.releaseBatch(batch, 0)
 	count(&b.stats)
 	return nil
 }

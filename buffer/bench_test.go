@@ -11,8 +11,8 @@ import (
 	"logstow/record"
 )
 
-// BenchmarkAppend measures what goes in, with a consumer that throws batches
-// away: compressing included. "buckets" is over how many the records alternate.
+// BenchmarkAppend measures Append, with compression and a consumer that discards the batches.
+// "buckets" is the number of buckets among which the records alternate.
 func BenchmarkAppend(b *testing.B) {
 	for _, buckets := range []int{1, 4} {
 		b.Run(fmt.Sprintf("buckets=%d", buckets), func(b *testing.B) {

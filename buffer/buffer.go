@@ -1,13 +1,13 @@
 // Package buffer holds records between the inputs and storage: it assigns each
 // record to the open batch of its service and bucket, seals batches by size,
 // age, bucket end and memory, and keeps sealed batches until they are
-// acknowledged. Records and the input positions they came from are handed over
-// in one call, so that they cannot disagree.
+// acknowledged. One call appends records and commits the positions of the inputs
+// that they came from, so that the two always agree.
 //
-// A record goes to the batch of (service, class, bucket of its own time). Of
-// each there is one open at a time, and a batch gets its Seq when it stops
-// taking records, so that what was appended to a bucket one after the other
-// stays in that order across segments.
+// A record goes to the batch of its service, class and bucket, by its own time.
+// At most one batch of each is open at a time. A batch gets its Seq when it
+// stops accepting records, so batches of one bucket are ordered by Seq as their
+// records were appended.
 package buffer
 
 import (
@@ -24,45 +24,45 @@ import (
 	"logstow/segment"
 )
 
-// ErrClosed is what Append returns after Drain or Close, and Next after Close.
+// ErrClosed is returned by Append after Drain or Close, and by Next after Close.
 var ErrClosed = errors.New("buffer is closed")
 
-// Buffer is safe for concurrent use.
+// Buffer is a buffer in memory or, where Options.Dir is set, on disk. It is safe for concurrent use.
 type Buffer struct {
 	opts       Options
 	compressor *segment.Compressor
 
-	mu        sync.Mutex
-	lanes     map[string]*lane
-	open      map[*openBatch]struct{}
-	positions map[string][]byte
-	memory    memory
-	queue     queue
-	stats     Stats // the counters only
-	mark      Mark
-	seq       int64
-	// tick counts uses of open batches: what "longest unused" goes by.
+	mu         sync.Mutex
+	partitions map[string]*partition
+	open       map[*openBatch]struct{}
+	positions  map[string][]byte
+	memory     memory
+	queue      queue
+	stats      Stats // the counters only
+	lsn        LSN
+	seq        int64
+	// tick counts uses of open batches; victim compares batches by it.
 	tick uint64
-	// ending are the batches that take no more records and are not queued yet.
-	ending map[*openBatch]struct{}
-	// inflight are the lanes that are appending, with a number that none of the
-	// records which they write to the log is below.
-	inflight map[*lane]uint64
-	// failed is the error after which nothing is taken any more.
+	// sealing are the batches that accept no more records and are not queued yet.
+	sealing map[*openBatch]struct{}
+	// inflightAppends are the partitions that are appending, each with a lower bound of the
+	// numbers of the records that it writes to the log.
+	inflightAppends map[*partition]uint64
+	// failed is the final error: after it nothing is accepted.
 	failed error
 	// spool is what is on disk; nil in memory mode.
 	spool *spool
-	// draining: nothing is appended any more. drained: and all that was is sealed,
-	// or is left to the next process.
+	// draining: Append fails. drained: all records are also sealed, or left in the log
+	// to the next process.
 	draining, drained, closed bool
-	// quit is closed when waiting for space has ended, replayed when what the
-	// log held at Open is in batches, or never will be here.
+	// quit is closed to end all waiting for space, replayed when the replay of the
+	// log has ended, completely or not.
 	quit, replayed chan struct{}
-	quitting       sync.Once
-	// wakeAt is when the sealing goroutine looks next; zero is never.
+	quitOnce       sync.Once
+	// wakeAt is when sealLoop runs next; zero is never.
 	wakeAt time.Time
 
-	// space says that memory became free, ready that Next may find something.
+	// space is notified when memory or disk space became free, ready when Next may find a batch.
 	space, ready broadcast
 
 	wake    chan struct{}
@@ -70,67 +70,67 @@ type Buffer struct {
 	sealers sync.WaitGroup
 }
 
-// Open starts a buffer; where Options.Dir is set, with what a process before left
-// in it: sealed batches and all positions are there at once, records of the log
-// become batches while the buffer is in use, and Append waits for that. ctx ends
-// Open, not the buffer. A directory that another process has open is [ErrLocked], one
-// on a disk of less than [MinDisk] is [ErrSmallDisk]. Close ends the buffer.
+// Open starts a buffer and, where Options.Dir is set, recovers what an earlier process
+// left there: sealed batches and all positions are available at once; records of the log
+// are replayed into batches in the background, and Append waits for that. ctx ends
+// Open, not the buffer. The error is [ErrLocked] if another process has the directory open,
+// and [ErrSmallDisk] if its disk is smaller than [MinDisk]. Close ends the buffer.
 func Open(ctx context.Context, opts Options) (*Buffer, error) {
 	b, err := newBuffer(opts)
 	if err != nil {
-		return nil, fmt.Errorf("open buffer: %w", err)
+		return nil, fmt.Errorf("cannot open buffer: %w", err)
 	}
 	if opts.Dir == "" {
 		close(b.replayed)
 	} else {
 		if err := b.openSpool(ctx); err != nil {
-			return nil, fmt.Errorf("open buffer %s: %w", opts.Dir, err)
+			return nil, fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
 		}
 		b.sealers.Go(b.spool.replay)
-		b.sealers.Go(b.spool.keep)
+		b.sealers.Go(b.spool.syncLoop)
 		b.sealers.Go(b.spool.watchLock)
 	}
-	b.sealers.Go(b.sealDue)
+	b.sealers.Go(b.sealLoop)
 	return b, nil
 }
 
-// newBuffer makes a buffer that nothing runs in yet.
+// newBuffer makes a buffer without starting its goroutines.
 func newBuffer(opts Options) (*Buffer, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	return &Buffer{
-		opts:       opts,
-		compressor: segment.NewCompressor(),
-		lanes:      map[string]*lane{},
-		open:       map[*openBatch]struct{}{},
-		ending:     map[*openBatch]struct{}{},
-		inflight:   map[*lane]uint64{},
-		positions:  map[string][]byte{},
-		memory:     memory{limit: opts.Memory},
-		queue:      queue{out: map[*Batch]struct{}{}},
-		wake:       make(chan struct{}, 1),
-		stop:       make(chan struct{}),
-		quit:       make(chan struct{}),
-		replayed:   make(chan struct{}),
+		opts:            opts,
+		compressor:      segment.NewCompressor(),
+		partitions:      map[string]*partition{},
+		open:            map[*openBatch]struct{}{},
+		sealing:         map[*openBatch]struct{}{},
+		inflightAppends: map[*partition]uint64{},
+		positions:       map[string][]byte{},
+		memory:          memory{limit: opts.Memory},
+		queue:           queue{inflight: map[*Batch]struct{}{}},
+		wake:            make(chan struct{}, 1),
+		stop:            make(chan struct{}),
+		quit:            make(chan struct{}),
+		replayed:        make(chan struct{}),
 	}, nil
 }
 
-// Append takes a chunk, copying what it keeps. It waits while the buffer is
-// full. After nil the chunk's records will be in batches exactly once, in the
-// order appended, and its positions are committed. It may be called
-// concurrently; chunks of one source must come one after the other to keep
-// their order.
-func (b *Buffer) Append(ctx context.Context, c Chunk) (Mark, error) {
-	m, err := b.append(ctx, c)
+// Append adds a chunk, copying what it retains. It waits while the buffer is
+// full. If the error is nil, the chunk's records will be in batches exactly once,
+// in the order appended, and its positions are committed. Append may be called
+// concurrently; a caller that needs the order of a source's chunks appends them
+// one after the other.
+func (b *Buffer) Append(ctx context.Context, c Chunk) (LSN, error) {
+	lsn, err := b.append(ctx, c)
 	if err != nil {
-		return 0, fmt.Errorf("append to buffer: %w", err)
+		return 0, fmt.Errorf("cannot append to buffer: %w", err)
 	}
-	return m, nil
+	return lsn, nil
 }
 
-func (b *Buffer) append(ctx context.Context, c Chunk) (Mark, error) {
+func (b *Buffer) append(ctx context.Context, c Chunk) (LSN, error) {
 	n, err := c.check()
 	if err == nil {
 		err = b.waitReplayed(ctx)
@@ -143,27 +143,26 @@ func (b *Buffer) append(ctx context.Context, c Chunk) (Mark, error) {
 		if err := b.waitForSpace(ctx, n, failed); err != nil {
 			return 0, err
 		}
-		reserved, err := b.reserve(ctx, 2*n.size)
+		reserved, err := b.reserveMemory(ctx, 2*n.total)
 		if err != nil {
 			return 0, err
 		}
-		m, full, err := b.appendRecords(&c, reserved)
-		// Compressing the last blocks of what is full needs no lock.
+		lsn, full, err := b.appendRecords(&c, reserved)
+		// The last blocks of full batches are compressed without a lock.
 		for _, o := range full {
-			b.finish(ctx, o)
+			b.sealDetached(ctx, o)
 		}
 		switch {
 		case err == nil && b.spool != nil && b.opts.Sync == SyncAlways:
-			return m, b.fail(b.spool.log.Sync(uint64(m)))
+			return lsn, b.fail(b.spool.log.Sync(uint64(lsn)))
 		case !errors.Is(err, wal.ErrFull):
-			return m, err
+			return lsn, err
 		}
 		failed = err
 	}
 }
 
-// waitReplayed waits until all that the log held at Open is in batches: what is
-// appended comes after it.
+// waitReplayed waits until the log is replayed, so that new records follow the replayed ones.
 func (b *Buffer) waitReplayed(ctx context.Context) error {
 	select {
 	case <-b.replayed:
@@ -175,34 +174,34 @@ func (b *Buffer) waitReplayed(ctx context.Context) error {
 	}
 }
 
-func (b *Buffer) appendRecords(c *Chunk, reserved int64) (Mark, []*openBatch, error) {
+func (b *Buffer) appendRecords(c *Chunk, reserved int64) (LSN, []*openBatch, error) {
 	if c.Read == 0 {
 		c.Read = b.opts.Now().UnixNano()
 	}
-	l, err := b.lane(c.Service)
+	p, err := b.openPartition(c.Service)
 	if err != nil {
-		b.unreserve(reserved)
+		b.releaseMemory(reserved)
 		return 0, nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		b.unreserve(reserved)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		b.releaseMemory(reserved)
 		return 0, nil, ErrClosed
 	}
-	runs := l.plan(c)
-	late := l.late(c, runs)
-	records := final(c.Records, runs, c.Read)
-	first, entry, err := b.write(l, c, runs, records)
+	runs := p.planRuns(c)
+	late := p.countLate(c, runs)
+	records := resolveTimes(c.Records, runs, c.Read)
+	first, entry, err := b.writeLog(p, c, runs, records)
 	if err != nil {
-		b.unreserve(reserved)
+		b.releaseMemory(reserved)
 		return 0, nil, err
 	}
-	full, err := l.apply(records, runs, first)
-	b.landed(l)
+	full, err := p.apply(records, runs, first)
+	b.endInflight(p)
 	if err != nil {
-		b.unreserve(reserved)
-		if b.spool != nil { // the log has what the batches have not
+		b.releaseMemory(reserved)
+		if b.spool != nil { // the log has records that are missing in the batches
 			err = b.fail(err)
 		}
 		return 0, full, err
@@ -210,8 +209,8 @@ func (b *Buffer) appendRecords(c *Chunk, reserved int64) (Mark, []*openBatch, er
 	return b.commit(c, late, reserved, entry), full, nil
 }
 
-// commit makes a chunk's positions the last ones.
-func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) Mark {
+// commit commits a chunk's positions and returns its LSN.
+func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) LSN {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range c.Positions {
@@ -225,15 +224,15 @@ func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) Mar
 	b.stats.Late += late
 	b.memory.used -= reserved
 	b.space.notify()
-	b.mark++
+	b.lsn++
 	if b.spool != nil {
-		return Mark(entry)
+		return LSN(entry)
 	}
-	return b.mark
+	return b.lsn
 }
 
-// lane is a service's lane.
-func (b *Buffer) lane(service string) (*lane, error) {
+// openPartition returns the partition of a service, as long as the buffer accepts records.
+func (b *Buffer) openPartition(service string) (*partition, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failed != nil {
@@ -242,26 +241,26 @@ func (b *Buffer) lane(service string) (*lane, error) {
 	if b.draining {
 		return nil, ErrClosed
 	}
-	return b.anyLane(service), nil
+	return b.partition(service), nil
 }
 
-// anyLane is a service's lane, also when nothing is appended any more. b.mu is held.
-func (b *Buffer) anyLane(service string) *lane {
-	l := b.lanes[service]
-	if l == nil {
-		l = &lane{buf: b, service: service, open: map[bucket]*openBatch{}}
-		b.lanes[service] = l
+// partition returns the partition of a service, and makes it if there is none. b.mu is held.
+func (b *Buffer) partition(service string) *partition {
+	p := b.partitions[service]
+	if p == nil {
+		p = &partition{buf: b, service: service, open: map[bucket]*openBatch{}}
+		b.partitions[service] = p
 	}
-	return l
+	return p
 }
 
-// gather is how long somebody who waits for a sync waits for others to share it with.
-const gather = 10 * time.Millisecond
+// groupCommitDelay is how long a call of Synced waits for others to share its sync with.
+const groupCommitDelay = 10 * time.Millisecond
 
-// Synced waits until everything up to m is as durable as the buffer's mode makes
-// it: at once in memory and with SyncNever. It does not wait for the interval,
-// but syncs soon, together with what others wait for.
-func (b *Buffer) Synced(ctx context.Context, m Mark) error {
+// Synced waits until everything up to lsn is as durable as the buffer's mode makes
+// it; in memory and with SyncNever it returns at once. It does not wait for the sync
+// interval: it syncs after a short delay, in which concurrent calls share one sync.
+func (b *Buffer) Synced(ctx context.Context, lsn LSN) error {
 	if b.spool == nil || b.opts.Sync == SyncNever {
 		return nil
 	}
@@ -271,14 +270,14 @@ func (b *Buffer) Synced(ctx context.Context, m Mark) error {
 		durable, failed, closed := b.spool.durable.wait(), b.failed, b.closed
 		b.mu.Unlock()
 		switch {
-		case synced >= uint64(m):
+		case synced >= uint64(lsn):
 			return nil
 		case failed != nil:
 			return failed
 		case closed:
 			return ErrClosed
 		}
-		timer := time.NewTimer(gather)
+		timer := time.NewTimer(groupCommitDelay)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -286,7 +285,7 @@ func (b *Buffer) Synced(ctx context.Context, m Mark) error {
 		case <-durable:
 			timer.Stop()
 		case <-timer.C:
-			if err := b.fail(b.spool.log.Sync(uint64(m))); err != nil {
+			if err := b.fail(b.spool.log.Sync(uint64(lsn))); err != nil {
 				return err
 			}
 			b.mu.Lock()
@@ -296,8 +295,8 @@ func (b *Buffer) Synced(ctx context.Context, m Mark) error {
 	}
 }
 
-// fail makes an error final, where it is one: what is in memory and what is on
-// disk may differ after it, and a new process goes by what is on disk.
+// fail makes a non-nil error final, as memory and disk may differ after it; the next
+// process recovers from what is on disk. It returns the error.
 func (b *Buffer) fail(err error) error {
 	if err == nil {
 		return nil
@@ -315,8 +314,7 @@ func (b *Buffer) fail(err error) error {
 	return err
 }
 
-// Err is the error after which the buffer takes and gives nothing any more, nil
-// as long as there is none.
+// Err is the final error, after which Append and Next fail; nil if there is none.
 func (b *Buffer) Err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -331,8 +329,8 @@ func (b *Buffer) Position(input string) ([]byte, bool) {
 	return v, ok
 }
 
-// Positions are the last positions of all inputs whose names start with prefix,
-// in order of name. The values must not be changed.
+// Positions returns the last committed positions of all inputs whose names start with
+// prefix, in order of name. The values must not be changed.
 func (b *Buffer) Positions(prefix string) []Position {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -347,19 +345,18 @@ func (b *Buffer) Positions(prefix string) []Position {
 }
 
 // Flush seals everything that was appended before the call. On a full disk it
-// waits for delivery, until ctx ends.
+// waits until deliveries free space, or ctx ends.
 func (b *Buffer) Flush(ctx context.Context) {
 	if b.waitReplayed(ctx) == nil {
-		b.endAll(false, func(o *openBatch) { b.finish(ctx, o) })
+		b.detachAll(false, func(o *openBatch) { b.sealDetached(ctx, o) })
 	}
 }
 
 // Drain seals everything; later calls of Append fail with ErrClosed. On a full disk
-// it waits for delivery. When ctx ends, what could not be sealed by then stays in
-// the log for the next process, or for none if it is done by the time Drain
-// returns: Stats.Unsealed says how much.
+// it waits until deliveries free space. When ctx ends, the records of batches that could
+// not be sealed stay in the log for the next process; Stats.Unsealed counts those batches.
 func (b *Buffer) Drain(ctx context.Context) {
-	stop := context.AfterFunc(ctx, b.giveUp)
+	stop := context.AfterFunc(ctx, b.stopWaiting)
 	defer stop()
 	b.mu.Lock()
 	b.draining = true
@@ -367,7 +364,7 @@ func (b *Buffer) Drain(ctx context.Context) {
 	b.mu.Unlock()
 
 	<-b.replayed
-	b.endAll(true, func(o *openBatch) { b.finish(context.WithoutCancel(ctx), o) })
+	b.detachAll(true, func(o *openBatch) { b.sealDetached(context.WithoutCancel(ctx), o) })
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -375,34 +372,34 @@ func (b *Buffer) Drain(ctx context.Context) {
 	b.ready.notify()
 }
 
-// giveUp ends all waiting for space: what is not sealed is left to the next process.
-func (b *Buffer) giveUp() {
-	b.quitting.Do(func() { close(b.quit) })
+// stopWaiting ends all waiting for space: unsealed records are left in the log for the next process.
+func (b *Buffer) stopWaiting() {
+	b.quitOnce.Do(func() { close(b.quit) })
 }
 
-// endAll detaches all open batches and ends each; with closed set no others are opened.
-func (b *Buffer) endAll(closed bool, end func(*openBatch)) {
+// detachAll detaches all open batches and calls end with each; with closed set no others are opened.
+func (b *Buffer) detachAll(closed bool, end func(*openBatch)) {
 	b.mu.Lock()
-	lanes := slices.Collect(maps.Values(b.lanes))
+	partitions := slices.Collect(maps.Values(b.partitions))
 	b.mu.Unlock()
-	for _, l := range lanes {
-		for _, o := range l.detachAll(closed) {
+	for _, p := range partitions {
+		for _, o := range p.detachAll(closed) {
 			end(o)
 		}
 	}
 }
 
-// Close ends the buffer's goroutines and waits for them; calls that wait return
-// ErrClosed. In memory mode what was not yet delivered is gone: Drain first, and
-// deliver what Next returns. On disk it is there at the next Open. Closing again
-// does nothing.
+// Close ends the buffer's goroutines and waits for them; waiting calls return
+// ErrClosed. In memory mode everything undelivered is lost: to prevent that, call Drain
+// and deliver what Next returns. On disk it is recovered by the next Open. A second
+// Close does nothing.
 func (b *Buffer) Close() error {
 	b.mu.Lock()
 	again := b.closed
 	if !again {
 		b.draining, b.closed = true, true
 		close(b.stop)
-		b.giveUp()
+		b.stopWaiting()
 	}
 	b.space.notify()
 	b.ready.notify()
@@ -412,7 +409,7 @@ func (b *Buffer) Close() error {
 	b.mu.Unlock()
 
 	b.sealers.Wait()
-	b.endAll(true, b.discard)
+	b.detachAll(true, b.discard)
 	if b.spool != nil && !again {
 		return b.spool.close()
 	}

@@ -22,7 +22,7 @@ func TestOpenChecksOptions(t *testing.T) {
 	t.Parallel()
 	_, err := buffer.Open(t.Context(), buffer.Options{Instance: "a/b", Width: 7 * time.Minute, FlushSize: -1, MaxOpen: -1, Memory: -1})
 	if err == nil {
-		t.Fatal("wrong options were taken")
+		t.Fatal("invalid options were accepted")
 	}
 	for _, want := range []string{"instance", "width", "flush size", "open buckets", "memory"} {
 		if !strings.Contains(err.Error(), want) {
@@ -50,7 +50,7 @@ func TestSealsBySize(t *testing.T) {
 	}
 }
 
-func TestBatchSaysWhatItIs(t *testing.T) {
+func TestBatchMetadata(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{})
 	c := chunk(rec(noon.Add(time.Second), "b"), rec(noon, "a"), rec(noon.Add(time.Hour), "c"))
@@ -100,16 +100,16 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-func TestMarksRise(t *testing.T) {
+func TestLSNsRise(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{})
-	var last buffer.Mark
+	var last buffer.LSN
 	for range 3 {
-		m := mustAppend(t, b, chunk(rec(noon, "a")))
-		if m <= last {
-			t.Errorf("mark %d after %d", m, last)
+		lsn := mustAppend(t, b, chunk(rec(noon, "a")))
+		if lsn <= last {
+			t.Errorf("LSN %d after %d", lsn, last)
 		}
-		last = m
+		last = lsn
 	}
 }
 
@@ -144,8 +144,8 @@ func TestReturnComesFirst(t *testing.T) {
 	}
 }
 
-// A backlog does not keep what is logged now from being stored.
-func TestNewestInABacklog(t *testing.T) {
+// In a backlog the newest batch is taken now and then.
+func TestNewestInBacklog(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{FlushInterval: -1, Once: true})
 	const batches = 40
@@ -175,7 +175,7 @@ func TestNewestInABacklog(t *testing.T) {
 	}
 }
 
-// Times without any order make a bounded number of segments.
+// Unordered times yield a bounded number of segments.
 func TestRandomTimes(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{FlushInterval: -1, Memory: 256 << 20})
@@ -198,7 +198,7 @@ func TestRandomTimes(t *testing.T) {
 	}
 }
 
-// A record that is older than allowed gets the time at which it was read.
+// A record older than MaxLateness gets the time it was read.
 func TestMaxLateness(t *testing.T) {
 	t.Parallel()
 	for _, once := range []bool{false, true} {
@@ -229,7 +229,7 @@ func TestDoneTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := batch.Done(); err == nil {
-		t.Error("Done was taken twice")
+		t.Error("a second Done succeeded")
 	}
 	batch.Return()
 	if s := b.Stats(); s.Done != 1 || s.Waiting != 0 || s.Bytes != 0 {
@@ -290,8 +290,8 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// TestDrainWhileAppending: what Append took comes out before EOF, what it refused
-// does not, wherever Drain came between.
+// Records of successful Appends are delivered before EOF, those of failed ones are not,
+// whenever Drain is called.
 func TestDrainWhileAppending(t *testing.T) {
 	t.Parallel()
 	for round := range 300 {
@@ -341,8 +341,8 @@ func TestDrainWhileAppending(t *testing.T) {
 	}
 }
 
-// TestDrainOfNothing: who waits is told.
-func TestDrainOfNothing(t *testing.T) {
+// Drain of an empty buffer ends a waiting Next.
+func TestDrainEmpty(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, buffer.Options{})
@@ -358,7 +358,7 @@ func TestDrainOfNothing(t *testing.T) {
 	})
 }
 
-func TestCloseWakesWhoWaits(t *testing.T) {
+func TestCloseWakesWaiters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, buffer.Options{Memory: 1})
@@ -407,7 +407,7 @@ func TestCancelledContext(t *testing.T) {
 	}
 }
 
-// TestSeqRises whatever the clock does.
+// Seqs rise even if the clock goes back.
 func TestSeqRises(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64

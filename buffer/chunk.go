@@ -11,41 +11,41 @@ import (
 	"logstow/segment"
 )
 
-// Chunk is what an input hands over at once: the records of one service, and
-// how far the input was read with them. Either may be empty.
+// Chunk is what an input appends at once: records of one service, and the positions of
+// the input behind them. Either may be empty.
 type Chunk struct {
 	Service string
 	// Class is the service's retention class.
 	Class string
-	// Read is when the records were read, Unix nanoseconds: the time of those that
-	// the bound on open buckets refuses. 0 is the clock's.
+	// Read is when the records were read, in Unix nanoseconds: the time that late records
+	// get. 0 is the current time.
 	Read    int64
 	Records []record.Record
 	// Positions are committed together with Records.
 	Positions []Position
 }
 
-// Position is how far an input was read: opaque bytes of the input's own. An
-// empty Value forgets the input.
+// Position is how far an input was read; only the input interprets Value. An
+// empty Value deletes the input's position.
 type Position struct {
 	Input string
 	Value []byte
 }
 
-// Mark stands for all that was appended up to a call of Append.
-type Mark uint64
+// LSN is the log sequence number of a call of Append: it stands for everything that was
+// appended up to that call. It is valid for one Buffer, until Close.
+type LSN uint64
 
-// columns is about what a record takes in a segment's text beside its source
+// recordOverhead is about how many bytes a record takes in a segment's text beside its source
 // and message: time, level, separators.
-const columns = 40
+const recordOverhead = 40
 
 func textSize(r *record.Record) int64 {
-	return int64(columns + len(r.Source) + len(r.Message))
+	return int64(recordOverhead + len(r.Source) + len(r.Message))
 }
 
-// check refuses what no segment can hold, before any of it is taken; it returns
-// what taking the chunk takes.
-func (c *Chunk) check() (n needs, err error) {
+// check rejects a chunk that no segment can hold; it returns the size of the chunk's text.
+func (c *Chunk) check() (n chunkSize, err error) {
 	if len(c.Records) == 0 {
 		return n, nil
 	}
@@ -64,24 +64,24 @@ func (c *Chunk) check() (n needs, err error) {
 			return n, fmt.Errorf("record %d of source %q: %w", i, r.Source, err)
 		}
 		size := textSize(r)
-		n.size, n.largest = n.size+size, max(n.largest, size)
+		n.total, n.largest = n.total+size, max(n.largest, size)
 	}
 	return n, nil
 }
 
 func checkRecord(r *record.Record) error {
 	if len(r.Message) > record.MaxSize {
-		return fmt.Errorf("%d bytes, the limit is %d: cut it first", len(r.Message), record.MaxSize)
+		return fmt.Errorf("message of %d bytes, the limit is %d", len(r.Message), record.MaxSize)
 	}
 	if len(r.Message) > segment.MaxBlockRaw/2 {
 		// Each newline takes a second byte in the text.
 		lines := bytes.Count(r.Message, []byte{'\n'})
-		if text := columns + record.MaxSource + len(r.Message) + lines; text > segment.MaxBlockRaw {
-			return fmt.Errorf("%d bytes with %d newlines do not fit into a block: cut it first", len(r.Message), lines)
+		if text := recordOverhead + record.MaxSource + len(r.Message) + lines; text > segment.MaxBlockRaw {
+			return fmt.Errorf("message of %d bytes with %d newlines does not fit into a block", len(r.Message), lines)
 		}
 	}
 	if int(r.Level) >= record.Levels {
-		return fmt.Errorf("level %d is not in the vocabulary", r.Level)
+		return fmt.Errorf("level %d is unknown", r.Level)
 	}
 	if !validTime(r.Time) {
 		return fmt.Errorf("time %d ns is out of range", r.Time)
@@ -89,8 +89,8 @@ func checkRecord(r *record.Record) error {
 	return nil
 }
 
-// validTime reports whether the bucket around t, in Unix nanoseconds, begins and
-// ends within what nanoseconds can say: the years 1678 to 2261.
+// validTime reports whether the bucket of t, in Unix nanoseconds, begins and ends in the
+// range of int64 nanoseconds: the years 1678 to 2261.
 func validTime(t int64) bool {
 	const margin = 3 * int64(time.Hour)
 	return t > math.MinInt64+margin && t < math.MaxInt64-margin

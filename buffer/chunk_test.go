@@ -9,7 +9,7 @@ import (
 	"logstow/record"
 )
 
-func TestRefusesWhatNoSegmentHolds(t *testing.T) {
+func TestRejectsInvalidChunks(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{})
 	good := rec(noon, "good")
@@ -26,16 +26,16 @@ func TestRefusesWhatNoSegmentHolds(t *testing.T) {
 	} {
 		c.Positions = []buffer.Position{{Input: "in", Value: []byte("1")}}
 		if _, err := b.Append(t.Context(), c); err == nil {
-			t.Errorf("%s: was taken", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 	if _, ok := b.Position("in"); ok || b.Stats().Records != 0 || b.Stats().Bytes != 0 {
-		t.Errorf("refused chunks left something: %+v", b.Stats())
+		t.Errorf("rejected chunks left something: %+v", b.Stats())
 	}
 }
 
-// TestTakesTheLargestRecords: what the limits allow goes through.
-func TestTakesTheLargestRecords(t *testing.T) {
+// Records of the maximum size are accepted.
+func TestAcceptsLargestRecords(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{})
 	large := rec(noon, "")

@@ -14,47 +14,47 @@ import (
 	"logstow/internal/hint"
 )
 
-// LostPositions is what is done where how far the inputs were read is lost: then the
-// positions that are left, if any, may be older than the records.
+// LostPositions is the policy for lost positions of inputs: the remaining positions, if any,
+// may be older than the records.
 type LostPositions = wal.LostPositions
 
-// What is done with lost positions.
+// The policies for lost positions.
 const (
-	// KeepLost leaves it to who opens the buffer next, for who reads no inputs.
-	KeepLost = wal.Undecided
-	// RereadLost reads again what the positions do not cover: records may come twice.
+	// UndecidedLost leaves the decision to the next Open, for processes that read no inputs.
+	UndecidedLost = wal.Undecided
+	// RereadLost continues from the remaining positions: records may be stored twice.
 	RereadLost = wal.Reread
-	// SkipLost goes on at the ends of all inputs: records may be missing.
+	// SkipLost continues at the ends of all inputs: records may be missing.
 	SkipLost = wal.Skip
-	// StopLost makes Open fail with [ErrLostPositions] and leaves the buffer as it is.
+	// StopLost makes Open fail with [ErrLostPositions]; the positions stay as they are.
 	StopLost = wal.Stop
 )
 
-// ErrLostPositions says that how far the inputs were read is lost.
+// ErrLostPositions reports that positions of the inputs are lost.
 var ErrLostPositions = wal.ErrLostPositions
 
-// LostPositions is what was decided when the positions were lost; KeepLost where they
-// are not, or not any more. It stays until [Buffer.PositionsRestored], over restarts.
+// LostPositions returns the policy that was applied when positions were lost, until
+// [Buffer.PositionsRestored], across restarts; UndecidedLost if no positions are lost.
 func (b *Buffer) LostPositions() LostPositions {
 	if b.spool == nil {
-		return KeepLost
+		return UndecidedLost
 	}
 	return b.spool.log.LostPositions()
 }
 
-// PositionsRestored says that all inputs have noted how far they are read, after positions
-// were lost.
+// PositionsRestored must be called after positions were lost, when all inputs have committed
+// new ones.
 func (b *Buffer) PositionsRestored(ctx context.Context) error {
-	if b.LostPositions() == KeepLost {
+	if b.LostPositions() == UndecidedLost {
 		return nil
 	}
-	_, err := b.Append(ctx, Chunk{Positions: []Position{Position(wal.Restored())}})
+	_, err := b.Append(ctx, Chunk{Positions: []Position{Position(wal.RestoredPosition())}})
 	return err
 }
 
-// sealedOf is what the log is to know of sealed batches: of which there is a trace, and
+// sealedForLog returns what the log has to know of sealed batches: which have any file, and
 // which of them wait.
-func sealedOf(heads []sealed.Head, known map[int64]bool) wal.Sealed {
+func sealedForLog(heads []sealed.Head, known map[int64]bool) wal.Sealed {
 	s := wal.Sealed{Through: map[wal.Key]uint64{}, Batches: map[int64]bool{}}
 	for seq := range known {
 		s.Batches[seq] = false
@@ -66,8 +66,8 @@ func sealedOf(heads []sealed.Head, known map[int64]bool) wal.Sealed {
 	return s
 }
 
-// explainLost adds to an error of lost positions which files lost them.
-func explainLost(err error, report wal.Report) error {
+// wrapLostPositions adds the damaged files and a hint to ErrLostPositions; it returns other errors as they are.
+func wrapLostPositions(err error, report wal.Report) error {
 	if !errors.Is(err, ErrLostPositions) {
 		return err
 	}
@@ -83,9 +83,9 @@ func explainLost(err error, report wal.Report) error {
 	return hint.Wrap(err, "start it with --on-lost-positions reread, which may store lines twice, or skip, which may miss lines")
 }
 
-// reportDamage logs what was found wrong in the log, keeps the damaged files for
-// whoever wants to look, and repairs the log.
-func (s *spool) reportDamage(report wal.Report) error {
+// handleDamage logs and counts the damage found in the log, links damaged files into the
+// quarantine and repairs the log.
+func (s *spool) handleDamage(report wal.Report) error {
 	b := s.buf
 	log := b.opts.Log
 	lost := map[string]any{}
@@ -94,7 +94,7 @@ func (s *spool) reportDamage(report wal.Report) error {
 	}
 	for _, d := range report.Damage {
 		if d.Torn {
-			log.Warn("the log ends in an unfinished write, which was never acknowledged and is cut off", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
+			log.Warn("the log ends in a torn write, which was never acknowledged and is truncated", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
 			continue
 		}
 		b.stats.Damaged++
@@ -109,12 +109,12 @@ func (s *spool) reportDamage(report wal.Report) error {
 		to := filepath.Join(b.opts.Dir, quarantineDir, filepath.Base(d.Path))
 		err := s.withReserve(func() error { return b.opts.fs.Link(d.Path, to) })
 		if err != nil && !errors.Is(err, errExist) {
-			return fmt.Errorf("keep a copy of a damaged log file: %w", err)
+			return fmt.Errorf("cannot quarantine a damaged log file: %w", err)
 		}
 	}
 	for _, l := range report.Losses {
 		if l.Reread > 0 {
-			log.Warn("records of a damaged log file are read again by their inputs", "file", l.Path, "records", l.Reread)
+			log.Warn("the inputs read records of a damaged log file again", "file", l.Path, "records", l.Reread)
 		}
 		if l.Lost > 0 {
 			b.stats.LostRecords += l.Lost
@@ -128,20 +128,20 @@ func (s *spool) reportDamage(report wal.Report) error {
 	}
 	if report.LostPositions {
 		b.stats.LostPositions = true
-		s.reportLost()
+		s.logLostPositions()
 	}
 	if len(report.Damage) == 0 {
 		return nil
 	}
 	if err := s.withReserve(s.log.Repair); errors.Is(err, wal.ErrFull) {
-		log.Warn("cannot repair a damaged log file, and its damage is reported again", "error", err)
+		log.Warn("cannot repair a damaged log file: its damage is reported again at the next start", "error", err)
 	} else if err != nil {
 		return err
 	}
 	return nil
 }
 
-// damageText is what damage of a log file means.
+// damageText describes damage of a log file.
 func damageText(d wal.Damage) string {
 	switch {
 	case d.Missing && d.Unknown:
@@ -149,31 +149,31 @@ func damageText(d wal.Damage) string {
 	case d.Missing:
 		return "a log file is missing"
 	case d.Unknown:
-		return "a log file is damaged, and no copy says what was in it: records may be lost or stored twice; quarantine has the file"
+		return "a log file is damaged, and its copy does not cover the damage: records may be lost or stored twice; the file is in quarantine"
 	}
-	return "a log file is damaged: what is whole in it is used, and quarantine has the file"
+	return "a log file is damaged: its intact entries are used, and the file is in quarantine"
 }
 
-// reportLost logs that positions are lost and what is done.
-func (s *spool) reportLost() {
+// logLostPositions logs that positions are lost and which policy applies.
+func (s *spool) logLostPositions() {
 	text := "positions of the inputs are lost: "
 	switch s.log.LostPositions() {
 	case RereadLost:
-		text += "files are read again from the last position that is known, or from their start, and lines may be stored twice"
+		text += "files are read again from their last known position, or from their start, and lines may be stored twice"
 	case SkipLost:
 		text += "files are read on from their ends, and lines may be missing"
 	default:
-		text += "its own shipper decides what to do"
+		text += "the next shipper run on this buffer decides"
 	}
 	s.buf.opts.Log.Error(text, "dir", s.buf.opts.Dir, "on_lost_positions", s.log.LostPositions().String())
 }
 
-// reportState logs that the state of a batch cannot be read, or not to its end.
-func (b *Buffer) reportState(batch *Batch, state sealed.State, err error) {
-	const text = ": where it was tried last is not known, and if it is stored already it is stored again, which queries drop"
+// logStateDamage logs that the state of a batch is damaged or ends in a torn write.
+func (b *Buffer) logStateDamage(batch *Batch, state sealed.State, err error) {
+	const text = ": its last blob name may be unknown; if it is stored already, it is stored again, and queries drop the second copy"
 	report, what := b.opts.Log.Error, "the state of a sealed batch is damaged"
 	if errors.Is(err, sealed.ErrTorn) {
-		report, what = b.opts.Log.Warn, "the state of a sealed batch ends in an unfinished write"
+		report, what = b.opts.Log.Warn, "the state of a sealed batch ends in a torn write"
 	} else {
 		b.mu.Lock()
 		b.stats.Damaged++
@@ -183,9 +183,9 @@ func (b *Buffer) reportState(batch *Batch, state sealed.State, err error) {
 	report(what+text, "file", file, "name", state.Name, "error", err)
 }
 
-// done writes down that a batch does not wait any more, durably. Where there is no room
-// for that, its state has to stay until the next opening.
-func (s *spool) done(seq int64) (keepState bool, err error) {
+// writeDone writes to the log, durably, that a batch no longer waits. If the disk has no space
+// for that, keepState is set: the batch's state must be kept until the next Open.
+func (s *spool) writeDone(seq int64) (keepState bool, err error) {
 	var entry uint64
 	err = s.withReserve(func() (err error) {
 		entry, err = s.log.Done(seq)
@@ -200,8 +200,8 @@ func (s *spool) done(seq int64) (keepState bool, err error) {
 	return false, s.log.Sync(entry)
 }
 
-// damageOf is what is wrong with a buffer's files, a line each.
-func damageOf(report wal.Report, dir string, damaged []string) (all []string) {
+// damageLines describes each damaged or missing file of a buffer in a line.
+func damageLines(report wal.Report, dir string, damaged []string) (all []string) {
 	for _, d := range report.Damage {
 		if d.Torn {
 			continue

@@ -14,8 +14,7 @@ import (
 	"testing"
 )
 
-// moments are the states of a scripted buffer whose process is killed: what was done
-// before. Each goes on from the one before.
+// moments are the steps of a scripted buffer, after each of which its process may be killed.
 func moments() []func(s *scenario, b *Buffer) error {
 	deliver := func(s *scenario, b *Buffer, n int) error {
 		for range n {
@@ -26,14 +25,14 @@ func moments() []func(s *scenario, b *Buffer) error {
 		return nil
 	}
 	return []func(s *scenario, b *Buffer) error{
-		func(s *scenario, b *Buffer) error { // positions alone, with and without a mark
+		func(s *scenario, b *Buffer) error { // positions alone
 			_, err := b.Append(context.Background(), Chunk{Positions: []Position{{"files:*", []byte{1}}, {"input", []byte("0")}}})
 			return err
 		},
 		func(s *scenario, b *Buffer) error { return s.append(b, 6) },
 		func(s *scenario, b *Buffer) error { b.Flush(context.Background()); return nil },
 		func(s *scenario, b *Buffer) error { return errors.Join(deliver(s, b, 1), s.append(b, 10)) },
-		func(s *scenario, b *Buffer) error { // one is tried, and perhaps stored
+		func(s *scenario, b *Buffer) error { // the create of one batch was sent
 			b.Flush(context.Background())
 			batch, err := b.Next(context.Background())
 			if err != nil {
@@ -51,13 +50,13 @@ func moments() []func(s *scenario, b *Buffer) error {
 			batch.Return()
 			return err
 		},
-		func(s *scenario, b *Buffer) error { // one waits, and the log begins behind it
+		func(s *scenario, b *Buffer) error { // one waits, and its records are trimmed from the log
 			err := s.append(b, 14)
 			b.Flush(context.Background())
 			b.spool.trim(true)
 			return errors.Join(err, s.append(b, 16))
 		},
-		func(s *scenario, b *Buffer) error { // all is stored, and the log has it still
+		func(s *scenario, b *Buffer) error { // all is stored, and still in the log
 			b.Flush(context.Background())
 			for b.Stats().Waiting > 0 {
 				if err := s.deliverOne(context.Background(), b); err != nil {
@@ -66,14 +65,14 @@ func moments() []func(s *scenario, b *Buffer) error {
 			}
 			return nil
 		},
-		func(s *scenario, b *Buffer) error { // nothing but positions is left
+		func(s *scenario, b *Buffer) error { // only positions are left
 			b.spool.trim(true)
 			return nil
 		},
 	}
 }
 
-// append reads the input up to a record, in entries of two.
+// append reads the input up to record number end, in entries of two.
 func (s *scenario) append(b *Buffer, end int) error {
 	at := s.position(b)
 	if b.LostPositions() == SkipLost {
@@ -93,8 +92,9 @@ func (s *scenario) append(b *Buffer, end int) error {
 	return nil
 }
 
-// killed is what a process leaves that is killed when it has passed n moments.
-func killed(t *testing.T, n int, mark bool) *scenario {
+// killed returns what a process leaves that is killed after n moments; with durable set it has
+// called WriteDurable.
+func killed(t *testing.T, n int, durable bool) *scenario {
 	t.Helper()
 	s := newScenario(t, SyncAlways)
 	b, err := s.open()
@@ -106,33 +106,33 @@ func killed(t *testing.T, n int, mark bool) *scenario {
 			t.Fatal(err)
 		}
 	}
-	if mark { // as an idle second does
+	if durable { // as syncLoop does in an idle second
 		written, _ := b.spool.log.Entries()
-		if err := errors.Join(b.spool.log.Sync(written), b.spool.log.Mark()); err != nil {
+		if err := errors.Join(b.spool.log.Sync(written), b.spool.log.WriteDurable()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.written = s.position(b)
 	left := s.fs.Crash(nil, false)
-	_ = b.Close() // the goroutines
+	_ = b.Close() // ends the goroutines
 	s.fs = left
 	return s
 }
 
-// TestLongSingleDamage flips bits in, cuts off and removes each file of a buffer in
-// each state. Whatever it is, no record is stored twice; none is lost, unless it is in the
-// damaged file alone, and then the log names the file and counts the records. Without
-// LOGSTOW_LONG one bit of some bytes is flipped.
+// TestLongSingleDamage flips bits in, truncates and removes each file of a buffer after each
+// moment. No record may be stored twice. A record may only be lost if it is in the damaged
+// file alone, and then the log names the file and counts the records. Without LOGSTOW_LONG
+// one bit of some bytes is flipped.
 func TestLongSingleDamage(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	for n := range moments() {
-		for _, mark := range []bool{false, true} {
-			t.Run(fmt.Sprintf("moment %d mark %v", n+1, mark), func(t *testing.T) {
+		for _, durable := range []bool{false, true} {
+			t.Run(fmt.Sprintf("moment %d durable %v", n+1, durable), func(t *testing.T) {
 				t.Parallel()
 				rnd := rand.New(rand.NewPCG(seed, uint64(n)))
-				base := killed(t, n+1, mark)
+				base := killed(t, n+1, durable)
 				for _, path := range base.fs.Paths("") {
 					var size int
 					base.fs.Change(path, func(b []byte) []byte { size = len(b); return b })
@@ -162,7 +162,7 @@ func TestLongSingleDamage(t *testing.T) {
 	}
 }
 
-// damaged damages a file of a killed buffer and wants the outcome as it must be.
+// damaged damages a file of a killed buffer and checks what is stored, lost and logged.
 func damaged(t *testing.T, base *scenario, path, what string, change func([]byte) []byte) {
 	t.Helper()
 	s := base.clone()
@@ -207,7 +207,7 @@ func damaged(t *testing.T, base *scenario, path, what string, change func([]byte
 	if held.LostPositions || strings.Contains(logged, "positions of the inputs are lost") {
 		t.Errorf("%s %s: positions are lost", path, what)
 	}
-	// The same is not reported again.
+	// The same damage is not reported again.
 	s.log.Reset()
 	b, err = s.open()
 	if err != nil {
@@ -225,9 +225,9 @@ func damaged(t *testing.T, base *scenario, path, what string, change func([]byte
 	}
 }
 
-// TestLongDamageWithoutCopy damages the log of a buffer that has no copies, as of a version
-// before them. Then records may be lost or stored twice, but never without a word, and
-// with StopLost not at all.
+// TestLongDamageWithoutCopy damages the log of a buffer without copies, as version 1 wrote it.
+// Records may then be lost or stored twice, but not without a report, and with StopLost not
+// at all.
 func TestLongDamageWithoutCopy(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -273,7 +273,7 @@ func withoutCopy(t *testing.T, base *scenario, policy LostPositions, path string
 	if stopped && !strings.Contains(err.Error(), path) || !stopped && err != nil {
 		t.Errorf("stop: %v", err)
 	}
-	if stopped { // and again, for nothing was changed
+	if stopped { // and again, as nothing was changed
 		if _, err := s.open(); !errors.Is(err, ErrLostPositions) {
 			t.Errorf("byte %d of %s: stopped once only: %v", at, path, err)
 		}
@@ -287,14 +287,14 @@ func withoutCopy(t *testing.T, base *scenario, policy LostPositions, path string
 	if b.Stats().LostPositions != stopped {
 		t.Errorf("byte %d of %s: positions lost %v, with stop %v", at, path, !stopped, stopped)
 	}
-	want := KeepLost
+	want := UndecidedLost
 	if stopped {
 		want = policy
 	}
 	if b.LostPositions() != want {
 		t.Errorf("byte %d of %s: decided %v, want %v", at, path, b.LostPositions(), want)
 	}
-	if err := b.Close(); err != nil { // the decision stays
+	if err := b.Close(); err != nil { // the decision is kept
 		t.Fatal(err)
 	}
 	logged, cost := s.log.String(), b.Stats().DamageLoss()
@@ -329,7 +329,7 @@ func withoutCopy(t *testing.T, base *scenario, policy LostPositions, path string
 	}
 }
 
-// clone is the scenario with a file system of its own.
+// clone returns the scenario with a copy of its file system.
 func (s *scenario) clone() *scenario {
 	return &scenario{
 		t: s.t, damaged: true, dir: s.dir, fs: s.fs.Crash(nil, false), sync: s.sync, width: s.width, written: s.written,

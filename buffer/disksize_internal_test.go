@@ -21,9 +21,9 @@ import (
 	"logstow/segment"
 )
 
-// TestLongDiskSizes runs a buffer on disks from the smallest allowed to 64 MiB, with
-// outages of storage, other programs on the disk and kills in between, and wants
-// each line stored once, and no hang.
+// TestLongDiskSizes runs a buffer on disks from MinDisk to 64 MiB, with outages of storage,
+// other programs on the disk and kills, and asserts that each line is stored once and
+// nothing hangs.
 func TestLongDiskSizes(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -48,8 +48,8 @@ func TestLongDiskSizes(t *testing.T) {
 	}
 }
 
-// world is a source of numbered lines, a small disk and storage, which processes
-// come and go between.
+// world is a source of numbered lines, a small disk and a storage; processes are started and
+// killed in it.
 type world struct {
 	t    *testing.T
 	dir  string
@@ -64,16 +64,16 @@ type world struct {
 
 	mu sync.Mutex
 	fs *disktest.FS
-	// process counts the processes: storage takes nothing from one that was killed.
+	// process counts the processes: storage accepts nothing from a killed one.
 	process int
 	names   map[string]blobnaming.Batch
 	batches map[blobnaming.Batch]int64
 	counts  map[int]int
-	// away is set while storage is.
+	// away is set while storage is unavailable.
 	away atomic.Bool
 }
 
-// logBuffer takes a log, and may be read meanwhile.
+// logBuffer collects a log and may be read concurrently.
 type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -107,7 +107,7 @@ func newWorld(t *testing.T, size int64, seed uint64) *world {
 
 func (w *world) options() Options {
 	return Options{
-		Instance: "i", Dir: w.dir, fs: w.fs, Sync: SyncNever, FlushInterval: w.flushInterval, fullWait: time.Millisecond,
+		Instance: "i", Dir: w.dir, fs: w.fs, Sync: SyncNever, FlushInterval: w.flushInterval, fullRetryInterval: time.Millisecond,
 		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}
 }
@@ -129,12 +129,12 @@ func (w *world) record(n int) record.Record {
 	return record.Record{Time: noonNanos + int64(n)*1e3, Source: "s", Message: text}
 }
 
-// lifetime is one process; it reports whether there has to be another.
+// lifetime runs one process; it reports whether another one is needed.
 func (w *world) lifetime(lines int) (more bool) {
 	last := w.process >= 8
 	w.away.Store(!last && w.rnd.IntN(2) == 0)
 	w.fs.Occupy(w.size)
-	if !last && w.rnd.IntN(3) == 0 { // another program takes a part of what is free
+	if !last && w.rnd.IntN(3) == 0 { // another program uses a part of the free space
 		w.fs.Occupy(w.rnd.Int64N(w.size / 2))
 	}
 	l := w.start(lines)
@@ -157,13 +157,13 @@ func (w *world) lifetime(lines int) (more bool) {
 	}
 }
 
-// process is a running one.
+// process is a running process.
 type process struct {
 	w      *world
 	number int
 	b      *Buffer
 	cancel context.CancelFunc
-	// moves counts what is appended and delivered.
+	// moves counts appends and deliveries.
 	moves atomic.Int64
 	// allRead is set once the input was read.
 	allRead atomic.Bool
@@ -214,7 +214,7 @@ func (p *process) read(ctx context.Context, lines int) {
 	p.b.Drain(ctx)
 }
 
-// send delivers as a shipper does, in its order.
+// send delivers batches as a shipper does.
 func (p *process) send(ctx context.Context) {
 	for {
 		batch, err := p.b.Next(ctx)
@@ -269,7 +269,7 @@ func (p *process) deliver(ctx context.Context, batch *Batch) error {
 
 var errKilled = errors.New("the process was killed")
 
-// create is storage: a name is taken once, and queries drop a batch's second copy.
+// create is storage's create: a name can be used once, and queries drop a batch's second copy.
 func (p *process) create(name string, id blobnaming.Batch, body []byte) (stored bool, err error) {
 	w := p.w
 	w.mu.Lock()
@@ -317,8 +317,8 @@ func (w *world) count(body []byte) error {
 	return nil
 }
 
-// standstill waits until nothing moves any more for want of space or storage, or
-// as much as most has moved, or all is done.
+// standstill waits until nothing is appended or delivered any more, or moves reaches most, or
+// all is done.
 func (p *process) standstill(most int64) {
 	still := func() bool { return p.b.spool.waiting.Load() > 0 || p.allRead.Load() }
 	last, since := p.moves.Load(), time.Now()
@@ -338,7 +338,7 @@ func (p *process) standstill(most int64) {
 	}
 }
 
-// kill is kill -9: the disk is as it is now, and storage takes nothing any more.
+// kill is kill -9: disk and storage remain as they are now.
 func (p *process) kill() {
 	w := p.w
 	w.mu.Lock()
@@ -365,7 +365,7 @@ func (p *process) end() {
 			last, since = now, time.Now()
 		}
 		if time.Since(since) > hang {
-			p.w.t.Errorf("nothing moved for %v: %+v, log of %d bytes, reserve %d of %d\n%s", hang, p.b.Stats(), p.b.spool.log.Size(), p.b.spool.reserve.size(), p.b.spool.want.Load(), p.w.log)
+			p.w.t.Errorf("nothing moved for %v: %+v, log of %d bytes, reserve %d of %d\n%s", hang, p.b.Stats(), p.b.spool.log.Size(), p.b.spool.reserve.size(), p.b.spool.reserveTarget.Load(), p.w.log)
 			p.cancel()
 			<-p.ended
 			done = true
@@ -377,7 +377,7 @@ func (p *process) end() {
 	}
 }
 
-// check wants each line stored once.
+// check asserts that each line is stored once.
 func (w *world) check(lines int) {
 	w.t.Helper()
 	w.mu.Lock()

@@ -23,9 +23,9 @@ import (
 	"logstow/segment"
 )
 
-// scenario drives a durable buffer as an input and a shipper would, on a file
-// system that may fail. The input is a source of numbered records, position i
-// standing for the first i of them.
+// scenario drives a durable buffer as an input and an uploader do, on a file system with
+// faults. The input is a source of numbered records; position i means that the first i of
+// them were read.
 type scenario struct {
 	t      *testing.T
 	dir    string
@@ -33,12 +33,12 @@ type scenario struct {
 	sync   Sync
 	width  time.Duration
 	stored map[blobnaming.Batch][]byte
-	// acknowledged is how many records Synced answered for.
+	// acknowledged is how many records Synced has returned for.
 	acknowledged int
 	// written is how many records the input had when the process ended.
 	written int
 	policy  LostPositions
-	// damaged: batches may be; they are quarantined as a shipper does.
+	// damaged: batches may be damaged; they are quarantined as by an uploader.
 	damaged bool
 	log     *bytes.Buffer
 }
@@ -49,12 +49,12 @@ func newScenario(t *testing.T, sync Sync) *scenario {
 
 func (s *scenario) open() (*Buffer, error) {
 	return Open(s.t.Context(), Options{
-		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullWait: time.Millisecond, OnLostPositions: s.policy,
+		Instance: "i", Dir: s.dir, fs: s.fs, Sync: s.sync, Width: s.width, FlushInterval: -1, FlushSize: 300, fullRetryInterval: time.Millisecond, OnLostPositions: s.policy,
 		Log: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 }
 
-// numbered is the record of a number: three buckets of two services take turns.
+// numbered returns the record of a number; its bucket is one of three in turn.
 func numbered(n int) record.Record {
 	return record.Record{
 		Time:  noonNanos + int64(n%3)*int64(2*time.Hour) + int64(n),
@@ -70,8 +70,8 @@ func (s *scenario) position(b *Buffer) int {
 	return n
 }
 
-// work reads the input up to record number end, from where the buffer stands,
-// and delivers what is sealed now and then. It ends early when the buffer fails.
+// work reads the input from the buffer's position up to record number end, and delivers
+// some sealed batches. It returns early if the buffer fails.
 func (s *scenario) work(b *Buffer, end int) error {
 	ctx := context.Background()
 	for at := s.position(b); at < end; {
@@ -83,13 +83,13 @@ func (s *scenario) work(b *Buffer, end int) error {
 		for i := range n {
 			c.Records = append(c.Records, numbered(at+i))
 		}
-		m, err := b.Append(ctx, c)
+		lsn, err := b.Append(ctx, c)
 		if err != nil {
 			return err
 		}
 		at += n
 		if s.sync == SyncAlways {
-			if err := b.Synced(ctx, m); err != nil {
+			if err := b.Synced(ctx, lsn); err != nil {
 				return err
 			}
 			s.acknowledged = at
@@ -106,7 +106,7 @@ func (s *scenario) work(b *Buffer, end int) error {
 	return nil
 }
 
-// deliverOne does with one batch what a shipper does, in its order.
+// deliverOne delivers one batch with the same steps as an uploader.
 func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
 	batch, err := b.Next(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *scenario) deliverOne(ctx context.Context, b *Buffer) error {
 	return batch.Done()
 }
 
-// verified checks a batch's bytes as a shipper does before it sends them.
+// verified verifies a batch's bytes as an uploader does before the upload.
 func verified(ctx context.Context, batch *Batch, body []byte) error {
 	read := func(_ context.Context, off, n int64) ([]byte, error) { return body[off : off+n], nil }
 	footer, err := segment.VerifyStored(ctx, read, int64(len(body)))
@@ -208,7 +208,7 @@ func (s *scenario) messages() map[string]int {
 	return seen
 }
 
-// check wants each of the records up to end in exactly one stored batch.
+// check asserts that each of the records up to end is in exactly one stored batch.
 func (s *scenario) check(end int) {
 	s.t.Helper()
 	for _, report := range []string{"is damaged", "is missing", "are lost"} {
@@ -234,8 +234,8 @@ func (s *scenario) check(end int) {
 
 const records = 60
 
-// TestCrashAtEveryStep lets the machine, or only the process, die at every step
-// that changes the disk, and wants each record exactly once all the same.
+// TestCrashAtEveryStep crashes the machine, or only the process, at every step that changes
+// the disk, and asserts that each record is stored exactly once.
 func TestCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -260,9 +260,9 @@ func TestCrashAtEveryStep(t *testing.T) {
 					rnd := rand.New(rand.NewPCG(seed, uint64(n)))
 					s.fs = s.fs.Crash(rnd, power)
 					if n%2 == 1 {
-						s.width = 30 * time.Minute // a changed configuration changes nothing that is buffered
+						s.width = 30 * time.Minute // a changed width must not affect buffered records
 					}
-					// And once more while recovering.
+					// A second crash during recovery.
 					s.fs.Arm(1+rnd.IntN(20), disktest.Die)
 					if b, err := s.open(); err == nil {
 						_ = s.work(b, records)
@@ -278,8 +278,8 @@ func TestCrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestFaultAtEveryStep makes every step fail once, whole or torn, and wants each
-// record exactly once: from the same process where it can go on, else from the next.
+// TestFaultAtEveryStep makes every step fail once, completely or torn, and asserts that each
+// record is stored exactly once: by the same process if it can continue, else by the next.
 func TestFaultAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]disktest.Fault{"fail": disktest.Fail, "tear": disktest.Tear, "full": disktest.Full} {
@@ -307,7 +307,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 	}
 }
 
-// everyStep runs f with 1, 2, 3, … until it was not reached.
+// everyStep runs f with n = 1, 2, 3, … until step n is not reached.
 func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
 	stride := 1
 	if testing.Short() {
@@ -322,7 +322,7 @@ func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
 	}
 }
 
-// A disk that cannot be read now is no reason to set a batch aside.
+// A failing read is not damage: it does not quarantine the batch.
 func TestReadErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, SyncNever)
@@ -363,7 +363,7 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 	s.check(1)
 }
 
-// A batch that is sealed while the buffer closes stays in the log; its lock was not removed.
+// After Close the lock check returns ErrClosed and does not fail the buffer.
 func TestLockAfterClose(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, SyncAlways)
@@ -374,7 +374,7 @@ func TestLockAfterClose(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.spool.locked(); !errors.Is(err, ErrClosed) || b.Err() != nil {
+	if err := b.spool.checkLock(); !errors.Is(err, ErrClosed) || b.Err() != nil {
 		t.Errorf("%v, and the buffer has failed: %v", err, b.Err())
 	}
 }

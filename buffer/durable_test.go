@@ -32,7 +32,7 @@ func mustClose(t testing.TB, b *buffer.Buffer) {
 	}
 }
 
-// One process at a time, and the error says which.
+// A directory is open in one process at a time, which the error names.
 func TestLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// What waits is there again after Close, with its name, state and bytes, and so are positions.
+// Waiting batches, with names, states and bytes, and positions are recovered after Close.
 func TestReopen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -115,8 +115,8 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// A flipped bit in a waiting batch sets it aside, and the others go on.
-func TestDamagedBatch(t *testing.T) {
+// A waiting batch with a flipped bit is quarantined, the others are delivered.
+func TestDamagedBatchIsQuarantined(t *testing.T) {
 	t.Parallel()
 	for name, offset := range map[string]int{"head": 30, "segment": -40} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestDamagedBatch(t *testing.T) {
 	}
 }
 
-// Append waits at the limit, and goes on when batches are delivered.
+// Append waits at the limit and continues when batches are delivered.
 func TestMaxSizeBlocks(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
@@ -182,7 +182,7 @@ func TestMaxSizeBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Deliver the rest as it comes.
+	// Deliver the rest.
 	for {
 		select {
 		case err := <-done:
@@ -222,7 +222,7 @@ func hex64(i int) string {
 	return s.String()
 }
 
-// With DropOldest nobody waits: the oldest batches go, counted and said.
+// With DropOldest Append does not wait: the oldest batches are dropped, counted and logged.
 func TestDropOldest(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -244,7 +244,7 @@ func TestDropOldest(t *testing.T) {
 	}
 }
 
-// Ten thousand waiting batches are open in no time.
+// A buffer with ten thousand waiting batches opens fast.
 func TestManyWaiting(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes 10,000 batches")
@@ -289,22 +289,22 @@ func TestManyWaiting(t *testing.T) {
 	}
 }
 
-// Who waits does not wait for the interval.
+// Synced does not wait for the sync interval.
 func TestSynced(t *testing.T) {
 	t.Parallel()
 	b := durable(t, t.TempDir(), func(o *buffer.Options) { o.Sync = buffer.Sync(time.Hour) })
-	m := mustAppend(t, b, chunk(rec(noon, "x")))
-	if err := b.Synced(t.Context(), m); err != nil {
+	lsn := mustAppend(t, b, chunk(rec(noon, "x")))
+	if err := b.Synced(t.Context(), lsn); err != nil {
 		t.Error(err)
 	}
 	mustClose(t, b)
-	if err := b.Synced(t.Context(), m+1); !errors.Is(err, buffer.ErrClosed) {
+	if err := b.Synced(t.Context(), lsn+1); !errors.Is(err, buffer.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
 
-// A buffer that holds something, or is open, is not removed; and a process that
-// opens it while it is removed has a buffer of its own afterwards.
+// A buffer that is open or not empty is not removed; a process that opens the buffer while it
+// is removed gets a new one.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "b")

@@ -14,38 +14,38 @@ import (
 	"logstow/buffer/wal"
 )
 
-// Status is what waits in a buffer's directory.
+// Status describes the content of a buffer's directory.
 type Status struct {
-	// Instance is the shipper that the directory belongs to, Services whose records wait.
+	// Instance is the shipper that the directory belongs to, Services those with unstored records.
 	Instance string
 	Services []string
-	// Holder says which process has it open; "" is none.
+	// Holder describes the process that has it open; "" is none.
 	Holder string
-	// LogBytes is the size of the log, which holds what is not sealed and may
-	// hold what was; Positions the number of inputs in it.
+	// LogBytes is the size of the log, which holds all unsealed records and may also hold
+	// sealed ones; Positions is the number of inputs in it.
 	LogBytes  int64
 	Positions int
-	// Sealed batches wait; Unindexed of them are in storage already.
+	// Sealed is the number of waiting batches; Unindexed how many of them are stored, but not indexed.
 	Sealed, Unindexed int
 	SealedBytes       int64
 	// Quarantined is the number of files in quarantine.
 	Quarantined int
-	// Damage is what is wrong with the files, a line each; it is not looked for while a
-	// process has the directory open.
+	// Damage describes each damaged or missing file in a line; it is empty while a process has
+	// the directory open.
 	Damage []string
-	// LostPositions is [ErrLostPositions], with the files that had them, where Open with
-	// [StopLost] would return it; it is not looked for either while a process has it open.
+	// LostPositions is the [ErrLostPositions] that Open with [StopLost] would return; it is nil
+	// while a process has the directory open.
 	LostPositions error
-	// Oldest is when the oldest record in a sealed batch was taken; zero where there is none.
+	// Oldest is when the oldest record in a sealed batch was appended; zero if there is none.
 	Oldest time.Time
 }
 
-// Inspect reads what waits in a buffer's directory and changes nothing; it may be
-// called while a process has the directory open, and then sees one moment or
-// another. What is no buffer's directory is fs.ErrNotExist.
+// Inspect reads a buffer's directory and changes nothing. It may be called while a process
+// has the directory open; then what it returns may mix several moments. The error is
+// fs.ErrNotExist if dir is not a buffer's directory.
 func Inspect(ctx context.Context, dir string) (s Status, err error) {
 	if s, err = inspect(ctx, dir); err != nil {
-		return s, fmt.Errorf("read buffer %s: %w", dir, err)
+		return s, fmt.Errorf("cannot read buffer %s: %w", dir, err)
 	}
 	return s, nil
 }
@@ -83,14 +83,14 @@ func inspect(ctx context.Context, dir string) (s Status, err error) {
 			s.Oldest = h.First
 		}
 	}
-	summary, err := wal.Peek(ctx, disk.OS{}, filepath.Join(dir, logDir), sealedOf(heads, known))
+	summary, err := wal.Peek(ctx, disk.OS{}, filepath.Join(dir, logDir), sealedForLog(heads, known))
 	if err != nil {
 		return s, err
 	}
 	if !held {
-		s.Damage = damageOf(summary.Report, filepath.Join(dir, sealedDir), damaged)
+		s.Damage = damageLines(summary.Report, filepath.Join(dir, sealedDir), damaged)
 		if summary.Report.LostPositions {
-			s.LostPositions = explainLost(ErrLostPositions, summary.Report)
+			s.LostPositions = wrapLostPositions(ErrLostPositions, summary.Report)
 		}
 	}
 	s.LogBytes, s.Positions = summary.Bytes, summary.Positions
@@ -101,7 +101,7 @@ func inspect(ctx context.Context, dir string) (s Status, err error) {
 		s.Services = append(s.Services, name)
 	}
 	slices.Sort(s.Services)
-	files, err := quarantined(dir)
+	files, err := quarantineFiles(dir)
 	s.Quarantined = len(files)
 	return s, err
 }

@@ -15,7 +15,7 @@ import (
 	"logstow/internal/hint"
 )
 
-// What a buffer's directory holds.
+// Names in a buffer's directory.
 const (
 	logDir        = "wal"
 	sealedDir     = "sealed"
@@ -23,41 +23,40 @@ const (
 	lockFile      = "lock"
 )
 
-// ErrLocked says that another process has the directory open.
+// ErrLocked reports that another process has the directory open.
 var ErrLocked = errors.New("in use by another process")
 
 var errExist = fs.ErrExist
 
-// Holder is who has, or had last, a buffer's directory open.
+// Holder is the process that has, or had last, a buffer's directory open.
 type Holder struct {
 	PID      int       `json:"pid"`
 	Instance string    `json:"instance"`
 	Since    time.Time `json:"since"`
 }
 
-// dirLock is the lock of a buffer's directory: of the directory itself, so that nobody
-// gets another by removing a file, and of the file in it, for file systems that cannot
-// lock directories.
+// dirLock is the lock of a buffer's directory. It locks the directory itself, so that removing
+// a file does not yield a second lock, and a file in it, for file systems that cannot lock
+// directories.
 type dirLock struct {
 	path string
 
-	mu        sync.Mutex // guards the files once the lock is taken
+	mu        sync.Mutex // guards the files once the lock is acquired
 	dir, file *os.File
 }
 
-// lock takes a directory's lock and writes down who has it. It makes the
-// directory where it is missing.
-func lock(path, instance string, now time.Time) (*dirLock, error) {
+// lockDir locks a directory, which it makes if it is missing, and writes the holder to the lock file.
+func lockDir(path, instance string, now time.Time) (*dirLock, error) {
 	for {
 		l, err := tryLock(path)
 		if err != nil {
 			return nil, err
 		}
 		if l.check() == nil {
-			l.sign(instance, now)
+			l.writeHolder(instance, now)
 			return l, nil
 		}
-		if err := l.Close(); err != nil { // removed by who had it
+		if err := l.Close(); err != nil { // removed by the previous holder
 			return nil, err
 		}
 	}
@@ -86,17 +85,17 @@ func tryLock(path string) (l *dirLock, err error) {
 			l.file, err = os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return l, held(path, err)
+			return l, addHolder(path, err)
 		}
 	}
 	if err := flock(l.file, syscall.LOCK_EX); err != nil {
-		return l, held(path, err)
+		return l, addHolder(path, err)
 	}
 	return l, nil
 }
 
-// held adds to an error of a lock who has it.
-func held(path string, err error) error {
+// addHolder turns the error of a lock that is held into ErrLocked with the holder.
+func addHolder(path string, err error) error {
 	if !errors.Is(err, syscall.EWOULDBLOCK) {
 		return err
 	}
@@ -107,8 +106,8 @@ func held(path string, err error) error {
 	return ErrLocked
 }
 
-// sign writes down who has the lock. It is a courtesy; a full disk is no reason to stop.
-func (l *dirLock) sign(instance string, now time.Time) {
+// writeHolder writes the holder to the lock file, best effort: it is for error messages only.
+func (l *dirLock) writeHolder(instance string, now time.Time) {
 	line, err := json.Marshal(Holder{PID: os.Getpid(), Instance: instance, Since: now.UTC().Truncate(time.Second)})
 	if err == nil {
 		err = l.file.Truncate(0)
@@ -121,23 +120,23 @@ func (l *dirLock) sign(instance string, now time.Time) {
 	}
 }
 
-// check reports whether the directory and the file are still those that are locked;
-// after Close it is ErrClosed.
+// check returns an error if the directory or the file was replaced since they were locked;
+// after Close it returns ErrClosed.
 func (l *dirLock) check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.file == nil:
 		return ErrClosed
-	case !isAt(l.dir, l.path):
+	case !isSameFile(l.dir, l.path):
 		return fmt.Errorf("the buffer directory %s was removed or replaced while it was in use", l.path)
-	case !isAt(l.file, filepath.Join(l.path, lockFile)):
+	case !isSameFile(l.file, filepath.Join(l.path, lockFile)):
 		return fmt.Errorf("the lock file of the buffer %s was removed or replaced while it was in use", l.path)
 	}
 	return nil
 }
 
-// Close gives the lock up.
+// Close releases the lock.
 func (l *dirLock) Close() (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,8 +149,8 @@ func (l *dirLock) Close() (err error) {
 	return err
 }
 
-// flock takes the lock of an open file. One who only looks at a buffer holds it
-// for a moment, which is waited for.
+// flock locks an open file. It retries an exclusive lock for a moment, because Inspect
+// briefly holds a shared one.
 func flock(f *os.File, how int) error {
 	const pause = 20 * time.Millisecond
 	tries := 5
@@ -167,8 +166,8 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// flockDir is flock of a directory, where the file system can lock one: network file
-// systems often cannot.
+// flockDir is flock of a directory. It ignores errors of file systems that cannot lock
+// directories, as many network file systems.
 func flockDir(f *os.File, how int) error {
 	err := flock(f, how)
 	for _, cannot := range []error{syscall.EBADF, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOSYS, syscall.EISDIR, syscall.ENOLCK} {
@@ -202,27 +201,27 @@ func isLocked(path string) (bool, error) {
 	return false, nil
 }
 
-// isAt reports whether a path still leads to an open file.
-func isAt(f *os.File, path string) bool {
+// isSameFile reports whether a path still leads to an open file.
+func isSameFile(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
 		return false
 	}
 	there, err := os.Stat(path)
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) // not known, and no proof
+		return !errors.Is(err, fs.ErrNotExist) // other errors do not prove that it was replaced
 	}
 	return os.SameFile(mine, there)
 }
 
-// checkEvery is how often it is checked that the lock is still what keeps others away.
-const checkEvery = time.Second
+// lockCheckInterval is the time between checks that directory and lock file were not replaced.
+const lockCheckInterval = time.Second
 
-// watchLock ends the buffer when its directory or lock was replaced, until it closes.
+// watchLock checks the lock until the buffer closes or fails.
 func (s *spool) watchLock() {
-	ticker := time.NewTicker(checkEvery)
+	ticker := time.NewTicker(lockCheckInterval)
 	defer ticker.Stop()
-	for s.locked() == nil {
+	for s.checkLock() == nil {
 		select {
 		case <-s.buf.stop:
 			return
@@ -231,9 +230,9 @@ func (s *spool) watchLock() {
 	}
 }
 
-// locked makes it an error of the buffer when its directory or lock was replaced:
-// another process may be using it, or a directory of the same name.
-func (s *spool) locked() error {
+// checkLock makes the buffer fail if its directory or lock file was replaced: another
+// process may be using the directory, or another one of the same name.
+func (s *spool) checkLock() error {
 	err := s.lock.check()
 	if err == nil || errors.Is(err, ErrClosed) {
 		return err
@@ -242,36 +241,36 @@ func (s *spool) locked() error {
 	return s.buf.fail(err)
 }
 
-// Remove removes a buffer's directory if nobody has it open and nothing waits
-// or is in quarantine there: its positions are all that goes. [ErrLocked] says that
-// somebody has it open, ErrNotEmpty that it holds something. It is safe against a
-// process that opens the buffer meanwhile.
+// Remove removes a buffer's directory if no process has it open and it holds no records and
+// no quarantined files: only positions are deleted. The error is [ErrLocked] if a process has
+// it open, and [ErrNotEmpty] if it holds records or files. A process may open the buffer
+// concurrently.
 func Remove(ctx context.Context, dir string) (err error) {
-	holder, _ := ReadHolder(dir) // whose it was stays in it if it stays
-	f, err := lock(dir, holder.Instance, time.Now())
+	holder, _ := ReadHolder(dir) // if the directory is kept, its instance is kept too
+	f, err := lockDir(dir, holder.Instance, time.Now())
 	if err != nil {
-		return fmt.Errorf("remove buffer %s: %w", dir, err)
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	s, err := inspect(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("remove buffer %s: %w", dir, err)
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
 	}
 	if s.Sealed+s.Quarantined+len(s.Services) > 0 {
-		return fmt.Errorf("remove buffer %s: %w", dir, ErrNotEmpty)
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, ErrNotEmpty)
 	}
-	// Under another name first: who waits for the lock then finds no such file.
+	// It is renamed first: a process that waits for the lock then finds no such file.
 	gone := dir + ".removed"
 	if err := os.Rename(dir, gone); err != nil { //nolint:forbidigo // nothing in it is needed
-		return fmt.Errorf("remove buffer: %w", err)
+		return fmt.Errorf("cannot remove buffer: %w", err)
 	}
 	return os.RemoveAll(gone)
 }
 
-// ErrNotEmpty says that a buffer still holds what is not in storage.
-var ErrNotEmpty = errors.New("something waits in it")
+// ErrNotEmpty reports that a buffer holds records that are not stored, or quarantined files.
+var ErrNotEmpty = errors.New("it holds records or quarantined files")
 
-// ReadHolder reads who has, or had last, a directory open.
+// ReadHolder reads which process has, or had last, a directory open.
 func ReadHolder(dir string) (h Holder, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, lockFile))
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"logstow/buffer"
 )
 
-// TestLockRemoved: whatever is removed of the directory of a buffer that is in use, a
-// second one is not opened on what the first writes to, and the first one ends.
+// TestLockRemoved removes parts of the directory of an open buffer: no second buffer can be
+// opened on the files that the first one writes, and the first one fails.
 func TestLockRemoved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		remove func(dir string) error
-		// other: the second one gets a directory of its own.
+		// other: the second one gets a new directory.
 		other bool
 	}{
 		"lock file removed": {remove: func(dir string) error { return os.Remove(filepath.Join(dir, "lock")) }},
@@ -56,7 +56,7 @@ func TestLockRemoved(t *testing.T) {
 			} else if !errors.Is(err, buffer.ErrLocked) {
 				t.Errorf("opened a second time: %v", err)
 			}
-			// The first one notices, and gives nothing to be sent any more.
+			// The first one detects it and returns no more batches.
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			if _, err := first.Next(ctx); err == nil || errors.Is(err, io.EOF) || errors.Is(err, buffer.ErrClosed) {
@@ -83,8 +83,8 @@ func TestLockRemoved(t *testing.T) {
 	}
 }
 
-// A buffer that is in use is shown so when its lock file is gone or another's, and one
-// who only looks keeps nobody away.
+// Inspect shows that a buffer is in use even if its lock file was removed or replaced, and it
+// does not prevent others from opening the buffer.
 func TestInspectWithoutLock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

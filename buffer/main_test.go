@@ -21,10 +21,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// noon is when the tests' records happen unless they say otherwise.
+// noon is the default time of the tests' records.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// open starts a buffer that the test's end closes.
+// open opens a buffer that is closed when the test ends.
 func open(t testing.TB, opts buffer.Options) *buffer.Buffer {
 	t.Helper()
 	opts.Instance = "test"
@@ -49,16 +49,16 @@ func chunk(records ...record.Record) buffer.Chunk {
 	return buffer.Chunk{Service: "web", Read: noon.Add(time.Hour).UnixNano(), Records: records}
 }
 
-func mustAppend(t testing.TB, b *buffer.Buffer, c buffer.Chunk) buffer.Mark {
+func mustAppend(t testing.TB, b *buffer.Buffer, c buffer.Chunk) buffer.LSN {
 	t.Helper()
-	m, err := b.Append(t.Context(), c)
+	lsn, err := b.Append(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return lsn
 }
 
-// next takes a batch that must be there.
+// next takes the next batch, which must be waiting.
 func next(t testing.TB, b *buffer.Buffer) *buffer.Batch {
 	t.Helper()
 	batch, err := b.Next(t.Context())
@@ -71,7 +71,7 @@ func next(t testing.TB, b *buffer.Buffer) *buffer.Batch {
 	return batch
 }
 
-// rest takes all batches of a drained buffer and finishes them.
+// rest takes all batches of a drained buffer and calls Done on them.
 func rest(t testing.TB, b *buffer.Buffer) (batches []sealed) {
 	t.Helper()
 	for {
@@ -95,13 +95,13 @@ func rest(t testing.TB, b *buffer.Buffer) (batches []sealed) {
 	}
 }
 
-// sealed is a batch with its records, in the order in which the segment has them.
+// sealed is a batch with its records, in the order of the segment.
 type sealed struct {
 	*buffer.Batch
 	records []record.Record
 }
 
-// messages are a batch's messages, one after the other.
+// messages returns a batch's messages, separated by spaces.
 func (s sealed) messages() string {
 	var all []string
 	for _, r := range s.records {
@@ -161,14 +161,14 @@ func noise(rnd *rand.Rand, n int) string {
 	return string(b)
 }
 
-// background runs f beside the test and returns where its error will be.
+// background runs f in a goroutine and returns a channel for its error.
 func background(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	return done
 }
 
-// fill makes n records of one time.
+// fill makes n records with the same time.
 func fill(n int, at time.Time, message string) []record.Record {
 	records := make([]record.Record, n)
 	for i := range records {

@@ -7,15 +7,16 @@ import (
 // memory counts bytes against Options.Memory.
 type memory struct {
 	limit int64
-	// used is what open batches, sealed batches and chunks being appended take;
-	// held is the part of it that is on its way to storage and becomes free by itself.
-	used, held int64
+	// used is the total of open batches, sealed batches and chunks being appended;
+	// pending is the part of it that is being sealed or delivered, and becomes free without
+	// sealing anything else.
+	used, pending int64
 }
 
-// reserve waits until n more bytes fit and takes them; it returns what it took.
-// Where too little is on its way to storage to make room, it seals something.
-func (b *Buffer) reserve(ctx context.Context, n int64) (int64, error) {
-	// What is larger than all memory could never fit; it may exceed it.
+// reserveMemory waits until n more bytes fit and reserves them; it returns how many it
+// reserved. If at most half of the memory is pending, it seals an open batch.
+func (b *Buffer) reserveMemory(ctx context.Context, n int64) (int64, error) {
+	// A chunk larger than the limit could never fit; it may exceed the limit.
 	n = min(n, b.opts.Memory/4)
 	for {
 		if ctx.Err() != nil {
@@ -36,7 +37,7 @@ func (b *Buffer) reserve(ctx context.Context, n int64) (int64, error) {
 			b.mu.Unlock()
 			return n, nil
 		}
-		if b.memory.held <= b.memory.limit/2 {
+		if b.memory.pending <= b.memory.limit/2 {
 			victim = b.victim()
 		}
 		space := b.space.wait()
@@ -53,16 +54,16 @@ func (b *Buffer) reserve(ctx context.Context, n int64) (int64, error) {
 	}
 }
 
-func (b *Buffer) unreserve(n int64) {
+func (b *Buffer) releaseMemory(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.memory.used -= n
 	b.space.notify()
 }
 
-// victim is the open batch to seal for its memory: the one that holds most
-// bytes unused for longest. Among many services that is a large one, in an old
-// file read in order one that is complete. b.mu is held.
+// victim returns the open batch to seal for its memory: that with the largest product of
+// size and time since its last use. Among many services it is a large one; while an old
+// file is read in order it is a complete one. b.mu is held.
 func (b *Buffer) victim() *openBatch {
 	var victim *openBatch
 	var most float64
@@ -74,7 +75,7 @@ func (b *Buffer) victim() *openBatch {
 	return victim
 }
 
-// charge counts what a batch takes now, and that it was used.
+// charge updates the memory that a batch is charged for, and its last use.
 func (b *Buffer) charge(o *openBatch) {
 	cost := o.cost()
 	b.mu.Lock()
@@ -85,15 +86,15 @@ func (b *Buffer) charge(o *openBatch) {
 	o.used = b.tick
 }
 
-// release takes back what a sealed batch counts, down to n. b.mu is held.
-func (b *Buffer) release(batch *Batch, n int64) {
+// releaseBatch reduces what a sealed batch is charged for to n bytes. b.mu is held.
+func (b *Buffer) releaseBatch(batch *Batch, n int64) {
 	b.memory.used -= batch.charged - n
-	b.memory.held -= batch.charged - n
+	b.memory.pending -= batch.charged - n
 	batch.charged = n
 	b.space.notify()
 }
 
-// broadcast wakes everybody who waits. The Buffer's lock guards it.
+// broadcast wakes all waiting goroutines. The Buffer's lock guards it.
 type broadcast struct {
 	ch chan struct{}
 }

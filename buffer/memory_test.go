@@ -12,8 +12,8 @@ import (
 	"logstow/buffer"
 )
 
-// TestMemoryIsBounded: with a consumer that never finishes, Append waits, the
-// bound holds, and one Done lets it go on.
+// TestMemoryIsBounded: without deliveries Append waits and the limit holds; one Done lets
+// Append continue.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,8 +63,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// TestMemorySealsWhatIsUnused: nothing is sealed, memory is short, nobody waits
-// for the clock. The batch being filled must not be the one to go.
+// TestMemorySealsWhatIsUnused: when memory is short, a batch that is no longer used is
+// sealed, not the one being filled.
 func TestMemorySealsWhatIsUnused(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{Memory: 800 << 10, FlushInterval: -1, Once: true})
@@ -83,7 +83,7 @@ func TestMemorySealsWhatIsUnused(t *testing.T) {
 	}
 }
 
-// TestChunkLargerThanMemory goes through, alone.
+// A chunk larger than the memory limit is accepted when the buffer is empty.
 func TestChunkLargerThanMemory(t *testing.T) {
 	t.Parallel()
 	b := open(t, buffer.Options{Memory: 1000, FlushInterval: -1})

@@ -10,90 +10,91 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-// The values that a zero field of [Options] takes.
+// The defaults of [Options].
 const (
 	DefaultFlushSize     = 8 << 20
 	DefaultFlushInterval = time.Minute
 	DefaultMaxOpen       = 64
-	// DefaultMemory holds one segment being filled and two on their way. With the
-	// collector's usual doubling it keeps a shipper below 128 MiB.
+	// DefaultMemory fits one segment being filled and two waiting. With the garbage
+	// collector's usual overhead a shipper stays below 128 MiB.
 	DefaultMemory = 32 << 20
-	// DefaultMaxSize is of what waits on disk.
+	// DefaultMaxSize is the default limit on disk.
 	DefaultMaxSize = 1 << 30
 )
 
-// Options configure a Buffer; a zero field takes the default named at it.
+// Options configure a Buffer; a zero field means the default given at it.
 type Options struct {
 	// Instance is written into every segment. Required.
 	Instance string
-	// Width is a bucket's width, one that [blobnaming.ValidWidth] allows; default one hour.
+	// Width is the width of a bucket, which [blobnaming.ValidWidth] must allow; default one hour.
 	Width time.Duration
 	// FlushSize is the stored (compressed) size in bytes at which a batch is sealed; default 8 MiB.
 	FlushSize int64
 	// FlushInterval is the age of a batch's oldest record, by the clock, at which
 	// it is sealed; default one minute. Negative is never.
 	FlushInterval time.Duration
-	// MaxOpen is how many buckets a service may have open; default 64. Past that, records
-	// older than the oldest open bucket get the time they were read, and a newer
-	// one seals the oldest bucket.
+	// MaxOpen is how many buckets a service may have open; default 64. At that limit, records
+	// older than the oldest open bucket get the time they were read, and a record of a newer
+	// bucket that is not open seals the oldest one.
 	MaxOpen int
 	// MaxLateness is how old a record may be when it is read; an older one gets the
-	// time it was read. 0 is any age.
+	// time it was read. 0 is unlimited.
 	MaxLateness time.Duration
-	// Once is for reading old files to their end: every record keeps its time whatever
-	// MaxOpen and MaxLateness say, the buckets open are bounded by Memory alone, and neither age nor bucket end seals.
+	// Once is for reading old files to their end: every record keeps its time, MaxOpen and
+	// MaxLateness are ignored, only Memory limits the number of open buckets, and batches are
+	// not sealed by age or bucket end.
 	Once bool
-	// Memory bounds the bytes of all open and waiting batches; default 32 MiB.
-	// Append waits while it is exceeded and sealing cannot help. A smaller Memory
-	// than FlushSize and a few MiB makes segments smaller than FlushSize.
+	// Memory limits the bytes of all open and waiting batches; default 32 MiB.
+	// Append waits while it is exceeded and sealing does not help. If Memory is less than
+	// FlushSize and a few MiB, segments are smaller than FlushSize.
 	Memory int64
-	// Dir is the directory that makes the buffer durable; "" keeps all in memory.
+	// Dir is the directory of a durable buffer; "" is a buffer in memory.
 	// One process may have it open at a time.
 	Dir string
-	// Sync says when what was appended is made durable; default every second.
-	// Sealed batches are always durable before they are handed out.
+	// Sync is the fsync policy of the log; default every second. Sealed batches are always
+	// durable before Next returns them.
 	Sync Sync
-	// MaxSize bounds the bytes in Dir; default 1 GiB. What waits there is
-	// compressed, but for what was appended last. A disk with less space bounds them
-	// further. A part of either, at most a quarter, is reserved for sealing.
+	// MaxSize limits the bytes in Dir; default 1 GiB. Sealed batches are compressed, the log is
+	// not. On a disk with less free space that is the limit. At most a quarter of the limit is
+	// reserved for sealing.
 	MaxSize int64
-	// OnFull is what Append does when MaxSize is reached or the disk is full; default Block.
+	// OnFull is the policy when MaxSize is reached or the disk is full; default Block.
 	OnFull OnFull
-	// OnLostPositions is what Open does where the positions of the inputs are lost.
+	// OnLostPositions is what Open does if the positions of the inputs are lost.
 	OnLostPositions LostPositions
 	// NoFilter writes segments without a token filter.
 	NoFilter bool
 	// Now is the clock; default time.Now.
 	Now func() time.Time
-	// Log gets what an operator should know; nil is silence.
+	// Log is the logger; nil discards.
 	Log *slog.Logger
 
-	// fs is the file system that Dir is in; tests make it fail.
+	// fs is the file system of Dir; tests inject faults.
 	fs disk.FS
-	// fullWait is the time between tries while the disk is full.
-	fullWait time.Duration
+	// fullRetryInterval is the time between retries while the disk is full.
+	fullRetryInterval time.Duration
 }
 
-// Sync is when appended records are made durable: SyncAlways, SyncNever, or an interval.
+// Sync is an fsync policy: SyncAlways, SyncNever, or an interval.
 type Sync time.Duration
 
 const (
 	// SyncAlways syncs in each Append, before it returns.
 	SyncAlways Sync = -1
-	// SyncNever leaves it to the operating system: a crash of the process loses
-	// nothing, one of the machine may lose what was appended last.
+	// SyncNever leaves syncing to the operating system: a crash of the process loses
+	// nothing, a crash of the machine may lose what was appended last.
 	SyncNever Sync = -2
-	// DefaultSync is the interval where none is given.
+	// DefaultSync is the default of Options.Sync.
 	DefaultSync = Sync(time.Second)
 )
 
-// OnFull is what happens when the buffer is full.
+// OnFull is the policy of a full buffer.
 type OnFull uint8
 
 const (
-	// Block makes Append wait: files are simply read later.
+	// Block makes Append wait, so that files are read later.
 	Block OnFull = iota
-	// DropOldest removes the oldest sealed batches that nobody sends, which is counted and said.
+	// DropOldest drops the oldest sealed batches that are not in flight; it counts and logs them.
 	DropOldest
 )
 
@@ -123,8 +124,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.fs == nil {
 		o.fs = disk.OS{}
 	}
-	if o.fullWait == 0 {
-		o.fullWait = time.Second
+	if o.fullRetryInterval == 0 {
+		o.fullRetryInterval = time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now

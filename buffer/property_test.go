@@ -19,9 +19,9 @@ import (
 	"logstow/record"
 )
 
-// TestEveryRecordOnceInOrder appends from several goroutines while others take,
-// return and finish batches, and asserts that every record comes out once, in
-// its bucket, and a source's records of equal time in the order appended.
+// TestEveryRecordOnceInOrder appends from several goroutines while others take, return
+// and finish batches, and asserts that every record is delivered once, in its bucket, and
+// records of one source and time in the order appended.
 func TestEveryRecordOnceInOrder(t *testing.T) {
 	t.Parallel()
 	const drained = "drained meanwhile"
@@ -116,7 +116,7 @@ func (p *property) produce(t *testing.T, b *buffer.Buffer, id int) {
 		}
 		position := []byte(fmt.Sprint(number))
 		c.Positions = []buffer.Position{{Input: source, Value: position}}
-		m, err := b.Append(t.Context(), c)
+		lsn, err := b.Append(t.Context(), c)
 		if p.drainMeanwhile && errors.Is(err, buffer.ErrClosed) {
 			return
 		}
@@ -127,10 +127,10 @@ func (p *property) produce(t *testing.T, b *buffer.Buffer, id int) {
 		p.mu.Lock()
 		maps.Copy(p.sent, sent)
 		p.mu.Unlock()
-		if err := b.Synced(t.Context(), m); err != nil {
+		if err := b.Synced(t.Context(), lsn); err != nil {
 			t.Errorf("synced: %v", err)
 		}
-		// The buffer must have copied what it keeps.
+		// The buffer must have copied what it retains.
 		for i := range c.Records {
 			clear(c.Records[i].Message)
 		}

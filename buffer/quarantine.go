@@ -18,42 +18,41 @@ type Quarantined struct {
 	// File is its name in the quarantine, Bytes its size.
 	File  string
 	Bytes int64
-	// Since is when it was quarantined, Reason why; "" if that is not known.
+	// Since is when it was quarantined, Reason why; "" if unknown.
 	Since  time.Time
 	Reason string
-	// Batch is a batch's id; "" where the file is none that can be read: a damaged
-	// one, or a copy of a damaged log file. Problem then says what it is, and the
-	// fields below are zero.
+	// Batch is the batch's id; "" if the file is not a readable batch: a damaged one, or a
+	// damaged log file. Problem then says what it is, and the fields below are zero.
 	Batch   string
 	Problem string
 	Service string
 	Bucket  time.Time
 	Records uint64
-	// Store and Name are where the batch was last tried to be stored; "" is nowhere yet.
+	// Store and Name are those of the last create of the batch; "" if there was none.
 	Store, Name string
 }
 
-// ListQuarantine reads what is in a buffer's quarantine, in order of File, and
-// changes nothing; it may be called while a process has the directory open. What is
-// no buffer's directory is fs.ErrNotExist.
+// ListQuarantine lists a buffer's quarantine in order of File and changes nothing. It may be
+// called while a process has the directory open. The error is fs.ErrNotExist if dir is not a
+// buffer's directory.
 func ListQuarantine(dir string) ([]Quarantined, error) {
 	if _, err := os.Stat(filepath.Join(dir, lockFile)); err != nil {
-		return nil, fmt.Errorf("read buffer %s: %w", dir, err)
+		return nil, fmt.Errorf("cannot read buffer %s: %w", dir, err)
 	}
-	names, err := quarantined(dir)
+	names, err := quarantineFiles(dir)
 	if err != nil {
-		return nil, fmt.Errorf("read the quarantine: %w", err)
+		return nil, fmt.Errorf("cannot read the quarantine: %w", err)
 	}
 	var all []Quarantined
 	for _, name := range names {
 		info, err := os.Lstat(filepath.Join(dir, quarantineDir, name))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed just now
+			continue // removed meanwhile
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the quarantine: %w", err)
+			return nil, fmt.Errorf("cannot read the quarantine: %w", err)
 		}
-		all = append(all, describe(sealedIn(dir).Quarantined(name), info))
+		all = append(all, describe(sealedDirAt(dir).Quarantined(name), info))
 	}
 	return all, nil
 }
@@ -70,9 +69,9 @@ func describe(found sealed.Quarantined, info fs.FileInfo) Quarantined {
 	return q
 }
 
-// quarantined are the names of the files in a buffer's quarantine, without what
-// belongs to others there.
-func quarantined(dir string) (names []string, err error) {
+// quarantineFiles returns the names of the files in a buffer's quarantine, without their
+// companions (reasons and states).
+func quarantineFiles(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(dir, quarantineDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -85,25 +84,25 @@ func quarantined(dir string) (names []string, err error) {
 	return names, err
 }
 
-// sealedIn is the directory of sealed batches of a buffer, as it is.
-func sealedIn(dir string) *sealed.Dir {
+// sealedDirAt returns a buffer's directory of sealed batches, without reading or making it.
+func sealedDirAt(dir string) *sealed.Dir {
 	return sealed.At(disk.OS{}, filepath.Join(dir, sealedDir), filepath.Join(dir, quarantineDir))
 }
 
 // Requeue brings batches back from a buffer's quarantine: the next process that opens
-// the buffer sends them under their ids, so that none is stored twice. One of which a
-// byte is damaged stays where it is ([sealed.ErrDamaged]); the error joins one for each that
-// stays. [ErrLocked] says that a process has the buffer open; nothing is changed then.
+// the buffer delivers them with their ids, so that none is stored twice. A damaged batch stays
+// in quarantine ([sealed.ErrDamaged]); the error joins those of all batches that stay. If a
+// process has the buffer open, the error is [ErrLocked] and nothing is changed.
 func Requeue(ctx context.Context, dir string, batches []Quarantined) (err error) {
-	holder, _ := ReadHolder(dir) // whose it is stays in it
-	lock, err := lock(dir, holder.Instance, time.Now())
+	holder, _ := ReadHolder(dir) // the directory keeps its instance
+	lock, err := lockDir(dir, holder.Instance, time.Now())
 	if err != nil {
 		return fmt.Errorf("cannot requeue: buffer %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	var errs []error
 	for _, q := range batches {
-		if err := sealedIn(dir).Requeue(ctx, q.File); err != nil {
+		if err := sealedDirAt(dir).Requeue(ctx, q.File); err != nil {
 			errs = append(errs, fmt.Errorf("cannot requeue %s: %w", q.File, err))
 		}
 	}
@@ -115,7 +114,7 @@ func Requeue(ctx context.Context, dir string, batches []Quarantined) (err error)
 func Discard(dir string, files []Quarantined) error {
 	var errs []error
 	for _, q := range files {
-		if err := sealedIn(dir).Discard(q.File); err != nil {
+		if err := sealedDirAt(dir).Discard(q.File); err != nil {
 			errs = append(errs, fmt.Errorf("cannot discard %s: %w", q.File, err))
 		}
 	}
@@ -127,9 +126,9 @@ func (b *Buffer) InQuarantine() int {
 	if b.spool == nil {
 		return 0
 	}
-	names, err := quarantined(b.opts.Dir)
+	names, err := quarantineFiles(b.opts.Dir)
 	if err != nil {
-		return 0 // the buffer's disk fails, which shows elsewhere
+		return 0 // a failing disk is reported by other calls
 	}
 	return len(names)
 }

@@ -7,24 +7,23 @@ import (
 	"slices"
 )
 
-// queue holds sealed batches: those that wait, by Seq, and those handed out.
+// queue holds sealed batches: those waiting, in order of Seq, and those in flight.
 // The Buffer's lock guards it.
 type queue struct {
-	waiting []*Batch
-	out     map[*Batch]struct{}
-	// turn counts what was handed out while there was a backlog.
-	turn int
+	waiting  []*Batch
+	inflight map[*Batch]struct{}
+	// backlogTaken counts the batches taken while there was a backlog.
+	backlogTaken int
 }
 
 const (
-	// backlog is how many waiting batches are a backlog: then one of freshTurn is
-	// the newest, so that what is logged now can be asked for while it lasts.
-	backlog   = 16
-	freshTurn = 4
+	// More waiting batches than backlog are a backlog: then one in newestEvery batches taken
+	// is the newest, so that recent records can be queried while the backlog lasts.
+	backlog     = 16
+	newestEvery = 4
 )
 
-// put adds a batch at its place. A batch that was given back is older than all
-// that was never handed out, so it comes first.
+// put inserts a batch in order of Seq, so a returned batch comes before all newer ones.
 func (q *queue) put(batch *Batch) {
 	at, _ := slices.BinarySearchFunc(q.waiting, batch, func(a, b *Batch) int {
 		return cmp.Compare(a.Meta.Seq, b.Meta.Seq)
@@ -32,23 +31,23 @@ func (q *queue) put(batch *Batch) {
 	q.waiting = slices.Insert(q.waiting, at, batch)
 }
 
-// take hands out the next batch; nil where none waits.
+// take removes the next batch from those waiting and marks it as in flight; nil if none waits.
 func (q *queue) take() *Batch {
 	last := len(q.waiting) - 1
 	if last < backlog {
 		return q.takeOldest()
 	}
-	if q.turn++; q.turn%freshTurn != 0 {
+	if q.backlogTaken++; q.backlogTaken%newestEvery != 0 {
 		return q.takeOldest()
 	}
 	batch := q.waiting[last]
 	q.waiting[last] = nil
 	q.waiting = q.waiting[:last]
-	q.out[batch] = struct{}{}
+	q.inflight[batch] = struct{}{}
 	return batch
 }
 
-// takeOldest hands out the oldest batch; nil where none waits.
+// takeOldest is take of the oldest batch; nil if none waits.
 func (q *queue) takeOldest() *Batch {
 	if len(q.waiting) == 0 {
 		return nil
@@ -56,16 +55,15 @@ func (q *queue) takeOldest() *Batch {
 	batch := q.waiting[0]
 	q.waiting[0] = nil
 	q.waiting = q.waiting[1:]
-	q.out[batch] = struct{}{}
+	q.inflight[batch] = struct{}{}
 	return batch
 }
 
-// Next waits for the next sealed batch, oldest first but for every fourth in a
-// backlog, which is the newest, and hands it to the caller, who calls Batch.Load and
-// ends with Batch.Done, Batch.Return or Batch.Quarantine. Several
-// may call it at once. After Drain it returns io.EOF once no batch is left to
-// hand out; it does not wait for those in somebody's hands, so who gives one
-// back after that calls Next again.
+// Next waits for a sealed batch and hands it to the caller, who calls Batch.Load first and
+// Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog
+// every fourth is the newest. Next may be called concurrently. After Drain it returns
+// io.EOF when no batch waits. It does not wait for batches in flight: whoever returns one
+// after that calls Next again.
 func (b *Buffer) Next(ctx context.Context) (*Batch, error) {
 	for {
 		if ctx.Err() != nil {
@@ -84,7 +82,7 @@ func (b *Buffer) Next(ctx context.Context) (*Batch, error) {
 			b.mu.Unlock()
 			return batch, nil
 		}
-		if b.drained && len(b.ending) == 0 {
+		if b.drained && len(b.sealing) == 0 {
 			b.mu.Unlock()
 			return nil, io.EOF
 		}

@@ -10,11 +10,11 @@ import (
 	"logstow/buffer/wal"
 )
 
-// openSpool opens what is on disk.
+// openSpool locks and opens the buffer's directory, and recovers positions and sealed batches.
 func (b *Buffer) openSpool(ctx context.Context) (err error) {
 	o := &b.opts
 	s := &spool{buf: b, reserve: &reserve{fs: o.fs, path: filepath.Join(o.Dir, reserveFile)}}
-	if s.lock, err = lock(o.Dir, o.Instance, o.Now()); err != nil {
+	if s.lock, err = lockDir(o.Dir, o.Instance, o.Now()); err != nil {
 		return err
 	}
 	defer func() {
@@ -22,7 +22,7 @@ func (b *Buffer) openSpool(ctx context.Context) (err error) {
 			err = errors.Join(err, s.lock.Close())
 		}
 	}()
-	if err := errors.Join(checkDisk(o.fs, o.Dir), s.reserve.find()); err != nil {
+	if err := errors.Join(checkDisk(o.fs, o.Dir), s.reserve.load()); err != nil {
 		return err
 	}
 	b.spool = s
@@ -45,12 +45,12 @@ func (b *Buffer) openSpool(ctx context.Context) (err error) {
 		return err
 	})
 	if err != nil {
-		return explainLost(err, report)
+		return wrapLostPositions(err, report)
 	}
 	b.seq = max(b.seq, s.log.Seq())
 	b.positions = s.log.Positions()
-	err = errors.Join(s.reportDamage(report), s.restore())
-	if err == nil && s.reserve.size() == 0 { // delivery needs the last space
+	err = errors.Join(s.handleDamage(report), s.restoreReserve())
+	if err == nil && s.reserve.size() == 0 { // the disk is full: delivery needs the copy's space
 		_, err = s.log.DropCopy()
 	}
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *Buffer) openSpool(ctx context.Context) (err error) {
 	return nil
 }
 
-// openDirs makes the directories, and queues the sealed batches in them.
+// openDirs makes the directories and queues the sealed batches found there.
 func (s *spool) openDirs(ctx context.Context) (found wal.Sealed, err error) {
 	b, o := s.buf, &s.buf.opts
 	if err := o.fs.MkdirAll(filepath.Join(o.Dir, logDir)); err != nil {
@@ -85,21 +85,21 @@ func (s *spool) openDirs(ctx context.Context) (found wal.Sealed, err error) {
 		s.bytes.Add(h.Size)
 		b.seq = max(b.seq, h.Meta.Seq)
 	}
-	return sealedOf(heads, known), nil
+	return sealedForLog(heads, known), nil
 }
 
-// errQuit ends replaying.
+// errQuit ends the replay when the buffer closes.
 var errQuit = errors.New("the buffer is closed")
 
-// replay brings what the log holds beyond the sealed batches into open batches
-// again. On a full disk it goes on as those are sealed and delivered.
+// replay appends the log's unsealed records to open batches. On a full disk it waits as
+// batches are sealed and delivered.
 func (s *spool) replay() {
 	b := s.buf
 	defer close(b.replayed)
 	err := s.log.Replay(s.replayOne)
 	b.mu.Lock()
 	if err == nil {
-		s.floor = math.MaxUint64
+		s.replayFloor = math.MaxUint64
 	} else {
 		b.stats.Unsealed++
 	}
@@ -115,7 +115,7 @@ func (s *spool) replay() {
 	}
 }
 
-// replayOne brings the records of an entry into open batches.
+// replayOne appends the records of a log entry to open batches.
 func (s *spool) replayOne(e wal.Records) error {
 	b := s.buf
 	select {
@@ -124,8 +124,8 @@ func (s *spool) replayOne(e wal.Records) error {
 	default:
 	}
 	b.mu.Lock()
-	s.floor = e.First
-	l := b.anyLane(e.Service)
+	s.replayFloor = e.First
+	p := b.partition(e.Service)
 	err := b.failed
 	b.mu.Unlock()
 	if err != nil {
@@ -138,11 +138,11 @@ func (s *spool) replayOne(e wal.Records) error {
 		runs = append(runs, run{bucket: k, from: at, to: at + r.Count})
 		at += r.Count
 	}
-	l.mu.Lock()
-	full, err := l.apply(e.Records, runs, e.First)
-	l.mu.Unlock()
+	p.mu.Lock()
+	full, err := p.apply(e.Records, runs, e.First)
+	p.mu.Unlock()
 	for _, o := range full {
-		b.finish(context.Background(), o) // giveUp ends the wait
+		b.sealDetached(context.Background(), o) // stopWaiting ends the wait
 	}
 	b.mu.Lock()
 	b.stats.Replayed += uint64(len(e.Records))
@@ -151,7 +151,7 @@ func (s *spool) replayOne(e wal.Records) error {
 	return err
 }
 
-// sealToLimit seals batches while they take more memory than allowed.
+// sealToLimit seals open batches while the buffer exceeds its memory limit.
 func (s *spool) sealToLimit() {
 	b := s.buf
 	for {
@@ -164,6 +164,6 @@ func (s *spool) sealToLimit() {
 		if victim == nil {
 			return
 		}
-		b.seal(context.Background(), victim) // giveUp ends the wait
+		b.seal(context.Background(), victim) // stopWaiting ends the wait
 	}
 }

@@ -9,22 +9,22 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-// reserveFile holds no data: its space is for sealing when the disk is full.
+// reserveFile holds no data: its space is released for sealing when the disk is full.
 const reserveFile = "reserve"
 
-// reserve is disk space that a file holds in reserve. What must be written for
-// batches to be delivered can always be written: on a full disk the file is cut by
-// as much as that takes. It grows again before records are taken.
+// reserve is a file that reserves disk space. On a full disk it is truncated by as much as
+// sealing and delivery need, so these can always write. It must be complete again before
+// records are accepted.
 type reserve struct {
 	fs   disk.FS
 	path string
 
-	mu   sync.Mutex
-	held int64
+	mu    sync.Mutex
+	bytes int64
 }
 
-// find takes over the file that an earlier process left.
-func (r *reserve) find() error {
+// load reads the size of the file that an earlier process left.
+func (r *reserve) load() error {
 	file, err := r.fs.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -33,22 +33,22 @@ func (r *reserve) find() error {
 		return err
 	}
 	size, err := file.Size()
-	r.held = size
+	r.bytes = size
 	return errors.Join(err, file.Close())
 }
 
-// size is the number of reserved bytes.
+// size returns the number of reserved bytes.
 func (r *reserve) size() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.held
+	return r.bytes
 }
 
-// grow makes the reserve at least that large. An error leaves it as it was.
+// grow makes the reserve at least want bytes large. After an error it is as before.
 func (r *reserve) grow(want int64) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.held >= want {
+	if r.bytes >= want {
 		return nil
 	}
 	file, err := r.fs.Open(r.path)
@@ -60,34 +60,34 @@ func (r *reserve) grow(want int64) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if err := file.Allocate(want); err != nil {
-		return errors.Join(fmt.Errorf("cannot reserve disk space: %w", err), file.Truncate(r.held))
+		return errors.Join(fmt.Errorf("cannot reserve disk space: %w", err), file.Truncate(r.bytes))
 	}
-	r.held = want
+	r.bytes = want
 	return nil
 }
 
-// give makes the reserve smaller by n bytes, or as many as there are, and
+// shrink makes the reserve smaller by n bytes, or as many as there are, and
 // returns how many became free.
-func (r *reserve) give(n int64) (given int64, err error) {
+func (r *reserve) shrink(n int64) (freed int64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	given = min(n, r.held)
-	if given <= 0 {
+	freed = min(n, r.bytes)
+	if freed <= 0 {
 		return 0, nil
 	}
-	if given == r.held {
+	if freed == r.bytes {
 		err = r.fs.Remove(r.path)
 	} else {
-		err = r.cut(r.held - given)
+		err = r.truncate(r.bytes - freed)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("cannot release reserved disk space: %w", err)
 	}
-	r.held -= given
-	return given, nil
+	r.bytes -= freed
+	return freed, nil
 }
 
-func (r *reserve) cut(size int64) error {
+func (r *reserve) truncate(size int64) error {
 	file, err := r.fs.Open(r.path)
 	if err != nil {
 		return err

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// errUnsealed is why a batch is not sealed when an older one could not be, or the buffer closes.
+// errUnsealed is the error of a batch that is not sealed because an older one of its partition could not be.
 var errUnsealed = errors.New("an older batch is not sealed")
 
-// opened makes a new open batch known to memory and to the sealing goroutine.
-// The lane's lock is held.
-func (b *Buffer) opened(o *openBatch) {
+// addOpen registers a new open batch, charges its memory and wakes sealLoop if it is due
+// first. The partition's lock is held.
+func (b *Buffer) addOpen(o *openBatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open[o] = struct{}{}
 	b.tick++
 	o.used = b.tick
-	o.charged = overhead
+	o.charged = batchOverhead
 	b.memory.used += o.charged
 	if !o.due.IsZero() && (b.wakeAt.IsZero() || o.due.Before(b.wakeAt)) {
 		b.wakeAt = o.due
@@ -28,64 +28,65 @@ func (b *Buffer) opened(o *openBatch) {
 	}
 }
 
-// detached gives a batch that takes no more records its place in the order of
-// sealing. The lane's lock is held, so a bucket's next batch comes after it.
-func (b *Buffer) detached(o *openBatch) {
+// markDetached gives a batch that accepts no more records its Seq. The partition's lock is
+// held, so the bucket's next batch gets a higher one.
+func (b *Buffer) markDetached(o *openBatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.open, o)
-	b.ending[o] = struct{}{}
+	b.sealing[o] = struct{}{}
 	b.seq = max(b.seq+1, b.opts.Now().UnixNano())
 	o.seq = b.seq
-	b.memory.held += o.charged
+	b.memory.pending += o.charged
 }
 
-// seal is a batch's place among those of its lane, which become durable in the
-// order in which they stopped taking records: what a sealed batch covers must
-// not wait in an older one that is not.
-type seal struct {
-	before *seal
-	done   chan struct{}
+// sealTicket orders the sealing of a partition's batches: they become durable in the order
+// in which they were detached, because a sealed batch covers all lower record numbers of its
+// key, and none of those may be in an older batch that is not sealed.
+type sealTicket struct {
+	previous *sealTicket
+	done     chan struct{}
 	// failed is set before done is closed.
 	failed bool
 }
 
-// wait waits for the batches before and reports whether they are sealed.
-func (s *seal) wait() bool {
-	if s.before == nil {
+// wait waits until the previous batch is done and reports whether it and all before it are sealed.
+func (s *sealTicket) wait() bool {
+	if s.previous == nil {
 		return true
 	}
-	<-s.before.done
-	ok := !s.before.failed
-	s.before = nil
+	<-s.previous.done
+	ok := !s.previous.failed
+	s.previous = nil
 	return ok
 }
 
-func (s *seal) end(ok bool) {
+func (s *sealTicket) finish(ok bool) {
 	s.failed = !ok
 	close(s.done)
 }
 
-// seal seals one batch, unless another goroutine has. It waits for that until ctx ends.
+// seal detaches and seals a batch, unless another goroutine has detached it. It waits until
+// the batch is queued or ctx ends.
 func (b *Buffer) seal(ctx context.Context, o *openBatch) {
-	if o.lane.detachOne(o) {
-		b.finish(ctx, o)
+	if o.partition.detachOne(o) {
+		b.sealDetached(ctx, o)
 	}
 }
 
-// finish has a sealed batch made of one that was detached, and waits until it is
-// queued, or ctx ends: on a full disk it may take as long as storage is away.
-func (b *Buffer) finish(ctx context.Context, o *openBatch) {
+// sealDetached seals a detached batch in the background and waits until it is queued or ctx
+// ends: on a full disk sealing may last as long as storage is unavailable.
+func (b *Buffer) sealDetached(ctx context.Context, o *openBatch) {
 	b.mu.Lock()
 	if b.spool == nil || b.closed {
 		b.mu.Unlock()
-		b.end(o)
+		b.sealAndEnqueue(o)
 		return
 	}
 	done := make(chan struct{})
 	b.sealers.Go(func() {
 		defer close(done)
-		b.end(o)
+		b.sealAndEnqueue(o)
 	})
 	b.mu.Unlock()
 	select {
@@ -94,70 +95,70 @@ func (b *Buffer) finish(ctx context.Context, o *openBatch) {
 	}
 }
 
-// end makes a sealed batch of one that was detached, and queues it.
-func (b *Buffer) end(o *openBatch) {
+// sealAndEnqueue seals a detached batch and queues it.
+func (b *Buffer) sealAndEnqueue(o *openBatch) {
 	batch, err := b.newBatch(o)
-	if ok := o.seal.wait(); err == nil && b.spool != nil {
+	if ok := o.ticket.wait(); err == nil && b.spool != nil {
 		err = b.spool.seal(o, batch, ok)
 	}
-	o.seal.end(err == nil)
-	b.queued(o, batch, err)
+	o.ticket.finish(err == nil)
+	b.enqueue(o, batch, err)
 	if b.spool != nil {
 		b.spool.trim(false)
 	}
 }
 
-// queued takes a batch that was sealed, or failed to be, over from the open ones.
-func (b *Buffer) queued(o *openBatch, batch *Batch, err error) {
+// enqueue queues a batch that was sealed; with an error it counts and logs the failure.
+func (b *Buffer) enqueue(o *openBatch, batch *Batch, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.ending, o)
+	delete(b.sealing, o)
 	b.memory.used -= o.charged
-	b.memory.held -= o.charged
+	b.memory.pending -= o.charged
 	if err != nil && b.spool != nil {
-		// The log has the records; the next process seals them.
+		// The records are in the log; the next process seals them.
 		b.spool.frozen = true
 		b.stats.Unsealed++
 		if !errors.Is(err, errUnsealed) && !errors.Is(err, ErrClosed) {
-			b.opts.Log.Error("a batch could not be sealed; its records stay in the log", "service", o.lane.service,
+			b.opts.Log.Error("cannot seal a batch; its records stay in the log", "service", o.partition.service,
 				"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
 		}
 	} else if err != nil {
 		b.stats.Failed++
-		b.opts.Log.Error("a batch could not be sealed and is lost", "service", o.lane.service,
+		b.opts.Log.Error("cannot seal a batch; its records are lost", "service", o.partition.service,
 			"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
 	} else {
-		if b.spool == nil { // what is on disk takes no memory to speak of
-			batch.charged = batch.Size + overhead
+		if b.spool == nil { // a batch on disk takes hardly any memory
+			batch.charged = batch.Size + batchOverhead
 		}
 		b.memory.used += batch.charged
-		b.memory.held += batch.charged
+		b.memory.pending += batch.charged
 		b.queue.put(batch)
 	}
 	b.space.notify()
 	b.ready.notify()
 }
 
-// discard ends a batch that was detached and that nobody wants any more.
+// discard drops a detached batch without sealing it.
 func (b *Buffer) discard(o *openBatch) {
 	o.writer.Discard()
-	o.seal.wait()
-	o.seal.end(false)
+	o.ticket.wait()
+	o.ticket.finish(false)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.ending, o)
+	delete(b.sealing, o)
 	b.memory.used -= o.charged
-	b.memory.held -= o.charged
+	b.memory.pending -= o.charged
 }
 
-// newBatch ends the segment of a batch that was detached.
+// newBatch closes the segment of a detached batch.
 func (b *Buffer) newBatch(o *openBatch) (*Batch, error) {
 	meta, err := o.writer.Close(o.seq)
 	if err != nil {
 		return nil, err
 	}
 	batch := &Batch{
-		Service:     o.lane.service,
+		Service:     o.partition.service,
 		BucketStart: time.Unix(0, o.bucket.start).UTC(),
 		Meta:        meta,
 		Size:        o.body.size,
@@ -170,8 +171,8 @@ func (b *Buffer) newBatch(o *openBatch) (*Batch, error) {
 	return batch, nil
 }
 
-// sealDue seals open batches by age and bucket end until Close.
-func (b *Buffer) sealDue() {
+// sealLoop seals open batches by age and bucket end until Close.
+func (b *Buffer) sealLoop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -197,7 +198,7 @@ func (b *Buffer) sealDue() {
 	}
 }
 
-// due lists the batches whose time has come.
+// due returns the open batches that are due.
 func (b *Buffer) due() []*openBatch {
 	now := b.opts.Now()
 	b.mu.Lock()
@@ -211,7 +212,7 @@ func (b *Buffer) due() []*openBatch {
 	return due
 }
 
-// nextDue is when the first of the open batches is due. b.mu is held.
+// nextDue returns when the first open batch is due; zero is never. b.mu is held.
 func (b *Buffer) nextDue() (at time.Time) {
 	for o := range b.open {
 		if !o.due.IsZero() && (at.IsZero() || o.due.Before(at)) {

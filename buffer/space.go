@@ -17,43 +17,44 @@ import (
 )
 
 const (
-	// logFiles is about how many full log files may stay.
+	// logFiles is about how many full log files are kept before open batches are sealed to
+	// free the oldest.
 	logFiles = 3
 	// MinDisk is the size in bytes of the smallest file system that Options.Dir may be on.
 	MinDisk = 8 << 20
-	// small is about what any of the small writes takes that delivery needs: states,
+	// smallWrites bounds, roughly, the bytes of each small write that delivery needs: states,
 	// coverage, the beginning of a log file.
-	small = 64 << 10
-	// sayFullEvery is how often it is logged that inputs wait.
-	sayFullEvery = time.Minute
+	smallWrites = 64 << 10
+	// fullLogInterval is the least time between log messages that the buffer is full.
+	fullLogInterval = time.Minute
 )
 
 var (
-	// ErrSmallDisk says that Options.Dir is on a file system of less than MinDisk.
+	// ErrSmallDisk reports that Options.Dir is on a file system smaller than MinDisk.
 	ErrSmallDisk = errors.New("the disk is too small for a buffer")
-	// ErrTooLarge says that a chunk could not be buffered even if the disk were empty.
-	ErrTooLarge = errors.New("too much at once for the buffer's disk")
+	// ErrTooLarge reports that a chunk would not fit even if the disk were empty.
+	ErrTooLarge = errors.New("chunk too large for the buffer's disk")
 )
 
-// What a batch takes on disk once it is sealed is bounded, and the reserve is
-// larger than that bound. So with the reserve in place any open batch can be sealed
-// on a full disk, one after the other as they are delivered, and records are only
-// taken while the reserve is in place. Sealing leaves space for what delivery
-// writes, else sealed batches could not become delivered ones.
+// The size of a sealed batch is bounded, and the reserve is larger than that bound. So
+// while the reserve is complete, any open batch can be sealed on a full disk, one after
+// the other as batches are delivered; records are only accepted while the reserve is
+// complete. Sealing leaves space for what delivery writes: without that space no sealed
+// batch could be delivered.
 
-// takes is how much of the space there is a sealed batch may take.
-func takes(space int64) int64 { return max(space-small, space/2) }
+// usableSpace returns how many bytes of the available space a sealed batch may use.
+func usableSpace(space int64) int64 { return max(space-smallWrites, space/2) }
 
-// reserveSize is how large the reserve should be: what a batch of FlushSize and its
-// blocks that are not yet compressed need at most, on a small disk a quarter of it.
+// reserveSize returns the size of a complete reserve: what a batch of FlushSize and its
+// blocks that are not yet compressed need at most, and no more than a quarter of capacity.
 func (s *spool) reserveSize(capacity int64) int64 {
 	flush := s.buf.opts.FlushSize
 	most := flush + 2*min(segment.DefaultBlockSize, 4*flush)
-	return min(most+most/4+2*small, capacity/4)
+	return min(most+most/4+2*smallWrites, capacity/4)
 }
 
-// capacity is how many bytes the buffer may take on disk: Options.MaxSize, or what
-// it takes already and what is free.
+// capacity returns how many bytes the buffer may use on disk: Options.MaxSize, or, if that is
+// less, what it uses and what is free.
 func (s *spool) capacity() int64 {
 	limit := s.buf.opts.MaxSize
 	if space, err := s.space(); err == nil && space.Total > 0 {
@@ -62,19 +63,19 @@ func (s *spool) capacity() int64 {
 	return limit
 }
 
-// space is the size of the file system.
+// space returns the size of the file system.
 func (s *spool) space() (disk.Space, error) { return s.buf.opts.fs.Space(s.buf.opts.Dir) }
 
-// CheckDisk returns the [ErrSmallDisk] with which Open would refuse a directory, which
-// need not exist, for the size of its file system. It changes nothing.
+// CheckDisk returns [ErrSmallDisk] if Open would fail with it for a directory, which
+// need not exist. It changes nothing.
 func CheckDisk(dir string) error {
 	if err := checkDisk(disk.OS{}, dir); err != nil {
-		return fmt.Errorf("open buffer %s: %w", dir, err)
+		return fmt.Errorf("cannot open buffer %s: %w", dir, err)
 	}
 	return nil
 }
 
-// checkDisk refuses a file system below MinDisk.
+// checkDisk returns ErrSmallDisk for a file system smaller than MinDisk.
 func checkDisk(fsys disk.FS, dir string) error {
 	space, err := fsys.Space(dir)
 	for above := dir; errors.Is(err, fs.ErrNotExist) && filepath.Dir(above) != above; {
@@ -88,7 +89,8 @@ func checkDisk(fsys disk.FS, dir string) error {
 	return hint.Wrap(err, "move %s to a larger disk, or use --buffer memory", dir)
 }
 
-// logFileSize is the size at which a log file is full: a disk holds several.
+// logFileSize returns the size at which a log file is full; it is small enough for the disk
+// to hold several.
 func (s *spool) logFileSize() (int64, error) {
 	limit := s.buf.opts.MaxSize
 	space, err := s.space()
@@ -98,77 +100,77 @@ func (s *spool) logFileSize() (int64, error) {
 	return min(wal.DefaultFileSize, max(limit/8, 1<<20)), err
 }
 
-// batchLimit is the size in bytes above which an open batch may not grow, so that
-// the space for it is there when it is sealed.
+// batchLimit returns the maximum size in bytes of an open batch, for which there is space
+// when it is sealed.
 func (b *Buffer) batchLimit() int64 {
 	s := b.spool
 	if s == nil {
 		return math.MaxInt64
 	}
-	want, held := s.want.Load(), s.reserve.size()
+	want, held := s.reserveTarget.Load(), s.reserve.size()
 	if held < want {
-		// What an earlier process left on a full disk is sealed in pieces as small as need be.
+		// Records that an earlier process left on a full disk are sealed in smaller batches.
 		if space, err := s.space(); err == nil {
 			held += space.Free
 		}
 	}
-	return max(takes(min(want, held)-small)/5*4, small/16)
+	return max(usableSpace(min(want, held)-smallWrites)/5*4, smallWrites/16)
 }
 
-// ample reports whether a batch of n bytes can be sealed without a thought of the reserve.
-func (s *spool) ample(n int64) bool {
+// fitsWithoutReserve reports whether a batch of n bytes can be sealed and the reserve be completed besides.
+func (s *spool) fitsWithoutReserve(n int64) bool {
 	space, err := s.space()
-	return err == nil && (space.Total == 0 || space.Free+s.reserve.size() > n+s.want.Load()+4*small)
+	return err == nil && (space.Total == 0 || space.Free+s.reserve.size() > n+s.reserveTarget.Load()+4*smallWrites)
 }
 
-// releaseFor gives as much of the reserve back as sealing a batch of n bytes takes.
-// What is not there, or is needed for delivery, is ENOSPC. s.sealing is held.
-func (s *spool) releaseFor(n int64) error {
+// releaseReserveFor releases as much of the reserve as sealing a batch of n bytes needs. The
+// error is ENOSPC if there is too little space without that which delivery needs. s.sealMu is held.
+func (s *spool) releaseReserveFor(n int64) error {
 	space, err := s.space()
 	if err != nil {
 		return err
 	}
-	if space.Total == 0 { // unknown: the write will tell
-		s.release(n)
+	if space.Total == 0 { // unknown: a full disk fails the write
+		s.releaseReserve(n)
 		return nil
 	}
-	if n > takes(space.Free+s.reserve.size()) {
+	if n > usableSpace(space.Free+s.reserve.size()) {
 		return fmt.Errorf("cannot seal a batch of %d bytes, %d are free: %w", n, space.Free+s.reserve.size(), syscall.ENOSPC)
 	}
-	s.release(n + small - space.Free)
+	s.releaseReserve(n + smallWrites - space.Free)
 	return nil
 }
 
-// needs is what taking a chunk takes.
-type needs struct {
-	// size is the size of the chunk's text, largest that of its largest record.
-	size, largest int64
+// chunkSize is the size in bytes of a chunk.
+type chunkSize struct {
+	// total is the size of the chunk's text, largest that of its largest record.
+	total, largest int64
 }
 
-// hasSpace reports whether a chunk can be taken with the reserve in place. Its
-// error is wal.ErrFull where it cannot be taken now, ErrTooLarge where it never can.
-func (s *spool) hasSpace(n needs) error {
-	s.checking.Lock()
-	defer s.checking.Unlock()
+// hasSpace returns nil if a chunk fits besides a complete reserve. The error is wal.ErrFull
+// if it does not fit now, and ErrTooLarge if it never will.
+func (s *spool) hasSpace(n chunkSize) error {
+	s.checkMu.Lock()
+	defer s.checkMu.Unlock()
 	opts := &s.buf.opts
-	want := max(s.want.Load(), n.largest+n.largest/4)
-	if used, limit := s.size()+min(want, opts.MaxSize/4), opts.MaxSize; used+min(n.size, limit/4) > limit {
-		return fmt.Errorf("%w: %d bytes of %d are taken", wal.ErrFull, used, limit)
+	want := max(s.reserveTarget.Load(), n.largest+n.largest/4)
+	if used, limit := s.size()+min(want, opts.MaxSize/4), opts.MaxSize; used+min(n.total, limit/4) > limit {
+		return fmt.Errorf("%w: %d bytes of %d are used", wal.ErrFull, used, limit)
 	}
-	if held := s.reserve.size(); held >= want && n.size <= s.unchecked {
-		s.unchecked -= n.size
+	if held := s.reserve.size(); held >= want && n.total <= s.unchecked {
+		s.unchecked -= n.total
 		return nil
 	}
 	space, err := s.space()
 	if err != nil {
 		return err
 	}
-	left := space.Free + s.reserve.size() - want - n.size - small
+	left := space.Free + s.reserve.size() - want - n.total - smallWrites
 	switch {
-	case space.Total == 0: // unknown: a write will fail
+	case space.Total == 0: // unknown: a full disk fails the write
 		left = math.MaxInt64
-	case want+n.size+4*small > space.Total:
-		err := fmt.Errorf("%w: %d bytes, on a disk of %d", ErrTooLarge, n.size, space.Total)
+	case want+n.total+4*smallWrites > space.Total:
+		err := fmt.Errorf("%w: %d bytes, on a disk of %d", ErrTooLarge, n.total, space.Total)
 		return hint.Wrap(err, "move %s to a larger disk, or lower --max-record", opts.Dir)
 	case left < 0:
 		return fmt.Errorf("%w: %d bytes are free", wal.ErrFull, space.Free)
@@ -182,30 +184,30 @@ func (s *spool) hasSpace(n needs) error {
 	return nil
 }
 
-// forget has the next chunk looked at closely.
-func (s *spool) forget() {
-	s.checking.Lock()
-	defer s.checking.Unlock()
+// forceSpaceCheck makes hasSpace check the free space for the next chunk.
+func (s *spool) forceSpaceCheck() {
+	s.checkMu.Lock()
+	defer s.checkMu.Unlock()
 	s.unchecked = 0
 }
 
-// waitForSpace waits until a chunk can be taken. failed is the error of a write
-// that found the disk full all the same, nil before the first try.
-func (b *Buffer) waitForSpace(ctx context.Context, n needs, failed error) error {
+// waitForSpace waits until a chunk fits. failed is the error of a write that failed on a
+// full disk although there seemed to be space; nil before the first attempt.
+func (b *Buffer) waitForSpace(ctx context.Context, n chunkSize, failed error) error {
 	s := b.spool
 	if s == nil {
 		return nil
 	}
 	s.compactLog(ctx)
 	for {
-		if err := b.stopped(ctx); err != nil {
+		if err := b.waitError(ctx); err != nil {
 			return err
 		}
 		full := failed
 		if full == nil {
 			full = s.hasSpace(n)
 		} else {
-			s.forget()
+			s.forceSpaceCheck()
 		}
 		if full == nil {
 			return nil
@@ -227,21 +229,21 @@ func (b *Buffer) waitForSpace(ctx context.Context, n needs, failed error) error 
 			failed = nil
 			continue
 		}
-		s.sayFull(full)
+		s.logFull(full)
 		b.waitRetry(ctx.Done(), space)
 		failed = nil
 	}
 }
 
-// makeSpace frees space by what can be done here, and reports whether something
-// was: the rest is delivery's. With force set it seals even a short log.
+// makeSpace frees space without waiting for deliveries, and reports whether it freed any.
+// With force set it seals a batch even if the log is short.
 func (s *spool) makeSpace(ctx context.Context, force bool) (bool, error) {
 	b := s.buf
-	if s.dropSpare() {
+	if s.dropRecycled() {
 		return true, nil
 	}
 	b.mu.Lock()
-	waiting, sending, ending := len(b.queue.waiting), len(b.queue.out), len(b.ending)
+	waiting, sending, ending := len(b.queue.waiting), len(b.queue.inflight), len(b.sealing)
 	oldest := b.oldestOpen()
 	b.mu.Unlock()
 	size := s.log.Size()
@@ -254,18 +256,18 @@ func (s *spool) makeSpace(ctx context.Context, force bool) (bool, error) {
 	if b.opts.OnFull == DropOldest && waiting > 0 {
 		return true, s.dropOldest()
 	}
-	if oldest == nil && size > small {
+	if oldest == nil && size > smallWrites {
 		s.trim(true)
 	}
 	return s.log.Size() < size, nil
 }
 
-// waitRetry waits for space, but not for long: another program may have freed it.
-// done ends it.
+// waitRetry waits until space is notified or the retry interval is over, as other programs
+// free space without a notification. done ends the wait.
 func (b *Buffer) waitRetry(done, space <-chan struct{}) {
 	b.spool.waiting.Add(1)
 	defer b.spool.waiting.Add(-1)
-	timer := time.NewTimer(b.opts.fullWait)
+	timer := time.NewTimer(b.opts.fullRetryInterval)
 	defer timer.Stop()
 	select {
 	case <-done:
@@ -275,8 +277,8 @@ func (b *Buffer) waitRetry(done, space <-chan struct{}) {
 	}
 }
 
-// compactLog keeps the log short while much is appended: what a few records of a
-// quiet bucket hold back is freed by sealing them.
+// compactLog keeps the log short while much is appended: it seals the open batches whose
+// few records keep the oldest log file from being removed.
 func (s *spool) compactLog(ctx context.Context) {
 	if !s.log.Full() {
 		return
@@ -294,7 +296,7 @@ func (s *spool) compactLog(ctx context.Context) {
 	}
 }
 
-// oldestOpen is the open batch with the oldest record in the log; nil where none is open. b.mu is held.
+// oldestOpen returns the open batch with the oldest record in the log; nil if none is open. b.mu is held.
 func (b *Buffer) oldestOpen() (oldest *openBatch) {
 	for o := range b.open {
 		if oldest == nil || o.from < oldest.from {
@@ -304,63 +306,63 @@ func (b *Buffer) oldestOpen() (oldest *openBatch) {
 	return oldest
 }
 
-// withReserve calls a function that writes little, again with some of the reserve
-// if the disk is full. What must be written for batches to be delivered, and so
-// for space to become free, is written with it.
+// withReserve calls a function that writes at most smallWrites bytes; on a full disk it
+// releases some of the reserve and calls it again. All writes that delivery depends on go
+// through it, because delivery is what frees space.
 func (s *spool) withReserve(write func() error) error {
 	err := write()
-	if disk.Full(err) && s.dropSpare() {
+	if disk.Full(err) && s.dropRecycled() {
 		err = write()
 	}
 	if !disk.Full(err) {
 		return err
 	}
-	s.sealing.Lock() // no batch is sealed into that space
-	defer s.sealing.Unlock()
-	if err = write(); disk.Full(err) && s.release(small) {
+	s.sealMu.Lock() // so that no batch is sealed into the released space
+	defer s.sealMu.Unlock()
+	if err = write(); disk.Full(err) && s.releaseReserve(smallWrites) {
 		err = write()
 	}
 	return err
 }
 
-// release gives n bytes of the reserve back to the disk, and reports whether there were
-// any. When the reserve is used up, the space of the current log file's copy is next.
-func (s *spool) release(n int64) bool {
-	given, err := s.reserve.give(n)
+// releaseReserve releases n bytes of the reserve, or all there are, and reports whether it
+// released any. When the reserve is used up, it removes the current log file's copy instead.
+func (s *spool) releaseReserve(n int64) bool {
+	freed, err := s.reserve.shrink(n)
 	if err != nil {
-		s.buf.opts.Log.Warn("the reserved disk space cannot be used", "error", err)
+		s.buf.opts.Log.Warn("cannot release the reserved disk space", "error", err)
 	}
-	if given > 0 || s.log == nil {
-		return given > 0
+	if freed > 0 || s.log == nil {
+		return freed > 0
 	}
 	dropped, err := s.log.DropCopy()
 	if err != nil {
-		s.buf.opts.Log.Warn("the copy of a log file cannot be removed", "error", err)
+		s.buf.opts.Log.Warn("cannot remove the copy of a log file", "error", err)
 	}
 	return dropped
 }
 
-// restore makes the reserve whole again where there is space that is not needed.
-func (s *spool) restore() error {
+// restoreReserve completes the reserve, or grows it as far as free space allows.
+func (s *spool) restoreReserve() error {
 	capacity := s.capacity()
 	want := s.reserveSize(capacity)
-	s.want.Store(want)
+	s.reserveTarget.Store(want)
 	s.limit.Store(capacity - want)
 	err := s.reserve.grow(want)
 	if !disk.Full(err) {
 		return err
 	}
-	// Records are not taken before; what there is, is kept from other programs.
-	if space, err := s.space(); err == nil && space.Free > small {
-		if err := s.reserve.grow(s.reserve.size() + space.Free - small); !disk.Full(err) {
+	// Records are not accepted until it is complete; until then what is free is kept from other programs.
+	if space, err := s.space(); err == nil && space.Free > smallWrites {
+		if err := s.reserve.grow(s.reserve.size() + space.Free - smallWrites); !disk.Full(err) {
 			return err
 		}
 	}
 	return nil
 }
 
-// stopped is why waiting for space ends, nil while it goes on.
-func (b *Buffer) stopped(ctx context.Context) error {
+// waitError returns why waiting for space has to end, nil if it does not.
+func (b *Buffer) waitError(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -375,7 +377,7 @@ func (b *Buffer) stopped(ctx context.Context) error {
 	return nil
 }
 
-// dropOldest gives up the oldest sealed batch that is not being sent.
+// dropOldest drops the oldest sealed batch that is not in flight.
 func (s *spool) dropOldest() error {
 	s.buf.mu.Lock()
 	batch := s.buf.queue.takeOldest()
@@ -394,12 +396,12 @@ func (s *spool) dropOldest() error {
 	})
 }
 
-// sayFull logs that there is no space, once in a while.
-func (s *spool) sayFull(err error) {
+// logFull logs that the buffer is full, rate-limited.
+func (s *spool) logFull(err error) {
 	now := time.Now().UnixNano()
-	last := s.saidFull.Load()
-	if now-last < int64(sayFullEvery) || !s.saidFull.CompareAndSwap(last, now) {
+	last := s.fullLogged.Load()
+	if now-last < int64(fullLogInterval) || !s.fullLogged.CompareAndSwap(last, now) {
 		return
 	}
-	s.buf.opts.Log.Warn("the buffer is full; inputs wait until storage takes what is in it", "dir", s.buf.opts.Dir, "error", err)
+	s.buf.opts.Log.Warn("the buffer is full; inputs wait until batches are delivered", "dir", s.buf.opts.Dir, "error", err)
 }

@@ -19,9 +19,9 @@ import (
 	"logstow/record"
 )
 
-// TestLastingFaultAtEveryStep makes every call from each one on fail, until the
-// buffer has an error or waits; then the fault is gone, and each record must be
-// delivered once: by the same process where it has no error, else by the next.
+// TestLastingFaultAtEveryStep makes all steps from each one on fail, until the buffer fails or
+// waits; then the fault ends, and each record must be delivered once: by the same process if
+// it has not failed, else by the next.
 func TestLastingFaultAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]disktest.Fault{"fail": disktest.Fail, "full": disktest.Full} {
@@ -56,8 +56,8 @@ func TestLastingFaultAtEveryStep(t *testing.T) {
 	}
 }
 
-// liftWhenWaiting ends the fault once the buffer waits for space; the function
-// returned ends the watch and reports whether it did.
+// liftWhenWaiting ends the fault when the buffer waits for space. stop ends the watch and
+// reports whether the fault was ended.
 func (s *scenario) liftWhenWaiting(b *Buffer) (stop func() bool) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	lifted := make(chan bool, 1)
@@ -75,8 +75,7 @@ func (s *scenario) liftWhenWaiting(b *Buffer) (stop func() bool) {
 	return func() bool { cancel(); return <-lifted }
 }
 
-// drain seals and delivers what there is until there is nothing more, which is
-// io.EOF, or an error.
+// drain seals and delivers everything and returns io.EOF, or the first error.
 func (s *scenario) drain(b *Buffer) (err error) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	drained := make(chan struct{})
@@ -89,9 +88,8 @@ func (s *scenario) drain(b *Buffer) (err error) {
 	return err
 }
 
-// A buffer that stands still, without storage, is delivered by the next process, by
-// the same one when storage is back, and ends when asked to. Without a reserve,
-// as programs before had none, other files take all but four blocks.
+// A buffer on a full disk is delivered when storage is back, by the same process or by the
+// next. Without a reserve, as old versions had none, other files use all but four blocks.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, without := range []bool{false, true} {
@@ -115,7 +113,7 @@ func TestFullDisk(t *testing.T) {
 					}
 					l = w.start(lines)
 				} else if without {
-					if _, err := l.b.spool.reserve.give(1 << 40); err != nil {
+					if _, err := l.b.spool.reserve.shrink(1 << 40); err != nil {
 						t.Fatal(err)
 					}
 					w.fs.Occupy(4 * disktest.Block)
@@ -128,7 +126,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// noReserve leaves the disk as a program without a reserve would: full to four blocks.
+// noReserve leaves the disk as a version without a reserve would: full but for four blocks.
 func (w *world) noReserve() {
 	w.t.Helper()
 	for _, path := range w.fs.Paths("/" + reserveFile) {
@@ -139,8 +137,8 @@ func (w *world) noReserve() {
 	w.fs.Occupy(4 * disktest.Block)
 }
 
-// Whatever waits on a full disk without storage ends with its context: opening,
-// appending, draining. What was buffered is there for the next process.
+// On a full disk without storage, Open, Append and Drain end with their contexts. The
+// buffered records are delivered by the next process.
 func TestFullDiskEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, MinDisk, 1)
@@ -180,7 +178,7 @@ func TestFullDiskEnds(t *testing.T) {
 	w.check(100000)
 }
 
-// What can never work is refused, and what to do is said.
+// A disk that is too small is an error with a hint, and so is a chunk too large for the disk.
 func TestSmallDisk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, MinDisk-1, 1)
@@ -202,7 +200,7 @@ func TestSmallDisk(t *testing.T) {
 	}
 }
 
-// One record larger than any batch would become is delivered, too.
+// A record larger than a batch's usual size is delivered.
 func TestLargeRecordOnSmallDisk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, MinDisk, 1)
@@ -218,8 +216,7 @@ func TestLargeRecordOnSmallDisk(t *testing.T) {
 	w.check(20)
 }
 
-// A log that nothing of is sealed, and that leaves four blocks of the disk, is
-// delivered, in pieces as small as need be.
+// A log of unsealed records that leaves four blocks of the disk is delivered in small batches.
 func TestLogAloneFillsDisk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 64<<20, 1)
@@ -250,8 +247,8 @@ func TestLogAloneFillsDisk(t *testing.T) {
 	w.check(lines)
 }
 
-// Many small batches, of which each takes a state and coverage, too, fill the disk,
-// and other programs take what is left of it.
+// Many small batches, each with state and coverage, fill the disk, and other programs use
+// the rest of it.
 func TestManyServicesOnSmallDisk(t *testing.T) {
 	t.Parallel()
 	for _, interval := range []time.Duration{-1, 20 * time.Millisecond} {
@@ -269,7 +266,7 @@ func TestManyServicesOnSmallDisk(t *testing.T) {
 	}
 }
 
-// No batch becomes larger than the reserve, which is what it is sealed into on a full disk.
+// No batch becomes larger than the reserve, whose space it needs on a full disk.
 func TestBatchesFitReserve(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, MinDisk, 1)
@@ -290,7 +287,7 @@ func TestBatchesFitReserve(t *testing.T) {
 			if nextErr != nil {
 				t.Fatal(nextErr)
 			}
-			if held := b.spool.reserve.size(); batch.Size+small > held {
+			if held := b.spool.reserve.size(); batch.Size+smallWrites > held {
 				t.Errorf("a batch of %d bytes, the reserve has %d", batch.Size, held)
 			}
 			if err := batch.Done(); err != nil {
@@ -309,7 +306,7 @@ func TestBatchesFitReserve(t *testing.T) {
 	}
 }
 
-// Sealing never takes the space that delivery needs, however little there is.
+// Sealing never uses the space that delivery needs, however little there is.
 func TestSealingLeavesSpace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, MinDisk, 1)
@@ -320,14 +317,14 @@ func TestSealingLeavesSpace(t *testing.T) {
 	s := b.spool
 	for _, left := range []int64{0, 8 * disktest.Block} {
 		if left > 0 {
-			s.release(math.MaxInt64)
+			s.releaseReserve(math.MaxInt64)
 		}
 		w.fs.Occupy(left)
 		there := s.reserve.size() + left
-		if err := s.releaseFor(there - min(small/2, there/4)); !disk.Full(err) {
+		if err := s.releaseReserveFor(there - min(smallWrites/2, there/4)); !disk.Full(err) {
 			t.Errorf("nearly all of %d: %v", there, err)
 		}
-		if err := s.releaseFor(there / 2); err != nil {
+		if err := s.releaseReserveFor(there / 2); err != nil {
 			t.Errorf("half of %d: %v", there, err)
 		}
 	}
@@ -336,7 +333,7 @@ func TestSealingLeavesSpace(t *testing.T) {
 	}
 }
 
-// Log files that are not replayed yet stay, however much of what was is sealed.
+// Trim keeps log files that are not replayed yet.
 func TestTrimWhileReplaying(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, MinDisk, 1)
@@ -370,7 +367,7 @@ func TestTrimWhileReplaying(t *testing.T) {
 		sealed += uint64(len(e.Records))
 		err := b.spool.replayOne(e)
 		if sealed%1000 == 0 {
-			b.endAll(false, b.end)
+			b.detachAll(false, b.sealAndEnqueue)
 			b.spool.trim(true)
 		}
 		return err

@@ -13,7 +13,7 @@ import (
 	"logstow/record"
 )
 
-// spool is a buffer's part on disk: the log of what is not sealed, and the sealed batches.
+// spool is a buffer's directory: the write-ahead log of unsealed records, and the sealed batches.
 type spool struct {
 	buf  *Buffer
 	log  *wal.Log
@@ -21,36 +21,38 @@ type spool struct {
 	lock *dirLock
 	// fileSize is the size at which a log file is full.
 	fileSize int64
-	// bytes is the size of the sealed batches' files.
+	// bytes is the total size of the sealed batches' segments.
 	bytes atomic.Int64
-	// saidFull is when it was last logged that there is no space, Unix nanoseconds.
-	saidFull atomic.Int64
-	reserve  *reserve
-	// want is how large the reserve should be, limit what the rest may take.
-	want, limit atomic.Int64
-	// waiting counts those that wait for space, to append or to seal.
+	// fullLogged is when it was last logged that the buffer is full, in Unix nanoseconds.
+	fullLogged atomic.Int64
+	reserve    *reserve
+	// reserveTarget is the size of a complete reserve, limit how many bytes everything else may use.
+	reserveTarget, limit atomic.Int64
+	// waiting counts the goroutines that wait for space, to append or to seal.
 	waiting atomic.Int64
-	// sealing is held by one that seals on a full disk, so that none takes the space
-	// that another needs.
-	sealing sync.Mutex
-	// unchecked is how many bytes may be appended before it is looked again how many
-	// are free; checking guards it.
-	checking  sync.Mutex
+	// sealMu is held while a batch is sealed on a full disk, so that no two use the same
+	// released space.
+	sealMu sync.Mutex
+	// unchecked is how many bytes may be appended before the free space is checked again;
+	// checkMu guards it.
+	checkMu   sync.Mutex
 	unchecked int64
 
 	// The Buffer's lock guards the rest.
 
-	// frozen: the log is needed by the next process as it is.
+	// frozen: a batch could not be sealed, so no log file may be removed: the next process
+	// replays them.
 	frozen bool
-	// floor is a number that no record of the log that is not replayed is below.
-	floor uint64
-	// durable says that entries were synced.
+	// replayFloor is a lower bound of the numbers of records that are not yet replayed.
+	replayFloor uint64
+	// durable is notified when entries were synced.
 	durable broadcast
-	// delivered batches wait for their coverage to be written down.
+	// delivered are the batches that are delivered, but not removed, because the disk had no
+	// space for their coverage.
 	delivered []*Batch
 }
 
-// batch is what Next hands out of a sealed batch on disk.
+// batch returns the Batch of a sealed batch on disk.
 func (s *spool) batch(h sealed.Head) *Batch {
 	return &Batch{
 		Service: h.Key.Service, BucketStart: time.Unix(0, h.Key.Start).UTC(),
@@ -58,15 +60,15 @@ func (s *spool) batch(h sealed.Head) *Batch {
 	}
 }
 
-// write writes a chunk to the log, where there is one; landed must follow once
-// its records are in their batches. The lane's lock is held.
-func (b *Buffer) write(l *lane, c *Chunk, runs []run, records []record.Record) (first, entry uint64, err error) {
+// writeLog writes a chunk to the log, if there is one, and marks the partition as appending;
+// endInflight must follow once the records are in their batches. The partition's lock is held.
+func (b *Buffer) writeLog(p *partition, c *Chunk, runs []run, records []record.Record) (first, entry uint64, err error) {
 	if b.spool == nil {
 		return 0, 0, nil
 	}
 	floor := b.spool.log.Next()
 	b.mu.Lock()
-	b.inflight[l] = floor
+	b.inflightAppends[p] = floor
 	b.mu.Unlock()
 	logged := make([]wal.Run, 0, len(runs))
 	for _, r := range runs {
@@ -78,7 +80,7 @@ func (b *Buffer) write(l *lane, c *Chunk, runs []run, records []record.Record) (
 	}
 	first, entry, err = b.spool.log.Append(c.Service, c.Class, logged, records, positions)
 	if err != nil {
-		b.landed(l)
+		b.endInflight(p)
 		if b.spool.log.Err() != nil {
 			err = b.fail(err)
 		}
@@ -86,29 +88,29 @@ func (b *Buffer) write(l *lane, c *Chunk, runs []run, records []record.Record) (
 	return first, entry, err
 }
 
-// landed says that what a lane wrote to the log is in its batches.
-func (b *Buffer) landed(l *lane) {
+// endInflight marks the records that a partition wrote to the log as being in its batches.
+func (b *Buffer) endInflight(p *partition) {
 	if b.spool == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.inflight, l)
+	delete(b.inflightAppends, p)
 }
 
-// seal makes a batch durable. ok says that the older batches of its lane are.
-// While the disk is full it waits, until the buffer gives up: the log has the records.
+// seal makes a batch durable. ok reports that the older batches of its partition are. While
+// the disk is full it waits until the buffer stops waiting; the records are in the log.
 func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 	if !ok {
 		return errUnsealed
 	}
-	if err := s.locked(); err != nil {
+	if err := s.checkLock(); err != nil {
 		return err
 	}
 	b := s.buf
 	head := sealed.Head{Key: o.key(), Through: o.through, First: o.first, Meta: batch.Meta}
 	write := func() (err error) {
-		// Positions and numbers must not be lost behind the batch.
+		// The log must be durable before the batch: positions and record numbers must not fall behind it.
 		written, _ := s.log.Entries()
 		if err = s.log.Sync(written); err != nil {
 			return err
@@ -117,20 +119,20 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 			return err
 		}
 		if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
-			batch.covered = entry
+			batch.coverEntry = entry
 		} else if s.log.Err() != nil {
-			_ = b.fail(err) // the batch is durable all the same
+			_ = b.fail(err) // the batch itself is durable
 		}
 		return nil
 	}
 	var err error
-	if n := (o.body.size + headSize + diskBlock - 1) / diskBlock * diskBlock; s.ample(n) {
+	if n := (o.body.size + headSize + diskBlock - 1) / diskBlock * diskBlock; s.fitsWithoutReserve(n) {
 		err = write()
 		if disk.Full(err) {
-			err = s.awaitSpace(n, write)
+			err = s.waitAndSeal(n, write)
 		}
 	} else {
-		err = s.awaitSpace(n, write)
+		err = s.waitAndSeal(n, write)
 	}
 	if err != nil && !disk.Full(err) {
 		return b.fail(err)
@@ -144,15 +146,15 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 }
 
 const (
-	// headSize is about what a sealed batch's file has beside the segment.
+	// headSize is about the size of a sealed batch's head.
 	headSize = 1 << 10
-	// diskBlock is the unit in which most file systems give space.
+	// diskBlock is the unit in which most file systems allocate space.
 	diskBlock = 4 << 10
 )
 
-// awaitSpace calls a function that writes n bytes until there is space, which may
-// be at once by way of the reserve, or the buffer gives up.
-func (s *spool) awaitSpace(n int64, write func() error) error {
+// waitAndSeal calls write, which writes a batch of n bytes, until there is space, or until
+// the buffer stops waiting. It releases the reserve for it.
+func (s *spool) waitAndSeal(n int64, write func() error) error {
 	b := s.buf
 	for {
 		b.mu.Lock()
@@ -162,17 +164,17 @@ func (s *spool) awaitSpace(n int64, write func() error) error {
 			return failed
 		}
 		s.trim(true)
-		s.sealing.Lock()
-		s.dropSpare()
-		err := s.releaseFor(n)
+		s.sealMu.Lock()
+		s.dropRecycled()
+		err := s.releaseReserveFor(n)
 		if err == nil {
 			err = write()
 		}
-		s.sealing.Unlock()
+		s.sealMu.Unlock()
 		if !disk.Full(err) {
 			return err
 		}
-		s.sayFull(err)
+		s.logFull(err)
 		b.waitRetry(nil, space)
 		select {
 		case <-b.quit:
@@ -182,27 +184,28 @@ func (s *spool) awaitSpace(n int64, write func() error) error {
 	}
 }
 
-// cover makes the coverage of a batch durable, after which it may be removed.
+// cover makes the coverage of a batch durable; only then may the batch be removed.
 func (s *spool) cover(batch *Batch) error {
 	return s.withReserve(func() (err error) {
-		if batch.covered == 0 {
-			batch.covered, err = s.log.Cover(batch.head.Key, batch.head.Through, batch.Meta.Seq)
+		if batch.coverEntry == 0 {
+			batch.coverEntry, err = s.log.Cover(batch.head.Key, batch.head.Through, batch.Meta.Seq)
 		}
 		if err == nil {
-			err = s.log.Sync(batch.covered)
+			err = s.log.Sync(batch.coverEntry)
 		}
 		return err
 	})
 }
 
-// remove removes a delivered batch, once its coverage is durable.
+// remove removes a delivered batch after making its coverage durable. If the disk has no
+// space for the coverage, syncLoop tries again.
 func (s *spool) remove(batch *Batch) (err error) {
 	err = s.cover(batch)
 	keep := false
 	if err == nil {
-		keep, err = s.done(batch.Meta.Seq)
+		keep, err = s.writeDone(batch.Meta.Seq)
 	}
-	if errors.Is(err, wal.ErrFull) { // it stays until there is room for that
+	if errors.Is(err, wal.ErrFull) {
 		s.buf.mu.Lock()
 		s.delivered = append(s.delivered, batch)
 		s.buf.mu.Unlock()
@@ -222,7 +225,7 @@ func (s *spool) remove(batch *Batch) (err error) {
 func (s *spool) quarantine(batch *Batch, reason string) error {
 	err := s.cover(batch)
 	if err == nil {
-		_, err = s.done(batch.Meta.Seq)
+		_, err = s.writeDone(batch.Meta.Seq)
 	}
 	if err == nil {
 		err = s.withReserve(func() error { return s.dir.Quarantine(batch.Meta.Seq, reason) })
@@ -237,8 +240,8 @@ func (s *spool) quarantine(batch *Batch, reason string) error {
 	return nil
 }
 
-// keep syncs the log at the interval, and tries again what found no room, until the buffer closes.
-func (s *spool) keep() {
+// syncLoop syncs the log at the interval, and retries what failed on a full disk, until the buffer closes.
+func (s *spool) syncLoop() {
 	b := s.buf
 	interval := time.Duration(b.opts.Sync)
 	if interval <= 0 {
@@ -255,17 +258,17 @@ func (s *spool) keep() {
 		}
 		if n := s.log.Rolls(); n != rolled {
 			rolled, quiet = n, 0
-		} else if quiet += interval; quiet > spareTime {
-			s.dropSpare()
+		} else if quiet += interval; quiet > recycledMaxIdle {
+			s.dropRecycled()
 		}
 		if b.opts.Sync != SyncNever {
 			written, synced := s.log.Entries()
 			err := s.log.Sync(written)
-			if err == nil && synced == written { // nothing came since the last tick
-				err = s.log.Mark()
+			if err == nil && synced == written { // nothing was appended since the last tick
+				err = s.log.WriteDurable()
 			}
 			if err != nil && !errors.Is(err, wal.ErrFull) {
-				b.opts.Log.Error("the buffer's log cannot be made durable", "error", b.fail(err))
+				b.opts.Log.Error("cannot sync the buffer's log", "error", b.fail(err))
 				return
 			}
 		}
@@ -280,48 +283,48 @@ func (s *spool) keep() {
 			}
 		}
 		s.trim(false)
-		if err := s.restore(); err != nil {
-			b.opts.Log.Error("the buffer's disk fails", "error", b.fail(err))
+		if err := s.restoreReserve(); err != nil {
+			b.opts.Log.Error("cannot reserve space on the buffer's disk", "error", b.fail(err))
 			return
 		}
 	}
 }
 
-// spareTime is how long log files are kept to be used again while none is begun.
-const spareTime = 10 * time.Second
+// recycledMaxIdle is how long recycled log files are kept while no log file is begun.
+const recycledMaxIdle = 10 * time.Second
 
-// dropSpare gives the room of spare log files back and reports whether there was any.
-func (s *spool) dropSpare() bool {
+// dropRecycled removes the recycled log files and reports whether that freed space.
+func (s *spool) dropRecycled() bool {
 	if s.log == nil {
 		return false
 	}
-	before := s.log.Spare()
-	if err := s.log.DropSpare(); err != nil {
-		s.buf.opts.Log.Warn("the buffer's log keeps files that it does not need", "error", err)
+	before := s.log.RecycledSize()
+	if err := s.log.DropRecycled(); err != nil {
+		s.buf.opts.Log.Warn("cannot remove recycled log files", "error", err)
 	}
-	return s.log.Spare() < before
+	return s.log.RecycledSize() < before
 }
 
-// trim removes log files whose records are all sealed. With force, or when
-// nothing is open, even the current one makes place for an empty one.
+// trim removes log files whose records are all sealed. With force set, or when no batch is
+// open and the log is large, it first begins a new file, so that the current one can go too.
 func (s *spool) trim(force bool) {
 	b := s.buf
-	needed := s.log.Next() // first: what is appended from here on is above it
+	needed := s.log.Next() // read first: records appended from here on have higher numbers
 	b.mu.Lock()
 	for o := range b.open {
 		needed = min(needed, o.from)
 	}
-	for o := range b.ending {
+	for o := range b.sealing {
 		needed = min(needed, o.from)
 	}
-	for _, floor := range b.inflight {
+	for _, floor := range b.inflightAppends {
 		needed = min(needed, floor)
 	}
-	needed = min(needed, s.floor)
-	idle := len(b.open)+len(b.ending)+len(b.inflight) == 0
+	needed = min(needed, s.replayFloor)
+	idle := len(b.open)+len(b.sealing)+len(b.inflightAppends) == 0
 	frozen := s.frozen || b.failed != nil
 	b.mu.Unlock()
-	if frozen || s.locked() != nil {
+	if frozen || s.checkLock() != nil {
 		return
 	}
 	const large = 1 << 20
@@ -329,24 +332,25 @@ func (s *spool) trim(force bool) {
 	if err != nil && s.log.Err() != nil {
 		_ = b.fail(err)
 	} else if err != nil {
-		b.opts.Log.Warn("the buffer's log keeps files that it does not need", "error", err)
+		b.opts.Log.Warn("cannot remove log files whose records are all sealed", "error", err)
 	}
 }
 
-// size is what the buffer takes on disk, in bytes.
-func (s *spool) size() int64 { return s.log.Size() + s.log.Spare() + s.bytes.Load() }
+// size is how many bytes the buffer uses on disk, without the reserve.
+func (s *spool) size() int64 { return s.log.Size() + s.log.RecycledSize() + s.bytes.Load() }
 
-// close ends the log: synced, and as small as what is left allows.
+// close syncs and closes the log, and releases the locks. If nothing is left to deliver, it
+// removes the reserve.
 func (s *spool) close() error {
 	b := s.buf
 	b.mu.Lock()
 	failed := b.failed
-	empty := !s.frozen && s.floor == math.MaxUint64 && len(b.queue.waiting)+len(b.queue.out) == 0
+	empty := !s.frozen && s.replayFloor == math.MaxUint64 && len(b.queue.waiting)+len(b.queue.inflight) == 0
 	b.mu.Unlock()
 	err := s.log.Close()
 	if empty && failed == nil && err == nil {
-		// The next process has space as this one had.
-		s.release(math.MaxInt64)
+		// The next process finds as much free space as this one did.
+		s.releaseReserve(math.MaxInt64)
 	}
 	if failed != nil {
 		err = failed

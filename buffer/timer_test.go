@@ -8,7 +8,7 @@ import (
 	"logstow/buffer"
 )
 
-// waiting asserts how many batches are open and sealed, once nothing moves any more.
+// waiting asserts how many batches are open and sealed when all goroutines are idle.
 func waiting(t *testing.T, b *buffer.Buffer, open, sealed int) {
 	t.Helper()
 	synctest.Wait()
@@ -31,7 +31,7 @@ func TestSealsByAge(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		waiting(t, b, 0, 1)
 
-		// Batches of different age are sealed each in its own time.
+		// Batches of different ages are sealed at different times.
 		for range 3 {
 			c := old
 			c.Records = fill(2, noon.Add(time.Duration(b.Stats().Open)*time.Hour), "b")
@@ -65,7 +65,7 @@ func TestSealsAtBucketEnd(t *testing.T) {
 		waiting(t, b, 3, 0)
 		time.Sleep(2 * time.Second) // the grace after a bucket's end
 		waiting(t, b, 2, 1)
-		// A straggler of the bucket that has just ended lives by age.
+		// A late record of the bucket that has just ended is sealed by age.
 		mustAppend(t, b, chunk(rec(now, "straggler")))
 		time.Sleep(5 * time.Minute)
 		waiting(t, b, 2, 2)

@@ -96,7 +96,7 @@ func (r *rig) troubled(name, store string) string {
 	look()
 	configure("  - unknown: x\n")
 	p.signal(t, syscall.SIGHUP)
-	eventually(t, 30*time.Second, "the configuration is refused", func() bool { return p.count("is not taken") > 0 })
+	eventually(t, 30*time.Second, "the configuration is rejected", func() bool { return p.count("reload rejected") > 0 })
 	r.faults(0.4)
 	r.line(filepath.Join(name, "c.log"))
 	eventually(t, 60*time.Second, "all is stored", stored("3"))

@@ -102,8 +102,8 @@ func goOn(t *testing.T, s target, file string) {
 	if p.status() != 0 {
 		t.Fatalf("status %d\n%s", p.status(), p.tail())
 	}
-	if n := strings.Count(p.tail(), "reading on where an earlier run ended"); n != len(names) {
-		t.Errorf("%d files are read on, want %d:\n%s", n, len(names), p.tail())
+	if n := strings.Count(p.tail(), "resuming at the position of an earlier run"); n != len(names) {
+		t.Errorf("%d files are resumed, want %d:\n%s", n, len(names), p.tail())
 	}
 	for service := range names {
 		same(t, service, string(inputs[service])+more[service], s.all(t, service))

@@ -27,7 +27,7 @@ func TestReadyInOutage(t *testing.T) {
 	_ = answer.Body.Close()
 	eventually(t, 30*time.Second, "the outage is noticed", func() bool {
 		status, body := get(t, metrics+"/readyz?storage=1")
-		return status == http.StatusServiceUnavailable && strings.Contains(body, "storage takes no batches")
+		return status == http.StatusServiceUnavailable && strings.Contains(body, "cannot store batches")
 	})
 	if status, body := get(t, metrics+"/readyz"); status != http.StatusOK {
 		t.Errorf("readyz in the outage: %d %s", status, body)

@@ -101,7 +101,7 @@ func TestSmallDiskRefused(t *testing.T) {
 	t.Parallel()
 	s := target{store: t.TempDir()}
 	dir := smallDisk(t, 7)
-	want := fmt.Sprintf("shipper: open buffer %s: the disk is too small for a buffer: %d bytes, the minimum is %d\nhint: move %[1]s to a larger disk, or use --buffer memory\n",
+	want := fmt.Sprintf("shipper: cannot open buffer %s: the disk is too small for a buffer: %d bytes, the minimum is %d\nhint: move %[1]s to a larger disk, or use --buffer memory\n",
 		dir, 7<<20, 8<<20)
 	for _, command := range []string{"check", "run", "check"} {
 		got := s.command(t, strings.NewReader("a line\n"), "shipper", command, "--once", "--service", "web", "--buffer-dir", dir, "-")

@@ -31,7 +31,7 @@ type sink struct {
 	err       error
 }
 
-func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
@@ -50,11 +50,11 @@ func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) 
 		}
 		s.positions[p.Input] = bytes.Clone(p.Value)
 	}
-	return buffer.Mark(s.chunks), nil
+	return buffer.LSN(s.chunks), nil
 }
 
-func (s *sink) Positions(string) []buffer.Position        { return nil }
-func (s *sink) Synced(context.Context, buffer.Mark) error { return nil }
+func (s *sink) Positions(string) []buffer.Position       { return nil }
+func (s *sink) Synced(context.Context, buffer.LSN) error { return nil }
 
 func (s *sink) Position(input string) ([]byte, bool) {
 	v, ok := s.positions[input]
@@ -312,7 +312,7 @@ func BenchmarkFeed(b *testing.B) {
 
 type discard struct{}
 
-func (discard) Append(context.Context, buffer.Chunk) (buffer.Mark, error) { return 0, nil }
-func (discard) Position(string) ([]byte, bool)                            { return nil, false }
-func (discard) Positions(string) []buffer.Position                        { return nil }
-func (discard) Synced(context.Context, buffer.Mark) error                 { return nil }
+func (discard) Append(context.Context, buffer.Chunk) (buffer.LSN, error) { return 0, nil }
+func (discard) Position(string) ([]byte, bool)                           { return nil, false }
+func (discard) Positions(string) []buffer.Position                       { return nil }
+func (discard) Synced(context.Context, buffer.LSN) error                 { return nil }

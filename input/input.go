@@ -19,13 +19,13 @@ import (
 // Sink receives the records of inputs; [*buffer.Buffer] is one.
 type Sink interface {
 	// Append appends records together with the positions reached by reading them, copying both.
-	Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error)
+	Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error)
 	// Position returns the last position stored for an input.
 	Position(input string) ([]byte, bool)
 	// Positions returns all inputs with a position whose names start with prefix, in order.
 	Positions(prefix string) []buffer.Position
-	// Synced waits until everything up to m is as durable as the sink's policy makes it.
-	Synced(ctx context.Context, m buffer.Mark) error
+	// Synced waits until everything up to lsn is as durable as the sink's policy makes it.
+	Synced(ctx context.Context, lsn buffer.LSN) error
 }
 
 // Processor changes or drops records on their way to the sink. Safe for concurrent use.

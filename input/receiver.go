@@ -70,22 +70,22 @@ func NewReceiver(opts Options) (*Receiver, error) {
 // accepted: they must not be acknowledged. It does not retain the messages. service is "" for the
 // configured one.
 func (r *Receiver) Receive(ctx context.Context, service string, events []Event) error {
-	mark, err := r.Take(ctx, service, events)
+	lsn, err := r.Take(ctx, service, events)
 	if err != nil {
 		return err
 	}
-	return r.Synced(ctx, mark)
+	return r.Synced(ctx, lsn)
 }
 
-// Synced waits until everything up to m is as durable as the sink makes it.
-func (r *Receiver) Synced(ctx context.Context, m buffer.Mark) error {
-	return r.opts.Sink.Synced(ctx, m)
+// Synced waits until everything up to lsn is as durable as the sink makes it.
+func (r *Receiver) Synced(ctx context.Context, lsn buffer.LSN) error {
+	return r.opts.Sink.Synced(ctx, lsn)
 }
 
 // Take is Receive without waiting until the events are durable: [Receiver.Synced] does that for all
 // events up to the largest of the LSNs. It is for senders without acknowledgement, and for
 // acknowledging several requests at once.
-func (r *Receiver) Take(ctx context.Context, service string, events []Event) (buffer.Mark, error) {
+func (r *Receiver) Take(ctx context.Context, service string, events []Event) (buffer.LSN, error) {
 	if service == "" {
 		service = r.opts.Service
 	}
@@ -113,14 +113,14 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event) (bu
 			chunk.Records = append(chunk.Records, rec)
 		}
 	}
-	mark, err := r.append(ctx, chunk)
+	lsn, err := r.append(ctx, chunk)
 	if err != nil {
 		return 0, err
 	}
 	r.opts.Stats.Records.Add(int64(len(chunk.Records)))
 	r.opts.Stats.Bytes.Add(int64(size))
 	r.detectSkew(service, source, ahead, len(events), read)
-	return mark, nil
+	return lsn, nil
 }
 
 // detectSkew counts how many of all records of a service are ahead of the clock.
@@ -168,15 +168,15 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 }
 
 // append appends a chunk, waiting briefly for space.
-func (r *Receiver) append(ctx context.Context, chunk buffer.Chunk) (buffer.Mark, error) {
+func (r *Receiver) append(ctx context.Context, chunk buffer.Chunk) (buffer.LSN, error) {
 	if len(chunk.Records) == 0 {
 		return 0, nil
 	}
 	patient, cancel := context.WithTimeoutCause(ctx, spaceTimeout, ErrBusy)
 	defer cancel()
-	mark, err := r.opts.Sink.Append(patient, chunk)
+	lsn, err := r.opts.Sink.Append(patient, chunk)
 	if errors.Is(err, buffer.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
-	return mark, err
+	return lsn, err
 }

@@ -138,10 +138,10 @@ type slow struct {
 	sink
 	append, sync time.Duration
 	syncErr      error
-	synced       []buffer.Mark
+	synced       []buffer.LSN
 }
 
-func (s *slow) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *slow) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	select {
 	case <-time.After(s.append):
 		return s.sink.Append(ctx, c)
@@ -150,10 +150,10 @@ func (s *slow) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) 
 	}
 }
 
-func (s *slow) Synced(ctx context.Context, m buffer.Mark) error {
+func (s *slow) Synced(ctx context.Context, lsn buffer.LSN) error {
 	select {
 	case <-time.After(s.sync):
-		s.synced = append(s.synced, m)
+		s.synced = append(s.synced, lsn)
 		return s.syncErr
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -196,7 +196,7 @@ func TestReceiveErrors(t *testing.T) {
 			t.Errorf("%T: error %v, %d records were handed over, want %d", s, err, stats.Records.Load(), handed)
 		}
 	}
-	small := &sink{err: fmt.Errorf("append to buffer: %w", buffer.ErrTooLarge)}
+	small := &sink{err: fmt.Errorf("cannot append to buffer: %w", buffer.ErrTooLarge)}
 	if err := receiver(t, input.Options{Sink: small}).Receive(t.Context(), "", events); !errors.Is(err, input.ErrTooLarge) {
 		t.Errorf("more than the disk holds: error %v", err)
 	}

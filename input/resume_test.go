@@ -139,7 +139,7 @@ type entry struct{ source, message string }
 
 var errCrash = errors.New("crash")
 
-func (h *history) Append(_ context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (h *history) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	if h.left == 0 {
 		return 0, errCrash
 	}
@@ -155,9 +155,9 @@ func (h *history) Append(_ context.Context, c buffer.Chunk) (buffer.Mark, error)
 	return 0, nil
 }
 
-func (h *history) Position(string) ([]byte, bool)            { return nil, false }
-func (h *history) Positions(string) []buffer.Position        { return nil }
-func (h *history) Synced(context.Context, buffer.Mark) error { return nil }
+func (h *history) Position(string) ([]byte, bool)           { return nil, false }
+func (h *history) Positions(string) []buffer.Position       { return nil }
+func (h *history) Synced(context.Context, buffer.LSN) error { return nil }
 
 func (h *history) bySource() map[string][]string {
 	out := make(map[string][]string)

@@ -27,10 +27,10 @@ type keeper struct {
 	kept map[string][]byte
 }
 
-func (k *keeper) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (k *keeper) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	positions := c.Positions
 	c.Positions = nil
-	mark, err := k.history.Append(ctx, c)
+	lsn, err := k.history.Append(ctx, c)
 	if err != nil {
 		return 0, err
 	}
@@ -40,7 +40,7 @@ func (k *keeper) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error
 			delete(k.kept, p.Input)
 		}
 	}
-	return mark, nil
+	return lsn, nil
 }
 
 func (k *keeper) Position(name string) ([]byte, bool) {
@@ -158,10 +158,10 @@ func TestTailFlushes(t *testing.T) {
 // sinkFunc is a sink that only takes records.
 type sinkFunc func(c buffer.Chunk)
 
-func (f sinkFunc) Append(_ context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (f sinkFunc) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	f(c)
 	return 0, nil
 }
-func (f sinkFunc) Position(string) ([]byte, bool)            { return nil, false }
-func (f sinkFunc) Positions(string) []buffer.Position        { return nil }
-func (f sinkFunc) Synced(context.Context, buffer.Mark) error { return nil }
+func (f sinkFunc) Position(string) ([]byte, bool)           { return nil, false }
+func (f sinkFunc) Positions(string) []buffer.Position       { return nil }
+func (f sinkFunc) Synced(context.Context, buffer.LSN) error { return nil }

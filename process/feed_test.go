@@ -120,4 +120,4 @@ func TestConcurrentUse(t *testing.T) {
 // discard is a sink that keeps nothing.
 type discard struct{ input.Sink }
 
-func (discard) Append(context.Context, buffer.Chunk) (buffer.Mark, error) { return 0, nil }
+func (discard) Append(context.Context, buffer.Chunk) (buffer.LSN, error) { return 0, nil }

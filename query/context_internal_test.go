@@ -93,7 +93,11 @@ func TestContextAgreesWithReference(t *testing.T) {
 			sel := w.selection()
 			around := ContextLines{Before: rnd.IntN(4), After: rnd.IntN(4)}
 			want, wantMatches := w.around(&sel, around)
-			q := w.query(sel, Options{})
+			opts := Options{TempDir: t.TempDir()}
+			if rnd.IntN(2) == 0 { // through a temporary file
+				opts.Memory = 1 + rnd.Int64N(3000)
+			}
+			q := w.query(sel, opts)
 			p, err := q.Plan(t.Context())
 			if err != nil {
 				t.Fatal(err)

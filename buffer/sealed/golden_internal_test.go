@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files that are missing")
 
-// The bytes of a sealed batch and of its state are those in testdata/buffer, and are read.
+// A sealed batch and its state encode to the bytes in testdata/buffer, and decode from them.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	full := head(1406833200000000001)

@@ -8,14 +8,15 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-// Unreadable reports whether an error is one of what a file holds, and not of reading it.
-func Unreadable(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrTorn) }
+// Corrupt reports whether an error means that a file's content is damaged or torn, and not that
+// the file cannot be read.
+func Corrupt(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrTorn) }
 
-// Known are the Seqs of all batches of which there is a trace: a file that waits, a file
-// in quarantine, or the note that it is stored. It is to be asked before List.
+// Known returns the Seqs of all batches with any file: a waiting one, one in quarantine, or a
+// state that it is stored. It must be called before List, which removes such states.
 func (d *Dir) Known() (map[int64]bool, error) { return Known(d.fs, d.path, d.quarantine) }
 
-// Known is [Dir.Known] of directories that nobody has to have opened.
+// Known is [Dir.Known] without opening the directories.
 func Known(fsys disk.FS, path, quarantine string) (map[int64]bool, error) {
 	d := &Dir{fs: fsys, path: path, quarantine: quarantine}
 	known := map[int64]bool{}
@@ -28,11 +29,11 @@ func Known(fsys disk.FS, path, quarantine string) (map[int64]bool, error) {
 			stem, state := strings.CutSuffix(f.Name, stateSuffix)
 			seq, err := strconv.ParseInt(strings.TrimSuffix(stem, suffix), 16, 64)
 			if err != nil {
-				continue // not ours
+				continue // not a file of a batch
 			}
 			if state {
 				s, err := d.State(seq)
-				if err != nil && !Unreadable(err) {
+				if err != nil && !Corrupt(err) {
 					return nil, err
 				}
 				if !s.Stored {

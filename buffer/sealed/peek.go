@@ -9,8 +9,8 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-// Peek reads the heads and states of the batches in a directory, and changes
-// nothing; what is removed meanwhile or damaged is left out. damaged are the names of such files.
+// Peek reads the heads and states of the batches in a directory and changes nothing. Batches
+// that are removed meanwhile or damaged are left out; damaged has the names of damaged files.
 func Peek(fsys disk.FS, path string) (heads []Head, states []State, damaged []string, err error) {
 	d := &Dir{fs: fsys, path: path}
 	files, err := fsys.List(path)
@@ -38,7 +38,7 @@ func Peek(fsys disk.FS, path string) (heads []Head, states []State, damaged []st
 		if errors.Is(err, ErrDamaged) {
 			damaged = append(damaged, stem+stateSuffix)
 		}
-		if Unreadable(err) {
+		if Corrupt(err) {
 			err = nil
 		}
 		if err != nil {

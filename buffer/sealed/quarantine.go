@@ -14,17 +14,17 @@ import (
 	"logstow/segment"
 )
 
-// reasonSuffix follows a file's whole name in quarantine.
+// reasonSuffix is appended to a file's full name in quarantine.
 const reasonSuffix = ".reason"
 
-// Quarantine moves a batch to the quarantine, with what was tried and the reason
-// beside it. A reason for which the disk has no space is left out.
+// Quarantine moves a batch and its state to the quarantine and writes a file with the reason.
+// On a full disk the reason is left out.
 func (d *Dir) Quarantine(seq int64, reason string) error {
 	if err := d.writeReason(seq, reason); err != nil && !disk.Full(err) {
 		return err
 	}
 	crashpoint.Here("quarantine.before-rename")
-	// The state goes last: on its own in the directory of batches, List removes it.
+	// The state is moved last: List removes a state without a batch.
 	for _, suffix := range []string{suffix, stateSuffix} {
 		err := d.fs.Rename(d.file(seq, suffix), filepath.Join(d.quarantine, filepath.Base(d.file(seq, suffix))))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -37,7 +37,7 @@ func (d *Dir) Quarantine(seq int64, reason string) error {
 func (d *Dir) writeReason(seq int64, reason string) error {
 	path := filepath.Join(d.quarantine, filepath.Base(d.file(seq, suffix))+reasonSuffix)
 	file, err := d.fs.Create(path)
-	if errors.Is(err, fs.ErrExist) { // it was requeued since
+	if errors.Is(err, fs.ErrExist) { // from before the batch was requeued
 		if err = d.fs.Remove(path); err == nil {
 			file, err = d.fs.Create(path)
 		}
@@ -51,24 +51,24 @@ func (d *Dir) writeReason(seq int64, reason string) error {
 
 // Quarantined is a file in quarantine.
 type Quarantined struct {
-	// File is its name there.
+	// File is its name in quarantine.
 	File string
-	// Reason is why it was quarantined, "" if that is not known.
+	// Reason is why it was quarantined, "" if unknown.
 	Reason string
-	// Head and State are those of a batch. Err says why there are none: the file is
-	// damaged, or a copy of a damaged log file.
+	// Head and State are those of a batch. Err is set if the file is not an intact batch:
+	// damaged, or a log file.
 	Head  Head
 	State State
 	Err   error
 }
 
-// The Err of files that are no sealed batches.
+// The Err of files that are not sealed batches.
 var (
 	errNoBatch = errors.New("not a sealed batch")
 	errLogFile = errors.New("a damaged log file, whose intact entries were used")
 )
 
-// IsCompanion reports whether a file in quarantine belongs to another one there.
+// IsCompanion reports whether a file in quarantine is the reason or the state of another one.
 func IsCompanion(file string) bool {
 	return strings.HasSuffix(file, reasonSuffix) || strings.HasSuffix(file, stateSuffix)
 }
@@ -85,8 +85,8 @@ func (d *Dir) Quarantined(file string) Quarantined {
 	if q.Head, q.Err = from.head(seq); q.Err != nil {
 		return q
 	}
-	if q.State, q.Err = from.State(seq); Unreadable(q.Err) {
-		q.Err = nil // the batch is whole, and the last state that is whole counts
+	if q.State, q.Err = from.State(seq); Corrupt(q.Err) {
+		q.Err = nil // the batch is intact, and the last intact state counts
 	}
 	return q
 }
@@ -103,7 +103,7 @@ func quarantinedSeq(file string) (int64, error) {
 	return seq, nil
 }
 
-// reason is what stands beside a file in quarantine.
+// reason reads the reason of a file in quarantine.
 func (d *Dir) reason(file string) string {
 	const most = 64 << 10
 	f, err := d.fs.Open(filepath.Join(d.quarantine, file+reasonSuffix))
@@ -116,8 +116,8 @@ func (d *Dir) reason(file string) string {
 	return strings.TrimSpace(string(data[:n]))
 }
 
-// Requeue brings a batch back from quarantine, with what was tried and its id, if
-// every byte of it is as it was sealed: else the error is [ErrDamaged].
+// Requeue moves a batch and its state back from quarantine after verifying every byte of it.
+// The error of a damaged batch is [ErrDamaged].
 func (d *Dir) Requeue(ctx context.Context, file string) error {
 	seq, err := quarantinedSeq(file)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *Dir) Requeue(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	// The state goes last: on its own in the directory of batches, List removes it.
+	// The state is moved last: List removes a state without a batch.
 	for _, suffix := range []string{suffix, stateSuffix} {
 		err := d.fs.Rename(from.file(seq, suffix), d.file(seq, suffix))
 		if err != nil && (suffix != stateSuffix || !errors.Is(err, fs.ErrNotExist)) {
@@ -144,7 +144,7 @@ func (d *Dir) Requeue(ctx context.Context, file string) error {
 	return d.removeQuarantined(file + reasonSuffix)
 }
 
-// verify checks a batch's segment as a shipper does before it sends it.
+// verify verifies a batch's segment as a shipper does before it uploads it.
 func (d *Dir) verify(ctx context.Context, h *Head) error {
 	read := func(_ context.Context, off, n int64) ([]byte, error) { return d.Read(h, off, n) }
 	footer, err := segment.VerifyStored(ctx, read, h.Size)
@@ -157,7 +157,7 @@ func (d *Dir) verify(ctx context.Context, h *Head) error {
 	return nil
 }
 
-// Discard removes a file from quarantine, and what belongs to it.
+// Discard removes a file and its companions from quarantine.
 func (d *Dir) Discard(file string) error {
 	if err := d.fs.Remove(filepath.Join(d.quarantine, file)); err != nil {
 		return err

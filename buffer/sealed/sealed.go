@@ -1,6 +1,6 @@
-// Package sealed keeps sealed batches on disk until they are delivered: each a
-// file <seq>.seg that is written once, and beside it <seq>.state, which says
-// what was tried with it. docs/format/buffer.md describes the bytes.
+// Package sealed keeps sealed batches on disk until they are delivered. Each has a file
+// <seq>.seg, which is written once, and a file <seq>.state with the state of its
+// delivery. docs/format/buffer.md describes the bytes.
 package sealed
 
 import (
@@ -29,21 +29,21 @@ const (
 	stateMagic  = "LSTOWSTA"
 	suffix      = ".seg"
 	stateSuffix = ".state"
-	// maxHead is the limit of a head in bytes, its frame included; maxState that of a state file.
+	// maxHead is the maximum size of a head in bytes, with its frame; maxState that of a state file.
 	maxHead, maxState = 64 << 10, 1 << 20
 	version           = 1
 )
 
 var (
-	// ErrDamaged says that a file is not a whole sealed batch.
+	// ErrDamaged reports that a file is not an intact sealed batch.
 	ErrDamaged = errors.New("damaged batch")
-	// ErrTorn says that a state ends in a write that was not finished.
-	ErrTorn = errors.New("an unfinished write at the end")
+	// ErrTorn reports that a state file ends in a torn write.
+	ErrTorn = errors.New("torn write at the end")
 )
 
-// Head is what a sealed batch's file says before the segment.
+// Head is the head of a sealed batch's file; the segment follows it.
 type Head struct {
-	// Key is whose records these are; all of that key up to number Through are in
+	// Key is the key of the records. All records of the key up to number Through are in
 	// this or an earlier batch.
 	Key     wal.Key
 	Through uint64
@@ -57,11 +57,11 @@ type Head struct {
 	offset int64
 }
 
-// State is what was tried with a batch.
+// State is the state of a batch's delivery.
 type State struct {
-	// Store and Name are where the last create was, or is about to be, tried.
+	// Store and Name are those of the last create, which may not have been sent yet.
 	Store, Name string
-	// ETag is set once the blob is known to be stored.
+	// ETag is the blob's, set when Stored is.
 	ETag   string
 	Stored bool
 }
@@ -74,12 +74,12 @@ type Dir struct {
 	quarantine string
 }
 
-// At is a directory as it is: nothing is read or made.
+// At returns a directory without reading or making it.
 func At(fsys disk.FS, path, quarantine string) *Dir {
 	return &Dir{fs: fsys, path: path, quarantine: quarantine}
 }
 
-// Open opens a directory, making it and that for quarantine.
+// Open returns a directory and makes it and its quarantine if they are missing.
 func Open(fsys disk.FS, path, quarantine string) (*Dir, error) {
 	d := At(fsys, path, quarantine)
 	for _, dir := range []string{path, quarantine} {
@@ -90,8 +90,8 @@ func Open(fsys disk.FS, path, quarantine string) (*Dir, error) {
 	return d, nil
 }
 
-// Write makes a batch, given in parts, durable. What fails leaves no file under the batch's name,
-// except where the directory could not be synced.
+// Write writes a batch, whose segment is given in parts, durably. After an error there is no
+// file of the batch, unless syncing the directory failed.
 func (d *Dir) Write(h Head, segment [][]byte) (Head, error) {
 	h.Size = 0
 	for _, part := range segment {
@@ -106,7 +106,7 @@ func (d *Dir) Write(h Head, segment [][]byte) (Head, error) {
 	temp := path + ".tmp"
 	crashpoint.Here("seal.before-write")
 	file, err := d.fs.Create(temp)
-	if errors.Is(err, fs.ErrExist) { // left by a try that failed
+	if errors.Is(err, fs.ErrExist) { // left by a failed attempt
 		if err = d.fs.Remove(temp); err == nil {
 			file, err = d.fs.Create(temp)
 		}
@@ -139,9 +139,9 @@ func (d *Dir) Write(h Head, segment [][]byte) (Head, error) {
 	return h, err
 }
 
-// List reads the heads of all batches, in order of Seq, and removes what
-// unfinished writes and removals left. Files that are damaged, or cannot be read, are quarantined.
-// The error is ctx's if it ends meanwhile.
+// List reads the heads of all batches, in order of Seq, and removes files left by unfinished
+// writes and removals. Damaged and unreadable files are quarantined; damaged has their names.
+// If ctx ends, the error is its cause.
 func (d *Dir) List(ctx context.Context) (heads []Head, damaged []string, err error) {
 	files, err := d.fs.List(d.path)
 	if err != nil {
@@ -162,18 +162,18 @@ func (d *Dir) List(ctx context.Context) (heads []Head, damaged []string, err err
 			}
 			continue
 		case err != nil:
-			continue // not ours
+			continue // not a file of a batch
 		case state:
 			states = append(states, seq)
 			continue
 		}
 		h, err := d.head(seq)
-		for try := 1; failing(err) && try < readTries; try++ {
+		for try := 1; isReadFailure(err) && try < readTries; try++ {
 			time.Sleep(readPause)
 			h, err = d.head(seq)
 		}
-		if err != nil && !errors.Is(err, ErrDamaged) && !failing(err) {
-			return nil, nil, fmt.Errorf("read %s: %w", f.Name, err)
+		if err != nil && !errors.Is(err, ErrDamaged) && !isReadFailure(err) {
+			return nil, nil, fmt.Errorf("cannot read %s: %w", f.Name, err)
 		}
 		if err == nil && h.offset+h.Size != f.Size {
 			err = fmt.Errorf("%w: %d bytes, %d expected", ErrDamaged, f.Size, h.offset+h.Size)
@@ -198,14 +198,14 @@ func (d *Dir) List(ctx context.Context) (heads []Head, damaged []string, err err
 	return heads, damaged, nil
 }
 
-// readTries is how often List reads a head that a failing disk does not give.
+// List retries reading a head on a failing disk.
 const (
 	readTries = 3
 	readPause = 50 * time.Millisecond
 )
 
-// failing reports whether an error says that the disk cannot read a file.
-func failing(err error) bool {
+// isReadFailure reports whether an error means that the disk cannot read a file.
+func isReadFailure(err error) bool {
 	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADMSG) || errors.Is(err, syscall.ENXIO)
 }
 
@@ -224,7 +224,7 @@ func (d *Dir) head(seq int64) (h Head, err error) {
 		}
 		h, err := decodeHead(data[:n])
 		if err == nil && h.Meta.Seq != seq {
-			err = fmt.Errorf("%w: named %016x, it says %016x", ErrDamaged, seq, h.Meta.Seq)
+			err = fmt.Errorf("%w: the file name has Seq %016x, the head %016x", ErrDamaged, seq, h.Meta.Seq)
 		}
 		if err == nil || n < len(data) || len(data) >= maxHead {
 			return h, err
@@ -233,10 +233,10 @@ func (d *Dir) head(seq int64) (h Head, err error) {
 	}
 }
 
-// Read reads exactly n bytes of a batch's segment from off on.
+// Read reads exactly n bytes of a batch's segment at offset off.
 func (d *Dir) Read(h *Head, off, n int64) (b []byte, err error) {
 	if off < 0 || n < 0 || off > h.Size-n {
-		return nil, fmt.Errorf("%w: no bytes %d to %d", ErrDamaged, off, off+n)
+		return nil, fmt.Errorf("%w: bytes %d to %d are out of range", ErrDamaged, off, off+n)
 	}
 	file, err := d.fs.Open(d.file(h.Meta.Seq, suffix))
 	if err != nil {
@@ -251,11 +251,11 @@ func (d *Dir) Read(h *Head, off, n int64) (b []byte, err error) {
 	case err == nil, errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("%w: it ends after %d bytes", ErrDamaged, h.offset+off+int64(got))
 	}
-	return nil, err // the file may be sound
+	return nil, err // the file itself may be intact
 }
 
-// State reads what was tried with a batch. Of a file that is damaged or torn it reads what
-// is before that, with ErrDamaged or ErrTorn.
+// State reads the state of a batch; a missing file is the zero State. With ErrDamaged or
+// ErrTorn it returns the last state before the damage.
 func (d *Dir) State(seq int64) (s State, err error) {
 	file, err := d.fs.Open(d.file(seq, stateSuffix))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -276,7 +276,7 @@ func (d *Dir) State(seq int64) (s State, err error) {
 	return decodeState(data)
 }
 
-// SetState writes down what was tried, durably where sync is set.
+// SetState writes the state of a batch, durably if sync is set.
 func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
 	path := d.file(seq, stateSuffix)
 	crashpoint.Here("state.before-write")
@@ -294,7 +294,7 @@ func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
 	if err != nil {
 		return err
 	}
-	// A torn end, or a file of nothing yet, is written over.
+	// A torn write at the end is overwritten.
 	end := stateEnd(file, size)
 	if end == 0 {
 		frame = append([]byte(stateMagic), frame...)
@@ -315,7 +315,7 @@ func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
 	return nil
 }
 
-// Remove removes a batch that is delivered; with keepState its state stays until the next List.
+// Remove removes a delivered batch; with keepState set its state stays until the next List.
 func (d *Dir) Remove(seq int64, keepState bool) error {
 	crashpoint.Here("sealed.before-remove")
 	if err := d.removeFile(seq, suffix); err != nil {
@@ -345,7 +345,7 @@ func (d *Dir) file(seq int64, suffix string) string {
 	return filepath.Join(d.path, fmt.Sprintf("%016x%s", seq, suffix))
 }
 
-// encodeHead is the magic and one frame:
+// encodeHead encodes the magic and one frame:
 //
 //	[version, service, class, start, width, through, first, size, {metadata}]
 func encodeHead(h *Head) ([]byte, error) {
@@ -416,29 +416,29 @@ func decodeMetadata(dec *msgpack.Decoder) (m blobnaming.Metadata, err error) {
 	return blobnaming.ParseMetadata(all)
 }
 
-// encodeState is one frame: [store, name, stored, etag]. The last whole one counts.
+// encodeState encodes one frame: [store, name, stored, etag]. The last intact one counts.
 func encodeState(s State) []byte {
 	var buf bytes.Buffer
 	enc := msgpack.NewEncoder(&buf)
-	// A buffer takes everything.
+	// Writing to a bytes.Buffer cannot fail.
 	_ = errors.Join(enc.EncodeArrayLen(4), enc.EncodeString(s.Store), enc.EncodeString(s.Name), enc.EncodeBool(s.Stored), enc.EncodeString(s.ETag))
 	return framed(nil, buf.Bytes())
 }
 
-// decodeState reads the last of the frames that are whole. What follows them is ErrDamaged, or
-// ErrTorn if it may be the beginning of a frame.
+// decodeState returns the last state before any damage. Damage is ErrDamaged, or ErrTorn if it
+// may be the beginning of a frame.
 func decodeState(b []byte) (s State, err error) {
 	rest, ok := bytes.CutPrefix(b, []byte(stateMagic))
 	if !ok {
 		if strings.HasPrefix(stateMagic, string(b)) {
-			return s, torn(b)
+			return s, tornError(b)
 		}
 		return s, fmt.Errorf("%w: no magic", ErrDamaged)
 	}
 	for len(rest) > 0 {
 		payload, after, err := wal.NextFrame(rest)
-		if err != nil && wal.CutShort(rest) {
-			return s, torn(rest)
+		if err != nil && wal.MaybeTorn(rest) {
+			return s, tornError(rest)
 		}
 		if err != nil {
 			return s, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -456,15 +456,15 @@ func decodeState(b []byte) (s State, err error) {
 	return s, nil
 }
 
-// torn is ErrTorn where there is anything.
-func torn(b []byte) error {
+// tornError returns ErrTorn if b is not empty.
+func tornError(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
 	return ErrTorn
 }
 
-// stateEnd is where the next frame of a state file belongs: 0 where it has no whole beginning.
+// stateEnd returns the offset of the next frame of a state file: 0 if it has no intact magic.
 func stateEnd(file disk.File, size int64) int64 {
 	data := make([]byte, min(size, maxState))
 	if n, _ := file.ReadAt(data, 0); n < len(data) || len(data) < len(stateMagic) || string(data[:len(stateMagic)]) != stateMagic {

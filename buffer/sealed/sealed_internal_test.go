@@ -28,7 +28,7 @@ func head(seq int64) Head {
 	}
 }
 
-// segmentOf is a segment of one record, and its metadata.
+// segmentOf returns a segment of one record and its metadata.
 func segmentOf(t *testing.T) ([]byte, blobnaming.Metadata) {
 	t.Helper()
 	var b bytes.Buffer
@@ -82,7 +82,7 @@ func TestWriteListRead(t *testing.T) {
 	}
 }
 
-// The last whole state counts, a torn one does not, and one without its batch goes.
+// The last intact state counts, a torn one does not; a state without a batch is removed.
 func TestState(t *testing.T) {
 	t.Parallel()
 	fs := disktest.New()
@@ -128,7 +128,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// Whatever is flipped in the head, and whatever is cut off, sets the batch aside.
+// A flipped bit in the head and any truncation quarantine the batch.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
 	fs := disktest.New()
@@ -161,8 +161,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// A batch that a failing disk does not give is quarantined when the buffer is opened, and
-// the others go on; too many open files are nobody's fault.
+// List quarantines a batch that a failing disk cannot read and returns the others; an error
+// such as too many open files quarantines nothing.
 func TestListUnreadable(t *testing.T) {
 	t.Parallel()
 	for errno, quarantined := range map[syscall.Errno]bool{syscall.EIO: true, syscall.EMFILE: false} {
@@ -191,8 +191,8 @@ func TestListUnreadable(t *testing.T) {
 	}
 }
 
-// A batch in quarantine whose state is damaged or torn is listed and comes back; what else is
-// there is named.
+// A quarantined batch whose state is damaged or torn is listed and can be requeued; other files
+// are listed with their problem.
 func TestQuarantinedState(t *testing.T) {
 	t.Parallel()
 	data, meta := segmentOf(t)
@@ -226,8 +226,8 @@ func TestQuarantinedState(t *testing.T) {
 	}
 }
 
-// What was tried with a batch goes to the quarantine with it and comes back; a batch
-// that is damaged does not. A crash or a failing step in between loses nothing.
+// A batch moves to the quarantine and back with its state; a damaged batch is not requeued. A
+// crash or a failing step in between loses nothing.
 func TestQuarantineAndBack(t *testing.T) {
 	t.Parallel()
 	data, meta := segmentOf(t)
@@ -285,7 +285,7 @@ func TestQuarantineAndBack(t *testing.T) {
 	}
 }
 
-// FuzzHead and FuzzState want no input to do harm.
+// FuzzHead and FuzzState assert that no input causes a panic or an invalid result.
 func FuzzHead(f *testing.F) {
 	h := head(1)
 	b, err := encodeHead(&h)
@@ -295,7 +295,7 @@ func FuzzHead(f *testing.F) {
 	f.Add(b)
 	f.Add(b[:20])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		// The checksum would hide the decoder: it is made right.
+		// Without a correct checksum the decoder would not be reached.
 		if len(b) > len(magic)+8 && string(b[:len(magic)]) == magic {
 			b = framed([]byte(magic), b[len(magic)+8:])
 		}

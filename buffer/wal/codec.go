@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// encoder writes payloads of frames into one buffer.
+// encoder encodes frames into a buffer that it reuses.
 type encoder struct {
 	buf                    bytes.Buffer
 	enc                    *msgpack.Encoder
@@ -34,19 +34,20 @@ func (w *encoder) begin(n int, kind uint64) {
 	w.uint(kind)
 }
 
-// frame is what was written since begin, as a frame with the end mark behind it.
-func (w *encoder) frame(durable int64, s seed) (marked []byte, size int64, err error) {
+// frame returns what was written since begin as a frame of size bytes with the end marker
+// behind it.
+func (w *encoder) frame(durable int64, s seed) (frame []byte, size int64, err error) {
 	size = int64(w.buf.Len())
 	if size-frameHead > MaxFrame {
-		return nil, 0, fmt.Errorf("an entry of %d bytes, the limit is %d", size-frameHead, MaxFrame)
+		return nil, 0, fmt.Errorf("entry of %d bytes, the limit is %d", size-frameHead, MaxFrame)
 	}
 	endFrame(w.buf.Bytes(), durable, s)
 	w.end = int(size)
-	w.buf.WriteString(endMark)
+	w.buf.WriteString(endMarker)
 	return w.buf.Bytes(), size, w.err
 }
 
-// payload is that of the last frame.
+// payload returns the payload of the last frame.
 func (w *encoder) payload() []byte { return w.buf.Bytes()[frameHead:w.end] }
 
 func (w *encoder) check(err error) {
@@ -92,13 +93,13 @@ func (w *encoder) coverage(key Key, through uint64) {
 	w.uint(through)
 }
 
-// decoder reads a payload; its first error sticks, and what it returns after one is zero.
+// decoder decodes a payload. Its first error is sticky, and everything decoded after it is zero.
 type decoder struct {
 	in  *bytes.Reader
 	dec *msgpack.Decoder
 	all []byte
 	err error
-	// inCopy is set inside of an entry of kind kindCopied.
+	// inCopy is set inside an entry of kind kindCopied.
 	inCopy bool
 }
 
@@ -131,7 +132,7 @@ func (r *decoder) int() int64   { return value(r, r.dec.DecodeInt64) }
 func (r *decoder) str() string  { return string(r.raw(value(r, r.dec.DecodeBytesLen))) }
 func (r *decoder) bin() []byte  { return r.raw(value(r, r.dec.DecodeBytesLen)) }
 
-// raw is a view of the next n bytes.
+// raw returns the next n bytes without copying them.
 func (r *decoder) raw(n int) []byte {
 	if r.err != nil || n <= 0 {
 		return nil
@@ -147,7 +148,7 @@ func (r *decoder) raw(n int) []byte {
 	return r.all[at : at+n : at+n]
 }
 
-// array is an array's length, which the payload must have a byte for each element of.
+// array decodes an array's length, which must not exceed the remaining bytes of the payload.
 func (r *decoder) array() int {
 	n := value(r, r.dec.DecodeArrayLen)
 	if n < 0 || n > r.in.Len() {
@@ -159,7 +160,7 @@ func (r *decoder) array() int {
 	return n
 }
 
-// count is a number of records, at most as many as given.
+// count decodes a number of records, at most limit.
 func (r *decoder) count(limit int) int {
 	n := r.uint()
 	if n > uint64(limit) {
@@ -169,7 +170,7 @@ func (r *decoder) count(limit int) int {
 	return int(n)
 }
 
-// runs are those of an entry; the count of each is at most as given.
+// runs decodes the runs of an entry; the count of each is at most limit.
 func (r *decoder) runs(limit int) (runs []Run) {
 	for range r.array() {
 		if r.array() != 3 {

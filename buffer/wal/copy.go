@@ -9,20 +9,20 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-// Beside each log file stands its copy: the same entries in the same order, each with
-// its place in the log file, but without the records themselves. Whatever happens to
-// one of the two files, the other has positions, coverage and numbers, and a log
-// file's copy tells which records were in a damaged part of it.
+// Each log file has a copy: the same entries in the same order, each with its offset in the
+// log file, but without the records. If one of the two files is damaged, the other has
+// positions, coverage and record numbers, and the copy tells which records were in a
+// damaged part of the log file.
 //
-// A copy is written after its log file and is synced with its first entry, and when
-// the log file ends: a crash may leave it behind the log file. It is best effort: what
-// cannot be written to it is left out, and the log goes on.
+// A copy is written after its log file. It is synced when it is begun and when the log file
+// is full, so after a crash it may lack the last entries. It is best effort: an entry that
+// cannot be written to it is left out, and the log continues.
 const (
 	copySuffix = ".copy"
 	copyMagic  = "LSTOWCPY"
 )
 
-// copied is an entry of a copy: what stands at an offset of the log file.
+// copied is an entry of a copy: the entry at an offset of the log file, and its frame's size.
 type copied struct {
 	decoded
 	at, size int64
@@ -42,21 +42,21 @@ type copyFile struct {
 	file disk.File
 	path string
 	size int64
-	// failed says that something could not be written, which was logged.
+	// failed: an entry could not be written, which was logged.
 	failed bool
 }
 
-// createCopy makes the copy of a log file that is being made, which begins with the same
-// snapshot, under a temporary name; it is nil where that is impossible.
+// createCopy makes the copy of a new log file under a temporary name. It begins with the same
+// snapshot. If that fails, it logs the error and returns nil.
 func (l *Log) createCopy(f *logFile) *copyFile {
 	c := &copyFile{path: l.copyPath(f.seq)}
 	temp := c.path + tempSuffix
-	err := l.removeFile(temp) // left by a try that failed
+	err := l.removeFile(temp) // left by a failed attempt
 	if err == nil {
 		c.file, err = l.opts.FS.Create(temp)
 	}
 	if err != nil {
-		l.sayNoCopy(c.path, err)
+		l.logCopyFailed(c.path, err)
 		return nil
 	}
 	l.copyEnc.encodeCopied(int64(len(magic)), f.size-int64(len(magic)))
@@ -71,15 +71,16 @@ func (l *Log) createCopy(f *logFile) *copyFile {
 		err = c.file.Sync()
 	}
 	if err != nil {
-		l.sayNoCopy(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(temp)))
+		l.logCopyFailed(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(temp)))
 		return nil
 	}
 	return c
 }
 
-// copyEntry adds the encoder's entry, which stands at an offset of the current log
-// file, to its copy. outline encodes an entry of records without them; nil is as it is.
-func (l *Log) copyEntry(f *logFile, size int64, outline func(*encoder) error) {
+// writeCopy appends the encoder's entry, whose frame has the given size and is at the end of
+// f, to the copy of f. outline encodes an entry of records without them; nil copies the
+// entry unchanged.
+func (l *Log) writeCopy(f *logFile, size int64, outline func(*encoder) error) {
 	if l.copy == nil {
 		return
 	}
@@ -96,13 +97,13 @@ func (l *Log) copyEntry(f *logFile, size int64, outline func(*encoder) error) {
 		frame, n, err = l.copyEnc.frame(l.durable, f.seed)
 	}
 	if err == nil {
-		// What is left of a write that failed is written over.
+		// This overwrites the rest of a failed write.
 		_, err = l.copy.file.WriteAt(frame[:n], l.copy.size)
 	}
 	if err != nil {
 		if !l.copy.failed {
 			l.copy.failed = true
-			l.sayNoCopy(l.copy.path, err)
+			l.logCopyFailed(l.copy.path, err)
 		}
 		return
 	}
@@ -110,20 +111,20 @@ func (l *Log) copyEntry(f *logFile, size int64, outline func(*encoder) error) {
 	f.copySize = l.copy.size
 }
 
-// nameCopy gives a copy its name.
-func (l *Log) nameCopy(c *copyFile) *copyFile {
+// renameCopy renames a copy into place; nil if that fails.
+func (l *Log) renameCopy(c *copyFile) *copyFile {
 	if c == nil {
 		return nil
 	}
 	if err := l.opts.FS.Rename(c.path+tempSuffix, c.path); err != nil {
-		l.sayNoCopy(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(c.path+tempSuffix)))
+		l.logCopyFailed(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(c.path+tempSuffix)))
 		return nil
 	}
 	return c
 }
 
-// endCopy makes a copy durable and closes it.
-func (l *Log) endCopy(c *copyFile) {
+// closeCopy syncs and closes a copy.
+func (l *Log) closeCopy(c *copyFile) {
 	if c == nil {
 		return
 	}
@@ -132,12 +133,12 @@ func (l *Log) endCopy(c *copyFile) {
 		err = c.file.Sync()
 	}
 	if err = errors.Join(err, c.file.Close()); err != nil && !c.failed {
-		l.sayNoCopy(c.path, err)
+		l.logCopyFailed(c.path, err)
 	}
 }
 
-// DropCopy removes the copy of the current log file, and reports whether there was one:
-// on a full disk delivery needs its space more. The next log file has a copy again.
+// DropCopy removes the copy of the current log file, to free space for delivery on a full
+// disk, and reports whether there was one. The next log file has a copy again.
 func (l *Log) DropCopy() (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,15 +155,15 @@ func (l *Log) dropCopy() (bool, error) {
 	return true, errors.Join(c.file.Close(), l.removeFile(c.path))
 }
 
-func (l *Log) sayNoCopy(path string, err error) {
-	l.opts.Log.Warn("cannot write the copy of a log file: until the next one, damage of the log file can lose positions", "file", path, "error", err)
+func (l *Log) logCopyFailed(path string, err error) {
+	l.opts.Log.Warn("cannot write the copy of a log file: until the next log file, damage can lose positions", "file", path, "error", err)
 }
 
 func (l *Log) copyPath(seq uint64) string {
 	return filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, copySuffix))
 }
 
-// removeFile removes a file, if it is there.
+// removeFile removes a file, if it exists.
 func (l *Log) removeFile(path string) error {
 	if err := l.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -170,8 +171,8 @@ func (l *Log) removeFile(path string) error {
 	return nil
 }
 
-// readCopy reads the entries of a log file's copy that are whole, in order, and how
-// much of the log file they say was durable. A copy that is not there has none.
+// readCopy reads the intact entries of a log file's copy, in order, and the number of bytes
+// of the log file that were durable according to them. A missing copy has no entries.
 func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
 	data, err := l.readFile(l.copyPath(f.seq))
 	if err != nil || data == nil {
@@ -182,7 +183,7 @@ func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
 	for _, next := range found {
 		d, err := decode(next.payload)
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s at %d: %w", l.copyPath(f.seq), next.at, err)
+			return nil, 0, fmt.Errorf("cannot decode %s at %d: %w", l.copyPath(f.seq), next.at, err)
 		}
 		if c := d.copied; c != nil && c.at >= end && c.size > 0 {
 			all = append(all, *c)
@@ -192,7 +193,7 @@ func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
 	return all, durable, nil
 }
 
-// readFile reads a file of the log; one that is not there is nil.
+// readFile reads a file of the log; nil if it does not exist.
 func (l *Log) readFile(path string) (data []byte, err error) {
 	file, err := l.opts.FS.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -207,7 +208,7 @@ func (l *Log) readFile(path string) (data []byte, err error) {
 		return nil, err
 	}
 	if data, err = readAll(file, size); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
 	}
 	return data, nil
 }

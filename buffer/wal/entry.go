@@ -11,7 +11,7 @@ import (
 	"logstow/record"
 )
 
-// MaxRecords is how many records one append may hand over.
+// MaxRecords is the maximum number of records of one Append.
 const MaxRecords = 1 << 20
 
 // Version is the version of the log's format, in every snapshot. Version 1, which
@@ -23,36 +23,37 @@ const (
 	kindSnapshot = 1 // version, next number, batches, positions, coverage
 	kindRecords  = 2 // see encodeRecords
 	kindCovered  = 3 // Seq, one coverage
-	kindDurable  = 4 // nothing: its frame says how much is durable
+	kindDurable  = 4 // nothing: its frame has the number of durable bytes
 	kindDone     = 5 // Seq
 	kindOutline  = 6 // first number, service, class, runs, positions; in copies only
 	kindCopied   = 7 // offset, size, entry; in copies only
 )
 
-// ErrEntry says that a frame's payload, though whole, is not an entry of this version.
+// ErrEntry reports that the payload of an intact frame is not an entry of a known version.
 var ErrEntry = errors.New("not an entry of the log")
 
-// Key is what batches are made of: one service's records of one class and bucket.
+// Key identifies the records of a batch: those of one service, class and bucket.
 type Key struct {
 	Service, Class string
 	// Start and Width are the bucket's, in Unix nanoseconds and nanoseconds.
 	Start, Width int64
 }
 
-// Run is a stretch of a chunk's records that belong to one bucket.
+// Run is a range of an entry's records that belong to one bucket. Start and Width are in Unix
+// nanoseconds and nanoseconds.
 type Run struct {
 	Start, Width int64
 	Count        int
 }
 
-// Position is how far an input was read. An empty Value forgets the input.
+// Position is how far an input was read. An empty Value deletes the input's position.
 type Position struct {
 	Input string
 	Value []byte
 }
 
-// Records is an entry: what one append handed over. Everything is final; replay
-// interprets nothing.
+// Records is an entry of records and positions: one Append. Times and buckets are final;
+// replay does not interpret them.
 type Records struct {
 	// First is the number of the first record; the others follow it.
 	First          uint64
@@ -137,7 +138,7 @@ func decodeRecords(r *decoder) (e Records, err error) {
 	if r.err != nil {
 		return e, r.err
 	}
-	e.Records = make([]record.Record, len(levels)) // a byte of the payload stands for each
+	e.Records = make([]record.Record, len(levels)) // bounded: the payload has a byte for each
 	last, source := int64(0), 0
 	for i := range e.Records {
 		d, n := binary.Varint(times)
@@ -159,7 +160,7 @@ func decodeRecords(r *decoder) (e Records, err error) {
 	return e, nil
 }
 
-// count is how many records runs cover.
+// count returns how many records runs cover.
 func count(runs []Run) (n int) {
 	for _, r := range runs {
 		n += r.Count
@@ -181,7 +182,7 @@ func (w *encoder) encodeOutline(first uint64, service, class string, runs []Run,
 }
 
 func decodeOutline(r *decoder) *Records {
-	// Its records are in the log: their number is not bounded by the payload's size.
+	// The records are in the log file, so the payload's size does not bound their number.
 	e := &Records{First: r.uint(), Service: r.str(), Class: r.str(), Runs: r.runs(MaxRecords)}
 	if e.Positions = r.positions(); count(e.Runs) > MaxRecords {
 		r.fail("counts")
@@ -189,8 +190,8 @@ func decodeOutline(r *decoder) *Records {
 	return e
 }
 
-// snapshot is the first entry of every log file: all that older files said that
-// still matters, but for their records.
+// snapshot is the first entry of every log file: the state after all older files, without
+// their records.
 type snapshot struct {
 	version   uint64
 	next      uint64
@@ -273,28 +274,28 @@ func (w *encoder) encodeDone(seq int64) error {
 	return w.err
 }
 
-// decoded is any entry; one of them is set, or none.
+// decoded is an entry of any kind; at most one field is set.
 type decoded struct {
 	snapshot *snapshot
 	records  *Records
 	covered  *covered
 	// outline is an entry of records without them, as a copy has it.
 	outline *Records
-	// done is the Seq of a batch that does not wait any more.
+	// done is the Seq of a batch that no longer waits.
 	done int64
 	// copied is an entry of a copy.
 	copied *copied
 }
 
-// covered says that all records of a key up to a number are in sealed batches,
-// the last of which has the given Seq.
+// covered is the entry that all records of a key up to a number are in sealed batches, the
+// last of which has the given Seq.
 type covered struct {
 	key     Key
 	through uint64
 	seq     int64
 }
 
-// decode reads a payload. Messages are views into it.
+// decode decodes a payload. Messages are slices of it.
 func decode(payload []byte) (d decoded, err error) {
 	r := newDecoder(payload)
 	d = r.entry()
@@ -304,7 +305,7 @@ func decode(payload []byte) (d decoded, err error) {
 	return d, r.err
 }
 
-// entry reads an entry.
+// entry decodes an entry.
 func (r *decoder) entry() (d decoded) {
 	n, kind := r.array(), r.uint()
 	switch {

@@ -11,8 +11,8 @@ import (
 	"logstow/internal/crashpoint"
 )
 
-// create makes a log file that begins with a snapshot, and its copy if it is to have one, and makes them
-// durable. A failure leaves nothing behind that matters.
+// create makes a log file that begins with a snapshot and, with withCopy set, its copy, and
+// syncs them. A failure leaves at most temporary files.
 func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err error) {
 	if err := l.enc.encodeSnapshot(&snapshot{next: l.next, seq: l.seq, batches: l.batches, positions: l.positions, coverage: l.coverage}); err != nil {
 		return nil, nil, err
@@ -26,9 +26,9 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 		seq: seq, seed: s, own: true, size: int64(len(magic)) + size,
 		path: filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, suffix)),
 	}
-	file, temp, err := l.blank(f.path)
+	file, temp, err := l.newOrRecycledFile(f.path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("begin a log file: %w", room(err))
+		return nil, nil, fmt.Errorf("cannot begin a log file: %w", wrapFull(err))
 	}
 	_, err = file.WriteAt(append([]byte(magic), frame...), 0)
 	if err == nil {
@@ -46,10 +46,10 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 		if copied != nil {
 			err = errors.Join(err, copied.file.Close(), l.opts.FS.Remove(copied.path+tempSuffix))
 		}
-		return nil, nil, errors.Join(fmt.Errorf("begin a log file: %w", room(err)), file.Close(), l.opts.FS.Remove(temp))
+		return nil, nil, errors.Join(fmt.Errorf("cannot begin a log file: %w", wrapFull(err)), file.Close(), l.opts.FS.Remove(temp))
 	}
 	// After the log file: a copy without one is one whose log file is missing.
-	if copied = l.nameCopy(copied); copied != nil {
+	if copied = l.renameCopy(copied); copied != nil {
 		f.copySize = copied.size
 	}
 	crashpoint.Here("wal.roll.after-rename")
@@ -60,16 +60,16 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	return file, f, nil
 }
 
-// room marks an error that says there is no room.
-func room(err error) error {
+// wrapFull adds ErrFull to the error of a full disk.
+func wrapFull(err error) error {
 	if disk.Full(err) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return err
 }
 
-// drop removes the oldest files as long as they hold no record from number
-// needed on, and forgets the coverage of what is gone. mu is held.
+// drop removes the oldest files while all their record numbers are below needed, and then
+// the coverage of the removed records. mu is held.
 func (l *Log) drop(needed uint64) error {
 	gone, removed := uint64(0), false
 	for len(l.files) > 1 && l.files[0].last < needed {
@@ -77,15 +77,16 @@ func (l *Log) drop(needed uint64) error {
 		crashpoint.Here("wal.drop.before-remove")
 		err := l.removeFile(l.copyPath(f.seq))
 		if err == nil && !f.missing {
-			err = l.spare.take(l.opts.FS, f)
+			err = l.recycled.recycleOrRemove(l.opts.FS, f)
 		}
 		if err != nil {
-			return fmt.Errorf("remove a log file: %w", err)
+			return fmt.Errorf("cannot remove a log file: %w", err)
 		}
 		crashpoint.Here("wal.drop.after-remove")
 		gone, removed = max(gone, f.last), true
 		l.files = slices.Delete(l.files, 0, 1)
-		// A file that came back would need its coverage; of several, the older ones would be missed.
+		// Synced one by one: a crash that restores a file must not leave a gap before it, and
+		// its coverage must not be dropped before the removal is durable.
 		if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
 			return l.fail("sync", l.opts.Dir, err)
 		}
@@ -97,22 +98,22 @@ func (l *Log) drop(needed uint64) error {
 	return nil
 }
 
-// end cuts off what is behind the current file's last entry, and makes it durable.
-func (l *Log) end(current *logFile) error {
+// finishFile truncates the current file behind its last entry and syncs it.
+func (l *Log) finishFile(current *logFile) error {
 	err := l.file.Truncate(current.size)
 	if err == nil {
 		err = l.file.Sync()
 	}
 	if err != nil {
-		return l.fail("end", current.path, err)
+		return l.fail("finish", current.path, err)
 	}
 	return nil
 }
 
-// blank is an open file to begin a log file in: a spare one, else a new one.
-func (l *Log) blank(path string) (file disk.File, temp string, err error) {
-	for len(l.spare.files) > 0 {
-		temp := l.spare.pop()
+// newOrRecycledFile opens a recycled file, or makes a new one, under a temporary name.
+func (l *Log) newOrRecycledFile(path string) (file disk.File, temp string, err error) {
+	for len(l.recycled.files) > 0 {
+		temp := l.recycled.pop()
 		if file, err := l.opts.FS.Open(temp); err == nil {
 			return file, temp, nil
 		}

@@ -7,37 +7,37 @@ import (
 	"math"
 )
 
-// A log file, and every other file of the buffer that grows, is a magic of eight
+// A log file, and every other file of the buffer that is appended to, is a magic of eight
 // bytes and frames:
 //
 //	length   4 bytes, little endian, of the payload, at least 1
-//	durable  4 bytes, little endian: all before this offset of the file was
-//	         durable when the frame was written; 0 where nobody asks
+//	durable  4 bytes, little endian: everything before this offset of the log file was
+//	         durable when the frame was written, in a log file and its copy; else 0
 //	head CRC 4 bytes, little endian, CRC-32C of these eight bytes
 //	CRC      4 bytes, little endian, CRC-32C of these eight bytes and the payload
 //	payload  msgpack
 //
-// In a log file both sums begin with the file's own seed, so that what a file
-// held when it had another name is never taken for a frame of it.
+// In a log file and its copy both sums begin with the file's seed, so that the old content
+// of a recycled file is never read as a frame.
 const (
 	frameHead = 16
 	// MaxFrame is the limit of a payload in bytes.
 	MaxFrame = 64 << 20
 )
 
-// ErrFrame says that no whole frame stands where one was looked for.
-var ErrFrame = errors.New("no whole frame")
+// ErrFrame reports that there is no intact frame at the expected place.
+var ErrFrame = errors.New("no intact frame")
 
-// seed is what the sums of a log file's frames begin with.
+// seed is the initial value of the checksums of a log file's frames.
 type seed uint32
 
-// seedOf is the seed of the log file of a sequence number: no two have the same
-// within 2^32 files, since a CRC tells all differences of 32 bits in a row apart.
+// seedOf returns the seed of the log file with a sequence number. It is unique within 2^32
+// files, because a CRC-32 detects every burst error of up to 32 bits.
 func seedOf(seq uint64) seed {
 	return seed(crc32.Checksum(binary.LittleEndian.AppendUint64(nil, seq), crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// BeginFrame appends the place of a frame's head; the payload follows, and EndFrame ends it.
+// BeginFrame appends an empty head of a frame; the payload follows, and EndFrame completes it.
 func BeginFrame(b []byte) []byte { return append(b, make([]byte, frameHead)...) }
 
 // EndFrame fills in the head of the frame that begins at b[start] and ends with b.
@@ -52,8 +52,8 @@ func endFrame(frame []byte, durable int64, s seed) {
 	binary.LittleEndian.PutUint32(head[12:], payloadSum(sum, payload))
 }
 
-// NextFrame returns the payload of the frame at the start of b, and what follows
-// it. What is cut off or damaged is ErrFrame.
+// NextFrame returns the payload of the frame at the start of b, and the rest of b. The error
+// is ErrFrame if the frame is truncated or damaged.
 func NextFrame(b []byte) (payload, rest []byte, err error) {
 	f, err := nextFrame(b, 0)
 	if err != nil {
@@ -62,8 +62,8 @@ func NextFrame(b []byte) (payload, rest []byte, err error) {
 	return f.payload, b[frameHead+len(f.payload):], nil
 }
 
-// CutShort reports whether b may be a frame of which the end is missing.
-func CutShort(b []byte) bool {
+// MaybeTorn reports whether b may be a frame whose end is missing.
+func MaybeTorn(b []byte) bool {
 	if len(b) < frameHead {
 		return true
 	}
@@ -71,7 +71,7 @@ func CutShort(b []byte) bool {
 	return n > 0 && n <= MaxFrame && uint64(n) > uint64(len(b)-frameHead)
 }
 
-// frame is a frame that was read.
+// frame is a decoded frame.
 type frame struct {
 	payload []byte
 	durable int64

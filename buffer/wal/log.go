@@ -1,10 +1,10 @@
 // Package wal is the write-ahead log of a buffer: the records that are not in a
-// sealed batch yet, together with how far each input was read, committed in one
-// write. docs/format/buffer.md describes the bytes.
+// sealed batch yet, and the positions of the inputs, committed in one write.
+// docs/format/buffer.md describes the bytes.
 //
-// A log is a directory of files that are only appended to. Each begins with a
-// snapshot of all positions and of the coverage still needed, so older files are
-// needed for their records alone, and go once those are in sealed batches.
+// A log is a directory of append-only files. Each begins with a snapshot of all
+// positions and of the coverage that is still needed, so older files are needed only
+// for their records, and are removed when those are in sealed batches.
 package wal
 
 import (
@@ -20,21 +20,21 @@ import (
 	"logstow/record"
 )
 
-// magic begins every log file.
+// magic is the beginning of every log file.
 const magic = "LSTOWWAL"
 
 const suffix = ".log"
 
-// endMark stands behind the last entry of the file that is written to: what
-// follows it in a file that is used again is of no meaning.
-const endMark = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+// endMarker follows the last entry of the current file; in a recycled file the bytes behind
+// it are old.
+const endMarker = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // DefaultFileSize is the size in bytes at which a log file is full.
 const DefaultFileSize = 16 << 20
 
-// ErrFull says that there was no room; what was not written left no trace, and
-// the same call may succeed later.
-var ErrFull = errors.New("no room on disk")
+// ErrFull reports that the disk is full. Nothing was written, and the same call may
+// succeed later.
+var ErrFull = errors.New("no space on disk")
 
 // Options configure a Log.
 type Options struct {
@@ -42,38 +42,37 @@ type Options struct {
 	FS  disk.FS
 	// FileSize is the size in bytes at which a new file is begun; 0 is DefaultFileSize.
 	FileSize int64
-	// OnLostPositions is what is done where positions are lost.
+	// OnLostPositions is the policy for lost positions.
 	OnLostPositions LostPositions
-	// Log gets what an operator should know.
+	// Log is the logger; required by Open.
 	Log *slog.Logger
 }
 
 // Log is an open log. Its methods are safe for concurrent use. After a failed
-// sync nothing is known of what is on disk, so that error is final: every later
+// sync the content of the disk is unknown, so that error is final: every later
 // call returns it.
 type Log struct {
 	opts Options
 
-	// syncing is held during a sync, before mu where both are.
+	// syncing is held during a sync. Lock order: syncing before mu.
 	syncing sync.Mutex
 
 	mu        sync.Mutex
 	enc       *encoder
 	copyEnc   *encoder
 	files     []*logFile // in order; the last is written to
-	spare     spare
+	recycled  recycledFiles
 	file      disk.File
-	copy      *copyFile      // of file; nil where there is none
+	copy      *copyFile      // of file; nil if there is none
 	next      uint64         // number of the next record
-	seq       int64          // highest Seq of a batch that covers any
-	batches   map[int64]bool // the Seqs of those that wait
+	seq       int64          // highest Seq that Cover got
+	batches   map[int64]bool // Seqs of the waiting batches
 	positions map[string][]byte
 	coverage  map[Key]uint64
-	// entries counts entries since Open, synced those that are durable, marked those
-	// of which Mark said it, rolls the files begun.
-	entries, synced, marked, rolls uint64
-	// durable is the size of what is durable of the current file, begun that with
-	// which it began.
+	// entries is the number of the last entry since Open, synced that of the last durable one,
+	// durableWritten that of the last one before a WriteDurable; rolls counts the files begun.
+	entries, synced, durableWritten, rolls uint64
+	// durable is how many bytes of the current file are durable, begun its size when it was begun.
 	durable, begun int64
 	err            error
 }
@@ -84,16 +83,16 @@ type logFile struct {
 	path string
 	// size and copySize are the sizes of the file and of its copy.
 	size, copySize int64
-	// own says that this process made the file: nobody else holds it.
+	// own: this process made the file, and no other name links to it.
 	own bool
-	// missing says that there is only the copy; repair that Repair has something to do.
+	// missing: only the copy exists. repair: Repair has to rewrite the file.
 	missing, repair bool
-	// last is the highest number of its records, 0 where it has none.
+	// last is the highest number of its records, 0 if it has none.
 	last uint64
 }
 
-// Append writes an entry of records and positions in one write, and returns the
-// first record's number and the entry's, for Sync. The entry is durable after a sync.
+// Append writes records and positions as one entry, in one write. It returns the number of
+// the first record and that of the entry, which is durable after Sync.
 func (l *Log) Append(service, class string, runs []Run, records []record.Record, positions []Position) (first, entry uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,9 +113,9 @@ func (l *Log) Append(service, class string, runs []Run, records []record.Record,
 	return first, l.entries, nil
 }
 
-// Cover writes down that all records of a key up to a number are in sealed
-// batches, the last of which has the given Seq, and returns the entry's number.
-// That batch may be removed once the entry is durable.
+// Cover logs that all records of a key up to a number are in sealed batches, the last of
+// which has the given Seq. It returns the entry's number. The batch may be removed only
+// when the entry is durable.
 func (l *Log) Cover(key Key, through uint64, seq int64) (entry uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,9 +132,9 @@ func (l *Log) Cover(key Key, through uint64, seq int64) (entry uint64, err error
 	return l.entries, nil
 }
 
-// Done writes down that the batch of a Seq, of which Cover was told, does not wait any
-// more, and returns the entry's number. Once that is durable, the batch's file may go
-// without being reported as missing. With ErrFull the next log file says it.
+// Done logs that the batch of a Seq, which Cover got before, no longer waits, and returns the
+// entry's number. When that is durable, the batch's file may be removed without being reported
+// as missing. After ErrFull the snapshot of the next log file has that information.
 func (l *Log) Done(seq int64) (entry uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,13 +149,13 @@ func (l *Log) Done(seq int64) (entry uint64, err error) {
 	return l.entries, nil
 }
 
-// Mark writes down that all is durable, where that is so and no entry says it.
-// Without it, damage to what was written last looks like a write that a crash
-// of the machine tore, and what follows it is not taken up.
-func (l *Log) Mark() error {
+// WriteDurable logs that all entries are durable, unless some are not or that is logged
+// already. Without it, damage to the last entries looks like a torn write after a crash of
+// the machine, and what follows it is not recovered.
+func (l *Log) WriteDurable() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil || l.synced < l.entries || l.marked == l.entries {
+	if l.err != nil || l.synced < l.entries || l.durableWritten == l.entries {
 		return l.err
 	}
 	if err := l.enc.encodeDurable(); err != nil {
@@ -165,12 +164,12 @@ func (l *Log) Mark() error {
 	if err := l.write(nil); err != nil {
 		return err
 	}
-	l.marked = l.entries
+	l.durableWritten = l.entries
 	return nil
 }
 
-// write appends the encoder's entry to the current file, and to its copy, for which
-// outline encodes an entry of records; nil is as it is. mu is held.
+// write appends the encoder's entry to the current file and to its copy. outline encodes an
+// entry of records for the copy; nil copies the entry unchanged. mu is held.
 func (l *Log) write(outline func(*encoder) error) error {
 	if l.err != nil {
 		return l.err
@@ -182,37 +181,37 @@ func (l *Log) write(outline func(*encoder) error) error {
 	}
 	crashpoint.Here("wal.append.before-write")
 	if n, err := l.file.WriteAt(frame, f.size); err != nil {
-		// A part of a frame must not stay: what is appended later would be lost behind it.
+		// A torn frame must not remain: entries appended behind it would be lost.
 		if n > 0 || !disk.Full(err) {
 			if err := l.file.Truncate(f.size); err != nil {
-				return l.fail("take back a torn write of", f.path, err)
+				return l.fail("truncate a torn write of", f.path, err)
 			}
 		}
 		if disk.Full(err) {
-			return fmt.Errorf("append to %s: %w: %w", f.path, ErrFull, err)
+			return fmt.Errorf("cannot append to %s: %w: %w", f.path, ErrFull, err)
 		}
 		return l.fail("append to", f.path, err)
 	}
 	crashpoint.Here("wal.append.after-write")
-	l.copyEntry(f, size, outline)
+	l.writeCopy(f, size, outline)
 	f.size += size
 	return nil
 }
 
 // fail makes an error final.
 func (l *Log) fail(what, path string, err error) error {
-	l.err = fmt.Errorf("%s %s: %w; restart to recover from what is on disk", what, path, err)
+	l.err = fmt.Errorf("cannot %s %s: %w; restart to recover from what is on disk", what, path, err)
 	return l.err
 }
 
-// Err is the final error, if there was one.
+// Err is the final error, nil if there is none.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
 }
 
-// Sync makes the entries up to one durable; those that are already cost nothing.
+// Sync makes all entries up to the given one durable. It does nothing if they are.
 func (l *Log) Sync(entry uint64) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -236,7 +235,7 @@ func (l *Log) Sync(entry uint64) error {
 	return nil
 }
 
-// Entries is the number of the last entry, Synced that of the last durable one.
+// Entries returns the number of the last entry and that of the last durable one.
 func (l *Log) Entries() (written, synced uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -250,29 +249,21 @@ func (l *Log) Next() uint64 {
 	return l.next
 }
 
-// Seq is the highest Seq that Cover was told, by earlier processes too.
+// Seq is the highest Seq that Cover got, by earlier processes too.
 func (l *Log) Seq() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.seq
 }
 
-// Position is the last position of an input.
-func (l *Log) Position(input string) ([]byte, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	v, ok := l.positions[input]
-	return v, ok
-}
-
-// Positions is a copy of all positions; the values must not be changed.
+// Positions returns a copy of all positions; the values must not be changed.
 func (l *Log) Positions() map[string][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.positions)
 }
 
-// Size is the size of all files in bytes.
+// Size is the total size of log files and copies in bytes, without recycled files.
 func (l *Log) Size() (n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -282,14 +273,14 @@ func (l *Log) Size() (n int64) {
 	return n
 }
 
-// Full reports whether the current file is full, so that Trim begins another.
+// Full reports whether the current file is full, so that Trim begins a new one.
 func (l *Log) Full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.files[len(l.files)-1].size >= l.opts.FileSize
 }
 
-// Oldest is the highest number of a record in the oldest file, 0 where that is the current one.
+// Oldest is the highest record number in the oldest file, 0 if that is the current one.
 func (l *Log) Oldest() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -299,10 +290,9 @@ func (l *Log) Oldest() uint64 {
 	return l.files[0].last
 }
 
-// Trim begins a new file where the current one is full, or where force is set
-// and it holds records, and removes the files without records from number needed
-// on. With force set, a current file without records is replaced by its own
-// snapshot if that saves much.
+// Trim begins a new file if the current one is full, or if force is set and it holds
+// records, and removes the oldest files whose records all have numbers below needed. With
+// force set, a current file without records is replaced by its snapshot if that frees much.
 func (l *Log) Trim(needed uint64, force bool) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
@@ -330,7 +320,7 @@ func (l *Log) Trim(needed uint64, force bool) error {
 func (l *Log) roll() error {
 	current := l.files[len(l.files)-1]
 	crashpoint.Here("wal.roll.before-sync")
-	if err := l.end(current); err != nil {
+	if err := l.finishFile(current); err != nil {
 		return err
 	}
 	l.synced, l.durable = l.entries, current.size
@@ -340,7 +330,7 @@ func (l *Log) roll() error {
 	if err != nil {
 		return err
 	}
-	l.endCopy(copied)
+	l.closeCopy(copied)
 	l.durable, l.begun = next.size, next.size
 	old := l.file
 	l.file, l.files = file, append(l.files, next)
@@ -350,12 +340,13 @@ func (l *Log) roll() error {
 	return nil
 }
 
-// muchCoverage is how many bytes of coverage may follow a snapshot on a full disk.
+// muchCoverage is how many bytes may follow the snapshot of a file without records before Trim
+// replaces it.
 const muchCoverage = 3 << 10
 
-// replace puts a snapshot in the place of the current file, which has no records:
-// the snapshot says all that the file said. The copy goes first: it would be of another
-// file after a crash, and on a full disk its space is needed. Both locks are held.
+// replace replaces the current file, which has no records, by a snapshot of the same content.
+// The copy is removed first: after a crash it would belong to another file, and on a full
+// disk its space is needed. Both locks are held.
 func (l *Log) replace() error {
 	last := len(l.files) - 1
 	copied, err := l.dropCopy()
@@ -375,42 +366,42 @@ func (l *Log) replace() error {
 	return nil
 }
 
-// Close closes the current file, synced. The Log must not be used after it.
+// Close syncs and closes the current file. The Log must not be used afterwards.
 func (l *Log) Close() error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
-		l.endCopy(l.copy)
+		l.closeCopy(l.copy)
 		return errors.Join(l.err, l.file.Close())
 	}
-	err := l.end(l.files[len(l.files)-1])
+	err := l.finishFile(l.files[len(l.files)-1])
 	if err == nil && l.entries > 0 {
-		err = l.closing()
+		err = l.writeClosingEntry()
 	}
-	l.endCopy(l.copy)
-	err = errors.Join(err, l.spare.remove(l.opts.FS), l.file.Close())
+	l.closeCopy(l.copy)
+	err = errors.Join(err, l.recycled.remove(l.opts.FS), l.file.Close())
 	l.err = errors.New("the log is closed")
 	return err
 }
 
-// closing writes down that all is durable. Both locks are held.
-func (l *Log) closing() error {
+// writeClosingEntry logs that all entries are durable. Both locks are held.
+func (l *Log) writeClosingEntry() error {
 	current := l.files[len(l.files)-1]
 	l.synced, l.durable = l.entries, current.size
 	if err := l.enc.encodeDurable(); err != nil {
 		return err
 	}
 	if err := l.write(nil); errors.Is(err, ErrFull) {
-		return nil // it only helps to tell damage apart
+		return nil // the entry only helps to tell damage from a torn write
 	} else if err != nil {
 		return err
 	}
-	return l.end(current)
+	return l.finishFile(current)
 }
 
-// apply makes positions the last ones.
+// apply updates all with newer positions.
 func apply(all map[string][]byte, positions []Position) {
 	for _, p := range positions {
 		if len(p.Value) == 0 {

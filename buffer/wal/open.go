@@ -14,34 +14,33 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-// Sealed is what is known of sealed batches when a log is opened.
+// Sealed describes the sealed batches when a log is opened.
 type Sealed struct {
-	// Through is the coverage that those which wait claim.
+	// Through is the coverage of the waiting batches, from their heads.
 	Through map[Key]uint64
-	// Batches are the Seqs of those whose file is there: true where it waits, false
-	// where it was set aside or is delivered.
+	// Batches are the Seqs of all batches with a file: true if the batch waits, false if it is
+	// quarantined or delivered.
 	Batches map[int64]bool
 }
 
-// Open opens the log in a directory, which must exist, and begins a new file
-// behind what is there. sealed is the coverage that sealed batches claim. Replay
-// must be called before records are appended, and Repair when the damaged files
-// were looked at. Lost positions with [Stop] are [ErrLostPositions]; then nothing was
-// changed that says so. The error is ctx's if it ends meanwhile.
+// Open opens the log in a directory, which must exist, recovers its state and begins a new
+// file. Replay must be called before records are appended, and Repair after the damage was
+// reported. With [Stop], lost positions are [ErrLostPositions], and the next Open finds
+// them lost again. If ctx ends, the error is its cause.
 func Open(ctx context.Context, opts Options, sealed Sealed) (*Log, Report, error) {
 	if opts.FileSize == 0 {
 		opts.FileSize = DefaultFileSize
 	}
 	l := newLog(opts)
 	if err := l.list(true); err != nil {
-		return nil, Report{}, fmt.Errorf("open the log: %w", err)
+		return nil, Report{}, fmt.Errorf("cannot open the log: %w", err)
 	}
 	report, err := l.recover(ctx, sealed, true)
 	if err == nil {
-		err = l.decide(report)
+		err = l.decideLostPositions(report)
 	}
 	if err != nil {
-		return nil, report, fmt.Errorf("open the log: %w", err)
+		return nil, report, fmt.Errorf("cannot open the log: %w", err)
 	}
 	seq := uint64(0)
 	if n := len(l.files); n > 0 {
@@ -49,7 +48,7 @@ func Open(ctx context.Context, opts Options, sealed Sealed) (*Log, Report, error
 	}
 	file, f, err := l.create(seq+1, true)
 	if err != nil {
-		return nil, report, fmt.Errorf("open the log: %w", err)
+		return nil, report, fmt.Errorf("cannot open the log: %w", err)
 	}
 	l.file, l.files, l.durable, l.begun = file, append(l.files, f), f.size, f.size
 	return l, report, nil
@@ -62,7 +61,7 @@ func newLog(opts Options) *Log {
 	}
 }
 
-// list finds the log's files; with clean set it removes those that were never begun.
+// list lists the log's files; with clean set it removes temporary files.
 func (l *Log) list(clean bool) error {
 	infos, err := l.opts.FS.List(l.opts.Dir)
 	if err != nil {
@@ -85,7 +84,7 @@ func (l *Log) list(clean bool) error {
 		}
 		n, err := strconv.ParseUint(stem, 16, 64)
 		if err != nil || n == 0 {
-			continue // not ours
+			continue // not a file of the log
 		}
 		f := files[n]
 		if f == nil {
@@ -103,16 +102,16 @@ func (l *Log) list(clean bool) error {
 	return nil
 }
 
-// Replay hands over the records that are in no sealed batch, in the order in
-// which they were appended; those that are covered have a run's Count of
-// records cut out. The messages are valid during the call only.
+// Replay calls take with the records that are in no sealed batch, in the order in
+// which they were appended; covered records are left out of their runs. The messages
+// are valid only during the call.
 func (l *Log) Replay(take func(Records) error) error {
 	l.mu.Lock()
 	files := slices.Clone(l.files[:len(l.files)-1]) // Trim may be called meanwhile
 	l.mu.Unlock()
 	for _, f := range files {
 		if err := l.replay(f, take); err != nil {
-			return fmt.Errorf("replay the log: %w", err)
+			return fmt.Errorf("cannot replay the log: %w", err)
 		}
 	}
 	return nil
@@ -127,7 +126,7 @@ func (l *Log) replay(f *logFile, take func(Records) error) error {
 	for _, next := range found {
 		d, err := decode(next.payload)
 		if err != nil {
-			return fmt.Errorf("%s at %d: %w", f.path, next.at, err)
+			return fmt.Errorf("cannot decode %s at %d: %w", f.path, next.at, err)
 		}
 		if d.records == nil {
 			continue
@@ -144,8 +143,8 @@ func (l *Log) replay(f *logFile, take func(Records) error) error {
 	return nil
 }
 
-// uncovered cuts an entry into the stretches whose records no sealed batch holds.
-// Numbers stay right: each part has a First of its own.
+// uncovered splits an entry into parts whose records are in no sealed batch. Each part has
+// its own First, so the record numbers stay the same.
 func uncovered(e *Records, coverage map[Key]uint64) (parts []Records) {
 	at, number := 0, e.First
 	for _, run := range e.Runs {
@@ -163,10 +162,10 @@ func uncovered(e *Records, coverage map[Key]uint64) (parts []Records) {
 	return parts
 }
 
-// key is that of an entry's run.
+// key returns the key of a run of the entry.
 func (e *Records) key(run Run) Key { return Key{e.Service, e.Class, run.Start, run.Width} }
 
-// skip is how many of a run's records, of which the first has a number, are covered through another.
+// skip returns how many records of a run that begins with number first are covered up to number through.
 func (r Run) skip(through, first uint64) int {
 	if through < first {
 		return 0
@@ -174,18 +173,18 @@ func (r Run) skip(through, first uint64) int {
 	return int(min(uint64(r.Count), through-first+1))
 }
 
-// placed is a frame and where it stands in its file.
-type placed struct {
+// placedFrame is a frame and its offset in its file.
+type placedFrame struct {
 	frame
 	at int64
 }
 
-// end is the offset behind it.
-func (p placed) end() int64 { return p.at + int64(p.size()) }
+// end is the offset behind the frame.
+func (p placedFrame) end() int64 { return p.at + int64(p.size()) }
 
-// frames are all whole frames of a file that hold entries, and the size of what
-// the file itself says was durable.
-func frames(data []byte, magic string, s seed) (found []placed, durable int64) {
+// frames returns all intact frames of a file that hold entries, and the number of bytes that
+// were durable according to them.
+func frames(data []byte, magic string, s seed) (found []placedFrame, durable int64) {
 	at := 0
 	if len(data) >= len(magic) && string(data[:len(magic)]) == magic {
 		at = len(magic)
@@ -196,17 +195,17 @@ func frames(data []byte, magic string, s seed) (found []placed, durable int64) {
 			at += 1 + resync(data[at+1:], s)
 			continue
 		}
-		found = append(found, placed{next, int64(at)})
+		found = append(found, placedFrame{next, int64(at)})
 		durable = max(durable, next.durable)
 		at += next.size()
 	}
 	return found, durable
 }
 
-// resync is the offset of the next whole frame that holds an entry, or the end.
+// resync returns the offset of the next intact frame that holds an entry, or the end.
 func resync(b []byte, s seed) int {
 	for i := 0; i+frameHead < len(b); i++ {
-		// A frame's payload is an array of 1 to 11 elements; looking first saves most checksums.
+		// A frame's payload is an array of 1 to 11 elements; checking that first saves most checksums.
 		if c := b[i+frameHead]; c < 0x91 || c > 0x9b {
 			continue
 		}
@@ -217,8 +216,10 @@ func resync(b []byte, s seed) int {
 	return len(b)
 }
 
-// ended reports whether b, which is behind the last entry, begins with the end mark.
-func ended(b []byte) bool { return len(b) >= len(endMark) && string(b[:len(endMark)]) == endMark }
+// hasEndMarker reports whether b, the bytes behind the last entry, begins with the end marker.
+func hasEndMarker(b []byte) bool {
+	return len(b) >= len(endMarker) && string(b[:len(endMarker)]) == endMarker
+}
 
 func readAll(file disk.File, size int64) ([]byte, error) {
 	data := make([]byte, size)

@@ -9,26 +9,26 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-// Summary is what a log holds.
+// Summary describes the content of a log.
 type Summary struct {
-	// Bytes is the size of its files, Positions the number of inputs, Services
-	// those of records that no batch covers.
+	// Bytes is the size of its files, Positions the number of inputs, Services are the
+	// services of records that are in no sealed batch.
 	Bytes     int64
 	Positions int
 	Services  []string
-	// Report is what is wrong with it; it counts only where nobody writes the log.
+	// Report is the damage; it is only meaningful while no process writes the log.
 	Report Report
 }
 
-// Peek reads a log and changes nothing; a process may be writing it. The error is ctx's if
-// it ends meanwhile.
+// Peek reads a log and changes nothing; a process may be writing it. If ctx ends, the error
+// is its cause.
 func Peek(ctx context.Context, fsys disk.FS, dir string, sealed Sealed) (s Summary, err error) {
 	l := newLog(Options{Dir: dir, FS: fsys})
 	if err := l.list(false); err != nil {
 		return s, err
 	}
 	if s.Report, err = l.recover(ctx, sealed, false); err != nil {
-		return s, fmt.Errorf("read the log: %w", err)
+		return s, fmt.Errorf("cannot read the log: %w", err)
 	}
 	s.Bytes, s.Positions = l.Size(), len(l.positions)
 	services := map[string]bool{}
@@ -38,7 +38,7 @@ func Peek(ctx context.Context, fsys disk.FS, dir string, sealed Sealed) (s Summa
 			return nil
 		})
 		if err != nil {
-			return s, fmt.Errorf("read the log: %w", err)
+			return s, fmt.Errorf("cannot read the log: %w", err)
 		}
 	}
 	s.Services = slices.Sorted(maps.Keys(services))

@@ -9,51 +9,51 @@ import (
 	"slices"
 )
 
-// Damage is a log file of which a part cannot be read. What is whole in it is replayed.
+// Damage is a damaged part of a log file. The intact entries of the file are replayed.
 type Damage struct {
 	Path string
 	// Offset is where the first unreadable byte is, Lost how many bytes are unreadable.
 	Offset, Lost int64
-	// Torn is damage at the very end of the log, as a crash leaves it: never
-	// acknowledged, cut off.
+	// Torn is a torn write at the end of the log, as a crash leaves it. It was never
+	// acknowledged and is truncated.
 	Torn bool
-	// Missing says that the file is not there.
+	// Missing: the file does not exist.
 	Missing bool
-	// Unknown says that its copy does not tell what was in it: any records may be lost.
+	// Unknown: the copy does not cover the damage, so any records may be lost.
 	Unknown bool
 }
 
-// Loss is what the damage of a log file means for its records, as its copy tells. Those
-// that sealed batches hold are not counted: nothing happened to them.
+// Loss is how the damage of a log file affects its records, according to its copy. Records
+// in sealed batches are not affected and not counted.
 type Loss struct {
 	Path string
-	// Lost records are gone, those of Reread will be read again by their inputs.
+	// Lost is how many records are lost, Reread how many their inputs will read again.
 	Lost, Reread uint64
-	// Services are those of the lost records, in order.
+	// Services are the services of the lost records, in order of name.
 	Services []string
 }
 
-// Report is what was found wrong when a log was opened.
+// Report is the damage found when a log was opened.
 type Report struct {
 	Damage []Damage
 	Losses []Loss
-	// MissingBatches are the Seqs of batches that wait, but have no file.
+	// MissingBatches are the Seqs of waiting batches without a file.
 	MissingBatches []int64
-	// LostPositions says that the positions may be older than the records.
+	// LostPositions: the positions may be older than the records.
 	LostPositions bool
 }
 
-// recovery reads the files of a log one after the other.
+// recovery reads the files of a log in order.
 type recovery struct {
 	l      *Log
 	report Report
-	// lost are the entries that only copies have, in order; waiting are those by the
-	// inputs of which no later position was found.
+	// lost are the entries of records that only copies have, in order; waiting are those of
+	// them without a later position of an input, by input.
 	lost    []*lostEntry
 	waiting map[string][]*lostEntry
-	// unknown: entries were lost, since the last snapshot, of which nothing is known.
+	// unknown: since the last snapshot, entries were lost of which nothing is known.
 	unknown bool
-	// untracked: the last snapshot does not say which batches wait.
+	// untracked: the last snapshot does not list the waiting batches.
 	untracked bool
 }
 
@@ -61,15 +61,15 @@ type recovery struct {
 type lostEntry struct {
 	*Records
 	file *logFile
-	// torn: it was perhaps never durable.
+	// torn: it may never have been durable.
 	torn bool
-	// later are the inputs with a later position; all where past is set.
-	later map[string]bool
-	past  bool
+	// later are the inputs with a later position; all inputs if beforeSnapshot is set.
+	later          map[string]bool
+	beforeSnapshot bool
 }
 
-// recover reads all files. With change set it cuts off the torn end of the last. The
-// error is ctx's if it ends meanwhile.
+// recover reads all files. With change set it truncates the torn end of the last one. If ctx
+// ends, the error is its cause.
 func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, error) {
 	r := &recovery{l: l, waiting: map[string][]*lostEntry{}}
 	for i, f := range l.files {
@@ -91,13 +91,13 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 		behind = behind || through >= l.next
 		l.next = max(l.next, through+1)
 	}
-	if behind { // the log was durable through there
+	if behind { // those records were durable in the log before they were sealed
 		r.unknown = true
 		r.report.Damage = append(r.report.Damage, Damage{Path: l.opts.Dir, Missing: true, Unknown: true})
 	}
-	r.resolve()
+	r.resolveLost()
 	for _, seq := range slices.Sorted(maps.Keys(l.batches)) {
-		// What is lost may have said that a batch was removed.
+		// A lost entry may be the one that a batch was done.
 		if _, there := sealed.Batches[seq]; !there && !r.unknown {
 			r.report.MissingBatches = append(r.report.MissingBatches, seq)
 		}
@@ -112,12 +112,12 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 	return r.report, nil
 }
 
-// read takes what a log file and its copy say. In the last file, damage behind what is
-// known to have been durable is a write that a crash tore or lost: it and what
-// follows was never acknowledged, will be read again, and is cut off. Other damage is
-// passed over to the next whole entry.
+// read applies the entries of a log file and its copy. In the last file, damage behind the
+// bytes known to have been durable is a torn or lost write of a crash: it and what follows
+// was never acknowledged, will be read again by the inputs, and is truncated. Other damage
+// is skipped up to the next intact entry.
 func (r *recovery) read(f *logFile, last, change bool) error {
-	copies, durable, err := r.l.readCopy(f) // first: who writes the log writes its copy behind it
+	copies, durable, err := r.l.readCopy(f) // read first: a process that writes the log writes the copy after it
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 	if err != nil {
 		return err
 	}
-	if data == nil && copies == nil { // gone meanwhile
+	if data == nil && copies == nil { // removed meanwhile
 		f.missing = true
 		return nil
 	}
@@ -133,7 +133,7 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 	size := int64(len(data))
 	found, own := frames(data, magic, f.seed)
 	at := int64(len(magic))
-	durable = max(durable, own, at+1) // the first entry is durable before the file has its name
+	durable = max(durable, own, at+1) // the first entry is durable before the file is renamed into place
 	if size > 0 && string(data[:min(at, size)]) != magic {
 		r.damage(f, Damage{Lost: min(at, size)})
 	}
@@ -143,13 +143,13 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 			if last && at >= durable {
 				break
 			}
-			r.gap(f, copies, at, next.at)
+			r.readGap(f, copies, at, next.at)
 		}
 		d, err := decode(next.payload)
 		if err != nil {
-			return fmt.Errorf("%s at %d: %w", f.path, next.at, err)
+			return fmt.Errorf("cannot decode %s at %d: %w", f.path, next.at, err)
 		}
-		r.whole(f, d)
+		r.applyIntact(f, d)
 		found, at = found[1:], next.end()
 	}
 	end := at
@@ -158,30 +158,30 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 	}
 	if !last {
 		if end = max(end, size); at < end {
-			r.gap(f, copies, at, end)
+			r.readGap(f, copies, at, end)
 		}
 		return nil
 	}
 	if at < durable {
-		r.gap(f, copies, at, durable)
-	} else if end > at || at < size && (!ended(data[at:]) || len(found) > 0) {
+		r.readGap(f, copies, at, durable)
+	} else if end > at || at < size && (!hasEndMarker(data[at:]) || len(found) > 0) {
 		r.damage(f, Damage{Offset: at, Lost: max(end, size) - at, Torn: true})
 	}
 	for _, c := range copies {
 		if c.at >= max(at, durable) {
-			r.lose(f, c, true)
+			r.applyFromCopy(f, c, true)
 		}
 	}
 	if !change || f.missing {
 		return nil
 	}
-	if at < durable { // Repair does it
+	if at < durable { // damage, which Repair removes
 		at = size
 	}
 	if err := r.l.cut(f, at); err != nil || end == at || f.repair {
 		return err
 	}
-	// The copy has what was cut off: it must not come back.
+	// The copy also has the truncated entries: it must not restore them.
 	f.copySize = 0
 	if err := r.l.removeFile(r.l.copyPath(f.seq)); err != nil {
 		return err
@@ -189,8 +189,8 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 	return r.l.opts.FS.SyncDir(r.l.opts.Dir)
 }
 
-// cut cuts off what is behind an offset, and makes the file durable: what is read now
-// and sealed later must not be lost behind it.
+// cut truncates a file at an offset and syncs it: entries that are recovered now must be
+// durable before their records are sealed.
 func (l *Log) cut(f *logFile, at int64) (err error) {
 	file, err := l.opts.FS.Open(f.path)
 	if err != nil {
@@ -199,7 +199,7 @@ func (l *Log) cut(f *logFile, at int64) (err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if f.size > at {
 		if err := file.Truncate(at); err != nil {
-			return fmt.Errorf("cut off what is behind the end of %s: %w", f.path, err)
+			return fmt.Errorf("cannot truncate %s: %w", f.path, err)
 		}
 		f.size = at
 	}
@@ -213,8 +213,8 @@ func (r *recovery) damage(f *logFile, d Damage) {
 	r.report.Damage = append(r.report.Damage, d)
 }
 
-// gap deals with a part of a log file that cannot be read: its copy says what was there.
-func (r *recovery) gap(f *logFile, copies []copied, from, to int64) {
+// readGap reports a damaged part of a log file and applies the entries that the copy has for it.
+func (r *recovery) readGap(f *logFile, copies []copied, from, to int64) {
 	at := from
 	for _, c := range copies {
 		if c.at < from || c.at >= to {
@@ -223,16 +223,16 @@ func (r *recovery) gap(f *logFile, copies []copied, from, to int64) {
 		if c.at == at {
 			at = c.end()
 		}
-		r.lose(f, c, false)
+		r.applyFromCopy(f, c, false)
 	}
 	r.damage(f, Damage{Offset: from, Lost: to - from, Unknown: at < to})
 	r.unknown = r.unknown || at < to
 }
 
-// whole takes an entry of the log.
-func (r *recovery) whole(f *logFile, d decoded) {
+// applyIntact applies an intact entry of a log file.
+func (r *recovery) applyIntact(f *logFile, d decoded) {
 	if e := d.records; e != nil {
-		r.number(f, e, len(e.Records))
+		r.addNumbers(f, e, len(e.Records))
 		for _, p := range e.Positions {
 			for _, lost := range r.waiting[p.Input] {
 				lost.later[p.Input] = true
@@ -241,18 +241,18 @@ func (r *recovery) whole(f *logFile, d decoded) {
 		}
 		apply(r.l.positions, e.Positions)
 	}
-	r.take(d)
+	r.apply(d)
 }
 
-// lose takes an entry that only the copy has. All that it says is true, but its
-// positions count only where its records are in sealed batches or cannot be read again.
-func (r *recovery) lose(f *logFile, c copied, torn bool) {
-	r.take(c.decoded)
+// applyFromCopy applies an entry that only the copy has. Its positions are left to
+// resolveLost: they count only if its records are in sealed batches or cannot be read again.
+func (r *recovery) applyFromCopy(f *logFile, c copied, torn bool) {
+	r.apply(c.decoded)
 	e := c.outline
 	if e == nil {
 		return
 	}
-	r.number(f, e, count(e.Runs))
+	r.addNumbers(f, e, count(e.Runs))
 	lost := &lostEntry{Records: e, file: f, torn: torn, later: map[string]bool{}}
 	r.lost = append(r.lost, lost)
 	for _, p := range e.Positions {
@@ -260,16 +260,16 @@ func (r *recovery) lose(f *logFile, c copied, torn bool) {
 	}
 }
 
-// number notes the numbers of an entry's records.
-func (r *recovery) number(f *logFile, e *Records, n int) {
+// addNumbers updates the next record number and the last one of the file by an entry of n records.
+func (r *recovery) addNumbers(f *logFile, e *Records, n int) {
 	if n > 0 {
 		f.last = e.First + uint64(n) - 1
 		r.l.next = max(r.l.next, f.last+1)
 	}
 }
 
-// take takes what an entry says beside records.
-func (r *recovery) take(d decoded) {
+// apply applies an entry that is not one of records.
+func (r *recovery) apply(d decoded) {
 	l := r.l
 	switch {
 	case d.snapshot != nil:
@@ -282,7 +282,7 @@ func (r *recovery) take(d decoded) {
 		r.unknown, r.untracked = false, s.version < 2
 		clear(r.waiting)
 		for _, lost := range r.lost {
-			lost.past = true
+			lost.beforeSnapshot = true
 		}
 	case d.covered != nil:
 		l.coverage[d.covered.key] = max(l.coverage[d.covered.key], d.covered.through)
@@ -295,18 +295,18 @@ func (r *recovery) take(d decoded) {
 	}
 }
 
-// resolve decides what becomes of entries that only copies have, once all coverage is
-// known: where none of an entry's records is in a sealed batch and no later position
-// of its inputs is known, they are read again. Else the positions go on behind it, and
-// those of its records that no sealed batch holds are lost.
-func (r *recovery) resolve() {
+// resolveLost decides on the entries that only copies have, when all coverage is known. If
+// none of an entry's records is in a sealed batch and its inputs have no later position, its
+// positions do not count and the inputs read the records again. Otherwise its positions
+// count, and its records that are in no sealed batch are lost.
+func (r *recovery) resolveLost() {
 	losses := map[*logFile]*Loss{}
 	kept := map[string]bool{} // inputs with a later position
 	var forward []Position
 	for _, e := range slices.Backward(r.lost) {
 		all := count(e.Runs)
 		uncovered := r.uncovered(e)
-		last := len(e.Positions) > 0 && !e.past && !slices.ContainsFunc(e.Positions, func(p Position) bool { return e.later[p.Input] || kept[p.Input] })
+		last := len(e.Positions) > 0 && !e.beforeSnapshot && !slices.ContainsFunc(e.Positions, func(p Position) bool { return e.later[p.Input] || kept[p.Input] })
 		loss := losses[e.file]
 		if loss == nil {
 			loss = &Loss{Path: e.file.path}
@@ -325,7 +325,7 @@ func (r *recovery) resolve() {
 			continue
 		}
 		for _, p := range e.Positions {
-			if !e.past && !e.later[p.Input] && !kept[p.Input] {
+			if !e.beforeSnapshot && !e.later[p.Input] && !kept[p.Input] {
 				kept[p.Input] = true
 				forward = append(forward, p)
 			}
@@ -339,10 +339,10 @@ func (r *recovery) resolve() {
 			r.report.Losses = append(r.report.Losses, *loss)
 		}
 	}
-	r.forgetLeftovers(losses)
+	r.dropLeftovers(losses)
 }
 
-// uncovered is how many of an entry's records no sealed batch holds.
+// uncovered returns how many of an entry's records are in no sealed batch.
 func (r *recovery) uncovered(e *lostEntry) (n int) {
 	number := e.First
 	for _, run := range e.Runs {
@@ -352,10 +352,10 @@ func (r *recovery) uncovered(e *lostEntry) (n int) {
 	return n
 }
 
-// forgetLeftovers takes out of the report what a crash leaves, which is no damage: a
-// copy without its log file when that was just removed, since all its records are in
-// sealed batches, or was just about to get its name.
-func (r *recovery) forgetLeftovers(losses map[*logFile]*Loss) {
+// dropLeftovers removes from the report what a crash leaves without damage: a copy whose log
+// file was just removed, because all its records are in sealed batches, or was not yet
+// renamed into place.
+func (r *recovery) dropLeftovers(losses map[*logFile]*Loss) {
 	l := r.l
 	for i, f := range l.files {
 		if loss := losses[f]; !f.missing || loss != nil && loss.Lost+loss.Reread > 0 {
@@ -369,8 +369,8 @@ func (r *recovery) forgetLeftovers(losses map[*logFile]*Loss) {
 	}
 }
 
-// Repair writes the damaged files anew with what is whole in them, so that the same damage
-// is not found again; it is to be called when they were looked at.
+// Repair rewrites the damaged files with their intact entries, so that the same damage is not
+// reported again. It must be called after the damage was reported and the files were saved.
 func (l *Log) Repair() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -379,15 +379,15 @@ func (l *Log) Repair() error {
 			continue
 		}
 		if err := l.rewrite(f); err != nil {
-			return fmt.Errorf("repair %s: %w", f.path, room(err))
+			return fmt.Errorf("cannot repair %s: %w", f.path, wrapFull(err))
 		}
 		f.repair = false
 	}
 	return nil
 }
 
-// rewrite removes a file's copy and then replaces the file by one with its whole entries:
-// the copy must not be found beside that.
+// rewrite replaces a file by one with its intact entries. It removes the file's copy first,
+// because the copy's offsets do not match the new file.
 func (l *Log) rewrite(f *logFile) error {
 	f.copySize = 0
 	err := l.removeFile(l.copyPath(f.seq))

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -73,7 +72,7 @@ func messages(all []Records) (out []string) {
 	return out
 }
 
-// What was appended comes back, numbers and positions too, but for what is covered.
+// Replay returns all appended records that are not covered; numbers and positions are recovered.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	fs := disktest.New()
@@ -98,13 +97,13 @@ func TestReplay(t *testing.T) {
 	if diff := cmp.Diff(want, messages(replay(t, l))); diff != "" {
 		t.Error(diff)
 	}
-	if p, ok := l.Position("file:1"); !ok || !bytes.Equal(p, []byte{1, 2}) {
+	if p, ok := l.Positions()["file:1"]; !ok || !bytes.Equal(p, []byte{1, 2}) {
 		t.Errorf("position %v", p)
 	}
-	if _, ok := l.Position("gone"); ok {
+	if _, ok := l.Positions()["gone"]; ok {
 		t.Error("a forgotten input has a position")
 	}
-	// With everything sealed the old files go, and what they knew stays.
+	// When everything is sealed the old files are removed and their state is kept.
 	if err := l.Trim(l.Next(), true); err != nil {
 		t.Fatal(err)
 	}
@@ -115,12 +114,12 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, _ = open(t, fs)
-	if p, ok := l.Position("file:1"); !ok || len(p) != 2 || l.Next() != 7 || l.Seq() != 77 || len(replay(t, l)) > 0 {
+	if p, ok := l.Positions()["file:1"]; !ok || len(p) != 2 || l.Next() != 7 || l.Seq() != 77 || len(replay(t, l)) > 0 {
 		t.Errorf("after trimming: position %v, next %d, seq %d", p, l.Next(), l.Seq())
 	}
 }
 
-// Every single damage costs at most the entry that it hits, and is told from a torn end.
+// Any single damage loses at most the entry it hits, and is distinguished from a torn write.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	fs := disktest.New()
@@ -148,7 +147,7 @@ func TestDamage(t *testing.T) {
 		"cut between":           {func(b []byte) []byte { return b[:ends[2]] }, "1 m0|2 m1", false},
 		"begun behind":          {func(b []byte) []byte { return append(b, b[ends[3]:ends[4]-1]...) }, "1 m0|2 m1|3 m2|4 m3", true},
 		"garbage at the end":    {func(b []byte) []byte { return append(b[:ends[3]], "0123456789"...) }, "1 m0|2 m1|3 m2", true},
-		"end mark":              {func(b []byte) []byte { return append(append(b, endMark...), "old"...) }, "1 m0|2 m1|3 m2|4 m3", false},
+		"end marker":            {func(b []byte) []byte { return append(append(b, endMarker...), "old"...) }, "1 m0|2 m1|3 m2|4 m3", false},
 		"zeroed in the middle":  {func(b []byte) []byte { clear(b[ends[1]:ends[2]]); return b }, "1 m0|3 m2|4 m3", false},
 		"magic":                 {func(b []byte) []byte { b[0] = 'X'; return b }, "1 m0|2 m1|3 m2|4 m3", false},
 		"empty":                 {func([]byte) []byte { return nil }, "", false},
@@ -168,7 +167,7 @@ func TestDamage(t *testing.T) {
 			if got := strings.Join(messages(replay(t, l)), "|"); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
-			whole := name == "cut between" || name == "end mark"
+			whole := name == "cut between" || name == "end marker"
 			if whole != (len(damage) == 0) || !whole && damage[len(damage)-1].Torn != c.torn {
 				t.Errorf("damage %+v", damage)
 			}
@@ -176,14 +175,14 @@ func TestDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, again := open(t, copied); c.torn && len(again) > 0 {
-				t.Errorf("said again: %+v", again)
+				t.Errorf("reported again: %+v", again)
 			}
 		})
 	}
 }
 
-// A file of coverage alone becomes as small as its snapshot, which says the same,
-// and whatever step fails or is the last, nothing is forgotten.
+// A file of coverage alone is replaced by its snapshot, and no state is lost whichever step
+// fails or is the last.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	key := Key{Service: "web", Start: 3600e9, Width: 3600e9}
@@ -213,7 +212,7 @@ func TestReplace(t *testing.T) {
 		for _, lose := range []bool{false, true} {
 			after := fs.Crash(rand.New(rand.NewPCG(uint64(n), 1)), lose)
 			l, damage := open(t, after)
-			v, _ := l.Position("in")
+			v := l.Positions()["in"]
 			if len(damage) > 0 && !lose || string(v) != "x" {
 				t.Errorf("step %d, lose %v: damage %+v, position %q", n, lose, damage, v)
 			}
@@ -227,9 +226,9 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// A file that is written over gives nothing of what it held, whenever the process
-// or the machine ends; and no more of them are kept than may be.
-func TestSpare(t *testing.T) {
+// The old content of a recycled file is never replayed, whenever the process or the machine
+// crashes, and at most maxRecycled files are kept.
+func TestRecycle(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	fs := disktest.New()
@@ -237,7 +236,7 @@ func TestSpare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := uint64(1) // the first record that is needed
+	first := uint64(1) // number of the first record that is needed
 	reused, number := 0, uint64(0)
 	for i := range 400 {
 		rec := []record.Record{{Time: 3600e9, Source: "s", Message: bytes.Repeat([]byte("x"), rnd.IntN(400))}}
@@ -256,11 +255,11 @@ func TestSpare(t *testing.T) {
 		if rnd.IntN(8) == 0 {
 			first = max(first, number-uint64(rnd.IntN(int(min(number, 30)))))
 		}
-		spare := l.Spare()
+		recycled := l.RecycledSize()
 		if err := l.Trim(first, rnd.IntN(20) == 0); err != nil {
 			t.Fatal(err)
 		}
-		if l.Spare() < spare {
+		if l.RecycledSize() < recycled {
 			reused++
 		}
 		lose := i%2 == 0
@@ -293,8 +292,8 @@ func TestSpare(t *testing.T) {
 	if reused < 10 {
 		t.Errorf("%d files used again", reused)
 	}
-	if n := len(fs.Paths(".spare")); n > maxSpare {
-		t.Errorf("%d spare files", n)
+	if n := len(fs.Paths(".spare")); n > maxRecycled {
+		t.Errorf("%d recycled files", n)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -350,7 +349,7 @@ func TestGolden(t *testing.T) {
 	if _, err := l.Done(9); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Trim(1, true); err != nil { // a snapshot with all
+	if err := l.Trim(1, true); err != nil { // writes a snapshot with all state
 		t.Fatal(err)
 	}
 	for name, path := range map[string]string{
@@ -375,7 +374,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestVersion1 reads a log of version 1, which has no copy and does not list its batches.
+// TestVersion1 reads a log of version 1, which has no copy and does not list waiting batches.
 func TestVersion1(t *testing.T) {
 	t.Parallel()
 	dump, err := os.ReadFile(filepath.Join("..", "..", "testdata", "buffer", "v1", "log.hex"))
@@ -407,80 +406,12 @@ func TestVersion1(t *testing.T) {
 	if got := strings.Join(messages(replay(t, l)), "|"); got != "3 three\nlines\xff\r" {
 		t.Errorf("replayed %q", got)
 	}
-	if p, ok := l.Position("file:1"); !ok || len(p) != 2 || l.Next() != 4 || l.Seq() != 9 {
+	if p, ok := l.Positions()["file:1"]; !ok || len(p) != 2 || l.Next() != 4 || l.Seq() != 9 {
 		t.Errorf("position %v, next %d, seq %d", p, l.Next(), l.Seq())
 	}
 }
 
-// FuzzDecode wants an error or an entry that says the same when it is written again.
-func FuzzDecode(f *testing.F) {
-	w := newEncoder()
-	runs, records, positions := sample()
-	_ = w.encodeRecords(5, "web", "audit", runs, records, positions)
-	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
-	_ = w.encodeSnapshot(&snapshot{next: 9, seq: math.MaxInt64, positions: map[string][]byte{"a": {1}}, coverage: map[Key]uint64{{Service: "x"}: 3}})
-	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
-	_ = w.encodeCovered(Key{"x", "", -1, 2}, 4, 5)
-	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
-	w.encodeCopied(8, 100)
-	_ = w.encodeOutline(5, "web", "audit", runs, positions)
-	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		d, err := decode(payload)
-		if err != nil || d.records == nil {
-			return
-		}
-		e := d.records
-		w := newEncoder()
-		if err := w.encodeRecords(e.First, e.Service, e.Class, e.Runs, e.Records, e.Positions); err != nil {
-			t.Fatal(err)
-		}
-		again, err := decode(w.buf.Bytes()[frameHead:])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(d.records, again.records); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
-
-// FuzzOpen wants any bytes in a log file and its copy to be opened, replayed and passed over.
-func FuzzOpen(f *testing.F) {
-	fs := disktest.New()
-	l, _ := open(f, fs)
-	runs, records, positions := sample()
-	for range 3 {
-		if _, _, err := l.Append("web", "", runs, records, positions); err != nil {
-			f.Fatal(err)
-		}
-	}
-	var whole []byte
-	fs.Change(fs.Paths(suffix)[0], func(b []byte) []byte { whole = bytes.Clone(b); return b })
-	fs.Change(fs.Paths(copySuffix)[0], func(b []byte) []byte { f.Add(whole, bytes.Clone(b)); return b })
-	f.Fuzz(func(t *testing.T, data, copied []byte) {
-		fs := disktest.New()
-		for path, data := range map[string][]byte{"wal/0000000000000001.log": data, "wal/0000000000000001.copy": copied} {
-			file, err := fs.Create(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := file.WriteAt(data, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
-		l, _, err := Open(t.Context(), Options{Dir: "wal", FS: fs, Log: slog.New(slog.DiscardHandler)}, Sealed{})
-		if err != nil {
-			return
-		}
-		_ = l.Replay(func(Records) error { return nil })
-		if err := l.Repair(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// BenchmarkAppend is the log's own cost for a chunk of JSON lines.
+// BenchmarkAppend measures the log alone, with chunks of JSON lines.
 func BenchmarkAppend(b *testing.B) {
 	dir := b.TempDir()
 	records := make([]record.Record, 900)

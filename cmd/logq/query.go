@@ -17,19 +17,19 @@ import (
 func queryCommand(env environment) *ucli.Command {
 	flags := slices.Concat(selectionFlags(), cli.Categorize(categoryOutput,
 		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, csv or pretty (default: pretty on a terminal, else text)"},
-		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: column to print: time, level, service, source, instance, message or a field of the message; a list, repeatable"},
+		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: column to print: time, level, service, source, instance, message or a field of the message; NAME[,NAME...], repeatable"},
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: maximum number of records"},
 		&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first"},
-		&ucli.IntFlag{Name: "tail", Usage: "`N`: print only the last N records, in order of time; with -f, before new ones"},
+		&ucli.IntFlag{Name: "tail", Usage: "`N`: print only the last N records, oldest first; with -f, before new ones"},
 		&ucli.IntFlag{Name: "after-context", Aliases: []string{"A"}, Usage: "`N`: print N records of the same source after each match"},
 		&ucli.IntFlag{Name: "before-context", Aliases: []string{"B"}, Usage: "`N`: print N records of the same source before each match"},
 		&ucli.IntFlag{Name: "context", Aliases: []string{"C"}, Usage: "`N`: print N records of the same source before and after each match"},
 		&ucli.BoolFlag{Name: "count", Usage: "print only the number of matching records"},
 		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "`MODE`: colour levels and matches: auto (on a terminal), always or never"},
-		&ucli.BoolFlag{Name: "explain", Usage: "report on standard error what was planned, read and paid; with -o json as JSON"},
+		&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error; as JSON with -o json"},
 	), cli.Categorize(categoryFollow,
 		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted"},
-		&ucli.StringFlag{Name: "follow-window", Usage: "`DURATION`: age up to which new segments are looked for (default: 2h)"},
+		&ucli.StringFlag{Name: "follow-window", Usage: "`DURATION`: maximum age of records that arrive late and are still printed (default: 2h)"},
 		&ucli.StringFlag{Name: "follow-interval", Usage: "`DURATION`: interval between polls (default: 2s)"},
 	), limitFlags())
 	return &ucli.Command{
@@ -44,7 +44,7 @@ time. A record matches when its message contains every PATTERN, matches every
 REGEXP and contains no excluded TEXT. An identifier (at least seven letters,
 digits and _, with a digit, joined by . - or :) matches as a whole:
 order-12345 does not find order-123456, except with --substring. With -i,
-regular expressions fold as (?i) does.
+regular expressions ignore case as (?i) does.
 
 Without a range it is the last hour. A range without an end reaches an hour past
 now, for clocks that are ahead. Flags may stand before or after patterns; --

@@ -21,12 +21,12 @@ import (
 // selectionFlags are the flags that select records.
 func selectionFlags() []ucli.Flag {
 	return slices.Concat(storeFlags(), rangeFlags(), cli.Categorize(categorySelection,
-		&cli.ListFlag{Name: "level", Aliases: []string{"l"}, Commas: true, Usage: "`LEVEL`: level (error,fatal) or lowest level (warn+); a list, repeatable"},
+		&cli.ListFlag{Name: "level", Aliases: []string{"l"}, Commas: true, Usage: "`LEVEL`: levels (error,fatal) or a minimum level (warn+); a list, repeatable"},
 		&cli.ListFlag{Name: "source", Usage: "`GLOB`: source inside an instance, such as a file; repeatable"},
-		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "`REGEXP`: expression that the message matches; repeatable"},
-		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message does not contain; repeatable"},
+		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "`REGEXP`: regular expression that the message matches (RE2); repeatable, all must match"},
+		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message does not contain; repeatable, none may occur"},
 		&cli.ListFlag{Name: "where", Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeated ones are joined with and"},
-		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "match ASCII letters in either case"},
+		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ignore the case of ASCII letters"},
 		&ucli.BoolFlag{Name: "substring", Usage: "find identifiers inside longer ones too"},
 	))
 }
@@ -37,8 +37,8 @@ func limitFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "max-bytes", Usage: "`SIZE`: stop, with status 3, before more is read from storage (500MB, 2GiB)"},
 		&ucli.Float64Flag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before requests cost more"},
 		&ucli.StringFlag{Name: "prices", Usage: "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
-		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "`MODE`: how segments are found: auto, list, or index (may lag)"},
-		&ucli.BoolFlag{Name: "no-cache", Usage: "neither read nor write the cache of segments in Azure"},
+		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "`MODE`: how segments are found: auto, list (names), or index (may lag)"},
+		&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of segments in Azure"},
 	)
 }
 

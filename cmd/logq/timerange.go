@@ -15,9 +15,9 @@ import (
 // rangeFlags are the flags for times and services.
 func rangeFlags() []ucli.Flag {
 	return append(cli.Categorize(categoryRange,
-		&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, or how long ago it was: 15m, 2h, 3d, 1w, yesterday"},
+		&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, as a duration before now or a time: 15m, 2h, 3d, 1w, yesterday; not with --from"},
 		&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20T15:04:05Z, '2026-11-20 15:04 +0100', 'Nov 20 15:04', 15:04, '1 hour ago', -2h, Unix time"},
-		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, not included (default: now)"},
+		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive (default: an hour past now, for clocks that are ahead)"},
 		&ucli.BoolFlag{Name: "utc", Usage: "read times without a zone, and print times, in UTC (default: local)"},
 	), cli.Categorize(categorySelection,
 		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},

@@ -18,6 +18,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/price"
 	"logstow/internal/timearg"
+	"logstow/internal/units"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -138,7 +139,7 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 		o.Classes = append(o.Classes, class)
 	}
 	var err error
-	o.Limits.Target, err = cli.ParseSize(c.String("target"))
+	o.Limits.Target, err = units.ParseSize(c.String("target"))
 	fail("target", err)
 	if most := compaction.DefaultLimits().Target; err == nil && (o.Limits.Target < 1<<20 || o.Limits.Target > most) {
 		wrong = append(wrong, fmt.Errorf("--target %s: want 1MiB to 64MiB", c.String("target")))
@@ -166,7 +167,7 @@ func durationOrZero(text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(text); err == nil && d == 0 {
 		return 0, nil
 	}
-	return cli.ParseDuration(text)
+	return units.ParseDuration(text)
 }
 
 // compact compacts one store.

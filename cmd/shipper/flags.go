@@ -13,6 +13,7 @@ import (
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 	"logstow/store/azure"
 	"logstow/store/open"
 )
@@ -36,8 +37,8 @@ where this one ended: nothing is lost, nothing is stored twice. A buffer belongs
 to one running shipper. With --buffer memory, what is not in storage when the
 process dies is lost.
 
-Flags override the file of --config. An ADDRESS is HOST:PORT; without a host it
-binds to the loopback interface.
+Flags override the file of --config. An ADDRESS is HOST:PORT. Without a host
+(:PORT) it listens on the loopback interface only; 0.0.0.0:PORT is all interfaces.
 
 SIGTERM or SIGINT ends it: what was read by then is shipped within
 --drain-timeout, and what is left stays in the buffer for the next start (status
@@ -81,42 +82,42 @@ func runFlags() []ucli.Flag {
 	return slices.Concat(cli.Categorize(categoryConfiguration,
 		&ucli.StringFlag{Name: "config", EnvVars: []string{"LOGSTOW_CONFIG"}, Usage: "`FILE`: configuration file (YAML); flags override the file, SIGHUP reloads it"},
 	), cli.Categorize(categoryStore,
-		&ucli.StringFlag{Name: "store", Usage: "`STORE`: directory or azblob://CONTAINER to ship to (default: the file's, else $LOGSTOW_STORE)"},
+		&ucli.StringFlag{Name: "store", Usage: "`STORE`: directory, azblob://CONTAINER or grant://FILE to ship to (default: that of --config, else $LOGSTOW_STORE)"},
 		authFlag(),
 	), cli.Categorize(categoryService,
 		&ucli.StringFlag{Name: "service", Usage: "`NAME`: service name, first part of every blob name"},
 		&ucli.StringFlag{Name: "instance", Usage: "`NAME`: name of this shipper among those of the service (default: the host name)"},
-		cli.Clearable{StringFlag: &ucli.StringFlag{Name: "class", Usage: "`CLASS`: retention class of the records (default: none)"}},
+		cli.Clearable{StringFlag: &ucli.StringFlag{Name: "class", Usage: "`CLASS`: retention class of the segments (default: without a class)"}},
 	), cli.Categorize(categoryInputs,
-		&ucli.BoolFlag{Name: "once", Usage: "read to the end, ship everything, and end"},
-		&ucli.BoolFlag{Name: "from-start", Usage: "read files that exist at the start from their beginning, not from their end"},
-		&cli.ListFlag{Name: "syslog", Usage: "`ADDRESS`: receive syslog messages at udp://:5140, tcp://:5140 or unix:///run/x.sock; repeatable"},
-		&ucli.StringFlag{Name: "forward", Usage: "`ADDRESS`: receive the Fluent Forward protocol, at :24224"},
-		&ucli.StringFlag{Name: "http", Usage: "`ADDRESS`: receive OpenTelemetry logs (/v1/logs, gRPC) and lines (/v1/lines), at :4318"},
+		&ucli.BoolFlag{Name: "once", Usage: "read every input from its start to its end, ship everything, and exit"},
+		&ucli.BoolFlag{Name: "from-start", Usage: "read existing files without a saved position from their start, not their end; implied by --once"},
+		&cli.ListFlag{Name: "syslog", Usage: "`ADDRESS`: receive syslog messages, such as udp://:5140, tcp://:5140 or unix:///run/x.sock; repeatable"},
+		&ucli.StringFlag{Name: "forward", Usage: "`ADDRESS`: receive the Fluent Forward protocol, such as :24224"},
+		&ucli.StringFlag{Name: "http", Usage: "`ADDRESS`: receive OpenTelemetry logs (HTTP /v1/logs and gRPC on one port) and lines (/v1/lines), such as :4318"},
 		&ucli.BoolFlag{Name: "journald", Usage: "read the systemd journal"},
 	), cli.Categorize(categoryRecords,
-		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: wrapping of the lines of files: auto, cri, docker or none"},
-		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "`REGEXP`: join lines to records: off, auto (stack traces), or an expression that first lines match"},
-		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of times that name none, such as Europe/Berlin"},
+		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto, cri, docker or none"},
+		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "`REGEXP`: join lines to records: off, auto (stack traces), or a regular expression that matches first lines"},
+		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin"},
 		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer records and mark them; at most 16MiB"},
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable"},
 	), cli.Categorize(categorySegments,
 		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded"},
-		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: stored size at which a segment is uploaded"},
-		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: time range of a segment: 5m, 10m, 15m, 20m, 30m or 60m"},
-		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter: on or off"},
+		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded"},
+		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: maximum time range of a segment, which never crosses a multiple of it: 5m, 10m, 15m, 20m, 30m or 60m"},
+		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter, which speeds up searches for identifiers: on or off"},
 	), cli.Categorize(categoryBuffer,
 		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records wait for storage: disk or memory"},
 		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory)"},
-		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "`SIZE`: maximum disk usage of the buffer"},
+		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "`SIZE`: maximum disk usage of a buffer on disk"},
 		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "`MODE`: fsync policy: always, an interval such as 1s, or never"},
 		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "`MODE`: what to do when the buffer is full: block or drop-oldest"},
-		&ucli.StringFlag{Name: "on-lost-positions", Value: "reread", Usage: "`MODE`: what to do if damage lost the positions of files: reread, skip or stop"},
+		&ucli.StringFlag{Name: "on-lost-positions", Value: "reread", Usage: "`MODE`: if the saved positions of inputs are lost: reread (may store lines twice), skip (may miss lines) or stop"},
 	), cli.Categorize(categoryLimits,
 		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "`DURATION`: maximum time to ship what was read after the first signal"},
-		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "`DURATION`: with --once, maximum time without an answer from storage"},
+		&ucli.StringFlag{Name: "retry-for", Value: "30s", Usage: "`DURATION`: with --once, maximum time without a response from storage; otherwise retries are unlimited"},
 	), cli.Categorize(categoryMetrics,
-		&ucli.StringFlag{Name: "metrics", Usage: "`ADDRESS`: serve /metrics, /healthz and /readyz, at :9464"},
+		&ucli.StringFlag{Name: "metrics", Usage: "`ADDRESS`: serve /metrics, /healthz and /readyz, such as :9464"},
 	))
 }
 
@@ -141,7 +142,7 @@ func parseSync(value string) (buffer.Sync, error) {
 	case "never":
 		return buffer.SyncNever, nil
 	}
-	d, err := cli.ParseDuration(value)
+	d, err := units.ParseDuration(value)
 	if err != nil {
 		return 0, fmt.Errorf("%q: want always, never or an interval such as 1s", value)
 	}

@@ -14,6 +14,7 @@ import (
 	"logstow/grant"
 	"logstow/internal/cli"
 	"logstow/internal/timearg"
+	"logstow/internal/units"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -42,15 +43,15 @@ possible as narrow as that.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore,
 			&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "`STORE`: azblob://CONTAINER (default: $LOGSTOW_STORE)"},
 			authFlag(),
-			&ucli.StringFlag{Name: "hierarchical", Value: "ask", Usage: "`MODE`: whether the account has a hierarchical namespace: yes, no, or ask it"},
+			&ucli.StringFlag{Name: "hierarchical", Value: "ask", Usage: "`MODE`: whether the account has a hierarchical namespace: yes, no, or ask (detect it)"},
 		), cli.Categorize(categoryGrant,
 			&ucli.StringFlag{Name: "service", Usage: "`NAME`: service to give access to"},
 			&ucli.StringFlag{Name: "expires", Usage: "`DURATION`: lifetime of the grant: 8h, at most 7d"},
 			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: create segments and write their index, read and change none"},
-			&cli.ListFlag{Name: "class", AllowEmpty: true, Usage: "`CLASS`: with --create-only, retention class that the shipper uses; repeatable (default: the one without a name)"},
+			&cli.ListFlag{Name: "class", AllowEmpty: true, Usage: "`CLASS`: with --create-only, retention class that the shipper may use; repeatable (default: without a class only)"},
 		), cli.Categorize(categoryRange,
 			&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20, yesterday, -30d (default: 7 days ago)"},
-			&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, not included (default: when the grant ends)"},
+			&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive (default: when the grant expires)"},
 		), cli.Categorize(categoryOutput,
 			&ucli.StringFlag{Name: "out", Usage: "`FILE`: file to write or replace; - is standard output (default: SERVICE.grant)"},
 		)),
@@ -86,7 +87,7 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class is for --create-only: a reader gets all classes")
 	errs.advise(c.String("expires") != "", "--expires is missing", "give a duration of at most 7d, such as 8h")
 	if c.String("expires") != "" {
-		r.Expires = now.Add(parse(&errs, c, "expires", cli.ParseDuration))
+		r.Expires = now.Add(parse(&errs, c, "expires", units.ParseDuration))
 	}
 	r.From, r.To = now.Add(-grantDays), r.Expires
 	at := func(name string, t *time.Time) {

@@ -57,7 +57,7 @@ func variables() []cli.Variable {
 		{Name: "AZURE_STORAGE_ACCOUNT", Usage: "storage account of azblob:// stores; docs/credentials.md has the other AZURE_ variables", Commands: stored},
 		{Name: "LOGSTOW_CONFIG", Usage: "configuration file if --config is not given", Commands: reading},
 		{Name: "XDG_STATE_HOME", Usage: "directory that holds the buffers, in logstow/ (default: ~/.local/state; /var/lib for root)", Commands: buffered},
-		{Name: "GOMEMLIMIT", Usage: "memory limit of the process (default: 100MiB)", Commands: reading},
+		{Name: "GOMEMLIMIT", Usage: "soft memory limit of the Go runtime (default: 100MiB)", Commands: reading},
 	}
 }
 

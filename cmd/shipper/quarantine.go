@@ -42,7 +42,7 @@ Exit status: 0 done, 1 there is no buffer in the default place, or no such ID,
 2 wrong command line, 3 something could not be done.`,
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},
-			&ucli.BoolFlag{Name: "all", Category: categoryBuffer, Usage: "requeue or discard everything"},
+			&ucli.BoolFlag{Name: "all", Category: categoryBuffer, Usage: "requeue or discard everything in the selected buffers"},
 			outputFlag("list prints one object a file"),
 		},
 		Action: func(c *ucli.Context) error {

@@ -16,6 +16,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/price"
+	"logstow/internal/units"
 	"logstow/retention"
 	"logstow/store"
 	"logstow/store/open"
@@ -43,13 +44,13 @@ should be gone or something failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRetention,
 			&ucli.StringFlag{Name: "keep", Usage: "`DURATION`: retention of segments without a class: 30d, 12w"},
 			&cli.ListFlag{Name: "class", Usage: "`CLASS=DURATION`: retention of the segments of a class: audit=365d; repeatable"},
-			&ucli.StringFlag{Name: "max-store-size", Usage: "`SIZE`: maximum size of a store in a directory (10GiB): the oldest days of the default class and of all --class are deleted first"},
+			&ucli.StringFlag{Name: "max-store-size", Usage: "`SIZE`: maximum size of a store in a directory (10GiB): deletes the oldest days, expired or not, of segments without a class and of every --class"},
 			&ucli.StringFlag{Name: "cool-after", Usage: "`DURATION`: age at which segments that are kept move to the cool tier: 7d"},
-			&ucli.StringFlag{Name: "cold-after", Usage: "`DURATION`: age at which they move to the cold tier: 30d"},
+			&ucli.StringFlag{Name: "cold-after", Usage: "`DURATION`: age at which segments that are kept move to the cold tier: 30d"},
 		), cli.Categorize(categoryLimits,
 			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be deleted and what it would cost, and delete nothing"},
-			&ucli.BoolFlag{Name: "force", Usage: "allow less than a day, and a clock that differs from storage's"},
-			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted or moved in a second; 0 is no limit"},
+			&ucli.BoolFlag{Name: "force", Usage: "allow a retention of less than a day, and a clock that differs from that of storage"},
+			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted or moved per second; 0 is no limit"},
 		), []ucli.Flag{outputFlag("one object a store")}),
 		Action: func(c *ucli.Context) error {
 			policy, o, err := retainSettings(c)
@@ -76,7 +77,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 	p.Keep = make(map[string]time.Duration)
 	var wrong []error
 	keep := func(flag, class, text string) {
-		d, err := cli.ParseDuration(text)
+		d, err := units.ParseDuration(text)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
 		}
@@ -89,7 +90,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 		if !c.IsSet(flag) {
 			continue
 		}
-		if *after, err = cli.ParseDuration(c.String(flag)); err != nil {
+		if *after, err = units.ParseDuration(c.String(flag)); err != nil {
 			wrong = append(wrong, fmt.Errorf("--%s: %w", flag, err))
 		}
 	}
@@ -111,7 +112,7 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 		}
 	}
 	if c.IsSet("max-store-size") {
-		if p.MaxBytes, err = cli.ParseSize(c.String("max-store-size")); err != nil || p.MaxBytes == 0 {
+		if p.MaxBytes, err = units.ParseSize(c.String("max-store-size")); err != nil || p.MaxBytes == 0 {
 			wrong = append(wrong, fmt.Errorf("--max-store-size %q: want a size of more than 0, 10GiB", c.String("max-store-size")))
 		}
 		for _, spec := range cli.List(c, "store") {

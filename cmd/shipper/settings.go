@@ -21,6 +21,7 @@ import (
 	"logstow/input/listen"
 	"logstow/input/syslog"
 	"logstow/internal/cli"
+	"logstow/internal/units"
 	"logstow/process"
 	"logstow/record"
 )
@@ -45,15 +46,15 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 		Once:           c.Bool("once"),
 		MetricsAddress: cmp.Or(c.String("metrics"), file.Metrics),
 
-		FlushInterval: choose(&errs, c, "flush-interval", file.FlushInterval, cli.ParseDuration),
-		FlushSize:     choose(&errs, c, "flush-size", file.FlushSize, cli.ParseSize),
-		Width:         choose(&errs, c, "bucket", file.Bucket, cli.ParseDuration),
-		RetryFor:      choose(&errs, c, "retry-for", file.RetryFor, cli.ParseDuration),
-		DrainTimeout:  choose(&errs, c, "drain-timeout", file.DrainTimeout, cli.ParseDuration),
+		FlushInterval: choose(&errs, c, "flush-interval", file.FlushInterval, units.ParseDuration),
+		FlushSize:     choose(&errs, c, "flush-size", file.FlushSize, units.ParseSize),
+		Width:         choose(&errs, c, "bucket", file.Bucket, units.ParseDuration),
+		RetryFor:      choose(&errs, c, "retry-for", file.RetryFor, units.ParseDuration),
+		DrainTimeout:  choose(&errs, c, "drain-timeout", file.DrainTimeout, units.ParseDuration),
 		MaxLateness:   file.MaxLateness,
 		MaxOpen:       file.OpenBuckets,
 
-		BufferSize: choose(&errs, c, "buffer-size", file.Buffer.Size, cli.ParseSize),
+		BufferSize: choose(&errs, c, "buffer-size", file.Buffer.Size, units.ParseSize),
 	}
 	filter := pick(c, "filter", file.Filter)
 	errs.check(filter == "on" || filter == "off", "--filter %q: want on or off", filter)
@@ -143,7 +144,7 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 func commonFlags(errs *problems, c *ucli.Context) config.Common {
 	common := config.Common{
 		Service: c.String("service"), Class: c.String("class"),
-		MaxRecord: parse(errs, c, "max-record", cli.ParseSize),
+		MaxRecord: parse(errs, c, "max-record", units.ParseSize),
 		Zone:      parse(errs, c, "time-zone", time.LoadLocation),
 		Format:    parse(errs, c, "format", container.ParseFormat),
 		Multiline: parse(errs, c, "multiline", config.ParseMultiline),

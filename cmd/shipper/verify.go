@@ -26,19 +26,19 @@ func verifyCommand() *ucli.Command {
 		UsageText: `shipper verify --store azblob://logs
 shipper verify --store azblob://logs --since 7d --deep
 shipper verify --store /var/lib/logs --service shop --full -o json`,
-		Description: `Compares names, metadata and index in both directions and prints each difference
+		Description: `Compares names and metadata of blobs with the index, in both directions, and prints each difference
 on a line: its kind, the blob, and what differs.
 
   missing-entity   a segment is not in the index            reindex repairs it
   stray-entity     the blob of an index entity is gone      reindex removes it
-  wrong-entity     the index says otherwise than the blob   reindex repairs it
+  wrong-entity     the index entity does not match the blob reindex repairs it
   bad-metadata     a segment's metadata cannot be read
   wrong-metadata   name or metadata differ from the footer
   bad-segment      a segment's bytes are damaged
 
-By default it lists blobs and index and reads neither; --deep reads every
-segment's footer, --full all of it. It may run beside shippers: what differs is
-looked at again after two to ten seconds.
+By default only listings are compared, no blob is read; --deep reads every
+segment's footer, --full all of it. It is safe while shippers run:
+differences are checked again after two to ten seconds.
 
 Exit status: 0 no difference, 2 wrong command line, 3 there are differences or
 something could not be read, 4 access denied, 130 interrupted.`,
@@ -78,9 +78,9 @@ repaired or read, 4 access denied, 130 interrupted.`,
 func auditFlags() []ucli.Flag {
 	return slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRange,
 		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
-		&ucli.StringFlag{Name: "since", Usage: "`TIME`: first UTC day, or how long ago it was: 7d, yesterday (default: all)"},
+		&ucli.StringFlag{Name: "since", Usage: "`TIME`: first UTC day, as a duration before now or a time: 7d, yesterday (default: all)"},
 		&ucli.StringFlag{Name: "from", Usage: "`TIME`: first UTC day: 2026-11-20, yesterday, -30d (default: all)"},
-		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, with the rest of its UTC day (default: all; with a start, the end of next year)"},
+		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive, rounded up to a UTC day (default: no limit)"},
 	))
 }
 

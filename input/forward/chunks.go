@@ -25,9 +25,9 @@ type recentChunks struct {
 type chunk struct {
 	// turn holds a token while a connection processes the chunk.
 	turn chan struct{}
-	// taken is how many of its events the sink has, up to mark; only for the holder of turn.
+	// taken is how many of its events the sink has, up to lsn; only for the holder of turn.
 	taken int
-	mark  buffer.Mark
+	lsn   buffer.LSN
 }
 
 func newChunks() *recentChunks { return &recentChunks{all: make(map[[sha256.Size]byte]*chunk)} }

@@ -57,9 +57,9 @@ type conn struct {
 	// idle is how long the sender may be silent.
 	idle   time.Duration
 	events collector
-	// acks are acknowledgements, sent when everything up to mark is durable.
+	// acks are acknowledgements, sent when everything up to lsn is durable.
 	acks []byte
-	mark buffer.Mark
+	lsn  buffer.LSN
 	// readReserved is buf's share of its budget, parseReserved that of the current events.
 	readReserved, parseReserved int64
 }

@@ -30,8 +30,8 @@ type sink struct {
 	closed bool
 	err    error
 	lines  []string
-	// appended and synced are the last marks.
-	appended, synced buffer.Mark
+	// appended and synced are the last LSNs.
+	appended, synced buffer.LSN
 	syncs            int
 	// after is called after each append, if not nil.
 	after func()
@@ -39,7 +39,7 @@ type sink struct {
 
 func newSink() *sink { return &sink{change: make(chan struct{})} }
 
-func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	for {
 		s.mu.Lock()
 		if s.err != nil || !s.closed {
@@ -84,10 +84,10 @@ func (s *sink) set(closed bool, err error) {
 func (s *sink) Position(string) ([]byte, bool)     { return nil, false }
 func (s *sink) Positions(string) []buffer.Position { return nil }
 
-func (s *sink) Synced(_ context.Context, m buffer.Mark) error {
+func (s *sink) Synced(_ context.Context, lsn buffer.LSN) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.synced = max(s.synced, m)
+	s.synced = max(s.synced, lsn)
 	s.syncs++
 	return nil
 }

@@ -30,7 +30,7 @@ func (c *conn) message(ctx, late context.Context, raw []byte) error {
 		if err := c.acknowledge(late); err != nil {
 			return err
 		}
-		return c.receive(m, new(chunk), func(list []input.Event) (buffer.Mark, error) { return c.receiveBlocking(ctx, late, list) })
+		return c.receive(m, new(chunk), func(list []input.Event) (buffer.LSN, error) { return c.receiveBlocking(ctx, late, list) })
 	}
 	known, err := c.server.chunks.begin(ctx, raw)
 	if err != nil {
@@ -40,12 +40,12 @@ func (c *conn) message(ctx, late context.Context, raw []byte) error {
 	if known.taken > 0 {
 		c.server.counts.repeated.Add(1)
 	}
-	if err := c.receive(m, known, func(list []input.Event) (buffer.Mark, error) { return c.receiveAcknowledged(late, list) }); err != nil {
+	if err := c.receive(m, known, func(list []input.Event) (buffer.LSN, error) { return c.receiveAcknowledged(late, list) }); err != nil {
 		return err
 	}
 	ack, err := msgpack.Marshal(map[string]string{"ack": string(m.chunk)})
 	c.acks = append(c.acks, ack...)
-	c.mark = max(c.mark, known.mark)
+	c.lsn = max(c.lsn, known.lsn)
 	return err
 }
 
@@ -54,7 +54,7 @@ func (c *conn) acknowledge(late context.Context) error {
 	if len(c.acks) == 0 {
 		return nil
 	}
-	if err := c.server.receiver.Synced(late, c.mark); err != nil {
+	if err := c.server.receiver.Synced(late, c.lsn); err != nil {
 		return c.failed(late, "sync", err)
 	}
 	err := c.write(c.acks)
@@ -64,19 +64,19 @@ func (c *conn) acknowledge(late context.Context) error {
 
 // receive passes the events of a message on in batches, except for those already accepted, and
 // records the accepted ones in known.
-func (c *conn) receive(m *message, known *chunk, hand func([]input.Event) (buffer.Mark, error)) error {
+func (c *conn) receive(m *message, known *chunk, hand func([]input.Event) (buffer.LSN, error)) error {
 	e := &c.events
 	e.source, e.read = string(m.tag), c.server.opts.Now().UnixNano()
 	next := func() error {
 		if len(e.list) == 0 {
 			return nil
 		}
-		mark, err := hand(e.pieces())
+		lsn, err := hand(e.pieces())
 		if err != nil {
 			return err
 		}
 		known.taken += len(e.list)
-		known.mark = max(known.mark, mark)
+		known.lsn = max(known.lsn, lsn)
 		e.reset()
 		return nil
 	}
@@ -132,22 +132,22 @@ func (c *conn) releaseMessage() {
 }
 
 // receiveAcknowledged passes on events that are to be acknowledged.
-func (c *conn) receiveAcknowledged(late context.Context, list []input.Event) (buffer.Mark, error) {
-	mark, err := c.server.receiver.Take(late, "", list)
+func (c *conn) receiveAcknowledged(late context.Context, list []input.Event) (buffer.LSN, error) {
+	lsn, err := c.server.receiver.Take(late, "", list)
 	if err == nil || errors.Is(err, input.ErrBusy) {
-		return mark, err
+		return lsn, err
 	}
 	return 0, c.failed(late, "hand over", err)
 }
 
 // receiveBlocking passes on events of a sender that waits for no acknowledgement, retrying while
 // the buffer has no space: meanwhile the sender is blocked.
-func (c *conn) receiveBlocking(ctx, late context.Context, list []input.Event) (buffer.Mark, error) {
+func (c *conn) receiveBlocking(ctx, late context.Context, list []input.Event) (buffer.LSN, error) {
 	for {
-		mark, err := c.server.receiver.Take(late, "", list)
+		lsn, err := c.server.receiver.Take(late, "", list)
 		switch {
 		case err == nil:
-			return mark, nil
+			return lsn, nil
 		case errors.Is(err, input.ErrBusy) && ctx.Err() == nil:
 			continue
 		}

@@ -41,7 +41,7 @@ func newSink() *sink {
 	return &sink{change: make(chan struct{}), positions: make(map[string][]byte), left: -1}
 }
 
-func (s *sink) Append(_ context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *sink) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.left == 0 {
@@ -65,8 +65,8 @@ func (s *sink) Position(name string) ([]byte, bool) {
 	v, ok := s.positions[name]
 	return v, ok
 }
-func (s *sink) Positions(string) []buffer.Position        { return nil }
-func (s *sink) Synced(context.Context, buffer.Mark) error { return nil }
+func (s *sink) Positions(string) []buffer.Position       { return nil }
+func (s *sink) Synced(context.Context, buffer.LSN) error { return nil }
 
 // wait returns the lines when there are n and the position is that of entry i.
 func (s *sink) wait(t testing.TB, n, i int) []string {

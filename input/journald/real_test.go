@@ -225,7 +225,7 @@ type stopping struct {
 	left int
 }
 
-func (s *stopping) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *stopping) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	if s.left == 0 {
 		return 0, errFull
 	}

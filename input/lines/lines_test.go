@@ -33,20 +33,20 @@ type sink struct {
 	lines []string
 }
 
-func (s *sink) Append(_ context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *sink) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
-		return buffer.Mark(0), s.err
+		return buffer.LSN(0), s.err
 	}
 	for _, r := range c.Records {
 		s.lines = append(s.lines, fmt.Sprintf("%s %s %s %s", c.Service, r.Level, r.Source, r.Message))
 	}
-	return buffer.Mark(0), nil
+	return buffer.LSN(0), nil
 }
-func (s *sink) Position(string) ([]byte, bool)            { return nil, false }
-func (s *sink) Positions(string) []buffer.Position        { return nil }
-func (s *sink) Synced(context.Context, buffer.Mark) error { return nil }
+func (s *sink) Position(string) ([]byte, bool)           { return nil, false }
+func (s *sink) Positions(string) []buffer.Position       { return nil }
+func (s *sink) Synced(context.Context, buffer.LSN) error { return nil }
 
 func (s *sink) refuse(err error) {
 	s.mu.Lock()
@@ -302,10 +302,10 @@ func (nowhere) WriteHeader(int)             {}
 
 type discard struct{}
 
-func (discard) Append(context.Context, buffer.Chunk) (buffer.Mark, error) { return buffer.Mark(0), nil }
-func (discard) Position(string) ([]byte, bool)                            { return nil, false }
-func (discard) Positions(string) []buffer.Position                        { return nil }
-func (discard) Synced(context.Context, buffer.Mark) error                 { return nil }
+func (discard) Append(context.Context, buffer.Chunk) (buffer.LSN, error) { return buffer.LSN(0), nil }
+func (discard) Position(string) ([]byte, bool)                           { return nil, false }
+func (discard) Positions(string) []buffer.Position                       { return nil }
+func (discard) Synced(context.Context, buffer.LSN) error                 { return nil }
 
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\n"), "", "app")

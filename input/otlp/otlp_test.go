@@ -43,7 +43,7 @@ type sink struct {
 	lines  []string
 }
 
-func (s *sink) Append(_ context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *sink) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.refuse[c.Service]; err != nil {
@@ -54,9 +54,9 @@ func (s *sink) Append(_ context.Context, c buffer.Chunk) (buffer.Mark, error) {
 	}
 	return 0, nil
 }
-func (s *sink) Position(string) ([]byte, bool)            { return nil, false }
-func (s *sink) Positions(string) []buffer.Position        { return nil }
-func (s *sink) Synced(context.Context, buffer.Mark) error { return nil }
+func (s *sink) Position(string) ([]byte, bool)           { return nil, false }
+func (s *sink) Positions(string) []buffer.Position       { return nil }
+func (s *sink) Synced(context.Context, buffer.LSN) error { return nil }
 
 func (s *sink) take() []string {
 	s.mu.Lock()
@@ -466,7 +466,7 @@ func (nowhere) WriteHeader(int)             {}
 
 type discard struct{}
 
-func (discard) Append(context.Context, buffer.Chunk) (buffer.Mark, error) { return 0, nil }
-func (discard) Position(string) ([]byte, bool)                            { return nil, false }
-func (discard) Positions(string) []buffer.Position                        { return nil }
-func (discard) Synced(context.Context, buffer.Mark) error                 { return nil }
+func (discard) Append(context.Context, buffer.Chunk) (buffer.LSN, error) { return 0, nil }
+func (discard) Position(string) ([]byte, bool)                           { return nil, false }
+func (discard) Positions(string) []buffer.Position                       { return nil }
+func (discard) Synced(context.Context, buffer.LSN) error                 { return nil }

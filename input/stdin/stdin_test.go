@@ -30,7 +30,7 @@ type sink struct {
 
 func newSink() *sink { return &sink{got: make(chan struct{}, 1)} }
 
-func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
@@ -46,9 +46,9 @@ func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) 
 	return 0, nil
 }
 
-func (s *sink) Position(string) ([]byte, bool)            { return nil, false }
-func (s *sink) Positions(string) []buffer.Position        { return nil }
-func (s *sink) Synced(context.Context, buffer.Mark) error { return nil }
+func (s *sink) Position(string) ([]byte, bool)           { return nil, false }
+func (s *sink) Positions(string) []buffer.Position       { return nil }
+func (s *sink) Synced(context.Context, buffer.LSN) error { return nil }
 
 func (s *sink) options() input.Options { return input.Options{Service: "x", Sink: s} }
 

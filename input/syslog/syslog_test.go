@@ -30,7 +30,7 @@ type sink struct {
 
 func newSink() *sink { return &sink{change: make(chan struct{})} }
 
-func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	for {
 		s.mu.Lock()
 		if s.err != nil || !s.closed {
@@ -70,7 +70,7 @@ func (s *sink) Position(string) ([]byte, bool)     { return nil, false }
 func (s *sink) Positions(string) []buffer.Position { return nil }
 
 // Synced is not to be called: nobody gets an acknowledgement.
-func (s *sink) Synced(context.Context, buffer.Mark) error { return errors.New("waited for a sync") }
+func (s *sink) Synced(context.Context, buffer.LSN) error { return errors.New("waited for a sync") }
 
 // wait returns the records when there are n.
 func (s *sink) wait(t testing.TB, n int) []record.Record {

@@ -152,7 +152,7 @@ func benchmark(b *testing.B, once bool) {
 
 type nowhere struct{}
 
-func (nowhere) Append(context.Context, buffer.Chunk) (buffer.Mark, error) { return 0, nil }
-func (nowhere) Position(string) ([]byte, bool)                            { return nil, false }
-func (nowhere) Positions(string) []buffer.Position                        { return nil }
-func (nowhere) Synced(context.Context, buffer.Mark) error                 { return nil }
+func (nowhere) Append(context.Context, buffer.Chunk) (buffer.LSN, error) { return 0, nil }
+func (nowhere) Position(string) ([]byte, bool)                           { return nil, false }
+func (nowhere) Positions(string) []buffer.Position                       { return nil }
+func (nowhere) Synced(context.Context, buffer.LSN) error                 { return nil }

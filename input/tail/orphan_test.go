@@ -135,7 +135,7 @@ type hookSink struct {
 	onFirst func()
 }
 
-func (s *hookSink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *hookSink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	if s.onFirst != nil {
 		s.onFirst()
 		s.onFirst = nil

@@ -32,8 +32,8 @@ type ledger struct {
 
 func newLedger() *ledger { return &ledger{lines: make(map[string]int)} }
 
-func (r recorder) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
-	m, err := r.Buffer.Append(ctx, c)
+func (r recorder) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
+	lsn, err := r.Buffer.Append(ctx, c)
 	if err == nil {
 		r.ledger.mu.Lock()
 		defer r.ledger.mu.Unlock()
@@ -42,7 +42,7 @@ func (r recorder) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, erro
 			r.ledger.total++
 		}
 	}
-	return m, err
+	return lsn, err
 }
 
 func (l *ledger) count() int {

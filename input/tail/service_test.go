@@ -26,7 +26,7 @@ type serviceSink struct {
 	got []string
 }
 
-func (s *serviceSink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *serviceSink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	for _, r := range c.Records {
 		s.got = append(s.got, fmt.Sprintf("%s %s: %s", c.Service, r.Source, r.Message))
 	}

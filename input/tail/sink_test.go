@@ -31,7 +31,7 @@ func newSink() *sink {
 	return &sink{positions: make(map[string][]byte), got: make(chan struct{}, 1)}
 }
 
-func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.Mark, error) {
+func (s *sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
@@ -63,7 +63,7 @@ func (s *sink) Position(input string) ([]byte, bool) {
 	return v, ok
 }
 
-func (s *sink) Synced(context.Context, buffer.Mark) error { return nil }
+func (s *sink) Synced(context.Context, buffer.LSN) error { return nil }
 
 func (s *sink) Positions(prefix string) []buffer.Position {
 	s.mu.Lock()

@@ -1,5 +1,5 @@
 // Package cli contains what Logstow's commands share of their command line: flags in any position,
-// exit statuses, and the syntax of durations and sizes.
+// help and exit statuses.
 package cli
 
 import (

@@ -87,9 +87,7 @@ func oldPhrases() []string {
 // pending are the old names and phrases that still occur, by directory. Whoever removes the last
 // occurrence removes the entry here.
 func pending() map[string][]string {
-	return map[string][]string{
-		"buffer": {"Mark", "keep", "landed", "lane", "lanes", "spare"},
-	}
+	return map[string][]string{}
 }
 
 // Old names and phrases stay out of the tree, except where pending lists them.

@@ -71,22 +71,17 @@ func examine(ctx context.Context, db *sql.DB, path, check string) error {
 	return err
 }
 
-// checkFormat checks the header bytes for which SQLite opens a database read-only, without an
-// error.
-func checkFormat(path string) (err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
+// checkFormat checks the header byte for which SQLite opens a database read-only, without an
+// error. It is read by SQLite: closing another descriptor of the file would release the locks of the
+// whole process (https://sqlite.org/howtocorrupt.html, section 2.2), and another process could then
+// remove the log that this one writes.
+func checkFormat(ctx context.Context, db *sql.DB, path string) error {
+	var version []byte
+	err := db.QueryRowContext(ctx, "SELECT substr(data, ?, 1) FROM sqlite_dbpage WHERE pgno = 1", writeVersionAt+1).Scan(&version)
+	if err == nil && (len(version) != 1 || version[0] > writeAheadLog) {
+		err = fmt.Errorf("%w: %s has write version %x", errDamaged, path, version)
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	var version [1]byte
-	if _, err := file.ReadAt(version[:], writeVersionAt); err != nil {
-		return err
-	}
-	if version[0] > writeAheadLog {
-		return fmt.Errorf("%w: %s has write version %d", errDamaged, path, version[0])
-	}
-	return nil
+	return err
 }
 
 // queryStrings are the rows of a query for one string.

@@ -141,7 +141,7 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 	}
 	db, err := openWith(ctx, path, "mode=rw", check)
 	if err == nil {
-		err = checkFormat(path)
+		err = checkFormat(ctx, db, path)
 	}
 	if err == nil {
 		return &handle{DB: db, file: file}, nil

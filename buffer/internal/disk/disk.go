@@ -1,5 +1,5 @@
-// Package disk is the little that the durable buffer needs of a file system,
-// as an interface, so that tests can make any step of it fail, tear or be forgotten.
+// Package disk is the part of a file system that the durable buffer uses, as an interface,
+// so that tests can make any step of it fail, be torn or be lost.
 package disk
 
 import (
@@ -13,12 +13,12 @@ import (
 // FS is a file system. Paths are absolute or relative as the operating system's.
 // Files are made with mode 0600, directories with 0700.
 type FS interface {
-	// Create makes a new file; one that is there is fs.ErrExist.
+	// Create makes a new file; the error is fs.ErrExist if it exists.
 	Create(path string) (File, error)
 	// Open opens a file for reading and writing in place.
 	Open(path string) (File, error)
-	// List names the files of a directory with their sizes, in order of name; a
-	// directory that is not there has none.
+	// List returns the files of a directory with their sizes, in order of name; a missing
+	// directory has none.
 	List(dir string) ([]Info, error)
 	MkdirAll(dir string) error
 	Rename(from, to string) error
@@ -26,8 +26,8 @@ type FS interface {
 	Remove(path string) error
 	// SyncDir makes the names in a directory durable.
 	SyncDir(dir string) error
-	// Space is the size of the file system that a directory is on; the zero Space
-	// where that is unknown.
+	// Space returns the size of the file system that a directory is on; the zero Space
+	// if that is unknown.
 	Space(dir string) (Space, error)
 }
 
@@ -41,9 +41,9 @@ type File interface {
 	ReadAt(p []byte, off int64) (int, error)
 	WriteAt(p []byte, off int64) (int, error)
 	Truncate(size int64) error
-	// Allocate makes a file of at most that size as large as size and has the file
-	// system set the space aside; its new bytes are zero. After an error the file's
-	// size is anything in between.
+	// Allocate grows a file to size and makes the file system allocate the space; the new
+	// bytes are zero. The file must not be larger than size. After an error the file's size
+	// is anything between the old and the new one.
 	Allocate(size int64) error
 	Size() (int64, error)
 	Sync() error
@@ -56,7 +56,7 @@ type Info struct {
 	Size int64
 }
 
-// Full reports whether an error says that there is no room.
+// Full reports whether an error means that the disk, a quota or a file is full.
 func Full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
@@ -78,7 +78,7 @@ func open(path string, flags int) (File, error) {
 	return file{f}, nil
 }
 
-// List names the files of a directory.
+// List returns the regular files of a directory.
 func (OS) List(dir string) ([]Info, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,12 +104,12 @@ func (OS) List(dir string) ([]Info, error) {
 // MkdirAll makes a directory and those above it.
 func (OS) MkdirAll(dir string) error { return os.MkdirAll(dir, 0o700) }
 
-// Rename gives a file another name.
+// Rename renames a file.
 func (OS) Rename(from, to string) error {
 	return os.Rename(from, to) //nolint:forbidigo // the callers sync the directory
 }
 
-// Link gives a file a second name.
+// Link makes a hard link to a file.
 func (OS) Link(from, to string) error { return os.Link(from, to) }
 
 // Remove removes a file.

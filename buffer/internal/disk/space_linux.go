@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Space is the size of the file system that a directory is on.
+// Space returns the size of the file system that a directory is on.
 func (OS) Space(dir string) (Space, error) {
 	var st syscall.Statfs_t
 	if err := retry(func() error { return syscall.Statfs(dir, &st) }); err != nil {
@@ -16,7 +16,7 @@ func (OS) Space(dir string) (Space, error) {
 	return Space{Total: int64(st.Blocks) * unit, Free: int64(st.Bavail) * unit}, nil
 }
 
-// Allocate sets space aside; where the file system cannot, it writes zeros.
+// Allocate allocates space; if the file system does not support that, it writes zeros.
 func (f file) Allocate(size int64) error {
 	err := retry(func() error { return syscall.Fallocate(int(f.Fd()), 0, 0, size) })
 	switch {
@@ -28,7 +28,7 @@ func (f file) Allocate(size int64) error {
 	return nil
 }
 
-// retry repeats a system call that a signal interrupts.
+// retry repeats a system call while signals interrupt it.
 func retry(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, syscall.EINTR) {

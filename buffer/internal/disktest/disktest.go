@@ -1,6 +1,5 @@
-// Package disktest is a file system in memory for tests: any step of it can
-// fail, tear or be the last before the machine loses power, and a crash
-// forgets what was not synced.
+// Package disktest is a file system in memory for tests. Any step of it can fail, be
+// torn or be the last before the machine loses power; a crash loses unsynced data.
 package disktest
 
 import (
@@ -18,38 +17,38 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-// ErrDead is what every step after the last one returns.
+// ErrDead is the error of every step after Die.
 var ErrDead = errors.New("the machine has no power")
 
-// Fault is what happens at a step.
+// Fault is an injected fault.
 type Fault uint8
 
 // The faults.
 const (
 	// Fail makes the step fail with an I/O error and change nothing.
 	Fail Fault = iota
-	// Full makes it fail for want of room.
+	// Full makes it fail with ENOSPC.
 	Full
-	// Tear makes a write fail after half of it.
+	// Tear makes a write fail after its first half.
 	Tear
-	// Die makes it and all later ones fail, a write after a part of it.
+	// Die makes it and all later steps fail, a write after a part of it.
 	Die
 )
 
 // FS is a file system in memory. Safe for concurrent use.
 type FS struct {
 	mu sync.Mutex
-	// names are the files of a directory by name, durable those that a crash leaves.
+	// names are all files by path, durable those whose names survive a crash.
 	names, durable map[string]*inode
-	// steps counts calls, but for those that only read an open file; at is the one
-	// that goes wrong, with lasting set all from it on.
+	// steps counts calls, except those that only read an open file; step number at fails, and
+	// with lasting set all later ones too.
 	steps   int
 	at      int
 	fault   Fault
 	lasting bool
 	dead    bool
-	// capacity is how many bytes fit, 0 any number; used is how many files take, in
-	// blocks, others how many other programs take.
+	// capacity is the size of the disk in bytes, 0 is unlimited; used is how many bytes files
+	// use, in blocks, others how many other programs use.
 	capacity, used, others int64
 	// unopened makes opening fail for paths that contain it, with openError.
 	unopened  string
@@ -58,14 +57,14 @@ type FS struct {
 
 type inode struct {
 	data, synced []byte
-	// low is where data and synced begin to differ, links the number of its names.
+	// low is the offset from which data and synced may differ, links the number of its names.
 	low, links int
 }
 
-// Block is the unit in bytes in which a file takes space; one of no bytes takes one.
+// Block is the unit in bytes in which files use space; an empty file uses one.
 const Block = 4096
 
-// blocks is what a file of that size takes.
+// blocks returns how many bytes a file of a size uses.
 func blocks(size int) int64 { return max(1, (int64(size)+Block-1)/Block) * Block }
 
 func newNode(data []byte) *inode {
@@ -75,35 +74,35 @@ func newNode(data []byte) *inode {
 // New makes an empty file system.
 func New() *FS { return &FS{names: map[string]*inode{}, durable: map[string]*inode{}} }
 
-// Arm makes step n, counted from here and from 1, go wrong; 0 is none.
+// Arm makes the nth step from now fail, counted from 1; 0 is none.
 func (f *FS) Arm(n int, fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.steps, f.at, f.fault, f.lasting = 0, n, fault, false
 }
 
-// ArmFrom makes step n and all that follow go wrong, until Arm is called.
+// ArmFrom makes the nth step from now and all later ones fail, until Arm is called.
 func (f *FS) ArmFrom(n int, fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.steps, f.at, f.fault, f.lasting = 0, n, fault, true
 }
 
-// Limit makes the file system one of that many bytes; 0 is any number. What is there stays.
+// Limit sets the size of the disk in bytes; 0 is unlimited. Existing files stay.
 func (f *FS) Limit(capacity int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.capacity = capacity
 }
 
-// Occupy has other programs take all bytes but that many.
+// Occupy makes other programs use all space but left bytes.
 func (f *FS) Occupy(left int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.others = max(0, f.capacity-f.used-left)
 }
 
-// FailReads makes every Open fail as long as it is set, as if too many files were open.
+// FailReads makes every Open fail while on is set, as if too many files were open.
 func (f *FS) FailReads(on bool) {
 	if on {
 		f.FailOpen("", syscall.EMFILE)
@@ -112,7 +111,7 @@ func (f *FS) FailReads(on bool) {
 	}
 }
 
-// FailOpen makes Open fail with err for each path that contains part; nil ends that.
+// FailOpen makes Open fail with err for every path that contains part; nil ends that.
 func (f *FS) FailOpen(part string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,8 +125,8 @@ func (f *FS) Steps() int {
 	return f.steps
 }
 
-// Crash is what a crash leaves: names and bytes that were synced, and by chance
-// some that were not. With lose unset the process is gone but the machine is not.
+// Crash returns what a crash leaves: synced names and bytes, and randomly some that were
+// not synced. With lose unset only the process crashes and nothing is lost.
 func (f *FS) Crash(rnd *rand.Rand, lose bool) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,13 +156,13 @@ func (f *FS) Crash(rnd *rand.Rand, lose bool) *FS {
 	return after
 }
 
-// block is the unit in which what was written over may be lost.
+// block is the unit in which overwritten data may be lost.
 const block = 64
 
-// left is what a crash leaves of a file: what was synced, a part of what was
-// written behind it, and any of the blocks that were written over.
+// left returns what a crash leaves of a file: the synced bytes, a part of those appended
+// since, and any of the blocks that were overwritten since.
 func (n *inode) left(rnd *rand.Rand) []byte {
-	if len(n.data) < len(n.synced) && rnd.IntN(2) == 0 { // truncated, and that is lost
+	if len(n.data) < len(n.synced) && rnd.IntN(2) == 0 { // the truncation is lost
 		return append(slices.Clone(n.data), n.synced[len(n.data):]...)
 	}
 	data := slices.Clone(n.data)
@@ -178,7 +177,7 @@ func (n *inode) left(rnd *rand.Rand) []byte {
 	return data
 }
 
-// step counts a step and says whether it goes wrong. mu is held.
+// step counts a step and returns its fault. mu is held.
 func (f *FS) step() (tear bool, err error) {
 	f.steps++
 	if f.dead {
@@ -217,7 +216,7 @@ func (f *FS) Create(path string) (disk.File, error) {
 	return &file{f, node}, nil
 }
 
-// take takes space. mu is held.
+// take allocates n bytes of space. mu is held.
 func (f *FS) take(n int64) error {
 	if f.capacity > 0 && n > 0 && f.used+f.others+n > f.capacity {
 		return syscall.ENOSPC
@@ -226,7 +225,7 @@ func (f *FS) take(n int64) error {
 	return nil
 }
 
-// unlink takes a name from a file. mu is held.
+// unlink removes a name of a file. mu is held.
 func (f *FS) unlink(node *inode) {
 	if node == nil {
 		return
@@ -253,7 +252,7 @@ func (f *FS) Open(path string) (disk.File, error) {
 	return &file{f, node}, nil
 }
 
-// List names the files of a directory.
+// List returns the files of a directory.
 func (f *FS) List(dir string) ([]disk.Info, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -269,7 +268,7 @@ func (f *FS) List(dir string) ([]disk.Info, error) {
 	return infos, nil
 }
 
-// MkdirAll may fail, but does nothing: directories are where files are.
+// MkdirAll may fail, but does nothing: directories exist implicitly.
 func (f *FS) MkdirAll(string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -277,14 +276,14 @@ func (f *FS) MkdirAll(string) error {
 	return err
 }
 
-// Space is what Limit set; unknown without.
+// Space returns the size that Limit set; unknown without a limit.
 func (f *FS) Space(string) (disk.Space, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return disk.Space{Total: f.capacity, Free: max(0, f.capacity-f.used-f.others)}, nil
 }
 
-// Rename gives a file another name.
+// Rename renames a file.
 func (f *FS) Rename(from, to string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -301,7 +300,7 @@ func (f *FS) Rename(from, to string) error {
 	return nil
 }
 
-// Link gives a file a second name.
+// Link makes a second name for a file.
 func (f *FS) Link(from, to string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -347,7 +346,7 @@ func (f *FS) SyncDir(dir string) error {
 	return nil
 }
 
-// Paths are the names of all files that hold part in their path.
+// Paths returns the paths of all files that contain part.
 func (f *FS) Paths(part string) (paths []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -359,7 +358,7 @@ func (f *FS) Paths(part string) (paths []string) {
 	return paths
 }
 
-// Change lets a test damage a file.
+// Change replaces the content of a file, to damage it.
 func (f *FS) Change(path string, change func([]byte) []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -402,8 +401,8 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 		p = p[:len(p)/2]
 	}
 	whole := len(p)
-	if room := f.grow(off + int64(len(p))); room < off+int64(len(p)) {
-		p, err = p[:max(0, room-off)], errors.Join(err, syscall.ENOSPC)
+	if size := f.grow(off + int64(len(p))); size < off+int64(len(p)) {
+		p, err = p[:max(0, size-off)], errors.Join(err, syscall.ENOSPC)
 	}
 	f.node.low = min(f.node.low, int(off))
 	n := copy(f.node.data[min(off, int64(len(f.node.data))):], p)
@@ -413,7 +412,7 @@ func (f *file) WriteAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// grow makes a file at least that large, or as large as there is space, and returns its size.
+// grow grows a file to size, or as far as there is space, and returns its size.
 func (f *file) grow(size int64) int64 {
 	had := int64(len(f.node.data))
 	if size <= had {

@@ -11,7 +11,7 @@ import (
 	"logstow/record"
 )
 
-// hours makes a record of each hour, counted from noon.
+// hours makes one record for each hour, relative to noon.
 func hours(at ...int) (records []record.Record) {
 	for _, h := range at {
 		records = append(records, rec(noon.Add(time.Duration(h)*time.Hour), "h"))
@@ -19,8 +19,8 @@ func hours(at ...int) (records []record.Record) {
 	return records
 }
 
-// TestOpenBound: what the bound on open buckets does with records of hours
-// counted from noon; the chunk was read at hour 1.
+// TestOpenBound appends records of given hours, relative to noon, with a limit on open
+// buckets; chunks are read at hour 1.
 func TestOpenBound(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -71,8 +71,8 @@ func TestOpenBound(t *testing.T) {
 	}
 }
 
-// TestLateRecordsAreSaidOnce a service, and get the time read, to the nanosecond.
-func TestLateRecordsAreSaidOnce(t *testing.T) {
+// Late records are logged once for each service, and get the exact time they were read.
+func TestLateRecordsAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	b := open(t, buffer.Options{MaxOpen: 1, Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -82,7 +82,7 @@ func TestLateRecordsAreSaidOnce(t *testing.T) {
 		mustAppend(t, b, buffer.Chunk{Service: service, Read: read.UnixNano(), Records: hours(-1, 0)})
 	}
 	if got := strings.Count(log.String(), "level=WARN"); got != 2 {
-		t.Errorf("said %d times, want once for each of 2 services:\n%s", got, log.String())
+		t.Errorf("logged %d times, want once for each of 2 services:\n%s", got, log.String())
 	}
 	b.Drain(t.Context())
 	late := 0

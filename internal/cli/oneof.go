@@ -3,18 +3,10 @@ package cli
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"logstow/internal/hint"
 	"logstow/internal/suggest"
-	"logstow/internal/units"
 )
-
-// ParseDuration is [units.ParseDuration].
-func ParseDuration(s string) (time.Duration, error) { return units.ParseDuration(s) }
-
-// ParseSize is [units.ParseSize].
-func ParseSize(s string) (int64, error) { return units.ParseSize(s) }
 
 // OneOf is a usage error unless a flag's value is one of several words.
 func OneOf(flag, value string, words ...string) error {
