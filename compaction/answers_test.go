@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logstow/compaction"
+	"logstow/containment"
 	"logstow/query"
 	"logstow/query/cache"
 	"logstow/query/output"
@@ -253,7 +254,7 @@ func TestRejectedAnswers(t *testing.T) {
 		t.Fatalf("%+v", made)
 	}
 	segments, _ := list(t, s.Blobs())
-	output := segments[slices.IndexFunc(segments, func(s compaction.Segment) bool { return s.Meta.IsOutput() })]
+	output := segments[slices.IndexFunc(segments, func(s containment.Segment) bool { return s.Meta.IsOutput() })]
 	entity := tableindex.Entity{Name: output.Name, Meta: output.Meta, ETag: output.ETag, Size: output.Size}
 	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), []tableindex.Entity{entity}); err != nil {
 		t.Fatal(err)
@@ -281,7 +282,7 @@ func removeSome(t *testing.T, s store.Store, rnd *rand.Rand) {
 		outputs := h.Outputs
 		for i, o := range outputs {
 			var err error
-			if outputs[i], err = compaction.ReadOutput(t.Context(), rangeOf(s, o.Segment), o.Segment); err != nil {
+			if outputs[i], err = containment.ReadOutput(t.Context(), rangeOf(s, o.Segment), o.Segment); err != nil {
 				t.Fatal(err)
 			}
 			entity := tableindex.Entity{Name: o.Name, Meta: o.Meta, ETag: o.ETag, Size: o.Size}
@@ -289,7 +290,7 @@ func removeSome(t *testing.T, s store.Store, rnd *rand.Rand) {
 				t.Fatal(err)
 			}
 		}
-		for i, place := range compaction.Contain(h.Plain, outputs) {
+		for i, place := range containment.Contain(h.Plain, outputs) {
 			p := h.Plain[i]
 			if !place.Contained() || rnd.IntN(2) == 0 {
 				continue

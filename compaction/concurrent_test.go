@@ -13,6 +13,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
+	"logstow/containment"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -146,20 +147,20 @@ func TestLongConcurrent(t *testing.T) {
 // readOnce is how often each line is in the answer of a reader that follows the rules: it lists, looks at
 // outputs a second time, hides what they contain, and looks for vanished inputs in outputs.
 func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
-	var segments []compaction.Segment
-	outputs := make(map[blobnaming.Name]compaction.Output)
+	var segments []containment.Segment
+	outputs := make(map[blobnaming.Name]containment.Output)
 	look := func(prefix string, plain bool) error {
 		for page, err := range s.Blobs().List(ctx, prefix) {
 			if err != nil {
 				return err
 			}
 			for _, b := range page {
-				segment, err := compaction.NewSegment(b)
+				segment, err := containment.NewSegment(b)
 				if err != nil {
 					return err
 				}
 				if segment.Meta.IsOutput() {
-					outputs[segment.Name] = compaction.Output{Segment: segment}
+					outputs[segment.Name] = containment.Output{Segment: segment}
 				} else if plain {
 					segments = append(segments, segment)
 				}
@@ -167,10 +168,10 @@ func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
 		}
 		return nil
 	}
-	read := func() (all []compaction.Output, err error) {
+	read := func() (all []containment.Output, err error) {
 		for name, o := range outputs {
 			if o.Inputs == nil {
-				if o, err = compaction.ReadOutput(ctx, rangeOf(s, o.Segment), o.Segment); err != nil || o.Err != nil {
+				if o, err = containment.ReadOutput(ctx, rangeOf(s, o.Segment), o.Segment); err != nil || o.Err != nil {
 					return nil, errors.Join(err, o.Err)
 				}
 				outputs[name] = o
@@ -187,7 +188,7 @@ func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	if shared := compaction.Shared(known); shared != nil {
+	if shared := containment.Shared(known); shared != nil {
 		return nil, fmt.Errorf("outputs share inputs: %v", shared)
 	}
 	lines := make(map[int64]int)
@@ -196,8 +197,8 @@ func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
 			return nil, err
 		}
 	}
-	seen := make(map[compaction.Identity]bool)
-	for i, place := range compaction.Contain(segments, known) {
+	seen := make(map[containment.Identity]bool)
+	for i, place := range containment.Contain(segments, known) {
 		plain := segments[i]
 		if place.Contained() || seen[plain.Identity()] {
 			continue
@@ -217,7 +218,7 @@ func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		place := compaction.Contain([]compaction.Segment{plain}, now)[0]
+		place := containment.Contain([]containment.Segment{plain}, now)[0]
 		if !place.Contained() {
 			return nil, fmt.Errorf("%s is nowhere", plain.Name)
 		}
@@ -229,7 +230,7 @@ func readOnce(ctx context.Context, s store.Store) (map[int64]int, error) {
 }
 
 // count counts the lines of a segment, or those of one input of an output.
-func count(ctx context.Context, s store.Store, of compaction.Segment, lines map[int64]int, input *int) error {
+func count(ctx context.Context, s store.Store, of containment.Segment, lines map[int64]int, input *int) error {
 	body, err := s.Blobs().Read(ctx, of.Name.String(), 0, of.Size)
 	if err != nil {
 		return err

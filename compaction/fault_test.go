@@ -14,6 +14,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
+	"logstow/containment"
 	"logstow/store"
 )
 
@@ -264,7 +265,7 @@ func TestDamagedOutputHalts(t *testing.T) {
 			o.KeepInputs = true
 			run(t, s, o)
 			segments, _ := list(t, s.Blobs())
-			i := slices.IndexFunc(segments, func(s compaction.Segment) bool { return s.Meta.IsOutput() && s.Name.Service == "web" })
+			i := slices.IndexFunc(segments, func(s containment.Segment) bool { return s.Meta.IsOutput() && s.Name.Service == "web" })
 			output := segments[i]
 			first, last := region(output.Meta, output.Size)
 			flip(t, s, output.Name.String(), func(int64) int64 { return first*8 + int64(from*float64((last-first)*8)) })
@@ -412,7 +413,7 @@ func TestDifferentBlobOfABatch(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	segments, _ := list(t, s.Blobs())
-	if !slices.ContainsFunc(segments, func(s compaction.Segment) bool { return s.Name == other.name }) {
+	if !slices.ContainsFunc(segments, func(s containment.Segment) bool { return s.Name == other.name }) {
 		t.Error("it is gone")
 	}
 }

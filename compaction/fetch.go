@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"logstow/containment"
 	"logstow/internal/retry"
 	"logstow/segment"
 	"logstow/store"
@@ -24,7 +25,7 @@ const (
 
 // inputError is an input that cannot be merged: it is damaged, or another program's.
 type inputError struct {
-	s   Segment
+	s   containment.Segment
 	err error
 }
 
@@ -33,7 +34,7 @@ func (e *inputError) Unwrap() error { return e.err }
 
 // blobInput is an input whose footer was read.
 type blobInput struct {
-	Segment
+	containment.Segment
 	footer *segment.Footer
 	// body is the whole blob, or nil.
 	body []byte
@@ -65,7 +66,7 @@ type fetched struct {
 }
 
 // fetch starts to read inputs. The caller calls next for each, and then close.
-func fetch(ctx context.Context, b store.BlobReader, inputs []Segment) *fetcher {
+func fetch(ctx context.Context, b store.BlobReader, inputs []containment.Segment) *fetcher {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &fetcher{results: make(chan chan fetched, readsAhead-1), cancel: cancel}
 	memory := semaphore.NewWeighted(bytesAhead)
@@ -116,7 +117,7 @@ func (f *fetcher) close() {
 }
 
 // readInput reads an input, whole or its footer. What is wrong with it is an [*inputError].
-func readInput(ctx context.Context, b store.BlobReader, s Segment) (*blobInput, error) {
+func readInput(ctx context.Context, b store.BlobReader, s containment.Segment) (*blobInput, error) {
 	in := &blobInput{Segment: s}
 	read := rangeOf(b, s.Name.String())
 	if s.Size <= wholeSize {
@@ -141,7 +142,7 @@ func readInput(ctx context.Context, b store.BlobReader, s Segment) (*blobInput, 
 }
 
 // inputFailed is the error of an input: its own where it is damaged, and otherwise storage's.
-func inputFailed(ctx context.Context, s Segment, err error) error {
+func inputFailed(ctx context.Context, s containment.Segment, err error) error {
 	corrupt := (*segment.CorruptError)(nil)
 	switch {
 	case ctx.Err() != nil:

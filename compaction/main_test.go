@@ -17,6 +17,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
+	"logstow/containment"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -144,7 +145,7 @@ func (f *fleet) fill(hour time.Time, instances, segments int) {
 }
 
 // list are the segments of a store and the outputs it rejects.
-func list(tb testing.TB, b store.BlobReader) (segments []compaction.Segment, rejected []blobnaming.Name) {
+func list(tb testing.TB, b store.BlobReader) (segments []containment.Segment, rejected []blobnaming.Name) {
 	tb.Helper()
 	for page, err := range b.List(tb.Context(), "") {
 		if err != nil {
@@ -155,7 +156,7 @@ func list(tb testing.TB, b store.BlobReader) (segments []compaction.Segment, rej
 				rejected = append(rejected, n)
 				continue
 			}
-			s, err := compaction.NewSegment(blob)
+			s, err := containment.NewSegment(blob)
 			if err != nil {
 				tb.Fatal(err)
 			}
@@ -177,10 +178,10 @@ type owned struct {
 func readAll(tb testing.TB, s store.Store) []string {
 	tb.Helper()
 	segments, rejected := list(tb, s.Blobs())
-	var outputs []compaction.Output
+	var outputs []containment.Output
 	for _, h := range compaction.Group(segments, rejected) {
 		for _, o := range h.Outputs {
-			got, err := compaction.ReadOutput(tb.Context(), rangeOf(s, o.Segment), o.Segment)
+			got, err := containment.ReadOutput(tb.Context(), rangeOf(s, o.Segment), o.Segment)
 			if err != nil || got.Err != nil {
 				tb.Fatal(err, got.Err)
 			}
@@ -188,12 +189,12 @@ func readAll(tb testing.TB, s store.Store) []string {
 			outputs = append(outputs, got)
 		}
 	}
-	if shared := compaction.Shared(outputs); shared != nil {
+	if shared := containment.Shared(outputs); shared != nil {
 		tb.Fatalf("outputs share inputs: %v", shared)
 	}
 	var all []owned
-	seen := make(map[compaction.Identity]bool) // copies of a batch
-	for i, place := range compaction.Contain(segments, outputs) {
+	seen := make(map[containment.Identity]bool) // copies of a batch
+	for i, place := range containment.Contain(segments, outputs) {
 		segment := segments[i]
 		if segment.Meta.IsOutput() || place.Contained() || seen[segment.Identity()] {
 			continue
@@ -225,14 +226,14 @@ func inOrder(all []owned) []string {
 }
 
 // rangeOf reads a segment of a store.
-func rangeOf(s store.Store, of compaction.Segment) segment.Range {
+func rangeOf(s store.Store, of containment.Segment) segment.Range {
 	return func(ctx context.Context, off, n int64) ([]byte, error) {
 		return s.Blobs().Read(ctx, of.Name.String(), off, n)
 	}
 }
 
 // records are those of a segment; inputs are those of an output.
-func records(tb testing.TB, s store.Store, of compaction.Segment, inputs []segment.Origin) (all []owned) {
+func records(tb testing.TB, s store.Store, of containment.Segment, inputs []segment.Origin) (all []owned) {
 	tb.Helper()
 	read := rangeOf(s, of)
 	f, err := segment.ReadFooter(tb.Context(), read, of.Size, of.Meta.Footer)
@@ -306,7 +307,7 @@ func names(tb testing.TB, s store.Store) (all []string) {
 	return all
 }
 
-func anyVersion(segments ...compaction.Segment) (refs []store.BlobRef) {
+func anyVersion(segments ...containment.Segment) (refs []store.BlobRef) {
 	for _, s := range segments {
 		refs = append(refs, store.BlobRef{Name: s.Name.String()})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"logstow/containment"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -18,7 +19,7 @@ const openBytes = 48 << 20
 // merge yields the records of inputs in output order.
 type merge struct {
 	blobs   store.BlobReader
-	inputs  []Segment // in order of Start
+	inputs  []containment.Segment // in order of Start
 	fetch   *fetcher
 	decoder *segment.Decoder
 	budget  int64
@@ -45,7 +46,7 @@ type waitingBlock struct {
 	stored []byte // nil: read it
 }
 
-func newMerge(ctx context.Context, b store.BlobReader, inputs []Segment, tempDir string, budget int64) *merge {
+func newMerge(ctx context.Context, b store.BlobReader, inputs []containment.Segment, tempDir string, budget int64) *merge {
 	m := &merge{
 		blobs: b, inputs: inputs, fetch: fetch(ctx, b, inputs), decoder: segment.NewDecoder(), budget: budget,
 		index: make([]uint32, len(inputs)), tallies: make([]segment.OriginTally, len(inputs)), runs: runs{dir: tempDir},
@@ -54,10 +55,10 @@ func newMerge(ctx context.Context, b store.BlobReader, inputs []Segment, tempDir
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return segment.CompareOrigins(inputs[a].origin(), inputs[b].origin()) })
+	slices.SortFunc(order, func(a, b int) int { return segment.CompareOrigins(inputs[a].Origin(), inputs[b].Origin()) })
 	for rank, at := range order {
 		m.index[at] = uint32(rank)
-		m.origins = append(m.origins, inputs[at].origin())
+		m.origins = append(m.origins, inputs[at].Origin())
 	}
 	return m
 }

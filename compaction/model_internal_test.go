@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/containment"
 	"logstow/store"
 )
 
@@ -106,8 +107,8 @@ type model struct {
 	scene   state
 	limits  Limits
 	now     time.Time
-	plain   [modelNames]Segment
-	outputs map[[2]int]Output // by name and content
+	plain   [modelNames]containment.Segment
+	outputs map[[2]int]containment.Output // by name and content
 	seed    maphash.Seed
 	visited map[uint64]struct{}
 	path    []string
@@ -119,13 +120,13 @@ func newModel(scene state, broken rules) *model {
 	hour := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
 	m := &model{
 		rules: broken, scene: scene, now: hour.Add(5 * time.Hour), limits: DefaultLimits(), seed: maphash.MakeSeed(),
-		outputs: make(map[[2]int]Output), visited: make(map[uint64]struct{}), most: 40_000_000,
+		outputs: make(map[[2]int]containment.Output), visited: make(map[uint64]struct{}), most: 40_000_000,
 	}
 	m.limits.Late = 1
 	for i, number := range map[int]uint64{plainA: 1, copyA: 2, plainB: 990_001, plainC: 990_002} {
 		content := contentOf(i)
 		start := hour.Add(time.Duration(content) * time.Minute).UnixNano()
-		m.plain[i] = Segment{
+		m.plain[i] = containment.Segment{
 			Name: blobnaming.Name{Service: "web", Bucket: hour, Number: number}, Size: 100, ETag: fmt.Sprint(i), Created: hour,
 			Meta: blobnaming.Metadata{Start: start, End: start, Records: 1, Batch: blobnaming.Batch{byte(content)}, Instance: "pod", Seq: int64(content), Footer: 50},
 		}
@@ -139,15 +140,15 @@ func newModel(scene state, broken rules) *model {
 }
 
 // makeOutput is an output of content as Run makes it.
-func (m *model) makeOutput(name int, content mask) Output {
-	var inputs []Segment
+func (m *model) makeOutput(name int, content mask) containment.Output {
+	var inputs []containment.Segment
 	for _, i := range []int{plainA, plainB, plainC} {
 		if contentOf(i)&content != 0 {
 			inputs = append(inputs, m.plain[i])
 		}
 	}
 	first, last := inputs[0].Meta, inputs[len(inputs)-1].Meta
-	o := Output{Segment: Segment{
+	o := containment.Output{Segment: containment.Segment{
 		Name: blobnaming.OutputName("web", m.plain[plainA].Name.Bucket, "", name-output1+1), Size: 1000, ETag: fmt.Sprint(name, content),
 		Meta: blobnaming.Metadata{
 			Start: first.Start, End: last.End, Records: uint64(len(inputs)), Batch: batchOf(m.limits, inputs),
@@ -155,14 +156,14 @@ func (m *model) makeOutput(name int, content mask) Output {
 		},
 	}}
 	for _, s := range inputs {
-		o.Inputs = append(o.Inputs, s.origin())
+		o.Inputs = append(o.Inputs, s.Origin())
 	}
 	return o
 }
 
 // hour is what a compactor knows after it listed and read the outputs' lists.
 func (m *model) hour(seen, stored shelf) *Hour {
-	var segments []Segment
+	var segments []containment.Segment
 	for i, content := range seen {
 		switch {
 		case content == 0:
@@ -191,11 +192,11 @@ func (m *model) hour(seen, stored shelf) *Hour {
 }
 
 // nameOf is the place of a segment's name.
-func (m *model) nameOf(s Segment) int {
+func (m *model) nameOf(s containment.Segment) int {
 	if g := s.Name.Output(); g > 0 {
 		return output1 + g - 1
 	}
-	return slices.IndexFunc(m.plain[:], func(p Segment) bool { return p.Name == s.Name })
+	return slices.IndexFunc(m.plain[:], func(p containment.Segment) bool { return p.Name == s.Name })
 }
 
 // run visits all states that follow from the scene; the fault is how one went wrong.

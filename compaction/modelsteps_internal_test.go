@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"logstow/blobnaming"
+	"logstow/containment"
 	"logstow/store"
 )
 
@@ -192,8 +193,8 @@ func (r *reader) take(content mask) {
 // readerPlans hides what outputs contain and reads the outputs.
 func (m *model) readerPlans(s state) {
 	r := &s.reader
-	var segments []Segment
-	var outputs []Output
+	var segments []containment.Segment
+	var outputs []containment.Output
 	for i, content := range r.seen {
 		switch {
 		case content == 0:
@@ -208,7 +209,7 @@ func (m *model) readerPlans(s state) {
 			segments = append(segments, m.plain[i])
 		}
 	}
-	shared := Shared(outputs)
+	shared := containment.Shared(outputs)
 	for i, o := range outputs {
 		for j, in := range o.Inputs {
 			if !slices.Contains(shared[i], j) {
@@ -216,8 +217,8 @@ func (m *model) readerPlans(s state) {
 			}
 		}
 	}
-	seen := make(map[Identity]bool)
-	for i, place := range Contain(segments, outputs) {
+	seen := make(map[containment.Identity]bool)
+	for i, place := range containment.Contain(segments, outputs) {
 		if place.Contained() || seen[segments[i].Identity()] {
 			continue
 		}
@@ -257,7 +258,7 @@ func (m *model) elsewhere(stored shelf, name int) bool {
 	if m.rules.noVanishedInputs {
 		return false
 	}
-	var outputs []Output
+	var outputs []containment.Output
 	for i, content := range stored {
 		switch {
 		case content != 0 && isOutput(i):
@@ -266,7 +267,7 @@ func (m *model) elsewhere(stored shelf, name int) bool {
 			return true
 		}
 	}
-	return Contain([]Segment{m.plain[name]}, outputs)[0].Contained()
+	return containment.Contain([]containment.Segment{m.plain[name]}, outputs)[0].Contained()
 }
 
 // otherSteps are those of shippers and of retention.

@@ -1,6 +1,7 @@
 package compaction
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/containment"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -51,11 +53,11 @@ var (
 
 // Hour is what a listing says of one scope.
 type Hour struct {
-	Scope
+	containment.Scope
 	// Plain are the plain segments, in order of name.
-	Plain []Segment
+	Plain []containment.Segment
 	// Outputs have names of the class, in order of generation, whatever they are.
-	Outputs []Output
+	Outputs []containment.Output
 }
 
 // check says why a scope is to be left alone.
@@ -74,25 +76,25 @@ func (h *Hour) check() error {
 }
 
 // places says where the plain segments are contained.
-func (h *Hour) places() []Place { return Contain(h.Plain, h.Outputs) }
+func (h *Hour) places() []containment.Place { return containment.Contain(h.Plain, h.Outputs) }
 
 // Generation is an output to be made.
 type Generation struct {
 	Name blobnaming.Name
 	// Inputs are in order of Start.
-	Inputs []Segment
+	Inputs []containment.Segment
 }
 
 // Plan says which outputs are to be made of an hour: the next generations, in their
 // order. Each is made of segments that no other contains, so only the first holds for certain: once
 // it is committed, or its name turns out to be taken, list and plan again. skip
 // excludes segments, for one that are damaged. now is storage's time. It is pure.
-func (h *Hour) Plan(l Limits, now time.Time, skip func(Segment) bool) ([]Generation, error) {
+func (h *Hour) Plan(l Limits, now time.Time, skip func(containment.Segment) bool) ([]Generation, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	var eligible []Segment
-	seen := make(map[Identity]bool)
+	var eligible []containment.Segment
+	seen := make(map[containment.Identity]bool)
 	for i, p := range h.places() {
 		s := h.Plain[i]
 		if p.Contained() || seen[s.Identity()] || !l.mergeable(s) || skip != nil && skip(s) {
@@ -118,23 +120,23 @@ func (h *Hour) Plan(l Limits, now time.Time, skip func(Segment) bool) ([]Generat
 }
 
 // mergeable reports whether a plain segment may become an input.
-func (l Limits) mergeable(s Segment) bool {
+func (l Limits) mergeable(s containment.Segment) bool {
 	return !s.Meta.IsOutput() && s.Name.Output() == 0 && !s.Meta.Replaces &&
 		s.Size <= l.Target/2 && (s.Tier == "" || s.Tier == store.Hot)
 }
 
 // worthwhile reports whether eligible segments are enough for a generation.
-func (l Limits) worthwhile(generation int, eligible []Segment, now time.Time) bool {
+func (l Limits) worthwhile(generation int, eligible []containment.Segment, now time.Time) bool {
 	if generation > 1 && len(eligible) > 0 && len(eligible) >= l.Late {
 		return true
 	}
-	return len(eligible) > 1 && (generation == 1 || slices.ContainsFunc(eligible, func(s Segment) bool {
+	return len(eligible) > 1 && (generation == 1 || slices.ContainsFunc(eligible, func(s containment.Segment) bool {
 		return now.Sub(s.Created) >= l.LateAge
 	}))
 }
 
 // take is how many of the segments fit one output: two at least, if there are two.
-func (l Limits) take(eligible []Segment) int {
+func (l Limits) take(eligible []containment.Segment) int {
 	var size int64
 	blocks, footer := 0, 0
 	for i, s := range eligible {
@@ -158,8 +160,8 @@ const encoderVersion = 1
 // batchOf is the Batch of the output of inputs: the first 16 bytes of a SHA-256 of how
 // outputs are made and of the inputs' identities in their order. Who loses a response recognizes
 // the output by it; who makes the same output at the same time makes the same.
-func batchOf(l Limits, inputs []Segment) blobnaming.Batch {
-	identities := make([]Identity, len(inputs))
+func batchOf(l Limits, inputs []containment.Segment) blobnaming.Batch {
+	identities := make([]containment.Identity, len(inputs))
 	for i, s := range inputs {
 		identities[i] = s.Identity()
 	}
@@ -182,12 +184,12 @@ func batchOf(l Limits, inputs []Segment) blobnaming.Batch {
 	return blobnaming.Batch(h.Sum(nil))
 }
 
-func compareIdentities(a, b Identity) int {
-	return slices.Compare(a.key(), b.key())
+func compareIdentities(a, b containment.Identity) int {
+	return slices.Compare(identityKey(a), identityKey(b))
 }
 
-// key is an identity as numbers that order it.
-func (i Identity) key() []uint64 {
+// identityKey is an identity as numbers that order it.
+func identityKey(i containment.Identity) []uint64 {
 	return []uint64{
 		binary.BigEndian.Uint64(i.Batch[:8]), binary.BigEndian.Uint64(i.Batch[8:]),
 		uint64(i.Start), uint64(i.End), i.Records, uint64(i.Size),
@@ -195,16 +197,16 @@ func (i Identity) key() []uint64 {
 }
 
 // Group sorts what a listing of one service found into scopes, in order of hour and
-// class. Outputs have no inputs yet: see [ReadOutput]. A blob with an output's name that is no
+// class. Outputs have no inputs yet: see [containment.ReadOutput]. A blob with an output's name that is no
 // output counts as one of each scope of its hour whose class has the hash, and its Err says so.
-func Group(segments []Segment, rejected []blobnaming.Name) []*Hour {
-	hours := make(map[Scope]*Hour)
-	var named []Output
+func Group(segments []containment.Segment, rejected []blobnaming.Name) []*Hour {
+	hours := make(map[containment.Scope]*Hour)
+	var named []containment.Output
 	for _, s := range segments {
 		if s.Name.Output() > 0 {
-			o := Output{Segment: s, Rejected: slices.Contains(rejected, s.Name)}
+			o := containment.Output{Segment: s, Rejected: slices.Contains(rejected, s.Name)}
 			if !s.Meta.IsOutput() {
-				o.Err = fmt.Errorf("%s: %w", s.Name, ErrNoOutput)
+				o.Err = fmt.Errorf("%s: %w", s.Name, containment.ErrNoOutput)
 			}
 			named = append(named, o)
 			continue
@@ -232,7 +234,7 @@ func Group(segments []Segment, rejected []blobnaming.Name) []*Hour {
 			}
 		}
 		slices.SortFunc(h.Plain, compareName)
-		slices.SortFunc(h.Outputs, func(a, b Output) int { return a.Name.Output() - b.Name.Output() })
+		slices.SortFunc(h.Outputs, func(a, b containment.Output) int { return a.Name.Output() - b.Name.Output() })
 		sorted = append(sorted, h)
 	}
 	slices.SortFunc(sorted, func(a, b *Hour) int {
@@ -242,4 +244,13 @@ func Group(segments []Segment, rejected []blobnaming.Name) []*Hour {
 		return slices.Compare([]string{a.Service, a.Class}, []string{b.Service, b.Class})
 	})
 	return sorted
+}
+
+// compareStart is the order of the first record, then of name.
+func compareStart(a, b containment.Segment) int {
+	return cmp.Or(cmp.Compare(a.Meta.Start, b.Meta.Start), compareName(a, b))
+}
+
+func compareName(a, b containment.Segment) int {
+	return cmp.Or(a.Name.Bucket.Compare(b.Name.Bucket), cmp.Compare(a.Name.Number, b.Name.Number))
 }

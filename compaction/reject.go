@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"logstow/blobnaming"
+	"logstow/containment"
 	"logstow/store"
 	"logstow/tableindex"
 )
@@ -49,7 +50,7 @@ func Reject(ctx context.Context, s store.Store, output string) error {
 }
 
 // inputsListed checks that an output is there, and all of its inputs, and returns it as it is listed.
-func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) (*Segment, error) {
+func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) (*containment.Segment, error) {
 	var l listing
 	prefix := blobnaming.Prefixes(name.Service, name.Bucket, name.Bucket.Add(1))[0]
 	for page, err := range r.store.Blobs().List(ctx, prefix) {
@@ -60,28 +61,28 @@ func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) (*Segment,
 			l.add(b)
 		}
 	}
-	var output *Segment
-	listed := make(map[Scope]map[Identity]bool)
+	var output *containment.Segment
+	listed := make(map[containment.Scope]map[containment.Identity]bool)
 	for _, s := range l.segments {
 		if s.Name == name {
 			output = &s
 			continue
 		}
 		if listed[s.Scope()] == nil {
-			listed[s.Scope()] = make(map[Identity]bool)
+			listed[s.Scope()] = make(map[containment.Identity]bool)
 		}
 		listed[s.Scope()][s.Identity()] = true
 	}
 	if output == nil {
 		return nil, store.ErrNotFound
 	}
-	o, err := ReadOutput(ctx, rangeOf(r.store.Blobs(), name.String()), *output)
+	o, err := containment.ReadOutput(ctx, rangeOf(r.store.Blobs(), name.String()), *output)
 	if err != nil || o.Err != nil {
 		return output, err
 	}
 	gone := 0
 	for _, input := range o.Inputs {
-		if !listed[o.Scope()][IdentityOf(input)] {
+		if !listed[o.Scope()][containment.IdentityOf(input)] {
 			gone++
 		}
 	}

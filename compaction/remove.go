@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"logstow/containment"
 	"logstow/internal/crashpoint"
 	"logstow/internal/retry"
 	"logstow/segment"
@@ -24,8 +25,8 @@ type removal struct {
 
 // removable are the plain segments of an hour by the output (an index into h.Outputs)
 // that contains them, if they are older than grace. It is pure.
-func removable(h *Hour, now time.Time, grace time.Duration) (byOutput map[int][]Segment, young int) {
-	byOutput = make(map[int][]Segment)
+func removable(h *Hour, now time.Time, grace time.Duration) (byOutput map[int][]containment.Segment, young int) {
+	byOutput = make(map[int][]containment.Segment)
 	for i, p := range h.places() {
 		switch s := h.Plain[i]; {
 		case !p.Contained():
@@ -83,7 +84,7 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 	for _, inputs := range byOutput {
 		for _, s := range inputs {
 			entity := tableindex.Entity{Name: s.Name, Meta: s.Meta}
-			r.queue = append(r.queue, removal{s.ref(), s.Size, entity.Table(r.store.Container()), entity.Key()})
+			r.queue = append(r.queue, removal{s.Ref(), s.Size, entity.Table(r.store.Container()), entity.Key()})
 		}
 	}
 	if len(r.queue) >= store.MaxDelete {
@@ -93,7 +94,7 @@ func (r *run) remove(ctx context.Context, h *Hour) error {
 }
 
 // readBack reads a stored output whole and checks everything in it. It returns its entity.
-func (r *run) readBack(ctx context.Context, o Output) (tableindex.Entity, error) {
+func (r *run) readBack(ctx context.Context, o containment.Output) (tableindex.Entity, error) {
 	read := chunked(rangeOf(r.store.Blobs(), o.Name.String()), o.Size)
 	f, err := segment.Verify(ctx, read, o.Size)
 	if err == nil {
@@ -162,7 +163,7 @@ func (r *run) deleteBatch(ctx context.Context, batch []removal) error {
 	return nil
 }
 
-func sizeOf(segments []Segment) (n int64) {
+func sizeOf(segments []containment.Segment) (n int64) {
 	for _, s := range segments {
 		n += s.Size
 	}

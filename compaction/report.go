@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"logstow/containment"
 	"logstow/internal/hint"
 	"logstow/internal/price"
 	"logstow/store"
@@ -64,7 +65,7 @@ func (r *run) problem(err error) {
 }
 
 // halt notes a scope that needs an operator.
-func (r *run) halt(scope Scope, err error) {
+func (r *run) halt(scope containment.Scope, err error) {
 	err = fmt.Errorf("compaction of %s halted: %w", scope, err)
 	if errors.Is(err, ErrDamaged) {
 		err = hint.Wrap(err, "if its inputs are all there, shipper compact --reject NAME makes readers and compaction ignore it")

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"logstow/blobnaming"
+	"logstow/containment"
 	"logstow/internal/crashpoint"
 	"logstow/internal/price"
 	"logstow/internal/retry"
@@ -240,7 +241,7 @@ const day = 24 * time.Hour
 // listing is what was listed of one hour of a service.
 type listing struct {
 	hour     time.Time
-	segments []Segment
+	segments []containment.Segment
 	rejected []blobnaming.Name
 }
 
@@ -259,13 +260,13 @@ func (l *listing) add(b store.Blob) {
 		l.rejected = append(l.rejected, of)
 		return
 	}
-	s, err := NewSegment(b)
+	s, err := containment.NewSegment(b)
 	if err == nil {
 		l.segments = append(l.segments, s)
 		return
 	}
 	if name, err := blobnaming.Parse(b.Name); err == nil && name.Output() > 0 {
-		l.segments = append(l.segments, Segment{Name: name, Size: b.Size, ETag: b.ETag, Created: b.Created})
+		l.segments = append(l.segments, containment.Segment{Name: name, Size: b.Size, ETag: b.ETag, Created: b.Created})
 	}
 }
 
@@ -283,7 +284,7 @@ func (r *run) hours(ctx context.Context, l listing) error {
 }
 
 // relist lists an hour again.
-func (r *run) relist(ctx context.Context, scope Scope) (*Hour, error) {
+func (r *run) relist(ctx context.Context, scope containment.Scope) (*Hour, error) {
 	var l listing
 	prefix := blobnaming.Prefixes(scope.Service, scope.Hour, scope.Hour.Add(time.Hour))[0]
 	for page, err := range retry.List(ctx, r.store.Blobs(), prefix) {
@@ -308,13 +309,13 @@ const maxRounds = 5
 // hour compacts one scope, and then removes what its outputs contain.
 func (r *run) hour(ctx context.Context, h *Hour) error {
 	r.report.Hours++
-	known := make(map[store.BlobRef]Output)
+	known := make(map[store.BlobRef]containment.Output)
 	r.merged = make(map[store.BlobRef]bool)
 	for rounds := 0; ; rounds++ {
 		if err := r.readOutputs(ctx, h, known); err != nil {
 			return err
 		}
-		plans, err := h.Plan(r.o.Limits, r.now, func(s Segment) bool { return r.damaged[s.ref()] })
+		plans, err := h.Plan(r.o.Limits, r.now, func(s containment.Segment) bool { return r.damaged[s.Ref()] })
 		switch {
 		case errors.Is(err, ErrGap) && rounds < maxRounds:
 			if h, err = r.relist(ctx, h.Scope); err != nil {
@@ -333,7 +334,7 @@ func (r *run) hour(ctx context.Context, h *Hour) error {
 			r.plan(plans)
 			break
 		}
-		if again := slices.IndexFunc(plans[0].Inputs, func(s Segment) bool { return r.merged[s.ref()] }); again >= 0 {
+		if again := slices.IndexFunc(plans[0].Inputs, func(s containment.Segment) bool { return r.merged[s.Ref()] }); again >= 0 {
 			r.problem(fmt.Errorf("cannot compact %s: the output that contains %s is gone again", h.Scope, plans[0].Inputs[again].Name))
 			return nil
 		}
@@ -363,22 +364,22 @@ func (r *run) hour(ctx context.Context, h *Hour) error {
 }
 
 // readOutputs reads the lists of inputs of an hour's outputs that are not known.
-func (r *run) readOutputs(ctx context.Context, h *Hour, known map[store.BlobRef]Output) error {
+func (r *run) readOutputs(ctx context.Context, h *Hour, known map[store.BlobRef]containment.Output) error {
 	for i, o := range h.Outputs {
 		if o.Rejected || o.Err != nil || o.Meta.Class != h.Class {
 			continue
 		}
-		got, ok := known[o.ref()]
+		got, ok := known[o.Ref()]
 		if !ok {
 			var err error
-			got, err = ReadOutput(ctx, rangeOf(r.store.Blobs(), o.Name.String()), o.Segment)
+			got, err = containment.ReadOutput(ctx, rangeOf(r.store.Blobs(), o.Name.String()), o.Segment)
 			switch {
 			case errors.Is(err, store.ErrNotFound):
-				got = Output{Segment: o.Segment, Err: err} // retention was faster
+				got = containment.Output{Segment: o.Segment, Err: err} // retention was faster
 			case err != nil:
 				return fmt.Errorf("cannot read %s: %w", o.Name, err)
 			default:
-				known[o.ref()] = got
+				known[o.Ref()] = got
 			}
 		}
 		h.Outputs[i] = got
@@ -393,7 +394,7 @@ func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 	var damaged *inputError
 	switch {
 	case errors.As(err, &damaged) && ctx.Err() == nil:
-		r.damaged[damaged.s.ref()] = true
+		r.damaged[damaged.s.Ref()] = true
 		r.report.Damaged = append(r.report.Damaged, damaged.s.Name.String())
 		r.problem(damaged)
 		return true, nil // there is one less to merge
@@ -418,7 +419,7 @@ func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 	r.report.Records += int64(b.meta.Records)
 	for _, s := range g.Inputs {
 		r.report.BytesIn += s.Size
-		r.merged[s.ref()] = true
+		r.merged[s.Ref()] = true
 	}
 	r.o.Progress.Merged.Add(int64(len(g.Inputs)))
 	r.o.Log.Debug("output created", "segment", g.Name.String(), "inputs", len(g.Inputs), "bytes", b.size)

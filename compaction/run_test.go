@@ -10,6 +10,7 @@ import (
 
 	"logstow/audit"
 	"logstow/compaction"
+	"logstow/containment"
 )
 
 // A fleet's hours become an output each, and read the same: before, with the inputs, without them,
@@ -110,7 +111,7 @@ func TestSpill(t *testing.T) {
 			t.Fatalf("%+v", report)
 		}
 		segments, _ := list(t, s.Blobs())
-		i := slices.IndexFunc(segments, func(s compaction.Segment) bool { return s.Meta.IsOutput() })
+		i := slices.IndexFunc(segments, func(s containment.Segment) bool { return s.Meta.IsOutput() })
 		body, err := s.Blobs().Read(t.Context(), segments[i].Name.String(), 0, segments[i].Size)
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/compaction"
+	"logstow/containment"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/record"
@@ -103,7 +103,7 @@ func (s *shelf) compact(t *testing.T) {
 	var name blobnaming.Name
 	kept := s.blobs[:0]
 	for _, b := range s.blobs {
-		listed, err := compaction.NewSegment(b)
+		listed, err := containment.NewSegment(b)
 		if err != nil {
 			t.Fatal(err)
 		}

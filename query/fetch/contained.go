@@ -7,7 +7,7 @@ import (
 
 	"logstow/query/source"
 
-	"logstow/compaction"
+	"logstow/containment"
 	"logstow/segment"
 )
 
@@ -21,22 +21,22 @@ func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment)
 	if !slices.ContainsFunc(segments, func(s *source.Segment) bool { return s.Meta.IsOutput() }) {
 		return segments
 	}
-	listed := make([]compaction.Segment, len(segments))
-	var outputs []compaction.Segment
+	listed := make([]containment.Segment, len(segments))
+	var outputs []containment.Segment
 	var read []*source.Segment // the outputs
 	for i, s := range segments {
 		if s.Foreign {
 			continue
 		}
-		listed[i] = compaction.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size}
+		listed[i] = containment.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size}
 		if s.Meta.IsOutput() {
 			outputs = append(outputs, listed[i])
 			read = append(read, s)
 		}
 	}
 	lists, removed := f.lists(ctx, read, undecided(read, outputs, listed))
-	places := compaction.Contain(listed, lists)
-	for i, inputs := range compaction.Shared(lists) {
+	places := containment.Contain(listed, lists)
+	for i, inputs := range containment.Shared(lists) {
 		read[i].Excluded = make(map[int]bool, len(inputs))
 		for _, input := range inputs {
 			read[i].Excluded[input] = true
@@ -64,12 +64,12 @@ func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment)
 }
 
 // undecided are the outputs whose lists have to be read.
-func undecided(read []*source.Segment, outputs, listed []compaction.Segment) map[int]bool {
+func undecided(read []*source.Segment, outputs, listed []containment.Segment) map[int]bool {
 	needed := make(map[int]bool)
-	for _, i := range compaction.Undecided(outputs, listed) {
+	for _, i := range containment.Undecided(outputs, listed) {
 		needed[i] = true
 	}
-	stores := make(map[compaction.Scope]map[string]bool)
+	stores := make(map[containment.Scope]map[string]bool)
 	for i, o := range outputs {
 		if stores[o.Scope()] == nil {
 			stores[o.Scope()] = make(map[string]bool)
@@ -86,7 +86,7 @@ func undecided(read []*source.Segment, outputs, listed []compaction.Segment) map
 
 // lists reads the lists of inputs of the outputs that are needed, in parallel. removed are the outputs
 // that cannot be read.
-func (f *Fetcher) lists(ctx context.Context, read []*source.Segment, needed map[int]bool) (lists []compaction.Output, removed map[*source.Segment]bool) {
+func (f *Fetcher) lists(ctx context.Context, read []*source.Segment, needed map[int]bool) (lists []containment.Output, removed map[*source.Segment]bool) {
 	removed = make(map[*source.Segment]bool)
 	every := func(yield func(int) bool) {
 		for i := range read {
@@ -96,11 +96,11 @@ func (f *Fetcher) lists(ctx context.Context, read []*source.Segment, needed map[
 		}
 	}
 	w := Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
-	for o := range OrderedParallel(ctx, w, every, func(int) int64 { return 0 }, func(ctx context.Context, i int) compaction.Output {
+	for o := range OrderedParallel(ctx, w, every, func(int) int64 { return 0 }, func(ctx context.Context, i int) containment.Output {
 		s := read[i]
-		o := compaction.Output{Segment: compaction.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size}}
+		o := containment.Output{Segment: containment.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size}}
 		if !s.Name.HasClass(s.Meta.Class) {
-			o.Err = compaction.ErrNoOutput
+			o.Err = containment.ErrNoOutput
 		} else if needed[i] {
 			o.Inputs, o.Err = f.listOf(ctx, s)
 		}

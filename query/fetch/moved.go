@@ -10,7 +10,7 @@ import (
 	"logstow/query/source"
 
 	"logstow/blobnaming"
-	"logstow/compaction"
+	"logstow/containment"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -59,9 +59,9 @@ func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 			output.Excluded[i] = true
 		}
 	}
-	byIdentity := make(map[compaction.Identity]int, len(e.Inputs))
+	byIdentity := make(map[containment.Identity]int, len(e.Inputs))
 	for i, input := range e.Inputs {
-		byIdentity[compaction.IdentityOf(input)] = i
+		byIdentity[containment.IdentityOf(input)] = i
 	}
 	for i, s := range segments {
 		input, contained := byIdentity[identityOf(s)]
@@ -98,13 +98,13 @@ func (e *MovedError) revealed() []*source.Segment {
 	return append(revealed, &rest)
 }
 
-func identityOf(s *source.Segment) compaction.Identity {
-	return compaction.Segment{Meta: s.Meta, Size: s.Size}.Identity()
+func identityOf(s *source.Segment) containment.Identity {
+	return containment.Segment{Meta: s.Meta, Size: s.Size}.Identity()
 }
 
 func sameScope(a, b *source.Segment) bool {
-	scope := func(s *source.Segment) compaction.Scope {
-		return compaction.Segment{Name: s.Name, Meta: s.Meta}.Scope()
+	scope := func(s *source.Segment) containment.Scope {
+		return containment.Segment{Name: s.Name, Meta: s.Meta}.Scope()
 	}
 	return !a.Foreign && !a.Meta.IsOutput() && a.Store == b.Store && scope(a) == scope(b)
 }
@@ -155,10 +155,10 @@ func (f *Fetcher) outputOf(ctx context.Context, s *source.Segment) (*source.Segm
 		return nil, nil
 	}
 	for _, b := range blobs {
-		listed, err := compaction.NewSegment(b)
+		listed, err := containment.NewSegment(b)
 		rejection := func(other store.Blob) bool { return other.Name == blobnaming.RejectionOf(listed.Name) }
 		if err != nil || !listed.Meta.IsOutput() || listed.Meta.Class != s.Meta.Class || !listed.Name.HasClass(s.Meta.Class) ||
-			!compaction.MayContain(listed.Meta, s.Meta) || slices.ContainsFunc(blobs, rejection) {
+			!containment.MayContain(listed.Meta, s.Meta) || slices.ContainsFunc(blobs, rejection) {
 			continue
 		}
 		output := &source.Segment{
@@ -166,7 +166,7 @@ func (f *Fetcher) outputOf(ctx context.Context, s *source.Segment) (*source.Segm
 			Blobs: source.InTier(s.Blobs, listed.Tier), Cache: s.Cache,
 		}
 		inputs := f.inputsOf(ctx, output)
-		if slices.ContainsFunc(inputs, func(o segment.Origin) bool { return compaction.IdentityOf(o) == identityOf(s) }) {
+		if slices.ContainsFunc(inputs, func(o segment.Origin) bool { return containment.IdentityOf(o) == identityOf(s) }) {
 			return output, inputs
 		}
 	}
@@ -176,7 +176,7 @@ func (f *Fetcher) outputOf(ctx context.Context, s *source.Segment) (*source.Segm
 // inputsOf is the list of inputs of an output, nil if it cannot be read.
 func (f *Fetcher) inputsOf(ctx context.Context, s *source.Segment) []segment.Origin {
 	read := func(ctx context.Context, off, n int64) ([]byte, error) { return f.readOnly(ctx, s, off, n) }
-	output, err := compaction.ReadOutput(ctx, read, compaction.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size})
+	output, err := containment.ReadOutput(ctx, read, containment.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size})
 	if err != nil || output.Err != nil {
 		return nil
 	}

@@ -1,7 +1,6 @@
-package compaction
+package containment
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -76,8 +75,8 @@ func IdentityOf(o segment.Origin) Identity {
 	return Identity{o.Batch, o.Start, o.End, o.Records, o.Size}
 }
 
-// origin is what an output says of s; the sum of its records is not known yet.
-func (s Segment) origin() segment.Origin {
+// Origin is what an output says of s; the sum of its records is not known yet.
+func (s Segment) Origin() segment.Origin {
 	return segment.Origin{
 		Bucket: s.Name.Bucket.Unix(), Number: s.Name.Number,
 		Batch: s.Meta.Batch, Start: s.Meta.Start, End: s.Meta.End, Records: s.Meta.Records, Size: s.Size,
@@ -85,14 +84,5 @@ func (s Segment) origin() segment.Origin {
 	}
 }
 
-// ref is the blob as it was listed.
-func (s Segment) ref() store.BlobRef { return store.BlobRef{Name: s.Name.String(), ETag: s.ETag} }
-
-// compareStart is the order of the first record, then of name.
-func compareStart(a, b Segment) int {
-	return cmp.Or(cmp.Compare(a.Meta.Start, b.Meta.Start), compareName(a, b))
-}
-
-func compareName(a, b Segment) int {
-	return cmp.Or(a.Name.Bucket.Compare(b.Name.Bucket), cmp.Compare(a.Name.Number, b.Name.Number))
-}
+// Ref is the blob as it was listed.
+func (s Segment) Ref() store.BlobRef { return store.BlobRef{Name: s.Name.String(), ETag: s.ETag} }
