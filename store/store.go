@@ -24,9 +24,10 @@ type BlobReader interface {
 	// List yields the blobs whose names start with prefix, in byte order of the whole name, in
 	// pages of at most 5,000, each one request. A blob that existed before the listing began and is
 	// not deleted is listed exactly once; one created or deleted during the listing may or may not
-	// be listed. Directories are not listed. A listed blob is complete, with its metadata. Any
-	// prefix is valid: one that no name starts with lists nothing. After an error nothing further
-	// is yielded.
+	// be listed. If a blob is missing on a page because it was deleted, the page has the blobs of
+	// its range of names that were created before that and are not deleted. Directories are not
+	// listed. A listed blob is complete, with its metadata. Any prefix is valid: one that no name
+	// starts with lists nothing. After an error nothing further is yielded.
 	List(ctx context.Context, prefix string) iter.Seq2[[]Blob, error]
 
 	// ListPrefixes yields the distinct "directories" directly under prefix: each blob name that

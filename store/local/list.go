@@ -20,20 +20,65 @@ const pageSize = 5000
 // provides their properties, a page at a time.
 func (b blobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
 	return func(yield func([]store.Blob, error) bool) {
-		for names, err := range pages(b.walk(ctx, prefix), pageSize) {
-			var page []store.Blob
-			if err == nil {
-				page, err = b.describe(ctx, names)
+		var names []string
+		after := ""
+		list := func(to string) bool {
+			page, err := b.page(ctx, prefix, span{after, to}, names)
+			if err != nil {
+				yield(nil, err)
+				return false
 			}
+			names, after = names[:0], to
+			for part := range slices.Chunk(page, pageSize) {
+				if !yield(part, nil) {
+					return false
+				}
+			}
+			return true
+		}
+		for name, err := range b.walk(ctx, prefix, span{}) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if !yield(page, nil) {
+			names = append(names, name)
+			if len(names) == pageSize && !list(name) {
 				return
 			}
 		}
+		list("")
 	}
+}
+
+// page returns the blobs of a span, of which names were found. Once these are described it walks the
+// directories of the span again: the first walk is not of one instant, and may have missed what was
+// created behind it and what was deleted ahead of it. After the second, a blob that was deleted is
+// missing only if all that were created before its deletion are listed.
+func (b blobs) page(ctx context.Context, prefix string, in span, names []string) ([]store.Blob, error) {
+	page, err := b.describe(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	var created []string
+	for name, err := range b.walk(ctx, prefix, in) {
+		if err != nil {
+			return nil, err
+		}
+		if _, known := slices.BinarySearch(names, name); !known {
+			created = append(created, name)
+		}
+	}
+	more, err := b.describe(ctx, created)
+	if err != nil || len(more) == 0 {
+		return page, err
+	}
+	page = append(page, more...)
+	sortByName(page)
+	return page, nil
+}
+
+func sortByName(page []store.Blob) {
+	slices.SortFunc(page, func(a, b store.Blob) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // ListPrefixes implements [store.BlobReader].
@@ -61,7 +106,7 @@ func (b blobs) prefixes(ctx context.Context, prefix string) iter.Seq2[string, er
 
 // holdsBlob reports whether any blob's name starts with prefix.
 func (b blobs) holdsBlob(ctx context.Context, prefix string) (found bool, err error) {
-	for _, err := range b.walk(ctx, prefix) {
+	for _, err := range b.walk(ctx, prefix, span{}) {
 		return err == nil, err
 	}
 	return false, nil
@@ -93,6 +138,9 @@ func pages[T any](seq iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 // describe returns the properties of the named blobs, in their order, without blobs deleted
 // meanwhile.
 func (b blobs) describe(ctx context.Context, names []string) ([]store.Blob, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
 	db, err := b.db.reading(ctx)
 	page, unknown, rowsErr := matchRows(ctx, db, names)
 	if err = errors.Join(err, rowsErr); err != nil {
@@ -103,7 +151,7 @@ func (b blobs) describe(ctx context.Context, names []string) ([]store.Blob, erro
 		var settled []store.Blob
 		settled, err = b.resolve(ctx, db, unknown)
 		page = append(page, settled...)
-		slices.SortFunc(page, func(a, b store.Blob) int { return cmp.Compare(a.Name, b.Name) })
+		sortByName(page)
 	} else {
 		err = contextError(ctx, "list", names[0])
 	}

@@ -40,15 +40,32 @@ func (s *Store) path(name string) (string, error) {
 // file is the path of a blob that a listing found.
 func (s *Store) file(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 
-// walk yields, in byte order of the whole name, the names of the files that start with prefix. It
-// does not stat entries: reading a directory gives names and types. A directory removed meanwhile
-// is empty.
-func (s *Store) walk(ctx context.Context, prefix string) iter.Seq2[string, error] {
+// span is a range of names: those after one, up to and with another; "" is no limit.
+type span struct{ after, to string }
+
+// skips reports whether the span begins after a file, or after all names in a directory.
+func (r span) skips(e entry) bool {
+	return e.name <= r.after && !(e.dir && strings.HasPrefix(r.after, e.name))
+}
+
+// ends reports whether the span ends before a file or directory.
+func (r span) ends(e entry) bool { return r.to != "" && e.name > r.to }
+
+// walk yields, in byte order of the whole name, the names of the files in a span that start with
+// prefix. It does not stat entries: reading a directory gives names and types. A directory removed
+// meanwhile is empty.
+func (s *Store) walk(ctx context.Context, prefix string, in span) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for e, err := range s.entries(ctx, prefix) {
 			if err != nil {
 				yield("", err)
 				return
+			}
+			if in.ends(e) {
+				return
+			}
+			if in.skips(e) {
+				continue
 			}
 			if !e.dir {
 				if !yield(e.name, nil) {
@@ -56,7 +73,7 @@ func (s *Store) walk(ctx context.Context, prefix string) iter.Seq2[string, error
 				}
 				continue
 			}
-			for name, err := range s.walk(ctx, e.name) {
+			for name, err := range s.walk(ctx, e.name, in) {
 				if !yield(name, err) || err != nil {
 					return
 				}

@@ -233,3 +233,56 @@ func listPrefixes(t *testing.T, open Opener) {
 		}
 	}
 }
+
+// listMoves lists while blobs are deleted, each after another was created that takes its place: one
+// of the two is listed, whichever comes first in the order of names.
+func listMoves(t *testing.T, open Opener) {
+	const fillers, moves = 400, 50
+	container := newContainer()
+	writer, lister := open(t, container).Blobs(), open(t, container).Blobs()
+	var names []string
+	for i := range fillers {
+		names = append(names, fmt.Sprintf("m/%02d/filler%04d", i%30, i))
+	}
+	old := func(i int) string { return fmt.Sprintf("m/%02d/old%02d", i*7%30, i) }
+	replacement := func(i int) string { return fmt.Sprintf("m/%02d/new%02d", i*11%30, i) }
+	for i := range moves {
+		names = append(names, old(i))
+	}
+	createParallel(t, writer, names)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		defer close(done)
+		for i := range moves {
+			if _, err := writer.Create(t.Context(), replacement(i), nil, store.CreateOptions{}); err != nil {
+				t.Errorf("create: %v", err)
+				return
+			}
+			if err := writer.Delete(t.Context(), store.AnyVersion(old(i))); err != nil {
+				t.Errorf("delete: %v", err)
+				return
+			}
+		}
+	})
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false // Once more, after the last move.
+		default:
+		}
+		listed := make(map[string]bool)
+		for _, blob := range collect(t, lister.List(t.Context(), "m/")) {
+			if listed[blob.Name] {
+				t.Fatalf("%s is listed twice", blob.Name)
+			}
+			listed[blob.Name] = true
+		}
+		for i := range moves {
+			if !listed[old(i)] && !listed[replacement(i)] {
+				t.Fatalf("%s is not listed, and %s, which was created before it was deleted, neither", old(i), replacement(i))
+			}
+		}
+	}
+}

@@ -58,6 +58,7 @@ func cases() []testCase {
 		{name: "list/what a listing says", run: listSays},
 		{name: "list/the caller may stop", run: listStop},
 		{name: "list/during creates and deletes", run: listDuringWrites},
+		{name: "list/a page misses none of what replaces a deleted blob", run: listMoves},
 		{name: "list prefixes/distinct, in order, without plain blobs", run: listPrefixes},
 		{name: "create/a taken name", run: createTaken},
 		{name: "create/two handles race for names", run: createRace},
