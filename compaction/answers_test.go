@@ -104,8 +104,7 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 	for _, format := range []string{output.Raw, output.Text, output.JSON} {
 		texts[format] = print(format, false, func(emit func(query.Match) error) error { return q.Run(ctx, p, emit) })
 	}
-	// Context is that of a store: which of two stores a batch is read from may change.
-	if a.also == nil && (len(sel.Patterns)+len(sel.Regexps) > 0 || sel.Limit > 0) {
+	if len(sel.Patterns)+len(sel.Regexps) > 0 || sel.Limit > 0 {
 		texts["context"] = print(output.JSON, true, func(emit func(query.Match) error) error {
 			return q.RunContext(ctx, p, query.ContextLines{Before: 2, After: 3}, emit)
 		})
@@ -208,22 +207,31 @@ func TestLongAnswers(t *testing.T) {
 	a.compare("warm cache", want)
 }
 
-// A batch that two stores have is read once, whichever of them is compacted, and both.
+// A batch that two stores have is read once and from the same store, whichever of them is compacted, and
+// both: context is that of a store's instances.
 func TestAnswersOfTwoStores(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
 	s, also := openStore(t), openStore(t)
 	first, second := newFleet(t, s, rnd, "web"), newFleet(t, also, rnd, "web")
-	second.number = 100
+	first.number = 500
 	for i := range 30 {
 		p := first.segment(fmt.Sprintf("pod-%d", i%7), hour(), time.Hour, 30)
-		switch i % 3 {
+		switch i % 5 {
 		case 0:
 			first.store(p)
 			second.store(p)
-		case 1:
+		case 1: // under a greater number
 			first.store(p)
-		case 2:
+			p.name.Number += 1000
+			second.store(p)
+		case 2: // under a smaller number
+			first.store(p)
+			p.name.Number -= 450
+			second.store(p)
+		case 3:
+			first.store(p)
+		case 4:
 			second.store(p)
 		}
 	}

@@ -162,3 +162,37 @@ func TestContextGaps(t *testing.T) {
 		t.Errorf("%s, want %s", strings.Join(got, " "), want)
 	}
 }
+
+// The same source of the same instance in two stores are two sources.
+func TestContextOfTwoStores(t *testing.T) {
+	t.Parallel()
+	var stores []Store
+	for i, texts := range [][]string{{"first", "HIT", "third"}, {"other", "lines", "here"}} {
+		w := newWorld(t, rand.New(rand.NewPCG(7, uint64(i))), false)
+		var records []record.Record
+		for j, text := range texts {
+			at := origin().Add(time.Duration(2*j+i) * time.Second).UnixNano()
+			records = append(records, record.Record{Time: at, Source: "app.log", Message: []byte(text)})
+		}
+		w.add("svc", "pod", 1000, w.batch(), records)
+		stores = append(stores, Store{Name: fmt.Sprint("store", i), Blobs: w.memory})
+	}
+	q, err := New(stores, Selection{From: origin(), To: origin().Add(time.Hour), Patterns: []string{"HIT"}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := q.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if err := q.RunContext(t.Context(), p, ContextLines{Before: 1, After: 1}, func(m Match) error {
+		got = append(got, string(m.Message()))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "first HIT third"; strings.Join(got, " ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, " "), want)
+	}
+}

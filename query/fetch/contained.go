@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"logstow/query/source"
 
@@ -11,72 +10,176 @@ import (
 	"logstow/segment"
 )
 
-// HideContained removes the segments whose records are in outputs of compaction, and of two outputs
-// that share an input, which only those of different stores do, excludes it in one. An output whose
-// list of inputs cannot be read becomes a problem and is removed.
+// HideContained removes the segments whose records are in outputs of compaction. If several stores
+// have a batch, as a segment or in an output, it is read from the one whose segment is first in order,
+// whether that is merged or not; outputs of the others exclude it. An output whose list of inputs
+// cannot be read becomes a problem and is removed.
 //
 // A list is read only if an output may contain one of the segments by its metadata, or if
 // several stores have outputs of an hour.
 func (f *Fetcher) HideContained(ctx context.Context, segments []*source.Segment) []*source.Segment {
-	if !slices.ContainsFunc(segments, func(s *source.Segment) bool { return s.Meta.IsOutput() }) {
-		return segments
-	}
-	listed := make([]containment.Segment, len(segments))
-	var outputs []containment.Segment
-	var read []*source.Segment // the outputs
-	for i, s := range segments {
+	c := contained{hidden: make(map[*source.Segment]bool)}
+	stores := make(map[string]bool)
+	for _, s := range segments {
 		if s.Foreign {
 			continue
 		}
-		listed[i] = containment.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size}
+		stores[s.Store] = true
+		listed := containment.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size}
 		if s.Meta.IsOutput() {
-			outputs = append(outputs, listed[i])
-			read = append(read, s)
+			c.outputs, c.read = append(c.outputs, listed), append(c.read, s)
+		} else {
+			c.listed, c.plain = append(c.listed, listed), append(c.plain, s)
 		}
 	}
-	lists, removed := f.lists(ctx, read, undecided(read, outputs, listed))
-	places := containment.Contain(listed, lists)
-	for i, inputs := range containment.Shared(lists) {
-		read[i].Excluded = make(map[int]bool, len(inputs))
-		for _, input := range inputs {
-			read[i].Excluded[input] = true
-		}
+	if len(c.outputs) == 0 {
+		return segments
+	}
+	f.readLists(ctx, &c)
+	if ctx.Err() != nil {
+		return segments
+	}
+	for name := range stores {
+		f.hideInStore(&c, name)
+	}
+	if len(stores) > 1 {
+		c.hideAcrossStores()
 	}
 	kept := segments[:0]
-	for i, s := range segments {
-		switch {
-		case removed[s]:
-		case !s.Foreign && places[i].Contained():
-			f.Recorder.SegmentsRepeated.Add(1)
-			output := read[places[i].Output]
-			if output.Hidden == nil {
-				output.Hidden = make(map[int]*source.Segment)
-			}
-			output.Hidden[places[i].Input] = s
-		default:
-			if !s.Foreign && places[i].Differs {
-				f.Recorder.Note("%s has the batch of an input of an output but differs; both are read", s)
-			}
+	for _, s := range segments {
+		if !c.hidden[s] {
 			kept = append(kept, s)
+		} else if !s.Meta.IsOutput() {
+			f.Recorder.SegmentsRepeated.Add(1)
 		}
 	}
 	return kept
 }
 
-// undecided are the outputs whose lists have to be read.
-func undecided(read []*source.Segment, outputs, listed []containment.Segment) map[int]bool {
+// contained are the segments of a plan in which those that outputs contain are looked for.
+type contained struct {
+	// listed are the plain segments, outputs those of compaction; plain and read are the same.
+	listed, outputs []containment.Segment
+	plain, read     []*source.Segment
+	// lists are the outputs with their inputs.
+	lists []containment.Output
+	// hidden are not to be read.
+	hidden map[*source.Segment]bool
+}
+
+// hideInStore hides the segments of a store that its outputs contain.
+func (f *Fetcher) hideInStore(c *contained, name string) {
+	var plain, read []*source.Segment
+	var listed []containment.Segment
+	var lists []containment.Output
+	for i, s := range c.plain {
+		if s.Store == name {
+			plain, listed = append(plain, s), append(listed, c.listed[i])
+		}
+	}
+	for i, s := range c.read {
+		if s.Store == name {
+			read, lists = append(read, s), append(lists, c.lists[i])
+		}
+	}
+	for i, inputs := range containment.Shared(lists) {
+		for _, input := range inputs {
+			exclude(read[i], input)
+		}
+	}
+	for i, place := range containment.Contain(listed, lists) {
+		switch {
+		case place.Contained():
+			c.hide(plain[i], read[place.Output], place.Input)
+		case place.Differs:
+			f.Recorder.Note("%s has the batch of an input of an output but differs; both are read", plain[i])
+		}
+	}
+}
+
+// hideAcrossStores leaves each batch that several stores have to one of them.
+func (c *contained) hideAcrossStores() {
+	type key struct {
+		containment.Scope
+		containment.Identity
+	}
+	type holder struct {
+		*source.Segment     // in which the batch was written
+		output, input   int // that have it now, indexes; output is -1 if that is the segment
+	}
+	first := make(map[key]holder)
+	// lose leaves a batch of a to b.
+	lose := func(a, b holder) {
+		switch {
+		case a.output >= 0:
+			exclude(c.read[a.output], a.input)
+		case b.output >= 0:
+			c.hide(a.Segment, c.read[b.output], b.input)
+		}
+	}
+	add := func(k key, h holder) {
+		other, ok := first[k]
+		switch {
+		case !ok:
+			first[k] = h
+		case source.Compare(h.Segment, other.Segment) < 0:
+			first[k] = h
+			lose(other, h)
+		default:
+			lose(h, other)
+		}
+	}
+	for i, s := range c.plain {
+		if !c.hidden[s] {
+			add(key{c.listed[i].Scope(), c.listed[i].Identity()}, holder{s, -1, 0})
+		}
+	}
+	for i, o := range c.lists {
+		if c.hidden[c.read[i]] {
+			continue
+		}
+		inputs := c.read[i].Inputs(o.Inputs)
+		for j, input := range o.Inputs {
+			if !c.read[i].Excluded[j] {
+				add(key{o.Scope(), containment.IdentityOf(input)}, holder{&inputs[j], i, j})
+			}
+		}
+	}
+}
+
+// hide hides a segment that an output contains.
+func (c *contained) hide(s, output *source.Segment, input int) {
+	c.hidden[s] = true
+	if output.Hidden == nil {
+		output.Hidden = make(map[int]*source.Segment)
+	}
+	if output.Hidden[input] == nil {
+		output.Hidden[input] = s
+	}
+}
+
+// exclude excludes an input of an output.
+func exclude(output *source.Segment, input int) {
+	if output.Excluded == nil {
+		output.Excluded = make(map[int]bool)
+	}
+	output.Excluded[input] = true
+}
+
+// undecided are the outputs (indexes) whose lists have to be read.
+func (c *contained) undecided() map[int]bool {
 	needed := make(map[int]bool)
-	for _, i := range containment.Undecided(outputs, listed) {
+	for _, i := range containment.Undecided(c.outputs, c.listed) {
 		needed[i] = true
 	}
 	stores := make(map[containment.Scope]map[string]bool)
-	for i, o := range outputs {
+	for i, o := range c.outputs {
 		if stores[o.Scope()] == nil {
 			stores[o.Scope()] = make(map[string]bool)
 		}
-		stores[o.Scope()][read[i].Store] = true
+		stores[o.Scope()][c.read[i].Store] = true
 	}
-	for i, o := range outputs {
+	for i, o := range c.outputs {
 		if len(stores[o.Scope()]) > 1 {
 			needed[i] = true
 		}
@@ -84,12 +187,12 @@ func undecided(read []*source.Segment, outputs, listed []containment.Segment) ma
 	return needed
 }
 
-// lists reads the lists of inputs of the outputs that are needed, in parallel. removed are the outputs
+// readLists reads the lists of inputs of the outputs that are needed, in parallel, and hides outputs
 // that cannot be read.
-func (f *Fetcher) lists(ctx context.Context, read []*source.Segment, needed map[int]bool) (lists []containment.Output, removed map[*source.Segment]bool) {
-	removed = make(map[*source.Segment]bool)
+func (f *Fetcher) readLists(ctx context.Context, c *contained) {
+	needed := c.undecided()
 	every := func(yield func(int) bool) {
-		for i := range read {
+		for i := range c.read {
 			if !yield(i) {
 				return
 			}
@@ -97,23 +200,21 @@ func (f *Fetcher) lists(ctx context.Context, read []*source.Segment, needed map[
 	}
 	w := Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
 	for o := range OrderedParallel(ctx, w, every, func(int) int64 { return 0 }, func(ctx context.Context, i int) containment.Output {
-		s := read[i]
-		o := containment.Output{Segment: containment.Segment{Name: s.Name, Meta: s.Meta, Size: s.Size}}
-		if !s.Name.HasClass(s.Meta.Class) {
+		o := containment.Output{Segment: c.outputs[i]}
+		if !o.Name.HasClass(o.Meta.Class) {
 			o.Err = containment.ErrNoOutput
 		} else if needed[i] {
-			o.Inputs, o.Err = f.listOf(ctx, s)
+			o.Inputs, o.Err = f.listOf(ctx, c.read[i])
 		}
 		return o
 	}) {
-		s := read[len(lists)]
+		s := c.read[len(c.lists)]
 		if o.Err != nil && ctx.Err() == nil {
-			removed[s] = true
+			c.hidden[s] = true
 			f.readFailed(ctx, s, fmt.Errorf("its records are read from its inputs, where they are still there: %w", o.Err))
 		}
-		lists = append(lists, o)
+		c.lists = append(c.lists, o)
 	}
-	return lists, removed
 }
 
 // Inputs are the inputs of an output of compaction, in their order; nil if they cannot be read,
