@@ -59,6 +59,7 @@ func (a *asker) selections() map[string]query.Selection {
 		"minutes": func(s *query.Selection) { s.From, s.To = s.From.Add(30*time.Minute), s.From.Add(35*time.Minute) },
 		"word":    func(s *query.Selection) { s.Patterns = []string{a.word} },
 		"nothing": func(s *query.Selection) { s.Patterns = []string{"absent"} },
+		"level":   func(s *query.Selection) { s.Patterns = []string{"warn"} },
 		"service": func(s *query.Selection) { s.Services = []string{"web"}; s.Regexps = []string{"line [0-9]*7 "} },
 	} {
 		sel := query.Selection{From: a.from, To: a.to}
@@ -114,6 +115,13 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 		a.tb.Fatal(err)
 	}
 	texts["count"] = fmt.Sprint(n)
+	if n == 0 {
+		reasons, err := q.Explain(ctx, p, false)
+		if err != nil {
+			a.tb.Fatal(err)
+		}
+		texts["reasons"] = fmt.Sprint(reasons)
+	}
 	for _, by := range []string{"level", "minute", "hour", "day", "service", "instance", "source", "line", "instance level", "minute instance"} {
 		stats, err := q.Stats(ctx, p, strings.Fields(by), time.UTC)
 		if err != nil {
@@ -246,6 +254,31 @@ func TestAnswersOfTwoStores(t *testing.T) {
 	o.KeepInputs = false
 	run(t, s, o)
 	a.compare("both are compacted", want)
+}
+
+// The reasons of an empty answer count each record once.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	rnd := random(t)
+	s, also := openStore(t), openStore(t)
+	web := newFleet(t, s, rnd, "web")
+	web.levels = int(record.Info)
+	web.fill(hour(), 5, 20)
+	p := web.segment("pod-1", hour(), time.Hour, 30)
+	web.store(p)
+	newFleet(t, also, rnd, "web").store(p)
+	a := &asker{tb: t, s: s, also: also, from: hour(), to: hour().Add(time.Hour)}
+	want := a.answers()
+	if text := want["list errors reasons"]; !strings.Contains(text, "other levels: ") {
+		t.Fatal(text)
+	}
+	o := options(t)
+	o.KeepInputs = true
+	run(t, s, o)
+	a.compare("merged", want)
+	o.KeepInputs = false
+	run(t, s, o)
+	a.compare("removed", want)
 }
 
 // A rejected output is read in no way: not its blocks, its list, or its entity.

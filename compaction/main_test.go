@@ -71,10 +71,12 @@ type fleet struct {
 	lines   int
 	// padding is the number of random bytes that each message has besides.
 	padding int
+	// levels is how many levels the records have.
+	levels int
 }
 
 func newFleet(tb testing.TB, s store.Store, rnd *rand.Rand, service string) *fleet {
-	return &fleet{tb: tb, s: s, rnd: rnd, service: service, seq: make(map[string]int64)}
+	return &fleet{tb: tb, s: s, rnd: rnd, service: service, seq: make(map[string]int64), levels: record.Levels}
 }
 
 // plain is a plain segment of a test, not stored yet.
@@ -107,7 +109,7 @@ func (f *fleet) segment(instance string, bucket time.Time, width time.Duration, 
 			message += fmt.Sprintf("%016x", f.rnd.Uint64())
 		}
 		f.lines++
-		r := record.Record{Time: at, Level: record.Level(f.rnd.IntN(record.Levels)), Source: "app.log", Message: []byte(message)}
+		r := record.Record{Time: at, Level: record.Level(f.rnd.IntN(f.levels)), Source: "app.log", Message: []byte(message)}
 		if err := w.Append(r); err != nil {
 			f.tb.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"logstow/query/explain"
 	"logstow/query/plan"
+
+	"logstow/record"
 )
 
 // Explain lists the likely reasons why a plan of the query has no match, the likeliest
@@ -14,8 +16,9 @@ import (
 //
 // It uses what the query listed and read anyway. Only if nothing was listed for a
 // service, or nothing in the range, it lists names: those of services, and the prefixes
-// towards the newest record, as [Query.Newest] does. What cannot be listed then is not
-// explained; only the end of ctx is an error.
+// towards the newest record, as [Query.Newest] does. If a level was selected and there are outputs of
+// compaction or several stores, it plans once more without the level, to count records once. What cannot be listed
+// then is not explained; only the end of ctx is an error.
 func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason, error) {
 	e := explain.NewEvidence(q.findings, q.matcher, p.Segments)
 	e.Defaulted, e.Indexed = defaulted, q.opts.Plan == PlanIndex
@@ -34,10 +37,61 @@ func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason,
 			e.Newest, e.NewestOf = last, service
 		}
 	}
+	if q.matcher.Selection.Levels == 0 || q.findings.HaveOutputs() || len(q.stores) > 1 {
+		levels, err := q.countLevels(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		e.SetCounts(levels, q.countRecords(ctx, p.Segments))
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
 	return explain.Reasons(e), nil
+}
+
+// countLevels counts the records of the segments that overlap the range of a plan by level, those of
+// inputs of compaction once.
+func (q *Query) countLevels(ctx context.Context, p *Plan) (levels record.Counts, err error) {
+	if q.matcher.Selection.Levels != 0 { // the plan lacks segments of other levels
+		if p, err = q.with(q.matcher.WithoutConditions()).Plan(ctx); err != nil {
+			return levels, err
+		}
+	}
+	for _, s := range p.Segments {
+		for l, n := range q.levelsOf(ctx, s) {
+			levels[l] += n
+		}
+	}
+	return levels, nil
+}
+
+// countRecords is the number of records of a plan's segments.
+func (q *Query) countRecords(ctx context.Context, segments []*Segment) (n uint64) {
+	for _, s := range segments {
+		for _, of := range q.levelsOf(ctx, s) {
+			n += of
+		}
+	}
+	return n
+}
+
+// levelsOf counts the records of a segment by level, without those of excluded inputs.
+func (q *Query) levelsOf(ctx context.Context, s *Segment) record.Counts {
+	levels := s.Meta.Levels
+	if s.Excluded == nil {
+		return levels
+	}
+	ctx, done := q.meter.StepContext(ctx)
+	defer done()
+	for i, input := range q.fetcher.Inputs(ctx, s) {
+		if s.Excluded[i] {
+			for l, n := range input.Levels {
+				levels[l] -= n
+			}
+		}
+	}
+	return levels
 }
 
 // maxNewest is the number of services up to which the newest record is looked for.

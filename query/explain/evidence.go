@@ -66,3 +66,9 @@ func NewEvidence(f *Findings, m *match.Matcher, planned []*source.Segment) *Evid
 	e.planned = slices.Compact(e.planned)
 	return e
 }
+
+// SetCounts replaces what was counted of listed and planned segments: levels are the records of the
+// segments that overlap the range, records the number of those planned.
+func (e *Evidence) SetCounts(levels record.Counts, records uint64) {
+	e.levels, e.records = levels, records
+}

@@ -24,6 +24,8 @@ type Findings struct {
 	// foreign that of foreign ones, whose levels are unknown.
 	segments, foreign uint64
 	levels            record.Counts
+	// outputs is set if outputs of compaction are among them: then levels may have records twice.
+	outputs bool
 	// sources are those of the segments that were opened; many is set if there are more.
 	sources map[string]bool
 	many    bool
@@ -52,6 +54,8 @@ type Listed struct {
 	// levels; Foreign that of blobs of other programs.
 	Segments, Foreign uint64
 	Levels            record.Counts
+	// Outputs is set if some of the Segments are outputs of compaction, which may contain others.
+	Outputs bool
 }
 
 // AddListed adds what a listing for a service brought.
@@ -64,9 +68,17 @@ func (f *Findings) AddListed(service string, l *Listed) {
 	f.listed[service] = f.listed[service] || l.Some
 	f.segments += l.Segments
 	f.foreign += l.Foreign
+	f.outputs = f.outputs || l.Outputs
 	for level, n := range l.Levels {
 		f.levels[level] += n
 	}
+}
+
+// HaveOutputs reports whether outputs of compaction were listed in the range.
+func (f *Findings) HaveOutputs() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.outputs
 }
 
 // ListedAll reports whether a blob of each selected service, or glob, was listed.

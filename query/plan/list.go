@@ -148,6 +148,7 @@ func (p *Planner) blob(h *listResult, s *source.Store, b *store.Blob) {
 func (p *Planner) add(h *listResult, s *source.Store, name blobnaming.Name, meta blobnaming.Metadata, size int64, tier store.Tier) {
 	if p.Matcher.InRange(meta.Start, meta.End) {
 		h.findings.Segments++
+		h.findings.Outputs = h.findings.Outputs || meta.IsOutput()
 		for l, n := range meta.Levels {
 			h.findings.Levels[l] += n
 		}
