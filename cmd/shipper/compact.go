@@ -19,6 +19,7 @@ import (
 	"logstow/internal/price"
 	"logstow/internal/timearg"
 	"logstow/internal/units"
+	"logstow/metrics"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -67,6 +68,8 @@ damaged or failed, or --max-cost is reached, 4 access denied, 130 interrupted.`,
 				&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be merged and removed, and change nothing"},
 				&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted in a second; 0 is no limit"},
 				&ucli.StringFlag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before another output when requests cost so much"},
+			), cli.Categorize(categoryMetrics,
+				&ucli.StringFlag{Name: "metrics-file", Usage: "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"},
 			), []ucli.Flag{outputFlag("one object a store")}),
 		Action: func(c *ucli.Context) error {
 			o, err := compactSettings(c)
@@ -77,7 +80,8 @@ damaged or failed, or --max-cost is reached, 4 access denied, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			return eachStore(c, open.Options{}, func(spec string, s store.Store) error {
+			var reports []compaction.Report
+			err = eachStore(c, open.Options{}, func(spec string, s store.Store) error {
 				if name := c.String("reject"); name != "" {
 					return compaction.Reject(c.Context, s, name)
 				}
@@ -85,8 +89,14 @@ damaged or failed, or --max-cost is reached, 4 access denied, 130 interrupted.`,
 				if _, local := open.Dir(spec); local {
 					o.Prices = new(price.Table) // it costs nothing
 				}
-				return compact(c, s, o, asJSON)
+				report, err := compact(c, s, o, asJSON)
+				reports = append(reports, report)
+				return err
 			})
+			if file := c.String("metrics-file"); file != "" && len(reports) > 0 {
+				err = errors.Join(err, metrics.WriteCompaction(file, reports))
+			}
+			return err
 		},
 	}
 }
@@ -170,8 +180,8 @@ func durationOrZero(text string) (time.Duration, error) {
 	return units.ParseDuration(text)
 }
 
-// compact compacts one store.
-func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) error {
+// compact compacts one store and prints the report.
+func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) (compaction.Report, error) {
 	o.Progress = new(compaction.Progress)
 	p := o.Progress
 	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) {
@@ -180,14 +190,14 @@ func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) 
 	report, err := compaction.Run(progress.reporting(c), s, o)
 	progress.stop()
 	if err != nil && report.Services == 0 && !asJSON {
-		return err // before anything was looked at
+		return report, err // before anything was looked at
 	}
 	if asJSON {
 		err = json.NewEncoder(c.App.Writer).Encode(&report)
 	} else {
 		err = printCompaction(c.App.Writer, &report)
 	}
-	return errors.Join(err, report.Err())
+	return report, errors.Join(err, report.Err())
 }
 
 // printCompaction prints a report for people.

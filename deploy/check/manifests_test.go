@@ -87,7 +87,7 @@ func TestManifests(t *testing.T) {
 			checkPod(t, w)
 		}
 	}
-	if got := strings.Join(seen, " "); got != "logstow-node logstow-retain logstow-verify shop" {
+	if got := strings.Join(seen, " "); got != "logstow-node logstow-retain logstow-compact logstow-verify shop" {
 		t.Errorf("found %s", got)
 	}
 }

@@ -49,8 +49,8 @@ func TestFlags(t *testing.T) {
 	}
 	unit := regexp.MustCompile(`(?m)^ExecStart=\S+ (.*)$`).FindSubmatch(read(t, "..", "systemd", "logstow-shipper.service"))
 	lines = append(lines, strings.Fields(string(unit[1])))
-	if len(lines) != 5 {
-		t.Fatalf("%d command lines, want 5", len(lines))
+	if len(lines) != 6 {
+		t.Fatalf("%d command lines, want 6", len(lines))
 	}
 	for _, args := range lines {
 		help, err := exec.Command(program, args[0], "--help").Output()

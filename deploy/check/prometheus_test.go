@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,12 +15,15 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// known are the metrics that a shipper has; those of every process beside them.
+// known are the metrics that a shipper and a run of compaction have; those of every process and of
+// kube-state-metrics beside them.
 func known(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{"up": true, "process_start_time_seconds": true, "process_resident_memory_bytes": true,
-		"process_cpu_seconds_total": true, "process_open_fds": true, "go_goroutines": true}
-	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`).FindAllSubmatch(read(t, "..", "..", "metrics", "testdata", "metrics.txt"), -1) {
+		"process_cpu_seconds_total": true, "process_open_fds": true, "go_goroutines": true,
+		"kube_cronjob_status_last_successful_time": true}
+	golden := slices.Concat(read(t, "..", "..", "metrics", "testdata", "metrics.txt"), read(t, "..", "..", "metrics", "testdata", "compaction.txt"))
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)`).FindAllSubmatch(golden, -1) {
 		name := string(m[1])
 		names[name] = true
 		if string(m[2]) == "histogram" {
