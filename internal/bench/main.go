@@ -7,6 +7,7 @@
 // With AZURE_STORAGE_CONNECTION_STRING set it ships there too; for Azurite:
 //
 //	go run ./internal/azurite/cmd/azurite-run go run ./internal/bench
+//	go run ./internal/azurite/cmd/azurite-run go run ./internal/bench -fleet 2550
 package main
 
 import (
@@ -29,14 +30,18 @@ func main() {
 	size := flag.String("size", "500MB", "bytes of logs")
 	kind := flag.String("kind", "json", "json or hdfs")
 	runs := flag.Int("runs", 3, "runs of each measurement; the median is shown")
+	fleet := flag.Int("fleet", 0, "measure compaction of so many segments instead; needs AZURE_STORAGE_CONNECTION_STRING")
 	part := flag.String("part", "", "internal: run one comparison part on the files that follow")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
-	if *part != "" {
+	switch {
+	case *part != "":
 		err = runPart(ctx, *part, flag.Args())
-	} else {
+	case *fleet > 0:
+		err = benchFleet(ctx, *fleet, *runs)
+	default:
 		err = bench(ctx, *kind, *size, *runs)
 	}
 	if err != nil {
@@ -88,11 +93,19 @@ type suite struct {
 	runs  int
 }
 
-// prepare builds the binaries and generates the input.
-func (b *suite) prepare(kind string) error {
+// build builds the binaries.
+func (b *suite) build() error {
 	build := exec.CommandContext(b.ctx, "go", "build", "-o", b.dir+"/", "./cmd/shipper", "./cmd/logq", "./internal/bench")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// prepare builds the binaries and generates the input.
+func (b *suite) prepare(kind string) error {
+	if err := b.build(); err != nil {
+		return err
 	}
 	f, err := os.Create(b.input)
 	if err != nil {

@@ -18,8 +18,9 @@ type command struct {
 	path   string
 	args   []string
 	before func() error
-	// store is the store to use, if not the suite's.
+	// store is the store to use, if not the suite's, env further environment.
 	store string
+	env   []string
 }
 
 // command makes one of the built binaries a command.
@@ -76,7 +77,7 @@ func (c *command) run() (row, error) {
 	if c.store != "" {
 		store = c.store
 	}
-	cmd.Env = append(os.Environ(), "LOGSTOW_STORE="+store)
+	cmd.Env = append(append(os.Environ(), "LOGSTOW_STORE="+store), c.env...)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	begin := time.Now()
