@@ -82,14 +82,15 @@ func benchFleet(ctx context.Context, segments, runs int) (err error) {
 
 // fleetQueries measures queries of the fleet, each without a cache.
 func (b *suite) fleetQueries(when, connection string) error {
-	query := func(args ...string) *command {
+	within := func(from, to string, args ...string) *command {
 		c := b.command("logq", append([]string{"query", "-s", fleetService, "--from", from, "--to", to, "--no-cache", "--explain", "-o", "json"}, args...)...)
 		c.store, c.env = b.store, []string{"AZURE_STORAGE_CONNECTION_STRING=" + connection}
 		return c
 	}
+	query := func(args ...string) *command { return within(from, to, args...) }
 	names := []string{"one trace id", "a count by a field", "two minutes of errors"}
 	rows, err := b.interleaved(query(loggen.Needle), query("--where", `route == "/api/v1/orders"`, "--count"),
-		query("--from", "2026-11-20T15:06:00Z", "--to", "2026-11-20T15:08:00Z", "-l", "error"))
+		within("2026-11-20T15:06:00Z", "2026-11-20T15:08:00Z", "-l", "error"))
 	if err != nil {
 		return err
 	}
