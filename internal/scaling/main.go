@@ -29,11 +29,14 @@ func main() {
 	}
 }
 
+// fleets are the numbers of shippers in the tables.
+var fleets = [...]int{10, 100, 1000, 10_000, 100_000, 1_000_000}
+
 // printTable prints the table of a fleet.
 func printTable(to io.Writer, f fleet) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "shippers\tcreates/s\trequests/s\thottest/s\thot\tMB/s\taccount\tsegments/h\tpages\tretain\twrite $\tindex $\tkeep $\tretain $\taccounts\t\n")
-	for _, n := range []int{10, 100, 1000, 10_000, 100_000, 1_000_000} {
+	for _, n := range fleets {
 		f.shippers = n
 		l := f.load()
 		fmt.Fprintf(w, "%d\t%.1f\t%.1f\t%.1f\t%.0f%%\t%.2f\t%.1f%%\t%d\t%d\t%s\t%.0f\t%.0f\t%.0f\t%.1f\t%d\t\n", n,
@@ -44,8 +47,8 @@ func printTable(to io.Writer, f fleet) error {
 		return err
 	}
 	ends, limit := f.accountLimit()
-	_, err := fmt.Fprintf(to, "one account ends at %d shippers: %s\none shipper retain keeps up with %d shippers\n", ends, limit, f.retainLimit())
-	return err
+	fmt.Fprintf(to, "one account ends at %d shippers: %s\none shipper retain keeps up with %d shippers\n\n", ends, limit, f.retainLimit())
+	return printCompaction(to, f)
 }
 
 // hours is a duration in the largest unit with a non-zero integer part.

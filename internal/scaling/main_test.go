@@ -28,7 +28,7 @@ func TestDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			if !strings.Contains(string(page), "    "+line) {
+			if line != "\n" && !strings.Contains(string(page), "    "+line) {
 				t.Errorf("docs/scaling.md does not have, for %v: %s", flush, line)
 			}
 		}
@@ -96,6 +96,29 @@ func TestByHand(t *testing.T) {
 		}
 		if l.segments != tt.segments || l.pages != tt.pages || l.retain.Round(time.Second) != tt.retain || l.accounts != tt.accounts || l.limit != tt.limit {
 			t.Errorf("%d shippers: %+v", tt.f.shippers, l)
+		}
+	}
+}
+
+// One row of the table of compaction by hand: 1,000 shippers of 50 services, each service 20 of them but
+// one of 100, at one segment a minute.
+func TestCompactionByHand(t *testing.T) {
+	t.Parallel()
+	m := fleet{shippers: 1000, flush: time.Minute, rate: 2000, keep: 30 * 24 * time.Hour}.compacted()
+	if m.segments != 144_000 || m.outputs != 24*3 { // 100 x 400 B/s x 3,600 s = 144 MB an hour
+		t.Errorf("%+v", m)
+	}
+	const outputs = 24*50 + 514 // 400,000 B/s x 86,400 s / 64 MiB
+	day := (2*24*50+2*288)*0.055 + (1_440_000+outputs+5_625)*0.0044 + outputs*0.055 + (outputs+14_400)*0.00036
+	write := 144. * (0.055 + 0.00036)
+	if cost := 30 * day / 10_000; math.Abs(m.cost-cost) > 0.01 || math.Abs(m.share-cost/(30*write)) > 0.0001 {
+		t.Errorf("costs %v, a share of %v; want %v", m.cost, m.share, cost)
+	}
+	before := search{requests: 24*2 + 144_000, seconds: 0.025 * (2 + 2250), dollars: (48*0.055 + 144_000*0.0044) / 10_000}
+	after := search{requests: 24 + 4*72, seconds: 0.025 * (1 + 5), dollars: (24*0.055 + 288*0.0044) / 10_000}
+	for got, want := range map[search]search{m.before: before, m.after: after} {
+		if got.requests != want.requests || math.Abs(got.seconds-want.seconds) > 1e-9 || math.Abs(got.dollars-want.dollars) > 1e-9 {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }
