@@ -34,5 +34,16 @@ say "# the lines come back exactly as logged"
 logq query -s api --from 2026-11-20 --to 2026-11-21 --utc -o raw | cmp - "$dir/api.log" && echo "api.log: same bytes"
 logq query -s datanode --from 2026-11-20 --to 2026-11-21 --utc -o raw | cmp - "$dir/datanode.log" && echo "datanode.log: same bytes"
 
+say "# twenty instances leave twenty small segments; compaction merges them, and the answer stays"
+for i in $(seq 20); do
+	go run ./internal/loggen/cmd/loggen -seed "$i" -size 200kB -start "2026-11-20T15:0$((i % 10)):00Z" |
+		shipper run --once --service web --instance "web-$i" - 2>/dev/null
+done
+count() { echo "$(find "$LOGSTOW_STORE/web" -name '*.log' | wc -l) segments, $(logq query -s web --from 2026-11-20 --to 2026-11-21 --utc -l error+ --count 2>/dev/null) errors"; }
+count
+say "\$ shipper compact --from 2026-11-20 --to 2026-11-21 --max-age 3650d --grace 0s"
+shipper compact --from 2026-11-20 --to 2026-11-21 --max-age 3650d --grace 0s
+count
+
 say "# no lock-in: a segment is zstd of plain text, under its name"
 (cd "$LOGSTOW_STORE" && find . -name '*.log' | sort | head -3 && du -sh .)

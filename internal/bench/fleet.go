@@ -70,7 +70,7 @@ func benchFleet(ctx context.Context, segments, runs int) (err error) {
 		return err
 	}
 	began := time.Now()
-	compact := exec.CommandContext(ctx, filepath.Join(dir, "shipper"), "compact", "--store", b.store, "--after", "0s", "--grace", "0s", "--max-age", "3650d")
+	compact := exec.CommandContext(ctx, filepath.Join(dir, "shipper"), "compact", "--store", b.store, "--after", "0s", "--grace", "0s", "--max-age", "3650d", "--from", from, "--to", to)
 	compact.Env = append(os.Environ(), "AZURE_STORAGE_CONNECTION_STRING="+connection)
 	out, err := compact.CombinedOutput()
 	if err != nil {
