@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"logstow/blobnaming"
+	"logstow/compaction"
+	"logstow/record"
+	"logstow/segment"
+	"logstow/store"
+	"logstow/store/open"
+	"logstow/tableindex"
+)
+
+// smallSegments stores n segments of a day: every second one has records of its whole hour, the
+// others of a minute.
+func smallSegments(t testing.TB, s store.Store, day time.Time, n int) {
+	t.Helper()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	compressor := segment.NewCompressor()
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(16)
+	var entities []tableindex.Entity
+	for i := range n {
+		hour := day.Add(time.Duration(i%24) * time.Hour)
+		first, span := hour, time.Hour
+		if i%2 == 1 {
+			first, span = hour.Add(time.Duration(i/24%60)*time.Minute), time.Minute
+		}
+		batch := blobnaming.Batch{}
+		binary.BigEndian.PutUint64(batch[:], uint64(i+1))
+		var body bytes.Buffer
+		w := segment.NewWriter(&body, segment.Options{
+			Service: "web", Instance: fmt.Sprintf("pod-%d", i%50), Batch: batch, BucketStart: hour.Unix(), BucketWidth: 3600, Compressor: compressor,
+		})
+		for range 1 + rnd.IntN(12) {
+			message := fmt.Sprintf("request %016x took %d ms", rnd.Uint64(), rnd.IntN(1000))
+			if err := w.Append(record.Record{Time: first.UnixNano() + rnd.Int64N(int64(span)), Level: record.Info, Source: "app.log", Message: []byte(message)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		meta, err := w.Close(int64(i + 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := blobnaming.Name{Service: "web", Bucket: hour, Number: uint64(i/24 + 1)}
+		group.Go(func() error {
+			_, err := s.Blobs().Create(ctx, name.String(), body.Bytes(), store.CreateOptions{Metadata: meta.Encode()})
+			return err
+		})
+		entities = append(entities, tableindex.Entity{Name: name, Meta: meta, Size: int64(body.Len())})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), entities); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compactDay is this program as shipper compact of a whole day.
+func compactDay(ctx context.Context, t *testing.T, dir string, day time.Time) (cmd *exec.Cmd, report func() compaction.Report) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd = shipperCommand(ctx, t, os.Environ(), "compact", "--store", dir, "--from", day.Format("2006-01-02"), "--max-age", "3650d",
+		"--after", "0s", "--grace", "0s", "--temp-dir", t.TempDir(), "-o", "json")
+	cmd.Stdout = &out
+	return cmd, func() (r compaction.Report) {
+		t.Helper()
+		if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+			t.Fatalf("%v: %s%s", err, &out, cmd.Stderr)
+		}
+		return r
+	}
+}
+
+// A day of many small segments, half of which overlap, is merged within 128 MiB of memory and with few
+// requests. Killed in between, the next run goes on behind the hours that were committed.
+func TestLongCompactDay(t *testing.T) {
+	t.Parallel()
+	segments := 2400
+	if os.Getenv("LOGSTOW_LONG") == "1" {
+		segments = 100_000
+	}
+	dir := filepath.Join(t.TempDir(), "store")
+	s := openTestStore(t, dir)
+	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	smallSegments(t, s, day, segments)
+
+	ctx, kill := context.WithCancel(t.Context())
+	cmd, _ := compactDay(ctx, t, dir, day)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	committed := awaitOutputs(t, s, 6)
+	kill()
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("it was not killed")
+	}
+	t.Logf("killed after at least %d outputs", committed)
+
+	outputs, plain := countSegments(t, s)
+	cmd, result := compactDay(t.Context(), t, dir, day)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, cmd.Stderr)
+	}
+	r := result()
+	if r.Outputs < 1 || int64(outputs)+r.Outputs > 26 || r.Inputs > int64(segments-outputs*(segments/24-1)) || r.Removed != int64(plain) {
+		t.Errorf("after %d outputs, %d plain segments left: %+v", outputs, plain, r)
+	}
+	// One read of each input, its outputs' lists and their parts of 4 MiB read back.
+	if most := r.Inputs*11/10 + 24*(4+r.BytesOut/(4<<20)); r.Requests.Get > most {
+		t.Errorf("%d reads for %d inputs, want at most %d", r.Requests.Get, r.Inputs, most)
+	}
+	if full := r.Removed/store.MaxDelete + 24; r.Requests.Delete > full {
+		t.Errorf("%d deletions of %d blobs, want at most %d", r.Requests.Delete, r.Removed, full)
+	}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		t.Logf("%d inputs, %d outputs, peak %d MiB, %+v", r.Inputs, r.Outputs, usage.Maxrss>>10, r.Requests)
+		if usage.Maxrss > 128<<10 {
+			t.Errorf("%d MiB of memory", usage.Maxrss>>10)
+		}
+	}
+	if outputs, plain = countSegments(t, s); plain > 0 || outputs < 24 {
+		t.Errorf("%d outputs and %d plain segments at the end", outputs, plain)
+	}
+}
+
+func openTestStore(t *testing.T, dir string) store.Store {
+	t.Helper()
+	s, err := open.Store(t.Context(), dir, open.Options{Getenv: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// countSegments counts outputs and plain segments.
+func countSegments(t *testing.T, s store.Store) (outputs, plain int) {
+	t.Helper()
+	for _, object := range heldIn(t, s) {
+		if strings.HasPrefix(object, "entity") {
+			continue
+		}
+		if n, err := blobnaming.Parse(object); err != nil {
+			t.Fatal(err)
+		} else if n.Output() > 0 {
+			outputs++
+		} else {
+			plain++
+		}
+	}
+	return outputs, plain
+}
+
+// awaitOutputs waits until there are so many outputs.
+func awaitOutputs(t *testing.T, s store.Store, n int) (outputs int) {
+	t.Helper()
+	for outputs < n {
+		if outputs, _ = countSegments(t, s); t.Context().Err() != nil {
+			t.Fatal("there are no outputs")
+		}
+	}
+	return outputs
+}
