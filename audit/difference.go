@@ -79,6 +79,8 @@ type listedBlob struct {
 	// one.
 	entity tableindex.Entity
 	bad    error
+	// rejected says that it is an output of compaction that a marker rejects: it has no entity.
+	rejected bool
 	// agrees says that its entity exists and matches; minutes identifies the entity's minutes.
 	agrees  bool
 	minutes [16]byte
@@ -113,9 +115,18 @@ func compare(container string, blobs []listedBlob, index indexPart) []Difference
 		e := &blobs[i]
 		places := byBlob[e.name]
 		delete(byBlob, e.name)
+		if e.rejected {
+			for _, p := range places {
+				all = append(all, Difference{Kind: StrayEntity, Object: e.name, Text: "the output is rejected: " + p.String(), remove: []entityKey{p}})
+			}
+			continue
+		}
 		if e.bad != nil {
 			all = append(all, Difference{Kind: BadMetadata, Object: e.name, Text: e.bad.Error()})
 			continue
+		}
+		if text := e.misnamed(); text != "" {
+			all = append(all, Difference{Kind: WrongMetadata, Object: e.name, Text: text})
 		}
 		at := entityKey{e.entity.Table(container), e.entity.Key()}
 		own, ok := index.entities[at]

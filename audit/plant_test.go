@@ -79,7 +79,7 @@ func changeMetadata(t *testing.T, rng *rand.Rand, name blobnaming.Name, metadata
 	if err != nil {
 		t.Fatal(err)
 	}
-	switch rng.IntN(11) {
+	switch rng.IntN(10) {
 	case 0:
 		metadata["EndTime"] = blobnaming.FormatTime(meta.End + 1 + rng.Int64N(1e9))
 	case 1:
@@ -102,11 +102,9 @@ func changeMetadata(t *testing.T, rng *rand.Rand, name blobnaming.Name, metadata
 		metadata["Class"] = "another"
 	case 8:
 		number("Footer", 1-2*rng.Int64N(2))
-	case 9:
+	default:
 		meta.Filter.SliceLength++
 		metadata["Filter"] = meta.Encode()["Filter"]
-	default:
-		metadata["Replaces"] = "1"
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"logstow/internal/retry"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -19,9 +18,9 @@ var errDeleted = errors.New("the blob is gone")
 
 // examine compares a part at the requested depth. Only the wanted blobs are read.
 func (a *auditor) examine(ctx context.Context, blobs []listedBlob, index indexPart, wanted func(name string) bool) ([]Difference, error) {
-	differences := compare(a.container, blobs, index)
-	if a.o.Depth == Listing {
-		return differences, nil
+	differences, err := a.withoutContained(ctx, blobs, compare(a.container, blobs, index))
+	if err != nil || a.o.Depth == Listing {
+		return differences, err
 	}
 	type result struct {
 		damage *Difference // of the segment
@@ -32,7 +31,7 @@ func (a *auditor) examine(ctx context.Context, blobs []listedBlob, index indexPa
 	group.SetLimit(cap(a.reading))
 	for i := range blobs {
 		e := &blobs[i]
-		if e.bad != nil || !wanted(e.name) {
+		if e.bad != nil || e.rejected || !wanted(e.name) {
 			continue
 		}
 		group.Go(func() error {
@@ -82,16 +81,13 @@ func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, d
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	}
-	read := func(ctx context.Context, off, n int64) (b []byte, err error) {
-		err = retry.Do(ctx, func() error {
-			b, err = a.blobs.Read(ctx, e.name, off, n)
-			return err
-		})
-		return b, err
-	}
-	if a.o.Depth == Blocks {
+	read := a.rangeOf(e.name)
+	switch {
+	case a.o.Depth == Blocks:
 		f, err = segment.Verify(ctx, read, e.entity.Size)
-	} else {
+	case e.entity.Meta.IsOutput():
+		f, _, err = segment.ReadOrigins(ctx, read, e.entity.Size, e.entity.Meta.Origins)
+	default:
 		f, err = segment.ReadFooter(ctx, read, e.entity.Size, e.entity.Meta.Footer)
 		var corrupt *segment.CorruptError
 		if errors.As(err, &corrupt) { // except for metadata that points elsewhere

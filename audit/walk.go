@@ -47,6 +47,7 @@ func (a *auditor) walk(ctx context.Context, service string, tables []tableindex.
 			for _, b := range page {
 				hour, ok := a.hourOf(b.Name)
 				if !ok {
+					noteRejection(blobs, b.Name)
 					continue
 				}
 				switch d := current.Truncate(day); {
@@ -84,7 +85,9 @@ func (a *auditor) prefixes(service string) []string {
 func (a *auditor) hourOf(name string) (time.Time, bool) {
 	n, err := blobnaming.Parse(name)
 	if err != nil {
-		a.foreign.Add(1)
+		if _, err := blobnaming.ParseRejection(name); err != nil {
+			a.foreign.Add(1)
+		}
 		return time.Time{}, false
 	}
 	if n.Bucket.Before(a.o.From) || !n.Bucket.Before(a.o.To) {
@@ -104,6 +107,8 @@ func (a *auditor) list(ctx context.Context, p part) (blobs []listedBlob, err err
 			for _, b := range page {
 				if n, err := blobnaming.Parse(b.Name); err == nil {
 					blobs = append(blobs, newListedBlob(b, n.Bucket.Truncate(time.Hour)))
+				} else {
+					noteRejection(blobs, b.Name)
 				}
 			}
 		}
@@ -148,7 +153,7 @@ func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index i
 				}
 				for _, entity := range page {
 					index.count++
-					if e := byName[entity.Name.String()]; e != nil && e.bad == nil && t.Name == e.entity.Table(a.container) && entity.Key() == e.entity.Key() && differ(e.entity, entity) == "" {
+					if e := byName[entity.Name.String()]; e != nil && e.bad == nil && !e.rejected && t.Name == e.entity.Table(a.container) && entity.Key() == e.entity.Key() && differ(e.entity, entity) == "" {
 						e.agrees, e.minutes = true, minutesHash(entity.Minutes)
 						continue
 					}

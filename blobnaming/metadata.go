@@ -42,8 +42,6 @@ type Metadata struct {
 	Footer int64
 	// Filter locates the slices of the token filter; the zero value is no filter.
 	Filter Filter
-	// Replaces is set when the footer lists batches that this segment contains.
-	Replaces bool
 	// Origins is the offset in the blob of the list of the segments that an output of
 	// compaction was made of; 0 in a plain segment. Of an output, Instance is
 	// [OutputInstance], Seq the greatest of its inputs and Batch a hash of what they are.
@@ -77,12 +75,11 @@ const (
 	keyClass    = "Class"
 	keyFooter   = "Footer"
 	keyFilter   = "Filter"
-	keyReplaces = "Replaces"
 	keyOrigins  = "Origins"
 )
 
 // Encode returns the blob metadata for m. The Class of the default class, the Filter of a segment
-// without one and an unset Replaces are omitted.
+// without one are omitted.
 func (m Metadata) Encode() map[string]string {
 	e := map[string]string{
 		keyStart:    FormatTime(m.Start),
@@ -101,9 +98,6 @@ func (m Metadata) Encode() map[string]string {
 	}
 	if m.Filter != (Filter{}) {
 		e[keyFilter] = m.Filter.String()
-	}
-	if m.Replaces {
-		e[keyReplaces] = "1"
 	}
 	if m.IsOutput() {
 		e[keyVersion], e[keyOrigins] = VersionOutput, formatInt(m.Origins)
@@ -136,7 +130,6 @@ func ParseMetadata(blob map[string]string) (Metadata, error) {
 		Class:    optional(&v, keyClass, parseClass),
 		Footer:   required(&v, keyFooter, parseInt),
 		Filter:   optional(&v, keyFilter, ParseFilter),
-		Replaces: optional(&v, keyReplaces, parseReplaces),
 	}
 	if version == VersionOutput {
 		m.Origins = required(&v, keyOrigins, parseOrigins)
@@ -195,7 +188,7 @@ type values struct {
 func collect(blob map[string]string) (values, error) {
 	known := [...]string{
 		keyStart, keyEnd, keyVersion, keyRecords, keyRawBytes, keyLevels, keyBatch,
-		keyInstance, keySeq, keyClass, keyFooter, keyFilter, keyReplaces, keyOrigins,
+		keyInstance, keySeq, keyClass, keyFooter, keyFilter, keyOrigins,
 	}
 	v := values{byKey: make(map[string]string, len(known))}
 	for given, value := range blob {

@@ -44,7 +44,6 @@ func metadataCases() map[string]blobnaming.Metadata {
 			Class:    "audit",
 			Footer:   math.MaxInt64,
 			Filter:   blobnaming.Filter{Offset: 1 << 20, Partitions: 256, SliceLength: 4096},
-			Replaces: true,
 		},
 		"output": {
 			Start:    start.UnixNano(),
@@ -166,8 +165,6 @@ func TestParseMetadataRejects(t *testing.T) {
 		{"Filter", "0,0,0"},
 		{"Filter", "1,2,0"},
 		{"Filter", "1,-2,3"},
-		{"Replaces", "0"},
-		{"Replaces", "true"},
 	} {
 		given := metadataCases()["plain"].Encode()
 		given[c.key] = c.value

@@ -105,13 +105,6 @@ func parseClass(s string) (string, error) {
 	return s, nil
 }
 
-func parseReplaces(s string) (bool, error) {
-	if s != "1" {
-		return false, errors.New("not 1")
-	}
-	return true, nil
-}
-
 func parseOrigins(s string) (int64, error) {
 	n, err := parseInt(s)
 	if err == nil && n == 0 {

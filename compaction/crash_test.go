@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +110,18 @@ func (w *crashWorld) run(point string, after time.Duration) {
 	}
 }
 
+// verify compares the index with what is stored.
+func (w *crashWorld) verify(what string) {
+	w.t.Helper()
+	var differences []string
+	report, err := audit.Verify(w.t.Context(), w.s, audit.Options{
+		Settle: time.Millisecond, OnDifference: func(d audit.Difference) { differences = append(differences, fmt.Sprint(d)) },
+	})
+	if err != nil || report.Err() != nil || len(differences) > 0 {
+		w.t.Errorf("%s: %q, error %v", what, differences, errors.Join(err, report.Err()))
+	}
+}
+
 // Killed at each named point, at random instants and beside another compaction, with late
 // and repeated segments, nothing is lost and nothing is there twice; a last run leaves only
 // outputs and single late segments.
@@ -127,6 +138,7 @@ func TestLongKill(t *testing.T) {
 		if diff := gocmp.Diff(want, readAll(t, w.s)); diff != "" {
 			t.Fatalf("%s (-before +after):\n%s", what, diff)
 		}
+		w.verify(what)
 	}
 	for range rounds {
 		for _, point := range crashPoints(t) {
@@ -178,10 +190,4 @@ func TestLongKill(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills", w.kills)
-	// The index has what is stored, and nothing else.
-	var lost []string
-	report, err := audit.Verify(t.Context(), w.s, audit.Options{OnDifference: func(d audit.Difference) { lost = append(lost, fmt.Sprint(d)) }})
-	if err != nil || report.Err() != nil || len(lost) > 0 {
-		t.Errorf("%q, error %v", slices.Compact(lost), err)
-	}
 }

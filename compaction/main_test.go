@@ -131,7 +131,14 @@ func (f *fleet) store(p plain) {
 		f.tb.Fatal(err)
 	}
 	row := tableindex.Entity{Name: p.name, Meta: p.meta, ETag: etag, Size: int64(len(p.body))}
-	if err := tableindex.Put(f.tb.Context(), f.s.Tables(), f.s.Container(), []tableindex.Entity{row}); err != nil {
+	put := func() error {
+		return tableindex.Put(f.tb.Context(), f.s.Tables(), f.s.Container(), []tableindex.Entity{row})
+	}
+	err = put()
+	for errors.Is(err, store.ErrNoTable) { // retention dropped it just then
+		err = put()
+	}
+	if err != nil {
 		f.tb.Fatal(err)
 	}
 }

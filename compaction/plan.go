@@ -121,7 +121,7 @@ func (h *Hour) Plan(l Limits, now time.Time, skip func(containment.Segment) bool
 
 // mergeable reports whether a plain segment may become an input.
 func (l Limits) mergeable(s containment.Segment) bool {
-	return !s.Meta.IsOutput() && s.Name.Output() == 0 && !s.Meta.Replaces &&
+	return !s.Meta.IsOutput() && s.Name.Output() == 0 &&
 		s.Size <= l.Target/2 && (s.Tier == "" || s.Tier == store.Hot)
 }
 

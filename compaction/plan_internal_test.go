@@ -62,14 +62,13 @@ func TestPlan(t *testing.T) {
 		"copies": {append(containmenttest.Plains(1, 3), containmenttest.Plain(9, func(s *containment.Segment) {
 			s.Meta.Batch, s.Meta.Start, s.Meta.End = containmenttest.Plain(2, nil).Meta.Batch, containmenttest.Plain(2, nil).Meta.Start, containmenttest.Plain(2, nil).Meta.End
 		})), nil, nil, "[[1 2 3]]"},
-		"large":             {change(func(s *containment.Segment) { s.Size = 32<<20 + 1 }), nil, nil, "[[1 2]]"},
-		"half the target":   {change(func(s *containment.Segment) { s.Size = 32 << 20 }), nil, nil, "[[1 2 3]]"},
-		"cool":              {change(func(s *containment.Segment) { s.Tier = store.Cool }), nil, nil, "[[1 2]]"},
-		"hot":               {change(func(s *containment.Segment) { s.Tier = store.Hot }), nil, nil, "[[1 2 3]]"},
-		"one that replaces": {change(func(s *containment.Segment) { s.Meta.Replaces = true }), nil, nil, "[[1 2]]"},
-		"target":            {containmenttest.Plains(1, 5), nil, func(l *Limits) { l.Target = 2500; l.Late = 2 }, "[[1 2] [3 4]]"},
-		"inputs":            {containmenttest.Plains(1, 7), nil, func(l *Limits) { l.Inputs = 3; l.Late = 1 }, "[[1 2 3] [4 5 6] [7]]"},
-		"footer":            {containmenttest.Plains(1, 7), nil, func(l *Limits) { l.Footer = 700; l.Late = 3 }, "[[1 2 3 4] [5 6 7]]"},
+		"large":           {change(func(s *containment.Segment) { s.Size = 32<<20 + 1 }), nil, nil, "[[1 2]]"},
+		"half the target": {change(func(s *containment.Segment) { s.Size = 32 << 20 }), nil, nil, "[[1 2 3]]"},
+		"cool":            {change(func(s *containment.Segment) { s.Tier = store.Cool }), nil, nil, "[[1 2]]"},
+		"hot":             {change(func(s *containment.Segment) { s.Tier = store.Hot }), nil, nil, "[[1 2 3]]"},
+		"target":          {containmenttest.Plains(1, 5), nil, func(l *Limits) { l.Target = 2500; l.Late = 2 }, "[[1 2] [3 4]]"},
+		"inputs":          {containmenttest.Plains(1, 7), nil, func(l *Limits) { l.Inputs = 3; l.Late = 1 }, "[[1 2 3] [4 5 6] [7]]"},
+		"footer":          {containmenttest.Plains(1, 7), nil, func(l *Limits) { l.Footer = 700; l.Late = 3 }, "[[1 2 3 4] [5 6 7]]"},
 		"blocks": {
 			[]containment.Segment{containmenttest.Plain(1, func(s *containment.Segment) { s.Meta.RawBytes = 3 << 20 }), containmenttest.Plain(2, nil), containmenttest.Plain(3, func(s *containment.Segment) { s.Meta.RawBytes = 3 << 20 })},
 			nil, func(l *Limits) { l.Blocks = 5 }, "[[1 2]]",

@@ -111,7 +111,7 @@ func localEntities(t *testing.T, s target) (all []string) {
 	for _, name := range []string{"Batch", "Blob", "Class", "ETag", "EndTime", "Filter", "Instance", "Levels", "LogVersion", "StartTime", "Type"} {
 		q.Columns = append(q.Columns, store.Column{Name: name, Kind: store.String})
 	}
-	for _, name := range []string{"Footer", "RawBytes", "Records", "Replaces", "Seq", "Size", "V"} {
+	for _, name := range []string{"Footer", "RawBytes", "Records", "Seq", "Size", "V"} {
 		q.Columns = append(q.Columns, store.Column{Name: name, Kind: store.Int64})
 	}
 	q.Columns = append(q.Columns, store.Column{Name: "Minutes", Kind: store.Binary})

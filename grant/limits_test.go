@@ -103,10 +103,14 @@ func TestPartitions(t *testing.T) {
 		first, last := tableindex.Partitions(service)
 		for i := range 100 {
 			entity := func(service string) string {
-				return tableindex.Entity{
+				e := tableindex.Entity{
 					Name: blobnaming.Name{Service: service, Bucket: time.Unix(0, 0), Number: 1},
 					Meta: blobnaming.Metadata{Instance: fmt.Sprintf("pod-%d", i)},
-				}.Key().Partition
+				}
+				if i == 0 {
+					e.Name, e.Meta.Origins = blobnaming.OutputName(service, time.Unix(0, 0), "", 1), 1
+				}
+				return e.Key().Partition
 			}
 			if p := entity(service); p < first || p > last || !tableindex.OfService(p, service) {
 				t.Fatalf("%s: partition %s is not from %s to %s", service, p, first, last)

@@ -185,15 +185,20 @@ func (r *run) noteRemaining(b store.Blob) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.remaining[key]++
-	if r.isNew(b) && !r.attempted[b.Ref()] {
+	waits := r.waiting[b.Ref()]
+	if r.isNew(b) && !r.attempted[b.Ref()] && !waits {
 		r.report.Late++
 		return true
 	}
-	r.report.Stayed++
 	if d := r.days[key]; d != nil {
 		d.Stayed++
 		d.stayedBytes += b.Size
 	}
+	if waits {
+		r.report.Late++
+		return true
+	}
+	r.report.Stayed++
 	if len(r.report.StayedNames) < maxNamed {
 		r.report.StayedNames = append(r.report.StayedNames, b.Name)
 	}

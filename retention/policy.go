@@ -3,8 +3,9 @@
 // [Policy] is pure: it decides for a class and a day whether logs have expired, and why. The day is
 // the UTC day of the bucket, which is that of the records' own timestamps, never that of the
 // upload. [Run] applies the policy: it deletes blobs in batches, verifies by listing again, and
-// drops the day's index table in one request. It never opens a blob, and it deletes nothing of a
-// class that the policy does not name.
+// drops the day's index table in one request. It opens no blob, except that a limit of size reads which
+// segments outputs of compaction contain, and it deletes nothing of a class that the policy does not
+// name.
 package retention
 
 import (
@@ -184,6 +185,16 @@ func (c Cutoffs) Judge(class string, t time.Time) Verdict {
 		return Oversize
 	}
 	return Young
+}
+
+// classOf is the class that the policy names of which an output of compaction has the name.
+func (c Cutoffs) classOf(output blobnaming.Name) (class string, named bool) {
+	for class := range c.first {
+		if output.HasClass(class) {
+			return class, true
+		}
+	}
+	return "", false
 }
 
 // Why is the reason of Judge's verdict, for messages.

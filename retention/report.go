@@ -49,7 +49,8 @@ type Report struct {
 	// are named.
 	Stayed      int64    `json:"stayed"`
 	StayedNames []string `json:"stayed_names,omitempty"`
-	// Late blobs of past days were written during the run; the next run finds them.
+	// Late blobs of past days were written during the run, or are outputs of compaction that wait for
+	// what else is left of their hour; the next run finds them.
 	Late int64 `json:"late"`
 	// Requests made, or with DryRun needed, by kind, and their cost at the given prices.
 	Requests Requests `json:"requests"`

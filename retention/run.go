@@ -110,6 +110,9 @@ type run struct {
 	touched []string
 	// attempted are deleted blobs, or blobs to be deleted, that are new.
 	attempted map[store.BlobRef]bool
+	// outputs of compaction have expired; waiting are those that are left for the next run.
+	outputs []output
+	waiting map[store.BlobRef]bool
 	// remaining are blobs that still existed when everything was listed again.
 	remaining map[classDay]int64
 	// failed are the first deletion failures of each class.
@@ -148,7 +151,7 @@ func newRun(s store.Store, o Options) *run {
 		report: Report{Store: s.String(), DryRun: o.DryRun},
 		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), unknownClassDays: make(map[time.Time]bool),
 		remaining: make(map[classDay]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
-		attempted: make(map[store.BlobRef]bool),
+		attempted: make(map[store.BlobRef]bool), waiting: make(map[store.BlobRef]bool),
 	}
 }
 
@@ -175,6 +178,9 @@ func (r *run) run(ctx context.Context, p Policy) error {
 		}
 	}
 	if err := r.deleteBlobs(ctx, services); err != nil {
+		return err
+	}
+	if err := r.deleteOutputs(ctx, r.outputs); err != nil {
 		return err
 	}
 	if r.o.DryRun {
@@ -260,9 +266,15 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	removing := sink(r.deleteBatch)
 	moving := map[store.Tier]chan entry{store.Cool: sink(r.moveBatch(store.Cool)), store.Cold: sink(r.moveBatch(store.Cold))}
 	r.eachService(ctx, services, func(service string) {
+		var outputs []output
 		w := walk{
 			r: r, stopAt: r.cut.last(),
 			onExpired: func(b store.Blob) bool {
+				if o, ok := outputOf(b); ok {
+					outputs = append(outputs, o)
+					r.noteAttempt(b)
+					return true
+				}
 				if r.o.DryRun {
 					return true
 				}
@@ -278,7 +290,7 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 			},
 		}
 		w.run(ctx, service)
-		r.add(service, &w)
+		r.add(service, &w, outputs)
 		r.o.Progress.Walked.Add(1)
 	})
 	close(removing)

@@ -27,12 +27,16 @@ type walk struct {
 	onTierChange func(store.Blob, store.Tier) bool
 	// onSegment receives each segment with its class, if set.
 	onSegment func(key classDay, b store.Blob)
+	// onRejection receives the name of each output of compaction that a marker rejects, if set.
+	onRejection func(output blobnaming.Name)
 
 	days             map[classDay]*Day
 	kept             map[keptKey]*Kept
 	unknownClassDays map[time.Time]bool
 	// listed blobs were examined; found of them have expired.
 	listed, found int64
+	// lastOutput is the output listed last.
+	lastOutput blobnaming.Name
 	// remaining blobs follow on the page where the listing stopped; more says that there may be
 	// further pages.
 	remaining int
@@ -69,7 +73,10 @@ func (w *walk) judge(b store.Blob) bool {
 	name, err := blobnaming.Parse(b.Name)
 	if err != nil {
 		w.listed++
-		return true // not a segment
+		return w.judgeMarker(b) // not a segment
+	}
+	if name.Output() > 0 {
+		w.lastOutput = name
 	}
 	day := name.Bucket.Truncate(day)
 	if !w.stopAt.IsZero() && !day.Before(w.stopAt) {
@@ -97,6 +104,11 @@ func (w *walk) judge(b store.Blob) bool {
 	if !verdict.Deletes() {
 		return w.changeTier(day, b)
 	}
+	return w.expired(key, b)
+}
+
+// expired counts a blob that is to be deleted.
+func (w *walk) expired(key classDay, b store.Blob) bool {
 	d := w.days[key]
 	if d == nil {
 		d = &Day{Class: key.class, Day: key.day.Format(time.DateOnly), Why: w.r.cut.Why(key.class, key.day)}
@@ -107,6 +119,23 @@ func (w *walk) judge(b store.Blob) bool {
 	w.found++
 	w.r.o.Progress.Found.Add(1)
 	return w.onExpired(b)
+}
+
+// judgeMarker judges a blob that is not a segment: only the marker that rejects an output can expire,
+// and it does after its output, which is listed before it.
+func (w *walk) judgeMarker(b store.Blob) bool {
+	output, err := blobnaming.ParseRejection(b.Name)
+	if err != nil {
+		return true
+	}
+	if w.onRejection != nil {
+		w.onRejection(output)
+	}
+	class, named := w.r.cut.classOf(output)
+	if output == w.lastOutput || !named || !w.r.cut.Judge(class, output.Bucket).Deletes() {
+		return true
+	}
+	return w.expired(classDay{class, output.Bucket.Truncate(day)}, b)
 }
 
 // keptKey groups what is kept though it is old.
@@ -131,9 +160,10 @@ func (w *walk) keep(k keptKey, day time.Time, b store.Blob) {
 }
 
 // add adds the findings of a walk over a service to the report.
-func (r *run) add(service string, w *walk) {
+func (r *run) add(service string, w *walk, outputs []output) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.outputs = append(r.outputs, outputs...)
 	r.report.Listed += w.listed
 	for key, d := range w.days {
 		if sum := r.days[key]; sum != nil {
@@ -161,44 +191,4 @@ func (r *run) add(service string, w *walk) {
 	r.incomplete = r.incomplete || w.err != nil
 	r.totalKnown = r.totalKnown && !w.more && w.err == nil
 	r.totalRemaining += w.listed - w.found + int64(w.remaining)
-}
-
-// fit lists everything and moves the cutoffs until what is kept fits.
-func (r *run) fit(ctx context.Context, p Policy, services []string) error {
-	usage := make(map[classDay]*Usage)
-	r.eachService(ctx, services, func(service string) {
-		own := make(map[classDay]*Usage)
-		w := walk{r: r, onExpired: func(store.Blob) bool { return true }, onSegment: func(key classDay, b store.Blob) {
-			if own[key] == nil {
-				own[key] = &Usage{Class: key.class, Day: key.day}
-			}
-			own[key].Blobs++
-			own[key].Bytes += b.Size
-		}}
-		w.run(ctx, service)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for key, u := range own {
-			if sum := usage[key]; sum != nil {
-				sum.Blobs += u.Blobs
-				sum.Bytes += u.Bytes
-			} else {
-				usage[key] = u
-			}
-		}
-	})
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	all := make([]Usage, 0, len(usage))
-	for _, u := range usage {
-		all = append(all, *u)
-	}
-	var left int64
-	if r.cut, left = r.cut.Fit(all); left > p.MaxBytes {
-		r.problem(fmt.Errorf("%d bytes remain, more than the %d allowed: today's and those of classes that are not named stay", left, p.MaxBytes))
-	}
-	r.o.Progress.Listed.Store(0)
-	r.o.Progress.Found.Store(0)
-	return nil
 }

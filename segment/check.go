@@ -21,9 +21,7 @@ const (
 	// maxMinutes is the number of minutes in a bucket, maxSpan the same in nanoseconds.
 	maxMinutes = 60
 	maxSpan    = maxMinutes * 60_000_000_000
-	// maxReplaces is the number of batches that a segment replaces, maxRequires
-	// that of keys it requires, of maxRequired bytes each.
-	maxReplaces = 4096
+	// maxRequires is the number of keys that a segment requires, of maxRequired bytes each.
 	maxRequires = 64
 	maxRequired = 64
 )
@@ -33,11 +31,8 @@ func (f *Footer) validate() error {
 	if err := f.Validate(); err != nil {
 		return err
 	}
-	switch {
-	case !blobnaming.ValidService(f.Service):
+	if !blobnaming.ValidService(f.Service) {
 		return fmt.Errorf("service %q is not a valid name", f.Service)
-	case f.Replaces != (len(f.ReplacesBatches) > 0):
-		return fmt.Errorf("metadata and list of replaced batches disagree")
 	}
 	if err := validBucket(f.BucketStart, f.BucketWidth); err != nil {
 		return err

@@ -191,17 +191,6 @@ func TestGrowth(t *testing.T) {
 			t.Error("it is called damaged")
 		}
 	})
-	t.Run("replaced batches are read", func(t *testing.T) {
-		t.Parallel()
-		grown := rewrite(t, blob, "", func(m map[string]any) { m["Replaces"] = [][]byte{[]byte("0123456789abcdef")} })
-		got, err := verify(t, grown)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !got.Replaces || string(got.ReplacesBatches[0][:]) != "0123456789abcdef" {
-			t.Errorf("footer is %+v", got)
-		}
-	})
 }
 
 // TestLies are footers with a right checksum that say what is not so.
@@ -244,7 +233,6 @@ func TestLies(t *testing.T) {
 		"source too long":      key("Sources", []string{strings.Repeat("x", 256)}),
 		"filter outside":       key("Filter", []int64{1, 1, 1}),
 		"filter overflow":      key("Filter", []int64{1, 1 << 62, 1 << 62}),
-		"replaces nothing":     key("Replaces", []any{[]byte("short")}),
 		"sections without end": key("Sections", map[string]any{"CRC": []int{0}, "Length": []uint64{huge}, "Name": []string{"x"}}),
 		"sections overlap":     key("Sections", map[string]any{"CRC": []int{0}, "Length": []int{8}, "Name": []string{"x"}}),
 		"blocks missing":       func(m map[string]any) { delete(m, "Blocks") },

@@ -14,7 +14,7 @@ import (
 func knows(key string) bool {
 	switch key {
 	case keyBatch, keyBlocks, keyBucket, keyClass, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes, keyOrigins,
-		keyRaw, keyRecords, keyReplaces, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
+		keyRaw, keyRecords, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
 		return true
 	}
 	return false
@@ -44,8 +44,6 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 			r.fail("%s: number out of range", keyOrigins)
 		}
 	}
-	f.ReplacesBatches = decodeReplaces(r)
-	f.Replaces = len(f.ReplacesBatches) > 0
 	decodeBlocks(r, f)
 	decodeMinutes(r, f)
 	decodeSections(r, f)
@@ -86,15 +84,6 @@ func decodeBatch(d *msgpack.Decoder, b *blobnaming.Batch) error {
 		return fmt.Errorf("%d bytes, %d expected", n, len(b))
 	}
 	return d.ReadFull(b[:])
-}
-
-func decodeReplaces(r *fieldReader) (batches []blobnaming.Batch) {
-	if !r.has(keyReplaces) {
-		return nil
-	}
-	r.array(keyReplaces, maxReplaces, func(n int) { batches = make([]blobnaming.Batch, n) },
-		func(d *msgpack.Decoder, i int) error { return decodeBatch(d, &batches[i]) })
-	return batches
 }
 
 // decodeBlocks reads the columns of blocks; f.Start is set.

@@ -36,7 +36,6 @@ const (
 	keyOrigins  = "Origins"
 	keyRaw      = "Raw"
 	keyRecords  = "Records"
-	keyReplaces = "Replaces"
 	keyRequires = "Requires"
 	keySections = "Sections"
 	keySeq      = "Seq"
@@ -88,13 +87,6 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	}
 	m.add(keyRaw, f.RawBytes)
 	m.add(keyRecords, f.Records)
-	if len(f.ReplacesBatches) > 0 {
-		batches := make([][]byte, len(f.ReplacesBatches))
-		for i := range batches {
-			batches[i] = f.ReplacesBatches[i][:]
-		}
-		m.add(keyReplaces, batches)
-	}
 	if f.IsOutput() {
 		m.add(keyRequires, []string{keyOrigins}) // who does not know it would count records twice
 	}

@@ -26,8 +26,6 @@ type Footer struct {
 	// output's list of inputs, which is at Origins; 0 in a plain segment.
 	OriginsLength int64
 	OriginsCRC    uint32
-	// ReplacesBatches are the batches that this segment contains besides its own.
-	ReplacesBatches []blobnaming.Batch
 }
 
 // Block is the location and summary of a block.
@@ -81,7 +79,6 @@ func (f *Footer) Check(m blobnaming.Metadata) error {
 		{"Seq", f.Seq == m.Seq},
 		{"Class", f.Class == m.Class},
 		{"Filter", f.Filter == m.Filter},
-		{"Replaces", f.Replaces == m.Replaces},
 		{"Origins", f.Origins == m.Origins},
 		// Fields of later versions are compared too.
 		{"metadata", f.Metadata == m},

@@ -45,7 +45,6 @@ func metaColumns() []store.Column {
 		{Name: "Class", Kind: store.String},
 		{Name: "Footer", Kind: store.Int64},
 		{Name: "Filter", Kind: store.String},
-		{Name: "Replaces", Kind: store.Int64},
 		{Name: "Origins", Kind: store.Int64},
 	}
 }

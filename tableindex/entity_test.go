@@ -46,7 +46,6 @@ func goldenCases(tb testing.TB) map[string]tableindex.Entity {
 			Class:    "audit",
 			Footer:   8388608,
 			Filter:   blobnaming.Filter{Offset: 1 << 20, Partitions: 256, SliceLength: 4096},
-			Replaces: true,
 		},
 		ETag: `"0x8D1AB2C3D4E5F60"`,
 		Size: 8400000,

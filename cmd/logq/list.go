@@ -101,6 +101,10 @@ type segmentRow struct {
 	Batch       string            `json:"batch"`
 	Seq         int64             `json:"seq"`
 	Foreign     bool              `json:"foreign,omitempty"`
+	// Generation is that of an output of compaction, and Contained how many listed segments are
+	// not printed because it contains them.
+	Generation int `json:"generation,omitempty"`
+	Contained  int `json:"contained,omitempty"`
 }
 
 func newSegmentRow(s *query.Segment) segmentRow {
@@ -108,6 +112,9 @@ func newSegmentRow(s *query.Segment) segmentRow {
 		Store: s.Store, Name: s.Name.String(), Start: blobnaming.FormatTime(s.Meta.Start), End: blobnaming.FormatTime(s.Meta.End),
 		Records: s.Meta.Records, RawBytes: s.Meta.RawBytes, StoredBytes: s.Size, Tier: string(s.Tier), Levels: map[string]uint64{},
 		Instance: s.Meta.Instance, Class: s.Meta.Class, Batch: s.Meta.Batch.String(), Seq: s.Meta.Seq, Foreign: s.Foreign,
+	}
+	if s.Meta.IsOutput() {
+		row.Generation, row.Contained = s.Name.Output(), len(s.Hidden)
 	}
 	for l, n := range s.Meta.Levels {
 		if n > 0 {

@@ -122,7 +122,7 @@ func rawEntities(t *testing.T, s store.Store) (all []string) {
 	for _, name := range []string{"Type", "Blob", "ETag", "StartTime", "EndTime", "LogVersion", "Levels", "Batch", "Instance", "Class", "Filter"} {
 		columns = append(columns, store.Column{Name: name})
 	}
-	for _, name := range []string{"V", "Size", "Records", "RawBytes", "Seq", "Footer", "Replaces"} {
+	for _, name := range []string{"V", "Size", "Records", "RawBytes", "Seq", "Footer"} {
 		columns = append(columns, store.Column{Name: name, Kind: store.Int64})
 	}
 	tables, err := tableindex.Tables(t.Context(), s.Tables(), s.Container())
