@@ -125,6 +125,7 @@ func TestDeleteWithoutBatches(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.Response{
 		"refused":        {StatusCode: http.StatusNotImplemented, Header: http.Header{}},
+		"not allowed":    {StatusCode: http.StatusMethodNotAllowed, Header: http.Header{"Allow": {"GET, HEAD, PUT, DELETE"}}},
 		"not understood": {StatusCode: http.StatusAccepted, Header: http.Header{"Content-Type": {"text/html"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +158,7 @@ func TestDeleteWithoutBatches(t *testing.T) {
 			if err := without.Blobs().Delete(t.Context(), store.AnyVersion("a/2")); err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]int64{"refused": 1, "not understood": 2}[name] // of two deletions
+			want := map[string]int64{"refused": 1, "not allowed": 1, "not understood": 2}[name] // of two deletions
 			if n := batches.Load(); n != want {
 				t.Errorf("%d batches were tried, not %d", n, want)
 			}

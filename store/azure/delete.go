@@ -220,11 +220,17 @@ func isUndecodable(ctx context.Context, err error) bool {
 }
 
 // noBatches reports whether a response means that batches are not supported: an invalid request, or
-// a failure without one of storage's own codes.
+// a failure without one of storage's own codes, as a proxy sends it, other than a timeout.
 func noBatches(err error) bool {
 	var e *store.Error
-	return errors.Is(err, store.ErrInvalid) ||
-		errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Code == ""
+	switch {
+	case errors.Is(err, store.ErrInvalid):
+		return true
+	case !errors.Is(err, store.ErrUnavailable), !errors.As(err, &e), e.Code != "", e.Status == http.StatusRequestTimeout:
+		return false
+	default:
+		return e.Status >= http.StatusBadRequest && e.Status <= http.StatusInternalServerError
+	}
 }
 
 // concurrentChanges is the number of single requests in flight.
