@@ -22,7 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var update = flag.Bool("update", false, "rewrite the transcripts, and add the buffer of today")
+var update = flag.Bool("update", false, "rewrite the transcripts and the entities, and add a buffer of the present version")
 
 // directoryName is the local store's name in a transcript's working directory: a word
 // that appears nowhere else, so that it can be replaced.
