@@ -97,7 +97,7 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 
 func (b blobs) create(ctx context.Context, name, path string, body []byte, metadata map[string]string) (etag string, err error) {
 	if at, err := os.Lstat(path); err == nil && !at.IsDir() {
-		return "", fs.ErrExist
+		return "", b.syncExisting(path)
 	}
 	db, err := b.db.writing(ctx)
 	if err != nil {
@@ -163,10 +163,21 @@ func (s *Store) sync(dir, top string) error {
 		top = s.dir
 	}
 	if err := s.db.files.SyncDirs(dir, top); err != nil {
+		s.synced.Delete(dir)
 		return err
 	}
 	s.synced.Store(dir, true)
 	return nil
+}
+
+// syncExisting is fs.ErrExist once the name is durable: the blob may be that of an earlier Create
+// which failed, or was killed, before it synced the name, and the caller then counts it as stored.
+func (s *Store) syncExisting(path string) error {
+	dir := filepath.Dir(path)
+	if err := s.sync(dir, dir); err != nil {
+		return err
+	}
+	return fs.ErrExist
 }
 
 // dropStaleRow removes the row of a file that was removed by hand, so that a writer killed before
