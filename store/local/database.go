@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"logstow/internal/fsutil"
+	"logstow/store"
 )
 
 const (
@@ -154,10 +155,16 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 	}
 	// Without permission to create the shared memory of its log, a database without writers can be
 	// read as immutable.
-	if db, immutableErr := openWith(ctx, path, "mode=ro&immutable=1", check); immutableErr == nil {
-		return &handle{DB: db, file: file, immutable: true}, nil
+	db, immutableErr := openWith(ctx, path, "mode=ro&immutable=1", check)
+	if immutableErr != nil {
+		return nil, err
 	}
-	return nil, err
+	if log, statErr := os.Stat(path + "-wal"); statErr == nil && log.Size() > 0 {
+		// A killed writer's, which would be ignored; or the writer is just closing the database.
+		err = fmt.Errorf("cannot read the log of the database: %w", errors.Join(err, db.Close()))
+		return nil, &store.Error{Op: "open", Object: path, Class: store.ErrUnavailable, Hint: hintPermission, Err: err}
+	}
+	return &handle{DB: db, file: file, immutable: true}, nil
 }
 
 func openWith(ctx context.Context, path, query, check string) (*sql.DB, error) {
