@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"logstow/internal/fsutil"
 	"logstow/store"
 )
@@ -150,7 +152,7 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 	if db != nil {
 		err = errors.Join(err, db.Close())
 	}
-	if isDamage(err) {
+	if isDamage(err) || mayWrite(path) {
 		return nil, err
 	}
 	// Without permission to create the shared memory of its log, a database without writers can be
@@ -165,6 +167,16 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 		return nil, &store.Error{Op: "open", Object: path, Class: store.ErrUnavailable, Hint: hintPermission, Err: err}
 	}
 	return &handle{DB: db, file: file, immutable: true}, nil
+}
+
+// mayWrite reports whether this process has the permissions that a database needs.
+func mayWrite(path string) bool {
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		if err := unix.Access(file, unix.R_OK|unix.W_OK); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return unix.Access(filepath.Dir(path), unix.W_OK) == nil
 }
 
 func openWith(ctx context.Context, path, query, check string) (*sql.DB, error) {

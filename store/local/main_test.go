@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,12 @@ func help(mode, dir, arg string) error {
 		return printRows(ctx, s, arg)
 	case "holder":
 		return printHolder(dir)
+	case "starve":
+		most, err := strconv.Atoi(arg)
+		for n := 0; n < most && err == nil; n++ {
+			err = starve(ctx, dir, n)
+		}
+		return err
 	case "follow":
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {
