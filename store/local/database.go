@@ -22,6 +22,8 @@ const (
 	busyTimeout = 30 * time.Second
 	// connections bounds the connections of one process.
 	connections = 4
+	// maxRetired bounds the handles kept for their users after they are replaced.
+	maxRetired = 4
 	// staleAfter is the age from which a temporary file is assumed to be a crashed writer's.
 	staleAfter = 24 * time.Hour
 )
@@ -42,7 +44,8 @@ type database struct {
 	mu     sync.Mutex
 	db     *handle
 	closed bool
-	// retired are handles of files that no longer exist; their users may finish.
+	// retired are handles of files that no longer exist, or have changed, at most maxRetired of them;
+	// their users may finish.
 	retired []*handle
 }
 
@@ -85,6 +88,10 @@ func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 	}
 	if d.db != nil {
 		d.retired = append(d.retired, d.db)
+	}
+	if len(d.retired) > maxRetired {
+		_ = d.retired[0].Close() // nobody reads what it wrote
+		d.retired = d.retired[1:]
 	}
 	d.db = opened
 	return opened.DB, nil
