@@ -17,6 +17,9 @@ import (
 // createTries bounds how often an empty directory at a blob's path is removed.
 const createTries = 10
 
+// errIsDirectory is the cause if the name of a blob is that of a directory.
+var errIsDirectory = errors.New("the name is a directory of other blobs")
+
 type blobs struct{ *Store }
 
 // Read implements [store.BlobReader].
@@ -83,7 +86,7 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 	tag, err := b.create(ctx, name, path, body, opts.Metadata)
 	if errors.Is(err, fs.ErrExist) {
 		if at, statErr := os.Lstat(path); statErr == nil && at.IsDir() {
-			return "", invalid("create", name, errors.New("the name is a directory of other blobs"))
+			return "", invalid("create", name, errIsDirectory)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -84,14 +84,14 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Blo
 	return err
 }
 
-// removeFile removes a blob's file, which may be missing. It keeps what is not a blob, such as the
-// directory of others, and a file that is recreated: not the one that was there.
+// removeFile removes a blob's file, which may be missing. It keeps what is not a blob, such as a
+// symbolic link, and a file that is recreated: not the one that was there.
 func removeFile(path string, was fs.FileInfo) (recreated bool, err error) {
 	now, err := os.Lstat(path)
 	switch {
 	case err == nil && (was == nil || !sameFile(was, now)):
 		return true, nil
-	case err == nil && !now.Mode().IsRegular():
+	case err == nil && !now.IsDir() && !now.Mode().IsRegular():
 		return false, nil
 	}
 	err = os.Remove(path)
@@ -104,6 +104,9 @@ func removeFile(path string, was fs.FileInfo) (recreated bool, err error) {
 // removeError explains why a file still exists. A missing permission on its directory is EACCES;
 // EPERM is about the file itself.
 func removeError(ctx context.Context, name string, err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return invalid("delete", name, errIsDirectory)
+	}
 	if ctx.Err() == nil && errors.Is(err, syscall.EPERM) {
 		return &store.Error{
 			Op: "delete", Object: name, Class: store.ErrHeld, Err: err,

@@ -10,8 +10,8 @@ import (
 	"logstow/store"
 )
 
-// TestDeleteKeepsOthers deletes names that are not those of blobs: a missing blob counts as removed,
-// and what has its name is kept.
+// TestDeleteKeepsOthers deletes names that are not those of blobs: what has them is kept. The name of a
+// directory is invalid, any other blob is missing and counts as removed.
 func TestDeleteKeepsOthers(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
@@ -22,7 +22,12 @@ func TestDeleteKeepsOthers(t *testing.T) {
 	if err := os.Symlink("a", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Blobs().Delete(t.Context(), store.AnyVersion("a", "a/b", "link", "a/b/1/none")); err != nil {
+	for _, name := range []string{"a", "a/b"} {
+		if err := s.Blobs().Delete(t.Context(), store.AnyVersion(name, "none")); !errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrExists) {
+			t.Errorf("delete %s: %v, want %v", name, err, store.ErrInvalid)
+		}
+	}
+	if err := s.Blobs().Delete(t.Context(), store.AnyVersion("link", "a/b/1/none", "none")); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "link")); err != nil {
