@@ -169,13 +169,13 @@ func TestPlanted(t *testing.T) {
 			}
 		}
 		slices.Sort(remains)
+		before := indexed(t, s)
 		for depth, all := range want {
 			slices.Sort(all)
 			if diff := cmp.Diff(all, verify(t, s, audit.Options{Depth: depth})); diff != "" {
 				t.Errorf("depth %d: %s", depth, diff)
 			}
 		}
-		before := indexed(t, s)
 		if diff := cmp.Diff(before, indexed(t, s)); diff != "" {
 			t.Errorf("verify changed the index: %s", diff)
 		}

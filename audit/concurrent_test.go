@@ -195,7 +195,7 @@ type later struct {
 
 func (l later) Now(context.Context) (time.Time, error) { return time.Now().Add(l.by), nil }
 
-// A segment that was stored a moment ago is given time, for shippers gather rows; others are not waited for.
+// A segment that was stored a moment ago is given time, since shippers collect entities; for others there is no wait.
 func TestSettles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -121,7 +121,7 @@ func newSegment(t testing.TB, service, class string, bucket time.Time, number ui
 	}
 }
 
-// create stores a blob with metadata and sets the row's ETag.
+// create stores a blob with metadata and sets its entity's ETag and size.
 func create(t testing.TB, s store.Store, m *made, metadata map[string]string) {
 	t.Helper()
 	etag, err := s.Blobs().Create(t.Context(), m.entity.Name.String(), m.body, store.CreateOptions{Metadata: metadata})
@@ -131,7 +131,7 @@ func create(t testing.TB, s store.Store, m *made, metadata map[string]string) {
 	m.entity.ETag, m.entity.Size = etag, int64(len(m.body))
 }
 
-// index writes rows.
+// index writes entities.
 func index(t testing.TB, s store.Store, entities ...tableindex.Entity) {
 	t.Helper()
 	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), entities); err != nil {
@@ -139,7 +139,7 @@ func index(t testing.TB, s store.Store, entities ...tableindex.Entity) {
 	}
 }
 
-// tamper changes a row's entity, of which the key too may be changed, behind the index's back.
+// tamper changes an entity, of which the key too may be changed, directly in its table.
 func tamper(t testing.TB, s store.Store, entity tableindex.Entity, change func(e *store.Entity)) {
 	t.Helper()
 	columns := []store.Column{
@@ -175,7 +175,7 @@ func tamper(t testing.TB, s store.Store, entity tableindex.Entity, change func(e
 	}
 }
 
-// unindex removes a row's entity.
+// unindex removes an entity.
 func unindex(t testing.TB, s store.Store, entity tableindex.Entity) {
 	t.Helper()
 	if err := tableindex.Remove(t.Context(), s.Tables(), entity.Table(s.Container()), []store.Key{entity.Key()}); err != nil {

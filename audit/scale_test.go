@@ -61,7 +61,7 @@ func (s *synthetic) Now(context.Context) (time.Time, error) {
 	return time.Now(), nil
 }
 
-// row is the n-th of an hour, without minutes.
+// entity is the n-th of an hour, without minutes.
 func (s *synthetic) entity(service string, h, n int) tableindex.Entity {
 	bucket := hour().Truncate(24 * time.Hour).Add(time.Duration(h) * time.Hour)
 	return tableindex.Entity{
@@ -76,7 +76,7 @@ func (s *synthetic) entity(service string, h, n int) tableindex.Entity {
 	}
 }
 
-// indexed is the row as the index has it.
+// indexed is the entity as the index has it.
 func (s *synthetic) indexed(service string, h, n int) tableindex.Entity {
 	r := s.entity(service, h, n)
 	for m := range minutes {

@@ -80,7 +80,7 @@ func closeStore(t testing.TB, s store.Store) {
 	}
 }
 
-// put stores a segment that says that it has one record, with its index row, and
+// put stores a segment that says that it has one record, with its entity, and
 // returns its name. Retention opens no blob: its bytes do not matter.
 func put(t testing.TB, s store.Store, service, class string, bucket time.Time, number uint64) string {
 	t.Helper()
@@ -101,7 +101,7 @@ func newEntity(service, class string, bucket time.Time, number uint64) tableinde
 	}
 }
 
-// putRows stores blobs and then their rows.
+// putEntities stores blobs and then their entities.
 func putEntities(ctx context.Context, s store.Store, entities []tableindex.Entity) (err error) {
 	for i := range entities {
 		r := &entities[i]

@@ -52,7 +52,7 @@ func at(tb testing.TB, s string) time.Time {
 	return t
 }
 
-// newRow is a row of one record a minute at each of the times, which lie in one hour.
+// newEntity is an entity of one record a minute at each of the times, which lie in one hour.
 func newEntity(service, instance, class string, number uint64, times ...time.Time) tableindex.Entity {
 	r := tableindex.Entity{
 		Name: blobnaming.Name{Service: service, Bucket: times[0].UTC().Truncate(time.Hour), Number: number},
