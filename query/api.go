@@ -69,8 +69,5 @@ func Services(ctx context.Context, s Store) ([]string, error) { return plan.Serv
 // StoreEmpty is the reason if no store has a service.
 func StoreEmpty() Reason { return explain.StoreEmpty() }
 
-// Size is a number of bytes for people, in powers of ten.
-func Size(n int64) string { return source.Size(n) }
-
 // Dollars formats an estimated cost for people.
 func Dollars(amount float64) string { return source.Dollars(amount) }

@@ -139,7 +139,7 @@ func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*quer
 		return nil, nil, err
 	}
 	r.warnFuture(p)
-	r.progress.above(&r.env, func() { r.printPlan(q, p) })
+	r.printPlan(q, p)
 	r.progress.planned(q, p)
 	stats, err := q.Stats(ctx, p, by, r.zone)
 	if errors.Is(err, query.ErrSelection) {
