@@ -63,7 +63,7 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 	return sel, nil
 }
 
-// readOptions reads limitFlags.
+// readOptions reads limitFlags, except --no-cache, and whether --explain needs the tiers of blobs.
 func readOptions(c *ucli.Context, env environment) (query.Options, error) {
 	opts := query.Options{Plan: c.String("plan"), TempDir: env.tempDir, Tiers: c.Bool("explain") || c.IsSet("max-cost")}
 	err := cli.OneOf("plan", opts.Plan, planModes()...)
@@ -85,7 +85,7 @@ func readOptions(c *ucli.Context, env environment) (query.Options, error) {
 	return opts, err
 }
 
-// prices are those of $LOGSTOW_PRICES; nil without it.
+// prices are those of the file of --prices, else of $LOGSTOW_PRICES; nil if neither is given.
 func prices(c *ucli.Context, env environment) (*price.Table, error) {
 	from, name := "--prices", c.String("prices")
 	if name == "" {

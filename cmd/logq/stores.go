@@ -104,7 +104,7 @@ func (e *environment) warnPending(s store.Store) {
 	}
 	if id, err := r.PendingReindex(); id != "" && err == nil {
 		e.printf("%s: the index is incomplete: its database was replaced and is not filled yet", s)
-		e.hint("ask without --plan index, or run shipper reindex --store " + s.String())
+		e.hint("query without --plan index, or run shipper reindex --store " + s.String())
 	}
 }
 

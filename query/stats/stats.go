@@ -38,7 +38,7 @@ type Stats struct {
 	Total uint64
 }
 
-// ErrMemory ends [Query.Stats] if its groups would take more memory than the options allow.
+// ErrMemory ends [CountBy] if its groups would take more memory than allowed.
 var ErrMemory = errors.New("too many groups")
 
 // Count is the number of records of segments that match. What metadata and footers answer is not read.

@@ -87,7 +87,7 @@ func (r Reason) String() string {
 	case TooFarAhead:
 		return "too far ahead"
 	}
-	return "taken"
+	return "accepted"
 }
 
 // Recognizer stamps the lines of one source, in order. Not safe for concurrent use.
