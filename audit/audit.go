@@ -118,12 +118,12 @@ func Verify(ctx context.Context, s store.Store, o Options) (Report, error) {
 // written, and idempotent. Entities of missing tables are written too, and the tables created:
 // retention drops them again. Errors are as with [Verify].
 //
-// A store whose database was rebuilt (see [Pending]) is told that its index is complete after a
+// A store whose database was rebuilt (see [store.PendingReindex]) is told that its index is complete after a
 // Reindex of everything without problems.
 func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 	var total Report
 	for round := 1; ; round++ {
-		before, err := Pending(s)
+		before, err := store.PendingReindex(s)
 		if err != nil {
 			return Report{Store: s.String()}, err
 		}
@@ -133,12 +133,12 @@ func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 			return report, err
 		}
 		if before != "" {
-			if err := s.(rebuilder).Reindexed(before); err != nil { //nolint:errcheck // it has an id
+			if err := s.(store.Rebuilder).Reindexed(before); err != nil { //nolint:errcheck // it has an id
 				return report, err
 			}
 		}
 		// The database may have been rebuilt meanwhile.
-		if now, err := Pending(s); now == "" || round == reindexRounds || err != nil {
+		if now, err := store.PendingReindex(s); now == "" || round == reindexRounds || err != nil {
 			return report, err
 		}
 		total = report
@@ -158,22 +158,6 @@ func (r *Report) add(earlier *Report) {
 	r.Written += earlier.Written
 	r.Removed += earlier.Removed
 	r.Requests = r.Requests.Add(earlier.Requests)
-}
-
-// rebuilder is a store whose index may be incomplete, as that of a directory (store/local) is after
-// its damaged database was moved aside.
-type rebuilder interface {
-	PendingReindex() (id string, err error)
-	Reindexed(id string) error
-}
-
-// Pending reports whether a store's index is incomplete until a Reindex of everything: then id is
-// not "". s must be as package open returned it.
-func Pending(s store.Store) (id string, err error) {
-	if r, ok := s.(rebuilder); ok {
-		return r.PendingReindex()
-	}
-	return "", nil
 }
 
 func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, error) {

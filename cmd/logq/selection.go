@@ -16,6 +16,7 @@ import (
 	"logstow/internal/units"
 	"logstow/query"
 	"logstow/record"
+	"logstow/store"
 )
 
 // selectionFlags are the flags that select records.
@@ -108,14 +109,11 @@ func prices(c *ucli.Context, env environment) (*price.Table, error) {
 // coverIndex makes a plan by index fail for stores whose index is known not to cover the
 // range, such as that of a grant.
 func (r *request) coverIndex(stores []query.Store) {
+	if r.opts.Plan != query.PlanIndex {
+		return
+	}
 	for i := range stores {
-		limited, ok := stores[i].Tables.(interface {
-			Covers(from, to time.Time) error
-		})
-		if !ok || r.opts.Plan != query.PlanIndex {
-			continue
-		}
-		if err := limited.Covers(r.sel.From, r.sel.To); err != nil {
+		if err := store.Covers(stores[i].Tables, r.sel.From, r.sel.To); err != nil {
 			stores[i].Tables = unopened{err}
 		}
 	}

@@ -185,7 +185,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	if err := report.Err(); err != nil {
 		return err
 	}
-	id, err := audit.Pending(s)
+	id, err := store.PendingReindex(s)
 	if err != nil {
 		return err
 	}
