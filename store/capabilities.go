@@ -33,7 +33,9 @@ func Expires(s Store) (at time.Time, known bool) {
 // Covers reports an error if tables are known not to cover a range of time, such as those of a
 // grant. t must be as [Store.Tables] returned it.
 func Covers(t TableReader, from, to time.Time) error {
-	if limited, ok := t.(interface{ Covers(from, to time.Time) error }); ok {
+	if limited, ok := t.(interface {
+		Covers(from, to time.Time) error
+	}); ok {
 		return limited.Covers(from, to)
 	}
 	return nil
