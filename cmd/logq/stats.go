@@ -184,7 +184,7 @@ func printStats(env *environment, s *query.Stats, format string, limit int, zone
 		return printStatsJSON(env, s.By, rows)
 	case csvFormat:
 		w := csv.NewWriter(env.stdout)
-		_ = w.Write(append(slices.Clone(s.By), "count")) // Error tells
+		_ = w.Write(append(slices.Clone(s.By), "count")) // Error returns it
 		for _, row := range rows {
 			_ = w.Write(append(slices.Clone(row.Key), strconv.FormatUint(row.Count, 10)))
 		}

@@ -146,7 +146,7 @@ func (s *counting) minuteInRange(minute int64) bool {
 	return minute*int64(time.Second) >= m.From && (minute+60)*int64(time.Second) <= m.To
 }
 
-// answeredByFooter counts a block whose footer says enough, or reports whether the
+// answeredByFooter counts a block whose footer is enough, or reports whether the
 // segment's minutes did.
 func (s *counting) answeredByFooter(t *fetch.Task) bool {
 	if s.dims.timed() {
