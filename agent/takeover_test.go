@@ -15,7 +15,6 @@ import (
 	"logstow/buffer"
 	"logstow/record"
 	"logstow/store"
-	"logstow/store/local"
 	"logstow/store/storetest"
 	"logstow/upload"
 )
@@ -60,23 +59,9 @@ func newTakeover(t *testing.T, dir string, st store.Store) *takeover {
 	}
 }
 
-func openLocal(t *testing.T) store.Store {
-	t.Helper()
-	st, err := local.Open(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return st
-}
-
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	st := openLocal(t)
+	st := storetest.OpenLocal(t)
 	dir := t.TempDir()
 	take := newTakeover(t, dir, st)
 	leave(t, filepath.Join(dir, "gone"), "gone", "x")
@@ -161,7 +146,7 @@ func (downBlobs) Create(context.Context, string, []byte, store.CreateOptions) (s
 // A shipper that comes back gets its buffer from who took it over.
 func TestTakeoverIsGivenBack(t *testing.T) {
 	t.Parallel()
-	st := openLocal(t)
+	st := storetest.OpenLocal(t)
 	dir := t.TempDir()
 	gone := filepath.Join(dir, "gone")
 	take := newTakeover(t, dir, down{st})

@@ -125,11 +125,11 @@ func Verify(ctx context.Context, s store.Store, o Options) (Report, error) {
 // written, and idempotent. Entities of missing tables are written too, and the tables created:
 // retention drops them again. Errors are as with [Verify].
 //
-// A store whose database was rebuilt (see [Pending]) is told that its index is complete after a
+// A store whose database was rebuilt (see [store.PendingReindex]) is told that its index is complete after a
 // Reindex of everything without problems. If it is rebuilt during the Reindex, all is compared
 // again; if that happens each time, the error says so.
 func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
-	r, ok := s.(rebuilder)
+	r, ok := s.(store.Rebuilder)
 	if !ok || !o.isUnrestricted() {
 		return run(ctx, s, o, true)
 	}
@@ -168,7 +168,7 @@ func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
 }
 
 // clearPending clears the state with an id, if that is not "", and returns the id of a later one.
-func clearPending(r rebuilder, id string) (later string, err error) {
+func clearPending(r store.Rebuilder, id string) (later string, err error) {
 	if id != "" {
 		if err := r.Reindexed(id); err != nil {
 			return "", err
@@ -190,22 +190,6 @@ func (r *Report) add(earlier *Report) {
 	r.Written += earlier.Written
 	r.Removed += earlier.Removed
 	r.Requests = r.Requests.Add(earlier.Requests)
-}
-
-// rebuilder is a store whose index may be incomplete, as that of a directory (store/local) is after
-// its damaged database was moved aside.
-type rebuilder interface {
-	PendingReindex() (id string, err error)
-	Reindexed(id string) error
-}
-
-// Pending reports whether a store's index is incomplete until a Reindex of everything: then id is
-// not "". s must be as package open returned it.
-func Pending(s store.Store) (id string, err error) {
-	if r, ok := s.(rebuilder); ok {
-		return r.PendingReindex()
-	}
-	return "", nil
 }
 
 func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, error) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ import (
 	"logstow/segment"
 	"logstow/store"
 	"logstow/store/azure"
-	"logstow/store/local"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -29,7 +28,7 @@ func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
 	t.Helper()
 	t.Run("local", func(t *testing.T) {
 		t.Parallel()
-		f(t, openLocal(t))
+		f(t, storetest.OpenLocal(t))
 	})
 	t.Run("azurite", func(t *testing.T) {
 		t.Parallel()
@@ -38,12 +37,6 @@ func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
 		}
 		f(t, openAzure(t))
 	})
-}
-
-func openLocal(t testing.TB) store.Store {
-	t.Helper()
-	s, err := local.Open(t.Context(), filepath.Join(t.TempDir(), "store"))
-	return opened(t, s, err)
 }
 
 func openAzure(t testing.TB) store.Store {
@@ -59,19 +52,10 @@ func openAzure(t testing.TB) store.Store {
 		t.Fatal(err)
 	}
 	s, err := azure.Open(t.Context(), azure.Options{Container: a.Container(), Credential: cred})
-	return opened(t, s, err)
-}
-
-func opened(t testing.TB, s store.Store, err error) store.Store {
-	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	storetest.Close(t, s)
 	return s
 }
 

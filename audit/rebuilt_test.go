@@ -16,6 +16,7 @@ import (
 	"logstow/internal/hint"
 	"logstow/store"
 	"logstow/store/open"
+	"logstow/store/storetest"
 )
 
 // damagedStore puts two segments and a blob without metadata into a store.
@@ -48,7 +49,10 @@ func TestReindexDamagedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err = open.Store(t.Context(), dir, open.Options{Repair: true})
-	opened(t, s, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Close(t, s)
 	o := audit.Options{Progress: new(audit.Progress)}
 	left, report := reindex(t, s, o)
 	if diff := cmp.Diff([]string{"bad-metadata " + bad}, left); diff != "" {
@@ -60,7 +64,7 @@ func TestReindexDamagedDatabase(t *testing.T) {
 	if p := o.Progress; p.Services.Load() != 2 || p.Compared.Load() != 2 || p.Blobs.Load() != 3 {
 		t.Errorf("%d of %d services compared, %d blobs", p.Compared.Load(), p.Services.Load(), p.Blobs.Load())
 	}
-	if id, err := audit.Pending(s); id != "" || err != nil {
+	if id, err := store.PendingReindex(s); id != "" || err != nil {
 		t.Errorf("pending %q, %v", id, err)
 	}
 }
@@ -92,7 +96,7 @@ func TestReindexNeverComplete(t *testing.T) {
 	for times, complete := range []bool{0: true, 1: true, 2: true, 3: false, 4: false} {
 		t.Run(fmt.Sprint(times), func(t *testing.T) {
 			t.Parallel()
-			r := &replaced{Store: openLocal(t), times: times}
+			r := &replaced{Store: storetest.OpenLocal(t), times: times}
 			bad := damagedStore(t, r.Store)
 			var got []string
 			o := audit.Options{Settle: time.Millisecond, Progress: new(audit.Progress), OnDifference: func(d audit.Difference) {

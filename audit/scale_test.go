@@ -15,6 +15,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/record"
 	"logstow/store"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -279,7 +280,7 @@ func TestRequests(t *testing.T) {
 // partitions; one of few segments in one request.
 func TestParts(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	midnight := hour().Truncate(24 * time.Hour)
 	for n, h := range []int{0, 5, 5, 23} {
 		m := newSegment(t, "api", "", midnight.Add(time.Duration(h)*time.Hour), uint64(n+1), 3)

@@ -25,7 +25,7 @@ import (
 	"logstow/internal/price"
 	"logstow/metrics"
 	"logstow/store"
-	"logstow/store/local"
+	"logstow/store/storetest"
 	"logstow/upload"
 )
 
@@ -72,16 +72,7 @@ func (e expiring) Expires() (time.Time, bool) { return start.Add(e.in), true }
 
 func openLocal(t *testing.T) store.Store {
 	t.Helper()
-	s, err := local.Open(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return storetest.OpenLocal(t)
 }
 
 // full has every metric that there is, ten minutes after the start.

@@ -125,7 +125,7 @@ func (q *Query) planner() *plan.Planner {
 	}
 }
 
-// scheduler is the layer that orders what is read.
-func (q *Query) scheduler() *merge.Scheduler {
-	return &merge.Scheduler{Fetcher: q.fetcher, Order: merge.Order{Newest: q.matcher.Selection.Newest}, Limit: q.matcher.Selection.Limit}
+// scheduler is the layer that orders what is read, for a number of records; 0 is all.
+func (q *Query) scheduler(limit int) *merge.Scheduler {
+	return &merge.Scheduler{Fetcher: q.fetcher, Order: merge.Order{Newest: q.matcher.Selection.Newest}, Limit: limit}
 }

@@ -55,17 +55,17 @@ func (q *Query) Newest(ctx context.Context) (last time.Time, service string, fou
 // cannot be read is in the report instead.
 func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error {
 	return q.step(ctx, func(ctx context.Context) error {
-		return merge.Run(ctx, q.scheduler(), p.Segments, q.opts.Memory, q.opts.TempDir, emit)
+		return merge.Run(ctx, q.scheduler(q.matcher.Selection.Limit), p.Segments, q.opts.Memory, q.opts.TempDir, emit)
 	})
 }
 
 // RunContext is Run, and emits the records around each match too: of the same
 // source of the same instance, inside the range of the selection, and not further
-// from the match than [ContextReach]. Matches are in output order. The records around
+// from the match than an hour. Matches are in output order. The records around
 // one come right before and after it, so records of several sources are not in the
 // order of time. Each record is emitted once.
 func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emit func(Match) error) error {
-	w := merge.NewContextCollector(q.matcher, q.scheduler().Order, lines, emit)
+	w := merge.NewContextCollector(q.matcher, q.scheduler(0).Order, lines, emit)
 	err := q.Run(ctx, p, func(m Match) error {
 		w.AddMatch(&m)
 		return nil
@@ -86,7 +86,7 @@ func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emi
 // and footers answer is not read.
 func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
 	err = q.step(ctx, func(ctx context.Context) error {
-		n = stats.Count(ctx, q.scheduler(), p.Segments)
+		n = stats.Count(ctx, q.scheduler(0), p.Segments)
 		return context.Cause(ctx)
 	})
 	return n, err
@@ -100,7 +100,7 @@ func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
 // [ErrMemory].
 func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (counted *Stats, err error) {
 	err = q.step(ctx, func(ctx context.Context) error {
-		counted, err = stats.CountBy(ctx, q.scheduler(), p.Segments, by, zone, q.opts.GroupMemory)
+		counted, err = stats.CountBy(ctx, q.scheduler(0), p.Segments, by, zone, q.opts.GroupMemory)
 		return err
 	})
 	return counted, err

@@ -2,7 +2,6 @@ package tableindex_test
 
 import (
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/record"
 	"logstow/store"
-	"logstow/store/local"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -22,16 +21,7 @@ func TestMain(m *testing.M) {
 // openTables are the tables of a local store in a folder of the test's own.
 func openTables(t *testing.T) store.Tables {
 	t.Helper()
-	s, err := local.Open(t.Context(), filepath.Join(t.TempDir(), "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s.Tables()
+	return storetest.OpenLocal(t).Tables()
 }
 
 // seeded is a random source whose seed a failing test prints.
