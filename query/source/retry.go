@@ -8,9 +8,6 @@ import (
 	"logstow/internal/retry"
 )
 
-// MaxInFlight is the maximum number of requests in flight.
-const MaxInFlight = 16
-
 // Retry calls f until it succeeds, fails permanently or has failed three times. A delay requested by
 // storage is honoured up to five seconds.
 func Retry(ctx context.Context, f func() error) error {
