@@ -88,7 +88,7 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 		Service: in.Service, Class: in.Class, MaxRecord: int(in.MaxRecord), SourcePrefix: in.SourcePrefix,
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
 		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead, Rules: find},
-		Sink:      p.buffer, Stats: p.inputStats.For(string(in.Kind), in.Service), Log: p.log, Memory: p.receiving,
+		Sink:      p.sink(in.Kind), Stats: p.inputStats.For(string(in.Kind), in.Service), Log: p.log, Memory: p.receiving,
 	}
 	rules := in.Process
 	rules.Stats, rules.Log = &p.processed, p.log

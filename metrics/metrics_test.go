@@ -60,16 +60,6 @@ type clock struct{ now time.Time }
 
 func (c *clock) read() time.Time { return c.now }
 
-// expiring is a store whose credential ends.
-type expiring struct {
-	store.Store
-	name string
-	in   time.Duration
-}
-
-func (e expiring) String() string             { return e.name }
-func (e expiring) Expires() (time.Time, bool) { return start.Add(e.in), true }
-
 func openLocal(t *testing.T) store.Store {
 	t.Helper()
 	s, err := local.Open(t.Context(), t.TempDir())
@@ -100,14 +90,13 @@ func full(t *testing.T) (*metrics.Metrics, store.Store) {
 			DroppedRecords: 7, LostRecords: 4, Replayed: 8, Damaged: 1, Failed: 1, Unsealed: 1, Quarantined: 5,
 		}},
 		Processed: func() map[string]int64 { return map[string]int64{"sample": 11, "redact:card": 12} },
-		Lost:      map[string]func() uint64{"udp-no-room": func() uint64 { return 13 }},
+		Expiries: func() map[string]time.Time {
+			return map[string]time.Time{"azblob://logs": start.Add(time.Hour), "azblob://audit": start.Add(2 * time.Hour)}
+		},
+		Lost: map[string]func() uint64{"udp-no-room": func() uint64 { return 13 }},
 	})
 	c.now = start.Add(10 * time.Minute)
-	first := requests.Store(expiring{openLocal(t), "azblob://logs", time.Hour})
-	// Stores that are opened later have expiries of their own, or none.
-	requests.Store(expiring{openLocal(t), "azblob://audit", 2 * time.Hour})
-	requests.Store(openLocal(t))
-	return m, first
+	return m, requests.Store(openLocal(t))
 }
 
 func scrape(t *testing.T, m *metrics.Metrics) string {
@@ -203,7 +192,7 @@ func TestRequestStatus(t *testing.T) {
 	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}, Requests: requests})
 	for _, err := range []error{
 		nil, context.Canceled, store.ErrExists, store.ErrNotFound, store.ErrNoContainer, store.ErrNoTable, store.ErrTableBusy,
-		store.ErrRange, store.ErrInvalid, store.ErrAccessDenied, store.ErrThrottled, store.ErrUnavailable, store.ErrHeld, errors.New("?"),
+		store.ErrRange, store.ErrInvalid, store.ErrUnusable, store.ErrAccessDenied, store.ErrThrottled, store.ErrUnavailable, store.ErrHeld, errors.New("?"),
 	} {
 		if err != nil {
 			err = fmt.Errorf("create x: %w", &store.Error{Op: "create", Object: "x", Class: err})
@@ -213,14 +202,14 @@ func TestRequestStatus(t *testing.T) {
 	text := scrape(t, m)
 	for _, want := range []string{
 		`{operation="create",status="ok"} 1`, `status="canceled"} 1`, `status="exists"} 1`, `status="not_found"} 3`, `status="busy"} 1`,
-		`status="invalid"} 2`, `status="access_denied"} 1`, `status="throttled"} 1`, `status="unavailable"} 1`, `status="held"} 1`, `status="failed"} 1`,
+		`status="invalid"} 2`, `status="unusable"} 1`, `status="access_denied"} 1`, `status="throttled"} 1`, `status="unavailable"} 1`, `status="held"} 1`, `status="failed"} 1`,
 		"logstow_output_retries_total 3\n", "logstow_segment_size_bytes_count 1\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
 		}
 	}
-	if made := requests.Counts(); made.Create != 14 || made.Total() != 14 {
+	if made := requests.Counts(); made.Create != 15 || made.Total() != 15 {
 		t.Errorf("%+v", made)
 	}
 }
