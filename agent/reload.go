@@ -69,10 +69,11 @@ func (p *pipeline) apply(ctx context.Context, again Settings) error {
 			return err
 		}
 	}
-	leave, wanted := p.compareInputs(again.Inputs)
+	before, skipped := p.Stores, p.ownDirs()
+	p.Stores = again.Stores
+	leave, wanted := p.compareInputs(again.Inputs, slices.Equal(p.ownDirs(), skipped))
 	p.stop(leave)
-	stay, before := len(p.running), p.Stores
-	p.Stores = again.Stores // inputs skip their directories
+	stay := len(p.running)
 	opened, err := p.open(ctx, wanted)
 	if err == nil {
 		err = p.changeStores(ctx, before)
@@ -89,11 +90,13 @@ func (p *pipeline) apply(ctx context.Context, again Settings) error {
 	return nil
 }
 
-// compareInputs returns the running inputs that leave, and those that are to be started.
-func (p *pipeline) compareInputs(again []config.Input) (leave []*running, wanted []config.Input) {
+// compareInputs returns the running inputs that leave, and those that are to be started. Inputs of
+// files are started again if the directories that they skip, of stores and buffers, change.
+func (p *pipeline) compareInputs(again []config.Input, sameDirs bool) (leave []*running, wanted []config.Input) {
 	wanted = slices.Clone(again)
 	for _, r := range p.running {
-		if i := slices.IndexFunc(wanted, func(in config.Input) bool { return sameInput(in, r.spec) }); i >= 0 {
+		i := slices.IndexFunc(wanted, func(in config.Input) bool { return sameInput(in, r.spec) })
+		if i >= 0 && (sameDirs || r.spec.Kind != config.KindFiles) {
 			wanted = slices.Delete(wanted, i, i+1)
 		} else {
 			leave = append(leave, r)

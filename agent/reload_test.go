@@ -88,10 +88,11 @@ func (w *world) start() (p *pipeline, stop func() (error, string)) {
 	ctx, cancel := context.WithCancelCause(w.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.openAndRun(ctx) }()
-	stop = func() (error, string) {
+	stop = sync.OnceValues(func() (error, string) {
 		cancel(ErrStopped)
 		return <-ended, log.String()
-	}
+	})
+	w.t.Cleanup(func() { _, _ = stop() })
 	return p, stop
 }
 
@@ -147,6 +148,32 @@ func TestReload(t *testing.T) {
 	}
 	if n, ok := ReadNote(w.settings.BufferDir); !ok || n.Store != again.Stores.String() || !n.Drained {
 		t.Errorf("%+v", n)
+	}
+}
+
+// Files of a store that a reload adds are not read as logs by an input that stays.
+func TestReloadSkipsNewStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.append("a.log", "one\n")
+	in := w.files("a.log")
+	in.Files.Paths = []string{w.path("**/*.log")}
+	if err := os.Mkdir(w.path("other"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.settings.Inputs = []config.Input{in}
+	p, stop := w.start()
+	again := w.settings
+	again.Stores = w.stores("other")
+	reload(p, again, again)
+	w.append("other/later.log", "two\n")
+	w.append("b.log", "three\n") // is found with it
+	err, log := stop()
+	if err := errors.Join(err, os.Remove(w.path("other/later.log"))); err != nil {
+		t.Errorf("%v\n%s", err, log)
+	}
+	if text := w.stored("other"); strings.Contains(text, "two") || !strings.Contains(text, "three") {
+		t.Errorf("stored: %q\n%s", text, log)
 	}
 }
 
