@@ -282,17 +282,8 @@ func (w *world) losePositions() {
 	w.t.Helper()
 	dir := w.settings.BufferDir
 	leave(w.t, dir, "i", "web")
-	logs, err := filepath.Glob(filepath.Join(dir, "wal", "*.log"))
-	if err != nil || len(logs) == 0 {
-		w.t.Fatal(logs, err)
-	}
-	for _, path := range logs {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		data[len(data)/2] ^= 1
-		if err := errors.Join(os.WriteFile(path, data, 0o600), os.Remove(strings.TrimSuffix(path, ".log")+".copy")); err != nil {
+	for _, path := range damageLogs(w.t, dir) {
+		if err := os.Remove(strings.TrimSuffix(path, ".log") + ".copy"); err != nil {
 			w.t.Fatal(err)
 		}
 	}
