@@ -195,7 +195,7 @@ func TestInputEndsDuringReload(t *testing.T) {
 	}()
 	p.reload(t.Context(), s)
 	if len(p.running) > 0 {
-		t.Fatalf("%d inputs are taken for running", len(p.running))
+		t.Fatalf("%d inputs count as running", len(p.running))
 	}
 	if err := p.read(t.Context()); !errors.Is(err, failure) {
 		t.Errorf("got %v", err)

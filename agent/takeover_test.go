@@ -128,12 +128,12 @@ func TestTakeover(t *testing.T) {
 	if err := (Note{Service: "x", Drained: true, Time: time.Now().Add(-keepEmpty)}).write(gone); err != nil {
 		t.Fatal(err)
 	}
-	aside := filepath.Join(gone, "quarantine", "1.seg")
-	if err := os.WriteFile(aside, nil, 0o600); err != nil {
+	quarantined := filepath.Join(gone, "quarantine", "1.seg")
+	if err := os.WriteFile(quarantined, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	scan(2)
-	if err := os.Remove(aside); err != nil { // a buffer with files in quarantine stays
+	if err := os.Remove(quarantined); err != nil { // a buffer with files in quarantine stays
 		t.Fatal(err)
 	}
 	scan(2)

@@ -31,7 +31,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// fakeBuffer has the numbers it is told.
+// fakeBuffer has given numbers.
 type fakeBuffer struct {
 	stats buffer.Stats
 	err   error
@@ -41,15 +41,15 @@ func (b *fakeBuffer) Stats() buffer.Stats { return b.stats }
 func (b *fakeBuffer) InQuarantine() int   { return 6 }
 func (b *fakeBuffer) Err() error          { return b.err }
 
-type fakeShipper struct{ outage error }
+type fakeUploader struct{ outage error }
 
-func (s fakeShipper) Outage() error { return s.outage }
+func (s fakeUploader) Outage() error { return s.outage }
 
-func (fakeShipper) Stats() upload.Stats {
+func (fakeUploader) Stats() upload.Stats {
 	return upload.Stats{Delivered: upload.Delivered{Segments: 4, StoredBytes: 2e9}, Conflicts: 2, Unindexed: 3}
 }
 
-func (fakeShipper) Services() map[string]upload.Delivered {
+func (fakeUploader) Services() map[string]upload.Delivered {
 	return map[string]upload.Delivered{"web": {Segments: 3, Records: 30, RawBytes: 300, StoredBytes: 1e9}, "": {Segments: 1, StoredBytes: 1e9}}
 }
 
@@ -84,7 +84,7 @@ func full(t *testing.T) (*metrics.Metrics, store.Store) {
 	web.Cut.Add(1)
 	inputs.For("syslog", "sys").Records.Add(2)
 	m := metrics.New(metrics.Options{
-		Version: "v1", Uploader: fakeShipper{}, Inputs: inputs, Requests: requests, Now: c.read, Prices: price.Default(),
+		Version: "v1", Uploader: fakeUploader{}, Inputs: inputs, Requests: requests, Now: c.read, Prices: price.Default(),
 		Buffer: &fakeBuffer{stats: buffer.Stats{
 			Open: 1, Waiting: 2, Sending: 3, Unindexed: 1, Disk: 500, Limit: 1000, Oldest: start.Add(9 * time.Minute),
 			DroppedRecords: 7, LostRecords: 4, Replayed: 8, Damaged: 1, Failed: 1, Unsealed: 1, Quarantined: 5,
@@ -189,7 +189,7 @@ func TestDocumented(t *testing.T) {
 func TestRequestStatus(t *testing.T) {
 	t.Parallel()
 	requests := metrics.NewRequests()
-	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}, Requests: requests})
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeUploader{}, Requests: requests})
 	for _, err := range []error{
 		nil, context.Canceled, store.ErrExists, store.ErrNotFound, store.ErrNoContainer, store.ErrNoTable, store.ErrTableBusy,
 		store.ErrRange, store.ErrInvalid, store.ErrUnusable, store.ErrAccessDenied, store.ErrThrottled, store.ErrUnavailable, store.ErrHeld, errors.New("?"),
@@ -235,7 +235,7 @@ func (f failingBlobs) Create(context.Context, string, []byte, store.CreateOption
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	requests := metrics.NewRequests()
-	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}, Requests: requests})
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeUploader{}, Requests: requests})
 	s := requests.Store(openLocal(t))
 	ctx, blobs, tables := t.Context(), s.Blobs(), s.Tables()
 	_, err := blobs.Create(ctx, "web/1", []byte("x"), store.CreateOptions{})
@@ -274,7 +274,7 @@ func TestOperations(t *testing.T) {
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	requests, b := metrics.NewRequests(), new(fakeBuffer)
-	c, s := &clock{time.Now()}, new(fakeShipper)
+	c, s := &clock{time.Now()}, new(fakeUploader)
 	m := metrics.New(metrics.Options{Buffer: b, Uploader: s, Requests: requests, Now: c.read})
 	server, err := httpserver.New(t.Context(), httpserver.Options{Address: ":0"}, m)
 	if err != nil {
@@ -337,7 +337,7 @@ func TestHealth(t *testing.T) {
 // The least there can be is a valid scrape too.
 func TestMinimal(t *testing.T) {
 	t.Parallel()
-	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}})
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeUploader{}})
 	if text := scrape(t, m); !strings.Contains(text, "logstow_lag_seconds 0\n") || strings.Contains(text, "logstow_estimated") {
 		t.Error(text)
 	}
