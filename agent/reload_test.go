@@ -81,16 +81,17 @@ func (w *world) stored(name string) string {
 	return string(text)
 }
 
-// start runs a shipper until stop, which returns its error and log.
-func (w *world) start() (p *pipeline, stop func() (error, string)) {
+// start runs a shipper until stop, which returns its log and error.
+func (w *world) start() (p *pipeline, stop func() (log string, err error)) {
 	var log bytes.Buffer
 	p = newPipeline(w.settings, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Getenv: noEnv})
 	ctx, cancel := context.WithCancelCause(w.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.openAndRun(ctx) }()
-	stop = sync.OnceValues(func() (error, string) {
+	stop = sync.OnceValues(func() (string, error) {
 		cancel(ErrStopped)
-		return <-ended, log.String()
+		err := <-ended
+		return log.String(), err
 	})
 	w.t.Cleanup(func() { _, _ = stop() })
 	return p, stop
@@ -116,7 +117,7 @@ func TestRejectedReload(t *testing.T) {
 	again.Inputs = []config.Input{changed, invalid}
 	reload(p, again, w.settings)
 	w.append("a.log", "two\n")
-	err, log := stop()
+	log, err := stop()
 	if err != nil || !strings.Contains(log, "reload rejected") || strings.Contains(log, "store changed") {
 		t.Errorf("%v\n%s", err, log)
 	}
@@ -139,7 +140,7 @@ func TestReload(t *testing.T) {
 	again.Stores = w.stores("other")
 	again.Inputs = []config.Input{w.files("b.log")}
 	reload(p, again, again)
-	err, log := stop()
+	log, err := stop()
 	if err != nil || !strings.Contains(log, "configuration reloaded") {
 		t.Errorf("%v\n%s", err, log)
 	}
@@ -168,7 +169,7 @@ func TestReloadSkipsNewStore(t *testing.T) {
 	reload(p, again, again)
 	w.append("other/later.log", "two\n")
 	w.append("b.log", "three\n") // is found with it
-	err, log := stop()
+	log, err := stop()
 	if err := errors.Join(err, os.Remove(w.path("other/later.log"))); err != nil {
 		t.Errorf("%v\n%s", err, log)
 	}
@@ -302,7 +303,7 @@ func TestLostPositionsAreRestored(t *testing.T) {
 	reload(p, w.settings, w.settings) // it runs
 	for late := time.Now().Add(20 * time.Second); p.buffer.LostPositions() != buffer.UndecidedLost; time.Sleep(time.Millisecond) {
 		if time.Now().After(late) {
-			_, log := stop()
+			log, _ := stop()
 			t.Fatalf("the positions are still lost\n%s", log)
 		}
 	}
@@ -310,7 +311,7 @@ func TestLostPositionsAreRestored(t *testing.T) {
 	again.Inputs = append(again.Inputs[:1:1], w.files("b.log"))
 	reload(p, again, again)
 	w.append("a.log", "new\n")
-	err, log := stop()
+	log, err := stop()
 	if err == nil || !strings.Contains(err.Error(), "positions of the inputs were lost") {
 		t.Errorf("%v\n%s", err, log)
 	}
