@@ -203,6 +203,34 @@ func TestInputEndsDuringReload(t *testing.T) {
 	}
 }
 
+// Of the inputs that a rejected reload stopped, each is opened again; one that cannot be opened fails
+// the run when the others have ended.
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.settings.BufferDir = ""
+	p := newPipeline(w.settings, Options{Log: slog.New(slog.DiscardHandler), Getenv: noEnv})
+	if err := p.openBuffer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.buffer.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	invalid := w.files("b.log")
+	invalid.Files.Exclude = []string{"["}
+	ctx, cancel := context.WithCancel(t.Context())
+	p.reopen(ctx, []*running{{spec: invalid}, {spec: w.files("a.log")}})
+	if len(p.running) != 1 {
+		t.Errorf("%d inputs run", len(p.running))
+	}
+	cancel()
+	if err := p.read(ctx); err == nil || !strings.Contains(err.Error(), "not a valid pattern") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // The status note keeps the current failure when the stores change, whoever writes it.
 func TestNoteOfChangedStores(t *testing.T) {
 	t.Parallel()
