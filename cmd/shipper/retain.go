@@ -156,7 +156,7 @@ func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Opti
 	} else if err := printRetention(c.App.Writer, &report); err != nil {
 		return err
 	}
-	if c.Err() != nil { // then nobody else says why
+	if c.Err() != nil { // then no other message has the reason
 		for _, problem := range report.Problems {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, report.Store, problem)
 		}

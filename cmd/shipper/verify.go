@@ -63,7 +63,7 @@ it may be run again, and run beside shippers. It prints what it cannot
 repair, as verify does. The damaged database of a store in a directory is moved
 aside, to store.db.broken-TIME, and a new one is made and filled.
 
-With --deep it also compares what only footers say (records per minute).
+With --deep it also compares what only footers contain (records per minute).
 
 Exit status: 0 the index is right, 2 wrong command line, 3 something could not be
 repaired or read, 4 access denied, 130 interrupted.`,
