@@ -107,14 +107,8 @@ func (s *stores) expiries() map[string]time.Time {
 		if err != nil {
 			continue
 		}
-		st, ok := s.opened[name].(interface {
-			store.Store
-			Expires() (time.Time, bool)
-		})
-		if !ok {
-			continue
-		}
-		if end, known := st.Expires(); known {
+		st := s.opened[name]
+		if end, known := store.Expires(st); known {
 			ends[st.String()] = end
 		}
 	}

@@ -284,7 +284,7 @@ func TestExpiries(t *testing.T) {
 	const name = "azblob://logs?account=one"
 	end := time.Now()
 	s.opened[name] = expiring{end: end}
-	s.opened["/plain"] = openLocal(t)
+	s.opened["/plain"] = storetest.OpenLocal(t)
 	for _, c := range []struct {
 		configured Stores
 		want       int
