@@ -146,7 +146,7 @@ func TestTakeoverOfDamagedBuffer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	newTakeover(t, dir, openLocal(t)).scan(t.Context(), make(map[string]string))
+	newTakeover(t, dir, storetest.OpenLocal(t)).scan(t.Context(), make(map[string]string))
 	for instance, want := range map[string]uint64{"found": 1, "noted": 2} {
 		if n, ok := ReadNote(filepath.Join(dir, instance)); !ok || n.Damaged != want || !n.Drained || n.TakenOverBy != "" {
 			t.Errorf("%s: %+v", instance, n)
