@@ -1,6 +1,10 @@
 package store
 
-import "time"
+import (
+	"context"
+	"errors"
+	"time"
+)
 
 // Rebuilder is a store whose index may be incomplete, as that of a directory (store/local) is after
 // its damaged database was moved aside.
@@ -39,4 +43,21 @@ func Covers(t TableReader, from, to time.Time) error {
 		return limited.Covers(from, to)
 	}
 	return nil
+}
+
+// IsImmutable reports whether a policy of the store's container keeps all blobs from being deleted; with
+// a credential that may not know, it does not. s must be as package open returned it. One request, or
+// none if the store has no such policies.
+func IsImmutable(ctx context.Context, s Store) (bool, error) {
+	i, ok := s.(interface {
+		IsImmutable(ctx context.Context) (bool, error)
+	})
+	if !ok {
+		return false, nil
+	}
+	immutable, err := i.IsImmutable(ctx)
+	if errors.Is(err, ErrAccessDenied) || errors.Is(err, ErrNoContainer) {
+		return false, nil
+	}
+	return immutable, err
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ type capable struct {
 func (c capable) PendingReindex() (string, error) { return "id", c.err }
 func (c capable) Reindexed(string) error          { return c.err }
 func (c capable) Expires() (time.Time, bool)      { return time.Unix(1, 0), true }
+func (c capable) IsImmutable(context.Context) (bool, error) { return true, c.err }
+
 func (c capable) Tables() store.Tables            { return bounded{fakeTables{}, c.err} }
 
 // bounded are tables of a limited range.
@@ -46,6 +49,9 @@ func TestCapabilities(t *testing.T) {
 		}
 		if at, known := store.Expires(c.s); known != c.expires || known && !at.Equal(time.Unix(1, 0)) {
 			t.Errorf("%s: expires %v, %v", name, at, known)
+		}
+		if immutable, err := store.IsImmutable(t.Context(), c.s); immutable != c.expires || !errors.Is(err, c.err) {
+			t.Errorf("%s: immutable %v, %v", name, immutable, err)
 		}
 		if err := store.Covers(c.s.Tables(), time.Time{}, time.Time{}); !errors.Is(err, c.err) {
 			t.Errorf("%s: covers: %v", name, err)
