@@ -1,4 +1,4 @@
-// Package agent runs a uploader: it reads inputs, processes and buffers their records, and
+// Package agent runs a shipper: it reads inputs, processes and buffers their records, and
 // uploads the batches. It reloads its settings, takes over the buffers of instances that
 // are gone, and writes a note about itself into its buffer's directory.
 package agent
@@ -51,11 +51,15 @@ type pipeline struct {
 	buffer    *buffer.Buffer
 	uploader  *upload.Uploader
 	opened    *stores
-	// running are the inputs that are read, ended receives those that have ended, reloads
-	// the settings to change to.
-	running []*running
-	ended   chan *running
-	reloads chan Settings
+	note      *noteWriter
+	// restoration is the state of lost positions.
+	restoration *restoration
+	// running are the inputs that are read, ended receives those that have ended, failures
+	// are the errors of the inputs, reloads receives the settings to change to.
+	running  []*running
+	ended    chan *running
+	failures []error
+	reloads  chan Settings
 }
 
 // Options are what a run gets from its process.
@@ -97,26 +101,35 @@ func (e *IncompleteError) Unwrap() error { return e.Err }
 // Run reads the inputs into the buffer and uploads its batches until the inputs end or ctx
 // does, and everything is stored. Its error is a [*SettingsError], an [*IncompleteError],
 // [ErrInterrupted], or that of an input or of the buffer.
-func Run(ctx context.Context, s Settings, opts Options) (err error) {
-	p := &pipeline{
-		Settings: s, version: opts.Version, getenv: opts.Getenv, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
-		receiving: listen.NewBudget(listen.ReceiveMemory, nil),
-		ended:     make(chan *running), reloads: make(chan Settings),
-	}
+func Run(ctx context.Context, s Settings, opts Options) error {
+	p := newPipeline(s, opts)
 	if s.Reloadable { // before anything else: the signal's default is the end
 		stop := p.awaitReload(ctx, opts.Reload)
 		defer stop()
 	}
-	err = s.Stores.try(ctx, p.getenv)
+	return p.openAndRun(ctx)
+}
+
+func newPipeline(s Settings, opts Options) *pipeline {
+	return &pipeline{
+		Settings: s, version: opts.Version, getenv: opts.Getenv, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
+		receiving:   listen.NewBudget(listen.ReceiveMemory, nil),
+		opened:      newStores(opts.Log, opts.Getenv),
+		restoration: newRestoration(),
+		ended:       make(chan *running), reloads: make(chan Settings),
+	}
+}
+
+func (p *pipeline) openAndRun(ctx context.Context) (err error) {
+	err = p.Stores.try(ctx, p.getenv)
 	if errors.Is(err, store.ErrInvalid) {
 		return &SettingsError{err}
 	}
 	if err != nil {
 		return err
 	}
-	p.opened = &stores{log: p.log, getenv: p.getenv}
 	defer func() { err = errors.Join(err, p.opened.close()) }()
-	st, err := p.opened.open(ctx, s.Stores.All[0])
+	st, err := p.opened.open(ctx, p.Stores.All[0])
 	if err != nil {
 		return err
 	}
@@ -124,6 +137,7 @@ func Run(ctx context.Context, s Settings, opts Options) (err error) {
 	if err != nil {
 		return &SettingsError{err}
 	}
+	p.opened.configure(p.Stores)
 	if err := p.openBuffer(ctx); err != nil {
 		return err
 	}
@@ -143,13 +157,17 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	if errors.Is(err, buffer.ErrLocked) {
 		return hint.Wrap(err, "every running shipper needs its own buffer: give this one another --instance or --buffer-dir")
 	}
-	if err != nil || p.BufferDir == "" {
+	if err != nil {
 		return err
+	}
+	p.note = &noteWriter{dir: p.BufferDir, log: p.log, damaged: func() uint64 { return p.buffer.Stats().Damaged }}
+	if p.BufferDir == "" {
+		return nil
 	}
 	if err := removeNote(p.BufferDir); err != nil {
 		return errors.Join(err, p.buffer.Close())
 	}
-	p.writeNote(nil, false)
+	p.note.update(func(n *Note) { n.Service, n.Store = p.Service, p.Stores.String() })
 	return nil
 }
 
@@ -207,9 +225,12 @@ func (p *pipeline) run(ctx context.Context) error {
 		return &SettingsError{err}
 	}
 	defer endMetrics()
-	if err := p.openInputs(reading); err != nil {
+	opened, err := p.open(reading, p.Inputs)
+	if err != nil {
 		return &SettingsError{err}
 	}
+	p.restoration.release()
+	p.start(reading, opened)
 	p.logStarted()
 	endWatch := p.notifyManager(ctx)
 	defer endWatch()
@@ -252,6 +273,7 @@ func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 	}
 	if !p.Once {
 		all.Go(func() { p.rebuildLoop(ctx) })
+		all.Go(func() { p.restorePositions(ctx) })
 	}
 	if p.BufferDir != "" && !p.Once {
 		t := &takeover{dir: p.BufferDir, service: p.Service, instance: p.Instance, uploader: p.uploader, log: p.log}
@@ -267,7 +289,7 @@ func (p *pipeline) updateNote(ctx context.Context) {
 	var written error
 	for {
 		if failure := p.uploader.CurrentError(); (failure == nil) != (written == nil) {
-			p.writeNote(failure, false)
+			p.note.update(func(n *Note) { n.setError(failure) })
 			written = failure
 		}
 		select {
@@ -280,22 +302,12 @@ func (p *pipeline) updateNote(ctx context.Context) {
 
 // noteEnd writes the outcome into the status note.
 func (p *pipeline) noteEnd(uploadErr error) {
-	if p.BufferDir == "" {
-		return
-	}
 	held := p.buffer.Stats()
 	left := held.Open+held.Waiting+held.Sending > 0 || held.Unsealed+held.Failed > 0
-	p.writeNote(uploadErr, uploadErr == nil && !left && p.buffer.Err() == nil)
-}
-
-func (p *pipeline) writeNote(failure error, drained bool) {
-	n := Note{Service: p.Service, Store: p.Stores.String(), Damaged: p.buffer.Stats().Damaged, Drained: drained, Time: time.Now().UTC()}
-	if failure != nil {
-		n.Error, n.Hint = failure.Error(), hint.Of(failure)
-	}
-	if err := n.write(p.BufferDir); err != nil {
-		p.log.Debug("cannot write the status note", "dir", p.BufferDir, "error", err)
-	}
+	p.note.update(func(n *Note) {
+		n.setError(uploadErr)
+		n.Drained = uploadErr == nil && !left && p.buffer.Err() == nil
+	})
 }
 
 // outcome is the error of the whole run.

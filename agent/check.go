@@ -19,8 +19,8 @@ import (
 )
 
 // Check opens what [Run] reads, listens on and keeps records in, and closes it again.
-// report gets what was opened, a line each. The error joins everything that [Run] would
-// refuse; it is a [*SettingsError] if anything of it is.
+// report gets what was opened, one line each. The error joins all errors that [Run] would
+// return for that; it is a [*SettingsError] if any of them is.
 func Check(ctx context.Context, s Settings, getenv func(string) string, report func(topic, text string)) (err error) {
 	quiet := slog.New(slog.DiscardHandler)
 	p := &pipeline{Settings: s, getenv: getenv, log: quiet}
@@ -83,7 +83,7 @@ func checkOpened(report func(topic, text string), opened any, err error) error {
 }
 
 // checkBuffer reports why a buffer cannot be opened in a directory, or made there: it cannot
-// be read or written, its disk is too small, or its positions are lost and onLost refuses that.
+// be read or written, its disk is too small, or its positions are lost and onLost is [buffer.StopLost].
 func checkBuffer(ctx context.Context, dir string, onLost buffer.LostPositions) error {
 	held, err := buffer.Inspect(ctx, dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +106,7 @@ func checkBuffer(ctx context.Context, dir string, onLost buffer.LostPositions) e
 	}
 }
 
-// atLine says in which line of the configuration an input stands.
+// atLine adds to an error the line of the configuration in which the input is.
 func atLine(in *config.Input, err error) error {
 	if in.Line > 0 {
 		return fmt.Errorf("the input in line %d: %w", in.Line, err)

@@ -69,7 +69,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 	case config.KindJournald:
 		journal, err := journald.New(journald.Options{
 			Options: opts, Name: in.Journald.Name, Units: in.Journald.Units, Matches: in.Journald.Matches,
-			Directory: in.Journald.Directory, FromStart: p.fromStart(in.Journald.FromStart), Once: p.Once,
+			Directory: in.Journald.Directory, FromStart: p.fromStart(in.Journald.FromStart), FromEnd: p.fromEnd(), Once: p.Once,
 		})
 		if err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 		Service: in.Service, Class: in.Class, MaxRecord: int(in.MaxRecord), SourcePrefix: in.SourcePrefix,
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
 		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead, Rules: find},
-		Sink:      p.buffer, Stats: p.inputStats.For(string(in.Kind), in.Service), Log: p.log, Memory: p.receiving,
+		Sink:      p.sink(in.Kind), Stats: p.inputStats.For(string(in.Kind), in.Service), Log: p.log, Memory: p.receiving,
 	}
 	rules := in.Process
 	rules.Stats, rules.Log = &p.processed, p.log
@@ -99,7 +99,7 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {
 	files := tail.Options{
 		Options: opts, Paths: in.Files.Paths, Exclude: in.Files.Exclude, Name: in.Files.Name,
-		Once: p.Once, FromStart: p.fromStart(in.Files.FromStart), FromEnd: p.buffer.LostPositions() == buffer.SkipLost, Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
+		Once: p.Once, FromStart: p.fromStart(in.Files.FromStart), FromEnd: p.fromEnd(), Polling: in.Files.Polling, MaxOpen: in.Files.MaxOpen,
 		Skip: p.ownDirs(), Resume: p.BufferDir != "", StopWait: p.DrainTimeout * 2 / 5,
 	}
 	if !blobnaming.ValidService(in.Service) {
@@ -115,14 +115,11 @@ func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, erro
 // fromStart reports whether an input without a position is read from its start: as
 // configured, unless the buffer lost its positions.
 func (p *pipeline) fromStart(configured bool) bool {
-	switch p.buffer.LostPositions() {
-	case buffer.RereadLost:
-		return true
-	case buffer.SkipLost:
-		return false
-	}
-	return configured
+	return !p.fromEnd() && (configured || p.buffer.LostPositions() == buffer.RereadLost)
 }
+
+// fromEnd reports whether an input without a position is read from its end, also with Once.
+func (p *pipeline) fromEnd() bool { return p.buffer.LostPositions() == buffer.SkipLost }
 
 func (p *pipeline) openHTTP(ctx context.Context, in *config.Input, opts input.Options) (reader, error) {
 	logs, err := otlp.NewHandler(otlp.Options{Options: opts, ServiceFromResource: in.HTTP.ServiceFromResource})

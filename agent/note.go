@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"logstow/internal/fsutil"
+	"logstow/internal/hint"
 )
 
 // noteFile is the file in a buffer's directory that describes its shipper, for shipper
@@ -50,6 +53,39 @@ func (n Note) write(dir string) error {
 		return err
 	}
 	return fsutil.Replace(dir, filepath.Join(dir, noteFile), append(data, '\n'))
+}
+
+// setError sets the current failure of delivery; nil is none.
+func (n *Note) setError(err error) {
+	n.Error, n.Hint = "", ""
+	if err != nil {
+		n.Error, n.Hint = err.Error(), hint.Of(err)
+	}
+}
+
+// noteWriter keeps the note of a shipper's own buffer up to date. Safe for concurrent use.
+type noteWriter struct {
+	// dir is the buffer's directory; without one nothing is written.
+	dir     string
+	log     *slog.Logger
+	damaged func() uint64
+
+	mu   sync.Mutex
+	note Note
+}
+
+// update changes the note and writes it.
+func (w *noteWriter) update(change func(*Note)) {
+	if w.dir == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(&w.note)
+	w.note.Damaged, w.note.Time = w.damaged(), time.Now().UTC()
+	if err := w.note.write(w.dir); err != nil {
+		w.log.Debug("cannot write the status note", "dir", w.dir, "error", err)
+	}
 }
 
 // removeNote removes the note of a directory: that works on a full disk too.

@@ -22,7 +22,7 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 	}
 	opts := metrics.Options{
 		Version: p.version, Buffer: p.buffer, Uploader: p.uploader,
-		Inputs: &p.inputStats, Requests: p.requests, Processed: p.processed.Counts,
+		Inputs: &p.inputStats, Requests: p.requests, Expiries: p.opened.expiries, Processed: p.processed.Counts,
 		Lost: map[string]func() uint64{"udp-no-room": p.lost.noRoom, "udp-kernel": p.lost.byKernel},
 	}
 	if p.paid() {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"logstow/grant"
 	"logstow/store"
@@ -40,41 +42,93 @@ func absoluteName(spec string, getenv func(string) string) (string, error) {
 	return spec, nil
 }
 
-// stores opens stores by their absolute names. Safe for concurrent use.
+// stores opens stores, each once. Safe for concurrent use.
 type stores struct {
 	log    *slog.Logger
 	getenv func(string) string
 
-	mu     sync.Mutex
-	opened []store.Store
+	// opening is held while a store is opened.
+	opening sync.Mutex
+
+	mu sync.Mutex
+	// opened are the open stores by their absolute names.
+	opened map[string]store.Store
+	// configured are the stores of new segments.
+	configured Stores
 }
 
-// open opens a store to write to; its damaged database is repaired.
-func (s *stores) open(ctx context.Context, name string) (store.Store, error) {
-	st, err := open.Store(ctx, name, open.Options{Getenv: s.getenv, Log: s.log, Repair: true})
+func newStores(log *slog.Logger, getenv func(string) string) *stores {
+	return &stores{log: log, getenv: getenv, opened: map[string]store.Store{}}
+}
+
+// open returns a store to write to. When a store is first opened, its damaged database is repaired.
+func (s *stores) open(ctx context.Context, spec string) (store.Store, error) {
+	name, err := absoluteName(spec, s.getenv)
+	if err != nil {
+		return nil, err
+	}
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if st := s.get(name); st != nil {
+		return st, nil
+	}
+	st, err := open.Store(ctx, spec, open.Options{Getenv: s.getenv, Log: s.log, Repair: true})
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opened = append(s.opened, st)
+	s.opened[name] = st
 	return st, nil
 }
 
-// all are the stores that are open.
-func (s *stores) all() []store.Store {
+// get returns the open store with an absolute name, nil if there is none.
+func (s *stores) get(name string) store.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.opened)
+	return s.opened[name]
+}
+
+// configure sets the stores of new segments.
+func (s *stores) configure(configured Stores) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.configured = configured
+}
+
+// expiries returns when the credentials of the configured stores expire, where known, by store.
+// Stores that are only open for batches of an earlier configuration have none.
+func (s *stores) expiries() map[string]time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ends := map[string]time.Time{}
+	for _, spec := range s.configured.Every() {
+		name, err := absoluteName(spec, s.getenv)
+		if err != nil {
+			continue
+		}
+		st := s.opened[name]
+		if end, known := store.Expires(st); known {
+			ends[st.String()] = end
+		}
+	}
+	return ends
+}
+
+// all are the stores that are open, in order of name.
+func (s *stores) all() (all []store.Store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.opened)) {
+		all = append(all, s.opened[name])
+	}
+	return all
 }
 
 func (s *stores) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var errs []error
-	for _, st := range s.opened {
+	for _, st := range s.all() {
 		errs = append(errs, st.Close())
 	}
-	s.opened = nil
 	return errors.Join(errs...)
 }

@@ -58,7 +58,7 @@ func (p *pipeline) rebuildIndexes(ctx context.Context) error {
 }
 
 func (p *pipeline) rebuildIndex(ctx context.Context, s store.Store) error {
-	id, err := audit.Pending(s)
+	id, err := store.PendingReindex(s)
 	if id == "" || err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 		return nil
 	}
 	if !noted || !n.Drained || status.Sealed > 0 {
-		return t.drain(ctx, dir, status)
+		return t.drain(ctx, dir, status, n.Damaged)
 	}
 	if status.Quarantined > 0 || status.Positions > 0 && time.Since(n.Time) < keepEmpty {
 		return nil
@@ -120,8 +120,9 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 	return nil // its shipper is back
 }
 
-// drain delivers everything in a buffer under its own instance. The positions stay.
-func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status) (err error) {
+// drain delivers everything in a buffer under its own instance. The positions stay, and so does
+// damaged, the number of damaged files that its note has, unless more are found.
+func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status, damaged uint64) (err error) {
 	instance := status.Instance
 	b, err := buffer.Open(ctx, buffer.Options{Dir: dir, Instance: instance, Memory: takeoverMemory, Log: t.log.With("taken_over", instance)})
 	if errors.Is(err, buffer.ErrLocked) { // its shipper is back
@@ -131,7 +132,8 @@ func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status) 
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	if err := (Note{Service: t.service, TakenOverBy: t.instance, Time: time.Now().UTC()}).write(dir); err != nil {
+	note := Note{Service: t.service, TakenOverBy: t.instance, Damaged: max(damaged, b.Stats().Damaged), Time: time.Now().UTC()}
+	if err := note.write(dir); err != nil {
 		return err
 	}
 	if status.Sealed+len(status.Services) > 0 {
@@ -155,7 +157,9 @@ func (t *takeover) drain(ctx context.Context, dir string, status buffer.Status) 
 	if held := b.Stats(); held.Waiting+held.Sending > 0 || held.Unsealed > 0 || held.Failed > 0 {
 		return fmt.Errorf("%d batches are not delivered", held.Waiting+held.Sending+int(held.Unsealed+held.Failed))
 	}
-	return Note{Service: t.service, Drained: true, Time: time.Now().UTC()}.write(dir)
+	note.TakenOverBy, note.Drained = "", true
+	note.Damaged, note.Time = max(damaged, b.Stats().Damaged), time.Now().UTC()
+	return note.write(dir)
 }
 
 // wanted reports whether a buffer's own shipper wants it back.

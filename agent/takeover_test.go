@@ -15,7 +15,6 @@ import (
 	"logstow/buffer"
 	"logstow/record"
 	"logstow/store"
-	"logstow/store/local"
 	"logstow/store/storetest"
 	"logstow/upload"
 )
@@ -60,23 +59,9 @@ func newTakeover(t *testing.T, dir string, st store.Store) *takeover {
 	}
 }
 
-func openLocal(t *testing.T) store.Store {
-	t.Helper()
-	st, err := local.Open(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return st
-}
-
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	st := openLocal(t)
+	st := storetest.OpenLocal(t)
 	dir := t.TempDir()
 	take := newTakeover(t, dir, st)
 	leave(t, filepath.Join(dir, "gone"), "gone", "x")
@@ -128,12 +113,12 @@ func TestTakeover(t *testing.T) {
 	if err := (Note{Service: "x", Drained: true, Time: time.Now().Add(-keepEmpty)}).write(gone); err != nil {
 		t.Fatal(err)
 	}
-	aside := filepath.Join(gone, "quarantine", "1.seg")
-	if err := os.WriteFile(aside, nil, 0o600); err != nil {
+	quarantined := filepath.Join(gone, "quarantine", "1.seg")
+	if err := os.WriteFile(quarantined, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	scan(2)
-	if err := os.Remove(aside); err != nil { // as long as something is set aside, it stays
+	if err := os.Remove(quarantined); err != nil { // a buffer with files in quarantine stays
 		t.Fatal(err)
 	}
 	scan(2)
@@ -145,6 +130,48 @@ func TestTakeover(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// The note of a buffer that was taken over has the number of its damaged files, whoever found them.
+func TestTakeoverOfDamagedBuffer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for instance, noted := range map[string]uint64{"found": 0, "noted": 2} {
+		path := filepath.Join(dir, instance)
+		leave(t, path, instance, "x")
+		if noted == 0 {
+			damageLogs(t, path)
+		}
+		if err := (Note{Service: "x", Damaged: noted}).write(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newTakeover(t, dir, storetest.OpenLocal(t)).scan(t.Context(), make(map[string]string))
+	for instance, want := range map[string]uint64{"found": 1, "noted": 2} {
+		if n, ok := ReadNote(filepath.Join(dir, instance)); !ok || n.Damaged != want || !n.Drained || n.TakenOverBy != "" {
+			t.Errorf("%s: %+v", instance, n)
+		}
+	}
+}
+
+// damageLogs flips a bit in the middle of each log file of a buffer.
+func damageLogs(t *testing.T, dir string) (logs []string) {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(dir, "wal", "*.log"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal(logs, err)
+	}
+	for _, path := range logs {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[len(data)/2] ^= 1
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return logs
 }
 
 // down is a store that does not answer.
@@ -161,7 +188,7 @@ func (downBlobs) Create(context.Context, string, []byte, store.CreateOptions) (s
 // A shipper that comes back gets its buffer from who took it over.
 func TestTakeoverIsGivenBack(t *testing.T) {
 	t.Parallel()
-	st := openLocal(t)
+	st := storetest.OpenLocal(t)
 	dir := t.TempDir()
 	gone := filepath.Join(dir, "gone")
 	take := newTakeover(t, dir, down{st})

@@ -68,8 +68,8 @@ type Options struct {
 	// Settle is how long to wait before a difference is rechecked; 0 is two seconds, or ten if a
 	// segment stored in the last minute is not indexed: shippers collect entities for some seconds.
 	Settle time.Duration
-	// OnDifference receives each lasting difference (with Reindex: each that it cannot repair), one
-	// at a time. It may be nil.
+	// OnDifference receives each lasting difference (with Reindex: each that it cannot repair) once,
+	// one at a time. It may be nil.
 	OnDifference func(Difference)
 	// Progress is updated during the run. It may be nil.
 	Progress *Progress
@@ -78,10 +78,17 @@ type Options struct {
 	partBlobs, partEntities int
 }
 
-// Progress is the state of a run. Its fields may be read at any time.
+// Progress is the state of a run, or of the latest one if Reindex compares all again. Its fields may
+// be read at any time.
 type Progress struct {
 	// Services is their number, Compared how many are done, Blobs the number of their listed blobs.
 	Services, Compared, Blobs atomic.Int64
+}
+
+func (p *Progress) reset() {
+	p.Services.Store(0)
+	p.Compared.Store(0)
+	p.Blobs.Store(0)
 }
 
 // Report is the result of a run. It has a JSON form.
@@ -118,34 +125,59 @@ func Verify(ctx context.Context, s store.Store, o Options) (Report, error) {
 // written, and idempotent. Entities of missing tables are written too, and the tables created:
 // retention drops them again. Errors are as with [Verify].
 //
-// A store whose database was rebuilt (see [Pending]) is told that its index is complete after a
-// Reindex of everything without problems.
+// A store whose database was rebuilt (see [store.PendingReindex]) is told that its index is complete after a
+// Reindex of everything without problems. If it is rebuilt during the Reindex, all is compared
+// again; if that happens each time, the error says so.
 func Reindex(ctx context.Context, s store.Store, o Options) (Report, error) {
+	r, ok := s.(store.Rebuilder)
+	if !ok || !o.isUnrestricted() {
+		return run(ctx, s, o, true)
+	}
 	var total Report
+	report := o.OnDifference
 	for round := 1; ; round++ {
-		before, err := Pending(s)
+		before, err := r.PendingReindex()
 		if err != nil {
 			return Report{Store: s.String()}, err
 		}
-		report, err := run(ctx, s, o, true)
-		report.add(&total)
-		if err != nil || report.Err() != nil || !o.isUnrestricted() {
-			return report, err
+		var found []Difference // of the last round only
+		o.OnDifference = func(d Difference) {
+			found = append(found, Difference{Kind: d.Kind, Object: d.Object, Text: d.Text})
 		}
-		if before != "" {
-			if err := s.(rebuilder).Reindexed(before); err != nil { //nolint:errcheck // it has an id
-				return report, err
+		latest, err := run(ctx, s, o, true)
+		latest.add(&total)
+		total = latest
+		pending := ""
+		if err == nil && total.Err() == nil {
+			pending, err = clearPending(r, before)
+		}
+		if pending != "" && round < reindexRounds {
+			continue
+		}
+		if report != nil {
+			for _, d := range found {
+				report(d)
 			}
 		}
-		// The database may have been rebuilt meanwhile.
-		if now, err := Pending(s); now == "" || round == reindexRounds || err != nil {
-			return report, err
+		if pending != "" {
+			err = hint.Wrap(fmt.Errorf("the index is incomplete: its database was replaced during each of %d comparisons", reindexRounds),
+				"find out what damages or removes the database (disk errors, other programs), then run shipper reindex --store %s", s)
 		}
-		total = report
+		return total, err
 	}
 }
 
-// reindexRounds is how often a comparison is repeated if the database is rebuilt meanwhile.
+// clearPending clears the state with an id, if that is not "", and returns the id of a later one.
+func clearPending(r store.Rebuilder, id string) (later string, err error) {
+	if id != "" {
+		if err := r.Reindexed(id); err != nil {
+			return "", err
+		}
+	}
+	return r.PendingReindex()
+}
+
+// reindexRounds is how often all is compared if the database is rebuilt meanwhile.
 const reindexRounds = 3
 
 // isUnrestricted reports whether the options select the whole store.
@@ -160,22 +192,6 @@ func (r *Report) add(earlier *Report) {
 	r.Requests = r.Requests.Add(earlier.Requests)
 }
 
-// rebuilder is a store whose index may be incomplete, as that of a directory (store/local) is after
-// its damaged database was moved aside.
-type rebuilder interface {
-	PendingReindex() (id string, err error)
-	Reindexed(id string) error
-}
-
-// Pending reports whether a store's index is incomplete until a Reindex of everything: then id is
-// not "". s must be as package open returned it.
-func Pending(s store.Store) (id string, err error) {
-	if r, ok := s.(rebuilder); ok {
-		return r.PendingReindex()
-	}
-	return "", nil
-}
-
 func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, error) {
 	if o.partBlobs == 0 {
 		o.partBlobs, o.partEntities = partBlobs, maxPartEntities
@@ -187,7 +203,7 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 		o.Progress = new(Progress)
 	}
 	o.From, o.To = days(o.From, o.To)
-	earlier := o.Progress.Blobs.Load() // of earlier rounds
+	o.Progress.reset()
 	counter := new(store.Counter)
 	s = counter.Store(s)
 	a := &auditor{
@@ -210,7 +226,7 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 		a.report.Problems = append(a.report.Problems, hint.Text(problem))
 	}
 	a.report.Services = len(a.of)
-	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load()-earlier, a.foreign.Load()
+	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load(), a.foreign.Load()
 	a.report.Requests = counter.Requests()
 	return a.report, err
 }

@@ -14,6 +14,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/record"
 	"logstow/store"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -169,13 +170,13 @@ func TestPlanted(t *testing.T) {
 			}
 		}
 		slices.Sort(remains)
+		before := indexed(t, s)
 		for depth, all := range want {
 			slices.Sort(all)
 			if diff := cmp.Diff(all, verify(t, s, audit.Options{Depth: depth})); diff != "" {
 				t.Errorf("depth %d: %s", depth, diff)
 			}
 		}
-		before := indexed(t, s)
 		if diff := cmp.Diff(before, indexed(t, s)); diff != "" {
 			t.Errorf("verify changed the index: %s", diff)
 		}
@@ -268,7 +269,7 @@ func TestRebuild(t *testing.T) {
 // into a key is printable.
 func TestStrayRange(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	for _, service := range []string{"api", "web"} {
 		for d := range 3 {
 			index(t, s, newSegment(t, service, "", hour().AddDate(0, 0, d), 1, 5).entity)
@@ -304,7 +305,7 @@ func TestStrayRange(t *testing.T) {
 
 func TestEnded(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	if _, err := audit.Verify(t.Context(), s, audit.Options{}); !errors.Is(err, store.ErrNoContainer) {
 		t.Errorf("a store that is not there: %v", err)
 	}

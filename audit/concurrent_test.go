@@ -14,6 +14,7 @@ import (
 	"logstow/audit"
 	"logstow/retention"
 	"logstow/store"
+	"logstow/store/storetest"
 )
 
 // Beside a shipper, which indexes a moment after it stores, one that deletes, and retention nothing
@@ -143,7 +144,7 @@ func TestBetweenRequests(t *testing.T) {
 			for _, repair := range []bool{false, true} {
 				t.Run(first.name+", "+second.name, func(t *testing.T) {
 					t.Parallel()
-					s := openLocal(t)
+					s := storetest.OpenLocal(t)
 					there := newSegment(t, "api", "", hour(), 1, 5)
 					there.whole(t, s)
 					lost := newSegment(t, "api", "", hour(), 2, 5) // a blob that no repair can index
@@ -195,7 +196,7 @@ type later struct {
 
 func (l later) Now(context.Context) (time.Time, error) { return time.Now().Add(l.by), nil }
 
-// A segment that was stored a moment ago is given time, for shippers gather rows; others are not waited for.
+// A segment that was stored a moment ago is given time, since shippers collect entities; for others there is no wait.
 func TestSettles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -209,7 +210,7 @@ func TestSettles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := openLocal(t)
+				s := storetest.OpenLocal(t)
 				m := newSegment(t, "api", "", hour(), 1, 5)
 				create(t, s, &m, m.entity.Meta.Encode())
 				var created time.Time
@@ -232,7 +233,7 @@ func TestSettles(t *testing.T) {
 func TestRetriedRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := openLocal(t)
+		s := storetest.OpenLocal(t)
 		m, other := newSegment(t, "api", "", hour(), 1, 5), newSegment(t, "api", "", hour(), 2, 5)
 		m.whole(t, s)
 		other.whole(t, s)
@@ -249,7 +250,7 @@ func TestRetriedRequest(t *testing.T) {
 // A part in which more differs at the second look than at the first is divided then, and nothing of it forgotten.
 func TestDividedLater(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	midnight := hour().Truncate(24 * time.Hour)
 	var want []string
 	for _, h := range []int{1, 20} {

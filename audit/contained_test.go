@@ -13,6 +13,7 @@ import (
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -139,7 +140,7 @@ func TestRejectedOutput(t *testing.T) {
 // A damaged list of inputs is found by a listing where it matters, and the inputs need entities.
 func TestDamagedList(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	segments := []made{newSegment(t, "api", "", hour(), 1, 5), newSegment(t, "api", "", hour(), 2, 6)}
 	output := compacted(t, s, segments)
 	name := output.Name.String()
@@ -160,7 +161,7 @@ func TestDamagedList(t *testing.T) {
 // A blob under the name of an output that is none, and an output under another's name, are found.
 func TestOutputNames(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	plain := newSegment(t, "api", "", hour(), 1, 5)
 	plain.entity.Name = blobnaming.OutputName("api", hour(), "", 1)
 	plain.whole(t, s)

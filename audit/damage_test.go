@@ -97,12 +97,12 @@ func damages() map[string]func(t *testing.T, g *garden, m made) {
 			partition := partitionOf("other", g.rng.IntN(16))
 			g.misplace(t, m, func(k *store.Key) { k.Partition = partition })
 		},
-		"entity": func(t *testing.T, g *garden, m made) {
+		"row key": func(t *testing.T, g *garden, m made) {
 			g.misplace(t, m, func(k *store.Key) { k.Row = changedDigit(k.Row, g.rng) })
 		},
-		"no entity": func(t *testing.T, g *garden, m made) {
-			entity := []string{"0" + strconv.Itoa(g.rng.Int()), "~" + strconv.Itoa(g.rng.Int())}[g.rng.IntN(2)]
-			g.misplace(t, m, func(k *store.Key) { k.Row = entity })
+		"no row key": func(t *testing.T, g *garden, m made) {
+			row := []string{"0" + strconv.Itoa(g.rng.Int()), "~" + strconv.Itoa(g.rng.Int())}[g.rng.IntN(2)]
+			g.misplace(t, m, func(k *store.Key) { k.Row = row })
 		},
 		"table": func(t *testing.T, g *garden, m made) {
 			m.whole(t, g.s)

@@ -43,8 +43,7 @@ type Difference struct {
 	// Text describes the difference.
 	Text string `json:"text"`
 
-	// put is the entity that the index should have for the blob, remove one that it should not
-	// have.
+	// To repair it, the entity of put is written, and those of remove are removed.
 	put    *listedBlob
 	remove []entityKey
 }
@@ -52,7 +51,7 @@ type Difference struct {
 // String is the difference in one line.
 func (d Difference) String() string { return fmt.Sprintf("%s %s: %s", d.Kind, d.Object, d.Text) }
 
-// entityKey is an entity's.
+// entityKey identifies an entity of any table.
 type entityKey struct {
 	table string
 	key   store.Key

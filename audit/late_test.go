@@ -16,6 +16,7 @@ import (
 	"logstow/retention"
 	"logstow/segment"
 	"logstow/store"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -47,7 +48,7 @@ func TestBusyTable(t *testing.T) {
 		t.Run(blocked.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := openLocal(t)
+				s := storetest.OpenLocal(t)
 				for d := range 3 {
 					m := newSegment(t, "api", "", hour().AddDate(0, 0, d), 1, 5)
 					create(t, s, &m, m.entity.Meta.Encode())
@@ -124,7 +125,7 @@ func (u unreadableBlobs) Read(ctx context.Context, name string, off, n int64) ([
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := openLocal(t)
+		s := storetest.OpenLocal(t)
 		u := unreadable{s, make(map[string]error)}
 		for n := range uint64(120) {
 			m := newSegment(t, "api", "", hour(), n+1, 2)
@@ -171,7 +172,7 @@ func TestUnreadable(t *testing.T) {
 // What reading a segment may answer is damage, that it is gone meanwhile, or a problem.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	u := unreadable{s, make(map[string]error)}
 	var want []string
 	for n, c := range []struct {

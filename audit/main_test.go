@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ import (
 	"logstow/segment"
 	"logstow/store"
 	"logstow/store/azure"
-	"logstow/store/local"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -29,7 +28,7 @@ func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
 	t.Helper()
 	t.Run("local", func(t *testing.T) {
 		t.Parallel()
-		f(t, openLocal(t))
+		f(t, storetest.OpenLocal(t))
 	})
 	t.Run("azurite", func(t *testing.T) {
 		t.Parallel()
@@ -38,12 +37,6 @@ func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
 		}
 		f(t, openAzure(t))
 	})
-}
-
-func openLocal(t testing.TB) store.Store {
-	t.Helper()
-	s, err := local.Open(t.Context(), filepath.Join(t.TempDir(), "store"))
-	return opened(t, s, err)
 }
 
 func openAzure(t testing.TB) store.Store {
@@ -59,19 +52,10 @@ func openAzure(t testing.TB) store.Store {
 		t.Fatal(err)
 	}
 	s, err := azure.Open(t.Context(), azure.Options{Container: a.Container(), Credential: cred})
-	return opened(t, s, err)
-}
-
-func opened(t testing.TB, s store.Store, err error) store.Store {
-	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	storetest.Close(t, s)
 	return s
 }
 
@@ -121,7 +105,7 @@ func newSegment(t testing.TB, service, class string, bucket time.Time, number ui
 	}
 }
 
-// create stores a blob with metadata and sets the row's ETag.
+// create stores a blob with metadata and sets its entity's ETag and size.
 func create(t testing.TB, s store.Store, m *made, metadata map[string]string) {
 	t.Helper()
 	etag, err := s.Blobs().Create(t.Context(), m.entity.Name.String(), m.body, store.CreateOptions{Metadata: metadata})
@@ -131,7 +115,7 @@ func create(t testing.TB, s store.Store, m *made, metadata map[string]string) {
 	m.entity.ETag, m.entity.Size = etag, int64(len(m.body))
 }
 
-// index writes rows.
+// index writes entities.
 func index(t testing.TB, s store.Store, entities ...tableindex.Entity) {
 	t.Helper()
 	if err := tableindex.Put(t.Context(), s.Tables(), s.Container(), entities); err != nil {
@@ -139,7 +123,7 @@ func index(t testing.TB, s store.Store, entities ...tableindex.Entity) {
 	}
 }
 
-// tamper changes a row's entity, of which the key too may be changed, behind the index's back.
+// tamper changes an entity, of which the key too may be changed, directly in its table.
 func tamper(t testing.TB, s store.Store, entity tableindex.Entity, change func(e *store.Entity)) {
 	t.Helper()
 	columns := []store.Column{
@@ -175,7 +159,7 @@ func tamper(t testing.TB, s store.Store, entity tableindex.Entity, change func(e
 	}
 }
 
-// unindex removes a row's entity.
+// unindex removes an entity.
 func unindex(t testing.TB, s store.Store, entity tableindex.Entity) {
 	t.Helper()
 	if err := tableindex.Remove(t.Context(), s.Tables(), entity.Table(s.Container()), []store.Key{entity.Key()}); err != nil {

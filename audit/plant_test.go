@@ -34,7 +34,7 @@ func (g *garden) misplace(t *testing.T, m made, change func(k *store.Key)) {
 	g.expect(key.Partition, repaired(stray, stray, stray))
 }
 
-// move puts a row's entity in another table.
+// move moves an entity to another table.
 func (g *garden) move(t *testing.T, m made, table string) {
 	t.Helper()
 	if err := g.s.Tables().CreateTable(t.Context(), table); err != nil {

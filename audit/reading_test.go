@@ -9,6 +9,7 @@ import (
 	"logstow/audit"
 	"logstow/blobnaming"
 	"logstow/store"
+	"logstow/store/storetest"
 )
 
 // watched sees what is read of blobs.
@@ -33,7 +34,7 @@ func (w watchedBlobs) Read(ctx context.Context, name string, off, n int64) ([]by
 // second run reads nothing.
 func TestReindexReads(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	const days = 3
 	footers := make(map[string]int64)
 	for d := range days {

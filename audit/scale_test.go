@@ -15,6 +15,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/record"
 	"logstow/store"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -61,7 +62,7 @@ func (s *synthetic) Now(context.Context) (time.Time, error) {
 	return time.Now(), nil
 }
 
-// row is the n-th of an hour, without minutes.
+// entity is the n-th of an hour, without minutes.
 func (s *synthetic) entity(service string, h, n int) tableindex.Entity {
 	bucket := hour().Truncate(24 * time.Hour).Add(time.Duration(h) * time.Hour)
 	return tableindex.Entity{
@@ -76,7 +77,7 @@ func (s *synthetic) entity(service string, h, n int) tableindex.Entity {
 	}
 }
 
-// indexed is the row as the index has it.
+// indexed is the entity as the index has it.
 func (s *synthetic) indexed(service string, h, n int) tableindex.Entity {
 	r := s.entity(service, h, n)
 	for m := range minutes {
@@ -279,7 +280,7 @@ func TestRequests(t *testing.T) {
 // partitions; one of few segments in one request.
 func TestParts(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	midnight := hour().Truncate(24 * time.Hour)
 	for n, h := range []int{0, 5, 5, 23} {
 		m := newSegment(t, "api", "", midnight.Add(time.Duration(h)*time.Hour), uint64(n+1), 3)

@@ -126,7 +126,7 @@ func newListedBlob(b store.Blob, hour time.Time) listedBlob {
 }
 
 // read reads the index entities of a part, and marks the blobs that match. The error is errTooMany
-// if more than partEntities differ.
+// if more than partEntities of more than an hour differ.
 func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index indexPart, err error) {
 	byName := make(map[string]*listedBlob, len(blobs))
 	for i := range blobs {
@@ -144,7 +144,7 @@ func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index i
 				case errors.As(err, &malformed):
 					at := entityKey{t.Name, malformed.Key}
 					if a.orphans[at] {
-						continue // reported as malformed
+						continue // reported as an entity of no service
 					}
 					index.malformed[at] = malformed
 					index.count++

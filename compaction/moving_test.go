@@ -14,6 +14,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/query"
+	"logstow/query/source"
 	"logstow/store"
 )
 
@@ -129,7 +130,7 @@ func movingStore(t *testing.T, rnd *rand.Rand) (s store.Store, inputs map[string
 				fmt.Fprint(&b, counted)
 			}
 			report := q.Report()
-			damaged := func(p *query.Problem) bool { return m.damaged != "" && strings.Contains(p.Error(), m.damaged) }
+			damaged := func(p *source.Problem) bool { return m.damaged != "" && strings.Contains(p.Error(), m.damaged) }
 			if err != nil || len(slices.DeleteFunc(report.Problems, damaged)) > 0 {
 				t.Fatalf("created at %d, removed at %d, plan by %s, %s: %v, %v", m.created, m.removed, plan, kind, report.Problems, err)
 			}

@@ -46,6 +46,8 @@ type Report struct {
 	Problems []string       `json:"problems"`
 	Requests store.Requests `json:"requests"`
 	CostUSD  float64        `json:"cost_usd"`
+	// SoftDeleteUSD is what the removed bytes cost for each day that soft delete keeps them, if it is on.
+	SoftDeleteUSD float64 `json:"soft_delete_usd_per_day"`
 
 	problems []error
 }
@@ -92,5 +94,6 @@ func (r *run) result(complete bool) Report {
 		report.Problems = append(report.Problems, hint.Text(err))
 	}
 	report.Requests, report.CostUSD = r.counter.Requests(), r.cost()
+	report.SoftDeleteUSD = float64(report.BytesRemoved) / 1e9 * r.prices.Month / 30
 	return report
 }

@@ -15,6 +15,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/containment"
 	"logstow/internal/crashpoint"
+	"logstow/internal/hint"
 	"logstow/internal/price"
 	"logstow/internal/retry"
 	"logstow/segment"
@@ -84,11 +85,34 @@ var ErrCost = errors.New("the limit of costs is reached")
 // report: see [Report.Err].
 func Run(ctx context.Context, s store.Store, o Options) (Report, error) {
 	r := newRun(s, o)
-	err := r.run(ctx)
+	err := r.removable(ctx, s)
+	if err == nil {
+		err = r.run(ctx)
+	}
 	if err != nil {
 		r.report.problems = append(r.report.problems, err)
 	}
 	return r.result(err == nil), err
+}
+
+// ErrImmutable reports that the container has a policy under which nothing can be removed.
+var ErrImmutable = errors.New("its container has an immutability policy or a legal hold: inputs could not be removed")
+
+// removable reports [ErrImmutable] if inputs cannot be removed but are to be: then everything would be
+// kept twice.
+func (r *run) removable(ctx context.Context, s store.Store) error {
+	if r.o.KeepInputs || r.o.DryRun {
+		return nil
+	}
+	immutable := false
+	err := retry.Do(ctx, func() (err error) {
+		immutable, err = store.IsImmutable(ctx, s)
+		return err
+	})
+	if err == nil && immutable {
+		err = hint.Wrap(fmt.Errorf("cannot compact %s: %w", s, ErrImmutable), "with --keep-inputs outputs are made and everything is kept twice")
+	}
+	return err
 }
 
 // run is one run.

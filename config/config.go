@@ -56,14 +56,14 @@ type Buffer struct {
 	Sync, OnFull, OnLostPositions string
 }
 
-// Input is one input.
+// Input configures one input.
 type Input struct {
 	Common
-	// Stores are where this input's service is stored, if not in all.
+	// Stores are the destinations of this input's service; empty means Config.Stores.
 	Stores []string
 	// Line is its line in the file.
 	Line int
-	// Kind says which of the other fields is set: the key that selects it.
+	// Kind is the key that selects the input; of the fields below, the one of that kind is set.
 	Kind Kind
 
 	Files    Files

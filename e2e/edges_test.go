@@ -264,7 +264,7 @@ func TestEightShippers(t *testing.T) {
 	})
 }
 
-// TestTwoContainers wants the tables of one account to keep two containers apart.
+// TestTwoContainersAzurite wants the tables of one account to keep two containers apart.
 func TestTwoContainersAzurite(t *testing.T) {
 	t.Parallel()
 	one := azuriteTarget(t)

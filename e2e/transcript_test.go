@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -21,7 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var update = flag.Bool("update", false, "rewrite the transcripts, and add the buffer of today")
+var update = flag.Bool("update", false, "rewrite the transcripts and the entities, and add a buffer of the present version")
 
 // directoryName is the local store's name in a transcript's working directory: a word
 // that appears nowhere else, so that it can be replaced.
@@ -34,11 +35,20 @@ const onAzurite = "on Azurite:\n"
 // block is one paragraph of a transcript: a comment, a step of the set-up ("% " and a
 // shell command that prints nothing), or a command line ("$ ") with its output.
 type block struct {
-	text string // a comment
-	step string // a shell command
-	line string // a command line
-	want map[string]string
-	got  map[string]string // by the kind of store
+	text string            // a comment
+	step string            // a shell command
+	line string            // a command line
+	want map[string]string // by the kind of store
+
+	mu  sync.Mutex
+	got map[string]string // as want; the stores are used concurrently
+}
+
+// ran notes what the command line printed on a kind of store.
+func (b *block) ran(kind, got string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.got[kind] = got
 }
 
 // transcript is one file of testdata/transcripts.
@@ -218,7 +228,7 @@ func (s *session) run(t *testing.T, tr *transcript) {
 			}
 		case b.line != "":
 			got := s.command(t, b.line)
-			b.got[s.kind] = got
+			b.ran(s.kind, got)
 			if diff := cmp.Diff(strings.Split(b.want[s.kind], "\n"), strings.Split(got, "\n")); diff != "" && !*update {
 				t.Errorf("$ %s (-want +got)\n%s", b.line, diff)
 			}

@@ -14,7 +14,7 @@ const (
 	// Same and Different are those of true and false, of which neither is less.
 	Same
 	Different
-	// Incomparable is that of values of which it cannot be told whether they are equal.
+	// Incomparable is that of values of which it is unknown whether they are equal.
 	Incomparable
 	// Orders is the number of orders.
 	Orders

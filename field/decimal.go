@@ -171,7 +171,7 @@ func (d expanded) compare(e expanded) int {
 	}
 	larger := bytes.Compare(d.digits, e.digits)
 	switch {
-	case len(d.digits) == 0 || len(e.digits) == 0: // the point of zero says nothing
+	case len(d.digits) == 0 || len(e.digits) == 0: // the point of zero has no meaning
 	case d.point != e.point:
 		larger = sign(d.point > e.point)
 	}

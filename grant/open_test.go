@@ -169,8 +169,8 @@ func checkClean(t *testing.T, err error, g *grant.Grant) {
 	}
 }
 
-// TestCreate ships with a grant: segments and rows of the days that it names; a row
-// of another day is invalid, so that a shipper goes on without it.
+// TestCreate ships with a grant: segments and entities of the days that it names; an
+// entity of another day is invalid, so that a shipper goes on without it.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	s := owner(t)
@@ -191,7 +191,7 @@ func TestCreate(t *testing.T) {
 	old.Meta.Start -= int64(30 * 24 * time.Hour)
 	old.Meta.End -= int64(30 * 24 * time.Hour)
 	if err := tableindex.Put(t.Context(), shipper.Tables(), shipper.Container(), []tableindex.Entity{old}); !errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrAccessDenied) {
-		t.Errorf("a entity of another day: got %v, want ErrInvalid", err)
+		t.Errorf("an entity of another day: got %v, want ErrInvalid", err)
 	}
 	for what, err := range map[string]error{
 		"read":                      func() error { _, err := shipper.Blobs().Read(t.Context(), entity.Name.String(), 0, 1); return err }(),

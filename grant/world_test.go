@@ -47,7 +47,7 @@ func openAzure(t *testing.T, opts azure.Options) *azure.Store {
 	return s
 }
 
-// put stores a segment with one record, and its row; it returns the row.
+// put stores a segment with one record, and its entity; it returns the entity.
 func put(t *testing.T, s store.Store, service, class string, at time.Time, message string) tableindex.Entity {
 	t.Helper()
 	entity := putBlob(t, s, service, class, at, message)
@@ -57,7 +57,7 @@ func put(t *testing.T, s store.Store, service, class string, at time.Time, messa
 	return entity
 }
 
-// putBlob stores a segment with one record and returns what would be its row.
+// putBlob stores a segment with one record and returns what would be its entity.
 func putBlob(t *testing.T, s store.Store, service, class string, at time.Time, message string) tableindex.Entity {
 	t.Helper()
 	var body bytes.Buffer

@@ -36,17 +36,24 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.lost(s)
 	c.buffer(s)
 	c.output(s)
+	c.expiries(s)
 	if c.opts.Requests == nil {
 		return
 	}
 	for _, part := range c.opts.Requests.collectors() {
 		part.Collect(ch)
 	}
-	for name, end := range c.opts.Requests.expiries() {
+	c.cost(s)
+}
+
+func (c *collector) expiries(s scrape) {
+	if c.opts.Expiries == nil {
+		return
+	}
+	for name, end := range c.opts.Expiries() {
 		s.gauge("logstow_credential_expiry_timestamp_seconds", "Expiry of the credential for a store, in Unix time.",
 			float64(end.UnixNano())/1e9, "store", name)
 	}
-	c.cost(s)
 }
 
 func (c *collector) inputs(s scrape) {

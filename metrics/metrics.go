@@ -45,6 +45,8 @@ type Options struct {
 	// Inputs are the counters of inputs, Requests those of storage requests.
 	Inputs   *Inputs
 	Requests *Requests
+	// Expiries are the expiries of the credentials of stores, where known, by store.
+	Expiries func() map[string]time.Time
 	// Processed is process.Stats.Counts: records dropped and changed by rules, by reason.
 	Processed func() map[string]int64
 	// Lost are further counts of lost records, by reason.

@@ -25,13 +25,13 @@ import (
 	"logstow/internal/price"
 	"logstow/metrics"
 	"logstow/store"
-	"logstow/store/local"
+	"logstow/store/storetest"
 	"logstow/upload"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// fakeBuffer has the numbers it is told.
+// fakeBuffer has given numbers.
 type fakeBuffer struct {
 	stats buffer.Stats
 	err   error
@@ -41,15 +41,15 @@ func (b *fakeBuffer) Stats() buffer.Stats { return b.stats }
 func (b *fakeBuffer) InQuarantine() int   { return 6 }
 func (b *fakeBuffer) Err() error          { return b.err }
 
-type fakeShipper struct{ outage error }
+type fakeUploader struct{ outage error }
 
-func (s fakeShipper) Outage() error { return s.outage }
+func (s fakeUploader) Outage() error { return s.outage }
 
-func (fakeShipper) Stats() upload.Stats {
+func (fakeUploader) Stats() upload.Stats {
 	return upload.Stats{Delivered: upload.Delivered{Segments: 4, StoredBytes: 2e9}, Conflicts: 2, Unindexed: 3}
 }
 
-func (fakeShipper) Services() map[string]upload.Delivered {
+func (fakeUploader) Services() map[string]upload.Delivered {
 	return map[string]upload.Delivered{"web": {Segments: 3, Records: 30, RawBytes: 300, StoredBytes: 1e9}, "": {Segments: 1, StoredBytes: 1e9}}
 }
 
@@ -60,28 +60,9 @@ type clock struct{ now time.Time }
 
 func (c *clock) read() time.Time { return c.now }
 
-// expiring is a store whose credential ends.
-type expiring struct {
-	store.Store
-	name string
-	in   time.Duration
-}
-
-func (e expiring) String() string             { return e.name }
-func (e expiring) Expires() (time.Time, bool) { return start.Add(e.in), true }
-
 func openLocal(t *testing.T) store.Store {
 	t.Helper()
-	s, err := local.Open(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return storetest.OpenLocal(t)
 }
 
 // full has every metric that there is, ten minutes after the start.
@@ -94,20 +75,19 @@ func full(t *testing.T) (*metrics.Metrics, store.Store) {
 	web.Cut.Add(1)
 	inputs.For("syslog", "sys").Records.Add(2)
 	m := metrics.New(metrics.Options{
-		Version: "v1", Uploader: fakeShipper{}, Inputs: inputs, Requests: requests, Now: c.read, Prices: price.Default(),
+		Version: "v1", Uploader: fakeUploader{}, Inputs: inputs, Requests: requests, Now: c.read, Prices: price.Default(),
 		Buffer: &fakeBuffer{stats: buffer.Stats{
 			Open: 1, Waiting: 2, Sending: 3, Unindexed: 1, Disk: 500, Limit: 1000, Oldest: start.Add(9 * time.Minute),
 			DroppedRecords: 7, LostRecords: 4, Replayed: 8, Damaged: 1, Failed: 1, Unsealed: 1, Quarantined: 5,
 		}},
 		Processed: func() map[string]int64 { return map[string]int64{"sample": 11, "redact:card": 12} },
-		Lost:      map[string]func() uint64{"udp-no-room": func() uint64 { return 13 }},
+		Expiries: func() map[string]time.Time {
+			return map[string]time.Time{"azblob://logs": start.Add(time.Hour), "azblob://audit": start.Add(2 * time.Hour)}
+		},
+		Lost: map[string]func() uint64{"udp-no-room": func() uint64 { return 13 }},
 	})
 	c.now = start.Add(10 * time.Minute)
-	first := requests.Store(expiring{openLocal(t), "azblob://logs", time.Hour})
-	// Stores that are opened later have expiries of their own, or none.
-	requests.Store(expiring{openLocal(t), "azblob://audit", 2 * time.Hour})
-	requests.Store(openLocal(t))
-	return m, first
+	return m, requests.Store(openLocal(t))
 }
 
 func scrape(t *testing.T, m *metrics.Metrics) string {
@@ -204,10 +184,10 @@ func TestDocumented(t *testing.T) {
 func TestRequestStatus(t *testing.T) {
 	t.Parallel()
 	requests := metrics.NewRequests()
-	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}, Requests: requests})
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeUploader{}, Requests: requests})
 	for _, err := range []error{
 		nil, context.Canceled, store.ErrExists, store.ErrNotFound, store.ErrNoContainer, store.ErrNoTable, store.ErrTableBusy,
-		store.ErrRange, store.ErrInvalid, store.ErrAccessDenied, store.ErrThrottled, store.ErrUnavailable, store.ErrHeld, errors.New("?"),
+		store.ErrRange, store.ErrInvalid, store.ErrUnusable, store.ErrAccessDenied, store.ErrThrottled, store.ErrUnavailable, store.ErrHeld, errors.New("?"),
 	} {
 		if err != nil {
 			err = fmt.Errorf("create x: %w", &store.Error{Op: "create", Object: "x", Class: err})
@@ -217,14 +197,14 @@ func TestRequestStatus(t *testing.T) {
 	text := scrape(t, m)
 	for _, want := range []string{
 		`{operation="create",status="ok"} 1`, `status="canceled"} 1`, `status="exists"} 1`, `status="not_found"} 3`, `status="busy"} 1`,
-		`status="invalid"} 2`, `status="access_denied"} 1`, `status="throttled"} 1`, `status="unavailable"} 1`, `status="held"} 1`, `status="failed"} 1`,
+		`status="invalid"} 2`, `status="unusable"} 1`, `status="access_denied"} 1`, `status="throttled"} 1`, `status="unavailable"} 1`, `status="held"} 1`, `status="failed"} 1`,
 		"logstow_output_retries_total 3\n", "logstow_segment_size_bytes_count 1\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
 		}
 	}
-	if made := requests.Counts(); made.Create != 14 || made.Total() != 14 {
+	if made := requests.Counts(); made.Create != 15 || made.Total() != 15 {
 		t.Errorf("%+v", made)
 	}
 }
@@ -250,7 +230,7 @@ func (f failingBlobs) Create(context.Context, string, []byte, store.CreateOption
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	requests := metrics.NewRequests()
-	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}, Requests: requests})
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeUploader{}, Requests: requests})
 	s := requests.Store(openLocal(t))
 	ctx, blobs, tables := t.Context(), s.Blobs(), s.Tables()
 	_, err := blobs.Create(ctx, "web/1", []byte("x"), store.CreateOptions{})
@@ -289,7 +269,7 @@ func TestOperations(t *testing.T) {
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	requests, b := metrics.NewRequests(), new(fakeBuffer)
-	c, s := &clock{time.Now()}, new(fakeShipper)
+	c, s := &clock{time.Now()}, new(fakeUploader)
 	m := metrics.New(metrics.Options{Buffer: b, Uploader: s, Requests: requests, Now: c.read})
 	server, err := httpserver.New(t.Context(), httpserver.Options{Address: ":0"}, m)
 	if err != nil {
@@ -352,7 +332,7 @@ func TestHealth(t *testing.T) {
 // The least there can be is a valid scrape too.
 func TestMinimal(t *testing.T) {
 	t.Parallel()
-	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeShipper{}})
+	m := metrics.New(metrics.Options{Buffer: &fakeBuffer{}, Uploader: fakeUploader{}})
 	if text := scrape(t, m); !strings.Contains(text, "logstow_lag_seconds 0\n") || strings.Contains(text, "logstow_estimated") {
 		t.Error(text)
 	}

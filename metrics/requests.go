@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"maps"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,10 +22,6 @@ type Requests struct {
 	counter  store.Counter
 	// lastCreate is when storage last accepted a segment, in Unix nanoseconds.
 	lastCreate atomic.Int64
-
-	mu sync.Mutex
-	// expires return the expiry of the stores' credentials, by the stores' names.
-	expires map[string]func() (time.Time, bool)
 }
 
 // NewRequests makes a Requests.
@@ -57,33 +51,8 @@ func (r *Requests) LastCreate() time.Time { return time.Unix(0, r.lastCreate.Loa
 // Counts are the requests so far by kind.
 func (r *Requests) Counts() store.Requests { return r.counter.Requests() }
 
-// Store observes the requests made through s. If s has a method Expires() (time.Time, bool), that
-// is the expiry of the credential of the store with that name.
-func (r *Requests) Store(s store.Store) store.Store {
-	if e, ok := s.(interface{ Expires() (time.Time, bool) }); ok {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.expires == nil {
-			r.expires = make(map[string]func() (time.Time, bool))
-		}
-		r.expires[s.String()] = e.Expires
-	}
-	return observedStore{r.counter.Store(s), r}
-}
-
-// expiries are the known expiries of the stores' credentials, by name.
-func (r *Requests) expiries() map[string]time.Time {
-	r.mu.Lock()
-	known := maps.Clone(r.expires)
-	r.mu.Unlock()
-	ends := make(map[string]time.Time, len(known))
-	for name, expires := range known {
-		if end, ok := expires(); ok {
-			ends[name] = end
-		}
-	}
-	return ends
-}
+// Store observes the requests made through s.
+func (r *Requests) Store(s store.Store) store.Store { return observedStore{r.counter.Store(s), r} }
 
 func (r *Requests) collectors() []prometheus.Collector {
 	return []prometheus.Collector{r.requests, r.seconds, r.sizes, r.retries}

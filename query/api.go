@@ -32,28 +32,17 @@ type (
 	Reason = explain.Reason
 	// Report counts what a query did.
 	Report = source.Report
-	// Requests are numbers of requests to storage.
-	Requests = source.Requests
-	// Problem is something that could not be read, so that the answer may be incomplete.
-	Problem = source.Problem
 	// Progress is how far a query has come.
 	Progress = source.Progress
 )
 
-// Limits of [Query.RunContext].
-const (
-	// ContextReach is the maximum time between a match and the records around it.
-	ContextReach = merge.ContextReach
-	// MaxContextLines is the maximum of [ContextLines].
-	MaxContextLines = merge.MaxContextLines
-)
+// MaxContextLines is the maximum of [ContextLines].
+const MaxContextLines = merge.MaxContextLines
 
 // Errors of queries.
 var (
 	// ErrSelection is wrapped by the errors of [New]: the selection is invalid.
 	ErrSelection = match.ErrSelection
-	// ErrForeign is the cause of a [Problem] with a blob of a Logstow that this program cannot read.
-	ErrForeign = plan.ErrForeign
 	// ErrBudget ends a query that would read or cost more than its options allow.
 	ErrBudget = source.ErrBudget
 	// ErrMemory ends [Query.Stats] if its groups would take more memory than the options allow.
@@ -68,9 +57,6 @@ func Services(ctx context.Context, s Store) ([]string, error) { return plan.Serv
 
 // StoreEmpty is the reason if no store has a service.
 func StoreEmpty() Reason { return explain.StoreEmpty() }
-
-// Size is a number of bytes for people, in powers of ten.
-func Size(n int64) string { return source.Size(n) }
 
 // Dollars formats an estimated cost for people.
 func Dollars(amount float64) string { return source.Dollars(amount) }

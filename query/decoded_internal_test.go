@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"logstow/query/source"
+	"logstow/internal/units"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -52,7 +52,7 @@ func TestDecodedLimit(t *testing.T) {
 	if len(lines) != 1 || !strings.HasSuffix(lines[0], "found") {
 		t.Errorf("%q", lines)
 	}
-	if len(r.Problems) != 1 || r.Problems[0].Object != name || !strings.Contains(r.Problems[0].Error(), "more than "+source.Size(limit)+" of text") {
+	if len(r.Problems) != 1 || r.Problems[0].Object != name || !strings.Contains(r.Problems[0].Error(), "more than "+units.FormatSize(limit)+" of text") {
 		t.Errorf("%v", r.Problems)
 	}
 	if r.BytesDecoded > limit || r.BytesDecoded < limit-1<<20 || r.LinesDecoded < limit/(62<<10) {

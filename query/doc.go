@@ -16,6 +16,6 @@
 //	match     one compiled query
 //	source    stores, segments, costs, the report
 //
-// A segment that cannot be read is a [Problem] of the [Report], never the end
+// A segment that cannot be read is a problem of the [Report], never the end
 // of the query.
 package query

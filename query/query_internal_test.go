@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/query/internal/querytest"
+	"logstow/query/plan"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -180,7 +181,7 @@ func TestForeignBlobs(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 	r := q.Report()
-	if len(r.Problems) != 1 || !errors.Is(r.Problems[0], ErrForeign) || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "notes.txt") {
+	if len(r.Problems) != 1 || !errors.Is(r.Problems[0], plan.ErrForeign) || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "notes.txt") {
 		t.Errorf("problems %v, notes %v", r.Problems, r.Notes)
 	}
 	// Out of the range it does not matter.

@@ -61,7 +61,7 @@ func (q *Query) Run(ctx context.Context, p *Plan, emit func(Match) error) error 
 
 // RunContext is Run, and emits the records around each match too: of the same
 // source of the same instance, inside the range of the selection, and not further
-// from the match than [ContextReach]. Matches are in output order. The records around
+// from the match than an hour. Matches are in output order. The records around
 // one come right before and after it, so records of several sources are not in the
 // order of time. Each record is emitted once.
 func (q *Query) RunContext(ctx context.Context, p *Plan, lines ContextLines, emit func(Match) error) error {

@@ -116,28 +116,13 @@ func Next(text []byte) (line Line, rest []byte, err error) {
 		return Line{}, nil, malformed("source is empty, too long or holds control bytes")
 	}
 	message := source + n + 1
-	end := recordEnd(text, message)
-	if end < 0 {
+	end, _ := End(text, message)
+	if end == len(text) {
 		return Line{}, nil, malformed("no newline at the end")
 	}
-	line.Raw = text[message : end-1 : end-1]
-	line.Text = text[:end:end]
-	return line, text[end:], nil
-}
-
-// recordEnd is the offset after the first newline at or after from that no TAB
-// follows, or -1.
-func recordEnd(text []byte, from int) int {
-	for {
-		n := bytes.IndexByte(text[from:], '\n')
-		if n < 0 {
-			return -1
-		}
-		from += n + 1
-		if from == len(text) || text[from] != '\t' {
-			return from
-		}
-	}
+	line.Raw = text[message:end:end]
+	line.Text = text[: end+1 : end+1]
+	return line, text[end+1:], nil
 }
 
 func malformed(what string) error { return fmt.Errorf("%w: %s", ErrText, what) }

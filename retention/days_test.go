@@ -14,6 +14,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/retention"
 	"logstow/store"
+	"logstow/store/storetest"
 )
 
 // A service is left at the first day that no class has passed: the pages after it are
@@ -50,7 +51,7 @@ func TestEarlierClock(t *testing.T) {
 		"ours":   {midnight.Add(-time.Minute), midnight.Add(time.Minute)},
 		"theirs": {midnight.Add(time.Minute), midnight.Add(-time.Minute)},
 	} {
-		s := openLocal(t)
+		s := storetest.OpenLocal(t)
 		put(t, s, "api", "", midnight.AddDate(0, 0, -4), 1)
 		kept := put(t, s, "api", "", midnight.AddDate(0, 0, -3), 1)
 		h := hooked{Store: s, now: func() (time.Time, error) { return clocks[1], nil }}
@@ -65,7 +66,7 @@ func TestEarlierClock(t *testing.T) {
 	}
 	// An hour apart is still taken for right.
 	for off, refused := range map[time.Duration]bool{time.Hour: false, time.Hour + 1: true, -time.Hour: false, -time.Hour - 1: true} {
-		h := hooked{Store: openLocal(t), now: func() (time.Time, error) { return noon, nil }}
+		h := hooked{Store: storetest.OpenLocal(t), now: func() (time.Time, error) { return noon, nil }}
 		o := retention.Options{Now: func() time.Time { return noon.Add(off) }}
 		_, err := retention.Run(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": 2 * day}}, o)
 		if errors.Is(err, retention.ErrClock) != refused {
@@ -73,7 +74,7 @@ func TestEarlierClock(t *testing.T) {
 		}
 	}
 	// A storage that does not tell the time is not guessed at.
-	h := hooked{Store: openLocal(t), now: func() (time.Time, error) { return time.Time{}, store.ErrInvalid }}
+	h := hooked{Store: storetest.OpenLocal(t), now: func() (time.Time, error) { return time.Time{}, store.ErrInvalid }}
 	o := retention.Options{Force: true}
 	if _, err := retention.Run(t.Context(), h, retention.Policy{Keep: map[string]time.Duration{"": day}}, o); !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("without a clock: %v", err)
@@ -139,7 +140,7 @@ func TestEdgesOfDays(t *testing.T) {
 // A size counts all segments, also those that no policy lets go.
 func TestMaxBytesClasses(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	today := time.Now().UTC().Truncate(day)
 	var size int64
 	for age := range 6 {

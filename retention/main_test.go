@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -15,7 +14,7 @@ import (
 	"logstow/record"
 	"logstow/store"
 	"logstow/store/azure"
-	"logstow/store/local"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -26,7 +25,7 @@ func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
 	t.Helper()
 	t.Run("local", func(t *testing.T) {
 		t.Parallel()
-		f(t, openLocal(t))
+		f(t, storetest.OpenLocal(t))
 	})
 	t.Run("azurite", func(t *testing.T) {
 		t.Parallel()
@@ -35,16 +34,6 @@ func backends(t *testing.T, f func(t *testing.T, s store.Store)) {
 		}
 		f(t, openAzure(t))
 	})
-}
-
-func openLocal(t testing.TB) store.Store {
-	t.Helper()
-	s, err := local.Open(t.Context(), filepath.Join(t.TempDir(), "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { closeStore(t, s) })
-	return s
 }
 
 func openAzure(t testing.TB) store.Store {
@@ -70,17 +59,11 @@ func openAs(t testing.TB, connection string, o azure.Options) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { closeStore(t, s) })
+	storetest.Close(t, s)
 	return s
 }
 
-func closeStore(t testing.TB, s store.Store) {
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// put stores a segment that says that it has one record, with its index row, and
+// put stores a segment that says that it has one record, with its entity, and
 // returns its name. Retention opens no blob: its bytes do not matter.
 func put(t testing.TB, s store.Store, service, class string, bucket time.Time, number uint64) string {
 	t.Helper()
@@ -101,7 +84,7 @@ func newEntity(service, class string, bucket time.Time, number uint64) tableinde
 	}
 }
 
-// putRows stores blobs and then their rows.
+// putEntities stores blobs and then their entities.
 func putEntities(ctx context.Context, s store.Store, entities []tableindex.Entity) (err error) {
 	for i := range entities {
 		r := &entities[i]

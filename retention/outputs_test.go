@@ -19,6 +19,7 @@ import (
 	"logstow/retention"
 	"logstow/segment"
 	"logstow/store"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -116,7 +117,7 @@ func TestOutputsGoLast(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for deletes := 0; ; deletes++ {
-		s := openLocal(t)
+		s := storetest.OpenLocal(t)
 		compacted(t, s)
 		var mu sync.Mutex
 		made := 0
@@ -191,7 +192,7 @@ func TestOutputWaits(t *testing.T) {
 // The marker of a rejected output goes after it, by the next run: without it the output would be read.
 func TestRejectedOutput(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
 	markers := make(map[string]string) // by class
 	for _, class := range []string{"", "audit", "kept"} {
@@ -225,7 +226,7 @@ func TestRejectedOutput(t *testing.T) {
 // A limit of size counts what an output contains once, and what it does not contain besides.
 func TestMaxBytesCountsContainedOnce(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -3)
 	store := func(hour time.Time, numbers ...uint64) (size int64) {
 		for _, number := range numbers {

@@ -17,6 +17,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/retention"
 	"logstow/store"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -302,7 +303,7 @@ func TestAtOnce(t *testing.T) {
 
 func TestClocks(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	today := world(t, s)
 	before := state(t, s)
 	policy := retention.Policy{Keep: map[string]time.Duration{"": 5 * day}}
@@ -330,7 +331,7 @@ func TestClocks(t *testing.T) {
 
 func TestMaxBytes(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	today := time.Now().UTC().Truncate(day)
 	var size int64
 	for age := range 10 {

@@ -14,6 +14,7 @@ import (
 
 	"logstow/retention"
 	"logstow/store"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -79,7 +80,7 @@ func (b hookedBlobs) SetTier(_ context.Context, names []string, _ store.Tier) er
 // times in whole seconds. One that was found and cannot be deleted stays, however new.
 func TestLate(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
 	for number := range uint64(3) {
 		put(t, s, "api", "", past, number+1)
@@ -117,7 +118,7 @@ func TestLate(t *testing.T) {
 // What a run that was interrupted reports is what is known to have gone, and why it ended.
 func TestInterruptedReport(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	var entities []tableindex.Entity
 	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
 	var size int64
@@ -166,7 +167,7 @@ func TestInterruptedReport(t *testing.T) {
 // One service that cannot be listed keeps nothing else from going, but all tables.
 func TestNotListed(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	today := world(t, s)
 	before := state(t, s)
 	failed := &store.Error{Op: "list", Object: "api-b/", Class: store.ErrInvalid}
@@ -220,7 +221,7 @@ func TestNotListed(t *testing.T) {
 // What could not be moved is not reported as moved.
 func TestNotMoved(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	world(t, s)
 	refused := &store.Error{Op: "set tier", Class: store.ErrInvalid}
 	h := hooked{
@@ -242,7 +243,7 @@ func TestNotMoved(t *testing.T) {
 // Where it cannot be seen that all is gone, tables stay, and what went is what deletions said.
 func TestNotVerified(t *testing.T) {
 	t.Parallel()
-	s := openLocal(t)
+	s := storetest.OpenLocal(t)
 	past := time.Now().UTC().Truncate(day).AddDate(0, 0, -9)
 	for _, service := range []string{"api", "web"} {
 		put(t, s, service, "", past, 1)
@@ -273,7 +274,7 @@ func TestNotVerified(t *testing.T) {
 // A run that may not delete ends at once, and leaves the index as it is.
 func TestAccessDenied(t *testing.T) {
 	t.Parallel()
-	filled := openLocal(t)
+	filled := storetest.OpenLocal(t)
 	today := world(t, filled)
 	before := state(t, filled)
 	for _, s := range []store.Store{filled, &synthetic{services: 1, perService: 40 * store.MaxDelete, today: today}} {

@@ -23,14 +23,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/entities.json")
 
-// goldenRow is an entity as the table service shows it, with the rows' types.
+// goldenEntity is an entity as the table service shows it, with the properties' types.
 type goldenEntity struct {
 	Case   string
 	Table  string
 	Entity map[string]string
 }
 
-// goldenCases are what the rows of testdata/entities.json mean.
+// goldenCases are what the entities of testdata/entities.json mean.
 func goldenCases(tb testing.TB) map[string]tableindex.Entity {
 	full := tableindex.Entity{
 		Name: blobnaming.Name{Service: "queue", Bucket: at(tb, "2014-07-31T18:30:00Z"), Number: 1234567},

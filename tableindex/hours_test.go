@@ -16,8 +16,8 @@ import (
 	"logstow/tableindex"
 )
 
-// The hours of a day, however it is divided, have each of its rows once, those of other keys too, and
-// each hour the rows of its segments.
+// The hours of a day, however it is divided, have each of its entities once, those of other keys too,
+// and each hour the entities of its segments.
 func TestHours(t *testing.T) {
 	t.Parallel()
 	rng, tables := seeded(t), openTables(t)
@@ -38,8 +38,8 @@ func TestHours(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
-	for _, entity := range []string{"0", "~", "5000000000000000000", entities[0].Key().Row + "x"} {
-		odd := store.Entity{Key: store.Key{Partition: "a|07", Row: entity}, Properties: map[string]any{"Type": "segment"}}
+	for _, row := range []string{"0", "~", "5000000000000000000", entities[0].Key().Row + "x"} {
+		odd := store.Entity{Key: store.Key{Partition: "a|07", Row: row}, Properties: map[string]any{"Type": "segment"}}
 		if err := tables.Upsert(t.Context(), all[0].Name, []store.Entity{odd}); err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestWrongTypes(t *testing.T) {
 	}
 }
 
-// Rows in no service's partition are told apart.
+// Entities in no service's partition are returned separately.
 func TestSurvey(t *testing.T) {
 	t.Parallel()
 	tables := openTables(t)

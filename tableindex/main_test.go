@@ -2,7 +2,6 @@ package tableindex_test
 
 import (
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/record"
 	"logstow/store"
-	"logstow/store/local"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 )
 
@@ -22,16 +21,7 @@ func TestMain(m *testing.M) {
 // openTables are the tables of a local store in a folder of the test's own.
 func openTables(t *testing.T) store.Tables {
 	t.Helper()
-	s, err := local.Open(t.Context(), filepath.Join(t.TempDir(), "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s.Tables()
+	return storetest.OpenLocal(t).Tables()
 }
 
 // seeded is a random source whose seed a failing test prints.
@@ -52,7 +42,7 @@ func at(tb testing.TB, s string) time.Time {
 	return t
 }
 
-// newRow is a row of one record a minute at each of the times, which lie in one hour.
+// newEntity is an entity of one record a minute at each of the times, which lie in one hour.
 func newEntity(service, instance, class string, number uint64, times ...time.Time) tableindex.Entity {
 	r := tableindex.Entity{
 		Name: blobnaming.Name{Service: service, Bucket: times[0].UTC().Truncate(time.Hour), Number: number},

@@ -48,7 +48,7 @@ func put(t *testing.T, tables store.Tables, entities ...tableindex.Entity) {
 	}
 }
 
-// TestRangeIsAFilter compares ranges with a filter over all rows, for segments
+// TestRangeIsAFilter compares ranges with a filter over all entities, for segments
 // and ranges whose ends often meet, or lie at edges of hours and days.
 func TestRangeIsAFilter(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestRangeIsAFilter(t *testing.T) {
 		}
 	}
 	if matched == 0 {
-		t.Error("no range had a entity: this test shows nothing")
+		t.Error("no range had an entity: this test shows nothing")
 	}
 }
 
@@ -244,7 +244,7 @@ func TestRangeContinuesAfterMalformedEntities(t *testing.T) {
 	}
 }
 
-// spoil changes properties of a row's entity where it stands.
+// spoil changes properties of an entity in its table.
 func spoil(t *testing.T, tables store.Tables, r tableindex.Entity, change map[string]any) {
 	t.Helper()
 	table, e := entityOf(t, r)
@@ -274,7 +274,7 @@ func (r *recorder) Upsert(_ context.Context, table string, entities []store.Enti
 	return nil
 }
 
-// entityOf is the table and the entity of a row in the container "logs".
+// entityOf is what Put writes for an entity of the container "logs", and the table.
 func entityOf(tb testing.TB, r tableindex.Entity) (string, store.Entity) {
 	tb.Helper()
 	var w recorder

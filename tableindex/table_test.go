@@ -81,7 +81,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// collectRows are a table's rows and what could not be read.
+// collectEntities are a table's entities and what could not be read.
 func collectEntities(t *testing.T, tables store.TableReader, table, service string) (all []tableindex.Entity, err error) {
 	t.Helper()
 	for entities, rowErr := range tableindex.Entities(t.Context(), tables, "logs", table, service) {
@@ -103,7 +103,7 @@ func TestNewEntity(t *testing.T) {
 	foreign.Name, moved.Name, bare.Metadata = "a/readme.txt", "a/2026/11/20/1300/000001.log", nil
 	for _, b := range []store.Blob{foreign, moved, bare} {
 		if _, err := tableindex.NewEntity(b); err == nil {
-			t.Errorf("%s is a entity", b.Name)
+			t.Errorf("%s is an entity", b.Name)
 		}
 	}
 }

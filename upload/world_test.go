@@ -13,7 +13,7 @@ import (
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
-	"logstow/store/local"
+	"logstow/store/storetest"
 	"logstow/tableindex"
 	"logstow/upload"
 )
@@ -26,16 +26,7 @@ var start = time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
 // openStore opens an empty store.
 func openStore(t *testing.T) store.Store {
 	t.Helper()
-	s, err := local.Open(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return storetest.OpenLocal(t)
 }
 
 // openBuffer opens a buffer whose batches hold one call of fill each.

@@ -29,7 +29,7 @@ type compiler struct {
 	now      time.Time
 	literals map[int]string
 	err      error
-	// timed says that the time is looked at.
+	// timed is set if the time is used.
 	timed bool
 	// variables are those declared by let around a node, pointers what # is in the predicates around it.
 	variables map[string]*variable
@@ -51,7 +51,7 @@ type operand struct {
 	finder *field.Finder
 	// unknown counts the operations that were unknown because of it.
 	unknown *Unknown
-	// constant says that it is the same for all records.
+	// constant is set if it is the same for all records.
 	constant bool
 }
 

@@ -109,7 +109,7 @@ func (c *compiler) function(n ast.Node, name string, arguments []ast.Node) opera
 
 func (f *function) param(i int) class { return f.params[min(i, len(f.params)-1)] }
 
-// takes says how many arguments a function takes.
+// takes is the number of arguments of a function, in words.
 func (f *function) takes() string {
 	least, most := len(f.params)-f.optional, len(f.params)
 	words := []string{"no argument", "1 argument", "2 arguments", "3 arguments"}

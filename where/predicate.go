@@ -6,7 +6,7 @@ import (
 	"logstow/field"
 )
 
-// isQuantifier reports whether a function says for how many elements something is true.
+// isQuantifier reports whether a function is a condition on the number of elements for which something is true.
 func isQuantifier(name string) bool {
 	return name == "all" || name == "any" || name == "none" || name == "one"
 }

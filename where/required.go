@@ -69,7 +69,7 @@ const (
 // Text is a text that a message holds.
 type Text struct {
 	Value string
-	// Whole says that a field is equal to it, not only holds it.
+	// Whole is set if a field is equal to it, not only contains it.
 	Whole bool
 }
 

@@ -29,12 +29,15 @@ var ErrLostPositions = errors.New("positions of the inputs are lost")
 // lostInput is the name of the pseudo input whose position stores the policy that was applied.
 const lostInput = "lost-positions"
 
+// undecided reports whether positions are lost and an earlier Open left the decision.
+func (l *Log) undecided() bool {
+	v := l.positions[lostInput]
+	return len(v) == 1 && LostPositions(v[0]) == Undecided
+}
+
 // decideLostPositions applies the policy if positions are lost, and stores it as a position.
 func (l *Log) decideLostPositions(report Report) error {
-	if report.LostPositions {
-		l.positions[lostInput] = []byte{byte(Undecided)}
-	}
-	if v := l.positions[lostInput]; len(v) != 1 || LostPositions(v[0]) != Undecided {
+	if !report.LostPositions {
 		return nil
 	}
 	switch l.opts.OnLostPositions {

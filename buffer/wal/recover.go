@@ -39,7 +39,7 @@ type Report struct {
 	Losses []Loss
 	// MissingBatches are the Seqs of waiting batches without a file.
 	MissingBatches []int64
-	// LostPositions: the positions may be older than the records.
+	// LostPositions: the positions may be older than the records, and no policy was applied yet.
 	LostPositions bool
 }
 
@@ -108,7 +108,7 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 			l.batches[seq] = true
 		}
 	}
-	r.report.LostPositions = r.unknown
+	r.report.LostPositions = r.unknown || l.undecided()
 	return r.report, nil
 }
 

@@ -160,12 +160,12 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 			return nil
 		}
 	}
-	stdout, stderr := e.stdout, e.stderr // those of now: they may be replaced by what feeds the pager
+	stdout := e.stdout // that of now: it may be replaced by what feeds the pager
 	return func(ended func()) (*running, error) {
 		// The pager handles interrupts itself.
 		//nolint:gosec // the user's own command, as the shell would run it
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", command)
-		cmd.Stdout, cmd.Stderr = stdout, stderr
+		cmd.Stdout, cmd.Stderr = stdout, e.line.Unwrap()
 		if e.getenv("LESS") == "" {
 			cmd.Env = append(os.Environ(), "LESS=FRX") // also for a $PAGER of "less" alone
 		}
@@ -173,7 +173,9 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 		if err != nil {
 			return nil, err
 		}
+		release := e.line.Hold()
 		if err := cmd.Start(); err != nil {
+			release()
 			return nil, errors.Join(err, in.Close())
 		}
 		// Interrupts belong to the pager now; leaving it ends both.
@@ -182,6 +184,7 @@ func (e *environment) pager(ctx context.Context) func(ended func()) (*running, e
 		go func() {
 			defer close(done)
 			_ = cmd.Wait() // how a pager ends is its user's affair
+			release()
 			ended()
 		}()
 		return &running{in, func() { <-done }}, nil

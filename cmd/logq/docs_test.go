@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/price"
 )
@@ -58,42 +57,6 @@ func TestDocumentedExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, scriptParams(testscript.Params{Files: []string{file}}))
-}
-
-// Every flag is in the reference, and every environment variable.
-func TestFlagsAreDocumented(t *testing.T) {
-	t.Parallel()
-	data, err := os.ReadFile("../../docs/reference.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(data)
-	seen := 0
-	for _, c := range commands(environment{}) {
-		for _, f := range c.Flags {
-			names := f.Names()
-			seen++
-			if !strings.Contains(text, "`--"+names[0]) && !strings.Contains(text, "(`--"+names[0]) {
-				t.Errorf("--%s of %s is not documented", names[0], c.Name)
-			}
-			for _, short := range names[1:] {
-				if !strings.Contains(text, "`-"+short+"`") && !strings.Contains(text, " -"+short) {
-					t.Errorf("-%s of %s is not documented", short, c.Name)
-				}
-			}
-			if d, ok := f.(ucli.DocGenerationFlag); !ok || d.GetUsage() == "" {
-				t.Errorf("--%s of %s has no usage", names[0], c.Name)
-			}
-		}
-	}
-	if seen < 40 {
-		t.Errorf("only %d flags", seen)
-	}
-	for _, name := range []string{"LOGSTOW_STORE", "LOGSTOW_CACHE_DIR", "LOGSTOW_CACHE_SIZE", "LOGSTOW_PAGER", "LOGSTOW_PRICES", "PAGER", "NO_COLOR"} {
-		if !strings.Contains(text, "`"+name) {
-			t.Errorf("%s is not documented", name)
-		}
-	}
 }
 
 // The prices of the page are those built in.

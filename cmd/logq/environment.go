@@ -10,6 +10,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/progress"
 	"logstow/query"
 	"logstow/query/output"
 	"logstow/store"
@@ -19,10 +20,12 @@ import (
 type environment struct {
 	getenv         func(string) string
 	stdout, stderr io.Writer
-	out, err       screen // where those two end
-	piped          bool   // stdout is a pipe: something else may be shown by what reads it
-	now            func() time.Time
-	tempDir        string
+	// line shows progress below what is written to stderr; set by withMessages.
+	line     *progress.Line
+	out, err screen // where those two end
+	piped    bool   // stdout is a pipe: something else may be shown by what reads it
+	now      func() time.Time
+	tempDir  string
 }
 
 // printf writes a line to standard error, with control characters escaped: names from

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"logstow/internal/hint"
+	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
 )
@@ -37,7 +38,7 @@ func (r *request) printPlan(q *query.Query, p *query.Plan) {
 			AtMost query.Bound `json:"at_most"`
 		}{"planned", r.sel.From.UTC(), r.sel.To.UTC(), bound})
 	default:
-		r.env.printf("%d segments found, %d may match: at most %s to read, for %s", planned.SegmentsListed, bound.Segments, query.Size(bound.Bytes), query.Dollars(bound.CostUSD))
+		r.env.printf("%d segments found, %d may match: at most %s to read, for %s", planned.SegmentsListed, bound.Segments, units.FormatSize(bound.Bytes), query.Dollars(bound.CostUSD))
 	}
 }
 
@@ -72,7 +73,7 @@ func (r *request) printReport(report *query.Report) {
 		problems[i] = p
 	}
 	for _, advice := range hint.All(errors.Join(problems...)) {
-		fmt.Fprintf(r.env.stderr, "hint: %s\n", output.Visible(advice))
+		r.env.hint(advice)
 	}
 	for _, n := range notes {
 		r.env.printf("%s", n)
@@ -96,7 +97,7 @@ func (r *request) overBudget(err error) error {
 	if !errors.Is(err, query.ErrBudget) {
 		return err
 	}
-	limit := fmt.Sprintf("--max-bytes %s", query.Size(r.opts.MaxBytes))
+	limit := fmt.Sprintf("--max-bytes %s", units.FormatSize(r.opts.MaxBytes))
 	switch {
 	case r.opts.MaxBytes > 0 && r.opts.MaxCost > 0:
 		limit += fmt.Sprintf(" or --max-cost %g", r.opts.MaxCost)

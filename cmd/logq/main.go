@@ -10,10 +10,10 @@ import (
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"logstow/internal/cli"
 	"logstow/internal/manual"
+	"logstow/internal/progress"
 	"logstow/internal/retry"
 )
 
@@ -41,13 +41,7 @@ func main() {
 
 // screenOf is the terminal that a file is, if it is one.
 func screenOf(f *os.File) screen {
-	if !term.IsTerminal(int(f.Fd())) {
-		return screen{}
-	}
-	columns, rows, err := term.GetSize(int(f.Fd()))
-	if err != nil || columns < 1 || rows < 1 {
-		return screen{rows: 24, columns: 80}
-	}
+	rows, columns := progress.Screen(f)
 	return screen{rows, columns}
 }
 
@@ -81,12 +75,22 @@ logq stats --since 1d --by hour`,
 
 // run runs the program in an environment and returns its exit status.
 func run(ctx context.Context, args []string, env environment) int {
+	ctx, env = withMessages(ctx, env)
 	p := program(env)
 	if complete(ctx, p.App, args, env) {
 		return cli.OK
 	}
-	ctx = retry.WithReporter(ctx, func(r retry.Attempt) {
-		env.printf("retrying for %v, next in %v: %v", r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
-	})
 	return cli.Run(ctx, *p, args)
+}
+
+// withMessages adds a progress line below the messages on standard error, among them reports of
+// requests that are retried.
+func withMessages(ctx context.Context, env environment) (context.Context, environment) {
+	columns := env.err.columns
+	if env.getenv("TERM") == "dumb" {
+		columns = 0
+	}
+	env.line = progress.New(env.stderr, columns)
+	env.stderr = env.line
+	return retry.WithReporter(ctx, func(r retry.Attempt) { env.printf("%v", r) }), env
 }

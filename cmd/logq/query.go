@@ -143,7 +143,7 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 		return 0, nil, err
 	}
 	r.warnFuture(p)
-	r.progress.above(&r.env, func() { r.printPlan(q, p) })
+	r.printPlan(q, p)
 	r.progress.planned(q, p)
 	if r.count {
 		if n, err = q.Count(ctx, p); err != nil {

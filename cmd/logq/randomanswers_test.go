@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Random command lines print what the reference answers, with its status, or end with the
-// usage error of their mistake. LOGSTOW_LONG=1 tries 6,000 of them, LOGSTOW_SEED repeats a run.
+// Random command lines print the reference's answer and have its exit status, or end with the
+// usage error of their mistake. LOGSTOW_LONG=1 runs 6,000 of them, LOGSTOW_SEED repeats a run.
 func TestLongRandomAnswers(t *testing.T) {
 	t.Parallel()
 	worlds := 1
@@ -66,7 +66,7 @@ func checkAnswer(t *testing.T, w *world, l *commandLine) (status int) {
 	}
 	for line := range strings.Lines(stderr.String()) {
 		if status == 0 && !strings.Contains(line, "planned by the index") && !strings.Contains(line, "are dated after now") {
-			t.Fatalf("logq %q\nfound records, and says: %s", l.args, line)
+			t.Fatalf("logq %q\nfound records, but reports: %s", l.args, line)
 		}
 	}
 	return status

@@ -31,7 +31,7 @@ type request struct {
 	// reasons why nothing matched; nil if something did.
 	reasons []query.Reason
 
-	progress progress
+	progress queryProgress
 }
 
 func readRequest(c *ucli.Context, env environment) (*request, error) {

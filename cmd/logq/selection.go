@@ -16,6 +16,7 @@ import (
 	"logstow/internal/units"
 	"logstow/query"
 	"logstow/record"
+	"logstow/store"
 )
 
 // selectionFlags are the flags that select records.
@@ -63,7 +64,7 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 	return sel, nil
 }
 
-// readOptions reads limitFlags.
+// readOptions reads limitFlags, except --no-cache, and whether --explain needs the tiers of blobs.
 func readOptions(c *ucli.Context, env environment) (query.Options, error) {
 	opts := query.Options{Plan: c.String("plan"), TempDir: env.tempDir, Tiers: c.Bool("explain") || c.IsSet("max-cost")}
 	err := cli.OneOf("plan", opts.Plan, planModes()...)
@@ -85,7 +86,7 @@ func readOptions(c *ucli.Context, env environment) (query.Options, error) {
 	return opts, err
 }
 
-// prices are those of $LOGSTOW_PRICES; nil without it.
+// prices are those of the file of --prices, else of $LOGSTOW_PRICES; nil if neither is given.
 func prices(c *ucli.Context, env environment) (*price.Table, error) {
 	from, name := "--prices", c.String("prices")
 	if name == "" {
@@ -108,14 +109,11 @@ func prices(c *ucli.Context, env environment) (*price.Table, error) {
 // coverIndex makes a plan by index fail for stores whose index is known not to cover the
 // range, such as that of a grant.
 func (r *request) coverIndex(stores []query.Store) {
+	if r.opts.Plan != query.PlanIndex {
+		return
+	}
 	for i := range stores {
-		limited, ok := stores[i].Tables.(interface {
-			Covers(from, to time.Time) error
-		})
-		if !ok || r.opts.Plan != query.PlanIndex {
-			continue
-		}
-		if err := limited.Covers(r.sel.From, r.sel.To); err != nil {
+		if err := store.Covers(stores[i].Tables, r.sel.From, r.sel.To); err != nil {
 			stores[i].Tables = unopened{err}
 		}
 	}

@@ -139,7 +139,7 @@ func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*quer
 		return nil, nil, err
 	}
 	r.warnFuture(p)
-	r.progress.above(&r.env, func() { r.printPlan(q, p) })
+	r.printPlan(q, p)
 	r.progress.planned(q, p)
 	stats, err := q.Stats(ctx, p, by, r.zone)
 	if errors.Is(err, query.ErrSelection) {
@@ -184,7 +184,7 @@ func printStats(env *environment, s *query.Stats, format string, limit int, zone
 		return printStatsJSON(env, s.By, rows)
 	case csvFormat:
 		w := csv.NewWriter(env.stdout)
-		_ = w.Write(append(slices.Clone(s.By), "count")) // Error tells
+		_ = w.Write(append(slices.Clone(s.By), "count")) // Error returns it
 		for _, row := range rows {
 			_ = w.Write(append(slices.Clone(row.Key), strconv.FormatUint(row.Count, 10)))
 		}

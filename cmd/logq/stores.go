@@ -98,13 +98,9 @@ func (e *environment) warnUnused(spec string, err error) {
 
 // warnPending warns of an index that is known to be incomplete.
 func (e *environment) warnPending(s store.Store) {
-	r, ok := s.(interface{ PendingReindex() (string, error) })
-	if !ok {
-		return
-	}
-	if id, err := r.PendingReindex(); id != "" && err == nil {
+	if id, err := store.PendingReindex(s); id != "" && err == nil {
 		e.printf("%s: the index is incomplete: its database was replaced and is not filled yet", s)
-		e.hint("ask without --plan index, or run shipper reindex --store " + s.String())
+		e.hint("query without --plan index, or run shipper reindex --store " + s.String())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"logstow/internal/units"
 	"logstow/query"
 )
 
@@ -39,7 +40,7 @@ func (r *request) printTail(ctx context.Context, q *query.Query, p *query.Plan, 
 		return nil
 	})
 	if errors.Is(err, errTailFull) {
-		r.notes = append(r.notes, fmt.Sprintf("the last %d records only: --tail %d would take more than %s", len(kept), r.tail, query.Size(maxTail)))
+		r.notes = append(r.notes, fmt.Sprintf("the last %d records only: --tail %d would take more than %s", len(kept), r.tail, units.FormatSize(maxTail)))
 		err = nil
 	}
 	for _, m := range slices.Backward(kept) {

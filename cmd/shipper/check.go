@@ -37,7 +37,7 @@ func checkCommand() *ucli.Command {
 shipper check --config /etc/logstow/shipper.yaml
 shipper check --store azblob://logs --service host --syslog udp://:5140`,
 		ArgsUsage: "[FILE|GLOB|-]...",
-		Description: `Takes what run takes, and reports everything that run would refuse, a line each:
+		Description: `Takes the flags of run and reports all that would make it fail, one per line:
 the configuration, addresses, files that are missing or cannot be opened, the
 buffer's directory and disk. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
 in the table ` + probeTable + ` are written and removed. A credential that may only

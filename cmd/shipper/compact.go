@@ -184,11 +184,12 @@ func durationOrZero(text string) (time.Duration, error) {
 func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) (compaction.Report, error) {
 	o.Progress = new(compaction.Progress)
 	p := o.Progress
-	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) {
-		return p.Done.Load(), p.Services.Load(), fmt.Sprintf("services, %d segments merged, %d removed", p.Merged.Load(), p.Removed.Load())
+	line := newProgress(c)
+	stop := line.Start(func() string {
+		return progressText(p.Done.Load(), p.Services.Load(), fmt.Sprintf("services, %d segments merged, %d removed", p.Merged.Load(), p.Removed.Load()))
 	})
-	report, err := compaction.Run(progress.reporting(c), s, o)
-	progress.stop()
+	report, err := compaction.Run(reporting(c, line), s, o)
+	stop()
 	if err != nil && report.Services == 0 && !asJSON {
 		return report, err // before anything was looked at
 	}
@@ -198,6 +199,14 @@ func compact(c *ucli.Context, s store.Store, o compaction.Options, asJSON bool) 
 		err = printCompaction(c.App.Writer, &report)
 	}
 	return report, errors.Join(err, report.Err())
+}
+
+// count is a number of things.
+func count(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // printCompaction prints a report for people.
@@ -214,12 +223,16 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 		cost = fmt.Sprintf("about $%.6f", r.CostUSD)
 	}
 	q := r.Requests
-	size := fmt.Sprintf("%d outputs", r.Outputs)
+	size := ""
 	if !r.DryRun {
-		size += fmt.Sprintf(" of %d bytes", r.BytesOut)
+		size = fmt.Sprintf(" (%s)", units.FormatSize(r.BytesOut))
 	}
-	_, err := fmt.Fprintf(to, "%s: %s %d segments of %d bytes into %s, %s %d of %d bytes; %d hours; %d requests (%d list, %d read, %d create, %d delete, %d table), %s\n",
-		r.Store, verb, r.Inputs, r.BytesIn, size, removed, r.Removed, r.BytesRemoved, r.Hours, q.Total(), q.List, q.Get, q.Create, q.Delete, q.Table, cost)
+	_, err := fmt.Fprintf(to, "%s: %s %s (%s) into %s%s, %s %d (%s); %s; %d requests (%d list, %d read, %d create, %d delete, %d table), %s\n",
+		r.Store, verb, count(r.Inputs, "segment"), units.FormatSize(r.BytesIn), count(r.Outputs, "output"), size, removed, r.Removed, units.FormatSize(r.BytesRemoved),
+		count(int64(r.Hours), "hour"), q.Total(), q.List, q.Get, q.Create, q.Delete, q.Table, cost)
+	if r.DryRun && r.SoftDeleteUSD > 0 {
+		fmt.Fprintf(to, "note: with soft delete, what is removed costs about $%.6f for each day that it is kept\n", r.SoftDeleteUSD)
+	}
 	for _, note := range []struct {
 		n    int64
 		text string

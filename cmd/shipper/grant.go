@@ -31,12 +31,12 @@ shipper grant --store azblob://logs --service shop --expires 1h --from -1d
 shipper grant --store azblob://in --service shop --expires 7d --create-only`,
 		Description: `Writes a file with signatures for one service's logs in an Azure container: for logq
 (logq query --grant FILE), or with --create-only for a shipper (shipper run
---store grant://FILE). Nobody needs a key or a role to use it: keep it like a key.
+--store grant://FILE). It works without a key or a role: protect it like a key.
 
 What is signed is as narrow as the account allows: a directory where it has a
 hierarchical namespace, else a container that holds no other service. Where a reader
 would get more than the service, nothing is signed, and the role assignment that
-does it is printed. docs/grants.md says what a grant protects and what not.
+does it is printed. docs/grants.md describes what it protects, and its limits.
 
 Exit status: 0 written, 2 wrong command line, 3 failed, 4 access denied, or not
 possible as narrow as that.`,

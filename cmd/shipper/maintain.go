@@ -7,14 +7,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
-	"time"
 
 	ucli "github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/progress"
 	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/store/open"
@@ -74,71 +72,21 @@ func withStore(c *ucli.Context, spec string, opts open.Options, f func(spec stri
 	return f(spec, s)
 }
 
-const (
-	// progressWidth is the width of the bar in characters.
-	progressWidth = 30
-	// progressEvery is the interval at which the bar is drawn.
-	progressEvery = 200 * time.Millisecond
-)
-
-// bar is a progress bar on a terminal; elsewhere it prints nothing.
-type bar struct {
-	to io.Writer // nil if it is not a terminal
-	// mu keeps the bar and what is printed above it apart.
-	mu      sync.Mutex
-	end     chan struct{}
-	drawing sync.WaitGroup
+// newProgress is the program's messages with a progress line, if they go to a terminal.
+func newProgress(c *ucli.Context) *progress.Line {
+	_, columns := progress.Screen(c.App.ErrWriter)
+	return progress.New(c.App.ErrWriter, columns)
 }
 
-// startBar draws a bar until stop is called; ask returns the numbers of done and all units.
-func startBar(to io.Writer, ask func() (done, all int64, what string)) *bar {
-	b := &bar{end: make(chan struct{})}
-	file, ok := to.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return b
+// progressText is a bar with the numbers of done and all units, once there are any.
+func progressText(done, all int64, what string) string {
+	if all == 0 {
+		return "listing services"
 	}
-	b.to = to
-	b.drawing.Go(func() {
-		ticker := time.NewTicker(progressEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-b.end:
-				b.above(func() {})
-				return
-			case <-ticker.C:
-				done, all, what := ask()
-				full := int(progressWidth * done / max(all, 1))
-				b.above(func() {
-					fmt.Fprintf(to, "[%s%s] %d/%d %s", strings.Repeat("#", full), strings.Repeat(".", progressWidth-full), done, all, what)
-				})
-			}
-		}
-	})
-	return b
+	return fmt.Sprintf("%s  %d of %d %s", progress.Bar(done, all), done, all, what)
 }
 
-// above clears the bar's line and calls f, which may print.
-func (b *bar) above(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.to != nil {
-		fmt.Fprint(b.to, "\r\x1b[K")
-	}
-	f()
-}
-
-// reporting is a context under which retries that last are reported above the bar.
-func (b *bar) reporting(c *ucli.Context) context.Context {
-	return retry.WithReporter(c.Context, func(r retry.Attempt) {
-		b.above(func() {
-			fmt.Fprintf(c.App.ErrWriter, "%s: retrying for %v, next in %v: %v\n", c.App.Name, r.For.Round(time.Second), r.Next.Round(time.Second), r.Err)
-		})
-	})
-}
-
-// stop removes the bar.
-func (b *bar) stop() {
-	close(b.end)
-	b.drawing.Wait()
+// reporting is a context under which retries that last are reported.
+func reporting(c *ucli.Context, messages io.Writer) context.Context {
+	return retry.WithReporter(c.Context, func(r retry.Attempt) { fmt.Fprintf(messages, "%s: %v\n", c.App.Name, r) })
 }

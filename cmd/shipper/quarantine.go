@@ -17,6 +17,7 @@ import (
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 )
 
 func quarantineCommand() *ucli.Command {
@@ -146,7 +147,7 @@ func listQuarantine(w io.Writer, dirs []string, asJSON bool) error {
 			if reason == "" {
 				reason = f.Problem
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", f.Directory, id, orDash(f.Service), bucket, f.Records, size(f.Bytes), orDash(reason))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", f.Directory, id, orDash(f.Service), bucket, f.Records, units.FormatSize(f.Bytes), orDash(reason))
 		}
 		errs = append(errs, t.Flush())
 	}

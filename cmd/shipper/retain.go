@@ -142,9 +142,10 @@ func retainSettings(c *ucli.Context) (p retention.Policy, o retention.Options, e
 // retain runs the policy on one store.
 func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Options, asJSON bool) error {
 	o.Progress = new(retention.Progress)
-	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) { return howFar(o.Progress, o.DryRun) })
-	report, err := retention.Run(progress.reporting(c), s, p, o)
-	progress.stop()
+	line := newProgress(c)
+	stop := line.Start(func() string { return progressText(howFar(o.Progress, o.DryRun)) })
+	report, err := retention.Run(reporting(c, line), s, p, o)
+	stop()
 	if err != nil && report.Services == 0 && !asJSON {
 		return err // before anything was looked at
 	}
@@ -155,7 +156,7 @@ func retain(c *ucli.Context, s store.Store, p retention.Policy, o retention.Opti
 	} else if err := printRetention(c.App.Writer, &report); err != nil {
 		return err
 	}
-	if c.Err() != nil { // then nobody else says why
+	if c.Err() != nil { // then no other message has the reason
 		for _, problem := range report.Problems {
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s: %s\n", c.App.Name, report.Store, problem)
 		}

@@ -18,7 +18,7 @@ import (
 	"logstow/tableindex"
 )
 
-// Ended by a signal between two batches, retain says what is known to have gone; the
+// Ended by a signal between two batches, retain prints what is known to be deleted; the
 // index of what is left stays, and the next run does the rest.
 func TestRetainSignal(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestRetainSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for left() > blobs-store.MaxDelete {
-		time.Sleep(5 * time.Millisecond) // another process tells nobody how far it is
+		time.Sleep(5 * time.Millisecond) // the process has no event for its progress
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -77,12 +77,12 @@ func TestRetainSignal(t *testing.T) {
 	if status := cmd.ProcessState.ExitCode(); status != 130 {
 		t.Errorf("exit status %d", status)
 	}
-	// It may not have been told yet that the batch is gone.
+	// The response to the batch may not have arrived yet.
 	if want := regexp.MustCompile(`ended early: deleted at least (256 blobs, 256|0 blobs, 0) bytes, of [01] days; `); !want.Match(out.Bytes()) {
 		t.Errorf("no %s in\n%s", want, &out)
 	}
-	if said := fmt.Sprint(cmd.Stderr); said != "shipper: "+dir+": interrupted: asked to stop\n" {
-		t.Errorf("standard error: %s", said)
+	if printed := fmt.Sprint(cmd.Stderr); printed != "shipper: "+dir+": interrupted: asked to stop\n" {
+		t.Errorf("standard error: %s", printed)
 	}
 	if got := heldIn(t, s); len(got) != blobs-store.MaxDelete+blobs {
 		t.Errorf("%d blobs and entities are left", len(got))

@@ -37,7 +37,7 @@ func shipperCommand(ctx context.Context, t testing.TB, env []string, args ...str
 	return cmd
 }
 
-// heldIn are all names of a store, and of each table those of the blobs that it says.
+// heldIn are the names of all blobs of a store, and those in the entities of each table.
 func heldIn(t testing.TB, s store.Store) (all []string) {
 	t.Helper()
 	for page, err := range s.Blobs().List(t.Context(), "") {

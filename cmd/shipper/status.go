@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"logstow/buffer"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
+	"logstow/internal/units"
 )
 
 func statusCommand() *ucli.Command {
@@ -176,7 +176,7 @@ func showTable(w io.Writer, all []bufferStatus, now time.Time) error {
 			oldest = max(now.Sub(*s.Oldest), 0).Round(time.Second).String()
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\n",
-			s.Directory, s.Instance, orDash(s.Holder), size(s.LogBytes), s.Sealed, size(s.SealedBytes),
+			s.Directory, s.Instance, orDash(s.Holder), units.FormatSize(s.LogBytes), s.Sealed, units.FormatSize(s.SealedBytes),
 			s.Unindexed, s.Quarantined, s.Damaged, oldest, orDash(s.LastError))
 	}
 	if err := t.Flush(); err != nil {
@@ -203,17 +203,4 @@ func orDash(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// size formats a number of bytes.
-func size(n int64) string {
-	const unit = 1024
-	if n < unit {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	f, i := float64(n)/unit, 0
-	for ; f >= unit && i < 3; i++ {
-		f /= unit
-	}
-	return fmt.Sprintf("%.1f %ciB", f, "KMGT"[i])
 }

@@ -63,7 +63,7 @@ it may be run again, and run beside shippers. It prints what it cannot
 repair, as verify does. The damaged database of a store in a directory is moved
 aside, to store.db.broken-TIME, and a new one is made and filled.
 
-With --deep it also compares what only footers say (records per minute).
+With --deep it also compares what only footers contain (records per minute).
 
 Exit status: 0 the index is right, 2 wrong command line, 3 something could not be
 repaired or read, 4 access denied, 130 interrupted.`,
@@ -147,8 +147,9 @@ func auditSettings(c *ucli.Context) (o audit.Options, err error) {
 // runAudit compares one store with its index, and repairs the index if repair is set.
 func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bool) error {
 	o.Progress = new(audit.Progress)
-	progress := startBar(c.App.ErrWriter, func() (done, all int64, what string) {
-		return o.Progress.Compared.Load(), o.Progress.Services.Load(), fmt.Sprintf("services, %d blobs", o.Progress.Blobs.Load())
+	line := newProgress(c)
+	stop := line.Start(func() string {
+		return progressText(o.Progress.Compared.Load(), o.Progress.Services.Load(), fmt.Sprintf("services, %d blobs", o.Progress.Blobs.Load()))
 	})
 	var printing error
 	print := func(v any) (err error) {
@@ -159,7 +160,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 		return err
 	}
 	o.OnDifference = func(d audit.Difference) {
-		progress.above(func() {
+		line.Above(func() {
 			if err := print(d); printing == nil {
 				printing = err
 			}
@@ -169,8 +170,8 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	if repair {
 		do = audit.Reindex
 	}
-	report, err := do(progress.reporting(c), s, o)
-	progress.stop()
+	report, err := do(reporting(c, line), s, o)
+	stop()
 	if err == nil && asJSON {
 		printing = errors.Join(printing, print(&report))
 	}
@@ -184,7 +185,7 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	if err := report.Err(); err != nil {
 		return err
 	}
-	id, err := audit.Pending(s)
+	id, err := store.PendingReindex(s)
 	if err != nil {
 		return err
 	}

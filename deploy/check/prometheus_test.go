@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
+	"sigs.k8s.io/yaml"
 )
 
 // known are the metrics that a shipper and a run of compaction have; those of every process and of
@@ -33,50 +35,135 @@ func known(t *testing.T) map[string]bool {
 	return names
 }
 
-// checkQuery parses a query and looks whether its metrics exist.
-func checkQuery(t *testing.T, where, query string, metrics map[string]bool) {
+// checkQuery parses a query, checks that its metrics exist, and returns the matchers of its selectors.
+func checkQuery(t *testing.T, where, query string, metrics map[string]bool) [][]*labels.Matcher {
 	t.Helper()
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)
 	if err != nil {
 		t.Errorf("%s: %v", where, err)
-		return
+		return nil
 	}
-	for _, selectors := range parser.ExtractSelectors(expr) {
-		for _, m := range selectors {
-			if m.Name == labels.MetricName && !metrics[m.Value] {
-				t.Errorf("%s: no metric %s", where, m.Value)
+	all := parser.ExtractSelectors(expr)
+	for name := range metricsOf(all) {
+		if !metrics[name] {
+			t.Errorf("%s: no metric %s", where, name)
+		}
+	}
+	return all
+}
+
+// metricsOf are the names of the metrics of selectors.
+func metricsOf(selectors [][]*labels.Matcher) map[string]bool {
+	names := map[string]bool{}
+	for _, matchers := range selectors {
+		for _, m := range matchers {
+			if m.Name == labels.MetricName {
+				names[m.Value] = true
 			}
 		}
 	}
+	return names
 }
 
-func TestRules(t *testing.T) {
-	t.Parallel()
+// parseRules are the rules for Prometheus.
+func parseRules(t *testing.T) (rules []rulefmt.Rule) {
+	t.Helper()
 	groups, errs := rulefmt.Parse(read(t, "..", "prometheus", "logstow.rules.yaml"), false, model.UTF8Validation, parser.NewParser(parser.Options{}), slog.New(slog.DiscardHandler))
 	for _, err := range errs {
 		t.Error(err)
 	}
+	for _, g := range groups.Groups {
+		rules = append(rules, g.Rules...)
+	}
+	return rules
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
 	metrics, runbook := known(t), string(read(t, "..", "..", "docs", "operations.md"))
 	tests := string(read(t, "..", "prometheus", "logstow.test.yaml"))
-	count := 0
-	for _, g := range groups.Groups {
-		for _, r := range g.Rules {
-			count++
-			checkQuery(t, r.Alert, r.Expr, metrics)
-			if r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
-				t.Errorf("%s: wants a summary and a severity", r.Alert)
+	rules := parseRules(t)
+	for _, r := range rules {
+		checkQuery(t, r.Alert, r.Expr, metrics)
+		if r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
+			t.Errorf("%s: wants a summary and a severity", r.Alert)
+		}
+		if r.Annotations["runbook_url"] != "docs/operations.md#"+strings.ToLower(r.Alert) || !strings.Contains(runbook, "\n### "+r.Alert+"\n") {
+			t.Errorf("%s: not in the runbook", r.Alert)
+		}
+		if !strings.Contains(tests, "alertname: "+r.Alert+"\n") {
+			t.Errorf("%s: no test", r.Alert)
+		}
+	}
+	if len(rules) < 10 {
+		t.Errorf("%d rules", len(rules))
+	}
+}
+
+// The alerts that the tests for promtool expect are those of the rules: their labels match a
+// selector, and their annotations are those of the rule. The values need promtool.
+func TestExpectedAlerts(t *testing.T) {
+	t.Parallel()
+	var file struct {
+		Tests []struct {
+			AlertRuleTest []struct {
+				Alertname string
+				ExpAlerts []struct {
+					ExpLabels      map[string]string `json:"exp_labels"`
+					ExpAnnotations map[string]string `json:"exp_annotations"`
+				} `json:"exp_alerts"`
+			} `json:"alert_rule_test"`
+		}
+	}
+	if err := yaml.Unmarshal(read(t, "..", "prometheus", "logstow.test.yaml"), &file); err != nil {
+		t.Fatal(err)
+	}
+	rules, metrics, fired := parseRules(t), known(t), map[string]bool{}
+	for _, test := range file.Tests {
+		for _, a := range test.AlertRuleTest {
+			i := slices.IndexFunc(rules, func(r rulefmt.Rule) bool { return r.Alert == a.Alertname })
+			if i < 0 {
+				t.Errorf("%s: no rule", a.Alertname)
+				continue
 			}
-			if r.Annotations["runbook_url"] != "docs/operations.md#"+strings.ToLower(r.Alert) || !strings.Contains(runbook, "\n### "+r.Alert+"\n") {
-				t.Errorf("%s: not in the runbook", r.Alert)
-			}
-			if !strings.Contains(tests, "alertname: "+r.Alert+"\n") {
-				t.Errorf("%s: no test", r.Alert)
+			selectors := checkQuery(t, a.Alertname, rules[i].Expr, metrics)
+			for _, want := range a.ExpAlerts {
+				fired[a.Alertname] = true
+				if !slices.ContainsFunc(selectors, func(m []*labels.Matcher) bool { return matches(m, want.ExpLabels) }) {
+					t.Errorf("%s: no selector finds %v", a.Alertname, want.ExpLabels)
+				}
+				if want.ExpLabels["severity"] != rules[i].Labels["severity"] {
+					t.Errorf("%s: severity %s", a.Alertname, want.ExpLabels["severity"])
+				}
+				for name, text := range rules[i].Annotations {
+					if !annotation(text, want.ExpLabels).MatchString(want.ExpAnnotations[name]) {
+						t.Errorf("%s: %s: %q, want %q", a.Alertname, name, want.ExpAnnotations[name], text)
+					}
+				}
 			}
 		}
 	}
-	if count < 10 {
-		t.Errorf("%d rules", count)
+	if len(fired) != len(rules) {
+		t.Errorf("of %d alerts %d fire in a test: %v", len(rules), len(fired), fired)
 	}
+}
+
+// matches reports whether those of the labels that matchers name match.
+func matches(matchers []*labels.Matcher, have map[string]string) bool {
+	return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool {
+		value, ok := have[m.Name]
+		return ok && !m.Matches(value)
+	})
+}
+
+// annotation matches what a template can become with labels: $value may be anything.
+func annotation(text string, have map[string]string) *regexp.Regexp {
+	pattern := regexp.QuoteMeta(text)
+	for name, value := range have {
+		pattern = strings.ReplaceAll(pattern, regexp.QuoteMeta("{{ $labels."+name+" }}"), regexp.QuoteMeta(value))
+	}
+	pattern = regexp.MustCompile(`\\{\\{ \\\$value .*?\\}\\}`).ReplaceAllString(pattern, ".+")
+	return regexp.MustCompile("^" + pattern + "$")
 }
 
 // Where promtool is, the alerts are tried on series.
@@ -112,6 +199,7 @@ func TestDashboard(t *testing.T) {
 		t.Errorf("%+v", dashboard)
 	}
 	metrics, ids := known(t), map[int]bool{}
+	shown, damage := map[string]bool{}, false
 	taken := map[[2]int]string{}
 	for _, p := range dashboard.Panels {
 		if ids[p.ID] {
@@ -131,7 +219,19 @@ func TestDashboard(t *testing.T) {
 			t.Errorf("%s shows nothing", p.Title)
 		}
 		for _, target := range p.Targets {
-			checkQuery(t, p.Title, strings.ReplaceAll(target.Expr, "$__rate_interval", "5m"), metrics)
+			selectors := checkQuery(t, p.Title, strings.ReplaceAll(target.Expr, "$__rate_interval", "5m"), metrics)
+			maps.Copy(shown, metricsOf(selectors))
+			damage = damage || strings.Contains(target.Expr, `reason="buffer-damaged"`)
+		}
+	}
+	if !damage { // increase() does not see them
+		t.Error("records lost by damage of the buffer are not shown")
+	}
+	for _, r := range parseRules(t) {
+		for name := range metricsOf(checkQuery(t, r.Alert, r.Expr, metrics)) {
+			if strings.HasPrefix(name, "logstow_") && !shown[name] {
+				t.Errorf("%s of alert %s is not shown", name, r.Alert)
+			}
 		}
 	}
 }

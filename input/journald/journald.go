@@ -51,6 +51,9 @@ type Options struct {
 	// FromStart reads existing entries when the journal is read for the first time; otherwise they
 	// are skipped. Once implies FromStart.
 	FromStart bool
+	// FromEnd skips existing entries when the journal is read for the first time, also with Once and
+	// FromStart.
+	FromEnd bool
 	// Once reads the existing entries and ends.
 	Once bool
 	// Command is a name or path; "" is [DefaultCommand].
@@ -94,7 +97,7 @@ func New(opts Options) (*Input, error) {
 	if in.cursor, err = in.opts.cursor(); err != nil {
 		return fail(err)
 	}
-	in.known = in.cursor != "" || opts.Once || opts.FromStart
+	in.known = in.cursor != "" || (opts.Once || opts.FromStart) && !opts.FromEnd
 	in.batch = newBatch(&in.opts)
 	return in, nil
 }

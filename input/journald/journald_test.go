@@ -213,6 +213,26 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// With FromEnd what is in the journal is skipped, and is not read by a later run either.
+func TestOnceFromEnd(t *testing.T) {
+	t.Parallel()
+	s := newSink()
+	f := newFake(t, map[string]string{"out.1": line(7), "out.2": lines(7, 9), "out.3": lines(8, 10)})
+	opts := f.options(s)
+	opts.Once, opts.FromStart, opts.FromEnd = true, true, true
+	if err := newInput(t, opts).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	opts.FromEnd = false
+	if err := newInput(t, opts).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check(t, wantLines(8, 10), s.wait(t, 2, 9))
+	check(t, []string{"--lines=1"}, f.args(1))
+	check(t, []string{"--no-tail", "--cursor=" + cursor(7), "--"}, f.args(2))
+	check(t, []string{"--no-tail", "--cursor=" + cursor(8), "--"}, f.args(3))
+}
+
 func TestOnceFails(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string]map[string]string{

@@ -232,10 +232,13 @@ func openFile(path string) (*os.File, error) {
 const gzipMagic = "\x1f\x8b\x08"
 
 // isCompressed reports whether r is a gzip file.
-func isCompressed(r io.ReaderAt) bool {
-	var b [len(gzipMagic)]byte
-	n, _ := r.ReadAt(b[:], 0) // an unreadable file is not compressed
-	return string(b[:n]) == gzipMagic
+func isCompressed(r io.ReaderAt) bool { return readPrefix(r, int64(len(gzipMagic))) == gzipMagic }
+
+// readPrefix is the first n bytes, fewer if there are fewer or they are unreadable.
+func readPrefix(r io.ReaderAt, n int64) string {
+	b := make([]byte, n)
+	got, _ := r.ReadAt(b, 0)
+	return string(b[:got])
 }
 
 // unpack returns a reader of the decompressed content of a file.

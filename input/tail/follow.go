@@ -93,12 +93,16 @@ func (t *Tailer) startFollowing(ctx context.Context, w *watcher) error {
 	return err
 }
 
-// loadFirstScan is the time of a pattern's first scan, in Unix nanoseconds: now if there
-// was none before, 0 if it is unknown.
+// fileClock is how far the times of files lag behind the clock: Linux takes that of its last tick,
+// of which there are at least a hundred a second.
+const fileClock = 10 * time.Millisecond
+
+// loadFirstScan is the time of a pattern's first scan, in Unix nanoseconds by the clock of the files:
+// now if there was none before, 0 if it is unknown.
 func (t *Tailer) loadFirstScan(p *pattern) (since int64, before bool) {
 	value, before := t.opts.Sink.Position(t.inputOf(p))
 	if !before {
-		return t.opts.Now().UnixNano(), false
+		return t.opts.Now().Add(-fileClock).UnixNano(), false
 	}
 	if len(value) > 1 && value[0] == positionVersion {
 		if at, n := binary.Uvarint(value[1:]); n > 0 && at <= math.MaxInt64 {

@@ -206,7 +206,7 @@ func TestIdentityHistories(t *testing.T) {
 func runHistory(t *testing.T, seed uint64, steps []string) bool {
 	t.Helper()
 	h := &history{random: rand.New(rand.NewPCG(seed, 0)), gzip: gzip.NewWriter(nil), modelReader: &modelReader{
-		t: t, disk: newDisk(), known: newCatalog(), files: make(map[fileID]*modelFile), skipped: make(map[fileID]int64),
+		t: t, disk: newDisk(), known: newCatalog(), files: make(map[fileID]*modelFile), skipped: make(map[fileID]version),
 		deferred: make(map[string]time.Time), got: make(map[string]int), starting: true,
 	}}
 	h.pattern = []string{"a.log", "a.log*"}[h.random.IntN(2)]

@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -194,11 +195,11 @@ func (c *candidate) close() {
 
 // identify decides what to do with a file that is not being read.
 func (v view) identify(c *candidate) action {
-	if c.unmatched && c.size == 0 {
-		return action{verb: skip}
-	}
 	kind := plain
-	if isCompressed(c) {
+	switch {
+	case c.unmatched && c.size == 0, c.mayBeCompressed():
+		return action{verb: skip}
+	case isCompressed(c):
 		kind = compressed
 		if c.size > smallCompressed && v.age(c) < compressSettle && !v.starting {
 			return action{verb: wait}
@@ -209,10 +210,24 @@ func (v view) identify(c *candidate) action {
 		a.kind = a.from.kind
 	}
 	reads := a.verb == start || a.verb == resume || a.verb == resumeCopy
-	if reads && a.kind == compressed && !isComplete(c) {
+	switch {
+	case kind == compressed && (reads || a.verb == markCopy) && c.grew(): // decided by a part of it
+		return action{verb: wait}
+	case reads && a.kind == compressed && !isComplete(c):
 		return action{verb: wait}
 	}
 	return a
+}
+
+// mayBeCompressed reports whether it will perhaps be a compressed file: too little was written yet.
+func (c *candidate) mayBeCompressed() bool {
+	return c.size < int64(len(gzipMagic)) && strings.HasSuffix(c.path, compressedSuffix) && strings.HasPrefix(gzipMagic, readPrefix(c, c.size))
+}
+
+// grew reports whether the file has more bytes than when it was opened.
+func (c *candidate) grew() bool {
+	n, _ := c.ReadAt(make([]byte, 1), c.size)
+	return n > 0
 }
 
 func (v view) age(c *candidate) time.Duration { return v.now.Sub(time.Unix(0, c.modified)) }
@@ -359,6 +374,9 @@ func (v view) byContent(c *candidate, kind kind) (action, bool) {
 		case o.byName || o.print.length == maxFingerprint:
 			a, decided = v.comparePast(o.position, c, kind)
 		}
+		if decided && a.verb == markCopy && kind == compressed && !isComplete(c) {
+			return action{verb: wait}, true
+		}
 		if decided {
 			return a, true
 		}
@@ -398,10 +416,7 @@ func (v view) compareLive(o original, c *candidate, kind kind, head []byte) (act
 	case !alike:
 		return action{}, false
 	case len(head) == 0 && kind == compressed:
-		if isComplete(c) {
-			return action{verb: markCopy}, true
-		}
-		return action{verb: wait}, true
+		return action{verb: markCopy}, true
 	case len(head) == 0: // maybe a copy that is being written
 		return action{verb: wait}, len(own) > 0 && v.waited(c) < v.rotateWait
 	case kind == plain && o.kind == plain && !sameContent(c, r, c.size, size):

@@ -90,6 +90,22 @@ func TestRotatedWhileStopped(t *testing.T) {
 	}
 }
 
+// A file that was written and rotated just after the first scan, by a clock that lags, is read.
+func TestLaggingFileClock(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n")
+	opts := tail.Options{Paths: []string{"a.log"}, FromStart: true}
+	again(t, dir, s, opts, "a.log: 1")
+	put(t, dir, "a.log.1", "2\n")
+	firstScan := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // when the clock of a bubble starts
+	modified := firstScan.Add(-5 * time.Millisecond)
+	if err := os.Chtimes(filepath.Join(dir, "a.log.1"), modified, modified); err != nil {
+		t.Fatal(err)
+	}
+	again(t, dir, s, opts, "a.log: 2")
+}
+
 // Files are not read again when device numbers change, as after a mount.
 func TestDeviceChanges(t *testing.T) {
 	t.Parallel()

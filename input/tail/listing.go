@@ -21,6 +21,12 @@ func newEntry(path string, info fs.FileInfo) entry {
 	return entry{path: path, id: idOf(path, info), size: info.Size(), modified: info.ModTime().UnixNano()}
 }
 
+// version distinguishes a file from the same file after a change. A clock may be too coarse to tell
+// two times of modification apart.
+type version struct{ modified, size int64 }
+
+func (e entry) version() version { return version{e.modified, e.size} }
+
 // content is an open file.
 type content interface {
 	io.ReaderAt

@@ -45,7 +45,7 @@ type modelReader struct {
 	pattern  string
 	known    *catalog
 	files    map[fileID]*modelFile
-	skipped  map[fileID]int64
+	skipped  map[fileID]version
 	deferred map[string]time.Time
 	got      map[string]int
 	starting bool
@@ -131,7 +131,7 @@ func (m *modelReader) observe(e entry, c candidate) {
 		f.path, f.gone = e.path, false
 		return
 	}
-	if at, ok := m.skipped[e.id]; ok && at == e.modified {
+	if at, ok := m.skipped[e.id]; ok && at == e.version() {
 		return
 	}
 	r, e, err := m.disk.open(e.path)
@@ -147,7 +147,7 @@ func (m *modelReader) observe(e entry, c candidate) {
 		}
 		return
 	case skip, markCopy:
-		m.skipped[e.id] = e.modified
+		m.skipped[e.id] = e.version()
 	}
 	delete(m.deferred, e.path)
 }
@@ -194,7 +194,7 @@ func (m *modelReader) poll() {
 			k.state = searched
 		}
 	}
-	for _, e := range m.view().rotated(".", func(e entry) bool { return m.matches(e.path) || m.skipped[e.id] == e.modified }) {
+	for _, e := range m.view().rotated(".", func(e entry) bool { return m.matches(e.path) || m.skipped[e.id] == e.version() }) {
 		m.observe(e, candidate{unmatched: true})
 	}
 	for again := true; again; {
@@ -289,7 +289,7 @@ func (m *modelReader) restart() {
 	for _, f := range m.files {
 		m.stop(f)
 	}
-	m.starting, m.skipped, m.deferred = true, make(map[fileID]int64), make(map[string]time.Time)
+	m.starting, m.skipped, m.deferred = true, make(map[fileID]version), make(map[string]time.Time)
 	stored := m.known.byID
 	m.known = newCatalog()
 	for _, k := range stored {

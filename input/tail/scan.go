@@ -21,7 +21,7 @@ func (t *Tailer) observe(found found, handle *os.File, how discovery) {
 		f = nil
 	}
 	if f == nil {
-		if at, ok := t.skipped[id]; ok && handle == nil && at.Equal(found.info.ModTime()) {
+		if v, ok := t.skipped[id]; ok && handle == nil && v == newEntry(found.path, found.info).version() {
 			return
 		}
 	}
@@ -60,7 +60,7 @@ func (t *Tailer) tryAdmit(found found, handle *os.File, c *candidate) *file {
 	default:
 		delete(t.deferred, found.path)
 		if f == nil {
-			t.skip(idOf(found.path, found.info), found.info)
+			t.skip(newEntry(found.path, found.info))
 		}
 	}
 	return f
@@ -70,11 +70,11 @@ func (t *Tailer) tryAdmit(found found, handle *os.File, c *candidate) *file {
 const maxSkipped = 1 << 16
 
 // skip marks a file as skipped until it is modified.
-func (t *Tailer) skip(id fileID, info fs.FileInfo) {
+func (t *Tailer) skip(e entry) {
 	if len(t.skipped) >= maxSkipped {
 		clear(t.skipped)
 	}
-	t.skipped[id] = info.ModTime()
+	t.skipped[e.id] = e.version()
 }
 
 // updatePath handles a known file found at a path.
@@ -268,8 +268,8 @@ func (t *Tailer) scanRotated() {
 		s.changed = false
 		t.dirStates[dir] = s
 		candidates := t.view().rotated(dir, func(e entry) bool {
-			at, skipped := t.skipped[e.id]
-			return skipped && at.UnixNano() == e.modified || t.matches(e.path)
+			v, skipped := t.skipped[e.id]
+			return skipped && v == e.version() || t.matches(e.path)
 		})
 		maps.DeleteFunc(t.deferred, func(path string, _ time.Time) bool { // they are decided otherwise
 			return filepath.Dir(path) == dir && !t.matches(path) &&

@@ -87,8 +87,8 @@ type Tailer struct {
 
 	// known are the files being read and those of the past.
 	known *catalog
-	// skipped are the modification times of files that are not read.
-	skipped map[fileID]time.Time
+	// skipped are the files that are not read unless they change.
+	skipped map[fileID]version
 	// deferred are the paths of undecided files, with the time of the first decision.
 	deferred map[string]time.Time
 	// dirStates are the directories of known files, anyChanged reports that one changed.
@@ -167,7 +167,7 @@ func newTailer(opts Options) *Tailer {
 		opts: opts, prefix: inputPrefix(fileInput, opts.Name),
 		files: make(map[fileID]*file), byPath: make(map[string]*file), busy: make(map[*file]bool),
 		open: handles{limit: opts.MaxOpen - maxEarlyOpen}, maxEarlyOpen: maxEarlyOpen,
-		known: newCatalog(), skipped: make(map[fileID]time.Time), deferred: make(map[string]time.Time),
+		known: newCatalog(), skipped: make(map[fileID]version), deferred: make(map[string]time.Time),
 		dirStates: make(map[string]dirState), dirs: newListing(system{}), failing: make(map[string]bool),
 	}
 }

@@ -94,11 +94,14 @@ type Variable struct {
 
 // Run runs a program on the arguments (its name first) and returns the exit status. Flags may stand
 // before or after positional arguments; an error is printed in one line on ErrWriter, after the
-// program's name, and its hint in another. "help [COMMAND]" is "[COMMAND] --help".
+// program's name, and its hint in another. "help [COMMAND]" is "[COMMAND] --help". A program may be
+// run again, but not concurrently: its flags hold values of the environment.
 func Run(ctx context.Context, p Program, args []string) int {
 	if len(args) > 1 && args[1] == "help" {
 		args = append([]string{args[0]}, append(args[2:], "--help")...)
 	}
+	app := *p.App // the caller's stays as it is
+	p.App = &app
 	p.ExitErrHandler = func(*ucli.Context, error) {}
 	usage := func(_ *ucli.Context, err error, _ bool) error { return Usagef("%w", err) }
 	p.OnUsageError = usage
@@ -106,12 +109,15 @@ func Run(ctx context.Context, p Program, args []string) int {
 	// The library's own flags are variables of its package, which each run writes.
 	p.HideHelp, p.HideVersion = true, true
 	p.Flags = append(slices.Clip(p.Flags), helpFlag(), versionFlag())
-	p.Setup()
-	for _, c := range p.Commands {
+	p.Commands = slices.Clone(p.Commands)
+	for i, command := range p.Commands {
+		c := *command
 		c.OnUsageError = usage
 		c.HideHelp = true
 		c.Flags = append(slices.Clip(c.Flags), helpFlag())
+		p.Commands[i] = &c
 	}
+	p.Setup()
 	err := run(ctx, p, args)
 	status := Status(err)
 	var e *Error

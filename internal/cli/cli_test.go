@@ -50,7 +50,6 @@ func TestPermute(t *testing.T) {
 		{"--from -2h x", "--from=-2h|--|x"},
 		{"-", "--|-"},
 		{"x -- y", "--|x|y"},
-		{"--help", "--help|--"},
 		{"-e --", "--regexp=--|--"},
 		{"-s a --service=b -sc", "--service=a|--service=b|--service=c|--"},
 		{"-i -i --ignore-case", "--ignore-case|--"},
@@ -75,6 +74,35 @@ func TestPermute(t *testing.T) {
 		if cli.Status(err) != cli.Usage {
 			t.Errorf("%s: %v, want a usage error", args, err)
 		}
+	}
+}
+
+// A program that is run again does the same, whatever it was run with before.
+func TestRunAgain(t *testing.T) {
+	t.Setenv("CLI_TEST_CLASS", "audit")
+	var out, errs bytes.Buffer
+	p := cli.Program{App: &ucli.App{
+		Name: "tool", Version: "v1", Writer: &out, ErrWriter: &errs,
+		Commands: []*ucli.Command{{Name: "query", Flags: flags(), Action: func(c *ucli.Context) error {
+			_, err := fmt.Fprintln(&out, cli.List(c, "class"), c.IsSet("class"), cli.List(c, "service"), c.Int("limit"), c.Bool("follow"))
+			return err
+		}}},
+	}}
+	first := map[string]string{}
+	for range 2 {
+		for _, args := range []string{"query -s x -n 5 -f", "query", "query -h", "query --class=y", "-h", "-v"} {
+			out.Reset()
+			if status := cli.Run(t.Context(), p, append([]string{"tool"}, strings.Fields(args)...)); status != 0 {
+				t.Fatalf("%s: status %d: %s", args, status, &errs)
+			}
+			if before, again := first[args]; again && out.String() != before {
+				t.Errorf("%s: %q, before %q", args, &out, before)
+			}
+			first[args] = out.String()
+		}
+	}
+	if got := first["query"]; got != "[audit] true [] 0 false\n" {
+		t.Errorf("query printed %q", got)
 	}
 }
 

@@ -63,6 +63,7 @@ func (f *ListFlag) GetEnvVars() []string { return f.EnvVars }
 // Apply adds the flag to a set under its name alone: [Permute] replaces aliases.
 func (f *ListFlag) Apply(set *flag.FlagSet) error {
 	v := &listValue{commas: f.Commas}
+	f.fromEnv = false
 	for _, name := range f.EnvVars {
 		if text := os.Getenv(name); text != "" && !f.fromEnv { //nolint:forbidigo // as the flags of urfave/cli do
 			if err := v.Set(text); err != nil {

@@ -181,9 +181,6 @@ func find(flags []ucli.Flag, name string) ucli.Flag {
 			return f
 		}
 	}
-	if name == "help" || name == "h" {
-		return helpFlag()
-	}
 	return nil
 }
 

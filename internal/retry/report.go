@@ -2,6 +2,7 @@ package retry
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -19,6 +20,11 @@ type Attempt struct {
 	Err error
 	// For is how long it has been failing, Next the delay until the next attempt.
 	For, Next time.Duration
+}
+
+// String reads "retrying for 3s, next in 400ms: <error>".
+func (a Attempt) String() string {
+	return fmt.Sprintf("retrying for %v, next in %v: %v", a.For.Round(time.Second), a.Next.Round(100*time.Millisecond), a.Err)
 }
 
 type reporterKey struct{}

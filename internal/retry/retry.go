@@ -1,5 +1,4 @@
-// Package retry retries requests to storage with backoff, for jobs that run for long and
-// unattended.
+// Package retry retries requests to storage with backoff.
 package retry
 
 import (
@@ -11,27 +10,48 @@ import (
 	"logstow/store"
 )
 
-// maxAttempts is how often in a row a retryable request may fail; with the delays in between, which
-// double from minWait to maxWait, that takes two minutes and more.
-const (
-	maxAttempts = 8
-	minWait     = time.Second
-	maxWait     = 30 * time.Second
-	// noResponseTimeout is how long a job's first request may go without any response.
-	noResponseTimeout = 10 * time.Second
-)
+// noResponseTimeout is how long a job's first request may go without any response.
+const noResponseTimeout = 10 * time.Second
 
-// Do calls f until it succeeds, fails permanently (see [store.Retryable]), has failed too often
-// (after two minutes and more), or ctx ends. It returns f's last error.
-func Do(ctx context.Context, f func() error) error {
+// Policy is how often, and after which delays, a request is attempted.
+type Policy struct {
+	Backoff
+	// MaxAttempts is how often in a row a retryable request may fail.
+	MaxAttempts int
+}
+
+// jobs is the policy of jobs that run for long and unattended: they give up after two minutes and
+// more.
+func jobs() Policy {
+	return Policy{Backoff: Backoff{Min: time.Second, Max: 30 * time.Second, MaxRetryAfter: 2 * time.Minute}, MaxAttempts: 8}
+}
+
+// Do calls f until it succeeds, fails permanently (see [store.Retryable]), has failed MaxAttempts
+// times, or ctx ends. It returns f's last error.
+func (p Policy) Do(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for failures := 1; ; failures++ {
 		err := f()
-		if err == nil || !waitRetry(ctx, began, err, failures) {
+		if err == nil || !p.wait(ctx, began, err, failures) {
 			return err
 		}
 	}
 }
+
+// wait waits before the next attempt of a request that began at a time; false means that there is
+// none.
+func (p Policy) wait(ctx context.Context, began time.Time, err error, failures int) bool {
+	if !store.Retryable(err) || failures >= p.MaxAttempts {
+		return false
+	}
+	delay := p.Delay(err, failures)
+	Report(ctx, began, err, delay)
+	return Sleep(ctx, delay) == nil
+}
+
+// Do is [Policy.Do] for jobs that run for long and unattended: they give up after two minutes and
+// more.
+func Do(ctx context.Context, f func() error) error { return jobs().Do(ctx, f) }
 
 // First is Do for the first request of a job, when it is unknown whether storage can be reached: a
 // request without any response (connection refused, unknown host, no route) is only retried for ten
@@ -40,7 +60,7 @@ func First(ctx context.Context, f func() error) error {
 	began := time.Now()
 	for failures := 1; ; failures++ {
 		err := f()
-		if err == nil || isNoResponse(err) && time.Since(began)+backoff(err, failures) > noResponseTimeout || !waitRetry(ctx, began, err, failures) {
+		if err == nil || isNoResponse(err) && time.Since(began)+jobs().Delay(err, failures) > noResponseTimeout || !jobs().wait(ctx, began, err, failures) {
 			return err
 		}
 	}
@@ -50,22 +70,6 @@ func First(ctx context.Context, f func() error) error {
 func isNoResponse(err error) bool {
 	var e *store.Error
 	return errors.Is(err, store.ErrUnavailable) && errors.As(err, &e) && e.Status == 0
-}
-
-// backoff is the delay after a number of consecutive failures.
-func backoff(err error, failures int) time.Duration {
-	return Backoff{Min: minWait, Max: maxWait, MaxRetryAfter: 4 * maxWait}.Delay(err, failures)
-}
-
-// waitRetry waits before the next attempt of a request that began at a time; false means that there
-// is none.
-func waitRetry(ctx context.Context, began time.Time, err error, failures int) bool {
-	if !store.Retryable(err) || failures >= maxAttempts {
-		return false
-	}
-	wait := backoff(err, failures)
-	Report(ctx, began, err, wait)
-	return Sleep(ctx, wait) == nil
 }
 
 // List lists blobs like [store.BlobReader]. A listing that fails temporarily is restarted, without
@@ -96,7 +100,7 @@ func List(ctx context.Context, b store.BlobReader, prefix string) iter.Seq2[[]st
 			if failed == nil {
 				return
 			}
-			if !waitRetry(ctx, began, failed, failures) {
+			if !jobs().wait(ctx, began, failed, failures) {
 				yield(nil, failed)
 				return
 			}

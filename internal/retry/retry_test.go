@@ -206,3 +206,11 @@ func TestFinalErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestAttemptString(t *testing.T) {
+	t.Parallel()
+	a := retry.Attempt{Err: store.ErrUnavailable, For: 2049 * time.Millisecond, Next: 399 * time.Millisecond}
+	if got, want := a.String(), "retrying for 2s, next in 400ms: storage unavailable"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,4 +1,4 @@
-// Package units parses durations and sizes as users write them in flags and configuration.
+// Package units parses durations and sizes as users write them in flags and configuration, and formats sizes.
 package units
 
 import (
@@ -81,4 +81,17 @@ func sizeUnit(s string) (float64, bool) {
 		return math.Pow(1000, float64(exponent)), true
 	}
 	return 0, false
+}
+
+// FormatSize formats a number of bytes with one of the units B, kB, MB, GB, TB, powers of ten.
+func FormatSize(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size float64
+	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
+		if v := float64(n) / unit.size; v >= 1 {
+			return fmt.Sprintf("%.1f %s", v, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
 }

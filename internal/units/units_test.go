@@ -39,3 +39,12 @@ func TestParseSize(t *testing.T) {
 		}
 	}
 }
+
+func TestFormatSize(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 12_345_678: "12.3 MB", 2e9: "2.0 GB", 5e15: "5000.0 TB"} {
+		if got := units.FormatSize(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,6 +1,6 @@
 // Package cache keeps what was read from storage in files, so that the same
 // question is answered again without reading it again. What it holds never
-// changes where it came from: the key says everything.
+// changes where it came from: the key identifies it completely.
 //
 // An entry is a file of its own: the bytes and their CRC-32C. Several processes
 // may use one directory at a time. What cannot be read or written is as if it

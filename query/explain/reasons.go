@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"logstow/query/match"
-	"logstow/query/source"
 
 	"logstow/field"
 	"logstow/internal/suggest"
+	"logstow/internal/units"
 	"logstow/record"
 	"logstow/token"
 )
@@ -276,7 +276,7 @@ func (x *explanation) patterns() {
 	}
 	for _, p := range x.sel.Patterns {
 		if token.Whole([]byte(p)) {
-			x.add("identifier", "%q was matched as an identifier, as a whole; --substring also finds it inside longer ones and reads up to %s", p, source.Size(x.bytes))
+			x.add("identifier", "%q was matched as an identifier, as a whole; --substring also finds it inside longer ones and reads up to %s", p, units.FormatSize(x.bytes))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"logstow/query/explain"
 	"logstow/query/source"
 
+	"logstow/internal/units"
 	"logstow/query/foreign"
 	"logstow/record"
 	"logstow/segment"
@@ -96,7 +97,7 @@ func (f *Fetcher) limitDecoded(ctx context.Context, s *source.Segment) func(text
 			return context.Cause(ctx)
 		}
 		if left -= int64(len(text)); left < 0 {
-			return fmt.Errorf("more than %s of text in %s stored; the rest is not read", source.Size(limit), source.Size(s.Size))
+			return fmt.Errorf("more than %s of text in %s stored; the rest is not read", units.FormatSize(limit), units.FormatSize(s.Size))
 		}
 		f.Recorder.BytesDecoded.Add(int64(len(text)))
 		f.Recorder.LinesDecoded.Add(int64(bytes.Count(text, []byte("\n"))))

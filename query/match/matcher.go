@@ -29,7 +29,7 @@ type Matcher struct {
 	filter filterQuery
 }
 
-// ErrSelection is wrapped by the errors of [New]: the selection is invalid.
+// ErrSelection is wrapped by the errors of [Compile]: the selection is invalid.
 var ErrSelection = errors.New("invalid query")
 
 // Compile compiles a selection. A mistake in it wraps [ErrSelection].

@@ -101,7 +101,7 @@ func (s *Scanner) prepare() error {
 	return nil
 }
 
-// Match splits one stored record and reports whether it matches; continued says that it has
+// Match splits one stored record and reports whether it matches; continued is set if it has
 // more than one line. The columns of a line that is no record are empty.
 func (s *Scanner) Match(line []byte, c Checks, continued bool) (record.Columns, bool, error) {
 	s.checks = c
@@ -123,7 +123,7 @@ func (s *Scanner) TakeRejections() Rejections {
 func (s *Scanner) Shrink() { s.lower = nil }
 
 // matches splits a stored record and reports whether it matches. The anchor does not occur
-// in it before hit. continued says that it has more than one line.
+// in it before hit. continued is set if it has more than one line.
 func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Columns, ok bool) {
 	m := s.m
 	f, ok = record.Split(line)

@@ -3,7 +3,6 @@ package merge
 import (
 	"context"
 	"iter"
-	"math"
 	"slices"
 	"sort"
 
@@ -25,7 +24,7 @@ type Scheduler struct {
 // BlockWindow bounds the blocks in flight: in number, for the requests, and in
 // bytes of text.
 func (s *Scheduler) BlockWindow() fetch.Window {
-	w := fetch.Window{First: 4 * source.MaxInFlight, Max: 4 * source.MaxInFlight, Bytes: 16 << 20}
+	w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 16 << 20}
 	if s.Limit > 0 {
 		w.First = 1
 	}
@@ -39,12 +38,12 @@ func (s *Scheduler) Blocks(ctx context.Context, segments []*source.Segment) iter
 		segments = slices.Clone(segments)
 		s.Order.sort(segments, s.Order.segmentStart)
 		segments = s.pruneByLimit(segments)
-		w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: math.MaxInt64}
+		w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: maxHeldBytes}
 		if s.Limit > 0 {
 			w.First = 1
 		}
 		overlapping := overlapCounter(segments)
-		next, stop := iter.Pull(fetch.OrderedParallel(ctx, w, slices.Values(segments), func(*source.Segment) int64 { return 0 },
+		next, stop := iter.Pull(fetch.OrderedParallel(ctx, w, slices.Values(segments), func(seg *source.Segment) int64 { return min(seg.Size, fetch.SmallBlob) },
 			func(ctx context.Context, seg *source.Segment) fetch.Opened {
 				return s.Open(ctx, seg, s.heldPerSegment(overlapping(seg)))
 			}))

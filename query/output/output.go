@@ -48,7 +48,7 @@ type Options struct {
 	// Fields are what to print: time, level, service, source, instance, message, or
 	// names of fields of the message; none is all that the format has.
 	Fields []string
-	// Terminal says that the output is shown by a terminal.
+	// Terminal is set if the output is shown by a terminal.
 	Terminal bool
 	// Color colours levels in the pretty format, and what Highlight finds in the
 	// messages of the raw, text and pretty formats.
@@ -56,7 +56,7 @@ type Options struct {
 	// Highlight appends the places in a message as logged that are to stand out, in
 	// order and apart; see [query.Query.Highlight]. Nil is none.
 	Highlight func(dst [][2]int, message []byte) [][2]int
-	// Around says that records around matches are printed too, and Late that WriteLate is
+	// Around is set if records around matches are printed too, and Late if WriteLate is
 	// used: CSV has columns for that then.
 	Around, Late bool
 	// Location is the zone of times in the pretty format; nil is UTC.
@@ -191,6 +191,6 @@ func (o *Writer) flush() {
 			return
 		case <-ticker.C:
 		}
-		_ = o.Flush() // the next Write says what fails
+		_ = o.Flush() // the next Write returns the error
 	}
 }

@@ -105,19 +105,6 @@ func Dollars(amount float64) string {
 	return fmt.Sprintf("about $%.6f", amount)
 }
 
-// Size is a number of bytes for people, in powers of ten.
-func Size(n int64) string {
-	for _, unit := range []struct {
-		name string
-		size float64
-	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
-		if v := float64(n) / unit.size; v >= 1 {
-			return fmt.Sprintf("%.1f %s", v, unit.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
-}
-
 // Progress is how far a query has come.
 type Progress struct {
 	// Listed blobs were found under the prefixes listed so far.

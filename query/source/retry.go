@@ -2,43 +2,17 @@ package source
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
 	"logstow/internal/retry"
-	"logstow/store"
 )
 
-// MaxInFlight is the maximum number of requests in flight.
-const MaxInFlight = 16
-
-// maxAttempts is the number of attempts of a request that may succeed later.
-const maxAttempts = 3
-
-// Retry calls f until it succeeds, fails permanently or has failed maxAttempts times. It waits in
-// between as long as storage asks, at most five seconds.
+// Retry calls f until it succeeds, fails permanently or has failed three times. A delay requested by
+// storage is honoured up to five seconds.
 func Retry(ctx context.Context, f func() error) error {
-	began := time.Now()
-	for attempt := 1; ; attempt++ {
-		err := f()
-		if err == nil || !store.Retryable(err) || attempt == maxAttempts || ctx.Err() != nil {
-			return err
-		}
-		wait := 100 * time.Millisecond << (2 * (attempt - 1))
-		var e *store.Error
-		if errors.As(err, &e) {
-			wait = min(max(wait, e.RetryAfter), 5*time.Second)
-		}
-		retry.Report(ctx, began, err, wait)
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		case <-timer.C:
-		}
-	}
+	p := retry.Policy{Backoff: retry.Backoff{Min: 200 * time.Millisecond, Max: time.Second, MaxRetryAfter: 5 * time.Second}, MaxAttempts: 3}
+	return p.Do(ctx, f)
 }
 
 // Pages calls use with each page of a listing. If a page fails and a retry may help, it starts

@@ -10,7 +10,7 @@ import (
 	"logstow/record"
 )
 
-// kind is what a dimension of [Query.Stats] goes by.
+// kind is the property that a dimension counts by.
 type kind uint8
 
 const (

@@ -8,7 +8,7 @@ const groupOverhead = 192
 type groups struct {
 	counts map[string]*uint64
 	total  uint64
-	// bytes is about the memory that they take, at most limit: full says that one more
+	// bytes is about the memory that they take, at most limit; full is set when one more
 	// group would take more.
 	bytes, limit int64
 	full         bool

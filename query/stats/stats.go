@@ -38,7 +38,7 @@ type Stats struct {
 	Total uint64
 }
 
-// ErrMemory ends [Query.Stats] if its groups would take more memory than the options allow.
+// ErrMemory ends [CountBy] if its groups would take more memory than allowed.
 var ErrMemory = errors.New("too many groups")
 
 // Count is the number of records of segments that match. What metadata and footers answer is not read.
@@ -172,7 +172,7 @@ func (s *counting) minuteInRange(minute int64) bool {
 	return minute*int64(time.Second) >= m.From && (minute+60)*int64(time.Second) <= m.To
 }
 
-// answeredByFooter counts a block whose footer says enough, or reports whether the
+// answeredByFooter counts a block whose footer is enough, or reports whether the
 // segment's minutes did.
 func (s *counting) answeredByFooter(t *fetch.Task) bool {
 	if !s.footerAnswers(t.Segment) {

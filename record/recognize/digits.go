@@ -5,7 +5,7 @@ import "logstow/record/internal/civil"
 // invalidNumber is more than any part of a date or time can be.
 const invalidNumber = 10000
 
-// two is the number that two digits at b[i] form, or bad.
+// two is the number that two digits at b[i] form, or invalidNumber.
 func two(b []byte, i int) uint {
 	high, low := uint(b[i]-'0'), uint(b[i+1]-'0')
 	if high > 9 || low > 9 {
@@ -14,10 +14,10 @@ func two(b []byte, i int) uint {
 	return high*10 + low
 }
 
-// four is the number that four digits at b[i] form, or at least bad.
+// four is the number that four digits at b[i] form, or at least invalidNumber.
 func four(b []byte, i int) uint { return two(b, i)*100 + two(b, i+2) }
 
-// number is the number that b's one or two digits form, or bad.
+// number is the number that b's one or two digits form, or invalidNumber.
 func number(b []byte) uint {
 	if len(b) == 2 {
 		return two(b, 0)

@@ -2,7 +2,7 @@ package recognize
 
 import "math"
 
-// Epoch numbers are told apart by their size. Smaller ones are no times: they
+// The unit of an epoch number follows from its size. Smaller numbers are no times: they
 // are durations, counts and process numbers.
 const (
 	minSeconds = 100_000_000 // 1973

@@ -7,7 +7,7 @@ import (
 	"logstow/record"
 )
 
-// field is what a field's name says that its value is.
+// field is the meaning of a field's value, by its name.
 type field uint8
 
 const (

@@ -10,14 +10,14 @@ import (
 	"github.com/itchyny/timefmt-go"
 )
 
-// timeFormat reads times that are written as strptime's format says.
+// timeFormat reads times that are written in a format of strptime.
 type timeFormat struct {
 	// format is strptime's, with a year where the user's has none.
 	format string
 	// shape matches such a time. The index of each of its groups is 0 where there is none.
 	shape                       *regexp.Regexp
 	seconds, fraction, zoneName int
-	// What it has; zone is one that says how far it is from UTC.
+	// What it has; zone is one with an offset from UTC.
 	year, month, day, zone bool
 }
 

@@ -48,7 +48,7 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	return level, t.word
 }
 
-// fenced says whether the word that ends at b[end] stands between two separators of
+// fenced reports whether the word that ends at b[end] stands between two separators of
 // one kind, or between a comma and a gap.
 func fenced(b []byte, end int, fence byte) bool {
 	switch fence {
@@ -61,7 +61,7 @@ func fenced(b []byte, end int, fence byte) bool {
 	return next == fence
 }
 
-// isNoun says whether an alias of a level is also a common word.
+// isNoun reports whether an alias of a level is also a common word.
 func isNoun(alias []byte) bool {
 	switch alias[0] | 0x20 {
 	case 'a', 'c', 'f', 'l', 'n', 's':

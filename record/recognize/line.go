@@ -158,7 +158,7 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	default:
 		return false
 	}
-	// A plain word is a column only where the layout says so.
+	// A plain word is a column only where the layout allows it.
 	_, next := skipSeparators(b, t.end)
 	switch {
 	case next == '|' && (fence == '|' || !f.found && n == 0):

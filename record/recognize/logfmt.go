@@ -7,7 +7,7 @@ import (
 	"logstow/record"
 )
 
-// isPair says whether a logfmt pair, name=…, starts at b[i].
+// isPair reports whether a logfmt pair, name=…, starts at b[i].
 func isPair(b []byte, i int) bool {
 	end := nameEnd(b, i)
 	return end > i && end < len(b) && b[end] == '='

@@ -19,7 +19,7 @@ type moment struct {
 	level record.Level
 }
 
-// layout says which columns are to be expected around a time.
+// layout is which columns are expected around a time.
 type layout uint8
 
 const (

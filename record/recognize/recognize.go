@@ -59,10 +59,10 @@ type Stamp struct {
 	Time int64
 	// Level is the level found, record.None if there is none.
 	Level record.Level
-	// Found says that the line contains a time, accepted or rejected. If it is false, Time is the
+	// Found is set if the line contains a time, accepted or rejected. If it is false, Time is the
 	// last one of this Recognizer, or the read time.
 	Found bool
-	// Rejected says why the line's time was rejected and Time is the read time.
+	// Rejected is the reason why the line's time was rejected and Time is the read time.
 	Rejected Reason
 }
 
@@ -87,7 +87,7 @@ func (r Reason) String() string {
 	case TooFarAhead:
 		return "too far ahead"
 	}
-	return "taken"
+	return "accepted"
 }
 
 // Recognizer stamps the lines of one source, in order. Not safe for concurrent use.

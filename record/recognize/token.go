@@ -3,7 +3,7 @@ package recognize
 // token is a run of bytes without a blank.
 type token struct {
 	start, end int
-	// word is the end of the letters that it begins with; upper says that all of
+	// word is the end of the letters that it begins with; upper is set if all of
 	// them are capitals.
 	word  int
 	upper bool
@@ -152,7 +152,7 @@ func groupEnd(b []byte, i int) int {
 	return -1
 }
 
-// tagFollows says whether the word after b[i] is a syslog tag, app[12]: .
+// tagFollows reports whether the word after b[i] is a syslog tag, app[12]: .
 func tagFollows(b []byte, i int) bool {
 	t := scanToken(b, i+1)
 	return t.kind == tokenMixed && t.end > i+3 && b[t.end-1] == ':' && b[t.end-2] == ']'

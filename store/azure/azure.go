@@ -186,6 +186,17 @@ func (s *Store) Expires() (time.Time, bool) { return s.expiry() }
 // String is the name from [Options]; default azblob://CONTAINER.
 func (s *Store) String() string { return s.name }
 
+// IsImmutable reports whether the container has a legal hold or a time-based retention policy, under which no
+// blob can be deleted. One request. See
+// https://learn.microsoft.com/azure/storage/blobs/immutable-storage-overview.
+func (s *Store) IsImmutable(ctx context.Context) (bool, error) {
+	p, err := s.blobs.container.GetProperties(ctx, nil)
+	if err != nil {
+		return false, s.blobs.fail.wrap(ctx, readBlob, "properties of container "+s.container, err)
+	}
+	return value(p.HasImmutabilityPolicy) || value(p.HasLegalHold), nil
+}
+
 // Close closes idle connections.
 func (s *Store) Close() error {
 	if t, ok := s.transport.(*http.Transport); ok && s.owned {

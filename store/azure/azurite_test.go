@@ -3,9 +3,11 @@ package azure_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -125,6 +127,7 @@ func TestDeleteWithoutBatches(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.Response{
 		"refused":        {StatusCode: http.StatusNotImplemented, Header: http.Header{}},
+		"not allowed":    {StatusCode: http.StatusMethodNotAllowed, Header: http.Header{"Allow": {"GET, HEAD, PUT, DELETE"}}},
 		"not understood": {StatusCode: http.StatusAccepted, Header: http.Header{"Content-Type": {"text/html"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +160,7 @@ func TestDeleteWithoutBatches(t *testing.T) {
 			if err := without.Blobs().Delete(t.Context(), store.AnyVersion("a/2")); err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]int64{"refused": 1, "not understood": 2}[name] // of two deletions
+			want := map[string]int64{"refused": 1, "not allowed": 1, "not understood": 2}[name] // of two deletions
 			if n := batches.Load(); n != want {
 				t.Errorf("%d batches were tried, not %d", n, want)
 			}
@@ -168,6 +171,77 @@ func TestDeleteWithoutBatches(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeleteInterrupted ends the context between two requests of a deletion, after a batch or before
+// the first single request: it has not deleted all, and returns why.
+func TestDeleteInterrupted(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("interrupted")
+	for name, batches := range map[string]bool{"batches": true, "single requests": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			_, cred := server(t)
+			s := newStore(t)
+			mustCreate(t, s, "a/last", "x", store.CreateOptions{})
+			interrupt := func() { cancel(cause) }
+			log := slog.New(&loggedTo{slog.DiscardHandler, interrupt}) // that there are no batches
+			interrupted := openStore(t, azure.Options{Container: s.Container(), Credential: cred, Log: log, Transport: roundTrip(
+				func(r *http.Request) (*http.Response, error) {
+					if !batches {
+						return &http.Response{StatusCode: http.StatusNotImplemented, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+					}
+					resp, err := http.DefaultTransport.RoundTrip(r)
+					if err != nil {
+						return nil, err
+					}
+					resp.Body = &endingBody{resp.Body, interrupt}
+					return resp, nil
+				},
+			)})
+			var names []string
+			for n := range store.MaxDelete {
+				names = append(names, fmt.Sprintf("a/missing-%d", n))
+			}
+			if err := interrupted.Blobs().Delete(ctx, store.AnyVersion(append(names, "a/last")...)); !errors.Is(err, cause) {
+				t.Errorf("delete: %v, want %v", err, cause)
+			}
+			for page, err := range s.Blobs().List(t.Context(), "a/") {
+				if err != nil || len(page) != 1 {
+					t.Errorf("left %v, error %v", page, err)
+				}
+			}
+		})
+	}
+}
+
+// endingBody calls a function at its end.
+type endingBody struct {
+	io.ReadCloser
+	ended func()
+}
+
+func (b *endingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.ended()
+	}
+	return n, err
+}
+
+// loggedTo calls a function at each record.
+type loggedTo struct {
+	slog.Handler
+	logged func()
+}
+
+func (l *loggedTo) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l *loggedTo) Handle(context.Context, slog.Record) error {
+	l.logged()
+	return nil
 }
 
 // TestRemoveMissing removes entities of which some are not there, in one call.

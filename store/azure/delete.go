@@ -141,12 +141,21 @@ func (b *blobs) change(ctx context.Context, versions []store.BlobRef, c change) 
 		valid = append(valid, v)
 	}
 	for chunk := range slices.Chunk(valid, store.MaxDelete) {
-		b.changeBatch(ctx, chunk, c, &failed)
-		if ctx.Err() != nil {
+		if b.ended(ctx, c, &failed) {
 			break
 		}
+		b.changeBatch(ctx, chunk, c, &failed)
 	}
 	return failed.join()
+}
+
+// ended reports whether the context ended, which is a failure: some blobs are not changed.
+func (b *blobs) ended(ctx context.Context, c change, failed *firstPerClass) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	failed.add(b.fail.wrap(ctx, c.action, "blobs of container "+b.name, ctx.Err()))
+	return true
 }
 
 // changeBatch changes as many as fit into one request.
@@ -220,11 +229,17 @@ func isUndecodable(ctx context.Context, err error) bool {
 }
 
 // noBatches reports whether a response means that batches are not supported: an invalid request, or
-// a failure without one of storage's own codes.
+// a failure without one of storage's own codes, as a proxy sends it, other than a timeout.
 func noBatches(err error) bool {
 	var e *store.Error
-	return errors.Is(err, store.ErrInvalid) ||
-		errors.As(err, &e) && e.Status == http.StatusInternalServerError && e.Code == ""
+	switch {
+	case errors.Is(err, store.ErrInvalid):
+		return true
+	case !errors.Is(err, store.ErrUnavailable), !errors.As(err, &e), e.Code != "", e.Status == http.StatusRequestTimeout:
+		return false
+	default:
+		return e.Status >= http.StatusBadRequest && e.Status <= http.StatusInternalServerError
+	}
 }
 
 // concurrentChanges is the number of single requests in flight.
@@ -236,7 +251,7 @@ func (b *blobs) changeEach(ctx context.Context, versions []store.BlobRef, c chan
 	group.SetLimit(concurrentChanges)
 	var down atomic.Bool
 	for _, v := range versions {
-		if down.Load() || ctx.Err() != nil {
+		if down.Load() || b.ended(ctx, c, failed) {
 			break
 		}
 		group.Go(func() error {

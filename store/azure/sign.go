@@ -51,9 +51,9 @@ func (s *Store) Hierarchical(ctx context.Context) (bool, error) {
 // CreateContainer creates the container; an existing one is no error.
 func (s *Store) CreateContainer(ctx context.Context) error { return s.blobs.createContainer(ctx) }
 
-// OtherContent is something else in the container outside a directory, up to its first slash:
-// another directory, or a blob in none. "" is nothing. It takes at most as many requests as it has
-// 5,000 directories.
+// OtherContent finds something in the container that is outside a directory: it returns the name of
+// another directory, or of a blob in none, and "" if there is nothing. It stops at the first page
+// that has some; a page is a request and up to 5,000 names.
 func (s *Store) OtherContent(ctx context.Context, directory string) (other string, err error) {
 	b := s.blobs
 	pager := b.container.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{MaxResults: to.Ptr[int32](maxPage)})

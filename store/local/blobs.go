@@ -17,6 +17,9 @@ import (
 // createTries bounds how often an empty directory at a blob's path is removed.
 const createTries = 10
 
+// errIsDirectory is the cause if the name of a blob is that of a directory.
+var errIsDirectory = errors.New("the name is a directory of other blobs")
+
 type blobs struct{ *Store }
 
 // Read implements [store.BlobReader].
@@ -83,7 +86,7 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 	tag, err := b.create(ctx, name, path, body, opts.Metadata)
 	if errors.Is(err, fs.ErrExist) {
 		if at, statErr := os.Lstat(path); statErr == nil && at.IsDir() {
-			return "", invalid("create", name, errors.New("the name is a directory of other blobs"))
+			return "", invalid("create", name, errIsDirectory)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +100,7 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 
 func (b blobs) create(ctx context.Context, name, path string, body []byte, metadata map[string]string) (etag string, err error) {
 	if at, err := os.Lstat(path); err == nil && !at.IsDir() {
-		return "", fs.ErrExist
+		return "", b.syncExisting(path)
 	}
 	db, err := b.db.writing(ctx)
 	if err != nil {
@@ -163,10 +166,21 @@ func (s *Store) sync(dir, top string) error {
 		top = s.dir
 	}
 	if err := s.db.files.SyncDirs(dir, top); err != nil {
+		s.synced.Delete(dir)
 		return err
 	}
 	s.synced.Store(dir, true)
 	return nil
+}
+
+// syncExisting is fs.ErrExist once the name is durable: the blob may be that of an earlier Create
+// which failed, or was killed, before it synced the name, and the caller then counts it as stored.
+func (s *Store) syncExisting(path string) error {
+	dir := filepath.Dir(path)
+	if err := s.sync(dir, dir); err != nil {
+		return err
+	}
+	return fs.ErrExist
 }
 
 // dropStaleRow removes the row of a file that was removed by hand, so that a writer killed before

@@ -164,6 +164,10 @@ func (d *database) asideName(now time.Time) string {
 // may repair it. The same request then succeeds later.
 func (d *database) classify(ctx context.Context, op, object string, err error) error {
 	var known *store.Error
+	var e *sqlite.Error
+	if errors.As(err, &e) && e.Code()&0xFF == sqlite3.SQLITE_CANTOPEN && mayWrite(d.path()) {
+		err = classError{store.ErrUnavailable, err} // such as too many open files
+	}
 	if !isDamage(err) || errors.As(err, &known) || ctx.Err() != nil {
 		return classify(ctx, op, object, err)
 	}

@@ -12,13 +12,18 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"logstow/internal/fsutil"
+	"logstow/store"
 )
 
 const (
 	busyTimeout = 30 * time.Second
 	// connections bounds the connections of one process.
 	connections = 4
+	// maxRetired bounds the handles kept for their users after they are replaced.
+	maxRetired = 4
 	// staleAfter is the age from which a temporary file is assumed to be a crashed writer's.
 	staleAfter = 24 * time.Hour
 )
@@ -39,7 +44,8 @@ type database struct {
 	mu     sync.Mutex
 	db     *handle
 	closed bool
-	// retired are handles of files that no longer exist; their users may finish.
+	// retired are handles of files that no longer exist, or have changed, at most maxRetired of them;
+	// their users may finish.
 	retired []*handle
 }
 
@@ -82,6 +88,10 @@ func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 	}
 	if d.db != nil {
 		d.retired = append(d.retired, d.db)
+	}
+	if len(d.retired) > maxRetired {
+		_ = d.retired[0].Close() // nobody reads what it wrote
+		d.retired = d.retired[1:]
 	}
 	d.db = opened
 	return opened.DB, nil
@@ -149,15 +159,31 @@ func open(ctx context.Context, path string, file fs.FileInfo, check string) (*ha
 	if db != nil {
 		err = errors.Join(err, db.Close())
 	}
-	if isDamage(err) {
+	if isDamage(err) || mayWrite(path) {
 		return nil, err
 	}
 	// Without permission to create the shared memory of its log, a database without writers can be
 	// read as immutable.
-	if db, immutableErr := openWith(ctx, path, "mode=ro&immutable=1", check); immutableErr == nil {
-		return &handle{DB: db, file: file, immutable: true}, nil
+	db, immutableErr := openWith(ctx, path, "mode=ro&immutable=1", check)
+	if immutableErr != nil {
+		return nil, err
 	}
-	return nil, err
+	if log, statErr := os.Stat(path + "-wal"); statErr == nil && log.Size() > 0 {
+		// A killed writer's, which would be ignored; or the writer is just closing the database.
+		err = fmt.Errorf("cannot read the log of the database: %w", errors.Join(err, db.Close()))
+		return nil, &store.Error{Op: "open", Object: path, Class: store.ErrUnavailable, Hint: hintPermission, Err: err}
+	}
+	return &handle{DB: db, file: file, immutable: true}, nil
+}
+
+// mayWrite reports whether this process has the permissions that a database needs.
+func mayWrite(path string) bool {
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		if err := unix.Access(file, unix.R_OK|unix.W_OK); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return unix.Access(filepath.Dir(path), unix.W_OK) == nil
 }
 
 func openWith(ctx context.Context, path, query, check string) (*sql.DB, error) {

@@ -29,7 +29,7 @@ func (b blobs) Delete(ctx context.Context, versions []store.BlobRef) error {
 	var failed failures
 	for chunk := range slices.Chunk(versions, store.MaxDelete) {
 		if err := b.deleteChunk(ctx, db, chunk, &failed); err != nil {
-			return b.db.classify(ctx, "delete", chunk[0].Name, err)
+			return errors.Join(failed.err(), b.db.classify(ctx, "delete", chunk[0].Name, err))
 		}
 	}
 	return failed.err()
@@ -65,13 +65,11 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Blo
 	}
 	err = b.db.change(ctx, db, func(tx *sql.Tx) error {
 		for name, was := range marked {
-			path := b.file(name)
-			if now, err := os.Lstat(path); err == nil && (was == nil || !sameFile(was, now)) {
-				continue // removed meanwhile, and recreated
-			}
-			err := os.Remove(path)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			recreated, err := removeFile(b.file(name), was)
+			if err != nil {
 				failed.add(removeError(ctx, name, err))
+			}
+			if recreated || err != nil {
 				continue
 			}
 			if err := dropRow(ctx, tx, name); err != nil {
@@ -86,9 +84,29 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, versions []store.Blo
 	return err
 }
 
+// removeFile removes a blob's file, which may be missing. It keeps what is not a blob, such as a
+// symbolic link, and a file that is recreated: not the one that was there.
+func removeFile(path string, was fs.FileInfo) (recreated bool, err error) {
+	now, err := os.Lstat(path)
+	switch {
+	case err == nil && (was == nil || !sameFile(was, now)):
+		return true, nil
+	case err == nil && !now.IsDir() && !now.Mode().IsRegular():
+		return false, nil
+	}
+	err = os.Remove(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	return false, err
+}
+
 // removeError explains why a file still exists. A missing permission on its directory is EACCES;
 // EPERM is about the file itself.
 func removeError(ctx context.Context, name string, err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return invalid("delete", name, errIsDirectory)
+	}
 	if ctx.Err() == nil && errors.Is(err, syscall.EPERM) {
 		return &store.Error{
 			Op: "delete", Object: name, Class: store.ErrHeld, Err: err,

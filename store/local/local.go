@@ -68,7 +68,7 @@ type Store struct {
 	synced sync.Map
 }
 
-var _ store.Store = (*Store)(nil)
+var _ store.Rebuilder = (*Store)(nil)
 
 // Open returns the store in a directory. Nothing is read or created yet: if the directory is
 // missing, reading gives [store.ErrNoContainer] and the first write creates it.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,16 @@ func help(mode, dir, arg string) error {
 		return race(ctx, s, arg)
 	case "list":
 		return printList(ctx, s)
+	case "rows":
+		return printRows(ctx, s, arg)
+	case "holder":
+		return printHolder(dir)
+	case "starve":
+		most, err := strconv.Atoi(arg)
+		for n := 0; n < most && err == nil; n++ {
+			err = starve(ctx, dir, n)
+		}
+		return err
 	case "follow":
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {
@@ -77,6 +88,19 @@ func printList(ctx context.Context, s *local.Store) error {
 		}
 		for _, blob := range page {
 			fmt.Println(blob.Name, blob.Size, len(blob.Metadata))
+		}
+	}
+	return nil
+}
+
+// printRows prints the row keys of a table.
+func printRows(ctx context.Context, s *local.Store, table string) error {
+	for page, err := range s.Tables().Query(ctx, table, store.Query{PartitionTo: "~"}) {
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			fmt.Println(e.Row)
 		}
 	}
 	return nil

@@ -151,6 +151,34 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// TestReadOnlyLog reads a database with the log of a killed writer, but without its shared memory, as
+// a backup may leave it. Without permission to create that, the log cannot be read, and is not ignored.
+func TestReadOnlyLog(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to run a program as another user")
+	}
+	dir := keptStore(t, false)
+	setMode(t, dir, 0o055, 0)
+	setMode(t, dir, 0o044, 0o022)
+	if err := os.Remove(filepath.Join(dir, ".logstow", "store.db-shm")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := output(asNobody(t, "rows", dir, "kept"))
+	if err == nil || !strings.Contains(out, "storage unavailable") || !strings.Contains(out, "let this user write") {
+		t.Errorf("query: %v: %s", err, out)
+	}
+	if out, err = output(asNobody(t, "list", dir, "")); err != nil || strings.Count(out, "\n") != keptBlobs {
+		t.Errorf("list: %v: %s", err, out)
+	}
+	if rows := runUntil(t, helper(t, "rows", dir, "kept"), 0); len(rows) == 0 {
+		t.Error("with permission there are no entities: this test shows nothing")
+	}
+	if out, err = output(asNobody(t, "rows", dir, "kept")); err != nil || out == "" {
+		t.Errorf("query, without a log: %v: %s", err, out)
+	}
+}
+
 // TestReadOnlyFollows reads without permission to write while writers come and go.
 func TestReadOnlyFollows(t *testing.T) {
 	t.Parallel()

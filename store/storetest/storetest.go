@@ -1,5 +1,5 @@
 // Package storetest is the conformance suite for backends of package store: each sentence of the
-// interfaces' comments has a case here.
+// interfaces' comments has a case here. [OpenLocal] opens a store for the tests of other packages.
 package storetest
 
 import (

@@ -43,7 +43,7 @@ func Date(days int64) (year, month, day int) {
 	return year + 1, int(mp) - 9, day
 }
 
-// Valid says whether month and day name a day of the year.
+// Valid reports whether month and day name a day of the year.
 func Valid(year, month, day int) bool {
 	return month >= 1 && month <= 12 && day >= 1 && (day <= 28 || day <= daysIn(year, month))
 }

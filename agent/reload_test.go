@@ -1,0 +1,350 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"logstow/buffer"
+	"logstow/config"
+	"logstow/input/multiline"
+	"logstow/store"
+	"logstow/store/local"
+	"logstow/store/storetest"
+)
+
+// world is a directory with log files, buffer and stores, and the settings of a shipper of it.
+type world struct {
+	t        *testing.T
+	dir      string
+	settings Settings
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, dir: t.TempDir()}
+	w.settings = Settings{
+		Instance: "i", Service: "web", Stores: w.stores("s"), Inputs: []config.Input{w.files("a.log")},
+		FlushInterval: 10 * time.Millisecond, FlushSize: 1 << 20, Width: time.Hour, DrainTimeout: 20 * time.Second,
+		BufferDir: w.path("buffer"), BufferSize: 64 << 20, OnLostPositions: buffer.RereadLost,
+	}
+	return w
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+func (w *world) stores(names ...string) (s Stores) {
+	for _, name := range names {
+		s.All = append(s.All, w.path(name))
+	}
+	return s
+}
+
+// files is an input of a file, which is read from its start.
+func (w *world) files(name string) config.Input {
+	return config.Input{
+		Common: config.Common{Service: "web", Multiline: &multiline.Options{}}, Kind: config.KindFiles,
+		Files: config.Files{Paths: []string{w.path(name)}, Name: strings.TrimSuffix(name, ".log"), FromStart: true},
+	}
+}
+
+func (w *world) append(name, text string) {
+	w.t.Helper()
+	f, err := os.OpenFile(w.path(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// stored is the text of a store.
+func (w *world) stored(name string) string {
+	w.t.Helper()
+	st, err := local.Open(w.t.Context(), w.path(name))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	text, err := storetest.Text(w.t.Context(), st.Blobs())
+	if err := errors.Join(err, st.Close()); err != nil {
+		w.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// start runs a shipper until stop, which returns its log and error.
+func (w *world) start() (p *pipeline, stop func() (log string, err error)) {
+	var log bytes.Buffer
+	p = newPipeline(w.settings, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Getenv: noEnv})
+	ctx, cancel := context.WithCancelCause(w.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.openAndRun(ctx) }()
+	stop = sync.OnceValues(func() (string, error) {
+		cancel(ErrStopped)
+		err := <-ended
+		return log.String(), err
+	})
+	w.t.Cleanup(func() { _, _ = stop() })
+	return p, stop
+}
+
+// reload applies settings. It returns when that has ended.
+func reload(p *pipeline, s, next Settings) {
+	p.reloads <- s
+	p.reloads <- next
+}
+
+// A reload that is rejected for an input changes no store, and the inputs are read as before.
+func TestRejectedReload(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.append("a.log", "one\n")
+	p, stop := w.start()
+	again := w.settings
+	again.Stores = w.stores("other")
+	changed, invalid := w.files("a.log"), w.files("b.log")
+	changed.SourcePrefix = "changed/"
+	invalid.Files.Exclude = []string{"["}
+	again.Inputs = []config.Input{changed, invalid}
+	reload(p, again, w.settings)
+	w.append("a.log", "two\n")
+	log, err := stop()
+	if err != nil || !strings.Contains(log, "reload rejected") || strings.Contains(log, "store changed") {
+		t.Errorf("%v\n%s", err, log)
+	}
+	if text := w.stored("s"); strings.Count(text, "one") != 1 || strings.Count(text, "two") != 1 || strings.Contains(text, "changed/") {
+		t.Errorf("stored: %q", text)
+	}
+	if _, err := os.Stat(w.path("other")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the other store was created: %v", err)
+	}
+}
+
+// A reload changes inputs and stores.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.append("a.log", "one\n")
+	w.append("b.log", "two\n")
+	p, stop := w.start()
+	again := w.settings
+	again.Stores = w.stores("other")
+	again.Inputs = []config.Input{w.files("b.log")}
+	reload(p, again, again)
+	log, err := stop()
+	if err != nil || !strings.Contains(log, "configuration reloaded") {
+		t.Errorf("%v\n%s", err, log)
+	}
+	if text := w.stored("other"); strings.Count(text, "two") != 1 {
+		t.Errorf("stored: %q", text)
+	}
+	if n, ok := ReadNote(w.settings.BufferDir); !ok || n.Store != again.Stores.String() || !n.Drained {
+		t.Errorf("%+v", n)
+	}
+}
+
+// Files of a store that a reload adds are not read as logs by an input that stays.
+func TestReloadSkipsNewStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.append("a.log", "one\n")
+	in := w.files("a.log")
+	in.Files.Paths = []string{w.path("**/*.log")}
+	if err := os.Mkdir(w.path("other"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.settings.Inputs = []config.Input{in}
+	p, stop := w.start()
+	again := w.settings
+	again.Stores = w.stores("other")
+	reload(p, again, again)
+	w.append("other/later.log", "two\n")
+	w.append("b.log", "three\n") // is found with it
+	log, err := stop()
+	if err := errors.Join(err, os.Remove(w.path("other/later.log"))); err != nil {
+		t.Errorf("%v\n%s", err, log)
+	}
+	if text := w.stored("other"); strings.Contains(text, "two") || !strings.Contains(text, "three") {
+		t.Errorf("stored: %q\n%s", text, log)
+	}
+}
+
+// An input that ends by itself while a reload waits for another one has ended: the run does not
+// wait for it again, and ends with its error.
+func TestInputEndsDuringReload(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("input failed")
+	stays, leaves := &running{spec: config.Input{Kind: config.KindStdin}, err: failure}, &running{spec: config.Input{Kind: config.KindHTTP}}
+	leaving, cancel := context.WithCancel(t.Context())
+	stays.cancel, leaves.cancel = func() {}, cancel
+	s := Settings{Inputs: []config.Input{stays.spec}}
+	p := newPipeline(s, Options{Log: slog.New(slog.DiscardHandler), Getenv: noEnv})
+	p.running = []*running{stays, leaves}
+	go func() {
+		<-leaving.Done()
+		p.ended <- stays
+		p.ended <- leaves
+	}()
+	p.reload(t.Context(), s)
+	if len(p.running) > 0 {
+		t.Fatalf("%d inputs count as running", len(p.running))
+	}
+	if err := p.read(t.Context()); !errors.Is(err, failure) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Of the inputs that a rejected reload stopped, each is opened again; one that cannot be opened fails
+// the run when the others have ended.
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.settings.BufferDir = ""
+	p := newPipeline(w.settings, Options{Log: slog.New(slog.DiscardHandler), Getenv: noEnv})
+	if err := p.openBuffer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.buffer.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	invalid := w.files("b.log")
+	invalid.Files.Exclude = []string{"["}
+	ctx, cancel := context.WithCancel(t.Context())
+	p.reopen(ctx, []*running{{spec: invalid}, {spec: w.files("a.log")}})
+	if len(p.running) != 1 {
+		t.Errorf("%d inputs run", len(p.running))
+	}
+	cancel()
+	if err := p.read(ctx); err == nil || !strings.Contains(err.Error(), "not a valid pattern") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The status note keeps the current failure when the stores change, whoever writes it.
+func TestNoteOfChangedStores(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := newPipeline(w.settings, Options{Log: slog.New(slog.DiscardHandler), Getenv: noEnv})
+	st, err := p.opened.open(t.Context(), p.Stores.All[0])
+	if err == nil {
+		err = p.openBuffer(t.Context())
+	}
+	if err == nil {
+		err = p.openUploader(st, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(p.buffer.Close(), p.opened.close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	p.note.update(func(n *Note) { n.setError(errors.New("no route to host")) })
+	var other sync.WaitGroup
+	other.Go(func() { p.note.update(func(*Note) {}) }) // for the race detector
+	before := p.Stores
+	p.Stores = w.stores("other", "third")
+	if err := p.changeStores(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	other.Wait()
+	if !p.opened.configured.equal(p.Stores) {
+		t.Errorf("expiries of %v are reported", p.opened.configured)
+	}
+	if n, ok := ReadNote(w.settings.BufferDir); !ok || n.Store != p.Stores.String() || n.Error != "no route to host" || n.Service != "web" {
+		t.Errorf("%+v", n)
+	}
+}
+
+// expiring is a store whose credential expires.
+type expiring struct {
+	store.Store
+	end time.Time
+}
+
+func (e expiring) Expires() (time.Time, bool) { return e.end, !e.end.IsZero() }
+func (e expiring) String() string             { return "expiring" }
+
+// The expiry of a credential is reported while its store is configured.
+func TestExpiries(t *testing.T) {
+	t.Parallel()
+	s := newStores(slog.New(slog.DiscardHandler), noEnv)
+	const name = "azblob://logs?account=one"
+	end := time.Now()
+	s.opened[name] = expiring{end: end}
+	s.opened["/plain"] = storetest.OpenLocal(t)
+	for _, c := range []struct {
+		configured Stores
+		want       int
+	}{
+		{Stores{}, 0},
+		{Stores{All: []string{name, "/plain", "/unopened"}}, 1},
+		{Stores{All: []string{"/plain"}, Own: map[string][]string{"web": {name}}}, 1},
+		{Stores{All: []string{"/plain"}}, 0},
+	} {
+		s.configure(c.configured)
+		if got := s.expiries(); len(got) != c.want || c.want > 0 && !got["expiring"].Equal(end) {
+			t.Errorf("%v: %v", c.configured, got)
+		}
+	}
+	s.opened[name] = expiring{}
+	s.configure(Stores{All: []string{name}})
+	if got := s.expiries(); len(got) > 0 {
+		t.Errorf("unknown: %v", got)
+	}
+}
+
+// losePositions leaves a buffer that has the position of a file and whose log is damaged.
+func (w *world) losePositions() {
+	w.t.Helper()
+	dir := w.settings.BufferDir
+	leave(w.t, dir, "i", "web")
+	for _, path := range damageLogs(w.t, dir) {
+		if err := os.Remove(strings.TrimSuffix(path, ".log") + ".copy"); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// The policy for lost positions ends when the inputs have new positions: it does not apply to
+// inputs that are added later.
+func TestLostPositionsAreRestored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.losePositions()
+	w.append("a.log", "old\n")
+	w.append("b.log", "added\n")
+	w.settings.OnLostPositions = buffer.SkipLost
+	p, stop := w.start()
+	reload(p, w.settings, w.settings) // it runs
+	for late := time.Now().Add(20 * time.Second); p.buffer.LostPositions() != buffer.UndecidedLost; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			log, _ := stop()
+			t.Fatalf("the positions are still lost\n%s", log)
+		}
+	}
+	again := w.settings
+	again.Inputs = append(again.Inputs[:1:1], w.files("b.log"))
+	reload(p, again, again)
+	w.append("a.log", "new\n")
+	log, err := stop()
+	if err == nil || !strings.Contains(err.Error(), "positions of the inputs were lost") {
+		t.Errorf("%v\n%s", err, log)
+	}
+	text := w.stored("s")
+	if strings.Count(text, "added") != 1 || strings.Count(text, "new") != 1 || strings.Contains(text, "old") {
+		t.Errorf("stored: %q\n%s", text, log)
+	}
+}
