@@ -458,6 +458,13 @@ func (r *run) plan(plans []Generation) {
 		for _, s := range g.Inputs {
 			r.report.BytesIn += s.Size
 			r.report.Records += int64(s.Meta.Records)
+			switch {
+			case r.now.Sub(s.Created) < r.o.Grace:
+				r.report.Young++
+			case !r.o.KeepInputs:
+				r.report.Removed++
+				r.report.BytesRemoved += s.Size
+			}
 		}
 	}
 }
