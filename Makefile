@@ -71,8 +71,9 @@ golden: testdata/azurite/node_modules ## rewrites golden files and transcripts, 
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test ./e2e -run '^(TestTranscripts|TestEntities|TestEarlierBuffer)$$' -update
 	git diff --stat -- testdata "*/testdata/*"
 
-bench: ## the speed table: whole processes, as ratios
+bench: testdata/azurite/node_modules ## the speed tables: whole processes, as ratios; and queries before and after compaction
 	$(GO) run ./internal/bench
+	$(GO) run ./internal/azurite/cmd/azurite-run $(GO) run ./internal/bench -fleet 2550
 
 man: build ## manual pages, in bin/
 	bin/shipper man > bin/shipper.1
