@@ -45,7 +45,7 @@ type span struct{ after, to string }
 
 // skips reports whether the span begins after a file, or after all names in a directory.
 func (r span) skips(e entry) bool {
-	return e.name <= r.after && !(e.dir && strings.HasPrefix(r.after, e.name))
+	return e.name <= r.after && (!e.dir || !strings.HasPrefix(r.after, e.name))
 }
 
 // ends reports whether the span ends before a file or directory.
