@@ -483,19 +483,3 @@ func TestForgottenOutputEndsTheHour(t *testing.T) {
 		t.Errorf("error %v, problems %v, %+v", err, report.Err(), report)
 	}
 }
-
-func TestMaxCost(t *testing.T) {
-	t.Parallel()
-	s := openStore(t)
-	f := newFleet(t, s, random(t), "web")
-	f.fill(hour(), 3, 30)
-	f.fill(hour().Add(time.Hour), 3, 30)
-	want := readAll(t, s)
-	o := options(t)
-	o.MaxCost = 60e-6 // more than the listings, less than the requests of one hour
-	report, err := compaction.Run(t.Context(), s, o)
-	if !errors.Is(err, compaction.ErrCost) || report.Complete || report.Outputs != 1 || report.Removed != 30 {
-		t.Errorf("error %v, %+v", err, report)
-	}
-	wants(t, s, want)
-}
