@@ -1,0 +1,215 @@
+package parse
+
+import "bytes"
+
+// client adds what stands before the time of an access log, which starts at text[end]: ip, ident and
+// user, before them perhaps a virtual host and its port, before these perhaps a syslog header.
+func (l *line) client(end int) {
+	start := 0
+	if n := bytes.LastIndex(l.text[:end], []byte(": ")); n >= 0 {
+		start = n + 2 // of a syslog header, which ends with a tag
+	}
+	if end > start {
+		end-- // the space
+	}
+	w, n := l.words(start, end)
+	if n == 4 && isVhost(l.text[w[1].start:w[1].end], l.text[w[2].start:w[2].end]) {
+		l.address([]id{idVhost, idPort}, w[0].start, w[0].end, true)
+		w, n = l.words(w[1].start, end)
+	}
+	names := [...]id{idIP, idIdent, idUser}
+	if n == 2 {
+		names[1] = idUser
+	}
+	if n == 4 {
+		w[2].end = w[3].end // a name with spaces
+		n = 3
+	}
+	for i := range n {
+		l.add(names[i], w[i].start, w[i].end, false)
+	}
+}
+
+// words are the first three words of text[start:end], and a fourth one that is all that follows.
+func (l *line) words(start, end int) (w [4]span, n int) {
+	for start < end && n < len(w) {
+		stop := end
+		if n < len(w)-1 {
+			stop = wordEnd(l.text[:end], start)
+		}
+		if stop > start {
+			w[n] = span{start: start, end: stop}
+			n++
+		}
+		start = stop + 1
+	}
+	return w, n
+}
+
+// isVhost reports whether the first of at least four words is a virtual host, by those behind it:
+// they are a client and the first column of its names then.
+func isVhost(second, third []byte) bool {
+	dash := func(b []byte) bool { return len(b) == 1 && b[0] == '-' }
+	return !dash(second) && (dash(third) || isAddress(second))
+}
+
+// isAddress reports whether b looks like an IP address.
+func isAddress(b []byte) bool {
+	dots, colons := 0, 0
+	for _, c := range b {
+		switch {
+		case c == '.':
+			dots++
+		case c == ':':
+			colons++
+		case !isDigit(c) && (c|0x20)-'a' >= 6:
+			return false
+		}
+	}
+	return dots == 3 && colons == 0 || colons > 1
+}
+
+// extras adds columns at text[i] that the combined log format does not have: what comes as
+// name=value has its name. Behind the user agent nginx's packages write the addresses that the
+// request was forwarded for. A number with a fraction or a unit, or the only number, is the
+// duration; two whole numbers and nothing else are Apache's combinedio.
+func (l *line) extras(i int) {
+	b := l.text
+	var whole [2]span
+	wholes, others := 0, 0
+	first := i
+	for i < len(b) {
+		if b[i] == '"' {
+			end := closingQuote(b, i+1)
+			if end < 0 {
+				others++
+				break
+			}
+			if i == first && isForwarded(b[i+1:end]) {
+				l.add(idForwarded, i+1, end, true)
+			} else {
+				others++
+			}
+			i = end + 2
+			continue
+		}
+		end := wordEnd(b, i)
+		word := b[i:end]
+		if bytes.IndexByte(word, '=') > 0 {
+			l.rest = b[i:]
+			others++
+			break
+		}
+		kind := durationKind(word)
+		switch {
+		case end == len(b) && l.cut || kind == noDuration:
+			others++
+		case kind == certainDuration:
+			l.add(idDuration, i, end, false)
+		case wholes < len(whole):
+			whole[wholes] = span{start: i, end: end}
+			wholes++
+		default:
+			others++
+		}
+		i = end + 1
+	}
+	switch {
+	case l.at[idDuration] > 0:
+	case wholes == 1:
+		l.add(idDuration, whole[0].start, whole[0].end, false)
+	case wholes == 2 && others == 0:
+		l.add(idReceived, whole[0].start, whole[0].end, false)
+		l.add(idSent, whole[1].start, whole[1].end, false)
+	}
+}
+
+// isForwarded reports whether b is a list of addresses.
+func isForwarded(b []byte) bool {
+	for len(b) > 0 {
+		element, rest, _ := bytes.Cut(b, []byte(", "))
+		if !isAddress(element) && string(element) != "unknown" {
+			return false
+		}
+		b = rest
+	}
+	return true
+}
+
+const (
+	noDuration = iota
+	possibleDuration
+	certainDuration
+)
+
+// durationKind reports whether a word may be a duration: 0.005, 12ms, or a whole number.
+func durationKind(b []byte) int {
+	i, kind := 0, possibleDuration
+	for i < len(b) && isDigit(b[i]) {
+		i++
+	}
+	if i == 0 {
+		return noDuration
+	}
+	if i < len(b) && b[i] == '.' {
+		kind = certainDuration
+		for i++; i < len(b) && isDigit(b[i]); i++ {
+		}
+	}
+	switch string(b[i:]) {
+	case "":
+		return kind
+	case "s", "ms", "us", "µs", "ns":
+		return certainDuration
+	}
+	return noDuration
+}
+
+// klog adds the fields of the header, and the message behind it, which may contain further ones.
+func (l *line) klog() {
+	b := l.text
+	l.rest = nil
+	l.add(idSeverity, 0, 1, false)
+	l.add(idTime, 1, klogTime, false)
+	i := klogTime
+	for i < len(b) && b[i] == ' ' {
+		i++
+	}
+	thread := i
+	for i < len(b) && isDigit(b[i]) {
+		i++
+	}
+	if i == len(b) || b[i] != ' ' {
+		return
+	}
+	l.add(idThread, thread, i, false)
+	file := i + 1
+	colon := bytes.IndexByte(b[file:], ':')
+	if colon < 0 {
+		return
+	}
+	colon += file
+	for i = colon + 1; i < len(b) && isDigit(b[i]); {
+		i++
+	}
+	if bytes.IndexByte(b[file:colon], ' ') >= 0 {
+		return
+	}
+	l.add(idFile, file, colon, true)
+	if i == len(b) || b[i] != ']' {
+		return
+	}
+	l.add(idLine, colon+1, i, false)
+	message := min(i+len("] "), len(b))
+	l.rest = b[message:]
+	l.message(message)
+}
+
+// message adds the message of klog, which is one even if it is "-".
+func (l *line) message(start int) {
+	if start < len(l.text) {
+		l.fields[l.n] = span{true, true, idMessage, start, len(l.text)}
+		l.n++
+		l.at[idMessage] = uint8(l.n)
+	}
+}
