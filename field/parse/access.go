@@ -80,7 +80,7 @@ func (l *line) extras(i int) {
 	first := i
 	for i < len(b) {
 		if b[i] == '"' {
-			end := closingQuote(b, i+1)
+			end := closingQuote(b, i+1, l.escape)
 			if end < 0 {
 				others++
 				break
@@ -97,6 +97,9 @@ func (l *line) extras(i int) {
 		word := b[i:end]
 		if bytes.IndexByte(word, '=') > 0 {
 			l.rest = b[i:]
+			if l.cut {
+				l.rest = b[i : i+lastWord(b[i:])]
+			}
 			others++
 			break
 		}
@@ -115,13 +118,27 @@ func (l *line) extras(i int) {
 		i = end + 1
 	}
 	switch {
-	case l.at[idDuration] > 0:
+	case l.at[idDuration] > 0 || l.cut:
 	case wholes == 1:
 		l.add(idDuration, whole[0].start, whole[0].end, false)
 	case wholes == 2 && others == 0:
 		l.add(idReceived, whole[0].start, whole[0].end, false)
 		l.add(idSent, whole[1].start, whole[1].end, false)
 	}
+}
+
+// lastWord is where the last word of b starts, which may be, or end with, a string in quotes.
+func lastWord(b []byte) int {
+	last, quoted := 0, false
+	for i, c := range b {
+		switch {
+		case c == '"' && (i == 0 || b[i-1] != '\\'):
+			quoted = !quoted
+		case c == ' ' && !quoted:
+			last = i + 1
+		}
+	}
+	return last
 }
 
 // isForwarded reports whether b is a list of addresses.
@@ -167,7 +184,7 @@ func durationKind(b []byte) int {
 
 // klog adds the fields of the header, and the message behind it, which may contain further ones.
 func (l *line) klog() {
-	b := l.text
+	b, _ := withoutMark(l.text)
 	l.rest = nil
 	l.add(idSeverity, 0, 1, false)
 	l.add(idTime, 1, klogTime, false)
@@ -200,16 +217,8 @@ func (l *line) klog() {
 		return
 	}
 	l.add(idLine, colon+1, i, false)
-	message := min(i+len("] "), len(b))
-	l.rest = b[message:]
-	l.message(message)
-}
-
-// message adds the message of klog, which is one even if it is "-".
-func (l *line) message(start int) {
-	if start < len(l.text) {
-		l.fields[l.n] = span{true, true, idMessage, start, len(l.text)}
-		l.n++
-		l.at[idMessage] = uint8(l.n)
+	if i += len("] "); i < len(b) {
+		l.rest = l.text[i:]
+		l.set(idMessage, i, len(l.text), true)
 	}
 }

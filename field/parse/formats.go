@@ -157,6 +157,7 @@ func (f *formats) split(l *line, message []byte, d *depths) {
 			f.tail(l, next)
 		}
 	case envoy:
+		l.escape = 0
 		if l.walk(columns, start) == mismatch && l.get(idStatus) == nil {
 			l.reset(message)
 		}

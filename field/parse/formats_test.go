@@ -16,9 +16,12 @@ func all(t testing.TB, parser, message string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return allOf(p, message)
+}
+
+func allOf(p *parse.Parser, message string) (got []string) {
 	s := p.Splitter()
 	s.Split([]byte(message))
-	var got []string
 	for name, v := range s.All() {
 		got = append(got, name+"="+string(v.Text))
 	}

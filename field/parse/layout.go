@@ -117,7 +117,14 @@ func (l *line) reset(message []byte) {
 
 // add adds a field. Its value is missing if it is empty or "-".
 func (l *line) add(name id, start, end int, quoted bool) {
-	if name == 0 || start >= end || end == start+1 && l.text[start] == '-' || l.at[name] != 0 || l.n == maxFields {
+	if start < end && (end > start+1 || l.text[start] != '-') {
+		l.set(name, start, end, quoted)
+	}
+}
+
+// set adds a field that is not missing.
+func (l *line) set(name id, start, end int, quoted bool) {
+	if l.at[name] != 0 || l.n == maxFields {
 		return
 	}
 	l.fields[l.n] = span{true, quoted, name, start, end}
@@ -167,7 +174,7 @@ func (l *line) column(c *column, i int) int {
 		if b[i] != '"' {
 			return mismatch
 		}
-		end := closingQuote(b, i+1)
+		end := closingQuote(b, i+1, l.escape)
 		if c.kind == kindRequest {
 			l.request(i+1, end)
 		}
@@ -186,8 +193,12 @@ func (l *line) column(c *column, i int) int {
 		if n < 0 {
 			return len(b)
 		}
-		l.add(c.ids[0], i+1, i+n, false)
-		return i + n + 1
+		end := i + n + 1
+		if end < len(b) && b[end] != ' ' {
+			return i // [2001:db8::1]:80 is another column
+		}
+		l.add(c.ids[0], i+1, end-1, false)
+		return end
 	}
 	end := wordEnd(b, i)
 	if c.kind == kindList {
@@ -297,8 +308,9 @@ func wordEnd(b []byte, i int) int {
 }
 
 // closingQuote is the offset of the quote that closes the string whose content starts at b[i], or
-// -1: one that is not escaped and stands before a space or at the end.
-func closingQuote(b []byte, i int) int {
+// -1: one that is not escaped by a backslash, if that is the escape, and stands before a space or at
+// the end.
+func closingQuote(b []byte, i int, escape byte) int {
 	for k := i; ; k++ {
 		n := bytes.IndexByte(b[k:], '"')
 		if n < 0 {
@@ -307,6 +319,9 @@ func closingQuote(b []byte, i int) int {
 		k += n
 		if k+1 < len(b) && b[k+1] != ' ' {
 			continue
+		}
+		if escape != '\\' {
+			return k
 		}
 		slashes := 0
 		for k-slashes > i && b[k-slashes-1] == '\\' {

@@ -129,6 +129,12 @@ func (p *Parser) compileRegexp(start int) error {
 		return regexpError(err, p.expression, start)
 	}
 	p.captures = p.regexp.SubexpNames()
+	for i, name := range p.captures {
+		if name != "" && slices.Contains(p.captures[:i], name) {
+			at := strings.LastIndex(p.expression, "<"+name+">")
+			return fmt.Errorf("group <%s> occurs twice (at character %d)", name, start+utf8.RuneCountInString(p.expression[:at]))
+		}
+	}
 	if !slices.ContainsFunc(p.captures, func(name string) bool { return name != "" }) {
 		return fmt.Errorf("no named group: write (?P<name>…) (at character %d)", start)
 	}

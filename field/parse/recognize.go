@@ -128,12 +128,15 @@ func firstLine(message []byte) (text []byte, cut bool) {
 	if n := bytes.IndexByte(message, '\n'); n >= 0 {
 		message = message[:n]
 	}
-	message = bytes.TrimSuffix(message, []byte{'\r'})
-	if n := len(message); n > 0 && message[n-1] == ']' {
-		// The marks of the shipper: …[logstow: cut 9 bytes]
-		if at := bytes.LastIndex(message, []byte(" …[logstow: ")); at >= 0 {
-			return message[:at], true
+	return withoutMark(bytes.TrimSuffix(message, []byte{'\r'}))
+}
+
+// withoutMark is text without the mark with which the shipper cuts it: …[logstow: cut 9 bytes].
+func withoutMark(text []byte) (_ []byte, cut bool) {
+	if n := len(text); n > 0 && text[n-1] == ']' {
+		if at := bytes.LastIndex(text, []byte(" …[logstow: ")); at >= 0 {
+			return text[:at], true
 		}
 	}
-	return message, false
+	return text, false
 }
