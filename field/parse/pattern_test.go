@@ -85,7 +85,7 @@ func TestPatternAgainstReference(t *testing.T) {
 		return string(b)
 	}
 	fields := 0
-	for range 20_000 {
+	for range 5_000 {
 		pattern := text(rnd.IntN(2))
 		for i := range 1 + rnd.IntN(4) {
 			name := fmt.Sprintf("<n%d>", i)
@@ -105,7 +105,7 @@ func TestPatternAgainstReference(t *testing.T) {
 		}
 		fields += len(got)
 	}
-	if fields < 10_000 {
+	if fields < 2_500 {
 		t.Errorf("%d fields only", fields)
 	}
 }
