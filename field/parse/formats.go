@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -128,8 +129,6 @@ func (f *formats) need(name id, d *depths) {
 	if !isClient && !slices.ContainsFunc(f.columns[access], func(c column) bool { return slices.Contains(c.ids, name) }) {
 		d[access] = len(f.columns[access]) + 1
 	}
-	// Before the status it is not certain that the line is one of Envoy.
-	d[envoy] = max(d[envoy], f.status[envoy])
 }
 
 // split reads the fields of a message as deep as d says; nil is all of them.
@@ -149,6 +148,10 @@ func (f *formats) split(l *line, message []byte, d *depths) {
 		columns, tail = columns[:d[format]], false
 	}
 	l.text, l.cut = firstLine(message)
+	if start > len(l.text) {
+		l.reset(message)
+		return
+	}
 	l.rest, l.escape = nil, '\\'
 	switch format {
 	case access:
@@ -158,12 +161,16 @@ func (f *formats) split(l *line, message []byte, d *depths) {
 		}
 	case envoy:
 		l.escape = 0
-		if l.walk(columns, start) == mismatch && l.get(idStatus) == nil {
+		status := f.status[envoy]
+		next := l.walk(f.columns[envoy][:status], start)
+		if next == mismatch { // "text" behind a time is common
 			l.reset(message)
+			return
 		}
+		l.walk(columns[min(status, len(columns)):], next)
 	case haproxy:
 		l.escape = '#'
-		l.walk(columns, start)
+		l.walk(columns, bytes.LastIndexByte(l.text[:start-1], ' ')+1)
 	default:
 		l.walk(columns, start)
 	}

@@ -182,6 +182,8 @@ func TestFormats(t *testing.T) {
 		{"logfmt", `level=warn status=404 path="/a b"`, `level=warn|status=404|path=/a b`},
 		{"text", `[INFO] [main] nothing here [20/Nov] of [20/Nov/2026:15:04:05 +0000] use`, ``},
 		{"a text with a time", `[2026-11-20T15:04:05.310Z] "A word" was said`, ``},
+		{"access logs behind the first line", "a\n b:1 [20/Nov/2026:15:04:05.123] fe be/srv 1\n - - [20/Nov/2026:15:04:05 +0000] \"GET\"", ``},
+		{"an access log in a mark", "a …[logstow: - - [20/Nov/2026:15:04:05 +0000]", ``},
 		{"empty", ``, ``},
 	} {
 		if got := strings.Join(all(t, "auto", c.line), "|"); got != c.want {

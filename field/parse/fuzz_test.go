@@ -29,9 +29,11 @@ func checkSplitter(t *testing.T, p *parse.Parser, message []byte) {
 	t.Helper()
 	original := bytes.Clone(message)
 	found := fieldsOf(p, message)
-	names := []string{"status", "user_agent", "none", ""}
+	names := []string{"status", "user_agent", "none"}
 	for name := range found {
-		names = append(names, name)
+		if name != "" { // package field takes =x for a pair of that name, but does not list it
+			names = append(names, name)
+		}
 	}
 	s := p.Splitter(names...)
 	// The same with each field alone: how much of a line is read depends on the names.

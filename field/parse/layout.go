@@ -224,7 +224,7 @@ func (l *line) column(c *column, i int) int {
 }
 
 func (l *line) number(c *column, start, end int, complete bool) int {
-	if !isNumeric(l.text[start:end]) {
+	if start == end || !isNumeric(l.text[start:end]) {
 		return mismatch
 	}
 	if c.ids[0] == idStatus && end == len(l.text) {

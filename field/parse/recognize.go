@@ -16,7 +16,8 @@ const (
 	shortestTime = haproxyTime
 )
 
-// recognize returns the format of a message and where its first column starts.
+// recognize returns the format of a message and where it is recognized: at the time of access and
+// haproxy, otherwise at 0.
 func recognize(b []byte) (format, int) {
 	if len(b) < shortestTime || b[0] == '{' {
 		return plain, 0
@@ -47,7 +48,7 @@ func recognize(b []byte) (format, int) {
 			case isAccess(t):
 				return access, at
 			case isHAProxy(t) && at > 0 && b[at-1] == ' ':
-				return haproxy, bytes.LastIndexByte(b[:at-1], ' ') + 1
+				return haproxy, at
 			}
 		}
 		at++
