@@ -79,6 +79,8 @@ func FuzzAuto(f *testing.F) {
 		f.Add([]byte(line + " …[logstow: cut 9 bytes]"))
 	}
 	f.Add([]byte("192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] \"\xff\x00\\x1\" 4"))
+	f.Add([]byte("\n0[00/000/0000:00000000 00000]"))
+	f.Add([]byte(`[0000-00-00T00:] "A"       "" "0" 0`))
 	p, err := parse.Compile("auto")
 	if err != nil {
 		f.Fatal(err)
