@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrUnknownVersion is what [ParseStored] returns for a parser or a version of one that this
+// ErrUnknownVersion is what [CompileStored] returns for a parser or a version of one that this
 // program does not know: a newer program stored it.
 var ErrUnknownVersion = errors.New("unknown parser or version")
 
@@ -59,9 +59,9 @@ func Compile(text string) (*Parser, error) {
 	return compile(name, expression, start)
 }
 
-// ParseStored reads what [Parser.String] wrote. The error is an [ErrUnknownVersion] if a newer
+// CompileStored reads what [Parser.String] wrote. The error is an [ErrUnknownVersion] if a newer
 // program wrote it.
-func ParseStored(stored string) (*Parser, error) {
+func CompileStored(stored string) (*Parser, error) {
 	head, rest, _ := strings.Cut(stored, " ")
 	name, v, _ := strings.Cut(head, "/")
 	if !slices.Contains([]string{nameAuto, nameNone, namePattern, nameRegexp}, name) || v != version {
@@ -142,7 +142,7 @@ func (p *Parser) compileRegexp(start int) error {
 }
 
 // String is the canonical form of the parser, with its version: auto/1. It is one line, and
-// [ParseStored] reads it. Parsers with the same one find the same fields.
+// [CompileStored] reads it. Parsers with the same one find the same fields.
 func (p *Parser) String() string {
 	s := p.name + "/" + version
 	if p.expression != "" {

@@ -32,7 +32,7 @@ func TestCompile(t *testing.T) {
 		if p.String() != want {
 			t.Errorf("%q: %s, want %s", text, p, want)
 		}
-		again, err := parse.ParseStored(p.String())
+		again, err := parse.CompileStored(p.String())
 		if err != nil || again.String() != want {
 			t.Errorf("%s: stored as %v, %v", want, again, err)
 		}
@@ -69,14 +69,14 @@ func TestCompileMistakes(t *testing.T) {
 	}
 }
 
-func TestParseStored(t *testing.T) {
+func TestCompileStored(t *testing.T) {
 	t.Parallel()
 	for stored, newer := range map[string]bool{
 		"auto/2": true, "xml/1": true, "pattern/9 '<a>'": true, "auto": true, "": true,
 		"auto/1 x": false, "auto/1 ": false, " auto/1": true, "pattern/1": false, "pattern/1 <a>": false, "pattern/1 `<a>`": false, "pattern/1 '<a><b>'": false,
 		"regexp/1 '('": false, "pattern/1 '<a>'\n": false,
 	} {
-		p, err := parse.ParseStored(stored)
+		p, err := parse.CompileStored(stored)
 		if err == nil {
 			t.Errorf("%q: read as %s", stored, p)
 		} else if errors.Is(err, parse.ErrUnknownVersion) != newer {

@@ -152,7 +152,7 @@ func FuzzCompile(f *testing.F) {
 		if p, err := parse.Compile(text); err == nil {
 			checkStored(t, p)
 		}
-		if p, err := parse.ParseStored(text); err == nil && p.String() != text {
+		if p, err := parse.CompileStored(text); err == nil && p.String() != text {
 			t.Fatalf("%q is stored as %q", text, p)
 		}
 	})
@@ -162,7 +162,7 @@ func FuzzCompile(f *testing.F) {
 func checkStored(t *testing.T, p *parse.Parser) {
 	t.Helper()
 	stored := p.String()
-	again, err := parse.ParseStored(stored)
+	again, err := parse.CompileStored(stored)
 	if err != nil || again.String() != stored {
 		t.Fatalf("%q: %v, %v", stored, again, err)
 	}
