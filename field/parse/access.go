@@ -3,19 +3,22 @@ package parse
 import "bytes"
 
 // client adds what stands before the time of an access log, which starts at text[end]: ip, ident and
-// user, before them perhaps a virtual host and its port, before these perhaps a syslog header.
+// user, before them perhaps a virtual host and its port. Before an address may also be the header of
+// syslog or of a container's log.
 func (l *line) client(end int) {
-	start := 0
-	if n := bytes.LastIndex(l.text[:end], []byte(": ")); n >= 0 {
-		start = n + 2 // of a syslog header, which ends with a tag
-	}
-	if end > start {
+	if end > 0 {
 		end-- // the space
 	}
-	w, n := l.words(start, end)
-	if n == 4 && isVhost(l.text[w[1].start:w[1].end], l.text[w[2].start:w[2].end]) {
+	w, n := l.words(0, end)
+	address, before := l.firstAddress(end)
+	switch {
+	case before == 1 && l.text[w[0].end-1] != ':',
+		before == 0 && n == 4 && isAddress(l.text[w[1].start:w[1].end]),
+		before < 0 && n == 4 && isVhost(l.text[w[1].start:w[1].end], l.text[w[2].start:w[2].end]):
 		l.address([]id{idVhost, idPort}, w[0].start, w[0].end, true)
 		w, n = l.words(w[1].start, end)
+	case before > 0:
+		w, n = l.words(address, end)
 	}
 	names := [...]id{idIP, idIdent, idUser}
 	if n == 2 {
@@ -28,6 +31,22 @@ func (l *line) client(end int) {
 	for i := range n {
 		l.add(names[i], w[i].start, w[i].end, false)
 	}
+}
+
+// firstAddress is where the first word of text[:end] that is an IP address starts, and how many
+// words are before it; -1 if there is none.
+func (l *line) firstAddress(end int) (start, before int) {
+	for start < end {
+		stop := wordEnd(l.text[:end], start)
+		if isAddress(l.text[start:stop]) {
+			return start, before
+		}
+		if stop > start {
+			before++
+		}
+		start = stop + 1
+	}
+	return 0, -1
 }
 
 // words are the first three words of text[start:end], and a fourth one that is all that follows.
@@ -47,26 +66,24 @@ func (l *line) words(start, end int) (w [4]span, n int) {
 }
 
 // isVhost reports whether the first of at least four words is a virtual host, by those behind it:
-// they are a client and the first column of its names then.
-func isVhost(second, third []byte) bool {
-	dash := func(b []byte) bool { return len(b) == 1 && b[0] == '-' }
-	return !dash(second) && (dash(third) || isAddress(second))
-}
+// they are a client's name and the first column of its user's then.
+func isVhost(second, third []byte) bool { return string(second) != "-" && string(third) == "-" }
 
 // isAddress reports whether b looks like an IP address.
 func isAddress(b []byte) bool {
-	dots, colons := 0, 0
-	for _, c := range b {
+	dots, colons, gap := 0, 0, false
+	for i, c := range b {
 		switch {
 		case c == '.':
 			dots++
 		case c == ':':
 			colons++
+			gap = gap || i > 0 && b[i-1] == ':'
 		case !isDigit(c) && (c|0x20)-'a' >= 6:
 			return false
 		}
 	}
-	return dots == 3 && colons == 0 || colons > 1
+	return dots == 3 && colons == 0 || colons == 7 || gap
 }
 
 // extras adds columns at text[i] that the combined log format does not have: what comes as

@@ -88,6 +88,42 @@ func TestFormats(t *testing.T) {
 			`ip=192.0.2.7|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
 		},
 		{
+			"behind the header of RFC 5424",
+			`<190>1 2026-11-20T15:04:05Z web1 nginx 77 - - ::ffff:192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99`,
+			`ip=::ffff:192.0.2.7|user=ann|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
+		},
+		{
+			"behind a tag",
+			`nginx: 192.0.2.7 - ann lee [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99`,
+			`ip=192.0.2.7|user=ann lee|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
+		},
+		{
+			"behind what Docker Compose writes",
+			`web-1  | 2001:db8:0:0:0:0:0:7 - - [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99`,
+			`ip=2001:db8:0:0:0:0:0:7|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
+		},
+		{
+			"a virtual host before a client's name",
+			`shop.example:80 client.example - ann [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99`,
+			`vhost=shop.example|port=80|ip=client.example|user=ann|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
+		},
+		{
+			"a virtual host that is an address, a number of columns that are not known",
+			`192.0.2.1 192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99 "-" "-" 412 733 x`,
+			`vhost=192.0.2.1|ip=192.0.2.7|user=ann|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
+		},
+		{
+			"no identity, a number and a column that are not of ingress-nginx",
+			`192.0.2.7 ann [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99 "-" "-" 12 abc [x]`,
+			`ip=192.0.2.7|user=ann|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99|duration=12`,
+		},
+		{
+			"cut inside a value in quotes",
+			`192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99 "-" "-" 12 rt=0.1 urt="0.1, 0.2 …[logstow: cut 9 bytes]`,
+			`ip=192.0.2.7|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99|rt=0.1`,
+		},
+		{"klog, cut", `E1120 15:04:05.123456   12 …[logstow: cut 9 bytes]`, `severity=E|time=1120 15:04:05.123456`},
+		{
 			"binary request",
 			`192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "\x16\x03\x01\x02\x00" 400 150 "-" "-"`,
 			"ip=192.0.2.7|time=20/Nov/2026:15:04:05 +0000|request=\x16\x03\x01\x02\x00|status=400|bytes=150",

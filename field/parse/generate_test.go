@@ -155,8 +155,8 @@ func (w *writer) hashes(text string) string {
 
 func (w *writer) access() {
 	w.escaped = w.backslashes
-	w.f("%s", w.one("", "", "<190>Nov 20 15:04:05 web1 nginx: "))
-	if w.IntN(4) == 0 {
+	w.f("%s", w.one("", "", "<190>Nov 20 15:04:05 web1 nginx: ", "2026-11-20T15:04:05.123Z stdout F "))
+	if w.line.Len() == 0 && w.IntN(4) == 0 {
 		w.f("%s", w.field("vhost", w.one("shop.example", "a-b.example")))
 		if w.IntN(2) == 0 {
 			w.f(":%s", w.field("port", w.one("80", "8443")))

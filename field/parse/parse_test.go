@@ -118,6 +118,7 @@ func TestSplitterValue(t *testing.T) {
 		{`regexp '" (?P<status>\d{3})(?P<no>z)? (?P<b>\d+)'`, access, "b", field.Bare, "99"},
 		{`regexp '" (?P<status>\d{3})(?P<no>z)? (?P<b>\d+)'`, access, "no", field.Missing, ""},
 		{`regexp '" (?P<status>\d{3})(x)?'`, access, "", field.Missing, ""},
+		{`regexp '^(?P<ip>\S+)'`, access, "ip", field.Bare, "192.0.2.7"},
 		{`regexp '" (?P<status>\d{3}) '`, "other", "status", field.Missing, ""},
 	} {
 		p, err := parse.Compile(c.parser)
