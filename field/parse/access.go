@@ -14,7 +14,7 @@ func (l *line) client(end int) {
 	switch {
 	case before == 1 && l.text[w[0].end-1] != ':',
 		before == 0 && n == 4 && isAddress(l.text[w[1].start:w[1].end]),
-		before < 0 && n == 4 && isVhost(l.text[w[1].start:w[1].end], l.text[w[2].start:w[2].end]):
+		before < 0 && n == 4 && string(l.text[w[2].start:w[2].end]) == "-": // client's name, no identity
 		l.address([]id{idVhost, idPort}, w[0].start, w[0].end, true)
 		w, n = l.words(w[1].start, end)
 	case before > 0:
@@ -64,10 +64,6 @@ func (l *line) words(start, end int) (w [4]span, n int) {
 	}
 	return w, n
 }
-
-// isVhost reports whether the first of at least four words is a virtual host, by those behind it:
-// they are a client's name and the first column of its user's then.
-func isVhost(second, third []byte) bool { return string(second) != "-" && string(third) == "-" }
 
 // isAddress reports whether b looks like an IP address.
 func isAddress(b []byte) bool {

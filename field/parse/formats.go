@@ -82,13 +82,16 @@ type formats struct {
 	columns [formatEnd][]column
 	agents  []column
 	ingress []column
-	// status is how many columns of a format have to be read to know the status.
-	status depths
+	status  depths // to know the status
+	all     depths // to know all fields
 }
 
-// depths are how many columns of each format are read. One more than there are of access is all
-// that may follow them, too.
-type depths [formatEnd]int
+// depths are how much of a line is read.
+type depths struct {
+	columns [formatEnd]int // how many columns of each format
+	client  bool           // of access: what is in front of them
+	tail    bool           // of access: what is behind them
+}
 
 func newFormats() *formats {
 	f := &formats{names: []string{""}, ids: map[string]id{}}
@@ -102,6 +105,9 @@ func newFormats() *formats {
 	f.agents = f.layout(agentsLayout)
 	f.ingress = f.layout(ingressLayout)
 	f.need(idStatus, &f.status)
+	for i := range f.names {
+		f.need(id(i), &f.all)
+	}
 	return f
 }
 
@@ -121,32 +127,33 @@ func (f *formats) need(name id, d *depths) {
 	for format, columns := range f.columns {
 		for i, c := range columns {
 			if slices.Contains(c.ids, name) {
-				d[format] = max(d[format], i+1)
+				d.columns[format] = max(d.columns[format], i+1)
 			}
 		}
 	}
-	isClient := slices.Contains([]id{idVhost, idPort, idIP, idIdent, idUser}, name)
-	if !isClient && !slices.ContainsFunc(f.columns[access], func(c column) bool { return slices.Contains(c.ids, name) }) {
-		d[access] = len(f.columns[access]) + 1
+	switch {
+	case slices.Contains([]id{idVhost, idPort, idIP, idIdent, idUser}, name):
+		d.client = true
+	case !slices.ContainsFunc(f.columns[access], func(c column) bool { return slices.Contains(c.ids, name) }):
+		d.tail = true
+	}
+	if d.tail {
+		d.columns[access] = len(f.columns[access])
 	}
 }
 
-// split reads the fields of a message as deep as d says; nil is all of them.
+// split reads the fields of a message as deep as d says.
 func (f *formats) split(l *line, message []byte, d *depths) {
 	l.reset(message)
 	format, start := recognize(message)
 	if format == plain {
 		return
 	}
-	l.format = format
 	if format == klog {
 		l.klog()
 		return
 	}
-	columns, tail := f.columns[format], true
-	if d != nil && d[format] <= len(columns) {
-		columns, tail = columns[:d[format]], false
-	}
+	columns := f.columns[format][:d.columns[format]]
 	l.text, l.cut = firstLine(message)
 	if start > len(l.text) {
 		l.reset(message)
@@ -155,13 +162,15 @@ func (f *formats) split(l *line, message []byte, d *depths) {
 	l.rest, l.escape = nil, '\\'
 	switch format {
 	case access:
-		l.client(start)
-		if next := l.walk(columns, start); tail {
+		if d.client {
+			l.client(start)
+		}
+		if next := l.walk(columns, start); d.tail {
 			f.tail(l, next)
 		}
 	case envoy:
 		l.escape = 0
-		status := f.status[envoy]
+		status := f.status.columns[envoy]
 		next := l.walk(f.columns[envoy][:status], start)
 		if next == mismatch { // "text" behind a time is common
 			l.reset(message)

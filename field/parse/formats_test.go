@@ -109,7 +109,7 @@ func TestFormats(t *testing.T) {
 		},
 		{
 			"a virtual host that is an address, a number of columns that are not known",
-			`192.0.2.1 192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99 "-" "-" 412 733 x`,
+			`192.0.2.1 192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99 "-" "-" 412 733 "192.0.2.8"`,
 			`vhost=192.0.2.1|ip=192.0.2.7|user=ann|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
 		},
 		{

@@ -94,8 +94,6 @@ type span struct {
 // line is a message of a format, split.
 type line struct {
 	text []byte
-	// format is plain if the message is of none; then rest is all of it.
-	format format
 	// cut is set if text is not the whole of what was logged, so that its end ends no column.
 	cut bool
 	// escape is the byte that escapes others in this format.
@@ -104,14 +102,14 @@ type line struct {
 	n      int
 	fields [maxFields]span
 	at     [maxIDs]uint8 // 1 + the place in fields, by id
-	// rest is text that may contain further fields.
+	// rest is text that may contain further fields: all of a message that is of no format.
 	rest []byte
 }
 
 // reset makes l a message of no format.
 func (l *line) reset(message []byte) {
 	l.text, l.rest = message, message
-	l.format, l.cut, l.escape, l.n = plain, false, 0, 0
+	l.cut, l.escape, l.n = false, 0, 0
 	clear(l.at[:])
 }
 

@@ -43,11 +43,11 @@ func recognize(b []byte) (format, int) {
 			return plain, 0
 		}
 		at += n
-		if t := b[at:]; t[3] == '/' && t[7] == '/' && t[12] == ':' && isDigit(t[1]) && isDigit(t[secondsEnd-1]) {
+		if t := b[at:]; (at == 0 || b[at-1] == ' ') && t[3] == '/' && t[7] == '/' && t[12] == ':' && isDigit(t[1]) && isDigit(t[secondsEnd-1]) {
 			switch {
 			case isAccess(t):
 				return access, at
-			case isHAProxy(t) && at > 0 && b[at-1] == ' ':
+			case isHAProxy(t) && at > 0:
 				return haproxy, at
 			}
 		}

@@ -116,7 +116,7 @@ func (s *Splitter) All() iter.Seq2[string, field.Value] {
 			return
 		}
 		l := &s.whole
-		s.parser.formats.split(l, s.message, nil)
+		s.parser.formats.split(l, s.message, &s.parser.formats.all)
 		for i := range l.n {
 			if !yield(s.parser.formats.names[l.fields[i].id], s.value(l, i)) {
 				return
