@@ -79,7 +79,7 @@ func isAddress(b []byte) bool {
 			return false
 		}
 	}
-	return dots == 3 && colons == 0 || colons == 7 || gap
+	return dots == 3 || colons == 7 || gap
 }
 
 // extras adds columns at text[i] that the combined log format does not have: what comes as

@@ -54,8 +54,8 @@ func TestFormats(t *testing.T) {
 		},
 		{
 			"combined, what nginx's packages log",
-			`198.51.100.4 - - [20/Nov/2026:15:04:05 +0100] "GET / HTTP/1.1" 200 612 "-" "curl/8.5.0" "203.0.113.9, 2001:db8::1"`,
-			`ip=198.51.100.4|time=20/Nov/2026:15:04:05 +0100|method=GET|path=/|protocol=HTTP/1.1|status=200|bytes=612|user_agent=curl/8.5.0|http_x_forwarded_for=203.0.113.9, 2001:db8::1`,
+			`198.51.100.4 - - [20/Nov/2026:15:04:05 +0100] "GET / HTTP/1.1" 200 612 "-" "curl/8.5.0" "203.0.113.9, 10.0.0.7:4711, 2001:db8::1"`,
+			`ip=198.51.100.4|time=20/Nov/2026:15:04:05 +0100|method=GET|path=/|protocol=HTTP/1.1|status=200|bytes=612|user_agent=curl/8.5.0|http_x_forwarded_for=203.0.113.9, 10.0.0.7:4711, 2001:db8::1`,
 		},
 		{
 			"combined with a virtual host and a port in front, microseconds at the end",
