@@ -47,7 +47,7 @@ func compiled(b *testing.B, text string) *parse.Parser {
 
 // The cost of recognition alone, on lines of no format (json, logfmt, text).
 func BenchmarkRecognize(b *testing.B) {
-	s := compiled(b, "auto").Splitter()
+	s := parse.Auto().Splitter()
 	bench(b, func(b *testing.B, message []byte) {
 		for b.Loop() {
 			s.Split(message)
@@ -56,7 +56,7 @@ func BenchmarkRecognize(b *testing.B) {
 }
 
 func BenchmarkLevel(b *testing.B) {
-	p := compiled(b, "auto")
+	p := parse.Auto()
 	bench(b, func(b *testing.B, message []byte) {
 		for b.Loop() {
 			p.Level(message)
@@ -65,7 +65,7 @@ func BenchmarkLevel(b *testing.B) {
 }
 
 func BenchmarkStatus(b *testing.B) {
-	s := compiled(b, "auto").Splitter("status")
+	s := parse.Auto().Splitter("status")
 	bench(b, func(b *testing.B, message []byte) {
 		for b.Loop() {
 			s.Split(message)
@@ -75,7 +75,7 @@ func BenchmarkStatus(b *testing.B) {
 }
 
 func BenchmarkFiveFields(b *testing.B) {
-	s := compiled(b, "auto").Splitter("status", "method", "path", "user_agent", "duration")
+	s := parse.Auto().Splitter("status", "method", "path", "user_agent", "duration")
 	bench(b, func(b *testing.B, message []byte) {
 		for b.Loop() {
 			s.Split(message)
@@ -87,7 +87,7 @@ func BenchmarkFiveFields(b *testing.B) {
 }
 
 func BenchmarkAll(b *testing.B) {
-	s := compiled(b, "auto").Splitter()
+	s := parse.Auto().Splitter()
 	bench(b, func(b *testing.B, message []byte) {
 		for b.Loop() {
 			s.Split(message)

@@ -7,10 +7,7 @@ import (
 )
 
 func ExampleSplitter() {
-	p, err := parse.Compile("auto")
-	if err != nil {
-		panic(err)
-	}
+	p := parse.Auto()
 	s := p.Splitter("status", "path", "user")
 	for _, message := range []string{
 		`192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /cart?id=7 HTTP/1.1" 200 5123`,

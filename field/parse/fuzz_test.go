@@ -81,10 +81,7 @@ func FuzzAuto(f *testing.F) {
 	f.Add([]byte("192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] \"\xff\x00\\x1\" 4"))
 	f.Add([]byte("\n0[00/000/0000:00000000 00000]"))
 	f.Add([]byte(`[0000-00-00T00:] "A"       "" "0" 0`))
-	p, err := parse.Compile("auto")
-	if err != nil {
-		f.Fatal(err)
-	}
+	p := parse.Auto()
 	f.Fuzz(func(t *testing.T, message []byte) {
 		checkSplitter(t, p, message)
 	})
@@ -93,10 +90,7 @@ func FuzzAuto(f *testing.F) {
 // Every beginning of a line of each format has the fields of the line that are complete in it.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
-	p, err := parse.Compile("auto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parse.Auto()
 	for format, line := range samples() {
 		if format == "json" || format == "logfmt" || format == "text" {
 			continue

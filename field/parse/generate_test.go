@@ -353,10 +353,7 @@ func TestRandomLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, err := parse.Compile("auto")
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := parse.Auto()
 			rnd := rand.New(rand.NewPCG(seed, 0))
 			for range 5000 {
 				w := &writer{Rand: rnd, escaped: func(text string) string { return text }}

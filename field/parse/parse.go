@@ -59,6 +59,9 @@ func Compile(text string) (*Parser, error) {
 	return compile(name, expression, start)
 }
 
+// Auto is the parser "auto", which is the default.
+func Auto() *Parser { return &Parser{name: nameAuto, formats: newFormats()} }
+
 // CompileStored reads what [Parser.String] wrote. The error is an [ErrUnknownVersion] if a newer
 // program wrote it.
 func CompileStored(stored string) (*Parser, error) {
@@ -98,15 +101,15 @@ func compile(name, expression string, start int) (*Parser, error) {
 			return nil, fmt.Errorf("parser %q takes no expression (at character %d)", name, start)
 		}
 		if name == nameAuto {
-			p.formats = newFormats()
+			return Auto(), nil
 		}
 		return p, nil
 	case namePattern, nameRegexp:
+		if expression == "" {
+			return nil, fmt.Errorf("parser %q needs an expression (at character %d)", name, start)
+		}
 	default:
 		return nil, fmt.Errorf("unknown parser %q: want auto, none, pattern '…' or regexp '…'", name)
-	}
-	if expression == "" {
-		return nil, fmt.Errorf("parser %q needs an expression (at character %d)", name, start)
 	}
 	if at := strings.IndexFunc(expression, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f || r == utf8.RuneError }); at >= 0 {
 		return nil, fmt.Errorf("line breaks and other control characters are not allowed (at character %d)", start+utf8.RuneCountInString(expression[:at]))

@@ -144,10 +144,7 @@ func TestSplitterValue(t *testing.T) {
 // All values of a message remain valid until the next, escapes or not.
 func TestValuesTogether(t *testing.T) {
 	t.Parallel()
-	p, err := parse.Compile("auto")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := parse.Auto()
 	s := p.Splitter("referer", "user_agent", "path", "query", "referer")
 	s.Split([]byte(`192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] "GET /\"p\"?\"q\" HTTP/1.1" 200 99 "\"r\"" "\"u\\" 5`))
 	var got []string
@@ -170,10 +167,7 @@ func TestValuesTogether(t *testing.T) {
 
 func TestSplitAllocatesNothing(t *testing.T) {
 	for name, line := range samples() {
-		p, err := parse.Compile("auto")
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := parse.Auto()
 		s := p.Splitter("status", "path", "user_agent", "rt", "a.b")
 		message := []byte(line)
 		if n := testing.AllocsPerRun(100, func() {
