@@ -347,13 +347,13 @@ func TestRandomLines(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
+	p := parse.Auto() // for all at the same time
 	for name, write := range map[string]func(*writer){
 		"common": (*writer).common, "combined": (*writer).combined, "combinedio": (*writer).combinedio,
 		"ingress": (*writer).ingress, "envoy": (*writer).envoy, "haproxy": (*writer).haproxy, "alb": (*writer).alb, "klog": (*writer).klog,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := parse.Auto()
 			rnd := rand.New(rand.NewPCG(seed, 0))
 			for range 5000 {
 				w := &writer{Rand: rnd, escaped: func(text string) string { return text }}
