@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/field/parse"
 	"logstow/input/listen"
 	"logstow/record"
 	"logstow/record/recognize"
@@ -84,6 +85,9 @@ func (o Options) WithDefaults() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Recognize.Parser == nil {
+		o.Recognize.Parser = parse.Auto()
 	}
 	return o, nil
 }

@@ -80,6 +80,7 @@ func (f *finding) field(name, value []byte) {
 		return
 	}
 	f.level = levelValue(kind, trimSpace(unquoted(value)), f.mongo)
+	f.numeric = f.numeric || kind == fieldLevel && len(value) == 1
 }
 
 // timeValue takes a time out of a field's value.

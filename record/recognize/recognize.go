@@ -19,7 +19,10 @@
 //
 // In a JSON or logfmt field or a syslog priority; else before the time or in the columns
 // after it, as a whole word that is set off: in upper case, in brackets, or followed by
-// a colon. Words of the message are not looked at.
+// a colon. Then in the places and spellings of some formats: Serilog's [15:04:05 ERR], the marks of
+// Redis, the column of Blue Gene/L, a message that begins as a Python traceback. Then by the fields
+// of a format, such as the status of an access log: see [parse.Parser.Level]. Words of the message
+// are not looked at.
 //
 // The result depends on the line alone: only times without a year use a reference, and only a line
 // without a time uses the lines before it.
@@ -29,6 +32,7 @@ import (
 	"math"
 	"time"
 
+	"logstow/field/parse"
 	"logstow/record"
 	"logstow/record/internal/civil"
 )
@@ -51,6 +55,9 @@ type Options struct {
 	MaxAhead time.Duration
 	// Rules take precedence over recognition; nil is none.
 	Rules *Rules
+	// Parser finds the level of lines in which none is recognized; nil is [parse.Auto]. Who makes
+	// many Recognizers sets it: to compile a parser takes longer than to recognize a line.
+	Parser *parse.Parser
 }
 
 // Stamp is the result for a line.
@@ -96,6 +103,7 @@ type Recognizer struct {
 	minute   minute
 	maxAhead int64
 	rules    *Rules
+	parser   *parse.Parser
 	// last is the time of the last record whose line contained one.
 	last    int64
 	hasLast bool
@@ -106,7 +114,7 @@ func New(opts Options) *Recognizer {
 	if opts.MaxAhead == 0 {
 		opts.MaxAhead = DefaultMaxAhead
 	}
-	return &Recognizer{clock: newClock(opts.Zone), maxAhead: int64(opts.MaxAhead), rules: opts.Rules}
+	return &Recognizer{clock: newClock(opts.Zone), maxAhead: int64(opts.MaxAhead), rules: opts.Rules, parser: opts.Parser}
 }
 
 // Stamp finds the time and the level of a line, which it does not retain. All times are Unix
@@ -116,6 +124,9 @@ func New(opts Options) *Recognizer {
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 	f := finding{minute: &r.minute}
 	f.line(line)
+	if f.level == record.None && (f.numeric || len(line) > 0 && line[0] != '{') {
+		f.level = r.fieldLevel(line)
+	}
 	if r.rules != nil {
 		r.rules.apply(&f, line)
 	}
@@ -128,6 +139,15 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 		s.Time = r.last
 	}
 	return s
+}
+
+// fieldLevel is the level of a line by its fields.
+func (r *Recognizer) fieldLevel(line []byte) record.Level {
+	if r.parser == nil {
+		r.parser = parse.Auto()
+	}
+	level, _ := r.parser.Level(line)
+	return level
 }
 
 // CheckTime returns a time that a sender provided outside of the line, or the read time and why.
