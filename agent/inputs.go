@@ -45,6 +45,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 	case config.KindStdin:
 		return stdinReader{opts}, nil
 	case config.KindSyslog:
+		opts.TimeFrom = in.Syslog.TimeFrom
 		server, err := syslog.New(ctx, syslog.Options{
 			Options: opts, Address: in.Syslog.Address, TLS: in.Syslog.TLS, MaxConnections: in.Syslog.MaxConnections, Raw: in.Syslog.Raw,
 		})
@@ -55,6 +56,7 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
 		return server, nil
 	case config.KindForward:
+		opts.TimeFrom = in.Forward.TimeFrom
 		server, err := forward.New(ctx, forward.Options{
 			Options: opts, Address: in.Forward.Address, TLS: in.Forward.TLS, MaxConnections: in.Forward.MaxConnections,
 			SharedKey: in.Forward.SharedKey, Users: in.Forward.Users, MessageKey: in.Forward.MessageKey,
@@ -122,6 +124,7 @@ func (p *pipeline) fromStart(configured bool) bool {
 func (p *pipeline) fromEnd() bool { return p.buffer.LostPositions() == buffer.SkipLost }
 
 func (p *pipeline) openHTTP(ctx context.Context, in *config.Input, opts input.Options) (reader, error) {
+	opts.TimeFrom = in.HTTP.TimeFrom
 	logs, err := otlp.NewHandler(otlp.Options{Options: opts, ServiceFromResource: in.HTTP.ServiceFromResource})
 	if err != nil {
 		return nil, err

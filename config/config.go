@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/listen"
 	"logstow/input/multiline"
@@ -118,6 +119,7 @@ type Files struct {
 type Server struct {
 	TLS            listen.TLS
 	MaxConnections int
+	TimeFrom       input.TimeFrom
 }
 
 // Syslog is the input of syslog messages.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/config"
+	"logstow/input"
 	"logstow/input/container"
 )
 
@@ -61,6 +62,7 @@ inputs:
     multiline: { start: '^\d{4}-', timeout: 2s, max-lines: 50 }
   - syslog: udp://:5140
     service: net
+    time-from: line
   - forward: :24224
     shared-key: ${file:/run/key}
     users: { ann: "pa$$word" }
@@ -100,6 +102,9 @@ inputs:
 	if f := c.Inputs[3].Forward; f.SharedKey != "canary-secret" || f.Users["ann"] != "pa$word" {
 		t.Errorf("%+v", f)
 	}
+	if c.Inputs[2].Syslog.TimeFrom != input.TimeLine || c.Inputs[3].Forward.TimeFrom != input.TimeDefault {
+		t.Errorf("%+v", c.Inputs[2:4])
+	}
 	if !c.Inputs[4].HTTP.ServiceFromResource || c.Inputs[4].HTTP.Address != ":4318" || c.Inputs[2].Syslog.Address != "udp://:5140" {
 		t.Errorf("%+v", c.Inputs)
 	}
@@ -134,6 +139,7 @@ inputs:
     tls: { cert: x }
   - forward: :1
     shared-key: ${file:/nowhere}
+    time-from: header
     service: "{pod}"
   - 17
 `)
@@ -153,6 +159,7 @@ shipper.yaml:11:1: duplicate key store`
 		"an input has one kind: files or syslog", "an input needs one of files, forward, http, journald, stdin, syslog", "missing closing )",
 		"one-in is missing", "level, contains or regexp is missing", "the variable MISSING is not set", "TLS needs a certificate and a key",
 		"/nowhere: file does not exist", "a pattern of paths is for files", "want keys and values here", "ftp",
+		`time-from: "header": want auto, line or protocol`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("not told: %s", want)

@@ -46,6 +46,8 @@ type Options struct {
 	MaxRecord int
 	// Recognize configures how timestamps and levels are recognized.
 	Recognize recognize.Options
+	// TimeFrom is the time that network inputs prefer.
+	TimeFrom TimeFrom
 	// Lines configures how lines become messages; for inputs that read lines.
 	Lines Lines
 	// SourcePrefix is prepended to the source of every record.

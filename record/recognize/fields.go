@@ -19,7 +19,8 @@ const (
 	fieldPython         // Python's level number, 10 to 50
 	fieldMessage        // may hold auditd's time
 	fieldSeverity       // MongoDB's severity letter
-	fieldNested         // may be an object that holds the level
+	fieldNested         // may be an object that holds the level, or a wrapped line
+	fieldWrapped        // may be a wrapped line
 )
 
 // fieldOf knows the usual names of times and levels.
@@ -48,6 +49,8 @@ func fieldOf(name []byte) field {
 		return fieldSeverity
 	case "log":
 		return fieldNested
+	case "message", "body":
+		return fieldWrapped
 	}
 	return fieldOther
 }
@@ -67,6 +70,12 @@ func (f *finding) field(name, value []byte) {
 	if kind == fieldMessage {
 		if !f.found {
 			f.audit(value)
+		}
+		return
+	}
+	if kind == fieldWrapped || kind == fieldNested && value[0] == '"' {
+		if f.wrapped == nil && len(value) > 2 && value[0] == '"' && value[len(value)-1] == '"' {
+			f.wrapped = unquoted(value)
 		}
 		return
 	}

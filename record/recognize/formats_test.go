@@ -263,6 +263,30 @@ func TestJSON(t *testing.T) {
 	})
 }
 
+// Senders of containers' output put an application's line into a member.
+func TestWrappedLine(t *testing.T) {
+	t.Parallel()
+	checkAll(t, []lineCase{
+		{`{"log":"2026-11-20T15:04:05Z ERROR x\n","stream":"stdout"}`, when, record.Error},
+		{`{"stream":"stdout","message":"2026-11-20T15:04:05Z [warn] x"}`, when, record.Warn},
+		{`{"body":"{\"level\":\"error\",\"ts\":\"2026-11-20T15:04:05Z\"}","resource":{"a":"b"}}`, when, record.Error},
+		{`{"body":"{\"ts\":\"2026-11-20T15:04:05\\u002b00:00\"}"}`, when, record.None},
+		{`{"log":"10.0.0.1 - - [20/Nov/2026:15:04:05 +0000] \"GET / HTTP/1.1\" 500 2","stream":"stdout"}`, when, record.Error},
+		{`{"log":"INFO x","level":"error","time":"2026-11-20T15:04:05Z"}`, when, record.Error},
+		{`{"log":"ERROR x","time":"2026-11-20T15:04:05Z"}`, when, record.Error},
+		{`{"log":"2020-01-01T00:00:00Z x","time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"log":{"level":"warn"},"time":"2026-11-20T15:04:05Z"}`, when, record.Warn},
+		{`{"message":"x","log":"ERROR y","time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"log":"{\"log\":\"ERROR x\"}","time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"log":"no ERROR","time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"log":"","body":"ERROR x"}`, "", record.Error},
+		{`{"log":"ERROR x`, "", record.None},
+		{`{"msg":"ERROR x"}`, "", record.None},
+		{`{"a":{"log":"ERROR x"}}`, "", record.None},
+		{`log="ERROR x" message="2026-11-20T15:04:05Z"`, "", record.None},
+	})
+}
+
 func TestLogfmt(t *testing.T) {
 	t.Parallel()
 	checkAll(t, []lineCase{

@@ -24,6 +24,7 @@ func seeds() []string {
 		"[2026-11-20T15:04:05.123Z] \"GET / HTTP/1.1\" 503 UF", "https 2026-11-20T15:04:05.1Z app/lb/50 1.2.3.4:5 - 0 0 0 502 - 1 2",
 		`Nov 20 15:04:05 lb haproxy[1]: 10.0.1.2:3 [20/Nov/2026:15:04:04.655] in a/b 1/2/3/4/5 503 2`,
 		`{"version":"1.1","host":"a","short_message":"x","level":3}`,
+		`{"log":"{\"level\":\"warn\",\"t\":{\"$date\":\"2026-11-20T15:04:05Z\"}}","stream":"a"}`,
 	}
 }
 
@@ -110,6 +111,7 @@ func BenchmarkStamp(b *testing.B) {
 		"JSON/pino":     `{"level":30,"time":1795187045123,"pid":12,"hostname":"web-1","msg":"request served","path":"/api/v1/things"}`,
 		"JSON/end":      `{"msg":"request served","path":"/api/v1/things","status":200,"user":{"id":5,"name":"x"},"level":"info","ts":1795187045.123}`,
 		"JSON/no-level": `{"time":"2026-11-20T15:04:05.123Z","msg":"request served","path":"/api/v1/things","status":200,"n":1,"m":2}`,
+		"JSON/wrapped":  `{"log":"{\"level\":\"info\",\"time\":\"2026-11-20T15:04:05Z\",\"msg\":\"request served\"}\n","stream":"stdout"}`,
 		"Logfmt":        `time="2026-11-20T15:04:05Z" level=info msg="request served" path=/api/v1/things`,
 		"Access":        `10.11.10.1 - - [20/Nov/2026:15:04:05 +0000] "GET /v2/servers/detail HTTP/1.1" 200 1893`,
 		"Nginx":         "2026/11/20 15:04:05 [error] 1234#0: *1 open() failed",

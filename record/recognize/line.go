@@ -20,6 +20,9 @@ type finding struct {
 	impliedLevel record.Level
 	// mongo is set once the time was found in MongoDB's form, numeric once a level of one digit was.
 	mongo, numeric bool
+	// wrapped is the text of a member that may be a line of its own, still escaped; nil if there is
+	// none.
+	wrapped []byte
 }
 
 // setTime sets the time.

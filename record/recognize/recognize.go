@@ -14,6 +14,8 @@
 //     value is a time. Keys inside strings and nested objects do not count, but for
 //     a few well-known shapes ({"$date": …}, {"seconds": …, "nanos": …}).
 //   - In logfmt pairs (time=… level=…) likewise.
+//   - In the line that a JSON object wraps in a text named log, body or message, as senders of
+//     containers' output do, if the object itself has none. It gives the level likewise.
 //
 // # Where a level is recognized
 //
@@ -29,10 +31,12 @@
 package recognize
 
 import (
+	"bytes"
 	"math"
 	"time"
 
 	"logstow/field/parse"
+	"logstow/internal/jsontext"
 	"logstow/record"
 	"logstow/record/internal/civil"
 )
@@ -104,6 +108,8 @@ type Recognizer struct {
 	maxAhead int64
 	rules    *Rules
 	parser   *parse.Parser
+	// unwrapped is reused for wrapped lines.
+	unwrapped []byte
 	// last is the time of the last record whose line contained one.
 	last    int64
 	hasLast bool
@@ -122,10 +128,9 @@ func New(opts Options) *Recognizer {
 // are resolved to the latest before it (up to a day after it is allowed, for clock skew): the
 // modification time of an old file, otherwise read.
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
-	f := finding{minute: &r.minute}
-	f.line(line)
-	if f.level == record.None && (f.numeric || len(line) > 0 && line[0] != '{') {
-		f.level = r.fieldLevel(line)
+	f := r.find(line)
+	if f.wrapped != nil && (!f.found || f.level == record.None) {
+		r.unwrap(&f)
 	}
 	if r.rules != nil {
 		r.rules.apply(&f, line)
@@ -139,6 +144,36 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 		s.Time = r.last
 	}
 	return s
+}
+
+// find finds what the line itself contains.
+func (r *Recognizer) find(line []byte) finding {
+	f := finding{minute: &r.minute}
+	f.line(line)
+	if f.level == record.None && (f.numeric || len(line) > 0 && line[0] != '{') {
+		f.level = r.fieldLevel(line)
+	}
+	return f
+}
+
+// maxWrapped is how much of a wrapped line is examined, in bytes of JSON.
+const maxWrapped = 4 << 10
+
+// unwrap finds what is missing in the wrapped line.
+func (r *Recognizer) unwrap(f *finding) {
+	line := f.wrapped
+	line = line[:min(len(line), maxWrapped)]
+	if bytes.IndexByte(line, '\\') >= 0 {
+		r.unwrapped = jsontext.Unescape(r.unwrapped[:0], line)
+		line = r.unwrapped
+	}
+	inner := r.find(line)
+	if !f.found && inner.found {
+		f.moment, f.found = inner.moment, true
+	}
+	if f.level == record.None {
+		f.level = inner.level
+	}
 }
 
 // fieldLevel is the level of a line by its fields.
