@@ -45,7 +45,6 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 	case config.KindStdin:
 		return stdinReader{opts}, nil
 	case config.KindSyslog:
-		opts.TimeFrom = in.Syslog.TimeFrom
 		server, err := syslog.New(ctx, syslog.Options{
 			Options: opts, Address: in.Syslog.Address, TLS: in.Syslog.TLS, MaxConnections: in.Syslog.MaxConnections, Raw: in.Syslog.Raw,
 		})
@@ -56,7 +55,6 @@ func (p *pipeline) openInput(ctx context.Context, in *config.Input) (reader, err
 		p.log.Info("listening", "input", in.Kind, "address", server.Addr().String())
 		return server, nil
 	case config.KindForward:
-		opts.TimeFrom = in.Forward.TimeFrom
 		server, err := forward.New(ctx, forward.Options{
 			Options: opts, Address: in.Forward.Address, TLS: in.Forward.TLS, MaxConnections: in.Forward.MaxConnections,
 			SharedKey: in.Forward.SharedKey, Users: in.Forward.Users, MessageKey: in.Forward.MessageKey,
@@ -88,6 +86,7 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 	}
 	opts := input.Options{
 		Service: in.Service, Class: in.Class, MaxRecord: int(in.MaxRecord), SourcePrefix: in.SourcePrefix,
+		TimeFrom:  timeFrom(in),
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
 		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead, Rules: find},
 		Sink:      p.sink(in.Kind), Stats: p.inputStats.For(string(in.Kind), in.Service), Log: p.log, Memory: p.receiving,
@@ -96,6 +95,19 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 	rules.Stats, rules.Log = &p.processed, p.log
 	opts.Process, err = process.New(rules)
 	return opts, err
+}
+
+// timeFrom is the time that a network input prefers.
+func timeFrom(in *config.Input) input.TimeFrom {
+	switch in.Kind {
+	case config.KindSyslog:
+		return in.Syslog.TimeFrom
+	case config.KindForward:
+		return in.Forward.TimeFrom
+	case config.KindHTTP:
+		return in.HTTP.TimeFrom
+	}
+	return input.TimeDefault
 }
 
 func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {
@@ -124,7 +136,6 @@ func (p *pipeline) fromStart(configured bool) bool {
 func (p *pipeline) fromEnd() bool { return p.buffer.LostPositions() == buffer.SkipLost }
 
 func (p *pipeline) openHTTP(ctx context.Context, in *config.Input, opts input.Options) (reader, error) {
-	opts.TimeFrom = in.HTTP.TimeFrom
 	logs, err := otlp.NewHandler(otlp.Options{Options: opts, ServiceFromResource: in.HTTP.ServiceFromResource})
 	if err != nil {
 		return nil, err

@@ -85,6 +85,7 @@ func TestTimeFrom(t *testing.T) {
 		{"no time", hour(11), "x", map[input.TimeFrom]string{input.TimeAuto: later, input.TimeLine: later, input.TimeProtocol: later}},
 		{"line rejected", hour(11), "1980-11-20 10:00:00 x", map[input.TimeFrom]string{input.TimeAuto: later, input.TimeLine: later, input.TimeProtocol: later}},
 		{"sent rejected", 1, "2026-11-20 10:00:00 x", map[input.TimeFrom]string{input.TimeAuto: earlier, input.TimeLine: earlier, input.TimeProtocol: "12:00:00"}},
+		{"sent rejected, line ahead", 1, "2026-11-20 13:00:00 x", map[input.TimeFrom]string{input.TimeAuto: "13:00:00", input.TimeLine: "13:00:00", input.TimeProtocol: "12:00:00"}},
 		{"nothing sent", 0, "2026-11-20 10:00:00 x", map[input.TimeFrom]string{input.TimeAuto: earlier, input.TimeLine: earlier, input.TimeProtocol: earlier}},
 		{"wrapped", hour(11), `{"log":"2026-11-20 10:00:00 \"x\"","stream":"stdout"}`, map[input.TimeFrom]string{input.TimeAuto: earlier, input.TimeLine: earlier, input.TimeProtocol: later}},
 	} {

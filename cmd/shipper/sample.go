@@ -125,7 +125,7 @@ func readSample(path string, now time.Time) (text []byte, modified time.Time, er
 		if f, err = os.Open(path); err != nil {
 			return nil, now, fmt.Errorf("cannot read the sample: %w", err)
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		if info, err := f.Stat(); err == nil {
 			modified = info.ModTime()
 		}

@@ -316,6 +316,24 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// What is known about a line's origin is kept beside it.
+func TestLinesWithOrigin(t *testing.T) {
+	t.Parallel()
+	s := new(sink)
+	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
+	line := &logs1.LogRecord{TimeUnixNano: 1795000000e9, Body: text("ERROR x")}
+	scoped, resourced := record(line), record(line)
+	scoped.ResourceLogs[0].ScopeLogs[0].Scope = &common1.InstrumentationScope{Version: "1"}
+	resourced.ResourceLogs[0].Resource = &resource1.Resource{Attributes: []*common1.KeyValue{attribute("host.name", text("h"))}}
+	post(t, address, protobuf, "", marshal(t, scoped))
+	post(t, address, protobuf, "", marshal(t, resourced))
+	const at = "web 2026-11-18T11:06:40Z ERROR "
+	want := []string{at + `- {"body":"ERROR x","scope":{"version":"1"}}`, at + `h {"body":"ERROR x","resource":{"host.name":"h"}}`}
+	if diff := cmp.Diff(want, s.take()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	s := new(sink)

@@ -179,6 +179,7 @@ func TestLevelSpellings(t *testing.T) {
 		{"1234:M 20 Nov 2026 15:04:05.000 + x", when, record.None},
 		{"1234:M 20 Nov 2026 15:04:05.000 *x", when, record.None},
 		{"1234:Z 20 Nov 2026 15:04:05.000 * x", when, record.None},
+		{"12-M 20 Nov 2026 15:04:05.000 * x", when, record.None},
 		{"app:M 20 Nov 2026 15:04:05.000 * x", when, record.None},
 		{"1234:M 20 Nov 2026 15:04:05.000", when, record.None},
 		{"20 Nov 2026 15:04:05.000 # x", when, record.None},
