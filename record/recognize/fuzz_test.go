@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/field/parse"
 	"logstow/record/recognize"
 )
 
@@ -37,8 +38,9 @@ func FuzzHistory(f *testing.F) {
 	}
 	f.Add([]byte("Feb 29 00:00:00 x"), []byte("1"), int64(0))
 	zone := time.FixedZone("odd", 5*3600+1800)
+	auto := parse.Auto()
 	f.Fuzz(func(t *testing.T, before, line []byte, at int64) {
-		for _, opts := range []recognize.Options{{}, {Zone: zone}} {
+		for _, opts := range []recognize.Options{{Parser: auto}, {Zone: zone, Parser: auto}} {
 			r := recognize.New(opts)
 			first := r.Stamp(before, at, at)
 			got := r.Stamp(line, at, at)
@@ -67,7 +69,7 @@ func TestHistory(t *testing.T) {
 	if err != nil {
 		zone = time.FixedZone("fixed", -5*3600)
 	}
-	opts := recognize.Options{Zone: zone}
+	opts := recognize.Options{Zone: zone, Parser: parse.Auto()}
 	r := recognize.New(opts)
 	all := seeds()
 	at := reference().UnixNano()
