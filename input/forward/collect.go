@@ -188,7 +188,7 @@ func (c *collector) isLine(key string) bool {
 	if c.opts.MessageKey != "" {
 		return key == c.opts.MessageKey
 	}
-	return key == "log" || key == "message" || key == "body"
+	return input.IsLineName(key)
 }
 
 // eventNanos is an event's time in Unix nanoseconds: the protocol's own type, or seconds; in an

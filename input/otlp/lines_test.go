@@ -49,6 +49,15 @@ func TestOpenTelemetrySDKLines(t *testing.T) {
 	}
 }
 
+// object is an object of names and values.
+func object(members ...any) *common1.AnyValue {
+	list := new(common1.KeyValueList)
+	for i := 0; i < len(members); i += 2 {
+		list.Values = append(list.Values, attribute(members[i].(string), members[i+1].(*common1.AnyValue)))
+	}
+	return &common1.AnyValue{Value: &common1.AnyValue_KvlistValue{KvlistValue: list}}
+}
+
 // What is known about a line's origin is kept beside it.
 func TestLinesWithOrigin(t *testing.T) {
 	t.Parallel()

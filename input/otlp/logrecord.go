@@ -78,13 +78,16 @@ func (r *logRecord) level() record.Level {
 }
 
 // line is the text of a record that holds nothing but a text and times, without a newline at its
-// end. It points into the request.
+// end. It points into the request. The body may be an object whose only member is that text.
 func (r *logRecord) line() ([]byte, bool) {
 	if r.severity != 0 || len(r.text) > 0 || len(r.event) > 0 || r.hasAttributes || r.dropped != 0 || r.flags != 0 ||
 		!zeros(r.traceID) || !zeros(r.spanID) {
 		return nil, false
 	}
 	text, ok := plainText(r.body)
+	if !ok {
+		text, ok = memberText(r.body)
+	}
 	return input.TrimNewline(text), ok
 }
 

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"logstow/input"
 )
 
 // maxDepth is the maximum nesting of values.
@@ -70,6 +72,24 @@ func oneOf(any []byte) (last field, err error) {
 func plainText(any []byte) ([]byte, bool) {
 	f, err := oneOf(any)
 	return f.bytes, err == nil && f.is(1, protowire.BytesType)
+}
+
+// memberText is the text in an AnyValue that is an object with nothing but a line.
+func memberText(any []byte) (text []byte, ok bool) {
+	list, err := oneOf(any)
+	if err != nil || !list.is(6, protowire.BytesType) {
+		return nil, false
+	}
+	members := 0
+	err = each(list.bytes, func(f field) error {
+		members++
+		key, value, err := keyValue(f.bytes)
+		if f.is(1, protowire.BytesType) && input.IsLineName(string(key)) {
+			text, ok = plainText(value)
+		}
+		return err
+	})
+	return text, ok && members == 1 && err == nil
 }
 
 func (o *object) array(values []byte, depth int) error {

@@ -49,7 +49,7 @@ func fieldOf(name []byte) field {
 		return fieldSeverity
 	case "log":
 		return fieldNested
-	case "message", "body":
+	case "message":
 		return fieldWrapped
 	}
 	return fieldOther
@@ -74,9 +74,7 @@ func (f *finding) field(name, value []byte) {
 		return
 	}
 	if kind == fieldWrapped || kind == fieldNested && value[0] == '"' {
-		if f.wrapped == nil && len(value) > 2 && value[0] == '"' && value[len(value)-1] == '"' {
-			f.wrapped = unquoted(value)
-		}
+		f.wrap(value)
 		return
 	}
 	if f.level != record.None {
@@ -90,6 +88,13 @@ func (f *finding) field(name, value []byte) {
 	}
 	f.level = levelValue(kind, trimSpace(unquoted(value)), f.mongo)
 	f.numeric = f.numeric || kind == fieldLevel && len(value) == 1
+}
+
+// wrap takes the value of a member that may be a wrapped line; the first one counts.
+func (f *finding) wrap(value []byte) {
+	if f.wrapped == nil && len(value) > 2 && value[0] == '"' && value[len(value)-1] == '"' {
+		f.wrapped = unquoted(value)
+	}
 }
 
 // timeValue takes a time out of a field's value.

@@ -14,8 +14,8 @@
 //     value is a time. Keys inside strings and nested objects do not count, but for
 //     a few well-known shapes ({"$date": …}, {"seconds": …, "nanos": …}).
 //   - In logfmt pairs (time=… level=…) likewise.
-//   - In the line that a JSON object wraps in a text named log, body or message, as senders of
-//     containers' output do, if the object itself has none. It gives the level likewise.
+//   - In the line that a JSON object wraps in a text named log or message, or in a first member named
+//     body, as senders of containers' output do, if the object itself has none. It gives the level likewise.
 //
 // # Where a level is recognized
 //
