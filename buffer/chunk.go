@@ -17,6 +17,8 @@ type Chunk struct {
 	Service string
 	// Class is the service's retention class.
 	Class string
+	// Parse is the parser of the messages, as a segment's footer has it; "" is auto/1.
+	Parse string
 	// Read is when the records were read, in Unix nanoseconds: the time that late records
 	// get. 0 is the current time.
 	Read    int64
@@ -54,6 +56,9 @@ func (c *Chunk) check() (n chunkSize, err error) {
 	}
 	if !blobnaming.ValidClass(c.Class) {
 		return n, fmt.Errorf("%q is not a retention class", c.Class)
+	}
+	if !segment.ValidParse(c.Parse) {
+		return n, fmt.Errorf("%q is not a parser", c.Parse)
 	}
 	if !validTime(c.Read) {
 		return n, fmt.Errorf("the time read, %d ns, is out of range", c.Read)

@@ -134,7 +134,7 @@ func (s *spool) replayOne(e wal.Records) error {
 	runs := make([]run, 0, len(e.Runs))
 	at := 0
 	for _, r := range e.Runs {
-		k := bucket{e.Class, r.Start, r.Width}
+		k := bucket{e.Class, e.Parse, r.Start, r.Width}
 		runs = append(runs, run{bucket: k, from: at, to: at + r.Count})
 		at += r.Count
 	}

@@ -78,7 +78,7 @@ func (b *Buffer) writeLog(p *partition, c *Chunk, runs []run, records []record.R
 	for _, p := range c.Positions {
 		positions = append(positions, wal.Position(p))
 	}
-	first, entry, err = b.spool.log.Append(c.Service, c.Class, logged, records, positions)
+	first, entry, err = b.spool.log.Append(c.Service, c.Class, c.Parse, logged, records, positions)
 	if err != nil {
 		b.endInflight(p)
 		if b.spool.log.Err() != nil {

@@ -14,7 +14,7 @@ import (
 func knows(key string) bool {
 	switch key {
 	case keyBatch, keyBlocks, keyBucket, keyClass, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes, keyOrigins,
-		keyRaw, keyRecords, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
+		keyParse, keyRaw, keyRecords, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
 		return true
 	}
 	return false
@@ -36,6 +36,9 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 		BucketStart: int64(bucket[0]),
 		BucketWidth: int64(bucket[1]),
 		Sources:     r.texts(keySources, MaxSources, record.MaxSource),
+	}
+	if r.has(keyParse) {
+		f.Parse = r.text(keyParse, MaxParse)
 	}
 	if r.has(keyOrigins) {
 		p := r.exactly(keyOrigins, 3)

@@ -12,6 +12,8 @@ import (
 type Footer struct {
 	blobnaming.Metadata
 	Service string
+	// Parse is the parser of the messages, as package field/parse writes it; "" is auto/1.
+	Parse string
 	// BucketStart is the bucket's start in Unix seconds UTC, BucketWidth its width in seconds.
 	BucketStart, BucketWidth int64
 	// Sources are the sources in byte order, or ManySources alone.
