@@ -57,7 +57,7 @@ func (c *Chunk) check() (n chunkSize, err error) {
 	if !blobnaming.ValidClass(c.Class) {
 		return n, fmt.Errorf("%q is not a retention class", c.Class)
 	}
-	if !segment.ValidParse(c.Parse) {
+	if !blobnaming.ValidParse(c.Parse) {
 		return n, fmt.Errorf("%q is not a parser", c.Parse)
 	}
 	if !validTime(c.Read) {

@@ -3,9 +3,6 @@ package segment
 import (
 	"fmt"
 	"math"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"logstow/blobnaming"
 	"logstow/record"
@@ -37,9 +34,6 @@ func (f *Footer) validate() error {
 	if !blobnaming.ValidService(f.Service) {
 		return fmt.Errorf("service %q is not a valid name", f.Service)
 	}
-	if !ValidParse(f.Parse) {
-		return fmt.Errorf("parser %q is not text of at most %d bytes", f.Parse, MaxParse)
-	}
 	if err := validBucket(f.BucketStart, f.BucketWidth); err != nil {
 		return err
 	}
@@ -52,12 +46,6 @@ func (f *Footer) validate() error {
 		}
 	}
 	return nil
-}
-
-// ValidParse reports whether a parser can be in a footer: one line of at most [MaxParse] bytes. Which
-// parsers there are is for package field/parse.
-func ValidParse(s string) bool {
-	return len(s) <= MaxParse && utf8.ValidString(s) && strings.IndexFunc(s, unicode.IsControl) < 0
 }
 
 // validBucket checks that a bucket is whole minutes inside one hour, which name prefixes rely on,

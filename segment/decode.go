@@ -37,9 +37,6 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 		BucketWidth: int64(bucket[1]),
 		Sources:     r.texts(keySources, MaxSources, record.MaxSource),
 	}
-	if r.has(keyParse) {
-		f.Parse = r.text(keyParse, MaxParse)
-	}
 	if r.has(keyOrigins) {
 		p := r.exactly(keyOrigins, 3)
 		f.Origins, f.OriginsLength, f.OriginsCRC = int64(p[0]), int64(p[1]), uint32(p[2])
@@ -70,6 +67,9 @@ func decodeMetadata(r *fieldReader, at int64) blobnaming.Metadata {
 	r.value(keyBatch, func(d *msgpack.Decoder) error { return decodeBatch(d, &m.Batch) })
 	if r.has(keyClass) {
 		m.Class = r.text(keyClass, blobnaming.MaxClass)
+	}
+	if r.has(keyParse) {
+		m.Parse = r.text(keyParse, blobnaming.MaxParse)
 	}
 	if r.has(keyFilter) {
 		p := r.exactly(keyFilter, 3)

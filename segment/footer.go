@@ -12,8 +12,6 @@ import (
 type Footer struct {
 	blobnaming.Metadata
 	Service string
-	// Parse is the parser of the messages, as package field/parse writes it; "" is auto/1.
-	Parse string
 	// BucketStart is the bucket's start in Unix seconds UTC, BucketWidth its width in seconds.
 	BucketStart, BucketWidth int64
 	// Sources are the sources in byte order, or ManySources alone.
@@ -80,6 +78,7 @@ func (f *Footer) Check(m blobnaming.Metadata) error {
 		{"Instance", f.Instance == m.Instance},
 		{"Seq", f.Seq == m.Seq},
 		{"Class", f.Class == m.Class},
+		{"Parse", f.Parse == m.Parse},
 		{"Filter", f.Filter == m.Filter},
 		{"Origins", f.Origins == m.Origins},
 		// Fields of later versions are compared too.

@@ -21,8 +21,6 @@ const (
 	MaxBlocks = 4096
 	// MaxSections is the number of sections between blocks and footer.
 	MaxSections = 64
-	// MaxParse is the length in bytes of a parser in a footer.
-	MaxParse = 1024
 	// MaxSources is the number of sources that a footer lists; for more it lists only ManySources.
 	MaxSources = 1000
 	// ManySources replaces the list if there are more than MaxSources sources.
@@ -36,7 +34,7 @@ type Options struct {
 	Service  string
 	Instance string
 	Class    string
-	// Parse is that of [Footer].
+	// Parse is that of [blobnaming.Metadata].
 	Parse string
 	Batch blobnaming.Batch
 	// BucketStart is the bucket's start in Unix seconds UTC, BucketWidth its width in seconds:

@@ -9,7 +9,7 @@ import (
 
 	"logstow/field"
 	"logstow/field/parse"
-	"logstow/segment"
+	"logstow/blobnaming"
 )
 
 func TestCompile(t *testing.T) {
@@ -78,7 +78,7 @@ func TestMaxExpression(t *testing.T) {
 	t.Parallel()
 	longest := "pattern <a>" + strings.Repeat("x", parse.MaxExpression-len("<a>"))
 	p, err := parse.Compile(longest)
-	if err != nil || !segment.ValidParse(p.Stored()) {
+	if err != nil || !blobnaming.ValidParse(p.Stored()) {
 		t.Errorf("%v: %s", err, p)
 	}
 	if _, err := parse.Compile(longest + "x"); err == nil {
