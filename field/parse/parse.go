@@ -175,6 +175,33 @@ func (p *Parser) String() string {
 	return s
 }
 
+// NameInMessage reports whether each message that has a field of this name contains the name: as
+// the last of the names that its dots separate.
+func (p *Parser) NameInMessage(name string) bool {
+	if p.formats != nil {
+		return p.formats.ids[name] == 0
+	}
+	return p.index(name) < 0 // no message has it
+}
+
+// TextInMessage reports whether each message in which the value of the field of this name contains text
+// contains it too, unless escaped in a string in JSON or logfmt.
+func (p *Parser) TextInMessage(name, text string) bool {
+	if p.formats == nil || p.formats.ids[name] == 0 || p.formats.ids[name] == idMessage {
+		return true // klog escapes nothing
+	}
+	for i := range len(text) {
+		if !isPlain(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// WholeInMessage reports whether a value begins and ends where a letter or digit cannot go on in the
+// message: captures may be parts of words.
+func (p *Parser) WholeInMessage() bool { return p.pattern == nil && p.regexp == nil }
+
 // index is the capture of a name, -1 if there is none.
 func (p *Parser) index(name string) int {
 	if name == "" {
