@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -35,15 +37,30 @@ func storedParsers() []string {
 type lines struct {
 	*rand.Rand
 	words []string
+	// respelled is set if strings in JSON have \u escapes: then less is required of messages.
+	respelled bool
+	// values are some that fields have.
+	values []namedValue
 }
 
-func newLines(rnd *rand.Rand) *lines {
-	g := &lines{Rand: rnd}
-	for range 12 {
-		id := fmt.Sprintf("%016x", rnd.Uint64())
-		g.words = append(g.words, id, id[:7], "order-"+id[:6], fmt.Sprint(rnd.IntN(600)), "a b", `a"b`, `q\w`, "é"+id[:7], id[:8]+"#1", id[:8]+"'s", "A"+id[:7])
+type namedValue struct{ name, text string }
+
+// renew replaces the words.
+func (g *lines) renew() {
+	g.words, g.respelled = nil, g.IntN(4) == 0
+	for range 4 {
+		id := fmt.Sprintf("%016x", g.Uint64())
+		g.words = append(g.words, id, id[:7], "order-"+id[:6], fmt.Sprint(g.IntN(600)), "a b", `a"b`, `q\w`, "é"+id[:7], id[:8]+"#1", id[:8]+"'s", "A"+id[:7])
 	}
-	return g
+}
+
+// remember adds values of fields to those that conditions ask for.
+func (g *lines) remember(fields map[string]field.Value) {
+	for name, v := range fields {
+		if text := string(v.Text); utf8.ValidString(text) && strings.IndexFunc(text, unicode.IsControl) < 0 && regexp.MustCompile(`^[a-z_.]+$`).MatchString(name) && !slices.Contains([]string{"time", "message", "noise", "bytes", "thread"}, name) {
+			g.values = append(g.values, namedValue{name, text})
+		}
+	}
 }
 
 func (g *lines) word() string { return g.words[g.IntN(len(g.words))] }
@@ -70,7 +87,7 @@ func (g *lines) message() string {
 		e := func(s string) string { return g.escaped(s, `\x`, `"\`) }
 		line := fmt.Sprintf(`10.0.0.%d - %s [20/Nov/2026:15:04:05 +0000] "%s /%s?id=%s HTTP/1.1" %d %d "%s" "%s"`,
 			g.IntN(9), strings.ReplaceAll(e(g.word()), " ", "_"), g.one("GET", "POST"), e(url), e(url), 200+g.IntN(400), g.IntN(2000), e(g.word()), e(g.word()))
-		return line + g.one("", " 0.005", " rt=0.017 trace="+e(url), fmt.Sprint(" ", g.IntN(100)))
+		return line + g.one("", " 0.005", " rt=0.017 trace="+e(url), fmt.Sprint(" ", g.IntN(100))) + fmt.Sprintf(" noise=%x", g.Uint64())
 	case 3:
 		e := func(s string) string { return g.escaped(s, "#", `"#{}|`) }
 		return fmt.Sprintf(`10.0.0.%d:33317 [20/Nov/2026:15:04:05.655] http-in static/srv1 10/0/30/69/%d %d +%d - - ---- 1/1/1/1/0 0/0 {%s} {} "GET /%s HTTP/1.1"`,
@@ -80,17 +97,17 @@ func (g *lines) message() string {
 	case 5:
 		return fmt.Sprintf(`user=%q status=%d path=/%s trace=%s`, g.word(), g.IntN(600), url, url)
 	case 6:
-		return fmt.Sprintf("i%sd x\"%s\nat y", g.word(), g.word())
+		return fmt.Sprintf("i%xd x\"%s\nat y", g.Uint64(), g.word()) // nothing else contains the first word
 	}
 	quote := func(s string) string {
 		q := strconv.Quote(s)
-		if g.IntN(4) == 0 && len(s) > 2 { // another spelling
+		if g.respelled && g.IntN(4) == 0 && len(s) > 2 { // another spelling
 			q = fmt.Sprintf(`"\u%04x%s`, s[0], strconv.Quote(s[1:])[1:])
 		}
 		return q
 	}
-	return fmt.Sprintf(`{"user":%s,"http":{"status":%d,"path":%s},"status":%s,"trace":%s,"bytes":%d}`,
-		quote(g.word()), g.IntN(600), quote("/"+url), g.one("null", "true", fmt.Sprint(g.IntN(600)), quote(g.word())), quote(g.word()), g.IntN(2000))
+	return fmt.Sprintf(`{"noise":"%x","user":%s,"http":{"status":%d,"path":%s},"status":%s,"trace":%s,"bytes":%d}`,
+		g.Uint64(), quote(g.word()), g.IntN(600), quote("/"+url), g.one("null", "true", fmt.Sprint(g.IntN(600)), quote(g.word())), quote(g.word()), g.IntN(2000))
 }
 
 // fieldsOf are all fields of a message, in a map.
@@ -140,6 +157,10 @@ func (g *lines) condition(depth int) condition {
 	if g.IntN(5) == 0 {
 		text = "10.0.0." + fmt.Sprint(g.IntN(9))
 	}
+	if g.IntN(3) > 0 {
+		known := g.values[g.IntN(len(g.values))]
+		name, text = known.name, known.text
+	}
 	ofText := func(holds func(s string) bool) func(map[string]field.Value) int {
 		return func(f map[string]field.Value) int {
 			if v := f[name]; v.IsText() {
@@ -152,7 +173,7 @@ func (g *lines) condition(depth int) condition {
 		return condition{fmt.Sprintf("%s == %q", name, text), ofText(func(s string) bool { return s == text })}
 	}
 	part := text
-	if n := len(text); n > 3 && text[0] < 0x80 {
+	if n := len(text); n > 3 && text[0] < 0x80 && text[n-1] < 0x80 {
 		part = text[g.IntN(2) : n-g.IntN(2)]
 	}
 	switch g.IntN(4) {
@@ -197,7 +218,7 @@ func TestLongParsers(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 15))
 	matched, filtered := 0, int64(0)
 	for range rounds {
-		g, w := newLines(rnd), newWorld(t, rnd, true)
+		g, w := &lines{Rand: rnd}, newWorld(t, rnd, true)
 		parserOf := map[*built]*parse.Parser{}
 		for range 3 + rnd.IntN(5) {
 			w.parse = storedParsers()[rnd.IntN(len(storedParsers()))]
@@ -205,15 +226,19 @@ func TestLongParsers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			g.renew()
 			var records []record.Record
 			for i := range 40 + rnd.IntN(120) {
 				records = append(records, record.Record{Time: int64(i) * int64(time.Second), Level: record.Info, Source: "s", Message: []byte(g.message())})
+				if i%4 == 0 {
+					g.remember(fieldsOf(parser, records[i].Message))
+				}
 			}
 			parserOf[w.add("web", "i", 2000+rnd.IntN(9000), w.batch(), records)] = parser
 		}
 		w.indexed()
 		for range 60 {
-			c := g.condition(1 + rnd.IntN(3))
+			c := g.condition(rnd.IntN(4))
 			sel := Selection{From: time.Unix(0, 0), To: time.Unix(3600, 0), Where: []string{c.text}}
 			if rnd.IntN(3) == 0 { // the conditions of a query are found in one message
 				more := g.condition(0)
@@ -282,6 +307,23 @@ func TestLongParsers(t *testing.T) {
 	t.Logf("%d matches, %d segments and blocks excluded by filters", matched, filtered)
 	if matched < 100*rounds || filtered < int64(rounds) {
 		t.Error("too few")
+	}
+}
+
+// A value that is a part of a word of the message is found, though the token filter has only the word.
+func TestCaptureInsideOfWord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rand.New(rand.NewPCG(1, 2)), false)
+	w.parse = "pattern/1 'request<id>x done'"
+	var texts []string
+	for range 1000 {
+		texts = append(texts, fmt.Sprintf("request%016xx done", w.rnd.Uint64()))
+	}
+	w.add("web", "i", 0, w.batch(), querytest.Messages(texts...))
+	sel := querytest.Everything()
+	sel.Where = []string{fmt.Sprintf("id == %q", texts[500][len("request"):][:16])}
+	if found := got(t, w.query(sel, Options{})); len(found) != 1 || !strings.HasSuffix(found[0], texts[500]) {
+		t.Errorf("%q finds %q", sel.Where, found)
 	}
 }
 
