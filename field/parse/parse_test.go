@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/blobnaming"
 	"logstow/field"
 	"logstow/field/parse"
-	"logstow/blobnaming"
 )
 
 func TestCompile(t *testing.T) {
