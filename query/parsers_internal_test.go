@@ -209,7 +209,7 @@ func (g *lines) comparison(name string) condition {
 // or one for all; and counts by a field.
 func TestLongParsers(t *testing.T) {
 	t.Parallel()
-	rounds := 12
+	rounds := 6
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds *= 30
 	}
