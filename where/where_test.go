@@ -232,6 +232,8 @@ func FuzzRequired(f *testing.F) {
 	f.Add(`status >= 500 and user == "ann"`, []byte(`{"status":500,"user":"ann"}`))
 	f.Add(`a contains "x" and b.c == 1`, []byte(`{"a":"xx","b":{"c":1}}`))
 	f.Add(`message == "x"`, []byte(`x`))
+	f.Add(`user == "ann" and path contains "a"`, []byte(`192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /a\x22\x61 HTTP/1.1" 200 99 "-" "x"`))
+	f.Add(`query endsWith "#b"`, []byte(`10.0.1.2:33317 [20/Nov/2026:15:04:05.655] in s/1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /i?a=#23b HTTP/1.1"`))
 	f.Add(`a in ["x", "y"] or b.c startsWith "z"`, []byte(`{"a":"x"}`))
 	f.Add(`a == "x" || b == "y" && c contains "z"`, []byte(`a=q b=y c=zz`))
 	f.Fuzz(func(t *testing.T, expr string, message []byte) {
