@@ -232,6 +232,14 @@ func (s *scenario) check(end int) {
 	}
 }
 
+// checkHandles asserts that no file is open, after Close or a failed Open.
+func (s *scenario) checkHandles() {
+	s.t.Helper()
+	if n := s.fs.Handles(); n != 0 {
+		s.t.Errorf("%d files are still open", n)
+	}
+}
+
 const records = 60
 
 // TestCrashAtEveryStep crashes the machine, or only the process, at every step that changes
@@ -256,6 +264,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 						}
 						_ = b.Close()
 					}
+					s.checkHandles()
 					reached = s.fs.Steps() >= n
 					rnd := rand.New(rand.NewPCG(seed, uint64(n)))
 					s.fs = s.fs.Crash(rnd, power)
@@ -297,6 +306,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 					}
 					_ = b.Close()
 				}
+				s.checkHandles()
 				reached := s.fs.Steps() >= n
 				s.fs.Arm(0, fault)
 				s.settle(records + 10)

@@ -54,7 +54,11 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	}
 	crashpoint.Here("wal.roll.after-rename")
 	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-		return nil, nil, errors.Join(l.fail("sync", l.opts.Dir, err), file.Close())
+		err = errors.Join(l.fail("sync", l.opts.Dir, err), file.Close())
+		if copied != nil {
+			err = errors.Join(err, copied.file.Close())
+		}
+		return nil, nil, err
 	}
 	l.copy = copied
 	return file, f, nil
