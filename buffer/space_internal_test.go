@@ -333,6 +333,29 @@ func TestSealingLeavesSpace(t *testing.T) {
 	}
 }
 
+// A buffer that closes with no reserve left keeps the copy of its log.
+func TestCloseKeepsCopy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	b, err := Open(t.Context(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Append(t.Context(), Chunk{Positions: []Position{{"input", []byte("1")}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.spool.reserve.shrink(math.MaxInt64); err != nil {
+		t.Fatal(err)
+	}
+	w.fs.Occupy(0)
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if copies := w.fs.Paths(".copy"); len(copies) != 1 {
+		t.Errorf("copies %v, want one", copies)
+	}
+}
+
 // Trim keeps log files that are not replayed yet.
 func TestTrimWhileReplaying(t *testing.T) {
 	t.Parallel()

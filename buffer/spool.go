@@ -350,7 +350,9 @@ func (s *spool) close() error {
 	err := s.log.Close()
 	if empty && failed == nil && err == nil {
 		// The next process finds as much free space as this one did.
-		s.releaseReserve(math.MaxInt64)
+		if _, err := s.reserve.shrink(math.MaxInt64); err != nil {
+			b.opts.Log.Warn("cannot release the reserved disk space", "error", err)
+		}
 	}
 	if failed != nil {
 		err = failed

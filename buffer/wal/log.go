@@ -373,17 +373,22 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
-		l.closeCopy(l.copy)
-		return errors.Join(l.err, l.file.Close())
+		return errors.Join(l.err, l.closeFiles())
 	}
 	err := l.finishFile(l.files[len(l.files)-1])
 	if err == nil && l.entries > 0 {
 		err = l.writeClosingEntry()
 	}
-	l.closeCopy(l.copy)
-	err = errors.Join(err, l.recycled.remove(l.opts.FS), l.file.Close())
+	err = errors.Join(err, l.recycled.remove(l.opts.FS), l.closeFiles())
 	l.err = errors.New("the log is closed")
 	return err
+}
+
+// closeFiles closes the current file and its copy. Both locks are held.
+func (l *Log) closeFiles() error {
+	l.closeCopy(l.copy)
+	l.copy = nil
+	return l.file.Close()
 }
 
 // writeClosingEntry logs that all entries are durable. Both locks are held.
