@@ -356,12 +356,12 @@ func (b *Buffer) Flush(ctx context.Context) {
 // it waits until deliveries free space. When ctx ends, the records of batches that could
 // not be sealed stay in the log for the next process; Stats.Unsealed counts those batches.
 func (b *Buffer) Drain(ctx context.Context) {
-	stop := context.AfterFunc(ctx, b.stopWaiting)
-	defer stop()
 	b.mu.Lock()
 	b.draining = true
 	b.space.notify()
 	b.mu.Unlock()
+	stop := context.AfterFunc(ctx, b.stopWaiting)
+	defer stop()
 
 	<-b.replayed
 	b.detachAll(true, func(o *openBatch) { b.sealDetached(context.WithoutCancel(ctx), o) })

@@ -373,6 +373,42 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 	s.check(1)
 }
 
+// onAfterFunc is a context that calls a function when context.AfterFunc is called with it.
+type onAfterFunc struct {
+	context.Context
+	call func()
+}
+
+func (onAfterFunc) Done() <-chan struct{} { return make(chan struct{}) }
+
+func (c onAfterFunc) AfterFunc(func()) (stop func() bool) {
+	c.call()
+	return func() bool { return true }
+}
+
+// Drain lets Append fail before the end of its context can end waiting for space: otherwise an
+// append that waits for space would spin.
+func TestDrainEndsAppendsFirst(t *testing.T) {
+	t.Parallel()
+	b, err := Open(t.Context(), Options{Instance: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := false
+	b.Drain(onAfterFunc{context.Background(), func() {
+		called = true
+		if _, err := b.Append(t.Context(), Chunk{Service: "web", Records: []record.Record{numbered(1)}}); !errors.Is(err, ErrClosed) {
+			t.Errorf("append: %v", err)
+		}
+	}})
+	if !called {
+		t.Error("Drain does not wait for the end of its context")
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // After Close the lock check returns ErrClosed and does not fail the buffer.
 func TestLockAfterClose(t *testing.T) {
 	t.Parallel()
