@@ -33,6 +33,8 @@ type Batch struct {
 	body  []byte // nil where it is on disk
 	head  sealed.Head
 	state sealed.State
+	// stateRead is set once Load has read state.
+	stateRead bool
 	// coverEntry is the log entry that must be durable before the batch may be removed; 0 is none yet.
 	coverEntry uint64
 	// first is when the first record was appended.
@@ -51,17 +53,9 @@ func (b *Batch) Load(ctx context.Context) error {
 	}
 	read := func(_ context.Context, off, n int64) ([]byte, error) { return b.body[off : off+n], nil }
 	if s := b.buf.spool; s != nil {
-		state, err := s.dir.State(b.Meta.Seq)
-		if sealed.Corrupt(err) {
-			b.buf.logStateDamage(b, state, err)
-			err = nil
-		}
-		if err != nil {
+		if err := s.readState(b); err != nil {
 			return err
 		}
-		b.buf.mu.Lock()
-		b.state = state
-		b.buf.mu.Unlock()
 		read = func(_ context.Context, off, n int64) ([]byte, error) { return s.dir.Read(&b.head, off, n) }
 	}
 	footer, err := segment.ReadFooter(ctx, read, b.Size, b.Meta.Footer)
@@ -72,6 +66,24 @@ func (b *Batch) Load(ctx context.Context) error {
 		return err
 	}
 	b.Minutes = footer.Minutes
+	return nil
+}
+
+// readState reads a batch's state, once. Damage of it is logged and counted.
+func (s *spool) readState(b *Batch) error {
+	if b.stateRead {
+		return nil
+	}
+	state, err := s.dir.State(b.Meta.Seq)
+	if sealed.Corrupt(err) {
+		s.buf.logStateDamage(b, state, err)
+	} else if err != nil {
+		return err
+	}
+	b.stateRead = true
+	s.buf.mu.Lock()
+	defer s.buf.mu.Unlock()
+	b.state = state
 	return nil
 }
 

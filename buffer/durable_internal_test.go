@@ -373,6 +373,57 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 	s.check(1)
 }
 
+// The damaged state of a batch is logged and counted once, however often Load is retried.
+func TestStateDamageIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, SyncNever)
+	b, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.work(b, 1); err != nil {
+		t.Fatal(err)
+	}
+	b.Flush(t.Context())
+	batch, err := b.Next(t.Context())
+	if err == nil {
+		err = batch.Load(t.Context())
+	}
+	if err == nil {
+		err = batch.SetName("store", "name")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fs.Change(s.fs.Paths(".state")[0], func([]byte) []byte { return []byte("damaged state") })
+	s.fs = s.fs.Crash(nil, false)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = s.open(); err == nil {
+		batch, err = b.Next(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fs.FailOpen(".seg", syscall.EIO)
+	for range 3 {
+		if err := batch.Load(t.Context()); !errors.Is(err, syscall.EIO) {
+			t.Errorf("load: %v", err)
+		}
+	}
+	s.fs.FailOpen("", nil)
+	if err := batch.Load(t.Context()); err != nil {
+		t.Errorf("load: %v", err)
+	}
+	if n := strings.Count(s.log.String(), "the state of a sealed batch is damaged"); n != 1 || b.Stats().Damaged != 1 {
+		t.Errorf("logged %d times, counted %d times, want once", n, b.Stats().Damaged)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // onAfterFunc is a context that calls a function when context.AfterFunc is called with it.
 type onAfterFunc struct {
 	context.Context
