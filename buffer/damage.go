@@ -184,8 +184,8 @@ func (b *Buffer) logStateDamage(batch *Batch, state sealed.State, err error) {
 }
 
 // writeDone writes to the log, durably, that a batch no longer waits. If the disk has no space
-// for that, keepState is set: the batch's state must be kept until the next Open.
-func (s *spool) writeDone(seq int64) (keepState bool, err error) {
+// for that, keepName is set: the name of the batch must be kept until the next Open.
+func (s *spool) writeDone(seq int64) (keepName bool, err error) {
 	var entry uint64
 	err = s.withReserve(func() (err error) {
 		entry, err = s.log.Done(seq)

@@ -333,6 +333,59 @@ func TestSealingLeavesSpace(t *testing.T) {
 	}
 }
 
+// A batch that is delivered while not one byte fits on the disk is not missing for the next
+// process.
+func TestDeliveredWithoutSpace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	b, err := Open(t.Context(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Chunk{Service: "web", Read: noonNanos, Records: []record.Record{w.record(0)}}
+	if _, err := b.Append(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	b.Flush(t.Context())
+	batch, err := b.Next(t.Context())
+	if err == nil {
+		err = batch.Load(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := b.spool
+	if _, err = s.reserve.shrink(math.MaxInt64); err == nil {
+		_, err = s.log.DropCopy()
+	}
+	w.fs.Occupy(0)
+	for err == nil { // the rest of the log's last block
+		_, err = s.log.Done(1)
+	}
+	if !errors.Is(err, wal.ErrFull) {
+		t.Fatal(err)
+	}
+	if err := errors.Join(batch.SetName("store", "name"), batch.SetStored("etag"), batch.Done()); err != nil {
+		t.Fatal(err)
+	}
+	w.fs = w.fs.Crash(nil, false)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = Open(t.Context(), w.options()); err != nil {
+		t.Fatal(err)
+	}
+	if st := b.Stats(); st.Missing != 0 || st.Damaged != 0 || st.Waiting != 0 {
+		t.Errorf("%+v\n%s", st, w.log)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if left := w.fs.Paths("/" + sealedDir + "/"); len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+}
+
 // A buffer that closes with no reserve left keeps the copy of its log.
 func TestCloseKeepsCopy(t *testing.T) {
 	t.Parallel()
