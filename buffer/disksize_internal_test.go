@@ -242,6 +242,9 @@ func (p *process) deliver(ctx context.Context, batch *Batch) error {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	if err := batch.Load(ctx); err != nil {
+		return err
+	}
 	if _, stored := batch.Stored(); !stored {
 		body, err := batch.Body()
 		if err != nil {

@@ -57,11 +57,17 @@ func (s *spool) reserveSize(capacity int64) int64 {
 // less, what it uses and what is free.
 func (s *spool) capacity() int64 {
 	limit := s.buf.opts.MaxSize
+	before := s.allocated()
 	if space, err := s.space(); err == nil && space.Total > 0 {
-		limit = min(limit, s.size()+s.reserve.size()+space.Free)
+		// Files may be removed meanwhile: too much is better than too little, because the reserve
+		// must be large enough for the open batches.
+		limit = min(limit, max(before, s.allocated())+space.Free)
 	}
 	return limit
 }
+
+// allocated is how many bytes the buffer's files occupy on disk.
+func (s *spool) allocated() int64 { return s.size() + s.log.RecycledRest() + s.reserve.size() }
 
 // space returns the size of the file system.
 func (s *spool) space() (disk.Space, error) { return s.buf.opts.fs.Space(s.buf.opts.Dir) }

@@ -287,10 +287,10 @@ func TestBatchesFitReserve(t *testing.T) {
 			if nextErr != nil {
 				t.Fatal(nextErr)
 			}
-			if held := b.spool.reserve.size(); batch.Size+smallWrites > held {
-				t.Errorf("a batch of %d bytes, the reserve has %d", batch.Size, held)
+			if want := b.spool.reserveTarget.Load(); batch.Size+smallWrites > want {
+				t.Errorf("a batch of %d bytes, a complete reserve has %d", batch.Size, want)
 			}
-			if err := batch.Done(); err != nil {
+			if err := errors.Join(batch.Load(t.Context()), batch.Done()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -300,6 +300,93 @@ func TestBatchesFitReserve(t *testing.T) {
 	}
 	if b.Stats().Done < 2 {
 		t.Error("no batch was full")
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// onSync is a file system that calls a function before a file of a sealed batch is synced.
+type onSync struct {
+	disk.FS
+	call func()
+}
+
+type onSyncFile struct {
+	disk.File
+	call func()
+}
+
+func (f onSync) Create(path string) (disk.File, error) {
+	file, err := f.FS.Create(path)
+	if err != nil || !strings.Contains(path, "/"+sealedDir+"/") {
+		return file, err
+	}
+	return onSyncFile{file, f.call}, nil
+}
+
+func (f onSyncFile) Sync() error {
+	f.call()
+	return f.File.Sync()
+}
+
+// The capacity of the disk does not depend on whether a batch is being written: with less of it
+// the reserve would be too small for the open batches.
+func TestCapacityWhileSealing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	opts := w.options()
+	var b *Buffer
+	var before, during int64
+	opts.fs = onSync{w.fs, func() { during = b.spool.capacity() }}
+	b, err := Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	message := make([]byte, 1<<20)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for i := range message {
+		message[i] = byte(rnd.Uint32())
+	}
+	c := Chunk{Service: "web", Read: noonNanos, Records: []record.Record{{Time: noonNanos, Message: message}}}
+	if _, err := b.Append(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	before = b.spool.capacity()
+	b.Flush(t.Context())
+	if after := b.spool.capacity(); min(during, after) < before-8*disktest.Block {
+		t.Errorf("capacity %d before sealing, %d during, %d after", before, during, after)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The capacity of the disk includes the rest of a recycled log file that is overwritten.
+func TestCapacityWithRecycledFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, MinDisk, 1)
+	b, err := Open(t.Context(), w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := b.spool.capacity()
+	for n := range 20000 {
+		c := Chunk{Service: "web", Read: noonNanos, Records: []record.Record{w.record(n)}}
+		if _, err := b.Append(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if n%1000 != 999 {
+			continue
+		}
+		b.Flush(t.Context())
+		b.spool.trim(true)
+		if after := b.spool.capacity(); after < before-int64(16+n/1000)*disktest.Block {
+			t.Fatalf("capacity %d, %d after %d records", before, after, n+1)
+		}
+	}
+	if b.spool.log.RecycledSize() == 0 {
+		t.Error("no log file was recycled")
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)

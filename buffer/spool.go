@@ -115,7 +115,9 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 		if err = s.log.Sync(written); err != nil {
 			return err
 		}
+		s.bytes.Add(o.body.size) // first: while it is written, it occupies space
 		if head, err = s.dir.Write(head, o.body.parts); err != nil {
+			s.bytes.Add(-o.body.size)
 			return err
 		}
 		if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
@@ -141,7 +143,6 @@ func (s *spool) seal(o *openBatch, batch *Batch, ok bool) error {
 		return err
 	}
 	batch.head = head
-	s.bytes.Add(head.Size)
 	return nil
 }
 

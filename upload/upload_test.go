@@ -254,6 +254,9 @@ func TestUploadVerifies(t *testing.T) {
 	s, b := openStore(t), openBuffer(t)
 	fill(t, b, "batch 0")
 	batch, err := b.Next(t.Context())
+	if err == nil {
+		err = batch.Load(t.Context())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,6 +83,8 @@ type logFile struct {
 	path string
 	// size and copySize are the sizes of the file and of its copy.
 	size, copySize int64
+	// allocated is the size on disk of a recycled file that is overwritten, otherwise 0.
+	allocated int64
 	// own: this process made the file, and no other name links to it.
 	own bool
 	// missing: only the copy exists. repair: Repair has to rewrite the file.
@@ -186,6 +188,7 @@ func (l *Log) write(outline func(*encoder) error) error {
 			if err := l.file.Truncate(f.size); err != nil {
 				return l.fail("truncate a torn write of", f.path, err)
 			}
+			f.allocated = 0
 		}
 		if disk.Full(err) {
 			return fmt.Errorf("cannot append to %s: %w: %w", f.path, ErrFull, err)
