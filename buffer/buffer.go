@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -35,7 +34,7 @@ type Buffer struct {
 	mu         sync.Mutex
 	partitions map[string]*partition
 	open       map[*openBatch]struct{}
-	positions  map[string][]byte
+	positions  wal.Positions // in memory mode; on disk the log has them
 	memory     memory
 	queue      queue
 	stats      Stats // the counters only
@@ -107,7 +106,7 @@ func newBuffer(opts Options) (*Buffer, error) {
 		open:            map[*openBatch]struct{}{},
 		sealing:         map[*openBatch]struct{}{},
 		inflightAppends: map[*partition]uint64{},
-		positions:       map[string][]byte{},
+		positions:       wal.Positions{},
 		memory:          memory{limit: opts.Memory},
 		queue:           queue{inflight: map[*Batch]struct{}{}},
 		wake:            make(chan struct{}, 1),
@@ -213,12 +212,8 @@ func (b *Buffer) appendRecords(c *Chunk, reserved int64) (LSN, []*openBatch, err
 func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) LSN {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, p := range c.Positions {
-		if len(p.Value) == 0 {
-			delete(b.positions, p.Input)
-		} else {
-			b.positions[p.Input] = slices.Clone(p.Value)
-		}
+	if b.spool == nil {
+		b.positions.Apply(c.Positions)
 	}
 	b.stats.Records += uint64(len(c.Records))
 	b.stats.Late += late
@@ -323,6 +318,9 @@ func (b *Buffer) Err() error {
 
 // Position returns the last position committed for an input. The bytes must not be changed.
 func (b *Buffer) Position(input string) ([]byte, bool) {
+	if b.spool != nil {
+		return b.spool.log.Position(input)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	v, ok := b.positions[input]
@@ -332,16 +330,12 @@ func (b *Buffer) Position(input string) ([]byte, bool) {
 // Positions returns the last committed positions of all inputs whose names start with
 // prefix, in order of name. The values must not be changed.
 func (b *Buffer) Positions(prefix string) []Position {
+	if b.spool != nil {
+		return b.spool.log.Positions(prefix)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var all []Position
-	for input, value := range b.positions {
-		if strings.HasPrefix(input, prefix) {
-			all = append(all, Position{Input: input, Value: value})
-		}
-	}
-	slices.SortFunc(all, func(x, y Position) int { return strings.Compare(x.Input, y.Input) })
-	return all
+	return b.positions.WithPrefix(prefix)
 }
 
 // Flush seals everything that was appended before the call. On a full disk it

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/buffer/wal"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -27,10 +28,7 @@ type Chunk struct {
 
 // Position is how far an input was read; only the input interprets Value. An
 // empty Value deletes the input's position.
-type Position struct {
-	Input string
-	Value []byte
-}
+type Position = wal.Position
 
 // LSN is the log sequence number of a call of Append: it stands for everything that was
 // appended up to that call. It is valid for one Buffer, until Close.

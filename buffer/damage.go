@@ -48,7 +48,7 @@ func (b *Buffer) PositionsRestored(ctx context.Context) error {
 	if b.LostPositions() == UndecidedLost {
 		return nil
 	}
-	_, err := b.Append(ctx, Chunk{Positions: []Position{Position(wal.RestoredPosition())}})
+	_, err := b.Append(ctx, Chunk{Positions: []Position{wal.RestoredPosition()}})
 	return err
 }
 

@@ -26,7 +26,7 @@ func moments() []func(s *scenario, b *Buffer) error {
 	}
 	return []func(s *scenario, b *Buffer) error{
 		func(s *scenario, b *Buffer) error { // positions alone
-			_, err := b.Append(context.Background(), Chunk{Positions: []Position{{"files:*", []byte{1}}, {"input", []byte("0")}}})
+			_, err := b.Append(context.Background(), Chunk{Positions: []Position{{Input: "files:*", Value: []byte{1}}, {Input: "input", Value: []byte("0")}}})
 			return err
 		},
 		func(s *scenario, b *Buffer) error { return s.append(b, 6) },
@@ -79,7 +79,7 @@ func (s *scenario) append(b *Buffer, end int) error {
 		at = s.written
 	}
 	for ; at < end; at += 2 {
-		c := Chunk{Service: "web", Read: noonNanos, Positions: []Position{{"input", fmt.Append(nil, at+2)}}}
+		c := Chunk{Service: "web", Read: noonNanos, Positions: []Position{{Input: "input", Value: fmt.Append(nil, at+2)}}}
 		for n := at; n < at+2; n++ {
 			r := numbered(n)
 			r.Time = noonNanos + int64(n)

@@ -196,7 +196,7 @@ func (p *process) read(ctx context.Context, lines int) {
 		n := min(1+rnd.IntN(3000/p.w.services), lines-at)
 		c := Chunk{
 			Service: fmt.Sprint("service", rnd.IntN(p.w.services)), Read: noonNanos,
-			Positions: []Position{{"input", []byte(strconv.Itoa(at + n))}},
+			Positions: []Position{{Input: "input", Value: []byte(strconv.Itoa(at + n))}},
 		}
 		for i := range n {
 			c.Records = append(c.Records, p.w.record(at+i))

@@ -76,7 +76,7 @@ func (s *scenario) work(b *Buffer, end int) error {
 	ctx := context.Background()
 	for at := s.position(b); at < end; {
 		n := min(1+at%7, end-at)
-		c := Chunk{Service: "web", Read: noonNanos, Positions: []Position{{"input", []byte(strconv.Itoa(at + n))}}}
+		c := Chunk{Service: "web", Read: noonNanos, Positions: []Position{{Input: "input", Value: []byte(strconv.Itoa(at + n))}}}
 		if at%2 == 1 {
 			c.Service = "api"
 		}

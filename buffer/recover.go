@@ -48,7 +48,6 @@ func (b *Buffer) openSpool(ctx context.Context) (err error) {
 		return wrapLostPositions(err, report)
 	}
 	b.seq = max(b.seq, s.log.Seq())
-	b.positions = s.log.Positions()
 	err = errors.Join(s.handleDamage(report), s.restoreReserve())
 	if err == nil && s.reserve.size() == 0 { // the disk is full: delivery needs the copy's space
 		_, err = s.log.DropCopy()

@@ -229,7 +229,7 @@ func TestLogAloneFillsDisk(t *testing.T) {
 	for n := range lines {
 		c := Chunk{
 			Service: fmt.Sprint("s", n%4), Read: noonNanos, Records: []record.Record{w.record(n)},
-			Positions: []Position{{"input", []byte(strconv.Itoa(n + 1))}},
+			Positions: []Position{{Input: "input", Value: []byte(strconv.Itoa(n + 1))}},
 		}
 		if _, err := b.Append(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -481,7 +481,7 @@ func TestCloseKeepsCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Append(t.Context(), Chunk{Positions: []Position{{"input", []byte("1")}}}); err != nil {
+	if _, err := b.Append(t.Context(), Chunk{Positions: []Position{{Input: "input", Value: []byte("1")}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.spool.reserve.shrink(math.MaxInt64); err != nil {

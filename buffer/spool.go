@@ -74,11 +74,7 @@ func (b *Buffer) writeLog(p *partition, c *Chunk, runs []run, records []record.R
 	for _, r := range runs {
 		logged = append(logged, wal.Run{Start: r.bucket.start, Width: r.bucket.width, Count: r.to - r.from})
 	}
-	positions := make([]wal.Position, 0, len(c.Positions))
-	for _, p := range c.Positions {
-		positions = append(positions, wal.Position(p))
-	}
-	first, entry, err = b.spool.log.Append(c.Service, c.Class, logged, records, positions)
+	first, entry, err = b.spool.log.Append(c.Service, c.Class, logged, records, c.Positions)
 	if err != nil {
 		b.endInflight(p)
 		if b.spool.log.Err() != nil {

@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 
 	"logstow/buffer/internal/disk"
@@ -67,7 +65,7 @@ type Log struct {
 	next      uint64         // number of the next record
 	seq       int64          // highest Seq that Cover got
 	batches   map[int64]bool // Seqs of the waiting batches
-	positions map[string][]byte
+	positions Positions
 	coverage  map[Key]uint64
 	// entries is the number of the last entry since Open, synced that of the last durable one,
 	// durableWritten that of the last one before a WriteDurable; rolls counts the files begun.
@@ -111,7 +109,7 @@ func (l *Log) Append(service, class string, runs []Run, records []record.Record,
 	if len(records) > 0 {
 		l.files[len(l.files)-1].last = l.next - 1
 	}
-	apply(l.positions, positions)
+	l.positions.Apply(positions)
 	return first, l.entries, nil
 }
 
@@ -259,11 +257,20 @@ func (l *Log) Seq() int64 {
 	return l.seq
 }
 
-// Positions returns a copy of all positions; the values must not be changed.
-func (l *Log) Positions() map[string][]byte {
+// Position returns the position of an input. The bytes must not be changed.
+func (l *Log) Position(input string) (value []byte, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return maps.Clone(l.positions)
+	value, ok = l.positions[input]
+	return value, ok
+}
+
+// Positions returns the positions of all inputs whose names start with prefix, in order of name.
+// The values must not be changed.
+func (l *Log) Positions(prefix string) []Position {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.positions.WithPrefix(prefix)
 }
 
 // Size is the total size of log files and copies in bytes, without recycled files.
@@ -407,15 +414,4 @@ func (l *Log) writeClosingEntry() error {
 		return err
 	}
 	return l.finishFile(current)
-}
-
-// apply updates all with newer positions.
-func apply(all map[string][]byte, positions []Position) {
-	for _, p := range positions {
-		if len(p.Value) == 0 {
-			delete(all, p.Input)
-		} else {
-			all[p.Input] = slices.Clone(p.Value)
-		}
-	}
 }
