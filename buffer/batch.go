@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/buffer/internal/disk"
 	"logstow/buffer/sealed"
+	"logstow/buffer/wal"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -16,6 +16,23 @@ var (
 	errNotInFlight = errors.New("batch is not in flight")
 	errBodyDropped = errors.New("the bytes of a batch in storage are not kept")
 )
+
+// Source is where a batch is until it is delivered: on disk, or in memory. Its methods are called
+// by one goroutine at a time, except Urgent.
+type Source interface {
+	// State returns the state of the delivery, SetState changes it, durably if sync is set.
+	State() (sealed.State, error)
+	SetState(s sealed.State, sync bool) error
+	// Read returns n bytes of the segment at offset off, which must not be changed. They are not
+	// available after a state with Stored was set.
+	Read(off, n int64) ([]byte, error)
+	// Remove removes the batch, Quarantine moves it to the quarantine and returns its file there; ""
+	// is a batch in memory, which is dropped.
+	Remove() error
+	Quarantine(reason string) (file string, err error)
+	// Urgent reports whether the batch should be delivered soon.
+	Urgent() bool
+}
 
 // Batch is a sealed segment on its way to storage. From Buffer.Next until Done, Return or
 // Quarantine it is in flight and belongs to the caller alone. Its methods are for one
@@ -29,18 +46,23 @@ type Batch struct {
 	// Size is the segment's size in bytes.
 	Size int64
 
-	buf   *Buffer
-	body  []byte // nil where it is on disk
-	head  sealed.Head
+	source Source
+	queue  *Queue
+	// state is the state of the delivery since Load; the Queue's lock guards it.
 	state sealed.State
-	// stateRead is set once Load has read state.
-	stateRead bool
-	// coverEntry is the log entry that must be durable before the batch may be removed; 0 is none yet.
-	coverEntry uint64
 	// first is when the first record was appended.
 	first time.Time
-	// charged is how many bytes it counts against Options.Memory; the Buffer's lock guards it.
+	// charged is how many bytes it counts against the memory.
 	charged int64
+}
+
+// NewBatch returns a batch for Queue.Put. first is when its first record was appended, charge how
+// many bytes it counts against the memory.
+func NewBatch(key wal.Key, meta blobnaming.Metadata, size int64, first time.Time, source Source, charge int64) *Batch {
+	return &Batch{
+		Service: key.Service, BucketStart: time.Unix(0, key.Start).UTC(),
+		Meta: meta, Size: size, source: source, first: first, charged: charge,
+	}
 }
 
 // Load reads the batch's state and the segment's footer. It must return nil before any other
@@ -51,13 +73,12 @@ func (b *Batch) Load(ctx context.Context) error {
 	if b.Minutes != nil {
 		return nil
 	}
-	read := func(_ context.Context, off, n int64) ([]byte, error) { return b.body[off : off+n], nil }
-	if s := b.buf.spool; s != nil {
-		if err := s.readState(b); err != nil {
-			return err
-		}
-		read = func(_ context.Context, off, n int64) ([]byte, error) { return s.dir.Read(&b.head, off, n) }
+	state, err := b.source.State()
+	if err != nil {
+		return err
 	}
+	b.setState(state)
+	read := func(_ context.Context, off, n int64) ([]byte, error) { return b.source.Read(off, n) }
 	footer, err := segment.ReadFooter(ctx, read, b.Size, b.Meta.Footer)
 	if err != nil {
 		return err
@@ -69,22 +90,10 @@ func (b *Batch) Load(ctx context.Context) error {
 	return nil
 }
 
-// readState reads a batch's state, once. Damage of it is logged and counted.
-func (s *spool) readState(b *Batch) error {
-	if b.stateRead {
-		return nil
-	}
-	state, err := s.dir.State(b.Meta.Seq)
-	if sealed.Corrupt(err) {
-		s.buf.logStateDamage(b, state, err)
-	} else if err != nil {
-		return err
-	}
-	b.stateRead = true
-	s.buf.mu.Lock()
-	defer s.buf.mu.Unlock()
+func (b *Batch) setState(state sealed.State) {
+	b.queue.mu.Lock()
+	defer b.queue.mu.Unlock()
 	b.state = state
-	return nil
 }
 
 // Body returns the segment's bytes, the same on every call, which must not be
@@ -93,10 +102,7 @@ func (b *Batch) Body() ([]byte, error) {
 	if b.state.Stored {
 		return nil, errBodyDropped
 	}
-	if s := b.buf.spool; s != nil {
-		return s.dir.Read(&b.head, 0, b.Size)
-	}
-	return b.body, nil
+	return b.source.Read(0, b.Size)
 }
 
 // Name is the blob name last set with SetName, initially "".
@@ -108,24 +114,11 @@ func (b *Batch) Store() string { return b.state.Store }
 // SetName records the store and the blob name of the next create, durably. It must be
 // called before the create is sent.
 func (b *Batch) SetName(store, name string) error {
-	return b.setState(sealed.State{Store: store, Name: name}, true)
-}
-
-// setState writes a state to disk. A full disk does not stop delivery, as delivery
-// frees space: then the state is only in memory, and if this process ends, the next may
-// store a second copy, which readers drop.
-func (b *Batch) setState(state sealed.State, sync bool) error {
-	if s := b.buf.spool; s != nil {
-		err := s.withReserve(func() error { return s.dir.SetState(b.Meta.Seq, state, sync) })
-		if disk.Full(err) {
-			b.buf.opts.Log.Warn("cannot write the state of a batch: the disk is full", "name", state.Name, "error", err)
-		} else if err != nil {
-			return b.buf.fail(err)
-		}
+	state := sealed.State{Store: store, Name: name}
+	if err := b.source.SetState(state, true); err != nil {
+		return err
 	}
-	b.buf.mu.Lock()
-	defer b.buf.mu.Unlock()
-	b.state = state
+	b.setState(state)
 	return nil
 }
 
@@ -138,43 +131,51 @@ func (b *Batch) SetStored(etag string) error {
 	state := b.state
 	state.ETag, state.Stored = etag, true
 	// It need not be durable: without it the next process finds the blob in storage.
-	if err := b.setState(state, false); err != nil {
+	if err := b.source.SetState(state, false); err != nil {
 		return err
 	}
-	b.buf.mu.Lock()
-	defer b.buf.mu.Unlock()
-	b.body = nil
-	b.buf.releaseBatch(b, min(b.charged, batchOverhead))
+	b.setState(state)
+	b.release(min(b.charged, storedCharge))
 	return nil
+}
+
+// storedCharge is about how many bytes a batch without its bytes takes in memory.
+const storedCharge = 8 << 10
+
+// release reduces what the batch counts against the memory to n bytes.
+func (b *Batch) release(n int64) {
+	b.queue.memory.Release(b.charged-n, b.charged-n)
+	b.charged = n
 }
 
 // Urgent reports whether the buffer waits for disk space: then the batch should be
 // delivered soon.
-func (b *Batch) Urgent() bool {
-	s := b.buf.spool
-	return s != nil && s.waiting.Load() > 0
-}
+func (b *Batch) Urgent() bool { return b.source.Urgent() }
 
 // Done removes the batch, after blob and index entity were acknowledged.
-func (b *Batch) Done() error {
-	if s := b.buf.spool; s != nil {
-		if err := s.remove(b); err != nil {
-			return err
-		}
+func (b *Batch) Done() error { return b.remove(func(s *QueueStats) { s.Done++ }) }
+
+// remove removes the batch and counts that.
+func (b *Batch) remove(count func(*QueueStats)) error {
+	if err := b.source.Remove(); err != nil {
+		return err
 	}
-	return b.buf.remove(b, func(s *Stats) { s.Done++ })
+	return b.end(count)
 }
 
 // Return puts an undelivered batch back into the queue, before all newer ones.
 func (b *Batch) Return() {
-	b.buf.mu.Lock()
-	defer b.buf.mu.Unlock()
-	if _, ok := b.buf.queue.inflight[b]; !ok {
-		return
+	q := b.queue
+	q.mu.Lock()
+	_, ok := q.inflight[b]
+	if ok {
+		delete(q.inflight, b)
+		q.put(b)
 	}
-	delete(b.buf.queue.inflight, b)
-	b.buf.queue.put(b)
-	b.buf.ready.notify()
+	q.mu.Unlock()
+	if ok {
+		q.ready.Notify()
+	}
 }
 
 // Quarantine moves a batch that cannot be delivered to the quarantine, from where
@@ -182,28 +183,59 @@ func (b *Batch) Return() {
 // counted and logged. If the disk is full, the error is not final (see [Buffer.Err])
 // and the batch stays in flight.
 func (b *Batch) Quarantine(reason string) error {
-	what, file := "a batch cannot be delivered: it is dropped and its records are lost, because a buffer in memory has no quarantine", ""
-	if b.buf.spool != nil {
-		what, file = "a batch is quarantined", sealed.FileName(b.Meta.Seq)
-		if err := b.buf.spool.quarantine(b, reason); err != nil {
-			return err
-		}
+	file, err := b.source.Quarantine(reason)
+	if err != nil {
+		return err
 	}
-	b.buf.opts.Log.Error(what, "reason", reason, "file", file,
+	what := "a batch is quarantined"
+	if file == "" {
+		what = "a batch cannot be delivered: it is dropped and its records are lost, because a buffer in memory has no quarantine"
+	}
+	b.queue.log.Error(what, "reason", reason, "file", file,
 		"service", b.Service, "bucket", b.BucketStart, "name", b.state.Name,
 		"batch", b.Meta.Batch.String(), "records", b.Meta.Records, "bytes", b.Size)
-	return b.buf.remove(b, func(s *Stats) { s.Quarantined++ })
+	return b.end(func(s *QueueStats) { s.Quarantined++ })
 }
 
-func (b *Buffer) remove(batch *Batch, count func(*Stats)) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if _, ok := b.queue.inflight[batch]; !ok {
+// end takes a batch that is removed out of the queue and counts it.
+func (b *Batch) end(count func(*QueueStats)) error {
+	q := b.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.inflight[b]; !ok {
 		return errNotInFlight
 	}
-	delete(b.queue.inflight, batch)
-	batch.body = nil
-	b.releaseBatch(batch, 0)
-	count(&b.stats)
+	delete(q.inflight, b)
+	b.release(0)
+	count(&q.counts)
 	return nil
 }
+
+// inMemory is the Source of a batch in memory: its segment.
+type inMemory struct {
+	segment []byte
+	state   sealed.State
+}
+
+// InMemory returns the source of a batch in memory.
+func InMemory(segment []byte) Source { return &inMemory{segment: segment} }
+
+func (m *inMemory) State() (sealed.State, error) { return m.state, nil }
+
+func (m *inMemory) SetState(s sealed.State, _ bool) error {
+	m.state = s
+	if s.Stored {
+		m.segment = nil
+	}
+	return nil
+}
+
+func (m *inMemory) Read(off, n int64) ([]byte, error) { return m.segment[off : off+n], nil }
+
+func (m *inMemory) Remove() error {
+	m.segment = nil
+	return nil
+}
+
+func (m *inMemory) Quarantine(string) (file string, err error) { return "", m.Remove() }
+func (m *inMemory) Urgent() bool                               { return false }

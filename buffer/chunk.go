@@ -43,7 +43,7 @@ func textSize(r *record.Record) int64 {
 }
 
 // check rejects a chunk that no segment can hold; it returns the size of the chunk's text.
-func (c *Chunk) check() (n chunkSize, err error) {
+func (c *Chunk) check() (n ChunkSize, err error) {
 	if len(c.Records) == 0 {
 		return n, nil
 	}
@@ -62,7 +62,7 @@ func (c *Chunk) check() (n chunkSize, err error) {
 			return n, fmt.Errorf("record %d of source %q: %w", i, r.Source, err)
 		}
 		size := textSize(r)
-		n.total, n.largest = n.total+size, max(n.largest, size)
+		n.Total, n.Largest = n.Total+size, max(n.Largest, size)
 	}
 	return n, nil
 }

@@ -53,7 +53,7 @@ func moments() []func(s *scenario, b *Buffer) error {
 		func(s *scenario, b *Buffer) error { // one waits, and its records are trimmed from the log
 			err := s.append(b, 14)
 			b.Flush(context.Background())
-			b.spool.trim(true)
+			b.batches.Trim(true)
 			return errors.Join(err, s.append(b, 16))
 		},
 		func(s *scenario, b *Buffer) error { // all is stored, and still in the log
@@ -66,7 +66,7 @@ func moments() []func(s *scenario, b *Buffer) error {
 			return nil
 		},
 		func(s *scenario, b *Buffer) error { // only positions are left
-			b.spool.trim(true)
+			b.batches.Trim(true)
 			return nil
 		},
 	}

@@ -323,7 +323,7 @@ func (w *world) count(body []byte) error {
 // standstill waits until nothing is appended or delivered any more, or moves reaches most, or
 // all is done.
 func (p *process) standstill(most int64) {
-	still := func() bool { return p.b.spool.waiting.Load() > 0 || p.allRead.Load() }
+	still := func() bool { return p.b.spool.Waiting() || p.allRead.Load() }
 	last, since := p.moves.Load(), time.Now()
 	for time.Since(since) < 50*time.Millisecond || !still() {
 		select {

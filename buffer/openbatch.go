@@ -54,13 +54,13 @@ type openBatch struct {
 	ticket *sealTicket
 
 	// charged is how many bytes the batch counts against Options.Memory, used the tick of
-	// its last use. The Buffer's lock guards both.
+	// its last use. The lock of the Batches guards both.
 	charged int64
 	used    uint64
 }
 
 func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
-	opts := &p.buf.opts
+	opts := &p.batches.opts
 	// The id is not written to disk before the batch is sealed, so a batch that is never
 	// sealed leaves no trace of its id.
 	id, err := blobnaming.NewBatch(rand.Reader)
@@ -77,14 +77,14 @@ func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
 		BucketStart: k.start / int64(time.Second),
 		BucketWidth: k.width / int64(time.Second),
 		NoFilter:    opts.NoFilter,
-		Compressor:  p.buf.compressor,
+		Compressor:  p.batches.compressor,
 	})
 	return o, nil
 }
 
 // dueTime returns when a batch opened at first is sealed: by age, or bucketGrace after its
 // bucket's end if that is earlier. A batch opened after its bucket's end is sealed by age alone.
-func dueTime(k bucket, first time.Time, opts *Options) time.Time {
+func dueTime(k bucket, first time.Time, opts *BatchOptions) time.Time {
 	if opts.Once {
 		return time.Time{}
 	}

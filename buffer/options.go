@@ -8,6 +8,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/buffer/internal/disk"
+	"logstow/buffer/internal/wait"
 )
 
 // The defaults of [Options].
@@ -156,4 +157,21 @@ func (o Options) withDefaults() (Options, error) {
 		errs = append(errs, fmt.Errorf("size on disk %d: want more than 0 bytes", o.MaxSize))
 	}
 	return o, errors.Join(errs...)
+}
+
+// spool returns the options of the spool.
+func (o *Options) spool(failure *wait.Failure) SpoolOptions {
+	return SpoolOptions{
+		Dir: o.Dir, Instance: o.Instance, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
+		OnLostPositions: o.OnLostPositions, Now: o.Now, Log: o.Log, Failure: failure,
+	}
+}
+
+// batches returns the options of the open batches of b.
+func (o *Options) batches(b *Buffer, seq int64) BatchOptions {
+	return BatchOptions{
+		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxOpen: o.MaxOpen,
+		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Now: o.Now, Log: o.Log,
+		Spool: b.spool, Queue: b.queue, Memory: b.memory, Failure: b.failure, Seq: seq,
+	}
 }

@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"logstow/blobnaming"
+	"logstow/buffer/internal/disk"
+	"logstow/buffer/internal/wait"
+	"logstow/buffer/sealed"
 )
 
 // errUnsealed is the error of a batch that is not sealed because an older one of its partition could not be.
@@ -11,14 +16,14 @@ var errUnsealed = errors.New("an older batch is not sealed")
 
 // addOpen registers a new open batch, charges its memory and wakes sealLoop if it is due
 // first. The partition's lock is held.
-func (b *Buffer) addOpen(o *openBatch) {
+func (b *Batches) addOpen(o *openBatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open[o] = struct{}{}
 	b.tick++
 	o.used = b.tick
 	o.charged = batchOverhead
-	b.memory.used += o.charged
+	b.opts.Memory.Add(o.charged, 0)
 	if !o.due.IsZero() && (b.wakeAt.IsZero() || o.due.Before(b.wakeAt)) {
 		b.wakeAt = o.due
 		select {
@@ -30,14 +35,15 @@ func (b *Buffer) addOpen(o *openBatch) {
 
 // markDetached gives a batch that accepts no more records its Seq. The partition's lock is
 // held, so the bucket's next batch gets a higher one.
-func (b *Buffer) markDetached(o *openBatch) {
+func (b *Batches) markDetached(o *openBatch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.open, o)
 	b.sealing[o] = struct{}{}
 	b.seq = max(b.seq+1, b.opts.Now().UnixNano())
 	o.seq = b.seq
-	b.memory.pending += o.charged
+	b.opts.Memory.Add(0, o.charged)
+	b.opts.Queue.Expect()
 }
 
 // sealTicket orders the sealing of a partition's batches: they become durable in the order
@@ -68,7 +74,7 @@ func (s *sealTicket) finish(ok bool) {
 
 // seal detaches and seals a batch, unless another goroutine has detached it. It waits until
 // the batch is queued or ctx ends.
-func (b *Buffer) seal(ctx context.Context, o *openBatch) {
+func (b *Batches) seal(ctx context.Context, o *openBatch) {
 	if o.partition.detachOne(o) {
 		b.sealDetached(ctx, o)
 	}
@@ -76,9 +82,9 @@ func (b *Buffer) seal(ctx context.Context, o *openBatch) {
 
 // sealDetached seals a detached batch in the background and waits until it is queued or ctx
 // ends: on a full disk sealing may last as long as storage is unavailable.
-func (b *Buffer) sealDetached(ctx context.Context, o *openBatch) {
+func (b *Batches) sealDetached(ctx context.Context, o *openBatch) {
 	b.mu.Lock()
-	if b.spool == nil || b.closed {
+	if b.opts.Spool == nil || b.closed {
 		b.mu.Unlock()
 		b.sealAndEnqueue(o)
 		return
@@ -96,83 +102,96 @@ func (b *Buffer) sealDetached(ctx context.Context, o *openBatch) {
 }
 
 // sealAndEnqueue seals a detached batch and queues it.
-func (b *Buffer) sealAndEnqueue(o *openBatch) {
-	batch, err := b.newBatch(o)
-	if ok := o.ticket.wait(); err == nil && b.spool != nil {
-		err = b.spool.seal(o, batch, ok)
+func (b *Batches) sealAndEnqueue(o *openBatch) {
+	meta, err := o.writer.Close(o.seq)
+	ok := o.ticket.wait()
+	var batch *Batch
+	if err == nil && b.opts.Spool == nil {
+		// In memory the batch counts with its bytes, on disk it takes hardly any memory.
+		batch = NewBatch(o.key(), meta, o.body.size, o.first, InMemory(o.body.join()), o.body.size+batchOverhead)
+	} else if err == nil {
+		var written *Sealed
+		if written, err = b.write(o, meta, ok); err == nil {
+			batch = NewBatch(o.key(), meta, written.Size, o.first, written, 0)
+		}
 	}
 	o.ticket.finish(err == nil)
-	b.enqueue(o, batch, err)
-	if b.spool != nil {
-		b.spool.trim(false)
+	if err == nil {
+		b.opts.Queue.Put(batch)
+	} else {
+		b.giveUp(o, err)
 	}
+	b.endSealing(o)
+	b.Trim(false)
 }
 
-// enqueue queues a batch that was sealed; with an error it counts and logs the failure.
-func (b *Buffer) enqueue(o *openBatch, batch *Batch, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.sealing, o)
-	b.memory.used -= o.charged
-	b.memory.pending -= o.charged
-	if err != nil && b.spool != nil {
-		// The records are in the log; the next process seals them.
-		b.spool.frozen = true
-		b.stats.Unsealed++
-		if !errors.Is(err, errUnsealed) && !errors.Is(err, ErrClosed) {
-			b.opts.Log.Error("cannot seal a batch; its records stay in the log", "service", o.partition.service,
-				"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
-		}
-	} else if err != nil {
-		b.stats.Failed++
-		b.opts.Log.Error("cannot seal a batch; its records are lost", "service", o.partition.service,
-			"bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
-	} else {
-		if b.spool == nil { // a batch on disk takes hardly any memory
-			batch.charged = batch.Size + batchOverhead
-		}
-		b.memory.used += batch.charged
-		b.memory.pending += batch.charged
-		b.queue.put(batch)
+// write makes a batch durable. ok reports that the older batches of its partition are. While
+// the disk is full it waits until Quit; the records are in the log.
+func (b *Batches) write(o *openBatch, meta blobnaming.Metadata, ok bool) (*Sealed, error) {
+	if !ok {
+		return nil, errUnsealed
 	}
-	b.space.notify()
-	b.ready.notify()
+	s := b.opts.Spool
+	head := sealed.Head{Key: o.key(), Through: o.through, First: o.first, Meta: meta}
+	batch, err := s.Seal(head, o.body.parts, o.body.size)
+	for disk.Full(err) {
+		space := b.opts.Memory.Freed.Next()
+		if err := b.opts.Failure.Err(); err != nil {
+			return nil, err
+		}
+		b.Trim(true)
+		if batch, err = s.SealFromReserve(head, o.body.parts, o.body.size); !disk.Full(err) {
+			break
+		}
+		s.WarnFull(err)
+		s.Wait(nil, b.quit, space)
+		select {
+		case <-b.quit:
+			return nil, err
+		default:
+		}
+	}
+	return batch, err
+}
+
+// giveUp counts and logs that a batch could not be sealed.
+func (b *Batches) giveUp(o *openBatch, err error) {
+	text := "cannot seal a batch; its records are lost"
+	b.mu.Lock()
+	if b.opts.Spool != nil {
+		// The records are in the log; the next process seals them.
+		text = "cannot seal a batch; its records stay in the log"
+		b.frozen = true
+		b.stats.Unsealed++
+	} else {
+		b.stats.Failed++
+	}
+	b.mu.Unlock()
+	if b.opts.Spool == nil || !errors.Is(err, errUnsealed) && !errors.Is(err, wait.ErrClosed) {
+		b.opts.Log.Error(text, "service", o.partition.service, "bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
+	}
+	b.opts.Queue.GiveUp()
 }
 
 // discard drops a detached batch without sealing it.
-func (b *Buffer) discard(o *openBatch) {
+func (b *Batches) discard(o *openBatch) {
 	o.writer.Discard()
 	o.ticket.wait()
 	o.ticket.finish(false)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.sealing, o)
-	b.memory.used -= o.charged
-	b.memory.pending -= o.charged
+	b.opts.Queue.GiveUp()
+	b.endSealing(o)
 }
 
-// newBatch closes the segment of a detached batch.
-func (b *Buffer) newBatch(o *openBatch) (*Batch, error) {
-	meta, err := o.writer.Close(o.seq)
-	if err != nil {
-		return nil, err
-	}
-	batch := &Batch{
-		Service:     o.partition.service,
-		BucketStart: time.Unix(0, o.bucket.start).UTC(),
-		Meta:        meta,
-		Size:        o.body.size,
-		buf:         b,
-		first:       o.first,
-	}
-	if b.spool == nil {
-		batch.body = o.body.join()
-	}
-	return batch, nil
+// endSealing ends the accounting of a batch that is queued or given up.
+func (b *Batches) endSealing(o *openBatch) {
+	b.mu.Lock()
+	delete(b.sealing, o)
+	b.mu.Unlock()
+	b.opts.Memory.Release(o.charged, o.charged)
 }
 
 // sealLoop seals open batches by age and bucket end until Close.
-func (b *Buffer) sealLoop() {
+func (b *Batches) sealLoop() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -199,7 +218,7 @@ func (b *Buffer) sealLoop() {
 }
 
 // due returns the open batches that are due.
-func (b *Buffer) due() []*openBatch {
+func (b *Batches) due() []*openBatch {
 	now := b.opts.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -213,7 +232,7 @@ func (b *Buffer) due() []*openBatch {
 }
 
 // nextDue returns when the first open batch is due; zero is never. b.mu is held.
-func (b *Buffer) nextDue() (at time.Time) {
+func (b *Batches) nextDue() (at time.Time) {
 	for o := range b.open {
 		if !o.due.IsZero() && (at.IsZero() || o.due.Before(at)) {
 			at = o.due

@@ -63,7 +63,7 @@ func (s *scenario) liftWhenWaiting(b *Buffer) (stop func() bool) {
 	lifted := make(chan bool, 1)
 	go func() {
 		for ctx.Err() == nil {
-			if b.spool.waiting.Load() > 0 {
+			if b.spool.Waiting() {
 				s.fs.Arm(0, disktest.Full)
 				lifted <- true
 				return
@@ -287,7 +287,7 @@ func TestBatchesFitReserve(t *testing.T) {
 			if nextErr != nil {
 				t.Fatal(nextErr)
 			}
-			if want := b.spool.reserveTarget.Load(); batch.Size+smallWrites > want {
+			if want := b.spool.reserveTarget.Load(); batch.Size+SmallWrites > want {
 				t.Errorf("a batch of %d bytes, a complete reserve has %d", batch.Size, want)
 			}
 			if err := errors.Join(batch.Load(t.Context()), batch.Done()); err != nil {
@@ -338,7 +338,7 @@ func TestCapacityWhileSealing(t *testing.T) {
 	opts := w.options()
 	var b *Buffer
 	var before, during int64
-	opts.fs = onSync{w.fs, func() { during = b.spool.capacity() }}
+	opts.fs = onSync{w.fs, func() { during = b.spool.Capacity() }}
 	b, err := Open(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -352,9 +352,9 @@ func TestCapacityWhileSealing(t *testing.T) {
 	if _, err := b.Append(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	before = b.spool.capacity()
+	before = b.spool.Capacity()
 	b.Flush(t.Context())
-	if after := b.spool.capacity(); min(during, after) < before-8*disktest.Block {
+	if after := b.spool.Capacity(); min(during, after) < before-8*disktest.Block {
 		t.Errorf("capacity %d before sealing, %d during, %d after", before, during, after)
 	}
 	if err := b.Close(); err != nil {
@@ -370,7 +370,7 @@ func TestCapacityWithRecycledFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := b.spool.capacity()
+	before := b.spool.Capacity()
 	for n := range 20000 {
 		c := Chunk{Service: "web", Read: noonNanos, Records: []record.Record{w.record(n)}}
 		if _, err := b.Append(t.Context(), c); err != nil {
@@ -380,8 +380,8 @@ func TestCapacityWithRecycledFile(t *testing.T) {
 			continue
 		}
 		b.Flush(t.Context())
-		b.spool.trim(true)
-		if after := b.spool.capacity(); after < before-int64(16+n/1000)*disktest.Block {
+		b.batches.Trim(true)
+		if after := b.spool.Capacity(); after < before-int64(16+n/1000)*disktest.Block {
 			t.Fatalf("capacity %d, %d after %d records", before, after, n+1)
 		}
 	}
@@ -408,7 +408,7 @@ func TestSealingLeavesSpace(t *testing.T) {
 		}
 		w.fs.Occupy(left)
 		there := s.reserve.size() + left
-		if err := s.releaseReserveFor(there - min(smallWrites/2, there/4)); !disk.Full(err) {
+		if err := s.releaseReserveFor(there - min(SmallWrites/2, there/4)); !disk.Full(err) {
 			t.Errorf("nearly all of %d: %v", there, err)
 		}
 		if err := s.releaseReserveFor(there / 2); err != nil {
@@ -519,19 +519,16 @@ func TestTrimWhileReplaying(t *testing.T) {
 	if files := w.fs.Paths("/" + logDir + "/"); len(files) < 3 {
 		t.Fatalf("log files %v", files)
 	}
-	if b, err = newBuffer(opts); err == nil {
-		err = b.openSpool(t.Context())
-	}
-	if err != nil {
+	if b, err = newBuffer(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
 	sealed := uint64(0)
 	err = b.spool.log.Replay(func(e wal.Records) error {
 		sealed += uint64(len(e.Records))
-		err := b.spool.replayOne(e)
+		err := b.batches.replayOne(e)
 		if sealed%1000 == 0 {
-			b.detachAll(false, b.sealAndEnqueue)
-			b.spool.trim(true)
+			b.batches.detachAll(false, b.batches.sealAndEnqueue)
+			b.batches.Trim(true)
 		}
 		return err
 	})

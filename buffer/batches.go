@@ -1,0 +1,460 @@
+package buffer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"logstow/buffer/internal/wait"
+	"logstow/buffer/wal"
+	"logstow/record"
+	"logstow/segment"
+)
+
+// BatchOptions configure Batches, as the fields of [Options] of the same names. All are required.
+type BatchOptions struct {
+	Instance      string
+	Width         time.Duration
+	FlushSize     int64
+	FlushInterval time.Duration
+	MaxOpen       int
+	MaxLateness   time.Duration
+	Once          bool
+	NoFilter      bool
+	Now           func() time.Time
+	Log           *slog.Logger
+
+	// Spool is where batches are sealed; nil is in memory.
+	Spool *Spool
+	// Queue gets the sealed batches, Memory counts the open ones.
+	Queue  *Queue
+	Memory *wait.Memory
+	// Failure gets the errors after which memory and disk may differ.
+	Failure *wait.Failure
+	// Seq is the highest Seq so far.
+	Seq int64
+}
+
+// Batches are the open batches: they assign each record to the batch of its service, class and
+// bucket, and seal batches by size, age, bucket end and on demand. They are safe for concurrent use.
+//
+// Lock order: a partition's lock, that of the Batches, that of the Queue or the Memory.
+type Batches struct {
+	opts       BatchOptions
+	compressor *segment.Compressor
+
+	mu         sync.Mutex
+	partitions map[string]*partition
+	open       map[*openBatch]struct{}
+	seq        int64
+	// tick counts uses of open batches; victim compares batches by it.
+	tick uint64
+	// sealing are the batches that accept no more records and are not queued yet.
+	sealing map[*openBatch]struct{}
+	// inflightAppends are the partitions that are appending, each with a lower bound of the
+	// numbers of the records that it writes to the log.
+	inflightAppends map[*partition]uint64
+	// frozen: a batch could not be sealed, so no log file may be removed: the next process
+	// replays them.
+	frozen bool
+	// replayFloor is a lower bound of the numbers of records that are not yet replayed.
+	replayFloor uint64
+	// draining: nothing is appended any more. closed: nor sealed in the background.
+	draining, closed bool
+	// wakeAt is when sealLoop runs next; zero is never.
+	wakeAt time.Time
+	stats  BatchStats // the counters only
+
+	wake, stop chan struct{}
+	// quit is closed to end all waiting for space.
+	quit     chan struct{}
+	quitOnce sync.Once
+	sealers  sync.WaitGroup
+}
+
+// BatchStats is a snapshot of Batches, as in [Stats].
+type BatchStats struct {
+	// Open is the number of open batches, Oldest is when the oldest of their records was appended;
+	// zero if there is none.
+	Open   int
+	Oldest time.Time
+	// Records, Late and Replayed count records, Failed and Unsealed batches.
+	Records, Late, Replayed, Failed, Unsealed uint64
+}
+
+// NewBatches returns Batches without any, and starts the goroutine that seals them by age. In a
+// Spool, Replay must be called once. Drain, then Close end them.
+func NewBatches(opts BatchOptions) *Batches {
+	b := &Batches{
+		opts:            opts,
+		compressor:      segment.NewCompressor(),
+		partitions:      map[string]*partition{},
+		open:            map[*openBatch]struct{}{},
+		sealing:         map[*openBatch]struct{}{},
+		inflightAppends: map[*partition]uint64{},
+		seq:             opts.Seq,
+		wake:            make(chan struct{}, 1),
+		stop:            make(chan struct{}),
+		quit:            make(chan struct{}),
+	}
+	b.sealers.Go(b.sealLoop)
+	return b
+}
+
+// Append adds the records of a checked chunk to batches and, in a Spool, writes them and the
+// positions to the log first, as the returned entry. It releases the memory that is reserved
+// for the chunk once its batches count for it. After [wal.ErrFull] nothing was appended.
+func (b *Batches) Append(ctx context.Context, c Chunk, reserved int64) (entry uint64, err error) {
+	entry, full, err := b.append(&c)
+	b.opts.Memory.Release(reserved, 0)
+	// The last blocks of full batches are compressed without a lock.
+	for _, o := range full {
+		b.sealDetached(ctx, o)
+	}
+	return entry, err
+}
+
+func (b *Batches) append(c *Chunk) (entry uint64, full []*openBatch, err error) {
+	if c.Read == 0 {
+		c.Read = b.opts.Now().UnixNano()
+	}
+	p, err := b.openPartition(c.Service)
+	if err != nil {
+		return 0, nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return 0, nil, wait.ErrClosed
+	}
+	runs := p.planRuns(c)
+	late := p.countLate(c, runs)
+	records := resolveTimes(c.Records, runs, c.Read)
+	first, entry, err := b.writeLog(p, c, runs, records)
+	if err != nil {
+		return 0, nil, err
+	}
+	full, err = p.apply(records, runs, first)
+	b.endInflight(p)
+	if err != nil {
+		if b.opts.Spool != nil { // the log has records that are missing in the batches
+			err = b.opts.Failure.Set(err)
+		}
+		return 0, full, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stats.Records += uint64(len(c.Records))
+	b.stats.Late += late
+	return entry, full, nil
+}
+
+// writeLog writes a chunk to the log, if there is one, and marks the partition as appending;
+// endInflight must follow once the records are in their batches. The partition's lock is held.
+func (b *Batches) writeLog(p *partition, c *Chunk, runs []run, records []record.Record) (first, entry uint64, err error) {
+	s := b.opts.Spool
+	if s == nil {
+		return 0, 0, nil
+	}
+	floor := s.Next()
+	b.mu.Lock()
+	b.inflightAppends[p] = floor
+	b.mu.Unlock()
+	logged := make([]wal.Run, 0, len(runs))
+	for _, r := range runs {
+		logged = append(logged, wal.Run{Start: r.bucket.start, Width: r.bucket.width, Count: r.to - r.from})
+	}
+	first, entry, err = s.Append(c.Service, c.Class, logged, records, c.Positions)
+	if err != nil {
+		b.endInflight(p)
+	}
+	return first, entry, err
+}
+
+// endInflight marks the records that a partition wrote to the log as being in its batches.
+func (b *Batches) endInflight(p *partition) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.inflightAppends, p)
+}
+
+// openPartition returns the partition of a service, as long as records are accepted.
+func (b *Batches) openPartition(service string) (*partition, error) {
+	if err := b.opts.Failure.Err(); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.draining {
+		return nil, wait.ErrClosed
+	}
+	return b.partition(service), nil
+}
+
+// Err returns why nothing is appended any more: the final error, or [wait.ErrClosed] after Refuse
+// or Close; nil as long as records are accepted.
+func (b *Batches) Err() error {
+	if err := b.opts.Failure.Err(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.draining {
+		return wait.ErrClosed
+	}
+	return nil
+}
+
+// partition returns the partition of a service, and makes it if there is none. mu is held.
+func (b *Batches) partition(service string) *partition {
+	p := b.partitions[service]
+	if p == nil {
+		p = &partition{batches: b, service: service, open: map[bucket]*openBatch{}}
+		b.partitions[service] = p
+	}
+	return p
+}
+
+// errQuit ends the replay when waiting for space has ended.
+var errQuit = errors.New("the buffer is closed")
+
+// Replay appends the log's unsealed records to batches. On a full disk it waits as
+// batches are sealed and delivered.
+func (b *Batches) Replay() {
+	err := b.opts.Spool.Replay(b.replayOne)
+	b.mu.Lock()
+	if err == nil {
+		b.replayFloor = math.MaxUint64
+	} else {
+		b.stats.Unsealed++
+	}
+	n := b.stats.Replayed
+	b.mu.Unlock()
+	if n > 0 {
+		b.opts.Log.Info("recovered records that an earlier process had not sealed", "records", n, "dir", b.opts.Spool.Dir())
+	}
+	if err == nil {
+		b.Trim(true)
+	} else if !errors.Is(err, errQuit) {
+		b.opts.Log.Error("cannot replay the buffer's log", "error", b.opts.Failure.Set(err))
+	}
+}
+
+// replayOne appends the records of a log entry to open batches.
+func (b *Batches) replayOne(e wal.Records) error {
+	select {
+	case <-b.quit:
+		return errQuit
+	default:
+	}
+	if err := b.opts.Failure.Err(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.replayFloor = e.First
+	p := b.partition(e.Service)
+	b.mu.Unlock()
+	runs := make([]run, 0, len(e.Runs))
+	at := 0
+	for _, r := range e.Runs {
+		k := bucket{e.Class, r.Start, r.Width}
+		runs = append(runs, run{bucket: k, from: at, to: at + r.Count})
+		at += r.Count
+	}
+	p.mu.Lock()
+	full, err := p.apply(e.Records, runs, e.First)
+	p.mu.Unlock()
+	for _, o := range full {
+		b.sealDetached(context.Background(), o) // Quit ends the wait
+	}
+	b.mu.Lock()
+	b.stats.Replayed += uint64(len(e.Records))
+	b.mu.Unlock()
+	for b.opts.Memory.Exceeded() && b.SealLargest(context.Background()) { // Quit ends the wait
+	}
+	return err
+}
+
+// Trim removes the part of the log whose records are all in sealed batches. With force set it
+// begins a new log file for that.
+func (b *Batches) Trim(force bool) {
+	if b.opts.Spool == nil {
+		return
+	}
+	needed := b.opts.Spool.Next() // read first: records appended from here on have higher numbers
+	b.mu.Lock()
+	for o := range b.open {
+		needed = min(needed, o.from)
+	}
+	for o := range b.sealing {
+		needed = min(needed, o.from)
+	}
+	for _, floor := range b.inflightAppends {
+		needed = min(needed, floor)
+	}
+	needed = min(needed, b.replayFloor)
+	idle := len(b.open)+len(b.sealing)+len(b.inflightAppends) == 0
+	frozen := b.frozen
+	b.mu.Unlock()
+	if !frozen {
+		b.opts.Spool.Trim(needed, force, idle)
+	}
+}
+
+// SealOldest seals the open batch with the oldest record in the log. It returns false if none is open.
+func (b *Batches) SealOldest(ctx context.Context) bool {
+	oldest, _ := b.oldest()
+	if oldest != nil {
+		b.seal(ctx, oldest)
+	}
+	return oldest != nil
+}
+
+// oldest returns the open batch with the oldest record in the log; nil if none is open. frozen
+// reports that sealing frees no space in the log.
+func (b *Batches) oldest() (oldest *openBatch, frozen bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for o := range b.open {
+		if oldest == nil || o.from < oldest.from {
+			oldest = o
+		}
+	}
+	return oldest, b.frozen
+}
+
+// Compact keeps the log short while much is appended: it seals the open batches whose
+// few records keep the oldest log file from being removed.
+func (b *Batches) Compact(ctx context.Context) {
+	s := b.opts.Spool
+	if !s.LogFileFull() {
+		return
+	}
+	b.Trim(false)
+	for ctx.Err() == nil {
+		oldest, frozen := b.oldest()
+		if frozen || oldest == nil || !s.LongLog(oldest.from) {
+			return
+		}
+		b.seal(ctx, oldest)
+	}
+}
+
+// SealLargest seals the open batch to seal for its memory: that with the largest product of
+// size and time since its last use. Among many services it is a large one; while an old
+// file is read in order it is a complete one. It returns false if none is open.
+func (b *Batches) SealLargest(ctx context.Context) bool {
+	b.mu.Lock()
+	var victim *openBatch
+	var most float64
+	for o := range b.open {
+		if score := float64(o.charged) * float64(b.tick-o.used+1); score > most {
+			victim, most = o, score
+		}
+	}
+	b.mu.Unlock()
+	if victim != nil {
+		b.seal(ctx, victim)
+	}
+	return victim != nil
+}
+
+// limit returns the maximum size in bytes of an open batch.
+func (b *Batches) limit() int64 {
+	if b.opts.Spool == nil {
+		return math.MaxInt64
+	}
+	return b.opts.Spool.BatchLimit()
+}
+
+// charge updates the memory that a batch is charged for, and its last use.
+func (b *Batches) charge(o *openBatch) {
+	cost := o.cost()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.opts.Memory.Add(cost-o.charged, 0)
+	o.charged = cost
+	b.tick++
+	o.used = b.tick
+}
+
+// SealAll seals all records that were appended before the call. On a full disk it waits until
+// deliveries free space, or ctx ends.
+func (b *Batches) SealAll(ctx context.Context) {
+	b.detachAll(false, func(o *openBatch) { b.sealDetached(ctx, o) })
+}
+
+// Refuse ends Append: later calls fail.
+func (b *Batches) Refuse() {
+	b.mu.Lock()
+	b.draining = true
+	b.mu.Unlock()
+	b.opts.Memory.Freed.Notify()
+}
+
+// Drain seals everything after Refuse. On a full disk it waits until deliveries free space, or Quit
+// is called.
+func (b *Batches) Drain(ctx context.Context) {
+	b.detachAll(true, func(o *openBatch) { b.sealDetached(ctx, o) })
+}
+
+// Quit ends all waiting for space: unsealed records are left in the log for the next process.
+func (b *Batches) Quit() { b.quitOnce.Do(func() { close(b.quit) }) }
+
+// Quitting returns a channel that Quit closes.
+func (b *Batches) Quitting() <-chan struct{} { return b.quit }
+
+// detachAll detaches all open batches and calls end with each; with closed set no others are opened.
+func (b *Batches) detachAll(closed bool, end func(*openBatch)) {
+	b.mu.Lock()
+	partitions := slices.Collect(maps.Values(b.partitions))
+	b.mu.Unlock()
+	for _, p := range partitions {
+		for _, o := range p.detachAll(closed) {
+			end(o)
+		}
+	}
+}
+
+// Stop ends Append, sealing in the background and waiting for space; Close must follow. A second
+// Stop does nothing.
+func (b *Batches) Stop() {
+	b.Refuse()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.closed = true
+		close(b.stop)
+		b.Quit()
+	}
+}
+
+// Close waits for the goroutines of the Batches after Stop, and drops the open batches. It reports
+// whether the log has no record that is not in a sealed batch.
+func (b *Batches) Close() (empty bool) {
+	b.sealers.Wait()
+	b.mu.Lock()
+	empty = !b.frozen && b.replayFloor == math.MaxUint64
+	b.mu.Unlock()
+	b.detachAll(true, b.discard)
+	return empty
+}
+
+// Stats returns a snapshot of the batches.
+func (b *Batches) Stats() BatchStats {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.stats
+	s.Open = len(b.open)
+	for o := range b.open {
+		if s.Oldest.IsZero() || o.first.Before(s.Oldest) {
+			s.Oldest = o.first
+		}
+	}
+	return s
+}
