@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer/internal/wait"
+	"logstow/buffer/spool"
 	"logstow/buffer/wal"
 	"logstow/record"
 	"logstow/segment"
@@ -30,7 +31,7 @@ type BatchOptions struct {
 	Log           *slog.Logger
 
 	// Spool is where batches are sealed; nil is in memory.
-	Spool *Spool
+	Spool *spool.Spool
 	// Queue gets the sealed batches, Memory counts the open ones.
 	Queue  *Queue
 	Memory *wait.Memory

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"logstow/buffer/internal/wait"
+	"logstow/buffer/spool"
 	"logstow/buffer/wal"
 )
 
@@ -30,7 +31,7 @@ type Buffer struct {
 	failure *wait.Failure
 	memory  *wait.Memory
 	// spool is what is on disk; nil in memory mode.
-	spool   *Spool
+	spool   *spool.Spool
 	batches *Batches
 	queue   *Queue
 	// quarantined is how many batches Open quarantined.
@@ -85,9 +86,9 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 		stop:      make(chan struct{}),
 	}
 	b.queue = NewQueue(b.memory, b.failure, opts.Log)
-	var found Recovered
+	var found spool.Recovered
 	if opts.Dir != "" {
-		if b.spool, found, err = OpenSpool(ctx, opts.spool(b.failure)); err != nil {
+		if b.spool, found, err = spool.Open(ctx, opts.spool(b.failure)); err != nil {
 			return nil, fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/buffer/spool"
 	"logstow/buffer/wal"
 	"logstow/record"
 	"logstow/segment"
@@ -43,7 +44,7 @@ func textSize(r *record.Record) int64 {
 }
 
 // check rejects a chunk that no segment can hold; it returns the size of the chunk's text.
-func (c *Chunk) check() (n ChunkSize, err error) {
+func (c *Chunk) check() (n spool.ChunkSize, err error) {
 	if len(c.Records) == 0 {
 		return n, nil
 	}

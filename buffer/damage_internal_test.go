@@ -107,8 +107,7 @@ func killed(t *testing.T, n int, durable bool) *scenario {
 		}
 	}
 	if durable { // as syncLoop does in an idle second
-		written, _ := b.spool.log.Entries()
-		if err := errors.Join(b.spool.log.Sync(written), b.spool.log.WriteDurable()); err != nil {
+		if err := errors.Join(b.spool.Maintain(0, true), b.spool.Maintain(0, true)); err != nil {
 			t.Fatal(err)
 		}
 	}

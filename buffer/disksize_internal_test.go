@@ -48,6 +48,13 @@ func TestLongDiskSizes(t *testing.T) {
 	}
 }
 
+// Names in a buffer's directory.
+const (
+	logDir      = "wal"
+	sealedDir   = "sealed"
+	reserveFile = "reserve"
+)
+
 // world is a source of numbered lines, a small disk and a storage; processes are started and
 // killed in it.
 type world struct {
@@ -368,7 +375,8 @@ func (p *process) end() {
 			last, since = now, time.Now()
 		}
 		if time.Since(since) > hang {
-			p.w.t.Errorf("nothing moved for %v: %+v, log of %d bytes, reserve %d of %d\n%s", hang, p.b.Stats(), p.b.spool.log.Size(), p.b.spool.reserve.size(), p.b.spool.reserveTarget.Load(), p.w.log)
+			held, want := p.b.spool.Reserve()
+			p.w.t.Errorf("nothing moved for %v: %+v, log of %d bytes, reserve %d of %d\n%s", hang, p.b.Stats(), p.b.spool.LogSize(), held, want, p.w.log)
 			p.cancel()
 			<-p.ended
 			done = true

@@ -459,19 +459,3 @@ func TestDrainEndsAppendsFirst(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// After Close the lock check returns ErrClosed and does not fail the buffer.
-func TestLockAfterClose(t *testing.T) {
-	t.Parallel()
-	s := newScenario(t, SyncAlways)
-	b, err := s.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.spool.checkLock(); !errors.Is(err, ErrClosed) || b.Err() != nil {
-		t.Errorf("%v, and the buffer has failed: %v", err, b.Err())
-	}
-}

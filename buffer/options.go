@@ -9,6 +9,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer/internal/disk"
 	"logstow/buffer/internal/wait"
+	"logstow/buffer/spool"
 )
 
 // The defaults of [Options].
@@ -160,8 +161,8 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 // spool returns the options of the spool.
-func (o *Options) spool(failure *wait.Failure) SpoolOptions {
-	return SpoolOptions{
+func (o *Options) spool(failure *wait.Failure) spool.Options {
+	return spool.Options{
 		Dir: o.Dir, Instance: o.Instance, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
 		OnLostPositions: o.OnLostPositions, Now: o.Now, Log: o.Log, Failure: failure,
 	}

@@ -9,6 +9,7 @@ import (
 	"logstow/buffer/internal/disk"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/sealed"
+	"logstow/buffer/spool"
 )
 
 // errUnsealed is the error of a batch that is not sealed because an older one of its partition could not be.
@@ -110,7 +111,7 @@ func (b *Batches) sealAndEnqueue(o *openBatch) {
 		// In memory the batch counts with its bytes, on disk it takes hardly any memory.
 		batch = NewBatch(o.key(), meta, o.body.size, o.first, InMemory(o.body.join()), o.body.size+batchOverhead)
 	} else if err == nil {
-		var written *Sealed
+		var written *spool.Batch
 		if written, err = b.write(o, meta, ok); err == nil {
 			batch = NewBatch(o.key(), meta, written.Size, o.first, written, 0)
 		}
@@ -127,7 +128,7 @@ func (b *Batches) sealAndEnqueue(o *openBatch) {
 
 // write makes a batch durable. ok reports that the older batches of its partition are. While
 // the disk is full it waits until Quit; the records are in the log.
-func (b *Batches) write(o *openBatch, meta blobnaming.Metadata, ok bool) (*Sealed, error) {
+func (b *Batches) write(o *openBatch, meta blobnaming.Metadata, ok bool) (*spool.Batch, error) {
 	if !ok {
 		return nil, errUnsealed
 	}

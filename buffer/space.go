@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"logstow/buffer/spool"
 	"logstow/buffer/wal"
 )
 
 // waitForSpace waits until a chunk fits on the disk. failed is the error of a write that failed on
 // a full disk although there seemed to be space; nil before the first attempt.
-func (b *Buffer) waitForSpace(ctx context.Context, n ChunkSize, failed error) error {
+func (b *Buffer) waitForSpace(ctx context.Context, n spool.ChunkSize, failed error) error {
 	s := b.spool
 	if s == nil {
 		return nil
@@ -74,7 +75,7 @@ func (b *Buffer) makeSpace(ctx context.Context, force bool) (bool, error) {
 	if b.opts.OnFull == DropOldest && queued.Waiting > 0 {
 		return true, b.queue.DropOldest()
 	}
-	if open == 0 && size > SmallWrites {
+	if open == 0 && size > spool.SmallWrites {
 		b.batches.Trim(true)
 	}
 	return s.LogSize() < size, nil

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/buffer/internal/disk"
 	"logstow/buffer/internal/disktest"
+	"logstow/buffer/spool"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
 	"logstow/record"
@@ -113,9 +113,7 @@ func TestFullDisk(t *testing.T) {
 					}
 					l = w.start(lines)
 				} else if without {
-					if _, err := l.b.spool.reserve.shrink(1 << 40); err != nil {
-						t.Fatal(err)
-					}
+					l.b.spool.ReleaseReserve(math.MaxInt64)
 					w.fs.Occupy(4 * disktest.Block)
 				}
 				w.away.Store(false)
@@ -209,7 +207,7 @@ func TestLargeRecordOnSmallDisk(t *testing.T) {
 	for l.moves.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if held := l.b.spool.reserve.size(); held < int64(w.large) {
+	if held, _ := l.b.spool.Reserve(); held < int64(w.large) {
 		t.Errorf("%d bytes are reserved for it", held)
 	}
 	l.end()
@@ -287,7 +285,7 @@ func TestBatchesFitReserve(t *testing.T) {
 			if nextErr != nil {
 				t.Fatal(nextErr)
 			}
-			if want := b.spool.reserveTarget.Load(); batch.Size+SmallWrites > want {
+			if _, want := b.spool.Reserve(); batch.Size+spool.SmallWrites > want {
 				t.Errorf("a batch of %d bytes, a complete reserve has %d", batch.Size, want)
 			}
 			if err := errors.Join(batch.Load(t.Context()), batch.Done()); err != nil {
@@ -303,196 +301,6 @@ func TestBatchesFitReserve(t *testing.T) {
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// onSync is a file system that calls a function before a file of a sealed batch is synced.
-type onSync struct {
-	disk.FS
-	call func()
-}
-
-type onSyncFile struct {
-	disk.File
-	call func()
-}
-
-func (f onSync) Create(path string) (disk.File, error) {
-	file, err := f.FS.Create(path)
-	if err != nil || !strings.Contains(path, "/"+sealedDir+"/") {
-		return file, err
-	}
-	return onSyncFile{file, f.call}, nil
-}
-
-func (f onSyncFile) Sync() error {
-	f.call()
-	return f.File.Sync()
-}
-
-// The capacity of the disk does not depend on whether a batch is being written: with less of it
-// the reserve would be too small for the open batches.
-func TestCapacityWhileSealing(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, MinDisk, 1)
-	opts := w.options()
-	var b *Buffer
-	var before, during int64
-	opts.fs = onSync{w.fs, func() { during = b.spool.Capacity() }}
-	b, err := Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	message := make([]byte, 1<<20)
-	rnd := rand.New(rand.NewPCG(1, 1))
-	for i := range message {
-		message[i] = byte(rnd.Uint32())
-	}
-	c := Chunk{Service: "web", Read: noonNanos, Records: []record.Record{{Time: noonNanos, Message: message}}}
-	if _, err := b.Append(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	before = b.spool.Capacity()
-	b.Flush(t.Context())
-	if after := b.spool.Capacity(); min(during, after) < before-8*disktest.Block {
-		t.Errorf("capacity %d before sealing, %d during, %d after", before, during, after)
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// The capacity of the disk includes the rest of a recycled log file that is overwritten.
-func TestCapacityWithRecycledFile(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, MinDisk, 1)
-	b, err := Open(t.Context(), w.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := b.spool.Capacity()
-	for n := range 20000 {
-		c := Chunk{Service: "web", Read: noonNanos, Records: []record.Record{w.record(n)}}
-		if _, err := b.Append(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-		if n%1000 != 999 {
-			continue
-		}
-		b.Flush(t.Context())
-		b.batches.Trim(true)
-		if after := b.spool.Capacity(); after < before-int64(16+n/1000)*disktest.Block {
-			t.Fatalf("capacity %d, %d after %d records", before, after, n+1)
-		}
-	}
-	if b.spool.log.RecycledSize() == 0 {
-		t.Error("no log file was recycled")
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// Sealing never uses the space that delivery needs, however little there is.
-func TestSealingLeavesSpace(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, MinDisk, 1)
-	b, err := Open(t.Context(), w.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := b.spool
-	for _, left := range []int64{0, 8 * disktest.Block} {
-		if left > 0 {
-			s.releaseReserve(math.MaxInt64)
-		}
-		w.fs.Occupy(left)
-		there := s.reserve.size() + left
-		if err := s.releaseReserveFor(there - min(SmallWrites/2, there/4)); !disk.Full(err) {
-			t.Errorf("nearly all of %d: %v", there, err)
-		}
-		if err := s.releaseReserveFor(there / 2); err != nil {
-			t.Errorf("half of %d: %v", there, err)
-		}
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// A batch that is delivered while not one byte fits on the disk is not missing for the next
-// process.
-func TestDeliveredWithoutSpace(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, MinDisk, 1)
-	b, err := Open(t.Context(), w.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := Chunk{Service: "web", Read: noonNanos, Records: []record.Record{w.record(0)}}
-	if _, err := b.Append(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	b.Flush(t.Context())
-	batch, err := b.Next(t.Context())
-	if err == nil {
-		err = batch.Load(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := b.spool
-	if _, err = s.reserve.shrink(math.MaxInt64); err == nil {
-		_, err = s.log.DropCopy()
-	}
-	w.fs.Occupy(0)
-	for err == nil { // the rest of the log's last block
-		_, err = s.log.Done(1)
-	}
-	if !errors.Is(err, wal.ErrFull) {
-		t.Fatal(err)
-	}
-	if err := errors.Join(batch.SetName("store", "name"), batch.SetStored("etag"), batch.Done()); err != nil {
-		t.Fatal(err)
-	}
-	w.fs = w.fs.Crash(nil, false)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = Open(t.Context(), w.options()); err != nil {
-		t.Fatal(err)
-	}
-	if st := b.Stats(); st.Missing != 0 || st.Damaged != 0 || st.Waiting != 0 {
-		t.Errorf("%+v\n%s", st, w.log)
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-	if left := w.fs.Paths("/" + sealedDir + "/"); len(left) > 0 {
-		t.Errorf("files are left: %v", left)
-	}
-}
-
-// A buffer that closes with no reserve left keeps the copy of its log.
-func TestCloseKeepsCopy(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, MinDisk, 1)
-	b, err := Open(t.Context(), w.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Append(t.Context(), Chunk{Positions: []Position{{Input: "input", Value: []byte("1")}}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.spool.reserve.shrink(math.MaxInt64); err != nil {
-		t.Fatal(err)
-	}
-	w.fs.Occupy(0)
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-	if copies := w.fs.Paths(".copy"); len(copies) != 1 {
-		t.Errorf("copies %v, want one", copies)
 	}
 }
 
@@ -523,7 +331,7 @@ func TestTrimWhileReplaying(t *testing.T) {
 		t.Fatal(err)
 	}
 	sealed := uint64(0)
-	err = b.spool.log.Replay(func(e wal.Records) error {
+	err = b.spool.Replay(func(e wal.Records) error {
 		sealed += uint64(len(e.Records))
 		err := b.batches.replayOne(e)
 		if sealed%1000 == 0 {

@@ -1,4 +1,4 @@
-package buffer
+package spool
 
 import (
 	"errors"
@@ -129,13 +129,13 @@ func (s *Spool) releaseReserveFor(n int64) error {
 		return err
 	}
 	if space.Total == 0 { // unknown: a full disk fails the write
-		s.releaseReserve(n)
+		s.ReleaseReserve(n)
 		return nil
 	}
 	if n > usableSpace(space.Free+s.reserve.size()) {
 		return fmt.Errorf("cannot seal a batch of %d bytes, %d are free: %w", n, space.Free+s.reserve.size(), syscall.ENOSPC)
 	}
-	s.releaseReserve(n + SmallWrites - space.Free)
+	s.ReleaseReserve(n + SmallWrites - space.Free)
 	return nil
 }
 
@@ -202,15 +202,15 @@ func (s *Spool) withReserve(write func() error) error {
 	}
 	s.sealMu.Lock() // so that no batch is sealed into the released space
 	defer s.sealMu.Unlock()
-	if err = write(); disk.Full(err) && s.releaseReserve(SmallWrites) {
+	if err = write(); disk.Full(err) && s.ReleaseReserve(SmallWrites) {
 		err = write()
 	}
 	return err
 }
 
-// releaseReserve releases n bytes of the reserve, or all there are, and reports whether it
+// ReleaseReserve releases n bytes of the reserve, or all there are, and reports whether it
 // released any. When the reserve is used up, it removes the current log file's copy instead.
-func (s *Spool) releaseReserve(n int64) bool {
+func (s *Spool) ReleaseReserve(n int64) bool {
 	freed, err := s.reserve.shrink(n)
 	if err != nil {
 		s.opts.Log.Warn("cannot release the reserved disk space", "error", err)
@@ -262,6 +262,9 @@ func (s *Spool) Wait(done, quit, space <-chan struct{}) {
 
 // Waiting reports whether a goroutine waits for space on disk.
 func (s *Spool) Waiting() bool { return s.waiting.Load() > 0 }
+
+// Reserve returns how many bytes are reserved, and the size of a complete reserve.
+func (s *Spool) Reserve() (held, want int64) { return s.reserve.size(), s.reserveTarget.Load() }
 
 // Limit is how many bytes the buffer may use on disk, without the reserve.
 func (s *Spool) Limit() int64 { return s.limit.Load() }

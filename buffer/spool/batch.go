@@ -1,4 +1,4 @@
-package buffer
+package spool
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"logstow/buffer/wal"
 )
 
-// Sealed is a sealed batch on disk. Its methods are for one goroutine at a time.
-type Sealed struct {
+// Batch is a sealed batch on disk. Its methods are for one goroutine at a time.
+type Batch struct {
 	sealed.Head
 
 	spool *Spool
@@ -32,7 +32,7 @@ const (
 // Seal writes a batch durably; the segment is given in parts, of size bytes in all. If the disk has
 // no space for the batch besides a complete reserve, the error is that of a full disk ([disk.Full]),
 // and the caller may make space and call SealFromReserve. Other errors are final.
-func (s *Spool) Seal(head sealed.Head, segment [][]byte, size int64) (*Sealed, error) {
+func (s *Spool) Seal(head sealed.Head, segment [][]byte, size int64) (*Batch, error) {
 	if err := s.checkLock(); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *Spool) Seal(head sealed.Head, segment [][]byte, size int64) (*Sealed, e
 }
 
 // SealFromReserve is Seal of a batch for which the reserve is released, if necessary.
-func (s *Spool) SealFromReserve(head sealed.Head, segment [][]byte, size int64) (*Sealed, error) {
+func (s *Spool) SealFromReserve(head sealed.Head, segment [][]byte, size int64) (*Batch, error) {
 	s.sealMu.Lock()
 	defer s.sealMu.Unlock()
 	s.DropRecycled()
@@ -65,7 +65,7 @@ func (s *Spool) finalUnlessFull(err error) error {
 }
 
 // write writes a batch and its coverage.
-func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Sealed, error) {
+func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Batch, error) {
 	// The log must be durable before the batch: positions and record numbers must not fall behind it.
 	written, _ := s.log.Entries()
 	if err := s.log.Sync(written); err != nil {
@@ -77,7 +77,7 @@ func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Sealed, 
 		s.bytes.Add(-size)
 		return nil, s.finalUnlessFull(err)
 	}
-	batch := &Sealed{Head: head, spool: s}
+	batch := &Batch{Head: head, spool: s}
 	if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
 		batch.coverEntry = entry
 	} else if s.log.Err() != nil {
@@ -88,7 +88,7 @@ func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Sealed, 
 
 // State returns the state of the batch's delivery. It reads it once; damage of it is logged and
 // counted.
-func (b *Sealed) State() (sealed.State, error) {
+func (b *Batch) State() (sealed.State, error) {
 	if b.stateRead {
 		return b.state, nil
 	}
@@ -105,7 +105,7 @@ func (b *Sealed) State() (sealed.State, error) {
 // SetState writes the state of the batch's delivery, durably if sync is set. A full disk does not
 // stop delivery, as delivery frees space: then the state is only in memory, and if this process
 // ends, the next may store a second copy, which readers drop. Other errors are final.
-func (b *Sealed) SetState(state sealed.State, sync bool) error {
+func (b *Batch) SetState(state sealed.State, sync bool) error {
 	s := b.spool
 	err := s.withReserve(func() error { return s.dir.SetState(b.Meta.Seq, state, sync) })
 	if disk.Full(err) {
@@ -118,13 +118,13 @@ func (b *Sealed) SetState(state sealed.State, sync bool) error {
 }
 
 // Read reads n bytes of the segment at offset off.
-func (b *Sealed) Read(off, n int64) ([]byte, error) { return b.spool.dir.Read(&b.Head, off, n) }
+func (b *Batch) Read(off, n int64) ([]byte, error) { return b.spool.dir.Read(&b.Head, off, n) }
 
 // Urgent reports whether the buffer waits for disk space.
-func (b *Sealed) Urgent() bool { return b.spool.Waiting() }
+func (b *Batch) Urgent() bool { return b.spool.Waiting() }
 
 // cover makes the coverage of a batch durable; only then may the batch be removed.
-func (b *Sealed) cover() error {
+func (b *Batch) cover() error {
 	s := b.spool
 	return s.withReserve(func() (err error) {
 		if b.coverEntry == 0 {
@@ -139,7 +139,7 @@ func (b *Sealed) cover() error {
 
 // Remove removes a delivered batch after making its coverage durable. If the disk has no
 // space for the coverage, Maintain tries again. An error is final.
-func (b *Sealed) Remove() error {
+func (b *Batch) Remove() error {
 	s := b.spool
 	err := b.cover()
 	keep := false
@@ -164,7 +164,7 @@ func (b *Sealed) Remove() error {
 
 // Quarantine moves a batch to the quarantine and returns the name of its file there. Errors are
 // final, except that of a full disk.
-func (b *Sealed) Quarantine(reason string) (file string, err error) {
+func (b *Batch) Quarantine(reason string) (file string, err error) {
 	s := b.spool
 	err = b.cover()
 	if err == nil {

@@ -1,4 +1,4 @@
-package buffer
+package spool
 
 import (
 	"context"
@@ -9,20 +9,20 @@ import (
 	"logstow/buffer/wal"
 )
 
-// Recovered is what OpenSpool found in a directory.
+// Recovered is what Open found in a directory.
 type Recovered struct {
 	// Batches are the sealed batches that wait, Seq is the highest Seq so far.
-	Batches []*Sealed
+	Batches []*Batch
 	Seq     int64
 	// Quarantined is how many batches were quarantined because they are damaged.
 	Quarantined int
 }
 
-// OpenSpool locks and opens a directory, which it makes if it is missing, and recovers positions and
-// sealed batches. Replay must be called before records are appended. ctx ends OpenSpool, not the
+// Open locks and opens a directory, which it makes if it is missing, and recovers positions and
+// sealed batches. Replay must be called before records are appended. ctx ends Open, not the
 // Spool. The error is [ErrLocked] if another process has the directory open, [ErrSmallDisk] if its
-// disk is smaller than [MinDisk], and [ErrLostPositions] if that is the policy. Close ends it.
-func OpenSpool(ctx context.Context, opts SpoolOptions) (s *Spool, found Recovered, err error) {
+// disk is smaller than [MinDisk], and [wal.ErrLostPositions] if that is the policy. Close ends it.
+func Open(ctx context.Context, opts Options) (s *Spool, found Recovered, err error) {
 	s = &Spool{opts: opts, reserve: &reserve{fs: opts.FS, path: filepath.Join(opts.Dir, reserveFile)}, stop: make(chan struct{})}
 	if s.lock, err = lockDir(opts.Dir, opts.Instance, opts.Now()); err != nil {
 		return nil, found, err
@@ -96,7 +96,7 @@ func (s *Spool) openDirs(ctx context.Context) (found Recovered, batches wal.Seal
 		o.Log.Error("a sealed batch is damaged or cannot be read, and is quarantined", "file", name, "dir", o.Dir)
 	}
 	for _, h := range heads {
-		found.Batches = append(found.Batches, &Sealed{Head: h, spool: s})
+		found.Batches = append(found.Batches, &Batch{Head: h, spool: s})
 		found.Seq = max(found.Seq, h.Meta.Seq)
 	}
 	return found, sealedForLog(heads, known), nil

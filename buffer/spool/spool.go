@@ -1,4 +1,7 @@
-package buffer
+// Package spool is a buffer's directory: the write-ahead log with the records that are in no sealed
+// batch yet and the positions of the inputs, which it alone owns, and the sealed batches until they
+// are delivered. It reserves space for sealing and delivery, and reports a full disk to its caller.
+package spool
 
 import (
 	"context"
@@ -17,15 +20,15 @@ import (
 	"logstow/record"
 )
 
-// SpoolOptions configure a Spool. All fields are required, except OnLostPositions.
-type SpoolOptions struct {
+// Options configure a Spool. All fields are required, except OnLostPositions.
+type Options struct {
 	Dir, Instance string
 	FS            disk.FS
 	// FlushSize is the size in bytes at which batches are sealed, MaxSize the limit of the bytes in Dir.
 	FlushSize, MaxSize int64
 	// RetryInterval is the time between retries while the disk is full.
 	RetryInterval   time.Duration
-	OnLostPositions LostPositions
+	OnLostPositions wal.LostPositions
 	Now             func() time.Time
 	Log             *slog.Logger
 	// Failure gets each error after which memory and disk may differ.
@@ -38,7 +41,7 @@ type SpoolOptions struct {
 // A full disk is [wal.ErrFull], or an error of the operating system ([disk.Full]); the caller
 // decides what to seal and what to wait for.
 type Spool struct {
-	opts SpoolOptions
+	opts Options
 	log  *wal.Log
 	dir  *sealed.Dir
 	lock *dirLock
@@ -72,7 +75,7 @@ type Spool struct {
 	mu sync.Mutex
 	// delivered are the batches that are delivered, but not removed, because the disk had no
 	// space for their coverage.
-	delivered []*Sealed
+	delivered []*Batch
 	losses    Losses
 }
 

@@ -1,4 +1,4 @@
-package buffer
+package spool
 
 import (
 	"cmp"
@@ -13,30 +13,11 @@ import (
 	"logstow/internal/hint"
 )
 
-// LostPositions is the policy for lost positions of inputs: the remaining positions, if any,
-// may be older than the records.
-type LostPositions = wal.LostPositions
-
-// The policies for lost positions.
-const (
-	// UndecidedLost leaves the decision to the next Open, for processes that read no inputs.
-	UndecidedLost = wal.Undecided
-	// RereadLost continues from the remaining positions: records may be stored twice.
-	RereadLost = wal.Reread
-	// SkipLost continues at the ends of all inputs: records may be missing.
-	SkipLost = wal.Skip
-	// StopLost makes Open fail with [ErrLostPositions]; the positions stay as they are.
-	StopLost = wal.Stop
-)
-
-// ErrLostPositions reports that positions of the inputs are lost.
-var ErrLostPositions = wal.ErrLostPositions
-
 // LostPositions returns the policy that was applied when positions were lost, until
-// [wal.RestoredPosition] is appended, across restarts; UndecidedLost if no positions are lost.
-func (s *Spool) LostPositions() LostPositions { return s.log.LostPositions() }
+// [wal.RestoredPosition] is appended, across restarts; wal.Undecided if no positions are lost.
+func (s *Spool) LostPositions() wal.LostPositions { return s.log.LostPositions() }
 
-// Losses counts the damage of a spool's files since OpenSpool, as in [Stats].
+// Losses counts the damage of a spool's files since Open, as in [Stats].
 type Losses struct {
 	// Damaged is how many files were damaged or missing, not counting quarantined batches.
 	Damaged uint64
@@ -68,9 +49,9 @@ func sealedForLog(heads []sealed.Head, known map[int64]bool) wal.Sealed {
 	return s
 }
 
-// wrapLostPositions adds the damaged files and a hint to ErrLostPositions; it returns other errors as they are.
+// wrapLostPositions adds the damaged files and a hint to wal.ErrLostPositions; it returns other errors as they are.
 func wrapLostPositions(err error, report wal.Report) error {
-	if !errors.Is(err, ErrLostPositions) {
+	if !errors.Is(err, wal.ErrLostPositions) {
 		return err
 	}
 	var files []string
@@ -162,9 +143,9 @@ func damageText(d wal.Damage) string {
 func (s *Spool) logLostPositions() {
 	text := "positions of the inputs are lost: "
 	switch s.log.LostPositions() {
-	case RereadLost:
+	case wal.Reread:
 		text += "files are read again from their last known position, or from their start, and lines may be stored twice"
-	case SkipLost:
+	case wal.Skip:
 		text += "files are read on from their ends, and lines may be missing"
 	default:
 		text += "the next shipper run on this buffer decides"
@@ -174,7 +155,7 @@ func (s *Spool) logLostPositions() {
 
 // logStateDamage logs and counts that the state of a batch is damaged, or logs that it ends in a
 // torn write.
-func (b *Sealed) logStateDamage(state sealed.State, err error) {
+func (b *Batch) logStateDamage(state sealed.State, err error) {
 	const text = ": its last blob name may be unknown; if it is stored already, it is stored again, and queries drop the second copy"
 	s := b.spool
 	report, what := s.opts.Log.Error, "the state of a sealed batch is damaged"
