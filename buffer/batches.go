@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer/internal/wait"
+	"logstow/buffer/queue"
 	"logstow/buffer/spool"
 	"logstow/buffer/wal"
 	"logstow/record"
@@ -33,7 +34,7 @@ type BatchOptions struct {
 	// Spool is where batches are sealed; nil is in memory.
 	Spool *spool.Spool
 	// Queue gets the sealed batches, Memory counts the open ones.
-	Queue  *Queue
+	Queue  *queue.Queue
 	Memory *wait.Memory
 	// Failure gets the errors after which memory and disk may differ.
 	Failure *wait.Failure

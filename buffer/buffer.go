@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"logstow/buffer/internal/wait"
+	"logstow/buffer/queue"
 	"logstow/buffer/spool"
 	"logstow/buffer/wal"
 )
@@ -33,7 +34,7 @@ type Buffer struct {
 	// spool is what is on disk; nil in memory mode.
 	spool   *spool.Spool
 	batches *Batches
-	queue   *Queue
+	queue   *queue.Queue
 	// quarantined is how many batches Open quarantined.
 	quarantined uint64
 
@@ -85,7 +86,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 		replayed:  make(chan struct{}),
 		stop:      make(chan struct{}),
 	}
-	b.queue = NewQueue(b.memory, b.failure, opts.Log)
+	b.queue = queue.New(b.memory, b.failure, opts.Log)
 	var found spool.Recovered
 	if opts.Dir != "" {
 		if b.spool, found, err = spool.Open(ctx, opts.spool(b.failure)); err != nil {
@@ -95,7 +96,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 	b.quarantined = uint64(found.Quarantined)
 	for _, s := range found.Batches {
 		b.queue.Expect()
-		b.queue.Put(NewBatch(s.Key, s.Meta, s.Size, s.First, s, 0))
+		b.queue.Put(queue.NewBatch(s.Key, s.Meta, s.Size, s.First, s, 0))
 	}
 	b.batches = NewBatches(opts.batches(b, found.Seq))
 	return b, nil
@@ -199,6 +200,9 @@ func (b *Buffer) syncLoop() {
 		}
 	}
 }
+
+// Batch is a sealed batch on its way to storage.
+type Batch = queue.Batch
 
 // Next waits for a sealed batch and hands it to the caller, who calls Batch.Load first and
 // Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog

@@ -8,6 +8,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer/internal/disk"
 	"logstow/buffer/internal/wait"
+	"logstow/buffer/queue"
 	"logstow/buffer/sealed"
 	"logstow/buffer/spool"
 )
@@ -106,14 +107,14 @@ func (b *Batches) sealDetached(ctx context.Context, o *openBatch) {
 func (b *Batches) sealAndEnqueue(o *openBatch) {
 	meta, err := o.writer.Close(o.seq)
 	ok := o.ticket.wait()
-	var batch *Batch
+	var batch *queue.Batch
 	if err == nil && b.opts.Spool == nil {
 		// In memory the batch counts with its bytes, on disk it takes hardly any memory.
-		batch = NewBatch(o.key(), meta, o.body.size, o.first, InMemory(o.body.join()), o.body.size+batchOverhead)
+		batch = queue.NewBatch(o.key(), meta, o.body.size, o.first, queue.InMemory(o.body.join()), o.body.size+batchOverhead)
 	} else if err == nil {
 		var written *spool.Batch
 		if written, err = b.write(o, meta, ok); err == nil {
-			batch = NewBatch(o.key(), meta, written.Size, o.first, written, 0)
+			batch = queue.NewBatch(o.key(), meta, written.Size, o.first, written, 0)
 		}
 	}
 	o.ticket.finish(err == nil)

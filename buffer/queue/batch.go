@@ -1,4 +1,4 @@
-package buffer
+package queue
 
 import (
 	"context"
@@ -34,7 +34,7 @@ type Source interface {
 	Urgent() bool
 }
 
-// Batch is a sealed segment on its way to storage. From Buffer.Next until Done, Return or
+// Batch is a sealed segment on its way to storage. From Queue.Next until Done, Return or
 // Quarantine it is in flight and belongs to the caller alone. Its methods are for one
 // goroutine at a time, and none may be called after those three.
 type Batch struct {
@@ -153,10 +153,10 @@ func (b *Batch) release(n int64) {
 func (b *Batch) Urgent() bool { return b.source.Urgent() }
 
 // Done removes the batch, after blob and index entity were acknowledged.
-func (b *Batch) Done() error { return b.remove(func(s *QueueStats) { s.Done++ }) }
+func (b *Batch) Done() error { return b.remove(func(s *Stats) { s.Done++ }) }
 
 // remove removes the batch and counts that.
-func (b *Batch) remove(count func(*QueueStats)) error {
+func (b *Batch) remove(count func(*Stats)) error {
 	if err := b.source.Remove(); err != nil {
 		return err
 	}
@@ -179,9 +179,8 @@ func (b *Batch) Return() {
 }
 
 // Quarantine moves a batch that cannot be delivered to the quarantine, from where
-// [Requeue] brings it back. In memory mode, which has no quarantine, the batch is dropped,
-// counted and logged. If the disk is full, the error is not final (see [Buffer.Err])
-// and the batch stays in flight.
+// a requeue brings it back. In memory, where there is no quarantine, the batch is dropped,
+// counted and logged. If the disk is full, the error is not final and the batch stays in flight.
 func (b *Batch) Quarantine(reason string) error {
 	file, err := b.source.Quarantine(reason)
 	if err != nil {
@@ -194,11 +193,11 @@ func (b *Batch) Quarantine(reason string) error {
 	b.queue.log.Error(what, "reason", reason, "file", file,
 		"service", b.Service, "bucket", b.BucketStart, "name", b.state.Name,
 		"batch", b.Meta.Batch.String(), "records", b.Meta.Records, "bytes", b.Size)
-	return b.end(func(s *QueueStats) { s.Quarantined++ })
+	return b.end(func(s *Stats) { s.Quarantined++ })
 }
 
 // end takes a batch that is removed out of the queue and counts it.
-func (b *Batch) end(count func(*QueueStats)) error {
+func (b *Batch) end(count func(*Stats)) error {
 	q := b.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -1,4 +1,6 @@
-package buffer
+// Package queue holds sealed batches between the buffer and the uploader: in order, with those in
+// flight, and what is delivered, returned, quarantined and dropped.
+package queue
 
 import (
 	"cmp"
@@ -29,11 +31,11 @@ type Queue struct {
 	// expected is how many batches Expect announced that are not put or given up yet.
 	expected      int
 	ended, closed bool
-	counts        QueueStats // the counters only
+	counts        Stats // the counters only
 }
 
-// QueueStats is a snapshot of a Queue, as in [Stats].
-type QueueStats struct {
+// Stats is a snapshot of a Queue.
+type Stats struct {
 	// Expected is the number of batches that are being sealed, Waiting of those in the queue,
 	// Sending of those in flight, Unindexed how many of the last two are stored, but not indexed.
 	Expected, Waiting, Sending, Unindexed int
@@ -43,8 +45,8 @@ type QueueStats struct {
 	Done, Quarantined, Dropped, DroppedRecords uint64
 }
 
-// NewQueue returns an empty queue. Batches count against memory; a final error in failure ends Next.
-func NewQueue(memory *wait.Memory, failure *wait.Failure, log *slog.Logger) *Queue {
+// New returns an empty queue. Batches count against memory; a final error in failure ends Next.
+func New(memory *wait.Memory, failure *wait.Failure, log *slog.Logger) *Queue {
 	return &Queue{memory: memory, failure: failure, log: log, inflight: map[*Batch]struct{}{}}
 }
 
@@ -169,7 +171,7 @@ func (q *Queue) DropOldest() error {
 	}
 	q.log.Error("the buffer is full: its oldest batch is dropped and its records are lost",
 		"service", batch.Service, "bucket", batch.BucketStart, "records", batch.Meta.Records, "bytes", batch.Size)
-	return batch.remove(func(s *QueueStats) {
+	return batch.remove(func(s *Stats) {
 		s.Dropped++
 		s.DroppedRecords += batch.Meta.Records
 	})
@@ -192,7 +194,7 @@ func (q *Queue) Close() {
 }
 
 // Stats returns a snapshot of the queue.
-func (q *Queue) Stats() QueueStats {
+func (q *Queue) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := q.counts
@@ -206,7 +208,7 @@ func (q *Queue) Stats() QueueStats {
 	return s
 }
 
-func (s *QueueStats) add(batch *Batch) {
+func (s *Stats) add(batch *Batch) {
 	if s.Oldest.IsZero() || batch.first.Before(s.Oldest) {
 		s.Oldest = batch.first
 	}
