@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"logstow/buffer/batching"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
 	"logstow/buffer/spool"
@@ -33,7 +34,7 @@ type Buffer struct {
 	memory  *wait.Memory
 	// spool is what is on disk; nil in memory mode.
 	spool   *spool.Spool
-	batches *Batches
+	batches *batching.Batches
 	queue   *queue.Queue
 	// quarantined is how many batches Open quarantined.
 	quarantined uint64
@@ -98,7 +99,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 		b.queue.Expect()
 		b.queue.Put(queue.NewBatch(s.Key, s.Meta, s.Size, s.First, s, 0))
 	}
-	b.batches = NewBatches(opts.batches(b, found.Seq))
+	b.batches = batching.New(opts.batches(b, found.Seq))
 	return b, nil
 }
 
@@ -116,7 +117,7 @@ func (b *Buffer) Append(ctx context.Context, c Chunk) (LSN, error) {
 }
 
 func (b *Buffer) append(ctx context.Context, c Chunk) (LSN, error) {
-	n, err := c.check()
+	n, err := c.Check()
 	if err == nil {
 		err = b.waitReplayed(ctx)
 	}

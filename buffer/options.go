@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/buffer/batching"
 	"logstow/buffer/internal/disk"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/spool"
@@ -169,8 +170,8 @@ func (o *Options) spool(failure *wait.Failure) spool.Options {
 }
 
 // batches returns the options of the open batches of b.
-func (o *Options) batches(b *Buffer, seq int64) BatchOptions {
-	return BatchOptions{
+func (o *Options) batches(b *Buffer, seq int64) batching.Options {
+	return batching.Options{
 		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxOpen: o.MaxOpen,
 		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Now: o.Now, Log: o.Log,
 		Spool: b.spool, Queue: b.queue, Memory: b.memory, Failure: b.failure, Seq: seq,

@@ -14,7 +14,6 @@ import (
 
 	"logstow/buffer/internal/disktest"
 	"logstow/buffer/spool"
-	"logstow/buffer/wal"
 	"logstow/internal/hint"
 	"logstow/record"
 )
@@ -299,51 +298,6 @@ func TestBatchesFitReserve(t *testing.T) {
 	if b.Stats().Done < 2 {
 		t.Error("no batch was full")
 	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// Trim keeps log files that are not replayed yet.
-func TestTrimWhileReplaying(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, MinDisk, 1)
-	w.words, w.services, w.flushInterval = 14, 3, -1
-	opts := w.options()
-	b, err := Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const lines = 9000
-	for n := range lines {
-		c := Chunk{Service: fmt.Sprint("s", n%3), Read: noonNanos, Records: []record.Record{w.record(n)}}
-		if _, err := b.Append(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if files := w.fs.Paths("/" + logDir + "/"); len(files) < 3 {
-		t.Fatalf("log files %v", files)
-	}
-	if b, err = newBuffer(t.Context(), opts); err != nil {
-		t.Fatal(err)
-	}
-	sealed := uint64(0)
-	err = b.spool.Replay(func(e wal.Records) error {
-		sealed += uint64(len(e.Records))
-		err := b.batches.replayOne(e)
-		if sealed%1000 == 0 {
-			b.batches.detachAll(false, b.batches.sealAndEnqueue)
-			b.batches.Trim(true)
-		}
-		return err
-	})
-	if err != nil || sealed != lines {
-		t.Errorf("%d records replayed, want %d: %v", sealed, lines, err)
-	}
-	close(b.replayed)
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}

@@ -1,4 +1,7 @@
-package buffer
+// Package batching holds the open batches of a buffer: it assigns each record to the batch of its
+// service, class and bucket, writes it to the log of the spool first, and seals batches into the
+// spool and the queue.
+package batching
 
 import (
 	"context"
@@ -18,8 +21,9 @@ import (
 	"logstow/segment"
 )
 
-// BatchOptions configure Batches, as the fields of [Options] of the same names. All are required.
-type BatchOptions struct {
+// Options configure Batches, as the fields of the same names configure a buffer. All are required,
+// except Spool.
+type Options struct {
 	Instance      string
 	Width         time.Duration
 	FlushSize     int64
@@ -47,7 +51,7 @@ type BatchOptions struct {
 //
 // Lock order: a partition's lock, that of the Batches, that of the Queue or the Memory.
 type Batches struct {
-	opts       BatchOptions
+	opts       Options
 	compressor *segment.Compressor
 
 	mu         sync.Mutex
@@ -70,7 +74,7 @@ type Batches struct {
 	draining, closed bool
 	// wakeAt is when sealLoop runs next; zero is never.
 	wakeAt time.Time
-	stats  BatchStats // the counters only
+	stats  Stats // the counters only
 
 	wake, stop chan struct{}
 	// quit is closed to end all waiting for space.
@@ -79,8 +83,8 @@ type Batches struct {
 	sealers  sync.WaitGroup
 }
 
-// BatchStats is a snapshot of Batches, as in [Stats].
-type BatchStats struct {
+// Stats is a snapshot of Batches.
+type Stats struct {
 	// Open is the number of open batches, Oldest is when the oldest of their records was appended;
 	// zero if there is none.
 	Open   int
@@ -89,9 +93,9 @@ type BatchStats struct {
 	Records, Late, Replayed, Failed, Unsealed uint64
 }
 
-// NewBatches returns Batches without any, and starts the goroutine that seals them by age. In a
-// Spool, Replay must be called once. Drain, then Close end them.
-func NewBatches(opts BatchOptions) *Batches {
+// New returns Batches, of which none is open, and starts the goroutine that seals them by age. With a
+// Spool, Replay must be called once. Stop and then Close end them.
+func New(opts Options) *Batches {
 	b := &Batches{
 		opts:            opts,
 		compressor:      segment.NewCompressor(),
@@ -448,7 +452,7 @@ func (b *Batches) Close() (empty bool) {
 }
 
 // Stats returns a snapshot of the batches.
-func (b *Batches) Stats() BatchStats {
+func (b *Batches) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.stats

@@ -1,4 +1,4 @@
-package buffer
+package batching
 
 import (
 	"bytes"
@@ -84,7 +84,7 @@ func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
 
 // dueTime returns when a batch opened at first is sealed: by age, or bucketGrace after its
 // bucket's end if that is earlier. A batch opened after its bucket's end is sealed by age alone.
-func dueTime(k bucket, first time.Time, opts *BatchOptions) time.Time {
+func dueTime(k bucket, first time.Time, opts *Options) time.Time {
 	if opts.Once {
 		return time.Time{}
 	}
