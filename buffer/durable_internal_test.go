@@ -332,6 +332,33 @@ func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
 	}
 }
 
+// The process that sealed a batch does not read its footer and state to load it.
+func TestLoadReadsNothingAgain(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, SyncNever)
+	b, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.work(b, 1); err != nil {
+		t.Fatal(err)
+	}
+	b.Flush(t.Context())
+	batch, err := b.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fs.FailReads(true)
+	if err := batch.Load(t.Context()); err != nil || len(batch.Minutes) != 1 {
+		t.Errorf("load: %v, %d minutes", err, len(batch.Minutes))
+	}
+	s.fs.FailReads(false)
+	batch.Return()
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A failing read is not damage: it does not quarantine the batch.
 func TestReadErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
@@ -344,6 +371,13 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Flush(t.Context())
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = s.open(); err != nil {
+		t.Fatal(err)
+	}
+	<-b.replayed
 	s.fs.FailReads(true)
 	batch, err := b.Next(t.Context())
 	if err != nil {

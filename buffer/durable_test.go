@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,7 +117,7 @@ func TestReopen(t *testing.T) {
 	}
 	again := next(t, b)
 	data, err := again.Body()
-	if err != nil || !bytes.Equal(data, body) || again.Meta != first.Meta || again.Name() != "web/1" || again.Store() != "store" || len(again.Minutes) != 1 {
+	if err != nil || !bytes.Equal(data, body) || again.Meta != first.Meta || again.Name() != "web/1" || again.Store() != "store" || len(again.Minutes) != 1 || !slices.Equal(again.Minutes, first.Minutes) {
 		t.Errorf("the batch changed: %q %q, %v", again.Store(), again.Name(), err)
 	}
 	if err := again.SetStored("etag"); err != nil {

@@ -119,6 +119,7 @@ func (b *Batches) sealAndEnqueue(o *openBatch) {
 	}
 	o.ticket.finish(err == nil)
 	if err == nil {
+		batch.Minutes = o.writer.Minutes()
 		b.opts.Queue.Put(batch)
 	} else {
 		b.giveUp(o, err)

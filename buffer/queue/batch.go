@@ -41,7 +41,7 @@ type Batch struct {
 	Service     string
 	BucketStart time.Time
 	Meta        blobnaming.Metadata
-	// Minutes is set by Load.
+	// Minutes are the minutes that have records, from the one who sealed the batch, else from Load.
 	Minutes []record.Minute
 	// Size is the segment's size in bytes.
 	Size int64
@@ -65,19 +65,19 @@ func NewBatch(key wal.Key, meta blobnaming.Metadata, size int64, first time.Time
 	}
 }
 
-// Load reads the batch's state and the segment's footer. It must return nil before any other
-// method than Return and Quarantine is called. An error of the file system ([syscall.Errno])
+// Load reads the batch's state and, if Minutes is not set, the segment's footer. It must return nil
+// before any other method than Return and Quarantine is called. An error of the file system ([syscall.Errno])
 // means that the batch cannot be read at present, any other that it is damaged. Load may
 // be called again.
 func (b *Batch) Load(ctx context.Context) error {
-	if b.Minutes != nil {
-		return nil
-	}
 	state, err := b.source.State()
 	if err != nil {
 		return err
 	}
 	b.setState(state)
+	if b.Minutes != nil {
+		return nil
+	}
 	read := func(_ context.Context, off, n int64) ([]byte, error) { return b.source.Read(off, n) }
 	footer, err := segment.ReadFooter(ctx, read, b.Size, b.Meta.Footer)
 	if err != nil {

@@ -72,12 +72,16 @@ func (q *Queue) GiveUp() {
 	q.ready.Notify()
 }
 
-// Put adds a batch that Expect announced, which counts with its charge against the memory.
+// Put adds a batch that Expect announced, which counts with its charge against the memory. In a
+// backlog it does not keep Minutes, which are not charged: Load reads them again.
 func (q *Queue) Put(batch *Batch) {
 	batch.queue = q
 	q.memory.Add(batch.charged, batch.charged)
 	q.mu.Lock()
 	q.expected--
+	if len(q.waiting) >= backlog {
+		batch.Minutes = nil
+	}
 	q.put(batch)
 	q.mu.Unlock()
 	q.ready.Notify()

@@ -77,7 +77,7 @@ func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Batch, e
 		s.bytes.Add(-size)
 		return nil, s.finalUnlessFull(err)
 	}
-	batch := &Batch{Head: head, spool: s}
+	batch := &Batch{Head: head, spool: s, stateRead: true} // a new batch has no state
 	if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
 		batch.coverEntry = entry
 	} else if s.log.Err() != nil {
