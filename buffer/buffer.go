@@ -8,6 +8,11 @@
 // At most one batch of each is open at a time. A batch gets its Seq when it
 // stops accepting records, so batches of one bucket are ordered by Seq as their
 // records were appended.
+//
+// The parts are packages that call in one direction: batching (open batches) writes to the spool
+// (the directory: log, positions, sealed batches) and puts into the queue (sealed batches for the
+// uploader). This package waits for space and memory, and decides what to seal for it. A buffer in
+// memory has no spool.
 package buffer
 
 import (
