@@ -302,3 +302,35 @@ func TestBatchesFitReserve(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Close removes the reserve if nothing is left, and keeps it for records that only the log has.
+func TestReserveAfterClose(t *testing.T) {
+	t.Parallel()
+	for _, drained := range []bool{true, false} {
+		w := newWorld(t, MinDisk, 1)
+		b, err := Open(t.Context(), w.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Chunk{Service: "web", Read: noonNanos, Records: []record.Record{w.record(0)}}
+		if _, err := b.Append(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if drained {
+			b.Drain(t.Context())
+			batch, err := b.Next(t.Context())
+			if err == nil {
+				err = errors.Join(batch.Load(t.Context()), batch.Done())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left := len(w.fs.Paths("/" + reserveFile)); (left == 0) != drained {
+			t.Errorf("drained %t: %d reserves are left", drained, left)
+		}
+	}
+}

@@ -300,7 +300,7 @@ func (b *Batches) Stop() {
 func (b *Batches) Close() (empty bool) {
 	b.sealers.Wait()
 	b.mu.Lock()
-	empty = !b.frozen && b.replayFloor == math.MaxUint64
+	empty = !b.frozen && b.replayFloor == math.MaxUint64 && len(b.open) == 0
 	b.mu.Unlock()
 	b.detachAll(true, b.discard)
 	return empty
