@@ -138,14 +138,14 @@ func (b *Buffer) append(ctx context.Context, c Chunk) (LSN, error) {
 		if err != nil {
 			return 0, err
 		}
-		entry, err := b.batches.Append(ctx, c, reserved)
+		lsn, err := b.batches.Append(ctx, c, reserved)
 		switch {
 		case err == nil && b.spool == nil:
 			return b.commit(c.Positions), nil
 		case err == nil && b.opts.Sync == SyncAlways:
-			return LSN(entry), b.spool.Sync(entry)
+			return lsn, b.spool.Sync(lsn)
 		case !errors.Is(err, wal.ErrFull):
-			return LSN(entry), err
+			return lsn, err
 		}
 		failed = err
 	}
@@ -179,7 +179,7 @@ func (b *Buffer) Synced(ctx context.Context, lsn LSN) error {
 	if b.spool == nil || b.opts.Sync == SyncNever {
 		return nil
 	}
-	return b.spool.Synced(ctx, uint64(lsn))
+	return b.spool.Synced(ctx, lsn)
 }
 
 // syncLoop syncs the log at the interval, and retries what failed on a full disk, until the buffer closes.

@@ -15,4 +15,4 @@ type Position = wal.Position
 
 // LSN is the log sequence number of a call of Append: it stands for everything that was
 // appended up to that call. It is valid for one Buffer, until Close.
-type LSN uint64
+type LSN = wal.LSN

@@ -112,19 +112,19 @@ func New(opts Options) *Batches {
 }
 
 // Append adds the records of a checked chunk to batches and, in a Spool, writes them and the
-// positions to the log first, as the returned entry. It releases the memory that is reserved
-// for the chunk once its batches count for it. After [wal.ErrFull] nothing was appended.
-func (b *Batches) Append(ctx context.Context, c Chunk, reserved int64) (entry uint64, err error) {
-	entry, full, err := b.append(&c)
+// positions to the log first, as the entry of the returned LSN. It releases the memory that is
+// reserved for the chunk once its batches count for it. After [wal.ErrFull] nothing was appended.
+func (b *Batches) Append(ctx context.Context, c Chunk, reserved int64) (lsn wal.LSN, err error) {
+	lsn, full, err := b.append(&c)
 	b.opts.Memory.Release(reserved, 0)
 	// The last blocks of full batches are compressed without a lock.
 	for _, o := range full {
 		b.sealDetached(ctx, o)
 	}
-	return entry, err
+	return lsn, err
 }
 
-func (b *Batches) append(c *Chunk) (entry uint64, full []*openBatch, err error) {
+func (b *Batches) append(c *Chunk) (lsn wal.LSN, full []*openBatch, err error) {
 	if c.Read == 0 {
 		c.Read = b.opts.Now().UnixNano()
 	}
@@ -140,7 +140,7 @@ func (b *Batches) append(c *Chunk) (entry uint64, full []*openBatch, err error) 
 	runs := p.planRuns(c)
 	late := p.countLate(c, runs)
 	records := resolveTimes(c.Records, runs, c.Read)
-	first, entry, err := b.writeLog(p, c, runs, records)
+	first, lsn, err := b.writeLog(p, c, runs, records)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -156,12 +156,12 @@ func (b *Batches) append(c *Chunk) (entry uint64, full []*openBatch, err error) 
 	defer b.mu.Unlock()
 	b.stats.Records += uint64(len(c.Records))
 	b.stats.Late += late
-	return entry, full, nil
+	return lsn, full, nil
 }
 
 // writeLog writes a chunk to the log, if there is one, and marks the partition as appending;
 // endInflight must follow once the records are in their batches. The partition's lock is held.
-func (b *Batches) writeLog(p *partition, c *Chunk, runs []run, records []record.Record) (first, entry uint64, err error) {
+func (b *Batches) writeLog(p *partition, c *Chunk, runs []run, records []record.Record) (first uint64, lsn wal.LSN, err error) {
 	s := b.opts.Spool
 	if s == nil {
 		return 0, 0, nil
@@ -174,11 +174,11 @@ func (b *Batches) writeLog(p *partition, c *Chunk, runs []run, records []record.
 	for _, r := range runs {
 		logged = append(logged, wal.Run{Start: r.bucket.start, Width: r.bucket.width, Count: r.to - r.from})
 	}
-	first, entry, err = s.Append(c.Service, c.Class, logged, records, c.Positions)
+	first, lsn, err = s.Append(c.Service, c.Class, logged, records, c.Positions)
 	if err != nil {
 		b.endInflight(p)
 	}
-	return first, entry, err
+	return first, lsn, err
 }
 
 // endInflight marks the records that a partition wrote to the log as being in its batches.

@@ -18,8 +18,9 @@ type Batch struct {
 	// state is the state of its delivery, once stateRead is set.
 	state     sealed.State
 	stateRead bool
-	// coverEntry is the log entry that must be durable before the batch may be removed; 0 is none yet.
-	coverEntry uint64
+	// covered is the LSN of the coverage, which must be durable before the batch may be removed; 0 is
+	// none yet.
+	covered wal.LSN
 }
 
 const (
@@ -67,7 +68,7 @@ func (s *Spool) finalUnlessFull(err error) error {
 // write writes a batch and its coverage.
 func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Batch, error) {
 	// The log must be durable before the batch: positions and record numbers must not fall behind it.
-	written, _ := s.log.Entries()
+	written, _ := s.log.LSN()
 	if err := s.log.Sync(written); err != nil {
 		return nil, s.finalUnlessFull(err)
 	}
@@ -78,8 +79,8 @@ func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Batch, e
 		return nil, s.finalUnlessFull(err)
 	}
 	batch := &Batch{Head: head, spool: s, stateRead: true} // a new batch has no state
-	if entry, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
-		batch.coverEntry = entry
+	if lsn, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
+		batch.covered = lsn
 	} else if s.log.Err() != nil {
 		_ = s.opts.Failure.Set(err) // the batch itself is durable
 	}
@@ -127,11 +128,11 @@ func (b *Batch) Urgent() bool { return b.spool.Waiting() }
 func (b *Batch) cover() error {
 	s := b.spool
 	return s.withReserve(func() (err error) {
-		if b.coverEntry == 0 {
-			b.coverEntry, err = s.log.Cover(b.Key, b.Through, b.Meta.Seq)
+		if b.covered == 0 {
+			b.covered, err = s.log.Cover(b.Key, b.Through, b.Meta.Seq)
 		}
 		if err == nil {
-			err = s.log.Sync(b.coverEntry)
+			err = s.log.Sync(b.covered)
 		}
 		return err
 	})
@@ -186,9 +187,9 @@ func (b *Batch) Quarantine(reason string) (file string, err error) {
 // writeDone writes to the log, durably, that a batch no longer waits. If the disk has no space
 // for that, keepName is set: the name of the batch must be kept until the next Open.
 func (s *Spool) writeDone(seq int64) (keepName bool, err error) {
-	var entry uint64
+	var lsn wal.LSN
 	err = s.withReserve(func() (err error) {
-		entry, err = s.log.Done(seq)
+		lsn, err = s.log.Done(seq)
 		return err
 	})
 	if errors.Is(err, wal.ErrFull) {
@@ -197,5 +198,5 @@ func (s *Spool) writeDone(seq int64) (keepName bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return false, s.log.Sync(entry)
+	return false, s.log.Sync(lsn)
 }

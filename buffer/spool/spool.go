@@ -80,13 +80,13 @@ type Spool struct {
 }
 
 // Append writes records and positions as one entry of the log. It returns the number of the first
-// record and that of the entry. After [wal.ErrFull] nothing was written.
-func (s *Spool) Append(service, class string, runs []wal.Run, records []record.Record, positions []wal.Position) (first, entry uint64, err error) {
-	first, entry, err = s.log.Append(service, class, runs, records, positions)
+// record and the LSN of the entry. After [wal.ErrFull] nothing was written.
+func (s *Spool) Append(service, class string, runs []wal.Run, records []record.Record, positions []wal.Position) (first uint64, lsn wal.LSN, err error) {
+	first, lsn, err = s.log.Append(service, class, runs, records, positions)
 	if err != nil && s.log.Err() != nil {
 		err = s.opts.Failure.Set(err)
 	}
-	return first, entry, err
+	return first, lsn, err
 }
 
 // Dir is the directory.
@@ -106,18 +106,18 @@ func (s *Spool) Positions(prefix string) []wal.Position { return s.log.Positions
 // appended. It must be called before records are appended.
 func (s *Spool) Replay(take func(wal.Records) error) error { return s.log.Replay(take) }
 
-// Sync makes all entries up to the given one durable.
-func (s *Spool) Sync(entry uint64) error { return s.opts.Failure.Set(s.log.Sync(entry)) }
+// Sync makes all entries up to an LSN durable.
+func (s *Spool) Sync(lsn wal.LSN) error { return s.opts.Failure.Set(s.log.Sync(lsn)) }
 
 // groupCommitDelay is how long a call of Synced waits for others to share its sync with.
 const groupCommitDelay = 10 * time.Millisecond
 
-// Synced waits until an entry is durable. It does not wait for the next Maintain: it syncs after a
+// Synced waits until all entries up to an LSN are durable. It does not wait for the next Maintain: it syncs after a
 // short delay, in which concurrent calls share one sync. After Stop the error is [wait.ErrClosed].
-func (s *Spool) Synced(ctx context.Context, entry uint64) error {
+func (s *Spool) Synced(ctx context.Context, lsn wal.LSN) error {
 	for {
 		durable := s.durable.Next()
-		if _, synced := s.log.Entries(); synced >= entry {
+		if _, synced := s.log.LSN(); synced >= lsn {
 			return nil
 		}
 		if err := s.opts.Failure.Err(); err != nil {
@@ -140,7 +140,7 @@ func (s *Spool) Synced(ctx context.Context, entry uint64) error {
 		case <-durable:
 			timer.Stop()
 		case <-timer.C:
-			if err := s.Sync(entry); err != nil {
+			if err := s.Sync(lsn); err != nil {
 				return err
 			}
 			s.durable.Notify()
@@ -178,7 +178,7 @@ func (s *Spool) Maintain(interval time.Duration, sync bool) error {
 
 // syncAll syncs the log, and logs that all entries are durable if none was appended since.
 func (s *Spool) syncAll() error {
-	written, synced := s.log.Entries()
+	written, synced := s.log.LSN()
 	err := s.log.Sync(written)
 	if err == nil && synced == written {
 		err = s.log.WriteDurable()

@@ -246,7 +246,7 @@ func TestRecycle(t *testing.T) {
 		}
 		synced := uint64(0)
 		if rnd.IntN(4) == 0 {
-			written, _ := l.Entries()
+			written, _ := l.LSN()
 			if err := l.Sync(written); err != nil {
 				t.Fatal(err)
 			}
@@ -318,7 +318,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("after full: number %d, %v", first, err)
 	}
 	fs.Arm(1, disktest.Fail)
-	written, _ := l.Entries()
+	written, _ := l.LSN()
 	for range 2 {
 		if err := l.Sync(written); !errors.Is(err, syscall.EIO) {
 			t.Errorf("sync: %v", err)
