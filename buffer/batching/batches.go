@@ -45,37 +45,31 @@ type Options struct {
 	Seq int64
 }
 
+// limit returns the maximum size in bytes of an open batch.
+func (o *Options) limit() int64 {
+	if o.Spool == nil {
+		return math.MaxInt64
+	}
+	return o.Spool.BatchLimit()
+}
+
 // Batches are the open batches: they assign each record to the batch of its service, class and
 // bucket, and seal batches by size, age, bucket end and on demand. They are safe for concurrent use.
 //
-// Lock order: a partition's lock, that of the Batches, that of the Queue or the Memory.
+// Lock order: a partition's lock or that of the Batches, that of the openSet, that of the Queue or
+// the Memory.
 type Batches struct {
 	opts       Options
 	compressor *segment.Compressor
+	open       *openSet
 
 	mu         sync.Mutex
 	partitions map[string]*partition
-	open       map[*openBatch]struct{}
-	seq        int64
-	// tick counts uses of open batches; victim compares batches by it.
-	tick uint64
-	// sealing are the batches that accept no more records and are not queued yet.
-	sealing map[*openBatch]struct{}
-	// inflightAppends are the partitions that are appending, each with a lower bound of the
-	// numbers of the records that it writes to the log.
-	inflightAppends map[*partition]uint64
-	// frozen: a batch could not be sealed, so no log file may be removed: the next process
-	// replays them.
-	frozen bool
-	// replayFloor is a lower bound of the numbers of records that are not yet replayed.
-	replayFloor uint64
 	// draining: nothing is appended any more. closed: nor sealed in the background.
 	draining, closed bool
-	// wakeAt is when sealLoop runs next; zero is never.
-	wakeAt time.Time
-	stats  Stats // the counters only
+	stats            Stats // the counters only
 
-	wake, stop chan struct{}
+	stop chan struct{}
 	// quit is closed to end all waiting for space.
 	quit     chan struct{}
 	quitOnce sync.Once
@@ -96,16 +90,12 @@ type Stats struct {
 // Spool, Replay must be called once. Stop and then Close end them.
 func New(opts Options) *Batches {
 	b := &Batches{
-		opts:            opts,
-		compressor:      segment.NewCompressor(),
-		partitions:      map[string]*partition{},
-		open:            map[*openBatch]struct{}{},
-		sealing:         map[*openBatch]struct{}{},
-		inflightAppends: map[*partition]uint64{},
-		seq:             opts.Seq,
-		wake:            make(chan struct{}, 1),
-		stop:            make(chan struct{}),
-		quit:            make(chan struct{}),
+		opts:       opts,
+		compressor: segment.NewCompressor(),
+		open:       newOpenSet(&opts),
+		partitions: map[string]*partition{},
+		stop:       make(chan struct{}),
+		quit:       make(chan struct{}),
 	}
 	b.sealers.Go(b.sealLoop)
 	return b
@@ -140,12 +130,12 @@ func (b *Batches) append(c *Chunk) (lsn wal.LSN, full []*openBatch, err error) {
 	runs := p.planRuns(c)
 	late := p.countLate(c, runs)
 	records := resolveTimes(c.Records, runs, c.Read)
-	first, lsn, err := b.writeLog(p, c, runs, records)
+	first, lsn, err := b.writeLog(c, runs, records)
 	if err != nil {
 		return 0, nil, err
 	}
 	full, err = p.apply(records, runs, first)
-	b.endInflight(p)
+	b.open.endAppend(c.Service)
 	if err != nil {
 		if b.opts.Spool != nil { // the log has records that are missing in the batches
 			err = b.opts.Failure.Set(err)
@@ -159,33 +149,23 @@ func (b *Batches) append(c *Chunk) (lsn wal.LSN, full []*openBatch, err error) {
 	return lsn, full, nil
 }
 
-// writeLog writes a chunk to the log, if there is one, and marks the partition as appending;
-// endInflight must follow once the records are in their batches. The partition's lock is held.
-func (b *Batches) writeLog(p *partition, c *Chunk, runs []run, records []record.Record) (first uint64, lsn wal.LSN, err error) {
+// writeLog writes a chunk to the log, if there is one; openSet.endAppend must follow once the records
+// are in their batches. The partition's lock is held.
+func (b *Batches) writeLog(c *Chunk, runs []run, records []record.Record) (first uint64, lsn wal.LSN, err error) {
 	s := b.opts.Spool
 	if s == nil {
 		return 0, 0, nil
 	}
-	floor := s.Next()
-	b.mu.Lock()
-	b.inflightAppends[p] = floor
-	b.mu.Unlock()
+	b.open.beginAppend(c.Service, s.Next())
 	logged := make([]wal.Run, 0, len(runs))
 	for _, r := range runs {
 		logged = append(logged, wal.Run{Start: r.bucket.start, Width: r.bucket.width, Count: r.to - r.from})
 	}
 	first, lsn, err = s.Append(c.Service, c.Class, logged, records, c.Positions)
 	if err != nil {
-		b.endInflight(p)
+		b.open.endAppend(c.Service)
 	}
 	return first, lsn, err
-}
-
-// endInflight marks the records that a partition wrote to the log as being in its batches.
-func (b *Batches) endInflight(p *partition) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.inflightAppends, p)
 }
 
 // openPartition returns the partition of a service, as long as records are accepted.
@@ -219,29 +199,10 @@ func (b *Batches) Err() error {
 func (b *Batches) partition(service string) *partition {
 	p := b.partitions[service]
 	if p == nil {
-		p = &partition{batches: b, service: service, open: map[bucket]*openBatch{}}
+		p = &partition{opts: &b.opts, compressor: b.compressor, set: b.open, service: service, open: map[bucket]*openBatch{}}
 		b.partitions[service] = p
 	}
 	return p
-}
-
-// limit returns the maximum size in bytes of an open batch.
-func (b *Batches) limit() int64 {
-	if b.opts.Spool == nil {
-		return math.MaxInt64
-	}
-	return b.opts.Spool.BatchLimit()
-}
-
-// charge updates the memory that a batch is charged for, and its last use.
-func (b *Batches) charge(o *openBatch) {
-	cost := o.cost()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.opts.Memory.Add(cost-o.charged, 0)
-	o.charged = cost
-	b.tick++
-	o.used = b.tick
 }
 
 // SealAll seals all records that were appended before the call. On a full disk it waits until
@@ -299,9 +260,7 @@ func (b *Batches) Stop() {
 // whether the log has no record that is not in a sealed batch.
 func (b *Batches) Close() (empty bool) {
 	b.sealers.Wait()
-	b.mu.Lock()
-	empty = !b.frozen && b.replayFloor == math.MaxUint64 && len(b.open) == 0
-	b.mu.Unlock()
+	empty = b.open.empty()
 	b.detachAll(true, b.discard)
 	return empty
 }
@@ -311,11 +270,6 @@ func (b *Batches) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.stats
-	s.Open = len(b.open)
-	for o := range b.open {
-		if s.Oldest.IsZero() || o.first.Before(s.Oldest) {
-			s.Oldest = o.first
-		}
-	}
+	s.Open, s.Oldest = b.open.count()
 	return s
 }

@@ -15,10 +15,11 @@ var errQuit = errors.New("the buffer is closed")
 // batches are sealed and delivered.
 func (b *Batches) Replay() {
 	err := b.opts.Spool.Replay(b.replayOne)
-	b.mu.Lock()
 	if err == nil {
-		b.replayFloor = math.MaxUint64
-	} else {
+		b.open.setReplayed(math.MaxUint64)
+	}
+	b.mu.Lock()
+	if err != nil {
 		b.stats.Unsealed++
 	}
 	n := b.stats.Replayed
@@ -43,8 +44,8 @@ func (b *Batches) replayOne(e wal.Records) error {
 	if err := b.opts.Failure.Err(); err != nil {
 		return err
 	}
+	b.open.setReplayed(e.First)
 	b.mu.Lock()
-	b.replayFloor = e.First
 	p := b.partition(e.Service)
 	b.mu.Unlock()
 	runs := make([]run, 0, len(e.Runs))

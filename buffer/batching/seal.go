@@ -16,38 +16,6 @@ import (
 // errUnsealed is the error of a batch that is not sealed because an older one of its partition could not be.
 var errUnsealed = errors.New("an older batch is not sealed")
 
-// addOpen registers a new open batch, charges its memory and wakes sealLoop if it is due
-// first. The partition's lock is held.
-func (b *Batches) addOpen(o *openBatch) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.open[o] = struct{}{}
-	b.tick++
-	o.used = b.tick
-	o.charged = batchOverhead
-	b.opts.Memory.Add(o.charged, 0)
-	if !o.due.IsZero() && (b.wakeAt.IsZero() || o.due.Before(b.wakeAt)) {
-		b.wakeAt = o.due
-		select {
-		case b.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// markDetached gives a batch that accepts no more records its Seq. The partition's lock is
-// held, so the bucket's next batch gets a higher one.
-func (b *Batches) markDetached(o *openBatch) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.open, o)
-	b.sealing[o] = struct{}{}
-	b.seq = max(b.seq+1, b.opts.Now().UnixNano())
-	o.seq = b.seq
-	b.opts.Memory.Add(0, o.charged)
-	b.opts.Queue.Expect()
-}
-
 // sealTicket orders the sealing of a partition's batches: they become durable in the order
 // in which they were detached, because a sealed batch covers all lower record numbers of its
 // key, and none of those may be in an older batch that is not sealed.
@@ -77,7 +45,10 @@ func (s *sealTicket) finish(ok bool) {
 // seal detaches and seals a batch, unless another goroutine has detached it. It waits until
 // the batch is queued or ctx ends.
 func (b *Batches) seal(ctx context.Context, o *openBatch) {
-	if o.partition.detachOne(o) {
+	b.mu.Lock()
+	p := b.partitions[o.service]
+	b.mu.Unlock()
+	if p.detachOne(o) {
 		b.sealDetached(ctx, o)
 	}
 }
@@ -124,7 +95,7 @@ func (b *Batches) sealAndEnqueue(o *openBatch) {
 	} else {
 		b.giveUp(o, err)
 	}
-	b.endSealing(o)
+	b.open.endSealing(o)
 	b.Trim(false)
 }
 
@@ -164,14 +135,14 @@ func (b *Batches) giveUp(o *openBatch, err error) {
 	if b.opts.Spool != nil {
 		// The records are in the log; the next process seals them.
 		text = "cannot seal a batch; its records stay in the log"
-		b.frozen = true
+		b.open.freeze()
 		b.stats.Unsealed++
 	} else {
 		b.stats.Failed++
 	}
 	b.mu.Unlock()
 	if b.opts.Spool == nil || !errors.Is(err, errUnsealed) && !errors.Is(err, wait.ErrClosed) {
-		b.opts.Log.Error(text, "service", o.partition.service, "bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
+		b.opts.Log.Error(text, "service", o.service, "bucket", time.Unix(0, o.bucket.start).UTC(), "error", err)
 	}
 	b.opts.Queue.GiveUp()
 }
@@ -182,15 +153,7 @@ func (b *Batches) discard(o *openBatch) {
 	o.ticket.wait()
 	o.ticket.finish(false)
 	b.opts.Queue.GiveUp()
-	b.endSealing(o)
-}
-
-// endSealing ends the accounting of a batch that is queued or given up.
-func (b *Batches) endSealing(o *openBatch) {
-	b.mu.Lock()
-	delete(b.sealing, o)
-	b.mu.Unlock()
-	b.opts.Memory.Release(o.charged, o.charged)
+	b.open.endSealing(o)
 }
 
 // sealLoop seals open batches by age and bucket end until Close.
@@ -201,45 +164,17 @@ func (b *Batches) sealLoop() {
 		select {
 		case <-b.stop:
 			return
-		case <-b.wake:
+		case <-b.open.wake:
 		case <-timer.C:
 		}
-		due := b.due()
-		for _, o := range due {
+		for _, o := range b.open.due() {
 			b.seal(context.Background(), o) // Close ends the wait
 		}
-		b.mu.Lock()
-		at := b.nextDue()
-		b.wakeAt = at
-		b.mu.Unlock()
+		at := b.open.nextDue()
 		if at.IsZero() {
 			timer.Stop()
 		} else {
 			timer.Reset(at.Sub(b.opts.Now()))
 		}
 	}
-}
-
-// due returns the open batches that are due.
-func (b *Batches) due() []*openBatch {
-	now := b.opts.Now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var due []*openBatch
-	for o := range b.open {
-		if !o.due.IsZero() && !o.due.After(now) {
-			due = append(due, o)
-		}
-	}
-	return due
-}
-
-// nextDue returns when the first open batch is due; zero is never. b.mu is held.
-func (b *Batches) nextDue() (at time.Time) {
-	for o := range b.open {
-		if !o.due.IsZero() && (at.IsZero() || o.due.Before(at)) {
-			at = o.due
-		}
-	}
-	return at
 }
