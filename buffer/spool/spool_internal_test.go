@@ -248,3 +248,74 @@ func TestLockAfterClose(t *testing.T) {
 		t.Errorf("%v, and the buffer has failed: %v", err, w.opts.Failure.Err())
 	}
 }
+
+// A chunk has space if it fits besides a complete reserve and what delivery writes.
+func TestHasSpace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.open()
+	if held, want := w.Reserve(); held != want || want < 1<<20 {
+		t.Fatalf("%d of %d bytes are reserved", held, want)
+	}
+	w.fs.Occupy(100<<10 + SmallWrites)
+	for _, c := range []struct {
+		size ChunkSize
+		want error
+	}{
+		{ChunkSize{Total: 100 << 10, Largest: 1}, nil},
+		{ChunkSize{Total: 100<<10 + 1, Largest: 1}, wal.ErrFull},
+		{ChunkSize{Total: 1, Largest: 3 << 20}, wal.ErrFull}, // needs a larger reserve
+		{ChunkSize{Total: MinDisk, Largest: 1}, ErrTooLarge},
+	} {
+		if err := w.HasSpace(c.size); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v, want %v", c.size, err, c.want)
+		}
+	}
+	w.ReleaseReserve(math.MaxInt64)
+	w.fs.Occupy(MinDisk)
+	if err := w.HasSpace(ChunkSize{Total: 1, Largest: 3 << 20}); err != nil {
+		t.Error(err)
+	}
+	if held, _ := w.Reserve(); held < 3<<20 {
+		t.Errorf("%d bytes are reserved for a record of %d", held, 3<<20)
+	}
+	w.mustClose(true)
+}
+
+// A quarantined batch is listed with its reason until it is discarded.
+func TestQuarantineList(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.disk = disk.OS{}
+	w.open()
+	batch := w.seal(w.append(100), 1000)
+	if err := batch.SetState(sealed.State{Store: "store", Name: "name"}, true); err != nil {
+		t.Fatal(err)
+	}
+	file, err := batch.Quarantine("the reason")
+	if err != nil || file != sealed.FileName(1) || w.InQuarantine() != 1 {
+		t.Errorf("file %q, %d files, %v", file, w.InQuarantine(), err)
+	}
+	all, err := ListQuarantine(w.dir)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	got := all[0]
+	if got.Bytes <= 1000 || time.Since(got.Since) > time.Minute {
+		t.Errorf("%d bytes, since %v", got.Bytes, got.Since)
+	}
+	want := Quarantined{
+		File: file, Bytes: got.Bytes, Since: got.Since, Reason: "the reason", Batch: batch.Meta.Batch.String(),
+		Service: "web", Bucket: time.Unix(3600, 0).UTC(), Records: 1, Store: "store", Name: "name",
+	}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if s, err := Inspect(t.Context(), w.dir); err != nil || s.Quarantined != 1 || s.Sealed != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := Discard(w.dir, all); err != nil || w.InQuarantine() != 0 {
+		t.Errorf("%d files are left, %v", w.InQuarantine(), err)
+	}
+	w.mustClose(true)
+}
