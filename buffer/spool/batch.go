@@ -174,9 +174,6 @@ func (b *Batch) Quarantine(reason string) (file string, err error) {
 	if err == nil {
 		err = s.withReserve(func() error { return s.dir.Quarantine(b.Meta.Seq, reason) })
 	}
-	if errors.Is(err, wal.ErrFull) {
-		return "", err
-	}
 	if err != nil {
 		return "", s.finalUnlessFull(err)
 	}
