@@ -229,7 +229,12 @@ func (m *inMemory) SetState(s sealed.State, _ bool) error {
 	return nil
 }
 
-func (m *inMemory) Read(off, n int64) ([]byte, error) { return m.segment[off : off+n], nil }
+func (m *inMemory) Read(off, n int64) ([]byte, error) {
+	if m.segment == nil {
+		return nil, errBodyDropped
+	}
+	return m.segment[off : off+n], nil
+}
 
 func (m *inMemory) Remove() error {
 	m.segment = nil

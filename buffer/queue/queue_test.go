@@ -10,6 +10,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
+	"logstow/buffer/sealed"
 	"logstow/buffer/wal"
 	"logstow/record"
 	"logstow/segment"
@@ -102,5 +103,28 @@ func TestMemoryOfBatches(t *testing.T) {
 	used(0)
 	if s := q.Stats(); s.Done != 1 || s.Sending != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A batch in memory keeps its bytes until it is stored or removed.
+func TestInMemoryDropsBytes(t *testing.T) {
+	t.Parallel()
+	for name, drop := range map[string]func(queue.Source) error{
+		"stored":  func(s queue.Source) error { return s.SetState(sealed.State{Stored: true}, false) },
+		"removed": func(s queue.Source) error { return s.Remove() },
+	} {
+		s := queue.InMemory([]byte("segment"))
+		if err := s.SetState(sealed.State{Name: "name"}, true); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := s.Read(3, 4); err != nil || string(b) != "ment" {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+		if err := drop(s); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := s.Read(0, 1); err == nil {
+			t.Errorf("%s: %q is kept", name, b)
+		}
 	}
 }
