@@ -29,6 +29,9 @@ const (
 	stateMagic  = "LSTOWSTA"
 	suffix      = ".seg"
 	stateSuffix = ".state"
+	// tempSuffix is appended to the names of unfinished files, and of those that Remove kept; List
+	// removes them.
+	tempSuffix = ".tmp"
 	// maxHead is the maximum size of a head in bytes, with its frame; maxState that of a state file.
 	maxHead, maxState = 64 << 10, 1 << 20
 	version           = 1
@@ -103,7 +106,7 @@ func (d *Dir) Write(h Head, segment [][]byte) (Head, error) {
 	}
 	h.offset = int64(len(head))
 	path := d.file(h.Meta.Seq, suffix)
-	temp := path + ".tmp"
+	temp := path + tempSuffix
 	crashpoint.Here("seal.before-write")
 	file, err := d.fs.Create(temp)
 	if errors.Is(err, fs.ErrExist) { // left by a failed attempt
@@ -156,7 +159,7 @@ func (d *Dir) List(ctx context.Context) (heads []Head, damaged []string, err err
 		stem, state := strings.CutSuffix(f.Name, stateSuffix)
 		seq, err := strconv.ParseInt(strings.TrimSuffix(stem, suffix), 16, 64)
 		switch {
-		case strings.HasSuffix(f.Name, ".tmp"):
+		case strings.HasSuffix(f.Name, tempSuffix):
 			if err := d.fs.Remove(filepath.Join(d.path, f.Name)); err != nil {
 				return nil, nil, err
 			}
@@ -315,17 +318,37 @@ func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
 	return nil
 }
 
-// Remove removes a delivered batch; with keepState set its state stays until the next List.
-func (d *Dir) Remove(seq int64, keepState bool) error {
+// Remove removes a delivered batch. With keepName set an empty file stays until the next List,
+// by which Known finds the batch.
+func (d *Dir) Remove(seq int64, keepName bool) (err error) {
 	crashpoint.Here("sealed.before-remove")
-	if err := d.removeFile(seq, suffix); err != nil {
+	if keepName {
+		err = d.empty(seq)
+	} else {
+		err = d.removeFile(seq, suffix)
+	}
+	if err != nil {
 		return err
 	}
 	crashpoint.Here("sealed.after-remove")
-	if keepState {
-		return nil
-	}
 	return d.removeFile(seq, stateSuffix)
+}
+
+// empty makes a batch's file an empty temporary one. That needs no space on the disk.
+func (d *Dir) empty(seq int64) (err error) {
+	temp := d.file(seq, suffix) + tempSuffix
+	err = d.fs.Rename(d.file(seq, suffix), temp)
+	if err == nil {
+		err = d.fs.SyncDir(d.path) // an empty file under its own name would be a damaged batch
+	}
+	if err != nil {
+		return err
+	}
+	file, err := d.fs.Open(temp)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Truncate(0), file.Close())
 }
 
 func (d *Dir) removeFile(seq int64, suffix string) error {

@@ -50,6 +50,8 @@ type FS struct {
 	// capacity is the size of the disk in bytes, 0 is unlimited; used is how many bytes files
 	// use, in blocks, others how many other programs use.
 	capacity, used, others int64
+	// handles is the number of open files.
+	handles int
 	// unopened makes opening fail for paths that contain it, with openError.
 	unopened  string
 	openError error
@@ -213,7 +215,20 @@ func (f *FS) Create(path string) (disk.File, error) {
 		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
 	}
 	f.names[path] = node
-	return &file{f, node}, nil
+	return f.open(node), nil
+}
+
+// open makes a handle of a file. mu is held.
+func (f *FS) open(node *inode) *file {
+	f.handles++
+	return &file{fs: f, node: node}
+}
+
+// Handles is the number of open files, of which a closed buffer has none.
+func (f *FS) Handles() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.handles
 }
 
 // take allocates n bytes of space. mu is held.
@@ -249,7 +264,7 @@ func (f *FS) Open(path string) (disk.File, error) {
 	if node == nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
-	return &file{f, node}, nil
+	return f.open(node), nil
 }
 
 // List returns the files of a directory.
@@ -370,8 +385,9 @@ func (f *FS) Change(path string, change func([]byte) []byte) {
 }
 
 type file struct {
-	fs   *FS
-	node *inode
+	fs     *FS
+	node   *inode
+	closed bool
 }
 
 func (f *file) ReadAt(p []byte, off int64) (int, error) {
@@ -478,4 +494,13 @@ func (f *file) Sync() error {
 	return nil
 }
 
-func (f *file) Close() error { return nil }
+func (f *file) Close() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	if f.closed {
+		return fs.ErrClosed
+	}
+	f.closed = true
+	f.fs.handles--
+	return nil
+}

@@ -1,4 +1,4 @@
-package buffer
+package batching
 
 import (
 	"bytes"
@@ -38,10 +38,10 @@ func (k bucket) holds(t int64) bool {
 
 // openBatch is a batch that accepts records. Its partition's lock guards it, except as noted.
 type openBatch struct {
-	partition *partition
-	bucket    bucket
-	writer    *segment.Writer
-	body      *body
+	service string
+	bucket  bucket
+	writer  *segment.Writer
+	body    *body
 	// text is the size in bytes of the records' text, largest that of the largest record.
 	text, largest int64
 	// first is when the first record was appended; due is when the batch is sealed by age or
@@ -54,20 +54,20 @@ type openBatch struct {
 	ticket *sealTicket
 
 	// charged is how many bytes the batch counts against Options.Memory, used the tick of
-	// its last use. The Buffer's lock guards both.
+	// its last use. The lock of the openSet guards both.
 	charged int64
 	used    uint64
 }
 
 func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
-	opts := &p.buf.opts
+	opts := p.opts
 	// The id is not written to disk before the batch is sealed, so a batch that is never
 	// sealed leaves no trace of its id.
 	id, err := blobnaming.NewBatch(rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	o := &openBatch{partition: p, bucket: k, body: new(body), from: number, first: opts.Now()}
+	o := &openBatch{service: p.service, bucket: k, body: new(body), from: number, first: opts.Now()}
 	o.due = dueTime(k, o.first, opts)
 	o.writer = segment.NewWriter(o.body, segment.Options{
 		Service:     p.service,
@@ -77,7 +77,7 @@ func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
 		BucketStart: k.start / int64(time.Second),
 		BucketWidth: k.width / int64(time.Second),
 		NoFilter:    opts.NoFilter,
-		Compressor:  p.buf.compressor,
+		Compressor:  p.compressor,
 	})
 	return o, nil
 }
@@ -121,7 +121,7 @@ func (o *openBatch) cost() int64 {
 
 // key is the key of the batch's records in the log.
 func (o *openBatch) key() wal.Key {
-	return wal.Key{Service: o.partition.service, Class: o.bucket.class, Start: o.bucket.start, Width: o.bucket.width}
+	return wal.Key{Service: o.service, Class: o.bucket.class, Start: o.bucket.start, Width: o.bucket.width}
 }
 
 // body collects what a segment.Writer writes. It keeps the parts as they come, so that it

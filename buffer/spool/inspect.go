@@ -1,4 +1,4 @@
-package buffer
+package spool
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type Status struct {
 	// Damage describes each damaged or missing file in a line; it is empty while a process has
 	// the directory open.
 	Damage []string
-	// LostPositions is the [ErrLostPositions] that Open with [StopLost] would return; it is nil
+	// LostPositions is the [wal.ErrLostPositions] that Open with [wal.Stop] would return; it is nil
 	// while a process has the directory open.
 	LostPositions error
 	// Oldest is when the oldest record in a sealed batch was appended; zero if there is none.
@@ -90,7 +90,7 @@ func inspect(ctx context.Context, dir string) (s Status, err error) {
 	if !held {
 		s.Damage = damageLines(summary.Report, filepath.Join(dir, sealedDir), damaged)
 		if summary.Report.LostPositions {
-			s.LostPositions = wrapLostPositions(ErrLostPositions, summary.Report)
+			s.LostPositions = wrapLostPositions(wal.ErrLostPositions, summary.Report)
 		}
 	}
 	s.LogBytes, s.Positions = summary.Bytes, summary.Positions

@@ -1,4 +1,4 @@
-package buffer
+package spool
 
 import (
 	"context"
@@ -121,12 +121,9 @@ func Discard(dir string, files []Quarantined) error {
 	return errors.Join(errs...)
 }
 
-// InQuarantine is the number of files in the quarantine at present; 0 in memory mode.
-func (b *Buffer) InQuarantine() int {
-	if b.spool == nil {
-		return 0
-	}
-	names, err := quarantineFiles(b.opts.Dir)
+// InQuarantine is the number of files in the quarantine at present.
+func (s *Spool) InQuarantine() int {
+	names, err := quarantineFiles(s.opts.Dir)
 	if err != nil {
 		return 0 // a failing disk is reported by other calls
 	}

@@ -1,4 +1,4 @@
-package buffer
+package batching
 
 import (
 	"math"
@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"logstow/record"
+	"logstow/segment"
 )
 
 // partition holds the open batches of one service. A chunk belongs to one service, so
 // services do not wait for each other, and the records of each bucket keep the order in
 // which they were appended to the partition.
-//
-// Lock order: the partition's lock before the Buffer's.
 type partition struct {
-	buf     *Buffer
-	service string
+	opts       *Options
+	compressor *segment.Compressor
+	set        *openSet
+	service    string
 
 	mu     sync.Mutex
 	open   map[bucket]*openBatch
@@ -37,7 +38,7 @@ type run struct {
 
 // planRuns decides the time and the bucket of every record of a chunk. It changes nothing.
 func (p *partition) planRuns(c *Chunk) []run {
-	opts := &p.buf.opts
+	opts := p.opts
 	var (
 		runs   []run
 		own    bucket // the bucket of the current run's records by their own times
@@ -147,7 +148,7 @@ func (p *partition) applyRun(full []*openBatch, records []record.Record, k bucke
 			return full, err
 		}
 		next := o.text + sizeEvery
-		left := p.buf.batchLimit() - o.writer.Bound()
+		left := p.opts.limit() - o.writer.Bound()
 		for len(records) > 0 {
 			rec := records[0]
 			if left -= textSize(&rec); left < 0 && o.text > 0 {
@@ -164,8 +165,8 @@ func (p *partition) applyRun(full []*openBatch, records []record.Record, k bucke
 				break
 			}
 		}
-		p.buf.charge(o)
-		if left < 0 || o.full(p.buf.opts.FlushSize) {
+		p.set.charge(o)
+		if left < 0 || o.full(p.opts.FlushSize) {
 			p.detach(o)
 			full = append(full, o)
 		}
@@ -180,7 +181,7 @@ func (p *partition) batch(k bucket, number uint64) (o, evicted *openBatch, err e
 	if o := p.open[k]; o != nil {
 		return o, nil, nil
 	}
-	if !p.buf.opts.Once && len(p.open) >= p.buf.opts.MaxOpen {
+	if !p.opts.Once && len(p.open) >= p.opts.MaxOpen {
 		evicted = p.oldest()
 		p.detach(evicted)
 	}
@@ -189,7 +190,7 @@ func (p *partition) batch(k bucket, number uint64) (o, evicted *openBatch, err e
 		return nil, evicted, err
 	}
 	p.open[k] = o
-	p.buf.addOpen(o)
+	p.set.add(o)
 	return o, evicted, nil
 }
 
@@ -209,7 +210,7 @@ func (p *partition) detach(o *openBatch) {
 	delete(p.open, o.bucket)
 	o.ticket = &sealTicket{previous: p.lastTicket, done: make(chan struct{})}
 	p.lastTicket = o.ticket
-	p.buf.markDetached(o)
+	p.set.beginSealing(o)
 }
 
 // detachAll detaches all open batches; with closed set the partition opens no others.
@@ -249,8 +250,8 @@ func (p *partition) countLate(c *Chunk, runs []run) (count uint64) {
 	}
 	if count > 0 && !p.lateLogged {
 		p.lateLogged = true
-		p.buf.opts.Log.Warn("records that are too old, or older than all open buckets, get the time they were read (logged once)",
-			"service", p.service, "open_buckets", p.buf.opts.MaxOpen, "max_lateness", p.buf.opts.MaxLateness,
+		p.opts.Log.Warn("records that are too old, or older than all open buckets, get the time they were read (logged once)",
+			"service", p.service, "open_buckets", p.opts.MaxOpen, "max_lateness", p.opts.MaxLateness,
 			"time", time.Unix(0, c.Records[first].Time).UTC(), "source", c.Records[first].Source)
 	}
 	return count

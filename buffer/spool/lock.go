@@ -1,4 +1,4 @@
-package buffer
+package spool
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"logstow/buffer/internal/wait"
 	"logstow/internal/hint"
 )
 
@@ -121,13 +122,13 @@ func (l *dirLock) writeHolder(instance string, now time.Time) {
 }
 
 // check returns an error if the directory or the file was replaced since they were locked;
-// after Close it returns ErrClosed.
+// after Close it returns wait.ErrClosed.
 func (l *dirLock) check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.file == nil:
-		return ErrClosed
+		return wait.ErrClosed
 	case !isSameFile(l.dir, l.path):
 		return fmt.Errorf("the buffer directory %s was removed or replaced while it was in use", l.path)
 	case !isSameFile(l.file, filepath.Join(l.path, lockFile)):
@@ -217,13 +218,13 @@ func isSameFile(f *os.File, path string) bool {
 // lockCheckInterval is the time between checks that directory and lock file were not replaced.
 const lockCheckInterval = time.Second
 
-// watchLock checks the lock until the buffer closes or fails.
-func (s *spool) watchLock() {
+// WatchLock checks the lock until Stop is called or the buffer fails.
+func (s *Spool) WatchLock() {
 	ticker := time.NewTicker(lockCheckInterval)
 	defer ticker.Stop()
 	for s.checkLock() == nil {
 		select {
-		case <-s.buf.stop:
+		case <-s.stop:
 			return
 		case <-ticker.C:
 		}
@@ -232,13 +233,13 @@ func (s *spool) watchLock() {
 
 // checkLock makes the buffer fail if its directory or lock file was replaced: another
 // process may be using the directory, or another one of the same name.
-func (s *spool) checkLock() error {
+func (s *Spool) checkLock() error {
 	err := s.lock.check()
-	if err == nil || errors.Is(err, ErrClosed) {
+	if err == nil || errors.Is(err, wait.ErrClosed) {
 		return err
 	}
 	err = hint.Wrap(err, "start it again, and leave the files in the buffer directory alone while it runs")
-	return s.buf.fail(err)
+	return s.opts.Failure.Set(err)
 }
 
 // Remove removes a buffer's directory if no process has it open and it holds no records and

@@ -1,8 +1,7 @@
-package buffer
+package spool
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -14,42 +13,26 @@ import (
 	"logstow/internal/hint"
 )
 
-// LostPositions is the policy for lost positions of inputs: the remaining positions, if any,
-// may be older than the records.
-type LostPositions = wal.LostPositions
-
-// The policies for lost positions.
-const (
-	// UndecidedLost leaves the decision to the next Open, for processes that read no inputs.
-	UndecidedLost = wal.Undecided
-	// RereadLost continues from the remaining positions: records may be stored twice.
-	RereadLost = wal.Reread
-	// SkipLost continues at the ends of all inputs: records may be missing.
-	SkipLost = wal.Skip
-	// StopLost makes Open fail with [ErrLostPositions]; the positions stay as they are.
-	StopLost = wal.Stop
-)
-
-// ErrLostPositions reports that positions of the inputs are lost.
-var ErrLostPositions = wal.ErrLostPositions
-
 // LostPositions returns the policy that was applied when positions were lost, until
-// [Buffer.PositionsRestored], across restarts; UndecidedLost if no positions are lost.
-func (b *Buffer) LostPositions() LostPositions {
-	if b.spool == nil {
-		return UndecidedLost
-	}
-	return b.spool.log.LostPositions()
+// [wal.RestoredPosition] is appended, across restarts; wal.Undecided if no positions are lost.
+func (s *Spool) LostPositions() wal.LostPositions { return s.log.LostPositions() }
+
+// Losses counts the damage of a spool's files since Open, as in [Stats].
+type Losses struct {
+	// Damaged is how many files were damaged or missing, not counting quarantined batches.
+	Damaged uint64
+	// Records is how many records are known to be lost, Missing how many sealed batches have no
+	// file, Unknown how many damaged parts of the log had unknown content.
+	Records, Missing, Unknown uint64
+	// Positions reports that positions were lost.
+	Positions bool
 }
 
-// PositionsRestored must be called after positions were lost, when all inputs have committed
-// new ones.
-func (b *Buffer) PositionsRestored(ctx context.Context) error {
-	if b.LostPositions() == UndecidedLost {
-		return nil
-	}
-	_, err := b.Append(ctx, Chunk{Positions: []Position{Position(wal.RestoredPosition())}})
-	return err
+// Losses returns the damage found so far.
+func (s *Spool) Losses() Losses {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.losses
 }
 
 // sealedForLog returns what the log has to know of sealed batches: which have any file, and
@@ -66,9 +49,9 @@ func sealedForLog(heads []sealed.Head, known map[int64]bool) wal.Sealed {
 	return s
 }
 
-// wrapLostPositions adds the damaged files and a hint to ErrLostPositions; it returns other errors as they are.
+// wrapLostPositions adds the damaged files and a hint to wal.ErrLostPositions; it returns other errors as they are.
 func wrapLostPositions(err error, report wal.Report) error {
-	if !errors.Is(err, ErrLostPositions) {
+	if !errors.Is(err, wal.ErrLostPositions) {
 		return err
 	}
 	var files []string
@@ -85,9 +68,11 @@ func wrapLostPositions(err error, report wal.Report) error {
 
 // handleDamage logs and counts the damage found in the log, links damaged files into the
 // quarantine and repairs the log.
-func (s *spool) handleDamage(report wal.Report) error {
-	b := s.buf
-	log := b.opts.Log
+func (s *Spool) handleDamage(report wal.Report) error {
+	s.mu.Lock()
+	count := &s.losses
+	defer s.mu.Unlock()
+	log := s.opts.Log
 	lost := map[string]any{}
 	for _, l := range report.Losses {
 		lost[l.Path] = l.Lost
@@ -97,17 +82,17 @@ func (s *spool) handleDamage(report wal.Report) error {
 			log.Warn("the log ends in a torn write, which was never acknowledged and is truncated", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
 			continue
 		}
-		b.stats.Damaged++
+		count.Damaged++
 		if d.Unknown {
-			b.stats.LostUnknown++
+			count.Unknown++
 			lost[d.Path] = "unknown"
 		}
 		log.Error(damageText(d), "file", d.Path, "offset", d.Offset, "bytes", d.Lost, "records_lost", cmp.Or(lost[d.Path], any(uint64(0))))
 		if d.Missing {
 			continue
 		}
-		to := filepath.Join(b.opts.Dir, quarantineDir, filepath.Base(d.Path))
-		err := s.withReserve(func() error { return b.opts.fs.Link(d.Path, to) })
+		to := s.path(quarantineDir, filepath.Base(d.Path))
+		err := s.withReserve(func() error { return s.opts.FS.Link(d.Path, to) })
 		if err != nil && !errors.Is(err, errExist) {
 			return fmt.Errorf("cannot quarantine a damaged log file: %w", err)
 		}
@@ -117,17 +102,17 @@ func (s *spool) handleDamage(report wal.Report) error {
 			log.Warn("the inputs read records of a damaged log file again", "file", l.Path, "records", l.Reread)
 		}
 		if l.Lost > 0 {
-			b.stats.LostRecords += l.Lost
+			count.Records += l.Lost
 			log.Error("records of a damaged log file are lost", "file", l.Path, "records", l.Lost, "services", l.Services)
 		}
 	}
 	for _, seq := range report.MissingBatches {
-		b.stats.Damaged++
-		b.stats.Missing++
-		log.Error("a sealed batch is missing: its records are lost unless it was stored", "file", filepath.Join(b.opts.Dir, sealedDir, sealed.FileName(seq)))
+		count.Damaged++
+		count.Missing++
+		log.Error("a sealed batch is missing: its records are lost unless it was stored", "file", s.path(sealedDir, sealed.FileName(seq)))
 	}
 	if report.LostPositions {
-		b.stats.LostPositions = true
+		count.Positions = true
 		s.logLostPositions()
 	}
 	if len(report.Damage) == 0 {
@@ -155,49 +140,33 @@ func damageText(d wal.Damage) string {
 }
 
 // logLostPositions logs that positions are lost and which policy applies.
-func (s *spool) logLostPositions() {
+func (s *Spool) logLostPositions() {
 	text := "positions of the inputs are lost: "
 	switch s.log.LostPositions() {
-	case RereadLost:
+	case wal.Reread:
 		text += "files are read again from their last known position, or from their start, and lines may be stored twice"
-	case SkipLost:
+	case wal.Skip:
 		text += "files are read on from their ends, and lines may be missing"
 	default:
 		text += "the next shipper run on this buffer decides"
 	}
-	s.buf.opts.Log.Error(text, "dir", s.buf.opts.Dir, "on_lost_positions", s.log.LostPositions().String())
+	s.opts.Log.Error(text, "dir", s.opts.Dir, "on_lost_positions", s.log.LostPositions().String())
 }
 
-// logStateDamage logs that the state of a batch is damaged or ends in a torn write.
-func (b *Buffer) logStateDamage(batch *Batch, state sealed.State, err error) {
+// logStateDamage logs and counts that the state of a batch is damaged, or logs that it ends in a
+// torn write.
+func (b *Batch) logStateDamage(state sealed.State, err error) {
 	const text = ": its last blob name may be unknown; if it is stored already, it is stored again, and queries drop the second copy"
-	report, what := b.opts.Log.Error, "the state of a sealed batch is damaged"
+	s := b.spool
+	report, what := s.opts.Log.Error, "the state of a sealed batch is damaged"
 	if errors.Is(err, sealed.ErrTorn) {
-		report, what = b.opts.Log.Warn, "the state of a sealed batch ends in a torn write"
+		report, what = s.opts.Log.Warn, "the state of a sealed batch ends in a torn write"
 	} else {
-		b.mu.Lock()
-		b.stats.Damaged++
-		b.mu.Unlock()
+		s.mu.Lock()
+		s.losses.Damaged++
+		s.mu.Unlock()
 	}
-	file := filepath.Join(b.opts.Dir, sealedDir, sealed.StateName(batch.Meta.Seq))
-	report(what+text, "file", file, "name", state.Name, "error", err)
-}
-
-// writeDone writes to the log, durably, that a batch no longer waits. If the disk has no space
-// for that, keepState is set: the batch's state must be kept until the next Open.
-func (s *spool) writeDone(seq int64) (keepState bool, err error) {
-	var entry uint64
-	err = s.withReserve(func() (err error) {
-		entry, err = s.log.Done(seq)
-		return err
-	})
-	if errors.Is(err, wal.ErrFull) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return false, s.log.Sync(entry)
+	report(what+text, "file", s.path(sealedDir, sealed.StateName(b.Meta.Seq)), "name", state.Name, "error", err)
 }
 
 // damageLines describes each damaged or missing file of a buffer in a line.
