@@ -11,8 +11,8 @@ import (
 	"logstow/query/match"
 
 	"logstow/field"
+	"logstow/field/where"
 	"logstow/record"
-	"logstow/where"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"logstow/field/where"
 	"logstow/record"
-	"logstow/where"
 )
 
 // Stage is a condition that rejects candidates: records in which the search found the

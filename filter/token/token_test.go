@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/token"
+	"logstow/filter/token"
 )
 
 func TestAll(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/token"
+	"logstow/filter/token"
 )
 
 // spans are the parts of text that seq yields.

@@ -3,7 +3,7 @@ package where_test
 import (
 	"testing"
 
-	"logstow/where"
+	"logstow/field/where"
 )
 
 // Each function gives the value that docs/query.md promises, of fields and of constants.

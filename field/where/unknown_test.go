@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"logstow/where"
+	"logstow/field/where"
 )
 
 // What is asked of a missing field, or of one of another type, is neither true nor false.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/field"
-	"logstow/where"
+	"logstow/field/where"
 )
 
 func TestUses(t *testing.T) {

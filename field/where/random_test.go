@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"logstow/field/where"
 	"logstow/record"
-	"logstow/where"
 )
 
 // Random expressions give the result of the reference for random records, and the texts of

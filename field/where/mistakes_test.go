@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"logstow/field/where"
 	"logstow/internal/hint"
-	"logstow/where"
 )
 
 // A mistake is one line that names its place as typed.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/field/where"
 	"logstow/record"
-	"logstow/where"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
