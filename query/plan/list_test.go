@@ -82,7 +82,7 @@ func TestHoursAreListedInParallel(t *testing.T) {
 		{208, 1, false, time.Second}, // 4,992
 		{1000, 1 + 24, false, 2 * time.Second},
 		{6000, 1 + 3*24, false, 4 * time.Second}, // two pages each, and the second look
-		{1000, 10, true, 10 * time.Second}, // looked at twice
+		{1000, 10, true, 10 * time.Second},       // looked at twice
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRemote(day, c.perHour)
