@@ -54,6 +54,7 @@ func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 		output = *segments[at]
 		output.Excluded = maps.Clone(output.Excluded)
 	} else {
+		output.Hidden = make(map[int]*source.Segment)
 		output.Excluded = make(map[int]bool, len(e.Inputs))
 		for i := range e.Inputs {
 			output.Excluded[i] = true
@@ -67,8 +68,11 @@ func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 		input, contained := byIdentity[identityOf(s)]
 		switch {
 		case i == at:
-		case s == e.Segment, at < 0 && contained && sameScope(s, e.Segment):
+		case s == e.Segment:
 			delete(output.Excluded, input)
+		case at < 0 && contained && sameScope(s, e.Segment):
+			delete(output.Excluded, input)
+			output.Hidden[input] = s
 		default:
 			replaced = append(replaced, s)
 		}
