@@ -147,10 +147,12 @@ func (f *Fetcher) moved(ctx context.Context, s *source.Segment, err error) bool 
 	}
 	if output == nil && s.Elsewhere != nil {
 		output, inputs = s.Elsewhere, f.inputsOf(ctx, s.Elsewhere)
-		f.Recorder.Note("%s: %v; %s of %s is read instead", s, err, output, output.Store)
 	}
 	if inputs == nil {
 		return false
+	}
+	if output == s.Elsewhere {
+		f.Recorder.Note("%s: %v; %s of %s is read instead", s, err, output, output.Store)
 	}
 	f.interrupt(&MovedError{Segment: s, Output: output, Inputs: inputs, cause: err})
 	return true
