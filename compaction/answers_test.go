@@ -256,6 +256,28 @@ func TestAnswersOfTwoStores(t *testing.T) {
 	a.compare("both are compacted", want)
 }
 
+// A damaged segment is read from the output of another store that contains its batch.
+func TestAnswersOfAnotherStoresOutput(t *testing.T) {
+	t.Parallel()
+	rnd := random(t)
+	s, also := openStore(t), openStore(t)
+	first, second := newFleet(t, s, rnd, "web"), newFleet(t, also, rnd, "web")
+	var all []plain
+	for i := range 12 {
+		p := first.segment(fmt.Sprintf("pod-%d", i%5), hour(), time.Hour, 30)
+		first.store(p)
+		second.store(p)
+		all = append(all, p)
+	}
+	a := &asker{tb: t, s: s, also: also, from: hour(), to: hour().Add(time.Hour), word: "pod-3"}
+	want := a.answers()
+	run(t, also, options(t))
+	for _, i := range []int{0, 5, 11} {
+		flip(t, s, all[i].name.String(), func(size int64) int64 { return rnd.Int64N(size * 8) })
+	}
+	a.compare("segments are damaged", want)
+}
+
 // The reasons of an empty answer count each record once.
 func TestReasons(t *testing.T) {
 	t.Parallel()

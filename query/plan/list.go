@@ -65,19 +65,10 @@ func (p *Planner) list(ctx context.Context, l *listing, prefix string) (narrower
 
 // secondLook lists prefixes again, and adds the outputs of compaction that the first listing missed.
 func (p *Planner) secondLook(ctx context.Context, l *listing, h *listResult, prefixes []string) error {
-	known := make(map[string]bool)
-	for _, s := range h.segments {
-		if s.Meta.IsOutput() {
-			known[s.String()] = true
-		}
-	}
 	for _, prefix := range prefixes {
 		err := source.Pages(ctx, func() iter.Seq2[[]store.Blob, error] { return l.store.Blobs.List(ctx, prefix) }, func(page []store.Blob) {
 			for i := range page {
-				meta, err := blobnaming.ParseMetadata(page[i].Metadata)
-				_, rejection := blobnaming.ParseRejection(page[i].Name)
-				if rejection == nil || err == nil && meta.IsOutput() && !known[page[i].Name] {
-					known[page[i].Name] = true
+				if isOutput(page[i].Name) && !h.outputs[page[i].Name] {
 					p.blob(h, l.store, &page[i])
 				}
 			}
@@ -87,6 +78,15 @@ func (p *Planner) secondLook(ctx context.Context, l *listing, h *listResult, pre
 		}
 	}
 	return nil
+}
+
+// isOutput reports whether a name is one of an output of compaction, or of its rejection.
+func isOutput(blob string) bool {
+	if _, err := blobnaming.ParseRejection(blob); err == nil {
+		return true
+	}
+	name, err := blobnaming.Parse(blob)
+	return err == nil && name.Output() > 0
 }
 
 // index adds the segments of a service that the index knows.
@@ -134,6 +134,9 @@ func (p *Planner) addResult(ctx context.Context, l *listing, h *listResult, err 
 // blob adds a listed blob.
 func (p *Planner) blob(h *listResult, s *source.Store, b *store.Blob) {
 	h.listed++
+	if isOutput(b.Name) {
+		h.addOutput(b.Name)
+	}
 	if of, err := blobnaming.ParseRejection(b.Name); err == nil {
 		h.reject(of)
 		return
