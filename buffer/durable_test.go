@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,6 +57,38 @@ func TestLocked(t *testing.T) {
 	}
 }
 
+// The decision on lost positions is not an input in what Inspect returns.
+func TestInspectCountsInputs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := durable(t, dir, nil)
+	mustAppend(t, b, buffer.Chunk{Positions: []buffer.Position{{Input: "file:a", Value: []byte("1")}}})
+	mustClose(t, b)
+	for _, ext := range []string{"*.log", "*.copy"} {
+		files, err := filepath.Glob(filepath.Join(dir, "wal", ext))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		data, err := os.ReadFile(files[0])
+		if err == nil {
+			data[len(data)/3] ^= 1
+			err = os.WriteFile(files[0], data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b = durable(t, dir, func(o *buffer.Options) { o.OnLostPositions = buffer.RereadLost })
+	if b.LostPositions() != buffer.RereadLost {
+		t.Fatal("no positions are lost")
+	}
+	mustAppend(t, b, buffer.Chunk{Positions: []buffer.Position{{Input: "file:a", Value: []byte("1")}}})
+	mustClose(t, b)
+	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Positions != 1 {
+		t.Errorf("%+v, %v; want one input", s, err)
+	}
+}
+
 // Waiting batches, with names, states and bytes, and positions are recovered after Close.
 func TestReopen(t *testing.T) {
 	t.Parallel()
@@ -86,7 +119,7 @@ func TestReopen(t *testing.T) {
 	}
 	again := next(t, b)
 	data, err := again.Body()
-	if err != nil || !bytes.Equal(data, body) || again.Meta != first.Meta || again.Name() != "web/1" || again.Store() != "store" || len(again.Minutes) != 1 {
+	if err != nil || !bytes.Equal(data, body) || again.Meta != first.Meta || again.Name() != "web/1" || again.Store() != "store" || len(again.Minutes) != 1 || !slices.Equal(again.Minutes, first.Minutes) {
 		t.Errorf("the batch changed: %q %q, %v", again.Store(), again.Name(), err)
 	}
 	if err := again.SetStored("etag"); err != nil {

@@ -198,6 +198,9 @@ func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
 	return f.Metadata, nil
 }
 
+// Minutes are the minutes that have records, in order, as in the footer. It is valid after Close.
+func (w *Writer) Minutes() []record.Minute { return w.tally.listMinutes() }
+
 // Discard ends a Writer whose segment is not needed: it waits for the block being compressed and
 // drops it. After Close it does nothing.
 func (w *Writer) Discard() {

@@ -1,7 +1,6 @@
 package wal
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -46,12 +45,6 @@ type Key struct {
 type Run struct {
 	Start, Width int64
 	Count        int
-}
-
-// Position is how far an input was read. An empty Value deletes the input's position.
-type Position struct {
-	Input string
-	Value []byte
 }
 
 // Records is an entry of records and positions: one Append. Times and buckets are final;
@@ -207,7 +200,7 @@ type snapshot struct {
 	next      uint64
 	seq       int64
 	batches   map[int64]bool
-	positions map[string][]byte
+	positions Positions
 	coverage  map[Key]uint64
 }
 
@@ -223,12 +216,7 @@ func (w *encoder) encodeSnapshot(s *snapshot) error {
 	for _, seq := range slices.Sorted(maps.Keys(s.batches)) {
 		w.int(seq)
 	}
-	var all []Position
-	for input, value := range s.positions {
-		all = append(all, Position{input, value})
-	}
-	slices.SortFunc(all, func(a, b Position) int { return bytes.Compare([]byte(a.Input), []byte(b.Input)) })
-	w.positions(all)
+	w.positions(s.positions.WithPrefix(""))
 	w.array(len(s.coverage))
 	for key, through := range s.coverage {
 		w.coverage(key, through)
@@ -241,7 +229,7 @@ func decodeSnapshot(r *decoder) (*snapshot, error) {
 	if r.err == nil && (v == 0 || v > Version) {
 		return nil, fmt.Errorf("%w: the log is of version %d, this program knows %d: use a newer one", ErrEntry, v, Version)
 	}
-	s := &snapshot{version: v, next: r.uint(), batches: map[int64]bool{}, positions: map[string][]byte{}, coverage: map[Key]uint64{}}
+	s := &snapshot{version: v, next: r.uint(), batches: map[int64]bool{}, positions: Positions{}, coverage: map[Key]uint64{}}
 	batches := 0
 	if v > 1 {
 		batches = r.array() - 1

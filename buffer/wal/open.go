@@ -57,7 +57,7 @@ func Open(ctx context.Context, opts Options, sealed Sealed) (*Log, Report, error
 func newLog(opts Options) *Log {
 	return &Log{
 		opts: opts, enc: newEncoder(), copyEnc: newEncoder(), next: 1,
-		batches: map[int64]bool{}, positions: map[string][]byte{}, coverage: map[Key]uint64{},
+		batches: map[int64]bool{}, positions: Positions{}, coverage: map[Key]uint64{},
 	}
 }
 

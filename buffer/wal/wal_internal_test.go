@@ -97,10 +97,10 @@ func TestReplay(t *testing.T) {
 	if diff := cmp.Diff(want, messages(replay(t, l))); diff != "" {
 		t.Error(diff)
 	}
-	if p, ok := l.Positions()["file:1"]; !ok || !bytes.Equal(p, []byte{1, 2}) {
+	if p, ok := l.Position("file:1"); !ok || !bytes.Equal(p, []byte{1, 2}) {
 		t.Errorf("position %v", p)
 	}
-	if _, ok := l.Positions()["gone"]; ok {
+	if _, ok := l.Position("gone"); ok {
 		t.Error("a forgotten input has a position")
 	}
 	// When everything is sealed the old files are removed and their state is kept.
@@ -114,7 +114,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, _ = open(t, fs)
-	if p, ok := l.Positions()["file:1"]; !ok || len(p) != 2 || l.Next() != 7 || l.Seq() != 77 || len(replay(t, l)) > 0 {
+	if p, ok := l.Position("file:1"); !ok || len(p) != 2 || l.Next() != 7 || l.Seq() != 77 || len(replay(t, l)) > 0 {
 		t.Errorf("after trimming: position %v, next %d, seq %d", p, l.Next(), l.Seq())
 	}
 }
@@ -212,7 +212,7 @@ func TestReplace(t *testing.T) {
 		for _, lose := range []bool{false, true} {
 			after := fs.Crash(rand.New(rand.NewPCG(uint64(n), 1)), lose)
 			l, damage := open(t, after)
-			v := l.Positions()["in"]
+			v, _ := l.Position("in")
 			if len(damage) > 0 && !lose || string(v) != "x" {
 				t.Errorf("step %d, lose %v: damage %+v, position %q", n, lose, damage, v)
 			}
@@ -246,7 +246,7 @@ func TestRecycle(t *testing.T) {
 		}
 		synced := uint64(0)
 		if rnd.IntN(4) == 0 {
-			written, _ := l.Entries()
+			written, _ := l.LSN()
 			if err := l.Sync(written); err != nil {
 				t.Fatal(err)
 			}
@@ -318,7 +318,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("after full: number %d, %v", first, err)
 	}
 	fs.Arm(1, disktest.Fail)
-	written, _ := l.Entries()
+	written, _ := l.LSN()
 	for range 2 {
 		if err := l.Sync(written); !errors.Is(err, syscall.EIO) {
 			t.Errorf("sync: %v", err)
@@ -406,7 +406,7 @@ func TestVersion1(t *testing.T) {
 	if got := strings.Join(messages(replay(t, l)), "|"); got != "3 three\nlines\xff\r" {
 		t.Errorf("replayed %q", got)
 	}
-	if p, ok := l.Positions()["file:1"]; !ok || len(p) != 2 || l.Next() != 4 || l.Seq() != 9 {
+	if p, ok := l.Position("file:1"); !ok || len(p) != 2 || l.Next() != 4 || l.Seq() != 9 {
 		t.Errorf("position %v, next %d, seq %d", p, l.Next(), l.Seq())
 	}
 }

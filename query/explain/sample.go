@@ -12,8 +12,8 @@ import (
 
 	"logstow/field"
 	"logstow/field/parse"
+	"logstow/field/where"
 	"logstow/record"
-	"logstow/where"
 )
 
 const (

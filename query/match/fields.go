@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"logstow/field/parse"
+	"logstow/field/where"
 	"logstow/filter"
-	"logstow/where"
 )
 
 // Fields are what depends on the parser of messages: how their fields are found, and the texts that

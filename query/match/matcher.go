@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"regexp"
 
+	"logstow/field/where"
+	"logstow/filter/token"
 	"logstow/record"
 	"logstow/segment"
-	"logstow/token"
-	"logstow/where"
 )
 
 // Matcher is a compiled [Selection]. It does not change once it is made.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"logstow/field/parse"
+	"logstow/field/where"
 	"logstow/record"
-	"logstow/where"
 )
 
 // Stage is a condition that rejects candidates: records in which the search found the

@@ -33,7 +33,7 @@ type Selection struct {
 	// Sources are globs; a record's source must match one of them. * does not cross a '/', ** does.
 	Sources []string
 	// Patterns are texts that a message must contain, all of them. A pattern
-	// that is one identifier (see [logstow/token.Whole]) must occur as a whole token,
+	// that is one identifier (see [logstow/filter/token.Whole]) must occur as a whole token,
 	// unless Substring is set.
 	Patterns []string
 	// Regexps are regular expressions in the syntax of package regexp that a
@@ -42,7 +42,7 @@ type Selection struct {
 	// Excludes are texts that a message must not contain, by the rule of Patterns.
 	Excludes []string
 	// Where are expressions that must be true for a record, all of them, in the
-	// language of package [logstow/where]; times in them are relative to Now.
+	// language of package [logstow/field/where]; times in them are relative to Now.
 	Where []string
 	Now   time.Time
 	// Parser finds the fields of all messages; nil is the parser of each segment.

@@ -22,7 +22,7 @@ type ContextLines struct {
 type instance struct{ store, service, name string }
 
 func instanceOf(m *Match) instance {
-	return instance{m.Segment.Store, m.Segment.Name.Service, m.Instance}
+	return instance{m.Store, m.Segment.Name.Service, m.Instance}
 }
 
 // sourceID is a source in it.
