@@ -62,7 +62,7 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; done
 
 N        ?= 40
-faults: testdata/azurite/node_modules ## N deliberate faults that tests must catch: make faults PKG=./where SEED=7 N=40 TESTS=./query
+faults: testdata/azurite/node_modules ## N deliberate faults that tests must catch: make faults PKG=./field/where SEED=7 N=40 TESTS=./query
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) run ./internal/mutate/cmd/faults -n $(N) $(if $(SEED),-seed $(SEED)) $(if $(TESTS),-tests "$(TESTS)") $(if $(FILES),-files '$(FILES)') $(PKG)
 
 golden: testdata/azurite/node_modules ## rewrites golden files and transcripts, but no old version of a format, and shows what changed

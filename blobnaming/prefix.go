@@ -1,6 +1,9 @@
 package blobnaming
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // The periods for which a name has an aligned prefix, widest first, with the
 // layout of the prefix. An hour's prefix ends before the minutes: buckets of any
@@ -67,4 +70,30 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// Narrower are the prefixes of the next narrower periods that cover what a prefix of [Prefixes] covers:
+// months of a year, days of a month, hours of a day, in byte order. An hour has none.
+func Narrower(prefix string) []string {
+	service, period, _ := strings.Cut(prefix, "/")
+	for _, wide := range []struct{ layout, narrow string }{{yearLayout, monthLayout}, {monthLayout, dayLayout}, {dayLayout, hourLayout}} {
+		start, err := time.Parse(wide.layout, period)
+		if err != nil {
+			continue
+		}
+		var narrower []string
+		for at := start; at.Format(wide.layout) == period; {
+			narrower = append(narrower, service+"/"+at.Format(wide.narrow))
+			switch wide.narrow {
+			case monthLayout:
+				at = at.AddDate(0, 1, 0)
+			case dayLayout:
+				at = at.AddDate(0, 0, 1)
+			default:
+				at = at.Add(time.Hour)
+			}
+		}
+		return narrower
+	}
+	return nil
 }

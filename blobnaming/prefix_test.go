@@ -203,3 +203,44 @@ func randomBucket(random *rand.Rand, from, to time.Time) time.Time {
 	widths := []time.Duration{5, 10, 15, 20, 30, 60}
 	return blobnaming.BucketStart(at.UnixNano(), widths[random.IntN(len(widths))]*time.Minute)
 }
+
+// The narrower prefixes of a prefix are those of its parts: no more, no less, in order.
+func TestNarrower(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ prefix, from, to string }{
+		{"x/2016/", "2016-01-01T00:00:00Z", "2017-01-01T00:00:00Z"},
+		{"x/2016/02/", "2016-02-01T00:00:00Z", "2016-03-01T00:00:00Z"},
+		{"x/2014/12/", "2014-12-01T00:00:00Z", "2015-01-01T00:00:00Z"},
+		{"x/2014/12/31/", "2014-12-31T00:00:00Z", "2015-01-01T00:00:00Z"},
+		{"x/9999/", "9999-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"},
+	} {
+		narrow := blobnaming.Narrower(c.prefix)
+		var want []string
+		for _, part := range narrow { // each hour of it
+			if deeper := blobnaming.Narrower(part); deeper != nil {
+				for _, p := range deeper {
+					if hours := blobnaming.Narrower(p); hours != nil {
+						want = append(want, hours...)
+					} else {
+						want = append(want, p)
+					}
+				}
+			} else {
+				want = append(want, part)
+			}
+		}
+		from, to := parseTime(t, c.from), parseTime(t, c.to)
+		var got []string
+		for at := from; at.Before(to); at = at.Add(time.Hour) {
+			got = append(got, blobnaming.Prefixes("x", at, at.Add(time.Minute))...)
+		}
+		if diff := cmp.Diff(got, want); diff != "" || len(narrow) < 12 || !slices.IsSorted(narrow) {
+			t.Errorf("%s: %q: %s", c.prefix, narrow, diff)
+		}
+	}
+	for _, prefix := range []string{"x/2014/12/31/15", "x/", "x", "", "x/y/", "x/2014/13/"} {
+		if got := blobnaming.Narrower(prefix); got != nil {
+			t.Errorf("%s: %q", prefix, got)
+		}
+	}
+}

@@ -11,11 +11,15 @@ import (
 	"logstow/record"
 )
 
-// BenchmarkAppend measures Append, with compression and a consumer that discards the batches.
-// "buckets" is the number of buckets among which the records alternate.
+// BenchmarkAppend measures Append, with compression and a consumer that loads the batches and
+// discards them. "buckets" is the number of buckets among which the records alternate.
 func BenchmarkAppend(b *testing.B) {
-	for _, buckets := range []int{1, 4} {
-		b.Run(fmt.Sprintf("buckets=%d", buckets), func(b *testing.B) {
+	for _, bench := range []struct {
+		buckets int
+		disk    bool
+	}{{1, false}, {4, false}, {1, true}, {4, true}} {
+		buckets := bench.buckets
+		b.Run(fmt.Sprintf("buckets=%d/disk=%t", buckets, bench.disk), func(b *testing.B) {
 			c := buffer.Chunk{Service: "web", Read: noon.UnixNano()}
 			size := 0
 			for i := range 6000 {
@@ -27,7 +31,11 @@ func BenchmarkAppend(b *testing.B) {
 				})
 				size += len(message) + 1
 			}
-			buf := open(b, buffer.Options{})
+			opts := buffer.Options{}
+			if bench.disk {
+				opts.Dir = b.TempDir()
+			}
+			buf := open(b, opts)
 			done := background(func() error {
 				for {
 					batch, err := buf.Next(b.Context())
@@ -37,7 +45,14 @@ func BenchmarkAppend(b *testing.B) {
 					if err != nil {
 						return err
 					}
-					if err := batch.Done(); err != nil {
+					err = batch.Load(b.Context())
+					if err == nil {
+						_, err = batch.Body()
+					}
+					if err == nil {
+						err = batch.Done()
+					}
+					if err != nil {
 						return err
 					}
 				}

@@ -8,66 +8,51 @@
 // At most one batch of each is open at a time. A batch gets its Seq when it
 // stops accepting records, so batches of one bucket are ordered by Seq as their
 // records were appended.
+//
+// The parts are packages that call in one direction: batching (open batches) writes to the spool
+// (the directory: log, positions, sealed batches) and puts into the queue (sealed batches for the
+// uploader). This package waits for space and memory, and decides what to seal for it. A buffer in
+// memory has no spool.
 package buffer
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"logstow/buffer/batching"
+	"logstow/buffer/internal/wait"
+	"logstow/buffer/queue"
+	"logstow/buffer/spool"
 	"logstow/buffer/wal"
-	"logstow/segment"
 )
 
 // ErrClosed is returned by Append after Drain or Close, and by Next after Close.
-var ErrClosed = errors.New("buffer is closed")
+var ErrClosed = wait.ErrClosed
 
 // Buffer is a buffer in memory or, where Options.Dir is set, on disk. It is safe for concurrent use.
 type Buffer struct {
-	opts       Options
-	compressor *segment.Compressor
-
-	mu         sync.Mutex
-	partitions map[string]*partition
-	open       map[*openBatch]struct{}
-	positions  map[string][]byte
-	memory     memory
-	queue      queue
-	stats      Stats // the counters only
-	lsn        LSN
-	seq        int64
-	// tick counts uses of open batches; victim compares batches by it.
-	tick uint64
-	// sealing are the batches that accept no more records and are not queued yet.
-	sealing map[*openBatch]struct{}
-	// inflightAppends are the partitions that are appending, each with a lower bound of the
-	// numbers of the records that it writes to the log.
-	inflightAppends map[*partition]uint64
-	// failed is the final error: after it nothing is accepted.
-	failed error
+	opts    Options
+	failure *wait.Failure
+	memory  *wait.Memory
 	// spool is what is on disk; nil in memory mode.
-	spool *spool
-	// draining: Append fails. drained: all records are also sealed, or left in the log
-	// to the next process.
-	draining, drained, closed bool
-	// quit is closed to end all waiting for space, replayed when the replay of the
-	// log has ended, completely or not.
-	quit, replayed chan struct{}
-	quitOnce       sync.Once
-	// wakeAt is when sealLoop runs next; zero is never.
-	wakeAt time.Time
+	spool   *spool.Spool
+	batches *batching.Batches
+	queue   *queue.Queue
+	// quarantined is how many batches Open quarantined.
+	quarantined uint64
 
-	// space is notified when memory or disk space became free, ready when Next may find a batch.
-	space, ready broadcast
+	// replayed is closed when the replay of the log has ended, completely or not, stop by Close.
+	replayed, stop chan struct{}
+	loops          sync.WaitGroup
 
-	wake    chan struct{}
-	stop    chan struct{}
-	sealers sync.WaitGroup
+	mu     sync.Mutex
+	closed bool
+	// lsn and positions are those of a buffer in memory.
+	lsn       LSN
+	positions wal.Positions
 }
 
 // Open starts a buffer and, where Options.Dir is set, recovers what an earlier process
@@ -76,45 +61,51 @@ type Buffer struct {
 // Open, not the buffer. The error is [ErrLocked] if another process has the directory open,
 // and [ErrSmallDisk] if its disk is smaller than [MinDisk]. Close ends the buffer.
 func Open(ctx context.Context, opts Options) (*Buffer, error) {
-	b, err := newBuffer(opts)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open buffer: %w", err)
-	}
-	if opts.Dir == "" {
-		close(b.replayed)
-	} else {
-		if err := b.openSpool(ctx); err != nil {
-			return nil, fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
-		}
-		b.sealers.Go(b.spool.replay)
-		b.sealers.Go(b.spool.syncLoop)
-		b.sealers.Go(b.spool.watchLock)
-	}
-	b.sealers.Go(b.sealLoop)
-	return b, nil
-}
-
-// newBuffer makes a buffer without starting its goroutines.
-func newBuffer(opts Options) (*Buffer, error) {
-	opts, err := opts.withDefaults()
+	b, err := newBuffer(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Buffer{
-		opts:            opts,
-		compressor:      segment.NewCompressor(),
-		partitions:      map[string]*partition{},
-		open:            map[*openBatch]struct{}{},
-		sealing:         map[*openBatch]struct{}{},
-		inflightAppends: map[*partition]uint64{},
-		positions:       map[string][]byte{},
-		memory:          memory{limit: opts.Memory},
-		queue:           queue{inflight: map[*Batch]struct{}{}},
-		wake:            make(chan struct{}, 1),
-		stop:            make(chan struct{}),
-		quit:            make(chan struct{}),
-		replayed:        make(chan struct{}),
-	}, nil
+	if b.spool == nil {
+		close(b.replayed)
+		return b, nil
+	}
+	b.loops.Go(func() {
+		defer close(b.replayed)
+		b.batches.Replay()
+	})
+	b.loops.Go(b.syncLoop)
+	b.loops.Go(b.spool.WatchLock)
+	return b, nil
+}
+
+// newBuffer is Open without replaying and syncing the log.
+func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("cannot open buffer: %w", err)
+	}
+	b := &Buffer{
+		opts:      opts,
+		failure:   wait.NewFailure(),
+		memory:    wait.NewMemory(opts.Memory),
+		positions: wal.Positions{},
+		replayed:  make(chan struct{}),
+		stop:      make(chan struct{}),
+	}
+	b.queue = queue.New(b.memory, b.failure, opts.Log)
+	var found spool.Recovered
+	if opts.Dir != "" {
+		if b.spool, found, err = spool.Open(ctx, opts.spool(b.failure)); err != nil {
+			return nil, fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
+		}
+	}
+	b.quarantined = uint64(found.Quarantined)
+	for _, s := range found.Batches {
+		b.queue.Expect()
+		b.queue.Put(queue.NewBatch(s.Key, s.Meta, s.Size, s.First, s, 0))
+	}
+	b.batches = batching.New(opts.batches(b, found.Seq))
+	return b, nil
 }
 
 // Append adds a chunk, copying what it retains. It waits while the buffer is
@@ -131,7 +122,7 @@ func (b *Buffer) Append(ctx context.Context, c Chunk) (LSN, error) {
 }
 
 func (b *Buffer) append(ctx context.Context, c Chunk) (LSN, error) {
-	n, err := c.check()
+	n, err := c.Check()
 	if err == nil {
 		err = b.waitReplayed(ctx)
 	}
@@ -143,18 +134,16 @@ func (b *Buffer) append(ctx context.Context, c Chunk) (LSN, error) {
 		if err := b.waitForSpace(ctx, n, failed); err != nil {
 			return 0, err
 		}
-		reserved, err := b.reserveMemory(ctx, 2*n.total)
+		reserved, err := b.reserveMemory(ctx, 2*n.Total)
 		if err != nil {
 			return 0, err
 		}
-		lsn, full, err := b.appendRecords(&c, reserved)
-		// The last blocks of full batches are compressed without a lock.
-		for _, o := range full {
-			b.sealDetached(ctx, o)
-		}
+		lsn, err := b.batches.Append(ctx, c, reserved)
 		switch {
-		case err == nil && b.spool != nil && b.opts.Sync == SyncAlways:
-			return lsn, b.fail(b.spool.log.Sync(uint64(lsn)))
+		case err == nil && b.spool == nil:
+			return b.commit(c.Positions), nil
+		case err == nil && b.opts.Sync == SyncAlways:
+			return lsn, b.spool.Sync(lsn)
 		case !errors.Is(err, wal.ErrFull):
 			return lsn, err
 		}
@@ -169,93 +158,19 @@ func (b *Buffer) waitReplayed(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-b.quit:
+	case <-b.batches.Quitting():
 		return ErrClosed
 	}
 }
 
-func (b *Buffer) appendRecords(c *Chunk, reserved int64) (LSN, []*openBatch, error) {
-	if c.Read == 0 {
-		c.Read = b.opts.Now().UnixNano()
-	}
-	p, err := b.openPartition(c.Service)
-	if err != nil {
-		b.releaseMemory(reserved)
-		return 0, nil, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		b.releaseMemory(reserved)
-		return 0, nil, ErrClosed
-	}
-	runs := p.planRuns(c)
-	late := p.countLate(c, runs)
-	records := resolveTimes(c.Records, runs, c.Read)
-	first, entry, err := b.writeLog(p, c, runs, records)
-	if err != nil {
-		b.releaseMemory(reserved)
-		return 0, nil, err
-	}
-	full, err := p.apply(records, runs, first)
-	b.endInflight(p)
-	if err != nil {
-		b.releaseMemory(reserved)
-		if b.spool != nil { // the log has records that are missing in the batches
-			err = b.fail(err)
-		}
-		return 0, full, err
-	}
-	return b.commit(c, late, reserved, entry), full, nil
-}
-
-// commit commits a chunk's positions and returns its LSN.
-func (b *Buffer) commit(c *Chunk, late uint64, reserved int64, entry uint64) LSN {
+// commit commits positions in memory and returns their LSN.
+func (b *Buffer) commit(positions []Position) LSN {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, p := range c.Positions {
-		if len(p.Value) == 0 {
-			delete(b.positions, p.Input)
-		} else {
-			b.positions[p.Input] = slices.Clone(p.Value)
-		}
-	}
-	b.stats.Records += uint64(len(c.Records))
-	b.stats.Late += late
-	b.memory.used -= reserved
-	b.space.notify()
+	b.positions.Apply(positions)
 	b.lsn++
-	if b.spool != nil {
-		return LSN(entry)
-	}
 	return b.lsn
 }
-
-// openPartition returns the partition of a service, as long as the buffer accepts records.
-func (b *Buffer) openPartition(service string) (*partition, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.failed != nil {
-		return nil, b.failed
-	}
-	if b.draining {
-		return nil, ErrClosed
-	}
-	return b.partition(service), nil
-}
-
-// partition returns the partition of a service, and makes it if there is none. b.mu is held.
-func (b *Buffer) partition(service string) *partition {
-	p := b.partitions[service]
-	if p == nil {
-		p = &partition{buf: b, service: service, open: map[bucket]*openBatch{}}
-		b.partitions[service] = p
-	}
-	return p
-}
-
-// groupCommitDelay is how long a call of Synced waits for others to share its sync with.
-const groupCommitDelay = 10 * time.Millisecond
 
 // Synced waits until everything up to lsn is as durable as the buffer's mode makes
 // it; in memory and with SyncNever it returns at once. It does not wait for the sync
@@ -264,65 +179,52 @@ func (b *Buffer) Synced(ctx context.Context, lsn LSN) error {
 	if b.spool == nil || b.opts.Sync == SyncNever {
 		return nil
 	}
+	return b.spool.Synced(ctx, lsn)
+}
+
+// syncLoop syncs the log at the interval, and retries what failed on a full disk, until the buffer closes.
+func (b *Buffer) syncLoop() {
+	interval := time.Duration(b.opts.Sync)
+	if interval <= 0 {
+		interval = time.Second
+	}
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
 	for {
-		b.mu.Lock()
-		_, synced := b.spool.log.Entries()
-		durable, failed, closed := b.spool.durable.wait(), b.failed, b.closed
-		b.mu.Unlock()
-		switch {
-		case synced >= uint64(lsn):
-			return nil
-		case failed != nil:
-			return failed
-		case closed:
-			return ErrClosed
-		}
-		timer := time.NewTimer(groupCommitDelay)
 		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return context.Cause(ctx)
-		case <-durable:
-			timer.Stop()
-		case <-timer.C:
-			if err := b.fail(b.spool.log.Sync(uint64(lsn))); err != nil {
-				return err
-			}
-			b.mu.Lock()
-			b.spool.durable.notify()
-			b.mu.Unlock()
+		case <-b.stop:
+			return
+		case <-ticker.C:
+		}
+		if err := b.spool.Maintain(interval, b.opts.Sync != SyncNever); err != nil {
+			return
+		}
+		b.batches.Trim(false)
+		if err := b.spool.RestoreReserve(); err != nil {
+			b.opts.Log.Error("cannot reserve space on the buffer's disk", "error", b.failure.Set(err))
+			return
 		}
 	}
 }
 
-// fail makes a non-nil error final, as memory and disk may differ after it; the next
-// process recovers from what is on disk. It returns the error.
-func (b *Buffer) fail(err error) error {
-	if err == nil {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.failed == nil {
-		b.failed = err
-		b.space.notify()
-		b.ready.notify()
-		if b.spool != nil {
-			b.spool.durable.notify()
-		}
-	}
-	return err
-}
+// Batch is a sealed batch on its way to storage.
+type Batch = queue.Batch
+
+// Next waits for a sealed batch and hands it to the caller, who calls Batch.Load first and
+// Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog
+// every fourth is the newest. Next may be called concurrently. After Drain it returns
+// io.EOF when no batch waits. It does not wait for batches in flight: whoever returns one
+// after that calls Next again.
+func (b *Buffer) Next(ctx context.Context) (*Batch, error) { return b.queue.Next(ctx) }
 
 // Err is the final error, after which Append and Next fail; nil if there is none.
-func (b *Buffer) Err() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.failed
-}
+func (b *Buffer) Err() error { return b.failure.Err() }
 
 // Position returns the last position committed for an input. The bytes must not be changed.
 func (b *Buffer) Position(input string) ([]byte, bool) {
+	if b.spool != nil {
+		return b.spool.Position(input)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	v, ok := b.positions[input]
@@ -332,23 +234,46 @@ func (b *Buffer) Position(input string) ([]byte, bool) {
 // Positions returns the last committed positions of all inputs whose names start with
 // prefix, in order of name. The values must not be changed.
 func (b *Buffer) Positions(prefix string) []Position {
+	if b.spool != nil {
+		return b.spool.Positions(prefix)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var all []Position
-	for input, value := range b.positions {
-		if strings.HasPrefix(input, prefix) {
-			all = append(all, Position{Input: input, Value: value})
-		}
+	return b.positions.WithPrefix(prefix)
+}
+
+// LostPositions returns the policy that was applied when positions were lost, until
+// [Buffer.PositionsRestored], across restarts; UndecidedLost if no positions are lost.
+func (b *Buffer) LostPositions() LostPositions {
+	if b.spool == nil {
+		return UndecidedLost
 	}
-	slices.SortFunc(all, func(x, y Position) int { return strings.Compare(x.Input, y.Input) })
-	return all
+	return b.spool.LostPositions()
+}
+
+// PositionsRestored must be called after positions were lost, when all inputs have committed
+// new ones.
+func (b *Buffer) PositionsRestored(ctx context.Context) error {
+	if b.LostPositions() == UndecidedLost {
+		return nil
+	}
+	_, err := b.Append(ctx, Chunk{Positions: []Position{wal.RestoredPosition()}})
+	return err
+}
+
+// InQuarantine is the number of files in the quarantine at present; 0 in memory mode.
+func (b *Buffer) InQuarantine() int {
+	if b.spool == nil {
+		return 0
+	}
+	return b.spool.InQuarantine()
 }
 
 // Flush seals everything that was appended before the call. On a full disk it
 // waits until deliveries free space, or ctx ends.
 func (b *Buffer) Flush(ctx context.Context) {
 	if b.waitReplayed(ctx) == nil {
-		b.detachAll(false, func(o *openBatch) { b.sealDetached(ctx, o) })
+		b.batches.SealAll(ctx)
 	}
 }
 
@@ -356,37 +281,13 @@ func (b *Buffer) Flush(ctx context.Context) {
 // it waits until deliveries free space. When ctx ends, the records of batches that could
 // not be sealed stay in the log for the next process; Stats.Unsealed counts those batches.
 func (b *Buffer) Drain(ctx context.Context) {
-	stop := context.AfterFunc(ctx, b.stopWaiting)
+	b.batches.Refuse()
+	stop := context.AfterFunc(ctx, b.batches.Quit)
 	defer stop()
-	b.mu.Lock()
-	b.draining = true
-	b.space.notify()
-	b.mu.Unlock()
 
 	<-b.replayed
-	b.detachAll(true, func(o *openBatch) { b.sealDetached(context.WithoutCancel(ctx), o) })
-
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.drained = true
-	b.ready.notify()
-}
-
-// stopWaiting ends all waiting for space: unsealed records are left in the log for the next process.
-func (b *Buffer) stopWaiting() {
-	b.quitOnce.Do(func() { close(b.quit) })
-}
-
-// detachAll detaches all open batches and calls end with each; with closed set no others are opened.
-func (b *Buffer) detachAll(closed bool, end func(*openBatch)) {
-	b.mu.Lock()
-	partitions := slices.Collect(maps.Values(b.partitions))
-	b.mu.Unlock()
-	for _, p := range partitions {
-		for _, o := range p.detachAll(closed) {
-			end(o)
-		}
-	}
+	b.batches.Drain(context.WithoutCancel(ctx))
+	b.queue.End()
 }
 
 // Close ends the buffer's goroutines and waits for them; waiting calls return
@@ -396,22 +297,21 @@ func (b *Buffer) detachAll(closed bool, end func(*openBatch)) {
 func (b *Buffer) Close() error {
 	b.mu.Lock()
 	again := b.closed
-	if !again {
-		b.draining, b.closed = true, true
-		close(b.stop)
-		b.stopWaiting()
-	}
-	b.space.notify()
-	b.ready.notify()
-	if b.spool != nil {
-		b.spool.durable.notify()
-	}
+	b.closed = true
 	b.mu.Unlock()
-
-	b.sealers.Wait()
-	b.detachAll(true, b.discard)
-	if b.spool != nil && !again {
-		return b.spool.close()
+	if !again {
+		close(b.stop)
 	}
-	return nil
+	b.batches.Stop()
+	b.queue.Close()
+	if b.spool != nil {
+		b.spool.Stop()
+	}
+	b.loops.Wait()
+	empty := b.batches.Close()
+	if b.spool == nil || again {
+		return nil
+	}
+	st := b.queue.Stats()
+	return b.spool.Close(empty && st.Waiting+st.Sending == 0)
 }

@@ -330,7 +330,7 @@ func TestDrainWhileAppending(t *testing.T) {
 				t.Fatal(err)
 			}
 			got += int64(batch.Meta.Records)
-			if err := batch.Done(); err != nil {
+			if err := errors.Join(batch.Load(t.Context()), batch.Done()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,97 +1,18 @@
 package buffer
 
 import (
-	"bytes"
-	"fmt"
-	"math"
-	"time"
-
-	"logstow/blobnaming"
-	"logstow/record"
-	"logstow/segment"
+	"logstow/buffer/batching"
+	"logstow/buffer/wal"
 )
 
 // Chunk is what an input appends at once: records of one service, and the positions of
 // the input behind them. Either may be empty.
-type Chunk struct {
-	Service string
-	// Class is the service's retention class.
-	Class string
-	// Read is when the records were read, in Unix nanoseconds: the time that late records
-	// get. 0 is the current time.
-	Read    int64
-	Records []record.Record
-	// Positions are committed together with Records.
-	Positions []Position
-}
+type Chunk = batching.Chunk
 
 // Position is how far an input was read; only the input interprets Value. An
 // empty Value deletes the input's position.
-type Position struct {
-	Input string
-	Value []byte
-}
+type Position = wal.Position
 
 // LSN is the log sequence number of a call of Append: it stands for everything that was
 // appended up to that call. It is valid for one Buffer, until Close.
-type LSN uint64
-
-// recordOverhead is about how many bytes a record takes in a segment's text beside its source
-// and message: time, level, separators.
-const recordOverhead = 40
-
-func textSize(r *record.Record) int64 {
-	return int64(recordOverhead + len(r.Source) + len(r.Message))
-}
-
-// check rejects a chunk that no segment can hold; it returns the size of the chunk's text.
-func (c *Chunk) check() (n chunkSize, err error) {
-	if len(c.Records) == 0 {
-		return n, nil
-	}
-	if !blobnaming.ValidService(c.Service) {
-		return n, fmt.Errorf("%q is not a service name", c.Service)
-	}
-	if !blobnaming.ValidClass(c.Class) {
-		return n, fmt.Errorf("%q is not a retention class", c.Class)
-	}
-	if !validTime(c.Read) {
-		return n, fmt.Errorf("the time read, %d ns, is out of range", c.Read)
-	}
-	for i := range c.Records {
-		r := &c.Records[i]
-		if err := checkRecord(r); err != nil {
-			return n, fmt.Errorf("record %d of source %q: %w", i, r.Source, err)
-		}
-		size := textSize(r)
-		n.total, n.largest = n.total+size, max(n.largest, size)
-	}
-	return n, nil
-}
-
-func checkRecord(r *record.Record) error {
-	if len(r.Message) > record.MaxSize {
-		return fmt.Errorf("message of %d bytes, the limit is %d", len(r.Message), record.MaxSize)
-	}
-	if len(r.Message) > segment.MaxBlockRaw/2 {
-		// Each newline takes a second byte in the text.
-		lines := bytes.Count(r.Message, []byte{'\n'})
-		if text := recordOverhead + record.MaxSource + len(r.Message) + lines; text > segment.MaxBlockRaw {
-			return fmt.Errorf("message of %d bytes with %d newlines does not fit into a block", len(r.Message), lines)
-		}
-	}
-	if int(r.Level) >= record.Levels {
-		return fmt.Errorf("level %d is unknown", r.Level)
-	}
-	if !validTime(r.Time) {
-		return fmt.Errorf("time %d ns is out of range", r.Time)
-	}
-	return nil
-}
-
-// validTime reports whether the bucket of t, in Unix nanoseconds, begins and ends in the
-// range of int64 nanoseconds: the years 1678 to 2261.
-func validTime(t int64) bool {
-	const margin = 3 * int64(time.Hour)
-	return t > math.MinInt64+margin && t < math.MaxInt64-margin
-}
+type LSN = wal.LSN

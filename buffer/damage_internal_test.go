@@ -26,7 +26,7 @@ func moments() []func(s *scenario, b *Buffer) error {
 	}
 	return []func(s *scenario, b *Buffer) error{
 		func(s *scenario, b *Buffer) error { // positions alone
-			_, err := b.Append(context.Background(), Chunk{Positions: []Position{{"files:*", []byte{1}}, {"input", []byte("0")}}})
+			_, err := b.Append(context.Background(), Chunk{Positions: []Position{{Input: "files:*", Value: []byte{1}}, {Input: "input", Value: []byte("0")}}})
 			return err
 		},
 		func(s *scenario, b *Buffer) error { return s.append(b, 6) },
@@ -53,7 +53,7 @@ func moments() []func(s *scenario, b *Buffer) error {
 		func(s *scenario, b *Buffer) error { // one waits, and its records are trimmed from the log
 			err := s.append(b, 14)
 			b.Flush(context.Background())
-			b.spool.trim(true)
+			b.batches.Trim(true)
 			return errors.Join(err, s.append(b, 16))
 		},
 		func(s *scenario, b *Buffer) error { // all is stored, and still in the log
@@ -66,7 +66,7 @@ func moments() []func(s *scenario, b *Buffer) error {
 			return nil
 		},
 		func(s *scenario, b *Buffer) error { // only positions are left
-			b.spool.trim(true)
+			b.batches.Trim(true)
 			return nil
 		},
 	}
@@ -79,7 +79,7 @@ func (s *scenario) append(b *Buffer, end int) error {
 		at = s.written
 	}
 	for ; at < end; at += 2 {
-		c := Chunk{Service: "web", Read: noonNanos, Positions: []Position{{"input", fmt.Append(nil, at+2)}}}
+		c := Chunk{Service: "web", Read: noonNanos, Positions: []Position{{Input: "input", Value: fmt.Append(nil, at+2)}}}
 		for n := at; n < at+2; n++ {
 			r := numbered(n)
 			r.Time = noonNanos + int64(n)
@@ -107,8 +107,7 @@ func killed(t *testing.T, n int, durable bool) *scenario {
 		}
 	}
 	if durable { // as syncLoop does in an idle second
-		written, _ := b.spool.log.Entries()
-		if err := errors.Join(b.spool.log.Sync(written), b.spool.log.WriteDurable()); err != nil {
+		if err := errors.Join(b.spool.Maintain(0, true), b.spool.Maintain(0, true)); err != nil {
 			t.Fatal(err)
 		}
 	}

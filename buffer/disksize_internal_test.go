@@ -48,6 +48,13 @@ func TestLongDiskSizes(t *testing.T) {
 	}
 }
 
+// Names in a buffer's directory.
+const (
+	logDir      = "wal"
+	sealedDir   = "sealed"
+	reserveFile = "reserve"
+)
+
 // world is a source of numbered lines, a small disk and a storage; processes are started and
 // killed in it.
 type world struct {
@@ -196,7 +203,7 @@ func (p *process) read(ctx context.Context, lines int) {
 		n := min(1+rnd.IntN(3000/p.w.services), lines-at)
 		c := Chunk{
 			Service: fmt.Sprint("service", rnd.IntN(p.w.services)), Read: noonNanos,
-			Positions: []Position{{"input", []byte(strconv.Itoa(at + n))}},
+			Positions: []Position{{Input: "input", Value: []byte(strconv.Itoa(at + n))}},
 		}
 		for i := range n {
 			c.Records = append(c.Records, p.w.record(at+i))
@@ -241,6 +248,9 @@ func (p *process) deliver(ctx context.Context, batch *Batch) error {
 			return context.Cause(ctx)
 		}
 		time.Sleep(time.Millisecond)
+	}
+	if err := batch.Load(ctx); err != nil {
+		return err
 	}
 	if _, stored := batch.Stored(); !stored {
 		body, err := batch.Body()
@@ -320,7 +330,7 @@ func (w *world) count(body []byte) error {
 // standstill waits until nothing is appended or delivered any more, or moves reaches most, or
 // all is done.
 func (p *process) standstill(most int64) {
-	still := func() bool { return p.b.spool.waiting.Load() > 0 || p.allRead.Load() }
+	still := func() bool { return p.b.spool.Waiting() || p.allRead.Load() }
 	last, since := p.moves.Load(), time.Now()
 	for time.Since(since) < 50*time.Millisecond || !still() {
 		select {
@@ -365,7 +375,8 @@ func (p *process) end() {
 			last, since = now, time.Now()
 		}
 		if time.Since(since) > hang {
-			p.w.t.Errorf("nothing moved for %v: %+v, log of %d bytes, reserve %d of %d\n%s", hang, p.b.Stats(), p.b.spool.log.Size(), p.b.spool.reserve.size(), p.b.spool.reserveTarget.Load(), p.w.log)
+			held, want := p.b.spool.Reserve()
+			p.w.t.Errorf("nothing moved for %v: %+v, log of %d bytes, reserve %d of %d\n%s", hang, p.b.Stats(), p.b.spool.LogSize(), held, want, p.w.log)
 			p.cancel()
 			<-p.ended
 			done = true

@@ -76,7 +76,7 @@ func (s *scenario) work(b *Buffer, end int) error {
 	ctx := context.Background()
 	for at := s.position(b); at < end; {
 		n := min(1+at%7, end-at)
-		c := Chunk{Service: "web", Read: noonNanos, Positions: []Position{{"input", []byte(strconv.Itoa(at + n))}}}
+		c := Chunk{Service: "web", Read: noonNanos, Positions: []Position{{Input: "input", Value: []byte(strconv.Itoa(at + n))}}}
 		if at%2 == 1 {
 			c.Service = "api"
 		}
@@ -232,6 +232,14 @@ func (s *scenario) check(end int) {
 	}
 }
 
+// checkHandles asserts that no file is open, after Close or a failed Open.
+func (s *scenario) checkHandles() {
+	s.t.Helper()
+	if n := s.fs.Handles(); n != 0 {
+		s.t.Errorf("%d files are still open", n)
+	}
+}
+
 const records = 60
 
 // TestCrashAtEveryStep crashes the machine, or only the process, at every step that changes
@@ -256,6 +264,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 						}
 						_ = b.Close()
 					}
+					s.checkHandles()
 					reached = s.fs.Steps() >= n
 					rnd := rand.New(rand.NewPCG(seed, uint64(n)))
 					s.fs = s.fs.Crash(rnd, power)
@@ -297,6 +306,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 					}
 					_ = b.Close()
 				}
+				s.checkHandles()
 				reached := s.fs.Steps() >= n
 				s.fs.Arm(0, fault)
 				s.settle(records + 10)
@@ -322,6 +332,33 @@ func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
 	}
 }
 
+// The process that sealed a batch does not read its footer and state to load it.
+func TestLoadReadsNothingAgain(t *testing.T) {
+	t.Parallel()
+	s := newScenario(t, SyncNever)
+	b, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.work(b, 1); err != nil {
+		t.Fatal(err)
+	}
+	b.Flush(t.Context())
+	batch, err := b.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fs.FailReads(true)
+	if err := batch.Load(t.Context()); err != nil || len(batch.Minutes) != 1 {
+		t.Errorf("load: %v, %d minutes", err, len(batch.Minutes))
+	}
+	s.fs.FailReads(false)
+	batch.Return()
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A failing read is not damage: it does not quarantine the batch.
 func TestReadErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
@@ -334,6 +371,13 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Flush(t.Context())
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = s.open(); err != nil {
+		t.Fatal(err)
+	}
+	<-b.replayed
 	s.fs.FailReads(true)
 	batch, err := b.Next(t.Context())
 	if err != nil {
@@ -363,18 +407,89 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 	s.check(1)
 }
 
-// After Close the lock check returns ErrClosed and does not fail the buffer.
-func TestLockAfterClose(t *testing.T) {
+// The damaged state of a batch is logged and counted once, however often Load is retried.
+func TestStateDamageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
-	s := newScenario(t, SyncAlways)
+	s := newScenario(t, SyncNever)
 	b, err := s.open()
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := s.work(b, 1); err != nil {
+		t.Fatal(err)
+	}
+	b.Flush(t.Context())
+	batch, err := b.Next(t.Context())
+	if err == nil {
+		err = batch.Load(t.Context())
+	}
+	if err == nil {
+		err = batch.SetName("store", "name")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fs.Change(s.fs.Paths(".state")[0], func([]byte) []byte { return []byte("damaged state") })
+	s.fs = s.fs.Crash(nil, false)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.spool.checkLock(); !errors.Is(err, ErrClosed) || b.Err() != nil {
-		t.Errorf("%v, and the buffer has failed: %v", err, b.Err())
+	if b, err = s.open(); err == nil {
+		batch, err = b.Next(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fs.FailOpen(".seg", syscall.EIO)
+	for range 3 {
+		if err := batch.Load(t.Context()); !errors.Is(err, syscall.EIO) {
+			t.Errorf("load: %v", err)
+		}
+	}
+	s.fs.FailOpen("", nil)
+	if err := batch.Load(t.Context()); err != nil {
+		t.Errorf("load: %v", err)
+	}
+	if n := strings.Count(s.log.String(), "the state of a sealed batch is damaged"); n != 1 || b.Stats().Damaged != 1 {
+		t.Errorf("logged %d times, counted %d times, want once", n, b.Stats().Damaged)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// onAfterFunc is a context that calls a function when context.AfterFunc is called with it.
+type onAfterFunc struct {
+	context.Context
+	call func()
+}
+
+func (onAfterFunc) Done() <-chan struct{} { return make(chan struct{}) }
+
+func (c onAfterFunc) AfterFunc(func()) (stop func() bool) {
+	c.call()
+	return func() bool { return true }
+}
+
+// Drain lets Append fail before the end of its context can end waiting for space: otherwise an
+// append that waits for space would spin.
+func TestDrainEndsAppendsFirst(t *testing.T) {
+	t.Parallel()
+	b, err := Open(t.Context(), Options{Instance: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := false
+	b.Drain(onAfterFunc{context.Background(), func() {
+		called = true
+		if _, err := b.Append(t.Context(), Chunk{Service: "web", Records: []record.Record{numbered(1)}}); !errors.Is(err, ErrClosed) {
+			t.Errorf("append: %v", err)
+		}
+	}})
+	if !called {
+		t.Error("Drain does not wait for the end of its context")
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -8,10 +8,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"logstow/buffer"
 )
@@ -54,6 +57,38 @@ func TestLocked(t *testing.T) {
 	}
 }
 
+// The decision on lost positions is not an input in what Inspect returns.
+func TestInspectCountsInputs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := durable(t, dir, nil)
+	mustAppend(t, b, buffer.Chunk{Positions: []buffer.Position{{Input: "file:a", Value: []byte("1")}}})
+	mustClose(t, b)
+	for _, ext := range []string{"*.log", "*.copy"} {
+		files, err := filepath.Glob(filepath.Join(dir, "wal", ext))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		data, err := os.ReadFile(files[0])
+		if err == nil {
+			data[len(data)/3] ^= 1
+			err = os.WriteFile(files[0], data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b = durable(t, dir, func(o *buffer.Options) { o.OnLostPositions = buffer.RereadLost })
+	if b.LostPositions() != buffer.RereadLost {
+		t.Fatal("no positions are lost")
+	}
+	mustAppend(t, b, buffer.Chunk{Positions: []buffer.Position{{Input: "file:a", Value: []byte("1")}}})
+	mustClose(t, b)
+	if s, err := buffer.Inspect(t.Context(), dir); err != nil || s.Positions != 1 {
+		t.Errorf("%+v, %v; want one input", s, err)
+	}
+}
+
 // Waiting batches, with names, states and bytes, and positions are recovered after Close.
 func TestReopen(t *testing.T) {
 	t.Parallel()
@@ -84,7 +119,7 @@ func TestReopen(t *testing.T) {
 	}
 	again := next(t, b)
 	data, err := again.Body()
-	if err != nil || !bytes.Equal(data, body) || again.Meta != first.Meta || again.Name() != "web/1" || again.Store() != "store" || len(again.Minutes) != 1 {
+	if err != nil || !bytes.Equal(data, body) || again.Meta != first.Meta || again.Name() != "web/1" || again.Store() != "store" || len(again.Minutes) != 1 || !slices.Equal(again.Minutes, first.Minutes) {
 		t.Errorf("the batch changed: %q %q, %v", again.Store(), again.Name(), err)
 	}
 	if err := again.SetStored("etag"); err != nil {
@@ -112,6 +147,45 @@ func TestReopen(t *testing.T) {
 	}
 	if _, ok := b.Position("file:a"); !ok {
 		t.Error("the position is gone")
+	}
+}
+
+// Records of different parsers are in different batches, each with its parser in the footer: whether it was
+// sealed before a restart or is replayed after it.
+func TestParserKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := durable(t, dir, nil)
+	parsers := []string{"", "none/1", "pattern/1 '<ip> <_>'"}
+	for _, message := range []string{"sealed", "replayed"} {
+		for i, parse := range parsers {
+			c := chunk(rec(noon, fmt.Sprint(message, i)))
+			c.Parse = parse
+			mustAppend(t, b, c)
+		}
+		if message == "sealed" {
+			b.Flush(t.Context())
+		}
+	}
+	mustClose(t, b)
+	b = durable(t, dir, nil)
+	b.Drain(t.Context())
+	got := map[string]string{}
+	for _, s := range rest(t, b) {
+		got[s.messages()] = s.parse
+	}
+	want := map[string]string{}
+	for i, parse := range parsers {
+		want[fmt.Sprint("sealed", i)], want[fmt.Sprint("replayed", i)] = parse, parse
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	mustClose(t, b)
+	c := chunk(rec(noon, "x"))
+	c.Parse = "none/1\n"
+	if _, err := durable(t, dir, nil).Append(t.Context(), c); err == nil {
+		t.Error("a parser of two lines was accepted")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -127,4 +128,17 @@ func reopen(t *testing.T, dir string) *buffer.Buffer {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// An error of locking is returned, with the reason.
+func TestCannotLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := buffer.Open(t.Context(), buffer.Options{Instance: "test", Dir: dir})
+	if !errors.Is(err, syscall.EISDIR) || errors.Is(err, buffer.ErrLocked) {
+		t.Errorf("%v, want %v", err, syscall.EISDIR)
+	}
 }

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"logstow/buffer/internal/disk"
 	"logstow/buffer/internal/disktest"
-	"logstow/buffer/wal"
+	"logstow/buffer/spool"
 	"logstow/internal/hint"
 	"logstow/record"
 )
@@ -63,7 +62,7 @@ func (s *scenario) liftWhenWaiting(b *Buffer) (stop func() bool) {
 	lifted := make(chan bool, 1)
 	go func() {
 		for ctx.Err() == nil {
-			if b.spool.waiting.Load() > 0 {
+			if b.spool.Waiting() {
 				s.fs.Arm(0, disktest.Full)
 				lifted <- true
 				return
@@ -113,9 +112,7 @@ func TestFullDisk(t *testing.T) {
 					}
 					l = w.start(lines)
 				} else if without {
-					if _, err := l.b.spool.reserve.shrink(1 << 40); err != nil {
-						t.Fatal(err)
-					}
+					l.b.spool.ReleaseReserve(math.MaxInt64)
 					w.fs.Occupy(4 * disktest.Block)
 				}
 				w.away.Store(false)
@@ -209,7 +206,7 @@ func TestLargeRecordOnSmallDisk(t *testing.T) {
 	for l.moves.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if held := l.b.spool.reserve.size(); held < int64(w.large) {
+	if held, _ := l.b.spool.Reserve(); held < int64(w.large) {
 		t.Errorf("%d bytes are reserved for it", held)
 	}
 	l.end()
@@ -229,7 +226,7 @@ func TestLogAloneFillsDisk(t *testing.T) {
 	for n := range lines {
 		c := Chunk{
 			Service: fmt.Sprint("s", n%4), Read: noonNanos, Records: []record.Record{w.record(n)},
-			Positions: []Position{{"input", []byte(strconv.Itoa(n + 1))}},
+			Positions: []Position{{Input: "input", Value: []byte(strconv.Itoa(n + 1))}},
 		}
 		if _, err := b.Append(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -287,10 +284,10 @@ func TestBatchesFitReserve(t *testing.T) {
 			if nextErr != nil {
 				t.Fatal(nextErr)
 			}
-			if held := b.spool.reserve.size(); batch.Size+smallWrites > held {
-				t.Errorf("a batch of %d bytes, the reserve has %d", batch.Size, held)
+			if _, want := b.spool.Reserve(); batch.Size+spool.SmallWrites > want {
+				t.Errorf("a batch of %d bytes, a complete reserve has %d", batch.Size, want)
 			}
-			if err := batch.Done(); err != nil {
+			if err := errors.Join(batch.Load(t.Context()), batch.Done()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -306,77 +303,34 @@ func TestBatchesFitReserve(t *testing.T) {
 	}
 }
 
-// Sealing never uses the space that delivery needs, however little there is.
-func TestSealingLeavesSpace(t *testing.T) {
+// Close removes the reserve if nothing is left, and keeps it for records that only the log has.
+func TestReserveAfterClose(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, MinDisk, 1)
-	b, err := Open(t.Context(), w.options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := b.spool
-	for _, left := range []int64{0, 8 * disktest.Block} {
-		if left > 0 {
-			s.releaseReserve(math.MaxInt64)
+	for _, drained := range []bool{true, false} {
+		w := newWorld(t, MinDisk, 1)
+		b, err := Open(t.Context(), w.options())
+		if err != nil {
+			t.Fatal(err)
 		}
-		w.fs.Occupy(left)
-		there := s.reserve.size() + left
-		if err := s.releaseReserveFor(there - min(smallWrites/2, there/4)); !disk.Full(err) {
-			t.Errorf("nearly all of %d: %v", there, err)
-		}
-		if err := s.releaseReserveFor(there / 2); err != nil {
-			t.Errorf("half of %d: %v", there, err)
-		}
-	}
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// Trim keeps log files that are not replayed yet.
-func TestTrimWhileReplaying(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, MinDisk, 1)
-	w.words, w.services, w.flushInterval = 14, 3, -1
-	opts := w.options()
-	b, err := Open(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const lines = 9000
-	for n := range lines {
-		c := Chunk{Service: fmt.Sprint("s", n%3), Read: noonNanos, Records: []record.Record{w.record(n)}}
+		c := Chunk{Service: "web", Read: noonNanos, Records: []record.Record{w.record(0)}}
 		if _, err := b.Append(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if files := w.fs.Paths("/" + logDir + "/"); len(files) < 3 {
-		t.Fatalf("log files %v", files)
-	}
-	if b, err = newBuffer(opts); err == nil {
-		err = b.openSpool(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed := uint64(0)
-	err = b.spool.log.Replay(func(e wal.Records) error {
-		sealed += uint64(len(e.Records))
-		err := b.spool.replayOne(e)
-		if sealed%1000 == 0 {
-			b.detachAll(false, b.sealAndEnqueue)
-			b.spool.trim(true)
+		if drained {
+			b.Drain(t.Context())
+			batch, err := b.Next(t.Context())
+			if err == nil {
+				err = errors.Join(batch.Load(t.Context()), batch.Done())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-		return err
-	})
-	if err != nil || sealed != lines {
-		t.Errorf("%d records replayed, want %d: %v", sealed, lines, err)
-	}
-	close(b.replayed)
-	if err := b.Close(); err != nil {
-		t.Error(err)
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left := len(w.fs.Paths("/" + reserveFile)); (left == 0) != drained {
+			t.Errorf("drained %t: %d reserves are left", drained, left)
+		}
 	}
 }

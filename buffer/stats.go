@@ -65,37 +65,20 @@ func (s Stats) DamageLoss() string {
 
 // Stats returns a snapshot of the buffer.
 func (b *Buffer) Stats() Stats {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.stats
-	s.Open = len(b.open)
-	s.Waiting = len(b.queue.waiting)
-	s.Sending = len(b.queue.inflight)
-	s.Bytes, s.Limit = b.memory.used, b.memory.limit
+	open, queued := b.batches.Stats(), b.queue.Stats()
+	s := Stats{
+		Records: open.Records, Late: open.Late, Replayed: open.Replayed, Failed: open.Failed, Unsealed: open.Unsealed,
+		Open: open.Open, Waiting: queued.Waiting, Sending: queued.Sending, Unindexed: queued.Unindexed, Oldest: queued.Oldest,
+		Done: queued.Done, Quarantined: queued.Quarantined + b.quarantined, Dropped: queued.Dropped, DroppedRecords: queued.DroppedRecords,
+	}
+	if s.Oldest.IsZero() || !open.Oldest.IsZero() && open.Oldest.Before(s.Oldest) {
+		s.Oldest = open.Oldest
+	}
+	s.Bytes, s.Limit = b.memory.Used()
 	if b.spool != nil {
-		s.Disk, s.Limit, s.Full = b.spool.size(), b.spool.limit.Load(), b.spool.waiting.Load() > 0
-	}
-	for o := range b.open {
-		s.addFirst(o.first)
-	}
-	for _, batch := range b.queue.waiting {
-		s.addBatch(batch)
-	}
-	for batch := range b.queue.inflight {
-		s.addBatch(batch)
+		lost := b.spool.Losses()
+		s.Damaged, s.LostRecords, s.Missing, s.LostUnknown, s.LostPositions = lost.Damaged, lost.Records, lost.Missing, lost.Unknown, lost.Positions
+		s.Disk, s.Limit, s.Full = b.spool.Size(), b.spool.Limit(), b.spool.Waiting()
 	}
 	return s
-}
-
-func (s *Stats) addBatch(batch *Batch) {
-	s.addFirst(batch.first)
-	if batch.state.Stored {
-		s.Unindexed++
-	}
-}
-
-func (s *Stats) addFirst(first time.Time) {
-	if s.Oldest.IsZero() || first.Before(s.Oldest) {
-		s.Oldest = first
-	}
 }

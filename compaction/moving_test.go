@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/compaction"
 	"logstow/query"
 	"logstow/query/source"
 	"logstow/store"
@@ -219,6 +220,44 @@ func TestLongDamagedOutput(t *testing.T) {
 				if text != want[kind] {
 					t.Fatalf("bit of byte %d of %s: %s differ:\n%s", at, output, kind, firstDifference(text, want[kind]))
 				}
+			}
+		}
+	}
+}
+
+// What a second look lists again, whether it is read or not, counts once.
+func TestSecondLookCountsOnce(t *testing.T) {
+	t.Parallel()
+	s, inputs, _ := movingStore(t, random(t))
+	all := names(t, s)
+	outputs := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return inputs[name] })
+	if err := compaction.Reject(t.Context(), s, outputs[0]); err != nil {
+		t.Fatal(err)
+	}
+	for name, sel := range map[string]query.Selection{
+		"all":           {From: hour(), To: hour().Add(2 * time.Hour)},
+		"other times":   {From: hour().Add(2 * time.Hour), To: hour().Add(3 * time.Hour)},
+		"a part":        {From: hour(), To: hour().Add(time.Nanosecond)},
+		"whole listing": {From: hour().Truncate(24 * time.Hour), To: hour().Truncate(24 * time.Hour).Add(48 * time.Hour)},
+	} {
+		var want query.Report
+		for _, pageSize := range []int{1000, 20, 7, 1} {
+			reader := query.ReadOnly(s)
+			reader.Blobs = &moving{BlobReader: s.Blobs(), created: 0, removed: 1 << 60, pageSize: pageSize}
+			q, err := query.New([]query.Store{reader}, sel, query.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := q.Plan(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got := q.Report()
+			if pageSize == 1000 {
+				want = got
+			}
+			if got.SegmentsListed != want.SegmentsListed || got.SegmentsPruned != want.SegmentsPruned || len(got.Problems) > 0 {
+				t.Errorf("%s, pages of %d: %d listed and %d pruned, want %d and %d, problems %v",
+					name, pageSize, got.SegmentsListed, got.SegmentsPruned, want.SegmentsListed, want.SegmentsPruned, got.Problems)
 			}
 		}
 	}

@@ -62,16 +62,10 @@ func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) (*containm
 		}
 	}
 	var output *containment.Segment
-	listed := make(map[containment.Scope]map[containment.Identity]bool)
 	for _, s := range l.segments {
 		if s.Name == name {
 			output = &s
-			continue
 		}
-		if listed[s.Scope()] == nil {
-			listed[s.Scope()] = make(map[containment.Identity]bool)
-		}
-		listed[s.Scope()][s.Identity()] = true
 	}
 	if output == nil {
 		return nil, store.ErrNotFound
@@ -80,14 +74,25 @@ func (r *run) inputsListed(ctx context.Context, name blobnaming.Name) (*containm
 	if err != nil || o.Err != nil {
 		return output, err
 	}
-	gone := 0
-	for _, input := range o.Inputs {
-		if !listed[o.Scope()][containment.IdentityOf(input)] {
-			gone++
-		}
-	}
-	if gone > 0 {
+	if gone := l.missing(o); gone > 0 {
 		return nil, fmt.Errorf("%d of %d: %w", gone, len(o.Inputs), ErrInputsGone)
 	}
 	return output, nil
+}
+
+// missing is the number of inputs of an output of which no segment is listed.
+func (l *listing) missing(o containment.Output) int {
+	listed := make(map[containment.Identity]bool)
+	for _, s := range l.segments {
+		if s.Scope() == o.Scope() && !s.Meta.IsOutput() {
+			listed[s.Identity()] = true
+		}
+	}
+	gone := 0
+	for _, input := range o.Inputs {
+		if !listed[containment.IdentityOf(input)] {
+			gone++
+		}
+	}
+	return gone
 }

@@ -16,6 +16,9 @@ type Report struct {
 	Store  string    `json:"store"`
 	Now    time.Time `json:"now"`
 	DryRun bool      `json:"dry_run"`
+	// From and To are the hours that were looked at: To is excluded.
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
 	// Complete is false where the run ended early.
 	Complete bool `json:"complete"`
 	// Services were looked at, and Hours of them: hours and classes that have plain segments.

@@ -169,6 +169,7 @@ func (r *run) run(ctx context.Context) error {
 		return fmt.Errorf("cannot get the time of %s: %w", r.store, err)
 	}
 	r.report.Now = r.now
+	r.report.From, r.report.To = r.bounds()
 	services, err := r.services(ctx)
 	if err != nil {
 		return err

@@ -95,9 +95,11 @@ func kinds() []Kind {
 type Common struct {
 	// Service is a name or, for files, a pattern such as {namespace}.{container}.
 	Service, Class, SourcePrefix string
-	MaxRecord                    int64
-	MaxAhead                     time.Duration
-	Zone                         *time.Location
+	// Parse is the parser of the messages, as [ParseParser] returns it.
+	Parse     string
+	MaxRecord int64
+	MaxAhead  time.Duration
+	Zone      *time.Location
 	// Rules find timestamps and levels that are not recognized without them.
 	Rules     recognize.RuleOptions
 	Format    container.Format

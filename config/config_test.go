@@ -37,6 +37,7 @@ store: azblob://logs
 instance: ${POD}
 service: ${SERVICE}
 class: ${CLASS:-audit}
+parse: pattern <ip> <_>
 time-zone: Europe/Berlin
 flush-interval: 30s
 flush-size: 4MiB
@@ -59,6 +60,7 @@ inputs:
   - files: [/var/log/containers/*.log]
     service: "{namespace}.{container}"
     format: cri
+    parse: none
     multiline: { start: '^\d{4}-', timeout: 2s, max-lines: 50 }
   - syslog: udp://:5140
     service: net
@@ -83,7 +85,7 @@ inputs:
 	}
 	app := c.Inputs[0]
 	if app.Kind != config.KindFiles || app.Service != "api" || app.Class != "audit" || app.Zone.String() != "Europe/Berlin" || !app.Multiline.Auto ||
-		!app.Files.FromStart || app.Files.Name != "app" || app.Line != 13 {
+		!app.Files.FromStart || app.Files.Name != "app" || app.Line != 14 {
 		t.Errorf("%+v", app)
 	}
 	if diff := cmp.Diff([]string{"all"}, app.Process.Redact); diff != "" {
@@ -93,7 +95,7 @@ inputs:
 		t.Errorf("%+v", app.Process)
 	}
 	pods := c.Inputs[1]
-	if pods.Service != "{namespace}.{container}" || pods.Format != container.CRI || pods.Multiline.Start == nil || pods.Multiline.MaxLines != 50 {
+	if pods.Service != "{namespace}.{container}" || pods.Format != container.CRI || pods.Parse != "none/1" || app.Parse != "pattern/1 '<ip> <_>'" || pods.Multiline.Start == nil || pods.Multiline.MaxLines != 50 {
 		t.Errorf("%+v", pods)
 	}
 	if diff := cmp.Diff([]string{"bearer"}, pods.Process.Redact); diff != "" {
@@ -126,6 +128,7 @@ buffer:
   sise: 1GiB
 time-zone: Nowhere/Land
 class: A
+parse: pattern '<a><b>'
 store: again
 inputs:
   - files: /a
@@ -151,7 +154,8 @@ shipper.yaml:7:9: mode: "tape": want disk, memory
 shipper.yaml:8:3: unknown key sise; did you mean size?
 shipper.yaml:9:12: time-zone: unknown time zone Nowhere/Land
 shipper.yaml:10:8: class: "A": want at most 24 of a-z and 0-9
-shipper.yaml:11:1: duplicate key store`
+shipper.yaml:11:8: parse: no text between the captures before and at <b> (at character 13)
+shipper.yaml:12:1: duplicate key store`
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v\nwant\n%s", err, want)
 	}

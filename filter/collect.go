@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"logstow/token"
+	"logstow/filter/token"
 )
 
 const (

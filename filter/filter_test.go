@@ -9,7 +9,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/filter"
-	"logstow/token"
+	"logstow/filter/token"
 )
 
 // layout is a filter as it is in a blob, from offset 1 on.

@@ -41,6 +41,8 @@ type Options struct {
 	// Service and Class are those of the records. Service is required, unless the input determines
 	// one for each of its sources.
 	Service, Class string
+	// Parse is the parser of the messages, as [buffer.Chunk] has it.
+	Parse string
 	// MaxRecord is the length in bytes past which a line is truncated, from [MinMaxRecord] to
 	// [record.MaxSize]; 0 is [DefaultMaxRecord].
 	MaxRecord int

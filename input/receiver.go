@@ -98,7 +98,7 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event) (bu
 		return 0, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, MaxReceive)
 	}
 	read := r.opts.Now()
-	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
+	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
 	recognizer := recognize.New(r.opts.Recognize)
 	var ahead skewBatch
 	source := ""

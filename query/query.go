@@ -11,6 +11,7 @@ import (
 	"logstow/query/plan"
 	"logstow/query/source"
 
+	"logstow/field/parse"
 	"logstow/internal/price"
 )
 
@@ -82,7 +83,7 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 	}
 	for i, s := range stores {
 		s.Blobs, s.Tables = q.recorder.Requests.BlobReader(s.Blobs), q.recorder.Requests.TableReader(s.Tables)
-		q.stores[i] = q.meter.Store(source.Limited(s))
+		q.stores[i] = q.meter.Store(s)
 	}
 	q.fetcher = fetch.NewFetcher(m, q.recorder, q.findings, opts.Plan == PlanIndex, opts.TempDir)
 	return q, nil
@@ -117,6 +118,9 @@ func (q *Query) with(m *match.Matcher) *Query {
 func (q *Query) Highlight(dst [][2]int, message []byte) [][2]int {
 	return q.matcher.Highlight(dst, message)
 }
+
+// Parser finds the fields of the messages of a segment.
+func (q *Query) Parser(s *Segment) *parse.Parser { return q.matcher.FieldsOf(s.Meta.Parse).Parser }
 
 // planner is the layer that finds segments.
 func (q *Query) planner() *plan.Planner {

@@ -63,6 +63,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("instance %q is not a valid name", o.Instance)
 	case !blobnaming.ValidClass(o.Class):
 		return fmt.Errorf("class %q is not a valid name", o.Class)
+	case !blobnaming.ValidParse(o.Parse):
+		return fmt.Errorf("parser %q is not one line of at most %d bytes", o.Parse, blobnaming.MaxParse)
 	case len(o.Inputs) > MaxOrigins:
 		return fmt.Errorf("%d inputs, at most %d allowed", len(o.Inputs), MaxOrigins)
 	case o.BlockSize > MaxBlockRaw:
@@ -196,6 +198,9 @@ func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
 	return f.Metadata, nil
 }
 
+// Minutes are the minutes that have records, in order, as in the footer. It is valid after Close.
+func (w *Writer) Minutes() []record.Minute { return w.tally.listMinutes() }
+
 // Discard ends a Writer whose segment is not needed: it waits for the block being compressed and
 // drops it. After Close it does nothing.
 func (w *Writer) Discard() {
@@ -281,6 +286,7 @@ func (w *Writer) footer(seq int64) *Footer {
 			Instance: w.opts.Instance,
 			Seq:      seq,
 			Class:    w.opts.Class,
+			Parse:    w.opts.Parse,
 			Footer:   w.offset,
 		},
 		Service:     w.opts.Service,

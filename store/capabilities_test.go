@@ -15,12 +15,12 @@ type capable struct {
 	err error
 }
 
-func (c capable) PendingReindex() (string, error) { return "id", c.err }
-func (c capable) Reindexed(string) error          { return c.err }
-func (c capable) Expires() (time.Time, bool)      { return time.Unix(1, 0), true }
+func (c capable) PendingReindex() (string, error)           { return "id", c.err }
+func (c capable) Reindexed(string) error                    { return c.err }
+func (c capable) Expires() (time.Time, bool)                { return time.Unix(1, 0), true }
 func (c capable) IsImmutable(context.Context) (bool, error) { return true, c.err }
 
-func (c capable) Tables() store.Tables            { return bounded{fakeTables{}, c.err} }
+func (c capable) Tables() store.Tables { return bounded{fakeTables{}, c.err} }
 
 // bounded are tables of a limited range.
 type bounded struct {

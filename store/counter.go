@@ -15,7 +15,12 @@ type Counter struct {
 
 // Requests counts requests by kind. Table counts all requests to tables, Tier those that set tiers.
 type Requests struct {
-	List, Get, Table, Create, Delete, Tier int64
+	List   int64 `json:"list"`
+	Get    int64 `json:"get"`
+	Table  int64 `json:"table"`
+	Create int64 `json:"create"`
+	Delete int64 `json:"delete"`
+	Tier   int64 `json:"tier"`
 }
 
 // Total is the number of requests of all kinds.

@@ -8,8 +8,8 @@ import (
 	"logstow/store"
 )
 
-// faulty puts faults before and after the calls of a store. A hook gets the
-// call's number, from 1 on, and how to make the call; nil is no fault.
+// faulty injects faults before and after the calls of a store. A hook gets the number of the
+// call, counted from 1, and a function that makes the call; nil injects none.
 type faulty struct {
 	store.Store
 	create func(n int, name string, call func() (string, error)) (string, error)
@@ -33,7 +33,7 @@ func (f *faulty) next(counter *int) int {
 	return *counter
 }
 
-// tried are the names of the creates tried so far.
+// tried returns the names of all creates so far.
 func (f *faulty) tried() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,7 +82,7 @@ func (t faultyTables) Upsert(ctx context.Context, table string, entities []store
 	return t.f.upsert(t.f.next(&t.f.upserts), table, call)
 }
 
-// failure is an error of a class, as a backend makes it.
+// failure returns an error of a class, as a backend returns it.
 func failure(class error) *store.Error {
 	return &store.Error{Op: "create blob", Object: "x", Class: class}
 }

@@ -14,7 +14,7 @@ import (
 	"logstow/upload"
 )
 
-// nowhere is a store of which no call gets through a faulty one.
+// nowhere is a store for a faulty one that passes no call on.
 type nowhere struct{}
 
 func (nowhere) Blobs() store.Blobs   { return nil }
@@ -25,8 +25,8 @@ func (nowhere) Close() error         { return nil }
 
 func (nowhere) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
 
-// timed ships one batch through creates that fail with errs one after the other,
-// and returns the waits between them.
+// timed uploads one batch with creates that fail with errs one after the other, and returns the
+// delays between them.
 func timed(t *testing.T, opts upload.Options, errs ...error) (waits []time.Duration, log string, err error) {
 	t.Helper()
 	b := openBuffer(t)
@@ -133,7 +133,7 @@ func TestAccessDeniedIsRetriedSlowly(t *testing.T) {
 	})
 }
 
-// Trouble is said when it begins, then once a minute, and when it is over.
+// An outage is logged at its start, then once a minute, and at its end.
 func TestOutageIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestOutageIsLogged(t *testing.T) {
 	})
 }
 
-// Trouble that comes and goes is said once a minute, too.
+// An intermittent outage is logged once a minute, too.
 func TestIntermittentOutageIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestEndDuringBackoff(t *testing.T) {
 	})
 }
 
-// Rows wait for others to be written with.
+// Entities wait to be written together with others.
 func TestIndexEntitiesAreGrouped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

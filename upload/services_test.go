@@ -9,7 +9,7 @@ import (
 	"logstow/upload"
 )
 
-// What is stored of services past MaxServices is counted together, nothing twice.
+// Batches of services beyond MaxServices are counted together, none twice.
 func TestServicesPastMax(t *testing.T) {
 	t.Parallel()
 	b, err := buffer.Open(t.Context(), buffer.Options{Instance: "pod-1", NoFilter: true})

@@ -15,8 +15,8 @@ import (
 	"logstow/upload"
 )
 
-// lostBatch is a buffer with two batches, of which the first was stored in the
-// store called "before" by a run that never heard of it.
+// lostBatch returns a buffer with two batches, the first of which was stored in the store named
+// "before" by a run that lost the response.
 func lostBatch(t *testing.T, before store.Store) *buffer.Buffer {
 	t.Helper()
 	b := openBuffer(t)
@@ -37,7 +37,7 @@ func lostBatch(t *testing.T, before store.Store) *buffer.Buffer {
 	return b
 }
 
-// A batch that may be stored somewhere is finished there, whatever is configured now.
+// A batch that may be in a store is finished there, whatever is configured now.
 func TestUploadKeepsTheStore(t *testing.T) {
 	t.Parallel()
 	before, now := openStore(t), openStore(t)
@@ -62,7 +62,7 @@ func TestUploadKeepsTheStore(t *testing.T) {
 	exactlyOnce(t, now, 1)
 }
 
-// While that store cannot be opened the batch waits, and others go on.
+// While that store cannot be opened, the batch waits, and others are delivered.
 func TestUploadWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	before, now := openStore(t), openStore(t)
@@ -88,8 +88,7 @@ func TestUploadWithoutTheStore(t *testing.T) {
 	}
 }
 
-// However long the index takes to answer, blobs go on, and at most so many at
-// once as Memory allows.
+// A slow index does not stop the upload of blobs; Memory bounds how many are in flight.
 func TestUploadWhileTheIndexHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +137,7 @@ func TestUploadWhileTheIndexHangs(t *testing.T) {
 	})
 }
 
-// Buffers that were taken over are shipped beside the own one.
+// Buffers that were taken over are uploaded in parallel with the own one.
 func TestUploadOtherBuffer(t *testing.T) {
 	t.Parallel()
 	s, own, other := openStore(t), openBuffer(t), openBuffer(t)
@@ -162,8 +161,8 @@ func TestUploadOtherBuffer(t *testing.T) {
 	exactlyOnce(t, s, 2)
 }
 
-// After SetStore new batches go to the other store, and what may have been sent to the
-// one before is finished there, without asking for it anew.
+// After SetStore, new batches go to the other store. A batch that may have been sent to the
+// previous store is finished there, without opening that store again.
 func TestUploadSetStore(t *testing.T) {
 	t.Parallel()
 	before, now := openStore(t), openStore(t)
@@ -186,7 +185,7 @@ func TestUploadSetStore(t *testing.T) {
 	exactlyOnce(t, now, 2)
 }
 
-// Batches go where the route leads; a store that does not answer keeps none from the others.
+// Batches go to the store of their route; a store that does not respond does not block the others.
 func TestUploadRoute(t *testing.T) {
 	t.Parallel()
 	stores := map[string]store.Store{"a": openStore(t), "b": openStore(t), "dead": openStore(t)}

@@ -125,6 +125,8 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			b.Return()
 			return err
 		}
+		// Others that are delivered during the attempt prove nothing: the cause may have gone meanwhile.
+		othersDelivered := s.deliveredTo(d) > before
 		next, err := r.retryOnce(ctx, d, b)
 		if err == nil {
 			s.batchOutage.recovered()
@@ -137,7 +139,7 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 			b.Return()
 			return err
 		}
-		if failures+1 < last.tries() || !last.confirmed(s.deliveredTo(d) > before) {
+		if failures+1 < last.tries() || !last.confirmed(othersDelivered) {
 			continue
 		}
 		err = b.Quarantine(last.Error())

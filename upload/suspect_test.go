@@ -21,7 +21,7 @@ import (
 	"logstow/upload"
 )
 
-// refusing refuses the batches of which the nth create is the first one, always.
+// refusing always rejects the batches whose first create is the nth.
 func refusing(s store.Store, first ...int) *faulty {
 	names := map[string]bool{}
 	f := &faulty{Store: s}
@@ -40,7 +40,7 @@ func refusing(s store.Store, first ...int) *faulty {
 	return f
 }
 
-// What storage refuses again while it takes others is quarantined; the rest goes on.
+// A batch that storage rejects again while it accepts others is quarantined; the others are delivered.
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
@@ -55,7 +55,7 @@ func TestQuarantine(t *testing.T) {
 	exactlyOnce(t, s, 3)
 }
 
-// Batches that storage refuses do not keep the senders from the others, however few these are.
+// Rejected batches do not keep the senders from the others, however few these are.
 func TestQuarantineOfMany(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
@@ -77,7 +77,7 @@ func filled(t *testing.T, b *buffer.Buffer, n int) *buffer.Buffer {
 	return b
 }
 
-// Storage that refuses everything has another reason than the batches: none is quarantined.
+// If storage rejects everything, the batches are not the cause: none is quarantined.
 func TestEverythingRefused(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{1, 4} {
@@ -104,7 +104,7 @@ func TestEverythingRefused(t *testing.T) {
 	}
 }
 
-// A single batch that storage refuses, with no other to compare it with, stays in the buffer.
+// A rejected batch stays in the buffer if there is no other batch to compare it with.
 func TestRefusedAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestRefusedAlone(t *testing.T) {
 	})
 }
 
-// A wrong path is the store's fault: every batch waits, and is stored once it is repaired.
+// A wrong path is a fault of the store: all batches wait, and are stored once it is repaired.
 func TestWrongPath(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
@@ -219,7 +219,7 @@ func durable(t *testing.T, n int) (b *buffer.Buffer, files []string) {
 	return b, files
 }
 
-// block puts a directory in the place of a file, which then cannot be read.
+// block replaces a file by a directory, so that it cannot be read.
 func block(t *testing.T, path string) (unblock func()) {
 	t.Helper()
 	if err := os.Rename(path, path+".away"); err != nil {
@@ -235,7 +235,7 @@ func block(t *testing.T, path string) (unblock func()) {
 	}
 }
 
-// A batch that cannot be read for a while is delivered when it can; the others go first.
+// A batch that cannot be read for a while is delivered once it can; the others are delivered first.
 func TestUnreadableForAWhile(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -257,8 +257,7 @@ func TestUnreadableForAWhile(t *testing.T) {
 	exactlyOnce(t, s, 6)
 }
 
-// One that never can be read is quarantined with the reason, after the others were
-// delivered, and comes back as the same batch.
+// A batch that can never be read is quarantined with the reason, after the others were delivered.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -275,7 +274,7 @@ func TestUnreadable(t *testing.T) {
 	exactlyOnce(t, s, 5)
 }
 
-// While none can be read, none is quarantined.
+// While no batch can be read, none is quarantined.
 func TestAllUnreadable(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -285,13 +284,18 @@ func TestAllUnreadable(t *testing.T) {
 		unblock = append(unblock, block(t, f))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	shipper := upload.New(upload.Options{Buffer: b, Store: s, Workers: 2, Backoff: upload.Backoff{Min: time.Microsecond, Max: time.Millisecond}})
+	var waits atomic.Int64
+	shipper := upload.New(upload.Options{
+		Buffer: b, Store: s, Workers: 2, Backoff: upload.Backoff{Min: time.Microsecond, Max: time.Microsecond},
+		Random: func(uint64) uint64 { // called before each retry
+			if waits.Add(1) == 200 {
+				cancel()
+			}
+			return 0
+		},
+	})
 	done := make(chan error, 1)
 	go func() { done <- shipper.Run(ctx) }()
-	for range 200 {
-		time.Sleep(time.Millisecond)
-	}
-	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -307,8 +311,8 @@ func TestAllUnreadable(t *testing.T) {
 	exactlyOnce(t, s, 4)
 }
 
-// A batch that may have been stored when it was quarantined is found there after it
-// was requeued: it is stored once, and has its id.
+// A batch that may have been stored before it was quarantined is found in storage after it was
+// requeued: it is stored once, and keeps its id.
 func TestRequeuedIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	for _, applied := range []bool{true, false} {

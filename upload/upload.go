@@ -135,7 +135,7 @@ type Stats struct {
 	Unindexed uint64
 }
 
-// New makes a Uploader.
+// New makes an Uploader.
 func New(opts Options) *Uploader {
 	opts = opts.withDefaults()
 	return &Uploader{
@@ -149,8 +149,8 @@ func New(opts Options) *Uploader {
 	}
 }
 
-// Outage is the error of the last attempt to store a batch, nil if it succeeded or there was none.
-// Of several stores it is that of the first one that fails.
+// Outage returns the error of the last attempt to store a batch; nil if the attempt succeeded or
+// there was none. With several stores it returns the error of the first one that fails.
 func (s *Uploader) Outage() error {
 	for _, d := range s.destinations() {
 		if err := d.blobOutage.lastError(); err != nil {

@@ -46,7 +46,7 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// Whatever answers are lost or refused in passing, each record is stored once.
+// Each record is stored once, whatever responses are lost and whatever requests fail for a while.
 func TestUploadThroughFaults(t *testing.T) {
 	t.Parallel()
 	unavailable, throttled := failure(store.ErrUnavailable), failure(store.ErrThrottled)
@@ -143,7 +143,7 @@ func TestUploadThroughFaults(t *testing.T) {
 	}
 }
 
-// A name that another has is passed over, also after a lost answer.
+// A name that another batch has is skipped, also after a lost response.
 func TestUploadConflict(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {
@@ -176,7 +176,7 @@ func TestUploadConflict(t *testing.T) {
 	}
 }
 
-// A credential that may not list cannot recognize its own blob: it takes the next number.
+// Without permission to list, a batch's own blob is not recognized: the next number is used.
 func TestUploadLostResponseWriteOnly(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
@@ -221,7 +221,7 @@ func TestUploadKeepsTheName(t *testing.T) {
 	}
 }
 
-// A run that is ended and started again ships each batch once.
+// A run that ends and starts again uploads each batch once.
 func TestUploadInterrupted(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
@@ -248,12 +248,15 @@ func TestUploadInterrupted(t *testing.T) {
 	exactlyOnce(t, s, 6)
 }
 
-// A damaged batch never gets to storage.
+// A damaged batch is never uploaded.
 func TestUploadVerifies(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
 	fill(t, b, "batch 0")
 	batch, err := b.Next(t.Context())
+	if err == nil {
+		err = batch.Load(t.Context())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +273,7 @@ func TestUploadVerifies(t *testing.T) {
 	}
 }
 
-// With RetryFor, what storage refuses ends the run at once, and nothing is acknowledged.
+// With RetryFor, a permission error ends the run at once, and nothing is acknowledged.
 func TestUploadGivesUpWhenAccessDenied(t *testing.T) {
 	t.Parallel()
 	for _, class := range []error{store.ErrAccessDenied, store.ErrNoContainer} {
@@ -311,7 +314,7 @@ func TestUploadGivesUpWithoutIndex(t *testing.T) {
 	}
 }
 
-// While the index does not work, blobs go on; what waits for it is bounded.
+// While the index fails, blobs are uploaded; the number of batches that wait for it is bounded.
 func TestUploadDropsIndexBacklog(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
@@ -346,7 +349,7 @@ func TestUploadDropsIndexBacklog(t *testing.T) {
 	}
 }
 
-// A row that the index never takes keeps no other from it.
+// An entity that the index always rejects does not block the others.
 func TestUploadInvalidEntity(t *testing.T) {
 	t.Parallel()
 	s, b := openStore(t), openBuffer(t)
@@ -366,7 +369,7 @@ func TestUploadInvalidEntity(t *testing.T) {
 	}
 }
 
-// Shippers of one service at the same time take different numbers and rarely try the same.
+// Concurrent shippers of one service use different numbers and rarely try the same one.
 func TestShipTogether(t *testing.T) {
 	t.Parallel()
 	const shippers, batches = 8, 20
@@ -405,7 +408,7 @@ func TestShipTogether(t *testing.T) {
 	}
 }
 
-// What is stored is told apart by service, up to a number of them.
+// Services are counted separately, up to a number of them.
 func TestUploadServices(t *testing.T) {
 	t.Parallel()
 	b := openBuffer(t)

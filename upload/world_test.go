@@ -60,7 +60,7 @@ func fill(t *testing.T, b *buffer.Buffer, message string) {
 	b.Flush(t.Context())
 }
 
-// fillMany appends n batches, which messages name from 0 on, and drains.
+// fillMany appends n batches, numbered from 0 in their messages, and drains.
 func fillMany(t *testing.T, b *buffer.Buffer, n int) {
 	t.Helper()
 	for i := range n {
@@ -69,7 +69,7 @@ func fillMany(t *testing.T, b *buffer.Buffer, n int) {
 	b.Drain(t.Context())
 }
 
-// run ships with fast back-off and one worker unless told otherwise.
+// run uploads with short backoff and one worker, unless opts differ.
 func run(ctx context.Context, opts upload.Options) (upload.Stats, error) {
 	if opts.Workers == 0 {
 		opts.Workers = 1
@@ -82,7 +82,7 @@ func run(ctx context.Context, opts upload.Options) (upload.Stats, error) {
 	return s.Stats(), err
 }
 
-// stored reads all messages of service x, by what the listing says.
+// stored reads all messages of service x from the listed blobs.
 func stored(t *testing.T, s store.Store) map[string]int {
 	t.Helper()
 	messages := make(map[string]int)
@@ -122,7 +122,7 @@ func stored(t *testing.T, s store.Store) map[string]int {
 	return messages
 }
 
-// indexed counts the rows of service x, and fails for one that its blob contradicts.
+// indexed counts the entities of service x, and fails for one that differs from its blob.
 func indexed(t *testing.T, s store.Store) (entities int) {
 	t.Helper()
 	blobs := make(map[string]store.Blob)

@@ -12,8 +12,9 @@ import (
 // the file cannot be read.
 func Corrupt(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrTorn) }
 
-// Known returns the Seqs of all batches with any file: a waiting one, one in quarantine, or a
-// state that it is stored. It must be called before List, which removes such states.
+// Known returns the Seqs of all batches with any file: a waiting one, one in quarantine, one that
+// Remove kept the name of, or, from earlier versions, a state that it is stored. It must be called
+// before List, which removes the last two.
 func (d *Dir) Known() (map[int64]bool, error) { return Known(d.fs, d.path, d.quarantine) }
 
 // Known is [Dir.Known] without opening the directories.
@@ -27,7 +28,7 @@ func Known(fsys disk.FS, path, quarantine string) (map[int64]bool, error) {
 		}
 		for _, f := range files {
 			stem, state := strings.CutSuffix(f.Name, stateSuffix)
-			seq, err := strconv.ParseInt(strings.TrimSuffix(stem, suffix), 16, 64)
+			seq, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSuffix(stem, tempSuffix), suffix), 16, 64)
 			if err != nil {
 				continue // not a file of a batch
 			}

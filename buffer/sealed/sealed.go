@@ -4,7 +4,6 @@
 package sealed
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/vmihailenco/msgpack/v5"
 
 	"logstow/blobnaming"
 	"logstow/buffer/internal/disk"
@@ -29,6 +26,9 @@ const (
 	stateMagic  = "LSTOWSTA"
 	suffix      = ".seg"
 	stateSuffix = ".state"
+	// tempSuffix is appended to the names of unfinished files, and of those that Remove kept; List
+	// removes them.
+	tempSuffix = ".tmp"
 	// maxHead is the maximum size of a head in bytes, with its frame; maxState that of a state file.
 	maxHead, maxState = 64 << 10, 1 << 20
 	version           = 1
@@ -103,7 +103,7 @@ func (d *Dir) Write(h Head, segment [][]byte) (Head, error) {
 	}
 	h.offset = int64(len(head))
 	path := d.file(h.Meta.Seq, suffix)
-	temp := path + ".tmp"
+	temp := path + tempSuffix
 	crashpoint.Here("seal.before-write")
 	file, err := d.fs.Create(temp)
 	if errors.Is(err, fs.ErrExist) { // left by a failed attempt
@@ -156,7 +156,7 @@ func (d *Dir) List(ctx context.Context) (heads []Head, damaged []string, err err
 		stem, state := strings.CutSuffix(f.Name, stateSuffix)
 		seq, err := strconv.ParseInt(strings.TrimSuffix(stem, suffix), 16, 64)
 		switch {
-		case strings.HasSuffix(f.Name, ".tmp"):
+		case strings.HasSuffix(f.Name, tempSuffix):
 			if err := d.fs.Remove(filepath.Join(d.path, f.Name)); err != nil {
 				return nil, nil, err
 			}
@@ -315,17 +315,37 @@ func (d *Dir) SetState(seq int64, s State, sync bool) (err error) {
 	return nil
 }
 
-// Remove removes a delivered batch; with keepState set its state stays until the next List.
-func (d *Dir) Remove(seq int64, keepState bool) error {
+// Remove removes a delivered batch. With keepName set an empty file stays until the next List,
+// by which Known finds the batch.
+func (d *Dir) Remove(seq int64, keepName bool) (err error) {
 	crashpoint.Here("sealed.before-remove")
-	if err := d.removeFile(seq, suffix); err != nil {
+	if keepName {
+		err = d.empty(seq)
+	} else {
+		err = d.removeFile(seq, suffix)
+	}
+	if err != nil {
 		return err
 	}
 	crashpoint.Here("sealed.after-remove")
-	if keepState {
-		return nil
-	}
 	return d.removeFile(seq, stateSuffix)
+}
+
+// empty makes a batch's file an empty temporary one. That needs no space on the disk.
+func (d *Dir) empty(seq int64) (err error) {
+	temp := d.file(seq, suffix) + tempSuffix
+	err = d.fs.Rename(d.file(seq, suffix), temp)
+	if err == nil {
+		err = d.fs.SyncDir(d.path) // an empty file under its own name would be a damaged batch
+	}
+	if err != nil {
+		return err
+	}
+	file, err := d.fs.Open(temp)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Truncate(0), file.Close())
 }
 
 func (d *Dir) removeFile(seq int64, suffix string) error {
@@ -343,139 +363,4 @@ func StateName(seq int64) string { return fmt.Sprintf("%016x%s", seq, stateSuffi
 
 func (d *Dir) file(seq int64, suffix string) string {
 	return filepath.Join(d.path, fmt.Sprintf("%016x%s", seq, suffix))
-}
-
-// encodeHead encodes the magic and one frame:
-//
-//	[version, service, class, start, width, through, first, size, {metadata}]
-func encodeHead(h *Head) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := msgpack.NewEncoder(&buf)
-	enc.UseCompactInts(true)
-	enc.SetSortMapKeys(true)
-	err := errors.Join(enc.EncodeArrayLen(9), enc.EncodeUint(version),
-		enc.EncodeString(h.Key.Service), enc.EncodeString(h.Key.Class), enc.EncodeInt(h.Key.Start), enc.EncodeInt(h.Key.Width),
-		enc.EncodeUint(h.Through), enc.EncodeInt(h.First.UnixNano()), enc.EncodeInt(h.Size), enc.Encode(h.Meta.Encode()))
-	if err != nil {
-		return nil, err
-	}
-	return framed([]byte(magic), buf.Bytes()), nil
-}
-
-func framed(b, payload []byte) []byte {
-	start := len(b)
-	b = append(wal.BeginFrame(b), payload...)
-	wal.EndFrame(b, start)
-	return b
-}
-
-func decodeHead(b []byte) (h Head, err error) {
-	if len(b) < len(magic) || string(b[:len(magic)]) != magic {
-		return h, fmt.Errorf("%w: no magic", ErrDamaged)
-	}
-	payload, rest, err := wal.NextFrame(b[len(magic):])
-	if err != nil {
-		return h, fmt.Errorf("%w: head: %w", ErrDamaged, err)
-	}
-	dec := msgpack.NewDecoder(bytes.NewReader(payload))
-	n, err := dec.DecodeArrayLen()
-	v, verr := dec.DecodeUint64()
-	if err != nil || verr != nil || n != 9 || v != version {
-		return h, fmt.Errorf("%w: head of version %d with %d parts", ErrDamaged, v, n)
-	}
-	var first int64
-	err = dec.DecodeMulti(&h.Key.Service, &h.Key.Class, &h.Key.Start, &h.Key.Width, &h.Through, &first, &h.Size)
-	if err == nil {
-		h.Meta, err = decodeMetadata(dec)
-	}
-	if err != nil {
-		return h, fmt.Errorf("%w: head: %w", ErrDamaged, err)
-	}
-	if h.Size < 0 || !blobnaming.ValidService(h.Key.Service) {
-		return h, fmt.Errorf("%w: head", ErrDamaged)
-	}
-	h.First = time.Unix(0, first)
-	h.offset = int64(len(b) - len(rest))
-	return h, nil
-}
-
-func decodeMetadata(dec *msgpack.Decoder) (m blobnaming.Metadata, err error) {
-	const most = 100
-	n, err := dec.DecodeMapLen()
-	if err != nil || n > most {
-		return m, fmt.Errorf("metadata of %d keys: %w", n, errors.Join(err, ErrDamaged))
-	}
-	all := map[string]string{}
-	for range n {
-		var key, value string
-		if err := dec.DecodeMulti(&key, &value); err != nil {
-			return m, err
-		}
-		all[key] = value
-	}
-	return blobnaming.ParseMetadata(all)
-}
-
-// encodeState encodes one frame: [store, name, stored, etag]. The last intact one counts.
-func encodeState(s State) []byte {
-	var buf bytes.Buffer
-	enc := msgpack.NewEncoder(&buf)
-	// Writing to a bytes.Buffer cannot fail.
-	_ = errors.Join(enc.EncodeArrayLen(4), enc.EncodeString(s.Store), enc.EncodeString(s.Name), enc.EncodeBool(s.Stored), enc.EncodeString(s.ETag))
-	return framed(nil, buf.Bytes())
-}
-
-// decodeState returns the last state before any damage. Damage is ErrDamaged, or ErrTorn if it
-// may be the beginning of a frame.
-func decodeState(b []byte) (s State, err error) {
-	rest, ok := bytes.CutPrefix(b, []byte(stateMagic))
-	if !ok {
-		if strings.HasPrefix(stateMagic, string(b)) {
-			return s, tornError(b)
-		}
-		return s, fmt.Errorf("%w: no magic", ErrDamaged)
-	}
-	for len(rest) > 0 {
-		payload, after, err := wal.NextFrame(rest)
-		if err != nil && wal.MaybeTorn(rest) {
-			return s, tornError(rest)
-		}
-		if err != nil {
-			return s, fmt.Errorf("%w: %w", ErrDamaged, err)
-		}
-		var one State
-		dec := msgpack.NewDecoder(bytes.NewReader(payload))
-		if n, err := dec.DecodeArrayLen(); err != nil || n != 4 {
-			return s, fmt.Errorf("%w: state of %d parts", ErrDamaged, n)
-		}
-		if err := dec.DecodeMulti(&one.Store, &one.Name, &one.Stored, &one.ETag); err != nil {
-			return s, fmt.Errorf("%w: state: %w", ErrDamaged, err)
-		}
-		s, rest = one, after
-	}
-	return s, nil
-}
-
-// tornError returns ErrTorn if b is not empty.
-func tornError(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
-	return ErrTorn
-}
-
-// stateEnd returns the offset of the next frame of a state file: 0 if it has no intact magic.
-func stateEnd(file disk.File, size int64) int64 {
-	data := make([]byte, min(size, maxState))
-	if n, _ := file.ReadAt(data, 0); n < len(data) || len(data) < len(stateMagic) || string(data[:len(stateMagic)]) != stateMagic {
-		return 0
-	}
-	rest := data[len(stateMagic):]
-	for {
-		_, after, err := wal.NextFrame(rest)
-		if err != nil {
-			return int64(len(data) - len(rest))
-		}
-		rest = after
-	}
 }

@@ -26,7 +26,8 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 		seq: seq, seed: s, own: true, size: int64(len(magic)) + size,
 		path: filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, suffix)),
 	}
-	file, temp, err := l.newOrRecycledFile(f.path)
+	file, temp, allocated, err := l.newOrRecycledFile(f.path)
+	f.allocated = allocated
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot begin a log file: %w", wrapFull(err))
 	}
@@ -54,7 +55,11 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	}
 	crashpoint.Here("wal.roll.after-rename")
 	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-		return nil, nil, errors.Join(l.fail("sync", l.opts.Dir, err), file.Close())
+		err = errors.Join(l.fail("sync", l.opts.Dir, err), file.Close())
+		if copied != nil {
+			err = errors.Join(err, copied.file.Close())
+		}
+		return nil, nil, err
 	}
 	l.copy = copied
 	return file, f, nil
@@ -102,6 +107,7 @@ func (l *Log) drop(needed uint64) error {
 func (l *Log) finishFile(current *logFile) error {
 	err := l.file.Truncate(current.size)
 	if err == nil {
+		current.allocated = 0
 		err = l.file.Sync()
 	}
 	if err != nil {
@@ -110,15 +116,16 @@ func (l *Log) finishFile(current *logFile) error {
 	return nil
 }
 
-// newOrRecycledFile opens a recycled file, or makes a new one, under a temporary name.
-func (l *Log) newOrRecycledFile(path string) (file disk.File, temp string, err error) {
+// newOrRecycledFile opens a recycled file, or makes a new one, under a temporary name. allocated is
+// the size of a recycled one.
+func (l *Log) newOrRecycledFile(path string) (file disk.File, temp string, allocated int64, err error) {
 	for len(l.recycled.files) > 0 {
-		temp := l.recycled.pop()
-		if file, err := l.opts.FS.Open(temp); err == nil {
-			return file, temp, nil
+		f := l.recycled.pop()
+		if file, err := l.opts.FS.Open(f.path); err == nil {
+			return file, f.path, f.size, nil
 		}
 	}
 	temp = path + tempSuffix
 	file, err = l.opts.FS.Create(temp)
-	return file, temp, err
+	return file, temp, 0, err
 }

@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 
 	"logstow/buffer/internal/disk"
@@ -48,6 +46,10 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// LSN is the log sequence number: the number of an entry since Open. It stands for everything that
+// was logged up to that entry.
+type LSN uint64
+
 // Log is an open log. Its methods are safe for concurrent use. After a failed
 // sync the content of the disk is unknown, so that error is final: every later
 // call returns it.
@@ -67,11 +69,13 @@ type Log struct {
 	next      uint64         // number of the next record
 	seq       int64          // highest Seq that Cover got
 	batches   map[int64]bool // Seqs of the waiting batches
-	positions map[string][]byte
+	positions Positions
 	coverage  map[Key]uint64
-	// entries is the number of the last entry since Open, synced that of the last durable one,
-	// durableWritten that of the last one before a WriteDurable; rolls counts the files begun.
-	entries, synced, durableWritten, rolls uint64
+	// last is the LSN of the last entry, synced that of the last durable one, durableWritten that of
+	// the last one before a WriteDurable.
+	last, synced, durableWritten LSN
+	// rolls counts the files begun since Open.
+	rolls uint64
 	// durable is how many bytes of the current file are durable, begun its size when it was begun.
 	durable, begun int64
 	err            error
@@ -83,6 +87,8 @@ type logFile struct {
 	path string
 	// size and copySize are the sizes of the file and of its copy.
 	size, copySize int64
+	// allocated is the size on disk of a recycled file that is overwritten, otherwise 0.
+	allocated int64
 	// own: this process made the file, and no other name links to it.
 	own bool
 	// missing: only the copy exists. repair: Repair has to rewrite the file.
@@ -92,31 +98,31 @@ type logFile struct {
 }
 
 // Append writes records and positions as one entry, in one write. It returns the number of
-// the first record and that of the entry, which is durable after Sync.
-func (l *Log) Append(service, class string, runs []Run, records []record.Record, positions []Position) (first, entry uint64, err error) {
+// the first record and the LSN of the entry, which is durable after Sync.
+func (l *Log) Append(service, class, parse string, runs []Run, records []record.Record, positions []Position) (first uint64, lsn LSN, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first = l.next
-	if err := l.enc.encodeRecords(first, service, class, runs, records, positions); err != nil {
+	if err := l.enc.encodeRecords(first, service, class, parse, runs, records, positions); err != nil {
 		return 0, 0, err
 	}
-	outline := func(w *encoder) error { return w.encodeOutline(first, service, class, runs, positions) }
+	outline := func(w *encoder) error { return w.encodeOutline(first, service, class, parse, runs, positions) }
 	if err := l.write(outline); err != nil {
 		return 0, 0, err
 	}
-	l.entries++
+	l.last++
 	l.next += uint64(len(records))
 	if len(records) > 0 {
 		l.files[len(l.files)-1].last = l.next - 1
 	}
-	apply(l.positions, positions)
-	return first, l.entries, nil
+	l.positions.Apply(positions)
+	return first, l.last, nil
 }
 
 // Cover logs that all records of a key up to a number are in sealed batches, the last of
-// which has the given Seq. It returns the entry's number. The batch may be removed only
+// which has the given Seq. It returns the entry's LSN. The batch may be removed only
 // when the entry is durable.
-func (l *Log) Cover(key Key, through uint64, seq int64) (entry uint64, err error) {
+func (l *Log) Cover(key Key, through uint64, seq int64) (lsn LSN, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.enc.encodeCovered(key, through, seq); err != nil {
@@ -128,14 +134,14 @@ func (l *Log) Cover(key Key, through uint64, seq int64) (entry uint64, err error
 	if err := l.write(nil); err != nil {
 		return 0, err
 	}
-	l.entries++
-	return l.entries, nil
+	l.last++
+	return l.last, nil
 }
 
 // Done logs that the batch of a Seq, which Cover got before, no longer waits, and returns the
-// entry's number. When that is durable, the batch's file may be removed without being reported
+// entry's LSN. When that is durable, the batch's file may be removed without being reported
 // as missing. After ErrFull the snapshot of the next log file has that information.
-func (l *Log) Done(seq int64) (entry uint64, err error) {
+func (l *Log) Done(seq int64) (lsn LSN, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.enc.encodeDone(seq); err != nil {
@@ -145,8 +151,8 @@ func (l *Log) Done(seq int64) (entry uint64, err error) {
 	if err := l.write(nil); err != nil {
 		return 0, err
 	}
-	l.entries++
-	return l.entries, nil
+	l.last++
+	return l.last, nil
 }
 
 // WriteDurable logs that all entries are durable, unless some are not or that is logged
@@ -155,7 +161,7 @@ func (l *Log) Done(seq int64) (entry uint64, err error) {
 func (l *Log) WriteDurable() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil || l.synced < l.entries || l.durableWritten == l.entries {
+	if l.err != nil || l.synced < l.last || l.durableWritten == l.last {
 		return l.err
 	}
 	if err := l.enc.encodeDurable(); err != nil {
@@ -164,7 +170,7 @@ func (l *Log) WriteDurable() error {
 	if err := l.write(nil); err != nil {
 		return err
 	}
-	l.durableWritten = l.entries
+	l.durableWritten = l.last
 	return nil
 }
 
@@ -186,6 +192,7 @@ func (l *Log) write(outline func(*encoder) error) error {
 			if err := l.file.Truncate(f.size); err != nil {
 				return l.fail("truncate a torn write of", f.path, err)
 			}
+			f.allocated = 0
 		}
 		if disk.Full(err) {
 			return fmt.Errorf("cannot append to %s: %w: %w", f.path, ErrFull, err)
@@ -211,14 +218,14 @@ func (l *Log) Err() error {
 	return l.err
 }
 
-// Sync makes all entries up to the given one durable. It does nothing if they are.
-func (l *Log) Sync(entry uint64) error {
+// Sync makes all entries up to an LSN durable. It does nothing if they are.
+func (l *Log) Sync(lsn LSN) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	l.mu.Lock()
-	file, current, entries := l.file, l.files[len(l.files)-1], l.entries
+	file, current, last := l.file, l.files[len(l.files)-1], l.last
 	size := current.size
-	done, err := l.synced >= entry, l.err
+	done, err := l.synced >= lsn, l.err
 	l.mu.Unlock()
 	if err != nil || done {
 		return err
@@ -231,15 +238,15 @@ func (l *Log) Sync(entry uint64) error {
 	if err != nil {
 		return l.fail("sync", current.path, err)
 	}
-	l.synced, l.durable = max(l.synced, entries), size
+	l.synced, l.durable = max(l.synced, last), size
 	return nil
 }
 
-// Entries returns the number of the last entry and that of the last durable one.
-func (l *Log) Entries() (written, synced uint64) {
+// LSN returns the LSN of the last entry and that of the last durable one.
+func (l *Log) LSN() (written, synced LSN) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.entries, l.synced
+	return l.last, l.synced
 }
 
 // Next is the number that the next record gets.
@@ -256,11 +263,20 @@ func (l *Log) Seq() int64 {
 	return l.seq
 }
 
-// Positions returns a copy of all positions; the values must not be changed.
-func (l *Log) Positions() map[string][]byte {
+// Position returns the position of an input. The bytes must not be changed.
+func (l *Log) Position(input string) (value []byte, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return maps.Clone(l.positions)
+	value, ok = l.positions[input]
+	return value, ok
+}
+
+// Positions returns the positions of all inputs whose names start with prefix, in order of name.
+// The values must not be changed.
+func (l *Log) Positions(prefix string) []Position {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.positions.WithPrefix(prefix)
 }
 
 // Size is the total size of log files and copies in bytes, without recycled files.
@@ -323,7 +339,7 @@ func (l *Log) roll() error {
 	if err := l.finishFile(current); err != nil {
 		return err
 	}
-	l.synced, l.durable = l.entries, current.size
+	l.synced, l.durable = l.last, current.size
 	l.rolls++
 	copied := l.copy
 	file, next, err := l.create(current.seq+1, true)
@@ -357,7 +373,7 @@ func (l *Log) replace() error {
 	if err != nil {
 		return err
 	}
-	l.synced, l.durable, l.begun = l.entries, f.size, f.size
+	l.synced, l.durable, l.begun = l.last, f.size, f.size
 	old := l.file
 	l.file, l.files[last] = file, f
 	if err := old.Close(); err != nil {
@@ -373,23 +389,28 @@ func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
-		l.closeCopy(l.copy)
-		return errors.Join(l.err, l.file.Close())
+		return errors.Join(l.err, l.closeFiles())
 	}
 	err := l.finishFile(l.files[len(l.files)-1])
-	if err == nil && l.entries > 0 {
+	if err == nil && l.last > 0 {
 		err = l.writeClosingEntry()
 	}
-	l.closeCopy(l.copy)
-	err = errors.Join(err, l.recycled.remove(l.opts.FS), l.file.Close())
+	err = errors.Join(err, l.recycled.remove(l.opts.FS), l.closeFiles())
 	l.err = errors.New("the log is closed")
 	return err
+}
+
+// closeFiles closes the current file and its copy. Both locks are held.
+func (l *Log) closeFiles() error {
+	l.closeCopy(l.copy)
+	l.copy = nil
+	return l.file.Close()
 }
 
 // writeClosingEntry logs that all entries are durable. Both locks are held.
 func (l *Log) writeClosingEntry() error {
 	current := l.files[len(l.files)-1]
-	l.synced, l.durable = l.entries, current.size
+	l.synced, l.durable = l.last, current.size
 	if err := l.enc.encodeDurable(); err != nil {
 		return err
 	}
@@ -399,15 +420,4 @@ func (l *Log) writeClosingEntry() error {
 		return err
 	}
 	return l.finishFile(current)
-}
-
-// apply updates all with newer positions.
-func apply(all map[string][]byte, positions []Position) {
-	for _, p := range positions {
-		if len(p.Value) == 0 {
-			delete(all, p.Input)
-		} else {
-			all[p.Input] = slices.Clone(p.Value)
-		}
-	}
 }

@@ -30,6 +30,7 @@ func Peek(ctx context.Context, fsys disk.FS, dir string, sealed Sealed) (s Summa
 	if s.Report, err = l.recover(ctx, sealed, false); err != nil {
 		return s, fmt.Errorf("cannot read the log: %w", err)
 	}
+	delete(l.positions, lostInput)
 	s.Bytes, s.Positions = l.Size(), len(l.positions)
 	services := map[string]bool{}
 	for _, f := range l.files {

@@ -239,7 +239,7 @@ func (r *recovery) applyIntact(f *logFile, d decoded) {
 			}
 			delete(r.waiting, p.Input)
 		}
-		apply(r.l.positions, e.Positions)
+		r.l.positions.Apply(e.Positions)
 	}
 	r.apply(d)
 }
@@ -331,7 +331,7 @@ func (r *recovery) resolveLost() {
 			}
 		}
 	}
-	apply(r.l.positions, forward)
+	r.l.positions.Apply(forward)
 	for _, f := range r.l.files {
 		if loss := losses[f]; loss != nil && loss.Lost+loss.Reread > 0 {
 			slices.Sort(loss.Services)

@@ -41,11 +41,11 @@ func (s *recycledFiles) recycleOrRemove(fs disk.FS, f *logFile) error {
 	return nil
 }
 
-// pop removes a file from the list and returns its path.
-func (s *recycledFiles) pop() string {
+// pop removes a file from the list and returns it.
+func (s *recycledFiles) pop() recycledFile {
 	f := s.files[len(s.files)-1]
 	s.files = s.files[:len(s.files)-1]
-	return f.path
+	return f
 }
 
 // size is their total size in bytes.
@@ -72,6 +72,15 @@ func (l *Log) RecycledSize() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.recycled.size()
+}
+
+// RecycledRest is how many bytes of the current file are those of a recycled one that are not
+// overwritten yet.
+func (l *Log) RecycledRest() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.files[len(l.files)-1]
+	return max(0, f.allocated-f.size)
 }
 
 // DropRecycled removes the recycled log files.

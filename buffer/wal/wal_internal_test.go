@@ -79,11 +79,11 @@ func TestReplay(t *testing.T) {
 	l, _ := open(t, fs)
 	runs, records, positions := sample()
 	for range 2 {
-		if _, _, err := l.Append("web", "audit", runs, records, positions); err != nil {
+		if _, _, err := l.Append("web", "audit", "none/1", runs, records, positions); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.Cover(Key{"web", "audit", 3600e9, 3600e9}, 4, 77); err != nil {
+	if _, err := l.Cover(Key{"web", "audit", "none/1", 3600e9, 3600e9}, 4, 77); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -97,10 +97,10 @@ func TestReplay(t *testing.T) {
 	if diff := cmp.Diff(want, messages(replay(t, l))); diff != "" {
 		t.Error(diff)
 	}
-	if p, ok := l.Positions()["file:1"]; !ok || !bytes.Equal(p, []byte{1, 2}) {
+	if p, ok := l.Position("file:1"); !ok || !bytes.Equal(p, []byte{1, 2}) {
 		t.Errorf("position %v", p)
 	}
-	if _, ok := l.Positions()["gone"]; ok {
+	if _, ok := l.Position("gone"); ok {
 		t.Error("a forgotten input has a position")
 	}
 	// When everything is sealed the old files are removed and their state is kept.
@@ -114,7 +114,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, _ = open(t, fs)
-	if p, ok := l.Positions()["file:1"]; !ok || len(p) != 2 || l.Next() != 7 || l.Seq() != 77 || len(replay(t, l)) > 0 {
+	if p, ok := l.Position("file:1"); !ok || len(p) != 2 || l.Next() != 7 || l.Seq() != 77 || len(replay(t, l)) > 0 {
 		t.Errorf("after trimming: position %v, next %d, seq %d", p, l.Next(), l.Seq())
 	}
 }
@@ -128,7 +128,7 @@ func TestDamage(t *testing.T) {
 	ends := []int{int(l.files[0].size)}
 	for i := range 4 {
 		rec := []record.Record{{Time: 3600e9, Source: "s", Message: fmt.Appendf(nil, "m%d", i)}}
-		if _, _, err := l.Append("web", "", []Run{{3600e9, 3600e9, 1}}, rec, nil); err != nil {
+		if _, _, err := l.Append("web", "", "", []Run{{3600e9, 3600e9, 1}}, rec, nil); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, int(l.files[0].size))
@@ -190,7 +190,7 @@ func TestReplace(t *testing.T) {
 		fs := disktest.New()
 		l, _ := open(t, fs)
 		all := make([]record.Record, 3)
-		if _, _, err := l.Append("web", "", []Run{{3600e9, 3600e9, 3}}, all, []Position{{Input: "in", Value: []byte("x")}}); err != nil {
+		if _, _, err := l.Append("web", "", "", []Run{{3600e9, 3600e9, 3}}, all, []Position{{Input: "in", Value: []byte("x")}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Close(); err != nil {
@@ -212,7 +212,7 @@ func TestReplace(t *testing.T) {
 		for _, lose := range []bool{false, true} {
 			after := fs.Crash(rand.New(rand.NewPCG(uint64(n), 1)), lose)
 			l, damage := open(t, after)
-			v := l.Positions()["in"]
+			v, _ := l.Position("in")
 			if len(damage) > 0 && !lose || string(v) != "x" {
 				t.Errorf("step %d, lose %v: damage %+v, position %q", n, lose, damage, v)
 			}
@@ -240,13 +240,13 @@ func TestRecycle(t *testing.T) {
 	reused, number := 0, uint64(0)
 	for i := range 400 {
 		rec := []record.Record{{Time: 3600e9, Source: "s", Message: bytes.Repeat([]byte("x"), rnd.IntN(400))}}
-		number, _, err = l.Append("web", "", []Run{{3600e9, 3600e9, 1}}, rec, nil)
+		number, _, err = l.Append("web", "", "", []Run{{3600e9, 3600e9, 1}}, rec, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		synced := uint64(0)
 		if rnd.IntN(4) == 0 {
-			written, _ := l.Entries()
+			written, _ := l.LSN()
 			if err := l.Sync(written); err != nil {
 				t.Fatal(err)
 			}
@@ -310,21 +310,21 @@ func TestFailures(t *testing.T) {
 	fs := disktest.New()
 	l, _ := open(t, fs)
 	fs.Arm(1, disktest.Full)
-	if _, _, err := l.Append("web", "", runs, records, nil); !errors.Is(err, ErrFull) {
+	if _, _, err := l.Append("web", "", "", runs, records, nil); !errors.Is(err, ErrFull) {
 		t.Errorf("full: %v", err)
 	}
-	first, _, err := l.Append("web", "", runs, records, nil)
+	first, _, err := l.Append("web", "", "", runs, records, nil)
 	if err != nil || first != 1 {
 		t.Errorf("after full: number %d, %v", first, err)
 	}
 	fs.Arm(1, disktest.Fail)
-	written, _ := l.Entries()
+	written, _ := l.LSN()
 	for range 2 {
 		if err := l.Sync(written); !errors.Is(err, syscall.EIO) {
 			t.Errorf("sync: %v", err)
 		}
 	}
-	if _, _, err := l.Append("web", "", runs, records, nil); !errors.Is(err, syscall.EIO) {
+	if _, _, err := l.Append("web", "", "", runs, records, nil); !errors.Is(err, syscall.EIO) {
 		t.Errorf("append after a failed sync: %v", err)
 	}
 	if err := l.Close(); !errors.Is(err, syscall.EIO) {
@@ -338,11 +338,11 @@ func TestGolden(t *testing.T) {
 	fs := disktest.New()
 	l, _ := open(t, fs)
 	runs, records, positions := sample()
-	if _, _, err := l.Append("web", "audit", runs, records, positions); err != nil {
+	if _, _, err := l.Append("web", "audit", "", runs, records, positions); err != nil {
 		t.Fatal(err)
 	}
 	for seq := range int64(2) {
-		if _, err := l.Cover(Key{"web", "audit", 3600e9, 3600e9}, 2, 9+seq); err != nil {
+		if _, err := l.Cover(Key{"web", "audit", "", 3600e9, 3600e9}, 2, 9+seq); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -406,7 +406,7 @@ func TestVersion1(t *testing.T) {
 	if got := strings.Join(messages(replay(t, l)), "|"); got != "3 three\nlines\xff\r" {
 		t.Errorf("replayed %q", got)
 	}
-	if p, ok := l.Positions()["file:1"]; !ok || len(p) != 2 || l.Next() != 4 || l.Seq() != 9 {
+	if p, ok := l.Position("file:1"); !ok || len(p) != 2 || l.Next() != 4 || l.Seq() != 9 {
 		t.Errorf("position %v, next %d, seq %d", p, l.Next(), l.Seq())
 	}
 }
@@ -427,7 +427,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := l.Append("web", "", []Run{{3600e9, 3600e9, len(records)}}, records, nil); err != nil {
+		if _, _, err := l.Append("web", "", "", []Run{{3600e9, 3600e9, len(records)}}, records, nil); err != nil {
 			b.Fatal(err)
 		}
 		if err := l.Trim(l.Next(), false); err != nil {

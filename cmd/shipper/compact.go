@@ -209,6 +209,20 @@ func count(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// whyNothing is the reason why there was nothing to look at, "" if there was.
+func whyNothing(r *compaction.Report) string {
+	switch {
+	case r.Hours > 0 || !r.Complete:
+		return ""
+	case r.Services == 0:
+		return "no service of the store is selected: logq services lists them"
+	case !r.From.Before(r.To):
+		return "no hour is selected: --after leaves the latest hours, --max-age those before, and --since, --from and --to limit the range"
+	}
+	return fmt.Sprintf("no hour from %s to %s has segments that could be merged or removed; --after leaves later ones, --max-age earlier ones",
+		r.From.UTC().Format("2006-01-02T15:04Z"), r.To.UTC().Format("2006-01-02T15:04Z"))
+}
+
 // printCompaction prints a report for people.
 func printCompaction(to io.Writer, r *compaction.Report) error {
 	verb, removed := "merged", "removed"
@@ -232,6 +246,9 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 		count(int64(r.Hours), "hour"), q.Total(), q.List, q.Get, q.Create, q.Delete, q.Table, cost)
 	if r.DryRun && r.SoftDeleteUSD > 0 {
 		fmt.Fprintf(to, "note: with soft delete, what is removed costs about $%.6f for each day that it is kept\n", r.SoftDeleteUSD)
+	}
+	if why := whyNothing(r); why != "" {
+		fmt.Fprintf(to, "note: %s\n", why)
 	}
 	for _, note := range []struct {
 		n    int64

@@ -18,6 +18,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/compaction"
+	"logstow/internal/azurite"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -72,10 +73,10 @@ func smallSegments(t testing.TB, s store.Store, day time.Time, n int) {
 }
 
 // compactDay is this program as shipper compact of a whole day.
-func compactDay(ctx context.Context, t *testing.T, dir string, day time.Time) (cmd *exec.Cmd, report func() compaction.Report) {
+func compactDay(ctx context.Context, t *testing.T, env []string, spec string, day time.Time) (cmd *exec.Cmd, report func() compaction.Report) {
 	t.Helper()
 	var out bytes.Buffer
-	cmd = shipperCommand(ctx, t, os.Environ(), "compact", "--store", dir, "--from", day.Format("2006-01-02"), "--max-age", "3650d",
+	cmd = shipperCommand(ctx, t, env, "compact", "--store", spec, "--from", day.Format("2006-01-02"), "--max-age", "3650d",
 		"--after", "0s", "--grace", "0s", "--temp-dir", t.TempDir(), "-o", "json")
 	cmd.Stdout = &out
 	return cmd, func() (r compaction.Report) {
@@ -91,17 +92,37 @@ func compactDay(ctx context.Context, t *testing.T, dir string, day time.Time) (c
 // requests. Killed in between, the next run goes on behind the hours that were committed.
 func TestLongCompactDay(t *testing.T) {
 	t.Parallel()
-	segments := 2400
-	if os.Getenv("LOGSTOW_LONG") == "1" {
-		segments = 100_000
-	}
-	dir := filepath.Join(t.TempDir(), "store")
-	s := openTestStore(t, dir)
+	long := os.Getenv("LOGSTOW_LONG") == "1"
+	t.Run("directory", func(t *testing.T) {
+		t.Parallel()
+		segments := 2400
+		if long {
+			segments = 100_000
+		}
+		compactSmallSegments(t, os.Environ(), filepath.Join(t.TempDir(), "store"), segments)
+	})
+	t.Run("Azurite", func(t *testing.T) {
+		t.Parallel()
+		if testing.Short() {
+			t.Skip("needs Azurite")
+		}
+		segments := 720
+		if long {
+			segments = 10_000
+		}
+		env := append(os.Environ(), "AZURE_STORAGE_CONNECTION_STRING="+azurite.Start(t).ConnectionString())
+		compactSmallSegments(t, env, "azblob://compactday", segments)
+	})
+}
+
+func compactSmallSegments(t *testing.T, env []string, spec string, segments int) {
+	t.Helper()
+	s := openTestStore(t, env, spec)
 	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	smallSegments(t, s, day, segments)
 
 	ctx, kill := context.WithCancel(t.Context())
-	cmd, _ := compactDay(ctx, t, dir, day)
+	cmd, _ := compactDay(ctx, t, env, spec, day)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +134,7 @@ func TestLongCompactDay(t *testing.T) {
 	t.Logf("killed after at least %d outputs", committed)
 
 	outputs, plain := countSegments(t, s)
-	cmd, result := compactDay(t.Context(), t, dir, day)
+	cmd, result := compactDay(t.Context(), t, env, spec, day)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -166,9 +187,16 @@ func watchMemory(pid int) (most func() int64) {
 	return func() int64 { return <-done }
 }
 
-func openTestStore(t *testing.T, dir string) store.Store {
+func openTestStore(t *testing.T, env []string, spec string) store.Store {
 	t.Helper()
-	s, err := open.Store(t.Context(), dir, open.Options{Getenv: os.Getenv})
+	s, err := open.Store(t.Context(), spec, open.Options{Getenv: func(name string) (value string) {
+		for _, pair := range env {
+			if v, ok := strings.CutPrefix(pair, name+"="); ok {
+				value = v // the last one counts
+			}
+		}
+		return value
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

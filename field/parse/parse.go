@@ -23,6 +23,12 @@ var ErrUnknownVersion = errors.New("unknown parser or version")
 // change.
 const version = "1"
 
+// storedDefault is the parser of a footer that has none.
+const storedDefault = "auto/1"
+
+// MaxExpression is the maximum length of an expression in bytes.
+const MaxExpression = 1000
+
 // The names of the parsers.
 const (
 	nameAuto    = "auto"
@@ -62,9 +68,12 @@ func Compile(text string) (*Parser, error) {
 // Auto is the parser "auto", which is the default.
 func Auto() *Parser { return &Parser{name: nameAuto, formats: newFormats()} }
 
-// CompileStored reads what [Parser.String] wrote. The error is an [ErrUnknownVersion] if a newer
+// CompileStored reads what [Parser.String] or [Parser.Stored] wrote. The error is an [ErrUnknownVersion] if a newer
 // program wrote it.
 func CompileStored(stored string) (*Parser, error) {
+	if stored == "" {
+		stored = storedDefault
+	}
 	head, rest, _ := strings.Cut(stored, " ")
 	name, v, _ := strings.Cut(head, "/")
 	if !slices.Contains([]string{nameAuto, nameNone, namePattern, nameRegexp}, name) || v != version {
@@ -111,6 +120,9 @@ func compile(name, expression string, start int) (*Parser, error) {
 	default:
 		return nil, fmt.Errorf("unknown parser %q: want auto, none, pattern '…' or regexp '…'", name)
 	}
+	if len(expression) > MaxExpression {
+		return nil, fmt.Errorf("expression of %d bytes, at most %d allowed (at character %d)", len(expression), MaxExpression, start)
+	}
 	if at := strings.IndexFunc(expression, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f || r == utf8.RuneError }); at >= 0 {
 		return nil, fmt.Errorf("line breaks and other control characters are not allowed (at character %d)", start+utf8.RuneCountInString(expression[:at]))
 	}
@@ -144,6 +156,15 @@ func (p *Parser) compileRegexp(start int) error {
 	return nil
 }
 
+// Stored is what a segment's footer has of the parser, and [CompileStored] reads: its String, but ""
+// for auto/1.
+func (p *Parser) Stored() string {
+	if s := p.String(); s != storedDefault {
+		return s
+	}
+	return ""
+}
+
 // String is the canonical form of the parser, with its version: auto/1. It is one line, and
 // [CompileStored] reads it. Parsers with the same one find the same fields.
 func (p *Parser) String() string {
@@ -153,6 +174,33 @@ func (p *Parser) String() string {
 	}
 	return s
 }
+
+// NameInMessage reports whether each message that has a field of this name contains the name: as
+// the last of the names that its dots separate.
+func (p *Parser) NameInMessage(name string) bool {
+	if p.formats != nil {
+		return p.formats.ids[name] == 0
+	}
+	return p.index(name) < 0 // no message has it
+}
+
+// TextInMessage reports whether each message in which the value of the field of this name contains text
+// contains it too, unless escaped in a string in JSON or logfmt.
+func (p *Parser) TextInMessage(name, text string) bool {
+	if p.formats == nil || p.formats.ids[name] == 0 || p.formats.ids[name] == idMessage {
+		return true // klog escapes nothing
+	}
+	for i := range len(text) {
+		if !isPlain(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// WholeInMessage reports whether a value begins and ends where a letter or digit cannot go on in the
+// message: captures may be parts of words.
+func (p *Parser) WholeInMessage() bool { return p.pattern == nil && p.regexp == nil }
 
 // index is the capture of a name, -1 if there is none.
 func (p *Parser) index(name string) int {

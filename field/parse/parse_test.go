@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/blobnaming"
 	"logstow/field"
 	"logstow/field/parse"
 )
@@ -35,6 +36,9 @@ func TestCompile(t *testing.T) {
 		again, err := parse.CompileStored(p.String())
 		if err != nil || again.String() != want {
 			t.Errorf("%s: stored as %v, %v", want, again, err)
+		}
+		if again, err = parse.CompileStored(p.Stored()); err != nil || again.String() != want || (p.Stored() == "") != (want == "auto/1") {
+			t.Errorf("%s: in a footer %q, read as %v, %v", want, p.Stored(), again, err)
 		}
 	}
 }
@@ -69,10 +73,23 @@ func TestCompileMistakes(t *testing.T) {
 	}
 }
 
+// The longest expression that compiles fits a segment's footer.
+func TestMaxExpression(t *testing.T) {
+	t.Parallel()
+	longest := "pattern <a>" + strings.Repeat("x", parse.MaxExpression-len("<a>"))
+	p, err := parse.Compile(longest)
+	if err != nil || !blobnaming.ValidParse(p.Stored()) {
+		t.Errorf("%v: %s", err, p)
+	}
+	if _, err := parse.Compile(longest + "x"); err == nil {
+		t.Error("longer ones compile")
+	}
+}
+
 func TestCompileStored(t *testing.T) {
 	t.Parallel()
 	for stored, newer := range map[string]bool{
-		"auto/2": true, "xml/1": true, "pattern/9 '<a>'": true, "auto": true, "": true,
+		"auto/2": true, "xml/1": true, "pattern/9 '<a>'": true, "auto": true, " ": true,
 		"auto/1 x": false, "auto/1 ": false, " auto/1": true, "pattern/1": false, "pattern/1 <a>": false, "pattern/1 `<a>`": false, "pattern/1 '<a><b>'": false,
 		"regexp/1 '('": false, "pattern/1 '<a>'\n": false,
 	} {

@@ -79,7 +79,8 @@ func methodEnd(b []byte) int {
 }
 
 // unescape appends text to b and undoes its escapes: after a backslash those of nginx and Apache
-// (\" \\ \n \t \xHH), after a # those of HAProxy (#HH). Others remain as they are.
+// (\" \\ \n \t \xHH), after a # those of HAProxy (#HH). Others remain as they are, so that what
+// [isPlain] stands in the value only where it stands in the message.
 func unescape(b, text []byte, escape byte) []byte {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -89,7 +90,7 @@ func unescape(b, text []byte, escape byte) []byte {
 		}
 		rest := text[i+1:]
 		if escape == '#' {
-			if n, ok := hexByte(rest); ok {
+			if n, ok := hexByte(rest); ok && !isPlain(n) {
 				c = n
 				i += 2
 			}
@@ -98,7 +99,7 @@ func unescape(b, text []byte, escape byte) []byte {
 		}
 		if len(rest) > 0 {
 			if rest[0] == 'x' {
-				if n, ok := hexByte(rest[1:]); ok {
+				if n, ok := hexByte(rest[1:]); ok && !isPlain(n) {
 					c = n
 					i += 3
 				}
@@ -110,6 +111,12 @@ func unescape(b, text []byte, escape byte) []byte {
 		b = append(b, c)
 	}
 	return b
+}
+
+// isPlain reports whether c is a byte that no program escapes: printable ASCII, but for quotes, the
+// backslash, and what separates headers in HAProxy's logs.
+func isPlain(c byte) bool {
+	return c >= ' ' && c < 0x7f && bytes.IndexByte([]byte(`"'\\/#{|}`), c) < 0
 }
 
 // escaped is the byte that a letter behind a backslash stands for; 0 if it is no escape.

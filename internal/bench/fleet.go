@@ -54,11 +54,11 @@ func benchFleet(ctx context.Context, segments, runs int) (err error) {
 	if err := b.build(); err != nil {
 		return err
 	}
-	stored, err := b.createFleet(segments)
+	stored, err := b.createFleet(ctx, segments)
 	if err != nil {
 		return err
 	}
-	slow, stop, err := delayed(connection, fleetDelay)
+	slow, stop, err := delayed(ctx, connection, fleetDelay)
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func explained(errs string) string {
 }
 
 // createFleet writes an hour of segments, and returns their size.
-func (b *suite) createFleet(segments int) (stored int64, err error) {
-	s, err := open.Store(b.ctx, b.store, open.Options{Getenv: os.Getenv})
+func (b *suite) createFleet(ctx context.Context, segments int) (stored int64, err error) {
+	s, err := open.Store(ctx, b.store, open.Options{Getenv: os.Getenv})
 	if err != nil {
 		return 0, err
 	}
@@ -123,7 +123,7 @@ func (b *suite) createFleet(segments int) (stored int64, err error) {
 		return 0, err
 	}
 	compressor := segment.NewCompressor()
-	group, ctx := errgroup.WithContext(b.ctx)
+	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(16)
 	for i := range segments {
 		body, meta, err := fleetSegment(compressor, hour, i, segments)
@@ -169,7 +169,7 @@ func fleetSegment(compressor *segment.Compressor, hour time.Time, i, all int) ([
 
 // delayed starts a proxy for each endpoint of a connection string that delays each request, and
 // returns a connection string with theirs.
-func delayed(connection string, delay time.Duration) (slow string, stop func(), err error) {
+func delayed(ctx context.Context, connection string, delay time.Duration) (slow string, stop func(), err error) {
 	var servers []*http.Server
 	stop = func() {
 		for _, s := range servers {
@@ -179,7 +179,7 @@ func delayed(connection string, delay time.Duration) (slow string, stop func(), 
 	slow = regexp.MustCompile(`(Blob|Table)Endpoint=[^;]+`).ReplaceAllStringFunc(connection, func(pair string) string {
 		key, endpoint, _ := strings.Cut(pair, "=")
 		target, parseErr := url.Parse(endpoint)
-		listener, listenErr := net.Listen("tcp", "127.0.0.1:0")
+		listener, listenErr := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err = errors.Join(err, parseErr, listenErr); err != nil {
 			return pair
 		}

@@ -77,7 +77,7 @@ func find(prices *price.Table, segments, reads int64) search {
 func printCompaction(to io.Writer, f fleet) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "shippers\tsegments/day\toutputs/day\tcompact $\tof write\trequests\ts\t$\tcompacted: requests\ts\t$\t\n")
-	for _, n := range fleets {
+	for _, n := range fleets() {
 		f.shippers = n
 		m := f.compacted()
 		fmt.Fprintf(w, "%d\t%d\t%d\t%.1f\t%.0f%%\t%d\t%.1f\t%.4f\t%d\t%.2f\t%.5f\t\n", n, m.segments, m.outputs, m.cost, 100*m.share,

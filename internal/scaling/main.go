@@ -30,13 +30,13 @@ func main() {
 }
 
 // fleets are the numbers of shippers in the tables.
-var fleets = [...]int{10, 100, 1000, 10_000, 100_000, 1_000_000}
+func fleets() []int { return []int{10, 100, 1000, 10_000, 100_000, 1_000_000} }
 
 // printTable prints the table of a fleet.
 func printTable(to io.Writer, f fleet) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "shippers\tcreates/s\trequests/s\thottest/s\thot\tMB/s\taccount\tsegments/h\tpages\tretain\twrite $\tindex $\tkeep $\tretain $\taccounts\t\n")
-	for _, n := range fleets {
+	for _, n := range fleets() {
 		f.shippers = n
 		l := f.load()
 		fmt.Fprintf(w, "%d\t%.1f\t%.1f\t%.1f\t%.0f%%\t%.2f\t%.1f%%\t%d\t%d\t%s\t%.0f\t%.0f\t%.0f\t%.1f\t%d\t\n", n,

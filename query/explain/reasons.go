@@ -11,10 +11,10 @@ import (
 	"logstow/query/match"
 
 	"logstow/field"
+	"logstow/filter/token"
 	"logstow/internal/suggest"
 	"logstow/internal/units"
 	"logstow/record"
-	"logstow/token"
 )
 
 // Reason is a likely reason why a query found nothing. Its JSON form is printed by

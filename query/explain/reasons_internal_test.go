@@ -8,8 +8,8 @@ import (
 	"logstow/query/match"
 
 	"logstow/field"
+	"logstow/field/where"
 	"logstow/record"
-	"logstow/where"
 )
 
 // What is known, and the codes of the reasons in their order.

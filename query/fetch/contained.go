@@ -113,6 +113,9 @@ func (c *contained) hideAcrossStores() {
 		switch {
 		case a.output >= 0:
 			exclude(c.read[a.output], a.input)
+			if b.output < 0 {
+				b.Elsewhere = c.read[a.output]
+			}
 		case b.output >= 0:
 			c.hide(a.Segment, c.read[b.output], b.input)
 		}

@@ -19,7 +19,8 @@ import (
 var errStale = errors.New("the index is stale: the segment is gone")
 
 // A MovedError ends a step whose segments have to be replaced by others with the same records: an
-// input of compaction was removed, or an output is damaged and its inputs are still there.
+// input of compaction was removed, or is damaged and in an output of another store, or an output is
+// damaged and its inputs are still there.
 type MovedError struct {
 	// Segment cannot be read.
 	Segment *source.Segment
@@ -54,10 +55,23 @@ func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 		output = *segments[at]
 		output.Excluded = maps.Clone(output.Excluded)
 	} else {
+		output.Hidden = make(map[int]*source.Segment)
+		maps.Copy(output.Hidden, e.Output.Hidden)
 		output.Excluded = make(map[int]bool, len(e.Inputs))
 		for i := range e.Inputs {
 			output.Excluded[i] = true
 		}
+	}
+	output.StoreOf = maps.Clone(output.StoreOf)
+	include := func(input int, s *source.Segment) {
+		delete(output.Excluded, input)
+		if s.Store == output.Store {
+			return
+		}
+		if output.StoreOf == nil {
+			output.StoreOf = make(map[int]string)
+		}
+		output.StoreOf[input] = s.Store
 	}
 	byIdentity := make(map[containment.Identity]int, len(e.Inputs))
 	for i, input := range e.Inputs {
@@ -67,8 +81,11 @@ func (e *MovedError) Replace(segments []*source.Segment) []*source.Segment {
 		input, contained := byIdentity[identityOf(s)]
 		switch {
 		case i == at:
-		case s == e.Segment, at < 0 && contained && sameScope(s, e.Segment):
-			delete(output.Excluded, input)
+		case s == e.Segment:
+			include(input, s)
+		case at < 0 && contained && sameScope(s, e.Segment):
+			include(input, s)
+			output.Hidden[input] = s
 		default:
 			replaced = append(replaced, s)
 		}
@@ -122,12 +139,20 @@ func (f *Fetcher) moved(ctx context.Context, s *source.Segment, err error) bool 
 		f.Recorder.Note("%s: %v; its inputs are read instead", s, err)
 		f.interrupt(&MovedError{Segment: s, cause: err, unread: func(rest *source.Segment) bool { return f.unread(ctx, rest) }})
 		return true
-	case !errors.Is(err, store.ErrNotFound) && !errors.Is(err, errStale):
+	}
+	var output *source.Segment
+	var inputs []segment.Origin
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errStale) {
+		output, inputs = f.outputOf(ctx, s)
+	}
+	if output == nil && s.Elsewhere != nil {
+		output, inputs = s.Elsewhere, f.inputsOf(ctx, s.Elsewhere)
+	}
+	if inputs == nil {
 		return false
 	}
-	output, inputs := f.outputOf(ctx, s)
-	if output == nil {
-		return false
+	if output == s.Elsewhere {
+		f.Recorder.Note("%s: %v; %s of %s is read instead", s, err, output, output.Store)
 	}
 	f.interrupt(&MovedError{Segment: s, Output: output, Inputs: inputs, cause: err})
 	return true

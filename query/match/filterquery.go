@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"logstow/field/where"
 	"logstow/filter"
-	"logstow/token"
-	"logstow/where"
+	"logstow/filter/token"
 )
 
 // filterQuery is looked up in the token filters of segments: tokens of which every match

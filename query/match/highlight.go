@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"logstow/token"
+	"logstow/filter/token"
 )
 
 // maxHighlights is the maximum number of places in one message, for each literal or regexp.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"logstow/filter/token"
 	"logstow/record"
-	"logstow/token"
 )
 
 // Literal is a text to search for.

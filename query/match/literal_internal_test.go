@@ -3,7 +3,7 @@ package match
 import (
 	"testing"
 
-	"logstow/token"
+	"logstow/filter/token"
 )
 
 func TestRequiredText(t *testing.T) {

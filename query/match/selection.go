@@ -15,6 +15,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"logstow/blobnaming"
+	"logstow/field/parse"
 	"logstow/internal/hint"
 	"logstow/record"
 	"logstow/segment"
@@ -32,7 +33,7 @@ type Selection struct {
 	// Sources are globs; a record's source must match one of them. * does not cross a '/', ** does.
 	Sources []string
 	// Patterns are texts that a message must contain, all of them. A pattern
-	// that is one identifier (see [logstow/token.Whole]) must occur as a whole token,
+	// that is one identifier (see [logstow/filter/token.Whole]) must occur as a whole token,
 	// unless Substring is set.
 	Patterns []string
 	// Regexps are regular expressions in the syntax of package regexp that a
@@ -41,9 +42,11 @@ type Selection struct {
 	// Excludes are texts that a message must not contain, by the rule of Patterns.
 	Excludes []string
 	// Where are expressions that must be true for a record, all of them, in the
-	// language of package [logstow/where]; times in them are relative to Now.
+	// language of package [logstow/field/where]; times in them are relative to Now.
 	Where []string
 	Now   time.Time
+	// Parser finds the fields of all messages; nil is the parser of each segment.
+	Parser *parse.Parser
 	// IgnoreCase folds ASCII letters in Patterns and Excludes, and is (?i) in Regexps.
 	IgnoreCase bool
 	// Substring disables whole-token matching.
@@ -84,7 +87,7 @@ func (s *Selection) validate() error {
 // sameMessages reports whether another selection has the same conditions on messages.
 func (s *Selection) sameMessages(o *Selection) bool {
 	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
-		slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
+		slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
 }
 
 // MatchesService reports whether a service is selected.

@@ -37,9 +37,10 @@ func (c *blockCursor) key() key {
 
 func (c *blockCursor) match() Match {
 	at := c.span()
+	origin := c.matches.Origin(&at)
 	return Match{
-		Segment: c.matches.Segment, Instance: c.matches.Origin(&at).Meta.Instance, Time: at.Time, Line: c.matches.Text[at.Start:at.End],
-		message: int(at.Message), level: at.Level,
+		Segment: c.matches.Segment, Store: origin.Store, Instance: origin.Meta.Instance, Time: at.Time,
+		Line: c.matches.Text[at.Start:at.End], message: int(at.Message), level: at.Level,
 	}
 }
 

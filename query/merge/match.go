@@ -9,6 +9,8 @@ import (
 type Match struct {
 	// Segment is where it was found.
 	Segment *source.Segment
+	// Store is that of the segment it was planned to be read from: usually that of Segment.
+	Store string
 	// Instance is the instance that logged it.
 	Instance string
 	// Time is its time, Unix nanoseconds.

@@ -101,7 +101,7 @@ type runCursor struct {
 
 func (c *runCursor) key() key { return c.at }
 func (c *runCursor) match() Match {
-	return Match{Segment: c.at.origin.Blob(), Instance: c.at.origin.Meta.Instance, Time: c.at.time, Line: c.text}
+	return Match{Segment: c.at.origin.Blob(), Store: c.at.origin.Store, Instance: c.at.origin.Meta.Instance, Time: c.at.time, Line: c.text}
 }
 func (c *runCursor) size() int64 { return 0 } // its buffers are not the records' memory
 

@@ -47,10 +47,24 @@ func (p *Planner) store(ctx context.Context, s *source.Store, found *segments) e
 	group.SetLimit(source.MaxInFlight)
 	for _, l := range listings {
 		for _, prefix := range l.prefixes {
-			group.Go(func() error { return p.list(gctx, l, prefix) })
+			group.Go(func() error { return p.listAll(gctx, group, l, prefix) })
 		}
 	}
 	return group.Wait()
+}
+
+// listAll lists a prefix, or the narrower ones that it consists of, in parallel where group allows.
+func (p *Planner) listAll(ctx context.Context, group *errgroup.Group, l *listing, prefix string) error {
+	narrower, err := p.list(ctx, l, prefix)
+	for _, prefix := range narrower {
+		if err != nil {
+			return err
+		}
+		if list := func() error { return p.listAll(ctx, group, l, prefix) }; !group.TryGo(list) {
+			err = list()
+		}
+	}
+	return err
 }
 
 // start reads the index, or finds the prefixes to list.

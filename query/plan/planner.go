@@ -81,8 +81,17 @@ type listResult struct {
 	problems       []*source.Problem
 	otherBlobs     int    // blobs that are not named as segments
 	otherBlob      string // the first of them
+	// outputs are the names of outputs and rejections that were listed.
+	outputs map[string]bool
 	// rejected are outputs that readers ignore.
 	rejected map[blobnaming.Name]bool
+}
+
+func (h *listResult) addOutput(name string) {
+	if h.outputs == nil {
+		h.outputs = make(map[string]bool)
+	}
+	h.outputs[name] = true
 }
 
 func (h *listResult) reject(output blobnaming.Name) {

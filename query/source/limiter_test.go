@@ -76,7 +76,7 @@ func TestLimitAdapts(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			blobs := &busyBlobs{capacity: c.capacity}
-			s := source.Limited(source.Store{Blobs: blobs})
+			s := source.NewMeter(nil, 0, 0).Store(source.Store{Blobs: blobs})
 			began := time.Now()
 			var wg sync.WaitGroup
 			work := make(chan struct{}, 2560)
@@ -117,7 +117,7 @@ func TestLimitOfListings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &busyBlobs{capacity: 1000}
-		s := source.Limited(source.Store{Blobs: blobs})
+		s := source.NewMeter(nil, 0, 0).Store(source.Store{Blobs: blobs})
 		var wg sync.WaitGroup
 		for range 200 {
 			wg.Go(func() {
@@ -135,8 +135,17 @@ func TestLimitOfListings(t *testing.T) {
 		if most := blobs.most.Load(); most != source.MaxInFlight {
 			t.Errorf("at most %d requests in flight", most)
 		}
-		if free := source.Limited(source.Store{Blobs: blobs, Free: true}); free.Blobs != store.BlobReader(blobs) {
-			t.Error("a free store is limited")
+		free := source.NewMeter(nil, 0, 0).Store(source.Store{Blobs: blobs, Free: true})
+		for range 100 {
+			wg.Go(func() {
+				if _, err := free.Blobs.Read(t.Context(), "x", 0, 1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if most := blobs.most.Load(); most != 100 {
+			t.Errorf("at most %d requests in flight to a store without a limit", most)
 		}
 	})
 }
@@ -145,7 +154,7 @@ func TestLimitOfListings(t *testing.T) {
 func TestLimitEndsWithContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := source.Limited(source.Store{Blobs: &busyBlobs{capacity: 1000}})
+		s := source.NewMeter(nil, 0, 0).Store(source.Store{Blobs: &busyBlobs{capacity: 1000}})
 		cause := errors.New("stop")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Millisecond, func() { cancel(cause) })

@@ -35,12 +35,36 @@ func NewMeter(prices *price.Table, maxBytes int64, maxCost float64) *Meter {
 	return m
 }
 
-// Store is a store whose requests are counted before they are made.
+// Store is a store whose requests are counted before they are made. If they cost something, there are at
+// most [MaxInFlight] at a time, fewer when storage throttles.
 func (m *Meter) Store(s Store) Store {
-	s.Blobs = meteredBlobs{BlobReader: s.Blobs, m: m, free: s.Free}
-	s.Tables = meteredTables{s.Tables, m, s.Free}
+	gate := gate{m: m, free: s.Free}
+	if !s.Free {
+		gate.limit = newLimiter()
+	}
+	s.Blobs, s.Tables = meteredBlobs{BlobReader: s.Blobs, gate: gate}, meteredTables{s.Tables, gate}
 	return s
 }
+
+// gate is what each request to a store passes.
+type gate struct {
+	m     *Meter
+	limit *limiter
+	free  bool
+}
+
+// enter waits until a request may be made, and charges it. What entered leaves with its result.
+func (g gate) enter(ctx context.Context, u price.Usage) (round int, err error) {
+	if round, err = g.limit.acquire(ctx); err != nil {
+		return 0, err
+	}
+	if err = g.m.charge(g.free, u); err != nil {
+		g.limit.release(round, nil)
+	}
+	return round, err
+}
+
+func (g gate) leave(round int, result error) { g.limit.release(round, result) }
 
 // Cost is what usage costs by the meter's prices, in dollars.
 func (m *Meter) Cost(u price.Usage) float64 { return m.prices.Cost(u) }
@@ -105,8 +129,7 @@ func (m *Meter) StepContext(ctx context.Context) (limited context.Context, done 
 // meteredBlobs counts each request before it is made.
 type meteredBlobs struct {
 	store.BlobReader
-	m    *Meter
-	free bool
+	gate
 	// tier is that of the blobs that are read.
 	tier store.Tier
 }
@@ -140,55 +163,60 @@ func ReadUsage(tier store.Tier, requests, bytes int64) price.Usage {
 }
 
 func (r meteredBlobs) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
-	if err := r.m.charge(r.free, ReadUsage(r.tier, 1, max(0, n))); err != nil {
+	round, err := r.enter(ctx, ReadUsage(r.tier, 1, max(0, n)))
+	if err != nil {
 		return nil, err
 	}
-	return r.BlobReader.Read(ctx, name, off, n)
+	b, err := r.BlobReader.Read(ctx, name, off, n)
+	r.leave(round, err)
+	return b, err
 }
 
 func (r meteredBlobs) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
-	return meterPages(r.m, r.free, price.Usage{List: 1}, r.BlobReader.List(ctx, prefix))
+	return meterPages(ctx, r.gate, price.Usage{List: 1}, r.BlobReader.List(ctx, prefix))
 }
 
 func (r meteredBlobs) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
-	return meterPages(r.m, r.free, price.Usage{List: 1}, r.BlobReader.ListPrefixes(ctx, prefix))
+	return meterPages(ctx, r.gate, price.Usage{List: 1}, r.BlobReader.ListPrefixes(ctx, prefix))
 }
 
 type meteredTables struct {
 	store.TableReader
-	m    *Meter
-	free bool
+	gate
 }
 
 func (r meteredTables) Tables(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
-	return meterPages(r.m, r.free, price.Usage{Table: 1}, r.TableReader.Tables(ctx, prefix))
+	return meterPages(ctx, r.gate, price.Usage{Table: 1}, r.TableReader.Tables(ctx, prefix))
 }
 
 func (r meteredTables) Query(ctx context.Context, table string, q store.Query) iter.Seq2[[]store.Entity, error] {
-	return meterPages(r.m, r.free, price.Usage{Table: 1}, r.TableReader.Query(ctx, table, q))
+	return meterPages(ctx, r.gate, price.Usage{Table: 1}, r.TableReader.Query(ctx, table, q))
 }
 
 // meterPages counts a request before each page is requested. Which page is the last is known
-// only after it: the request counted for another is refunded.
-func meterPages[T any](m *Meter, free bool, request price.Usage, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+// only after it: the request counted for another is refunded. While a page is used, none is under way.
+func meterPages[T any](ctx context.Context, g gate, request price.Usage, pages iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
-		if err := m.charge(free, request); err != nil {
+		round, err := g.enter(ctx, request)
+		if err != nil {
 			yield(nil, err)
 			return
 		}
 		unused := false
-		for page, err := range pages {
-			if !yield(page, err) || err != nil {
+		for page, pageErr := range pages {
+			g.leave(round, pageErr)
+			if !yield(page, pageErr) || pageErr != nil {
 				return
 			}
-			if err := m.charge(free, request); err != nil {
+			if round, err = g.enter(ctx, request); err != nil {
 				yield(nil, err)
 				return
 			}
 			unused = true
 		}
+		g.leave(round, nil)
 		if unused {
-			m.refund(free, request)
+			g.m.refund(g.free, request)
 		}
 	}
 }

@@ -38,6 +38,12 @@ type Segment struct {
 	// Hidden are segments that the plan leaves out because the output contains them, by the index
 	// of the input.
 	Hidden map[int]*Segment
+	// Elsewhere is an output of compaction of another store that contains the same batch and excludes
+	// it; nil if there is none.
+	Elsewhere *Segment
+	// StoreOf are the stores of the segments that an output of another store is read for, by the index
+	// of the input.
+	StoreOf map[int]string
 	// Output is the output of compaction that the records are read from, of a Segment that
 	// stands for one of its inputs; see [Segment.Inputs].
 	Output *Segment
@@ -52,8 +58,11 @@ func (s *Segment) Inputs(origins []segment.Origin) []Segment {
 			Store: s.Store, Name: o.Name(s.Name.Service), Size: o.Size, Output: s,
 			Meta: blobnaming.Metadata{
 				Start: o.Start, End: o.End, Records: o.Records, Levels: o.Levels, Batch: o.Batch,
-				Instance: o.Instance, Seq: o.Seq, Class: s.Meta.Class,
+				Instance: o.Instance, Seq: o.Seq, Class: s.Meta.Class, Parse: s.Meta.Parse,
 			},
+		}
+		if of, ok := s.StoreOf[i]; ok {
+			inputs[i].Store = of
 		}
 	}
 	return inputs

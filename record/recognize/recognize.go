@@ -59,8 +59,8 @@ type Options struct {
 	MaxAhead time.Duration
 	// Rules take precedence over recognition; nil is none.
 	Rules *Rules
-	// Parser finds the level of lines in which none is recognized; nil is [parse.Auto]. Who makes
-	// many Recognizers sets it: to compile a parser takes longer than to recognize a line.
+	// Parser finds the level of lines in which none is recognized; nil is [parse.Auto]. A caller that makes
+	// many Recognizers should set it: compiling a parser takes longer than to recognize a line.
 	Parser *parse.Parser
 }
 

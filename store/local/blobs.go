@@ -100,7 +100,9 @@ func (b blobs) Create(ctx context.Context, name string, body []byte, opts store.
 
 func (b blobs) create(ctx context.Context, name, path string, body []byte, metadata map[string]string) (etag string, err error) {
 	if at, err := os.Lstat(path); err == nil && !at.IsDir() {
-		return "", b.syncExisting(path)
+		if err := b.syncExisting(path); !b.wasDeleted(path, err) {
+			return "", err
+		}
 	}
 	db, err := b.db.writing(ctx)
 	if err != nil {
@@ -127,7 +129,21 @@ func (b blobs) create(ctx context.Context, name, path string, body []byte, metad
 	if err != nil {
 		return "", err
 	}
-	return blob.ETag, b.sync(filepath.Dir(path), top)
+	if err = b.sync(filepath.Dir(path), top); b.wasDeleted(path, err) {
+		err = nil
+	}
+	return blob.ETag, err
+}
+
+// wasDeleted reports whether a directory could not be synced because the blob in it was deleted
+// meanwhile, and with it the directory, which was empty then.
+func (s *Store) wasDeleted(path string, err error) bool {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	_, blobErr := os.Lstat(path)
+	_, storeErr := os.Lstat(s.dir)
+	return errors.Is(blobErr, fs.ErrNotExist) && storeErr == nil
 }
 
 // linkFile links temp to path, removing an empty directory at path.

@@ -143,7 +143,7 @@ func (d *database) moveAside(ctx context.Context, file fs.FileInfo, cause error)
 	if err := d.files.SyncDirs(d.dir, d.dir); err != nil {
 		return err
 	}
-	d.log.ErrorContext(ctx, "damaged store database moved aside; a new one is built from the blobs, no blob is lost",
+	d.log.ErrorContext(ctx, "damaged store database quarantined; a new one is built from the blobs, no blob is lost",
 		"store", filepath.Dir(d.dir), "moved_to", aside, "error", cause)
 	return nil
 }
@@ -174,13 +174,13 @@ func (d *database) classify(ctx context.Context, op, object string, err error) e
 	if d.repair {
 		moved := d.moveOpenAside(ctx, err)
 		if moved == nil {
-			moved = fmt.Errorf("a damaged database was moved aside: %w", err)
+			moved = fmt.Errorf("a damaged database was quarantined: %w", err)
 		}
 		return &store.Error{Op: op, Object: object, Class: store.ErrUnavailable, Err: moved}
 	}
 	return &store.Error{
 		Op: op, Object: object, Class: store.ErrUnusable, Err: err,
-		Hint: "run shipper reindex --store " + filepath.Dir(d.dir) + ", which moves the database aside and builds a new one from the blobs",
+		Hint: "run shipper reindex --store " + filepath.Dir(d.dir) + ", which quarantines the database and builds a new one from the blobs",
 	}
 }
 

@@ -242,7 +242,7 @@ func checkDamaged(t *testing.T, what, dir string, content bool) (moved bool) {
 	if id, err := writer.PendingReindex(); (id != "") != moved || err != nil {
 		t.Errorf("%s: moved %q, pending %q, %v", what, broken, id, err)
 	}
-	if said := strings.Contains(log.String(), "level=ERROR") && strings.Contains(log.String(), "moved aside"); said != moved {
+	if said := strings.Contains(log.String(), "level=ERROR") && strings.Contains(log.String(), "quarantined"); said != moved {
 		t.Errorf("%s: moved %q, log %q", what, broken, log.String())
 	}
 

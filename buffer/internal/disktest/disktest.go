@@ -4,7 +4,6 @@ package disktest
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -50,6 +49,8 @@ type FS struct {
 	// capacity is the size of the disk in bytes, 0 is unlimited; used is how many bytes files
 	// use, in blocks, others how many other programs use.
 	capacity, used, others int64
+	// handles is the number of open files.
+	handles int
 	// unopened makes opening fail for paths that contain it, with openError.
 	unopened  string
 	openError error
@@ -213,7 +214,20 @@ func (f *FS) Create(path string) (disk.File, error) {
 		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
 	}
 	f.names[path] = node
-	return &file{f, node}, nil
+	return f.open(node), nil
+}
+
+// open makes a handle of a file. mu is held.
+func (f *FS) open(node *inode) *file {
+	f.handles++
+	return &file{fs: f, node: node}
+}
+
+// Handles is the number of open files, of which a closed buffer has none.
+func (f *FS) Handles() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.handles
 }
 
 // take allocates n bytes of space. mu is held.
@@ -249,7 +263,7 @@ func (f *FS) Open(path string) (disk.File, error) {
 	if node == nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
-	return &file{f, node}, nil
+	return f.open(node), nil
 }
 
 // List returns the files of a directory.
@@ -368,114 +382,3 @@ func (f *FS) Change(path string, change func([]byte) []byte) {
 	f.used += blocks(len(node.data))
 	node.low = 0
 }
-
-type file struct {
-	fs   *FS
-	node *inode
-}
-
-func (f *file) ReadAt(p []byte, off int64) (int, error) {
-	f.fs.mu.Lock()
-	defer f.fs.mu.Unlock()
-	if f.fs.dead {
-		return 0, ErrDead
-	}
-	if off >= int64(len(f.node.data)) {
-		return 0, io.EOF
-	}
-	n := copy(p, f.node.data[off:])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-func (f *file) WriteAt(p []byte, off int64) (int, error) {
-	f.fs.mu.Lock()
-	defer f.fs.mu.Unlock()
-	tear, err := f.fs.step()
-	if err != nil {
-		if !tear {
-			return 0, err
-		}
-		p = p[:len(p)/2]
-	}
-	whole := len(p)
-	if size := f.grow(off + int64(len(p))); size < off+int64(len(p)) {
-		p, err = p[:max(0, size-off)], errors.Join(err, syscall.ENOSPC)
-	}
-	f.node.low = min(f.node.low, int(off))
-	n := copy(f.node.data[min(off, int64(len(f.node.data))):], p)
-	if err == nil && n < whole {
-		err = io.ErrShortWrite
-	}
-	return n, err
-}
-
-// grow grows a file to size, or as far as there is space, and returns its size.
-func (f *file) grow(size int64) int64 {
-	had := int64(len(f.node.data))
-	if size <= had {
-		return size
-	}
-	more := blocks(int(size)) - blocks(int(had))
-	if c := f.fs.capacity; c > 0 && f.fs.used+f.fs.others+more > c {
-		more = max(0, c-f.fs.used-f.fs.others) / Block * Block
-		size = max(had, blocks(int(had))+more)
-	}
-	if f.node.links > 0 {
-		f.fs.used += more
-	}
-	f.node.low = min(f.node.low, int(had))
-	f.node.data = append(f.node.data, make([]byte, size-had)...)
-	return size
-}
-
-func (f *file) Truncate(size int64) error {
-	f.fs.mu.Lock()
-	defer f.fs.mu.Unlock()
-	if _, err := f.fs.step(); err != nil {
-		return err
-	}
-	if size < int64(len(f.node.data)) {
-		if f.node.links > 0 {
-			f.fs.used += blocks(int(size)) - blocks(len(f.node.data))
-		}
-		f.node.data = f.node.data[:size]
-		f.node.low = min(f.node.low, int(size))
-	}
-	return nil
-}
-
-func (f *file) Allocate(size int64) error {
-	f.fs.mu.Lock()
-	defer f.fs.mu.Unlock()
-	if _, err := f.fs.step(); err != nil {
-		return err
-	}
-	if f.grow(size) < size {
-		return syscall.ENOSPC
-	}
-	return nil
-}
-
-func (f *file) Size() (int64, error) {
-	f.fs.mu.Lock()
-	defer f.fs.mu.Unlock()
-	return int64(len(f.node.data)), nil
-}
-
-func (f *file) Sync() error {
-	f.fs.mu.Lock()
-	defer f.fs.mu.Unlock()
-	if _, err := f.fs.step(); err != nil {
-		return err
-	}
-	n := f.node
-	low := min(n.low, len(n.synced), len(n.data))
-	n.synced = append(n.synced[:low], n.data[low:]...)
-	n.low = len(n.data)
-	return nil
-}
-
-func (f *file) Close() error { return nil }

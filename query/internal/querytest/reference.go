@@ -15,9 +15,9 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"logstow/field/where"
+	"logstow/filter/token"
 	"logstow/record"
-	"logstow/token"
-	"logstow/where"
 )
 
 // Stored is a record's text form.

@@ -1,0 +1,275 @@
+// Package batching holds the open batches of a buffer: it assigns each record to the batch of its
+// service, class and bucket, writes it to the log of the spool first, and seals batches into the
+// spool and the queue.
+package batching
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"logstow/buffer/internal/wait"
+	"logstow/buffer/queue"
+	"logstow/buffer/spool"
+	"logstow/buffer/wal"
+	"logstow/record"
+	"logstow/segment"
+)
+
+// Options configure Batches, as the fields of the same names configure a buffer. All are required,
+// except Spool.
+type Options struct {
+	Instance      string
+	Width         time.Duration
+	FlushSize     int64
+	FlushInterval time.Duration
+	MaxOpen       int
+	MaxLateness   time.Duration
+	Once          bool
+	NoFilter      bool
+	Now           func() time.Time
+	Log           *slog.Logger
+
+	// Spool is where batches are sealed; nil is in memory.
+	Spool *spool.Spool
+	// Queue gets the sealed batches, Memory counts the open ones.
+	Queue  *queue.Queue
+	Memory *wait.Memory
+	// Failure gets the errors after which memory and disk may differ.
+	Failure *wait.Failure
+	// Seq is the highest Seq so far.
+	Seq int64
+}
+
+// limit returns the maximum size in bytes of an open batch.
+func (o *Options) limit() int64 {
+	if o.Spool == nil {
+		return math.MaxInt64
+	}
+	return o.Spool.BatchLimit()
+}
+
+// Batches are the open batches: they assign each record to the batch of its service, class and
+// bucket, and seal batches by size, age, bucket end and on demand. They are safe for concurrent use.
+//
+// Lock order: a partition's lock or that of the Batches, that of the openSet, that of the Queue or
+// the Memory.
+type Batches struct {
+	opts       Options
+	compressor *segment.Compressor
+	open       *openSet
+
+	mu         sync.Mutex
+	partitions map[string]*partition
+	// draining: nothing is appended any more. closed: nor sealed in the background.
+	draining, closed bool
+	stats            Stats // the counters only
+
+	stop chan struct{}
+	// quit is closed to end all waiting for space.
+	quit     chan struct{}
+	quitOnce sync.Once
+	sealers  sync.WaitGroup
+}
+
+// Stats is a snapshot of Batches.
+type Stats struct {
+	// Open is the number of open batches, Oldest is when the oldest of their records was appended;
+	// zero if there is none.
+	Open   int
+	Oldest time.Time
+	// Records, Late and Replayed count records, Failed and Unsealed batches.
+	Records, Late, Replayed, Failed, Unsealed uint64
+}
+
+// New returns Batches, of which none is open, and starts the goroutine that seals them by age. With a
+// Spool, Replay must be called once. Stop and then Close end them.
+func New(opts Options) *Batches {
+	b := &Batches{
+		opts:       opts,
+		compressor: segment.NewCompressor(),
+		open:       newOpenSet(&opts),
+		partitions: map[string]*partition{},
+		stop:       make(chan struct{}),
+		quit:       make(chan struct{}),
+	}
+	b.sealers.Go(b.sealLoop)
+	return b
+}
+
+// Append adds the records of a checked chunk to batches and, in a Spool, writes them and the
+// positions to the log first, as the entry of the returned LSN. It releases the memory that is
+// reserved for the chunk once its batches count for it. After [wal.ErrFull] nothing was appended.
+func (b *Batches) Append(ctx context.Context, c Chunk, reserved int64) (lsn wal.LSN, err error) {
+	lsn, full, err := b.append(&c)
+	b.opts.Memory.Release(reserved, 0)
+	// The last blocks of full batches are compressed without a lock.
+	for _, o := range full {
+		b.sealDetached(ctx, o)
+	}
+	return lsn, err
+}
+
+func (b *Batches) append(c *Chunk) (lsn wal.LSN, full []*openBatch, err error) {
+	if c.Read == 0 {
+		c.Read = b.opts.Now().UnixNano()
+	}
+	p, err := b.openPartition(c.Service)
+	if err != nil {
+		return 0, nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return 0, nil, wait.ErrClosed
+	}
+	runs := p.planRuns(c)
+	late := p.countLate(c, runs)
+	records := resolveTimes(c.Records, runs, c.Read)
+	first, lsn, err := b.writeLog(c, runs, records)
+	if err != nil {
+		return 0, nil, err
+	}
+	full, err = p.apply(records, runs, first)
+	b.open.endAppend(c.Service)
+	if err != nil {
+		if b.opts.Spool != nil { // the log has records that are missing in the batches
+			err = b.opts.Failure.Set(err)
+		}
+		return 0, full, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stats.Records += uint64(len(c.Records))
+	b.stats.Late += late
+	return lsn, full, nil
+}
+
+// writeLog writes a chunk to the log, if there is one; openSet.endAppend must follow once the records
+// are in their batches. The partition's lock is held.
+func (b *Batches) writeLog(c *Chunk, runs []run, records []record.Record) (first uint64, lsn wal.LSN, err error) {
+	s := b.opts.Spool
+	if s == nil {
+		return 0, 0, nil
+	}
+	b.open.beginAppend(c.Service, s.Next())
+	logged := make([]wal.Run, 0, len(runs))
+	for _, r := range runs {
+		logged = append(logged, wal.Run{Start: r.bucket.start, Width: r.bucket.width, Count: r.to - r.from})
+	}
+	first, lsn, err = s.Append(c.Service, c.Class, c.Parse, logged, records, c.Positions)
+	if err != nil {
+		b.open.endAppend(c.Service)
+	}
+	return first, lsn, err
+}
+
+// openPartition returns the partition of a service, as long as records are accepted.
+func (b *Batches) openPartition(service string) (*partition, error) {
+	if err := b.opts.Failure.Err(); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.draining {
+		return nil, wait.ErrClosed
+	}
+	return b.partition(service), nil
+}
+
+// Err returns why nothing is appended any more: the final error, or [wait.ErrClosed] after Refuse
+// or Close; nil as long as records are accepted.
+func (b *Batches) Err() error {
+	if err := b.opts.Failure.Err(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.draining {
+		return wait.ErrClosed
+	}
+	return nil
+}
+
+// partition returns the partition of a service, and makes it if there is none. mu is held.
+func (b *Batches) partition(service string) *partition {
+	p := b.partitions[service]
+	if p == nil {
+		p = &partition{opts: &b.opts, compressor: b.compressor, set: b.open, service: service, open: map[bucket]*openBatch{}}
+		b.partitions[service] = p
+	}
+	return p
+}
+
+// SealAll seals all records that were appended before the call. On a full disk it waits until
+// deliveries free space, or ctx ends.
+func (b *Batches) SealAll(ctx context.Context) {
+	b.detachAll(false, func(o *openBatch) { b.sealDetached(ctx, o) })
+}
+
+// Refuse ends Append: later calls fail.
+func (b *Batches) Refuse() {
+	b.mu.Lock()
+	b.draining = true
+	b.mu.Unlock()
+	b.opts.Memory.Freed.Notify()
+}
+
+// Drain seals everything after Refuse. On a full disk it waits until deliveries free space, or Quit
+// is called.
+func (b *Batches) Drain(ctx context.Context) {
+	b.detachAll(true, func(o *openBatch) { b.sealDetached(ctx, o) })
+}
+
+// Quit ends all waiting for space: unsealed records are left in the log for the next process.
+func (b *Batches) Quit() { b.quitOnce.Do(func() { close(b.quit) }) }
+
+// Quitting returns a channel that Quit closes.
+func (b *Batches) Quitting() <-chan struct{} { return b.quit }
+
+// detachAll detaches all open batches and calls end with each; with closed set no others are opened.
+func (b *Batches) detachAll(closed bool, end func(*openBatch)) {
+	b.mu.Lock()
+	partitions := slices.Collect(maps.Values(b.partitions))
+	b.mu.Unlock()
+	for _, p := range partitions {
+		for _, o := range p.detachAll(closed) {
+			end(o)
+		}
+	}
+}
+
+// Stop ends Append, sealing in the background and waiting for space; Close must follow. A second
+// Stop does nothing.
+func (b *Batches) Stop() {
+	b.Refuse()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.closed = true
+		close(b.stop)
+		b.Quit()
+	}
+}
+
+// Close waits for the goroutines of the Batches after Stop, and drops the open batches. It reports
+// whether the log has no record that is not in a sealed batch.
+func (b *Batches) Close() (empty bool) {
+	b.sealers.Wait()
+	empty = b.open.empty()
+	b.detachAll(true, b.discard)
+	return empty
+}
+
+// Stats returns a snapshot of the batches.
+func (b *Batches) Stats() Stats {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.stats
+	s.Open, s.Oldest = b.open.count()
+	return s
+}

@@ -1,0 +1,93 @@
+package batching
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/buffer/spool"
+	"logstow/buffer/wal"
+	"logstow/record"
+	"logstow/segment"
+)
+
+// Chunk is what an input appends at once: records of one service, and the positions of
+// the input behind them. Either may be empty.
+type Chunk struct {
+	Service string
+	// Class is the service's retention class.
+	Class string
+	// Parse is the parser of the messages, as a segment's footer has it; "" is auto/1.
+	Parse string
+	// Read is when the records were read, in Unix nanoseconds: the time that late records
+	// get. 0 is the current time.
+	Read    int64
+	Records []record.Record
+	// Positions are committed together with Records.
+	Positions []wal.Position
+}
+
+// recordOverhead is about how many bytes a record takes in a segment's text beside its source
+// and message: time, level, separators.
+const recordOverhead = 40
+
+func textSize(r *record.Record) int64 {
+	return int64(recordOverhead + len(r.Source) + len(r.Message))
+}
+
+// Check rejects a chunk that no segment can hold; it returns the size of the chunk's text.
+func (c *Chunk) Check() (n spool.ChunkSize, err error) {
+	if len(c.Records) == 0 {
+		return n, nil
+	}
+	if !blobnaming.ValidService(c.Service) {
+		return n, fmt.Errorf("%q is not a service name", c.Service)
+	}
+	if !blobnaming.ValidClass(c.Class) {
+		return n, fmt.Errorf("%q is not a retention class", c.Class)
+	}
+	if !blobnaming.ValidParse(c.Parse) {
+		return n, fmt.Errorf("%q is not a parser", c.Parse)
+	}
+	if !validTime(c.Read) {
+		return n, fmt.Errorf("the time read, %d ns, is out of range", c.Read)
+	}
+	for i := range c.Records {
+		r := &c.Records[i]
+		if err := checkRecord(r); err != nil {
+			return n, fmt.Errorf("record %d of source %q: %w", i, r.Source, err)
+		}
+		size := textSize(r)
+		n.Total, n.Largest = n.Total+size, max(n.Largest, size)
+	}
+	return n, nil
+}
+
+func checkRecord(r *record.Record) error {
+	if len(r.Message) > record.MaxSize {
+		return fmt.Errorf("message of %d bytes, the limit is %d", len(r.Message), record.MaxSize)
+	}
+	if len(r.Message) > segment.MaxBlockRaw/2 {
+		// Each newline takes a second byte in the text.
+		lines := bytes.Count(r.Message, []byte{'\n'})
+		if text := recordOverhead + record.MaxSource + len(r.Message) + lines; text > segment.MaxBlockRaw {
+			return fmt.Errorf("message of %d bytes with %d newlines does not fit into a block", len(r.Message), lines)
+		}
+	}
+	if int(r.Level) >= record.Levels {
+		return fmt.Errorf("level %d is unknown", r.Level)
+	}
+	if !validTime(r.Time) {
+		return fmt.Errorf("time %d ns is out of range", r.Time)
+	}
+	return nil
+}
+
+// validTime reports whether the bucket of t, in Unix nanoseconds, begins and ends in the
+// range of int64 nanoseconds: the years 1678 to 2261.
+func validTime(t int64) bool {
+	const margin = 3 * int64(time.Hour)
+	return t > math.MinInt64+margin && t < math.MaxInt64-margin
+}

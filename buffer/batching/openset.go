@@ -1,0 +1,218 @@
+package batching
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"logstow/buffer/internal/wait"
+	"logstow/buffer/queue"
+)
+
+// openSet is the set of the open batches of all partitions, and of those being sealed: it counts
+// their memory, numbers them, and tells which part of the log they need. It is safe for concurrent use.
+type openSet struct {
+	now    func() time.Time
+	queue  *queue.Queue
+	memory *wait.Memory
+	// wake is notified when a batch is due before wakeAt.
+	wake chan struct{}
+
+	mu   sync.Mutex
+	open map[*openBatch]struct{}
+	seq  int64
+	// tick counts uses of open batches; largest compares batches by it.
+	tick uint64
+	// sealing are the batches that accept no more records and are not queued yet.
+	sealing map[*openBatch]struct{}
+	// appending are the services whose records are being appended, each with a lower bound of the
+	// numbers of the records that it writes to the log.
+	appending map[string]uint64
+	// frozen: a batch could not be sealed, so no log file may be removed: the next process
+	// replays them.
+	frozen bool
+	// replayFloor is a lower bound of the numbers of records that are not yet replayed.
+	replayFloor uint64
+	// wakeAt is when the first batch is due, as far as the sealing goroutine knows; zero is never.
+	wakeAt time.Time
+}
+
+func newOpenSet(opts *Options) *openSet {
+	return &openSet{
+		now: opts.Now, queue: opts.Queue, memory: opts.Memory, seq: opts.Seq,
+		wake: make(chan struct{}, 1),
+		open: map[*openBatch]struct{}{}, sealing: map[*openBatch]struct{}{}, appending: map[string]uint64{},
+	}
+}
+
+// add adds a new open batch, charges its memory and notifies wake if it is due first. The
+// partition's lock is held.
+func (s *openSet) add(o *openBatch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[o] = struct{}{}
+	s.tick++
+	o.used = s.tick
+	o.charged = batchOverhead
+	s.memory.Add(o.charged, 0)
+	if !o.due.IsZero() && (s.wakeAt.IsZero() || o.due.Before(s.wakeAt)) {
+		s.wakeAt = o.due
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// charge updates the memory that a batch is charged for, and its last use.
+func (s *openSet) charge(o *openBatch) {
+	cost := o.cost()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.memory.Add(cost-o.charged, 0)
+	o.charged = cost
+	s.tick++
+	o.used = s.tick
+}
+
+// beginSealing gives a batch that accepts no more records its Seq. The partition's lock is
+// held, so the bucket's next batch gets a higher one.
+func (s *openSet) beginSealing(o *openBatch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, o)
+	s.sealing[o] = struct{}{}
+	s.seq = max(s.seq+1, s.now().UnixNano())
+	o.seq = s.seq
+	s.memory.Add(0, o.charged)
+	s.queue.Expect()
+}
+
+// endSealing removes a batch that is queued or given up.
+func (s *openSet) endSealing(o *openBatch) {
+	s.mu.Lock()
+	delete(s.sealing, o)
+	s.mu.Unlock()
+	s.memory.Release(o.charged, o.charged)
+}
+
+// beginAppend notes that a service writes records with numbers from floor on to the log; endAppend
+// must follow once they are in its batches.
+func (s *openSet) beginAppend(service string, floor uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.appending[service] = floor
+}
+
+func (s *openSet) endAppend(service string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.appending, service)
+}
+
+// freeze keeps all of the log for the next process.
+func (s *openSet) freeze() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frozen = true
+}
+
+// setReplayed sets a lower bound of the numbers of records that are not yet replayed.
+func (s *openSet) setReplayed(floor uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replayFloor = floor
+}
+
+// needed returns the lowest of next and the numbers of the records that are not in sealed batches. idle
+// reports that there is none, ok that the log before it may be removed.
+func (s *openSet) needed(next uint64) (number uint64, idle, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	number = min(next, s.replayFloor)
+	for o := range s.open {
+		number = min(number, o.from)
+	}
+	for o := range s.sealing {
+		number = min(number, o.from)
+	}
+	for _, floor := range s.appending {
+		number = min(number, floor)
+	}
+	return number, len(s.open)+len(s.sealing)+len(s.appending) == 0, !s.frozen
+}
+
+// empty reports whether the log has no record that is not in a sealed batch.
+func (s *openSet) empty() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.frozen && s.replayFloor == math.MaxUint64 && len(s.open) == 0
+}
+
+// oldest returns the open batch with the oldest record in the log; nil if none is open. frozen
+// reports that sealing frees no space in the log.
+func (s *openSet) oldest() (oldest *openBatch, frozen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for o := range s.open {
+		if oldest == nil || o.from < oldest.from {
+			oldest = o
+		}
+	}
+	return oldest, s.frozen
+}
+
+// largest returns the open batch with the largest product of size and time since its last use; nil
+// if none is open. Among many services it is a large one; while an old file is read in order it is a
+// complete one.
+func (s *openSet) largest() (largest *openBatch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var most float64
+	for o := range s.open {
+		if score := float64(o.charged) * float64(s.tick-o.used+1); score > most {
+			largest, most = o, score
+		}
+	}
+	return largest
+}
+
+// due returns the open batches that are due.
+func (s *openSet) due() (due []*openBatch) {
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for o := range s.open {
+		if !o.due.IsZero() && !o.due.After(now) {
+			due = append(due, o)
+		}
+	}
+	return due
+}
+
+// nextDue returns when the first open batch is due, zero is never; wake is notified of earlier ones
+// that are added from now on.
+func (s *openSet) nextDue() (at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for o := range s.open {
+		if !o.due.IsZero() && (at.IsZero() || o.due.Before(at)) {
+			at = o.due
+		}
+	}
+	s.wakeAt = at
+	return at
+}
+
+// count returns the number of open batches, and when the oldest of their records was appended; zero if
+// there is none.
+func (s *openSet) count() (n int, oldest time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for o := range s.open {
+		if oldest.IsZero() || o.first.Before(oldest) {
+			oldest = o.first
+		}
+	}
+	return len(s.open), oldest
+}

@@ -1,0 +1,130 @@
+package queue_test
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/buffer/internal/wait"
+	"logstow/buffer/queue"
+	"logstow/buffer/sealed"
+	"logstow/buffer/wal"
+	"logstow/record"
+	"logstow/segment"
+)
+
+// batch returns a batch in memory with a Seq.
+func batch(t *testing.T, seq int64) *queue.Batch {
+	t.Helper()
+	var b bytes.Buffer
+	w := segment.NewWriter(&b, segment.Options{Service: "web", Instance: "i", Batch: blobnaming.Batch{1, byte(seq)}, BucketStart: 3600, BucketWidth: 3600})
+	if err := w.Append(record.Record{Time: 3600e9, Message: []byte("message")}); err != nil {
+		t.Fatal(err)
+	}
+	meta, err := w.Close(seq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := wal.Key{Service: "web", Start: 3600e9, Width: 3600e9}
+	batch := queue.NewBatch(key, meta, int64(b.Len()), time.Unix(5, 6), queue.InMemory(b.Bytes()), 100)
+	batch.Minutes = w.Minutes()
+	return batch
+}
+
+// A long queue does not keep the minutes of its batches; Load reads the same ones again.
+func TestMinutesInBacklog(t *testing.T) {
+	t.Parallel()
+	q := queue.New(wait.NewMemory(1<<20), wait.NewFailure(), slog.New(slog.DiscardHandler))
+	const n = 40
+	want := batch(t, 1).Minutes
+	for seq := range int64(n) {
+		q.Expect()
+		q.Put(batch(t, seq))
+	}
+	kept := 0
+	for range n {
+		b, err := q.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Minutes != nil {
+			kept++
+		}
+		if err := b.Load(t.Context()); err != nil || !slices.Equal(b.Minutes, want) {
+			t.Errorf("minutes %v, %v, want %v", b.Minutes, err, want)
+		}
+		if err := b.Done(); err != nil {
+			t.Error(err)
+		}
+	}
+	if kept != 16 {
+		t.Errorf("%d of %d batches kept their minutes, want 16", kept, n)
+	}
+}
+
+// The memory that batches count against is free again after delivery, in parts once they are
+// stored.
+func TestMemoryOfBatches(t *testing.T) {
+	t.Parallel()
+	memory := wait.NewMemory(1 << 20)
+	q := queue.New(memory, wait.NewFailure(), slog.New(slog.DiscardHandler))
+	key := wal.Key{Service: "web", Start: 3600e9, Width: 3600e9}
+	q.Expect()
+	q.Put(queue.NewBatch(key, blobnaming.Metadata{}, 100<<10, time.Unix(5, 6), queue.InMemory(make([]byte, 100<<10)), 108<<10))
+	used := func(want int64) {
+		t.Helper()
+		if n, _ := memory.Used(); n != want {
+			t.Errorf("%d bytes are used, want %d", n, want)
+		}
+	}
+	used(108 << 10)
+	b, err := q.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	freed := memory.Freed.Next()
+	if err := b.SetStored("etag"); err != nil {
+		t.Fatal(err)
+	}
+	used(8 << 10)
+	<-freed
+	if _, err := b.Body(); err == nil {
+		t.Error("the bytes of a stored batch are kept")
+	}
+	if s := q.Stats(); s.Unindexed != 1 || s.Sending != 1 {
+		t.Errorf("%+v", s)
+	}
+	if err := b.Done(); err != nil {
+		t.Fatal(err)
+	}
+	used(0)
+	if s := q.Stats(); s.Done != 1 || s.Sending != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A batch in memory keeps its bytes until it is stored or removed.
+func TestInMemoryDropsBytes(t *testing.T) {
+	t.Parallel()
+	for name, drop := range map[string]func(queue.Source) error{
+		"stored":  func(s queue.Source) error { return s.SetState(sealed.State{Stored: true}, false) },
+		"removed": func(s queue.Source) error { return s.Remove() },
+	} {
+		s := queue.InMemory([]byte("segment"))
+		if err := s.SetState(sealed.State{Name: "name"}, true); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := s.Read(3, 4); err != nil || string(b) != "ment" {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+		if err := drop(s); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := s.Read(0, 1); err == nil {
+			t.Errorf("%s: %q is kept", name, b)
+		}
+	}
+}

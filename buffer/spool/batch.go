@@ -1,0 +1,199 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"logstow/buffer/internal/disk"
+	"logstow/buffer/sealed"
+	"logstow/buffer/wal"
+)
+
+// Batch is a sealed batch on disk. Its methods are for one goroutine at a time.
+type Batch struct {
+	sealed.Head
+
+	spool *Spool
+	// state is the state of its delivery, once stateRead is set.
+	state     sealed.State
+	stateRead bool
+	// covered is the LSN of the coverage, which must be durable before the batch may be removed; 0 is
+	// none yet.
+	covered wal.LSN
+}
+
+const (
+	// headSize is about the size of a sealed batch's head.
+	headSize = 1 << 10
+	// diskBlock is the unit in which most file systems allocate space.
+	diskBlock = 4 << 10
+)
+
+// Seal writes a batch durably; the segment is given in parts, of size bytes in all. If the disk has
+// no space for the batch besides a complete reserve, the error is that of a full disk ([disk.Full]),
+// and the caller may make space and call SealFromReserve. Other errors are final.
+func (s *Spool) Seal(head sealed.Head, segment [][]byte, size int64) (*Batch, error) {
+	if err := s.checkLock(); err != nil {
+		return nil, err
+	}
+	if !s.fitsWithoutReserve(onDisk(size)) {
+		return nil, fmt.Errorf("cannot seal a batch of %d bytes: %w", size, syscall.ENOSPC)
+	}
+	return s.write(head, segment, size)
+}
+
+// SealFromReserve is Seal of a batch for which the reserve is released, if necessary.
+func (s *Spool) SealFromReserve(head sealed.Head, segment [][]byte, size int64) (*Batch, error) {
+	s.sealMu.Lock()
+	defer s.sealMu.Unlock()
+	s.DropRecycled()
+	if err := s.releaseReserveFor(onDisk(size)); err != nil {
+		return nil, s.finalUnlessFull(err)
+	}
+	return s.write(head, segment, size)
+}
+
+// onDisk is how many bytes a batch of a size needs on disk.
+func onDisk(size int64) int64 { return (size + headSize + diskBlock - 1) / diskBlock * diskBlock }
+
+// finalUnlessFull makes an error final if it is not that of a full disk.
+func (s *Spool) finalUnlessFull(err error) error {
+	if disk.Full(err) {
+		return err
+	}
+	return s.opts.Failure.Set(err)
+}
+
+// write writes a batch and its coverage.
+func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Batch, error) {
+	// The log must be durable before the batch: positions and record numbers must not fall behind it.
+	written, _ := s.log.LSN()
+	if err := s.log.Sync(written); err != nil {
+		return nil, s.finalUnlessFull(err)
+	}
+	s.bytes.Add(size) // first: while it is written, it occupies space
+	head, err := s.dir.Write(head, segment)
+	if err != nil {
+		s.bytes.Add(-size)
+		return nil, s.finalUnlessFull(err)
+	}
+	batch := &Batch{Head: head, spool: s, stateRead: true} // a new batch has no state
+	if lsn, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
+		batch.covered = lsn
+	} else if s.log.Err() != nil {
+		_ = s.opts.Failure.Set(err) // the batch itself is durable
+	}
+	return batch, nil
+}
+
+// State returns the state of the batch's delivery. It reads it once; damage of it is logged and
+// counted.
+func (b *Batch) State() (sealed.State, error) {
+	if b.stateRead {
+		return b.state, nil
+	}
+	state, err := b.spool.dir.State(b.Meta.Seq)
+	if sealed.Corrupt(err) {
+		b.logStateDamage(state, err)
+	} else if err != nil {
+		return state, err
+	}
+	b.state, b.stateRead = state, true
+	return state, nil
+}
+
+// SetState writes the state of the batch's delivery, durably if sync is set. A full disk does not
+// stop delivery, as delivery frees space: then the state is only in memory, and if this process
+// ends, the next may store a second copy, which readers drop. Other errors are final.
+func (b *Batch) SetState(state sealed.State, sync bool) error {
+	s := b.spool
+	err := s.withReserve(func() error { return s.dir.SetState(b.Meta.Seq, state, sync) })
+	if disk.Full(err) {
+		s.opts.Log.Warn("cannot write the state of a batch: the disk is full", "name", state.Name, "error", err)
+	} else if err != nil {
+		return s.opts.Failure.Set(err)
+	}
+	b.state, b.stateRead = state, true
+	return nil
+}
+
+// Read reads n bytes of the segment at offset off.
+func (b *Batch) Read(off, n int64) ([]byte, error) { return b.spool.dir.Read(&b.Head, off, n) }
+
+// Urgent reports whether the buffer waits for disk space.
+func (b *Batch) Urgent() bool { return b.spool.Waiting() }
+
+// cover makes the coverage of a batch durable; only then may the batch be removed.
+func (b *Batch) cover() error {
+	s := b.spool
+	return s.withReserve(func() (err error) {
+		if b.covered == 0 {
+			b.covered, err = s.log.Cover(b.Key, b.Through, b.Meta.Seq)
+		}
+		if err == nil {
+			err = s.log.Sync(b.covered)
+		}
+		return err
+	})
+}
+
+// Remove removes a delivered batch after making its coverage durable. If the disk has no
+// space for the coverage, Maintain tries again. An error is final.
+func (b *Batch) Remove() error {
+	s := b.spool
+	err := b.cover()
+	keep := false
+	if err == nil {
+		keep, err = s.writeDone(b.Meta.Seq)
+	}
+	if errors.Is(err, wal.ErrFull) {
+		s.mu.Lock()
+		s.delivered = append(s.delivered, b)
+		s.mu.Unlock()
+		return nil
+	}
+	if err == nil {
+		err = s.dir.Remove(b.Meta.Seq, keep)
+	}
+	if err != nil {
+		return s.opts.Failure.Set(err)
+	}
+	s.bytes.Add(-b.Size)
+	return nil
+}
+
+// Quarantine moves a batch to the quarantine and returns the name of its file there. Errors are
+// final, except that of a full disk.
+func (b *Batch) Quarantine(reason string) (file string, err error) {
+	s := b.spool
+	err = b.cover()
+	if err == nil {
+		_, err = s.writeDone(b.Meta.Seq)
+	}
+	if err == nil {
+		err = s.withReserve(func() error { return s.dir.Quarantine(b.Meta.Seq, reason) })
+	}
+	if err != nil {
+		return "", s.finalUnlessFull(err)
+	}
+	s.bytes.Add(-b.Size)
+	return sealed.FileName(b.Meta.Seq), nil
+}
+
+// writeDone writes to the log, durably, that a batch no longer waits. If the disk has no space
+// for that, keepName is set: the name of the batch must be kept until the next Open.
+func (s *Spool) writeDone(seq int64) (keepName bool, err error) {
+	var lsn wal.LSN
+	err = s.withReserve(func() (err error) {
+		lsn, err = s.log.Done(seq)
+		return err
+	})
+	if errors.Is(err, wal.ErrFull) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, s.log.Sync(lsn)
+}

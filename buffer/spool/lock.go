@@ -1,0 +1,281 @@
+package spool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"logstow/buffer/internal/wait"
+	"logstow/internal/hint"
+)
+
+// Names in a buffer's directory.
+const (
+	logDir        = "wal"
+	sealedDir     = "sealed"
+	quarantineDir = "quarantine"
+	lockFile      = "lock"
+)
+
+// ErrLocked reports that another process has the directory open.
+var ErrLocked = errors.New("in use by another process")
+
+var errExist = fs.ErrExist
+
+// Holder is the process that has, or had last, a buffer's directory open.
+type Holder struct {
+	PID      int       `json:"pid"`
+	Instance string    `json:"instance"`
+	Since    time.Time `json:"since"`
+}
+
+// dirLock is the lock of a buffer's directory. It locks the directory itself, so that removing
+// a file does not yield a second lock, and a file in it, for file systems that cannot lock
+// directories.
+type dirLock struct {
+	path string
+
+	mu        sync.Mutex // guards the files once the lock is acquired
+	dir, file *os.File
+}
+
+// lockDir locks a directory, which it makes if it is missing, and writes the holder to the lock file.
+func lockDir(path, instance string, now time.Time) (*dirLock, error) {
+	for {
+		l, err := tryLock(path)
+		if err != nil {
+			return nil, err
+		}
+		if l.check() == nil {
+			l.writeHolder(instance, now)
+			return l, nil
+		}
+		if err := l.Close(); err != nil { // removed by the previous holder
+			return nil, err
+		}
+	}
+}
+
+func tryLock(path string) (l *dirLock, err error) {
+	l = &dirLock{path: path}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	for l.file == nil {
+		if l.dir != nil { // removed just now
+			if err := l.Close(); err != nil {
+				return l, err
+			}
+		}
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return l, err
+		}
+		if l.dir, err = os.Open(path); err == nil {
+			err = flockDir(l.dir, syscall.LOCK_EX)
+		}
+		if err == nil {
+			l.file, err = os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return l, addHolder(path, err)
+		}
+	}
+	if err := flock(l.file, syscall.LOCK_EX); err != nil {
+		return l, addHolder(path, err)
+	}
+	return l, nil
+}
+
+// addHolder turns the error of a lock that is held into ErrLocked with the holder.
+func addHolder(path string, err error) error {
+	if !errors.Is(err, syscall.EWOULDBLOCK) {
+		return err
+	}
+	if h, herr := ReadHolder(path); herr == nil {
+		return fmt.Errorf("%w: process %d, instance %s, since %s",
+			ErrLocked, h.PID, h.Instance, h.Since.Format(time.RFC3339))
+	}
+	return ErrLocked
+}
+
+// writeHolder writes the holder to the lock file, best effort: it is for error messages only.
+func (l *dirLock) writeHolder(instance string, now time.Time) {
+	line, err := json.Marshal(Holder{PID: os.Getpid(), Instance: instance, Since: now.UTC().Truncate(time.Second)})
+	if err == nil {
+		err = l.file.Truncate(0)
+	}
+	if err == nil {
+		_, err = l.file.WriteAt(append(line, '\n'), 0)
+	}
+	if err != nil {
+		_ = l.file.Truncate(0)
+	}
+}
+
+// check returns an error if the directory or the file was replaced since they were locked;
+// after Close it returns wait.ErrClosed.
+func (l *dirLock) check() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.file == nil:
+		return wait.ErrClosed
+	case !isSameFile(l.dir, l.path):
+		return fmt.Errorf("the buffer directory %s was removed or replaced while it was in use", l.path)
+	case !isSameFile(l.file, filepath.Join(l.path, lockFile)):
+		return fmt.Errorf("the lock file of the buffer %s was removed or replaced while it was in use", l.path)
+	}
+	return nil
+}
+
+// Close releases the lock.
+func (l *dirLock) Close() (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range []*os.File{l.file, l.dir} {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	l.file, l.dir = nil, nil
+	return err
+}
+
+// flock locks an open file. It retries an exclusive lock for a moment, because Inspect
+// briefly holds a shared one.
+func flock(f *os.File, how int) error {
+	const pause = 20 * time.Millisecond
+	tries := 5
+	if how == syscall.LOCK_SH {
+		tries = 1
+	}
+	for try := 1; ; try++ {
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || try == tries {
+			return err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// flockDir is flock of a directory. It ignores errors of file systems that cannot lock
+// directories, as many network file systems.
+func flockDir(f *os.File, how int) error {
+	err := flock(f, how)
+	for _, cannot := range []error{syscall.EBADF, syscall.EINVAL, syscall.ENOTSUP, syscall.ENOSYS, syscall.EISDIR, syscall.ENOLCK} {
+		if errors.Is(err, cannot) {
+			return nil
+		}
+	}
+	return err
+}
+
+// isLocked reports whether some process holds a directory's lock.
+func isLocked(path string) (bool, error) {
+	for _, name := range []string{"", lockFile} {
+		f, err := os.Open(filepath.Join(path, name))
+		if err != nil {
+			return false, err
+		}
+		take := flock
+		if name == "" {
+			take = flockDir
+		}
+		err = take(f, syscall.LOCK_SH)
+		closeErr := f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return true, nil
+		}
+		if err = errors.Join(err, closeErr); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// isSameFile reports whether a path still leads to an open file.
+func isSameFile(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) // other errors do not prove that it was replaced
+	}
+	return os.SameFile(mine, there)
+}
+
+// lockCheckInterval is the time between checks that directory and lock file were not replaced.
+const lockCheckInterval = time.Second
+
+// WatchLock checks the lock until Stop is called or the buffer fails.
+func (s *Spool) WatchLock() {
+	ticker := time.NewTicker(lockCheckInterval)
+	defer ticker.Stop()
+	for s.checkLock() == nil {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// checkLock makes the buffer fail if its directory or lock file was replaced: another
+// process may be using the directory, or another one of the same name.
+func (s *Spool) checkLock() error {
+	err := s.lock.check()
+	if err == nil || errors.Is(err, wait.ErrClosed) {
+		return err
+	}
+	err = hint.Wrap(err, "start it again, and leave the files in the buffer directory alone while it runs")
+	return s.opts.Failure.Set(err)
+}
+
+// Remove removes a buffer's directory if no process has it open and it holds no records and
+// no quarantined files: only positions are deleted. The error is [ErrLocked] if a process has
+// it open, and [ErrNotEmpty] if it holds records or files. A process may open the buffer
+// concurrently.
+func Remove(ctx context.Context, dir string) (err error) {
+	holder, _ := ReadHolder(dir) // if the directory is kept, its instance is kept too
+	f, err := lockDir(dir, holder.Instance, time.Now())
+	if err != nil {
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	s, err := inspect(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
+	}
+	if s.Sealed+s.Quarantined+len(s.Services) > 0 {
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, ErrNotEmpty)
+	}
+	// It is renamed first: a process that waits for the lock then finds no such file.
+	gone := dir + ".removed"
+	if err := os.Rename(dir, gone); err != nil { //nolint:forbidigo // nothing in it is needed
+		return fmt.Errorf("cannot remove buffer: %w", err)
+	}
+	return os.RemoveAll(gone)
+}
+
+// ErrNotEmpty reports that a buffer holds records that are not stored, or quarantined files.
+var ErrNotEmpty = errors.New("it holds records or quarantined files")
+
+// ReadHolder reads which process has, or had last, a directory open.
+func ReadHolder(dir string) (h Holder, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, lockFile))
+	if err != nil {
+		return h, err
+	}
+	return h, json.Unmarshal(data, &h)
+}

@@ -1,0 +1,131 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"logstow/buffer/internal/disk"
+	"logstow/buffer/sealed"
+)
+
+// Quarantined is a file in a buffer's quarantine.
+type Quarantined struct {
+	// File is its name in the quarantine, Bytes its size.
+	File  string
+	Bytes int64
+	// Since is when it was quarantined, Reason why; "" if unknown.
+	Since  time.Time
+	Reason string
+	// Batch is the batch's id; "" if the file is not a readable batch: a damaged one, or a
+	// damaged log file. Problem then says what it is, and the fields below are zero.
+	Batch   string
+	Problem string
+	Service string
+	Bucket  time.Time
+	Records uint64
+	// Store and Name are those of the last create of the batch; "" if there was none.
+	Store, Name string
+}
+
+// ListQuarantine lists a buffer's quarantine in order of File and changes nothing. It may be
+// called while a process has the directory open. The error is fs.ErrNotExist if dir is not a
+// buffer's directory.
+func ListQuarantine(dir string) ([]Quarantined, error) {
+	if _, err := os.Stat(filepath.Join(dir, lockFile)); err != nil {
+		return nil, fmt.Errorf("cannot read buffer %s: %w", dir, err)
+	}
+	names, err := quarantineFiles(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the quarantine: %w", err)
+	}
+	var all []Quarantined
+	for _, name := range names {
+		info, err := os.Lstat(filepath.Join(dir, quarantineDir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the quarantine: %w", err)
+		}
+		all = append(all, describe(sealedDirAt(dir).Quarantined(name), info))
+	}
+	return all, nil
+}
+
+func describe(found sealed.Quarantined, info fs.FileInfo) Quarantined {
+	q := Quarantined{File: found.File, Bytes: info.Size(), Since: info.ModTime().UTC(), Reason: found.Reason}
+	if found.Err != nil {
+		q.Problem = found.Err.Error()
+		return q
+	}
+	h := &found.Head
+	q.Batch, q.Service, q.Bucket, q.Records = h.Meta.Batch.String(), h.Key.Service, time.Unix(0, h.Key.Start).UTC(), h.Meta.Records
+	q.Store, q.Name = found.State.Store, found.State.Name
+	return q
+}
+
+// quarantineFiles returns the names of the files in a buffer's quarantine, without their
+// companions (reasons and states).
+func quarantineFiles(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(dir, quarantineDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if !sealed.IsCompanion(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// sealedDirAt returns a buffer's directory of sealed batches, without reading or making it.
+func sealedDirAt(dir string) *sealed.Dir {
+	return sealed.At(disk.OS{}, filepath.Join(dir, sealedDir), filepath.Join(dir, quarantineDir))
+}
+
+// Requeue brings batches back from a buffer's quarantine: the next process that opens
+// the buffer delivers them with their ids, so that none is stored twice. A damaged batch stays
+// in quarantine ([sealed.ErrDamaged]); the error joins those of all batches that stay. If a
+// process has the buffer open, the error is [ErrLocked] and nothing is changed.
+func Requeue(ctx context.Context, dir string, batches []Quarantined) (err error) {
+	holder, _ := ReadHolder(dir) // the directory keeps its instance
+	lock, err := lockDir(dir, holder.Instance, time.Now())
+	if err != nil {
+		return fmt.Errorf("cannot requeue: buffer %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	var errs []error
+	for _, q := range batches {
+		if err := sealedDirAt(dir).Requeue(ctx, q.File); err != nil {
+			errs = append(errs, fmt.Errorf("cannot requeue %s: %w", q.File, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Discard removes files from a buffer's quarantine for good. It may be called while a
+// process has the directory open.
+func Discard(dir string, files []Quarantined) error {
+	var errs []error
+	for _, q := range files {
+		if err := sealedDirAt(dir).Discard(q.File); err != nil {
+			errs = append(errs, fmt.Errorf("cannot discard %s: %w", q.File, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// InQuarantine is the number of files in the quarantine at present.
+func (s *Spool) InQuarantine() int {
+	names, err := quarantineFiles(s.opts.Dir)
+	if err != nil {
+		return 0 // a failing disk is reported by other calls
+	}
+	return len(names)
+}

@@ -1,0 +1,265 @@
+// Package spool is a buffer's directory: the write-ahead log with the records that are in no sealed
+// batch yet and the positions of the inputs, which it alone owns, and the sealed batches until they
+// are delivered. It reserves space for sealing and delivery, and reports a full disk to its caller.
+package spool
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"logstow/buffer/internal/disk"
+	"logstow/buffer/internal/wait"
+	"logstow/buffer/sealed"
+	"logstow/buffer/wal"
+	"logstow/record"
+)
+
+// Options configure a Spool. All fields are required, except OnLostPositions.
+type Options struct {
+	Dir, Instance string
+	FS            disk.FS
+	// FlushSize is the size in bytes at which batches are sealed, MaxSize the limit of the bytes in Dir.
+	FlushSize, MaxSize int64
+	// RetryInterval is the time between retries while the disk is full.
+	RetryInterval   time.Duration
+	OnLostPositions wal.LostPositions
+	Now             func() time.Time
+	Log             *slog.Logger
+	// Failure gets each error after which memory and disk may differ.
+	Failure *wait.Failure
+}
+
+// Spool is a buffer's directory: the write-ahead log of unsealed records, which also has the
+// positions of the inputs, and the sealed batches. It is safe for concurrent use.
+//
+// A full disk is [wal.ErrFull], or an error of the operating system ([disk.Full]); the caller
+// decides what to seal and what to wait for.
+type Spool struct {
+	opts Options
+	log  *wal.Log
+	dir  *sealed.Dir
+	lock *dirLock
+	// fileSize is the size at which a log file is full.
+	fileSize int64
+	// bytes is the total size of the sealed batches' segments.
+	bytes atomic.Int64
+	// fullLogged is when it was last logged that the buffer is full, in Unix nanoseconds.
+	fullLogged atomic.Int64
+	reserve    *reserve
+	// reserveTarget is the size of a complete reserve, limit how many bytes everything else may use.
+	reserveTarget, limit atomic.Int64
+	// waiting counts the goroutines that wait for space, to append or to seal.
+	waiting atomic.Int64
+	// sealMu is held while a batch is sealed on a full disk, so that no two use the same
+	// released space.
+	sealMu sync.Mutex
+	// unchecked is how many bytes may be appended before the free space is checked again;
+	// checkMu guards it.
+	checkMu   sync.Mutex
+	unchecked int64
+	// durable is notified when entries were synced.
+	durable wait.Event
+	// stop is closed by Stop.
+	stop     chan struct{}
+	stopOnce sync.Once
+	// rolled and quiet are for Maintain: the files begun so far, and for how long none was.
+	rolled uint64
+	quiet  time.Duration
+
+	mu sync.Mutex
+	// delivered are the batches that are delivered, but not removed, because the disk had no
+	// space for their coverage.
+	delivered []*Batch
+	losses    Losses
+}
+
+// Append writes records and positions as one entry of the log. It returns the number of the first
+// record and the LSN of the entry. After [wal.ErrFull] nothing was written.
+func (s *Spool) Append(service, class, parse string, runs []wal.Run, records []record.Record, positions []wal.Position) (first uint64, lsn wal.LSN, err error) {
+	first, lsn, err = s.log.Append(service, class, parse, runs, records, positions)
+	if err != nil && s.log.Err() != nil {
+		err = s.opts.Failure.Set(err)
+	}
+	return first, lsn, err
+}
+
+// Dir is the directory.
+func (s *Spool) Dir() string { return s.opts.Dir }
+
+// Next is the number that the next record gets.
+func (s *Spool) Next() uint64 { return s.log.Next() }
+
+// Position returns the last position of an input. The bytes must not be changed.
+func (s *Spool) Position(input string) (value []byte, ok bool) { return s.log.Position(input) }
+
+// Positions returns the last positions of all inputs whose names start with prefix, in order of
+// name. The values must not be changed.
+func (s *Spool) Positions(prefix string) []wal.Position { return s.log.Positions(prefix) }
+
+// Replay calls take with the records that are in no sealed batch, in the order in which they were
+// appended. It must be called before records are appended.
+func (s *Spool) Replay(take func(wal.Records) error) error { return s.log.Replay(take) }
+
+// Sync makes all entries up to an LSN durable.
+func (s *Spool) Sync(lsn wal.LSN) error { return s.opts.Failure.Set(s.log.Sync(lsn)) }
+
+// groupCommitDelay is how long a call of Synced waits for others to share its sync with.
+const groupCommitDelay = 10 * time.Millisecond
+
+// Synced waits until all entries up to an LSN are durable. It does not wait for the next Maintain: it syncs after a
+// short delay, in which concurrent calls share one sync. After Stop the error is [wait.ErrClosed].
+func (s *Spool) Synced(ctx context.Context, lsn wal.LSN) error {
+	for {
+		durable := s.durable.Next()
+		if _, synced := s.log.LSN(); synced >= lsn {
+			return nil
+		}
+		if err := s.opts.Failure.Err(); err != nil {
+			return err
+		}
+		select {
+		case <-s.stop:
+			return wait.ErrClosed
+		default:
+		}
+		timer := time.NewTimer(groupCommitDelay)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-s.stop:
+			timer.Stop()
+		case <-s.opts.Failure.Failed():
+			timer.Stop()
+		case <-durable:
+			timer.Stop()
+		case <-timer.C:
+			if err := s.Sync(lsn); err != nil {
+				return err
+			}
+			s.durable.Notify()
+		}
+	}
+}
+
+// Maintain is called regularly, at the given interval: it removes recycled log files that are not
+// needed, syncs the log, with sync set, and removes delivered batches that a full disk kept.
+// An error is final.
+func (s *Spool) Maintain(interval time.Duration, sync bool) error {
+	if n := s.log.Rolls(); n != s.rolled {
+		s.rolled, s.quiet = n, 0
+	} else if s.quiet += interval; s.quiet > recycledMaxIdle {
+		s.DropRecycled()
+	}
+	if sync {
+		if err := s.syncAll(); err != nil {
+			s.opts.Log.Error("cannot sync the buffer's log", "error", s.opts.Failure.Set(err))
+			return err
+		}
+	}
+	s.durable.Notify()
+	s.mu.Lock()
+	again := s.delivered
+	s.delivered = nil
+	s.mu.Unlock()
+	for _, batch := range again {
+		if err := batch.Remove(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncAll syncs the log, and logs that all entries are durable if none was appended since.
+func (s *Spool) syncAll() error {
+	written, synced := s.log.LSN()
+	err := s.log.Sync(written)
+	if err == nil && synced == written {
+		err = s.log.WriteDurable()
+	}
+	if errors.Is(err, wal.ErrFull) {
+		return nil
+	}
+	return err
+}
+
+// recycledMaxIdle is how long recycled log files are kept while no log file is begun.
+const recycledMaxIdle = 10 * time.Second
+
+// DropRecycled removes the recycled log files and reports whether that freed space.
+func (s *Spool) DropRecycled() bool {
+	if s.log == nil {
+		return false
+	}
+	before := s.log.RecycledSize()
+	if err := s.log.DropRecycled(); err != nil {
+		s.opts.Log.Warn("cannot remove recycled log files", "error", err)
+	}
+	return s.log.RecycledSize() < before
+}
+
+// Trim removes log files whose records all have numbers below needed. With force set, or if idle is
+// set, as no batch is open, and the log is large, it first begins a new file, so that the
+// current one can go too.
+func (s *Spool) Trim(needed uint64, force, idle bool) {
+	if s.opts.Failure.Err() != nil || s.checkLock() != nil {
+		return
+	}
+	const large = 1 << 20
+	err := s.withReserve(func() error { return s.log.Trim(needed, force || idle && s.log.Size() > large) })
+	if err != nil && s.log.Err() != nil {
+		_ = s.opts.Failure.Set(err)
+	} else if err != nil {
+		s.opts.Log.Warn("cannot remove log files whose records are all sealed", "error", err)
+	}
+}
+
+// logFiles is about how many full log files are kept before open batches are sealed to free the
+// oldest.
+const logFiles = 3
+
+// LogFileFull reports whether the current log file is full, so that Trim begins a new one.
+func (s *Spool) LogFileFull() bool { return s.log.Full() }
+
+// LongLog reports whether the log has more than a few full files, of which the oldest cannot be
+// removed as long as a record with the given number is needed.
+func (s *Spool) LongLog(number uint64) bool {
+	return s.log.Size() > logFiles*s.fileSize && number <= s.log.Oldest()
+}
+
+// LogSize is the size of the log in bytes.
+func (s *Spool) LogSize() int64 { return s.log.Size() }
+
+// Size is how many bytes the buffer uses on disk, without the reserve.
+func (s *Spool) Size() int64 { return s.log.Size() + s.log.RecycledSize() + s.bytes.Load() }
+
+// Stop ends Synced and WatchLock.
+func (s *Spool) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }
+
+// Close syncs and closes the log, and releases the locks. With empty set, as nothing is left to
+// deliver, it removes the reserve. The error is the final error if there is one.
+func (s *Spool) Close(empty bool) error {
+	err := s.log.Close()
+	failed := s.opts.Failure.Err()
+	if empty && failed == nil && err == nil {
+		// The next process finds as much free space as this one did.
+		if _, err := s.reserve.shrink(math.MaxInt64); err != nil {
+			s.opts.Log.Warn("cannot release the reserved disk space", "error", err)
+		}
+	}
+	if failed != nil {
+		err = failed
+	}
+	return errors.Join(err, s.lock.Close())
+}
+
+// path returns the path of a file in the buffer's directory.
+func (s *Spool) path(names ...string) string {
+	return filepath.Join(append([]string{s.opts.Dir}, names...)...)
+}

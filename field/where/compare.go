@@ -1,0 +1,374 @@
+package where
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/expr-lang/expr/ast"
+
+	"logstow/field"
+	"logstow/internal/timearg"
+	"logstow/record"
+)
+
+// relate compiles a comparison.
+func (c *compiler) relate(n *ast.BinaryNode) condition {
+	wants, mirrored := relationOf(n.Operator), relationOf(mirror(n.Operator))
+	left, right := n.Left, n.Right
+	if _, ok := left.(*ast.NilNode); ok {
+		left, right = right, left
+	}
+	if _, ok := right.(*ast.NilNode); ok {
+		return c.isNull(n, left)
+	}
+	if holds, ok := c.relateColumn(left, right, wants); ok {
+		return holds
+	}
+	if holds, ok := c.relateColumn(right, left, mirrored); ok {
+		return holds
+	}
+	if isConstant(left) && !isConstant(right) {
+		left, right, wants = right, left, mirrored
+	}
+	a, b := c.value(left), c.value(right)
+	switch {
+	case !a.class.compares(b.class):
+		advice := ""
+		if not, ok := n.Left.(*ast.UnaryNode); ok && not.Operator == "not" {
+			advice = "write parentheses: not (a == b)"
+		}
+		c.failWith(advice, n, "cannot compare %s with %s", a.class, b.class)
+	case wants[field.Different] == unknown && (a.class == boolClass || b.class == boolClass):
+		c.fail(n, "%s is for numbers and strings", n.Operator)
+	}
+	if b.constant {
+		return relateConstant(a, b, wants)
+	}
+	return func(r *Record) truth {
+		x, y := a.get(r), b.get(r)
+		t := wants[compare(x, y)]
+		if t == unknown {
+			noteBoth(&a, &b, x, y)
+		}
+		return t
+	}
+}
+
+// noteBoth counts the values of an operation that is unknown: the missing one, else both.
+func noteBoth(a, b *operand, x, y value) {
+	if x.Kind == field.Missing || y.Kind != field.Missing {
+		a.note(x.Value)
+	}
+	if y.Kind == field.Missing || x.Kind != field.Missing {
+		b.note(y.Value)
+	}
+}
+
+// relateConstant compiles a comparison with a constant.
+func relateConstant(a, b operand, wants relation) condition {
+	constant := b.get(nil)
+	number, isNumber := constant.Decimal()
+	switch {
+	case isNumber && a.isField: // the usual comparison, so without detours
+		integer, isInteger := number.Int64()
+		return func(r *Record) truth {
+			v := r.Fields.Value(r.First + a.index)
+			if n, ok := v.Integer(); ok && isInteger {
+				return wants[order(n, integer)]
+			}
+			if n, ok := v.Decimal(); ok {
+				return wants[n.Compare(number)+int(field.Equal)]
+			}
+			a.note(v)
+			return unknown
+		}
+	case isNumber:
+		return func(r *Record) truth {
+			v := a.get(r)
+			if n, ok := v.Decimal(); ok {
+				return wants[n.Compare(number)+int(field.Equal)]
+			}
+			a.note(v.Value)
+			return unknown
+		}
+	case constant.Kind == field.String:
+		return func(r *Record) truth {
+			v := a.get(r)
+			if v.IsText() {
+				return wants[bytes.Compare(v.Text, constant.Text)+int(field.Equal)]
+			}
+			a.note(v.Value)
+			return unknown
+		}
+	}
+	return func(r *Record) truth {
+		v := a.get(r)
+		t := wants[compare(v, constant)]
+		if t == unknown {
+			a.note(v.Value)
+		}
+		return t
+	}
+}
+
+// compare is field.Compare: what the expression makes is compared like what a message has.
+func compare(a, b value) field.Order { return field.Compare(a.Value, b.Value) }
+
+// isConstant reports whether a node is a string, number or truth value.
+func isConstant(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return true
+	case *ast.UnaryNode:
+		return (n.Operator == "-" || n.Operator == "+") && isConstant(n.Node)
+	}
+	return false
+}
+
+// isNull compiles the comparison of a value with nil: unknown for a missing one.
+func (c *compiler) isNull(n *ast.BinaryNode, node ast.Node) condition {
+	if n.Operator != "==" && n.Operator != "!=" {
+		c.fail(n, "nil can be compared by == and != only")
+	}
+	if _, ok := node.(*ast.NilNode); ok {
+		return c.condition(&ast.BoolNode{Value: n.Operator == "=="})
+	}
+	o := c.value(node)
+	null, other := yes, no
+	if n.Operator == "!=" {
+		null, other = no, yes
+	}
+	return func(r *Record) truth {
+		switch v := o.get(r); v.Kind {
+		case field.Null:
+			return null
+		case field.Missing:
+			o.note(v.Value)
+			return unknown
+		}
+		return other
+	}
+}
+
+// relateColumn compiles the comparison of the level or the time with a string, which stands
+// for one; it is not ok for other comparisons.
+func (c *compiler) relateColumn(column, other ast.Node, wants relation) (condition, bool) {
+	name, ok := c.fieldOf(column)
+	text, isText := other.(*ast.StringNode)
+	if !ok || !isText {
+		return nil, false
+	}
+	switch name {
+	case levelName:
+		level := record.LevelFromAlias(text.Value)
+		if level == record.None && text.Value != "-" {
+			c.fail(other, "%q is not a level", text.Value)
+		}
+		return func(r *Record) truth { return wants[order(int64(r.Level), int64(level))] }, true
+	case timeName:
+		c.timed = true
+		t, err := timearg.Parse(text.Value, c.now)
+		if err != nil {
+			c.fail(other, "%v", err)
+			return nil, true
+		}
+		at := t.UnixNano()
+		return func(r *Record) truth { return wants[order(r.Time, at)] }, true
+	}
+	return nil, false
+}
+
+func order(a, b int64) field.Order {
+	switch {
+	case a < b:
+		return field.Less
+	case a > b:
+		return field.Greater
+	}
+	return field.Equal
+}
+
+// search compiles the operators that look into a string.
+func (c *compiler) search(n *ast.BinaryNode) condition {
+	text, pattern := c.value(n.Left), c.value(n.Right)
+	for _, o := range []operand{text, pattern} {
+		if !o.class.fits(stringClass) {
+			c.fail(n, "%s is for strings, not for %s", n.Operator, o.class)
+		}
+	}
+	holds, err := searcher(n.Operator, pattern)
+	if err != nil {
+		c.fail(n.Right, "%v", err)
+	}
+	return func(r *Record) truth {
+		x, y := text.get(r), pattern.get(r)
+		if x.IsText() && y.IsText() {
+			return holds(x.Text, y.Text)
+		}
+		noteBoth(&text, &pattern, x, y)
+		return unknown
+	}
+}
+
+// searcher is the test of an operator; an error is one of a constant pattern.
+func searcher(operator string, pattern operand) (func(text, pattern []byte) truth, error) {
+	switch operator {
+	case "contains":
+		return func(b, part []byte) truth { return truthOf(bytes.Contains(b, part)) }, nil
+	case "startsWith":
+		return func(b, part []byte) truth { return truthOf(bytes.HasPrefix(b, part)) }, nil
+	case "endsWith":
+		return func(b, part []byte) truth { return truthOf(bytes.HasSuffix(b, part)) }, nil
+	}
+	if pattern.constant {
+		re, err := regexp.Compile(string(pattern.get(nil).Text))
+		if err != nil {
+			return nil, err
+		}
+		return func(b, _ []byte) truth { return truthOf(re.Match(b)) }, nil
+	}
+	var last string
+	re, err := regexp.Compile("")
+	return func(b, source []byte) truth {
+		if string(source) != last {
+			last = string(source)
+			re, err = regexp.Compile(last)
+		}
+		if err != nil {
+			return unknown
+		}
+		return truthOf(re.Match(b))
+	}, nil
+}
+
+// in compiles "value in array": the value is equal to one of the elements.
+func (c *compiler) in(n *ast.BinaryNode) condition {
+	if span, ok := n.Right.(*ast.BinaryNode); ok && span.Operator == ".." {
+		return c.inRange(n, span)
+	}
+	if _, ok := n.Left.(*ast.NilNode); ok {
+		return c.nullIn(n)
+	}
+	if array, ok := n.Right.(*ast.ArrayNode); ok {
+		if name, ok := c.fieldOf(n.Left); ok && (name == levelName || name == timeName) {
+			return c.inColumn(n, array)
+		}
+		return c.inList(n, array)
+	}
+	left, right, equal := c.value(n.Left), c.value(n.Right), relationOf("==")
+	if !right.class.fits(arrayClass) {
+		c.fail(n, "in is for an array or an object, not for %s", right.class)
+	}
+	return func(r *Record) truth {
+		v, all := left.get(r), right.get(r)
+		if v.Kind == field.Missing || all.Kind != field.Composite {
+			noteBoth(&left, &right, v, all)
+			return unknown
+		}
+		t := no
+		for element := range all.elements() {
+			if t = max(t, equal[compare(v, element)]); t == yes {
+				return yes
+			}
+		}
+		return t
+	}
+}
+
+// inList compiles "value in [list]".
+func (c *compiler) inList(n *ast.BinaryNode, array *ast.ArrayNode) condition {
+	left, equal := c.value(n.Left), relationOf("==")
+	elements := make([]operand, len(array.Nodes)) // without get for nil
+	for i, node := range array.Nodes {
+		if _, ok := node.(*ast.NilNode); ok {
+			continue
+		}
+		if elements[i] = c.value(node); !left.class.compares(elements[i].class) {
+			c.fail(node, "cannot compare %s with %s", left.class, elements[i].class)
+		}
+	}
+	return func(r *Record) truth {
+		v := left.get(r)
+		if v.Kind == field.Missing {
+			left.note(v.Value)
+			return unknown
+		}
+		t := no
+		for i := range elements {
+			if e := &elements[i]; e.get == nil {
+				t = max(t, truthOf(v.Kind == field.Null))
+			} else {
+				t = max(t, equal[compare(v, e.get(r))])
+			}
+			if t == yes {
+				return yes
+			}
+		}
+		if t == unknown {
+			left.note(v.Value)
+		}
+		return t
+	}
+}
+
+// inColumn compiles in for the level and the time: each constant is one of them.
+func (c *compiler) inColumn(n *ast.BinaryNode, array *ast.ArrayNode) condition {
+	var tests []condition
+	for _, node := range array.Nodes {
+		equal := &ast.BinaryNode{Operator: "==", Left: n.Left, Right: node}
+		equal.SetLocation(node.Location())
+		tests = append(tests, c.binary(equal))
+	}
+	return func(r *Record) truth {
+		t := no
+		for _, holds := range tests {
+			t = max(t, holds(r))
+		}
+		return t
+	}
+}
+
+// nullIn compiles "nil in array": one of the elements is null.
+func (c *compiler) nullIn(n *ast.BinaryNode) condition {
+	right := c.value(n.Right)
+	return func(r *Record) truth {
+		all := right.get(r)
+		if !all.isArray() {
+			right.note(all.Value)
+			return unknown
+		}
+		t := no
+		for element := range all.elements() {
+			switch element.Kind {
+			case field.Null:
+				return yes
+			case field.Missing:
+				t = unknown
+			}
+		}
+		return t
+	}
+}
+
+// inRange compiles "number in from..to": it is an integer from one to the other.
+func (c *compiler) inRange(n, span *ast.BinaryNode) condition {
+	var all [3]operand
+	for i, node := range []ast.Node{n.Left, span.Left, span.Right} {
+		all[i] = c.value(node)
+		if !all[i].class.fits(numberClass) {
+			c.fail(span, "a range is for numbers, not for %s", all[i].class)
+		}
+	}
+	return func(r *Record) truth {
+		var x [3]field.Decimal
+		for i := range all {
+			v := all[i].get(r)
+			var ok bool
+			if x[i], ok = v.Decimal(); !ok {
+				all[i].note(v.Value)
+				return unknown
+			}
+		}
+		return truthOf(x[0].IsInteger() && x[0].Compare(x[1]) >= 0 && x[0].Compare(x[2]) <= 0)
+	}
+}

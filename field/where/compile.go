@@ -1,0 +1,297 @@
+package where
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/expr-lang/expr/ast"
+
+	"logstow/field"
+	"logstow/internal/hint"
+	"logstow/record"
+)
+
+// The names of columns, and messageName, which is one if the message has no such field.
+const (
+	timeName    = "time"
+	levelName   = "level"
+	sourceName  = "source"
+	serviceName = "service"
+	messageName = "message"
+)
+
+func isColumn(name string) bool {
+	return name == timeName || name == levelName || name == sourceName || name == serviceName
+}
+
+// compiler makes functions of nodes. Its first error stays; what it returns then is not to be called.
+type compiler struct {
+	now      time.Time
+	literals map[int]string
+	err      error
+	// timed is set if the time is used.
+	timed bool
+	// variables are those declared by let around a node, pointers what # is in the predicates around it.
+	variables map[string]*variable
+	pointers  []*pointer
+	// unknown counts by field; the first one is for operands that are not a field.
+	unknown []*Unknown
+}
+
+type (
+	condition func(*Record) truth
+	getter    func(*Record) value
+)
+
+// operand is a compiled value.
+type operand struct {
+	get   getter
+	class class
+	// isField is set for a field of the message, which is at an index in the fields of the program.
+	isField bool
+	index   int
+	// unknown counts the operations that were unknown because of it.
+	unknown *Unknown
+	// constant is set if it is the same for all records.
+	constant bool
+}
+
+// note counts a value of the operand with which an operation is unknown.
+func (o *operand) note(v field.Value) {
+	if v.Kind == field.Missing {
+		o.unknown.Missing++
+	} else {
+		o.unknown.Incomparable++
+	}
+}
+
+func (c *compiler) fail(node ast.Node, format string, args ...any) {
+	c.failWith("", node, format, args...)
+}
+
+// failWith is fail with advice.
+func (c *compiler) failWith(advice string, node ast.Node, format string, args ...any) {
+	if c.err != nil {
+		return
+	}
+	c.err = fmt.Errorf("%s (at character %d)", fmt.Sprintf(format, args...), node.Location().From+1)
+	if advice != "" {
+		c.err = hint.Wrap(c.err, "%s", advice)
+	}
+}
+
+// condition compiles what is true, false or unknown.
+func (c *compiler) condition(node ast.Node) condition {
+	if !isCondition(node) {
+		return c.truthOfValue(node)
+	}
+	switch n := node.(type) {
+	case *ast.BoolNode:
+		t := truthOf(n.Value)
+		return func(*Record) truth { return t }
+	case *ast.UnaryNode:
+		holds := c.condition(n.Node)
+		return func(r *Record) truth { return holds(r).not() }
+	case *ast.BinaryNode:
+		return c.binary(n)
+	case *ast.BuiltinNode:
+		return c.quantifier(n)
+	case *ast.CallNode:
+		return c.has(n)
+	case *ast.ConditionalNode:
+		cond, first, second := c.condition(n.Cond), c.condition(n.Exp1), c.condition(n.Exp2)
+		return func(r *Record) truth {
+			switch cond(r) {
+			case yes:
+				return first(r)
+			case no:
+				return second(r)
+			}
+			return unknown
+		}
+	case *ast.VariableDeclaratorNode:
+		var body condition
+		set := c.declare(n, func() { body = c.condition(n.Expr) })
+		return func(r *Record) truth {
+			set(r)
+			return body(r)
+		}
+	}
+	return nil // isCondition knows no other
+}
+
+// binary compiles an operator with two sides that makes a condition.
+func (c *compiler) binary(n *ast.BinaryNode) condition {
+	switch n.Operator {
+	case "and", "&&":
+		left, right := c.condition(n.Left), c.condition(n.Right)
+		return func(r *Record) truth {
+			t := left(r)
+			if t != no {
+				t = min(t, right(r))
+			}
+			return t
+		}
+	case "or", "||":
+		left, right := c.condition(n.Left), c.condition(n.Right)
+		return func(r *Record) truth {
+			t := left(r)
+			if t != yes {
+				t = max(t, right(r))
+			}
+			return t
+		}
+	case "in":
+		return c.in(n)
+	case "contains", "startsWith", "endsWith", "matches":
+		return c.search(n)
+	}
+	return c.relate(n)
+}
+
+// isCondition reports whether a node can only be true, false or unknown.
+func isCondition(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.BoolNode:
+		return true
+	case *ast.UnaryNode:
+		return n.Operator == "not" || n.Operator == "!"
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "and", "&&", "or", "||", "in", "contains", "startsWith", "endsWith", "matches":
+			return true
+		}
+		return mirror(n.Operator) != ""
+	case *ast.BuiltinNode:
+		return isQuantifier(n.Name)
+	case *ast.CallNode:
+		name, ok := callee(n)
+		return ok && name == "has"
+	case *ast.ConditionalNode:
+		return isCondition(n.Exp1) && isCondition(n.Exp2)
+	case *ast.VariableDeclaratorNode:
+		return isCondition(n.Expr)
+	}
+	return false
+}
+
+// truthOfValue compiles the truth of a value that is true or false.
+func (c *compiler) truthOfValue(node ast.Node) condition {
+	o := c.value(node)
+	if o.class != anyClass && o.class != boolClass {
+		c.fail(node, "%s is not true or false", o.class)
+	}
+	return func(r *Record) truth {
+		v := o.get(r)
+		if t, ok := v.Truth(); ok {
+			return truthOf(t)
+		}
+		o.note(v.Value)
+		return unknown
+	}
+}
+
+// fieldName is the name of the field that a node stands for, unless a variable has the name.
+func fieldName(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case *ast.IdentifierNode:
+		return n.Value, n.Value != "$env"
+	case *ast.ChainNode:
+		return fieldName(n.Node)
+	case *ast.MemberNode:
+		property, ok := n.Property.(*ast.StringNode)
+		if !ok || n.Method {
+			return "", false
+		}
+		if env, ok := n.Node.(*ast.IdentifierNode); ok && env.Value == "$env" {
+			return property.Value, true
+		}
+		name, ok := fieldName(n.Node)
+		return name + "." + property.Value, ok
+	case *ast.CallNode:
+		if name, ok := callee(n); !ok || name != "field" || len(n.Arguments) != 1 {
+			return "", false
+		}
+		name, ok := n.Arguments[0].(*ast.StringNode)
+		if !ok {
+			return "", false
+		}
+		return name.Value, true
+	}
+	return "", false
+}
+
+// callee is the name of the function that is called.
+func callee(n *ast.CallNode) (string, bool) {
+	id, ok := n.Callee.(*ast.IdentifierNode)
+	if !ok {
+		return "", false
+	}
+	return id.Value, true
+}
+
+// fieldOf is fieldName inside the variables that are declared.
+func (c *compiler) fieldOf(node ast.Node) (string, bool) {
+	if id, ok := root(node).(*ast.IdentifierNode); ok && c.variables[id.Value] != nil {
+		return "", false
+	}
+	return fieldName(node)
+}
+
+// root is what a node is a member of.
+func root(node ast.Node) ast.Node {
+	for {
+		switch n := node.(type) {
+		case *ast.MemberNode:
+			node = n.Node
+		case *ast.ChainNode:
+			node = n.Node
+		default:
+			return node
+		}
+	}
+}
+
+// field compiles the value of a field or column.
+func (c *compiler) field(name string) operand {
+	text := func(get func(*Record) []byte) operand {
+		return operand{class: stringClass, unknown: c.unknown[0], get: func(r *Record) value {
+			return value{Value: field.Value{Kind: field.String, Text: get(r)}}
+		}}
+	}
+	switch name {
+	case timeName:
+		c.timed = true
+		return text(func(r *Record) []byte { return record.AppendTime(nil, r.Time) })
+	case levelName:
+		return text(func(r *Record) []byte { return []byte(r.Level.String()) })
+	case sourceName:
+		return text(func(r *Record) []byte { return r.Source })
+	case serviceName:
+		return text(func(r *Record) []byte { return []byte(r.Service) })
+	}
+	i, counts := c.counts(name)
+	o := operand{unknown: counts, isField: true, index: i, get: func(r *Record) value { return value{Value: r.Fields.Value(r.First + i)} }}
+	if name == messageName {
+		o.isField = false
+		o.get = func(r *Record) value {
+			if v := r.Fields.Value(r.First + i); v.Kind != field.Missing {
+				return value{Value: v}
+			}
+			return value{Value: field.Value{Kind: field.String, Text: r.Message}}
+		}
+	}
+	return o
+}
+
+// counts are those of a field, and its index in the fields of the program.
+func (c *compiler) counts(name string) (int, *Unknown) {
+	for i, u := range c.unknown[1:] {
+		if u.Field == name {
+			return i, u
+		}
+	}
+	u := &Unknown{Field: name}
+	c.unknown = append(c.unknown, u)
+	return len(c.unknown) - 2, u
+}

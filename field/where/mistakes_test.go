@@ -1,0 +1,94 @@
+package where_test
+
+import (
+	"strings"
+	"testing"
+
+	"logstow/field/where"
+	"logstow/internal/hint"
+)
+
+// A mistake is one line that names its place as typed.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]string{
+		`status >=`:               "unexpected token EOF (at character 9)",
+		`status = 5`:              "(at character 8)",
+		`level > "huge"`:          `"huge" is not a level (at character 9)`,
+		`level > 3`:               "cannot compare a string with a number (at character 7)",
+		`time > "sometime"`:       "sometime",
+		`user matches "("`:        "missing closing ): `(` (at character 14)",
+		`nosuch(status) == 1`:     "there is no function nosuch (at character 1)",
+		`"text"`:                  "a string is not true or false (at character 1)",
+		`1 + 2`:                   "a number is not true or false (at character 3)",
+		`a == 1 and len(b)`:       "a number is not true or false (at character 12)",
+		``:                        "(at character 1)",
+		strings.Repeat("(", 5000): "(at character ",
+		// What does not change the length of the expression does not change the place.
+		`18446744073709551615 == a and b = 1`:  "(at character 33)",
+		"a == 1 and\nb = 1":                    "(at character 14)",
+		`a 18446744073709551615`:               `unexpected token Number("18446744073709551615") (at character 3)`,
+		`名前 == 1.5e400 and b = 1`:              "(at character 21)",
+		`a == 0xfffffffffffffffffffff and b =`: "(at character 36)",
+		`a == 1e1000000000`:                    "invalid float literal",
+		`a == 0x`:                              "invalid hex literal",
+		// Types that cannot match.
+		`"a" == 1`:                "cannot compare a string with a number (at character 5)",
+		`not status == 500`:       "cannot compare a truth value with a number (at character 12)",
+		`a in [1, [2]]`:           "cannot compare a value with an array",
+		`len(a) in ["x"]`:         "cannot compare a number with a string (at character 12)",
+		`level in [3]`:            "cannot compare a string with a number (at character 11)",
+		`a < true`:                "< is for numbers and strings (at character 3)",
+		`a > nil`:                 "nil can be compared by == and != only (at character 3)",
+		`a contains 5`:            "contains is for strings, not for a number (at character 3)",
+		`a in 5`:                  "in is for an array or an object, not for a number",
+		`a in "x".."y"`:           "a range is for numbers, not for a string",
+		`1..3 == a`:               `a range can stand behind "in" only`,
+		`a + true > 1`:            "cannot apply + to a value and a truth value (at character 3)",
+		`"a" - 1 == 1`:            "cannot apply - to a string and a number",
+		`-"a" == 1`:               "- is for numbers, not for a string (at character 1)",
+		`lower(5) == "5"`:         "lower takes a string, not a number (at character 7)",
+		`lower() == "5"`:          "lower takes 1 argument, not 0 (at character 1)",
+		`trim(a, b, c) == "5"`:    "trim takes 1 argument or 2 arguments, not 3",
+		`min() == 1`:              "min takes 1 argument or more, not 0",
+		`any(5, # > 1)`:           "any is for arrays, not for a number",
+		`any(a, #acc > 1)`:        "there is no #acc here",
+		`a["x"][true] == 1`:       "a value has no member by a truth value",
+		`(5)[0] == 1`:             "a number has no member",
+		`(5)[1:] == 1`:            "a number has no parts",
+		`has()`:                   "has takes the name of one field",
+		`has("a")`:                "has takes the name of one field",
+		`has(1)`:                  "has takes the name of one field (at character 5)",
+		`field(a) == 1`:           "field takes the name of one field in quotes",
+		`a.lower() == "x"`:        "methods are not supported",
+		`$env == 1`:               `write $env["name"]`,
+		`{"a": 1} == b`:           "unsupported syntax",
+		`b"x" == a`:               "unsupported syntax",
+		`a == 1; b == 2`:          "unsupported syntax",
+		`groupBy(a, #) == b`:      "there is no function groupBy",
+		`now() > time`:            "there is no function now",
+		`reduce(a, #acc + #) > 1`: "there is no function reduce",
+	} {
+		if _, err := where.Compile(expr, now); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want one line with %q", expr[:min(40, len(expr))], err, want)
+		}
+	}
+}
+
+func TestMistakesHaveHints(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]string{
+		`lem(a) > 1`:            "did you mean len?",
+		`startswith(a, "x")`:    "",
+		`hasprefix(a, "x")`:     "did you mean hasPrefix?",
+		`Lower(a) == "x"`:       "did you mean lower?",
+		`hass(a)`:               "did you mean has?",
+		`not status == 500`:     "write parentheses: not (a == b)",
+		`toUpperCase(a) == "X"`: "did you mean upper?",
+	} {
+		_, err := where.Compile(expr, now)
+		if err == nil || hint.Of(err) != want {
+			t.Errorf("%s: %v, hint %q, want %q", expr, err, hint.Of(err), want)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// Package where compiles --where: an expression over the fields of a record, in the syntax of
+// github.com/expr-lang/expr, with the semantics in docs/query.md.
+//
+// A name is a field of the message (see package field/parse), or one of the columns: time, level, source,
+// service. Names with other characters than letters, digits, _ and dots are written
+// field("http-status"). message is the field of that name or, if there is none, the whole message.
+//
+// Logic is three-valued, as in SQL: an operation on a field that is missing, or of
+// a type that the operation is not for, is unknown; so is "not" of it. A record
+// matches if the expression is true, not if it is unknown. Numbers compare exactly,
+// whatever their length (see [field.Compare]). level compares by severity
+// (level >= "warn"), time as a time.
+package where
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+
+	"logstow/field/parse"
+	"logstow/record"
+)
+
+// Record is the input of an expression.
+type Record struct {
+	Time    int64 // Unix nanoseconds
+	Level   record.Level
+	Service string
+	Source  []byte
+	Message []byte
+	// Fields has Message as its current one, and at First the first of the fields of the
+	// [Program]; nil is [parse.Auto].
+	Fields *parse.Splitter
+	First  int
+}
+
+// Program is a compiled expression. It is immutable and may be shared.
+type Program struct {
+	now      time.Time
+	tree     *parser.Tree
+	literals map[int]string // see literals
+	fields   []string       // see Fields
+	timed    bool
+}
+
+// Compile compiles an expression. Relative times are relative to now. An error names the position,
+// and may carry a hint.
+func Compile(source string, now time.Time) (*Program, error) {
+	// The parser cannot represent all numbers: it gets placeholders of the same length.
+	parsed, literals := hideLiterals(source)
+	tree, err := parser.Parse(parsed)
+	if err != nil {
+		return nil, explain(err, literals)
+	}
+	p := &Program{now: now, tree: tree, literals: literals}
+	c := p.compiler()
+	if c.match(tree.Node); c.err != nil {
+		return nil, c.err
+	}
+	p.timed = c.timed
+	for _, u := range c.unknown[1:] {
+		p.fields = append(p.fields, u.Field)
+	}
+	return p, nil
+}
+
+// explain formats an error in one line, with its position.
+func explain(err error, literals map[int]string) error {
+	var at *file.Error
+	if !errors.As(err, &at) {
+		return err
+	}
+	message := strings.TrimSpace(at.Message)
+	for _, literal := range literals {
+		message = strings.ReplaceAll(message, standIn(literal), literal)
+	}
+	return fmt.Errorf("%s (at character %d)", message, at.From+1)
+}
+
+// Evaluator evaluates a Program. It is for one goroutine.
+type Evaluator struct {
+	matches func(*Record) bool
+	unknown []*Unknown
+	fields  []string
+	auto    *parse.Splitter // of records without one
+}
+
+// Evaluator makes one. Its errors are those of Compile.
+func (p *Program) Evaluator() (*Evaluator, error) {
+	c := p.compiler()
+	matches := c.match(p.tree.Node)
+	if c.err != nil {
+		return nil, c.err
+	}
+	return &Evaluator{matches: matches, unknown: c.unknown[1:], fields: p.fields}, nil
+}
+
+// Holds reports whether a record matches: the expression is true of it.
+func (e *Evaluator) Holds(r *Record) bool {
+	if r.Fields != nil {
+		return e.matches(r)
+	}
+	if e.auto == nil {
+		e.auto = parse.Auto().Splitter(e.fields...)
+	}
+	e.auto.Split(r.Message)
+	auto := *r
+	auto.Fields, auto.First = e.auto, 0
+	return e.matches(&auto)
+}
+
+// Timed reports whether the expression uses records' times; otherwise Record.Time may be omitted.
+func (p *Program) Timed() bool { return p.timed }
+
+// Fields are the names of the message fields that the expression uses, each once.
+func (p *Program) Fields() []string { return slices.Clone(p.fields) }
+
+// Unknown counts how often a field of the message made an operation of an [Evaluator] unknown. A
+// field that was not evaluated is not counted.
+type Unknown struct {
+	Field string
+	// Missing is how often the field was not there, Incomparable how often it was null or of a
+	// type that the operation is not for.
+	Missing, Incomparable uint64
+}
+
+// Unknown are the counts of all [Program.Fields], in their order.
+func (e *Evaluator) Unknown() []Unknown {
+	all := make([]Unknown, len(e.unknown))
+	for i, u := range e.unknown {
+		all[i] = *u
+	}
+	return all
+}
+
+func (p *Program) compiler() *compiler {
+	return &compiler{now: p.now, literals: p.literals, variables: map[string]*variable{}, unknown: []*Unknown{{}}}
+}
+
+// match compiles a condition of which only the truth matters, not whether it is false or unknown:
+// "and" need not evaluate its right side if the left one is unknown.
+func (c *compiler) match(node ast.Node) func(*Record) bool {
+	if b, ok := node.(*ast.BinaryNode); ok {
+		switch b.Operator {
+		case "and", "&&":
+			left, right := c.match(b.Left), c.match(b.Right)
+			return func(r *Record) bool { return left(r) && right(r) }
+		case "or", "||":
+			left, right := c.match(b.Left), c.match(b.Right)
+			return func(r *Record) bool { return left(r) || right(r) }
+		}
+	}
+	holds := c.condition(node)
+	return func(r *Record) bool { return holds(r) == yes }
+}
