@@ -45,8 +45,8 @@ var (
 	// ErrGap: a generation is missing between two others: a listing that is not whole, or
 	// retention, which deletes outputs in their order.
 	ErrGap = errors.New("a generation of outputs is missing")
-	// ErrDamaged: the list of inputs of an output cannot be read, so that nobody knows what
-	// is contained.
+	// ErrDamaged: the list of inputs of an output cannot be read, so that what
+	// it contains is unknown.
 	ErrDamaged = errors.New("the inputs of an output are not known")
 	// ErrClassHash: an output of another class has the names of this one's.
 	ErrClassHash = errors.New("another class has the same hash")
@@ -219,7 +219,7 @@ func Group(segments []containment.Segment, rejected []blobnaming.Name) []*Hour {
 			continue
 		}
 		if s.Meta.IsOutput() {
-			continue // under a name that none has: a copy somebody made
+			continue // a copy under a name that no compaction gives
 		}
 		scope := s.Scope()
 		if hours[scope] == nil {
