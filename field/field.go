@@ -191,6 +191,9 @@ func (f *Finder) json(b []byte) Value {
 
 // pair finds name=value among pairs that are set off by blanks.
 func (f *Finder) pair(b []byte) Value {
+	if !isPairName(f.name) {
+		return Value{}
+	}
 	for at := 0; ; {
 		i := bytes.IndexByte(b[at:], '=')
 		if i < 0 {
@@ -204,6 +207,20 @@ func (f *Finder) pair(b []byte) Value {
 			at += quoted(b[at:])
 		}
 	}
+}
+
+// isPairName reports whether a text before a "=" is the name of a pair: letters, digits and _ - . / : @ $ #,
+// the first of which is none of - . / : #. In texts much else stands there: (uid=0), /a?b=1, [thread=2].
+func isPairName[T string | []byte](name T) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c|0x20-'a' < 26 || c-'0' < 10 || c >= 0x80 || c == '_' || c == '@' || c == '$':
+		case i > 0 && (c == '-' || c == '.' || c == '/' || c == ':' || c == '#'):
+		default:
+			return false
+		}
+	}
+	return len(name) > 0
 }
 
 // bare is the logfmt value that b starts with.

@@ -31,7 +31,7 @@ func checkSplitter(t *testing.T, p *parse.Parser, message []byte) {
 	found := fieldsOf(p, message)
 	names := []string{"status", "user_agent", "none"}
 	for name := range found {
-		if name != "" { // package field takes =x for a pair of that name, but does not list it
+		if name != "" {
 			names = append(names, name)
 		}
 	}
