@@ -103,7 +103,7 @@ func (n term) source() string {
 		return n.s
 	case "text":
 		return strconv.Quote(n.s)
-	case "number":
+	case "number", "quantity":
 		return n.s
 	case "bool", "variable":
 		return n.s
@@ -146,13 +146,28 @@ func (g *generator) field() term {
 }
 
 func (g *generator) number() string {
-	return g.one("0", "1", "7", "12", "200", "500", "1.5", "0.1", "500.0", "5e2", "9007199254740992", "9007199254740993", "9007199254740992.0",
+	return g.one("0", "0.0", "1", "1.0", "1E+0", "7", "12", "200", "500", "1.5", "0.1", "500.0", "5e2", "9007199254740992", "9007199254740993", "9007199254740992.0",
 		"9223372036854775807", "9223372036854775808", "18446744073709551615", "18446744073709551614", "1234567890123456789", "1234567890123456788",
 		"123456789012345678901234567890", "123456789012345678901234567891", "1e300", "1e-300", "0.30000000000000004", "12345678901234567.8")
 }
 
 func (g *generator) text() string {
-	return g.one("", "7", "007", "12", "500", "true", "ann", "Ann", "an", "x", "é\"\n", "a/b", "\\", " b ", "1e2", "9007199254740993", "null", "WARN", "a=1")
+	return g.one("", "7", "007", "12", "500", "true", "ann", "Ann", "an", "x", "é\"\n", "a/b", "\\", " b ", "1e2", "9007199254740993", "null", "WARN", "a=1", g.quantity())
+}
+
+func (g *generator) quantity() string {
+	return g.one("0s", "100ms", "0.1s", "1.5s", "90s", "1m30s", "1h", "7ns", "0.007us", "100µs", "0B", "1KiB", "1024B", "1.5kB", "2MiB", "15000000TiB")
+}
+
+// comparand is a constant that a value can be compared with.
+func (g *generator) comparand() term {
+	switch g.IntN(12) {
+	case 0, 1:
+		return term{op: "quantity", s: g.quantity()}
+	case 2:
+		return term{op: "neg", args: []term{{op: "quantity", s: g.quantity()}}}
+	}
+	return g.constant()
 }
 
 func (g *generator) constant() term {
@@ -188,7 +203,7 @@ func (g *generator) condition(depth int) term {
 }
 
 func (g *generator) relation(depth int) term {
-	left, right := g.value(depth-1), g.constant()
+	left, right := g.value(depth-1), g.comparand()
 	if g.IntN(3) == 0 {
 		right = g.value(depth - 1)
 	}
@@ -200,7 +215,7 @@ func (g *generator) relation(depth int) term {
 	case 2:
 		list := term{op: "list"}
 		for range g.IntN(4) {
-			list.args = append(list.args, g.constant())
+			list.args = append(list.args, g.comparand())
 		}
 		if g.IntN(4) == 0 {
 			list.args = append(list.args, term{op: "nil"})
@@ -355,7 +370,7 @@ func (g *generator) logfmt() refValue {
 	v := refValue{kind: object}
 	for range g.IntN(8) {
 		name := g.one("a", "b", "c", "d", "a.b", "k-1")
-		item := refValue{kind: bare, s: g.one(g.number(), "-"+g.number(), "ann", "x", "true", "false", "007", "")}
+		item := refValue{kind: bare, s: g.one(g.number(), "-"+g.number(), g.quantity(), "-"+g.quantity(), "ann", "x", "true", "false", "007", "")}
 		if g.IntN(4) == 0 {
 			item = refValue{kind: text, s: g.one("ann", "007", "true", "a b=1", `q"`, "")}
 		}

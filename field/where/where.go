@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
@@ -78,7 +79,7 @@ func explain(err error, literals map[int]string) error {
 	}
 	message := strings.TrimSpace(at.Message)
 	for _, literal := range literals {
-		message = strings.ReplaceAll(message, standIn(literal), literal)
+		message = strings.ReplaceAll(message, standIn(utf8.RuneCountInString(literal)), literal)
 	}
 	return fmt.Errorf("%s (at character %d)", message, at.From+1)
 }

@@ -146,6 +146,12 @@ func (x *explanation) fields() {
 			x.add("field-missing", "field %q does not occur in %s, which have no fields", use.Field, read)
 		case total == 0:
 			x.add("field-missing", "field %q does not occur in %s; %s", use.Field, read, nearestOr(use.Field, x.sample.names))
+		case use.Dimension != field.NoDimension && use.suitable > 0:
+			continue
+		case use.Dimension != field.NoDimension && use.numbers > 0:
+			x.add("field-type", "field %q is a number without a unit in %s, not %s: compare it with a number", use.Field, read, use.Dimension)
+		case use.Dimension != field.NoDimension:
+			x.add("field-type", "field %q is %s in %s, not %s", use.Field, kindName(most), read, use.Dimension)
 		case !fits(use, most):
 			x.add("field-type", "field %q is %s in %s, not %s%s", use.Field, kindName(most), read, kindName(use.Kind), asKind(use, most))
 		case len(use.Equal) > 0 && !slices.ContainsFunc(use.Equal, func(v string) bool { return slices.Contains(use.values, v) }):

@@ -118,6 +118,9 @@ type sampledUse struct {
 	where.Use
 	// kinds are the numbers of records that have the field, by the kind of its value.
 	kinds map[field.Kind]int
+	// numbers is how many of its values are numbers without a unit, suitable how many have one of
+	// the dimension that the use needs.
+	numbers, suitable int
 	// values are some of its strings.
 	values []string
 }
@@ -159,6 +162,12 @@ func (s *sample) show(m *match.Matcher) sampled {
 			v := fields.Value(i)
 			if v.Kind != field.Missing {
 				out.uses[i].kinds[v.Kind]++
+				if _, ok := v.Decimal(); ok {
+					out.uses[i].numbers++
+				}
+				if _, ok := v.Quantity(out.uses[i].Dimension); ok {
+					out.uses[i].suitable++
+				}
 			}
 			if v.IsText() && len(values[i]) < maxValues {
 				values[i][string(v.Text)] = true
