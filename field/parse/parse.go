@@ -178,15 +178,24 @@ func (p *Parser) String() string {
 // NameInMessage reports whether each message that has a field of this name contains the name: as
 // the last of the names that its dots separate.
 func (p *Parser) NameInMessage(name string) bool {
-	if p.formats != nil {
-		return p.formats.ids[name] == 0
+	for {
+		if p.formats != nil && p.formats.ids[name] != 0 || p.formats == nil && p.index(name) >= 0 {
+			return false
+		}
+		own, ok := strings.CutPrefix(name, messagePrefix)
+		if !ok {
+			return true // without formats no message has it
+		}
+		name = own
 	}
-	return p.index(name) < 0 // no message has it
 }
 
 // TextInMessage reports whether each message in which the value of the field of this name contains text
 // contains it too, unless escaped in a string in JSON or logfmt.
 func (p *Parser) TextInMessage(name, text string) bool {
+	for own, ok := strings.CutPrefix(name, messagePrefix); ok; own, ok = strings.CutPrefix(name, messagePrefix) {
+		name = own
+	}
 	if p.formats == nil || p.formats.ids[name] == 0 || p.formats.ids[name] == idMessage {
 		return true // klog escapes nothing
 	}
@@ -207,7 +216,11 @@ func (p *Parser) index(name string) int {
 	if name == "" {
 		return -1
 	}
-	return slices.Index(p.captures, name)
+	i := slices.Index(p.captures, name)
+	if own, ok := strings.CutPrefix(name, messagePrefix); ok && i < 0 {
+		return p.index(own)
+	}
+	return i
 }
 
 // match finds the captures in a message: out has a place for each of them.

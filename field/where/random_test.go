@@ -135,14 +135,15 @@ func (n term) source() string {
 // A generator makes expressions and records.
 type generator struct {
 	*rand.Rand
-	vars   []string
-	inside int // predicates
+	vars    []string
+	inside  int                 // predicates
+	wrapped map[string]refValue // the fields of texts that are lines
 }
 
 func (g *generator) one(from ...string) string { return from[g.IntN(len(from))] }
 
 func (g *generator) field() term {
-	return term{op: "field", s: g.one("a", "b", "c", "d", "a.b", "b.c.d", "k-1", "message", "source", "level", "gone")}
+	return term{op: "field", s: g.one("a", "b", "c", "d", "status", "path", "a.b", "b.c.d", "k-1", "message", "source", "level", "gone", "log", "message.a", "message.b.c", "message.message")}
 }
 
 func (g *generator) number() string {
@@ -338,6 +339,7 @@ func (g *generator) call(depth int) term {
 
 // record makes a record: of JSON, of logfmt or of plain text.
 func (g *generator) record() *refRecord {
+	g.wrapped = nil
 	r := &refRecord{
 		level: record.Level(g.IntN(record.Levels)), service: "api", source: g.one("-", "app.log"), lets: map[string]refValue{},
 		time: time.Date(2026, 11, 20, 12, 0, g.IntN(3), g.IntN(2)*500, time.UTC).UnixNano(),
@@ -358,12 +360,53 @@ func (g *generator) record() *refRecord {
 		r.fields, r.message = refValue{}, g.one("", "plain ann 500", "warn: a b c")
 	default:
 		r.fields = g.object(3)
+		if g.IntN(4) == 0 {
+			inner, line := g.line()
+			g.wrapped = map[string]refValue{line: inner}
+			at := g.IntN(len(r.fields.names) + 1)
+			r.fields.names = slices.Insert(r.fields.names, at, g.one("log", "message", "body"))
+			r.fields.items = slices.Insert(r.fields.items, at, refValue{kind: text, s: line})
+		}
 		r.message = g.json(r.fields)
+		r.wrapped = g.lineIn(r.fields)
 		if g.IntN(8) == 0 {
-			r.message = "<34>1 host - " + r.message
+			r.message, r.wrapped = "<34>1 host - "+r.message, refValue{}
 		}
 	}
 	return r
+}
+
+// line makes a line that JSON may wrap.
+func (g *generator) line() (refValue, string) {
+	switch g.IntN(4) {
+	case 0:
+		path, status := g.one("/a", "/b"), g.one("200", "500")
+		v := refValue{kind: object}
+		for name, item := range map[string]refValue{
+			"ip": {kind: bare, s: "10.0.0.7"}, "time": {}, "method": {kind: text, s: "GET"}, "path": {kind: text, s: path}, "protocol": {kind: text, s: "HTTP/1.1"},
+			"status": {kind: bare, s: status}, "bytes": {kind: bare, s: "12"}, "a": {kind: bare, s: "7"},
+		} {
+			v.names, v.items = append(v.names, name), append(v.items, item)
+		}
+		return v, fmt.Sprintf("10.0.0.7 - - [20/Nov/2026:12:00:00 +0000] \"GET %s HTTP/1.1\" %s 12 \"-\" \"-\" a=7\n", path, status)
+	case 1:
+		return refValue{kind: object, names: []string{"a", "b"}, items: []refValue{{kind: bare, s: "12"}, {kind: text, s: "q\" \\"}}}, `a=12 b="q\" \\"`
+	}
+	v := g.object(2)
+	return v, g.json(v)
+}
+
+// lineIn are the fields of the line that an object wraps.
+func (g *generator) lineIn(outer refValue) refValue {
+	for i, name := range outer.names {
+		if (name == "log" || name == "message" || name == "body" && i == 0) && outer.items[i].kind == text && outer.items[i].s != "" {
+			if outer.items[i].s == "a=1" {
+				return refValue{kind: object, names: []string{"a"}, items: []refValue{{kind: bare, s: "1"}}}
+			}
+			return g.wrapped[outer.items[i].s]
+		}
+	}
+	return refValue{}
 }
 
 func (g *generator) logfmt() refValue {
@@ -424,7 +467,11 @@ func (g *generator) json(v refValue) string {
 		for i, item := range v.items {
 			part := blank() + g.json(item) + blank()
 			if v.kind == object {
-				part = blank() + g.quote(v.names[i]) + blank() + ":" + part
+				name := g.quote(v.names[i])
+				if v.names[i] == "log" || v.names[i] == "message" || v.names[i] == "body" { // in which lines are looked for
+					name = strconv.Quote(v.names[i])
+				}
+				part = blank() + name + blank() + ":" + part
 			}
 			parts = append(parts, part)
 		}

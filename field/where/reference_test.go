@@ -60,6 +60,7 @@ type term struct {
 // A refRecord is a record as the reference sees it.
 type refRecord struct {
 	fields  refValue
+	wrapped refValue // the fields of the line that the message wraps
 	time    int64
 	level   record.Level
 	service string
@@ -149,7 +150,10 @@ func (r *refRecord) field(name string) refValue {
 	case "source":
 		return refValue{kind: text, s: r.source}
 	}
-	v := r.fields.find(name)
+	v := r.wrapped.find(name)
+	for own, ok := name, true; ok && v.kind == absent; own, ok = strings.CutPrefix(own, "message.") {
+		v = r.fields.find(own)
+	}
 	if v.kind == absent && name == "message" {
 		return refValue{kind: text, s: r.message}
 	}
