@@ -131,8 +131,8 @@ const (
 	maxValues = 1000
 )
 
-// show examines a sample with a query's patterns and expression.
-func (s *sample) show(m *match.Matcher) sampled {
+// show examines a sample with a query's patterns and expression. Further fields are at the end of uses.
+func (s *sample) show(m *match.Matcher, further ...string) sampled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := sampled{all: !s.part}
@@ -140,6 +140,9 @@ func (s *sample) show(m *match.Matcher) sampled {
 		for _, use := range program.Uses() {
 			out.uses = append(out.uses, sampledUse{Use: use, kinds: map[field.Kind]int{}})
 		}
+	}
+	for _, name := range further {
+		out.uses = append(out.uses, sampledUse{Use: where.Use{Field: name}, kinds: map[field.Kind]int{}})
 	}
 	names, values := map[string]bool{}, make([]map[string]bool, len(out.uses))
 	used := make([]string, len(out.uses))
