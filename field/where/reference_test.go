@@ -10,7 +10,7 @@ import (
 	"logstow/record"
 )
 
-// The reference: a plain evaluator of expressions, after docs/query.md, over values that the test
+// The reference: a plain evaluator of expressions, after docs/where.md, over values that the test
 // made and numbers of math/big. It shares nothing with the package.
 
 type refKind int

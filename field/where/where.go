@@ -1,5 +1,5 @@
 // Package where compiles --where: an expression over the fields of a record, in the syntax of
-// github.com/expr-lang/expr, with the semantics in docs/query.md.
+// github.com/expr-lang/expr, with the semantics in docs/where.md.
 //
 // A name is a field of the message (see package field/parse), or one of the columns: time, level, source,
 // service. Names with other characters than letters, digits, _ and dots are written
