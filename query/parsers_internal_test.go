@@ -32,6 +32,7 @@ func storedParsers() []string {
 		"", "", "", "none/1",
 		`pattern/1 '<ip> - <user> [<_>] "<method> <path> <_>" <status> <bytes>'`,
 		`pattern/1 'i<ip>d<_>"<user>'`,
+		"w3c/1 'cs-username path sc-status'",
 		`regexp/1 '(?P<user>[a-f]+)(?P<status>[0-9]{3,7})'`,
 	}
 }
@@ -258,7 +259,7 @@ func (g *lines) duration() condition {
 	text := g.one(fmt.Sprintf("%dms", n), fmt.Sprintf("0.%03ds", n), fmt.Sprintf("%d000µs", n))
 	return condition{"took " + operator + " " + text, func(f map[string]field.Value) int {
 		d, err := time.ParseDuration(string(f["took"].Text))
-		if err != nil || d > 0 && !f["took"].IsText() {
+		if err != nil || !f["took"].IsText() || string(f["took"].Text) == "0" { // which has no unit
 			return 0
 		}
 		c := cmp.Compare(d, time.Duration(n)*time.Millisecond)
