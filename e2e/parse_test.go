@@ -64,3 +64,42 @@ func TestParsers(t *testing.T) {
 		})
 	}
 }
+
+// The columns of a log of IIS are known from its directive, also to a shipper that is started again in the
+// middle of the file, and to queries without any configuration.
+func TestDirective(t *testing.T) {
+	t.Parallel()
+	onBothStores(t, func(t *testing.T, s target) {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "u_ex261120.log")
+		for _, text := range []string{
+			"#Software: IIS\r\n#Fields: date time c-ip cs-method cs-uri-stem sc-status time-taken\r\n2026-11-20 15:04:05 192.0.2.7 GET /cart 200 5\r\n",
+			"2026-11-20 15:04:06 192.0.2.7 POST /pay 503 1200\r\n",
+			"2026-11-20 15:04:07 192.0.2.8 GET - 404 7\r\n#Fields: date time sc-status cs-uri-stem\r\n2026-11-20 15:04:08 500 /late\r\n",
+		} {
+			f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = f.WriteString(text); err != nil {
+				t.Fatal(err)
+			}
+			if err = f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s.must(t, "shipper", "run", "--once", "--service", "iis", "--time-zone", "UTC", "--buffer-dir", filepath.Join(dir, "buffer"), file)
+		}
+		for where, want := range map[string]string{
+			"status >= 400": "POST,/pay,503,ERROR|GET,,404,WARN|,/late,500,ERROR",
+			"duration > 6":  "POST,/pay,503,ERROR|GET,,404,WARN",
+			"has(ip)":       "GET,/cart,200,INFO|POST,/pay,503,ERROR|GET,,404,WARN",
+		} {
+			out := s.must(t, "logq", "query", "-s", "iis", "--from", "2026-11-20", "--where", where, "--fields", "method,path,status,level")
+			got := strings.NewReplacer("\t", ",", "\n", "|").Replace(strings.TrimSuffix(string(out), "\n"))
+			if got != want {
+				t.Errorf("%s: %s, want %s", where, got, want)
+			}
+		}
+		s.must(t, "shipper", "verify", "--full")
+	})
+}

@@ -119,3 +119,14 @@ func TestSampleOfParser(t *testing.T) {
 		}
 	}
 }
+
+// The columns of a directive are the fields of the lines behind it.
+func TestSampleOfW3C(t *testing.T) {
+	t.Parallel()
+	in := &config.Input{Common: config.Common{Multiline: &multiline.Options{}}}
+	text := "#Fields: date time c-ip sc-status\r\n2026-11-20 15:04:05 192.0.2.7 503\r\n"
+	got := sampled(t, in, text, time.Date(2026, 11, 20, 15, 5, 0, 0, time.UTC))
+	if want := "ERROR  2026-11-20 15:04:05 192.0.2.7 503·\n    date=2026-11-20  time=15:04:05  ip=192.0.2.7  status=503\n"; !strings.Contains(got, want) {
+		t.Errorf("%s\nwant %q", got, want)
+	}
+}

@@ -82,6 +82,7 @@ func TestHolds(t *testing.T) {
 		// Values that are computed.
 		{`len(user) == 3`, true, true, false},
 		{`status / 100 == 5`, true, true, false},
+		{`(ms + status) ** 2 == 262656.25 and 2 ** 0.5 < 1.5`, true, false, false},
 		{`status + 1 == 501 and user == "ann"`, true, true, false},
 		{`upper(http.path) == "/A/B"`, true, false, false},
 		{`"x" in tags`, true, false, false},
