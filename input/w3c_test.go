@@ -43,7 +43,7 @@ type w3cSink struct {
 	sink
 	lines  []string
 	points []input.Point
-	before []int
+	counts []int
 }
 
 func (s *w3cSink) add(c buffer.Chunk) {
@@ -70,7 +70,7 @@ func TestW3C(t *testing.T) {
 			opts.Sink = &chunkSink{&s.sink, s.add}
 			f := newFeed(t, opts)
 			src := f.Resume("u_ex.log", at, func(p input.Point) []buffer.Position {
-				s.points, s.before = append(s.points, p), append(s.before, len(s.lines))
+				s.points, s.counts = append(s.points, p), append(s.counts, len(s.lines))
 				return nil
 			})
 			var r interface {
@@ -98,7 +98,7 @@ func TestW3C(t *testing.T) {
 			for i, at := range whole.points {
 				after := len(whole.lines)
 				if i+1 < len(whole.points) {
-					after = whole.before[i+1]
+					after = whole.counts[i+1]
 				}
 				rest := read(iis, at, rnd.IntN(2) == 0)
 				if want := iisRecords()[after:]; !slices.Equal(want, rest.lines) {
