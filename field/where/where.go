@@ -3,7 +3,7 @@
 //
 // A name is a field of the message (see package field/parse), or one of the columns: time, level, source,
 // service. Names with other characters than letters, digits, _ and dots are written
-// field("http-status"). message is the field of that name or, if there is none, the whole message.
+// field("http-status"); that of a column means the field of the message then. message is the field of that name or, if there is none, the whole message.
 //
 // Logic is three-valued, as in SQL: an operation on a field that is missing, or of
 // a type that the operation is not for, is unknown; so is "not" of it. A record
