@@ -112,7 +112,8 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if r.follow {
 		return r.followNew(looking, stores, q, out)
 	}
-	n, p, err := r.answer(looking, q, out)
+	unseen := newUnseenFields(q, r)
+	n, p, err := r.answer(looking, q, out, unseen)
 	if err == nil || errors.Is(err, query.ErrBudget) {
 		err = cmp.Or(finish(), err) // on a terminal messages come behind the records
 	}
@@ -128,6 +129,8 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 			return err
 		}
 		report = q.Report()
+	} else {
+		r.noteMissing(q, unseen.names())
 	}
 	r.printReport(&report)
 	if s := status(&report, n > 0, stores); s != cli.OK {
@@ -137,7 +140,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 }
 
 // answer prints the matching records, or their number, and returns it with the plan.
-func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer) (n uint64, p *query.Plan, err error) {
+func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer, unseen *unseenFields) (n uint64, p *query.Plan, err error) {
 	r.progress.watch(&r.env, q)
 	if p, err = q.Plan(ctx); err != nil {
 		return 0, nil, err
@@ -156,6 +159,7 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	}
 	print := func(m query.Match) error {
 		n++
+		unseen.look(&m)
 		r.progress.matches.Store(int64(n))
 		return out.Write(m)
 	}

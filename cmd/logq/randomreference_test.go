@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ type asked struct {
 	limit, tail                 int // 0 is none
 	format                      string
 	fields                      []string
+
+	has map[string]any // the fields of the records that are printed
 }
 
 // answer is what is printed, and the exit status.
@@ -45,6 +48,10 @@ func (a *asked) answer(w *world) (string, int) {
 	}
 	if a.tail > 0 {
 		found = found[max(0, len(found)-a.tail):]
+	}
+	a.has = map[string]any{}
+	for _, r := range found {
+		maps.Copy(a.has, r.fields)
 	}
 	status := 0
 	if len(found) == 0 {

@@ -119,6 +119,8 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 			return err
 		}
 		report = q.Report()
+	} else {
+		r.noteMissing(q, emptyFields(stats))
 	}
 	if err := env.paged(ctx, func(env *environment) error { return printStats(env, stats, format, limit, r.zone) }); err != nil {
 		return err
