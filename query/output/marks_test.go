@@ -27,7 +27,7 @@ func TestHighlight(t *testing.T) {
 	for format, want := range map[string]string{
 		output.Raw:    shown + "\x1b[1;31mb\x1b[0m\n",
 		output.Text:   "2026-11-20T15:04:05.123456789Z\tERROR\tapp.log\t" + shown + "\t\x1b[1;31mb\x1b[0m\n",
-		output.Pretty: "15:04:05.123 \x1b[31mERROR\x1b[0m api app.log: " + shown + "\t\x1b[1;31mb\x1b[0m\n",
+		output.Pretty: "\x1b[38;5;244m15:04:05.123\x1b[0m \x1b[38;5;160mERROR\x1b[0m \x1b[38;5;169mapi\x1b[0m\x1b[38;5;244m app.log:\x1b[0m " + shown + "    \x1b[1;31mb\x1b[0m\n",
 	} {
 		if got := printed(t, output.Options{Format: format, Color: true, Highlight: places}, message); got != want {
 			t.Errorf("%s: %q, want %q", format, got, want)
