@@ -64,12 +64,24 @@ func (o *Writer) parser(m *query.Match) *parse.Parser {
 	return o.auto
 }
 
-// time is a record's in the zone of the options, in RFC 3339 with nine digits; valid until the next call.
+// FormatTime is a time in Unix nanoseconds in a zone (nil is UTC), in RFC 3339 with nine digits.
+func FormatTime(unixNano int64, zone *time.Location) string {
+	return string(appendTime(nil, unixNano, zone))
+}
+
+func appendTime(dst []byte, unixNano int64, zone *time.Location) []byte {
+	if zone == nil || zone == time.UTC {
+		return record.AppendTime(dst, unixNano)
+	}
+	return time.Unix(0, unixNano).In(zone).AppendFormat(dst, "2006-01-02T15:04:05.000000000Z07:00")
+}
+
+// time is a record's in the zone of the options; valid until the next call.
 func (o *Writer) time(m *query.Match) []byte {
 	if o.opts.Zone == nil || o.opts.Zone == time.UTC {
 		return m.Line[:record.TimeLen]
 	}
-	o.scratch = time.Unix(0, m.Time).In(o.opts.Zone).AppendFormat(o.scratch[:0], "2006-01-02T15:04:05.000000000Z07:00")
+	o.scratch = appendTime(o.scratch[:0], m.Time, o.opts.Zone)
 	return o.scratch
 }
 

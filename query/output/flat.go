@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"logstow/field"
-	"logstow/internal/jsontext"
 	"logstow/query"
 )
 
@@ -40,12 +39,9 @@ func (o *Writer) appendFlatObject(dst []byte, m *query.Match) []byte {
 			dst = o.appendMember(dst, objectName, object)
 		}
 		object = field.Value{}
-		if v.IsObject() {
-			members := jsontext.Object(v.Text)
-			if _, _, any := members.Next(); any {
-				object, objectName = v, name
-				continue
-			}
+		if v.IsObject() && !isEmpty(v.Text) {
+			object, objectName = v, name
+			continue
 		}
 		dst = o.appendMember(dst, name, v)
 	}

@@ -41,10 +41,10 @@ import (
 
 // The formats.
 const (
-	Raw    = "raw"
-	Text   = "text"
-	JSON   = "json"
-	CSV    = "csv"
+	Raw  = "raw"
+	Text = "text"
+	JSON = "json"
+	CSV  = "csv"
 	// Flat is a JSON object as that of JSON, followed by the fields of the message: those of objects in
 	// objects by names with dots, arrays and what is nested deeper as JSON. Of equal names the first counts. A field that has
 	// the name of another key of the format has "message." before it.

@@ -84,7 +84,7 @@ func (p *parts) structured(depth int) bool {
 	switch {
 	case !ok:
 		return p.logfmt(depth)
-	case bytes.IndexByte(before, '\n') >= 0, len(before) > 0 && before[len(before)-1] != ' ' && before[len(before)-1] != '\t', !json.Valid(object):
+	case bytes.IndexByte(before, '\n') >= 0, len(before) > 0 && before[len(before)-1] != ' ' && before[len(before)-1] != '\t', !json.Valid(object), isEmpty(object):
 		return false
 	}
 	if text := bytes.TrimRight(before, " \t"); len(text) > 0 {
@@ -111,8 +111,7 @@ func (p *parts) object(s *source, object, around []byte, depth int) {
 			one.kind = nestedPart
 		case '{':
 			one.kind = nestedPart
-			inner := jsontext.Object(value)
-			if _, _, any := inner.Next(); any && depth > 1 {
+			if depth > 1 && !isEmpty(value) {
 				at := len(p.names)
 				p.names = append(append(append(p.names, around...), name...), '.')
 				p.object(s, value, p.names[at:], depth-1)
@@ -121,6 +120,13 @@ func (p *parts) object(s *source, object, around []byte, depth int) {
 		}
 		p.members = append(p.members, one)
 	}
+}
+
+// isEmpty reports whether an object has no members.
+func isEmpty(object []byte) bool {
+	members := jsontext.Object(object)
+	_, _, any := members.Next()
+	return !any
 }
 
 // logfmt adds the pairs of a source that consists of pairs.

@@ -116,7 +116,9 @@ func runeColumns(r rune) int {
 }
 
 // nameNeedsQuotes reports whether the name of a field is ambiguous without quotes.
-func nameNeedsQuotes(name []byte) bool { return needsQuotes(name) || strings.Contains(string(name), "=") }
+func nameNeedsQuotes(name []byte) bool {
+	return needsQuotes(name) || strings.Contains(string(name), "=")
+}
 
 // needsQuotes reports whether a value is ambiguous without quotes.
 func needsQuotes(value []byte) bool {

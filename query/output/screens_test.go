@@ -169,4 +169,3 @@ func columns(t *testing.T, line string) (n int) {
 	}
 	return n
 }
-

@@ -81,9 +81,6 @@ func (t *RecordTemplate) placed(text string, err error) error {
 			at += strings.IndexByte(text[at:], '\n') + 1
 		}
 		column, _ := strconv.Atoi(strings.TrimSuffix(place[2], ":"))
-		if at > 0 {
-			column--
-		}
 		at = utf8.RuneCountInString(text[:min(at+column+1, len(text))])
 	} else {
 		for i := range text + " " {
