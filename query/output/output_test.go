@@ -173,3 +173,27 @@ func TestEmptyValueInCSV(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkWrite(b *testing.B) {
+	const message = `{"time":"2026-11-20T15:04:05.123456789Z","level":"error","msg":"upstream connection reset by peer","method":"PUT","path":"/api/v1/sessions/296364",` +
+		`"status":502,"duration_ms":250.11,"bytes":43549,"trace_id":"a37f17ead913f5d18a3bebefaceeab02","user":"user-16468","pod":"api-6d5f7c9b4-zt4wv","http":{"region":"westeurope","note":""}}`
+	for _, opts := range []output.Options{{Format: output.Raw}, {Format: output.Pretty}, {Format: output.Pretty, Width: 120, Color: true, Highlight: places}, {Format: output.Flat}} {
+		b.Run(fmt.Sprintf("%s-%d", opts.Format, opts.Width), func(b *testing.B) {
+			w, err := output.New(io.Discard, opts)
+			if err != nil {
+				b.Fatal(err)
+			}
+			m := match(message)
+			b.SetBytes(int64(len(message)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := w.Write(m); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
