@@ -3,6 +3,7 @@ package output_test
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -38,12 +39,20 @@ func TestFlat(t *testing.T) {
 			t.Errorf("%s: %s, want …%s}", message, got, want)
 		}
 	}
+	// What is nested too deep stays an object.
+	deep := strings.Repeat(`{"a":`, 8)
+	got := printed(t, output.Options{Format: output.Flat}, deep+`{"x":1}`+strings.Repeat("}", 8), deep+`{"x":1},"b":2`+strings.Repeat("}", 8))
+	for i, want := range []string{`,"` + strings.Repeat("a.", 7) + `a":{"x":1}}`, `,"` + strings.Repeat("a.", 7) + `a":{"x":1},"` + strings.Repeat("a.", 7) + `b":2}`} {
+		if line := strings.Split(got, "\n")[i]; !strings.HasSuffix(line, want) {
+			t.Errorf("%s, want …%s", line, want)
+		}
+	}
 	parser, err := parse.Compile("pattern '<level> <what>'")
 	if err != nil {
 		t.Fatal(err)
 	}
 	opts := output.Options{Format: output.Flat, Parser: func(*query.Segment) *parse.Parser { return parser }, Zone: time.FixedZone("", 3600)}
-	got := printed(t, opts, "a b")
+	got = printed(t, opts, "a b")
 	if want := `{"time":"2026-11-20T16:04:05.123456789+01:00","level":"ERROR","service":"api","source":"app.log","instance":"pod-1","message":"a b","message.level":"a","what":"b"}` + "\n"; got != want {
 		t.Error(got)
 	}

@@ -234,18 +234,28 @@ func textRank(name []byte) int {
 	return 0
 }
 
-// withoutNewlines is text without the newlines at its end.
-func withoutNewlines(text []byte) []byte { return bytes.TrimRight(text, "\r\n") }
+// withoutNewlines is text without the newlines at its end, \n or \r\n.
+func withoutNewlines(text []byte) []byte {
+	for n := len(text); n > 0 && text[n-1] == '\n'; n = len(text) {
+		text = bytes.TrimSuffix(text[:n-1], []byte("\r"))
+	}
+	return text
+}
 
 // withoutEscapedNewlines is the same of a string in JSON.
 func withoutEscapedNewlines(text []byte) []byte {
-	for n := len(text); n >= 2 && (text[n-1] == 'n' || text[n-1] == 'r') && text[n-2] == '\\'; n = len(text) {
-		if slashes := n - 1 - len(bytes.TrimRight(text[:n-1], `\`)); slashes%2 == 0 {
-			break
+	for endsEscaped(text, 'n') {
+		if text = text[:len(text)-2]; endsEscaped(text, 'r') {
+			text = text[:len(text)-2]
 		}
-		text = text[:n-2]
 	}
 	return text
+}
+
+// endsEscaped reports whether a string in JSON ends with an escape of two characters, the second of which is c.
+func endsEscaped(text []byte, c byte) bool {
+	n := len(text) - 1
+	return n > 0 && text[n] == c && (n-len(bytes.TrimRight(text[:n], `\`)))%2 == 1
 }
 
 // texts writes the texts.

@@ -51,7 +51,12 @@ func TestPrettyMessages(t *testing.T) {
 		`{"body":"level=error msg=hi a=1","b":2}`:                                          `hi a=1 b=2`,
 		`{"x":0,"log":"{\"log\":\"{\\\"log\\\":\\\"{}\\\",\\\"a\\\":1}\",\"b\":2}","c":3}`: `{} a=1 b=2 x=0 c=3`,
 		`{"log":"plain text\r\n","stream":"stdout"}`:                                       `plain text stream=stdout`,
-		`{"msg":"ends with \\n","a":1}`:                                                    `ends with \n a=1`,
+		"word\r":                        "word\\r",
+		"word\r\n\n":                    "word",
+		`{"msg":"word\r","a":1}`:        `word\r a=1`,
+		`{"a":1,"b":"x\ny\r\n\n"}`:      "a=1\n    b=x\n        y",
+		`{"msg":"\n","a":1}`:            `a=1`,
+		`{"msg":"ends with \\n","a":1}`: `ends with \n a=1`,
 		// Neither JSON nor logfmt.
 		`{"a":1`:                    `{"a":1`,
 		`{"a":1} {"b":2}`:           `{"a":1} {"b":2}`,

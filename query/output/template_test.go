@@ -28,7 +28,7 @@ func TestTemplate(t *testing.T) {
 		`{{.user}} {{.http.status}} {{field "a-b"}} {{field "level"}}`:    "ann 502 [1,2] own",
 		`{{.nosuch}}{{field "no such"}}{{.http.nosuch}}|`:                 "|",
 		`{{if .user}}{{$.http.status}}{{else}}{{.x}}{{end}}`:              "502",
-		`{{with .user}}{{.}} {{$.level}}{{end}}{{with .gone}}no{{end}}`:   "ann ERROR",
+		`{{with .http.status}}{{.}} {{$.level}} {{$.user}}{{end}}{{with .gone}}no{{end}}`:   "502 ERROR ann",
 		`{{time "%Y/%m/%d %H:%M:%S"}}`:                                    "2026/11/20 16:04:05",
 		`{{json .text}} {{printf "%-5s|%.2s" .user .user}} {{len .user}}`: `"two\nlines" ann  |an 3`,
 		`{{.text}}`: "two\nlines",
