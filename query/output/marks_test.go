@@ -78,3 +78,43 @@ func TestMarks(t *testing.T) {
 		t.Error(out.String())
 	}
 }
+
+// An object of none but marks has no comma before them.
+func TestMarksAlone(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{output.JSON, output.Flat} {
+		var out bytes.Buffer
+		w, err := output.New(&out, output.Options{Format: format, Around: true, Fields: []string{"gone"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := match("x")
+		m.Context, m.Gap = true, true
+		for _, err := range []error{w.Write(m), w.WriteLate(m), w.Close()} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := "{\"context\":true}\n{\"context\":true,\"late\":true}\n"; out.String() != want {
+			t.Errorf("%s: %q", format, out.String())
+		}
+	}
+}
+
+// Colours are asked for, but the formats for programs have none: their bytes stay.
+func TestNoColor(t *testing.T) {
+	t.Parallel()
+	const message = `{"a":"` + "\x1b" + `b","c":["` + "\x7f" + `"]}`
+	for _, opts := range []output.Options{
+		{Format: output.CSV}, {Format: output.JSON}, {Format: output.Flat}, {Format: output.Template, Template: compiled(t, "{{.a}}")},
+		{Format: output.Text, Fields: []string{"a", "message"}}, {Format: output.JSON, Fields: []string{"a", "c"}}, {Format: output.Pretty, Fields: []string{"a"}},
+	} {
+		plain := printed(t, opts, message)
+		if opts.Color, opts.Highlight = true, places; opts.Template != nil {
+			opts.Template = compiled(t, "{{.a}}")
+		}
+		if got := printed(t, opts, message); got != plain || strings.Contains(got, "\x1b[") {
+			t.Errorf("%+v: %q, without colours %q", opts, got, plain)
+		}
+	}
+}
