@@ -215,6 +215,9 @@ func (p *Parser) TextInMessage(name, text string) bool {
 	return true
 }
 
+// Recognizes reports whether the parser recognizes JSON, logfmt and the named formats: that of auto does.
+func (p *Parser) Recognizes() bool { return p.formats != nil }
+
 // WholeInMessage reports whether a value begins and ends where a letter or digit cannot go on in the
 // message: captures may be parts of words.
 func (p *Parser) WholeInMessage() bool { return p.pattern == nil && p.regexp == nil }

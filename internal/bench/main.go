@@ -214,7 +214,7 @@ func (b *suite) benchQueries(kind string) error {
 		return b.command("logq", append([]string{"query", "-s", "bench", "--from", from, "--to", to}, args...)...)
 	}
 	query := func(args ...string) *command { return within(from, to, args...) }
-	names := []string{"decompress and count alone", "full scan, --count PATTERN", "needle (one line of all)", "two minutes of errors", "count by level: error,fatal", "newest 100", "print PATTERN's lines"}
+	names := []string{"decompress and count alone", "full scan, --count PATTERN", "needle (one line of all)", "two minutes of errors", "count by level: error,fatal", "newest 100", "print PATTERN's lines", "print them with -o pretty"}
 	commands := []*command{
 		b.part("scan", append([]string{pattern}, segments...)...),
 		query("--count", pattern),
@@ -223,6 +223,7 @@ func (b *suite) benchQueries(kind string) error {
 		query("--count", "-l", "error,fatal"),
 		query("--newest", "-n", "100"),
 		query("-o", "raw", pattern),
+		query("-o", "pretty", "--color", "always", pattern),
 	}
 	if _, err := exec.LookPath("zstd"); err == nil {
 		names = append(names, "zstd -dc | grep -F PATTERN")
