@@ -136,6 +136,9 @@ func (r *request) crossesDay(now time.Time) bool {
 // readOutput reads the output format.
 func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 	onTerminal := r.env.out.terminal()
+	if err := output.CheckFields(cli.List(c, "fields")); err != nil {
+		return cli.Usagef("--fields: %w", err)
+	}
 	r.output = output.Options{
 		Format: c.String("output"), Fields: cli.List(c, "fields"), Terminal: onTerminal, Location: r.zone,
 		Around: r.around != (query.ContextLines{}), Late: r.follow, Today: now, Dates: r.crossesDay(now),

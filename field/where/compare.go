@@ -153,19 +153,19 @@ func (c *compiler) isNull(n *ast.BinaryNode, node ast.Node) condition {
 // relateColumn compiles the comparison of the level or the time with a string, which stands
 // for one; it is not ok for other comparisons.
 func (c *compiler) relateColumn(column, other ast.Node, wants relation) (condition, bool) {
-	name, ok := c.fieldOf(column)
+	ref, ok := c.referenceOf(column)
 	text, isText := other.(*ast.StringNode)
 	if !ok || !isText {
 		return nil, false
 	}
-	switch name {
-	case levelName:
+	switch ref.column {
+	case field.Level:
 		level := record.LevelFromAlias(text.Value)
 		if level == record.None && text.Value != "-" {
 			c.fail(other, "%q is not a level", text.Value)
 		}
 		return func(r *Record) truth { return wants[order(int64(r.Level), int64(level))] }, true
-	case timeName:
+	case field.Time:
 		c.timed = true
 		t, err := timearg.Parse(text.Value, c.now)
 		if err != nil {
@@ -250,7 +250,7 @@ func (c *compiler) in(n *ast.BinaryNode) condition {
 		return c.nullIn(n)
 	}
 	if array, ok := n.Right.(*ast.ArrayNode); ok {
-		if name, ok := c.fieldOf(n.Left); ok && (name == levelName || name == timeName) {
+		if ref, ok := c.referenceOf(n.Left); ok && (ref.column == field.Level || ref.column == field.Time) {
 			return c.inColumn(n, array)
 		}
 		return c.inList(n, array)

@@ -11,17 +11,27 @@ import (
 	"logstow/record"
 )
 
-// The names of columns, and messageName, which is one if the message has no such field.
-const (
-	timeName    = "time"
-	levelName   = "level"
-	sourceName  = "source"
-	serviceName = "service"
-	messageName = "message"
-)
+// reference is what an expression names: a column, or a field of the message.
+type reference struct {
+	// column is a fixed field, field.Message for the message's field of that name or, if there is none,
+	// the whole message; "" is a field of the message.
+	column field.Fixed
+	name   string
+}
 
-func isColumn(name string) bool {
-	return name == timeName || name == levelName || name == sourceName || name == serviceName
+// messageField is the field of the message that the reference may be.
+func (r reference) messageField() bool { return r.column == "" || r.column == field.Message }
+
+// refer is what a name without quotes refers to.
+func refer(name string) reference {
+	switch column := field.Fixed(name); column {
+	case field.Time, field.Level, field.Service, field.Source, field.Message:
+		return reference{column, name}
+	}
+	if own, ok := field.Own(name); ok {
+		name = own
+	}
+	return reference{name: name}
 }
 
 // compiler makes functions of nodes. Its first error stays; what it returns then is not to be called.
@@ -191,34 +201,43 @@ func (c *compiler) truthOfValue(node ast.Node) condition {
 	}
 }
 
-// fieldName is the name of the field that a node stands for, unless a variable has the name.
-func fieldName(node ast.Node) (string, bool) {
+// referenceOf is what a node refers to, unless a variable has the name.
+func referenceOf(node ast.Node) (reference, bool) {
+	name, quoted, ok := fieldName(node)
+	if quoted || !ok {
+		return reference{name: name}, ok
+	}
+	return refer(name), true
+}
+
+// fieldName is the name that a node consists of, and whether it begins with a quoted one.
+func fieldName(node ast.Node) (name string, quoted, ok bool) {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:
-		return n.Value, n.Value != "$env"
+		return n.Value, false, n.Value != "$env"
 	case *ast.ChainNode:
 		return fieldName(n.Node)
 	case *ast.MemberNode:
 		property, ok := n.Property.(*ast.StringNode)
 		if !ok || n.Method {
-			return "", false
+			return "", false, false
 		}
 		if env, ok := n.Node.(*ast.IdentifierNode); ok && env.Value == "$env" {
-			return property.Value, true
+			return property.Value, false, true
 		}
-		name, ok := fieldName(n.Node)
-		return name + "." + property.Value, ok
+		name, quoted, ok := fieldName(n.Node)
+		return name + "." + property.Value, quoted, ok
 	case *ast.CallNode:
 		if name, ok := callee(n); !ok || name != "field" || len(n.Arguments) != 1 {
-			return "", false
+			return "", false, false
 		}
 		name, ok := n.Arguments[0].(*ast.StringNode)
 		if !ok {
-			return "", false
+			return "", false, false
 		}
-		return name.Value, true
+		return name.Value, true, true
 	}
-	return "", false
+	return "", false, false
 }
 
 // callee is the name of the function that is called.
@@ -230,12 +249,12 @@ func callee(n *ast.CallNode) (string, bool) {
 	return id.Value, true
 }
 
-// fieldOf is fieldName inside the variables that are declared.
-func (c *compiler) fieldOf(node ast.Node) (string, bool) {
+// referenceOf is referenceOf inside the variables that are declared.
+func (c *compiler) referenceOf(node ast.Node) (reference, bool) {
 	if id, ok := root(node).(*ast.IdentifierNode); ok && c.variables[id.Value] != nil {
-		return "", false
+		return reference{}, false
 	}
-	return fieldName(node)
+	return referenceOf(node)
 }
 
 // root is what a node is a member of.
@@ -253,26 +272,26 @@ func root(node ast.Node) ast.Node {
 }
 
 // field compiles the value of a field or column.
-func (c *compiler) field(name string) operand {
+func (c *compiler) field(ref reference) operand {
 	text := func(get func(*Record) []byte) operand {
 		return operand{class: stringClass, unknown: c.unknown[0], get: func(r *Record) value {
 			return value{Value: field.Value{Kind: field.String, Text: get(r)}}
 		}}
 	}
-	switch name {
-	case timeName:
+	switch ref.column {
+	case field.Time:
 		c.timed = true
 		return text(func(r *Record) []byte { return record.AppendTime(nil, r.Time) })
-	case levelName:
+	case field.Level:
 		return text(func(r *Record) []byte { return []byte(r.Level.String()) })
-	case sourceName:
+	case field.Source:
 		return text(func(r *Record) []byte { return r.Source })
-	case serviceName:
+	case field.Service:
 		return text(func(r *Record) []byte { return []byte(r.Service) })
 	}
-	i, counts := c.counts(name)
+	i, counts := c.counts(ref.name)
 	o := operand{unknown: counts, isField: true, index: i, get: func(r *Record) value { return value{Value: r.Fields.Value(r.First + i)} }}
-	if name == messageName {
+	if ref.column == field.Message {
 		o.isField = false
 		o.get = func(r *Record) value {
 			if v := r.Fields.Value(r.First + i); v.Kind != field.Missing {

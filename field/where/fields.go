@@ -27,7 +27,7 @@ func (p *Program) Uses() []Use {
 	node := p.tree.Node
 	ast.Walk(&node, u)
 	return slices.DeleteFunc(u.all, func(use Use) bool {
-		return use.Field == "" || use.Field == messageName || isColumn(use.Field) || u.declared[use.Field]
+		return use.Field == "" || u.declared[use.Field]
 	})
 }
 
@@ -41,7 +41,7 @@ type uses struct {
 func (u *uses) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.MemberNode: // what it is a member of is no field by itself
-		if _, ok := fieldName(n); ok {
+		if _, ok := referenceOf(n); ok {
 			u.drop(n.Node)
 		}
 	case *ast.CallNode:
@@ -52,9 +52,9 @@ func (u *uses) Visit(node *ast.Node) {
 		u.compare(n.Operator, n.Left, n.Right)
 		u.compare(mirror(n.Operator), n.Right, n.Left)
 	}
-	if name, ok := fieldName(*node); ok {
+	if ref, ok := referenceOf(*node); ok && ref.column == "" {
 		u.names[*node] = len(u.all)
-		u.all = append(u.all, Use{Field: name})
+		u.all = append(u.all, Use{Field: ref.name})
 	}
 }
 

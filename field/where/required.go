@@ -35,10 +35,10 @@ func (m *inMessage) required(node ast.Node) []string {
 			return append(m.required(n.Left), m.required(n.Right)...)
 		}
 		texts := m.names(n)
-		if name, constant, ok := fieldAndConstant(n); ok {
+		if ref, constant, ok := fieldAndConstant(n); ok {
 			inside := n.Operator == "contains" || n.Operator == "startsWith" || n.Operator == "endsWith"
 			text := textOf(constant, false).Value
-			if (n.Operator == "==" || inside && fieldIs(n.Left, name)) && m.verbatim(name, text) {
+			if (n.Operator == "==" || inside && fieldIs(n.Left, ref)) && m.verbatim(ref.name, text) {
 				texts = append(texts, text)
 			}
 		}
@@ -58,11 +58,11 @@ func (m *inMessage) names(b *ast.BinaryNode) []string {
 
 // name is what stands in a message that has the field which a node stands for, if it does.
 func (m *inMessage) name(node ast.Node) []string {
-	name, ok := fieldName(node)
-	if !ok || isColumn(name) || name == messageName || !m.parser.NameInMessage(name) {
+	ref, ok := referenceOf(node)
+	if !ok || ref.column != "" || !m.parser.NameInMessage(ref.name) {
 		return nil
 	}
-	if key := name[strings.LastIndexByte(name, '.')+1:]; verbatim(key) {
+	if key := ref.name[strings.LastIndexByte(ref.name, '.')+1:]; verbatim(key) {
 		return []string{key}
 	}
 	return nil
@@ -106,14 +106,14 @@ func (m *inMessage) groups(node ast.Node) [][]Text {
 	case "or", "||":
 		return either(m.groups(b.Left), m.groups(b.Right))
 	}
-	name, constant, ok := fieldAndConstant(b)
+	ref, constant, ok := fieldAndConstant(b)
 	if !ok {
 		return nil
 	}
 	whole := (b.Operator == "==" || b.Operator == "in") && m.parser.WholeInMessage()
 	var texts []Text
 	switch {
-	case b.Operator == "in" && fieldIs(b.Left, name):
+	case b.Operator == "in" && fieldIs(b.Left, ref):
 		array, ok := constant.(*ast.ArrayNode)
 		if !ok || len(array.Nodes) > maxTexts {
 			return nil
@@ -124,12 +124,12 @@ func (m *inMessage) groups(node ast.Node) [][]Text {
 	case b.Operator == "==":
 		texts = []Text{textOf(constant, whole)}
 	case b.Operator == "contains" || b.Operator == "startsWith" || b.Operator == "endsWith":
-		if fieldIs(b.Left, name) {
+		if fieldIs(b.Left, ref) {
 			texts = []Text{textOf(constant, whole)}
 		}
 	}
 	for _, t := range texts {
-		if !m.verbatim(name, t.Value) {
+		if !m.verbatim(ref.name, t.Value) {
 			return nil
 		}
 	}
@@ -152,19 +152,19 @@ func either(a, b [][]Text) (all [][]Text) {
 }
 
 // fieldAndConstant are the two sides of a comparison of a field of the message.
-func fieldAndConstant(b *ast.BinaryNode) (name string, constant ast.Node, ok bool) {
-	name, ok = fieldName(b.Left)
+func fieldAndConstant(b *ast.BinaryNode) (ref reference, constant ast.Node, ok bool) {
+	ref, ok = referenceOf(b.Left)
 	constant = b.Right
 	if !ok {
-		name, ok = fieldName(b.Right)
+		ref, ok = referenceOf(b.Right)
 		constant = b.Left
 	}
-	return name, constant, ok && !isColumn(name)
+	return ref, constant, ok && ref.messageField()
 }
 
-func fieldIs(node ast.Node, name string) bool {
-	found, ok := fieldName(node)
-	return ok && found == name
+func fieldIs(node ast.Node, ref reference) bool {
+	found, ok := referenceOf(node)
+	return ok && found == ref
 }
 
 // textOf is the text of a constant, "" if it is none.

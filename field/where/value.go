@@ -99,8 +99,8 @@ func (c *compiler) computed(class class, get getter) operand {
 
 // value compiles a value.
 func (c *compiler) value(node ast.Node) operand {
-	if name, ok := c.fieldOf(node); ok {
-		return c.field(name)
+	if ref, ok := c.referenceOf(node); ok {
+		return c.field(ref)
 	}
 	if isCondition(node) {
 		if b, ok := node.(*ast.BoolNode); ok {
