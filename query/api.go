@@ -30,6 +30,8 @@ type (
 	Row = stats.Row
 	// Reason is a likely reason why a query found nothing.
 	Reason = explain.Reason
+	// Problem is something that could not be read.
+	Problem = source.Problem
 	// Report counts what a query did.
 	Report = source.Report
 	// Progress is how far a query has come.

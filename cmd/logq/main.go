@@ -32,7 +32,7 @@ func main() {
 	// A closed pipe is an error of the write, which ends the program quietly.
 	signal.Ignore(syscall.SIGPIPE)
 	status := run(ctx, os.Args, environment{
-		getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr,
+		getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		out: screenOf(os.Stdout), err: screenOf(os.Stderr), piped: isPipe(os.Stdout), now: time.Now, tempDir: os.TempDir(),
 	})
 	stop()

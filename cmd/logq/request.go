@@ -21,6 +21,7 @@ type request struct {
 	zone    *time.Location // of times that name none
 	span    span           // the range as it was given
 	ranged  bool           // a range was given
+	files   bool           // files are read, no stores
 	count   bool
 	explain bool
 	follow  bool
@@ -59,6 +60,12 @@ func (r *request) readSelection(c *ucli.Context, now time.Time) (err error) {
 		return err
 	}
 	r.ranged = r.span.given
+	if err := checkFiles(c); err != nil {
+		return err
+	}
+	if r.files = ofFiles(c); r.files && !r.ranged {
+		r.span.from, r.span.to = everything()
+	}
 	if r.sel, err = selection(c, r.span.from, r.span.to, now); err != nil {
 		return err
 	}

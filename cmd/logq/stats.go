@@ -58,7 +58,7 @@ and footers: no log line is read. Counts are exact: if there are more groups tha
 
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
-		Flags: slices.Concat(selectionFlags(), cli.Categorize(categoryOutput,
+		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
 			&cli.ListFlag{Name: "by", Commas: true, Usage: "`NAME`: property to count by; a list, repeatable (default: level)"},
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the largest groups", DefaultText: "30 in a table that is not by time, else all"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, json (one object a line) or csv"},
