@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"logstow/query/explain"
+	"logstow/query/fieldstats"
 	"logstow/query/match"
 	"logstow/query/merge"
 	"logstow/query/plan"
@@ -28,6 +29,9 @@ type (
 	Stats = stats.Stats
 	// Row is a group of records in [Stats].
 	Row = stats.Row
+	// FieldStats are the fields of some records, FieldOptions what to find out of them.
+	FieldStats   = fieldstats.Stats
+	FieldOptions = fieldstats.Options
 	// Reason is a likely reason why a query found nothing.
 	Reason = explain.Reason
 	// Problem is something that could not be read.
