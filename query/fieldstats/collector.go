@@ -10,10 +10,8 @@ import (
 
 	"logstow/field"
 	"logstow/field/parse"
+	"logstow/record"
 )
-
-// MaxText is the number of bytes of a value that are kept.
-const MaxText = 128
 
 // limits bound what a collector keeps.
 type limits struct {
@@ -62,6 +60,22 @@ type fieldCount struct {
 
 func newCollector(l limits) *collector {
 	return &collector{limits: l, fields: map[string]*fieldCount{}}
+}
+
+// use has a parser find the fields of the records that follow.
+func (c *collector) use(parser *parse.Parser) { c.splitter = parser.Splitter() }
+
+// add adds a record with a message as stored.
+func (c *collector) add(raw []byte) {
+	c.records++
+	c.message = record.AppendMessage(c.message[:0], raw)
+	c.splitter.Split(c.message)
+	for name, v := range c.splitter.All() {
+		if f := c.field(name); f != nil && f.last != c.records {
+			f.last = c.records // of repeated names the first counts
+			f.add(c, v)
+		}
+	}
 }
 
 // field is a field, nil if there are too many.

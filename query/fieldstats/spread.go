@@ -39,8 +39,21 @@ type opened struct {
 	blocks  uint64
 }
 
-// spread yields the blocks of segments that may contain matches in an order in which every beginning is
-// spread over all of them: in the order of the bits of their number, reversed.
+// reversed yields the numbers below n, ordered by their bits in reverse: every beginning of that is spread
+// over all of them.
+func reversed(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		width := bits.Len(uint(n))
+		for i := range uint64(1) << width {
+			if at := bits.Reverse64(i) >> (64 - width); at < uint64(n) && !yield(int(at)) {
+				return
+			}
+		}
+	}
+}
+
+// spread yields the blocks of segments that may contain matches, in an order of which every beginning is
+// spread over all of them.
 func spread(ctx context.Context, s *merge.Scheduler, segments []*source.Segment) iter.Seq[*fetch.Task] {
 	var parts []part
 	for _, seg := range segments {
@@ -50,9 +63,8 @@ func spread(ctx context.Context, s *merge.Scheduler, segments []*source.Segment)
 		}
 	}
 	inOrder := func(yield func(part) bool) {
-		width := bits.Len(uint(len(parts)))
-		for i := range uint64(1) << width {
-			if at := bits.Reverse64(i) >> (64 - width); at < uint64(len(parts)) && !yield(parts[at]) {
+		for at := range reversed(len(parts)) {
+			if !yield(parts[at]) {
 				return
 			}
 		}
