@@ -41,8 +41,8 @@ type Options struct {
 	Now func() time.Time
 	// TempDir is the directory of the temporary file; "" is the system's.
 	TempDir string
-	// runSize is the number of bytes of records that are put into order in memory; 0 is 16 MiB.
-	runSize int
+	// RunSize is the number of bytes of records that are put into order in memory; 0 is 16 MiB.
+	RunSize int
 }
 
 // Store is a store of the records of files; its blobs are segments. First the files are added, by
@@ -59,7 +59,7 @@ func New(opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{opts: opts, runs: newRuns(file, opts.runSize)}, nil
+	return &Store{opts: opts, runs: newRuns(file, opts.RunSize)}, nil
 }
 
 // Close removes the temporary file.
