@@ -35,6 +35,9 @@ func TestDocumentedExamples(t *testing.T) {
 2026-11-20T15:06:08Z INFO {"status":200,"user":"bob","path":"/pay"}
 -- web --
 2026-11-19T15:04:05Z INFO started
+-- app.log --
+2026-11-20 15:04:05 INFO started
+{"time":"2026-11-20T15:04:06Z","level":"error","status":503}
 `
 	n := 0
 	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(readPage(t), -1) {

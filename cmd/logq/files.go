@@ -24,7 +24,7 @@ import (
 // fileFlag is the flag that names files to read instead of a store.
 func fileFlag() []ucli.Flag {
 	return cli.Categorize(categoryStore,
-		&cli.ListFlag{Name: "file", Usage: "`PATH`: log file to read instead of a store, plain, gzip or zstd; - is standard input; repeatable"},
+		&cli.ListFlag{Name: "file", Usage: "`FILE`: log file to read instead of a store, plain, gzip or zstd; - is standard input; repeatable"},
 	)
 }
 
