@@ -62,9 +62,15 @@ func sameAsShipped(t *testing.T, paths []string) {
 	s := target{name: "local", store: store, dir: store}
 	s.must(t, append([]string{"shipper", "run", "--once", "--service", "file", "--multiline", "auto", "--instance", "-"}, paths...)...)
 	for _, args := range [][]string{
-		{"query", "-o", "raw"}, {"query", "--fields", "time,level,message", "-o", "csv"}, {"query", "--newest", "-n", "3", "-o", "raw"},
-		{"query", "--tail", "4", "-o", "raw"}, {"query", "-i", "error", "-C", "1", "--fields", "time,message"}, {"query", "--where", "status >= 500", "--fields", "level,message"},
-		{"stats", "--by", "level", "--by", "10m", "-o", "csv"}, {"fields", "-o", "json"}, {"query", "--count", "-l", "warn+"},
+		{"query", "-o", "raw"},
+		{"query", "--fields", "time,level,message", "-o", "csv"},
+		{"query", "--newest", "-n", "3", "-o", "raw"},
+		{"query", "--tail", "4", "-o", "raw"},
+		{"query", "-i", "error", "-C", "1", "--fields", "time,message"},
+		{"query", "--where", "status >= 500", "--fields", "level,message"},
+		{"stats", "--by", "level", "--by", "10m", "-o", "csv"},
+		{"fields", "-o", "json"},
+		{"query", "--count", "-l", "warn+"},
 	} {
 		args = append([]string{"logq"}, append(args, "--utc")...)
 		of := args

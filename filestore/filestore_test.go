@@ -219,8 +219,11 @@ func TestReader(t *testing.T) {
 		off, n int64
 		want   error
 	}{
-		{blobs[0].Name, 0, blobs[0].Size + 1, store.ErrRange}, {blobs[0].Name, blobs[0].Size, 1, store.ErrRange},
-		{blobs[0].Name, -1, 1, store.ErrInvalid}, {blobs[0].Name, 0, 0, store.ErrInvalid}, {"file/x", 0, 1, store.ErrNotFound},
+		{blobs[0].Name, 0, blobs[0].Size + 1, store.ErrRange},
+		{blobs[0].Name, blobs[0].Size, 1, store.ErrRange},
+		{blobs[0].Name, -1, 1, store.ErrInvalid},
+		{blobs[0].Name, 0, 0, store.ErrInvalid},
+		{"file/x", 0, 1, store.ErrNotFound},
 	} {
 		if _, err := s.Read(ctx, c.name, c.off, c.n); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v", c, err)

@@ -29,8 +29,9 @@ type (
 	Stats = stats.Stats
 	// Row is a group of records in [Stats].
 	Row = stats.Row
-	// FieldStats are the fields of some records, FieldOptions what to find out of them.
-	FieldStats   = fieldstats.Stats
+	// FieldStats are the fields of some records.
+	FieldStats = fieldstats.Stats
+	// FieldOptions say what to find out of fields.
 	FieldOptions = fieldstats.Options
 	// Reason is a likely reason why a query found nothing.
 	Reason = explain.Reason

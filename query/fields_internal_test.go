@@ -132,6 +132,19 @@ func TestFieldsOfASample(t *testing.T) {
 	if report.SegmentsRead > 40 {
 		t.Errorf("%d segments read", report.SegmentsRead)
 	}
+	var records []record.Record // a segment of several blocks, of which a sample takes some
+	for i := range 3000 {
+		at := origin().Add(30*time.Hour + time.Duration(i)*time.Second/2)
+		records = append(records, record.Record{Time: at.UnixNano(), Message: fmt.Appendf(nil, "hour=30 pad=%01000d", i)})
+	}
+	w.add("svc", "pod", 2000, w.batch(), records)
+	const total = hours*each + 3000
+	if found, _ := fields(sel, total-1); found.Records < total-1 || found.Fields[0].Records != found.Records {
+		t.Errorf("%d of %d records", found.Records, total)
+	}
+	if found, _ := fields(sel, 200); !found.Sampled || found.Records > total/4 {
+		t.Errorf("%d of %d records", found.Records, total)
+	}
 	sel.Patterns = []string{"order-1234567"}
 	if found, _ := fields(sel, 8*each); found.Records != 1 || found.Sampled || len(found.Fields) != 2 {
 		t.Errorf("%+v", found)

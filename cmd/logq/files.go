@@ -38,9 +38,16 @@ func checkFiles(c *ucli.Context) error {
 	}
 	const stores = "files are not in a store"
 	for _, one := range [][2]string{
-		{"store", stores}, {"grant", stores}, {"auth", stores}, {"no-cache", stores}, {"service", "files have no services; --source selects by the path"},
-		{"follow", "files are read once"}, {"plan", "files are read whole"}, {"max-bytes", "files are read whole"},
-		{"max-cost", "reading files costs nothing"}, {"prices", "reading files costs nothing"},
+		{"store", stores},
+		{"grant", stores},
+		{"auth", stores},
+		{"no-cache", stores},
+		{"service", "files have no services; --source selects by the path"},
+		{"follow", "files are read once"},
+		{"plan", "files are read whole"},
+		{"max-bytes", "files are read whole"},
+		{"max-cost", "reading files costs nothing"},
+		{"prices", "reading files costs nothing"},
 	} {
 		if c.IsSet(one[0]) {
 			return cli.Usagef("--file cannot be used together with --%s: %s", one[0], one[1])
@@ -100,7 +107,7 @@ func withHint(err error) error {
 
 // readFile adds the records of a file; - is standard input.
 func (e *environment) readFile(ctx context.Context, to *filestore.Store, path string) (err error) {
-	var in io.Reader = e.stdin
+	in := e.stdin
 	name, now := path, e.now()
 	ref, size := now, int64(0)
 	if path == "-" {

@@ -160,6 +160,18 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
+// As many names as are kept are no reason for a note, one more is.
+func TestNamesLimit(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{2: false, 3: true} {
+		all := newCollector(limits{names: 2, values: 10, bytes: 1 << 20})
+		all.merge(collect(blockLimits(), []string{"a=1 b=1", "a=1 b=1 c=1"}[n-2], "b=1"))
+		if result := all.result(0); all.leftOut != want || len(result) != 2 || result[0].Name != "b" || result[1].Name != "a" {
+			t.Errorf("%d names: left out: %v, %+v", n, all.leftOut, result)
+		}
+	}
+}
+
 // Many values of one field.
 func TestManyValues(t *testing.T) {
 	t.Parallel()
