@@ -258,3 +258,30 @@ func TestReader(t *testing.T) {
 		}
 	}
 }
+
+// What is in memory is bounded: records of one hour are several segments. A temporary file that cannot be
+// written ends adding.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("2026-11-20T10:00:00Z "+strings.Repeat("y", 79)+"\n", 100)
+	s := newStore(t)
+	add(t, s, "x", strings.NewReader(text))
+	for page, err := range s.List(t.Context(), "") {
+		if err != nil || len(page) < 5 || len(page) > 6 {
+			t.Errorf("%d segments, %v", len(page), err)
+		}
+	}
+	for _, text := range []string{text, "one"} {
+		s, err := filestore.New(filestore.Options{Now: now, TempDir: t.TempDir(), RunSize: 4000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var readErr *filestore.ReadError
+		if err := s.Add(t.Context(), "x", strings.NewReader(text), now()); err == nil || errors.As(err, &readErr) {
+			t.Errorf("%v", err)
+		}
+	}
+}
