@@ -13,6 +13,7 @@ import (
 
 	"logstow/compaction"
 	"logstow/containment"
+	"logstow/field"
 	"logstow/query"
 	"logstow/query/cache"
 	"logstow/query/output"
@@ -129,8 +130,12 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 		}
 		texts["reasons"] = fmt.Sprint(reasons)
 	}
-	for _, by := range []string{"level", "minute", "hour", "day", "service", "instance", "source", "line", "instance level", "minute instance", "who"} {
-		stats, err := q.Stats(ctx, p, strings.Fields(by), time.UTC)
+	for _, by := range []string{"level", "minute", "hour", "day", "90s", "service", "instance", "source", "line", "instance level", "minute instance", "who"} {
+		names, err := field.ParseNames(strings.Fields(by))
+		if err != nil {
+			a.tb.Fatal(err)
+		}
+		stats, err := q.Stats(ctx, p, names, time.UTC)
 		if err != nil {
 			a.tb.Fatal(err)
 		}
@@ -394,4 +399,9 @@ func openCache(t *testing.T) *cache.Cache {
 		}
 	})
 	return c
+}
+
+func byInstanceAndMinute() []field.Name {
+	names, _ := field.ParseNames([]string{"instance", "minute"})
+	return names
 }

@@ -83,7 +83,7 @@ func (c *copied) ask(t *testing.T) (answers string, notes []string, problems []e
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted, err := q.Stats(t.Context(), p, []string{"instance", "minute"}, nil)
+	counted, err := q.Stats(t.Context(), p, byInstanceAndMinute(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func movingStore(t *testing.T, rnd *rand.Rand) (s store.Store, inputs map[string
 				fmt.Fprint(&b, n)
 			case "stats":
 				var counted *query.Stats
-				counted, err = q.Stats(t.Context(), p, []string{"instance", "minute"}, nil)
+				counted, err = q.Stats(t.Context(), p, byInstanceAndMinute(), nil)
 				fmt.Fprint(&b, counted)
 			}
 			report := q.Report()

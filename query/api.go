@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"logstow/query/explain"
+	"logstow/query/fieldstats"
 	"logstow/query/match"
 	"logstow/query/merge"
 	"logstow/query/plan"
@@ -28,8 +29,14 @@ type (
 	Stats = stats.Stats
 	// Row is a group of records in [Stats].
 	Row = stats.Row
+	// FieldStats are the fields of some records.
+	FieldStats = fieldstats.Stats
+	// FieldOptions say what to find out of fields.
+	FieldOptions = fieldstats.Options
 	// Reason is a likely reason why a query found nothing.
 	Reason = explain.Reason
+	// Problem is something that could not be read.
+	Problem = source.Problem
 	// Report counts what a query did.
 	Report = source.Report
 	// Progress is how far a query has come.

@@ -115,7 +115,7 @@ func (w *world) stats(sel Selection, by []string) *Stats {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s, err := q.Stats(w.t.Context(), p, by, nil)
+	s, err := q.Stats(w.t.Context(), p, querytest.Names(w.t, by...), nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

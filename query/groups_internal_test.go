@@ -40,7 +40,7 @@ func TestStatsAreExactOrNone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stats, err := q.Stats(t.Context(), p, []string{"user"}, nil)
+		stats, err := q.Stats(t.Context(), p, querytest.Names(t, "user"), nil)
 		if errors.Is(err, ErrMemory) && stats == nil && counted == 0 {
 			failed++
 			continue
@@ -85,7 +85,7 @@ func statsOf(t *testing.T, w *world, by ...string) *Stats {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stats, err := q.Stats(t.Context(), p, by, time.FixedZone("x", 3600))
+	stats, err := q.Stats(t.Context(), p, querytest.Names(t, by...), time.FixedZone("x", 3600))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,16 +97,15 @@ func TestStatsOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
 	w.fill(40)
-	names := []string{"level", "minute", "hour", "day", "service", "ab"}
+	names := []string{"level", "service", "ab"}
 	for range 60 {
-		var by []string
-		for range 1 + w.rnd.IntN(3) {
-			by = append(by, names[w.rnd.IntN(len(names))])
-		}
+		w.rnd.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		by := slices.Clone(names[:w.rnd.IntN(3)])
+		by = slices.Insert(by, w.rnd.IntN(len(by)+1), []string{"minute", "hour", "5m", "level-2"}[w.rnd.IntN(4)])
 		rows := statsOf(t, w, by...).Rows
 		less := func(a, b stats.Row) int {
 			for i, name := range by {
-				if name != "minute" && name != "hour" && name != "day" {
+				if name != "minute" && name != "hour" && name != "5m" {
 					continue
 				}
 				x, errX := time.Parse(time.RFC3339, a.Key[i])
@@ -123,7 +122,7 @@ func TestStatsOrder(t *testing.T) {
 			}
 			return slices.Compare(a.Key, b.Key)
 		}
-		if len(rows) < 2 || !slices.IsSortedFunc(rows, less) {
+		if len(rows) < 2 && len(by) > 1 || !slices.IsSortedFunc(rows, less) {
 			t.Errorf("by %v: %v", by, rows)
 		}
 	}

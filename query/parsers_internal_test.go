@@ -357,7 +357,7 @@ func TestLongParsers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			counted, err := q.Stats(t.Context(), p, []string{"user"}, nil)
+			counted, err := q.Stats(t.Context(), p, querytest.Names(t, "user"), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/field"
 	"logstow/query/fetch"
+	"logstow/query/fieldstats"
 	"logstow/query/merge"
 	"logstow/query/plan"
 	"logstow/query/source"
@@ -92,18 +94,27 @@ func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
 	return n, err
 }
 
-// Stats counts the records of a plan that match by the properties by: level,
-// minute, hour, day, service, source, instance, or the name of a field of the
-// message. Times are those of zone, nil is UTC. The limit does not apply. What
+// Stats counts the records of a plan that match by names, as [field.ParseNames] returns
+// them. Time steps are those of zone, nil is UTC. The limit does not apply. What
 // metadata and footers answer is not read. The counts are exact: if there are more
 // groups than [Options.GroupMemory] is enough for, there are none, and the error is
 // [ErrMemory].
-func (q *Query) Stats(ctx context.Context, p *Plan, by []string, zone *time.Location) (counted *Stats, err error) {
+func (q *Query) Stats(ctx context.Context, p *Plan, by []field.Name, zone *time.Location) (counted *Stats, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		counted, err = stats.CountBy(ctx, s, segments, by, zone, q.opts.GroupMemory)
 		return err
 	})
 	return counted, err
+}
+
+// Fields finds out which fields the messages of a plan's records have. The limit does not apply. It
+// also returns what was found before an error.
+func (q *Query) Fields(ctx context.Context, p *Plan, opts FieldOptions) (found *FieldStats, err error) {
+	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
+		found = fieldstats.Collect(ctx, s, segments, opts)
+		return context.Cause(ctx)
+	})
+	return found, err
 }
 
 // Inputs are the batches of the inputs of a plan's segment that is an output of compaction, in their

@@ -21,7 +21,7 @@ func TestStatsAgreeWithReference(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 9))
 	zones := []*time.Location{time.UTC, time.FixedZone("x", 5*3600+45*60), time.FixedZone("y", -3*3600-30*60)}
-	names := []string{"level", "minute", "hour", "day", "service", "source", "ab", "k1"}
+	names := []string{"level", "minute", "hour", "day", "1s", "250ms", "90s", "service", "source", "time", "message", "ab", "k1", `field("level")`, "message.message"}
 	for range 25 {
 		w := newWorld(t, rnd, false)
 		w.fill(rnd.IntN(30))
@@ -33,6 +33,10 @@ func TestStatsAgreeWithReference(t *testing.T) {
 			var by []string
 			for range rnd.IntN(4) {
 				by = append(by, names[rnd.IntN(len(names))])
+			}
+			parsed, err := field.ParseNames(by)
+			if err != nil {
+				continue // the same twice
 			}
 			zone := zones[rnd.IntN(len(zones))]
 			want := map[string]uint64{}
@@ -47,7 +51,7 @@ func TestStatsAgreeWithReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stats, err := q.Stats(t.Context(), p, by, zone)
+			stats, err := q.Stats(t.Context(), p, parsed, zone)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,12 +92,25 @@ func keyOf(t *testing.T, line string, by []string, zone *time.Location) (key []s
 			key = append(key, string(f.Source))
 		case "minute":
 			key = append(key, at.Format("2006-01-02T15:04:00Z07:00"))
+		case "1s", "250ms", "90s":
+			length := map[string]time.Duration{"1s": time.Second, "250ms": 250 * time.Millisecond, "90s": 90 * time.Second}[name]
+			midnight := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, zone)
+			layout := time.RFC3339
+			if length < time.Second {
+				layout = "2006-01-02T15:04:05.000Z07:00"
+			}
+			key = append(key, midnight.Add(at.Sub(midnight).Truncate(length)).Format(layout))
+		case "time":
+			key = append(key, line[:record.TimeLen])
+		case "message":
+			key = append(key, string(record.AppendMessage(nil, f.Raw)))
 		case "hour":
 			key = append(key, at.Format("2006-01-02T15:00:00Z07:00"))
 		case "day":
 			key = append(key, at.Format("2006-01-02T00:00:00Z07:00"))
 		default:
-			v := field.New(name).Find(record.AppendMessage(nil, f.Raw))
+			own := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(name, "message."), `field("`), `")`)
+			v := field.New(own).Find(record.AppendMessage(nil, f.Raw))
 			if v.Kind == field.Missing {
 				v.Text = []byte("-")
 			}
@@ -116,7 +133,7 @@ func TestStatsReadNoBlock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stats, err := q.Stats(t.Context(), p, by, nil)
+		stats, err := q.Stats(t.Context(), p, querytest.Names(t, by...), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +166,7 @@ func TestStatsReadNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stats, err := q.Stats(t.Context(), p, []string{c.by}, c.zone)
+		stats, err := q.Stats(t.Context(), p, querytest.Names(t, c.by), c.zone)
 		if err != nil {
 			t.Fatal(err)
 		}

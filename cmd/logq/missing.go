@@ -17,11 +17,6 @@ func (r *request) noteMissing(q *query.Query, named []string) {
 	}
 }
 
-// isFixed reports whether --fields or --by has no field of the message by this name.
-func isFixed(item string) bool {
-	return slices.Contains([]string{"time", "level", "service", "source", "instance", "message", "minute", "hour", "day"}, item)
-}
-
 // maxLooked is the number of records that are examined for a field that none of them has.
 const maxLooked = 1000
 
@@ -38,8 +33,8 @@ type unseenFields struct {
 func newUnseenFields(q *query.Query, r *request) *unseenFields {
 	u := &unseenFields{query: q}
 	for _, item := range r.output.Fields {
-		if !isFixed(item) && !r.count {
-			u.fields = append(u.fields, field.Named(item))
+		if n, err := field.ParseName(item); err == nil && n.IsField() && !r.count {
+			u.fields = append(u.fields, n.Field)
 		}
 	}
 	return u
@@ -72,8 +67,8 @@ func (u *unseenFields) names() []string { return u.fields }
 // emptyFields are the fields of --by that no record counted has.
 func emptyFields(s *query.Stats) (names []string) {
 	for i, item := range s.By {
-		if !isFixed(item) && !slices.ContainsFunc(s.Rows, func(row query.Row) bool { return row.Key[i] != "-" }) {
-			names = append(names, field.Named(item))
+		if n, err := field.ParseName(item); err == nil && n.IsField() && !slices.ContainsFunc(s.Rows, func(row query.Row) bool { return row.Key[i] != "-" }) {
+			names = append(names, n.Field)
 		}
 	}
 	return names

@@ -16,6 +16,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/field"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/units"
@@ -47,9 +48,9 @@ func statsCommand(env environment) *ucli.Command {
 logq stats --since 2h --by service --by level
 logq stats --since 1d --where 'status >= 500' --by path -n 10 -o csv`,
 		ArgsUsage: "[PATTERN...]",
-		Description: `Counts the records that query would print. --by is level, minute, hour, day,
-service, source, instance or the name of a field of the message (user.id);
-with several names, records are counted by all of them together.
+		Description: `Counts the records that query would print. --by is a time step (minute, hour, day,
+5m, 1w), level, service, source, instance or the name of a field of the message
+(user.id); with several names, records are counted by all of them together.
 
 Counts by level, time, service and instance without a pattern come from metadata
 and footers: no log line is read. Counts are exact: if there are more groups than
@@ -57,7 +58,7 @@ and footers: no log line is read. Counts are exact: if there are more groups tha
 
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
-		Flags: slices.Concat(selectionFlags(), cli.Categorize(categoryOutput,
+		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
 			&cli.ListFlag{Name: "by", Commas: true, Usage: "`NAME`: property to count by; a list, repeatable (default: level)"},
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the largest groups", DefaultText: "30 in a table that is not by time, else all"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, json (one object a line) or csv"},
@@ -86,9 +87,12 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 		return err
 	}
 	debug.SetMemoryLimit(memoryLimit + r.opts.GroupMemory)
-	by := cli.List(c, "by")
+	by, err := listNames(c, "by")
+	if err != nil {
+		return err
+	}
 	if len(by) == 0 {
-		by = []string{"level"}
+		by = []field.Name{{Text: "level", Fixed: field.Level}}
 	}
 	checked, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
@@ -122,7 +126,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	} else {
 		r.noteMissing(q, emptyFields(stats))
 	}
-	if err := env.paged(ctx, func(env *environment) error { return printStats(env, stats, format, limit, r.zone) }); err != nil {
+	if err := env.paged(ctx, func(env *environment) error { return printStats(env, stats, by, format, limit, r.zone) }); err != nil {
 		return err
 	}
 	r.printReport(&report)
@@ -133,7 +137,7 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 }
 
 // stats plans and counts; it returns the plan too.
-func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*query.Stats, *query.Plan, error) {
+func (r *request) stats(ctx context.Context, q *query.Query, by []field.Name) (*query.Stats, *query.Plan, error) {
 	r.progress.watch(&r.env, q)
 	defer r.progress.end()
 	p, err := q.Plan(ctx)
@@ -144,9 +148,6 @@ func (r *request) stats(ctx context.Context, q *query.Query, by []string) (*quer
 	r.printPlan(q, p)
 	r.progress.planned(q, p)
 	stats, err := q.Stats(ctx, p, by, r.zone)
-	if errors.Is(err, query.ErrSelection) {
-		return nil, nil, cli.Usagef("--by: %w", err)
-	}
 	return stats, p, err
 }
 
@@ -168,9 +169,9 @@ func overMemory(err error, limit string) error {
 }
 
 // printStats prints the groups, time steps with the empty ones between them.
-func printStats(env *environment, s *query.Stats, format string, limit int, zone *time.Location) error {
+func printStats(env *environment, s *query.Stats, by []field.Name, format string, limit int, zone *time.Location) error {
 	rows := s.Rows
-	timed := slices.ContainsFunc(s.By, isStep)
+	timed := slices.ContainsFunc(by, func(name field.Name) bool { return name.Step != (field.Step{}) })
 	if limit == 0 && format == tableFormat && !timed {
 		limit = tableRows
 	}
@@ -178,8 +179,8 @@ func printStats(env *environment, s *query.Stats, format string, limit int, zone
 	if limit > 0 && len(rows) > limit {
 		more = len(rows) - limit
 		rows = largest(rows, limit)
-	} else if timed && len(s.By) == 1 { // between the largest only, nothing would not be nothing
-		rows = withGaps(rows, s.By[0], zone)
+	} else if timed && len(by) == 1 { // between the largest only, nothing would not be nothing
+		rows = withGaps(rows, by[0].Step, zone)
 	}
 	switch format {
 	case jsonFormat:
@@ -249,9 +250,6 @@ func printStatsTable(env *environment, s *query.Stats, rows []query.Row, more in
 	return nil
 }
 
-// isStep reports whether a property to count by is a time step.
-func isStep(name string) bool { return name == "minute" || name == "hour" || name == "day" }
-
 // largest are the n rows with the largest counts, in their order; of equal ones the first.
 func largest(rows []query.Row, n int) []query.Row {
 	places := make([]int, len(rows))
@@ -269,7 +267,7 @@ func largest(rows []query.Row, n int) []query.Row {
 }
 
 // withGaps adds rows for the empty steps between two times.
-func withGaps(rows []query.Row, step string, zone *time.Location) []query.Row {
+func withGaps(rows []query.Row, step field.Step, zone *time.Location) []query.Row {
 	var out []query.Row
 	for i, row := range rows {
 		at, err := time.Parse(time.RFC3339, row.Key[0])
@@ -284,21 +282,9 @@ func withGaps(rows []query.Row, step string, zone *time.Location) []query.Row {
 		if err != nil {
 			return rows
 		}
-		for at = after(at.In(zone), step); at.Before(following) && len(out) <= maxGaps; at = after(at, step) {
-			out = append(out, query.Row{Key: []string{at.Format(time.RFC3339)}})
+		for at = step.Next(at.In(zone)); at.Before(following) && len(out) <= maxGaps; at = step.Next(at) {
+			out = append(out, query.Row{Key: []string{at.Format(step.Layout())}})
 		}
 	}
 	return out
-}
-
-// after is the start of the step after the one that starts at t, in t's zone: a day may have 23 hours.
-func after(t time.Time, step string) time.Time {
-	switch step {
-	case "minute":
-		return t.Add(time.Minute)
-	case "hour":
-		next := t.Add(time.Hour)
-		return next.Add(-time.Duration(next.Minute()) * time.Minute)
-	}
-	return time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, t.Location())
 }

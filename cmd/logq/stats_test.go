@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/field"
 	"logstow/query"
 )
 
@@ -20,20 +21,16 @@ func TestGaps(t *testing.T) {
 		{"Asia/Kathmandu", "hour", "2026-03-07", "2026-03-10"},
 		{"Australia/Lord_Howe", "hour", "2026-10-03", "2026-10-06"},
 		{"UTC", "minute", "2026-10-03", "2026-10-04"},
+		{"Europe/Berlin", "5h", "2026-10-23", "2026-10-27"},
+		{"Europe/Berlin", "1w", "2026-01-05", "2026-11-27"},
 	} {
 		zone, err := time.LoadLocation(c.zone)
 		if err != nil {
 			t.Fatal(err)
 		}
-		start := func(at time.Time) time.Time { // as query does it
-			at = at.In(zone).Truncate(time.Minute)
-			switch c.step {
-			case "day":
-				return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, zone)
-			case "hour":
-				return at.Add(-time.Duration(at.Minute()) * time.Minute)
-			}
-			return at
+		step, err := field.ParseName(c.step)
+		if err != nil {
+			t.Fatal(err)
 		}
 		from, err := time.ParseInLocation("2006-01-02", c.from, zone)
 		to, err2 := time.ParseInLocation("2006-01-02", c.to, zone)
@@ -43,7 +40,7 @@ func TestGaps(t *testing.T) {
 		var all []string
 		var rows []query.Row
 		for at := from; at.Before(to); at = at.Add(time.Minute) {
-			key := start(at).Format(time.RFC3339)
+			key := step.Step.Start(at).Format(time.RFC3339)
 			if len(all) > 0 && all[len(all)-1] == key {
 				continue
 			}
@@ -53,7 +50,7 @@ func TestGaps(t *testing.T) {
 		}
 		all = all[:(len(all)-1)/5*5+1]
 		var got []string
-		for _, row := range withGaps(rows, c.step, zone) {
+		for _, row := range withGaps(rows, step.Step, zone) {
 			got = append(got, row.Key[0])
 		}
 		if strings.Join(got, " ") != strings.Join(all, " ") {

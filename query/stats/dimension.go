@@ -2,7 +2,6 @@ package stats
 
 import (
 	"encoding/binary"
-	"errors"
 	"slices"
 	"time"
 
@@ -11,29 +10,18 @@ import (
 	"logstow/record"
 )
 
-// kind is the property that a dimension counts by.
-type kind uint8
-
-const (
-	byLevel kind = iota
-	byMinute
-	byHour
-	byDay
-	byService
-	byInstance
-	bySource
-	byField
-)
-
-func (k kind) timed() bool { return k == byMinute || k == byHour || k == byDay }
-
 // dimension is one property that records are counted by.
 type dimension struct {
-	name string
-	kind kind
-	// index is that of a field among all.
+	field.Name
+	// index is that of a field of the message among all.
 	index int
 }
+
+// step reports whether it is a time step.
+func (one *dimension) step() bool { return one.Step != (field.Step{}) }
+
+// inMessage reports whether it is a field of the message.
+func (one *dimension) inMessage() bool { return one.Fixed == "" && !one.step() }
 
 // dimensions make keys of records; for one goroutine at a time.
 type dimensions struct {
@@ -44,25 +32,25 @@ type dimensions struct {
 	// fields are the names of fields of the message, which splitter finds.
 	fields   []string
 	splitter *parse.Splitter
+	// first and last are the bounds, Unix nanoseconds, of the time step of an earlier record.
+	first, last int64
 }
 
-func newDimensions(by []string, zone *time.Location) (dimensions, error) {
+// newDimensions makes dimensions of names, of which one at most is a time step.
+func newDimensions(by []field.Name, zone *time.Location) dimensions {
 	if zone == nil {
 		zone = time.UTC
 	}
-	d := dimensions{zone: zone}
+	d := dimensions{zone: zone, first: 1}
 	for _, name := range by {
-		if name == "" {
-			return d, errors.New("there is nothing to count by: level, minute, hour, day, service, source, instance or a field")
-		}
-		one := newDimension(name)
-		if one.kind == byField {
+		one := dimension{Name: name}
+		if one.inMessage() {
 			one.index = len(d.fields)
-			d.fields = append(d.fields, field.Named(name))
+			d.fields = append(d.fields, name.Field)
 		}
 		d.all = append(d.all, one)
 	}
-	return d, nil
+	return d
 }
 
 // use has a parser find the fields of the records that follow.
@@ -72,44 +60,30 @@ func (d *dimensions) use(parser *parse.Parser) {
 	}
 }
 
-func newDimension(name string) dimension {
-	switch name {
-	case "level":
-		return dimension{name: name, kind: byLevel}
-	case "minute":
-		return dimension{name: name, kind: byMinute}
-	case "hour":
-		return dimension{name: name, kind: byHour}
-	case "day":
-		return dimension{name: name, kind: byDay}
-	case "service":
-		return dimension{name: name, kind: byService}
-	case "instance":
-		return dimension{name: name, kind: byInstance}
-	case "source":
-		return dimension{name: name, kind: bySource}
-	}
-	return dimension{name: name, kind: byField}
-}
-
 // clone is the same for another goroutine.
 func (d *dimensions) clone() *dimensions {
-	c, _ := newDimensions(d.names(), d.zone)
+	by := make([]field.Name, len(d.all))
+	for i := range d.all {
+		by[i] = d.all[i].Name
+	}
+	c := newDimensions(by, d.zone)
 	return &c
 }
 
 func (d *dimensions) names() []string {
 	names := []string{}
-	for _, one := range d.all {
-		names = append(names, one.name)
+	for i := range d.all {
+		names = append(names, d.all[i].Text)
 	}
 	return names
 }
 
 // inFooters reports whether footers have all dimensions.
 func (d *dimensions) inFooters() bool {
-	for _, one := range d.all {
-		if one.kind == bySource || one.kind == byField {
+	for i := range d.all {
+		switch one := &d.all[i]; {
+		case one.step() && one.Step.Minutes(), one.Fixed == field.Level, one.Fixed == field.Service, one.Fixed == field.Instance:
+		default:
 			return false
 		}
 	}
@@ -118,23 +92,18 @@ func (d *dimensions) inFooters() bool {
 
 // byInstance reports whether a record's instance matters.
 func (d *dimensions) byInstance() bool {
-	return slices.ContainsFunc(d.all, func(one dimension) bool { return one.kind == byInstance })
+	return slices.ContainsFunc(d.all, func(one dimension) bool { return one.Fixed == field.Instance })
 }
 
 // timed reports whether a record's time matters.
 func (d *dimensions) timed() bool {
-	for _, one := range d.all {
-		if one.kind.timed() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.all, func(one dimension) bool { return one.step() })
 }
 
 // samePeriods reports whether two times, and all between them, are in the same periods.
 func (d *dimensions) samePeriods(from, to int64) bool {
-	for _, one := range d.all {
-		if one.kind.timed() && d.start(one.kind, from) != d.start(one.kind, to) {
+	for i := range d.all {
+		if one := &d.all[i]; one.step() && d.start(one.Step, from) != d.start(one.Step, to) {
 			return false
 		}
 	}
@@ -153,30 +122,41 @@ type groupRecord struct {
 func (d *dimensions) key(s *groupRecord) []byte {
 	d.scratch = d.scratch[:0]
 	decoded := false
+	message := func() []byte {
+		if !decoded {
+			d.message, decoded = record.AppendMessage(d.message[:0], s.Raw), true
+		}
+		return d.message
+	}
+	split := false
 	for i := range d.all {
 		one := &d.all[i]
-		switch one.kind {
-		case byLevel:
+		switch {
+		case one.step():
+			d.scratch = append(d.scratch, 8)
+			d.scratch = binary.BigEndian.AppendUint64(d.scratch, uint64(d.start(one.Step, s.time))^1<<63)
+		case one.Fixed == field.Time:
+			d.put(record.AppendTime(nil, s.time))
+		case one.Fixed == field.Level:
 			d.put([]byte(s.Level.String()))
-		case byService:
+		case one.Fixed == field.Service:
 			d.put([]byte(s.service))
-		case byInstance:
+		case one.Fixed == field.Instance:
 			d.put([]byte(s.instance))
-		case bySource:
+		case one.Fixed == field.Source:
 			d.put(s.Source)
-		case byField:
-			if !decoded {
-				d.message, decoded = record.AppendMessage(d.message[:0], s.Raw), true
-				d.splitter.Split(d.message)
+		case one.Fixed == field.Message:
+			d.put(message())
+		default:
+			if !split {
+				d.splitter.Split(message())
+				split = true
 			}
 			v := d.splitter.Value(one.index)
 			if v.Kind == field.Missing {
 				v.Text = []byte("-")
 			}
 			d.put(v.Text)
-		default:
-			d.scratch = append(d.scratch, 8)
-			d.scratch = binary.BigEndian.AppendUint64(d.scratch, uint64(d.start(one.kind, s.time))^1<<63)
 		}
 	}
 	return d.scratch
@@ -187,17 +167,19 @@ func (d *dimensions) put(b []byte) {
 	d.scratch = append(d.scratch, b...)
 }
 
-// start is the start of the period around t (Unix nanoseconds) in Unix seconds.
-func (d *dimensions) start(k kind, t int64) int64 {
-	minute := record.MinuteOf(t)
-	if k == byMinute {
-		return minute
+// start is the start of the step around t, both in Unix nanoseconds. Steps of whole minutes are those
+// of a record's minute, which footers count.
+func (d *dimensions) start(step field.Step, t int64) int64 {
+	if d.first <= t && t <= d.last {
+		return d.first
 	}
-	at := time.Unix(minute, 0).In(d.zone)
-	if k == byHour {
-		return minute - int64(at.Minute())*60
+	at := time.Unix(0, t)
+	if step.Minutes() {
+		at = time.Unix(record.MinuteOf(t), 0)
 	}
-	return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, d.zone).Unix()
+	start := step.Start(at.In(d.zone))
+	d.first, d.last = start.UnixNano(), step.Next(start).UnixNano()-1
+	return d.first
 }
 
 // times are the times of a key, in their order, to sort by; "" if it has none.
@@ -205,7 +187,7 @@ func (d *dimensions) times(key string) string {
 	var times []byte
 	for i, rest := 0, []byte(key); len(rest) > 0; i++ {
 		n, width := binary.Uvarint(rest)
-		if d.all[i].kind.timed() {
+		if d.all[i].step() {
 			times = append(times, rest[width:width+int(n)]...)
 		}
 		rest = rest[width+int(n):]
@@ -219,9 +201,9 @@ func (d *dimensions) split(key string) []string {
 	for rest := []byte(key); len(rest) > 0; {
 		n, width := binary.Uvarint(rest)
 		value := rest[width : width+int(n)]
-		if d.all[len(values)].kind.timed() {
-			at := time.Unix(int64(binary.BigEndian.Uint64(value)^1<<63), 0)
-			values = append(values, at.In(d.zone).Format(time.RFC3339))
+		if one := &d.all[len(values)]; one.step() {
+			at := time.Unix(0, int64(binary.BigEndian.Uint64(value)^1<<63))
+			values = append(values, at.In(d.zone).Format(one.Step.Layout()))
 		} else {
 			values = append(values, string(value))
 		}

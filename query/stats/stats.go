@@ -13,23 +13,24 @@ import (
 	"time"
 
 	"logstow/query/fetch"
-	"logstow/query/match"
 	"logstow/query/merge"
 	"logstow/query/source"
 
+	"logstow/field"
 	"logstow/record"
 )
 
 // Row is a group of records in [Stats].
 type Row struct {
-	// Key has a value for each of Stats.By; times are RFC 3339 in the requested zone,
-	// "-" is none.
+	// Key has a value for each of Stats.By; the starts of time steps are in the requested zone
+	// (see [field.Step.Layout]), "-" is none.
 	Key   []string
 	Count uint64
 }
 
 // Stats are numbers of records by some of their properties.
 type Stats struct {
+	// By are the names as written.
 	By []string
 	// Rows are in the order of their times, if By has any; those of one time the
 	// largest first, then in the order of their keys.
@@ -58,13 +59,11 @@ func Count(ctx context.Context, s *merge.Scheduler, segments []*source.Segment) 
 	return n
 }
 
-// CountBy counts the records of segments that match by their properties. memory is about
+// CountBy counts the records of segments that match by names, of which one at most is a time step
+// ([field.ParseNames]). memory is about
 // the number of bytes that the groups may take.
-func CountBy(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, by []string, zone *time.Location, memory int64) (*Stats, error) {
-	dims, err := newDimensions(by, zone)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", match.ErrSelection, err)
-	}
+func CountBy(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, by []field.Name, zone *time.Location, memory int64) (*Stats, error) {
+	dims := newDimensions(by, zone)
 	c := &counting{Scheduler: s, dims: dims, memory: memory, groups: newGroups(memory)}
 	tasks := s.Blocks(ctx, segments)
 	if c.footersSuffice = dims.inFooters() && s.Matcher.TimeAndLevelOnly(); c.footersSuffice {
