@@ -2,7 +2,6 @@ package tail
 
 import (
 	"cmp"
-	"compress/gzip"
 	"container/list"
 	"context"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"logstow/buffer"
@@ -226,59 +224,6 @@ func (f *file) open() error {
 // openFile opens a file for reading without waiting for the writer of a pipe.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
-}
-
-// gzipMagic is the start of gzip files.
-const gzipMagic = "\x1f\x8b\x08"
-
-// isCompressed reports whether r is a gzip file.
-func isCompressed(r io.ReaderAt) bool { return readPrefix(r, int64(len(gzipMagic))) == gzipMagic }
-
-// readPrefix is the first n bytes, fewer if there are fewer or they are unreadable.
-func readPrefix(r io.ReaderAt, n int64) string {
-	b := make([]byte, n)
-	got, _ := r.ReadAt(b, 0)
-	return string(b[:got])
-}
-
-// unpack returns a reader of the decompressed content of a file.
-func unpack(r io.ReaderAt) (io.Reader, error) {
-	return gzip.NewReader(io.NewSectionReader(r, 0, 1<<62))
-}
-
-// readHead returns the first bytes of the (decompressed) content, at most [maxFingerprint].
-func readHead(handle io.ReaderAt, kind kind) ([]byte, error) {
-	var r io.Reader = io.NewSectionReader(handle, 0, maxFingerprint)
-	if kind == compressed {
-		var err error
-		if r, err = unpack(handle); err != nil {
-			return nil, err
-		}
-	}
-	b := make([]byte, maxFingerprint)
-	n, err := io.ReadFull(r, b)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
-	}
-	return b[:n], err
-}
-
-// startsLike reports whether p's file started with b, as far as both are known.
-func (p position) startsLike(b []byte) bool {
-	n := int(p.print.length)
-	if n > len(b) { // it grew after it was copied
-		return len(b) > 0 && strings.HasPrefix(p.head, string(b))
-	}
-	return n > 0 && fingerprintOf(b[:n]) == p.print
-}
-
-// isComplete reports whether a compressed file is complete, by reading it.
-func isComplete(handle io.ReaderAt) bool {
-	r, err := unpack(handle)
-	if err == nil {
-		_, err = io.Copy(io.Discard, r)
-	}
-	return err == nil
 }
 
 // read passes the lines of r, a part of the file, to the feed.

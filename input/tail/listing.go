@@ -1,7 +1,6 @@
 package tail
 
 import (
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,12 +25,6 @@ func newEntry(path string, info fs.FileInfo) entry {
 type version struct{ modified, size int64 }
 
 func (e entry) version() version { return version{e.modified, e.size} }
-
-// content is an open file.
-type content interface {
-	io.ReaderAt
-	io.Closer
-}
 
 // fileSystem is where files are: that of the system, or a model of one.
 type fileSystem interface {

@@ -1,13 +1,11 @@
 package tail
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"hash/fnv"
-	"io"
 	"math"
 	"path/filepath"
 	"time"
@@ -60,18 +58,6 @@ func (p fingerprint) extend(at int64, b []byte) fingerprint {
 	}
 	b = b[:min(len(b), maxFingerprint-int(p.length))]
 	return fingerprint{p.length + uint32(len(b)), crc32.Update(p.sum, crc32.MakeTable(crc32.Castagnoli), b)}
-}
-
-// readFingerprint is the fingerprint of the first min(n, [maxFingerprint]) bytes of r.
-func readFingerprint(r io.ReaderAt, n int64) (fingerprint, error) {
-	buf := make([]byte, min(n, maxFingerprint))
-	if len(buf) == 0 {
-		return fingerprint{}, nil
-	}
-	if got, err := r.ReadAt(buf, 0); got < len(buf) {
-		return fingerprint{}, err
-	}
-	return fingerprintOf(buf), nil
 }
 
 // kind is the meaning of a position's offset.
@@ -224,39 +210,6 @@ func (p position) distinguishing() bool { return p.print.length > 0 || p.kind !=
 func (p position) mayBeAt(path string) bool {
 	return p.distinguishing() || path == p.path || path == p.target ||
 		isRotation(filepath.Base(path), filepath.Base(p.path)) || isRotation(filepath.Base(path), filepath.Base(p.resolvedPath()))
-}
-
-// matchesHead reports whether the first bytes of r have p's fingerprint.
-func (p position) matchesHead(r io.ReaderAt) bool {
-	now, err := readFingerprint(r, int64(p.print.length))
-	return err == nil && now == p.print
-}
-
-// matchesContent reports whether a file has p's fingerprint and at least its size.
-func matchesContent(p position, r io.ReaderAt, size int64) bool {
-	if p.kind == compressed || p.kind == copied && isCompressed(r) {
-		head, err := readHead(r, compressed)
-		return err == nil && (p.print.length == 0 || p.startsLike(head))
-	}
-	return size >= p.offset && p.matchesHead(r) && (p.distinguishing() || !isCompressed(r))
-}
-
-// sameContent reports whether a file of a size has the first and last bytes of the same part of another.
-func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
-	if size > otherSize {
-		return false
-	}
-	const span = 4096
-	a, b := make([]byte, min(span, size)), make([]byte, min(span, size))
-	for _, at := range []int64{0, size - int64(len(a))} {
-		if n, _ := file.ReadAt(a, at); n < len(a) {
-			return false
-		}
-		if n, _ := other.ReadAt(b, at); n < len(b) || !bytes.Equal(a, b) {
-			return false
-		}
-	}
-	return true
 }
 
 // orphanID is an identity for the position of a file whose inode has another content now.
