@@ -111,3 +111,11 @@ type content interface {
 	io.ReaderAt
 	io.Closer
 }
+
+// copyOf is the position of an open file of which nothing is read any more: its content was
+// or will be read from another file.
+func copyOf(p position, r io.ReaderAt, size int64) (position, error) {
+	head, err := readHead(r, p.kind)
+	p.kind, p.print, p.offset, p.state = copied, fingerprintOf(head), size, ""
+	return p, err
+}

@@ -2,7 +2,6 @@ package tail
 
 import (
 	"bytes"
-	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,6 +14,8 @@ const (
 	smallCompressed = 1 << 20
 	// lateWrites is how long a program may write to a file after it was rotated.
 	lateWrites = 24 * time.Hour
+	// minPollGap is the minimum time between two polls.
+	minPollGap = 100 * time.Millisecond
 )
 
 // verb is what to do with a file that was found.
@@ -74,7 +75,11 @@ type view struct {
 	starting      bool
 	watchingSince time.Time
 	rotateWait    time.Duration
-	// firstScan is the time of the first scan of the patterns that match a file, Unix nanoseconds.
+	// once reports that only known files are read at paths that no pattern matches.
+	once bool
+	// matches reports whether a pattern matches a path. firstScan is the time of the first scan of
+	// the patterns that match a file, Unix nanoseconds; the maximum if there was none.
+	matches   func(path string) bool
 	firstScan func(position) int64
 }
 
@@ -299,34 +304,18 @@ func (v view) compareLive(o original, c *candidate, kind kind, head []byte) (act
 	return action{verb: markCopy, original: o.live}, true
 }
 
-// firstScanOf is the time of the first scan of the patterns that match a file.
-func firstScanOf(patterns []*pattern, p position) int64 {
-	since := int64(math.MaxInt64)
-	for _, pattern := range patterns {
-		if pattern.scanned && pattern.names(p.path) {
-			at := pattern.firstScan
-			if at == 0 { // unknown
-				at = p.modified
-			}
-			since = min(since, at)
-		}
-	}
-	return since
-}
-
 // candidate is a file to be identified.
 type candidate struct {
 	entry
+	// source is the source of its records, shown the path as configured, if different.
+	source, shown string
 	// content is the open file. Whoever reads the file takes it; then it is nil.
 	content
 	// place is the path with symbolic links resolved.
 	place string
-	// source is the source of its records, pipe reports that it is not a regular file.
-	source string
-	pipe   bool
 	discovery
-	// unmatched is a file that no pattern matches, but whose name is a rotated name of a
-	// file that is read.
+	// unmatched is a file that no pattern matches, but that may be a known file, or has the
+	// rotated name of one.
 	unmatched bool
 	// deferred is when it was first found, if it was found before.
 	deferred time.Time
@@ -336,7 +325,17 @@ type candidate struct {
 func (c *candidate) close() {
 	if c.content != nil {
 		_ = c.Close()
+		c.content = nil
 	}
+}
+
+// position is the position of the file at its start.
+func (c *candidate) position(kind kind) position {
+	p := position{id: c.id, kind: kind, modified: c.modified, path: c.path, source: c.source}
+	if c.place != c.path {
+		p.target = c.place
+	}
+	return p
 }
 
 // mayBeCompressed reports whether it will perhaps be a compressed file: too little was written yet.

@@ -54,7 +54,7 @@ type modelReader struct {
 func (m *modelReader) view() view {
 	return view{
 		known: m.known, dirs: newListing(m.disk), now: time.Unix(0, m.disk.clock), starting: m.starting,
-		rotateWait: time.Second, firstScan: func(position) int64 { return 0 },
+		rotateWait: time.Second, matches: m.matches, firstScan: func(position) int64 { return 0 },
 	}
 }
 
@@ -107,7 +107,7 @@ func (m *modelReader) orphan(p position) {
 	}
 	p.id = p.orphanID()
 	m.known.add(p)
-	m.known.byID[p.id].state = removed
+	m.known.removed[p.id] = false
 }
 
 func (m *modelReader) stop(f *modelFile) {
@@ -177,24 +177,14 @@ func (m *modelReader) poll() {
 		f.gone = f.gone || !present[id]
 	}
 	if m.starting {
-		renamed, gone := m.view().relocated()
-		for _, r := range renamed {
-			if m.matches(r.from.path) {
-				m.observe(r.entry, candidate{unmatched: true})
-			}
-		}
-		for _, p := range gone {
+		for _, p := range m.view().gone() {
 			if p.kind != copied && m.matches(p.path) {
 				m.execute(m.view().lost(p))
 			}
 		}
 	}
-	for _, k := range m.known.byID {
-		if k.state == removed {
-			k.state = searched
-		}
-	}
-	for _, e := range m.view().rotated(".", func(e entry) bool { return m.matches(e.path) || m.skipped[e.id] == e.version() }) {
+	m.known.beginSearch()
+	for _, e := range m.view().unread(".", func(e entry) bool { return m.matches(e.path) || m.skipped[e.id] == e.version() }) {
 		m.observe(e, candidate{unmatched: true})
 	}
 	for again := true; again; {
@@ -208,8 +198,8 @@ func (m *modelReader) poll() {
 			delete(m.deferred, path)
 		}
 	}
-	for id, k := range m.known.byID {
-		if k.state == searched && len(m.deferred) == 0 {
+	for _, id := range m.known.searched() {
+		if len(m.deferred) == 0 {
 			m.known.remove(id)
 		}
 	}
@@ -232,7 +222,7 @@ func (m *modelReader) read(f *modelFile) (again bool) {
 		if m.stop(f); resumed {
 			m.known.forget(f.p.id)
 		} else {
-			m.known.byID[f.p.id].state = removed
+			m.known.removed[f.p.id] = false
 		}
 		return resumed
 	}
@@ -265,7 +255,7 @@ func (m *modelReader) read(f *modelFile) (again bool) {
 	if f.gone && f.p.offset == size {
 		gone := f.handle.f.names == 0
 		if m.stop(f); gone {
-			m.known.byID[f.p.id].state = removed
+			m.known.removed[f.p.id] = false
 		}
 	}
 	return again

@@ -118,7 +118,7 @@ func (p position) encode() []byte {
 	b[0] = positionVersion
 	for _, v := range [...]uint64{
 		uint64(p.kind), p.id.device, p.id.inode, uint64(p.offset),
-		uint64(p.print.length), uint64(p.print.sum), uint64(p.at), uint64(p.modified),
+		uint64(p.print.length), uint64(p.print.sum), uint64(p.at), uint64(max(p.modified, 0)),
 	} {
 		b = binary.AppendUvarint(b, v)
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"time"
 )
 
 // actions are what to do with files, in order. They depend on each other: each must be
@@ -95,62 +94,66 @@ func (v view) compareLost(p position, c *candidate) (action, bool) {
 	return action{verb: resumeCopy, kind: kind, from: p}, true
 }
 
-// rotated are the files of a directory that are not being read and not ignored, oldest
-// first, that may be rotated files of known ones.
-func (v view) rotated(dir string, ignore func(entry) bool) []entry {
+// unread are the files of a directory that are not being read and not ignored, but may have
+// unread data: known files that were renamed, then files that may be rotated files of known
+// ones, the oldest first.
+func (v view) unread(dir string, ignore func(entry) bool) []entry {
 	listed := v.dirs.read(dir)
 	if listed == nil {
 		return nil
 	}
-	byID := make(map[fileID]entry)
-	for origin, entries := range listed.rotations {
-		if len(v.known.at(filepath.Join(dir, origin))) == 0 {
-			continue
-		}
+	renamed, rotated := make(map[fileID]entry), make(map[fileID]entry)
+	mayBeUnread := func(e entry) bool { return !v.known.isLive(e.id) && !ignore(e) && v.mayHaveMore(e) }
+	for inode, entries := range listed.byInode {
 		for _, e := range entries {
-			if !v.known.isLive(e.id) && !ignore(e) && v.mayHaveMore(e) {
-				byID[e.id] = e
+			if len(v.known.byInode[inode]) > 0 && mayBeUnread(e) && v.isRenamed(e) {
+				renamed[e.id] = e
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(byID), func(a, b entry) int { return cmp.Compare(a.modified, b.modified) })
+	for origin, entries := range listed.rotations {
+		if v.once || !v.isRead(filepath.Join(dir, origin)) {
+			continue
+		}
+		for _, e := range entries {
+			if _, ok := renamed[e.id]; !ok && mayBeUnread(e) {
+				rotated[e.id] = e
+			}
+		}
+	}
+	oldestFirst := func(a, b entry) int { return cmp.Compare(a.modified, b.modified) }
+	return append(slices.SortedFunc(maps.Values(renamed), oldestFirst), slices.SortedFunc(maps.Values(rotated), oldestFirst)...)
 }
 
-// mayHaveMore reports whether something may be unread of a file that is not being read, unless
-// it was just renamed: then renamed finds it.
+// mayHaveMore reports whether something may be unread of a file that is not being read.
 func (v view) mayHaveMore(e entry) bool {
 	p, known := v.known.past(e.id)
-	if !known {
-		return true
-	}
-	unchanged := e.size == p.offset && e.modified == p.modified
-	return !unchanged && (!p.distinguishing() || !v.dirs.isAt(p, e))
+	return !known || e.size != p.offset || e.modified != p.modified
 }
 
-// relocation is where a file that was at p.path is now.
-type relocation struct {
-	entry
-	from position
+// isRenamed reports whether a file is one that was not read to its end at another path.
+func (v view) isRenamed(e entry) bool {
+	return slices.ContainsFunc(v.known.byInode[e.id.inode], func(k *known) bool {
+		return k.past.kind != copied && e.path != k.past.path && v.matches(k.past.path) && v.dirs.isAt(k.past, e)
+	})
 }
 
-// relocated returns the files that are not being read: those with unread data that are at
-// another path now, and those that do not exist any more, both oldest first.
-func (v view) relocated() (renamed []relocation, gone []position) {
+// isRead reports whether files with a resolved path are read.
+func (v view) isRead(place string) bool {
+	return slices.ContainsFunc(v.known.at(place), func(k *known) bool { return k.live != nil || v.matches(k.past.path) })
+}
+
+// gone are the files that are not being read and do not exist any more, oldest first.
+func (v view) gone() []position {
+	var all []position
 	for _, k := range v.known.byID {
 		if k.live != nil {
 			continue
 		}
-		p := k.past
-		e, found, certain := v.dirs.find(p)
-		settled := p.kind != compressed && e.size == p.offset && v.now.Sub(time.Unix(0, e.modified)) > v.rotateWait
-		switch {
-		case !found && certain:
-			gone = append(gone, p)
-		case found && p.kind != copied && e.path != p.path && !settled:
-			renamed = append(renamed, relocation{e, p})
+		if _, found, certain := v.dirs.find(k.past); !found && certain {
+			all = append(all, k.past)
 		}
 	}
-	slices.SortFunc(renamed, func(a, b relocation) int { return cmp.Compare(a.modified, b.modified) })
-	slices.SortFunc(gone, func(a, b position) int { return cmp.Compare(a.modified, b.modified) })
-	return renamed, gone
+	slices.SortFunc(all, func(a, b position) int { return cmp.Compare(a.modified, b.modified) })
+	return all
 }

@@ -4,8 +4,12 @@ package tail
 
 import "io/fs"
 
+const nonblocking = 0
+
 // isRemoved reports whether an open file is known to be deleted.
 func isRemoved(fs.FileInfo) bool { return false }
 
 // idOf identifies a file by its path: on systems without inodes, a renamed file is a new one.
 func idOf(path string, _ fs.FileInfo) fileID { return idOfPath(path) }
+
+func defaultMaxOpen() int { return maxOpenDefault / 4 }

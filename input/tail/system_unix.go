@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// nonblocking opens a pipe without waiting for its writer.
+const nonblocking = syscall.O_NONBLOCK
+
 // isRemoved reports whether an open file was deleted.
 func isRemoved(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
@@ -19,4 +22,13 @@ func idOf(path string, info fs.FileInfo) fileID {
 		return fileID{uint64(st.Dev), st.Ino} //nolint:unconvert // the type of Dev differs between systems
 	}
 	return idOfPath(path)
+}
+
+// defaultMaxOpen is a quarter of the process's limit of open files, within bounds.
+func defaultMaxOpen() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return maxOpenDefault / 4
+	}
+	return int(max(minOpen, min(maxOpenDefault, limit.Cur/4))) //nolint:gosec // at most maxOpenDefault
 }
