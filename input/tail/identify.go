@@ -2,6 +2,7 @@ package tail
 
 import (
 	"bytes"
+	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -34,10 +35,9 @@ const (
 	resumeCopy
 	// markCopy: its content was or will be read from another file.
 	markCopy
-	// replaced: its identity is that of action.from, its content is not: forget that one.
+	// replaced: its identity is that of action.from, its content is not: that one is lost. When
+	// that is known, identify it again.
 	replaced
-	// orphan: there is no copy of the file of action.from, which is gone; one may appear.
-	orphan
 )
 
 // action is what to do with a file.
@@ -62,6 +62,9 @@ type discovery struct {
 	// knownOnly decides about it only if its identity and content are those of a known file;
 	// otherwise the last action is wait.
 	knownOnly bool
+	// copyOnly decides about it only if it is a copy of a file that does not exist any more;
+	// otherwise the action is skip, until it is found in another way.
+	copyOnly bool
 }
 
 // view is what actions are decided by: the known files, the directories and the time. Its
@@ -75,8 +78,6 @@ type view struct {
 	starting      bool
 	watchingSince time.Time
 	rotateWait    time.Duration
-	// once reports that only known files are read at paths that no pattern matches.
-	once bool
 	// matches reports whether a pattern matches a path. firstScan is the time of the first scan of
 	// the patterns that match a file, Unix nanoseconds; the maximum if there was none.
 	matches   func(path string) bool
@@ -113,6 +114,10 @@ func (v view) age(c *candidate) time.Duration { return v.now.Sub(time.Unix(0, c.
 
 // decide is identify without checking that a compressed file is complete.
 func (v view) decide(c *candidate, kind kind) action {
+	if c.copyOnly {
+		a, _ := v.byContent(c, kind)
+		return a
+	}
 	p, known := v.lookUp(c)
 	if c.knownOnly && known && !p.distinguishing() {
 		return action{verb: wait}
@@ -234,7 +239,9 @@ func (v view) rotatedUnseen(c *candidate) (origin position, ok bool) {
 func (v view) byContent(c *candidate, kind kind) (action, bool) {
 	var head []byte
 	for _, o := range v.originals(c) {
-		if o.id == c.id || o.kind == copied && (!o.byName || o.print.length < maxFingerprint) {
+		switch {
+		case o.id == c.id, o.kind == copied && (!o.byName || o.print.length < maxFingerprint),
+			c.copyOnly && (o.live != nil || o.kind == copied):
 			continue
 		}
 		if head == nil {
@@ -243,54 +250,55 @@ func (v view) byContent(c *candidate, kind kind) (action, bool) {
 				return action{verb: wait}, true
 			}
 		}
-		a, decided := action{}, false
+		if o.live == nil && !o.startsLike(head) {
+			continue
+		}
+		a, decided := v.compare(o, c, kind, head)
 		switch {
-		case o.live != nil:
-			a, decided = v.compareLive(o, c, kind, head)
-		case !o.startsLike(head):
-		case o.kind == copied: // decompressed by hand, perhaps
-			return action{verb: skip}, true
-		case o.byName || o.print.length == maxFingerprint:
-			a, decided = v.comparePast(o.position, c, kind)
-		}
-		if decided && a.verb == markCopy && kind == compressed && !isComplete(c) {
+		case !decided, c.copyOnly && a.verb != resumeCopy:
+		case a.verb == markCopy && kind == compressed && !isComplete(c):
 			return action{verb: wait}, true
-		}
-		if decided {
+		default:
 			return a, true
 		}
 	}
 	return action{}, false
 }
 
-// comparePast decides about a file that starts like the file of p, which is not being read.
-func (v view) comparePast(p position, c *candidate, kind kind) (action, bool) {
-	e, exists, _ := v.dirs.find(p)
-	if !exists {
-		if kind == plain {
-			p.offset = min(p.offset, c.size)
-		}
-		return action{verb: resumeCopy, from: p}, true
-	}
-	r, _, err := v.dirs.fs.open(e.path)
-	if err != nil {
-		return action{}, false
-	}
-	defer func() { _ = r.Close() }()
-	return action{verb: markCopy}, kind != plain || sameContent(c, r, c.size, e.size)
-}
-
-// compareLive decides about a file with a head that may be a copy of one that is being read.
-func (v view) compareLive(o original, c *candidate, kind kind, head []byte) (action, bool) {
+// compare decides about a file with a head that may be a copy of o.
+func (v view) compare(o original, c *candidate, kind kind, head []byte) (action, bool) {
 	undecided := action{verb: wait, original: o.live}
-	r, size, err := o.live.content()
-	if err != nil {
-		return undecided, true
+	var r io.ReaderAt
+	var size int64
+	switch {
+	case o.live != nil:
+		var err error
+		if r, size, err = o.live.content(); err != nil {
+			return undecided, true
+		}
+	case o.kind == copied: // compressed later, or decompressed by hand
+		return action{verb: markCopy}, true
+	case !o.byName && o.print.length < maxFingerprint && !c.copyOnly:
+		return action{}, false
+	default:
+		e, exists, _ := v.dirs.find(o.position)
+		if !exists {
+			if kind == plain {
+				o.offset = min(o.offset, c.size)
+			}
+			return action{verb: resumeCopy, from: o.position}, true
+		}
+		opened, e, err := v.dirs.fs.open(e.path)
+		if err != nil {
+			return action{}, false
+		}
+		defer func() { _ = opened.Close() }()
+		r, size = opened, e.size
 	}
 	own, err := readHead(r, o.kind)
 	alike := err == nil && bytes.HasPrefix(own, head)
 	switch {
-	case o.kind == plain && !o.matchesHead(r) && (alike || o.startsLike(head)): // it was just truncated, which decides about its copy
+	case o.live != nil && o.kind == plain && !o.matchesHead(r) && (alike || o.startsLike(head)): // it was just truncated, which decides about its copy
 		return undecided, true
 	case !alike:
 		return action{}, false

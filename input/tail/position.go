@@ -51,11 +51,13 @@ func fingerprintOf(head []byte) fingerprint {
 	return fingerprint{uint32(len(head)), crc32.Checksum(head, crc32.MakeTable(crc32.Castagnoli))}
 }
 
-// extend adds the bytes at an offset to the fingerprint if they follow the bytes it covers.
+// extend adds those of the bytes at an offset that follow the bytes it covers.
 func (p fingerprint) extend(at int64, b []byte) fingerprint {
-	if at != int64(p.length) || at >= maxFingerprint {
+	covered := int64(p.length) - at
+	if covered < 0 || covered >= int64(len(b)) {
 		return p
 	}
+	b = b[covered:]
 	b = b[:min(len(b), maxFingerprint-int(p.length))]
 	return fingerprint{p.length + uint32(len(b)), crc32.Update(p.sum, crc32.MakeTable(crc32.Castagnoli), b)}
 }

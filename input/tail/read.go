@@ -17,17 +17,21 @@ import (
 const activePolls = 10
 
 // reader reads the files that are due.
-type reader struct{ scanner }
+type reader struct {
+	scanner
+	// stuck reports that all files that have more wait for others to be closed.
+	stuck bool
+}
 
 // readDue reads at most [readQuota] of every file that is due, displaced files first, and
 // closes finished ones. It reports whether any has more. While a displaced file has
-// more, the files at its former path wait.
+// more, the files at its former path wait, unless it cannot be opened before they are closed.
 func (r *reader) readDue(ctx context.Context) (more bool, err error) {
 	if err := r.flush(ctx); err != nil { // before records, whose positions are newer
 		return false, err
 	}
 	r.dirs = newListing(system{})
-	waiting := make(map[string]bool)
+	waiting, progress := make(map[string]bool), false
 	for _, f := range inOrder(maps.Keys(r.due)) {
 		if r.files[f.id] != f || waiting[f.resolvedPath()] {
 			continue
@@ -36,13 +40,15 @@ func (r *reader) readDue(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
+		progress = progress || !again || f.opened != nil
 		if again {
 			more = true
-			waiting[f.resolvedPath()] = f.displaced()
+			waiting[f.resolvedPath()] = f.displaced() && !r.stuck
 		} else if !f.lines.Waiting() {
 			delete(r.due, f)
 		}
 	}
+	r.stuck = more && !progress
 	return more, r.flush(ctx)
 }
 
@@ -129,7 +135,7 @@ func (r *reader) idle(ctx context.Context, f *file) error {
 	}
 	removed := f.isRemoved()
 	if r.stop(f); removed {
-		r.markRemoved(f.position) // it may have been compressed
+		r.lost(f.position, true) // it may have been compressed
 	}
 	return nil
 }
@@ -149,13 +155,19 @@ func (r *reader) complete(ctx context.Context, f *file) error {
 func (r *reader) truncated(ctx context.Context, f *file) error {
 	r.opts.Log.Info("file was truncated: reading it from the start", "file", f.location)
 	r.dirs = newListing(system{})
-	if !r.resumeFromCopy(f.current()) {
+	former := f.current()
+	orphan := r.orphan(former)
+	f.print, f.head = fingerprint{}, ""
+	r.search()
+	if _, left := r.known.past(orphan); left {
+		f.print = former.print
 		if err := r.end(ctx, f); err != nil {
 			return err
 		}
+		r.forget(orphan)
 		r.orphan(f.current())
+		f.print = fingerprint{}
 	}
-	f.print, f.head = fingerprint{}, ""
 	r.readFrom(f, input.Point{})
 	r.storeFile(f)
 	return r.flush(ctx)
@@ -171,20 +183,15 @@ func (r *reader) missing(ctx context.Context, f *file) (more bool, err error) {
 		f.location = e.path
 		return true, nil
 	}
-	resumed := r.resumeFromCopy(p)
-	if !resumed {
-		if err := r.end(ctx, f); err != nil {
-			return false, err
-		}
-	}
 	r.stop(f)
-	switch {
-	case resumed: // the rest is read from the copy
-		r.forget(f.id)
-	case certain:
-		r.markRemoved(p)
+	r.lost(p, certain)
+	r.search()
+	if _, left := r.known.past(f.id); left { // otherwise the rest is read from a copy
+		err = r.end(ctx, f)
+		r.known.add(f.current())
+		r.lost(p, certain)
 	}
-	return false, nil
+	return false, err
 }
 
 // readToEnd reads a file to its end and stops reading it. fileErr is an error of the file.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"time"
 
 	"logstow/input"
@@ -106,6 +105,7 @@ func (t *Tailer) start(ctx context.Context, w *watcher) error {
 	})
 	t.searchAll(false)
 	t.search()
+	t.forgetRemoved()
 	t.starting = false // from here on an unknown file is a new one
 	now := t.opts.Now()
 	t.scans.last, t.lastSearchAll, t.searchInterval = now, now, firstSearchInterval
@@ -178,6 +178,7 @@ func (t *Tailer) poll(ctx context.Context, w *watcher) error {
 	if len(t.changed) > 0 && t.searches.rest(now, 0, urgentShare) <= 0 {
 		t.searches.do(now, t.search)
 	}
+	t.forgetRemoved()
 	return t.flush(ctx)
 }
 
@@ -204,7 +205,7 @@ func (t *Tailer) handleEvents(w *watcher) {
 			continue
 		}
 		if t.hasOrigin(path, func(*known) bool { return true }) {
-			t.changed[filepath.Dir(path)] = true
+			t.markChanged(path)
 		}
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {
 			t.rescan = true // it may contain files already
@@ -292,6 +293,12 @@ func (t *Tailer) readAll(ctx context.Context) error {
 			if err := read(f); err != nil {
 				return err
 			}
+		}
+	}
+	t.search()
+	for _, f := range inOrder(maps.Values(t.files)) { // copies of files that were replaced
+		if err := read(f); err != nil {
+			return err
 		}
 	}
 	t.forgetRemoved()

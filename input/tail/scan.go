@@ -57,7 +57,7 @@ func (s *scanner) scan(watch func(dir string), how func(*pattern) discovery) {
 	}
 	for path := range s.deferred {
 		if !s.matches(path) {
-			s.changed[filepath.Dir(path)] = true
+			s.markChanged(path)
 		} else if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			delete(s.deferred, path)
 		}
@@ -125,7 +125,7 @@ func (s *scanner) tryAdmit(c *candidate) *file {
 	found := c.entry
 	f, decided, err := s.admit(c)
 	switch s.note(c.path, err); {
-	case err != nil:
+	case err != nil, f == nil && c.copyOnly:
 	case !decided:
 		s.deferred[c.path] = cmp.Or(s.deferred[c.path], s.opts.Now())
 	default:
@@ -162,7 +162,7 @@ func (s *scanner) checkDirTimes() {
 			continue
 		}
 		if !info.ModTime().Equal(before[dir]) {
-			s.changed[dir] = true
+			s.markChanged(place)
 		}
 		if s.opts.Now().Sub(info.ModTime()) > dirClock { // it may change again at the same time
 			s.dirTimes[dir] = info.ModTime()
@@ -174,18 +174,18 @@ func (s *scanner) checkDirTimes() {
 // unread data.
 func (s *scanner) search() {
 	s.known.beginSearch()
-	for dir := range maps.Clone(s.changed) {
+	for dir, copies := range maps.Clone(s.changed) {
 		delete(s.changed, dir)
-		found := s.view().unread(dir, func(e entry) bool { return s.skips(e) || s.matches(e.path) && !s.opts.Once })
+		found := s.view().unread(dir, copies, func(e entry) bool { return s.skips(e) || s.matches(e.path) && !s.opts.Once })
 		maps.DeleteFunc(s.deferred, func(path string, _ time.Time) bool { // they are decided otherwise
 			return filepath.Dir(path) == dir && !s.matches(path) &&
-				!slices.ContainsFunc(found, func(e entry) bool { return e.path == path })
+				!slices.ContainsFunc(found, func(c *candidate) bool { return c.path == path })
 		})
-		for _, e := range found {
-			s.tryAdmit(&candidate{entry: e, source: filepath.Base(e.path), unmatched: true, discovery: discovery{fromEnd: s.isFirstScan(e.path)}})
+		for _, c := range found {
+			c.fromEnd = s.isFirstScan(c.path)
+			s.tryAdmit(c)
 		}
 	}
-	s.forgetRemoved()
 }
 
 // isFirstScan reports whether the patterns of the files of which path may be the rotated
@@ -204,18 +204,16 @@ func (s *scanner) hasOrigin(path string, holds func(*known) bool) bool {
 	return false
 }
 
-// searchAll looks for the files that are not being read: for copies of those that do not exist
-// any more, and, with the next search, at other paths. With forget, those that do not exist for
-// keepGone are forgotten.
+// searchAll makes all directories be searched. With forget, files that do not exist for keepGone
+// are forgotten then.
 func (s *scanner) searchAll(forget bool) {
-	for _, p := range s.view().gone() {
-		resumed := p.kind != copied && s.matches(p.path) && s.resumeFromCopy(p)
-		if forget && !resumed && s.opts.Now().Sub(time.Unix(p.at, 0)) >= keepGone {
-			s.known.removed[p.id] = true
-		}
-	}
 	for _, k := range s.known.byID {
 		s.changed[filepath.Dir(k.past.path)] = true
 		s.changed[filepath.Dir(k.past.resolvedPath())] = true
+		if forget && k.live == nil && s.opts.Now().Sub(time.Unix(k.past.at, 0)) >= keepGone {
+			if _, found, certain := s.dirs.find(k.past); !found && certain {
+				s.known.removed[k.past.id] = false
+			}
+		}
 	}
 }

@@ -41,7 +41,7 @@ func New(opts Options) (*Tailer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tailer{reader: reader{scanner{tracker: newTracker(opts, feed, s)}}}, nil
+	return &Tailer{reader: reader{scanner: scanner{tracker: newTracker(opts, feed, s)}}}, nil
 }
 
 // Check reports what Run could not read now, without reading anything: paths and

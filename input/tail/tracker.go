@@ -35,7 +35,8 @@ type tracker struct {
 	skipped map[fileID]version
 	// deferred are the paths of undecided files, with the time of the first decision.
 	deferred map[string]time.Time
-	// changed are the directories to be searched for files that no pattern matches.
+	// changed are the directories to be searched for files that no pattern matches, with whether
+	// also for copies of lost files.
 	changed map[string]bool
 	// starting reports that the first scan is running.
 	starting bool
@@ -60,7 +61,7 @@ func newTracker(opts Options, feed *input.Feed, s selection) tracker {
 func (t *tracker) view() view {
 	return view{
 		known: t.known, dirs: t.dirs, now: t.opts.Now(), starting: t.starting, watchingSince: t.watchingSince,
-		rotateWait: t.opts.RotateWait, once: t.opts.Once, matches: t.matches, firstScan: t.firstScan,
+		rotateWait: t.opts.RotateWait, matches: t.matches, firstScan: t.firstScan,
 	}
 }
 
@@ -80,13 +81,14 @@ func (t *tracker) admit(c *candidate) (f *file, decided bool, err error) {
 	case t.known.isLive(c.id):
 		return nil, true, nil
 	}
-	switch t.execute(t.view().resolve(c)).verb {
-	case wait:
-		return nil, false, nil
-	case start, resume, resumeCopy:
-		return t.files[c.id], true, nil
+	a := t.view().identify(c)
+	for ; a.verb == replaced; a = t.view().identify(c) {
+		t.forget(a.from.id)
+		t.orphan(a.from)
+		t.dirs = newListing(t.dirs.fs)
+		c.fromEnd = c.fromEnd && isCompressed(c) // otherwise it was written since the last run
 	}
-	return nil, true, nil
+	return t.execute(c, a), a.verb != wait, nil
 }
 
 // openCandidate opens a file unless it is open. It waits for the writer of a pipe with Once
@@ -117,32 +119,25 @@ func (t *tracker) openCandidate(c *candidate) (renamed bool, err error) {
 	return c.id != id, nil
 }
 
-// execute executes actions and returns the last one.
-func (t *tracker) execute(all actions) (last action) {
-	for c, a := range all {
-		last = a
-		original, isFile := a.original.(*file)
-		switch a.verb {
-		case wait:
-			if isFile {
-				t.due[original] = true
-			}
-		case markCopy:
-			if isFile && original.extendPrint() {
-				t.storeFile(original)
-			}
-			if p, err := copyOf(c.position(a.kind), c.content, c.size); err == nil {
-				t.store(p)
-			}
-		case start, resume, resumeCopy:
-			t.startReading(c, a)
-		case replaced:
-			t.forget(a.from.id)
-		case orphan:
-			t.orphan(a.from)
+// execute executes an action. It returns the file if it is being read now.
+func (t *tracker) execute(c *candidate, a action) *file {
+	original, isFile := a.original.(*file)
+	switch a.verb {
+	case wait:
+		if isFile {
+			t.due[original] = true
 		}
+	case markCopy:
+		if isFile && original.extendPrint() {
+			t.storeFile(original)
+		}
+		if p, err := copyOf(c.position(a.kind), c.content, c.size); err == nil {
+			t.store(p)
+		}
+	case start, resume, resumeCopy:
+		return t.startReading(c, a)
 	}
-	return last
+	return nil
 }
 
 // startReading starts reading a file, unless it has no service.
@@ -200,29 +195,22 @@ func (t *tracker) logNoService(f *file) {
 	}
 }
 
-// resumeFromCopy looks for a copy of a file that was truncated, replaced or deleted, and
-// continues in it.
-func (t *tracker) resumeFromCopy(p position) bool {
-	return t.execute(t.view().lost(p)).verb == resumeCopy
-}
-
 // orphan keeps the position of a file that has other content now, under an identity that
-// no file has, until copies were searched for: a copy that is being written, as by gzip,
-// is not recognized yet.
-func (t *tracker) orphan(p position) {
-	if p.print.length == 0 || p.kind != plain {
-		return
+// no file has, until copies were searched for.
+func (t *tracker) orphan(p position) fileID {
+	if p.id = p.orphanID(); p.print.length > 0 && p.kind == plain {
+		t.store(p)
+		t.lost(p, !t.opts.Once) // with Once, the next run searches again
 	}
-	p.id = p.orphanID()
-	if t.store(p); !t.opts.Once { // with Once, the next run searches
-		t.markRemoved(p)
-	}
+	return p.id
 }
 
-// markRemoved makes a file that does not exist any more be forgotten, after a search for
-// copies of it.
-func (t *tracker) markRemoved(p position) {
-	t.known.removed[p.id] = false
+// lost notes that a file does not exist any more, so that its copies are searched for. With
+// forget, it is forgotten then.
+func (t *tracker) lost(p position, forget bool) {
+	if forget {
+		t.known.removed[p.id] = false
+	}
 	t.changed[filepath.Dir(p.resolvedPath())] = true
 }
 
@@ -240,6 +228,12 @@ func (t *tracker) forgetRemoved() {
 // maxRemoved is the maximum number of files whose removal waits for deferred files.
 const maxRemoved = 10_000
 
+// markChanged makes the directory of a path be searched.
+func (t *tracker) markChanged(path string) {
+	dir := filepath.Dir(path)
+	t.changed[dir] = t.changed[dir]
+}
+
 // displace marks a file as being at no path that a pattern matches.
 func (t *tracker) displace(f *file) {
 	t.removePaths(f)
@@ -249,7 +243,8 @@ func (t *tracker) displace(f *file) {
 	if f.goneSince.IsZero() {
 		f.goneSince = t.opts.Now()
 	}
-	t.due[f], t.changed[filepath.Dir(f.resolvedPath())] = true, true
+	t.due[f] = true
+	t.markChanged(f.resolvedPath())
 }
 
 func (t *tracker) removePaths(f *file) {
