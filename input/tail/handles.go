@@ -7,13 +7,6 @@ import (
 	"time"
 )
 
-const (
-	// maxOpenDefault is the default maximum of open files, if the process may open
-	// four times as many.
-	maxOpenDefault = 1024
-	minOpen        = 8
-)
-
 // handle is a file that can be opened again.
 type handle struct {
 	// opened is nil while the file is closed, use its element in [handles].

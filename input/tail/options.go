@@ -8,6 +8,13 @@ import (
 	"logstow/input"
 )
 
+const (
+	// maxOpenDefault is the default maximum of open files, if the process may open
+	// four times as many.
+	maxOpenDefault = 1024
+	minOpen        = 8
+)
+
 // Options configure a [Tailer]; a zero field takes the default named at it.
 type Options struct {
 	input.Options
@@ -72,7 +79,7 @@ func (opts Options) withDefaults() (Options, error) {
 		return opts, fmt.Errorf("name %q: want letters, digits and . _ -", opts.Name)
 	}
 	if opts.MaxOpen == 0 {
-		opts.MaxOpen = defaultMaxOpen()
+		opts.MaxOpen = int(max(minOpen, min(maxOpenDefault, openLimit()/4))) //nolint:gosec // at most maxOpenDefault
 	}
 	if opts.MaxOpen < minOpen {
 		return opts, fmt.Errorf("%d open files: want at least %d", opts.MaxOpen, minOpen)

@@ -172,3 +172,13 @@ func explain(err error) error {
 	}
 	return err
 }
+
+// joined joins errors without duplicates.
+func joined(errs []error) error {
+	seen := make(map[string]bool)
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
+		duplicate := seen[err.Error()]
+		seen[err.Error()] = true
+		return duplicate
+	})...)
+}

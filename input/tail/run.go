@@ -25,24 +25,6 @@ const (
 	maxSearchInterval, firstSearchInterval = time.Hour, time.Second
 )
 
-// schedule is when something is done whose cost is limited to a share of the time.
-type schedule struct {
-	last time.Time
-	cost time.Duration
-}
-
-// rest is the time until it is to be done again, given the minimum interval and 1/share.
-func (s *schedule) rest(now time.Time, interval time.Duration, share int) time.Duration {
-	return max(interval, time.Duration(share)*s.cost) - now.Sub(s.last)
-}
-
-// do does it.
-func (s *schedule) do(now time.Time, work func()) {
-	began := time.Now()
-	work()
-	s.last, s.cost = now, time.Since(began)
-}
-
 // Run reads until the end of all files (Once) or until ctx is done. It begins with files
 // that an earlier run read and that were renamed since. When ctx is done while
 // following, Run reads what the files hold by then (see [Options].Resume for last

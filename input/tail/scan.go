@@ -179,11 +179,13 @@ func (s *scanner) search() {
 		found := s.view().unread(dir, copies, func(e entry) bool { return s.skips(e) || s.matches(e.path) && !s.opts.Once })
 		maps.DeleteFunc(s.deferred, func(path string, _ time.Time) bool { // they are decided otherwise
 			return filepath.Dir(path) == dir && !s.matches(path) &&
-				!slices.ContainsFunc(found, func(c *candidate) bool { return c.path == path })
+				!slices.ContainsFunc(found, func(c *candidate) bool { return c.path == path && !c.copyOnly })
 		})
 		for _, c := range found {
-			c.fromEnd = s.isFirstScan(c.path)
-			s.tryAdmit(c)
+			if !s.known.isLive(c.id) { // otherwise it is a copy that is read now
+				c.fromEnd = s.isFirstScan(c.path)
+				s.tryAdmit(c)
+			}
 		}
 	}
 }

@@ -2,27 +2,24 @@ package tail
 
 import (
 	"cmp"
-	"maps"
 	"path/filepath"
 	"slices"
 )
 
-// unread are the files of a directory that are not being read and not ignored, but may have
-// unread data, the newest first: known files that were renamed, files with a rotated name of a
-// known one, and, if copies is set, copies of files that do not exist any more.
+// unread are the files of a directory that are not being read, but may have unread data: if
+// copies is set, first those that may be copies of files that do not exist any more. Then those
+// that are not ignored: known files that were renamed, and files with a rotated name of a known
+// one. The newest are the first.
 func (v view) unread(dir string, copies bool, ignore func(entry) bool) []*candidate {
 	listed := v.dirs.read(dir)
 	if listed == nil {
 		return nil
 	}
-	all := make(map[fileID]*candidate)
-	add := func(e entry, how discovery) {
-		all[e.id] = &candidate{entry: e, source: filepath.Base(e.path), unmatched: true, discovery: how}
-	}
+	lost, more := make(map[fileID]entry), make(map[fileID]entry)
 	for inode, entries := range listed.byInode {
 		for _, e := range entries {
 			if len(v.known.byInode[inode]) > 0 && !ignore(e) && v.mayHaveMore(e) && v.isRenamed(e) {
-				add(e, discovery{})
+				more[e.id] = e
 			}
 		}
 	}
@@ -31,18 +28,28 @@ func (v view) unread(dir string, copies bool, ignore func(entry) bool) []*candid
 		if !v.isRead(place) {
 			continue
 		}
-		lost := copies && v.isLost(place)
+		isLost := copies && v.isLost(place)
 		for _, e := range entries {
 			p, known := v.known.past(e.id)
-			switch {
-			case v.mayHaveMore(e) && !ignore(e):
-				add(e, discovery{})
-			case lost && !v.known.isLive(e.id) && (!known || p.kind == copied || !p.distinguishing()):
-				add(e, discovery{copyOnly: true})
+			if isLost && !v.known.isLive(e.id) && (!known || p.kind == copied || !p.distinguishing()) {
+				lost[e.id] = e
+			}
+			if !ignore(e) && v.mayHaveMore(e) {
+				more[e.id] = e
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(all), func(a, b *candidate) int { return cmp.Compare(b.modified, a.modified) })
+	return append(newestFirst(lost, discovery{copyOnly: true}), newestFirst(more, discovery{})...)
+}
+
+// newestFirst are candidates that no pattern matches.
+func newestFirst(entries map[fileID]entry, how discovery) []*candidate {
+	var all []*candidate
+	for _, e := range entries {
+		all = append(all, &candidate{entry: e, source: filepath.Base(e.path), unmatched: true, discovery: how})
+	}
+	slices.SortFunc(all, func(a, b *candidate) int { return cmp.Compare(b.modified, a.modified) })
+	return all
 }
 
 // mayHaveMore reports whether something may be unread of a file that is not being read.

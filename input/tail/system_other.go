@@ -12,4 +12,4 @@ func isRemoved(fs.FileInfo) bool { return false }
 // idOf identifies a file by its path: on systems without inodes, a renamed file is a new one.
 func idOf(path string, _ fs.FileInfo) fileID { return idOfPath(path) }
 
-func defaultMaxOpen() int { return maxOpenDefault / 4 }
+func openLimit() uint64 { return 1024 }

@@ -24,11 +24,11 @@ func idOf(path string, info fs.FileInfo) fileID {
 	return idOfPath(path)
 }
 
-// defaultMaxOpen is a quarter of the process's limit of open files, within bounds.
-func defaultMaxOpen() int {
+// openLimit is the process's limit of open files.
+func openLimit() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return maxOpenDefault / 4
+		return 1024
 	}
-	return int(max(minOpen, min(maxOpenDefault, limit.Cur/4))) //nolint:gosec // at most maxOpenDefault
+	return limit.Cur
 }

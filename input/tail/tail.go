@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"logstow/input"
@@ -76,13 +75,3 @@ func (t *Tailer) Check() (missing, unreadable []error) {
 
 // noMatch is the error of a pattern that matches no file.
 func noMatch(p *pattern) error { return fmt.Errorf("no file matches %q", p.text) }
-
-// joined joins errors without duplicates.
-func joined(errs []error) error {
-	seen := make(map[string]bool)
-	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
-		duplicate := seen[err.Error()]
-		seen[err.Error()] = true
-		return duplicate
-	})...)
-}
