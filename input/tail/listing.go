@@ -16,7 +16,7 @@ type entry struct {
 }
 
 func newEntry(path string, info fs.FileInfo) entry {
-	return entry{path, idOf(path, info), info.Size(), info.ModTime().UnixNano(), !info.Mode().IsRegular()}
+	return entry{path, idOf(info), info.Size(), info.ModTime().UnixNano(), !info.Mode().IsRegular()}
 }
 
 // version distinguishes a file from the same file after a change. A clock may be too coarse to tell

@@ -220,10 +220,3 @@ func (p position) orphanID() fileID {
 	h.Write(p.encode())
 	return fileID{device: math.MaxUint64, inode: h.Sum64()}
 }
-
-// idOfPath is the identity on systems without device and inode numbers.
-func idOfPath(path string) fileID {
-	h := fnv.New64a()
-	h.Write([]byte(path))
-	return fileID{inode: h.Sum64()}
-}

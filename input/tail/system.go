@@ -1,5 +1,3 @@
-//go:build unix
-
 package tail
 
 import (
@@ -17,11 +15,12 @@ func isRemoved(info fs.FileInfo) bool {
 }
 
 // idOf identifies a file by device and inode.
-func idOf(path string, info fs.FileInfo) fileID {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return fileID{uint64(st.Dev), st.Ino} //nolint:unconvert // the type of Dev differs between systems
+func idOf(info fs.FileInfo) fileID {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok { // not a file of the operating system
+		return fileID{}
 	}
-	return idOfPath(path)
+	return fileID{uint64(st.Dev), st.Ino} //nolint:unconvert // the type of Dev differs between systems
 }
 
 // openLimit is the process's limit of open files.
