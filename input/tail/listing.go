@@ -131,14 +131,6 @@ func (l listing) resolved(path string) string {
 	return path
 }
 
-// rotations are the files that may be rotated files of a path.
-func (l listing) rotations(place string) []entry {
-	if d := l.read(filepath.Dir(place)); d != nil {
-		return d.rotations[filepath.Base(place)]
-	}
-	return nil
-}
-
 // find finds the file of a position: at its path, then in the directory of the path and
 // in that of its link target. If it is not found, certain reports that it does not
 // exist there.

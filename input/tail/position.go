@@ -109,9 +109,6 @@ const (
 	positionVersion = 2
 )
 
-// maxState is the maximum length of a position's state.
-const maxState = 64 << 10
-
 // encode is the position as the buffer stores it: the version, then kind, device,
 // inode, offset, fingerprint length, fingerprint and the two times as variable-length
 // integers, then path, target, source and state, each preceded by its length.

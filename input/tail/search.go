@@ -80,18 +80,3 @@ func (v view) isRenamed(e entry) bool {
 func (v view) isRead(place string) bool {
 	return slices.ContainsFunc(v.known.at(place), func(k *known) bool { return k.live != nil || v.matches(k.past.path) })
 }
-
-// gone are the files that are not being read and do not exist any more, oldest first.
-func (v view) gone() []position {
-	var all []position
-	for _, k := range v.known.byID {
-		if k.live != nil {
-			continue
-		}
-		if _, found, certain := v.dirs.find(k.past); !found && certain {
-			all = append(all, k.past)
-		}
-	}
-	slices.SortFunc(all, func(a, b position) int { return cmp.Compare(a.modified, b.modified) })
-	return all
-}

@@ -230,8 +230,9 @@ const maxRemoved = 10_000
 
 // markChanged makes the directory of a path be searched.
 func (t *tracker) markChanged(path string) {
-	dir := filepath.Dir(path)
-	t.changed[dir] = t.changed[dir]
+	if dir := filepath.Dir(path); !t.changed[dir] {
+		t.changed[dir] = false
+	}
 }
 
 // displace marks a file as being at no path that a pattern matches.
