@@ -12,8 +12,6 @@ type known struct {
 	past position
 	// live is nil for a file that is not being read.
 	live live
-	// state is what is known about the deletion of a file that is not being read.
-	state removal
 }
 
 // live is a file that is being read.
@@ -22,17 +20,6 @@ type live interface {
 	// content opens the file, which stays open.
 	content() (r io.ReaderAt, size int64, err error)
 }
-
-// removal is the progress towards forgetting a file.
-type removal uint8
-
-const (
-	_ removal = iota
-	// removed files are forgotten after a search for their copies.
-	removed
-	// searched: the search has begun.
-	searched
-)
 
 func (k *known) position() position {
 	if k.live != nil {
@@ -49,10 +36,13 @@ type catalog struct {
 	byInode map[uint64][]*known
 	// byPlace finds files by their resolved path.
 	byPlace map[string][]*known
+	// removed are files that are not being read and are to be forgotten after a search for
+	// their copies, with whether it has begun.
+	removed map[fileID]bool
 }
 
 func newCatalog() *catalog {
-	return &catalog{make(map[fileID]*known), make(map[uint64][]*known), make(map[string][]*known)}
+	return &catalog{make(map[fileID]*known), make(map[uint64][]*known), make(map[string][]*known), make(map[fileID]bool)}
 }
 
 // add adds a file that is not being read.
@@ -78,6 +68,7 @@ func (c *catalog) remove(id fileID) {
 		return
 	}
 	delete(c.byID, id)
+	delete(c.removed, id)
 	removeKnown(c.byInode, id.inode, k)
 	removeKnown(c.byPlace, k.past.resolvedPath(), k)
 }
@@ -94,6 +85,24 @@ func (c *catalog) forget(id fileID) {
 	if !c.isLive(id) {
 		c.remove(id)
 	}
+}
+
+// beginSearch notes that a search for the copies of removed files begins.
+func (c *catalog) beginSearch() {
+	for id := range c.removed {
+		c.removed[id] = true
+	}
+}
+
+// searched are the removed files whose copies were searched for.
+func (c *catalog) searched() []fileID {
+	var ids []fileID
+	for id, searched := range c.removed {
+		if searched {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // past returns the position of a file that is not being read.

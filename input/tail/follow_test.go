@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -227,5 +228,21 @@ func TestFollowEvents(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// On shutdown files are read to their end, however much that is.
+func TestFollowReadsAllAtShutdown(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	const lines = 3 << 15 // of 32 bytes: 3 MiB
+	put(t, dir, "a.log", "")
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, s, tail.Options{Paths: []string{"a.log"}})
+		add(t, f.path("a.log"), strings.Repeat("0123456789 0123456789 012345678\n", lines))
+		f.stop()
+	})
+	if n := len(s.take()); n != lines {
+		t.Errorf("%d of %d lines", n, lines)
 	}
 }

@@ -49,10 +49,7 @@ func TestCompressedWhileIdentified(t *testing.T) {
 			}
 			c := &candidate{entry: e, place: path, unmatched: true}
 			c.content = &growing{r, f, b.Bytes()[size:], reads}
-			a := action{}
-			for _, last := range m.view().resolve(c) {
-				a = last
-			}
+			a := m.view().identify(c)
 			switch {
 			case a.verb == wait:
 				waits++

@@ -2,15 +2,33 @@ package tail
 
 import (
 	"container/list"
+	"io"
 	"os"
+	"time"
 )
 
-const (
-	// maxOpenDefault is the default maximum of open files, if the process may open
-	// four times as many.
-	maxOpenDefault = 1024
-	minOpen        = 8
-)
+// handle is a file that can be opened again.
+type handle struct {
+	// opened is nil while the file is closed, use its element in [handles].
+	opened *os.File
+	use    *list.Element
+	// unpacked is the decompressed content from the current offset on, if the file is open.
+	unpacked io.Reader
+	// hasMore reports that there is or may be unread data.
+	hasMore bool
+	// goneSince is when the file was first seen to be at no path that a pattern matches;
+	// zero while it is at one.
+	goneSince time.Time
+}
+
+// isRemoved reports whether the file is open and was deleted.
+func (f *handle) isRemoved() bool {
+	if f.opened == nil {
+		return false
+	}
+	info, err := f.opened.Stat()
+	return err == nil && isRemoved(info)
+}
 
 // handles limits the number of open files. Files with unread data stay open: once
 // deleted they could not be opened again.
@@ -21,37 +39,30 @@ type handles struct {
 }
 
 // add keeps f open if the limit allows it, after closing another file if needed.
-func (h *handles) add(f *file, handle *os.File) bool {
+func (h *handles) add(f *handle, opened *os.File) bool {
 	if h.used.Len() >= h.limit && !h.evict() {
 		return false
 	}
-	f.handle, f.use = handle, h.used.PushFront(f)
+	f.opened, f.use = opened, h.used.PushFront(f)
 	return true
 }
 
-// touch marks f as used now.
-func (h *handles) touch(f *file) {
-	if f.use != nil {
-		h.used.MoveToFront(f.use)
-	}
-}
-
 // close closes f if it is open.
-func (h *handles) close(f *file) {
-	if f.handle == nil {
+func (h *handles) close(f *handle) {
+	if f.opened == nil {
 		return
 	}
-	_ = f.handle.Close() // nothing was written
+	_ = f.opened.Close() // nothing was written
 	h.used.Remove(f.use)
-	f.handle, f.use, f.unpacked = nil, nil, nil
+	f.opened, f.use, f.unpacked = nil, nil, nil
 }
 
 // evict closes the least recently used file without unread data; one without a path
 // only if there is no other. It reports whether it closed one.
 func (h *handles) evict() bool {
-	var unlinked *file
+	var unlinked *handle
 	for e := h.used.Back(); e != nil; e = e.Prev() {
-		f, ok := e.Value.(*file)
+		f, ok := e.Value.(*handle)
 		if !ok || f.hasMore {
 			continue
 		}

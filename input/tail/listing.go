@@ -1,7 +1,6 @@
 package tail
 
 import (
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,12 +12,11 @@ type entry struct {
 	id       fileID
 	size     int64
 	modified int64 // Unix nanoseconds
-	// byName reports that the name proves the rotation.
-	byName bool
+	pipe     bool  // not a regular file
 }
 
 func newEntry(path string, info fs.FileInfo) entry {
-	return entry{path: path, id: idOf(path, info), size: info.Size(), modified: info.ModTime().UnixNano()}
+	return entry{path, idOf(info), info.Size(), info.ModTime().UnixNano(), !info.Mode().IsRegular()}
 }
 
 // version distinguishes a file from the same file after a change. A clock may be too coarse to tell
@@ -26,12 +24,6 @@ func newEntry(path string, info fs.FileInfo) entry {
 type version struct{ modified, size int64 }
 
 func (e entry) version() version { return version{e.modified, e.size} }
-
-// content is an open file.
-type content interface {
-	io.ReaderAt
-	io.Closer
-}
 
 // fileSystem is where files are: that of the system, or a model of one.
 type fileSystem interface {
@@ -70,7 +62,18 @@ func (system) stat(path string) (entry, error) {
 }
 
 func (system) open(path string) (content, entry, error) {
-	f, err := openFile(path)
+	f, e, err := openFile(path)
+	if err != nil { // nil would not be nil in an interface
+		return nil, entry{}, err
+	}
+	return f, e, nil
+}
+
+func (system) resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+// openFile opens a file for reading without waiting for the writer of a pipe.
+func openFile(path string) (*os.File, entry, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
 	if err != nil {
 		return nil, entry{}, err
 	}
@@ -81,8 +84,6 @@ func (system) open(path string) (content, entry, error) {
 	}
 	return f, newEntry(path, info), nil
 }
-
-func (system) resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
 // directory is the listing of a directory.
 type directory struct {
@@ -111,8 +112,7 @@ func (l listing) read(dir string) *directory {
 	d := &directory{make(map[uint64][]entry), make(map[string][]entry)}
 	for _, e := range entries {
 		d.byInode[e.id.inode] = append(d.byInode[e.id.inode], e)
-		for origin, byName := range origins(filepath.Base(e.path)) {
-			e.byName = byName
+		for origin := range origins(filepath.Base(e.path)) {
 			d.rotations[origin] = append(d.rotations[origin], e)
 		}
 	}
@@ -125,15 +125,10 @@ func (l listing) resolved(path string) string {
 	if target, err := l.fs.resolve(path); err == nil {
 		return target
 	}
-	return path
-}
-
-// rotations are the files that may be rotated files of a path.
-func (l listing) rotations(place string) []entry {
-	if d := l.read(filepath.Dir(place)); d != nil {
-		return d.rotations[filepath.Base(place)]
+	if dir, err := l.fs.resolve(filepath.Dir(path)); err == nil { // the file was just renamed
+		return filepath.Join(dir, filepath.Base(path))
 	}
-	return nil
+	return path
 }
 
 // find finds the file of a position: at its path, then in the directory of the path and

@@ -54,7 +54,7 @@ type modelReader struct {
 func (m *modelReader) view() view {
 	return view{
 		known: m.known, dirs: newListing(m.disk), now: time.Unix(0, m.disk.clock), starting: m.starting,
-		rotateWait: time.Second, firstScan: func(position) int64 { return 0 },
+		rotateWait: time.Second, matches: m.matches, firstScan: func(position) int64 { return 0 },
 	}
 }
 
@@ -63,51 +63,57 @@ func (m *modelReader) matches(path string) bool {
 	return ok && err == nil
 }
 
-func (m *modelReader) execute(all actions) (last action) {
-	for c, a := range all {
-		last = a
-		p := position{id: c.id, kind: a.kind, path: c.path, modified: c.modified}
-		switch a.verb {
-		case markCopy:
-			head, err := readHead(c, a.kind)
-			if err != nil {
-				m.t.Fatal(err)
-			}
-			p.kind, p.print, p.offset = copied, fingerprintOf(head), c.size
-			m.known.add(p)
-			if f, ok := a.original.(*modelFile); ok && f.p.kind == plain {
-				if head, err := readHead(f.handle, plain); err == nil && len(head) > int(f.p.print.length) {
-					f.p.print = fingerprintOf(head)
-				}
-			}
-		case start, resume, resumeCopy:
-			if a.from.path != "" {
-				p.path = a.from.path
-			}
-			if a.verb != start {
-				m.known.forget(a.from.id)
-				p.offset, p.print = a.from.offset, a.from.print
-			}
-			f := &modelFile{m: m, p: p, path: c.path, handle: c.content.(*diskHandle), gone: !m.matches(c.path)}
-			c.content = nil
-			m.files[p.id] = f
-			m.known.addLive(p.id, p.path, f)
-		case replaced:
-			m.known.forget(a.from.id)
-		case orphan:
-			m.orphan(a.from)
-		}
+// admit identifies a file and executes the decision.
+func (m *modelReader) admit(c *candidate) verb {
+	a := m.view().identify(c)
+	for ; a.verb == replaced; a = m.view().identify(c) {
+		m.known.forget(a.from.id)
+		m.orphan(a.from)
 	}
-	return last
+	p := position{id: c.id, kind: a.kind, path: c.path, modified: c.modified}
+	switch a.verb {
+	case markCopy:
+		p, err := copyOf(p, c, c.size)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.known.add(p)
+		if f, ok := a.original.(*modelFile); ok && f.p.kind == plain {
+			if head, err := readHead(f.handle, plain); err == nil && len(head) > int(f.p.print.length) {
+				f.p.print = fingerprintOf(head)
+			}
+		}
+	case start, resume, resumeCopy:
+		if a.from.path != "" {
+			p.path = a.from.path
+		}
+		if a.verb != start {
+			m.known.forget(a.from.id)
+			p.offset, p.print = a.from.offset, a.from.print
+		}
+		f := &modelFile{m: m, p: p, path: c.path, handle: c.content.(*diskHandle), gone: !m.matches(c.path)}
+		c.content = nil
+		m.files[p.id] = f
+		m.known.addLive(p.id, p.path, f)
+	}
+	return a.verb
 }
 
-func (m *modelReader) orphan(p position) {
-	if p.print.length == 0 || p.kind != plain {
-		return
+// orphan keeps the position of a file that has other content now.
+func (m *modelReader) orphan(p position) fileID {
+	if p.id = p.orphanID(); p.print.length > 0 && p.kind == plain {
+		m.known.add(p)
+		m.known.removed[p.id] = false
 	}
-	p.id = p.orphanID()
-	m.known.add(p)
-	m.known.byID[p.id].state = removed
+	return p.id
+}
+
+// search observes the files that no pattern matches, and copies of lost files.
+func (m *modelReader) search() {
+	m.known.beginSearch()
+	for _, c := range m.view().unread(".", true, func(e entry) bool { return m.matches(e.path) || m.skipped[e.id] == e.version() }) {
+		m.admitEntry(c.entry, *c)
+	}
 }
 
 func (m *modelReader) stop(f *modelFile) {
@@ -134,19 +140,29 @@ func (m *modelReader) observe(e entry, c candidate) {
 	if at, ok := m.skipped[e.id]; ok && at == e.version() {
 		return
 	}
+	m.admitEntry(e, c)
+}
+
+// admitEntry identifies a file that is not being read.
+func (m *modelReader) admitEntry(e entry, c candidate) {
+	if m.known.isLive(e.id) {
+		return
+	}
 	r, e, err := m.disk.open(e.path)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	c.entry, c.content, c.place, c.deferred = e, r, e.path, m.deferred[e.path]
 	defer func() { c.close() }()
-	switch m.execute(m.view().resolve(&c)).verb {
-	case wait:
+	switch v := m.admit(&c); {
+	case c.copyOnly && v != resumeCopy:
+		return
+	case v == wait:
 		if m.deferred[e.path].IsZero() {
 			m.deferred[e.path] = time.Unix(0, m.disk.clock)
 		}
 		return
-	case skip, markCopy:
+	case v == skip, v == markCopy:
 		m.skipped[e.id] = e.version()
 	}
 	delete(m.deferred, e.path)
@@ -176,27 +192,7 @@ func (m *modelReader) poll() {
 	for id, f := range m.files {
 		f.gone = f.gone || !present[id]
 	}
-	if m.starting {
-		renamed, gone := m.view().relocated()
-		for _, r := range renamed {
-			if m.matches(r.from.path) {
-				m.observe(r.entry, candidate{unmatched: true})
-			}
-		}
-		for _, p := range gone {
-			if p.kind != copied && m.matches(p.path) {
-				m.execute(m.view().lost(p))
-			}
-		}
-	}
-	for _, k := range m.known.byID {
-		if k.state == removed {
-			k.state = searched
-		}
-	}
-	for _, e := range m.view().rotated(".", func(e entry) bool { return m.matches(e.path) || m.skipped[e.id] == e.version() }) {
-		m.observe(e, candidate{unmatched: true})
-	}
+	m.search()
 	for again := true; again; {
 		again = false
 		for _, f := range m.files {
@@ -208,8 +204,8 @@ func (m *modelReader) poll() {
 			delete(m.deferred, path)
 		}
 	}
-	for id, k := range m.known.byID {
-		if k.state == searched && len(m.deferred) == 0 {
+	for _, id := range m.known.searched() {
+		if len(m.deferred) == 0 {
 			m.known.remove(id)
 		}
 	}
@@ -228,13 +224,11 @@ func (m *modelReader) read(f *modelFile) (again bool) {
 			f.path = e.path
 			return true
 		}
-		resumed := m.execute(m.view().lost(f.p)).verb == resumeCopy
-		if m.stop(f); resumed {
-			m.known.forget(f.p.id)
-		} else {
-			m.known.byID[f.p.id].state = removed
-		}
-		return resumed
+		m.stop(f)
+		m.known.removed[f.p.id] = false
+		m.search()
+		_, left := m.known.past(f.p.id)
+		return !left
 	}
 	if f.p.kind == compressed {
 		z, err := unpack(r)
@@ -254,10 +248,9 @@ func (m *modelReader) read(f *modelFile) (again bool) {
 		return false
 	}
 	if size < f.p.offset || !f.p.matchesHead(r) {
-		if m.execute(m.view().lost(f.p)).verb != resumeCopy {
-			m.orphan(f.p)
-		}
+		m.orphan(f.p)
 		f.p.offset, f.p.print, f.p.head = 0, fingerprint{}, ""
+		m.search()
 		again = true
 	}
 	f.p.modified = f.handle.f.modified
@@ -265,7 +258,7 @@ func (m *modelReader) read(f *modelFile) (again bool) {
 	if f.gone && f.p.offset == size {
 		gone := f.handle.f.names == 0
 		if m.stop(f); gone {
-			m.known.byID[f.p.id].state = removed
+			m.known.removed[f.p.id] = false
 		}
 	}
 	return again

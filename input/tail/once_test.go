@@ -191,3 +191,29 @@ func TestOnceFromEnd(t *testing.T) {
 	add(t, filepath.Join(dir, "app.log"), "4\n")
 	run("app.log: 4")
 }
+
+// Globs follow links to directories; ** does not, as they may form a cycle.
+func TestLinksToDirectories(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "a/x.log", "1\n")
+	for link, target := range map[string]string{"b": "a"} {
+		if err := os.Symlink(filepath.Join(dir, target), filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pattern, want := range map[string][]string{
+		"b*/x.log":    {"b/x.log: 1"},
+		"**/b*/x.log": nil,
+		"**/*.log":    {"a/x.log: 1"},
+	} {
+		s := newSink()
+		err := newTailer(t, s, tail.Options{Paths: []string{filepath.Join(dir, pattern)}, Once: true}).Run(t.Context())
+		if (err != nil) != (want == nil) {
+			t.Errorf("%s: %v", pattern, err)
+		}
+		if diff := cmp.Diff(want, s.take()); diff != "" {
+			t.Errorf("%s: %s", pattern, diff)
+		}
+	}
+}

@@ -167,3 +167,30 @@ func TestCopiedThenTruncated(t *testing.T) {
 		}
 	})
 }
+
+// A file that was skipped is identified again if it grew, even within one tick of the clock of the files.
+func TestSkippedGrowsWithinATick(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"a.log", "a.log*"} {
+		dir, s := t.TempDir(), newSink()
+		put(t, dir, "a.log", "1\n")
+		synctest.Test(t, func(t *testing.T) {
+			f := follow(t, dir, s, tail.Options{Paths: []string{pattern}, FromStart: true})
+			f.expect(time.Second, "a.log: 1")
+			path, text := f.path("a.log.1.gz"), zipped(t, "2\n")
+			put(t, dir, "a.log.1.gz", text[:2])
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.expect(time.Minute)
+			add(t, path, text[2:])
+			if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+				t.Fatal(err)
+			}
+			put(t, dir, "other", "") // so that the directory is searched
+			f.expect(time.Minute, "a.log: 2")
+			f.stop()
+		})
+	}
+}

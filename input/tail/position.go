@@ -1,13 +1,11 @@
 package tail
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"hash/fnv"
-	"io"
 	"math"
 	"path/filepath"
 	"time"
@@ -53,25 +51,15 @@ func fingerprintOf(head []byte) fingerprint {
 	return fingerprint{uint32(len(head)), crc32.Checksum(head, crc32.MakeTable(crc32.Castagnoli))}
 }
 
-// extend adds the bytes at an offset to the fingerprint if they follow the bytes it covers.
+// extend adds those of the bytes at an offset that follow the bytes it covers.
 func (p fingerprint) extend(at int64, b []byte) fingerprint {
-	if at != int64(p.length) || at >= maxFingerprint {
+	covered := int64(p.length) - at
+	if covered < 0 || covered >= int64(len(b)) {
 		return p
 	}
+	b = b[covered:]
 	b = b[:min(len(b), maxFingerprint-int(p.length))]
 	return fingerprint{p.length + uint32(len(b)), crc32.Update(p.sum, crc32.MakeTable(crc32.Castagnoli), b)}
-}
-
-// readFingerprint is the fingerprint of the first min(n, [maxFingerprint]) bytes of r.
-func readFingerprint(r io.ReaderAt, n int64) (fingerprint, error) {
-	buf := make([]byte, min(n, maxFingerprint))
-	if len(buf) == 0 {
-		return fingerprint{}, nil
-	}
-	if got, err := r.ReadAt(buf, 0); got < len(buf) {
-		return fingerprint{}, err
-	}
-	return fingerprintOf(buf), nil
 }
 
 // kind is the meaning of a position's offset.
@@ -121,9 +109,6 @@ const (
 	positionVersion = 2
 )
 
-// maxState is the maximum length of a position's state.
-const maxState = 64 << 10
-
 // encode is the position as the buffer stores it: the version, then kind, device,
 // inode, offset, fingerprint length, fingerprint and the two times as variable-length
 // integers, then path, target, source and state, each preceded by its length.
@@ -132,7 +117,7 @@ func (p position) encode() []byte {
 	b[0] = positionVersion
 	for _, v := range [...]uint64{
 		uint64(p.kind), p.id.device, p.id.inode, uint64(p.offset),
-		uint64(p.print.length), uint64(p.print.sum), uint64(p.at), uint64(p.modified),
+		uint64(p.print.length), uint64(p.print.sum), uint64(p.at), uint64(max(p.modified, 0)),
 	} {
 		b = binary.AppendUvarint(b, v)
 	}
@@ -226,49 +211,9 @@ func (p position) mayBeAt(path string) bool {
 		isRotation(filepath.Base(path), filepath.Base(p.path)) || isRotation(filepath.Base(path), filepath.Base(p.resolvedPath()))
 }
 
-// matchesHead reports whether the first bytes of r have p's fingerprint.
-func (p position) matchesHead(r io.ReaderAt) bool {
-	now, err := readFingerprint(r, int64(p.print.length))
-	return err == nil && now == p.print
-}
-
-// matchesContent reports whether a file has p's fingerprint and at least its size.
-func matchesContent(p position, r io.ReaderAt, size int64) bool {
-	if p.kind == compressed || p.kind == copied && isCompressed(r) {
-		head, err := readHead(r, compressed)
-		return err == nil && (p.print.length == 0 || p.startsLike(head))
-	}
-	return size >= p.offset && p.matchesHead(r) && (p.distinguishing() || !isCompressed(r))
-}
-
-// sameContent reports whether a file of a size has the first and last bytes of the same part of another.
-func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
-	if size > otherSize {
-		return false
-	}
-	const span = 4096
-	a, b := make([]byte, min(span, size)), make([]byte, min(span, size))
-	for _, at := range []int64{0, size - int64(len(a))} {
-		if n, _ := file.ReadAt(a, at); n < len(a) {
-			return false
-		}
-		if n, _ := other.ReadAt(b, at); n < len(b) || !bytes.Equal(a, b) {
-			return false
-		}
-	}
-	return true
-}
-
 // orphanID is an identity for the position of a file whose inode has another content now.
 func (p position) orphanID() fileID {
 	h := fnv.New64a()
 	h.Write(p.encode())
 	return fileID{device: math.MaxUint64, inode: h.Sum64()}
-}
-
-// idOfPath is the identity on systems without device and inode numbers.
-func idOfPath(path string) fileID {
-	h := fnv.New64a()
-	h.Write([]byte(path))
-	return fileID{inode: h.Sum64()}
 }

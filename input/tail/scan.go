@@ -11,299 +11,211 @@ import (
 	"time"
 )
 
-// observe handles a file found at a path that a pattern matches: a known file is due if
-// it changed, another one is admitted. handle, if not nil, is the open file.
-func (t *Tailer) observe(found found, handle *os.File, how discovery) {
-	id := idOf(found.path, found.info)
-	f := t.files[id]
-	if f != nil && !f.isAt(newEntry(found.path, found.info)) {
-		t.stop(f) // its inode is another file's now
+const (
+	// keepGone is how long the position of a missing file is kept after it was stored: its
+	// directory may be mounted again.
+	keepGone = 3 * 24 * time.Hour
+	// dirClock is the resolution of the modification times of directories, with a margin.
+	dirClock = 2 * time.Second
+	// maxSkipped is the maximum number of files remembered as skipped.
+	maxSkipped = 1 << 16
+)
+
+// scanner finds the files to be read.
+type scanner struct {
+	tracker
+	// dirTimes are the modification times of the directories of files being read.
+	dirTimes map[string]time.Time
+}
+
+// scan evaluates all patterns, and calls watch for the directories that matter. how is how new
+// files are identified.
+func (s *scanner) scan(watch func(dir string), how func(*pattern) discovery) {
+	present := make(map[fileID]bool)
+	for _, p := range s.patterns {
+		files, errs := s.find(p, watch)
+		s.note(p.text, joined(errs))
+		if p.rest != "" {
+			watch(absolute(p.base))
+		}
+		files = slices.DeleteFunc(files, func(c *candidate) bool {
+			watch(filepath.Dir(c.path))
+			duplicate := present[c.id]
+			present[c.id] = true
+			c.discovery = how(p)
+			return duplicate
+		})
+		s.observeAll(files)
+	}
+	for id, f := range s.files {
+		if f.goneSince.IsZero() && !present[id] {
+			s.displace(f)
+		}
+		if f.target != "" {
+			watch(filepath.Dir(f.target))
+		}
+	}
+	for path := range s.deferred {
+		if !s.matches(path) {
+			s.markChanged(path)
+		} else if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			delete(s.deferred, path)
+		}
+	}
+	s.checkDirTimes()
+}
+
+// observeAll observes the files of a pattern: unknown files after known ones, and rotated
+// files after those of which they have the rotated names, as they may be copies of these.
+func (s *scanner) observeAll(files []*candidate) {
+	var unknown []*candidate
+	for _, c := range files {
+		if s.known.byID[c.id] != nil {
+			first := *c
+			first.knownOnly = true
+			s.observe(&first)
+		}
+		if _, undecided := s.deferred[c.path]; undecided || s.known.byID[c.id] == nil {
+			unknown = append(unknown, c)
+		}
+	}
+	slices.SortStableFunc(unknown, func(a, b *candidate) int { return cmp.Compare(len(a.path), len(b.path)) })
+	for _, c := range unknown {
+		s.observe(c)
+	}
+}
+
+// observe handles a file at a path that a pattern matches: a file that is being read is due if
+// it changed, another one is admitted.
+func (s *scanner) observe(c *candidate) {
+	f := s.files[c.id]
+	if f != nil && !f.isAt(c.entry, s.dirs) {
+		s.stop(f) // its inode is another file's now
 		f = nil
 	}
+	if f == nil && c.content == nil && s.skips(c.entry) {
+		return
+	}
+	if before := s.byPath[c.path]; before != nil && before.id != c.id {
+		s.displace(before)
+	}
 	if f == nil {
-		if v, ok := t.skipped[id]; ok && handle == nil && v == newEntry(found.path, found.info).version() {
-			return
+		if f = s.tryAdmit(c); f != nil {
+			s.byPath[c.path], s.byPath[c.place] = f, f
 		}
-	}
-	if before := t.byPath[found.path]; before != nil && before.id != id {
-		t.nameLost(before)
-	}
-	if f != nil {
-		if handle != nil {
-			_ = handle.Close()
-		}
-		delete(t.deferred, found.path)
-		t.updatePath(f, found)
 		return
 	}
-	if f = t.tryAdmit(found, handle, &candidate{discovery: how}); f == nil {
-		return
+	c.close()
+	delete(s.deferred, c.path)
+	if f.location != c.path {
+		if e, err := s.dirs.fs.stat(f.location); err == nil && e.id == f.id && f.goneSince.IsZero() {
+			return // it has several paths
+		}
+		f.location = c.path
 	}
-	if f.renamed {
-		f.displaced = true
-	}
-	t.byPath[found.path] = f
-	if target, err := filepath.EvalSymlinks(found.path); err == nil {
-		t.byPath[target] = f
+	f.goneSince = time.Time{}
+	s.byPath[c.path] = f
+	if f.changed(c.entry) {
+		s.due[f] = true
 	}
 }
 
 // tryAdmit is admit with the result logged, and remembered if the file is not read.
-func (t *Tailer) tryAdmit(found found, handle *os.File, c *candidate) *file {
-	f, decided, err := t.admit(found, handle, c)
-	switch t.logOutage(found.path, explain(err)); {
-	case err != nil:
+func (s *scanner) tryAdmit(c *candidate) *file {
+	found := c.entry
+	f, decided, err := s.admit(c)
+	switch s.note(c.path, err); {
+	case err != nil, f == nil && c.copyOnly:
 	case !decided:
-		if t.deferred[found.path].IsZero() {
-			t.deferred[found.path] = t.opts.Now()
-		}
+		s.deferred[c.path] = cmp.Or(s.deferred[c.path], s.opts.Now())
 	default:
-		delete(t.deferred, found.path)
+		delete(s.deferred, c.path)
 		if f == nil {
-			t.skip(newEntry(found.path, found.info))
+			if len(s.skipped) >= maxSkipped {
+				clear(s.skipped)
+			}
+			s.skipped[found.id] = found.version()
 		}
 	}
 	return f
 }
 
-// maxSkipped is the maximum length of skipped.
-const maxSkipped = 1 << 16
-
-// skip marks a file as skipped until it is modified.
-func (t *Tailer) skip(e entry) {
-	if len(t.skipped) >= maxSkipped {
-		clear(t.skipped)
-	}
-	t.skipped[e.id] = e.version()
+// skips reports whether a file is skipped as it is.
+func (s *scanner) skips(e entry) bool {
+	v, skipped := s.skipped[e.id]
+	return skipped && v == e.version()
 }
 
-// updatePath handles a known file found at a path.
-func (t *Tailer) updatePath(f *file, found found) {
-	if f.path != found.path {
-		if info, err := os.Stat(f.path); err == nil && idOf(f.path, info) == f.id && f.goneSince.IsZero() {
-			return // it has several paths
-		}
-		f.path, f.renamed, f.displaced = found.path, true, true
-	}
-	f.goneSince = time.Time{}
-	f.displaced = f.renamed
-	t.byPath[found.path] = f
-	if f.changed(found.info) {
-		t.setDue(f)
-	}
-}
-
-// nameLost handles a file that is not at its path any more.
-func (t *Tailer) nameLost(f *file) {
-	t.removePaths(f)
-	if t.files[f.id] != f {
-		return
-	}
-	t.displace(f)
-	t.setDue(f)
-	t.markChanged(filepath.Dir(f.resolvedPath()))
-}
-
-func (t *Tailer) removePaths(f *file) {
-	for _, path := range []string{f.path, f.firstPath, f.resolvedPath()} {
-		if t.byPath[path] == f {
-			delete(t.byPath, path)
-		}
-	}
-}
-
-// checkPath handles an event of a path.
-func (t *Tailer) checkPath(path string, handle *os.File) {
-	path = t.patternPath(path)
-	found, err := t.statPath(path)
-	if err == nil && handle != nil {
-		found.info, err = handle.Stat()
-	}
-	switch before := t.byPath[path]; {
-	case err == nil && found.info.Mode().IsRegular():
-		t.observe(found, handle, discovery{})
-		return
-	case before != nil && errors.Is(err, fs.ErrNotExist):
-		t.nameLost(before)
-	}
-	delete(t.deferred, path)
-	if handle != nil {
-		_ = handle.Close()
-	}
-}
-
-// patternPath is the path that a pattern matches, given a path or the target of its link.
-func (t *Tailer) patternPath(path string) string {
-	if f := t.byPath[path]; f != nil && f.target == path && !f.renamed {
-		return f.firstPath
-	}
-	return path
-}
-
-// statPath is the file at a path that a pattern matches.
-func (t *Tailer) statPath(path string) (found, error) {
-	for _, p := range t.patterns {
-		if t.covers(p, path) {
-			info, err := os.Stat(path)
-			return found{path: path, source: p.sourceOf(path), info: info}, err
-		}
-	}
-	return found{}, errNoPattern
-}
-
-var errNoPattern = errors.New("no pattern matches")
-
-// scan evaluates all patterns. how is the discovery of new files.
-func (t *Tailer) scan(w *watcher, how func(*pattern) discovery) {
-	present := make(map[fileID]bool)
-	for _, p := range t.patterns {
-		files, errs := t.find(p, w.add)
-		t.logOutage(p.text, joined(errs))
-		if p.rest != "" {
-			w.add(absolute(p.base))
-		}
-		files = slices.DeleteFunc(files, func(f found) bool {
-			w.add(filepath.Dir(f.path))
-			id := idOf(f.path, f.info)
-			duplicate := present[id]
-			present[id] = true
-			return duplicate
-		})
-		t.observeAll(files, how(p))
-	}
-	for id, f := range t.files {
-		if f.goneSince.IsZero() && !present[id] {
-			t.nameLost(f)
-		}
-		if f.target != "" {
-			w.addTarget(f.target)
-		}
-	}
-	t.checkDirTimes()
-}
-
-// observeAll observes the files of a pattern: unknown files after known ones, and rotated
-// files after those of which they have the rotated names, as they may be copies of these.
-func (t *Tailer) observeAll(files []found, how discovery) {
-	knownOnly := how
-	knownOnly.knownOnly = true
-	var unknown []found
-	for _, f := range files {
-		if t.known.byID[idOf(f.path, f.info)] != nil {
-			t.observe(f, nil, knownOnly)
-		}
-		if _, undecided := t.deferred[f.path]; undecided || t.known.byID[idOf(f.path, f.info)] == nil {
-			unknown = append(unknown, f)
-		}
-	}
-	slices.SortStableFunc(unknown, func(a, b found) int { return cmp.Compare(len(a.path), len(b.path)) })
-	for _, f := range unknown {
-		t.observe(f, nil, how)
-	}
-}
-
-// dirClock is the resolution of the modification times of directories, with a margin.
-const dirClock = 2 * time.Second
-
-// dirState is a directory of known files.
-type dirState struct {
-	modified time.Time
-	// changed reports that it is to be searched for rotated files.
-	changed bool
-}
-
-// markChanged marks a directory to be searched for rotated files.
-func (t *Tailer) markChanged(dir string) {
-	s := t.dirStates[dir]
-	s.changed = true
-	t.dirStates[dir] = s
-	t.anyChanged = true
-}
-
-// checkDirTimes marks the directories of known files that changed since the last call:
+// checkDirTimes marks the directories of the files being read that changed since the last call:
 // files that were rotated before they were seen may be there.
-func (t *Tailer) checkDirTimes() {
-	current := make(map[string]dirState)
-	for dir, s := range t.dirStates {
-		if s.changed {
-			current[dir] = s
-		}
-	}
-	checked := make(map[string]bool)
-	for place := range t.byPath {
+func (s *scanner) checkDirTimes() {
+	before := s.dirTimes
+	s.dirTimes = make(map[string]time.Time)
+	for place := range s.byPath {
 		dir := filepath.Dir(place)
-		if checked[dir] {
+		if _, checked := s.dirTimes[dir]; checked {
 			continue
 		}
-		checked[dir] = true
-		s := t.dirStates[dir]
+		s.dirTimes[dir] = time.Time{}
 		info, err := os.Stat(dir)
-		switch {
-		case err != nil:
-			s.modified = time.Time{}
-		case !info.ModTime().Equal(s.modified):
-			s.changed, s.modified, t.anyChanged = true, time.Time{}, true
-			if t.opts.Now().Sub(info.ModTime()) > dirClock {
-				s.modified = info.ModTime()
+		if err != nil {
+			continue
+		}
+		if !info.ModTime().Equal(before[dir]) {
+			s.markChanged(place)
+		}
+		if s.opts.Now().Sub(info.ModTime()) > dirClock { // it may change again at the same time
+			s.dirTimes[dir] = info.ModTime()
+		}
+	}
+}
+
+// search identifies the files of changed directories that no pattern matches but that may have
+// unread data.
+func (s *scanner) search() {
+	s.known.beginSearch()
+	for dir, copies := range maps.Clone(s.changed) {
+		delete(s.changed, dir)
+		found := s.view().unread(dir, copies, func(e entry) bool { return s.skips(e) || s.matches(e.path) && !s.opts.Once })
+		maps.DeleteFunc(s.deferred, func(path string, _ time.Time) bool { // they are decided otherwise
+			return filepath.Dir(path) == dir && !s.matches(path) &&
+				!slices.ContainsFunc(found, func(c *candidate) bool { return c.path == path && !c.copyOnly })
+		})
+		for _, c := range found {
+			if !s.known.isLive(c.id) { // otherwise it is a copy that is read now
+				c.fromEnd = s.isFirstScan(c.path)
+				s.tryAdmit(c)
 			}
 		}
-		current[dir] = s
 	}
-	t.dirStates = current
-}
-
-// scanRotated searches changed directories for files that were rotated before they were
-// seen at a path that a pattern matches, oldest first.
-func (t *Tailer) scanRotated() {
-	for _, k := range t.known.byID {
-		if k.state == removed {
-			k.state = searched
-		}
-	}
-	t.anyChanged = false
-	for dir, s := range t.dirStates {
-		if !s.changed {
-			continue
-		}
-		s.changed = false
-		t.dirStates[dir] = s
-		candidates := t.view().rotated(dir, func(e entry) bool {
-			v, skipped := t.skipped[e.id]
-			return skipped && v == e.version() || t.matches(e.path)
-		})
-		maps.DeleteFunc(t.deferred, func(path string, _ time.Time) bool { // they are decided otherwise
-			return filepath.Dir(path) == dir && !t.matches(path) &&
-				!slices.ContainsFunc(candidates, func(e entry) bool { return e.path == path })
-		})
-		for _, e := range candidates {
-			t.admitRotated(e)
-		}
-	}
-}
-
-// admitRotated reads such a file if the decision is so.
-func (t *Tailer) admitRotated(e entry) {
-	info, err := os.Lstat(e.path)
-	if err != nil || idOf(e.path, info) != e.id {
-		t.deferred[e.path] = t.opts.Now() // it was just renamed
-		return
-	}
-	t.tryAdmit(found{path: e.path, source: filepath.Base(e.path), info: info}, nil, &candidate{unmatched: true, discovery: discovery{fromEnd: t.isFirstScan(e.path)}})
 }
 
 // isFirstScan reports whether the patterns of the files of which path may be the rotated
 // name are in their first scan.
-func (t *Tailer) isFirstScan(path string) bool {
-	if !t.starting {
-		return false
-	}
+func (s *scanner) isFirstScan(path string) bool {
+	return s.starting && s.hasOrigin(path, func(k *known) bool { return s.isNew(k.position().path) })
+}
+
+// hasOrigin reports whether path may be the rotated name of a known file for which a condition holds.
+func (s *scanner) hasOrigin(path string, holds func(*known) bool) bool {
 	for origin := range origins(filepath.Base(path)) {
-		for _, k := range t.known.at(filepath.Join(filepath.Dir(path), origin)) {
-			p := k.position()
-			if slices.ContainsFunc(t.patterns, func(pattern *pattern) bool { return pattern.isNew && pattern.names(p.path) }) {
-				return true
-			}
+		if slices.ContainsFunc(s.known.at(filepath.Join(filepath.Dir(path), origin)), holds) {
+			return true
 		}
 	}
 	return false
+}
+
+// searchAll makes all directories be searched. With forget, files that do not exist for keepGone
+// are forgotten then.
+func (s *scanner) searchAll(forget bool) {
+	for _, k := range s.known.byID {
+		s.changed[filepath.Dir(k.past.path)] = true
+		s.changed[filepath.Dir(k.past.resolvedPath())] = true
+		if forget && k.live == nil && s.opts.Now().Sub(time.Unix(k.past.at, 0)) >= keepGone {
+			if _, found, certain := s.dirs.find(k.past); !found && certain {
+				s.known.removed[k.past.id] = false
+			}
+		}
+	}
 }

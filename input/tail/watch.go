@@ -1,8 +1,7 @@
 package tail
 
 import (
-	"os"
-	"path/filepath"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -23,10 +22,15 @@ const (
 // of watches is reached, it reports nothing.
 type watcher struct {
 	// wake receives a value after a change.
-	wake   chan struct{}
+	wake chan struct{}
+	// since is when it started; zero if it reports nothing.
+	since  time.Time
 	notify *fsnotify.Watcher
-	t      *Tailer
 	done   sync.WaitGroup
+	// files are those to be opened, at most maxOpen at a time.
+	files   *selection
+	maxOpen int
+	log     *slog.Logger
 
 	// Used by the reading goroutine only.
 	watched   map[string]bool
@@ -35,8 +39,6 @@ type watcher struct {
 
 	mu      sync.Mutex
 	pending events
-	// targets are the targets of symbolic links.
-	targets map[string]bool
 }
 
 // events are the changes since the last drain.
@@ -45,14 +47,9 @@ type events struct {
 	// a file was created, deleted or renamed.
 	written, renamed map[string]bool
 	// opened are new files, open.
-	opened []opened
+	opened []*candidate
 	// overflow reports that the system dropped events.
 	overflow bool
-}
-
-type opened struct {
-	path   string
-	handle *os.File
 }
 
 func newEvents() events {
@@ -60,12 +57,12 @@ func newEvents() events {
 }
 
 // watch starts a watcher; close stops it.
-func (t *Tailer) watch() *watcher {
+func watch(opts Options, files *selection) *watcher {
 	w := &watcher{
-		wake: make(chan struct{}, 1), t: t, watched: make(map[string]bool),
-		rewatched: t.opts.Now(), pending: newEvents(), targets: make(map[string]bool),
+		wake: make(chan struct{}, 1), files: files, maxOpen: opts.maxEarlyOpen(), log: opts.Log,
+		watched: make(map[string]bool), rewatched: opts.Now(), pending: newEvents(),
 	}
-	if t.opts.Polling {
+	if opts.Polling {
 		return w
 	}
 	notify, err := fsnotify.NewWatcher()
@@ -73,8 +70,7 @@ func (t *Tailer) watch() *watcher {
 		w.fail("", err)
 		return w
 	}
-	w.notify = notify
-	t.watchingSince = t.opts.Now()
+	w.notify, w.since = notify, opts.Now()
 	w.done.Go(w.run)
 	return w
 }
@@ -117,9 +113,9 @@ func (w *watcher) note(event fsnotify.Event) (isNew bool) {
 	if event.Op == fsnotify.Chmod {
 		return false
 	}
-	var handle *os.File
-	if event.Op.Has(fsnotify.Create) && w.opensEarly(path) {
-		handle, _ = openFile(path) // on failure the next poll finds it
+	var opened *candidate
+	if event.Op.Has(fsnotify.Create) {
+		opened = w.open(path)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,20 +124,33 @@ func (w *watcher) note(event fsnotify.Event) (isNew bool) {
 		w.pending.written[path] = true
 		return isNew
 	}
-	isNew = !w.pending.renamed[path] || handle != nil
+	isNew = !w.pending.renamed[path] || opened != nil
 	w.pending.renamed[path] = true
-	if handle != nil {
-		w.pending.opened = append(w.pending.opened, opened{path, handle})
+	if opened != nil {
+		w.pending.opened = append(w.pending.opened, opened)
 	}
 	return isNew
 }
 
-// opensEarly reports whether a new file is to be opened at once.
-func (w *watcher) opensEarly(path string) bool {
+// open opens a new file if it is to be read, unless too many are open: then, or on failure, the
+// next scan finds it.
+func (w *watcher) open(path string) *candidate {
 	w.mu.Lock()
-	known, below := w.targets[path], len(w.pending.opened) < w.t.maxEarlyOpen
+	full := len(w.pending.opened) >= w.maxOpen
 	w.mu.Unlock()
-	return below && (known || w.t.matches(path))
+	p := w.files.pattern(path)
+	if full || p == nil {
+		return nil
+	}
+	f, e, err := openFile(path)
+	switch {
+	case err != nil:
+		return nil
+	case e.pipe:
+		_ = f.Close()
+		return nil
+	}
+	return &candidate{entry: e, source: p.sourceOf(path), content: f}
 }
 
 // drain returns the events since the last call.
@@ -165,17 +174,6 @@ func (w *watcher) add(dir string) {
 	w.watched[dir] = true
 }
 
-// addTarget watches the target of a symbolic link.
-func (w *watcher) addTarget(path string) {
-	if w.notify == nil {
-		return
-	}
-	w.add(filepath.Dir(path))
-	w.mu.Lock()
-	w.targets[path] = true
-	w.mu.Unlock()
-}
-
 // isDir reports whether a path is or was a watched directory; its watch is created again by add.
 func (w *watcher) isDir(path string) bool {
 	known := w.watched[path]
@@ -190,16 +188,13 @@ func (w *watcher) rewatch(now time.Time) {
 	}
 	w.rewatched = now
 	clear(w.watched)
-	w.mu.Lock()
-	clear(w.targets)
-	w.mu.Unlock()
 }
 
 // fail logs once that changes are found by polling only.
 func (w *watcher) fail(dir string, err error) {
 	if !w.failed {
 		w.failed = true
-		w.t.opts.Log.Warn("inotify unavailable, polling", "dir", dir, "error", err)
+		w.log.Warn("inotify unavailable, polling", "dir", dir, "error", err)
 	}
 }
 
@@ -211,6 +206,6 @@ func (w *watcher) close() {
 	_ = w.notify.Close() // nothing was written
 	w.done.Wait()
 	for _, c := range w.drain().opened {
-		_ = c.handle.Close()
+		c.close()
 	}
 }

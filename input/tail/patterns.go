@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,30 +25,20 @@ type pattern struct {
 	base, rest string
 	// absolute is the absolute form of text.
 	absolute string
-	// scanned reports that firstScan is set: the time of the first scan, Unix nanoseconds; 0
-	// is unknown. isNew reports that no earlier run scanned the pattern.
-	scanned, isNew bool
-	firstScan      int64
-}
-
-// found is a file that a pattern matches.
-type found struct {
-	path string // absolute
-	// source is the path relative to the pattern's fixed directory.
-	source string
-	info   fs.FileInfo
-	// shown is the path as configured, if different.
-	shown string
+	// firstScan is the time of the first scan, Unix nanoseconds: 0 is unknown, the maximum none.
+	// isNew reports that no earlier run scanned the pattern.
+	firstScan int64
+	isNew     bool
 }
 
 // parsePattern parses a path or a glob. A path with wildcards that exists as written
 // is a path, as in a shell.
-func parsePattern(text string) (pattern, error) {
+func parsePattern(text string) (*pattern, error) {
 	absolute, err := filepath.Abs(text)
 	if err != nil {
-		return pattern{}, fmt.Errorf("%q: %w", text, err)
+		return nil, fmt.Errorf("%q: %w", text, err)
 	}
-	p := pattern{text: text, base: text, absolute: absolute}
+	p := &pattern{text: text, base: text, absolute: absolute, firstScan: math.MaxInt64}
 	slashed := filepath.ToSlash(text)
 	if !strings.ContainsAny(slashed, `*?[{`) {
 		return p, nil
@@ -63,7 +54,7 @@ func parsePattern(text string) (pattern, error) {
 }
 
 // names reports whether p matches an absolute path.
-func (p pattern) names(path string) bool {
+func (p *pattern) names(path string) bool {
 	if p.rest == "" {
 		return path == p.absolute
 	}
@@ -72,7 +63,7 @@ func (p pattern) names(path string) bool {
 }
 
 // sourceOf is the source of the records of a file that p matches.
-func (p pattern) sourceOf(path string) string {
+func (p *pattern) sourceOf(path string) string {
 	if p.rest != "" {
 		if below, err := filepath.Rel(absolute(p.base), path); err == nil {
 			return filepath.ToSlash(below)
@@ -83,7 +74,7 @@ func (p pattern) sourceOf(path string) string {
 
 // find returns the files that p matches now, in the order of their names, and the
 // errors of what cannot be read. It calls dirs for each directory that it read.
-func (p pattern) find(dirs func(string)) ([]found, []error) {
+func (p *pattern) find(dirs func(string)) ([]*candidate, []error) {
 	if p.rest == "" {
 		info, err := os.Stat(p.text)
 		if err != nil {
@@ -92,7 +83,7 @@ func (p pattern) find(dirs func(string)) ([]found, []error) {
 		if info.IsDir() {
 			return nil, []error{fmt.Errorf("%s is a directory: name its files, for example %s", p.text, filepath.Join(p.text, "**", "*.log"))}
 		}
-		return []found{{p.absolute, filepath.Base(p.text), info, p.text}}, nil
+		return []*candidate{{entry: newEntry(p.absolute, info), source: filepath.Base(p.text), shown: p.text}}, nil
 	}
 	// Globs follow links to directories, except **: links may form a cycle.
 	opts := []doublestar.GlobOption{doublestar.WithFilesOnly()}
@@ -105,7 +96,7 @@ func (p pattern) find(dirs func(string)) ([]found, []error) {
 		return nil, []error{fmt.Errorf("cannot evaluate glob %s: %w", p.text, err)}
 	}
 	slices.Sort(names)
-	var files []found
+	var files []*candidate
 	for _, name := range names {
 		full := filepath.Join(dir.base, filepath.FromSlash(name))
 		info, err := os.Stat(full)
@@ -114,7 +105,8 @@ func (p pattern) find(dirs func(string)) ([]found, []error) {
 		case err != nil:
 			dir.note(name, err)
 		case !info.IsDir():
-			files = append(files, found{full, path.Clean(name), info, filepath.Join(p.base, filepath.FromSlash(name))})
+			shown := filepath.Join(p.base, filepath.FromSlash(name))
+			files = append(files, &candidate{entry: newEntry(full, info), source: path.Clean(name), shown: shown})
 		}
 	}
 	var errs []error
@@ -179,4 +171,14 @@ func explain(err error) error {
 		return hint.Wrap(err, "check its name")
 	}
 	return err
+}
+
+// joined joins errors without duplicates.
+func joined(errs []error) error {
+	seen := make(map[string]bool)
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
+		duplicate := seen[err.Error()]
+		seen[err.Error()] = true
+		return duplicate
+	})...)
 }

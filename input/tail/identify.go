@@ -2,12 +2,9 @@ package tail
 
 import (
 	"bytes"
-	"cmp"
-	"iter"
-	"maps"
-	"math"
+	"io"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,6 +15,8 @@ const (
 	smallCompressed = 1 << 20
 	// lateWrites is how long a program may write to a file after it was rotated.
 	lateWrites = 24 * time.Hour
+	// minPollGap is the minimum time between two polls.
+	minPollGap = 100 * time.Millisecond
 )
 
 // verb is what to do with a file that was found.
@@ -36,10 +35,9 @@ const (
 	resumeCopy
 	// markCopy: its content was or will be read from another file.
 	markCopy
-	// replaced: its identity is that of action.from, its content is not: forget that one.
+	// replaced: its identity is that of action.from, its content is not: that one is lost. When
+	// that is known, identify it again.
 	replaced
-	// orphan: there is no copy of the file of action.from, which is gone; one may appear.
-	orphan
 )
 
 // action is what to do with a file.
@@ -64,11 +62,10 @@ type discovery struct {
 	// knownOnly decides about it only if its identity and content are those of a known file;
 	// otherwise the last action is wait.
 	knownOnly bool
+	// copyOnly decides about it only if it is a copy of a file that does not exist any more;
+	// otherwise the action is skip, until it is found in another way.
+	copyOnly bool
 }
-
-// actions are what to do with files, in order. They depend on each other: each must be
-// executed, so that the known files reflect it, before the next one is asked for.
-type actions = iter.Seq2[*candidate, action]
 
 // view is what actions are decided by: the known files, the directories and the time. Its
 // methods change none of them, and have no other input but the content of files.
@@ -81,90 +78,10 @@ type view struct {
 	starting      bool
 	watchingSince time.Time
 	rotateWait    time.Duration
-	// firstScan is the time of the first scan of the patterns that match a file, Unix nanoseconds.
+	// matches reports whether a pattern matches a path. firstScan is the time of the first scan of
+	// the patterns that match a file, Unix nanoseconds; the maximum if there was none.
+	matches   func(path string) bool
 	firstScan func(position) int64
-}
-
-// resolve yields the actions for a file that is not being read. The last one is for the
-// file itself.
-func (v view) resolve(c *candidate) actions {
-	return func(yield func(*candidate, action) bool) {
-		a := v.identify(c)
-		for ; a.verb == replaced; a = v.identify(c) {
-			if !yield(c, a) || !v.yieldReplaced(c, a.from, yield) {
-				return
-			}
-			if v.known.isLive(c.id) { // it is the copy
-				a = action{verb: skip}
-				break
-			}
-		}
-		yield(c, a)
-	}
-}
-
-// yieldReplaced yields the actions for a file of which c has the identity now.
-func (v view) yieldReplaced(c *candidate, p position, yield func(*candidate, action) bool) bool {
-	v.dirs = newListing(v.dirs.fs)
-	resumed := false
-	for e, a := range v.lost(p) {
-		if !yield(e, a) {
-			return false
-		}
-		resumed = a.verb == resumeCopy
-	}
-	c.fromEnd = c.fromEnd && isCompressed(c) // otherwise it was written since the last run
-	return resumed || yield(c, action{verb: orphan, from: p})
-}
-
-// lost yields the actions for the copies of a file that was truncated, replaced or
-// deleted, newest first. The last one is resumeCopy if the rest of the file is in a copy.
-func (v view) lost(p position) actions {
-	return func(yield func(*candidate, action) bool) {
-		if p.print.length == 0 || p.kind != plain {
-			return
-		}
-		candidates := slices.Clone(v.dirs.rotations(p.resolvedPath()))
-		slices.SortFunc(candidates, func(a, b entry) int { return cmp.Compare(b.modified, a.modified) })
-		for _, e := range candidates {
-			q, known := v.known.past(e.id)
-			if v.known.isLive(e.id) || known && q.kind != copied && q.id != p.id && q.distinguishing() {
-				continue
-			}
-			c := &candidate{entry: e, source: p.source, unmatched: true}
-			a, isCopy := v.compareLost(p, c)
-			done := isCopy && !yield(c, a) || isCopy && a.verb == resumeCopy
-			if c.close(); done {
-				return
-			}
-		}
-	}
-}
-
-// compareLost decides about a file that may be a copy of one that is lost. It opens the file.
-func (v view) compareLost(p position, c *candidate) (action, bool) {
-	r, now, err := v.dirs.fs.open(c.path)
-	if err != nil {
-		return action{}, false
-	}
-	if c.content = r; now.id != c.id {
-		return action{}, false
-	}
-	c.entry, c.place = now, v.dirs.resolved(now.path)
-	kind := plain
-	if isCompressed(r) {
-		if kind = compressed; !isComplete(r) {
-			return action{}, false
-		}
-	}
-	head, err := readHead(r, kind)
-	switch {
-	case err != nil || !p.startsLike(head):
-		return action{}, false
-	case kind == plain && now.size < p.offset: // more was read than was copied
-		return action{verb: markCopy}, true
-	}
-	return action{verb: resumeCopy, kind: kind, from: p}, true
 }
 
 // identify decides what to do with a file that is not being read.
@@ -197,6 +114,10 @@ func (v view) age(c *candidate) time.Duration { return v.now.Sub(time.Unix(0, c.
 
 // decide is identify without checking that a compressed file is complete.
 func (v view) decide(c *candidate, kind kind) action {
+	if c.copyOnly {
+		a, _ := v.byContent(c, kind)
+		return a
+	}
 	p, known := v.lookUp(c)
 	if c.knownOnly && known && !p.distinguishing() {
 		return action{verb: wait}
@@ -318,7 +239,9 @@ func (v view) rotatedUnseen(c *candidate) (origin position, ok bool) {
 func (v view) byContent(c *candidate, kind kind) (action, bool) {
 	var head []byte
 	for _, o := range v.originals(c) {
-		if o.id == c.id || o.kind == copied && (!o.byName || o.print.length < maxFingerprint) {
+		switch {
+		case o.id == c.id, o.kind == copied && (!o.byName || o.print.length < maxFingerprint),
+			c.copyOnly && (o.live != nil || o.kind == copied):
 			continue
 		}
 		if head == nil {
@@ -327,54 +250,55 @@ func (v view) byContent(c *candidate, kind kind) (action, bool) {
 				return action{verb: wait}, true
 			}
 		}
-		a, decided := action{}, false
+		if o.live == nil && !o.startsLike(head) {
+			continue
+		}
+		a, decided := v.compare(o, c, kind, head)
 		switch {
-		case o.live != nil:
-			a, decided = v.compareLive(o, c, kind, head)
-		case !o.startsLike(head):
-		case o.kind == copied: // decompressed by hand, perhaps
-			return action{verb: skip}, true
-		case o.byName || o.print.length == maxFingerprint:
-			a, decided = v.comparePast(o.position, c, kind)
-		}
-		if decided && a.verb == markCopy && kind == compressed && !isComplete(c) {
+		case !decided, c.copyOnly && a.verb != resumeCopy:
+		case a.verb == markCopy && kind == compressed && !isComplete(c):
 			return action{verb: wait}, true
-		}
-		if decided {
+		default:
 			return a, true
 		}
 	}
 	return action{}, false
 }
 
-// comparePast decides about a file that starts like the file of p, which is not being read.
-func (v view) comparePast(p position, c *candidate, kind kind) (action, bool) {
-	e, exists, _ := v.dirs.find(p)
-	if !exists {
-		if kind == plain {
-			p.offset = min(p.offset, c.size)
-		}
-		return action{verb: resumeCopy, from: p}, true
-	}
-	r, _, err := v.dirs.fs.open(e.path)
-	if err != nil {
-		return action{}, false
-	}
-	defer func() { _ = r.Close() }()
-	return action{verb: markCopy}, kind != plain || sameContent(c, r, c.size, e.size)
-}
-
-// compareLive decides about a file with a head that may be a copy of one that is being read.
-func (v view) compareLive(o original, c *candidate, kind kind, head []byte) (action, bool) {
+// compare decides about a file with a head that may be a copy of o.
+func (v view) compare(o original, c *candidate, kind kind, head []byte) (action, bool) {
 	undecided := action{verb: wait, original: o.live}
-	r, size, err := o.live.content()
-	if err != nil {
-		return undecided, true
+	var r io.ReaderAt
+	var size int64
+	switch {
+	case o.live != nil:
+		var err error
+		if r, size, err = o.live.content(); err != nil {
+			return undecided, true
+		}
+	case o.kind == copied: // compressed later, or decompressed by hand
+		return action{verb: markCopy}, true
+	case !o.byName && o.print.length < maxFingerprint && !c.copyOnly:
+		return action{}, false
+	default:
+		e, exists, _ := v.dirs.find(o.position)
+		if !exists {
+			if kind == plain {
+				o.offset = min(o.offset, c.size)
+			}
+			return action{verb: resumeCopy, from: o.position}, true
+		}
+		opened, e, err := v.dirs.fs.open(e.path)
+		if err != nil {
+			return action{}, false
+		}
+		defer func() { _ = opened.Close() }()
+		r, size = opened, e.size
 	}
 	own, err := readHead(r, o.kind)
 	alike := err == nil && bytes.HasPrefix(own, head)
 	switch {
-	case o.kind == plain && !o.matchesHead(r) && (alike || o.startsLike(head)): // it was just truncated, which decides about its copy
+	case o.live != nil && o.kind == plain && !o.matchesHead(r) && (alike || o.startsLike(head)): // it was just truncated, which decides about its copy
 		return undecided, true
 	case !alike:
 		return action{}, false
@@ -388,77 +312,47 @@ func (v view) compareLive(o original, c *candidate, kind kind, head []byte) (act
 	return action{verb: markCopy, original: o.live}, true
 }
 
-// rotated are the files of a directory that are not being read and not ignored, oldest
-// first, that may be rotated files of known ones.
-func (v view) rotated(dir string, ignore func(entry) bool) []entry {
-	listed := v.dirs.read(dir)
-	if listed == nil {
-		return nil
-	}
-	byID := make(map[fileID]entry)
-	for origin, entries := range listed.rotations {
-		if len(v.known.at(filepath.Join(dir, origin))) == 0 {
-			continue
-		}
-		for _, e := range entries {
-			if !v.known.isLive(e.id) && !ignore(e) && v.mayHaveMore(e) {
-				byID[e.id] = e
-			}
-		}
-	}
-	return slices.SortedFunc(maps.Values(byID), func(a, b entry) int { return cmp.Compare(a.modified, b.modified) })
-}
-
-// mayHaveMore reports whether something may be unread of a file that is not being read, unless
-// it was just renamed: then renamed finds it.
-func (v view) mayHaveMore(e entry) bool {
-	p, known := v.known.past(e.id)
-	if !known {
-		return true
-	}
-	unchanged := e.size == p.offset && e.modified == p.modified
-	return !unchanged && (!p.distinguishing() || !v.dirs.isAt(p, e))
-}
-
-// relocation is where a file that was at p.path is now.
-type relocation struct {
+// candidate is a file to be identified.
+type candidate struct {
 	entry
-	from position
+	// source is the source of its records, shown the path as configured, if different.
+	source, shown string
+	// content is the open file. Whoever reads the file takes it; then it is nil.
+	content
+	// place is the path with symbolic links resolved.
+	place string
+	discovery
+	// unmatched is a file that no pattern matches, but that may be a known file, or has the
+	// rotated name of one.
+	unmatched bool
+	// deferred is when it was first found, if it was found before.
+	deferred time.Time
 }
 
-// relocated returns the files that are not being read: those with unread data that are at
-// another path now, and those that do not exist any more, both oldest first.
-func (v view) relocated() (renamed []relocation, gone []position) {
-	for _, k := range v.known.byID {
-		if k.live != nil {
-			continue
-		}
-		p := k.past
-		e, found, certain := v.dirs.find(p)
-		settled := p.kind != compressed && e.size == p.offset && v.now.Sub(time.Unix(0, e.modified)) > v.rotateWait
-		switch {
-		case !found && certain:
-			gone = append(gone, p)
-		case found && p.kind != copied && e.path != p.path && !settled:
-			renamed = append(renamed, relocation{e, p})
-		}
+// close closes a file that is not read.
+func (c *candidate) close() {
+	if c.content != nil {
+		_ = c.Close()
+		c.content = nil
 	}
-	slices.SortFunc(renamed, func(a, b relocation) int { return cmp.Compare(a.modified, b.modified) })
-	slices.SortFunc(gone, func(a, b position) int { return cmp.Compare(a.modified, b.modified) })
-	return renamed, gone
 }
 
-// firstScanOf is the time of the first scan of the patterns that match a file.
-func firstScanOf(patterns []*pattern, p position) int64 {
-	since := int64(math.MaxInt64)
-	for _, pattern := range patterns {
-		if pattern.scanned && pattern.names(p.path) {
-			at := pattern.firstScan
-			if at == 0 { // unknown
-				at = p.modified
-			}
-			since = min(since, at)
-		}
+// position is the position of the file at its start.
+func (c *candidate) position(kind kind) position {
+	p := position{id: c.id, kind: kind, modified: c.modified, path: c.path, source: c.source}
+	if c.place != c.path {
+		p.target = c.place
 	}
-	return since
+	return p
+}
+
+// mayBeCompressed reports whether it will perhaps be a compressed file: too little was written yet.
+func (c *candidate) mayBeCompressed() bool {
+	return c.size < int64(len(gzipMagic)) && strings.HasSuffix(c.path, compressedSuffix) && strings.HasPrefix(gzipMagic, readPrefix(c, c.size))
+}
+
+// grew reports whether the file has more bytes than when it was opened.
+func (c *candidate) grew() bool {
+	n, _ := c.ReadAt(make([]byte, 1), c.size)
+	return n > 0
 }

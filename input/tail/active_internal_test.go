@@ -1,0 +1,46 @@
+package tail
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/buffer"
+	"logstow/input"
+)
+
+// Of many files only those are polled that grew lately, hold a partial line or have no path.
+func TestIsActive(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1e9, 0)
+	tailer, err := New(Options{Options: input.Options{Service: "x", Sink: new(buffer.Buffer), Now: func() time.Time { return now }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name     string
+		idle     time.Duration
+		gone     bool
+		text     string
+		isActive bool
+	}{
+		{"just read", 0, false, "", true},
+		{"read ten polls ago", 10 * time.Second, false, "", true},
+		{"read before", 10*time.Second + 1, false, "", false},
+		{"gone", time.Hour, true, "", true},
+		{"partial line", time.Hour, false, "begun", true},
+	} {
+		f := &file{service: "x"}
+		tailer.readFrom(f, input.Point{})
+		f.lastRead = now.Add(-c.idle)
+		if c.gone {
+			f.goneSince = now
+		}
+		if err := tailer.feed.Read(t.Context(), f.lines, strings.NewReader(c.text), now); err != nil {
+			t.Fatal(err)
+		}
+		if got := tailer.isActive(f); got != c.isActive {
+			t.Errorf("%s: active %v", c.name, got)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package tail
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strings"
+)
+
+// gzipMagic is the start of gzip files.
+const gzipMagic = "\x1f\x8b\x08"
+
+// isCompressed reports whether r is a gzip file.
+func isCompressed(r io.ReaderAt) bool { return readPrefix(r, int64(len(gzipMagic))) == gzipMagic }
+
+// readPrefix is the first n bytes, fewer if there are fewer or they are unreadable.
+func readPrefix(r io.ReaderAt, n int64) string {
+	b := make([]byte, n)
+	got, _ := r.ReadAt(b, 0)
+	return string(b[:got])
+}
+
+// unpack returns a reader of the decompressed content of a file.
+func unpack(r io.ReaderAt) (io.Reader, error) {
+	return gzip.NewReader(io.NewSectionReader(r, 0, 1<<62))
+}
+
+// readHead returns the first bytes of the (decompressed) content, at most [maxFingerprint].
+func readHead(handle io.ReaderAt, kind kind) ([]byte, error) {
+	var r io.Reader = io.NewSectionReader(handle, 0, maxFingerprint)
+	if kind == compressed {
+		var err error
+		if r, err = unpack(handle); err != nil {
+			return nil, err
+		}
+	}
+	b := make([]byte, maxFingerprint)
+	n, err := io.ReadFull(r, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return b[:n], err
+}
+
+// startsLike reports whether p's file started with b, as far as both are known.
+func (p position) startsLike(b []byte) bool {
+	n := int(p.print.length)
+	if n > len(b) { // it grew after it was copied
+		return len(b) > 0 && strings.HasPrefix(p.head, string(b))
+	}
+	return n > 0 && fingerprintOf(b[:n]) == p.print
+}
+
+// isComplete reports whether a compressed file is complete, by reading it.
+func isComplete(handle io.ReaderAt) bool {
+	r, err := unpack(handle)
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+	}
+	return err == nil
+}
+
+// matchesHead reports whether the first bytes of r have p's fingerprint.
+func (p position) matchesHead(r io.ReaderAt) bool {
+	now, err := readFingerprint(r, int64(p.print.length))
+	return err == nil && now == p.print
+}
+
+// matchesContent reports whether a file has p's fingerprint and at least its size.
+func matchesContent(p position, r io.ReaderAt, size int64) bool {
+	if p.kind == compressed || p.kind == copied && isCompressed(r) {
+		head, err := readHead(r, compressed)
+		return err == nil && (p.print.length == 0 || p.startsLike(head))
+	}
+	return size >= p.offset && p.matchesHead(r) && (p.distinguishing() || !isCompressed(r))
+}
+
+// sameContent reports whether a file of a size has the first and last bytes of the same part of another.
+func sameContent(file, other io.ReaderAt, size, otherSize int64) bool {
+	if size > otherSize {
+		return false
+	}
+	const span = 4096
+	a, b := make([]byte, min(span, size)), make([]byte, min(span, size))
+	for _, at := range []int64{0, size - int64(len(a))} {
+		if n, _ := file.ReadAt(a, at); n < len(a) {
+			return false
+		}
+		if n, _ := other.ReadAt(b, at); n < len(b) || !bytes.Equal(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// readFingerprint is the fingerprint of the first min(n, [maxFingerprint]) bytes of r.
+func readFingerprint(r io.ReaderAt, n int64) (fingerprint, error) {
+	buf := make([]byte, min(n, maxFingerprint))
+	if len(buf) == 0 {
+		return fingerprint{}, nil
+	}
+	if got, err := r.ReadAt(buf, 0); got < len(buf) {
+		return fingerprint{}, err
+	}
+	return fingerprintOf(buf), nil
+}
+
+// content is an open file.
+type content interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// copyOf is the position of an open file of which nothing is read any more: its content was
+// or will be read from another file.
+func copyOf(p position, r io.ReaderAt, size int64) (position, error) {
+	head, err := readHead(r, p.kind)
+	p.kind, p.print, p.offset, p.state = copied, fingerprintOf(head), size, ""
+	return p, err
+}

@@ -1,0 +1,228 @@
+package tail
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"logstow/input"
+)
+
+// activePolls is the number of PollIntervals for which a file that grew is active.
+const activePolls = 10
+
+// reader reads the files that are due.
+type reader struct {
+	scanner
+	// stuck reports that all files that have more wait for others to be closed.
+	stuck bool
+}
+
+// readDue reads at most [readQuota] of every file that is due, displaced files first, and
+// closes finished ones. It reports whether any has more. While a displaced file has
+// more, the files at its former path wait, unless it cannot be opened before they are closed.
+func (r *reader) readDue(ctx context.Context) (more bool, err error) {
+	if err := r.flush(ctx); err != nil { // before records, whose positions are newer
+		return false, err
+	}
+	r.dirs = newListing(system{})
+	waiting, progress := make(map[string]bool), false
+	for _, f := range inOrder(maps.Keys(r.due)) {
+		if r.files[f.id] != f || waiting[f.resolvedPath()] {
+			continue
+		}
+		again, err := r.follow(ctx, f)
+		if err != nil {
+			return false, err
+		}
+		progress = progress || !again || f.opened != nil
+		if again {
+			more = true
+			waiting[f.resolvedPath()] = f.displaced() && !r.stuck
+		} else if !f.lines.Waiting() {
+			delete(r.due, f)
+		}
+	}
+	r.stuck = more && !progress
+	return more, r.flush(ctx)
+}
+
+// inOrder sorts files: displaced ones first, then by modification time.
+func inOrder(files iter.Seq[*file]) []*file {
+	return slices.SortedFunc(files, func(a, b *file) int {
+		if a.displaced() != b.displaced() {
+			if a.displaced() {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.modified, b.modified), cmp.Compare(a.order, b.order))
+	})
+}
+
+// isActive reports whether a file is to be polled.
+func (r *reader) isActive(f *file) bool {
+	return !f.goneSince.IsZero() || f.lines.Held() > 0 || r.opts.Now().Sub(f.lastRead) <= activePolls*r.opts.PollInterval
+}
+
+// follow reads what was appended, at most [readQuota], and reports whether there is
+// more. Errors of the file are logged; err ends the run.
+func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
+	e, fileErr := f.look()
+	changed := e.modified != f.modified
+	if fileErr == nil {
+		f.size, f.modified = e.size, e.modified
+		if f.kind == plain && f.size == f.lines.Offset() && !changed {
+			return false, r.idle(ctx, f)
+		}
+		fileErr = f.reopen()
+	}
+	switch {
+	case errors.Is(fileErr, errTooManyOpen):
+		return true, nil
+	case errors.Is(fileErr, fs.ErrNotExist):
+		return r.missing(ctx, f)
+	case fileErr != nil:
+		r.note(f.location, fileErr)
+		return false, nil
+	case f.kind == plain && (f.size < f.lines.Offset() || !f.matchesHead(f.opened)):
+		return true, r.truncated(ctx, f) // a copy of the former content goes first
+	case f.kind == plain && f.size == f.lines.Offset():
+		return false, r.idle(ctx, f)
+	}
+	f.lastRead = r.opts.Now()
+	if more, fileErr, err = f.read(ctx, r.feed, f.lastRead); err != nil {
+		return false, err
+	}
+	r.note(f.location, fileErr)
+	switch {
+	case fileErr != nil:
+		r.open.close(&f.handle)
+	case f.kind == compressed && !more:
+		return false, r.complete(ctx, f)
+	}
+	return more, nil
+}
+
+// end flushes what is held of a file, an incomplete line as a line.
+func (r *reader) end(ctx context.Context, f *file) error {
+	return r.feed.End(ctx, f.lines, f.reference(r.opts.Now()))
+}
+
+// idle handles a file without new data: partial lines, and the end of displaced files.
+func (r *reader) idle(ctx context.Context, f *file) error {
+	f.hasMore = false
+	now := r.opts.Now()
+	if f.lines.Held() > 0 && now.Sub(f.lastRead) >= r.opts.PartialWait {
+		if err := r.end(ctx, f); err != nil {
+			return err
+		}
+	}
+	if err := r.feed.Flush(ctx, f.lines, f.reference(now)); err != nil {
+		return err
+	}
+	wait := r.opts.RotateWait
+	if f.goneSince.IsZero() || now.Sub(f.goneSince) < wait || now.Sub(f.lastRead) < wait {
+		return nil
+	}
+	if err := r.end(ctx, f); err != nil {
+		return err
+	}
+	removed := f.isRemoved()
+	if r.stop(f); removed {
+		r.lost(f.position, true) // it may have been compressed
+	}
+	return nil
+}
+
+// complete stops reading a compressed file that was read to its end.
+func (r *reader) complete(ctx context.Context, f *file) error {
+	err := r.end(ctx, f)
+	p, unreadable := copyOf(f.position, f.opened, f.size)
+	if r.stop(f); unreadable == nil {
+		r.store(p)
+	}
+	return err
+}
+
+// truncated restarts a file that was truncated. The rest of its former content is read
+// from a copy, if there is one.
+func (r *reader) truncated(ctx context.Context, f *file) error {
+	r.opts.Log.Info("file was truncated: reading it from the start", "file", f.location)
+	r.dirs = newListing(system{})
+	former := f.current()
+	orphan := r.orphan(former)
+	f.print, f.head = fingerprint{}, ""
+	r.search()
+	if _, left := r.known.past(orphan); left {
+		f.print = former.print
+		if err := r.end(ctx, f); err != nil {
+			return err
+		}
+		r.forget(orphan)
+		r.orphan(f.current())
+		f.print = fingerprint{}
+	}
+	r.readFrom(f, input.Point{})
+	r.storeFile(f)
+	return r.flush(ctx)
+}
+
+// missing handles a closed file that is not at its path any more: it may have been
+// renamed, copied or compressed.
+func (r *reader) missing(ctx context.Context, f *file) (more bool, err error) {
+	r.displace(f)
+	p := f.current()
+	e, found, certain := r.dirs.find(p)
+	if found && e.path != f.location && p.distinguishing() { // otherwise it is identified as a rotated file
+		f.location = e.path
+		return true, nil
+	}
+	r.stop(f)
+	r.lost(p, certain)
+	r.search()
+	if _, left := r.known.past(f.id); left { // otherwise the rest is read from a copy
+		err = r.end(ctx, f)
+		r.known.add(f.current())
+		r.lost(p, certain)
+	}
+	return false, err
+}
+
+// readToEnd reads a file to its end and stops reading it. fileErr is an error of the file.
+func (r *reader) readToEnd(ctx context.Context, f *file) (fileErr, err error) {
+	fileErr, err = r.readRest(ctx, f)
+	switch {
+	case fileErr == nil && err == nil && f.kind == compressed:
+		return nil, r.complete(ctx, f)
+	case fileErr == nil && err == nil:
+		err = r.end(ctx, f)
+	}
+	r.stop(f)
+	return fileErr, err
+}
+
+// readRest reads a file to its end.
+func (r *reader) readRest(ctx context.Context, f *file) (fileErr, err error) {
+	if err := f.reopen(); err != nil {
+		return err, nil
+	}
+	if f.pipe { // reading it may wait
+		stop := context.AfterFunc(ctx, func() { _ = f.opened.SetReadDeadline(time.Now()) })
+		defer stop()
+	} else if f.lines.Offset() > 0 {
+		r.opts.Log.Info("resuming at the position of an earlier run", "file", f.location, "offset", f.lines.Offset())
+	}
+	for more := true; more && fileErr == nil && err == nil; {
+		more, fileErr, err = f.read(ctx, r.feed, r.opts.Now())
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return fileErr, err
+}

@@ -1,0 +1,33 @@
+package tail
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// nonblocking opens a pipe without waiting for its writer.
+const nonblocking = syscall.O_NONBLOCK
+
+// isRemoved reports whether an open file was deleted.
+func isRemoved(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 0
+}
+
+// idOf identifies a file by device and inode.
+func idOf(info fs.FileInfo) fileID {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok { // not a file of the operating system
+		return fileID{}
+	}
+	return fileID{uint64(st.Dev), st.Ino} //nolint:unconvert // the type of Dev differs between systems
+}
+
+// openLimit is the process's limit of open files.
+func openLimit() uint64 {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 1024
+	}
+	return limit.Cur
+}
