@@ -55,7 +55,7 @@ const (
 	// logfmt is taken apart, too. Members that only repeat the time or the level of the record are left
 	// out. Values of several lines, and what continues a text, stand indented on the next lines. Other
 	// messages are printed as logged, all of them if the parser of the segment is not auto. Newlines at the
-	// end of a text are left out.
+	// end of a text, and carriage returns at the ends of lines, are left out.
 	Pretty   = "pretty"
 	Template = "template"
 )

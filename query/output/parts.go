@@ -234,16 +234,19 @@ func textRank(name []byte) int {
 	return 0
 }
 
-// withoutNewlines is text without the newlines at its end, \n or \r\n.
+// withoutNewlines is text without the ends of lines at its end: \n, \r\n, and the \r of a line of CRLF.
 func withoutNewlines(text []byte) []byte {
-	for n := len(text); n > 0 && text[n-1] == '\n'; n = len(text) {
-		text = bytes.TrimSuffix(text[:n-1], []byte("\r"))
+	for text = bytes.TrimSuffix(text, []byte("\r")); bytes.HasSuffix(text, []byte("\n")); {
+		text = bytes.TrimSuffix(text[:len(text)-1], []byte("\r"))
 	}
 	return text
 }
 
 // withoutEscapedNewlines is the same of a string in JSON.
 func withoutEscapedNewlines(text []byte) []byte {
+	if endsEscaped(text, 'r') {
+		text = text[:len(text)-2]
+	}
 	for endsEscaped(text, 'n') {
 		if text = text[:len(text)-2]; endsEscaped(text, 'r') {
 			text = text[:len(text)-2]
@@ -324,7 +327,7 @@ func (one *part) isBlock(p *parts) bool {
 // name writes the name of a field and =.
 func (p *parts) name(c *canvas, one *part) {
 	c.style = grey
-	p.scratch = jsontext.Unescape(append(p.scratch[:0], one.around...), one.name)
+	p.scratch = jsontext.Unescape(jsontext.Unescape(p.scratch[:0], one.around), one.name)
 	c.quoted = nameNeedsQuotes(p.scratch)
 	c.quote()
 	c.unescaped(&source{text: one.around}, one.around)
