@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"logstow/field"
+	"logstow/field/parse"
 	"logstow/internal/jsontext"
 	"logstow/query"
 	"logstow/record"
@@ -176,12 +177,20 @@ func logfmtPair(b []byte) (name, value, rest []byte, ok bool) {
 }
 
 // takeText makes the member that is the text of the message one of the texts, or takes it apart if it is
-// a wrapped line.
+// a wrapped line: the one whose fields are those of the message.
 func (p *parts) takeText(depth, first int) {
-	best, rank := -1, 0
+	line := parse.LineInside(p.sources[depth].text)
+	best, rank, wraps := -1, 0, false
 	for i := first; i < len(p.members); i++ {
 		one := &p.members[i]
-		if r := textRank(one.name); r > rank && len(one.around) == 0 && one.kind != nestedPart && string(one.value) != "null" {
+		if len(one.around) > 0 || one.kind == nestedPart || string(one.value) == "null" {
+			continue
+		}
+		if line != nil && len(one.value) > 0 && &one.value[0] == &line[0] {
+			best, wraps = i, true
+			break
+		}
+		if r := textRank(one.name); r > rank {
 			best, rank = i, r
 		}
 	}
@@ -190,8 +199,8 @@ func (p *parts) takeText(depth, first int) {
 	}
 	one := p.members[best]
 	p.members = append(p.members[:best], p.members[best+1:]...)
-	if one.kind == stringPart && depth+1 < maxWrapped {
-		p.unescaped[depth] = jsontext.Unescape(p.unescaped[depth][:0], one.value)
+	if wraps && depth+1 < maxWrapped {
+		p.unescaped[depth] = jsontext.Unescape(p.unescaped[depth][:0], line)
 		p.open(depth+1, p.unescaped[depth])
 		outer := len(p.members)
 		if p.structured(depth + 1) { // its fields come first
