@@ -96,7 +96,7 @@ func (d *display) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// columnsOf is the approximate number of columns of a line: characters without colours.
+// columnsOf is the approximate number of columns of a line without colours: each character is one.
 func columnsOf(line []byte) int {
 	text, colored, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte("\x1b["))
 	n := utf8.RuneCount(text)

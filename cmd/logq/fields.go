@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -270,13 +269,13 @@ func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
 	widths := make([]int, len(table[0]))
 	for _, line := range table {
 		for i := range widths {
-			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+			widths[i] = max(widths[i], output.Columns(line[i]))
 		}
 	}
 	for n, line := range table {
 		var text strings.Builder
 		for i, width := range widths {
-			pad := strings.Repeat(" ", width-utf8.RuneCountInString(line[i]))
+			pad := strings.Repeat(" ", width-output.Columns(line[i]))
 			if right := i >= 2; right {
 				text.WriteString(pad + line[i] + "  ")
 			} else {
@@ -285,7 +284,7 @@ func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
 		}
 		top := strings.Join(tops[n], ", ")
 		if columns > 0 {
-			top = fitting(tops[n], columns-utf8.RuneCountInString(text.String()))
+			top = fitting(tops[n], columns-output.Columns(text.String()))
 		}
 		printed := strings.TrimRight(text.String()+top, " ")
 		if columns > 0 {
@@ -304,12 +303,12 @@ func fitting(values []string, columns int) string {
 	const comma, more = 2, ", …"
 	used := 0
 	for n, v := range values {
-		if used += utf8.RuneCountInString(v); n > 0 {
+		if used += output.Columns(v); n > 0 {
 			used += comma
 		}
 		left := columns - used
 		if last := n == len(values)-1; !last {
-			left -= utf8.RuneCountInString(more)
+			left -= output.Columns(more)
 		}
 		if n > 0 && left < 0 {
 			return strings.Join(values[:n], ", ") + more
@@ -346,10 +345,16 @@ func ambiguous(text string) bool {
 
 func percent(n, all uint64) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(max(all, 1))) }
 
-// cut is the beginning of a text of at most n characters, with a mark if there is more.
+// cut is the beginning of a text of at most n columns, with a mark if there is more.
 func cut(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
+	if output.Columns(text) <= n {
 		return text
 	}
-	return string([]rune(text)[:max(n-1, 0)]) + "…"
+	used := 1 // by the mark
+	for i, r := range text {
+		if used += output.Columns(string(r)); used > n {
+			return text[:i] + "…"
+		}
+	}
+	return text + "…"
 }

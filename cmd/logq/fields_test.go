@@ -24,3 +24,17 @@ func TestFitting(t *testing.T) {
 		t.Errorf("one value: %q", got)
 	}
 }
+
+// East Asian characters take two columns.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"日本", 4, "日本"}, {"日本語", 5, "日本…"}, {"日本語", 4, "日…"}, {"é…é", 3, "é…é"}, {"ab", 1, "…"}} {
+		if got := cut(c.text, c.n); got != c.want {
+			t.Errorf("%s in %d columns: %s, want %s", c.text, c.n, got, c.want)
+		}
+	}
+}

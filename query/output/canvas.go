@@ -303,3 +303,11 @@ func runeWidth(r rune) int {
 	}
 	return 1
 }
+
+// Columns is the number of columns of a line that [Visible] made: those of East Asian characters are two.
+func Columns(line string) (n int) {
+	for _, r := range line {
+		n += runeColumns(r)
+	}
+	return n
+}
