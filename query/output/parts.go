@@ -13,21 +13,22 @@ import (
 )
 
 const (
-	// maxWrapped is how many messages inside each other are taken apart.
-	maxWrapped = 3
+	// maxWrapped is how many messages inside each other are taken apart: a message and the line that it wraps,
+	// as package parse does.
+	maxWrapped = 2
 	// maxNested is how many objects inside each other are taken apart; deeper ones are printed as JSON.
 	maxNested = 8
 )
 
 // parts are a message as people read it: its texts, and its fields.
 type parts struct {
-	// sources are the message and what is wrapped in it, unescaped.
+	// sources are the message and the line wrapped in it, unescaped.
 	sources [maxWrapped]source
 	heads   []part
 	members []part
 
 	names      []byte // of objects around members
-	unescaped  [maxWrapped][]byte
+	unescaped  []byte // the wrapped line
 	scratch    []byte
 	recognizer *recognize.Recognizer
 	match      *query.Match
@@ -179,7 +180,10 @@ func logfmtPair(b []byte) (name, value, rest []byte, ok bool) {
 // takeText makes the member that is the text of the message one of the texts, or takes it apart if it is
 // a wrapped line: the one whose fields are those of the message.
 func (p *parts) takeText(depth, first int) {
-	line := parse.LineInside(p.sources[depth].text)
+	var line []byte
+	if depth+1 < maxWrapped {
+		line = parse.LineInside(p.sources[depth].text)
+	}
 	best, rank, wraps := -1, 0, false
 	for i := first; i < len(p.members); i++ {
 		one := &p.members[i]
@@ -199,9 +203,9 @@ func (p *parts) takeText(depth, first int) {
 	}
 	one := p.members[best]
 	p.members = append(p.members[:best], p.members[best+1:]...)
-	if wraps && depth+1 < maxWrapped {
-		p.unescaped[depth] = jsontext.Unescape(p.unescaped[depth][:0], line)
-		p.open(depth+1, p.unescaped[depth])
+	if wraps {
+		p.unescaped = jsontext.Unescape(p.unescaped[:0], line)
+		p.open(depth+1, p.unescaped)
 		outer := len(p.members)
 		if p.structured(depth + 1) { // its fields come first
 			rotate(p.members[first:], outer-first)

@@ -50,7 +50,7 @@ func TestPrettyMessages(t *testing.T) {
 		`handled {}`:                  `handled {}`,
 		`{"log":"{\"msg\":\"in\\nner\",\"a\":1}\n","stream":"stdout"}`:                     "in a=1 stream=stdout\n    ner",
 		`{"body":"level=error msg=hi a=1","b":2}`:                                          `hi a=1 b=2`,
-		`{"x":0,"log":"{\"log\":\"{\\\"log\\\":\\\"{}\\\",\\\"a\\\":1}\",\"b\":2}","c":3}`: `{} a=1 b=2 x=0 c=3`,
+		`{"x":0,"log":"{\"log\":\"{\\\"log\\\":\\\"{}\\\",\\\"a\\\":1}\",\"b\":2}","c":3}`: `{"log":"{}","a":1} b=2 x=0 c=3`,
 		`{"log":"{\"a\":1}","message":"m"}`:                                                `a=1 message=m`,
 		`{"message":"m","log":"{\"a\":1}"}`:                                                `m log="{\"a\":1}"`,
 		// Texts whose fields are not those of the message.
