@@ -30,11 +30,12 @@ type display struct {
 	start func(ended func()) (*running, error)
 	ended func()
 
-	mu    sync.Mutex
-	held  []byte
-	lines int
-	begun bool
-	pager *running // nil while none runs
+	mu   sync.Mutex
+	held []byte
+	// counted is how much of held is counted in lines, those of the screen.
+	counted, lines int
+	begun          bool
+	pager          *running // nil while none runs
 }
 
 // running is a running pager. Writing to one that has ended fails as with a closed pipe.
@@ -72,7 +73,11 @@ func (d *display) Write(p []byte) (int, error) {
 		return d.to.Write(p)
 	}
 	d.held = append(d.held, p...)
-	for line := range bytes.Lines(p) {
+	for line := range bytes.Lines(d.held[d.counted:]) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break // it is counted when its end is written
+		}
+		d.counted += len(line)
 		d.lines += max(1, (columnsOf(line)+d.screen.columns-1)/d.screen.columns)
 	}
 	if d.lines < d.screen.rows {
@@ -91,7 +96,7 @@ func (d *display) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// columnsOf is the approximate number of columns of a line: characters without colours.
+// columnsOf is the approximate number of columns of a line without colours: each character is one.
 func columnsOf(line []byte) int {
 	text, colored, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte("\x1b["))
 	n := utf8.RuneCount(text)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,19 +24,23 @@ func TestPagerStarts(t *testing.T) {
 		{"colours", strings.Repeat("a"+red+strings.Repeat("a", 5)+plain+" m"+red+"aa"+plain+"\n", 4), false},
 		{"long coloured lines", strings.Repeat(red+strings.Repeat("a", 11)+plain+"\n", 3), true},
 	} {
-		paged := false
-		d := &display{to: io.Discard, screen: screen{rows: 5, columns: 10}, start: func(func()) (*running, error) {
-			paged = true
-			return nil, io.EOF
-		}}
-		if _, err := d.Write([]byte(c.text)); err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if paged != c.paged {
-			t.Errorf("%s: paged %v", c.name, paged)
+		for _, size := range []int{len(c.text), 1} { // of what is written at once
+			paged := false
+			d := &display{to: io.Discard, screen: screen{rows: 5, columns: 10}, start: func(func()) (*running, error) {
+				paged = true
+				return nil, io.EOF
+			}}
+			for part := range slices.Chunk([]byte(c.text), size) {
+				if _, err := d.Write(part); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if paged != c.paged {
+				t.Errorf("%s, %d bytes at once: paged %v", c.name, size, paged)
+			}
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -256,33 +255,38 @@ func distinctOf(f *fieldstats.Field) string {
 	return strconv.Itoa(f.Distinct)
 }
 
-// printFieldsTable prints a table whose last column is cut at a terminal's width; 0 is no terminal.
+// printFieldsTable prints a table. On a terminal, of so many columns, its last column has the values that
+// fit; 0 is no terminal.
 func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
-	table := [][]string{{"NAME", "TYPE", "COVERAGE", "DISTINCT", "TOP VALUES"}}
+	table, tops := [][]string{{"NAME", "TYPE", "COVERAGE", "DISTINCT"}}, [][]string{{"TOP VALUES"}}
 	for i := range found.Fields {
 		f := &found.Fields[i]
 		table = append(table, []string{
-			cut(output.Visible(field.WriteName(f.Name)), maxNameText), typesOf(f), percent(f.Records, found.Records), distinctOf(f), topOf(f),
+			cut(output.Visible(field.WriteName(f.Name)), maxNameText), typesOf(f), percent(f.Records, found.Records), distinctOf(f),
 		})
+		tops = append(tops, topOf(f))
 	}
-	widths := make([]int, len(table[0])-1)
+	widths := make([]int, len(table[0]))
 	for _, line := range table {
 		for i := range widths {
-			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+			widths[i] = max(widths[i], output.Columns(line[i]))
 		}
 	}
-	for _, line := range table {
+	for n, line := range table {
 		var text strings.Builder
 		for i, width := range widths {
-			pad := strings.Repeat(" ", width-utf8.RuneCountInString(line[i]))
+			pad := strings.Repeat(" ", width-output.Columns(line[i]))
 			if right := i >= 2; right {
 				text.WriteString(pad + line[i] + "  ")
 			} else {
 				text.WriteString(line[i] + pad + "  ")
 			}
 		}
-		text.WriteString(line[len(widths)])
-		printed := strings.TrimRight(text.String(), " ")
+		top := strings.Join(tops[n], ", ")
+		if columns > 0 {
+			top = fitting(tops[n], columns-output.Columns(text.String()))
+		}
+		printed := strings.TrimRight(text.String()+top, " ")
 		if columns > 0 {
 			printed = cut(printed, columns)
 		}
@@ -293,8 +297,28 @@ func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
 	return nil
 }
 
+// fitting are the first of the values that fit into so many columns, with a mark if there are more; at
+// least the first one.
+func fitting(values []string, columns int) string {
+	const comma, more = 2, ", …"
+	used := 0
+	for n, v := range values {
+		if used += output.Columns(v); n > 0 {
+			used += comma
+		}
+		left := columns - used
+		if last := n == len(values)-1; !last {
+			left -= output.Columns(more)
+		}
+		if n > 0 && left < 0 {
+			return strings.Join(values[:n], ", ") + more
+		}
+	}
+	return strings.Join(values, ", ")
+}
+
 // topOf are the most frequent values of a field with their shares.
-func topOf(f *fieldstats.Field) string {
+func topOf(f *fieldstats.Field) []string {
 	var all []string
 	for _, v := range f.Top {
 		text := output.Visible(v.Text)
@@ -310,7 +334,7 @@ func topOf(f *fieldstats.Field) string {
 		}
 		all = append(all, cut(text, maxValueText)+" "+approximately+percent(v.Count, f.Records))
 	}
-	return strings.Join(all, ", ")
+	return all
 }
 
 // ambiguous reports whether a string needs quotes to be seen as one.
@@ -321,10 +345,16 @@ func ambiguous(text string) bool {
 
 func percent(n, all uint64) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(max(all, 1))) }
 
-// cut is the beginning of a text of at most n characters, with a mark if there is more.
+// cut is the beginning of a text of at most n columns, with a mark if there is more.
 func cut(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
+	if output.Columns(text) <= n {
 		return text
 	}
-	return string([]rune(text)[:max(n-1, 0)]) + "…"
+	used := 1 // by the mark
+	for i, r := range text {
+		if used += output.Columns(string(r)); used > n {
+			return text[:i] + "…"
+		}
+	}
+	return text + "…"
 }

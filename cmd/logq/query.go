@@ -113,8 +113,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if r.follow {
 		return r.followNew(looking, stores, q, out)
 	}
-	unseen := newUnseenFields(q, r)
-	n, p, err := r.answer(looking, q, out, unseen)
+	n, p, err := r.answer(looking, q, out)
 	if err == nil || errors.Is(err, query.ErrBudget) {
 		err = cmp.Or(finish(), err) // on a terminal messages come behind the records
 	}
@@ -131,7 +130,11 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 		}
 		report = q.Report()
 	} else {
-		r.noteMissing(q, unseen.names())
+		var empty []string
+		if out != nil {
+			empty = out.EmptyFields()
+		}
+		r.noteMissing(q, empty)
 	}
 	r.printReport(&report)
 	if s := status(&report, n > 0, stores); s != cli.OK {
@@ -141,7 +144,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 }
 
 // answer prints the matching records, or their number, and returns it with the plan.
-func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer, unseen *unseenFields) (n uint64, p *query.Plan, err error) {
+func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer) (n uint64, p *query.Plan, err error) {
 	r.progress.watch(&r.env, q)
 	if p, err = q.Plan(ctx); err != nil {
 		return 0, nil, err
@@ -160,7 +163,6 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	}
 	print := func(m query.Match) error {
 		n++
-		unseen.look(&m)
 		r.progress.matches.Store(int64(n))
 		return out.Write(m)
 	}

@@ -133,8 +133,11 @@ func (r *request) readContext(c *ucli.Context) error {
 }
 
 // crossesDay reports whether the range up to now includes another day than today, in the
-// zone of the output.
+// zone of the output. That of files without a range is not known before they are read.
 func (r *request) crossesDay(now time.Time) bool {
+	if r.files && !r.ranged {
+		return false
+	}
 	date := func(t time.Time) string { return t.In(r.zone).Format(time.DateOnly) }
 	last := r.sel.To.Add(-1)
 	if last.After(now) {

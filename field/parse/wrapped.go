@@ -27,7 +27,7 @@ func (s *Splitter) inner() bool {
 		return w.found
 	}
 	w.known = true
-	raw := lineInside(s.message)
+	raw := LineInside(s.message)
 	if w.found = raw != nil; w.found {
 		w.text = append(w.text[:0], raw...)
 		if bytes.IndexByte(raw, '\\') >= 0 {
@@ -44,10 +44,10 @@ func (s *Splitter) allInner(yield func(string, field.Value) bool) bool {
 	return s.allOf(&s.wrapped.whole, yield)
 }
 
-// lineInside is the line that a JSON message wraps, with JSON's escapes: the first text named log,
-// message or, if it is the first member, body, if it is JSON, of a format, or begins with a logfmt pair.
-// It is nil if there is none.
-func lineInside(message []byte) []byte {
+// LineInside is the line that a JSON message wraps, a part of the message with JSON's escapes: the first
+// text named log, message or, if it is the first member, body, if it is JSON, of a format, or begins with a
+// logfmt pair. It is nil if there is none.
+func LineInside(message []byte) []byte {
 	if len(message) == 0 || message[0] != '{' {
 		return nil
 	}

@@ -73,7 +73,7 @@ func Collect(ctx context.Context, s *merge.Scheduler, segments []*source.Segment
 	return out
 }
 
-// atMost reports whether segments have at most n records, as far as metadata tell.
+// atMost reports whether segments have at most n records, by their metadata.
 func atMost(segments []*source.Segment, n uint64) bool {
 	for _, seg := range segments {
 		if seg.Foreign || seg.Meta.Records > n {

@@ -12,7 +12,7 @@ import (
 	"logstow/segment"
 )
 
-// blocksIn is about the number of blocks of a segment, as its metadata tell.
+// blocksIn is about the number of blocks of a segment, by its metadata.
 func blocksIn(seg *source.Segment) uint64 {
 	return max(1, (seg.Meta.RawBytes+segment.DefaultBlockSize-1)/segment.DefaultBlockSize)
 }

@@ -207,6 +207,9 @@ func (c *canvas) unescaped(s *source, part []byte) {
 		}
 		c.text(s, part[:n])
 		part = part[n:]
+		if !c.quoted && bytes.HasPrefix(part, []byte(`\r\n`)) {
+			part = part[len(`\r`):]
+		}
 		n = escapeLen(part)
 		c.scratch = jsontext.Unescape(c.scratch[:0], part[:n])
 		at := s.offset(part)
@@ -232,7 +235,7 @@ func escapeLen(b []byte) int {
 	return long
 }
 
-// plain writes text with what would steer the terminal written as escapes.
+// plain writes text with what would steer the terminal written as escapes. CRLF is a newline.
 func (c *canvas) plain(text []byte) {
 	for len(text) > 0 {
 		if c.full { // only another line matters
@@ -247,6 +250,9 @@ func (c *canvas) plain(text []byte) {
 			c.ascii(text[:n])
 			text = text[n:]
 			continue
+		}
+		if !c.quoted && bytes.HasPrefix(text, []byte("\r\n")) {
+			text = text[1:]
 		}
 		r, n := utf8.DecodeRune(text)
 		c.rune(r, text[:n])
@@ -296,4 +302,12 @@ func runeWidth(r rune) int {
 		return 0
 	}
 	return 1
+}
+
+// Columns is the number of columns of a line that [Visible] made: those of East Asian characters are two.
+func Columns(line string) (n int) {
+	for _, r := range line {
+		n += runeColumns(r)
+	}
+	return n
 }

@@ -22,6 +22,8 @@ type column struct {
 	fixed field.Fixed
 	// index is that of a field of the message among all.
 	index int
+	// found is set once a record has it.
+	found bool
 }
 
 // allColumns are those of the CSV format where none are named.
@@ -52,6 +54,18 @@ func newColumns(texts []string) (columns []column, fields []string, err error) {
 		columns = append(columns, c)
 	}
 	return columns, fields, nil
+}
+
+// EmptyFields are the fields of the message among the options' that no record printed so far has.
+func (o *Writer) EmptyFields() (names []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range o.columns {
+		if c := &o.columns[i]; c.fixed == "" && !c.found {
+			names = append(names, o.fields[c.index])
+		}
+	}
+	return names
 }
 
 // split makes a record's the current message.
@@ -118,7 +132,9 @@ func (o *Writer) value(c *column, m *query.Match) field.Value {
 	case field.Message:
 		return text(o.message)
 	}
-	return o.splitter.Value(c.index)
+	v := o.splitter.Value(c.index)
+	c.found = c.found || v.Kind != field.Missing
+	return v
 }
 
 // values appends a record's values with TABs between them. Newlines and TABs in a

@@ -2,6 +2,8 @@ package output_test
 
 import (
 	"bytes"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,8 +108,13 @@ func TestNoColor(t *testing.T) {
 	t.Parallel()
 	const message = `{"a":"` + "\x1b" + `b","c":["` + "\x7f" + `"]}`
 	for _, opts := range []output.Options{
-		{Format: output.CSV}, {Format: output.JSON}, {Format: output.Flat}, {Format: output.Template, Template: compiled(t, "{{.a}}")},
-		{Format: output.Text, Fields: []string{"a", "message"}}, {Format: output.JSON, Fields: []string{"a", "c"}}, {Format: output.Pretty, Fields: []string{"a"}},
+		{Format: output.CSV},
+		{Format: output.JSON},
+		{Format: output.Flat},
+		{Format: output.Template, Template: compiled(t, "{{.a}}")},
+		{Format: output.Text, Fields: []string{"a", "message"}},
+		{Format: output.JSON, Fields: []string{"a", "c"}},
+		{Format: output.Pretty, Fields: []string{"a"}},
 	} {
 		plain := printed(t, opts, message)
 		if opts.Color, opts.Highlight = true, places; opts.Template != nil {
@@ -115,6 +122,35 @@ func TestNoColor(t *testing.T) {
 		}
 		if got := printed(t, opts, message); got != plain || strings.Contains(got, "\x1b[") {
 			t.Errorf("%+v: %q, without colours %q", opts, got, plain)
+		}
+	}
+}
+
+// Fields that no record printed has are known in every format with columns.
+func TestEmptyFields(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{output.CSV, output.JSON, output.Flat, output.Text} {
+		w, err := output.New(io.Discard, output.Options{Format: format, Fields: []string{"gone", "level", "null", "late", "message.source"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.EmptyFields(); !slices.Equal(got, []string{"gone", "null", "late", "message.source"}) {
+			t.Errorf("%s, before a record: %q", format, got)
+		}
+		for i := range 2000 { // the last of many has the field
+			message := `{"null":null}`
+			if i == 1999 {
+				message = `{"late":""}`
+			}
+			if err := w.Write(match(message)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := w.EmptyFields(); !slices.Equal(got, []string{"gone", "message.source"}) {
+			t.Errorf("%s: %q", format, got)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

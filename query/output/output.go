@@ -51,11 +51,12 @@ const (
 	Flat = "flat"
 	// Pretty prints a message that is a JSON object, or ends with one behind a blank, or consists of
 	// logfmt pairs, as its text, the first of the members message, msg, short_message, log, body, event and
-	// @m that there is, and then name=value of the others in their order. Text that is again JSON or
-	// logfmt is taken apart, too. Members that only repeat the time or the level of the record are left
-	// out. Values of several lines, and what continues a text, stand indented on the next lines. Other
-	// messages are printed as logged, all of them if the parser of the segment is not auto. Newlines at the
-	// end of a text are left out.
+	// @m that there is, and then name=value of the others in their order. A line of JSON or logfmt that
+	// it wraps, as [parse.LineInside] finds it, is taken apart, too; what that wraps is text. Members that only
+	// repeat the time or the level of the record are left out. Values of several lines, and what continues a
+	// text, stand indented on the next lines. Other messages are printed as logged, all of them if the parser
+	// of the segment is not auto. Newlines at the end of a text, and carriage returns at the ends of lines,
+	// are left out.
 	Pretty   = "pretty"
 	Template = "template"
 )

@@ -63,8 +63,8 @@ func TestFormats(t *testing.T) {
 		{"raw shown", output.Options{Format: output.Raw, Terminal: true}, "a\\x1b[31m\\r\nb\\xff\\u009b\\u202e é\t\\x00\n"},
 		{"text", output.Options{Format: output.Text}, "2026-11-20T15:04:05.123456789Z\tERROR\tapp.log\ta\x1b[31m\r\n\tb\xff\u009b\u202e é\t\x00\n"},
 		{"text shown", output.Options{Format: output.Text, Terminal: true}, "2026-11-20T15:04:05.123456789Z\tERROR\tapp.log\ta\\x1b[31m\\r\n\tb\\xff\\u009b\\u202e é\t\\x00\n"},
-		{"pretty", output.Options{Format: output.Pretty, Location: zone}, "16:04:05.123 ERROR api app.log: a\\x1b[31m\\r\n    b\\xff\\u009b\\u202e é\t\\x00\n"},
-		{"pretty coloured", output.Options{Format: output.Pretty, Color: true, Dates: true}, "\x1b[38;5;244m2026-11-20 15:04:05.123\x1b[0m \x1b[38;5;160mERROR\x1b[0m \x1b[38;5;169mapi\x1b[0m\x1b[38;5;244m app.log:\x1b[0m a\\x1b[31m\\r\n    b\\xff\\u009b\\u202e é\t\\x00\n"},
+		{"pretty", output.Options{Format: output.Pretty, Location: zone}, "16:04:05.123 ERROR api app.log: a\\x1b[31m\n    b\\xff\\u009b\\u202e é\t\\x00\n"},
+		{"pretty coloured", output.Options{Format: output.Pretty, Color: true, Dates: true}, "\x1b[38;5;244m2026-11-20 15:04:05.123\x1b[0m \x1b[38;5;160mERROR\x1b[0m \x1b[38;5;169mapi\x1b[0m\x1b[38;5;244m app.log:\x1b[0m a\\x1b[31m\n    b\\xff\\u009b\\u202e é\t\\x00\n"},
 		{"json", output.Options{Format: output.JSON}, `{"time":"2026-11-20T15:04:05.123456789Z","level":"ERROR","service":"api","source":"app.log","instance":"pod-1",` +
 			`"message":"a\u001b[31m\r\nb\ufffd\u009b\u202e é\t\u0000","message_base64":"` + base64.StdEncoding.EncodeToString([]byte(odd)) + "\"}\n"},
 		{"csv", output.Options{Format: output.CSV}, "time,level,service,source,message\n2026-11-20T15:04:05.123456789Z,ERROR,api,app.log,\"" + odd + "\"\n"},

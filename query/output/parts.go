@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"logstow/field"
+	"logstow/field/parse"
 	"logstow/internal/jsontext"
 	"logstow/query"
 	"logstow/record"
@@ -12,21 +13,22 @@ import (
 )
 
 const (
-	// maxWrapped is how many messages inside each other are taken apart.
-	maxWrapped = 3
+	// maxWrapped is how many messages inside each other are taken apart: a message and the line that it wraps,
+	// as package parse does.
+	maxWrapped = 2
 	// maxNested is how many objects inside each other are taken apart; deeper ones are printed as JSON.
 	maxNested = 8
 )
 
 // parts are a message as people read it: its texts, and its fields.
 type parts struct {
-	// sources are the message and what is wrapped in it, unescaped.
+	// sources are the message and the line wrapped in it, unescaped.
 	sources [maxWrapped]source
 	heads   []part
 	members []part
 
 	names      []byte // of objects around members
-	unescaped  [maxWrapped][]byte
+	unescaped  []byte // the wrapped line
 	scratch    []byte
 	recognizer *recognize.Recognizer
 	match      *query.Match
@@ -176,12 +178,23 @@ func logfmtPair(b []byte) (name, value, rest []byte, ok bool) {
 }
 
 // takeText makes the member that is the text of the message one of the texts, or takes it apart if it is
-// a wrapped line.
+// a wrapped line: the one whose fields are those of the message.
 func (p *parts) takeText(depth, first int) {
-	best, rank := -1, 0
+	var line []byte
+	if depth+1 < maxWrapped {
+		line = parse.LineInside(p.sources[depth].text)
+	}
+	best, rank, wraps := -1, 0, false
 	for i := first; i < len(p.members); i++ {
 		one := &p.members[i]
-		if r := textRank(one.name); r > rank && len(one.around) == 0 && one.kind != nestedPart && string(one.value) != "null" {
+		if len(one.around) > 0 || one.kind == nestedPart || string(one.value) == "null" {
+			continue
+		}
+		if line != nil && len(one.value) > 0 && &one.value[0] == &line[0] {
+			best, wraps = i, true
+			break
+		}
+		if r := textRank(one.name); r > rank {
 			best, rank = i, r
 		}
 	}
@@ -190,9 +203,9 @@ func (p *parts) takeText(depth, first int) {
 	}
 	one := p.members[best]
 	p.members = append(p.members[:best], p.members[best+1:]...)
-	if one.kind == stringPart && depth+1 < maxWrapped {
-		p.unescaped[depth] = jsontext.Unescape(p.unescaped[depth][:0], one.value)
-		p.open(depth+1, p.unescaped[depth])
+	if wraps {
+		p.unescaped = jsontext.Unescape(p.unescaped[:0], line)
+		p.open(depth+1, p.unescaped)
 		outer := len(p.members)
 		if p.structured(depth + 1) { // its fields come first
 			rotate(p.members[first:], outer-first)
@@ -234,16 +247,19 @@ func textRank(name []byte) int {
 	return 0
 }
 
-// withoutNewlines is text without the newlines at its end, \n or \r\n.
+// withoutNewlines is text without the ends of lines at its end: \n, \r\n, and the \r of a line of CRLF.
 func withoutNewlines(text []byte) []byte {
-	for n := len(text); n > 0 && text[n-1] == '\n'; n = len(text) {
-		text = bytes.TrimSuffix(text[:n-1], []byte("\r"))
+	for text = bytes.TrimSuffix(text, []byte("\r")); bytes.HasSuffix(text, []byte("\n")); {
+		text = bytes.TrimSuffix(text[:len(text)-1], []byte("\r"))
 	}
 	return text
 }
 
 // withoutEscapedNewlines is the same of a string in JSON.
 func withoutEscapedNewlines(text []byte) []byte {
+	if endsEscaped(text, 'r') {
+		text = text[:len(text)-2]
+	}
 	for endsEscaped(text, 'n') {
 		if text = text[:len(text)-2]; endsEscaped(text, 'r') {
 			text = text[:len(text)-2]
@@ -324,7 +340,7 @@ func (one *part) isBlock(p *parts) bool {
 // name writes the name of a field and =.
 func (p *parts) name(c *canvas, one *part) {
 	c.style = grey
-	p.scratch = jsontext.Unescape(append(p.scratch[:0], one.around...), one.name)
+	p.scratch = jsontext.Unescape(jsontext.Unescape(p.scratch[:0], one.around), one.name)
 	c.quoted = nameNeedsQuotes(p.scratch)
 	c.quote()
 	c.unescaped(&source{text: one.around}, one.around)
