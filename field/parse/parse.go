@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -125,7 +126,7 @@ func compile(name, expression string, start int) (*Parser, error) {
 	if len(expression) > MaxExpression {
 		return nil, fmt.Errorf("expression of %d bytes, at most %d allowed (at character %d)", len(expression), MaxExpression, start)
 	}
-	if at := strings.IndexFunc(expression, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f || r == utf8.RuneError }); at >= 0 {
+	if at := strings.IndexFunc(expression, func(r rune) bool { return r != '\t' && unicode.IsControl(r) || r == utf8.RuneError }); at >= 0 {
 		return nil, fmt.Errorf("line breaks and other control characters are not allowed (at character %d)", start+utf8.RuneCountInString(expression[:at]))
 	}
 	switch name {
