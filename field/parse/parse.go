@@ -1,4 +1,4 @@
-// Package parse finds the fields of messages, as the parser of a service says: JSON and logfmt as
+// Package parse finds the fields of messages with the parser of a service: JSON and logfmt as
 // package field does, well-known text formats by recognition (access logs, klog), or those of a
 // pattern or a regular expression.
 //
@@ -39,7 +39,7 @@ const (
 	nameW3C     = "w3c"
 )
 
-// Parser says which fields messages have. It is immutable and safe for concurrent use.
+// Parser determines which fields messages have. It is immutable and safe for concurrent use.
 type Parser struct {
 	name       string
 	expression string // of pattern, regexp and w3c
