@@ -8,7 +8,8 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// messagePrefix in front of a name means the field of the message itself, not that of the line it wraps.
+// messagePrefix in front of a name means the field of the message itself; that of the line it wraps counts
+// only if the message has none.
 const messagePrefix = "message."
 
 // A wrappedLine is the line that a JSON message wraps: agents put what an application logged into a

@@ -24,6 +24,8 @@ func TestWrapped(t *testing.T) {
 		{`{"log":` + quoted(`{"status":500,"user":{"name":"é\"ann"}}`+"\n") + `,"status":1,"pod":"x"}`, "status", "500"},
 		{`{"log":` + quoted(`{"status":500,"user":{"name":"é\"ann"}}`) + `}`, "user.name", `é"ann`},
 		{`{"log":` + quoted(`{"status":500}`) + `,"status":1,"pod":"x"}`, "message.status", "1"},
+		{`{"log":` + quoted(`{"status":500}`) + `,"pod":"x"}`, "message.status", "500"},
+		{`{"log":` + quoted(`{"level":"high"}`) + `}`, "message.message.level", "high"},
 		{`{"log":` + quoted(`{"status":500}`) + `,"status":1,"pod":"x"}`, "pod", "x"},
 		{`{"log":` + quoted(`{"status":500}`) + `}`, "log", `{"status":500}`},
 		{`{"log":` + quoted(`{"status":null}`) + `,"status":1}`, "status", "null"},
