@@ -109,7 +109,7 @@ func isLogfmt(text []byte, cut bool) bool {
 		return false
 	}
 	rest := bytes.TrimLeft(text[first:], blanks)
-	return len(rest) == 0 || pairEnd(rest) > 0 || cut && bytes.IndexAny(rest, blanks) < 0
+	return len(rest) == 0 || pairEnd(rest) > 0 || cut && !bytes.ContainsAny(rest, blanks)
 }
 
 // pairEnd is the end of the logfmt pair that b begins with; 0 if it begins with none.
