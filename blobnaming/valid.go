@@ -74,10 +74,12 @@ func ValidClass(s string) bool {
 	return true
 }
 
-// ValidParse reports whether s may be the parser of a segment: one line of at most [MaxParse] bytes, where
-// the empty text is the default. Which parsers there are is for package field/parse.
+// ValidParse reports whether s may be the parser of a segment: one line of at most [MaxParse] bytes without
+// control characters but tabs, where the empty text is the default. Which parsers there are is for package
+// field/parse.
 func ValidParse(s string) bool {
-	return len(s) <= MaxParse && utf8.ValidString(s) && strings.IndexFunc(s, unicode.IsControl) < 0
+	return len(s) <= MaxParse && utf8.ValidString(s) &&
+		strings.IndexFunc(s, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }) < 0
 }
 
 func lowerOrDigit(c byte) bool {

@@ -59,7 +59,7 @@ func WriteName(name string) string {
 	if IsFixed(name) {
 		return string(Message) + "." + name
 	}
-	if n, err := ParseName(name); err == nil && n.Field == name && n.Fixed == "" && n.Step == (Step{}) && strings.IndexFunc(name, unprintable) < 0 {
+	if n, err := ParseName(name); err == nil && n.IsField() && n.Field == name && strings.IndexFunc(name, unprintable) < 0 {
 		return name
 	}
 	return "field(" + strconv.Quote(name) + ")"

@@ -33,8 +33,8 @@ var ErrTooLarge = errors.New("request too large")
 
 // Event is a record as received from a sender.
 type Event struct {
-	// Time is in Unix nanoseconds; 0 is unknown: then it is recognized in Message. Which one counts
-	// if both are known says Options.TimeFrom.
+	// Time is in Unix nanoseconds; 0 is unknown: then it is recognized in Message. If both are known,
+	// Options.TimeFrom decides.
 	Time int64
 	// Level is recognized in Message if it is record.None.
 	Level record.Level

@@ -151,17 +151,18 @@ func fieldsOf(parser *parse.Parser, message []byte) map[string]field.Value {
 			all[name] = field.Value{Kind: v.Kind, Text: bytes.Clone(v.Text)}
 		}
 	}
-	// The message's own fields are those in front of which no line is wrapped.
+	// The message's own fields are in front of those of the line that it wraps.
 	own := map[string]field.Value{}
-	for name, v := range all {
-		own["message."+name] = v
-	}
 	if strings.HasPrefix(parser.String(), "auto") && len(message) > 0 && message[0] == '{' {
-		clear(own)
 		for name, v := range field.All(message) {
 			if _, again := own["message."+name]; !again {
 				own["message."+name] = field.Value{Kind: v.Kind, Text: bytes.Clone(v.Text)}
 			}
+		}
+	}
+	for name, v := range all {
+		if _, again := own["message."+name]; !again {
+			own["message."+name] = v
 		}
 	}
 	maps.Copy(all, own)

@@ -67,7 +67,7 @@ func sample(c *ucli.Context, path string) error {
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		lines++
 	}
-	fmt.Fprintf(c.App.Writer, "%s: %s, %s\n", path, plural(lines, "line"), plural(len(records), "record"))
+	fmt.Fprintf(c.App.Writer, "%s: %s, %s\n", path, count(int64(lines), "line"), count(int64(len(records)), "record"))
 	return writeSample(c.App.Writer, judged)
 }
 
@@ -199,17 +199,17 @@ func (j *judgedRecord) rank() int {
 func writeSample(w io.Writer, records []judgedRecord) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range allProblems() {
-		count, first := 0, 0
+		n, first := int64(0), 0
 		for i := range records {
 			if slices.Contains(records[i].problems, p) {
-				count++
+				n++
 				if first == 0 || records[i].Line < first {
 					first = records[i].Line
 				}
 			}
 		}
-		if count > 0 {
-			fmt.Fprintf(out, "%s\t%s\tfirst: line %d\n", p, plural(count, "record"), first)
+		if n > 0 {
+			fmt.Fprintf(out, "%s\t%s\tfirst: line %d\n", p, count(n, "record"), first)
 		}
 	}
 	if err := out.Flush(); err != nil {
@@ -297,13 +297,6 @@ func printable(text string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // sampleJSON is a sampled record as JSON.

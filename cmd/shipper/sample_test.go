@@ -55,7 +55,7 @@ done
 	}
 }
 
-// Times of a container runtime and of reading are told apart.
+// Times of a container runtime and of reading are distinguished.
 func TestSampleOfContainer(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 15, 5, 0, 0, time.UTC)

@@ -142,7 +142,7 @@ func (f *formats) need(name id, d *depths) {
 	}
 }
 
-// split reads the fields of a message as deep as d says.
+// split reads the fields of a message as deep as d has it.
 func (f *formats) split(l *line, message []byte, d *depths) {
 	l.reset(message)
 	format, start := recognize(message)

@@ -62,7 +62,7 @@ func checkSplitter(t *testing.T, p *parse.Parser, message []byte) {
 	}
 }
 
-// malformed says whether package field may find other members than it lists: in an object that is
+// malformed reports whether package field may find other members than it lists: in an object that is
 // none, or in one that is nested very deeply.
 func malformed(p *parse.Parser, message []byte) bool {
 	if p.String() != "auto/1" {

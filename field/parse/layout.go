@@ -138,7 +138,7 @@ func (l *line) get(name id) []byte {
 	return nil
 }
 
-// mismatch is returned by walk if a column is not what the layout says.
+// mismatch is returned by walk if a column is not that of the layout.
 const mismatch = -1
 
 // walk reads columns from text[i] on and returns where the next one starts: len(text) where there

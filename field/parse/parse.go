@@ -1,4 +1,4 @@
-// Package parse finds the fields of messages, as the parser of a service says: JSON and logfmt as
+// Package parse finds the fields of messages with the parser of a service: JSON and logfmt as
 // package field does, well-known text formats by recognition (access logs, klog), or those of a
 // pattern or a regular expression.
 //
@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -38,7 +39,7 @@ const (
 	nameW3C     = "w3c"
 )
 
-// Parser says which fields messages have. It is immutable and safe for concurrent use.
+// Parser determines which fields messages have. It is immutable and safe for concurrent use.
 type Parser struct {
 	name       string
 	expression string // of pattern, regexp and w3c
@@ -125,7 +126,7 @@ func compile(name, expression string, start int) (*Parser, error) {
 	if len(expression) > MaxExpression {
 		return nil, fmt.Errorf("expression of %d bytes, at most %d allowed (at character %d)", len(expression), MaxExpression, start)
 	}
-	if at := strings.IndexFunc(expression, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f || r == utf8.RuneError }); at >= 0 {
+	if at := strings.IndexFunc(expression, func(r rune) bool { return r != '\t' && unicode.IsControl(r) || r == utf8.RuneError }); at >= 0 {
 		return nil, fmt.Errorf("line breaks and other control characters are not allowed (at character %d)", start+utf8.RuneCountInString(expression[:at]))
 	}
 	switch name {

@@ -58,6 +58,8 @@ func TestCompileMistakes(t *testing.T) {
 		"pattern '<_><_> <a>'":    `no text between the captures before and at <_> (at character 13)`,
 		"pattern `<a> <b> <a>`":   `capture <a> occurs twice (at character 18)`,
 		"pattern '<a>\n<b>'":      `line breaks and other control characters are not allowed (at character 13)`,
+		"pattern '<a>\u0085<b>'":  `line breaks and other control characters are not allowed (at character 13)`,
+		"w3c 'a b\u0081'":         `line breaks and other control characters are not allowed (at character 9)`,
 		"pattern '<a>\xff<b>'":    `line breaks and other control characters are not allowed (at character 13)`,
 		"regexp '(x)'":            `no named group: write (?P<name>…) (at character 9)`,
 		"regexp '(?P<a>x)(y'":     `missing closing ): "(?P<a>x)(y" (at character 9)`,
@@ -73,9 +75,12 @@ func TestCompileMistakes(t *testing.T) {
 	}
 }
 
-// The longest expression that compiles fits a segment's footer.
-func TestMaxExpression(t *testing.T) {
+// Whatever compiles can be stored in a segment's footer: with tabs, and up to the maximum length.
+func TestStorable(t *testing.T) {
 	t.Parallel()
+	if p, err := parse.Compile("pattern '<a>\t<b>'"); err != nil || !blobnaming.ValidParse(p.Stored()) {
+		t.Errorf("%v: %s", err, p)
+	}
 	longest := "pattern <a>" + strings.Repeat("x", parse.MaxExpression-len("<a>"))
 	p, err := parse.Compile(longest)
 	if err != nil || !blobnaming.ValidParse(p.Stored()) {

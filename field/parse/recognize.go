@@ -59,7 +59,7 @@ func recognize(b []byte) (format, int) {
 // isAccess reports whether t, at a time, continues as an access log does.
 func isAccess(t []byte) bool {
 	end := secondsEnd
-	if t[end] == ' ' { // not everybody writes the zone
+	if t[end] == ' ' { // the zone may be missing
 		end = accessTime - 1
 	}
 	return len(t) > end && t[end] == ']' && (len(t) <= end+2 || t[end+1] == ' ' && t[end+2] == '"')

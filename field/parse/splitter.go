@@ -97,7 +97,9 @@ func (s *Splitter) find(i int) field.Value {
 	v := s.findIn(&s.line, l)
 	for l.own != nil && v.Kind == field.Missing {
 		l = l.own
-		v = s.findIn(&s.line, l)
+		if v = s.findIn(&s.line, l); v.Kind == field.Missing && s.inner() {
+			v = s.findIn(&s.wrapped.line, l)
+		}
 	}
 	return v
 }

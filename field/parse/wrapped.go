@@ -8,7 +8,8 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// messagePrefix in front of a name means the field of the message itself, not that of the line it wraps.
+// messagePrefix in front of a name means the field of the message itself; that of the line it wraps counts
+// only if the message has none.
 const messagePrefix = "message."
 
 // A wrappedLine is the line that a JSON message wraps: agents put what an application logged into a
@@ -45,8 +46,8 @@ func (s *Splitter) allInner(yield func(string, field.Value) bool) bool {
 }
 
 // LineInside is the line that a JSON message wraps, a part of the message with JSON's escapes: the first
-// text named log, message or, if it is the first member, body, if it is JSON, of a format, or begins with a
-// logfmt pair. It is nil if there is none.
+// text named log, message or, if it is the first member, body, if it is JSON, of a format, or logfmt: two
+// pairs at its start, or one alone. It is nil if there is none.
 func LineInside(message []byte) []byte {
 	if len(message) == 0 || message[0] != '{' {
 		return nil
@@ -85,21 +86,49 @@ func LineInside(message []byte) []byte {
 // isLine reports whether text, which may have JSON's escapes, has fields as a line.
 func isLine(text []byte) bool {
 	var space [2 * maxBefore]byte
+	cut := len(text) > len(space)
 	text = text[:min(len(text), len(space))]
 	if bytes.IndexByte(text, '\\') >= 0 {
 		text = jsontext.Unescape(space[:0], text)
 	}
-	text = bytes.TrimLeft(text, " \t\r\n")
-	i := 0
-	for i < len(text) && (isDigit(text[i]) || text[i]|0x20-'a' < 26 || strings.IndexByte("_.-", text[i]) >= 0) {
-		i++
-	}
-	if i == len(text) {
-		return false
-	}
-	if text[0] == '{' || i > 0 && text[i] == '=' {
+	text = bytes.TrimLeft(text, blanks)
+	if len(text) > 0 && text[0] == '{' || isLogfmt(text, cut) {
 		return true
 	}
 	format, _ := recognize(text)
 	return format != plain
+}
+
+const blanks = " \t\r\n"
+
+// isLogfmt reports whether text begins with two logfmt pairs, or is one. "status=ok so far" is prose, whose
+// status would hide that of the message. What follows text that is cut is unknown.
+func isLogfmt(text []byte, cut bool) bool {
+	first := pairEnd(text)
+	if first == 0 {
+		return false
+	}
+	rest := bytes.TrimLeft(text[first:], blanks)
+	return len(rest) == 0 || pairEnd(rest) > 0 || cut && !bytes.ContainsAny(rest, blanks)
+}
+
+// pairEnd is the end of the logfmt pair that b begins with; 0 if it begins with none.
+func pairEnd(b []byte) int {
+	i := 0
+	for i < len(b) && (isDigit(b[i]) || b[i]|0x20-'a' < 26 || strings.IndexByte("_.-", b[i]) >= 0) {
+		i++
+	}
+	if i == 0 || i == len(b) || b[i] != '=' {
+		return 0
+	}
+	if i++; i < len(b) && b[i] == '"' {
+		if end := closingQuote(b, i+1, '\\'); end >= 0 {
+			return end + 1
+		}
+		return len(b)
+	}
+	if end := bytes.IndexAny(b[i:], blanks); end >= 0 {
+		return i + end
+	}
+	return len(b)
 }

@@ -3,6 +3,7 @@ package parse_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"logstow/field/parse"
@@ -23,6 +24,8 @@ func TestWrapped(t *testing.T) {
 		{`{"log":` + quoted(`{"status":500,"user":{"name":"é\"ann"}}`+"\n") + `,"status":1,"pod":"x"}`, "status", "500"},
 		{`{"log":` + quoted(`{"status":500,"user":{"name":"é\"ann"}}`) + `}`, "user.name", `é"ann`},
 		{`{"log":` + quoted(`{"status":500}`) + `,"status":1,"pod":"x"}`, "message.status", "1"},
+		{`{"log":` + quoted(`{"status":500}`) + `,"pod":"x"}`, "message.status", "500"},
+		{`{"log":` + quoted(`{"level":"high"}`) + `}`, "message.message.level", "high"},
 		{`{"log":` + quoted(`{"status":500}`) + `,"status":1,"pod":"x"}`, "pod", "x"},
 		{`{"log":` + quoted(`{"status":500}`) + `}`, "log", `{"status":500}`},
 		{`{"log":` + quoted(`{"status":null}`) + `,"status":1}`, "status", "null"},
@@ -36,7 +39,13 @@ func TestWrapped(t *testing.T) {
 		{`{"log":` + quoted("I1120 15:04:05.123456   7 main.go:5] \"done\" pod=\"x\"") + `}`, "pod", "x"},
 		{`{"log":` + quoted("I1120 15:04:05.123456   7 main.go:5] \"done\" pod=\"x\"") + `}`, "line", "5"},
 		{`{"log":"\u007b\u0022a\u0022:1}"}`, "a", "1"},
+		{`{"log":"status=\"a b\" n=1","status":1}`, "status", "a b"},
+		{`{"log":"status=500\n","status":1}`, "status", "500"},
+		{`{"log":"msg=\"` + strings.Repeat("text ", 200) + `\" status=500","status":1}`, "status", "500"},
+		{`{"log":"a=1 ` + strings.Repeat("b", 600) + `=2 status=500","status":1}`, "status", "500"},
 		// What is no line stays a text.
+		{`{"status":200,"message":"status=ok so far"}`, "status", "200"},
+		{`{"status":200,"message":"status=\"a b\" so n=1"}`, "status", "200"},
 		{`{"x":1,"body":"n=5","n":6}`, "n", "6"},
 		{`{"status":200,"message":"upstream replied status=500"}`, "status", "200"},
 		{`{"status":200,"message":"[warn] x"}`, "status", "200"},

@@ -152,7 +152,9 @@ func (r *refRecord) field(name string) refValue {
 	}
 	v := r.wrapped.find(name)
 	for own, ok := name, true; ok && v.kind == absent; own, ok = strings.CutPrefix(own, "message.") {
-		v = r.fields.find(own)
+		if v = r.fields.find(own); v.kind == absent && own != name {
+			v = r.wrapped.find(own)
+		}
 	}
 	if v.kind == absent && name == "message" {
 		return refValue{kind: text, s: r.message}

@@ -81,9 +81,8 @@ func (s *sample) records(use func(parser string)) iter.Seq2[record.Columns, []by
 		var message []byte
 		parts := s.parts
 		for pos := 0; pos < len(s.text); {
-			if len(parts) > 0 && parts[0].start == pos {
+			for ; len(parts) > 0 && parts[0].start == pos; parts = parts[1:] { // several if parts are empty
 				use(parts[0].parser)
-				parts = parts[1:]
 			}
 			end, _ := record.End(s.text, pos)
 			f, ok := record.Split(s.text[pos:end])

@@ -13,7 +13,7 @@ import (
 // follow from conditions on them. They do not change once they are made.
 type Fields struct {
 	Parser *parse.Parser
-	// Err says why Parser is auto and not that of the segment.
+	// Err is why Parser is auto and not that of the segment.
 	Err error
 	// unescaped is the anchor for text without \u escapes, where the texts that the expression
 	// requires are not escaped.

@@ -134,17 +134,25 @@ func TestLevelOfFields(t *testing.T) {
 // A parser with captures finds levels too, but not against what is recognized.
 func TestLevelOfParser(t *testing.T) {
 	t.Parallel()
-	p, err := parse.Compile("pattern '<_> prio=<level>'")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := recognize.New(recognize.Options{Parser: p})
-	for line, want := range map[string]record.Level{
-		"a prio=warning": record.Warn, "a prio=x": record.None, "INFO a prio=error": record.Info,
-		`a [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 500 2`: record.None,
+	for text, lines := range map[string]map[string]record.Level{
+		"pattern '<_> prio=<level>'": {
+			"a prio=warning": record.Warn, "a prio=x": record.None, "INFO a prio=error": record.Info,
+			`a [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 500 2`: record.None,
+		},
+		`regexp '"prio":"(?P<level>[a-z]+)"'`: {
+			`{"n":1,"prio":"error"}`: record.Error, `{"level":"info","prio":"error"}`: record.Info, `{"n":1}`: record.None,
+		},
+		"none": {`{"level":3,"prio":"error"}`: record.None},
 	} {
-		if got := r.Stamp([]byte(line), 1, 1).Level; got != want {
-			t.Errorf("%s: %v, want %v", line, got, want)
+		p, err := parse.Compile(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := recognize.New(recognize.Options{Parser: p})
+		for line, want := range lines {
+			if got := r.Stamp([]byte(line), 1, 1).Level; got != want {
+				t.Errorf("%s: %s: %v, want %v", text, line, got, want)
+			}
 		}
 	}
 }

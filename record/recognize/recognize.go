@@ -150,7 +150,8 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 func (r *Recognizer) find(line []byte) finding {
 	f := finding{minute: &r.minute}
 	f.line(line)
-	if f.level == record.None && (f.numeric || len(line) > 0 && line[0] != '{') {
+	// Of JSON, auto has no other level than a numeric one.
+	if f.level == record.None && len(line) > 0 && (line[0] != '{' || f.numeric || r.parser != nil && !r.parser.Recognizes()) {
 		f.level = r.fieldLevel(line)
 	}
 	return f
