@@ -192,3 +192,18 @@ func TestCost(t *testing.T) {
 		}
 	}
 }
+
+// Every task of the cookbook has a command that TestBlocks runs.
+func TestCookbook(t *testing.T) {
+	t.Parallel()
+	tasks := strings.Split(read(t, filepath.Join(root, "docs", "cookbook.md")), "\n## ")[1:]
+	for _, task := range tasks {
+		title, text, _ := strings.Cut(task, "\n")
+		if found := blocks(text); len(found) == 0 || !strings.Contains(found[0].text, "$ ") {
+			t.Errorf("task %q has no command that runs", title)
+		}
+	}
+	if len(tasks) < 12 {
+		t.Errorf("%d tasks", len(tasks))
+	}
+}
