@@ -190,8 +190,11 @@ func (s *Sorter) Sorted() (Cursor, error) {
 	return &limited{merged, s.limit}, nil
 }
 
-// Spilled reports whether runs were written.
-func (s *Sorter) Spilled() bool { return s.runs.Len() > 0 }
+// Dir is that of NewSorter.
+func (s *Sorter) Dir() string { return s.runs.dir }
+
+// Memory is that of NewSorter.
+func (s *Sorter) Memory() int64 { return s.memory }
 
 // Close removes the runs.
 func (s *Sorter) Close() error {

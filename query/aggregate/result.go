@@ -1,0 +1,358 @@
+package aggregate
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"logstow/field"
+	"logstow/query/aggregate/exact"
+	"logstow/query/aggregate/spill"
+)
+
+// MaxColumns is the maximum number of values of the pivot key.
+const MaxColumns = 100
+
+// ErrColumns is the error of a pivot key with more values than MaxColumns.
+var ErrColumns = errors.New("too many columns") //nolint:gochecknoglobals // an error
+
+// Result is what an aggregation computed.
+type Result struct {
+	// Keys are those of the Spec without the pivot key; a row has a value for each.
+	Keys []Key
+	// Columns are the functions, or all of them for every value of the pivot key.
+	Columns []Column
+	// Approximate has, for every function, whether a value of it comes from a sketch: quantiles are then
+	// within 1% of a value of that rank, numbers of different values within 2%.
+	Approximate []bool
+	// Total is the number of records.
+	Total uint64
+	// Ignored are the fields of functions of numbers that had other values, which were ignored.
+	Ignored []Ignored
+	// From and To are the range: that of the Spec, or from the first record to just after the last.
+	From, To int64
+
+	*groups
+	sorter *spill.Sorter
+	cells  []int // where the values of a pivot key's value are in a row, by its number
+	// Scratch memory.
+	key     rowKey
+	sortKey []byte
+	payload []byte
+	scratch [][]exact.Number
+}
+
+// Column is a column of values.
+type Column struct {
+	// Header is that of the function; with a pivot key the value, followed by the function's header if
+	// there are several. A missing value is "-".
+	Header string
+	// Function is an index into the functions of the Spec.
+	Function int
+	// Pivot is the value of the pivot key, if there is one.
+	Pivot Value
+}
+
+// Ignored is the number of values of a field that were ignored, since they are not numbers.
+type Ignored struct {
+	Field Field
+	Count uint64
+}
+
+// Row is a row of a result.
+type Row struct {
+	// Keys and Values are valid until the next row.
+	Keys, Values []Value
+}
+
+// newResult makes an empty result; sorting takes twice the memory.
+func newResult(g *groups, dir string, memory int64) *Result {
+	r := &Result{groups: g, Total: g.total, From: g.plan.From, To: g.plan.To, Approximate: make([]bool, len(g.Compute))}
+	if !g.bounded() && g.total > 0 {
+		r.From, r.To = g.from, g.to+1
+	}
+	for i, k := range g.By {
+		if i != g.Pivot {
+			r.Keys = append(r.Keys, k)
+		}
+	}
+	for i, n := range g.ignored {
+		if n > 0 {
+			r.Ignored = append(r.Ignored, Ignored{g.fields[i], n})
+		}
+	}
+	limit := g.Limit
+	if g.ranksGroups() {
+		limit = 0
+	}
+	r.sorter = spill.NewSorter(dir, memory, limit)
+	r.scratch = make([][]exact.Number, len(g.stats))
+	return r
+}
+
+// bounded reports whether the range is given.
+func (p *plan) bounded() bool { return p.From != 0 || p.To != 0 }
+
+// ranksGroups reports whether the limit is one of groups over the whole range, not of rows.
+func (p *plan) ranksGroups() bool { return p.Limit > 0 && p.step >= 0 && len(p.keys) > 0 }
+
+// build puts all rows into the sorter.
+func (r *Result) build(ctx context.Context) error {
+	var kept map[string]bool
+	if r.ranksGroups() {
+		var err error
+		if kept, err = r.top(ctx); err != nil {
+			return err
+		}
+	}
+	b := newRowBuilder(r)
+	if err := r.each(ctx, func(t *table, group ref) error {
+		if !r.key.parse(r.plan, t.key(group), t.flags(group), r.Pivot >= 0) {
+			return errCorrupt
+		}
+		if kept != nil && !kept[string(r.key.others)] {
+			return nil
+		}
+		return b.add(t, group)
+	}); err != nil {
+		return err
+	}
+	if err := b.end(); err != nil {
+		return err
+	}
+	r.makeColumns(b)
+	return nil
+}
+
+// top are the keys other than the step of the first groups, ranked over the whole range.
+func (r *Result) top(ctx context.Context) (map[string]bool, error) {
+	sorter := spill.NewSorter(r.sorter.Dir(), r.sorter.Memory(), r.Limit)
+	defer sorter.Close()
+	ranked := newSingle(r.plan)
+	put := func(t *table, group ref) error {
+		var k rowKey
+		k.parse(r.plan, t.key(group), t.flags(group), false) // only the others are there
+		k.stepped = false
+		r.sortKey = r.appendSortKey(r.sortKey[:0], &k, r.finish(t, group, r.To-r.From))
+		return sorter.Put(r.sortKey, k.others)
+	}
+	if err := r.each(ctx, func(t *table, group ref) error {
+		if !r.key.parse(r.plan, t.key(group), t.flags(group), r.Pivot >= 0) {
+			return errCorrupt
+		}
+		if !ranked.has(r.key.others) {
+			if err := ranked.flush(put); err != nil {
+				return err
+			}
+			ranked.start(r.key.others)
+		}
+		return r.mergeInto(ranked, t, group)
+	}); err != nil {
+		return nil, err
+	}
+	if err := ranked.flush(put); err != nil {
+		return nil, err
+	}
+	first, err := sorter.Sorted()
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]bool{}
+	err = spill.Each(first, func(_, others []byte) error {
+		kept[string(others)] = true
+		return nil
+	})
+	return kept, errors.Join(err, first.Close())
+}
+
+// mergeInto adds a group of one table to that of another.
+func (r *Result) mergeInto(s *single, t *table, group ref) error {
+	r.payload = t.encode(r.payload[:0], group)
+	return s.table.merge(s.group, r.payload)
+}
+
+// finish computes the functions of a group over a number of nanoseconds.
+func (r *Result) finish(t *table, group ref, duration int64) []Value {
+	for i := range r.scratch {
+		r.scratch[i] = r.scratch[i][:0]
+	}
+	state := t.state(group)
+	count := binary.LittleEndian.Uint64(state)
+	functions := make([]Value, len(r.Compute))
+	for i, f := range r.Compute {
+		var b []byte
+		if s := r.ofFunction[i]; s >= 0 {
+			b = state[r.stats[s].offset:]
+		}
+		switch v := &functions[i]; f.Kind {
+		case Count:
+			*v = integerValue(count)
+			if b != nil {
+				*v = integerValue(binary.LittleEndian.Uint64(b))
+			}
+		case Ratio:
+			*v = floatValue(quotient(binary.LittleEndian.Uint64(b), count))
+		case Rate:
+			*v = floatValue(perSecond(count, duration))
+		case Share:
+			*v = floatValue(quotient(count, r.total))
+		case Quantile:
+			*v = t.quantile(b, f.Q, &r.scratch[r.ofFunction[i]])
+		case Distinct:
+			*v = t.distinctValue(b)
+		case Min, Max:
+			*v = t.extreme(b)
+		case First, Last:
+			*v = t.moment(b)
+		default:
+			*v = t.ofSums(f.Kind, b)
+		}
+		r.Approximate[i] = r.Approximate[i] || functions[i].Approximate
+	}
+	return functions
+}
+
+func (t *table) extreme(b []byte) Value {
+	if slot := t.slot(b); slot != nil {
+		if n, _, err := exact.Decode(slot); err == nil {
+			return numberValue(n)
+		}
+	}
+	return Value{}
+}
+
+func (t *table) moment(b []byte) Value {
+	slot := t.slot(b)
+	if slot == nil {
+		return Value{}
+	}
+	_, _, kind, text := splitMoment(slot)
+	return keyValue(text, field.Kind(kind) == field.String)
+}
+
+func (t *table) ofSums(kind Kind, b []byte) Value {
+	n := binary.LittleEndian.Uint64(b)
+	if n == 0 {
+		return Value{}
+	}
+	sum := t.sumAt(b[8:])
+	switch kind {
+	case Avg:
+		return floatValue(sum.Mean(n))
+	case Deviation:
+		squares := t.sumAt(b[8+sumSize:])
+		return floatValue(exact.Deviation(&sum, &squares, n))
+	}
+	return sumValue(&sum)
+}
+
+// empty are the functions of no records.
+func (p *plan) empty() []Value {
+	functions := make([]Value, len(p.Compute))
+	for i, f := range p.Compute {
+		if f.Kind == Count {
+			functions[i] = Value{Kind: Integer}
+		}
+	}
+	return functions
+}
+
+// makeColumns makes the columns, of pivot values in the order of their bytes.
+func (r *Result) makeColumns(b *rowBuilder) {
+	if r.Pivot < 0 {
+		for i, f := range r.Compute {
+			r.Columns = append(r.Columns, Column{Header: f.Header, Function: i})
+		}
+		return
+	}
+	order := slices.SortedFunc(maps.Values(b.pivots), func(a, c *pivot) int {
+		if (a.text == nil) != (c.text == nil) {
+			if a.text == nil {
+				return -1
+			}
+			return 1
+		}
+		return bytes.Compare(a.text, c.text)
+	})
+	r.cells = make([]int, len(order))
+	for _, p := range order {
+		r.cells[p.number] = len(r.Columns)
+		for i, f := range r.Compute {
+			r.Columns = append(r.Columns, Column{Header: p.header(f, len(r.Compute)), Function: i, Pivot: keyValue(p.text, p.isString)})
+		}
+	}
+}
+
+// Rows yields the rows. Their order: the items of Sort; then time steps ascending, the first function
+// descending, the keys bytewise, missing ones first. A group without a value that is sorted by comes
+// last. With a time step as the only key, or as the only one beside the pivot key, steps of the range
+// without records have a row too: counts are 0, other functions missing.
+func (r *Result) Rows() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		sorted, err := r.sorter.Sorted()
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		defer sorted.Close()
+		empty := r.empty()
+		row := Row{Values: make([]Value, len(r.Columns))}
+		stop := errors.New("stop")
+		err = spill.Each(sorted, func(_, payload []byte) error {
+			if err := r.read(&row, payload, empty); err != nil {
+				return err
+			}
+			if !yield(row, nil) {
+				return stop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, stop) {
+			yield(Row{}, err)
+		}
+	}
+}
+
+// read decodes a row.
+func (r *Result) read(row *Row, payload []byte, empty []Value) error {
+	in := &reader{rest: payload}
+	flags := uint32(in.uvarint())
+	if !r.key.parse(r.plan, in.text(), flags, false) {
+		return errCorrupt
+	}
+	row.Keys = row.Keys[:0]
+	for i := range r.By {
+		if i != r.Pivot {
+			row.Keys = append(row.Keys, r.key.value(r.plan, i))
+		}
+	}
+	for i := range row.Values {
+		row.Values[i] = empty[r.Columns[i].Function]
+	}
+	for n := in.uvarint(); n > 0 && !in.bad; n-- {
+		start := 0
+		if r.Pivot >= 0 {
+			number := in.uvarint()
+			if number >= uint64(len(r.cells)) {
+				return errCorrupt
+			}
+			start = r.cells[number]
+		}
+		for i := range r.Compute {
+			row.Values[start+i] = readValue(in)
+		}
+	}
+	if in.bad || len(in.rest) > 0 {
+		return errCorrupt
+	}
+	return nil
+}
+
+func errTooManyColumns(header string) error {
+	return fmt.Errorf("%w: --pivot %s has more than %d values", ErrColumns, header, MaxColumns)
+}
