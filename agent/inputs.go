@@ -8,6 +8,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/buffer"
 	"logstow/config"
+	"logstow/field/parse"
 	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/forward"
@@ -84,16 +85,34 @@ func (p *pipeline) inputOptions(in *config.Input) (input.Options, error) {
 	if err != nil {
 		return input.Options{}, err
 	}
+	parser, err := parse.CompileStored(in.Parse)
+	if err != nil {
+		return input.Options{}, err
+	}
 	opts := input.Options{
-		Service: in.Service, Class: in.Class, MaxRecord: int(in.MaxRecord), SourcePrefix: in.SourcePrefix,
+		Service: in.Service, Class: in.Class, Parse: in.Parse, MaxRecord: int(in.MaxRecord), SourcePrefix: in.SourcePrefix,
+		TimeFrom:  timeFrom(in),
 		Lines:     input.Lines{Format: in.Format, Multiline: *in.Multiline},
-		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead, Rules: find},
+		Recognize: recognize.Options{Zone: in.Zone, MaxAhead: in.MaxAhead, Rules: find, Parser: parser},
 		Sink:      p.sink(in.Kind), Stats: p.inputStats.For(string(in.Kind), in.Service), Log: p.log, Memory: p.receiving,
 	}
 	rules := in.Process
 	rules.Stats, rules.Log = &p.processed, p.log
 	opts.Process, err = process.New(rules)
 	return opts, err
+}
+
+// timeFrom is the time that a network input prefers.
+func timeFrom(in *config.Input) input.TimeFrom {
+	switch in.Kind {
+	case config.KindSyslog:
+		return in.Syslog.TimeFrom
+	case config.KindForward:
+		return in.Forward.TimeFrom
+	case config.KindHTTP:
+		return in.HTTP.TimeFrom
+	}
+	return input.TimeDefault
 }
 
 func (p *pipeline) openFiles(in *config.Input, opts input.Options) (reader, error) {

@@ -173,7 +173,7 @@ func TestBetweenRequests(t *testing.T) {
 					}
 					got := lines(t, h, run, audit.Options{})
 					if half := first.name != second.name && i < 2 && (second.name == "after the second query"); half && !repair {
-						return // half done at both looks is what nobody can tell from a difference
+						return // half done at both looks cannot be told from a difference
 					}
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Error(diff)

@@ -38,6 +38,9 @@ type Metadata struct {
 	Seq int64
 	// Class is the retention class, "" for the default; see [ValidClass].
 	Class string
+	// Parse is the parser of the messages, as package field/parse writes it, "" for auto/1; see
+	// [ValidParse].
+	Parse string
 	// Footer is the offset of the footer's frame in the blob. It is not negative.
 	Footer int64
 	// Filter locates the slices of the token filter; the zero value is no filter.
@@ -73,13 +76,14 @@ const (
 	keyInstance = "Instance"
 	keySeq      = "Seq"
 	keyClass    = "Class"
+	keyParse    = "Parse"
 	keyFooter   = "Footer"
 	keyFilter   = "Filter"
 	keyOrigins  = "Origins"
 )
 
-// Encode returns the blob metadata for m. The Class of the default class, the Filter of a segment
-// without one are omitted.
+// Encode returns the blob metadata for m. The Class of the default class, the Parse of the default
+// parser and the Filter of a segment without one are omitted.
 func (m Metadata) Encode() map[string]string {
 	e := map[string]string{
 		keyStart:    FormatTime(m.Start),
@@ -95,6 +99,9 @@ func (m Metadata) Encode() map[string]string {
 	}
 	if m.Class != "" {
 		e[keyClass] = m.Class
+	}
+	if m.Parse != "" {
+		e[keyParse] = escapeParse(m.Parse)
 	}
 	if m.Filter != (Filter{}) {
 		e[keyFilter] = m.Filter.String()
@@ -128,6 +135,7 @@ func ParseMetadata(blob map[string]string) (Metadata, error) {
 		Instance: v.text(keyInstance),
 		Seq:      required(&v, keySeq, parseInt),
 		Class:    optional(&v, keyClass, parseClass),
+		Parse:    optional(&v, keyParse, parseParse),
 		Footer:   required(&v, keyFooter, parseInt),
 		Filter:   optional(&v, keyFilter, ParseFilter),
 	}
@@ -167,6 +175,8 @@ func (m Metadata) Validate() error {
 		return keyError(keySeq, fmt.Errorf("%d is negative", m.Seq))
 	case !ValidClass(m.Class):
 		return keyError(keyClass, fmt.Errorf("%q is not at most %d of a-z and 0-9", m.Class, MaxClass))
+	case !ValidParse(m.Parse):
+		return keyError(keyParse, fmt.Errorf("%q is not one line of at most %d bytes", m.Parse, MaxParse))
 	case m.Footer < 0:
 		return keyError(keyFooter, fmt.Errorf("%d is negative", m.Footer))
 	case m.Origins < 0 || m.Origins != 0 && m.Origins >= m.Footer:
@@ -188,7 +198,7 @@ type values struct {
 func collect(blob map[string]string) (values, error) {
 	known := [...]string{
 		keyStart, keyEnd, keyVersion, keyRecords, keyRawBytes, keyLevels, keyBatch,
-		keyInstance, keySeq, keyClass, keyFooter, keyFilter, keyOrigins,
+		keyInstance, keySeq, keyClass, keyParse, keyFooter, keyFilter, keyOrigins,
 	}
 	v := values{byKey: make(map[string]string, len(known))}
 	for given, value := range blob {

@@ -56,7 +56,7 @@ func TestNumbererRule(t *testing.T) {
 
 	next(1, 251) // others were met: start at random
 	n.Wrote("x", hour(1), 251)
-	next(2, 301) // and still, though nobody was met in hour 1
+	next(2, 301) // and still, though no other writer was met in hour 1
 	if got := n.Next("y", hour(1)); got != 1 {
 		t.Errorf("another service starts at %d, want 1", got)
 	}

@@ -1,10 +1,17 @@
 package blobnaming
 
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
 // The lengths in bytes up to which names are valid.
 const (
 	MaxService  = 63
 	MaxInstance = 128
 	MaxClass    = 24
+	MaxParse    = 1024
 )
 
 // ValidService reports whether s is a service name:
@@ -65,6 +72,12 @@ func ValidClass(s string) bool {
 		}
 	}
 	return true
+}
+
+// ValidParse reports whether s may be the parser of a segment: one line of at most [MaxParse] bytes, where
+// the empty text is the default. Which parsers there are is for package field/parse.
+func ValidParse(s string) bool {
+	return len(s) <= MaxParse && utf8.ValidString(s) && strings.IndexFunc(s, unicode.IsControl) < 0
 }
 
 func lowerOrDigit(c byte) bool {

@@ -3,6 +3,7 @@ package blobnaming
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -103,6 +104,29 @@ func parseClass(s string) (string, error) {
 		return "", errors.New("the default class is left out, not written")
 	}
 	return s, nil
+}
+
+// escapeParse writes a parser as a value of metadata, which is a header: each byte that is not a
+// letter, a digit or one of / . _ - as % and two hexadecimal digits.
+func escapeParse(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c|0x20-'a' < 26 || c-'0' < 10 || strings.IndexByte("/._-", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// parseParse reads a parser other than the default, which is left out.
+func parseParse(s string) (string, error) {
+	parse, err := url.PathUnescape(s)
+	if err != nil || s == "" || escapeParse(parse) != s {
+		return "", errors.New("not a parser as it is written")
+	}
+	return parse, nil
 }
 
 func parseOrigins(s string) (int64, error) {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"logstow/buffer"
 )
 
@@ -145,6 +147,45 @@ func TestReopen(t *testing.T) {
 	}
 	if _, ok := b.Position("file:a"); !ok {
 		t.Error("the position is gone")
+	}
+}
+
+// Records of different parsers are in different batches, each with its parser in the footer: whether it was
+// sealed before a restart or is replayed after it.
+func TestParserKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := durable(t, dir, nil)
+	parsers := []string{"", "none/1", "pattern/1 '<ip> <_>'"}
+	for _, message := range []string{"sealed", "replayed"} {
+		for i, parse := range parsers {
+			c := chunk(rec(noon, fmt.Sprint(message, i)))
+			c.Parse = parse
+			mustAppend(t, b, c)
+		}
+		if message == "sealed" {
+			b.Flush(t.Context())
+		}
+	}
+	mustClose(t, b)
+	b = durable(t, dir, nil)
+	b.Drain(t.Context())
+	got := map[string]string{}
+	for _, s := range rest(t, b) {
+		got[s.messages()] = s.parse
+	}
+	want := map[string]string{}
+	for i, parse := range parsers {
+		want[fmt.Sprint("sealed", i)], want[fmt.Sprint("replayed", i)] = parse, parse
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	mustClose(t, b)
+	c := chunk(rec(noon, "x"))
+	c.Parse = "none/1\n"
+	if _, err := durable(t, dir, nil).Append(t.Context(), c); err == nil {
+		t.Error("a parser of two lines was accepted")
 	}
 }
 

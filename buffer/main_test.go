@@ -2,6 +2,7 @@ package buffer_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/record"
+	"logstow/segment"
 )
 
 func TestMain(m *testing.M) {
@@ -99,6 +101,7 @@ func rest(t testing.TB, b *buffer.Buffer) (batches []sealed) {
 type sealed struct {
 	*buffer.Batch
 	records []record.Record
+	parse   string
 }
 
 // messages returns a batch's messages, separated by spaces.
@@ -128,7 +131,12 @@ func decode(t testing.TB, batch *buffer.Batch) sealed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := sealed{Batch: batch}
+	read := func(_ context.Context, off, n int64) ([]byte, error) { return body[off : off+n], nil }
+	footer, err := segment.ReadFooter(t.Context(), read, batch.Size, batch.Meta.Footer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sealed{Batch: batch, parse: footer.Parse}
 	for line := range strings.Lines(string(text)) {
 		columns := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 4)
 		at, err := time.Parse(time.RFC3339Nano, columns[0])

@@ -60,7 +60,7 @@ func (b *builder) build(ctx context.Context, g Generation) (out *built, err erro
 	}()
 	buffered := bufio.NewWriterSize(file, writeBuffer)
 	w := segment.NewWriter(buffered, segment.Options{
-		Service: g.Name.Service, Instance: blobnaming.OutputInstance, Class: g.Inputs[0].Meta.Class,
+		Service: g.Name.Service, Instance: blobnaming.OutputInstance, Class: g.Inputs[0].Meta.Class, Parse: g.Inputs[0].Meta.Parse,
 		Batch: batchOf(b.limits, g.Inputs), BucketStart: g.Name.Bucket.Unix(), BucketWidth: 3600,
 		Inputs: m.origins, Compressor: b.compressor,
 	})

@@ -24,7 +24,7 @@ type outcome uint8
 const (
 	// unknown: the create may have been applied or not.
 	unknown outcome = iota
-	// committed: the output is there, made by this create, an earlier one or somebody else.
+	// committed: the output is there, made by this create, an earlier one or another compaction.
 	committed
 	// taken: another output has the name.
 	taken

@@ -111,7 +111,7 @@ func (f *fetcher) next(ctx context.Context) (*blobInput, error) {
 // close ends what is under way and waits for it.
 func (f *fetcher) close() {
 	f.cancel()
-	for range f.results { // so that nobody waits to send
+	for range f.results { // so that no goroutine stays blocked on a send
 	}
 	f.running.Wait()
 }

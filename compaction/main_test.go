@@ -66,6 +66,7 @@ type fleet struct {
 	rnd     *rand.Rand
 	service string
 	class   string
+	parse   string
 	seq     map[string]int64
 	number  uint64
 	lines   int
@@ -95,7 +96,7 @@ func (f *fleet) segment(instance string, bucket time.Time, width time.Duration, 
 		batch[i] = byte(f.rnd.Uint32())
 	}
 	w := segment.NewWriter(&b, segment.Options{
-		Service: f.service, Instance: instance, Class: f.class, Batch: batch, BlockSize: 2000,
+		Service: f.service, Instance: instance, Class: f.class, Parse: f.parse, Batch: batch, BlockSize: 2000,
 		BucketStart: bucket.Unix(), BucketWidth: int64(width / time.Second),
 	})
 	for range n {

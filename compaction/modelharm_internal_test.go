@@ -18,7 +18,7 @@ type harm struct {
 	damage   [3]uint8
 	rejected names
 	// lost are the contents that were nowhere else when an output was damaged, or were being
-	// removed: nobody can read them.
+	// removed: they cannot be read.
 	lost mask
 	// waived are the contents of an output that was rejected although its list could not be
 	// read: readers do not report what is missing of it.

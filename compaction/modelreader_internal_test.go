@@ -43,7 +43,7 @@ func (r *reader) wrong(s *state) string {
 }
 
 // excuse notes that contents became unreadable in an output: it can only have them of plain segments
-// that it listed, or will, and that nobody removes.
+// that it listed, or will, and that are not removed.
 func (r *reader) excuse(s *state, unreadable mask, removing names) {
 	if !r.begun {
 		return

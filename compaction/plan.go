@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -44,8 +45,8 @@ var (
 	// ErrGap: a generation is missing between two others: a listing that is not whole, or
 	// retention, which deletes outputs in their order.
 	ErrGap = errors.New("a generation of outputs is missing")
-	// ErrDamaged: the list of inputs of an output cannot be read, so that nobody knows what
-	// is contained.
+	// ErrDamaged: the list of inputs of an output cannot be read, so that what
+	// it contains is unknown.
 	ErrDamaged = errors.New("the inputs of an output are not known")
 	// ErrClassHash: an output of another class has the names of this one's.
 	ErrClassHash = errors.New("another class has the same hash")
@@ -81,7 +82,7 @@ func (h *Hour) places() []containment.Place { return containment.Contain(h.Plain
 // Generation is an output to be made.
 type Generation struct {
 	Name blobnaming.Name
-	// Inputs are in order of Start.
+	// Inputs are in order of Start. They have one parser.
 	Inputs []containment.Segment
 }
 
@@ -93,7 +94,7 @@ func (h *Hour) Plan(l Limits, now time.Time, skip func(containment.Segment) bool
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	var eligible []containment.Segment
+	byParser := make(map[string][]containment.Segment)
 	seen := make(map[containment.Identity]bool)
 	for i, p := range h.places() {
 		s := h.Plain[i]
@@ -101,20 +102,25 @@ func (h *Hour) Plan(l Limits, now time.Time, skip func(containment.Segment) bool
 			continue
 		}
 		seen[s.Identity()] = true
-		eligible = append(eligible, s)
+		byParser[s.Meta.Parse] = append(byParser[s.Meta.Parse], s)
 	}
-	slices.SortFunc(eligible, compareStart)
 	var plans []Generation
-	for next := len(h.Outputs) + 1; l.worthwhile(next, eligible, now); next++ {
-		if next > blobnaming.MaxGeneration {
-			return nil, fmt.Errorf("%s has %d generations", h.Scope, next-1)
+	for _, parser := range slices.Sorted(maps.Keys(byParser)) {
+		eligible := byParser[parser]
+		slices.SortFunc(eligible, compareStart)
+		first := !slices.ContainsFunc(h.Outputs, func(o containment.Output) bool { return o.Meta.Parse == parser })
+		for ; l.worthwhile(first, eligible, now); first = false {
+			next := len(h.Outputs) + len(plans) + 1
+			if next > blobnaming.MaxGeneration {
+				return nil, fmt.Errorf("%s has %d generations", h.Scope, next-1)
+			}
+			n := l.take(eligible)
+			plans = append(plans, Generation{
+				Name:   blobnaming.OutputName(h.Service, h.Hour, h.Class, next),
+				Inputs: eligible[:n:n],
+			})
+			eligible = eligible[n:]
 		}
-		n := l.take(eligible)
-		plans = append(plans, Generation{
-			Name:   blobnaming.OutputName(h.Service, h.Hour, h.Class, next),
-			Inputs: eligible[:n:n],
-		})
-		eligible = eligible[n:]
 	}
 	return plans, nil
 }
@@ -125,12 +131,13 @@ func (l Limits) mergeable(s containment.Segment) bool {
 		s.Size <= l.Target/2 && (s.Tier == "" || s.Tier == store.Hot)
 }
 
-// worthwhile reports whether eligible segments are enough for a generation.
-func (l Limits) worthwhile(generation int, eligible []containment.Segment, now time.Time) bool {
-	if generation > 1 && len(eligible) > 0 && len(eligible) >= l.Late {
+// worthwhile reports whether eligible segments are enough for a generation: the first of their parser or
+// a later one.
+func (l Limits) worthwhile(first bool, eligible []containment.Segment, now time.Time) bool {
+	if !first && len(eligible) > 0 && len(eligible) >= l.Late {
 		return true
 	}
-	return len(eligible) > 1 && (generation == 1 || slices.ContainsFunc(eligible, func(s containment.Segment) bool {
+	return len(eligible) > 1 && (first || slices.ContainsFunc(eligible, func(s containment.Segment) bool {
 		return now.Sub(s.Created) >= l.LateAge
 	}))
 }
@@ -212,7 +219,7 @@ func Group(segments []containment.Segment, rejected []blobnaming.Name) []*Hour {
 			continue
 		}
 		if s.Meta.IsOutput() {
-			continue // under a name that none has: a copy somebody made
+			continue // a copy under a name that no compaction gives
 		}
 		scope := s.Scope()
 		if hours[scope] == nil {

@@ -35,6 +35,14 @@ func planned(t *testing.T, h Hour, l Limits) (all [][]uint64) {
 	return all
 }
 
+// parsed are plain segments of the parser "none".
+func parsed(first, last int) (all []containment.Segment) {
+	for i := first; i <= last; i++ {
+		all = append(all, containmenttest.Plain(i, func(s *containment.Segment) { s.Meta.Parse = "none/1" }))
+	}
+	return all
+}
+
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	change := func(f func(*containment.Segment)) []containment.Segment {
@@ -57,6 +65,9 @@ func TestPlan(t *testing.T) {
 		"eight late ones":          {containmenttest.Plains(1, 11), []containment.Output{first}, nil, "[[4 5 6 7 8 9 10 11]]"},
 		"two old late ones":        {containmenttest.Plains(1, 5), []containment.Output{first}, func(l *Limits) { l.LateAge = time.Hour }, "[[4 5]]"},
 		"two late ones, not a day": {containmenttest.Plains(1, 5), []containment.Output{first}, func(l *Limits) { l.LateAge = time.Hour + 1 }, "[]"},
+		"of two parsers":           {append(containmenttest.Plains(1, 2), parsed(3, 5)...), nil, nil, "[[1 2] [3 4 5]]"},
+		"first of its parser":      {append(containmenttest.Plains(1, 4), parsed(5, 6)...), []containment.Output{first}, nil, "[[5 6]]"},
+		"late ones of a parser":    {append(containmenttest.Plains(1, 10), parsed(11, 11)...), []containment.Output{first}, nil, "[]"},
 		"one old late one":         {containmenttest.Plains(1, 4), []containment.Output{first}, func(l *Limits) { l.LateAge = 0 }, "[]"},
 		"a rejected output":        {containmenttest.Plains(1, 3), []containment.Output{{Segment: first.Segment, Inputs: first.Inputs, Rejected: true}}, func(l *Limits) { l.Late = 3 }, "[[1 2 3]]"},
 		"copies": {append(containmenttest.Plains(1, 3), containmenttest.Plain(9, func(s *containment.Segment) {

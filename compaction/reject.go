@@ -17,8 +17,8 @@ var ErrInputsGone = errors.New("inputs of the output are gone")
 
 // Reject makes readers and compaction ignore an output, by a marker beside it: its inputs
 // are plain segments again. Its name stays taken. It refuses with [ErrInputsGone] where not all of its
-// inputs are listed; of an output whose list cannot be read nobody knows them, so whoever
-// rejects it answers for that. No compaction may run meanwhile.
+// inputs are listed; of an output whose list cannot be read they are unknown, so the
+// caller must make sure that they exist. No compaction may run meanwhile.
 func Reject(ctx context.Context, s store.Store, output string) error {
 	name, err := blobnaming.Parse(output)
 	if err == nil && name.Output() == 0 {

@@ -36,7 +36,7 @@ type Report struct {
 	Young        int64 `json:"young"`
 	// HeldBatches are requests to delete in which a policy held some blobs.
 	HeldBatches int64 `json:"held_batches"`
-	// Conflicts are generations that somebody else made first, Left hours that retention deletes.
+	// Conflicts are generations that another compaction made first, Left hours that retention deletes.
 	Conflicts int64 `json:"conflicts"`
 	Left      int64 `json:"left"`
 	// Halted are hours and classes that need an operator, with the reason.

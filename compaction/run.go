@@ -435,7 +435,7 @@ func (r *run) make(ctx context.Context, g Generation) (done bool, err error) {
 		return false, err
 	case result == taken:
 		r.report.Conflicts++
-		r.o.Log.Info("generation made by somebody else", "segment", g.Name.String())
+		r.o.Log.Info("generation made by another compaction", "segment", g.Name.String())
 		return false, nil
 	}
 	r.report.Outputs++

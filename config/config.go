@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/listen"
 	"logstow/input/multiline"
@@ -94,9 +95,11 @@ func kinds() []Kind {
 type Common struct {
 	// Service is a name or, for files, a pattern such as {namespace}.{container}.
 	Service, Class, SourcePrefix string
-	MaxRecord                    int64
-	MaxAhead                     time.Duration
-	Zone                         *time.Location
+	// Parse is the parser of the messages, as [ParseParser] returns it.
+	Parse     string
+	MaxRecord int64
+	MaxAhead  time.Duration
+	Zone      *time.Location
 	// Rules find timestamps and levels that are not recognized without them.
 	Rules     recognize.RuleOptions
 	Format    container.Format
@@ -118,6 +121,7 @@ type Files struct {
 type Server struct {
 	TLS            listen.TLS
 	MaxConnections int
+	TimeFrom       input.TimeFrom
 }
 
 // Syslog is the input of syslog messages.

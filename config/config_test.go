@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/config"
+	"logstow/input"
 	"logstow/input/container"
 )
 
@@ -36,6 +37,7 @@ store: azblob://logs
 instance: ${POD}
 service: ${SERVICE}
 class: ${CLASS:-audit}
+parse: pattern <ip> <_>
 time-zone: Europe/Berlin
 flush-interval: 30s
 flush-size: 4MiB
@@ -58,9 +60,11 @@ inputs:
   - files: [/var/log/containers/*.log]
     service: "{namespace}.{container}"
     format: cri
+    parse: none
     multiline: { start: '^\d{4}-', timeout: 2s, max-lines: 50 }
   - syslog: udp://:5140
     service: net
+    time-from: line
   - forward: :24224
     shared-key: ${file:/run/key}
     users: { ann: "pa$$word" }
@@ -81,7 +85,7 @@ inputs:
 	}
 	app := c.Inputs[0]
 	if app.Kind != config.KindFiles || app.Service != "api" || app.Class != "audit" || app.Zone.String() != "Europe/Berlin" || !app.Multiline.Auto ||
-		!app.Files.FromStart || app.Files.Name != "app" || app.Line != 13 {
+		!app.Files.FromStart || app.Files.Name != "app" || app.Line != 14 {
 		t.Errorf("%+v", app)
 	}
 	if diff := cmp.Diff([]string{"all"}, app.Process.Redact); diff != "" {
@@ -91,7 +95,7 @@ inputs:
 		t.Errorf("%+v", app.Process)
 	}
 	pods := c.Inputs[1]
-	if pods.Service != "{namespace}.{container}" || pods.Format != container.CRI || pods.Multiline.Start == nil || pods.Multiline.MaxLines != 50 {
+	if pods.Service != "{namespace}.{container}" || pods.Format != container.CRI || pods.Parse != "none/1" || app.Parse != "pattern/1 '<ip> <_>'" || pods.Multiline.Start == nil || pods.Multiline.MaxLines != 50 {
 		t.Errorf("%+v", pods)
 	}
 	if diff := cmp.Diff([]string{"bearer"}, pods.Process.Redact); diff != "" {
@@ -99,6 +103,9 @@ inputs:
 	}
 	if f := c.Inputs[3].Forward; f.SharedKey != "canary-secret" || f.Users["ann"] != "pa$word" {
 		t.Errorf("%+v", f)
+	}
+	if c.Inputs[2].Syslog.TimeFrom != input.TimeLine || c.Inputs[3].Forward.TimeFrom != input.TimeDefault {
+		t.Errorf("%+v", c.Inputs[2:4])
 	}
 	if !c.Inputs[4].HTTP.ServiceFromResource || c.Inputs[4].HTTP.Address != ":4318" || c.Inputs[2].Syslog.Address != "udp://:5140" {
 		t.Errorf("%+v", c.Inputs)
@@ -121,6 +128,7 @@ buffer:
   sise: 1GiB
 time-zone: Nowhere/Land
 class: A
+parse: pattern '<a><b>'
 store: again
 inputs:
   - files: /a
@@ -134,6 +142,7 @@ inputs:
     tls: { cert: x }
   - forward: :1
     shared-key: ${file:/nowhere}
+    time-from: header
     service: "{pod}"
   - 17
 `)
@@ -145,7 +154,8 @@ shipper.yaml:7:9: mode: "tape": want disk, memory
 shipper.yaml:8:3: unknown key sise; did you mean size?
 shipper.yaml:9:12: time-zone: unknown time zone Nowhere/Land
 shipper.yaml:10:8: class: "A": want at most 24 of a-z and 0-9
-shipper.yaml:11:1: duplicate key store`
+shipper.yaml:11:8: parse: no text between the captures before and at <b> (at character 13)
+shipper.yaml:12:1: duplicate key store`
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v\nwant\n%s", err, want)
 	}
@@ -153,6 +163,7 @@ shipper.yaml:11:1: duplicate key store`
 		"an input has one kind: files or syslog", "an input needs one of files, forward, http, journald, stdin, syslog", "missing closing )",
 		"one-in is missing", "level, contains or regexp is missing", "the variable MISSING is not set", "TLS needs a certificate and a key",
 		"/nowhere: file does not exist", "a pattern of paths is for files", "want keys and values here", "ftp",
+		`time-from: "header": want auto, line or protocol`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("not told: %s", want)

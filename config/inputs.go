@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"logstow/blobnaming"
+	"logstow/input"
 	"logstow/input/syslog"
 )
 
@@ -91,6 +92,7 @@ func (d *decoder) server(s *section, v *Server) {
 		d.fail(s.get("tls"), "tls: %v", err)
 	}
 	s.number("max-connections", 1, &v.MaxConnections)
+	read(s, "time-from", &v.TimeFrom, input.ParseTimeFrom)
 }
 
 func (d *decoder) syslog(s *section, v *Syslog) {

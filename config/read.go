@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"logstow/blobnaming"
+	"logstow/field/parse"
 	"logstow/input"
 	"logstow/input/container"
 	"logstow/input/multiline"
@@ -58,6 +59,16 @@ func (d *decoder) buffer(s *section, b *Buffer) {
 	s.done()
 }
 
+// ParseParser compiles a parser of messages, such as pattern '<ip> <_>', and returns what a segment's
+// footer has of it: "" for auto. An error names the character of the mistake.
+func ParseParser(v string) (string, error) {
+	p, err := parse.Compile(v)
+	if err != nil {
+		return "", err
+	}
+	return p.Stored(), nil
+}
+
 // common reads the keys of every input, over the existing values.
 func (d *decoder) common(s *section, c *Common) {
 	read(s, "service", &c.Service, func(v string) (string, error) {
@@ -70,6 +81,7 @@ func (d *decoder) common(s *section, c *Common) {
 	read(s, "class", &c.Class, func(v string) (string, error) {
 		return v, valid(blobnaming.ValidClass(v), "%q: want at most %d of a-z and 0-9", v, blobnaming.MaxClass)
 	})
+	read(s, "parse", &c.Parse, ParseParser)
 	s.text("source-prefix", &c.SourcePrefix)
 	s.size("max-record", &c.MaxRecord)
 	if c.MaxRecord != 0 && (c.MaxRecord < input.MinMaxRecord || c.MaxRecord > record.MaxSize) {

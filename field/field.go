@@ -47,9 +47,10 @@ type Value struct {
 
 // Finder finds one field. It is for one goroutine.
 type Finder struct {
-	name  string
-	key   []byte // the name in quotes
-	space []byte
+	name   string
+	key    []byte // the name in quotes
+	dotted bool
+	space  []byte
 }
 
 // Named is the name of the field that an item of a list denotes. field("NAME") denotes any name,
@@ -71,7 +72,7 @@ func Named(item string) string {
 
 // New makes a Finder of the field of a name.
 func New(name string) *Finder {
-	return &Finder{name: name, key: []byte(`"` + name + `"`)}
+	return &Finder{name: name, key: []byte(`"` + name + `"`), dotted: strings.ContainsAny(name, ".\"\\/\b\f\n\r\t")}
 }
 
 // Name is the name that New was given.
@@ -79,10 +80,14 @@ func (f *Finder) Name() string { return f.name }
 
 // Find returns the field's value in a message.
 func (f *Finder) Find(message []byte) Value {
-	if value, ok := f.quick(message); ok {
+	at := bytes.Index(message, f.key)
+	if value, ok := f.quick(message, at); ok {
 		return f.json(value)
 	}
 	if object := jsonPart(message); object != nil {
+		if at < 0 && !f.dotted && !bytes.Contains(object, []byte(`\u`)) {
+			return Value{}
+		}
 		return f.member(object, f.name)
 	}
 	return f.pair(message)
@@ -90,8 +95,7 @@ func (f *Finder) Find(message []byte) Value {
 
 // quick finds the field in JSON if nothing before it is nested or escaped, and the name first
 // occurs in quotes followed by a colon: that is the first member of the name.
-func (f *Finder) quick(message []byte) (value []byte, ok bool) {
-	i := bytes.Index(message, f.key)
+func (f *Finder) quick(message []byte, i int) (value []byte, ok bool) {
 	if i < 1 || message[0] != '{' {
 		return nil, false
 	}
@@ -187,6 +191,9 @@ func (f *Finder) json(b []byte) Value {
 
 // pair finds name=value among pairs that are set off by blanks.
 func (f *Finder) pair(b []byte) Value {
+	if !isPairName(f.name) {
+		return Value{}
+	}
 	for at := 0; ; {
 		i := bytes.IndexByte(b[at:], '=')
 		if i < 0 {
@@ -200,6 +207,20 @@ func (f *Finder) pair(b []byte) Value {
 			at += quoted(b[at:])
 		}
 	}
+}
+
+// isPairName reports whether a text before a "=" is the name of a pair: letters, digits and _ - . / : @ $ #,
+// the first of which is none of - . / : #. In texts much else stands there: (uid=0), /a?b=1, [thread=2].
+func isPairName[T string | []byte](name T) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c|0x20-'a' < 26 || c-'0' < 10 || c >= 0x80 || c == '_' || c == '@' || c == '$':
+		case i > 0 && (c == '-' || c == '.' || c == '/' || c == ':' || c == '#'):
+		default:
+			return false
+		}
+	}
+	return len(name) > 0
 }
 
 // bare is the logfmt value that b starts with.

@@ -53,7 +53,7 @@ func (f *Finder) pairs(b []byte, yield func(string, Value) bool) {
 			return
 		}
 		i += at
-		if start := at + bytes.LastIndexAny(b[at:i], " \t\r\n") + 1; start < i && (start > at || at == 0 || isBlank(b[at-1])) {
+		if start := at + bytes.LastIndexAny(b[at:i], " \t\r\n") + 1; start < i && (start > at || at == 0 || isBlank(b[at-1])) && isPairName(b[start:i]) {
 			if !yield(string(b[start:i]), f.bare(b[i+1:])) {
 				return
 			}

@@ -145,7 +145,7 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 		return nil
 	}
 	f.dropped = false
-	chunk := buffer.Chunk{Service: src.service, Class: f.opts.Class, Read: read.UnixNano(), Records: f.records}
+	chunk := buffer.Chunk{Service: src.service, Class: f.opts.Class, Parse: f.opts.Parse, Read: read.UnixNano(), Records: f.records}
 	if src.position != nil {
 		chunk.Positions = src.position(src.Point())
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/field/parse"
 	"logstow/input/listen"
 	"logstow/record"
 	"logstow/record/recognize"
@@ -40,11 +41,15 @@ type Options struct {
 	// Service and Class are those of the records. Service is required, unless the input determines
 	// one for each of its sources.
 	Service, Class string
+	// Parse is the parser of the messages, as [buffer.Chunk] has it.
+	Parse string
 	// MaxRecord is the length in bytes past which a line is truncated, from [MinMaxRecord] to
 	// [record.MaxSize]; 0 is [DefaultMaxRecord].
 	MaxRecord int
 	// Recognize configures how timestamps and levels are recognized.
 	Recognize recognize.Options
+	// TimeFrom is the time that network inputs prefer.
+	TimeFrom TimeFrom
 	// Lines configures how lines become messages; for inputs that read lines.
 	Lines Lines
 	// SourcePrefix is prepended to the source of every record.
@@ -84,6 +89,9 @@ func (o Options) WithDefaults() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Recognize.Parser == nil {
+		o.Recognize.Parser = parse.Auto()
 	}
 	return o, nil
 }

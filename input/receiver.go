@@ -33,7 +33,8 @@ var ErrTooLarge = errors.New("request too large")
 
 // Event is a record as received from a sender.
 type Event struct {
-	// Time is in Unix nanoseconds; 0 is unknown: then it is recognized in Message.
+	// Time is in Unix nanoseconds; 0 is unknown: then it is recognized in Message. Which one counts
+	// if both are known says Options.TimeFrom.
 	Time int64
 	// Level is recognized in Message if it is record.None.
 	Level record.Level
@@ -97,7 +98,7 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event) (bu
 		return 0, fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, size, MaxReceive)
 	}
 	read := r.opts.Now()
-	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
+	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: make([]record.Record, 0, len(events))}
 	recognizer := recognize.New(r.opts.Recognize)
 	var ahead skewBatch
 	source := ""
@@ -141,7 +142,7 @@ func (r *Receiver) detectSkew(service, source string, ahead skewBatch, all int, 
 	}
 }
 
-// record makes a record of an event. Fields of the event take precedence over its message.
+// record makes a record of an event. Its level takes precedence over that in its message.
 func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64) record.Record {
 	message := e.Message
 	if len(message) > r.opts.MaxRecord {
@@ -149,11 +150,11 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 		message = cut(append([]byte(nil), message[:r.opts.MaxRecord]...), r.opts.MaxRecord, int64(len(message)))
 	}
 	var stamp recognize.Stamp
-	if e.Time == 0 || e.Level == record.None {
+	if e.Time == 0 || e.Level == record.None || r.opts.TimeFrom != TimeProtocol {
 		stamp = recognizer.Stamp(message, read, read)
 	}
 	if e.Time != 0 {
-		stamp.Time, stamp.Rejected = recognizer.CheckTime(e.Time, read)
+		r.chooseTime(recognizer, &stamp, e.Time, read)
 	}
 	if e.Level != record.None {
 		stamp.Level = e.Level
@@ -165,6 +166,19 @@ func (r *Receiver) record(recognizer *recognize.Recognizer, e *Event, read int64
 		r.opts.Stats.TimesNotFound.Add(1)
 	}
 	return record.Record{Time: stamp.Time, Level: stamp.Level, Source: record.CleanSource(r.opts.SourcePrefix + e.Source), Message: message}
+}
+
+// chooseTime replaces the line's time with the sender's, unless the line's is preferred.
+func (r *Receiver) chooseTime(recognizer *recognize.Recognizer, stamp *recognize.Stamp, sent, read int64) {
+	own := stamp.Found && stamp.Rejected == recognize.Accepted
+	if own && r.opts.TimeFrom == TimeLine {
+		return
+	}
+	t, rejected := recognizer.CheckTime(sent, read)
+	if own && r.opts.TimeFrom != TimeProtocol && (stamp.Time <= t || rejected != recognize.Accepted) {
+		return
+	}
+	stamp.Time, stamp.Rejected = t, rejected
 }
 
 // append appends a chunk, waiting briefly for space.

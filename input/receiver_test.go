@@ -69,6 +69,42 @@ func TestReceive(t *testing.T) {
 	}
 }
 
+func TestTimeFrom(t *testing.T) {
+	t.Parallel()
+	const earlier, later = "10:00:00", "11:00:00"
+	hour := func(h int) int64 { return time.Date(2026, 11, 20, h, 0, 0, 0, time.UTC).UnixNano() }
+	for _, c := range []struct {
+		name    string
+		sent    int64
+		message string
+		want    map[input.TimeFrom]string
+	}{
+		{"earlier line", hour(11), "2026-11-20 10:00:00 x", map[input.TimeFrom]string{input.TimeAuto: earlier, input.TimeLine: earlier, input.TimeProtocol: later}},
+		{"same", hour(11), "2026-11-20 11:00:00 x", map[input.TimeFrom]string{input.TimeAuto: later, input.TimeLine: later, input.TimeProtocol: later}},
+		{"later line", hour(10), "2026-11-20 11:00:00 x", map[input.TimeFrom]string{input.TimeAuto: earlier, input.TimeLine: later, input.TimeProtocol: earlier}},
+		{"no time", hour(11), "x", map[input.TimeFrom]string{input.TimeAuto: later, input.TimeLine: later, input.TimeProtocol: later}},
+		{"line rejected", hour(11), "1980-11-20 10:00:00 x", map[input.TimeFrom]string{input.TimeAuto: later, input.TimeLine: later, input.TimeProtocol: later}},
+		{"sent rejected", 1, "2026-11-20 10:00:00 x", map[input.TimeFrom]string{input.TimeAuto: earlier, input.TimeLine: earlier, input.TimeProtocol: "12:00:00"}},
+		{"sent rejected, line ahead", 1, "2026-11-20 13:00:00 x", map[input.TimeFrom]string{input.TimeAuto: "13:00:00", input.TimeLine: "13:00:00", input.TimeProtocol: "12:00:00"}},
+		{"nothing sent", 0, "2026-11-20 10:00:00 x", map[input.TimeFrom]string{input.TimeAuto: earlier, input.TimeLine: earlier, input.TimeProtocol: earlier}},
+		{"wrapped", hour(11), `{"log":"2026-11-20 10:00:00 \"x\"","stream":"stdout"}`, map[input.TimeFrom]string{input.TimeAuto: earlier, input.TimeLine: earlier, input.TimeProtocol: later}},
+	} {
+		c.want[input.TimeDefault] = c.want[input.TimeAuto]
+		for from, want := range c.want {
+			for _, level := range []record.Level{record.None, record.Warn} {
+				var s sink
+				r := receiver(t, input.Options{Sink: &s, TimeFrom: from})
+				if err := r.Receive(t.Context(), "", []input.Event{{Time: c.sent, Level: level, Message: []byte(c.message)}}); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff([]got{{"-", want, level.String(), c.message}}, s.got()); diff != "" {
+					t.Errorf("%s, from %d: %s", c.name, from, diff)
+				}
+			}
+		}
+	}
+}
+
 func TestReceiveCuts(t *testing.T) {
 	t.Parallel()
 	var s sink

@@ -11,6 +11,7 @@ import (
 	"logstow/query/plan"
 	"logstow/query/source"
 
+	"logstow/field/parse"
 	"logstow/internal/price"
 )
 
@@ -117,6 +118,9 @@ func (q *Query) with(m *match.Matcher) *Query {
 func (q *Query) Highlight(dst [][2]int, message []byte) [][2]int {
 	return q.matcher.Highlight(dst, message)
 }
+
+// Parser finds the fields of the messages of a segment.
+func (q *Query) Parser(s *Segment) *parse.Parser { return q.matcher.FieldsOf(s.Meta.Parse).Parser }
 
 // planner is the layer that finds segments.
 func (q *Query) planner() *plan.Planner {

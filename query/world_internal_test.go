@@ -124,6 +124,7 @@ type world struct {
 	segments []*built
 	numbers  map[string]uint64
 	seq      int64
+	parse    string // of the segments that are added
 }
 
 // built is a segment in the world; copies share it.
@@ -158,7 +159,7 @@ func (w *world) add(service, instance string, blockSize int, batch blobnaming.Ba
 	bucket := time.Unix(0, records[0].Time).UTC().Truncate(time.Hour)
 	var body bytes.Buffer
 	sw := segment.NewWriter(&body, segment.Options{
-		Service: service, Instance: instance, Batch: batch,
+		Service: service, Instance: instance, Batch: batch, Parse: w.parse,
 		BucketStart: bucket.Unix(), BucketWidth: 3600, BlockSize: blockSize,
 	})
 	for _, r := range records {

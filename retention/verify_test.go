@@ -143,7 +143,7 @@ func TestInterruptedReport(t *testing.T) {
 	}}
 	o := retention.Options{Progress: new(retention.Progress)}
 	go func() {
-		for o.Progress.Deleted.Load() == 0 { // it tells nobody
+		for o.Progress.Deleted.Load() == 0 { // the first deletion is not announced
 			time.Sleep(time.Millisecond)
 		}
 		cancel()

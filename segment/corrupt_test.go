@@ -220,6 +220,8 @@ func TestLies(t *testing.T) {
 		"long service":         key("Service", strings.Repeat("x", 64)),
 		"instance":             key("Instance", "a/b"),
 		"class":                key("Class", "A"),
+		"parser too long":      key("Parse", strings.Repeat("x", 1025)),
+		"parser of two lines":  key("Parse", "pattern/1 'a\n<b>'"),
 		"negative seq":         key("Seq", -1),
 		"bucket":               key("Bucket", []int64{hour - 3600, 3600}),
 		"bucket over an hour":  key("Bucket", []int64{hour, 7200}),

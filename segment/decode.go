@@ -14,7 +14,7 @@ import (
 func knows(key string) bool {
 	switch key {
 	case keyBatch, keyBlocks, keyBucket, keyClass, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes, keyOrigins,
-		keyRaw, keyRecords, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
+		keyParse, keyRaw, keyRecords, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
 		return true
 	}
 	return false
@@ -67,6 +67,9 @@ func decodeMetadata(r *fieldReader, at int64) blobnaming.Metadata {
 	r.value(keyBatch, func(d *msgpack.Decoder) error { return decodeBatch(d, &m.Batch) })
 	if r.has(keyClass) {
 		m.Class = r.text(keyClass, blobnaming.MaxClass)
+	}
+	if r.has(keyParse) {
+		m.Parse = r.text(keyParse, blobnaming.MaxParse)
 	}
 	if r.has(keyFilter) {
 		p := r.exactly(keyFilter, 3)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"logstow/blobnaming"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -74,6 +75,7 @@ func TestDocumentedLimits(t *testing.T) {
 		"msgpack of the footer": fmt.Sprintf("%d bytes", segment.MaxFooter),
 		"blocks":                fmt.Sprint(segment.MaxBlocks),
 		"sections":              fmt.Sprint(segment.MaxSections),
+		"parser":                fmt.Sprintf("%d bytes", blobnaming.MaxParse),
 		"sources listed":        fmt.Sprint(segment.MaxSources),
 		"inputs of an output":   fmt.Sprint(segment.MaxOrigins),
 		"list of inputs":        fmt.Sprintf("%d bytes", segment.MaxOriginsList),

@@ -34,6 +34,7 @@ const (
 	keyLevels   = "Levels"
 	keyMinutes  = "Minutes"
 	keyOrigins  = "Origins"
+	keyParse    = "Parse"
 	keyRaw      = "Raw"
 	keyRecords  = "Records"
 	keyRequires = "Requires"
@@ -84,6 +85,9 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	m.addFields(keyMinutes, minuteFields(f))
 	if f.IsOutput() {
 		m.add(keyOrigins, []int64{f.Origins, f.OriginsLength, int64(f.OriginsCRC)})
+	}
+	if f.Parse != "" {
+		m.add(keyParse, f.Parse)
 	}
 	m.add(keyRaw, f.RawBytes)
 	m.add(keyRecords, f.Records)

@@ -78,6 +78,7 @@ func (f *Footer) Check(m blobnaming.Metadata) error {
 		{"Instance", f.Instance == m.Instance},
 		{"Seq", f.Seq == m.Seq},
 		{"Class", f.Class == m.Class},
+		{"Parse", f.Parse == m.Parse},
 		{"Filter", f.Filter == m.Filter},
 		{"Origins", f.Origins == m.Origins},
 		// Fields of later versions are compared too.

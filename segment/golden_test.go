@@ -32,6 +32,8 @@ func goldens() map[string]struct {
 	small.BlockSize = 400
 	class.Class, class.BucketStart, class.BucketWidth = "audit", hour+1800, 300
 	tiny, filtered := options(), small
+	parsed := options()
+	parsed.Parse, parsed.NoFilter = `pattern/1 '<ip> "<path>" <size> für <_>'`, true
 	tiny.NoFilter, small.NoFilter, class.NoFilter = true, true, true
 	return map[string]struct {
 		opts    segment.Options
@@ -63,6 +65,9 @@ func goldens() map[string]struct {
 				records = append(records, rec(time.Duration(i)*time.Second, record.Info, "app.log", message))
 			}
 			return append(records, rec(time.Minute, record.Info, "abcdef1", `{"id":"\u0031234567"}`))
+		}},
+		"parse": {parsed, func() []record.Record {
+			return []record.Record{rec(time.Second, record.Info, "app.log", `192.0.2.1 "/" 17 für alle`)}
 		}},
 		"odd": {class, func() []record.Record {
 			var every []byte

@@ -34,7 +34,9 @@ type Options struct {
 	Service  string
 	Instance string
 	Class    string
-	Batch    blobnaming.Batch
+	// Parse is that of [blobnaming.Metadata].
+	Parse string
+	Batch blobnaming.Batch
 	// BucketStart is the bucket's start in Unix seconds UTC, BucketWidth its width in seconds:
 	// whole minutes inside one hour. Records outside are rejected.
 	BucketStart int64

@@ -63,6 +63,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("instance %q is not a valid name", o.Instance)
 	case !blobnaming.ValidClass(o.Class):
 		return fmt.Errorf("class %q is not a valid name", o.Class)
+	case !blobnaming.ValidParse(o.Parse):
+		return fmt.Errorf("parser %q is not one line of at most %d bytes", o.Parse, blobnaming.MaxParse)
 	case len(o.Inputs) > MaxOrigins:
 		return fmt.Errorf("%d inputs, at most %d allowed", len(o.Inputs), MaxOrigins)
 	case o.BlockSize > MaxBlockRaw:
@@ -284,6 +286,7 @@ func (w *Writer) footer(seq int64) *Footer {
 			Instance: w.opts.Instance,
 			Seq:      seq,
 			Class:    w.opts.Class,
+			Parse:    w.opts.Parse,
 			Footer:   w.offset,
 		},
 		Service:     w.opts.Service,

@@ -226,6 +226,7 @@ func TestWrongOptions(t *testing.T) {
 		"service":       func(o *segment.Options) { o.Service = "A" },
 		"instance":      func(o *segment.Options) { o.Instance = "" },
 		"class":         func(o *segment.Options) { o.Class = "Audit" },
+		"parser":        func(o *segment.Options) { o.Parse = "regexp/1 '\x00'" },
 		"no width":      func(o *segment.Options) { o.BucketWidth = 0 },
 		"odd width":     func(o *segment.Options) { o.BucketWidth = 90 },
 		"past the hour": func(o *segment.Options) { o.BucketStart += 60 },

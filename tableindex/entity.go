@@ -43,6 +43,7 @@ func metaColumns() []store.Column {
 		{Name: "Instance", Kind: store.String},
 		{Name: "Seq", Kind: store.Int64},
 		{Name: "Class", Kind: store.String},
+		{Name: "Parse", Kind: store.String},
 		{Name: "Footer", Kind: store.Int64},
 		{Name: "Filter", Kind: store.String},
 		{Name: "Origins", Kind: store.Int64},

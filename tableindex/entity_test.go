@@ -56,11 +56,14 @@ func goldenCases(tb testing.TB) map[string]tableindex.Entity {
 	}
 	last := newEntity("z", "-", "", 1, time.Unix(0, math.MaxInt64))
 	last.Minutes, last.ETag, last.Size, last.Meta.Seq = nil, "", 0, 0
+	parsed := newEntity("queue", "pod-1", "", 43, at(tb, "2026-11-20T15:04:05Z"))
+	parsed.Meta.Parse = "pattern/1 '<ip> <_>'"
 	output := newEntity("queue", blobnaming.OutputInstance, "", 9_824_261_652_000_001, at(tb, "2014-07-31T18:30:00Z"))
 	output.Meta.Footer, output.Meta.Origins = 900, 800
 	return map[string]tableindex.Entity{
 		"everything": full,
 		"output":     output,
+		"parsed":     parsed,
 		"hour":       newEntity("a-b_c.d", "pod-1", "", 42, at(tb, "2026-11-20T15:04:05.123456789Z")),
 		"first":      newEntity("x", "i", "", 1, time.Unix(0, 0)),
 		"last":       last,
@@ -91,7 +94,7 @@ func TestGoldenEntities(t *testing.T) {
 	path := filepath.Join("..", "testdata", "entities.json")
 	if *update {
 		var entities []goldenEntity
-		for _, name := range []string{"everything", "hour", "first", "last", "output"} {
+		for _, name := range []string{"everything", "hour", "first", "last", "output", "parsed"} {
 			table, e := entityOf(t, goldenCases(t)[name])
 			entities = append(entities, goldenEntity{name, table, shown(t, e)})
 		}

@@ -389,8 +389,8 @@ func TestRangeReadsKeysAndColumns(t *testing.T) {
 				t.Error("Type is a condition, not a column")
 			}
 		}
-		if len(q.Columns) != 18 {
-			t.Errorf("%d columns are read, want 18", len(q.Columns))
+		if len(q.Columns) != 19 {
+			t.Errorf("%d columns are read, want 19", len(q.Columns))
 		}
 		return tables.Query(ctx, got, q)
 	}}

@@ -230,7 +230,7 @@ func TestUploadInterrupted(t *testing.T) {
 		etag, err := call()
 		if n == 3 {
 			cancel()
-			return "", failure(store.ErrUnavailable) // applied, but nobody heard of it
+			return "", failure(store.ErrUnavailable) // applied, but the response is lost
 		}
 		return etag, err
 	}}
@@ -240,7 +240,7 @@ func TestUploadInterrupted(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	if st := b.Stats(); st.Sending != 0 {
-		t.Errorf("batches in nobody's hands: %+v", st)
+		t.Errorf("batches without an owner: %+v", st)
 	}
 	if _, err := run(t.Context(), upload.Options{Buffer: b, Store: faults}); err != nil {
 		t.Fatal(err)

@@ -161,7 +161,7 @@ func (b *Batches) writeLog(c *Chunk, runs []run, records []record.Record) (first
 	for _, r := range runs {
 		logged = append(logged, wal.Run{Start: r.bucket.start, Width: r.bucket.width, Count: r.to - r.from})
 	}
-	first, lsn, err = s.Append(c.Service, c.Class, logged, records, c.Positions)
+	first, lsn, err = s.Append(c.Service, c.Class, c.Parse, logged, records, c.Positions)
 	if err != nil {
 		b.open.endAppend(c.Service)
 	}

@@ -19,6 +19,8 @@ type Chunk struct {
 	Service string
 	// Class is the service's retention class.
 	Class string
+	// Parse is the parser of the messages, as a segment's footer has it; "" is auto/1.
+	Parse string
 	// Read is when the records were read, in Unix nanoseconds: the time that late records
 	// get. 0 is the current time.
 	Read    int64
@@ -45,6 +47,9 @@ func (c *Chunk) Check() (n spool.ChunkSize, err error) {
 	}
 	if !blobnaming.ValidClass(c.Class) {
 		return n, fmt.Errorf("%q is not a retention class", c.Class)
+	}
+	if !blobnaming.ValidParse(c.Parse) {
+		return n, fmt.Errorf("%q is not a parser", c.Parse)
 	}
 	if !validTime(c.Read) {
 		return n, fmt.Errorf("the time read, %d ns, is out of range", c.Read)

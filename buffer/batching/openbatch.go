@@ -19,17 +19,17 @@ const (
 	bucketGrace = 2 * time.Second
 )
 
-// bucket identifies a batch within a service: a batch holds the records of one bucket and
-// class. Width is a part of it because the configured width may change while records of the
+// bucket identifies a batch within a service: a batch holds the records of one bucket, class and
+// parser. Width is a part of it because the configured width may change while records of the
 // old one wait.
 type bucket struct {
-	class string
+	class, parse string
 	// start and width are in Unix nanoseconds.
 	start, width int64
 }
 
-func bucketOf(t int64, class string, width time.Duration) bucket {
-	return bucket{class, blobnaming.BucketStart(t, width).UnixNano(), int64(width)}
+func bucketOf(t int64, c *Chunk, width time.Duration) bucket {
+	return bucket{c.Class, c.Parse, blobnaming.BucketStart(t, width).UnixNano(), int64(width)}
 }
 
 func (k bucket) holds(t int64) bool {
@@ -73,6 +73,7 @@ func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
 		Service:     p.service,
 		Instance:    opts.Instance,
 		Class:       k.class,
+		Parse:       k.parse,
 		Batch:       id,
 		BucketStart: k.start / int64(time.Second),
 		BucketWidth: k.width / int64(time.Second),
@@ -121,7 +122,7 @@ func (o *openBatch) cost() int64 {
 
 // key is the key of the batch's records in the log.
 func (o *openBatch) key() wal.Key {
-	return wal.Key{Service: o.service, Class: o.bucket.class, Start: o.bucket.start, Width: o.bucket.width}
+	return wal.Key{Service: o.service, Class: o.bucket.class, Parse: o.bucket.parse, Start: o.bucket.start, Width: o.bucket.width}
 }
 
 // body collects what a segment.Writer writes. It keeps the parts as they come, so that it

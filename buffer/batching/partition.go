@@ -58,11 +58,11 @@ func (p *partition) planRuns(c *Chunk) []run {
 			runs[n-1].to = i + 1
 			continue
 		}
-		own, tooOld = bucketOf(t, c.Class, opts.Width), old
+		own, tooOld = bucketOf(t, c, opts.Width), old
 		r := run{bucket: own, from: i, to: i + 1}
 		if tooOld || !open.tryAdd(own) {
 			r.late = true
-			r.bucket = bucketOf(c.Read, c.Class, opts.Width)
+			r.bucket = bucketOf(c.Read, c, opts.Width)
 			open.add(r.bucket)
 		}
 		runs = append(runs, r)

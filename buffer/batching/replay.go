@@ -51,7 +51,7 @@ func (b *Batches) replayOne(e wal.Records) error {
 	runs := make([]run, 0, len(e.Runs))
 	at := 0
 	for _, r := range e.Runs {
-		k := bucket{e.Class, r.Start, r.Width}
+		k := bucket{e.Class, e.Parse, r.Start, r.Width}
 		runs = append(runs, run{bucket: k, from: at, to: at + r.Count})
 		at += r.Count
 	}

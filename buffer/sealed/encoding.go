@@ -14,17 +14,29 @@ import (
 	"logstow/buffer/wal"
 )
 
+// headParts is the number of elements of a head without a parser.
+const headParts = 9
+
 // encodeHead encodes the magic and one frame:
 //
-//	[version, service, class, start, width, through, first, size, {metadata}]
+//	[version, service, class, start, width, through, first, size, {metadata}, parse]
+//
+// A parse of "" is left out.
 func encodeHead(h *Head) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := msgpack.NewEncoder(&buf)
 	enc.UseCompactInts(true)
 	enc.SetSortMapKeys(true)
-	err := errors.Join(enc.EncodeArrayLen(9), enc.EncodeUint(version),
+	parts := headParts
+	if h.Key.Parse != "" {
+		parts++
+	}
+	err := errors.Join(enc.EncodeArrayLen(parts), enc.EncodeUint(version),
 		enc.EncodeString(h.Key.Service), enc.EncodeString(h.Key.Class), enc.EncodeInt(h.Key.Start), enc.EncodeInt(h.Key.Width),
 		enc.EncodeUint(h.Through), enc.EncodeInt(h.First.UnixNano()), enc.EncodeInt(h.Size), enc.Encode(h.Meta.Encode()))
+	if h.Key.Parse != "" {
+		err = errors.Join(err, enc.EncodeString(h.Key.Parse))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +61,16 @@ func decodeHead(b []byte) (h Head, err error) {
 	dec := msgpack.NewDecoder(bytes.NewReader(payload))
 	n, err := dec.DecodeArrayLen()
 	v, verr := dec.DecodeUint64()
-	if err != nil || verr != nil || n != 9 || v != version {
+	if err != nil || verr != nil || n != headParts && n != headParts+1 || v != version {
 		return h, fmt.Errorf("%w: head of version %d with %d parts", ErrDamaged, v, n)
 	}
 	var first int64
 	err = dec.DecodeMulti(&h.Key.Service, &h.Key.Class, &h.Key.Start, &h.Key.Width, &h.Through, &first, &h.Size)
 	if err == nil {
 		h.Meta, err = decodeMetadata(dec)
+	}
+	if err == nil && n > headParts {
+		h.Key.Parse, err = dec.DecodeString()
 	}
 	if err != nil {
 		return h, fmt.Errorf("%w: head: %w", ErrDamaged, err)

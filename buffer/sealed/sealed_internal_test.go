@@ -56,8 +56,13 @@ func TestWriteListRead(t *testing.T) {
 	t.Parallel()
 	fs := disktest.New()
 	d := dir(t, fs)
+	parsed := func(seq int64) Head {
+		h := head(seq)
+		h.Key.Parse = "none/1"
+		return h
+	}
 	for _, seq := range []int64{9, 3} {
-		if _, err := d.Write(head(seq), [][]byte{[]byte("seg"), []byte("ment")}); err != nil {
+		if _, err := d.Write(parsed(seq), [][]byte{[]byte("seg"), []byte("ment")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +70,7 @@ func TestWriteListRead(t *testing.T) {
 	if err != nil || len(damaged) > 0 || len(heads) != 2 || heads[0].Meta.Seq != 3 {
 		t.Fatalf("%v, %v, %v", heads, damaged, err)
 	}
-	want := head(3)
+	want := parsed(3)
 	want.Size = 7
 	got := heads[0]
 	got.offset = 0

@@ -81,8 +81,8 @@ type Spool struct {
 
 // Append writes records and positions as one entry of the log. It returns the number of the first
 // record and the LSN of the entry. After [wal.ErrFull] nothing was written.
-func (s *Spool) Append(service, class string, runs []wal.Run, records []record.Record, positions []wal.Position) (first uint64, lsn wal.LSN, err error) {
-	first, lsn, err = s.log.Append(service, class, runs, records, positions)
+func (s *Spool) Append(service, class, parse string, runs []wal.Run, records []record.Record, positions []wal.Position) (first uint64, lsn wal.LSN, err error) {
+	first, lsn, err = s.log.Append(service, class, parse, runs, records, positions)
 	if err != nil && s.log.Err() != nil {
 		err = s.opts.Failure.Set(err)
 	}

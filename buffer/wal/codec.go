@@ -84,13 +84,29 @@ func (w *encoder) runs(runs []Run) {
 	}
 }
 
+// withParse is the length of an array of n elements with a parser behind them, which is left out if
+// it is "".
+func withParse(n int, parse string) int {
+	if parse != "" {
+		n++
+	}
+	return n
+}
+
+func (w *encoder) parse(parse string) {
+	if parse != "" {
+		w.str(parse)
+	}
+}
+
 func (w *encoder) coverage(key Key, through uint64) {
-	w.array(5)
+	w.array(withParse(5, key.Parse))
 	w.str(key.Service)
 	w.str(key.Class)
 	w.int(key.Start)
 	w.int(key.Width)
 	w.uint(through)
+	w.parse(key.Parse)
 }
 
 // decoder decodes a payload. Its first error is sticky, and everything decoded after it is zero.
@@ -197,9 +213,14 @@ func (r *decoder) positions() (all []Position) {
 }
 
 func (r *decoder) coverage() (key Key, through uint64) {
-	if r.array() != 5 {
+	n := r.array()
+	if n != 5 && n != 6 {
 		r.fail("coverage")
 	}
 	key = Key{Service: r.str(), Class: r.str(), Start: r.int(), Width: r.int()}
-	return key, r.uint()
+	through = r.uint()
+	if n == 6 {
+		key.Parse = r.str()
+	}
+	return key, through
 }

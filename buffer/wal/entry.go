@@ -31,9 +31,11 @@ const (
 // ErrEntry reports that the payload of an intact frame is not an entry of a known version.
 var ErrEntry = errors.New("not an entry of the log")
 
-// Key identifies the records of a batch: those of one service, class and bucket.
+// Key identifies the records of a batch: those of one service, class, parser and bucket.
 type Key struct {
 	Service, Class string
+	// Parse is the parser of the messages; "" is auto/1.
+	Parse string
 	// Start and Width are the bucket's, in Unix nanoseconds and nanoseconds.
 	Start, Width int64
 }
@@ -49,8 +51,8 @@ type Run struct {
 // replay does not interpret them.
 type Records struct {
 	// First is the number of the first record; the others follow it.
-	First          uint64
-	Service, Class string
+	First                 uint64
+	Service, Class, Parse string
 	// Runs cover Records from the first to the last.
 	Runs      []Run
 	Records   []record.Record
@@ -59,15 +61,15 @@ type Records struct {
 
 // encodeRecords appends the payload
 //
-//	[2, first, service, class, [[start, width, count]…], times, levels, [source, count…], lengths, messages, [input, position…]]
+//	[2, first, service, class, [[start, width, count]…], times, levels, [source, count…], lengths, messages, [input, position…], parse]
 //
 // in which times (zigzag varint differences), levels (a byte each), lengths
-// (varints) and messages (one after the other) are binaries.
-func (w *encoder) encodeRecords(first uint64, service, class string, runs []Run, records []record.Record, positions []Position) error {
+// (varints) and messages (one after the other) are binaries. A parse of "" is left out.
+func (w *encoder) encodeRecords(first uint64, service, class, parse string, runs []Run, records []record.Record, positions []Position) error {
 	if len(records) > MaxRecords {
 		return fmt.Errorf("%d records in one append, the limit is %d", len(records), MaxRecords)
 	}
-	w.begin(11, kindRecords)
+	w.begin(withParse(11, parse), kindRecords)
 	w.uint(first)
 	w.str(service)
 	w.str(class)
@@ -108,10 +110,11 @@ func (w *encoder) encodeRecords(first uint64, service, class string, runs []Run,
 		w.buf.Write(records[i].Message)
 	}
 	w.positions(positions)
+	w.parse(parse)
 	return w.err
 }
 
-func decodeRecords(r *decoder) (e Records, err error) {
+func decodeRecords(r *decoder, parsed bool) (e Records, err error) {
 	e.First, e.Service, e.Class, e.Runs = r.uint(), r.str(), r.str(), r.runs(len(r.all))
 	total := count(e.Runs)
 	times, levels := r.bin(), r.bin()
@@ -128,6 +131,9 @@ func decodeRecords(r *decoder) (e Records, err error) {
 	}
 	lengths, messages := r.bin(), r.bin()
 	e.Positions = r.positions()
+	if parsed {
+		e.Parse = r.str()
+	}
 	if r.err != nil {
 		return e, r.err
 	}
@@ -161,24 +167,28 @@ func count(runs []Run) (n int) {
 	return n
 }
 
-// encodeOutline appends [6, first, service, class, runs, [input, position…]]: an
-// entry of records without the records.
-func (w *encoder) encodeOutline(first uint64, service, class string, runs []Run, positions []Position) error {
-	w.array(6)
+// encodeOutline appends [6, first, service, class, runs, [input, position…], parse]: an
+// entry of records without the records. A parse of "" is left out.
+func (w *encoder) encodeOutline(first uint64, service, class, parse string, runs []Run, positions []Position) error {
+	w.array(withParse(6, parse))
 	w.uint(kindOutline)
 	w.uint(first)
 	w.str(service)
 	w.str(class)
 	w.runs(runs)
 	w.positions(positions)
+	w.parse(parse)
 	return w.err
 }
 
-func decodeOutline(r *decoder) *Records {
+func decodeOutline(r *decoder, parsed bool) *Records {
 	// The records are in the log file, so the payload's size does not bound their number.
 	e := &Records{First: r.uint(), Service: r.str(), Class: r.str(), Runs: r.runs(MaxRecords)}
 	if e.Positions = r.positions(); count(e.Runs) > MaxRecords {
 		r.fail("counts")
+	}
+	if parsed {
+		e.Parse = r.str()
 	}
 	return e
 }
@@ -196,7 +206,7 @@ type snapshot struct {
 
 // encodeSnapshot appends
 //
-//	[1, version, next, [seq, batch…], [input, position…], [[service, class, start, width, through]…]]
+//	[1, version, next, [seq, batch…], [input, position…], [[service, class, start, width, through, parse]…]]
 func (w *encoder) encodeSnapshot(s *snapshot) error {
 	w.begin(6, kindSnapshot)
 	w.uint(Version)
@@ -241,7 +251,7 @@ func decodeSnapshot(r *decoder) (*snapshot, error) {
 	return s, r.err
 }
 
-// encodeCovered appends [3, seq, [service, class, start, width, through]].
+// encodeCovered appends [3, seq, [service, class, start, width, through, parse]].
 func (w *encoder) encodeCovered(key Key, through uint64, seq int64) error {
 	w.begin(3, kindCovered)
 	w.int(seq)
@@ -300,9 +310,9 @@ func (r *decoder) entry() (d decoded) {
 	case r.err != nil:
 	case kind == kindSnapshot && n == 6:
 		d.snapshot, r.err = decodeSnapshot(r)
-	case kind == kindRecords && n == 11:
+	case kind == kindRecords && (n == 11 || n == 12):
 		var e Records
-		e, r.err = decodeRecords(r)
+		e, r.err = decodeRecords(r, n == 12)
 		d.records = &e
 	case kind == kindCovered && n == 3:
 		d.covered = &covered{seq: r.int()}
@@ -310,8 +320,8 @@ func (r *decoder) entry() (d decoded) {
 	case kind == kindDurable && n == 1:
 	case kind == kindDone && n == 2:
 		d.done = r.int()
-	case kind == kindOutline && n == 6:
-		d.outline = decodeOutline(r)
+	case kind == kindOutline && (n == 6 || n == 7):
+		d.outline = decodeOutline(r, n == 7)
 	case kind == kindCopied && n == 4 && !r.inCopy:
 		r.inCopy = true
 		c := &copied{at: r.int(), size: r.int()}

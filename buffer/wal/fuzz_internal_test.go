@@ -15,14 +15,14 @@ import (
 func FuzzDecode(f *testing.F) {
 	w := newEncoder()
 	runs, records, positions := sample()
-	_ = w.encodeRecords(5, "web", "audit", runs, records, positions)
+	_ = w.encodeRecords(5, "web", "audit", "none/1", runs, records, positions)
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	_ = w.encodeSnapshot(&snapshot{next: 9, seq: math.MaxInt64, positions: map[string][]byte{"a": {1}}, coverage: map[Key]uint64{{Service: "x"}: 3}})
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
-	_ = w.encodeCovered(Key{"x", "", -1, 2}, 4, 5)
+	_ = w.encodeCovered(Key{"x", "", "auto/2", -1, 2}, 4, 5)
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	w.encodeCopied(8, 100)
-	_ = w.encodeOutline(5, "web", "audit", runs, positions)
+	_ = w.encodeOutline(5, "web", "audit", "none/1", runs, positions)
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		d, err := decode(payload)
@@ -31,7 +31,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		e := d.records
 		w := newEncoder()
-		if err := w.encodeRecords(e.First, e.Service, e.Class, e.Runs, e.Records, e.Positions); err != nil {
+		if err := w.encodeRecords(e.First, e.Service, e.Class, e.Parse, e.Runs, e.Records, e.Positions); err != nil {
 			t.Fatal(err)
 		}
 		again, err := decode(w.buf.Bytes()[frameHead:])
@@ -50,7 +50,7 @@ func FuzzOpen(f *testing.F) {
 	l, _ := open(f, fs)
 	runs, records, positions := sample()
 	for range 3 {
-		if _, _, err := l.Append("web", "", runs, records, positions); err != nil {
+		if _, _, err := l.Append("web", "", "", runs, records, positions); err != nil {
 			f.Fatal(err)
 		}
 	}

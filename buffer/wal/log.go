@@ -99,14 +99,14 @@ type logFile struct {
 
 // Append writes records and positions as one entry, in one write. It returns the number of
 // the first record and the LSN of the entry, which is durable after Sync.
-func (l *Log) Append(service, class string, runs []Run, records []record.Record, positions []Position) (first uint64, lsn LSN, err error) {
+func (l *Log) Append(service, class, parse string, runs []Run, records []record.Record, positions []Position) (first uint64, lsn LSN, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first = l.next
-	if err := l.enc.encodeRecords(first, service, class, runs, records, positions); err != nil {
+	if err := l.enc.encodeRecords(first, service, class, parse, runs, records, positions); err != nil {
 		return 0, 0, err
 	}
-	outline := func(w *encoder) error { return w.encodeOutline(first, service, class, runs, positions) }
+	outline := func(w *encoder) error { return w.encodeOutline(first, service, class, parse, runs, positions) }
 	if err := l.write(outline); err != nil {
 		return 0, 0, err
 	}

@@ -151,7 +151,7 @@ func uncovered(e *Records, coverage map[Key]uint64) (parts []Records) {
 		skip := run.skip(coverage[e.key(run)], number)
 		if skip < run.Count {
 			parts = append(parts, Records{
-				First: number + uint64(skip), Service: e.Service, Class: e.Class,
+				First: number + uint64(skip), Service: e.Service, Class: e.Class, Parse: e.Parse,
 				Runs:    []Run{{run.Start, run.Width, run.Count - skip}},
 				Records: e.Records[at+skip : at+run.Count],
 			})
@@ -163,7 +163,7 @@ func uncovered(e *Records, coverage map[Key]uint64) (parts []Records) {
 }
 
 // key returns the key of a run of the entry.
-func (e *Records) key(run Run) Key { return Key{e.Service, e.Class, run.Start, run.Width} }
+func (e *Records) key(run Run) Key { return Key{e.Service, e.Class, e.Parse, run.Start, run.Width} }
 
 // skip returns how many records of a run that begins with number first are covered up to number through.
 func (r Run) skip(through, first uint64) int {

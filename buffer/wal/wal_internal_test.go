@@ -79,11 +79,11 @@ func TestReplay(t *testing.T) {
 	l, _ := open(t, fs)
 	runs, records, positions := sample()
 	for range 2 {
-		if _, _, err := l.Append("web", "audit", runs, records, positions); err != nil {
+		if _, _, err := l.Append("web", "audit", "none/1", runs, records, positions); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := l.Cover(Key{"web", "audit", 3600e9, 3600e9}, 4, 77); err != nil {
+	if _, err := l.Cover(Key{"web", "audit", "none/1", 3600e9, 3600e9}, 4, 77); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -128,7 +128,7 @@ func TestDamage(t *testing.T) {
 	ends := []int{int(l.files[0].size)}
 	for i := range 4 {
 		rec := []record.Record{{Time: 3600e9, Source: "s", Message: fmt.Appendf(nil, "m%d", i)}}
-		if _, _, err := l.Append("web", "", []Run{{3600e9, 3600e9, 1}}, rec, nil); err != nil {
+		if _, _, err := l.Append("web", "", "", []Run{{3600e9, 3600e9, 1}}, rec, nil); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, int(l.files[0].size))
@@ -190,7 +190,7 @@ func TestReplace(t *testing.T) {
 		fs := disktest.New()
 		l, _ := open(t, fs)
 		all := make([]record.Record, 3)
-		if _, _, err := l.Append("web", "", []Run{{3600e9, 3600e9, 3}}, all, []Position{{Input: "in", Value: []byte("x")}}); err != nil {
+		if _, _, err := l.Append("web", "", "", []Run{{3600e9, 3600e9, 3}}, all, []Position{{Input: "in", Value: []byte("x")}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Close(); err != nil {
@@ -240,7 +240,7 @@ func TestRecycle(t *testing.T) {
 	reused, number := 0, uint64(0)
 	for i := range 400 {
 		rec := []record.Record{{Time: 3600e9, Source: "s", Message: bytes.Repeat([]byte("x"), rnd.IntN(400))}}
-		number, _, err = l.Append("web", "", []Run{{3600e9, 3600e9, 1}}, rec, nil)
+		number, _, err = l.Append("web", "", "", []Run{{3600e9, 3600e9, 1}}, rec, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,10 +310,10 @@ func TestFailures(t *testing.T) {
 	fs := disktest.New()
 	l, _ := open(t, fs)
 	fs.Arm(1, disktest.Full)
-	if _, _, err := l.Append("web", "", runs, records, nil); !errors.Is(err, ErrFull) {
+	if _, _, err := l.Append("web", "", "", runs, records, nil); !errors.Is(err, ErrFull) {
 		t.Errorf("full: %v", err)
 	}
-	first, _, err := l.Append("web", "", runs, records, nil)
+	first, _, err := l.Append("web", "", "", runs, records, nil)
 	if err != nil || first != 1 {
 		t.Errorf("after full: number %d, %v", first, err)
 	}
@@ -324,7 +324,7 @@ func TestFailures(t *testing.T) {
 			t.Errorf("sync: %v", err)
 		}
 	}
-	if _, _, err := l.Append("web", "", runs, records, nil); !errors.Is(err, syscall.EIO) {
+	if _, _, err := l.Append("web", "", "", runs, records, nil); !errors.Is(err, syscall.EIO) {
 		t.Errorf("append after a failed sync: %v", err)
 	}
 	if err := l.Close(); !errors.Is(err, syscall.EIO) {
@@ -338,11 +338,11 @@ func TestGolden(t *testing.T) {
 	fs := disktest.New()
 	l, _ := open(t, fs)
 	runs, records, positions := sample()
-	if _, _, err := l.Append("web", "audit", runs, records, positions); err != nil {
+	if _, _, err := l.Append("web", "audit", "", runs, records, positions); err != nil {
 		t.Fatal(err)
 	}
 	for seq := range int64(2) {
-		if _, err := l.Cover(Key{"web", "audit", 3600e9, 3600e9}, 2, 9+seq); err != nil {
+		if _, err := l.Cover(Key{"web", "audit", "", 3600e9, 3600e9}, 2, 9+seq); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -427,7 +427,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := l.Append("web", "", []Run{{3600e9, 3600e9, len(records)}}, records, nil); err != nil {
+		if _, _, err := l.Append("web", "", "", []Run{{3600e9, 3600e9, len(records)}}, records, nil); err != nil {
 			b.Fatal(err)
 		}
 		if err := l.Trim(l.Next(), false); err != nil {

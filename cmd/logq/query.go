@@ -71,7 +71,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return err
 	}
-	r.output.Highlight = checked.Highlight
+	r.output.Highlight, r.output.Parser = checked.Highlight, checked.Parser
 	looking, cancel := context.WithCancelCause(ctx) // ends when the pager is left
 	defer cancel(nil)
 	shown := env.display(looking, !r.follow && !r.count, r.progress.end, cancel)

@@ -236,7 +236,9 @@ func (w *world) logfmt(fields map[string]any) string {
 		case !isText:
 			continue
 		}
-		fields[name] = v
+		if !strings.Contains(name, ",") { // else it is no name of a pair
+			fields[name] = v
+		}
 		if b, ok := v.(bare); ok {
 			pairs = append(pairs, name+"="+string(b))
 		} else {

@@ -97,8 +97,13 @@ func storeSegment(ts *testscript.TestScript, _ bool, args []string) {
 			name = blobnaming.Name{Service: args[0], Bucket: at.Truncate(time.Hour)}
 			batch := blobnaming.Batch{}
 			copy(batch[:], args[0]+args[1])
+			parser := ""
+			if len(args) > 2 {
+				parser = args[2]
+			}
 			w = segment.NewWriter(&body, segment.Options{
-				Service: args[0], Instance: "pod-1", Batch: batch, BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
+				Service: args[0], Instance: "pod-1", Batch: batch, Parse: parser,
+				BucketStart: name.Bucket.Unix(), BucketWidth: 3600,
 			})
 		}
 		ts.Check(w.Append(record.Record{Time: at.UnixNano(), Level: level, Source: "app.log", Message: []byte(strings.NewReplacer(`\n`, "\n", "ESC", "\x1b").Replace(f[2]))}))

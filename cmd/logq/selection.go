@@ -9,6 +9,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/field/parse"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/price"
@@ -27,6 +28,7 @@ func selectionFlags() []ucli.Flag {
 		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "`REGEXP`: regular expression that the message matches (RE2); repeatable, all must match"},
 		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message does not contain; repeatable, none may occur"},
 		&cli.ListFlag{Name: "where", Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeated ones are joined with and"},
+		&ucli.StringFlag{Name: "parse", Usage: "`PARSER`: fields of the messages: auto, none, pattern '<ip> <_>' or regexp '(?P<ip>[0-9.]+)' (default: that of each segment)"},
 		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ignore the case of ASCII letters"},
 		&ucli.BoolFlag{Name: "substring", Usage: "find identifiers inside longer ones too"},
 	))
@@ -53,6 +55,11 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 	}
 	if slices.Contains(sel.Patterns, "") {
 		return sel, hint.Wrap(cli.Usagef("PATTERN is empty"), "leave it out to find every record; a shell variable in it may be unset")
+	}
+	if c.IsSet("parse") {
+		if sel.Parser, err = parse.Compile(c.String("parse")); err != nil {
+			return sel, cli.Usagef("--parse: %w", err)
+		}
 	}
 	for _, text := range cli.List(c, "level") {
 		levels, err := record.ParseLevels(text)

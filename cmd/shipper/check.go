@@ -35,7 +35,7 @@ func checkCommand() *ucli.Command {
 		Usage: "check the configuration, and try inputs and storage",
 		UsageText: `shipper check --store /var/lib/logs --service web /var/log/nginx/*.log
 shipper check --config /etc/logstow/shipper.yaml
-shipper check --store azblob://logs --service host --syslog udp://:5140`,
+shipper check --sample /var/log/nginx/access.log`,
 		ArgsUsage: "[FILE|GLOB|-]...",
 		Description: `Takes the flags of run and reports all that would make it fail, one per line:
 the configuration, addresses, files that are missing or cannot be opened, the
@@ -46,10 +46,25 @@ Addresses are bound for a moment; one that is in use, by the running shipper,
 is reported and no failure. Nor is a file that is missing, unless with --once:
 run waits for it.
 
+With --sample nothing is tried: it prints the time, level and fields that are
+recognized in the first 300 lines of a file, - for standard input, and the lines
+that are joined. What looks like a mistake is first: no time, no level, no fields,
+times that are rejected or more than a day from now. With --config the settings
+are those of the input that reads the file, else of the one of --service.
+
 Exit status: 0 all is well, 2 wrong command line or configuration, 3 something
 cannot be read or storage failed, 4 access denied.`,
-		Flags: runFlags(),
+		Flags: append(runFlags(),
+			&ucli.StringFlag{Name: "sample", Category: categoryOutput, Usage: "`FILE`: print what is recognized in its lines, and try nothing"},
+			outputFlag("one object a record of --sample"),
+		),
 		Action: func(c *ucli.Context) error {
+			if path := c.String("sample"); path != "" {
+				return sample(c, path)
+			}
+			if c.IsSet("output") {
+				return cli.Usagef("--output is for --sample")
+			}
 			s, err := readSettings(c)
 			if err != nil {
 				return everyLine(c.App.ErrWriter, cli.Usagef("%w", err))

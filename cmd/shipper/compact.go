@@ -243,7 +243,7 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 	}
 	_, err := fmt.Fprintf(to, "%s: %s %s (%s) into %s%s, %s %d (%s); %s; %d requests (%d list, %d read, %d create, %d delete, %d table), %s\n",
 		r.Store, verb, count(r.Inputs, "segment"), units.FormatSize(r.BytesIn), count(r.Outputs, "output"), size, removed, r.Removed, units.FormatSize(r.BytesRemoved),
-		count(int64(r.Hours), "hour"), q.Total(), q.List, q.Get, q.Create, q.Delete, q.Table, cost)
+		count(int64(r.Hours), "service hour"), q.Total(), q.List, q.Get, q.Create, q.Delete, q.Table, cost)
 	if r.DryRun && r.SoftDeleteUSD > 0 {
 		fmt.Fprintf(to, "note: with soft delete, what is removed costs about $%.6f for each day that it is kept\n", r.SoftDeleteUSD)
 	}

@@ -98,6 +98,7 @@ func runFlags() []ucli.Flag {
 	), cli.Categorize(categoryRecords,
 		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto, cri, docker or none"},
 		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "`REGEXP`: join lines to records: off, auto (stack traces), or a regular expression that matches first lines"},
+		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: fields of the messages: auto, none, pattern '<ip> <_>' or regexp '(?P<ip>[0-9.]+)'"},
 		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin"},
 		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer records and mark them; at most 16MiB"},
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable"},

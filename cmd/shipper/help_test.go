@@ -53,6 +53,10 @@ func readFlags(c *ucli.Context) error {
 	if c.String("config") != "" {
 		return nil
 	}
+	if path := c.String("sample"); path != "" {
+		_, err := sampleInput(c, path)
+		return err
+	}
 	_, err := readSettings(c)
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"logstow/buffer"
+	"logstow/containment"
 	"logstow/record"
 	"logstow/store/local"
 	"logstow/store/storetest"
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 // testscript's own commands they have
 //
 //	messages DIR       prints the records of the store in DIR as "source level message"
+//	parsers DIR        prints service and parser of each segment in the store DIR
 //	await DIR TEXT     waits until the store in DIR holds TEXT
 //	append FILE TEXT   appends a line to a file
 //	probe DIR FILE     appends lines to a file until one is in the store in DIR
@@ -60,6 +62,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"messages": messages,
+			"parsers":  parsers,
 			"await":    await,
 			"append":   appendLine,
 			"probe":    probe,
@@ -179,6 +182,24 @@ func messages(ts *testscript.TestScript, neg bool, args []string) {
 		line, text, err = record.Next(text)
 		ts.Check(err)
 		fmt.Fprintf(ts.Stdout(), "%s %s %s\n", line.Source, line.Level, line.Raw)
+	}
+}
+
+// parsers prints the service and the parser of each segment of a store, in the order of their names.
+func parsers(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: parsers DIR")
+	}
+	s, err := local.Open(context.Background(), ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer s.Close()
+	for page, err := range s.Blobs().List(context.Background(), "") {
+		ts.Check(err)
+		for _, b := range page {
+			found, err := containment.NewSegment(b)
+			ts.Check(err)
+			fmt.Fprintf(ts.Stdout(), "%s %q\n", found.Name.Service, found.Meta.Parse)
+		}
 	}
 }
 

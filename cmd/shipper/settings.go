@@ -146,6 +146,7 @@ func commonFlags(errs *problems, c *ucli.Context) config.Common {
 		Service: c.String("service"), Class: c.String("class"),
 		MaxRecord: parse(errs, c, "max-record", units.ParseSize),
 		Zone:      parse(errs, c, "time-zone", time.LoadLocation),
+		Parse:     parse(errs, c, "parse", config.ParseParser),
 		Format:    parse(errs, c, "format", container.ParseFormat),
 		Multiline: parse(errs, c, "multiline", config.ParseMultiline),
 		Process:   process.Options{Redact: cli.List(c, "redact")},
@@ -164,6 +165,9 @@ func fill(in, flags *config.Common, c *ucli.Context) {
 	}
 	if in.Class == "" || c.IsSet("class") {
 		in.Class = flags.Class
+	}
+	if in.Parse == "" || c.IsSet("parse") {
+		in.Parse = flags.Parse
 	}
 	if in.MaxRecord == 0 || c.IsSet("max-record") {
 		in.MaxRecord = flags.MaxRecord

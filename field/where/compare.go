@@ -69,10 +69,10 @@ func relateConstant(a, b operand, wants relation) condition {
 	constant := b.get(nil)
 	number, isNumber := constant.Decimal()
 	switch {
-	case isNumber && a.finder != nil: // the usual comparison, so without detours
+	case isNumber && a.isField: // the usual comparison, so without detours
 		integer, isInteger := number.Int64()
 		return func(r *Record) truth {
-			v := a.finder.Find(r.Message)
+			v := r.Fields.Value(r.First + a.index)
 			if n, ok := v.Integer(); ok && isInteger {
 				return wants[order(n, integer)]
 			}

@@ -47,8 +47,9 @@ type (
 type operand struct {
 	get   getter
 	class class
-	// finder is that of a field of the message, nil for other operands.
-	finder *field.Finder
+	// isField is set for a field of the message, which is at an index in the fields of the program.
+	isField bool
+	index   int
 	// unknown counts the operations that were unknown because of it.
 	unknown *Unknown
 	// constant is set if it is the same for all records.
@@ -269,12 +270,12 @@ func (c *compiler) field(name string) operand {
 	case serviceName:
 		return text(func(r *Record) []byte { return []byte(r.Service) })
 	}
-	f := field.New(name)
-	o := operand{unknown: c.counts(name), finder: f, get: func(r *Record) value { return value{Value: f.Find(r.Message)} }}
+	i, counts := c.counts(name)
+	o := operand{unknown: counts, isField: true, index: i, get: func(r *Record) value { return value{Value: r.Fields.Value(r.First + i)} }}
 	if name == messageName {
-		o.finder = nil
+		o.isField = false
 		o.get = func(r *Record) value {
-			if v := f.Find(r.Message); v.Kind != field.Missing {
+			if v := r.Fields.Value(r.First + i); v.Kind != field.Missing {
 				return value{Value: v}
 			}
 			return value{Value: field.Value{Kind: field.String, Text: r.Message}}
@@ -283,14 +284,14 @@ func (c *compiler) field(name string) operand {
 	return o
 }
 
-// counts are those of a field.
-func (c *compiler) counts(name string) *Unknown {
-	for _, u := range c.unknown[1:] {
+// counts are those of a field, and its index in the fields of the program.
+func (c *compiler) counts(name string) (int, *Unknown) {
+	for i, u := range c.unknown[1:] {
 		if u.Field == name {
-			return u
+			return i, u
 		}
 	}
 	u := &Unknown{Field: name}
 	c.unknown = append(c.unknown, u)
-	return u
+	return len(c.unknown) - 2, u
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/field/parse"
 	"logstow/field/where"
 	"logstow/record"
 )
@@ -76,12 +77,12 @@ func checkRequired(t *testing.T, p *where.Program, source, message string) {
 	if strings.Contains(message, `\u`) {
 		return
 	}
-	for _, text := range p.Required() {
+	for _, text := range p.Required(parse.Auto()) {
 		if !strings.Contains(message, text) {
 			t.Fatalf("%s\nmatches %s without %q", source, message, text)
 		}
 	}
-	for _, group := range p.Groups() {
+	for _, group := range p.Groups(parse.Auto()) {
 		if !slices.ContainsFunc(group, func(t where.Text) bool { return strings.Contains(message, t.Value) }) {
 			t.Fatalf("%s\nmatches %s without any of %v", source, message, group)
 		}

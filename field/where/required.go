@@ -5,32 +5,40 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
+
+	"logstow/field/parse"
 )
 
-// Required are texts that the message of every record which matches holds, unless
-// it holds a \u escape of JSON.
-func (p *Program) Required() []string { return p.required }
+// Required are texts that the message of every record which matches contains, unless it contains a \u
+// escape of JSON; its fields are found by a parser.
+func (p *Program) Required(fields *parse.Parser) []string {
+	return (&inMessage{fields}).required(p.tree.Node)
+}
 
-// required are the texts that the message holds if a node is true.
-func required(node ast.Node) []string {
+// inMessage finds texts that messages contain whose fields are found by a parser.
+type inMessage struct{ parser *parse.Parser }
+
+// required are the texts that the message contains if a node is true.
+func (m *inMessage) required(node ast.Node) []string {
 	switch n := node.(type) {
 	case *ast.CallNode:
 		if name, ok := callee(n); ok && name == "has" && len(n.Arguments) == 1 {
-			return requiredName(n.Arguments[0])
+			return m.name(n.Arguments[0])
 		}
 	case *ast.UnaryNode:
 		// "not" of an operation is unknown if the operation is, so its fields have to be there too.
 		if b, ok := n.Node.(*ast.BinaryNode); ok && (n.Operator == "not" || n.Operator == "!") {
-			return requiredNames(b)
+			return m.names(b)
 		}
 	case *ast.BinaryNode:
 		if n.Operator == "and" || n.Operator == "&&" {
-			return append(required(n.Left), required(n.Right)...)
+			return append(m.required(n.Left), m.required(n.Right)...)
 		}
-		texts := requiredNames(n)
+		texts := m.names(n)
 		if name, constant, ok := fieldAndConstant(n); ok {
 			inside := n.Operator == "contains" || n.Operator == "startsWith" || n.Operator == "endsWith"
-			if text := textOf(constant, false).Value; (n.Operator == "==" || inside && fieldIs(n.Left, name)) && verbatim(text) {
+			text := textOf(constant, false).Value
+			if (n.Operator == "==" || inside && fieldIs(n.Left, name)) && m.verbatim(name, text) {
 				texts = append(texts, text)
 			}
 		}
@@ -39,25 +47,31 @@ func required(node ast.Node) []string {
 	return nil
 }
 
-// requiredNames are the names of the fields that an operation compares or looks into: it is unknown if one is missing.
-func requiredNames(b *ast.BinaryNode) []string {
+// names are the names of the fields that an operation compares or looks into: it is unknown if one is missing.
+func (m *inMessage) names(b *ast.BinaryNode) []string {
 	switch b.Operator {
 	case "==", "!=", "<", "<=", ">", ">=", "in", "contains", "startsWith", "endsWith", "matches":
-		return append(requiredName(b.Left), requiredName(b.Right)...)
+		return append(m.name(b.Left), m.name(b.Right)...)
 	}
 	return nil
 }
 
-// requiredName is what stands in a message that has the field which a node stands for, if it does.
-func requiredName(node ast.Node) []string {
+// name is what stands in a message that has the field which a node stands for, if it does.
+func (m *inMessage) name(node ast.Node) []string {
 	name, ok := fieldName(node)
-	if !ok || isColumn(name) || name == messageName {
+	if !ok || isColumn(name) || name == messageName || !m.parser.NameInMessage(name) {
 		return nil
 	}
 	if key := name[strings.LastIndexByte(name, '.')+1:]; verbatim(key) {
 		return []string{key}
 	}
 	return nil
+}
+
+// verbatim reports whether a message with text in the value of a field contains it as it is, unless with
+// \u escapes.
+func (m *inMessage) verbatim(name, text string) bool {
+	return verbatim(text) && m.parser.TextInMessage(name, text)
 }
 
 const (
@@ -69,31 +83,34 @@ const (
 // Text is a text that a message holds.
 type Text struct {
 	Value string
-	// Whole is set if a field is equal to it, not only contains it.
+	// Whole is set if a field is equal to it, not only contains it, and nothing that could belong to it
+	// stands beside it.
 	Whole bool
 }
 
-// Groups are groups of texts: the message of every record that matches holds one at
-// least of each group, unless it holds a \u escape of JSON.
-func (p *Program) Groups() [][]Text { return p.groups }
+// Groups are groups of texts: the message of every record that matches contains one at least of each
+// group, unless it contains a \u escape of JSON; its fields are found by a parser.
+func (p *Program) Groups(fields *parse.Parser) [][]Text {
+	return (&inMessage{fields}).groups(p.tree.Node)
+}
 
 // groups are those of a node that has to be true.
-func groups(node ast.Node) [][]Text {
+func (m *inMessage) groups(node ast.Node) [][]Text {
 	b, ok := node.(*ast.BinaryNode)
 	if !ok {
 		return nil
 	}
 	switch b.Operator {
 	case "and", "&&":
-		return append(groups(b.Left), groups(b.Right)...)
+		return append(m.groups(b.Left), m.groups(b.Right)...)
 	case "or", "||":
-		return either(groups(b.Left), groups(b.Right))
+		return either(m.groups(b.Left), m.groups(b.Right))
 	}
 	name, constant, ok := fieldAndConstant(b)
 	if !ok {
 		return nil
 	}
-	whole := b.Operator == "==" || b.Operator == "in"
+	whole := (b.Operator == "==" || b.Operator == "in") && m.parser.WholeInMessage()
 	var texts []Text
 	switch {
 	case b.Operator == "in" && fieldIs(b.Left, name):
@@ -112,7 +129,7 @@ func groups(node ast.Node) [][]Text {
 		}
 	}
 	for _, t := range texts {
-		if !verbatim(t.Value) {
+		if !m.verbatim(name, t.Value) {
 			return nil
 		}
 	}

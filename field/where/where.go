@@ -1,7 +1,7 @@
 // Package where compiles --where: an expression over the fields of a record, in the syntax of
 // github.com/expr-lang/expr, with the semantics in docs/query.md.
 //
-// A name is a field of the message (see package field), or one of the columns: time, level, source,
+// A name is a field of the message (see package field/parse), or one of the columns: time, level, source,
 // service. Names with other characters than letters, digits, _ and dots are written
 // field("http-status"). message is the field of that name or, if there is none, the whole message.
 //
@@ -23,6 +23,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 
+	"logstow/field/parse"
 	"logstow/record"
 )
 
@@ -33,6 +34,10 @@ type Record struct {
 	Service string
 	Source  []byte
 	Message []byte
+	// Fields has Message as its current one, and at First the first of the fields of the
+	// [Program]; nil is [parse.Auto].
+	Fields *parse.Splitter
+	First  int
 }
 
 // Program is a compiled expression. It is immutable and may be shared.
@@ -41,8 +46,6 @@ type Program struct {
 	tree     *parser.Tree
 	literals map[int]string // see literals
 	fields   []string       // see Fields
-	required []string       // see Required
-	groups   [][]Text       // see Groups
 	timed    bool
 }
 
@@ -64,8 +67,6 @@ func Compile(source string, now time.Time) (*Program, error) {
 	for _, u := range c.unknown[1:] {
 		p.fields = append(p.fields, u.Field)
 	}
-	p.required = required(tree.Node)
-	p.groups = groups(tree.Node)
 	return p, nil
 }
 
@@ -86,6 +87,8 @@ func explain(err error, literals map[int]string) error {
 type Evaluator struct {
 	matches func(*Record) bool
 	unknown []*Unknown
+	fields  []string
+	auto    *parse.Splitter // of records without one
 }
 
 // Evaluator makes one. Its errors are those of Compile.
@@ -95,11 +98,22 @@ func (p *Program) Evaluator() (*Evaluator, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	return &Evaluator{matches, c.unknown[1:]}, nil
+	return &Evaluator{matches: matches, unknown: c.unknown[1:], fields: p.fields}, nil
 }
 
 // Holds reports whether a record matches: the expression is true of it.
-func (e *Evaluator) Holds(r *Record) bool { return e.matches(r) }
+func (e *Evaluator) Holds(r *Record) bool {
+	if r.Fields != nil {
+		return e.matches(r)
+	}
+	if e.auto == nil {
+		e.auto = parse.Auto().Splitter(e.fields...)
+	}
+	e.auto.Split(r.Message)
+	auto := *r
+	auto.Fields, auto.First = e.auto, 0
+	return e.matches(&auto)
+}
 
 // Timed reports whether the expression uses records' times; otherwise Record.Time may be omitted.
 func (p *Program) Timed() bool { return p.timed }

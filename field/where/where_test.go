@@ -1,6 +1,7 @@
 package where_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/field/parse"
 	"logstow/field/where"
 	"logstow/record"
 )
@@ -123,9 +125,13 @@ func TestHolds(t *testing.T) {
 func TestRequired(t *testing.T) {
 	t.Parallel()
 	for expr, want := range map[string][]string{
-		`status >= 500`:                            {"status"},
-		`status != 500`:                            {"status"},
-		`status == nil`:                            {"status"},
+		`code >= 500`:                              {"code"},
+		`code != 500`:                              {"code"},
+		`code == nil`:                              {"code"},
+		`status >= 500`:                            nil, // a column of access logs
+		`user == "ann" and a == "é"`:               {"ann", "a", "é"},
+		`user == "a'b" and user == "é"`:            nil, // may be escaped
+		`message == "é'"`:                          {"é'"},
 		`(status ?? 1) == 500`:                     nil,
 		`has(a.b)`:                                 {"b"},
 		`not has(a.b)`:                             nil,
@@ -148,8 +154,31 @@ func TestRequired(t *testing.T) {
 			t.Errorf("%s: %v", expr, err)
 			continue
 		}
-		if !slices.Equal(p.Required(), want) {
-			t.Errorf("%s: %q, want %q", expr, p.Required(), want)
+		if !slices.Equal(p.Required(parse.Auto()), want) {
+			t.Errorf("%s: %q, want %q", expr, p.Required(parse.Auto()), want)
+		}
+	}
+}
+
+// With captures neither names nor the ends of values are in the message as such.
+func TestRequiredByParser(t *testing.T) {
+	t.Parallel()
+	for parser, want := range map[string]string{
+		"auto":                  `["code" "a'b" "k"] [[{a'b true}]]`,
+		"none":                  `["code" "a'b" "k"] [[{a'b true}]]`,
+		"pattern <code>-<k.k>;": `["a'b"] [[{a'b false}]]`,
+		"regexp (?P<code>.)":    `["a'b" "k"] [[{a'b false}]]`,
+	} {
+		p, err := where.Compile(`code == "a'b" and k.k > 1`, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, err := parse.Compile(parser)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%q %v", p.Required(fields), p.Groups(fields)); got != want {
+			t.Errorf("%s: %s, want %s", parser, got, want)
 		}
 	}
 }
@@ -192,7 +221,7 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%s: %v", expr, err)
 			continue
 		}
-		if diff := cmp.Diff(want, p.Groups()); diff != "" {
+		if diff := cmp.Diff(want, p.Groups(parse.Auto())); diff != "" {
 			t.Errorf("%s: %s", expr, diff)
 		}
 	}
@@ -203,6 +232,8 @@ func FuzzRequired(f *testing.F) {
 	f.Add(`status >= 500 and user == "ann"`, []byte(`{"status":500,"user":"ann"}`))
 	f.Add(`a contains "x" and b.c == 1`, []byte(`{"a":"xx","b":{"c":1}}`))
 	f.Add(`message == "x"`, []byte(`x`))
+	f.Add(`user == "ann" and path contains "a"`, []byte(`192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /a\x22\x61 HTTP/1.1" 200 99 "-" "x"`))
+	f.Add(`query endsWith "#b"`, []byte(`10.0.1.2:33317 [20/Nov/2026:15:04:05.655] in s/1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 "GET /i?a=#23b HTTP/1.1"`))
 	f.Add(`a in ["x", "y"] or b.c startsWith "z"`, []byte(`{"a":"x"}`))
 	f.Add(`a == "x" || b == "y" && c contains "z"`, []byte(`a=q b=y c=zz`))
 	f.Fuzz(func(t *testing.T, expr string, message []byte) {
@@ -213,12 +244,12 @@ func FuzzRequired(f *testing.F) {
 		if strings.Contains(string(message), `\u`) || !evaluator(t, p).Holds(&where.Record{Message: message}) {
 			return
 		}
-		for _, text := range p.Required() {
+		for _, text := range p.Required(parse.Auto()) {
 			if !strings.Contains(string(message), text) {
 				t.Errorf("%s holds for %q, which lacks %q", expr, message, text)
 			}
 		}
-		for _, group := range p.Groups() {
+		for _, group := range p.Groups(parse.Auto()) {
 			if !slices.ContainsFunc(group, func(t where.Text) bool { return strings.Contains(string(message), t.Value) }) {
 				t.Errorf("%s holds for %q, which lacks all of %+v", expr, message, group)
 			}

@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"bytes"
 	"math"
 
 	"logstow/input"
@@ -131,7 +130,7 @@ func (c *collector) record(in *cursor, rejected []byte) error {
 		return errMalformed
 	case rejected == nil:
 		if line, ok := c.line(in.b, h); ok {
-			put(&c.out, trimNewline(line))
+			put(&c.out, input.TrimNewline(line))
 			_, err := in.value()
 			return err
 		}
@@ -189,15 +188,7 @@ func (c *collector) isLine(key string) bool {
 	if c.opts.MessageKey != "" {
 		return key == c.opts.MessageKey
 	}
-	return key == "log" || key == "message"
-}
-
-// trimNewline removes one newline from the end of a line.
-func trimNewline(line []byte) []byte {
-	if rest, ok := bytes.CutSuffix(line, []byte("\n")); ok {
-		return bytes.TrimSuffix(rest, []byte("\r"))
-	}
-	return line
+	return input.IsLineName(key)
 }
 
 // eventNanos is an event's time in Unix nanoseconds: the protocol's own type, or seconds; in an

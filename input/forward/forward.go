@@ -10,9 +10,9 @@
 //
 // # Content of a record
 //
-// The time is the event's, the source its tag. The message is the record as a compact JSON object,
-// its members in order; a record with nothing but a text named log or message is that text, without
-// a newline at its end; see [Options.MessageKey]. Binary values that are not text become U+FFFD in
+// The time is the event's or that in its line, see [input.TimeFrom]; the source is the tag. The message is the record as a compact JSON object,
+// its members in order; a record with nothing but a text named log, message or body is that
+// text, without a newline at its end; see [Options.MessageKey]. Binary values that are not text become U+FFFD in
 // texts, base64 elsewhere. A rejected timestamp is kept in the member refused_time.
 package forward
 
@@ -71,8 +71,8 @@ type Options struct {
 	// Hostname is the server's name in the handshake; "" is [DefaultHostname].
 	Hostname string
 	// MessageKey names the member whose text is the whole message of a record; the other members
-	// are dropped, and a record without that text is kept whole. "" uses a text named log or
-	// message if a record has no other member.
+	// are dropped, and a record without that text is kept whole. "" uses a text named log,
+	// message or body if a record has no other member.
 	MessageKey string
 	// IdleTimeout is how long a connection may be silent before it is closed. 0 is
 	// [DefaultIdleTimeout].

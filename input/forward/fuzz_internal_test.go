@@ -134,7 +134,7 @@ func collectAll(c *collector, m *message) error {
 	}
 }
 
-// FuzzPing answers anything with a refusal or an error, for nobody knows the key.
+// FuzzPing answers anything with a refusal or an error, because the key is secret.
 func FuzzPing(f *testing.F) {
 	opts := &Options{SharedKey: "key", Users: map[string]string{"user": "password"}, Hostname: "logstow"}
 	f.Add(marshal(f, []any{"PING", "host", "salt", "digest", "user", "password"}))

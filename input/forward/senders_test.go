@@ -114,6 +114,37 @@ func TestClientLibrary(t *testing.T) {
 	}
 }
 
+// An application's lines are stored as they were logged, with their own time and level; beside
+// other members they stay JSON.
+func TestClientLibraryLines(t *testing.T) {
+	t.Parallel()
+	dir := senders(t)
+	const count = 300
+	s := newSink()
+	server, _ := serve(t, forward.Options{Options: options(s)})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "node", "testdata/send.cjs", dir, "CompressedPackedForward", server.Addr().String(), fmt.Sprintf("%d:lines", count)).CombinedOutput()
+	if err != nil || len(out) > 0 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var want []string
+	for i := range count {
+		at := fmt.Sprintf("2026-11-18T11:06:%02dZ", i%40)
+		line := fmt.Sprintf(`{"time":"%s","level":"warn","msg":"order %d \"failed\" ✓"}`, at, i)
+		if i%2 == 0 {
+			line = `{"log":"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(line) + `","stream":"stdout"}`
+		}
+		want = append(want, at+" WARN shop.cart "+line)
+	}
+	got := s.wait(t, 0) // all were acknowledged
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%.3000s", diff)
+	}
+}
+
 // The library sends again what found no room.
 func TestClientLibraryRetries(t *testing.T) {
 	t.Parallel()

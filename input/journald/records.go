@@ -113,7 +113,7 @@ func (b *batch) chunk(read int64) buffer.Chunk {
 		start = end
 	}
 	return buffer.Chunk{
-		Service: b.opts.Service, Class: b.opts.Class, Read: read, Records: b.records,
+		Service: b.opts.Service, Class: b.opts.Class, Parse: b.opts.Parse, Read: read, Records: b.records,
 		Positions: []buffer.Position{b.opts.position(b.cursor)},
 	}
 }

@@ -202,7 +202,7 @@ func TestRefused(t *testing.T) {
 }
 
 // Connections that say nothing, garbage or half a request are closed with the
-// server and keep nobody else out.
+// server and exclude no other client.
 func TestHostileConnections(t *testing.T) {
 	t.Parallel()
 	s := new(sink)

@@ -116,19 +116,23 @@ func (c *collector) logRecord(message []byte, of *resource, scope []byte, servic
 			rejected = when
 		}
 	}
-	if err := c.out.logRecord(&r, rejected, scope, of.suffix); err != nil {
-		if errors.Is(err, errTooDeep) {
-			c.out.discard()
-			c.rejected++
-			return nil
+	line, ok := r.line()
+	if !ok || rejected != 0 || len(scope) > 0 || string(of.suffix) != "}" {
+		if err := c.out.logRecord(&r, rejected, scope, of.suffix); err != nil {
+			if errors.Is(err, errTooDeep) {
+				c.out.discard()
+				c.rejected++
+				return nil
+			}
+			return err
 		}
-		return err
+		line = c.out.finish()
 	}
 	if err := c.lease.Take(input.EventCost); err != nil {
 		return err
 	}
 	b := c.batch(service)
-	b.events = append(b.events, input.Event{Time: when, Level: r.level(), Source: of.source, Message: c.out.finish()})
+	b.events = append(b.events, input.Event{Time: when, Level: r.level(), Source: of.source, Message: line})
 	return nil
 }
 

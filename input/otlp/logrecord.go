@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"encoding/hex"
 	"math"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"logstow/input"
 	"logstow/record"
 )
 
@@ -75,6 +77,20 @@ func (r *logRecord) level() record.Level {
 	return record.LevelFromAlias(r.text)
 }
 
+// line is the text of a record that holds nothing but a text and times, without a newline at its
+// end. It points into the request. The body may be an object whose only member is that text.
+func (r *logRecord) line() ([]byte, bool) {
+	if r.severity != 0 || len(r.text) > 0 || len(r.event) > 0 || r.hasAttributes || r.dropped != 0 || r.flags != 0 ||
+		!zeros(r.traceID) || !zeros(r.spanID) {
+		return nil, false
+	}
+	text, ok := plainText(r.body)
+	if !ok {
+		text, ok = memberText(r.body)
+	}
+	return input.TrimNewline(text), ok
+}
+
 // logRecord writes the record's object: the record's fields in a fixed order, then those of its
 // scope and resource. rejected is a rejected timestamp, or 0.
 func (o *object) logRecord(r *logRecord, rejected int64, scope, resource []byte) error {
@@ -125,11 +141,7 @@ func (o *object) member(name string, value []byte) error {
 
 // id writes an id in hexadecimal, if there is one: all zeros is none.
 func (o *object) id(name string, id []byte) {
-	zeros := true
-	for _, c := range id {
-		zeros = zeros && c == 0
-	}
-	if zeros {
+	if zeros(id) {
 		return
 	}
 	put(o, name)
@@ -138,3 +150,5 @@ func (o *object) id(name string, id []byte) {
 	}
 	put(o, `"`)
 }
+
+func zeros(id []byte) bool { return len(bytes.Trim(id, "\x00")) == 0 }

@@ -1,5 +1,6 @@
 // Package otlp is the input for OpenTelemetry logs: OTLP over HTTP, as protobuf
-// or JSON, and over gRPC. Each log record becomes one compact JSON object.
+// or JSON, and over gRPC. A log record that holds nothing but a text becomes that text, any other
+// one compact JSON object.
 //
 // https://github.com/open-telemetry/opentelemetry-proto/blob/main/docs/specification.md
 package otlp

@@ -102,8 +102,10 @@ func serve(t *testing.T, opts otlp.Options) string {
 	return s.Addr().String()
 }
 
-func TestOpenTelemetrySDK(t *testing.T) {
-	t.Parallel()
+// sdk is the folder of the OpenTelemetry SDK; without one the test is skipped, or fails where senders
+// are required.
+func sdk(t *testing.T) string {
+	t.Helper()
 	senders, err := filepath.Abs("../../testdata/senders")
 	if err != nil {
 		t.Fatal(err)
@@ -115,18 +117,30 @@ func TestOpenTelemetrySDK(t *testing.T) {
 		}
 		t.Skip("no OpenTelemetry SDK: needs node, and npm ci in testdata/senders")
 	}
+	return senders
+}
+
+// send sends records with the SDK; args are those of testdata/send.cjs.
+func send(t *testing.T, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "node", append([]string{"testdata/send.cjs"}, args...)...).CombinedOutput()
+	if err != nil || len(out) > 0 {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+func TestOpenTelemetrySDK(t *testing.T) {
+	t.Parallel()
+	senders := sdk(t)
 	const count = 1500
 	for kind, path := range map[string]string{"http-json": otlp.Path, "http-proto": otlp.Path, "grpc": ""} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			s := new(sink)
 			address := serve(t, otlp.Options{Options: input.Options{Sink: s}, ServiceFromResource: true})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			out, err := exec.CommandContext(ctx, "node", "testdata/send.cjs", senders, kind, "http://"+address+path, fmt.Sprint(count)).CombinedOutput()
-			if err != nil || len(out) > 0 {
-				t.Fatalf("%v: %s", err, out)
-			}
+			send(t, senders, kind, "http://"+address+path, fmt.Sprint(count))
 			var want []string
 			for i := range count {
 				at := time.Unix(1795000000, int64(i)*1000).UTC().Format(time.RFC3339Nano)
@@ -227,7 +241,19 @@ func TestMessages(t *testing.T) {
 		record *logs1.LogRecord
 		want   string
 	}{
-		"body only":    {&logs1.LogRecord{TimeUnixNano: ns, Body: text("a\x01<b>")}, at + ` - - {"body":"a\u0001<b>"}`},
+		"body only":    {&logs1.LogRecord{TimeUnixNano: ns, Body: text("a\x01<b>")}, at + " - - a\x01<b>"},
+		"a line":       {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:39Z ERROR x\r\n"), TraceId: make([]byte, 16)}, "2026-11-18T11:06:39Z ERROR - 2026-11-18T11:06:39Z ERROR x"},
+		"a later line": {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:41Z ERROR x")}, at + " ERROR - 2026-11-18T11:06:41Z ERROR x"},
+		"empty text":   {&logs1.LogRecord{TimeUnixNano: ns, Body: text("")}, at + " - - "},
+		"refused line": {&logs1.LogRecord{TimeUnixNano: 1, Body: text("2026-11-18T11:06:39Z ERROR x")}, `2026-11-18T11:06:39Z ERROR - {"body":"2026-11-18T11:06:39Z ERROR x","refused_time":"1970-01-01T00:00:00.000000001Z"}`},
+		"number":       {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), SeverityNumber: 9}, at + ` INFO - {"body":"ERROR x","severity_number":9}`},
+		"flags":        {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), Flags: 1}, at + ` ERROR - {"body":"ERROR x","flags":1}`},
+		"dropped":      {&logs1.LogRecord{TimeUnixNano: ns, Body: text("ERROR x"), DroppedAttributesCount: 1}, at + ` ERROR - {"body":"ERROR x","dropped_attributes":1}`},
+		"a member":     {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", text("ERROR x\n"))}, at + " ERROR - ERROR x"},
+		"no line":      {&logs1.LogRecord{TimeUnixNano: ns, Body: object("a", text("ERROR x"))}, at + ` - - {"body":{"a":"ERROR x"}}`},
+		"no text":      {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", tooDeep(1))}, at + ` - - {"body":{"log":["x"]}}`},
+		"two members":  {&logs1.LogRecord{TimeUnixNano: ns, Body: object("log", text("ERROR x"), "a", text("b"))}, at + ` - - {"body":{"log":"ERROR x","a":"b"}}`},
+		"attribute":    {&logs1.LogRecord{TimeUnixNano: ns, Body: text("2026-11-18T11:06:39Z ERROR x"), Attributes: []*common1.KeyValue{attribute("a", text("b"))}}, `2026-11-18T11:06:39Z ERROR - {"body":"2026-11-18T11:06:39Z ERROR x","attributes":{"a":"b"}}`},
 		"nothing":      {&logs1.LogRecord{}, `2026-11-18T11:08:20Z - - {"body":null}`},
 		"observed":     {&logs1.LogRecord{ObservedTimeUnixNano: ns}, at + ` - - {"body":null}`},
 		"refused time": {&logs1.LogRecord{TimeUnixNano: 1}, `2026-11-18T11:08:20Z - - {"body":null,"refused_time":"1970-01-01T00:00:00.000000001Z"}`},

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"logstow/input"
 )
 
 // maxDepth is the maximum nesting of values.
@@ -23,18 +25,10 @@ func (o *object) value(any []byte, depth int) error {
 	if depth == maxDepth {
 		return errTooDeep
 	}
-	var last field // of those of the oneof
-	for len(any) > 0 {
-		f, rest, err := next(any)
-		if err != nil {
-			return err
-		}
-		if f.number >= 1 && f.number <= 7 {
-			last = f
-		}
-		any = rest
-	}
+	last, err := oneOf(any)
 	switch {
+	case err != nil:
+		return err
 	case last.is(1, protowire.BytesType):
 		return o.text(last.bytes)
 	case last.is(2, protowire.VarintType):
@@ -57,6 +51,45 @@ func (o *object) value(any []byte, depth int) error {
 		put(o, "null")
 	}
 	return o.err
+}
+
+// oneOf is the field of an AnyValue that counts: the last.
+func oneOf(any []byte) (last field, err error) {
+	for len(any) > 0 {
+		f, rest, err := next(any)
+		if err != nil {
+			return last, err
+		}
+		if f.number >= 1 && f.number <= 7 {
+			last = f
+		}
+		any = rest
+	}
+	return last, nil
+}
+
+// plainText is the content of an AnyValue that is a string.
+func plainText(any []byte) ([]byte, bool) {
+	f, err := oneOf(any)
+	return f.bytes, err == nil && f.is(1, protowire.BytesType)
+}
+
+// memberText is the text in an AnyValue that is an object with nothing but a line.
+func memberText(any []byte) (text []byte, ok bool) {
+	list, err := oneOf(any)
+	if err != nil || !list.is(6, protowire.BytesType) {
+		return nil, false
+	}
+	members := 0
+	err = each(list.bytes, func(f field) error {
+		members++
+		key, value, err := keyValue(f.bytes)
+		if f.is(1, protowire.BytesType) && input.IsLineName(string(key)) {
+			text, ok = plainText(value)
+		}
+		return err
+	})
+	return text, ok && members == 1 && err == nil
 }
 
 func (o *object) array(values []byte, depth int) error {

@@ -48,6 +48,21 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// The header's time counts, unless another is asked for.
+func TestTimeFrom(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[input.TimeFrom]string{input.TimeDefault: "08:20:49", input.TimeAuto: "07:00:00", input.TimeLine: "07:00:00", input.TimeProtocol: "08:20:49"} {
+		sink := newSink()
+		opts := options(sink)
+		opts.TimeFrom = from
+		s, _ := serve(t, syslog.Options{Options: opts, Address: "tcp://:0"})
+		write(t, dial(t, s), "<11>Nov 21 08:20:49 h app[1]: 2026-11-21 07:00:00 one\n")
+		if got := time.Unix(0, sink.wait(t, 1)[0].Time).UTC().Format(time.TimeOnly); got != want {
+			t.Errorf("time from %d: %s, want %s", from, got, want)
+		}
+	}
+}
+
 // Half-closed: the sender says that it is done and waits for our end of the connection.
 func TestHalfClosed(t *testing.T) {
 	t.Parallel()

@@ -52,6 +52,7 @@ const (
 
 // Options configure a [Server].
 type Options struct {
+	// Options: the time of a message's header is preferred unless TimeFrom is set.
 	input.Options
 	// Address is udp://HOST:PORT, tcp://HOST:PORT, unix:///PATH (a stream) or unixgram:///PATH
 	// (datagrams, as /dev/log). Binds to loopback if no host is given. Required.
@@ -120,6 +121,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	if opts.Options, err = opts.WithDefaults(); err != nil {
 		return nil, fmt.Errorf("syslog input %s: %w", opts.Address, err)
 	}
+	opts.TimeFrom = cmp.Or(opts.TimeFrom, input.TimeProtocol)
 	opts.IdleTimeout = cmp.Or(opts.IdleTimeout, DefaultIdleTimeout)
 	opts.MessageTimeout = cmp.Or(opts.MessageTimeout, DefaultMessageTimeout)
 	opts.MaxMemory = cmp.Or(opts.MaxMemory, DefaultMaxMemory)

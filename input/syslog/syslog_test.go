@@ -69,7 +69,7 @@ func (s *sink) set(closed bool, err error) {
 func (s *sink) Position(string) ([]byte, bool)     { return nil, false }
 func (s *sink) Positions(string) []buffer.Position { return nil }
 
-// Synced is not to be called: nobody gets an acknowledgement.
+// Synced must not be called: syslog has no acknowledgements.
 func (s *sink) Synced(context.Context, buffer.LSN) error { return errors.New("waited for a sync") }
 
 // wait returns the records when there are n.

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -171,10 +172,12 @@ func fleetSegment(compressor *segment.Compressor, hour time.Time, i, all int) ([
 // returns a connection string with theirs.
 func delayed(ctx context.Context, connection string, delay time.Duration) (slow string, stop func(), err error) {
 	var servers []*http.Server
+	var serving sync.WaitGroup
 	stop = func() {
 		for _, s := range servers {
 			_ = s.Close()
 		}
+		serving.Wait()
 	}
 	slow = regexp.MustCompile(`(Blob|Table)Endpoint=[^;]+`).ReplaceAllStringFunc(connection, func(pair string) string {
 		key, endpoint, _ := strings.Cut(pair, "=")
@@ -196,7 +199,7 @@ func delayed(ctx context.Context, connection string, delay time.Duration) (slow 
 			proxy.ServeHTTP(w, r)
 		})}
 		servers = append(servers, server)
-		go func() { _ = server.Serve(listener) }()
+		serving.Go(func() { _ = server.Serve(listener) })
 		return key + "=http://" + listener.Addr().String() + target.Path
 	})
 	return slow, stop, err

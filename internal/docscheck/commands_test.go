@@ -114,7 +114,7 @@ func runPage(t *testing.T, found []block) {
 	}
 }
 
-// freshHome is the environment of somebody who uses Logstow for the first time, with
+// freshHome is the environment of a new user, with
 // what "go run" needs. Buffers are below the home directory, for root too.
 func freshHome(bin, home string) []string {
 	env := []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state")}

@@ -12,7 +12,7 @@ import (
 )
 
 // reserve takes a free port of loopback until it is closed: a socket is bound to it that never
-// listens, so that connections are refused while nobody else listens, and no other process can be
+// listens, so that connections are refused while no process listens, and no other process can be
 // given the port.
 func reserve() (io.Closer, string, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)

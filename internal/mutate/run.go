@@ -82,7 +82,7 @@ func (r *Runner) Run(ctx context.Context, f Fault) (Outcome, error) {
 	return Caught, nil
 }
 
-// write writes a file that nobody needs after a crash.
+// write writes a file that is not needed after a crash.
 func write(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o600) //nolint:forbidigo // a temporary file
 }

@@ -87,7 +87,7 @@ func TestAbstractSocket(t *testing.T) {
 	}
 }
 
-// No service manager is nobody to tell; one that is gone is an error.
+// Without a service manager nothing is sent; one that is gone is an error.
 func TestNobody(t *testing.T) {
 	t.Parallel()
 	for _, socket := range []string{"", "vsock:2:1", "relative"} {
@@ -102,7 +102,7 @@ func TestNobody(t *testing.T) {
 	}
 	gone := sdnotify.FromEnv(env{"NOTIFY_SOCKET": filepath.Join(t.TempDir(), "gone")}.get, 1)
 	if err := gone.Send(t.Context(), sdnotify.Ready); err == nil {
-		t.Error("nobody listens, and it is no error")
+		t.Error("no error although nothing listens")
 	}
 }
 

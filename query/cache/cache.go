@@ -35,7 +35,7 @@ const (
 	trailer = 4
 	// touchAfter is how old an entry's last use may look.
 	touchAfter = time.Hour
-	// staleTemp is the age of a temporary file that nobody writes any more.
+	// staleTemp is the age of an abandoned temporary file.
 	staleTemp = time.Hour
 	// shrinkTo is the share of the size, in per cent, that is left when it was exceeded.
 	shrinkTo = 90

@@ -43,8 +43,9 @@ func (f *Findings) AddRejections(rejected match.Rejections) {
 	}
 }
 
-// AddSample adds records to the sample, while it is small: whole records from the beginning of a text.
-func (f *Findings) AddSample(text []byte) { f.sample.add(text) }
+// AddSample adds records to the sample, while it is small: whole records from the beginning of a text of
+// a segment whose metadata has a parser.
+func (f *Findings) AddSample(text []byte, parser string) { f.sample.add(text, parser) }
 
 // Listed is what a listing for a service brought.
 type Listed struct {

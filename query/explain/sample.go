@@ -11,6 +11,7 @@ import (
 	"logstow/query/match"
 
 	"logstow/field"
+	"logstow/field/parse"
 	"logstow/field/where"
 	"logstow/record"
 )
@@ -28,12 +29,20 @@ type sample struct {
 
 	mu   sync.Mutex
 	text []byte
+	// parts are where the records of each parser start, in order.
+	parts []samplePart
 	// part is set if records were read that are not in the sample.
 	part bool
 }
 
+// samplePart is a part of a sample: the records from start on are of a parser.
+type samplePart struct {
+	start  int
+	parser string
+}
+
 // add adds whole records from the beginning of text.
-func (s *sample) add(text []byte) {
+func (s *sample) add(text []byte, parser string) {
 	if s.full.Load() {
 		return
 	}
@@ -43,6 +52,9 @@ func (s *sample) add(text []byte) {
 	if n < len(text) {
 		s.part = true
 		n = wholeRecords(text, n)
+	}
+	if last := len(s.parts) - 1; last < 0 || s.parts[last].parser != parser {
+		s.parts = append(s.parts, samplePart{len(s.text), parser})
 	}
 	s.text = append(s.text, text[:n]...)
 	if len(s.text) > sampleBytes-SamplePart {
@@ -63,11 +75,16 @@ func wholeRecords(text []byte, n int) int {
 	return 0
 }
 
-// records yields the records of the sample; a message is valid until the next.
-func (s *sample) records() iter.Seq2[record.Columns, []byte] {
+// records yields the records of the sample, with their parsers in use; a message is valid until the next.
+func (s *sample) records(use func(parser string)) iter.Seq2[record.Columns, []byte] {
 	return func(yield func(record.Columns, []byte) bool) {
 		var message []byte
+		parts := s.parts
 		for pos := 0; pos < len(s.text); {
+			if len(parts) > 0 && parts[0].start == pos {
+				use(parts[0].parser)
+				parts = parts[1:]
+			}
 			end, _ := record.End(s.text, pos)
 			f, ok := record.Split(s.text[pos:end])
 			pos = end + 1
@@ -122,21 +139,24 @@ func (s *sample) show(m *match.Matcher) sampled {
 		}
 	}
 	names, values := map[string]bool{}, make([]map[string]bool, len(out.uses))
-	finders := make([]*field.Finder, len(out.uses))
+	used := make([]string, len(out.uses))
 	for i := range out.uses {
-		finders[i], values[i] = field.New(out.uses[i].Field), map[string]bool{}
+		used[i], values[i] = out.uses[i].Field, map[string]bool{}
 	}
+	var fields *parse.Splitter
+	use := func(parser string) { fields = m.FieldsOf(parser).Parser.Splitter(used...) }
 	occurs := make([]match.Occurrence, len(m.Required)) // present: as it is written; inside: in another case
 	folded := make([]match.Literal, len(m.Required))
 	for i, p := range m.Selection.Patterns {
 		folded[i] = match.NewLiteral([]byte(p), true, false)
 	}
 	sources := map[string]bool{}
-	for f, message := range s.records() {
+	for f, message := range s.records(use) {
 		out.records++
+		fields.Split(message)
 		sources[string(f.Source)] = true
-		for i, finder := range finders {
-			v := finder.Find(message)
+		for i := range used {
+			v := fields.Value(i)
 			if v.Kind != field.Missing {
 				out.uses[i].kinds[v.Kind]++
 			}
@@ -144,8 +164,8 @@ func (s *sample) show(m *match.Matcher) sampled {
 				values[i][string(v.Text)] = true
 			}
 		}
-		if len(finders) > 0 && len(names) < maxNames {
-			for name := range field.All(message) {
+		if len(used) > 0 && len(names) < maxNames {
+			for name := range fields.All() {
 				names[name] = true
 			}
 		}

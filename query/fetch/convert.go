@@ -37,7 +37,7 @@ func (f *Fetcher) convertForeign(ctx context.Context, s *source.Segment) (*segme
 	}}
 	defer func() { f.findings.AddRejections(w.scanner.TakeRejections()) }()
 	var sampled []byte
-	defer func() { f.findings.AddSample(sampled) }()
+	defer func() { f.findings.AddSample(sampled, "") }()
 	for r, err := range foreign.Records(blob, s.Name.Bucket, f.limitDecoded(ctx, s)) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

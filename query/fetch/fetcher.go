@@ -36,6 +36,8 @@ type Fetcher struct {
 	scratch    *scratchBlocks
 	compressor func() *segment.Compressor
 	expired    *expiredDays
+	// parsersNoted are the unknown parsers of which there is a note.
+	parsersNoted *sync.Map
 	// interrupt ends the step with a [MovedError]; nil outside of one.
 	interrupt func(error)
 }
@@ -59,7 +61,7 @@ const maxKept = 4 << 20
 func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed bool, tempDir string) *Fetcher {
 	f := &Fetcher{
 		Recorder: rec, findings: found, indexed: indexed, decoder: segment.NewDecoder(), scratch: &scratchBlocks{dir: tempDir},
-		compressor: sync.OnceValue(segment.NewCompressor), expired: &expiredDays{},
+		compressor: sync.OnceValue(segment.NewCompressor), expired: &expiredDays{}, parsersNoted: &sync.Map{},
 	}
 	return f.With(m)
 }
@@ -73,6 +75,17 @@ func (f *Fetcher) With(m *match.Matcher) *Fetcher {
 		other.workers <- &worker{scanner: match.NewScanner(m)}
 	}
 	return &other
+}
+
+// fieldsOf is how the fields of a segment's messages are found.
+func (f *Fetcher) fieldsOf(s *source.Segment) *match.Fields {
+	fields := f.Matcher.FieldsOf(s.Meta.Parse)
+	if fields.Err != nil {
+		if _, noted := f.parsersNoted.LoadOrStore(s.Meta.Parse, true); !noted {
+			f.Recorder.Note("%s: %v; the fields of its messages are found by auto", s, fields.Err)
+		}
+	}
+	return fields
 }
 
 // Interruptible is the fetcher for a step that interrupt ends, with a [*MovedError], if its segments

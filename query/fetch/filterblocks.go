@@ -19,7 +19,7 @@ const sliceCost = 32 << 10
 // filterBlocks are the blocks of a segment that may contain a match, by its token filter. If the
 // filter cannot be read, they are all blocks.
 func (f *Fetcher) filterBlocks(ctx context.Context, s *source.Segment) filter.Blocks {
-	keys := f.Matcher.FilterKeys()
+	keys := f.fieldsOf(s).FilterKeys()
 	if len(keys) == 0 || s.Size <= tinyBlob {
 		return filter.All()
 	}

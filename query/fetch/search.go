@@ -85,7 +85,9 @@ func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
 
 // checks are those that the records of a task's block need.
 func (f *Fetcher) checks(t *Task) match.Checks {
-	return f.Matcher.ChecksFor(&t.Block, t.Segment.Name.Service)
+	checks := f.Matcher.ChecksFor(&t.Block, t.Segment.Name.Service)
+	checks.Fields = f.fieldsOf(t.Segment)
+	return checks
 }
 
 // search reads and decodes a task's block and calls use with its text, which is the
@@ -124,7 +126,7 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 		f.Recorder.BlocksRead.Add(1)
 		f.Recorder.BytesScanned.Add(int64(len(text)))
 		if !f.Matcher.TimeAndLevelOnly() {
-			f.findings.AddSample(text)
+			f.findings.AddSample(text, t.Segment.Meta.Parse)
 		}
 		err = use(w, text, at)
 		f.findings.AddRejections(w.scanner.TakeRejections())

@@ -6,7 +6,6 @@ import (
 	"regexp"
 
 	"logstow/field/where"
-	"logstow/filter"
 	"logstow/filter/token"
 	"logstow/record"
 	"logstow/segment"
@@ -22,11 +21,18 @@ type Matcher struct {
 	regexps          []*regexp.Regexp
 	excludes         []Literal
 	Where            []*where.Program
-	// anchor is the literal to search for, nil if every record has to be checked. unescaped is
-	// the one for text without \u escapes, where the texts that the expression requires are not escaped.
-	anchor, unescaped *Literal
-	// filter is looked up in token filters.
+	// names are the fields of all programs, one after the other; those of each start at an index of
+	// firsts.
+	names  []string
+	firsts []int
+	// anchor is the literal to search for, nil if every record has to be checked; texts are those of
+	// which it is the best.
+	anchor *Literal
+	texts  []Literal
+	// filter is what the conditions on the whole message look up in token filters.
 	filter filterQuery
+	// parsers are what depends on the parser of messages.
+	parsers *fieldsByParser
 }
 
 // ErrSelection is wrapped by the errors of [Compile]: the selection is invalid.
@@ -59,12 +65,15 @@ func (m *Matcher) With(sel Selection) (*Matcher, error) {
 // WithoutConditions matches everything in the range, of the selected sources, without a limit.
 func (m *Matcher) WithoutConditions() *Matcher {
 	s := m.Selection
-	return (&Matcher{}).within(Selection{Services: s.Services, From: s.From, To: s.To, Sources: s.Sources, Newest: s.Newest, Now: s.Now})
+	return (&Matcher{}).within(Selection{Services: s.Services, From: s.From, To: s.To, Sources: s.Sources, Newest: s.Newest, Now: s.Now, Parser: s.Parser})
 }
 
 // within is a copy with a selection's range, levels and sources.
 func (m *Matcher) within(sel Selection) *Matcher {
 	other := *m
+	if other.parsers == nil {
+		other.parsers = &fieldsByParser{all: map[string]*Fields{}}
+	}
 	other.Selection, other.From, other.To, other.Levels = &sel, Nanos(sel.From), Nanos(sel.To), sel.Levels
 	other.fromText, other.toText = string(record.AppendTime(nil, other.From)), string(record.AppendTime(nil, other.To))
 	return &other
@@ -95,21 +104,16 @@ func compileMessage(sel *Selection) (*Matcher, error) {
 	for i := range candidates {
 		m.filter.consider(filterText{candidates[i].text, candidates[i].whole})
 	}
-	m.anchor = anchor(candidates)
+	m.anchor, m.texts = anchor(candidates), candidates
 	for _, expr := range sel.Where {
 		program, err := where.Compile(expr, sel.Now)
 		if err != nil {
 			return nil, fmt.Errorf("--where %q: %w", expr, err)
 		}
 		m.Where = append(m.Where, program)
-		for _, group := range program.Groups() {
-			m.filter.considerFields(group)
-		}
-		for _, text := range program.Required() {
-			candidates = append(candidates, NewLiteral([]byte(text), false, false))
-		}
+		m.firsts = append(m.firsts, len(m.names))
+		m.names = append(m.names, program.Fields()...)
 	}
-	m.unescaped = anchor(candidates)
 	return m, nil
 }
 
@@ -126,6 +130,8 @@ func (m *Matcher) MayMatch(start, end int64, levels record.Counts) bool {
 type Checks struct {
 	Time, Level, Source bool
 	Service             string // of all the block's records
+	// Fields are those of the block's segment; nil is those of auto.
+	Fields *Fields
 }
 
 // ChecksFor are the checks that a block's metadata do not settle for all its records.
@@ -138,9 +144,14 @@ func (m *Matcher) ChecksFor(b *segment.Block, service string) Checks {
 	}
 }
 
-// FilterKeys are the tokens to look up in the token filters of segments: every match contains at
-// least one. There may be none.
-func (m *Matcher) FilterKeys() []filter.Key { return m.filter.keys }
+// FieldsOf are the conditions for messages of a segment whose metadata has a parser: that of the
+// selection instead, if it has one. They are made once a parser. Safe for concurrent use.
+func (m *Matcher) FieldsOf(stored string) *Fields {
+	if m.Selection.Parser != nil {
+		stored = m.Selection.Parser.String()
+	}
+	return m.parsers.get(stored, func() *Fields { return compileFields(stored, m.Where, m.texts, m.filter) })
+}
 
 // AllChecks are the checks of records of which only the service is known.
 func (m *Matcher) AllChecks(service string) Checks {

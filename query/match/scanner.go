@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"logstow/field/parse"
 	"logstow/field/where"
 	"logstow/record"
 )
@@ -44,6 +45,8 @@ type Scanner struct {
 	rejected Rejections
 	where    []*where.Evaluator
 	record   where.Record
+	// splitters find the fields of messages, by their parser.
+	splitters map[*Fields]*parse.Splitter
 }
 
 // NewScanner makes a scanner for a query.
@@ -53,11 +56,11 @@ func NewScanner(m *Matcher) *Scanner { return &Scanner{m: m} }
 // its place in text (without the newline) and its columns, which are valid until found
 // returns. Lines that are no records are an error; the other records are searched.
 func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns *record.Columns)) error {
-	s.checks, s.broken = c, 0
-	if err := s.prepare(); err != nil {
+	s.broken = 0
+	if err := s.prepare(c); err != nil {
 		return err
 	}
-	anchor := s.m.unescaped
+	anchor := s.checks.Fields.unescaped
 	if anchor != s.m.anchor && bytes.Contains(text, []byte(`\u`)) {
 		anchor = s.m.anchor
 	}
@@ -89,8 +92,23 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 	return nil
 }
 
-// prepare makes the evaluators of the expressions.
-func (s *Scanner) prepare() error {
+// prepare makes the evaluators of the expressions, and what finds the fields.
+func (s *Scanner) prepare(c Checks) error {
+	if c.Fields == nil {
+		c.Fields = s.m.FieldsOf("")
+	}
+	s.checks = c
+	if len(s.m.Where) > 0 {
+		splitter := s.splitters[c.Fields]
+		if splitter == nil {
+			if s.splitters == nil {
+				s.splitters = make(map[*Fields]*parse.Splitter)
+			}
+			splitter = c.Fields.Parser.Splitter(s.m.names...)
+			s.splitters[c.Fields] = splitter
+		}
+		s.record.Fields = splitter
+	}
 	for _, program := range s.m.Where[len(s.where):] {
 		evaluator, err := program.Evaluator()
 		if err != nil {
@@ -104,8 +122,7 @@ func (s *Scanner) prepare() error {
 // Match splits one stored record and reports whether it matches; continued is set if it has
 // more than one line. The columns of a line that is no record are empty.
 func (s *Scanner) Match(line []byte, c Checks, continued bool) (record.Columns, bool, error) {
-	s.checks = c
-	if err := s.prepare(); err != nil {
+	if err := s.prepare(c); err != nil {
 		return record.Columns{}, false, err
 	}
 	columns, ok := s.matches(line, 0, continued)
@@ -187,8 +204,11 @@ func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) b
 			return false
 		}
 	}
-	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Message: message}
-	for _, e := range s.where {
+	fields := s.record.Fields
+	fields.Split(message)
+	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Message: message, Fields: fields}
+	for i, e := range s.where {
+		s.record.First = s.m.firsts[i]
 		if !e.Holds(&s.record) {
 			return false
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"logstow/blobnaming"
+	"logstow/field/parse"
 	"logstow/internal/hint"
 	"logstow/record"
 	"logstow/segment"
@@ -44,6 +45,8 @@ type Selection struct {
 	// language of package [logstow/field/where]; times in them are relative to Now.
 	Where []string
 	Now   time.Time
+	// Parser finds the fields of all messages; nil is the parser of each segment.
+	Parser *parse.Parser
 	// IgnoreCase folds ASCII letters in Patterns and Excludes, and is (?i) in Regexps.
 	IgnoreCase bool
 	// Substring disables whole-token matching.
@@ -84,7 +87,7 @@ func (s *Selection) validate() error {
 // sameMessages reports whether another selection has the same conditions on messages.
 func (s *Selection) sameMessages(o *Selection) bool {
 	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
-		slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
+		slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
 }
 
 // MatchesService reports whether a service is selected.

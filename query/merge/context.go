@@ -58,6 +58,7 @@ func (v *intervals) overlaps(from, to int64) bool {
 // ContextCollector emits the matches of a query and the records around them. It is given
 // the matches first, with AddMatch, then every record near one, with Add.
 type ContextCollector struct {
+	matcher    *match.Matcher
 	scanner    *match.Scanner
 	lines      ContextLines
 	emit       func(Match) error
@@ -73,7 +74,7 @@ func NewContextCollector(m *match.Matcher, o Order, lines ContextLines, emit fun
 		lines.Before, lines.After = lines.After, lines.Before
 	}
 	return &ContextCollector{
-		scanner: match.NewScanner(m), lines: lines, emit: emit, windows: map[instance]*intervals{}, sources: map[sourceID]*sourceContext{},
+		matcher: m, scanner: match.NewScanner(m), lines: lines, emit: emit, windows: map[instance]*intervals{}, sources: map[sourceID]*sourceContext{},
 	}
 }
 
@@ -172,7 +173,7 @@ func (w *ContextCollector) waiting() bool {
 
 // isMatch reports whether a record matches.
 func (w *ContextCollector) isMatch(m *Match) bool {
-	_, ok, err := w.scanner.Match(m.Line, match.Checks{Level: true, Service: m.Segment.Name.Service}, bytes.IndexByte(m.Line, '\n') >= 0)
+	_, ok, err := w.scanner.Match(m.Line, match.Checks{Level: true, Service: m.Segment.Name.Service, Fields: w.matcher.FieldsOf(m.Segment.Meta.Parse)}, bytes.IndexByte(m.Line, '\n') >= 0)
 	return ok && err == nil
 }
 

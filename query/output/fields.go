@@ -13,29 +13,48 @@ import (
 
 // column is one of the values printed of a record.
 type column struct {
-	name   string
-	finder *field.Finder // nil for what is no field of the message
+	name string
+	// index is that of a field of the message among all.
+	index int
 }
 
 // allColumns are those of the CSV format where none are named.
 func allColumns() []string { return []string{"time", "level", "service", "source", "message"} }
 
-func newColumns(names []string) []column {
-	columns := make([]column, 0, len(names))
+// newColumns are the columns of names, and the names of those that are fields of the message.
+func newColumns(names []string) (columns []column, fields []string) {
 	for _, name := range names {
 		c := column{name: name}
 		switch name {
 		case "time", "level", "service", "source", "instance", "message":
 		default:
-			c.finder = field.New(field.Named(name))
+			c.index = len(fields)
+			fields = append(fields, field.Named(name))
 		}
 		columns = append(columns, c)
 	}
-	return columns
+	return columns, fields
 }
 
-// value is what a record has in a column; message is the record's.
-func (c *column) value(m *query.Match, message []byte) field.Value {
+// split makes a record's the current message.
+func (o *Writer) split(m *query.Match) {
+	o.message = record.AppendMessage(o.message[:0], m.Message())
+	if len(o.fields) == 0 {
+		return
+	}
+	parser := o.auto
+	if o.opts.Parser != nil {
+		parser = o.opts.Parser(m.Segment)
+	}
+	if o.splitters[parser] == nil {
+		o.splitters[parser] = parser.Splitter(o.fields...)
+	}
+	o.splitter = o.splitters[parser]
+	o.splitter.Split(o.message)
+}
+
+// value is what a record has in a column; its message is the current one.
+func (o *Writer) value(c *column, m *query.Match) field.Value {
 	text := func(s []byte) field.Value { return field.Value{Kind: field.String, Text: s} }
 	switch c.name {
 	case "time":
@@ -49,21 +68,21 @@ func (c *column) value(m *query.Match, message []byte) field.Value {
 	case "source":
 		return text(m.Source())
 	case "message":
-		return text(message)
+		return text(o.message)
 	}
-	return c.finder.Find(message)
+	return o.splitter.Value(c.index)
 }
 
 // values appends a record's values with TABs between them. Newlines and TABs in a
 // value are shown as they are written in JSON, so that a record stays a line.
 func (o *Writer) values(dst []byte, m *query.Match) []byte {
-	o.message = record.AppendMessage(o.message[:0], m.Message())
+	o.split(m)
 	for i := range o.columns {
 		if i > 0 {
 			dst = append(dst, '\t')
 		}
 		at := len(dst)
-		dst = o.shown(appendFlat(dst, o.columns[i].value(m, o.message).Text), at)
+		dst = o.shown(appendFlat(dst, o.value(&o.columns[i], m).Text), at)
 	}
 	return append(dst, '\n')
 }
@@ -85,11 +104,11 @@ func appendFlat(dst, s []byte) []byte {
 
 // objects appends a record's values as a JSON object; a field that is missing is left out.
 func (o *Writer) objects(dst []byte, m *query.Match) []byte {
-	o.message = record.AppendMessage(o.message[:0], m.Message())
+	o.split(m)
 	dst = append(dst, '{')
 	first := true
 	for i := range o.columns {
-		v := o.columns[i].value(m, o.message)
+		v := o.value(&o.columns[i], m)
 		if v.Kind == field.Missing {
 			continue
 		}
@@ -115,14 +134,14 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 // csv appends a record's values as a line of RFC 4180, with a newline at its end. A line
 // with nothing on it would be skipped by readers: a single empty value is quoted.
 func (o *Writer) csv(dst []byte, m *query.Match) []byte {
-	o.message = record.AppendMessage(o.message[:0], m.Message())
+	o.split(m)
 	start := len(dst)
 	for i := range o.columns {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		at := len(dst)
-		dst = appendQuoted(dst, o.columns[i].value(m, o.message).Text)
+		dst = appendQuoted(dst, o.value(&o.columns[i], m).Text)
 		dst = o.shown(dst, at)
 	}
 	for _, mark := range o.marked {

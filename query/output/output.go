@@ -29,6 +29,7 @@ import (
 	"sync"
 	"time"
 
+	"logstow/field/parse"
 	"logstow/query"
 )
 
@@ -48,6 +49,8 @@ type Options struct {
 	// Fields are what to print: time, level, service, source, instance, message, or
 	// names of fields of the message; none is all that the format has.
 	Fields []string
+	// Parser finds the fields of messages of a segment; nil is auto for all.
+	Parser func(*query.Segment) *parse.Parser
 	// Terminal is set if the output is shown by a terminal.
 	Terminal bool
 	// Color colours levels in the pretty format, and what Highlight finds in the
@@ -83,9 +86,15 @@ type Writer struct {
 	late    bool         // the record being printed is late
 	written bool         // one was printed
 	columns []column
-	marked  []string // columns of CSV for what only some records are
-	message []byte   // scratch: the message as logged
-	places  [][2]int // scratch: what stands out in it
+	// fields are the names of the columns that are fields, auto their parser if the options have none,
+	// splitter what finds them in the current message.
+	fields    []string
+	auto      *parse.Parser
+	splitters map[*parse.Parser]*parse.Splitter
+	splitter  *parse.Splitter
+	marked    []string // columns of CSV for what only some records are
+	message   []byte   // scratch: the message as logged
+	places    [][2]int // scratch: what stands out in it
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -128,7 +137,8 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	case Pretty:
 		o.append = o.pretty
 	}
-	o.columns = newColumns(opts.Fields)
+	o.columns, o.fields = newColumns(opts.Fields)
+	o.auto, o.splitters = parse.Auto(), map[*parse.Parser]*parse.Splitter{}
 	switch {
 	case opts.Format == CSV:
 		_, o.err = o.w.Write(o.csvHead())

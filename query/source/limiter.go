@@ -51,8 +51,8 @@ func (l *limiter) acquire(ctx context.Context) (round int, err error) {
 	return l.throttle, nil
 }
 
-// release takes the result of a request. Those in flight when storage throttles for the first time
-// lower the limit once.
+// release takes the result of a request. All requests that are in flight when storage throttles
+// lower the limit once together.
 func (l *limiter) release(round int, result error) {
 	if l == nil {
 		return

@@ -58,7 +58,7 @@ func (s *Segment) Inputs(origins []segment.Origin) []Segment {
 			Store: s.Store, Name: o.Name(s.Name.Service), Size: o.Size, Output: s,
 			Meta: blobnaming.Metadata{
 				Start: o.Start, End: o.End, Records: o.Records, Levels: o.Levels, Batch: o.Batch,
-				Instance: o.Instance, Seq: o.Seq, Class: s.Meta.Class,
+				Instance: o.Instance, Seq: o.Seq, Class: s.Meta.Class, Parse: s.Meta.Parse,
 			},
 		}
 		if of, ok := s.StoreOf[i]; ok {

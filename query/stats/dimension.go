@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"logstow/field"
+	"logstow/field/parse"
 	"logstow/record"
 )
 
@@ -28,9 +29,10 @@ func (k kind) timed() bool { return k == byMinute || k == byHour || k == byDay }
 
 // dimension is one property that records are counted by.
 type dimension struct {
-	name   string
-	kind   kind
-	finder *field.Finder
+	name string
+	kind kind
+	// index is that of a field among all.
+	index int
 }
 
 // dimensions make keys of records; for one goroutine at a time.
@@ -39,6 +41,9 @@ type dimensions struct {
 	zone    *time.Location
 	scratch []byte
 	message []byte
+	// fields are the names of fields of the message, which splitter finds.
+	fields   []string
+	splitter *parse.Splitter
 }
 
 func newDimensions(by []string, zone *time.Location) (dimensions, error) {
@@ -50,9 +55,21 @@ func newDimensions(by []string, zone *time.Location) (dimensions, error) {
 		if name == "" {
 			return d, errors.New("there is nothing to count by: level, minute, hour, day, service, source, instance or a field")
 		}
-		d.all = append(d.all, newDimension(name))
+		one := newDimension(name)
+		if one.kind == byField {
+			one.index = len(d.fields)
+			d.fields = append(d.fields, field.Named(name))
+		}
+		d.all = append(d.all, one)
 	}
 	return d, nil
+}
+
+// use has a parser find the fields of the records that follow.
+func (d *dimensions) use(parser *parse.Parser) {
+	if len(d.fields) > 0 {
+		d.splitter = parser.Splitter(d.fields...)
+	}
 }
 
 func newDimension(name string) dimension {
@@ -72,7 +89,7 @@ func newDimension(name string) dimension {
 	case "source":
 		return dimension{name: name, kind: bySource}
 	}
-	return dimension{name: name, kind: byField, finder: field.New(field.Named(name))}
+	return dimension{name: name, kind: byField}
 }
 
 // clone is the same for another goroutine.
@@ -150,8 +167,9 @@ func (d *dimensions) key(s *groupRecord) []byte {
 		case byField:
 			if !decoded {
 				d.message, decoded = record.AppendMessage(d.message[:0], s.Raw), true
+				d.splitter.Split(d.message)
 			}
-			v := one.finder.Find(d.message)
+			v := d.splitter.Value(one.index)
 			if v.Kind == field.Missing {
 				v.Text = []byte("-")
 			}

@@ -195,6 +195,7 @@ func (s *counting) answeredByFooter(t *fetch.Task) bool {
 func (s *counting) block(ctx context.Context, t *fetch.Task) *groups {
 	local := newGroups(s.memory)
 	dims := s.dims.clone()
+	dims.use(s.Matcher.FieldsOf(t.Segment.Meta.Parse).Parser)
 	footer := s.footersSuffice && s.footerAnswers(t.Segment)
 	of := groupRecord{service: t.Segment.Name.Service}
 	s.Each(ctx, t, dims.byInstance(), func(origin *source.Segment, line []byte, columns *record.Columns) error {

@@ -19,7 +19,8 @@ const (
 	fieldPython         // Python's level number, 10 to 50
 	fieldMessage        // may hold auditd's time
 	fieldSeverity       // MongoDB's severity letter
-	fieldNested         // may be an object that holds the level
+	fieldNested         // may be an object that holds the level, or a wrapped line
+	fieldWrapped        // may be a wrapped line
 )
 
 // fieldOf knows the usual names of times and levels.
@@ -48,6 +49,8 @@ func fieldOf(name []byte) field {
 		return fieldSeverity
 	case "log":
 		return fieldNested
+	case "message":
+		return fieldWrapped
 	}
 	return fieldOther
 }
@@ -70,6 +73,10 @@ func (f *finding) field(name, value []byte) {
 		}
 		return
 	}
+	if kind == fieldWrapped || kind == fieldNested && value[0] == '"' {
+		f.wrap(value)
+		return
+	}
 	if f.level != record.None {
 		return
 	}
@@ -80,6 +87,14 @@ func (f *finding) field(name, value []byte) {
 		return
 	}
 	f.level = levelValue(kind, trimSpace(unquoted(value)), f.mongo)
+	f.numeric = f.numeric || kind == fieldLevel && len(value) == 1
+}
+
+// wrap takes the value of a member that may be a wrapped line; the first one counts.
+func (f *finding) wrap(value []byte) {
+	if f.wrapped == nil && len(value) > 2 && value[0] == '"' && value[len(value)-1] == '"' {
+		f.wrapped = unquoted(value)
+	}
 }
 
 // timeValue takes a time out of a field's value.

@@ -3,7 +3,9 @@ package recognize_test
 import (
 	"testing"
 
+	"logstow/field/parse"
 	"logstow/record"
+	"logstow/record/recognize"
 )
 
 const when = "2026-11-20T15:04:05Z"
@@ -28,10 +30,10 @@ func TestFormats(t *testing.T) {
 		{"<6>hello", "", record.Info},
 		{"<999>hello", "", record.None},
 		// web servers
-		{`127.0.0.1 - frank [20/Nov/2026:10:04:05 -0500] "GET /errors/list HTTP/1.0" 200 2326`, when, record.None},
-		{`127.0.0.1 - - [20/Nov/2026:10:04:05 -0500] "GET /ERROR HTTP/1.0" 500 2326`, when, record.None},
-		{`www.example.com:80 2001:db8::1 - frank [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.0" 200 1`, when, record.None},
-		{`10.0.0.1, 10.0.0.2 - - [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.0" 200 1`, when, record.None},
+		{`127.0.0.1 - frank [20/Nov/2026:10:04:05 -0500] "GET /errors/list HTTP/1.0" 200 2326`, when, record.Info},
+		{`127.0.0.1 - - [20/Nov/2026:10:04:05 -0500] "GET /ERROR HTTP/1.0" 500 2326`, when, record.Error},
+		{`www.example.com:80 2001:db8::1 - frank [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.0" 200 1`, when, record.Info},
+		{`10.0.0.1, 10.0.0.2 - - [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.0" 200 1`, when, record.Info},
 		{"[Fri Nov 20 15:04:05 2026] [notice] workerEnv.init() ok /etc/httpd", when, record.Info},
 		{"[Fri Nov 20 15:04:05.000000 2026] [core:error] [pid 1:tid 2] AH00126: x", when, record.Error},
 		{"[Fri Nov 20 15:04:05 2026] [client 1.2.3.4] error here", when, record.None},
@@ -83,7 +85,7 @@ func TestFormats(t *testing.T) {
 		{"2026-11-20 15:04:05.000 UTC [1234] user@db LOG:  connected", when, record.Info},
 		{"2026-11-20T15:04:05.000000Z 0 [Warning] [MY-010068] [Server] x", when, record.Warn},
 		{"261120 15:04:05 [Note] x", when, record.Info},
-		{"1234:M 20 Nov 2026 15:04:05.000 * Ready", when, record.None},
+		{"1234:M 20 Nov 2026 15:04:05.000 * Ready", when, record.Info},
 		{"2026-11-20T15:04:05.000+0000 E NETWORK  [conn1] x", when, record.Error},
 		{`{"t":{"$date":"2026-11-20T15:04:05.000+00:00"},"s":"W",  "c":"NETWORK", "id":22943}`, when, record.Warn},
 		// clusters and clouds
@@ -103,6 +105,98 @@ func TestFormats(t *testing.T) {
 		{"\xef\xbb\xbf2026-11-20 15:04:05 INFO x", when, record.Info},
 		{"2026-11-20 15:04:05 INFO x\r", when, record.Info},
 		{"2026-11-20 15:04:05\r", when, record.None},
+	})
+}
+
+// Levels that the fields of a format give: see package parse, which has more cases.
+func TestLevelOfFields(t *testing.T) {
+	t.Parallel()
+	checkAll(t, []lineCase{
+		{`10.0.0.1 - - [20/Nov/2026:15:04:05 +0000] "GET /info HTTP/1.1" 404 2 "-" "curl" 0.024`, when, record.Warn},
+		{`10.0.0.1 - - [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" - -`, when, record.None},
+		{`10.0.0.1 - - [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1`, when, record.None},
+		{`[2026-11-20T15:04:05.000Z] "GET / HTTP/1.1" 503 UF 0 91 3 - "-" "curl" "id" "host" "-"`, when, record.Error},
+		{`[2026-11-20T15:04:05.000Z] "quoted" 503`, when, record.None},
+		{`https 2026-11-20T15:04:05.000000Z app/lb/50 10.0.0.1:2817 10.0.0.2:80 0.0 0.0 0.0 502 - 34 366 "GET https://a:443/ HTTP/1.1"`, when, record.Error},
+		{`Nov 20 15:04:05 lb haproxy[14389]: 10.0.1.2:33317 [20/Nov/2026:15:04:04.655] http-in static/srv1 10/0/30/69/109 503 2750 - - ---- 1/1/1/1/0 0/0 "GET / HTTP/1.1"`, when, record.Error},
+		{`Nov 20 15:04:05 web nginx: 10.0.0.1 - - [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 500 2`, when, record.Error},
+		{`2026-11-20T15:04:05.000000000Z stdout F 10.0.0.1 - - [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 403 2`, when, record.Warn},
+		{`<134>Nov 20 15:04:05 web nginx: 10.0.0.1 - - [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 500 2`, when, record.Info},
+		{"W1120 15:04:05.000000    1234 file.go:12] x", when, record.Warn},
+		{`{"version":"1.1","host":"a","short_message":"x","timestamp":1795187045,"level":3}`, when, record.Error},
+		{`{"version":"1.1","host":"a","short_message":"x","timestamp":1795187045,"level":0}`, when, record.Fatal},
+		{`{"host":"a","short_message":"x","timestamp":1795187045,"level":3}`, when, record.None},
+		{`{"level":3,"severity":"warn","version":"1","host":"a","short_message":"x"}`, "", record.Warn},
+		{`{"status":500,"time":"2026-11-20T15:04:05Z"}`, when, record.None},
+	})
+}
+
+// A parser with captures finds levels too, but not against what is recognized.
+func TestLevelOfParser(t *testing.T) {
+	t.Parallel()
+	p, err := parse.Compile("pattern '<_> prio=<level>'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := recognize.New(recognize.Options{Parser: p})
+	for line, want := range map[string]record.Level{
+		"a prio=warning": record.Warn, "a prio=x": record.None, "INFO a prio=error": record.Info,
+		`a [20/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 500 2`: record.None,
+	} {
+		if got := r.Stamp([]byte(line), 1, 1).Level; got != want {
+			t.Errorf("%s: %v, want %v", line, got, want)
+		}
+	}
+}
+
+func TestLevelSpellings(t *testing.T) {
+	t.Parallel()
+	checkAll(t, []lineCase{
+		// Serilog
+		{"[15:04:05 VRB] x", "", record.Trace},
+		{"[15:04:05 DBG] x", "", record.Debug},
+		{"[15:04:05 INF] x", "", record.Info},
+		{"[15:04:05 WRN] x", "", record.Warn},
+		{"[15:04:05 ERR] x", "", record.Error},
+		{"[15:04:05 FTL] x", "", record.Fatal},
+		{"[15:04:05.123 ERR] x", "", record.Error},
+		{"[15:04:05 INFO]: x", "", record.Info},
+		{"web-1  | [15:04:05 ERR] x", "", record.Error},
+		{"[15:04:05 ERR x] y", "", record.None},
+		{"[15:04:05] ERR", "", record.Error},
+		{"[25:04:05 ERR] x", "", record.None},
+		{"[15:04 ERR] x", "", record.None},
+		{"[15:04:05 config] x", "", record.None},
+		{"[15:04:05ERR] x", "", record.None},
+		{"[15 ERR] x", "", record.None},
+		{"done [15:04:05 ERR] x", "", record.None},
+		// Redis
+		{"1:C 20 Nov 2026 15:04:05.000 # oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo", when, record.Warn},
+		{"1234:S 20 Nov 2026 15:04:05.000 - Accepted 127.0.0.1:1", when, record.Debug},
+		{"1234:X 20 Nov 2026 15:04:05.000 . x", when, record.Debug},
+		{"12:1234:M 20 Nov 2026 15:04:05.000 * x", when, record.Info},
+		{"redis-1  | 1:M 20 Nov 2026 15:04:05.000 * x", when, record.Info},
+		{"1234:M 20 Nov 2026 15:04:05.000 + x", when, record.None},
+		{"1234:M 20 Nov 2026 15:04:05.000 *x", when, record.None},
+		{"1234:Z 20 Nov 2026 15:04:05.000 * x", when, record.None},
+		{"12-M 20 Nov 2026 15:04:05.000 * x", when, record.None},
+		{"app:M 20 Nov 2026 15:04:05.000 * x", when, record.None},
+		{"1234:M 20 Nov 2026 15:04:05.000", when, record.None},
+		{"20 Nov 2026 15:04:05.000 # x", when, record.None},
+		// Python
+		{"Traceback (most recent call last):", "", record.Error},
+		{"Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nKeyError: 1", "", record.Error},
+		{"Traceback (most recent call first)", "", record.None},
+		{"see Traceback (most recent call last):", "", record.None},
+		{"2026-11-20 15:04:05 INFO x\nTraceback (most recent call last):", when, record.Info},
+		// Blue Gene/L
+		{"- 1795187045 2026.11.20 R02-M1-N0-C:J12-U11 2026-11-20-15.04.05.363779 R02-M1-N0-C:J12-U11 RAS KERNEL INFO instruction cache parity error corrected", when, record.Info},
+		{"APPREAD 1795187045 2026.11.20 R04-M1-N4-I:J18-U11 2026-11-20-15.04.05.363779 R04-M1-N4-I:J18-U11 RAS APP FATAL ciod: failed", when, record.Fatal},
+		{"- 1795187045 2026.11.20 NULL 2026-11-20-15.04.05.363779 NULL RAS BGLMASTER FAILURE ciodb exited", when, record.Fatal},
+		{"- 1795187045 2026.11.20 R30-M0-L2-U01 2026-11-20-15.04.05.363779 R30-M0-L2-U01 RAS LINKCARD SEVERE x", when, record.Error},
+		{"- 1795187045 2026.11.20 R30 2026-11-20-15.04.05.363779 R30 RAS KERNEL PANIC", when, record.None},
+		{"- 1795187045 2026.11.20 dn228 Nov 20 15:04:05 dn228/dn228 crond(pam_unix)[2915]: ERROR x y", when, record.None},
+		{"- 1795187045 2026.11.20 R30 2026-11-20-15.04.05.363779 R30 XYZ KERNEL FATAL x", when, record.None},
 	})
 }
 
@@ -167,6 +261,31 @@ func TestJSON(t *testing.T) {
 		{`{"s":"E","time":"2026-11-20T15:04:05Z"}`, when, record.None},
 		{`{"time":"2026-11-20T15:04:05Z","level":null,"n":-1.5e3,"b":true,"lvl":"info"}`, when, record.Info},
 		{`{"time":"2026-11-20T15:04:05Z","level":"info`, when, record.None},
+	})
+}
+
+// Senders of containers' output put an application's line into a member.
+func TestWrappedLine(t *testing.T) {
+	t.Parallel()
+	checkAll(t, []lineCase{
+		{`{"log":"2026-11-20T15:04:05Z ERROR x\n","stream":"stdout"}`, when, record.Error},
+		{`{"stream":"stdout","message":"2026-11-20T15:04:05Z [warn] x"}`, when, record.Warn},
+		{`{"body":"{\"level\":\"error\",\"ts\":\"2026-11-20T15:04:05Z\"}","resource":{"a":"b"}}`, when, record.Error},
+		{`{"body":"{\"ts\":\"2026-11-20T15:04:05\\u002b00:00\"}"}`, when, record.None},
+		{`{"log":"10.0.0.1 - - [20/Nov/2026:15:04:05 +0000] \"GET / HTTP/1.1\" 500 2","stream":"stdout"}`, when, record.Error},
+		{`{"log":"INFO x","level":"error","time":"2026-11-20T15:04:05Z"}`, when, record.Error},
+		{`{"log":"ERROR x","time":"2026-11-20T15:04:05Z"}`, when, record.Error},
+		{`{"log":"2020-01-01T00:00:00Z x","time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"log":{"level":"warn"},"time":"2026-11-20T15:04:05Z"}`, when, record.Warn},
+		{`{"message":"x","log":"ERROR y","time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"log":"{\"log\":\"ERROR x\"}","time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"log":"no ERROR","time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"log":"","message":"ERROR x"}`, "", record.Error},
+		{`{"path":"/a","body":"ERROR x"}`, "", record.None},
+		{`{"log":"ERROR x`, "", record.None},
+		{`{"msg":"ERROR x"}`, "", record.None},
+		{`{"a":{"log":"ERROR x"}}`, "", record.None},
+		{`log="ERROR x" message="2026-11-20T15:04:05Z"`, "", record.None},
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/field/parse"
 	"logstow/record/recognize"
 )
 
@@ -19,6 +20,12 @@ func seeds() []string {
 		`{"timestamp":{"seconds":1795187045,"nanos":5},"log":{"level":"info"}}`, `level=info ts=1795187045 msg="a b"`,
 		"web-1  | \x1b[2m2026-11-20T15:04:05Z\x1b[0m INFO x", "type=A msg=audit(1795187045.1:2): x", "Feb 29 00:00:00 a b: x",
 		"name - root - INFO - x", "I, [2026-11-20T15:04:05 #1]  INFO -- : x", "2026-11-20 15:04:05, Info   CBS x",
+		"[15:04:05 ERR] x", "1234:M 20 Nov 2026 15:04:05.123 # x", "Traceback (most recent call last):",
+		"A 1795187045 2026.11.20 R0 2026-11-20-15.04.05.363779 R0 RAS KERNEL FATAL x",
+		"[2026-11-20T15:04:05.123Z] \"GET / HTTP/1.1\" 503 UF", "https 2026-11-20T15:04:05.1Z app/lb/50 1.2.3.4:5 - 0 0 0 502 - 1 2",
+		`Nov 20 15:04:05 lb haproxy[1]: 10.0.1.2:3 [20/Nov/2026:15:04:04.655] in a/b 1/2/3/4/5 503 2`,
+		`{"version":"1.1","host":"a","short_message":"x","level":3}`,
+		`{"log":"{\"level\":\"warn\",\"t\":{\"$date\":\"2026-11-20T15:04:05Z\"}}","stream":"a"}`,
 	}
 }
 
@@ -31,8 +38,9 @@ func FuzzHistory(f *testing.F) {
 	}
 	f.Add([]byte("Feb 29 00:00:00 x"), []byte("1"), int64(0))
 	zone := time.FixedZone("odd", 5*3600+1800)
+	auto := parse.Auto()
 	f.Fuzz(func(t *testing.T, before, line []byte, at int64) {
-		for _, opts := range []recognize.Options{{}, {Zone: zone}} {
+		for _, opts := range []recognize.Options{{Parser: auto}, {Zone: zone, Parser: auto}} {
 			r := recognize.New(opts)
 			first := r.Stamp(before, at, at)
 			got := r.Stamp(line, at, at)
@@ -61,7 +69,7 @@ func TestHistory(t *testing.T) {
 	if err != nil {
 		zone = time.FixedZone("fixed", -5*3600)
 	}
-	opts := recognize.Options{Zone: zone}
+	opts := recognize.Options{Zone: zone, Parser: parse.Auto()}
 	r := recognize.New(opts)
 	all := seeds()
 	at := reference().UnixNano()
@@ -105,10 +113,13 @@ func BenchmarkStamp(b *testing.B) {
 		"JSON/pino":     `{"level":30,"time":1795187045123,"pid":12,"hostname":"web-1","msg":"request served","path":"/api/v1/things"}`,
 		"JSON/end":      `{"msg":"request served","path":"/api/v1/things","status":200,"user":{"id":5,"name":"x"},"level":"info","ts":1795187045.123}`,
 		"JSON/no-level": `{"time":"2026-11-20T15:04:05.123Z","msg":"request served","path":"/api/v1/things","status":200,"n":1,"m":2}`,
+		"JSON/wrapped":  `{"log":"{\"level\":\"info\",\"time\":\"2026-11-20T15:04:05Z\",\"msg\":\"request served\"}\n","stream":"stdout"}`,
 		"Logfmt":        `time="2026-11-20T15:04:05Z" level=info msg="request served" path=/api/v1/things`,
 		"Access":        `10.11.10.1 - - [20/Nov/2026:15:04:05 +0000] "GET /v2/servers/detail HTTP/1.1" 200 1893`,
 		"Nginx":         "2026/11/20 15:04:05 [error] 1234#0: *1 open() failed",
 		"Epoch":         "1795187045.123 something happened",
+		"Text":          "2026-11-20T15:04:05.123Z request served by host [10.0.0.1] in 5 ms",
+		"Envoy":         `[2026-11-20T15:04:05.123Z] "GET /v1/things HTTP/1.1" 200 - 0 1893 12 11 "-" "curl" "id" "host" "10.0.0.1:80"`,
 		"NoTime":        "\tat com.example.Main.main(Main.java:12)",
 		"Klog":          "I1120 15:04:05.123456    1234 file.go:12] hello",
 		"RFC5424":       "<165>1 2026-11-20T15:04:05.003Z host app 8710 ID47 - hello",

@@ -9,10 +9,13 @@ import (
 // and level are found.
 func (f *finding) object(b []byte) {
 	m := jsontext.Object(b)
-	for !f.found || f.level == record.None {
+	for first := true; !f.found || f.level == record.None; first = false {
 		name, value, ok := m.Next()
 		if !ok {
 			break
+		}
+		if first && string(name) == "body" { // elsewhere it is more likely that of a request
+			f.wrap(value)
 		}
 		f.field(name, value)
 	}

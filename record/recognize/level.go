@@ -75,9 +75,12 @@ func isNoun(alias []byte) bool {
 }
 
 // levelInGroup is the level that a bracket's content is or begins with: [error],
-// [ WARN ], [core:error], [INFO/MainProcess], [ERROR tid=3].
+// [ WARN ], [core:error], [INFO/MainProcess], [ERROR tid=3]; or ends with behind a clock.
 func levelInGroup(b []byte) record.Level {
 	b = trimSpace(b)
+	if len(b) > 0 && b[0]-'0' <= 9 {
+		return clockLevel(b)
+	}
 	if module := bytes.LastIndexByte(b, ':'); module >= 0 && bytes.IndexByte(b, ' ') < 0 {
 		if level := groupWord(b[module+1:]); level != record.None {
 			return level

@@ -18,8 +18,11 @@ type finding struct {
 	level  record.Level
 	// impliedLevel is the level that a format implies if it has none.
 	impliedLevel record.Level
-	// mongo is set once the time was found in MongoDB's form.
-	mongo bool
+	// mongo is set once the time was found in MongoDB's form, numeric once a level of one digit was.
+	mongo, numeric bool
+	// wrapped is the text of a member that may be a line of its own, still escaped; nil if there is
+	// none.
+	wrapped []byte
 }
 
 // setTime sets the time.
@@ -44,6 +47,7 @@ func (f *finding) line(b []byte) {
 		i = f.priority(b, i)
 	}
 	f.columns(b, i)
+	f.spellings(b)
 }
 
 // priority reads a syslog priority and RFC 5424's version at b[i] and returns the
@@ -77,6 +81,9 @@ func (f *finding) columns(b []byte, i int) {
 		}
 		if !f.found {
 			if end := f.timeAt(b, i, bare); end > 0 {
+				if f.level == record.None {
+					f.level = redisLevel(b, i, end)
+				}
 				if f.level != record.None {
 					return
 				}

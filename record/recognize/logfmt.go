@@ -43,6 +43,7 @@ func (f *finding) pairs(b []byte) {
 		f.field(b[i:equals], b[equals+1:end])
 		i = end
 	}
+	f.wrapped = nil // only JSON wraps lines
 }
 
 // pairEnd is the end of the logfmt value at b[i], which may be empty.

@@ -14,21 +14,29 @@
 //     value is a time. Keys inside strings and nested objects do not count, but for
 //     a few well-known shapes ({"$date": …}, {"seconds": …, "nanos": …}).
 //   - In logfmt pairs (time=… level=…) likewise.
+//   - In the line that a JSON object wraps in a text named log or message, or in a first member named
+//     body, as senders of containers' output do, if the object itself has none. It gives the level likewise.
 //
 // # Where a level is recognized
 //
 // In a JSON or logfmt field or a syslog priority; else before the time or in the columns
 // after it, as a whole word that is set off: in upper case, in brackets, or followed by
-// a colon. Words of the message are not looked at.
+// a colon. Then in the places and spellings of some formats: Serilog's [15:04:05 ERR], the marks of
+// Redis, the column of Blue Gene/L, a message that begins as a Python traceback. Then by the fields
+// of a format, such as the status of an access log: see [parse.Parser.Level]. Words of the message
+// are not looked at.
 //
 // The result depends on the line alone: only times without a year use a reference, and only a line
 // without a time uses the lines before it.
 package recognize
 
 import (
+	"bytes"
 	"math"
 	"time"
 
+	"logstow/field/parse"
+	"logstow/internal/jsontext"
 	"logstow/record"
 	"logstow/record/internal/civil"
 )
@@ -51,6 +59,9 @@ type Options struct {
 	MaxAhead time.Duration
 	// Rules take precedence over recognition; nil is none.
 	Rules *Rules
+	// Parser finds the level of lines in which none is recognized; nil is [parse.Auto]. A caller that makes
+	// many Recognizers should set it: compiling a parser takes longer than to recognize a line.
+	Parser *parse.Parser
 }
 
 // Stamp is the result for a line.
@@ -96,6 +107,9 @@ type Recognizer struct {
 	minute   minute
 	maxAhead int64
 	rules    *Rules
+	parser   *parse.Parser
+	// unwrapped is reused for wrapped lines.
+	unwrapped []byte
 	// last is the time of the last record whose line contained one.
 	last    int64
 	hasLast bool
@@ -106,7 +120,7 @@ func New(opts Options) *Recognizer {
 	if opts.MaxAhead == 0 {
 		opts.MaxAhead = DefaultMaxAhead
 	}
-	return &Recognizer{clock: newClock(opts.Zone), maxAhead: int64(opts.MaxAhead), rules: opts.Rules}
+	return &Recognizer{clock: newClock(opts.Zone), maxAhead: int64(opts.MaxAhead), rules: opts.Rules, parser: opts.Parser}
 }
 
 // Stamp finds the time and the level of a line, which it does not retain. All times are Unix
@@ -114,8 +128,10 @@ func New(opts Options) *Recognizer {
 // are resolved to the latest before it (up to a day after it is allowed, for clock skew): the
 // modification time of an old file, otherwise read.
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
-	f := finding{minute: &r.minute}
-	f.line(line)
+	f := r.find(line)
+	if f.wrapped != nil && (!f.found || f.level == record.None) {
+		r.unwrap(&f)
+	}
 	if r.rules != nil {
 		r.rules.apply(&f, line)
 	}
@@ -128,6 +144,45 @@ func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
 		s.Time = r.last
 	}
 	return s
+}
+
+// find finds what the line itself contains.
+func (r *Recognizer) find(line []byte) finding {
+	f := finding{minute: &r.minute}
+	f.line(line)
+	if f.level == record.None && (f.numeric || len(line) > 0 && line[0] != '{') {
+		f.level = r.fieldLevel(line)
+	}
+	return f
+}
+
+// maxWrapped is how much of a wrapped line is examined, in bytes of JSON.
+const maxWrapped = 4 << 10
+
+// unwrap finds what is missing in the wrapped line.
+func (r *Recognizer) unwrap(f *finding) {
+	line := f.wrapped
+	line = line[:min(len(line), maxWrapped)]
+	if bytes.IndexByte(line, '\\') >= 0 {
+		r.unwrapped = jsontext.Unescape(r.unwrapped[:0], line)
+		line = r.unwrapped
+	}
+	inner := r.find(line)
+	if !f.found && inner.found {
+		f.moment, f.found = inner.moment, true
+	}
+	if f.level == record.None {
+		f.level = inner.level
+	}
+}
+
+// fieldLevel is the level of a line by its fields.
+func (r *Recognizer) fieldLevel(line []byte) record.Level {
+	if r.parser == nil {
+		r.parser = parse.Auto()
+	}
+	level, _ := r.parser.Level(line)
+	return level
 }
 
 // CheckTime returns a time that a sender provided outside of the line, or the read time and why.

@@ -16,7 +16,7 @@ import (
 	"logstow/store"
 )
 
-// Pages as Azure and Azurite write them, and some that nobody does.
+// Pages as Azure and Azurite write them, and some that neither does.
 var pagesSeen = []string{
 	`<?xml version="1.0" encoding="utf-8"?><EnumerationResults ServiceEndpoint="https://acct.blob.core.windows.net/" ContainerName="logs"><Prefix>a/</Prefix><MaxResults>5000</MaxResults><Blobs>` +
 		`<Blob><Name>api/2014/07/31/1800/000001.log</Name><Properties><Creation-Time>Thu, 31 Jul 2014 18:00:00 GMT</Creation-Time><Last-Modified>Thu, 31 Jul 2014 18:00:00 GMT</Last-Modified><Etag>0x8D1234567890ABC</Etag><Content-Length>8388608</Content-Length><Content-Type>text/plain; charset=utf-8</Content-Type><Content-MD5 /><AccessTier>Cool</AccessTier><AccessTierInferred>true</AccessTierInferred><LeaseStatus>unlocked</LeaseStatus></Properties><Metadata><StartTime>2014-07-31T18:00:00.000000000Z</StartTime><Note>a &lt;b&gt; &amp; "c" &apos;d&quot;</Note><Empty /></Metadata><OrMetadata /></Blob>` +

@@ -145,7 +145,7 @@ func TestIdentity(t *testing.T) {
 			}
 			asked, forms := a.requests()
 			if len(asked) == 0 {
-				t.Fatal("nobody was asked for a token")
+				t.Fatal("no token was requested")
 			}
 			asks(t, asked[0], forms[0])
 			if expiry, ok := s.Expires(); !ok || expiry.IsZero() {

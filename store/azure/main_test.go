@@ -67,7 +67,7 @@ func mustCreate(t testing.TB, s store.Store, name, body string, opts store.Creat
 	return etag
 }
 
-// table is a table name that nobody else uses.
+// table is a table name that no other test uses.
 func table(a *azurite.Azurite) string {
 	return "t" + strings.ReplaceAll(a.Container(), "-", "")
 }

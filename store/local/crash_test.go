@@ -65,7 +65,7 @@ func checkKilled(t *testing.T, dir string, done map[string]string, indexed map[s
 	for name, blob := range listed {
 		want := selfBody(name)
 		if done[name] == "" {
-			t.Errorf("%s is listed and nobody made it", name)
+			t.Errorf("%s is listed but was not created", name)
 		}
 		if blob.Size != int64(len(want)) {
 			t.Errorf("%s has %d bytes, want %d", name, blob.Size, len(want))

@@ -90,7 +90,7 @@ func (d *database) reading(ctx context.Context) (*sql.DB, error) {
 		d.retired = append(d.retired, d.db)
 	}
 	if len(d.retired) > maxRetired {
-		_ = d.retired[0].Close() // nobody reads what it wrote
+		_ = d.retired[0].Close() // its file was replaced
 		d.retired = d.retired[1:]
 	}
 	d.db = opened

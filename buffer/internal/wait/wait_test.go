@@ -16,7 +16,7 @@ func isClosed(ch <-chan struct{}) bool {
 	}
 }
 
-// Notify wakes those who waited before it, and nobody who waits after it.
+// Notify wakes the goroutines that waited before it, and none that waits after it.
 func TestEvent(t *testing.T) {
 	t.Parallel()
 	var e wait.Event

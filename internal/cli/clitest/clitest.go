@@ -22,7 +22,7 @@ const width = 80
 func placeholders() []string {
 	return []string{
 		"ADDRESS", "CLASS", "CLASS=DURATION", "DIR", "DOLLARS", "DURATION", "EXPR", "FILE", "FORMAT", "GLOB", "KIND", "LEVEL", "MODE",
-		"N", "NAME", "REGEXP", "SIZE", "STORE", "TEXT", "TIME", "ZONE",
+		"N", "NAME", "PARSER", "REGEXP", "SIZE", "STORE", "TEXT", "TIME", "ZONE",
 	}
 }
 

@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"logstow/buffer"
+	"logstow/config"
+	"logstow/field"
+	"logstow/field/parse"
+	"logstow/input"
+	"logstow/record"
+	"logstow/record/recognize"
+)
+
+// TimeOrigin is where the time of a sampled record is from.
+type TimeOrigin string
+
+// The origins of times.
+const (
+	TimeOfLine     TimeOrigin = "line"
+	TimeOfRuntime  TimeOrigin = "runtime"  // a container runtime's
+	TimeOfPrevious TimeOrigin = "previous" // of the record before
+	TimeOfReading  TimeOrigin = "reading"
+)
+
+// SampledRecord is what [Run] makes of lines of a file.
+type SampledRecord struct {
+	// Line is the number of its first line, from 1; Lines is how many lines were joined.
+	Line, Lines int
+	Time        time.Time
+	TimeFrom    TimeOrigin
+	// Rejected is why the line's time was rejected.
+	Rejected recognize.Reason
+	Level    record.Level
+	// Message is the message as stored, Fields are its fields in their order, without objects, whose
+	// members are fields.
+	Message string
+	Fields  []SampledField
+	// Dropped is set if processing drops the record.
+	Dropped bool
+}
+
+// SampledField is a field of a message.
+type SampledField struct {
+	Name string
+	Kind field.Kind
+	Text string
+}
+
+// Sample makes records of lines as an input of files does, and stores nothing. now is the time of
+// reading, ref the reference for times without a year.
+func Sample(ctx context.Context, in *config.Input, lines io.Reader, now, ref time.Time) ([]SampledRecord, error) {
+	p := &pipeline{Settings: Settings{Once: true}, log: slog.New(slog.DiscardHandler)}
+	opts, err := p.inputOptions(in)
+	if err != nil {
+		return nil, &SettingsError{err}
+	}
+	opts.Sink, opts.Now = discard{}, func() time.Time { return now }
+	if opts, err = opts.WithDefaults(); err != nil {
+		return nil, &SettingsError{err}
+	}
+	s := &sampler{
+		inner: opts.Process, recognizer: recognize.New(opts.Recognize), splitter: opts.Recognize.Parser.Splitter(),
+		now: now.UnixNano(), ref: ref.UnixNano(), next: 1,
+	}
+	opts.Process = s
+	feed, err := input.NewFeed(opts)
+	if err != nil {
+		return nil, err
+	}
+	src := feed.NewSource("sample")
+	if err := feed.Read(ctx, src, lines, ref); err != nil {
+		return nil, err
+	}
+	return s.records, feed.End(ctx, src, ref)
+}
+
+// sampler is an [input.Processor] that collects the records.
+type sampler struct {
+	inner      input.Processor
+	recognizer *recognize.Recognizer
+	splitter   *parse.Splitter
+	now, ref   int64
+	next       int // line
+	records    []SampledRecord
+}
+
+func (s *sampler) Process(service string, r *record.Record) bool {
+	one := SampledRecord{Line: s.next, Lines: 1 + bytes.Count(r.Message, []byte{'\n'}), Time: time.Unix(0, r.Time).UTC(), Level: r.Level}
+	s.next += one.Lines
+	stamp := s.recognizer.Stamp(r.Message, s.now, s.ref)
+	one.Rejected = stamp.Rejected
+	switch {
+	case stamp.Found && stamp.Rejected == recognize.Accepted:
+		one.TimeFrom = TimeOfLine
+	case stamp.Found || r.Time == s.now:
+		one.TimeFrom = TimeOfReading
+	case len(s.records) > 0 && one.Time.Equal(s.records[len(s.records)-1].Time):
+		one.TimeFrom = TimeOfPrevious
+	default:
+		one.TimeFrom = TimeOfRuntime
+	}
+	one.Dropped = s.inner != nil && !s.inner.Process(service, r)
+	one.Message = string(r.Message)
+	s.splitter.Split(r.Message)
+	for name, v := range s.splitter.All() {
+		if v.IsObject() {
+			continue // its members follow
+		}
+		one.Fields = append(one.Fields, SampledField{name, v.Kind, string(v.Text)})
+	}
+	s.records = append(s.records, one)
+	return false
+}
+
+// discard is a sink that keeps nothing.
+type discard struct{}
+
+func (discard) Append(context.Context, buffer.Chunk) (buffer.LSN, error) { return 0, nil }
+func (discard) Position(string) ([]byte, bool)                           { return nil, false }
+func (discard) Positions(string) []buffer.Position                       { return nil }
+func (discard) Synced(context.Context, buffer.LSN) error                 { return nil }

@@ -1,0 +1,211 @@
+package parse
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// format is a text format that is recognized.
+type format uint8
+
+const (
+	plain     format = iota // JSON, logfmt, or no fields
+	access                  // common and combined log format, and what extends them
+	envoy                   // Envoy's default
+	haproxy                 // HAProxy's HTTP format
+	alb                     // AWS application load balancer
+	klog                    // Kubernetes' logger
+	formatEnd               // their number
+)
+
+// The columns of the formats, as the documentation of each project lists them, with the shared
+// names where they have one. That of access begins behind the addresses and names.
+const (
+	accessLayout = `[time] "request" #status$ #bytes$`
+	// agentsLayout is what the combined log format has behind it, ingressLayout what ingress-nginx
+	// writes behind that.
+	agentsLayout  = `"referer" "user_agent"`
+	ingressLayout = `#request_length #duration [proxy_upstream_name] [proxy_alternative_upstream_name] ` +
+		`upstream_addr, upstream_response_length, upstream_response_time, upstream_status, req_id`
+
+	envoyLayout = `[start_time] "request" #status response_flags #bytes_received #bytes #duration ` +
+		`x_envoy_upstream_service_time "x_forwarded_for" "user_agent" "x_request_id" "authority" "upstream_host"`
+
+	haproxyLayout = `ip:client_port [request_date] frontend_name backend_name/server_name TR/Tw/Tc/Tr/duration ` +
+		`#status #bytes captured_request_cookie captured_response_cookie termination_state ` +
+		`actconn/feconn/beconn/srv_conn/retries srv_queue/backend_queue ` +
+		`{captured_request_headers} {captured_response_headers} "request"`
+
+	albLayout = `type time elb ip:client_port target_ip:target_port ` +
+		`request_processing_time target_processing_time response_processing_time ` +
+		`#status target_status_code #received_bytes #bytes "request" "user_agent" ssl_cipher ssl_protocol ` +
+		`target_group_arn "trace_id" "domain_name" "chosen_cert_arn" matched_rule_priority request_creation_time ` +
+		`"actions_executed" "redirect_url" "error_reason" "target_port_list" "target_status_code_list" ` +
+		`"classification" "classification_reason" conn_trace_id`
+)
+
+// The names that code uses, in the order of fixedNames.
+const (
+	_ id = iota
+	idVhost
+	idPort
+	idIP
+	idIdent
+	idUser
+	idMethod
+	idHost
+	idPath
+	idQuery
+	idProtocol
+	idRequest
+	idStatus
+	idDuration
+	idForwarded
+	idReceived
+	idSent
+	idSeverity
+	idTime
+	idThread
+	idFile
+	idLine
+	idMessage
+)
+
+const fixedNames = "vhost port ip ident user method host path query protocol request status duration " +
+	"http_x_forwarded_for bytes_received bytes_sent severity time thread file line message"
+
+// formats are the compiled layouts and the names in them.
+type formats struct {
+	names   []string // by id
+	ids     map[string]id
+	columns [formatEnd][]column
+	agents  []column
+	ingress []column
+	status  depths // to know the status
+	all     depths // to know all fields
+}
+
+// depths are how much of a line is read.
+type depths struct {
+	columns [formatEnd]int // how many columns of each format
+	client  bool           // of access: what is in front of them
+	tail    bool           // of access: what is behind them
+}
+
+func newFormats() *formats {
+	f := &formats{names: []string{""}, ids: map[string]id{}}
+	for name := range strings.FieldsSeq(fixedNames) {
+		f.id(name)
+	}
+	f.columns[access] = f.layout(accessLayout)
+	f.columns[envoy] = f.layout(envoyLayout)
+	f.columns[haproxy] = f.layout(haproxyLayout)
+	f.columns[alb] = f.layout(albLayout)
+	f.agents = f.layout(agentsLayout)
+	f.ingress = f.layout(ingressLayout)
+	f.need(idStatus, &f.status)
+	for i := range f.names {
+		f.need(id(i), &f.all)
+	}
+	return f
+}
+
+// id is that of a name.
+func (f *formats) id(name string) id {
+	n, ok := f.ids[name]
+	if !ok {
+		n = id(len(f.names))
+		f.ids[name] = n
+		f.names = append(f.names, name)
+	}
+	return n
+}
+
+// need raises depths to what has to be read to know a field; 0 is the name of none.
+func (f *formats) need(name id, d *depths) {
+	for format, columns := range f.columns {
+		for i, c := range columns {
+			if slices.Contains(c.ids, name) {
+				d.columns[format] = max(d.columns[format], i+1)
+			}
+		}
+	}
+	switch {
+	case slices.Contains([]id{idVhost, idPort, idIP, idIdent, idUser}, name):
+		d.client = true
+	case !slices.ContainsFunc(f.columns[access], func(c column) bool { return slices.Contains(c.ids, name) }):
+		d.tail = true
+	}
+	if d.tail {
+		d.columns[access] = len(f.columns[access])
+	}
+}
+
+// split reads the fields of a message as deep as d says.
+func (f *formats) split(l *line, message []byte, d *depths) {
+	l.reset(message)
+	format, start := recognize(message)
+	if format == plain {
+		return
+	}
+	if format == klog {
+		l.klog()
+		return
+	}
+	columns := f.columns[format][:d.columns[format]]
+	l.text, l.cut = firstLine(message)
+	if start > len(l.text) {
+		l.reset(message)
+		return
+	}
+	l.rest, l.escape = nil, '\\'
+	switch format {
+	case access:
+		if d.client {
+			l.client(start)
+		}
+		if next := l.walk(columns, start); d.tail {
+			f.tail(l, next)
+		}
+	case envoy:
+		l.escape = 0
+		status := f.status.columns[envoy]
+		next := l.walk(f.columns[envoy][:status], start)
+		if next == mismatch { // "text" behind a time is common
+			l.reset(message)
+			return
+		}
+		l.walk(columns[min(status, len(columns)):], next)
+	case haproxy:
+		l.escape = '#'
+		l.walk(columns, bytes.LastIndexByte(l.text[:start-1], ' ')+1)
+	default:
+		l.walk(columns, start)
+	}
+}
+
+// tail reads what follows the columns of the common log format at text[i].
+func (f *formats) tail(l *line, i int) {
+	if i >= 0 && i < len(l.text) && l.text[i] == '"' {
+		i = l.walk(f.agents, i)
+	}
+	if i < 0 || i >= len(l.text) {
+		return
+	}
+	if isIngress(l.text[i:]) {
+		l.walk(f.ingress, i)
+		return
+	}
+	l.extras(i)
+}
+
+// isIngress reports whether b begins with two numbers and a bracket.
+func isIngress(b []byte) bool {
+	if len(b) == 0 || !isDigit(b[0]) {
+		return false
+	}
+	length := wordEnd(b, 0)
+	duration := wordEnd(b, min(length+1, len(b)))
+	return duration+1 < len(b) && b[duration+1] == '[' && isNumeric(b[:length]) && isNumeric(b[length+1:duration])
+}

@@ -1,0 +1,131 @@
+package parse_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"logstow/field"
+	"logstow/field/parse"
+)
+
+// fieldsOf are the fields that a splitter iterates over, the first of each name.
+func fieldsOf(p *parse.Parser, message []byte) map[string]field.Value {
+	s := p.Splitter()
+	s.Split(message)
+	found := map[string]field.Value{}
+	for name, v := range s.All() {
+		if _, ok := found[name]; !ok {
+			found[name] = field.Value{Kind: v.Kind, Text: bytes.Clone(v.Text)}
+		}
+	}
+	return found
+}
+
+// checkSplitter checks that the values of a splitter by name and those that it iterates over are
+// the same, that each is a part of the message or such a part without escapes, and that the message
+// is not changed.
+func checkSplitter(t *testing.T, p *parse.Parser, message []byte) {
+	t.Helper()
+	original := bytes.Clone(message)
+	found := fieldsOf(p, message)
+	names := []string{"status", "user_agent", "none"}
+	for name := range found {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	s := p.Splitter(names...)
+	// The same with each field alone: how much of a line is read depends on the names.
+	s.Split(message)
+	for i, name := range names {
+		want := found[name]
+		got := s.Value(i)
+		one := p.Splitter(name)
+		one.Split(message)
+		for _, v := range []field.Value{got, one.Value(0)} {
+			same := v.Kind == want.Kind && bytes.Equal(v.Text, want.Text)
+			if !same && !malformed(p, message) {
+				t.Fatalf("%s: %q of %q is %d %q, but %d %q of all", p, name, message, v.Kind, v.Text, want.Kind, want.Text)
+			}
+			if !bytes.Contains(message, v.Text) && !bytes.ContainsAny(message, `\#`) {
+				t.Fatalf("%s: %q of %q is %q", p, name, message, v.Text)
+			}
+			if len(v.Text) > len(message) {
+				t.Fatalf("%s: %q of %q is longer: %q", p, name, message, v.Text)
+			}
+		}
+	}
+	p.Level(message)
+	if !bytes.Equal(original, message) {
+		t.Fatalf("%q is changed to %q", original, message)
+	}
+}
+
+// malformed says whether package field may find other members than it lists: in an object that is
+// none, or in one that is nested very deeply.
+func malformed(p *parse.Parser, message []byte) bool {
+	if p.String() != "auto/1" {
+		return false
+	}
+	i := bytes.IndexByte(message, '{')
+	return i >= 0 && (!json.Valid(bytes.TrimSpace(message[i:])) || bytes.Count(message, []byte("{")) > 8)
+}
+
+func FuzzAuto(f *testing.F) {
+	for _, line := range samples() {
+		f.Add([]byte(line))
+		f.Add([]byte(line[:len(line)/2]))
+		f.Add([]byte(line + " …[logstow: cut 9 bytes]"))
+	}
+	f.Add([]byte("192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] \"\xff\x00\\x1\" 4"))
+	f.Add([]byte("\n0[00/000/0000:00000000 00000]"))
+	f.Add([]byte(`[0000-00-00T00:] "A"       "" "0" 0`))
+	p := parse.Auto()
+	f.Fuzz(func(t *testing.T, message []byte) {
+		checkSplitter(t, p, message)
+	})
+}
+
+// Every beginning of a line of each format has the fields of the line that are complete in it.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	p := parse.Auto()
+	for format, line := range samples() {
+		if format == "json" || format == "logfmt" || format == "text" {
+			continue
+		}
+		whole := fieldsOf(p, []byte(line))
+		most := 0
+		for end := 60; end <= len(line); end++ { // fewer bytes may not be recognized
+			for _, mark := range []string{"", " …[logstow: cut 9 bytes]"} {
+				part := append([]byte(line[:end]), mark...)
+				checkSplitter(t, p, part)
+				found := fieldsOf(p, part)
+				for name, v := range found {
+					if want := whole[name].Text; !bytes.Equal(v.Text, want) && !mayEnd(format, name, mark != "") {
+						t.Errorf("%s: %q of %s is %q, want %q", format, name, part, v.Text, want)
+					}
+				}
+				most = max(most, len(found))
+			}
+		}
+		if most < len(whole) || most < 8 {
+			t.Errorf("%s: at most %d fields of %d", format, most, len(whole))
+		}
+	}
+}
+
+// mayEnd reports whether the line of a format may end with a field, so that it is one even if it
+// is cut off.
+func mayEnd(format, name string, marked bool) bool {
+	switch name {
+	case "message", "pod", "status": // what a message contains is not of the format
+		return format == "klog"
+	case "bytes", "duration", "rt", "req_id", "conn_trace_id":
+		return !marked
+	case "bytes_received", "bytes_sent": // what ingress-nginx writes begins as Apache's combinedio
+		return !marked && format == "ingress"
+	}
+	return false
+}

@@ -1,0 +1,228 @@
+// Package parse finds the fields of messages, as the parser of a service says: JSON and logfmt as
+// package field does, well-known text formats by recognition (access logs, klog), or those of a
+// pattern or a regular expression.
+//
+// A [Parser] is compiled once. A [Splitter] splits message after message and returns the values of
+// the fields that it was made for, or all of them.
+package parse
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrUnknownVersion is what [CompileStored] returns for a parser or a version of one that this
+// program does not know: a newer program stored it.
+var ErrUnknownVersion = errors.New("unknown parser or version")
+
+// version is that of all parsers so far. A parser's version changes if the fields of any message
+// change.
+const version = "1"
+
+// storedDefault is the parser of a footer that has none.
+const storedDefault = "auto/1"
+
+// MaxExpression is the maximum length of an expression in bytes.
+const MaxExpression = 1000
+
+// The names of the parsers.
+const (
+	nameAuto    = "auto"
+	nameNone    = "none"
+	namePattern = "pattern"
+	nameRegexp  = "regexp"
+)
+
+// Parser says which fields messages have. It is immutable and safe for concurrent use.
+type Parser struct {
+	name       string
+	expression string // of pattern and regexp
+	// One of these is set, none for the parser "none".
+	formats *formats
+	pattern *pattern
+	regexp  *regexp.Regexp
+	// captures are the names of the captures of pattern, or of the groups of regexp, where "" is
+	// one without a name.
+	captures []string
+}
+
+// Compile compiles a parser as users write it:
+//
+//	auto
+//	none
+//	pattern '<ip> - <user> [<_>] "<method> <path> <_>" <status> <bytes>'
+//	regexp '(?P<status>\d{3})'
+//
+// Quotes around an expression are ' or `; they may be omitted. An error names the character at
+// which the mistake is, counted from 1.
+func Compile(text string) (*Parser, error) {
+	name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	expression, start := unquoted(text, strings.TrimSpace(rest))
+	return compile(name, expression, start)
+}
+
+// Auto is the parser "auto", which is the default.
+func Auto() *Parser { return &Parser{name: nameAuto, formats: newFormats()} }
+
+// CompileStored reads what [Parser.String] or [Parser.Stored] wrote. The error is an [ErrUnknownVersion] if a newer
+// program wrote it.
+func CompileStored(stored string) (*Parser, error) {
+	if stored == "" {
+		stored = storedDefault
+	}
+	head, rest, _ := strings.Cut(stored, " ")
+	name, v, _ := strings.Cut(head, "/")
+	if !slices.Contains([]string{nameAuto, nameNone, namePattern, nameRegexp}, name) || v != version {
+		return nil, fmt.Errorf("%w: %q", ErrUnknownVersion, head)
+	}
+	expression, start := unquoted(stored, rest)
+	p, err := compile(name, expression, start)
+	if err != nil {
+		return nil, err
+	}
+	if p.String() != stored {
+		return nil, fmt.Errorf("invalid stored parser %q", stored)
+	}
+	return p, nil
+}
+
+// unquoted is an expression without its quotes, and the character of text at which it starts.
+func unquoted(text, expression string) (string, int) {
+	before := len(text) - len(strings.TrimRight(text, " \t\r\n"))
+	start := len(text) - before - len(expression)
+	if n := len(expression); n > 1 && (expression[0] == '\'' || expression[0] == '`') && expression[n-1] == expression[0] {
+		expression = expression[1 : n-1]
+		start++
+	}
+	return expression, utf8.RuneCountInString(text[:start]) + 1
+}
+
+// compile makes a parser; its expression starts at a character of what was typed.
+func compile(name, expression string, start int) (*Parser, error) {
+	p := &Parser{name: name, expression: expression}
+	switch name {
+	case nameAuto, nameNone:
+		if expression != "" {
+			return nil, fmt.Errorf("parser %q takes no expression (at character %d)", name, start)
+		}
+		if name == nameAuto {
+			return Auto(), nil
+		}
+		return p, nil
+	case namePattern, nameRegexp:
+		if expression == "" {
+			return nil, fmt.Errorf("parser %q needs an expression (at character %d)", name, start)
+		}
+	default:
+		return nil, fmt.Errorf("unknown parser %q: want auto, none, pattern '…' or regexp '…'", name)
+	}
+	if len(expression) > MaxExpression {
+		return nil, fmt.Errorf("expression of %d bytes, at most %d allowed (at character %d)", len(expression), MaxExpression, start)
+	}
+	if at := strings.IndexFunc(expression, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f || r == utf8.RuneError }); at >= 0 {
+		return nil, fmt.Errorf("line breaks and other control characters are not allowed (at character %d)", start+utf8.RuneCountInString(expression[:at]))
+	}
+	if name == namePattern {
+		return p, p.compilePattern(start)
+	}
+	return p, p.compileRegexp(start)
+}
+
+func (p *Parser) compilePattern(start int) error {
+	var err error
+	p.pattern, p.captures, err = compilePattern(p.expression, start)
+	return err
+}
+
+func (p *Parser) compileRegexp(start int) error {
+	var err error
+	if p.regexp, err = regexp.Compile(p.expression); err != nil {
+		return regexpError(err, p.expression, start)
+	}
+	p.captures = p.regexp.SubexpNames()
+	for i, name := range p.captures {
+		if name != "" && slices.Contains(p.captures[:i], name) {
+			at := strings.LastIndex(p.expression, "<"+name+">")
+			return fmt.Errorf("group <%s> occurs twice (at character %d)", name, start+utf8.RuneCountInString(p.expression[:at]))
+		}
+	}
+	if !slices.ContainsFunc(p.captures, func(name string) bool { return name != "" }) {
+		return fmt.Errorf("no named group: write (?P<name>…) (at character %d)", start)
+	}
+	return nil
+}
+
+// Stored is what a segment's footer has of the parser, and [CompileStored] reads: its String, but ""
+// for auto/1.
+func (p *Parser) Stored() string {
+	if s := p.String(); s != storedDefault {
+		return s
+	}
+	return ""
+}
+
+// String is the canonical form of the parser, with its version: auto/1. It is one line, and
+// [CompileStored] reads it. Parsers with the same one find the same fields.
+func (p *Parser) String() string {
+	s := p.name + "/" + version
+	if p.expression != "" {
+		s += " '" + p.expression + "'"
+	}
+	return s
+}
+
+// NameInMessage reports whether each message that has a field of this name contains the name: as
+// the last of the names that its dots separate.
+func (p *Parser) NameInMessage(name string) bool {
+	if p.formats != nil {
+		return p.formats.ids[name] == 0
+	}
+	return p.index(name) < 0 // no message has it
+}
+
+// TextInMessage reports whether each message in which the value of the field of this name contains text
+// contains it too, unless escaped in a string in JSON or logfmt.
+func (p *Parser) TextInMessage(name, text string) bool {
+	if p.formats == nil || p.formats.ids[name] == 0 || p.formats.ids[name] == idMessage {
+		return true // klog escapes nothing
+	}
+	for i := range len(text) {
+		if !isPlain(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// WholeInMessage reports whether a value begins and ends where a letter or digit cannot go on in the
+// message: captures may be parts of words.
+func (p *Parser) WholeInMessage() bool { return p.pattern == nil && p.regexp == nil }
+
+// index is the capture of a name, -1 if there is none.
+func (p *Parser) index(name string) int {
+	if name == "" {
+		return -1
+	}
+	return slices.Index(p.captures, name)
+}
+
+// match finds the captures in a message: out has a place for each of them.
+func (p *Parser) match(message []byte, out []span) {
+	clear(out)
+	if p.pattern != nil {
+		p.pattern.match(message, out)
+	}
+	if p.regexp == nil {
+		return
+	}
+	at := p.regexp.FindSubmatchIndex(message)
+	for i := range len(at) / 2 {
+		if at[2*i] >= 0 {
+			out[i] = span{set: true, start: at[2*i], end: at[2*i+1]}
+		}
+	}
+}

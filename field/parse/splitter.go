@@ -1,0 +1,145 @@
+package parse
+
+import (
+	"bytes"
+	"iter"
+
+	"logstow/field"
+)
+
+// Splitter splits messages into their fields, one after the other. It is for one goroutine.
+//
+// Values and their texts are valid until the next Split. Apart from messages that are larger than
+// all before them, only regular expressions allocate memory: once a match.
+type Splitter struct {
+	parser  *Parser
+	message []byte
+	values  []field.Value // by index
+	known   []bool        // which are known already
+	space   []byte        // texts without escapes
+
+	// For auto: all values are looked for only when they are asked for.
+	ids     []id
+	finders []*field.Finder
+	depth   depths
+	line    line
+	whole   line // as line, with all fields
+
+	// For pattern and regexp: captures by name, and which of them each value is, or -1.
+	captures []span
+	indexes  []int
+}
+
+// Splitter makes a Splitter that returns the fields of these names by index. With none of them it
+// serves to iterate over all fields.
+func (p *Parser) Splitter(names ...string) *Splitter {
+	s := &Splitter{parser: p, values: make([]field.Value, len(names)), known: make([]bool, len(names)), captures: make([]span, len(p.captures))}
+	for _, name := range names {
+		s.indexes = append(s.indexes, p.index(name))
+		if p.formats != nil {
+			n := p.formats.ids[name]
+			s.ids = append(s.ids, n)
+			s.finders = append(s.finders, field.New(name))
+			p.formats.need(n, &s.depth)
+		}
+	}
+	return s
+}
+
+// Split makes a message the current one.
+func (s *Splitter) Split(message []byte) {
+	s.message, s.space = message, s.space[:0]
+	clear(s.known)
+	if p := s.parser; p.formats != nil {
+		p.formats.split(&s.line, message, &s.depth)
+	} else {
+		p.match(message, s.captures)
+	}
+}
+
+// Value is the value of the field of the i-th name in the current message.
+func (s *Splitter) Value(i int) field.Value {
+	if !s.known[i] {
+		s.values[i], s.known[i] = s.find(i), true
+	}
+	return s.values[i]
+}
+
+func (s *Splitter) find(i int) field.Value {
+	if s.parser.formats == nil {
+		if k := s.indexes[i]; k >= 0 {
+			return s.capture(k)
+		}
+		return field.Value{}
+	}
+	if name := s.ids[i]; name != 0 {
+		if at := s.line.at[name]; at > 0 {
+			return s.value(&s.line, int(at)-1)
+		}
+	}
+	if s.line.rest == nil {
+		return field.Value{}
+	}
+	return s.finders[i].Find(s.line.rest)
+}
+
+// capture is the value of a capture.
+func (s *Splitter) capture(k int) field.Value {
+	c := &s.captures[k]
+	if !c.set {
+		return field.Value{}
+	}
+	return field.Value{Kind: field.Bare, Text: s.message[c.start:c.end:c.end]}
+}
+
+// value is that of a field of a line.
+func (s *Splitter) value(l *line, i int) field.Value {
+	f := &l.fields[i]
+	v := field.Value{Kind: field.Bare, Text: l.text[f.start:f.end:f.end]}
+	if f.quoted {
+		v.Kind = field.String
+	}
+	if l.escape != 0 && bytes.IndexByte(v.Text, l.escape) >= 0 {
+		start := len(s.space)
+		s.space = unescape(s.space, v.Text, l.escape)
+		v.Text = s.space[start:len(s.space):len(s.space)]
+	}
+	return v
+}
+
+// All yields all fields of the current message, in their order in it; those in an object behind it.
+// A name may occur several times: the first one is that of [Splitter.Value].
+func (s *Splitter) All() iter.Seq2[string, field.Value] {
+	return func(yield func(string, field.Value) bool) {
+		if s.parser.formats == nil {
+			s.allCaptures(yield)
+			return
+		}
+		l := &s.whole
+		s.parser.formats.split(l, s.message, &s.parser.formats.all)
+		for i := range l.n {
+			if !yield(s.parser.formats.names[l.fields[i].id], s.value(l, i)) {
+				return
+			}
+		}
+		if l.rest == nil {
+			return
+		}
+		for name, v := range field.All(l.rest) {
+			if !yield(name, v) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Splitter) allCaptures(yield func(string, field.Value) bool) {
+	for k, name := range s.parser.captures {
+		if name == "" || !s.captures[k].set {
+			continue
+		}
+		if !yield(name, s.capture(k)) {
+			return
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package otlp_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	common1 "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	logs1 "go.opentelemetry.io/proto/slim/otlp/logs/v1"
+	resource1 "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+
+	"logstow/input"
+	"logstow/input/otlp"
+)
+
+// An application's lines are stored as they were logged, with their own time and level; beside
+// attributes they stay JSON.
+func TestOpenTelemetrySDKLines(t *testing.T) {
+	t.Parallel()
+	senders := sdk(t)
+	const count = 300
+	for kind, path := range map[string]string{"http-json": otlp.Path, "http-proto": otlp.Path, "grpc": ""} {
+		for _, form := range []string{"lines", "attributes"} {
+			t.Run(kind+" "+form, func(t *testing.T) {
+				t.Parallel()
+				s := new(sink)
+				address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
+				send(t, senders, kind, "http://"+address+path, fmt.Sprint(count), form)
+				var want []string
+				for i := range count {
+					at := fmt.Sprintf("2026-11-18T11:06:%02dZ", i%40)
+					line := fmt.Sprintf(`{"time":"%s","level":"warn","msg":"order %d \"failed\" ✓"}`, at, i)
+					if form == "attributes" {
+						line = `{"body":"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(line) + `\n","attributes":{"file":"a.log"}}`
+					}
+					want = append(want, fmt.Sprintf("web %s WARN - %s", at, line))
+				}
+				got := s.take()
+				slices.Sort(got)
+				slices.Sort(want)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-want +got)\n%.3000s", diff)
+				}
+			})
+		}
+	}
+}
+
+// object is an object of names and values.
+func object(members ...any) *common1.AnyValue {
+	list := new(common1.KeyValueList)
+	for i := 0; i < len(members); i += 2 {
+		list.Values = append(list.Values, attribute(members[i].(string), members[i+1].(*common1.AnyValue)))
+	}
+	return &common1.AnyValue{Value: &common1.AnyValue_KvlistValue{KvlistValue: list}}
+}
+
+// What is known about a line's origin is kept beside it.
+func TestLinesWithOrigin(t *testing.T) {
+	t.Parallel()
+	s := new(sink)
+	address := serve(t, otlp.Options{Options: input.Options{Sink: s}})
+	line := &logs1.LogRecord{TimeUnixNano: 1795000000e9, Body: text("ERROR x")}
+	scoped, resourced := record(line), record(line)
+	scoped.ResourceLogs[0].ScopeLogs[0].Scope = &common1.InstrumentationScope{Version: "1"}
+	resourced.ResourceLogs[0].Resource = &resource1.Resource{Attributes: []*common1.KeyValue{attribute("host.name", text("h"))}}
+	post(t, address, protobuf, "", marshal(t, scoped))
+	post(t, address, protobuf, "", marshal(t, resourced))
+	const at = "web 2026-11-18T11:06:40Z ERROR "
+	want := []string{at + `- {"body":"ERROR x","scope":{"version":"1"}}`, at + `h {"body":"ERROR x","resource":{"host.name":"h"}}`}
+	if diff := cmp.Diff(want, s.take()); diff != "" {
+		t.Error(diff)
+	}
+}

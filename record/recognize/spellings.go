@@ -1,0 +1,91 @@
+package recognize
+
+import (
+	"bytes"
+
+	"logstow/record"
+)
+
+// spellings looks for the level of formats that neither name it as usual nor where others do.
+func (f *finding) spellings(line []byte) {
+	if f.level != record.None {
+		return
+	}
+	const traceback = "Traceback (most recent call last):"
+	if len(line) >= len(traceback) && string(line[:len(traceback)]) == traceback {
+		f.level = record.Error
+		return
+	}
+	f.bgl(line)
+}
+
+// clockLevel is the level in a bracket's content that is a clock and a level: Serilog's [15:04:05 ERR].
+func clockLevel(b []byte) record.Level {
+	_, _, end := clockAt(b, 0)
+	if end == 0 || end == len(b) || b[end] != ' ' {
+		return record.None
+	}
+	return groupWord(trimSpace(b[end:]))
+}
+
+// redisLevel is the level that the mark behind the time b[start:end] stands for in Redis' format:
+// 1234:M 20 Nov 2026 15:04:05.123 * Ready to accept connections.
+func redisLevel(b []byte, start, end int) record.Level {
+	if start < len("1:M ") || b[start-1] != ' ' || b[start-3] != ':' || b[start-4]-'0' > 9 ||
+		len(b) < end+2 || b[end] != ' ' || len(b) > end+2 && b[end+2] != ' ' {
+		return record.None
+	}
+	switch b[start-2] {
+	case 'M', 'S', 'C', 'X': // master, replica, child, sentinel
+	default:
+		return record.None
+	}
+	switch b[end+1] {
+	case '.', '-': // debug, verbose
+		return record.Debug
+	case '*': // notice
+		return record.Info
+	case '#':
+		return record.Warn
+	}
+	return record.None
+}
+
+// bgl takes the level, and the time unless it is known, from the columns of Blue Gene/L: label, epoch,
+// date, node, time, node, type, component, level, message.
+//
+//	KERNDTLB 1117838570 2005.06.03 R02-M1 2005-06-03-15.42.50.363779 R02-M1 RAS KERNEL FATAL data TLB error
+func (f *finding) bgl(b []byte) {
+	const labelled, times = 32, len(" 1117838570 2005.06.03 ")
+	i := bytes.IndexByte(b[:min(len(b), labelled)], ' ')
+	if i <= 0 || len(b) < i+times || b[i+11] != ' ' || b[i+16] != '.' || b[i+19] != '.' || b[i+22] != ' ' {
+		return
+	}
+	var column [6][]byte // node, time, node, type, component, level
+	rest := b[i+times:]
+	for k := range column {
+		n := bytes.IndexByte(rest, ' ')
+		if n <= 0 {
+			return
+		}
+		column[k], rest = rest[:n], rest[n+1:]
+	}
+	const clock = "2005-06-03-15.42.50.363779"
+	if t := column[1]; len(t) != len(clock) || t[10] != '-' || t[13] != '.' || t[16] != '.' || t[19] != '.' || string(column[3]) != "RAS" {
+		return
+	}
+	level := record.LevelFromAlias(column[5])
+	if string(column[5]) == "FAILURE" { // above FATAL
+		level = record.Fatal
+	}
+	if level == record.None {
+		return
+	}
+	f.level = level
+	if f.found {
+		return
+	}
+	if m, n := epochText(b[i+1:]); n > 0 {
+		f.setTime(m)
+	}
+}
