@@ -14,6 +14,7 @@ import (
 	"logstow/compaction"
 	"logstow/containment"
 	"logstow/query"
+	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/cache"
 	"logstow/query/output"
 	"logstow/record"
@@ -130,17 +131,31 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 		texts["reasons"] = fmt.Sprint(reasons)
 	}
 	for _, by := range []string{"level", "minute", "hour", "day", "service", "instance", "source", "line", "instance level", "minute instance", "who"} {
-		stats, err := q.Stats(ctx, p, strings.Fields(by), time.UTC)
-		if err != nil {
-			a.tb.Fatal(err)
-		}
-		texts["stats by "+by] = fmt.Sprint(stats.Total, stats.Rows)
+		texts["stats by "+by] = fmt.Sprint(countBy(a.tb, q, p, strings.Fields(by)...))
 	}
 	report := q.Report()
 	for _, problem := range report.Problems {
 		a.tb.Errorf("%v: %v", sel, problem)
 	}
 	return texts
+}
+
+// countBy counts the records of a plan by keys.
+func countBy(tb testing.TB, q *query.Query, p *query.Plan, by ...string) *aggregatetest.Counts {
+	tb.Helper()
+	c, err := query.Compute(aggregatetest.Count(tb, by, nil), time.Time{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	table, err := q.Stats(tb.Context(), p, c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	counts := aggregatetest.Read(tb, table.Result, nil)
+	if err := table.Close(); err != nil {
+		tb.Error(err)
+	}
+	return counts
 }
 
 // compare reports the first difference of answers.

@@ -101,7 +101,7 @@ func TestProgress(t *testing.T) {
 		case 1:
 			_, err = q.Count(t.Context(), p)
 		default:
-			_, err = q.Stats(t.Context(), p, []string{[]string{"level", "minute", "source"}[rnd.IntN(3)]}, nil)
+			countBy(t, q, p, []string{[]string{"level", "minute", "source"}[rnd.IntN(3)]}, nil)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/query"
+	"logstow/query/report"
 	"logstow/record"
 )
 
@@ -80,7 +81,7 @@ func segmentsCommand(env environment) *ucli.Command {
 logq segments --since yesterday -o json
 logq segments --from 2026-11-20 --to 2026-11-21`,
 		Flags: slices.Concat(storeFlags(), rangeFlags(), cli.Categorize(categoryOutput,
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, or json (one object a line)"})),
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, or json (one object a line)"})),
 		Action: quietPipe(func(c *ucli.Context) error { return listSegments(c, env) }),
 	}
 }

@@ -32,6 +32,9 @@ type Result struct {
 	Approximate []bool
 	// Total is the number of records.
 	Total uint64
+	// Groups is the number of rows without the limit; with a limit and a time step, that of the groups of
+	// the other keys.
+	Groups int
 	// Ignored are the fields of functions of numbers that had other values, which were ignored.
 	Ignored []Ignored
 	// From and To are the range: that of the Spec, or from the first record to just after the last.
@@ -75,6 +78,9 @@ func newResult(g *groups, dir string, memory int64) *Result {
 	r := &Result{groups: g, Total: g.total, From: g.plan.From, To: g.plan.To, Approximate: make([]bool, len(g.Compute))}
 	if !g.bounded() && g.total > 0 {
 		r.From, r.To = g.from, g.to+1
+	}
+	if g.total > 0 { // records may be later, of clocks that are ahead
+		r.To = max(r.To, g.to+1)
 	}
 	for i, k := range g.By {
 		if i != g.Pivot {
@@ -125,6 +131,9 @@ func (r *Result) build(ctx context.Context) error {
 	if err := b.end(); err != nil {
 		return err
 	}
+	if kept == nil {
+		r.Groups = b.rows
+	}
 	r.makeColumns(b)
 	return nil
 }
@@ -138,6 +147,7 @@ func (r *Result) top(ctx context.Context) (map[string]bool, error) {
 		var k rowKey
 		k.parse(r.plan, t.key(group), t.flags(group), false) // only the others are there
 		k.stepped = false
+		r.Groups++
 		r.sortKey = r.appendSortKey(r.sortKey[:0], &k, r.finish(t, group, r.To-r.From))
 		return sorter.Put(r.sortKey, k.others)
 	}

@@ -20,6 +20,10 @@ type Step struct {
 // IsZero reports whether the step is none.
 func (s Step) IsZero() bool { return s == Step{} }
 
+// OfMinutes reports whether steps start at whole minutes, in zones whose offset is one of whole minutes:
+// all have had such since 1972.
+func (s Step) OfMinutes() bool { return s.days > 0 || s.part%time.Minute == 0 }
+
 // maxDays is the maximum number of days of a step.
 const maxDays = 100_000
 

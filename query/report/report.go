@@ -1,0 +1,156 @@
+// Package report writes results of stats: as a table for people, CSV or JSON.
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"logstow/query/aggregate"
+)
+
+// The formats.
+const (
+	// Table is aligned columns for people. A missing value is "-", a share and a ratio are in percent,
+	// fractions are rounded.
+	Table = "table"
+	// JSON is an object a line: numbers exact, times in RFC 3339, a missing value null. If a value of the
+	// row is approximate, the member "approximate" has the headers of those that are.
+	JSON = "json"
+	// CSV follows RFC 4180; the first line has the headers, with "~" before those of functions of which a
+	// value is approximate. A missing value is empty.
+	CSV = "csv"
+)
+
+// Formats are all formats.
+func Formats() []string { return []string{Table, JSON, CSV} }
+
+// Options say how to write.
+type Options struct {
+	Format string
+	// Zone is that of times; nil is UTC.
+	Zone *time.Location
+	// Bars are drawn in a table: behind rows, and as sparklines of groups over time.
+	Bars bool
+}
+
+// Write writes a result.
+func Write(w io.Writer, r *aggregate.Result, o Options) error {
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	switch o.Format {
+	case CSV:
+		return writeCSV(w, r, o.Zone)
+	case JSON:
+		return writeJSON(w, r, o.Zone)
+	}
+	return writeTable(w, r, o)
+}
+
+// cell is a value as CSV has it.
+func cell(v aggregate.Value, zone *time.Location) string {
+	if v.Kind == aggregate.Time {
+		return time.Unix(0, v.Int).In(zone).Format(time.RFC3339Nano)
+	}
+	return string(v.Append(nil))
+}
+
+func writeCSV(w io.Writer, r *aggregate.Result, zone *time.Location) error {
+	out := csv.NewWriter(w)
+	line := make([]string, 0, len(r.Keys)+len(r.Columns))
+	for _, k := range r.Keys {
+		line = append(line, k.Header)
+	}
+	for _, c := range r.Columns {
+		line = append(line, approximately(r.Approximate[c.Function])+c.Header)
+	}
+	_ = out.Write(line) // Error returns it
+	for row, err := range r.Rows() {
+		if err != nil {
+			return err
+		}
+		line = line[:0]
+		for _, v := range row.Keys {
+			line = append(line, cell(v, zone))
+		}
+		for _, v := range row.Values {
+			line = append(line, cell(v, zone))
+		}
+		_ = out.Write(line)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func approximately(is bool) string {
+	if is {
+		return "~"
+	}
+	return ""
+}
+
+func writeJSON(w io.Writer, r *aggregate.Result, zone *time.Location) error {
+	out := bufio.NewWriter(w)
+	var names [][]byte
+	name := func(header string) error {
+		text, err := json.Marshal(header)
+		names = append(names, text)
+		return err
+	}
+	for _, k := range r.Keys {
+		if err := name(k.Header); err != nil {
+			return err
+		}
+	}
+	for _, c := range r.Columns {
+		if err := name(c.Header); err != nil {
+			return err
+		}
+	}
+	var line []byte
+	for row, err := range r.Rows() {
+		if err != nil {
+			return err
+		}
+		line = line[:0]
+		var rough [][]byte
+		for i, values := 0, [2][]aggregate.Value{row.Keys, row.Values}; i < len(names); i++ {
+			v := values[0]
+			at := i
+			if i >= len(row.Keys) {
+				v, at = values[1], i-len(row.Keys)
+			}
+			line = append(append(append(line, ','), names[i]...), ':')
+			if line, err = appendJSON(line, v[at], zone); err != nil {
+				return err
+			}
+			if v[at].Approximate {
+				rough = append(rough, names[i])
+			}
+		}
+		if len(rough) > 0 {
+			line = fmt.Appendf(line, `,"approximate":[%s]`, bytes.Join(rough, []byte(",")))
+		}
+		line[0] = '{'
+		if _, err := out.Write(append(line, "}\n"...)); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func appendJSON(dst []byte, v aggregate.Value, zone *time.Location) ([]byte, error) {
+	switch v.Kind {
+	case aggregate.Missing:
+		return append(dst, "null"...), nil
+	case aggregate.Text, aggregate.Time:
+		text, err := json.Marshal(cell(v, zone))
+		return append(dst, text...), err
+	}
+	return v.Append(dst), nil
+}
