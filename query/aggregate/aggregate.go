@@ -37,7 +37,7 @@ type Options struct {
 
 const (
 	// Tables take this part of the memory: the garbage collector may let as much garbage accumulate.
-	tablesPart, sorterPart = 3. / 8, 1. / 16
+	tablesPart, sorterPart = 5. / 16, 1. / 16
 	minLimit               = 64 << 10
 )
 

@@ -241,7 +241,7 @@ func aggregate(t *testing.T, r *rand.Rand, s Spec, records []*refRecord, workers
 // with and without spilling.
 func TestLongRandom(t *testing.T) {
 	r := seeded(t)
-	rounds := 400
+	rounds := 150
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		rounds = 20_000
 	}

@@ -57,7 +57,11 @@ func (v Value) Append(dst []byte) []byte {
 // appendFloat is as JavaScript and Go's encoding/json write numbers.
 func appendFloat(dst []byte, x float64) []byte {
 	if magnitude := math.Abs(x); magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21) {
-		return strconv.AppendFloat(dst, x, 'e', -1, 64)
+		dst = strconv.AppendFloat(dst, x, 'e', -1, 64)
+		if n := len(dst); string(dst[n-4:n-1]) == "e-0" {
+			dst = append(dst[:n-2], dst[n-1])
+		}
+		return dst
 	}
 	return strconv.AppendFloat(dst, x, 'f', -1, 64)
 }

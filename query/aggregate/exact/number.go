@@ -211,7 +211,11 @@ func (n Number) whole(dst []byte) (text []byte, exp int32) {
 // Append appends the number in decimal notation: without an exponent if it is whole, or at least a
 // millionth; otherwise as 1.5e-7.
 func (n Number) Append(dst []byte) []byte {
-	negative, digits, point := n.Decimal(nil)
+	if n.digits == nil && n.exp == 0 {
+		return strconv.AppendInt(dst, n.coef, 10)
+	}
+	var scratch [24]byte
+	negative, digits, point := n.Decimal(scratch[:0])
 	if negative {
 		dst = append(dst, '-')
 	}
