@@ -24,11 +24,10 @@ const tableRows = 30
 func statsCommand(env environment) *ucli.Command {
 	return &ucli.Command{
 		Name:  "stats",
-		Usage: "count records, or compute functions of their fields, by level, time, service or fields",
-		UsageText: `logq stats -s shop --since 1d --by hour
-logq stats --since 2h --by service --by level
-logq stats -s shop --since 6h --by path --compute 'count, ratio(status >= 500) as errors, p99(took_ms)' --sort errors -n 10
-logq stats -s shop --since 1d --by 15m,method --compute 'avg(took_ms)' --pivot method -o csv`,
+		Usage: "count records and compute functions of fields, by groups",
+		UsageText: `logq stats -s shop --since 1d --by hour,level
+logq stats --by path --compute 'count, p99(took_ms)' --sort count -n 10
+logq stats --by 5m,service --compute 'ratio(status >= 500)' --pivot service`,
 		ArgsUsage: "[PATTERN...]",
 		Description: `Groups the records that query would print, and computes functions of each group.
 

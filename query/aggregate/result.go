@@ -301,7 +301,8 @@ func (r *Result) makeColumns(b *rowBuilder) {
 // Rows yields the rows. Their order: the items of Sort; then time steps ascending, the first function
 // descending, the keys bytewise, missing ones first. A group without a value that is sorted by comes
 // last. With a time step as the only key, or as the only one beside the pivot key, steps of the range
-// without records have a row too: counts are 0, other functions missing.
+// without records have a row too: counts are 0, other functions missing. If the range has more than
+// 10,000 steps, only those between two with records do, unless these are more than 10,000.
 func (r *Result) Rows() iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		sorted, err := r.sorter.Sorted()

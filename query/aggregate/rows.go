@@ -118,7 +118,7 @@ func (b *rowBuilder) duration(k *rowKey) int64 {
 // put puts a row of the cells, and before it those of the steps without records.
 func (b *rowBuilder) put(k *rowKey, functions []Value) error {
 	if b.fills() {
-		if !b.filled && b.bounded() {
+		if !b.filled && b.fillsRange() {
 			b.next, b.filled = b.By[b.step].Step.Start(b.From, b.Zone), true
 		}
 		if b.filled {
@@ -131,8 +131,19 @@ func (b *rowBuilder) put(k *rowKey, functions []Value) error {
 	return b.write(k, functions, b.columns, b.cells)
 }
 
+// maxEmpty is the number of steps without records from which on they get no rows.
+const maxEmpty = 10_000
+
+// fillsRange reports whether steps at the ends of the range get a row if they are without records.
+func (b *rowBuilder) fillsRange() bool {
+	return b.bounded() && b.By[b.step].Step.count(b.From, b.To) <= maxEmpty
+}
+
 // fill puts rows of steps without records, up to a step.
 func (b *rowBuilder) fill(before int64) error {
+	if b.By[b.step].Step.count(b.next, before) > maxEmpty {
+		return nil
+	}
 	empty := b.empty()
 	for b.next < before {
 		k := rowKey{step: b.next, stepped: true}
@@ -164,7 +175,7 @@ func (b *rowBuilder) end() error {
 		return err
 	}
 	switch {
-	case b.fills() && b.bounded():
+	case b.fills() && b.fillsRange():
 		if !b.filled {
 			b.next = b.By[b.step].Step.Start(b.From, b.Zone)
 		}

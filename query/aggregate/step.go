@@ -20,6 +20,11 @@ type Step struct {
 // IsZero reports whether the step is none.
 func (s Step) IsZero() bool { return s == Step{} }
 
+// count is about the number of steps between two times.
+func (s Step) count(from, to int64) int64 {
+	return (to - from) / (int64(s.part) + s.days*int64(day))
+}
+
 // OfMinutes reports whether steps start at whole minutes, in zones whose offset is one of whole minutes:
 // all have had such since 1972.
 func (s Step) OfMinutes() bool { return s.days > 0 || s.part%time.Minute == 0 }
