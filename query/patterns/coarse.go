@@ -76,7 +76,7 @@ func (c *Counter) tallyIn(key uint16, shape []byte) *tally {
 			return t
 		}
 	}
-	if c.shapes >= 2*c.limit {
+	if c.shapes >= c.most {
 		return nil
 	}
 	t := &tally{}

@@ -41,9 +41,10 @@ func Always() Range { return Range{From: math.MinInt64, To: math.MaxInt64} }
 // have one each and merge them.
 type Counter struct {
 	ranges [2]Range
-	limit  int // MaxShapes
-	masker *masker
-	texts  texts
+	// limit is MaxShapes, most is twice that.
+	limit, most int
+	masker      *masker
+	texts       texts
 
 	groups [groupCount]*group
 	// shapes is the number of shapes in all groups.
@@ -70,7 +71,7 @@ func NewCounter(r Range) *Counter { return NewComparison(r, Range{}) }
 
 // NewComparison makes a Counter of the records in two ranges, which may overlap.
 func NewComparison(before, after Range) *Counter {
-	return &Counter{ranges: [2]Range{before, after}, limit: MaxShapes, masker: newMasker()}
+	return &Counter{ranges: [2]Range{before, after}, limit: MaxShapes, most: 2 * MaxShapes, masker: newMasker()}
 }
 
 // Add counts a record of a service. Records outside of the ranges are ignored. Nothing of the

@@ -24,8 +24,9 @@
 // # Templates
 //
 // Shapes that differ in one word only are one template with <_> for that word if it has at least 5
-// values, or if the values look like identifiers. Then shapes of the same number of words are
-// merged with a more frequent one if nearly all of their words agree.
+// values, or if the values look like identifiers. What the values have in common at their ends stays.
+// Shapes in which several words vary, each with at least 10 values, and no more than are constant, are
+// one template, too. At last, a template that another matches word by word becomes part of it.
 //
 // # Limits
 //

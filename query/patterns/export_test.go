@@ -1,12 +1,20 @@
 package patterns
 
-import "logstow/record"
+import (
+	"bytes"
+	"fmt"
+	"math"
+
+	"logstow/record"
+)
 
 // TemplatesOf counts messages and returns the template of each.
 func TemplatesOf(c *Counter, messages [][]byte) []string {
 	var shapes []string
 	for _, message := range messages {
 		c.Add("web", record.Record{Message: message})
+	}
+	for _, message := range messages {
 		shape, words := c.masker.shape(c.texts.text(message))
 		if g := c.groups[groupKey(shape, words)]; g.columns != nil {
 			shape = g.coarseShape(shape)
@@ -26,4 +34,28 @@ func TemplatesOf(c *Counter, messages [][]byte) []string {
 		texts[i] = templates[shape]
 	}
 	return texts
+}
+
+// Shape is the shape of a text.
+func Shape(text string) string {
+	shape, words := newMasker().shape([]byte(text))
+	if n := 1 + bytes.Count(shape, []byte(" ")); len(shape) > 0 && words != n || len(shape) == 0 && words != 0 {
+		return fmt.Sprintf("%d words: %s", words, shape)
+	}
+	return string(shape)
+}
+
+// Limit sets how many shapes a Counter keeps.
+func (c *Counter) Limit(n int) *Counter {
+	c.limit, c.most = n, 2*n
+	return c
+}
+
+// Shapes is how many shapes a Counter has.
+func (c *Counter) Shapes() int { return c.shapes }
+
+// Unlimited makes a Counter keep all shapes, coarse as they may be.
+func (c *Counter) Unlimited() *Counter {
+	c.most = math.MaxInt
+	return c
 }

@@ -22,6 +22,8 @@ type draft struct {
 	// literals is how many words are not only wildcards.
 	literals int
 	tally    *tally
+	// wild tells which words were found to be variable.
+	wild uint64
 	// into is the draft that this one was merged into, nil if it was not.
 	into  *draft
 	shape string
@@ -73,21 +75,29 @@ type variants struct {
 	n    int
 	// prefix and suffix are how many bytes all values have in common.
 	prefix, suffix int
+	// shortest is the length of the shortest value.
+	shortest int
+}
+
+// newVariants are those of one value.
+func newVariants(word string) *variants {
+	return &variants{seen: [wordValues]string{word}, n: 1, prefix: len(word), suffix: len(word), shortest: len(word)}
 }
 
 // generalize replaces variable words of drafts, all of the same number of words, by wildcards and
-// merges those that become equal.
-func generalize(drafts []*draft) {
+// merges those that become equal. It returns those that remain.
+func generalize(drafts []*draft) []*draft {
 	for range maxRounds {
 		varying := variable(drafts)
 		if len(varying) == 0 {
-			return
+			break
 		}
 		for _, d := range drafts {
 			d.replace(varying)
 		}
 		drafts = mergeEqual(drafts)
 	}
+	return drafts
 }
 
 // replace replaces words that vary.
@@ -101,6 +111,7 @@ func (d *draft) replace(varying map[place]string) {
 	for i, word := range words {
 		if word != d.words[i] {
 			d.set(i, word)
+			d.wild |= 1 << i
 		}
 	}
 }
@@ -117,7 +128,7 @@ func variable(drafts []*draft) map[place]string {
 			if v := at[p]; v != nil {
 				v.add(word)
 			} else {
-				at[p] = &variants{seen: [wordValues]string{word}, n: 1, prefix: len(word), suffix: len(word)}
+				at[p] = newVariants(word)
 			}
 		}
 	}
@@ -142,6 +153,7 @@ func (d *draft) sustains(i int) bool {
 // add notes a value.
 func (v *variants) add(word string) {
 	first := v.seen[0]
+	v.shortest = min(v.shortest, len(word))
 	v.prefix = min(v.prefix, len(word))
 	for v.prefix > 0 && word[:v.prefix] != first[:v.prefix] {
 		v.prefix--
@@ -170,16 +182,15 @@ func (v *variants) generalized() (word string, ok bool) {
 	for suffix > 0 && !isBoundary(first[:len(first)-suffix+1], first[len(first)-suffix]) {
 		suffix--
 	}
+	if v.shortest < prefix+suffix {
+		suffix = 0
+	}
 	variable := v.n == wordValues
 	for _, value := range v.seen[:v.n] {
-		suffix = min(suffix, len(value)-prefix)
-	}
-	for _, value := range v.seen[:v.n] {
-		rest := value[prefix : len(value)-suffix]
-		if strings.IndexByte(rest, '=') > 0 { // pairs of different keys
-			return "", false
+		if strings.IndexByte(value[prefix:], '=') > 0 { // pairs of different keys
+			return Wildcard, false
 		}
-		variable = variable || isIdentifier(rest)
+		variable = variable || isIdentifier(value[prefix:len(value)-suffix])
 	}
 	return first[:prefix] + Wildcard + first[len(first)-suffix:], variable
 }

@@ -86,7 +86,9 @@ func (c *Counter) drafts() []*draft {
 		byWords[len(d.words)] = append(byWords[len(d.words)], d)
 	}
 	for _, drafts := range byWords {
-		generalize(drafts)
+		drafts = generalize(drafts)
+		partition(drafts)
+		absorb(drafts)
 	}
 	return all
 }
@@ -100,16 +102,14 @@ func addTally(to map[string]*tally, text string, t *tally) {
 	}
 }
 
-// text is the draft's template, without wildcards beside others.
+// text is the draft's template: wildcards of which only a space is between are one.
 func (d *draft) text() string {
 	var text []byte
-	for _, word := range d.words {
+	for i, word := range d.words {
 		switch {
-		case len(text) == 0:
-		case word == Wildcard && bytes.HasSuffix(text, []byte(Wildcard)):
-			continue
-		case strings.HasPrefix(word, Wildcard) && (string(text) == Wildcard || bytes.HasSuffix(text, []byte(" "+Wildcard))):
-			text = text[:len(text)-len(Wildcard)]
+		case i == 0:
+		case bytes.HasSuffix(text, []byte(Wildcard)) && strings.HasPrefix(word, Wildcard):
+			word = word[len(Wildcard):]
 		default:
 			text = append(text, ' ')
 		}

@@ -35,6 +35,8 @@ done:
 		m.wild()
 	case digits == 0:
 		return m.letters(i, end, hex)
+	case hex && len(word) <= 4 && (m.continuesAddress() || startsAddress(m.text[end:])):
+		m.wild()
 	case isDigit(word[0]) || groups > 1 || len(word) > maxWord || hex && len(word) >= 6 || 2*digits > len(word) && digits > 3:
 		m.wild()
 	default: // letters around one number
@@ -83,6 +85,11 @@ func (m *masker) skipURL(i int) int {
 	}
 	m.wild()
 	return i
+}
+
+// startsAddress reports whether rest may continue an address after its first digits.
+func startsAddress(rest []byte) bool {
+	return len(rest) > 1 && rest[0] == ':' && (rest[1] == ':' || isDigit(rest[1]) || isHexLetter(rest[1]))
 }
 
 // continuesAddress reports whether the shape ends with part of an IPv6 or MAC address.
