@@ -136,6 +136,9 @@ func (t *tally) addService(name string) {
 
 // merge adds another tally.
 func (t *tally) merge(o *tally) {
+	if o.count() == 0 { // of a shape that is just being added
+		return
+	}
 	t.see(o.first, o.example)
 	t.last = max(t.last, o.last)
 	for side, n := range o.counts {

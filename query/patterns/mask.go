@@ -112,8 +112,10 @@ func (m *masker) scan() {
 			if len(m.out) == 0 {
 				continue
 			}
-			if i < len(m.text) && m.words == maxWords-1 {
-				m.wild()
+			if m.words == maxWords-1 {
+				if i < len(m.text) {
+					m.wild()
+				}
 				return
 			}
 			m.endWord()
@@ -300,7 +302,7 @@ func (m *masker) quoted(i int, quote byte) int {
 		return 0
 	case len(inside) == 0 || m.isKey(i, end):
 		m.out = append(m.out, m.text[i:end+1]...)
-	case bytes.HasSuffix(m.out[m.word:], []byte(`"`+Wildcard+`",`)): // strings of an array
+	case bytes.HasSuffix(m.out[m.word:], []byte{quote, '<', '_', '>', quote, ','}): // strings of an array
 		m.out = m.out[:len(m.out)-1]
 	default:
 		m.out = append(m.out, quote)

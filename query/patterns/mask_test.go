@@ -65,6 +65,7 @@ func TestShape(t *testing.T) {
 		{`"GET /x HTTP/1.1" 200`, `"GET <_> HTTP/<_>" <_>`},
 		{`"GETX /x" y`, `"<_>" y`},
 		{`{"a":"b","c": "d e","f":[ "g" , "h"],"i":["j","k","l"]}`, `{"a":"<_>","c": "<_>","f":[ "<_>" , "<_>"],"i":["<_>"]}`},
+		{`['a','b',"c","d",'e']`, `['<_>',"<_>",'<_>']`},
 		{`{"a b":1}`, `{"<_>":<_>}`},
 		// Users.
 		{"for user news by", "for user <_> by"},
@@ -99,6 +100,7 @@ func TestShapeLimits(t *testing.T) {
 		{"64 words", words(64), words(64)},
 		{"66 words", words(66), words(64) + "<_>"},
 		{"last is a wildcard", words(62) + " a 1 b", words(62) + " a <_>"},
+		{"64 words and a cut blank", strings.Repeat("x y ", 31) + strings.Repeat("x", 50) + " y" + strings.Repeat(" ", 2000) + "z", strings.Repeat("x y ", 31) + strings.Repeat("x", 50) + " <_>"},
 		{"1024 bytes", strings.Repeat("a b ", 2) + strings.Repeat("é", 508), strings.Repeat("a b ", 2) + "<_>"},
 		{"cut word", "head " + strings.Repeat("long-", 300), "head <_>"},
 		{"cut wildcards", "ids " + strings.Repeat("id_1234567 ", 300), "ids id_<_>"},
