@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"strings"
 
 	"logstow/record"
 )
@@ -59,3 +60,6 @@ func (c *Counter) Unlimited() *Counter {
 	c.most = math.MaxInt
 	return c
 }
+
+// GroupKey is the key of a shape's group.
+func GroupKey(shape string) uint16 { return groupKey([]byte(shape), 1+strings.Count(shape, " ")) }

@@ -3,6 +3,7 @@ package patterns
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -198,7 +199,7 @@ func (v *variants) generalized() (word string, ok bool) {
 // isBoundary reports whether what is common to values may end or start at punctuation c, which
 // text ends with: not within a wildcard, nor beside one.
 func isBoundary(text string, c byte) bool {
-	return !isAlnum(c) && c < 0x80 && c != '<' && c != '>' && (c != '_' || !strings.HasSuffix(text, "<_"))
+	return !isAlnum(c) && c < utf8.RuneSelf && c != '<' && c != '>' && (c != '_' || !strings.HasSuffix(text, "<_"))
 }
 
 // isIdentifier reports whether a word looks like a name rather than a word of a sentence: it has a

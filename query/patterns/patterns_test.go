@@ -70,6 +70,9 @@ func TestTemplates(t *testing.T) {
 		{"suffix", each("call of %s failed", "host.a.x.com node.x.com"), []string{"2 call of <_>.x.com failed"}},
 		{"prefix and suffix that overlap", each("call of %s failed", "a.b.c a.b.b.c"), []string{"2 call of a.b.<_> failed"}},
 		{"one variable", each("block (%s) is lost", "rdd_1 x"), []string{"2 block (<_>) is lost"}},
+		{"letters that are not ASCII", each("call of %s failed", "Āa Āb Āc Ād Āe"), []string{"5 call of <_> failed"}},
+		{"parts of letters", each("call of %s failed", "aé aè aê aë aï"), []string{"5 call of <_> failed"}},
+		{"ends in letters that are not ASCII", each("call of %s failed", "aĀ bĀ cĀ dĀ eĀ"), []string{"5 call of <_> failed"}},
 		{"only punctuation", each("all is %s now", "well. well, well"), []string{"1 all is well now", "1 all is well, now", "1 all is well. now"}},
 		{"states", each("overlap is clip:%s or not", "true false"), []string{"1 overlap is clip:false or not", "1 overlap is clip:true or not"}},
 		{"keys", each("value is %s=1 of more", "aa bb cc dd ee ff"), []string{
@@ -291,6 +294,26 @@ func TestManyShapes(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"20000 signed in as <_> at last", "2000 signed out again"}, texts); diff != "" || !got.Coarse || got.Ungrouped[0] != 0 {
 		t.Errorf("coarse %v, %d ungrouped (-want +got):\n%s", got.Coarse, got.Ungrouped[0], diff)
+	}
+}
+
+// Shapes are grouped by their number of words and the first three that are not wildcards.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"<_> %s a b c", "<_> a %s b c", "a b %s <_> c", "%s a b c <_>"} {
+		groups := map[uint16]bool{}
+		for _, shape := range each(format, named(100)) {
+			groups[patterns.GroupKey(shape)] = true
+		}
+		if len(groups) < 14 || len(groups) > 16 {
+			t.Errorf("%q: %d groups", format, len(groups))
+		}
+	}
+	if patterns.GroupKey("a b c x <_>") != patterns.GroupKey("a b <_> c y") {
+		t.Error("the fourth word decides")
+	}
+	if patterns.GroupKey("a b c")/16 == patterns.GroupKey("a b c <_>")/16 {
+		t.Error("the number of words does not decide")
 	}
 }
 
