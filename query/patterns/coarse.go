@@ -185,7 +185,7 @@ func (g *group) merge(c *Counter) {
 
 // coarseShape is a shape with wildcards for the words at wildcards.
 func (g *group) coarseShape(shape []byte) []byte {
-	out := make([]byte, 0, len(shape)+16)
+	out := make([]byte, 0, len(shape))
 	i := 0
 	for word := range bytes.SplitSeq(shape, []byte(" ")) {
 		if i > 0 {

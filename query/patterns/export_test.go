@@ -63,3 +63,15 @@ func (c *Counter) Unlimited() *Counter {
 
 // GroupKey is the key of a shape's group.
 func GroupKey(shape string) uint16 { return groupKey([]byte(shape), 1+strings.Count(shape, " ")) }
+
+// MostServices is how many services a shape has at most.
+func (c *Counter) MostServices() (n int) {
+	for _, g := range c.groups {
+		if g != nil {
+			for _, t := range g.shapes {
+				n = max(n, len(t.services))
+			}
+		}
+	}
+	return n
+}
