@@ -19,6 +19,17 @@ const (
 	keptColumns = 3
 )
 
+// shapeSet are shapes with the tallies of their records.
+type shapeSet struct {
+	// limit is MaxShapes, most is twice that.
+	limit, most int
+	groups      [groupCount]*group
+	// shapes is the number of shapes in all groups.
+	shapes int
+	// coarse is set once there were more than limit shapes.
+	coarse bool
+}
+
 // group is a set of shapes with the same number of words.
 //
 // A group is coarse if it had more than groupLimit shapes while the counter had more than its limit.
@@ -36,11 +47,11 @@ type group struct {
 }
 
 // group is the group of a key.
-func (c *Counter) group(key uint16) *group {
-	if c.groups[key] == nil {
-		c.groups[key] = &group{shapes: map[string]*tally{}, key: key}
+func (s *shapeSet) group(key uint16) *group {
+	if s.groups[key] == nil {
+		s.groups[key] = &group{shapes: map[string]*tally{}, key: key}
 	}
-	return c.groups[key]
+	return s.groups[key]
 }
 
 // groupKey is the key of a shape's group.
@@ -59,55 +70,55 @@ func groupKey(shape []byte, words int) uint16 {
 }
 
 // tally is the tally of a shape, nil if there are too many shapes.
-func (c *Counter) tally(shape []byte, words int) *tally {
-	return c.tallyIn(groupKey(shape, words), shape)
+func (s *shapeSet) tally(shape []byte, words int) *tally {
+	return s.tallyIn(groupKey(shape, words), shape)
 }
 
 // tallyIn is the tally of a shape in a group.
-func (c *Counter) tallyIn(key uint16, shape []byte) *tally {
-	g := c.group(key)
+func (s *shapeSet) tallyIn(key uint16, shape []byte) *tally {
+	g := s.group(key)
 	// A shape that is there has no words at wildcards, nor new values.
 	if t := g.shapes[string(shape)]; t != nil {
 		return t
 	}
 	if g.columns != nil {
-		shape = g.project(c, shape)
+		shape = g.project(s, shape)
 		if t := g.shapes[string(shape)]; t != nil {
 			return t
 		}
 	}
-	if c.shapes >= c.most {
+	if s.shapes >= s.most {
 		return nil
 	}
 	t := &tally{}
 	g.shapes[string(shape)] = t
-	c.shapes++
+	s.shapes++
 	switch {
-	case !c.coarse && c.shapes > c.limit:
-		c.coarsen()
-	case c.coarse && g.columns == nil && len(g.shapes) > groupLimit:
-		g.coarsen(c)
+	case !s.coarse && s.shapes > s.limit:
+		s.coarsen()
+	case s.coarse && g.columns == nil && len(g.shapes) > groupLimit:
+		g.coarsen(s)
 	default:
 		return t
 	}
-	return c.tallyIn(key, shape)
+	return s.tallyIn(key, shape)
 }
 
 // coarsen makes groups of many shapes coarse, now and later.
-func (c *Counter) coarsen() {
-	if c.coarse {
+func (s *shapeSet) coarsen() {
+	if s.coarse {
 		return
 	}
-	c.coarse = true
-	for _, g := range c.groups {
+	s.coarse = true
+	for _, g := range s.groups {
 		if g != nil && len(g.shapes) > groupLimit {
-			g.coarsen(c)
+			g.coarsen(s)
 		}
 	}
 }
 
 // coarsen makes the group coarse.
-func (g *group) coarsen(c *Counter) {
+func (g *group) coarsen(s *shapeSet) {
 	if g.columns != nil {
 		return
 	}
@@ -116,25 +127,25 @@ func (g *group) coarsen(c *Counter) {
 		g.note([]byte(shape))
 	}
 	if g.settle() {
-		g.merge(c)
+		g.merge(s)
 	}
 }
 
 // adopt makes the group coarse with the values of another.
-func (g *group) adopt(c *Counter, o *group) {
-	g.coarsen(c)
+func (g *group) adopt(s *shapeSet, o *group) {
+	g.coarsen(s)
 	for i, set := range o.columns {
 		g.columns[i] |= set
 	}
 	if g.settle() {
-		g.merge(c)
+		g.merge(s)
 	}
 }
 
 // project notes the words of a shape and replaces those at wildcards.
-func (g *group) project(c *Counter, shape []byte) []byte {
+func (g *group) project(s *shapeSet, shape []byte) []byte {
 	if g.note(shape) && g.settle() {
-		g.merge(c)
+		g.merge(s)
 	}
 	return g.coarseShape(shape)
 }
@@ -168,8 +179,8 @@ func (g *group) settle() bool {
 }
 
 // merge replaces the words at wildcards in all shapes of the group.
-func (g *group) merge(c *Counter) {
-	c.shapes -= len(g.shapes)
+func (g *group) merge(s *shapeSet) {
+	s.shapes -= len(g.shapes)
 	before := g.shapes
 	g.shapes = make(map[string]*tally, len(before)/2)
 	for shape, t := range before {
@@ -180,7 +191,7 @@ func (g *group) merge(c *Counter) {
 			g.shapes[to] = t
 		}
 	}
-	c.shapes += len(g.shapes)
+	s.shapes += len(g.shapes)
 }
 
 // coarseShape is a shape with wildcards for the words at wildcards.
@@ -199,20 +210,4 @@ func (g *group) coarseShape(shape []byte) []byte {
 		i++
 	}
 	return out
-}
-
-// hashOf is a hash of a word that is the same in every process.
-func hashOf[T string | []byte](word T) uint64 {
-	h := uint64(0xcbf29ce484222325)
-	for i := range len(word) {
-		h = (h ^ uint64(word[i])) * 0x100000001b3
-	}
-	return h
-}
-
-// mix spreads a hash over all bits.
-func mix(h uint64) uint64 {
-	h = (h ^ h>>32) * 0xd6e8feb86659fd93
-	h = (h ^ h>>32) * 0xd6e8feb86659fd93
-	return h ^ h>>32
 }

@@ -17,7 +17,7 @@ func TemplatesOf(c *Counter, messages [][]byte) []string {
 	}
 	for _, message := range messages {
 		shape, words := c.masker.shape(c.texts.text(message))
-		if g := c.groups[groupKey(shape, words)]; g.columns != nil {
+		if g := c.set.groups[groupKey(shape, words)]; g.columns != nil {
 			shape = g.coarseShape(shape)
 		}
 		shapes = append(shapes, string(shape))
@@ -48,16 +48,16 @@ func Shape(text string) string {
 
 // Limit sets how many shapes a Counter keeps.
 func (c *Counter) Limit(n int) *Counter {
-	c.limit, c.most = n, 2*n
+	c.set.limit, c.set.most = n, 2*n
 	return c
 }
 
 // Shapes is how many shapes a Counter has.
-func (c *Counter) Shapes() int { return c.shapes }
+func (c *Counter) Shapes() int { return c.set.shapes }
 
 // Unlimited makes a Counter keep all shapes, coarse as they may be.
 func (c *Counter) Unlimited() *Counter {
-	c.most = math.MaxInt
+	c.set.most = math.MaxInt
 	return c
 }
 
@@ -66,7 +66,7 @@ func GroupKey(shape string) uint16 { return groupKey([]byte(shape), 1+strings.Co
 
 // MostServices is how many services a shape has at most.
 func (c *Counter) MostServices() (n int) {
-	for _, g := range c.groups {
+	for _, g := range c.set.groups {
 		if g != nil {
 			for _, t := range g.shapes {
 				n = max(n, len(t.services))

@@ -58,7 +58,7 @@ func (c *Counter) Result() *Result {
 			addTally(templates, d.text(), d.tally)
 		}
 	}
-	r := &Result{Records: c.total, Ungrouped: c.ungrouped, Coarse: c.coarse, ranges: c.ranges}
+	r := &Result{Records: c.total, Ungrouped: c.ungrouped, Coarse: c.set.coarse, ranges: c.ranges}
 	for text, t := range templates {
 		r.Templates = append(r.Templates, t.template(text, c.total[0]+c.total[1]))
 	}
@@ -71,7 +71,7 @@ func (c *Counter) Result() *Result {
 // drafts are those of all shapes, generalized and merged, in the order of the shapes.
 func (c *Counter) drafts() []*draft {
 	shapes := map[string]*tally{}
-	for _, g := range c.groups {
+	for _, g := range c.set.groups {
 		if g != nil {
 			for shape, t := range g.shapes {
 				addTally(shapes, shape, t)

@@ -170,8 +170,3 @@ func isUUID(b []byte) bool {
 	}
 	return true
 }
-
-func isDigit(c byte) bool     { return '0' <= c && c <= '9' }
-func isLetter(c byte) bool    { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-func isAlnum(c byte) bool     { return isDigit(c) || isLetter(c) }
-func isHexLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'f' }
