@@ -10,7 +10,7 @@ func (m *masker) shape(text []byte) (shape []byte, words int) {
 	cut := len(text) > maxText
 	if cut {
 		text = text[:maxText]
-		for n := 0; n < utf8.UTFMax && !utf8.RuneStart(text[len(text)-1]); n++ {
+		for n := 0; n < utf8.UTFMax-1 && !utf8.RuneStart(text[len(text)-1]); n++ {
 			text = text[:len(text)-1]
 		}
 		text = text[:len(text)-1]
