@@ -19,7 +19,7 @@ import (
 const MaxColumns = 100
 
 // ErrColumns is the error of a pivot key with more values than MaxColumns.
-var ErrColumns = errors.New("too many columns") //nolint:gochecknoglobals // an error
+var ErrColumns = errors.New("too many columns")
 
 // Result is what an aggregation computed.
 type Result struct {

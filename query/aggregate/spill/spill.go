@@ -120,7 +120,7 @@ type decoder struct {
 
 func newDecoder(r io.Reader) *decoder { return &decoder{r: bufio.NewReaderSize(r, readBuffer)} }
 
-var errCorrupt = errors.New("corrupt run") //nolint:gochecknoglobals // an error
+var errCorrupt = errors.New("corrupt run")
 
 func (d *decoder) Close() error { return nil }
 
