@@ -342,3 +342,24 @@ func TestValueText(t *testing.T) {
 		}
 	}
 }
+
+// TestAllocations adds records to groups that exist.
+func TestAllocations(t *testing.T) {
+	_, w := start(t, spec(t, "route, bucket(took), bucket(took, 0.25), 5m", "count, avg(took), stddev(took), min(took), max(took), distinct(route), first(route), last(took), ratio(a)"))
+	records := make([]Record, 100)
+	for i := range records {
+		records[i] = Record{
+			Time: int64(i) * 1e9, Sequence: []byte("sequence"), Holds: []bool{i%2 == 0},
+			Values: []field.Value{text(fmt.Sprint("/", i%7)), number(fmt.Sprintf("%d.5", i%10))},
+		}
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		for i := range records {
+			if err := w.Add(&records[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

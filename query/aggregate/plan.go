@@ -58,10 +58,9 @@ type plan struct {
 	numeric    []int // indexes into fields of those that are read as numbers
 	ordered    bool
 
-	keys   []int // indexes into By without step and pivot
-	step   int   // index into By, -1 for none
-	keyOf  []int // index into fields of every key of By
-	inputs int
+	keys  []int // indexes into By without step and pivot
+	step  int   // index into By, -1 for none
+	keyOf []int // index into fields of every key of By
 }
 
 const maxKeys = 32

@@ -19,7 +19,7 @@ import (
 const MaxColumns = 100
 
 // ErrColumns is the error of a pivot key with more values than MaxColumns.
-var ErrColumns = errors.New("too many columns") //nolint:gochecknoglobals // an error
+var ErrColumns = errors.New("too many columns")
 
 // Result is what an aggregation computed.
 type Result struct {
@@ -75,7 +75,7 @@ type Row struct {
 
 // newResult makes an empty result; sorting takes twice the memory.
 func newResult(g *groups, dir string, memory int64) *Result {
-	r := &Result{groups: g, Total: g.total, From: g.plan.From, To: g.plan.To, Approximate: make([]bool, len(g.Compute))}
+	r := &Result{groups: g, Total: g.total, From: g.From, To: g.To, Approximate: make([]bool, len(g.Compute))}
 	if !g.bounded() && g.total > 0 {
 		r.From, r.To = g.from, g.to+1
 	}
@@ -141,7 +141,12 @@ func (r *Result) build(ctx context.Context) error {
 // top are the keys other than the step of the first groups, ranked over the whole range.
 func (r *Result) top(ctx context.Context) (map[string]bool, error) {
 	sorter := spill.NewSorter(r.sorter.Dir(), r.sorter.Memory(), r.Limit)
-	defer sorter.Close()
+	kept, err := r.rank(ctx, sorter)
+	return kept, errors.Join(err, sorter.Close())
+}
+
+// rank puts the keys other than the step into a sorter that keeps the first.
+func (r *Result) rank(ctx context.Context, sorter *spill.Sorter) (map[string]bool, error) {
 	ranked := newSingle(r.plan)
 	put := func(t *table, group ref) error {
 		var k rowKey
@@ -310,7 +315,6 @@ func (r *Result) Rows() iter.Seq2[Row, error] {
 			yield(Row{}, err)
 			return
 		}
-		defer sorted.Close()
 		empty := r.empty()
 		row := Row{Values: make([]Value, len(r.Columns))}
 		stop := errors.New("stop")
@@ -323,7 +327,11 @@ func (r *Result) Rows() iter.Seq2[Row, error] {
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, stop) {
+		closeErr := sorted.Close()
+		if errors.Is(err, stop) {
+			return // a failure to close what was only read does not matter
+		}
+		if err = errors.Join(err, closeErr); err != nil {
 			yield(Row{}, err)
 		}
 	}

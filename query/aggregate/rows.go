@@ -12,7 +12,6 @@ type rowBuilder struct {
 	row     *single
 	cells   []byte // encoded
 	columns int    // number of cells
-	flags   uint32
 
 	pivots map[string]*pivot
 	// next is the step that follows the last row, if steps without records get a row.

@@ -91,7 +91,7 @@ func (t *table) encodeDistinct(dst, b []byte) []byte {
 	return dst
 }
 
-var errCorrupt = errors.New("cannot read temporary file: corrupt group") //nolint:gochecknoglobals // an error
+var errCorrupt = errors.New("cannot read temporary file: corrupt group")
 
 // merge adds an encoded group to a group.
 func (t *table) merge(group ref, encoded []byte) error {

@@ -96,10 +96,18 @@ func (s Step) Start(t int64, zone *time.Location) int64 {
 	sinceMidnight := time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute +
 		time.Duration(at.Second())*time.Second + time.Duration(at.Nanosecond())
 	start := t - int64(sinceMidnight%s.part)
-	// If clocks changed since then, the step started by the clock before the change.
 	_, offset := at.Zone()
-	_, before := time.Unix(0, start).In(zone).Zone()
-	return start + int64(offset-before)*int64(time.Second)
+	before := offsetAt(start, zone)
+	if before == offset {
+		return start
+	}
+	// Clocks changed since then: the step started by the clock before the change, or with the change
+	// if that skipped its start.
+	byClock := start + int64(offset-before)*int64(time.Second)
+	if offsetAt(byClock, zone) == before && byClock <= t {
+		return byClock
+	}
+	return start + int64(sort.Search(int(t-start), func(d int) bool { return offsetAt(start+int64(d), zone) == offset }))
 }
 
 func (s Step) dayStart(at time.Time, zone *time.Location) int64 {
@@ -118,7 +126,7 @@ func (s Step) dayStart(at time.Time, zone *time.Location) int64 {
 
 // midnight is the first instant of a day: midnight, unless clocks skip it.
 func midnight(year int, month time.Month, date int, zone *time.Location) int64 {
-	first := time.Date(year, month, date, 12, 0, 0, 0, zone).Add(-day / 2 * 3 / 2)
+	first := time.Date(year, month, date, 12, 0, 0, 0, zone).Add(-18 * time.Hour) // of the day before
 	want := time.Date(year, month, date, 0, 0, 0, 0, time.UTC)
 	seconds := sort.Search(int(day/time.Second), func(n int) bool {
 		y, m, d := first.Add(time.Duration(n) * time.Second).Date()
@@ -134,10 +142,10 @@ func (s Step) End(start int64, zone *time.Location) int64 {
 		length = s.days * int64(day)
 	}
 	next := start + length
-	if s.Start(next, zone) == next && offsetAt(start, zone) == offsetAt(next, zone) {
+	if s.Start(next, zone) == next && offsetAt(start-1, zone) == offsetAt(next, zone) {
 		return next
 	}
-	// Clocks change or the day ends in between: no step is longer by more than a day.
+	// Clocks change, or the day ends before: no step is longer by more than a day.
 	most := int(length + int64(day))
 	return start + int64(sort.Search(most, func(d int) bool { return s.Start(start+int64(d), zone) > start }))
 }

@@ -280,3 +280,29 @@ func BenchmarkSum(b *testing.B) {
 		s.Add(n)
 	}
 }
+
+// TestAllocations checks that usual numbers take the short ways, which allocate nothing.
+func TestAllocations(t *testing.T) {
+	texts := [][]byte{[]byte("123"), []byte("-12.345"), []byte("0.5"), []byte("0"), []byte("-9000000000000")}
+	widths := []exact.Number{parse(t, "5"), parse(t, "0.25")}
+	var sum, squares exact.Sum
+	var encoded []byte
+	if n := testing.AllocsPerRun(100, func() {
+		for _, text := range texts {
+			n, ok := exact.Parse(text)
+			if !ok {
+				t.Fatal(text)
+			}
+			sum.Add(n)
+			squares.AddSquare(n)
+			for _, w := range widths {
+				n.Floor(w)
+			}
+			n.Bucket()
+			n.Compare(widths[1])
+			encoded = n.Append(n.Encode(encoded[:0]))
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

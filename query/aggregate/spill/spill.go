@@ -120,7 +120,7 @@ type decoder struct {
 
 func newDecoder(r io.Reader) *decoder { return &decoder{r: bufio.NewReaderSize(r, readBuffer)} }
 
-var errCorrupt = errors.New("corrupt run") //nolint:gochecknoglobals // an error
+var errCorrupt = errors.New("corrupt run")
 
 func (d *decoder) Close() error { return nil }
 
@@ -210,7 +210,7 @@ type merger struct {
 func (m *merger) Close() error {
 	var errs []error
 	for _, h := range m.all {
-		errs = append(errs, h.Cursor.Close())
+		errs = append(errs, h.Close())
 	}
 	m.all, m.heap = nil, nil
 	return errors.Join(errs...)
@@ -218,7 +218,7 @@ func (m *merger) Close() error {
 
 // push puts a cursor that is not in the heap at its next record into it.
 func (m *merger) push(h *head) (err error) {
-	if h.key, h.payload, err = h.Cursor.Next(); err != nil {
+	if h.key, h.payload, err = h.Next(); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -239,7 +239,7 @@ func (m *merger) push(h *head) (err error) {
 func (m *merger) Next() (key, payload []byte, err error) {
 	if m.started && len(m.heap) > 0 {
 		first := m.heap[0]
-		if first.key, first.payload, err = first.Cursor.Next(); err != nil {
+		if first.key, first.payload, err = first.Next(); err != nil {
 			if !errors.Is(err, io.EOF) {
 				return nil, nil, err
 			}

@@ -166,6 +166,26 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestTruncated reads a run that ends early: that is an error except between records.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	e := encoder{w: bufio.NewWriter(&b)}
+	ends := map[int]bool{0: true}
+	for _, key := range []string{"a", "abc", "b"} {
+		if err := errors.Join(e.put([]byte(key), []byte("payload")), e.w.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		ends[b.Len()] = true
+	}
+	for n := range b.Len() + 1 {
+		err := Each(newDecoder(bytes.NewReader(b.Bytes()[:n])), func(_, _ []byte) error { return nil })
+		if ends[n] != (err == nil) || err != nil && (!errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(err.Error(), "cannot read temporary file: ")) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+}
+
 func FuzzDecoder(f *testing.F) {
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)
