@@ -64,7 +64,7 @@ func Sample(ctx context.Context, in *config.Input, lines io.Reader, now, ref tim
 		return nil, &SettingsError{err}
 	}
 	s := &sampler{
-		inner: opts.Process, recognizer: recognize.New(opts.Recognize), splitter: opts.Recognize.Parser.Splitter(),
+		inner: opts.Process, recognizer: recognize.New(opts.Recognize), splitter: opts.Recognize.Parser.Splitter(), stored: opts.Parse,
 		now: now.UnixNano(), ref: ref.UnixNano(), next: 1,
 	}
 	opts.Process = s
@@ -84,6 +84,7 @@ type sampler struct {
 	inner      input.Processor
 	recognizer *recognize.Recognizer
 	splitter   *parse.Splitter
+	stored     string // the configured parser
 	now, ref   int64
 	next       int // line
 	records    []SampledRecord
@@ -106,6 +107,9 @@ func (s *sampler) Process(service string, r *record.Record) bool {
 	}
 	one.Dropped = s.inner != nil && !s.inner.Process(service, r)
 	one.Message = string(r.Message)
+	if parser, ok := parse.W3C(r.Message); ok && s.stored == "" {
+		s.splitter = parser.Splitter()
+	}
 	s.splitter.Split(r.Message)
 	for name, v := range s.splitter.All() {
 		if v.IsObject() {

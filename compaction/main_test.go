@@ -72,6 +72,8 @@ type fleet struct {
 	lines   int
 	// padding is the number of random bytes that each message has besides.
 	padding int
+	// message makes the messages; nil is lines with a number.
+	message func(instance string) string
 	// levels is how many levels the records have.
 	levels int
 }
@@ -103,6 +105,9 @@ func (f *fleet) segment(instance string, bucket time.Time, width time.Duration, 
 		// Few times, so that many are equal across instances.
 		at := bucket.UnixNano() + f.rnd.Int64N(int64(width/time.Second)*4)*250e6
 		message := fmt.Sprintf("%s line %d %s", instance, f.lines, strings.Repeat("x", f.rnd.IntN(80)))
+		if f.message != nil {
+			message = f.message(instance)
+		}
 		if f.rnd.IntN(10) == 0 {
 			message += "\n\tat main.go:1\n"
 		}

@@ -1,6 +1,7 @@
 package field
 
 import (
+	"bytes"
 	"iter"
 
 	"logstow/internal/jsontext"
@@ -12,6 +13,18 @@ func ParseJSON(text []byte) (Value, bool) {
 		return Value{}, false
 	}
 	return new(Finder).json(text), true
+}
+
+// SplitJSON splits a message into the text before the JSON object that it is or ends with, and that
+// object, without blanks behind it. It is not ok if there is none; the object may be truncated or
+// otherwise invalid.
+func SplitJSON(message []byte) (before, object []byte, ok bool) {
+	object = jsonPart(message)
+	if object == nil {
+		return nil, nil, false
+	}
+	end := len(bytes.TrimRight(message, " \t\r\n"))
+	return message[:end-len(object)], object, true
 }
 
 // Elements yields the elements of an array; none for other values.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/field/parse"
 	"logstow/record"
 	"logstow/record/recognize"
 )
@@ -115,6 +116,12 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 		if !ok {
 			break
 		}
+		if parser, ok := src.directive(l.text); ok && l.whole == 0 && parser.Stored() != src.stored() {
+			if err := f.changeParser(ctx, src, parser, bytes, now); err != nil {
+				return err
+			}
+			bytes = 0
+		}
 		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord {
 			f.add(src.direct, l.text, 0)
 		} else {
@@ -137,6 +144,20 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 	return f.flush(ctx, src, bytes, now)
 }
 
+// changeParser flushes the lines before the current one, and sets the parser of those that follow.
+func (f *Feed) changeParser(ctx context.Context, src *Source, parser *parse.Parser, bytes int64, now time.Time) error {
+	for _, s := range src.streams {
+		if s != nil {
+			s.end()
+		}
+	}
+	if err := f.flush(ctx, src, bytes, now); err != nil {
+		return err
+	}
+	src.use(parser)
+	return nil
+}
+
 // flush passes the collected records, from the next bytes of the source, to the sink.
 func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Time) error {
 	f.opts.Stats.Bytes.Add(bytes)
@@ -145,7 +166,7 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 		return nil
 	}
 	f.dropped = false
-	chunk := buffer.Chunk{Service: src.service, Class: f.opts.Class, Parse: f.opts.Parse, Read: read.UnixNano(), Records: f.records}
+	chunk := buffer.Chunk{Service: src.service, Class: f.opts.Class, Parse: src.stored(), Read: read.UnixNano(), Records: f.records}
 	if src.position != nil {
 		chunk.Positions = src.position(src.Point())
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"logstow/field/parse"
 	"logstow/input/container"
 )
 
@@ -21,6 +22,8 @@ type resumeState struct {
 	// format is the detected format; while it is Auto, tried is how many lines were examined.
 	format container.Format
 	tried  uint8
+	// parser is that of the lines from done on, if a W3C directive determined it; otherwise nil.
+	parser *parse.Parser
 }
 
 // has reports whether a stream's line at an offset was already flushed.
@@ -28,7 +31,7 @@ func (b *resumeState) has(id container.Stream, offset int64) bool { return offse
 
 // Point is where reading would resume if everything flushed so far is kept and held lines are lost.
 func (s *Source) Point() Point {
-	b := resumeState{done: s.offset, format: s.format}
+	b := resumeState{done: s.offset, format: s.format, parser: s.parser}
 	if s.format == container.Auto {
 		b.tried = s.tried
 	}
@@ -62,13 +65,29 @@ func (s *Source) resumeOffset(id container.Stream, done int64) (from int64, stat
 	return max(s.resume.from[id], s.offset), 0
 }
 
-// heldVersion is the first byte of an encoded Held.
-const heldVersion = 1
+// The first byte of an encoded Held.
+const (
+	heldVersion = 1
+	// heldParser is in front of one with a parser: the length of the parser as it is stored and itself follow,
+	// and then the rest, which may be empty.
+	heldParser = 2
+)
 
-// encode is the version, the format with its detection state, and if lines are held how far done is
+// encode is what encodeLines returns, behind a parser if there is one.
+func (b *resumeState) encode(at int64, configured container.Format) []byte {
+	lines := b.encodeLines(at, configured)
+	if b.parser == nil {
+		return lines
+	}
+	stored := b.parser.Stored()
+	out := binary.AppendUvarint([]byte{heldParser}, uint64(len(stored)))
+	return append(append(out, stored...), lines...)
+}
+
+// encodeLines is the version, the format with its detection state, and if lines are held how far done is
 // behind the offset, followed by each stream that holds lines: its number, how far from is behind
 // the offset, and its state. If nothing is held and the format is as configured, it is empty.
-func (b *resumeState) encode(at int64, configured container.Format) []byte {
+func (b *resumeState) encodeLines(at int64, configured container.Format) []byte {
 	if at == b.done && b.format == configured && b.tried == 0 {
 		return nil
 	}
@@ -93,6 +112,18 @@ var errHeld = errors.New("invalid encoding")
 func decodeHeld(at Point) (resumeState, error) {
 	b := resumeState{done: at.Offset}
 	rest := at.Held
+	if len(rest) > 0 && rest[0] == heldParser {
+		n, size := binary.Uvarint(rest[1:])
+		if size <= 0 || n > uint64(len(rest)-1-size) {
+			return resumeState{}, errHeld
+		}
+		var err error
+		stored := rest[1+size:][:n]
+		if b.parser, err = parse.CompileStored(string(stored)); err != nil || b.parser.Stored() != string(stored) {
+			return resumeState{}, errHeld
+		}
+		rest = rest[1+size+int(n):]
+	}
 	if len(rest) == 0 {
 		return b, nil
 	}

@@ -2,6 +2,7 @@ package input
 
 import (
 	"logstow/buffer"
+	"logstow/field/parse"
 	"logstow/input/container"
 	"logstow/record"
 )
@@ -34,6 +35,8 @@ type Source struct {
 	direct *stream
 	// resume is what an earlier run did behind the offset at which this one began; nil is nothing.
 	resume *resumeState
+	// parser is that of the lines behind a W3C directive; nil is that of the [Feed].
+	parser *parse.Parser
 	// These are set once the event has been logged.
 	truncatedLogged, splitLogged, rejectedLogged, notFoundLogged bool
 	ahead                                                        skewDetector
@@ -44,7 +47,7 @@ type Point struct {
 	// Offset is the start of the first byte that is not in a flushed record.
 	Offset int64
 	// Held is the state of the bytes behind Offset. It is opaque; without it some lines may be read
-	// again. Usually a few bytes, at most 64.
+	// again. Usually a few bytes, at most 64, unless a W3C directive is part of it.
 	Held []byte
 }
 
@@ -67,6 +70,9 @@ func (f *Feed) Resume(name string, at Point, position func(Point) []buffer.Posit
 	if err != nil {
 		f.opts.Log.Warn("cannot decode the state of a position: some lines may be read again", "source", src.name, "error", err)
 		return src
+	}
+	if f.opts.Parse == "" {
+		src.parser = b.parser
 	}
 	if src.format == container.Auto {
 		src.format, src.tried = b.format, b.tried
@@ -102,6 +108,28 @@ func (s *Source) Waiting() bool {
 		}
 	}
 	return false
+}
+
+// directive is the parser of the lines behind a line, if that names their columns in W3C's format, as the
+// first line of a log of IIS does, and no parser is configured.
+func (s *Source) directive(line []byte) (*parse.Parser, bool) {
+	if len(line) == 0 || line[0] != '#' || s.feed.opts.Parse != "" {
+		return nil, false
+	}
+	return parse.W3C(line)
+}
+
+// use makes a parser that of the lines that follow. What the streams held was flushed.
+func (s *Source) use(parser *parse.Parser) {
+	s.parser, s.streams, s.direct = parser, [maxStreams]*stream{}, nil
+}
+
+// stored is the parser of the source's lines, as [buffer.Chunk] has it.
+func (s *Source) stored() string {
+	if s.parser == nil {
+		return s.feed.opts.Parse
+	}
+	return s.parser.Stored()
 }
 
 // line passes a line to its stream.

@@ -29,7 +29,11 @@ type part struct {
 }
 
 func (s *Source) newStream(id container.Stream) *stream {
-	st := &stream{src: s, name: s.name, recognizer: recognize.New(s.feed.opts.Recognize)}
+	opts := s.feed.opts.Recognize
+	if s.parser != nil {
+		opts.Parser = s.parser
+	}
+	st := &stream{src: s, name: s.name, recognizer: recognize.New(opts)}
 	if id != container.NoStream {
 		suffix := "/" + id.String()
 		st.name = record.CleanSource(s.name[:min(len(s.name), record.MaxSource-len(suffix))] + suffix)

@@ -50,6 +50,10 @@ func (q *Query) Explain(ctx context.Context, p *Plan, defaulted bool) ([]Reason,
 	return explain.Reasons(e), nil
 }
 
+// MissingFields names fields that occur in nothing that the query read, or in no record of a sample of it:
+// of those named, and of those in Selection.Where that are probably misspelled. Call it after the plan was read.
+func (q *Query) MissingFields(named []string) []Reason { return q.findings.Missing(q.matcher, named) }
+
 // countLevels counts the records of the segments that overlap the range of a plan by level, those of
 // inputs of compaction once.
 func (q *Query) countLevels(ctx context.Context, p *Plan) (levels record.Counts, err error) {

@@ -34,6 +34,7 @@ func TestExplainReadsNothing(t *testing.T) {
 		{func(s *Selection) { s.Where = []string{"statsu > 1"} }, 0, "field-missing"},
 		{func(s *Selection) { s.Where = []string{"status == '201'"} }, 0, "field-type"},
 		{func(s *Selection) { s.Where = []string{"status > 300"} }, 0, "where"},
+		{func(s *Selection) { s.Where = []string{"status > 300ms"} }, 0, "field-type"},
 		{func(s *Selection) { s.Sources = []string{"ap.log"} }, 0, "source-unknown"},
 		{func(s *Selection) { s.Excludes = []string{"status"} }, 0, "exclude"},
 		{func(s *Selection) { s.Levels = 1 << record.Error }, 0, "level"},

@@ -142,6 +142,8 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 		return []string{"level", "minute", "hour", "day", "service", "source", "instance"}
 	case "plan":
 		return planModes()
+	case "tz":
+		return []string{"local", "UTC"}
 	case "color":
 		return colorModes()
 	case "auth":

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"unicode/utf8"
 )
 
 // screen is the size of a stream's terminal; the zero value is no terminal.
@@ -72,7 +73,7 @@ func (d *display) Write(p []byte) (int, error) {
 	}
 	d.held = append(d.held, p...)
 	for line := range bytes.Lines(p) {
-		d.lines += 1 + len(line)/d.screen.columns
+		d.lines += max(1, (columnsOf(line)+d.screen.columns-1)/d.screen.columns)
 	}
 	if d.lines < d.screen.rows {
 		return len(p), nil
@@ -88,6 +89,16 @@ func (d *display) Write(p []byte) (int, error) {
 		_, err = d.pager.Write(held)
 	}
 	return len(p), err
+}
+
+// columnsOf is the approximate number of columns of a line: characters without colours.
+func columnsOf(line []byte) int {
+	text, colored, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte("\x1b["))
+	n := utf8.RuneCount(text)
+	for part := range bytes.SplitSeq(colored, []byte("\x1b[")) {
+		n += utf8.RuneCount(part[bytes.IndexByte(part, 'm')+1:])
+	}
+	return n
 }
 
 func (d *display) begin() {

@@ -19,7 +19,7 @@ const (
 
 // The values of flags with a fixed set of values.
 func recordFormats() []string {
-	return []string{output.Raw, output.Text, output.JSON, output.CSV, output.Pretty}
+	return []string{output.Raw, output.Text, output.JSON, output.Flat, output.CSV, output.Pretty, output.Template}
 }
 func statsFormats() []string { return report.Formats() }
 func listFormats() []string  { return []string{report.Table, report.JSON} }
@@ -39,6 +39,7 @@ func variables() []cli.Variable {
 		{Name: "LOGSTOW_CACHE_SIZE", Usage: "maximum disk usage of the cache (default: 1GiB)", Commands: []string{query, stats}},
 		{Name: "LOGSTOW_PRICES", Usage: "file with the prices of requests", Commands: []string{query, stats}},
 		{Name: "LOGSTOW_PAGER", Usage: "pager for long output (default: $PAGER, else less; cat is none)", Commands: []string{query, stats, segments}},
+		{Name: "COLUMNS", Usage: "width of the terminal, if it is not that which the terminal reports", Commands: []string{query}},
 		{Name: "NO_COLOR", Usage: "if set, --color auto is never", Commands: []string{query}},
 	}
 }

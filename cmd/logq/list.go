@@ -15,6 +15,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/query"
+	"logstow/query/output"
 	"logstow/query/report"
 	"logstow/record"
 )
@@ -108,9 +109,10 @@ type segmentRow struct {
 	Contained  int `json:"contained,omitempty"`
 }
 
-func newSegmentRow(s *query.Segment) segmentRow {
+// newSegmentRow makes the row of a segment, with times in zone; nil is UTC.
+func newSegmentRow(s *query.Segment, zone *time.Location) segmentRow {
 	row := segmentRow{
-		Store: s.Store, Name: s.Name.String(), Start: blobnaming.FormatTime(s.Meta.Start), End: blobnaming.FormatTime(s.Meta.End),
+		Store: s.Store, Name: s.Name.String(), Start: output.FormatTime(s.Meta.Start, zone), End: output.FormatTime(s.Meta.End, zone),
 		Records: s.Meta.Records, RawBytes: s.Meta.RawBytes, StoredBytes: s.Size, Tier: string(s.Tier), Levels: map[string]uint64{},
 		Instance: s.Meta.Instance, Class: s.Meta.Class, Batch: s.Meta.Batch.String(), Seq: s.Meta.Seq, Foreign: s.Foreign,
 	}
@@ -137,6 +139,10 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 	if err != nil {
 		return err
 	}
+	zone, err := givenZone(c)
+	if err != nil {
+		return err
+	}
 	from, to := span.from, span.to
 	if !span.given {
 		from, to = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -160,7 +166,7 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 	}
 	rows := make([]segmentRow, len(p.Segments))
 	for i, s := range p.Segments {
-		rows[i] = newSegmentRow(s)
+		rows[i] = newSegmentRow(s, zone)
 	}
 	slices.SortFunc(rows, func(a, b segmentRow) int { return strings.Compare(a.Name, b.Name) })
 	err = env.paged(c.Context, func(env *environment) error {

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+	_ "time/tzdata" // --tz works on machines without a zone database
 
 	ucli "github.com/urfave/cli/v2"
 

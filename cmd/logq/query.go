@@ -16,7 +16,7 @@ import (
 
 func queryCommand(env environment) *ucli.Command {
 	flags := slices.Concat(selectionFlags(), cli.Categorize(categoryOutput,
-		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, csv or pretty (default: pretty on a terminal, else text)"},
+		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, flat, csv, pretty or template=TEXT (default: pretty on a terminal, else text)"},
 		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: column to print: time, level, service, source, instance, message or a field of the message; NAME[,NAME...], repeatable"},
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: maximum number of records"},
 		&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first"},
@@ -25,7 +25,8 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.IntFlag{Name: "before-context", Aliases: []string{"B"}, Usage: "`N`: print N records of the same source before each match"},
 		&ucli.IntFlag{Name: "context", Aliases: []string{"C"}, Usage: "`N`: print N records of the same source before and after each match"},
 		&ucli.BoolFlag{Name: "count", Usage: "print only the number of matching records"},
-		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "`MODE`: colour levels and matches: auto (on a terminal), always or never"},
+		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "`MODE`: colour levels, services and matches: auto (on a terminal), always or never"},
+		&ucli.BoolFlag{Name: "wrap", Usage: "print long lines whole in pretty, instead of cutting them at the terminal's width"},
 		&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error; as JSON with -o json"},
 	), cli.Categorize(categoryFollow,
 		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted"},
@@ -112,7 +113,8 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if r.follow {
 		return r.followNew(looking, stores, q, out)
 	}
-	n, p, err := r.answer(looking, q, out)
+	unseen := newUnseenFields(q, r)
+	n, p, err := r.answer(looking, q, out, unseen)
 	if err == nil || errors.Is(err, query.ErrBudget) {
 		err = cmp.Or(finish(), err) // on a terminal messages come behind the records
 	}
@@ -128,6 +130,8 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 			return err
 		}
 		report = q.Report()
+	} else {
+		r.noteMissing(q, unseen.names())
 	}
 	r.printReport(&report)
 	if s := status(&report, n > 0, stores); s != cli.OK {
@@ -137,7 +141,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 }
 
 // answer prints the matching records, or their number, and returns it with the plan.
-func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer) (n uint64, p *query.Plan, err error) {
+func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer, unseen *unseenFields) (n uint64, p *query.Plan, err error) {
 	r.progress.watch(&r.env, q)
 	if p, err = q.Plan(ctx); err != nil {
 		return 0, nil, err
@@ -156,6 +160,7 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	}
 	print := func(m query.Match) error {
 		n++
+		unseen.look(&m)
 		r.progress.matches.Store(int64(n))
 		return out.Write(m)
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"logstow/internal/timearg"
 )
 
 // commandLine is a random command line, and by its parts what it asks for.
@@ -29,8 +31,16 @@ func randomLine(w *world) *commandLine {
 	l.from, l.to, l.format = worldNow().Add(-time.Hour), worldNow().Add(time.Hour), "text"
 	l.zone = time.Local
 	if l.utc = l.rnd.IntN(2) == 0; l.utc {
-		l.zone = time.UTC
+		l.zone, l.zoned = time.UTC, true
 		l.add("--utc")
+	} else if l.rnd.IntN(3) == 0 {
+		name := oneOf(l.rnd, "UTC", "local", "Asia/Kolkata", "America/New_York", "-03:30", "+0200")
+		zone, err := timearg.ParseZone(name)
+		if err != nil {
+			panic(err)
+		}
+		l.zone, l.zoned = zone, true
+		l.flag("tz", name)
 	}
 	for range l.rnd.IntN(5) / 3 * (1 + l.rnd.IntN(2)) {
 		i := l.rnd.IntN(2)
@@ -248,7 +258,7 @@ func (l *commandLine) randomRange() {
 
 func (l *commandLine) randomOutput() {
 	if l.rnd.IntN(4) > 0 {
-		l.format = oneOf(l.rnd, "raw", "raw", "text", "json", "csv", "pretty")
+		l.format = oneOf(l.rnd, "raw", "raw", "text", "json", "flat", "csv", "pretty")
 		l.flag("output", l.format)
 	}
 	if l.rnd.IntN(5) == 0 {
@@ -347,6 +357,14 @@ func (l *commandLine) randomMistake() {
 	if l.limit == 0 {
 		list = append(list, func() { l.flag("limit", oneOf(l.rnd, "0", "-1", "five", "1.5", " 5", "1e3")); l.mistake = "want" },
 			func() { wrong("--limit is given twice", "-n", "5", "--limit=6") })
+	}
+	if l.zoned {
+		list = append(list, func() { wrong("--tz", map[bool]string{true: "--tz=UTC", false: "--utc"}[l.utc]) })
+	} else {
+		list = append(list, func() {
+			l.flag("tz", oneOf(l.rnd, "Europe/Nowhere", "+25:00", "../UTC", "utc "))
+			l.mistake = "is not a time zone"
+		})
 	}
 	if !l.utc {
 		list = append(list, func() { wrong("--utc is given twice", "--utc", "--utc=false") })

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,10 +24,13 @@ type asked struct {
 	fold, substring             bool
 	from, to                    time.Time
 	zone                        *time.Location
+	zoned                       bool // by --tz or --utc: all formats have it
 	newest, count               bool
 	limit, tail                 int // 0 is none
 	format                      string
 	fields                      []string
+
+	has map[string]any // the fields of the records that are printed
 }
 
 // answer is what is printed, and the exit status.
@@ -46,13 +50,17 @@ func (a *asked) answer(w *world) (string, int) {
 	if a.tail > 0 {
 		found = found[max(0, len(found)-a.tail):]
 	}
+	a.has = map[string]any{}
+	for _, r := range found {
+		maps.Copy(a.has, r.fields)
+	}
 	status := 0
 	if len(found) == 0 {
 		status = 1
 	}
 	if a.count {
 		switch n := len(found); a.format {
-		case "json":
+		case "json", "flat":
 			return fmt.Sprintf("{\"count\":%d}\n", n), status
 		case "csv":
 			return fmt.Sprintf("count\n%d\n", n), status
@@ -168,15 +176,21 @@ func (a *asked) print(found []*stored) string {
 	var table [][]string
 	for _, r := range found {
 		utc := r.at.UTC().Format("2006-01-02T15:04:05.000000000Z")
+		if a.zoned {
+			utc = r.at.In(a.zone).Format("2006-01-02T15:04:05.000000000Z07:00")
+		}
 		switch {
 		case a.format == "csv":
 			table = append(table, a.columns(r, utc))
-		case a.format == "json" && a.fields != nil:
+		case (a.format == "json" || a.format == "flat") && a.fields != nil:
 			out.WriteString(a.object(r, utc))
-		case a.format == "json":
+		case a.format == "json" || a.format == "flat":
 			fmt.Fprintf(&out, `{"time":"%s","level":"%s","service":%s,"source":%s,"instance":%s,"message":%s`, utc, r.level, quoted(r.service), quoted(r.source), quoted(r.instance), quoted(r.message))
 			if !utf8.ValidString(r.message) {
 				fmt.Fprintf(&out, `,"message_base64":"%s"`, base64.StdEncoding.EncodeToString([]byte(r.message)))
+			}
+			if a.format == "flat" {
+				out.WriteString(flatMembers(r))
 			}
 			out.WriteString("}\n")
 		case a.fields != nil:
@@ -198,7 +212,7 @@ func (a *asked) print(found []*stored) string {
 			if r.source == "-" {
 				source = ""
 			}
-			fmt.Fprintf(&out, "%s %-5s %s%s: %s\n", local.Format(layout), r.level, r.service, source, strings.ReplaceAll(visible(r.message), "\n", "\n\t"))
+			fmt.Fprintf(&out, "%s %-5s %s%s: %s\n", local.Format(layout), r.level, r.service, source, prettyMessage(r))
 		default:
 			fmt.Fprintf(&out, "%s\t%s\t%s\t%s\n", utc, r.level, r.source, strings.ReplaceAll(r.message, "\n", "\n\t"))
 		}

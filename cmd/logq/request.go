@@ -1,11 +1,14 @@
 package main
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/hint"
 	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
@@ -140,9 +143,19 @@ func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 		Format: c.String("output"), Fields: cli.List(c, "fields"), Terminal: onTerminal, Location: r.zone,
 		Around: r.around != (query.ContextLines{}), Late: r.follow, Today: now, Dates: r.crossesDay(now),
 	}
+	var err error
+	if r.output.Zone, err = givenZone(c); err != nil {
+		return err
+	}
 	when := c.String("color")
 	r.output.Color = when == "always" ||
 		when == "auto" && onTerminal && r.env.getenv("NO_COLOR") == "" && r.env.getenv("TERM") != "dumb"
+	if onTerminal && !c.Bool("wrap") {
+		r.output.Width = r.env.out.columns
+		if n, err := strconv.Atoi(r.env.getenv("COLUMNS")); err == nil && n > 0 {
+			r.output.Width = n
+		}
+	}
 	if r.output.Format == "" {
 		r.output.Format = output.Text
 		if onTerminal {
@@ -152,5 +165,25 @@ func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 	if err := cli.OneOf("color", when, colorModes()...); err != nil {
 		return err
 	}
-	return cli.OneOf("output", r.output.Format, recordFormats()...)
+	return r.readTemplate()
+}
+
+// readTemplate reads the template of an output format template=TEXT.
+func (r *request) readTemplate() error {
+	format, text, given := strings.Cut(r.output.Format, "=")
+	if format != output.Template {
+		return cli.OneOf("output", r.output.Format, recordFormats()...)
+	}
+	if !given || text == "" {
+		return hint.Wrap(cli.Usagef("--output template needs a template"), "write -o template='{{.time}} {{.message}}'")
+	}
+	if len(r.output.Fields) > 0 {
+		return cli.Usagef("--fields cannot be used with a template, which names its fields itself")
+	}
+	var err error
+	if r.output.Template, err = output.CompileTemplate(text); err != nil {
+		return cli.Usagef("--output template: %w", err)
+	}
+	r.output.Format = format
+	return nil
 }

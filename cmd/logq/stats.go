@@ -52,7 +52,7 @@ Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or f
 			&cli.ListFlag{Name: "sort", Usage: "`ITEM`: a function or key to sort by, with asc or desc behind it; a list, repeatable (default: time, then the first function, largest first)"},
 			&ucli.StringFlag{Name: "pivot", Usage: "`KEY`: one of --by whose values become columns, at most 100"},
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first groups; with a time step the groups of the other keys that are first over the whole range", DefaultText: "30 in a table that is not by time, else all"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv; times in json and csv are in UTC"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv; json and csv use UTC without --tz"},
 			&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error"},
 		), limitFlags(), cli.Categorize(categoryLimits,
 			&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for groups; what exceeds it goes through temporary files"},
@@ -109,6 +109,8 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 			return err
 		}
 		found = q.Report()
+	} else {
+		r.noteMissing(q, unseen(table))
 	}
 	if err := env.paged(ctx, func(env *environment) error { return printStats(env, table, format, spec.Zone) }); err != nil {
 		return err
@@ -134,7 +136,7 @@ func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec
 		compute = []string{"count, share"}
 	}
 	spec.Zone = r.zone
-	if format != report.Table {
+	if zone, _ := givenZone(c); zone == nil && format != report.Table {
 		spec.Zone = time.UTC
 	}
 	spec.From, spec.To = r.sel.From.UnixNano(), r.sel.To.UnixNano()

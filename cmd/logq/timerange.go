@@ -18,18 +18,37 @@ func rangeFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, as a duration before now or a time: 15m, 2h, 3d, 1w, yesterday; not with --from"},
 		&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20T15:04:05Z, '2026-11-20 15:04 +0100', 'Nov 20 15:04', 15:04, '1 hour ago', -2h, Unix time"},
 		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive (default: an hour past now, for clocks that are ahead)"},
-		&ucli.BoolFlag{Name: "utc", Usage: "read times without a zone, and print times, in UTC (default: local)"},
+		&ucli.StringFlag{Name: "tz", Usage: "`ZONE`: zone to read times without one in, and to print times in: Europe/Berlin, UTC, local or +02:00 (default: local)"},
+		&ucli.BoolFlag{Name: "utc", Usage: "short for --tz UTC"},
 	), cli.Categorize(categorySelection,
 		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
 	)...)
 }
 
-// location is the zone of times without one.
+// location is the zone of times without one: that of --tz, which timeRange checks.
 func location(c *ucli.Context) *time.Location {
-	if c.Bool("utc") {
-		return time.UTC
+	if zone, _ := givenZone(c); zone != nil {
+		return zone
 	}
 	return time.Local
+}
+
+// givenZone is the zone of --tz or --utc; nil if neither is given.
+func givenZone(c *ucli.Context) (*time.Location, error) {
+	if !c.IsSet("tz") {
+		if c.Bool("utc") {
+			return time.UTC, nil
+		}
+		return nil, nil //nolint:nilnil // none
+	}
+	if c.Bool("utc") {
+		return nil, cli.Usagef("--tz and --utc are given: both are the zone")
+	}
+	zone, err := timearg.ParseZone(c.String("tz"))
+	if err != nil {
+		return nil, cli.Usagef("--tz: %w", err)
+	}
+	return zone, nil
 }
 
 // short formats a duration without zero parts: 2h for 2h0m0s; from two days on in days
@@ -72,6 +91,9 @@ func lastHour(now time.Time) span {
 
 // timeRange reads --since, --from and --to; without them the range is the last hour.
 func timeRange(c *ucli.Context, now time.Time) (s span, err error) {
+	if _, err := givenZone(c); err != nil {
+		return s, err
+	}
 	now = now.In(location(c))
 	since, from, to := c.String("since"), c.String("from"), c.String("to")
 	switch {

@@ -101,3 +101,32 @@ func TestSampleIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// Levels and fields of a sample are those of the configured parser.
+func TestSampleOfParser(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 15, 5, 0, 0, time.UTC)
+	const line = `192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /pay HTTP/1.1" 503 17` + "\n"
+	for parse, want := range map[string]string{
+		"":                               "status=503  bytes=17\n",
+		"none/1":                         "Z  -  192.0.2.7 ",
+		"pattern/1 '<_>\" <status> <n>'": "Z  ERROR  192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] \"GET /pay HTTP/1.1\" 503 17\n    status=503  n=17\n",
+		"regexp/1 '(?P<level>5)\\d\\d'":  "Z  -  192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] \"GET /pay HTTP/1.1\" 503 17\n    no level\n    level=5\n",
+	} {
+		in := &config.Input{Common: config.Common{Parse: parse, Multiline: &multiline.Options{}}}
+		if got := sampled(t, in, line, now); !strings.Contains(got, want) {
+			t.Errorf("%s:\n%s\nwant %q", parse, got, want)
+		}
+	}
+}
+
+// The columns of a directive are the fields of the lines behind it.
+func TestSampleOfW3C(t *testing.T) {
+	t.Parallel()
+	in := &config.Input{Common: config.Common{Multiline: &multiline.Options{}}}
+	text := "#Fields: date time c-ip sc-status\r\n2026-11-20 15:04:05 192.0.2.7 503\r\n"
+	got := sampled(t, in, text, time.Date(2026, 11, 20, 15, 5, 0, 0, time.UTC))
+	if want := "ERROR  2026-11-20 15:04:05 192.0.2.7 503·\n    date=2026-11-20  time=15:04:05  ip=192.0.2.7  status=503\n"; !strings.Contains(got, want) {
+		t.Errorf("%s\nwant %q", got, want)
+	}
+}

@@ -12,6 +12,7 @@ import (
 func samples() map[string]string {
 	return map[string]string{
 		"json":     `{"time":"2026-11-20T15:04:05.123Z","level":"info","logger":"api.orders","msg":"request done","method":"GET","path":"/v1/orders/1234567","status":200,"duration_ms":12.5,"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}`,
+		"message":  `{"time":"2026-11-20T15:04:05.123Z","level":"info","logger":"api.orders","message":"request done","method":"GET","path":"/v1/orders/1234567","status":200,"duration_ms":12.5,"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"}`,
 		"logfmt":   `time=2026-11-20T15:04:05.123Z level=info msg="request done" method=GET path=/v1/orders/1234567 status=200 took=12.5ms trace_id=4bf92f3577b34da6a3ce929d0e0e4736`,
 		"text":     `2026-11-20 15:04:05.123 [main] INFO  com.example.orders.OrderService - [7] order 1234567 of customer 42 was accepted and is on its way to the warehouse`,
 		"combined": `198.51.100.4 - - [20/Nov/2026:15:04:05 +0100] "GET /v1/orders/1234567?page=2 HTTP/1.1" 200 5123 "https://shop.example/cart" "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"`,

@@ -63,6 +63,11 @@ func TestFormats(t *testing.T) {
 			`vhost=shop.example|port=443|ip=192.0.2.7|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99|duration=1834`,
 		},
 		{
+			"common, an escape that is cut off",
+			`192.0.2.7 - ann\ [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99`,
+			`ip=192.0.2.7|user=ann\|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99`,
+		},
+		{
 			"combined with a virtual host and the request time",
 			`shop.example 192.0.2.7 - ann [20/Nov/2026:15:04:05 +0000] "GET /a HTTP/1.1" 200 99 "-" "curl" 0.024`,
 			`vhost=shop.example|ip=192.0.2.7|user=ann|time=20/Nov/2026:15:04:05 +0000|method=GET|path=/a|protocol=HTTP/1.1|status=200|bytes=99|user_agent=curl|duration=0.024`,
@@ -213,6 +218,8 @@ func TestFormats(t *testing.T) {
 			`W1120 15:04:05.123456       1 pods.go:7] {"a":{"b":1}}`,
 			`severity=W|time=1120 15:04:05.123456|thread=1|file=pods.go|line=7|message={"a":{"b":1}}|a={"b":1}|a.b=1`,
 		},
+		{"klog without a line number", `W1120 15:04:05.123456 1 p.go:] x`, `severity=W|time=1120 15:04:05.123456|thread=1|file=p.go|message=x`},
+		{"klog, no line number", `W1120 15:04:05.123456 1 p.go:a7] x`, `severity=W|time=1120 15:04:05.123456|thread=1|file=p.go`},
 		{"klog, a dash", `W1120 15:04:05.123456 1 p.go:7] -`, `severity=W|time=1120 15:04:05.123456|thread=1|file=p.go|line=7|message=-`},
 		{"JSON", `{"status":503,"request":"GET / HTTP/1.1"}`, `status=503|request=GET / HTTP/1.1`},
 		{"logfmt", `level=warn status=404 path="/a b"`, `level=warn|status=404|path=/a b`},

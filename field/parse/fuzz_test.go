@@ -68,8 +68,24 @@ func malformed(p *parse.Parser, message []byte) bool {
 	if p.String() != "auto/1" {
 		return false
 	}
-	i := bytes.IndexByte(message, '{')
-	return i >= 0 && (!json.Valid(bytes.TrimSpace(message[i:])) || bytes.Count(message, []byte("{")) > 8)
+	invalid := func(text []byte) bool {
+		i := bytes.IndexByte(text, '{')
+		return i >= 0 && (!json.Valid(bytes.TrimSpace(text[i:])) || bytes.Count(text, []byte("{")) > 8)
+	}
+	if invalid(message) {
+		return true
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(message, &members) != nil {
+		return false
+	}
+	for _, value := range members { // a line that it wraps
+		var text string
+		if json.Unmarshal(value, &text) == nil && invalid([]byte(text)) {
+			return true
+		}
+	}
+	return false
 }
 
 func FuzzAuto(f *testing.F) {
@@ -81,6 +97,14 @@ func FuzzAuto(f *testing.F) {
 	f.Add([]byte("192.0.2.7 - - [20/Nov/2026:15:04:05 +0000] \"\xff\x00\\x1\" 4"))
 	f.Add([]byte("\n0[00/000/0000:00000000 00000]"))
 	f.Add([]byte(`[0000-00-00T00:] "A"       "" "0" 0`))
+	for _, line := range samples() {
+		wrapped, err := json.Marshal(map[string]string{"log": line, "status": "outer"})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(wrapped)
+		f.Add(wrapped[:len(wrapped)/2])
+	}
 	p := parse.Auto()
 	f.Fuzz(func(t *testing.T, message []byte) {
 		checkSplitter(t, p, message)
@@ -92,7 +116,7 @@ func TestCutOff(t *testing.T) {
 	t.Parallel()
 	p := parse.Auto()
 	for format, line := range samples() {
-		if format == "json" || format == "logfmt" || format == "text" {
+		if format == "json" || format == "message" || format == "logfmt" || format == "text" {
 			continue
 		}
 		whole := fieldsOf(p, []byte(line))

@@ -98,20 +98,35 @@ func TestW3C(t *testing.T) {
 		{"fewer columns, tabs", "#Fields: time c-ip sc-status\n15:04:05\t10.0.0.1", "time=15:04:05|ip=10.0.0.1"},
 		{"more columns", "#Fields: time\n15:04:05 10.0.0.1", "time=15:04:05"},
 		{"cut", "#Fields: time c-ip sc-status\n15:04:05 10.0 …[logstow: cut 9 bytes]", "time=15:04:05"},
+		{"a cut directive", "#Fields: time c-ip\n#Fields: time sc-st …[logstow: cut 9 bytes]\n1 2", "time=1|ip=2"},
+		{"a directive without columns", "#Fields: time c-ip\n#Fields: \n1 2", "time=1|ip=2"},
+		{"other text", "#Fields: time c-ip\n #Fields: a b\n1 2", "time=1|ip=2"},
+		{"CR LF", "#Fields: time c-ip\r\n1 -\r", "time=1"},
+		{"quotes", "#Fields: ' a'\n1 2", "'=1|a'=2"},
+		{"too long", "#Fields: time\n#Fields: " + strings.Repeat("column ", 150) + "\n1 2", "time=1"},
 		{"empty", "#Fields: time c-ip sc-status\n", ""},
 		{"a comment", "#Fields: time c-ip sc-status\n#Remark: a b c", ""},
 	} {
-		var w parse.W3C
+		p, err := parse.Compile("none")
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got []string
 		lines := strings.Split(c.file, "\n")
 		for i, line := range lines {
-			if directive := w.Directive([]byte(line)); directive != strings.HasPrefix(line, "#") {
-				t.Errorf("%s: %q is a directive: %t", c.name, line, directive)
+			if w3c, ok := parse.W3C([]byte(line)); ok {
+				p = w3c
 			}
 			if i < len(lines)-1 {
 				continue
 			}
-			for name, v := range w.All([]byte(line)) {
+			stored, err := parse.CompileStored(p.Stored())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := stored.Splitter()
+			s.Split([]byte(line))
+			for name, v := range s.All() {
 				got = append(got, name+"="+string(v.Text))
 			}
 		}
@@ -123,18 +138,32 @@ func TestW3C(t *testing.T) {
 
 func FuzzW3C(f *testing.F) {
 	f.Add("#Fields: date cs(User-Agent) x-", "2026-11-20 a+b\t-")
+	f.Add("#Fields: ' '", "#1 2")
 	f.Fuzz(func(t *testing.T, directive, line string) {
-		var w parse.W3C
-		if w.Directive([]byte(directive)) != strings.HasPrefix(directive, "#") {
-			t.Fatalf("%q: not a directive", directive)
+		p, ok := parse.W3C([]byte(directive))
+		if !ok {
+			return
 		}
+		if again, err := parse.CompileStored(p.Stored()); err != nil || again.String() != p.String() {
+			t.Fatalf("%q: %v, %v", p.Stored(), again, err)
+		}
+		checkSplitter(t, p, []byte(line))
 		rest := line
-		for _, v := range w.All([]byte(line)) {
-			at := strings.Index(rest, string(v.Text))
-			if at < 0 || len(v.Text) == 0 || string(v.Text) == "-" || strings.ContainsAny(string(v.Text), " \t\n") {
-				t.Fatalf("%q of %q", v.Text, line)
+		for _, v := range fieldsInOrder(p, line) {
+			at := strings.Index(rest, v)
+			if at < 0 || len(v) == 0 || v == "-" || strings.ContainsAny(v, " \t\n") {
+				t.Fatalf("%q of %q", v, line)
 			}
-			rest = rest[at+len(v.Text):]
+			rest = rest[at+len(v):]
 		}
 	})
+}
+
+func fieldsInOrder(p *parse.Parser, line string) (texts []string) {
+	s := p.Splitter()
+	s.Split([]byte(line))
+	for _, v := range s.All() {
+		texts = append(texts, string(v.Text))
+	}
+	return texts
 }

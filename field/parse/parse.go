@@ -35,18 +35,19 @@ const (
 	nameNone    = "none"
 	namePattern = "pattern"
 	nameRegexp  = "regexp"
+	nameW3C     = "w3c"
 )
 
 // Parser says which fields messages have. It is immutable and safe for concurrent use.
 type Parser struct {
 	name       string
-	expression string // of pattern and regexp
-	// One of these is set, none for the parser "none".
+	expression string // of pattern, regexp and w3c
+	// One of these is set, none for the parsers "none" and "w3c".
 	formats *formats
 	pattern *pattern
 	regexp  *regexp.Regexp
-	// captures are the names of the captures of pattern, or of the groups of regexp, where "" is
-	// one without a name.
+	// captures are the names of the captures of pattern, of the columns of w3c, or of the groups of regexp,
+	// where "" is one without a name.
 	captures []string
 }
 
@@ -56,6 +57,7 @@ type Parser struct {
 //	none
 //	pattern '<ip> - <user> [<_>] "<method> <path> <_>" <status> <bytes>'
 //	regexp '(?P<status>\d{3})'
+//	w3c 'date time c-ip cs-method cs-uri-stem sc-status'
 //
 // Quotes around an expression are ' or `; they may be omitted. An error names the character at
 // which the mistake is, counted from 1.
@@ -76,7 +78,7 @@ func CompileStored(stored string) (*Parser, error) {
 	}
 	head, rest, _ := strings.Cut(stored, " ")
 	name, v, _ := strings.Cut(head, "/")
-	if !slices.Contains([]string{nameAuto, nameNone, namePattern, nameRegexp}, name) || v != version {
+	if !slices.Contains([]string{nameAuto, nameNone, namePattern, nameRegexp, nameW3C}, name) || v != version {
 		return nil, fmt.Errorf("%w: %q", ErrUnknownVersion, head)
 	}
 	expression, start := unquoted(stored, rest)
@@ -113,12 +115,12 @@ func compile(name, expression string, start int) (*Parser, error) {
 			return Auto(), nil
 		}
 		return p, nil
-	case namePattern, nameRegexp:
+	case namePattern, nameRegexp, nameW3C:
 		if expression == "" {
 			return nil, fmt.Errorf("parser %q needs an expression (at character %d)", name, start)
 		}
 	default:
-		return nil, fmt.Errorf("unknown parser %q: want auto, none, pattern '…' or regexp '…'", name)
+		return nil, fmt.Errorf("unknown parser %q: want auto, none, pattern '…', regexp '…' or w3c '…'", name)
 	}
 	if len(expression) > MaxExpression {
 		return nil, fmt.Errorf("expression of %d bytes, at most %d allowed (at character %d)", len(expression), MaxExpression, start)
@@ -126,8 +128,14 @@ func compile(name, expression string, start int) (*Parser, error) {
 	if at := strings.IndexFunc(expression, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f || r == utf8.RuneError }); at >= 0 {
 		return nil, fmt.Errorf("line breaks and other control characters are not allowed (at character %d)", start+utf8.RuneCountInString(expression[:at]))
 	}
-	if name == namePattern {
+	switch name {
+	case namePattern:
 		return p, p.compilePattern(start)
+	case nameW3C:
+		for column := range strings.FieldsSeq(expression) {
+			p.captures = append(p.captures, w3cName(column))
+		}
+		return p, nil
 	}
 	return p, p.compileRegexp(start)
 }
@@ -178,15 +186,24 @@ func (p *Parser) String() string {
 // NameInMessage reports whether each message that has a field of this name contains the name: as
 // the last of the names that its dots separate.
 func (p *Parser) NameInMessage(name string) bool {
-	if p.formats != nil {
-		return p.formats.ids[name] == 0
+	for {
+		if p.formats != nil && p.formats.ids[name] != 0 || p.formats == nil && p.index(name) >= 0 {
+			return false
+		}
+		own, ok := strings.CutPrefix(name, messagePrefix)
+		if !ok {
+			return true // without formats no message has it
+		}
+		name = own
 	}
-	return p.index(name) < 0 // no message has it
 }
 
 // TextInMessage reports whether each message in which the value of the field of this name contains text
 // contains it too, unless escaped in a string in JSON or logfmt.
 func (p *Parser) TextInMessage(name, text string) bool {
+	for own, ok := strings.CutPrefix(name, messagePrefix); ok; own, ok = strings.CutPrefix(name, messagePrefix) {
+		name = own
+	}
 	if p.formats == nil || p.formats.ids[name] == 0 || p.formats.ids[name] == idMessage {
 		return true // klog escapes nothing
 	}
@@ -198,6 +215,9 @@ func (p *Parser) TextInMessage(name, text string) bool {
 	return true
 }
 
+// Recognizes reports whether the parser recognizes JSON, logfmt and the named formats: that of auto does.
+func (p *Parser) Recognizes() bool { return p.formats != nil }
+
 // WholeInMessage reports whether a value begins and ends where a letter or digit cannot go on in the
 // message: captures may be parts of words.
 func (p *Parser) WholeInMessage() bool { return p.pattern == nil && p.regexp == nil }
@@ -207,14 +227,21 @@ func (p *Parser) index(name string) int {
 	if name == "" {
 		return -1
 	}
-	return slices.Index(p.captures, name)
+	i := slices.Index(p.captures, name)
+	if own, ok := strings.CutPrefix(name, messagePrefix); ok && i < 0 {
+		return p.index(own)
+	}
+	return i
 }
 
 // match finds the captures in a message: out has a place for each of them.
 func (p *Parser) match(message []byte, out []span) {
 	clear(out)
-	if p.pattern != nil {
+	switch {
+	case p.pattern != nil:
 		p.pattern.match(message, out)
+	case p.name == nameW3C:
+		matchW3C(message, out)
 	}
 	if p.regexp == nil {
 		return

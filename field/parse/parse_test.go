@@ -46,9 +46,9 @@ func TestCompile(t *testing.T) {
 func TestCompileMistakes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                        `unknown parser "": want auto, none, pattern '…' or regexp '…'`,
-		"json":                    `unknown parser "json": want auto, none, pattern '…' or regexp '…'`,
-		"auto/1":                  `unknown parser "auto/1": want auto, none, pattern '…' or regexp '…'`,
+		"":                        `unknown parser "": want auto, none, pattern '…', regexp '…' or w3c '…'`,
+		"json":                    `unknown parser "json": want auto, none, pattern '…', regexp '…' or w3c '…'`,
+		"auto/1":                  `unknown parser "auto/1": want auto, none, pattern '…', regexp '…' or w3c '…'`,
 		"auto x":                  `parser "auto" takes no expression (at character 6)`,
 		"pattern":                 `parser "pattern" needs an expression (at character 8)`,
 		"pattern ''":              `parser "pattern" needs an expression (at character 10)`,

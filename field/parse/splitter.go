@@ -3,6 +3,7 @@ package parse
 import (
 	"bytes"
 	"iter"
+	"strings"
 
 	"logstow/field"
 )
@@ -19,15 +20,32 @@ type Splitter struct {
 	space   []byte        // texts without escapes
 
 	// For auto: all values are looked for only when they are asked for.
-	ids     []id
-	finders []*field.Finder
+	lookups []lookup
 	depth   depths
 	line    line
 	whole   line // as line, with all fields
+	wrapped wrappedLine
 
 	// For pattern and regexp: captures by name, and which of them each value is, or -1.
 	captures []span
 	indexes  []int
+}
+
+// A lookup is how a field is found; own is that of the name without [messagePrefix], nil without it.
+type lookup struct {
+	id     id
+	finder *field.Finder
+	own    *lookup
+}
+
+func (p *Parser) lookup(name string, d *depths) lookup {
+	l := lookup{id: p.formats.ids[name], finder: field.New(name)}
+	p.formats.need(l.id, d)
+	if own, ok := strings.CutPrefix(name, messagePrefix); ok {
+		inner := p.lookup(own, d)
+		l.own = &inner
+	}
+	return l
 }
 
 // Splitter makes a Splitter that returns the fields of these names by index. With none of them it
@@ -35,12 +53,10 @@ type Splitter struct {
 func (p *Parser) Splitter(names ...string) *Splitter {
 	s := &Splitter{parser: p, values: make([]field.Value, len(names)), known: make([]bool, len(names)), captures: make([]span, len(p.captures))}
 	for _, name := range names {
-		s.indexes = append(s.indexes, p.index(name))
 		if p.formats != nil {
-			n := p.formats.ids[name]
-			s.ids = append(s.ids, n)
-			s.finders = append(s.finders, field.New(name))
-			p.formats.need(n, &s.depth)
+			s.lookups = append(s.lookups, p.lookup(name, &s.depth))
+		} else {
+			s.indexes = append(s.indexes, p.index(name))
 		}
 	}
 	return s
@@ -48,7 +64,7 @@ func (p *Parser) Splitter(names ...string) *Splitter {
 
 // Split makes a message the current one.
 func (s *Splitter) Split(message []byte) {
-	s.message, s.space = message, s.space[:0]
+	s.message, s.space, s.wrapped.known = message, s.space[:0], false
 	clear(s.known)
 	if p := s.parser; p.formats != nil {
 		p.formats.split(&s.line, message, &s.depth)
@@ -72,15 +88,31 @@ func (s *Splitter) find(i int) field.Value {
 		}
 		return field.Value{}
 	}
-	if name := s.ids[i]; name != 0 {
-		if at := s.line.at[name]; at > 0 {
-			return s.value(&s.line, int(at)-1)
+	l := &s.lookups[i]
+	if s.inner() {
+		if v := s.findIn(&s.wrapped.line, l); v.Kind != field.Missing {
+			return v
 		}
 	}
-	if s.line.rest == nil {
+	v := s.findIn(&s.line, l)
+	for l.own != nil && v.Kind == field.Missing {
+		l = l.own
+		v = s.findIn(&s.line, l)
+	}
+	return v
+}
+
+// findIn finds a field in a line.
+func (s *Splitter) findIn(in *line, l *lookup) field.Value {
+	if l.id != 0 {
+		if at := in.at[l.id]; at > 0 {
+			return s.value(in, int(at)-1)
+		}
+	}
+	if in.rest == nil {
 		return field.Value{}
 	}
-	return s.finders[i].Find(s.line.rest)
+	return l.finder.Find(in.rest)
 }
 
 // capture is the value of a capture.
@@ -107,7 +139,8 @@ func (s *Splitter) value(l *line, i int) field.Value {
 	return v
 }
 
-// All yields all fields of the current message, in their order in it; those in an object behind it.
+// All yields all fields of the current message, in their order in it; those in an object behind it, and
+// those of a line that it wraps in front of its own.
 // A name may occur several times: the first one is that of [Splitter.Value].
 func (s *Splitter) All() iter.Seq2[string, field.Value] {
 	return func(yield func(string, field.Value) bool) {
@@ -115,22 +148,30 @@ func (s *Splitter) All() iter.Seq2[string, field.Value] {
 			s.allCaptures(yield)
 			return
 		}
-		l := &s.whole
-		s.parser.formats.split(l, s.message, &s.parser.formats.all)
-		for i := range l.n {
-			if !yield(s.parser.formats.names[l.fields[i].id], s.value(l, i)) {
-				return
-			}
-		}
-		if l.rest == nil {
+		if s.inner() && !s.allInner(yield) {
 			return
 		}
-		for name, v := range field.All(l.rest) {
-			if !yield(name, v) {
-				return
-			}
+		s.parser.formats.split(&s.whole, s.message, &s.parser.formats.all)
+		s.allOf(&s.whole, yield)
+	}
+}
+
+// allOf yields all fields of a line; it reports whether to go on.
+func (s *Splitter) allOf(l *line, yield func(string, field.Value) bool) bool {
+	for i := range l.n {
+		if !yield(s.parser.formats.names[l.fields[i].id], s.value(l, i)) {
+			return false
 		}
 	}
+	if l.rest == nil {
+		return true
+	}
+	for name, v := range field.All(l.rest) {
+		if !yield(name, v) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Splitter) allCaptures(yield func(string, field.Value) bool) {

@@ -2,56 +2,54 @@ package parse
 
 import (
 	"bytes"
-	"iter"
 	"strings"
-
-	"logstow/field"
+	"unicode/utf8"
 )
 
-// W3C finds the fields of the lines of a file in W3C's extended log format, as IIS writes it. They
-// depend on the last line "#Fields: …" before them. The zero value knows no fields yet. Not safe
-// for concurrent use.
-type W3C struct {
-	names []string
+// w3cDirective is the beginning of the line that names the columns of the lines behind it.
+const w3cDirective = "#Fields:"
+
+// IsW3CDirective reports whether a line names the columns of the lines that follow it in a file in
+// W3C's extended log format.
+func IsW3CDirective(line []byte) bool {
+	return len(line) > 0 && line[0] == '#' && bytes.HasPrefix(line, []byte(w3cDirective))
 }
 
-// Directive reports whether a line is a directive, and reads it. #Fields determines the fields of
-// the lines that follow; a directive that is cut off, or of another name, changes nothing.
-func (w *W3C) Directive(line []byte) bool {
-	if len(line) == 0 || line[0] != '#' {
-		return false
+// W3C is the parser of the lines that follow a directive in a file in W3C's extended log format, as IIS
+// writes it. It is not ok for another line, for one that is cut off, without columns, or longer than
+// [MaxExpression].
+func W3C(directive []byte) (p *Parser, ok bool) {
+	text, cut := firstLine(directive)
+	if cut || !IsW3CDirective(directive) || !utf8.Valid(text) {
+		return nil, false
 	}
-	if columns, ok := bytes.CutPrefix(line, []byte("#Fields:")); ok {
-		w.names = w.names[:0]
-		for column := range strings.FieldsSeq(string(columns)) {
-			w.names = append(w.names, w3cName(column))
+	columns := strings.Join(strings.Fields(string(text[len(w3cDirective):])), " ")
+	p, err := compile(nameW3C, columns, 1)
+	return p, err == nil
+}
+
+// matchW3C finds the columns of a line: none of a directive; "-" is missing.
+func matchW3C(line []byte, out []span) {
+	if len(line) > 0 && line[0] == '#' {
+		return
+	}
+	line, cut := firstLine(line)
+	at := 0
+	for i := range out {
+		for at < len(line) && (line[at] == ' ' || line[at] == '\t') {
+			at++
 		}
-	}
-	return true
-}
-
-// All yields the fields of a line in their order; none of a directive, and none before the first
-// line #Fields. A value "-" is missing. IIS writes spaces as "+".
-func (w *W3C) All(line []byte) iter.Seq2[string, field.Value] {
-	return func(yield func(string, field.Value) bool) {
-		if len(line) > 0 && line[0] == '#' {
+		end := at
+		for end < len(line) && line[end] != ' ' && line[end] != '\t' {
+			end++
+		}
+		if end == at || end == len(line) && cut {
 			return
 		}
-		line, cut := firstLine(line)
-		for _, name := range w.names {
-			line = bytes.TrimLeft(line, " \t")
-			end := bytes.IndexAny(line, " \t")
-			if end < 0 {
-				end = len(line)
-			}
-			if end == 0 || end == len(line) && cut {
-				return
-			}
-			if text := line[:end:end]; string(text) != "-" && !yield(name, field.Value{Kind: field.Bare, Text: text}) {
-				return
-			}
-			line = line[end:]
+		if string(line[at:end]) != "-" {
+			out[i] = span{set: true, start: at, end: end}
 		}
+		at = end
 	}
 }
 

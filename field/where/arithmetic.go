@@ -14,6 +14,15 @@ import (
 // signed compiles "-x" and "+x".
 func (c *compiler) signed(n *ast.UnaryNode) operand {
 	o := c.value(n.Node)
+	if d := o.class.dimension(); d != field.NoDimension && o.constant {
+		text := o.get(nil).Text
+		if n.Operator == "-" {
+			text = append([]byte("-"), text...)
+		}
+		if _, _, ok := field.ParseQuantity(text); ok { // not --5s
+			return c.constant(stringValue(text), o.class)
+		}
+	}
 	if !o.class.fits(numberClass) {
 		c.fail(n, "%s is for numbers, not for %s", n.Operator, o.class)
 	}

@@ -41,8 +41,9 @@ func (c *compiler) relate(n *ast.BinaryNode) condition {
 	case wants[field.Different] == unknown && (a.class == boolClass || b.class == boolClass):
 		c.fail(n, "%s is for numbers and strings", n.Operator)
 	}
-	if b.constant {
-		return relateConstant(a, b, wants)
+	compare := comparer(a, b)
+	if b.constant && a.class.dimension() == field.NoDimension {
+		return relateConstant(a, b, wants, compare)
 	}
 	return func(r *Record) truth {
 		x, y := a.get(r), b.get(r)
@@ -65,9 +66,20 @@ func noteBoth(a, b *operand, x, y value) {
 }
 
 // relateConstant compiles a comparison with a constant.
-func relateConstant(a, b operand, wants relation) condition {
+func relateConstant(a, b operand, wants relation, compare comparison) condition {
 	constant := b.get(nil)
 	number, isNumber := constant.Decimal()
+	if d := b.class.dimension(); d != field.NoDimension {
+		number, _ = constant.Quantity(d)
+		return func(r *Record) truth {
+			v := a.get(r)
+			if n, ok := v.Quantity(d); ok {
+				return wants[n.Compare(number)+int(field.Equal)]
+			}
+			a.note(v.Value)
+			return unknown
+		}
+	}
 	switch {
 	case isNumber && a.isField: // the usual comparison, so without detours
 		integer, isInteger := number.Int64()
@@ -111,8 +123,24 @@ func relateConstant(a, b operand, wants relation) condition {
 	}
 }
 
-// compare is field.Compare: what the expression makes is compared like what a message has.
-func compare(a, b value) field.Order { return field.Compare(a.Value, b.Value) }
+// A comparison compares two values.
+type comparison func(a, b value) field.Order
+
+// comparer is the comparison of two operands. It is field.Compare, what the expression makes being compared
+// like what a message has, unless one is a constant with a unit: then both have to have one.
+func comparer(a, b operand) comparison {
+	d := max(a.class.dimension(), b.class.dimension())
+	if d == field.NoDimension {
+		return func(a, b value) field.Order { return field.Compare(a.Value, b.Value) }
+	}
+	return func(a, b value) field.Order {
+		x, ok := a.Quantity(d)
+		if y, too := b.Quantity(d); ok && too {
+			return field.Order(x.Compare(y) + int(field.Equal))
+		}
+		return field.Incomparable
+	}
+}
 
 // isConstant reports whether a node is a string, number or truth value.
 func isConstant(node ast.Node) bool {
@@ -259,6 +287,7 @@ func (c *compiler) in(n *ast.BinaryNode) condition {
 	if !right.class.fits(arrayClass) {
 		c.fail(n, "in is for an array or an object, not for %s", right.class)
 	}
+	compare := comparer(left, operand{})
 	return func(r *Record) truth {
 		v, all := left.get(r), right.get(r)
 		if v.Kind == field.Missing || all.Kind != field.Composite {
@@ -279,6 +308,7 @@ func (c *compiler) in(n *ast.BinaryNode) condition {
 func (c *compiler) inList(n *ast.BinaryNode, array *ast.ArrayNode) condition {
 	left, equal := c.value(n.Left), relationOf("==")
 	elements := make([]operand, len(array.Nodes)) // without get for nil
+	compare := make([]comparison, len(array.Nodes))
 	for i, node := range array.Nodes {
 		if _, ok := node.(*ast.NilNode); ok {
 			continue
@@ -286,6 +316,7 @@ func (c *compiler) inList(n *ast.BinaryNode, array *ast.ArrayNode) condition {
 		if elements[i] = c.value(node); !left.class.compares(elements[i].class) {
 			c.fail(node, "cannot compare %s with %s", left.class, elements[i].class)
 		}
+		compare[i] = comparer(left, elements[i])
 	}
 	return func(r *Record) truth {
 		v := left.get(r)
@@ -298,7 +329,7 @@ func (c *compiler) inList(n *ast.BinaryNode, array *ast.ArrayNode) condition {
 			if e := &elements[i]; e.get == nil {
 				t = max(t, truthOf(v.Kind == field.Null))
 			} else {
-				t = max(t, equal[compare(v, e.get(r))])
+				t = max(t, equal[compare[i](v, e.get(r))])
 			}
 			if t == yes {
 				return yes

@@ -2,6 +2,7 @@ package where
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/expr-lang/expr/ast"
@@ -11,14 +12,25 @@ import (
 	"logstow/record"
 )
 
+// columnMark is in front of the names of columns, so that none is that of a field.
+const columnMark = "\x00"
+
 // The names of columns, and messageName, which is one if the message has no such field.
 const (
-	timeName    = "time"
-	levelName   = "level"
-	sourceName  = "source"
-	serviceName = "service"
+	timeName    = columnMark + "time"
+	levelName   = columnMark + "level"
+	sourceName  = columnMark + "source"
+	serviceName = columnMark + "service"
 	messageName = "message"
 )
+
+// bareName is the name of what a word without quotes stands for.
+func bareName(word string) string {
+	if column := columnMark + word; isColumn(column) {
+		return column
+	}
+	return word
+}
 
 func isColumn(name string) bool {
 	return name == timeName || name == levelName || name == sourceName || name == serviceName
@@ -191,11 +203,12 @@ func (c *compiler) truthOfValue(node ast.Node) condition {
 	}
 }
 
-// fieldName is the name of the field that a node stands for, unless a variable has the name.
+// fieldName is the name of the column or field that a node stands for, unless a variable has the name.
+// field("level") is the field of the message.
 func fieldName(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.IdentifierNode:
-		return n.Value, n.Value != "$env"
+		return bareName(n.Value), n.Value != "$env"
 	case *ast.ChainNode:
 		return fieldName(n.Node)
 	case *ast.MemberNode:
@@ -204,10 +217,10 @@ func fieldName(node ast.Node) (string, bool) {
 			return "", false
 		}
 		if env, ok := n.Node.(*ast.IdentifierNode); ok && env.Value == "$env" {
-			return property.Value, true
+			return bareName(property.Value), true
 		}
 		name, ok := fieldName(n.Node)
-		return name + "." + property.Value, ok
+		return strings.TrimPrefix(name, columnMark) + "." + property.Value, ok
 	case *ast.CallNode:
 		if name, ok := callee(n); !ok || name != "field" || len(n.Arguments) != 1 {
 			return "", false

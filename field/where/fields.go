@@ -15,6 +15,9 @@ type Use struct {
 	// Kind is the kind that the expression needs: field.String, field.Number or field.Bool
 	// where the field is compared with such a constant, field.Missing where any kind may do.
 	Kind field.Kind
+	// Dimension is that of the constants with units with which the field is compared; then Kind is
+	// field.String.
+	Dimension field.Dimension
 	// Equal are the strings one of which the field has to be equal to, if it is compared
 	// with == or in.
 	Equal []string
@@ -23,7 +26,7 @@ type Use struct {
 // Uses are the fields that the expression looks at, in the order in which they occur,
 // once for each occurrence. Columns are none, and message, which every record has, is none.
 func (p *Program) Uses() []Use {
-	u := &uses{names: map[ast.Node]int{}, declared: map[string]bool{}}
+	u := &uses{literals: p.literals, names: map[ast.Node]int{}, declared: map[string]bool{}}
 	node := p.tree.Node
 	ast.Walk(&node, u)
 	return slices.DeleteFunc(u.all, func(use Use) bool {
@@ -33,6 +36,7 @@ func (p *Program) Uses() []Use {
 
 // uses gathers them; children are visited before their parents.
 type uses struct {
+	literals map[int]string
 	all      []Use
 	names    map[ast.Node]int // places in all
 	declared map[string]bool
@@ -76,34 +80,37 @@ func (u *uses) compare(operator string, left, right ast.Node) {
 		constants = array.Nodes
 	}
 	for i, node := range constants {
-		kind, text := constant(node)
-		if i > 0 && kind != use.Kind {
-			kind = field.Missing
+		kind, dimension, text := u.constant(node)
+		if i > 0 && (kind != use.Kind || dimension != use.Dimension) {
+			kind, dimension = field.Missing, field.NoDimension
 		}
-		use.Kind = kind
+		use.Kind, use.Dimension = kind, dimension
 		if kind == field.Missing {
 			use.Equal = nil
 			return
 		}
-		if kind == field.String && (operator == "==" || operator == "in") {
+		if kind == field.String && dimension == field.NoDimension && (operator == "==" || operator == "in") {
 			use.Equal = append(use.Equal, text)
 		}
 	}
 }
 
-// constant is the kind of a constant, and its text if it is a string.
-func constant(node ast.Node) (field.Kind, string) {
+// constant is the kind of a constant, its dimension if it has a unit, and its text if it is a string.
+func (u *uses) constant(node ast.Node) (field.Kind, field.Dimension, string) {
 	switch n := node.(type) {
 	case *ast.StringNode:
-		return field.String, n.Value
+		return field.String, field.NoDimension, n.Value
 	case *ast.BoolNode:
-		return field.Bool, ""
+		return field.Bool, field.NoDimension, ""
 	case *ast.IntegerNode, *ast.FloatNode:
-		return field.Number, ""
+		if _, d, ok := field.ParseQuantity([]byte(u.literals[n.Location().From])); ok {
+			return field.String, d, ""
+		}
+		return field.Number, field.NoDimension, ""
 	case *ast.UnaryNode:
 		if n.Operator == "-" || n.Operator == "+" {
-			return constant(n.Node)
+			return u.constant(n.Node)
 		}
 	}
-	return field.Missing, ""
+	return field.Missing, field.NoDimension, ""
 }

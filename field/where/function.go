@@ -90,7 +90,7 @@ func (c *compiler) function(n ast.Node, name string, arguments []ast.Node) opera
 	}
 	operands := make([]operand, len(arguments))
 	for i, node := range arguments {
-		operands[i] = c.value(node)
+		operands[i] = c.plain(node)
 		if want := f.param(i); !operands[i].class.fits(want) {
 			c.fail(node, "%s takes %s, not %s", name, want, operands[i].class)
 		}

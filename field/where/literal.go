@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
@@ -16,29 +17,85 @@ import (
 // same length, so that places stay what they are; and the numbers by their place, in characters. The
 // parser refuses whole numbers of more than 63 bits and rounds decimals.
 func hideLiterals(source string) (parsed string, literals map[int]string) {
-	tokens, err := lexer.Lex(file.NewSource(source))
+	text, literals := hideQuantities([]rune(source))
+	tokens, err := lexer.Lex(file.NewSource(string(text)))
 	if err != nil {
-		return source, nil // the parser finds it too
+		return string(text), literals // the parser finds it too
 	}
-	literals = map[int]string{}
-	text := []rune(source)
 	for _, token := range tokens {
 		from, to := token.From, token.To
 		if token.Kind != lexer.Number || to > len(text) {
 			continue
 		}
 		literal := string(text[from:to])
+		if literals[from] != "" {
+			continue // with a unit
+		}
 		if _, ok := parseLiteral(literal); ok {
 			literals[from] = literal
-			copy(text[from:to], []rune(standIn(literal)))
+			copy(text[from:to], []rune(standIn(to-from)))
 		}
 	}
 	return string(text), literals
 }
 
-// standIn is a number of the same length that the parser takes: 1, 10, 1.0, 1.00, …
-func standIn(literal string) string {
-	switch n := len(literal); n {
+// hideQuantities is hideLiterals for numbers with units, outside of quotes and comments.
+func hideQuantities(text []rune) (parsed []rune, literals map[int]string) {
+	literals = map[int]string{}
+	for i := 0; i < len(text); {
+		n := skipped(text[i:])
+		if n > 0 {
+			i += n
+			continue
+		}
+		for n = 1; isWord(text[i]) && i+n < len(text) && (isWord(text[i+n]) || text[i+n] == '.' && i+n+1 < len(text) && isDigit(text[i+n+1]) && isDigit(text[i])); n++ {
+		}
+		literal := string(text[i : i+n])
+		if _, _, ok := field.ParseQuantity([]byte(literal)); ok && (i == 0 || text[i-1] != '.' || i > 1 && text[i-2] == '.') {
+			literals[i] = literal
+			copy(text[i:], []rune(standIn(n)))
+		}
+		i += n
+	}
+	return text, literals
+}
+
+// skipped is the length of the string or comment that text starts with; 0 if it starts with neither.
+func skipped(text []rune) int {
+	end := func(start int, found func(i int) bool) int {
+		for i := start; i < len(text); i++ {
+			if found(i) {
+				return i + 1
+			}
+		}
+		return len(text)
+	}
+	switch quote := text[0]; {
+	case quote == '"' || quote == '\'':
+		escaped := false
+		return end(1, func(i int) bool {
+			closes := text[i] == quote && !escaped
+			escaped = text[i] == '\\' && !escaped
+			return closes
+		})
+	case quote == '`':
+		return end(1, func(i int) bool { return text[i] == '`' })
+	case quote == '/' && len(text) > 1 && text[1] == '/':
+		return end(2, func(i int) bool { return text[i] == '\n' })
+	case quote == '/' && len(text) > 1 && text[1] == '*':
+		return end(3, func(i int) bool { return text[i] == '/' && text[i-1] == '*' })
+	}
+	return 0
+}
+
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+
+// isWord reports whether a character can be a part of a name or a number.
+func isWord(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// standIn is a number of n characters that the parser takes: 1, 10, 1.0, 1.00, …
+func standIn(n int) string {
+	switch n {
 	case 1:
 		return "1"
 	case 2:
@@ -65,6 +122,13 @@ func parseLiteral(text string) (field.Decimal, bool) {
 		text = text[:i+1] + "0" + text[i+1:]
 	}
 	return field.ParseDecimal([]byte(text))
+}
+
+// quantity is the operand of a number with a unit: its value is the text.
+func (c *compiler) quantity(node ast.Node) (operand, bool) {
+	text := c.literals[node.Location().From]
+	_, d, ok := field.ParseQuantity([]byte(text))
+	return c.constant(stringValue([]byte(text)), classOf(d)), ok
 }
 
 // literal is the number that a node of one stands for.

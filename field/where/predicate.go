@@ -115,7 +115,7 @@ func (c *compiler) choice(n *ast.BuiltinNode) operand {
 // transform compiles map.
 func (c *compiler) transform(n *ast.BuiltinNode) operand {
 	var make operand
-	each := c.predicate(n, func(node ast.Node) { make = c.value(node) })
+	each := c.predicate(n, func(node ast.Node) { make = c.plain(node) })
 	return c.computed(arrayClass, func(r *Record) value {
 		var items []value
 		if !each(r, func(value) bool {
@@ -149,7 +149,7 @@ func (c *compiler) countTrue(n *ast.BuiltinNode) operand {
 // sum compiles sum: no value if an element is no number.
 func (c *compiler) sum(n *ast.BuiltinNode) operand {
 	var of operand
-	each := c.predicate(n, func(node ast.Node) { of = c.value(node) })
+	each := c.predicate(n, func(node ast.Node) { of = c.plain(node) })
 	return c.computed(numberClass, func(r *Record) value {
 		total := intValue(0)
 		if !each(r, func(v value) bool {

@@ -8,11 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"logstow/field/parse"
 	"logstow/field/where"
-	"logstow/record"
 )
 
 // Random expressions give the result of the reference for random records, and the texts of
@@ -103,7 +101,7 @@ func (n term) source() string {
 		return n.s
 	case "text":
 		return strconv.Quote(n.s)
-	case "number":
+	case "number", "quantity":
 		return n.s
 	case "bool", "variable":
 		return n.s
@@ -135,24 +133,40 @@ func (n term) source() string {
 // A generator makes expressions and records.
 type generator struct {
 	*rand.Rand
-	vars   []string
-	inside int // predicates
+	vars    []string
+	inside  int                 // predicates
+	wrapped map[string]refValue // the fields of texts that are lines
 }
 
 func (g *generator) one(from ...string) string { return from[g.IntN(len(from))] }
 
 func (g *generator) field() term {
-	return term{op: "field", s: g.one("a", "b", "c", "d", "a.b", "b.c.d", "k-1", "message", "source", "level", "gone")}
+	return term{op: "field", s: g.one("a", "b", "c", "d", "status", "path", "a.b", "b.c.d", "k-1", "message", "source", "level", "gone", "log", "message.a", "message.b.c", "message.message")}
 }
 
 func (g *generator) number() string {
-	return g.one("0", "1", "7", "12", "200", "500", "1.5", "0.1", "500.0", "5e2", "9007199254740992", "9007199254740993", "9007199254740992.0",
+	return g.one("0", "0.0", "1", "1.0", "1E+0", "7", "12", "200", "500", "1.5", "0.1", "500.0", "5e2", "9007199254740992", "9007199254740993", "9007199254740992.0",
 		"9223372036854775807", "9223372036854775808", "18446744073709551615", "18446744073709551614", "1234567890123456789", "1234567890123456788",
 		"123456789012345678901234567890", "123456789012345678901234567891", "1e300", "1e-300", "0.30000000000000004", "12345678901234567.8")
 }
 
 func (g *generator) text() string {
-	return g.one("", "7", "007", "12", "500", "true", "ann", "Ann", "an", "x", "é\"\n", "a/b", "\\", " b ", "1e2", "9007199254740993", "null", "WARN", "a=1")
+	return g.one("", "7", "007", "12", "500", "true", "ann", "Ann", "an", "x", "é\"\n", "a/b", "\\", " b ", "1e2", "9007199254740993", "null", "WARN", "a=1", g.quantity())
+}
+
+func (g *generator) quantity() string {
+	return g.one("0s", "100ms", "0.1s", "1.5s", "90s", "1m30s", "1h", "7ns", "0.007us", "100µs", "0B", "1KiB", "1024B", "1.5kB", "2MiB", "15000000TiB")
+}
+
+// comparand is a constant that a value can be compared with.
+func (g *generator) comparand() term {
+	switch g.IntN(12) {
+	case 0, 1:
+		return term{op: "quantity", s: g.quantity()}
+	case 2:
+		return term{op: "neg", args: []term{{op: "quantity", s: g.quantity()}}}
+	}
+	return g.constant()
 }
 
 func (g *generator) constant() term {
@@ -188,7 +202,7 @@ func (g *generator) condition(depth int) term {
 }
 
 func (g *generator) relation(depth int) term {
-	left, right := g.value(depth-1), g.constant()
+	left, right := g.value(depth-1), g.comparand()
 	if g.IntN(3) == 0 {
 		right = g.value(depth - 1)
 	}
@@ -200,7 +214,7 @@ func (g *generator) relation(depth int) term {
 	case 2:
 		list := term{op: "list"}
 		for range g.IntN(4) {
-			list.args = append(list.args, g.constant())
+			list.args = append(list.args, g.comparand())
 		}
 		if g.IntN(4) == 0 {
 			list.args = append(list.args, term{op: "nil"})
@@ -319,125 +333,4 @@ func (g *generator) call(depth int) term {
 		n.args = append(n.args, term{op: "text", s: g.text()})
 	}
 	return n
-}
-
-// record makes a record: of JSON, of logfmt or of plain text.
-func (g *generator) record() *refRecord {
-	r := &refRecord{
-		level: record.Level(g.IntN(record.Levels)), service: "api", source: g.one("-", "app.log"), lets: map[string]refValue{},
-		time: time.Date(2026, 11, 20, 12, 0, g.IntN(3), g.IntN(2)*500, time.UTC).UnixNano(),
-	}
-	switch g.IntN(6) {
-	case 0, 1:
-		r.fields = g.logfmt()
-		var pairs []string
-		for i, name := range r.fields.names {
-			v := r.fields.items[i].s
-			if r.fields.items[i].kind == text {
-				v = strconv.Quote(v)
-			}
-			pairs = append(pairs, name+"="+v)
-		}
-		r.message = strings.Join(pairs, " ")
-	case 2:
-		r.fields, r.message = refValue{}, g.one("", "plain ann 500", "warn: a b c")
-	default:
-		r.fields = g.object(3)
-		r.message = g.json(r.fields)
-		if g.IntN(8) == 0 {
-			r.message = "<34>1 host - " + r.message
-		}
-	}
-	return r
-}
-
-func (g *generator) logfmt() refValue {
-	v := refValue{kind: object}
-	for range g.IntN(8) {
-		name := g.one("a", "b", "c", "d", "a.b", "k-1")
-		item := refValue{kind: bare, s: g.one(g.number(), "-"+g.number(), "ann", "x", "true", "false", "007", "")}
-		if g.IntN(4) == 0 {
-			item = refValue{kind: text, s: g.one("ann", "007", "true", "a b=1", `q"`, "")}
-		}
-		v.names, v.items = append(v.names, name), append(v.items, item)
-	}
-	return v
-}
-
-func (g *generator) object(depth int) refValue {
-	v := refValue{kind: object}
-	for range g.IntN(9) {
-		v.names = append(v.names, g.one("a", "b", "c", "d", "a", "b", "c", "d", "a.b", "b.c", "k-1", "message", "é\""))
-		v.items = append(v.items, g.item(depth-1))
-	}
-	return v
-}
-
-func (g *generator) item(depth int) refValue {
-	switch n := g.IntN(10); {
-	case n == 0:
-		return refValue{kind: null, s: "null"}
-	case n == 1:
-		return refValue{kind: boolean, s: g.one("true", "false")}
-	case n < 5:
-		return refValue{kind: number, s: g.one("", "-") + g.number()}
-	case n < 7 && depth > 0:
-		v := refValue{kind: array}
-		for range g.IntN(4) {
-			v.items = append(v.items, g.item(depth-1))
-		}
-		return v
-	case n == 7 && depth > 0:
-		return g.object(depth)
-	}
-	return refValue{kind: text, s: g.text()}
-}
-
-// json writes a value as JSON, some of it with blanks and needless escapes.
-func (g *generator) json(v refValue) string {
-	blank := func() string {
-		if g.IntN(12) == 0 {
-			return g.one(" ", "\t", "  ")
-		}
-		return ""
-	}
-	switch v.kind {
-	case text:
-		return g.quote(v.s)
-	case array, object:
-		var parts []string
-		for i, item := range v.items {
-			part := blank() + g.json(item) + blank()
-			if v.kind == object {
-				part = blank() + g.quote(v.names[i]) + blank() + ":" + part
-			}
-			parts = append(parts, part)
-		}
-		all := strings.Join(parts, ",")
-		if v.kind == array {
-			return "[" + all + "]"
-		}
-		return "{" + all + "}"
-	}
-	return v.s
-}
-
-func (g *generator) quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	needless := g.IntN(5) == 0
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\' || c == '/' && needless:
-			b.WriteString(`\` + string(c))
-		case c == '\n':
-			b.WriteString(`\n`)
-		case needless && g.IntN(2) == 0:
-			fmt.Fprintf(&b, `\u%04x`, c)
-		default:
-			b.WriteRune(c)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }

@@ -10,7 +10,7 @@ import (
 	"logstow/record"
 )
 
-// The reference: a plain evaluator of expressions, after docs/query.md, over values that the test
+// The reference: a plain evaluator of expressions, after docs/where.md, over values that the test
 // made and numbers of math/big. It shares nothing with the package.
 
 type refKind int
@@ -24,6 +24,7 @@ const (
 	bare // a logfmt value without quotes
 	array
 	object
+	quantity // a constant with a unit
 )
 
 // A refValue is a value: s is that of a string, or what is written; items are those of an array, or
@@ -59,6 +60,7 @@ type term struct {
 // A refRecord is a record as the reference sees it.
 type refRecord struct {
 	fields  refValue
+	wrapped refValue // the fields of the line that the message wraps
 	time    int64
 	level   record.Level
 	service string
@@ -80,6 +82,37 @@ func (v refValue) rat() *big.Rat {
 		return nil
 	}
 	return r
+}
+
+var (
+	quantityForm = regexp.MustCompile(`^(-?)((?:[0-9]+(?:\.[0-9]+)? ?(?:ns|us|µs|μs|ms|s|m|h|d|w))+|[0-9]+(?:\.[0-9]+)? ?(?:B|[kKMGT]B|[KMGT]iB))$`)
+	partForm     = regexp.MustCompile(`([0-9.]+) ?([a-zA-Zµμ]+)`)
+)
+
+// measure is the number of nanoseconds or bytes of a text with units.
+func (v refValue) measure() (n *big.Rat, size bool) {
+	m := quantityForm.FindStringSubmatch(v.s)
+	if m == nil || !v.isText() && v.kind != quantity {
+		return nil, false
+	}
+	total := new(big.Rat)
+	for _, part := range partForm.FindAllStringSubmatch(m[2], -1) {
+		unit := map[string]string{
+			"ns": "1", "us": "1e3", "µs": "1e3", "μs": "1e3", "ms": "1e6", "s": "1e9", "m": "60e9", "h": "3600e9", "d": "86400e9", "w": "604800e9",
+			"B": "1", "kB": "1e3", "KB": "1e3", "MB": "1e6", "GB": "1e9", "TB": "1e12", "KiB": "1024", "MiB": "1048576", "GiB": "1073741824", "TiB": "1099511627776",
+		}[part[2]]
+		size = strings.HasSuffix(part[2], "B")
+		x, ok := new(big.Rat).SetString(part[1])
+		y, too := new(big.Rat).SetString(unit)
+		if !ok || !too {
+			panic(v.s)
+		}
+		total.Add(total, x.Mul(x, y))
+	}
+	if m[1] == "-" {
+		total.Neg(total)
+	}
+	return total, size
 }
 
 func (v refValue) isText() bool { return v.kind == text || v.kind == bare }
@@ -117,7 +150,10 @@ func (r *refRecord) field(name string) refValue {
 	case "source":
 		return refValue{kind: text, s: r.source}
 	}
-	v := r.fields.find(name)
+	v := r.wrapped.find(name)
+	for own, ok := name, true; ok && v.kind == absent; own, ok = strings.CutPrefix(own, "message.") {
+		v = r.fields.find(own)
+	}
 	if v.kind == absent && name == "message" {
 		return refValue{kind: text, s: r.message}
 	}
@@ -133,6 +169,14 @@ const (
 // refCompare is the sign of a - b for numbers and strings, same or different for true and false.
 func refCompare(a, b refValue) (sign int, comparable bool) {
 	x, y := a.rat(), b.rat()
+	if a.kind == quantity || b.kind == quantity {
+		x, inBytes := a.measure()
+		y, bytesToo := b.measure()
+		if x == nil || y == nil || inBytes != bytesToo {
+			return 0, false
+		}
+		return x.Cmp(y), true
+	}
 	switch {
 	case x != nil && y != nil:
 		return x.Cmp(y), true
@@ -330,6 +374,8 @@ func (n term) value(r *refRecord) refValue {
 		return refValue{kind: text, s: n.s}
 	case "number":
 		return refValue{kind: number, s: n.s}
+	case "quantity":
+		return refValue{kind: quantity, s: n.s}
 	case "bool":
 		return refValue{kind: boolean, s: n.s}
 	case "#":
@@ -365,6 +411,9 @@ func (n term) value(r *refRecord) refValue {
 		return refValue{}
 	case "neg":
 		x := n.args[0].value(r)
+		if x.kind == quantity {
+			return refValue{kind: quantity, s: "-" + x.s}
+		}
 		if x.rat() == nil {
 			return refValue{}
 		}

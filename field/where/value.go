@@ -72,11 +72,13 @@ const (
 	stringClass
 	arrayClass
 	nilClass
+	durationClass // a constant with a unit: its value is its text
+	sizeClass
 )
 
 // String is the class with its article.
 func (c class) String() string {
-	return [...]string{"a value", "a truth value", "a number", "a string", "an array", "nil"}[c]
+	return [...]string{"a value", "a truth value", "a number", "a string", "an array", "nil", "a duration", "a size"}[c]
 }
 
 // fits reports whether a value of the class may be of another.
@@ -84,7 +86,28 @@ func (c class) fits(other class) bool { return c == other || c == anyClass || ot
 
 // compares reports whether values of two classes may be comparable.
 func (c class) compares(other class) bool {
+	if c.dimension() != field.NoDimension && other == stringClass || c == stringClass && other.dimension() != field.NoDimension {
+		return true
+	}
 	return c.fits(other) && c != arrayClass && other != arrayClass && c != nilClass && other != nilClass
+}
+
+// dimension is that of a class of constants with a unit.
+func (c class) dimension() field.Dimension {
+	switch c {
+	case durationClass:
+		return field.Duration
+	case sizeClass:
+		return field.Size
+	}
+	return field.NoDimension
+}
+
+func classOf(d field.Dimension) class {
+	if d == field.Size {
+		return sizeClass
+	}
+	return durationClass
 }
 
 // constant is the operand of a value that does not depend on the record.
@@ -115,6 +138,9 @@ func (c *compiler) value(node ast.Node) operand {
 	case *ast.StringNode:
 		return c.constant(stringValue([]byte(n.Value)), stringClass)
 	case *ast.IntegerNode, *ast.FloatNode:
+		if o, ok := c.quantity(n); ok {
+			return o
+		}
 		return c.constant(numberValue(c.literal(n)), numberClass)
 	case *ast.UnaryNode:
 		return c.signed(n)
@@ -156,7 +182,7 @@ func (c *compiler) value(node ast.Node) operand {
 // coalesce compiles "a ?? b": b if a is missing or null.
 func (c *compiler) coalesce(n *ast.BinaryNode) operand {
 	first, second := c.value(n.Left), c.value(n.Right)
-	return c.computed(common(first, second), func(r *Record) value {
+	return c.computed(c.common(n, first, second), func(r *Record) value {
 		if v := first.get(r); v.Kind != field.Missing && v.Kind != field.Null {
 			return v
 		}
@@ -167,7 +193,7 @@ func (c *compiler) coalesce(n *ast.BinaryNode) operand {
 // choose compiles "condition ? a : b": no value if the condition is unknown.
 func (c *compiler) choose(n *ast.ConditionalNode) operand {
 	cond, first, second := c.condition(n.Cond), c.value(n.Exp1), c.value(n.Exp2)
-	return c.computed(common(first, second), func(r *Record) value {
+	return c.computed(c.common(n, first, second), func(r *Record) value {
 		switch cond(r) {
 		case yes:
 			return first.get(r)
@@ -178,11 +204,30 @@ func (c *compiler) choose(n *ast.ConditionalNode) operand {
 	})
 }
 
-func common(a, b operand) class {
+// common is the class of what is one of two operands.
+func (c *compiler) common(n ast.Node, a, b operand) class {
 	if a.class == b.class {
 		return a.class
 	}
-	return anyClass
+	if a.class.dimension() == field.NoDimension {
+		a, b = b, a
+	}
+	if a.class.dimension() == field.NoDimension {
+		return anyClass
+	}
+	if b.class != anyClass && b.class != stringClass {
+		c.fail(n, "cannot choose between %s and %s", a.class, b.class)
+	}
+	return a.class
+}
+
+// plain compiles a value that is no constant with a unit: such a one can only be compared.
+func (c *compiler) plain(node ast.Node) operand {
+	o := c.value(node)
+	if o.class.dimension() != field.NoDimension {
+		c.fail(node, "%s can only be compared", o.class)
+	}
+	return o
 }
 
 // A variable is one that let declares: its operand's get is that of its value now.
@@ -345,7 +390,7 @@ func characters(text []byte, from, to int) []byte {
 func (c *compiler) array(n *ast.ArrayNode) operand {
 	all := make([]operand, len(n.Nodes))
 	for i, node := range n.Nodes {
-		all[i] = c.value(node)
+		all[i] = c.plain(node)
 	}
 	return c.computed(arrayClass, func(r *Record) value {
 		items := make([]value, len(all))

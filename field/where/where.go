@@ -1,9 +1,9 @@
 // Package where compiles --where: an expression over the fields of a record, in the syntax of
-// github.com/expr-lang/expr, with the semantics in docs/query.md.
+// github.com/expr-lang/expr, with the semantics in docs/where.md.
 //
 // A name is a field of the message (see package field/parse), or one of the columns: time, level, source,
 // service. Names with other characters than letters, digits, _ and dots are written
-// field("http-status"). message is the field of that name or, if there is none, the whole message.
+// field("http-status"); that of a column means the field of the message then. message is the field of that name or, if there is none, the whole message.
 //
 // Logic is three-valued, as in SQL: an operation on a field that is missing, or of
 // a type that the operation is not for, is unknown; so is "not" of it. A record
@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
@@ -78,7 +79,7 @@ func explain(err error, literals map[int]string) error {
 	}
 	message := strings.TrimSpace(at.Message)
 	for _, literal := range literals {
-		message = strings.ReplaceAll(message, standIn(literal), literal)
+		message = strings.ReplaceAll(message, standIn(utf8.RuneCountInString(literal)), literal)
 	}
 	return fmt.Errorf("%s (at character %d)", message, at.From+1)
 }

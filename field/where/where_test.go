@@ -25,6 +25,37 @@ func evaluator(t testing.TB, p *where.Program) *where.Evaluator {
 	return e
 }
 
+// field("NAME") and message.NAME are fields of the message, also by the names of columns.
+func TestColumnsAndFields(t *testing.T) {
+	t.Parallel()
+	r := where.Record{
+		Time: now.UnixNano(), Level: record.Warn, Service: "api", Source: []byte("app.log"),
+		Message: []byte(`{"time":"later","level":"info","service":{"name":"inner"},"source":7,"log":"{\"level\":\"loud\"}"}`),
+	}
+	for expr, want := range map[string]bool{
+		`level == "warn"`: true, `field("level") == "loud"`: true, `message.level == "info"`: true, `field("level") == "warn"`: false,
+		`time == "2026-11-20T12:00:00Z"`: true, `field("time") == "later"`: true, `message.time startsWith "lat"`: true,
+		`service == "api"`: true, `service.name == "inner"`: true, `field("service.name") == "inner"`: true, `field("service")["name"] == "inner"`: true,
+		`source == "app.log"`: true, `field("source") == 7`: true, `message.source > 6`: true, `$env["source"] == "app.log"`: true,
+		`has(field("instance"))`: false, `level in ["warn"]`: true, `field("level") in ["loud"]`: true, `"loud" == field("level")`: true,
+		`lower(level) == "warn"`: true, `lower(field("level")) == "loud"`: true, `let level = 5; level == 5`: true, `field("level") > "warn"`: false,
+	} {
+		p, err := where.Compile(expr, now)
+		if err != nil {
+			t.Errorf("%s: %v", expr, err)
+		} else if got := evaluator(t, p).Holds(&r); got != want {
+			t.Errorf("%s: %t", expr, got)
+		}
+	}
+	p, err := where.Compile(`level == "warn" and field("level") == "loud" and has(time)`, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Fields(); !slices.Equal(got, []string{"level"}) || len(p.Uses()) != 1 || !slices.Contains(p.Required(parse.Auto()), "loud") {
+		t.Errorf("%q, %v, %q", got, p.Uses(), p.Required(parse.Auto()))
+	}
+}
+
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	json := where.Record{
@@ -82,6 +113,7 @@ func TestHolds(t *testing.T) {
 		// Values that are computed.
 		{`len(user) == 3`, true, true, false},
 		{`status / 100 == 5`, true, true, false},
+		{`(ms + status) ** 2 == 262656.25 and 2 ** 0.5 < 1.5`, true, false, false},
 		{`status + 1 == 501 and user == "ann"`, true, true, false},
 		{`upper(http.path) == "/A/B"`, true, false, false},
 		{`"x" in tags`, true, false, false},

@@ -28,8 +28,9 @@ import (
 
 func main() {
 	size := flag.String("size", "500MB", "bytes of logs")
-	kind := flag.String("kind", "json", "json or hdfs")
+	kind := flag.String("kind", "json", "json, nginx or hdfs")
 	runs := flag.Int("runs", 3, "runs of each measurement; the median is shown")
+	fields := flag.Bool("fields", false, "measure what fields cost only")
 	fleet := flag.Int("fleet", 0, "measure compaction of so many segments instead; needs AZURE_STORAGE_CONNECTION_STRING")
 	part := flag.String("part", "", "internal: run one comparison part on the files that follow")
 	flag.Parse()
@@ -42,7 +43,7 @@ func main() {
 	case *fleet > 0:
 		err = benchFleet(ctx, *fleet, *runs)
 	default:
-		err = bench(ctx, *kind, *size, *runs)
+		err = bench(ctx, *kind, *size, *runs, *fields)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -58,7 +59,7 @@ const (
 	to    = "2026-11-20T16:00:00Z"
 )
 
-func bench(ctx context.Context, kind, size string, runs int) error {
+func bench(ctx context.Context, kind, size string, runs int, fields bool) error {
 	bytes, err := units.ParseSize(size)
 	if err != nil {
 		return err
@@ -74,13 +75,19 @@ func bench(ctx context.Context, kind, size string, runs int) error {
 	}
 	fmt.Printf("%s of %s, medians of %d runs; CPU is user + system of the whole process\n\n", size, kind, runs)
 	fmt.Printf("%-44s %8s %8s %9s %8s   %s\n", "", "CPU s", "wall s", "peak MiB", "ratio", "of")
+	if fields {
+		return b.benchFormats()
+	}
 	if err := b.benchReading(); err != nil {
 		return err
 	}
 	if err := b.benchShipping(); err != nil {
 		return err
 	}
-	return b.benchQueries(kind)
+	if err := b.benchQueries(kind); err != nil {
+		return err
+	}
+	return b.benchFormats()
 }
 
 // suite is one run of the benchmark on one input.
@@ -107,6 +114,11 @@ func (b *suite) prepare(kind string) error {
 	if err := b.build(); err != nil {
 		return err
 	}
+	return b.generate(kind)
+}
+
+// generate writes lines of a kind to the input.
+func (b *suite) generate(kind string) error {
 	f, err := os.Create(b.input)
 	if err != nil {
 		return err
@@ -197,12 +209,12 @@ func (b *suite) benchQueries(kind string) error {
 	if err != nil {
 		return err
 	}
-	pattern := map[string]string{"json": "connection reset", "hdfs": "allocateBlock"}[kind]
+	pattern := map[string]string{"json": "connection reset", "nginx": "catalog/items", "hdfs": "allocateBlock"}[kind]
 	within := func(from, to string, args ...string) *command {
 		return b.command("logq", append([]string{"query", "-s", "bench", "--from", from, "--to", to}, args...)...)
 	}
 	query := func(args ...string) *command { return within(from, to, args...) }
-	names := []string{"decompress and count alone", "full scan, --count PATTERN", "needle (one line of all)", "two minutes of errors", "count by level: error,fatal", "newest 100", "print PATTERN's lines"}
+	names := []string{"decompress and count alone", "full scan, --count PATTERN", "needle (one line of all)", "two minutes of errors", "count by level: error,fatal", "newest 100", "print PATTERN's lines", "print them with -o pretty"}
 	commands := []*command{
 		b.part("scan", append([]string{pattern}, segments...)...),
 		query("--count", pattern),
@@ -211,6 +223,7 @@ func (b *suite) benchQueries(kind string) error {
 		query("--count", "-l", "error,fatal"),
 		query("--newest", "-n", "100"),
 		query("-o", "raw", pattern),
+		query("-o", "pretty", "--color", "always", pattern),
 	}
 	if _, err := exec.LookPath("zstd"); err == nil {
 		names = append(names, "zstd -dc | grep -F PATTERN")

@@ -1,5 +1,6 @@
 // Package loggen writes realistic log lines for the demo, the benchmarks and
-// the tests: JSON lines of a web service, and plain text in the manner of HDFS.
+// the tests: JSON lines of a web service, its access log as nginx writes it, and plain text in the
+// manner of HDFS.
 // The same seed gives the same bytes.
 package loggen
 
@@ -16,7 +17,7 @@ const Needle = "NEEDLE-7f3a9c51"
 
 // Options say what to write.
 type Options struct {
-	// Kind is "json" or "hdfs".
+	// Kind is "json", "nginx" or "hdfs".
 	Kind string
 	// Size is the number of bytes to reach with whole lines.
 	Size int64
@@ -31,8 +32,9 @@ type Options struct {
 // meanLine is the mean length of a line in bytes, by which a line's time is
 // advanced; the real lengths differ little.
 const (
-	meanJSON = 302
-	meanHDFS = 153
+	meanJSON  = 302
+	meanNginx = 236
+	meanHDFS  = 153
 )
 
 // Write writes lines until o.Size is reached. One JSON line in the middle holds [Needle].
@@ -41,10 +43,12 @@ func Write(w io.Writer, o Options) error {
 	line, mean := g.json, int64(meanJSON)
 	switch o.Kind {
 	case "json":
+	case "nginx":
+		line, mean = g.nginx, meanNginx
 	case "hdfs":
 		line, mean = g.hdfs, meanHDFS
 	default:
-		return fmt.Errorf("generate logs of kind %q: no such kind (json or hdfs)", o.Kind)
+		return fmt.Errorf("generate logs of kind %q: no such kind (json, nginx or hdfs)", o.Kind)
 	}
 	step := max(1, int64(o.Span)/max(1, o.Size/mean))
 	now := o.Start.UTC()
@@ -117,6 +121,38 @@ func (g *generator) json(b []byte, now time.Time) []byte {
 		g.found, g.needle = true, false
 	}
 	return append(b, "\"}\n"...)
+}
+
+// nginx appends one line in the combined log format.
+func (g *generator) nginx(b []byte, now time.Time) []byte {
+	status := 200
+	switch p := g.rnd.IntN(1000); {
+	case p < 84:
+		status = 502
+	case p < 167:
+		status = 404
+	case p < 300:
+		status = 304
+	}
+	b = fmt.Appendf(b, "203.0.%d.%d - ", g.rnd.IntN(200), g.rnd.IntN(250))
+	if g.rnd.IntN(3) == 0 {
+		b = fmt.Appendf(b, "user-%d", g.rnd.IntN(20_000))
+	} else {
+		b = append(b, '-')
+	}
+	b = now.AppendFormat(b, " [02/Jan/2006:15:04:05 -0700] \"")
+	b = append(b, [...]string{"GET", "GET", "GET", "POST"}[g.rnd.IntN(4)]...)
+	b = append(b, " /api/v1/"...)
+	b = append(b, [...]string{"orders", "users", "payments", "search", "carts", "catalog/items"}[g.rnd.IntN(6)]...)
+	b = fmt.Appendf(b, "/%d?page=%d HTTP/1.1\" %d %d \"https://shop.example/", g.rnd.IntN(1_000_000), g.rnd.IntN(20), status, g.rnd.IntN(100_000))
+	b = append(b, [...]string{"", "cart", "checkout"}[g.rnd.IntN(3)]...)
+	b = append(b, "\" \""...)
+	b = append(b, [...]string{
+		"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36",
+		"curl/8.5.0",
+	}[g.rnd.IntN(3)]...)
+	return append(b, "\"\n"...)
 }
 
 // hdfs appends one plain line: date, thread, level, component, text with block ids and addresses.

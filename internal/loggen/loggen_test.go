@@ -6,13 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"logstow/field"
+	"logstow/field/parse"
 	"logstow/internal/loggen"
 )
 
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
-	for _, kind := range []string{"json", "hdfs"} {
+	for _, kind := range []string{"json", "nginx", "hdfs"} {
 		o := loggen.Options{Kind: kind, Size: 1 << 20, Start: start, Span: 30 * time.Minute, Seed: 1}
 		var a, b bytes.Buffer
 		if err := loggen.Write(&a, o); err != nil {
@@ -27,7 +29,15 @@ func TestWrite(t *testing.T) {
 		if n := a.Len(); n < 1<<20 || n > 1<<20+4096 || a.Bytes()[n-1] != '\n' {
 			t.Errorf("%s: %d bytes, want 1 MiB of whole lines", kind, n)
 		}
-		if kind == "hdfs" {
+		if kind == "nginx" { // with a status in every line
+			s := parse.Auto().Splitter("status")
+			for line := range bytes.Lines(a.Bytes()) {
+				if s.Split(line); s.Value(0).Kind == field.Missing {
+					t.Fatalf("no status: %s", line)
+				}
+			}
+		}
+		if kind != "json" {
 			continue
 		}
 		if n := bytes.Count(a.Bytes(), []byte(loggen.Needle)); n != 1 {

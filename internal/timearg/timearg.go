@@ -50,6 +50,26 @@ func ParseSince(s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
+// ParseZone parses a time zone: an IANA name (Europe/Berlin), UTC, local, or an offset (+02:00, +0200).
+func ParseZone(s string) (*time.Location, error) {
+	switch strings.ToLower(s) {
+	case "utc", "z", "gmt":
+		return time.UTC, nil
+	case "local":
+		return time.Local, nil
+	}
+	for _, layout := range []string{"-07:00", "-0700", "-07"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			_, offset := t.Zone()
+			return time.FixedZone("", offset), nil
+		}
+	}
+	if zone, err := time.LoadLocation(s); err == nil && s != "" {
+		return zone, nil
+	}
+	return nil, fmt.Errorf("%q is not a time zone (write Europe/Berlin, UTC, local or +02:00)", s)
+}
+
 // cutZone cuts the zone off a text with a time of day before it.
 func cutZone(s string) (rest string, zone *time.Location, ok bool) {
 	if !strings.Contains(s, ":") {

@@ -129,3 +129,26 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestParseZone(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"UTC": "12:00Z", "utc": "12:00Z", "Z": "12:00Z", "GMT": "12:00Z", "Europe/Berlin": "14:00+02:00", "+02:00": "14:00+02:00",
+		"-0330": "08:30-03:30", "+05": "17:00+05:00", "local": at.Local().Format("15:04Z07:00"), "Local": at.Local().Format("15:04Z07:00"),
+	} {
+		zone, err := timearg.ParseZone(text)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := at.In(zone).Format("15:04Z07:00"); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	for _, text := range []string{"", " ", "Berlin", "+2", "+25:00", "02:00", "../UTC", "/etc/passwd", "UTC+2", "utc "} {
+		if zone, err := timearg.ParseZone(text); err == nil {
+			t.Errorf("%q: %v", text, zone)
+		}
+	}
+}

@@ -124,10 +124,7 @@ func (x *explanation) within() bool {
 
 // fields explains fields of the expression that the sample does not have.
 func (x *explanation) fields() {
-	read := fmt.Sprintf("the %s read", count(uint64(x.sample.records), "record"))
-	if !x.sample.all {
-		read = fmt.Sprintf("a sample of %s", count(uint64(x.sample.records), "record"))
-	}
+	read := x.read()
 	if x.sample.records == 0 {
 		return
 	}
@@ -142,10 +139,14 @@ func (x *explanation) fields() {
 		switch {
 		case explained[use.Field]:
 			continue
-		case total == 0 && len(x.sample.names) == 0:
-			x.add("field-missing", "field %q does not occur in %s, which have no fields", use.Field, read)
 		case total == 0:
-			x.add("field-missing", "field %q does not occur in %s; %s", use.Field, read, nearestOr(use.Field, x.sample.names))
+			x.missing(use.Field)
+		case use.Dimension != field.NoDimension && use.suitable > 0:
+			continue
+		case use.Dimension != field.NoDimension && use.numbers > 0:
+			x.add("field-type", "field %q is a number without a unit in %s, not %s: compare it with a number", use.Field, read, use.Dimension)
+		case use.Dimension != field.NoDimension:
+			x.add("field-type", "field %q is %s in %s, not %s", use.Field, kindName(most), read, use.Dimension)
 		case !fits(use, most):
 			x.add("field-type", "field %q is %s in %s, not %s%s", use.Field, kindName(most), read, kindName(use.Kind), asKind(use, most))
 		case len(use.Equal) > 0 && !slices.ContainsFunc(use.Equal, func(v string) bool { return slices.Contains(use.values, v) }):
@@ -159,6 +160,24 @@ func (x *explanation) fields() {
 		}
 		explained[use.Field] = true
 	}
+}
+
+// read names the records of the sample.
+func (x *explanation) read() string {
+	records := count(uint64(x.sample.records), "record")
+	if x.sample.all {
+		return fmt.Sprintf("the %s read", records)
+	}
+	return fmt.Sprintf("a sample of %s", records)
+}
+
+// missing adds that the sample does not have a field.
+func (x *explanation) missing(name string) {
+	if len(x.sample.names) == 0 {
+		x.add("field-missing", "field %q does not occur in %s, which have no fields", name, x.read())
+		return
+	}
+	x.add("field-missing", "field %q does not occur in %s; %s", name, x.read(), nearestOr(name, x.sample.names))
 }
 
 // minValue is the minimum length in bytes of a value for which similar ones are suggested.

@@ -118,6 +118,9 @@ type sampledUse struct {
 	where.Use
 	// kinds are the numbers of records that have the field, by the kind of its value.
 	kinds map[field.Kind]int
+	// numbers is how many of its values are numbers without a unit, suitable how many have one of
+	// the dimension that the use needs.
+	numbers, suitable int
 	// values are some of its strings.
 	values []string
 }
@@ -128,8 +131,8 @@ const (
 	maxValues = 1000
 )
 
-// show examines a sample with a query's patterns and expression.
-func (s *sample) show(m *match.Matcher) sampled {
+// show examines a sample with a query's patterns and expression. Further fields are at the end of uses.
+func (s *sample) show(m *match.Matcher, further ...string) sampled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := sampled{all: !s.part}
@@ -137,6 +140,9 @@ func (s *sample) show(m *match.Matcher) sampled {
 		for _, use := range program.Uses() {
 			out.uses = append(out.uses, sampledUse{Use: use, kinds: map[field.Kind]int{}})
 		}
+	}
+	for _, name := range further {
+		out.uses = append(out.uses, sampledUse{Use: where.Use{Field: name}, kinds: map[field.Kind]int{}})
 	}
 	names, values := map[string]bool{}, make([]map[string]bool, len(out.uses))
 	used := make([]string, len(out.uses))
@@ -159,6 +165,12 @@ func (s *sample) show(m *match.Matcher) sampled {
 			v := fields.Value(i)
 			if v.Kind != field.Missing {
 				out.uses[i].kinds[v.Kind]++
+				if _, ok := v.Decimal(); ok {
+					out.uses[i].numbers++
+				}
+				if _, ok := v.Quantity(out.uses[i].Dimension); ok {
+					out.uses[i].suitable++
+				}
 			}
 			if v.IsText() && len(values[i]) < maxValues {
 				values[i][string(v.Text)] = true

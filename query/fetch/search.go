@@ -125,9 +125,7 @@ func (f *Fetcher) search(ctx context.Context, t *Task, origins bool, use func(w 
 		}
 		f.Recorder.BlocksRead.Add(1)
 		f.Recorder.BytesScanned.Add(int64(len(text)))
-		if !f.Matcher.TimeAndLevelOnly() {
-			f.findings.AddSample(text, t.Segment.Meta.Parse)
-		}
+		f.findings.AddSample(text, t.Segment.Meta.Parse)
 		err = use(w, text, at)
 		f.findings.AddRejections(w.scanner.TakeRejections())
 	}

@@ -8,17 +8,17 @@ import (
 
 // Check reports whether a format is one.
 func Check(format string) error {
-	if !slices.Contains([]string{Raw, Text, JSON, CSV, Pretty}, format) {
-		return fmt.Errorf("%q is not an output format (raw, text, json, csv or pretty)", format)
+	if !slices.Contains([]string{Raw, Text, JSON, Flat, CSV, Pretty, Template}, format) {
+		return fmt.Errorf("%q is not an output format (raw, text, json, flat, csv, pretty or template)", format)
 	}
 	return nil
 }
 
-// WriteCount prints a number of records: {"count":N} in JSON, a column count in CSV, and
+// WriteCount prints a number of records: {"count":N} in JSON and flat, a column count in CSV, and
 // the number alone in the other formats.
 func WriteCount(w io.Writer, format string, n uint64) (err error) {
 	switch format {
-	case JSON:
+	case JSON, Flat:
 		_, err = fmt.Fprintf(w, "{\"count\":%d}\n", n)
 	case CSV:
 		_, err = fmt.Fprintf(w, "count\n%d\n", n)

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"time"
 
 	"logstow/field"
+	"logstow/field/parse"
 	"logstow/query"
 	"logstow/record"
 )
@@ -39,13 +41,14 @@ func newColumns(names []string) (columns []column, fields []string) {
 // split makes a record's the current message.
 func (o *Writer) split(m *query.Match) {
 	o.message = record.AppendMessage(o.message[:0], m.Message())
-	if len(o.fields) == 0 {
-		return
+	if len(o.fields) > 0 {
+		o.splitFields(m)
 	}
-	parser := o.auto
-	if o.opts.Parser != nil {
-		parser = o.opts.Parser(m.Segment)
-	}
+}
+
+// splitFields finds the fields of the current message.
+func (o *Writer) splitFields(m *query.Match) {
+	parser := o.parser(m)
 	if o.splitters[parser] == nil {
 		o.splitters[parser] = parser.Splitter(o.fields...)
 	}
@@ -53,12 +56,41 @@ func (o *Writer) split(m *query.Match) {
 	o.splitter.Split(o.message)
 }
 
+// parser is that of a record.
+func (o *Writer) parser(m *query.Match) *parse.Parser {
+	if o.opts.Parser != nil {
+		return o.opts.Parser(m.Segment)
+	}
+	return o.auto
+}
+
+// FormatTime is a time in Unix nanoseconds in a zone (nil is UTC), in RFC 3339 with nine digits.
+func FormatTime(unixNano int64, zone *time.Location) string {
+	return string(appendTime(nil, unixNano, zone))
+}
+
+func appendTime(dst []byte, unixNano int64, zone *time.Location) []byte {
+	if zone == nil || zone == time.UTC {
+		return record.AppendTime(dst, unixNano)
+	}
+	return time.Unix(0, unixNano).In(zone).AppendFormat(dst, "2006-01-02T15:04:05.000000000Z07:00")
+}
+
+// time is a record's in the zone of the options; valid until the next call.
+func (o *Writer) time(m *query.Match) []byte {
+	if o.opts.Zone == nil || o.opts.Zone == time.UTC {
+		return m.Line[:record.TimeLen]
+	}
+	o.scratch = appendTime(o.scratch[:0], m.Time, o.opts.Zone)
+	return o.scratch
+}
+
 // value is what a record has in a column; its message is the current one.
 func (o *Writer) value(c *column, m *query.Match) field.Value {
 	text := func(s []byte) field.Value { return field.Value{Kind: field.String, Text: s} }
 	switch c.name {
 	case "time":
-		return text(m.Line[:record.TimeLen])
+		return text(o.time(m))
 	case "level":
 		return text([]byte(m.Level().String()))
 	case "service":
@@ -117,18 +149,23 @@ func (o *Writer) objects(dst []byte, m *query.Match) []byte {
 		}
 		first = false
 		dst = append(appendString(dst, []byte(o.columns[i].name)), ':')
-		if !v.IsText() && json.Valid(v.Text) {
-			at := len(dst)
-			dst = o.shown(append(dst, v.Text...), at)
-		} else {
-			dst = appendString(dst, v.Text)
-		}
+		dst = o.appendValue(dst, v)
 	}
 	at := len(dst)
 	if dst = o.appendMarks(dst, m); first && len(dst) > at {
 		dst = slices.Delete(dst, at, at+1) // its comma
 	}
 	return append(dst, "}\n"...)
+}
+
+// appendValue appends a value as JSON: a number, an array and so on as written, on one line and in UTF-8.
+func (o *Writer) appendValue(dst []byte, v field.Value) []byte {
+	o.compact.Reset()
+	if v.IsText() || json.Compact(&o.compact, v.Text) != nil {
+		return appendString(dst, v.Text)
+	}
+	at := len(dst)
+	return o.shown(append(dst, bytes.ToValidUTF8(o.compact.Bytes(), []byte("\ufffd"))...), at)
 }
 
 // csv appends a record's values as a line of RFC 4180, with a newline at its end. A line

@@ -9,8 +9,13 @@ import (
 )
 
 func (o *Writer) json(dst []byte, m *query.Match) []byte {
+	return append(o.appendMarks(o.appendFixed(dst, m), m), "}\n"...)
+}
+
+// appendFixed appends an object with the fixed fields, without its closing brace.
+func (o *Writer) appendFixed(dst []byte, m *query.Match) []byte {
 	dst = append(dst, `{"time":"`...)
-	dst = append(dst, m.Line[:record.TimeLen]...)
+	dst = append(dst, o.time(m)...)
 	dst = append(dst, `","level":"`...)
 	dst = append(dst, m.Level().String()...)
 	dst = append(dst, `","service":`...)
@@ -27,7 +32,7 @@ func (o *Writer) json(dst []byte, m *query.Match) []byte {
 		dst = base64.StdEncoding.AppendEncode(dst, o.message)
 		dst = append(dst, '"')
 	}
-	return append(o.appendMarks(dst, m), "}\n"...)
+	return dst
 }
 
 // appendMarks appends the members of an object that only some records have.

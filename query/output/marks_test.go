@@ -27,7 +27,7 @@ func TestHighlight(t *testing.T) {
 	for format, want := range map[string]string{
 		output.Raw:    shown + "\x1b[1;31mb\x1b[0m\n",
 		output.Text:   "2026-11-20T15:04:05.123456789Z\tERROR\tapp.log\t" + shown + "\t\x1b[1;31mb\x1b[0m\n",
-		output.Pretty: "15:04:05.123 \x1b[31mERROR\x1b[0m api app.log: " + shown + "\t\x1b[1;31mb\x1b[0m\n",
+		output.Pretty: "\x1b[38;5;244m15:04:05.123\x1b[0m \x1b[38;5;160mERROR\x1b[0m \x1b[38;5;169mapi\x1b[0m\x1b[38;5;244m app.log:\x1b[0m " + shown + "    \x1b[1;31mb\x1b[0m\n",
 	} {
 		if got := printed(t, output.Options{Format: format, Color: true, Highlight: places}, message); got != want {
 			t.Errorf("%s: %q, want %q", format, got, want)
@@ -76,5 +76,45 @@ func TestMarks(t *testing.T) {
 	lines := strings.Split(out.String(), "\n")
 	if !strings.HasSuffix(lines[0], `"message":"x","context":true}`) || !strings.HasSuffix(lines[1], `"message":"x","late":true}`) {
 		t.Error(out.String())
+	}
+}
+
+// An object of none but marks has no comma before them.
+func TestMarksAlone(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{output.JSON, output.Flat} {
+		var out bytes.Buffer
+		w, err := output.New(&out, output.Options{Format: format, Around: true, Fields: []string{"gone"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := match("x")
+		m.Context, m.Gap = true, true
+		for _, err := range []error{w.Write(m), w.WriteLate(m), w.Close()} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := "{\"context\":true}\n{\"context\":true,\"late\":true}\n"; out.String() != want {
+			t.Errorf("%s: %q", format, out.String())
+		}
+	}
+}
+
+// Colours are asked for, but the formats for programs have none: their bytes stay.
+func TestNoColor(t *testing.T) {
+	t.Parallel()
+	const message = `{"a":"` + "\x1b" + `b","c":["` + "\x7f" + `"]}`
+	for _, opts := range []output.Options{
+		{Format: output.CSV}, {Format: output.JSON}, {Format: output.Flat}, {Format: output.Template, Template: compiled(t, "{{.a}}")},
+		{Format: output.Text, Fields: []string{"a", "message"}}, {Format: output.JSON, Fields: []string{"a", "c"}}, {Format: output.Pretty, Fields: []string{"a"}},
+	} {
+		plain := printed(t, opts, message)
+		if opts.Color, opts.Highlight = true, places; opts.Template != nil {
+			opts.Template = compiled(t, "{{.a}}")
+		}
+		if got := printed(t, opts, message); got != plain || strings.Contains(got, "\x1b[") {
+			t.Errorf("%+v: %q, without colours %q", opts, got, plain)
+		}
 	}
 }

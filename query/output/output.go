@@ -1,12 +1,15 @@
-// Package output prints the records that a query finds, in one of five formats:
+// Package output prints the records that a query finds, in one of these formats:
 //
 //   - raw: the message as logged and a newline, nothing else
 //   - text: the stored line, four columns separated by TABs
 //   - json: one object a line with the keys time (RFC 3339, nine digits, UTC),
 //     level ("-" where there is none), service, source, instance and message, and
 //     message_base64 too where the message is not UTF-8
+//   - flat: as json, and the fields of the message beside these keys; see [Flat]
 //   - csv: a line of names, then a line a record: time, level, service, source and message
-//   - pretty: short local time, level, service, source and message, for people
+//   - pretty: short local time, level, service, source and message, for people; what is JSON or
+//     logfmt as its text and fields, see [Pretty]
+//   - template: what a template makes of the record, and a newline; see [CompileTemplate]
 //
 // Where columns or fields of the message are named, only those are printed: as a
 // JSON object, as CSV, and in the other formats with TABs between them.
@@ -16,7 +19,7 @@
 // the only colours are those of this package.
 //
 // Where records around matches are printed too, a line of "--" stands between
-// records that do not follow on each other in their source (raw, text and pretty),
+// records that do not follow on each other in their source (all formats but json, flat and csv),
 // and those that are no match themselves are marked: a "-" in the place of the ":"
 // before the message (pretty), "context":true (json), true in a last column context,
 // which is false for matches (csv). Late records of a followed query are marked alike:
@@ -25,21 +28,36 @@ package output
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"io"
 	"sync"
 	"time"
 
 	"logstow/field/parse"
 	"logstow/query"
+	"logstow/record/recognize"
 )
 
 // The formats.
 const (
-	Raw    = "raw"
-	Text   = "text"
-	JSON   = "json"
-	CSV    = "csv"
-	Pretty = "pretty"
+	Raw  = "raw"
+	Text = "text"
+	JSON = "json"
+	CSV  = "csv"
+	// Flat is a JSON object as that of JSON, followed by the fields of the message: those of objects in
+	// objects by names with dots, arrays and what is nested deeper as JSON. Of equal names the first counts. A field that has
+	// the name of another key of the format has "message." before it.
+	Flat = "flat"
+	// Pretty prints a message that is a JSON object, or ends with one behind a blank, or consists of
+	// logfmt pairs, as its text, the first of the members message, msg, short_message, log, body, event and
+	// @m that there is, and then name=value of the others in their order. Text that is again JSON or
+	// logfmt is taken apart, too. Members that only repeat the time or the level of the record are left
+	// out. Values of several lines, and what continues a text, stand indented on the next lines. Other
+	// messages are printed as logged, all of them if the parser of the segment is not auto. Newlines at the
+	// end of a text are left out.
+	Pretty   = "pretty"
+	Template = "template"
 )
 
 // Options say how to print.
@@ -62,8 +80,13 @@ type Options struct {
 	// Around is set if records around matches are printed too, and Late if WriteLate is
 	// used: CSV has columns for that then.
 	Around, Late bool
-	// Location is the zone of times in the pretty format; nil is UTC.
-	Location *time.Location
+	// Location is the zone of times in the pretty format, Zone that of the others; nil is UTC.
+	Location, Zone *time.Location
+	// Width is the number of columns at which lines of the pretty format are cut, with a mark; 0 prints
+	// them whole.
+	Width int
+	// Template is that of the format of this name.
+	Template *RecordTemplate
 	// Dates writes the dates of all records in the pretty format. Without it, dates are
 	// written from the first record on that is not of the day of Today; a zero Today is
 	// the day of every record.
@@ -80,7 +103,7 @@ type Writer struct {
 	mu   sync.Mutex
 	w    *bufio.Writer
 	line []byte
-	err  error
+	err  error // of the output, or of the template
 
 	day     [2]time.Time // the start and end of Today; records in it have no date
 	late    bool         // the record being printed is late
@@ -95,6 +118,13 @@ type Writer struct {
 	marked    []string // columns of CSV for what only some records are
 	message   []byte   // scratch: the message as logged
 	places    [][2]int // scratch: what stands out in it
+	scratch   []byte
+	compact   bytes.Buffer
+
+	canvas   canvas // of pretty
+	parts    parts
+	services map[string]string // colours
+	flat     flatNames
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -108,7 +138,7 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	if err := Check(opts.Format); err != nil {
 		return nil, err
 	}
-	opts.Color = opts.Color && opts.Format != JSON && opts.Format != CSV && len(opts.Fields) == 0
+	opts.Color = opts.Color && (opts.Format == Raw || opts.Format == Text || opts.Format == Pretty) && len(opts.Fields) == 0
 	opts.Terminal = opts.Terminal || opts.Color
 	if !opts.Color {
 		opts.Highlight = nil
@@ -134,15 +164,29 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 			opts.Fields = allColumns()
 		}
 		o.marked = marks(opts)
+	case Flat:
+		o.append = o.appendFlatObject
 	case Pretty:
 		o.append = o.pretty
+		o.canvas = canvas{limit: opts.Width, color: opts.Color}
+		o.parts.recognizer = recognize.New(recognize.Options{})
+		o.services = map[string]string{}
+	case Template:
+		if opts.Template == nil {
+			return nil, errors.New("the format template needs a template")
+		}
+		if len(opts.Fields) > 0 {
+			return nil, errors.New("a template names its fields itself")
+		}
+		o.append = o.template
+		opts.Template.begin(o)
 	}
 	o.columns, o.fields = newColumns(opts.Fields)
 	o.auto, o.splitters = parse.Auto(), map[*parse.Parser]*parse.Splitter{}
 	switch {
 	case opts.Format == CSV:
 		_, o.err = o.w.Write(o.csvHead())
-	case len(opts.Fields) > 0 && opts.Format == JSON:
+	case len(opts.Fields) > 0 && (opts.Format == JSON || opts.Format == Flat):
 		o.append = o.objects
 	case len(opts.Fields) > 0:
 		o.append = o.values
@@ -165,12 +209,13 @@ func (o *Writer) write(m *query.Match, late bool) error {
 		return o.err
 	}
 	o.line = o.line[:0]
-	if o.opts.Around && m.Gap && o.written && o.opts.Format != JSON && o.opts.Format != CSV {
+	if o.opts.Around && m.Gap && o.written && o.opts.Format != JSON && o.opts.Format != Flat && o.opts.Format != CSV {
 		o.line = append(o.line, "--\n"...)
 	}
 	o.late, o.written = late, true
-	o.line = o.append(o.line, m)
-	_, o.err = o.w.Write(o.line)
+	if o.line = o.append(o.line, m); o.err == nil {
+		_, o.err = o.w.Write(o.line)
+	}
 	return o.err
 }
 

@@ -63,8 +63,8 @@ func TestFormats(t *testing.T) {
 		{"raw shown", output.Options{Format: output.Raw, Terminal: true}, "a\\x1b[31m\\r\nb\\xff\\u009b\\u202e é\t\\x00\n"},
 		{"text", output.Options{Format: output.Text}, "2026-11-20T15:04:05.123456789Z\tERROR\tapp.log\ta\x1b[31m\r\n\tb\xff\u009b\u202e é\t\x00\n"},
 		{"text shown", output.Options{Format: output.Text, Terminal: true}, "2026-11-20T15:04:05.123456789Z\tERROR\tapp.log\ta\\x1b[31m\\r\n\tb\\xff\\u009b\\u202e é\t\\x00\n"},
-		{"pretty", output.Options{Format: output.Pretty, Location: zone}, "16:04:05.123 ERROR api app.log: a\\x1b[31m\\r\n\tb\\xff\\u009b\\u202e é\t\\x00\n"},
-		{"pretty coloured", output.Options{Format: output.Pretty, Color: true, Dates: true}, "2026-11-20 15:04:05.123 \x1b[31mERROR\x1b[0m api app.log: a\\x1b[31m\\r\n\tb\\xff\\u009b\\u202e é\t\\x00\n"},
+		{"pretty", output.Options{Format: output.Pretty, Location: zone}, "16:04:05.123 ERROR api app.log: a\\x1b[31m\\r\n    b\\xff\\u009b\\u202e é\t\\x00\n"},
+		{"pretty coloured", output.Options{Format: output.Pretty, Color: true, Dates: true}, "\x1b[38;5;244m2026-11-20 15:04:05.123\x1b[0m \x1b[38;5;160mERROR\x1b[0m \x1b[38;5;169mapi\x1b[0m\x1b[38;5;244m app.log:\x1b[0m a\\x1b[31m\\r\n    b\\xff\\u009b\\u202e é\t\\x00\n"},
 		{"json", output.Options{Format: output.JSON}, `{"time":"2026-11-20T15:04:05.123456789Z","level":"ERROR","service":"api","source":"app.log","instance":"pod-1",` +
 			`"message":"a\u001b[31m\r\nb\ufffd\u009b\u202e é\t\u0000","message_base64":"` + base64.StdEncoding.EncodeToString([]byte(odd)) + "\"}\n"},
 		{"csv", output.Options{Format: output.CSV}, "time,level,service,source,message\n2026-11-20T15:04:05.123456789Z,ERROR,api,app.log,\"" + odd + "\"\n"},
@@ -171,5 +171,29 @@ func TestEmptyValueInCSV(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q, want %q", fields, got, want)
 		}
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	const message = `{"time":"2026-11-20T15:04:05.123456789Z","level":"error","msg":"upstream connection reset by peer","method":"PUT","path":"/api/v1/sessions/296364",` +
+		`"status":502,"duration_ms":250.11,"bytes":43549,"trace_id":"a37f17ead913f5d18a3bebefaceeab02","user":"user-16468","pod":"api-6d5f7c9b4-zt4wv","http":{"region":"westeurope","note":""}}`
+	for _, opts := range []output.Options{{Format: output.Raw}, {Format: output.Pretty}, {Format: output.Pretty, Width: 120, Color: true, Highlight: places}, {Format: output.Flat}} {
+		b.Run(fmt.Sprintf("%s-%d", opts.Format, opts.Width), func(b *testing.B) {
+			w, err := output.New(io.Discard, opts)
+			if err != nil {
+				b.Fatal(err)
+			}
+			m := match(message)
+			b.SetBytes(int64(len(message)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := w.Write(m); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
 	}
 }

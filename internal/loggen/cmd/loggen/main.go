@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	kind := flag.String("kind", "json", "json or hdfs")
+	kind := flag.String("kind", "json", "json, nginx or hdfs")
 	size := flag.String("size", "10MB", "bytes to write")
 	start := flag.String("start", "", "time of the first line; empty lets the last line be of now")
 	span := flag.Duration("span", 30*time.Minute, "time from the first line to the last")

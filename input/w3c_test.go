@@ -1,0 +1,154 @@
+package input_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/buffer"
+	"logstow/input"
+	"logstow/input/multiline"
+)
+
+// iis is a log of IIS: the columns change in mid-file, as at a restart with other settings.
+const iis = "#Software: Microsoft Internet Information Services 10.0\r\n" +
+	"#Fields: date time c-ip cs-method cs-uri-stem sc-status\r\n" +
+	"2026-11-20 15:04:05 192.0.2.7 GET /cart 200\r\n" +
+	"2026-11-20 15:04:06 192.0.2.7 POST /pay 503\r\n" +
+	"#Software: Microsoft Internet Information Services 10.0\r\n" +
+	"#Fields: date time c-ip cs-method cs-uri-stem sc-status\r\n" +
+	"2026-11-20 15:04:07 192.0.2.8 GET - 404\r\n" +
+	"#Fields: date time sc-status time-taken\r\n" +
+	"2026-11-20 15:04:08 500 12\r\n" +
+	"2026-11-20 15:04:09 200 13\r\n"
+
+// iisRecords are its records: parser, level and beginning of the message.
+func iisRecords() []string {
+	const first, second = "w3c/1 'date time c-ip cs-method cs-uri-stem sc-status'", "w3c/1 'date time sc-status time-taken'"
+	return []string{
+		" - #Software:", first + " - #Fields: d", first + " INFO 2026-11-20", first + " ERROR 2026-11-20", first + " - #Software:", first + " - #Fields: d",
+		first + " WARN 2026-11-20", second + " - #Fields: d", second + " ERROR 2026-11-20", second + " INFO 2026-11-20",
+	}
+}
+
+// w3cSink keeps parser, level and beginning of each record, and how many there were before each position.
+type w3cSink struct {
+	sink
+	lines  []string
+	points []input.Point
+	counts []int
+}
+
+func (s *w3cSink) add(c buffer.Chunk) {
+	for _, r := range c.Records {
+		s.lines = append(s.lines, fmt.Sprintf("%s %s %.10s", c.Parse, r.Level, r.Message))
+	}
+}
+
+// The lines behind a directive #Fields are stored with a parser of its columns, also after a restart at any
+// position, and however they are read.
+func TestW3C(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 3))
+	for _, joined := range []bool{false, true} {
+		opts := input.Options{Service: "web"}
+		if joined {
+			opts.Lines.Multiline = multiline.Options{Auto: true}
+		}
+		// What follows each position that was stored, after what was stored with it.
+		read := func(text string, at input.Point, small bool) *w3cSink {
+			s := &w3cSink{}
+			opts.Sink = &chunkSink{&s.sink, s.add}
+			f := newFeed(t, opts)
+			src := f.Resume("u_ex.log", at, func(p input.Point) []buffer.Position {
+				s.points, s.counts = append(s.points, p), append(s.counts, len(s.lines))
+				return nil
+			})
+			var r interface {
+				Read([]byte) (int, error)
+			} = strings.NewReader(text[at.Offset:])
+			if small {
+				r = iotest.OneByteReader(r)
+			}
+			if err := f.Read(t.Context(), src, r, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.End(t.Context(), src, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		for _, small := range []bool{false, true} {
+			whole := read(iis, input.Point{}, small)
+			if diff := cmp.Diff(iisRecords(), whole.lines); diff != "" {
+				t.Fatalf("joined %t, by byte %t: %s", joined, small, diff)
+			}
+			if len(whole.points) < 3 {
+				t.Fatalf("%d positions", len(whole.points))
+			}
+			for i, at := range whole.points {
+				after := len(whole.lines)
+				if i+1 < len(whole.points) {
+					after = whole.counts[i+1]
+				}
+				rest := read(iis, at, rnd.IntN(2) == 0)
+				if want := iisRecords()[after:]; !slices.Equal(want, rest.lines) {
+					t.Errorf("joined %t, from %d on: %q, want %q", joined, at.Offset, rest.lines, want)
+				}
+			}
+		}
+	}
+}
+
+// A configured parser is that of all lines, also of those behind a position with another one; a file that
+// begins anew has no columns before its directive.
+func TestW3CConfigured(t *testing.T) {
+	t.Parallel()
+	const text = "#Fields: c-ip sc-status\n10.0.0.1 500\n"
+	for _, c := range []struct{ parse, want string }{
+		{"", " ERROR 10.0.0.1 5"}, {"none/1", "none/1 - 10.0.0.1 5"},
+	} {
+		s := &w3cSink{}
+		var last input.Point
+		f := newFeed(t, input.Options{Service: "web", Sink: &chunkSink{&s.sink, s.add}})
+		src := f.Resume("x", input.Point{}, func(p input.Point) []buffer.Position { last = p; return nil })
+		if err := f.Read(t.Context(), src, strings.NewReader(text), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		s.lines = nil
+		f = newFeed(t, input.Options{Service: "web", Parse: c.parse, Sink: &chunkSink{&s.sink, s.add}})
+		for _, at := range []input.Point{last, {}, {Offset: last.Offset, Held: last.Held[:len(last.Held)/2]}} {
+			src := f.Resume("x", at, nil)
+			if err := f.Read(t.Context(), src, strings.NewReader("10.0.0.1 500\n"), time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := []string{c.want, c.parse + " - 10.0.0.1 5", c.parse + " - 10.0.0.1 5"}
+		if c.parse == "" {
+			want[0] = "w3c/1 'c-ip sc-status'" + c.want
+		}
+		if diff := cmp.Diff(want, s.lines); diff != "" {
+			t.Errorf("%q: %s", c.parse, diff)
+		}
+	}
+}
+
+// chunkSink is a sink that shows each chunk first.
+type chunkSink struct {
+	*sink
+	show func(buffer.Chunk)
+}
+
+func (s *chunkSink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
+	s.show(c)
+	return s.sink.Append(ctx, c)
+}

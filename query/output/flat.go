@@ -1,0 +1,67 @@
+package output
+
+import (
+	"strings"
+
+	"logstow/field"
+	"logstow/query"
+)
+
+// flatNames are the names of a record's fields in the format flat.
+type flatNames struct {
+	seen map[string]bool // as JSON strings
+	name []byte          // scratch
+}
+
+// isFixed reports whether a name is that of a key of the format itself.
+func isFixed(name string) bool {
+	switch name {
+	case "time", "level", "service", "source", "instance", "message", "message_base64", contextMark, lateMark:
+		return true
+	}
+	return false
+}
+
+// appendFlatObject appends a record as a JSON object with the fields of its message.
+func (o *Writer) appendFlatObject(dst []byte, m *query.Match) []byte {
+	dst = o.appendMarks(o.appendFixed(dst, m), m)
+	o.splitFields(m)
+	f := &o.flat
+	if f.seen == nil {
+		f.seen = map[string]bool{}
+	}
+	clear(f.seen)
+	// The members of an object come right behind it: then they are printed, and it is not.
+	var object field.Value
+	var objectName string
+	for name, v := range o.splitter.All() {
+		if object.Kind != field.Missing && !strings.HasPrefix(name, objectName+".") {
+			dst = o.appendMember(dst, objectName, object)
+		}
+		object = field.Value{}
+		if v.IsObject() && !isEmpty(v.Text) {
+			object, objectName = v, name
+			continue
+		}
+		dst = o.appendMember(dst, name, v)
+	}
+	if object.Kind != field.Missing {
+		dst = o.appendMember(dst, objectName, object)
+	}
+	return append(dst, "}\n"...)
+}
+
+// appendMember appends a field of the message unless there was one of its name.
+func (o *Writer) appendMember(dst []byte, name string, v field.Value) []byte {
+	if isFixed(name) {
+		name = "message." + name
+	}
+	f := &o.flat
+	f.name = appendString(f.name[:0], []byte(name))
+	if f.seen[string(f.name)] {
+		return dst
+	}
+	f.seen[string(f.name)] = true
+	dst = append(append(append(dst, ','), f.name...), ':')
+	return o.appendValue(dst, v)
+}

@@ -1,0 +1,390 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"logstow/field"
+	"logstow/internal/jsontext"
+	"logstow/query"
+	"logstow/record"
+	"logstow/record/recognize"
+)
+
+const (
+	// maxWrapped is how many messages inside each other are taken apart.
+	maxWrapped = 3
+	// maxNested is how many objects inside each other are taken apart; deeper ones are printed as JSON.
+	maxNested = 8
+)
+
+// parts are a message as people read it: its texts, and its fields.
+type parts struct {
+	// sources are the message and what is wrapped in it, unescaped.
+	sources [maxWrapped]source
+	heads   []part
+	members []part
+
+	names      []byte // of objects around members
+	unescaped  [maxWrapped][]byte
+	scratch    []byte
+	recognizer *recognize.Recognizer
+	match      *query.Match
+	highlight  func(dst [][2]int, message []byte) [][2]int
+}
+
+// part is a text or a field.
+type part struct {
+	source *source
+	// around are the names of the objects around a field, each followed by a dot, name is its own, as
+	// written in JSON.
+	around, name []byte
+	// value is as written, a string without its quotes.
+	value []byte
+	kind  partKind
+}
+
+// partKind is how a value is written.
+type partKind uint8
+
+const (
+	plainPart  partKind = iota // text as it is, and numbers
+	stringPart                 // a string in JSON
+	nestedPart                 // an object or array
+)
+
+// split takes a record's message apart.
+func (p *parts) split(o *Writer, m *query.Match) {
+	p.heads, p.members, p.names = p.heads[:0], p.members[:0], p.names[:0]
+	p.match, p.highlight = m, o.opts.Highlight
+	if m.Context {
+		p.highlight = nil
+	}
+	o.message = record.AppendMessage(o.message[:0], m.Message())
+	p.open(0, o.message)
+	if parser := o.parser(m); parser.Recognizes() && p.structured(0) && len(p.heads)+len(p.members) > 0 {
+		return
+	}
+	p.heads = append(p.heads, part{source: &p.sources[0], value: withoutNewlines(o.message)})
+}
+
+// open makes a text one of the sources.
+func (p *parts) open(depth int, text []byte) {
+	s := &p.sources[depth]
+	s.text, s.places = text, s.places[:0]
+	if p.highlight != nil {
+		s.places = p.highlight(s.places, text)
+	}
+}
+
+// structured takes apart a source that is or ends with a JSON object, or consists of logfmt pairs.
+func (p *parts) structured(depth int) bool {
+	s := &p.sources[depth]
+	before, object, ok := field.SplitJSON(s.text)
+	switch {
+	case !ok:
+		return p.logfmt(depth)
+	case bytes.IndexByte(before, '\n') >= 0, len(before) > 0 && before[len(before)-1] != ' ' && before[len(before)-1] != '\t', !json.Valid(object), isEmpty(object):
+		return false
+	}
+	if text := bytes.TrimRight(before, " \t"); len(text) > 0 {
+		p.heads = append(p.heads, part{source: s, value: text})
+	}
+	first := len(p.members)
+	p.object(s, object, nil, maxNested)
+	p.takeText(depth, first)
+	return true
+}
+
+// object adds the members of an object; around are the names of those around it.
+func (p *parts) object(s *source, object, around []byte, depth int) {
+	members := jsontext.Object(object)
+	for name, value, ok := members.Next(); ok; name, value, ok = members.Next() {
+		if len(around) == 0 && p.recognizer.Repeats(name, value, p.match.Time, p.match.Level()) {
+			continue
+		}
+		one := part{source: s, around: around, name: name, value: value}
+		switch value[0] {
+		case '"':
+			one.value, one.kind = value[1:len(value)-1], stringPart
+		case '[':
+			one.kind = nestedPart
+		case '{':
+			one.kind = nestedPart
+			if depth > 1 && !isEmpty(value) {
+				at := len(p.names)
+				p.names = append(append(append(p.names, around...), name...), '.')
+				p.object(s, value, p.names[at:], depth-1)
+				continue
+			}
+		}
+		p.members = append(p.members, one)
+	}
+}
+
+// isEmpty reports whether an object has no members.
+func isEmpty(object []byte) bool {
+	members := jsontext.Object(object)
+	_, _, any := members.Next()
+	return !any
+}
+
+// logfmt adds the pairs of a source that consists of pairs.
+func (p *parts) logfmt(depth int) bool {
+	s := &p.sources[depth]
+	first := len(p.members)
+	for rest := bytes.Trim(s.text, " \r\n"); ; {
+		name, value, next, ok := logfmtPair(rest)
+		if !ok {
+			p.members = p.members[:first]
+			return false
+		}
+		if !p.recognizer.Repeats(name, value, p.match.Time, p.match.Level()) {
+			one := part{source: s, name: name, value: value}
+			if len(value) > 0 && value[0] == '"' {
+				one.value, one.kind = value[1:len(value)-1], stringPart
+			}
+			p.members = append(p.members, one)
+		}
+		if rest = bytes.TrimLeft(next, " "); len(rest) == 0 {
+			break
+		}
+	}
+	p.takeText(depth, first)
+	return true
+}
+
+// logfmtPair is the pair name=value that b starts with, and what follows.
+func logfmtPair(b []byte) (name, value, rest []byte, ok bool) {
+	equals := bytes.IndexByte(b, '=')
+	if equals < 1 || bytes.ContainsAny(b[:equals], " \t\r\n\"{}[]()<>,;&?") {
+		return nil, nil, nil, false
+	}
+	name, rest = b[:equals], b[equals+1:]
+	end := bytes.IndexByte(rest, ' ')
+	if end < 0 {
+		end = len(rest)
+	}
+	if len(rest) > 0 && rest[0] == '"' {
+		if end = jsontext.StringEnd(rest, 1) + 1; end == 0 || end < len(rest) && rest[end] != ' ' {
+			return nil, nil, nil, false
+		}
+	} else if bytes.ContainsAny(rest[:end], "\t\r\n") {
+		return nil, nil, nil, false
+	}
+	return name, rest[:end], rest[end:], true
+}
+
+// takeText makes the member that is the text of the message one of the texts, or takes it apart if it is
+// a wrapped line.
+func (p *parts) takeText(depth, first int) {
+	best, rank := -1, 0
+	for i := first; i < len(p.members); i++ {
+		one := &p.members[i]
+		if r := textRank(one.name); r > rank && len(one.around) == 0 && one.kind != nestedPart && string(one.value) != "null" {
+			best, rank = i, r
+		}
+	}
+	if best < 0 {
+		return
+	}
+	one := p.members[best]
+	p.members = append(p.members[:best], p.members[best+1:]...)
+	if one.kind == stringPart && depth+1 < maxWrapped {
+		p.unescaped[depth] = jsontext.Unescape(p.unescaped[depth][:0], one.value)
+		p.open(depth+1, p.unescaped[depth])
+		outer := len(p.members)
+		if p.structured(depth + 1) { // its fields come first
+			rotate(p.members[first:], outer-first)
+			return
+		}
+	}
+	if one.value = withoutNewlines(one.value); one.kind == stringPart {
+		one.value = withoutEscapedNewlines(one.value)
+	}
+	if len(one.value) > 0 {
+		p.heads = append(p.heads, one)
+	}
+}
+
+// rotate moves the first n parts behind the others.
+func rotate(all []part, n int) {
+	moved := append([]part(nil), all[:n]...)
+	copy(all[copy(all, all[n:]):], moved)
+}
+
+// textRank is above 0 for the names of members that hold the text of a message, the higher the better.
+func textRank(name []byte) int {
+	switch string(name) {
+	case "message":
+		return 7
+	case "msg":
+		return 6
+	case "short_message": // GELF
+		return 5
+	case "log": // of containers
+		return 4
+	case "body": // OpenTelemetry
+		return 3
+	case "event": // structlog
+		return 2
+	case "@m": // Serilog's compact format
+		return 1
+	}
+	return 0
+}
+
+// withoutNewlines is text without the newlines at its end, \n or \r\n.
+func withoutNewlines(text []byte) []byte {
+	for n := len(text); n > 0 && text[n-1] == '\n'; n = len(text) {
+		text = bytes.TrimSuffix(text[:n-1], []byte("\r"))
+	}
+	return text
+}
+
+// withoutEscapedNewlines is the same of a string in JSON.
+func withoutEscapedNewlines(text []byte) []byte {
+	for endsEscaped(text, 'n') {
+		if text = text[:len(text)-2]; endsEscaped(text, 'r') {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
+// endsEscaped reports whether a string in JSON ends with an escape of two characters, the second of which is c.
+func endsEscaped(text []byte, c byte) bool {
+	n := len(text) - 1
+	return n > 0 && text[n] == c && (n-len(bytes.TrimRight(text[:n], `\`)))%2 == 1
+}
+
+// texts writes the texts.
+func (p *parts) texts(c *canvas) {
+	for i := range p.heads {
+		if i > 0 {
+			c.put(" ", 1)
+		}
+		one := &p.heads[i]
+		if one.kind == stringPart {
+			c.unescaped(one.source, one.value)
+		} else {
+			c.text(one.source, one.value)
+		}
+	}
+}
+
+// fields writes the fields of one line.
+func (p *parts) fields(c *canvas) {
+	blank := len(p.heads) > 0
+	for i := range p.members {
+		one := &p.members[i]
+		if one.isBlock(p) {
+			continue
+		}
+		if blank {
+			c.put(" ", 1)
+		}
+		blank = true
+		p.name(c, one)
+		p.value(c, one)
+	}
+}
+
+// blocks writes the fields of several lines.
+func (p *parts) blocks(c *canvas) {
+	for i := range p.members {
+		one := &p.members[i]
+		if !one.isBlock(p) {
+			continue
+		}
+		c.indent = indentText
+		c.newline()
+		c.indent = indentField
+		p.name(c, one)
+		c.unescaped(one.source, withoutEscapedNewlines(one.value))
+	}
+}
+
+// isBlock reports whether a value has several lines.
+func (one *part) isBlock(p *parts) bool {
+	if one.kind != stringPart {
+		return false
+	}
+	text := withoutEscapedNewlines(one.value)
+	if bytes.IndexByte(text, '\n') >= 0 {
+		return true
+	}
+	if !bytes.Contains(text, []byte(`\n`)) {
+		return false
+	}
+	p.scratch = jsontext.Unescape(p.scratch[:0], text)
+	return bytes.IndexByte(p.scratch, '\n') >= 0
+}
+
+// name writes the name of a field and =.
+func (p *parts) name(c *canvas, one *part) {
+	c.style = grey
+	p.scratch = jsontext.Unescape(append(p.scratch[:0], one.around...), one.name)
+	c.quoted = nameNeedsQuotes(p.scratch)
+	c.quote()
+	c.unescaped(&source{text: one.around}, one.around)
+	c.unescaped(one.source, one.name)
+	c.quote()
+	c.quoted = false
+	c.put("=", 1)
+	c.style = ""
+}
+
+// value writes the value of a field.
+func (p *parts) value(c *canvas, one *part) {
+	switch one.kind {
+	case plainPart:
+		c.text(one.source, one.value)
+	case nestedPart:
+		p.nested(c, one)
+	case stringPart:
+		text := one.value
+		if bytes.IndexByte(text, '\\') >= 0 {
+			p.scratch = jsontext.Unescape(p.scratch[:0], text)
+			text = p.scratch
+		}
+		c.quoted = needsQuotes(text)
+		c.quote()
+		c.unescaped(one.source, one.value)
+		c.quote()
+		c.quoted = false
+	}
+}
+
+// quote writes the quote around text in quotes.
+func (c *canvas) quote() {
+	if c.quoted {
+		c.put(`"`, 1)
+	}
+}
+
+// nested writes an object or array as in the message, without blanks between its tokens if it has several
+// lines.
+func (p *parts) nested(c *canvas, one *part) {
+	value := one.value
+	if !bytes.ContainsAny(value, "\n\r\t") {
+		c.text(one.source, value)
+		return
+	}
+	for start := 0; start < len(value); {
+		end := start
+		switch b := value[start]; b {
+		case ' ', '\t', '\n', '\r':
+			start++
+			continue
+		case '"':
+			end = jsontext.StringEnd(value, start+1) + 1
+		default:
+			for end++; end < len(value) && value[end] > ' ' && value[end] != '"'; {
+				end++
+			}
+		}
+		c.text(one.source, value[start:end])
+		start = end
+	}
+}

@@ -1,0 +1,230 @@
+package output
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"text/template/parse"
+	"time"
+	"unicode/utf8"
+
+	"github.com/itchyny/timefmt-go"
+
+	"logstow/query"
+	"logstow/record"
+)
+
+// MaxTemplate is the maximum length of a template in bytes.
+const MaxTemplate = 4096
+
+// RecordTemplate is a template for records, made by [CompileTemplate].
+type RecordTemplate struct {
+	parsed *template.Template
+	values map[string]string // of the current record, by name
+	names  []string          // of the fields of the message
+	match  *query.Match
+	writer *Writer
+	out    bytes.Buffer
+}
+
+// CompileTemplate compiles a template in the syntax of package text/template:
+//
+//	{{.time}} {{.level}} {{.message}}       the fixed fields: also service, source, instance
+//	{{.status}} {{.http.method}}            fields of the message; empty if it has none of the name
+//	{{field "user-agent"}}                  the same, of any name, also of a fixed field
+//	{{time "%H:%M:%S"}}                     the time by a format of strftime
+//	{{json .user}}                          a value as a JSON string
+//
+// All values are strings. An error names the character at which the mistake is, counted from 1. The result
+// is for one [Writer].
+func CompileTemplate(text string) (*RecordTemplate, error) {
+	if len(text) > MaxTemplate {
+		return nil, fmt.Errorf("template of %d bytes, at most %d allowed", len(text), MaxTemplate)
+	}
+	t := &RecordTemplate{values: map[string]string{}}
+	parsed, err := t.parse(text)
+	if err != nil {
+		return nil, t.placed(text, err)
+	}
+	t.parsed = parsed
+	for _, defined := range parsed.Templates() {
+		t.walk(defined.Root)
+	}
+	// A function with a wrong argument fails for any record.
+	if err := t.run(); err != nil {
+		return nil, t.placed(text, err)
+	}
+	return t, nil
+}
+
+func (t *RecordTemplate) parse(text string) (*template.Template, error) {
+	return template.New("template").Option("missingkey=zero").Funcs(template.FuncMap{
+		"field": t.field, "time": t.time, "json": func(s string) string { return string(appendString(nil, []byte(s))) },
+	}).Parse(text)
+}
+
+// placed is an error with the character of its place. Parsing reports none: the shortest beginning of the
+// template that has the same mistake ends there.
+func (t *RecordTemplate) placed(text string, err error) error {
+	place := regexp.MustCompile(`^template: template:(\d+:)?(\d+:)? (executing "template" at )?`).FindStringSubmatch(err.Error())
+	if place == nil {
+		return err
+	}
+	at := 0
+	if exec := (template.ExecError{}); errors.As(err, &exec) {
+		for line, _ := strconv.Atoi(strings.TrimSuffix(place[1], ":")); line > 1; line-- {
+			at += strings.IndexByte(text[at:], '\n') + 1
+		}
+		column, _ := strconv.Atoi(strings.TrimSuffix(place[2], ":"))
+		at = utf8.RuneCountInString(text[:min(at+column+1, len(text))])
+	} else {
+		for i := range text + " " {
+			if _, shorter := t.parse(text[:i]); shorter != nil && shorter.Error() == err.Error() {
+				break
+			}
+			at++
+		}
+	}
+	return fmt.Errorf("%s (at character %d)", err.Error()[len(place[0]):], at)
+}
+
+// walk finds the fields that are named, and makes a name with dots one name.
+func (t *RecordTemplate) walk(node parse.Node) {
+	switch n := node.(type) {
+	case *parse.ListNode:
+		if n == nil {
+			return
+		}
+		for _, one := range n.Nodes {
+			t.walk(one)
+		}
+	case *parse.ActionNode:
+		t.walk(n.Pipe)
+	case *parse.IfNode:
+		t.branch(&n.BranchNode)
+	case *parse.WithNode:
+		t.branch(&n.BranchNode)
+	case *parse.RangeNode:
+		t.branch(&n.BranchNode)
+	case *parse.TemplateNode:
+		t.walk(n.Pipe)
+	case *parse.PipeNode:
+		if n == nil {
+			return
+		}
+		for _, one := range n.Cmds {
+			t.walk(one)
+		}
+	case *parse.CommandNode:
+		for _, one := range n.Args {
+			t.walk(one)
+		}
+	case *parse.FieldNode:
+		n.Ident = []string{strings.Join(n.Ident, ".")}
+		t.name(n.Ident[0])
+	case *parse.VariableNode: // $.name is a field, too
+		if len(n.Ident) > 1 && n.Ident[0] == "$" {
+			n.Ident = []string{"$", strings.Join(n.Ident[1:], ".")}
+			t.name(n.Ident[1])
+		}
+	}
+}
+
+func (t *RecordTemplate) branch(n *parse.BranchNode) {
+	t.walk(n.Pipe)
+	t.walk(n.List)
+	t.walk(n.ElseList)
+}
+
+// name adds a field of the message to those to find.
+func (t *RecordTemplate) name(name string) {
+	if !slices.Contains(t.fixed(), name) && !slices.Contains(t.names, name) {
+		t.names = append(t.names, name)
+	}
+}
+
+// fixed are the names of the fixed fields.
+func (t *RecordTemplate) fixed() []string {
+	return []string{"time", "level", "service", "source", "instance", "message"}
+}
+
+// begin makes the template that of a Writer.
+func (t *RecordTemplate) begin(o *Writer) { t.writer = o }
+
+// field is the value of a field of the message.
+func (t *RecordTemplate) field(name string) string {
+	if t.match == nil {
+		return ""
+	}
+	i := slices.Index(t.names, name)
+	if i < 0 { // not known before
+		i = len(t.names)
+		t.names = append(t.names, name)
+		t.split()
+	}
+	return t.visible(t.writer.splitter.Value(i).Text)
+}
+
+// time is the time of the record by a format of strftime.
+func (t *RecordTemplate) time(format string) string {
+	if t.match == nil {
+		return ""
+	}
+	zone := t.writer.opts.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	return timefmt.Format(time.Unix(0, t.match.Time).In(zone), format)
+}
+
+// visible is a value as it is printed.
+func (t *RecordTemplate) visible(value []byte) string {
+	if t.writer.opts.Terminal && !plain(value) {
+		return string(appendVisible(nil, value))
+	}
+	return string(value)
+}
+
+// split finds the fields of the message of the current record.
+func (t *RecordTemplate) split() {
+	o := t.writer
+	if len(t.names) != len(o.fields) {
+		o.fields = slices.Clone(t.names)
+		clear(o.splitters)
+	}
+	o.splitFields(t.match)
+}
+
+// run executes the template on the values.
+func (t *RecordTemplate) run() error {
+	t.out.Reset()
+	return t.parsed.Execute(&t.out, t.values)
+}
+
+// template appends what the template makes of a record.
+func (o *Writer) template(dst []byte, m *query.Match) []byte {
+	t := o.opts.Template
+	t.match = m
+	o.message = record.AppendMessage(o.message[:0], m.Message())
+	for name, value := range map[string][]byte{
+		"time": o.time(m), "level": []byte(m.Level().String()), "service": []byte(m.Segment.Name.Service),
+		"source": m.Source(), "instance": []byte(m.Instance), "message": o.message,
+	} {
+		t.values[name] = t.visible(value)
+	}
+	t.split()
+	for i, name := range t.names {
+		if !slices.Contains(t.fixed(), name) {
+			t.values[name] = t.visible(o.splitter.Value(i).Text)
+		}
+	}
+	if err := t.run(); err != nil {
+		o.err = fmt.Errorf("cannot print a record: %w", err)
+	}
+	return append(append(dst, t.out.Bytes()...), '\n')
+}

@@ -1,0 +1,70 @@
+package recognize_test
+
+import (
+	"testing"
+	"time"
+
+	"logstow/record"
+	"logstow/record/recognize"
+)
+
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 20, 15, 4, 5, 123456000, time.UTC).UnixNano()
+	early := time.Date(1969, 12, 31, 23, 59, 59, 500000000, time.UTC).UnixNano()
+	for _, c := range []struct {
+		name, value string
+		at          int64
+		level       record.Level
+		want        bool
+	}{
+		{"time", `"2026-11-20T15:04:05.123456Z"`, at, record.None, true},
+		{"@timestamp", `"2026-11-20T16:04:05.123456+01:00"`, at, record.None, true},
+		{"ts", `1795187045.123456`, at, record.None, true},
+		{"ts", `1795187045123`, at, record.None, false},
+		{"time", `"2026-11-20T15:04:05.123Z"`, at, record.None, false},
+		{"time", `"2026-11-20T15:04:06.123456Z"`, at, record.None, false},
+		{"time", `"2026-11-20T16:04:05.123456Z"`, at, record.None, false},
+		{"time", `"2026-11-20 20:34:05.123456"`, at, record.None, true}, // of some zone
+		{"time", `"2026-11-20 15:05:05.123456"`, at, record.None, false},
+		{"time", `"2026-11-21 05:04:05.123456"`, at, record.None, true},
+		{"time", `"2026-11-21 05:19:05.123456"`, at, record.None, false},
+		{"time", `"2026-11-20 01:04:05.123456"`, at, record.None, true},
+		{"time", `"2026-11-20 00:49:05.123456"`, at, record.None, false},
+		{"time", `"Nov 20 15:04:05.123456"`, at, record.None, true},
+		{"time", `"Nov 19 15:04:05.123456"`, at, record.None, false},
+		{"started", `"2026-11-20T15:04:05.123456Z"`, at, record.None, false},
+		{"time", `"1969-12-31T23:59:59.5Z"`, early, record.None, true},
+		{"time", `"1969-12-31T23:59:58.5Z"`, early, record.None, false},
+		{"time", `{"$date":"2026-11-20T15:04:05.123456Z"}`, at, record.None, false},
+		{"time", `noon`, at, record.None, false},
+		{"time", ``, at, record.None, false},
+		{"level", `"error"`, at, record.Error, true},
+		{"level", `ERROR`, at, record.Error, true},
+		{"level", `error`, at, record.Warn, false},
+		{"lvl", `"err"`, at, record.Error, true},
+		{"severity", `"E"`, at, record.Error, true},
+		{"severity", `"severe"`, at, record.Error, false},
+		{"level", `" WARNING "`, at, record.Warn, true},
+		{"level", `wrn`, at, record.Warn, true},
+		{"level", `notice`, at, record.Info, false},
+		{"level", `Informational`, at, record.Info, true},
+		{"level", `dbug`, at, record.Debug, true},
+		{"level", `panic`, at, record.Fatal, false},
+		{"level", `30`, at, record.Info, true},
+		{"level", `35`, at, record.Info, false},
+		{"level", `50`, at, record.Info, false},
+		{"levelno", `20`, at, record.Info, true},
+		{"severityNumber", `9`, at, record.Info, false},
+		{"level", `"-"`, at, record.None, false},
+		{"level", `""`, at, record.Info, false},
+		{"msg", `"error"`, at, record.Error, false},
+	} {
+		r := recognize.New(recognize.Options{})
+		for range 2 {
+			if got := r.Repeats([]byte(c.name), []byte(c.value), c.at, c.level); got != c.want {
+				t.Errorf("%s=%s: %v", c.name, c.value, got)
+			}
+		}
+	}
+}
