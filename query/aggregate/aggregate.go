@@ -134,16 +134,17 @@ type groups struct {
 	workers []*Worker
 	// refs are the sorted groups of every worker, if nothing was spilled.
 	refs [][]uint64
-	// total, from, to and ignored are as those of a Worker.
+	// total, from, to, ignored and seen are as those of a Worker.
 	total    uint64
 	from, to int64
 	ignored  []uint64
+	seen     []bool
 	spilled  bool
 }
 
 // newGroups prepares the groups of workers. If any spilled, all do: the memory is needed for the result.
 func newGroups(p *plan, workers []*Worker) (*groups, error) {
-	g := &groups{plan: p, workers: workers, ignored: make([]uint64, len(p.fields))}
+	g := &groups{plan: p, workers: workers, ignored: make([]uint64, len(p.fields)), seen: make([]bool, len(p.fields))}
 	for i, w := range workers {
 		if i == 0 || w.from < g.from {
 			g.from = w.from
@@ -154,6 +155,7 @@ func newGroups(p *plan, workers []*Worker) (*groups, error) {
 		g.total += w.total
 		for i, n := range w.ignored {
 			g.ignored[i] += n
+			g.seen[i] = g.seen[i] || w.seen[i]
 		}
 		g.spilled = g.spilled || w.runs.Len() > 0
 	}

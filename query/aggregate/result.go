@@ -37,6 +37,8 @@ type Result struct {
 	Groups int
 	// Ignored are the fields of functions of numbers that had other values, which were ignored.
 	Ignored []Ignored
+	// Unseen are the fields of the message that no record had.
+	Unseen []Field
 	// From and To are the range: that of the Spec, or from the first record to just after the last.
 	From, To int64
 
@@ -85,6 +87,11 @@ func newResult(g *groups, dir string, memory int64) *Result {
 	for i, k := range g.By {
 		if i != g.Pivot {
 			r.Keys = append(r.Keys, k)
+		}
+	}
+	for i, f := range g.fields {
+		if !g.seen[i] && !f.Fixed {
+			r.Unseen = append(r.Unseen, f)
 		}
 	}
 	for i, n := range g.ignored {

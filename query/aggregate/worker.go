@@ -46,6 +46,8 @@ type Worker struct {
 	total    uint64
 	from, to int64
 	ignored  []uint64
+	// seen is set for the fields that a record had.
+	seen []bool
 }
 
 // minAdded is the minimum number of records between two spills: a single group may be larger than the
@@ -55,7 +57,7 @@ const minAdded = 64
 func newWorker(p *plan, limit int64, dir string) *Worker {
 	return &Worker{
 		plan: p, table: newTable(p, limit), runs: spill.NewRuns(dir), limit: limit,
-		numbers: make([]exact.Number, len(p.fields)), isNum: make([]bool, len(p.fields)), ignored: make([]uint64, len(p.fields)),
+		numbers: make([]exact.Number, len(p.fields)), isNum: make([]bool, len(p.fields)), ignored: make([]uint64, len(p.fields)), seen: make([]bool, len(p.fields)),
 		from: math.MaxInt64, to: math.MinInt64,
 	}
 }
@@ -74,6 +76,9 @@ func (w *Worker) AddCount(rec *Record, n uint64) error {
 	}
 	w.total += n
 	w.from, w.to = min(w.from, rec.Time), max(w.to, rec.Time)
+	for i := range rec.Values {
+		w.seen[i] = w.seen[i] || rec.Values[i].Kind != field.Missing
+	}
 	w.readNumbers(rec)
 	flags := w.makeKey(rec)
 	group := w.table.group(w.key)
