@@ -130,7 +130,7 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 		}
 		texts["reasons"] = fmt.Sprint(reasons)
 	}
-	for _, by := range []string{"level", "minute", "hour", "day", "service", "instance", "source", "line", "instance level", "minute instance", "who"} {
+	for _, by := range []string{"level", "minute", "hour", "day", "90s", "service", "instance", "source", "line", "instance level", "minute instance", "who"} {
 		texts["stats by "+by] = fmt.Sprint(countBy(a.tb, q, p, strings.Fields(by)...))
 	}
 	report := q.Report()

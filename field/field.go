@@ -9,7 +9,6 @@ package field
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 
 	"logstow/internal/jsontext"
@@ -51,23 +50,6 @@ type Finder struct {
 	key    []byte // the name in quotes
 	dotted bool
 	space  []byte
-}
-
-// Named is the name of the field that an item of a list denotes. field("NAME") denotes any name,
-// also one with a comma or that of a column; other text is its own name.
-func Named(item string) string {
-	inner, call := strings.CutPrefix(item, "field(")
-	inner, closed := strings.CutSuffix(inner, ")")
-	switch {
-	case !call || !closed:
-		return item
-	case len(inner) > 1 && inner[0] == '\'' && inner[len(inner)-1] == '\'':
-		return inner[1 : len(inner)-1]
-	}
-	if name, err := strconv.Unquote(inner); err == nil {
-		return name
-	}
-	return item
 }
 
 // New makes a Finder of the field of a name.

@@ -151,15 +151,3 @@ func BenchmarkFind(b *testing.B) {
 		})
 	}
 }
-
-func TestNamed(t *testing.T) {
-	t.Parallel()
-	for item, want := range map[string]string{
-		"user.id": "user.id", `field("a,b")`: "a,b", `field('level')`: "level", `field("say \"x\"")`: `say "x"`,
-		"field(": "field(", "field(x)": "field(x)", "field": "field", `a")`: `a")`, `field("")`: "",
-	} {
-		if got := field.Named(item); got != want {
-			t.Errorf("%s: %q, want %q", item, got, want)
-		}
-	}
-}

@@ -1,65 +1,229 @@
 package field
 
 import (
-	"bytes"
-	"iter"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
-	"logstow/internal/jsontext"
+	"logstow/internal/hint"
 )
 
-// maxDepth is how many objects deep All looks for fields.
-const maxDepth = 8
+// Fixed is one of the fields that every record has; "" is none.
+type Fixed string
 
-// All yields the fields of a message in their order, each with the name by which [Finder.Find]
-// finds it: a field of an object inside a field has the names of both, joined by a dot. A name
-// that occurs several times is yielded several times; Find finds the first. A value's text is
-// valid until the next is yielded.
-func All(message []byte) iter.Seq2[string, Value] {
-	return func(yield func(string, Value) bool) {
-		f := &Finder{}
-		if object := jsonPart(message); object != nil {
-			f.members(object, "", maxDepth, yield)
-			return
+// The fixed fields.
+const (
+	Time     Fixed = "time"
+	Level    Fixed = "level"
+	Service  Fixed = "service"
+	Source   Fixed = "source"
+	Instance Fixed = "instance"
+	Message  Fixed = "message"
+)
+
+// AllFixed are the fixed fields in the order in which they are printed.
+func AllFixed() []Fixed { return []Fixed{Time, Level, Service, Source, Instance, Message} }
+
+// IsFixed reports whether a name without more is that of a fixed field.
+func IsFixed(name string) bool { return slices.Contains(AllFixed(), Fixed(name)) }
+
+// Name is what one name in a list denotes: a fixed field, a time step or a field of the message.
+//
+//	time level service source instance message   a fixed field
+//	5m, minute, hour, day                         a time step: a number and ms, s, m, h, d or w
+//	message.level                                 the field of the whole message: see package parse
+//	status, http-status, user.id                  a field of the message: no comma, bracket, quote or blank
+//	field("any name"), field('any name')          a field of the message of any name, with Go's escapes
+type Name struct {
+	// Text is the name as written.
+	Text string
+	// Fixed is the fixed field, "" if it is none.
+	Fixed Fixed
+	// Step is the time step; the zero value if it is none.
+	Step Step
+	// Field is the name of the field of the message, unless Fixed or Step is set.
+	Field string
+}
+
+// IsField reports whether the name is that of a field of the message.
+func (n Name) IsField() bool { return n.Fixed == "" && n.Step == (Step{}) }
+
+// WriteName writes the name of a field of the message so that [ParseName] denotes it: as short as
+// possible. That of a fixed one is written message.NAME.
+func WriteName(name string) string {
+	if IsFixed(name) {
+		return string(Message) + "." + name
+	}
+	if n, err := ParseName(name); err == nil && n.Field == name && n.Fixed == "" && n.Step == (Step{}) && strings.IndexFunc(name, unprintable) < 0 {
+		return name
+	}
+	return "field(" + strconv.Quote(name) + ")"
+}
+
+func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+
+// ParseName parses one name. The characters in errors are counted from 1.
+func ParseName(text string) (Name, error) {
+	n := Name{Text: text}
+	if IsFixed(text) {
+		n.Fixed = Fixed(text)
+		return n, nil
+	}
+	step, isStep, err := parseStep(text)
+	if isStep || err != nil {
+		n.Step = step
+		return n, err
+	}
+	if quoted, call := strings.CutPrefix(text, "field("); call {
+		n.Field, err = unquoteField(quoted)
+		return n, err
+	}
+	if text == "" {
+		return n, errors.New("a name is empty")
+	}
+	if i := strings.IndexFunc(text, notBare); i >= 0 {
+		err := fmt.Errorf("%s: a name cannot contain %q (at character %d)", text, firstRune(text[i:]), utf8.RuneCountInString(text[:i])+1)
+		return n, hint.Wrap(err, "write field(%s)", strconv.Quote(text))
+	}
+	n.Field = text
+	return n, nil
+}
+
+// notBare reports whether a character needs field("…") around the name.
+func notBare(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune(",()[]{}\"'`", r)
+}
+
+func firstRune(s string) string {
+	_, n := utf8.DecodeRuneInString(s)
+	return s[:n]
+}
+
+// unquoteField is the name in the rest of field("NAME") after the bracket.
+func unquoteField(rest string) (string, error) {
+	const before = len("field(")
+	fail := func(at int, problem string) (string, error) {
+		at = min(at, len(rest))
+		return "", fmt.Errorf("field(%s: %s (at character %d)", rest, problem, before+utf8.RuneCountInString(rest[:at])+1)
+	}
+	if rest == "" || rest[0] != '"' && rest[0] != '\'' {
+		return fail(0, "want a name in quotes")
+	}
+	quote := rest[0]
+	var name []byte
+	for at := 1; ; {
+		switch {
+		case at == len(rest):
+			return fail(at, "the quote is left open")
+		case rest[at] == quote:
+			if rest[at+1:] != ")" {
+				return fail(at+1, "want ) and nothing more")
+			}
+			return string(name), nil
+		case rest[at] != '\\':
+			name = append(name, rest[at])
+			at++
+			continue
 		}
-		f.pairs(message, yield)
+		r, multibyte, tail, err := strconv.UnquoteChar(rest[at:], quote)
+		if err != nil {
+			return fail(at, "unknown escape")
+		}
+		if multibyte {
+			name = utf8.AppendRune(name, r)
+		} else {
+			name = append(name, byte(r))
+		}
+		at = len(rest) - len(tail)
 	}
 }
 
-// members yields the fields of the object that b starts with; it reports whether to go on.
-func (f *Finder) members(b []byte, prefix string, depth int, yield func(string, Value) bool) bool {
-	for members := jsontext.Object(b); ; {
-		key, value, ok := members.Next()
-		if !ok {
-			return true
-		}
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key = jsontext.Unescape(nil, key)
-		}
-		name := prefix + string(key)
-		if !yield(name, f.json(value)) {
-			return false
-		}
-		if value[0] == '{' && depth > 1 && !f.members(value, name+".", depth-1, yield) {
-			return false
-		}
+// denotes is what a name denotes, for comparison: two texts may denote the same.
+func (n Name) denotes() Name {
+	n.Text = ""
+	if own, ok := strings.CutPrefix(n.Field, string(Message)+"."); ok && IsFixed(own) {
+		n.Field = own
 	}
+	return n
 }
 
-// pairs yields the logfmt pairs of a message.
-func (f *Finder) pairs(b []byte, yield func(string, Value) bool) {
-	for at := 0; ; {
-		i := bytes.IndexByte(b[at:], '=')
-		if i < 0 {
-			return
+// ParseNames parses the names of a list. Two that denote the same are an error, and so is more than
+// one time step.
+func ParseNames(texts []string) ([]Name, error) {
+	names := make([]Name, 0, len(texts))
+	for _, text := range texts {
+		n, err := ParseName(text)
+		if err != nil {
+			return nil, err
 		}
-		i += at
-		if start := at + bytes.LastIndexAny(b[at:i], " \t\r\n") + 1; start < i && (start > at || at == 0 || isBlank(b[at-1])) && isPairName(b[start:i]) {
-			if !yield(string(b[start:i]), f.bare(b[i+1:])) {
-				return
+		for _, other := range names {
+			switch {
+			case n.denotes() == other.denotes() && n.Text == other.Text:
+				return nil, fmt.Errorf("%s is named twice", n.Text)
+			case n.denotes() == other.denotes():
+				return nil, fmt.Errorf("%s and %s are the same", other.Text, n.Text)
+			case n.Step != (Step{}) && other.Step != (Step{}):
+				return nil, hint.Wrap(fmt.Errorf("%s and %s: a query has one time step", other.Text, n.Text),
+					"a field of the message that is called so is field(%q)", n.Text)
 			}
 		}
-		if at = i + 1; at < len(b) && b[at] == '"' { // what is in quotes is no pair
-			at += quoted(b[at:])
-		}
+		names = append(names, n)
 	}
+	return names, nil
+}
+
+// Step is the length of a time step. Steps of whole days begin at a midnight: those of several days
+// are counted from 1970-01-01, those of weeks from Mondays. Shorter ones are counted from midnight,
+// so that the last one of a day may be shorter. The zero value is none.
+type Step struct {
+	// Days is the length of a step of whole days, Length that of a shorter one.
+	Days   int
+	Length time.Duration
+	// weeks is set if a step of days begins on a Monday.
+	weeks bool
+}
+
+const (
+	day = 24 * time.Hour
+	// maxStepDays is the longest step.
+	maxStepDays = 36_500
+)
+
+// parseStep parses a number and a unit, or the word for one. An error is returned only for such a text.
+func parseStep(text string) (s Step, ok bool, err error) {
+	switch text {
+	case "minute":
+		return Step{Length: time.Minute}, true, nil
+	case "hour":
+		return Step{Length: time.Hour}, true, nil
+	case "day":
+		return Step{Days: 1}, true, nil
+	}
+	digits := strings.TrimRight(text, "mshdw")
+	unit, known := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": day, "w": 7 * day}[text[len(digits):]]
+	if !known || digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return s, false, nil
+	}
+	advice := func(err error) error {
+		return hint.Wrap(err, "a field of the message that is called so is field(%q)", text)
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || time.Duration(n) > maxStepDays*day/unit {
+		return s, true, advice(fmt.Errorf("%s: a time step is at most %d days", text, maxStepDays))
+	}
+	length := time.Duration(n) * unit
+	switch {
+	case n == 0:
+		return s, true, advice(fmt.Errorf("%s: a time step is not 0", text))
+	case length%day == 0:
+		return Step{Days: int(length / day), weeks: unit == 7*day}, true, nil
+	case length > day:
+		return s, true, advice(fmt.Errorf("%s: a time step of more than a day is of whole days", text))
+	}
+	return Step{Length: length}, true, nil
 }

@@ -1,79 +1,261 @@
 package field_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"logstow/field"
+	"logstow/internal/hint"
 )
 
-func TestAll(t *testing.T) {
+// denoted is what a name denotes, in words.
+func denoted(n field.Name) string {
+	switch {
+	case n.Fixed != "":
+		return "fixed " + string(n.Fixed)
+	case n.Step.Days > 0:
+		return fmt.Sprint("days ", n.Step.Days)
+	case n.Step.Length > 0:
+		return fmt.Sprint("step ", n.Step.Length)
+	}
+	return "field " + n.Field
+}
+
+func TestParseName(t *testing.T) {
 	t.Parallel()
-	for message, want := range map[string]string{
-		`{"status":200,"user":{"name":"ann","id":7},"ok":true}`: `status=200 user={"name":"ann","id":7} user.name=ann user.id=7 ok=true`,
-		`took {"a":1}`:                      `a=1`,
-		`{"a\"b":null,"c":[1,{"d":2}]`:      `a"b=null c=[1,{"d":2}]`,
-		`level=info msg="a=1 b=2" took=3ms`: `level=info msg=a=1 b=2 took=3ms`,
-		`x y=1`:                             `y=1`,
-		`=1 a= b=c=d`:                       `a= b=c=d`,
-		`plain text`:                        ``,
-		``:                                  ``,
+	for text, want := range map[string]string{
+		"status": "field status", "http-status": "field http-status", "user.id": "field user.id", "é": "field é", "a=b": "field a=b",
+		"time": "fixed time", "level": "fixed level", "service": "fixed service", "source": "fixed source", "instance": "fixed instance", "message": "fixed message",
+		"message.time": "field message.time", "message.level": "field message.level", "message.message": "field message.message", "message.instance": "field message.instance",
+		"message.status": "field message.status", "message.level.x": "field message.level.x", "message.": "field message.", "Level": "field Level",
+		"minute": "step 1m0s", "hour": "step 1h0m0s", "day": "days 1", "5m": "step 5m0s", "250ms": "step 250ms", "1s": "step 1s", "12h": "step 12h0m0s", "24h": "days 1",
+		"2d": "days 2", "1w": "days 7", "48h": "days 2", "36500d": "days 36500", "5214w": "days 36498", "05m": "step 5m0s",
+		"5": "field 5", "m": "field m", "5M": "field 5M", "1.5h": "field 1.5h", "-5m": "field -5m", "5mm": "field 5mm", "5min": "field 5min", "٥m": "field ٥m", "5sm": "field 5sm",
+		`field("level")`: "field level", `field('5m')`: "field 5m", `field("a,b")`: "field a,b", `field("say \"x\"")`: `field say "x"`, `field('it\'s')`: "field it's",
+		`field("it's")`: "field it's", `field("message.level")`: "field message.level", `field("")`: "field ", `field("\u00e9\t")`: "field é\t", `field("\xff")`: "field \xff",
+		"field": "field field", "fields": "field fields",
 	} {
-		var got []string
-		for name, v := range field.All([]byte(message)) {
-			got = append(got, name+"="+string(v.Text))
-		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %q, want %q", message, got, want)
+		if n, err := field.ParseName(text); err != nil || denoted(n) != want || n.Text != text {
+			t.Errorf("%s: %q of %q, %v, want %q", text, denoted(n), n.Text, err, want)
 		}
 	}
-	for range field.All([]byte(`{"a":{"b":1},"c":2}`)) {
-		break
-	}
-	deep := strings.Repeat(`{"a":`, 100_000)
-	n := 0
-	for range field.All([]byte(deep + "1" + strings.Repeat("}", 100_000))) {
-		n++
-	}
-	if n > 8 {
-		t.Errorf("%d fields of deep nesting", n)
+	for text, want := range map[string]string{
+		"":               "a name is empty",
+		"a b":            `a b: a name cannot contain " " (at character 2); write field("a b")`,
+		"é,x":            `é,x: a name cannot contain "," (at character 2); write field("é,x")`,
+		"a[0]":           `a[0]: a name cannot contain "[" (at character 2); write field("a[0]")`,
+		`"a"`:            `"a": a name cannot contain "\"" (at character 1); write field("\"a\"")`,
+		"len(x)":         `len(x): a name cannot contain "(" (at character 4); write field("len(x)")`,
+		"field(":         "field(: want a name in quotes (at character 7)",
+		"field(x)":       "field(x): want a name in quotes (at character 7)",
+		`field("éa`:      `field("éa: the quote is left open (at character 10)`,
+		`field("a\")`:    `field("a\"): the quote is left open (at character 12)`,
+		`field("a"`:      `field("a": want ) and nothing more (at character 10)`,
+		`field("a") `:    `field("a") : want ) and nothing more (at character 10)`,
+		`field("a").b`:   `field("a").b: want ) and nothing more (at character 10)`,
+		`field("é\q")`:   `field("é\q"): unknown escape (at character 9)`,
+		`field("\'")`:    `field("\'"): unknown escape (at character 8)`,
+		"0m":             `0m: a time step is not 0; a field of the message that is called so is field("0m")`,
+		"36501d":         `36501d: a time step is at most 36500 days; a field of the message that is called so is field("36501d")`,
+		"5215w":          `5215w: a time step is at most 36500 days; a field of the message that is called so is field("5215w")`,
+		"9999999999999h": `9999999999999h: a time step is at most 36500 days; a field of the message that is called so is field("9999999999999h")`,
+		"36h":            `36h: a time step of more than a day is of whole days; a field of the message that is called so is field("36h")`,
+	} {
+		_, err := field.ParseName(text)
+		if err == nil {
+			t.Errorf("%s: no error", text)
+			continue
+		}
+		if got := strings.Join(append([]string{err.Error()}, hint.All(err)...), "; "); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
 	}
 }
 
-// Whatever All names, Find finds: with the same value, unless a message begins as an
-// object and is none, where Find takes what looks like a member.
-func TestAllAgreesWithFind(t *testing.T) {
+func TestParseNames(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[string]string{
+		"time level message.level status": "",
+		"5m level":                        "",
+		"a b a":                           "a is named twice",
+		"level level":                     "level is named twice",
+		`a field("a")`:                    `a and field("a") are the same`,
+		`message.level field("level")`:    `message.level and field("level") are the same`,
+		"hour 60m":                        "hour and 60m are the same",
+		"hour day":                        "hour and day: a query has one time step",
+		"7d 1w":                           "7d and 1w: a query has one time step",
+		"a b,c":                           `b,c: a name cannot contain "," (at character 2)`,
+	} {
+		names, err := field.ParseNames(strings.Fields(list))
+		if got := fmt.Sprint(err); got != want && (want != "" || err != nil || len(names) != len(strings.Fields(list))) {
+			t.Errorf("%s: %s, want %q", list, got, want)
+		}
+	}
+}
+
+// wantName is what a text denotes, by expressions; "" if it is invalid.
+func wantName(text string) string {
+	fixed := "(time|level|service|source|instance|message)"
+	if regexp.MustCompile("^" + fixed + "$").MatchString(text) {
+		return "fixed " + text
+	}
+	if words := map[string]string{"minute": "1m", "hour": "1h", "day": "1d"}; words[text] != "" {
+		text = words[text]
+	}
+	if m := regexp.MustCompile(`^([0-9]+)(ms|s|m|h|d|w)$`).FindStringSubmatch(text); m != nil {
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return ""
+		}
+		ms := n * map[string]float64{"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}[m[2]]
+		days := ms / 86_400_000
+		switch {
+		case ms == 0 || days > 36_500 || days > 1 && days != float64(int(days)):
+			return ""
+		case days >= 1:
+			return fmt.Sprint("days ", int(days))
+		}
+		return fmt.Sprint("step ", time.Duration(ms)*time.Millisecond)
+	}
+	if m := regexp.MustCompile(`^field\("((?:[^"\\]|\\[nt"\\])*)"\)$`).FindStringSubmatch(text); m != nil {
+		return "field " + strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`).Replace(m[1])
+	}
+	if m := regexp.MustCompile(`^field\('((?:[^'\\]|\\[nt'\\])*)'\)$`).FindStringSubmatch(text); m != nil {
+		return "field " + strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\'`, `'`, `\\`, `\`).Replace(m[1])
+	}
+	if !regexp.MustCompile("^[^\\s,()\\[\\]{}\"'`]+$").MatchString(text) {
+		return ""
+	}
+	return "field " + text
+}
+
+// Names equal an obvious reference on random texts.
+func TestParseNameRandom(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	pieces := []string{`{`, `}`, `"a"`, `"b.c"`, `:`, `,`, `1`, `"x\"y"`, `null`, `[`, `]`, ` `, `a=`, `b="q r"`, `=`, `"`, `\`, `é=`, "\t"}
-	fields := 0
-	for range 20_000 {
-		var message strings.Builder
-		for range rnd.IntN(20) {
-			message.WriteString(pieces[rnd.IntN(len(pieces))])
+	pieces := []string{
+		"field(", `"`, "'", ")", "(", `\`, `\n`, `\"`, `\'`, "a", "é", ".", "message.", "message", "level", "time", "5", "0", "24", "m", "ms", "s", "h", "d", "w", "day", "hour",
+		",", " ", "[", "]", "{", "}", "`", "-", "_", "=",
+	}
+	valid, kinds := 0, map[string]bool{}
+	for range 60_000 {
+		var b strings.Builder
+		quoted := rnd.IntN(3) == 0
+		if quoted {
+			b.WriteString(`field("`)
 		}
-		seen := map[string]bool{}
-		for name, v := range field.All([]byte(message.String())) {
-			if seen[name] {
-				continue
+		for range rnd.IntN(6) {
+			b.WriteString(pieces[rnd.IntN(len(pieces))])
+		}
+		if quoted {
+			b.WriteString(`")`)
+		}
+		text := b.String()
+		if regexp.MustCompile(`\\.`).MatchString(strings.NewReplacer(`\n`, "", `\t`, "", `\"`, "", `\'`, "", `\\`, "").Replace(text)) {
+			continue // the reference knows no other escapes
+		}
+		got := ""
+		if n, err := field.ParseName(text); err == nil {
+			got = denoted(n)
+			valid++
+			kinds[strings.Fields(got)[0]] = true
+		}
+		if want := wantName(text); got != want {
+			t.Fatalf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if valid < 10_000 || len(kinds) != 4 {
+		t.Errorf("%d valid names, of %v", valid, kinds)
+	}
+}
+
+// Any name of a field can be written so that it is found again, also in a list.
+func FuzzWriteName(f *testing.F) {
+	for _, name := range []string{"status", "level", "message.level", "5m", "day", "a,b", `q"'\`, "", " ", "\xff", "field(x)", "\u2028", "é", "a\u00a0b", "\ufeff"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		written := field.WriteName(name)
+		n, err := field.ParseName(written)
+		if field.IsFixed(name) {
+			name = "message." + name
+		}
+		if err != nil || n.Field != name || n.Fixed != "" || n.Step != (field.Step{}) {
+			t.Errorf("%q is written %s, which denotes %q, %v", name, written, denoted(n), err)
+		}
+		if again, err := field.ParseName(name); err == nil && again.Text != name {
+			t.Errorf("%q: its text is %q", name, again.Text)
+		}
+	})
+}
+
+// Every moment is in the step that begins at its start and ends at the next one's start, in zones with
+// all kinds of changes; the starts are midnights, or at multiples of the length after one.
+func TestStep(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ zone, from string }{
+		{"UTC", "2026-02-26"},
+		{"Europe/Berlin", "2026-03-27"},
+		{"Europe/Berlin", "2026-10-23"},
+		{"America/Santiago", "2026-09-04"},    // midnight is missing on the 6th
+		{"America/Havana", "2026-10-30"},      // midnight comes twice
+		{"America/Asuncion", "2024-03-22"},    // as above, back to 23:00
+		{"Australia/Lord_Howe", "2026-10-02"}, // half an hour
+		{"Asia/Kathmandu", "2026-03-07"},
+		{"Pacific/Apia", "2011-12-28"}, // a day is missing
+	} {
+		zone, err := time.LoadLocation(c.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, err := time.ParseInLocation(time.DateOnly, c.from, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"minute", "5m", "7m", "90m", "hour", "5h", "12h", "1d", "2d", "1w", "100s"} {
+			n, err := field.ParseName(text)
+			if err != nil {
+				t.Fatal(err)
 			}
-			seen[name] = true
-			fields++
-			want := fmt.Sprint(v.Kind, string(v.Text))
-			found := field.New(name).Find([]byte(message.String()))
-			malformed := strings.HasPrefix(message.String(), "{") && !json.Valid([]byte(message.String()))
-			if got := fmt.Sprint(found.Kind, string(found.Text)); got != want && !malformed || found.Kind == field.Missing {
-				t.Fatalf("%q: %q is %s, Find finds %s", message.String(), name, want, got)
+			end, steps := from.Add(6*24*time.Hour), 0
+			for start := n.Step.Start(from); start.Before(end); steps++ {
+				next := n.Step.Next(start)
+				for _, inside := range []time.Time{start, start.Add(next.Sub(start) / 2), next.Add(-1)} {
+					if got := n.Step.Start(inside); !got.Equal(start) {
+						t.Fatalf("%s of %s: %s is in the step of %s, not of %s", text, c.zone, inside, got, start)
+					}
+				}
+				switch first := start.Add(-1).Day() != start.Day(); {
+				case !next.After(start), n.Step.Days > 0 && !first:
+					t.Fatalf("%s of %s: a step from %s to %s", text, c.zone, start, next)
+				case n.Step.Length > 0 && next.Sub(start) != n.Step.Length && next.Add(-1).Day() == next.Day():
+					t.Fatalf("%s of %s: a step is cut at %s", text, c.zone, next)
+				}
+				start = next
+			}
+			if steps < 2 && text != "1w" {
+				t.Errorf("%s of %s: %d steps", text, c.zone, steps)
 			}
 		}
 	}
-	if fields < 1000 {
-		t.Errorf("%d fields only", fields)
+	// Steps of days do not depend on what is asked for; weeks begin on Mondays.
+	for text, want := range map[string]string{"1w": "2026-11-16", "2d": "2026-11-19", "2w": "2026-11-16", "10d": "2026-11-13", "1d": "2026-11-20"} {
+		n, _ := field.ParseName(text)
+		if got := n.Step.Start(time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)).Format(time.DateOnly); got != want {
+			t.Errorf("%s begins at %s, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]bool{"1s": false, "90s": false, "5m": true, "1h": true, "1d": true, "120s": true} {
+		if n, _ := field.ParseName(text); n.Step.Minutes() != want {
+			t.Errorf("%s consists of whole minutes: %v", text, !want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"logstow/query/aggregate"
 	"logstow/query/explain"
+	"logstow/query/fieldstats"
 	"logstow/query/match"
 	"logstow/query/merge"
 	"logstow/query/plan"
@@ -30,6 +31,12 @@ type (
 	Computation = stats.Computation
 	// Table is the result of a [Computation].
 	Table = stats.Table
+	// FieldStats are the fields of some records.
+	FieldStats = fieldstats.Stats
+	// FieldOptions say what to find out of fields.
+	FieldOptions = fieldstats.Options
+	// Problem is something that could not be read.
+	Problem = source.Problem
 	// Reason is a likely reason why a query found nothing.
 	Reason = explain.Reason
 	// Report counts what a query did.

@@ -84,6 +84,9 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 	for i, s := range stores {
 		s.Blobs, s.Tables = q.recorder.Requests.BlobReader(s.Blobs), q.recorder.Requests.TableReader(s.Tables)
 		q.stores[i] = q.meter.Store(s)
+		for _, p := range s.Problems {
+			q.recorder.Problem(p)
+		}
 	}
 	q.fetcher = fetch.NewFetcher(m, q.recorder, q.findings, opts.Plan == PlanIndex, opts.TempDir)
 	return q, nil

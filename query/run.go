@@ -8,6 +8,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/query/fetch"
+	"logstow/query/fieldstats"
 	"logstow/query/merge"
 	"logstow/query/plan"
 	"logstow/query/source"
@@ -104,6 +105,16 @@ func (q *Query) Stats(ctx context.Context, p *Plan, c *Computation) (computed *T
 		return nil, errors.Join(err, computed.Close())
 	}
 	return computed, err
+}
+
+// Fields finds out which fields the messages of a plan's records have. The limit does not apply. It
+// also returns what was found before an error.
+func (q *Query) Fields(ctx context.Context, p *Plan, opts FieldOptions) (found *FieldStats, err error) {
+	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
+		found = fieldstats.Collect(ctx, s, segments, opts)
+		return context.Cause(ctx)
+	})
+	return found, err
 }
 
 // Inputs are the batches of the inputs of a plan's segment that is an output of compaction, in their

@@ -17,7 +17,10 @@ func (r *request) explainNone(ctx context.Context, q *query.Query, p *query.Plan
 	if report := q.Report(); len(report.Problems) > 0 {
 		return nil
 	}
-	reasons, err := q.Explain(ctx, p, !r.ranged)
+	reasons, err := q.Explain(ctx, p, !r.ranged && !r.files)
+	if r.files {
+		reasons = fileReasons(reasons)
+	}
 	r.reasons = append([]query.Reason{}, reasons...)
 	return err
 }
@@ -33,7 +36,7 @@ func (e *environment) printNone(none string, reasons []query.Reason) {
 // warnFuture warns if a range that includes now has records only in the future.
 func (r *request) warnFuture(p *query.Plan) {
 	now := r.sel.Now
-	if len(p.Segments) == 0 || r.sel.From.After(now) {
+	if r.files || len(p.Segments) == 0 || r.sel.From.After(now) {
 		return
 	}
 	first := p.Segments[0].Meta.Start

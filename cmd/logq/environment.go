@@ -19,6 +19,7 @@ import (
 // environment is the program's environment: streams, variables, clock.
 type environment struct {
 	getenv         func(string) string
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	// line shows progress below what is written to stderr; set by withMessages.
 	line     *progress.Line

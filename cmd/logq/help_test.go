@@ -51,7 +51,7 @@ func TestHelpExamples(t *testing.T) {
 			ran++
 		}
 	}
-	if ran != 18 {
+	if ran != 21 {
 		t.Errorf("%d examples", ran)
 	}
 }

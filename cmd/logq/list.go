@@ -145,7 +145,7 @@ func listSegments(c *ucli.Context, env environment) (err error) {
 	}
 	from, to := span.from, span.to
 	if !span.given {
-		from, to = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+		from, to = everything()
 	}
 	stores, closeStores, err := env.openStores(c.Context, c)
 	if err != nil {

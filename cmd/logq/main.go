@@ -33,7 +33,7 @@ func main() {
 	// A closed pipe is an error of the write, which ends the program quietly.
 	signal.Ignore(syscall.SIGPIPE)
 	status := run(ctx, os.Args, environment{
-		getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr,
+		getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		out: screenOf(os.Stdout), err: screenOf(os.Stderr), piped: isPipe(os.Stdout), now: time.Now, tempDir: os.TempDir(),
 	})
 	stop()
@@ -52,7 +52,7 @@ func isPipe(f *os.File) bool {
 }
 
 func commands(env environment) []*ucli.Command {
-	return []*ucli.Command{queryCommand(env), statsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)}
+	return []*ucli.Command{queryCommand(env), statsCommand(env), fieldsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)}
 }
 
 // program is the command line in an environment.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"logstow/field"
 	"logstow/field/parse"
 	"logstow/query"
@@ -15,11 +13,6 @@ func (r *request) noteMissing(q *query.Query, named []string) {
 	for _, reason := range q.MissingFields(named) {
 		r.notes = append(r.notes, reason.Text)
 	}
-}
-
-// isFixed reports whether --fields or --by has no field of the message by this name.
-func isFixed(item string) bool {
-	return slices.Contains([]string{"time", "level", "service", "source", "instance", "message", "minute", "hour", "day"}, item)
 }
 
 // maxLooked is the number of records that are examined for a field that none of them has.
@@ -38,8 +31,8 @@ type unseenFields struct {
 func newUnseenFields(q *query.Query, r *request) *unseenFields {
 	u := &unseenFields{query: q}
 	for _, item := range r.output.Fields {
-		if !isFixed(item) && !r.count {
-			u.fields = append(u.fields, field.Named(item))
+		if n, err := field.ParseName(item); err == nil && n.IsField() && !r.count {
+			u.fields = append(u.fields, n.Field)
 		}
 	}
 	return u

@@ -15,7 +15,7 @@ import (
 )
 
 func queryCommand(env environment) *ucli.Command {
-	flags := slices.Concat(selectionFlags(), cli.Categorize(categoryOutput,
+	flags := slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
 		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, flat, csv, pretty or template=TEXT (default: pretty on a terminal, else text)"},
 		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: column to print: time, level, service, source, instance, message or a field of the message; NAME[,NAME...], repeatable"},
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: maximum number of records"},

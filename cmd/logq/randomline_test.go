@@ -269,9 +269,14 @@ func (l *commandLine) randomOutput() {
 		for range 1 + l.rnd.IntN(2) {
 			var list []string
 			for range 1 + l.rnd.IntN(3) {
-				list = append(list, oneOf(l.rnd, "time", "level", "service", "source", "instance", "message", "status", "user", "id", "http.method", "ok", "tags", `field("a,b")`, `field("level")`, "nosuch"))
+				name := oneOf(l.rnd, "time", "level", "service", "source", "instance", "message", "status", "user", "id", "http.method", "ok", "tags", `field("a,b")`, `field("level")`, "message.source", `field("5m")`, "nosuch")
+				if !slices.Contains(l.fields, name) {
+					list, l.fields = append(list, name), append(l.fields, name)
+				}
 			}
-			l.fields = append(l.fields, list...)
+			if list == nil {
+				break
+			}
 			l.flag("fields", strings.Join(list, oneOf(l.rnd, ",", ", ")))
 		}
 		last := len(l.parts) - 1 // their order counts, so they stay together
@@ -334,6 +339,15 @@ func (l *commandLine) randomMistake() {
 			l.mistake = "an item of the list is empty"
 		},
 		func() { l.flag("fields", oneOf(l.rnd, `field("a`, "a[", "a,'b")); l.mistake = "left open" },
+		func() {
+			l.flag("fields", oneOf(l.rnd, "a b", "len(a)", `"a"`, "field(a)", `field("a").b`))
+			l.mistake = "at character"
+		},
+		func() {
+			l.flag("fields", oneOf(l.rnd, "x,x", `x,field("x")`, `x,field('x')`, `message.time,field("time")`))
+			l.mistake = "--fields: "
+		},
+		func() { l.flag("fields", oneOf(l.rnd, "5m", "day", "1w")); l.mistake = "is a time step" },
 		func() { l.flag("regexp", oneOf(l.rnd, "(", "[a", "a**", `\8`)); l.mistake = "regular expression" },
 		func() {
 			l.flag("service", oneOf(l.rnd, "Web", "web,shop", " web", "web "))

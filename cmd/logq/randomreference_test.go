@@ -272,6 +272,7 @@ func column(r *stored, utc, name string) (any, bool) {
 	case "message":
 		return r.message, true
 	}
+	name = strings.TrimPrefix(name, "message.")
 	v, ok := r.fields[strings.TrimSuffix(strings.TrimPrefix(name, `field("`), `")`)]
 	return v, ok
 }

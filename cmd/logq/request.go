@@ -24,6 +24,7 @@ type request struct {
 	zone    *time.Location // of times that name none
 	span    span           // the range as it was given
 	ranged  bool           // a range was given
+	files   bool           // files are read, no stores
 	count   bool
 	explain bool
 	follow  bool
@@ -62,6 +63,12 @@ func (r *request) readSelection(c *ucli.Context, now time.Time) (err error) {
 		return err
 	}
 	r.ranged = r.span.given
+	if err := checkFiles(c); err != nil {
+		return err
+	}
+	if r.files = ofFiles(c); r.files && !r.ranged {
+		r.span.from, r.span.to = everything()
+	}
 	if r.sel, err = selection(c, r.span.from, r.span.to, now); err != nil {
 		return err
 	}
@@ -139,6 +146,9 @@ func (r *request) crossesDay(now time.Time) bool {
 // readOutput reads the output format.
 func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 	onTerminal := r.env.out.terminal()
+	if err := output.CheckFields(cli.List(c, "fields")); err != nil {
+		return cli.Usagef("--fields: %w", err)
+	}
 	r.output = output.Options{
 		Format: c.String("output"), Fields: cli.List(c, "fields"), Terminal: onTerminal, Location: r.zone,
 		Around: r.around != (query.ContextLines{}), Late: r.follow, Today: now, Dates: r.crossesDay(now),

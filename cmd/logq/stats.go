@@ -46,7 +46,7 @@ within 1% and 2%, and marked. Groups beyond --memory are kept in temporary files
 
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or failed, 4 access denied,
 130 interrupted.`,
-		Flags: slices.Concat(selectionFlags(), cli.Categorize(categoryOutput,
+		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
 			&cli.ListFlag{Name: "by", Usage: "`KEY`: what to group by; a list, repeatable (default: level)"},
 			&cli.ListFlag{Name: "compute", Usage: "`FUNCTION`: what to compute of each group; a list, repeatable (default: count, in a table also share)"},
 			&cli.ListFlag{Name: "sort", Usage: "`ITEM`: a function or key to sort by, with asc or desc behind it; a list, repeatable (default: time, then the first function, largest first)"},
@@ -140,7 +140,10 @@ func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec
 		spec.Zone = time.UTC
 	}
 	spec.From, spec.To = r.sel.From.UnixNano(), r.sel.To.UnixNano()
-	if !c.IsSet("to") { // what clocks that are ahead may have logged is no part of a rate's range
+	switch {
+	case r.files && !r.ranged: // from the first record to the last
+		spec.From, spec.To = 0, 0
+	case !c.IsSet("to"): // what clocks that are ahead may have logged is no part of a rate's range
 		spec.To = max(spec.From, now.UnixNano())
 	}
 	if spec.By, err = aggregate.ParseBy(by); err == nil {

@@ -29,8 +29,11 @@ func storeFlags() []ucli.Flag {
 	)
 }
 
-// openStores opens the stores named by --store or the environment. close closes them.
+// openStores opens the stores named by --store or the environment, or the files of --file as one. close closes them.
 func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores []query.Store, closeAll func() error, err error) {
+	if ofFiles(c) {
+		return e.openFiles(ctx, c)
+	}
 	specs := cli.List(c, "store")
 	for _, file := range cli.List(c, "grant") {
 		specs = append(specs, "grant://"+file)

@@ -17,18 +17,13 @@ import (
 	"iter"
 	"time"
 
-	"github.com/klauspost/compress/gzip" //nolint:depguard // what others compressed is no segment
-	"github.com/klauspost/compress/zstd" //nolint:depguard // as above
-
+	"logstow/internal/decompress"
 	"logstow/record"
 	"logstow/record/recognize"
 )
 
 // ErrLine is wrapped by the error for a line that is left out; what follows is read.
 var ErrLine = errors.New("line left out")
-
-// maxWindow is the largest window of a zstd stream, in bytes: what segments may have.
-const maxWindow = 8 << 20
 
 // readBuffer is the size of the buffer for lines; longer ones take more.
 const readBuffer = 64 << 10
@@ -41,7 +36,7 @@ const readBuffer = 64 << 10
 // its error ends reading, however many lines without a record the text has.
 func Records(r io.Reader, start time.Time, watch func(text []byte) error) iter.Seq2[record.Record, error] {
 	return func(yield func(record.Record, error) bool) {
-		text, done, err := decompress(r)
+		text, done, err := decompress.Reader(r)
 		if err != nil {
 			yield(record.Record{}, err)
 			return
@@ -66,30 +61,6 @@ func (w watched) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
-}
-
-// decompress finds out by its first bytes how a text is compressed. done must be called.
-func decompress(r io.Reader) (text io.Reader, done func(), err error) {
-	head := bufio.NewReaderSize(r, readBuffer)
-	magic, err := head.Peek(4)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, nil, err
-	}
-	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(head)
-		if err != nil {
-			return nil, nil, fmt.Errorf("decompress gzip: %w", err)
-		}
-		return z, func() { _ = z.Close() }, nil // it only reads
-	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}), len(magic) == 4 && magic[0]&0xf0 == 0x50 && bytes.Equal(magic[1:], []byte{0x2a, 0x4d, 0x18}):
-		z, err := zstd.NewReader(head, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, nil, fmt.Errorf("decompress zstd: %w", err)
-		}
-		return z, z.Close, nil
-	}
-	return head, func() {}, nil
 }
 
 // scanner makes records of lines.

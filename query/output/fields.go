@@ -3,19 +3,23 @@ package output
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"logstow/field"
 	"logstow/field/parse"
+	"logstow/internal/hint"
 	"logstow/query"
 	"logstow/record"
 )
 
 // column is one of the values printed of a record.
 type column struct {
-	name string
+	// name is its header, fixed the fixed field that it is; "" is a field of the message.
+	name  string
+	fixed field.Fixed
 	// index is that of a field of the message among all.
 	index int
 }
@@ -23,19 +27,31 @@ type column struct {
 // allColumns are those of the CSV format where none are named.
 func allColumns() []string { return []string{"time", "level", "service", "source", "message"} }
 
+// CheckFields reports names that cannot be columns.
+func CheckFields(names []string) error {
+	_, _, err := newColumns(names)
+	return err
+}
+
 // newColumns are the columns of names, and the names of those that are fields of the message.
-func newColumns(names []string) (columns []column, fields []string) {
+func newColumns(texts []string) (columns []column, fields []string, err error) {
+	names, err := field.ParseNames(texts)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, name := range names {
-		c := column{name: name}
-		switch name {
-		case "time", "level", "service", "source", "instance", "message":
-		default:
+		if name.Step != (field.Step{}) {
+			err := fmt.Errorf("%s is a time step, which a record does not have", name.Text)
+			return nil, nil, hint.Wrap(err, "a field of the message that is called so is field(%q)", name.Text)
+		}
+		c := column{name: name.Text, fixed: name.Fixed}
+		if name.Fixed == "" {
 			c.index = len(fields)
-			fields = append(fields, field.Named(name))
+			fields = append(fields, name.Field)
 		}
 		columns = append(columns, c)
 	}
-	return columns, fields
+	return columns, fields, nil
 }
 
 // split makes a record's the current message.
@@ -88,18 +104,18 @@ func (o *Writer) time(m *query.Match) []byte {
 // value is what a record has in a column; its message is the current one.
 func (o *Writer) value(c *column, m *query.Match) field.Value {
 	text := func(s []byte) field.Value { return field.Value{Kind: field.String, Text: s} }
-	switch c.name {
-	case "time":
+	switch c.fixed {
+	case field.Time:
 		return text(o.time(m))
-	case "level":
+	case field.Level:
 		return text([]byte(m.Level().String()))
-	case "service":
+	case field.Service:
 		return text([]byte(m.Segment.Name.Service))
-	case "instance":
+	case field.Instance:
 		return text([]byte(m.Instance))
-	case "source":
+	case field.Source:
 		return text(m.Source())
-	case "message":
+	case field.Message:
 		return text(o.message)
 	}
 	return o.splitter.Value(c.index)

@@ -133,7 +133,7 @@ type Writer struct {
 // flushInterval is how long a record waits for others before it is written.
 const flushInterval = 200 * time.Millisecond
 
-// New starts a Writer to w. An unknown format is an error.
+// New starts a Writer to w. An unknown format is an error, and so are names that are no columns.
 func New(w io.Writer, opts Options) (*Writer, error) {
 	if err := Check(opts.Format); err != nil {
 		return nil, err
@@ -181,7 +181,10 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 		o.append = o.template
 		opts.Template.begin(o)
 	}
-	o.columns, o.fields = newColumns(opts.Fields)
+	var err error
+	if o.columns, o.fields, err = newColumns(opts.Fields); err != nil {
+		return nil, err
+	}
 	o.auto, o.splitters = parse.Auto(), map[*parse.Parser]*parse.Splitter{}
 	switch {
 	case opts.Format == CSV:

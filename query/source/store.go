@@ -23,6 +23,8 @@ type Store struct {
 	Cache *cache.Cache
 	// Free is set if requests cost nothing: the store is a directory.
 	Free bool
+	// Problems are what is known to be missing in it: they are in the report of every query.
+	Problems []*Problem
 }
 
 // ReadOnly is the reading half of a store.

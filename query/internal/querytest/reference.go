@@ -15,6 +15,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"logstow/field"
 	"logstow/field/where"
 	"logstow/filter/token"
 	"logstow/record"
@@ -175,4 +176,14 @@ func RandomSelection(rnd *rand.Rand, records []record.Record) match.Selection {
 		sel.Levels = record.LevelSet(rnd.UintN(1 << record.Levels))
 	}
 	return sel
+}
+
+// Names are the names of a list.
+func Names(t testing.TB, texts ...string) []field.Name {
+	t.Helper()
+	names, err := field.ParseNames(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }

@@ -1,0 +1,331 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/field"
+	"logstow/internal/cli"
+	"logstow/query"
+	"logstow/query/fieldstats"
+	"logstow/query/output"
+	"logstow/query/report"
+)
+
+const (
+	// sampleRecords is about the number of records of which the fields are found out by default.
+	sampleRecords = 100_000
+	// topValues is the default number of values of a field.
+	topValues = 5
+	// maxValueText and maxNameText are the numbers of characters of a value and a name in a table.
+	maxValueText = 40
+	maxNameText  = 60
+)
+
+func fieldsCommand(env environment) *ucli.Command {
+	return &ucli.Command{
+		Name:  "fields",
+		Usage: "print the fields of messages: types, coverage, values",
+		UsageText: `logq fields -s shop --since 1d
+logq fields --since 2h -l error+ --where 'status >= 500' --top 10
+logq fields --since 1d -o json --all`,
+		ArgsUsage: "[PATTERN...]",
+		Description: fmt.Sprintf(`Prints which fields the messages of the records have that query would print: the
+name as --fields, --by and --where take it, the types of its values, coverage (the
+share of the records that have it), the number of different values, and the most
+frequent ones with their shares of the records that have the field. Coverage is of
+the records of all selected services together.
+
+Of more than about %d records a sample is read, which is spread over the range;
+standard error then has its size, and --all reads everything. At most 2000 fields
+and 1000 values of each are kept, the most frequent ones: a number of values like
+>1000 is a lower bound, and shares after ~ are, too.
+
+Exit status: 0 found, 1 no record matched or none has fields, 2 wrong command line,
+3 incomplete or failed, 4 access denied, 130 interrupted.`, sampleRecords),
+		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
+			&ucli.IntFlag{Name: "top", Value: topValues, Usage: "`N`: number of values to print of each field"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv (one line a value)"},
+			&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error"},
+		), limitFlags(), cli.Categorize(categoryLimits,
+			&ucli.BoolFlag{Name: "all", Usage: "read all records, not a sample"},
+		)),
+		Action: quietPipe(func(c *ucli.Context) error { return runFields(c.Context, c, env) }),
+	}
+}
+
+func runFields(ctx context.Context, c *ucli.Context, env environment) (err error) {
+	r := &request{env: env, zone: location(c), explain: c.Bool("explain")}
+	if err := r.readSelection(c, env.now()); err != nil {
+		return err
+	}
+	format, opts := c.String("output"), query.FieldOptions{Records: sampleRecords, Top: c.Int("top")}
+	if err := cli.OneOf("output", format, statsFormats()...); err != nil {
+		return err
+	}
+	if opts.Top < 0 || opts.Top > fieldstats.MaxTop {
+		return cli.Usagef("--top %d: want 0 to %d", opts.Top, fieldstats.MaxTop)
+	}
+	if c.Bool("all") {
+		opts.Records = 0
+	}
+	checked, err := newQuery(nil, r.sel, r.opts)
+	if err != nil {
+		return err
+	}
+	stores, closeStores, err := env.openStores(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStores()) }()
+	r.coverIndex(stores)
+	q, err := checked.Over(stores, r.opts)
+	if err != nil {
+		return err
+	}
+	r.warnIndex()
+	r.printRange()
+	found, p, err := r.fields(ctx, q, opts)
+	if err != nil && (found == nil || !errors.Is(err, query.ErrBudget)) {
+		return r.overBudget(err)
+	}
+	stopped := err
+	if found.Records == 0 && stopped == nil {
+		if err = r.explainNone(ctx, q, p); err != nil {
+			return err
+		}
+	}
+	if err := env.paged(ctx, func(env *environment) error { return printFields(env, found, format) }); err != nil {
+		return err
+	}
+	r.noteFields(found)
+	report := q.Report()
+	r.printReport(&report)
+	if stopped != nil {
+		return r.overBudget(stopped)
+	}
+	if s := status(&report, len(found.Fields) > 0, stores); s != cli.OK {
+		return cli.Exit(s)
+	}
+	return nil
+}
+
+// fields plans, and finds out the fields; it returns the plan too.
+func (r *request) fields(ctx context.Context, q *query.Query, opts query.FieldOptions) (*query.FieldStats, *query.Plan, error) {
+	r.progress.watch(&r.env, q)
+	defer r.progress.end()
+	p, err := q.Plan(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.warnFuture(p)
+	r.printPlan(q, p)
+	r.progress.planned(q, p)
+	found, err := q.Fields(ctx, p, opts)
+	return found, p, err
+}
+
+// noteFields adds notes of what the figures are based on.
+func (r *request) noteFields(found *query.FieldStats) {
+	if found.Sampled {
+		r.notes = append(r.notes, fmt.Sprintf("the figures are of a sample of %d records, in %d of about %d blocks spread over the range; --all reads all",
+			found.Records, found.Blocks, found.AllBlocks))
+	}
+	if found.LeftOut {
+		r.notes = append(r.notes, fmt.Sprintf("more than %d names occur: fields of few records are left out", len(found.Fields)))
+	}
+	if len(found.Fields) == 0 && found.Records > 0 {
+		r.notes = append(r.notes, fmt.Sprintf("the messages of the %d records read have no fields", found.Records))
+	}
+}
+
+// printFields prints fields in a format.
+func printFields(env *environment, found *query.FieldStats, format string) error {
+	switch format {
+	case report.JSON:
+		return printFieldsJSON(env.stdout, found)
+	case report.CSV:
+		return printFieldsCSV(env.stdout, found)
+	}
+	if len(found.Fields) == 0 {
+		return nil
+	}
+	return printFieldsTable(env.stdout, found, env.out.columns)
+}
+
+// fieldJSON is a field as JSON.
+type fieldJSON struct {
+	Name     string            `json:"name"`
+	Types    map[string]uint64 `json:"types"`
+	Records  uint64            `json:"records"`
+	Coverage float64           `json:"coverage"`
+	Distinct int               `json:"distinct"`
+	// More is set if there are more values than Distinct; then the counts are lower bounds.
+	More bool        `json:"more,omitempty"`
+	Top  []valueJSON `json:"top"`
+}
+
+type valueJSON struct {
+	Value string  `json:"value"`
+	Type  string  `json:"type"`
+	Cut   bool    `json:"cut,omitempty"`
+	Count uint64  `json:"count"`
+	Share float64 `json:"share"`
+}
+
+func printFieldsJSON(w io.Writer, found *query.FieldStats) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for i := range found.Fields {
+		f := &found.Fields[i]
+		one := fieldJSON{
+			Name: field.WriteName(f.Name), Types: map[string]uint64{}, Records: f.Records, Coverage: share(f.Records, found.Records),
+			Distinct: f.Distinct, More: f.More, Top: []valueJSON{},
+		}
+		for t, n := range f.Types {
+			if n > 0 {
+				one.Types[fieldstats.Type(t).String()] = n
+			}
+		}
+		for _, v := range f.Top {
+			one.Top = append(one.Top, valueJSON{strings.ToValidUTF8(v.Text, "\uFFFD"), v.Type.String(), v.Cut, v.Count, share(v.Count, f.Records)})
+		}
+		if err := encoder.Encode(&one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// share is n of all, with six digits.
+func share(n, all uint64) float64 {
+	if all == 0 {
+		return 0
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(float64(n)/float64(all), 'f', 6, 64), 64)
+	return rounded
+}
+
+func printFieldsCSV(to io.Writer, found *query.FieldStats) error {
+	w := csv.NewWriter(to)
+	_ = w.Write([]string{"name", "types", "records", "coverage", "distinct", "value", "count", "share"}) // Error returns it
+	for i := range found.Fields {
+		f := &found.Fields[i]
+		line := []string{field.WriteName(f.Name), typesOf(f), strconv.FormatUint(f.Records, 10), fmt.Sprint(share(f.Records, found.Records)), distinctOf(f)}
+		for _, v := range f.Top {
+			_ = w.Write(append(slices.Clone(line), v.Text, strconv.FormatUint(v.Count, 10), fmt.Sprint(share(v.Count, f.Records))))
+		}
+		if len(f.Top) == 0 {
+			_ = w.Write(append(line, "", "", ""))
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// typesOf are the types of a field's values, the most frequent first.
+func typesOf(f *fieldstats.Field) string {
+	var all []fieldstats.Type
+	for t, n := range f.Types {
+		if n > 0 {
+			all = append(all, fieldstats.Type(t))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b fieldstats.Type) int { return cmp.Compare(f.Types[b], f.Types[a]) })
+	names := make([]string, len(all))
+	for i, t := range all {
+		names[i] = t.String()
+	}
+	return strings.Join(names, "|")
+}
+
+func distinctOf(f *fieldstats.Field) string {
+	if f.More {
+		return ">" + strconv.Itoa(f.Distinct)
+	}
+	return strconv.Itoa(f.Distinct)
+}
+
+// printFieldsTable prints a table whose last column is cut at a terminal's width; 0 is no terminal.
+func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
+	table := [][]string{{"NAME", "TYPE", "COVERAGE", "DISTINCT", "TOP VALUES"}}
+	for i := range found.Fields {
+		f := &found.Fields[i]
+		table = append(table, []string{
+			cut(output.Visible(field.WriteName(f.Name)), maxNameText), typesOf(f), percent(f.Records, found.Records), distinctOf(f), topOf(f),
+		})
+	}
+	widths := make([]int, len(table[0])-1)
+	for _, line := range table {
+		for i := range widths {
+			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+		}
+	}
+	for _, line := range table {
+		var text strings.Builder
+		for i, width := range widths {
+			pad := strings.Repeat(" ", width-utf8.RuneCountInString(line[i]))
+			if right := i >= 2; right {
+				text.WriteString(pad + line[i] + "  ")
+			} else {
+				text.WriteString(line[i] + pad + "  ")
+			}
+		}
+		text.WriteString(line[len(widths)])
+		printed := strings.TrimRight(text.String(), " ")
+		if columns > 0 {
+			printed = cut(printed, columns)
+		}
+		if _, err := io.WriteString(w, printed+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// topOf are the most frequent values of a field with their shares.
+func topOf(f *fieldstats.Field) string {
+	var all []string
+	for _, v := range f.Top {
+		text := output.Visible(v.Text)
+		if v.Type == fieldstats.String && ambiguous(v.Text) {
+			text = strconv.Quote(v.Text)
+		}
+		if v.Cut {
+			text += "…"
+		}
+		approximately := ""
+		if f.More {
+			approximately = "~"
+		}
+		all = append(all, cut(text, maxValueText)+" "+approximately+percent(v.Count, f.Records))
+	}
+	return strings.Join(all, ", ")
+}
+
+// ambiguous reports whether a string needs quotes to be seen as one.
+func ambiguous(text string) bool {
+	_, number := field.ParseDecimal([]byte(text))
+	return number || text == "" || text == "true" || text == "false" || strings.ContainsAny(text, " ,\"\t\n")
+}
+
+func percent(n, all uint64) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(max(all, 1))) }
+
+// cut is the beginning of a text of at most n characters, with a mark if there is more.
+func cut(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:max(n-1, 0)]) + "…"
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/filestore"
+	"logstow/internal/cli"
+	"logstow/internal/hint"
+	"logstow/internal/units"
+	"logstow/query"
+	"logstow/record"
+)
+
+// fileFlag is the flag that names files to read instead of a store.
+func fileFlag() []ucli.Flag {
+	return cli.Categorize(categoryStore,
+		&cli.ListFlag{Name: "file", Usage: "`FILE`: log file to read instead of a store, plain, gzip or zstd; - is standard input; repeatable"},
+	)
+}
+
+// ofFiles reports whether files are read and no stores; then the range is everything if none is given.
+func ofFiles(c *ucli.Context) bool { return len(cli.List(c, "file")) > 0 }
+
+// checkFiles reports flags that do not apply to files.
+func checkFiles(c *ucli.Context) error {
+	if !ofFiles(c) {
+		return nil
+	}
+	const stores = "files are not in a store"
+	for _, one := range [][2]string{
+		{"store", stores},
+		{"grant", stores},
+		{"auth", stores},
+		{"no-cache", stores},
+		{"service", "files have no services; --source selects by the path"},
+		{"follow", "files are read once"},
+		{"plan", "files are read whole"},
+		{"max-bytes", "files are read whole"},
+		{"max-cost", "reading files costs nothing"},
+		{"prices", "reading files costs nothing"},
+	} {
+		if c.IsSet(one[0]) {
+			return cli.Usagef("--file cannot be used together with --%s: %s", one[0], one[1])
+		}
+	}
+	for i, name := range cli.List(c, "file") {
+		if slices.Contains(cli.List(c, "file")[:i], name) {
+			return cli.Usagef("--file %s is given twice", name)
+		}
+	}
+	return nil
+}
+
+// everything is the range of all records.
+func everything() (from, to time.Time) {
+	return time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+}
+
+// openFiles reads files to a store. That one cannot be read to its end is a problem of the store.
+func (e *environment) openFiles(ctx context.Context, c *ucli.Context) (stores []query.Store, closeAll func() error, err error) {
+	all, err := filestore.New(filestore.Options{Zone: location(c), Now: e.now, TempDir: e.tempDir})
+	if err != nil {
+		return nil, nil, err
+	}
+	files := query.Store{Name: "files", Blobs: all, Tables: all, Free: true}
+	for _, path := range cli.List(c, "file") {
+		err := e.readFile(ctx, all, path)
+		var readErr *filestore.ReadError
+		var pathErr *fs.PathError
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, errors.Join(context.Cause(ctx), all.Close())
+		case errors.As(err, &readErr):
+			files.Problems = append(files.Problems, &query.Problem{Store: files.Name, Object: "cannot read " + path + " to its end", Err: withHint(readErr.Err)})
+		case errors.As(err, &pathErr):
+			files.Problems = append(files.Problems, &query.Problem{Store: files.Name, Object: "cannot read " + path, Err: withHint(pathErr.Err)})
+		case err != nil:
+			return nil, nil, errors.Join(err, all.Close())
+		}
+	}
+	if n := all.Truncated(); n > 0 {
+		e.printf("%d lines are longer than %s and truncated", n, units.FormatSize(record.MaxSize))
+	}
+	return []query.Store{files}, all.Close, nil
+}
+
+// withHint adds what to do about the cause of a problem with a file, if that is known.
+func withHint(err error) error {
+	switch {
+	case errors.Is(err, syscall.EISDIR):
+		return hint.Wrap(err, "name the files in it")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return hint.Wrap(err, "the compressed file is damaged or incomplete; the records before are read")
+	}
+	return err
+}
+
+// readFile adds the records of a file; - is standard input.
+func (e *environment) readFile(ctx context.Context, to *filestore.Store, path string) (err error) {
+	in := e.stdin
+	name, now := path, e.now()
+	ref, size := now, int64(0)
+	if path == "-" {
+		name = "stdin"
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		info, err := f.Stat()
+		switch {
+		case err != nil:
+			return err
+		case info.IsDir():
+			return &fs.PathError{Op: "read", Path: path, Err: syscall.EISDIR}
+		case info.ModTime().Before(now):
+			ref = info.ModTime()
+		}
+		in, size = f, info.Size()
+	}
+	read := &countingReader{r: in}
+	stop := e.line.Start(func() string {
+		if n := read.n.Load(); n < size {
+			return path + ": " + bytesBar(n, size)
+		}
+		return path + ": " + units.FormatSize(read.n.Load())
+	})
+	defer stop()
+	return to.Add(ctx, name, read, ref)
+}
+
+// fileReasons are reasons why nothing in files matched.
+func fileReasons(reasons []query.Reason) []query.Reason {
+	reasons = slices.DeleteFunc(reasons, func(r query.Reason) bool { return r.Code == "service-name" })
+	for i := range reasons {
+		if reasons[i].Code == query.StoreEmpty().Code {
+			reasons[i].Text = "there are no lines in the files"
+		}
+	}
+	return reasons
+}
+
+// countingReader counts what is read of a file.
+type countingReader struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

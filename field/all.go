@@ -1,0 +1,65 @@
+package field
+
+import (
+	"bytes"
+	"iter"
+
+	"logstow/internal/jsontext"
+)
+
+// maxDepth is how many objects deep All looks for fields.
+const maxDepth = 8
+
+// All yields the fields of a message in their order, each with the name by which [Finder.Find]
+// finds it: a field of an object inside a field has the names of both, joined by a dot. A name
+// that occurs several times is yielded several times; Find finds the first. A value's text is
+// valid until the next is yielded.
+func All(message []byte) iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		f := &Finder{}
+		if object := jsonPart(message); object != nil {
+			f.members(object, "", maxDepth, yield)
+			return
+		}
+		f.pairs(message, yield)
+	}
+}
+
+// members yields the fields of the object that b starts with; it reports whether to go on.
+func (f *Finder) members(b []byte, prefix string, depth int, yield func(string, Value) bool) bool {
+	for members := jsontext.Object(b); ; {
+		key, value, ok := members.Next()
+		if !ok {
+			return true
+		}
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = jsontext.Unescape(nil, key)
+		}
+		name := prefix + string(key)
+		if !yield(name, f.json(value)) {
+			return false
+		}
+		if value[0] == '{' && depth > 1 && !f.members(value, name+".", depth-1, yield) {
+			return false
+		}
+	}
+}
+
+// pairs yields the logfmt pairs of a message.
+func (f *Finder) pairs(b []byte, yield func(string, Value) bool) {
+	for at := 0; ; {
+		i := bytes.IndexByte(b[at:], '=')
+		if i < 0 {
+			return
+		}
+		i += at
+		if start := at + bytes.LastIndexAny(b[at:i], " \t\r\n") + 1; start < i && (start > at || at == 0 || isBlank(b[at-1])) && isPairName(b[start:i]) {
+			if !yield(string(b[start:i]), f.bare(b[i+1:])) {
+				return
+			}
+		}
+		if at = i + 1; at < len(b) && b[at] == '"' { // what is in quotes is no pair
+			at += quoted(b[at:])
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package field_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"logstow/field"
+)
+
+func TestAll(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		`{"status":200,"user":{"name":"ann","id":7},"ok":true}`: `status=200 user={"name":"ann","id":7} user.name=ann user.id=7 ok=true`,
+		`took {"a":1}`:                      `a=1`,
+		`{"a\"b":null,"c":[1,{"d":2}]`:      `a"b=null c=[1,{"d":2}]`,
+		`level=info msg="a=1 b=2" took=3ms`: `level=info msg=a=1 b=2 took=3ms`,
+		`x y=1`:                             `y=1`,
+		`=1 a= b=c=d`:                       `a= b=c=d`,
+		`plain text`:                        ``,
+		``:                                  ``,
+	} {
+		var got []string
+		for name, v := range field.All([]byte(message)) {
+			got = append(got, name+"="+string(v.Text))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+	for range field.All([]byte(`{"a":{"b":1},"c":2}`)) {
+		break
+	}
+	deep := strings.Repeat(`{"a":`, 100_000)
+	n := 0
+	for range field.All([]byte(deep + "1" + strings.Repeat("}", 100_000))) {
+		n++
+	}
+	if n > 8 {
+		t.Errorf("%d fields of deep nesting", n)
+	}
+}
+
+// Whatever All names, Find finds: with the same value, unless a message begins as an
+// object and is none, where Find takes what looks like a member.
+func TestAllAgreesWithFind(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	pieces := []string{`{`, `}`, `"a"`, `"b.c"`, `:`, `,`, `1`, `"x\"y"`, `null`, `[`, `]`, ` `, `a=`, `b="q r"`, `=`, `"`, `\`, `é=`, "\t"}
+	fields := 0
+	for range 20_000 {
+		var message strings.Builder
+		for range rnd.IntN(20) {
+			message.WriteString(pieces[rnd.IntN(len(pieces))])
+		}
+		seen := map[string]bool{}
+		for name, v := range field.All([]byte(message.String())) {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			fields++
+			want := fmt.Sprint(v.Kind, string(v.Text))
+			found := field.New(name).Find([]byte(message.String()))
+			malformed := strings.HasPrefix(message.String(), "{") && !json.Valid([]byte(message.String()))
+			if got := fmt.Sprint(found.Kind, string(found.Text)); got != want && !malformed || found.Kind == field.Missing {
+				t.Fatalf("%q: %q is %s, Find finds %s", message.String(), name, want, got)
+			}
+		}
+	}
+	if fields < 1000 {
+		t.Errorf("%d fields only", fields)
+	}
+}

@@ -1,0 +1,236 @@
+// Package filestore makes a store of plain log files, so that they are queried as what a shipper
+// stored of them.
+//
+// The lines become records as in the shipper's inputs (package input): the wrapping of container
+// runtimes is removed, stack traces are joined, times and levels are recognized. Records are gathered
+// up to 16 MiB, put into the order of time, and written as segments of an hour each to a temporary
+// file. That bounds memory however long a file is and in whatever order its times are.
+package filestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"logstow/buffer"
+	"logstow/input"
+	"logstow/input/multiline"
+	"logstow/internal/decompress"
+	"logstow/query/fetch"
+	"logstow/record"
+	"logstow/record/recognize"
+	"logstow/store"
+)
+
+// Service is the service of all records.
+const Service = "file"
+
+// listPage is the number of blobs or prefixes in a page of a listing.
+const listPage = 5000
+
+// Options say how lines become records.
+type Options struct {
+	// Zone is the zone of times that name none; nil is UTC.
+	Zone *time.Location
+	// Now is the clock; nil is [time.Now].
+	Now func() time.Time
+	// TempDir is the directory of the temporary file; "" is the system's.
+	TempDir string
+	// RunSize is the number of bytes of records that are put into order in memory; 0 is 16 MiB.
+	RunSize int
+}
+
+// Store is a store of the records of files; its blobs are segments. First the files are added, by
+// one goroutine; then it is read, by any number of them.
+type Store struct {
+	opts  Options
+	stats input.Stats
+	runs  *runs
+}
+
+// New makes an empty store. Close must be called.
+func New(opts Options) (*Store, error) {
+	file, err := fetch.CreateTemp(opts.TempDir)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{opts: opts, runs: newRuns(file, opts.RunSize)}, nil
+}
+
+// Close removes the temporary file.
+func (s *Store) Close() error { return fetch.RemoveTemp(s.runs.file) }
+
+// Add adds the records of lines, which may be compressed with gzip or zstd; name is their source.
+// Times without a year are near ref, which is not after now. What cannot be read to its end is a
+// [ReadError]; the records before are added. Add returns when ctx ends, but does not interrupt a read.
+func (s *Store) Add(ctx context.Context, name string, lines io.Reader, ref time.Time) error {
+	feed, err := input.NewFeed(input.Options{
+		Service: Service, Sink: s.runs, Stats: &s.stats, MaxRecord: record.MaxSize, Now: s.opts.Now,
+		Recognize: recognize.Options{Zone: s.opts.Zone},
+		Lines:     input.Lines{Multiline: multiline.Options{Auto: true}},
+	})
+	if err != nil {
+		return err
+	}
+	src := feed.NewSource(record.CleanSource(name))
+	readErr, err := s.read(ctx, feed, src, lines, ref)
+	if err != nil {
+		return err
+	}
+	if err := feed.End(ctx, src, ref); err != nil {
+		return err
+	}
+	if err := s.runs.flush(); err != nil {
+		return err
+	}
+	if readErr != nil && ctx.Err() == nil {
+		return &ReadError{readErr}
+	}
+	return context.Cause(ctx)
+}
+
+// ReadError is an error of a text that was added in part.
+type ReadError struct{ Err error }
+
+// Error is the cause's text.
+func (e *ReadError) Error() string { return e.Err.Error() }
+
+// Unwrap is the cause.
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// read reads all lines. readErr is an error of their reader, err any other one.
+func (s *Store) read(ctx context.Context, feed *input.Feed, src *input.Source, lines io.Reader, ref time.Time) (readErr, err error) {
+	text, done, readErr := decompress.Reader(lines)
+	if readErr != nil {
+		return readErr, nil
+	}
+	defer done()
+	in := &cancelReader{ctx: ctx, r: text}
+	if err := feed.Read(ctx, src, in, ref); in.err == nil {
+		return nil, err
+	}
+	return in.err, nil
+}
+
+// cancelReader ends reading with a context, between two reads, and keeps the error that ended it.
+type cancelReader struct {
+	ctx context.Context
+	r   io.Reader
+	err error
+}
+
+func (c *cancelReader) Read(p []byte) (n int, err error) {
+	if c.ctx.Err() != nil {
+		err = context.Cause(c.ctx)
+	} else {
+		n, err = c.r.Read(p)
+	}
+	if !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return n, err
+}
+
+// Truncated is the number of records that were truncated because they are longer than [record.MaxSize].
+func (s *Store) Truncated() int64 { return s.stats.Cut.Load() }
+
+// Read implements [store.BlobReader].
+func (s *Store) Read(ctx context.Context, name string, off, n int64) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	fail := func(class error) ([]byte, error) {
+		return nil, &store.Error{Op: "read", Object: name, Class: class}
+	}
+	i, found := slices.BinarySearchFunc(s.runs.blobs, name, func(b blob, name string) int { return strings.Compare(b.Name, name) })
+	switch {
+	case n <= 0 || off < 0:
+		return fail(store.ErrInvalid)
+	case !found:
+		return fail(store.ErrNotFound)
+	case n > s.runs.blobs[i].Size-off:
+		return fail(store.ErrRange)
+	}
+	data := make([]byte, n)
+	if _, err := s.runs.file.ReadAt(data, s.runs.blobs[i].offset+off); err != nil {
+		return nil, fmt.Errorf("cannot read temporary file: %w", err)
+	}
+	return data, nil
+}
+
+// List implements [store.BlobReader].
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
+	var all []store.Blob
+	for _, b := range s.runs.blobs {
+		if strings.HasPrefix(b.Name, prefix) {
+			all = append(all, b.Blob)
+		}
+	}
+	return pages(ctx, all)
+}
+
+// ListPrefixes implements [store.BlobReader].
+func (s *Store) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]string, error] {
+	var all []string
+	for _, b := range s.runs.blobs {
+		rest, ok := strings.CutPrefix(b.Name, prefix)
+		if child, _, more := strings.Cut(rest, "/"); ok && more {
+			all = append(all, prefix+child+"/")
+		}
+	}
+	return pages(ctx, slices.Compact(all))
+}
+
+// Tables and Query implement [store.TableReader]: there is no index.
+func (s *Store) Tables(ctx context.Context, _ string) iter.Seq2[[]string, error] {
+	return pages[string](ctx, nil)
+}
+
+// Query implements [store.TableReader].
+func (s *Store) Query(_ context.Context, table string, _ store.Query) iter.Seq2[[]store.Entity, error] {
+	return func(yield func([]store.Entity, error) bool) {
+		yield(nil, &store.Error{Op: "query", Object: table, Class: store.ErrNoTable})
+	}
+}
+
+// pages yields the pages of a listing.
+func pages[T any](ctx context.Context, all []T) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		for page := range slices.Chunk(all, listPage) {
+			if ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			if !yield(page, nil) {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			yield(nil, context.Cause(ctx))
+		}
+	}
+}
+
+// Append implements [input.Sink].
+func (r *runs) Append(_ context.Context, c buffer.Chunk) (buffer.LSN, error) {
+	for i := range c.Records {
+		if err := r.add(&c.Records[i]); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// Position implements [input.Sink]: nothing is resumed.
+func (r *runs) Position(string) ([]byte, bool) { return nil, false }
+
+// Positions implements [input.Sink].
+func (r *runs) Positions(string) []buffer.Position { return nil }
+
+// Synced implements [input.Sink].
+func (r *runs) Synced(context.Context, buffer.LSN) error { return nil }

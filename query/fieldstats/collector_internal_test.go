@@ -1,0 +1,248 @@
+package fieldstats
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"logstow/field"
+	"logstow/field/parse"
+	"logstow/query/source"
+	"logstow/segment"
+)
+
+func collect(l limits, messages ...string) *collector {
+	c := newCollector(l)
+	c.use(parse.Auto())
+	for _, m := range messages {
+		c.add([]byte(strings.ReplaceAll(m, "\n", "\n\t")))
+	}
+	return c
+}
+
+func TestFields(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", MaxText)
+	c := collect(blockLimits(),
+		`{"status":200,"user":{"id":7},"ok":true,"none":null,"tags":["a"],"id":"7"}`,
+		`{"status":500,"user":{"id":7},"ok":false,"id":"8","status":404}`,
+		`status=500 ok=yes id=7 empty=`,
+		`{"long":"`+long+`1"}`, `{"long":"`+long+`2"}`,
+		"plain", "at=1\nx=2",
+	)
+	var got []string
+	for _, f := range c.result(2) {
+		line := fmt.Sprint(f.Name, " ", f.Records, " ", f.Types, " ", f.Distinct)
+		for _, v := range f.Top {
+			line += fmt.Sprintf(" %s:%s:%d", v.Type, v.Text[:min(len(v.Text), 8)], v.Count)
+			if v.Cut != (f.Name == "long") || len(v.Text) > MaxText {
+				t.Errorf("%s: %q, cut: %v", f.Name, v.Text, v.Cut)
+			}
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		"id 3 [1 2 0 0 0 0] 3 number:7:1 string:7:1",
+		"ok 3 [0 1 2 0 0 0] 3 string:yes:1 boolean:false:1",
+		"status 3 [3 0 0 0 0 0] 2 number:500:2 number:200:1",
+		"long 2 [0 2 0 0 0 0] 2 string:éééé:1 string:éééé:1",
+		"user 2 [0 0 0 0 0 2] 0",
+		"user.id 2 [2 0 0 0 0 0] 1 number:7:2",
+		"at 1 [1 0 0 0 0 0] 1 number:1:1",
+		"empty 1 [0 1 0 0 0 0] 1 string::1",
+		"none 1 [0 0 0 1 0 0] 0",
+		"tags 1 [0 0 0 0 1 0] 1 array:[\"a\"]:1",
+		"x 1 [1 0 0 0 0 0] 1 number:2:1",
+	}
+	if !slices.Equal(got, want) || c.records != 7 {
+		t.Errorf("%d records:\n%s", c.records, strings.Join(got, "\n"))
+	}
+}
+
+// However many values there are, and however they are merged, a count is at most the right one, and less
+// by what was lost at most; what is exact equals it.
+func TestCountsAreBounds(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	pruned, exact := 0, 0
+	for range 200 {
+		scale := []int{8, 200}[rnd.IntN(2)]
+		l := limits{names: 50, values: 1 + rnd.IntN(40), bytes: 1 << (13 + rnd.IntN(7))}
+		all, want, records := newCollector(l), map[string]map[string]uint64{}, map[string]uint64{}
+		for range 1 + rnd.IntN(8) {
+			local := newCollector(limits{names: 100, values: 1 + rnd.IntN(60), bytes: 1 << (13 + rnd.IntN(7))})
+			local.use(parse.Auto())
+			most := 1 + rnd.IntN(scale)
+			for range rnd.IntN(300) {
+				name, value := fmt.Sprint("f", rnd.IntN(3)), fmt.Sprint("v", min(rnd.IntN(most), rnd.IntN(most)))
+				local.add([]byte(name + "=" + value))
+				if want[name] == nil {
+					want[name] = map[string]uint64{}
+				}
+				want[name][value]++
+				records[name]++
+			}
+			all.merge(local)
+		}
+		for _, f := range all.result(MaxTop) {
+			lost := all.fields[f.Name].lost
+			if f.Records != records[f.Name] || f.Distinct > len(want[f.Name]) || !f.More && (f.Distinct != len(want[f.Name]) || lost > 0) {
+				t.Fatalf("%s: %d records, %d values, more: %v; %d records, %d values", f.Name, f.Records, f.Distinct, f.More, records[f.Name], len(want[f.Name]))
+			}
+			if f.More {
+				pruned++
+			} else if exact++; len(f.Top) != f.Distinct {
+				t.Fatalf("%s: %d of %d values", f.Name, len(f.Top), f.Distinct)
+			}
+			shown := map[string]bool{}
+			for _, v := range f.Top {
+				if n := want[f.Name][v.Text]; v.Count > n || v.Count+lost < n || shown[v.Text] {
+					t.Fatalf("%s=%s: %d, want %d, lost %d", f.Name, v.Text, v.Count, n, lost)
+				}
+				shown[v.Text] = true
+			}
+			for value, n := range want[f.Name] {
+				if n > 2*lost && !shown[value] {
+					t.Fatalf("%s=%s occurs %d times, and is missing; lost %d", f.Name, value, n, lost)
+				}
+			}
+			if !slices.IsSortedFunc(f.Top, func(a, b Value) int { return int(b.Count) - int(a.Count) }) {
+				t.Fatalf("%v", f.Top)
+			}
+		}
+	}
+	if pruned < 50 || exact < 50 {
+		t.Errorf("%d fields with more values, %d without", pruned, exact)
+	}
+}
+
+// Hostile messages, with new names and values in each, take bounded memory, and do not hide a field that
+// most records have.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	all := newCollector(globalLimits())
+	for block := range 20 {
+		local := newCollector(blockLimits())
+		local.use(parse.Auto())
+		for i := range 2000 {
+			var b strings.Builder
+			b.WriteString(`{"common":1`)
+			for k := range 10 {
+				fmt.Fprintf(&b, `,"n%d-%d-%d":"%s%d"`, block, i, k, strings.Repeat("x", 300), i)
+			}
+			local.add([]byte(b.String() + "}"))
+		}
+		if len(local.fields) > 2*local.names || local.used > 3*local.bytes {
+			t.Fatalf("block: %d names, %d bytes", len(local.fields), local.used)
+		}
+		all.merge(local)
+		if len(all.fields) > all.names || all.used > 3*all.bytes {
+			t.Fatalf("%d names, %d bytes", len(all.fields), all.used)
+		}
+	}
+	result := all.result(1)
+	if f := result[0]; !all.leftOut || f.Name != "common" || f.Records != 40_000 || f.Top[0].Count != 40_000 || len(result) != all.names {
+		t.Errorf("%d fields, the first %+v", len(result), f)
+	}
+	used := 0
+	for name, f := range all.fields {
+		used += len(name) + valueOverhead
+		for key := range f.values {
+			used += len(key) + valueOverhead
+		}
+	}
+	if used != all.used {
+		t.Errorf("%d bytes are used, not %d", used, all.used)
+	}
+}
+
+// As many names as are kept are no reason for a note, one more is.
+func TestNamesLimit(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{2: false, 3: true} {
+		all := newCollector(limits{names: 2, values: 10, bytes: 1 << 20})
+		all.merge(collect(blockLimits(), []string{"a=1 b=1", "a=1 b=1 c=1"}[n-2], "b=1"))
+		if result := all.result(0); all.leftOut != want || len(result) != 2 || result[0].Name != "b" || result[1].Name != "a" {
+			t.Errorf("%d names: left out: %v, %+v", n, all.leftOut, result)
+		}
+	}
+}
+
+// Many values of one field.
+func TestManyValues(t *testing.T) {
+	t.Parallel()
+	var messages []string
+	for i := range 10_000 {
+		messages = append(messages, fmt.Sprintf(`{"id":%d,"half":"%s"}`, i, []string{"often", fmt.Sprint(i)}[i%2]))
+	}
+	result := collect(blockLimits(), messages...).result(3)
+	if f := result[1]; f.Name != "id" || !f.More || f.Distinct != 1000 || len(f.Top) > 0 {
+		t.Errorf("%+v", f)
+	}
+	if f := result[0]; f.Name != "half" || !f.More || len(f.Top) != 1 || f.Top[0].Text != "often" || f.Top[0].Count < 4900 || f.Top[0].Count > 5000 {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestTypeOf(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Type{`{"a":1}`: Number, `{"a":"1"}`: String, `{"a":true}`: Bool, `{"a":null}`: Null, `{"a":[]}`: Array, `{"a":{}}`: Object, "a=1": Number, "a=true": Bool, "a=x": String, `a="1"`: String, "a=": String} {
+		for name, v := range field.All([]byte(text)) {
+			if got := typeOf(v); name == "a" && got != want {
+				t.Errorf("%s: %s, want %s", text, got, want)
+			}
+		}
+	}
+}
+
+// Every part comes once, and the beginning of the order is spread over all.
+func TestReversed(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 2, 3, 7, 64, 100, 1000} {
+		var order []int
+		for at := range reversed(n) {
+			order = append(order, at)
+		}
+		sorted := slices.Sorted(slices.Values(order))
+		for i, at := range sorted {
+			if i != at {
+				t.Fatalf("%d: %v", n, order)
+			}
+		}
+		if len(order) != n {
+			t.Fatalf("%d of %d", len(order), n)
+		}
+		for first := 8; first < n; first *= 2 { // of the first ones, some are in every quarter
+			var quarters [4]int
+			for _, at := range order[:first] {
+				quarters[4*at/n]++
+			}
+			if slices.Min(quarters[:])*3 < slices.Max(quarters[:])-3 {
+				t.Errorf("%d of %d: %v", first, n, quarters)
+			}
+		}
+	}
+	for range reversed(10) {
+		break
+	}
+}
+
+func TestBlocksOf(t *testing.T) {
+	t.Parallel()
+	seg := func(raw, records uint64) *source.Segment {
+		s := &source.Segment{}
+		s.Meta.RawBytes, s.Meta.Records = raw, records
+		return s
+	}
+	segments := []*source.Segment{seg(0, 0), seg(1, 5), seg(segment.DefaultBlockSize, 6), seg(segment.DefaultBlockSize+1, 7)}
+	if n := blocksOf(segments); n != 5 {
+		t.Errorf("%d blocks", n)
+	}
+	if !atMost(segments, 18) || atMost(segments, 17) || atMost([]*source.Segment{{Foreign: true}}, 100) {
+		t.Error("the numbers of records")
+	}
+}

@@ -1,0 +1,102 @@
+package fieldstats
+
+import (
+	"context"
+	"iter"
+	"math/bits"
+	"sync"
+
+	"logstow/query/fetch"
+	"logstow/query/merge"
+	"logstow/query/source"
+	"logstow/segment"
+)
+
+// blocksIn is about the number of blocks of a segment, as its metadata tell.
+func blocksIn(seg *source.Segment) uint64 {
+	return max(1, (seg.Meta.RawBytes+segment.DefaultBlockSize-1)/segment.DefaultBlockSize)
+}
+
+// blocksOf is about the number of blocks of segments.
+func blocksOf(segments []*source.Segment) (n uint64) {
+	for _, seg := range segments {
+		n += blocksIn(seg)
+	}
+	return n
+}
+
+// part is a part of a segment, of about a block: number from 0 of parts.
+type part struct {
+	*opened
+	number, of uint64
+}
+
+// opened is a segment that is opened when its first part is read.
+type opened struct {
+	segment *source.Segment
+	once    sync.Once
+	tasks   []*fetch.Task
+	blocks  uint64
+}
+
+// reversed yields the numbers below n, ordered by their bits in reverse: every beginning of that is spread
+// over all of them.
+func reversed(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		width := bits.Len(uint(n))
+		for i := range uint64(1) << width {
+			if at := bits.Reverse64(i) >> (64 - width); at < uint64(n) && !yield(int(at)) {
+				return
+			}
+		}
+	}
+}
+
+// spread yields the blocks of segments that may contain matches, in an order of which every beginning is
+// spread over all of them.
+func spread(ctx context.Context, s *merge.Scheduler, segments []*source.Segment) iter.Seq[*fetch.Task] {
+	var parts []part
+	for _, seg := range segments {
+		o, n := &opened{segment: seg}, blocksIn(seg)
+		for i := range n {
+			parts = append(parts, part{o, i, n})
+		}
+	}
+	inOrder := func(yield func(part) bool) {
+		for at := range reversed(len(parts)) {
+			if !yield(parts[at]) {
+				return
+			}
+		}
+	}
+	w := fetch.Window{First: 4, Max: source.MaxInFlight, Bytes: 1 << 20}
+	open := func(ctx context.Context, p part) []*fetch.Task {
+		p.once.Do(func() {
+			share := int64(1) // blocks are read one by one
+			if p.of == 1 {
+				share = fetch.SmallBlob
+			}
+			o := s.Open(ctx, p.segment, share)
+			p.tasks = o.Tasks
+			if o.Footer != nil {
+				p.blocks = uint64(len(o.Footer.Blocks))
+			}
+		})
+		var tasks []*fetch.Task
+		for _, t := range p.tasks {
+			if index := uint64(t.Block.Index); index >= p.number*p.blocks/p.of && index < (p.number+1)*p.blocks/p.of {
+				tasks = append(tasks, t)
+			}
+		}
+		return tasks
+	}
+	return func(yield func(*fetch.Task) bool) {
+		for tasks := range fetch.OrderedParallel(ctx, w, inOrder, func(part) int64 { return 1 }, open) {
+			for _, t := range tasks {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+	}
+}

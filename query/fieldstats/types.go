@@ -1,0 +1,75 @@
+package fieldstats
+
+import "logstow/field"
+
+// MaxText is the number of bytes of a value that are kept.
+const MaxText = 128
+
+// Type is the type of a value.
+type Type uint8
+
+// The types of values. An unquoted logfmt value is a number, true or false if it reads as one.
+const (
+	Number Type = iota
+	String
+	Bool
+	Null
+	Array
+	Object
+	types
+)
+
+// String is the type's name.
+func (t Type) String() string {
+	return [types]string{"number", "string", "boolean", "null", "array", "object"}[t]
+}
+
+// typeOf is the type of a value that is not missing.
+func typeOf(v field.Value) Type {
+	switch v.Kind {
+	case field.Null:
+		return Null
+	case field.Bool:
+		return Bool
+	case field.Number:
+		return Number
+	case field.Composite:
+		if v.IsObject() {
+			return Object
+		}
+		return Array
+	case field.Bare:
+		if _, ok := v.Decimal(); ok {
+			return Number
+		}
+		if _, ok := v.Truth(); ok {
+			return Bool
+		}
+	}
+	return String
+}
+
+// Field is what was found of a field.
+type Field struct {
+	// Name is its name in the message.
+	Name string
+	// Records is the number of records that have it, Types that of its values by their type.
+	Records uint64
+	Types   [types]uint64
+	// Distinct is the number of different values, which are not null and no objects; with More there
+	// are more.
+	Distinct int
+	More     bool
+	// Top are the most frequent ones, the most frequent first. With More, their counts are at least
+	// these, and values may be missing that less than one in 16 records has.
+	Top []Value
+}
+
+// Value is a value of a field.
+type Value struct {
+	Type Type
+	// Text is its beginning, of at most [MaxText] bytes; Cut is set if there is more of it.
+	Text  string
+	Cut   bool
+	Count uint64
+}
