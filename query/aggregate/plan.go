@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"logstow/query/aggregate/exact"
 )
 
 // Spec is what to compute.
@@ -46,6 +48,24 @@ const (
 	first
 	last
 )
+
+// sumSize is the size of a sum in a state: its words, the last one with an index into wide in its upper
+// half.
+const sumSize = 8 * exact.SumWords
+
+// slotSize is the size of a slot in a state: the ref of memory with capacity (4 bytes), length (4)
+// and bytes that may be replaced.
+const slotSize = 8
+
+// valuesSize is the size of the numbers of a field in a state: the ref of the last chunk of encoded
+// numbers (4 bytes), how many there are (4), and the index of the sketch that replaces them, or 0 (4).
+// A chunk is the ref of the one before (4), used bytes (2), capacity (2), bytes.
+const valuesSize = 16
+
+// distinctSize is the size of the different values of a field in a state: the ref of a hash table (4
+// bytes) and how many values it has (4), sketched if the ref is an index into counters, from 1. The
+// table is its number of slots (8 bytes), then slots of a hash of 128 bits, zero if free.
+const distinctSize = 8
 
 // plan is a Spec, compiled. It is immutable.
 type plan struct {
@@ -182,3 +202,12 @@ func (p *plan) stat(kind statKind, input, size int) int {
 	p.width += size
 	return len(p.stats) - 1
 }
+
+// bounded reports whether the range is given.
+func (p *plan) bounded() bool { return p.From != 0 || p.To != 0 }
+
+// ranksGroups reports whether the limit is one of groups over the whole range, not of rows.
+func (p *plan) ranksGroups() bool { return p.Limit > 0 && p.step >= 0 && len(p.keys) > 0 }
+
+// fills reports whether steps without records get a row.
+func (p *plan) fills() bool { return p.step >= 0 && len(p.keys) == 0 }

@@ -43,9 +43,6 @@ func newRowBuilder(r *Result) *rowBuilder {
 	return &rowBuilder{Result: r, row: newSingle(r.plan), pivots: map[string]*pivot{}}
 }
 
-// fills reports whether steps without records get a row.
-func (p *plan) fills() bool { return p.step >= 0 && len(p.keys) == 0 }
-
 // add adds a group, of which b.key is the key.
 func (b *rowBuilder) add(t *table, group ref) error {
 	if b.Pivot < 0 {

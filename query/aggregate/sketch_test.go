@@ -188,7 +188,11 @@ func FuzzMerge(f *testing.F) {
 		if err := other.table.merge(other.group, encoded); err != nil {
 			t.Fatalf("%x as %x: %v", data, encoded, err)
 		}
-		r := newResult(&groups{plan: a.plan}, "", 1<<20)
+		none, err := newGroups(a.plan, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newResult(none, "", 1<<20)
 		if got, want := fmt.Sprint(r.finish(other.table, other.group, 1)), fmt.Sprint(r.finish(one.table, one.group, 1)); got != want {
 			t.Fatalf("%x: %s, then %s", data, want, got)
 		}

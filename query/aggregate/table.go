@@ -129,10 +129,6 @@ func (t *table) sorted() []uint64 {
 	return refs
 }
 
-// sumSize is the size of a sum in a state: its words, the last one with an index into wide in its upper
-// half.
-const sumSize = 8 * exact.SumWords
-
 // addSum adds a number, or its square, to the sum at b.
 func (t *table) addSum(b []byte, n exact.Number, square bool) {
 	last := binary.LittleEndian.Uint64(b[16:])
@@ -188,10 +184,6 @@ func (t *table) sumAt(b []byte) exact.Sum {
 	return exact.FromWords(binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), last)
 }
 
-// slotSize is the size of a slot in a state: the ref of memory with capacity (4 bytes), length (4)
-// and bytes that may be replaced.
-const slotSize = 8
-
 // slot are the bytes in the slot at b, nil if there are none.
 func (t *table) slot(b []byte) []byte {
 	r := ref(binary.LittleEndian.Uint32(b))
@@ -218,11 +210,6 @@ func (t *table) setSlot(b, data []byte) {
 	binary.LittleEndian.PutUint32(m[4:], uint32(len(data)))
 	copy(m[8:], data)
 }
-
-// valuesSize is the size of the numbers of a field in a state: the ref of the last chunk of encoded
-// numbers (4 bytes), how many there are (4), and the index of the sketch that replaces them, or 0 (4).
-// A chunk is the ref of the one before (4), used bytes (2), capacity (2), bytes.
-const valuesSize = 16
 
 // ExactValues is the number of values of a group up to which quantiles are exact.
 const ExactValues = 10_000
@@ -302,11 +289,6 @@ func (t *table) chunks(b []byte) func(yield func([]byte) bool) {
 		}
 	}
 }
-
-// distinctSize is the size of the different values of a field in a state: the ref of a hash table (4
-// bytes) and how many values it has (4), sketched if the ref is an index into counters, from 1. The
-// table is its number of slots (8 bytes), then slots of a hash of 128 bits, zero if free.
-const distinctSize = 8
 
 // ExactDistinct is the number of different values of a group up to which their number is exact.
 const ExactDistinct = 10_000
