@@ -65,7 +65,7 @@ func (u *unseenFields) names() []string { return u.fields }
 // unseen are the fields of the message that no record of a table has.
 func unseen(t *query.Table) (names []string) {
 	for _, f := range t.Unseen {
-		names = append(names, f.Name)
+		names = append(names, f.Field)
 	}
 	return names
 }

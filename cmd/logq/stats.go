@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -219,7 +220,7 @@ func printStats(env *environment, t *query.Table, format string, zone *time.Loca
 		}
 	}
 	for _, one := range t.Ignored {
-		env.printf("%d values of %s are no numbers: they were ignored", one.Count, one.Field.Name)
+		env.printf("%d values of %s are no numbers: they were ignored", one.Count, cmp.Or(string(one.Field.Fixed), one.Field.Field))
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"logstow/field"
 )
 
 // DefaultMemory is the default of [Options.Memory].
@@ -62,7 +64,7 @@ func New(spec Spec, options Options) (*Aggregation, error) {
 }
 
 // Fields are the fields that [Record.Values] must have, in this order, each once.
-func (a *Aggregation) Fields() []Field { return slices.Clone(a.plan.fields) }
+func (a *Aggregation) Fields() []field.Name { return slices.Clone(a.plan.fields) }
 
 // Conditions are the functions whose Expr [Record.Holds] must have, in this order: one for each
 // different text.

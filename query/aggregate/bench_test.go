@@ -19,7 +19,7 @@ func benchmarkAdd(b *testing.B, by, compute string, keys int) {
 	for i := range records {
 		for _, f := range a.Fields() {
 			v := field.Value{Kind: field.String, Text: fmt.Appendf(nil, "/api/v1/%d", r.IntN(keys))}
-			if f.Name == "took" {
+			if f.Field == "took" {
 				v = field.Value{Kind: field.Number, Text: strconv.AppendInt(nil, int64(r.ExpFloat64()*100), 10)}
 			}
 			records[i].Values = append(records[i].Values, v)

@@ -29,7 +29,7 @@ func Example() {
 	rec := aggregate.Record{Values: make([]field.Value, len(a.Fields()))}
 	for _, message := range []string{`route=/a took=0.1`, `route=/a took=0.2`, `route=/b took=7`} {
 		for i, f := range a.Fields() {
-			rec.Values[i] = field.New(f.Name).Find([]byte(message))
+			rec.Values[i] = field.New(f.Field).Find([]byte(message))
 		}
 		if err := w.Add(&rec); err != nil {
 			log.Fatal(err)

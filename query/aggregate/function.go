@@ -3,6 +3,8 @@ package aggregate
 import (
 	"slices"
 	"strings"
+
+	"logstow/field"
 )
 
 // Kind is what a function computes.
@@ -44,7 +46,7 @@ type Function struct {
 	Expr   string
 	ExprAt int
 	// Field is what the functions of a field are computed of.
-	Field Field
+	Field field.Name
 	// Q is the quantile, 0 to 1, as a fraction.
 	Q     Fraction
 	typed string // the item without its name
@@ -88,46 +90,40 @@ func ofField(name string) (Kind, bool) {
 //
 // each with an optional " as NAME". Headers are unique. Errors name the position, and may carry a hint.
 func ParseCompute(lists []string) ([]Function, error) {
-	items, err := splitLists("compute", lists)
-	if err != nil {
-		return nil, err
-	}
 	var functions []Function
-	for _, i := range items {
+	err := parseLists("compute", lists, func(i item) error {
 		f, err := i.function()
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(functions, func(o Function) bool { return o.Header == f.Header }) {
-			return nil, i.errorf(0, "%q occurs twice", f.Header)
+		if err == nil && slices.ContainsFunc(functions, func(o Function) bool { return o.Header == f.Header }) {
+			err = i.Errorf(0, "%q occurs twice", f.Header)
 		}
 		functions = append(functions, f)
-	}
-	return functions, nil
+		return err
+	})
+	return functions, err
 }
 
 // cutName cuts " as NAME" off.
 func (i item) cutName() (rest item, header string, err error) {
 	as := -1
-	if err := i.walk(func(at int) {
-		if strings.HasPrefix(i.text[at:], " as ") {
+	if err := i.Walk(func(at int) {
+		if strings.HasPrefix(i.Text[at:], " as ") {
 			as = at
 		}
 	}); err != nil {
 		return i, "", err
 	}
 	if as < 0 {
-		return i, i.text, nil
+		return i, i.Text, nil
 	}
-	name := i.slice(as+len(" as "), len(i.text))
-	header = name.text
+	name := i.slice(as+len(" as "), len(i.Text))
+	header = name.Text
 	if unquoted, ok := unquote(header); ok {
 		header = unquoted
 	} else if bad := strings.IndexAny(header, " \t\n,()[]{}\"'`"); bad >= 0 {
-		return i, "", name.errorf(bad, "unexpected %c in a name; put it in quotes", header[bad])
+		return i, "", name.Errorf(bad, "unexpected %c in a name; put it in quotes", header[bad])
 	}
 	if header == "" {
-		return i, "", name.errorf(0, "missing name")
+		return i, "", name.Errorf(0, "missing name")
 	}
 	return i.slice(0, as), header, nil
 }
@@ -137,7 +133,7 @@ func (i item) function() (Function, error) {
 	if err != nil {
 		return Function{}, err
 	}
-	f := Function{Header: header, typed: i.text}
+	f := Function{Header: header, typed: i.Text}
 	name, arguments, call, err := i.cutCall()
 	if err != nil {
 		return Function{}, err
@@ -145,7 +141,7 @@ func (i item) function() (Function, error) {
 	if kind, ok := ofField(name); ok {
 		f.Kind = kind
 		if !call {
-			return Function{}, i.errorf(len(name), "%s requires a field: %s(FIELD)", name, name)
+			return Function{}, i.Errorf(len(name), "%s requires a field: %s(FIELD)", name, name)
 		}
 		f.Field, err = arguments.field()
 		return f, err
@@ -155,14 +151,14 @@ func (i item) function() (Function, error) {
 		if name == "ratio" {
 			f.Kind = Ratio
 		}
-		f.Expr = arguments.text
+		f.Expr = arguments.Text
 		if !call {
 			f.Expr = ""
 		}
 		if f.Expr == "" && (call || f.Kind == Ratio) {
-			return Function{}, i.errorf(len(name), "%s requires a condition: %s(EXPR)", name, name)
+			return Function{}, i.Errorf(len(name), "%s requires a condition: %s(EXPR)", name, name)
 		}
-		f.ExprAt = characterOf(arguments)
+		f.ExprAt = arguments.Character(0)
 		return f, nil
 	case "rate", "share":
 		f.Kind = Rate
@@ -170,14 +166,12 @@ func (i item) function() (Function, error) {
 			f.Kind = Share
 		}
 		if call {
-			return Function{}, i.errorf(len(name), "%s has no argument", name)
+			return Function{}, i.Errorf(len(name), "%s has no argument", name)
 		}
 		return f, nil
 	}
 	return i.quantile(f, name, arguments, call)
 }
-
-func characterOf(i item) int { return len([]rune(i.list[:i.at])) + 1 }
 
 // quantile reads pNN(F) and quantile(Q, F), and rejects other names.
 func (i item) quantile(f Function, name string, arguments item, call bool) (Function, error) {
@@ -190,26 +184,26 @@ func (i item) quantile(f Function, name string, arguments item, call bool) (Func
 			return f, err
 		}
 		if !call || len(parts) != 2 {
-			return f, i.errorf(len(name), "quantile requires a number from 0 to 1 and a field: quantile(0.99, FIELD)")
+			return f, i.Errorf(len(name), "quantile requires a number from 0 to 1 and a field: quantile(0.99, FIELD)")
 		}
 		var ok bool
-		if f.Q, ok = parseFraction(parts[0].text, 1); !ok {
-			return f, parts[0].errorf(0, "%q is not a number from 0 to 1 with at most %d decimal places", parts[0].text, maxPlaces)
+		if f.Q, ok = parseFraction(parts[0].Text, 1); !ok {
+			return f, parts[0].Errorf(0, "%q is not a number from 0 to 1 with at most %d decimal places", parts[0].Text, maxPlaces)
 		}
 		f.Field, err = parts[1].field()
 		return f, err
 	case percent != name && percent != "" && strings.Trim(percent, "0123456789.") == "":
 		var ok bool
 		if f.Q, ok = parseFraction(percent, 100); !ok {
-			return f, i.errorf(0, "%s is not a percentile from p0 to p100", name)
+			return f, i.Errorf(0, "%s is not a percentile from p0 to p100", name)
 		}
 		if !call {
-			return f, i.errorf(len(name), "%s requires a field: %s(FIELD)", name, name)
+			return f, i.Errorf(len(name), "%s requires a field: %s(FIELD)", name, name)
 		}
 		f.Field, err = arguments.field()
 		return f, err
 	}
-	return f, i.unknown(0, "function", name, functionNames())
+	return f, i.unknown("function", name, functionNames())
 }
 
 // maxPlaces is the maximum number of decimal places of a quantile.

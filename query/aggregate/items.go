@@ -1,32 +1,23 @@
 package aggregate
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"logstow/field"
 	"logstow/internal/hint"
+	"logstow/internal/list"
 	"logstow/internal/suggest"
 )
 
-// item is one item of a list as typed, trimmed, with its place in the flag's value.
-type item struct {
-	flag string
-	list string
-	text string
-	at   int // offset of text in list, in bytes
-}
-
-// errorf is an error at an offset in the item.
-func (i item) errorf(offset int, format string, args ...any) error {
-	character := utf8.RuneCountInString(i.list[:min(i.at+offset, len(i.list))]) + 1
-	return fmt.Errorf("invalid --%s: %s (at character %d)", i.flag, fmt.Sprintf(format, args...), character)
-}
+// item is one item of a list as typed, or a part of one.
+type item struct{ list.Item }
 
 // unknown is the error of a name that is none of candidates.
-func (i item) unknown(offset int, kind, name string, candidates []string) error {
-	err := i.errorf(offset, "unknown %s %q", kind, name)
+func (i item) unknown(kind, name string, candidates []string) error {
+	err := i.Errorf(0, "unknown %s %q", kind, name)
 	if near := suggest.DidYouMean(name, candidates); near != "" {
 		return hint.Wrap(err, "%s", near)
 	}
@@ -34,103 +25,37 @@ func (i item) unknown(offset int, kind, name string, candidates []string) error 
 }
 
 // slice is a part of the item.
-func (i item) slice(from, to int) item {
-	text := i.text[from:to]
-	trimmed := strings.TrimLeft(text, " \t\n")
-	i.at += from + len(text) - len(trimmed)
-	i.text = strings.TrimRight(trimmed, " \t\n")
-	return i
-}
+func (i item) slice(from, to int) item { return item{i.Slice(from, to)} }
 
-// splitLists splits the values of a flag at commas outside quotes and brackets.
-func splitLists(flag string, lists []string) ([]item, error) {
-	var items []item
-	for _, list := range lists {
-		whole := item{flag: flag, list: list, text: list}
-		parts, err := whole.split()
+// parseLists calls parse with every item of the lists that are the values of a flag.
+func parseLists(flag string, lists []string, parse func(item) error) error {
+	for _, one := range lists {
+		items, err := list.Split(one)
+		for _, i := range items {
+			if err == nil {
+				err = parse(item{i})
+			}
+		}
 		if err != nil {
-			return nil, err
+			return fmt.Errorf("invalid --%s: %w", flag, err)
 		}
-		for _, part := range parts {
-			if part.text == "" {
-				return nil, part.errorf(0, "empty item")
-			}
-		}
-		items = append(items, parts...)
-	}
-	return items, nil
-}
-
-// split splits an item at commas outside quotes and brackets.
-func (i item) split() ([]item, error) {
-	var parts []item
-	start := 0
-	if err := i.walk(func(at int) {
-		if i.text[at] == ',' {
-			parts = append(parts, i.slice(start, at))
-			start = at + 1
-		}
-	}); err != nil {
-		return nil, err
-	}
-	return append(parts, i.slice(start, len(i.text))), nil
-}
-
-// walk calls f with the offset of every byte outside quotes and brackets; it fails where they do
-// not match.
-func (i item) walk(f func(at int)) error {
-	var open []int // offsets of brackets
-	for at := 0; at < len(i.text); at++ {
-		switch c := i.text[at]; c {
-		case '"', '\'', '`':
-			end := quotedEnd(i.text[at:])
-			if end < 0 {
-				return i.errorf(at, "quote %c without its end", c)
-			}
-			if len(open) == 0 {
-				f(at)
-			}
-			at += end - 1
-		case '(', '[', '{':
-			open = append(open, at)
-		case ')', ']', '}':
-			if len(open) == 0 || !matches(i.text[open[len(open)-1]], c) {
-				return i.errorf(at, "%c without its start", c)
-			}
-			open = open[:len(open)-1]
-		default:
-			if len(open) == 0 {
-				f(at)
-			}
-		}
-	}
-	if len(open) > 0 {
-		at := open[len(open)-1]
-		return i.errorf(at, "%c without its end", i.text[at])
 	}
 	return nil
 }
 
-func matches(open, end byte) bool {
-	return open == '(' && end == ')' || open == '[' && end == ']' || open == '{' && end == '}'
-}
-
-// quotedEnd is the length of the quoted text that s starts with, -1 if it does not end.
-func quotedEnd(s string) int {
-	for i := 1; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && s[0] != '`':
-			i++
-		case s[i] == s[0]:
-			return i + 1
-		}
+// split splits an item at commas outside quotes and brackets.
+func (i item) split() ([]item, error) {
+	parts, err := i.Split()
+	items := make([]item, 0, len(parts))
+	for _, part := range parts {
+		items = append(items, item{part})
 	}
-	return -1
+	return items, err
 }
 
 // unquote is quoted text without quotes.
 func unquote(s string) (string, bool) {
-	if len(s) < 2 || quotedEnd(s) != len(s) {
+	if len(s) < 2 || list.QuotedEnd(s) != len(s) {
 		return "", false
 	}
 	if s[0] == '\'' {
@@ -151,27 +76,27 @@ func unquote(s string) (string, bool) {
 
 // cutCall takes NAME(ARGUMENTS) apart; call is not set for an item without brackets.
 func (i item) cutCall() (name string, arguments item, call bool, err error) {
-	open := strings.IndexAny(i.text, "([{\"'`")
+	open := strings.IndexAny(i.Text, "([{\"'`")
 	if open < 0 {
-		return i.text, i, false, nil
+		return i.Text, i, false, nil
 	}
-	if open == 0 || i.text[open] != '(' {
-		return "", i, false, i.errorf(open, "unexpected %c", i.text[open])
+	if open == 0 || i.Text[open] != '(' {
+		return "", i, false, i.Errorf(open, "unexpected %c", i.Text[open])
 	}
-	if i.text[len(i.text)-1] != ')' || closing(i.text, open) != len(i.text)-1 {
-		return "", i, false, i.errorf(min(closing(i.text, open)+1, len(i.text)-1), "unexpected text after the closing bracket")
+	if i.Text[len(i.Text)-1] != ')' || closing(i.Text, open) != len(i.Text)-1 {
+		return "", i, false, i.Errorf(min(closing(i.Text, open)+1, len(i.Text)-1), "unexpected text after the closing bracket")
 	}
-	return strings.TrimRight(i.text[:open], " \t\n"), i.slice(open+1, len(i.text)-1), true, nil
+	return strings.TrimRight(i.Text[:open], " \t\n"), i.slice(open+1, len(i.Text)-1), true, nil
 }
 
-// closing is the offset of the bracket that closes the one at open, outside quotes; walk saw that
+// closing is the offset of the bracket that closes the one at open, outside quotes; [list.Split] saw that
 // brackets match.
 func closing(s string, open int) int {
 	depth := 0
 	for at := open; at < len(s); at++ {
 		switch s[at] {
 		case '"', '\'', '`':
-			at += quotedEnd(s[at:]) - 1
+			at += list.QuotedEnd(s[at:]) - 1
 		case '(', '[', '{':
 			depth++
 		case ')', ']', '}':
@@ -183,56 +108,40 @@ func closing(s string, open int) int {
 	return len(s)
 }
 
-// Field is the name of a field.
-type Field struct {
-	Name string
-	// Fixed is set for one of the six fixed fields of a record: time, level, service, source,
-	// instance, message. Otherwise it is a field of the message, whatever its name.
-	Fixed bool
-}
-
-// fixedFields are the names of the fixed fields.
-func fixedFields() []string {
-	return []string{"time", "level", "service", "source", "instance", "message"}
-}
-
-func isFixed(name string) bool {
-	for _, fixed := range fixedFields() {
-		if name == fixed {
-			return true
-		}
+// name reads a name, as [field.ParseName] does.
+func (i item) name() (field.Name, error) {
+	if i.Text == "" {
+		return field.Name{}, i.Errorf(0, "missing field name")
 	}
-	return false
-}
-
-// field reads a field's name: a bare name without commas, brackets, quotes and blanks,
-// field("any name"), or message.NAME for a field of the message with the name of a fixed one.
-func (i item) field() (Field, error) {
-	if i.text == "" {
-		return Field{}, i.errorf(0, "missing field name")
+	n, err := field.ParseName(i.Text)
+	var bad *field.NameError
+	if errors.As(err, &bad) {
+		at := i.Errorf(bad.Offset, "%s: %s", bad.Name, bad.Problem)
+		return n, hintOf(at, err)
 	}
-	name, arguments, call, err := i.cutCall()
 	if err != nil {
-		return Field{}, err
+		return n, i.at(err)
 	}
-	if call {
-		if name != "field" {
-			return Field{}, i.unknown(0, "function", name, []string{"field"})
-		}
-		text, ok := unquote(arguments.text)
-		if !ok {
-			return Field{}, arguments.errorf(0, `field() requires a name in quotes: field("any name")`)
-		}
-		return Field{Name: text}, nil
+	return n, nil
+}
+
+// at is an error about the whole item.
+func (i item) at(err error) error { return hintOf(i.Errorf(0, "%v", err), err) }
+
+// hintOf is an error with the hint of another one, if that has any.
+func hintOf(err, other error) error {
+	if advice := hint.Of(other); advice != "" {
+		return hint.Wrap(err, "%s", advice)
 	}
-	if blank := strings.IndexAny(name, " \t\n"); blank >= 0 {
-		return Field{}, i.errorf(blank, `unexpected blank in a name; other names are written field("any name")`)
+	return err
+}
+
+// field reads the name of a field.
+func (i item) field() (field.Name, error) {
+	n, err := i.name()
+	if err == nil && !n.Step.IsZero() {
+		err = hint.Wrap(i.Errorf(0, "%s is a time step, not a field", n.Text), "a field of the message that is called so is field(%q)", n.Text)
 	}
-	if bad := strings.IndexAny(name, ",)]}"); bad >= 0 {
-		return Field{}, i.errorf(bad, "unexpected %c", name[bad])
-	}
-	if own, ok := strings.CutPrefix(name, "message."); ok && isFixed(own) {
-		return Field{Name: own}, nil
-	}
-	return Field{Name: name, Fixed: isFixed(name)}, nil
+	n.Text = "" // names that denote the same are equal
+	return n, err
 }

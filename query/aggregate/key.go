@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"logstow/field"
+	"logstow/internal/list"
 	"logstow/query/aggregate/exact"
 )
 
@@ -12,9 +14,9 @@ type Key struct {
 	// Header is the item as typed.
 	Header string
 	// Step is the length of time steps; zero if the key is not one.
-	Step Step
+	Step field.Step
 	// Field is what records are grouped by, if Step is zero.
-	Field Field
+	Field field.Name
 	// Bucket is set for bucket(F) and bucket(F, WIDTH): the key is the lower bound of the bucket that
 	// the field's number is in. Buckets start at 0 and at 1, 2 and 5 times the powers of ten, those of
 	// negative numbers at their negatives; with a Width they start at its multiples.
@@ -27,65 +29,66 @@ type Key struct {
 // bucket(F), bucket(F, WIDTH), and at most one time step: NUMBER and a unit (ms s m h d w), minute,
 // hour or day. Errors name the position, and may carry a hint.
 func ParseBy(lists []string) ([]Key, error) {
-	items, err := splitLists("by", lists)
-	if err != nil {
-		return nil, err
-	}
 	var keys []Key
-	for _, i := range items {
-		k, err := i.key()
+	var names []field.Name // of the keys that are no buckets
+	err := parseLists("by", lists, func(i item) error {
+		k, n, err := i.key()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if slices.ContainsFunc(keys, func(o Key) bool { return o.Header == k.Header }) {
-			return nil, i.errorf(0, "%q occurs twice", k.Header)
+		if slices.ContainsFunc(keys, func(o Key) bool { return o.Bucket && o.Header == k.Header }) {
+			return i.Errorf(0, "%s is named twice", k.Header)
 		}
-		if !k.Step.IsZero() && slices.ContainsFunc(keys, func(o Key) bool { return !o.Step.IsZero() }) {
-			return nil, i.errorf(0, "%q is the second time step, one is allowed", k.Header)
+		if !k.Bucket {
+			for _, other := range names {
+				if err := n.Conflict(other); err != nil {
+					return i.at(err)
+				}
+			}
+			names = append(names, n)
 		}
 		keys = append(keys, k)
-	}
-	return keys, nil
+		return nil
+	})
+	return keys, err
 }
 
-func (i item) key() (Key, error) {
-	k := Key{Header: i.text}
-	step, isStep, err := ParseStep(i.text)
-	if isStep {
-		if err != nil {
-			return k, i.errorf(0, "%v", err)
-		}
-		k.Step = step
-		return k, nil
-	}
+// key reads a key, and the name that it is unless it is a bucket.
+func (i item) key() (k Key, n field.Name, err error) {
+	k.Header = i.Text
 	name, arguments, call, err := i.cutCall()
-	if err != nil {
-		return k, err
-	}
-	if !call || name == "field" {
-		k.Field, err = i.field()
-		return k, err
-	}
-	if name != "bucket" {
-		return k, i.unknown(0, "function", name, []string{"bucket", "field"})
+	switch {
+	case err != nil || !call || name == "field":
+		n, err = i.name()
+		k.Step, k.Field = n.Step, n
+		k.Field.Text, k.Field.Step = "", field.Step{}
+		return k, n, err
+	case name != "bucket":
+		return k, n, i.unknown("function", name, []string{"bucket", "field"})
 	}
 	k.Bucket = true
-	parts, err := arguments.split()
+	k.Field, k.Width, err = arguments.bucket()
+	return k, n, err
+}
+
+// bucket reads the arguments of bucket().
+func (i item) bucket() (f field.Name, width exact.Number, err error) {
+	parts, err := i.split()
 	if err != nil {
-		return k, err
+		return f, width, err
 	}
 	if len(parts) > 2 {
-		return k, parts[2].errorf(0, "bucket has at most two arguments: bucket(FIELD, WIDTH)")
+		return f, width, parts[2].Errorf(0, "bucket has at most two arguments: bucket(FIELD, WIDTH)")
 	}
 	if len(parts) == 2 {
-		width, ok := exact.Parse([]byte(parts[1].text))
-		if !ok || width.Sign() <= 0 {
-			return k, parts[1].errorf(0, "%q is not a width greater than 0", parts[1].text)
+		n, ok := exact.Parse([]byte(parts[1].Text))
+		if !ok || n.Sign() <= 0 {
+			return f, width, parts[1].Errorf(0, "%q is not a width greater than 0", parts[1].Text)
 		}
-		k.Width = width.Clone()
+		width = n.Clone()
 	}
-	k.Field, err = parts[0].field()
-	return k, err
+	f, err = parts[0].field()
+	return f, width, err
 }
 
 // Order is an item of --sort.
@@ -98,29 +101,23 @@ type Order struct {
 // ParseSort parses the values of --sort, each a list of ITEM [asc|desc]: ITEM is the header of a key
 // or a function, or a function as typed before its name. Functions default to desc, keys to asc.
 func ParseSort(lists []string, keys []Key, functions []Function) ([]Order, error) {
-	items, err := splitLists("sort", lists)
-	if err != nil {
-		return nil, err
-	}
 	var orders []Order
-	for _, i := range items {
+	err := parseLists("sort", lists, func(i item) error {
 		o, err := i.order(keys, functions)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(orders, func(p Order) bool { return p.Key == o.Key && p.Function == o.Function }) {
-			return nil, i.errorf(0, "%q occurs twice", i.text)
+		if err == nil && slices.ContainsFunc(orders, func(p Order) bool { return p.Key == o.Key && p.Function == o.Function }) {
+			err = i.Errorf(0, "%q occurs twice", i.Text)
 		}
 		orders = append(orders, o)
-	}
-	return orders, nil
+		return err
+	})
+	return orders, err
 }
 
 func (i item) order(keys []Key, functions []Function) (Order, error) {
-	if o, ok := findOrder(i.text, keys, functions); ok {
+	if o, ok := findOrder(i.Text, keys, functions); ok {
 		return o, nil
 	}
-	name := i.text
+	name := i.Text
 	if blank := strings.LastIndexAny(name, " \t\n"); blank >= 0 {
 		direction := strings.ToLower(name[blank+1:])
 		if direction == "asc" || direction == "desc" {
@@ -138,7 +135,7 @@ func (i item) order(keys []Key, functions []Function) (Order, error) {
 	for _, k := range keys {
 		headers = append(headers, k.Header)
 	}
-	return Order{}, i.unknown(0, "item", name, headers)
+	return Order{}, i.unknown("item", name, headers)
 }
 
 // findOrder finds a header, or a function as typed; blanks outside quotes do not matter for the latter.
@@ -168,7 +165,7 @@ func squeeze(s string) string {
 		switch s[at] {
 		case ' ', '\t', '\n':
 		case '"', '\'', '`':
-			if end := quotedEnd(s[at:]); end > 0 {
+			if end := list.QuotedEnd(s[at:]); end > 0 {
 				b.WriteString(s[at : at+end])
 				at += end - 1
 				continue

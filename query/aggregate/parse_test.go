@@ -1,10 +1,12 @@
 package aggregate
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
 
+	"logstow/field"
 	"logstow/internal/hint"
 )
 
@@ -13,8 +15,8 @@ func describe(f Function) string {
 	if f.Expr != "" {
 		text += fmt.Sprintf(" %q@%d", f.Expr, f.ExprAt)
 	}
-	if f.Field != (Field{}) {
-		text += fmt.Sprintf(" %q %v", f.Field.Name, f.Field.Fixed)
+	if f.Field != (field.Name{}) {
+		text += fmt.Sprintf(" %q %v", cmp.Or(string(f.Field.Fixed), f.Field.Field), f.Field.Fixed != "")
 	}
 	if f.Q != (Fraction{}) {
 		text += fmt.Sprintf(" %d/%d", f.Q.Num, f.Q.Den)
@@ -39,7 +41,7 @@ func TestParseCompute(t *testing.T) {
 		"quantile(1,f) as m, quantile(.5,f)":                  {`"m" 9 "f" false 1/1`, `"quantile(.5,f)" 9 "f" false 5/10`},
 		`min(field("a, (b"))`:                                 {`"min(field(\"a, (b\"))" 6 "a, (b" false`},
 		`min(field('it"s'))`:                                  {`"min(field('it\"s'))" 6 "it\"s" false`},
-		`max(level), max(message.level), max(field("level"))`: {`"max(level)" 7 "level" true`, `"max(message.level)" 7 "level" false`, `"max(field(\"level\"))" 7 "level" false`},
+		`max(level), max(message.level), max(field("level"))`: {`"max(level)" 7 "level" true`, `"max(message.level)" 7 "message.level" false`, `"max(field(\"level\"))" 7 "level" false`},
 		"count as a, count as b":                              {`"a" 0`, `"b" 0`},
 	} {
 		functions, err := ParseCompute([]string{list})
@@ -72,16 +74,16 @@ func TestComputeErrors(t *testing.T) {
 		"sum":                       "invalid --compute: sum requires a field: sum(FIELD) (at character 4)",
 		"p99":                       "invalid --compute: p99 requires a field: p99(FIELD) (at character 4)",
 		"sum()":                     "invalid --compute: missing field name (at character 5)",
-		"sum(a b)":                  `invalid --compute: unexpected blank in a name; other names are written field("any name") (at character 6)`,
+		"sum(a b)":                  `invalid --compute: a b: a name cannot contain " " (at character 6); hint: write field("a b")`,
 		"sum(f":                     "invalid --compute: ( without its end (at character 4)",
 		"sum f)":                    "invalid --compute: ) without its start (at character 6)",
 		"sum(f]":                    "invalid --compute: ] without its start (at character 6)",
 		"sum(f)x":                   "invalid --compute: unexpected text after the closing bracket (at character 7)",
-		"sum(\"f\")":                `invalid --compute: unexpected " (at character 5)`,
+		"sum(\"f\")":                `invalid --compute: "f": a name cannot contain "\"" (at character 5); hint: write field("\"f\"")`,
 		"sum(\"f)":                  "invalid --compute: quote \" without its end (at character 5)",
-		"sum(a,b)":                  "invalid --compute: unexpected , (at character 6)",
-		"sum(feld(\"f\"))":          `invalid --compute: unknown function "feld" (at character 5); hint: did you mean field?`,
-		"sum(field(f))":             `invalid --compute: field() requires a name in quotes: field("any name") (at character 11)`,
+		"sum(a,b)":                  `invalid --compute: a,b: a name cannot contain "," (at character 6); hint: write field("a,b")`,
+		"sum(feld(\"f\"))":          `invalid --compute: feld("f"): a name cannot contain "(" (at character 9); hint: write field("feld(\"f\")")`,
+		"sum(field(f))":             `invalid --compute: field(f): want a name in quotes (at character 11)`,
 		"count()":                   "invalid --compute: count requires a condition: count(EXPR) (at character 6)",
 		"ratio":                     "invalid --compute: ratio requires a condition: ratio(EXPR) (at character 6)",
 		"rate(f)":                   "invalid --compute: rate has no argument (at character 5)",
@@ -119,20 +121,24 @@ func TestParseBy(t *testing.T) {
 		"bucket(f, 2.5)":            `"bucket(f, 2.5)" {f false} bucket 2.5`,
 		"5x":                        `"5x" {5x false}`,
 		"m":                         `"m" {m false}`,
-		"message.service,message.x": `"message.service" {service false}; "message.x" {message.x false}`,
+		"message.service,message.x": `"message.service" {message.service false}; "message.x" {message.x false}`,
 		// Errors.
-		"a, a":                  `invalid --by: "a" occurs twice (at character 4)`,
-		"5m, 1h":                `invalid --by: "1h" is the second time step, one is allowed (at character 5)`,
-		"0m":                    "invalid --by: time step 0 (at character 1)",
-		"36h":                   "invalid --by: time step 36h is longer than a day, but not whole days (at character 1)",
-		"999999999999999w":      "invalid --by: time step 999999999999999w is longer than 100000 days (at character 1)",
-		"99999999999999999999w": "invalid --by: time step 99999999999999999999w is longer than 100000 days (at character 1)",
+		"a, a":                  "invalid --by: a is named twice (at character 4)",
+		"5m, 1h":                `invalid --by: 5m and 1h: a query has one time step (at character 5); hint: a field of the message that is called so is field("1h")`,
+		"0m":                    `invalid --by: 0m: a time step is not 0 (at character 1); hint: a field of the message that is called so is field("0m")`,
+		"36h":                   `invalid --by: 36h: a time step of more than a day is of whole days (at character 1); hint: a field of the message that is called so is field("36h")`,
+		"999999999999999w":      `invalid --by: 999999999999999w: a time step is at most 36500 days (at character 1); hint: a field of the message that is called so is field("999999999999999w")`,
+		"99999999999999999999w": `invalid --by: 99999999999999999999w: a time step is at most 36500 days (at character 1); hint: a field of the message that is called so is field("99999999999999999999w")`,
 		"bukcet(f)":             `invalid --by: unknown function "bukcet" (at character 1); hint: did you mean bucket?`,
 		"bucket(f, 0)":          `invalid --by: "0" is not a width greater than 0 (at character 11)`,
 		"bucket(f, x)":          `invalid --by: "x" is not a width greater than 0 (at character 11)`,
 		"bucket(f, 1, 2)":       "invalid --by: bucket has at most two arguments: bucket(FIELD, WIDTH) (at character 14)",
 		"bucket()":              "invalid --by: missing field name (at character 8)",
-		"a b":                   `invalid --by: unexpected blank in a name; other names are written field("any name") (at character 2)`,
+		"a b":                   `invalid --by: a b: a name cannot contain " " (at character 2); hint: write field("a b")`,
+		"bucket(f), bucket(f)":  "invalid --by: bucket(f) is named twice (at character 12)",
+		`a, field("a")`:         `invalid --by: a and field("a") are the same (at character 4)`,
+		"bucket(5m)":            `invalid --by: 5m is a time step, not a field (at character 8); hint: a field of the message that is called so is field("5m")`,
+		`"f"`:                   `invalid --by: "f": a name cannot contain "\"" (at character 1); hint: write field("\"f\"")`,
 		"":                      "invalid --by: empty item (at character 1)",
 	} {
 		keys, err := ParseBy([]string{list})
@@ -142,7 +148,7 @@ func TestParseBy(t *testing.T) {
 			if !k.Step.IsZero() {
 				text += " step"
 			} else {
-				text += fmt.Sprint(" ", k.Field)
+				text += fmt.Sprintf(" {%s %v}", cmp.Or(string(k.Field.Fixed), k.Field.Field), k.Field.Fixed != "")
 			}
 			if k.Bucket {
 				text += " bucket " + string(k.Width.Append(nil))
@@ -200,7 +206,7 @@ func TestSpecErrors(t *testing.T) {
 	compute, _ := ParseCompute([]string{"count"})
 	many := make([]Key, 33)
 	for i := range many {
-		many[i] = Key{Header: fmt.Sprint(i), Field: Field{Name: fmt.Sprint(i)}}
+		many[i] = Key{Header: fmt.Sprint(i), Field: field.Name{Field: fmt.Sprint(i)}}
 	}
 	for want, s := range map[string]Spec{
 		`"count" occurs in --by and in --compute`:                                 {By: by, Compute: compute, Pivot: -1},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"logstow/field"
 	"logstow/query/aggregate/exact"
 )
 
@@ -70,7 +71,7 @@ const distinctSize = 8
 // plan is a Spec, compiled. It is immutable.
 type plan struct {
 	Spec
-	fields     []Field
+	fields     []field.Name
 	conditions []Function // one for each different Expr
 	stats      []stat
 	ofFunction []int // index into stats of every function, -1 for those of the number of records
@@ -133,7 +134,7 @@ func newPlan(spec Spec) (*plan, error) {
 }
 
 // field is the index of a field.
-func (p *plan) field(f Field) int {
+func (p *plan) field(f field.Name) int {
 	if i := slices.Index(p.fields, f); i >= 0 {
 		return i
 	}

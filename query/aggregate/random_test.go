@@ -136,10 +136,14 @@ func randomRecords(r *rand.Rand, s *Spec, n int) []*refRecord {
 	start := pick(r, time.Date(2026, 10, 24, 22, 0, 0, 0, time.UTC), time.Date(2026, 3, 28, 22, 0, 0, 0, time.UTC), time.Date(2026, 4, 4, 10, 0, 0, 0, time.UTC), time.Date(1969, 12, 31, 20, 0, 0, 0, time.UTC)).UnixNano()
 	span := int64(pick(r, 20*time.Second, time.Hour, 20*time.Hour))
 	for _, k := range s.By {
-		if !k.Step.IsZero() && (k.Step.days > 0 || k.Step.part >= time.Hour) {
+		if k.Step.IsZero() {
+			continue
+		}
+		first := k.Step.Start(0, time.UTC)
+		if length := k.Step.End(first, time.UTC) - first; length >= int64(time.Hour) {
 			span = int64(pick(r, time.Hour, 70*time.Hour))
-		} else if !k.Step.IsZero() {
-			span = int64(k.Step.part) * int64(1+r.IntN(300))
+		} else {
+			span = length * int64(1+r.IntN(300))
 		}
 	}
 	pool := make([]field.Value, 1+r.IntN(15))
@@ -151,7 +155,7 @@ func randomRecords(r *rand.Rand, s *Spec, n int) []*refRecord {
 		records = append(records, &refRecord{
 			time: start + r.Int64N(span), sequence: fmt.Sprintf("%x", len(records)*7919%10007),
 			values: map[string]field.Value{
-				name(Field{Name: "f0"}): pick(r, pool...), name(Field{Name: "f1"}): pick(r, pool...), name(Field{Name: "f 2"}): pick(r, pool...),
+				name(field.Name{Field: "f0"}): pick(r, pool...), name(field.Name{Field: "f1"}): pick(r, pool...), name(field.Name{Field: "f 2"}): pick(r, pool...),
 			},
 			holds: map[string]bool{"a > 1": r.IntN(2) == 0, "b": r.IntN(9) == 0},
 		})

@@ -142,7 +142,7 @@ type refGroup struct {
 	records []*refRecord
 }
 
-func name(f Field) string { return fmt.Sprint(f) }
+func name(f field.Name) string { return fmt.Sprint(f) }
 
 func (s *Spec) refKey(r *refRecord) (g refGroup) {
 	for _, k := range s.By {

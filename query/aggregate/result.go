@@ -34,7 +34,7 @@ type Result struct {
 	// Ignored are the fields of functions of numbers that had other values, which were ignored.
 	Ignored []Ignored
 	// Unseen are the fields of the message that no record had.
-	Unseen []Field
+	Unseen []field.Name
 	// From and To are the range: that of the Spec, or from the first record to just after the last.
 	From, To int64
 
@@ -61,7 +61,7 @@ type Column struct {
 
 // Ignored is the number of values of a field that were ignored, since they are not numbers.
 type Ignored struct {
-	Field Field
+	Field field.Name
 	Count uint64
 }
 
@@ -86,7 +86,7 @@ func newResult(g *groups, dir string, memory int64) *Result {
 		}
 	}
 	for i, f := range g.fields {
-		if !g.seen[i] && !f.Fixed {
+		if !g.seen[i] && f.Fixed == "" {
 			r.Unseen = append(r.Unseen, f)
 		}
 	}

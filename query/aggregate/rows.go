@@ -132,12 +132,12 @@ const maxEmpty = 10_000
 
 // fillsRange reports whether steps at the ends of the range get a row if they are without records.
 func (b *rowBuilder) fillsRange() bool {
-	return b.bounded() && b.By[b.step].Step.count(b.From, b.To) <= maxEmpty
+	return b.bounded() && b.By[b.step].Step.Count(b.From, b.To) <= maxEmpty
 }
 
 // fill puts rows of steps without records, up to a step.
 func (b *rowBuilder) fill(before int64) error {
-	if b.By[b.step].Step.count(b.next, before) > maxEmpty {
+	if b.By[b.step].Step.Count(b.next, before) > maxEmpty {
 		return nil
 	}
 	empty := b.empty()

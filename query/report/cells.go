@@ -14,12 +14,12 @@ import (
 const maxCell = 120
 
 // keyText is a key; what looks like none is in quotes.
-func keyText(v aggregate.Value, zone *time.Location) string {
+func keyText(v aggregate.Value, times times) string {
 	switch v.Kind {
 	case aggregate.Missing:
 		return "-"
 	case aggregate.Time:
-		return time.Unix(0, v.Int).In(zone).Format(stepFormat(v.Int, zone))
+		return times.text(v)
 	}
 	text := output.Visible(string(v.Append(nil)))
 	if text == "-" || text == "" || strings.TrimSpace(text) != text {
@@ -31,16 +31,26 @@ func keyText(v aggregate.Value, zone *time.Location) string {
 	return text
 }
 
-// stepFormat leaves out the fraction of a second, if there is none.
-func stepFormat(at int64, zone *time.Location) string {
-	if at%int64(time.Second) != 0 {
-		return "2006-01-02T15:04:05.000Z07:00"
-	}
-	return time.RFC3339
+// times writes the starts of time steps.
+type times struct {
+	zone   *time.Location
+	layout string
 }
 
+func newTimes(r *aggregate.Result, zone *time.Location) times {
+	t := times{zone, time.RFC3339}
+	for _, k := range r.Keys {
+		if !k.Step.IsZero() {
+			t.layout = k.Step.Layout()
+		}
+	}
+	return t
+}
+
+func (t times) text(v aggregate.Value) string { return time.Unix(0, v.Int).In(t.zone).Format(t.layout) }
+
 // functionText is a value of a function.
-func functionText(v aggregate.Value, kind aggregate.Kind, zone *time.Location) string {
+func functionText(v aggregate.Value, kind aggregate.Kind, times times) string {
 	switch {
 	case v.Kind == aggregate.Missing:
 		return "-"
@@ -51,7 +61,7 @@ func functionText(v aggregate.Value, kind aggregate.Kind, zone *time.Location) s
 	case v.IsNumber():
 		return string(v.Append(nil))
 	}
-	return keyText(v, zone)
+	return keyText(v, times)
 }
 
 // rounded is a number with at least four digits, and all before the point.

@@ -7,20 +7,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"logstow/query/aggregate"
 )
 
 // cell is a value as CSV has it.
-func cell(v aggregate.Value, zone *time.Location) string {
+func cell(v aggregate.Value, times times) string {
 	if v.Kind == aggregate.Time {
-		return time.Unix(0, v.Int).In(zone).Format(time.RFC3339Nano)
+		return times.text(v)
 	}
 	return string(v.Append(nil))
 }
 
-func writeCSV(w io.Writer, r *aggregate.Result, zone *time.Location) error {
+func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
 	out := csv.NewWriter(w)
 	line := make([]string, 0, len(r.Keys)+len(r.Columns))
 	for _, k := range r.Keys {
@@ -36,10 +35,10 @@ func writeCSV(w io.Writer, r *aggregate.Result, zone *time.Location) error {
 		}
 		line = line[:0]
 		for _, v := range row.Keys {
-			line = append(line, cell(v, zone))
+			line = append(line, cell(v, times))
 		}
 		for _, v := range row.Values {
-			line = append(line, cell(v, zone))
+			line = append(line, cell(v, times))
 		}
 		_ = out.Write(line)
 	}
@@ -47,7 +46,7 @@ func writeCSV(w io.Writer, r *aggregate.Result, zone *time.Location) error {
 	return out.Error()
 }
 
-func writeJSON(w io.Writer, r *aggregate.Result, zone *time.Location) error {
+func writeJSON(w io.Writer, r *aggregate.Result, times times) error {
 	out := bufio.NewWriter(w)
 	var names [][]byte
 	name := func(header string) error {
@@ -79,7 +78,7 @@ func writeJSON(w io.Writer, r *aggregate.Result, zone *time.Location) error {
 				v, at = values[1], i-len(row.Keys)
 			}
 			line = append(append(append(line, ','), names[i]...), ':')
-			if line, err = appendJSON(line, v[at], zone); err != nil {
+			if line, err = appendJSON(line, v[at], times); err != nil {
 				return err
 			}
 			if v[at].Approximate {
@@ -106,12 +105,12 @@ func quoted(text string) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-func appendJSON(dst []byte, v aggregate.Value, zone *time.Location) ([]byte, error) {
+func appendJSON(dst []byte, v aggregate.Value, times times) ([]byte, error) {
 	switch v.Kind {
 	case aggregate.Missing:
 		return append(dst, "null"...), nil
 	case aggregate.Text, aggregate.Time:
-		text, err := quoted(cell(v, zone))
+		text, err := quoted(cell(v, times))
 		return append(dst, text...), err
 	}
 	return v.Append(dst), nil

@@ -24,10 +24,11 @@ type table struct {
 	most      float64 // greatest value of the first column
 	cells     []string
 	trends    trends
+	times     times
 }
 
 func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
-	t := &table{Result: r, Options: o, most: 1}
+	t := &table{Result: r, Options: o, most: 1, times: newTimes(r, o.Zone)}
 	for _, k := range r.Keys {
 		t.addColumn(k.Header)
 	}
@@ -73,7 +74,7 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 			if x, ok := row.Values[0].Number(); ok && x > 0 {
 				bar = strings.Repeat("█", max(1, int(barWidth*x/t.most)))
 			}
-			t.trends.add(r, row, t.Zone)
+			t.trends.add(r, row, t.times)
 		}
 		t.print(out, t.row(row), bar)
 	}
@@ -111,10 +112,10 @@ func (t *table) print(w *bufio.Writer, cells []string, bar string) {
 func (t *table) row(row aggregate.Row) []string {
 	t.cells = t.cells[:0]
 	for _, v := range row.Keys {
-		t.cells = append(t.cells, keyText(v, t.Zone))
+		t.cells = append(t.cells, keyText(v, t.times))
 	}
 	for i, v := range row.Values {
-		t.cells = append(t.cells, approximately(v.Approximate)+functionText(v, t.functions[i], t.Zone))
+		t.cells = append(t.cells, approximately(v.Approximate)+functionText(v, t.functions[i], t.times))
 	}
 	return t.cells
 }

@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
+	"logstow/field"
 	"logstow/query/aggregate"
 )
 
@@ -33,13 +33,13 @@ type trend struct {
 }
 
 // add adds a row, if the keys are a time step and others.
-func (t *trends) add(r *aggregate.Result, row aggregate.Row, zone *time.Location) {
+func (t *trends) add(r *aggregate.Result, row aggregate.Row, times times) {
 	var at int64
-	var step aggregate.Step
+	var step field.Step
 	var others []string
 	for i, k := range r.Keys {
 		if k.Step.IsZero() {
-			others = append(others, keyText(row.Keys[i], zone))
+			others = append(others, keyText(row.Keys[i], times))
 		} else {
 			step, at = k.Step, row.Keys[i].Int
 		}
@@ -60,7 +60,7 @@ func (t *trends) add(r *aggregate.Result, row aggregate.Row, zone *time.Location
 			t.off = true
 			return
 		}
-		t.starts = append(t.starts, step.End(t.starts[len(t.starts)-1], zone))
+		t.starts = append(t.starts, step.End(t.starts[len(t.starts)-1], times.zone))
 	}
 	name := strings.Join(others, "  ")
 	place, ok := t.places[name]

@@ -14,9 +14,9 @@ func Write(w io.Writer, r *aggregate.Result, o Options) error {
 	}
 	switch o.Format {
 	case CSV:
-		return writeCSV(w, r, o.Zone)
+		return writeCSV(w, r, newTimes(r, o.Zone))
 	case JSON:
-		return writeJSON(w, r, o.Zone)
+		return writeJSON(w, r, newTimes(r, o.Zone))
 	}
 	return writeTable(w, r, o)
 }

@@ -8,6 +8,7 @@ import (
 	"logstow/query/aggregate"
 	"logstow/query/match"
 
+	"logstow/field"
 	"logstow/field/where"
 )
 
@@ -70,15 +71,16 @@ type value struct {
 }
 
 // value is that of a field, whose name is added to the names if it is one of the message.
-func (c *Computation) value(f aggregate.Field) value {
-	kinds := map[string]valueKind{
-		"time": timeValue, "level": levelValue, "service": serviceValue, "source": sourceValue, "instance": instanceValue, "message": messageValue,
+func (c *Computation) value(f field.Name) value {
+	kinds := map[field.Fixed]valueKind{
+		field.Time: timeValue, field.Level: levelValue, field.Service: serviceValue,
+		field.Source: sourceValue, field.Instance: instanceValue, field.Message: messageValue,
 	}
-	if kind, ok := kinds[f.Name]; ok && f.Fixed {
+	if kind, ok := kinds[f.Fixed]; ok {
 		c.timed = c.timed || kind == timeValue
 		return value{kind: kind}
 	}
-	c.names = append(c.names, f.Name)
+	c.names = append(c.names, f.Field)
 	return value{kind: fieldValue, index: len(c.names) - 1}
 }
 

@@ -11,6 +11,7 @@ import (
 	"logstow/query/merge"
 	"logstow/query/source"
 
+	"logstow/field"
 	"logstow/record"
 )
 
@@ -21,7 +22,7 @@ type fromFooters struct {
 	*merge.Scheduler
 	counts *worker
 	// step is the time step; zero if there is none.
-	step aggregate.Step
+	step field.Step
 	err  error
 }
 
@@ -38,7 +39,7 @@ func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregati
 	f := &fromFooters{Computation: c, Scheduler: s, counts: &worker{Computation: c, Worker: all.Worker()}}
 	for _, key := range c.spec.By {
 		if !key.Step.IsZero() {
-			if f.step = key.Step; !f.step.OfMinutes() {
+			if f.step = key.Step; !f.step.Minutes() {
 				return nil
 			}
 		}

@@ -45,13 +45,13 @@ func Read(tb testing.TB, r *aggregate.Result, zone *time.Location) *Counts {
 			continue
 		}
 		var key []string
-		for _, v := range row.Keys {
+		for i, v := range row.Keys {
 			text := string(v.Append(nil))
 			switch v.Kind {
 			case aggregate.Missing:
 				text = "-"
 			case aggregate.Time:
-				text = time.Unix(0, v.Int).In(zone).Format(time.RFC3339)
+				text = time.Unix(0, v.Int).In(zone).Format(r.Keys[i].Step.Layout())
 			}
 			key = append(key, text)
 		}

@@ -1,19 +1,29 @@
-package aggregate
+package field
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 )
 
-func parseStep(t testing.TB, text string) Step {
+func mustStep(t testing.TB, text string) Step {
 	t.Helper()
-	s, ok, err := ParseStep(text)
+	s, ok, err := parseStep(text)
 	if !ok || err != nil {
 		t.Fatal(text, ok, err)
 	}
 	return s
+}
+
+func loadZone(t testing.TB, name string) *time.Location {
+	t.Helper()
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
 }
 
 // TestStepDays lists the steps of days on which clocks change, and of others.
@@ -50,7 +60,7 @@ func TestStepDays(t *testing.T) {
 		{"America/Sao_Paulo", "2016-10-15T23:30:00-03:00", "2016-10-17T12:00:00-02:00", "23h", []string{"15 23:00:00-03:00", "16 01:00:00-02:00", "16 23:00:00-02:00", "17 00:00:00-02:00"}},
 		{"Asia/Kathmandu", "2026-10-25T00:00:00Z", "2026-10-25T02:00:00Z", "hour", []string{"25 05:00:00+05:45", "25 06:00:00+05:45", "25 07:00:00+05:45"}},
 	} {
-		z, s := zone(t, c.zone), parseStep(t, c.step)
+		z, s := loadZone(t, c.zone), mustStep(t, c.step)
 		from, err := time.Parse(time.RFC3339, c.from)
 		if err != nil {
 			t.Fatal(err)
@@ -73,15 +83,17 @@ func TestStepDays(t *testing.T) {
 // throughout, and that the next one starts where it ends.
 func TestStepInvariants(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
 	zones := []*time.Location{time.UTC}
 	for _, name := range []string{"Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "America/Havana", "Asia/Kathmandu", "Asia/Gaza", "Africa/Casablanca"} {
-		zones = append(zones, zone(t, name))
+		zones = append(zones, loadZone(t, name))
 	}
 	texts := []string{"1ms", "7ms", "1s", "90s", "minute", "7m", "hour", "2h", "5h", "23h", "day", "3d", "2w"}
 	for range 20_000 {
-		z, text := pick(r, zones...), pick(r, texts...)
-		s := parseStep(t, text)
+		z, text := zones[r.IntN(len(zones))], texts[r.IntN(len(texts))]
+		s := mustStep(t, text)
 		at := time.Date(2000+r.IntN(30), 1, 1, 0, 0, 0, 0, time.UTC).UnixNano() + r.Int64N(int64(366*day))
 		start := s.Start(at, z)
 		end := s.End(start, z)
@@ -109,15 +121,91 @@ func TestStepInvariants(t *testing.T) {
 	}
 }
 
+// TestStepsOfOddDays walks the steps of days on which clocks change: every moment is in the step that
+// begins at its start and ends where the next one starts; steps of days begin days, and others are cut
+// only by the end of a day or a change.
+func TestStepsOfOddDays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ zone, from string }{
+		{"UTC", "2026-02-26"},
+		{"Europe/Berlin", "2026-03-27"},
+		{"Europe/Berlin", "2026-10-23"},
+		{"America/Santiago", "2026-09-04"},    // midnight is missing on the 6th
+		{"America/Havana", "2026-10-30"},      // midnight comes twice
+		{"America/Asuncion", "2024-03-22"},    // as above, back to 23:00
+		{"Australia/Lord_Howe", "2026-10-02"}, // half an hour
+		{"Asia/Kathmandu", "2026-03-07"},
+		{"Pacific/Apia", "2011-12-28"}, // a day is missing
+	} {
+		zone := loadZone(t, c.zone)
+		from, err := time.ParseInLocation(time.DateOnly, c.from, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"minute", "5m", "7m", "90m", "hour", "5h", "12h", "1d", "2d", "1w", "100s"} {
+			s := mustStep(t, text)
+			steps := 0
+			for start := s.Start(from.UnixNano(), zone); start < from.Add(6*day).UnixNano(); steps++ {
+				next := s.End(start, zone)
+				if next <= start {
+					t.Fatalf("%s of %s: a step of %d ns", text, c.zone, next-start)
+				}
+				for _, inside := range []int64{start, start + (next-start)/2, next - 1} {
+					if got := s.Start(inside, zone); got != start {
+						t.Fatalf("%s of %s: %s is in the step of %s, not of %s", text, c.zone, time.Unix(0, inside).In(zone), time.Unix(0, got).In(zone), time.Unix(0, start).In(zone))
+					}
+				}
+				changes := offsetAt(start-1, zone) != offsetAt(next, zone)
+				first, after := time.Unix(0, start).In(zone), time.Unix(0, next).In(zone)
+				switch {
+				case s.days > 0 && first.Add(-1).Day() == first.Day() && !changes:
+					t.Fatalf("%s of %s: a step from %s to %s", text, c.zone, first, after)
+				case s.part > 0 && next-start != int64(s.part) && after.Add(-1).Day() == after.Day() && !changes:
+					t.Fatalf("%s of %s: a step is cut at %s", text, c.zone, after)
+				}
+				start = next
+			}
+			if steps < 2 && text != "1w" {
+				t.Errorf("%s of %s: %d steps", text, c.zone, steps)
+			}
+		}
+	}
+}
+
+// TestStepOrigin has days that do not depend on what is asked for; weeks begin on Mondays.
+func TestStepOrigin(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"1w": "2026-11-16", "2d": "2026-11-19", "2w": "2026-11-16", "10d": "2026-11-13", "1d": "2026-11-20"} {
+		at := mustStep(t, text).Start(time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC).UnixNano(), time.UTC)
+		if got := time.Unix(0, at).UTC().Format(time.DateOnly); got != want {
+			t.Errorf("%s begins at %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestStepLayout(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"1s": false, "90s": false, "5m": true, "1h": true, "1d": true, "120s": true, "250ms": false} {
+		if mustStep(t, text).Minutes() != want {
+			t.Errorf("%s consists of whole minutes: %v", text, !want)
+		}
+	}
+	for text, want := range map[string]string{"1000ms": "2026-11-20T15:04:05Z", "1w": "2026-11-20T15:04:05Z", "1500ms": "2026-11-20T15:04:05.000Z"} {
+		if got := time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC).Format(mustStep(t, text).Layout()); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestStepText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "m", "5", "5x", "x5m", "1.5h", "-5m", "5M", "5 m", "hours", "５m"} {
-		if s, ok, err := ParseStep(text); ok || err != nil || !s.IsZero() {
+		if s, ok, err := parseStep(text); ok || err != nil || !s.IsZero() {
 			t.Errorf("%q: %v, %v, %v", text, s, ok, err)
 		}
 	}
 	for text, same := range map[string]string{"60s": "minute", "60m": "hour", "24h": "day", "1440m": "1d", "0005m": "5m"} {
-		if parseStep(t, text) != parseStep(t, same) {
+		if mustStep(t, text) != mustStep(t, same) {
 			t.Errorf("%s is not %s", text, same)
 		}
 	}
