@@ -32,21 +32,23 @@ logq stats --by 5m,service --compute 'ratio(status >= 500)' --pivot service`,
 		ArgsUsage: "[PATTERN...]",
 		Description: `Groups the records that query would print, and computes functions of each group.
 
---by is level, service, source, instance, the name of a field of the message (user.id), bucket(FIELD) for
-ranges of a number, or a time step: 5m, 1h, 1d, minute, hour, day. Several of them make groups of their
-combinations.
+--by is level, service, source, instance, the name of a field of the message
+(user.id), bucket(FIELD) for ranges of a number, or a time step: 5m, 1h, 1d,
+minute, hour, day. Several of them make groups of their combinations.
 
---compute is a list of count, count(EXPR), ratio(EXPR), rate (records per second), share (of all records),
-sum(FIELD), avg, min, max, stddev, p50 ... p99, quantile(0.999, FIELD), distinct, first and last, each
-with an optional name: ratio(status >= 500) as errors. EXPR is as in --where. Values that are no numbers
-are ignored by functions of numbers, and reported.
+--compute is a list of count, count(EXPR), ratio(EXPR), rate (records per
+second), share (of all records), sum(FIELD), avg, min, max, stddev, p50 ... p99,
+quantile(0.999, FIELD), distinct, first and last, each with an optional name:
+ratio(status >= 500) as errors. EXPR is as in --where. Functions of numbers
+ignore values that are no numbers, and report how many there were.
 
-Counts by level, time, service and instance without a pattern come from metadata and footers: no log line
-is read. Results are exact, but for quantiles and distinct of groups with more than 10,000 values: they are
-within 1% and 2%, and marked. Groups beyond --memory are kept in temporary files.
+Counts by level, time, service and instance without a pattern come from metadata
+and footers: no log line is read. Results are exact, but for quantiles and
+distinct of groups with more than 10,000 values: they are within 1% and 2%, and
+marked. Groups beyond --memory are kept in temporary files.
 
-Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or failed, 4 access denied,
-130 interrupted.`,
+Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or
+failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
 			&cli.ListFlag{Name: "by", Usage: "`KEY`: what to group by; a list, repeatable (default: level)"},
 			&cli.ListFlag{Name: "compute", Usage: "`FUNCTION`: what to compute of each group; a list, repeatable (default: count, in a table also share)"},
