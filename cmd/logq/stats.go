@@ -203,9 +203,6 @@ func groupMemory(c *ucli.Context) (int64, error) {
 
 // printStats prints a table, and notes about it.
 func printStats(env *environment, t *query.Table, format string, zone *time.Location) error {
-	if t.Total == 0 {
-		return nil
-	}
 	if err := report.Write(env.stdout, t.Result, report.Options{Format: format, Zone: zone, Bars: env.out.terminal()}); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 
 	"logstow/query/aggregate"
 )
@@ -19,6 +20,14 @@ func cell(v aggregate.Value, times times) string {
 	return string(v.Append(nil))
 }
 
+// rows are the rows, none if no record was found.
+func rows(r *aggregate.Result) iter.Seq2[aggregate.Row, error] {
+	if r.Total == 0 {
+		return func(func(aggregate.Row, error) bool) {}
+	}
+	return r.Rows()
+}
+
 func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
 	out := csv.NewWriter(w)
 	line := make([]string, 0, len(r.Keys)+len(r.Columns))
@@ -29,7 +38,7 @@ func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
 		line = append(line, approximately(r.Approximate[c.Function])+c.Header)
 	}
 	_ = out.Write(line) // Error returns it
-	for row, err := range r.Rows() {
+	for row, err := range rows(r) {
 		if err != nil {
 			return err
 		}
@@ -65,7 +74,7 @@ func writeJSON(w io.Writer, r *aggregate.Result, times times) error {
 		}
 	}
 	var line []byte
-	for row, err := range r.Rows() {
+	for row, err := range rows(r) {
 		if err != nil {
 			return err
 		}
