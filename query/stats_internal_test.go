@@ -66,7 +66,7 @@ func TestStatsAgreeWithReference(t *testing.T) {
 }
 
 // keyOf is the group of a line of world.want.
-func keyOf(t *testing.T, line string, by []string, zone *time.Location) (key []string) {
+func keyOf(t testing.TB, line string, by []string, zone *time.Location) (key []string) {
 	t.Helper()
 	service, line, _ := strings.Cut(line, " ")
 	f, ok := record.Split([]byte(line))
