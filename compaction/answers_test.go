@@ -13,10 +13,12 @@ import (
 
 	"logstow/compaction"
 	"logstow/containment"
-	"logstow/field"
 	"logstow/query"
+	"logstow/query/aggregate"
+	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/cache"
 	"logstow/query/output"
+	"logstow/query/report"
 	"logstow/record"
 	"logstow/store"
 	"logstow/tableindex"
@@ -131,21 +133,66 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 		texts["reasons"] = fmt.Sprint(reasons)
 	}
 	for _, by := range []string{"level", "minute", "hour", "day", "90s", "service", "instance", "source", "line", "instance level", "minute instance", "who"} {
-		names, err := field.ParseNames(strings.Fields(by))
-		if err != nil {
-			a.tb.Fatal(err)
-		}
-		stats, err := q.Stats(ctx, p, names, time.UTC)
-		if err != nil {
-			a.tb.Fatal(err)
-		}
-		texts["stats by "+by] = fmt.Sprint(stats.Total, stats.Rows)
+		texts["stats by "+by] = fmt.Sprint(countBy(a.tb, q, p, strings.Fields(by)...))
 	}
-	report := q.Report()
-	for _, problem := range report.Problems {
+	for _, by := range []string{"", "service", "instance", "hour,level", "bucket(number)"} {
+		texts["functions by "+by] = functions(a.tb, q, p, sel, by)
+	}
+	found := q.Report()
+	for _, problem := range found.Problems {
 		a.tb.Errorf("%v: %v", sel, problem)
 	}
 	return texts
+}
+
+// countBy counts the records of a plan by keys.
+func countBy(tb testing.TB, q *query.Query, p *query.Plan, by ...string) *aggregatetest.Counts {
+	tb.Helper()
+	c, err := query.Compute(aggregatetest.Count(tb, by, nil), time.Time{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	table, err := q.Stats(tb.Context(), p, c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	counts := aggregatetest.Read(tb, table.Result, nil)
+	if err := table.Close(); err != nil {
+		tb.Error(err)
+	}
+	return counts
+}
+
+// functions computes functions of the records of a plan by keys, as JSON.
+func functions(tb testing.TB, q *query.Query, p *query.Plan, sel query.Selection, by string) string {
+	tb.Helper()
+	spec := aggregate.Spec{Pivot: -1, From: sel.From.UnixNano(), To: sel.To.UnixNano()}
+	var err error
+	if by != "" {
+		if spec.By, err = aggregate.ParseBy([]string{by}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	const compute = `count, rate, share, ratio(level >= "warn"), count(number < 40), first(line), last(line), first(message), last(who), sum(number), p50(number), stddev(number), distinct(who)`
+	if spec.Compute, err = aggregate.ParseCompute([]string{compute}); err != nil {
+		tb.Fatal(err)
+	}
+	c, err := query.Compute(spec, time.Time{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	table, err := q.Stats(tb.Context(), p, c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := report.Write(&b, table.Result, report.Options{Format: report.JSON}); err != nil {
+		tb.Fatal(err)
+	}
+	if err := table.Close(); err != nil {
+		tb.Error(err)
+	}
+	return b.String()
 }
 
 // compare reports the first difference of answers.
@@ -399,9 +446,4 @@ func openCache(t *testing.T) *cache.Cache {
 		}
 	})
 	return c
-}
-
-func byInstanceAndMinute() []field.Name {
-	names, _ := field.ParseNames([]string{"instance", "minute"})
-	return names
 }

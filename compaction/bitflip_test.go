@@ -83,10 +83,7 @@ func (c *copied) ask(t *testing.T) (answers string, notes []string, problems []e
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted, err := q.Stats(t.Context(), p, byInstanceAndMinute(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counted := countBy(t, q, p, "instance", "minute")
 	report := q.Report()
 	for _, problem := range report.Problems {
 		problems = append(problems, problem)

@@ -126,9 +126,7 @@ func movingStore(t *testing.T, rnd *rand.Rand) (s store.Store, inputs map[string
 				n, err = q.Count(t.Context(), p)
 				fmt.Fprint(&b, n)
 			case "stats":
-				var counted *query.Stats
-				counted, err = q.Stats(t.Context(), p, byInstanceAndMinute(), nil)
-				fmt.Fprint(&b, counted)
+				fmt.Fprint(&b, countBy(t, q, p, "instance", "minute"))
 			}
 			report := q.Report()
 			damaged := func(p *source.Problem) bool { return m.damaged != "" && strings.Contains(p.Error(), m.damaged) }

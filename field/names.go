@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -51,7 +50,7 @@ type Name struct {
 }
 
 // IsField reports whether the name is that of a field of the message.
-func (n Name) IsField() bool { return n.Fixed == "" && n.Step == (Step{}) }
+func (n Name) IsField() bool { return n.Fixed == "" && n.Step.IsZero() }
 
 // WriteName writes the name of a field of the message so that [ParseName] denotes it: as short as
 // possible. That of a fixed one is written message.NAME.
@@ -67,7 +66,20 @@ func WriteName(name string) string {
 
 func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
-// ParseName parses one name. The characters in errors are counted from 1.
+// NameError is a fault in a name.
+type NameError struct {
+	// Name is the name as written.
+	Name, Problem string
+	// Offset is where in the name the fault is, in bytes.
+	Offset int
+}
+
+// Error names the character, counted from 1.
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%s: %s (at character %d)", e.Name, e.Problem, utf8.RuneCountInString(e.Name[:e.Offset])+1)
+}
+
+// ParseName parses one name. Faults in it are [*NameError].
 func ParseName(text string) (Name, error) {
 	n := Name{Text: text}
 	if IsFixed(text) {
@@ -87,7 +99,7 @@ func ParseName(text string) (Name, error) {
 		return n, errors.New("a name is empty")
 	}
 	if i := strings.IndexFunc(text, notBare); i >= 0 {
-		err := fmt.Errorf("%s: a name cannot contain %q (at character %d)", text, firstRune(text[i:]), utf8.RuneCountInString(text[:i])+1)
+		err := &NameError{Name: text, Problem: fmt.Sprintf("a name cannot contain %q", firstRune(text[i:])), Offset: i}
 		return n, hint.Wrap(err, "write field(%s)", strconv.Quote(text))
 	}
 	n.Field = text
@@ -109,7 +121,7 @@ func unquoteField(rest string) (string, error) {
 	const before = len("field(")
 	fail := func(at int, problem string) (string, error) {
 		at = min(at, len(rest))
-		return "", fmt.Errorf("field(%s: %s (at character %d)", rest, problem, before+utf8.RuneCountInString(rest[:at])+1)
+		return "", &NameError{Name: "field(" + rest, Problem: problem, Offset: before + at}
 	}
 	if rest == "" || rest[0] != '"' && rest[0] != '\'' {
 		return fail(0, "want a name in quotes")
@@ -152,6 +164,21 @@ func (n Name) denotes() Name {
 	return n
 }
 
+// Conflict is the error of a name that cannot follow another one in a list: it denotes the same, or both are time
+// steps.
+func (n Name) Conflict(other Name) error {
+	switch {
+	case n.denotes() == other.denotes() && n.Text == other.Text:
+		return fmt.Errorf("%s is named twice", n.Text)
+	case n.denotes() == other.denotes():
+		return fmt.Errorf("%s and %s are the same", other.Text, n.Text)
+	case !n.Step.IsZero() && !other.Step.IsZero():
+		return hint.Wrap(fmt.Errorf("%s and %s: a query has one time step", other.Text, n.Text),
+			"a field of the message that is called so is field(%q)", n.Text)
+	}
+	return nil
+}
+
 // ParseNames parses the names of a list. Two that denote the same are an error, and so is more than
 // one time step.
 func ParseNames(texts []string) ([]Name, error) {
@@ -162,68 +189,11 @@ func ParseNames(texts []string) ([]Name, error) {
 			return nil, err
 		}
 		for _, other := range names {
-			switch {
-			case n.denotes() == other.denotes() && n.Text == other.Text:
-				return nil, fmt.Errorf("%s is named twice", n.Text)
-			case n.denotes() == other.denotes():
-				return nil, fmt.Errorf("%s and %s are the same", other.Text, n.Text)
-			case n.Step != (Step{}) && other.Step != (Step{}):
-				return nil, hint.Wrap(fmt.Errorf("%s and %s: a query has one time step", other.Text, n.Text),
-					"a field of the message that is called so is field(%q)", n.Text)
+			if err := n.Conflict(other); err != nil {
+				return nil, err
 			}
 		}
 		names = append(names, n)
 	}
 	return names, nil
-}
-
-// Step is the length of a time step. Steps of whole days begin at a midnight: those of several days
-// are counted from 1970-01-01, those of weeks from Mondays. Shorter ones are counted from midnight,
-// so that the last one of a day may be shorter. The zero value is none.
-type Step struct {
-	// Days is the length of a step of whole days, Length that of a shorter one.
-	Days   int
-	Length time.Duration
-	// weeks is set if a step of days begins on a Monday.
-	weeks bool
-}
-
-const (
-	day = 24 * time.Hour
-	// maxStepDays is the longest step.
-	maxStepDays = 36_500
-)
-
-// parseStep parses a number and a unit, or the word for one. An error is returned only for such a text.
-func parseStep(text string) (s Step, ok bool, err error) {
-	switch text {
-	case "minute":
-		return Step{Length: time.Minute}, true, nil
-	case "hour":
-		return Step{Length: time.Hour}, true, nil
-	case "day":
-		return Step{Days: 1}, true, nil
-	}
-	digits := strings.TrimRight(text, "mshdw")
-	unit, known := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": day, "w": 7 * day}[text[len(digits):]]
-	if !known || digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return s, false, nil
-	}
-	advice := func(err error) error {
-		return hint.Wrap(err, "a field of the message that is called so is field(%q)", text)
-	}
-	n, err := strconv.Atoi(digits)
-	if err != nil || time.Duration(n) > maxStepDays*day/unit {
-		return s, true, advice(fmt.Errorf("%s: a time step is at most %d days", text, maxStepDays))
-	}
-	length := time.Duration(n) * unit
-	switch {
-	case n == 0:
-		return s, true, advice(fmt.Errorf("%s: a time step is not 0", text))
-	case length%day == 0:
-		return Step{Days: int(length / day), weeks: unit == 7*day}, true, nil
-	case length > day:
-		return s, true, advice(fmt.Errorf("%s: a time step of more than a day is of whole days", text))
-	}
-	return Step{Length: length}, true, nil
 }

@@ -18,10 +18,13 @@ func denoted(n field.Name) string {
 	switch {
 	case n.Fixed != "":
 		return "fixed " + string(n.Fixed)
-	case n.Step.Days > 0:
-		return fmt.Sprint("days ", n.Step.Days)
-	case n.Step.Length > 0:
-		return fmt.Sprint("step ", n.Step.Length)
+	case !n.Step.IsZero():
+		start := n.Step.Start(0, time.UTC)
+		length := time.Duration(n.Step.End(start, time.UTC) - start)
+		if day := 24 * time.Hour; length >= day {
+			return fmt.Sprint("days ", int(length/day))
+		}
+		return fmt.Sprint("step ", length)
 	}
 	return "field " + n.Field
 }
@@ -187,76 +190,13 @@ func FuzzWriteName(f *testing.F) {
 		if field.IsFixed(name) {
 			name = "message." + name
 		}
-		if err != nil || n.Field != name || n.Fixed != "" || n.Step != (field.Step{}) {
+		if err != nil || n.Field != name || n.Fixed != "" || !n.Step.IsZero() {
 			t.Errorf("%q is written %s, which denotes %q, %v", name, written, denoted(n), err)
 		}
 		if again, err := field.ParseName(name); err == nil && again.Text != name {
 			t.Errorf("%q: its text is %q", name, again.Text)
 		}
 	})
-}
-
-// Every moment is in the step that begins at its start and ends at the next one's start, in zones with
-// all kinds of changes; the starts are midnights, or at multiples of the length after one.
-func TestStep(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ zone, from string }{
-		{"UTC", "2026-02-26"},
-		{"Europe/Berlin", "2026-03-27"},
-		{"Europe/Berlin", "2026-10-23"},
-		{"America/Santiago", "2026-09-04"},    // midnight is missing on the 6th
-		{"America/Havana", "2026-10-30"},      // midnight comes twice
-		{"America/Asuncion", "2024-03-22"},    // as above, back to 23:00
-		{"Australia/Lord_Howe", "2026-10-02"}, // half an hour
-		{"Asia/Kathmandu", "2026-03-07"},
-		{"Pacific/Apia", "2011-12-28"}, // a day is missing
-	} {
-		zone, err := time.LoadLocation(c.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		from, err := time.ParseInLocation(time.DateOnly, c.from, zone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, text := range []string{"minute", "5m", "7m", "90m", "hour", "5h", "12h", "1d", "2d", "1w", "100s"} {
-			n, err := field.ParseName(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			end, steps := from.Add(6*24*time.Hour), 0
-			for start := n.Step.Start(from); start.Before(end); steps++ {
-				next := n.Step.Next(start)
-				for _, inside := range []time.Time{start, start.Add(next.Sub(start) / 2), next.Add(-1)} {
-					if got := n.Step.Start(inside); !got.Equal(start) {
-						t.Fatalf("%s of %s: %s is in the step of %s, not of %s", text, c.zone, inside, got, start)
-					}
-				}
-				switch first := start.Add(-1).Day() != start.Day(); {
-				case !next.After(start), n.Step.Days > 0 && !first:
-					t.Fatalf("%s of %s: a step from %s to %s", text, c.zone, start, next)
-				case n.Step.Length > 0 && next.Sub(start) != n.Step.Length && next.Add(-1).Day() == next.Day():
-					t.Fatalf("%s of %s: a step is cut at %s", text, c.zone, next)
-				}
-				start = next
-			}
-			if steps < 2 && text != "1w" {
-				t.Errorf("%s of %s: %d steps", text, c.zone, steps)
-			}
-		}
-	}
-	// Steps of days do not depend on what is asked for; weeks begin on Mondays.
-	for text, want := range map[string]string{"1w": "2026-11-16", "2d": "2026-11-19", "2w": "2026-11-16", "10d": "2026-11-13", "1d": "2026-11-20"} {
-		n, _ := field.ParseName(text)
-		if got := n.Step.Start(time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)).Format(time.DateOnly); got != want {
-			t.Errorf("%s begins at %s, want %s", text, got, want)
-		}
-	}
-	for text, want := range map[string]bool{"1s": false, "90s": false, "5m": true, "1h": true, "1d": true, "120s": true} {
-		if n, _ := field.ParseName(text); n.Step.Minutes() != want {
-			t.Errorf("%s consists of whole minutes: %v", text, !want)
-		}
-	}
 }
 
 // What stands before a "=" in texts is not always a name.

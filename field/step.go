@@ -1,72 +1,150 @@
 package field
 
-import "time"
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
 
-// Minutes reports whether the step consists of whole minutes.
-func (s Step) Minutes() bool { return s.Length%time.Minute == 0 }
+	"logstow/internal/hint"
+)
 
-// Start is the start of the step around t, in t's zone.
-func (s Step) Start(t time.Time) time.Time {
-	if s.Days == 0 {
-		midnight := later(t, 0)
-		return midnight.Add(t.Sub(midnight) / s.Length * s.Length)
-	}
-	return later(t, -s.intoDays(t))
+// Step is the length of a time step. Steps of whole days are calendar days, of 23 to 25 hours: several
+// are counted from 1970-01-01, weeks from Mondays. Shorter ones start at midnight of the zone and at
+// multiples of their length after it by the clock on the wall: a step is longer or shorter where clocks
+// change or a day ends, and of an hour that occurs twice each is a step of its own where that is a
+// multiple of the length. The zero value is none.
+type Step struct {
+	part time.Duration // less than a day
+	days int64
+	week bool // days are counted from a Monday
 }
 
-// Next is the start of the step after the one that starts at start, in start's zone.
-func (s Step) Next(start time.Time) time.Time {
-	if s.Days > 0 {
-		return later(start, s.Days-s.intoDays(start))
-	}
-	next, tomorrow := start.Add(s.Length), later(start, 1)
-	if next.After(tomorrow) {
-		return tomorrow
-	}
-	return next
-}
+const (
+	day = 24 * time.Hour
+	// maxStepDays is the longest step.
+	maxStepDays = 36_500
+)
 
-// intoDays is the number of days between the start of a step and the day of t.
-func (s Step) intoDays(t time.Time) int {
-	year, month, dayOfMonth := t.Date()
-	number := time.Date(year, month, dayOfMonth, 0, 0, 0, 0, time.UTC).Unix() / int64(day/time.Second) // from a Thursday
-	if s.weeks {
-		number += 3
-	}
-	n := int64(s.Days)
-	return int((number%n + n) % n)
-}
+// IsZero reports whether the step is none.
+func (s Step) IsZero() bool { return s == Step{} }
 
-// later is the first moment of the day that is days after that of t.
-func later(t time.Time, days int) time.Time {
-	year, month, dayOfMonth := t.Date()
-	return dayOf(year, month, dayOfMonth+days, t.Location())
-}
+// Count is about the number of steps between two times in Unix nanoseconds.
+func (s Step) Count(from, to int64) int64 { return (to - from) / (int64(s.part) + s.days*int64(day)) }
 
-// dayOf is the first moment of a date, or of the next one if zone changes skipped it: where clocks
-// change at midnight, that is not always 00:00, or 00:00 comes twice.
-func dayOf(year int, month time.Month, dayOfMonth int, zone *time.Location) time.Time {
-	midnight := time.Date(year, month, dayOfMonth, 0, 0, 0, 0, zone)
-	date := time.Date(year, month, dayOfMonth, 0, 0, 0, 0, time.UTC).Day()
-	if midnight.Day() != date { // 00:00 is skipped, or the whole date: what follows begins with the new offset
-		_, end := midnight.ZoneBounds()
-		return end
-	}
-	if midnight.Hour() > 0 { // as above, with the offset after it
-		start, _ := midnight.ZoneBounds()
-		return start
-	}
-	if before := midnight.Add(-1); before.Hour() == 0 { // it comes twice: clocks are put back to 00:00
-		midnight = midnight.Add(-time.Duration(before.Minute())*time.Minute - time.Duration(before.Second()+1)*time.Second)
-	}
-	return midnight
-}
+// Minutes reports whether steps start at whole minutes, in zones whose offset is one of whole minutes:
+// all have had such since 1972.
+func (s Step) Minutes() bool { return s.part%time.Minute == 0 }
 
 // Layout is how the start of a step is printed: as RFC 3339 has it, with milliseconds if steps begin
 // at some.
 func (s Step) Layout() string {
-	if s.Length%time.Second != 0 {
+	if s.part%time.Second != 0 {
 		return "2006-01-02T15:04:05.000Z07:00"
 	}
 	return time.RFC3339
+}
+
+// parseStep parses a number and a unit, or the word for one. An error is returned only for such a text.
+func parseStep(text string) (s Step, ok bool, err error) {
+	switch text {
+	case "minute":
+		return Step{part: time.Minute}, true, nil
+	case "hour":
+		return Step{part: time.Hour}, true, nil
+	case "day":
+		return Step{days: 1}, true, nil
+	}
+	digits := strings.TrimRight(text, "mshdw")
+	unit, known := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": day, "w": 7 * day}[text[len(digits):]]
+	if !known || digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return s, false, nil
+	}
+	advice := func(err error) error {
+		return hint.Wrap(err, "a field of the message that is called so is field(%q)", text)
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || time.Duration(n) > maxStepDays*day/unit {
+		return s, true, advice(fmt.Errorf("%s: a time step is at most %d days", text, maxStepDays))
+	}
+	length := time.Duration(n) * unit
+	switch {
+	case n == 0:
+		return s, true, advice(fmt.Errorf("%s: a time step is not 0", text))
+	case length%day == 0:
+		return Step{days: int64(length / day), week: unit == 7*day}, true, nil
+	case length > day:
+		return s, true, advice(fmt.Errorf("%s: a time step of more than a day is of whole days", text))
+	}
+	return Step{part: length}, true, nil
+}
+
+// Start is the start of the step around t, both in Unix nanoseconds.
+func (s Step) Start(t int64, zone *time.Location) int64 {
+	at := time.Unix(0, t).In(zone)
+	if s.days > 0 {
+		return s.dayStart(at, zone)
+	}
+	sinceMidnight := time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute +
+		time.Duration(at.Second())*time.Second + time.Duration(at.Nanosecond())
+	start := t - int64(sinceMidnight%s.part)
+	_, offset := at.Zone()
+	before := offsetAt(start, zone)
+	if before == offset {
+		return start
+	}
+	// Clocks changed since then: the step started by the clock before the change, or with the change
+	// if that skipped its start or came after its end.
+	change := start + int64(sort.Search(int(t-start), func(d int) bool { return offsetAt(start+int64(d), zone) == offset }))
+	byClock := start + int64(offset-before)*int64(time.Second)
+	if offsetAt(byClock, zone) == before && byClock <= t && byClock+int64(s.part) >= change {
+		return byClock
+	}
+	return change
+}
+
+func (s Step) dayStart(at time.Time, zone *time.Location) int64 {
+	year, month, date := at.Date()
+	number := time.Date(year, month, date, 0, 0, 0, 0, time.UTC).Unix() / int64(day/time.Second)
+	into := number
+	if s.week {
+		into += 3 // 1970-01-01 was a Thursday
+	}
+	into %= s.days
+	if into < 0 {
+		into += s.days
+	}
+	return midnight(year, month, date-int(into), zone)
+}
+
+// midnight is the first instant of a day: midnight, unless clocks skip it.
+func midnight(year int, month time.Month, date int, zone *time.Location) int64 {
+	first := time.Date(year, month, date, 12, 0, 0, 0, zone).Add(-18 * time.Hour) // of the day before
+	want := time.Date(year, month, date, 0, 0, 0, 0, time.UTC)
+	seconds := sort.Search(int(day/time.Second), func(n int) bool {
+		y, m, d := first.Add(time.Duration(n) * time.Second).Date()
+		return !time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Before(want)
+	})
+	return first.Add(time.Duration(seconds) * time.Second).UnixNano()
+}
+
+// End is the start of the step after the one that starts at start.
+func (s Step) End(start int64, zone *time.Location) int64 {
+	length := int64(s.part)
+	if s.days > 0 {
+		length = s.days * int64(day)
+	}
+	next := start + length
+	if s.Start(next, zone) == next && offsetAt(start-1, zone) == offsetAt(next, zone) {
+		return next
+	}
+	// Clocks change, or the day ends before: no step is longer by more than a day.
+	most := int(length + int64(day))
+	return start + int64(sort.Search(most, func(d int) bool { return s.Start(start+int64(d), zone) > start }))
+}
+
+func offsetAt(t int64, zone *time.Location) int {
+	_, offset := time.Unix(0, t).In(zone).Zone()
+	return offset
 }

@@ -2,7 +2,9 @@ package query
 
 import (
 	"context"
+	"time"
 
+	"logstow/query/aggregate"
 	"logstow/query/explain"
 	"logstow/query/fieldstats"
 	"logstow/query/match"
@@ -25,18 +27,18 @@ type (
 	Match = merge.Match
 	// ContextLines are the numbers of records to emit before and after a match.
 	ContextLines = merge.ContextLines
-	// Stats are numbers of records by some of their properties.
-	Stats = stats.Stats
-	// Row is a group of records in [Stats].
-	Row = stats.Row
+	// Computation is what [Query.Stats] computes.
+	Computation = stats.Computation
+	// Table is the result of a [Computation].
+	Table = stats.Table
 	// FieldStats are the fields of some records.
 	FieldStats = fieldstats.Stats
 	// FieldOptions say what to find out of fields.
 	FieldOptions = fieldstats.Options
-	// Reason is a likely reason why a query found nothing.
-	Reason = explain.Reason
 	// Problem is something that could not be read.
 	Problem = source.Problem
+	// Reason is a likely reason why a query found nothing.
+	Reason = explain.Reason
 	// Report counts what a query did.
 	Report = source.Report
 	// Progress is how far a query has come.
@@ -52,9 +54,13 @@ var (
 	ErrSelection = match.ErrSelection
 	// ErrBudget ends a query that would read or cost more than its options allow.
 	ErrBudget = source.ErrBudget
-	// ErrMemory ends [Query.Stats] if its groups would take more memory than the options allow.
-	ErrMemory = stats.ErrMemory
 )
+
+// Compute compiles what [Query.Stats] computes; relative times in conditions are relative to now.
+// Errors are about the spec and wrap [ErrSelection].
+func Compute(spec aggregate.Spec, now time.Time) (*Computation, error) {
+	return stats.Compile(spec, now)
+}
 
 // ReadOnly is the reading half of a store.
 func ReadOnly(s store.Store) Store { return source.ReadOnly(s) }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/internal/querytest"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -108,17 +109,14 @@ func TestForeignAgrees(t *testing.T) {
 	}
 }
 
-func (w *world) stats(sel Selection, by []string) *Stats {
+func (w *world) stats(sel Selection, by []string) *aggregatetest.Counts {
 	w.t.Helper()
 	q := w.query(sel, Options{})
 	p, err := q.Plan(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s, err := q.Stats(w.t.Context(), p, querytest.Names(w.t, by...), nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := countBy(w.t, q, p, by, nil)
 	if passed, bound := q.Progress().Bytes, q.Bound(p).Bytes; passed != bound {
 		w.t.Fatalf("%+v: passed %d of %d bytes", sel, passed, bound)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"logstow/internal/price"
-	"logstow/query/internal/querytest"
 )
 
 // A query with a limit of bytes or cost reads and costs no more than that, and
@@ -102,7 +101,7 @@ func TestProgress(t *testing.T) {
 		case 1:
 			_, err = q.Count(t.Context(), p)
 		default:
-			_, err = q.Stats(t.Context(), p, querytest.Names(t, []string{"level", "minute", "source"}[rnd.IntN(3)]), nil)
+			countBy(t, q, p, []string{[]string{"level", "minute", "source"}[rnd.IntN(3)]}, nil)
 		}
 		if err != nil {
 			t.Fatal(err)

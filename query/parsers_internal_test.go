@@ -358,10 +358,7 @@ func TestLongParsers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			counted, err := q.Stats(t.Context(), p, querytest.Names(t, "user"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			counted := countBy(t, q, p, []string{"user"}, nil)
 			byUser := map[string]uint64{}
 			for _, row := range counted.Rows {
 				byUser[row.Key[0]] = row.Count

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/field"
 	"logstow/query/fetch"
 	"logstow/query/fieldstats"
 	"logstow/query/merge"
@@ -94,17 +93,18 @@ func (q *Query) Count(ctx context.Context, p *Plan) (n uint64, err error) {
 	return n, err
 }
 
-// Stats counts the records of a plan that match by names, as [field.ParseNames] returns
-// them. Time steps are those of zone, nil is UTC. The limit does not apply. What
-// metadata and footers answer is not read. The counts are exact: if there are more
-// groups than [Options.GroupMemory] is enough for, there are none, and the error is
-// [ErrMemory].
-func (q *Query) Stats(ctx context.Context, p *Plan, by []field.Name, zone *time.Location) (counted *Stats, err error) {
-	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
-		counted, err = stats.CountBy(ctx, s, segments, by, zone, q.opts.GroupMemory)
+// Stats computes functions of groups of the records of a plan that match; the limit of the selection
+// does not apply. What metadata and footers answer is not read. Groups that exceed
+// [Options.GroupMemory] are written to temporary files. Close the table.
+func (q *Query) Stats(ctx context.Context, p *Plan, c *Computation) (computed *Table, err error) {
+	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) (err error) {
+		computed, err = c.Run(ctx, s, segments, q.opts.GroupMemory, q.opts.TempDir)
 		return err
 	})
-	return counted, err
+	if err != nil && computed != nil {
+		return nil, errors.Join(err, computed.Close())
+	}
+	return computed, err
 }
 
 // Fields finds out which fields the messages of a plan's records have. The limit does not apply. It

@@ -19,6 +19,7 @@ import (
 	"logstow/query"
 	"logstow/query/fieldstats"
 	"logstow/query/output"
+	"logstow/query/report"
 )
 
 const (
@@ -54,7 +55,7 @@ Exit status: 0 found, 1 no record matched or none has fields, 2 wrong command li
 3 incomplete or failed, 4 access denied, 130 interrupted.`, sampleRecords),
 		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
 			&ucli.IntFlag{Name: "top", Value: topValues, Usage: "`N`: number of values to print of each field"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, json (one object a line) or csv (one line a value)"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv (one line a value)"},
 			&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error"},
 		), limitFlags(), cli.Categorize(categoryLimits,
 			&ucli.BoolFlag{Name: "all", Usage: "read all records, not a sample"},
@@ -151,9 +152,9 @@ func (r *request) noteFields(found *query.FieldStats) {
 // printFields prints fields in a format.
 func printFields(env *environment, found *query.FieldStats, format string) error {
 	switch format {
-	case jsonFormat:
+	case report.JSON:
 		return printFieldsJSON(env.stdout, found)
-	case csvFormat:
+	case report.CSV:
 		return printFieldsCSV(env.stdout, found)
 	}
 	if len(found.Fields) == 0 {

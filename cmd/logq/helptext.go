@@ -4,6 +4,7 @@ import (
 	"logstow/internal/cli"
 	"logstow/query"
 	"logstow/query/output"
+	"logstow/query/report"
 )
 
 // The categories of flags in the help.
@@ -20,8 +21,8 @@ const (
 func recordFormats() []string {
 	return []string{output.Raw, output.Text, output.JSON, output.Flat, output.CSV, output.Pretty, output.Template}
 }
-func statsFormats() []string { return []string{tableFormat, jsonFormat, csvFormat} }
-func listFormats() []string  { return []string{tableFormat, jsonFormat} }
+func statsFormats() []string { return report.Formats() }
+func listFormats() []string  { return []string{report.Table, report.JSON} }
 func levelNames() []string   { return []string{"trace", "debug", "info", "warn", "error", "fatal"} }
 func planModes() []string    { return []string{"auto", query.PlanList, query.PlanIndex} }
 func shells() []string       { return []string{"bash", "zsh", "fish"} }

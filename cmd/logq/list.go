@@ -16,6 +16,7 @@ import (
 	"logstow/internal/hint"
 	"logstow/query"
 	"logstow/query/output"
+	"logstow/query/report"
 	"logstow/record"
 )
 
@@ -81,7 +82,7 @@ func segmentsCommand(env environment) *ucli.Command {
 logq segments --since yesterday -o json
 logq segments --from 2026-11-20 --to 2026-11-21`,
 		Flags: slices.Concat(storeFlags(), rangeFlags(), cli.Categorize(categoryOutput,
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, or json (one object a line)"})),
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, or json (one object a line)"})),
 		Action: quietPipe(func(c *ucli.Context) error { return listSegments(c, env) }),
 	}
 }

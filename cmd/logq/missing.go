@@ -1,11 +1,6 @@
 package main
 
-import (
-	"slices"
-
-	"logstow/field"
-	"logstow/query"
-)
+import "logstow/query"
 
 // noteMissing notes fields that occur in nothing that was read: of those named, whose columns are empty, and
 // of --where.
@@ -15,12 +10,10 @@ func (r *request) noteMissing(q *query.Query, named []string) {
 	}
 }
 
-// emptyFields are the fields of --by that no record counted has.
-func emptyFields(s *query.Stats) (names []string) {
-	for i, item := range s.By {
-		if n, err := field.ParseName(item); err == nil && n.IsField() && !slices.ContainsFunc(s.Rows, func(row query.Row) bool { return row.Key[i] != "-" }) {
-			names = append(names, n.Field)
-		}
+// unseen are the fields of the message that no record of a table has.
+func unseen(t *query.Table) (names []string) {
+	for _, f := range t.Unseen {
+		names = append(names, f.Field)
 	}
 	return names
 }

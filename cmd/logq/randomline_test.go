@@ -336,9 +336,9 @@ func (l *commandLine) randomMistake() {
 		},
 		func() {
 			l.flag("level", oneOf(l.rnd, "warn,", ",", "warn,,error"))
-			l.mistake = "an item of the list is empty"
+			l.mistake = "empty item"
 		},
-		func() { l.flag("fields", oneOf(l.rnd, `field("a`, "a[", "a,'b")); l.mistake = "left open" },
+		func() { l.flag("fields", oneOf(l.rnd, `field("a`, "a[", "a,'b")); l.mistake = "without its end" },
 		func() {
 			l.flag("fields", oneOf(l.rnd, "a b", "len(a)", `"a"`, "field(a)", `field("a").b`))
 			l.mistake = "at character"

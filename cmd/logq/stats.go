@@ -3,68 +3,62 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
-	"logstow/field"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/units"
 	"logstow/query"
-	"logstow/query/output"
+	"logstow/query/aggregate"
+	"logstow/query/report"
 )
 
-// The output formats of stats.
-const (
-	tableFormat = "table"
-	jsonFormat  = "json"
-	csvFormat   = "csv"
-)
-
-const (
-	// tableRows is the default number of groups in a table, time steps excepted.
-	tableRows = 30
-	// maxGaps limits the empty rows between time steps.
-	maxGaps = 10_000
-	// barWidth is the length of the longest bar in characters.
-	barWidth = 40
-)
+// tableRows is the default number of groups in a table, time steps excepted.
+const tableRows = 30
 
 func statsCommand(env environment) *ucli.Command {
 	return &ucli.Command{
 		Name:  "stats",
-		Usage: "count records by level, time, service, source or fields",
-		UsageText: `logq stats -s shop --since 1d --by hour
-logq stats --since 2h --by service --by level
-logq stats --since 1d --where 'status >= 500' --by path -n 10 -o csv`,
+		Usage: "count records and compute functions of fields, by groups",
+		UsageText: `logq stats -s shop --since 1d --by hour,level
+logq stats --by path --compute 'count, p99(took_ms)' --sort count -n 10
+logq stats --by 5m,service --compute 'ratio(status >= 500)' --pivot service`,
 		ArgsUsage: "[PATTERN...]",
-		Description: `Counts the records that query would print. --by is a time step (minute, hour, day,
-5m, 1w), level, service, source, instance or the name of a field of the message
-(user.id); with several names, records are counted by all of them together.
+		Description: `Groups the records that query would print, and computes functions of each group.
+
+--by is level, service, source, instance, the name of a field of the message
+(user.id), bucket(FIELD) for ranges of a number, or a time step: 5m, 1h, 1d,
+minute, hour, day. Several of them make groups of their combinations.
+
+--compute is a list of count, count(EXPR), ratio(EXPR), rate (records per
+second), share (of all records), sum(FIELD), avg, min, max, stddev, p50 ... p99,
+quantile(0.999, FIELD), distinct, first and last, each with an optional name:
+ratio(status >= 500) as errors. EXPR is as in --where. Functions of numbers
+ignore values that are no numbers, and report how many there were.
 
 Counts by level, time, service and instance without a pattern come from metadata
-and footers: no log line is read. Counts are exact: if there are more groups than
---memory is enough for, none is printed, and the status is 3.
+and footers: no log line is read. Results are exact, but for quantiles and
+distinct of groups with more than 10,000 values: they are within 1% and 2%, and
+marked. Groups beyond --memory are kept in temporary files.
 
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
-			&cli.ListFlag{Name: "by", Commas: true, Usage: "`NAME`: property to count by; a list, repeatable (default: level)"},
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the largest groups", DefaultText: "30 in a table that is not by time, else all"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: tableFormat, Usage: "`FORMAT`: table, json (one object a line) or csv"},
+			&cli.ListFlag{Name: "by", Usage: "`KEY`: what to group by; a list, repeatable (default: level)"},
+			&cli.ListFlag{Name: "compute", Usage: "`FUNCTION`: what to compute of each group; a list, repeatable (default: count, in a table also share)"},
+			&cli.ListFlag{Name: "sort", Usage: "`ITEM`: a function or key to sort by, with asc or desc behind it; a list, repeatable (default: time, then the first function, largest first)"},
+			&ucli.StringFlag{Name: "pivot", Usage: "`KEY`: one of --by whose values become columns, at most 100"},
+			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first groups; with a time step the groups of the other keys that are first over the whole range", DefaultText: "30 in a table that is not by time, else all"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv; json and csv use UTC without --tz"},
 			&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error"},
 		), limitFlags(), cli.Categorize(categoryLimits,
-			&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for groups; with more groups nothing is printed, status 3"},
+			&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for groups; what exceeds it goes through temporary files"},
 		)),
 		Action: quietPipe(func(c *ucli.Context) error { return runStats(c.Context, c, env) }),
 	}
@@ -76,24 +70,18 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err := r.readSelection(c, now); err != nil {
 		return err
 	}
-	format, limit := c.String("output"), c.Int("limit")
-	if err := cli.OneOf("output", format, statsFormats()...); err != nil {
+	spec, format, err := r.statsSpec(c, now)
+	if err != nil {
 		return err
 	}
-	if c.IsSet("limit") && limit < 1 {
-		return cli.Usagef("--limit %d: want at least 1", limit)
+	computation, err := query.Compute(spec, now)
+	if err != nil {
+		return cli.Usagef("%w", err)
 	}
 	if r.opts.GroupMemory, err = groupMemory(c); err != nil {
 		return err
 	}
 	debug.SetMemoryLimit(memoryLimit + r.opts.GroupMemory)
-	by, err := listNames(c, "by")
-	if err != nil {
-		return err
-	}
-	if len(by) == 0 {
-		by = []field.Name{{Text: "level", Fixed: field.Level}}
-	}
 	checked, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err
@@ -110,34 +98,84 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 	}
 	r.warnIndex()
 	r.printRange()
-	stats, p, err := r.stats(ctx, q, by)
-	report := q.Report()
+	table, p, err := r.stats(ctx, q, computation)
+	found := q.Report()
 	if errors.Is(err, query.ErrBudget) {
-		r.printReport(&report)
+		r.printReport(&found)
 	}
 	if err != nil {
-		return overMemory(r.overBudget(err), c.String("memory"))
+		return r.overBudget(err)
 	}
-	if stats.Total == 0 {
+	defer func() { err = errors.Join(err, table.Close()) }()
+	if table.Total == 0 {
 		if err = r.explainNone(ctx, q, p); err != nil {
 			return err
 		}
-		report = q.Report()
+		found = q.Report()
 	} else {
-		r.noteMissing(q, emptyFields(stats))
+		r.noteMissing(q, unseen(table))
 	}
-	if err := env.paged(ctx, func(env *environment) error { return printStats(env, stats, by, format, limit, r.zone) }); err != nil {
+	if err := env.paged(ctx, func(env *environment) error { return printStats(env, table, format, spec.Zone) }); err != nil {
 		return err
 	}
-	r.printReport(&report)
-	if s := status(&report, stats.Total > 0, stores); s != cli.OK {
+	r.printReport(&found)
+	if s := status(&found, table.Total > 0, stores); s != cli.OK {
 		return cli.Exit(s)
 	}
 	return nil
 }
 
-// stats plans and counts; it returns the plan too.
-func (r *request) stats(ctx context.Context, q *query.Query, by []field.Name) (*query.Stats, *query.Plan, error) {
+// statsSpec reads what to compute, and the output format.
+func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec, format string, err error) {
+	format = c.String("output")
+	if err := cli.OneOf("output", format, report.Formats()...); err != nil {
+		return spec, "", err
+	}
+	by, compute := cli.List(c, "by"), cli.List(c, "compute")
+	if len(by) == 0 && len(compute) == 0 {
+		by = []string{"level"}
+	}
+	if len(compute) == 0 && format == report.Table {
+		compute = []string{"count, share"}
+	}
+	spec.Zone = r.zone
+	if zone, _ := givenZone(c); zone == nil && format != report.Table {
+		spec.Zone = time.UTC
+	}
+	spec.From, spec.To = r.sel.From.UnixNano(), r.sel.To.UnixNano()
+	switch {
+	case r.files && !r.ranged: // from the first record to the last
+		spec.From, spec.To = 0, 0
+	case !c.IsSet("to"): // what clocks that are ahead may have logged is no part of a rate's range
+		spec.To = max(spec.From, now.UnixNano())
+	}
+	if spec.By, err = aggregate.ParseBy(by); err == nil {
+		spec.Compute, err = aggregate.ParseCompute(compute)
+	}
+	if err == nil {
+		spec.Sort, err = aggregate.ParseSort(cli.List(c, "sort"), spec.By, spec.Compute)
+	}
+	if err != nil {
+		return spec, "", cli.Usagef("%w", err)
+	}
+	if spec.Pivot = -1; c.IsSet("pivot") {
+		spec.Pivot = slices.IndexFunc(spec.By, func(k aggregate.Key) bool { return k.Header == strings.TrimSpace(c.String("pivot")) })
+		if spec.Pivot < 0 {
+			return spec, "", cli.Usagef("--pivot %s: want one of the keys of --by", c.String("pivot"))
+		}
+	}
+	if spec.Limit = c.Int("limit"); c.IsSet("limit") && spec.Limit < 1 {
+		return spec, "", cli.Usagef("--limit %d: want at least 1", spec.Limit)
+	}
+	timed := slices.ContainsFunc(spec.By, func(k aggregate.Key) bool { return !k.Step.IsZero() })
+	if spec.Limit == 0 && format == report.Table && !timed {
+		spec.Limit = tableRows
+	}
+	return spec, format, nil
+}
+
+// stats plans and computes; it returns the plan too.
+func (r *request) stats(ctx context.Context, q *query.Query, computation *query.Computation) (*query.Table, *query.Plan, error) {
 	r.progress.watch(&r.env, q)
 	defer r.progress.end()
 	p, err := q.Plan(ctx)
@@ -147,8 +185,11 @@ func (r *request) stats(ctx context.Context, q *query.Query, by []field.Name) (*
 	r.warnFuture(p)
 	r.printPlan(q, p)
 	r.progress.planned(q, p)
-	stats, err := q.Stats(ctx, p, by, r.zone)
-	return stats, p, err
+	table, err := q.Stats(ctx, p, computation)
+	if errors.Is(err, aggregate.ErrColumns) {
+		err = hint.Wrap(err, "keep fewer with --where, or leave --pivot out")
+	}
+	return table, p, err
 }
 
 // groupMemory reads --memory.
@@ -160,131 +201,25 @@ func groupMemory(c *ucli.Context) (int64, error) {
 	return n, nil
 }
 
-// overMemory explains the error of too many groups.
-func overMemory(err error, limit string) error {
-	if !errors.Is(err, query.ErrMemory) {
+// printStats prints a table, and notes about it.
+func printStats(env *environment, t *query.Table, format string, zone *time.Location) error {
+	if err := report.Write(env.stdout, t.Result, report.Options{Format: format, Zone: zone, Bars: env.out.terminal()}); err != nil {
 		return err
 	}
-	return hint.Wrap(fmt.Errorf("cannot count within --memory %s: %w", limit, err), "give it more --memory, or make fewer groups: a narrower range, --where, or fewer --by")
-}
-
-// printStats prints the groups, time steps with the empty ones between them.
-func printStats(env *environment, s *query.Stats, by []field.Name, format string, limit int, zone *time.Location) error {
-	rows := s.Rows
-	timed := slices.ContainsFunc(by, func(name field.Name) bool { return name.Step != (field.Step{}) })
-	if limit == 0 && format == tableFormat && !timed {
-		limit = tableRows
-	}
-	more := 0
-	if limit > 0 && len(rows) > limit {
-		more = len(rows) - limit
-		rows = largest(rows, limit)
-	} else if timed && len(by) == 1 { // between the largest only, nothing would not be nothing
-		rows = withGaps(rows, by[0].Step, zone)
-	}
-	switch format {
-	case jsonFormat:
-		return printStatsJSON(env, s.By, rows)
-	case csvFormat:
-		w := csv.NewWriter(env.stdout)
-		_ = w.Write(append(slices.Clone(s.By), "count")) // Error returns it
-		for _, row := range rows {
-			_ = w.Write(append(slices.Clone(row.Key), strconv.FormatUint(row.Count, 10)))
-		}
-		w.Flush()
-		return w.Error()
-	}
-	return printStatsTable(env, s, rows, more)
-}
-
-func printStatsJSON(env *environment, by []string, rows []query.Row) error {
-	var line strings.Builder
-	for _, row := range rows {
-		line.Reset()
-		line.WriteByte('{')
-		for i, name := range by {
-			key, err := json.Marshal(name)
-			if err != nil {
-				return err
-			}
-			value, err := json.Marshal(row.Key[i])
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(&line, "%s:%s,", key, value)
-		}
-		fmt.Fprintf(&line, "\"count\":%d}\n", row.Count)
-		if _, err := env.stdout.Write([]byte(line.String())); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func printStatsTable(env *environment, s *query.Stats, rows []query.Row, more int) error {
-	if s.Total == 0 {
-		return nil
-	}
-	largest := uint64(1)
-	for _, row := range rows {
-		largest = max(largest, row.Count)
-	}
-	w := tabwriter.NewWriter(env.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\tCOUNT\tSHARE\n", strings.ToUpper(strings.Join(s.By, "\t")))
-	for _, row := range rows {
-		for _, value := range row.Key {
-			fmt.Fprintf(w, "%s\t", output.Visible(value))
-		}
-		fmt.Fprintf(w, "%d\t%5.1f%%", row.Count, 100*float64(row.Count)/float64(s.Total))
-		if env.out.terminal() && row.Count > 0 {
-			fmt.Fprintf(w, "\t%s", strings.Repeat("█", max(1, int(barWidth*row.Count/largest))))
-		}
-		fmt.Fprintln(w)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if more > 0 {
+	if more := t.Groups - t.Limit; t.Limit > 0 && more > 0 {
 		env.printf("%d more groups; -n shows more", more)
 	}
+	for i, f := range t.Compute {
+		if t.Approximate[i] {
+			bound := "1%"
+			if f.Kind == aggregate.Distinct {
+				bound = "2%"
+			}
+			env.printf("%s is approximate, within %s, where marked with ~: of groups with more than %d values", f.Header, bound, aggregate.ExactValues)
+		}
+	}
+	for _, one := range t.Ignored {
+		env.printf("%d values of %s are no numbers: they were ignored", one.Count, cmp.Or(string(one.Field.Fixed), one.Field.Field))
+	}
 	return nil
-}
-
-// largest are the n rows with the largest counts, in their order; of equal ones the first.
-func largest(rows []query.Row, n int) []query.Row {
-	places := make([]int, len(rows))
-	for i := range places {
-		places[i] = i
-	}
-	slices.SortStableFunc(places, func(i, j int) int { return cmp.Compare(rows[j].Count, rows[i].Count) })
-	places = places[:n]
-	slices.Sort(places)
-	out := make([]query.Row, n)
-	for i, place := range places {
-		out[i] = rows[place]
-	}
-	return out
-}
-
-// withGaps adds rows for the empty steps between two times.
-func withGaps(rows []query.Row, step field.Step, zone *time.Location) []query.Row {
-	var out []query.Row
-	for i, row := range rows {
-		at, err := time.Parse(time.RFC3339, row.Key[0])
-		if err != nil || len(out) > maxGaps {
-			return rows
-		}
-		out = append(out, row)
-		if i+1 == len(rows) {
-			break
-		}
-		following, err := time.Parse(time.RFC3339, rows[i+1].Key[0])
-		if err != nil {
-			return rows
-		}
-		for at = step.Next(at.In(zone)); at.Before(following) && len(out) <= maxGaps; at = step.Next(at) {
-			out = append(out, query.Row{Key: []string{at.Format(step.Layout())}})
-		}
-	}
-	return out
 }

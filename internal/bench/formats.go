@@ -7,19 +7,19 @@ import (
 )
 
 // benchFormats measures what fields cost: shipping lines of each kind with a parser and with none, and a
-// query by a field next to a scan that counts a text.
+// query and aggregates of a field next to a scan that counts a text.
 func (b *suite) benchFormats() error {
-	for _, kind := range []struct{ name, pattern, where string }{
-		{"json", "connection reset", "status >= 500"},
-		{"nginx", "catalog/items", "status >= 500"},
-		{"hdfs", "", ""},
+	for _, kind := range []struct{ name, pattern, where, number string }{
+		{"json", "connection reset", "status >= 500", "duration_ms"},
+		{"nginx", "catalog/items", "status >= 500", "bytes"},
+		{"hdfs", "", "", ""},
 	} {
 		of := *b
 		of.input, of.store, of.size = filepath.Join(b.dir, kind.name+".log"), filepath.Join(b.dir, kind.name), b.size/2
 		if err := of.generate(kind.name); err != nil {
 			return err
 		}
-		if err := of.benchFields(kind.name, kind.pattern, kind.where); err != nil {
+		if err := of.benchFields(kind.name, kind.pattern, kind.where, kind.number); err != nil {
 			return err
 		}
 		if err := errors.Join(os.Remove(of.input), os.RemoveAll(of.store)); err != nil {
@@ -30,7 +30,7 @@ func (b *suite) benchFormats() error {
 }
 
 // benchFields measures one kind.
-func (b *suite) benchFields(kind, pattern, where string) error {
+func (b *suite) benchFields(kind, pattern, where, number string) error {
 	buffer := filepath.Join(b.dir, "buffer")
 	ship := func(parser string) *command {
 		c := b.command("shipper", "run", "--once", "--service", "bench", "--buffer-dir", buffer, "--parse", parser, b.input)
@@ -46,14 +46,19 @@ func (b *suite) benchFields(kind, pattern, where string) error {
 	if where == "" {
 		return nil
 	}
-	count := func(args ...string) *command {
-		return b.command("logq", append([]string{"query", "-s", "bench", "--from", from, "--to", to, "--count"}, args...)...)
+	ask := func(command string, args ...string) *command {
+		return b.command("logq", append([]string{command, "-s", "bench", "--from", from, "--to", to}, args...)...)
 	}
-	rows, err = b.interleaved(count(pattern), count("--where", where))
+	rows, err = b.interleaved(
+		ask("query", "--count", pattern), ask("query", "--count", "--where", where),
+		ask("stats", "--compute", "p99("+number+")"), ask("stats", "--by", "method", "--compute", "avg("+number+")"),
+	)
 	if err != nil {
 		return err
 	}
 	rows[0].print("count PATTERN in "+kind, nil, "")
-	rows[1].print("count by a field of "+kind, &rows[0], "count PATTERN")
+	for i, name := range []string{"count by a field of ", "p99 of a field of ", "average of a field by another of "} {
+		rows[i+1].print(name+kind, &rows[0], "count PATTERN")
+	}
 	return nil
 }

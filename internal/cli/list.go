@@ -1,13 +1,14 @@
 package cli
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/list"
 )
 
 // ListFlag is a flag that may be repeated: its values accumulate. They are taken as typed,
@@ -97,7 +98,7 @@ func (v *listValue) Set(text string) error {
 	items := []string{text}
 	if v.commas {
 		var err error
-		if items, err = SplitList(text); err != nil {
+		if items, err = list.Texts(text); err != nil {
 			return err
 		}
 	}
@@ -107,40 +108,6 @@ func (v *listValue) Set(text string) error {
 	v.values = append(v.values, items...)
 	return nil
 }
-
-// SplitList splits text at commas outside quotes and brackets, and removes blanks around the items.
-// An empty item and an unclosed quote or bracket are errors.
-func SplitList(text string) ([]string, error) {
-	var items []string
-	var open []byte // the bytes that close what is open, the innermost last
-	start := 0
-	for i := 0; i <= len(text); i++ {
-		switch {
-		case i == len(text) && len(open) > 0:
-			return nil, fmt.Errorf("%q: a quote or bracket is left open (no %q)", text, open[len(open)-1])
-		case i == len(text) || text[i] == ',' && len(open) == 0:
-			item := strings.TrimSpace(text[start:i])
-			if item == "" {
-				return nil, errors.New("an item of the list is empty")
-			}
-			items = append(items, item)
-			start = i + 1
-		case len(open) > 0 && text[i] == open[len(open)-1]:
-			open = open[:len(open)-1]
-		case len(open) > 0 && isQuote(open[len(open)-1]):
-			if text[i] == '\\' {
-				i = min(i+1, len(text)-1)
-			}
-		case isQuote(text[i]):
-			open = append(open, text[i])
-		case strings.IndexByte("([{", text[i]) >= 0:
-			open = append(open, ")]}"[strings.IndexByte("([{", text[i])])
-		}
-	}
-	return items, nil
-}
-
-func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
 // Dashed is a flag's name as typed.
 func Dashed(name string) string {

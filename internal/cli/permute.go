@@ -9,6 +9,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/hint"
+	"logstow/internal/list"
 	"logstow/internal/suggest"
 )
 
@@ -142,7 +143,7 @@ func checkValue(f ucli.Flag, typed, value string) error {
 	switch f := f.(type) {
 	case *ListFlag:
 		if f.Commas {
-			if _, err := SplitList(value); err != nil {
+			if _, err := list.Texts(value); err != nil {
 				return Usagef("%s: %w", typed, err)
 			}
 		}

@@ -77,6 +77,9 @@ func (f *Fetcher) With(m *match.Matcher) *Fetcher {
 	return &other
 }
 
+// Workers is the number of blocks that are searched at the same time.
+func (f *Fetcher) Workers() int { return cap(f.workers) }
+
 // fieldsOf is how the fields of a segment's messages are found.
 func (f *Fetcher) fieldsOf(s *source.Segment) *match.Fields {
 	fields := f.Matcher.FieldsOf(s.Meta.Parse)

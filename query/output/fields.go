@@ -42,7 +42,7 @@ func newColumns(texts []string) (columns []column, fields []string, err error) {
 		return nil, nil, err
 	}
 	for _, name := range names {
-		if name.Step != (field.Step{}) {
+		if !name.Step.IsZero() {
 			err := fmt.Errorf("%s is a time step, which a record does not have", name.Text)
 			return nil, nil, hint.Wrap(err, "a field of the message that is called so is field(%q)", name.Text)
 		}

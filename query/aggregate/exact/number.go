@@ -1,0 +1,301 @@
+// Package exact computes with decimal numbers as logs have them, without rounding: comparison,
+// sums, sums of squares and buckets. Results are rounded once, at the end.
+package exact
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"math/big"
+	"strconv"
+
+	"logstow/field"
+)
+
+const (
+	// MaxPoint is the exponent of ten that every number is below, and that every number but zero
+	// reaches with a minus sign: 1e-300 ≤ |x| < 1e300.
+	MaxPoint = 300
+	// MaxFraction is the maximum number of decimal places.
+	MaxFraction = 400
+)
+
+// Number is a decimal number, in the one form of its value: two Numbers of the same value are
+// alike. It is valid as long as the text that it was made of.
+type Number struct {
+	// coef times ten to the power of exp is the number, if digits is nil. coef has no zeros at its
+	// end unless exp is 0; exp is greater than 0 only if the number does not fit coef otherwise.
+	coef int64
+	exp  int32
+	// digits are those of a number that does not fit coef, without zeros at either end; it is
+	// that whole number times ten to the power of exp.
+	negative bool
+	digits   []byte
+}
+
+// maxDigits is the number of digits that fit 64 bits with a sign, whatever they are.
+const maxDigits = 18
+
+// Parse reads a number in the grammar of [field.ParseDecimal]. It is not ok for other text, and
+// for numbers beyond MaxPoint and MaxFraction.
+func Parse(text []byte) (n Number, ok bool) {
+	if coef, exp, ok := parseShort(text); ok {
+		return narrow(coef, exp), true
+	}
+	if _, ok := field.ParseDecimal(text); !ok {
+		return Number{}, false
+	}
+	negative := text[0] == '-'
+	if negative {
+		text = text[1:]
+	}
+	var exp int64
+	if e := bytes.IndexAny(text, "eE"); e >= 0 {
+		exp, _ = strconv.ParseInt(string(text[e+1:]), 10, 64) // ParseDecimal saw that it fits
+		text = text[:e]
+	}
+	integer, fraction, _ := bytes.Cut(text, []byte("."))
+	exp -= int64(len(fraction))
+	digits := make([]byte, 0, len(text))
+	return normal(negative, append(append(digits, integer...), fraction...), exp)
+}
+
+// FromInt is a whole number.
+func FromInt(n int64) Number {
+	if n == math.MinInt64 {
+		return Number{negative: true, digits: []byte("9223372036854775808")}
+	}
+	return Number{coef: n}
+}
+
+// parseShort reads digits and at most one point, at most maxDigits of them.
+func parseShort(text []byte) (coef int64, exp int32, ok bool) {
+	negative := len(text) > 0 && text[0] == '-'
+	if negative {
+		text = text[1:]
+	}
+	if len(text) == 0 || len(text) > maxDigits {
+		return 0, 0, false
+	}
+	point := -1
+	for i, c := range text {
+		if c == '.' {
+			if point >= 0 || i == 0 || i == len(text)-1 {
+				return 0, 0, false
+			}
+			point = i
+			continue
+		}
+		digit := int64(c) - '0'
+		if uint64(digit) > 9 {
+			return 0, 0, false
+		}
+		coef = 10*coef + digit
+	}
+	if point >= 0 {
+		exp = int32(point - len(text) + 1)
+	}
+	if negative {
+		coef = -coef
+	}
+	return coef, exp, true
+}
+
+// narrow is the one form of coef times ten to the power of exp.
+func narrow(coef int64, exp int32) Number {
+	if coef == 0 {
+		return Number{}
+	}
+	for exp < 0 && coef%10 == 0 {
+		coef /= 10
+		exp++
+	}
+	return Number{coef: coef, exp: exp}
+}
+
+// normal is the one form of digits times ten to the power of exp, if it is in range.
+func normal(negative bool, digits []byte, exp int64) (n Number, ok bool) {
+	digits = bytes.TrimLeft(digits, "0")
+	trimmed := bytes.TrimRight(digits, "0")
+	exp += int64(len(digits) - len(trimmed))
+	if len(trimmed) == 0 {
+		return Number{}, true
+	}
+	if point := int64(len(trimmed)) + exp; point > MaxPoint || point <= -MaxPoint || exp < -MaxFraction {
+		return Number{}, false
+	}
+	if coef, err := strconv.ParseInt(string(trimmed), 10, 64); err == nil {
+		n.coef, n.exp = coef, int32(exp)
+		for n.exp > 0 {
+			if n.exp > maxDigits || n.coef > math.MaxInt64/int64(pow10(int(n.exp))) {
+				break // it keeps its exponent
+			}
+			n.coef *= int64(pow10(int(n.exp)))
+			n.exp = 0
+		}
+		if negative {
+			n.coef = -n.coef
+		}
+		return n, true
+	}
+	return Number{exp: int32(exp), negative: negative, digits: trimmed}, true
+}
+
+// pow10 is ten to the power of n, at most 19.
+func pow10(n int) uint64 {
+	p := uint64(1)
+	for ; n > 0; n-- {
+		p *= 10
+	}
+	return p
+}
+
+// Clone is a Number that does not depend on the text that it was made of.
+func (n Number) Clone() Number {
+	n.digits = bytes.Clone(n.digits)
+	return n
+}
+
+// Sign is -1, 0 or 1.
+func (n Number) Sign() int {
+	switch {
+	case n.digits == nil:
+		return cmp.Compare(n.coef, 0)
+	case n.negative:
+		return -1
+	}
+	return 1
+}
+
+// Int64 is the number if it is whole and fits.
+func (n Number) Int64() (int64, bool) {
+	if n.digits == nil {
+		return n.coef, n.exp == 0
+	}
+	if string(n.digits) == "9223372036854775808" && n.negative && n.exp == 0 {
+		return math.MinInt64, true
+	}
+	return 0, false
+}
+
+// IsInteger reports whether the number has no fraction.
+func (n Number) IsInteger() bool { return n.exp >= 0 }
+
+// Float is the float64 that is nearest to the number.
+func (n Number) Float() float64 {
+	if n.digits == nil && n.exp == 0 {
+		return float64(n.coef)
+	}
+	const exactDigits, exactPower = 1 << 53, 22 // both sides of the division are exact
+	if n.digits == nil && n.exp < 0 && n.exp >= -exactPower && -exactDigits <= n.coef && n.coef <= exactDigits {
+		return float64(n.coef) / math.Pow10(int(-n.exp))
+	}
+	var scratch [64]byte
+	text, exp := n.whole(scratch[:0])
+	text = append(text, 'e')
+	x, _ := strconv.ParseFloat(string(strconv.AppendInt(text, int64(exp), 10)), 64) // it is in range
+	return x
+}
+
+// whole appends the digits with their sign, of which ten to the power of exp is the unit.
+func (n Number) whole(dst []byte) (text []byte, exp int32) {
+	if n.digits == nil {
+		return strconv.AppendInt(dst, n.coef, 10), n.exp
+	}
+	if n.negative {
+		dst = append(dst, '-')
+	}
+	return append(dst, n.digits...), n.exp
+}
+
+// Append appends the number in decimal notation: without an exponent if it is whole, or at least a
+// millionth; otherwise as 1.5e-7.
+func (n Number) Append(dst []byte) []byte {
+	if n.digits == nil && n.exp == 0 {
+		return strconv.AppendInt(dst, n.coef, 10)
+	}
+	var scratch [24]byte
+	negative, digits, point := n.Decimal(scratch[:0])
+	if negative {
+		dst = append(dst, '-')
+	}
+	return appendDecimal(dst, digits, point)
+}
+
+// minPlain is the exponent of the smallest number that is written without one: 0.000001.
+const minPlain = -5
+
+// appendDecimal appends 0.digits times ten to the power of point.
+func appendDecimal(dst, digits []byte, point int) []byte {
+	switch {
+	case len(digits) == 0:
+		return append(dst, '0')
+	case point >= len(digits):
+		dst = append(dst, digits...)
+		return append(dst, bytes.Repeat([]byte("0"), point-len(digits))...)
+	case point > 0:
+		dst = append(append(dst, digits[:point]...), '.')
+		return append(dst, digits[point:]...)
+	case point >= minPlain:
+		dst = append(append(dst, "0."...), bytes.Repeat([]byte("0"), -point)...)
+		return append(dst, digits...)
+	}
+	dst = append(dst, digits[0])
+	if len(digits) > 1 {
+		dst = append(append(dst, '.'), digits[1:]...)
+	}
+	return strconv.AppendInt(append(dst, 'e'), int64(point-1), 10)
+}
+
+// Decimal takes the number apart: it is 0.digits times ten to the power of point, digits neither
+// beginning nor ending with a zero; zero has none. They are appended to scratch.
+func (n Number) Decimal(scratch []byte) (negative bool, digits []byte, point int) {
+	if n.Sign() == 0 {
+		return false, scratch[:0], 0
+	}
+	text, exp := n.whole(scratch[:0])
+	if negative = text[0] == '-'; negative {
+		text = text[1:]
+	}
+	return negative, bytes.TrimRight(text, "0"), len(text) + int(exp)
+}
+
+// Compare is the sign of n - m.
+func (n Number) Compare(m Number) int {
+	if n.digits == nil && m.digits == nil && n.exp == m.exp {
+		return cmp.Compare(n.coef, m.coef)
+	}
+	if s := n.Sign(); s != m.Sign() || s == 0 {
+		return cmp.Compare(s, m.Sign())
+	}
+	var scratch [2][24]byte
+	negative, a, i := n.Decimal(scratch[0][:0])
+	_, b, j := m.Decimal(scratch[1][:0])
+	larger := cmp.Or(cmp.Compare(i, j), bytes.Compare(a, b))
+	if negative {
+		return -larger
+	}
+	return larger
+}
+
+// big is the number as coef times ten to the power of exp.
+func (n Number) big() (coef *big.Int, exp int32) {
+	if n.digits == nil {
+		return big.NewInt(n.coef), n.exp
+	}
+	coef, _ = new(big.Int).SetString(string(n.digits), 10)
+	if n.negative {
+		coef.Neg(coef)
+	}
+	return coef, n.exp
+}
+
+// fromBig is coef times ten to the power of exp; not ok if that is out of range.
+func fromBig(coef *big.Int, exp int32) (Number, bool) {
+	text := coef.Append(nil, 10)
+	negative := text[0] == '-'
+	if negative {
+		text = text[1:]
+	}
+	return normal(negative, text, int64(exp))
+}

@@ -1,0 +1,152 @@
+package exact
+
+import (
+	"math"
+	"math/big"
+)
+
+// Integer is the sum if it is whole: its digits, with a sign.
+func (s *Sum) Integer() (*big.Int, bool) {
+	n := s.bigInt()
+	if s.scale == 0 {
+		return n, true
+	}
+	quotient, remainder := new(big.Int).QuoRem(n, bigPow10(s.scale), new(big.Int))
+	return quotient, remainder.Sign() == 0
+}
+
+// Int64 is the sum if it is whole and fits.
+func (s *Sum) Int64() (int64, bool) {
+	if s.wide == nil && s.scale == 0 {
+		return int64(s.lo), int64(s.hi) == int64(s.lo)>>63
+	}
+	n, ok := s.Integer()
+	return n.Int64(), ok && n.IsInt64()
+}
+
+// Float is the float64 nearest to the sum.
+func (s *Sum) Float() float64 { return s.Mean(1) }
+
+// maxExactFloat is the greatest whole number up to which float64 has all.
+const maxExactFloat = 1 << 53
+
+// Mean is the float64 nearest to the sum divided by n.
+func (s *Sum) Mean(n uint64) float64 {
+	if x, ok := s.Int64(); ok && n <= maxExactFloat && -maxExactFloat <= x && x <= maxExactFloat {
+		return float64(x) / float64(n)
+	}
+	divisor := bigPow10(s.scale)
+	return Ratio(s.bigInt(), divisor.Mul(divisor, new(big.Int).SetUint64(n)))
+}
+
+// Ratio is the float64 nearest to a divided by b.
+func Ratio(a, b *big.Int) float64 {
+	x, _ := new(big.Rat).SetFrac(a, b).Float64()
+	return x
+}
+
+// rootPrecision is the number of bits with which square roots are computed before they are rounded.
+const rootPrecision = 512
+
+// Deviation is the standard deviation of a population of n numbers with a sum and a sum of squares:
+// the exact one, rounded.
+func Deviation(sum, squares *Sum, n uint64) float64 {
+	// The deviation is sqrt(n·squares - sum²) / n; all is scaled to whole numbers, the scale to an
+	// even one.
+	scale := max(2*sum.scale, squares.scale+squares.scale&1)
+	count := new(big.Int).SetUint64(n)
+	a := new(big.Int).Mul(count, squares.bigInt())
+	a.Mul(a, bigPow10(scale-squares.scale))
+	b := new(big.Int).Set(sum.bigInt())
+	b.Mul(b, b).Mul(b, bigPow10(scale-2*sum.scale))
+	if a.Cmp(b) <= 0 { // never less
+		return 0
+	}
+	root := new(big.Float).SetPrec(rootPrecision).SetInt(a.Sub(a, b))
+	root.Sqrt(root)
+	divisor := new(big.Float).SetPrec(rootPrecision).SetInt(count.Mul(count, bigPow10(scale/2)))
+	x, _ := root.Quo(root, divisor).Float64()
+	return x
+}
+
+// Bucket is the greatest of the numbers 0, ±1·10^k, ±2·10^k and ±5·10^k that is at most n.
+func (n Number) Bucket() (Number, bool) {
+	if n.Sign() == 0 {
+		return n, true
+	}
+	var scratch [24]byte
+	negative, digits, point := n.Decimal(scratch[:0])
+	first := digits[0] - '0'
+	var lead int64
+	if !negative {
+		lead = 5
+		for _, step := range [...]int64{2, 1} {
+			if int64(first) < lead {
+				lead = step
+			}
+		}
+	} else {
+		// The least of 1, 2, 5 and 10 that is at least as far from zero.
+		lead = 1
+		for _, step := range [...]int64{2, 5, 10} {
+			if int64(first) > lead || int64(first) == lead && len(digits) > 1 {
+				lead = step
+			}
+		}
+		lead = -lead
+	}
+	return fromShort(lead, int64(point-1))
+}
+
+// fromShort is the number coef, of at most two digits, times ten to the power of exp.
+func fromShort(coef, exp int64) (Number, bool) {
+	if exp <= 0 {
+		n := narrow(coef, int32(exp))
+		return n, true
+	}
+	if exp <= maxDigits-2 {
+		return Number{coef: coef * int64(pow10(int(exp)))}, true
+	}
+	return fromBig(big.NewInt(coef), int32(exp))
+}
+
+// Floor is the greatest multiple of width, greater than zero, that is at most n. It is not ok if
+// that is out of range.
+func (n Number) Floor(width Number) (Number, bool) {
+	if n.digits == nil && width.digits == nil && n.exp <= 0 && width.exp <= 0 {
+		exp := min(n.exp, width.exp)
+		a, fits := rescale(n.coef, n.exp-exp)
+		w, too := rescale(width.coef, width.exp-exp)
+		if fits && too {
+			rest := a % w
+			if rest < 0 {
+				rest += w
+			}
+			if a >= math.MinInt64+rest+1 {
+				return narrow(a-rest, exp), true
+			}
+		}
+	}
+	a, i := n.big()
+	w, j := width.big()
+	exp := min(i, j)
+	a.Mul(a, bigPow10(i-exp))
+	w.Mul(w, bigPow10(j-exp))
+	a.Sub(a, new(big.Int).Mod(a, w)) // Mod is never negative
+	return fromBig(a, exp)
+}
+
+// rescale is coef times ten to the power of n, if that fits.
+func rescale(coef int64, n int32) (int64, bool) {
+	if n == 0 {
+		return coef, true
+	}
+	if n > maxDigits {
+		return 0, coef == 0
+	}
+	p := int64(pow10(int(n)))
+	if coef > math.MaxInt64/p || coef < -(math.MaxInt64/p) {
+		return 0, false
+	}
+	return coef * p, true
+}

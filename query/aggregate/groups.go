@@ -1,0 +1,136 @@
+package aggregate
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"logstow/query/aggregate/spill"
+)
+
+// groups are those of all workers, merged. They can be read several times.
+type groups struct {
+	*plan
+	workers []*Worker
+	// refs are the sorted groups of every worker, if nothing was spilled.
+	refs [][]uint64
+	// total, from, to, ignored and seen are as those of a Worker.
+	total    uint64
+	from, to int64
+	ignored  []uint64
+	seen     []bool
+	spilled  bool
+}
+
+// newGroups prepares the groups of workers. If any spilled, all do: the memory is needed for the result.
+func newGroups(p *plan, workers []*Worker) (*groups, error) {
+	g := &groups{plan: p, workers: workers, ignored: make([]uint64, len(p.fields)), seen: make([]bool, len(p.fields))}
+	for i, w := range workers {
+		if i == 0 || w.from < g.from {
+			g.from = w.from
+		}
+		if i == 0 || w.to > g.to {
+			g.to = w.to
+		}
+		g.total += w.total
+		for i, n := range w.ignored {
+			g.ignored[i] += n
+			g.seen[i] = g.seen[i] || w.seen[i]
+		}
+		g.spilled = g.spilled || w.runs.Len() > 0
+	}
+	for _, w := range workers {
+		if !g.spilled {
+			g.refs = append(g.refs, w.table.sorted())
+			continue
+		}
+		if err := w.spill(); err != nil {
+			return nil, err
+		}
+		w.table = nil
+	}
+	return g, nil
+}
+
+// each calls f with every group in the order of the keys, as the only group of a table.
+func (g *groups) each(ctx context.Context, f func(t *table, group ref) error) error {
+	var cursors []spill.Cursor
+	for i, w := range g.workers {
+		if g.spilled {
+			cursors = append(cursors, w.runs.Cursors()...)
+		} else {
+			cursors = append(cursors, &tableCursor{table: w.table, refs: g.refs[i]})
+		}
+	}
+	merged, err := spill.Merge(cursors)
+	if err != nil {
+		return err
+	}
+	one := newSingle(g.plan)
+	err = spill.Each(merged, func(key, payload []byte) error {
+		if !one.has(key) {
+			if err := one.flush(f); err != nil {
+				return err
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			one.start(key)
+		}
+		return one.table.merge(one.group, payload)
+	})
+	if err == nil {
+		err = one.flush(f)
+	}
+	return errors.Join(err, merged.Close())
+}
+
+// tableCursor reads the sorted groups of a table.
+type tableCursor struct {
+	table *table
+	refs  []uint64
+	text  []byte
+}
+
+func (c *tableCursor) Next() (key, payload []byte, err error) {
+	if len(c.refs) == 0 {
+		return nil, nil, io.EOF
+	}
+	r := ref(c.refs[0])
+	c.refs = c.refs[1:]
+	c.text = c.table.encode(c.text[:0], r)
+	return c.table.key(r), c.text, nil
+}
+
+func (c *tableCursor) Close() error { return nil }
+
+// single merges groups of one key at a time.
+type single struct {
+	table *table
+	group ref // 0 if there is none
+}
+
+const singleMemory = 1 << 20
+
+func newSingle(p *plan) *single { return &single{table: newTable(p, singleMemory)} }
+
+// has reports whether the group has a key.
+func (s *single) has(key []byte) bool {
+	return s.group != 0 && string(s.table.key(s.group)) == string(key)
+}
+
+// start makes an empty group the only one.
+func (s *single) start(key []byte) {
+	s.table.reset()
+	s.group = s.table.newGroup(key)
+}
+
+// flush calls f with the group, if there is one, and removes it.
+func (s *single) flush(f func(t *table, group ref) error) error {
+	if s.group == 0 {
+		return nil
+	}
+	group := s.group
+	s.group = 0
+	return f(s.table, group)
+}

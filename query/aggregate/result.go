@@ -1,0 +1,270 @@
+package aggregate
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+
+	"logstow/field"
+	"logstow/query/aggregate/exact"
+	"logstow/query/aggregate/spill"
+)
+
+// MaxColumns is the maximum number of values of the pivot key.
+const MaxColumns = 100
+
+// ErrColumns is the error of a pivot key with more values than MaxColumns.
+var ErrColumns = errors.New("too many columns")
+
+// Result is what an aggregation computed.
+type Result struct {
+	// Keys are those of the Spec without the pivot key; a row has a value for each.
+	Keys []Key
+	// Columns are the functions, or all of them for every value of the pivot key.
+	Columns []Column
+	// Approximate has, for every function, whether a value of it comes from a sketch: quantiles are then
+	// within 1% of a value of that rank, numbers of different values within 2%.
+	Approximate []bool
+	// Total is the number of records.
+	Total uint64
+	// Groups is the number of rows without the limit; with a limit and a time step, that of the groups of
+	// the other keys.
+	Groups int
+	// Ignored are the fields of functions of numbers that had other values, which were ignored.
+	Ignored []Ignored
+	// Unseen are the fields of the message that no record had.
+	Unseen []field.Name
+	// From and To are the range: that of the Spec, or from the first record to just after the last.
+	From, To int64
+
+	*groups
+	sorter *spill.Sorter
+	cells  []int // where the values of a pivot key's value are in a row, by its number
+	// Scratch memory.
+	key     rowKey
+	sortKey []byte
+	payload []byte
+	scratch [][]exact.Number
+}
+
+// Column is a column of values.
+type Column struct {
+	// Header is that of the function; with a pivot key the value, followed by the function's header if
+	// there are several. A missing value is "-".
+	Header string
+	// Function is an index into the functions of the Spec.
+	Function int
+	// Pivot is the value of the pivot key, if there is one.
+	Pivot Value
+}
+
+// Ignored is the number of values of a field that were ignored, since they are not numbers.
+type Ignored struct {
+	Field field.Name
+	Count uint64
+}
+
+// Row is a row of a result.
+type Row struct {
+	// Keys and Values are valid until the next row.
+	Keys, Values []Value
+}
+
+// newResult makes an empty result; sorting takes twice the memory.
+func newResult(g *groups, dir string, memory int64) *Result {
+	r := &Result{groups: g, Total: g.total, From: g.From, To: g.To, Approximate: make([]bool, len(g.Compute))}
+	if !g.bounded() && g.total > 0 {
+		r.From, r.To = g.from, g.to+1
+	}
+	if g.total > 0 { // records may be later, of clocks that are ahead
+		r.To = max(r.To, g.to+1)
+	}
+	for i, k := range g.By {
+		if i != g.Pivot {
+			r.Keys = append(r.Keys, k)
+		}
+	}
+	for i, f := range g.fields {
+		if !g.seen[i] && f.Fixed == "" {
+			r.Unseen = append(r.Unseen, f)
+		}
+	}
+	for i, n := range g.ignored {
+		if n > 0 {
+			r.Ignored = append(r.Ignored, Ignored{g.fields[i], n})
+		}
+	}
+	limit := g.Limit
+	if g.ranksGroups() {
+		limit = 0
+	}
+	r.sorter = spill.NewSorter(dir, memory, limit)
+	r.scratch = make([][]exact.Number, len(g.stats))
+	return r
+}
+
+// mergeInto adds a group of one table to that of another.
+func (r *Result) mergeInto(s *single, t *table, group ref) error {
+	r.payload = t.encode(r.payload[:0], group)
+	return s.table.merge(s.group, r.payload)
+}
+
+// finish computes the functions of a group over a number of nanoseconds.
+func (r *Result) finish(t *table, group ref, duration int64) []Value {
+	for i := range r.scratch {
+		r.scratch[i] = r.scratch[i][:0]
+	}
+	state := t.state(group)
+	count := binary.LittleEndian.Uint64(state)
+	functions := make([]Value, len(r.Compute))
+	for i, f := range r.Compute {
+		var b []byte
+		if s := r.ofFunction[i]; s >= 0 {
+			b = state[r.stats[s].offset:]
+		}
+		switch v := &functions[i]; f.Kind {
+		case Count:
+			*v = integerValue(count)
+			if b != nil {
+				*v = integerValue(binary.LittleEndian.Uint64(b))
+			}
+		case Ratio:
+			*v = floatValue(quotient(binary.LittleEndian.Uint64(b), count))
+		case Rate:
+			*v = floatValue(perSecond(count, duration))
+		case Share:
+			*v = floatValue(quotient(count, r.total))
+		case Quantile:
+			*v = t.quantile(b, f.Q, &r.scratch[r.ofFunction[i]])
+		case Distinct:
+			*v = t.distinctValue(b)
+		case Min, Max:
+			*v = t.extreme(b)
+		case First, Last:
+			*v = t.moment(b)
+		default:
+			*v = t.ofSums(f.Kind, b)
+		}
+		r.Approximate[i] = r.Approximate[i] || functions[i].Approximate
+	}
+	return functions
+}
+
+func (t *table) extreme(b []byte) Value {
+	if slot := t.slot(b); slot != nil {
+		if n, _, err := exact.Decode(slot); err == nil {
+			return numberValue(n)
+		}
+	}
+	return Value{}
+}
+
+func (t *table) moment(b []byte) Value {
+	slot := t.slot(b)
+	if slot == nil {
+		return Value{}
+	}
+	_, _, kind, text := splitMoment(slot)
+	return keyValue(text, field.Kind(kind) == field.String)
+}
+
+func (t *table) ofSums(kind Kind, b []byte) Value {
+	n := binary.LittleEndian.Uint64(b)
+	if n == 0 {
+		return Value{}
+	}
+	sum := t.sumAt(b[8:])
+	switch kind {
+	case Avg:
+		return floatValue(sum.Mean(n))
+	case Deviation:
+		squares := t.sumAt(b[8+sumSize:])
+		return floatValue(exact.Deviation(&sum, &squares, n))
+	}
+	return sumValue(&sum)
+}
+
+// empty are the functions of no records.
+func (p *plan) empty() []Value {
+	functions := make([]Value, len(p.Compute))
+	for i, f := range p.Compute {
+		if f.Kind == Count {
+			functions[i] = Value{Kind: Integer}
+		}
+	}
+	return functions
+}
+
+// Rows yields the rows. Their order: the items of Sort; then time steps ascending, the first function
+// descending, the keys bytewise, missing ones first. A group without a value that is sorted by comes
+// last. With a time step as the only key, or as the only one beside the pivot key, steps of the range
+// without records have a row too: counts are 0, other functions missing. If the range has more than
+// 10,000 steps, only those between two with records do, unless these are more than 10,000.
+func (r *Result) Rows() iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		sorted, err := r.sorter.Sorted()
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		empty := r.empty()
+		row := Row{Values: make([]Value, len(r.Columns))}
+		stop := errors.New("stop")
+		err = spill.Each(sorted, func(_, payload []byte) error {
+			if err := r.read(&row, payload, empty); err != nil {
+				return err
+			}
+			if !yield(row, nil) {
+				return stop
+			}
+			return nil
+		})
+		closeErr := sorted.Close()
+		if errors.Is(err, stop) {
+			return // a failure to close what was only read does not matter
+		}
+		if err = errors.Join(err, closeErr); err != nil {
+			yield(Row{}, err)
+		}
+	}
+}
+
+// read decodes a row.
+func (r *Result) read(row *Row, payload []byte, empty []Value) error {
+	in := &reader{rest: payload}
+	flags := uint32(in.uvarint())
+	if !r.key.parse(r.plan, in.text(), flags, false) {
+		return errCorrupt
+	}
+	row.Keys = row.Keys[:0]
+	for i := range r.By {
+		if i != r.Pivot {
+			row.Keys = append(row.Keys, r.key.value(r.plan, i))
+		}
+	}
+	for i := range row.Values {
+		row.Values[i] = empty[r.Columns[i].Function]
+	}
+	for n := in.uvarint(); n > 0 && !in.bad; n-- {
+		start := 0
+		if r.Pivot >= 0 {
+			number := in.uvarint()
+			if number >= uint64(len(r.cells)) {
+				return errCorrupt
+			}
+			start = r.cells[number]
+		}
+		for i := range r.Compute {
+			row.Values[start+i] = readValue(in)
+		}
+	}
+	if in.bad || len(in.rest) > 0 {
+		return errCorrupt
+	}
+	return nil
+}
+
+func errTooManyColumns(header string) error {
+	return fmt.Errorf("%w: --pivot %s has more than %d values", ErrColumns, header, MaxColumns)
+}

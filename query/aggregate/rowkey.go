@@ -1,0 +1,85 @@
+package aggregate
+
+import (
+	"encoding/binary"
+
+	"logstow/query/aggregate/exact"
+)
+
+// rowKey is a group's key, taken apart.
+type rowKey struct {
+	flags uint32
+	// others are the bytes of the keys other than step and pivot, row those with the step.
+	others, row []byte
+	// texts are the values of others, nil for a missing one.
+	texts   [][]byte
+	step    int64
+	stepped bool
+	// pivot are the bytes of the pivot key.
+	pivot []byte
+}
+
+// parse takes a key apart, with a pivot key or without it; parts of it are used. It is not ok for bytes
+// that no worker wrote.
+func (k *rowKey) parse(p *plan, key []byte, flags uint32, pivot bool) bool {
+	*k = rowKey{flags: flags, texts: k.texts[:0]}
+	r := &reader{rest: key}
+	for range p.keys {
+		k.texts = append(k.texts, readKey(r))
+	}
+	k.others = key[:len(key)-len(r.rest)]
+	if p.step >= 0 {
+		step := r.bytes(8)
+		if r.bad {
+			return false
+		}
+		k.step, k.stepped = int64(binary.BigEndian.Uint64(step)^1<<63), true
+	}
+	k.row = key[:len(key)-len(r.rest)]
+	k.pivot = r.rest
+	return !r.bad && pivot == (len(k.pivot) > 0)
+}
+
+// readKey reads a value of a key, nil if it is missing.
+func readKey(r *reader) []byte {
+	n := r.uvarint()
+	if n == 0 {
+		return nil
+	}
+	return r.bytes(n - 1)
+}
+
+// value is the value of a key of By other than the pivot key.
+func (k *rowKey) value(p *plan, key int) Value {
+	if key == p.step {
+		return Value{Kind: Time, Int: k.step}
+	}
+	for i, other := range p.keys {
+		if other == key {
+			return keyValue(k.texts[i], k.flags>>key&1 != 0)
+		}
+	}
+	return Value{}
+}
+
+// keyValue is the typed value of a key's text: a number or truth value if it is one, no record had it as
+// a string, and the number is written as a result writes it.
+func keyValue(text []byte, isString bool) Value {
+	switch {
+	case text == nil:
+		return Value{}
+	case isString:
+	case string(text) == "true" || string(text) == "false":
+		return Value{Kind: Bool, Text: text}
+	default:
+		n, ok := exact.Parse(text)
+		if !ok {
+			break
+		}
+		var scratch [32]byte
+		if v := numberValue(n); string(v.Append(scratch[:0])) == string(text) {
+			return v
+		}
+	}
+	return Value{Kind: Text, Text: text}
+}

@@ -1,0 +1,113 @@
+package aggregate
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/DataDog/sketches-go/ddsketch/mapping"
+	"github.com/DataDog/sketches-go/ddsketch/store"
+)
+
+// sketch is a DDSketch: the number of values by the logarithm of their magnitude. Its content depends
+// on the values alone, not on their order, since no bins are collapsed: [exact.MaxPoint] bounds them.
+type sketch struct {
+	mapping            *mapping.LogarithmicMapping
+	positive, negative bins
+	zeros              uint64
+}
+
+// bins are the values of one sign.
+type bins struct {
+	*store.DenseStore
+	low, high int // the range of the bins
+}
+
+const (
+	// accuracy is the maximum relative error, less than the 1% that is documented.
+	accuracy = 0.0099
+	// maxBin is beyond the bins of all numbers.
+	maxBin = 40_000
+	// sketchOverhead and binSize are about the memory of a sketch and of a bin.
+	sketchOverhead = 512
+	binSize        = 10
+)
+
+func newSketch() *sketch {
+	m, _ := mapping.NewLogarithmicMapping(accuracy) // it is a valid one
+	none := func() bins { return bins{store.NewDenseStore(), math.MaxInt, math.MinInt} }
+	return &sketch{mapping: m, positive: none(), negative: none()}
+}
+
+// add adds values; it returns by how much the memory grows.
+func (s *sketch) add(x float64, count uint64) int64 {
+	switch {
+	case x > 0:
+		return s.positive.add(s.mapping.Index(x), count)
+	case x < 0:
+		return s.negative.add(s.mapping.Index(-x), count)
+	}
+	s.zeros += count
+	return 0
+}
+
+func (b *bins) add(bin int, count uint64) (grown int64) {
+	if bin < b.low || bin > b.high {
+		before := b.high - b.low + 1
+		if b.low > b.high {
+			before = 0
+		}
+		b.low, b.high = min(b.low, bin), max(b.high, bin)
+		grown = binSize * int64(b.high-b.low+1-before)
+	}
+	b.AddWithCount(bin, float64(count))
+	return grown
+}
+
+func (b *bins) count() uint64 { return uint64(b.TotalCount()) }
+
+func (s *sketch) count() uint64 { return s.negative.count() + s.zeros + s.positive.count() }
+
+// rank is about the value with a number, from 1, in their order.
+func (s *sketch) rank(number uint64) float64 {
+	negative := s.negative.count()
+	switch {
+	case number <= negative:
+		return -s.mapping.Value(s.negative.KeyAtRank(float64(negative - number)))
+	case number <= negative+s.zeros:
+		return 0
+	}
+	return s.mapping.Value(s.positive.KeyAtRank(float64(number - negative - s.zeros - 1)))
+}
+
+// encode appends the sketch: the number of zeros (uvarint), then twice, for positive and negative
+// values, the number of bins (uvarint) and per bin its index (varint) and its values (uvarint).
+func (s *sketch) encode(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, s.zeros)
+	for _, b := range [...]bins{s.positive, s.negative} {
+		n := uint64(0)
+		b.ForEach(func(int, float64) bool { n++; return false })
+		dst = binary.AppendUvarint(dst, n)
+		b.ForEach(func(bin int, count float64) bool {
+			dst = binary.AppendVarint(dst, int64(bin))
+			dst = binary.AppendUvarint(dst, uint64(count))
+			return false
+		})
+	}
+	return dst
+}
+
+// merge adds an encoded sketch; it returns by how much the memory grows.
+func (s *sketch) merge(r *reader) (grown int64) {
+	s.zeros += r.uvarint()
+	for _, b := range [...]*bins{&s.positive, &s.negative} {
+		for n := r.uvarint(); n > 0 && !r.bad; n-- {
+			bin, count := r.varint(), r.uvarint()
+			if bin < -maxBin || bin > maxBin || count == 0 || count > 1<<53 {
+				r.fail()
+				return grown
+			}
+			grown += b.add(int(bin), count)
+		}
+	}
+	return grown
+}

@@ -1,0 +1,234 @@
+package spill
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+)
+
+// Runs are sorted runs that stay few: when there are too many, they are merged.
+type Runs struct {
+	dir  string
+	runs []*Run
+}
+
+// NewRuns makes an empty list of runs in dir.
+func NewRuns(dir string) *Runs { return &Runs{dir: dir} }
+
+// maxRuns is the maximum number of runs, each with an open file.
+const maxRuns = 48
+
+// Len is the number of runs.
+func (r *Runs) Len() int { return len(r.runs) }
+
+// Add writes a run; see [Write].
+func (r *Runs) Add(fill func(put func(key, payload []byte) error) error) error {
+	if len(r.runs) >= maxRuns {
+		if err := r.compact(); err != nil {
+			return err
+		}
+	}
+	run, err := Write(r.dir, fill)
+	if err == nil {
+		r.runs = append(r.runs, run)
+	}
+	return err
+}
+
+// compact merges all runs into one.
+func (r *Runs) compact() error {
+	merged, err := Merge(r.Cursors())
+	if err != nil {
+		return err
+	}
+	run, err := Write(r.dir, func(put func(key, payload []byte) error) error {
+		return Each(merged, put)
+	})
+	if err = errors.Join(err, merged.Close()); err != nil {
+		return err
+	}
+	if err := r.Close(); err != nil {
+		return errors.Join(err, run.Close())
+	}
+	r.runs = []*Run{run}
+	return nil
+}
+
+// Each calls f with every record.
+func Each(c Cursor, f func(key, payload []byte) error) error {
+	for {
+		key, payload, err := c.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = f(key, payload)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Cursors read every run from its start.
+func (r *Runs) Cursors() []Cursor {
+	var cursors []Cursor
+	for _, run := range r.runs {
+		cursors = append(cursors, run.Cursor())
+	}
+	return cursors
+}
+
+// Close removes all runs.
+func (r *Runs) Close() error {
+	var errs []error
+	for _, run := range r.runs {
+		errs = append(errs, run.Close())
+	}
+	r.runs = nil
+	return errors.Join(errs...)
+}
+
+// Sorter sorts records of different keys. It is for one goroutine.
+type Sorter struct {
+	runs  *Runs
+	limit int // number of records to keep, 0 for all
+	// memory is the number of bytes that buffer and records may take.
+	memory  int64
+	buffer  []byte
+	records []extent
+}
+
+// extent is where a record is in the buffer.
+type extent struct{ key, payload, end int }
+
+const extentSize = 24
+
+// NewSorter makes a Sorter that takes about memory bytes, and spills to dir. It keeps the first
+// limit records, all if that is 0.
+func NewSorter(dir string, memory int64, limit int) *Sorter {
+	return &Sorter{runs: NewRuns(dir), limit: limit, memory: memory}
+}
+
+// Put adds a record.
+func (s *Sorter) Put(key, payload []byte) error {
+	need := int64(len(s.buffer)+len(key)+len(payload)) + extentSize*int64(len(s.records)+1)
+	if need > s.memory && len(s.records) > 0 {
+		if err := s.makeSpace(); err != nil {
+			return err
+		}
+	}
+	start := len(s.buffer)
+	s.grow(len(key) + len(payload))
+	s.buffer = append(append(s.buffer, key...), payload...)
+	s.records = append(s.records, extent{start, start + len(key), len(s.buffer)})
+	return nil
+}
+
+// grow makes room in the buffer, not beyond the memory that is allowed: append would.
+func (s *Sorter) grow(n int) {
+	if len(s.buffer)+n <= cap(s.buffer) {
+		return
+	}
+	size := max(len(s.buffer)+n, min(2*cap(s.buffer), int(s.memory)))
+	s.buffer = append(make([]byte, 0, size), s.buffer...)
+}
+
+// makeSpace drops the records beyond the limit, or writes a run.
+func (s *Sorter) makeSpace() error {
+	if s.limit > 0 && len(s.records) > 2*s.limit {
+		s.truncate()
+		return nil
+	}
+	return s.spill()
+}
+
+// truncate keeps the first records alone.
+func (s *Sorter) truncate() {
+	s.sort()
+	s.records = s.records[:min(len(s.records), s.limit)]
+	buffer := make([]byte, 0, cap(s.buffer))
+	for i, r := range s.records {
+		start := len(buffer)
+		buffer = append(buffer, s.buffer[r.key:r.end]...)
+		s.records[i] = extent{start, start + r.payload - r.key, len(buffer)}
+	}
+	s.buffer = buffer
+}
+
+func (s *Sorter) sort() {
+	slices.SortFunc(s.records, func(a, b extent) int {
+		return bytes.Compare(s.buffer[a.key:a.payload], s.buffer[b.key:b.payload])
+	})
+}
+
+func (s *Sorter) spill() error {
+	s.sort()
+	if s.limit > 0 {
+		s.records = s.records[:min(len(s.records), s.limit)]
+	}
+	err := s.runs.Add(func(put func(key, payload []byte) error) error {
+		for _, r := range s.records {
+			if err := put(s.buffer[r.key:r.payload], s.buffer[r.payload:r.end]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s.buffer, s.records = s.buffer[:0], s.records[:0]
+	return err
+}
+
+// Sorted reads the records in their order. No record may be added afterwards.
+func (s *Sorter) Sorted() (Cursor, error) {
+	s.sort()
+	merged, err := Merge(append(s.runs.Cursors(), &bufferCursor{s: s}))
+	if err != nil || s.limit == 0 {
+		return merged, err
+	}
+	return &limited{merged, s.limit}, nil
+}
+
+// Dir is that of NewSorter.
+func (s *Sorter) Dir() string { return s.runs.dir }
+
+// Memory is that of NewSorter.
+func (s *Sorter) Memory() int64 { return s.memory }
+
+// Close removes the runs.
+func (s *Sorter) Close() error {
+	s.buffer, s.records = nil, nil
+	return s.runs.Close()
+}
+
+// bufferCursor reads the sorted records in memory.
+type bufferCursor struct {
+	s *Sorter
+	i int
+}
+
+func (c *bufferCursor) Next() (key, payload []byte, err error) {
+	if c.i >= len(c.s.records) {
+		return nil, nil, io.EOF
+	}
+	r := c.s.records[c.i]
+	c.i++
+	return c.s.buffer[r.key:r.payload:r.payload], c.s.buffer[r.payload:r.end:r.end], nil
+}
+
+func (c *bufferCursor) Close() error { return nil }
+
+// limited ends after a number of records.
+type limited struct {
+	Cursor
+	left int
+}
+
+func (l *limited) Next() (key, payload []byte, err error) {
+	if l.left == 0 {
+		return nil, nil, io.EOF
+	}
+	l.left--
+	return l.Cursor.Next()
+}

@@ -1,0 +1,274 @@
+// Package spill sorts records of bytes that may not fit in memory: by sorted runs in temporary
+// files that are merged. Records are a key and a payload; keys sort bytewise.
+package spill
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"logstow/internal/hint"
+)
+
+// Cursor reads records in the order of their keys.
+type Cursor interface {
+	// Next returns the next record, io.EOF at the end. Its bytes are valid until the next call.
+	Next() (key, payload []byte, err error)
+	// Close releases what the cursor holds.
+	Close() error
+}
+
+const (
+	// maxRecord is the maximum size of a key and of a payload; larger ones were not written.
+	maxRecord = 1 << 30
+	// writeBuffer and readBuffer are the buffers of a run that is written and read.
+	writeBuffer = 128 << 10
+	readBuffer  = 32 << 10
+)
+
+// Run is a sorted run in a temporary file. The file has no name while it is open, on systems that
+// allow that.
+type Run struct {
+	file *os.File
+}
+
+// Write makes a run in dir (the system's temporary directory if empty) of what put is called with:
+// keys must not decrease.
+func Write(dir string, fill func(put func(key, payload []byte) error) error) (*Run, error) {
+	file, err := os.CreateTemp(dir, "logq-*")
+	if err != nil {
+		return nil, hint.Wrap(fmt.Errorf("cannot create temporary file: %w", err), "TMPDIR names the directory")
+	}
+	_ = os.Remove(file.Name()) // Close does it on systems that cannot remove an open file
+	r := &Run{file: file}
+	w := bufio.NewWriterSize(file, writeBuffer)
+	e := encoder{w: w}
+	if err = fill(e.put); err == nil && e.err == nil {
+		e.err = w.Flush()
+	}
+	if e.err != nil {
+		err = hint.Wrap(fmt.Errorf("cannot write temporary file: %w", e.err), "TMPDIR names the directory; it needs space for all groups")
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Close removes the run.
+func (r *Run) Close() error {
+	err := r.file.Close()
+	if removeErr := os.Remove(r.file.Name()); removeErr != nil && !errors.Is(removeErr, os.ErrNotExist) {
+		err = errors.Join(err, removeErr)
+	}
+	return err
+}
+
+// Cursor reads the run from its start. Closing it does not close the run.
+func (r *Run) Cursor() Cursor {
+	return newDecoder(io.NewSectionReader(r.file, 0, 1<<62))
+}
+
+// encoder writes a run: records one after the other, each
+//
+//	number of bytes that the key shares with the previous one's start (uvarint)
+//	number of the other bytes of the key (uvarint) | number of bytes of the payload (uvarint)
+//	the other bytes of the key | payload
+//
+// to the end of the file.
+type encoder struct {
+	w    *bufio.Writer
+	last []byte
+	head [3 * binary.MaxVarintLen32]byte
+	err  error // of writing, sticky
+}
+
+func (e *encoder) put(key, payload []byte) error {
+	shared := commonPrefix(e.last, key)
+	head := binary.AppendUvarint(e.head[:0], uint64(shared))
+	head = binary.AppendUvarint(head, uint64(len(key)-shared))
+	head = binary.AppendUvarint(head, uint64(len(payload)))
+	for _, part := range [...][]byte{head, key[shared:], payload} {
+		if _, err := e.w.Write(part); err != nil {
+			e.err = err
+			return err
+		}
+	}
+	e.last = append(e.last[:shared], key[shared:]...)
+	return nil
+}
+
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// decoder reads what an encoder wrote.
+type decoder struct {
+	r            *bufio.Reader
+	key, payload []byte
+}
+
+func newDecoder(r io.Reader) *decoder { return &decoder{r: bufio.NewReaderSize(r, readBuffer)} }
+
+var errCorrupt = errors.New("corrupt run")
+
+func (d *decoder) Close() error { return nil }
+
+func (d *decoder) Next() (key, payload []byte, err error) {
+	if _, err := d.r.Peek(1); errors.Is(err, io.EOF) {
+		return nil, nil, io.EOF
+	}
+	var lengths [3]uint64
+	for i := range lengths {
+		if lengths[i], err = binary.ReadUvarint(d.r); err != nil {
+			return nil, nil, readError(err)
+		}
+	}
+	shared, rest, size := lengths[0], lengths[1], lengths[2]
+	if shared > uint64(len(d.key)) || rest > maxRecord || size > maxRecord {
+		return nil, nil, readError(errCorrupt)
+	}
+	if d.key, err = read(d.r, d.key[:shared], int(rest)); err == nil {
+		d.payload, err = read(d.r, d.payload[:0], int(size))
+	}
+	if err != nil {
+		return nil, nil, readError(err)
+	}
+	return d.key, d.payload, nil
+}
+
+// read appends n bytes; memory grows with what is read, not with n.
+func read(r io.Reader, dst []byte, n int) ([]byte, error) {
+	for n > 0 {
+		part := min(n, readBuffer)
+		start := len(dst)
+		if cap(dst)-start < part {
+			dst = append(dst, make([]byte, max(part, min(n, start)))...)
+		}
+		dst = dst[:start+part]
+		if _, err := io.ReadFull(r, dst[start:]); err != nil {
+			return dst[:start], err
+		}
+		n -= part
+	}
+	return dst, nil
+}
+
+func readError(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("cannot read temporary file: %w", err)
+}
+
+// Merge reads several cursors as one; of equal keys, those of the first cursor come first. It
+// closes them.
+func Merge(cursors []Cursor) (Cursor, error) {
+	m := &merger{}
+	for i, c := range cursors {
+		m.all = append(m.all, &head{Cursor: c, number: i})
+	}
+	for _, h := range m.all {
+		if err := m.push(h); err != nil {
+			return nil, errors.Join(err, m.Close())
+		}
+	}
+	return m, nil
+}
+
+// head is a cursor with the record that it is at.
+type head struct {
+	Cursor
+	number       int
+	key, payload []byte
+}
+
+func (h *head) less(o *head) bool {
+	if c := bytes.Compare(h.key, o.key); c != 0 {
+		return c < 0
+	}
+	return h.number < o.number
+}
+
+// merger has the cursors in a heap.
+type merger struct {
+	all     []*head
+	heap    []*head
+	started bool // the first of the heap was returned
+}
+
+func (m *merger) Close() error {
+	var errs []error
+	for _, h := range m.all {
+		errs = append(errs, h.Close())
+	}
+	m.all, m.heap = nil, nil
+	return errors.Join(errs...)
+}
+
+// push puts a cursor that is not in the heap at its next record into it.
+func (m *merger) push(h *head) (err error) {
+	if h.key, h.payload, err = h.Next(); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	}
+	m.heap = append(m.heap, h)
+	for i := len(m.heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !m.heap[i].less(m.heap[parent]) {
+			break
+		}
+		m.heap[i], m.heap[parent] = m.heap[parent], m.heap[i]
+		i = parent
+	}
+	return nil
+}
+
+func (m *merger) Next() (key, payload []byte, err error) {
+	if m.started && len(m.heap) > 0 {
+		first := m.heap[0]
+		if first.key, first.payload, err = first.Next(); err != nil {
+			if !errors.Is(err, io.EOF) {
+				return nil, nil, err
+			}
+			last := len(m.heap) - 1
+			m.heap[0] = m.heap[last]
+			m.heap = m.heap[:last]
+		}
+		m.down()
+	}
+	m.started = true
+	if len(m.heap) == 0 {
+		return nil, nil, io.EOF
+	}
+	return m.heap[0].key, m.heap[0].payload, nil
+}
+
+// down puts the first of the heap where it belongs.
+func (m *merger) down() {
+	for i := 0; ; {
+		least := i
+		for _, child := range [...]int{2*i + 1, 2*i + 2} {
+			if child < len(m.heap) && m.heap[child].less(m.heap[least]) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		m.heap[i], m.heap[least] = m.heap[least], m.heap[i]
+		i = least
+	}
+}

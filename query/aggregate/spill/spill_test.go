@@ -1,0 +1,232 @@
+package spill
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"logstow/internal/hint"
+)
+
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func randomRecords(r *rand.Rand, n int) map[string]string {
+	records := map[string]string{}
+	for range n {
+		key := strings.Repeat(string(rune('a'+r.IntN(3))), r.IntN(5)) + fmt.Sprint(r.IntN(10*n))
+		records[key] = strings.Repeat("p", r.IntN(50)) + key
+		if r.IntN(500) == 0 {
+			records[key] += strings.Repeat("x", r.IntN(200_000))
+		}
+	}
+	return records
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	return len(entries)
+}
+
+func TestSorter(t *testing.T) {
+	r := seeded(t)
+	before := openFiles(t)
+	for range 60 {
+		dir := t.TempDir()
+		records := randomRecords(r, 1+r.IntN(3000))
+		keys := make([]string, 0, len(records))
+		for key := range records {
+			keys = append(keys, key)
+		}
+		limit := 0
+		if r.IntN(2) == 0 {
+			limit = 1 + r.IntN(2*len(keys))
+		}
+		s := NewSorter(dir, 1+int64(r.IntN(100_000)), limit)
+		for _, key := range keys { // in random order
+			if err := s.Put([]byte(key), []byte(records[key])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.Sort(keys)
+		if limit > 0 {
+			keys = keys[:min(limit, len(keys))]
+		}
+		c, err := s.Sorted()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		if err := Each(c, func(key, payload []byte) error {
+			if records[string(key)] != string(payload) {
+				t.Fatalf("%q has the payload %q", key, payload)
+			}
+			got = append(got, string(key))
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, keys) {
+			t.Fatalf("%d records, want %d, limit %d", len(got), len(keys), limit)
+		}
+		if err := errors.Join(c.Close(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := os.ReadDir(dir); len(left) != 0 {
+			t.Fatal("files remain", left)
+		}
+	}
+	if after := openFiles(t); after > before {
+		t.Fatalf("%d files remain open", after-before)
+	}
+}
+
+// TestMergeOrder merges equal keys of several runs: those of the first run come first.
+func TestMergeOrder(t *testing.T) {
+	t.Parallel()
+	runs := NewRuns(t.TempDir())
+	for i := range 130 { // more than are kept
+		if err := runs.Add(func(put func(key, payload []byte) error) error {
+			for _, key := range []string{"a", "ab", "b"} {
+				if err := put([]byte(key), []byte{byte(i)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if runs.Len() > maxRuns {
+			t.Fatal(runs.Len())
+		}
+	}
+	merged, err := Merge(runs.Cursors())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	if err := Each(merged, func(key, payload []byte) error {
+		if want := []string{"a", "ab", "b"}[n/130]; string(key) != want || payload[0] != byte(n%130) {
+			t.Fatalf("%d: %q %d", n, key, payload)
+		}
+		n++
+		return nil
+	}); err != nil || n != 390 {
+		t.Fatal(n, err)
+	}
+	if err := errors.Join(merged.Close(), runs.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWriteErrors(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "missing")
+	if _, err := Write(missing, nil); !errors.Is(err, os.ErrNotExist) || hint.Of(err) == "" || !strings.HasPrefix(err.Error(), "cannot create temporary file: ") {
+		t.Error(err, hint.Of(err))
+	}
+	dir, failure := t.TempDir(), errors.New("failure")
+	if _, err := Write(dir, func(func(key, payload []byte) error) error { return failure }); !errors.Is(err, failure) {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Error("files remain", left)
+	}
+}
+
+// TestFullDisk writes to /dev/full.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	e := encoder{w: bufio.NewWriterSize(full, 16)}
+	if err := e.put([]byte("key"), bytes.Repeat([]byte("x"), 100)); !errors.Is(err, syscall.ENOSPC) || !errors.Is(e.err, syscall.ENOSPC) {
+		t.Error(err, e.err)
+	}
+}
+
+// TestTruncated reads a run that ends early: that is an error except between records.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	e := encoder{w: bufio.NewWriter(&b)}
+	ends := map[int]bool{0: true}
+	for _, key := range []string{"a", "abc", "b"} {
+		if err := errors.Join(e.put([]byte(key), []byte("payload")), e.w.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		ends[b.Len()] = true
+	}
+	for n := range b.Len() + 1 {
+		err := Each(newDecoder(bytes.NewReader(b.Bytes()[:n])), func(_, _ []byte) error { return nil })
+		if ends[n] != (err == nil) || err != nil && (!errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(err.Error(), "cannot read temporary file: ")) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+}
+
+func FuzzDecoder(f *testing.F) {
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	e := encoder{w: w}
+	for _, key := range []string{"", "a", "abc", "abd", "b"} {
+		if err := e.put([]byte(key), []byte(strings.Repeat(key, 3))); err != nil {
+			f.Fatal(err)
+		}
+	}
+	w.Flush()
+	f.Add(b.Bytes())
+	f.Add([]byte{0, 0xff, 0xff, 0xff, 0xff, 3, 0, 'a'})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := newDecoder(bytes.NewReader(data))
+		var records [][2][]byte
+		for {
+			key, payload, err := d.Next()
+			if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				break
+			}
+			if err != nil {
+				return
+			}
+			records = append(records, [2][]byte{bytes.Clone(key), bytes.Clone(payload)})
+		}
+		// What was read is written and read again.
+		var b bytes.Buffer
+		w := bufio.NewWriter(&b)
+		e := encoder{w: w}
+		for _, r := range records {
+			if err := e.put(r[0], r[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Flush()
+		d = newDecoder(&b)
+		for _, r := range records {
+			key, payload, err := d.Next()
+			if err != nil || !bytes.Equal(key, r[0]) || !bytes.Equal(payload, r[1]) {
+				t.Fatal(r, key, payload, err)
+			}
+		}
+	})
+}

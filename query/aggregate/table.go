@@ -1,0 +1,402 @@
+package aggregate
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/axiomhq/hyperloglog"
+	"github.com/cespare/xxhash/v2"
+
+	"logstow/query/aggregate/exact"
+)
+
+// table has the states of groups by their keys. It is for one goroutine.
+//
+// A group is in the arena: length of the key (4 bytes), flags (4), key, padded to 8 bytes, then its
+// state: number of records (8), and the stats of the plan at their offsets.
+type table struct {
+	*plan
+	arena *arena
+	// index has open addresses: the upper half of the hash, and the group's ref; 0 is free.
+	index  []uint64
+	groups int
+
+	// These have the parts of states that are no plain bytes; a state has the index, from 1.
+	wide     []*exact.Sum
+	sketches []*sketch
+	counters []*hyperloglog.Sketch
+	// extra is about their memory.
+	extra int64
+}
+
+const (
+	minIndex    = 64
+	groupHeader = 8
+)
+
+func newTable(p *plan, limit int64) *table {
+	return &table{plan: p, arena: newArena(limit), index: make([]uint64, minIndex)}
+}
+
+// size is about the memory that the groups take.
+func (t *table) size() int64 { return t.arena.bytes + 8*int64(len(t.index)) + t.extra }
+
+// reset removes all groups.
+func (t *table) reset() {
+	t.arena.reset()
+	clear(t.index)
+	t.groups, t.extra = 0, 0
+	t.wide, t.sketches, t.counters = nil, nil, nil
+}
+
+// group is the group of a key, which is added if it is new.
+func (t *table) group(key []byte) ref {
+	hash := xxhash.Sum64(key)
+	mask := uint64(len(t.index) - 1)
+	i := hash & mask
+	for ; t.index[i] != 0; i = (i + 1) & mask {
+		if t.index[i]>>32 == hash>>32 {
+			if r := ref(t.index[i]); bytes.Equal(t.key(r), key) {
+				return r
+			}
+		}
+	}
+	r := t.newGroup(key)
+	t.index[i] = hash>>32<<32 | uint64(r)
+	if t.groups++; t.groups > len(t.index)/4*3 {
+		t.grow()
+	}
+	return r
+}
+
+func (t *table) newGroup(key []byte) ref {
+	r := t.arena.alloc(groupHeader + padded(len(key)) + t.width)
+	b := t.arena.at(r)
+	binary.LittleEndian.PutUint32(b, uint32(len(key)))
+	copy(b[groupHeader:], key)
+	return r
+}
+
+func padded(n int) int { return (n + 7) &^ 7 }
+
+func (t *table) grow() {
+	index := make([]uint64, 2*len(t.index))
+	mask := uint64(len(index) - 1)
+	for _, entry := range t.index {
+		if entry == 0 {
+			continue
+		}
+		i := xxhash.Sum64(t.key(ref(entry))) & mask
+		for index[i] != 0 {
+			i = (i + 1) & mask
+		}
+		index[i] = entry
+	}
+	t.index = index
+}
+
+func (t *table) key(r ref) []byte {
+	b := t.arena.at(r)
+	n := binary.LittleEndian.Uint32(b)
+	return b[groupHeader : groupHeader+n]
+}
+
+func (t *table) flags(r ref) uint32 { return binary.LittleEndian.Uint32(t.arena.at(r)[4:]) }
+
+func (t *table) setFlags(r ref, flags uint32) {
+	b := t.arena.at(r)[4:]
+	binary.LittleEndian.PutUint32(b, binary.LittleEndian.Uint32(b)|flags)
+}
+
+// state is a group's state.
+func (t *table) state(r ref) []byte {
+	b := t.arena.at(r)
+	start := groupHeader + padded(int(binary.LittleEndian.Uint32(b)))
+	return b[start : start+t.width]
+}
+
+// sorted are the groups in the order of their keys. It uses the index: the table must be reset before
+// a group is added.
+func (t *table) sorted() []uint64 {
+	refs := t.index[:0]
+	for _, entry := range t.index {
+		if entry != 0 {
+			refs = append(refs, entry&(1<<32-1))
+		}
+	}
+	slices.SortFunc(refs, func(a, b uint64) int { return bytes.Compare(t.key(ref(a)), t.key(ref(b))) })
+	return refs
+}
+
+// addSum adds a number, or its square, to the sum at b.
+func (t *table) addSum(b []byte, n exact.Number, square bool) {
+	last := binary.LittleEndian.Uint64(b[16:])
+	i := last >> 32
+	if i == 0 {
+		s := exact.FromWords(binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), last)
+		if square {
+			s.AddSquare(n)
+		} else {
+			s.Add(n)
+		}
+		t.putSum(b, &s)
+		return
+	}
+	if square {
+		t.wide[i-1].AddSquare(n)
+	} else {
+		t.wide[i-1].Add(n)
+	}
+}
+
+// mergeSum adds another sum to the one at b.
+func (t *table) mergeSum(b []byte, other *exact.Sum) {
+	if i := binary.LittleEndian.Uint64(b[16:]) >> 32; i != 0 {
+		t.wide[i-1].Merge(other)
+		return
+	}
+	s := t.sumAt(b)
+	s.Merge(other)
+	t.putSum(b, &s)
+}
+
+// putSum stores the sum at b, which was not wide.
+func (t *table) putSum(b []byte, s *exact.Sum) {
+	if s.Wide() {
+		wide := *s
+		t.wide = append(t.wide, &wide)
+		t.extra += exact.WideSize
+		binary.LittleEndian.PutUint64(b[16:], uint64(len(t.wide))<<32)
+		return
+	}
+	for i, w := range s.Words() {
+		binary.LittleEndian.PutUint64(b[8*i:], w)
+	}
+}
+
+// sumAt is the sum at b, to be read.
+func (t *table) sumAt(b []byte) exact.Sum {
+	last := binary.LittleEndian.Uint64(b[16:])
+	if i := last >> 32; i != 0 {
+		return *t.wide[i-1]
+	}
+	return exact.FromWords(binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:]), last)
+}
+
+// slot are the bytes in the slot at b, nil if there are none.
+func (t *table) slot(b []byte) []byte {
+	r := ref(binary.LittleEndian.Uint32(b))
+	if r == 0 {
+		return nil
+	}
+	m := t.arena.at(r)
+	return m[8 : 8+binary.LittleEndian.Uint32(m[4:])]
+}
+
+// setSlot replaces the bytes in the slot at b.
+func (t *table) setSlot(b, data []byte) {
+	r := ref(binary.LittleEndian.Uint32(b))
+	if r == 0 || int(binary.LittleEndian.Uint32(t.arena.at(r))) < len(data) {
+		capacity := padded(len(data))
+		if r != 0 {
+			capacity = max(capacity, 2*int(binary.LittleEndian.Uint32(t.arena.at(r))))
+		}
+		r = t.arena.alloc(8 + capacity)
+		binary.LittleEndian.PutUint32(t.arena.at(r), uint32(capacity))
+		binary.LittleEndian.PutUint32(b, uint32(r))
+	}
+	m := t.arena.at(r)
+	binary.LittleEndian.PutUint32(m[4:], uint32(len(data)))
+	copy(m[8:], data)
+}
+
+// ExactValues is the number of values of a group up to which quantiles are exact.
+const ExactValues = 10_000
+
+const (
+	chunkHeader = 8
+	firstChunk  = 16
+	maxChunk    = 4 << 10 // more than an encoded number
+)
+
+// addValue adds a number to the values at b.
+func (t *table) addValue(b []byte, n exact.Number) {
+	if i := binary.LittleEndian.Uint32(b[8:]); i != 0 {
+		t.extra += t.sketches[i-1].add(n.Float(), 1)
+		return
+	}
+	var scratch [24]byte
+	t.appendValues(b, n.Encode(scratch[:0]), 1)
+}
+
+// appendValues adds encoded numbers, which together fit a chunk.
+func (t *table) appendValues(b, encoded []byte, count uint32) {
+	head := ref(binary.LittleEndian.Uint32(b))
+	used, capacity := 0, 0
+	if head != 0 {
+		m := t.arena.at(head)
+		used, capacity = int(binary.LittleEndian.Uint16(m[4:])), int(binary.LittleEndian.Uint16(m[6:]))
+	}
+	if used+len(encoded) > capacity {
+		capacity = max(len(encoded), min(max(2*capacity, firstChunk), maxChunk))
+		capacity = padded(capacity)
+		r := t.arena.alloc(chunkHeader + capacity)
+		m := t.arena.at(r)
+		binary.LittleEndian.PutUint32(m, uint32(head))
+		binary.LittleEndian.PutUint16(m[6:], uint16(capacity))
+		binary.LittleEndian.PutUint32(b, uint32(r))
+		head, used = r, 0
+	}
+	m := t.arena.at(head)
+	copy(m[chunkHeader+used:], encoded)
+	binary.LittleEndian.PutUint16(m[4:], uint16(used+len(encoded)))
+	total := binary.LittleEndian.Uint32(b[4:]) + count
+	binary.LittleEndian.PutUint32(b[4:], total)
+	if total > ExactValues {
+		t.toSketch(b)
+	}
+}
+
+// toSketch replaces values by a sketch.
+func (t *table) toSketch(b []byte) {
+	s := newSketch()
+	t.extra += sketchOverhead
+	for chunk := range t.chunks(b) {
+		for len(chunk) > 0 {
+			n, rest, err := exact.Decode(chunk)
+			if err != nil {
+				break // never: decoded or encoded before
+			}
+			t.extra += s.add(n.Float(), 1)
+			chunk = rest
+		}
+	}
+	t.sketches = append(t.sketches, s)
+	binary.LittleEndian.PutUint32(b, 0)
+	binary.LittleEndian.PutUint32(b[8:], uint32(len(t.sketches)))
+}
+
+// chunks yields the chunks of encoded numbers.
+func (t *table) chunks(b []byte) func(yield func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for r := ref(binary.LittleEndian.Uint32(b)); r != 0; {
+			m := t.arena.at(r)
+			if !yield(m[chunkHeader : chunkHeader+int(binary.LittleEndian.Uint16(m[4:]))]) {
+				return
+			}
+			r = ref(binary.LittleEndian.Uint32(m))
+		}
+	}
+}
+
+// ExactDistinct is the number of different values of a group up to which their number is exact.
+const ExactDistinct = 10_000
+
+const (
+	sketched   = 1<<32 - 1
+	hashSize   = 16
+	firstSlots = 4
+	// counterPrecision is that of HyperLogLog: a standard error of 1.04 / sqrt(2^16), 0.4%.
+	counterPrecision = 16
+	counterSize      = 1<<counterPrecision + 128
+)
+
+// addHash adds a hash, not zero, to the different values at b.
+func (t *table) addHash(b []byte, hi, lo uint64) {
+	r, count := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	if count == sketched {
+		t.counters[r-1].InsertHash(hi)
+		return
+	}
+	if r == 0 {
+		r = t.newHashes(b, firstSlots)
+	}
+	m := t.arena.at(ref(r))
+	slots := binary.LittleEndian.Uint64(m)
+	if !insertHash(m[8:8+slots*hashSize], hi, lo) {
+		return
+	}
+	count++
+	binary.LittleEndian.PutUint32(b[4:], count)
+	if count > ExactDistinct {
+		t.toCounter(b)
+	} else if uint64(count) > slots/4*3 {
+		t.growHashes(b, m[8:8+slots*hashSize])
+	}
+}
+
+func (t *table) newHashes(b []byte, slots uint64) uint32 {
+	r := t.arena.alloc(8 + int(slots)*hashSize)
+	binary.LittleEndian.PutUint64(t.arena.at(r), slots)
+	binary.LittleEndian.PutUint32(b, uint32(r))
+	return uint32(r)
+}
+
+func (t *table) growHashes(b, old []byte) {
+	slots := uint64(len(old)/hashSize) * 2
+	m := t.arena.at(ref(t.newHashes(b, slots)))
+	for hi, lo := range hashes(old) {
+		insertHash(m[8:8+slots*hashSize], hi, lo)
+	}
+}
+
+// insertHash adds a hash to a table with a free slot; it reports whether it is new.
+func insertHash(table []byte, hi, lo uint64) bool {
+	mask := uint64(len(table)/hashSize - 1)
+	for i := lo & mask; ; i = (i + 1) & mask {
+		slot := table[i*hashSize : (i+1)*hashSize]
+		h, l := binary.LittleEndian.Uint64(slot), binary.LittleEndian.Uint64(slot[8:])
+		switch {
+		case h == hi && l == lo:
+			return false
+		case h|l == 0:
+			binary.LittleEndian.PutUint64(slot, hi)
+			binary.LittleEndian.PutUint64(slot[8:], lo)
+			return true
+		}
+	}
+}
+
+// hashes yields the hashes of a table.
+func hashes(table []byte) func(yield func(hi, lo uint64) bool) {
+	return func(yield func(hi, lo uint64) bool) {
+		for ; len(table) >= hashSize; table = table[hashSize:] {
+			hi, lo := binary.LittleEndian.Uint64(table), binary.LittleEndian.Uint64(table[8:])
+			if hi|lo != 0 && !yield(hi, lo) {
+				return
+			}
+		}
+	}
+}
+
+// hashTable is the table of the different values at b.
+func (t *table) hashTable(b []byte) []byte {
+	r := ref(binary.LittleEndian.Uint32(b))
+	if r == 0 {
+		return nil
+	}
+	m := t.arena.at(r)
+	return m[8 : 8+binary.LittleEndian.Uint64(m)*hashSize]
+}
+
+// toCounter replaces hashes by a HyperLogLog sketch.
+func (t *table) toCounter(b []byte) {
+	h := newCounter()
+	for hi := range hashes(t.hashTable(b)) {
+		h.InsertHash(hi)
+	}
+	t.putCounter(b, h)
+}
+
+func newCounter() *hyperloglog.Sketch {
+	h, _ := hyperloglog.NewSketch(counterPrecision, false) // the precision is valid
+	return h
+}
+
+func (t *table) putCounter(b []byte, h *hyperloglog.Sketch) {
+	t.counters = append(t.counters, h)
+	t.extra += counterSize
+	binary.LittleEndian.PutUint32(b, uint32(len(t.counters)))
+	binary.LittleEndian.PutUint32(b[4:], sketched)
+}

@@ -1,0 +1,233 @@
+package aggregate
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"strconv"
+
+	"logstow/query/aggregate/exact"
+)
+
+// ValueKind is the type of a value of a result.
+type ValueKind uint8
+
+// The types of value.
+const (
+	// Missing is no value: a field that is missing or null, or a function of no values.
+	Missing ValueKind = iota
+	// Integer is a whole number of 64 bits, in Int.
+	Integer
+	// Float is a number that was rounded, in Float.
+	Float
+	// Decimal is an exact number that Integer does not hold, in Text as [Value.Append] writes it.
+	Decimal
+	// Bool is true or false, in Text.
+	Bool
+	// Text is text.
+	Text
+	// Time is the start of a time step in Unix nanoseconds, in Int.
+	Time
+)
+
+// Value is a value of a result. It is valid until the next row.
+type Value struct {
+	Kind  ValueKind
+	Int   int64
+	Float float64
+	Text  []byte
+	// Approximate is set if the number comes from a sketch.
+	Approximate bool
+}
+
+// Append appends a number or text as every format writes it; nothing for Missing, Unix
+// nanoseconds for Time. Floats are in the shortest form that is read back as the same.
+func (v Value) Append(dst []byte) []byte {
+	switch v.Kind {
+	case Integer, Time:
+		return strconv.AppendInt(dst, v.Int, 10)
+	case Float:
+		return appendFloat(dst, v.Float)
+	case Decimal, Bool, Text:
+		return append(dst, v.Text...)
+	}
+	return dst
+}
+
+// appendFloat is as JavaScript and Go's encoding/json write numbers.
+func appendFloat(dst []byte, x float64) []byte {
+	if magnitude := math.Abs(x); magnitude != 0 && (magnitude < 1e-6 || magnitude >= 1e21) {
+		dst = strconv.AppendFloat(dst, x, 'e', -1, 64)
+		if n := len(dst); string(dst[n-4:n-1]) == "e-0" {
+			dst = append(dst[:n-2], dst[n-1])
+		}
+		return dst
+	}
+	return strconv.AppendFloat(dst, x, 'f', -1, 64)
+}
+
+// Number is the nearest float64 of a number.
+func (v Value) Number() (x float64, ok bool) {
+	switch v.Kind {
+	case Integer:
+		return float64(v.Int), true
+	case Float:
+		return v.Float, true
+	case Decimal:
+		n, ok := exact.Parse(v.Text)
+		return n.Float(), ok
+	}
+	return 0, false
+}
+
+// IsNumber reports whether the value is a number.
+func (v Value) IsNumber() bool { return v.Kind == Integer || v.Kind == Float || v.Kind == Decimal }
+
+func integerValue(n uint64) Value {
+	if n > math.MaxInt64 {
+		return Value{Kind: Decimal, Text: strconv.AppendUint(nil, n, 10)}
+	}
+	return Value{Kind: Integer, Int: int64(n)}
+}
+
+func numberValue(n exact.Number) Value {
+	if i, ok := n.Int64(); ok {
+		return Value{Kind: Integer, Int: i}
+	}
+	return Value{Kind: Decimal, Text: n.Append(nil)}
+}
+
+// sumValue is a sum: exact if it is whole, otherwise rounded.
+func sumValue(s *exact.Sum) Value {
+	if i, ok := s.Int64(); ok {
+		return Value{Kind: Integer, Int: i}
+	}
+	if n, ok := s.Integer(); ok {
+		return Value{Kind: Decimal, Text: n.Append(nil, 10)}
+	}
+	return Value{Kind: Float, Float: s.Float()}
+}
+
+func floatValue(x float64) Value { return Value{Kind: Float, Float: x} }
+
+// quotient is a / b rounded, 0 if b is.
+func quotient(a, b uint64) float64 {
+	const exactFloat = 1 << 53
+	switch {
+	case b == 0:
+		return 0
+	case a <= exactFloat && b <= exactFloat:
+		return float64(a) / float64(b)
+	}
+	return exact.Ratio(new(big.Int).SetUint64(a), new(big.Int).SetUint64(b))
+}
+
+// perSecond is n divided by a number of nanoseconds, 0 if there are none.
+func perSecond(n uint64, nanoseconds int64) float64 {
+	if nanoseconds <= 0 {
+		return 0
+	}
+	a := new(big.Int).SetUint64(n)
+	return exact.Ratio(a.Mul(a, big.NewInt(1e9)), big.NewInt(nanoseconds))
+}
+
+// appendValue encodes a value: kind with 0x80 if it is approximate (1 byte), then the number as 8
+// bytes or the length (uvarint) and the text.
+func appendValue(dst []byte, v Value) []byte {
+	kind := byte(v.Kind)
+	if v.Approximate {
+		kind |= approximateBit
+	}
+	dst = append(dst, kind)
+	switch v.Kind {
+	case Integer, Time:
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(v.Int))
+	case Float:
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.Float))
+	case Decimal, Bool, Text:
+		dst = binary.AppendUvarint(dst, uint64(len(v.Text)))
+		dst = append(dst, v.Text...)
+	}
+	return dst
+}
+
+const approximateBit = 0x80
+
+// readValue decodes a value.
+func readValue(r *reader) (v Value) {
+	kind := r.byte()
+	v.Kind, v.Approximate = ValueKind(kind&^approximateBit), kind&approximateBit != 0
+	switch v.Kind {
+	case Missing:
+	case Integer, Time:
+		v.Int = int64(r.uint64())
+	case Float:
+		v.Float = math.Float64frombits(r.uint64())
+	case Decimal, Bool, Text:
+		v.Text = r.text()
+	default:
+		r.fail()
+	}
+	return v
+}
+
+// reader takes encoded bytes apart; its first failure stays.
+type reader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *reader) fail() { r.rest, r.bad = nil, true }
+
+func (r *reader) byte() byte {
+	if len(r.rest) < 1 {
+		r.fail()
+		return 0
+	}
+	b := r.rest[0]
+	r.rest = r.rest[1:]
+	return b
+}
+
+func (r *reader) uint64() uint64 {
+	if len(r.rest) < 8 {
+		r.fail()
+		return 0
+	}
+	n := binary.LittleEndian.Uint64(r.rest)
+	r.rest = r.rest[8:]
+	return n
+}
+
+func (r *reader) uvarint() uint64 {
+	n, width := binary.Uvarint(r.rest)
+	if width <= 0 {
+		r.fail()
+		return 0
+	}
+	r.rest = r.rest[width:]
+	return n
+}
+
+func (r *reader) varint() int64 {
+	n, width := binary.Varint(r.rest)
+	if width <= 0 {
+		r.fail()
+		return 0
+	}
+	r.rest = r.rest[width:]
+	return n
+}
+
+// bytes are the next n bytes, not copied.
+func (r *reader) bytes(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.fail()
+		return nil
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *reader) text() []byte { return r.bytes(r.uvarint()) }

@@ -1,0 +1,245 @@
+package aggregate
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/dgryski/go-metro"
+
+	"logstow/field"
+	"logstow/query/aggregate/exact"
+	"logstow/query/aggregate/spill"
+)
+
+// Record is a record to add. Its bytes are copied where they are kept.
+type Record struct {
+	// Time is in Unix nanoseconds.
+	Time int64
+	// Sequence orders records of the same time, bytewise. It must be unique among those; it matters
+	// only if [Aggregation.Ordered].
+	Sequence []byte
+	// Values are those of [Aggregation.Fields], in that order.
+	Values []field.Value
+	// Holds are the truth of [Aggregation.Conditions], in that order: whether each is true, not false
+	// or unknown.
+	Holds []bool
+}
+
+// Worker adds records, for one goroutine.
+type Worker struct {
+	*plan
+	table *table
+	runs  *spill.Runs
+	limit int64
+	added int // records since groups were spilled
+
+	key     []byte
+	text    []byte
+	numbers []exact.Number // of the fields that are read as numbers, by their index
+	isNum   []bool
+
+	// stepFrom and stepTo are the last step.
+	stepFrom, stepTo int64
+
+	// total is the number of records, from and to are their first and last time, ignored counts by
+	// field the values that should be numbers and are not.
+	total    uint64
+	from, to int64
+	ignored  []uint64
+	// seen is set for the fields that a record had.
+	seen []bool
+}
+
+// minAdded is the minimum number of records between two spills: a single group may be larger than the
+// limit.
+const minAdded = 64
+
+func newWorker(p *plan, limit int64, dir string) *Worker {
+	return &Worker{
+		plan: p, table: newTable(p, limit), runs: spill.NewRuns(dir), limit: limit,
+		numbers: make([]exact.Number, len(p.fields)), isNum: make([]bool, len(p.fields)), ignored: make([]uint64, len(p.fields)), seen: make([]bool, len(p.fields)),
+		from: math.MaxInt64, to: math.MinInt64,
+	}
+}
+
+// Add adds a record. An error is one of writing temporary files, after which the aggregation is to be
+// closed.
+func (w *Worker) Add(rec *Record) error { return w.AddCount(rec, 1) }
+
+// AddCount adds n records that are alike. It is for functions of the number of records alone:
+// others would count the values of one.
+func (w *Worker) AddCount(rec *Record, n uint64) error {
+	if w.added++; w.added > minAdded && w.table.size() > w.limit {
+		if err := w.spill(); err != nil {
+			return err
+		}
+	}
+	w.total += n
+	w.from, w.to = min(w.from, rec.Time), max(w.to, rec.Time)
+	for i := range rec.Values {
+		w.seen[i] = w.seen[i] || rec.Values[i].Kind != field.Missing
+	}
+	w.readNumbers(rec)
+	flags := w.makeKey(rec)
+	group := w.table.group(w.key)
+	if flags != 0 {
+		w.table.setFlags(group, flags)
+	}
+	state := w.table.state(group)
+	addUint(state, n)
+	for i := range w.stats {
+		w.addStat(&w.stats[i], state, rec, n)
+	}
+	return nil
+}
+
+// readNumbers reads the fields that are to be numbers.
+func (w *Worker) readNumbers(rec *Record) {
+	for _, i := range w.numeric {
+		v := rec.Values[i]
+		ok := v.Kind == field.Number || v.Kind == field.Bare
+		if ok {
+			w.numbers[i], ok = exact.Parse(v.Text)
+		}
+		w.isNum[i] = ok
+		if !ok && v.Kind != field.Missing && v.Kind != field.Null {
+			w.ignored[i]++
+		}
+	}
+}
+
+// makeKey makes the record's key: the keys other than step and pivot, the step, the pivot key. A value
+// is 0 if it is missing, otherwise its length + 1 (uvarint), and its text; a step is 8 bytes that sort.
+// flags has a bit for each key of By whose value is a string, not a number or truth value that reads
+// the same.
+func (w *Worker) makeKey(rec *Record) (flags uint32) {
+	w.key = w.key[:0]
+	for _, i := range w.keys {
+		flags |= w.appendKey(rec, i)
+	}
+	if w.step >= 0 {
+		if rec.Time < w.stepFrom || rec.Time >= w.stepTo {
+			step := w.By[w.step].Step
+			w.stepFrom = step.Start(rec.Time, w.Zone)
+			w.stepTo = step.End(w.stepFrom, w.Zone)
+		}
+		w.key = binary.BigEndian.AppendUint64(w.key, uint64(w.stepFrom)^1<<63)
+	}
+	if w.Pivot >= 0 {
+		flags |= w.appendKey(rec, w.Pivot)
+	}
+	return flags
+}
+
+func (w *Worker) appendKey(rec *Record, key int) (flags uint32) {
+	input := w.keyOf[key]
+	if w.By[key].Bucket {
+		bucket, ok := w.bucket(key, input)
+		if !ok {
+			w.key = append(w.key, 0)
+			return 0
+		}
+		w.text = bucket.Append(w.text[:0])
+		w.key = binary.AppendUvarint(w.key, uint64(len(w.text))+1)
+		w.key = append(w.key, w.text...)
+		return 0
+	}
+	v := rec.Values[input]
+	if v.Kind == field.Missing || v.Kind == field.Null {
+		w.key = append(w.key, 0)
+		return 0
+	}
+	w.key = binary.AppendUvarint(w.key, uint64(len(v.Text))+1)
+	w.key = append(w.key, v.Text...)
+	if v.Kind == field.String {
+		return 1 << key
+	}
+	return 0
+}
+
+// bucket is the lower bound of a number's bucket.
+func (w *Worker) bucket(key, input int) (n exact.Number, ok bool) {
+	if !w.isNum[input] {
+		return n, false
+	}
+	if width := w.By[key].Width; width.Sign() > 0 {
+		return w.numbers[input].Floor(width)
+	}
+	return w.numbers[input].Bucket()
+}
+
+func (w *Worker) addStat(s *stat, state []byte, rec *Record, n uint64) {
+	b := state[s.offset:]
+	switch s.kind {
+	case holds:
+		if rec.Holds[s.input] {
+			addUint(b, n)
+		}
+	case distinct:
+		if v := rec.Values[s.input]; v.Kind != field.Missing && v.Kind != field.Null {
+			hi, lo := metro.Hash128(v.Text, hashSeed)
+			if hi|lo == 0 {
+				lo = 1 // zero is a free slot
+			}
+			w.table.addHash(b, hi, lo)
+		}
+	case first, last:
+		w.addMoment(s, b, rec)
+	default:
+		if w.isNum[s.input] {
+			w.addNumber(s, b, w.numbers[s.input])
+		}
+	}
+}
+
+// hashSeed makes the hashes of distinct. It is fixed, so that results are the same at each run.
+const hashSeed = 0x6c6f6773746f7731
+
+func (w *Worker) addNumber(s *stat, b []byte, n exact.Number) {
+	switch s.kind {
+	case moments:
+		addUint(b, 1)
+		w.table.addSum(b[8:], n, false)
+		if s.squares {
+			w.table.addSum(b[8+sumSize:], n, true)
+		}
+	case minimum, maximum:
+		w.table.addExtreme(s.kind, b, n)
+	case values:
+		w.table.addValue(b, n)
+	}
+}
+
+// addMoment keeps the record's value if it is the first or last.
+func (w *Worker) addMoment(s *stat, b []byte, rec *Record) {
+	v := rec.Values[s.input]
+	if v.Kind == field.Missing || v.Kind == field.Null {
+		return
+	}
+	if slot := w.table.slot(b); slot != nil {
+		if at := int64(binary.LittleEndian.Uint64(slot)); at != rec.Time && rec.Time < at != (s.kind == first) {
+			return
+		}
+	}
+	w.text = appendMoment(w.text[:0], rec.Time, rec.Sequence, byte(v.Kind), v.Text)
+	if slot := w.table.slot(b); slot == nil || compareMoments(w.text, slot) < 0 == (s.kind == first) {
+		w.table.setSlot(b, w.text)
+	}
+}
+
+// spill writes the groups as a sorted run.
+func (w *Worker) spill() error {
+	refs := w.table.sorted()
+	err := w.runs.Add(func(put func(key, payload []byte) error) error {
+		for _, r := range refs {
+			w.text = w.table.encode(w.text[:0], ref(r))
+			if err := put(w.table.key(ref(r)), w.text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	w.table.reset()
+	w.added = 0
+	return err
+}

@@ -1,0 +1,70 @@
+package patterns
+
+// partitionValues is how many values each of several words, all else being equal, has if they are
+// variable.
+const partitionValues = 2 * wordValues
+
+// partition merges drafts, all of the same number of words, of which several words vary: too many
+// together for [generalize] to find drafts that differ in one only. Drafts are divided by the word
+// with the fewest values, again and again, until all words that vary have many values and no
+// more vary than are constant.
+func partition(drafts []*draft) {
+	if len(drafts) < partitionValues {
+		return
+	}
+	fewest, constant, varying := -1, 0, 0
+	var least int
+	for i := range drafts[0].words {
+		n := countValues(drafts, i)
+		switch {
+		case n == 1 && isLiteral(drafts[0].words[i]):
+			constant++
+		case n > 1:
+			if varying++; fewest < 0 || n < least {
+				fewest, least = i, n
+			}
+		}
+	}
+	switch {
+	case fewest < 0:
+	case least >= partitionValues && constant >= 2 && constant >= varying:
+		mergeVarying(drafts)
+	default:
+		parts := map[string][]*draft{}
+		for _, d := range drafts {
+			parts[d.words[fewest]] = append(parts[d.words[fewest]], d)
+		}
+		for _, part := range parts {
+			partition(part)
+		}
+	}
+}
+
+// countValues is the number of values of word i.
+func countValues(drafts []*draft, i int) int {
+	values := map[uint64]struct{}{}
+	for _, d := range drafts {
+		values[d.hashes[i]] = struct{}{}
+	}
+	return len(values)
+}
+
+// mergeVarying makes one of drafts: words that vary become wildcards.
+func mergeVarying(drafts []*draft) {
+	first := drafts[0]
+	for i, word := range first.words {
+		v := newVariants(word)
+		for _, d := range drafts[1:] {
+			v.add(d.words[i])
+		}
+		if v.n > 1 {
+			word, _ = v.generalized()
+			first.set(i, word)
+			first.wild |= 1 << i
+		}
+	}
+	for _, d := range drafts[1:] {
+		first.tally.merge(d.tally)
+		d.into = first
+	}
+}

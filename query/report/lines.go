@@ -1,0 +1,126 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+
+	"logstow/query/aggregate"
+)
+
+// cell is a value as CSV has it.
+func cell(v aggregate.Value, times times) string {
+	if v.Kind == aggregate.Time {
+		return times.text(v)
+	}
+	return string(v.Append(nil))
+}
+
+// rows are the rows, none if no record was found.
+func rows(r *aggregate.Result) iter.Seq2[aggregate.Row, error] {
+	if r.Total == 0 {
+		return func(func(aggregate.Row, error) bool) {}
+	}
+	return r.Rows()
+}
+
+func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
+	out := csv.NewWriter(w)
+	line := make([]string, 0, len(r.Keys)+len(r.Columns))
+	for _, k := range r.Keys {
+		line = append(line, k.Header)
+	}
+	for _, c := range r.Columns {
+		line = append(line, approximately(r.Approximate[c.Function])+c.Header)
+	}
+	_ = out.Write(line) // Error returns it
+	for row, err := range rows(r) {
+		if err != nil {
+			return err
+		}
+		line = line[:0]
+		for _, v := range row.Keys {
+			line = append(line, cell(v, times))
+		}
+		for _, v := range row.Values {
+			line = append(line, cell(v, times))
+		}
+		_ = out.Write(line)
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func writeJSON(w io.Writer, r *aggregate.Result, times times) error {
+	out := bufio.NewWriter(w)
+	var names [][]byte
+	name := func(header string) error {
+		text, err := quoted(header)
+		names = append(names, text)
+		return err
+	}
+	for _, k := range r.Keys {
+		if err := name(k.Header); err != nil {
+			return err
+		}
+	}
+	for _, c := range r.Columns {
+		if err := name(c.Header); err != nil {
+			return err
+		}
+	}
+	var line []byte
+	for row, err := range rows(r) {
+		if err != nil {
+			return err
+		}
+		line = line[:0]
+		var rough [][]byte
+		for i, values := 0, [2][]aggregate.Value{row.Keys, row.Values}; i < len(names); i++ {
+			v := values[0]
+			at := i
+			if i >= len(row.Keys) {
+				v, at = values[1], i-len(row.Keys)
+			}
+			line = append(append(append(line, ','), names[i]...), ':')
+			if line, err = appendJSON(line, v[at], times); err != nil {
+				return err
+			}
+			if v[at].Approximate {
+				rough = append(rough, names[i])
+			}
+		}
+		if len(rough) > 0 {
+			line = fmt.Appendf(line, `,"approximate":[%s]`, bytes.Join(rough, []byte(",")))
+		}
+		line[0] = '{'
+		if _, err := out.Write(append(line, "}\n"...)); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// quoted is a text as JSON, with < > & as they are.
+func quoted(text string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(text)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+func appendJSON(dst []byte, v aggregate.Value, times times) ([]byte, error) {
+	switch v.Kind {
+	case aggregate.Missing:
+		return append(dst, "null"...), nil
+	case aggregate.Text, aggregate.Time:
+		text, err := quoted(cell(v, times))
+		return append(dst, text...), err
+	}
+	return v.Append(dst), nil
+}

@@ -1,0 +1,31 @@
+// Package report writes results of stats: as a table for people, CSV or JSON.
+package report
+
+import (
+	"time"
+)
+
+// The formats.
+const (
+	// Table is aligned columns for people. A missing value is "-", a share and a ratio are in percent,
+	// fractions are rounded.
+	Table = "table"
+	// JSON is an object a line: numbers exact, times in RFC 3339, a missing value null. If a value of the
+	// row is approximate, the member "approximate" has the headers of those that are.
+	JSON = "json"
+	// CSV follows RFC 4180; the first line has the headers, with "~" before those of functions of which a
+	// value is approximate. A missing value is empty.
+	CSV = "csv"
+)
+
+// Formats are all formats.
+func Formats() []string { return []string{Table, JSON, CSV} }
+
+// Options say how to write.
+type Options struct {
+	Format string
+	// Zone is that of times; nil is UTC.
+	Zone *time.Location
+	// Bars are drawn in a table: behind rows, and as sparklines of groups over time.
+	Bars bool
+}

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"logstow/query/aggregate"
+	"logstow/query/output"
+)
+
+// barWidth is the length of the longest bar in characters.
+const barWidth = 40
+
+// table writes aligned columns. It reads the rows twice: first their widths, then what they have.
+type table struct {
+	*aggregate.Result
+	Options
+	// functions has, for each column, the kind of its function.
+	functions []aggregate.Kind
+	widths    []int // in characters, of keys and values
+	right     []bool
+	most      float64 // greatest value of the first column
+	cells     []string
+	trends    trends
+	times     times
+}
+
+func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
+	t := &table{Result: r, Options: o, most: 1, times: newTimes(r, o.Zone)}
+	for _, k := range r.Keys {
+		t.addColumn(k.Header)
+	}
+	for _, c := range r.Columns {
+		t.addColumn(c.Header)
+		t.functions = append(t.functions, r.Spec.Compute[c.Function].Kind)
+	}
+	for i := range t.right {
+		t.right[i] = i >= len(r.Keys)
+	}
+	rows := 0
+	for row, err := range r.Rows() {
+		if err != nil {
+			return err
+		}
+		for i, text := range t.row(row) {
+			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(text))
+		}
+		if len(row.Values) > 0 {
+			x, _ := row.Values[0].Number()
+			t.most = max(t.most, x)
+		}
+		rows++
+	}
+	if rows == 0 || r.Total == 0 {
+		return nil
+	}
+	out := bufio.NewWriter(w)
+	var headers []string
+	for _, k := range r.Keys {
+		headers = append(headers, output.Visible(k.Header))
+	}
+	for _, c := range r.Columns {
+		headers = append(headers, output.Visible(c.Header))
+	}
+	t.print(out, headers, "")
+	for row, err := range r.Rows() {
+		if err != nil {
+			return err
+		}
+		bar := ""
+		if t.Bars && len(r.Columns) > 0 && r.Pivot < 0 {
+			if x, ok := row.Values[0].Number(); ok && x > 0 {
+				bar = strings.Repeat("█", max(1, int(barWidth*x/t.most)))
+			}
+			t.trends.add(r, row, t.times)
+		}
+		t.print(out, t.row(row), bar)
+	}
+	t.trends.print(out, r.Columns)
+	return out.Flush()
+}
+
+func (t *table) addColumn(header string) {
+	t.widths = append(t.widths, utf8.RuneCountInString(output.Visible(header)))
+	t.right = append(t.right, false)
+}
+
+// print writes a line: text to the left, numbers to the right.
+func (t *table) print(w *bufio.Writer, cells []string, bar string) {
+	var line strings.Builder
+	for i, text := range cells {
+		if i > 0 {
+			line.WriteString("  ")
+		}
+		blanks := strings.Repeat(" ", t.widths[i]-utf8.RuneCountInString(text))
+		if t.right[i] {
+			text, blanks = blanks, text
+		}
+		line.WriteString(text)
+		line.WriteString(blanks)
+	}
+	if bar != "" {
+		line.WriteString("  " + bar)
+	}
+	_, _ = w.WriteString(strings.TrimRight(line.String(), " ")) // Flush returns the error
+	_ = w.WriteByte('\n')
+}
+
+// row are the texts of a row, valid until the next call.
+func (t *table) row(row aggregate.Row) []string {
+	t.cells = t.cells[:0]
+	for _, v := range row.Keys {
+		t.cells = append(t.cells, keyText(v, t.times))
+	}
+	for i, v := range row.Values {
+		t.cells = append(t.cells, approximately(v.Approximate)+functionText(v, t.functions[i], t.times))
+	}
+	return t.cells
+}

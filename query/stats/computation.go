@@ -1,0 +1,98 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"logstow/query/aggregate"
+	"logstow/query/match"
+
+	"logstow/field"
+	"logstow/field/where"
+)
+
+// Computation is what to compute of the records that a query selects. It is immutable.
+type Computation struct {
+	spec       aggregate.Spec
+	conditions []*where.Program
+	// names are the fields of the message: those of the aggregation, then those of the conditions, of
+	// which each starts at one of firsts.
+	names  []string
+	firsts []int
+	// values are the fields of the aggregation, in its order.
+	values []value
+	// timed and ordered are set if times and the order of records matter.
+	timed, ordered bool
+}
+
+// Compile compiles a spec; relative times in conditions are relative to now. Errors are about the spec
+// and wrap [match.ErrSelection].
+func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
+	a, err := aggregate.New(spec, aggregate.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", match.ErrSelection, err)
+	}
+	c := &Computation{spec: spec, timed: a.Timed(), ordered: a.Ordered()}
+	for _, f := range a.Fields() {
+		c.values = append(c.values, c.value(f))
+	}
+	for _, f := range a.Conditions() {
+		program, err := where.Compile(f.Expr, now)
+		if err != nil {
+			return nil, fmt.Errorf("%w: --compute: condition from character %d on: %w", match.ErrSelection, f.ExprAt, err)
+		}
+		c.conditions = append(c.conditions, program)
+		c.firsts = append(c.firsts, len(c.names))
+		c.names = append(c.names, program.Fields()...)
+		c.timed = c.timed || program.Timed()
+	}
+	return c, errors.Join(err, a.Close())
+}
+
+// valueKind is where a value of the aggregation is from.
+type valueKind uint8
+
+const (
+	timeValue valueKind = iota
+	levelValue
+	serviceValue
+	sourceValue
+	instanceValue
+	messageValue
+	fieldValue
+)
+
+// value is a field of the aggregation.
+type value struct {
+	kind valueKind
+	// index is that of a field of the message among all names.
+	index int
+}
+
+// value is that of a field, whose name is added to the names if it is one of the message.
+func (c *Computation) value(f field.Name) value {
+	kinds := map[field.Fixed]valueKind{
+		field.Time: timeValue, field.Level: levelValue, field.Service: serviceValue,
+		field.Source: sourceValue, field.Instance: instanceValue, field.Message: messageValue,
+	}
+	if kind, ok := kinds[f.Fixed]; ok {
+		c.timed = c.timed || kind == timeValue
+		return value{kind: kind}
+	}
+	c.names = append(c.names, f.Field)
+	return value{kind: fieldValue, index: len(c.names) - 1}
+}
+
+// needsOrigin reports whether the segment that a record was written in matters.
+func (c *Computation) needsOrigin() bool {
+	if c.ordered {
+		return true
+	}
+	for _, v := range c.values {
+		if v.kind == instanceValue {
+			return true
+		}
+	}
+	return false
+}

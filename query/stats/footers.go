@@ -1,0 +1,171 @@
+package stats
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"logstow/query/aggregate"
+	"logstow/query/fetch"
+	"logstow/query/merge"
+	"logstow/query/source"
+
+	"logstow/field"
+	"logstow/record"
+)
+
+// fromFooters counts records by metadata and footers, which have their numbers by level, and by minute
+// and level.
+type fromFooters struct {
+	*Computation
+	*merge.Scheduler
+	counts *worker
+	// step is the time step; zero if there is none.
+	step field.Step
+	err  error
+}
+
+// newFromFooters returns nil unless footers have all that is computed.
+func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregation) *fromFooters {
+	if !all.CountsOnly() || len(c.conditions) > 0 || !s.Matcher.TimeAndLevelOnly() || c.ratesRecords() {
+		return nil
+	}
+	for _, v := range c.values {
+		if v.kind != levelValue && v.kind != serviceValue && v.kind != instanceValue {
+			return nil
+		}
+	}
+	f := &fromFooters{Computation: c, Scheduler: s, counts: &worker{Computation: c, Worker: all.Worker()}}
+	for _, key := range c.spec.By {
+		if !key.Step.IsZero() {
+			if f.step = key.Step; !f.step.Minutes() {
+				return nil
+			}
+		}
+	}
+	return f
+}
+
+// ratesRecords reports whether the range of a rate is that of the records.
+func (c *Computation) ratesRecords() bool {
+	return c.spec.From == 0 && c.spec.To == 0 && slices.ContainsFunc(c.spec.Compute, func(f aggregate.Function) bool { return f.Kind == aggregate.Rate })
+}
+
+// samePeriod reports whether two times, and all between them, are in the same time step.
+func (f *fromFooters) samePeriod(from, to int64) bool {
+	return f.step.IsZero() || f.step.Start(from, f.zone()) == f.step.Start(to, f.zone())
+}
+
+func (f *fromFooters) zone() *time.Location {
+	if f.spec.Zone == nil {
+		return time.UTC
+	}
+	return f.spec.Zone
+}
+
+// add counts records of a segment by metadata.
+func (f *fromFooters) add(seg *source.Segment, at int64, levels record.Counts) {
+	for l, n := range levels {
+		if n == 0 || !f.Matcher.Levels.Has(record.Level(l)) || f.err != nil {
+			continue
+		}
+		w := f.counts
+		w.record.Time, w.record.Values = at, w.record.Values[:0]
+		for _, v := range f.values {
+			w.record.Values = append(w.record.Values, w.fixed(v.kind, seg, seg.Name.Service, at, &record.Columns{Level: record.Level(l)}))
+		}
+		f.err = w.AddCount(&w.record, n)
+	}
+}
+
+// unanswered counts what metadata and footers answer, and yields the blocks that have to be read for the
+// rest.
+func (f *fromFooters) unanswered(ctx context.Context, segments []*source.Segment) iter.Seq[*fetch.Task] {
+	return func(yield func(*fetch.Task) bool) {
+		var unknown []*source.Segment
+		for _, seg := range segments {
+			if f.answers(seg) && f.samePeriod(seg.Meta.Start, seg.Meta.End) && f.MetadataSuffices(seg) {
+				f.add(seg, seg.Meta.Start, seg.Meta.Levels)
+				f.Recorder.ProcessedBytes(seg.Size)
+			} else {
+				unknown = append(unknown, seg)
+			}
+		}
+		w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
+		for o := range fetch.OrderedParallel(ctx, w, slices.Values(unknown), func(*source.Segment) int64 { return 0 },
+			func(ctx context.Context, seg *source.Segment) fetch.Opened { return f.Open(ctx, seg, 0) }) {
+			if f.countedByInputs(o) {
+				continue
+			}
+			if o.Footer != nil && !f.step.IsZero() && f.answers(o.Segment) {
+				for _, m := range o.Footer.Minutes {
+					if f.minuteInRange(m.Start) {
+						f.add(o.Segment, m.Start*int64(time.Second), m.Levels)
+					}
+				}
+			}
+			for _, t := range o.Tasks {
+				if f.countedByFooter(t) {
+					f.Recorder.Processed(t.Segment, t.Block.Stored)
+					continue
+				}
+				if !yield(t) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// answers reports whether a segment's metadata and footer have what is counted by: not an output of
+// compaction by instance, or without some of its inputs.
+func (f *fromFooters) answers(seg *source.Segment) bool {
+	return seg.Excluded == nil && (!seg.Meta.IsOutput() || !f.needsOrigin())
+}
+
+// countedByInputs counts an opened output of compaction by its list of inputs, if that is enough.
+func (f *fromFooters) countedByInputs(o fetch.Opened) bool {
+	if o.Inputs == nil || f.answers(o.Segment) || !f.samePeriod(o.Segment.Meta.Start, o.Segment.Meta.End) ||
+		!f.Matcher.LevelsSuffice(o.Segment.Meta.Start, o.Segment.Meta.End) {
+		return false
+	}
+	for i := range o.Inputs {
+		if !o.Segment.Excluded[i] {
+			f.add(&o.Inputs[i], o.Segment.Meta.Start, o.Inputs[i].Meta.Levels)
+		}
+	}
+	for _, t := range o.Tasks {
+		f.Recorder.Processed(t.Segment, t.Block.Stored)
+	}
+	return true
+}
+
+// minuteInRange reports whether all of a minute, in Unix seconds, is in the range.
+func (f *fromFooters) minuteInRange(minute int64) bool {
+	m := f.Matcher
+	return minute*int64(time.Second) >= m.From && (minute+60)*int64(time.Second) <= m.To
+}
+
+// countedMinute reports whether a record of a segment that footers answer was counted with its minute.
+func (f *fromFooters) countedMinute(at int64) bool {
+	return !f.step.IsZero() && f.minuteInRange(record.MinuteOf(at))
+}
+
+// countedByFooter counts a block whose footer is enough, or reports whether the segment's minutes did.
+func (f *fromFooters) countedByFooter(t *fetch.Task) bool {
+	if !f.answers(t.Segment) {
+		return false
+	}
+	if !f.step.IsZero() {
+		// Only the minutes at the ends of the range may be cut.
+		m := f.Matcher
+		first, last := max(t.Block.Start, m.From), min(t.Block.End, m.To-1)
+		return f.minuteInRange(record.MinuteOf(first)) && f.minuteInRange(record.MinuteOf(last))
+	}
+	if !f.Matcher.LevelsSuffice(t.Block.Start, t.Block.End) {
+		return false
+	}
+	f.add(t.Segment, t.Block.Start, t.Block.Levels)
+	return true
+}

@@ -1,0 +1,121 @@
+package stats
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"logstow/query/aggregate"
+	"logstow/query/fetch"
+	"logstow/query/match"
+	"logstow/query/merge"
+	"logstow/query/source"
+
+	"logstow/record"
+)
+
+// Table is the result of a [Computation]. Close it.
+type Table struct {
+	*aggregate.Result
+	all *aggregate.Aggregation
+}
+
+// Close removes the temporary files of the table.
+func (t *Table) Close() error { return t.all.Close() }
+
+// Run computes over the records of segments that match. What metadata and footers answer is not read.
+// memory is about the number of bytes that the groups may take; what exceeds it is written to temporary
+// files in dir ("" is the system's). The errors are that of ctx and those of these files; what cannot be
+// read is in the report instead.
+func (c *Computation) Run(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, memory int64, dir string) (*Table, error) {
+	n := s.Workers()
+	all, err := aggregate.New(c.spec, aggregate.Options{Memory: memory, Workers: n + 1, Dir: dir})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", match.ErrSelection, err)
+	}
+	r := &run{Computation: c, Scheduler: s, workers: make(chan *worker, n)}
+	for range n {
+		r.workers <- &worker{Computation: c, Worker: all.Worker()}
+	}
+	tasks := s.Blocks(ctx, segments)
+	if f := newFromFooters(c, s, all); f != nil {
+		r.footers = f
+		tasks = f.unanswered(ctx, segments)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for err := range fetch.OrderedParallel(ctx, s.BlockWindow(), tasks, (*fetch.Task).Weight, r.block) {
+		if err != nil {
+			cancel(err)
+		}
+	}
+	if r.footers != nil && r.footers.err != nil {
+		cancel(r.footers.err)
+	}
+	if ctx.Err() != nil {
+		return nil, errors.Join(context.Cause(ctx), all.Close())
+	}
+	result, err := all.Finish(ctx)
+	if err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	return &Table{result, all}, nil
+}
+
+// run is a Computation at work.
+type run struct {
+	*Computation
+	*merge.Scheduler
+	// workers are those that no block is using.
+	workers chan *worker
+	// footers count what metadata and footers answer; nil if these do not have it.
+	footers *fromFooters
+}
+
+// block adds the records of a block. The error is one of writing temporary files.
+func (r *run) block(ctx context.Context, t *fetch.Task) (failed error) {
+	var w *worker
+	footer := r.footers != nil && r.footers.answers(t.Segment)
+	var position uint64
+	r.Each(ctx, t, r.needsOrigin(), func(origin *source.Segment, line []byte, columns *record.Columns) error {
+		if w == nil {
+			w = <-r.workers
+			w.use(r.Matcher.FieldsOf(t.Segment.Meta.Parse).Parser)
+		}
+		at, err := w.time(line)
+		if err != nil {
+			return err
+		}
+		if footer && r.footers.countedMinute(at) {
+			return nil
+		}
+		if r.ordered {
+			position++
+			w.record.Sequence = appendSequence(w.record.Sequence[:0], origin, t.Block.Index, position)
+		}
+		if failed == nil {
+			failed = w.add(origin, t.Segment.Name.Service, at, columns)
+		}
+		return nil
+	})
+	if w != nil {
+		r.workers <- w
+	}
+	return failed
+}
+
+// appendSequence appends a text that orders records of the same time as a query prints them.
+func appendSequence(dst []byte, origin *source.Segment, block int, position uint64) []byte {
+	dst = append(dst, origin.Meta.Instance...)
+	dst = append(dst, 0)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Meta.Seq)^1<<63)
+	dst = append(dst, origin.Name.Service...)
+	dst = append(dst, 0)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Name.Bucket.Unix())^1<<63)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Name.Number))
+	dst = append(dst, origin.Store...)
+	dst = append(dst, 0)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(block))
+	return binary.BigEndian.AppendUint64(dst, position)
+}

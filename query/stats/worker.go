@@ -1,0 +1,107 @@
+package stats
+
+import (
+	"logstow/query/aggregate"
+	"logstow/query/source"
+
+	"logstow/field"
+	"logstow/field/parse"
+	"logstow/field/where"
+	"logstow/record"
+)
+
+// worker adds records, for one goroutine at a time.
+type worker struct {
+	*Computation
+	*aggregate.Worker
+	record     aggregate.Record
+	message    []byte
+	times      []byte
+	parser     *parse.Parser
+	splitter   *parse.Splitter
+	evaluators []*where.Evaluator
+}
+
+// use has a parser find the fields of the records that follow.
+func (w *worker) use(parser *parse.Parser) {
+	if w.parser != parser && len(w.names) > 0 {
+		w.parser, w.splitter = parser, parser.Splitter(w.names...)
+	}
+}
+
+// time is the time of a stored record, if it matters.
+func (w *worker) time(line []byte) (int64, error) {
+	if !w.timed {
+		return 0, nil
+	}
+	return record.ParseTime(line[:record.TimeLen])
+}
+
+// add adds a record of a service.
+func (w *worker) add(origin *source.Segment, service string, at int64, f *record.Columns) error {
+	w.record.Time = at
+	decoded := len(w.names) == 0
+	decode := func() {
+		if !decoded {
+			w.message, decoded = record.AppendMessage(w.message[:0], f.Raw), true
+			w.splitter.Split(w.message)
+		}
+	}
+	w.record.Values = w.record.Values[:0]
+	for _, v := range w.values {
+		if v.kind == fieldValue {
+			decode()
+			w.record.Values = append(w.record.Values, w.splitter.Value(v.index))
+		} else {
+			w.record.Values = append(w.record.Values, w.fixed(v.kind, origin, service, at, f))
+		}
+	}
+	if len(w.conditions) == 0 {
+		return w.Add(&w.record)
+	}
+	decode()
+	if err := w.hold(&where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Message: w.message, Fields: w.splitter}); err != nil {
+		return err
+	}
+	return w.Add(&w.record)
+}
+
+// hold evaluates the conditions on a record.
+func (w *worker) hold(r *where.Record) error {
+	for _, program := range w.conditions[len(w.evaluators):] {
+		e, err := program.Evaluator()
+		if err != nil {
+			return err
+		}
+		w.evaluators = append(w.evaluators, e)
+	}
+	w.record.Holds = w.record.Holds[:0]
+	for i, e := range w.evaluators {
+		r.First = w.firsts[i]
+		w.record.Holds = append(w.record.Holds, e.Holds(r))
+	}
+	return nil
+}
+
+// fixed is the value of one of a record's own fields. No level is a missing one.
+func (w *worker) fixed(kind valueKind, origin *source.Segment, service string, at int64, f *record.Columns) field.Value {
+	text := func(b []byte) field.Value { return field.Value{Kind: field.String, Text: b} }
+	switch kind {
+	case timeValue:
+		w.times = record.AppendTime(w.times[:0], at)
+		return text(w.times)
+	case levelValue:
+		if f.Level == record.None {
+			return field.Value{}
+		}
+		return text([]byte(f.Level.String()))
+	case serviceValue:
+		return text([]byte(service))
+	case instanceValue:
+		return text([]byte(origin.Meta.Instance))
+	case sourceValue:
+		return text(f.Source)
+	}
+	w.message = record.AppendMessage(w.message[:0], f.Raw)
+	return text(w.message)
+}
