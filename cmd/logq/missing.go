@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"logstow/field"
 	"logstow/field/parse"
 	"logstow/query"
@@ -33,6 +35,13 @@ func newUnseenFields(q *query.Query, r *request) *unseenFields {
 	for _, item := range r.output.Fields {
 		if n, err := field.ParseName(item); err == nil && n.IsField() && !r.count {
 			u.fields = append(u.fields, n.Field)
+		}
+	}
+	if r.sort != nil && !r.count {
+		for _, name := range r.sort.Fields() {
+			if !slices.Contains(u.fields, name) {
+				u.fields = append(u.fields, name)
+			}
 		}
 	}
 	return u
