@@ -51,8 +51,18 @@ const MaxExponent = 999_999_999
 
 // exponentFits reports whether the exponent of a number is at most MaxExponent.
 func exponentFits(text []byte) bool {
-	e := bytes.IndexAny(text, "eE")
+	e := exponentAt(text)
 	return e < 0 || len(bytes.TrimLeft(text[e+1:], "+-0")) <= len(strconv.Itoa(MaxExponent))
+}
+
+// exponentAt is the offset of the letter before the exponent, -1 if there is none. Numbers are short.
+func exponentAt(text []byte) int {
+	for i, b := range text {
+		if b|0x20 == 'e' {
+			return i
+		}
+	}
+	return -1
 }
 
 // Negate is the number with the other sign.
@@ -177,7 +187,7 @@ func (n Decimal) expand(scratch []byte) expanded {
 		mantissa = strconv.AppendUint(whole[:0], n.magnitude, 10)
 	}
 	d := expanded{negative: n.negative, digits: scratch[:0]}
-	if e := bytes.IndexAny(mantissa, "eE"); e >= 0 {
+	if e := exponentAt(mantissa); e >= 0 {
 		d.point, _ = strconv.ParseInt(string(mantissa[e+1:]), 10, 64) // ParseDecimal saw that it fits
 		mantissa = mantissa[:e]
 	}
