@@ -2,6 +2,7 @@ package field
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"strconv"
 )
@@ -50,8 +51,18 @@ const MaxExponent = 999_999_999
 
 // exponentFits reports whether the exponent of a number is at most MaxExponent.
 func exponentFits(text []byte) bool {
-	e := bytes.IndexAny(text, "eE")
+	e := exponentAt(text)
 	return e < 0 || len(bytes.TrimLeft(text[e+1:], "+-0")) <= len(strconv.Itoa(MaxExponent))
+}
+
+// exponentAt is the offset of the letter before the exponent, -1 if there is none. Numbers are short.
+func exponentAt(text []byte) int {
+	for i, b := range text {
+		if b|0x20 == 'e' {
+			return i
+		}
+	}
+	return -1
 }
 
 // Negate is the number with the other sign.
@@ -134,6 +145,32 @@ func sign(positive bool) int {
 	return -1
 }
 
+// AppendSortKey appends bytes that compare as numbers do; those of equal numbers are equal, and none begin
+// with those of another number.
+func (n Decimal) AppendSortKey(dst []byte) []byte {
+	// The sign (0 is negative, 1 zero, 2 positive); then the point, the digits and a zero, inverted if the
+	// number is negative.
+	var scratch [64]byte
+	d := n.expand(scratch[:0])
+	switch {
+	case len(d.digits) == 0:
+		return append(dst, 1)
+	case d.negative:
+		dst = append(dst, 0)
+	default:
+		dst = append(dst, 2)
+	}
+	start := len(dst)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(d.point)^1<<63)
+	dst = append(append(dst, d.digits...), 0)
+	if d.negative {
+		for i, b := range dst[start:] {
+			dst[start+i] = ^b
+		}
+	}
+	return dst
+}
+
 // expanded is the number 0.digits times ten to the power of point. Digits neither begin nor end with
 // a zero; zero has none, and the point 0.
 type expanded struct {
@@ -145,11 +182,12 @@ type expanded struct {
 // expand takes a number apart, its digits in scratch if they fit.
 func (n Decimal) expand(scratch []byte) expanded {
 	mantissa := n.text
+	var whole [20]byte
 	if n.whole {
-		mantissa = strconv.AppendUint(nil, n.magnitude, 10)
+		mantissa = strconv.AppendUint(whole[:0], n.magnitude, 10)
 	}
 	d := expanded{negative: n.negative, digits: scratch[:0]}
-	if e := bytes.IndexAny(mantissa, "eE"); e >= 0 {
+	if e := exponentAt(mantissa); e >= 0 {
 		d.point, _ = strconv.ParseInt(string(mantissa[e+1:]), 10, 64) // ParseDecimal saw that it fits
 		mantissa = mantissa[:e]
 	}

@@ -137,23 +137,36 @@ func (s *Slice) Check(partition, partitions int64, blocks int) error {
 	return nil
 }
 
-// Blocks are the blocks of the segment that may contain the token of a key. They include every
-// block that the filter does not cover, and all blocks if the key belongs to another slice.
-func (s *Slice) Blocks(k Key) Blocks {
-	if partitionOf(k, s.log) != s.partition {
+// Blocks are the blocks of the segment that may contain the token of one of the keys, which are
+// ascending. They include every block that the filter does not cover, and all blocks if a key belongs
+// to another slice.
+func (s *Slice) Blocks(keys ...Key) Blocks {
+	if slices.ContainsFunc(keys, func(k Key) bool { return partitionOf(k, s.log) != s.partition }) {
 		return All()
 	}
 	b := Blocks{known: len(s.blocks), bits: make([]uint64, (len(s.blocks)+63)/64)}
-	for i, block := range s.blocks {
-		found := block.anyToken
-		if !found {
-			_, found = slices.BinarySearch(block.values, valueOf(k, s.log, len(block.values)))
-		}
-		if found {
+	for i := range s.blocks {
+		if s.blocks[i].mayContain(keys, s.log) {
 			b.bits[i/64] |= 1 << (i % 64)
 		}
 	}
 	return b
+}
+
+// mayContain reports whether the block may contain the token of one of the keys, which are ascending:
+// so are their values.
+func (b *blockValues) mayContain(keys []Key, log uint) bool {
+	rest := b.values
+	for _, k := range keys {
+		at, found := slices.BinarySearch(rest, valueOf(k, log, len(b.values)))
+		if found {
+			return true
+		}
+		if rest = rest[at:]; len(rest) == 0 {
+			break
+		}
+	}
+	return b.anyToken
 }
 
 // Holds reports whether every token of a block that belongs to the slice is found in it.

@@ -4,12 +4,15 @@ import (
 	"context"
 	"time"
 
+	"logstow/field"
 	"logstow/query/aggregate"
+	"logstow/query/distinct"
 	"logstow/query/explain"
 	"logstow/query/fieldstats"
 	"logstow/query/match"
 	"logstow/query/merge"
 	"logstow/query/plan"
+	"logstow/query/sorting"
 	"logstow/query/source"
 	"logstow/query/stats"
 	"logstow/store"
@@ -31,6 +34,11 @@ type (
 	Computation = stats.Computation
 	// Table is the result of a [Computation].
 	Table = stats.Table
+	// SortOrder is the order of [Query.Sort].
+	SortOrder = sorting.Order
+	// DistinctValue is a value that [Query.Distinct] found, DistinctSummary what it found beside.
+	DistinctValue   = distinct.Value
+	DistinctSummary = distinct.Summary
 	// FieldStats are the fields of some records.
 	FieldStats = fieldstats.Stats
 	// FieldOptions say what to find out of fields.
@@ -61,6 +69,12 @@ var (
 func Compute(spec aggregate.Spec, now time.Time) (*Computation, error) {
 	return stats.Compile(spec, now)
 }
+
+// ParseSort parses the items of an order, each NAME [asc|desc]: NAME is a fixed field or one of the message.
+func ParseSort(items []string) (*SortOrder, error) { return sorting.Parse(items) }
+
+// DistinctName parses the name of a field for [Query.Distinct].
+func DistinctName(text string) (field.Name, error) { return distinct.Name(text) }
 
 // ReadOnly is the reading half of a store.
 func ReadOnly(s store.Store) Store { return source.ReadOnly(s) }

@@ -33,8 +33,8 @@ type Options struct {
 	// Memory is the number of bytes of records that may wait to be merged before
 	// some go through a temporary file; 0 is 24 MiB.
 	Memory int64
-	// GroupMemory is about the number of bytes that the groups of [Query.Stats] may take before
-	// some go through temporary files; 0 is DefaultGroupMemory.
+	// GroupMemory is about the number of bytes that the groups of [Query.Stats] and the records of
+	// [Query.Sort] may take before some go through temporary files; 0 is DefaultGroupMemory.
 	GroupMemory int64
 	// Prices are what requests cost; nil is [price.Default].
 	Prices *price.Table

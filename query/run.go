@@ -7,10 +7,13 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/field"
+	"logstow/query/distinct"
 	"logstow/query/fetch"
 	"logstow/query/fieldstats"
 	"logstow/query/merge"
 	"logstow/query/plan"
+	"logstow/query/sorting"
 	"logstow/query/source"
 	"logstow/query/stats"
 )
@@ -105,6 +108,27 @@ func (q *Query) Stats(ctx context.Context, p *Plan, c *Computation) (computed *T
 		return nil, errors.Join(err, computed.Close())
 	}
 	return computed, err
+}
+
+// Sort calls emit with the records of a plan in an order by their values, until the limit. All that match are
+// read first; what exceeds [Options.GroupMemory] is written to temporary files. With a limit, memory does not
+// depend on the number of matches. Newest of the selection does not apply.
+func (q *Query) Sort(ctx context.Context, p *Plan, o *SortOrder, emit func(Match) error) error {
+	return q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
+		return o.Run(ctx, s, segments, sorting.Options{Limit: q.matcher.Selection.Limit, Memory: q.opts.GroupMemory, Dir: q.opts.TempDir}, emit)
+	})
+}
+
+// Distinct calls emit with the different values of a field of the records of a plan, in the order of their bytes,
+// until the limit. All that match are read first, except for what metadata and footers answer; what exceeds
+// [Options.GroupMemory] is written to temporary files.
+func (q *Query) Distinct(ctx context.Context, p *Plan, name field.Name, emit func(DistinctValue) error) (sum DistinctSummary, err error) {
+	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
+		opts := distinct.Options{Limit: q.matcher.Selection.Limit, Memory: q.opts.GroupMemory, Dir: q.opts.TempDir}
+		sum, err = distinct.Run(ctx, s, segments, name, opts, emit)
+		return err
+	})
+	return sum, err
 }
 
 // Fields finds out which fields the messages of a plan's records have. The limit does not apply. It

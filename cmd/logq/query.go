@@ -24,6 +24,8 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.IntFlag{Name: "after-context", Aliases: []string{"A"}, Usage: "`N`: print N records of the same source after each match"},
 		&ucli.IntFlag{Name: "before-context", Aliases: []string{"B"}, Usage: "`N`: print N records of the same source before each match"},
 		&ucli.IntFlag{Name: "context", Aliases: []string{"C"}, Usage: "`N`: print N records of the same source before and after each match"},
+		&cli.ListFlag{Name: "sort", Commas: true, Usage: "`ITEM`: print in the order of a field's values: NAME, or NAME desc for the largest first; with -n the first N; a list, repeatable"},
+		&ucli.StringFlag{Name: "distinct", Usage: "`NAME`: print only the different values of a field, with their counts in json and csv"},
 		&ucli.BoolFlag{Name: "count", Usage: "print only the number of matching records"},
 		&ucli.StringFlag{Name: "color", Value: "auto", Usage: "`MODE`: colour levels, services and matches: auto (on a terminal), always or never"},
 		&ucli.BoolFlag{Name: "wrap", Usage: "print long lines whole in pretty, instead of cutting them at the terminal's width"},
@@ -32,11 +34,12 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted"},
 		&ucli.StringFlag{Name: "follow-window", Usage: "`DURATION`: maximum age of records that arrive late and are still printed (default: 2h)"},
 		&ucli.StringFlag{Name: "follow-interval", Usage: "`DURATION`: interval between polls (default: 2s)"},
-	), limitFlags())
+	), limitFlags(), memoryFlag("records of --sort and values of --distinct"))
 	return &ucli.Command{
 		Name:  "query",
 		Usage: "print the records that contain every PATTERN",
 		UsageText: `logq query -s shop --since 2h -l error+ timeout
+logq query --since 1d --sort 'took_ms desc' -n 20
 logq query --since yesterday --where 'status >= 500' --fields time,path,status
 logq query --from '2026-11-20 15:04' --to '2026-11-20 15:06' -C 3 order-12345`,
 		ArgsUsage: "[PATTERN...]",
@@ -77,8 +80,8 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	defer cancel(nil)
 	shown := env.display(looking, !r.follow && !r.count, r.progress.end, cancel)
 	r.env.stdout = shown
-	var out *output.Writer // nil for a count
-	if r.count {
+	var out *output.Writer // nil for a count and for values
+	if r.count || r.distinct != nil {
 		err = output.Check(r.output.Format)
 	} else {
 		out, err = output.New(shown, r.output)
@@ -124,7 +127,7 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return r.overBudget(err)
 	}
-	if n == 0 {
+	if n == 0 && !r.empty {
 		if err = r.explainNone(ctx, q, p); err != nil {
 			return err
 		}
@@ -145,13 +148,12 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 
 // answer prints the matching records, or their number, and returns it with the plan.
 func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer) (n uint64, p *query.Plan, err error) {
-	r.progress.watch(&r.env, q)
-	if p, err = q.Plan(ctx); err != nil {
+	if r.distinct != nil {
+		return r.printDistinct(ctx, q)
+	}
+	if p, err = r.plan(ctx, q); err != nil {
 		return 0, nil, err
 	}
-	r.warnFuture(p)
-	r.printPlan(q, p)
-	r.progress.planned(q, p)
 	if r.count {
 		if n, err = q.Count(ctx, p); err != nil {
 			return 0, p, err
@@ -171,8 +173,23 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 		err = r.printTail(ctx, q, p, print)
 	case r.around != (query.ContextLines{}):
 		err = q.RunContext(ctx, p, r.around, print)
+	case r.sort != nil:
+		err = q.Sort(ctx, p, r.sort, print)
 	default:
 		err = q.Run(ctx, p, print)
 	}
 	return n, p, err
+}
+
+// plan plans, and shows the progress of what follows.
+func (r *request) plan(ctx context.Context, q *query.Query) (*query.Plan, error) {
+	r.progress.watch(&r.env, q)
+	p, err := q.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.warnFuture(p)
+	r.printPlan(q, p)
+	r.progress.planned(q, p)
+	return p, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"logstow/field"
 	"logstow/internal/cli"
 	"logstow/internal/hint"
 	"logstow/internal/units"
@@ -29,6 +30,11 @@ type request struct {
 	explain bool
 	follow  bool
 	tail    int // 0 is not asked for
+	// sort is the order of --sort, distinct the name of --distinct; nil if they are not given.
+	sort     *query.SortOrder
+	distinct *field.Name
+	// empty is set if nothing is printed of records that match.
+	empty bool
 	// window and interval are those of following.
 	window, interval time.Duration
 	notes            []string
@@ -54,6 +60,9 @@ func readRequest(c *ucli.Context, env environment) (*request, error) {
 	if err := r.readContext(c); err != nil {
 		return nil, err
 	}
+	if err := r.readSort(c); err != nil {
+		return nil, err
+	}
 	return r, r.readOutput(c, now)
 }
 
@@ -70,6 +79,9 @@ func (r *request) readSelection(c *ucli.Context, now time.Time) (err error) {
 		r.span.from, r.span.to = everything()
 	}
 	if r.sel, err = selection(c, r.span.from, r.span.to, now); err != nil {
+		return err
+	}
+	if r.sel.IDs, err = readIDs(c, r.env); err != nil {
 		return err
 	}
 	r.opts, err = readOptions(c, r.env)
@@ -189,6 +201,9 @@ func (r *request) readTemplate() error {
 	}
 	if !given || text == "" {
 		return hint.Wrap(cli.Usagef("--output template needs a template"), "write -o template='{{.time}} {{.message}}'")
+	}
+	if r.distinct != nil {
+		return cli.Usagef("--distinct cannot be used together with a template: values are printed, not records")
 	}
 	if len(r.output.Fields) > 0 {
 		return cli.Usagef("--fields cannot be used with a template, which names its fields itself")

@@ -27,6 +27,7 @@ func selectionFlags() []ucli.Flag {
 		&cli.ListFlag{Name: "source", Usage: "`GLOB`: source inside an instance, such as a file; repeatable"},
 		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "`REGEXP`: regular expression that the message matches (RE2); repeatable, all must match"},
 		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message does not contain; repeatable, none may occur"},
+		&ucli.StringFlag{Name: "ids-from", Usage: "`FILE`: identifiers, one a line, of which the message contains at least one, by the rule of PATTERN; - is standard input; at most 100000"},
 		&cli.ListFlag{Name: "where", Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeated ones are joined with and"},
 		&ucli.StringFlag{Name: "parse", Usage: "`PARSER`: fields of the messages: auto, none, pattern '<ip> <_>' or regexp '(?P<ip>[0-9.]+)' (default: that of each segment)"},
 		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ignore the case of ASCII letters"},
@@ -42,6 +43,13 @@ func limitFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "prices", Usage: "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
 		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "`MODE`: how segments are found: auto, list (names), or index (may lag)"},
 		&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of segments in Azure"},
+	)
+}
+
+// memoryFlag is the flag for the memory of something.
+func memoryFlag(of string) []ucli.Flag {
+	return cli.Categorize(categoryLimits,
+		&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for " + of + "; what exceeds it goes through temporary files"},
 	)
 }
 

@@ -251,6 +251,8 @@ func (x *explanation) conditions() {
 		x.add("exclude", "--exclude removed %s", x.candidates(n[match.StageExclude]))
 	case n[match.StageRegexp] > 0:
 		x.add("regexp", "--regexp removed %s", x.candidates(n[match.StageRegexp]))
+	case n[match.StageIDs] > 0 && len(x.sel.Patterns) > 0:
+		x.add("pattern", "--ids-from removed %s: they contain none of its identifiers", x.candidates(n[match.StageIDs]))
 	case n[match.StageInside] > 0:
 		x.add("identifier", "a pattern occurs only inside longer identifiers, in %s; --substring finds it there", count(n[match.StageInside], "record"))
 	case len(x.sample.otherCase) > 0:
@@ -269,6 +271,8 @@ func (x *explanation) conditions() {
 		x.add("pattern", "%s contains all of %s", searched, quoted(x.sel.Patterns))
 	case len(x.sel.Patterns) == 1:
 		x.add("pattern", "%s contains %q", searched, x.sel.Patterns[0])
+	case len(x.sel.IDs) > 0:
+		x.add("pattern", "%s contains one of the %s of --ids-from", searched, count(uint64(len(x.sel.IDs)), "identifier"))
 	case len(x.sel.Regexps) > 0:
 		x.add("regexp", "--regexp matches %s", searched)
 	case len(x.sel.Where) > 0 && len(x.reasons) == 0:

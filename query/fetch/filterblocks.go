@@ -23,52 +23,91 @@ func (f *Fetcher) filterBlocks(ctx context.Context, s *source.Segment) filter.Bl
 	if len(keys) == 0 || s.Size <= tinyBlob {
 		return filter.All()
 	}
-	places := make(map[int64][]filter.Key) // by the offset of their slice
-	var length int64
-	for _, key := range keys {
-		offset, n, ok := filter.Locate(s.Meta.Filter, key)
-		if !ok {
-			return filter.All()
-		}
-		places[offset], length = append(places[offset], key), n
-	}
-	if n := int64(len(places)); n > 1 && n*(length+sliceCost) > s.Size {
-		return filter.All() // reading the segment costs no more
+	reads, ok := sliceReads(s, keys)
+	if !ok {
+		return filter.All()
 	}
 	var blocks filter.Blocks
-	first := true
-	for offset, keys := range places {
-		slice, err := f.slice(ctx, s, offset, length)
+	for i, r := range reads {
+		found, err := f.blocksOf(ctx, s, r)
 		if err != nil {
 			return filter.All()
 		}
-		for _, key := range keys {
-			if found := slice.Blocks(key); first {
-				blocks, first = found, false
-			} else {
-				blocks = blocks.Or(found)
-			}
+		if i > 0 {
+			found = blocks.Or(found)
 		}
+		blocks = found
 	}
 	return blocks
 }
 
-// slice reads a slice of a segment's token filter.
-func (f *Fetcher) slice(ctx context.Context, s *source.Segment, offset, length int64) (*filter.Slice, error) {
-	slice, err := readSlice(ctx, s, offset, length, f.read)
+// sliceRead is a read of consecutive slices of a token filter, with the keys to look up in each.
+type sliceRead struct {
+	offset, length int64 // of a slice
+	keys           [][]filter.Key
+}
+
+// size is the number of bytes to read.
+func (r *sliceRead) size() int64 { return int64(len(r.keys)) * r.length }
+
+// sliceReads are the reads of the slices for keys, which are in order. It is not ok if the segment has no
+// filter, and if reading the segment costs no more.
+func sliceReads(s *source.Segment, keys []filter.Key) (reads []sliceRead, ok bool) {
+	var cost int64
+	for _, key := range keys {
+		offset, length, ok := filter.Locate(s.Meta.Filter, key)
+		if !ok {
+			return nil, false
+		}
+		var r *sliceRead
+		if n := len(reads); n > 0 {
+			r = &reads[n-1]
+		}
+		if r == nil || offset-r.offset-r.size() > sliceCost {
+			reads = append(reads, sliceRead{offset: offset, length: length})
+			r = &reads[len(reads)-1]
+			cost += sliceCost
+		}
+		for r.offset+r.size() <= offset {
+			r.keys = append(r.keys, nil)
+			cost += length
+		}
+		last := len(r.keys) - 1
+		r.keys[last] = append(r.keys[last], key)
+	}
+	return reads, cost == sliceCost+reads[0].length || cost <= s.Size
+}
+
+// blocksOf reads slices of a segment's token filter and looks up their keys.
+func (f *Fetcher) blocksOf(ctx context.Context, s *source.Segment, r sliceRead) (filter.Blocks, error) {
+	blocks, err := readSlices(ctx, s, r, f.read)
 	if s.Cache != nil && errors.Is(err, filter.ErrDamaged) { // what is cached may be damaged
-		slice, err = readSlice(ctx, s, offset, length, f.readStored)
+		blocks, err = readSlices(ctx, s, r, f.readStored)
 	}
 	if errors.Is(err, filter.ErrDamaged) {
 		f.Recorder.Note("%s: %v; all its blocks are searched", s, err)
 	}
-	return slice, err
+	return blocks, err
 }
 
-func readSlice(ctx context.Context, s *source.Segment, offset, length int64, from rangeReader) (*filter.Slice, error) {
-	stored, err := from(ctx, s, offset, length)
+func readSlices(ctx context.Context, s *source.Segment, r sliceRead, from rangeReader) (blocks filter.Blocks, err error) {
+	stored, err := from(ctx, s, r.offset, r.size())
 	if err != nil {
-		return nil, err
+		return blocks, err
 	}
-	return filter.ParseSlice(stored)
+	for i, keys := range r.keys {
+		if len(keys) == 0 {
+			continue
+		}
+		slice, err := filter.ParseSlice(stored[int64(i)*r.length:][:r.length])
+		if err != nil {
+			return blocks, err
+		}
+		found := slice.Blocks(keys...)
+		if i > 0 {
+			found = blocks.Or(found)
+		}
+		blocks = found
+	}
+	return blocks, nil
 }

@@ -22,7 +22,7 @@ type Fields struct {
 	filter filterQuery
 }
 
-// FilterKeys are the tokens to look up in the token filters of segments: every match contains at
+// FilterKeys are the tokens to look up in the token filters of segments, in order: every match contains at
 // least one. There may be none.
 func (f *Fields) FilterKeys() []filter.Key { return f.filter.keys }
 

@@ -14,7 +14,7 @@ import (
 // filterQuery is looked up in the token filters of segments: tokens of which every match
 // contains at least one. Of all such sets it is the most selective.
 type filterQuery struct {
-	keys  []filter.Key // none if no token is required
+	keys  []filter.Key // in order; none if no token is required
 	score int
 }
 
@@ -35,13 +35,30 @@ func (n *filterQuery) consider(texts ...filterText) {
 			return
 		}
 		group.score = min(group.score, score)
-		if !slices.Contains(group.keys, key) {
-			group.keys = append(group.keys, key)
-		}
+		group.keys = append(group.keys, key)
 	}
+	slices.Sort(group.keys)
+	group.keys = slices.Compact(group.keys)
 	if better := group.score > n.score || group.score == n.score && len(group.keys) < len(n.keys); better && len(texts) > 0 {
 		*n = group
 	}
+}
+
+// maxFilterIDs is the number of identifiers beyond which the filter is not asked: for one of
+// [filter.Odds] tokens that a block does not contain it reports that it may, so that of so many nearly every block may
+// contain one.
+const maxFilterIDs = 8 * filter.Odds
+
+// considerIDs takes identifiers of which every match contains at least one.
+func (n *filterQuery) considerIDs(ids []string, substring bool) {
+	if len(ids) == 0 || len(ids) > maxFilterIDs || len(ids) > filter.Odds && len(n.keys) > 0 {
+		return
+	}
+	texts := make([]filterText, len(ids))
+	for i, id := range ids {
+		texts[i] = filterText{[]byte(id), !substring && token.Whole([]byte(id))}
+	}
+	n.consider(texts...)
 }
 
 // bestToken is the most selective token of every message that contains a text, and its

@@ -11,12 +11,15 @@ import (
 const maxHighlights = 1000
 
 // Highlight appends the places, as first and past-the-last byte, of what the
-// selection's patterns and regexps find in a message as logged: in order, disjoint,
+// selection's patterns, identifiers and regexps find in a message as logged: in order, disjoint,
 // none empty.
 func (m *Matcher) Highlight(dst [][2]int, message []byte) [][2]int {
 	at := len(dst)
 	for i := range m.Required {
 		dst = m.Required[i].places(dst, message)
+	}
+	if m.ids != nil {
+		dst = m.ids.places(dst, message)
 	}
 	for _, re := range m.regexps {
 		for _, place := range re.FindAllIndex(message, maxHighlights) {
@@ -37,6 +40,20 @@ func (m *Matcher) Highlight(dst [][2]int, message []byte) [][2]int {
 		n++
 	}
 	return dst[:at+n]
+}
+
+// places appends where texts of the set occur in a message.
+func (s *idSet) places(dst [][2]int, message []byte) [][2]int {
+	search, _ := s.search(message, nil)
+	for from, found := 0, 0; found < maxHighlights; found++ {
+		p, ok := search.next(from)
+		if !ok {
+			break
+		}
+		dst = append(dst, [2]int{p.start, p.end})
+		from = p.end
+	}
+	return dst
 }
 
 // places appends where a literal occurs in a message.

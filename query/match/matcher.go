@@ -18,6 +18,7 @@ type Matcher struct {
 	fromText, toText string // the same as stored
 	Levels           record.LevelSet
 	Required         []Literal // the patterns, in order
+	ids              *idSet    // nil if there is no condition
 	regexps          []*regexp.Regexp
 	excludes         []Literal
 	Where            []*where.Program
@@ -89,6 +90,7 @@ func compileMessage(sel *Selection) (*Matcher, error) {
 	for _, p := range sel.Patterns {
 		m.Required = append(m.Required, plain(p))
 	}
+	m.ids = newIDSet(sel.IDs, sel.IgnoreCase, sel.Substring)
 	for _, p := range sel.Excludes {
 		m.excludes = append(m.excludes, plain(p))
 	}
@@ -104,6 +106,7 @@ func compileMessage(sel *Selection) (*Matcher, error) {
 	for i := range candidates {
 		m.filter.consider(filterText{candidates[i].text, candidates[i].whole})
 	}
+	m.filter.considerIDs(sel.IDs, sel.Substring)
 	m.anchor, m.texts = anchor(candidates), candidates
 	for _, expr := range sel.Where {
 		program, err := where.Compile(expr, sel.Now)
@@ -166,5 +169,5 @@ func (m *Matcher) LevelsSuffice(start, end int64) bool {
 
 // TimeAndLevelOnly reports whether the only conditions are time and level.
 func (m *Matcher) TimeAndLevelOnly() bool {
-	return len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes) == 0
+	return len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes) == 0 && m.ids == nil
 }

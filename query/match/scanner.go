@@ -22,6 +22,8 @@ const (
 	StagePattern
 	// StageInside rejects records that contain a pattern only inside of a longer identifier.
 	StageInside
+	// StageIDs rejects records without any of the identifiers.
+	StageIDs
 	StageRegexp
 	StageExclude
 	StageWhere
@@ -43,6 +45,7 @@ type Scanner struct {
 	columns     record.Columns // of the record that matched last
 	// rejected counts the candidates that did not match.
 	rejected Rejections
+	ids      []byte // scratch: text in lower case, for the search of identifiers
 	where    []*where.Evaluator
 	record   where.Record
 	// splitters find the fields of messages, by their parser.
@@ -64,6 +67,11 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 	if anchor != s.m.anchor && bytes.Contains(text, []byte(`\u`)) {
 		anchor = s.m.anchor
 	}
+	byIDs := anchor == nil && s.m.ids != nil
+	var ids idSearch
+	if byIDs {
+		ids, s.lower = s.m.ids.search(text, s.lower)
+	}
 	searched := text
 	if anchor != nil && anchor.fold {
 		s.lower = appendLower(s.lower[:0], text)
@@ -77,6 +85,13 @@ func (s *Scanner) Scan(text []byte, c Checks, found func(start, end int, columns
 				break
 			}
 			hit = pos + n
+			start, before = record.Start(text, pos, hit)
+		} else if byIDs {
+			found, ok := ids.next(pos)
+			if !ok {
+				break
+			}
+			hit = found.start
 			start, before = record.Start(text, pos, hit)
 		}
 		end, behind := record.End(text, hit)
@@ -137,7 +152,7 @@ func (s *Scanner) TakeRejections() Rejections {
 }
 
 // Shrink drops the buffers that are as large as a block.
-func (s *Scanner) Shrink() { s.lower = nil }
+func (s *Scanner) Shrink() { s.lower, s.ids = nil, nil }
 
 // matches splits a stored record and reports whether it matches. The anchor does not occur
 // in it before hit. continued is set if it has more than one line.
@@ -172,6 +187,9 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 			return f, s.reject(StagePattern)
 		}
 	}
+	if m.ids != nil && !s.hasID(message) {
+		return f, s.reject(StageIDs)
+	}
 	for _, re := range m.regexps {
 		if !re.Match(message) {
 			return f, s.reject(StageRegexp)
@@ -186,6 +204,14 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 		return f, true
 	}
 	return f, s.reject(StageWhere)
+}
+
+// hasID reports whether a message contains one of the identifiers.
+func (s *Scanner) hasID(message []byte) (ok bool) {
+	var ids idSearch
+	ids, s.ids = s.m.ids.search(message, s.ids)
+	_, ok = ids.next(0)
+	return ok
 }
 
 // reject counts a candidate that a condition rejects, and returns false.

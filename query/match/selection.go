@@ -6,6 +6,7 @@
 package match
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,6 +37,9 @@ type Selection struct {
 	// that is one identifier (see [logstow/filter/token.Whole]) must occur as a whole token,
 	// unless Substring is set.
 	Patterns []string
+	// IDs are texts of which a message must contain at least one, each by the rule of Patterns; none
+	// is no condition. There may be many: they are searched together. None is empty or has a newline.
+	IDs []string
 	// Regexps are regular expressions in the syntax of package regexp that a
 	// message must match, all of them. ^ and $ are the message's ends.
 	Regexps []string
@@ -47,7 +51,7 @@ type Selection struct {
 	Now   time.Time
 	// Parser finds the fields of all messages; nil is the parser of each segment.
 	Parser *parse.Parser
-	// IgnoreCase folds ASCII letters in Patterns and Excludes, and is (?i) in Regexps.
+	// IgnoreCase folds ASCII letters in Patterns, IDs and Excludes, and is (?i) in Regexps.
 	IgnoreCase bool
 	// Substring disables whole-token matching.
 	Substring bool
@@ -62,6 +66,9 @@ func (s *Selection) validate() error {
 	if !s.From.Before(s.To) {
 		return fmt.Errorf("the range is empty: it starts at %s and ends at %s",
 			s.From.UTC().Format(time.RFC3339Nano), s.To.UTC().Format(time.RFC3339Nano))
+	}
+	if slices.ContainsFunc(s.IDs, func(id string) bool { return id == "" || strings.Contains(id, "\n") }) {
+		return errors.New("an identifier is empty, or has several lines")
 	}
 	if s.Limit < 0 {
 		return fmt.Errorf("the limit %d is negative", s.Limit)
@@ -86,7 +93,7 @@ func (s *Selection) validate() error {
 
 // sameMessages reports whether another selection has the same conditions on messages.
 func (s *Selection) sameMessages(o *Selection) bool {
-	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
+	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.IDs, o.IDs) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
 		slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
 }
 

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -24,6 +25,19 @@ func (k key) compare(o key) int {
 		return c
 	}
 	return cmp.Or(source.Compare(k.origin, o.origin), cmp.Compare(k.block, o.block))
+}
+
+// AppendPosition appends bytes that order records of the same time as the output does, the oldest first: those
+// of the position-th record of a block, which was written in origin.
+func AppendPosition(dst []byte, origin *source.Segment, block int, position uint64) []byte {
+	dst = append(append(dst, origin.Meta.Instance...), 0)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Meta.Seq)^1<<63)
+	dst = append(append(dst, origin.Name.Service...), 0)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Name.Bucket.Unix())^1<<63)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Name.Number))
+	dst = append(append(dst, origin.Store...), 0)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(block))
+	return binary.BigEndian.AppendUint64(dst, position)
 }
 
 // Order is the output order.

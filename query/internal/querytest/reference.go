@@ -61,6 +61,9 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, r record.Record) bool {
 			return false
 		}
 	}
+	if len(sel.IDs) > 0 && !slices.ContainsFunc(sel.IDs, holds) {
+		return false
+	}
 	for _, p := range sel.Excludes {
 		if holds(p) {
 			return false
@@ -157,6 +160,13 @@ func RandomSelection(rnd *rand.Rand, records []record.Record) match.Selection {
 	}
 	for range rnd.IntN(3) {
 		sel.Patterns = append(sel.Patterns, pattern())
+	}
+	if rnd.IntN(3) == 0 {
+		for range 1 + rnd.IntN(4) {
+			if id := strings.ReplaceAll(pattern(), "\n", ""); id != "" {
+				sel.IDs = append(sel.IDs, id)
+			}
+		}
 	}
 	if rnd.IntN(4) == 0 {
 		sel.Excludes = append(sel.Excludes, pattern())

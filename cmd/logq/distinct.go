@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
+	"logstow/query"
+	"logstow/query/output"
+)
+
+// readSort reads --sort, --distinct and --memory, after the flags that they cannot be used with.
+func (r *request) readSort(c *ucli.Context) (err error) {
+	sorted, distinct := c.IsSet("sort"), c.IsSet("distinct")
+	if !sorted && !distinct {
+		if c.IsSet("memory") {
+			return cli.Usagef("--memory is for --sort and --distinct")
+		}
+		return nil
+	}
+	if err := checkSort(c, sorted); err != nil {
+		return err
+	}
+	if sorted {
+		if r.sort, err = query.ParseSort(cli.List(c, "sort")); err != nil {
+			return cli.Usagef("--sort: %w", err)
+		}
+	}
+	if distinct {
+		name, err := query.DistinctName(c.String("distinct"))
+		if err != nil {
+			return cli.Usagef("--distinct: %w", err)
+		}
+		r.distinct = &name
+	}
+	if r.opts.GroupMemory, err = groupMemory(c); err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(memoryLimit + r.opts.GroupMemory)
+	return nil
+}
+
+// checkSort reports flags that --sort or --distinct cannot be used with.
+func checkSort(c *ucli.Context, sorted bool) error {
+	const around = "records around a match are in the order of time"
+	name, others := "sort", [][2]string{
+		{"follow", "records that come later may belong before printed ones"},
+		{"newest", "--sort is the order; write --sort 'time desc'"},
+		{"tail", "--sort is the order; write asc or desc the other way round with -n"},
+		{"after-context", around},
+		{"before-context", around},
+		{"context", around},
+		{"distinct", "values are in the order of their bytes"},
+	}
+	if !sorted {
+		const values = "values are printed, not records"
+		name, others = "distinct", [][2]string{
+			{"follow", "values are printed once all records are read"},
+			{"newest", "values are in the order of their bytes"},
+			{"tail", "values are in the order of their bytes"},
+			{"after-context", values},
+			{"before-context", values},
+			{"context", values},
+			{"fields", values},
+			{"count", "logq stats --compute 'distinct(NAME)' counts values"},
+		}
+	}
+	for _, one := range others {
+		if c.IsSet(one[0]) {
+			return cli.Usagef("--%s cannot be used together with --%s: %s", name, one[0], one[1])
+		}
+	}
+	return nil
+}
+
+// printDistinct prints the values of --distinct and returns their number with the plan.
+func (r *request) printDistinct(ctx context.Context, q *query.Query) (n uint64, p *query.Plan, err error) {
+	w, err := output.NewDistinctWriter(r.env.stdout, r.output.Format, r.output.Terminal)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() {
+		if closeErr := w.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if p, err = r.plan(ctx, q); err != nil {
+		return 0, nil, err
+	}
+	sum, err := q.Distinct(ctx, p, *r.distinct, func(v query.DistinctValue) error {
+		n++
+		return w.Write(v)
+	})
+	if err != nil {
+		return n, p, err
+	}
+	if sum.Missing > 0 && !sum.Unseen {
+		r.notes = append(r.notes, fmt.Sprintf("%d of %d records have no %s: they are left out", sum.Missing, sum.Records, r.distinct.Text))
+	}
+	if sum.Unseen {
+		r.noteMissing(q, []string{r.distinct.Field})
+	}
+	r.empty = sum.Records > 0
+	return n, p, nil
+}

@@ -1,0 +1,266 @@
+package match
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+
+	"logstow/filter"
+	"logstow/filter/token"
+)
+
+// idSet finds texts, of which there may be many, in one pass: each matches where a [Literal] of it does.
+// It does not change once it is made.
+//
+// Whole identifiers are looked up at the starts of runs, the only places where they can begin; other
+// texts at every byte. In both cases a small table of bits rejects nearly all places.
+type idSet struct {
+	fold  bool
+	isRun [256]bool
+	whole wholeIDs
+	parts partIDs
+}
+
+// wholeIDs are those that match as whole tokens.
+type wholeIDs struct {
+	all map[string]struct{}
+	// lengths has the lengths of all, firstLengths the bits of those of their first runs, of which 63
+	// stands for all longer ones, first the keys of these runs.
+	lengths      []bool
+	firstLengths uint64
+	first        bitTable
+}
+
+// partIDs are those that match anywhere, in order; none begins with another.
+type partIDs struct {
+	all [][]byte
+	// window is the number of bytes that starts has of each: at most 8.
+	window int
+	starts bitTable
+}
+
+// bitTable is a set of hashes that may contain others too.
+type bitTable struct {
+	bits  []uint64
+	shift uint // of a hash of 32 bits
+}
+
+// newBitTable makes a table for n hashes, in which at most one of 64 others is.
+func newBitTable(n int) bitTable {
+	log := max(12, bits.Len(uint(64*n-1)))
+	return bitTable{make([]uint64, 1<<(log-6)), uint(32 - log)}
+}
+
+func (t *bitTable) add(hash uint32) {
+	hash >>= t.shift
+	t.bits[hash/64] |= 1 << (hash % 64)
+}
+
+func (t *bitTable) has(hash uint32) bool {
+	hash >>= t.shift
+	return t.bits[hash/64]>>(hash%64)&1 != 0
+}
+
+// newIDSet makes a set by the rule of patterns; nil for no texts.
+func newIDSet(ids []string, fold, substring bool) *idSet {
+	if len(ids) == 0 {
+		return nil
+	}
+	s := &idSet{fold: fold}
+	for b := range s.isRun {
+		s.isRun[b] = token.IsByte(byte(b))
+	}
+	var whole [][]byte
+	for _, id := range ids {
+		text := []byte(id)
+		if fold {
+			text = appendLower(nil, text)
+		}
+		if !substring && token.Whole(text) {
+			whole = append(whole, text)
+		} else {
+			s.parts.all = append(s.parts.all, text)
+		}
+	}
+	s.whole.fill(whole)
+	s.parts.fill()
+	return s
+}
+
+func (w *wholeIDs) fill(ids [][]byte) {
+	if len(ids) == 0 {
+		return
+	}
+	w.all, w.first = make(map[string]struct{}, len(ids)), newBitTable(len(ids))
+	for _, id := range ids {
+		w.all[string(id)] = struct{}{}
+		if len(w.lengths) <= len(id) {
+			w.lengths = append(w.lengths, make([]bool, len(id)+1-len(w.lengths))...)
+		}
+		w.lengths[len(id)] = true
+		run := id[:token.RunEnd(id, 0)]
+		w.firstLengths |= 1 << min(len(run), 63)
+		w.first.add(uint32(filter.KeyOf(run)))
+	}
+}
+
+// fill drops texts that begin with another one, which is found in their place.
+func (p *partIDs) fill() {
+	if len(p.all) == 0 {
+		return
+	}
+	slices.SortFunc(p.all, bytes.Compare)
+	kept := p.all[:1]
+	p.window = min(len(kept[0]), 8)
+	for _, id := range p.all[1:] {
+		if !bytes.HasPrefix(id, kept[len(kept)-1]) {
+			kept = append(kept, id)
+			p.window = min(p.window, len(id))
+		}
+	}
+	p.all, p.starts = kept, newBitTable(len(kept))
+	for _, id := range kept {
+		var start [8]byte
+		copy(start[:], id)
+		p.starts.add(startHash(binary.LittleEndian.Uint64(start[:]) << (64 - 8*uint(p.window))))
+	}
+}
+
+// startHash is a hash of the window of a text.
+func startHash(window uint64) uint32 { return uint32(window * 0x9e3779b97f4a7c15 >> 32) }
+
+// idSearch searches a text for the texts of a set, from its start to its end.
+type idSearch struct {
+	*idSet
+	text  []byte
+	lower []byte // the text in lower case if the set folds, else the text
+	// whole and part are the next places of each kind.
+	wholeAt, partAt place
+}
+
+// place is the start and end of an occurrence; the start is that of the text's end if there is none.
+type place struct{ start, end int }
+
+// search begins a search. The buffer is used for the text in lower case, and returned.
+func (s *idSet) search(text, buffer []byte) (idSearch, []byte) {
+	lower := text
+	if s.fold {
+		buffer = appendLower(buffer[:0], text)
+		lower = buffer
+	}
+	return idSearch{s, text, lower, place{start: -1}, place{start: -1}}, buffer
+}
+
+// next is the first occurrence that starts at an offset or later; offsets do not decrease.
+func (s *idSearch) next(from int) (found place, ok bool) {
+	if s.wholeAt.start < from {
+		s.wholeAt = s.nextWhole(from)
+	}
+	if s.partAt.start < from {
+		s.partAt = s.nextPart(from)
+	}
+	found = s.wholeAt
+	if s.partAt.start < found.start {
+		found = s.partAt
+	}
+	return found, found.start < len(s.text)
+}
+
+// nextWhole is the first place of a whole identifier.
+func (s *idSearch) nextWhole(from int) place {
+	none := place{start: len(s.text)}
+	if s.idSet.whole.all == nil {
+		return none
+	}
+	at := from
+	for at > 0 && s.isRun[s.text[at-1]] { // an escape may end inside the run
+		at--
+	}
+	for {
+		for at < len(s.text) && !s.isRun[s.text[at]] {
+			at++
+		}
+		if at == len(s.text) {
+			return none
+		}
+		end := at + 1
+		for end < len(s.text) && s.isRun[s.text[end]] {
+			end++
+		}
+		if at >= from {
+			if e := s.wholeFrom(at, end); e > 0 {
+				return place{at, e}
+			}
+		}
+		if at > 0 && s.text[at-1] == '\\' {
+			for start := range token.EscapeEnds(s.text, at) {
+				if e := s.wholeFrom(start, end); start >= from && e > 0 {
+					return place{start, e}
+				}
+			}
+		}
+		at = end
+	}
+}
+
+// wholeFrom is the end of an identifier that begins with a run, or 0.
+func (s *idSearch) wholeFrom(start, end int) int {
+	w := &s.idSet.whole
+	if w.firstLengths>>min(end-start, 63)&1 == 0 || !w.first.has(uint32(filter.KeyOf(s.lower[start:end]))) {
+		return 0
+	}
+	for end-start < len(w.lengths) {
+		if w.lengths[end-start] {
+			if _, ok := w.all[string(s.lower[start:end])]; ok {
+				return end
+			}
+		}
+		if end+1 >= len(s.text) || !joins(s.text[end]) || !s.isRun[s.text[end+1]] {
+			break
+		}
+		for end++; end < len(s.text) && s.isRun[s.text[end]]; end++ {
+		}
+	}
+	return 0
+}
+
+// joins reports whether a byte may join the runs of an identifier.
+func joins(b byte) bool { return b == '.' || b == '-' || b == ':' }
+
+// nextPart is the first place of a text that matches anywhere.
+func (s *idSearch) nextPart(from int) place {
+	p := &s.parts
+	if len(p.all) == 0 {
+		return place{start: len(s.text)}
+	}
+	at := from
+	for bits, shift, unused, text := p.starts.bits, p.starts.shift, 64-8*uint(p.window), s.lower; at+8 <= len(text); at++ {
+		hash := startHash(binary.LittleEndian.Uint64(text[at:])<<unused) >> shift
+		if bits[hash/64]>>(hash%64)&1 == 0 {
+			continue
+		}
+		if n := p.prefix(text[at:]); n > 0 {
+			return place{at, at + n}
+		}
+	}
+	for ; at+p.window <= len(s.lower); at++ {
+		if n := p.prefix(s.lower[at:]); n > 0 {
+			return place{at, at + n}
+		}
+	}
+	return place{start: len(s.text)}
+}
+
+// prefix is the length of the text that another one begins with, or 0. All that lie between them in
+// order would begin with it too, so that it is the last one that is not greater.
+func (p *partIDs) prefix(text []byte) int {
+	i, equal := slices.BinarySearchFunc(p.all, text, bytes.Compare)
+	if equal {
+		return len(text)
+	}
+	if i > 0 && bytes.HasPrefix(text, p.all[i-1]) {
+		return len(p.all[i-1])
+	}
+	return 0
+}

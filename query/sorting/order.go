@@ -1,0 +1,132 @@
+// Package sorting puts the records that a query selects into an order by their values.
+//
+// Every worker sorts the records of the blocks that it searches, by keys of bytes (see [Order]), and
+// writes what exceeds its memory to temporary files as sorted runs; at the end all runs are merged. The key
+// ends with the record's place in the output, so that the result does not depend on workers. With
+// a limit, records behind as many others are dropped at once.
+package sorting
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"logstow/field"
+	"logstow/internal/hint"
+	"logstow/record"
+)
+
+// Order is an order of records by one or more of their values. It is immutable.
+//
+// Numbers come before text, and records without the value last, in both directions; null is no value.
+// Numbers compare by their value, exactly, levels by their severity, times as times and all else by its bytes.
+// Records of equal values are in the order of the output, the oldest first.
+type Order struct {
+	items []item
+	// fields are the names of the items that are fields of the message.
+	fields []string
+}
+
+// item is a part of an order.
+type item struct {
+	fixed field.Fixed // "" is a field of the message
+	// index is that of a field of the message among all.
+	index      int
+	descending bool
+}
+
+// Fields are the names of the fields of the message that the order needs.
+func (o *Order) Fields() []string { return slices.Clone(o.fields) }
+
+// Parse parses items, each NAME [asc|desc]: NAME is a fixed field or one of the message.
+func Parse(texts []string) (*Order, error) {
+	o := &Order{}
+	names := make([]string, len(texts))
+	for i, text := range texts {
+		var it item
+		names[i], it.descending = cutDirection(text)
+		o.items = append(o.items, it)
+	}
+	parsed, err := field.ParseNames(names)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range parsed {
+		if n.Step != (field.Step{}) {
+			return nil, hint.Wrap(fmt.Errorf("%s is a time step, which a record does not have", n.Text), "a field of the message that is called so is field(%q)", n.Text)
+		}
+		it := &o.items[i]
+		if it.fixed = n.Fixed; n.IsField() {
+			it.index = len(o.fields)
+			o.fields = append(o.fields, n.Field)
+		}
+	}
+	return o, nil
+}
+
+// cutDirection splits a direction off, which stands behind a blank.
+func cutDirection(text string) (name string, descending bool) {
+	text = strings.TrimSpace(text)
+	if i := strings.LastIndexAny(text, " \t"); i >= 0 {
+		switch strings.ToLower(text[i+1:]) {
+		case "desc":
+			return strings.TrimSpace(text[:i]), true
+		case "asc":
+			return strings.TrimSpace(text[:i]), false
+		}
+	}
+	return text, false
+}
+
+// The first byte of the key of a value.
+const (
+	numberKey  = 0
+	textKey    = 1
+	missingKey = 2
+)
+
+// appendValue appends the key of a value.
+func (i *item) appendValue(dst []byte, v field.Value) []byte {
+	if v.Kind == field.Missing || v.Kind == field.Null {
+		return append(dst, missingKey)
+	}
+	if n, ok := v.Decimal(); ok {
+		dst = append(dst, numberKey)
+		return i.directed(n.AppendSortKey(dst), len(dst))
+	}
+	return i.appendText(dst, v.Text)
+}
+
+// appendText appends the key of a text, with an end that is before all other bytes.
+func (i *item) appendText(dst, text []byte) []byte {
+	dst = append(dst, textKey)
+	start := len(dst)
+	for {
+		zero := bytes.IndexByte(text, 0)
+		if zero < 0 {
+			break
+		}
+		dst = append(append(dst, text[:zero]...), 0, 0xff)
+		text = text[zero+1:]
+	}
+	return i.directed(append(append(dst, text...), 0, 1), start)
+}
+
+// directed inverts the bytes from start on if the order is descending.
+func (i *item) directed(dst []byte, start int) []byte {
+	if i.descending {
+		for at, b := range dst[start:] {
+			dst[start+at] = ^b
+		}
+	}
+	return dst
+}
+
+// appendLevel appends the key of a level, by its severity; none is a missing one.
+func (i *item) appendLevel(dst []byte, l record.Level) []byte {
+	if l == record.None {
+		return append(dst, missingKey)
+	}
+	return i.directed(append(dst, textKey, byte(l)), len(dst)+1)
+}

@@ -1,0 +1,74 @@
+package sorting
+
+import (
+	"logstow/query/aggregate/spill"
+	"logstow/query/merge"
+
+	"logstow/field"
+	"logstow/field/parse"
+	"logstow/record"
+)
+
+// worker sorts records, for one goroutine at a time.
+type worker struct {
+	*Order
+	sorter   *spill.Sorter
+	bound    bound
+	parser   *parse.Parser
+	splitter *parse.Splitter
+	message  []byte
+	key      []byte
+	payload  []byte
+}
+
+// use has a parser find the fields of the records that follow.
+func (w *worker) use(parser *parse.Parser) {
+	if w.parser != parser && len(w.fields) > 0 {
+		w.parser, w.splitter = parser, parser.Splitter(w.fields...)
+	}
+}
+
+// add adds the position-th record of a block, unless enough others come before it.
+func (w *worker) add(from *place, block int, position uint64, line []byte, f *record.Columns) error {
+	if _, err := record.ParseTime(line[:record.TimeLen]); err != nil {
+		return err
+	}
+	w.key = w.appendKey(w.key[:0], from, line, f)
+	if !w.bound.admit(w.key) {
+		return nil
+	}
+	w.key = merge.AppendPosition(w.key, from.origin, block, position)
+	w.payload = from.append(w.payload[:0], line)
+	return w.sorter.Put(w.key, w.payload)
+}
+
+// appendKey appends the key of a record, except for its position among those of the same time.
+func (w *worker) appendKey(dst []byte, from *place, line []byte, f *record.Columns) []byte {
+	if len(w.fields) > 0 {
+		w.message = record.AppendMessage(w.message[:0], f.Raw)
+		w.splitter.Split(w.message)
+	}
+	for i := range w.items {
+		it := &w.items[i]
+		switch it.fixed {
+		case field.Time:
+			dst = it.appendText(dst, line[:record.TimeLen]) // of one length: texts compare as times
+		case field.Level:
+			dst = it.appendLevel(dst, f.Level)
+		case field.Service:
+			dst = it.appendText(dst, []byte(from.segment.Name.Service))
+		case field.Source:
+			dst = it.appendText(dst, f.Source)
+		case field.Instance:
+			dst = it.appendText(dst, []byte(from.origin.Meta.Instance))
+		case field.Message:
+			if len(w.fields) == 0 {
+				w.message = record.AppendMessage(w.message[:0], f.Raw)
+			}
+			dst = it.appendText(dst, w.message)
+		default:
+			dst = it.appendValue(dst, w.splitter.Value(it.index))
+		}
+	}
+	return append(dst, line[:record.TimeLen]...)
+}
