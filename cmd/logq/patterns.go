@@ -27,8 +27,8 @@ func patternsCommand(env environment) *ucli.Command {
 		Name:  "patterns",
 		Usage: "print the templates of messages, of one range or of two compared",
 		UsageText: `logq patterns -s shop --since 1h -l warn+
-logq patterns --from 14:00 --before 15:04 --to 16:00
-logq patterns --from '2026-11-19 15:00' --before '2026-11-19 16:00' --after '2026-11-20 15:00' --to '2026-11-20 16:00'`,
+logq patterns --since 3h --before '1 hour ago' -n 10
+logq patterns --from -26h --before -25h --after -2h --to -1h -l warn+`,
 		ArgsUsage: "[PATTERN...]",
 		Description: fmt.Sprintf(`Groups the records that query would print by the template of their message: its
 constant words, with %s for what varies. Prints for each template the number
