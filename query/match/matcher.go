@@ -150,7 +150,7 @@ func (m *Matcher) FieldsOf(stored string) *Fields {
 	if m.Selection.Parser != nil {
 		stored = m.Selection.Parser.String()
 	}
-	return m.parsers.get(stored, func() *Fields { return m.compileFields(stored) })
+	return m.parsers.get(stored, func() *Fields { return compileFields(stored, m.Where, m.Selection.Templates, m.texts, m.filter) })
 }
 
 // AllChecks are the checks of records of which only the service is known.
