@@ -18,6 +18,7 @@ import (
 	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/cache"
 	"logstow/query/output"
+	"logstow/query/patterns"
 	"logstow/query/report"
 	"logstow/record"
 	"logstow/store"
@@ -62,6 +63,7 @@ func (a *asker) selections() map[string]query.Selection {
 		"minutes": func(s *query.Selection) { s.From, s.To = s.From.Add(30*time.Minute), s.From.Add(35*time.Minute) },
 		"where":   func(s *query.Selection) { s.Where = []string{`number < 40 and who startsWith "pod-1"`} },
 		"word":    func(s *query.Selection) { s.Patterns = []string{a.word} },
+		"pattern": func(s *query.Selection) { s.Templates = []string{"line <_>3 <_>"} },
 		"nothing": func(s *query.Selection) { s.Patterns = []string{"absent"} },
 		"level":   func(s *query.Selection) { s.Patterns = []string{"warn"} },
 		"service": func(s *query.Selection) { s.Services = []string{"web"}; s.Regexps = []string{"line [0-9]*7 "} },
@@ -138,11 +140,30 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 	for _, by := range []string{"", "service", "instance", "hour,level", "bucket(number)"} {
 		texts["functions by "+by] = functions(a.tb, q, p, sel, by)
 	}
+	texts["patterns"] = templates(a.tb, q, p, sel)
 	found := q.Report()
 	for _, problem := range found.Problems {
 		a.tb.Errorf("%v: %v", sel, problem)
 	}
 	return texts
+}
+
+// templates are those of the records of a plan, in the first and the second half of the range.
+func templates(tb testing.TB, q *query.Query, p *query.Plan, sel query.Selection) string {
+	tb.Helper()
+	before := patterns.Range{From: sel.From.UnixNano(), To: sel.From.Add(sel.To.Sub(sel.From) / 2).UnixNano()}
+	counted, err := q.Patterns(tb.Context(), p, func() *patterns.Counter {
+		return patterns.NewComparison(before, patterns.Range{From: before.To, To: sel.To.UnixNano()})
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	result := counted.Result()
+	var b strings.Builder
+	for _, t := range result.Templates {
+		fmt.Fprintf(&b, "%+v\n", t)
+	}
+	return b.String() + fmt.Sprint(result.Records, result.Ungrouped, result.Coarse)
 }
 
 // countBy counts the records of a plan by keys.

@@ -101,7 +101,7 @@ func movingStore(t *testing.T, rnd *rand.Rand) (s store.Store, inputs map[string
 		reader := query.ReadOnly(s)
 		reader.Blobs = m
 		texts := make(map[string]string)
-		for _, kind := range []string{"records", "context", "count", "stats"} {
+		for _, kind := range []string{"records", "context", "count", "stats", "patterns"} {
 			m.requests.Store(0)
 			q, err := query.New([]query.Store{reader}, sel, query.Options{Plan: plan, Memory: 32 << 10, TempDir: t.TempDir()})
 			if err != nil {
@@ -127,6 +127,8 @@ func movingStore(t *testing.T, rnd *rand.Rand) (s store.Store, inputs map[string
 				fmt.Fprint(&b, n)
 			case "stats":
 				fmt.Fprint(&b, countBy(t, q, p, "instance", "minute"))
+			case "patterns":
+				b.WriteString(templates(t, q, p, sel))
 			}
 			report := q.Report()
 			damaged := func(p *source.Problem) bool { return m.damaged != "" && strings.Contains(p.Error(), m.damaged) }

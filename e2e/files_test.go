@@ -70,6 +70,7 @@ func sameAsShipped(t *testing.T, paths []string) {
 		{"query", "--where", "status >= 500", "--fields", "level,message"},
 		{"stats", "--by", "level", "--by", "10m", "-o", "csv"},
 		{"fields", "-o", "json"},
+		{"patterns", "-o", "json"},
 		{"query", "--count", "-l", "warn+"},
 	} {
 		args = append([]string{"logq"}, append(args, "--utc")...)

@@ -95,6 +95,7 @@ func TestLongCommandLines(t *testing.T) {
 		list("source", "", &want.Sources)
 		list("regexp", "e", &want.Regexps)
 		list("exclude", "x", &want.Excludes)
+		list("pattern", "", &want.Templates)
 		list("where", "", &want.Where)
 		for range rnd.IntN(3) {
 			names := levelNames()[rnd.IntN(3):]

@@ -134,7 +134,7 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 		switch words[0] {
 		case "query":
 			return recordFormats()
-		case "stats", "fields":
+		case "stats", "fields", "patterns":
 			return statsFormats()
 		}
 		return listFormats()

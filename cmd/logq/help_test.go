@@ -51,7 +51,7 @@ func TestHelpExamples(t *testing.T) {
 			ran++
 		}
 	}
-	if ran != 21 {
+	if ran != 24 {
 		t.Errorf("%d examples", ran)
 	}
 }

@@ -30,15 +30,15 @@ func colorModes() []string   { return []string{"auto", "always", "never"} }
 
 // variables are the environment variables that logq reads.
 func variables() []cli.Variable {
-	const query, stats, fields, segments = "query", "stats", "fields", "segments"
+	const query, stats, fields, patterns, segments = "query", "stats", "fields", "patterns", "segments"
 	return []cli.Variable{
-		{Name: "LOGSTOW_STORE", Usage: "store to read if neither --store nor --grant is given", Commands: []string{query, stats, fields, segments, "services", "completion"}},
-		{Name: "LOGSTOW_AUTH", Usage: "Azure credential if --auth is not given", Commands: []string{query, stats, fields, segments, "services"}},
-		{Name: "AZURE_STORAGE_ACCOUNT", Usage: "storage account of azblob:// stores; docs/credentials.md has the other AZURE_ variables", Commands: []string{query, stats, fields, segments, "services"}},
-		{Name: "LOGSTOW_CACHE_DIR", Usage: "directory of the cache (default: logstow in $XDG_CACHE_HOME or ~/.cache)", Commands: []string{query, stats, fields}},
-		{Name: "LOGSTOW_CACHE_SIZE", Usage: "maximum disk usage of the cache (default: 1GiB)", Commands: []string{query, stats, fields}},
-		{Name: "LOGSTOW_PRICES", Usage: "file with the prices of requests", Commands: []string{query, stats, fields}},
-		{Name: "LOGSTOW_PAGER", Usage: "pager for long output (default: $PAGER, else less; cat is none)", Commands: []string{query, stats, fields, segments}},
+		{Name: "LOGSTOW_STORE", Usage: "store to read if neither --store nor --grant is given", Commands: []string{query, stats, fields, patterns, segments, "services", "completion"}},
+		{Name: "LOGSTOW_AUTH", Usage: "Azure credential if --auth is not given", Commands: []string{query, stats, fields, patterns, segments, "services"}},
+		{Name: "AZURE_STORAGE_ACCOUNT", Usage: "storage account of azblob:// stores; docs/credentials.md has the other AZURE_ variables", Commands: []string{query, stats, fields, patterns, segments, "services"}},
+		{Name: "LOGSTOW_CACHE_DIR", Usage: "directory of the cache (default: logstow in $XDG_CACHE_HOME or ~/.cache)", Commands: []string{query, stats, fields, patterns}},
+		{Name: "LOGSTOW_CACHE_SIZE", Usage: "maximum disk usage of the cache (default: 1GiB)", Commands: []string{query, stats, fields, patterns}},
+		{Name: "LOGSTOW_PRICES", Usage: "file with the prices of requests", Commands: []string{query, stats, fields, patterns}},
+		{Name: "LOGSTOW_PAGER", Usage: "pager for long output (default: $PAGER, else less; cat is none)", Commands: []string{query, stats, fields, patterns, segments}},
 		{Name: "COLUMNS", Usage: "width of the terminal, if it is not that which the terminal reports", Commands: []string{query}},
 		{Name: "NO_COLOR", Usage: "if set, --color auto is never", Commands: []string{query}},
 	}

@@ -52,7 +52,7 @@ func isPipe(f *os.File) bool {
 }
 
 func commands(env environment) []*ucli.Command {
-	return []*ucli.Command{queryCommand(env), statsCommand(env), fieldsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)}
+	return []*ucli.Command{queryCommand(env), statsCommand(env), fieldsCommand(env), patternsCommand(env), servicesCommand(env), segmentsCommand(env), completionCommand(env)}
 }
 
 // program is the command line in an environment.

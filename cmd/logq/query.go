@@ -39,7 +39,6 @@ func queryCommand(env environment) *ucli.Command {
 		Name:  "query",
 		Usage: "print the records that contain every PATTERN",
 		UsageText: `logq query -s shop --since 2h -l error+ timeout
-logq query --since 1d --sort 'took_ms desc' -n 20
 logq query --since yesterday --where 'status >= 500' --fields time,path,status
 logq query --from '2026-11-20 15:04' --to '2026-11-20 15:06' -C 3 order-12345`,
 		ArgsUsage: "[PATTERN...]",

@@ -28,6 +28,7 @@ func selectionFlags() []ucli.Flag {
 		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "`REGEXP`: regular expression that the message matches (RE2); repeatable, all must match"},
 		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message does not contain; repeatable, none may occur"},
 		&ucli.StringFlag{Name: "ids-from", Usage: "`FILE`: identifiers, one a line, of which the message contains at least one, by the rule of PATTERN; - is standard input; at most 100000"},
+		&cli.ListFlag{Name: "pattern", Usage: "`TEMPLATE`: template that the message matches, as logq patterns prints it, with <_> for any text; repeatable, all must match"},
 		&cli.ListFlag{Name: "where", Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeated ones are joined with and"},
 		&ucli.StringFlag{Name: "parse", Usage: "`PARSER`: fields of the messages: auto, none, pattern '<ip> <_>' or regexp '(?P<ip>[0-9.]+)' (default: that of each segment)"},
 		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ignore the case of ASCII letters"},
@@ -58,7 +59,7 @@ func selection(c *ucli.Context, from, to, now time.Time) (sel query.Selection, e
 	sel = query.Selection{
 		Services: cli.List(c, "service"), From: from, To: to, Sources: cli.List(c, "source"),
 		Patterns: c.Args().Slice(), Regexps: cli.List(c, "regexp"), Excludes: cli.List(c, "exclude"),
-		Where: cli.List(c, "where"), Now: now.In(location(c)),
+		Templates: cli.List(c, "pattern"), Where: cli.List(c, "where"), Now: now.In(location(c)),
 		IgnoreCase: c.Bool("ignore-case"), Substring: c.Bool("substring"),
 	}
 	if slices.Contains(sel.Patterns, "") {

@@ -22,7 +22,7 @@ import (
 type Reason struct {
 	// Code identifies the reason for programs: store-empty, service-unknown, range-empty, future,
 	// level, levels-missing, source-unknown, field-missing, field-type, value-unknown, index, exclude,
-	// regexp, where, source, pattern, case, identifier, service-name, level-name or default-range.
+	// regexp, template, where, source, pattern, case, identifier, service-name, level-name or default-range.
 	Code string `json:"code"`
 	// Text is for people: a line without a full stop.
 	Text string `json:"text"`
@@ -47,7 +47,7 @@ func Reasons(e *Evidence) []Reason {
 // rangeMayHelp reports whether a longer range may contain matches: not if the likeliest
 // reason is a mistake.
 func (x *explanation) rangeMayHelp() bool {
-	return len(x.reasons) == 0 || slices.Contains([]string{"range-empty", "level", "pattern", "regexp", "where"}, x.reasons[0].Code)
+	return len(x.reasons) == 0 || slices.Contains([]string{"range-empty", "level", "pattern", "regexp", "template", "where"}, x.reasons[0].Code)
 }
 
 // StoreEmpty is the reason if no store has a service.
@@ -245,7 +245,9 @@ func (x *explanation) conditions() {
 	case n[match.StageWhere] > 0 && len(x.reasons) > 0: // its fields are explained
 	case n[match.StageWhere] > 0:
 		x.add("where", "--where removed %s", allOf(n[match.StageWhere], "record that matches everything else", "records that match everything else"))
-	case n[match.StageExclude] > 0 && len(x.sel.Where) == 0:
+	case n[match.StageTemplate] > 0:
+		x.add("template", "--pattern removed %s", x.candidates(n[match.StageTemplate]))
+	case n[match.StageExclude] > 0 && len(x.sel.Where)+len(x.sel.Templates) == 0:
 		x.add("exclude", "--exclude removed %s", allOf(n[match.StageExclude], "record that matches everything else", "records that match everything else"))
 	case n[match.StageExclude] > 0:
 		x.add("exclude", "--exclude removed %s", x.candidates(n[match.StageExclude]))
@@ -275,6 +277,8 @@ func (x *explanation) conditions() {
 		x.add("pattern", "%s contains one of the %s of --ids-from", searched, count(uint64(len(x.sel.IDs)), "identifier"))
 	case len(x.sel.Regexps) > 0:
 		x.add("regexp", "--regexp matches %s", searched)
+	case len(x.sel.Templates) > 0:
+		x.add("template", "--pattern matches %s", searched)
 	case len(x.sel.Where) > 0 && len(x.reasons) == 0:
 		x.add("where", "--where is true for %s", searched)
 	case x.sel.Levels != 0:
@@ -315,7 +319,7 @@ func (x *explanation) anySources() []string {
 // candidates reads "all 3 records with ..." if it is known what made them candidates.
 func (x *explanation) candidates(n uint64) string {
 	switch {
-	case len(x.sel.Regexps) > 0 || len(x.sel.Where) > 0 || len(x.sel.Patterns) > 1:
+	case len(x.sel.Regexps)+len(x.sel.Templates)+len(x.sel.Where) > 0 || len(x.sel.Patterns) > 1:
 		return allOf(n, "candidate", "candidates")
 	case len(x.sel.Patterns) == 1:
 		return allOf(n, "record", "records") + fmt.Sprintf(" with %q", x.sel.Patterns[0])

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"logstow/query/patterns"
+
 	"logstow/field/parse"
 	"logstow/field/where"
 	"logstow/filter"
@@ -45,12 +47,18 @@ func (p *fieldsByParser) get(stored string, compile func() *Fields) *Fields {
 }
 
 // compileFields makes those of a parser: texts and filter are those of the conditions on the whole message.
-func compileFields(stored string, programs []*where.Program, texts []Literal, filter filterQuery) *Fields {
+func compileFields(stored string, programs []*where.Program, templates []string, texts []Literal, filter filterQuery) *Fields {
 	f := &Fields{filter: filter}
 	if f.Parser, f.Err = parse.CompileStored(stored); f.Err != nil {
 		f.Parser = parse.Auto()
 	}
 	candidates := slices.Clone(texts)
+	for _, template := range templates {
+		for _, word := range patterns.NewMatcher(template).Words() {
+			f.filter.considerFields([]where.Text{{Value: word}})
+			candidates = append(candidates, NewLiteral([]byte(word), false, false))
+		}
+	}
 	for _, program := range programs {
 		for _, group := range program.Groups(f.Parser) {
 			f.filter.considerFields(group)

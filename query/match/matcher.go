@@ -153,7 +153,7 @@ func (m *Matcher) FieldsOf(stored string) *Fields {
 	if m.Selection.Parser != nil {
 		stored = m.Selection.Parser.String()
 	}
-	return m.parsers.get(stored, func() *Fields { return compileFields(stored, m.Where, m.texts, m.filter) })
+	return m.parsers.get(stored, func() *Fields { return compileFields(stored, m.Where, m.Selection.Templates, m.texts, m.filter) })
 }
 
 // AllChecks are the checks of records of which only the service is known.
@@ -169,5 +169,5 @@ func (m *Matcher) LevelsSuffice(start, end int64) bool {
 
 // TimeAndLevelOnly reports whether the only conditions are time and level.
 func (m *Matcher) TimeAndLevelOnly() bool {
-	return len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes) == 0 && m.ids == nil
+	return len(m.Selection.Sources)+len(m.Where)+len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && m.ids == nil
 }

@@ -48,6 +48,7 @@ func TestWithCompilesOnce(t *testing.T) {
 		"regexps":   func(s *Selection) { s.Regexps = []string{"x"} },
 		"excludes":  func(s *Selection) { s.Excludes = nil },
 		"where":     func(s *Selection) { s.Where = []string{`c == "x"`} },
+		"templates": func(s *Selection) { s.Templates = []string{"<_>"} },
 		"now":       func(s *Selection) { s.Now = now.Add(1) },
 		"case":      func(s *Selection) { s.IgnoreCase = true },
 		"substring": func(s *Selection) { s.Substring = true },

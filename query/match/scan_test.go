@@ -83,6 +83,8 @@ func TestScan(t *testing.T) {
 		{Patterns: []string{"\xff"}},
 		{Patterns: []string{"k"}, IgnoreCase: true},
 		{Excludes: []string{"e"}},
+		{Templates: []string{"<_>e<_>"}},
+		{Templates: []string{"e <_>"}, Patterns: []string{"e"}},
 		{Excludes: []string{""}},
 		{Regexps: []string{`^two$`}},
 		{Regexps: []string{`(?m)^lines$`}},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"logstow/query/patterns"
+
 	"logstow/field/parse"
 	"logstow/field/where"
 	"logstow/record"
@@ -26,6 +28,7 @@ const (
 	StageIDs
 	StageRegexp
 	StageExclude
+	StageTemplate
 	StageWhere
 	Stages
 )
@@ -46,14 +49,22 @@ type Scanner struct {
 	// rejected counts the candidates that did not match.
 	rejected Rejections
 	ids      []byte // scratch: text in lower case, for the search of identifiers
-	where    []*where.Evaluator
-	record   where.Record
+	// templates are those of the selection.
+	templates []*patterns.Matcher
+	where     []*where.Evaluator
+	record    where.Record
 	// splitters find the fields of messages, by their parser.
 	splitters map[*Fields]*parse.Splitter
 }
 
 // NewScanner makes a scanner for a query.
-func NewScanner(m *Matcher) *Scanner { return &Scanner{m: m} }
+func NewScanner(m *Matcher) *Scanner {
+	s := &Scanner{m: m}
+	for _, template := range m.Selection.Templates {
+		s.templates = append(s.templates, patterns.NewMatcher(template))
+	}
+	return s
+}
 
 // Scan calls found for every matching record of a block's text, in order, with
 // its place in text (without the newline) and its columns, which are valid until found
@@ -175,7 +186,7 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 	if continued {
 		s.message = record.AppendMessage(s.message[:0], message)
 		message = s.message
-	} else if len(m.Required) == 1 && len(m.regexps)+len(m.Where) == 0 {
+	} else if len(m.Required) == 1 && len(m.regexps)+len(m.Where)+len(s.templates) == 0 {
 		// The only literal is the anchor: it does not occur before the hit.
 		from = max(0, hit-(len(line)-len(message)))
 	}
@@ -198,6 +209,11 @@ func (s *Scanner) matches(line []byte, hit int, continued bool) (f record.Column
 	for i := range m.excludes {
 		if m.excludes[i].find(message, 0) == Present {
 			return f, s.reject(StageExclude)
+		}
+	}
+	for _, template := range s.templates {
+		if !template.Matches(message) {
+			return f, s.reject(StageTemplate)
 		}
 	}
 	if len(s.where) == 0 || s.matchesWhere(line, &f, message) {

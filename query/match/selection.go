@@ -45,6 +45,9 @@ type Selection struct {
 	Regexps []string
 	// Excludes are texts that a message must not contain, by the rule of Patterns.
 	Excludes []string
+	// Templates are templates that a message must match, all of them: texts with <_> for anything,
+	// of messages as package [logstow/query/patterns] counts them. The case of letters counts.
+	Templates []string
 	// Where are expressions that must be true for a record, all of them, in the
 	// language of package [logstow/field/where]; times in them are relative to Now.
 	Where []string
@@ -94,7 +97,7 @@ func (s *Selection) validate() error {
 // sameMessages reports whether another selection has the same conditions on messages.
 func (s *Selection) sameMessages(o *Selection) bool {
 	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.IDs, o.IDs) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
-		slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
+		slices.Equal(s.Templates, o.Templates) && slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring
 }
 
 // MatchesService reports whether a service is selected.

@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -39,8 +40,8 @@ type Change struct {
 
 // Changes are the templates whose rate changed from the first to the second range of
 // [NewComparison]: new ones, those that are gone, and those at least doubled or halved with at least
-// 10 records in the range with the higher rate. Within a kind, those with the most records come first,
-// equally many bytewise.
+// 10 records in the range with the higher rate. Within a kind, those whose rate changed most come first,
+// in records per second, equally much in the order of [Result].Templates.
 func (r *Result) Changes() []Change {
 	var changes []Change
 	for _, t := range r.Templates {
@@ -56,9 +57,14 @@ func (r *Result) Changes() []Change {
 		}
 		changes = append(changes, c)
 	}
-	slices.SortStableFunc(changes, func(a, b Change) int { return cmp.Compare(a.Kind, b.Kind) })
+	slices.SortStableFunc(changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.difference(), a.difference()))
+	})
 	return changes
 }
+
+// difference is by how much the rate changed.
+func (c *Change) difference() float64 { return math.Abs(c.Rates[1] - c.Rates[0]) }
 
 // change is the kind of the change of a template's counts.
 func (r *Result) change(counts [2]uint64) (kind ChangeKind, changed bool) {

@@ -87,7 +87,7 @@ func TestShape(t *testing.T) {
 		if got := patterns.Shape(c.text); got != c.want {
 			t.Errorf("%q:\n got %q\nwant %q", c.text, got, c.want)
 		}
-		if !patterns.Matches(patterns.Shape(c.text), []byte(c.text)) {
+		if !patterns.NewMatcher(patterns.Shape(c.text)).Matches([]byte(c.text)) {
 			t.Errorf("%q does not match its shape %q", c.text, patterns.Shape(c.text))
 		}
 	}
@@ -114,7 +114,7 @@ func TestShapeLimits(t *testing.T) {
 		if got := patterns.Shape(c.text); got != c.want {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
 		}
-		if !patterns.Matches(patterns.Shape(c.text), []byte(c.text)) {
+		if !patterns.NewMatcher(patterns.Shape(c.text)).Matches([]byte(c.text)) {
 			t.Errorf("%s does not match its shape", c.name)
 		}
 	}
@@ -199,7 +199,7 @@ func TestMatches(t *testing.T) {
 		{"start <_>", "a start b", false},
 		{"user <_> came", `{"msg":"user bob came"}`, true},
 	} {
-		if got := patterns.Matches(c.template, []byte(c.message)); got != c.want {
+		if got := patterns.NewMatcher(c.template).Matches([]byte(c.message)); got != c.want {
 			t.Errorf("%q, %q: %v", c.template, c.message, got)
 		}
 	}

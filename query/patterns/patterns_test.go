@@ -238,7 +238,7 @@ func TestLongSameResult(t *testing.T) {
 		sum := uint64(0)
 		for _, template := range want.Templates {
 			sum += template.Count()
-			if !patterns.Matches(template.Text, []byte(template.Example)) {
+			if !patterns.NewMatcher(template.Text).Matches([]byte(template.Example)) {
 				t.Errorf("%q does not match its example %q", template.Text, template.Example)
 			}
 		}
@@ -264,7 +264,7 @@ func TestMessagesMatchTheirTemplate(t *testing.T) {
 	for _, limit := range []int{100, patterns.MaxShapes} {
 		c := patterns.NewCounter(patterns.Always()).Limit(limit).Unlimited()
 		for n, template := range patterns.TemplatesOf(c, messages) {
-			if !patterns.Matches(template, messages[n]) {
+			if !patterns.NewMatcher(template).Matches(messages[n]) {
 				t.Fatalf("limit %d: %q is counted in %q", limit, messages[n], template)
 			}
 		}
@@ -363,7 +363,7 @@ func FuzzTemplates(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		messages := [][]byte{first, second, append(slices.Clone(first), second...), append(append(slices.Clone(second), ' '), first...)}
 		for n, template := range patterns.TemplatesOf(patterns.NewCounter(patterns.Always()).Limit(2), messages) {
-			if !patterns.Matches(template, messages[n]) {
+			if !patterns.NewMatcher(template).Matches(messages[n]) {
 				t.Errorf("%q is counted in %q", messages[n], template)
 			}
 		}

@@ -22,7 +22,7 @@ const width = 80
 func placeholders() []string {
 	return []string{
 		"ADDRESS", "CLASS", "CLASS=DURATION", "DIR", "DOLLARS", "DURATION", "EXPR", "FILE", "FORMAT", "FUNCTION", "GLOB", "ITEM", "KEY", "KIND", "LEVEL", "MODE",
-		"N", "NAME", "PARSER", "REGEXP", "SIZE", "STORE", "TEXT", "TIME", "ZONE",
+		"N", "NAME", "PARSER", "REGEXP", "SIZE", "STORE", "TEMPLATE", "TEXT", "TIME", "ZONE",
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logstow/query/match"
+	"logstow/query/patterns"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -74,6 +75,16 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, r record.Record) bool {
 			expr = "(?i)" + expr
 		}
 		if !regexp.MustCompile(expr).Match(r.Message) {
+			return false
+		}
+	}
+	for _, template := range sel.Templates {
+		parts := strings.Split(template, patterns.Wildcard)
+		for i := range parts {
+			parts[i] = regexp.QuoteMeta(parts[i])
+		}
+		text := strings.Join(strings.FieldsFunc(string(patterns.Text(r.Message)), func(c rune) bool { return strings.ContainsRune(" \t\n\v\f\r", c) }), " ")
+		if !regexp.MustCompile("(?s)^(?:" + strings.Join(parts, ".*") + ")$").MatchString(text) {
 			return false
 		}
 	}
@@ -171,6 +182,9 @@ func RandomSelection(rnd *rand.Rand, records []record.Record) match.Selection {
 	if rnd.IntN(4) == 0 {
 		sel.Excludes = append(sel.Excludes, pattern())
 	}
+	if rnd.IntN(6) == 0 {
+		sel.Templates = append(sel.Templates, randomTemplate(rnd, patterns.Text(records[rnd.IntN(len(records))].Message)))
+	}
 	if p := pattern(); rnd.IntN(3) == 0 {
 		forms := []string{"%s", "^%s", "%s$", "(?:%s)+.", "(?i)%s", "[^a]%s", "%s|b"}
 		sel.Regexps = append(sel.Regexps, fmt.Sprintf(forms[rnd.IntN(len(forms))], regexp.QuoteMeta(p)))
@@ -186,6 +200,20 @@ func RandomSelection(rnd *rand.Rand, records []record.Record) match.Selection {
 		sel.Levels = record.LevelSet(rnd.UintN(1 << record.Levels))
 	}
 	return sel
+}
+
+// randomTemplate is a text with some words replaced by wildcards.
+func randomTemplate(rnd *rand.Rand, text []byte) string {
+	words := strings.Fields(strings.ToValidUTF8(string(text), patterns.Wildcard))
+	for i := range words {
+		switch rnd.IntN(4) {
+		case 0:
+			words[i] = patterns.Wildcard
+		case 1:
+			words[i] = words[i][:1+rnd.IntN(len(words[i]))] + patterns.Wildcard
+		}
+	}
+	return strings.ToValidUTF8(strings.Join(words, " "), patterns.Wildcard)
 }
 
 // Names are the names of a list.

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"logstow/internal/cli"
+	"logstow/internal/hint"
+	"logstow/internal/timearg"
+	"logstow/query"
+	"logstow/query/match"
+	"logstow/query/patterns"
+	"logstow/query/report"
+)
+
+// patternsMemory is the memory for the shapes of messages, in bytes, beyond that of other commands.
+const patternsMemory = 160 << 20
+
+func patternsCommand(env environment) *ucli.Command {
+	return &ucli.Command{
+		Name:  "patterns",
+		Usage: "print the templates of messages, of one range or of two compared",
+		UsageText: `logq patterns -s shop --since 1h -l warn+
+logq patterns --since 3h --before '1 hour ago' -n 10
+logq patterns --from -26h --before -25h --after -2h --to -1h -l warn+`,
+		ArgsUsage: "[PATTERN...]",
+		Description: fmt.Sprintf(`Groups the records that query would print by the template of their message: its
+constant words, with %s for what varies. Prints for each template the number
+of records, their share of all selected records, the times of the first and the
+last record, and an example. Of a JSON or logfmt message the template is that of
+its text (msg, message, log), of several lines that of the first.
+
+--before and --after compare two ranges: --from A --before B --after C --to D
+prints what differs between A to B and C to D, with records per hour: new
+templates, those that are gone, and those of which there are at least twice or
+at most half as many per hour, with at least 10 records in the range with more.
+One of the two flags sets both. Without --to the second range ends now.
+
+logq query --pattern TEMPLATE prints the records of a template. As %[1]s matches
+any text, they include those of templates that are more specific.
+
+Exit status: 0 found, 1 nothing matched or nothing changed, 2 wrong command line,
+3 incomplete or failed, 4 access denied, 130 interrupted.`, patterns.Wildcard),
+		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryRange,
+			&ucli.StringFlag{Name: "before", Usage: "`TIME`: end of the first of two ranges to compare, exclusive (default: that of --after)"},
+			&ucli.StringFlag{Name: "after", Usage: "`TIME`: start of the second of two ranges to compare (default: that of --before)"},
+		), cli.Categorize(categoryOutput,
+			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first templates, in a comparison of each kind", DefaultText: "30 in a table, else all"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv; json and csv use UTC without --tz"},
+			&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error"},
+		), limitFlags()),
+		Action: quietPipe(func(c *ucli.Context) error { return runPatterns(c.Context, c, env) }),
+	}
+}
+
+// patternsRequest is the command line of patterns.
+type patternsRequest struct {
+	request
+	patternsOutput
+	// ranges are the two of a comparison; else the first is that of the selection.
+	ranges [2]span
+}
+
+func runPatterns(ctx context.Context, c *ucli.Context, env environment) (err error) {
+	r, err := readPatterns(c, env)
+	if err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(memoryLimit + patternsMemory)
+	checked, err := newQuery(nil, r.sel, r.opts)
+	if err != nil {
+		return err
+	}
+	stores, closeStores, err := env.openStores(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStores()) }()
+	r.coverIndex(stores)
+	q, err := checked.Over(stores, r.opts)
+	if err != nil {
+		return err
+	}
+	r.warnIndex()
+	r.printRanges()
+	result, p, err := r.templates(ctx, q)
+	if errors.Is(err, query.ErrBudget) {
+		found := q.Report()
+		r.printReport(&found)
+	}
+	if err != nil {
+		return r.overBudget(err)
+	}
+	if result.Records == [2]uint64{} {
+		if err = r.explainNone(ctx, q, p); err != nil {
+			return err
+		}
+	}
+	var printed int
+	err = env.paged(ctx, func(env *environment) (err error) {
+		printed, err = r.print(env, result)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.note(result, printed)
+	found := q.Report()
+	r.printReport(&found)
+	if s := status(&found, printed > 0, stores); s != cli.OK {
+		return cli.Exit(s)
+	}
+	if r.format == report.Table && env.out.terminal() {
+		env.hint("logq query --pattern TEMPLATE prints the records of a template")
+	}
+	return nil
+}
+
+// readPatterns reads the command line.
+func readPatterns(c *ucli.Context, env environment) (*patternsRequest, error) {
+	now := env.now()
+	r := &patternsRequest{request: request{env: env, zone: location(c), explain: c.Bool("explain")}}
+	if err := r.readSelection(c, now); err != nil {
+		return nil, err
+	}
+	if err := r.readRanges(c, now); err != nil {
+		return nil, err
+	}
+	r.patternsOutput = patternsOutput{format: c.String("output"), compare: r.compare, limit: c.Int("limit"), zone: location(c), now: now}
+	if err := cli.OneOf("output", r.format, statsFormats()...); err != nil {
+		return nil, err
+	}
+	if c.IsSet("limit") && r.limit < 1 {
+		return nil, cli.Usagef("--limit %d: want at least 1", r.limit)
+	}
+	if r.limit == 0 && r.format == report.Table {
+		r.limit = tableRows
+	}
+	if zone, _ := givenZone(c); zone == nil && r.format != report.Table {
+		r.patternsOutput.zone = nil // UTC
+	}
+	return r, nil
+}
+
+// readRanges reads --before and --after.
+func (r *patternsRequest) readRanges(c *ucli.Context, now time.Time) error {
+	r.ranges[0] = r.span
+	if r.compare = c.IsSet("before") || c.IsSet("after"); !r.compare {
+		return nil
+	}
+	now = now.In(location(c))
+	var inner [2]time.Time
+	for i, name := range []string{"before", "after"} {
+		if !c.IsSet(name) {
+			name = [2]string{"after", "before"}[i]
+		}
+		var err error
+		if inner[i], err = timearg.Parse(c.String(name), now); err != nil {
+			return cli.Usagef("--%s: %w", name, err)
+		}
+	}
+	if r.span.open { // the time after now would make the rate of the second range too low
+		r.span.to = now
+	}
+	r.ranges = [2]span{{from: r.span.from, to: inner[0]}, {from: inner[1], to: r.span.to}}
+	at := func(t time.Time) string { return t.Format(time.RFC3339) }
+	var err error
+	switch {
+	case !r.span.from.Before(inner[0]):
+		err = cli.Usagef("the first range is empty: its start %s is not before its end %s", at(r.span.from), at(inner[0]))
+	case inner[1].Before(inner[0]):
+		err = cli.Usagef("the ranges overlap: --after %s is before --before %s", at(inner[1]), at(inner[0]))
+	case !inner[1].Before(r.span.to):
+		err = cli.Usagef("the second range is empty: its start %s is not before its end %s", at(inner[1]), at(r.span.to))
+	default:
+		r.sel.To = r.span.to
+		return nil
+	}
+	return hint.Wrap(err, "the order is --from A --before B --after C --to D")
+}
+
+// printRanges prints the resolved time ranges.
+func (r *patternsRequest) printRanges() {
+	if r.compare && (r.explain || r.env.err.terminal()) {
+		r.env.printf("before: %s", r.ranges[0])
+		r.env.printf("after: %s", r.ranges[1])
+	} else if !r.compare {
+		r.printRange()
+	}
+}
+
+// templates plans, counts and makes templates; it returns the plan too.
+func (r *patternsRequest) templates(ctx context.Context, q *query.Query) (*patterns.Result, *query.Plan, error) {
+	r.progress.watch(&r.env, q)
+	defer r.progress.end()
+	read := []span{r.span}
+	if r.compare && r.ranges[0].to.Before(r.ranges[1].from) { // what is between them is not read
+		read = r.ranges[:]
+	}
+	queries, plans, all := make([]*query.Query, len(read)), make([]*query.Plan, len(read)), &query.Plan{}
+	for i, one := range read {
+		sel := r.sel
+		sel.From, sel.To = one.from, one.to
+		var err error
+		if queries[i], err = q.With(sel); err != nil {
+			return nil, nil, err
+		}
+		if plans[i], err = queries[i].Plan(ctx); err != nil {
+			return nil, nil, err
+		}
+		all.Segments = append(all.Segments, plans[i].Segments...)
+	}
+	r.warnFuture(all)
+	r.printPlan(q, all)
+	r.progress.planned(q, all)
+	counter := r.counter(all)
+	total := counter()
+	for i := range read {
+		counted, err := queries[i].Patterns(ctx, plans[i], counter)
+		if err != nil {
+			return nil, nil, err
+		}
+		total.Merge(counted)
+	}
+	return total.Result(), all, nil
+}
+
+// counter makes counters of the records of a plan.
+func (r *patternsRequest) counter(p *query.Plan) func() *patterns.Counter {
+	if !r.compare {
+		return func() *patterns.Counter { return patterns.NewCounter(patterns.Always()) }
+	}
+	before := patterns.Range{From: match.Nanos(r.ranges[0].from), To: match.Nanos(r.ranges[0].to)}
+	after := patterns.Range{From: match.Nanos(r.ranges[1].from), To: match.Nanos(r.ranges[1].to)}
+	if r.files && len(p.Segments) > 0 && (!r.ranged || r.span.open) { // the range ends with the last record of the files
+		first, last := p.Segments[0].Meta.Start, p.Segments[0].Meta.End
+		for _, s := range p.Segments {
+			first, last = min(first, s.Meta.Start), max(last, s.Meta.End)
+		}
+		after.To = max(after.From, last+1)
+		if !r.ranged {
+			before.From = min(before.To, first)
+		}
+	}
+	return func() *patterns.Counter { return patterns.NewComparison(before, after) }
+}
+
+// note adds notes of what the templates are based on, and why none is printed.
+func (r *patternsRequest) note(result *patterns.Result, printed int) {
+	add := func(format string, args ...any) { r.notes = append(r.notes, fmt.Sprintf(format, args...)) }
+	if result.Coarse {
+		add("templates are coarse: the messages have more than %d shapes, so words with many values count as variable; a narrower selection has better ones", patterns.MaxShapes)
+	}
+	if n := result.Ungrouped[0] + result.Ungrouped[1]; n > 0 {
+		add("%d records are in no template: their messages have too many shapes", n)
+	}
+	switch {
+	case !r.compare || result.Records == [2]uint64{}:
+	case result.Records[0] == 0:
+		add("there are no records before %s to compare with", r.ranges[0].to.Format(time.RFC3339))
+	case result.Records[1] == 0:
+		add("there are no records after %s to compare with", r.ranges[1].from.Format(time.RFC3339))
+	case printed == 0:
+		add("no template changed: %d templates of %d records before and %d after, none new, none gone, none with twice or half as many records per hour",
+			len(result.Templates), result.Records[0], result.Records[1])
+	}
+}

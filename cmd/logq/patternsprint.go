@@ -1,0 +1,333 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"logstow/query/output"
+	"logstow/query/patterns"
+	"logstow/query/report"
+	"logstow/record"
+)
+
+// patternsOutput is how templates are printed.
+type patternsOutput struct {
+	format string
+	// compare is set if two ranges are compared.
+	compare bool
+	limit   int            // 0 is none
+	zone    *time.Location // nil is UTC
+	now     time.Time
+}
+
+// print prints the templates of a result, or those that changed, and returns how many there are.
+func (o *patternsOutput) print(env *environment, result *patterns.Result) (all int, err error) {
+	changes := result.Changes()
+	if !o.compare {
+		changes = make([]patterns.Change, len(result.Templates))
+		for i, t := range result.Templates {
+			changes[i].Template = t
+		}
+	}
+	printed := o.first(changes)
+	switch {
+	case len(printed) == 0:
+	case o.format == report.JSON:
+		err = o.printJSON(env, printed)
+	case o.format == report.CSV:
+		err = o.printCSV(env, printed)
+	default:
+		err = o.printTable(env, printed)
+	}
+	if more := len(changes) - len(printed); err == nil && more > 0 {
+		env.printf("%d more templates; -n shows more", more)
+	}
+	return len(changes), err
+}
+
+// first are the first changes of each kind up to the limit.
+func (o *patternsOutput) first(changes []patterns.Change) []patterns.Change {
+	if o.limit == 0 {
+		return changes
+	}
+	var n [patterns.Down + 1]int
+	return slices.DeleteFunc(slices.Clone(changes), func(c patterns.Change) bool {
+		n[c.Kind]++
+		return n[c.Kind] > o.limit
+	})
+}
+
+// templateJSON is a template as JSON.
+type templateJSON struct {
+	Template string  `json:"template"`
+	Count    uint64  `json:"count"`
+	Share    float64 `json:"share"`
+	templateDetails
+}
+
+// changeJSON is a changed template as JSON.
+type changeJSON struct {
+	Change        string  `json:"change"`
+	Template      string  `json:"template"`
+	Before        uint64  `json:"before"`
+	After         uint64  `json:"after"`
+	BeforePerHour float64 `json:"before_per_hour"`
+	AfterPerHour  float64 `json:"after_per_hour"`
+	templateDetails
+}
+
+type templateDetails struct {
+	First    string            `json:"first"`
+	Last     string            `json:"last"`
+	Levels   map[string]uint64 `json:"levels"`
+	Services []string          `json:"services"`
+	// MoreServices is set if there are others than Services.
+	MoreServices bool   `json:"more_services,omitempty"`
+	Example      string `json:"example"`
+}
+
+func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) error {
+	for i := range changes {
+		c := &changes[i]
+		details := templateDetails{
+			First: output.FormatTime(c.First, o.zone), Last: output.FormatTime(c.Last, o.zone), Levels: map[string]uint64{},
+			Services: c.Services, MoreServices: c.MoreServices, Example: strings.ToValidUTF8(c.Example, "\uFFFD"),
+		}
+		for l, n := range c.Levels {
+			if n > 0 {
+				details.Levels[record.Level(l).String()] = n
+			}
+		}
+		var one any = &templateJSON{c.Text, c.Count(), round(c.Share), details}
+		if o.compare {
+			one = &changeJSON{c.Kind.String(), c.Text, c.Counts[0], c.Counts[1], perHour(c.Rates[0]), perHour(c.Rates[1]), details}
+		}
+		var line strings.Builder
+		encoder := json.NewEncoder(&line)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(one); err != nil {
+			return err
+		}
+		text := line.String()
+		if env.out.terminal() {
+			text = output.Visible(strings.TrimSuffix(text, "\n")) + "\n"
+		}
+		if _, err := io.WriteString(env.stdout, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *patternsOutput) printCSV(env *environment, changes []patterns.Change) error {
+	w := csv.NewWriter(env.stdout)
+	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+	header := []string{"template", "count", "share"}
+	if o.compare {
+		header = []string{"change", "template", "before", "after", "before_per_hour", "after_per_hour"}
+	}
+	_ = w.Write(append(header, "first", "last", "example")) // Error returns it
+	for i := range changes {
+		c := &changes[i]
+		line := []string{c.Text, strconv.FormatUint(c.Count(), 10), number(round(c.Share))}
+		if o.compare {
+			line = []string{
+				c.Kind.String(), c.Text, strconv.FormatUint(c.Counts[0], 10), strconv.FormatUint(c.Counts[1], 10),
+				number(perHour(c.Rates[0])), number(perHour(c.Rates[1])),
+			}
+		}
+		example := c.Example
+		if env.out.terminal() {
+			example = output.Visible(example)
+		}
+		_ = w.Write(append(line, output.FormatTime(c.First, o.zone), output.FormatTime(c.Last, o.zone), example))
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// round is a number with six digits behind the point.
+func round(x float64) float64 {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'f', 6, 64), 64)
+	return rounded
+}
+
+// perHour is a rate per hour of one per second, with six digits behind the point.
+func perHour(rate float64) float64 { return round(rate * 3600) }
+
+// minTemplate is the number of characters of a terminal beside the other columns from which on templates are there.
+const minTemplate = 40
+
+// printTable prints aligned columns, of which the last is the template. On a terminal it is wrapped at spaces:
+// with its line breaks it is the same template. Below it is the example.
+func (o *patternsOutput) printTable(env *environment, changes []patterns.Change) error {
+	layout := o.timeLayout(changes)
+	table := [][]string{{"COUNT", "SHARE", "LEVEL", "FIRST", "LAST"}}
+	if o.compare {
+		table[0] = []string{"CHANGE", "BEFORE/H", "AFTER/H", "LEVEL", "FIRST", "LAST"}
+	}
+	for i := range changes {
+		c := &changes[i]
+		at := func(t int64) string { return time.Unix(0, t).In(o.zone).Format(layout) }
+		line := []string{strconv.FormatUint(c.Count(), 10), percentOf(c.Share), levelsOf(c.Levels), at(c.First), at(c.Last)}
+		if o.compare {
+			line = []string{changeOf(c), rateText(c.Rates[0]), rateText(c.Rates[1]), levelsOf(c.Levels), at(c.First), at(c.Last)}
+		}
+		table = append(table, line)
+	}
+	numbers := []string{"COUNT", "SHARE", "BEFORE/H", "AFTER/H"}
+	prefixes, indent := alignColumns(table, func(i int) bool { return slices.Contains(numbers, table[0][i]) })
+	width := 0
+	if env.out.terminal() {
+		width = env.out.columns - indent
+	}
+	narrow := env.out.terminal() && width < minTemplate
+	if narrow {
+		indent = 4
+		width = max(env.out.columns-indent, 1)
+	}
+	for i, prefix := range prefixes {
+		lines := []string{"TEMPLATE"}
+		if i > 0 {
+			lines = templateLines(&changes[i-1].Template, width)
+		}
+		if narrow { // below the other columns
+			lines = slices.Insert(lines, 0, "")
+		}
+		for n, line := range lines {
+			if n > 0 {
+				prefix = strings.Repeat(" ", indent)
+			}
+			if _, err := io.WriteString(env.stdout, strings.TrimRight(prefix+line, " ")+"\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// alignColumns pads the cells of a table to columns, and returns its lines and their width.
+func alignColumns(table [][]string, right func(column int) bool) (lines []string, width int) {
+	widths := make([]int, len(table[0]))
+	for _, cells := range table {
+		for i, cell := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, cells := range table {
+		var line strings.Builder
+		for i, cell := range cells {
+			blanks := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if right(i) {
+				line.WriteString(blanks + cell + "  ")
+			} else {
+				line.WriteString(cell + blanks + "  ")
+			}
+		}
+		lines = append(lines, line.String())
+	}
+	for _, w := range widths {
+		width += w + 2
+	}
+	return lines, width
+}
+
+// templateLines are the lines of a template and its example; a width of 0 is no limit.
+func templateLines(t *patterns.Template, width int) []string {
+	if t.Text == "" {
+		return []string{"(no text)"}
+	}
+	lines := wrap(output.Visible(t.Text), width)
+	if t.Example == t.Text {
+		return lines
+	}
+	example := "e.g. " + output.Visible(t.Example)
+	if width > 0 {
+		example = cut(example, width)
+	}
+	return append(lines, example)
+}
+
+// wrap breaks a text at spaces into lines of at most so many characters, unless a word is longer.
+func wrap(text string, width int) (lines []string) {
+	for width > 0 && utf8.RuneCountInString(text) > width {
+		head := string([]rune(text)[:width+1])
+		at := strings.LastIndexByte(head, ' ')
+		if at < 0 {
+			if at = strings.IndexByte(text, ' '); at < 0 {
+				break
+			}
+		}
+		lines, text = append(lines, text[:at]), text[at+1:]
+	}
+	return append(lines, text)
+}
+
+// timeLayout is the shortest layout that tells the times of templates apart.
+func (o *patternsOutput) timeLayout(changes []patterns.Change) string {
+	layout := time.TimeOnly
+	now := o.now.In(o.zone)
+	for i := range changes {
+		for _, at := range []int64{changes[i].First, changes[i].Last} {
+			t := time.Unix(0, at).In(o.zone)
+			switch {
+			case t.Year() != now.Year():
+				return time.DateTime
+			case t.YearDay() != now.YearDay():
+				layout = "01-02 15:04:05"
+			}
+		}
+	}
+	return layout
+}
+
+// changeOf is the kind of a change, with the ratio of the rates.
+func changeOf(c *patterns.Change) string {
+	if c.Kind == patterns.New || c.Kind == patterns.Gone {
+		return c.Kind.String()
+	}
+	return fmt.Sprintf("%s %sx", c.Kind, threeDigits(c.Rates[1]/c.Rates[0]))
+}
+
+// rateText is a rate per second as one per hour for people.
+func rateText(rate float64) string { return threeDigits(rate * 3600) }
+
+// threeDigits is a positive number with at least two digits.
+func threeDigits(x float64) string {
+	switch {
+	case x == 0:
+		return "0"
+	case x < 0.1:
+		return strconv.FormatFloat(x, 'g', 2, 64)
+	case x < 10:
+		return strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
+	}
+	return strconv.FormatFloat(x, 'f', 0, 64)
+}
+
+// percentOf is a share in percent: one that is not 0 is not printed as 0.
+func percentOf(share float64) string {
+	if share > 0 && share < 0.0005 {
+		return "<0.1%"
+	}
+	return fmt.Sprintf("%.1f%%", 100*share)
+}
+
+// levelsOf are the levels of records, the most severe first.
+func levelsOf(levels record.Counts) string {
+	var all []string
+	for l, n := range levels {
+		if n > 0 {
+			all = append(all, record.Level(l).String())
+		}
+	}
+	slices.Reverse(all)
+	return strings.Join(all, ",")
+}

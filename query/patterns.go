@@ -1,0 +1,62 @@
+package query
+
+import (
+	"context"
+
+	"logstow/query/fetch"
+	"logstow/query/merge"
+	"logstow/query/patterns"
+	"logstow/query/source"
+
+	"logstow/record"
+)
+
+// Patterns counts the records of a plan that match by the shapes of their messages, in a counter of those
+// that newCounter makes, one for each worker. The limit does not apply.
+func (q *Query) Patterns(ctx context.Context, p *Plan, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
+	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
+		counted = countPatterns(ctx, s, segments, newCounter)
+		return context.Cause(ctx)
+	})
+	return counted, err
+}
+
+// patternWorker counts records, for one goroutine at a time.
+type patternWorker struct {
+	*patterns.Counter
+	message []byte
+}
+
+// countPatterns counts the records of segments that match. At the end of ctx only some of them are counted.
+func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, newCounter func() *patterns.Counter) *patterns.Counter {
+	workers := make(chan *patternWorker, s.Workers()) // those that no block is using
+	for range cap(workers) {
+		workers <- &patternWorker{Counter: newCounter()}
+	}
+	block := func(ctx context.Context, t *fetch.Task) struct{} {
+		var w *patternWorker
+		s.Each(ctx, t, false, func(_ *source.Segment, line []byte, columns *record.Columns) error {
+			if w == nil {
+				w = <-workers
+			}
+			at, err := record.ParseTime(line[:record.TimeLen])
+			if err != nil {
+				return err
+			}
+			w.message = record.AppendMessage(w.message[:0], columns.Raw)
+			w.Add(t.Segment.Name.Service, record.Record{Time: at, Level: columns.Level, Message: w.message})
+			return nil
+		})
+		if w != nil {
+			workers <- w
+		}
+		return struct{}{}
+	}
+	for range fetch.OrderedParallel(ctx, s.BlockWindow(), s.Blocks(ctx, segments), (*fetch.Task).Weight, block) {
+	}
+	all := <-workers
+	for range cap(workers) - 1 {
+		all.Merge((<-workers).Counter)
+	}
+	return all.Counter
+}

@@ -1,0 +1,90 @@
+package query
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"logstow/query/match"
+	"logstow/query/patterns"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"logstow/record"
+)
+
+// The templates are those of the records that are selected, for any number of workers; and a template
+// finds its records.
+func TestPatternsAgreeWithReference(t *testing.T) { //nolint:paralleltest // it sets the number of workers
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 9))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	templates, exact := 0, 0
+	for range 15 {
+		w := newWorld(t, rnd, true)
+		w.fill(rnd.IntN(30))
+		w.indexed()
+		for range 10 {
+			sel := w.selection()
+			if rnd.IntN(2) == 0 {
+				sel.Patterns, sel.Regexps, sel.Excludes, sel.Templates, sel.Where = nil, nil, nil, nil, nil
+			}
+			middle := sel.From.Add(sel.To.Sub(sel.From) / 2)
+			newCounter := func() *patterns.Counter {
+				before := patterns.Range{From: match.Nanos(sel.From), To: match.Nanos(middle)}
+				return patterns.NewComparison(before, patterns.Range{From: before.To, To: match.Nanos(sel.To)})
+			}
+			all := sel
+			all.Limit = 0
+			lines := w.want(&all)
+			reference := newCounter()
+			for _, line := range lines {
+				service, line, _ := cutService(line)
+				columns, _ := record.Split([]byte(line))
+				at, err := record.ParseTime([]byte(line[:record.TimeLen]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				reference.Add(service, record.Record{Time: at, Level: columns.Level, Message: record.AppendMessage(nil, columns.Raw)})
+			}
+			runtime.GOMAXPROCS(1 + rnd.IntN(5))
+			q := w.query(sel, Options{Plan: []string{PlanList, PlanIndex}[rnd.IntN(2)]})
+			p, err := q.Plan(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			counted, err := q.Patterns(t.Context(), p, newCounter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := counted.Result(), reference.Result()
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(patterns.Result{})); diff != "" || got.Records[0]+got.Records[1] != uint64(len(lines)) {
+				t.Fatalf("%+v: templates of %v records (-want +got):\n%s", sel, got.Records, diff)
+			}
+			if len(got.Templates) == 0 {
+				continue
+			}
+			one := &got.Templates[rnd.IntN(len(got.Templates))]
+			all.Templates = append(slices.Clone(all.Templates), one.Text)
+			q = w.query(all, Options{})
+			if p, err = q.Plan(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			n, err := q.Count(t.Context(), p)
+			slow := uint64(len(w.want(&all)))
+			if err != nil || n != slow || n < one.Count() {
+				t.Fatalf("%d records match %q, want %d, of which %d are counted: %v", n, one.Text, slow, one.Count(), err)
+			}
+			if templates++; n == one.Count() {
+				exact++
+			}
+		}
+	}
+	if templates < 30 || exact < templates/2 {
+		t.Errorf("%d templates, of which %d find their records only: the test checks too little", templates, exact)
+	}
+}
+
