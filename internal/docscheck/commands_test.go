@@ -203,7 +203,7 @@ func TestCookbook(t *testing.T) {
 			t.Errorf("task %q has no command that runs", title)
 		}
 	}
-	if len(tasks) < 12 {
+	if len(tasks) < 20 {
 		t.Errorf("%d tasks", len(tasks))
 	}
 }
