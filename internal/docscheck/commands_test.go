@@ -117,7 +117,7 @@ func runPage(t *testing.T, found []block) {
 // freshHome is the environment of a new user, with
 // what "go run" needs. Buffers are below the home directory, for root too.
 func freshHome(bin, home string) []string {
-	env := []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state")}
+	env := []string{"TZ=UTC", "PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state")}
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GOFLAGS"} {
 		if out, err := exec.Command("go", "env", name).Output(); err == nil && len(out) > 1 {
 			env = append(env, name+"="+strings.TrimSpace(string(out)))
