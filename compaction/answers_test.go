@@ -127,8 +127,8 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 			a.tb.Fatal(err)
 		}
 		for i := range reasons {
-			// The sample of records is a part of the blocks read, which differ.
-			if strings.HasPrefix(reasons[i].Code, "field-") {
+			// Which blocks are read differs, and so do the records sampled and the candidates of a template.
+			if strings.HasPrefix(reasons[i].Code, "field-") || reasons[i].Code == "template" {
 				reasons[i].Text = ""
 			}
 		}

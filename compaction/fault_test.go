@@ -220,13 +220,15 @@ func flip(t *testing.T, s store.Store, name string, bit func(size int64) int64) 
 	}
 }
 
+// The damage is in a block, which is in the first half of a segment: that of a token filter behind it does not
+// matter, as the output gets another.
 func TestDamagedInputIsLeftAndNamed(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
 	s := openStore(t)
 	newFleet(t, s, rnd, "web").fill(hour(), 3, 30)
 	damaged := names(t, s)[7]
-	flip(t, s, damaged, func(size int64) int64 { return rnd.Int64N(size * 8) })
+	flip(t, s, damaged, func(size int64) int64 { return rnd.Int64N(size * 8 / 2) })
 	report, err := compaction.Run(t.Context(), s, options(t))
 	if err != nil || report.Err() == nil || !strings.Contains(report.Err().Error(), damaged) {
 		t.Errorf("error %v, problems %v", err, report.Err())
