@@ -27,12 +27,26 @@ func readPage(t *testing.T) string {
 // Every command of the pages prints what they say.
 func TestDocumentedExamples(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"query.md", "where.md"} {
+	for _, name := range []string{"query.md", "where.md", "patterns.md"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkExamples(t, "../../docs/"+name)
 		})
 	}
+}
+
+// shopLog is the log on the page of patterns.
+func shopLog(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/patterns.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := regexp.MustCompile("(?s)```text\n(.*?)```").FindSubmatch(text)
+	if log == nil {
+		t.Fatal("no log")
+	}
+	return string(log[1])
 }
 
 func checkExamples(t *testing.T, page string) {
@@ -52,7 +66,8 @@ func checkExamples(t *testing.T, page string) {
 -- app.log --
 2026-11-20 15:04:05 INFO started
 {"time":"2026-11-20T15:04:06Z","level":"error","status":503}
-`
+-- shop.log --
+` + shopLog(t)
 	n := 0
 	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		for _, example := range strings.Split("\n"+block[1], "\n$ ")[1:] {
