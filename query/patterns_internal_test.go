@@ -87,4 +87,3 @@ func TestPatternsAgreeWithReference(t *testing.T) { //nolint:paralleltest // it 
 		t.Errorf("%d templates, of which %d find their records only: the test checks too little", templates, exact)
 	}
 }
-
