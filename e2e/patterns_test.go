@@ -81,6 +81,9 @@ func TestPatternsOfDeployment(t *testing.T) {
 	// Less is read if the ranges are far from each other.
 	r := s.command(t, nil, append([]string{"logq", "patterns", "--before", "2026-11-20T14:05:00Z", "--after", "2026-11-20T15:55:00Z", "--explain"}, of...)...)
 	whole := s.command(t, nil, append([]string{"logq", "patterns", "--before", "2026-11-20T15:00:00Z", "--explain"}, of...)...)
+	if most := max(r.maxRSS, whole.maxRSS); most > 128<<20 {
+		t.Errorf("%d bytes of memory", most)
+	}
 	if blocksRead(t, r.errs)*2 > blocksRead(t, whole.errs) {
 		t.Errorf("ten minutes of two hours:\n%s\nall:\n%s", r.errs, whole.errs)
 	}

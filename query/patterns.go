@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"sync"
 
 	"logstow/query/fetch"
 	"logstow/query/merge"
@@ -21,6 +22,10 @@ func (q *Query) Patterns(ctx context.Context, p *Plan, newCounter func() *patter
 	return counted, err
 }
 
+// maxWorkerShapes is the number of shapes after which a worker's counter is merged into that of all, so that
+// memory does not grow with the number of workers.
+const maxWorkerShapes = 1 << 13
+
 // patternWorker counts records, for one goroutine at a time.
 type patternWorker struct {
 	*patterns.Counter
@@ -32,6 +37,12 @@ func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.S
 	workers := make(chan *patternWorker, s.Workers()) // those that no block is using
 	for range cap(workers) {
 		workers <- &patternWorker{Counter: newCounter()}
+	}
+	all, merging := newCounter(), sync.Mutex{}
+	addAll := func(c *patterns.Counter) {
+		merging.Lock()
+		defer merging.Unlock()
+		all.Merge(c)
 	}
 	block := func(ctx context.Context, t *fetch.Task) struct{} {
 		var w *patternWorker
@@ -48,15 +59,18 @@ func countPatterns(ctx context.Context, s *merge.Scheduler, segments []*source.S
 			return nil
 		})
 		if w != nil {
+			if w.Shapes() > maxWorkerShapes {
+				addAll(w.Counter)
+				w.Counter = newCounter()
+			}
 			workers <- w
 		}
 		return struct{}{}
 	}
 	for range fetch.OrderedParallel(ctx, s.BlockWindow(), s.Blocks(ctx, segments), (*fetch.Task).Weight, block) {
 	}
-	all := <-workers
-	for range cap(workers) - 1 {
-		all.Merge((<-workers).Counter)
+	for range cap(workers) {
+		addAll((<-workers).Counter)
 	}
-	return all.Counter
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"logstow/query/internal/querytest"
 	"logstow/query/match"
 	"logstow/query/patterns"
 
@@ -88,3 +89,47 @@ func TestPatternsAgreeWithReference(t *testing.T) { //nolint:paralleltest // it 
 	}
 }
 
+// More shapes than a worker keeps are merged while others are counted.
+func TestPatternsOfManyShapes(t *testing.T) { //nolint:paralleltest // it sets the number of workers
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	rnd := rand.New(rand.NewPCG(1, 9))
+	w := newWorld(t, rnd, false)
+	reference := patterns.NewCounter(patterns.Always())
+	for i := range 6 {
+		var records []record.Record
+		for n := range 5000 {
+			message := make([]byte, 0, 64)
+			for range 3 + n%4 {
+				for range 5 {
+					message = append(message, byte('a'+rnd.IntN(26)))
+				}
+				message = append(message, ' ')
+			}
+			r := record.Record{Time: origin().UnixNano() + int64(i*5000+n), Level: record.Info, Message: message}
+			records = append(records, r)
+			reference.Add("svc", r)
+		}
+		w.add("svc", "pod", 16<<10, w.batch(), records)
+	}
+	if n := reference.Shapes(); n < 3*maxWorkerShapes {
+		t.Fatalf("%d shapes", n)
+	}
+	sel := querytest.Everything()
+	sel.To = sel.To.AddDate(100, 0, 0)
+	want := reference.Result()
+	for _, workers := range []int{1, 3} {
+		runtime.GOMAXPROCS(workers)
+		q := w.query(sel, Options{})
+		p, err := q.Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted, err := q.Patterns(t.Context(), p, func() *patterns.Counter { return patterns.NewCounter(patterns.Always()) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, counted.Result(), cmpopts.IgnoreUnexported(patterns.Result{})); diff != "" {
+			t.Errorf("%d workers (-want +got):\n%.2000s", workers, diff)
+		}
+	}
+}

@@ -27,12 +27,26 @@ func readPage(t *testing.T) string {
 // Every command of the pages prints what they say.
 func TestDocumentedExamples(t *testing.T) {
 	t.Parallel()
-	for name, atLeast := range map[string]int{"query.md": 18, "where.md": 3, "stats.md": 8} {
+	for name, atLeast := range map[string]int{"query.md": 18, "where.md": 3, "stats.md": 8, "patterns.md": 3} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkExamples(t, "../../docs/"+name, atLeast)
 		})
 	}
+}
+
+// shopLog is the log on the page of patterns.
+func shopLog(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/patterns.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := regexp.MustCompile("(?s)```text\n(.*?)```").FindSubmatch(text)
+	if log == nil {
+		t.Fatal("no log")
+	}
+	return string(log[1])
 }
 
 func checkExamples(t *testing.T, page string, atLeast int) {
@@ -52,7 +66,8 @@ func checkExamples(t *testing.T, page string, atLeast int) {
 -- app.log --
 2026-11-20 15:04:05 INFO started
 {"time":"2026-11-20T15:04:06Z","level":"error","status":503}
-`
+-- shop.log --
+` + shopLog(t)
 	if sample := regexp.MustCompile("(?s)```json\n({\"time\".*?)```").FindStringSubmatch(string(text)); sample != nil {
 		files += "-- sample.log --\n" + sample[1]
 	}

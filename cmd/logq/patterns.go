@@ -267,7 +267,7 @@ func (r *patternsRequest) note(result *patterns.Result, printed int) {
 	case result.Records[1] == 0:
 		add("there are no records after %s to compare with", r.ranges[1].from.Format(time.RFC3339))
 	case printed == 0:
-		add("no template changed: %d templates of %d records before and %d after, none new, none gone, none with twice or half as many records per hour",
-			len(result.Templates), result.Records[0], result.Records[1])
+		add("nothing changed: %d records before and %d after have the same templates, none of 10 records or more twice or half as often",
+			result.Records[0], result.Records[1])
 	}
 }

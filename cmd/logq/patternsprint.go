@@ -270,22 +270,16 @@ func wrap(text string, width int) (lines []string) {
 	return append(lines, text)
 }
 
-// timeLayout is the shortest layout that tells the times of templates apart.
+// timeLayout is that of the times of templates: with dates, if one is not of today.
 func (o *patternsOutput) timeLayout(changes []patterns.Change) string {
-	layout := time.TimeOnly
-	now := o.now.In(o.zone)
+	date := func(t time.Time) string { return t.In(o.zone).Format(time.DateOnly) }
+	today := date(o.now)
 	for i := range changes {
-		for _, at := range []int64{changes[i].First, changes[i].Last} {
-			t := time.Unix(0, at).In(o.zone)
-			switch {
-			case t.Year() != now.Year():
-				return time.DateTime
-			case t.YearDay() != now.YearDay():
-				layout = "01-02 15:04:05"
-			}
+		if date(time.Unix(0, changes[i].First)) != today || date(time.Unix(0, changes[i].Last)) != today {
+			return time.DateTime
 		}
 	}
-	return layout
+	return time.TimeOnly
 }
 
 // changeOf is the kind of a change, with the ratio of the rates.

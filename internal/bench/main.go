@@ -214,7 +214,10 @@ func (b *suite) benchQueries(kind string) error {
 		return b.command("logq", append([]string{"query", "-s", "bench", "--from", from, "--to", to}, args...)...)
 	}
 	query := func(args ...string) *command { return within(from, to, args...) }
-	names := []string{"decompress and count alone", "full scan, --count PATTERN", "needle (one line of all)", "two minutes of errors", "count by level: error,fatal", "newest 100", "print PATTERN's lines", "print them with -o pretty"}
+	patterns := func(args ...string) *command {
+		return b.command("logq", append([]string{"patterns", "-s", "bench", "--from", from, "--to", to, "-o", "csv"}, args...)...)
+	}
+	names := []string{"decompress and count alone", "full scan, --count PATTERN", "needle (one line of all)", "two minutes of errors", "count by level: error,fatal", "newest 100", "print PATTERN's lines", "print them with -o pretty", "patterns of all", "patterns, two halves compared"}
 	commands := []*command{
 		b.part("scan", append([]string{pattern}, segments...)...),
 		query("--count", pattern),
@@ -224,6 +227,8 @@ func (b *suite) benchQueries(kind string) error {
 		query("--newest", "-n", "100"),
 		query("-o", "raw", pattern),
 		query("-o", "pretty", "--color", "always", pattern),
+		patterns(),
+		patterns("--before", "2026-11-20T15:15:00Z"),
 	}
 	if _, err := exec.LookPath("zstd"); err == nil {
 		names = append(names, "zstd -dc | grep -F PATTERN")

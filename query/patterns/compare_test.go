@@ -83,12 +83,12 @@ func TestChangesAtLimits(t *testing.T) {
 	}
 }
 
-// Changes are in the order of their kinds, then of their records.
+// Changes are in the order of their kinds, then of the difference of their rates.
 func TestChangesOrder(t *testing.T) {
 	t.Parallel()
 	c := patterns.NewComparison(patterns.Range{From: 0, To: 10}, patterns.Range{From: 10, To: 20})
 	for text, counts := range map[string][2]int{
-		"down a b": {20, 3}, "up a b": {4, 20}, "gone a b": {3, 0}, "new a b": {0, 3}, "new more of": {0, 4}, "up more of": {4, 30}, "new also so": {0, 3},
+		"down a b": {20, 3}, "up a b": {4, 20}, "gone a b": {3, 0}, "new a b": {0, 3}, "new more of": {0, 4}, "up more of": {4, 30}, "up from many": {24, 48}, "new also so": {0, 3},
 	} {
 		for side, n := range counts {
 			for range n {
@@ -101,7 +101,7 @@ func TestChangesOrder(t *testing.T) {
 		got = append(got, change.Kind.String()+": "+change.Text)
 	}
 	want := []string{
-		"new: new more of", "new: new a b", "new: new also so", "gone: gone a b", "up: up more of", "up: up a b", "down: down a b",
+		"new: new more of", "new: new a b", "new: new also so", "gone: gone a b", "up: up more of", "up: up from many", "up: up a b", "down: down a b",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -104,6 +104,9 @@ func (c *Counter) Merge(o *Counter) {
 	}
 }
 
+// Shapes is how many shapes are kept, which take the memory of the Counter.
+func (c *Counter) Shapes() int { return c.set.shapes }
+
 // mergeShape adds the tally of a shape of a group.
 func (c *Counter) mergeShape(key uint16, shape string, from *tally) {
 	to := c.set.tallyIn(key, []byte(shape))

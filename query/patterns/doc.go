@@ -18,7 +18,7 @@
 // start with a digit, have several groups of digits or are hexadecimal; UUIDs, addresses, times and
 // dates; absolute paths and the rest of URLs; quoted strings, other than requests in access logs;
 // alphabetic values of key=value pairs, other than truth values and null; the word after "user";
-// control bytes and invalid UTF-8. Neighbouring wildcards are one, repeated words that contain one
+// control characters and invalid UTF-8. Neighbouring wildcards are one, repeated words that contain one
 // are one word, and blanks are one space.
 //
 // # Templates

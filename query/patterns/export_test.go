@@ -52,9 +52,6 @@ func (c *Counter) Limit(n int) *Counter {
 	return c
 }
 
-// Shapes is how many shapes a Counter has.
-func (c *Counter) Shapes() int { return c.set.shapes }
-
 // Unlimited makes a Counter keep all shapes, coarse as they may be.
 func (c *Counter) Unlimited() *Counter {
 	c.set.most = math.MaxInt

@@ -176,3 +176,47 @@ func groupingAccuracy(t *testing.T, messages [][]byte, labels []string) (right f
 	}
 	return float64(correct) / float64(len(messages)), len(all), len(groups)
 }
+
+// A template finds all messages that it counts; those that it finds beside them are of templates that are
+// more specific. Of real logs nearly all templates find their messages only.
+func TestTemplatesFindTheirMessages(t *testing.T) {
+	t.Parallel()
+	templates, exact := 0, 0
+	for _, log := range labelledLogs() {
+		messages := readLog(t, log.file)
+		of := patterns.TemplatesOf(patterns.NewCounter(patterns.Always()), messages)
+		counts := map[string]int{}
+		for _, template := range of {
+			counts[template]++
+		}
+		for template, count := range counts {
+			m := patterns.NewMatcher(template)
+			own, others := 0, 0
+			for n, message := range messages {
+				switch found := m.Matches(message); {
+				case of[n] == template && !found:
+					t.Errorf("%s: %q is counted in %q, which does not match it", log.file, message, template)
+				case of[n] == template:
+					own++
+				case found:
+					others++
+					if !m.Matches([]byte(of[n])) {
+						t.Errorf("%s: %q matches %q of template %q, which is not more specific", log.file, template, message, of[n])
+					}
+				}
+			}
+			if own != count {
+				t.Errorf("%s: %q finds %d of its %d messages", log.file, template, own, count)
+			}
+			if templates++; others == 0 {
+				exact++
+			} else if testing.Verbose() {
+				t.Logf("%s: %d %d others: %s", log.file, own, others, template)
+			}
+		}
+	}
+	t.Logf("%d of %d templates find their messages only", exact, templates)
+	if exact < templates*9/10 {
+		t.Errorf("%d of %d templates find their messages only", exact, templates)
+	}
+}

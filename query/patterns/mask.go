@@ -16,7 +16,7 @@ func (m *masker) shape(text []byte) (shape []byte, words int) {
 		text = text[:len(text)-1]
 	}
 	high := letter
-	if !utf8.Valid(text) {
+	if !utf8.Valid(text) || hasControlRune(text) {
 		high = control
 	}
 	if m.classes[utf8.RuneSelf] != high {
@@ -37,6 +37,25 @@ func (m *masker) shape(text []byte) (shape []byte, words int) {
 		m.words++
 	}
 	return m.out, m.words
+}
+
+// hasControlRune reports whether a text in UTF-8 has a C1 control, or a character that turns the direction
+// of text, which are not printed as they are.
+func hasControlRune(text []byte) bool {
+	for _, first := range []byte{0xc2, 0xe2} { // the bytes that they start with
+		for rest := text; ; rest = rest[1:] {
+			i := bytes.IndexByte(rest, first)
+			if i < 0 {
+				break
+			}
+			rest = rest[i:]
+			switch r, _ := utf8.DecodeRune(rest); {
+			case 0x80 <= r && r <= 0x9f, 0x202a <= r && r <= 0x202e, 0x2066 <= r && r <= 0x2069:
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // scan writes the shape of the text, word by word.

@@ -76,6 +76,9 @@ func TestShape(t *testing.T) {
 		{"size 12.0 KB, free 3 B took 5 ms x 5 KBs KB", "size <_> <_>, free <_> took <_> x <_> KBs KB"},
 		// Other bytes.
 		{"grüße an café", "grüße an café"},
+		{"turned \u202e text é", "turned <_> text <_>"},
+		{"next\u0085line", "next<_>line"},
+		{"en \u2013 dash, 5\u00a0%", "en \u2013 dash, <_>%"},
 		{"bad \xff\xfe bytes é", "bad <_> bytes <_>"},
 		{"nul \x00\x01 x\x7fy", "nul <_> x<_>y"},
 		{"\x1b[31;1mERROR\x1b[0m x\x1b[2", "<_>ERROR<_> x<_>"},

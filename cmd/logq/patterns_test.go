@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"logstow/internal/cli"
+	"logstow/query/patterns"
+	"logstow/store/local"
+)
+
+// Without --to the second of two ranges ends now, and not an hour later as a range otherwise does: its rate
+// would be too low.
+func TestPatternsEndNow(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := local.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC) }
+	var out, errs bytes.Buffer
+	status := run(t.Context(), []string{"logq", "patterns", "--store", dir, "--utc", "--since", "3h", "--after", "1 hour ago", "--explain"}, environment{
+		stdout: &out, stderr: &errs, getenv: func(string) string { return "" }, now: now, tempDir: t.TempDir(),
+	})
+	const want = `logq: before: from 2026-11-20T12:04:05Z to 2026-11-20T14:04:05Z (2h)
+logq: after: from 2026-11-20T14:04:05Z to 2026-11-20T15:04:05Z (1h)
+`
+	if status != cli.NoMatch || !strings.HasPrefix(errs.String(), want) {
+		t.Errorf("status %d, printed\n%s", status, &errs)
+	}
+}
+
+// What the templates are based on is reported.
+func TestPatternsNotes(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 20, 15, 4, 5, 0, time.UTC)
+	both := [2]uint64{5, 6}
+	for _, c := range []struct {
+		result  patterns.Result
+		compare bool
+		printed int
+		want    string // the beginning of each
+	}{
+		{patterns.Result{Records: both}, false, 1, ""},
+		{patterns.Result{}, true, 0, ""}, // no records match
+		{patterns.Result{Records: both, Coarse: true}, false, 1, "templates are coarse"},
+		{patterns.Result{Records: both, Coarse: true, Ungrouped: [2]uint64{3, 4}}, true, 1, "templates are coarse|7 records are in no template"},
+		{patterns.Result{Records: both}, true, 0, "nothing changed: 5 records before and 6 after"},
+		{patterns.Result{Records: [2]uint64{5}}, true, 1, "there are no records after 2026-11-20T15:04:05Z"},
+		{patterns.Result{Records: [2]uint64{0, 5}}, true, 1, "there are no records before 2026-11-20T15:04:05Z"},
+	} {
+		r := &patternsRequest{ranges: [2]span{{to: at}, {from: at}}}
+		r.compare = c.compare
+		r.note(&c.result, c.printed)
+		want := strings.FieldsFunc(c.want, func(r rune) bool { return r == '|' })
+		if !slices.EqualFunc(r.notes, want, strings.HasPrefix) {
+			t.Errorf("%+v: %q, want %q", c, r.notes, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"", 5, ""},
+		{"abc de", 0, "abc de"},
+		{"abc de", 6, "abc de"},
+		{"abc de", 5, "abc|de"},
+		{"abc de fg", 6, "abc de|fg"},
+		{"abcdefgh", 3, "abcdefgh"},
+		{"abcdefgh ij kl", 3, "abcdefgh|ij|kl"},
+		{"äöü äöü", 4, "äöü|äöü"},
+	} {
+		if got := strings.Join(wrap(c.text, c.width), "|"); got != c.want {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
