@@ -106,8 +106,13 @@ func TestNoColor(t *testing.T) {
 	t.Parallel()
 	const message = `{"a":"` + "\x1b" + `b","c":["` + "\x7f" + `"]}`
 	for _, opts := range []output.Options{
-		{Format: output.CSV}, {Format: output.JSON}, {Format: output.Flat}, {Format: output.Template, Template: compiled(t, "{{.a}}")},
-		{Format: output.Text, Fields: []string{"a", "message"}}, {Format: output.JSON, Fields: []string{"a", "c"}}, {Format: output.Pretty, Fields: []string{"a"}},
+		{Format: output.CSV},
+		{Format: output.JSON},
+		{Format: output.Flat},
+		{Format: output.Template, Template: compiled(t, "{{.a}}")},
+		{Format: output.Text, Fields: []string{"a", "message"}},
+		{Format: output.JSON, Fields: []string{"a", "c"}},
+		{Format: output.Pretty, Fields: []string{"a"}},
 	} {
 		plain := printed(t, opts, message)
 		if opts.Color, opts.Highlight = true, places; opts.Template != nil {
