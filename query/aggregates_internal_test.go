@@ -47,8 +47,9 @@ func TestFunctionsAgreeWithReference(t *testing.T) {
 				continue // a query has one time step
 			}
 			var compute []string
+			counts := rnd.IntN(3) == 0 // what footers answer
 			for _, f := range functions() {
-				if rnd.IntN(3) == 0 {
+				if rnd.IntN(3) == 0 && (!counts || !strings.Contains(f.text, "ab") && !strings.Contains(f.text, "k1")) {
 					compute = append(compute, f.text)
 				}
 			}
