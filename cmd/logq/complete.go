@@ -134,8 +134,10 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 		switch words[0] {
 		case "query":
 			return recordFormats()
-		case "stats", "fields":
+		case "stats":
 			return statsFormats()
+		case "fields":
+			return fieldsFormats()
 		}
 		return listFormats()
 	case "by":

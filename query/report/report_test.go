@@ -148,7 +148,7 @@ func TestGolden(t *testing.T) {
 			t.Parallel()
 			r := compute(t, c.spec, c.messages)
 			var got strings.Builder
-			for _, format := range report.Formats() {
+			for _, format := range []string{report.Table, report.JSON, report.CSV} {
 				fmt.Fprintf(&got, "%s:\n%s", format, written(t, r, report.Options{Format: format, Zone: c.spec.zone, Bars: c.bars}))
 			}
 			file := filepath.Join("testdata", name+".txt")
