@@ -1,11 +1,18 @@
 package query
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"logstow/query/aggregate"
 	"logstow/query/internal/querytest"
 
 	"github.com/google/go-cmp/cmp"
@@ -133,6 +140,102 @@ func TestStatsReadNoBlock(t *testing.T) {
 		if r := q.Report(); r.BlocksRead > 0 || stats.Total < 100 {
 			t.Errorf("by %v: %d blocks read, %d records", by, r.BlocksRead, stats.Total)
 		}
+	}
+}
+
+// Functions of the level alone read no block; others do.
+func TestFunctionsReadNoBlock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
+	w.fill(20)
+	for compute, reads := range map[string]bool{
+		`count, rate, share, ratio(level >= "warn"), count(service == "svc-1" and level == "info")`: false,
+		`ratio(source == "app/1.log")`: true, `count(time > "2026-01-01T00:00:01Z")`: true, `count(has(ab))`: true,
+		`count(message contains "a")`: true, `distinct(level)`: true, `first(service)`: true,
+	} {
+		sel := querytest.Everything()
+		sel.To = sel.To.AddDate(100, 0, 0)
+		w.gotFunctions(sel, Options{}, []string{"service", "hour"}, []string{compute})
+		if read := w.last.Report().BlocksRead > 0; read != reads {
+			t.Errorf("%s: blocks are read: %v", compute, read)
+		}
+	}
+}
+
+// A damaged block is reported, and the others are computed from.
+func TestFunctionsOfDamagedBlock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
+	var records []record.Record
+	for i := range 100 {
+		records = append(records, record.Record{Time: origin().UnixNano() + int64(i), Message: []byte(`{"k1":5}`)})
+	}
+	b := w.add("svc", "pod", 500, w.batch(), records)
+	b.bodies[0][10] ^= 1
+	sel := querytest.Everything()
+	sel.To = sel.To.AddDate(100, 0, 0)
+	compute := []string{"count", "sum(k1)"}
+	want := w.wantFunctions(&sel, nil, compute)
+	got := w.gotFunctions(sel, Options{}, nil, compute)
+	if diff := cmp.Diff(want, got); diff != "" || got[""] == "100|500" {
+		t.Errorf("%v (-reference +stats)\n%s", got, diff)
+	}
+	if problems := w.last.Report().Problems; len(problems) != 1 {
+		t.Errorf("problems: %v", problems)
+	}
+}
+
+// A query that is cancelled, or cannot write its temporary files, returns the reason and leaves no files.
+func TestFunctionsLeaveNoFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rand.New(rand.NewPCG(4, 4)), false)
+	for n := range 30 {
+		var records []record.Record
+		for i := range 500 {
+			records = append(records, record.Record{Time: origin().UnixNano() + int64(i), Message: fmt.Appendf(nil, `{"user":"user-%d"}`, n*1000+i)})
+		}
+		w.add("svc", "pod", 2000, w.batch(), records)
+	}
+	keys, err := aggregate.ParseBy([]string{"user"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compute(aggregate.Spec{By: keys, Pivot: -1}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel := querytest.Everything()
+	sel.To = sel.To.AddDate(100, 0, 0)
+	reason := errors.New("interrupted")
+	for name, dir := range map[string]string{"cancelled": t.TempDir(), "no directory": filepath.Join(t.TempDir(), "absent")} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		q := w.query(sel, Options{GroupMemory: 1, TempDir: dir})
+		p, err := q.Plan(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := os.ErrNotExist
+		if name == "cancelled" {
+			want = reason
+			var reads atomic.Int64
+			w.memory.fail = func(op, _ string) error {
+				if op == "read" {
+					if reads.Add(1) == 5 {
+						cancel(reason)
+					}
+				}
+				return nil
+			}
+		}
+		table, err := q.Stats(ctx, p, c)
+		if !errors.Is(err, want) || table != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		w.memory.fail = nil
+		if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) > 0 {
+			t.Errorf("%s: %v", name, files)
+		}
+		cancel(nil)
 	}
 }
 

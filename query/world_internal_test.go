@@ -125,6 +125,7 @@ type world struct {
 	numbers  map[string]uint64
 	seq      int64
 	parse    string // of the segments that are added
+	last     *Query // of gotFunctions
 }
 
 // built is a segment in the world; copies share it.

@@ -134,8 +134,10 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 		switch words[0] {
 		case "query":
 			return recordFormats()
-		case "stats", "fields", "patterns":
+		case "stats":
 			return statsFormats()
+		case "fields", "patterns":
+			return fieldsFormats()
 		}
 		return listFormats()
 	case "by":

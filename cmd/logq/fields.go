@@ -70,7 +70,7 @@ func runFields(ctx context.Context, c *ucli.Context, env environment) (err error
 		return err
 	}
 	format, opts := c.String("output"), query.FieldOptions{Records: sampleRecords, Top: c.Int("top")}
-	if err := cli.OneOf("output", format, statsFormats()...); err != nil {
+	if err := cli.OneOf("output", format, fieldsFormats()...); err != nil {
 		return err
 	}
 	if opts.Top < 0 || opts.Top > fieldstats.MaxTop {

@@ -21,12 +21,13 @@ const (
 func recordFormats() []string {
 	return []string{output.Raw, output.Text, output.JSON, output.Flat, output.CSV, output.Pretty, output.Template}
 }
-func statsFormats() []string { return report.Formats() }
-func listFormats() []string  { return []string{report.Table, report.JSON} }
-func levelNames() []string   { return []string{"trace", "debug", "info", "warn", "error", "fatal"} }
-func planModes() []string    { return []string{"auto", query.PlanList, query.PlanIndex} }
-func shells() []string       { return []string{"bash", "zsh", "fish"} }
-func colorModes() []string   { return []string{"auto", "always", "never"} }
+func statsFormats() []string  { return report.Formats() }
+func fieldsFormats() []string { return []string{report.Table, report.JSON, report.CSV} }
+func listFormats() []string   { return []string{report.Table, report.JSON} }
+func levelNames() []string    { return []string{"trace", "debug", "info", "warn", "error", "fatal"} }
+func planModes() []string     { return []string{"auto", query.PlanList, query.PlanIndex} }
+func shells() []string        { return []string{"bash", "zsh", "fish"} }
+func colorModes() []string    { return []string{"auto", "always", "never"} }
 
 // variables are the environment variables that logq reads.
 func variables() []cli.Variable {

@@ -55,7 +55,7 @@ failed, 4 access denied, 130 interrupted.`,
 			&cli.ListFlag{Name: "sort", Usage: "`ITEM`: a function or key to sort by, with asc or desc behind it; a list, repeatable (default: time, then the first function, largest first)"},
 			&ucli.StringFlag{Name: "pivot", Usage: "`KEY`: one of --by whose values become columns, at most 100"},
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first groups; with a time step the groups of the other keys that are first over the whole range", DefaultText: "30 in a table that is not by time, else all"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv; json and csv use UTC without --tz"},
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line), csv or parquet; all but table use UTC without --tz"},
 			&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error"},
 		), limitFlags(), cli.Categorize(categoryLimits,
 			&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for groups; what exceeds it goes through temporary files"},
@@ -130,6 +130,9 @@ func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec
 	format = c.String("output")
 	if err := cli.OneOf("output", format, report.Formats()...); err != nil {
 		return spec, "", err
+	}
+	if format == report.Parquet && r.env.out.terminal() {
+		return spec, "", hint.Wrap(cli.Usagef("-o parquet is not for a terminal"), "redirect it to a file: > stats.parquet")
 	}
 	by, compute := cli.List(c, "by"), cli.List(c, "compute")
 	if len(by) == 0 && len(compute) == 0 {

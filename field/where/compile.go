@@ -43,6 +43,8 @@ type compiler struct {
 	err      error
 	// timed is set if the time is used.
 	timed bool
+	// sourced is set if the source is used.
+	sourced bool
 	// variables are those declared by let around a node, pointers what # is in the predicates around it.
 	variables map[string]*variable
 	pointers  []*pointer
@@ -279,6 +281,7 @@ func (c *compiler) field(name string) operand {
 	case levelName:
 		return text(func(r *Record) []byte { return []byte(r.Level.String()) })
 	case sourceName:
+		c.sourced = true
 		return text(func(r *Record) []byte { return r.Source })
 	case serviceName:
 		return text(func(r *Record) []byte { return []byte(r.Service) })

@@ -48,6 +48,7 @@ type Program struct {
 	literals map[int]string // see literals
 	fields   []string       // see Fields
 	timed    bool
+	sourced  bool
 }
 
 // Compile compiles an expression. Relative times are relative to now. An error names the position,
@@ -64,7 +65,7 @@ func Compile(source string, now time.Time) (*Program, error) {
 	if c.match(tree.Node); c.err != nil {
 		return nil, c.err
 	}
-	p.timed = c.timed
+	p.timed, p.sourced = c.timed, c.sourced
 	for _, u := range c.unknown[1:] {
 		p.fields = append(p.fields, u.Field)
 	}
@@ -118,6 +119,9 @@ func (e *Evaluator) Holds(r *Record) bool {
 
 // Timed reports whether the expression uses records' times; otherwise Record.Time may be omitted.
 func (p *Program) Timed() bool { return p.timed }
+
+// LevelOnly reports whether the expression uses nothing of a record but its level and service.
+func (p *Program) LevelOnly() bool { return len(p.fields) == 0 && !p.timed && !p.sourced }
 
 // Fields are the names of the message fields that the expression uses, each once.
 func (p *Program) Fields() []string { return slices.Clone(p.fields) }

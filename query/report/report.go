@@ -1,4 +1,4 @@
-// Package report writes results of stats: as a table for people, CSV or JSON.
+// Package report writes results of stats: as a table for people, CSV, JSON or Parquet.
 package report
 
 import (
@@ -16,10 +16,12 @@ const (
 	// CSV follows RFC 4180; the first line has the headers, with "~" before those of functions of which a
 	// value is approximate. A missing value is empty.
 	CSV = "csv"
+	// Parquet is a file of Apache Parquet, with a type for each column: see package parquet.
+	Parquet = "parquet"
 )
 
 // Formats are all formats.
-func Formats() []string { return []string{Table, JSON, CSV} }
+func Formats() []string { return []string{Table, JSON, CSV, Parquet} }
 
 // Options say how to write.
 type Options struct {

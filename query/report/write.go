@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"logstow/query/aggregate"
+	"logstow/query/parquet"
 )
 
 // Write writes a result.
@@ -17,6 +18,8 @@ func Write(w io.Writer, r *aggregate.Result, o Options) error {
 		return writeCSV(w, r, newTimes(r, o.Zone))
 	case JSON:
 		return writeJSON(w, r, newTimes(r, o.Zone))
+	case Parquet:
+		return parquet.Write(w, r, o.Zone)
 	}
 	return writeTable(w, r, o)
 }

@@ -12,6 +12,7 @@ import (
 	"logstow/query/source"
 
 	"logstow/field"
+	"logstow/field/where"
 	"logstow/record"
 )
 
@@ -28,7 +29,8 @@ type fromFooters struct {
 
 // newFromFooters returns nil unless footers have all that is computed.
 func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregation) *fromFooters {
-	if !all.CountsOnly() || len(c.conditions) > 0 || !s.Matcher.TimeAndLevelOnly() || c.ratesRecords() {
+	if !all.CountsOnly() || !s.Matcher.TimeAndLevelOnly() || c.ratesRecords() ||
+		slices.ContainsFunc(c.conditions, func(p *where.Program) bool { return !p.LevelOnly() }) {
 		return nil
 	}
 	for _, v := range c.values {
@@ -75,7 +77,9 @@ func (f *fromFooters) add(seg *source.Segment, at int64, levels record.Counts) {
 		for _, v := range f.values {
 			w.record.Values = append(w.record.Values, w.fixed(v.kind, seg, seg.Name.Service, at, &record.Columns{Level: record.Level(l)}))
 		}
-		f.err = w.AddCount(&w.record, n)
+		if f.err = w.hold(&where.Record{Level: record.Level(l), Service: seg.Name.Service}); f.err == nil {
+			f.err = w.AddCount(&w.record, n)
+		}
 	}
 }
 

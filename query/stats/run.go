@@ -113,7 +113,7 @@ func appendSequence(dst []byte, origin *source.Segment, block int, position uint
 	dst = append(dst, origin.Name.Service...)
 	dst = append(dst, 0)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Name.Bucket.Unix())^1<<63)
-	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Name.Number))
+	dst = binary.BigEndian.AppendUint64(dst, origin.Name.Number)
 	dst = append(dst, origin.Store...)
 	dst = append(dst, 0)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(block))

@@ -56,10 +56,9 @@ func (w *worker) add(origin *source.Segment, service string, at int64, f *record
 			w.record.Values = append(w.record.Values, w.fixed(v.kind, origin, service, at, f))
 		}
 	}
-	if len(w.conditions) == 0 {
-		return w.Add(&w.record)
+	if len(w.conditions) > 0 {
+		decode()
 	}
-	decode()
 	if err := w.hold(&where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Message: w.message, Fields: w.splitter}); err != nil {
 		return err
 	}

@@ -1,0 +1,227 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"logstow/field"
+	"logstow/query/aggregate"
+	"logstow/query/report"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files") //nolint:gochecknoglobals // a test flag
+
+// spec is a command line.
+type spec struct {
+	by, compute, pivot, sort string
+	zone                     *time.Location
+	from, to                 time.Time
+	limit                    int
+}
+
+func start() time.Time { return time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC) }
+
+// compute computes functions of messages, a second apart; a condition is a message's field "ok".
+func compute(t *testing.T, s spec, messages []string) *aggregate.Result {
+	t.Helper()
+	spec := aggregate.Spec{Pivot: -1, Zone: s.zone, Limit: s.limit}
+	if !s.from.IsZero() {
+		spec.From, spec.To = s.from.UnixNano(), s.to.UnixNano()
+	}
+	list := func(text string) []string {
+		if text == "" {
+			return nil
+		}
+		return []string{text}
+	}
+	var errs [3]error
+	spec.By, errs[0] = aggregate.ParseBy(list(s.by))
+	spec.Compute, errs[1] = aggregate.ParseCompute(list(s.compute))
+	spec.Sort, errs[2] = aggregate.ParseSort(list(s.sort), spec.By, spec.Compute)
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	for i, k := range spec.By {
+		if k.Header == s.pivot {
+			spec.Pivot = i
+		}
+	}
+	a, err := aggregate.New(spec, aggregate.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := a.Worker()
+	for i, message := range messages {
+		rec := aggregate.Record{Time: start().Add(time.Duration(i) * time.Second).UnixNano(), Sequence: fmt.Appendf(nil, "%09d", i)}
+		for _, f := range a.Fields() {
+			rec.Values = append(rec.Values, field.New(f.Field).Find([]byte(message)))
+		}
+		for range a.Conditions() {
+			rec.Holds = append(rec.Holds, string(field.New("ok").Find([]byte(message)).Text) == "true")
+		}
+		if err := w.Add(&rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := a.Finish(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func written(t *testing.T, r *aggregate.Result, o report.Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.Write(&b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// values are messages with odd values.
+func values() []string {
+	return []string{
+		`{"k":"-","n":1234.5678,"ok":true}`, `{"k":"","n":0.00012345}`, `{"k":null,"n":99999}`, `{"n":-3,"ok":true}`,
+		`{"k":" padded ","n":1e20}`, `{"k":"a\nb\u001b[31m","n":1.5}`, `{"k":"` + strings.Repeat("é", 200) + `","n":7}`,
+		`{"k":"x, \"y\"","n":18446744073709551615}`, `{"k":1,"n":"5"}`, `{"k":true,"n":12.25}`, `{"k":"<&>","n":100}`,
+		`{"k":"1","n":0.1}`, `{"k":1.50,"n":0}`,
+	}
+}
+
+// many are messages of more values than are exact.
+func many() (messages []string) {
+	for i := range aggregate.ExactValues + 1 {
+		messages = append(messages, fmt.Sprintf(`{"k":"many","n":%d.5}`, 1000+i))
+	}
+	return append(messages, `{"k":"one","n":3}`)
+}
+
+// perMinute are messages over ten minutes, more and more of one kind.
+func perMinute() (messages []string) {
+	for i := range 600 {
+		kind := "slow"
+		if i%60 < i/60*6 {
+			kind = "fast"
+		}
+		messages = append(messages, fmt.Sprintf(`{"k":%q,"n":%d}`, kind, i/60*i/60))
+	}
+	return messages
+}
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("east", 5*3600+1800)
+	for name, c := range map[string]struct {
+		spec     spec
+		messages []string
+		bars     bool
+	}{
+		"keys":       {spec{by: "k", compute: "count, sum(n), avg(n)", sort: "k"}, values(), false},
+		"percent":    {spec{compute: "share, ratio(ok) as good, count(ok), rate, stddev(n), max(n), first(k), last(k)"}, values(), false},
+		"bars":       {spec{by: "k"}, values(), true},
+		"rough":      {spec{by: "k", compute: "p50(n), distinct(n) as different, count"}, many(), false},
+		"pivot":      {spec{by: "minute,k", pivot: "k", compute: "count"}, perMinute(), true},
+		"pivot-two":  {spec{by: "minute,k", pivot: "k", compute: "count, max(n)"}, perMinute(), false},
+		"sparklines": {spec{by: "minute,k", compute: "count", zone: zone}, perMinute(), true},
+		"steps":      {spec{by: "1500ms", from: start(), to: start().Add(4 * time.Second), compute: "count, max(n), rate"}, values()[:2], false},
+		"limit":      {spec{by: "minute,k", compute: "sum(n)", limit: 1}, perMinute(), false},
+		"nothing":    {spec{by: "minute,k", compute: "sum(n)"}, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := compute(t, c.spec, c.messages)
+			var got strings.Builder
+			for _, format := range []string{report.Table, report.JSON, report.CSV} {
+				fmt.Fprintf(&got, "%s:\n%s", format, written(t, r, report.Options{Format: format, Zone: c.spec.zone, Bars: c.bars}))
+			}
+			file := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(got.String()), 0o600); err != nil { //nolint:forbidigo // a test's own file
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTypes reads JSON and CSV back with the standard library: numbers are numbers, text is text.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	r := compute(t, spec{by: "k", compute: "count, sum(n) as total, first(n) as f"}, values())
+	want := map[string][2]string{ // by the key in JSON: count and sum
+		`"-"`: {"1", "1234.5678"}, `""`: {"1", "0.00012345"}, `null`: {"2", "99996"}, `" padded "`: {"1", "100000000000000000000"},
+		`"x, \"y\""`: {"1", "18446744073709551615"}, `"1"`: {"2", "0.1"}, `true`: {"1", "12.25"}, `"1.50"`: {"1", "0"},
+	}
+	found := 0
+	for line := range strings.Lines(written(t, r, report.Options{Format: report.JSON})) {
+		var row map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if one, ok := want[string(row["k"])]; ok {
+			found++
+			if string(row["count"]) != one[0] || string(row["total"]) != one[1] {
+				t.Errorf("%s, want %v", line, one)
+			}
+		}
+	}
+	if found != len(want) {
+		t.Errorf("%d rows of %d", found, len(want))
+	}
+	rows, err := csv.NewReader(strings.NewReader(written(t, r, report.Options{Format: report.CSV}))).ReadAll()
+	if err != nil || len(rows) != 12 || strings.Join(rows[0], "|") != "k|count|total|f" {
+		t.Fatalf("%q, %v", rows, err)
+	}
+	if !strings.Contains(fmt.Sprintf("%q", rows), `["x, \"y\"" "1" "18446744073709551615" "18446744073709551615"]`) {
+		t.Errorf("%q", rows)
+	}
+}
+
+// full fails after some bytes.
+type full struct{ left int }
+
+var errFull = errors.New("no space left on device")
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+func TestWriteErrors(t *testing.T) {
+	t.Parallel()
+	r := compute(t, spec{by: "k"}, values())
+	for _, format := range report.Formats() {
+		whole := len(written(t, r, report.Options{Format: format}))
+		for _, left := range []int{0, whole - 1} {
+			if err := report.Write(&full{left}, r, report.Options{Format: format}); !errors.Is(err, errFull) {
+				t.Errorf("%s, %d bytes: %v", format, left, err)
+			}
+		}
+	}
+}
