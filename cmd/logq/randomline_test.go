@@ -70,6 +70,7 @@ func randomLine(w *world) *commandLine {
 	if l.rnd.IntN(3) == 0 {
 		l.flag("plan", oneOf(l.rnd, "auto", "list", "index"))
 	}
+	l.randomIDs()
 	l.randomRange()
 	l.randomOutput()
 	if l.rnd.IntN(8) == 0 {
@@ -284,6 +285,9 @@ func (l *commandLine) randomOutput() {
 			l.parts = append(l.parts[:last-1], slices.Concat(l.parts[last-1:]...))
 		}
 	}
+	if l.randomOrder() {
+		return
+	}
 	if !l.count && l.rnd.IntN(5) == 0 {
 		l.tail = 1 + l.rnd.IntN(20)
 		l.flag("tail", strconv.Itoa(l.tail))
@@ -320,7 +324,7 @@ func (l *commandLine) randomMistake() {
 		func() { twice("to", "now", "now") },
 		func() { twice("follow-window", "1h", "2h") },
 		func() {
-			name := oneOf(l.rnd, "regexp", "exclude", "service", "source", "level", "where", "fields", "store")
+			name := oneOf(l.rnd, "ids-from", "regexp", "exclude", "service", "source", "level", "where", "fields", "store")
 			l.flag(name, "")
 			l.mistake = "has an empty value"
 		},
