@@ -73,7 +73,12 @@ func randomLine(w *world) *commandLine {
 	l.randomIDs()
 	l.randomRange()
 	l.randomOutput()
-	if l.rnd.IntN(8) == 0 {
+	switch ordered := l.distinct != "" || l.order != nil; {
+	case l.rnd.IntN(8) > 0:
+	case ordered:
+		l.mistake = "cannot be used together with"
+		l.add(oneOf(l.rnd, "--newest", "--tail=3", "-C1", "-A2", "--before-context=1", "--follow"))
+	default:
 		l.randomMistake()
 	}
 	l.compose()
