@@ -66,6 +66,7 @@ func (a *asker) selections() map[string]query.Selection {
 		"pattern": func(s *query.Selection) { s.Templates = []string{"line <_>3 <_>"} },
 		"nothing": func(s *query.Selection) { s.Patterns = []string{"absent"} },
 		"level":   func(s *query.Selection) { s.Patterns = []string{"warn"} },
+		"ids":     func(s *query.Selection) { s.IDs = []string{a.word, "line 17", "no-1234567"} },
 		"service": func(s *query.Selection) { s.Services = []string{"web"}; s.Regexps = []string{"line [0-9]*7 "} },
 	} {
 		sel := query.Selection{From: a.from, To: a.to}
@@ -116,6 +117,16 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 			return q.RunContext(ctx, p, query.ContextLines{Before: 2, After: 3}, emit)
 		})
 	}
+	for _, items := range []string{"number desc", "level|number", "instance desc", "who", "time desc"} {
+		order, err := query.ParseSort(strings.Split(items, "|"))
+		if err != nil {
+			a.tb.Fatal(err)
+		}
+		texts["sorted by "+items] = print(output.JSON, false, func(emit func(query.Match) error) error { return q.Sort(ctx, p, order, emit) })
+	}
+	for _, text := range []string{"instance", "number", "level"} {
+		texts["values of "+text] = a.distinct(q, p, text)
+	}
 	n, err := q.Count(ctx, p)
 	if err != nil {
 		a.tb.Fatal(err)
@@ -164,6 +175,24 @@ func templates(tb testing.TB, q *query.Query, p *query.Plan, sel query.Selection
 		fmt.Fprintf(&b, "%+v\n", t)
 	}
 	return b.String() + fmt.Sprint(result.Records, result.Ungrouped, result.Coarse)
+}
+
+// distinct are the values of a field.
+func (a *asker) distinct(q *query.Query, p *query.Plan, text string) string {
+	a.tb.Helper()
+	name, err := query.DistinctName(text)
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	var b bytes.Buffer
+	sum, err := q.Distinct(a.tb.Context(), p, name, func(v query.DistinctValue) error {
+		fmt.Fprintf(&b, "%q %d\n", v.Text, v.Count)
+		return nil
+	})
+	if err != nil {
+		a.tb.Fatal(err)
+	}
+	return fmt.Sprintf("%s%+v", &b, sum)
 }
 
 // countBy counts the records of a plan by keys.

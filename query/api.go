@@ -36,8 +36,9 @@ type (
 	Table = stats.Table
 	// SortOrder is the order of [Query.Sort].
 	SortOrder = sorting.Order
-	// DistinctValue is a value that [Query.Distinct] found, DistinctSummary what it found beside.
-	DistinctValue   = distinct.Value
+	// DistinctValue is a value that [Query.Distinct] found.
+	DistinctValue = distinct.Value
+	// DistinctSummary is what [Query.Distinct] found beside the values.
 	DistinctSummary = distinct.Summary
 	// FieldStats are the fields of some records.
 	FieldStats = fieldstats.Stats

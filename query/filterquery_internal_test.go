@@ -66,7 +66,14 @@ func pick(rnd *rand.Rand, sel *Selection, ids []string) {
 	part := message[start:][:1+rnd.IntN(len(message)-start)]
 	quoted := func(s string) string { return fmt.Sprintf("%q", s) }
 	other := ids[rnd.IntN(len(ids))]
-	switch rnd.IntN(12) {
+	switch rnd.IntN(15) {
+	case 12:
+		sel.IDs = append(sel.IDs, id, other)
+	case 13, 14:
+		for range 1 + rnd.IntN(30) {
+			unknown := fmt.Sprintf("%016x", rnd.Uint64())
+			sel.IDs = append(sel.IDs, []string{unknown, unknown, unknown, ids[rnd.IntN(len(ids))]}[rnd.IntN(4)])
+		}
 	case 9:
 		sel.Where = []string{fmt.Sprintf("id in [%s, %s, %s]", quoted(id), quoted(other), quoted(ids[rnd.IntN(len(ids))]))}
 	case 10:

@@ -255,6 +255,28 @@ func TestSortMemory(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	runtime.KeepAlive(w)
+
+	// Without a limit they go through temporary files.
+	sel.Limit = 0
+	q = w.query(sel, Options{TempDir: "no/such/directory", GroupMemory: 1})
+	if err := q.Sort(t.Context(), p, order, func(Match) error {
+		t.Error("a record is emitted without temporary files")
+		return errors.New("stop")
+	}); err == nil || !strings.Contains(err.Error(), "cannot create temporary file") {
+		t.Error(err)
+	}
+	dir := t.TempDir()
+	q, n = w.query(sel, Options{TempDir: dir, GroupMemory: 1}), perSegment*segments
+	if err := q.Sort(t.Context(), p, order, func(m Match) error {
+		n--
+		if want := fmt.Sprintf(`{"n":%d,`, n); !strings.HasPrefix(string(m.Message()), want) {
+			return fmt.Errorf("%.20q, want %s", m.Message(), want)
+		}
+		return nil
+	}); err != nil || n != 0 {
+		t.Error(n, err)
+	}
+	noFilesIn(t, dir)
 }
 
 // An error of the output ends a sort, and so does the end of the context.

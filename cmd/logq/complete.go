@@ -142,6 +142,8 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 		return listFormats()
 	case "by":
 		return []string{"level", "minute", "hour", "day", "service", "source", "instance"}
+	case "sort", "distinct":
+		return []string{"time", "level", "service", "source", "instance", "message"}
 	case "plan":
 		return planModes()
 	case "tz":

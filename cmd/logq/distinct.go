@@ -97,11 +97,12 @@ func (r *request) printDistinct(ctx context.Context, q *query.Query) (n uint64, 
 	if err != nil {
 		return n, p, err
 	}
-	if sum.Missing > 0 && !sum.Unseen {
-		r.notes = append(r.notes, fmt.Sprintf("%d of %d records have no %s: they are left out", sum.Missing, sum.Records, r.distinct.Text))
-	}
+	notes := len(r.notes)
 	if sum.Unseen {
 		r.noteMissing(q, []string{r.distinct.Field})
+	}
+	if sum.Missing > 0 && len(r.notes) == notes {
+		r.notes = append(r.notes, fmt.Sprintf("%d of %d records have no %s: they are left out", sum.Missing, sum.Records, r.distinct.Text))
 	}
 	r.empty = sum.Records > 0
 	return n, p, nil

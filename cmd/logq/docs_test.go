@@ -63,6 +63,9 @@ func checkExamples(t *testing.T, page string, atLeast int) {
 2026-11-20T15:06:08Z INFO {"status":200,"user":"bob","path":"/pay"}
 -- web --
 2026-11-19T15:04:05Z INFO started
+-- ids.txt --
+order-99999
+order-12345
 -- app.log --
 2026-11-20 15:04:05 INFO started
 {"time":"2026-11-20T15:04:06Z","level":"error","status":503}

@@ -122,15 +122,11 @@ func runFields(ctx context.Context, c *ucli.Context, env environment) (err error
 
 // fields plans, and finds out the fields; it returns the plan too.
 func (r *request) fields(ctx context.Context, q *query.Query, opts query.FieldOptions) (*query.FieldStats, *query.Plan, error) {
-	r.progress.watch(&r.env, q)
 	defer r.progress.end()
-	p, err := q.Plan(ctx)
+	p, err := r.plan(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	r.warnFuture(p)
-	r.printPlan(q, p)
-	r.progress.planned(q, p)
 	found, err := q.Fields(ctx, p, opts)
 	return found, p, err
 }

@@ -70,9 +70,15 @@ func randomLine(w *world) *commandLine {
 	if l.rnd.IntN(3) == 0 {
 		l.flag("plan", oneOf(l.rnd, "auto", "list", "index"))
 	}
+	l.randomIDs()
 	l.randomRange()
 	l.randomOutput()
-	if l.rnd.IntN(8) == 0 {
+	switch ordered := l.distinct != "" || l.order != nil; {
+	case l.rnd.IntN(8) > 0:
+	case ordered:
+		l.mistake = "cannot be used together with"
+		l.add(oneOf(l.rnd, "--newest", "--tail=3", "-C1", "-A2", "--before-context=1", "--follow"))
+	default:
 		l.randomMistake()
 	}
 	l.compose()
@@ -284,6 +290,9 @@ func (l *commandLine) randomOutput() {
 			l.parts = append(l.parts[:last-1], slices.Concat(l.parts[last-1:]...))
 		}
 	}
+	if l.randomOrder() {
+		return
+	}
 	if !l.count && l.rnd.IntN(5) == 0 {
 		l.tail = 1 + l.rnd.IntN(20)
 		l.flag("tail", strconv.Itoa(l.tail))
@@ -320,7 +329,7 @@ func (l *commandLine) randomMistake() {
 		func() { twice("to", "now", "now") },
 		func() { twice("follow-window", "1h", "2h") },
 		func() {
-			name := oneOf(l.rnd, "regexp", "exclude", "service", "source", "level", "where", "fields", "store")
+			name := oneOf(l.rnd, "ids-from", "regexp", "exclude", "service", "source", "level", "where", "fields", "store")
 			l.flag(name, "")
 			l.mistake = "has an empty value"
 		},

@@ -30,6 +30,12 @@ type asked struct {
 	format                      string
 	fields                      []string
 
+	ids      []string   // nil is no condition
+	order    []ordering // nil is that of time
+	distinct string     // "" is not asked for
+
+	left string // a note about records without a value, "" is none
+
 	has map[string]any // the fields of the records that are printed
 }
 
@@ -41,6 +47,10 @@ func (a *asked) answer(w *world) (string, int) {
 			found = append(found, r)
 		}
 	}
+	if a.distinct != "" {
+		return a.values(found)
+	}
+	a.sort(found)
 	if a.newest {
 		slices.Reverse(found)
 	}
@@ -85,6 +95,7 @@ func (a *asked) matches(r *stored) bool {
 	}
 	return slices.Contains(stores, r.store) && !r.at.Before(a.from) && r.at.Before(a.to) &&
 		anyGlob(a.services, r.service) && anyGlob(a.sources, r.source) && (a.levels == nil || slices.Contains(a.levels, r.level)) &&
+		(a.ids == nil || slices.ContainsFunc(a.ids, has)) &&
 		!slices.ContainsFunc(a.patterns, func(p string) bool { return !has(p) }) && !slices.ContainsFunc(a.regexps, fails) &&
 		!slices.ContainsFunc(a.excludes, has) && !slices.ContainsFunc(a.conditions, func(c condition) bool { return c.of(r) != isTrue })
 }

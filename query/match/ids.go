@@ -135,7 +135,7 @@ type idSearch struct {
 	*idSet
 	text  []byte
 	lower []byte // the text in lower case if the set folds, else the text
-	// whole and part are the next places of each kind.
+	// wholeAt and partAt are the next places of each kind.
 	wholeAt, partAt place
 }
 
@@ -170,7 +170,7 @@ func (s *idSearch) next(from int) (found place, ok bool) {
 // nextWhole is the first place of a whole identifier.
 func (s *idSearch) nextWhole(from int) place {
 	none := place{start: len(s.text)}
-	if s.idSet.whole.all == nil {
+	if s.whole.all == nil {
 		return none
 	}
 	at := from
@@ -206,7 +206,7 @@ func (s *idSearch) nextWhole(from int) place {
 
 // wholeFrom is the end of an identifier that begins with a run, or 0.
 func (s *idSearch) wholeFrom(start, end int) int {
-	w := &s.idSet.whole
+	w := &s.whole
 	if w.firstLengths>>min(end-start, 63)&1 == 0 || !w.first.has(uint32(filter.KeyOf(s.lower[start:end]))) {
 		return 0
 	}

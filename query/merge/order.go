@@ -34,7 +34,7 @@ func AppendPosition(dst []byte, origin *source.Segment, block int, position uint
 	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Meta.Seq)^1<<63)
 	dst = append(append(dst, origin.Name.Service...), 0)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Name.Bucket.Unix())^1<<63)
-	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Name.Number))
+	dst = binary.BigEndian.AppendUint64(dst, origin.Name.Number)
 	dst = append(append(dst, origin.Store...), 0)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(block))
 	return binary.BigEndian.AppendUint64(dst, position)

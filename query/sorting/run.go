@@ -87,8 +87,8 @@ func (r *run) block(ctx context.Context, t *fetch.Task) (failed error) {
 	var position uint64
 	from := place{segment: t.Segment, number: r.numbers[t.Segment]}
 	r.Each(ctx, t, true, func(origin *source.Segment, line []byte, columns *record.Columns) error {
-		if failed != nil {
-			return nil
+		if _, err := record.ParseTime(line[:record.TimeLen]); err != nil {
+			return err
 		}
 		if w == nil {
 			w = <-r.workers
@@ -96,11 +96,9 @@ func (r *run) block(ctx context.Context, t *fetch.Task) (failed error) {
 		}
 		position++
 		from.origin = origin
-		err := w.add(&from, t.Block.Index, position, line, columns)
-		if errors.Is(err, record.ErrTime) {
-			return err
+		if failed == nil {
+			failed = w.add(&from, t.Block.Index, position, line, columns)
 		}
-		failed = err
 		return nil
 	})
 	if w != nil {

@@ -30,9 +30,6 @@ func (w *worker) use(parser *parse.Parser) {
 
 // add adds the position-th record of a block, unless enough others come before it.
 func (w *worker) add(from *place, block int, position uint64, line []byte, f *record.Columns) error {
-	if _, err := record.ParseTime(line[:record.TimeLen]); err != nil {
-		return err
-	}
 	w.key = w.appendKey(w.key[:0], from, line, f)
 	if !w.bound.admit(w.key) {
 		return nil
