@@ -133,7 +133,7 @@ func readPatterns(c *ucli.Context, env environment) (*patternsRequest, error) {
 		return nil, err
 	}
 	r.patternsOutput = patternsOutput{format: c.String("output"), compare: r.compare, limit: c.Int("limit"), zone: location(c), now: now}
-	if err := cli.OneOf("output", r.format, statsFormats()...); err != nil {
+	if err := cli.OneOf("output", r.format, fieldsFormats()...); err != nil {
 		return nil, err
 	}
 	if c.IsSet("limit") && r.limit < 1 {

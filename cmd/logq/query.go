@@ -136,6 +136,11 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 		if out != nil {
 			empty = out.EmptyFields()
 		}
+		for _, name := range r.unsorted {
+			if !slices.Contains(empty, name) {
+				empty = append(empty, name)
+			}
+		}
 		r.noteMissing(q, empty)
 	}
 	r.printReport(&report)
@@ -163,7 +168,9 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 		return n, p, output.WriteCount(r.env.stdout, r.output.Format, n)
 	}
 	print := func(m query.Match) error {
-		n++
+		if n++; n == 1 && r.sort != nil {
+			r.unsorted = r.missingOrder(q, &m)
+		}
 		r.progress.matches.Store(int64(n))
 		return out.Write(m)
 	}

@@ -38,6 +38,8 @@ type request struct {
 	// window and interval are those of following.
 	window, interval time.Duration
 	notes            []string
+	// unsorted is the field of --sort that no record has.
+	unsorted []string
 	// reasons why nothing matched; nil if something did.
 	reasons []query.Reason
 

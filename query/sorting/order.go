@@ -9,7 +9,6 @@ package sorting
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"logstow/field"
@@ -36,8 +35,13 @@ type item struct {
 	descending bool
 }
 
-// Fields are the names of the fields of the message that the order needs.
-func (o *Order) Fields() []string { return slices.Clone(o.fields) }
+// Field is the field of the message that comes first in the order; not ok if what comes first is none.
+func (o *Order) Field() (name string, ok bool) {
+	if first := o.items[0]; first.fixed == "" {
+		return o.fields[first.index], true
+	}
+	return "", false
+}
 
 // Parse parses items, each NAME [asc|desc]: NAME is a fixed field or one of the message.
 func Parse(texts []string) (*Order, error) {
