@@ -39,7 +39,7 @@ func queryCommand(env environment) *ucli.Command {
 		Name:  "query",
 		Usage: "print the records that contain every PATTERN",
 		UsageText: `logq query -s shop --since 2h -l error+ timeout
-logq query --where 'status >= 500' --sort 'took_ms desc' -n 20 --fields time,path
+logq query --since 1d --where 'status >= 500' --sort 'took_ms desc' -n 20
 logq query --from '2026-11-20 15:04' --to '2026-11-20 15:06' -C 3 order-12345`,
 		ArgsUsage: "[PATTERN...]",
 		Description: `Prints the records of a time range, of all selected services in one order of
