@@ -2,6 +2,7 @@ package compaction_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -66,7 +67,7 @@ func (a *asker) selections() map[string]query.Selection {
 		"pattern": func(s *query.Selection) { s.Templates = []string{"line <_>3 <_>"} },
 		"nothing": func(s *query.Selection) { s.Patterns = []string{"absent"} },
 		"level":   func(s *query.Selection) { s.Patterns = []string{"warn"} },
-		"ids":     func(s *query.Selection) { s.IDs = []string{a.word, "line 17", "no-1234567"} },
+		"ids":     func(s *query.Selection) { s.IDs = []string{cmp.Or(a.word, "pod-1"), "line 17", "no-1234567"} },
 		"service": func(s *query.Selection) { s.Services = []string{"web"}; s.Regexps = []string{"line [0-9]*7 "} },
 	} {
 		sel := query.Selection{From: a.from, To: a.to}
