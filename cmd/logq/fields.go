@@ -44,7 +44,8 @@ logq fields --since 1d -o json --all`,
 name as --fields, --by and --where take it, the types of its values, coverage (the
 share of the records that have it), the number of different values, and the most
 frequent ones with their shares of the records that have the field. Coverage is of
-the records of all selected services together.
+the records of all selected services together. Without a range it is the last
+hour; of --file all records.
 
 Of more than about %d records a sample is read, which is spread over the range;
 standard error then has its size, and --all reads everything. At most 2000 fields
@@ -56,7 +57,7 @@ Exit status: 0 found, 1 no record matched or none has fields, 2 wrong command li
 		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
 			&ucli.IntFlag{Name: "top", Value: topValues, Usage: "`N`: number of values to print of each field"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv (one line a value)"},
-			&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error"},
+			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
 		), limitFlags(), cli.Categorize(categoryLimits,
 			&ucli.BoolFlag{Name: "all", Usage: "read all records, not a sample"},
 		)),

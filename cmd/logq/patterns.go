@@ -40,7 +40,8 @@ its text (msg, message, log), of several lines that of the first.
 prints what differs between A to B and C to D, with records per hour: new
 templates, those that are gone, and those of which there are at least twice or
 at most half as many per hour, with at least 10 records in the range with more.
-One of the two flags sets both. Without --to the second range ends now.
+One of the two flags sets both. Without --to the second range ends now. Without
+a range it is the last hour; of --file all records.
 
 logq query --pattern TEMPLATE prints the records of a template. As %[1]s matches
 any text, they include those of templates that are more specific.
@@ -53,7 +54,7 @@ Exit status: 0 found, 1 nothing matched or nothing changed, 2 wrong command line
 		), cli.Categorize(categoryOutput,
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first templates, in a comparison of each kind", DefaultText: "30 in a table, else all"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line) or csv; json and csv use UTC without --tz"},
-			&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error"},
+			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
 		), limitFlags()),
 		Action: quietPipe(func(c *ucli.Context) error { return runPatterns(c.Context, c, env) }),
 	}

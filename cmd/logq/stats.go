@@ -31,6 +31,7 @@ logq stats --by path --compute 'count, p99(took_ms)' --sort count -n 10
 logq stats --by 5m,service --compute 'ratio(status >= 500)' --pivot service`,
 		ArgsUsage: "[PATTERN...]",
 		Description: `Groups the records that query would print, and computes functions of each group.
+Without a range it is the last hour; of --file all records.
 
 --by is level, service, source, instance, the name of a field of the message
 (user.id), bucket(FIELD) for ranges of a number, or a time step: 5m, 1h, 1d,
@@ -52,11 +53,11 @@ failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
 			&cli.ListFlag{Name: "by", Usage: "`KEY`: what to group by; a list, repeatable (default: level)"},
 			&cli.ListFlag{Name: "compute", Usage: "`FUNCTION`: what to compute of each group; a list, repeatable (default: count, in a table also share)"},
-			&cli.ListFlag{Name: "sort", Usage: "`ITEM`: a function or key to sort by, with asc or desc behind it; a list, repeatable (default: time, then the first function, largest first)"},
+			&cli.ListFlag{Name: "sort", Usage: "`ITEM`: a function (default desc) or key (default asc) to sort by, with asc or desc behind it; a list, repeatable (default: time, then the first function, largest first)"},
 			&ucli.StringFlag{Name: "pivot", Usage: "`KEY`: one of --by whose values become columns, at most 100"},
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first groups; with a time step the groups of the other keys that are first over the whole range", DefaultText: "30 in a table that is not by time, else all"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line), csv or parquet; all but table use UTC without --tz"},
-			&ucli.BoolFlag{Name: "explain", Usage: "report the plan, bytes read and estimated cost on standard error"},
+			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
 		), limitFlags(), cli.Categorize(categoryLimits,
 			&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for groups; what exceeds it goes through temporary files"},
 		)),

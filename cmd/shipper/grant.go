@@ -43,7 +43,7 @@ possible as narrow as that.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore,
 			&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "`STORE`: azblob://CONTAINER (default: $LOGSTOW_STORE)"},
 			authFlag(),
-			&ucli.StringFlag{Name: "hierarchical", Value: "ask", Usage: "`MODE`: whether the account has a hierarchical namespace: yes, no, or ask (detect it)"},
+			&ucli.StringFlag{Name: "hierarchical", Value: "auto", Usage: "`MODE`: whether the account has a hierarchical namespace: yes, no or auto (detect it)"},
 		), cli.Categorize(categoryGrant,
 			&ucli.StringFlag{Name: "service", Usage: "`NAME`: service to give access to"},
 			&ucli.StringFlag{Name: "expires", Usage: "`DURATION`: lifetime of the grant: 8h, at most 7d"},
@@ -78,7 +78,7 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 		yes := answer == "yes"
 		r.Hierarchical = &yes
 	default:
-		errs.check(answer == "ask", "--hierarchical %q: want yes, no or ask", answer)
+		errs.check(answer == "auto", "--hierarchical %q: want yes, no or auto", answer)
 	}
 	errs.advise(c.String("store") != "", "--store is missing", "give azblob://CONTAINER, or set LOGSTOW_STORE")
 	errs.check(c.String("store") == "" || strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a directory has no signatures", open.Shown(c.String("store")))
