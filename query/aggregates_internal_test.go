@@ -27,7 +27,7 @@ func TestFunctionsAgreeWithReference(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 10))
 	keys := []string{"level", "service", "source", "minute", "hour", "ab", "k1", "n.ab"}
 	groups := 0
-	for range rounds(12) {
+	for range 12 {
 		w := newWorld(t, rnd, true)
 		w.fill(rnd.IntN(30))
 		w.indexed()

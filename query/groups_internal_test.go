@@ -132,11 +132,3 @@ func TestStatsOrder(t *testing.T) {
 		}
 	}
 }
-
-// rounds is a number of random rounds: a quarter of it in short, as under the race detector.
-func rounds(n int) int {
-	if testing.Short() {
-		return max(1, n/4)
-	}
-	return n
-}

@@ -88,7 +88,7 @@ func TestSortAgreesWithReference(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 21))
 	names := []string{"time", "level", "service", "source", "message", "ab", "k1", `field("k1")`, "n.ab", "nosuch"}
-	for range rounds(20) {
+	for range 20 {
 		w := newWorld(t, rnd, rnd.IntN(2) == 0)
 		w.fill(rnd.IntN(30))
 		opts := Options{TempDir: t.TempDir()}
@@ -160,7 +160,7 @@ func TestDistinctAgreesWithReference(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 22))
-	for range rounds(20) {
+	for range 20 {
 		w := newWorld(t, rnd, false)
 		w.fill(rnd.IntN(30))
 		opts := Options{TempDir: t.TempDir()}
