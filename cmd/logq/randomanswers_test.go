@@ -17,7 +17,7 @@ func TestLongRandomAnswers(t *testing.T) {
 	if os.Getenv("LOGSTOW_LONG") != "" {
 		worlds = 12
 	}
-	lines := 500 // of each world
+	lines := 500         // of each world
 	if testing.Short() { // as under the race detector
 		lines = 150
 	}

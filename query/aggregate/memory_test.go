@@ -1,3 +1,8 @@
+//go:build !race
+
+// The race detector has memory of its own for every word of the process, so a peak under it is no
+// measure of the program.
+
 package aggregate
 
 import (

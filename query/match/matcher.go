@@ -23,9 +23,9 @@ type Matcher struct {
 	excludes         []Literal
 	Where            []*where.Program
 	// names are the fields of all programs, one after the other; those of each start at an index of
-	// firsts.
-	names  []string
-	firsts []int
+	// offsets.
+	names   []string
+	offsets []int
 	// anchor is the literal to search for, nil if every record has to be checked; texts are those of
 	// which it is the best.
 	anchor *Literal
@@ -114,7 +114,7 @@ func compileMessage(sel *Selection) (*Matcher, error) {
 			return nil, fmt.Errorf("--where %q: %w", expr, err)
 		}
 		m.Where = append(m.Where, program)
-		m.firsts = append(m.firsts, len(m.names))
+		m.offsets = append(m.offsets, len(m.names))
 		m.names = append(m.names, program.Fields()...)
 	}
 	return m, nil

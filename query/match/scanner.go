@@ -250,7 +250,7 @@ func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) b
 	fields.Split(message)
 	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Message: message, Fields: fields}
 	for i, e := range s.where {
-		s.record.First = s.m.firsts[i]
+		s.record.First = s.m.offsets[i]
 		if !e.Holds(&s.record) {
 			return false
 		}

@@ -17,9 +17,9 @@ type Computation struct {
 	spec       aggregate.Spec
 	conditions []*where.Program
 	// names are the fields of the message: those of the aggregation, then those of the conditions, of
-	// which each starts at one of firsts.
-	names  []string
-	firsts []int
+	// which each starts at one of offsets.
+	names   []string
+	offsets []int
 	// values are the fields of the aggregation, in its order.
 	values []value
 	// timed and ordered are set if times and the order of records matter.
@@ -43,7 +43,7 @@ func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
 			return nil, fmt.Errorf("%w: --compute: condition from character %d on: %w", match.ErrSelection, f.ExprAt, err)
 		}
 		c.conditions = append(c.conditions, program)
-		c.firsts = append(c.firsts, len(c.names))
+		c.offsets = append(c.offsets, len(c.names))
 		c.names = append(c.names, program.Fields()...)
 		c.timed = c.timed || program.Timed()
 	}

@@ -76,7 +76,7 @@ func (w *worker) hold(r *where.Record) error {
 	}
 	w.record.Holds = w.record.Holds[:0]
 	for i, e := range w.evaluators {
-		r.First = w.firsts[i]
+		r.First = w.offsets[i]
 		w.record.Holds = append(w.record.Holds, e.Holds(r))
 	}
 	return nil
