@@ -23,7 +23,7 @@ func TestPages(t *testing.T) {
 		}
 		return ids
 	}
-	const packed, huff0, runs = 0, 1, 2
+	const packed, huff0, runs, huff4 = 0, 1, 2, 3
 	for name, c := range map[string]struct {
 		inputs int
 		blocks [][]uint32
@@ -35,7 +35,8 @@ func TestPages(t *testing.T) {
 		"two in turn":       {2, [][]uint32{draw(800, func(i int) uint32 { return uint32(i % 2) })}, packed, 110},
 		"even":              {256, [][]uint32{draw(4096, func(int) uint32 { return uint32(rnd.IntN(256)) })}, packed, 4096 + 600},
 		"more than a byte":  {1000, [][]uint32{draw(8192, func(int) uint32 { return uint32(rnd.IntN(1000)) })}, packed, 8192*10/8 + 2100},
-		"skewed":            {100, [][]uint32{draw(8192, func(int) uint32 { return uint32(rnd.IntN(1 + rnd.IntN(1+rnd.IntN(100)))) })}, huff0, 8192 * 6 / 8},
+		"skewed":            {100, [][]uint32{draw(8192, func(int) uint32 { return uint32(rnd.IntN(1 + rnd.IntN(1+rnd.IntN(100)))) })}, huff4, 8192 * 6 / 8},
+		"few and skewed":    {100, [][]uint32{draw(1000, func(int) uint32 { return uint32(rnd.IntN(1 + rnd.IntN(1+rnd.IntN(100)))) })}, huff0, 1000 * 7 / 8},
 		"long runs":         {4, [][]uint32{draw(4000, func(i int) uint32 { return uint32(i / 1000) })}, runs, 30},
 		"runs of many":      {300, [][]uint32{draw(9000, func(i int) uint32 { return uint32(i * 7 % 8400 / 30) })}, runs, 6000},
 		"many blocks":       {3, slices.Repeat([][]uint32{{0, 1, 2, 0, 1, 2}}, 50), packed, 14},
@@ -93,7 +94,7 @@ func TestMalformedPages(t *testing.T) {
 		"ids too long":          page(0, 2, 0, 1, 0, 0, 0b0110, 0),
 		"bits after the last":   page(0, 2, 0, 1, 0, 0, 0b10110),
 		"an input without any":  page(0, 2, 0, 1, 0, 0, 0),
-		"an unknown form":       page(3, 2, 0, 1, 0, 0, 0b0110),
+		"an unknown form":       page(4, 2, 0, 1, 0, 0, 0b0110),
 		"a run too long":        page(2, 2, 0, 1, 0, 0, 0, 1, 1, 2),
 		"a run missing":         page(2, 2, 0, 1, 0, 0, 0, 1),
 		"bytes behind runs":     page(2, 2, 0, 1, 0, 0, 0, 1, 1, 1, 0),
