@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"logstow/columns"
 	"logstow/filter"
 	"logstow/record"
 )
@@ -109,8 +110,9 @@ type encoded struct {
 	tokens filter.Set
 }
 
-// encode sorts and compresses a block, and collects its tokens if requested.
-func (c *Compressor) encode(b block, tokens bool) encoded {
+// encode sorts and compresses a block, and collects its tokens if requested, and its columns unless there is no
+// builder of them.
+func (c *Compressor) encode(b block, tokens bool, builder *columns.Builder) encoded {
 	var set filter.Set
 	if tokens {
 		collector := c.collectors.get()
@@ -121,6 +123,9 @@ func (c *Compressor) encode(b block, tokens bool) encoded {
 		c.texts.put(b.sort(c.texts.get()))
 	}
 	stored := c.Encode(c.stored.get(), b.text)
+	if builder != nil {
+		builder.AddBlock(b.text, len(b.refs), b.start, int64(len(stored)))
+	}
 	e := encoded{
 		stored: stored,
 		block: Block{

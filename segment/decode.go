@@ -13,7 +13,7 @@ import (
 // knows reports whether this version reads a footer key.
 func knows(key string) bool {
 	switch key {
-	case keyBatch, keyBlocks, keyBucket, keyClass, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes, keyOrigins,
+	case keyBatch, keyBlocks, keyBucket, keyClass, keyColumns, keyEnd, keyFilter, keyInstance, keyLevels, keyMinutes, keyOrigins,
 		keyParse, keyRaw, keyRecords, keyRequires, keySections, keySeq, keyService, keySources, keyStart:
 		return true
 	}
@@ -42,6 +42,13 @@ func decodeFooter(body []byte, at int64) (*Footer, error) {
 		f.Origins, f.OriginsLength, f.OriginsCRC = int64(p[0]), int64(p[1]), uint32(p[2])
 		if f.Origins <= 0 || p[2] > math.MaxUint32 {
 			r.fail("%s: number out of range", keyOrigins)
+		}
+	}
+	if r.has(keyColumns) {
+		p := r.exactly(keyColumns, 3)
+		f.Columns, f.ColumnsLength, f.ColumnsCRC = int64(p[0]), int64(p[1]), uint32(p[2])
+		if f.Columns <= 0 || p[2] > math.MaxUint32 {
+			r.fail("%s: number out of range", keyColumns)
 		}
 	}
 	decodeBlocks(r, f)

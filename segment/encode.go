@@ -28,6 +28,7 @@ const (
 	keyBlocks   = "Blocks"
 	keyBucket   = "Bucket"
 	keyClass    = "Class"
+	keyColumns  = "Columns"
 	keyEnd      = "End"
 	keyFilter   = "Filter"
 	keyInstance = "Instance"
@@ -75,6 +76,9 @@ func encodeFooter(f *Footer) ([]byte, error) {
 	m.add(keyBucket, []int64{f.BucketStart, f.BucketWidth})
 	if f.Class != "" {
 		m.add(keyClass, f.Class)
+	}
+	if f.Columns != 0 {
+		m.add(keyColumns, []int64{f.Columns, f.ColumnsLength, int64(f.ColumnsCRC)})
 	}
 	m.add(keyEnd, f.End)
 	if f.Filter != (blobnaming.Filter{}) {

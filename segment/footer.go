@@ -22,6 +22,10 @@ type Footer struct {
 	Blocks []Block
 	// Sections follow the last block.
 	Sections []Section
+	// Columns is the offset of the directory of columns, ColumnsLength its length in bytes and
+	// ColumnsCRC its CRC-32C; all are 0 without columns.
+	Columns, ColumnsLength int64
+	ColumnsCRC             uint32
 	// OriginsLength and OriginsCRC are the length in bytes and the CRC-32C of an
 	// output's list of inputs, which is at Origins; 0 in a plain segment.
 	OriginsLength int64

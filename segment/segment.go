@@ -1,5 +1,5 @@
-// Package segment reads and writes the immutable object that contains log records: zstd blocks, a
-// section for a token filter, and a footer that describes the blocks. docs/format/segment.md
+// Package segment reads and writes the immutable object that contains log records: zstd blocks,
+// sections for a token filter and for columns, and a footer that describes the blocks. docs/format/segment.md
 // specifies the bytes.
 //
 // A [Writer] streams records into a segment. A reader calls [ReadFooter], selects [Block]s by time
@@ -7,7 +7,10 @@
 // whole segment.
 package segment
 
-import "logstow/blobnaming"
+import (
+	"logstow/blobnaming"
+	"logstow/columns"
+)
 
 // Limits that readers check before allocating anything.
 const (
@@ -47,6 +50,8 @@ type Options struct {
 	// NoFilter omits the token filter. The filter adds about 5 to 8% to the stored size, and 0.4 to
 	// 0.5 times the time of compression, in the same goroutine.
 	NoFilter bool
+	// Columns are the columns that the segment gets; nil is none.
+	Columns *columns.Options
 	// Inputs make the segment an output of compaction of these segments, in the order of
 	// [CompareOrigins]. Its bucket is an hour, its Instance [blobnaming.OutputInstance]. Close reads
 	// their sums.

@@ -28,6 +28,9 @@ func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	if err := verifySections(ctx, read, f); err != nil {
 		return nil, err
 	}
+	if v.columns, err = newColumnVerifier(ctx, read, f); err != nil {
+		return nil, err
+	}
 	if f.IsOutput() {
 		if v.origins, err = newOriginVerifier(ctx, read, f); err != nil {
 			return nil, err
@@ -135,6 +138,8 @@ type verifier struct {
 	collector filter.Collector
 	tokens    []filter.Set
 	prefixBuf [][2]int
+	// columns checks the columns; nil without any.
+	columns *columnVerifier
 	// origins checks those of an output; nil for a plain segment.
 	origins *originVerifier
 }
@@ -145,6 +150,11 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 	}
 	if v.origins != nil {
 		if err := v.origins.startBlock(b); err != nil {
+			return err
+		}
+	}
+	if v.columns != nil {
+		if err := v.columns.startBlock(b); err != nil {
 			return err
 		}
 	}
@@ -169,6 +179,11 @@ func (v *verifier) block(stored []byte, b Block) (err error) {
 		levels[line.Level]++
 		if v.origins != nil {
 			if err := v.origins.add(line, n, b); err != nil {
+				return err
+			}
+		}
+		if v.columns != nil {
+			if err := v.columns.add(line, n, b); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"logstow/blobnaming"
+	"logstow/columns"
 	"logstow/filter"
 	"logstow/record"
 )
@@ -34,7 +35,9 @@ type Writer struct {
 	blocks      []Block
 	tokens      filter.Builder
 	offset, raw int64
-	output      *output // nil for a plain segment
+	columnsSize int64
+	columns     *columns.Builder // nil without columns
+	output      *output          // nil for a plain segment
 }
 
 // NewWriter starts a segment in w. Invalid options are reported by the first Append or by Close.
@@ -49,6 +52,9 @@ func NewWriter(w io.Writer, opts Options) *Writer {
 		return &Writer{err: fmt.Errorf("start segment: %w", err)}
 	}
 	writer := &Writer{w: w, opts: opts, tally: newTally(opts.BucketStart, opts.BucketWidth)}
+	if opts.Columns != nil {
+		writer.columns = columns.NewBuilder(opts.Parse, *opts.Columns)
+	}
 	if len(opts.Inputs) > 0 {
 		writer.output = newOutput(len(opts.Inputs))
 	}
@@ -139,14 +145,23 @@ func (w *Writer) Size() int64 {
 	if w.raw == 0 {
 		return pending / 4 // a conservative guess until the first block is compressed
 	}
-	written := w.offset + w.tokens.Size()
+	written := w.offset + w.sectionsSize()
 	return written + int64(float64(pending)*float64(written)/float64(w.raw))
 }
 
 // Bound is about the maximum size of the segment if nothing more is appended: the bytes written,
 // and those not yet written as if they did not compress.
 func (w *Writer) Bound() int64 {
-	return w.offset + w.tokens.Size() + int64(len(w.cur.text)+w.compressingRaw)
+	return w.offset + w.sectionsSize() + int64(len(w.cur.text)+w.compressingRaw)
+}
+
+// sectionsSize is about the size of the token filter and the columns of the blocks written.
+func (w *Writer) sectionsSize() int64 {
+	n := w.tokens.Size()
+	if w.columns != nil && w.compressing == nil {
+		w.columnsSize = w.columns.Size()
+	}
+	return n + w.columnsSize
 }
 
 // Close writes the last block and the footer and returns the blob's metadata, with seq as its Seq.
@@ -177,6 +192,11 @@ func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
 	f := w.footer(seq)
 	if !w.opts.NoFilter {
 		if err := w.writeFilter(f); err != nil {
+			return none, err
+		}
+	}
+	if w.columns != nil {
+		if err := w.writeColumns(f); err != nil {
 			return none, err
 		}
 	}
@@ -211,7 +231,7 @@ func (w *Writer) Discard() {
 	if w.err == nil {
 		w.err = ErrClosed
 	}
-	w.cur, w.spareRefs, w.tokens, w.output = block{}, nil, filter.Builder{}, nil
+	w.cur, w.spareRefs, w.tokens, w.columns, w.output = block{}, nil, filter.Builder{}, nil, nil
 }
 
 // endBlock starts compressing the block being filled and begins another.
@@ -223,7 +243,7 @@ func (w *Writer) endBlock() error {
 		w.output.endBlock()
 	}
 	flight, full := make(chan encoded, 1), w.cur
-	go func() { flight <- w.opts.Compressor.encode(full, !w.opts.NoFilter) }()
+	go func() { flight <- w.opts.Compressor.encode(full, !w.opts.NoFilter, w.columns) }()
 	w.compressing, w.compressingRaw = flight, len(full.text)
 	w.cur = block{text: w.opts.Compressor.texts.get(), refs: w.spareRefs}
 	w.spareRefs = nil
@@ -263,6 +283,22 @@ func (w *Writer) writeFilter(f *Footer) error {
 	}
 	f.Sections, f.Filter = []Section{section}, place
 	f.Footer += section.Length
+	return nil
+}
+
+// writeColumns writes the section of columns, if there are any, and adds it to f.
+func (w *Writer) writeColumns(f *Footer) error {
+	all := w.columns.Columns()
+	if len(all) == 0 {
+		return nil
+	}
+	frame, err := appendColumns(nil, all, f)
+	if err != nil {
+		return fmt.Errorf("end segment: %w", err)
+	}
+	if err := w.write(frame); err != nil {
+		return fmt.Errorf("write columns of segment: %w", err)
+	}
 	return nil
 }
 

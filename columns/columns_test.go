@@ -1,0 +1,134 @@
+package columns_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"logstow/columns"
+	"logstow/field"
+	"logstow/field/parse"
+	"logstow/record"
+)
+
+// text is the text of a block of messages, some of several lines.
+func text(start int64, step int64, messages ...string) (b []byte, n int) {
+	for i, m := range messages {
+		b = record.AppendText(b, record.Record{Time: start + int64(i)*step, Level: record.Level(i % record.Levels), Source: fmt.Sprint("app-", i%3), Message: []byte(m)})
+	}
+	return b, len(messages)
+}
+
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(uint64(seed), 1))
+	for range 200 {
+		messages := make([]string, 1+rnd.IntN(3000))
+		shape := rnd.IntN(4)
+		for i := range messages {
+			messages[i] = message(rnd, shape)
+		}
+		check(t, messages, int64(rnd.IntN(3))*rnd.Int64N(2e9), rnd.Int64N(4e9))
+	}
+}
+
+func message(rnd *rand.Rand, shape int) string {
+	number := func() string {
+		switch rnd.IntN(9) {
+		case 0:
+			return fmt.Sprint(rnd.IntN(10))
+		case 1:
+			return fmt.Sprintf("%d.%02d", rnd.IntN(1000), rnd.IntN(100))
+		case 2:
+			return "-0"
+		case 3:
+			return fmt.Sprintf("%de%d", rnd.IntN(9), rnd.IntN(5))
+		case 4:
+			return fmt.Sprintf("%d%018d", 1+rnd.IntN(9), rnd.Int64N(1e18))
+		case 5:
+			return fmt.Sprintf("-%g", rnd.Float64())
+		case 6:
+			return "null"
+		}
+		return fmt.Sprint(rnd.IntN(100000))
+	}
+	switch shape {
+	case 0:
+		return fmt.Sprintf(`{"status":%d,"took":%s,"method":"%c","id":"%x","a":{"b":%s},"path":"/x\u00e4\n%d"}`,
+			200+rnd.IntN(5), number(), 'A'+rune(rnd.IntN(4)), rnd.Uint64(), number(), rnd.IntN(5))
+	case 1:
+		return fmt.Sprintf("status=%d took=%s method=%q\nid=%x", 200+rnd.IntN(5), number(), "x y", rnd.Uint64())
+	case 2:
+		return fmt.Sprintf(`1.2.3.%d - - [20/Nov/2026:15:04:05 +0000] "GET /a/%d HTTP/1.1" 200 %d "-" "curl"`, rnd.IntN(9), rnd.IntN(3), rnd.IntN(1e6))
+	}
+	return fmt.Sprintf(`{"took":%d.%d,"big":%d,"status":%q,"t":%v}`, rnd.IntN(5000), rnd.IntN(10), rnd.Int64N(1e15), number(), rnd.IntN(2) == 0)
+}
+
+// check builds the columns of messages, and compares every value of every page with what the text has.
+func check(t *testing.T, messages []string, start, step int64) {
+	t.Helper()
+	body, n := text(start, step, messages...)
+	b := columns.NewBuilder("", columns.Options{Named: []string{"took", "missing", "level"}})
+	b.AddBlock(body, n, start, int64(100*len(body)))
+	all := b.Columns()
+	if len(all) < 4 {
+		t.Errorf("only %d columns", len(all))
+	}
+	for _, c := range all {
+		if c.Name.Fixed == field.Time {
+			runs, err := columns.DecodeSeconds(c.Pages[0], n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				if i >= runs[0].End {
+					runs = runs[1:]
+				}
+				if want := (start+int64(i)*step)/1e9 - start/1e9; int64(runs[0].Second) != want {
+					t.Fatalf("record %d is of second %d, want %d", i, runs[0].Second, want)
+				}
+			}
+			continue
+		}
+		page, err := columns.DecodePage(c.Pages[0], n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		splitter := parse.Auto().Splitter(c.Name.Field)
+		var scratch []byte
+		for i, m := range messages {
+			splitter.Split([]byte(m))
+			want := splitter.Value(0)
+			switch c.Name.Fixed {
+			case field.Level:
+				want = columns.LevelValue(record.Level(i % record.Levels))
+			case field.Source:
+				want = field.Value{Kind: field.String, Text: []byte(fmt.Sprint("app-", i%3))}
+			}
+			var got field.Value
+			got, scratch = page.Value(i, scratch[:0])
+			if got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
+				t.Fatalf("%s of %s is %d %q, want %d %q", c.Name, m, got.Kind, got.Text, want.Kind, want.Text)
+			}
+			bounds(t, want, c.Least[0], c.Greatest[0])
+		}
+	}
+}
+
+// bounds checks that a number is not outside the bounds of its page.
+func bounds(t *testing.T, v field.Value, least, greatest string) {
+	t.Helper()
+	n, ok := v.Decimal()
+	if !ok {
+		return
+	}
+	low, first := field.ParseDecimal([]byte(least))
+	high, last := field.ParseDecimal([]byte(greatest))
+	if !first || !last || n.Compare(low) < 0 || n.Compare(high) > 0 {
+		t.Fatalf("%s is outside %q to %q", v.Text, least, greatest)
+	}
+}

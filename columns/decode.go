@@ -1,0 +1,190 @@
+package columns
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"logstow/field"
+	"logstow/internal/ids"
+)
+
+// DecodePage decodes the page of a block of so many records. The page is kept: the entries' texts are in
+// it. Errors wrap [ErrMalformed].
+func DecodePage(page []byte, records int) (*Page, error) {
+	r := &reader{rest: page}
+	p := &Page{Plane: -1, records: records}
+	n := r.uvarint()
+	if n == 0 || n > MaxEntries || records <= 0 {
+		return nil, fmt.Errorf("%w: %d entries", ErrMalformed, n)
+	}
+	p.Entries = make([]field.Value, n)
+	for i := range p.Entries {
+		kind := r.byte()
+		switch {
+		case kind == planeEntry && p.Plane < 0:
+			p.Plane = i
+		case kind > byte(field.Bare):
+			return nil, fmt.Errorf("%w: an entry of kind %d", ErrMalformed, kind)
+		case kind != byte(field.Missing):
+			p.Entries[i] = field.Value{Kind: field.Kind(kind), Text: r.text(MaxText)}
+		}
+	}
+	numbers := records
+	if n > 1 {
+		form := ids.Form(r.byte())
+		packed := r.text(len(page))
+		if r.bad {
+			return nil, fmt.Errorf("%w: truncated", ErrMalformed)
+		}
+		p.IDs = make([]uint8, records)
+		if err := ids.Decode(p.IDs, form, packed, int(n)); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+		if p.Plane >= 0 {
+			numbers = p.count(p.Plane)
+		}
+	}
+	if p.Plane >= 0 {
+		if err := p.decodeNumbers(r, numbers); err != nil {
+			return nil, err
+		}
+	}
+	if r.bad || len(r.rest) > 0 {
+		return nil, fmt.Errorf("%w: truncated, or bytes follow it", ErrMalformed)
+	}
+	return p, nil
+}
+
+// count is the number of records with an entry; there are IDs.
+func (p *Page) count(entry int) (n int) {
+	for _, id := range p.IDs {
+		if int(id) == entry {
+			n++
+		}
+	}
+	return n
+}
+
+// decodeNumbers decodes so many numbers.
+func (p *Page) decodeNumbers(r *reader, count int) error {
+	form, scale, low, planes := r.byte(), r.byte(), r.varint(), r.byte()
+	if r.bad || form > formBare|formTrimmed || scale > MaxScale || planes > 8 || low <= -maxValue || low >= maxValue || count == 0 {
+		return fmt.Errorf("%w: numbers of an unknown form", ErrMalformed)
+	}
+	n := &p.Numbers
+	n.Kind, n.Scale, n.Trimmed = field.Number, int(scale), form&formTrimmed != 0
+	if form&formBare != 0 {
+		n.Kind = field.Bare
+	}
+	dense := make([]int64, count)
+	buf := make([]byte, count)
+	for i := range planes {
+		if err := decodePlane(r, buf); err != nil {
+			return err
+		}
+		for j, b := range buf {
+			dense[j] |= int64(uint64(b) << (8 * i))
+		}
+	}
+	for i := range dense {
+		dense[i] += low
+		if v := dense[i]; v <= -maxValue || v >= maxValue {
+			return fmt.Errorf("%w: number %d is out of range", ErrMalformed, i)
+		}
+	}
+	n.Values = dense
+	if p.IDs == nil || count == p.records {
+		return nil
+	}
+	n.Values = make([]int64, p.records)
+	for i, id := range p.IDs {
+		if int(id) == p.Plane {
+			n.Values[i], dense = dense[0], dense[1:]
+		}
+	}
+	return nil
+}
+
+func decodePlane(r *reader, out []byte) error {
+	form := r.byte()
+	switch form {
+	case planeRaw:
+		copy(out, r.bytes(uint64(len(out))))
+	case planeSame:
+		b := r.byte()
+		for i := range out {
+			out[i] = b
+		}
+	case planeHuff, planeHuff4:
+		packed := r.text(len(r.rest))
+		if r.bad {
+			break
+		}
+		of := ids.Huffman
+		if form == planeHuff4 {
+			of = ids.Huffman4
+		}
+		if err := ids.DecodeBytes(out, of, packed); err != nil {
+			return fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+	default:
+		return fmt.Errorf("%w: a plane of form %d", ErrMalformed, form)
+	}
+	if r.bad {
+		return fmt.Errorf("%w: a plane is truncated", ErrMalformed)
+	}
+	return nil
+}
+
+// reader takes bytes apart; its first failure stays.
+type reader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *reader) bytes(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.rest, r.bad = nil, true
+		return nil
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *reader) byte() byte {
+	if b := r.bytes(1); len(b) == 1 {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	return v & uint64(r.skip(n))
+}
+
+func (r *reader) varint() int64 {
+	v, n := binary.Varint(r.rest)
+	return v & r.skip(n)
+}
+
+// skip takes the n bytes of a varint off; it returns a mask: 0 if there was none.
+func (r *reader) skip(n int) int64 {
+	if n <= 0 {
+		r.rest, r.bad = nil, true
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return -1
+}
+
+// text is a length of at most limit, and so many bytes.
+func (r *reader) text(limit int) []byte {
+	n := r.uvarint()
+	if n > uint64(limit) {
+		r.rest, r.bad = nil, true
+		return nil
+	}
+	return r.bytes(n)
+}

@@ -1,0 +1,114 @@
+package columns
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"logstow/field"
+	"logstow/internal/ids"
+)
+
+// The first byte of an entry is the kind of its value, or planeEntry. The numbers follow the ids if
+// there is such an entry.
+const planeEntry = 7
+
+// Bits of the form of numbers.
+const (
+	formBare    = 1 << iota // the values are field.Bare, not field.Number
+	formTrimmed             // as Numbers.Trimmed
+)
+
+// The form of a plane of bytes.
+const (
+	planeRaw   = 0
+	planeSame  = 1 // one byte, which all have
+	planeHuff  = 2 // ids.Huffman
+	planeHuff4 = 3 // ids.Huffman4
+)
+
+// encoder encodes pages. The zero value is ready to use.
+type encoder struct {
+	ids           ids.Encoder
+	plane, packed []byte
+}
+
+// appendPage appends a page: entries and ids, and the numbers of the records whose entry is plane, which is
+// -1 if there is none.
+func (e *encoder) appendPage(dst []byte, entries []field.Value, of []uint8, plane int, n *Numbers, values []int64) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(entries)))
+	for i, v := range entries {
+		if i == plane {
+			dst = append(dst, planeEntry)
+			continue
+		}
+		dst = append(dst, byte(v.Kind))
+		if v.Kind != field.Missing {
+			dst = binary.AppendUvarint(dst, uint64(len(v.Text)))
+			dst = append(dst, v.Text...)
+		}
+	}
+	if len(entries) > 1 {
+		formAt := len(dst)
+		dst = append(dst, 0)
+		// The length is written in front of the ids, once it is known.
+		packed, form := ids.Append(&e.ids, e.packed[:0], of, len(entries))
+		e.packed = packed
+		dst[formAt] = byte(form)
+		dst = binary.AppendUvarint(dst, uint64(len(packed)))
+		dst = append(dst, packed...)
+	}
+	if plane >= 0 {
+		dst = e.appendNumbers(dst, n, values)
+	}
+	return dst
+}
+
+// appendNumbers appends the form, scale and minimum of numbers, and their differences from it in planes of
+// bytes, the lowest first.
+func (e *encoder) appendNumbers(dst []byte, n *Numbers, values []int64) []byte {
+	form := byte(0)
+	if n.Kind == field.Bare {
+		form |= formBare
+	}
+	if n.Trimmed {
+		form |= formTrimmed
+	}
+	low, high := slices.Min(values), slices.Max(values)
+	planes := 0
+	for rest := uint64(high - low); rest > 0; rest >>= 8 {
+		planes++
+	}
+	dst = append(dst, form, byte(n.Scale))
+	dst = binary.AppendVarint(dst, low)
+	dst = append(dst, byte(planes))
+	for p := range planes {
+		dst = e.appendPlane(dst, values, low, 8*p)
+	}
+	return dst
+}
+
+func (e *encoder) appendPlane(dst []byte, values []int64, low int64, shift int) []byte {
+	plane := e.plane[:0]
+	same := true
+	for _, v := range values {
+		b := byte(uint64(v-low) >> shift)
+		same = same && (len(plane) == 0 || b == plane[0])
+		plane = append(plane, b)
+	}
+	e.plane = plane
+	if same {
+		return append(dst, planeSame, plane[0])
+	}
+	packed, form, ok := ids.AppendBytes(&e.ids, e.packed[:0], plane)
+	e.packed = packed
+	if !ok {
+		return append(append(dst, planeRaw), plane...)
+	}
+	of := byte(planeHuff)
+	if form == ids.Huffman4 {
+		of = planeHuff4
+	}
+	dst = append(dst, of)
+	dst = binary.AppendUvarint(dst, uint64(len(packed)))
+	return append(dst, packed...)
+}

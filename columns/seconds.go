@@ -1,0 +1,53 @@
+package columns
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// appendSeconds appends the page of the column of times: the seconds, which ascend, of the records of a
+// block since the second in which the block starts. It has for each second with records the
+// difference from the one before, from 0 for the first, and the number of its records less one, as
+// unsigned varints.
+func appendSeconds(dst []byte, seconds []uint32) []byte {
+	last := uint32(0)
+	for i := 0; i < len(seconds); {
+		n := i + 1
+		for n < len(seconds) && seconds[n] == seconds[i] {
+			n++
+		}
+		dst = binary.AppendUvarint(dst, uint64(seconds[i]-last))
+		dst = binary.AppendUvarint(dst, uint64(n-i-1))
+		last, i = seconds[i], n
+	}
+	return dst
+}
+
+// A Run is a number of consecutive records of one second.
+type Run struct {
+	// Second is counted from the second in which the block starts.
+	Second uint32
+	// End is the index behind the last record.
+	End int
+}
+
+// DecodeSeconds decodes the page of times of a block of so many records: the first run starts with its
+// first record, each other one where the one before it ends. Errors wrap [ErrMalformed].
+func DecodeSeconds(page []byte, records int) ([]Run, error) {
+	r := &reader{rest: page}
+	var runs []Run
+	second, end := uint64(0), 0
+	for end < records {
+		delta, more := r.uvarint(), r.uvarint()
+		if second += delta; r.bad || delta > math.MaxUint32 || second > math.MaxUint32 || more >= uint64(records-end) || delta == 0 && end > 0 {
+			return nil, fmt.Errorf("%w: a run of seconds is missing or too long", ErrMalformed)
+		}
+		end += int(more) + 1
+		runs = append(runs, Run{uint32(second), end})
+	}
+	if len(r.rest) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes follow the last run", ErrMalformed, len(r.rest))
+	}
+	return runs, nil
+}

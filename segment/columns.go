@@ -1,0 +1,214 @@
+package segment
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"logstow/columns"
+	"logstow/field"
+)
+
+// columnsSection is the name of the section of columns.
+const columnsSection = "columns"
+
+// maxDirectory is the length of the directory of columns in bytes.
+const maxDirectory = 8 << 20
+
+// Columns are the columns of a segment and the places of their pages: the directory.
+type Columns struct {
+	Columns []Column
+}
+
+// Column is a column of a segment: values of one field.
+type Column struct {
+	Name columns.Name
+	// Pages has the place of a page for each block.
+	Pages []ColumnPage
+}
+
+// ColumnPage is the place of a page in the blob, in bytes, and its CRC-32C. Its Length is 0 if the
+// block has none: its text is to be read.
+type ColumnPage struct {
+	Offset, Length int64
+	CRC            uint32
+	// Least and Greatest are the least and the greatest number in the page as written; empty if there is none.
+	Least, Greatest string
+}
+
+// Find is the column of a name, nil if there is none.
+func (c *Columns) Find(name columns.Name) *Column {
+	for i := range c.Columns {
+		if c.Columns[i].Name == name {
+			return &c.Columns[i]
+		}
+	}
+	return nil
+}
+
+// ReadColumns reads the directory of columns of a segment whose footer is known, in one call of read;
+// nil if it has none. Damage is a [*CorruptError].
+func ReadColumns(ctx context.Context, read Range, f *Footer) (*Columns, error) {
+	if f.Columns == 0 {
+		return nil, nil
+	}
+	stored, err := readRange(ctx, read, f.Columns, f.ColumnsLength)
+	if err != nil {
+		return nil, fmt.Errorf("read directory of columns: %w", err)
+	}
+	return f.ParseColumns(stored)
+}
+
+// ParseColumns checks and decodes the stored directory, which is at f.Columns. Damage is a [*CorruptError].
+func (f *Footer) ParseColumns(stored []byte) (*Columns, error) {
+	if got := checksum(stored); got != f.ColumnsCRC {
+		return nil, corruptColumns(f.Columns, "checksum of the directory is %08x, %08x expected", got, f.ColumnsCRC)
+	}
+	c, err := decodeColumns(stored, f)
+	if err != nil {
+		return nil, corruptColumns(f.Columns, "%v", err)
+	}
+	return c, nil
+}
+
+// Check checks the stored bytes of the page. Damage is a [*CorruptError].
+func (p *ColumnPage) Check(stored []byte) error {
+	if int64(len(stored)) != p.Length {
+		return corruptColumns(p.Offset, "page of %d bytes, %d expected", len(stored), p.Length)
+	}
+	if got := checksum(stored); got != p.CRC {
+		return corruptColumns(p.Offset, "checksum of a page is %08x, %08x expected", got, p.CRC)
+	}
+	return nil
+}
+
+func corruptColumns(at int64, format string, args ...any) error {
+	return &CorruptError{Part: "section " + columnsSection, Offset: at, Reason: fmt.Sprintf(format, args...)}
+}
+
+// The keys of the directory, besides some of the footer's.
+const (
+	keyFixed    = "Fixed"
+	keyGreatest = "Greatest"
+	keyLeast    = "Least"
+)
+
+// fixedColumns are the fixed fields that may be columns, by their number in Fixed, from 1 on.
+func fixedColumns() []field.Fixed { return []field.Fixed{field.Level, field.Source, field.Time} }
+
+// appendColumns appends the section of columns to dst and adds it to f.
+func appendColumns(dst []byte, all []columns.Column, f *Footer) ([]byte, error) {
+	from, offset := len(dst), f.Footer
+	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
+	dst = binary.LittleEndian.AppendUint32(dst, 0)
+	var crcs, fixed, lengths []uint64
+	var names, least, greatest []string
+	for _, c := range all {
+		fixed = append(fixed, uint64(slices.Index(fixedColumns(), c.Name.Fixed)+1))
+		names = append(names, c.Name.Field)
+		least, greatest = append(least, c.Least...), append(greatest, c.Greatest...)
+		for _, page := range c.Pages {
+			dst = append(dst, page...)
+			crcs = append(crcs, uint64(checksum(page)))
+			lengths = append(lengths, uint64(len(page)))
+		}
+	}
+	m := newFields()
+	m.add(keyCRC, crcs)
+	m.add(keyFixed, fixed)
+	m.add(keyGreatest, greatest)
+	m.add(keyLeast, least)
+	m.add(keyLength, lengths)
+	m.add(keyName, names)
+	directory, err := m.bytes()
+	if err != nil {
+		return nil, err
+	}
+	f.Columns, f.ColumnsLength, f.ColumnsCRC = offset+int64(len(dst)-from), int64(len(directory)), checksum(directory)
+	dst = append(dst, directory...)
+	frame := dst[from:]
+	binary.LittleEndian.PutUint32(frame[4:], uint32(len(frame)-frameHeader))
+	f.Sections = append(f.Sections, Section{Name: columnsSection, Offset: offset, Length: int64(len(frame)), CRC: checksum(frame)})
+	f.Footer += int64(len(frame))
+	return dst, nil
+}
+
+// decodeColumns reads the directory that appendColumns wrote into a segment with footer f.
+func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
+	r := readFields(directory)
+	fixed := r.column(keyFixed, columns.MaxColumns)
+	n := len(fixed)
+	pages := n * len(f.Blocks)
+	names := r.texts(keyName, columns.MaxColumns, columns.MaxName)
+	crcs := r.exactly(keyCRC, pages)
+	lengths := r.exactly(keyLength, pages)
+	least := r.texts(keyLeast, pages, columns.MaxNumber)
+	greatest := r.texts(keyGreatest, pages, columns.MaxNumber)
+	switch {
+	case r.err != nil:
+		return nil, r.err
+	case len(names) != n || len(least) != pages || len(greatest) != pages:
+		return nil, errors.New("its lists are not of the same length")
+	}
+	c := &Columns{Columns: make([]Column, n)}
+	at := f.columnsStart()
+	for i := range c.Columns {
+		col := &c.Columns[i]
+		switch {
+		case fixed[i] == 0:
+			col.Name.Field = names[i]
+		case fixed[i] <= uint64(len(fixedColumns())) && names[i] == "":
+			col.Name.Fixed = fixedColumns()[fixed[i]-1]
+		default:
+			return nil, fmt.Errorf("column %d has no name", i)
+		}
+		if c.Find(col.Name) != col {
+			return nil, fmt.Errorf("column %s occurs twice", col.Name)
+		}
+		col.Pages = make([]ColumnPage, len(f.Blocks))
+		for j := range col.Pages {
+			k := i*len(f.Blocks) + j
+			if crcs[k] > math.MaxUint32 || lengths[k] > maxSection {
+				return nil, fmt.Errorf("number out of range in page %d of column %s", j, col.Name)
+			}
+			col.Pages[j] = ColumnPage{Offset: at, Length: int64(lengths[k]), CRC: uint32(crcs[k]), Least: least[k], Greatest: greatest[k]}
+			at += col.Pages[j].Length
+			if at > f.Columns {
+				return nil, fmt.Errorf("page %d of column %s is outside the section", j, col.Name)
+			}
+		}
+	}
+	if at != f.Columns {
+		return nil, fmt.Errorf("the pages end at %d, the directory is at %d", at, f.Columns)
+	}
+	return c, nil
+}
+
+// columnsStart is the offset of the first page.
+func (f *Footer) columnsStart() int64 {
+	i := slices.IndexFunc(f.Sections, func(s Section) bool { return s.Name == columnsSection })
+	return f.Sections[i].Offset + frameHeader
+}
+
+// validateColumns checks what a footer says of its columns.
+func (f *Footer) validateColumns() error {
+	i := slices.IndexFunc(f.Sections, func(s Section) bool { return s.Name == columnsSection })
+	if f.Columns == 0 {
+		if i >= 0 || f.ColumnsLength != 0 || f.ColumnsCRC != 0 {
+			return errors.New("columns without their place")
+		}
+		return nil
+	}
+	switch {
+	case i < 0:
+		return errors.New("no section of columns")
+	case f.ColumnsLength <= 0 || f.ColumnsLength > maxDirectory:
+		return fmt.Errorf("directory of columns of %d bytes, at most %d allowed", f.ColumnsLength, maxDirectory)
+	case f.Columns < f.columnsStart() || f.Columns+f.ColumnsLength != f.Sections[i].Offset+f.Sections[i].Length:
+		return fmt.Errorf("directory of columns at %d is not the end of its section", f.Columns)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package segment
+
+import (
+	"bytes"
+	"context"
+
+	"logstow/columns"
+	"logstow/field"
+	"logstow/field/parse"
+	"logstow/record"
+)
+
+// columnVerifier checks that columns have the values of the text.
+type columnVerifier struct {
+	list     *Columns
+	read     func(p *ColumnPage) ([]byte, error)
+	splitter *parse.Splitter // nil if the parser is unknown
+	index    []int           // of the columns in the splitter
+	// pages are those of the block, nil for a column without one; runs its seconds, nil if it has none.
+	pages            []*columns.Page
+	runs             []columns.Run
+	message, scratch []byte
+}
+
+// newColumnVerifier is nil for a segment without columns.
+func newColumnVerifier(ctx context.Context, read Range, f *Footer) (*columnVerifier, error) {
+	list, err := ReadColumns(ctx, read, f)
+	if list == nil || err != nil {
+		return nil, err
+	}
+	v := &columnVerifier{list: list, read: func(p *ColumnPage) ([]byte, error) { return readRange(ctx, read, p.Offset, p.Length) }}
+	var names []string
+	for _, c := range list.Columns {
+		v.index = append(v.index, len(names))
+		if c.Name.Fixed == "" {
+			names = append(names, c.Name.Field)
+		}
+	}
+	if p, err := parse.CompileStored(f.Parse); err == nil {
+		v.splitter = p.Splitter(names...)
+	}
+	return v, nil
+}
+
+// startBlock reads the pages of a block.
+func (v *columnVerifier) startBlock(b Block) error {
+	v.pages, v.runs = make([]*columns.Page, len(v.list.Columns)), nil
+	for i := range v.list.Columns {
+		c := &v.list.Columns[i]
+		p := &c.Pages[b.Index]
+		if p.Length == 0 {
+			continue
+		}
+		stored, err := v.read(p)
+		if err != nil {
+			return err
+		}
+		if err := p.Check(stored); err != nil {
+			return err
+		}
+		if c.Name.Fixed == field.Time {
+			v.runs, err = columns.DecodeSeconds(stored, int(b.Records))
+		} else {
+			v.pages[i], err = columns.DecodePage(stored, int(b.Records))
+		}
+		if err != nil {
+			return corruptColumns(p.Offset, "page of block %d, column %s: %v", b.Index, c.Name, err)
+		}
+	}
+	return nil
+}
+
+// add checks record n of a block.
+func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
+	if n >= b.Records {
+		return nil // the caller counts
+	}
+	for len(v.runs) > 0 && n >= uint64(v.runs[0].End) {
+		v.runs = v.runs[1:]
+	}
+	if len(v.runs) > 0 && int64(v.runs[0].Second) != columns.FloorSecond(line.Time)-columns.FloorSecond(b.Start) {
+		return corruptColumns(b.Offset, "record %d of block %d is not of the second that its column has", n, b.Index)
+	}
+	if v.splitter != nil {
+		v.message = record.AppendMessage(v.message[:0], line.Raw)
+		v.splitter.Split(v.message)
+	}
+	for i, p := range v.pages {
+		if p == nil {
+			continue
+		}
+		var want field.Value
+		switch name := v.list.Columns[i].Name; {
+		case name.Fixed == field.Level:
+			want = columns.LevelValue(line.Level)
+		case name.Fixed == field.Source:
+			want = field.Value{Kind: field.String, Text: line.Source}
+		case v.splitter == nil:
+			continue
+		default:
+			want = v.splitter.Value(v.index[i])
+		}
+		var got field.Value
+		got, v.scratch = p.Value(int(n), v.scratch[:0])
+		if got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
+			return corruptColumns(v.list.Columns[i].Pages[b.Index].Offset, "column %s has another value than record %d of block %d",
+				v.list.Columns[i].Name, n, b.Index)
+		}
+	}
+	return nil
+}
