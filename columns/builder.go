@@ -31,6 +31,17 @@ type Options struct {
 	Named []string
 	// OnlyNamed is set if other fields get none.
 	OnlyNamed bool
+	// Share is the part of the stored size that columns may take; 0 is 0.05, and 0.15 with those that are
+	// named.
+	Share float64
+}
+
+// limits are the parts of the stored size that columns may take, without and with those that are named.
+func (o *Options) limits() (all, withNamed float64) {
+	if o.Share > 0 {
+		return o.Share, max(o.Share, shareNamed)
+	}
+	return share, shareNamed
 }
 
 // Builder collects the columns of a segment, block by block. Not safe for concurrent use.
@@ -200,6 +211,7 @@ func (b *Builder) choose(text []byte) {
 
 // giveUp gives columns up that are not going to be chosen.
 func (b *Builder) giveUp() {
+	all, named := b.opts.limits()
 	for _, c := range b.columns {
 		if c.given {
 			continue
@@ -210,9 +222,9 @@ func (b *Builder) giveUp() {
 				pages++
 			}
 		}
-		limit := share
+		limit := all
 		if c.named {
-			limit = shareNamed
+			limit = named
 		}
 		if c.given = pages*2 < len(c.pages) || float64(c.size) > 2*limit*float64(b.stored); c.given {
 			c.pages, c.size = nil, 0
@@ -241,13 +253,13 @@ func (b *Builder) Columns() []Column {
 		}
 	}
 	slices.SortStableFunc(chosen, func(x, y *column) int { return cmp.Compare(x.size, y.size) })
+	limit, limitNamed := b.opts.limits()
 	size, all, n := int64(0), int64(0), 0
 	chosen = slices.DeleteFunc(chosen, func(c *column) bool {
-		limit := share * float64(b.stored)
 		if c.named {
 			return false
 		}
-		if float64(size+c.size) > limit || n == kept {
+		if float64(size+c.size) > limit*float64(b.stored) || n == kept {
 			return true
 		}
 		size += c.size
@@ -259,7 +271,7 @@ func (b *Builder) Columns() []Column {
 		if !c.named {
 			return false
 		}
-		if float64(all+c.size) > shareNamed*float64(b.stored) {
+		if float64(all+c.size) > limitNamed*float64(b.stored) {
 			return true
 		}
 		all += c.size
@@ -285,5 +297,6 @@ func (b *Builder) Size() (n int64) {
 	for _, c := range b.all() {
 		n += c.size
 	}
-	return min(n, int64(shareNamed*float64(b.stored)))
+	_, limit := b.opts.limits()
+	return min(n, int64(limit*float64(b.stored)))
 }

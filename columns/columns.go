@@ -74,6 +74,11 @@ type Numbers struct {
 	Values []int64
 }
 
+// Constant is a page of records that all have one value.
+func Constant(v field.Value, records int) *Page {
+	return &Page{Entries: []field.Value{v}, Plane: -1, records: records}
+}
+
 // Records is the number of records.
 func (p *Page) Records() int { return p.records }
 

@@ -37,10 +37,13 @@ func (s Step) Count(from, to int64) int64 { return (to - from) / (int64(s.part) 
 // all have had such since 1972.
 func (s Step) Minutes() bool { return s.part%time.Minute == 0 }
 
+// Seconds reports whether steps start at whole seconds, in zones whose offset is one of whole seconds: all are.
+func (s Step) Seconds() bool { return s.part%time.Second == 0 }
+
 // Layout is how the start of a step is printed: as RFC 3339 has it, with milliseconds if steps begin
 // at some.
 func (s Step) Layout() string {
-	if s.part%time.Second != 0 {
+	if !s.Seconds() {
 		return "2006-01-02T15:04:05.000Z07:00"
 	}
 	return time.RFC3339

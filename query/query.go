@@ -45,6 +45,8 @@ type Options struct {
 	// Tiers has a plan by the index look up in which tier the blobs of each day are, so
 	// that costs are right: the index does not know. It takes a listing a day.
 	Tiers bool
+	// NoColumns has text read where columns would do.
+	NoColumns bool
 	// TempDir is the directory of temporary files; "" is the system's.
 	TempDir string
 }
@@ -89,6 +91,9 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 		}
 	}
 	q.fetcher = fetch.NewFetcher(m, q.recorder, q.findings, opts.Plan == PlanIndex, opts.TempDir)
+	if opts.NoColumns {
+		q.fetcher = q.fetcher.WithoutColumns()
+	}
 	return q, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"logstow/blobnaming"
+	"logstow/columns"
 	"logstow/query/cache"
 	"logstow/record"
 	"logstow/segment"
@@ -160,7 +161,7 @@ func (w *world) add(service, instance string, blockSize int, batch blobnaming.Ba
 	bucket := time.Unix(0, records[0].Time).UTC().Truncate(time.Hour)
 	var body bytes.Buffer
 	sw := segment.NewWriter(&body, segment.Options{
-		Service: service, Instance: instance, Batch: batch, Parse: w.parse,
+		Service: service, Instance: instance, Batch: batch, Parse: w.parse, Columns: w.columns(),
 		BucketStart: bucket.Unix(), BucketWidth: 3600, BlockSize: blockSize,
 	})
 	for _, r := range records {
@@ -177,6 +178,14 @@ func (w *world) add(service, instance string, blockSize int, batch blobnaming.Ba
 	w.segments = append(w.segments, b)
 	b.name = w.store(service, bucket, b, body.Bytes())
 	return b
+}
+
+// columns are the options of two segments in three that have columns.
+func (w *world) columns() *columns.Options {
+	if w.rnd == nil || w.rnd.IntN(3) == 0 {
+		return nil
+	}
+	return &columns.Options{Share: []float64{0.05, 1, 10}[w.rnd.IntN(3)]}
 }
 
 // store puts a blob of a segment under the next free name.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/columns"
 	"logstow/record"
 	"logstow/segment"
 	"logstow/store"
@@ -121,7 +122,12 @@ func (w *world) segment(t *testing.T, s *local.Store, number int, records []*sto
 	}
 	var body bytes.Buffer
 	hour := first.at.Truncate(time.Hour)
+	var cols *columns.Options
+	if w.rnd.IntN(3) > 0 {
+		cols = &columns.Options{Share: oneOf(w.rnd, 0.05, 1, 10)}
+	}
 	writer := segment.NewWriter(&body, segment.Options{
+		Columns: cols,
 		Service: first.service, Instance: first.instance, Batch: batch, BucketStart: hour.Unix(), BucketWidth: 3600, BlockSize: oneOf(w.rnd, 0, 150, 600),
 	})
 	for _, r := range records {

@@ -188,6 +188,7 @@ func (c *compiler) relateColumn(column, other ast.Node, wants relation) (conditi
 	}
 	switch name {
 	case levelName:
+		c.leveled = true
 		level := record.LevelFromAlias(text.Value)
 		if level == record.None && text.Value != "-" {
 			c.fail(other, "%q is not a level", text.Value)

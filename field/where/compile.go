@@ -45,6 +45,8 @@ type compiler struct {
 	timed bool
 	// sourced is set if the source is used.
 	sourced bool
+	// leveled is set if the level is used.
+	leveled bool
 	// variables are those declared by let around a node, pointers what # is in the predicates around it.
 	variables map[string]*variable
 	pointers  []*pointer
@@ -279,6 +281,7 @@ func (c *compiler) field(name string) operand {
 		c.timed = true
 		return text(func(r *Record) []byte { return record.AppendTime(nil, r.Time) })
 	case levelName:
+		c.leveled = true
 		return text(func(r *Record) []byte { return []byte(r.Level.String()) })
 	case sourceName:
 		c.sourced = true

@@ -24,6 +24,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 
+	"logstow/field"
 	"logstow/field/parse"
 	"logstow/record"
 )
@@ -35,10 +36,15 @@ type Record struct {
 	Service string
 	Source  []byte
 	Message []byte
-	// Fields has Message as its current one, and at First the first of the fields of the
-	// [Program]; nil is [parse.Auto].
-	Fields *parse.Splitter
+	// Fields are the values of the fields of Message, at First that of the first field of the
+	// [Program]; nil are those of [parse.Auto].
+	Fields Fields
 	First  int
+}
+
+// Fields are values of fields by index. A value is valid as long as the record.
+type Fields interface {
+	Value(i int) field.Value
 }
 
 // Program is a compiled expression. It is immutable and may be shared.
@@ -47,8 +53,10 @@ type Program struct {
 	tree     *parser.Tree
 	literals map[int]string // see literals
 	fields   []string       // see Fields
+	bounds   []Bound
 	timed    bool
 	sourced  bool
+	leveled  bool
 }
 
 // Compile compiles an expression. Relative times are relative to now. An error names the position,
@@ -65,7 +73,8 @@ func Compile(source string, now time.Time) (*Program, error) {
 	if c.match(tree.Node); c.err != nil {
 		return nil, c.err
 	}
-	p.timed, p.sourced = c.timed, c.sourced
+	p.timed, p.sourced, p.leveled = c.timed, c.sourced, c.leveled
+	p.bounds = c.bounds(tree.Node)
 	for _, u := range c.unknown[1:] {
 		p.fields = append(p.fields, u.Field)
 	}
@@ -119,6 +128,15 @@ func (e *Evaluator) Holds(r *Record) bool {
 
 // Timed reports whether the expression uses records' times; otherwise Record.Time may be omitted.
 func (p *Program) Timed() bool { return p.timed }
+
+// Sourced reports whether the expression uses records' sources, Leveled whether it uses their levels.
+func (p *Program) Sourced() bool { return p.sourced }
+
+// Leveled is described at Sourced.
+func (p *Program) Leveled() bool { return p.leveled }
+
+// FieldsOnly reports whether the expression uses nothing of a message but its fields: not the message itself.
+func (p *Program) FieldsOnly() bool { return !slices.Contains(p.fields, messageName) }
 
 // LevelOnly reports whether the expression uses nothing of a record but its level and service.
 func (p *Program) LevelOnly() bool { return len(p.fields) == 0 && !p.timed && !p.sourced }

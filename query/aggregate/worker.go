@@ -69,10 +69,8 @@ func (w *Worker) Add(rec *Record) error { return w.AddCount(rec, 1) }
 // AddCount adds n records that are alike. It is for functions of the number of records alone:
 // others would count the values of one.
 func (w *Worker) AddCount(rec *Record, n uint64) error {
-	if w.added++; w.added > minAdded && w.table.size() > w.limit {
-		if err := w.spill(); err != nil {
-			return err
-		}
+	if err := w.makeRoom(); err != nil {
+		return err
 	}
 	w.total += n
 	w.from, w.to = min(w.from, rec.Time), max(w.to, rec.Time)
@@ -89,6 +87,14 @@ func (w *Worker) AddCount(rec *Record, n uint64) error {
 	addUint(state, n)
 	for i := range w.stats {
 		w.addStat(&w.stats[i], state, rec, n)
+	}
+	return nil
+}
+
+// makeRoom spills the groups if they take too much memory.
+func (w *Worker) makeRoom() error {
+	if w.added++; w.added > minAdded && w.table.size() > w.limit {
+		return w.spill()
 	}
 	return nil
 }

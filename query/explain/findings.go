@@ -16,6 +16,8 @@ import (
 type Findings struct {
 	rejected [match.Stages]atomic.Uint64
 	sample   sample
+	// sampled is set if the sample has records, or a block was chosen for it.
+	sampled atomic.Bool
 
 	mu sync.Mutex
 	// listed are the services of which a blob was listed.
@@ -45,7 +47,14 @@ func (f *Findings) AddRejections(rejected match.Rejections) {
 
 // AddSample adds records to the sample, while it is small: whole records from the beginning of a text of
 // a segment whose metadata has a parser.
-func (f *Findings) AddSample(text []byte, parser string) { f.sample.add(text, parser) }
+func (f *Findings) AddSample(text []byte, parser string) {
+	f.sampled.Store(true)
+	f.sample.add(text, parser)
+}
+
+// WantsSample reports whether the text of a block without matches, which columns answer, is to be read for the
+// sample: that of the first one.
+func (f *Findings) WantsSample() bool { return !f.sampled.Load() && !f.sampled.Swap(true) }
 
 // Listed is what a listing for a service brought.
 type Listed struct {

@@ -53,7 +53,8 @@ type Task struct {
 	Segment *source.Segment
 	Block   segment.Block
 	chunk   *chunk
-	output  *outputReader // nil of a segment that is no output of compaction
+	output  *outputReader   // nil of a segment that is no output of compaction
+	columns *segmentColumns // nil if the segment has none, or they are not needed
 }
 
 // Weight is about the memory that a task takes while in flight.

@@ -17,6 +17,7 @@ import (
 	"logstow/query/match"
 	"logstow/query/source"
 
+	"logstow/columns"
 	"logstow/segment"
 )
 
@@ -38,6 +39,11 @@ type Fetcher struct {
 	expired    *expiredDays
 	// parsersNoted are the unknown parsers of which there is a note.
 	parsersNoted *sync.Map
+	// noColumns is set if columns are not read.
+	noColumns bool
+	// fromColumns and columnNames are those of WithColumns.
+	fromColumns bool
+	columnNames []columns.Name
 	// interrupt ends the step with a [MovedError]; nil outside of one.
 	interrupt func(error)
 }
@@ -49,6 +55,7 @@ type expiredDays struct{ days sync.Map }
 type worker struct {
 	text    []byte
 	scanner *match.Scanner
+	columns *match.ColumnScanner
 	// matches and spans are buffers of Find.
 	matches []byte
 	spans   []Span
@@ -72,7 +79,7 @@ func (f *Fetcher) With(m *match.Matcher) *Fetcher {
 	other.Matcher = m
 	other.workers = make(chan *worker, runtime.GOMAXPROCS(0))
 	for range cap(other.workers) {
-		other.workers <- &worker{scanner: match.NewScanner(m)}
+		other.workers <- &worker{scanner: match.NewScanner(m), columns: match.NewColumnScanner(m)}
 	}
 	return &other
 }
@@ -91,11 +98,25 @@ func (f *Fetcher) fieldsOf(s *source.Segment) *match.Fields {
 	return fields
 }
 
+// checksOf are those that the records of a segment's block need.
+func (f *Fetcher) checksOf(s *source.Segment, b segment.Block) match.Checks {
+	checks := f.Matcher.ChecksFor(&b, s.Name.Service)
+	checks.Fields = f.fieldsOf(s)
+	return checks
+}
+
 // Interruptible is the fetcher for a step that interrupt ends, with a [*MovedError], if its segments
 // have to be replaced.
 func (f *Fetcher) Interruptible(interrupt func(cause error)) *Fetcher {
 	other := *f
 	other.interrupt = interrupt
+	return &other
+}
+
+// WithoutColumns is the fetcher that reads no columns.
+func (f *Fetcher) WithoutColumns() *Fetcher {
+	other := *f
+	other.noColumns = true
 	return &other
 }
 

@@ -20,7 +20,7 @@ type Opened struct {
 }
 
 // Open looks up a segment's token filter, reads its footer unless the filter excludes
-// a match, and selects the blocks that may match. What cannot be read becomes a
+// a match, and selects the blocks that may match by these and by columns. What cannot be read becomes a
 // problem; then there are no tasks. share is the number of stored bytes that may be kept in memory.
 func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Opened {
 	o := Opened{Segment: s}
@@ -63,13 +63,21 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 		f.Recorder.Note("%s: its token filter is of %d blocks, not %d; all are searched", s, known, len(footer.Blocks))
 		blocks = filter.All()
 	}
-	var c *chunk
+	var candidates []segment.Block
 	for _, b := range footer.Blocks {
 		if !f.Matcher.MayMatch(b.Start, b.End, b.Levels) {
 			continue
 		}
 		if !blocks.Has(b.Index) {
 			f.Recorder.BlocksFiltered.Add(1)
+			continue
+		}
+		candidates = append(candidates, b)
+	}
+	cols := f.openColumns(ctx, s, footer, read.blob, candidates)
+	var c *chunk
+	for _, b := range candidates {
+		if f.excluded(ctx, cols, b) {
 			continue
 		}
 		if c == nil || !c.extend(b, share) {
@@ -81,7 +89,7 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 		if output != nil {
 			output.add(b)
 		}
-		o.Tasks = append(o.Tasks, &Task{Segment: s, Block: b, chunk: c, output: output})
+		o.Tasks = append(o.Tasks, &Task{Segment: s, Block: b, chunk: c, output: output, columns: cols})
 	}
 	return o
 }

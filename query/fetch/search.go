@@ -73,6 +73,12 @@ func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
 		f.Recorder.Processed(t.Segment, t.Block.Stored)
 		return f.Matcher.Levels.Count(t.Block.Levels)
 	}
+	if f.FromColumns(ctx, t, func(sel match.Selected, _ match.Columns) (bool, error) {
+		n = uint64(sel.Count)
+		return true, nil
+	}) {
+		return n
+	}
 	f.search(ctx, t, false, func(w *worker, text []byte, origins *locator) error {
 		return w.scanner.Scan(text, f.checks(t), func(start, _ int, _ *record.Columns) {
 			if _, ok := origins.input(start); ok {
@@ -85,9 +91,36 @@ func (f *Fetcher) Count(ctx context.Context, t *Task) (n uint64) {
 
 // checks are those that the records of a task's block need.
 func (f *Fetcher) checks(t *Task) match.Checks {
-	checks := f.Matcher.ChecksFor(&t.Block, t.Segment.Name.Service)
-	checks.Fields = f.fieldsOf(t.Segment)
-	return checks
+	return f.checksOf(t.Segment, t.Block)
+}
+
+// FromColumns calls use with the records of a task's block that match, and their columns, and returns true. It
+// returns false if the text has to be read: the step is not one of [Fetcher.WithColumns], or a column is
+// missing or damaged, or use returned false. An error of use is a problem of the segment.
+func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.Selected, cols match.Columns) (bool, error)) bool {
+	if !f.fromColumns || t.columns == nil || t.Segment.Excluded != nil || !f.Matcher.ColumnsSuffice() {
+		return false
+	}
+	w := <-f.workers
+	defer func() { f.workers <- w }()
+	cols := &blockColumns{ctx: ctx, f: f, segment: t.columns, block: t.Block}
+	sel, ok := w.columns.Select(&t.Block, f.checks(t), cols)
+	rejected := w.columns.TakeRejections()
+	if !ok || sel.Count == 0 && f.findings.WantsSample() {
+		return false
+	}
+	ok, err := use(sel, cols)
+	if err != nil && ctx.Err() == nil {
+		f.readFailed(ctx, t.Segment, err)
+		ok = true
+	}
+	if !ok || ctx.Err() != nil {
+		return ok
+	}
+	f.findings.AddRejections(rejected)
+	f.Recorder.BlocksColumns.Add(1)
+	f.Recorder.Processed(t.Segment, t.Block.Stored)
+	return true
 }
 
 // search reads and decodes a task's block and calls use with its text, which is the

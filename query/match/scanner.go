@@ -53,6 +53,7 @@ type Scanner struct {
 	templates []*patterns.Matcher
 	where     []*where.Evaluator
 	record    where.Record
+	splitter  *parse.Splitter
 	// splitters find the fields of messages, by their parser.
 	splitters map[*Fields]*parse.Splitter
 }
@@ -133,7 +134,7 @@ func (s *Scanner) prepare(c Checks) error {
 			splitter = c.Fields.Parser.Splitter(s.m.names...)
 			s.splitters[c.Fields] = splitter
 		}
-		s.record.Fields = splitter
+		s.splitter = splitter
 	}
 	for _, program := range s.m.Where[len(s.where):] {
 		evaluator, err := program.Evaluator()
@@ -246,9 +247,8 @@ func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) b
 			return false
 		}
 	}
-	fields := s.record.Fields
-	fields.Split(message)
-	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Message: message, Fields: fields}
+	s.splitter.Split(message)
+	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Message: message, Fields: s.splitter}
 	for i, e := range s.where {
 		s.record.First = s.m.offsets[i]
 		if !e.Holds(&s.record) {

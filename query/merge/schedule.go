@@ -8,6 +8,8 @@ import (
 
 	"logstow/query/fetch"
 	"logstow/query/source"
+
+	"logstow/columns"
 )
 
 // maxHeldBytes limits, about, the stored bytes of open segments in memory.
@@ -19,6 +21,13 @@ type Scheduler struct {
 	Order Order
 	// Limit is the number of records wanted; 0 is all.
 	Limit int
+}
+
+// WithColumns is the scheduler of a step that columns may answer: see [fetch.Fetcher.WithColumns].
+func (s *Scheduler) WithColumns(names []columns.Name) *Scheduler {
+	other := *s
+	other.Fetcher = s.Fetcher.WithColumns(names)
+	return &other
 }
 
 // BlockWindow bounds the blocks in flight: in number, for the requests, and in

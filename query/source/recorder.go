@@ -16,7 +16,7 @@ type Recorder struct {
 	Requests store.Counter
 	// The others are the counters of the same names in [Report].
 	Prefixes, SegmentsListed, SegmentsPruned, SegmentsRepeated, SegmentsFiltered, SegmentsRead atomic.Int64
-	BlocksTotal, BlocksFiltered, BlocksRead                                                    atomic.Int64
+	BlocksTotal, BlocksFiltered, BlocksExcluded, BlocksColumns, BlocksRead                     atomic.Int64
 	BytesStoredRead, BytesScanned, BytesDecoded, LinesDecoded, BytesCached, BytesSpilled       atomic.Int64
 
 	processed atomic.Int64
@@ -82,7 +82,7 @@ func (r *Recorder) Report() Report {
 		Prefixes:       r.Prefixes.Load(),
 		SegmentsListed: r.SegmentsListed.Load(), SegmentsPruned: r.SegmentsPruned.Load(), SegmentsRepeated: r.SegmentsRepeated.Load(),
 		SegmentsFiltered: r.SegmentsFiltered.Load(), SegmentsRead: r.SegmentsRead.Load(),
-		BlocksTotal: r.BlocksTotal.Load(), BlocksFiltered: r.BlocksFiltered.Load(), BlocksRead: r.BlocksRead.Load(),
+		BlocksTotal: r.BlocksTotal.Load(), BlocksFiltered: r.BlocksFiltered.Load(), BlocksExcluded: r.BlocksExcluded.Load(), BlocksColumns: r.BlocksColumns.Load(), BlocksRead: r.BlocksRead.Load(),
 		BytesStoredRead: r.BytesStoredRead.Load(), BytesScanned: r.BytesScanned.Load(),
 		BytesDecoded: r.BytesDecoded.Load(), LinesDecoded: r.LinesDecoded.Load(),
 		BytesCached: r.BytesCached.Load(), BytesSpilled: r.BytesSpilled.Load(),

@@ -43,9 +43,12 @@ type Report struct {
 	SegmentsFiltered int64 `json:"segments_filtered"`
 	SegmentsRead     int64 `json:"segments_read"`
 	// BlocksTotal are in the segments opened, BlocksFiltered were left out by the token
-	// filter, BlocksRead were fetched and searched.
+	// filter, BlocksExcluded by columns; BlocksColumns were answered by columns alone, BlocksRead were fetched and
+	// their text searched.
 	BlocksTotal    int64 `json:"blocks_total"`
 	BlocksFiltered int64 `json:"blocks_filtered"`
+	BlocksExcluded int64 `json:"blocks_excluded"`
+	BlocksColumns  int64 `json:"blocks_columns"`
 	BlocksRead     int64 `json:"blocks_read"`
 	// BytesStoredRead came from storage; BytesScanned is the text searched.
 	BytesStoredRead int64 `json:"bytes_stored_read"`
@@ -88,12 +91,12 @@ func (r Report) String() string {
 	}
 	return fmt.Sprintf(`plan: %s, %d prefixes
 segments: %d listed, %d pruned by metadata, %d repeats, %d skipped by the token filter, %d read
-blocks: %d of %d read, %d skipped by the token filter
+blocks: %d of %d read, %d answered by columns, %d skipped by columns, %d by the token filter
 bytes: %d stored read, %d from the cache, %d scanned, %d through a temporary file
 %srequests: %d list, %d get, %d table
 cost: %s%s
 `, r.Plan, r.Prefixes, r.SegmentsListed, r.SegmentsPruned, r.SegmentsRepeated, r.SegmentsFiltered, r.SegmentsRead,
-		r.BlocksRead, r.BlocksTotal, r.BlocksFiltered,
+		r.BlocksRead, r.BlocksTotal, r.BlocksColumns, r.BlocksExcluded, r.BlocksFiltered,
 		r.BytesStoredRead, r.BytesCached, r.BytesScanned, r.BytesSpilled, decoded, r.Requests.List, r.Requests.Get, r.Requests.Table, Dollars(r.CostUSD), retrieved)
 }
 

@@ -29,6 +29,9 @@ func (t *Table) Close() error { return t.all.Close() }
 // files in dir ("" is the system's). The errors are that of ctx and those of these files; what cannot be
 // read is in the report instead.
 func (c *Computation) Run(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, memory int64, dir string) (*Table, error) {
+	if names, ok := c.columnNames(); ok {
+		s = s.WithColumns(names)
+	}
 	n := s.Workers()
 	all, err := aggregate.New(c.spec, aggregate.Options{Memory: memory, Workers: n + 1, Dir: dir})
 	if err != nil {
@@ -75,6 +78,9 @@ type run struct {
 
 // block adds the records of a block. The error is one of writing temporary files.
 func (r *run) block(ctx context.Context, t *fetch.Task) (failed error) {
+	if r.fromColumns(ctx, t, &failed) {
+		return failed
+	}
 	var w *worker
 	footer := r.footers != nil && r.footers.answers(t.Segment)
 	var position uint64
@@ -103,6 +109,23 @@ func (r *run) block(ctx context.Context, t *fetch.Task) (failed error) {
 		r.workers <- w
 	}
 	return failed
+}
+
+// fromColumns adds the records of a block by its columns; it returns false if the text has to be read. failed is
+// set to the error of writing temporary files.
+func (r *run) fromColumns(ctx context.Context, t *fetch.Task, failed *error) bool {
+	if r.footers != nil && r.footers.answers(t.Segment) && !r.footers.step.IsZero() {
+		return false // some of the minutes of the block were counted
+	}
+	return r.FromColumns(ctx, t, func(sel match.Selected, cols match.Columns) (bool, error) {
+		w := <-r.workers
+		defer func() { r.workers <- w }()
+		ok, err := w.fromColumns(t, sel, cols)
+		if err != nil {
+			*failed = err
+		}
+		return ok || err != nil, nil
+	})
 }
 
 // appendSequence appends a text that orders records of the same time as a query prints them.

@@ -12,6 +12,7 @@ import (
 
 // Count is the number of records of segments that match. What metadata and footers answer is not read.
 func Count(ctx context.Context, s *merge.Scheduler, segments []*source.Segment) (n uint64) {
+	s = s.WithColumns(nil)
 	unread := make([]*source.Segment, 0, len(segments))
 	for _, seg := range segments {
 		if s.MetadataSuffices(seg) {

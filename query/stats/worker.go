@@ -2,6 +2,7 @@ package stats
 
 import (
 	"logstow/query/aggregate"
+	"logstow/query/match"
 	"logstow/query/source"
 
 	"logstow/field"
@@ -20,6 +21,9 @@ type worker struct {
 	parser     *parse.Parser
 	splitter   *parse.Splitter
 	evaluators []*where.Evaluator
+	// holds and batcher are those of columns.
+	holds   []match.Expression
+	batcher *aggregate.Batcher
 }
 
 // use has a parser find the fields of the records that follow.
@@ -59,7 +63,11 @@ func (w *worker) add(origin *source.Segment, service string, at int64, f *record
 	if len(w.conditions) > 0 {
 		decode()
 	}
-	if err := w.hold(&where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Message: w.message, Fields: w.splitter}); err != nil {
+	r := where.Record{Time: at, Level: f.Level, Service: service, Source: f.Source, Message: w.message}
+	if w.splitter != nil {
+		r.Fields = w.splitter
+	}
+	if err := w.hold(&r); err != nil {
 		return err
 	}
 	return w.Add(&w.record)
@@ -67,17 +75,25 @@ func (w *worker) add(origin *source.Segment, service string, at int64, f *record
 
 // hold evaluates the conditions on a record.
 func (w *worker) hold(r *where.Record) error {
+	if err := w.makeEvaluators(); err != nil {
+		return err
+	}
+	w.record.Holds = w.record.Holds[:0]
+	for i, e := range w.evaluators {
+		r.First = w.offsets[i]
+		w.record.Holds = append(w.record.Holds, e.Holds(r))
+	}
+	return nil
+}
+
+// makeEvaluators makes those of the conditions, once.
+func (w *worker) makeEvaluators() error {
 	for _, program := range w.conditions[len(w.evaluators):] {
 		e, err := program.Evaluator()
 		if err != nil {
 			return err
 		}
 		w.evaluators = append(w.evaluators, e)
-	}
-	w.record.Holds = w.record.Holds[:0]
-	for i, e := range w.evaluators {
-		r.First = w.offsets[i]
-		w.record.Holds = append(w.record.Holds, e.Holds(r))
 	}
 	return nil
 }

@@ -68,6 +68,9 @@ func FromInt(n int64) Number {
 	return Number{coef: n}
 }
 
+// FromScaled is coef divided by ten to the power of places; the magnitude of coef is less than 2^63.
+func FromScaled(coef int64, places int) Number { return narrow(coef, int32(-places)) }
+
 // parseShort reads digits and at most one point, at most maxDigits of them.
 func parseShort(text []byte) (coef int64, exp int32, ok bool) {
 	negative := len(text) > 0 && text[0] == '-'

@@ -1,0 +1,55 @@
+package where
+
+import (
+	"github.com/expr-lang/expr/ast"
+
+	"logstow/field"
+)
+
+// Bound is a comparison of a field with a number that has to be true of every record that matches.
+type Bound struct {
+	// Field is the index of the field in [Program.Fields].
+	Field  int
+	wants  relation
+	number field.Decimal
+}
+
+// Bounds are the comparisons of fields with numbers that are joined by "and".
+func (p *Program) Bounds() []Bound { return p.bounds }
+
+// MayHold reports whether the comparison can be true of a number from least to greatest.
+func (b Bound) MayHold(least, greatest field.Decimal) bool {
+	low, high := least.Compare(b.number), greatest.Compare(b.number)
+	return b.wants[field.Less] == yes && low < 0 ||
+		b.wants[field.Equal] == yes && low <= 0 && high >= 0 ||
+		b.wants[field.Greater] == yes && high > 0
+}
+
+// bounds are those of a node that has to be true.
+func (c *compiler) bounds(node ast.Node) []Bound {
+	n, ok := node.(*ast.BinaryNode)
+	if !ok {
+		return nil
+	}
+	if n.Operator == "and" || n.Operator == "&&" {
+		return append(c.bounds(n.Left), c.bounds(n.Right)...)
+	}
+	left, right, wants := n.Left, n.Right, relationOf(n.Operator)
+	if mirror(n.Operator) == "" {
+		return nil
+	}
+	if isConstant(left) {
+		left, right, wants = right, left, relationOf(mirror(n.Operator))
+	}
+	if name, ok := c.fieldOf(left); !ok || isColumn(name) || !isConstant(right) {
+		return nil
+	}
+	a, b := c.value(left), c.value(right)
+	if !a.isField || b.class.dimension() != field.NoDimension {
+		return nil
+	}
+	if number, ok := b.get(nil).Decimal(); ok {
+		return []Bound{{a.index, wants, number}}
+	}
+	return nil
+}

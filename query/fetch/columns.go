@@ -1,0 +1,237 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"logstow/query/match"
+	"logstow/query/source"
+
+	"logstow/columns"
+	"logstow/field"
+	"logstow/segment"
+)
+
+// WithColumns is the fetcher for a step that needs nothing of the records but these columns besides those that the
+// conditions need: [Fetcher.FromColumns] answers where segments have them.
+func (f *Fetcher) WithColumns(names []columns.Name) *Fetcher {
+	other := *f
+	other.fromColumns, other.columnNames = true, names
+	return &other
+}
+
+// excluded reports whether columns show that no record of a block can match: by the numbers that its pages have,
+// or, if the step reads text, record by record.
+func (f *Fetcher) excluded(ctx context.Context, s *segmentColumns, b segment.Block) bool {
+	if s == nil || !f.Matcher.ColumnConditions() {
+		return false
+	}
+	no := f.Matcher.Excluded(func(name columns.Name) (least, greatest string, ok bool) {
+		if p := s.page(name, b); p != nil {
+			return p.Least, p.Greatest, true
+		}
+		return "", "", false
+	})
+	if !no && !f.fromColumns {
+		w := <-f.workers
+		sel, ok := w.columns.Select(&b, f.checksOf(s.source, b), &blockColumns{ctx: ctx, f: f, segment: s, block: b})
+		w.columns.TakeRejections()
+		f.workers <- w
+		no = ok && sel.Count == 0
+	}
+	if no = no && !f.findings.WantsSample(); no {
+		f.findings.AddRejections(match.Rejections{match.StageWhere: b.Records})
+		f.Recorder.BlocksExcluded.Add(1)
+	}
+	return no
+}
+
+// segmentColumns are the columns of one segment. Safe for concurrent use.
+type segmentColumns struct {
+	source    *source.Segment
+	directory *segment.Columns
+	// ofFields is set if the columns of fields are those that the query's parser finds.
+	ofFields bool
+	// blob is the whole blob if it was read at once.
+	blob []byte
+	// first and last are the blocks whose pages are read, each column in one request.
+	first, last int
+	noted       atomic.Bool
+
+	mu   sync.Mutex
+	data map[columns.Name]*columnData
+}
+
+// columnData are the pages of a column.
+type columnData struct {
+	// from and end is where they are in the blob.
+	from, end int64
+	once      sync.Once
+	data      []byte
+	err       error
+}
+
+// openColumns reads the directory of a segment's columns, and what these blocks need of them; nil if it has none, or the
+// step needs none. blob is the whole blob if it was read at once.
+func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *segment.Footer, blob []byte, blocks []segment.Block) *segmentColumns {
+	if footer.Columns == 0 || len(blocks) == 0 || f.noColumns || !f.Matcher.ColumnConditions() && !f.fromColumns {
+		return nil
+	}
+	fields := f.fieldsOf(s)
+	sc := &segmentColumns{
+		source: s, blob: blob, first: blocks[0].Index, last: blocks[len(blocks)-1].Index, data: make(map[columns.Name]*columnData),
+		ofFields: fields.Err == nil && fields.Parser.Stored() == s.Meta.Parse,
+	}
+	stored, err := f.columnRange(ctx, sc, footer.Columns, footer.ColumnsLength)
+	if err == nil {
+		sc.directory, err = footer.ParseColumns(stored)
+	}
+	if err != nil && s.Cache != nil && blob == nil && ctx.Err() == nil { // what is cached may be damaged
+		if stored, err = f.readStored(ctx, s, footer.Columns, footer.ColumnsLength); err == nil {
+			sc.directory, err = footer.ParseColumns(stored)
+		}
+	}
+	if err != nil {
+		sc.note(ctx, f, err)
+		return nil
+	}
+	f.loadColumns(ctx, sc, blocks)
+	return sc
+}
+
+// loadColumns reads the columns that the step needs of some blocks.
+func (f *Fetcher) loadColumns(ctx context.Context, s *segmentColumns, blocks []segment.Block) {
+	names := slices.Clone(f.columnNames)
+	for _, b := range blocks {
+		for _, name := range f.Matcher.ColumnNames(f.checksOf(s.source, b)) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	var group sync.WaitGroup
+	for _, name := range names {
+		if name.Fixed != "" || s.ofFields {
+			group.Go(func() { s.load(ctx, f, name) })
+		}
+	}
+	group.Wait()
+}
+
+// load reads the pages of a column, once; nil if there is none.
+func (s *segmentColumns) load(ctx context.Context, f *Fetcher, name columns.Name) *columnData {
+	c := s.directory.Find(name)
+	if c == nil {
+		return nil
+	}
+	s.mu.Lock()
+	d := s.data[name]
+	if d == nil {
+		last := c.Pages[s.last]
+		d = &columnData{from: c.Pages[s.first].Offset, end: last.Offset + last.Length}
+		s.data[name] = d
+	}
+	s.mu.Unlock()
+	d.once.Do(func() { d.data, d.err = f.columnRange(ctx, s, d.from, d.end-d.from) })
+	return d
+}
+
+// note notes, once a segment, that its columns cannot be read.
+func (s *segmentColumns) note(ctx context.Context, f *Fetcher, err error) {
+	if ctx.Err() == nil && !s.noted.Swap(true) {
+		f.Recorder.Note("%s: %v; its text is read instead", s.source, err)
+	}
+}
+
+// page is the place of the page of a block, nil if it has none.
+func (s *segmentColumns) page(name columns.Name, b segment.Block) *segment.ColumnPage {
+	if name.Fixed == "" && !s.ofFields {
+		return nil
+	}
+	c := s.directory.Find(name)
+	if c == nil || c.Pages[b.Index].Length == 0 {
+		return nil
+	}
+	return &c.Pages[b.Index]
+}
+
+// columnRange reads a range of the section.
+func (f *Fetcher) columnRange(ctx context.Context, s *segmentColumns, off, n int64) ([]byte, error) {
+	if s.blob != nil {
+		if off < 0 || n < 0 || off > int64(len(s.blob))-n {
+			return nil, fmt.Errorf("columns are outside of the %d bytes", len(s.blob))
+		}
+		return s.blob[off : off+n], nil
+	}
+	return f.read(ctx, s.source, off, n)
+}
+
+// stored is the page of a block as it is stored, nil if there is none or it cannot be read.
+func (s *segmentColumns) stored(ctx context.Context, f *Fetcher, name columns.Name, b segment.Block) []byte {
+	p := s.page(name, b)
+	if p == nil {
+		return nil
+	}
+	d := s.load(ctx, f, name)
+	err := d.err
+	if err == nil {
+		stored := d.data[p.Offset-d.from:][:p.Length]
+		if err = p.Check(stored); err == nil {
+			return stored
+		}
+		if s.source.Cache != nil && s.blob == nil { // what is cached may be damaged
+			if stored, readErr := f.readOnly(ctx, s.source, p.Offset, p.Length); readErr == nil {
+				if err = p.Check(stored); err == nil {
+					return stored
+				}
+			}
+		}
+	}
+	s.note(ctx, f, err)
+	return nil
+}
+
+// blockColumns are the columns of one block, for one goroutine. It implements [match.Columns].
+type blockColumns struct {
+	ctx     context.Context
+	f       *Fetcher
+	segment *segmentColumns
+	block   segment.Block
+	names   []columns.Name
+	pages   []*columns.Page
+}
+
+// Page implements [match.Columns].
+func (c *blockColumns) Page(name columns.Name) *columns.Page {
+	if i := slices.Index(c.names, name); i >= 0 {
+		return c.pages[i]
+	}
+	var page *columns.Page
+	if stored := c.segment.stored(c.ctx, c.f, name, c.block); stored != nil {
+		var err error
+		if page, err = columns.DecodePage(stored, int(c.block.Records)); err != nil {
+			c.segment.note(c.ctx, c.f, fmt.Errorf("column %s of block %d: %w", name, c.block.Index, err))
+			page = nil
+		}
+	}
+	c.names, c.pages = append(c.names, name), append(c.pages, page)
+	return page
+}
+
+// Seconds implements [match.Columns].
+func (c *blockColumns) Seconds() []columns.Run {
+	name := columns.Name{Fixed: field.Time}
+	stored := c.segment.stored(c.ctx, c.f, name, c.block)
+	if stored == nil {
+		return nil
+	}
+	runs, err := columns.DecodeSeconds(stored, int(c.block.Records))
+	if err != nil {
+		c.segment.note(c.ctx, c.f, fmt.Errorf("column %s of block %d: %w", name, c.block.Index, err))
+		return nil
+	}
+	return runs
+}

@@ -1,0 +1,205 @@
+package match
+
+import (
+	"slices"
+
+	"logstow/columns"
+	"logstow/field"
+	"logstow/field/where"
+	"logstow/segment"
+)
+
+// Selected are the records of a block that match as far as columns have what is asked for.
+type Selected struct {
+	// Count is the number of selected records.
+	Count int
+	// Records is set for each selected record of the block; nil if all are. It is valid until the next
+	// Select.
+	Records []bool
+	// Exact is set if these are all that match. Otherwise others do not match, and of these some may not.
+	Exact bool
+}
+
+// ColumnScanner selects records by columns, for one goroutine.
+type ColumnScanner struct {
+	m          *Matcher
+	evaluators []*where.Evaluator
+	records    []bool
+	holds      Expression
+	rejected   Rejections
+}
+
+// NewColumnScanner makes a scanner for a query.
+func NewColumnScanner(m *Matcher) *ColumnScanner { return &ColumnScanner{m: m} }
+
+// ColumnConditions reports whether there are conditions that columns may answer for a part of the records, so that
+// reading columns may save reading text: expressions.
+func (m *Matcher) ColumnConditions() bool { return len(m.Where) > 0 }
+
+// ColumnsSuffice reports whether columns may have everything that is asked for.
+func (m *Matcher) ColumnsSuffice() bool {
+	return len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) == 0 && m.ids == nil &&
+		!slices.ContainsFunc(m.Where, func(p *where.Program) bool { return !Columnar(p) })
+}
+
+// ColumnNames are the names of the columns that Select asks for if these checks are to be made.
+func (m *Matcher) ColumnNames(c Checks) (names []columns.Name) {
+	add := func(wanted bool, name columns.Name) {
+		if wanted && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	add(c.Time, columns.Name{Fixed: field.Time})
+	add(c.Level, columns.Name{Fixed: field.Level})
+	add(c.Source, columns.Name{Fixed: field.Source})
+	for _, p := range m.Where {
+		if !Columnar(p) {
+			continue
+		}
+		add(p.Leveled(), columns.Name{Fixed: field.Level})
+		add(p.Sourced(), columns.Name{Fixed: field.Source})
+		for _, name := range p.Fields() {
+			add(true, columns.Name{Field: name})
+		}
+	}
+	return names
+}
+
+// Excluded reports whether no record of a block can match because of the numbers that its pages have: bounds
+// are the least and the greatest of a column, as written, and empty if it has none; it is not ok if they are
+// not known.
+func (m *Matcher) Excluded(bounds func(columns.Name) (least, greatest string, ok bool)) bool {
+	for _, p := range m.Where {
+		for _, b := range p.Bounds() {
+			least, greatest, ok := bounds(columns.Name{Field: p.Fields()[b.Field]})
+			if !ok {
+				continue
+			}
+			low, first := field.ParseDecimal([]byte(least))
+			high, last := field.ParseDecimal([]byte(greatest))
+			if least == "" || first && last && !b.MayHold(low, high) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Select selects the records of a block. It is not ok if the block lacks a column that is needed: then its
+// text has to be read.
+func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols Columns) (sel Selected, ok bool) {
+	before := s.rejected
+	defer func() {
+		if !ok {
+			s.rejected = before // those of the text count
+		}
+	}()
+	n := int(b.Records)
+	s.records = slices.Grow(s.records[:0], n)[:n]
+	for i := range s.records {
+		s.records[i] = true
+	}
+	sel = Selected{Count: n, Exact: s.m.ColumnsSuffice()}
+	if c.Time && !s.inRange(b, cols.Seconds(), &sel) {
+		return sel, false
+	}
+	if c.Level {
+		page := cols.Page(columns.Name{Fixed: field.Level})
+		if page == nil {
+			return sel, false
+		}
+		s.keep(page, StageLevel, &sel, func(v field.Value) bool { return s.m.Levels.Has(levelOf(v)) })
+	}
+	if c.Source {
+		page := cols.Page(columns.Name{Fixed: field.Source})
+		if page == nil {
+			return sel, false
+		}
+		s.keep(page, StageSource, &sel, func(v field.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) })
+	}
+	for i, p := range s.m.Where {
+		if i == len(s.evaluators) {
+			e, err := p.Evaluator()
+			if err != nil {
+				return sel, false
+			}
+			s.evaluators = append(s.evaluators, e)
+		}
+		if Columnar(p) && !s.where(p, s.evaluators[i], c.Service, cols, &sel) {
+			return sel, false
+		}
+	}
+	if sel.Count < n {
+		sel.Records = s.records
+	}
+	return sel, true
+}
+
+// TakeRejections returns the numbers of records that did not match, and clears them.
+func (s *ColumnScanner) TakeRejections() Rejections {
+	taken := s.rejected
+	s.rejected = Rejections{}
+	return taken
+}
+
+// drop rejects a record that was selected.
+func (s *ColumnScanner) drop(i int, by Stage, sel *Selected) {
+	s.records[i] = false
+	sel.Count--
+	s.rejected[by]++
+}
+
+// inRange drops the records outside of the range; it is not ok if their seconds do not decide it.
+func (s *ColumnScanner) inRange(b *segment.Block, runs []columns.Run, sel *Selected) bool {
+	if len(runs) == 0 {
+		return false
+	}
+	base, at := columns.FloorSecond(b.Start), 0
+	for _, run := range runs {
+		second := base + int64(run.Second)
+		first, last := second*1e9, second*1e9+1e9-1
+		switch {
+		case first >= s.m.From && last < s.m.To:
+		case last < s.m.From, first >= s.m.To:
+			for i := at; i < run.End; i++ {
+				s.drop(i, StageTime, sel)
+			}
+		default:
+			return false
+		}
+		at = run.End
+	}
+	return true
+}
+
+// keep drops the records whose value in a page, which has no numbers in planes, does not hold.
+func (s *ColumnScanner) keep(page *columns.Page, by Stage, sel *Selected, holds func(field.Value) bool) {
+	var drop [columns.MaxEntries]bool
+	any := false
+	for i, v := range page.Entries {
+		drop[i] = !holds(v)
+		any = any || drop[i]
+	}
+	if !any {
+		return
+	}
+	for i := range s.records {
+		if s.records[i] && drop[page.ID(i)] {
+			s.drop(i, by, sel)
+		}
+	}
+}
+
+// where drops the records for which an expression is not true; it is not ok if a page is missing.
+func (s *ColumnScanner) where(p *where.Program, e *where.Evaluator, service string, cols Columns, sel *Selected) bool {
+	holds := s.holds.Of(p, e, service, cols)
+	if holds == nil {
+		return false
+	}
+	for i, selected := range s.records {
+		if selected && !holds(i) {
+			s.drop(i, StageWhere, sel)
+		}
+	}
+	return true
+}

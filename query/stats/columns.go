@@ -1,0 +1,117 @@
+package stats
+
+import (
+	"slices"
+
+	"logstow/query/aggregate"
+	"logstow/query/fetch"
+	"logstow/query/match"
+
+	"logstow/columns"
+	"logstow/field"
+	"logstow/field/where"
+	"logstow/segment"
+)
+
+// columnNames are the names of the columns that have what is computed; they are not ok if columns cannot have
+// it.
+func (c *Computation) columnNames() (names []columns.Name, ok bool) {
+	if c.ordered || slices.ContainsFunc(c.conditions, func(p *where.Program) bool { return !match.Columnar(p) }) {
+		return nil, false
+	}
+	add := func(name columns.Name) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, v := range c.values {
+		switch v.kind {
+		case timeValue, messageValue:
+			return nil, false
+		case serviceValue, instanceValue:
+		default:
+			add(c.columnName(v))
+		}
+	}
+	for _, p := range c.conditions {
+		if p.Leveled() {
+			add(columns.Name{Fixed: field.Level})
+		}
+		if p.Sourced() {
+			add(columns.Name{Fixed: field.Source})
+		}
+		for _, name := range p.Fields() {
+			add(columns.Name{Field: name})
+		}
+	}
+	if c.timed {
+		step := slices.IndexFunc(c.spec.By, func(k aggregate.Key) bool { return !k.Step.IsZero() })
+		if step < 0 || !c.spec.By[step].Step.Seconds() || c.spec.From == 0 && c.spec.To == 0 {
+			return nil, false
+		}
+		add(columns.Name{Fixed: field.Time})
+	}
+	return names, true
+}
+
+// columnName is the column that a value is in.
+func (c *Computation) columnName(v value) columns.Name {
+	switch v.kind {
+	case levelValue:
+		return columns.Name{Fixed: field.Level}
+	case sourceValue:
+		return columns.Name{Fixed: field.Source}
+	}
+	return columns.Name{Field: c.names[v.index]}
+}
+
+// fromColumns adds the records of a block by its columns; it is not ok if the text has to be read.
+func (w *worker) fromColumns(t *fetch.Task, sel match.Selected, cols match.Columns) (ok bool, err error) {
+	if w.needsOrigin() && t.Segment.Meta.IsOutput() || w.timed && t.Block.End >= w.spec.To {
+		return false, nil
+	}
+	b := aggregate.Batch{Records: int(t.Block.Records), Selected: sel.Records}
+	for _, v := range w.values {
+		page := constant(t.Segment.Name.Service, t.Block)
+		switch v.kind {
+		case serviceValue:
+		case instanceValue:
+			page = constant(t.Segment.Meta.Instance, t.Block)
+		default:
+			page = cols.Page(w.columnName(v))
+		}
+		if page == nil {
+			return false, nil
+		}
+		b.Fields = append(b.Fields, page)
+	}
+	if err := w.makeEvaluators(); err != nil {
+		return false, err
+	}
+	w.holds = slices.Grow(w.holds[:0], len(w.conditions))[:len(w.conditions)]
+	for i, p := range w.conditions {
+		holds := w.holds[i].Of(p, w.evaluators[i], t.Segment.Name.Service, cols)
+		if holds == nil {
+			return false, nil
+		}
+		b.Holds = append(b.Holds, holds)
+	}
+	if w.timed {
+		if b.Runs = cols.Seconds(); b.Runs == nil {
+			return false, nil
+		}
+		b.Base = columns.FloorSecond(t.Block.Start)
+	}
+	if sel.Count == 0 {
+		return true, nil
+	}
+	if w.batcher == nil {
+		w.batcher = aggregate.NewBatcher(w.Worker)
+	}
+	return true, w.batcher.AddBatch(&b)
+}
+
+// constant is a page of one text.
+func constant(text string, b segment.Block) *columns.Page {
+	return columns.Constant(field.Value{Kind: field.String, Text: []byte(text)}, int(b.Records))
+}
