@@ -1,0 +1,133 @@
+package columns
+
+import (
+	"logstow/field"
+)
+
+// encoded is a page as it is stored, with the least and the greatest number in it, as written; they are
+// empty if there is none.
+type encoded struct {
+	page            []byte
+	least, greatest string
+}
+
+// page encodes the values of the block; it is not ok if they do not fit.
+func (c *collector) page(e *encoder) (p encoded, ok bool) {
+	if c.failed || len(c.ids) == 0 {
+		return p, false
+	}
+	e.values, e.of = e.values[:0], e.of[:0]
+	var b bounds
+	if len(c.entries) <= MaxEntries {
+		for i := range c.entries {
+			v := c.value(&c.entries[i])
+			b.add(v)
+			e.values = append(e.values, v)
+		}
+		for _, id := range c.ids {
+			e.of = append(e.of, uint8(id))
+		}
+		p.page = e.appendPage(nil, -1, nil)
+	} else if p.page, ok = c.numberPage(e, &b); !ok {
+		return p, false
+	}
+	p.least, p.greatest, ok = b.texts()
+	return p, ok
+}
+
+// numberPage encodes values most of which are different numbers. The first entry stands for numbers of one form,
+// the others for the other values.
+func (c *collector) numberPage(e *encoder, b *bounds) (page []byte, ok bool) {
+	n := c.form()
+	e.values, e.local, e.all = append(e.values, field.Value{}), e.local[:0], e.all[:0]
+	for i := range c.entries {
+		en := &c.entries[i]
+		number, fits := int64(0), false
+		if en.number && en.kind == n.Kind {
+			number, fits = n.number(c.text(en), int(en.places))
+		}
+		e.all = append(e.all, number)
+		if fits {
+			e.local = append(e.local, 0)
+			continue
+		}
+		id := 1
+		for id < len(e.values) && (e.values[id].Kind != en.kind || string(e.values[id].Text) != string(c.text(en))) {
+			id++
+		}
+		if id == len(e.values) {
+			if id == MaxEntries {
+				return nil, false
+			}
+			v := c.value(en)
+			b.add(v)
+			e.values = append(e.values, v)
+		}
+		e.local = append(e.local, uint8(id))
+	}
+	e.numbers = e.numbers[:0]
+	for _, id := range c.ids {
+		e.of = append(e.of, e.local[id])
+		if e.local[id] == 0 {
+			e.numbers = append(e.numbers, e.all[id])
+		}
+	}
+	if len(e.numbers) == 0 {
+		return nil, false
+	}
+	low, high := e.numbers[0], e.numbers[0]
+	for _, v := range e.numbers {
+		low, high = min(low, v), max(high, v)
+	}
+	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, low)})
+	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, high)})
+	n.Values = e.numbers
+	return e.appendPage(nil, 0, &n), true
+}
+
+// form is the form of most of the numbers.
+func (c *collector) form() Numbers {
+	var kinds [planeEntry]int
+	for i := range c.entries {
+		if c.entries[i].number {
+			kinds[c.entries[i].kind]++
+		}
+	}
+	n := Numbers{Kind: field.Number}
+	if kinds[field.Bare] > kinds[field.Number] {
+		n.Kind = field.Bare
+	}
+	least := MaxScale
+	for i := range c.entries {
+		if en := &c.entries[i]; en.number && en.kind == n.Kind {
+			n.Scale, least = max(n.Scale, int(en.places)), min(least, int(en.places))
+		}
+	}
+	n.Trimmed = least < n.Scale
+	return n
+}
+
+// bounds are the least and the greatest number among values.
+type bounds struct {
+	low, high       field.Decimal
+	least, greatest []byte
+}
+
+// add adds a value, which may be no number.
+func (b *bounds) add(v field.Value) {
+	d, ok := v.Decimal()
+	if !ok {
+		return
+	}
+	if b.least == nil || d.Compare(b.low) < 0 {
+		b.low, b.least = d, v.Text
+	}
+	if b.greatest == nil || d.Compare(b.high) > 0 {
+		b.high, b.greatest = d, v.Text
+	}
+}
+
+// texts are the bounds as written; not ok if they are too long.
+func (b *bounds) texts() (least, greatest string, ok bool) {
+	return string(b.least), string(b.greatest), len(b.least) <= MaxNumber && len(b.greatest) <= MaxNumber
+}
