@@ -11,35 +11,48 @@ type encoded struct {
 	least, greatest string
 }
 
-// page encodes the values of the block; it is not ok if they do not fit.
+// fewNumbers is the number of different numbers up to which a dictionary is taken to be shorter than planes.
+const fewNumbers = 16
+
+// page encodes the values of the block in the shorter of the ways that are possible; it is not ok if they do not fit.
 func (c *collector) page(e *encoder) (p encoded, ok bool) {
 	if c.failed || len(c.ids) == 0 {
 		return p, false
 	}
+	if len(c.entries) <= MaxEntries {
+		p, ok = c.dictionaryPage(e)
+	}
+	if len(c.entries) > MaxEntries || c.numbers > fewNumbers && 2*c.numbers > len(c.entries) {
+		if n, fits := c.numberPage(e); fits && (!ok || len(n.page) < len(p.page)) {
+			return n, true
+		}
+	}
+	return p, ok
+}
+
+// dictionaryPage encodes values as entries.
+func (c *collector) dictionaryPage(e *encoder) (p encoded, ok bool) {
 	e.values, e.of = e.values[:0], e.of[:0]
 	var b bounds
-	if len(c.entries) <= MaxEntries {
-		for i := range c.entries {
-			v := c.value(&c.entries[i])
-			b.add(v)
-			e.values = append(e.values, v)
-		}
-		for _, id := range c.ids {
-			e.of = append(e.of, uint8(id))
-		}
-		p.page = e.appendPage(nil, -1, nil)
-	} else if p.page, ok = c.numberPage(e, &b); !ok {
-		return p, false
+	for i := range c.entries {
+		v := c.value(&c.entries[i])
+		b.add(v)
+		e.values = append(e.values, v)
 	}
+	for _, id := range c.ids {
+		e.of = append(e.of, uint8(id))
+	}
+	p.page = e.appendPage(nil, -1, nil)
 	p.least, p.greatest, ok = b.texts()
 	return p, ok
 }
 
 // numberPage encodes values most of which are different numbers. The first entry stands for numbers of one form,
 // the others for the other values.
-func (c *collector) numberPage(e *encoder, b *bounds) (page []byte, ok bool) {
+func (c *collector) numberPage(e *encoder) (p encoded, ok bool) {
 	n := c.form()
-	e.values, e.local, e.all = append(e.values, field.Value{}), e.local[:0], e.all[:0]
+	var b bounds
+	e.values, e.of, e.local, e.all, e.numbers = append(e.values[:0], field.Value{}), e.of[:0], e.local[:0], e.all[:0], e.numbers[:0]
 	for i := range c.entries {
 		en := &c.entries[i]
 		number, fits := int64(0), false
@@ -57,7 +70,7 @@ func (c *collector) numberPage(e *encoder, b *bounds) (page []byte, ok bool) {
 		}
 		if id == len(e.values) {
 			if id == MaxEntries {
-				return nil, false
+				return p, false
 			}
 			v := c.value(en)
 			b.add(v)
@@ -65,7 +78,6 @@ func (c *collector) numberPage(e *encoder, b *bounds) (page []byte, ok bool) {
 		}
 		e.local = append(e.local, uint8(id))
 	}
-	e.numbers = e.numbers[:0]
 	for _, id := range c.ids {
 		e.of = append(e.of, e.local[id])
 		if e.local[id] == 0 {
@@ -73,7 +85,7 @@ func (c *collector) numberPage(e *encoder, b *bounds) (page []byte, ok bool) {
 		}
 	}
 	if len(e.numbers) == 0 {
-		return nil, false
+		return p, false
 	}
 	low, high := e.numbers[0], e.numbers[0]
 	for _, v := range e.numbers {
@@ -82,7 +94,9 @@ func (c *collector) numberPage(e *encoder, b *bounds) (page []byte, ok bool) {
 	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, low)})
 	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, high)})
 	n.Values = e.numbers
-	return e.appendPage(nil, 0, &n), true
+	p.page = e.appendPage(nil, 0, &n)
+	p.least, p.greatest, ok = b.texts()
+	return p, ok
 }
 
 // form is the form of most of the numbers.
