@@ -7,7 +7,7 @@ import (
 	"logstow/internal/jsontext"
 )
 
-// A Set finds several fields in one pass over a JSON message. It is for one goroutine.
+// A Set finds several fields in one pass over a message. It is for one goroutine.
 type Set struct {
 	index  map[string]int
 	dotted bool
@@ -33,15 +33,19 @@ func NewSet(names []string) *Set {
 	return s
 }
 
-// Find sets values, one for each name, to what a [Finder] of the name returns, if the message is a well-formed
-// JSON object whose names have no escapes; otherwise it is not ok, and values are undefined. Texts are valid as
+// Find sets values, one for each name, to what a [Finder] of the name returns. It is not ok, and values are
+// undefined, if the message is or ends with JSON, except for a well-formed object whose names have no escapes. Texts are valid as
 // long as the message is and Find is not used again.
 func (s *Set) Find(message []byte, values []Value) (ok bool) {
-	if len(message) == 0 || message[0] != '{' {
-		return false
-	}
 	clear(values)
 	s.path, s.space = s.path[:0], s.space[:0]
+	if len(message) == 0 || message[0] != '{' {
+		if jsonPart(message) != nil {
+			return false
+		}
+		s.pairs(message, values)
+		return true
+	}
 	members := jsontext.Object(message)
 	for n := 0; ; n++ {
 		if rest := members.Rest(); n > 0 && (len(rest) == 0 || rest[0] != ',') {
@@ -136,14 +140,58 @@ func (s *Set) add(i int, b []byte, values []Value) bool {
 		}
 		v = Value{Number, b}
 	}
-	if i < 0 || values[i].Kind != Missing {
-		return true
+	if i >= 0 && values[i].Kind == Missing {
+		if v.Kind == String {
+			v.Text = s.unescape(v.Text)
+		}
+		values[i] = v
 	}
-	if v.Kind == String && bytes.IndexByte(v.Text, '\\') >= 0 {
-		from := len(s.space)
-		s.space = jsontext.Unescape(s.space, v.Text)
-		v.Text = s.space[from:len(s.space):len(s.space)]
-	}
-	values[i] = v
 	return true
+}
+
+// unescape is the text of a string.
+func (s *Set) unescape(text []byte) []byte {
+	if bytes.IndexByte(text, '\\') < 0 {
+		return text
+	}
+	from := len(s.space)
+	s.space = jsontext.Unescape(s.space, text)
+	return s.space[from:len(s.space):len(s.space)]
+}
+
+// pairs adds the logfmt pairs of a message.
+func (s *Set) pairs(b []byte, values []Value) {
+	for at := 0; ; {
+		i := bytes.IndexByte(b[at:], '=')
+		if i < 0 {
+			return
+		}
+		i += at
+		start := i
+		for start > at && !isBlank(b[start-1]) {
+			start--
+		}
+		if start > at || at == 0 || isBlank(b[at-1]) {
+			if k := s.lookup(b[start:i]); k >= 0 && values[k].Kind == Missing && isPairName(b[start:i]) {
+				values[k] = s.bare(b[i+1:])
+			}
+		}
+		if at = i + 1; at < len(b) && b[at] == '"' { // text in quotes is no pair
+			at += quoted(b[at:])
+		}
+	}
+}
+
+// bare is the logfmt value that b starts with.
+func (s *Set) bare(b []byte) Value {
+	if len(b) > 0 && b[0] == '"' {
+		if n := quoted(b); n >= 2 && b[n-1] == '"' {
+			return Value{String, s.unescape(b[1 : n-1])}
+		}
+	}
+	end := bytes.IndexAny(b, " \t\n\r")
+	if end < 0 {
+		end = len(b)
+	}
+	return Value{Bare, b[:end]}
 }

@@ -25,6 +25,9 @@ var setSeeds = []string{
 	`{"a":1} tail`,
 	` {"a":1} `,
 	`a=1 b="x y" {"c":1}`,
+	`a=1 b="x \"y\" c=2" c.d=5 e="open`,
+	`"a=1" b="x"a=2 =3 status=`,
+	"xa=1\ta=2 a=3\nb=",
 	`{"":1,".d":2,"c":{"":3}}`,
 	`{}`, `{`, ``, `[]`,
 }
@@ -60,7 +63,8 @@ func TestSet(t *testing.T) {
 			}
 		}
 	}
-	if want := 8 * len(setSeeds); found != want {
+	// Eight are objects, five neither objects nor end with one.
+	if want := 13 * len(setSeeds); found != want {
 		t.Errorf("%d messages were walked, want %d", found, want)
 	}
 }
