@@ -152,7 +152,7 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	p.buffer, err = openOwn(ctx, buffer.Options{
 		Dir: p.BufferDir, MaxSize: p.BufferSize, Sync: p.Sync, OnFull: p.OnFull, OnLostPositions: p.OnLostPositions,
 		Instance: p.Instance, Width: p.Width, FlushSize: p.FlushSize, FlushInterval: p.FlushInterval, Once: p.Once, Log: p.log,
-		MaxOpen: p.MaxOpen, MaxLateness: p.MaxLateness, NoFilter: p.NoFilter,
+		MaxOpen: p.MaxOpen, MaxLateness: p.MaxLateness, NoFilter: p.NoFilter, Columns: p.Columns,
 	})
 	if errors.Is(err, buffer.ErrLocked) {
 		return hint.Wrap(err, "every running shipper needs its own buffer: give this one another --instance or --buffer-dir")

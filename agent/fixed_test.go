@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"logstow/config"
 )
 
 // Every setting that a reload does not apply is logged when it changes, and no other is.
@@ -18,7 +16,7 @@ func TestFixedSettings(t *testing.T) {
 	t.Parallel()
 	named := map[string]string{
 		"Instance": "instance", "FlushInterval": "flush-interval", "FlushSize": "flush-size", "Width": "bucket", "MaxLateness": "max-lateness",
-		"MaxOpen": "open-buckets", "NoFilter": "filter", "DrainTimeout": "drain-timeout", "BufferDir": "buffer", "BufferSize": "buffer",
+		"MaxOpen": "open-buckets", "NoFilter": "filter", "Columns": "columns", "DrainTimeout": "drain-timeout", "BufferDir": "buffer", "BufferSize": "buffer",
 		"Sync": "buffer", "OnFull": "buffer", "OnLostPositions": "buffer", "MetricsAddress": "metrics",
 	}
 	// Those that a reload applies, and those that the command line alone has.
@@ -39,7 +37,7 @@ func TestFixedSettings(t *testing.T) {
 		case reflect.Uint8:
 			v.SetUint(7)
 		case reflect.Slice:
-			again.Inputs = []config.Input{{}}
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		case reflect.Struct:
 			again.Stores.All = []string{"other"}
 		default:

@@ -163,6 +163,7 @@ func (p *pipeline) warnFixed(again Settings) {
 		{"buffer", again.BufferDir == p.BufferDir && again.BufferSize == p.BufferSize && again.Sync == p.Sync && again.OnFull == p.OnFull && again.OnLostPositions == p.OnLostPositions},
 		{"bucket", again.Width == p.Width},
 		{"filter", again.NoFilter == p.NoFilter},
+		{"columns", slices.Equal(again.Columns, p.Columns)},
 		{"metrics", again.MetricsAddress == p.MetricsAddress},
 		{"flush-interval", again.FlushInterval == p.FlushInterval},
 		{"flush-size", again.FlushSize == p.FlushSize},

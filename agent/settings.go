@@ -23,14 +23,15 @@ type Settings struct {
 	// Reloadable makes SIGHUP read the settings again.
 	Reloadable bool
 
-	// FlushInterval, FlushSize (bytes), Width, MaxLateness, MaxOpen and NoFilter are those
-	// of [buffer.Options].
+	// FlushInterval, FlushSize (bytes), Width, MaxLateness, MaxOpen, NoFilter and Columns are
+	// those of [buffer.Options].
 	FlushInterval time.Duration
 	FlushSize     int64
 	Width         time.Duration
 	MaxLateness   time.Duration
 	MaxOpen       int
 	NoFilter      bool
+	Columns       []string
 
 	// RetryFor limits, with Once, the time without a response from storage.
 	RetryFor time.Duration

@@ -11,6 +11,7 @@ import (
 	"logstow/buffer/internal/disk"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/spool"
+	"logstow/columns"
 )
 
 // The defaults of [Options].
@@ -67,6 +68,9 @@ type Options struct {
 	OnLostPositions LostPositions
 	// NoFilter writes segments without a token filter.
 	NoFilter bool
+	// Columns are fields of the messages: segments of 256 KiB of text or more get columns of them and of frequent
+	// fields. Without any, no columns are written.
+	Columns []string
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// Log is the logger; nil discards.
@@ -169,11 +173,22 @@ func (o *Options) spool(failure *wait.Failure) spool.Options {
 	}
 }
 
+// minColumns is the length in bytes of the text below which a segment gets no columns.
+const minColumns = 256 << 10
+
+// columns are the options of the columns of segments, nil if they get none.
+func (o *Options) columns() *columns.Options {
+	if len(o.Columns) == 0 {
+		return nil
+	}
+	return &columns.Options{Named: o.Columns, MinText: minColumns}
+}
+
 // batches returns the options of the open batches of b.
 func (o *Options) batches(b *Buffer, seq int64) batching.Options {
 	return batching.Options{
 		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxOpen: o.MaxOpen,
-		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Now: o.Now, Log: o.Log,
+		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Columns: o.columns(), Now: o.Now, Log: o.Log,
 		Spool: b.spool, Queue: b.queue, Memory: b.memory, Failure: b.failure, Seq: seq,
 	}
 }

@@ -2,6 +2,7 @@ package columns
 
 import (
 	"cmp"
+	"hash/maphash"
 	"math/bits"
 	"slices"
 
@@ -14,8 +15,8 @@ const (
 	// share and shareNamed are the parts of the stored size that columns may take: those chosen by
 	// the builder, and with those that are named.
 	share, shareNamed = 0.05, 0.15
-	// considered is the number of fields that are considered, kept that of chosen ones.
-	considered, kept = 64, 32
+	// considered is the number of fields that are considered, kept that of columns besides those that are named.
+	considered, kept = 64, MaxColumns - MaxNamed
 	// sampled is the number of records of a block whose fields are looked for, coverage the part of them
 	// that a field is in at least.
 	sampled  = 1000
@@ -23,14 +24,17 @@ const (
 	// trial is the number of blocks after which columns without a page in half of them, or too large
 	// to be chosen, are given up.
 	trial = 4
+	// placeSize is about the size in bytes of a page's place in the directory, besides its bounds.
+	placeSize = 10
 )
 
 // Options determine which columns a segment gets.
 type Options struct {
-	// Named are names of fields of the message that get a column even if it is large.
+	// Named are names of fields of the message that get a column even if it is large; of more than [MaxNamed]
+	// the first ones.
 	Named []string
-	// OnlyNamed is set if other fields get none.
-	OnlyNamed bool
+	// MinText is the length in bytes of the text below which a segment gets no columns.
+	MinText int64
 	// Share is the part of the stored size that columns may take; 0 is 0.05, and 0.15 with those that are
 	// named.
 	Share float64
@@ -46,13 +50,17 @@ func (o *Options) limits() (all, withNamed float64) {
 
 // Builder collects the columns of a segment, block by block. Not safe for concurrent use.
 type Builder struct {
-	opts     Options
+	// limit and limitNamed are those of [Options.limits].
+	limit, limitNamed float64
+
+	named    []string
 	parser   *parse.Parser
-	splitter *parse.Splitter
-	columns  []*column // those of fields in the order of the splitter
-	fixed    []*column // level and source
+	splitter *parse.Splitter // of the columns of fields that are not given up
+	columns  []*column       // those of fields
+	fixed    []*column       // level and source
 	seconds  column
 	enc      encoder
+	seed     maphash.Seed
 	blocks   int
 	stored   int64
 	message  []byte
@@ -64,16 +72,20 @@ type column struct {
 	collector
 	name  Name
 	named bool
-	index int       // in the splitter
 	pages []encoded // of the blocks so far; without a page where none fits
-	size  int64
-	given bool // up
+	size  int64     // in bytes, its part of the directory included
 }
 
 // NewBuilder makes a builder for messages of a parser, as a footer has it. There are no columns of fields
 // if this program does not know its version.
 func NewBuilder(stored string, opts Options) *Builder {
-	b := &Builder{opts: opts, seconds: column{name: Name{Fixed: field.Time}}}
+	b := &Builder{seconds: column{name: Name{Fixed: field.Time}}, seed: maphash.MakeSeed()}
+	b.limit, b.limitNamed = opts.limits()
+	for _, name := range opts.Named {
+		if len(name) <= MaxName && len(b.named) < MaxNamed && !slices.Contains(b.named, name) {
+			b.named = append(b.named, name)
+		}
+	}
 	for _, name := range []field.Fixed{field.Level, field.Source} {
 		b.fixed = append(b.fixed, &column{name: Name{Fixed: name}})
 	}
@@ -90,24 +102,22 @@ func (b *Builder) AddBlock(text []byte, records int, start, stored int64) {
 	if b.blocks == 0 {
 		b.choose(text)
 	}
-	for _, c := range b.all() {
-		c.reset()
-	}
 	b.offsets = b.offsets[:0]
 	ok := b.collect(text, start) && len(b.offsets) == records
 	b.blocks++
 	b.stored += stored
 	for _, c := range b.all() {
 		var p encoded
-		if ok && !c.given {
+		if ok {
 			if c == &b.seconds {
 				p.page = appendSeconds(nil, b.offsets)
 			} else {
 				p, _ = c.page(&b.enc)
 			}
 		}
+		c.reset()
 		c.pages = append(c.pages, p)
-		c.size += int64(len(p.page))
+		c.size += int64(len(p.page) + placeSize + len(p.least) + len(p.greatest))
 	}
 	if b.blocks >= trial && bits.OnesCount(uint(b.blocks)) == 1 {
 		b.giveUp()
@@ -129,15 +139,17 @@ func (b *Builder) collect(text []byte, start int64) bool {
 		}
 		text = rest
 		b.offsets = append(b.offsets, uint32(FloorSecond(line.Time)-base))
-		b.fixed[0].add(LevelValue(line.Level))
-		b.fixed[1].add(field.Value{Kind: field.String, Text: line.Source})
+		level, source := LevelValue(line.Level), field.Value{Kind: field.String, Text: line.Source}
+		b.fixed[0].add(&level, b.seed)
+		b.fixed[1].add(&source, b.seed)
 		if len(b.columns) == 0 {
 			continue
 		}
 		b.split(line.Raw)
-		for _, c := range b.columns {
-			if !c.failed && !c.given {
-				c.add(b.splitter.Value(c.index))
+		values := b.splitter.Values()
+		for i, c := range b.columns {
+			if !c.failed {
+				c.add(&values[i], b.seed)
 			}
 		}
 	}
@@ -172,63 +184,71 @@ func (b *Builder) choose(text []byte) {
 	if b.parser == nil {
 		return
 	}
+	names := append(slices.Clone(b.named), b.frequent(text)...)
+	for i, name := range names[:min(len(names), considered)] {
+		b.columns = append(b.columns, &column{name: Name{Field: name}, named: i < len(b.named)})
+	}
+	b.newSplitter()
+}
+
+// frequent are the fields that many records at the start of a text have, the most frequent first, without
+// named ones.
+func (b *Builder) frequent(text []byte) []string {
+	b.splitter = b.parser.Splitter()
 	counts := make(map[string]int)
-	if !b.opts.OnlyNamed {
-		b.splitter = b.parser.Splitter()
-		n := 0
-		for ; n < sampled && len(text) > 0; n++ {
-			line, rest, err := record.Next(text)
-			if err != nil {
-				break
-			}
-			text = rest
-			b.split(line.Raw)
-			seen := make(map[string]bool)
-			for name, v := range b.splitter.All() {
-				if v.Kind != field.Composite && len(name) <= MaxName && !seen[name] {
-					seen[name] = true
-					counts[name]++
-				}
-			}
+	n := 0
+	for ; n < sampled && len(text) > 0; n++ {
+		line, rest, err := record.Next(text)
+		if err != nil {
+			break
 		}
-		for name, count := range counts {
-			if float64(count) < coverage*float64(n) || slices.Contains(b.opts.Named, name) {
-				delete(counts, name)
+		text = rest
+		b.split(line.Raw)
+		seen := make(map[string]bool)
+		for name, v := range b.splitter.All() {
+			if v.Kind != field.Composite && len(name) <= MaxName && !seen[name] {
+				seen[name] = true
+				counts[name]++
 			}
 		}
 	}
-	names := make([]string, 0, len(counts))
-	for name := range counts {
-		names = append(names, name)
+	var names []string
+	for name, count := range counts {
+		if float64(count) >= coverage*float64(n) && !slices.Contains(b.named, name) {
+			names = append(names, name)
+		}
 	}
 	slices.SortFunc(names, func(x, y string) int { return cmp.Or(counts[y]-counts[x], cmp.Compare(x, y)) })
-	names = append(slices.Clone(b.opts.Named), names...)
-	for i, name := range names[:min(len(names), considered)] {
-		b.columns = append(b.columns, &column{name: Name{Field: name}, named: i < len(b.opts.Named), index: i})
+	return names
+}
+
+// newSplitter makes the splitter of the columns.
+func (b *Builder) newSplitter() {
+	names := make([]string, len(b.columns))
+	for i, c := range b.columns {
+		names[i] = c.name.Field
 	}
-	b.splitter = b.parser.Splitter(names[:len(b.columns)]...)
+	b.splitter = b.parser.Splitter(names...)
 }
 
 // giveUp gives columns up that are not going to be chosen.
 func (b *Builder) giveUp() {
-	all, named := b.opts.limits()
-	for _, c := range b.columns {
-		if c.given {
-			continue
-		}
+	n := len(b.columns)
+	b.columns = slices.DeleteFunc(b.columns, func(c *column) bool {
 		pages := 0
 		for _, p := range c.pages {
 			if p.page != nil {
 				pages++
 			}
 		}
-		limit := all
+		limit := b.limit
 		if c.named {
-			limit = named
+			limit = b.limitNamed
 		}
-		if c.given = pages*2 < len(c.pages) || float64(c.size) > 2*limit*float64(b.stored); c.given {
-			c.pages, c.size = nil, 0
-		}
+		return pages*2 < len(c.pages) || float64(c.size) > 2*limit*float64(b.stored)
+	})
+	if len(b.columns) < n {
+		b.newSplitter()
 	}
 }
 
@@ -246,39 +266,9 @@ type Column struct {
 // first. Their size is at most a twentieth of what is stored otherwise, with those that are named
 // at most 15%: smaller ones are preferred.
 func (b *Builder) Columns() []Column {
-	var chosen []*column
-	for _, c := range b.all() {
-		if !c.given && c.size > 0 {
-			chosen = append(chosen, c)
-		}
-	}
-	slices.SortStableFunc(chosen, func(x, y *column) int { return cmp.Compare(x.size, y.size) })
-	limit, limitNamed := b.opts.limits()
-	size, all, n := int64(0), int64(0), 0
-	chosen = slices.DeleteFunc(chosen, func(c *column) bool {
-		if c.named {
-			return false
-		}
-		if float64(size+c.size) > limit*float64(b.stored) || n == kept {
-			return true
-		}
-		size += c.size
-		all += c.size
-		n++
-		return false
-	})
-	chosen = slices.DeleteFunc(chosen, func(c *column) bool {
-		if !c.named {
-			return false
-		}
-		if float64(all+c.size) > limitNamed*float64(b.stored) {
-			return true
-		}
-		all += c.size
-		return false
-	})
+	chosen := b.chosen()
 	slices.SortFunc(chosen, func(x, y *column) int {
-		return cmp.Or(cmp.Compare(x.name.Fixed, y.name.Fixed)*-1, cmp.Compare(x.name.Field, y.name.Field))
+		return cmp.Or(cmp.Compare(y.name.Fixed, x.name.Fixed), cmp.Compare(x.name.Field, y.name.Field))
 	})
 	columns := make([]Column, len(chosen))
 	for i, c := range chosen {
@@ -292,11 +282,33 @@ func (b *Builder) Columns() []Column {
 	return columns
 }
 
+// chosen are the columns that the segment gets if it ended now: the smallest.
+func (b *Builder) chosen() []*column {
+	all := slices.DeleteFunc(b.all(), func(c *column) bool {
+		return !slices.ContainsFunc(c.pages, func(p encoded) bool { return p.page != nil })
+	})
+	slices.SortStableFunc(all, func(x, y *column) int { return cmp.Compare(x.size, y.size) })
+	var chosen []*column
+	size := int64(0)
+	for _, named := range []bool{false, true} {
+		limit := b.limit
+		if named {
+			limit = b.limitNamed
+		}
+		for _, c := range all {
+			if c.named == named && float64(size+c.size) <= limit*float64(b.stored) && (named || len(chosen) < kept) {
+				chosen = append(chosen, c)
+				size += c.size
+			}
+		}
+	}
+	return chosen
+}
+
 // Size is about the size of the columns in bytes if the segment ended now.
 func (b *Builder) Size() (n int64) {
-	for _, c := range b.all() {
+	for _, c := range b.chosen() {
 		n += c.size
 	}
-	_, limit := b.opts.limits()
-	return min(n, int64(limit*float64(b.stored)))
+	return n
 }

@@ -24,9 +24,11 @@ const (
 	MaxScale = 9
 	// MaxColumns is the number of columns of a segment.
 	MaxColumns = 64
+	// MaxNamed is the number of columns that are named in [Options].
+	MaxNamed = 32
 	// MaxName is the length of the name of a field in bytes.
 	MaxName = 256
-	// MaxNumber is the length in bytes of the text of a number that [Page.Bounds] may return.
+	// MaxNumber is the length in bytes of the text of the least and the greatest number of a page.
 	MaxNumber = 40
 )
 

@@ -27,12 +27,16 @@ func TestColumns(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(uint64(seed), 1))
 	for range 200 {
+		parser := ""
+		if rnd.IntN(4) == 0 {
+			parser = parsers()[rnd.IntN(len(parsers()))]
+		}
 		messages := make([]string, 1+rnd.IntN(3000))
 		shape := rnd.IntN(4)
 		for i := range messages {
 			messages[i] = message(rnd, shape)
 		}
-		check(t, messages, int64(rnd.IntN(3))*rnd.Int64N(2e9), rnd.Int64N(4e9))
+		check(t, parser, messages, int64(rnd.IntN(3))*rnd.Int64N(2e9), rnd.Int64N(4e9))
 	}
 }
 
@@ -68,54 +72,90 @@ func message(rnd *rand.Rand, shape int) string {
 	return fmt.Sprintf(`{"took":%d.%d,"big":%d,"status":%q,"t":%v}`, rnd.IntN(5000), rnd.IntN(10), rnd.Int64N(1e15), number(), rnd.IntN(2) == 0)
 }
 
-// check builds the columns of messages, and compares every value of every page with what the text has.
-func check(t *testing.T, messages []string, start, step int64) {
+// parsers are parsers as a footer has them.
+func parsers() []string {
+	return []string{"", "pattern/1 '<took> <status> <_>'", `regexp/1 'took=(?P<took>\\S*)(?P<rest>.*)'`, "none/1"}
+}
+
+// check builds the columns of messages in two blocks, and compares every value of every page with what the text has.
+func check(t *testing.T, parser string, messages []string, start, step int64) {
 	t.Helper()
-	body, n := text(start, step, messages...)
-	b := columns.NewBuilder("", columns.Options{Named: []string{"took", "missing", "level"}})
-	b.AddBlock(body, n, start, int64(100*len(body)))
+	p, err := parse.CompileStored(parser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := []string{"took", "missing", "level", "message.status", "a.b", "took"}
+	b := columns.NewBuilder(parser, columns.Options{Named: named})
+	half := (len(messages) + 1) / 2
+	blocks := [][]string{messages[:half], messages[half:]}
+	if len(messages) == 1 {
+		blocks = blocks[:1]
+	}
+	from := start
+	for _, block := range blocks {
+		body, n := text(from, step, block...)
+		b.AddBlock(body, n, from, int64(100*len(body))+10_000)
+		from += int64(n) * step
+	}
 	all := b.Columns()
-	if len(all) < 4 {
-		t.Errorf("only %d columns", len(all))
+	if len(all) < 3 {
+		t.Fatalf("only %d columns", len(all))
 	}
 	for _, c := range all {
-		if c.Name.Fixed == field.Time {
-			runs, err := columns.DecodeSeconds(c.Pages[0], n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range n {
-				if i >= runs[0].End {
-					runs = runs[1:]
-				}
-				if want := (start+int64(i)*step)/1e9 - start/1e9; int64(runs[0].Second) != want {
-					t.Fatalf("record %d is of second %d, want %d", i, runs[0].Second, want)
-				}
-			}
-			continue
+		from = start
+		for k, block := range blocks {
+			checkPage(t, p, c, k, block, from, step)
+			from += int64(len(block)) * step
 		}
-		page, err := columns.DecodePage(c.Pages[0], n)
+	}
+}
+
+// checkPage compares the page of a block with its messages.
+func checkPage(t *testing.T, p *parse.Parser, c columns.Column, k int, messages []string, start, step int64) {
+	t.Helper()
+	if c.Pages[k] == nil {
+		if c.Name.Fixed != "" {
+			t.Errorf("block %d has no page of %s", k, c.Name)
+		}
+		return
+	}
+	n := len(messages)
+	if c.Name.Fixed == field.Time {
+		runs, err := columns.DecodeSeconds(c.Pages[k], n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		splitter := parse.Auto().Splitter(c.Name.Field)
-		var scratch []byte
-		for i, m := range messages {
-			splitter.Split([]byte(m))
-			want := splitter.Value(0)
-			switch c.Name.Fixed {
-			case field.Level:
-				want = columns.LevelValue(record.Level(i % record.Levels))
-			case field.Source:
-				want = field.Value{Kind: field.String, Text: []byte(fmt.Sprint("app-", i%3))}
+		for i := range n {
+			if i >= runs[0].End {
+				runs = runs[1:]
 			}
-			var got field.Value
-			got, scratch = page.Value(i, scratch[:0])
-			if got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
-				t.Fatalf("%s of %s is %d %q, want %d %q", c.Name, m, got.Kind, got.Text, want.Kind, want.Text)
+			if want := (start+int64(i)*step)/1e9 - start/1e9; int64(runs[0].Second) != want {
+				t.Fatalf("record %d is of second %d, want %d", i, runs[0].Second, want)
 			}
-			bounds(t, want, c.Least[0], c.Greatest[0])
 		}
+		return
+	}
+	page, err := columns.DecodePage(c.Pages[k], n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	splitter := p.Splitter(c.Name.Field)
+	var scratch []byte
+	for i, m := range messages {
+		splitter.Split([]byte(m))
+		want := splitter.Value(0)
+		switch c.Name.Fixed {
+		case field.Level:
+			want = columns.LevelValue(record.Level(i % record.Levels))
+		case field.Source:
+			want = field.Value{Kind: field.String, Text: []byte(fmt.Sprint("app-", i%3))}
+		}
+		var got field.Value
+		got, scratch = page.Value(i, scratch[:0])
+		if got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
+			t.Fatalf("%s of %q is %d %q, want %d %q", c.Name, m, got.Kind, got.Text, want.Kind, want.Text)
+		}
+		bounds(t, want, c.Least[k], c.Greatest[k])
 	}
 }
 
@@ -131,4 +171,12 @@ func bounds(t *testing.T, v field.Value, least, greatest string) {
 	if !first || !last || n.Compare(low) < 0 || n.Compare(high) > 0 {
 		t.Fatalf("%s is outside %q to %q", v.Text, least, greatest)
 	}
+}
+
+// differentNumbers are numbers of a format of an integer.
+func differentNumbers(n int, format string) (values []field.Value) {
+	for i := range n {
+		values = append(values, field.Value{Kind: field.Number, Text: fmt.Appendf(nil, format, i)})
+	}
+	return values
 }

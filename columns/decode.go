@@ -88,7 +88,7 @@ func (p *Page) decodeNumbers(r *reader, count int) error {
 	}
 	for i := range dense {
 		dense[i] += low
-		if v := dense[i]; v <= -maxValue || v >= maxValue {
+		if v := dense[i]; v < low || v >= maxValue {
 			return fmt.Errorf("%w: number %d is out of range", ErrMalformed, i)
 		}
 	}
@@ -169,9 +169,9 @@ func (r *reader) varint() int64 {
 	return v & r.skip(n)
 }
 
-// skip takes the n bytes of a varint off; it returns a mask: 0 if there was none.
+// skip takes the n bytes of a varint off; it returns a mask: 0 if there was none, or a longer one than needed.
 func (r *reader) skip(n int) int64 {
-	if n <= 0 {
+	if n <= 0 || n > 1 && r.rest[n-1] == 0 {
 		r.rest, r.bad = nil, true
 		return 0
 	}

@@ -30,13 +30,20 @@ const (
 type encoder struct {
 	ids           ids.Encoder
 	plane, packed []byte
+
+	// values are the entries of a page, of the entries of its records.
+	values []field.Value
+	of     []uint8
+	// local has the entry of the page for each entry of a collector, all its number, numbers those of the page.
+	local        []uint8
+	all, numbers []int64
 }
 
-// appendPage appends a page: entries and ids, and the numbers of the records whose entry is plane, which is
+// appendPage appends the page of values and of, and the numbers of the records whose entry is plane, which is
 // -1 if there is none.
-func (e *encoder) appendPage(dst []byte, entries []field.Value, of []uint8, plane int, n *Numbers, values []int64) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(entries)))
-	for i, v := range entries {
+func (e *encoder) appendPage(dst []byte, plane int, n *Numbers) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(e.values)))
+	for i, v := range e.values {
 		if i == plane {
 			dst = append(dst, planeEntry)
 			continue
@@ -47,25 +54,25 @@ func (e *encoder) appendPage(dst []byte, entries []field.Value, of []uint8, plan
 			dst = append(dst, v.Text...)
 		}
 	}
-	if len(entries) > 1 {
+	if len(e.values) > 1 {
 		formAt := len(dst)
 		dst = append(dst, 0)
 		// The length is written in front of the ids, once it is known.
-		packed, form := ids.Append(&e.ids, e.packed[:0], of, len(entries))
+		packed, form := ids.Append(&e.ids, e.packed[:0], e.of, len(e.values))
 		e.packed = packed
 		dst[formAt] = byte(form)
 		dst = binary.AppendUvarint(dst, uint64(len(packed)))
 		dst = append(dst, packed...)
 	}
 	if plane >= 0 {
-		dst = e.appendNumbers(dst, n, values)
+		dst = e.appendNumbers(dst, n)
 	}
 	return dst
 }
 
 // appendNumbers appends the form, scale and minimum of numbers, and their differences from it in planes of
 // bytes, the lowest first.
-func (e *encoder) appendNumbers(dst []byte, n *Numbers, values []int64) []byte {
+func (e *encoder) appendNumbers(dst []byte, n *Numbers) []byte {
 	form := byte(0)
 	if n.Kind == field.Bare {
 		form |= formBare
@@ -73,7 +80,7 @@ func (e *encoder) appendNumbers(dst []byte, n *Numbers, values []int64) []byte {
 	if n.Trimmed {
 		form |= formTrimmed
 	}
-	low, high := slices.Min(values), slices.Max(values)
+	low, high := slices.Min(n.Values), slices.Max(n.Values)
 	planes := 0
 	for rest := uint64(high - low); rest > 0; rest >>= 8 {
 		planes++
@@ -82,7 +89,7 @@ func (e *encoder) appendNumbers(dst []byte, n *Numbers, values []int64) []byte {
 	dst = binary.AppendVarint(dst, low)
 	dst = append(dst, byte(planes))
 	for p := range planes {
-		dst = e.appendPlane(dst, values, low, 8*p)
+		dst = e.appendPlane(dst, n.Values, low, 8*p)
 	}
 	return dst
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"logstow/blobnaming"
+	"logstow/columns"
 	"logstow/internal/crashpoint"
 	"logstow/record"
 	"logstow/segment"
@@ -38,6 +39,7 @@ func (b *built) read(_ context.Context, off, n int64) ([]byte, error) {
 type builder struct {
 	blobs      store.BlobReader
 	limits     Limits
+	columns    *columns.Options
 	compressor *segment.Compressor
 	tempDir    string
 	budget     int64
@@ -61,8 +63,8 @@ func (b *builder) build(ctx context.Context, g Generation) (out *built, err erro
 	buffered := bufio.NewWriterSize(file, writeBuffer)
 	w := segment.NewWriter(buffered, segment.Options{
 		Service: g.Name.Service, Instance: blobnaming.OutputInstance, Class: g.Inputs[0].Meta.Class, Parse: g.Inputs[0].Meta.Parse,
-		Batch: batchOf(b.limits, g.Inputs), BucketStart: g.Name.Bucket.Unix(), BucketWidth: 3600,
-		Inputs: m.origins, Compressor: b.compressor,
+		Batch: batchOf(b.limits, b.columns, g.Inputs), BucketStart: g.Name.Bucket.Unix(), BucketWidth: 3600,
+		Inputs: m.origins, Columns: b.columns, Compressor: b.compressor,
 	})
 	defer w.Discard()
 	if err := m.each(ctx, func(line record.Line, input int) error { return w.AppendLine(line, input) }); err != nil {

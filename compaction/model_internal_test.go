@@ -169,7 +169,7 @@ func (m *model) makeOutput(name int, content mask) containment.Output {
 	o := containment.Output{Segment: containment.Segment{
 		Name: blobnaming.OutputName("web", m.plain[plainA].Name.Bucket, "", name-output1+1), Size: 1000, ETag: fmt.Sprint(name, content),
 		Meta: blobnaming.Metadata{
-			Start: first.Start, End: last.End, Records: uint64(len(inputs)), Batch: batchOf(m.limits, inputs),
+			Start: first.Start, End: last.End, Records: uint64(len(inputs)), Batch: batchOf(m.limits, nil, inputs),
 			Instance: blobnaming.OutputInstance, Seq: last.Seq, Footer: 900, Origins: 800,
 		},
 	}}

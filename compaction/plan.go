@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/columns"
 	"logstow/containment"
 	"logstow/segment"
 	"logstow/store"
@@ -162,12 +163,12 @@ func (l Limits) take(eligible []containment.Segment) int {
 }
 
 // encoderVersion changes whenever the same inputs would give another output.
-const encoderVersion = 1
+const encoderVersion = 2
 
 // batchOf is the Batch of the output of inputs: the first 16 bytes of a SHA-256 of how
 // outputs are made and of the inputs' identities in their order. Who loses a response recognizes
 // the output by it; who makes the same output at the same time makes the same.
-func batchOf(l Limits, inputs []containment.Segment) blobnaming.Batch {
+func batchOf(l Limits, c *columns.Options, inputs []containment.Segment) blobnaming.Batch {
 	identities := make([]containment.Identity, len(inputs))
 	for i, s := range inputs {
 		identities[i] = s.Identity()
@@ -181,6 +182,15 @@ func batchOf(l Limits, inputs []containment.Segment) blobnaming.Batch {
 	}
 	number(encoderVersion)
 	number(uint64(l.Target))
+	if c != nil {
+		number(uint64(len(c.Named)) + 1) // 0 stands for no columns
+		for _, name := range c.Named {
+			number(uint64(len(name)))
+			_, _ = h.Write([]byte(name))
+		}
+	} else {
+		number(0)
+	}
 	for _, id := range identities {
 		_, _ = h.Write(id.Batch[:])
 		number(uint64(id.Start))

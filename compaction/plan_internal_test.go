@@ -129,11 +129,11 @@ func TestBatchOf(t *testing.T) {
 	t.Parallel()
 	l := DefaultLimits()
 	all := containmenttest.Plains(1, 5)
-	want := batchOf(l, all)
+	want := batchOf(l, nil, all)
 	shuffled := slices.Clone(all)
 	rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	shuffled[2].ETag, shuffled[3].Name.Number = "x", 99
-	if batchOf(l, shuffled) != want {
+	if batchOf(l, nil, shuffled) != want {
 		t.Error("order, ETag or name change it")
 	}
 	for name, f := range map[string]func(s *containment.Segment){
@@ -142,11 +142,11 @@ func TestBatchOf(t *testing.T) {
 	} {
 		changed := slices.Clone(all)
 		f(&changed[2])
-		if batchOf(l, changed) == want {
+		if batchOf(l, nil, changed) == want {
 			t.Errorf("%s does not change it", name)
 		}
 	}
-	if batchOf(l, all[:4]) == want {
+	if batchOf(l, nil, all[:4]) == want {
 		t.Error("the inputs do not change it")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"logstow/blobnaming"
+	"logstow/columns"
 	"logstow/containment"
 	"logstow/internal/crashpoint"
 	"logstow/internal/hint"
@@ -37,6 +38,8 @@ type Options struct {
 	Grace time.Duration
 	// Limits are those of outputs.
 	Limits Limits
+	// Columns determine the columns of outputs; nil is none.
+	Columns *columns.Options
 	// DryRun finds what would be merged and removed, and changes nothing.
 	DryRun bool
 	// KeepInputs removes no inputs.
@@ -62,7 +65,7 @@ type Options struct {
 
 // DefaultOptions are those of shipper compact without flags.
 func DefaultOptions() Options {
-	return Options{After: time.Hour, MaxAge: 7 * 24 * time.Hour, Grace: 2 * time.Hour, Limits: DefaultLimits(), Rate: 1000}
+	return Options{After: time.Hour, MaxAge: 7 * 24 * time.Hour, Grace: 2 * time.Hour, Limits: DefaultLimits(), Columns: &columns.Options{}, Rate: 1000}
 }
 
 // Progress is how far a run is. Its fields may be read at any time.
@@ -155,7 +158,7 @@ func newRun(s store.Store, o Options) *run {
 	s = counter.Store(s)
 	return &run{
 		store: s, counter: counter, o: o, prices: prices, limit: rate.NewLimiter(limit, store.MaxDelete),
-		builder: builder{blobs: s.Blobs(), limits: o.Limits, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory},
+		builder: builder{blobs: s.Blobs(), limits: o.Limits, columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory},
 		report:  Report{Store: s.String(), DryRun: o.DryRun}, damaged: make(map[store.BlobRef]bool),
 	}
 }

@@ -41,6 +41,8 @@ type Config struct {
 	RetryFor, DrainTimeout time.Duration
 	// Filter is on or off.
 	Filter string
+	// Columns is a text that [ParseColumns] accepts.
+	Columns string
 	// Metrics is the address of the metrics server.
 	Metrics string
 	Buffer  Buffer

@@ -38,6 +38,7 @@ func (d *decoder) config(s *section) *Config {
 	s.duration("retry-for", &c.RetryFor)
 	s.duration("drain-timeout", &c.DrainTimeout)
 	read(s, "filter", &c.Filter, oneOf("on", "off"))
+	d.columns(s, &c.Columns)
 	s.address("metrics", &c.Metrics)
 	d.buffer(s.section("buffer"), &c.Buffer)
 	var defaults Common
@@ -47,6 +48,18 @@ func (d *decoder) config(s *section) *Config {
 	}
 	s.done()
 	return c
+}
+
+// columns reads auto, off or names, each an element of a list or separated by commas.
+func (d *decoder) columns(s *section, to *string) {
+	var names []string
+	s.stringList("columns", &names)
+	*to = strings.Join(names, ",")
+	if s.has("columns") {
+		if _, err := ParseColumns(*to); err != nil {
+			d.fail(s.get("columns"), "columns: %v", err)
+		}
+	}
 }
 
 func (d *decoder) buffer(s *section, b *Buffer) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/columns"
 	"logstow/internal/loggen"
 	"logstow/record"
 	"logstow/segment"
@@ -191,6 +192,64 @@ func BenchmarkRead(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkColumns builds the columns of the same lines; compress is compression alone of these blocks. share is the
+// columns' part of the size of the blocks.
+func BenchmarkColumns(b *testing.B) {
+	for _, kind := range []string{"json", "nginx", "hdfs"} {
+		records, _ := lines(b, kind)
+		compressor := segment.NewCompressor()
+		var size int64
+		var blocks [][]record.Record
+		for n := 0; len(records) > 0; records = records[n:] {
+			n = min(len(records), 4500)
+			blocks = append(blocks, records[:n])
+		}
+		texts, stored := make([][]byte, len(blocks)), make([]int64, len(blocks))
+		for i, block := range blocks {
+			for _, r := range block {
+				texts[i] = record.AppendText(texts[i], r)
+			}
+			size += int64(len(texts[i]))
+			stored[i] = int64(len(compressor.Encode(nil, texts[i])))
+		}
+		b.Run("compress/"+kind, func(b *testing.B) {
+			b.SetBytes(size)
+			var out []byte
+			for b.Loop() {
+				for _, text := range texts {
+					out = compressor.Encode(out[:0], text)
+				}
+			}
+		})
+		b.Run("build/"+kind, func(b *testing.B) {
+			b.SetBytes(size)
+			b.ReportAllocs()
+			var all []columns.Column
+			for b.Loop() {
+				builder := columns.NewBuilder("", columns.Options{})
+				for i, text := range texts {
+					builder.AddBlock(text, len(blocks[i]), blocks[i][0].Time, stored[i])
+				}
+				all = builder.Columns()
+			}
+			b.StopTimer()
+			taken, of := 0, int64(0)
+			for _, n := range stored {
+				of += n
+			}
+			for _, c := range all {
+				n := 0
+				for _, p := range c.Pages {
+					n += len(p)
+				}
+				taken += n
+				b.Logf("%-20s %6.3f%%", c.Name, 100*float64(n)/float64(of))
+			}
+			b.ReportMetric(100*float64(taken)/float64(of), "share-%")
 		})
 	}
 }

@@ -15,8 +15,8 @@ import (
 // columnsSection is the name of the section of columns.
 const columnsSection = "columns"
 
-// maxDirectory is the length of the directory of columns in bytes.
-const maxDirectory = 8 << 20
+// MaxDirectory is the length of the directory of columns in bytes.
+const MaxDirectory = 8 << 20
 
 // Columns are the columns of a segment and the places of their pages: the directory.
 type Columns struct {
@@ -62,7 +62,7 @@ func ReadColumns(ctx context.Context, read Range, f *Footer) (*Columns, error) {
 	return f.ParseColumns(stored)
 }
 
-// ParseColumns checks and decodes the stored directory, which is at f.Columns. Damage is a [*CorruptError].
+// ParseColumns checks and decodes the stored directory, which is at f.Columns, of a segment that has one. Damage is a [*CorruptError].
 func (f *Footer) ParseColumns(stored []byte) (*Columns, error) {
 	if got := checksum(stored); got != f.ColumnsCRC {
 		return nil, corruptColumns(f.Columns, "checksum of the directory is %08x, %08x expected", got, f.ColumnsCRC)
@@ -99,7 +99,8 @@ const (
 // fixedColumns are the fixed fields that may be columns, by their number in Fixed, from 1 on.
 func fixedColumns() []field.Fixed { return []field.Fixed{field.Level, field.Source, field.Time} }
 
-// appendColumns appends the section of columns to dst and adds it to f.
+// appendColumns appends the section of columns to dst and adds it to f. There is none if its directory
+// were too long.
 func appendColumns(dst []byte, all []columns.Column, f *Footer) ([]byte, error) {
 	from, offset := len(dst), f.Footer
 	dst = binary.LittleEndian.AppendUint32(dst, frameMagic)
@@ -126,6 +127,9 @@ func appendColumns(dst []byte, all []columns.Column, f *Footer) ([]byte, error) 
 	directory, err := m.bytes()
 	if err != nil {
 		return nil, err
+	}
+	if len(directory) > MaxDirectory {
+		return dst[:from], nil
 	}
 	f.Columns, f.ColumnsLength, f.ColumnsCRC = offset+int64(len(dst)-from), int64(len(directory)), checksum(directory)
 	dst = append(dst, directory...)
@@ -205,8 +209,8 @@ func (f *Footer) validateColumns() error {
 	switch {
 	case i < 0:
 		return errors.New("no section of columns")
-	case f.ColumnsLength <= 0 || f.ColumnsLength > maxDirectory:
-		return fmt.Errorf("directory of columns of %d bytes, at most %d allowed", f.ColumnsLength, maxDirectory)
+	case f.ColumnsLength <= 0 || f.ColumnsLength > MaxDirectory:
+		return fmt.Errorf("directory of columns of %d bytes, at most %d allowed", f.ColumnsLength, MaxDirectory)
 	case f.Columns < f.columnsStart() || f.Columns+f.ColumnsLength != f.Sections[i].Offset+f.Sections[i].Length:
 		return fmt.Errorf("directory of columns at %d is not the end of its section", f.Columns)
 	}

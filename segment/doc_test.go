@@ -8,16 +8,20 @@ import (
 	"testing"
 
 	"logstow/blobnaming"
+	"logstow/columns"
 	"logstow/record"
 	"logstow/segment"
 )
 
-const formatPage = "../docs/format/segment.md"
+const (
+	formatPage  = "../docs/format/segment.md"
+	columnsPage = "../docs/format/columns.md"
+)
 
 // TestDocumentedExample reads the example of the format's page from the page itself.
 func TestDocumentedExample(t *testing.T) {
 	t.Parallel()
-	blob := documentedBytes(t, 1)
+	blob := documentedBytes(t, formatPage, 1)
 	if want := readFile(t, goldenDir+"/tiny.log"); !bytes.Equal(blob, want) {
 		t.Errorf("the example is not tiny.log:\n%x\n%x", blob, want)
 	}
@@ -40,17 +44,31 @@ func TestDocumentedOrigins(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := f.Sections[0]
-	if got, want := documentedBytes(t, 2), blob[s.Offset:s.Offset+s.Length]; !bytes.Equal(got, want) {
+	if got, want := documentedBytes(t, formatPage, 2), blob[s.Offset:s.Offset+s.Length]; !bytes.Equal(got, want) {
 		t.Errorf("the example is not that of output.log:\n%x\n%x", got, want)
 	}
 }
 
-// documentedBytes are those of the page's nth example.
-func documentedBytes(t *testing.T, n int) (blob []byte) {
+// TestDocumentedColumns reads the section of columns that its page shows.
+func TestDocumentedColumns(t *testing.T) {
+	t.Parallel()
+	blob := readFile(t, goldenDir+"/columns.log")
+	f, err := verify(t, blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := f.Sections[0]
+	if got, want := documentedBytes(t, columnsPage, 1), blob[s.Offset:s.Offset+s.Length]; !bytes.Equal(got, want) {
+		t.Errorf("the example is not that of columns.log:\n%x\n%x", got, want)
+	}
+}
+
+// documentedBytes are those of a page's nth example.
+func documentedBytes(t *testing.T, page string, n int) (blob []byte) {
 	t.Helper()
-	examples := strings.Split(string(readFile(t, formatPage)), "```hex\n")
+	examples := strings.Split(string(readFile(t, page)), "```hex\n")
 	if len(examples) <= n {
-		t.Fatalf("no example %d in %s", n, formatPage)
+		t.Fatalf("no example %d in %s", n, page)
 	}
 	dump, _, _ := strings.Cut(examples[n], "```")
 	for line := range strings.Lines(dump) {
@@ -67,8 +85,7 @@ func documentedBytes(t *testing.T, n int) (blob []byte) {
 // TestDocumentedLimits compares the page's table with the constants.
 func TestDocumentedLimits(t *testing.T) {
 	t.Parallel()
-	page := string(readFile(t, formatPage))
-	for what, limit := range map[string]string{
+	checkLimits(t, formatPage, map[string]string{
 		"message":               fmt.Sprintf("%d bytes", record.MaxSize),
 		"text of a block":       fmt.Sprintf("%d bytes", segment.MaxBlockRaw),
 		"zstd window":           fmt.Sprintf("%d bytes", segment.MaxWindow),
@@ -79,9 +96,26 @@ func TestDocumentedLimits(t *testing.T) {
 		"sources listed":        fmt.Sprint(segment.MaxSources),
 		"inputs of an output":   fmt.Sprint(segment.MaxOrigins),
 		"list of inputs":        fmt.Sprintf("%d bytes", segment.MaxOriginsList),
-	} {
+		"directory of columns":  fmt.Sprintf("%d bytes; [more](columns.md#limits)", segment.MaxDirectory),
+	})
+	checkLimits(t, columnsPage, map[string]string{
+		"columns":                  fmt.Sprint(columns.MaxColumns),
+		"directory":                fmt.Sprintf("%d bytes", segment.MaxDirectory),
+		"entries of a page":        fmt.Sprint(columns.MaxEntries),
+		"text of an entry":         fmt.Sprintf("%d bytes", columns.MaxText),
+		"name of a field":          fmt.Sprintf("%d bytes", columns.MaxName),
+		"least or greatest number": fmt.Sprintf("%d bytes", columns.MaxNumber),
+		"decimal places":           fmt.Sprint(columns.MaxScale),
+	})
+}
+
+// checkLimits checks that a page's table has these rows.
+func checkLimits(t *testing.T, name string, limits map[string]string) {
+	t.Helper()
+	page := string(readFile(t, name))
+	for what, limit := range limits {
 		if row := fmt.Sprintf("| %s | %s |\n", what, limit); !strings.Contains(page, row) {
-			t.Errorf("%s has no row %q", formatPage, row)
+			t.Errorf("%s has no row %q", name, row)
 		}
 	}
 }

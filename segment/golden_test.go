@@ -2,9 +2,11 @@ package segment_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"logstow/blobnaming"
+	"logstow/columns"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -32,7 +35,8 @@ func goldens() map[string]struct {
 	small.BlockSize = 400
 	class.Class, class.BucketStart, class.BucketWidth = "audit", hour+1800, 300
 	tiny, filtered := options(), small
-	parsed := options()
+	parsed, columned := options(), options()
+	columned.NoFilter, columned.BlockSize, columned.Columns = true, 6400, &columns.Options{Named: []string{"took"}}
 	parsed.Parse, parsed.NoFilter = `pattern/1 '<ip> "<path>" <size> für <_>'`, true
 	tiny.NoFilter, small.NoFilter, class.NoFilter = true, true, true
 	return map[string]struct {
@@ -66,6 +70,20 @@ func goldens() map[string]struct {
 			}
 			return append(records, rec(time.Minute, record.Info, "abcdef1", `{"id":"\u0031234567"}`))
 		}},
+		"columns": {columned, func() []record.Record {
+			rnd := rand.New(rand.NewPCG(1, 2))
+			var records []record.Record
+			for i := range 50 {
+				after := time.Duration(i/20) * time.Second
+				message := fmt.Sprintf(`{"id":"%064x%064x","status":%d,"took":%d.%d}`,
+					entropy(rnd), entropy(rnd), 200+300*(i%5/4), 10+rnd.IntN(500), rnd.IntN(10))
+				if i == 7 {
+					message = `{"id":"x","status":"none","took":1e3}`
+				}
+				records = append(records, rec(after, record.Info+record.Level(i%5/4*2), "app.log", message))
+			}
+			return records
+		}},
 		"parse": {parsed, func() []record.Record {
 			return []record.Record{rec(time.Second, record.Info, "app.log", `192.0.2.1 "/" 17 für alle`)}
 		}},
@@ -83,6 +101,14 @@ func goldens() map[string]struct {
 			}
 		}},
 	}
+}
+
+// entropy are 32 random bytes.
+func entropy(rnd *rand.Rand) (b []byte) {
+	for range 4 {
+		b = binary.BigEndian.AppendUint64(b, rnd.Uint64())
+	}
+	return b
 }
 
 func TestGolden(t *testing.T) {

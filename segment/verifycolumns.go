@@ -3,6 +3,7 @@ package segment
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"logstow/columns"
 	"logstow/field"
@@ -13,14 +14,17 @@ import (
 // columnVerifier checks that columns have the values of the text.
 type columnVerifier struct {
 	list     *Columns
-	read     func(p *ColumnPage) ([]byte, error)
+	page     func(p *ColumnPage) ([]byte, error)
 	splitter *parse.Splitter // nil if the parser is unknown
 	index    []int           // of the columns in the splitter
-	// pages are those of the block, nil for a column without one; runs its seconds, nil if it has none.
-	pages            []*columns.Page
+	// block are the pages of the block, nil for a column without one; runs its seconds, nil if it has none.
+	block            []*columns.Page
 	runs             []columns.Run
 	message, scratch []byte
 }
+
+// maxPages is the length in bytes up to which the pages of all columns are read at once: they are stored by column.
+const maxPages = 16 << 20
 
 // newColumnVerifier is nil for a segment without columns.
 func newColumnVerifier(ctx context.Context, read Range, f *Footer) (*columnVerifier, error) {
@@ -28,7 +32,15 @@ func newColumnVerifier(ctx context.Context, read Range, f *Footer) (*columnVerif
 	if list == nil || err != nil {
 		return nil, err
 	}
-	v := &columnVerifier{list: list, read: func(p *ColumnPage) ([]byte, error) { return readRange(ctx, read, p.Offset, p.Length) }}
+	v := &columnVerifier{list: list, page: func(p *ColumnPage) ([]byte, error) { return readRange(ctx, read, p.Offset, p.Length) }}
+	at := f.columnsStart()
+	if n := f.Columns - at; n > 0 && n <= maxPages {
+		pages, err := readRange(ctx, read, at, n)
+		if err != nil {
+			return nil, fmt.Errorf("read columns of segment: %w", err)
+		}
+		v.page = func(p *ColumnPage) ([]byte, error) { return pages[p.Offset-at:][:p.Length], nil }
+	}
 	var names []string
 	for _, c := range list.Columns {
 		v.index = append(v.index, len(names))
@@ -44,14 +56,14 @@ func newColumnVerifier(ctx context.Context, read Range, f *Footer) (*columnVerif
 
 // startBlock reads the pages of a block.
 func (v *columnVerifier) startBlock(b Block) error {
-	v.pages, v.runs = make([]*columns.Page, len(v.list.Columns)), nil
+	v.block, v.runs = make([]*columns.Page, len(v.list.Columns)), nil
 	for i := range v.list.Columns {
 		c := &v.list.Columns[i]
 		p := &c.Pages[b.Index]
 		if p.Length == 0 {
 			continue
 		}
-		stored, err := v.read(p)
+		stored, err := v.page(p)
 		if err != nil {
 			return err
 		}
@@ -61,7 +73,7 @@ func (v *columnVerifier) startBlock(b Block) error {
 		if c.Name.Fixed == field.Time {
 			v.runs, err = columns.DecodeSeconds(stored, int(b.Records))
 		} else {
-			v.pages[i], err = columns.DecodePage(stored, int(b.Records))
+			v.block[i], err = columns.DecodePage(stored, int(b.Records))
 		}
 		if err != nil {
 			return corruptColumns(p.Offset, "page of block %d, column %s: %v", b.Index, c.Name, err)
@@ -85,7 +97,7 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 		v.message = record.AppendMessage(v.message[:0], line.Raw)
 		v.splitter.Split(v.message)
 	}
-	for i, p := range v.pages {
+	for i, p := range v.block {
 		if p == nil {
 			continue
 		}

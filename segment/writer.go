@@ -35,9 +35,10 @@ type Writer struct {
 	blocks      []Block
 	tokens      filter.Builder
 	offset, raw int64
+	// columns is nil without columns, columnsSize about their size in bytes.
+	columns     *columns.Builder
 	columnsSize int64
-	columns     *columns.Builder // nil without columns
-	output      *output          // nil for a plain segment
+	output      *output // nil for a plain segment
 }
 
 // NewWriter starts a segment in w. Invalid options are reported by the first Append or by Close.
@@ -157,11 +158,7 @@ func (w *Writer) Bound() int64 {
 
 // sectionsSize is about the size of the token filter and the columns of the blocks written.
 func (w *Writer) sectionsSize() int64 {
-	n := w.tokens.Size()
-	if w.columns != nil && w.compressing == nil {
-		w.columnsSize = w.columns.Size()
-	}
-	return n + w.columnsSize
+	return w.tokens.Size() + w.columnsSize
 }
 
 // Close writes the last block and the footer and returns the blob's metadata, with seq as its Seq.
@@ -182,6 +179,9 @@ func (w *Writer) close(seq int64) (blobnaming.Metadata, error) {
 	}
 	if len(w.cur.text) == 0 {
 		return none, ErrEmpty
+	}
+	if w.columns != nil && w.raw+int64(w.compressingRaw+len(w.cur.text)) < w.opts.Columns.MinText {
+		w.columns, w.columnsSize = nil, 0
 	}
 	if err := w.endBlock(); err != nil {
 		return none, err
@@ -266,6 +266,9 @@ func (w *Writer) join() error {
 	w.blocks = append(w.blocks, e.block)
 	if !w.opts.NoFilter {
 		w.tokens.Add(e.tokens)
+	}
+	if w.columns != nil {
+		w.columnsSize = w.columns.Size()
 	}
 	w.offset += e.block.Stored
 	w.raw += e.block.Raw

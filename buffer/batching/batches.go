@@ -16,12 +16,13 @@ import (
 	"logstow/buffer/queue"
 	"logstow/buffer/spool"
 	"logstow/buffer/wal"
+	"logstow/columns"
 	"logstow/record"
 	"logstow/segment"
 )
 
 // Options configure Batches, as the fields of the same names configure a buffer. All are required,
-// except Spool.
+// except Spool and Columns.
 type Options struct {
 	Instance      string
 	Width         time.Duration
@@ -31,6 +32,7 @@ type Options struct {
 	MaxLateness   time.Duration
 	Once          bool
 	NoFilter      bool
+	Columns       *columns.Options
 	Now           func() time.Time
 	Log           *slog.Logger
 

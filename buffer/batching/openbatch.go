@@ -78,6 +78,7 @@ func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
 		BucketStart: k.start / int64(time.Second),
 		BucketWidth: k.width / int64(time.Second),
 		NoFilter:    opts.NoFilter,
+		Columns:     opts.Columns,
 		Compressor:  p.compressor,
 	})
 	return o, nil

@@ -14,7 +14,9 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/blobnaming"
+	"logstow/columns"
 	"logstow/compaction"
+	"logstow/config"
 	"logstow/internal/cli"
 	"logstow/internal/price"
 	"logstow/internal/timearg"
@@ -61,6 +63,7 @@ damaged or failed, or --max-cost is reached, 4 access denied, 130 interrupted.`,
 			), cli.Categorize(categoryCompaction,
 				&ucli.StringFlag{Name: "target", Value: "64MiB", Usage: "`SIZE`: maximum stored size of an output, 1MiB to 64MiB; segments above half of it are not merged"},
 				&ucli.StringFlag{Name: "grace", Value: "2h", Usage: "`DURATION`: remove inputs only when they were stored longer ago than this"},
+				&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones; auto writes those of frequent ones, off none"},
 				&ucli.BoolFlag{Name: "keep-inputs", Usage: "do not remove inputs"},
 				&ucli.StringFlag{Name: "temp-dir", Usage: "`DIR`: directory of temporary files (default: the system's)"},
 				&ucli.StringFlag{Name: "reject", Usage: "`NAME`: make readers and compaction ignore this output, whose inputs are all there, and do nothing else"},
@@ -161,6 +164,11 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 		if o.MaxCost, err = strconv.ParseFloat(text, 64); err != nil || !(o.MaxCost > 0) {
 			wrong = append(wrong, fmt.Errorf("--max-cost %q: want an amount of dollars above 0", text))
 		}
+	}
+	named, err := config.ParseColumns(c.String("columns"))
+	fail("columns", err)
+	if o.Columns = (&columns.Options{Named: named}); c.String("columns") == config.ColumnsOff {
+		o.Columns = nil
 	}
 	if c.IsSet("reject") && len(cli.List(c, "store")) > 1 {
 		wrong = append(wrong, errors.New("--reject takes one --store"))

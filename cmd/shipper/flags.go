@@ -107,6 +107,7 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded"},
 		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: maximum time range of a segment, which never crosses a multiple of it: 5m, 10m, 15m, 20m, 30m or 60m"},
 		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter, which speeds up searches for identifiers: on or off"},
+		&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones; auto leaves columns to shipper compact, off writes none"},
 	), cli.Categorize(categoryBuffer,
 		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records wait for storage: disk or memory"},
 		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory)"},

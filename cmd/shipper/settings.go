@@ -59,6 +59,9 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 	filter := pick(c, "filter", file.Filter)
 	errs.check(filter == "on" || filter == "off", "--filter %q: want on or off", filter)
 	s.NoFilter = filter == "off"
+	var err error
+	s.Columns, err = config.ParseColumns(pick(c, "columns", file.Columns))
+	errs.check(err == nil, "--columns: %w", err)
 	if s.Instance == "" {
 		s.Instance = hostInstance(&errs)
 	}

@@ -45,6 +45,9 @@ func (m *Members) Next() (name, value []byte, ok bool) {
 	return name, b[i:end], true
 }
 
+// Rest is what follows the last member that Next returned, without leading blanks.
+func (m *Members) Rest() []byte { return m.b[skipBlank(m.b, m.i):] }
+
 // Elements iterates over the elements of a JSON array.
 type Elements struct {
 	b []byte

@@ -1,0 +1,24 @@
+package columns
+
+import (
+	"hash/maphash"
+
+	"logstow/field"
+)
+
+// EncodePage is the page of the values of a block's records; nil if they do not fit.
+func EncodePage(values []field.Value) (page []byte, least, greatest string) {
+	var c collector
+	seed := maphash.MakeSeed()
+	for i := range values {
+		c.add(&values[i], seed)
+	}
+	p, ok := c.page(new(encoder))
+	if !ok {
+		return nil, "", ""
+	}
+	return p.page, p.least, p.greatest
+}
+
+// AppendSeconds is appendSeconds.
+func AppendSeconds(seconds []uint32) []byte { return appendSeconds(nil, seconds) }

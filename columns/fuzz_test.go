@@ -1,0 +1,127 @@
+package columns_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"logstow/columns"
+	"logstow/field"
+)
+
+// valuesOf are the values of a page's records.
+func valuesOf(p *columns.Page) []field.Value {
+	values := make([]field.Value, p.Records())
+	for i := range values {
+		values[i], _ = p.Value(i, nil)
+	}
+	return values
+}
+
+// numbers are n values of a kind, of a form.
+func numbers(kind field.Kind, texts ...string) (values []field.Value) {
+	for _, text := range texts {
+		values = append(values, field.Value{Kind: kind, Text: []byte(text)})
+	}
+	return values
+}
+
+// FuzzDecodePage decodes any bytes as a page: never a panic, and what is accepted has the same values after it is
+// encoded again.
+func FuzzDecodePage(f *testing.F) {
+	const many = 1100
+	for _, values := range [][]field.Value{
+		{{}},
+		numbers(field.String, "a", "b", "a", "a"),
+		append(numbers(field.Bare, "1", "x"), field.Value{}, field.Value{Kind: field.Null, Text: []byte("null")}),
+		append(differentNumbers(many, "%d"), numbers(field.Number, "1e3", "-0")...),
+		differentNumbers(many, "-%d.50"),
+		differentNumbers(many, "1%017d"),
+		differentNumbers(20, "%d"),
+		append(differentNumbers(many, "0.%d5"), make([]field.Value, many)...),
+	} {
+		page, _, _ := columns.EncodePage(values)
+		if page == nil {
+			f.Fatalf("%v do not fit a page", values[:min(len(values), 5)])
+		}
+		f.Add(page, uint16(len(values)))
+	}
+	f.Fuzz(func(t *testing.T, page []byte, records uint16) {
+		p, err := columns.DecodePage(page, int(records))
+		if err != nil {
+			if !errors.Is(err, columns.ErrMalformed) {
+				t.Fatalf("error is %v", err)
+			}
+			return
+		}
+		values := valuesOf(p)
+		again, _, _ := columns.EncodePage(values)
+		if again == nil {
+			return // its numbers are too long for bounds, or of several forms
+		}
+		p, err = columns.DecodePage(again, int(records))
+		if err != nil {
+			t.Fatalf("encoded again: %v", err)
+		}
+		for i, got := range valuesOf(p) {
+			if got.Kind != values[i].Kind || !bytes.Equal(got.Text, values[i].Text) {
+				t.Fatalf("record %d is %v, %v when it is encoded again", i, values[i], got)
+			}
+		}
+	})
+}
+
+// FuzzDecodeSeconds decodes any bytes as a page of times: never a panic, and what is accepted is encoded as it was.
+func FuzzDecodeSeconds(f *testing.F) {
+	for _, seconds := range [][]uint32{{0}, {0, 0, 0}, {0, 1, 1, 500}, {3, 4_000_000_000}} {
+		f.Add(columns.AppendSeconds(seconds), uint16(len(seconds)))
+	}
+	f.Fuzz(func(t *testing.T, page []byte, records uint16) {
+		runs, err := columns.DecodeSeconds(page, int(records))
+		if err != nil {
+			if !errors.Is(err, columns.ErrMalformed) {
+				t.Fatalf("error is %v", err)
+			}
+			return
+		}
+		var seconds []uint32
+		for _, run := range runs {
+			for len(seconds) < run.End {
+				seconds = append(seconds, run.Second)
+			}
+		}
+		if len(seconds) != int(records) || !slices.IsSorted(seconds) {
+			t.Fatalf("%d seconds of %d records, in order %v", len(seconds), records, slices.IsSorted(seconds))
+		}
+		if again := columns.AppendSeconds(seconds); !bytes.Equal(again, page) {
+			t.Fatalf("%x is encoded as %x", page, again)
+		}
+	})
+}
+
+// FuzzColumns compares the columns of any messages, separated by zero bytes, with the fields of the text.
+func FuzzColumns(f *testing.F) {
+	for _, text := range []string{
+		"{\"took\":1,\"a\":{\"b\":2}}\x00{\"took\":1.50,\"took\":2}\x00{\"took\":\"1\"}\x00{\"took\":null}\x00{\"took\":[1]}\x00{\"a.b\":1}",
+		"took=1 a=\"x y\"\x00took=007 a=\x00took=-0 level=warn\x00text took=1e5\x00took=NaN",
+		"1.2.3.4 - - [20/Nov/2026:15:04:05 +0000] \"GET /a?b=1 HTTP/1.1\" 200 17 \"-\" \"curl\"",
+		"{\"log\":\"took=5 status=7\",\"status\":1,\"took\":6}\x00{\"message\":\"{\\\"took\\\":1}\"}",
+		"{\"took\":1\x00{\"took\":1}x\x00 {\"took\":9223372036854775808}\n",
+		"I1120 15:04:05.123456 1 file.go:7] started took=5\x00\x00\n\x00\t",
+	} {
+		for parser := range len(parsers()) {
+			f.Add([]byte(text), byte(parser))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte, parser byte) {
+		all := parsers()
+		var messages []string
+		for _, m := range bytes.Split(text, []byte{0}) {
+			messages = append(messages, string(m))
+		}
+		// Repeated, values are those of the record before or known ones; and there is a second block.
+		messages = append(messages, messages...)
+		check(t, all[int(parser)%len(all)], messages, 0, 3e8)
+	})
+}

@@ -1,0 +1,147 @@
+package columns
+
+import (
+	"logstow/field"
+)
+
+// encoded is a page as it is stored, with the least and the greatest number in it, as written; they are
+// empty if there is none.
+type encoded struct {
+	page            []byte
+	least, greatest string
+}
+
+// fewNumbers is the number of different numbers up to which a dictionary is taken to be shorter than planes.
+const fewNumbers = 16
+
+// page encodes the values of the block in the shorter of the ways that are possible; it is not ok if they do not fit.
+func (c *collector) page(e *encoder) (p encoded, ok bool) {
+	if c.failed || len(c.ids) == 0 {
+		return p, false
+	}
+	if len(c.entries) <= MaxEntries {
+		p, ok = c.dictionaryPage(e)
+	}
+	if len(c.entries) > MaxEntries || c.numbers > fewNumbers && 2*c.numbers > len(c.entries) {
+		if n, fits := c.numberPage(e); fits && (!ok || len(n.page) < len(p.page)) {
+			return n, true
+		}
+	}
+	return p, ok
+}
+
+// dictionaryPage encodes values as entries.
+func (c *collector) dictionaryPage(e *encoder) (p encoded, ok bool) {
+	e.values, e.of = e.values[:0], e.of[:0]
+	var b bounds
+	for i := range c.entries {
+		v := c.value(&c.entries[i])
+		b.add(v)
+		e.values = append(e.values, v)
+	}
+	for _, id := range c.ids {
+		e.of = append(e.of, uint8(id))
+	}
+	p.page = e.appendPage(nil, -1, nil)
+	p.least, p.greatest, ok = b.texts()
+	return p, ok
+}
+
+// numberPage encodes values most of which are different numbers. The first entry stands for numbers of one form,
+// the others for the other values.
+func (c *collector) numberPage(e *encoder) (p encoded, ok bool) {
+	n := c.form()
+	var b bounds
+	e.values, e.of, e.local, e.all, e.numbers = append(e.values[:0], field.Value{}), e.of[:0], e.local[:0], e.all[:0], e.numbers[:0]
+	for i := range c.entries {
+		en := &c.entries[i]
+		number, fits := int64(0), false
+		if en.number && en.kind == n.Kind {
+			number, fits = n.number(c.text(en), int(en.places))
+		}
+		e.all = append(e.all, number)
+		if fits {
+			e.local = append(e.local, 0)
+			continue
+		}
+		id := 1
+		for id < len(e.values) && (e.values[id].Kind != en.kind || string(e.values[id].Text) != string(c.text(en))) {
+			id++
+		}
+		if id == len(e.values) {
+			if id == MaxEntries {
+				return p, false
+			}
+			v := c.value(en)
+			b.add(v)
+			e.values = append(e.values, v)
+		}
+		e.local = append(e.local, uint8(id))
+	}
+	for _, id := range c.ids {
+		e.of = append(e.of, e.local[id])
+		if e.local[id] == 0 {
+			e.numbers = append(e.numbers, e.all[id])
+		}
+	}
+	if len(e.numbers) == 0 {
+		return p, false
+	}
+	low, high := e.numbers[0], e.numbers[0]
+	for _, v := range e.numbers {
+		low, high = min(low, v), max(high, v)
+	}
+	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, low)})
+	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, high)})
+	n.Values = e.numbers
+	p.page = e.appendPage(nil, 0, &n)
+	p.least, p.greatest, ok = b.texts()
+	return p, ok
+}
+
+// form is the form of most of the numbers.
+func (c *collector) form() Numbers {
+	var kinds [planeEntry]int
+	for i := range c.entries {
+		if c.entries[i].number {
+			kinds[c.entries[i].kind]++
+		}
+	}
+	n := Numbers{Kind: field.Number}
+	if kinds[field.Bare] > kinds[field.Number] {
+		n.Kind = field.Bare
+	}
+	least := MaxScale
+	for i := range c.entries {
+		if en := &c.entries[i]; en.number && en.kind == n.Kind {
+			n.Scale, least = max(n.Scale, int(en.places)), min(least, int(en.places))
+		}
+	}
+	n.Trimmed = least < n.Scale
+	return n
+}
+
+// bounds are the least and the greatest number among values.
+type bounds struct {
+	low, high       field.Decimal
+	least, greatest []byte
+}
+
+// add adds a value, which may be no number.
+func (b *bounds) add(v field.Value) {
+	d, ok := v.Decimal()
+	if !ok {
+		return
+	}
+	if b.least == nil || d.Compare(b.low) < 0 {
+		b.low, b.least = d, v.Text
+	}
+	if b.greatest == nil || d.Compare(b.high) > 0 {
+		b.high, b.greatest = d, v.Text
+	}
+}
+
+// texts are the bounds as written; not ok if they are too long.
+func (b *bounds) texts() (least, greatest string, ok bool) {
+	return string(b.least), string(b.greatest), len(b.least) <= MaxNumber && len(b.greatest) <= MaxNumber
+}

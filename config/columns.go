@@ -1,0 +1,53 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"logstow/columns"
+	"logstow/field"
+	"logstow/internal/hint"
+	splitting "logstow/internal/list"
+)
+
+// The values of columns that are no list of names.
+const (
+	ColumnsAuto = "auto"
+	ColumnsOff  = "off"
+)
+
+// ParseColumns returns the fields of the message that a setting names: auto and off name none, a list
+// of names separated by commas names at most [columns.MaxNamed], each in the grammar of [field.ParseNames].
+func ParseColumns(v string) ([]string, error) {
+	if v == ColumnsAuto || v == ColumnsOff {
+		return nil, nil
+	}
+	texts, err := splitting.Texts(v)
+	if err != nil {
+		return nil, err
+	}
+	names, err := field.ParseNames(texts)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(names) == 0:
+		return nil, errors.New("want auto, off or names of fields")
+	case len(names) > columns.MaxNamed:
+		return nil, fmt.Errorf("%d names, at most %d allowed", len(names), columns.MaxNamed)
+	}
+	fields := make([]string, len(names))
+	for i, n := range names {
+		switch {
+		case n.Fixed != "":
+			return nil, hint.Wrap(fmt.Errorf("%s is no field of the message", n.Text),
+				"level, source and time are always among the columns; a field of the message that is called %s is %s", n.Text, field.WriteName(n.Text))
+		case !n.Step.IsZero():
+			return nil, hint.Wrap(fmt.Errorf("%s is a time step", n.Text), "a field of the message that is called so is field(%s)", strconv.Quote(n.Text))
+		case len(n.Field) > columns.MaxName:
+			return nil, fmt.Errorf("a name of %d bytes, at most %d allowed", len(n.Field), columns.MaxName)
+		}
+		fields[i] = n.Field
+	}
+	return fields, nil
+}

@@ -1,0 +1,77 @@
+package field_test
+
+import (
+	"bytes"
+	"testing"
+
+	"logstow/field"
+)
+
+// setSeeds are messages in which a Set and a Finder may disagree.
+var setSeeds = []string{
+	`{"a":1,"b":"x","c":{"d":null,"a":true},"e":[1,{"a":2}]}`,
+	`{"b":"a","a":1,"a":2}`,
+	`{"c.d":1,"c":{"d":2}}`,
+	`{"c":{"d":{"d":1}},"c.d":2}`,
+	`{"c":{"x":1},"c.d":2}`,
+	`{"a":x"b":5,"b":1}`,
+	`{"a":"\u0041\"b\":1","b":"\\"}`,
+	`{"\u0061":1,"a":2}`,
+	`{"a":1 "b":2}`,
+	`{,"a":1,}`,
+	`{"0":"0"":":0 "":0}`,
+	`{"a":01,"b":-0.5e+3,"c":tru}`,
+	`{"a":{"b":1`,
+	`{"a":1} tail`,
+	` {"a":1} `,
+	`a=1 b="x y" {"c":1}`,
+	`a=1 b="x \"y\" c=2" c.d=5 e="open`,
+	`"a=1" b="x"a=2 =3 status=`,
+	"xa=1\ta=2 a=3\nb=",
+	`{"":1,".d":2,"c":{"":3}}`,
+	`{}`, `{`, ``, `[]`,
+}
+
+// checkSet compares a Set with a Finder of each name. The second message is found with what the Set remembers of
+// the first.
+func checkSet(t *testing.T, first, second []byte) (found bool) {
+	t.Helper()
+	names := []string{"a", "b", "c", "c.d", "c.d.d", "e", "", "c.", ".d", "status", `a"b`}
+	s := field.NewSet(names)
+	values := make([]field.Value, len(names))
+	for _, message := range [][]byte{first, second} {
+		if found = s.Find(message, values); !found {
+			continue
+		}
+		for i, name := range names {
+			want := field.New(name).Find(message)
+			if got := values[i]; got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
+				t.Errorf("%q of %q is %d %q, want %d %q", name, message, got.Kind, got.Text, want.Kind, want.Text)
+			}
+		}
+	}
+	return found
+}
+
+func TestSet(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, first := range setSeeds {
+		for _, second := range setSeeds {
+			if checkSet(t, []byte(first), []byte(second)) {
+				found++
+			}
+		}
+	}
+	// Eight are objects, five neither objects nor end with one.
+	if want := 13 * len(setSeeds); found != want {
+		t.Errorf("%d messages were walked, want %d", found, want)
+	}
+}
+
+func FuzzSet(f *testing.F) {
+	for i, m := range setSeeds {
+		f.Add([]byte(m), []byte(setSeeds[len(setSeeds)-1-i]))
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte) { checkSet(t, first, second) })
+}
