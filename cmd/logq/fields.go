@@ -65,9 +65,9 @@ Exit status: 0 found, 1 no record matched or none has fields, 2 wrong command li
 	}
 }
 
-func runFields(ctx context.Context, c *ucli.Context, env environment) (err error) {
-	r := &request{env: env, zone: location(c), explain: c.Bool("explain")}
-	if err := r.readSelection(c, env.now()); err != nil {
+func runFields(ctx context.Context, c *ucli.Context, env environment) error {
+	r, err := newRequest(c, env, env.now())
+	if err != nil {
 		return err
 	}
 	format, opts := c.String("output"), query.FieldOptions{Records: sampleRecords, Top: c.Int("top")}
@@ -80,45 +80,27 @@ func runFields(ctx context.Context, c *ucli.Context, env environment) (err error
 	if c.Bool("all") {
 		opts.Records = 0
 	}
-	checked, err := newQuery(nil, r.sel, r.opts)
+	compiled, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err
 	}
-	stores, closeStores, err := env.openStores(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeStores()) }()
-	r.coverIndex(stores)
-	q, err := checked.Over(stores, r.opts)
-	if err != nil {
-		return err
-	}
-	r.warnIndex()
-	r.printRange()
-	found, p, err := r.fields(ctx, q, opts)
-	if err != nil && (found == nil || !errors.Is(err, query.ErrBudget)) {
-		return r.overBudget(err)
-	}
-	stopped := err
-	if found.Records == 0 && stopped == nil {
-		if err = r.explainNone(ctx, q, p); err != nil {
-			return err
+	return r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) {
+		found, p, err := r.fields(ctx, q, opts)
+		if err != nil && (found == nil || !errors.Is(err, query.ErrBudget)) {
+			return false, err
 		}
-	}
-	if err := env.paged(ctx, func(env *environment) error { return printFields(env, found, format) }); err != nil {
-		return err
-	}
-	r.noteFields(found)
-	report := q.Report()
-	r.printReport(&report)
-	if stopped != nil {
-		return r.overBudget(stopped)
-	}
-	if s := status(&report, len(found.Fields) > 0, stores); s != cli.OK {
-		return cli.Exit(s)
-	}
-	return nil
+		stopped := err
+		if found.Records == 0 && stopped == nil {
+			if err := r.explainNone(ctx, q, p); err != nil {
+				return false, err
+			}
+		}
+		if err := env.paged(ctx, func(env *environment) error { return printFields(env, found, format) }); err != nil {
+			return false, err
+		}
+		r.noteFields(found)
+		return len(found.Fields) > 0, stopped
+	})
 }
 
 // fields plans, and finds out the fields; it returns the plan too.

@@ -56,7 +56,7 @@ func TestPatternsNotes(t *testing.T) {
 		{patterns.Result{Records: [2]uint64{5}}, true, 1, "there are no records after 2026-11-20T15:04:05Z"},
 		{patterns.Result{Records: [2]uint64{0, 5}}, true, 1, "there are no records before 2026-11-20T15:04:05Z"},
 	} {
-		r := &patternsRequest{ranges: [2]span{{to: at}, {from: at}}}
+		r := &patternsRequest{request: &request{compared: []span{{to: at}, {from: at}}}}
 		r.compare = c.compare
 		r.note(&c.result, c.printed)
 		want := strings.FieldsFunc(c.want, func(r rune) bool { return r == '|' })
