@@ -14,46 +14,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/field"
 	"logstow/query/aggregate"
+	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/parquet"
 )
 
 // compute computes functions of messages, a minute apart.
 func compute(t *testing.T, by, functions string, messages []string) *aggregate.Result {
 	t.Helper()
-	keys, err := aggregate.ParseBy([]string{by})
-	if err != nil {
-		t.Fatal(err)
-	}
-	compute, err := aggregate.ParseCompute([]string{functions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := aggregate.New(aggregate.Spec{By: keys, Compute: compute, Pivot: -1}, aggregate.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := a.Worker()
-	for i, message := range messages {
-		rec := aggregate.Record{Time: time.Date(2026, 11, 20, 15, i%60, 0, 0, time.UTC).UnixNano(), Sequence: fmt.Appendf(nil, "%09d", i)}
-		for _, f := range a.Fields() {
-			rec.Values = append(rec.Values, field.New(f.Field).Find([]byte(message)))
-		}
-		if err := w.Add(&rec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r, err := a.Finish(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return aggregatetest.Compute(t, aggregatetest.Parse(t, by, functions, ""), time.Minute, messages)
 }
 
 // contents is what another implementation reads.
@@ -161,23 +130,12 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// full fails after some bytes.
-type full struct{ left int }
-
-var errFull = errors.New("no space left on device")
-
-func (f *full) Write(p []byte) (int, error) {
-	if f.left -= len(p); f.left < 0 {
-		return 0, errFull
-	}
-	return len(p), nil
-}
-
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
 	r := compute(t, "k", "count", []string{`{"k":1}`, `{"k":"x"}`})
 	for left := range len(written(t, r)) {
-		if err := parquet.Write(&full{left}, r, time.FixedZone("east", 3600)); !errors.Is(err, errFull) {
+		disk := aggregatetest.FullDisk(left)
+		if err := parquet.Write(&disk, r, time.FixedZone("east", 3600)); !errors.Is(err, aggregatetest.ErrFull) {
 			t.Fatalf("%d bytes: %v", left, err)
 		}
 	}
