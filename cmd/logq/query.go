@@ -16,8 +16,8 @@ import (
 
 func queryCommand(env environment) *ucli.Command {
 	flags := slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
-		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, flat, csv, pretty or template=TEXT (default: pretty on a terminal, else text)"},
-		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: column to print: time, level, service, source, instance, message or a field of the message; NAME[,NAME...], repeatable"},
+		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, flat, csv, parquet, pretty or template=TEXT (default: pretty on a terminal, else text)"},
+		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: column to print: time, level, service, source, instance, message or a field of the message (parquet: a field to add to those six); NAME[,NAME...], repeatable"},
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N records"},
 		&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first"},
 		&ucli.IntFlag{Name: "tail", Usage: "`N`: print only the last N records, oldest first; with -f, before new ones"},

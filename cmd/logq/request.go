@@ -210,7 +210,29 @@ func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 	if err := cli.OneOf("color", when, colorModes()...); err != nil {
 		return err
 	}
+	if r.output.Format == output.Parquet {
+		return r.checkParquet()
+	}
 	return r.readTemplate()
+}
+
+// checkParquet reports what Parquet cannot be used together with.
+func (r *request) checkParquet() error {
+	switch {
+	case r.count || r.distinct != nil:
+		return cli.Usagef("-o parquet cannot be used together with --count or --distinct: it is a file of records")
+	case r.follow:
+		return cli.Usagef("-o parquet cannot be used together with --follow: the file can be read once it has its end")
+	}
+	return r.env.checkParquet("records.parquet")
+}
+
+// checkParquet reports that standard output is a terminal, which Parquet is not for; file is the hint's.
+func (e *environment) checkParquet(file string) error {
+	if !e.out.terminal() {
+		return nil
+	}
+	return hint.Wrap(cli.Usagef("-o parquet is not for a terminal"), "redirect it to a file: > %s", file)
 }
 
 // readTemplate reads the template of an output format template=TEXT.

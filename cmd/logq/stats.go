@@ -108,8 +108,10 @@ func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec
 	if err := cli.OneOf("output", format, report.Formats()...); err != nil {
 		return spec, "", err
 	}
-	if format == report.Parquet && r.env.out.terminal() {
-		return spec, "", hint.Wrap(cli.Usagef("-o parquet is not for a terminal"), "redirect it to a file: > stats.parquet")
+	if format == report.Parquet {
+		if err := r.env.checkParquet("stats.parquet"); err != nil {
+			return spec, "", err
+		}
 	}
 	by, compute := cli.List(c, "by"), cli.List(c, "compute")
 	if len(by) == 0 && len(compute) == 0 {
