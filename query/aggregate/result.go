@@ -51,7 +51,8 @@ type Result struct {
 // Column is a column of values.
 type Column struct {
 	// Header is that of the function; with a pivot key the value, followed by the function's header if
-	// there are several. A missing value is "-".
+	// there are several. A missing value is -, a real - is in quotes, and so is what would be the header of
+	// another column too. It is UTF-8.
 	Header string
 	// Function is an index into the functions of the Spec.
 	Function int

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 )
 
 // rowBuilder makes rows of groups in the order of their keys.
@@ -29,9 +30,12 @@ type pivot struct {
 }
 
 func (p *pivot) header(f Function, functions int) string {
-	text := string(p.text)
-	if p.text == nil {
+	text := strings.ToValidUTF8(string(p.text), "\ufffd")
+	switch {
+	case p.text == nil:
 		text = "-"
+	case text == "-":
+		text = `"-"`
 	}
 	if functions > 1 {
 		text += " " + f.Header
