@@ -94,6 +94,8 @@ type templateDetails struct {
 }
 
 func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) error {
+	encoder := json.NewEncoder(env.stdout)
+	encoder.SetEscapeHTML(false)
 	for i := range changes {
 		c := &changes[i]
 		details := templateDetails{
@@ -109,17 +111,7 @@ func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) 
 		if o.compare {
 			one = &changeJSON{c.Kind.String(), c.Text, c.Counts[0], c.Counts[1], perHour(c.Rates[0]), perHour(c.Rates[1]), details}
 		}
-		var line strings.Builder
-		encoder := json.NewEncoder(&line)
-		encoder.SetEscapeHTML(false)
 		if err := encoder.Encode(one); err != nil {
-			return err
-		}
-		text := line.String()
-		if env.out.terminal() {
-			text = output.Visible(strings.TrimSuffix(text, "\n")) + "\n"
-		}
-		if _, err := io.WriteString(env.stdout, text); err != nil {
 			return err
 		}
 	}
@@ -143,11 +135,7 @@ func (o *patternsOutput) printCSV(env *environment, changes []patterns.Change) e
 				number(perHour(c.Rates[0])), number(perHour(c.Rates[1])),
 			}
 		}
-		example := c.Example
-		if env.out.terminal() {
-			example = output.Visible(example)
-		}
-		_ = w.Write(append(line, output.FormatTime(c.First, o.zone), output.FormatTime(c.Last, o.zone), example))
+		_ = w.Write(append(line, output.FormatTime(c.First, o.zone), output.FormatTime(c.Last, o.zone), c.Example))
 	}
 	w.Flush()
 	return w.Error()
