@@ -1,7 +1,7 @@
 package aggregate
 
 // arena hands out memory that is freed at once: slabs without pointers, which the garbage collector
-// does not look into.
+// does not scan.
 type arena struct {
 	slabs    [][]byte
 	slab     int // the one in use

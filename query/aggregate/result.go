@@ -147,7 +147,6 @@ func (r *Result) finish(t *table, group ref, duration int64) []Value {
 		default:
 			*v = t.ofSums(f.Kind, b)
 		}
-		r.Approximate[i] = r.Approximate[i] || functions[i].Approximate
 	}
 	return functions
 }
@@ -229,6 +228,14 @@ func (r *Result) Rows() iter.Seq2[Row, error] {
 			yield(Row{}, err)
 		}
 	}
+}
+
+// Found yields the rows, none if there are no records.
+func (r *Result) Found() iter.Seq2[Row, error] {
+	if r.Total == 0 {
+		return func(func(Row, error) bool) {}
+	}
+	return r.Rows()
 }
 
 // read decodes a row.

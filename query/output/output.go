@@ -70,7 +70,7 @@ const (
 	Parquet = "parquet"
 )
 
-// Options say how to print.
+// Options are how to print.
 type Options struct {
 	// Format is one of the formats of this package.
 	Format string

@@ -132,6 +132,11 @@ func TestNothing(t *testing.T) {
 	if len(got.Rows) != 0 || len(got.Types) != 3 || got.Types[0] != "minute INT64 TIMESTAMP OPTIONAL" {
 		t.Errorf("%+v", got)
 	}
+	spec := aggregatetest.Parse(t, "minute", "count", "")
+	spec.From, spec.To = aggregatetest.Start().UnixNano(), aggregatetest.Start().Add(time.Hour).UnixNano()
+	if got := read(t, written(t, aggregatetest.Compute(t, spec, 0, nil))); len(got.Rows) != 0 {
+		t.Errorf("rows of no records: %v", got.Rows)
+	}
 }
 
 func TestWriteErrors(t *testing.T) {

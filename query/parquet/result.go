@@ -32,7 +32,7 @@ func Write(w io.Writer, r *aggregate.Result, zone *time.Location) error {
 	}
 	out := NewWriter(w, columns, map[string]string{"logstow.zone": zone.String(), "logstow.approximate": strings.Join(rough, "\n")})
 	var values []aggregate.Value
-	for row, err := range r.Rows() {
+	for row, err := range r.Found() {
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func columnsOf(r *aggregate.Result) ([]Column, error) {
 	for _, c := range r.Columns {
 		all = append(all, Column{Name: c.Header})
 	}
-	for row, err := range r.Rows() {
+	for row, err := range r.Found() {
 		if err != nil {
 			return nil, err
 		}

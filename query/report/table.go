@@ -40,7 +40,7 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 		t.right[i] = i >= len(r.Keys)
 	}
 	rows := 0
-	for row, err := range r.Rows() {
+	for row, err := range r.Found() {
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 		}
 		rows++
 	}
-	if rows == 0 || r.Total == 0 {
+	if rows == 0 {
 		return nil
 	}
 	out := bufio.NewWriter(w)
@@ -65,7 +65,7 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 		headers = append(headers, output.Visible(c.Header))
 	}
 	t.print(out, headers, "")
-	for row, err := range r.Rows() {
+	for row, err := range r.Found() {
 		if err != nil {
 			return err
 		}
