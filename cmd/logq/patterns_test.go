@@ -81,6 +81,9 @@ func TestWrap(t *testing.T) {
 		{"abcdefgh", 3, "abcdefgh"},
 		{"abcdefgh ij kl", 3, "abcdefgh|ij|kl"},
 		{"äöü äöü", 4, "äöü|äöü"},
+		{"日本 日本", 5, "日本|日本"},
+		{"日本 日本", 4, "日本|日本"},
+		{"日本語 x", 4, "日本語|x"},
 	} {
 		if got := strings.Join(wrap(c.text, c.width), "|"); got != c.want {
 			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"logstow/query/output"
 	"logstow/query/patterns"
@@ -206,13 +205,13 @@ func alignColumns(table [][]string, right func(column int) bool) (lines []string
 	widths := make([]int, len(table[0]))
 	for _, cells := range table {
 		for i, cell := range cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], output.Columns(cell))
 		}
 	}
 	for _, cells := range table {
 		var line strings.Builder
 		for i, cell := range cells {
-			blanks := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			blanks := strings.Repeat(" ", widths[i]-output.Columns(cell))
 			if right(i) {
 				line.WriteString(blanks + cell + "  ")
 			} else {
@@ -243,11 +242,17 @@ func templateLines(t *patterns.Template, width int) []string {
 	return append(lines, example)
 }
 
-// wrap breaks a text at spaces into lines of at most so many characters, unless a word is longer.
+// wrap breaks a text at spaces into lines of at most so many columns, unless a word is longer.
 func wrap(text string, width int) (lines []string) {
-	for width > 0 && utf8.RuneCountInString(text) > width {
-		head := string([]rune(text)[:width+1])
-		at := strings.LastIndexByte(head, ' ')
+	for width > 0 && output.Columns(text) > width {
+		end, used := 0, 0
+		for i, r := range text {
+			if used += output.Columns(string(r)); used > width {
+				end = i
+				break
+			}
+		}
+		at := strings.LastIndexByte(text[:end+1], ' ')
 		if at < 0 {
 			if at = strings.IndexByte(text, ' '); at < 0 {
 				break

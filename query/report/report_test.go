@@ -128,6 +128,16 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// East Asian characters take two columns of a table.
+func TestWide(t *testing.T) {
+	t.Parallel()
+	r := compute(t, spec{by: "k", compute: "count"}, []string{`{"k":"日本"}`, `{"k":"abcdef"}`})
+	const want = "k       count\nabcdef      1\n日本        1\n"
+	if got := written(t, r, report.Options{Format: report.Table}); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 // TestTypes reads JSON and CSV back with the standard library: numbers are numbers, text is text.
 func TestTypes(t *testing.T) {
 	t.Parallel()
