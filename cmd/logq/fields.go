@@ -191,8 +191,7 @@ func share(n, all uint64) float64 {
 	if all == 0 {
 		return 0
 	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(float64(n)/float64(all), 'f', 6, 64), 64)
-	return rounded
+	return round(float64(n) / float64(all))
 }
 
 func printFieldsCSV(to io.Writer, found *query.FieldStats) error {
@@ -246,27 +245,13 @@ func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
 		})
 		tops = append(tops, topOf(f))
 	}
-	widths := make([]int, len(table[0]))
-	for _, line := range table {
-		for i := range widths {
-			widths[i] = max(widths[i], output.Columns(line[i]))
-		}
-	}
-	for n, line := range table {
-		var text strings.Builder
-		for i, width := range widths {
-			pad := strings.Repeat(" ", width-output.Columns(line[i]))
-			if right := i >= 2; right {
-				text.WriteString(pad + line[i] + "  ")
-			} else {
-				text.WriteString(line[i] + pad + "  ")
-			}
-		}
+	lines, width := alignColumns(table, func(i int) bool { return i >= 2 })
+	for n, line := range lines {
 		top := strings.Join(tops[n], ", ")
 		if columns > 0 {
-			top = fitting(tops[n], columns-output.Columns(text.String()))
+			top = fitting(tops[n], columns-width)
 		}
-		printed := strings.TrimRight(text.String()+top, " ")
+		printed := strings.TrimRight(line+top, " ")
 		if columns > 0 {
 			printed = cut(printed, columns)
 		}
