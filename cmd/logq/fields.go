@@ -309,17 +309,3 @@ func ambiguous(text string) bool {
 }
 
 func percent(n, all uint64) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(max(all, 1))) }
-
-// cut is the beginning of a text of at most n columns, with a mark if there is more.
-func cut(text string, n int) string {
-	if output.Columns(text) <= n {
-		return text
-	}
-	used := 1 // by the mark
-	for i, r := range text {
-		if used += output.Columns(string(r)); used > n {
-			return text[:i] + "…"
-		}
-	}
-	return text + "…"
-}

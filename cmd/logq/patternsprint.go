@@ -200,32 +200,6 @@ func (o *patternsOutput) printTable(env *environment, changes []patterns.Change)
 	return nil
 }
 
-// alignColumns pads the cells of a table to columns, and returns its lines and their width.
-func alignColumns(table [][]string, right func(column int) bool) (lines []string, width int) {
-	widths := make([]int, len(table[0]))
-	for _, cells := range table {
-		for i, cell := range cells {
-			widths[i] = max(widths[i], output.Columns(cell))
-		}
-	}
-	for _, cells := range table {
-		var line strings.Builder
-		for i, cell := range cells {
-			blanks := strings.Repeat(" ", widths[i]-output.Columns(cell))
-			if right(i) {
-				line.WriteString(blanks + cell + "  ")
-			} else {
-				line.WriteString(cell + blanks + "  ")
-			}
-		}
-		lines = append(lines, line.String())
-	}
-	for _, w := range widths {
-		width += w + 2
-	}
-	return lines, width
-}
-
 // templateLines are the lines of a template and its example; a width of 0 is no limit.
 func templateLines(t *patterns.Template, width int) []string {
 	if t.Text == "" {
@@ -240,27 +214,6 @@ func templateLines(t *patterns.Template, width int) []string {
 		example = cut(example, width)
 	}
 	return append(lines, example)
-}
-
-// wrap breaks a text at spaces into lines of at most so many columns, unless a word is longer.
-func wrap(text string, width int) (lines []string) {
-	for width > 0 && output.Columns(text) > width {
-		end, used := 0, 0
-		for i, r := range text {
-			if used += output.Columns(string(r)); used > width {
-				end = i
-				break
-			}
-		}
-		at := strings.LastIndexByte(text[:end+1], ' ')
-		if at < 0 {
-			if at = strings.IndexByte(text, ' '); at < 0 {
-				break
-			}
-		}
-		lines, text = append(lines, text[:at]), text[at+1:]
-	}
-	return append(lines, text)
 }
 
 // timeLayout is that of the times of templates: with dates, if one is not of today.
