@@ -58,9 +58,7 @@ failed, 4 access denied, 130 interrupted.`,
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first groups; with a time step the groups of the other keys that are first over the whole range", DefaultText: "30 in a table that is not by time, else all"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line), csv or parquet; all but table use UTC without --tz"},
 			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
-		), limitFlags(), cli.Categorize(categoryLimits,
-			&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for groups; what exceeds it goes through temporary files"},
-		)),
+		), limitFlags(), memoryFlag("groups")),
 		Action: quietPipe(func(c *ucli.Context) error { return runStats(c.Context, c, env) }),
 	}
 }

@@ -18,6 +18,8 @@ const (
 	offsetBits  = 17
 	maxSlabSize = 8 << offsetBits
 	minSlabSize = 16 << 10
+	// maxArena is half of what can have an address: a record may exceed a limit.
+	maxArena = maxSlabSize << (32 - offsetBits) / 2
 )
 
 func newArena(limit int64) *arena {
