@@ -15,8 +15,12 @@ import (
 // fixedColumns are those of the format Parquet, followed by the fields among the named columns.
 func fixedColumns(named []column) []column {
 	all := []column{
-		{name: "time", fixed: field.Time}, {name: "level", fixed: field.Level}, {name: "service", fixed: field.Service},
-		{name: "source", fixed: field.Source}, {name: "instance", fixed: field.Instance}, {name: "message", fixed: field.Message},
+		{name: "time", fixed: field.Time},
+		{name: "level", fixed: field.Level},
+		{name: "service", fixed: field.Service},
+		{name: "source", fixed: field.Source},
+		{name: "instance", fixed: field.Instance},
+		{name: "message", fixed: field.Message},
 	}
 	for _, c := range named {
 		if c.fixed == "" {

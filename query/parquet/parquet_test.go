@@ -80,11 +80,12 @@ func TestStreams(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	w := parquet.NewWriter(&b, []parquet.Column{{Name: "k", Type: parquet.Text}, {Name: "at", Type: parquet.Nanoseconds}}, nil)
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // text that cannot be compressed
+	random := rand.NewChaCha8([32]byte{}) // text that cannot be compressed
 	text := make([]byte, 64<<10)
 	for n := range 512 { // 32 MiB
-		for i := range text {
-			text[i] = byte(' ' + random.IntN(94))
+		_, _ = random.Read(text) // it cannot fail
+		for i, b := range text {
+			text[i] = ' ' + b%94
 		}
 		if err := w.Write([]aggregate.Value{{Kind: aggregate.Text, Text: text}, {Kind: aggregate.Time, Int: -int64(n)}}); err != nil {
 			t.Fatal(err)

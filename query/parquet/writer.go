@@ -22,7 +22,7 @@ const (
 // what the end of the file has of those before: places, and the least and the greatest value of each column. It is
 // for one goroutine.
 type Writer struct {
-	out      *pq.Writer
+	out      *pq.GenericWriter[any]
 	columns  []Column
 	rows     []pq.Row // not yet written
 	buffered int      // bytes of the row group
@@ -36,7 +36,7 @@ func NewWriter(w io.Writer, columns []Column, metadata map[string]string) *Write
 	for key, value := range metadata {
 		options = append(options, pq.KeyValueMetadata(key, value))
 	}
-	return &Writer{out: pq.NewWriter(w, options...), columns: columns}
+	return &Writer{out: pq.NewGenericWriter[any](w, options...), columns: columns}
 }
 
 // Write writes a row: a value for each column, Missing or of its type. It copies them.

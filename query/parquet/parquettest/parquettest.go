@@ -31,7 +31,7 @@ func Read(tb testing.TB, root string, file []byte) (f File) {
 	}
 	_, err = os.Stat(filepath.Join(modules, "hyparquet"))
 	if _, lookErr := exec.LookPath("node"); err != nil || lookErr != nil {
-		if os.Getenv("LOGSTOW_REQUIRE_SENDERS") == "1" {
+		if os.Getenv("LOGSTOW_REQUIRE_SENDERS") == "1" { //nolint:forbidigo // of tests
 			tb.Fatal("no hyparquet: run npm ci in testdata/senders", err, lookErr)
 		}
 		tb.Skip("no hyparquet: needs node, and npm ci in testdata/senders")
