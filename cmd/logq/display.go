@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"unicode/utf8"
+
+	"logstow/query/output"
 )
 
 // screen is the size of a stream's terminal; the zero value is no terminal.
@@ -144,12 +146,16 @@ func (e *environment) display(ctx context.Context, paged bool, before func(), le
 	return d
 }
 
-// paged calls print with a standard output that uses the pager for long output.
+// paged calls print with a standard output that uses the pager for long output. On a terminal control bytes are
+// printed as escapes.
 func (e environment) paged(ctx context.Context, print func(*environment) error) (err error) {
 	looking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	shown := e.display(looking, true, nil, cancel)
 	e.stdout = shown
+	if e.out.terminal() {
+		e.stdout = output.NewVisibleWriter(shown)
+	}
 	defer func() { err = errors.Join(err, shown.Close()) }()
 	return print(&e)
 }

@@ -12,9 +12,14 @@ import (
 	"logstow/query/output"
 )
 
-// printRange prints the resolved time range.
+// printRange prints the resolved time range, or those that are compared.
 func (r *request) printRange() {
-	if r.ranged && !r.jsonExplain() && (r.explain || r.env.err.terminal()) {
+	switch {
+	case r.jsonExplain() || !r.explain && !r.env.err.terminal():
+	case r.compared != nil:
+		r.env.printf("before: %s", r.compared[0])
+		r.env.printf("after: %s", r.compared[1])
+	case r.ranged:
 		r.env.printf("%s", r.span)
 	}
 }

@@ -65,9 +65,9 @@ Exit status: 0 found, 1 no record matched or none has fields, 2 wrong command li
 	}
 }
 
-func runFields(ctx context.Context, c *ucli.Context, env environment) (err error) {
-	r := &request{env: env, zone: location(c), explain: c.Bool("explain")}
-	if err := r.readSelection(c, env.now()); err != nil {
+func runFields(ctx context.Context, c *ucli.Context, env environment) error {
+	r, err := newRequest(c, env, env.now())
+	if err != nil {
 		return err
 	}
 	format, opts := c.String("output"), query.FieldOptions{Records: sampleRecords, Top: c.Int("top")}
@@ -80,45 +80,27 @@ func runFields(ctx context.Context, c *ucli.Context, env environment) (err error
 	if c.Bool("all") {
 		opts.Records = 0
 	}
-	checked, err := newQuery(nil, r.sel, r.opts)
+	compiled, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err
 	}
-	stores, closeStores, err := env.openStores(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeStores()) }()
-	r.coverIndex(stores)
-	q, err := checked.Over(stores, r.opts)
-	if err != nil {
-		return err
-	}
-	r.warnIndex()
-	r.printRange()
-	found, p, err := r.fields(ctx, q, opts)
-	if err != nil && (found == nil || !errors.Is(err, query.ErrBudget)) {
-		return r.overBudget(err)
-	}
-	stopped := err
-	if found.Records == 0 && stopped == nil {
-		if err = r.explainNone(ctx, q, p); err != nil {
-			return err
+	return r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) {
+		found, p, err := r.fields(ctx, q, opts)
+		if err != nil && (found == nil || !errors.Is(err, query.ErrBudget)) {
+			return false, err
 		}
-	}
-	if err := env.paged(ctx, func(env *environment) error { return printFields(env, found, format) }); err != nil {
-		return err
-	}
-	r.noteFields(found)
-	report := q.Report()
-	r.printReport(&report)
-	if stopped != nil {
-		return r.overBudget(stopped)
-	}
-	if s := status(&report, len(found.Fields) > 0, stores); s != cli.OK {
-		return cli.Exit(s)
-	}
-	return nil
+		stopped := err
+		if found.Records == 0 && stopped == nil {
+			if err := r.explainNone(ctx, q, p); err != nil {
+				return false, err
+			}
+		}
+		if err := env.paged(ctx, func(env *environment) error { return printFields(env, found, format) }); err != nil {
+			return false, err
+		}
+		r.noteFields(found)
+		return len(found.Fields) > 0, stopped
+	})
 }
 
 // fields plans, and finds out the fields; it returns the plan too.
@@ -209,8 +191,7 @@ func share(n, all uint64) float64 {
 	if all == 0 {
 		return 0
 	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(float64(n)/float64(all), 'f', 6, 64), 64)
-	return rounded
+	return round(float64(n) / float64(all))
 }
 
 func printFieldsCSV(to io.Writer, found *query.FieldStats) error {
@@ -264,27 +245,13 @@ func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
 		})
 		tops = append(tops, topOf(f))
 	}
-	widths := make([]int, len(table[0]))
-	for _, line := range table {
-		for i := range widths {
-			widths[i] = max(widths[i], output.Columns(line[i]))
-		}
-	}
-	for n, line := range table {
-		var text strings.Builder
-		for i, width := range widths {
-			pad := strings.Repeat(" ", width-output.Columns(line[i]))
-			if right := i >= 2; right {
-				text.WriteString(pad + line[i] + "  ")
-			} else {
-				text.WriteString(line[i] + pad + "  ")
-			}
-		}
+	lines, width := alignColumns(table, func(i int) bool { return i >= 2 })
+	for n, line := range lines {
 		top := strings.Join(tops[n], ", ")
 		if columns > 0 {
-			top = fitting(tops[n], columns-output.Columns(text.String()))
+			top = fitting(tops[n], columns-width)
 		}
-		printed := strings.TrimRight(text.String()+top, " ")
+		printed := strings.TrimRight(line+top, " ")
 		if columns > 0 {
 			printed = cut(printed, columns)
 		}
@@ -342,17 +309,3 @@ func ambiguous(text string) bool {
 }
 
 func percent(n, all uint64) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(max(all, 1))) }
-
-// cut is the beginning of a text of at most n columns, with a mark if there is more.
-func cut(text string, n int) string {
-	if output.Columns(text) <= n {
-		return text
-	}
-	used := 1 // by the mark
-	for i, r := range text {
-		if used += output.Columns(string(r)); used > n {
-			return text[:i] + "…"
-		}
-	}
-	return text + "…"
-}

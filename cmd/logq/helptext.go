@@ -19,7 +19,7 @@ const (
 
 // The values of flags with a fixed set of values.
 func recordFormats() []string {
-	return []string{output.Raw, output.Text, output.JSON, output.Flat, output.CSV, output.Pretty, output.Template}
+	return []string{output.Raw, output.Text, output.JSON, output.Flat, output.CSV, output.Parquet, output.Pretty, output.Template}
 }
 func statsFormats() []string  { return report.Formats() }
 func fieldsFormats() []string { return []string{report.Table, report.JSON, report.CSV} }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -62,83 +61,64 @@ Exit status: 0 found, 1 nothing matched or nothing changed, 2 wrong command line
 
 // patternsRequest is the command line of patterns.
 type patternsRequest struct {
-	request
+	*request
 	patternsOutput
-	// ranges are the two of a comparison; else the first is that of the selection.
-	ranges [2]span
 }
 
-func runPatterns(ctx context.Context, c *ucli.Context, env environment) (err error) {
+func runPatterns(ctx context.Context, c *ucli.Context, env environment) error {
 	r, err := readPatterns(c, env)
 	if err != nil {
 		return err
 	}
 	debug.SetMemoryLimit(memoryLimit + patternsMemory)
-	checked, err := newQuery(nil, r.sel, r.opts)
+	compiled, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err
 	}
-	stores, closeStores, err := env.openStores(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeStores()) }()
-	r.coverIndex(stores)
-	q, err := checked.Over(stores, r.opts)
-	if err != nil {
-		return err
-	}
-	r.warnIndex()
-	r.printRanges()
-	result, p, err := r.templates(ctx, q)
-	if errors.Is(err, query.ErrBudget) {
-		found := q.Report()
-		r.printReport(&found)
-	}
-	if err != nil {
-		return r.overBudget(err)
-	}
-	if result.Records == [2]uint64{} {
-		if err = r.explainNone(ctx, q, p); err != nil {
-			return err
+	err = r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) {
+		result, p, err := r.templates(ctx, q)
+		if err != nil {
+			return false, err
 		}
-	}
-	var printed int
-	err = env.paged(ctx, func(env *environment) (err error) {
-		printed, err = r.print(env, result)
-		return err
+		if result.Records == [2]uint64{} {
+			if err := r.explainNone(ctx, q, p); err != nil {
+				return false, err
+			}
+		}
+		var printed int
+		err = env.paged(ctx, func(env *environment) (err error) {
+			printed, err = r.print(env, result)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+		r.note(result, printed)
+		return printed > 0, nil
 	})
-	if err != nil {
-		return err
-	}
-	r.note(result, printed)
-	found := q.Report()
-	r.printReport(&found)
-	if s := status(&found, printed > 0, stores); s != cli.OK {
-		return cli.Exit(s)
-	}
-	if r.format == report.Table && env.out.terminal() {
+	if err == nil && r.format == report.Table && env.out.terminal() {
 		env.hint("logq query --pattern TEMPLATE prints the records of a template")
 	}
-	return nil
+	return err
 }
 
 // readPatterns reads the command line.
 func readPatterns(c *ucli.Context, env environment) (*patternsRequest, error) {
 	now := env.now()
-	r := &patternsRequest{request: request{env: env, zone: location(c), explain: c.Bool("explain")}}
-	if err := r.readSelection(c, now); err != nil {
+	common, err := newRequest(c, env, now)
+	if err != nil {
 		return nil, err
 	}
+	r := &patternsRequest{request: common}
 	if err := r.readRanges(c, now); err != nil {
 		return nil, err
 	}
-	r.patternsOutput = patternsOutput{format: c.String("output"), compare: r.compare, limit: c.Int("limit"), zone: location(c), now: now}
+	r.patternsOutput = patternsOutput{format: c.String("output"), compare: r.compared != nil, zone: r.request.zone, now: now}
 	if err := cli.OneOf("output", r.format, fieldsFormats()...); err != nil {
 		return nil, err
 	}
-	if c.IsSet("limit") && r.limit < 1 {
-		return nil, cli.Usagef("--limit %d: want at least 1", r.limit)
+	if r.limit, err = readLimit(c); err != nil {
+		return nil, err
 	}
 	if r.limit == 0 && r.format == report.Table {
 		r.limit = tableRows
@@ -151,8 +131,7 @@ func readPatterns(c *ucli.Context, env environment) (*patternsRequest, error) {
 
 // readRanges reads --before and --after.
 func (r *patternsRequest) readRanges(c *ucli.Context, now time.Time) error {
-	r.ranges[0] = r.span
-	if r.compare = c.IsSet("before") || c.IsSet("after"); !r.compare {
+	if !c.IsSet("before") && !c.IsSet("after") {
 		return nil
 	}
 	now = now.In(location(c))
@@ -169,7 +148,7 @@ func (r *patternsRequest) readRanges(c *ucli.Context, now time.Time) error {
 	if r.span.open { // the time after now would make the rate of the second range too low
 		r.span.to = now
 	}
-	r.ranges = [2]span{{from: r.span.from, to: inner[0]}, {from: inner[1], to: r.span.to}}
+	r.compared = []span{{from: r.span.from, to: inner[0]}, {from: inner[1], to: r.span.to}}
 	at := func(t time.Time) string { return t.Format(time.RFC3339) }
 	var err error
 	switch {
@@ -186,23 +165,13 @@ func (r *patternsRequest) readRanges(c *ucli.Context, now time.Time) error {
 	return hint.Wrap(err, "the order is --from A --before B --after C --to D")
 }
 
-// printRanges prints the resolved time ranges.
-func (r *patternsRequest) printRanges() {
-	if r.compare && (r.explain || r.env.err.terminal()) {
-		r.env.printf("before: %s", r.ranges[0])
-		r.env.printf("after: %s", r.ranges[1])
-	} else if !r.compare {
-		r.printRange()
-	}
-}
-
 // templates plans, counts and makes templates; it returns the plan too.
 func (r *patternsRequest) templates(ctx context.Context, q *query.Query) (*patterns.Result, *query.Plan, error) {
 	r.progress.watch(&r.env, q)
 	defer r.progress.end()
 	read := []span{r.span}
-	if r.compare && r.ranges[0].to.Before(r.ranges[1].from) { // what is between them is not read
-		read = r.ranges[:]
+	if r.compare && r.compared[0].to.Before(r.compared[1].from) { // what is between them is not read
+		read = r.compared
 	}
 	queries, plans, all := make([]*query.Query, len(read)), make([]*query.Plan, len(read)), &query.Plan{}
 	for i, one := range read {
@@ -217,9 +186,7 @@ func (r *patternsRequest) templates(ctx context.Context, q *query.Query) (*patte
 		}
 		all.Segments = append(all.Segments, plans[i].Segments...)
 	}
-	r.warnFuture(all)
-	r.printPlan(q, all)
-	r.progress.planned(q, all)
+	r.planned(q, all)
 	counter := r.counter(all)
 	total := counter()
 	for i := range read {
@@ -237,8 +204,8 @@ func (r *patternsRequest) counter(p *query.Plan) func() *patterns.Counter {
 	if !r.compare {
 		return func() *patterns.Counter { return patterns.NewCounter(patterns.Always()) }
 	}
-	before := patterns.Range{From: match.Nanos(r.ranges[0].from), To: match.Nanos(r.ranges[0].to)}
-	after := patterns.Range{From: match.Nanos(r.ranges[1].from), To: match.Nanos(r.ranges[1].to)}
+	before := patterns.Range{From: match.Nanos(r.compared[0].from), To: match.Nanos(r.compared[0].to)}
+	after := patterns.Range{From: match.Nanos(r.compared[1].from), To: match.Nanos(r.compared[1].to)}
 	if r.files && len(p.Segments) > 0 && (!r.ranged || r.span.open) { // the range ends with the last record of the files
 		first, last := p.Segments[0].Meta.Start, p.Segments[0].Meta.End
 		for _, s := range p.Segments {
@@ -264,9 +231,9 @@ func (r *patternsRequest) note(result *patterns.Result, printed int) {
 	switch {
 	case !r.compare || result.Records == [2]uint64{}:
 	case result.Records[0] == 0:
-		add("there are no records before %s to compare with", r.ranges[0].to.Format(time.RFC3339))
+		add("there are no records before %s to compare with", r.compared[0].to.Format(time.RFC3339))
 	case result.Records[1] == 0:
-		add("there are no records after %s to compare with", r.ranges[1].from.Format(time.RFC3339))
+		add("there are no records after %s to compare with", r.compared[1].from.Format(time.RFC3339))
 	case printed == 0:
 		add("nothing changed: %d records before and %d after have the same templates, none of 10 records or more twice or half as often",
 			result.Records[0], result.Records[1])

@@ -56,7 +56,7 @@ func TestPatternsNotes(t *testing.T) {
 		{patterns.Result{Records: [2]uint64{5}}, true, 1, "there are no records after 2026-11-20T15:04:05Z"},
 		{patterns.Result{Records: [2]uint64{0, 5}}, true, 1, "there are no records before 2026-11-20T15:04:05Z"},
 	} {
-		r := &patternsRequest{ranges: [2]span{{to: at}, {from: at}}}
+		r := &patternsRequest{request: &request{compared: []span{{to: at}, {from: at}}}}
 		r.compare = c.compare
 		r.note(&c.result, c.printed)
 		want := strings.FieldsFunc(c.want, func(r rune) bool { return r == '|' })
@@ -81,6 +81,9 @@ func TestWrap(t *testing.T) {
 		{"abcdefgh", 3, "abcdefgh"},
 		{"abcdefgh ij kl", 3, "abcdefgh|ij|kl"},
 		{"äöü äöü", 4, "äöü|äöü"},
+		{"日本 日本", 5, "日本|日本"},
+		{"日本 日本", 4, "日本|日本"},
+		{"日本語 x", 4, "日本語|x"},
 	} {
 		if got := strings.Join(wrap(c.text, c.width), "|"); got != c.want {
 			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)

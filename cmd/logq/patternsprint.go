@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"logstow/query/output"
 	"logstow/query/patterns"
@@ -94,6 +93,8 @@ type templateDetails struct {
 }
 
 func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) error {
+	encoder := json.NewEncoder(env.stdout)
+	encoder.SetEscapeHTML(false)
 	for i := range changes {
 		c := &changes[i]
 		details := templateDetails{
@@ -109,17 +110,7 @@ func (o *patternsOutput) printJSON(env *environment, changes []patterns.Change) 
 		if o.compare {
 			one = &changeJSON{c.Kind.String(), c.Text, c.Counts[0], c.Counts[1], perHour(c.Rates[0]), perHour(c.Rates[1]), details}
 		}
-		var line strings.Builder
-		encoder := json.NewEncoder(&line)
-		encoder.SetEscapeHTML(false)
 		if err := encoder.Encode(one); err != nil {
-			return err
-		}
-		text := line.String()
-		if env.out.terminal() {
-			text = output.Visible(strings.TrimSuffix(text, "\n")) + "\n"
-		}
-		if _, err := io.WriteString(env.stdout, text); err != nil {
 			return err
 		}
 	}
@@ -143,11 +134,7 @@ func (o *patternsOutput) printCSV(env *environment, changes []patterns.Change) e
 				number(perHour(c.Rates[0])), number(perHour(c.Rates[1])),
 			}
 		}
-		example := c.Example
-		if env.out.terminal() {
-			example = output.Visible(example)
-		}
-		_ = w.Write(append(line, output.FormatTime(c.First, o.zone), output.FormatTime(c.Last, o.zone), example))
+		_ = w.Write(append(line, output.FormatTime(c.First, o.zone), output.FormatTime(c.Last, o.zone), c.Example))
 	}
 	w.Flush()
 	return w.Error()
@@ -213,32 +200,6 @@ func (o *patternsOutput) printTable(env *environment, changes []patterns.Change)
 	return nil
 }
 
-// alignColumns pads the cells of a table to columns, and returns its lines and their width.
-func alignColumns(table [][]string, right func(column int) bool) (lines []string, width int) {
-	widths := make([]int, len(table[0]))
-	for _, cells := range table {
-		for i, cell := range cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, cells := range table {
-		var line strings.Builder
-		for i, cell := range cells {
-			blanks := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if right(i) {
-				line.WriteString(blanks + cell + "  ")
-			} else {
-				line.WriteString(cell + blanks + "  ")
-			}
-		}
-		lines = append(lines, line.String())
-	}
-	for _, w := range widths {
-		width += w + 2
-	}
-	return lines, width
-}
-
 // templateLines are the lines of a template and its example; a width of 0 is no limit.
 func templateLines(t *patterns.Template, width int) []string {
 	if t.Text == "" {
@@ -253,21 +214,6 @@ func templateLines(t *patterns.Template, width int) []string {
 		example = cut(example, width)
 	}
 	return append(lines, example)
-}
-
-// wrap breaks a text at spaces into lines of at most so many characters, unless a word is longer.
-func wrap(text string, width int) (lines []string) {
-	for width > 0 && utf8.RuneCountInString(text) > width {
-		head := string([]rune(text)[:width+1])
-		at := strings.LastIndexByte(head, ' ')
-		if at < 0 {
-			if at = strings.IndexByte(text, ' '); at < 0 {
-				break
-			}
-		}
-		lines, text = append(lines, text[:at]), text[at+1:]
-	}
-	return append(lines, text)
 }
 
 // timeLayout is that of the times of templates: with dates, if one is not of today.

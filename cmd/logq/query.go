@@ -16,8 +16,8 @@ import (
 
 func queryCommand(env environment) *ucli.Command {
 	flags := slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
-		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, flat, csv, pretty or template=TEXT (default: pretty on a terminal, else text)"},
-		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: column to print: time, level, service, source, instance, message or a field of the message; NAME[,NAME...], repeatable"},
+		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, flat, csv, parquet, pretty or template=TEXT (default: pretty on a terminal, else text)"},
+		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: column to print: time, level, service, source, instance, message or a field of the message (parquet: a field to add to those six); NAME[,NAME...], repeatable"},
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N records"},
 		&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first"},
 		&ucli.IntFlag{Name: "tail", Usage: "`N`: print only the last N records, oldest first; with -f, before new ones"},
@@ -70,11 +70,11 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 		return err
 	}
 	// Errors in the selection and the format are reported before a store is opened.
-	checked, err := newQuery(nil, r.sel, r.opts)
+	compiled, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err
 	}
-	r.output.Highlight, r.output.Parser = checked.Highlight, checked.Parser
+	r.output.Highlight, r.output.Parser = compiled.Highlight, compiled.Parser
 	looking, cancel := context.WithCancelCause(ctx) // ends when the pager is left
 	defer cancel(nil)
 	shown := env.display(looking, !r.follow && !r.count, r.progress.end, cancel)
@@ -100,58 +100,42 @@ func runQuery(ctx context.Context, c *ucli.Context, env environment) (err error)
 	if err != nil {
 		return err
 	}
-	stores, closeStores, err := env.openStores(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeStores()) }()
-	r.coverIndex(stores)
-	q, err := checked.Over(stores, r.opts)
-	if err != nil {
-		return err
-	}
-	r.warnIndex()
-	r.printRange()
 	if r.follow {
-		return r.followNew(looking, stores, q, out)
+		return r.withStores(ctx, c, compiled, func(q *query.Query, stores []query.Store) error {
+			return r.followNew(looking, stores, q, out)
+		})
 	}
-	n, p, err := r.answer(looking, q, out)
-	if err == nil || errors.Is(err, query.ErrBudget) {
-		err = cmp.Or(finish(), err) // on a terminal messages come behind the records
-	}
-	report := q.Report()
-	if errors.Is(err, query.ErrBudget) {
-		r.printReport(&report)
-	}
-	if err != nil {
-		return r.overBudget(err)
-	}
-	if n == 0 && !r.empty {
-		if err = r.explainNone(ctx, q, p); err != nil {
-			return err
+	return r.answer(ctx, c, compiled, func(q *query.Query) (bool, error) {
+		n, p, err := r.printFound(looking, q, out)
+		if err == nil || errors.Is(err, query.ErrBudget) {
+			err = cmp.Or(finish(), err) // on a terminal messages come behind the records
 		}
-		report = q.Report()
-	} else {
-		var empty []string
-		if out != nil {
-			empty = out.EmptyFields()
+		switch {
+		case err != nil:
+			return false, err
+		case n == 0 && !r.empty:
+			return false, r.explainNone(ctx, q, p)
 		}
-		for _, name := range r.unsorted {
-			if !slices.Contains(empty, name) {
-				empty = append(empty, name)
-			}
-		}
-		r.noteMissing(q, empty)
-	}
-	r.printReport(&report)
-	if s := status(&report, n > 0, stores); s != cli.OK {
-		err = cli.Exit(s)
-	}
-	return err
+		r.noteMissing(q, r.emptyColumns(out))
+		return n > 0, nil
+	})
 }
 
-// answer prints the matching records, or their number, and returns it with the plan.
-func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer) (n uint64, p *query.Plan, err error) {
+// emptyColumns are the named fields of the message that no printed record has.
+func (r *request) emptyColumns(out *output.Writer) (names []string) {
+	if out != nil {
+		names = out.EmptyFields()
+	}
+	for _, name := range r.unsorted {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// printFound prints the matching records, their values or their number, and returns it with the plan.
+func (r *request) printFound(ctx context.Context, q *query.Query, out *output.Writer) (n uint64, p *query.Plan, err error) {
 	if r.distinct != nil {
 		return r.printDistinct(ctx, q)
 	}
@@ -167,7 +151,7 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 		}
 		return n, p, output.WriteCount(r.env.stdout, r.output.Format, n)
 	}
-	print := func(m query.Match) error {
+	emit := func(m query.Match) error {
 		if n++; n == 1 && r.sort != nil {
 			r.unsorted = r.missingOrder(q, &m)
 		}
@@ -176,26 +160,13 @@ func (r *request) answer(ctx context.Context, q *query.Query, out *output.Writer
 	}
 	switch {
 	case r.tail > 0:
-		err = r.printTail(ctx, q, p, print)
+		err = r.printTail(ctx, q, p, emit)
 	case r.around != (query.ContextLines{}):
-		err = q.RunContext(ctx, p, r.around, print)
+		err = q.RunContext(ctx, p, r.around, emit)
 	case r.sort != nil:
-		err = q.Sort(ctx, p, r.sort, print)
+		err = q.Sort(ctx, p, r.sort, emit)
 	default:
-		err = q.Run(ctx, p, print)
+		err = q.Run(ctx, p, emit)
 	}
 	return n, p, err
-}
-
-// plan plans, and shows the progress of what follows.
-func (r *request) plan(ctx context.Context, q *query.Query) (*query.Plan, error) {
-	r.progress.watch(&r.env, q)
-	p, err := q.Plan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r.warnFuture(p)
-	r.printPlan(q, p)
-	r.progress.planned(q, p)
-	return p, nil
 }

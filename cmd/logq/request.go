@@ -17,19 +17,21 @@ import (
 
 // request is the command line of a query.
 type request struct {
-	env     environment
-	sel     query.Selection
-	opts    query.Options
-	output  output.Options
-	around  query.ContextLines
-	zone    *time.Location // of times that name none
-	span    span           // the range as it was given
-	ranged  bool           // a range was given
-	files   bool           // files are read, no stores
-	count   bool
-	explain bool
-	follow  bool
-	tail    int // 0 is not asked for
+	env    environment
+	sel    query.Selection
+	opts   query.Options
+	output output.Options
+	around query.ContextLines
+	zone   *time.Location // of times that name none
+	span   span           // the range as it was given
+	// compared are the two ranges of --before and --after; nil without these.
+	compared []span
+	ranged   bool // a range was given
+	files    bool // files are read, no stores
+	count    bool
+	explain  bool
+	follow   bool
+	tail     int // 0 is not asked for
 	// sort is the order of --sort, distinct the name of --distinct; nil if they are not given.
 	sort     *query.SortOrder
 	distinct *field.Name
@@ -46,15 +48,22 @@ type request struct {
 	progress queryProgress
 }
 
+// newRequest reads the selection and the options for reading, which all commands have that read records.
+func newRequest(c *ucli.Context, env environment, now time.Time) (*request, error) {
+	r := &request{env: env, zone: location(c), explain: c.Bool("explain")}
+	return r, r.readSelection(c, now)
+}
+
+// readRequest reads the command line of query.
 func readRequest(c *ucli.Context, env environment) (*request, error) {
 	now := env.now()
-	r := &request{env: env, zone: location(c), count: c.Bool("count"), explain: c.Bool("explain"), follow: c.Bool("follow")}
-	if err := r.readSelection(c, now); err != nil {
+	r, err := newRequest(c, env, now)
+	if err != nil {
 		return nil, err
 	}
-	r.sel.Limit, r.sel.Newest = c.Int("limit"), c.Bool("newest")
-	if c.IsSet("limit") && r.sel.Limit < 1 {
-		return nil, cli.Usagef("--limit %d: want at least 1", r.sel.Limit)
+	r.count, r.follow, r.sel.Newest = c.Bool("count"), c.Bool("follow"), c.Bool("newest")
+	if r.sel.Limit, err = readLimit(c); err != nil {
+		return nil, err
 	}
 	if err := r.readFollow(c, now); err != nil {
 		return nil, err
@@ -88,6 +97,15 @@ func (r *request) readSelection(c *ucli.Context, now time.Time) (err error) {
 	}
 	r.opts, err = readOptions(c, r.env)
 	return err
+}
+
+// readLimit reads --limit; 0 if it is not given.
+func readLimit(c *ucli.Context) (int, error) {
+	n := c.Int("limit")
+	if c.IsSet("limit") && n < 1 {
+		return 0, cli.Usagef("--limit %d: want at least 1", n)
+	}
+	return n, nil
 }
 
 // readFollow reads --follow and --tail.
@@ -192,7 +210,29 @@ func (r *request) readOutput(c *ucli.Context, now time.Time) error {
 	if err := cli.OneOf("color", when, colorModes()...); err != nil {
 		return err
 	}
+	if r.output.Format == output.Parquet {
+		return r.checkParquet()
+	}
 	return r.readTemplate()
+}
+
+// checkParquet reports what Parquet cannot be used together with.
+func (r *request) checkParquet() error {
+	switch {
+	case r.count || r.distinct != nil:
+		return cli.Usagef("-o parquet cannot be used together with --count or --distinct: it is a file of records")
+	case r.follow:
+		return cli.Usagef("-o parquet cannot be used together with --follow: the file can be read once it has its end")
+	}
+	return r.env.checkParquet("records.parquet")
+}
+
+// checkParquet reports that standard output is a terminal, which Parquet is not for; file is the hint's.
+func (e *environment) checkParquet(file string) error {
+	if !e.out.terminal() {
+		return nil
+	}
+	return hint.Wrap(cli.Usagef("-o parquet is not for a terminal"), "redirect it to a file: > %s", file)
 }
 
 // readTemplate reads the template of an output format template=TEXT.

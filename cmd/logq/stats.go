@@ -58,17 +58,15 @@ failed, 4 access denied, 130 interrupted.`,
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first groups; with a time step the groups of the other keys that are first over the whole range", DefaultText: "30 in a table that is not by time, else all"},
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, json (one object a line), csv or parquet; all but table use UTC without --tz"},
 			&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error"},
-		), limitFlags(), cli.Categorize(categoryLimits,
-			&ucli.StringFlag{Name: "memory", Value: "256MiB", Usage: "`SIZE`: memory for groups; what exceeds it goes through temporary files"},
-		)),
+		), limitFlags(), memoryFlag("groups")),
 		Action: quietPipe(func(c *ucli.Context) error { return runStats(c.Context, c, env) }),
 	}
 }
 
-func runStats(ctx context.Context, c *ucli.Context, env environment) (err error) {
+func runStats(ctx context.Context, c *ucli.Context, env environment) error {
 	now := env.now()
-	r := &request{env: env, zone: location(c), explain: c.Bool("explain")}
-	if err := r.readSelection(c, now); err != nil {
+	r, err := newRequest(c, env, now)
+	if err != nil {
 		return err
 	}
 	spec, format, err := r.statsSpec(c, now)
@@ -83,47 +81,23 @@ func runStats(ctx context.Context, c *ucli.Context, env environment) (err error)
 		return err
 	}
 	debug.SetMemoryLimit(memoryLimit + r.opts.GroupMemory)
-	checked, err := newQuery(nil, r.sel, r.opts)
+	compiled, err := newQuery(nil, r.sel, r.opts)
 	if err != nil {
 		return err
 	}
-	stores, closeStores, err := env.openStores(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeStores()) }()
-	r.coverIndex(stores)
-	q, err := checked.Over(stores, r.opts)
-	if err != nil {
-		return err
-	}
-	r.warnIndex()
-	r.printRange()
-	table, p, err := r.stats(ctx, q, computation)
-	found := q.Report()
-	if errors.Is(err, query.ErrBudget) {
-		r.printReport(&found)
-	}
-	if err != nil {
-		return r.overBudget(err)
-	}
-	defer func() { err = errors.Join(err, table.Close()) }()
-	if table.Total == 0 {
-		if err = r.explainNone(ctx, q, p); err != nil {
-			return err
+	return r.answer(ctx, c, compiled, func(q *query.Query) (found bool, err error) {
+		table, p, err := r.stats(ctx, q, computation)
+		if err != nil {
+			return false, err
 		}
-		found = q.Report()
-	} else {
-		r.noteMissing(q, unseen(table))
-	}
-	if err := env.paged(ctx, func(env *environment) error { return printStats(env, table, format, spec.Zone) }); err != nil {
-		return err
-	}
-	r.printReport(&found)
-	if s := status(&found, table.Total > 0, stores); s != cli.OK {
-		return cli.Exit(s)
-	}
-	return nil
+		defer func() { err = errors.Join(err, table.Close()) }()
+		if table.Total > 0 {
+			r.noteMissing(q, unseen(table))
+		} else if err := r.explainNone(ctx, q, p); err != nil {
+			return false, err
+		}
+		return table.Total > 0, env.paged(ctx, func(env *environment) error { return printStats(env, table, format, spec.Zone) })
+	})
 }
 
 // statsSpec reads what to compute, and the output format.
@@ -132,8 +106,10 @@ func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec
 	if err := cli.OneOf("output", format, report.Formats()...); err != nil {
 		return spec, "", err
 	}
-	if format == report.Parquet && r.env.out.terminal() {
-		return spec, "", hint.Wrap(cli.Usagef("-o parquet is not for a terminal"), "redirect it to a file: > stats.parquet")
+	if format == report.Parquet {
+		if err := r.env.checkParquet("stats.parquet"); err != nil {
+			return spec, "", err
+		}
 	}
 	by, compute := cli.List(c, "by"), cli.List(c, "compute")
 	if len(by) == 0 && len(compute) == 0 {
@@ -168,8 +144,8 @@ func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec
 			return spec, "", cli.Usagef("--pivot %s: want one of the keys of --by", c.String("pivot"))
 		}
 	}
-	if spec.Limit = c.Int("limit"); c.IsSet("limit") && spec.Limit < 1 {
-		return spec, "", cli.Usagef("--limit %d: want at least 1", spec.Limit)
+	if spec.Limit, err = readLimit(c); err != nil {
+		return spec, "", err
 	}
 	timed := slices.ContainsFunc(spec.By, func(k aggregate.Key) bool { return !k.Step.IsZero() })
 	if spec.Limit == 0 && format == report.Table && !timed {
@@ -180,15 +156,11 @@ func (r *request) statsSpec(c *ucli.Context, now time.Time) (spec aggregate.Spec
 
 // stats plans and computes; it returns the plan too.
 func (r *request) stats(ctx context.Context, q *query.Query, computation *query.Computation) (*query.Table, *query.Plan, error) {
-	r.progress.watch(&r.env, q)
 	defer r.progress.end()
-	p, err := q.Plan(ctx)
+	p, err := r.plan(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	r.warnFuture(p)
-	r.printPlan(q, p)
-	r.progress.planned(q, p)
 	table, err := q.Stats(ctx, p, computation)
 	if errors.Is(err, aggregate.ErrColumns) {
 		err = hint.Wrap(err, "keep fewer with --where, or leave --pivot out")

@@ -37,28 +37,17 @@ func (b *suite) benchFields(kind, pattern, where, number string) error {
 		c.before = func() error { return errors.Join(os.RemoveAll(b.store), os.RemoveAll(buffer)) }
 		return c
 	}
-	rows, err := b.interleaved(ship("none"), ship("auto"))
-	if err != nil {
+	names := []string{"ship lines of " + kind + ", --parse none", "ship lines of " + kind + ", --parse auto"}
+	if _, err := b.compare("none", names, ship("none"), ship("auto")); err != nil || where == "" {
 		return err
-	}
-	rows[0].print("ship lines of "+kind+", --parse none", nil, "")
-	rows[1].print("ship lines of "+kind+", --parse auto", &rows[0], "none")
-	if where == "" {
-		return nil
 	}
 	ask := func(command string, args ...string) *command {
 		return b.command("logq", append([]string{command, "-s", "bench", "--from", from, "--to", to}, args...)...)
 	}
-	rows, err = b.interleaved(
+	names = []string{"count PATTERN in " + kind, "count by a field of " + kind, "p99 of a field of " + kind, "average of a field by another of " + kind}
+	_, err := b.compare("count PATTERN", names,
 		ask("query", "--count", pattern), ask("query", "--count", "--where", where),
 		ask("stats", "--compute", "p99("+number+")"), ask("stats", "--by", "method", "--compute", "avg("+number+")"),
 	)
-	if err != nil {
-		return err
-	}
-	rows[0].print("count PATTERN in "+kind, nil, "")
-	for i, name := range []string{"count by a field of ", "p99 of a field of ", "average of a field by another of "} {
-		rows[i+1].print(name+kind, &rows[0], "count PATTERN")
-	}
-	return nil
+	return err
 }

@@ -155,15 +155,10 @@ func (b *suite) benchShipping() error {
 		}
 		commands = append(commands, azure)
 	}
-	rows, err := b.interleaved(commands...)
+	names := []string{"compress alone, 1 MiB blocks", "shipper run --once --buffer memory", "shipper run --once (durable)", "shipper run --once (durable) to Azure"}
+	rows, err := b.compare("compress alone", names, commands...)
 	if err != nil {
 		return err
-	}
-	rows[0].print("compress alone, 1 MiB blocks", nil, "")
-	rows[1].print("shipper run --once --buffer memory", &rows[0], "compress alone")
-	rows[2].print("shipper run --once (durable)", &rows[0], "compress alone")
-	if len(rows) > 3 {
-		rows[3].print("shipper run --once (durable) to Azure", &rows[0], "compress alone")
 	}
 	for line := range strings.Lines(rows[2].errs) {
 		if strings.Contains(line, "done") {
@@ -185,19 +180,9 @@ func (b *suite) benchReading() error {
 		return clean(b.command("shipper", append([]string{"run", "--once", "--service", "bench", "--buffer-dir", buffer, b.input}, args...)...))
 	}
 	names := []string{"copy lines, nothing looked for", "copy pieces of 256 KiB", "shipper run --once", "shipper run --once --multiline auto", "shipper run --once --redact all"}
-	rows, err := b.interleaved(
+	_, err := b.compare("copy lines", names,
 		clean(b.part("lines", b.input, buffer)), clean(b.part("pieces", b.input, buffer)), ship(), ship("--multiline", "auto"), ship("--redact", "all"))
-	if err != nil {
-		return err
-	}
-	for i := range rows {
-		if i == 0 {
-			rows[i].print(names[i], nil, "")
-			continue
-		}
-		rows[i].print(names[i], &rows[0], "copy lines")
-	}
-	return nil
+	return err
 }
 
 // benchQueries compares queries with decompressing the same segments and searching in memory.
@@ -237,16 +222,6 @@ func (b *suite) benchQueries(kind string) error {
 		names = append(names, "zstd -dc | grep -F PATTERN")
 		commands = append(commands, &command{suite: b, path: "sh", args: append([]string{"-c", `p=$1; shift; zstd -dc "$@" | grep -F -e "$p"`, "sh", pattern}, segments...)})
 	}
-	rows, err := b.interleaved(commands...)
-	if err != nil {
-		return err
-	}
-	for i := range rows {
-		if i == 0 {
-			rows[i].print(names[i], nil, "")
-			continue
-		}
-		rows[i].print(names[i], &rows[0], "decompress alone")
-	}
-	return nil
+	_, err = b.compare("decompress alone", names, commands...)
+	return err
 }

@@ -66,6 +66,23 @@ func (b *suite) interleaved(commands ...*command) ([]row, error) {
 	return out, nil
 }
 
+// compare runs the commands alternately, and prints and returns a row of each: those after the first with their
+// ratio to it, which is called base there.
+func (b *suite) compare(base string, names []string, commands ...*command) ([]row, error) {
+	rows, err := b.interleaved(commands...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		if i == 0 {
+			rows[i].print(names[i], nil, "")
+			continue
+		}
+		rows[i].print(names[i], &rows[0], base)
+	}
+	return rows, nil
+}
+
 func (c *command) run() (row, error) {
 	if c.before != nil {
 		if err := c.before(); err != nil {

@@ -23,19 +23,9 @@ func (b *suite) benchSorting(kind string) error {
 		return b.command("logq", append([]string{"query", "-s", "bench", "--from", from, "--to", to, "-o", "raw"}, args...)...)
 	}
 	names := []string{"full scan, --count PATTERN", "20 slowest: --sort 'duration_ms desc' -n 20", "--distinct user", "--ids-from 100,000, --count"}
-	rows, err := b.interleaved(
+	_, err := b.compare("full scan", names,
 		query("--count", "connection reset"), query("--sort", "duration_ms desc", "-n", "20"), query("--distinct", "user"), query("--ids-from", ids, "--count"))
-	if err != nil {
-		return err
-	}
-	for i := range rows {
-		if i == 0 {
-			rows[i].print(names[i], nil, "")
-			continue
-		}
-		rows[i].print(names[i], &rows[0], "full scan")
-	}
-	return nil
+	return err
 }
 
 // writeIDs writes up to n identifiers of the input.

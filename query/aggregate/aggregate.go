@@ -91,7 +91,7 @@ func (a *Aggregation) Worker() *Worker {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	limit := int64(float64(a.options.Memory)*tablesPart) / int64(a.options.Workers)
-	w := newWorker(a.plan, max(limit, minLimit), a.options.Dir)
+	w := newWorker(a.plan, min(max(limit, minLimit), maxArena), a.options.Dir)
 	a.workers = append(a.workers, w)
 	return w
 }

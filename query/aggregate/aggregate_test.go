@@ -210,7 +210,7 @@ func TestPivot(t *testing.T) {
 		add(t, w, rec)
 	}
 	if got, want := lines(t, finish(t, a)), []string{
-		"route|- count|- max(took)|- count|- max(took)|GET count|GET max(took)|POST count|POST max(took)",
+		"route|- count|- max(took)|\"-\" count|\"-\" max(took)|GET count|GET max(took)|POST count|POST max(took)",
 		"/b|1|5|1|4|0|missing|2|10", "/a|0|missing|0|missing|2|2|0|missing",
 	}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
@@ -231,6 +231,20 @@ func TestPivot(t *testing.T) {
 		if err != nil || len(r.Columns) != MaxColumns || r.Columns[1].Header != "1" || r.Columns[1].Pivot.Kind != Integer || r.Columns[2].Header != "10" {
 			t.Error(err, r.Columns)
 		}
+	}
+}
+
+// Columns have different headers, whatever values the pivot key has: JSON and Parquet go by them.
+func TestPivotHeaders(t *testing.T) {
+	t.Parallel()
+	s := spec(t, "path, k", "count")
+	s.Pivot = 1
+	a, w := start(t, s)
+	for _, k := range []field.Value{{}, text("-"), text("path"), text(`"path"`), text("\xfe"), text("\xff"), text("")} {
+		add(t, w, Record{Values: []field.Value{text("/"), k}})
+	}
+	if got, want := lines(t, finish(t, a))[0], "path|-||\"path\"|\"-\"|\"\"path\"\"|\ufffd|\"\ufffd\""; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -1,7 +1,7 @@
 package aggregate
 
 // arena hands out memory that is freed at once: slabs without pointers, which the garbage collector
-// does not look into.
+// does not scan.
 type arena struct {
 	slabs    [][]byte
 	slab     int // the one in use
@@ -18,6 +18,8 @@ const (
 	offsetBits  = 17
 	maxSlabSize = 8 << offsetBits
 	minSlabSize = 16 << 10
+	// maxArena is half of what can have an address: a record may exceed a limit.
+	maxArena = maxSlabSize << (32 - offsetBits) / 2
 )
 
 func newArena(limit int64) *arena {

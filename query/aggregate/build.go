@@ -105,11 +105,20 @@ func (r *Result) makeColumns(b *rowBuilder) {
 		}
 		return bytes.Compare(a.text, c.text)
 	})
+	taken := map[string]bool{}
+	for _, k := range r.Keys {
+		taken[k.Header] = true
+	}
 	r.cells = make([]int, len(order))
 	for _, p := range order {
 		r.cells[p.number] = len(r.Columns)
 		for i, f := range r.Compute {
-			r.Columns = append(r.Columns, Column{Header: p.header(f, len(r.Compute)), Function: i, Pivot: keyValue(p.text, p.isString)})
+			header := p.header(f, len(r.Compute))
+			for taken[header] {
+				header = `"` + header + `"`
+			}
+			taken[header] = true
+			r.Columns = append(r.Columns, Column{Header: header, Function: i, Pivot: keyValue(p.text, p.isString)})
 		}
 	}
 }

@@ -138,3 +138,16 @@ func TestLongMemory(t *testing.T) {
 		t.Error("nothing was spilled")
 	}
 }
+
+// Groups beyond what can have an address are spilled, however much memory is allowed.
+func TestMemoryLimit(t *testing.T) {
+	t.Parallel()
+	a, err := New(spec(t, "k", "count"), Options{Memory: 1 << 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := uint64(1<<(32-offsetBits)-1) * maxSlabSize // the offset of the last slab
+	if w := a.Worker(); uint64(w.limit) > last {
+		t.Errorf("a limit of %d bytes", w.limit)
+	}
+}

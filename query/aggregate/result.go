@@ -51,7 +51,8 @@ type Result struct {
 // Column is a column of values.
 type Column struct {
 	// Header is that of the function; with a pivot key the value, followed by the function's header if
-	// there are several. A missing value is "-".
+	// there are several. A missing value is -, a real - is in quotes, and so is what would be the header of
+	// another column too. It is UTF-8.
 	Header string
 	// Function is an index into the functions of the Spec.
 	Function int
@@ -146,7 +147,6 @@ func (r *Result) finish(t *table, group ref, duration int64) []Value {
 		default:
 			*v = t.ofSums(f.Kind, b)
 		}
-		r.Approximate[i] = r.Approximate[i] || functions[i].Approximate
 	}
 	return functions
 }
@@ -228,6 +228,14 @@ func (r *Result) Rows() iter.Seq2[Row, error] {
 			yield(Row{}, err)
 		}
 	}
+}
+
+// Found yields the rows, none if there are no records.
+func (r *Result) Found() iter.Seq2[Row, error] {
+	if r.Total == 0 {
+		return func(func(Row, error) bool) {}
+	}
+	return r.Rows()
 }
 
 // read decodes a row.

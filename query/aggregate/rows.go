@@ -3,6 +3,7 @@ package aggregate
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 )
 
 // rowBuilder makes rows of groups in the order of their keys.
@@ -29,9 +30,12 @@ type pivot struct {
 }
 
 func (p *pivot) header(f Function, functions int) string {
-	text := string(p.text)
-	if p.text == nil {
+	text := strings.ToValidUTF8(string(p.text), "\ufffd")
+	switch {
+	case p.text == nil:
 		text = "-"
+	case text == "-":
+		text = `"-"`
 	}
 	if functions > 1 {
 		text += " " + f.Header
@@ -46,7 +50,7 @@ func newRowBuilder(r *Result) *rowBuilder {
 // add adds a group, of which b.key is the key.
 func (b *rowBuilder) add(t *table, group ref) error {
 	if b.Pivot < 0 {
-		functions := b.finish(t, group, b.duration(&b.key))
+		functions := b.printed(t, group)
 		b.cells, b.columns = appendCell(b.cells[:0], -1, functions), 1
 		return b.put(&b.key, functions)
 	}
@@ -60,9 +64,18 @@ func (b *rowBuilder) add(t *table, group ref) error {
 	if err != nil {
 		return err
 	}
-	b.cells = appendCell(b.cells, p.number, b.finish(t, group, b.duration(&b.key)))
+	b.cells = appendCell(b.cells, p.number, b.printed(t, group))
 	b.columns++
 	return b.mergeInto(b.row, t, group)
+}
+
+// printed computes the functions of a group whose key is b.key, which are values of a row.
+func (b *rowBuilder) printed(t *table, group ref) []Value {
+	functions := b.finish(t, group, b.duration(&b.key))
+	for i, v := range functions {
+		b.Approximate[i] = b.Approximate[i] || v.Approximate
+	}
+	return functions
 }
 
 // pivot is the pivot value of b.key.

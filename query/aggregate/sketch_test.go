@@ -222,3 +222,35 @@ func TestMemoryOfSketches(t *testing.T) {
 		t.Error("the memory is not freed")
 	}
 }
+
+// A function is approximate if a printed value is, not for the row that it is sorted by.
+func TestApproximatePrinted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		by           string
+		pivot, limit int
+	}{{"path, method", 1, 0}, {"1s, method", -1, 1}} {
+		s := spec(t, c.by, "distinct(f)")
+		s.Pivot, s.Limit = c.pivot, c.limit
+		a, w := start(t, s)
+		for i := range ExactDistinct + 1 {
+			rec := Record{Time: int64(i%2) * 1e9, Values: make([]field.Value, len(a.Fields()))}
+			for n, f := range a.Fields() {
+				switch f.Field {
+				case "method":
+					rec.Values[n] = text("GET")
+					if c.pivot >= 0 {
+						rec.Values[n] = text(fmt.Sprint(i % 2))
+					}
+				case "f":
+					rec.Values[n] = number(fmt.Sprint(i))
+				}
+			}
+			add(t, w, rec)
+		}
+		r := finish(t, a)
+		if got := lines(t, r); len(got) < 2 || r.Approximate[0] {
+			t.Errorf("%s: %q, approximate %v", c.by, got, r.Approximate)
+		}
+	}
+}

@@ -8,8 +8,8 @@ import (
 
 // Check reports whether a format is one.
 func Check(format string) error {
-	if !slices.Contains([]string{Raw, Text, JSON, Flat, CSV, Pretty, Template}, format) {
-		return fmt.Errorf("%q is not an output format (raw, text, json, flat, csv, pretty or template)", format)
+	if !slices.Contains([]string{Raw, Text, JSON, Flat, CSV, Parquet, Pretty, Template}, format) {
+		return fmt.Errorf("%q is not an output format (raw, text, json, flat, csv, parquet, pretty or template)", format)
 	}
 	return nil
 }

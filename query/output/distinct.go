@@ -2,7 +2,7 @@ package output
 
 import (
 	"bufio"
-	"errors"
+	"fmt"
 	"io"
 	"strconv"
 
@@ -19,14 +19,14 @@ type DistinctWriter struct {
 	line     []byte
 }
 
-// NewDistinctWriter makes one of a format, which is not a template; terminal is set if the output is shown by a
+// NewDistinctWriter makes one of a format, which is not Template or Parquet; terminal is set if the output is shown by a
 // terminal.
 func NewDistinctWriter(w io.Writer, format string, terminal bool) (*DistinctWriter, error) {
 	if err := Check(format); err != nil {
 		return nil, err
 	}
-	if format == Template {
-		return nil, errors.New("a template is for records, not for values")
+	if format == Template || format == Parquet {
+		return nil, fmt.Errorf("%s is for records, not for values", format)
 	}
 	d := &DistinctWriter{w: bufio.NewWriterSize(w, 64<<10), format: format, terminal: terminal}
 	if format == CSV {

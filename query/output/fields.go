@@ -215,7 +215,7 @@ func (o *Writer) csv(dst []byte, m *query.Match) []byte {
 	}
 	for _, mark := range o.marked {
 		dst = append(dst, ',')
-		dst = strconv.AppendBool(dst, mark == contextMark && m.Context || mark == lateMark && o.late)
+		dst = strconv.AppendBool(dst, o.isMarked(mark, m))
 	}
 	if len(dst) == start {
 		dst = append(dst, `""`...)
@@ -223,7 +223,12 @@ func (o *Writer) csv(dst []byte, m *query.Match) []byte {
 	return append(dst, '\n')
 }
 
-// The columns of CSV for what only some records are.
+// isMarked reports whether a mark is a record's.
+func (o *Writer) isMarked(mark string, m *query.Match) bool {
+	return mark == contextMark && m.Context || mark == lateMark && o.late
+}
+
+// The columns of CSV and Parquet for what only some records are.
 const (
 	contextMark = "context"
 	lateMark    = "late"

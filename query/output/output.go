@@ -7,22 +7,23 @@
 //     message_base64 too where the message is not UTF-8
 //   - flat: as json, and the fields of the message beside these keys; see [Flat]
 //   - csv: a line of names, then a line a record: time, level, service, source and message
+//   - parquet: a file of Apache Parquet; see [Parquet]
 //   - pretty: short local time, level, service, source and message, for people; what is JSON or
 //     logfmt as its text and fields, see [Pretty]
 //   - template: what a template makes of the record, and a newline; see [CompileTemplate]
 //
 // Where columns or fields of the message are named, only those are printed: as a
-// JSON object, as CSV, and in the other formats with TABs between them.
+// JSON object, as CSV, and in the other formats with TABs between them. Parquet has them beside its own.
 //
 // On a terminal, and with colours, control bytes in a message are shown and not
 // sent, in every format: \x1b stands for an escape, \r for a carriage return. So
 // the only colours are those of this package.
 //
 // Where records around matches are printed too, a line of "--" stands between
-// records that do not follow on each other in their source (all formats but json, flat and csv),
+// records that do not follow on each other in their source (all formats but json, flat, csv and parquet),
 // and those that are no match themselves are marked: a "-" in the place of the ":"
 // before the message (pretty), "context":true (json), true in a last column context,
-// which is false for matches (csv). Late records of a followed query are marked alike:
+// which is false for matches (csv, parquet). Late records of a followed query are marked alike:
 // "(late)", "late":true, a column late.
 package output
 
@@ -31,11 +32,14 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"logstow/field/parse"
 	"logstow/query"
+	"logstow/query/aggregate"
+	"logstow/query/parquet"
 	"logstow/record/recognize"
 )
 
@@ -59,9 +63,14 @@ const (
 	// are left out.
 	Pretty   = "pretty"
 	Template = "template"
+	// Parquet is a file, which can be read once the Writer is closed. Its columns are time (TIMESTAMP in
+	// nanoseconds), level, service, source, instance and message, and then the fields of the message that the
+	// options name, all STRING: a field of the name of another column is message.NAME. No level and a field that
+	// is missing or null are NULL, bytes that are not UTF-8 are U+FFFD.
+	Parquet = "parquet"
 )
 
-// Options say how to print.
+// Options are how to print.
 type Options struct {
 	// Format is one of the formats of this package.
 	Format string
@@ -116,7 +125,7 @@ type Writer struct {
 	auto      *parse.Parser
 	splitters map[*parse.Parser]*parse.Splitter
 	splitter  *parse.Splitter
-	marked    []string // columns of CSV for what only some records are
+	marked    []string // columns of CSV and Parquet for what only some records are
 	message   []byte   // scratch: the message as logged
 	places    [][2]int // scratch: what stands out in it
 	scratch   []byte
@@ -126,6 +135,8 @@ type Writer struct {
 	parts    parts
 	services map[string]string // colours
 	flat     flatNames
+	rows     *parquet.Writer // of Parquet
+	cells    []aggregate.Value
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -165,6 +176,8 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 			opts.Fields = allColumns()
 		}
 		o.marked = marks(opts)
+	case Parquet:
+		o.append, o.marked = o.row, marks(opts)
 	case Flat:
 		o.append = o.appendFlatObject
 	case Pretty:
@@ -190,6 +203,9 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	switch {
 	case opts.Format == CSV:
 		_, o.err = o.w.Write(o.csvHead())
+	case opts.Format == Parquet:
+		o.columns = fixedColumns(o.columns)
+		o.rows = o.newRows(o.w)
 	case len(opts.Fields) > 0 && (opts.Format == JSON || opts.Format == Flat):
 		o.append = o.objects
 	case len(opts.Fields) > 0:
@@ -213,7 +229,7 @@ func (o *Writer) write(m *query.Match, late bool) error {
 		return o.err
 	}
 	o.line = o.line[:0]
-	if o.opts.Around && m.Gap && o.written && o.opts.Format != JSON && o.opts.Format != Flat && o.opts.Format != CSV {
+	if o.opts.Around && m.Gap && o.written && !slices.Contains([]string{JSON, Flat, CSV, Parquet}, o.opts.Format) {
 		o.line = append(o.line, "--\n"...)
 	}
 	o.late, o.written = late, true
@@ -237,6 +253,9 @@ func (o *Writer) Flush() error {
 func (o *Writer) Close() error {
 	close(o.stop)
 	o.done.Wait()
+	if o.rows != nil && o.err == nil {
+		o.err = o.rows.Close()
+	}
 	return o.Flush()
 }
 

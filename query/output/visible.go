@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"unicode/utf8"
 )
 
@@ -22,6 +23,35 @@ func Visible(line string) string {
 		return string(bytes.ReplaceAll(appendVisible(nil, s), []byte("\n"), []byte("; ")))
 	}
 	return line
+}
+
+// VisibleWriter writes text without colours to a terminal, with what that would execute written as escapes. What
+// is written ends with a whole character. It is for one goroutine.
+type VisibleWriter struct {
+	to   io.Writer
+	rest []byte // the start of a character
+	out  []byte // scratch
+}
+
+// NewVisibleWriter makes a VisibleWriter to a terminal.
+func NewVisibleWriter(to io.Writer) *VisibleWriter { return &VisibleWriter{to: to} }
+
+// Write writes text, which may end inside a character.
+func (v *VisibleWriter) Write(p []byte) (int, error) {
+	text := append(v.rest, p...)
+	end := len(text)
+	for i := 1; i < min(len(text)+1, utf8.UTFMax); i++ {
+		if at := len(text) - i; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				end = at
+			}
+			break
+		}
+	}
+	v.out = appendVisible(v.out[:0], text[:end])
+	v.rest = append(v.rest[:0], text[end:]...)
+	_, err := v.to.Write(v.out)
+	return len(p), err
 }
 
 // appendVisible appends text with what a terminal would execute, and bytes that

@@ -4,138 +4,58 @@ import (
 	"reflect"
 
 	pq "github.com/parquet-go/parquet-go"
-
-	"logstow/query/aggregate"
 )
 
-// column is a column and its type.
-type column struct {
-	name string
-	kind kind
+// Column is a column of a file. A row may have no value in it.
+type Column struct {
+	Name string
+	Type Type
 }
 
-// kind is the type of a column, the least of those that all values have.
-type kind uint8
+// Type is the type of a column.
+type Type uint8
 
+// The types of columns.
 const (
-	none kind = iota // no value
-	boolean
-	integer
-	double
-	timestamp
-	text
+	none Type = iota // of a column without values: written as Text
+	// Text is STRING. Bytes that are not UTF-8 are written as U+FFFD.
+	Text
+	// Boolean is BOOLEAN.
+	Boolean
+	// Integer is INT64.
+	Integer
+	// Double is DOUBLE.
+	Double
+	// Milliseconds and Nanoseconds are TIMESTAMP of these units, in UTC.
+	Milliseconds
+	Nanoseconds
 )
 
-// kindOf is the type of a value.
-func kindOf(v aggregate.Value) kind {
-	switch v.Kind {
-	case aggregate.Missing:
-		return none
-	case aggregate.Bool:
-		return boolean
-	case aggregate.Integer:
-		return integer
-	case aggregate.Float, aggregate.Decimal:
-		return double
-	case aggregate.Time:
-		return timestamp
-	}
-	return text
-}
-
-// common is the type of values of two types.
-func common(a, b kind) kind {
-	switch {
-	case a == b || b == none:
-		return a
-	case a == none:
-		return b
-	case a == integer && b == double || a == double && b == integer:
-		return double
-	}
-	return text
-}
-
-// columns are those of keys, then those of values.
-type columns []column
-
-// columnsOf reads all rows.
-func columnsOf(r *aggregate.Result) (columns, error) {
-	var all columns
-	for _, k := range r.Keys {
-		c := column{name: k.Header}
-		if !k.Step.IsZero() {
-			c.kind = timestamp
-		}
-		all = append(all, c)
-	}
-	for _, c := range r.Columns {
-		all = append(all, column{name: c.Header})
-	}
-	for row, err := range r.Rows() {
-		if err != nil {
-			return nil, err
-		}
-		for i, v := range row.Keys {
-			all[i].kind = common(all[i].kind, kindOf(v))
-		}
-		for i, v := range row.Values {
-			c := &all[len(row.Keys)+i]
-			c.kind = common(c.kind, kindOf(v))
-		}
-	}
-	return all, nil
-}
-
-// value is a value in the column's type.
-func (c column) value(v aggregate.Value) pq.Value {
-	if v.Kind == aggregate.Missing {
-		return pq.NullValue()
-	}
-	switch c.kind {
-	case boolean:
-		return pq.BooleanValue(string(v.Text) == "true")
-	case integer:
-		return pq.Int64Value(v.Int)
-	case double:
-		x, _ := v.Number()
-		return pq.DoubleValue(x)
-	case timestamp:
-		return pq.Int64Value(v.Int / 1e6) // steps start at milliseconds
-	}
-	return pq.ByteArrayValue(v.Append(nil))
-}
-
-// definition is the definition level of a value: 0 for a missing one.
-func (c column) definition(v aggregate.Value) int {
-	if v.Kind == aggregate.Missing {
-		return 0
-	}
-	return 1
-}
-
-// node is the schema of the columns.
-func (all columns) node() pq.Node {
+// node is the schema of columns.
+func node(columns []Column) pq.Node {
 	g := group{Group: pq.Group{}}
-	for _, c := range all {
-		var n pq.Node
-		switch c.kind {
-		case boolean:
-			n = pq.Leaf(pq.BooleanType)
-		case integer:
-			n = pq.Int(64)
-		case double:
-			n = pq.Leaf(pq.DoubleType)
-		case timestamp:
-			n = pq.Timestamp(pq.Millisecond)
-		default:
-			n = pq.String()
-		}
-		n = pq.Optional(n)
-		g.Group[c.name] = n
-		g.fields = append(g.fields, member{n, c.name})
+	for _, c := range columns {
+		n := pq.Optional(c.Type.node())
+		g.Group[c.Name] = n
+		g.fields = append(g.fields, member{n, c.Name})
 	}
 	return g
+}
+
+func (t Type) node() pq.Node {
+	switch t {
+	case Boolean:
+		return pq.Leaf(pq.BooleanType)
+	case Integer:
+		return pq.Int(64)
+	case Double:
+		return pq.Leaf(pq.DoubleType)
+	case Milliseconds:
+		return pq.Timestamp(pq.Millisecond)
+	case Nanoseconds:
+		return pq.Timestamp(pq.Nanosecond)
+	}
+	return pq.String()
 }
 
 // group is a schema that keeps the order of its fields.

@@ -2,94 +2,30 @@ package parquet_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/field"
 	"logstow/query/aggregate"
+	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/parquet"
+	"logstow/query/parquet/parquettest"
 )
 
 // compute computes functions of messages, a minute apart.
 func compute(t *testing.T, by, functions string, messages []string) *aggregate.Result {
 	t.Helper()
-	keys, err := aggregate.ParseBy([]string{by})
-	if err != nil {
-		t.Fatal(err)
-	}
-	compute, err := aggregate.ParseCompute([]string{functions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := aggregate.New(aggregate.Spec{By: keys, Compute: compute, Pivot: -1}, aggregate.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := a.Worker()
-	for i, message := range messages {
-		rec := aggregate.Record{Time: time.Date(2026, 11, 20, 15, i%60, 0, 0, time.UTC).UnixNano(), Sequence: fmt.Appendf(nil, "%09d", i)}
-		for _, f := range a.Fields() {
-			rec.Values = append(rec.Values, field.New(f.Field).Find([]byte(message)))
-		}
-		if err := w.Add(&rec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r, err := a.Finish(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return aggregatetest.Compute(t, aggregatetest.Parse(t, by, functions, ""), time.Minute, messages)
 }
 
-// contents is what another implementation reads.
-type contents struct {
-	Types    []string
-	Groups   int
-	Metadata map[string]string
-	Rows     []map[string]any
-}
-
-// read reads a file with hyparquet.
-func read(t *testing.T, file []byte) (c contents) {
+func read(t *testing.T, file []byte) parquettest.File {
 	t.Helper()
-	modules, err := filepath.Abs("../../testdata/senders/node_modules")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = os.Stat(filepath.Join(modules, "hyparquet"))
-	if _, lookErr := exec.LookPath("node"); err != nil || lookErr != nil {
-		if os.Getenv("LOGSTOW_REQUIRE_SENDERS") == "1" {
-			t.Fatal("no hyparquet: run npm ci in testdata/senders", err, lookErr)
-		}
-		t.Skip("no hyparquet: needs node, and npm ci in testdata/senders")
-	}
-	path := filepath.Join(t.TempDir(), "file.parquet")
-	if err := os.WriteFile(path, file, 0o600); err != nil { //nolint:forbidigo // a test's own file
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), "node", "testdata/read.mjs", modules, path).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if err := json.Unmarshal(out, &c); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return c
+	return parquettest.Read(t, "../..", file)
 }
 
 func written(t *testing.T, r *aggregate.Result) []byte {
@@ -111,7 +47,7 @@ func TestReadElsewhere(t *testing.T) {
 	})
 	got := read(t, written(t, r))
 	whole := func(text string) map[string]any { return map[string]any{"int": text} }
-	want := contents{
+	want := parquettest.File{
 		Types: []string{
 			"minute INT64 TIMESTAMP OPTIONAL", "ok BOOLEAN  OPTIONAL", "mixed BYTE_ARRAY STRING OPTIONAL", "k BYTE_ARRAY STRING OPTIONAL",
 			"count INT64 INTEGER OPTIONAL", "sum(n) DOUBLE  OPTIONAL", "the (big) DOUBLE  OPTIONAL", "first(none) BYTE_ARRAY STRING OPTIONAL",
@@ -127,6 +63,44 @@ func TestReadElsewhere(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Text that is not UTF-8 would make readers reject the file.
+func TestInvalidText(t *testing.T) {
+	t.Parallel()
+	got := read(t, written(t, compute(t, "k", "count", []string{"{\"k\":\"caf\xe9\"}"})))
+	if len(got.Rows) != 1 || got.Rows[0]["k"] != "caf\ufffd" {
+		t.Errorf("%+v", got.Rows)
+	}
+}
+
+// Row groups are written as they are full, and not at the end.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w := parquet.NewWriter(&b, []parquet.Column{{Name: "k", Type: parquet.Text}, {Name: "at", Type: parquet.Nanoseconds}}, nil)
+	random := rand.NewChaCha8([32]byte{}) // text that cannot be compressed
+	text := make([]byte, 64<<10)
+	for n := range 512 { // 32 MiB
+		_, _ = random.Read(text) // it cannot fail
+		for i, b := range text {
+			text[i] = ' ' + b%94
+		}
+		if err := w.Write([]aggregate.Value{{Kind: aggregate.Text, Text: text}, {Kind: aggregate.Time, Int: -int64(n)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := b.Len()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if last := b.Len() - before; before < 16<<20 || last > 9<<20 {
+		t.Errorf("%d bytes before the end, %d at the end", before, last)
+	}
+	got := read(t, b.Bytes())
+	if len(got.Rows) != 512 || got.Rows[511]["k"] != string(text) || !cmp.Equal(got.Rows[511]["at"], any(map[string]any{"nanoseconds": "-511"})) {
+		t.Errorf("%d rows, the last at %v", len(got.Rows), got.Rows[len(got.Rows)-1]["at"])
 	}
 }
 
@@ -159,25 +133,19 @@ func TestNothing(t *testing.T) {
 	if len(got.Rows) != 0 || len(got.Types) != 3 || got.Types[0] != "minute INT64 TIMESTAMP OPTIONAL" {
 		t.Errorf("%+v", got)
 	}
-}
-
-// full fails after some bytes.
-type full struct{ left int }
-
-var errFull = errors.New("no space left on device")
-
-func (f *full) Write(p []byte) (int, error) {
-	if f.left -= len(p); f.left < 0 {
-		return 0, errFull
+	spec := aggregatetest.Parse(t, "minute", "count", "")
+	spec.From, spec.To = aggregatetest.Start().UnixNano(), aggregatetest.Start().Add(time.Hour).UnixNano()
+	if got := read(t, written(t, aggregatetest.Compute(t, spec, 0, nil))); len(got.Rows) != 0 {
+		t.Errorf("rows of no records: %v", got.Rows)
 	}
-	return len(p), nil
 }
 
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
 	r := compute(t, "k", "count", []string{`{"k":1}`, `{"k":"x"}`})
 	for left := range len(written(t, r)) {
-		if err := parquet.Write(&full{left}, r, time.FixedZone("east", 3600)); !errors.Is(err, errFull) {
+		disk := aggregatetest.FullDisk(left)
+		if err := parquet.Write(&disk, r, time.FixedZone("east", 3600)); !errors.Is(err, aggregatetest.ErrFull) {
 			t.Fatalf("%d bytes: %v", left, err)
 		}
 	}

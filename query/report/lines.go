@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 
 	"logstow/query/aggregate"
 )
@@ -20,14 +19,6 @@ func cell(v aggregate.Value, times times) string {
 	return string(v.Append(nil))
 }
 
-// rows are the rows, none if no record was found.
-func rows(r *aggregate.Result) iter.Seq2[aggregate.Row, error] {
-	if r.Total == 0 {
-		return func(func(aggregate.Row, error) bool) {}
-	}
-	return r.Rows()
-}
-
 func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
 	out := csv.NewWriter(w)
 	line := make([]string, 0, len(r.Keys)+len(r.Columns))
@@ -38,7 +29,7 @@ func writeCSV(w io.Writer, r *aggregate.Result, times times) error {
 		line = append(line, approximately(r.Approximate[c.Function])+c.Header)
 	}
 	_ = out.Write(line) // Error returns it
-	for row, err := range rows(r) {
+	for row, err := range r.Found() {
 		if err != nil {
 			return err
 		}
@@ -74,7 +65,7 @@ func writeJSON(w io.Writer, r *aggregate.Result, times times) error {
 		}
 	}
 	var line []byte
-	for row, err := range rows(r) {
+	for row, err := range r.Found() {
 		if err != nil {
 			return err
 		}

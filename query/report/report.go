@@ -1,9 +1,7 @@
 // Package report writes results of stats: as a table for people, CSV, JSON or Parquet.
 package report
 
-import (
-	"time"
-)
+import "time"
 
 // The formats.
 const (
@@ -23,7 +21,7 @@ const (
 // Formats are all formats.
 func Formats() []string { return []string{Table, JSON, CSV, Parquet} }
 
-// Options say how to write.
+// Options are how to write.
 type Options struct {
 	Format string
 	// Zone is that of times; nil is UTC.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"logstow/field"
 	"logstow/query/aggregate"
+	"logstow/query/aggregate/aggregatetest"
 	"logstow/query/report"
 )
 
@@ -30,60 +30,20 @@ type spec struct {
 	limit                    int
 }
 
-func start() time.Time { return time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC) }
-
-// compute computes functions of messages, a second apart; a condition is a message's field "ok".
+// compute computes functions of messages, a second apart.
 func compute(t *testing.T, s spec, messages []string) *aggregate.Result {
 	t.Helper()
-	spec := aggregate.Spec{Pivot: -1, Zone: s.zone, Limit: s.limit}
+	spec := aggregatetest.Parse(t, s.by, s.compute, s.sort)
+	spec.Zone, spec.Limit = s.zone, s.limit
 	if !s.from.IsZero() {
 		spec.From, spec.To = s.from.UnixNano(), s.to.UnixNano()
-	}
-	list := func(text string) []string {
-		if text == "" {
-			return nil
-		}
-		return []string{text}
-	}
-	var errs [3]error
-	spec.By, errs[0] = aggregate.ParseBy(list(s.by))
-	spec.Compute, errs[1] = aggregate.ParseCompute(list(s.compute))
-	spec.Sort, errs[2] = aggregate.ParseSort(list(s.sort), spec.By, spec.Compute)
-	if err := errors.Join(errs[:]...); err != nil {
-		t.Fatal(err)
 	}
 	for i, k := range spec.By {
 		if k.Header == s.pivot {
 			spec.Pivot = i
 		}
 	}
-	a, err := aggregate.New(spec, aggregate.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := a.Worker()
-	for i, message := range messages {
-		rec := aggregate.Record{Time: start().Add(time.Duration(i) * time.Second).UnixNano(), Sequence: fmt.Appendf(nil, "%09d", i)}
-		for _, f := range a.Fields() {
-			rec.Values = append(rec.Values, field.New(f.Field).Find([]byte(message)))
-		}
-		for range a.Conditions() {
-			rec.Holds = append(rec.Holds, string(field.New("ok").Find([]byte(message)).Text) == "true")
-		}
-		if err := w.Add(&rec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r, err := a.Finish(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return aggregatetest.Compute(t, spec, time.Second, messages)
 }
 
 func written(t *testing.T, r *aggregate.Result, o report.Options) string {
@@ -140,7 +100,7 @@ func TestGolden(t *testing.T) {
 		"pivot":      {spec{by: "minute,k", pivot: "k", compute: "count"}, perMinute(), true},
 		"pivot-two":  {spec{by: "minute,k", pivot: "k", compute: "count, max(n)"}, perMinute(), false},
 		"sparklines": {spec{by: "minute,k", compute: "count", zone: zone}, perMinute(), true},
-		"steps":      {spec{by: "1500ms", from: start(), to: start().Add(4 * time.Second), compute: "count, max(n), rate"}, values()[:2], false},
+		"steps":      {spec{by: "1500ms", from: aggregatetest.Start(), to: aggregatetest.Start().Add(4 * time.Second), compute: "count, max(n), rate"}, values()[:2], false},
 		"limit":      {spec{by: "minute,k", compute: "sum(n)", limit: 1}, perMinute(), false},
 		"nothing":    {spec{by: "minute,k", compute: "sum(n)"}, nil, true},
 	} {
@@ -165,6 +125,16 @@ func TestGolden(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// East Asian characters take two columns of a table.
+func TestWide(t *testing.T) {
+	t.Parallel()
+	r := compute(t, spec{by: "k", compute: "count"}, []string{`{"k":"日本"}`, `{"k":"abcdef"}`})
+	const want = "k       count\nabcdef      1\n日本        1\n"
+	if got := written(t, r, report.Options{Format: report.Table}); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 
@@ -201,25 +171,14 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// full fails after some bytes.
-type full struct{ left int }
-
-var errFull = errors.New("no space left on device")
-
-func (f *full) Write(p []byte) (int, error) {
-	if f.left -= len(p); f.left < 0 {
-		return 0, errFull
-	}
-	return len(p), nil
-}
-
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
 	r := compute(t, spec{by: "k"}, values())
 	for _, format := range report.Formats() {
 		whole := len(written(t, r, report.Options{Format: format}))
 		for _, left := range []int{0, whole - 1} {
-			if err := report.Write(&full{left}, r, report.Options{Format: format}); !errors.Is(err, errFull) {
+			disk := aggregatetest.FullDisk(left)
+			if err := report.Write(&disk, r, report.Options{Format: format}); !errors.Is(err, aggregatetest.ErrFull) {
 				t.Errorf("%s, %d bytes: %v", format, left, err)
 			}
 		}

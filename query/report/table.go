@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"logstow/query/aggregate"
 	"logstow/query/output"
@@ -19,7 +18,7 @@ type table struct {
 	Options
 	// functions has, for each column, the kind of its function.
 	functions []aggregate.Kind
-	widths    []int // in characters, of keys and values
+	widths    []int // in columns of a terminal, of keys and values
 	right     []bool
 	most      float64 // greatest value of the first column
 	cells     []string
@@ -40,12 +39,12 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 		t.right[i] = i >= len(r.Keys)
 	}
 	rows := 0
-	for row, err := range r.Rows() {
+	for row, err := range r.Found() {
 		if err != nil {
 			return err
 		}
 		for i, text := range t.row(row) {
-			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(text))
+			t.widths[i] = max(t.widths[i], output.Columns(text))
 		}
 		if len(row.Values) > 0 {
 			x, _ := row.Values[0].Number()
@@ -53,7 +52,7 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 		}
 		rows++
 	}
-	if rows == 0 || r.Total == 0 {
+	if rows == 0 {
 		return nil
 	}
 	out := bufio.NewWriter(w)
@@ -65,7 +64,7 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 		headers = append(headers, output.Visible(c.Header))
 	}
 	t.print(out, headers, "")
-	for row, err := range r.Rows() {
+	for row, err := range r.Found() {
 		if err != nil {
 			return err
 		}
@@ -83,7 +82,7 @@ func writeTable(w io.Writer, r *aggregate.Result, o Options) error {
 }
 
 func (t *table) addColumn(header string) {
-	t.widths = append(t.widths, utf8.RuneCountInString(output.Visible(header)))
+	t.widths = append(t.widths, output.Columns(output.Visible(header)))
 	t.right = append(t.right, false)
 }
 
@@ -94,7 +93,7 @@ func (t *table) print(w *bufio.Writer, cells []string, bar string) {
 		if i > 0 {
 			line.WriteString("  ")
 		}
-		blanks := strings.Repeat(" ", t.widths[i]-utf8.RuneCountInString(text))
+		blanks := strings.Repeat(" ", t.widths[i]-output.Columns(text))
 		if t.right[i] {
 			text, blanks = blanks, text
 		}

@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"logstow/field"
 	"logstow/query/aggregate"
+	"logstow/query/output"
 )
 
 const (
@@ -85,11 +85,11 @@ func (t *trends) print(w *bufio.Writer, columns []aggregate.Column) {
 	}
 	width := 0
 	for _, g := range t.groups {
-		width = max(width, utf8.RuneCountInString(g.name))
+		width = max(width, output.Columns(g.name))
 	}
 	fmt.Fprintf(w, "\n%s over time\n", columns[0].Header)
 	for _, g := range t.groups {
-		fmt.Fprintf(w, "%s%s  %s  max %s\n", g.name, strings.Repeat(" ", width-utf8.RuneCountInString(g.name)), g.sparkline(t.starts), rounded(g.most))
+		fmt.Fprintf(w, "%s%s  %s  max %s\n", g.name, strings.Repeat(" ", width-output.Columns(g.name)), g.sparkline(t.starts), rounded(g.most))
 	}
 }
 

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -98,7 +97,7 @@ func (r *run) block(ctx context.Context, t *fetch.Task) (failed error) {
 		}
 		if r.ordered {
 			position++
-			w.record.Sequence = appendSequence(w.record.Sequence[:0], origin, t.Block.Index, position)
+			w.record.Sequence = merge.AppendPosition(w.record.Sequence[:0], origin, t.Block.Index, position)
 		}
 		if failed == nil {
 			failed = w.add(origin, t.Segment.Name.Service, at, columns)
@@ -126,19 +125,4 @@ func (r *run) fromColumns(ctx context.Context, t *fetch.Task, failed *error) boo
 		}
 		return ok || err != nil, nil
 	})
-}
-
-// appendSequence appends a text that orders records of the same time as a query prints them.
-func appendSequence(dst []byte, origin *source.Segment, block int, position uint64) []byte {
-	dst = append(dst, origin.Meta.Instance...)
-	dst = append(dst, 0)
-	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Meta.Seq)^1<<63)
-	dst = append(dst, origin.Name.Service...)
-	dst = append(dst, 0)
-	dst = binary.BigEndian.AppendUint64(dst, uint64(origin.Name.Bucket.Unix())^1<<63)
-	dst = binary.BigEndian.AppendUint64(dst, origin.Name.Number)
-	dst = append(dst, origin.Store...)
-	dst = append(dst, 0)
-	dst = binary.BigEndian.AppendUint32(dst, uint32(block))
-	return binary.BigEndian.AppendUint64(dst, position)
 }
