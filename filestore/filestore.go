@@ -33,7 +33,7 @@ const Service = "file"
 // listPage is the number of blobs or prefixes in a page of a listing.
 const listPage = 5000
 
-// Options say how lines become records.
+// Options are the settings of a [Store].
 type Options struct {
 	// Zone is the zone of times that name none; nil is UTC.
 	Zone *time.Location
@@ -186,7 +186,7 @@ func (s *Store) ListPrefixes(ctx context.Context, prefix string) iter.Seq2[[]str
 	return pages(ctx, slices.Compact(all))
 }
 
-// Tables and Query implement [store.TableReader]: there is no index.
+// Tables implements [store.TableReader]: there is no index.
 func (s *Store) Tables(ctx context.Context, _ string) iter.Seq2[[]string, error] {
 	return pages[string](ctx, nil)
 }

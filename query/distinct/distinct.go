@@ -39,7 +39,7 @@ type Summary struct {
 	Unseen bool
 }
 
-// Options say how to find values.
+// Options are the settings of [Run].
 type Options struct {
 	// Limit is the number of values wanted; 0 is all.
 	Limit int

@@ -30,7 +30,7 @@ type Stats struct {
 // MaxTop is the greatest number of values of a field in [Stats].
 const MaxTop = 1000
 
-// Options say what to find out.
+// Options are the settings of [Collect].
 type Options struct {
 	// Records is about the number of matching records after which to stop; 0 reads all.
 	Records uint64

@@ -61,7 +61,7 @@ const (
 	Template = "template"
 )
 
-// Options say how to print.
+// Options are the settings of a [Writer].
 type Options struct {
 	// Format is one of the formats of this package.
 	Format string

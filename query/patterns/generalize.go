@@ -23,7 +23,7 @@ type draft struct {
 	// literals is how many words are not only wildcards.
 	literals int
 	tally    *tally
-	// wild tells which words were found to be variable.
+	// wild has the bits of the words that were found to be variable.
 	wild uint64
 	// into is the draft that this one was merged into, nil if it was not.
 	into  *draft
@@ -142,7 +142,7 @@ func variable(drafts []*draft) map[place]string {
 	return varying
 }
 
-// sustains reports whether the other words of a draft tell enough without word i.
+// sustains reports whether enough of a draft is constant without word i: two words.
 func (d *draft) sustains(i int) bool {
 	others := d.literals
 	if isLiteral(d.words[i]) {

@@ -321,7 +321,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A counter keeps no more than twice its limit of shapes, and tells how many records it left out.
+// A counter keeps no more than twice its limit of shapes, and counts the records that it left out.
 func TestTooManyShapes(t *testing.T) {
 	t.Parallel()
 	fill := func(prefix string) (*patterns.Counter, int) {

@@ -27,7 +27,7 @@ type Template struct {
 	Example string
 	// Services are the services with such records, sorted, up to [MaxServices].
 	Services []string
-	// MoreServices tells that there are more.
+	// MoreServices is set if there are more.
 	MoreServices bool
 }
 
@@ -43,7 +43,7 @@ type Result struct {
 	// Ungrouped are the numbers of records that are in no template because there were too many shapes.
 	// Where it is not 0, Templates may depend on the order of records.
 	Ungrouped [2]uint64
-	// Coarse tells that there were more than [MaxShapes] shapes: words at positions with many values
+	// Coarse is set if there were more than [MaxShapes] shapes: words at positions with many values
 	// are wildcards.
 	Coarse bool
 
