@@ -15,6 +15,7 @@ import (
 
 	"github.com/itchyny/timefmt-go"
 
+	"logstow/field"
 	"logstow/query"
 	"logstow/record"
 )
@@ -143,14 +144,9 @@ func (t *RecordTemplate) branch(n *parse.BranchNode) {
 
 // name adds a field of the message to those to find.
 func (t *RecordTemplate) name(name string) {
-	if !slices.Contains(t.fixed(), name) && !slices.Contains(t.names, name) {
+	if !field.IsFixed(name) && !slices.Contains(t.names, name) {
 		t.names = append(t.names, name)
 	}
-}
-
-// fixed are the names of the fixed fields.
-func (t *RecordTemplate) fixed() []string {
-	return []string{"time", "level", "service", "source", "instance", "message"}
 }
 
 // begin makes the template that of a Writer.
@@ -219,7 +215,7 @@ func (o *Writer) template(dst []byte, m *query.Match) []byte {
 	}
 	t.split()
 	for i, name := range t.names {
-		if !slices.Contains(t.fixed(), name) {
+		if !field.IsFixed(name) { // {{.time}} is the fixed field, whatever {{field "time"}} is
 			t.values[name] = t.visible(o.splitter.Value(i).Text)
 		}
 	}
