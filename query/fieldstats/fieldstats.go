@@ -23,7 +23,8 @@ type Stats struct {
 	// Sampled is set if there are more records, of a plan of about AllBlocks blocks.
 	Sampled   bool
 	AllBlocks uint64
-	// LeftOut is set if there are more names than are kept: those of the fewest records are missing.
+	// LeftOut is set if there are more names than are kept: those of the fewest records are missing, and
+	// counts of others that are rare may be too low.
 	LeftOut bool
 }
 
