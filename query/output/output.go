@@ -180,7 +180,6 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 			return nil, errors.New("a template names its fields itself")
 		}
 		o.append = o.template
-		opts.Template.begin(o)
 	}
 	var err error
 	if o.columns, o.fields, err = newColumns(opts.Fields); err != nil {
@@ -188,6 +187,8 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	}
 	o.auto, o.splitters = parse.Auto(), map[*parse.Parser]*parse.Splitter{}
 	switch {
+	case opts.Format == Template:
+		opts.Template.begin(o)
 	case opts.Format == CSV:
 		_, o.err = o.w.Write(o.csvHead())
 	case len(opts.Fields) > 0 && (opts.Format == JSON || opts.Format == Flat):
