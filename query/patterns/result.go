@@ -57,6 +57,7 @@ func (c *Counter) Result() *Result {
 		if d.into == nil {
 			addTally(templates, d.text(), d.tally)
 		}
+		d.words, d.hashes = nil, nil // they take more memory than the template
 	}
 	r := &Result{Records: c.total, Ungrouped: c.ungrouped, Coarse: c.set.coarse, ranges: c.ranges}
 	for text, t := range templates {
@@ -104,7 +105,7 @@ func addTally(to map[string]*tally, text string, t *tally) {
 
 // text is the draft's template: wildcards of which only a space is between are one.
 func (d *draft) text() string {
-	var text []byte
+	text := make([]byte, 0, len(d.shape))
 	for i, word := range d.words {
 		switch {
 		case i == 0:
