@@ -21,8 +21,8 @@ const (
 	conditionName = `^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`
 )
 
-// maxAsked is the maximum number of services that are asked for their newest records, with five requests each.
-const maxAsked = 16
+// maxLookups is the maximum number of services whose newest records are looked up, with five requests each.
+const maxLookups = 16
 
 // fixedFields are the names of the fields that every record has.
 func fixedFields() (names []string) {
@@ -50,7 +50,7 @@ func fieldsOf(ctx context.Context, words []string, env environment, form string)
 func newestFields(ctx context.Context, s query.Store, services []string) (names []string) {
 	sel := query.Selection{Services: services}
 	all, err := query.Services(ctx, s)
-	if n := len(slices.DeleteFunc(all, func(name string) bool { return !sel.MatchesService(name) })); err != nil || n > maxAsked {
+	if n := len(slices.DeleteFunc(all, func(name string) bool { return !sel.MatchesService(name) })); err != nil || n > maxLookups {
 		return nil
 	}
 	sel.From, sel.To = everything()

@@ -51,7 +51,7 @@ func (o *opened) divide(tasks []*fetch.Task, blocks, parts uint64) {
 	}
 }
 
-// take returns the tasks of a part and forgets them: they keep what they read.
+// take returns the tasks of a part, and drops them: a task holds what was read for it.
 func (o *opened) take(part uint64) []*fetch.Task {
 	tasks := o.tasks[part]
 	o.tasks[part] = nil
