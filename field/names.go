@@ -173,10 +173,28 @@ func (n Name) Conflict(other Name) error {
 	case n.denotes() == other.denotes():
 		return fmt.Errorf("%s and %s are the same", other.Text, n.Text)
 	case !n.Step.IsZero() && !other.Step.IsZero():
-		return hint.Wrap(fmt.Errorf("%s and %s: a query has one time step", other.Text, n.Text),
-			"a field of the message that is called so is field(%q)", n.Text)
+		return adviseField(fmt.Errorf("%s and %s: a query has one time step", other.Text, n.Text), n.Text)
 	}
 	return nil
+}
+
+// ParseRecordNames is [ParseNames] for names of what a record has: a time step is an error.
+func ParseRecordNames(texts []string) ([]Name, error) {
+	names, err := ParseNames(texts)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		if !n.Step.IsZero() {
+			return nil, adviseField(fmt.Errorf("%s is a time step, which a record does not have", n.Text), n.Text)
+		}
+	}
+	return names, nil
+}
+
+// adviseField adds how the field of the message is written that has the name of a time step.
+func adviseField(err error, name string) error {
+	return hint.Wrap(err, "a field of the message that is called so is field(%q)", name)
 }
 
 // ParseNames parses the names of a list. Two that denote the same are an error, and so is more than

@@ -101,6 +101,25 @@ func TestParseNames(t *testing.T) {
 	}
 }
 
+func TestParseRecordNames(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[string]string{
+		`time field("5m") message.level a`: "",
+		"a 5m":                             "5m is a time step, which a record does not have; a field of the message that is called so is field(\"5m\")",
+		"day":                              "day is a time step, which a record does not have; a field of the message that is called so is field(\"day\")",
+		"a a":                              "a is named twice; ",
+	} {
+		names, err := field.ParseRecordNames(strings.Fields(list))
+		if want == "" {
+			if err != nil || len(names) != len(strings.Fields(list)) {
+				t.Errorf("%s: %v, %v", list, names, err)
+			}
+		} else if got := fmt.Sprintf("%v; %s", err, hint.Of(err)); got != want {
+			t.Errorf("%s: %s, want %s", list, got, want)
+		}
+	}
+}
+
 // wantName is what a text denotes, by expressions; "" if it is invalid.
 func wantName(text string) string {
 	fixed := "(time|level|service|source|instance|message)"

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"logstow/internal/hint"
 )
 
 // Step is the length of a time step. Steps of whole days are calendar days, of 23 to 25 hours: several
@@ -64,21 +62,18 @@ func parseStep(text string) (s Step, ok bool, err error) {
 	if !known || digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return s, false, nil
 	}
-	advice := func(err error) error {
-		return hint.Wrap(err, "a field of the message that is called so is field(%q)", text)
-	}
 	n, err := strconv.Atoi(digits)
 	if err != nil || time.Duration(n) > maxStepDays*day/unit {
-		return s, true, advice(fmt.Errorf("%s: a time step is at most %d days", text, maxStepDays))
+		return s, true, adviseField(fmt.Errorf("%s: a time step is at most %d days", text, maxStepDays), text)
 	}
 	length := time.Duration(n) * unit
 	switch {
 	case n == 0:
-		return s, true, advice(fmt.Errorf("%s: a time step is not 0", text))
+		return s, true, adviseField(fmt.Errorf("%s: a time step is not 0", text), text)
 	case length%day == 0:
 		return Step{days: int64(length / day), week: unit == 7*day}, true, nil
 	case length > day:
-		return s, true, advice(fmt.Errorf("%s: a time step of more than a day is of whole days", text))
+		return s, true, adviseField(fmt.Errorf("%s: a time step of more than a day is of whole days", text), text)
 	}
 	return Step{part: length}, true, nil
 }

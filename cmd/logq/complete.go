@@ -20,7 +20,7 @@ import (
 // completeFlag is the last argument of a command line to complete.
 const completeFlag = "--generate-bash-completion"
 
-// completeTime limits the listing of a store's services.
+// completeTime limits reading the stores.
 const completeTime = 3 * time.Second
 
 // The completion scripts of the shells.
@@ -43,7 +43,8 @@ func completionCommand(env environment) *ucli.Command {
   zsh, in ~/.zshrc:    source <(logq completion zsh)    after compinit
   fish:                logq completion fish | source    in config.fish
 
-Services are those of the store that the line, or $LOGSTOW_STORE, names.`,
+Services and fields are those of the store that the line, or $LOGSTOW_STORE,
+names; fields are those of the newest records of the service.`,
 		Action: quietPipe(func(c *ucli.Context) error {
 			script, known := map[string]string{"bash": bashScript, "zsh": zshScript, "fish": fishScript}[c.Args().First()]
 			if !known || c.NArg() != 1 {
@@ -141,9 +142,16 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 		}
 		return listFormats()
 	case "by":
-		return []string{"level", "minute", "hour", "day", "service", "source", "instance"}
-	case "sort", "distinct":
-		return []string{"time", "level", "service", "source", "instance", "message"}
+		return append([]string{"level", "minute", "hour", "day", "service", "source", "instance"}, fieldsOf(ctx, words, env, listedName)...)
+	case "sort":
+		if words[0] == "stats" {
+			return append(keysOf(words), "count")
+		}
+		fallthrough
+	case "fields", "distinct":
+		return append(fixedFields(), fieldsOf(ctx, words, env, listedName)...)
+	case "where":
+		return append([]string{"time", "level", "service", "source", "message"}, fieldsOf(ctx, words, env, conditionName)...)
 	case "plan":
 		return planModes()
 	case "tz":
@@ -158,12 +166,15 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 	return nil
 }
 
-// given are the values of a flag in words.
-func given(flag string, words []string) (all []string) {
+// given are the values in words of a flag, which has several names.
+func given(words []string, names ...string) (all []string) {
 	for i, word := range words {
-		if value, joined := strings.CutPrefix(word, "--"+flag+"="); joined {
+		name, value, joined := strings.Cut(word, "=")
+		switch {
+		case !slices.Contains(names, name):
+		case joined:
 			all = append(all, value)
-		} else if word == "--"+flag && i+1 < len(words) {
+		case i+1 < len(words):
 			all = append(all, words[i+1])
 		}
 	}
@@ -173,8 +184,22 @@ func given(flag string, words []string) (all []string) {
 // servicesOf are the services of the stores that words name. A store that cannot be
 // listed has none.
 func servicesOf(ctx context.Context, words []string, env environment) (all []string) {
-	specs := given("store", words)
-	for _, file := range given("grant", words) {
+	eachStore(ctx, words, env, func(ctx context.Context, s query.Store) {
+		names, _ := query.Services(ctx, s)
+		all = append(all, names...)
+	})
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// eachStore calls f with the stores that words name, for [completeTime] in all. One that cannot be opened
+// is left out, and --file names none.
+func eachStore(ctx context.Context, words []string, env environment, f func(context.Context, query.Store)) {
+	if len(given(words, "--file")) > 0 {
+		return
+	}
+	specs := given(words, "--store")
+	for _, file := range given(words, "--grant") {
 		specs = append(specs, "grant://"+file)
 	}
 	if spec := env.getenv("LOGSTOW_STORE"); len(specs) == 0 && spec != "" {
@@ -183,14 +208,11 @@ func servicesOf(ctx context.Context, words []string, env environment) (all []str
 	ctx, cancel := context.WithTimeout(ctx, completeTime)
 	defer cancel()
 	for _, spec := range specs {
-		s, err := open.Store(ctx, spec, open.Options{Getenv: env.getenv, Auth: strings.Join(given("auth", words), "")})
+		s, err := open.Store(ctx, spec, open.Options{Getenv: env.getenv, Auth: strings.Join(given(words, "--auth"), "")})
 		if err != nil {
 			continue
 		}
-		names, _ := query.Services(ctx, query.ReadOnly(s))
-		all = append(all, names...)
+		f(ctx, query.ReadOnly(s))
 		_ = s.Close() // nothing was written
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }

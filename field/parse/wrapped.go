@@ -39,7 +39,7 @@ func (s *Splitter) inner() bool {
 	return w.found
 }
 
-// all yields the fields of the wrapped line.
+// allInner yields the fields of the wrapped line; it reports whether to go on.
 func (s *Splitter) allInner(yield func(string, field.Value) bool) bool {
 	s.parser.formats.split(&s.wrapped.whole, s.wrapped.text, &s.parser.formats.all)
 	return s.allOf(&s.wrapped.whole, yield)

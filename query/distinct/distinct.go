@@ -16,7 +16,6 @@ import (
 	"logstow/query/stats"
 
 	"logstow/field"
-	"logstow/internal/hint"
 )
 
 // Value is a value of a field.
@@ -39,7 +38,7 @@ type Summary struct {
 	Unseen bool
 }
 
-// Options say how to find values.
+// Options are the settings of [Run].
 type Options struct {
 	// Limit is the number of values wanted; 0 is all.
 	Limit int
@@ -51,11 +50,11 @@ type Options struct {
 
 // Name parses the name of a field.
 func Name(text string) (field.Name, error) {
-	n, err := field.ParseName(text)
-	if err == nil && n.Step != (field.Step{}) {
-		err = hint.Wrap(fmt.Errorf("%s is a time step, which a record does not have", text), "a field of the message that is called so is field(%q)", text)
+	names, err := field.ParseRecordNames([]string{text})
+	if err != nil {
+		return field.Name{}, err
 	}
-	return n, err
+	return names[0], nil
 }
 
 // Run calls emit with the different values of a field of all records of segments that match, in the order of

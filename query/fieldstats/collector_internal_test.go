@@ -3,12 +3,15 @@ package fieldstats
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"weak"
 
 	"logstow/field"
 	"logstow/field/parse"
+	"logstow/query/fetch"
 	"logstow/query/source"
 	"logstow/segment"
 )
@@ -229,6 +232,51 @@ func TestReversed(t *testing.T) {
 	for range reversed(10) {
 		break
 	}
+}
+
+// Every task is in one part, the parts are of equal size, and a task that was taken is no longer in memory.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ blocks, parts, most int }{{0, 1, 0}, {1, 1, 1}, {2, 5, 1}, {10, 3, 4}, {100, 7, 15}} {
+		for _, step := range []int{1, 3} { // with 3, most blocks have no matches
+			o := &opened{}
+			kept := divided(o, c.blocks, c.parts, step)
+			n := 0
+			for part := range c.parts {
+				taken := o.take(uint64(part))
+				if len(taken) > c.most {
+					t.Errorf("%+v: %d tasks in part %d", c, len(taken), part)
+				}
+				for _, one := range taken {
+					if one.Block.Index != n*step {
+						t.Errorf("%+v: block %d, want %d", c, one.Block.Index, n*step)
+					}
+					n++
+				}
+			}
+			runtime.GC()
+			for index, p := range kept {
+				if p.Value() != nil {
+					t.Errorf("%+v: task %d is kept", c, index)
+				}
+			}
+			if n != len(kept) {
+				t.Errorf("%+v: %d of %d tasks", c, n, len(kept))
+			}
+			runtime.KeepAlive(o)
+		}
+	}
+}
+
+// divided divides the tasks of every step-th block.
+func divided(o *opened, blocks, parts, step int) (all []weak.Pointer[fetch.Task]) {
+	var tasks []*fetch.Task
+	for index := 0; index < blocks; index += step {
+		tasks = append(tasks, &fetch.Task{Block: segment.Block{Index: index}})
+		all = append(all, weak.Make(tasks[len(tasks)-1]))
+	}
+	o.divide(tasks, uint64(blocks), uint64(parts))
+	return all
 }
 
 func TestBlocksOf(t *testing.T) {

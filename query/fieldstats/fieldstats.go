@@ -23,14 +23,15 @@ type Stats struct {
 	// Sampled is set if there are more records, of a plan of about AllBlocks blocks.
 	Sampled   bool
 	AllBlocks uint64
-	// LeftOut is set if there are more names than are kept: those of the fewest records are missing.
+	// LeftOut is set if there are more names than are kept: those of the fewest records are missing, and
+	// counts of others that are rare may be too low.
 	LeftOut bool
 }
 
 // MaxTop is the greatest number of values of a field in [Stats].
 const MaxTop = 1000
 
-// Options say what to find out.
+// Options are the settings of [Collect].
 type Options struct {
 	// Records is about the number of matching records after which to stop; 0 reads all.
 	Records uint64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"logstow/query/fetch"
@@ -35,8 +36,26 @@ type part struct {
 type opened struct {
 	segment *source.Segment
 	once    sync.Once
-	tasks   []*fetch.Task
-	blocks  uint64
+	tasks   [][]*fetch.Task // of each part that was not taken yet
+}
+
+// divide divides the tasks of a segment of so many blocks, in their order, among a number of parts.
+func (o *opened) divide(tasks []*fetch.Task, blocks, parts uint64) {
+	o.tasks = make([][]*fetch.Task, parts)
+	for i := range parts {
+		n := slices.IndexFunc(tasks, func(t *fetch.Task) bool { return uint64(t.Block.Index) >= (i+1)*blocks/parts })
+		if n < 0 {
+			n = len(tasks)
+		}
+		o.tasks[i], tasks = slices.Clone(tasks[:n]), tasks[n:]
+	}
+}
+
+// take returns the tasks of a part, and drops them: a task holds what was read for it.
+func (o *opened) take(part uint64) []*fetch.Task {
+	tasks := o.tasks[part]
+	o.tasks[part] = nil
+	return tasks
 }
 
 // reversed yields the numbers below n, ordered by their bits in reverse: every beginning of that is spread
@@ -77,18 +96,13 @@ func spread(ctx context.Context, s *merge.Scheduler, segments []*source.Segment)
 				share = fetch.SmallBlob
 			}
 			o := s.Open(ctx, p.segment, share)
-			p.tasks = o.Tasks
+			var blocks uint64
 			if o.Footer != nil {
-				p.blocks = uint64(len(o.Footer.Blocks))
+				blocks = uint64(len(o.Footer.Blocks))
 			}
+			p.divide(o.Tasks, blocks, p.of)
 		})
-		var tasks []*fetch.Task
-		for _, t := range p.tasks {
-			if index := uint64(t.Block.Index); index >= p.number*p.blocks/p.of && index < (p.number+1)*p.blocks/p.of {
-				tasks = append(tasks, t)
-			}
-		}
-		return tasks
+		return p.take(p.number)
 	}
 	return func(yield func(*fetch.Task) bool) {
 		for tasks := range fetch.OrderedParallel(ctx, w, inOrder, func(part) int64 { return 1 }, open) {

@@ -60,8 +60,9 @@ type Field struct {
 	// are more.
 	Distinct int
 	More     bool
-	// Top are the most frequent ones, the most frequent first. With More, their counts are at least
-	// these, and values may be missing that less than one in 16 records has.
+	// Top are the most frequent ones, the most frequent first. With More, their counts are lower bounds,
+	// and values may be missing that less than one in 8 records has, others only where the memory for
+	// values is exceeded.
 	Top []Value
 }
 

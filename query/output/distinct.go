@@ -53,7 +53,7 @@ func (d *DistinctWriter) Write(v query.DistinctValue) error {
 		d.line = appendFlat(d.line, v.Text)
 	}
 	if d.terminal {
-		d.line = []byte(Visible(string(d.line)))
+		d.line = appendVisible(nil, d.line)
 	}
 	_, err := d.w.Write(append(d.line, '\n'))
 	return err

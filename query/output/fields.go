@@ -3,14 +3,12 @@ package output
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"logstow/field"
 	"logstow/field/parse"
-	"logstow/internal/hint"
 	"logstow/query"
 	"logstow/record"
 )
@@ -37,15 +35,11 @@ func CheckFields(names []string) error {
 
 // newColumns are the columns of names, and the names of those that are fields of the message.
 func newColumns(texts []string) (columns []column, fields []string, err error) {
-	names, err := field.ParseNames(texts)
+	names, err := field.ParseRecordNames(texts)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, name := range names {
-		if !name.Step.IsZero() {
-			err := fmt.Errorf("%s is a time step, which a record does not have", name.Text)
-			return nil, nil, hint.Wrap(err, "a field of the message that is called so is field(%q)", name.Text)
-		}
 		c := column{name: name.Text, fixed: name.Fixed}
 		if name.Fixed == "" {
 			c.index = len(fields)

@@ -13,13 +13,9 @@ type flatNames struct {
 	name []byte          // scratch
 }
 
-// isFixed reports whether a name is that of a key of the format itself.
-func isFixed(name string) bool {
-	switch name {
-	case "time", "level", "service", "source", "instance", "message", "message_base64", contextMark, lateMark:
-		return true
-	}
-	return false
+// isKey reports whether a name is that of a key of the format itself.
+func isKey(name string) bool {
+	return field.IsFixed(name) || name == "message_base64" || name == contextMark || name == lateMark
 }
 
 // appendFlatObject appends a record as a JSON object with the fields of its message.
@@ -53,7 +49,7 @@ func (o *Writer) appendFlatObject(dst []byte, m *query.Match) []byte {
 
 // appendMember appends a field of the message unless there was one of its name.
 func (o *Writer) appendMember(dst []byte, name string, v field.Value) []byte {
-	if isFixed(name) {
+	if isKey(name) {
 		name = "message." + name
 	}
 	f := &o.flat

@@ -70,7 +70,7 @@ const (
 	Parquet = "parquet"
 )
 
-// Options are how to print.
+// Options are the settings of a [Writer].
 type Options struct {
 	// Format is one of the formats of this package.
 	Format string
@@ -193,7 +193,6 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 			return nil, errors.New("a template names its fields itself")
 		}
 		o.append = o.template
-		opts.Template.begin(o)
 	}
 	var err error
 	if o.columns, o.fields, err = newColumns(opts.Fields); err != nil {
@@ -201,6 +200,8 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	}
 	o.auto, o.splitters = parse.Auto(), map[*parse.Parser]*parse.Splitter{}
 	switch {
+	case opts.Format == Template:
+		opts.Template.begin(o)
 	case opts.Format == CSV:
 		_, o.err = o.w.Write(o.csvHead())
 	case opts.Format == Parquet:

@@ -131,7 +131,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// A record does not wait for others for ever, and an error of the output is told.
+// A record does not wait for others for ever, and an error of the output is returned.
 func TestFlush(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/itchyny/timefmt-go"
 
+	"logstow/field"
 	"logstow/query"
 	"logstow/record"
 )
@@ -26,7 +27,7 @@ const MaxTemplate = 4096
 type RecordTemplate struct {
 	parsed *template.Template
 	values map[string]string // of the current record, by name
-	names  []string          // of the fields of the message
+	names  []string          // of the fields of the message that the template has
 	match  *query.Match
 	writer *Writer
 	out    bytes.Buffer
@@ -121,6 +122,7 @@ func (t *RecordTemplate) walk(node parse.Node) {
 			t.walk(one)
 		}
 	case *parse.CommandNode:
+		t.call(n)
 		for _, one := range n.Args {
 			t.walk(one)
 		}
@@ -141,33 +143,47 @@ func (t *RecordTemplate) branch(n *parse.BranchNode) {
 	t.walk(n.ElseList)
 }
 
-// name adds a field of the message to those to find.
+// call finds the name in {{field "name"}}.
+func (t *RecordTemplate) call(n *parse.CommandNode) {
+	if f, ok := n.Args[0].(*parse.IdentifierNode); !ok || f.Ident != "field" || len(n.Args) != 2 {
+		return
+	}
+	if name, ok := n.Args[1].(*parse.StringNode); ok {
+		t.add(name.Text)
+	}
+}
+
+// name adds what {{.name}} is to the fields to find.
 func (t *RecordTemplate) name(name string) {
-	if !slices.Contains(t.fixed(), name) && !slices.Contains(t.names, name) {
+	if !field.IsFixed(name) {
+		t.add(name)
+	}
+}
+
+// add adds a field of the message to those to find.
+func (t *RecordTemplate) add(name string) {
+	if !slices.Contains(t.names, name) {
 		t.names = append(t.names, name)
 	}
 }
 
-// fixed are the names of the fixed fields.
-func (t *RecordTemplate) fixed() []string {
-	return []string{"time", "level", "service", "source", "instance", "message"}
-}
-
 // begin makes the template that of a Writer.
-func (t *RecordTemplate) begin(o *Writer) { t.writer = o }
+func (t *RecordTemplate) begin(o *Writer) {
+	t.writer, o.fields = o, t.names
+}
 
 // field is the value of a field of the message.
 func (t *RecordTemplate) field(name string) string {
 	if t.match == nil {
 		return ""
 	}
-	i := slices.Index(t.names, name)
-	if i < 0 { // not known before
-		i = len(t.names)
-		t.names = append(t.names, name)
-		t.split()
+	if i := slices.Index(t.names, name); i >= 0 {
+		return t.visible(t.writer.splitter.Value(i).Text)
 	}
-	return t.visible(t.writer.splitter.Value(i).Text)
+	// A name that the template computes may be another one in each record.
+	computed := t.writer.parser(t.match).Splitter(name)
+	computed.Split(t.writer.message)
+	return t.visible(computed.Value(0).Text)
 }
 
 // time is the time of the record by a format of strftime.
@@ -190,16 +206,6 @@ func (t *RecordTemplate) visible(value []byte) string {
 	return string(value)
 }
 
-// split finds the fields of the message of the current record.
-func (t *RecordTemplate) split() {
-	o := t.writer
-	if len(t.names) != len(o.fields) {
-		o.fields = slices.Clone(t.names)
-		clear(o.splitters)
-	}
-	o.splitFields(t.match)
-}
-
 // run executes the template on the values.
 func (t *RecordTemplate) run() error {
 	t.out.Reset()
@@ -217,9 +223,9 @@ func (o *Writer) template(dst []byte, m *query.Match) []byte {
 	} {
 		t.values[name] = t.visible(value)
 	}
-	t.split()
+	o.splitFields(m)
 	for i, name := range t.names {
-		if !slices.Contains(t.fixed(), name) {
+		if !field.IsFixed(name) { // {{.time}} is the fixed field, whatever {{field "time"}} is
 			t.values[name] = t.visible(o.splitter.Value(i).Text)
 		}
 	}

@@ -1,6 +1,7 @@
 package output_test
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -32,9 +33,10 @@ func TestTemplate(t *testing.T) {
 		`{{time "%Y/%m/%d %H:%M:%S"}}`:                                                    "2026/11/20 16:04:05",
 		`{{json .text}} {{printf "%-5s|%.2s" .user .user}} {{len .user}}`:                 `"two\nlines" ann  |an 3`,
 		`{{.text}}`: "two\nlines",
-		`{{field .user}}{{field (printf "%s.%s" "http" "status")}}`:        "502",
-		`{{define "x"}}{{.user}}{{.http.status}}{{end}}{{template "x" .}}`: "ann502",
-		`{{eq .level "ERROR"}}{{"\t"}}{{.user | printf "%q"}}`:             "true\t\"ann\"",
+		`{{field .user}}{{field (printf "%s.%s" "http" "status")}}`:                               "502",
+		`{{.user | field}}{{"user" | field}}{{field .http.status}}{{field "time"}}|{{len .time}}`: "ann|35",
+		`{{define "x"}}{{.user}}{{.http.status}}{{end}}{{template "x" .}}`:                        "ann502",
+		`{{eq .level "ERROR"}}{{"\t"}}{{.user | printf "%q"}}`:                                    "true\t\"ann\"",
 		`{{.esc}}`: `\x1b[31m`,
 	} {
 		opts := output.Options{Format: output.Template, Template: compiled(t, text), Zone: time.FixedZone("", 3600), Terminal: true}
@@ -44,6 +46,30 @@ func TestTemplate(t *testing.T) {
 	}
 	if got := printed(t, output.Options{Format: output.Template, Template: compiled(t, `{{.time}} {{time "%H"}} {{.a}}`)}, "a=\x1b", "b"); got != "2026-11-20T15:04:05.123456789Z 15 \x1b\n2026-11-20T15:04:05.123456789Z 15 \n" {
 		t.Errorf("not on a terminal: %q", got)
+	}
+}
+
+// A name that is computed may be another one in each record: no record is slower for those before it.
+func TestTemplateComputedNames(t *testing.T) { // not parallel: it counts allocations
+	w, err := output.New(io.Discard, output.Options{Format: output.Template, Template: compiled(t, "{{field .user}}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := 0
+	perRecord := func(n int) float64 {
+		return testing.AllocsPerRun(n, func() {
+			user++
+			if err := w.Write(match(fmt.Sprintf(`{"user":"u%d","u%d":"x"}`, user, user))); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	first := perRecord(50)
+	if last := perRecord(500); last > 2*first {
+		t.Errorf("%.0f allocations a record, %.0f at first", last, first)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

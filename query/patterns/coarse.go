@@ -12,8 +12,8 @@ const (
 	hashGroups = 16
 	// groupLimit is how many shapes a group has at most, of more than MaxShapes, before it is coarse.
 	groupLimit = 64
-	// manyValues is how many bits of 64 are set by a word's values that are too many: about as many
-	// values.
+	// manyValues is the number of bits of 64, set by the values of a word, from which on the word is a
+	// wildcard: about as many values.
 	manyValues = 12
 	// keptColumns is how many words of a coarse group's shapes, from the first, may vary and be kept.
 	keptColumns = 3
@@ -33,15 +33,15 @@ type shapeSet struct {
 // group is a set of shapes with the same number of words.
 //
 // A group is coarse if it had more than groupLimit shapes while the counter had more than its limit.
-// Then, for each position of a word, a set of bits tells about how many values there were. A
-// position is a wildcard if it had manyValues, or if keptColumns positions before it vary. As sets
+// Then a set of bits for each position of a word has a bit for each value, several values may share one.
+// A position is a wildcard if manyValues bits are set, or if keptColumns positions before it vary. As sets
 // only grow, a position that is a wildcard remains one, and the shapes of a group depend on all
 // shapes ever added only: not on their order, nor on when the group became coarse.
 type group struct {
 	shapes map[string]*tally
 	// columns are the sets of the positions, nil unless the group is coarse.
 	columns []uint64
-	// wild tells which positions are wildcards.
+	// wild has the bits of the positions that are wildcards.
 	wild uint64
 	key  uint16
 }

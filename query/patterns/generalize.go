@@ -23,7 +23,7 @@ type draft struct {
 	// literals is how many words are not only wildcards.
 	literals int
 	tally    *tally
-	// wild tells which words were found to be variable.
+	// wild has the bits of the words that were found to be variable.
 	wild uint64
 	// into is the draft that this one was merged into, nil if it was not.
 	into  *draft
@@ -34,23 +34,28 @@ type draft struct {
 func newDraft(shape string, t *tally) *draft {
 	d := &draft{shape: shape, words: strings.Split(shape, " "), tally: t}
 	d.hashes = make([]uint64, len(d.words))
-	for i := range d.words {
-		d.set(i, d.words[i])
+	for i, word := range d.words {
+		d.add(i, word)
 	}
 	return d
 }
 
-// set sets a word.
-func (d *draft) set(i int, word string) {
-	d.sum -= d.hashes[i]
+// add adds a word at its position.
+func (d *draft) add(i int, word string) {
 	d.words[i], d.hashes[i] = word, mix(hashOf(word)+uint64(i))
 	d.sum += d.hashes[i]
-	d.literals = 0
-	for _, w := range d.words {
-		if isLiteral(w) {
-			d.literals++
-		}
+	if isLiteral(word) {
+		d.literals++
 	}
+}
+
+// set replaces a word.
+func (d *draft) set(i int, word string) {
+	d.sum -= d.hashes[i]
+	if isLiteral(d.words[i]) {
+		d.literals--
+	}
+	d.add(i, word)
 }
 
 // isLiteral reports whether a word has two letters in a row that are constant.
@@ -103,46 +108,51 @@ func generalize(drafts []*draft) []*draft {
 
 // replace replaces words that vary.
 func (d *draft) replace(varying map[place]string) {
-	words := slices.Clone(d.words)
-	for i := range d.words {
-		if word, ok := varying[place{i, d.sum - d.hashes[i]}]; ok {
-			words[i] = word
-		}
-	}
-	for i, word := range words {
-		if word != d.words[i] {
+	sum := d.sum // of the words before any is replaced
+	for i, before := range d.words {
+		if word, ok := varying[place{i, sum - d.hashes[i]}]; ok && word != before {
 			d.set(i, word)
 			d.wild |= 1 << i
 		}
 	}
 }
 
-// variable finds the places of variable words, and what replaces them.
+// variable finds the places of variable words in drafts, all of the same number of words, and what replaces
+// them.
 func variable(drafts []*draft) map[place]string {
-	at := map[place]*variants{}
-	for _, d := range drafts {
-		for i, word := range d.words {
+	varying := map[place]string{}
+	if len(drafts) == 0 {
+		return varying
+	}
+	first, more := map[uint64]string{}, map[uint64]*variants{} // by the sum of the other words
+	for i := range drafts[0].words {
+		clear(first)
+		clear(more)
+		for _, d := range drafts {
 			if !d.sustains(i) {
 				continue
 			}
-			p := place{i, d.sum - d.hashes[i]}
-			if v := at[p]; v != nil {
-				v.add(word)
-			} else {
-				at[p] = newVariants(word)
+			others := d.sum - d.hashes[i]
+			word, known := first[others]
+			if !known { // most are the only ones
+				first[others] = d.words[i]
+				continue
 			}
+			if more[others] == nil {
+				more[others] = newVariants(word)
+			}
+			more[others].add(d.words[i])
 		}
-	}
-	varying := map[place]string{}
-	for p, v := range at {
-		if word, ok := v.generalized(); ok {
-			varying[p] = word
+		for others, v := range more {
+			if word, ok := v.generalized(); ok {
+				varying[place{i, others}] = word
+			}
 		}
 	}
 	return varying
 }
 
-// sustains reports whether the other words of a draft tell enough without word i.
+// sustains reports whether enough of a draft is constant without word i: two words.
 func (d *draft) sustains(i int) bool {
 	others := d.literals
 	if isLiteral(d.words[i]) {

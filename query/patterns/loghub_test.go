@@ -12,7 +12,7 @@ import (
 	"logstow/query/patterns"
 )
 
-// labelled tells the event of each message of a real log.
+// labelled has the events of the messages of a real log.
 type labelled struct {
 	file string
 	// header is what precedes the message, as the benchmark of log parsers cuts it off.

@@ -195,7 +195,7 @@ func (m *masker) pairValue(i int) int {
 	return end
 }
 
-// isState reports whether a value tells a state rather than a name.
+// isState reports whether a value is a state, such as true or none, rather than a name.
 func isState(value []byte) bool {
 	if len(value) > len("false") {
 		return false

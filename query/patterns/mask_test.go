@@ -166,6 +166,16 @@ func TestText(t *testing.T) {
 		{`msg= n=1`, `msg= n=1`},
 		{`msg="open`, `"open`},
 		{`a msg=b message=c`, "b"},
+		// The text of a line that an agent wrapped is that of the line.
+		{`{"log":"{\"msg\":\"a \\\"b\\\" \\u00e9\"}\n","pod":"x"}`, `a "b" é`},
+		{`{"body":"level=info msg=\"user came\" n=1"}`, "user came"},
+		{`{"message":"{\"n\":1}"}`, `{"n":1}`},
+		{`{"message":"n=1 came"}`, `n=1 came`},
+		{`{"message":"{cut \"msg\":\"x\""}`, `{cut "msg":"x"`},
+		{`{"message":"it failed msg=5"}`, `it failed msg=5`},
+		{`{"message":"failed: {\"msg\":\"x\"}"}`, `failed: {"msg":"x"}`},
+		{`{"log":"{\"log\":\"{\\\"msg\\\":1}\"}"}`, `{"msg":1}`},
+		{`msg="{\"msg\":\"x\"}"`, `{"msg":"x"}`},
 	} {
 		if got := string(patterns.Text([]byte(c.message))); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.message, got, c.want)

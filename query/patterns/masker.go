@@ -32,7 +32,7 @@ const (
 // masker turns texts into shapes. It is for one goroutine.
 type masker struct {
 	classes [256]class
-	// path and value tell bytes that are part of a path and of the value of a pair.
+	// path and value are set for the bytes that are part of a path, and of the value of a pair.
 	path, value [256]bool
 
 	text  []byte

@@ -14,8 +14,9 @@ func partition(drafts []*draft) {
 	}
 	fewest, constant, varying := -1, 0, 0
 	var least int
+	values := map[uint64]struct{}{}
 	for i := range drafts[0].words {
-		n := countValues(drafts, i)
+		n := countValues(drafts, i, values)
 		switch {
 		case n == 1 && isLiteral(drafts[0].words[i]):
 			constant++
@@ -40,9 +41,9 @@ func partition(drafts []*draft) {
 	}
 }
 
-// countValues is the number of values of word i.
-func countValues(drafts []*draft, i int) int {
-	values := map[uint64]struct{}{}
+// countValues is the number of values of word i; it uses a map for them.
+func countValues(drafts []*draft, i int, values map[uint64]struct{}) int {
+	clear(values)
 	for _, d := range drafts {
 		values[d.hashes[i]] = struct{}{}
 	}

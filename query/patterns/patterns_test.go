@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -301,6 +302,30 @@ func TestManyShapes(t *testing.T) {
 	}
 }
 
+// Long messages that have nothing in common take memory for their words, not for each pair of a message and one
+// of its words.
+func TestResultMemory(t *testing.T) { // not parallel: it measures memory
+	const shapes, words = 3000, 60
+	r, names := rand.New(rand.NewPCG(1, 2)), strings.Split(named(3000), " ")
+	c := patterns.NewCounter(patterns.Always())
+	for range shapes {
+		var b []byte
+		for range words {
+			b = append(append(b, names[r.IntN(len(names))]...), ' ')
+		}
+		c.Add("web", record.Record{Message: b})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	n := len(c.Result().Templates)
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / shapes; n != shapes || each > 10<<10 {
+		t.Errorf("%d templates of %d shapes, %d bytes allocated for each", n, shapes, each)
+	} else {
+		t.Logf("%d bytes allocated for each shape", each)
+	}
+}
+
 // Shapes are grouped by their number of words and the first three that are not wildcards.
 func TestGroups(t *testing.T) {
 	t.Parallel()
@@ -321,7 +346,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A counter keeps no more than twice its limit of shapes, and tells how many records it left out.
+// A counter keeps no more than twice its limit of shapes, and counts the records that it left out.
 func TestTooManyShapes(t *testing.T) {
 	t.Parallel()
 	fill := func(prefix string) (*patterns.Counter, int) {

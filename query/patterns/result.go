@@ -27,7 +27,7 @@ type Template struct {
 	Example string
 	// Services are the services with such records, sorted, up to [MaxServices].
 	Services []string
-	// MoreServices tells that there are more.
+	// MoreServices is set if there are more.
 	MoreServices bool
 }
 
@@ -43,7 +43,7 @@ type Result struct {
 	// Ungrouped are the numbers of records that are in no template because there were too many shapes.
 	// Where it is not 0, Templates may depend on the order of records.
 	Ungrouped [2]uint64
-	// Coarse tells that there were more than [MaxShapes] shapes: words at positions with many values
+	// Coarse is set if there were more than [MaxShapes] shapes: words at positions with many values
 	// are wildcards.
 	Coarse bool
 
@@ -57,6 +57,7 @@ func (c *Counter) Result() *Result {
 		if d.into == nil {
 			addTally(templates, d.text(), d.tally)
 		}
+		d.words, d.hashes = nil, nil // they take more memory than the template
 	}
 	r := &Result{Records: c.total, Ungrouped: c.ungrouped, Coarse: c.set.coarse, ranges: c.ranges}
 	for text, t := range templates {
@@ -104,7 +105,7 @@ func addTally(to map[string]*tally, text string, t *tally) {
 
 // text is the draft's template: wildcards of which only a space is between are one.
 func (d *draft) text() string {
-	var text []byte
+	text := make([]byte, 0, len(d.shape))
 	for i, word := range d.words {
 		switch {
 		case i == 0:

@@ -10,13 +10,17 @@ import (
 const blanks = " \t\n\v\f\r"
 
 // texts finds the texts of messages. It is for one goroutine.
-type texts struct{ space []byte }
+type texts struct {
+	// spaces are those of texts without escapes: of a message, and of the line that it wraps.
+	spaces [2][]byte
+}
 
 // Text is the part of a message whose pattern counts: the first line, without blanks at its ends,
 // of the first string that is a member msg, message, log, event, text, body, short_message or
 // MESSAGE of the JSON object that the message is or ends with, or of the logfmt pair msg or message;
 // msg, message, log and MESSAGE go before the others. If there is none, it is the first line of the
-// message itself. It may be a view into the message.
+// message itself. Where the member is a line that an agent wrapped, a JSON object or one that starts with
+// a logfmt pair, it is the text of that line. It may be a view into the message.
 func Text(message []byte) []byte {
 	var t texts
 	return t.text(message)
@@ -24,15 +28,34 @@ func Text(message []byte) []byte {
 
 // text is as Text. The result is valid until the next call.
 func (t *texts) text(message []byte) []byte {
+	text, isMember := textOf(message, &t.spaces[0])
+	if isMember && (text[0] == '{' || startsWithPair(text)) {
+		text, _ = textOf(text, &t.spaces[1])
+	}
+	return text
+}
+
+// textOf is the text of a line that wraps none; isMember is set if it is that of a JSON object.
+func textOf(message []byte, space *[]byte) (text []byte, isMember bool) {
 	line := firstLine(message)
 	if object := objectOf(bytes.Trim(message, blanks), line); object != nil {
-		if text := t.member(object); len(text) > 0 {
-			return text
+		if text := member(object, space); len(text) > 0 {
+			return text, true
 		}
-	} else if text := t.pair(line); len(text) > 0 {
-		return text
+	} else if text := pair(line, space); len(text) > 0 {
+		return text, false
 	}
-	return line
+	return line, false
+}
+
+// startsWithPair reports whether a line starts with the name of a logfmt pair and =.
+func startsWithPair(line []byte) bool {
+	for i, c := range line {
+		if !isAlnum(c) && c != '_' && c != '.' && c != '-' {
+			return c == '=' && i > 0
+		}
+	}
+	return false
 }
 
 // firstLine is the first line of b that is not blank, without blanks at its ends.
@@ -76,19 +99,19 @@ func objectOf(message, line []byte) []byte {
 }
 
 // member is the text of the message member of an object.
-func (t *texts) member(object []byte) []byte {
+func member(object []byte, space *[]byte) []byte {
 	var second []byte
 	for members := jsontext.Object(object); ; {
 		name, value, ok := members.Next()
 		if !ok {
-			return t.unquote(second)
+			return unquote(second, space)
 		}
 		if value[0] != '"' {
 			continue
 		}
 		switch string(name) {
 		case "msg", "message", "log", "MESSAGE":
-			if text := t.unquote(value); len(text) > 0 {
+			if text := unquote(value, space); len(text) > 0 {
 				return text
 			}
 		case "event", "text", "body", "short_message":
@@ -100,20 +123,20 @@ func (t *texts) member(object []byte) []byte {
 }
 
 // unquote is the first line of a JSON string.
-func (t *texts) unquote(value []byte) []byte {
+func unquote(value []byte, space *[]byte) []byte {
 	if len(value) < 2 {
 		return nil
 	}
 	text := value[1 : len(value)-1]
 	if bytes.IndexByte(text, '\\') >= 0 {
-		t.space = jsontext.Unescape(t.space[:0], text)
-		text = t.space
+		*space = jsontext.Unescape((*space)[:0], text)
+		text = *space
 	}
 	return firstLine(text)
 }
 
 // pair is the value of the logfmt pair msg or message.
-func (t *texts) pair(line []byte) []byte {
+func pair(line []byte, space *[]byte) []byte {
 	for _, key := range []string{"msg=", "message="} {
 		for at := 0; ; {
 			next := bytes.Index(line[at:], []byte(key))
@@ -128,7 +151,7 @@ func (t *texts) pair(line []byte) []byte {
 			value := line[at:]
 			if len(value) > 0 && value[0] == '"' {
 				if end := jsontext.StringEnd(value, 1); end > 0 {
-					return t.unquote(value[:end+1])
+					return unquote(value[:end+1], space)
 				}
 			}
 			if end := bytes.IndexAny(value, " \t"); end >= 0 {

@@ -8,11 +8,9 @@ package sorting
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"logstow/field"
-	"logstow/internal/hint"
 	"logstow/record"
 )
 
@@ -52,14 +50,11 @@ func Parse(texts []string) (*Order, error) {
 		names[i], it.descending = cutDirection(text)
 		o.items = append(o.items, it)
 	}
-	parsed, err := field.ParseNames(names)
+	parsed, err := field.ParseRecordNames(names)
 	if err != nil {
 		return nil, err
 	}
 	for i, n := range parsed {
-		if n.Step != (field.Step{}) {
-			return nil, hint.Wrap(fmt.Errorf("%s is a time step, which a record does not have", n.Text), "a field of the message that is called so is field(%q)", n.Text)
-		}
 		it := &o.items[i]
 		if it.fixed = n.Fixed; n.IsField() {
 			it.index = len(o.fields)

@@ -12,7 +12,7 @@ import (
 	"logstow/record"
 )
 
-// Options say how to sort.
+// Options are the settings of a sort.
 type Options struct {
 	// Limit is the number of records wanted; 0 is all.
 	Limit int
