@@ -24,8 +24,8 @@ type Limits struct {
 	Target int64
 	// Inputs, Blocks and Footer (bytes of footer and list of inputs, estimated) end an output too.
 	Inputs, Blocks, Footer int
-	// Late is how many segments that came after the first output make another; fewer, but
-	// more than one, do when the oldest was stored LateAge ago. The first is made of two or more.
+	// Late is how many segments that were stored after the first output make another; fewer, but more than one, do
+	// when one of them was stored before it, so that it did not fit, or LateAge ago. The first is made of two or more.
 	Late    int
 	LateAge time.Duration
 }
@@ -109,8 +109,8 @@ func (h *Hour) Plan(l Limits, now time.Time, skip func(containment.Segment) bool
 	for _, parser := range slices.Sorted(maps.Keys(byParser)) {
 		eligible := byParser[parser]
 		slices.SortFunc(eligible, compareStart)
-		first := !slices.ContainsFunc(h.Outputs, func(o containment.Output) bool { return o.Meta.Parse == parser })
-		for ; l.worthwhile(first, eligible, now); first = false {
+		first, later := h.firstOutput(parser)
+		for ; l.worthwhile(eligible, later, first, now); later = true {
 			next := len(h.Outputs) + len(plans) + 1
 			if next > blobnaming.MaxGeneration {
 				return nil, fmt.Errorf("%s has %d generations", h.Scope, next-1)
@@ -132,14 +132,23 @@ func (l Limits) mergeable(s containment.Segment) bool {
 		s.Size <= l.Target/2 && (s.Tier == "" || s.Tier == store.Hot)
 }
 
-// worthwhile reports whether eligible segments are enough for a generation: the first of their parser or
-// a later one.
-func (l Limits) worthwhile(first bool, eligible []containment.Segment, now time.Time) bool {
-	if !first && len(eligible) > 0 && len(eligible) >= l.Late {
+// firstOutput is when the first output of a parser was stored, if there is one.
+func (h *Hour) firstOutput(parser string) (created time.Time, ok bool) {
+	i := slices.IndexFunc(h.Outputs, func(o containment.Output) bool { return o.Meta.Parse == parser })
+	if i < 0 {
+		return created, false
+	}
+	return h.Outputs[i].Created, true
+}
+
+// worthwhile reports whether eligible segments are enough for a generation: the first of their parser, or a
+// later one. The first was stored at a time, which is zero if it is only planned.
+func (l Limits) worthwhile(eligible []containment.Segment, later bool, first, now time.Time) bool {
+	if later && len(eligible) > 0 && len(eligible) >= l.Late {
 		return true
 	}
-	return len(eligible) > 1 && (first || slices.ContainsFunc(eligible, func(s containment.Segment) bool {
-		return now.Sub(s.Created) >= l.LateAge
+	return len(eligible) > 1 && (!later || slices.ContainsFunc(eligible, func(s containment.Segment) bool {
+		return s.Created.Before(first) || now.Sub(s.Created) >= l.LateAge
 	}))
 }
 

@@ -49,6 +49,8 @@ func TestPlan(t *testing.T) {
 		return append(containmenttest.Plains(1, 2), containmenttest.Plain(3, f))
 	}
 	first := containmenttest.OutputOf(1, containmenttest.Plains(1, 3))
+	second := first
+	second.Created = containmenttest.Plain(1, nil).Created.Add(time.Second)
 	for name, c := range map[string]struct {
 		plain   []containment.Segment
 		outputs []containment.Output
@@ -65,6 +67,8 @@ func TestPlan(t *testing.T) {
 		"eight late ones":          {containmenttest.Plains(1, 11), []containment.Output{first}, nil, "[[4 5 6 7 8 9 10 11]]"},
 		"two old late ones":        {containmenttest.Plains(1, 5), []containment.Output{first}, func(l *Limits) { l.LateAge = time.Hour }, "[[4 5]]"},
 		"two late ones, not a day": {containmenttest.Plains(1, 5), []containment.Output{first}, func(l *Limits) { l.LateAge = time.Hour + 1 }, "[]"},
+		"two that did not fit":     {containmenttest.Plains(1, 5), []containment.Output{second}, nil, "[[4 5]]"},
+		"one that did not fit":     {containmenttest.Plains(1, 4), []containment.Output{second}, nil, "[]"},
 		"of two parsers":           {append(containmenttest.Plains(1, 2), parsed(3, 5)...), nil, nil, "[[1 2] [3 4 5]]"},
 		"first of its parser":      {append(containmenttest.Plains(1, 4), parsed(5, 6)...), []containment.Output{first}, nil, "[[5 6]]"},
 		"late ones of a parser":    {append(containmenttest.Plains(1, 10), parsed(11, 11)...), []containment.Output{first}, nil, "[]"},

@@ -2,6 +2,7 @@ package parse_test
 
 import (
 	"bytes"
+	"slices"
 	"encoding/json"
 	"testing"
 
@@ -56,9 +57,25 @@ func checkSplitter(t *testing.T, p *parse.Parser, message []byte) {
 			}
 		}
 	}
+	checkValues(t, p, message, names)
 	p.Level(message)
 	if !bytes.Equal(original, message) {
 		t.Fatalf("%q is changed to %q", original, message)
+	}
+}
+
+// checkValues checks that Values are those of Value.
+func checkValues(t *testing.T, p *parse.Parser, message []byte, names []string) {
+	t.Helper()
+	slices.Sort(names)
+	names = slices.Compact(names)
+	s, one := p.Splitter(names...), p.Splitter(names...)
+	s.Split(message)
+	one.Split(message)
+	for i, got := range s.Values() {
+		if want := one.Value(i); got.Kind != want.Kind || !bytes.Equal(got.Text, want.Text) {
+			t.Fatalf("%s: %q of %q is %d %q of all names, want %d %q", p, names[i], message, got.Kind, got.Text, want.Kind, want.Text)
+		}
 	}
 }
 

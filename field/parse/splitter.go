@@ -81,7 +81,7 @@ func (s *Splitter) Split(message []byte) {
 // Values are the values of all names, in their order; they are different names. It is quicker than [Splitter.Value] of
 // each if most of them are in the message.
 func (s *Splitter) Values() []field.Value {
-	if s.set != nil && s.line.rest != nil && !s.inner() && s.set.Find(s.line.rest, s.values) {
+	if s.set != nil && len(s.line.rest) == len(s.message) && !s.inner() && s.set.Find(s.line.rest, s.values) {
 		return s.values
 	}
 	for i := range s.values {
