@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -118,6 +119,12 @@ func (l listing) read(dir string) *directory {
 	}
 	l.dirs[dir] = d
 	return d
+}
+
+// exists reports whether there is a file or directory at a path, as far as is known.
+func (l listing) exists(path string) bool {
+	_, err := l.fs.stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // resolved is a path with symbolic links resolved, as far as possible.
