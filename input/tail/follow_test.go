@@ -2,8 +2,10 @@ package tail_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -283,4 +285,44 @@ func TestPipeIsNotOpened(t *testing.T) {
 		}
 		_ = r.Close()
 	}
+}
+
+// A closed file that is rewritten in its old size while no more files can be opened is read once it can be.
+func TestRewrittenAtOpenLimit(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	const busy = 6 // as many as are open with MaxOpen 8
+	name := func(i int) string { return fmt.Sprintf("%d.log", i) }
+	for i := range busy {
+		put(t, dir, name(i), "")
+	}
+	put(t, dir, "last.log", "1\n")
+	path := filepath.Join(dir, "last.log")
+	setTime := func(at time.Time) { // the file is read behind the others
+		t.Helper()
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	future := time.Now().Add(24 * time.Hour)
+	setTime(future)
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true, MaxOpen: 8})
+		f.expect(time.Second, "last.log: 1")
+		for i := range busy { // opening one after the other closes last.log
+			add(t, f.path(name(i)), "x\n")
+			f.expect(2*time.Second, name(i)+": x")
+		}
+		for i := range busy {
+			add(t, f.path(name(i)), strings.Repeat(strings.Repeat("y", 1<<10)+"\n", 1<<11)) // more than is read at a time
+		}
+		put(t, dir, "last.log", "2\n")
+		setTime(future.Add(time.Second))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		f.stop()
+		if got := s.take(); !slices.Contains(got, "last.log: 2") {
+			t.Errorf("%d lines, not that of the rewritten file", len(got))
+		}
+	})
 }

@@ -74,12 +74,10 @@ func (r *reader) isActive(f *file) bool {
 // more. Errors of the file are logged; err ends the run.
 func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 	e, fileErr := f.look()
-	changed := e.modified != f.modified
+	if fileErr == nil && f.kind == plain && e.size == f.lines.Offset() && e.modified == f.modified {
+		return false, r.idle(ctx, f)
+	}
 	if fileErr == nil {
-		f.size, f.modified = e.size, e.modified
-		if f.kind == plain && f.size == f.lines.Offset() && !changed {
-			return false, r.idle(ctx, f)
-		}
 		fileErr = f.reopen()
 	}
 	switch {
@@ -90,6 +88,9 @@ func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 	case fileErr != nil:
 		r.note(f.location, fileErr)
 		return false, nil
+	}
+	f.size, f.modified = e.size, e.modified // not before: until it is open, it is changed
+	switch {
 	case f.kind == plain && (f.size < f.lines.Offset() || !f.matchesHead(f.opened)):
 		return true, r.truncated(ctx, f) // a copy of the former content goes first
 	case f.kind == plain && f.size == f.lines.Offset():
