@@ -164,7 +164,7 @@ func (v view) unknown(c *candidate, kind kind) action {
 	}
 	switch {
 	case kind == compressed && c.includeCompressed:
-		return action{verb: markCopy, kind: kind} // the next run must not read it either
+		return action{verb: markCopy} // the next run must not read it either
 	case kind == compressed:
 		return action{verb: skip}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/internal/hint"
 )
 
 // tracker decides which files are read, and executes the decisions.
@@ -115,7 +116,10 @@ func (t *tracker) openCandidate(c *candidate) (renamed bool, err error) {
 		return false, err
 	}
 	id := c.id
-	c.entry = newEntry(c.path, info)
+	if c.entry = newEntry(c.path, info); c.id != id && t.opts.Once {
+		err := fmt.Errorf("cannot read %s: it was replaced by another file", c.path)
+		return true, hint.Wrap(err, "run again, and let a pattern match the renamed file")
+	}
 	return c.id != id, nil
 }
 
