@@ -23,6 +23,8 @@ type following struct {
 	dir  string
 	sink *sink
 	stop func()
+	// tailer may be used while it waits.
+	tailer *tail.Tailer
 }
 
 func follow(t *testing.T, dir string, s *sink, opts tail.Options) *following {
@@ -35,7 +37,7 @@ func follow(t *testing.T, dir string, s *sink, opts tail.Options) *following {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- tailer.Run(ctx) }()
-	f := &following{t: t, dir: dir, sink: s}
+	f := &following{t: t, dir: dir, sink: s, tailer: tailer}
 	f.stop = func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -325,4 +327,39 @@ func TestRewrittenAtOpenLimit(t *testing.T) {
 			t.Errorf("%d lines, not that of the rewritten file", len(got))
 		}
 	})
+}
+
+// A file that cannot be read for a while, as on a network file system, is not taken for truncated.
+func TestUnreadableForAWhile(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n")
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true})
+		f.expect(2*time.Second, "a.log: 1")
+		if err := f.tailer.FailReads(); err != nil {
+			t.Fatal(err)
+		}
+		add(t, f.path("a.log"), "2\n")
+		f.expect(10*time.Second, "a.log: 2")
+		f.stop()
+	})
+}
+
+// A file that can be opened but not read is not identified: it has no position that is wrong later.
+func TestUnreadableHasNoPosition(t *testing.T) {
+	t.Parallel()
+	const unreadable = "/proc/self/mem"
+	if _, err := os.Stat(unreadable); err != nil {
+		t.Skip("no /proc")
+	}
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n")
+	if err := os.Symlink(unreadable, filepath.Join(dir, "b.log")); err != nil {
+		t.Fatal(err)
+	}
+	again(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true}, "a.log: 1")
+	if n := len(s.Positions("file:")); n != 1 {
+		t.Errorf("%d positions", n)
+	}
 }

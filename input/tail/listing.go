@@ -2,6 +2,7 @@ package tail
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,13 +73,19 @@ func (system) open(path string) (content, entry, error) {
 
 func (system) resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
-// openFile opens a file for reading without waiting for the writer of a pipe.
+// openFile opens a file for reading without waiting for the writer of a pipe. That a regular file
+// cannot be read is an error too: its content identifies it.
 func openFile(path string) (*os.File, entry, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
 	if err != nil {
 		return nil, entry{}, err
 	}
 	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		if _, err = f.ReadAt(make([]byte, 1), 0); errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
 	if err != nil {
 		_ = f.Close()
 		return nil, entry{}, err

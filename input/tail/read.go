@@ -80,6 +80,10 @@ func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 	if fileErr == nil {
 		fileErr = f.reopen()
 	}
+	unchanged := true
+	if fileErr == nil && f.kind == plain {
+		unchanged, fileErr = f.matchesHead(f.opened)
+	}
 	switch {
 	case errors.Is(fileErr, errTooManyOpen):
 		return true, nil
@@ -87,11 +91,12 @@ func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 		return r.missing(ctx, f)
 	case fileErr != nil:
 		r.note(f.location, fileErr)
+		r.open.close(&f.handle) // another handle may be readable
 		return false, nil
 	}
 	f.size, f.modified = e.size, e.modified // not before: until it is open, it is changed
 	switch {
-	case f.kind == plain && (f.size < f.lines.Offset() || !f.matchesHead(f.opened)):
+	case f.kind == plain && (f.size < f.lines.Offset() || !unchanged):
 		return true, r.truncated(ctx, f) // a copy of the former content goes first
 	case f.kind == plain && f.size == f.lines.Offset():
 		return false, r.idle(ctx, f)

@@ -99,28 +99,25 @@ func (t *tracker) openCandidate(c *candidate) (renamed bool, err error) {
 	if c.content != nil {
 		return false, nil
 	}
-	flags := os.O_RDONLY
-	if !c.pipe { // it may be one by now
-		flags |= nonblocking
+	path, e := cmp.Or(c.shown, c.path), c.entry
+	var f *os.File
+	if c.pipe {
+		f, err = os.Open(path)
+	} else {
+		f, e, err = openFile(path)
 	}
-	f, err := os.OpenFile(cmp.Or(c.shown, c.path), flags, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !t.opts.Once:
 		return true, nil
 	case err != nil:
 		return false, err
 	}
-	c.content = f
-	info, err := f.Stat()
-	if err != nil {
-		return false, err
+	renamed, e.path = e.id != c.id, c.path
+	if c.content, c.entry = f, e; renamed && t.opts.Once {
+		err = fmt.Errorf("cannot read %s: it was replaced by another file", c.path)
+		err = hint.Wrap(err, "run again, and let a pattern match the renamed file")
 	}
-	id := c.id
-	if c.entry = newEntry(c.path, info); c.id != id && t.opts.Once {
-		err := fmt.Errorf("cannot read %s: it was replaced by another file", c.path)
-		return true, hint.Wrap(err, "run again, and let a pattern match the renamed file")
-	}
-	return c.id != id, nil
+	return renamed, err
 }
 
 // execute executes an action. It returns the file if it is being read now.
