@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/blobnaming"
@@ -138,8 +138,8 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 	}
 	o.Services = cli.List(c, "service")
 	for _, pattern := range o.Services {
-		if _, err := path.Match(pattern, ""); err != nil {
-			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, err))
+		if !doublestar.ValidatePattern(pattern) {
+			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, doublestar.ErrBadPattern))
 		}
 	}
 	for _, class := range cli.List(c, "class") {
