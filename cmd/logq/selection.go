@@ -39,7 +39,7 @@ func selectionFlags() []ucli.Flag {
 // limitFlags are the flags for the plan and the limits.
 func limitFlags() []ucli.Flag {
 	return cli.Categorize(categoryLimits,
-		&ucli.StringFlag{Name: "max-bytes", Usage: "`SIZE`: stop, with status 3, before more is read from storage: 500MB, 2GiB (default: no limit)"},
+		&ucli.StringFlag{Name: "max-bytes", Usage: "`SIZE`: stop, with status 3, before more is read from storage, such as 500MB or 2GiB (default: no limit)"},
 		&ucli.Float64Flag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before requests cost more (default: no limit)"},
 		&ucli.StringFlag{Name: "prices", Usage: "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
 		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "`MODE`: how segments are found: list (by name, complete), index (fewer requests, may miss the newest) or auto (list)"},

@@ -131,7 +131,7 @@ func runFlags() []ucli.Flag {
 func authFlag() ucli.Flag {
 	return &ucli.StringFlag{
 		Name: "auth", EnvVars: []string{azure.AuthEnv}, Category: categoryStore,
-		Usage: "`KIND`: Azure credential: auto, key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)",
+		Usage: "`KIND`: Azure credential: auto (the first that is set), key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)",
 		Action: func(_ *ucli.Context, kind string) error {
 			if _, err := azure.ParseAuth(kind); err != nil {
 				return cli.Usagef("--auth: %w", err)
