@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/time/rate"
 
 	"logstow/blobnaming"
@@ -25,7 +25,7 @@ import (
 
 // Options say what Run does. DefaultOptions are those of shipper compact.
 type Options struct {
-	// Services are names or globs ('*', '?', '[…]') of services; none is all.
+	// Services are names or globs ('*', '?', '[…]', '{…,…}') of services; none is all.
 	Services []string
 	// Classes are retention classes, "" the default one; none is all.
 	Classes []string
@@ -216,7 +216,7 @@ func (r *run) services(ctx context.Context) (all []string, err error) {
 // wanted reports whether a service matches one of the patterns, or there are none.
 func wanted(patterns []string, service string) bool {
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := path.Match(pattern, service)
+		ok, err := doublestar.Match(pattern, service)
 		return ok && err == nil
 	})
 }

@@ -93,6 +93,26 @@ func TestCompact(t *testing.T) {
 	}
 }
 
+// Services are selected by name and by glob, as in queries.
+func TestServices(t *testing.T) {
+	t.Parallel()
+	rnd := random(t)
+	s := openStore(t)
+	for _, service := range []string{"api", "web", "web-2", "other"} {
+		newFleet(t, s, rnd, service).fill(hour(), 2, 5)
+	}
+	for _, c := range []struct {
+		services []string
+		want     int
+	}{{nil, 4}, {[]string{"api"}, 1}, {[]string{"web*"}, 2}, {[]string{"{api,web}", "o?her"}, 3}, {[]string{"w"}, 0}} {
+		o := options(t)
+		o.DryRun, o.Services = true, c.services
+		if report := run(t, s, o); report.Services != c.want {
+			t.Errorf("%q: %d services, want %d", c.services, report.Services, c.want)
+		}
+	}
+}
+
 // The merge in little memory, through runs in the temporary file, makes the same bytes.
 func TestSpill(t *testing.T) {
 	t.Parallel()

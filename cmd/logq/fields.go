@@ -40,8 +40,8 @@ func fieldsCommand(env environment) *ucli.Command {
 logq fields --since 2h -l error+ --where 'status >= 500' --top 10
 logq fields --since 1d -o json --all`,
 		ArgsUsage: "[PATTERN...]",
-		Description: fmt.Sprintf(`Prints which fields the messages of the records have that query would print: the
-name as --fields, --by and --where take it, the types of its values, coverage (the
+		Description: fmt.Sprintf(`Prints which fields the messages of the records have that query would print
+(logq query --help has the rules of the selection): the name as --fields, --by and --where take it, the types of its values, coverage (the
 share of the records that have it), the number of different values, and the most
 frequent ones with their shares of the records that have the field. Coverage is of
 the records of all selected services together. Without a range it is the last

@@ -39,9 +39,9 @@ func variables() []cli.Variable {
 		{Name: "LOGSTOW_CACHE_DIR", Usage: "directory of the cache (default: logstow in $XDG_CACHE_HOME or ~/.cache)", Commands: []string{query, stats, fields, patterns}},
 		{Name: "LOGSTOW_CACHE_SIZE", Usage: "maximum disk usage of the cache (default: 1GiB)", Commands: []string{query, stats, fields, patterns}},
 		{Name: "LOGSTOW_PRICES", Usage: "file with the prices of requests", Commands: []string{query, stats, fields, patterns}},
-		{Name: "LOGSTOW_PAGER", Usage: "pager for long output (default: $PAGER, else less; cat is none)", Commands: []string{query, stats, fields, patterns, segments}},
-		{Name: "COLUMNS", Usage: "width of the terminal, if it is not that which the terminal reports", Commands: []string{query}},
-		{Name: "NO_COLOR", Usage: "if set, --color auto is never", Commands: []string{query}},
+		{Name: "LOGSTOW_PAGER", Usage: "pager for long output (default: $PAGER, else less); cat disables it", Commands: []string{query, stats, fields, patterns, segments}},
+		{Name: "COLUMNS", Usage: "width of the terminal (default: as the terminal reports)", Commands: []string{query}},
+		{Name: "NO_COLOR", Usage: "if set, --color auto prints no colours", Commands: []string{query}},
 	}
 }
 
@@ -60,7 +60,7 @@ func instead() map[string]string {
 		follow:   {"tail", "follow", "watch", "stream", "live"},
 		count:    {"count", "aggregate", "top", "histogram", "summary", "group", "report"},
 		services: {"ls", "list", "info", "status", "blobs", "files", "sources", "store", "stores"},
-		shipper:  {"run", "ship", "check", "retain", "verify", "reindex", "grant"},
+		shipper:  {"run", "ship", "check", "quarantine", "retain", "compact", "verify", "reindex", "grant"},
 	} {
 		for _, word := range all {
 			words[word] = hint

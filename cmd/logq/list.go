@@ -27,6 +27,8 @@ func servicesCommand(env environment) *ucli.Command {
 		UsageText: `logq services
 logq services --store /var/lib/logs
 logq services --store azblob://logs --auth msi`,
+		Description: `Exit status: 0 found, 1 no service has logs, 2 wrong command line, 3 incomplete or
+failed, 4 access denied, 130 interrupted.`,
 		Flags:  storeFlags(),
 		Action: quietPipe(func(c *ucli.Context) error { return listServices(c, env) }),
 	}
@@ -81,8 +83,15 @@ func segmentsCommand(env environment) *ucli.Command {
 		UsageText: `logq segments -s shop
 logq segments --since yesterday -o json
 logq segments --from 2026-11-20 --to 2026-11-21`,
+		Description: `Prints of each segment the name, the times of its first and last record, the
+number of records, their size as text (RAW) and as stored, in bytes, the number of
+records of each level, instance and class. Segments that compaction has merged into
+another are not printed; with -o json that one has their number.
+
+Exit status: 0 found, 1 no segment matches, 2 wrong command line, 3 incomplete or
+failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(storeFlags(), rangeFlags(), cli.Categorize(categoryOutput,
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, or json (one object a line)"})),
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: report.Table, Usage: "`FORMAT`: table, or json (one object a line); both use UTC without --tz"})),
 		Action: quietPipe(func(c *ucli.Context) error { return listSegments(c, env) }),
 	}
 }

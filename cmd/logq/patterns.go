@@ -29,8 +29,8 @@ func patternsCommand(env environment) *ucli.Command {
 logq patterns --since 3h --before '1 hour ago' -n 10
 logq patterns --from -26h --before -25h --after -2h --to -1h -l warn+`,
 		ArgsUsage: "[PATTERN...]",
-		Description: fmt.Sprintf(`Groups the records that query would print by the template of their message: its
-constant words, with %s for what varies. Prints for each template the number
+		Description: fmt.Sprintf(`Groups the records that query would print (logq query --help has the rules of the
+selection) by the template of their message: its constant words, with %s for what varies. Prints for each template the number
 of records, their share of all selected records, the times of the first and the
 last record, and an example. Of a JSON or logfmt message the template is that of
 its text (msg, message, log), of several lines that of the first.

@@ -16,10 +16,10 @@ import (
 
 func queryCommand(env environment) *ucli.Command {
 	flags := slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
-		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, flat, csv, parquet, pretty or template=TEXT (default: pretty on a terminal, else text)"},
-		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: column to print: time, level, service, source, instance, message or a field of the message (parquet: a field to add to those six); NAME[,NAME...], repeatable"},
-		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N records"},
-		&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first"},
+		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`FORMAT`: raw, text, json, flat, csv, parquet, pretty or template=TEXT; all but pretty use UTC without --tz (default: pretty on a terminal, else text)"},
+		&cli.ListFlag{Name: "fields", Commas: true, Usage: "`NAME`: print only these columns: time, level, service, source, instance, message or fields of the message; a list, repeatable"},
+		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "`N`: print only the first N records (default: all)"},
+		&ucli.BoolFlag{Name: "newest", Usage: "print the newest record first; with -n the newest N"},
 		&ucli.IntFlag{Name: "tail", Usage: "`N`: print only the last N records, oldest first; with -f, before new ones"},
 		&ucli.IntFlag{Name: "after-context", Aliases: []string{"A"}, Usage: "`N`: print N records of the same source after each match, matching or not"},
 		&ucli.IntFlag{Name: "before-context", Aliases: []string{"B"}, Usage: "`N`: print N records of the same source before each match, matching or not"},
@@ -31,7 +31,7 @@ func queryCommand(env environment) *ucli.Command {
 		&ucli.BoolFlag{Name: "wrap", Usage: "print long lines whole in pretty, instead of cutting them at the terminal's width"},
 		&ucli.BoolFlag{Name: "explain", Usage: "also report the plan, bytes read and estimated cost on standard error; as JSON with -o json"},
 	), cli.Categorize(categoryFollow,
-		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted"},
+		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "poll for new segments and print their records, until interrupted; before, those of a given range or --tail"},
 		&ucli.StringFlag{Name: "follow-window", Usage: "`DURATION`: maximum age of records that arrive late and are still printed (default: 2h)"},
 		&ucli.StringFlag{Name: "follow-interval", Usage: "`DURATION`: interval between polls (default: 2s)"},
 	), limitFlags(), memoryFlag("records of --sort and values of --distinct"))
@@ -44,15 +44,24 @@ logq query --from '2026-11-20 15:04' --to '2026-11-20 15:06' -C 3 order-12345`,
 		ArgsUsage: "[PATTERN...]",
 		Description: `Prints the records of a time range, of all selected services in one order of
 time. A record matches when its message contains every PATTERN, matches every
-REGEXP and contains no excluded TEXT. An identifier (at least seven letters,
-digits and _, with a digit, joined by . - or :) matches as a whole:
-order-12345 does not find order-123456, except with --substring. With -i,
-regular expressions ignore case as (?i) does.
+REGEXP, contains no excluded TEXT and meets all other flags of the selection. An
+identifier (at least seven letters, digits and _, with a digit, joined by . - or
+:) matches as a whole: order-12345 does not find order-123456, except with
+--substring. Of other texts any part of a message matches.
 
-Without a range it is the last hour. A range without an end reaches an hour past
-now, for clocks that are ahead. Flags may stand before or after patterns; --
-ends them. Values are taken as typed; lists are split at commas outside quotes
-and brackets.
+EXPR compares fields with ==, !=, <, <=, >, >=, in, contains, startsWith,
+endsWith and matches (a regular expression), joined by and, or, not: level >=
+"warn" and has(user). docs/where.md has the rest.
+
+Without a range it is the last hour; of --file all records. A range without an
+end reaches an hour past now, for clocks that are ahead. Flags may stand before
+or after patterns; -- ends them. Values are taken as typed; lists are split at
+commas outside quotes and brackets.
+
+-o raw prints the message as logged, text the time, level, source and message
+separated by TABs, json an object a record, flat the same with the fields of the
+message, csv a header and a line a record. A template is Go's:
+template='{{.time}} {{.message}}'.
 
 A pipe that is closed early (logq ... | head) ends the query with status 0.
 

@@ -23,27 +23,27 @@ import (
 // selectionFlags are the flags that select records.
 func selectionFlags() []ucli.Flag {
 	return slices.Concat(storeFlags(), rangeFlags(), cli.Categorize(categorySelection,
-		&cli.ListFlag{Name: "level", Aliases: []string{"l"}, Commas: true, Usage: "`LEVEL`: levels (error,fatal) or a minimum level (warn+); a list, repeatable"},
-		&cli.ListFlag{Name: "source", Usage: "`GLOB`: source inside an instance, such as a file; repeatable"},
+		&cli.ListFlag{Name: "level", Aliases: []string{"l"}, Commas: true, Usage: "`LEVEL`: trace, debug, info, warn, error, fatal or - (none), or a minimum level (warn+); a list, repeatable"},
+		&cli.ListFlag{Name: "source", Usage: "`GLOB`: source, such as a file's path, or glob, in which * does not match / and ** does; repeatable (default: all)"},
 		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "`REGEXP`: regular expression (RE2) that matches somewhere in the message; repeatable, all must match"},
-		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message does not contain; repeatable, none may occur"},
+		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message must not contain, by the rule of PATTERN; repeatable"},
 		&ucli.StringFlag{Name: "ids-from", Usage: "`FILE`: identifiers, one a line, of which the message contains at least one, by the rule of PATTERN; - is standard input; at most 100000"},
 		&cli.ListFlag{Name: "pattern", Usage: "`TEMPLATE`: template that the message matches, as logq patterns prints it, with <_> for any text; repeatable, all must match"},
-		&cli.ListFlag{Name: "where", Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeated ones are joined with and"},
-		&ucli.StringFlag{Name: "parse", Usage: "`PARSER`: fields of the messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\" (default: that of each segment)"},
-		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ignore the case of ASCII letters"},
-		&ucli.BoolFlag{Name: "substring", Usage: "find identifiers inside longer ones too"},
+		&cli.ListFlag{Name: "where", Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeatable, all must be true"},
+		&ucli.StringFlag{Name: "parse", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\" (default: that of each segment)"},
+		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ignore the case of ASCII letters in PATTERN, --exclude and --ids-from, and add (?i) to --regexp"},
+		&ucli.BoolFlag{Name: "substring", Usage: "find identifiers of PATTERN, --exclude and --ids-from inside longer ones too"},
 	))
 }
 
 // limitFlags are the flags for the plan and the limits.
 func limitFlags() []ucli.Flag {
 	return cli.Categorize(categoryLimits,
-		&ucli.StringFlag{Name: "max-bytes", Usage: "`SIZE`: stop, with status 3, before more is read from storage (500MB, 2GiB)"},
-		&ucli.Float64Flag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before requests cost more"},
+		&ucli.StringFlag{Name: "max-bytes", Usage: "`SIZE`: stop, with status 3, before more is read from storage, such as 500MB or 2GiB (default: no limit)"},
+		&ucli.Float64Flag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before requests cost more (default: no limit)"},
 		&ucli.StringFlag{Name: "prices", Usage: "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
-		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "`MODE`: how segments are found: auto, list (by name, complete) or index (may miss the newest)"},
-		&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of segments in Azure"},
+		&ucli.StringFlag{Name: "plan", Value: "auto", Usage: "`MODE`: how segments are found: list (by name, complete), index (fewer requests, may miss the newest) or auto (list)"},
+		&ucli.BoolFlag{Name: "no-cache", Usage: "do not use the local cache of what was read from Azure"},
 	)
 }
 

@@ -30,12 +30,14 @@ func statsCommand(env environment) *ucli.Command {
 logq stats --by path --compute 'count, p99(took_ms)' --sort count -n 10
 logq stats --by 5m,service --compute 'ratio(status >= 500)' --pivot service`,
 		ArgsUsage: "[PATTERN...]",
-		Description: `Groups the records that query would print, and computes functions of each group.
-Without a range it is the last hour; of --file all records.
+		Description: `Groups the records that query would print (logq query --help has the rules of
+the selection), and computes functions of each group. Without a range it is the
+last hour; of --file all records.
 
 --by is level, service, source, instance, the name of a field of the message
-(user.id), bucket(FIELD) for ranges of a number, or a time step: 5m, 1h, 1d,
-minute, hour, day. Several of them make groups of their combinations.
+(user.id), bucket(FIELD) or bucket(FIELD, WIDTH) for ranges of a number, or a
+time step: 5m, 1h, 1d, minute, hour, day. Several of them make groups of their
+combinations.
 
 --compute is a list of count, count(EXPR), ratio(EXPR), rate (records per
 second), share (of all records), sum(FIELD), avg, min, max, stddev, p50 ... p99,
@@ -51,7 +53,7 @@ marked. Groups beyond --memory are kept in temporary files.
 Exit status: 0 found, 1 nothing matched, 2 wrong command line, 3 incomplete or
 failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(fileFlag(), selectionFlags(), cli.Categorize(categoryOutput,
-			&cli.ListFlag{Name: "by", Usage: "`KEY`: what to group by; a list, repeatable (default: level)"},
+			&cli.ListFlag{Name: "by", Usage: "`KEY`: what to group by; a list, repeatable (default: level, with --compute nothing)"},
 			&cli.ListFlag{Name: "compute", Usage: "`FUNCTION`: what to compute of each group; a list, repeatable (default: count, in a table also share)"},
 			&cli.ListFlag{Name: "sort", Usage: "`ITEM`: a function (default desc) or key (default asc) to sort by, with asc or desc behind it; a list, repeatable (default: time, then the first function, largest first)"},
 			&ucli.StringFlag{Name: "pivot", Usage: "`KEY`: one of --by whose values become columns, at most 100"},

@@ -24,8 +24,8 @@ import (
 func storeFlags() []ucli.Flag {
 	return cli.Categorize(categoryStore,
 		&cli.ListFlag{Name: "store", Usage: "`STORE`: directory or azblob://CONTAINER to read; repeatable (default: $LOGSTOW_STORE)"},
-		&cli.ListFlag{Name: "grant", Usage: "`FILE`: file of shipper grant that gives access to a store; repeatable"},
-		&ucli.StringFlag{Name: "auth", Usage: "`KIND`: Azure credential: auto, key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)"},
+		&cli.ListFlag{Name: "grant", Usage: "`FILE`: file of shipper grant, which names a store and gives access to it; repeatable"},
+		&ucli.StringFlag{Name: "auth", Usage: "`KIND`: Azure credential: auto (the first that is set), key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)"},
 	)
 }
 

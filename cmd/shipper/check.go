@@ -38,12 +38,12 @@ shipper check --config /etc/logstow/shipper.yaml
 shipper check --sample /var/log/nginx/access.log`,
 		ArgsUsage: "[FILE|GLOB|-]...",
 		Description: `Takes the flags of run and reports all that would make it fail, one per line:
-the configuration, addresses, files that are missing or cannot be opened, the
+the configuration, addresses, files that cannot be opened, the
 buffer's directory and disk. Then it tries the storage: a blob ` + probeService + `/INSTANCE and an entity
 in the table ` + probeTable + ` are written and removed. A credential that may only
 create cannot remove the blob: it stays, which does no harm. Nothing is read.
-Addresses are bound for a moment; one that is in use, by the running shipper,
-is reported and no failure. Nor is a file that is missing, unless with --once:
+Addresses are bound for a moment; one that is in use, as by a running shipper, is
+reported but no failure. A missing file is a failure only with --once: otherwise
 run waits for it.
 
 With --sample nothing is tried: it prints the time, level and fields that are
@@ -55,8 +55,8 @@ are those of the input that reads the file, else of the one of --service.
 Exit status: 0 all is well, 2 wrong command line or configuration, 3 something
 cannot be read or storage failed, 4 access denied.`,
 		Flags: append(runFlags(),
-			&ucli.StringFlag{Name: "sample", Category: categoryOutput, Usage: "`FILE`: print what is recognized in its lines, and try nothing"},
-			outputFlag("one object a record of --sample"),
+			&ucli.StringFlag{Name: "sample", Category: categoryOutput, Usage: "`FILE`: print what is recognized in the lines of this file, and try nothing"},
+			outputFlag("one object a record; only with --sample"),
 		),
 		Action: func(c *ucli.Context) error {
 			if path := c.String("sample"); path != "" {

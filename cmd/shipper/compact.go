@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/blobnaming"
@@ -38,14 +38,16 @@ func compactCommand() *ucli.Command {
 		UsageText: `shipper compact --store azblob://logs
 shipper compact --store azblob://logs --since 2d --dry-run
 shipper compact --store /var/lib/logs --service 'web-*' --grace 0s -o json`,
-		Description: `Merges the segments of each service, hour and class into outputs of up to --target
-and then removes them, so that a query reads few large segments instead of many
-small ones. Queries print the same before, meanwhile and after.
+		Description: `Merges small segments (inputs) of one service, hour and class into larger ones
+(outputs) of up to --target, and then removes the inputs, so that a query reads few
+large segments instead of many small ones. Queries print the same before, meanwhile
+and after.
 
-Every output is checked before it is created, and read back from storage before
-its inputs are removed. Late segments make another output when there are eight, or
-when they are a day old. What is damaged is left and reported. docs/compaction.md
-describes the protocol.
+Every output is checked before it is created, and read back from storage before its
+inputs are removed. Segments that are stored after their hour was merged make another
+output when there are eight, or two of which one is a day old. Damaged segments are
+not merged, stay as they are and are reported. docs/compaction.md describes the
+protocol.
 
 It may be interrupted and run again, and run beside itself and beside shippers.
 
@@ -54,23 +56,23 @@ damaged or failed, or --max-cost is reached, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()),
 			cli.Categorize(categoryRange,
 				&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
-				&cli.ListFlag{Name: "class", Usage: "`CLASS`: retention class, - for the default one; repeatable (default: all)"},
-				&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, as a duration before now or a time: 2d, yesterday"},
-				&ucli.StringFlag{Name: "from", Usage: "`TIME`: first hour: 2026-11-20, yesterday, -2d"},
-				&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range"},
-				&ucli.StringFlag{Name: "after", Value: "1h", Usage: "`DURATION`: skip hours that ended less than this ago"},
+				&cli.ListFlag{Name: "class", Usage: "`CLASS`: retention class, - for segments without one; repeatable (default: all)"},
+				&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, as a duration before now or a time: 2d, yesterday; not with --from"},
+				&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range of hours, in UTC: 2026-11-20, yesterday, -2d"},
+				&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive"},
+				&ucli.StringFlag{Name: "after", Value: "1h", Usage: "`DURATION`: skip hours that ended less than this ago, also inside the range"},
 				&ucli.StringFlag{Name: "max-age", Value: "7d", Usage: "`DURATION`: skip hours that began longer ago, also inside the range"},
 			), cli.Categorize(categoryCompaction,
 				&ucli.StringFlag{Name: "target", Value: "64MiB", Usage: "`SIZE`: maximum stored size of an output, 1MiB to 64MiB; segments above half of it are not merged"},
-				&ucli.StringFlag{Name: "grace", Value: "2h", Usage: "`DURATION`: remove inputs only when they were stored longer ago than this"},
+				&ucli.StringFlag{Name: "grace", Value: "2h", Usage: "`DURATION`: remove inputs only when they were stored longer ago than this; younger ones stay until a later run"},
 				&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones; auto writes those of frequent ones, off none"},
-				&ucli.BoolFlag{Name: "keep-inputs", Usage: "do not remove inputs"},
+				&ucli.BoolFlag{Name: "keep-inputs", Usage: "make outputs, and do not remove inputs"},
 				&ucli.StringFlag{Name: "temp-dir", Usage: "`DIR`: directory of temporary files (default: the system's)"},
-				&ucli.StringFlag{Name: "reject", Usage: "`NAME`: make readers and compaction ignore this output, whose inputs are all there, and do nothing else"},
+				&ucli.StringFlag{Name: "reject", Usage: "`NAME`: make readers and compaction ignore this output, by its blob's name, and do nothing else; only while all its inputs exist"},
 			), cli.Categorize(categoryLimits,
 				&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be merged and removed, and change nothing"},
-				&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted in a second; 0 is no limit"},
-				&ucli.StringFlag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before another output when requests cost so much"},
+				&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted per second; 0 is no limit"},
+				&ucli.StringFlag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before another output when requests have cost this much (default: no limit)"},
 			), cli.Categorize(categoryMetrics,
 				&ucli.StringFlag{Name: "metrics-file", Usage: "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"},
 			), []ucli.Flag{outputFlag("one object a store")}),
@@ -139,8 +141,8 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 	}
 	o.Services = cli.List(c, "service")
 	for _, pattern := range o.Services {
-		if _, err := path.Match(pattern, ""); err != nil {
-			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, err))
+		if !doublestar.ValidatePattern(pattern) {
+			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, doublestar.ErrBadPattern))
 		}
 	}
 	for _, class := range cli.List(c, "class") {

@@ -29,7 +29,8 @@ shipper run --config /etc/logstow/shipper.yaml`,
 		Description: `Reads files, globs (** is any number of directories) and standard input (-), and
 ships their lines. Files are followed as they grow, are rotated and appear,
 unless --once is given: then everything is read to its end, and the exit status
-is 0 only when all of it is in storage and in the index.
+is 0 only when all of it is in storage and in the index. Without any input,
+standard input is read if it is a pipe or a file.
 
 Records are kept in a buffer on disk until they are in storage and in the index.
 After a crash, a kill or an outage the next start with the same buffer goes on
@@ -37,15 +38,19 @@ where this one ended: nothing is lost, nothing is stored twice. A buffer belongs
 to one running shipper. With --buffer memory, what is not in storage when the
 process dies is lost.
 
-Flags override the file of --config. An ADDRESS is HOST:PORT. Without a host
-(:PORT) it listens on the loopback interface only; 0.0.0.0:PORT is all interfaces.
+Flags override the file of --config, with three exceptions: --service is for inputs
+without one, --redact adds to that of each input, and the inputs of the command line
+are added to those of the file.
+
+An ADDRESS is HOST:PORT. Without a host (:PORT) it listens on the loopback interface
+only; 0.0.0.0:PORT is all interfaces.
 
 SIGTERM or SIGINT ends it: what was read by then is shipped within
 --drain-timeout, and what is left stays in the buffer for the next start (status
 3). A second signal ends it at once; the buffer keeps everything.
 
 Exit status: 0 done, 2 wrong command line, 3 incomplete or failed, 4 access
-denied, 130 interrupted before --once was done, or at once.`,
+denied (with --once; else run retries), 130 interrupted before --once was done, or at once.`,
 		Flags: runFlags(),
 		Action: func(c *ucli.Context) error {
 			s, err := readSettings(c)
@@ -85,35 +90,35 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "store", Usage: "`STORE`: directory, azblob://CONTAINER or grant://FILE to ship to (default: that of --config, else $LOGSTOW_STORE)"},
 		authFlag(),
 	), cli.Categorize(categoryService,
-		&ucli.StringFlag{Name: "service", Usage: "`NAME`: service name, first part of every blob name"},
+		&ucli.StringFlag{Name: "service", Usage: "`NAME`: service name, first part of every blob name; required unless every input of --config has one"},
 		&ucli.StringFlag{Name: "instance", Usage: "`NAME`: name of this shipper among those of the service (default: the host name)"},
-		cli.Clearable{StringFlag: &ucli.StringFlag{Name: "class", Usage: "`CLASS`: retention class of the segments (default: without a class)"}},
+		cli.Clearable{StringFlag: &ucli.StringFlag{Name: "class", Usage: "`CLASS`: retention class of the segments, for --class of shipper retain (default: without a class)"}},
 	), cli.Categorize(categoryInputs,
 		&ucli.BoolFlag{Name: "once", Usage: "read every input to its end, from its saved position or else its start, ship everything, and exit"},
-		&ucli.BoolFlag{Name: "from-start", Usage: "read existing files without a saved position from their start, not their end; implied by --once"},
+		&ucli.BoolFlag{Name: "from-start", Usage: "read existing files and the journal from their start, not their end, if no position is saved; implied by --once; not for inputs of --config"},
 		&cli.ListFlag{Name: "syslog", Usage: "`ADDRESS`: receive syslog messages, such as udp://:5140, tcp://:5140 or unix:///run/x.sock; repeatable"},
 		&ucli.StringFlag{Name: "forward", Usage: "`ADDRESS`: receive the Fluent Forward protocol, such as :24224"},
 		&ucli.StringFlag{Name: "http", Usage: "`ADDRESS`: receive OpenTelemetry logs (HTTP /v1/logs and gRPC on one port) and lines (/v1/lines), such as :4318"},
 		&ucli.BoolFlag{Name: "journald", Usage: "read the systemd journal"},
 	), cli.Categorize(categoryRecords,
-		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto, cri, docker or none"},
+		&ucli.StringFlag{Name: "format", Value: "auto", Usage: "`FORMAT`: container log format of files: auto (detected), cri, docker or none"},
 		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "`REGEXP`: join lines to records: off, auto (stack traces), or a regular expression that matches first lines"},
-		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: fields of the messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\""},
+		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\""},
 		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin"},
-		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer records and mark them; at most 16MiB"},
-		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable"},
+		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer records and mark them; 1KiB to 16MiB"},
+		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"},
 	), cli.Categorize(categorySegments,
-		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded"},
+		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded, or earlier by --flush-size"},
 		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded"},
-		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: maximum time range of a segment, which never crosses a multiple of it: 5m, 10m, 15m, 20m, 30m or 60m"},
+		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: length of time buckets; a segment has records of one bucket only: 5m, 10m, 15m, 20m, 30m or 60m"},
 		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter, which speeds up searches for identifiers: on or off"},
 		&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones; auto leaves columns to shipper compact, off writes none"},
 	), cli.Categorize(categoryBuffer,
-		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records wait for storage: disk or memory"},
+		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records wait for storage: disk, or memory, which takes no other flag of the buffer"},
 		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory)"},
-		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "`SIZE`: maximum disk usage of a buffer on disk"},
+		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "`SIZE`: maximum disk usage of the buffer, at least 1MiB"},
 		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "`MODE`: fsync policy: always, an interval such as 1s, or never"},
-		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "`MODE`: what to do when the buffer is full: block or drop-oldest"},
+		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "`MODE`: what to do when the buffer is full: block (inputs wait) or drop-oldest (delete the oldest records)"},
 		&ucli.StringFlag{Name: "on-lost-positions", Value: "reread", Usage: "`MODE`: if the saved positions of inputs are lost: reread (may store lines twice), skip (may miss lines) or stop"},
 	), cli.Categorize(categoryLimits,
 		&ucli.StringFlag{Name: "drain-timeout", Value: "25s", Usage: "`DURATION`: maximum time to ship what was read after the first signal"},
@@ -127,7 +132,7 @@ func runFlags() []ucli.Flag {
 func authFlag() ucli.Flag {
 	return &ucli.StringFlag{
 		Name: "auth", EnvVars: []string{azure.AuthEnv}, Category: categoryStore,
-		Usage: "`KIND`: Azure credential: auto, key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)",
+		Usage: "`KIND`: Azure credential: auto (the first that is set), key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)",
 		Action: func(_ *ucli.Context, kind string) error {
 			if _, err := azure.ParseAuth(kind); err != nil {
 				return cli.Usagef("--auth: %w", err)

@@ -31,26 +31,35 @@ shipper grant --store azblob://logs --service shop --expires 1h --from -1d
 shipper grant --store azblob://in --service shop --expires 7d --create-only`,
 		Description: `Writes a file with signatures for one service's logs in an Azure container: for logq
 (logq query --grant FILE), or with --create-only for a shipper (shipper run
---store grant://FILE). It works without a key or a role: protect it like a key.
+--store grant://FILE). Whoever has the file needs no key or role: protect it like a key.
 
-What is signed is as narrow as the account allows: a directory where it has a
-hierarchical namespace, else a container that holds no other service. Where a reader
-would get more than the service, nothing is signed, and the role assignment that
-does it is printed. docs/grants.md describes what it protects, and its limits.
+What is signed is as narrow as the account allows, and storage enforces it until the
+grant expires: the blobs of a directory where the account has a hierarchical namespace,
+else of the container, and the index of the service. Where a reader would get other
+services' logs too, nothing is signed, and the role assignment that gives access is
+printed.
 
-Exit status: 0 written, 2 wrong command line, 3 failed, 4 access denied, or not
-possible as narrow as that.`,
+--from and --to limit the index to days. Blobs are limited only for a reader, and only
+with a hierarchical namespace: to the service, year, month or day that contains the
+range. A shipper needs a range that contains the days of its records, so that they are
+indexed.
+
+The account's key signs for blobs and index, an identity (msi, workload, cli) for blobs
+only, a SAS for nothing. docs/grants.md describes the limits of the protection.
+
+Exit status: 0 written, 2 wrong command line, 3 failed, 4 access denied, or
+a grant would give access to more than the service.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore,
 			&ucli.StringFlag{Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Usage: "`STORE`: azblob://CONTAINER (default: $LOGSTOW_STORE)"},
 			authFlag(),
 			&ucli.StringFlag{Name: "hierarchical", Value: "auto", Usage: "`MODE`: whether the account has a hierarchical namespace: yes, no or auto (detect it)"},
 		), cli.Categorize(categoryGrant,
-			&ucli.StringFlag{Name: "service", Usage: "`NAME`: service to give access to"},
-			&ucli.StringFlag{Name: "expires", Usage: "`DURATION`: lifetime of the grant: 8h, at most 7d"},
-			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: create segments and write their index, read and change none"},
+			&ucli.StringFlag{Name: "service", Usage: "`NAME`: service to give access to (required)"},
+			&ucli.StringFlag{Name: "expires", Usage: "`DURATION`: lifetime of the grant, such as 8h, at most 7d (required)"},
+			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: allow it to create segments and write their index, and nothing else"},
 			&cli.ListFlag{Name: "class", AllowEmpty: true, Usage: "`CLASS`: with --create-only, retention class that the shipper may use; repeatable (default: without a class only)"},
 		), cli.Categorize(categoryRange,
-			&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20, yesterday, -30d (default: 7 days ago)"},
+			&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range, in UTC: 2026-11-20, yesterday, -30d (default: 7 days ago)"},
 			&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive (default: when the grant expires)"},
 		), cli.Categorize(categoryOutput,
 			&ucli.StringFlag{Name: "out", Usage: "`FILE`: file to write or replace; - is standard output (default: SERVICE.grant)"},

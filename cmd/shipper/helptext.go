@@ -73,7 +73,7 @@ func instead() map[string]string {
 		"shipper reindex rebuilds the index from the blobs":            {"rebuild", "repair", "fix", "index"},
 		"shipper grant writes a file that gives access to one service": {"share", "token", "sas", "access", "sign"},
 		"shipper status shows what waits in buffers":                   {"ps", "list", "ls", "buffer", "buffers", "info", "show"},
-		"that is a command of logq":                                    {"query", "stats", "services", "segments"},
+		"that is a command of logq":                                    {"query", "stats", "fields", "patterns", "services", "segments"},
 		"logq query PATTERN... finds records":                          {"search", "grep", "find", "logs"},
 	} {
 		for _, word := range all {

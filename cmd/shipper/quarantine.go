@@ -28,7 +28,7 @@ func quarantineCommand() *ucli.Command {
 shipper quarantine requeue --buffer-dir /var/lib/logstow/web/vm-1 --all
 shipper quarantine discard 5f2c6a0e9d3b4718a6c1e0f2d4b83957`,
 		ArgsUsage: "list | requeue ID... | discard ID...",
-		Description: `Works on the buffer in --buffer-dir, or on all those in the default place.
+		Description: `Works on the buffer in --buffer-dir, or on all in the state directory.
 
   list      show what is in quarantine, and why
   requeue   put batches back: the next shipper run sends them, each once, under
@@ -39,7 +39,7 @@ ID is a batch's id or a file's name, both as list shows them; --all is everythin
 Damaged batches and copies of damaged log files (what was intact in them has
 been delivered) cannot be requeued.
 
-Exit status: 0 done, 1 there is no buffer in the default place, or no such ID,
+Exit status: 0 done, 1 there is no buffer in the state directory, or no such ID,
 2 wrong command line, 3 something could not be done.`,
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"},

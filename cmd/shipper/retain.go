@@ -30,25 +30,27 @@ func retainCommand() *ucli.Command {
 shipper retain --store azblob://logs --keep 30d --class audit=365d
 shipper retain --store /var/lib/logs --max-store-size 10GiB`,
 		Description: `Deletes the segments of past days, and their index, a day at a time. The day is that
-of the records, in UTC, never that of the upload; it goes when it ended longer ago
-than --keep, or for a segment with a retention class, --class.
+of the records, in UTC, never that of the upload. It is deleted when it ended longer
+ago than --keep; segments with a retention class, when it ended longer ago than their
+--class. At least one flag of the retention is required.
 
-A class that is not named is kept and reported, so that a job which does not know
-all classes deletes too little, never too much. What is held by a policy of the storage
-account is reported and stays in the index. Afterwards everything is listed again.
+Segments of a class that is not named are kept and reported, so that a job which does
+not know all classes deletes too little, never too much. Segments that a policy of the
+storage account protects are reported and stay in the index. Afterwards everything is
+listed again.
 
 It may be interrupted and run again, and run beside itself and beside shippers.
 
 Exit status: 0 all that is past is gone, 2 wrong command line, 3 something stays that
 should be gone or something failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRetention,
-			&ucli.StringFlag{Name: "keep", Usage: "`DURATION`: retention of segments without a class: 30d, 12w"},
-			&cli.ListFlag{Name: "class", Usage: "`CLASS=DURATION`: retention of the segments of a class: audit=365d; repeatable"},
-			&ucli.StringFlag{Name: "max-store-size", Usage: "`SIZE`: maximum size of a store in a directory (10GiB): deletes the oldest days, expired or not, of segments without a class and of every --class"},
-			&ucli.StringFlag{Name: "cool-after", Usage: "`DURATION`: age at which segments that are kept move to the cool tier: 7d"},
-			&ucli.StringFlag{Name: "cold-after", Usage: "`DURATION`: age at which segments that are kept move to the cold tier: 30d"},
+			&ucli.StringFlag{Name: "keep", Usage: "`DURATION`: retention of segments without a class, such as 30d or 12w (default: keep them)"},
+			&cli.ListFlag{Name: "class", Usage: "`CLASS=DURATION`: retention of the segments of a class, such as audit=365d; repeatable (default: keep them)"},
+			&ucli.StringFlag{Name: "max-store-size", Usage: "`SIZE`: maximum size of a store in a directory, such as 10GiB: deletes the oldest days, expired or not, of segments without a class and of every --class (default: no limit)"},
+			&ucli.StringFlag{Name: "cool-after", Usage: "`DURATION`: age at which segments that are kept move to Azure's cool tier, such as 7d (default: never)"},
+			&ucli.StringFlag{Name: "cold-after", Usage: "`DURATION`: age at which segments that are kept move to Azure's cold tier, such as 30d (default: never)"},
 		), cli.Categorize(categoryLimits,
-			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be deleted and moved and what it would cost, and change nothing"},
+			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be deleted and moved, and the cost, and change nothing"},
 			&ucli.BoolFlag{Name: "force", Usage: "allow a retention of less than a day, and a clock that differs from that of storage"},
 			&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted or moved per second; 0 is no limit"},
 		), []ucli.Flag{outputFlag("one object a store")}),

@@ -26,25 +26,26 @@ func verifyCommand() *ucli.Command {
 		UsageText: `shipper verify --store azblob://logs
 shipper verify --store azblob://logs --since 7d --deep
 shipper verify --store /var/lib/logs --service shop --full -o json`,
-		Description: `Compares names and metadata of blobs with the index, in both directions, and prints each difference
-on a line: its kind, the blob, and what differs.
+		Description: `Compares names and metadata of blobs with the index, which has an entity (a row) for
+each segment, in both directions, and prints each difference on a line: its kind, the
+blob, and what differs.
 
-  missing-entity   a segment is not in the index            reindex repairs it
-  stray-entity     the blob of an index entity is gone      reindex removes it
-  wrong-entity     the index entity does not match the blob reindex repairs it
+  missing-entity   a segment is not in the index             reindex repairs it
+  stray-entity     the blob of an index entity is gone       reindex removes it
+  wrong-entity     the index entity does not match the blob  reindex repairs it
   bad-metadata     a segment's metadata cannot be read
   wrong-metadata   name or metadata differ from the footer
   bad-segment      a segment's bytes are damaged
 
-By default only listings are compared, no blob is read; --deep reads every
-segment's footer, --full all of it. It is safe while shippers run:
+By default only listings are compared, no blob is read; --deep reads every segment's
+footer, which describes its contents, --full all of it. It is safe while shippers run:
 differences are checked again after two to ten seconds.
 
 Exit status: 0 no difference, 2 wrong command line, 3 there are differences or
 something could not be read, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(auditFlags(), cli.Categorize(categoryDepth,
-			&ucli.BoolFlag{Name: "deep", Usage: "read each segment's footer"},
-			&ucli.BoolFlag{Name: "full", Usage: "read each segment whole, and check every checksum and record"},
+			&ucli.BoolFlag{Name: "deep", Usage: "also read each segment's footer, and compare it"},
+			&ucli.BoolFlag{Name: "full", Usage: "read each segment whole, and check every checksum and record; includes --deep"},
 		), []ucli.Flag{outputFlag("one object a difference, then the report")}),
 		Action: func(c *ucli.Context) error { return auditStores(c, false) },
 	}
@@ -63,12 +64,13 @@ it may be run again, and run beside shippers. It prints what it cannot
 repair, as verify does. The damaged database of a store in a directory is moved
 aside, to store.db.broken-TIME, and a new one is made and filled.
 
-With --deep it also compares what only footers contain (records per minute).
+With --deep it also compares what only the segments' footers contain (records per
+minute).
 
 Exit status: 0 the index is right, 2 wrong command line, 3 something could not be
 repaired or read, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(auditFlags(), cli.Categorize(categoryDepth,
-			&ucli.BoolFlag{Name: "deep", Usage: "compare every entity with its segment's footer"},
+			&ucli.BoolFlag{Name: "deep", Usage: "also compare each entity with its segment's footer"},
 		), []ucli.Flag{outputFlag("one object a difference that remains, then the report")}),
 		Action: func(c *ucli.Context) error { return auditStores(c, true) },
 	}
@@ -78,7 +80,7 @@ repaired or read, 4 access denied, 130 interrupted.`,
 func auditFlags() []ucli.Flag {
 	return slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRange,
 		&cli.ListFlag{Name: "service", Aliases: []string{"s"}, Usage: "`GLOB`: service name or glob; repeatable (default: all)"},
-		&ucli.StringFlag{Name: "since", Usage: "`TIME`: first UTC day, as a duration before now or a time: 7d, yesterday (default: all)"},
+		&ucli.StringFlag{Name: "since", Usage: "`TIME`: first UTC day, as a duration before now or a time: 7d, yesterday; not with --from (default: all)"},
 		&ucli.StringFlag{Name: "from", Usage: "`TIME`: first UTC day: 2026-11-20, yesterday, -30d (default: all)"},
 		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive, rounded up to a UTC day (default: no limit)"},
 	))

@@ -61,10 +61,13 @@ func isComplete(handle io.ReaderAt) bool {
 	return err == nil
 }
 
-// matchesHead reports whether the first bytes of r have p's fingerprint.
-func (p position) matchesHead(r io.ReaderAt) bool {
+// matchesHead reports whether the first bytes of r have p's fingerprint. An error is that of reading.
+func (p position) matchesHead(r io.ReaderAt) (bool, error) {
 	now, err := readFingerprint(r, int64(p.print.length))
-	return err == nil && now == p.print
+	if errors.Is(err, io.EOF) { // it is shorter
+		return false, nil
+	}
+	return err == nil && now == p.print, err
 }
 
 // matchesContent reports whether a file has p's fingerprint and at least its size.
@@ -73,7 +76,8 @@ func matchesContent(p position, r io.ReaderAt, size int64) bool {
 		head, err := readHead(r, compressed)
 		return err == nil && (p.print.length == 0 || p.startsLike(head))
 	}
-	return size >= p.offset && p.matchesHead(r) && (p.distinguishing() || !isCompressed(r))
+	fits, _ := p.matchesHead(r)
+	return size >= p.offset && fits && (p.distinguishing() || !isCompressed(r))
 }
 
 // sameContent reports whether a file of a size has the first and last bytes of the same part of another.

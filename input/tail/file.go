@@ -182,7 +182,9 @@ type section struct {
 
 // Read implements [io.Reader].
 func (s *section) Read(p []byte) (int, error) {
-	if !s.f.matchesHead(s.f.opened) {
+	if fits, err := s.f.matchesHead(s.f.opened); err != nil {
+		return 0, err
+	} else if !fits {
 		return 0, io.EOF
 	}
 	n, err := s.f.opened.ReadAt(p, s.at)

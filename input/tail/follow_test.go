@@ -2,9 +2,12 @@ package tail_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +23,8 @@ type following struct {
 	dir  string
 	sink *sink
 	stop func()
+	// tailer may be used while it waits.
+	tailer *tail.Tailer
 }
 
 func follow(t *testing.T, dir string, s *sink, opts tail.Options) *following {
@@ -32,7 +37,7 @@ func follow(t *testing.T, dir string, s *sink, opts tail.Options) *following {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- tailer.Run(ctx) }()
-	f := &following{t: t, dir: dir, sink: s}
+	f := &following{t: t, dir: dir, sink: s, tailer: tailer}
 	f.stop = func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -244,5 +249,117 @@ func TestFollowReadsAllAtShutdown(t *testing.T) {
 	})
 	if n := len(s.take()); n != lines {
 		t.Errorf("%d of %d lines", n, lines)
+	}
+}
+
+// A named pipe that a glob matches is not opened: that would release its writer, which nothing reads.
+func TestPipeIsNotOpened(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n")
+	path := filepath.Join(dir, "pipe.log")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		w, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			err = w.Close()
+		}
+		opened <- err
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true})
+		f.expect(time.Hour, "a.log: 1")
+		f.stop()
+	})
+	select {
+	case <-opened:
+		t.Error("the pipe was opened")
+	default:
+		r, err := os.OpenFile(path, os.O_RDONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-opened; err != nil {
+			t.Error(err)
+		}
+		_ = r.Close()
+	}
+}
+
+// A closed file that is rewritten in its old size while no more files can be opened is read once it can be.
+func TestRewrittenAtOpenLimit(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	const busy = 6 // as many as are open with MaxOpen 8
+	name := func(i int) string { return fmt.Sprintf("%d.log", i) }
+	for i := range busy {
+		put(t, dir, name(i), "")
+	}
+	put(t, dir, "last.log", "1\n")
+	path := filepath.Join(dir, "last.log")
+	setTime := func(at time.Time) { // the file is read behind the others
+		t.Helper()
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	future := time.Now().Add(24 * time.Hour)
+	setTime(future)
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true, MaxOpen: 8})
+		f.expect(time.Second, "last.log: 1")
+		for i := range busy { // opening one after the other closes last.log
+			add(t, f.path(name(i)), "x\n")
+			f.expect(2*time.Second, name(i)+": x")
+		}
+		for i := range busy {
+			add(t, f.path(name(i)), strings.Repeat(strings.Repeat("y", 1<<10)+"\n", 1<<11)) // more than is read at a time
+		}
+		put(t, dir, "last.log", "2\n")
+		setTime(future.Add(time.Second))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		f.stop()
+		if got := s.take(); !slices.Contains(got, "last.log: 2") {
+			t.Errorf("%d lines, not that of the rewritten file", len(got))
+		}
+	})
+}
+
+// A file that cannot be read for a while, as on a network file system, is not taken for truncated.
+func TestUnreadableForAWhile(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n")
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true})
+		f.expect(2*time.Second, "a.log: 1")
+		if err := f.tailer.FailReads(); err != nil {
+			t.Fatal(err)
+		}
+		add(t, f.path("a.log"), "2\n")
+		f.expect(10*time.Second, "a.log: 2")
+		f.stop()
+	})
+}
+
+// A file that can be opened but not read is not identified: it has no position that is wrong later.
+func TestUnreadableHasNoPosition(t *testing.T) {
+	t.Parallel()
+	const unreadable = "/proc/self/mem"
+	if _, err := os.Stat(unreadable); err != nil {
+		t.Skip("no /proc")
+	}
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n")
+	if err := os.Symlink(unreadable, filepath.Join(dir, "b.log")); err != nil {
+		t.Fatal(err)
+	}
+	again(t, dir, s, tail.Options{Paths: []string{"*.log"}, FromStart: true}, "a.log: 1")
+	if n := len(s.Positions("file:")); n != 1 {
+		t.Errorf("%d positions", n)
 	}
 }

@@ -164,7 +164,7 @@ func (v view) unknown(c *candidate, kind kind) action {
 	}
 	switch {
 	case kind == compressed && c.includeCompressed:
-		return action{verb: markCopy, kind: kind} // the next run must not read it either
+		return action{verb: markCopy} // the next run must not read it either
 	case kind == compressed:
 		return action{verb: skip}
 	}
@@ -297,8 +297,13 @@ func (v view) compare(o original, c *candidate, kind kind, head []byte) (action,
 	}
 	own, err := readHead(r, o.kind)
 	alike := err == nil && bytes.HasPrefix(own, head)
+	unchanged := true
+	if err == nil && o.live != nil && o.kind == plain {
+		unchanged, err = o.matchesHead(r)
+	}
 	switch {
-	case o.live != nil && o.kind == plain && !o.matchesHead(r) && (alike || o.startsLike(head)): // it was just truncated, which decides about its copy
+	case o.kind == plain && err != nil, // it cannot be read now
+		!unchanged && (alike || o.startsLike(head)): // it was just truncated, which decides about its copy
 		return undecided, true
 	case !alike:
 		return action{}, false

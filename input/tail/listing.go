@@ -1,6 +1,8 @@
 package tail
 
 import (
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -71,13 +73,19 @@ func (system) open(path string) (content, entry, error) {
 
 func (system) resolve(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
-// openFile opens a file for reading without waiting for the writer of a pipe.
+// openFile opens a file for reading without waiting for the writer of a pipe. That a regular file
+// cannot be read is an error too: its content identifies it.
 func openFile(path string) (*os.File, entry, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblocking, 0)
 	if err != nil {
 		return nil, entry{}, err
 	}
 	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		if _, err = f.ReadAt(make([]byte, 1), 0); errors.Is(err, io.EOF) {
+			err = nil
+		}
+	}
 	if err != nil {
 		_ = f.Close()
 		return nil, entry{}, err
@@ -118,6 +126,12 @@ func (l listing) read(dir string) *directory {
 	}
 	l.dirs[dir] = d
 	return d
+}
+
+// exists reports whether there is a file or directory at a path, as far as is known.
+func (l listing) exists(path string) bool {
+	_, err := l.fs.stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // resolved is a path with symbolic links resolved, as far as possible.

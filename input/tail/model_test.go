@@ -247,7 +247,7 @@ func (m *modelReader) read(f *modelFile) (again bool) {
 		m.known.add(p)
 		return false
 	}
-	if size < f.p.offset || !f.p.matchesHead(r) {
+	if unchanged, err := f.p.matchesHead(r); size < f.p.offset || err != nil || !unchanged {
 		m.orphan(f.p)
 		f.p.offset, f.p.print, f.p.head = 0, fingerprint{}, ""
 		m.search()

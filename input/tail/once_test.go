@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/input"
 	"logstow/input/tail"
 )
 
@@ -215,5 +216,35 @@ func TestLinksToDirectories(t *testing.T) {
 		if diff := cmp.Diff(want, s.take()); diff != "" {
 			t.Errorf("%s: %s", pattern, diff)
 		}
+	}
+}
+
+// A file that is replaced before it is opened is reported; the next run reads the file at its path.
+func TestOnceReplaced(t *testing.T) {
+	t.Parallel()
+	dir, s := t.TempDir(), newSink()
+	put(t, dir, "a.log", "1\n", "b.log", "2\n")
+	run := func(sink input.Sink) error {
+		tailer, err := tail.New(tail.Options{
+			Options: input.Options{Service: "x", Sink: sink}, Once: true,
+			Paths: []string{filepath.Join(dir, "a.log"), filepath.Join(dir, "b.log")},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tailer.Run(t.Context())
+	}
+	err := run(&hookSink{s, func() {
+		rename(t, dir, "b.log", "b.log.1")
+		put(t, dir, "b.log", "3\n")
+	}})
+	if err == nil || !strings.Contains(err.Error(), "b.log: it was replaced") {
+		t.Errorf("error %v", err)
+	}
+	if err := run(s); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"a.log: 1", "b.log: 3"}, s.take()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -74,13 +74,15 @@ func (r *reader) isActive(f *file) bool {
 // more. Errors of the file are logged; err ends the run.
 func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 	e, fileErr := f.look()
-	changed := e.modified != f.modified
+	if fileErr == nil && f.kind == plain && e.size == f.lines.Offset() && e.modified == f.modified {
+		return false, r.idle(ctx, f)
+	}
 	if fileErr == nil {
-		f.size, f.modified = e.size, e.modified
-		if f.kind == plain && f.size == f.lines.Offset() && !changed {
-			return false, r.idle(ctx, f)
-		}
 		fileErr = f.reopen()
+	}
+	unchanged := true
+	if fileErr == nil && f.kind == plain {
+		unchanged, fileErr = f.matchesHead(f.opened)
 	}
 	switch {
 	case errors.Is(fileErr, errTooManyOpen):
@@ -89,8 +91,12 @@ func (r *reader) follow(ctx context.Context, f *file) (more bool, err error) {
 		return r.missing(ctx, f)
 	case fileErr != nil:
 		r.note(f.location, fileErr)
+		r.open.close(&f.handle) // another handle may be readable
 		return false, nil
-	case f.kind == plain && (f.size < f.lines.Offset() || !f.matchesHead(f.opened)):
+	}
+	f.size, f.modified = e.size, e.modified // not before: until it is open, it is changed
+	switch {
+	case f.kind == plain && (f.size < f.lines.Offset() || !unchanged):
 		return true, r.truncated(ctx, f) // a copy of the former content goes first
 	case f.kind == plain && f.size == f.lines.Offset():
 		return false, r.idle(ctx, f)

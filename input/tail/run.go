@@ -33,6 +33,11 @@ const (
 func (t *Tailer) Run(ctx context.Context) error {
 	t.load(t.opts.Log)
 	t.starting = true
+	defer func() {
+		for _, f := range t.files {
+			t.open.close(&f.handle)
+		}
+	}()
 	if t.opts.Once {
 		return t.readAll(ctx)
 	}
@@ -41,11 +46,6 @@ func (t *Tailer) Run(ctx context.Context) error {
 	w := watch(t.opts, &t.selection)
 	t.watchingSince = w.since
 	defer w.close()
-	defer func() {
-		for _, f := range t.files {
-			t.open.close(&f.handle)
-		}
-	}()
 	err := t.follow(ctx, late, w)
 	if t.opts.Resume && ctx.Err() != nil && late.Err() != nil {
 		t.opts.Log.Info("shutdown timeout: files were not read to their end; the next run resumes there")

@@ -213,7 +213,7 @@ func (s *scanner) searchAll(forget bool) {
 		s.changed[filepath.Dir(k.past.path)] = true
 		s.changed[filepath.Dir(k.past.resolvedPath())] = true
 		if forget && k.live == nil && s.opts.Now().Sub(time.Unix(k.past.at, 0)) >= keepGone {
-			if _, found, certain := s.dirs.find(k.past); !found && certain {
+			if _, found, certain := s.dirs.find(k.past); !found && (certain || !s.dirs.exists(filepath.Dir(k.past.resolvedPath()))) {
 				s.known.removed[k.past.id] = false
 			}
 		}

@@ -13,7 +13,7 @@ func (s *schedule) rest(now time.Time, interval time.Duration, share int) time.D
 	return max(interval, time.Duration(share)*s.cost) - now.Sub(s.last)
 }
 
-// do does it.
+// do does the work, and measures what it costs.
 func (s *schedule) do(now time.Time, work func()) {
 	began := time.Now()
 	work()

@@ -38,6 +38,7 @@ func (s *positions) load(log *slog.Logger) {
 
 // store stores the position of a file that is not being read.
 func (s *positions) store(p position) {
+	p.at = s.now().Unix()
 	s.known.add(p)
 	s.pending = append(s.pending, s.encoded(p))
 }

@@ -11,6 +11,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/internal/hint"
 )
 
 // tracker decides which files are read, and executes the decisions.
@@ -69,13 +70,14 @@ func (t *tracker) view() view {
 // file if it is being read now. decided is false if it is to be observed again.
 func (t *tracker) admit(c *candidate) (f *file, decided bool, err error) {
 	defer c.close()
+	if c.pipe && !t.opts.Once { // opening it would release its writer
+		return nil, false, fmt.Errorf("%s is not a regular file: pipe it in and give - as the file", c.path)
+	}
 	if renamed, err := t.openCandidate(c); renamed || err != nil {
 		return nil, false, err
 	}
 	c.place, c.deferred = t.dirs.resolved(c.path), t.deferred[c.path]
 	switch {
-	case c.pipe && !t.opts.Once:
-		return nil, false, fmt.Errorf("%s is not a regular file: pipe it in and give - as the file", c.path)
 	case c.pipe:
 		return t.startReading(c, action{verb: start}), true, nil
 	case t.known.isLive(c.id):
@@ -91,32 +93,31 @@ func (t *tracker) admit(c *candidate) (f *file, decided bool, err error) {
 	return t.execute(c, a), a.verb != wait, nil
 }
 
-// openCandidate opens a file unless it is open. It waits for the writer of a pipe with Once
-// only. renamed reports that another file is at its path now.
+// openCandidate opens a file unless it is open. It waits for the writer of a pipe. renamed
+// reports that another file is at its path now.
 func (t *tracker) openCandidate(c *candidate) (renamed bool, err error) {
 	if c.content != nil {
 		return false, nil
 	}
-	path := cmp.Or(c.shown, c.path)
-	open := func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|nonblocking, 0) }
-	if t.opts.Once && c.pipe {
-		open = func() (*os.File, error) { return os.Open(path) }
+	path, e := cmp.Or(c.shown, c.path), c.entry
+	var f *os.File
+	if c.pipe {
+		f, err = os.Open(path)
+	} else {
+		f, e, err = openFile(path)
 	}
-	f, err := open()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !t.opts.Once:
 		return true, nil
 	case err != nil:
 		return false, err
 	}
-	c.content = f
-	info, err := f.Stat()
-	if err != nil {
-		return false, err
+	renamed, e.path = e.id != c.id, c.path
+	if c.content, c.entry = f, e; renamed && t.opts.Once {
+		err = fmt.Errorf("cannot read %s: it was replaced by another file", c.path)
+		err = hint.Wrap(err, "run again, and let a pattern match the renamed file")
 	}
-	id := c.id
-	c.entry = newEntry(c.path, info)
-	return c.id != id, nil
+	return renamed, err
 }
 
 // execute executes an action. It returns the file if it is being read now.

@@ -63,10 +63,9 @@ const (
 	// are left out.
 	Pretty   = "pretty"
 	Template = "template"
-	// Parquet is a file, which can be read once the Writer is closed. Its columns are time (TIMESTAMP in
-	// nanoseconds), level, service, source, instance and message, and then the fields of the message that the
-	// options name, all STRING: a field of the name of another column is message.NAME. No level and a field that
-	// is missing or null are NULL, bytes that are not UTF-8 are U+FFFD.
+	// Parquet is a file, which can be read once the Writer is closed. Its columns are those that the options name, or
+	// else the six fixed fields: time is a TIMESTAMP in nanoseconds, the others are STRING. No level and a
+	// field that is missing or null are NULL, bytes that are not UTF-8 are U+FFFD.
 	Parquet = "parquet"
 )
 
@@ -205,7 +204,9 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 	case opts.Format == CSV:
 		_, o.err = o.w.Write(o.csvHead())
 	case opts.Format == Parquet:
-		o.columns = fixedColumns(o.columns)
+		if len(o.columns) == 0 {
+			o.columns = fixedColumns()
+		}
 		o.rows = o.newRows(o.w)
 	case len(opts.Fields) > 0 && (opts.Format == JSON || opts.Format == Flat):
 		o.append = o.objects

@@ -12,9 +12,9 @@ import (
 	"logstow/record"
 )
 
-// fixedColumns are those of the format Parquet, followed by the fields among the named columns.
-func fixedColumns(named []column) []column {
-	all := []column{
+// fixedColumns are those of the format Parquet unless columns are named.
+func fixedColumns() []column {
+	return []column{
 		{name: "time", fixed: field.Time},
 		{name: "level", fixed: field.Level},
 		{name: "service", fixed: field.Service},
@@ -22,12 +22,6 @@ func fixedColumns(named []column) []column {
 		{name: "instance", fixed: field.Instance},
 		{name: "message", fixed: field.Message},
 	}
-	for _, c := range named {
-		if c.fixed == "" {
-			all = append(all, c)
-		}
-	}
-	return all
 }
 
 // newRows makes the writer of the columns, and of the marks.
