@@ -2,8 +2,8 @@ package parse_test
 
 import (
 	"bytes"
-	"slices"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"logstow/field"
