@@ -249,7 +249,7 @@ type Column struct {
 
 // Columns are the columns that the segment gets, in the order of their names, those of fixed fields
 // first. Their size is at most a twentieth of what is stored otherwise, with those that are named
-// at most 15%: smaller ones are preferred.
+// at most 15%: those of fixed fields are preferred, and smaller ones.
 func (b *Builder) Columns() []Column {
 	chosen := b.chosen()
 	slices.SortFunc(chosen, func(x, y *column) int {
@@ -267,12 +267,17 @@ func (b *Builder) Columns() []Column {
 	return columns
 }
 
-// chosen are the columns that the segment gets if it ended now: the smallest.
+// chosen are the columns that the segment gets if it ended now: those of fixed fields, then the smallest.
 func (b *Builder) chosen() []*column {
 	all := slices.DeleteFunc(b.all(), func(c *column) bool {
 		return !slices.ContainsFunc(c.pages, func(p encoded) bool { return p.page != nil })
 	})
-	slices.SortStableFunc(all, func(x, y *column) int { return cmp.Compare(x.size, y.size) })
+	slices.SortStableFunc(all, func(x, y *column) int {
+		if (x.name.Fixed == "") != (y.name.Fixed == "") {
+			return cmp.Compare(y.name.Fixed, x.name.Fixed)
+		}
+		return cmp.Compare(x.size, y.size)
+	})
 	var chosen []*column
 	size := int64(0)
 	for _, named := range []bool{false, true} {

@@ -41,7 +41,7 @@ func ParseColumns(v string) ([]string, error) {
 		switch {
 		case n.Fixed != "":
 			return nil, hint.Wrap(fmt.Errorf("%s is no field of the message", n.Text),
-				"level, source and time are always among the columns; a field of the message that is called %s is %s", n.Text, field.WriteName(n.Text))
+				"level, source and time are columns without being named; a field of the message that is called %s is %s", n.Text, field.WriteName(n.Text))
 		case !n.Step.IsZero():
 			return nil, hint.Wrap(fmt.Errorf("%s is a time step", n.Text), "a field of the message that is called so is field(%s)", strconv.Quote(n.Text))
 		case len(n.Field) > columns.MaxName:

@@ -288,7 +288,7 @@ func TestWrongColumnsAreFound(t *testing.T) {
 func TestColumnsOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
-	opts := columned(16 << 10)
+	opts := columned(1 << 20)
 	records := access(500, func(i int) string { return fmt.Sprintf(`{"id":"%s","status":%d}`, noise(rnd), i%5) })
 	known, _ := write(t, opts, records...)
 	f, list := readColumns(t, known)
