@@ -95,7 +95,7 @@ func (b *Builder) AddBlock(text []byte, records int, start, stored int64) {
 		var p encoded
 		if ok {
 			if c == &b.seconds {
-				p.page = appendSeconds(nil, b.offsets)
+				p.page = b.enc.appendSeconds(nil, b.offsets)
 			} else {
 				p, _ = c.page(&b.enc)
 			}

@@ -21,4 +21,4 @@ func EncodePage(values []field.Value) (page []byte, least, greatest string) {
 }
 
 // AppendSeconds is appendSeconds.
-func AppendSeconds(seconds []uint32) []byte { return appendSeconds(nil, seconds) }
+func AppendSeconds(seconds []uint32) []byte { return new(encoder).appendSeconds(nil, seconds) }

@@ -197,8 +197,8 @@ func TestDecodeRejects(t *testing.T) {
 		t.Error("a page of no records is decoded")
 	}
 	for name, page := range map[string][]byte{
-		"empty": {}, "too few": {0, 0}, "too many": {0, 2}, "no difference": {0, 0, 0, 0}, "bytes behind": {0, 1, 0},
-		"beyond 32 bits": {0, 0, 0x80, 0x80, 0x80, 0x80, 0x10, 0}, "cut": {0},
+		"empty": {}, "too few": {0, 0, 0}, "too many": {0, 0, 2}, "no difference": {0, 0, 0, 0, 0}, "bytes behind": {0, 0, 1, 0},
+		"beyond 32 bits": {0, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x10, 0}, "cut": {0, 0}, "unknown form": {1, 0, 1}, "compressed: too long": {2, 21, 1, 2, 3}, "compressed: no table": {2, 4},
 	} {
 		if runs, err := columns.DecodeSeconds(page, 2); err == nil {
 			t.Errorf("%s: decoded as %v", name, runs)
