@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"logstow/columns"
 	"logstow/field"
@@ -23,6 +24,9 @@ func ParseColumns(v string) ([]string, error) {
 	if v == ColumnsAuto || v == ColumnsOff {
 		return nil, nil
 	}
+	if strings.TrimSpace(v) == "" {
+		return nil, errors.New("want auto, off or names of fields")
+	}
 	texts, err := splitting.Texts(v)
 	if err != nil {
 		return nil, err
@@ -31,8 +35,6 @@ func ParseColumns(v string) ([]string, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(names) == 0:
-		return nil, errors.New("want auto, off or names of fields")
 	case len(names) > columns.MaxNamed:
 		return nil, fmt.Errorf("%d names, at most %d allowed", len(names), columns.MaxNamed)
 	}

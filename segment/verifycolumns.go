@@ -93,9 +93,11 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 	if len(v.runs) > 0 && int64(v.runs[0].Second) != columns.FloorSecond(line.Time)-columns.FloorSecond(b.Start) {
 		return corruptColumns(b.Offset, "record %d of block %d is not of the second that its column has", n, b.Index)
 	}
+	var values []field.Value
 	if v.splitter != nil {
 		v.message = record.AppendMessage(v.message[:0], line.Raw)
 		v.splitter.Split(v.message)
+		values = v.splitter.Values()
 	}
 	for i, p := range v.block {
 		if p == nil {
@@ -110,7 +112,7 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 		case v.splitter == nil:
 			continue
 		default:
-			want = v.splitter.Value(v.index[i])
+			want = values[v.index[i]]
 		}
 		var got field.Value
 		got, v.scratch = p.Value(int(n), v.scratch[:0])
