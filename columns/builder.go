@@ -21,9 +21,10 @@ const (
 	// that a field is in at least.
 	sampled  = 1000
 	coverage = 0.05
-	// trial is the number of blocks after which columns without a page in half of them, or too large
-	// to be chosen, are given up.
-	trial = 4
+	// trial is the number of blocks after which columns are given up that have no page in half of them, or would
+	// not be chosen even if lenience times as much could be taken. Pages in memory take about that at most.
+	trial    = 4
+	lenience = 1.5
 	// placeSize is about the size in bytes of a page's place in the directory, besides its bounds.
 	placeSize = 10
 )
@@ -216,9 +217,10 @@ func (b *Builder) newSplitter() {
 	b.splitter = b.parser.Splitter(names...)
 }
 
-// giveUp gives columns up that are not going to be chosen.
+// giveUp gives columns up that are hardly going to be chosen, and the memory of their pages.
 func (b *Builder) giveUp() {
 	n := len(b.columns)
+	likely := b.chosen(lenience)
 	b.columns = slices.DeleteFunc(b.columns, func(c *column) bool {
 		pages := 0
 		for _, p := range c.pages {
@@ -226,11 +228,7 @@ func (b *Builder) giveUp() {
 				pages++
 			}
 		}
-		limit := share
-		if c.named {
-			limit = shareNamed
-		}
-		return pages*2 < len(c.pages) || float64(c.size) > 2*limit*float64(b.stored)
+		return pages*2 < len(c.pages) || !slices.Contains(likely, c)
 	})
 	if len(b.columns) < n {
 		b.newSplitter()
@@ -251,7 +249,7 @@ type Column struct {
 // first. Their size is at most a twentieth of what is stored otherwise, with those that are named
 // at most 15%: those of fixed fields are preferred, and smaller ones.
 func (b *Builder) Columns() []Column {
-	chosen := b.chosen()
+	chosen := b.chosen(1)
 	slices.SortFunc(chosen, func(x, y *column) int {
 		return cmp.Or(cmp.Compare(y.name.Fixed, x.name.Fixed), cmp.Compare(x.name.Field, y.name.Field))
 	})
@@ -267,8 +265,9 @@ func (b *Builder) Columns() []Column {
 	return columns
 }
 
-// chosen are the columns that the segment gets if it ended now: those of fixed fields, then the smallest.
-func (b *Builder) chosen() []*column {
+// chosen are the columns that the segment gets if it ended now: those of fixed fields, then the smallest. They may be
+// larger by a factor.
+func (b *Builder) chosen(factor float64) []*column {
 	all := slices.DeleteFunc(b.all(), func(c *column) bool {
 		return !slices.ContainsFunc(c.pages, func(p encoded) bool { return p.page != nil })
 	})
@@ -286,7 +285,7 @@ func (b *Builder) chosen() []*column {
 			limit = shareNamed
 		}
 		for _, c := range all {
-			if c.named == named && float64(size+c.size) <= limit*float64(b.stored) && (named || len(chosen) < kept) {
+			if c.named == named && float64(size+c.size) <= factor*limit*float64(b.stored) && (named || len(chosen) < kept) {
 				chosen = append(chosen, c)
 				size += c.size
 			}
@@ -297,7 +296,7 @@ func (b *Builder) chosen() []*column {
 
 // Size is about the size of the columns in bytes if the segment ended now.
 func (b *Builder) Size() (n int64) {
-	for _, c := range b.chosen() {
+	for _, c := range b.chosen(1) {
 		n += c.size
 	}
 	return n

@@ -205,3 +205,30 @@ func TestDecodeRejects(t *testing.T) {
 		}
 	}
 }
+
+// What a builder keeps is bounded by what is stored, whatever the fields.
+func TestMemoryOfBuilder(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var named []string
+	for i := range columns.MaxNamed {
+		named = append(named, fmt.Sprintf("n%d", i))
+	}
+	b := columns.NewBuilder("", columns.Options{Named: named})
+	stored, records := int64(0), 500
+	for block := range 64 {
+		messages := make([]string, records)
+		for i := range messages {
+			var m strings.Builder
+			for k := range 64 {
+				fmt.Fprintf(&m, "n%d=%d ", k, rnd.IntN(1e6))
+			}
+			messages[i] = m.String()
+		}
+		body, n := text(int64(block)*1e9, 1e5, messages...)
+		b.AddBlock(body, n, int64(block)*1e9, int64(len(body)/5))
+		if stored += int64(len(body) / 5); block >= 3 && b.Kept()*5 > stored*2 {
+			t.Fatalf("%d blocks of %d bytes: pages of %d bytes are kept", block+1, stored, b.Kept())
+		}
+	}
+}
