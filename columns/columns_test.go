@@ -86,6 +86,7 @@ func check(t *testing.T, parser string, messages []string, start, step int64) {
 	}
 	named := []string{"took", "missing", "level", "message.status", "a.b", "took"}
 	b := columns.NewBuilder(parser, columns.Options{Named: named})
+	var scratch columns.Scratch
 	half := (len(messages) + 1) / 2
 	blocks := [][]string{messages[:half], messages[half:]}
 	if len(messages) == 1 {
@@ -94,7 +95,7 @@ func check(t *testing.T, parser string, messages []string, start, step int64) {
 	from := start
 	for _, block := range blocks {
 		body, n := text(from, step, block...)
-		b.AddBlock(body, n, from, int64(100*len(body))+10_000)
+		b.AddBlock(&scratch, body, n, from, int64(100*len(body))+10_000)
 		from += int64(n) * step
 	}
 	all := b.Columns()

@@ -21,7 +21,7 @@ func built(blocks, records int, part float64, opts columns.Options, message func
 		}
 		start := int64(block) * 1e9
 		body, n := text(start, 1e5, messages...)
-		b.AddBlock(body, n, start, int64(part*float64(len(body))))
+		b.AddBlock(new(columns.Scratch), body, n, start, int64(part*float64(len(body))))
 		stored += int64(part * float64(len(body)))
 	}
 	return b.Columns(), stored
@@ -153,11 +153,11 @@ func TestTextThatIsNoRecord(t *testing.T) {
 		"another number": {body, n + 1},
 	} {
 		b := columns.NewBuilder("", columns.Options{})
-		b.AddBlock(c.text, c.records, 0, 10_000)
+		b.AddBlock(new(columns.Scratch), c.text, c.records, 0, 10_000)
 		if all := b.Columns(); len(all) != 0 {
 			t.Errorf("%s: columns %v", name, names(all))
 		}
-		b.AddBlock(body, n, 0, 10_000)
+		b.AddBlock(new(columns.Scratch), body, n, 0, 10_000)
 		for _, c := range b.Columns() {
 			if c.Pages[0] != nil || c.Pages[1] == nil {
 				t.Errorf("%s: pages %x", name, c.Pages)
@@ -226,7 +226,7 @@ func TestMemoryOfBuilder(t *testing.T) {
 			messages[i] = m.String()
 		}
 		body, n := text(int64(block)*1e9, 1e5, messages...)
-		b.AddBlock(body, n, int64(block)*1e9, int64(len(body)/5))
+		b.AddBlock(new(columns.Scratch), body, n, int64(block)*1e9, int64(len(body)/5))
 		if stored += int64(len(body) / 5); block >= 3 && b.Kept()*5 > stored*2 {
 			t.Fatalf("%d blocks of %d bytes: pages of %d bytes are kept", block+1, stored, b.Kept())
 		}

@@ -249,7 +249,7 @@ func TestWrongColumnsAreFound(t *testing.T) {
 		for _, r := range records {
 			text = record.AppendText(text, r)
 		}
-		b.AddBlock(text, len(records), records[0].Time, 1<<20)
+		b.AddBlock(new(columns.Scratch), text, len(records), records[0].Time, 1<<20)
 		return b.Columns()
 	}
 	for name, c := range map[string]struct {
