@@ -140,6 +140,9 @@ func checkPage(t *testing.T, p *parse.Parser, c columns.Column, k int, messages 
 	if err != nil {
 		t.Fatal(err)
 	}
+	if least, greatest := page.Bounds(); least != c.Least[k] || greatest != c.Greatest[k] {
+		t.Errorf("%s is from %q to %q, the page from %q to %q", c.Name, c.Least[k], c.Greatest[k], least, greatest)
+	}
 	splitter := p.Splitter(c.Name.Field)
 	var scratch []byte
 	for i, m := range messages {

@@ -284,6 +284,44 @@ func TestWrongColumnsAreFound(t *testing.T) {
 	}
 }
 
+// Verify finds bounds that are not those of a page.
+func TestWrongBoundsAreFound(t *testing.T) {
+	t.Parallel()
+	blob := readFile(t, goldenDir+"/columns.log")
+	f, list := readColumns(t, blob)
+	for name, c := range map[string]struct {
+		change func(all []columns.Column)
+		wrong  bool
+	}{
+		"none":              {func([]columns.Column) {}, false},
+		"written otherwise": {func(all []columns.Column) { all[3].Least[0] = "27.90" }, false},
+		"least is less":     {func(all []columns.Column) { all[3].Least[0] = "27.8" }, true},
+		"least is more":     {func(all []columns.Column) { all[3].Least[0] = "28" }, true},
+		"greatest is less":  {func(all []columns.Column) { all[3].Greatest[1] = "469.8" }, true},
+		"least is missing":  {func(all []columns.Column) { all[3].Least[0] = "" }, true},
+		"no number":         {func(all []columns.Column) { all[3].Greatest[0] = "x" }, true},
+		"of texts":          {func(all []columns.Column) { all[2].Least[0] = "1" }, true},
+		"of times":          {func(all []columns.Column) { all[0].Greatest[1] = "1" }, true},
+	} {
+		all := make([]columns.Column, len(list.Columns))
+		for i, column := range list.Columns {
+			all[i].Name = column.Name
+			for _, p := range column.Pages {
+				all[i].Pages = append(all[i].Pages, blob[p.Offset:p.Offset+p.Length])
+				all[i].Least, all[i].Greatest = append(all[i].Least, p.Least), append(all[i].Greatest, p.Greatest)
+			}
+		}
+		c.change(all)
+		changed, err := segment.ReplaceColumns(blob, f, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := verify(t, changed); (err != nil) != c.wrong || err != nil && !errors.As(err, new(*segment.CorruptError)) {
+			t.Errorf("%s: error is %v", name, err)
+		}
+	}
+}
+
 // Columns of a parser of a version that is unknown are not compared with the text, except for fixed ones.
 func TestColumnsOfAnotherVersion(t *testing.T) {
 	t.Parallel()

@@ -70,16 +70,31 @@ func (v *columnVerifier) startBlock(b Block) error {
 		if err := p.Check(stored); err != nil {
 			return err
 		}
+		var least, greatest string
 		if c.Name.Fixed == field.Time {
 			v.runs, err = columns.DecodeSeconds(stored, int(b.Records))
-		} else {
-			v.block[i], err = columns.DecodePage(stored, int(b.Records))
+		} else if v.block[i], err = columns.DecodePage(stored, int(b.Records)); err == nil {
+			least, greatest = v.block[i].Bounds()
 		}
 		if err != nil {
 			return corruptColumns(p.Offset, "page of block %d, column %s: %v", b.Index, c.Name, err)
 		}
+		if !sameNumber(least, p.Least) || !sameNumber(greatest, p.Greatest) {
+			return corruptColumns(p.Offset, "page of block %d, column %s: its numbers are from %q to %q, the directory has %q to %q",
+				b.Index, c.Name, least, greatest, p.Least, p.Greatest)
+		}
 	}
 	return nil
+}
+
+// sameNumber reports whether two texts are one number, or both empty.
+func sameNumber(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, ok := field.ParseDecimal([]byte(a))
+	y, also := field.ParseDecimal([]byte(b))
+	return ok && also && x.Compare(y) == 0
 }
 
 // add checks record n of a block.
