@@ -67,7 +67,8 @@ func message(rnd *rand.Rand, shape int) string {
 	case 1:
 		return fmt.Sprintf("status=%d took=%s method=%q\nid=%x", 200+rnd.IntN(5), number(), "x y", rnd.Uint64())
 	case 2:
-		return fmt.Sprintf(`1.2.3.%d - - [20/Nov/2026:15:04:05 +0000] "GET /a/%d HTTP/1.1" 200 %d "-" "curl"`, rnd.IntN(9), rnd.IntN(3), rnd.IntN(1e6))
+		return fmt.Sprintf(`1.2.3.%d - - [20/Nov/2026:15:04:05 +0000] "GET /a/%d HTTP/1.1" 200 %d "-" "curl"%s`,
+			rnd.IntN(9), rnd.IntN(3), rnd.IntN(1e6), []string{"", " took=5 status=x"}[rnd.IntN(2)])
 	}
 	return fmt.Sprintf(`{"took":%d.%d,"big":%d,"status":%q,"t":%v}`, rnd.IntN(5000), rnd.IntN(10), rnd.Int64N(1e15), number(), rnd.IntN(2) == 0)
 }

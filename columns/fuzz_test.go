@@ -108,6 +108,7 @@ func FuzzColumns(f *testing.F) {
 		"{\"took\":1,\"a\":{\"b\":2}}\x00{\"took\":1.50,\"took\":2}\x00{\"took\":\"1\"}\x00{\"took\":null}\x00{\"took\":[1]}\x00{\"a.b\":1}",
 		"took=1 a=\"x y\"\x00took=007 a=\x00took=-0 level=warn\x00text took=1e5\x00took=NaN",
 		"1.2.3.4 - - [20/Nov/2026:15:04:05 +0000] \"GET /a?b=1 HTTP/1.1\" 200 17 \"-\" \"curl\"",
+		"1.2.3.4 - - [20/Nov/2026:15:04:05 +0000] \"GET /a?b=1 HTTP/1.1\" 200 17 \"-\" \"curl\" took=5 a=b",
 		"{\"log\":\"took=5 status=7\",\"status\":1,\"took\":6}\x00{\"message\":\"{\\\"took\\\":1}\"}",
 		"{\"took\":1\x00{\"took\":1}x\x00 {\"took\":9223372036854775808}\n",
 		"I1120 15:04:05.123456 1 file.go:7] started took=5\x00\x00\n\x00\t",
