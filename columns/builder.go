@@ -21,9 +21,10 @@ const (
 	// that a field is in at least.
 	sampled  = 1000
 	coverage = 0.05
-	// trial is the number of blocks after which columns without a page in half of them, or too large
-	// to be chosen, are given up.
-	trial = 4
+	// trial is the number of blocks after which columns are given up that have no page in half of them, or would
+	// not be chosen even if lenience times as much could be taken. Pages in memory take about that at most.
+	trial    = 4
+	lenience = 1.5
 	// placeSize is about the size in bytes of a page's place in the directory, besides its bounds.
 	placeSize = 10
 )
@@ -59,21 +60,36 @@ type Builder struct {
 	columns  []*column       // those of fields
 	fixed    []*column       // level and source
 	seconds  column
-	enc      encoder
 	seed     maphash.Seed
 	blocks   int
 	stored   int64
-	message  []byte
-	offsets  []uint32
+}
+
+// Scratch is the memory in which the pages of one block are made: a megabyte or so. The zero value is ready to use.
+// It may be used for the blocks of several Builders, one after the other.
+type Scratch struct {
+	collectors []*collector
+	enc        encoder
+	message    []byte
+	offsets    []uint32
+}
+
+// collector is an empty collector, the same for the same i.
+func (s *Scratch) collector(i int) *collector {
+	for i >= len(s.collectors) {
+		s.collectors = append(s.collectors, new(collector))
+	}
+	s.collectors[i].reset()
+	return s.collectors[i]
 }
 
 // column is a column being collected.
 type column struct {
-	collector
-	name  Name
-	named bool
-	pages []encoded // of the blocks so far; without a page where none fits
-	size  int64     // in bytes, its part of the directory included
+	*collector // of the block being added
+	name       Name
+	named      bool
+	pages      []encoded // of the blocks so far; without a page where none fits
+	size       int64     // in bytes, its part of the directory included
 }
 
 // NewBuilder makes a builder for messages of a parser, as a footer has it. There are no columns of fields
@@ -97,25 +113,29 @@ func NewBuilder(stored string, opts Options) *Builder {
 
 // AddBlock adds the next block: its text of so many records, which is not kept, the time at which it starts
 // in Unix nanoseconds, and the number of bytes in which it is stored. A line that is no record leaves the block
-// without pages.
-func (b *Builder) AddBlock(text []byte, records int, start, stored int64) {
+// without pages. Nothing of s is kept.
+func (b *Builder) AddBlock(s *Scratch, text []byte, records int, start, stored int64) {
 	if b.blocks == 0 {
-		b.choose(text)
+		b.choose(s, text)
 	}
-	b.offsets = b.offsets[:0]
-	ok := b.collect(text, start) && len(b.offsets) == records
+	all := b.all()
+	for i, c := range all {
+		c.collector = s.collector(i)
+	}
+	s.offsets = s.offsets[:0]
+	ok := b.collect(s, text, start) && len(s.offsets) == records
 	b.blocks++
 	b.stored += stored
-	for _, c := range b.all() {
+	for _, c := range all {
 		var p encoded
 		if ok {
 			if c == &b.seconds {
-				p.page = appendSeconds(nil, b.offsets)
+				p.page = s.enc.appendSeconds(nil, s.offsets)
 			} else {
-				p, _ = c.page(&b.enc)
+				p, _ = c.page(&s.enc)
 			}
 		}
-		c.reset()
+		c.collector = nil
 		c.pages = append(c.pages, p)
 		c.size += int64(len(p.page) + placeSize + len(p.least) + len(p.greatest))
 	}
@@ -130,7 +150,7 @@ func (b *Builder) all() []*column {
 }
 
 // collect adds the records of a block; it is not ok if a line is none.
-func (b *Builder) collect(text []byte, start int64) bool {
+func (b *Builder) collect(s *Scratch, text []byte, start int64) bool {
 	base := FloorSecond(start)
 	for len(text) > 0 {
 		line, rest, err := record.Next(text)
@@ -138,14 +158,14 @@ func (b *Builder) collect(text []byte, start int64) bool {
 			return false
 		}
 		text = rest
-		b.offsets = append(b.offsets, uint32(FloorSecond(line.Time)-base))
+		s.offsets = append(s.offsets, uint32(FloorSecond(line.Time)-base))
 		level, source := LevelValue(line.Level), field.Value{Kind: field.String, Text: line.Source}
 		b.fixed[0].add(&level, b.seed)
 		b.fixed[1].add(&source, b.seed)
 		if len(b.columns) == 0 {
 			continue
 		}
-		b.split(line.Raw)
+		b.split(s, line.Raw)
 		values := b.splitter.Values()
 		for i, c := range b.columns {
 			if !c.failed {
@@ -157,9 +177,9 @@ func (b *Builder) collect(text []byte, start int64) bool {
 }
 
 // split makes a stored message the splitter's.
-func (b *Builder) split(raw []byte) {
-	b.message = record.AppendMessage(b.message[:0], raw)
-	b.splitter.Split(b.message)
+func (b *Builder) split(s *Scratch, raw []byte) {
+	s.message = record.AppendMessage(s.message[:0], raw)
+	b.splitter.Split(s.message)
 }
 
 // FloorSecond is the second in which a time in Unix nanoseconds is.
@@ -180,11 +200,11 @@ func LevelValue(l record.Level) field.Value {
 }
 
 // choose decides which fields are considered, by the first block.
-func (b *Builder) choose(text []byte) {
+func (b *Builder) choose(s *Scratch, text []byte) {
 	if b.parser == nil {
 		return
 	}
-	names := append(slices.Clone(b.named), b.frequent(text)...)
+	names := append(slices.Clone(b.named), b.frequent(s, text)...)
 	for i, name := range names[:min(len(names), considered)] {
 		b.columns = append(b.columns, &column{name: Name{Field: name}, named: i < len(b.named)})
 	}
@@ -193,7 +213,7 @@ func (b *Builder) choose(text []byte) {
 
 // frequent are the fields that many records at the start of a text have, the most frequent first, without
 // named ones.
-func (b *Builder) frequent(text []byte) []string {
+func (b *Builder) frequent(s *Scratch, text []byte) []string {
 	b.splitter = b.parser.Splitter()
 	counts := make(map[string]int)
 	n := 0
@@ -203,7 +223,7 @@ func (b *Builder) frequent(text []byte) []string {
 			break
 		}
 		text = rest
-		b.split(line.Raw)
+		b.split(s, line.Raw)
 		seen := make(map[string]bool)
 		for name, v := range b.splitter.All() {
 			if v.Kind != field.Composite && len(name) <= MaxName && !seen[name] {
@@ -231,9 +251,10 @@ func (b *Builder) newSplitter() {
 	b.splitter = b.parser.Splitter(names...)
 }
 
-// giveUp gives columns up that are not going to be chosen.
+// giveUp gives columns up that are hardly going to be chosen, and the memory of their pages.
 func (b *Builder) giveUp() {
 	n := len(b.columns)
+	likely := b.chosen(lenience)
 	b.columns = slices.DeleteFunc(b.columns, func(c *column) bool {
 		pages := 0
 		for _, p := range c.pages {
@@ -241,11 +262,7 @@ func (b *Builder) giveUp() {
 				pages++
 			}
 		}
-		limit := b.limit
-		if c.named {
-			limit = b.limitNamed
-		}
-		return pages*2 < len(c.pages) || float64(c.size) > 2*limit*float64(b.stored)
+		return pages*2 < len(c.pages) || !slices.Contains(likely, c)
 	})
 	if len(b.columns) < n {
 		b.newSplitter()
@@ -264,9 +281,9 @@ type Column struct {
 
 // Columns are the columns that the segment gets, in the order of their names, those of fixed fields
 // first. Their size is at most a twentieth of what is stored otherwise, with those that are named
-// at most 15%: smaller ones are preferred.
+// at most 15%: those of fixed fields are preferred, and smaller ones.
 func (b *Builder) Columns() []Column {
-	chosen := b.chosen()
+	chosen := b.chosen(1)
 	slices.SortFunc(chosen, func(x, y *column) int {
 		return cmp.Or(cmp.Compare(y.name.Fixed, x.name.Fixed), cmp.Compare(x.name.Field, y.name.Field))
 	})
@@ -282,12 +299,18 @@ func (b *Builder) Columns() []Column {
 	return columns
 }
 
-// chosen are the columns that the segment gets if it ended now: the smallest.
-func (b *Builder) chosen() []*column {
+// chosen are the columns that the segment gets if it ended now: those of fixed fields, then the smallest. They may be
+// larger by a factor.
+func (b *Builder) chosen(factor float64) []*column {
 	all := slices.DeleteFunc(b.all(), func(c *column) bool {
 		return !slices.ContainsFunc(c.pages, func(p encoded) bool { return p.page != nil })
 	})
-	slices.SortStableFunc(all, func(x, y *column) int { return cmp.Compare(x.size, y.size) })
+	slices.SortStableFunc(all, func(x, y *column) int {
+		if (x.name.Fixed == "") != (y.name.Fixed == "") {
+			return cmp.Compare(y.name.Fixed, x.name.Fixed)
+		}
+		return cmp.Compare(x.size, y.size)
+	})
 	var chosen []*column
 	size := int64(0)
 	for _, named := range []bool{false, true} {
@@ -296,7 +319,7 @@ func (b *Builder) chosen() []*column {
 			limit = b.limitNamed
 		}
 		for _, c := range all {
-			if c.named == named && float64(size+c.size) <= limit*float64(b.stored) && (named || len(chosen) < kept) {
+			if c.named == named && float64(size+c.size) <= factor*limit*float64(b.stored) && (named || len(chosen) < kept) {
 				chosen = append(chosen, c)
 				size += c.size
 			}
@@ -307,7 +330,7 @@ func (b *Builder) chosen() []*column {
 
 // Size is about the size of the columns in bytes if the segment ended now.
 func (b *Builder) Size() (n int64) {
-	for _, c := range b.chosen() {
+	for _, c := range b.chosen(1) {
 		n += c.size
 	}
 	return n

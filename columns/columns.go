@@ -84,6 +84,29 @@ func Constant(v field.Value, records int) *Page {
 // Records is the number of records.
 func (p *Page) Records() int { return p.records }
 
+// Bounds are the least and the greatest number among the values, as written; empty if there is none.
+func (p *Page) Bounds() (least, greatest string) {
+	var b bounds
+	for _, v := range p.Entries {
+		b.add(v)
+	}
+	if p.Plane >= 0 {
+		first, low, high := true, int64(0), int64(0)
+		for i, v := range p.Numbers.Values {
+			switch {
+			case p.ID(i) != p.Plane:
+			case first:
+				first, low, high = false, v, v
+			default:
+				low, high = min(low, v), max(high, v)
+			}
+		}
+		b.addNumber(&p.Numbers, low)
+		b.addNumber(&p.Numbers, high)
+	}
+	return string(b.least), string(b.greatest)
+}
+
 // ID is the index of the entry of a record.
 func (p *Page) ID(record int) int {
 	if p.IDs == nil {

@@ -67,7 +67,8 @@ func message(rnd *rand.Rand, shape int) string {
 	case 1:
 		return fmt.Sprintf("status=%d took=%s method=%q\nid=%x", 200+rnd.IntN(5), number(), "x y", rnd.Uint64())
 	case 2:
-		return fmt.Sprintf(`1.2.3.%d - - [20/Nov/2026:15:04:05 +0000] "GET /a/%d HTTP/1.1" 200 %d "-" "curl"`, rnd.IntN(9), rnd.IntN(3), rnd.IntN(1e6))
+		return fmt.Sprintf(`1.2.3.%d - - [20/Nov/2026:15:04:05 +0000] "GET /a/%d HTTP/1.1" 200 %d "-" "curl"%s`,
+			rnd.IntN(9), rnd.IntN(3), rnd.IntN(1e6), []string{"", " took=5 status=x"}[rnd.IntN(2)])
 	}
 	return fmt.Sprintf(`{"took":%d.%d,"big":%d,"status":%q,"t":%v}`, rnd.IntN(5000), rnd.IntN(10), rnd.Int64N(1e15), number(), rnd.IntN(2) == 0)
 }
@@ -86,6 +87,7 @@ func check(t *testing.T, parser string, messages []string, start, step int64) {
 	}
 	named := []string{"took", "missing", "level", "message.status", "a.b", "took"}
 	b := columns.NewBuilder(parser, columns.Options{Named: named})
+	var scratch columns.Scratch
 	half := (len(messages) + 1) / 2
 	blocks := [][]string{messages[:half], messages[half:]}
 	if len(messages) == 1 {
@@ -94,7 +96,7 @@ func check(t *testing.T, parser string, messages []string, start, step int64) {
 	from := start
 	for _, block := range blocks {
 		body, n := text(from, step, block...)
-		b.AddBlock(body, n, from, int64(100*len(body))+10_000)
+		b.AddBlock(&scratch, body, n, from, int64(100*len(body))+10_000)
 		from += int64(n) * step
 	}
 	all := b.Columns()
@@ -138,6 +140,9 @@ func checkPage(t *testing.T, p *parse.Parser, c columns.Column, k int, messages 
 	page, err := columns.DecodePage(c.Pages[k], n)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if least, greatest := page.Bounds(); least != c.Least[k] || greatest != c.Greatest[k] {
+		t.Errorf("%s is from %q to %q, the page from %q to %q", c.Name, c.Least[k], c.Greatest[k], least, greatest)
 	}
 	splitter := p.Splitter(c.Name.Field)
 	var scratch []byte

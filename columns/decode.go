@@ -106,8 +106,7 @@ func (p *Page) decodeNumbers(r *reader, count int) error {
 }
 
 func decodePlane(r *reader, out []byte) error {
-	form := r.byte()
-	switch form {
+	switch form := r.byte(); form {
 	case planeRaw:
 		copy(out, r.bytes(uint64(len(out))))
 	case planeSame:
@@ -115,20 +114,18 @@ func decodePlane(r *reader, out []byte) error {
 		for i := range out {
 			out[i] = b
 		}
-	case planeHuff, planeHuff4:
+	default:
+		of, known := idsForm(form)
+		if !known {
+			return fmt.Errorf("%w: a plane of form %d", ErrMalformed, form)
+		}
 		packed := r.text(len(r.rest))
 		if r.bad {
 			break
 		}
-		of := ids.Huffman
-		if form == planeHuff4 {
-			of = ids.Huffman4
-		}
 		if err := ids.DecodeBytes(out, of, packed); err != nil {
 			return fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
-	default:
-		return fmt.Errorf("%w: a plane of form %d", ErrMalformed, form)
 	}
 	if r.bad {
 		return fmt.Errorf("%w: a plane is truncated", ErrMalformed)

@@ -111,11 +111,25 @@ func (e *encoder) appendPlane(dst []byte, values []int64, low int64, shift int) 
 	if !ok {
 		return append(append(dst, planeRaw), plane...)
 	}
-	of := byte(planeHuff)
-	if form == ids.Huffman4 {
-		of = planeHuff4
-	}
-	dst = append(dst, of)
-	dst = binary.AppendUvarint(dst, uint64(len(packed)))
+	dst = binary.AppendUvarint(append(dst, planeForm(form)), uint64(len(packed)))
 	return append(dst, packed...)
+}
+
+// planeForm is the form of a plane that is compressed.
+func planeForm(form ids.Form) byte {
+	if form == ids.Huffman4 {
+		return planeHuff4
+	}
+	return planeHuff
+}
+
+// idsForm is how a plane of a form is compressed, if it is.
+func idsForm(form byte) (ids.Form, bool) {
+	switch form {
+	case planeHuff:
+		return ids.Huffman, true
+	case planeHuff4:
+		return ids.Huffman4, true
+	}
+	return 0, false
 }

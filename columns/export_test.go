@@ -21,4 +21,14 @@ func EncodePage(values []field.Value) (page []byte, least, greatest string) {
 }
 
 // AppendSeconds is appendSeconds.
-func AppendSeconds(seconds []uint32) []byte { return appendSeconds(nil, seconds) }
+func AppendSeconds(seconds []uint32) []byte { return new(encoder).appendSeconds(nil, seconds) }
+
+// Kept is the length in bytes of the pages in memory.
+func (b *Builder) Kept() (n int64) {
+	for _, c := range b.all() {
+		for _, p := range c.pages {
+			n += int64(len(p.page))
+		}
+	}
+	return n
+}

@@ -91,8 +91,8 @@ func (c *collector) numberPage(e *encoder) (p encoded, ok bool) {
 	for _, v := range e.numbers {
 		low, high = min(low, v), max(high, v)
 	}
-	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, low)})
-	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, high)})
+	b.addNumber(&n, low)
+	b.addNumber(&n, high)
 	n.Values = e.numbers
 	p.page = e.appendPage(nil, 0, &n)
 	p.least, p.greatest, ok = b.texts()
@@ -139,6 +139,11 @@ func (b *bounds) add(v field.Value) {
 	if b.greatest == nil || d.Compare(b.high) > 0 {
 		b.high, b.greatest = d, v.Text
 	}
+}
+
+// addNumber adds a number of a form.
+func (b *bounds) addNumber(n *Numbers, v int64) {
+	b.add(field.Value{Kind: n.Kind, Text: n.AppendText(nil, v)})
 }
 
 // texts are the bounds as written; not ok if they are too long.

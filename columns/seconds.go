@@ -4,24 +4,37 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"logstow/internal/ids"
 )
+
+// maxRun is the length of a run of seconds in bytes: a difference of 32 bits, and a number of records.
+const maxRun = binary.MaxVarintLen32 + binary.MaxVarintLen32
 
 // appendSeconds appends the page of the column of times: the seconds, which ascend, of the records of a
 // block since the second in which the block starts. It has for each second with records the
 // difference from the one before, from 0 for the first, and the number of its records less one, as
-// unsigned varints.
-func appendSeconds(dst []byte, seconds []uint32) []byte {
+// unsigned varints, in a form of a plane.
+func (e *encoder) appendSeconds(dst []byte, seconds []uint32) []byte {
+	runs := e.plane[:0]
 	last := uint32(0)
 	for i := 0; i < len(seconds); {
 		n := i + 1
 		for n < len(seconds) && seconds[n] == seconds[i] {
 			n++
 		}
-		dst = binary.AppendUvarint(dst, uint64(seconds[i]-last))
-		dst = binary.AppendUvarint(dst, uint64(n-i-1))
+		runs = binary.AppendUvarint(runs, uint64(seconds[i]-last))
+		runs = binary.AppendUvarint(runs, uint64(n-i-1))
 		last, i = seconds[i], n
 	}
-	return dst
+	e.plane = runs
+	packed, form, ok := ids.AppendBytes(&e.ids, e.packed[:0], runs)
+	e.packed = packed
+	if !ok {
+		return append(append(dst, planeRaw), runs...)
+	}
+	dst = binary.AppendUvarint(append(dst, planeForm(form)), uint64(len(runs)))
+	return append(dst, packed...)
 }
 
 // A Run is a number of consecutive records of one second.
@@ -36,6 +49,9 @@ type Run struct {
 // first record, each other one where the one before it ends. Errors wrap [ErrMalformed].
 func DecodeSeconds(page []byte, records int) ([]Run, error) {
 	r := &reader{rest: page}
+	if err := r.unpackSeconds(records); err != nil {
+		return nil, err
+	}
 	var runs []Run
 	second, end := uint64(0), 0
 	for end < records {
@@ -50,4 +66,23 @@ func DecodeSeconds(page []byte, records int) ([]Run, error) {
 		return nil, fmt.Errorf("%w: %d bytes follow the last run", ErrMalformed, len(r.rest))
 	}
 	return runs, nil
+}
+
+// unpackSeconds makes the varints of a page of times those that are read next.
+func (r *reader) unpackSeconds(records int) error {
+	form := r.byte()
+	if form == planeRaw {
+		return nil
+	}
+	of, known := idsForm(form)
+	n := r.uvarint()
+	if most := uint64(records) * maxRun; r.bad || !known || n > most {
+		return fmt.Errorf("%w: times of form %d, of %d bytes", ErrMalformed, form, n)
+	}
+	out := make([]byte, n)
+	if err := ids.DecodeBytes(out, of, r.rest); err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	r.rest = out
+	return nil
 }

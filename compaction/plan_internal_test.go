@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/columns"
 	"logstow/containment"
 	"logstow/containment/containmenttest"
 	"logstow/segment"
@@ -152,6 +153,16 @@ func TestBatchOf(t *testing.T) {
 	}
 	if batchOf(l, nil, all[:4]) == want {
 		t.Error("the inputs do not change it")
+	}
+	seen := map[blobnaming.Batch]string{want: "no columns"}
+	for name, c := range map[string]*columns.Options{
+		"columns": {}, "a": {Named: []string{"a"}}, "b": {Named: []string{"b"}}, "a and b": {Named: []string{"a", "b"}}, "ab": {Named: []string{"ab"}},
+	} {
+		batch := batchOf(l, c, all)
+		if other, ok := seen[batch]; ok {
+			t.Errorf("%s give the same as %s", name, other)
+		}
+		seen[batch] = name
 	}
 }
 

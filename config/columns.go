@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"logstow/columns"
 	"logstow/field"
@@ -23,6 +24,9 @@ func ParseColumns(v string) ([]string, error) {
 	if v == ColumnsAuto || v == ColumnsOff {
 		return nil, nil
 	}
+	if strings.TrimSpace(v) == "" {
+		return nil, errors.New("want auto, off or names of fields")
+	}
 	texts, err := splitting.Texts(v)
 	if err != nil {
 		return nil, err
@@ -31,8 +35,6 @@ func ParseColumns(v string) ([]string, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case len(names) == 0:
-		return nil, errors.New("want auto, off or names of fields")
 	case len(names) > columns.MaxNamed:
 		return nil, fmt.Errorf("%d names, at most %d allowed", len(names), columns.MaxNamed)
 	}
@@ -41,7 +43,7 @@ func ParseColumns(v string) ([]string, error) {
 		switch {
 		case n.Fixed != "":
 			return nil, hint.Wrap(fmt.Errorf("%s is no field of the message", n.Text),
-				"level, source and time are always among the columns; a field of the message that is called %s is %s", n.Text, field.WriteName(n.Text))
+				"level, source and time are columns without being named; a field of the message that is called %s is %s", n.Text, field.WriteName(n.Text))
 		case !n.Step.IsZero():
 			return nil, hint.Wrap(fmt.Errorf("%s is a time step", n.Text), "a field of the message that is called so is field(%s)", strconv.Quote(n.Text))
 		case len(n.Field) > columns.MaxName:

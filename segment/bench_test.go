@@ -229,10 +229,11 @@ func BenchmarkColumns(b *testing.B) {
 			b.SetBytes(size)
 			b.ReportAllocs()
 			var all []columns.Column
+			var scratch columns.Scratch
 			for b.Loop() {
 				builder := columns.NewBuilder("", columns.Options{})
 				for i, text := range texts {
-					builder.AddBlock(text, len(blocks[i]), blocks[i][0].Time, stored[i])
+					builder.AddBlock(&scratch, text, len(blocks[i]), blocks[i][0].Time, stored[i])
 				}
 				all = builder.Columns()
 			}

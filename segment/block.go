@@ -124,7 +124,9 @@ func (c *Compressor) encode(b block, tokens bool, builder *columns.Builder) enco
 	}
 	stored := c.Encode(c.stored.get(), b.text)
 	if builder != nil {
-		builder.AddBlock(b.text, len(b.refs), b.start, int64(len(stored)))
+		s := c.scratches.get()
+		builder.AddBlock(s, b.text, len(b.refs), b.start, int64(len(stored)))
+		c.scratches.put(s)
 	}
 	e := encoded{
 		stored: stored,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"logstow/columns"
 	"logstow/filter"
 )
 
@@ -23,7 +24,7 @@ func checksum(b []byte) uint32 {
 }
 
 // Compressor compresses blocks, up to GOMAXPROCS concurrently; further callers wait. It keeps about
-// 1.5 MiB for each, 2 MiB with token filters, whatever the number of Writers. It has no goroutines
+// 1.5 MiB for each, 2 MiB with token filters, another with columns, whatever the number of Writers. It has no goroutines
 // and need not be closed. Safe for concurrent use.
 type Compressor struct {
 	// single writes frames whose window is their content, large those of a block that exceeds any
@@ -31,7 +32,8 @@ type Compressor struct {
 	single, large *zstd.Encoder
 	// texts and stored are buffers for reuse.
 	texts, stored buffers
-	collectors    collectors
+	collectors    pool[filter.Collector]
+	scratches     pool[columns.Scratch]
 }
 
 // NewCompressor makes a Compressor.
@@ -144,14 +146,14 @@ func (p *buffers) put(b []byte) {
 	}
 }
 
-// collectors holds token collectors for reuse.
-type collectors struct{ pool sync.Pool }
+// pool holds values for reuse.
+type pool[T any] struct{ pool sync.Pool }
 
-func (p *collectors) get() *filter.Collector {
-	if c, ok := p.pool.Get().(*filter.Collector); ok {
-		return c
+func (p *pool[T]) get() *T {
+	if v, ok := p.pool.Get().(*T); ok {
+		return v
 	}
-	return new(filter.Collector)
+	return new(T)
 }
 
-func (p *collectors) put(c *filter.Collector) { p.pool.Put(c) }
+func (p *pool[T]) put(v *T) { p.pool.Put(v) }

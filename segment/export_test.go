@@ -1,5 +1,7 @@
 package segment
 
+import "logstow/columns"
+
 // What the tests of the package's formats need of its insides.
 var (
 	AppendFooter  = appendFooter
@@ -26,4 +28,21 @@ func EncodePages(inputs int, blocks ...[]uint32) [][]byte {
 		pages = append(pages, e.append(nil, origins))
 	}
 	return pages
+}
+
+// ReplaceColumns is a plain segment with other columns, right or wrong.
+func ReplaceColumns(blob []byte, f *Footer, all []columns.Column) ([]byte, error) {
+	changed := *f
+	at := changed.Footer
+	for i, s := range f.Sections {
+		if s.Name == columnsSection {
+			at, changed.Sections = s.Offset, f.Sections[:i:i]
+		}
+	}
+	changed.Footer, changed.Columns, changed.ColumnsLength, changed.ColumnsCRC = at, 0, 0, 0
+	out, err := appendColumns(blob[:at:at], all, &changed)
+	if err != nil {
+		return nil, err
+	}
+	return appendFooter(out, &changed)
 }

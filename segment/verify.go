@@ -16,8 +16,8 @@ import (
 
 // Verify reads a whole segment of size bytes and verifies all of it: the footer, the checksum of
 // each block and section, the form, order, times and levels of the records, all minutes and
-// sources, that the token filter contains all tokens, and of an output the order, counts and sums
-// of each input's records. Damage is a [*CorruptError]. [Footer.Check] compares the result with the
+// sources, that the token filter contains all tokens and columns have the values of the text, and of an output
+// the order, counts and sums of each input's records. Damage is a [*CorruptError]. [Footer.Check] compares the result with the
 // blob's metadata.
 func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	f, err := verifyFooter(ctx, read, size)

@@ -70,16 +70,31 @@ func (v *columnVerifier) startBlock(b Block) error {
 		if err := p.Check(stored); err != nil {
 			return err
 		}
+		var least, greatest string
 		if c.Name.Fixed == field.Time {
 			v.runs, err = columns.DecodeSeconds(stored, int(b.Records))
-		} else {
-			v.block[i], err = columns.DecodePage(stored, int(b.Records))
+		} else if v.block[i], err = columns.DecodePage(stored, int(b.Records)); err == nil {
+			least, greatest = v.block[i].Bounds()
 		}
 		if err != nil {
 			return corruptColumns(p.Offset, "page of block %d, column %s: %v", b.Index, c.Name, err)
 		}
+		if !sameNumber(least, p.Least) || !sameNumber(greatest, p.Greatest) {
+			return corruptColumns(p.Offset, "page of block %d, column %s: its numbers are from %q to %q, the directory has %q to %q",
+				b.Index, c.Name, least, greatest, p.Least, p.Greatest)
+		}
 	}
 	return nil
+}
+
+// sameNumber reports whether two texts are one number, or both empty.
+func sameNumber(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, ok := field.ParseDecimal([]byte(a))
+	y, also := field.ParseDecimal([]byte(b))
+	return ok && also && x.Compare(y) == 0
 }
 
 // add checks record n of a block.
@@ -93,9 +108,11 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 	if len(v.runs) > 0 && int64(v.runs[0].Second) != columns.FloorSecond(line.Time)-columns.FloorSecond(b.Start) {
 		return corruptColumns(b.Offset, "record %d of block %d is not of the second that its column has", n, b.Index)
 	}
+	var values []field.Value
 	if v.splitter != nil {
 		v.message = record.AppendMessage(v.message[:0], line.Raw)
 		v.splitter.Split(v.message)
+		values = v.splitter.Values()
 	}
 	for i, p := range v.block {
 		if p == nil {
@@ -110,7 +127,7 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 		case v.splitter == nil:
 			continue
 		default:
-			want = v.splitter.Value(v.index[i])
+			want = values[v.index[i]]
 		}
 		var got field.Value
 		got, v.scratch = p.Value(int(n), v.scratch[:0])

@@ -22,7 +22,7 @@ type Splitter struct {
 
 	// For auto: all values are looked for only when they are asked for.
 	lookups []lookup
-	set     *field.Set // nil if a name needs more than one lookup
+	set     *field.Set // nil if a name needs more than one lookup, or occurs twice
 	depth   depths
 	line    line
 	whole   line // as line, with all fields
@@ -61,7 +61,8 @@ func (p *Parser) Splitter(names ...string) *Splitter {
 			s.indexes = append(s.indexes, p.index(name))
 		}
 	}
-	if several := slices.ContainsFunc(s.lookups, func(l lookup) bool { return l.own != nil }); p.formats != nil && !several {
+	twice := len(slices.Compact(slices.Sorted(slices.Values(names)))) < len(names)
+	if p.formats != nil && !twice && !slices.ContainsFunc(s.lookups, func(l lookup) bool { return l.own != nil }) {
 		s.set = field.NewSet(names)
 	}
 	return s
@@ -78,10 +79,10 @@ func (s *Splitter) Split(message []byte) {
 	}
 }
 
-// Values are the values of all names, in their order; they are different names. It is quicker than [Splitter.Value] of
-// each if most of them are in the message.
+// Values are the values of all names, in their order. It is quicker than [Splitter.Value] of each if most of them
+// are in the message.
 func (s *Splitter) Values() []field.Value {
-	if s.set != nil && len(s.line.rest) == len(s.message) && !s.inner() && s.set.Find(s.line.rest, s.values) {
+	if noFormat := len(s.line.rest) == len(s.message); noFormat && s.set != nil && !s.inner() && s.set.Find(s.message, s.values) {
 		return s.values
 	}
 	for i := range s.values {
