@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"logstow/buffer/internal/disk"
 )
 
 // List reads the heads of all batches, in order of Seq, and removes files left by unfinished
@@ -86,11 +84,7 @@ func isReadFailure(err error) bool {
 // Known returns the Seqs of all batches with any file: a waiting one, one in quarantine, one that
 // Remove kept the name of, or, from earlier versions, a state that it is stored. It must be called
 // before List, which removes the last two.
-func (d *Dir) Known() (map[int64]bool, error) { return Known(d.fs, d.path, d.quarantine) }
-
-// Known is [Dir.Known] without opening the directories.
-func Known(fsys disk.FS, path, quarantine string) (map[int64]bool, error) {
-	d := &Dir{fs: fsys, path: path, quarantine: quarantine}
+func (d *Dir) Known() (map[int64]bool, error) {
 	known := map[int64]bool{}
 	for _, dir := range []string{d.path, d.quarantine} {
 		files, err := d.fs.List(dir)
