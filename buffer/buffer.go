@@ -102,7 +102,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 	b.quarantined = uint64(found.Quarantined)
 	for _, s := range found.Batches {
 		b.queue.Expect()
-		b.queue.Put(queue.NewBatch(s.Key, s.Meta, s.Size, s.First, s, 0))
+		b.queue.Put(queue.NewItem(s.Key, s.Meta, s.Size, s.First, s, 0))
 	}
 	b.batches = batching.New(opts.batches(b, found.Seq))
 	return b, nil

@@ -78,20 +78,20 @@ func (b *Batches) sealDetached(ctx context.Context, o *openBatch) {
 func (b *Batches) sealAndEnqueue(o *openBatch) {
 	meta, err := o.writer.Close(o.seq)
 	ok := o.ticket.wait()
-	var batch *queue.Batch
+	var item *queue.Item
 	if err == nil && b.opts.Spool == nil {
 		// In memory the batch counts with its bytes, on disk it takes hardly any memory.
-		batch = queue.NewBatch(o.key(), meta, o.body.size, o.first, queue.InMemory(o.body.join()), o.body.size+batchOverhead)
+		item = queue.NewItem(o.key(), meta, o.body.size, o.first, queue.InMemory(o.body.join()), o.body.size+batchOverhead)
 	} else if err == nil {
 		var written *spool.Batch
 		if written, err = b.write(o, meta, ok); err == nil {
-			batch = queue.NewBatch(o.key(), meta, written.Size, o.first, written, 0)
+			item = queue.NewItem(o.key(), meta, written.Size, o.first, written, 0)
 		}
 	}
 	o.ticket.finish(err == nil)
 	if err == nil {
-		batch.Minutes = o.writer.Minutes()
-		b.opts.Queue.Put(batch)
+		item.Minutes = o.writer.Minutes()
+		b.opts.Queue.Put(item)
 	} else {
 		b.giveUp(o, err)
 	}
