@@ -101,8 +101,10 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 	}
 	b.quarantined = uint64(found.Quarantined)
 	for _, s := range found.Batches {
+		item := queue.NewItem(s.Key, s.Meta, s.Size, s.First, s, 0)
+		item.Recovered = true
 		b.queue.Expect()
-		b.queue.Put(queue.NewItem(s.Key, s.Meta, s.Size, s.First, s, 0))
+		b.queue.Put(item)
 	}
 	b.batches = batching.New(opts.batches(b, found.Seq))
 	return b, nil

@@ -38,16 +38,19 @@ func (q *Queue) Next(ctx context.Context) (*Batch, error) {
 	}
 }
 
-// Load reads the batch's state and, if Minutes is not set, the segment's footer. It must return nil
+// Load reads the state of a recovered batch and, if Minutes is not set, the segment's footer. It must return nil
 // before any other method than Return and Quarantine is called. An error of the file system ([syscall.Errno])
 // means that the batch cannot be read at present, any other that it is damaged. Load may
 // be called again.
 func (b *Batch) Load(ctx context.Context) error {
-	state, err := b.source.State()
-	if err != nil {
-		return err
+	if b.Recovered {
+		state, err := b.source.State()
+		if err != nil {
+			return err
+		}
+		b.setState(state)
+		b.Recovered = false
 	}
-	b.setState(state)
 	if b.Minutes != nil {
 		return nil
 	}

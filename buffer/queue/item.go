@@ -15,7 +15,7 @@ var errBodyDropped = errors.New("the bytes of a batch in storage are not kept")
 // Source is where a batch is until it is delivered: on disk, or in memory. Its methods are called
 // by one goroutine at a time, except Urgent.
 type Source interface {
-	// State returns the state of the delivery, SetState changes it, durably if sync is set.
+	// State reads the state of the delivery that an earlier process began, SetState changes it, durably if sync is set.
 	State() (sealed.State, error)
 	SetState(s sealed.State, sync bool) error
 	// Read returns n bytes of the segment at offset off, which must not be changed. They are not
@@ -38,9 +38,12 @@ type Item struct {
 	Minutes []record.Minute
 	// Size is the segment's size in bytes.
 	Size int64
+	// Recovered: an earlier process sealed the batch, and Batch.Load has not read yet what it recorded of
+	// the delivery.
+	Recovered bool
 
 	source Source
-	// state is the state of the delivery since Batch.Load; the Queue's lock guards it.
+	// state is the state of the delivery, of a recovered batch since Batch.Load; the Queue's lock guards it.
 	state sealed.State
 	// first is when the first record was appended.
 	first time.Time
@@ -58,18 +61,14 @@ func NewItem(key wal.Key, meta blobnaming.Metadata, size int64, first time.Time,
 }
 
 // inMemory is the Source of a batch in memory: its segment.
-type inMemory struct {
-	segment []byte
-	state   sealed.State
-}
+type inMemory struct{ segment []byte }
 
 // InMemory returns the source of a batch in memory.
-func InMemory(segment []byte) Source { return &inMemory{segment: segment} }
+func InMemory(segment []byte) Source { return &inMemory{segment} }
 
-func (m *inMemory) State() (sealed.State, error) { return m.state, nil }
+func (m *inMemory) State() (sealed.State, error) { return sealed.State{}, nil }
 
 func (m *inMemory) SetState(s sealed.State, _ bool) error {
-	m.state = s
 	if s.Stored {
 		m.segment = nil
 	}

@@ -15,9 +15,6 @@ type Batch struct {
 	sealed.Head
 
 	spool *Spool
-	// state is the state of its delivery, once stateRead is set.
-	state     sealed.State
-	stateRead bool
 	// covered is the LSN of the coverage, which must be durable before the batch may be removed; 0 is
 	// none yet.
 	covered wal.LSN
@@ -78,7 +75,7 @@ func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Batch, e
 		s.bytes.Add(-size)
 		return nil, s.finalUnlessFull(err)
 	}
-	batch := &Batch{Head: head, spool: s, stateRead: true} // a new batch has no state
+	batch := &Batch{Head: head, spool: s}
 	if lsn, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
 		batch.covered = lsn
 	} else if s.log.Err() != nil {
@@ -87,24 +84,18 @@ func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Batch, e
 	return batch, nil
 }
 
-// State returns the state of the batch's delivery. It reads it once; damage of it is logged and
-// counted.
+// State reads the state of the batch's delivery. Damage of it is logged and counted.
 func (b *Batch) State() (sealed.State, error) {
-	if b.stateRead {
-		return b.state, nil
-	}
 	state, err := b.spool.dir.State(b.Meta.Seq)
 	if sealed.Corrupt(err) {
 		b.logStateDamage(state, err)
-	} else if err != nil {
-		return state, err
+		err = nil
 	}
-	b.state, b.stateRead = state, true
-	return state, nil
+	return state, err
 }
 
 // SetState writes the state of the batch's delivery, durably if sync is set. A full disk does not
-// stop delivery, as delivery frees space: then the state is only in memory, and if this process
+// stop delivery, as delivery frees space: then the state is not on disk, and if this process
 // ends, the next may store a second copy, which readers drop. Other errors are final.
 func (b *Batch) SetState(state sealed.State, sync bool) error {
 	s := b.spool
@@ -114,7 +105,6 @@ func (b *Batch) SetState(state sealed.State, sync bool) error {
 	} else if err != nil {
 		return s.opts.Failure.Set(err)
 	}
-	b.state, b.stateRead = state, true
 	return nil
 }
 
