@@ -7,10 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/buffer/batching"
 	"logstow/buffer/internal/disk"
-	"logstow/buffer/internal/wait"
-	"logstow/buffer/spool"
 )
 
 // The defaults of [Options].
@@ -159,21 +156,4 @@ func (o Options) withDefaults() (Options, error) {
 		errs = append(errs, fmt.Errorf("size on disk %d: want more than 0 bytes", o.MaxSize))
 	}
 	return o, errors.Join(errs...)
-}
-
-// spool returns the options of the spool.
-func (o *Options) spool(failure *wait.Failure) spool.Options {
-	return spool.Options{
-		Dir: o.Dir, Instance: o.Instance, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
-		OnLostPositions: o.OnLostPositions, Now: o.Now, Log: o.Log, Failure: failure,
-	}
-}
-
-// batches returns the options of the open batches of b.
-func (o *Options) batches(b *Buffer, seq int64) batching.Options {
-	return batching.Options{
-		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxOpen: o.MaxOpen,
-		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Now: o.Now, Log: o.Log,
-		Spool: b.spool, Queue: b.queue, Memory: b.memory, Failure: b.failure, Seq: seq,
-	}
 }
