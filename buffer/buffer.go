@@ -94,7 +94,7 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 	b.queue = queue.New(b.memory, b.failure, opts.Log)
 	var found spool.Recovered
 	if opts.Dir != "" {
-		if b.spool, found, err = spool.Open(ctx, opts.spool(b.failure)); err != nil {
+		if b.spool, found, err = spool.Open(ctx, b.spoolOptions()); err != nil {
 			return nil, fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
 		}
 	}
@@ -105,20 +105,22 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 		b.queue.Expect()
 		b.queue.Put(item)
 	}
-	b.batches = batching.New(opts.batches(b, found.Seq))
+	b.batches = batching.New(b.batchingOptions(found.Seq))
 	return b, nil
 }
 
-// spool returns the options of the spool.
-func (o *Options) spool(failure *wait.Failure) spool.Options {
+// spoolOptions returns the options of the spool.
+func (b *Buffer) spoolOptions() spool.Options {
+	o := &b.opts
 	return spool.Options{
 		Dir: o.Dir, Instance: o.Instance, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
-		OnLostPositions: o.OnLostPositions, Now: o.Now, Log: o.Log, Failure: failure,
+		OnLostPositions: o.OnLostPositions, Now: o.Now, Log: o.Log, Failure: b.failure,
 	}
 }
 
-// batches returns the options of the open batches of b.
-func (o *Options) batches(b *Buffer, seq int64) batching.Options {
+// batchingOptions returns the options of the open batches. seq is the highest Seq so far.
+func (b *Buffer) batchingOptions(seq int64) batching.Options {
+	o := &b.opts
 	return batching.Options{
 		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxOpen: o.MaxOpen,
 		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Now: o.Now, Log: o.Log,
