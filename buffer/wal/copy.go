@@ -22,21 +22,6 @@ const (
 	copyMagic  = "LSTOWCPY"
 )
 
-// copied is an entry of a copy: the entry at an offset of the log file, and its frame's size.
-type copied struct {
-	decoded
-	at, size int64
-}
-
-func (c *copied) end() int64 { return c.at + c.size }
-
-// encodeCopied begins [7, offset, size, entry]; the entry follows.
-func (w *encoder) encodeCopied(at, size int64) {
-	w.begin(4, kindCopied)
-	w.int(at)
-	w.int(size)
-}
-
 // copyFile is the copy of the current log file.
 type copyFile struct {
 	file disk.File

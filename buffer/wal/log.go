@@ -23,10 +23,6 @@ const magic = "LSTOWWAL"
 
 const suffix = ".log"
 
-// endMarker follows the last entry of the current file; in a recycled file the bytes behind
-// it are old.
-const endMarker = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
-
 // DefaultFileSize is the size in bytes at which a log file is full.
 const DefaultFileSize = 16 << 20
 
@@ -420,4 +416,34 @@ func (l *Log) writeClosingEntry() error {
 		return err
 	}
 	return l.finishFile(current)
+}
+
+// RecycledSize is the total size of the recycled log files in bytes.
+func (l *Log) RecycledSize() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.recycled.size()
+}
+
+// RecycledRest is how many bytes of the current file are those of a recycled one that are not
+// overwritten yet.
+func (l *Log) RecycledRest() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := l.files[len(l.files)-1]
+	return max(0, f.allocated-f.size)
+}
+
+// DropRecycled removes the recycled log files.
+func (l *Log) DropRecycled() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.recycled.remove(l.opts.FS)
+}
+
+// Rolls is the number of log files begun since Open.
+func (l *Log) Rolls() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rolls
 }

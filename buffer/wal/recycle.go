@@ -66,33 +66,3 @@ func (s *recycledFiles) remove(fs disk.FS) error {
 	})
 	return errors.Join(errs...)
 }
-
-// RecycledSize is the total size of the recycled log files in bytes.
-func (l *Log) RecycledSize() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.recycled.size()
-}
-
-// RecycledRest is how many bytes of the current file are those of a recycled one that are not
-// overwritten yet.
-func (l *Log) RecycledRest() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f := l.files[len(l.files)-1]
-	return max(0, f.allocated-f.size)
-}
-
-// DropRecycled removes the recycled log files.
-func (l *Log) DropRecycled() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.recycled.remove(l.opts.FS)
-}
-
-// Rolls is the number of log files begun since Open.
-func (l *Log) Rolls() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.rolls
-}
