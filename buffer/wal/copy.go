@@ -3,8 +3,6 @@ package wal
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 
 	"logstow/buffer/internal/disk"
 )
@@ -17,10 +15,7 @@ import (
 // A copy is written after its log file. It is synced when it is begun and when the log file
 // is full, so after a crash it may lack the last entries. It is best effort: an entry that
 // cannot be written to it is left out, and the log continues.
-const (
-	copySuffix = ".copy"
-	copyMagic  = "LSTOWCPY"
-)
+const copyMagic = "LSTOWCPY"
 
 // copyFile is the copy of the current log file.
 type copyFile struct {
@@ -34,11 +29,11 @@ type copyFile struct {
 // createCopy makes the copy of a new log file under a temporary name. It begins with the same
 // snapshot. If that fails, it logs the error and returns nil.
 func (l *Log) createCopy(f *logFile) *copyFile {
-	c := &copyFile{path: l.copyPath(f.seq)}
+	c := &copyFile{path: l.dir.copyPath(f.seq)}
 	temp := c.path + tempSuffix
-	err := l.removeFile(temp) // left by a failed attempt
+	err := l.dir.removeFile(temp) // left by a failed attempt
 	if err == nil {
-		c.file, err = l.opts.FS.Create(temp)
+		c.file, err = l.dir.fs.Create(temp)
 	}
 	if err != nil {
 		l.logCopyFailed(c.path, err)
@@ -56,7 +51,7 @@ func (l *Log) createCopy(f *logFile) *copyFile {
 		err = c.file.Sync()
 	}
 	if err != nil {
-		l.logCopyFailed(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(temp)))
+		l.logCopyFailed(c.path, errors.Join(err, c.file.Close(), l.dir.fs.Remove(temp)))
 		return nil
 	}
 	return c
@@ -101,8 +96,8 @@ func (l *Log) renameCopy(c *copyFile) *copyFile {
 	if c == nil {
 		return nil
 	}
-	if err := l.opts.FS.Rename(c.path+tempSuffix, c.path); err != nil {
-		l.logCopyFailed(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(c.path+tempSuffix)))
+	if err := l.dir.fs.Rename(c.path+tempSuffix, c.path); err != nil {
+		l.logCopyFailed(c.path, errors.Join(err, c.file.Close(), l.dir.fs.Remove(c.path+tempSuffix)))
 		return nil
 	}
 	return c
@@ -137,29 +132,17 @@ func (l *Log) dropCopy() (bool, error) {
 		return false, nil
 	}
 	l.copy, l.files[len(l.files)-1].copySize = nil, 0
-	return true, errors.Join(c.file.Close(), l.removeFile(c.path))
+	return true, errors.Join(c.file.Close(), l.dir.removeFile(c.path))
 }
 
 func (l *Log) logCopyFailed(path string, err error) {
 	l.opts.Log.Warn("cannot write the copy of a log file: until the next log file, damage can lose positions", "file", path, "error", err)
 }
 
-func (l *Log) copyPath(seq uint64) string {
-	return filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, copySuffix))
-}
-
-// removeFile removes a file, if it exists.
-func (l *Log) removeFile(path string) error {
-	if err := l.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // readCopy reads the intact entries of a log file's copy, in order, and the number of bytes
 // of the log file that were durable according to them. A missing copy has no entries.
 func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
-	data, err := l.readFile(l.copyPath(f.seq))
+	data, err := l.dir.readFile(l.dir.copyPath(f.seq))
 	if err != nil || data == nil {
 		return nil, 0, err
 	}
@@ -168,7 +151,7 @@ func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
 	for _, next := range found {
 		d, err := decode(next.payload)
 		if err != nil {
-			return nil, 0, fmt.Errorf("cannot decode %s at %d: %w", l.copyPath(f.seq), next.at, err)
+			return nil, 0, fmt.Errorf("cannot decode %s at %d: %w", l.dir.copyPath(f.seq), next.at, err)
 		}
 		if c := d.copied; c != nil && c.at >= end && c.size > 0 {
 			all = append(all, *c)
@@ -176,24 +159,4 @@ func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
 		}
 	}
 	return all, durable, nil
-}
-
-// readFile reads a file of the log; nil if it does not exist.
-func (l *Log) readFile(path string) (data []byte, err error) {
-	file, err := l.opts.FS.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	size, err := file.Size()
-	if err != nil {
-		return nil, err
-	}
-	if data, err = readAll(file, size); err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	return data, nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"logstow/buffer/internal/disk"
@@ -24,7 +23,7 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	}
 	f = &logFile{
 		seq: seq, seed: s, own: true, size: int64(len(magic)) + size,
-		path: filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, suffix)),
+		path: l.dir.logPath(seq),
 	}
 	file, temp, allocated, err := l.newOrRecycledFile(f.path)
 	f.allocated = allocated
@@ -41,21 +40,21 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	}
 	crashpoint.Here("wal.roll.before-rename")
 	if err == nil {
-		err = l.opts.FS.Rename(temp, f.path)
+		err = l.dir.fs.Rename(temp, f.path)
 	}
 	if err != nil {
 		if copied != nil {
-			err = errors.Join(err, copied.file.Close(), l.opts.FS.Remove(copied.path+tempSuffix))
+			err = errors.Join(err, copied.file.Close(), l.dir.fs.Remove(copied.path+tempSuffix))
 		}
-		return nil, nil, errors.Join(fmt.Errorf("cannot begin a log file: %w", wrapFull(err)), file.Close(), l.opts.FS.Remove(temp))
+		return nil, nil, errors.Join(fmt.Errorf("cannot begin a log file: %w", wrapFull(err)), file.Close(), l.dir.fs.Remove(temp))
 	}
 	// After the log file: a copy without one is one whose log file is missing.
 	if copied = l.renameCopy(copied); copied != nil {
 		f.copySize = copied.size
 	}
 	crashpoint.Here("wal.roll.after-rename")
-	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-		err = errors.Join(l.fail("sync", l.opts.Dir, err), file.Close())
+	if err := l.dir.sync(); err != nil {
+		err = errors.Join(l.fail("sync", l.dir.path, err), file.Close())
 		if copied != nil {
 			err = errors.Join(err, copied.file.Close())
 		}
@@ -65,14 +64,6 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	return file, f, nil
 }
 
-// wrapFull adds ErrFull to the error of a full disk.
-func wrapFull(err error) error {
-	if disk.Full(err) {
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	}
-	return err
-}
-
 // drop removes the oldest files while all their record numbers are below needed, and then
 // the coverage of the removed records. mu is held.
 func (l *Log) drop(needed uint64) error {
@@ -80,9 +71,9 @@ func (l *Log) drop(needed uint64) error {
 	for len(l.files) > 1 && l.files[0].last < needed {
 		f := l.files[0]
 		crashpoint.Here("wal.drop.before-remove")
-		err := l.removeFile(l.copyPath(f.seq))
+		err := l.dir.removeFile(l.dir.copyPath(f.seq))
 		if err == nil && !f.missing {
-			err = l.recycled.recycleOrRemove(l.opts.FS, f)
+			err = l.recycled.recycleOrRemove(l.dir.fs, f)
 		}
 		if err != nil {
 			return fmt.Errorf("cannot remove a log file: %w", err)
@@ -92,8 +83,8 @@ func (l *Log) drop(needed uint64) error {
 		l.files = slices.Delete(l.files, 0, 1)
 		// Synced one by one: a crash that restores a file must not leave a gap before it, and
 		// its coverage must not be dropped before the removal is durable.
-		if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-			return l.fail("sync", l.opts.Dir, err)
+		if err := l.dir.sync(); err != nil {
+			return l.fail("sync", l.dir.path, err)
 		}
 	}
 	if !removed {
@@ -121,11 +112,11 @@ func (l *Log) finishFile(current *logFile) error {
 func (l *Log) newOrRecycledFile(path string) (file disk.File, temp string, allocated int64, err error) {
 	for len(l.recycled.files) > 0 {
 		f := l.recycled.pop()
-		if file, err := l.opts.FS.Open(f.path); err == nil {
+		if file, err := l.dir.fs.Open(f.path); err == nil {
 			return file, f.path, f.size, nil
 		}
 	}
 	temp = path + tempSuffix
-	file, err = l.opts.FS.Create(temp)
+	file, err = l.dir.fs.Create(temp)
 	return file, temp, 0, err
 }

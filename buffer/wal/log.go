@@ -18,17 +18,8 @@ import (
 	"logstow/record"
 )
 
-// magic is the beginning of every log file.
-const magic = "LSTOWWAL"
-
-const suffix = ".log"
-
 // DefaultFileSize is the size in bytes at which a log file is full.
 const DefaultFileSize = 16 << 20
-
-// ErrFull reports that the disk is full. Nothing was written, and the same call may
-// succeed later.
-var ErrFull = errors.New("no space on disk")
 
 // Options configure a Log.
 type Options struct {
@@ -51,6 +42,7 @@ type LSN uint64
 // call returns it.
 type Log struct {
 	opts Options
+	dir  directory
 
 	// syncing is held during a sync. Lock order: syncing before mu.
 	syncing sync.Mutex
@@ -77,20 +69,15 @@ type Log struct {
 	err            error
 }
 
-type logFile struct {
-	seq  uint64
-	seed seed
-	path string
-	// size and copySize are the sizes of the file and of its copy.
-	size, copySize int64
-	// allocated is the size on disk of a recycled file that is overwritten, otherwise 0.
-	allocated int64
-	// own: this process made the file, and no other name links to it.
-	own bool
-	// missing: only the copy exists. repair: Repair has to rewrite the file.
-	missing, repair bool
-	// last is the highest number of its records, 0 if it has none.
-	last uint64
+// newLog returns a Log of the files in a directory, of which nothing is read; with clean set it removes temporary
+// files.
+func newLog(opts Options, clean bool) (l *Log, err error) {
+	l = &Log{
+		opts: opts, dir: directory{opts.Dir, opts.FS}, enc: newEncoder(), copyEnc: newEncoder(), next: 1,
+		batches: map[int64]bool{}, positions: Positions{}, coverage: map[Key]uint64{},
+	}
+	l.files, err = l.dir.list(clean)
+	return l, err
 }
 
 // Append writes records and positions as one entry, in one write. It returns the number of
@@ -391,7 +378,7 @@ func (l *Log) Close() error {
 	if err == nil && l.last > 0 {
 		err = l.writeClosingEntry()
 	}
-	err = errors.Join(err, l.recycled.remove(l.opts.FS), l.closeFiles())
+	err = errors.Join(err, l.recycled.remove(l.dir.fs), l.closeFiles())
 	l.err = errors.New("the log is closed")
 	return err
 }
@@ -438,7 +425,7 @@ func (l *Log) RecycledRest() int64 {
 func (l *Log) DropRecycled() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.recycled.remove(l.opts.FS)
+	return l.recycled.remove(l.dir.fs)
 }
 
 // Rolls is the number of log files begun since Open.

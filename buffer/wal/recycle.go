@@ -8,12 +8,8 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-const (
-	// tempSuffix is the suffix of temporary files, which Open removes.
-	tempSuffix = ".tmp"
-	// maxRecycled is how many recycled log files are kept.
-	maxRecycled = 2
-)
+// maxRecycled is how many recycled log files are kept.
+const maxRecycled = 2
 
 // recycledFiles are log files that are no longer needed and are overwritten in place of new
 // ones: their blocks are allocated and their pages cached, which about halves the cost of

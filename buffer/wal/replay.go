@@ -21,7 +21,7 @@ func (l *Log) Replay(take func(Records) error) error {
 }
 
 func (l *Log) replay(f *logFile, take func(Records) error) error {
-	data, err := l.readFile(f.path)
+	data, err := l.dir.readFile(f.path)
 	if err != nil {
 		return err
 	}
