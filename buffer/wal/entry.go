@@ -165,21 +165,29 @@ func decodeOutline(r *decoder, parsed bool) *Records {
 	return e
 }
 
-// snapshot is the first entry of every log file: the state after all older files, without
-// their records.
-type snapshot struct {
-	version   uint64
-	next      uint64
-	seq       int64
-	batches   map[int64]bool
+// state is what a log holds besides records.
+type state struct {
+	next      uint64         // number of the next record
+	seq       int64          // highest Seq that Cover got
+	batches   map[int64]bool // Seqs of the waiting batches
 	positions Positions
 	coverage  map[Key]uint64
+}
+
+func newState() state {
+	return state{next: 1, batches: map[int64]bool{}, positions: Positions{}, coverage: map[Key]uint64{}}
+}
+
+// snapshot is the first entry of every log file: the state after all older files.
+type snapshot struct {
+	version uint64
+	state
 }
 
 // encodeSnapshot appends
 //
 //	[1, version, next, [seq, batch…], [input, position…], [[service, class, start, width, through, parse]…]]
-func (w *encoder) encodeSnapshot(s *snapshot) error {
+func (w *encoder) encodeSnapshot(s *state) error {
 	w.begin(6, kindSnapshot)
 	w.uint(Version)
 	w.uint(s.next)
@@ -201,7 +209,8 @@ func decodeSnapshot(r *decoder) (*snapshot, error) {
 	if r.err == nil && (v == 0 || v > Version) {
 		return nil, fmt.Errorf("%w: the log is of version %d, this program knows %d: use a newer one", ErrEntry, v, Version)
 	}
-	s := &snapshot{version: v, next: r.uint(), batches: map[int64]bool{}, positions: Positions{}, coverage: map[Key]uint64{}}
+	s := &snapshot{version: v, state: newState()}
+	s.next = r.uint()
 	batches := 0
 	if v > 1 {
 		batches = r.array() - 1

@@ -13,7 +13,7 @@ import (
 // create makes a log file that begins with a snapshot and, with withCopy set, its copy, and
 // syncs them. A failure leaves at most temporary files.
 func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err error) {
-	if err := l.enc.encodeSnapshot(&snapshot{next: l.next, seq: l.seq, batches: l.batches, positions: l.positions, coverage: l.coverage}); err != nil {
+	if err := l.enc.encodeSnapshot(&l.state); err != nil {
 		return nil, nil, err
 	}
 	s := seedOf(seq)

@@ -47,18 +47,15 @@ type Log struct {
 	// syncing is held during a sync. Lock order: syncing before mu.
 	syncing sync.Mutex
 
-	mu        sync.Mutex
-	enc       *encoder
-	copyEnc   *encoder
-	files     []*logFile // in order; the last is written to
-	recycled  recycledFiles
-	file      disk.File
-	copy      *copyFile      // of file; nil if there is none
-	next      uint64         // number of the next record
-	seq       int64          // highest Seq that Cover got
-	batches   map[int64]bool // Seqs of the waiting batches
-	positions Positions
-	coverage  map[Key]uint64
+	mu       sync.Mutex
+	enc      *encoder
+	copyEnc  *encoder
+	files    []*logFile // in order; the last is written to
+	recycled recycledFiles
+	file     disk.File
+	copy     *copyFile // of file; nil if there is none
+	// state is that after the last entry.
+	state
 	// last is the LSN of the last entry, synced that of the last durable one, durableWritten that of
 	// the last one before a WriteDurable.
 	last, synced, durableWritten LSN
@@ -73,8 +70,7 @@ type Log struct {
 // files.
 func newLog(opts Options, clean bool) (l *Log, err error) {
 	l = &Log{
-		opts: opts, dir: directory{opts.Dir, opts.FS}, enc: newEncoder(), copyEnc: newEncoder(), next: 1,
-		batches: map[int64]bool{}, positions: Positions{}, coverage: map[Key]uint64{},
+		opts: opts, dir: directory{opts.Dir, opts.FS}, enc: newEncoder(), copyEnc: newEncoder(), state: newState(),
 	}
 	l.files, err = l.dir.list(clean)
 	return l, err
