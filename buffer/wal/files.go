@@ -36,7 +36,7 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	}
 	var copied *copyFile
 	if err == nil && withCopy {
-		copied = l.createCopy(f)
+		copied = createCopy(l.dir, l.opts.Log, l.copyEnc, f, l.enc.payload())
 	}
 	crashpoint.Here("wal.roll.before-rename")
 	if err == nil {
@@ -44,12 +44,12 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	}
 	if err != nil {
 		if copied != nil {
-			err = errors.Join(err, copied.file.Close(), l.dir.fs.Remove(copied.path+tempSuffix))
+			err = errors.Join(err, copied.discard())
 		}
 		return nil, nil, errors.Join(fmt.Errorf("cannot begin a log file: %w", wrapFull(err)), file.Close(), l.dir.fs.Remove(temp))
 	}
 	// After the log file: a copy without one is one whose log file is missing.
-	if copied = l.renameCopy(copied); copied != nil {
+	if copied = copied.rename(); copied != nil {
 		f.copySize = copied.size
 	}
 	crashpoint.Here("wal.roll.after-rename")
@@ -62,6 +62,24 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	}
 	l.copy = copied
 	return file, f, nil
+}
+
+// DropCopy removes the copy of the current log file, to free space for delivery on a full
+// disk, and reports whether there was one. The next log file has a copy again.
+func (l *Log) DropCopy() (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dropCopy()
+}
+
+// dropCopy is DropCopy. mu is held.
+func (l *Log) dropCopy() (bool, error) {
+	c := l.copy
+	if c == nil {
+		return false, nil
+	}
+	l.copy, l.files[len(l.files)-1].copySize = nil, 0
+	return true, c.remove()
 }
 
 // drop removes the oldest files while all their record numbers are below needed, and then

@@ -179,7 +179,13 @@ func (l *Log) write(outline func(*encoder) error) error {
 		return l.fail("append to", f.path, err)
 	}
 	crashpoint.Here("wal.append.after-write")
-	l.writeCopy(f, size, outline)
+	if outline == nil {
+		outline = func(w *encoder) error {
+			w.buf.Write(l.enc.payload())
+			return nil
+		}
+	}
+	l.copy.write(f, size, l.durable, outline)
 	f.size += size
 	return nil
 }
@@ -258,6 +264,14 @@ func (l *Log) Positions(prefix string) []Position {
 	return l.positions.WithPrefix(prefix)
 }
 
+// LostPositions returns the policy that was applied when positions were lost; Undecided also if
+// none are lost.
+func (l *Log) LostPositions() LostPositions {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.positions.lost()
+}
+
 // Size is the total size of log files and copies in bytes, without recycled files.
 func (l *Log) Size() (n int64) {
 	l.mu.Lock()
@@ -325,7 +339,7 @@ func (l *Log) roll() error {
 	if err != nil {
 		return err
 	}
-	l.closeCopy(copied)
+	copied.close()
 	l.durable, l.begun = next.size, next.size
 	old := l.file
 	l.file, l.files = file, append(l.files, next)
@@ -381,7 +395,7 @@ func (l *Log) Close() error {
 
 // closeFiles closes the current file and its copy. Both locks are held.
 func (l *Log) closeFiles() error {
-	l.closeCopy(l.copy)
+	l.copy.close()
 	l.copy = nil
 	return l.file.Close()
 }

@@ -18,8 +18,8 @@ func Open(ctx context.Context, opts Options, sealed Sealed) (*Log, Report, error
 		return nil, Report{}, fmt.Errorf("cannot open the log: %w", err)
 	}
 	report, err := l.recover(ctx, sealed, true)
-	if err == nil {
-		err = l.decideLostPositions(report)
+	if err == nil && report.LostPositions {
+		err = l.positions.applyLost(opts.OnLostPositions)
 	}
 	if err != nil {
 		return nil, report, fmt.Errorf("cannot open the log: %w", err)

@@ -116,7 +116,7 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 			l.batches[seq] = true
 		}
 	}
-	r.report.LostPositions = r.unknown || l.undecided()
+	r.report.LostPositions = r.unknown || l.positions.undecidedLost()
 	return r.report, nil
 }
 
@@ -125,7 +125,7 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 // was never acknowledged, will be read again by the inputs, and is truncated. Other damage
 // is skipped up to the next intact entry.
 func (r *recovery) read(f *logFile, last, change bool) error {
-	copies, durable, err := r.l.readCopy(f) // read first: a process that writes the log writes the copy after it
+	copies, durable, err := r.l.dir.readCopy(f) // read first: a process that writes the log writes the copy after it
 	if err != nil {
 		return err
 	}
