@@ -3,8 +3,6 @@ package wal
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"logstow/buffer/internal/disk"
 	"logstow/internal/crashpoint"
@@ -80,36 +78,6 @@ func (l *Log) dropCopy() (bool, error) {
 	}
 	l.copy, l.files[len(l.files)-1].copySize = nil, 0
 	return true, c.remove()
-}
-
-// drop removes the oldest files while all their record numbers are below needed, and then
-// the coverage of the removed records. mu is held.
-func (l *Log) drop(needed uint64) error {
-	gone, removed := uint64(0), false
-	for len(l.files) > 1 && l.files[0].last < needed {
-		f := l.files[0]
-		crashpoint.Here("wal.drop.before-remove")
-		err := l.dir.removeFile(l.dir.copyPath(f.seq))
-		if err == nil && !f.missing {
-			err = l.recycled.recycleOrRemove(l.dir.fs, f)
-		}
-		if err != nil {
-			return fmt.Errorf("cannot remove a log file: %w", err)
-		}
-		crashpoint.Here("wal.drop.after-remove")
-		gone, removed = max(gone, f.last), true
-		l.files = slices.Delete(l.files, 0, 1)
-		// Synced one by one: a crash that restores a file must not leave a gap before it, and
-		// its coverage must not be dropped before the removal is durable.
-		if err := l.dir.sync(); err != nil {
-			return l.fail("sync", l.dir.path, err)
-		}
-	}
-	if !removed {
-		return nil
-	}
-	maps.DeleteFunc(l.coverage, func(_ Key, through uint64) bool { return through <= gone })
-	return nil
 }
 
 // finishFile truncates the current file behind its last entry and syncs it.
