@@ -25,7 +25,7 @@ func (l *Log) Append(service, class, parse string, runs []Run, records []record.
 	l.last++
 	l.next += uint64(len(records))
 	if len(records) > 0 {
-		l.files[len(l.files)-1].last = l.next - 1
+		l.current().last = l.next - 1
 	}
 	l.positions.Apply(positions)
 	return first, l.last, nil
@@ -92,7 +92,7 @@ func (l *Log) write(outline func(*encoder) error) error {
 	if l.err != nil {
 		return l.err
 	}
-	f := l.files[len(l.files)-1]
+	f := l.current()
 	frame, size, err := l.enc.frame(l.durable, f.seed)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (l *Log) Sync(lsn LSN) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	l.mu.Lock()
-	file, current, last := l.file, l.files[len(l.files)-1], l.last
+	file, current, last := l.file, l.current(), l.last
 	size := current.size
 	done, err := l.synced >= lsn, l.err
 	l.mu.Unlock()
@@ -156,7 +156,7 @@ func (l *Log) Close() error {
 	if l.err != nil {
 		return errors.Join(l.err, l.closeFiles())
 	}
-	err := l.finishFile(l.files[len(l.files)-1])
+	err := l.finishFile(l.current())
 	if err == nil && l.last > 0 {
 		err = l.writeClosingEntry()
 	}
@@ -174,7 +174,7 @@ func (l *Log) closeFiles() error {
 
 // writeClosingEntry logs that all entries are durable. Both locks are held.
 func (l *Log) writeClosingEntry() error {
-	current := l.files[len(l.files)-1]
+	current := l.current()
 	l.synced, l.durable = l.last, current.size
 	if err := l.enc.encodeDurable(); err != nil {
 		return err

@@ -76,7 +76,7 @@ func (l *Log) dropCopy() (bool, error) {
 	if c == nil {
 		return false, nil
 	}
-	l.copy, l.files[len(l.files)-1].copySize = nil, 0
+	l.copy, l.current().copySize = nil, 0
 	return true, c.remove()
 }
 

@@ -73,6 +73,9 @@ func newLog(opts Options, clean bool) (l *Log, err error) {
 	return l, err
 }
 
+// current is the file that is written to. mu is held.
+func (l *Log) current() *logFile { return l.files[len(l.files)-1] }
+
 // fail makes an error final.
 func (l *Log) fail(what, path string, err error) error {
 	l.err = fmt.Errorf("cannot %s %s: %w; restart to recover from what is on disk", what, path, err)
@@ -145,7 +148,7 @@ func (l *Log) Size() (n int64) {
 func (l *Log) Full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.files[len(l.files)-1].size >= l.opts.FileSize
+	return l.current().size >= l.opts.FileSize
 }
 
 // Oldest is the highest record number in the oldest file, 0 if that is the current one.
@@ -170,7 +173,7 @@ func (l *Log) RecycledSize() int64 {
 func (l *Log) RecycledRest() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	f := l.files[len(l.files)-1]
+	f := l.current()
 	return max(0, f.allocated-f.size)
 }
 

@@ -19,7 +19,7 @@ func (l *Log) Trim(needed uint64, force bool) error {
 	if l.err != nil {
 		return l.err
 	}
-	current := l.files[len(l.files)-1]
+	current := l.current()
 	size := l.opts.FileSize
 	switch {
 	case current.size >= size || force && current.last > 0:
@@ -36,7 +36,7 @@ func (l *Log) Trim(needed uint64, force bool) error {
 
 // roll ends the current file and begins the next. Both locks are held.
 func (l *Log) roll() error {
-	current := l.files[len(l.files)-1]
+	current := l.current()
 	crashpoint.Here("wal.roll.before-sync")
 	if err := l.finishFile(current); err != nil {
 		return err
