@@ -54,6 +54,36 @@ func (s *scenario) open() (*Buffer, error) {
 	})
 }
 
+func (s *scenario) mustOpen() *Buffer {
+	s.t.Helper()
+	b, err := s.open()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return b
+}
+
+// sealOne opens the buffer and seals the first record.
+func (s *scenario) sealOne() *Buffer {
+	s.t.Helper()
+	b := s.mustOpen()
+	if err := s.work(b, 1); err != nil {
+		s.t.Fatal(err)
+	}
+	b.Flush(s.t.Context())
+	return b
+}
+
+// next takes a batch from the queue.
+func (s *scenario) next(b *Buffer) *Batch {
+	s.t.Helper()
+	batch, err := b.Next(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return batch
+}
+
 // numbered returns the record of a number; its bucket is one of three in turn.
 func numbered(n int) record.Record {
 	return record.Record{
@@ -336,18 +366,8 @@ func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
 func TestLoadReadsNothingAgain(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, SyncNever)
-	b, err := s.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.work(b, 1); err != nil {
-		t.Fatal(err)
-	}
-	b.Flush(t.Context())
-	batch, err := b.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := s.sealOne()
+	batch := s.next(b)
 	s.fs.FailReads(true)
 	if err := batch.Load(t.Context()); err != nil || len(batch.Minutes) != 1 {
 		t.Errorf("load: %v, %d minutes", err, len(batch.Minutes))
@@ -363,26 +383,13 @@ func TestLoadReadsNothingAgain(t *testing.T) {
 func TestReadErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, SyncNever)
-	b, err := s.open()
-	if err != nil {
+	if err := s.sealOne().Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.work(b, 1); err != nil {
-		t.Fatal(err)
-	}
-	b.Flush(t.Context())
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = s.open(); err != nil {
-		t.Fatal(err)
-	}
+	b := s.mustOpen()
 	<-b.replayed
 	s.fs.FailReads(true)
-	batch, err := b.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	batch := s.next(b)
 	for range 3 {
 		if err := batch.Load(t.Context()); !errors.As(err, new(syscall.Errno)) || errors.Is(err, sealed.ErrDamaged) {
 			t.Errorf("load: %v", err)
@@ -411,22 +418,9 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 func TestStateDamageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, SyncNever)
-	b, err := s.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.work(b, 1); err != nil {
-		t.Fatal(err)
-	}
-	b.Flush(t.Context())
-	batch, err := b.Next(t.Context())
-	if err == nil {
-		err = batch.Load(t.Context())
-	}
-	if err == nil {
-		err = batch.SetName("store", "name")
-	}
-	if err != nil {
+	b := s.sealOne()
+	batch := s.next(b)
+	if err := errors.Join(batch.Load(t.Context()), batch.SetName("store", "name")); err != nil {
 		t.Fatal(err)
 	}
 	s.fs.Change(s.fs.Paths(".state")[0], func([]byte) []byte { return []byte("damaged state") })
@@ -434,12 +428,8 @@ func TestStateDamageIsLoggedOnce(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if b, err = s.open(); err == nil {
-		batch, err = b.Next(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	b = s.mustOpen()
+	batch = s.next(b)
 	s.fs.FailOpen(".seg", syscall.EIO)
 	for range 3 {
 		if err := batch.Load(t.Context()); !errors.Is(err, syscall.EIO) {
