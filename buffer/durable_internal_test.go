@@ -272,6 +272,20 @@ func (s *scenario) checkHandles() {
 
 const records = 60
 
+// attempt does all work and delivers everything, as far as the injected fault allows.
+func (s *scenario) attempt() {
+	s.t.Helper()
+	if b, err := s.open(); err == nil {
+		if s.work(b, records) == nil {
+			b.Drain(s.t.Context())
+			for s.deliverOne(s.t.Context(), b) == nil {
+			}
+		}
+		_ = b.Close()
+	}
+	s.checkHandles()
+}
+
 // TestCrashAtEveryStep crashes the machine, or only the process, at every step that changes
 // the disk, and asserts that each record is stored exactly once.
 func TestCrashAtEveryStep(t *testing.T) {
@@ -285,16 +299,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 				everyStep(t, func(t *testing.T, n int) (reached bool) {
 					s := newScenario(t, sync)
 					s.fs.Arm(n, disktest.Die)
-					b, err := s.open()
-					if err == nil {
-						if s.work(b, records) == nil {
-							b.Drain(t.Context())
-							for s.deliverOne(t.Context(), b) == nil {
-							}
-						}
-						_ = b.Close()
-					}
-					s.checkHandles()
+					s.attempt()
 					reached = s.fs.Steps() >= n
 					rnd := rand.New(rand.NewPCG(seed, uint64(n)))
 					s.fs = s.fs.Crash(rnd, power)
@@ -327,16 +332,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 			everyStep(t, func(t *testing.T, n int) bool {
 				s := newScenario(t, SyncAlways)
 				s.fs.Arm(n, fault)
-				b, err := s.open()
-				if err == nil {
-					if s.work(b, records) == nil {
-						b.Drain(t.Context())
-						for s.deliverOne(t.Context(), b) == nil {
-						}
-					}
-					_ = b.Close()
-				}
-				s.checkHandles()
+				s.attempt()
 				reached := s.fs.Steps() >= n
 				s.fs.Arm(0, fault)
 				s.settle(records + 10)
