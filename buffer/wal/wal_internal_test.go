@@ -385,6 +385,26 @@ func checkGolden(t *testing.T, fs *disktest.FS, files map[string]string) {
 	}
 }
 
+// An entry may have MaxRecords records, in its copy too, and no more.
+func TestMaxRecords(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]error{MaxRecords: nil, MaxRecords + 1: ErrEntry} {
+		w := newEncoder()
+		w.encodeCopied(8, 100)
+		err := w.encodeOutline(1, "web", "", "", []Run{{3600e9, 3600e9, MaxRecords - 1}, {7200e9, 3600e9, n - MaxRecords + 1}}, nil)
+		if _, _, ferr := w.frame(0, 0); err != nil || ferr != nil {
+			t.Fatal(err, ferr)
+		}
+		d, err := decode(w.payload())
+		if !errors.Is(err, want) || err == nil && count(d.copied.outline.Runs) != n {
+			t.Errorf("%d records: %v", n, err)
+		}
+	}
+	if err := newEncoder().encodeRecords(1, "web", "", "", nil, make([]record.Record, MaxRecords+1), nil); err == nil {
+		t.Error("more than MaxRecords are encoded")
+	}
+}
+
 // A file that cannot be read is not a missing one: Open fails, and nothing is lost when it can be read again.
 func TestUnreadableFile(t *testing.T) {
 	t.Parallel()
