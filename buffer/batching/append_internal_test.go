@@ -1,6 +1,7 @@
 package batching
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"logstow/buffer/internal/disktest"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/queue"
+	"logstow/buffer/wal"
 	"logstow/record"
 )
 
@@ -39,4 +41,22 @@ func TestAppendFailsBehindLog(t *testing.T) {
 	}
 	b.Stop()
 	b.Close()
+}
+
+// An append that failed on a full disk keeps no part of the log.
+func TestFailedAppendNeedsNoLog(t *testing.T) {
+	t.Parallel()
+	fs := disktest.New()
+	b, s := open(t, t.TempDir(), fs)
+	b.Replay()
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixNano()
+	fs.Arm(1, disktest.Full)
+	_, err := b.Append(t.Context(), Chunk{Service: "web", Read: at, Records: []record.Record{{Time: at, Source: "s", Message: []byte("line")}}}, 0)
+	if !errors.Is(err, wal.ErrFull) {
+		t.Errorf("append: %v", err)
+	}
+	if _, idle, ok := b.open.needed(s.Next()); !idle || !ok {
+		t.Errorf("idle %v, may be removed %v", idle, ok)
+	}
+	mustClose(t, b, s)
 }
