@@ -209,6 +209,9 @@ func TestReplace(t *testing.T) {
 		if n == 0 && (err != nil || l.Size() > size-muchCoverage) {
 			t.Errorf("%d bytes of %d are left: %v", l.Size(), size, err)
 		}
+		if n > 0 && reached && err == nil {
+			t.Errorf("step %d: no error", n)
+		}
 		for _, lose := range []bool{false, true} {
 			after := fs.Crash(rand.New(rand.NewPCG(uint64(n), 1)), lose)
 			l, damage := open(t, after)
