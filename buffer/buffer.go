@@ -17,7 +17,6 @@ package buffer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -95,91 +94,38 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 	b.queue = queue.New(b.memory, b.failure, opts.Log)
 	var found spool.Recovered
 	if opts.Dir != "" {
-		if b.spool, found, err = spool.Open(ctx, opts.spool(b.failure)); err != nil {
+		if b.spool, found, err = spool.Open(ctx, b.spoolOptions()); err != nil {
 			return nil, fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
 		}
 	}
 	b.quarantined = uint64(found.Quarantined)
 	for _, s := range found.Batches {
+		item := queue.NewItem(s.Key, s.Meta, s.Size, s.First, s, 0)
+		item.Recovered = true
 		b.queue.Expect()
-		b.queue.Put(queue.NewBatch(s.Key, s.Meta, s.Size, s.First, s, 0))
+		b.queue.Put(item)
 	}
-	b.batches = batching.New(opts.batches(b, found.Seq))
+	b.batches = batching.New(b.batchingOptions(found.Seq))
 	return b, nil
 }
 
-// Append adds a chunk, copying what it retains. It waits while the buffer is
-// full. If the error is nil, the chunk's records will be in batches exactly once,
-// in the order appended, and its positions are committed. Append may be called
-// concurrently; a caller that needs the order of a source's chunks appends them
-// one after the other.
-func (b *Buffer) Append(ctx context.Context, c Chunk) (LSN, error) {
-	lsn, err := b.append(ctx, c)
-	if err != nil {
-		return 0, fmt.Errorf("cannot append to buffer: %w", err)
-	}
-	return lsn, nil
-}
-
-func (b *Buffer) append(ctx context.Context, c Chunk) (LSN, error) {
-	n, err := c.Check()
-	if err == nil {
-		err = b.waitReplayed(ctx)
-	}
-	if err != nil {
-		return 0, err
-	}
-	var failed error
-	for {
-		if err := b.waitForSpace(ctx, n, failed); err != nil {
-			return 0, err
-		}
-		reserved, err := b.reserveMemory(ctx, 2*n.Total)
-		if err != nil {
-			return 0, err
-		}
-		lsn, err := b.batches.Append(ctx, c, reserved)
-		switch {
-		case err == nil && b.spool == nil:
-			return b.commit(c.Positions), nil
-		case err == nil && b.opts.Sync == SyncAlways:
-			return lsn, b.spool.Sync(lsn)
-		case !errors.Is(err, wal.ErrFull):
-			return lsn, err
-		}
-		failed = err
+// spoolOptions returns the options of the spool.
+func (b *Buffer) spoolOptions() spool.Options {
+	o := &b.opts
+	return spool.Options{
+		Dir: o.Dir, Instance: o.Instance, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
+		OnLostPositions: o.OnLostPositions, Now: o.Now, Log: o.Log, Failure: b.failure,
 	}
 }
 
-// waitReplayed waits until the log is replayed, so that new records follow the replayed ones.
-func (b *Buffer) waitReplayed(ctx context.Context) error {
-	select {
-	case <-b.replayed:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-b.batches.Quitting():
-		return ErrClosed
+// batchingOptions returns the options of the open batches. seq is the highest Seq so far.
+func (b *Buffer) batchingOptions(seq int64) batching.Options {
+	o := &b.opts
+	return batching.Options{
+		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxOpen: o.MaxOpen,
+		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Columns: o.columns(), Now: o.Now, Log: o.Log,
+		Spool: b.spool, Queue: b.queue, Memory: b.memory, Failure: b.failure, Seq: seq,
 	}
-}
-
-// commit commits positions in memory and returns their LSN.
-func (b *Buffer) commit(positions []Position) LSN {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.positions.Apply(positions)
-	b.lsn++
-	return b.lsn
-}
-
-// Synced waits until everything up to lsn is as durable as the buffer's mode makes
-// it; in memory and with SyncNever it returns at once. It does not wait for the sync
-// interval: it syncs after a short delay, in which concurrent calls share one sync.
-func (b *Buffer) Synced(ctx context.Context, lsn LSN) error {
-	if b.spool == nil || b.opts.Sync == SyncNever {
-		return nil
-	}
-	return b.spool.Synced(ctx, lsn)
 }
 
 // syncLoop syncs the log at the interval, and retries what failed on a full disk, until the buffer closes.
@@ -251,30 +197,12 @@ func (b *Buffer) LostPositions() LostPositions {
 	return b.spool.LostPositions()
 }
 
-// PositionsRestored must be called after positions were lost, when all inputs have committed
-// new ones.
-func (b *Buffer) PositionsRestored(ctx context.Context) error {
-	if b.LostPositions() == UndecidedLost {
-		return nil
-	}
-	_, err := b.Append(ctx, Chunk{Positions: []Position{wal.RestoredPosition()}})
-	return err
-}
-
 // InQuarantine is the number of files in the quarantine at present; 0 in memory mode.
 func (b *Buffer) InQuarantine() int {
 	if b.spool == nil {
 		return 0
 	}
 	return b.spool.InQuarantine()
-}
-
-// Flush seals everything that was appended before the call. On a full disk it
-// waits until deliveries free space, or ctx ends.
-func (b *Buffer) Flush(ctx context.Context) {
-	if b.waitReplayed(ctx) == nil {
-		b.batches.SealAll(ctx)
-	}
 }
 
 // Drain seals everything; later calls of Append fail with ErrClosed. On a full disk

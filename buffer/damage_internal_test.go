@@ -97,10 +97,7 @@ func (s *scenario) append(b *Buffer, end int) error {
 func killed(t *testing.T, n int, durable bool) *scenario {
 	t.Helper()
 	s := newScenario(t, SyncAlways)
-	b, err := s.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := s.mustOpen()
 	for _, step := range moments()[:n] {
 		if err := step(s, b); err != nil {
 			t.Fatal(err)

@@ -54,6 +54,36 @@ func (s *scenario) open() (*Buffer, error) {
 	})
 }
 
+func (s *scenario) mustOpen() *Buffer {
+	s.t.Helper()
+	b, err := s.open()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return b
+}
+
+// sealOne opens the buffer and seals the first record.
+func (s *scenario) sealOne() *Buffer {
+	s.t.Helper()
+	b := s.mustOpen()
+	if err := s.work(b, 1); err != nil {
+		s.t.Fatal(err)
+	}
+	b.Flush(s.t.Context())
+	return b
+}
+
+// next takes a batch from the queue.
+func (s *scenario) next(b *Buffer) *Batch {
+	s.t.Helper()
+	batch, err := b.Next(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return batch
+}
+
 // numbered returns the record of a number; its bucket is one of three in turn.
 func numbered(n int) record.Record {
 	return record.Record{
@@ -242,6 +272,20 @@ func (s *scenario) checkHandles() {
 
 const records = 60
 
+// attempt does all work and delivers everything, as far as the injected fault allows.
+func (s *scenario) attempt() {
+	s.t.Helper()
+	if b, err := s.open(); err == nil {
+		if s.work(b, records) == nil {
+			b.Drain(s.t.Context())
+			for s.deliverOne(s.t.Context(), b) == nil {
+			}
+		}
+		_ = b.Close()
+	}
+	s.checkHandles()
+}
+
 // TestCrashAtEveryStep crashes the machine, or only the process, at every step that changes
 // the disk, and asserts that each record is stored exactly once.
 func TestCrashAtEveryStep(t *testing.T) {
@@ -255,16 +299,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 				everyStep(t, func(t *testing.T, n int) (reached bool) {
 					s := newScenario(t, sync)
 					s.fs.Arm(n, disktest.Die)
-					b, err := s.open()
-					if err == nil {
-						if s.work(b, records) == nil {
-							b.Drain(t.Context())
-							for s.deliverOne(t.Context(), b) == nil {
-							}
-						}
-						_ = b.Close()
-					}
-					s.checkHandles()
+					s.attempt()
 					reached = s.fs.Steps() >= n
 					rnd := rand.New(rand.NewPCG(seed, uint64(n)))
 					s.fs = s.fs.Crash(rnd, power)
@@ -297,16 +332,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 			everyStep(t, func(t *testing.T, n int) bool {
 				s := newScenario(t, SyncAlways)
 				s.fs.Arm(n, fault)
-				b, err := s.open()
-				if err == nil {
-					if s.work(b, records) == nil {
-						b.Drain(t.Context())
-						for s.deliverOne(t.Context(), b) == nil {
-						}
-					}
-					_ = b.Close()
-				}
-				s.checkHandles()
+				s.attempt()
 				reached := s.fs.Steps() >= n
 				s.fs.Arm(0, fault)
 				s.settle(records + 10)
@@ -336,18 +362,8 @@ func everyStep(t *testing.T, f func(t *testing.T, n int) (reached bool)) {
 func TestLoadReadsNothingAgain(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, SyncNever)
-	b, err := s.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.work(b, 1); err != nil {
-		t.Fatal(err)
-	}
-	b.Flush(t.Context())
-	batch, err := b.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := s.sealOne()
+	batch := s.next(b)
 	s.fs.FailReads(true)
 	if err := batch.Load(t.Context()); err != nil || len(batch.Minutes) != 1 {
 		t.Errorf("load: %v, %d minutes", err, len(batch.Minutes))
@@ -363,26 +379,13 @@ func TestLoadReadsNothingAgain(t *testing.T) {
 func TestReadErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, SyncNever)
-	b, err := s.open()
-	if err != nil {
+	if err := s.sealOne().Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.work(b, 1); err != nil {
-		t.Fatal(err)
-	}
-	b.Flush(t.Context())
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = s.open(); err != nil {
-		t.Fatal(err)
-	}
+	b := s.mustOpen()
 	<-b.replayed
 	s.fs.FailReads(true)
-	batch, err := b.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	batch := s.next(b)
 	for range 3 {
 		if err := batch.Load(t.Context()); !errors.As(err, new(syscall.Errno)) || errors.Is(err, sealed.ErrDamaged) {
 			t.Errorf("load: %v", err)
@@ -411,22 +414,9 @@ func TestReadErrorIsNoDamage(t *testing.T) {
 func TestStateDamageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	s := newScenario(t, SyncNever)
-	b, err := s.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.work(b, 1); err != nil {
-		t.Fatal(err)
-	}
-	b.Flush(t.Context())
-	batch, err := b.Next(t.Context())
-	if err == nil {
-		err = batch.Load(t.Context())
-	}
-	if err == nil {
-		err = batch.SetName("store", "name")
-	}
-	if err != nil {
+	b := s.sealOne()
+	batch := s.next(b)
+	if err := errors.Join(batch.Load(t.Context()), batch.SetName("store", "name")); err != nil {
 		t.Fatal(err)
 	}
 	s.fs.Change(s.fs.Paths(".state")[0], func([]byte) []byte { return []byte("damaged state") })
@@ -434,12 +424,8 @@ func TestStateDamageIsLoggedOnce(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if b, err = s.open(); err == nil {
-		batch, err = b.Next(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	b = s.mustOpen()
+	batch = s.next(b)
 	s.fs.FailOpen(".seg", syscall.EIO)
 	for range 3 {
 		if err := batch.Load(t.Context()); !errors.Is(err, syscall.EIO) {

@@ -7,10 +7,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/buffer/batching"
 	"logstow/buffer/internal/disk"
-	"logstow/buffer/internal/wait"
-	"logstow/buffer/spool"
 	"logstow/columns"
 )
 
@@ -165,14 +162,6 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(errs...)
 }
 
-// spool returns the options of the spool.
-func (o *Options) spool(failure *wait.Failure) spool.Options {
-	return spool.Options{
-		Dir: o.Dir, Instance: o.Instance, FS: o.fs, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
-		OnLostPositions: o.OnLostPositions, Now: o.Now, Log: o.Log, Failure: failure,
-	}
-}
-
 // minColumns is the length in bytes of the text below which a segment gets no columns.
 const minColumns = 256 << 10
 
@@ -182,13 +171,4 @@ func (o *Options) columns() *columns.Options {
 		return nil
 	}
 	return &columns.Options{Named: o.Columns, MinText: minColumns}
-}
-
-// batches returns the options of the open batches of b.
-func (o *Options) batches(b *Buffer, seq int64) batching.Options {
-	return batching.Options{
-		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxOpen: o.MaxOpen,
-		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Columns: o.columns(), Now: o.Now, Log: o.Log,
-		Spool: b.spool, Queue: b.queue, Memory: b.memory, Failure: b.failure, Seq: seq,
-	}
 }

@@ -5,77 +5,38 @@ package batching
 
 import (
 	"context"
-	"log/slog"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"logstow/buffer/internal/wait"
-	"logstow/buffer/queue"
-	"logstow/buffer/spool"
 	"logstow/buffer/wal"
-	"logstow/columns"
 	"logstow/record"
 	"logstow/segment"
 )
 
-// Options configure Batches, as the fields of the same names configure a buffer. All are required,
-// except Spool and Columns.
-type Options struct {
-	Instance      string
-	Width         time.Duration
-	FlushSize     int64
-	FlushInterval time.Duration
-	MaxOpen       int
-	MaxLateness   time.Duration
-	Once          bool
-	NoFilter      bool
-	Columns       *columns.Options
-	Now           func() time.Time
-	Log           *slog.Logger
-
-	// Spool is where batches are sealed; nil is in memory.
-	Spool *spool.Spool
-	// Queue gets the sealed batches, Memory counts the open ones.
-	Queue  *queue.Queue
-	Memory *wait.Memory
-	// Failure gets the errors after which memory and disk may differ.
-	Failure *wait.Failure
-	// Seq is the highest Seq so far.
-	Seq int64
-}
-
-// limit returns the maximum size in bytes of an open batch.
-func (o *Options) limit() int64 {
-	if o.Spool == nil {
-		return math.MaxInt64
-	}
-	return o.Spool.BatchLimit()
-}
-
 // Batches are the open batches: they assign each record to the batch of its service, class and
 // bucket, and seal batches by size, age, bucket end and on demand. They are safe for concurrent use.
 //
-// Lock order: a partition's lock or that of the Batches, that of the openSet, that of the Queue or
-// the Memory.
+// Lock order: a partition's lock or that of the Batches, that of the sealer, that of the openSet, that
+// of the Queue or the Memory.
 type Batches struct {
 	opts       Options
 	compressor *segment.Compressor
 	open       *openSet
+	sealer     *sealer
 
 	mu         sync.Mutex
 	partitions map[string]*partition
-	// draining: nothing is appended any more. closed: nor sealed in the background.
-	draining, closed bool
-	stats            Stats // the counters only
+	// draining: nothing is appended any more.
+	draining bool
+	stats    Stats // the counters only, without those of the sealer
 
-	stop chan struct{}
-	// quit is closed to end all waiting for space.
-	quit     chan struct{}
-	quitOnce sync.Once
-	sealers  sync.WaitGroup
+	// stop ends the loop.
+	stop     chan struct{}
+	stopOnce sync.Once
+	loop     sync.WaitGroup
 }
 
 // Stats is a snapshot of Batches.
@@ -97,9 +58,9 @@ func New(opts Options) *Batches {
 		open:       newOpenSet(&opts),
 		partitions: map[string]*partition{},
 		stop:       make(chan struct{}),
-		quit:       make(chan struct{}),
 	}
-	b.sealers.Go(b.sealLoop)
+	b.sealer = newSealer(&b.opts, b.open)
+	b.loop.Go(b.sealLoop)
 	return b
 }
 
@@ -111,7 +72,7 @@ func (b *Batches) Append(ctx context.Context, c Chunk, reserved int64) (lsn wal.
 	b.opts.Memory.Release(reserved, 0)
 	// The last blocks of full batches are compressed without a lock.
 	for _, o := range full {
-		b.sealDetached(ctx, o)
+		b.sealer.sealDetached(ctx, o)
 	}
 	return lsn, err
 }
@@ -207,10 +168,44 @@ func (b *Batches) partition(service string) *partition {
 	return p
 }
 
+// seal detaches and seals a batch, unless another goroutine has detached it. It waits until
+// the batch is queued or ctx ends.
+func (b *Batches) seal(ctx context.Context, o *openBatch) {
+	b.mu.Lock()
+	p := b.partitions[o.service]
+	b.mu.Unlock()
+	if p.detachOne(o) {
+		b.sealer.sealDetached(ctx, o)
+	}
+}
+
+// sealLoop seals open batches by age and bucket end until Close.
+func (b *Batches) sealLoop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-b.stop:
+			return
+		case <-b.open.wake:
+		case <-timer.C:
+		}
+		for _, o := range b.open.due() {
+			b.seal(context.Background(), o) // Close ends the wait
+		}
+		at := b.open.nextDue()
+		if at.IsZero() {
+			timer.Stop()
+		} else {
+			timer.Reset(at.Sub(b.opts.Now()))
+		}
+	}
+}
+
 // SealAll seals all records that were appended before the call. On a full disk it waits until
 // deliveries free space, or ctx ends.
 func (b *Batches) SealAll(ctx context.Context) {
-	b.detachAll(false, func(o *openBatch) { b.sealDetached(ctx, o) })
+	b.detachAll(false, func(o *openBatch) { b.sealer.sealDetached(ctx, o) })
 }
 
 // Refuse ends Append: later calls fail.
@@ -224,14 +219,14 @@ func (b *Batches) Refuse() {
 // Drain seals everything after Refuse. On a full disk it waits until deliveries free space, or Quit
 // is called.
 func (b *Batches) Drain(ctx context.Context) {
-	b.detachAll(true, func(o *openBatch) { b.sealDetached(ctx, o) })
+	b.detachAll(true, func(o *openBatch) { b.sealer.sealDetached(ctx, o) })
 }
 
 // Quit ends all waiting for space: unsealed records are left in the log for the next process.
-func (b *Batches) Quit() { b.quitOnce.Do(func() { close(b.quit) }) }
+func (b *Batches) Quit() { b.sealer.endWaiting() }
 
 // Quitting returns a channel that Quit closes.
-func (b *Batches) Quitting() <-chan struct{} { return b.quit }
+func (b *Batches) Quitting() <-chan struct{} { return b.sealer.quit }
 
 // detachAll detaches all open batches and calls end with each; with closed set no others are opened.
 func (b *Batches) detachAll(closed bool, end func(*openBatch)) {
@@ -249,21 +244,17 @@ func (b *Batches) detachAll(closed bool, end func(*openBatch)) {
 // Stop does nothing.
 func (b *Batches) Stop() {
 	b.Refuse()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.closed {
-		b.closed = true
-		close(b.stop)
-		b.Quit()
-	}
+	b.sealer.stop()
+	b.stopOnce.Do(func() { close(b.stop) })
 }
 
 // Close waits for the goroutines of the Batches after Stop, and drops the open batches. It reports
 // whether the log has no record that is not in a sealed batch.
 func (b *Batches) Close() (empty bool) {
-	b.sealers.Wait()
+	b.loop.Wait()
+	b.sealer.running.Wait()
 	empty = b.open.empty()
-	b.detachAll(true, b.discard)
+	b.detachAll(true, b.sealer.discard)
 	return empty
 }
 
@@ -272,6 +263,9 @@ func (b *Batches) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.stats
+	failed, unsealed := b.sealer.counts()
+	s.Failed += failed
+	s.Unsealed += unsealed
 	s.Open, s.Oldest = b.open.count()
 	return s
 }

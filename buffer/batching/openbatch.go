@@ -59,18 +59,17 @@ type openBatch struct {
 	used    uint64
 }
 
-func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
-	opts := p.opts
+func newOpenBatch(opts *Options, compressor *segment.Compressor, service string, k bucket, number uint64) (*openBatch, error) {
 	// The id is not written to disk before the batch is sealed, so a batch that is never
 	// sealed leaves no trace of its id.
 	id, err := blobnaming.NewBatch(rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	o := &openBatch{service: p.service, bucket: k, body: new(body), from: number, first: opts.Now()}
+	o := &openBatch{service: service, bucket: k, body: new(body), from: number, first: opts.Now()}
 	o.due = dueTime(k, o.first, opts)
 	o.writer = segment.NewWriter(o.body, segment.Options{
-		Service:     p.service,
+		Service:     service,
 		Instance:    opts.Instance,
 		Class:       k.class,
 		Parse:       k.parse,
@@ -79,7 +78,7 @@ func newOpenBatch(p *partition, k bucket, number uint64) (*openBatch, error) {
 		BucketWidth: k.width / int64(time.Second),
 		NoFilter:    opts.NoFilter,
 		Columns:     opts.Columns,
-		Compressor:  p.compressor,
+		Compressor:  compressor,
 	})
 	return o, nil
 }

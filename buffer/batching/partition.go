@@ -185,7 +185,7 @@ func (p *partition) batch(k bucket, number uint64) (o, evicted *openBatch, err e
 		evicted = p.oldest()
 		p.detach(evicted)
 	}
-	o, err = newOpenBatch(p, k, number)
+	o, err = newOpenBatch(p.opts, p.compressor, p.service, k, number)
 	if err != nil {
 		return nil, evicted, err
 	}

@@ -37,7 +37,7 @@ func (b *Batches) Replay() {
 // replayOne appends the records of a log entry to open batches.
 func (b *Batches) replayOne(e wal.Records) error {
 	select {
-	case <-b.quit:
+	case <-b.Quitting():
 		return errQuit
 	default:
 	}
@@ -59,7 +59,7 @@ func (b *Batches) replayOne(e wal.Records) error {
 	full, err := p.apply(e.Records, runs, e.First)
 	p.mu.Unlock()
 	for _, o := range full {
-		b.sealDetached(context.Background(), o) // Quit ends the wait
+		b.sealer.sealDetached(context.Background(), o) // Quit ends the wait
 	}
 	b.mu.Lock()
 	b.stats.Replayed += uint64(len(e.Records))

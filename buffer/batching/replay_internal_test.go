@@ -67,7 +67,7 @@ func TestTrimWhileReplaying(t *testing.T) {
 		replayed += uint64(len(e.Records))
 		err := b.replayOne(e)
 		if replayed%1000 == 0 {
-			b.detachAll(false, b.sealAndEnqueue)
+			b.detachAll(false, b.sealer.sealAndEnqueue)
 			b.Trim(true)
 		}
 		return err

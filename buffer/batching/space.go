@@ -4,15 +4,7 @@ import "context"
 
 // Trim removes the part of the log whose records are all in sealed batches. With force set it
 // begins a new log file for that.
-func (b *Batches) Trim(force bool) {
-	if b.opts.Spool == nil {
-		return
-	}
-	next := b.opts.Spool.Next() // read first: records appended from here on have higher numbers
-	if number, idle, ok := b.open.needed(next); ok {
-		b.opts.Spool.Trim(number, force, idle)
-	}
-}
+func (b *Batches) Trim(force bool) { b.sealer.trim(force) }
 
 // SealOldest seals the open batch with the oldest record in the log. It returns false if none is open.
 func (b *Batches) SealOldest(ctx context.Context) bool {

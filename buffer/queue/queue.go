@@ -5,6 +5,7 @@ package queue
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"slices"
@@ -13,6 +14,8 @@ import (
 
 	"logstow/buffer/internal/wait"
 )
+
+var errNotInFlight = errors.New("batch is not in flight")
 
 // Queue holds sealed batches: those waiting, in order of Seq, and those in flight. It is safe for
 // concurrent use.
@@ -24,8 +27,8 @@ type Queue struct {
 	ready wait.Event
 
 	mu       sync.Mutex
-	waiting  []*Batch
-	inflight map[*Batch]struct{}
+	waiting  []*Item
+	inflight map[*Item]struct{}
 	// backlogTaken counts the batches taken while there was a backlog.
 	backlogTaken int
 	// expected is how many batches Expect announced that are not put or given up yet.
@@ -47,7 +50,7 @@ type Stats struct {
 
 // New returns an empty queue. Batches count against memory; a final error in failure ends Next.
 func New(memory *wait.Memory, failure *wait.Failure, log *slog.Logger) *Queue {
-	return &Queue{memory: memory, failure: failure, log: log, inflight: map[*Batch]struct{}{}}
+	return &Queue{memory: memory, failure: failure, log: log, inflight: map[*Item]struct{}{}}
 }
 
 const (
@@ -74,30 +77,29 @@ func (q *Queue) GiveUp() {
 
 // Put adds a batch that Expect announced, which counts with its charge against the memory. In a
 // backlog it does not keep Minutes, which are not charged: Load reads them again.
-func (q *Queue) Put(batch *Batch) {
-	batch.queue = q
-	q.memory.Add(batch.charged, batch.charged)
+func (q *Queue) Put(item *Item) {
+	q.memory.Add(item.charged, item.charged)
 	q.mu.Lock()
 	q.expected--
 	if len(q.waiting) >= backlog {
-		batch.Minutes = nil
+		item.Minutes = nil
 	}
-	q.put(batch)
+	q.put(item)
 	q.mu.Unlock()
 	q.ready.Notify()
 }
 
 // put inserts a batch in order of Seq, so a returned batch comes before all newer ones. mu is held.
-func (q *Queue) put(batch *Batch) {
-	at, _ := slices.BinarySearchFunc(q.waiting, batch, func(a, b *Batch) int {
+func (q *Queue) put(item *Item) {
+	at, _ := slices.BinarySearchFunc(q.waiting, item, func(a, b *Item) int {
 		return cmp.Compare(a.Meta.Seq, b.Meta.Seq)
 	})
-	q.waiting = slices.Insert(q.waiting, at, batch)
+	q.waiting = slices.Insert(q.waiting, at, item)
 }
 
 // take removes the next batch from those waiting and marks it as in flight; nil if none waits.
 // mu is held.
-func (q *Queue) take() *Batch {
+func (q *Queue) take() *Item {
 	last := len(q.waiting) - 1
 	if last < backlog {
 		return q.takeOldest()
@@ -105,46 +107,27 @@ func (q *Queue) take() *Batch {
 	if q.backlogTaken++; q.backlogTaken%newestEvery != 0 {
 		return q.takeOldest()
 	}
-	batch := q.waiting[last]
+	item := q.waiting[last]
 	q.waiting[last] = nil
 	q.waiting = q.waiting[:last]
-	q.inflight[batch] = struct{}{}
-	return batch
+	q.inflight[item] = struct{}{}
+	return item
 }
 
 // takeOldest is take of the oldest batch; nil if none waits. mu is held.
-func (q *Queue) takeOldest() *Batch {
+func (q *Queue) takeOldest() *Item {
 	if len(q.waiting) == 0 {
 		return nil
 	}
-	batch := q.waiting[0]
+	item := q.waiting[0]
 	q.waiting[0] = nil
 	q.waiting = q.waiting[1:]
-	q.inflight[batch] = struct{}{}
-	return batch
+	q.inflight[item] = struct{}{}
+	return item
 }
 
-// Next waits for a sealed batch and hands it to the caller, who calls Batch.Load first and
-// Batch.Done, Batch.Return or Batch.Quarantine last. The oldest comes first; in a backlog
-// every fourth is the newest. After End it returns io.EOF when no batch waits or is expected, after
-// Close [wait.ErrClosed].
-func (q *Queue) Next(ctx context.Context) (*Batch, error) {
-	for {
-		ready := q.ready.Next()
-		batch, err := q.tryNext(ctx)
-		if batch != nil || err != nil {
-			return batch, err
-		}
-		select {
-		case <-ctx.Done():
-		case <-q.failure.Failed():
-		case <-ready:
-		}
-	}
-}
-
-// tryNext is Next without waiting: batch and error are nil if Next has to wait.
-func (q *Queue) tryNext(ctx context.Context) (*Batch, error) {
+// tryNext is Next without waiting: item and error are nil if Next has to wait.
+func (q *Queue) tryNext(ctx context.Context) (*Item, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -156,8 +139,8 @@ func (q *Queue) tryNext(ctx context.Context) (*Batch, error) {
 	if q.closed {
 		return nil, wait.ErrClosed
 	}
-	if batch := q.take(); batch != nil {
-		return batch, nil
+	if item := q.take(); item != nil {
+		return item, nil
 	}
 	if q.ended && q.expected == 0 {
 		return nil, io.EOF
@@ -168,17 +151,58 @@ func (q *Queue) tryNext(ctx context.Context) (*Batch, error) {
 // DropOldest drops the oldest batch that is not in flight, if there is one: its records are lost.
 func (q *Queue) DropOldest() error {
 	q.mu.Lock()
-	batch := q.takeOldest()
+	item := q.takeOldest()
 	q.mu.Unlock()
-	if batch == nil {
+	if item == nil {
 		return nil
 	}
 	q.log.Error("the buffer is full: its oldest batch is dropped and its records are lost",
-		"service", batch.Service, "bucket", batch.BucketStart, "records", batch.Meta.Records, "bytes", batch.Size)
-	return batch.remove(func(s *Stats) {
+		"service", item.Service, "bucket", item.BucketStart, "records", item.Meta.Records, "bytes", item.Size)
+	return q.remove(item, func(s *Stats) {
 		s.Dropped++
-		s.DroppedRecords += batch.Meta.Records
+		s.DroppedRecords += item.Meta.Records
 	})
+}
+
+// putBack puts an item in flight back into the queue, before all newer ones.
+func (q *Queue) putBack(item *Item) {
+	q.mu.Lock()
+	_, ok := q.inflight[item]
+	if ok {
+		delete(q.inflight, item)
+		q.put(item)
+	}
+	q.mu.Unlock()
+	if ok {
+		q.ready.Notify()
+	}
+}
+
+// remove removes the local copy of an item in flight, and ends and counts it.
+func (q *Queue) remove(item *Item, count func(*Stats)) error {
+	if err := item.source.Remove(); err != nil {
+		return err
+	}
+	return q.end(item, count)
+}
+
+// end takes an item that is removed out of the queue and counts it.
+func (q *Queue) end(item *Item, count func(*Stats)) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.inflight[item]; !ok {
+		return errNotInFlight
+	}
+	delete(q.inflight, item)
+	q.release(item, 0)
+	count(&q.counts)
+	return nil
+}
+
+// release reduces what an item counts against the memory to n bytes.
+func (q *Queue) release(item *Item, n int64) {
+	q.memory.Release(item.charged-n, item.charged-n)
+	item.charged = n
 }
 
 // End announces that Expect is not called any more.
@@ -203,20 +227,20 @@ func (q *Queue) Stats() Stats {
 	defer q.mu.Unlock()
 	s := q.counts
 	s.Expected, s.Waiting, s.Sending = q.expected, len(q.waiting), len(q.inflight)
-	for _, batch := range q.waiting {
-		s.add(batch)
+	for _, item := range q.waiting {
+		s.add(item)
 	}
-	for batch := range q.inflight {
-		s.add(batch)
+	for item := range q.inflight {
+		s.add(item)
 	}
 	return s
 }
 
-func (s *Stats) add(batch *Batch) {
-	if s.Oldest.IsZero() || batch.first.Before(s.Oldest) {
-		s.Oldest = batch.first
+func (s *Stats) add(item *Item) {
+	if s.Oldest.IsZero() || item.first.Before(s.Oldest) {
+		s.Oldest = item.first
 	}
-	if batch.state.Stored {
+	if item.state.Stored {
 		s.Unindexed++
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"logstow/segment"
 )
 
-// batch returns a batch in memory with a Seq.
-func batch(t *testing.T, seq int64) *queue.Batch {
+// item returns a batch in memory with a Seq.
+func item(t *testing.T, seq int64) *queue.Item {
 	t.Helper()
 	var b bytes.Buffer
 	w := segment.NewWriter(&b, segment.Options{Service: "web", Instance: "i", Batch: blobnaming.Batch{1, byte(seq)}, BucketStart: 3600, BucketWidth: 3600})
@@ -29,9 +29,9 @@ func batch(t *testing.T, seq int64) *queue.Batch {
 		t.Fatal(err)
 	}
 	key := wal.Key{Service: "web", Start: 3600e9, Width: 3600e9}
-	batch := queue.NewBatch(key, meta, int64(b.Len()), time.Unix(5, 6), queue.InMemory(b.Bytes()), 100)
-	batch.Minutes = w.Minutes()
-	return batch
+	item := queue.NewItem(key, meta, int64(b.Len()), time.Unix(5, 6), queue.InMemory(b.Bytes()), 100)
+	item.Minutes = w.Minutes()
+	return item
 }
 
 // A long queue does not keep the minutes of its batches; Load reads the same ones again.
@@ -39,10 +39,10 @@ func TestMinutesInBacklog(t *testing.T) {
 	t.Parallel()
 	q := queue.New(wait.NewMemory(1<<20), wait.NewFailure(), slog.New(slog.DiscardHandler))
 	const n = 40
-	want := batch(t, 1).Minutes
+	want := item(t, 1).Minutes
 	for seq := range int64(n) {
 		q.Expect()
-		q.Put(batch(t, seq))
+		q.Put(item(t, seq))
 	}
 	kept := 0
 	for range n {
@@ -73,7 +73,7 @@ func TestMemoryOfBatches(t *testing.T) {
 	q := queue.New(memory, wait.NewFailure(), slog.New(slog.DiscardHandler))
 	key := wal.Key{Service: "web", Start: 3600e9, Width: 3600e9}
 	q.Expect()
-	q.Put(queue.NewBatch(key, blobnaming.Metadata{}, 100<<10, time.Unix(5, 6), queue.InMemory(make([]byte, 100<<10)), 108<<10))
+	q.Put(queue.NewItem(key, blobnaming.Metadata{}, 100<<10, time.Unix(5, 6), queue.InMemory(make([]byte, 100<<10)), 108<<10))
 	used := func(want int64) {
 		t.Helper()
 		if n, _ := memory.Used(); n != want {

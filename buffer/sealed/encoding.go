@@ -14,6 +14,50 @@ import (
 	"logstow/buffer/wal"
 )
 
+const (
+	magic      = "LSTOWSEG"
+	stateMagic = "LSTOWSTA"
+	// maxHead is the maximum size of a head in bytes, with its frame; maxState that of a state file.
+	maxHead, maxState = 64 << 10, 1 << 20
+	version           = 1
+)
+
+var (
+	// ErrDamaged reports that a file is not an intact sealed batch.
+	ErrDamaged = errors.New("damaged batch")
+	// ErrTorn reports that a state file ends in a torn write.
+	ErrTorn = errors.New("torn write at the end")
+)
+
+// Head is the head of a sealed batch's file; the segment follows it.
+type Head struct {
+	// Key is the key of the records. All records of the key up to number Through are in
+	// this or an earlier batch.
+	Key     wal.Key
+	Through uint64
+	// First is when the first record was appended.
+	First time.Time
+	Meta  blobnaming.Metadata
+	// Size is the segment's size in bytes.
+	Size int64
+
+	// offset is where the segment begins.
+	offset int64
+}
+
+// State is the state of a batch's delivery.
+type State struct {
+	// Store and Name are those of the last create, which may not have been sent yet.
+	Store, Name string
+	// ETag is the blob's, set when Stored is.
+	ETag   string
+	Stored bool
+}
+
+// Corrupt reports whether an error means that a file's content is damaged or torn, and not that
+// the file cannot be read.
+func Corrupt(err error) bool { return errors.Is(err, ErrDamaged) || errors.Is(err, ErrTorn) }
+
 // headParts is the number of elements of a head without a parser.
 const headParts = 9
 

@@ -5,15 +5,12 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
-
-	"logstow/buffer/internal/disk"
 )
 
-// Peek reads the heads and states of the batches in a directory and changes nothing. Batches
+// Peek reads the heads and states of the waiting batches and changes nothing. Batches
 // that are removed meanwhile or damaged are left out; damaged has the names of damaged files.
-func Peek(fsys disk.FS, path string) (heads []Head, states []State, damaged []string, err error) {
-	d := &Dir{fs: fsys, path: path}
-	files, err := fsys.List(path)
+func (d *Dir) Peek() (heads []Head, states []State, damaged []string, err error) {
+	files, err := d.fs.List(d.path)
 	if err != nil {
 		return nil, nil, nil, err
 	}

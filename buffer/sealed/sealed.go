@@ -4,67 +4,23 @@
 package sealed
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
-	"time"
 
-	"logstow/blobnaming"
 	"logstow/buffer/internal/disk"
-	"logstow/buffer/wal"
 	"logstow/internal/crashpoint"
 )
 
 const (
-	magic       = "LSTOWSEG"
-	stateMagic  = "LSTOWSTA"
 	suffix      = ".seg"
 	stateSuffix = ".state"
 	// tempSuffix is appended to the names of unfinished files, and of those that Remove kept; List
 	// removes them.
 	tempSuffix = ".tmp"
-	// maxHead is the maximum size of a head in bytes, with its frame; maxState that of a state file.
-	maxHead, maxState = 64 << 10, 1 << 20
-	version           = 1
 )
-
-var (
-	// ErrDamaged reports that a file is not an intact sealed batch.
-	ErrDamaged = errors.New("damaged batch")
-	// ErrTorn reports that a state file ends in a torn write.
-	ErrTorn = errors.New("torn write at the end")
-)
-
-// Head is the head of a sealed batch's file; the segment follows it.
-type Head struct {
-	// Key is the key of the records. All records of the key up to number Through are in
-	// this or an earlier batch.
-	Key     wal.Key
-	Through uint64
-	// First is when the first record was appended.
-	First time.Time
-	Meta  blobnaming.Metadata
-	// Size is the segment's size in bytes.
-	Size int64
-
-	// offset is where the segment begins.
-	offset int64
-}
-
-// State is the state of a batch's delivery.
-type State struct {
-	// Store and Name are those of the last create, which may not have been sent yet.
-	Store, Name string
-	// ETag is the blob's, set when Stored is.
-	ETag   string
-	Stored bool
-}
 
 // Dir is a directory of sealed batches. Its methods are safe for concurrent use
 // on different batches.
@@ -137,76 +93,6 @@ func (d *Dir) Write(h Head, segment [][]byte) (Head, error) {
 	err = d.fs.SyncDir(d.path)
 	crashpoint.Here("seal.after-sync-dir")
 	return h, err
-}
-
-// List reads the heads of all batches, in order of Seq, and removes files left by unfinished
-// writes and removals. Damaged and unreadable files are quarantined; damaged has their names.
-// If ctx ends, the error is its cause.
-func (d *Dir) List(ctx context.Context) (heads []Head, damaged []string, err error) {
-	files, err := d.fs.List(d.path)
-	if err != nil {
-		return nil, nil, err
-	}
-	present := map[int64]bool{}
-	var states []int64
-	for _, f := range files {
-		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
-		}
-		stem, state := strings.CutSuffix(f.Name, stateSuffix)
-		seq, err := strconv.ParseInt(strings.TrimSuffix(stem, suffix), 16, 64)
-		switch {
-		case strings.HasSuffix(f.Name, tempSuffix):
-			if err := d.fs.Remove(filepath.Join(d.path, f.Name)); err != nil {
-				return nil, nil, err
-			}
-			continue
-		case err != nil:
-			continue // not a file of a batch
-		case state:
-			states = append(states, seq)
-			continue
-		}
-		h, err := d.head(seq)
-		for try := 1; isReadFailure(err) && try < readTries; try++ {
-			time.Sleep(readPause)
-			h, err = d.head(seq)
-		}
-		if err != nil && !errors.Is(err, ErrDamaged) && !isReadFailure(err) {
-			return nil, nil, fmt.Errorf("cannot read %s: %w", f.Name, err)
-		}
-		if err == nil && h.offset+h.Size != f.Size {
-			err = fmt.Errorf("%w: %d bytes, %d expected", ErrDamaged, f.Size, h.offset+h.Size)
-		}
-		if err != nil {
-			damaged = append(damaged, f.Name)
-			if err := d.Quarantine(seq, err.Error()); err != nil {
-				return nil, nil, err
-			}
-			continue
-		}
-		present[seq] = true
-		heads = append(heads, h)
-	}
-	for _, seq := range states {
-		if !present[seq] {
-			if err := d.removeFile(seq, stateSuffix); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	return heads, damaged, nil
-}
-
-// List retries reading a head on a failing disk.
-const (
-	readTries = 3
-	readPause = 50 * time.Millisecond
-)
-
-// isReadFailure reports whether an error means that the disk cannot read a file.
-func isReadFailure(err error) bool {
-	return errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EBADMSG) || errors.Is(err, syscall.ENXIO)
 }
 
 // head reads the head of a batch's file.

@@ -196,6 +196,21 @@ func TestListUnreadable(t *testing.T) {
 	}
 }
 
+// A batch that can be read at the second attempt is not quarantined.
+func TestListReadsAgain(t *testing.T) {
+	t.Parallel()
+	fs := disktest.New()
+	d := dir(t, fs)
+	if _, err := d.Write(head(1), [][]byte{[]byte("segment")}); err != nil {
+		t.Fatal(err)
+	}
+	fs.Arm(1, disktest.Fail)
+	heads, damaged, err := d.List(t.Context())
+	if err != nil || len(heads) != 1 || len(damaged) > 0 {
+		t.Errorf("%v, %v, %v", heads, damaged, err)
+	}
+}
+
 // A quarantined batch whose state is damaged or torn is listed and can be requeued; other files
 // are listed with their problem.
 func TestQuarantinedState(t *testing.T) {

@@ -7,20 +7,13 @@ import (
 
 	"logstow/buffer/internal/disk"
 	"logstow/buffer/sealed"
-	"logstow/buffer/wal"
 )
 
 // Batch is a sealed batch on disk. Its methods are for one goroutine at a time.
 type Batch struct {
-	sealed.Head
+	batchFile
 
 	spool *Spool
-	// state is the state of its delivery, once stateRead is set.
-	state     sealed.State
-	stateRead bool
-	// covered is the LSN of the coverage, which must be durable before the batch may be removed; 0 is
-	// none yet.
-	covered wal.LSN
 }
 
 const (
@@ -78,7 +71,7 @@ func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Batch, e
 		s.bytes.Add(-size)
 		return nil, s.finalUnlessFull(err)
 	}
-	batch := &Batch{Head: head, spool: s, stateRead: true} // a new batch has no state
+	batch := &Batch{batchFile{Head: head}, s}
 	if lsn, err := s.log.Cover(head.Key, head.Through, head.Meta.Seq); err == nil {
 		batch.covered = lsn
 	} else if s.log.Err() != nil {
@@ -87,24 +80,18 @@ func (s *Spool) write(head sealed.Head, segment [][]byte, size int64) (*Batch, e
 	return batch, nil
 }
 
-// State returns the state of the batch's delivery. It reads it once; damage of it is logged and
-// counted.
+// State reads the state of the batch's delivery. Damage of it is logged and counted.
 func (b *Batch) State() (sealed.State, error) {
-	if b.stateRead {
-		return b.state, nil
-	}
 	state, err := b.spool.dir.State(b.Meta.Seq)
 	if sealed.Corrupt(err) {
 		b.logStateDamage(state, err)
-	} else if err != nil {
-		return state, err
+		err = nil
 	}
-	b.state, b.stateRead = state, true
-	return state, nil
+	return state, err
 }
 
 // SetState writes the state of the batch's delivery, durably if sync is set. A full disk does not
-// stop delivery, as delivery frees space: then the state is only in memory, and if this process
+// stop delivery, as delivery frees space: then the state is not on disk, and if this process
 // ends, the next may store a second copy, which readers drop. Other errors are final.
 func (b *Batch) SetState(state sealed.State, sync bool) error {
 	s := b.spool
@@ -114,7 +101,6 @@ func (b *Batch) SetState(state sealed.State, sync bool) error {
 	} else if err != nil {
 		return s.opts.Failure.Set(err)
 	}
-	b.state, b.stateRead = state, true
 	return nil
 }
 
@@ -124,50 +110,15 @@ func (b *Batch) Read(off, n int64) ([]byte, error) { return b.spool.dir.Read(&b.
 // Urgent reports whether the buffer waits for disk space.
 func (b *Batch) Urgent() bool { return b.spool.Waiting() }
 
-// cover makes the coverage of a batch durable; only then may the batch be removed.
-func (b *Batch) cover() error {
-	s := b.spool
-	return s.withReserve(func() (err error) {
-		if b.covered == 0 {
-			b.covered, err = s.log.Cover(b.Key, b.Through, b.Meta.Seq)
-		}
-		if err == nil {
-			err = s.log.Sync(b.covered)
-		}
-		return err
-	})
-}
-
 // Remove removes a delivered batch after making its coverage durable. If the disk has no
 // space for the coverage, Maintain tries again. An error is final.
-func (b *Batch) Remove() error {
-	s := b.spool
-	err := b.cover()
-	keep := false
-	if err == nil {
-		keep, err = s.writeDone(b.Meta.Seq)
-	}
-	if errors.Is(err, wal.ErrFull) {
-		s.mu.Lock()
-		s.delivered = append(s.delivered, b)
-		s.mu.Unlock()
-		return nil
-	}
-	if err == nil {
-		err = s.dir.Remove(b.Meta.Seq, keep)
-	}
-	if err != nil {
-		return s.opts.Failure.Set(err)
-	}
-	s.bytes.Add(-b.Size)
-	return nil
-}
+func (b *Batch) Remove() error { return b.spool.remove(&b.batchFile) }
 
 // Quarantine moves a batch to the quarantine and returns the name of its file there. Errors are
 // final, except that of a full disk.
 func (b *Batch) Quarantine(reason string) (file string, err error) {
 	s := b.spool
-	err = b.cover()
+	err = s.cover(&b.batchFile)
 	if err == nil {
 		_, err = s.writeDone(b.Meta.Seq)
 	}
@@ -181,19 +132,18 @@ func (b *Batch) Quarantine(reason string) (file string, err error) {
 	return sealed.FileName(b.Meta.Seq), nil
 }
 
-// writeDone writes to the log, durably, that a batch no longer waits. If the disk has no space
-// for that, keepName is set: the name of the batch must be kept until the next Open.
-func (s *Spool) writeDone(seq int64) (keepName bool, err error) {
-	var lsn wal.LSN
-	err = s.withReserve(func() (err error) {
-		lsn, err = s.log.Done(seq)
-		return err
-	})
-	if errors.Is(err, wal.ErrFull) {
-		return true, nil
+// logStateDamage logs and counts that the state of a batch is damaged, or logs that it ends in a
+// torn write.
+func (b *Batch) logStateDamage(state sealed.State, err error) {
+	const text = ": its last blob name may be unknown; if it is stored already, it is stored again, and queries drop the second copy"
+	s := b.spool
+	report, what := s.opts.Log.Error, "the state of a sealed batch is damaged"
+	if errors.Is(err, sealed.ErrTorn) {
+		report, what = s.opts.Log.Warn, "the state of a sealed batch ends in a torn write"
+	} else {
+		s.mu.Lock()
+		s.losses.Damaged++
+		s.mu.Unlock()
 	}
-	if err != nil {
-		return false, err
-	}
-	return false, s.log.Sync(lsn)
+	report(what+text, "file", s.path(sealedDir, sealed.StateName(b.Meta.Seq)), "name", state.Name, "error", err)
 }

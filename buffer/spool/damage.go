@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,28 +13,6 @@ import (
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
 )
-
-// LostPositions returns the policy that was applied when positions were lost, until
-// [wal.RestoredPosition] is appended, across restarts; wal.Undecided if no positions are lost.
-func (s *Spool) LostPositions() wal.LostPositions { return s.log.LostPositions() }
-
-// Losses counts the damage of a spool's files since Open, as in [Stats].
-type Losses struct {
-	// Damaged is how many files were damaged or missing, not counting quarantined batches.
-	Damaged uint64
-	// Records is how many records are known to be lost, Missing how many sealed batches have no
-	// file, Unknown how many damaged parts of the log had unknown content.
-	Records, Missing, Unknown uint64
-	// Positions reports that positions were lost.
-	Positions bool
-}
-
-// Losses returns the damage found so far.
-func (s *Spool) Losses() Losses {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.losses
-}
 
 // sealedForLog returns what the log has to know of sealed batches: which have any file, and
 // which of them wait.
@@ -93,7 +72,7 @@ func (s *Spool) handleDamage(report wal.Report) error {
 		}
 		to := s.path(quarantineDir, filepath.Base(d.Path))
 		err := s.withReserve(func() error { return s.opts.FS.Link(d.Path, to) })
-		if err != nil && !errors.Is(err, errExist) {
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("cannot quarantine a damaged log file: %w", err)
 		}
 	}
@@ -151,22 +130,6 @@ func (s *Spool) logLostPositions() {
 		text += "the next shipper run on this buffer decides"
 	}
 	s.opts.Log.Error(text, "dir", s.opts.Dir, "on_lost_positions", s.log.LostPositions().String())
-}
-
-// logStateDamage logs and counts that the state of a batch is damaged, or logs that it ends in a
-// torn write.
-func (b *Batch) logStateDamage(state sealed.State, err error) {
-	const text = ": its last blob name may be unknown; if it is stored already, it is stored again, and queries drop the second copy"
-	s := b.spool
-	report, what := s.opts.Log.Error, "the state of a sealed batch is damaged"
-	if errors.Is(err, sealed.ErrTorn) {
-		report, what = s.opts.Log.Warn, "the state of a sealed batch ends in a torn write"
-	} else {
-		s.mu.Lock()
-		s.losses.Damaged++
-		s.mu.Unlock()
-	}
-	report(what+text, "file", s.path(sealedDir, sealed.StateName(b.Meta.Seq)), "name", state.Name, "error", err)
 }
 
 // damageLines describes each damaged or missing file of a buffer in a line.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"logstow/buffer/internal/disk"
-	"logstow/buffer/sealed"
 	"logstow/buffer/wal"
 )
 
@@ -63,11 +62,12 @@ func inspect(ctx context.Context, dir string) (s Status, err error) {
 	if held {
 		s.Holder = fmt.Sprintf("process %d since %s", holder.PID, holder.Since.Format(time.RFC3339))
 	}
-	known, err := sealed.Known(disk.OS{}, filepath.Join(dir, sealedDir), filepath.Join(dir, quarantineDir))
+	batches := sealedDirAt(dir)
+	known, err := batches.Known()
 	if err != nil {
 		return s, err
 	}
-	heads, states, damaged, err := sealed.Peek(disk.OS{}, filepath.Join(dir, sealedDir))
+	heads, states, damaged, err := batches.Peek()
 	if err != nil {
 		return s, err
 	}

@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"logstow/buffer/internal/wait"
-	"logstow/internal/hint"
 )
 
 // Names in a buffer's directory.
@@ -26,8 +24,6 @@ const (
 
 // ErrLocked reports that another process has the directory open.
 var ErrLocked = errors.New("in use by another process")
-
-var errExist = fs.ErrExist
 
 // Holder is the process that has, or had last, a buffer's directory open.
 type Holder struct {
@@ -214,62 +210,6 @@ func isSameFile(f *os.File, path string) bool {
 	}
 	return os.SameFile(mine, there)
 }
-
-// lockCheckInterval is the time between checks that directory and lock file were not replaced.
-const lockCheckInterval = time.Second
-
-// WatchLock checks the lock until Stop is called or the buffer fails.
-func (s *Spool) WatchLock() {
-	ticker := time.NewTicker(lockCheckInterval)
-	defer ticker.Stop()
-	for s.checkLock() == nil {
-		select {
-		case <-s.stop:
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// checkLock makes the buffer fail if its directory or lock file was replaced: another
-// process may be using the directory, or another one of the same name.
-func (s *Spool) checkLock() error {
-	err := s.lock.check()
-	if err == nil || errors.Is(err, wait.ErrClosed) {
-		return err
-	}
-	err = hint.Wrap(err, "start it again, and leave the files in the buffer directory alone while it runs")
-	return s.opts.Failure.Set(err)
-}
-
-// Remove removes a buffer's directory if no process has it open and it holds no records and
-// no quarantined files: only positions are deleted. The error is [ErrLocked] if a process has
-// it open, and [ErrNotEmpty] if it holds records or files. A process may open the buffer
-// concurrently.
-func Remove(ctx context.Context, dir string) (err error) {
-	holder, _ := ReadHolder(dir) // if the directory is kept, its instance is kept too
-	f, err := lockDir(dir, holder.Instance, time.Now())
-	if err != nil {
-		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	s, err := inspect(ctx, dir)
-	if err != nil {
-		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
-	}
-	if s.Sealed+s.Quarantined+len(s.Services) > 0 {
-		return fmt.Errorf("cannot remove buffer %s: %w", dir, ErrNotEmpty)
-	}
-	// It is renamed first: a process that waits for the lock then finds no such file.
-	gone := dir + ".removed"
-	if err := os.Rename(dir, gone); err != nil { //nolint:forbidigo // nothing in it is needed
-		return fmt.Errorf("cannot remove buffer: %w", err)
-	}
-	return os.RemoveAll(gone)
-}
-
-// ErrNotEmpty reports that a buffer holds records that are not stored, or quarantined files.
-var ErrNotEmpty = errors.New("it holds records or quarantined files")
 
 // ReadHolder reads which process has, or had last, a directory open.
 func ReadHolder(dir string) (h Holder, err error) {

@@ -23,7 +23,10 @@ type Recovered struct {
 // Spool. The error is [ErrLocked] if another process has the directory open, [ErrSmallDisk] if its
 // disk is smaller than [MinDisk], and [wal.ErrLostPositions] if that is the policy. Close ends it.
 func Open(ctx context.Context, opts Options) (s *Spool, found Recovered, err error) {
-	s = &Spool{opts: opts, reserve: &reserve{fs: opts.FS, path: filepath.Join(opts.Dir, reserveFile)}, stop: make(chan struct{})}
+	s = &Spool{
+		diskSpace: diskSpace{opts: opts, reserve: &reserve{fs: opts.FS, path: filepath.Join(opts.Dir, reserveFile)}},
+		stop:      make(chan struct{}),
+	}
 	if s.lock, err = lockDir(opts.Dir, opts.Instance, opts.Now()); err != nil {
 		return nil, found, err
 	}
@@ -96,7 +99,7 @@ func (s *Spool) openDirs(ctx context.Context) (found Recovered, batches wal.Seal
 		o.Log.Error("a sealed batch is damaged or cannot be read, and is quarantined", "file", name, "dir", o.Dir)
 	}
 	for _, h := range heads {
-		found.Batches = append(found.Batches, &Batch{Head: h, spool: s})
+		found.Batches = append(found.Batches, &Batch{batchFile{Head: h}, s})
 		found.Seq = max(found.Seq, h.Meta.Seq)
 	}
 	return found, sealedForLog(heads, known), nil

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -38,12 +40,36 @@ var (
 // complete. Sealing leaves space for what delivery writes: without that space no sealed
 // batch could be delivered.
 
+// diskSpace is the space that a buffer uses on its disk, and what is reserved for sealing and delivery. It is
+// safe for concurrent use.
+type diskSpace struct {
+	opts Options
+	// log is nil while it is not open.
+	log *wal.Log
+	// bytes is the total size of the sealed batches' segments.
+	bytes atomic.Int64
+	// fullLogged is when it was last logged that the buffer is full, in Unix nanoseconds.
+	fullLogged atomic.Int64
+	reserve    *reserve
+	// reserveTarget is the size of a complete reserve, limit how many bytes everything else may use.
+	reserveTarget, limit atomic.Int64
+	// waiting counts the goroutines that wait for space, to append or to seal.
+	waiting atomic.Int64
+	// sealMu is held while a batch is sealed on a full disk, so that no two use the same
+	// released space.
+	sealMu sync.Mutex
+	// unchecked is how many bytes may be appended before the free space is checked again;
+	// checkMu guards it.
+	checkMu   sync.Mutex
+	unchecked int64
+}
+
 // usableSpace returns how many bytes of the available space a sealed batch may use.
 func usableSpace(space int64) int64 { return max(space-SmallWrites, space/2) }
 
 // reserveSize returns the size of a complete reserve: what a batch of FlushSize and its
 // blocks that are not yet compressed need at most, and no more than a quarter of capacity.
-func (s *Spool) reserveSize(capacity int64) int64 {
+func (s *diskSpace) reserveSize(capacity int64) int64 {
 	flush := s.opts.FlushSize
 	most := flush + 2*min(segment.DefaultBlockSize, 4*flush)
 	return min(most+most/4+2*SmallWrites, capacity/4)
@@ -51,7 +77,7 @@ func (s *Spool) reserveSize(capacity int64) int64 {
 
 // Capacity returns how many bytes the buffer may use on disk: Options.MaxSize, or, if that is
 // less, what it uses and what is free.
-func (s *Spool) Capacity() int64 {
+func (s *diskSpace) Capacity() int64 {
 	limit := s.opts.MaxSize
 	before := s.allocated()
 	if space, err := s.space(); err == nil && space.Total > 0 {
@@ -62,11 +88,14 @@ func (s *Spool) Capacity() int64 {
 	return limit
 }
 
+// Size is how many bytes the buffer uses on disk, without the reserve.
+func (s *diskSpace) Size() int64 { return s.log.Size() + s.log.RecycledSize() + s.bytes.Load() }
+
 // allocated is how many bytes the buffer's files occupy on disk.
-func (s *Spool) allocated() int64 { return s.Size() + s.log.RecycledRest() + s.reserve.size() }
+func (s *diskSpace) allocated() int64 { return s.Size() + s.log.RecycledRest() + s.reserve.size() }
 
 // space returns the size of the file system.
-func (s *Spool) space() (disk.Space, error) { return s.opts.FS.Space(s.opts.Dir) }
+func (s *diskSpace) space() (disk.Space, error) { return s.opts.FS.Space(s.opts.Dir) }
 
 // CheckDisk returns [ErrSmallDisk] if Open would fail with it for a directory, which
 // need not exist. It changes nothing.
@@ -93,7 +122,7 @@ func checkDisk(fsys disk.FS, dir string) error {
 
 // logFileSize returns the size at which a log file is full; it is small enough for the disk
 // to hold several.
-func (s *Spool) logFileSize() (int64, error) {
+func (s *diskSpace) logFileSize() (int64, error) {
 	limit := s.opts.MaxSize
 	space, err := s.space()
 	if space.Total > 0 {
@@ -104,7 +133,7 @@ func (s *Spool) logFileSize() (int64, error) {
 
 // BatchLimit returns the maximum size in bytes of an open batch, for which there is space
 // when it is sealed.
-func (s *Spool) BatchLimit() int64 {
+func (s *diskSpace) BatchLimit() int64 {
 	want, held := s.reserveTarget.Load(), s.reserve.size()
 	if held < want {
 		// Records that an earlier process left on a full disk are sealed in smaller batches.
@@ -116,14 +145,14 @@ func (s *Spool) BatchLimit() int64 {
 }
 
 // fitsWithoutReserve reports whether a batch of n bytes can be sealed and the reserve be completed besides.
-func (s *Spool) fitsWithoutReserve(n int64) bool {
+func (s *diskSpace) fitsWithoutReserve(n int64) bool {
 	space, err := s.space()
 	return err == nil && (space.Total == 0 || space.Free+s.reserve.size() > n+s.reserveTarget.Load()+4*SmallWrites)
 }
 
 // releaseReserveFor releases as much of the reserve as sealing a batch of n bytes needs. The
 // error is ENOSPC if there is too little space without that which delivery needs. s.sealMu is held.
-func (s *Spool) releaseReserveFor(n int64) error {
+func (s *diskSpace) releaseReserveFor(n int64) error {
 	space, err := s.space()
 	if err != nil {
 		return err
@@ -147,7 +176,7 @@ type ChunkSize struct {
 
 // HasSpace returns nil if a chunk fits besides a complete reserve. The error is wal.ErrFull
 // if it does not fit now, and ErrTooLarge if it never will.
-func (s *Spool) HasSpace(n ChunkSize) error {
+func (s *diskSpace) HasSpace(n ChunkSize) error {
 	s.checkMu.Lock()
 	defer s.checkMu.Unlock()
 	opts := &s.opts
@@ -183,16 +212,28 @@ func (s *Spool) HasSpace(n ChunkSize) error {
 }
 
 // ForceSpaceCheck makes HasSpace check the free space for the next chunk.
-func (s *Spool) ForceSpaceCheck() {
+func (s *diskSpace) ForceSpaceCheck() {
 	s.checkMu.Lock()
 	defer s.checkMu.Unlock()
 	s.unchecked = 0
 }
 
+// DropRecycled removes the recycled log files and reports whether that freed space.
+func (s *diskSpace) DropRecycled() bool {
+	if s.log == nil {
+		return false
+	}
+	before := s.log.RecycledSize()
+	if err := s.log.DropRecycled(); err != nil {
+		s.opts.Log.Warn("cannot remove recycled log files", "error", err)
+	}
+	return s.log.RecycledSize() < before
+}
+
 // withReserve calls a function that writes at most SmallWrites bytes; on a full disk it
 // releases some of the reserve and calls it again. All writes that delivery depends on go
 // through it, because delivery is what frees space.
-func (s *Spool) withReserve(write func() error) error {
+func (s *diskSpace) withReserve(write func() error) error {
 	err := write()
 	if disk.Full(err) && s.DropRecycled() {
 		err = write()
@@ -210,7 +251,7 @@ func (s *Spool) withReserve(write func() error) error {
 
 // ReleaseReserve releases n bytes of the reserve, or all there are, and reports whether it
 // released any. When the reserve is used up, it removes the current log file's copy instead.
-func (s *Spool) ReleaseReserve(n int64) bool {
+func (s *diskSpace) ReleaseReserve(n int64) bool {
 	freed, err := s.reserve.shrink(n)
 	if err != nil {
 		s.opts.Log.Warn("cannot release the reserved disk space", "error", err)
@@ -226,7 +267,7 @@ func (s *Spool) ReleaseReserve(n int64) bool {
 }
 
 // RestoreReserve completes the reserve, or grows it as far as free space allows.
-func (s *Spool) RestoreReserve() error {
+func (s *diskSpace) RestoreReserve() error {
 	capacity := s.Capacity()
 	want := s.reserveSize(capacity)
 	s.reserveTarget.Store(want)
@@ -246,7 +287,7 @@ func (s *Spool) RestoreReserve() error {
 
 // Wait waits until space is notified or the retry interval is over, as other programs free space
 // without a notification. done and quit end the wait.
-func (s *Spool) Wait(done, quit, space <-chan struct{}) {
+func (s *diskSpace) Wait(done, quit, space <-chan struct{}) {
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
 	timer := time.NewTimer(s.opts.RetryInterval)
@@ -261,16 +302,16 @@ func (s *Spool) Wait(done, quit, space <-chan struct{}) {
 }
 
 // Waiting reports whether a goroutine waits for space on disk.
-func (s *Spool) Waiting() bool { return s.waiting.Load() > 0 }
+func (s *diskSpace) Waiting() bool { return s.waiting.Load() > 0 }
 
 // Reserve returns how many bytes are reserved, and the size of a complete reserve.
-func (s *Spool) Reserve() (held, want int64) { return s.reserve.size(), s.reserveTarget.Load() }
+func (s *diskSpace) Reserve() (held, want int64) { return s.reserve.size(), s.reserveTarget.Load() }
 
 // Limit is how many bytes the buffer may use on disk, without the reserve.
-func (s *Spool) Limit() int64 { return s.limit.Load() }
+func (s *diskSpace) Limit() int64 { return s.limit.Load() }
 
 // WarnFull logs that the buffer is full, rate-limited.
-func (s *Spool) WarnFull(err error) {
+func (s *diskSpace) WarnFull(err error) {
 	now := time.Now().UnixNano()
 	last := s.fullLogged.Load()
 	if now-last < int64(fullLogInterval) || !s.fullLogged.CompareAndSwap(last, now) {

@@ -6,34 +6,17 @@ package spool
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"math"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"logstow/buffer/internal/disk"
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/sealed"
 	"logstow/buffer/wal"
+	"logstow/internal/hint"
 	"logstow/record"
 )
-
-// Options configure a Spool. All fields are required, except OnLostPositions.
-type Options struct {
-	Dir, Instance string
-	FS            disk.FS
-	// FlushSize is the size in bytes at which batches are sealed, MaxSize the limit of the bytes in Dir.
-	FlushSize, MaxSize int64
-	// RetryInterval is the time between retries while the disk is full.
-	RetryInterval   time.Duration
-	OnLostPositions wal.LostPositions
-	Now             func() time.Time
-	Log             *slog.Logger
-	// Failure gets each error after which memory and disk may differ.
-	Failure *wait.Failure
-}
 
 // Spool is a buffer's directory: the write-ahead log of unsealed records, which also has the
 // positions of the inputs, and the sealed batches. It is safe for concurrent use.
@@ -41,28 +24,12 @@ type Options struct {
 // A full disk is [wal.ErrFull], or an error of the operating system ([disk.Full]); the caller
 // decides what to seal and what to wait for.
 type Spool struct {
-	opts Options
-	log  *wal.Log
+	diskSpace
+
 	dir  *sealed.Dir
 	lock *dirLock
 	// fileSize is the size at which a log file is full.
 	fileSize int64
-	// bytes is the total size of the sealed batches' segments.
-	bytes atomic.Int64
-	// fullLogged is when it was last logged that the buffer is full, in Unix nanoseconds.
-	fullLogged atomic.Int64
-	reserve    *reserve
-	// reserveTarget is the size of a complete reserve, limit how many bytes everything else may use.
-	reserveTarget, limit atomic.Int64
-	// waiting counts the goroutines that wait for space, to append or to seal.
-	waiting atomic.Int64
-	// sealMu is held while a batch is sealed on a full disk, so that no two use the same
-	// released space.
-	sealMu sync.Mutex
-	// unchecked is how many bytes may be appended before the free space is checked again;
-	// checkMu guards it.
-	checkMu   sync.Mutex
-	unchecked int64
 	// durable is notified when entries were synced.
 	durable wait.Event
 	// stop is closed by Stop.
@@ -75,8 +42,28 @@ type Spool struct {
 	mu sync.Mutex
 	// delivered are the batches that are delivered, but not removed, because the disk had no
 	// space for their coverage.
-	delivered []*Batch
+	delivered []*batchFile
 	losses    Losses
+}
+
+// batchFile is the file of a sealed batch.
+type batchFile struct {
+	sealed.Head
+
+	// covered is the LSN of the coverage, which must be durable before the file may be removed; 0 is
+	// none yet.
+	covered wal.LSN
+}
+
+// Losses counts the damage of a spool's files since Open.
+type Losses struct {
+	// Damaged is how many files were damaged or missing, not counting quarantined batches.
+	Damaged uint64
+	// Records is how many records are known to be lost, Missing how many sealed batches have no
+	// file, Unknown how many damaged parts of the log had unknown content.
+	Records, Missing, Unknown uint64
+	// Positions reports that positions were lost.
+	Positions bool
 }
 
 // Append writes records and positions as one entry of the log. It returns the number of the first
@@ -101,6 +88,10 @@ func (s *Spool) Position(input string) (value []byte, ok bool) { return s.log.Po
 // Positions returns the last positions of all inputs whose names start with prefix, in order of
 // name. The values must not be changed.
 func (s *Spool) Positions(prefix string) []wal.Position { return s.log.Positions(prefix) }
+
+// LostPositions returns the policy that was applied when positions were lost, until
+// [wal.RestoredPosition] is appended, across restarts; wal.Undecided if no positions are lost.
+func (s *Spool) LostPositions() wal.LostPositions { return s.log.LostPositions() }
 
 // Replay calls take with the records that are in no sealed batch, in the order in which they were
 // appended. It must be called before records are appended.
@@ -168,12 +159,66 @@ func (s *Spool) Maintain(interval time.Duration, sync bool) error {
 	again := s.delivered
 	s.delivered = nil
 	s.mu.Unlock()
-	for _, batch := range again {
-		if err := batch.Remove(); err != nil {
+	for _, f := range again {
+		if err := s.remove(f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// remove removes the file of a delivered batch after making its coverage durable. If the disk has no
+// space for the coverage, Maintain tries again. An error is final.
+func (s *Spool) remove(f *batchFile) error {
+	err := s.cover(f)
+	keep := false
+	if err == nil {
+		keep, err = s.writeDone(f.Meta.Seq)
+	}
+	if errors.Is(err, wal.ErrFull) {
+		s.mu.Lock()
+		s.delivered = append(s.delivered, f)
+		s.mu.Unlock()
+		return nil
+	}
+	if err == nil {
+		err = s.dir.Remove(f.Meta.Seq, keep)
+	}
+	if err != nil {
+		return s.opts.Failure.Set(err)
+	}
+	s.bytes.Add(-f.Size)
+	return nil
+}
+
+// cover makes the coverage of a batch durable; only then may its file be removed.
+func (s *Spool) cover(f *batchFile) error {
+	return s.withReserve(func() (err error) {
+		if f.covered == 0 {
+			f.covered, err = s.log.Cover(f.Key, f.Through, f.Meta.Seq)
+		}
+		if err == nil {
+			err = s.log.Sync(f.covered)
+		}
+		return err
+	})
+}
+
+// writeDone writes to the log, durably, that a batch no longer waits. If the disk has no space
+// for that, keepName is set: the name of the batch must be kept until the next Open.
+func (s *Spool) writeDone(seq int64) (keepName bool, err error) {
+	var lsn wal.LSN
+	err = s.withReserve(func() (err error) {
+		lsn, err = s.log.Done(seq)
+		return err
+	})
+	if errors.Is(err, wal.ErrFull) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, s.log.Sync(lsn)
 }
 
 // syncAll syncs the log, and logs that all entries are durable if none was appended since.
@@ -191,18 +236,6 @@ func (s *Spool) syncAll() error {
 
 // recycledMaxIdle is how long recycled log files are kept while no log file is begun.
 const recycledMaxIdle = 10 * time.Second
-
-// DropRecycled removes the recycled log files and reports whether that freed space.
-func (s *Spool) DropRecycled() bool {
-	if s.log == nil {
-		return false
-	}
-	before := s.log.RecycledSize()
-	if err := s.log.DropRecycled(); err != nil {
-		s.opts.Log.Warn("cannot remove recycled log files", "error", err)
-	}
-	return s.log.RecycledSize() < before
-}
 
 // Trim removes log files whose records all have numbers below needed. With force set, or if idle is
 // set, as no batch is open, and the log is large, it first begins a new file, so that the
@@ -236,8 +269,39 @@ func (s *Spool) LongLog(number uint64) bool {
 // LogSize is the size of the log in bytes.
 func (s *Spool) LogSize() int64 { return s.log.Size() }
 
-// Size is how many bytes the buffer uses on disk, without the reserve.
-func (s *Spool) Size() int64 { return s.log.Size() + s.log.RecycledSize() + s.bytes.Load() }
+// lockCheckInterval is the time between checks that directory and lock file were not replaced.
+const lockCheckInterval = time.Second
+
+// WatchLock checks the lock until Stop is called or the buffer fails.
+func (s *Spool) WatchLock() {
+	ticker := time.NewTicker(lockCheckInterval)
+	defer ticker.Stop()
+	for s.checkLock() == nil {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// checkLock makes the buffer fail if its directory or lock file was replaced: another
+// process may be using the directory, or another one of the same name.
+func (s *Spool) checkLock() error {
+	err := s.lock.check()
+	if err == nil || errors.Is(err, wait.ErrClosed) {
+		return err
+	}
+	err = hint.Wrap(err, "start it again, and leave the files in the buffer directory alone while it runs")
+	return s.opts.Failure.Set(err)
+}
+
+// Losses returns the damage found so far.
+func (s *Spool) Losses() Losses {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.losses
+}
 
 // Stop ends Synced and WatchLock.
 func (s *Spool) Stop() { s.stopOnce.Do(func() { close(s.stop) }) }

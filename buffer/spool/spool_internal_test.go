@@ -282,6 +282,36 @@ func TestHasSpace(t *testing.T) {
 	w.mustClose(true)
 }
 
+// A record that is large for the limit has space in an empty buffer: its reserve counts as a quarter of the limit.
+func TestHasSpaceForLargeRecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.open()
+	w.opts.MaxSize = 1 << 20
+	if err := w.HasSpace(ChunkSize{Total: 2 << 20, Largest: 2 << 20}); err != nil {
+		t.Error(err)
+	}
+	w.append(700 << 10)
+	if err := w.HasSpace(ChunkSize{Total: 2 << 20, Largest: 2 << 20}); !errors.Is(err, wal.ErrFull) {
+		t.Errorf("%v, want a full disk", err)
+	}
+	w.mustClose(true)
+}
+
+// Nothing waits any more when the waits have ended.
+func TestWaitingEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.open()
+	for range 3 {
+		w.Wait(nil, nil, nil) // ends after the retry interval
+	}
+	if w.Waiting() {
+		t.Error("the spool waits for space")
+	}
+	w.mustClose(true)
+}
+
 // A quarantined batch is listed with its reason until it is discarded.
 func TestQuarantineList(t *testing.T) {
 	t.Parallel()

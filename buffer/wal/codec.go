@@ -2,6 +2,7 @@ package wal
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -224,3 +225,6 @@ func (r *decoder) coverage() (key Key, through uint64) {
 	}
 	return key, through
 }
+
+// ErrEntry reports that the payload of an intact frame is not an entry of a known version.
+var ErrEntry = errors.New("not an entry of the log")

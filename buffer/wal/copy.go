@@ -3,8 +3,7 @@ package wal
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
+	"log/slog"
 
 	"logstow/buffer/internal/disk"
 )
@@ -17,28 +16,14 @@ import (
 // A copy is written after its log file. It is synced when it is begun and when the log file
 // is full, so after a crash it may lack the last entries. It is best effort: an entry that
 // cannot be written to it is left out, and the log continues.
-const (
-	copySuffix = ".copy"
-	copyMagic  = "LSTOWCPY"
-)
+const copyMagic = "LSTOWCPY"
 
-// copied is an entry of a copy: the entry at an offset of the log file, and its frame's size.
-type copied struct {
-	decoded
-	at, size int64
-}
-
-func (c *copied) end() int64 { return c.at + c.size }
-
-// encodeCopied begins [7, offset, size, entry]; the entry follows.
-func (w *encoder) encodeCopied(at, size int64) {
-	w.begin(4, kindCopied)
-	w.int(at)
-	w.int(size)
-}
-
-// copyFile is the copy of the current log file.
+// copyFile is the copy of a log file that is written to. A nil *copyFile is none: nothing is written to it.
 type copyFile struct {
+	dir directory
+	log *slog.Logger
+	enc *encoder
+
 	file disk.File
 	path string
 	size int64
@@ -47,21 +32,21 @@ type copyFile struct {
 }
 
 // createCopy makes the copy of a new log file under a temporary name. It begins with the same
-// snapshot. If that fails, it logs the error and returns nil.
-func (l *Log) createCopy(f *logFile) *copyFile {
-	c := &copyFile{path: l.copyPath(f.seq)}
+// snapshot, of which it gets the payload. If that fails, it logs the error and returns nil.
+func createCopy(dir directory, log *slog.Logger, enc *encoder, f *logFile, snapshot []byte) *copyFile {
+	c := &copyFile{dir: dir, log: log, enc: enc, path: dir.copyPath(f.seq)}
 	temp := c.path + tempSuffix
-	err := l.removeFile(temp) // left by a failed attempt
+	err := dir.removeFile(temp) // left by a failed attempt
 	if err == nil {
-		c.file, err = l.opts.FS.Create(temp)
+		c.file, err = dir.fs.Create(temp)
 	}
 	if err != nil {
-		l.logCopyFailed(c.path, err)
+		c.logFailed(err)
 		return nil
 	}
-	l.copyEnc.encodeCopied(int64(len(magic)), f.size-int64(len(magic)))
-	l.copyEnc.buf.Write(l.enc.payload())
-	frame, size, err := l.copyEnc.frame(f.size, f.seed)
+	enc.encodeCopied(int64(len(magic)), f.size-int64(len(magic)))
+	enc.buf.Write(snapshot)
+	frame, size, err := enc.frame(f.size, f.seed)
 	if err == nil {
 		frame = append([]byte(copyMagic), frame[:size]...)
 		c.size = int64(len(frame))
@@ -71,60 +56,59 @@ func (l *Log) createCopy(f *logFile) *copyFile {
 		err = c.file.Sync()
 	}
 	if err != nil {
-		l.logCopyFailed(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(temp)))
+		c.logFailed(errors.Join(err, c.discard()))
 		return nil
 	}
 	return c
 }
 
-// writeCopy appends the encoder's entry, whose frame has the given size and is at the end of
-// f, to the copy of f. outline encodes an entry of records without them; nil copies the
-// entry unchanged.
-func (l *Log) writeCopy(f *logFile, size int64, outline func(*encoder) error) {
-	if l.copy == nil {
-		return
-	}
-	l.copyEnc.encodeCopied(f.size, size)
-	var err error
-	if outline != nil {
-		err = outline(l.copyEnc)
-	} else {
-		l.copyEnc.buf.Write(l.enc.payload())
-	}
-	var frame []byte
-	var n int64
-	if err == nil {
-		frame, n, err = l.copyEnc.frame(l.durable, f.seed)
-	}
-	if err == nil {
-		// This overwrites the rest of a failed write.
-		_, err = l.copy.file.WriteAt(frame[:n], l.copy.size)
-	}
-	if err != nil {
-		if !l.copy.failed {
-			l.copy.failed = true
-			l.logCopyFailed(l.copy.path, err)
-		}
-		return
-	}
-	l.copy.size += n
-	f.copySize = l.copy.size
+// discard closes and removes a copy that is not renamed into place.
+func (c *copyFile) discard() error {
+	return errors.Join(c.file.Close(), c.dir.fs.Remove(c.path+tempSuffix))
 }
 
-// renameCopy renames a copy into place; nil if that fails.
-func (l *Log) renameCopy(c *copyFile) *copyFile {
+// rename renames a copy into place; nil if that fails.
+func (c *copyFile) rename() *copyFile {
 	if c == nil {
 		return nil
 	}
-	if err := l.opts.FS.Rename(c.path+tempSuffix, c.path); err != nil {
-		l.logCopyFailed(c.path, errors.Join(err, c.file.Close(), l.opts.FS.Remove(c.path+tempSuffix)))
+	if err := c.dir.fs.Rename(c.path+tempSuffix, c.path); err != nil {
+		c.logFailed(errors.Join(err, c.discard()))
 		return nil
 	}
 	return c
 }
 
-// closeCopy syncs and closes a copy.
-func (l *Log) closeCopy(c *copyFile) {
+// write appends the copy of an entry, whose frame has the given size and is at the end of f.
+// durable is how many bytes of f are durable.
+func (c *copyFile) write(f *logFile, size, durable int64, encode func(*encoder) error) {
+	if c == nil {
+		return
+	}
+	c.enc.encodeCopied(f.size, size)
+	err := encode(c.enc)
+	var frame []byte
+	var n int64
+	if err == nil {
+		frame, n, err = c.enc.frame(durable, f.seed)
+	}
+	if err == nil {
+		// This overwrites the rest of a failed write.
+		_, err = c.file.WriteAt(frame[:n], c.size)
+	}
+	if err != nil {
+		if !c.failed {
+			c.failed = true
+			c.logFailed(err)
+		}
+		return
+	}
+	c.size += n
+	f.copySize = c.size
+}
+
+// close syncs and closes a copy.
+func (c *copyFile) close() {
 	if c == nil {
 		return
 	}
@@ -133,82 +117,35 @@ func (l *Log) closeCopy(c *copyFile) {
 		err = c.file.Sync()
 	}
 	if err = errors.Join(err, c.file.Close()); err != nil && !c.failed {
-		l.logCopyFailed(c.path, err)
+		c.logFailed(err)
 	}
 }
 
-// DropCopy removes the copy of the current log file, to free space for delivery on a full
-// disk, and reports whether there was one. The next log file has a copy again.
-func (l *Log) DropCopy() (bool, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.dropCopy()
-}
+// remove closes and removes a copy.
+func (c *copyFile) remove() error { return errors.Join(c.file.Close(), c.dir.removeFile(c.path)) }
 
-// dropCopy is DropCopy. mu is held.
-func (l *Log) dropCopy() (bool, error) {
-	c := l.copy
-	if c == nil {
-		return false, nil
-	}
-	l.copy, l.files[len(l.files)-1].copySize = nil, 0
-	return true, errors.Join(c.file.Close(), l.removeFile(c.path))
-}
-
-func (l *Log) logCopyFailed(path string, err error) {
-	l.opts.Log.Warn("cannot write the copy of a log file: until the next log file, damage can lose positions", "file", path, "error", err)
-}
-
-func (l *Log) copyPath(seq uint64) string {
-	return filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, copySuffix))
-}
-
-// removeFile removes a file, if it exists.
-func (l *Log) removeFile(path string) error {
-	if err := l.opts.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+func (c *copyFile) logFailed(err error) {
+	c.log.Warn("cannot write the copy of a log file: until the next log file, damage can lose positions", "file", c.path, "error", err)
 }
 
 // readCopy reads the intact entries of a log file's copy, in order, and the number of bytes
 // of the log file that were durable according to them. A missing copy has no entries.
-func (l *Log) readCopy(f *logFile) (all []copied, durable int64, err error) {
-	data, err := l.readFile(l.copyPath(f.seq))
+func (d directory) readCopy(f *logFile) (all []copied, durable int64, err error) {
+	data, err := d.readFile(d.copyPath(f.seq))
 	if err != nil || data == nil {
 		return nil, 0, err
 	}
 	found, durable := frames(data, copyMagic, f.seed)
 	end := int64(0)
 	for _, next := range found {
-		d, err := decode(next.payload)
+		entry, err := decode(next.payload)
 		if err != nil {
-			return nil, 0, fmt.Errorf("cannot decode %s at %d: %w", l.copyPath(f.seq), next.at, err)
+			return nil, 0, fmt.Errorf("cannot decode %s at %d: %w", d.copyPath(f.seq), next.at, err)
 		}
-		if c := d.copied; c != nil && c.at >= end && c.size > 0 {
+		if c := entry.copied; c != nil && c.at >= end && c.size > 0 {
 			all = append(all, *c)
 			end = c.end()
 		}
 	}
 	return all, durable, nil
-}
-
-// readFile reads a file of the log; nil if it does not exist.
-func (l *Log) readFile(path string) (data []byte, err error) {
-	file, err := l.opts.FS.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	size, err := file.Size()
-	if err != nil {
-		return nil, err
-	}
-	if data, err = readAll(file, size); err != nil {
-		return nil, fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	return data, nil
 }

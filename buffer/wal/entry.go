@@ -2,7 +2,6 @@ package wal
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,25 +26,6 @@ const (
 	kindOutline  = 6 // first number, service, class, runs, positions; in copies only
 	kindCopied   = 7 // offset, size, entry; in copies only
 )
-
-// ErrEntry reports that the payload of an intact frame is not an entry of a known version.
-var ErrEntry = errors.New("not an entry of the log")
-
-// Key identifies the records of a batch: those of one service, class, parser and bucket.
-type Key struct {
-	Service, Class string
-	// Parse is the parser of the messages; "" is auto/1.
-	Parse string
-	// Start and Width are the bucket's, in Unix nanoseconds and nanoseconds.
-	Start, Width int64
-}
-
-// Run is a range of an entry's records that belong to one bucket. Start and Width are in Unix
-// nanoseconds and nanoseconds.
-type Run struct {
-	Start, Width int64
-	Count        int
-}
 
 // Records is an entry of records and positions: one Append. Times and buckets are final;
 // replay does not interpret them.
@@ -159,14 +139,6 @@ func decodeRecords(r *decoder, parsed bool) (e Records, err error) {
 	return e, nil
 }
 
-// count returns how many records runs cover.
-func count(runs []Run) (n int) {
-	for _, r := range runs {
-		n += r.Count
-	}
-	return n
-}
-
 // encodeOutline appends [6, first, service, class, runs, [input, position…], parse]: an
 // entry of records without the records. A parse of "" is left out.
 func (w *encoder) encodeOutline(first uint64, service, class, parse string, runs []Run, positions []Position) error {
@@ -193,21 +165,29 @@ func decodeOutline(r *decoder, parsed bool) *Records {
 	return e
 }
 
-// snapshot is the first entry of every log file: the state after all older files, without
-// their records.
-type snapshot struct {
-	version   uint64
-	next      uint64
-	seq       int64
-	batches   map[int64]bool
+// state is what a log holds besides records.
+type state struct {
+	next      uint64         // number of the next record
+	seq       int64          // highest Seq that Cover got
+	batches   map[int64]bool // Seqs of the waiting batches
 	positions Positions
 	coverage  map[Key]uint64
+}
+
+func newState() state {
+	return state{next: 1, batches: map[int64]bool{}, positions: Positions{}, coverage: map[Key]uint64{}}
+}
+
+// snapshot is the first entry of every log file: the state after all older files.
+type snapshot struct {
+	version uint64
+	state
 }
 
 // encodeSnapshot appends
 //
 //	[1, version, next, [seq, batch…], [input, position…], [[service, class, start, width, through, parse]…]]
-func (w *encoder) encodeSnapshot(s *snapshot) error {
+func (w *encoder) encodeSnapshot(s *state) error {
 	w.begin(6, kindSnapshot)
 	w.uint(Version)
 	w.uint(s.next)
@@ -229,7 +209,8 @@ func decodeSnapshot(r *decoder) (*snapshot, error) {
 	if r.err == nil && (v == 0 || v > Version) {
 		return nil, fmt.Errorf("%w: the log is of version %d, this program knows %d: use a newer one", ErrEntry, v, Version)
 	}
-	s := &snapshot{version: v, next: r.uint(), batches: map[int64]bool{}, positions: Positions{}, coverage: map[Key]uint64{}}
+	s := &snapshot{version: v, state: newState()}
+	s.next = r.uint()
 	batches := 0
 	if v > 1 {
 		batches = r.array() - 1
@@ -331,4 +312,41 @@ func (r *decoder) entry() (d decoded) {
 		r.fail("kind")
 	}
 	return d
+}
+
+// key returns the key of a run of the entry.
+func (e *Records) key(run Run) Key { return Key{e.Service, e.Class, e.Parse, run.Start, run.Width} }
+
+// uncovered splits an entry into parts whose records are in no sealed batch. Each part has
+// its own First, so the record numbers stay the same.
+func uncovered(e *Records, coverage map[Key]uint64) (parts []Records) {
+	at, number := 0, e.First
+	for _, run := range e.Runs {
+		skip := run.skip(coverage[e.key(run)], number)
+		if skip < run.Count {
+			parts = append(parts, Records{
+				First: number + uint64(skip), Service: e.Service, Class: e.Class, Parse: e.Parse,
+				Runs:    []Run{{run.Start, run.Width, run.Count - skip}},
+				Records: e.Records[at+skip : at+run.Count],
+			})
+		}
+		at += run.Count
+		number += uint64(run.Count)
+	}
+	return parts
+}
+
+// copied is an entry of a copy: the entry at an offset of the log file, and its frame's size.
+type copied struct {
+	decoded
+	at, size int64
+}
+
+func (c *copied) end() int64 { return c.at + c.size }
+
+// encodeCopied begins [7, offset, size, entry]; the entry follows.
+func (w *encoder) encodeCopied(at, size int64) {
+	w.begin(4, kindCopied)
+	w.int(at)
+	w.int(size)
 }

@@ -3,9 +3,6 @@ package wal
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
-	"slices"
 
 	"logstow/buffer/internal/disk"
 	"logstow/internal/crashpoint"
@@ -14,7 +11,7 @@ import (
 // create makes a log file that begins with a snapshot and, with withCopy set, its copy, and
 // syncs them. A failure leaves at most temporary files.
 func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err error) {
-	if err := l.enc.encodeSnapshot(&snapshot{next: l.next, seq: l.seq, batches: l.batches, positions: l.positions, coverage: l.coverage}); err != nil {
+	if err := l.enc.encodeSnapshot(&l.state); err != nil {
 		return nil, nil, err
 	}
 	s := seedOf(seq)
@@ -24,7 +21,7 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	}
 	f = &logFile{
 		seq: seq, seed: s, own: true, size: int64(len(magic)) + size,
-		path: filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", seq, suffix)),
+		path: l.dir.logPath(seq),
 	}
 	file, temp, allocated, err := l.newOrRecycledFile(f.path)
 	f.allocated = allocated
@@ -37,25 +34,25 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	}
 	var copied *copyFile
 	if err == nil && withCopy {
-		copied = l.createCopy(f)
+		copied = createCopy(l.dir, l.opts.Log, l.copyEnc, f, l.enc.payload())
 	}
 	crashpoint.Here("wal.roll.before-rename")
 	if err == nil {
-		err = l.opts.FS.Rename(temp, f.path)
+		err = l.dir.fs.Rename(temp, f.path)
 	}
 	if err != nil {
 		if copied != nil {
-			err = errors.Join(err, copied.file.Close(), l.opts.FS.Remove(copied.path+tempSuffix))
+			err = errors.Join(err, copied.discard())
 		}
-		return nil, nil, errors.Join(fmt.Errorf("cannot begin a log file: %w", wrapFull(err)), file.Close(), l.opts.FS.Remove(temp))
+		return nil, nil, errors.Join(fmt.Errorf("cannot begin a log file: %w", wrapFull(err)), file.Close(), l.dir.fs.Remove(temp))
 	}
 	// After the log file: a copy without one is one whose log file is missing.
-	if copied = l.renameCopy(copied); copied != nil {
+	if copied = copied.rename(); copied != nil {
 		f.copySize = copied.size
 	}
 	crashpoint.Here("wal.roll.after-rename")
-	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-		err = errors.Join(l.fail("sync", l.opts.Dir, err), file.Close())
+	if err := l.dir.sync(); err != nil {
+		err = errors.Join(l.fail("sync", l.dir.path, err), file.Close())
 		if copied != nil {
 			err = errors.Join(err, copied.file.Close())
 		}
@@ -65,42 +62,22 @@ func (l *Log) create(seq uint64, withCopy bool) (file disk.File, f *logFile, err
 	return file, f, nil
 }
 
-// wrapFull adds ErrFull to the error of a full disk.
-func wrapFull(err error) error {
-	if disk.Full(err) {
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	}
-	return err
+// DropCopy removes the copy of the current log file, to free space for delivery on a full
+// disk, and reports whether there was one. The next log file has a copy again.
+func (l *Log) DropCopy() (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dropCopy()
 }
 
-// drop removes the oldest files while all their record numbers are below needed, and then
-// the coverage of the removed records. mu is held.
-func (l *Log) drop(needed uint64) error {
-	gone, removed := uint64(0), false
-	for len(l.files) > 1 && l.files[0].last < needed {
-		f := l.files[0]
-		crashpoint.Here("wal.drop.before-remove")
-		err := l.removeFile(l.copyPath(f.seq))
-		if err == nil && !f.missing {
-			err = l.recycled.recycleOrRemove(l.opts.FS, f)
-		}
-		if err != nil {
-			return fmt.Errorf("cannot remove a log file: %w", err)
-		}
-		crashpoint.Here("wal.drop.after-remove")
-		gone, removed = max(gone, f.last), true
-		l.files = slices.Delete(l.files, 0, 1)
-		// Synced one by one: a crash that restores a file must not leave a gap before it, and
-		// its coverage must not be dropped before the removal is durable.
-		if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
-			return l.fail("sync", l.opts.Dir, err)
-		}
+// dropCopy is DropCopy. mu is held.
+func (l *Log) dropCopy() (bool, error) {
+	c := l.copy
+	if c == nil {
+		return false, nil
 	}
-	if !removed {
-		return nil
-	}
-	maps.DeleteFunc(l.coverage, func(_ Key, through uint64) bool { return through <= gone })
-	return nil
+	l.copy, l.current().copySize = nil, 0
+	return true, c.remove()
 }
 
 // finishFile truncates the current file behind its last entry and syncs it.
@@ -121,11 +98,11 @@ func (l *Log) finishFile(current *logFile) error {
 func (l *Log) newOrRecycledFile(path string) (file disk.File, temp string, allocated int64, err error) {
 	for len(l.recycled.files) > 0 {
 		f := l.recycled.pop()
-		if file, err := l.opts.FS.Open(f.path); err == nil {
+		if file, err := l.dir.fs.Open(f.path); err == nil {
 			return file, f.path, f.size, nil
 		}
 	}
 	temp = path + tempSuffix
-	file, err = l.opts.FS.Create(temp)
+	file, err = l.dir.fs.Create(temp)
 	return file, temp, 0, err
 }

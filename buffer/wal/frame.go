@@ -25,6 +25,10 @@ const (
 	MaxFrame = 64 << 20
 )
 
+// endMarker follows the last entry of the current file; in a recycled file the bytes behind
+// it are old.
+const endMarker = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+
 // ErrFrame reports that there is no intact frame at the expected place.
 var ErrFrame = errors.New("no intact frame")
 
@@ -105,4 +109,52 @@ func headSum(head []byte, s seed) uint32 {
 
 func payloadSum(head uint32, payload []byte) uint32 {
 	return crc32.Update(head, crc32.MakeTable(crc32.Castagnoli), payload)
+}
+
+// placedFrame is a frame and its offset in its file.
+type placedFrame struct {
+	frame
+	at int64
+}
+
+// end is the offset behind the frame.
+func (p placedFrame) end() int64 { return p.at + int64(p.size()) }
+
+// frames returns all intact frames of a file that hold entries, and the number of bytes that
+// were durable according to them.
+func frames(data []byte, magic string, s seed) (found []placedFrame, durable int64) {
+	at := 0
+	if len(data) >= len(magic) && string(data[:len(magic)]) == magic {
+		at = len(magic)
+	}
+	for at < len(data) {
+		next, err := nextFrame(data[at:], s)
+		if err != nil {
+			at += 1 + resync(data[at+1:], s)
+			continue
+		}
+		found = append(found, placedFrame{next, int64(at)})
+		durable = max(durable, next.durable)
+		at += next.size()
+	}
+	return found, durable
+}
+
+// resync returns the offset of the next intact frame that holds an entry, or the end.
+func resync(b []byte, s seed) int {
+	for i := 0; i+frameHead < len(b); i++ {
+		// A frame's payload is an array of 1 to 11 elements; checking that first saves most checksums.
+		if c := b[i+frameHead]; c < 0x91 || c > 0x9b {
+			continue
+		}
+		if _, err := nextFrame(b[i:], s); err == nil {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// hasEndMarker reports whether b, the bytes behind the last entry, begins with the end marker.
+func hasEndMarker(b []byte) bool {
+	return len(b) >= len(endMarker) && string(b[:len(endMarker)]) == endMarker
 }

@@ -17,7 +17,7 @@ func FuzzDecode(f *testing.F) {
 	runs, records, positions := sample()
 	_ = w.encodeRecords(5, "web", "audit", "none/1", runs, records, positions)
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
-	_ = w.encodeSnapshot(&snapshot{next: 9, seq: math.MaxInt64, positions: map[string][]byte{"a": {1}}, coverage: map[Key]uint64{{Service: "x"}: 3}})
+	_ = w.encodeSnapshot(&state{next: 9, seq: math.MaxInt64, positions: map[string][]byte{"a": {1}}, coverage: map[Key]uint64{{Service: "x"}: 3}})
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))
 	_ = w.encodeCovered(Key{"x", "", "auto/2", -1, 2}, 4, 5)
 	f.Add(bytes.Clone(w.buf.Bytes()[frameHead:]))

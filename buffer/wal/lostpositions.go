@@ -29,33 +29,27 @@ var ErrLostPositions = errors.New("positions of the inputs are lost")
 // lostInput is the name of the pseudo input whose position stores the policy that was applied.
 const lostInput = "lost-positions"
 
-// undecided reports whether positions are lost and an earlier Open left the decision.
-func (l *Log) undecided() bool {
-	v := l.positions[lostInput]
+// undecidedLost reports whether positions are lost and an earlier Open left the decision.
+func (p Positions) undecidedLost() bool {
+	v := p[lostInput]
 	return len(v) == 1 && LostPositions(v[0]) == Undecided
 }
 
-// decideLostPositions applies the policy if positions are lost, and stores it as a position.
-func (l *Log) decideLostPositions(report Report) error {
-	if !report.LostPositions {
-		return nil
-	}
-	switch l.opts.OnLostPositions {
+// applyLost applies a policy, as positions are lost, and stores it as a position.
+func (p Positions) applyLost(policy LostPositions) error {
+	switch policy {
 	case Stop:
 		return ErrLostPositions
 	case Skip:
-		clear(l.positions)
+		clear(p)
 	}
-	l.positions[lostInput] = []byte{byte(l.opts.OnLostPositions)}
+	p[lostInput] = []byte{byte(policy)}
 	return nil
 }
 
-// LostPositions returns the policy that was applied when positions were lost; Undecided also if
-// none are lost.
-func (l *Log) LostPositions() LostPositions {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if v := l.positions[lostInput]; len(v) == 1 && v[0] <= byte(Stop) {
+// lost returns the policy that was applied when positions were lost; Undecided also if none are lost.
+func (p Positions) lost() LostPositions {
+	if v := p[lostInput]; len(v) == 1 && v[0] <= byte(Stop) {
 		return LostPositions(v[0])
 	}
 	return Undecided

@@ -23,8 +23,8 @@ type Summary struct {
 // Peek reads a log and changes nothing; a process may be writing it. If ctx ends, the error
 // is its cause.
 func Peek(ctx context.Context, fsys disk.FS, dir string, sealed Sealed) (s Summary, err error) {
-	l := newLog(Options{Dir: dir, FS: fsys})
-	if err := l.list(false); err != nil {
+	l, err := newLog(Options{Dir: dir, FS: fsys}, false)
+	if err != nil {
 		return s, err
 	}
 	if s.Report, err = l.recover(ctx, sealed, false); err != nil {

@@ -5,9 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 )
+
+// Sealed describes the sealed batches when a log is opened.
+type Sealed struct {
+	// Through is the coverage of the waiting batches, from their heads.
+	Through map[Key]uint64
+	// Batches are the Seqs of all batches with a file: true if the batch waits, false if it is
+	// quarantined or delivered.
+	Batches map[int64]bool
+}
 
 // Damage is a damaged part of a log file. The intact entries of the file are replayed.
 type Damage struct {
@@ -78,7 +86,7 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 		}
 		if i > 0 && f.seq != l.files[i-1].seq+1 {
 			r.unknown = true
-			path := filepath.Join(l.opts.Dir, fmt.Sprintf("%016x%s", f.seq-1, suffix))
+			path := l.dir.logPath(f.seq - 1)
 			r.report.Damage = append(r.report.Damage, Damage{Path: path, Missing: true, Unknown: true})
 		}
 		if err := r.read(f, i == len(l.files)-1, change); err != nil {
@@ -93,7 +101,7 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 	}
 	if behind { // those records were durable in the log before they were sealed
 		r.unknown = true
-		r.report.Damage = append(r.report.Damage, Damage{Path: l.opts.Dir, Missing: true, Unknown: true})
+		r.report.Damage = append(r.report.Damage, Damage{Path: l.dir.path, Missing: true, Unknown: true})
 	}
 	r.resolveLost()
 	for _, seq := range slices.Sorted(maps.Keys(l.batches)) {
@@ -108,7 +116,7 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 			l.batches[seq] = true
 		}
 	}
-	r.report.LostPositions = r.unknown || l.undecided()
+	r.report.LostPositions = r.unknown || l.positions.undecidedLost()
 	return r.report, nil
 }
 
@@ -117,11 +125,11 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 // was never acknowledged, will be read again by the inputs, and is truncated. Other damage
 // is skipped up to the next intact entry.
 func (r *recovery) read(f *logFile, last, change bool) error {
-	copies, durable, err := r.l.readCopy(f) // read first: a process that writes the log writes the copy after it
+	copies, durable, err := r.l.dir.readCopy(f) // read first: a process that writes the log writes the copy after it
 	if err != nil {
 		return err
 	}
-	data, err := r.l.readFile(f.path)
+	data, err := r.l.dir.readFile(f.path)
 	if err != nil {
 		return err
 	}
@@ -183,16 +191,16 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 	}
 	// The copy also has the truncated entries: it must not restore them.
 	f.copySize = 0
-	if err := r.l.removeFile(r.l.copyPath(f.seq)); err != nil {
+	if err := r.l.dir.removeFile(r.l.dir.copyPath(f.seq)); err != nil {
 		return err
 	}
-	return r.l.opts.FS.SyncDir(r.l.opts.Dir)
+	return r.l.dir.fs.SyncDir(r.l.dir.path)
 }
 
 // cut truncates a file at an offset and syncs it: entries that are recovered now must be
 // durable before their records are sealed.
 func (l *Log) cut(f *logFile, at int64) (err error) {
-	file, err := l.opts.FS.Open(f.path)
+	file, err := l.dir.fs.Open(f.path)
 	if err != nil {
 		return err
 	}
@@ -390,14 +398,14 @@ func (l *Log) Repair() error {
 // because the copy's offsets do not match the new file.
 func (l *Log) rewrite(f *logFile) error {
 	f.copySize = 0
-	err := l.removeFile(l.copyPath(f.seq))
+	err := l.dir.removeFile(l.dir.copyPath(f.seq))
 	if err == nil {
-		err = l.opts.FS.SyncDir(l.opts.Dir)
+		err = l.dir.sync()
 	}
 	if err != nil || f.missing {
 		return err
 	}
-	data, err := l.readFile(f.path)
+	data, err := l.dir.readFile(f.path)
 	if err != nil {
 		return err
 	}
@@ -410,7 +418,7 @@ func (l *Log) rewrite(f *logFile) error {
 		return nil
 	}
 	temp := f.path + tempSuffix
-	file, err := l.opts.FS.Create(temp)
+	file, err := l.dir.fs.Create(temp)
 	if err != nil {
 		return err
 	}
@@ -419,11 +427,11 @@ func (l *Log) rewrite(f *logFile) error {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = l.opts.FS.Rename(temp, f.path)
+		err = l.dir.fs.Rename(temp, f.path)
 	}
 	if err != nil {
-		return errors.Join(err, l.removeFile(temp))
+		return errors.Join(err, l.dir.removeFile(temp))
 	}
 	f.size = int64(len(whole))
-	return l.opts.FS.SyncDir(l.opts.Dir)
+	return l.dir.sync()
 }

@@ -8,12 +8,8 @@ import (
 	"logstow/buffer/internal/disk"
 )
 
-const (
-	// tempSuffix is the suffix of temporary files, which Open removes.
-	tempSuffix = ".tmp"
-	// maxRecycled is how many recycled log files are kept.
-	maxRecycled = 2
-)
+// maxRecycled is how many recycled log files are kept.
+const maxRecycled = 2
 
 // recycledFiles are log files that are no longer needed and are overwritten in place of new
 // ones: their blocks are allocated and their pages cached, which about halves the cost of
@@ -65,34 +61,4 @@ func (s *recycledFiles) remove(fs disk.FS) error {
 		return err == nil
 	})
 	return errors.Join(errs...)
-}
-
-// RecycledSize is the total size of the recycled log files in bytes.
-func (l *Log) RecycledSize() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.recycled.size()
-}
-
-// RecycledRest is how many bytes of the current file are those of a recycled one that are not
-// overwritten yet.
-func (l *Log) RecycledRest() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	f := l.files[len(l.files)-1]
-	return max(0, f.allocated-f.size)
-}
-
-// DropRecycled removes the recycled log files.
-func (l *Log) DropRecycled() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.recycled.remove(l.opts.FS)
-}
-
-// Rolls is the number of log files begun since Open.
-func (l *Log) Rolls() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.rolls
 }

@@ -209,6 +209,9 @@ func TestReplace(t *testing.T) {
 		if n == 0 && (err != nil || l.Size() > size-muchCoverage) {
 			t.Errorf("%d bytes of %d are left: %v", l.Size(), size, err)
 		}
+		if n > 0 && reached && err == nil {
+			t.Errorf("step %d: no error", n)
+		}
 		for _, lose := range []bool{false, true} {
 			after := fs.Crash(rand.New(rand.NewPCG(uint64(n), 1)), lose)
 			l, damage := open(t, after)
@@ -352,9 +355,20 @@ func TestGolden(t *testing.T) {
 	if err := l.Trim(1, true); err != nil { // writes a snapshot with all state
 		t.Fatal(err)
 	}
-	for name, path := range map[string]string{
+	checkGolden(t, fs, map[string]string{
 		"log.hex": fs.Paths(suffix)[0], "copy.hex": fs.Paths(copySuffix)[0], "next.hex": fs.Paths(suffix)[1],
-	} {
+	})
+	written, _ := l.LSN()
+	if err := errors.Join(l.Sync(written), l.WriteDurable()); err != nil {
+		t.Fatal(err)
+	}
+	checkGolden(t, fs, map[string]string{"durable.hex": fs.Paths(suffix)[1], "durable-copy.hex": fs.Paths(copySuffix)[1]})
+}
+
+// checkGolden compares files, by the name of the golden file.
+func checkGolden(t *testing.T, fs *disktest.FS, files map[string]string) {
+	t.Helper()
+	for name, path := range files {
 		var got string
 		fs.Change(path, func(b []byte) []byte { got = hex.Dump(b); return b })
 		golden := filepath.Join("..", "..", "testdata", "buffer", "v2", name)
@@ -370,6 +384,49 @@ func TestGolden(t *testing.T) {
 		}
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// An entry may have MaxRecords records, in its copy too, and no more.
+func TestMaxRecords(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]error{MaxRecords: nil, MaxRecords + 1: ErrEntry} {
+		w := newEncoder()
+		w.encodeCopied(8, 100)
+		err := w.encodeOutline(1, "web", "", "", []Run{{3600e9, 3600e9, MaxRecords - 1}, {7200e9, 3600e9, n - MaxRecords + 1}}, nil)
+		if _, _, ferr := w.frame(0, 0); err != nil || ferr != nil {
+			t.Fatal(err, ferr)
+		}
+		d, err := decode(w.payload())
+		if !errors.Is(err, want) || err == nil && count(d.copied.outline.Runs) != n {
+			t.Errorf("%d records: %v", n, err)
+		}
+	}
+	if err := newEncoder().encodeRecords(1, "web", "", "", nil, make([]record.Record, MaxRecords+1), nil); err == nil {
+		t.Error("more than MaxRecords are encoded")
+	}
+}
+
+// A file that cannot be read is not a missing one: Open fails, and nothing is lost when it can be read again.
+func TestUnreadableFile(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{suffix, copySuffix} {
+		fs := disktest.New()
+		l, _ := open(t, fs)
+		runs, records, positions := sample()
+		_, _, err := l.Append("web", "", "", runs, records, positions)
+		if err = errors.Join(err, l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		fs.FailOpen(name, syscall.EMFILE)
+		if _, report, err := Open(t.Context(), Options{Dir: "wal", FS: fs, Log: slog.New(slog.DiscardHandler)}, Sealed{}); !errors.Is(err, syscall.EMFILE) {
+			t.Errorf("%s: %v, %+v", name, err, report)
+		}
+		fs.FailOpen("", nil)
+		l, report := openReport(t, fs)
+		if diff := cmp.Diff(Report{}, report); diff != "" || len(messages(replay(t, l))) != len(records) {
+			t.Errorf("%s: %s, %q", name, diff, messages(replay(t, l)))
 		}
 	}
 }

@@ -199,30 +199,6 @@ func (f *FS) step() (tear bool, err error) {
 	return false, syscall.EIO
 }
 
-// Create makes a new file.
-func (f *FS) Create(path string) (disk.File, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, err := f.step(); err != nil {
-		return nil, err
-	}
-	if f.names[path] != nil {
-		return nil, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
-	}
-	node := &inode{links: 1}
-	if err := f.take(blocks(0)); err != nil {
-		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
-	}
-	f.names[path] = node
-	return f.open(node), nil
-}
-
-// open makes a handle of a file. mu is held.
-func (f *FS) open(node *inode) *file {
-	f.handles++
-	return &file{fs: f, node: node}
-}
-
 // Handles is the number of open files, of which a closed buffer has none.
 func (f *FS) Handles() int {
 	f.mu.Lock()
@@ -247,23 +223,6 @@ func (f *FS) unlink(node *inode) {
 	if node.links--; node.links == 0 {
 		f.used -= blocks(len(node.data))
 	}
-}
-
-// Open opens a file.
-func (f *FS) Open(path string) (disk.File, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, err := f.step(); err != nil {
-		return nil, err
-	}
-	if f.openError != nil && strings.Contains(path, f.unopened) {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: f.openError}
-	}
-	node := f.names[path]
-	if node == nil {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
-	}
-	return f.open(node), nil
 }
 
 // List returns the files of a directory.

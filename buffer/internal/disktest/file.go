@@ -4,13 +4,58 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"strings"
 	"syscall"
+
+	"logstow/buffer/internal/disk"
 )
 
+// file is an open file.
 type file struct {
 	fs     *FS
 	node   *inode
 	closed bool
+}
+
+// Create makes a new file.
+func (f *FS) Create(path string) (disk.File, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.step(); err != nil {
+		return nil, err
+	}
+	if f.names[path] != nil {
+		return nil, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+	}
+	node := &inode{links: 1}
+	if err := f.take(blocks(0)); err != nil {
+		return nil, &fs.PathError{Op: "create", Path: path, Err: err}
+	}
+	f.names[path] = node
+	return f.open(node), nil
+}
+
+// open makes a handle of a file. mu is held.
+func (f *FS) open(node *inode) *file {
+	f.handles++
+	return &file{fs: f, node: node}
+}
+
+// Open opens a file.
+func (f *FS) Open(path string) (disk.File, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.step(); err != nil {
+		return nil, err
+	}
+	if f.openError != nil && strings.Contains(path, f.unopened) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: f.openError}
+	}
+	node := f.names[path]
+	if node == nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return f.open(node), nil
 }
 
 func (f *file) ReadAt(p []byte, off int64) (int, error) {

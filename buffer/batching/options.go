@@ -1,0 +1,46 @@
+package batching
+
+import (
+	"log/slog"
+	"math"
+	"time"
+
+	"logstow/buffer/internal/wait"
+	"logstow/buffer/queue"
+	"logstow/buffer/spool"
+	"logstow/columns"
+)
+
+// Options configure Batches, as the fields of the same names configure a buffer. All are required,
+// except Spool and Columns.
+type Options struct {
+	Instance      string
+	Width         time.Duration
+	FlushSize     int64
+	FlushInterval time.Duration
+	MaxOpen       int
+	MaxLateness   time.Duration
+	Once          bool
+	NoFilter      bool
+	Columns       *columns.Options
+	Now           func() time.Time
+	Log           *slog.Logger
+
+	// Spool is where batches are sealed; nil is in memory.
+	Spool *spool.Spool
+	// Queue gets the sealed batches, Memory counts the open ones.
+	Queue  *queue.Queue
+	Memory *wait.Memory
+	// Failure gets the errors after which memory and disk may differ.
+	Failure *wait.Failure
+	// Seq is the highest Seq so far.
+	Seq int64
+}
+
+// limit returns the maximum size in bytes of an open batch.
+func (o *Options) limit() int64 {
+	if o.Spool == nil {
+		return math.MaxInt64
+	}
+	return o.Spool.BatchLimit()
+}

@@ -1,0 +1,91 @@
+package queue
+
+import (
+	"errors"
+	"time"
+
+	"logstow/blobnaming"
+	"logstow/buffer/sealed"
+	"logstow/buffer/wal"
+	"logstow/record"
+)
+
+var errBodyDropped = errors.New("the bytes of a batch in storage are not kept")
+
+// Source is where a batch is until it is delivered: on disk, or in memory. Its methods are called
+// by one goroutine at a time, except Urgent.
+type Source interface {
+	// State reads the state of the delivery that an earlier process began, SetState changes it, durably if sync is set.
+	State() (sealed.State, error)
+	SetState(s sealed.State, sync bool) error
+	// Read returns n bytes of the segment at offset off, which must not be changed. They are not
+	// available after a state with Stored was set.
+	Read(off, n int64) ([]byte, error)
+	// Remove removes the batch, Quarantine moves it to the quarantine and returns its file there; ""
+	// is a batch in memory, which is dropped.
+	Remove() error
+	Quarantine(reason string) (file string, err error)
+	// Urgent reports whether the batch should be delivered soon.
+	Urgent() bool
+}
+
+// Item is a sealed batch in a Queue.
+type Item struct {
+	Service     string
+	BucketStart time.Time
+	Meta        blobnaming.Metadata
+	// Minutes are the minutes that have records, from the one who sealed the batch, else from Batch.Load.
+	Minutes []record.Minute
+	// Size is the segment's size in bytes.
+	Size int64
+	// Recovered: an earlier process sealed the batch, and Batch.Load has not read yet what it recorded of
+	// the delivery.
+	Recovered bool
+
+	source Source
+	// state is the state of the delivery, of a recovered batch since Batch.Load; the Queue's lock guards it.
+	state sealed.State
+	// first is when the first record was appended.
+	first time.Time
+	// charged is how many bytes it counts against the memory.
+	charged int64
+}
+
+// NewItem returns an item for Queue.Put. first is when its first record was appended, charge how
+// many bytes it counts against the memory.
+func NewItem(key wal.Key, meta blobnaming.Metadata, size int64, first time.Time, source Source, charge int64) *Item {
+	return &Item{
+		Service: key.Service, BucketStart: time.Unix(0, key.Start).UTC(),
+		Meta: meta, Size: size, source: source, first: first, charged: charge,
+	}
+}
+
+// inMemory is the Source of a batch in memory: its segment.
+type inMemory struct{ segment []byte }
+
+// InMemory returns the source of a batch in memory.
+func InMemory(segment []byte) Source { return &inMemory{segment} }
+
+func (m *inMemory) State() (sealed.State, error) { return sealed.State{}, nil }
+
+func (m *inMemory) SetState(s sealed.State, _ bool) error {
+	if s.Stored {
+		m.segment = nil
+	}
+	return nil
+}
+
+func (m *inMemory) Read(off, n int64) ([]byte, error) {
+	if m.segment == nil {
+		return nil, errBodyDropped
+	}
+	return m.segment[off : off+n], nil
+}
+
+func (m *inMemory) Remove() error {
+	m.segment = nil
+	return nil
+}
+
+func (m *inMemory) Quarantine(string) (file string, err error) { return "", m.Remove() }
+func (m *inMemory) Urgent() bool                               { return false }

@@ -1,0 +1,38 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// ErrNotEmpty reports that a buffer holds records that are not stored, or quarantined files.
+var ErrNotEmpty = errors.New("it holds records or quarantined files")
+
+// Remove removes a buffer's directory if no process has it open and it holds no records and
+// no quarantined files: only positions are deleted. The error is [ErrLocked] if a process has
+// it open, and [ErrNotEmpty] if it holds records or files. A process may open the buffer
+// concurrently.
+func Remove(ctx context.Context, dir string) (err error) {
+	holder, _ := ReadHolder(dir) // if the directory is kept, its instance is kept too
+	f, err := lockDir(dir, holder.Instance, time.Now())
+	if err != nil {
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	s, err := inspect(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, err)
+	}
+	if s.Sealed+s.Quarantined+len(s.Services) > 0 {
+		return fmt.Errorf("cannot remove buffer %s: %w", dir, ErrNotEmpty)
+	}
+	// It is renamed first: a process that waits for the lock then finds no such file.
+	gone := dir + ".removed"
+	if err := os.Rename(dir, gone); err != nil { //nolint:forbidigo // nothing in it is needed
+		return fmt.Errorf("cannot remove buffer: %w", err)
+	}
+	return os.RemoveAll(gone)
+}

@@ -1,0 +1,47 @@
+package wal
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Replay calls take with the records that are in no sealed batch, in the order in
+// which they were appended; covered records are left out of their runs. The messages
+// are valid only during the call.
+func (l *Log) Replay(take func(Records) error) error {
+	l.mu.Lock()
+	files := slices.Clone(l.files[:len(l.files)-1]) // Trim may be called meanwhile
+	l.mu.Unlock()
+	for _, f := range files {
+		if err := l.replay(f, take); err != nil {
+			return fmt.Errorf("cannot replay the log: %w", err)
+		}
+	}
+	return nil
+}
+
+func (l *Log) replay(f *logFile, take func(Records) error) error {
+	data, err := l.dir.readFile(f.path)
+	if err != nil {
+		return err
+	}
+	found, _ := frames(data, magic, f.seed)
+	for _, next := range found {
+		d, err := decode(next.payload)
+		if err != nil {
+			return fmt.Errorf("cannot decode %s at %d: %w", f.path, next.at, err)
+		}
+		if d.records == nil {
+			continue
+		}
+		l.mu.Lock()
+		parts := uncovered(d.records, l.coverage)
+		l.mu.Unlock()
+		for _, part := range parts {
+			if err := take(part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
