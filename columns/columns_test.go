@@ -26,7 +26,7 @@ func TestColumns(t *testing.T) {
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(uint64(seed), 1))
-	for range 200 {
+	for range 80 {
 		parser := ""
 		if rnd.IntN(4) == 0 {
 			parser = parsers()[rnd.IntN(len(parsers()))]

@@ -232,3 +232,24 @@ func TestMemoryOfBuilder(t *testing.T) {
 		}
 	}
 }
+
+// A column without a page in more than half of the first blocks is given up.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	few := func(of int, block, i int) string { // different texts in all but the first blocks
+		if block < of {
+			i %= 3
+		}
+		return fmt.Sprintf("x%d", i)
+	}
+	all, _ := built(4, 600, 10, columns.Options{Named: []string{"named"}}, func(block, i int) string {
+		return fmt.Sprintf("half=%s one=%s named=%s all=%s", few(2, block, i), few(1, block, i), few(1, block, i), few(4, block, i))
+	})
+	if got, want := names(all)[3:], []string{"all", "half"}; !slices.Equal(got, want) {
+		t.Errorf("columns %v, want %v", got, want)
+	}
+	three, _ := built(3, 600, 10, columns.Options{}, func(block, i int) string { return "one=" + few(1, block, i) })
+	if got, want := names(three)[3:], []string{"one"}; !slices.Equal(got, want) {
+		t.Errorf("columns of three blocks %v, want %v", got, want)
+	}
+}

@@ -2,6 +2,7 @@ package field_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"logstow/field"
@@ -27,6 +28,10 @@ var setSeeds = []string{
 	`a=1 b="x y" {"c":1}`,
 	`a=1 b="x \"y\" c=2" c.d=5 e="open`,
 	`"a=1" b="x"a=2 =3 status=`,
+	`=3 a=1`,
+	`{"c":{"e":{"x":1 y},"d":2}}`,
+	strings.Repeat(`{"a":`, 8) + "1" + strings.Repeat("}", 8),
+	strings.Repeat(`{"a":`, 9) + "1" + strings.Repeat("}", 9),
 	"xa=1\ta=2 a=3\nb=",
 	`{"":1,".d":2,"c":{"":3}}`,
 	`{}`, `{`, ``, `[]`,
@@ -63,8 +68,8 @@ func TestSet(t *testing.T) {
 			}
 		}
 	}
-	// Eight are objects, five neither objects nor end with one.
-	if want := 13 * len(setSeeds); found != want {
+	// Nine are objects, six neither objects nor end with one.
+	if want := 15 * len(setSeeds); found != want {
 		t.Errorf("%d messages were walked, want %d", found, want)
 	}
 }

@@ -51,7 +51,7 @@ type Options struct {
 	// 0.5 times the time of compression, in the same goroutine.
 	NoFilter bool
 	// Columns determine the columns that the segment gets; nil is none. They add at most 5% to the stored size, 15% with
-	// named ones, and 0.1 (text) to 1.1 (JSON, access logs) times the time of compression, in the same goroutine.
+	// named ones, and 0.2 (text without fields) to 1 (JSON, access logs) times the time of compression, in the same goroutine.
 	Columns *columns.Options
 	// Inputs make the segment an output of compaction of these segments, in the order of
 	// [CompareOrigins]. Its bucket is an hour, its Instance [blobnaming.OutputInstance]. Close reads
