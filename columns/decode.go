@@ -8,9 +8,42 @@ import (
 	"logstow/internal/ids"
 )
 
-// DecodePage decodes the page of a block of so many records. The page is kept: the entries' texts are in
-// it. Errors wrap [ErrMalformed].
-func DecodePage(page []byte, records int) (*Page, error) {
+// Decoder decodes pages. The zero value is ready to use. Not safe for concurrent use.
+type Decoder struct {
+	ids ids.Decoder
+	// bytes and values are what is left of the memory for pages, allBytes and allValues all of it.
+	bytes, allBytes   []byte
+	values, allValues []int64
+}
+
+// Reset makes the memory of all pages decoded so far free for the next.
+func (d *Decoder) Reset() { d.bytes, d.values = d.allBytes, d.allValues }
+
+// takeBytes returns n bytes of any content, takeValues numbers.
+func (d *Decoder) takeBytes(n int) (b []byte) {
+	if n > len(d.bytes) {
+		d.allBytes = make([]byte, max(n, 2*len(d.allBytes)))
+		d.bytes = d.allBytes
+	}
+	b, d.bytes = d.bytes[:n:n], d.bytes[n:]
+	return b
+}
+
+func (d *Decoder) takeValues(n int) (v []int64) {
+	if n > len(d.values) {
+		d.allValues = make([]int64, max(n, 2*len(d.allValues)))
+		d.values = d.allValues
+	}
+	v, d.values = d.values[:n:n], d.values[n:]
+	return v
+}
+
+// DecodePage is [Decoder.Page] with a Decoder for this page only.
+func DecodePage(page []byte, records int) (*Page, error) { return new(Decoder).Page(page, records) }
+
+// Page decodes the page of a block of so many records, which is valid until Reset. The stored page is kept: the
+// entries' texts are in it. Errors wrap [ErrMalformed].
+func (d *Decoder) Page(page []byte, records int) (*Page, error) {
 	r := &reader{rest: page}
 	p := &Page{Plane: -1, records: records}
 	n := r.uvarint()
@@ -36,8 +69,8 @@ func DecodePage(page []byte, records int) (*Page, error) {
 		if r.bad {
 			return nil, fmt.Errorf("%w: truncated", ErrMalformed)
 		}
-		p.IDs = make([]uint8, records)
-		if err := ids.Decode(p.IDs, form, packed, int(n)); err != nil {
+		p.IDs = d.takeBytes(records)
+		if err := ids.Decode(&d.ids, p.IDs, form, packed, int(n)); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
 		if p.Plane >= 0 {
@@ -45,7 +78,7 @@ func DecodePage(page []byte, records int) (*Page, error) {
 		}
 	}
 	if p.Plane >= 0 {
-		if err := p.decodeNumbers(r, numbers); err != nil {
+		if err := d.numbers(p, r, numbers); err != nil {
 			return nil, err
 		}
 	}
@@ -65,8 +98,8 @@ func (p *Page) count(entry int) (n int) {
 	return n
 }
 
-// decodeNumbers decodes so many numbers.
-func (p *Page) decodeNumbers(r *reader, count int) error {
+// numbers decodes so many numbers of a page.
+func (d *Decoder) numbers(p *Page, r *reader, count int) error {
 	form, scale, low, planes := r.byte(), r.byte(), r.varint(), r.byte()
 	if r.bad || form > formBare|formTrimmed || scale > MaxScale || planes > 8 || low <= -maxValue || low >= maxValue || count == 0 {
 		return fmt.Errorf("%w: numbers of an unknown form", ErrMalformed)
@@ -76,27 +109,32 @@ func (p *Page) decodeNumbers(r *reader, count int) error {
 	if form&formBare != 0 {
 		n.Kind = field.Bare
 	}
-	dense := make([]int64, count)
-	buf := make([]byte, count)
+	dense := d.takeValues(count)
+	for i := range dense {
+		dense[i] = low
+	}
+	buf := d.takeBytes(count)
 	for i := range planes {
-		if err := decodePlane(r, buf); err != nil {
+		if err := d.plane(r, buf); err != nil {
 			return err
 		}
 		for j, b := range buf {
-			dense[j] |= int64(uint64(b) << (8 * i))
+			dense[j] += int64(uint64(b) << (8 * i))
 		}
 	}
-	for i := range dense {
-		dense[i] += low
-		if v := dense[i]; v < low || v >= maxValue {
-			return fmt.Errorf("%w: number %d is out of range", ErrMalformed, i)
+	if planes > 7 || low >= maxValue-1<<(8*planes) {
+		for i, v := range dense {
+			if v < low || v >= maxValue {
+				return fmt.Errorf("%w: number %d is out of range", ErrMalformed, i)
+			}
 		}
 	}
 	n.Values = dense
 	if p.IDs == nil || count == p.records {
 		return nil
 	}
-	n.Values = make([]int64, p.records)
+	n.Values = d.takeValues(p.records)
+	clear(n.Values)
 	for i, id := range p.IDs {
 		if int(id) == p.Plane {
 			n.Values[i], dense = dense[0], dense[1:]
@@ -105,7 +143,8 @@ func (p *Page) decodeNumbers(r *reader, count int) error {
 	return nil
 }
 
-func decodePlane(r *reader, out []byte) error {
+// plane decodes a plane of bytes.
+func (d *Decoder) plane(r *reader, out []byte) error {
 	switch form := r.byte(); form {
 	case planeRaw:
 		copy(out, r.bytes(uint64(len(out))))
@@ -123,7 +162,7 @@ func decodePlane(r *reader, out []byte) error {
 		if r.bad {
 			break
 		}
-		if err := ids.DecodeBytes(out, of, packed); err != nil {
+		if err := ids.DecodeBytes(&d.ids, out, of, packed); err != nil {
 			return fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
 	}

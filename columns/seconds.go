@@ -48,8 +48,13 @@ type Run struct {
 // DecodeSeconds decodes the page of times of a block of so many records: the first run starts with its
 // first record, each other one where the one before it ends. Errors wrap [ErrMalformed].
 func DecodeSeconds(page []byte, records int) ([]Run, error) {
+	return new(Decoder).Seconds(page, records)
+}
+
+// Seconds is DecodeSeconds with the memory of a Decoder.
+func (d *Decoder) Seconds(page []byte, records int) ([]Run, error) {
 	r := &reader{rest: page}
-	if err := r.unpackSeconds(records); err != nil {
+	if err := d.unpackSeconds(r, records); err != nil {
 		return nil, err
 	}
 	var runs []Run
@@ -69,7 +74,7 @@ func DecodeSeconds(page []byte, records int) ([]Run, error) {
 }
 
 // unpackSeconds makes the varints of a page of times those that are read next.
-func (r *reader) unpackSeconds(records int) error {
+func (d *Decoder) unpackSeconds(r *reader, records int) error {
 	form := r.byte()
 	if form == planeRaw {
 		return nil
@@ -79,8 +84,8 @@ func (r *reader) unpackSeconds(records int) error {
 	if most := uint64(records) * maxRun; r.bad || !known || n > most {
 		return fmt.Errorf("%w: times of form %d, of %d bytes", ErrMalformed, form, n)
 	}
-	out := make([]byte, n)
-	if err := ids.DecodeBytes(out, of, r.rest); err != nil {
+	out := d.takeBytes(int(n))
+	if err := ids.DecodeBytes(&d.ids, out, of, r.rest); err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	r.rest = out

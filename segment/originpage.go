@@ -103,7 +103,7 @@ func decodePage(page []byte, n uint64, inputs int) (*BlockOrigins, error) {
 		}
 	}
 	b.IDs = make([]uint32, n)
-	if err := ids.Decode(b.IDs, form, rest, int(size)); err != nil {
+	if err := ids.Decode(new(ids.Decoder), b.IDs, form, rest, int(size)); err != nil {
 		return nil, fmt.Errorf("%w: %w", errPage, err)
 	}
 	used := make([]bool, size)

@@ -17,6 +17,21 @@ type Bound struct {
 // Bounds are the comparisons of fields with numbers that are joined by "and".
 func (p *Program) Bounds() []Bound { return p.bounds }
 
+// Comparison is the comparison that the expression is; it is not ok if it is more than one.
+func (p *Program) Comparison() (b Bound, ok bool) {
+	n, ok := p.tree.Node.(*ast.BinaryNode)
+	if !ok || mirror(n.Operator) == "" || len(p.bounds) != 1 {
+		return b, false
+	}
+	return p.bounds[0], true
+}
+
+// Compare returns the sign of a number less the one of the comparison, exactly.
+func (b Bound) Compare(n field.Decimal) int { return n.Compare(b.number) }
+
+// Holds reports whether the comparison is true of a number for which Compare returns this sign.
+func (b Bound) Holds(sign int) bool { return b.wants[sign+int(field.Equal)] == yes }
+
 // MayHold reports whether the comparison can be true of a number from least to greatest.
 func (b Bound) MayHold(least, greatest field.Decimal) bool {
 	low, high := least.Compare(b.number), greatest.Compare(b.number)

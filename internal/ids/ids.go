@@ -128,9 +128,14 @@ func appendPacked[N Number](dst []byte, ids []N, width int) []byte {
 	return dst
 }
 
+// Decoder decodes ids. The zero value is ready to use. Not safe for concurrent use.
+type Decoder struct {
+	huff huff0.Scratch
+}
+
 // Decode decodes all of data into ids, all of which are then less than n. Errors wrap [ErrMalformed].
-func Decode[N Number](ids []N, form Form, data []byte, n int) error {
-	if err := decode(ids, form, data, n); err != nil {
+func Decode[N Number](d *Decoder, ids []N, form Form, data []byte, n int) error {
+	if err := decode(d, ids, form, data, n); err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -141,12 +146,12 @@ func Decode[N Number](ids []N, form Form, data []byte, n int) error {
 	return nil
 }
 
-func decode[N Number](ids []N, form Form, data []byte, n int) error {
+func decode[N Number](d *Decoder, ids []N, form Form, data []byte, n int) error {
 	switch form {
 	case Packed:
 		return decodePacked(ids, data, width(n))
 	case Huffman, Huffman4:
-		return decodeHuffman(ids, form, data, n)
+		return decodeHuffman(d, ids, form, data, n)
 	case Runs:
 		return decodeRuns(ids, data, n)
 	}
@@ -174,15 +179,15 @@ func decodePacked[N Number](ids []N, data []byte, width int) error {
 	return nil
 }
 
-func decodeHuffman[N Number](ids []N, form Form, data []byte, n int) error {
+func decodeHuffman[N Number](d *Decoder, ids []N, form Form, data []byte, n int) error {
 	if n > maxHuffman || len(ids) > huff0.BlockSizeMax {
 		return fmt.Errorf("%w: huff0 of %d ids", ErrMalformed, n)
 	}
 	if small, ok := any(ids).([]uint8); ok {
-		return DecodeBytes(small, form, data)
+		return DecodeBytes(d, small, form, data)
 	}
 	out := make([]byte, len(ids))
-	if err := DecodeBytes(out, form, data); err != nil {
+	if err := DecodeBytes(d, out, form, data); err != nil {
 		return err
 	}
 	for i, id := range out {
@@ -207,12 +212,12 @@ func AppendBytes(e *Encoder, dst, b []byte) (out []byte, form Form, ok bool) {
 
 // DecodeBytes fills out with what data, of the form Huffman or Huffman4, is decompressed to. Errors wrap
 // [ErrMalformed].
-func DecodeBytes(out []byte, form Form, data []byte) error {
+func DecodeBytes(d *Decoder, out []byte, form Form, data []byte) error {
 	if len(out) > huff0.BlockSizeMax {
 		return fmt.Errorf("%w: huff0 of %d bytes", ErrMalformed, len(out))
 	}
-	s := &huff0.Scratch{MaxDecodedSize: len(out)}
-	s, data, err := huff0.ReadTable(data, s)
+	d.huff.MaxDecodedSize = len(out)
+	s, data, err := huff0.ReadTable(data, &d.huff)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}

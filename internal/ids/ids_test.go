@@ -17,13 +17,13 @@ func roundTrip[N ids.Number](t *testing.T, e *ids.Encoder, list []N, n int) (ids
 	t.Helper()
 	data, form := ids.Append(e, nil, list, n)
 	got := make([]N, len(list))
-	if err := ids.Decode(got, form, data, n); err != nil {
+	if err := ids.Decode(new(ids.Decoder), got, form, data, n); err != nil {
 		t.Fatalf("%d ids below %d, form %d: %v", len(list), n, form, err)
 	}
 	if !slices.Equal(got, list) {
 		t.Fatalf("%d ids below %d, form %d: %v decoded as %v", len(list), n, form, list, got)
 	}
-	if err := ids.Decode(got, form, append(data, 0), n); form != ids.Huffman4 && form != ids.Huffman && err == nil {
+	if err := ids.Decode(new(ids.Decoder), got, form, append(data, 0), n); form != ids.Huffman4 && form != ids.Huffman && err == nil {
 		t.Errorf("form %d: a byte behind the ids is accepted", form)
 	}
 	return form, data
@@ -91,11 +91,11 @@ func TestBytes(t *testing.T) {
 			t.Fatalf("%d bytes: form %d of %d, %v", n, form, len(data), ok)
 		}
 		got := make([]byte, n)
-		if err := ids.DecodeBytes(got, form, data[1:]); err != nil || !bytes.Equal(got, plain) {
+		if err := ids.DecodeBytes(new(ids.Decoder), got, form, data[1:]); err != nil || !bytes.Equal(got, plain) {
 			t.Errorf("%d bytes are not those encoded, error %v", n, err)
 		}
 		for _, size := range []int{n - 1, n + 1} {
-			if err := ids.DecodeBytes(make([]byte, size), form, data[1:]); !errors.Is(err, ids.ErrMalformed) {
+			if err := ids.DecodeBytes(new(ids.Decoder), make([]byte, size), form, data[1:]); !errors.Is(err, ids.ErrMalformed) {
 				t.Errorf("%d of %d bytes: error is %v", size, n, err)
 			}
 		}
@@ -129,7 +129,7 @@ func TestMalformed(t *testing.T) {
 		"huff0: more than it takes":  {ids.Huffman, []byte{1, 2, 3}, huff0.BlockSizeMax + 1, 2},
 		"huff0 of four: more, again": {ids.Huffman4, []byte{1, 2, 3}, huff0.BlockSizeMax + 1, 2},
 	} {
-		if err := ids.Decode(make([]uint8, c.ids), c.form, c.data, c.n); !errors.Is(err, ids.ErrMalformed) {
+		if err := ids.Decode(new(ids.Decoder), make([]uint8, c.ids), c.form, c.data, c.n); !errors.Is(err, ids.ErrMalformed) {
 			t.Errorf("%s: error is %v", name, err)
 		}
 	}
@@ -148,12 +148,12 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		wide, small := make([]uint32, count), make([]uint8, count)
-		err := ids.Decode(wide, ids.Form(form), data, int(n))
+		err := ids.Decode(new(ids.Decoder), wide, ids.Form(form), data, int(n))
 		if err != nil && !errors.Is(err, ids.ErrMalformed) {
 			t.Fatalf("error is %v", err)
 		}
 		if n <= 256 {
-			if again := ids.Decode(small, ids.Form(form), data, int(n)); (again == nil) != (err == nil) {
+			if again := ids.Decode(new(ids.Decoder), small, ids.Form(form), data, int(n)); (again == nil) != (err == nil) {
 				t.Fatalf("ids of 32 bits: %v, of 8: %v", err, again)
 			}
 		}

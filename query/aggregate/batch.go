@@ -11,7 +11,7 @@ import (
 	"logstow/query/aggregate/exact"
 )
 
-// Batch has records by columns.
+// Batch has records of a block by columns. If their times matter, the range of the Spec is bounded, and all are in it.
 type Batch struct {
 	// Records is their number; those are added for which Selected is set, all if it is nil.
 	Records  int
@@ -34,16 +34,24 @@ type Batcher struct {
 	*Worker
 	record Record
 	text   []byte
-	// codes are the combinations of keys of the selected records, ends where the records of each code end in
-	// order, which lists records by code.
-	codes []uint32
-	rows  []uint32
-	ends  []uint32
-	order []uint32
-	steps []int64 // start of each step, in the order of the records
+	// codes are the combinations of keys of the records; nil if there is one. total is their number.
+	codes []uint16
+	total int
+	// rows are all numbers of records, order those of a step that are selected, sorted the same by code, and ends
+	// where each code ends in it.
+	ends        []uint32
+	order, rows []uint32
+	sorted      []uint32
 	// entries are the entries, of the fields that are read as numbers.
 	entries []entryNumbers
-	counts  [columns.MaxEntries]uint64
+
+	// What is known of the field of an index, -1 for none, in the records of a group: how many have each entry, and
+	// those whose value is in the planes; once they are summed their least, their greatest and their sum.
+	of             int
+	counts         [columns.MaxEntries]uint64
+	inPlane, some  []uint32
+	summed         bool
+	low, high, sum int64
 }
 
 // NewBatcher makes a batcher.
@@ -55,34 +63,35 @@ func NewBatcher(w *Worker) *Batcher {
 type entryNumbers struct {
 	number [columns.MaxEntries]exact.Number
 	is     [columns.MaxEntries]bool
-	// ignored is set for entries that should be numbers and are not.
-	ignored [columns.MaxEntries]bool
 }
 
 // AddBatch adds records; first and last are not computed of batches. An error is as that of
 // [Worker.Add].
 func (x *Batcher) AddBatch(b *Batch) error {
-	for i, page := range b.Fields {
-		for id, n := range x.countEntries(b, page) {
-			x.seen[i] = x.seen[i] || n > 0 && (id == page.Plane || page.Entries[id].Kind != field.Missing)
-		}
-	}
 	if !x.encodeKeys(b) {
 		return x.addRows(b)
 	}
-	return x.addGroups(b)
-}
-
-// countEntries counts the selected records by entry of a page.
-func (x *Batcher) countEntries(b *Batch, page *columns.Page) []uint64 {
-	counts := x.counts[:len(page.Entries)]
-	clear(counts)
-	for i := range b.Records {
-		if b.Selected == nil || b.Selected[i] {
-			counts[page.ID(i)]++
-		}
+	x.readEntries(b)
+	for len(x.rows) < b.Records {
+		x.rows = append(x.rows, uint32(len(x.rows)))
 	}
-	return counts
+	if x.step < 0 {
+		return x.addStep(b, 0, 0, b.Records)
+	}
+	step := x.By[x.step].Step
+	for from, run := 0, 0; from < b.Records; {
+		start := step.Start((b.Base+int64(b.Runs[run].Second))*1e9, x.Zone)
+		next := step.End(start, x.Zone)
+		for run < len(b.Runs) && (b.Base+int64(b.Runs[run].Second))*1e9 < next {
+			run++
+		}
+		end := b.Runs[run-1].End
+		if err := x.addStep(b, start, from, end); err != nil {
+			return err
+		}
+		from = end
+	}
+	return nil
 }
 
 // addRows adds the records one by one.
@@ -114,158 +123,171 @@ func (x *Batcher) addRows(b *Batch) error {
 	return nil
 }
 
-// encodeKeys numbers the combinations of keys, and orders the selected records by them; it is not ok if they
-// are too many, or a key is a number of the planes.
+// encodeKeys numbers the combinations of keys; it is not ok if they are too many, or a key is a number of the
+// planes.
 func (x *Batcher) encodeKeys(b *Batch) bool {
-	total := 1
+	x.total, x.codes = 1, x.codes[:0]
 	for k := range x.By {
 		if x.keyOf[k] < 0 {
 			continue
 		}
 		page := b.Fields[x.keyOf[k]]
-		if total *= len(page.Entries); page.Plane >= 0 || total > maxCodes {
+		if x.total *= len(page.Entries); page.Plane >= 0 || x.total > maxCodes {
 			return false
 		}
-	}
-	x.codes = slices.Grow(x.codes[:0], b.Records)
-	x.rows = slices.Grow(x.rows[:0], b.Records)
-	for i := range b.Records {
-		if b.Selected == nil || b.Selected[i] {
-			x.rows = append(x.rows, uint32(i))
-		}
-	}
-	x.codes = x.codes[:len(x.rows)]
-	clear(x.codes)
-	x.steps = x.steps[:0]
-	if x.step >= 0 {
-		x.encodeSteps(b)
-		if total *= max(1, len(x.steps)); total > maxCodes {
-			return false
-		}
-	}
-	for k := range x.By {
-		if x.keyOf[k] < 0 {
-			continue
-		}
-		if page := b.Fields[x.keyOf[k]]; page.IDs != nil {
-			n := uint32(len(page.Entries))
-			for j, i := range x.rows {
-				x.codes[j] = x.codes[j]*n + uint32(page.IDs[i])
+		switch n := uint16(len(page.Entries)); {
+		case page.IDs == nil:
+		case len(x.codes) == 0:
+			for _, id := range page.IDs {
+				x.codes = append(x.codes, uint16(id))
+			}
+		default:
+			codes := x.codes[:len(page.IDs)]
+			for i, id := range page.IDs {
+				codes[i] = codes[i]*n + uint16(id)
 			}
 		}
-	}
-	x.ends = slices.Grow(x.ends[:0], total+1)[:total+1]
-	clear(x.ends)
-	for _, code := range x.codes {
-		x.ends[code+1]++
 	}
 	return true
 }
 
-// encodeSteps makes the number of its step the code of each selected record.
-func (x *Batcher) encodeSteps(b *Batch) {
-	step := x.By[x.step].Step
-	from, to := int64(math.MaxInt64), int64(math.MinInt64)
-	j := 0
-	for _, run := range b.Runs {
-		if j == len(x.rows) {
-			break
-		}
-		if int(x.rows[j]) >= run.End {
-			continue
-		}
-		at := (b.Base + int64(run.Second)) * 1e9
-		if at < from || at >= to {
-			from = step.Start(at, x.Zone)
-			to = step.End(from, x.Zone)
-			x.steps = append(x.steps, from)
-		}
-		x.from, x.to = min(x.from, at), max(x.to, at)
-		for ; j < len(x.rows) && int(x.rows[j]) < run.End; j++ {
-			x.codes[j] = uint32(len(x.steps) - 1)
-		}
-	}
-}
-
-// addGroups adds the records by code.
-func (x *Batcher) addGroups(b *Batch) error {
-	for i := 1; i < len(x.ends); i++ {
-		x.ends[i] += x.ends[i-1]
-	}
-	if len(x.stats) > 0 { // otherwise only the number of records matters
-		x.order = slices.Grow(x.order[:0], len(x.rows))[:len(x.rows)]
-		at := slices.Clone(x.ends)
-		for j, code := range x.codes {
-			x.order[at[code]] = x.rows[j]
-			at[code]++
-		}
-	}
-	x.entryNumbers(b)
-	for code := range len(x.ends) - 1 {
-		from, end := x.ends[code], x.ends[code+1]
-		if from == end {
-			continue
-		}
-		var records []uint32
-		if len(x.stats) > 0 {
-			records = x.order[from:end]
-		}
-		if err := x.addGroup(b, code, uint64(end-from), records); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// entryNumbers reads the entries of the fields that are to be numbers.
-func (x *Batcher) entryNumbers(b *Batch) {
+// readEntries reads the entries of the fields that are to be numbers, and counts values that are none.
+func (x *Batcher) readEntries(b *Batch) {
 	for _, i := range x.numeric {
 		page, e := b.Fields[i], &x.entries[i]
+		ignored := false
 		for id, v := range page.Entries {
-			e.is[id], e.ignored[id] = false, false
+			e.is[id] = false
 			if id == page.Plane {
 				continue
 			}
 			if v.Kind == field.Number || v.Kind == field.Bare {
 				e.number[id], e.is[id] = exact.Parse(v.Text)
 			}
-			e.ignored[id] = !e.is[id] && v.Kind != field.Missing && v.Kind != field.Null
+			ignored = ignored || !e.is[id] && isPresent(v)
 		}
-		for id, n := range x.countEntries(b, page) {
-			if e.ignored[id] {
-				x.ignored[i] += n
+		if !ignored {
+			continue
+		}
+		for row := range b.Records {
+			if b.Selected != nil && !b.Selected[row] {
+				continue
+			}
+			if id := page.ID(row); id != page.Plane && !e.is[id] && isPresent(page.Entries[id]) {
+				x.ignored[i]++
 			}
 		}
 	}
 }
 
-// addGroup adds the n records of one code; records are their numbers unless only n matters.
-func (x *Batcher) addGroup(b *Batch, code int, n uint64, records []uint32) error {
+// isPresent reports whether a value is neither missing nor null.
+func isPresent(v field.Value) bool { return v.Kind != field.Missing && v.Kind != field.Null }
+
+// addStep adds the records from one on up to another, which are of one time step, by code.
+func (x *Batcher) addStep(b *Batch, start int64, from, end int) error {
+	rows := x.rows[from:end]
+	if len(x.stats) == 0 {
+		return x.addCounts(b, start, from, end)
+	}
+	if b.Selected != nil {
+		x.order = x.order[:0]
+		for _, i := range rows {
+			if b.Selected[i] {
+				x.order = append(x.order, i)
+			}
+		}
+		rows = x.order
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if len(x.codes) == 0 {
+		return x.addGroup(b, start, 0, uint64(len(rows)), rows)
+	}
+	x.ends = slices.Grow(x.ends[:0], x.total)[:x.total]
+	clear(x.ends)
+	for _, i := range rows {
+		x.ends[x.codes[i]]++
+	}
+	sum := uint32(0)
+	for code, n := range x.ends {
+		x.ends[code], sum = sum, sum+n
+	}
+	x.sorted = slices.Grow(x.sorted[:0], len(rows))[:len(rows)]
+	for _, i := range rows {
+		at := &x.ends[x.codes[i]]
+		x.sorted[*at] = i
+		*at++
+	}
+	before := uint32(0)
+	for code, end := range x.ends {
+		if end > before {
+			if err := x.addGroup(b, start, code, uint64(end-before), x.sorted[before:end]); err != nil {
+				return err
+			}
+		}
+		before = end
+	}
+	return nil
+}
+
+// addCounts is addStep where only the number of records matters.
+func (x *Batcher) addCounts(b *Batch, start int64, from, end int) error {
+	x.ends = slices.Grow(x.ends[:0], x.total)[:x.total]
+	clear(x.ends)
+	switch {
+	case len(x.codes) > 0 && b.Selected == nil:
+		for _, code := range x.codes[from:end] {
+			x.ends[code]++
+		}
+	case len(x.codes) > 0:
+		for i, code := range x.codes[from:end] {
+			if b.Selected[from+i] {
+				x.ends[code]++
+			}
+		}
+	case b.Selected == nil:
+		x.ends[0] = uint32(end - from)
+	default:
+		for _, selected := range b.Selected[from:end] {
+			if selected {
+				x.ends[0]++
+			}
+		}
+	}
+	for code, n := range x.ends {
+		if n > 0 {
+			if err := x.addGroup(b, start, code, uint64(n), nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addGroup adds the n records of one step and code; records are their numbers, which only stats need.
+func (x *Batcher) addGroup(b *Batch, start int64, code int, n uint64, records []uint32) error {
 	if err := x.makeRoom(); err != nil {
 		return err
 	}
 	rec := &x.record
+	rec.Time = start
 	rec.Values = slices.Grow(rec.Values[:0], len(b.Fields))[:len(b.Fields)]
 	clear(rec.Values)
-	rest := code
 	for k := len(x.By) - 1; k >= 0; k-- {
 		input := x.keyOf[k]
 		if input < 0 {
 			continue
 		}
 		page := b.Fields[input]
-		id := rest % len(page.Entries)
-		rest /= len(page.Entries)
+		id := code % len(page.Entries)
+		code /= len(page.Entries)
 		rec.Values[input] = page.Entries[id]
+		x.seen[input] = x.seen[input] || page.Entries[id].Kind != field.Missing
 		x.numbers[input], x.isNum[input] = x.entries[input].number[id], x.entries[input].is[id]
 	}
-	rec.Time = 0
-	if x.step >= 0 {
-		rec.Time = x.steps[rest]
-	} else {
-		x.from, x.to = min(x.from, 0), max(x.to, 0)
-	}
-	x.total += n
+	x.Worker.total += n
+	x.from, x.to = min(x.from, start), max(x.to, start)
 	flags := x.makeKey(rec)
 	group := x.table.group(x.key)
 	if flags != 0 {
@@ -273,6 +295,7 @@ func (x *Batcher) addGroup(b *Batch, code int, n uint64, records []uint32) error
 	}
 	state := x.table.state(group)
 	addUint(state, n)
+	x.of = -1
 	for i := range x.stats {
 		x.addStatOf(b, &x.stats[i], state[x.stats[i].offset:], records)
 	}
@@ -292,13 +315,12 @@ func (x *Batcher) addStatOf(b *Batch, s *stat, state []byte, records []uint32) {
 		return
 	}
 	page := b.Fields[s.input]
-	counts := x.counts[:len(page.Entries)]
-	clear(counts)
-	for _, i := range records {
-		counts[page.ID(int(i))]++
+	if x.of != s.input {
+		x.count(page, s.input, records)
 	}
+	counts := x.counts[:len(page.Entries)]
 	if s.kind == distinct {
-		x.addDistinct(page, state, records, counts)
+		x.addDistinct(page, state, counts)
 		return
 	}
 	e := &x.entries[s.input]
@@ -307,13 +329,43 @@ func (x *Batcher) addStatOf(b *Batch, s *stat, state []byte, records []uint32) {
 			x.addNumbers(s, state, e.number[id], n)
 		}
 	}
-	if page.Plane >= 0 && counts[page.Plane] > 0 {
-		x.addPlane(s, state, page, records)
+	if len(x.inPlane) > 0 {
+		x.addPlane(s, state, &page.Numbers)
 	}
 }
 
-// addDistinct adds the different values of records.
-func (x *Batcher) addDistinct(page *columns.Page, state []byte, records []uint32, counts []uint64) {
+// count counts the records of a group by the entries of a field, and finds those whose value is in the planes.
+func (x *Batcher) count(page *columns.Page, input int, records []uint32) {
+	x.of, x.summed, x.inPlane = input, false, nil
+	counts := x.counts[:len(page.Entries)]
+	clear(counts)
+	if page.IDs == nil {
+		counts[0] = uint64(len(records))
+	} else {
+		for _, i := range records {
+			x.counts[page.IDs[i]]++
+		}
+	}
+	for id, n := range counts {
+		x.seen[input] = x.seen[input] || n > 0 && (id == page.Plane || page.Entries[id].Kind != field.Missing)
+	}
+	switch {
+	case page.Plane < 0 || counts[page.Plane] == 0:
+	case counts[page.Plane] == uint64(len(records)):
+		x.inPlane = records
+	default:
+		x.some = x.some[:0]
+		for _, i := range records {
+			if int(page.IDs[i]) == page.Plane {
+				x.some = append(x.some, i)
+			}
+		}
+		x.inPlane = x.some
+	}
+}
+
+// addDistinct adds the different values of the records that were counted.
+func (x *Batcher) addDistinct(page *columns.Page, state []byte, counts []uint64) {
 	add := func(text []byte) {
 		hi, lo := metro.Hash128(text, hashSeed)
 		if hi|lo == 0 {
@@ -322,18 +374,13 @@ func (x *Batcher) addDistinct(page *columns.Page, state []byte, records []uint32
 		x.table.addHash(state, hi, lo)
 	}
 	for id, n := range counts {
-		if v := page.Entries[id]; n > 0 && id != page.Plane && v.Kind != field.Missing && v.Kind != field.Null {
+		if v := page.Entries[id]; n > 0 && id != page.Plane && isPresent(v) {
 			add(v.Text)
 		}
 	}
-	if page.Plane < 0 {
-		return
-	}
-	for _, i := range records {
-		if page.ID(int(i)) == page.Plane {
-			x.text = page.Numbers.AppendText(x.text[:0], page.Numbers.Values[i])
-			add(x.text)
-		}
+	for _, i := range x.inPlane {
+		x.text = page.Numbers.AppendText(x.text[:0], page.Numbers.Values[i])
+		add(x.text)
 	}
 }
 
@@ -349,35 +396,40 @@ func (x *Batcher) addNumbers(s *stat, state []byte, v exact.Number, n uint64) {
 	}
 }
 
-// addPlane adds those of records whose value is a number of the planes.
-func (x *Batcher) addPlane(s *stat, state []byte, page *columns.Page, records []uint32) {
-	values := page.Numbers.Values
-	places := page.Numbers.Scale
-	low, high := int64(math.MaxInt64), int64(math.MinInt64)
-	sum, n := int64(0), int64(0)
-	for _, i := range records {
-		if page.ID(int(i)) == page.Plane {
-			v := values[i]
-			low, high = min(low, v), max(high, v)
-			sum += v // may overflow: then it is not used
-			n++
+// addPlane adds the numbers of the records that were counted.
+func (x *Batcher) addPlane(s *stat, state []byte, numbers *columns.Numbers) {
+	if !x.summed {
+		x.summed = true
+		x.low, x.high, x.sum = math.MaxInt64, math.MinInt64, 0
+		for _, i := range x.inPlane {
+			v := numbers.Values[i]
+			x.low, x.high = min(x.low, v), max(x.high, v)
+			x.sum += v // may overflow: then it is not used
 		}
 	}
-	switch {
+	switch n := int64(len(x.inPlane)); {
 	case s.kind == minimum:
-		x.table.addExtreme(s.kind, state, exact.FromScaled(low, places))
-		return
+		x.table.addExtreme(s.kind, state, exact.FromScaled(x.low, numbers.Scale))
 	case s.kind == maximum:
-		x.table.addExtreme(s.kind, state, exact.FromScaled(high, places))
-		return
-	case s.kind == moments && !s.squares && max(high, -low) < math.MaxInt64/n:
+		x.table.addExtreme(s.kind, state, exact.FromScaled(x.high, numbers.Scale))
+	case s.kind == moments && !s.squares && max(x.high, -x.low) < math.MaxInt64/n:
 		addUint(state, uint64(n))
-		x.table.addSum(state[8:], exact.FromScaled(sum, places), false)
-		return
+		x.table.addSum(state[8:], exact.FromScaled(x.sum, numbers.Scale), false)
+	default:
+		x.addEach(s, state, numbers)
 	}
-	for _, i := range records {
-		if page.ID(int(i)) == page.Plane {
-			x.addNumber(s, state, exact.FromScaled(values[i], places))
+}
+
+// addEach adds the numbers of the records that were counted one by one.
+func (x *Batcher) addEach(s *stat, state []byte, numbers *columns.Numbers) {
+	const exactDigits = 1 << 53 // both sides of the division are exact
+	unit := math.Pow10(numbers.Scale)
+	floats := s.kind == values && x.low >= -exactDigits && x.high <= exactDigits
+	for _, i := range x.inPlane {
+		v := numbers.Values[i]
+		if floats && x.table.addToSketch(state, float64(v)/unit) {
+			continue
 		}
+		x.addNumber(s, state, exact.FromScaled(v, numbers.Scale))
 	}
 }

@@ -230,6 +230,15 @@ func (t *table) addValue(b []byte, n exact.Number) {
 	t.appendValues(b, n.Encode(scratch[:0]), 1)
 }
 
+// addToSketch adds a number to the values at b if a sketch has replaced them.
+func (t *table) addToSketch(b []byte, x float64) bool {
+	i := binary.LittleEndian.Uint32(b[8:])
+	if i != 0 {
+		t.extra += t.sketches[i-1].add(x, 1)
+	}
+	return i != 0
+}
+
 // appendValues adds encoded numbers, which together fit a chunk.
 func (t *table) appendValues(b, encoded []byte, count uint32) {
 	head := ref(binary.LittleEndian.Uint32(b))

@@ -37,7 +37,7 @@ func (f *Fetcher) excluded(ctx context.Context, s *segmentColumns, b segment.Blo
 	})
 	if !no && !f.fromColumns {
 		w := <-f.workers
-		sel, ok := w.columns.Select(&b, f.checksOf(s.source, b), &blockColumns{ctx: ctx, f: f, segment: s, block: b})
+		sel, ok := w.columns.Select(&b, f.checksOf(s.source, b), f.blockColumns(ctx, w, s, b))
 		w.columns.TakeRejections()
 		f.workers <- w
 		no = ok && sel.Count == 0
@@ -200,8 +200,15 @@ type blockColumns struct {
 	f       *Fetcher
 	segment *segmentColumns
 	block   segment.Block
+	decoder *columns.Decoder
 	names   []columns.Name
 	pages   []*columns.Page
+}
+
+// blockColumns are the columns of a block, with the memory of a worker: they are valid until it has others.
+func (f *Fetcher) blockColumns(ctx context.Context, w *worker, s *segmentColumns, b segment.Block) *blockColumns {
+	w.decoder.Reset()
+	return &blockColumns{ctx: ctx, f: f, segment: s, block: b, decoder: &w.decoder}
 }
 
 // Page implements [match.Columns].
@@ -212,7 +219,7 @@ func (c *blockColumns) Page(name columns.Name) *columns.Page {
 	var page *columns.Page
 	if stored := c.segment.stored(c.ctx, c.f, name, c.block); stored != nil {
 		var err error
-		if page, err = columns.DecodePage(stored, int(c.block.Records)); err != nil {
+		if page, err = c.decoder.Page(stored, int(c.block.Records)); err != nil {
 			c.segment.note(c.ctx, c.f, fmt.Errorf("column %s of block %d: %w", name, c.block.Index, err))
 			page = nil
 		}
@@ -228,7 +235,7 @@ func (c *blockColumns) Seconds() []columns.Run {
 	if stored == nil {
 		return nil
 	}
-	runs, err := columns.DecodeSeconds(stored, int(c.block.Records))
+	runs, err := c.decoder.Seconds(stored, int(c.block.Records))
 	if err != nil {
 		c.segment.note(c.ctx, c.f, fmt.Errorf("column %s of block %d: %w", name, c.block.Index, err))
 		return nil

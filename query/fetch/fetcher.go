@@ -56,6 +56,7 @@ type worker struct {
 	text    []byte
 	scanner *match.Scanner
 	columns *match.ColumnScanner
+	decoder columns.Decoder
 	// matches and spans are buffers of Find.
 	matches []byte
 	spans   []Span

@@ -103,7 +103,7 @@ func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.S
 	}
 	w := <-f.workers
 	defer func() { f.workers <- w }()
-	cols := &blockColumns{ctx: ctx, f: f, segment: t.columns, block: t.Block}
+	cols := f.blockColumns(ctx, w, t.columns, t.Block)
 	sel, ok := w.columns.Select(&t.Block, f.checks(t), cols)
 	rejected := w.columns.TakeRejections()
 	if !ok || sel.Count == 0 && f.findings.WantsSample() {

@@ -26,6 +26,7 @@ type ColumnScanner struct {
 	evaluators []*where.Evaluator
 	records    []bool
 	holds      Expression
+	entries    [columns.MaxEntries]bool
 	rejected   Rejections
 }
 
@@ -97,7 +98,7 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols Columns) (sel Se
 	n := int(b.Records)
 	s.records = slices.Grow(s.records[:0], n)[:n]
 	for i := range s.records {
-		s.records[i] = true
+		s.records[i] = true // sel.Records is nil if that remains
 	}
 	sel = Selected{Count: n, Exact: s.m.ColumnsSuffice()}
 	if c.Time && !s.inRange(b, cols.Seconds(), &sel) {
@@ -108,14 +109,14 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols Columns) (sel Se
 		if page == nil {
 			return sel, false
 		}
-		s.keep(page, StageLevel, &sel, func(v field.Value) bool { return s.m.Levels.Has(levelOf(v)) })
+		s.keep(page, StageLevel, &sel, s.of(page, func(v field.Value) bool { return s.m.Levels.Has(levelOf(v)) }))
 	}
 	if c.Source {
 		page := cols.Page(columns.Name{Fixed: field.Source})
 		if page == nil {
 			return sel, false
 		}
-		s.keep(page, StageSource, &sel, func(v field.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) })
+		s.keep(page, StageSource, &sel, s.of(page, func(v field.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) }))
 	}
 	for i, p := range s.m.Where {
 		if i == len(s.evaluators) {
@@ -172,26 +173,43 @@ func (s *ColumnScanner) inRange(b *segment.Block, runs []columns.Run, sel *Selec
 	return true
 }
 
-// keep drops the records whose value in a page, which has no numbers in planes, does not hold.
-func (s *ColumnScanner) keep(page *columns.Page, by Stage, sel *Selected, holds func(field.Value) bool) {
-	var drop [columns.MaxEntries]bool
-	any := false
-	for i, v := range page.Entries {
-		drop[i] = !holds(v)
-		any = any || drop[i]
+// of evaluates a condition for the entries of a page.
+func (s *ColumnScanner) of(page *columns.Page, holds func(field.Value) bool) []bool {
+	for id, v := range page.Entries {
+		s.entries[id] = holds(v)
 	}
-	if !any {
+	return s.entries[:len(page.Entries)]
+}
+
+// keep drops the records for whose entry in a page without numbers in planes a condition does not hold.
+func (s *ColumnScanner) keep(page *columns.Page, by Stage, sel *Selected, holds []bool) {
+	if !slices.Contains(holds, false) {
 		return
 	}
-	for i := range s.records {
-		if s.records[i] && drop[page.ID(i)] {
-			s.drop(i, by, sel)
+	if page.IDs == nil {
+		s.rejected[by] += uint64(sel.Count)
+		sel.Count = 0
+		clear(s.records)
+		return
+	}
+	var padded [columns.MaxEntries]bool // so that no id is out of range
+	copy(padded[:], holds)
+	kept := 0
+	for i, id := range page.IDs {
+		if s.records[i] = s.records[i] && padded[id]; s.records[i] {
+			kept++
 		}
 	}
+	s.rejected[by] += uint64(sel.Count - kept)
+	sel.Count = kept
 }
 
 // where drops the records for which an expression is not true; it is not ok if a page is missing.
 func (s *ColumnScanner) where(p *where.Program, e *where.Evaluator, service string, cols Columns, sel *Selected) bool {
+	if page, entries := s.holds.OfEntries(p, e, service, cols); page != nil {
+		s.keep(page, StageWhere, sel, entries)
+		return true
+	}
 	holds := s.holds.Of(p, e, service, cols)
 	if holds == nil {
 		return false

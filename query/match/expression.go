@@ -2,6 +2,7 @@ package match
 
 import (
 	"slices"
+	"sort"
 
 	"logstow/columns"
 	"logstow/field"
@@ -23,8 +24,10 @@ func Columnar(p *where.Program) bool { return p.FieldsOnly() && !p.Timed() }
 // Expression evaluates expressions on the records of blocks by their columns, each different combination of
 // values once where these are few. The zero value is ready to use, for one goroutine.
 type Expression struct {
-	known  []truth
-	values values
+	known   []truth
+	entries [columns.MaxEntries]bool
+	values  values
+	scratch []byte
 }
 
 // truth is what is known of whether an expression is true.
@@ -88,6 +91,19 @@ func operandsOf(p *where.Program, cols Columns) (o operands, ok bool) {
 	return o, true
 }
 
+// OfEntries returns, for an expression that has to be [Columnar] and is about one column without numbers in planes,
+// the page of the column in a block, and for which of its entries the expression is true. The list is valid
+// until the next call.
+func (x *Expression) OfEntries(p *where.Program, e *where.Evaluator, service string, cols Columns) (page *columns.Page, holds []bool) {
+	o, ok := operandsOf(p, cols)
+	if !ok || len(o.pages) != 1 || o.pages[0].Plane >= 0 {
+		return nil, nil
+	}
+	x.values = slices.Grow(x.values[:0], 1)[:1]
+	holds, _, _ = x.ofEntries(p, &o, e, &where.Record{Service: service, Fields: x.values})
+	return o.pages[0], holds
+}
+
 // Of returns a function of the records of a block that reports whether an expression, which has to be
 // [Columnar], is true for them; nil if a column is missing. The function is valid until the next call.
 func (x *Expression) Of(p *where.Program, e *where.Evaluator, service string, cols Columns) func(record int) bool {
@@ -97,19 +113,22 @@ func (x *Expression) Of(p *where.Program, e *where.Evaluator, service string, co
 	}
 	x.values = slices.Grow(x.values[:0], len(o.pages))[:len(o.pages)]
 	r := where.Record{Service: service, Fields: x.values}
-	var scratch []byte
 	holds := func(record int) bool {
-		scratch = scratch[:0]
+		x.scratch = x.scratch[:0]
 		for k, page := range o.pages {
-			x.values[k], scratch = page.Value(record, scratch)
+			x.values[k], x.scratch = page.Value(record, x.scratch)
 		}
-		if o.level >= 0 {
-			r.Level = levelOf(x.values[o.level])
+		return x.evaluate(&o, e, &r)
+	}
+	if len(o.pages) == 1 {
+		if known, numbers, ok := x.ofEntries(p, &o, e, &r); ok {
+			return func(record int) bool {
+				if id := o.pages[0].ID(record); id != o.pages[0].Plane {
+					return known[id]
+				}
+				return numbers.hold(o.pages[0].Numbers.Values[record])
+			}
 		}
-		if o.source >= 0 {
-			r.Source = x.values[o.source].Text
-		}
-		return e.Holds(&r)
 	}
 	if o.combinations > maxKnown {
 		return holds
@@ -138,4 +157,73 @@ func levelOf(v field.Value) record.Level {
 		return record.None
 	}
 	return record.LevelFromAlias(string(v.Text))
+}
+
+// evaluate reports whether an expression is true for the values of its operands.
+func (x *Expression) evaluate(o *operands, e *where.Evaluator, r *where.Record) bool {
+	if o.level >= 0 {
+		r.Level = levelOf(x.values[o.level])
+	}
+	if o.source >= 0 {
+		r.Source = x.values[o.source].Text
+	}
+	return e.Holds(r)
+}
+
+// ofEntries evaluates an expression of one operand for each entry of its page, and for numbers in planes if it is
+// a comparison; otherwise it is not ok if there are such.
+func (x *Expression) ofEntries(p *where.Program, o *operands, e *where.Evaluator, r *where.Record) (known []bool, n numbers, ok bool) {
+	page := o.pages[0]
+	if page.Plane >= 0 {
+		b, ok := p.Comparison()
+		if !ok {
+			return nil, n, false
+		}
+		n = numbersOf(b, &page.Numbers)
+	}
+	known = x.entries[:len(page.Entries)]
+	for id, v := range page.Entries {
+		if id != page.Plane {
+			x.values[0] = v
+			known[id] = x.evaluate(o, e, r)
+		}
+	}
+	return known, n, true
+}
+
+// numbers says of which numbers of a page a comparison is true: those below bound, the one that is equal to it, or
+// those above.
+type numbers struct {
+	bound int64
+	// isBound is set if bound is equal to the constant; otherwise it is above.
+	isBound             bool
+	less, equal, higher bool
+}
+
+// hold reports whether the comparison is true of a number.
+func (n *numbers) hold(v int64) bool {
+	switch {
+	case v < n.bound:
+		return n.less
+	case v == n.bound && n.isBound:
+		return n.equal
+	}
+	return n.higher
+}
+
+// numbersOf finds the bound among the numbers of a page.
+func numbersOf(b where.Bound, of *columns.Numbers) numbers {
+	n := numbers{less: b.Holds(-1), equal: b.Holds(0), higher: b.Holds(1)}
+	low, high := slices.Min(of.Values), slices.Max(of.Values)
+	var text []byte
+	compare := func(v int64) int {
+		text = of.AppendText(text[:0], v)
+		d, _ := field.ParseDecimal(text) // it is a number
+		return b.Compare(d)
+	}
+	// low + i is the bound; values are far from the ends of 64 bits.
+	i := sort.Search(int(high-low)+1, func(i int) bool { return compare(low+int64(i)) >= 0 })
+	n.bound = low + int64(i)
+	n.isBound = i <= int(high-low) && compare(n.bound) == 0
+	return n
 }
