@@ -90,6 +90,9 @@ func bench(ctx context.Context, kind, size string, runs int, fields bool) error 
 	if err := b.benchSorting(kind); err != nil {
 		return err
 	}
+	if err := b.benchColumns(kind); err != nil {
+		return err
+	}
 	return b.benchFormats()
 }
 

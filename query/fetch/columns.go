@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"logstow/columns"
 	"logstow/field"
 	"logstow/segment"
+	"logstow/store"
 )
 
 // WithColumns is the fetcher for a step that needs nothing of the records but these columns besides those that the
@@ -23,30 +25,50 @@ func (f *Fetcher) WithColumns(names []columns.Name) *Fetcher {
 	return &other
 }
 
-// excluded reports whether columns show that no record of a block can match: by the numbers that its pages have,
-// or, if the step reads text, record by record.
-func (f *Fetcher) excluded(ctx context.Context, s *segmentColumns, b segment.Block) bool {
-	if s == nil || !f.Matcher.ColumnConditions() {
-		return false
+// prune leaves out the blocks of which columns show that no record can match: by the numbers that their pages have,
+// before any is read, then, if their text would be read, record by record.
+func (f *Fetcher) prune(ctx context.Context, s *segmentColumns, blocks []segment.Block) []segment.Block {
+	if s == nil {
+		return blocks
 	}
-	no := f.Matcher.Excluded(func(name columns.Name) (least, greatest string, ok bool) {
+	conditions := f.Matcher.ColumnConditions()
+	if conditions {
+		blocks = slices.DeleteFunc(blocks, func(b segment.Block) bool { return f.outOfBounds(s, b) && f.exclude(b) })
+	}
+	f.loadColumns(ctx, s, blocks)
+	if conditions && !(f.fromColumns && f.Matcher.ColumnsSuffice()) {
+		blocks = slices.DeleteFunc(blocks, func(b segment.Block) bool { return f.noneMatch(ctx, s, b) && f.exclude(b) })
+	}
+	return blocks
+}
+
+// outOfBounds reports whether no record of a block can match because of the numbers that its pages have.
+func (f *Fetcher) outOfBounds(s *segmentColumns, b segment.Block) bool {
+	return f.Matcher.Excluded(func(name columns.Name) (least, greatest string, ok bool) {
 		if p := s.page(name, b); p != nil {
 			return p.Least, p.Greatest, true
 		}
 		return "", "", false
 	})
-	if !no && !f.fromColumns {
-		w := <-f.workers
-		sel, ok := w.columns.Select(&b, f.checksOf(s.source, b), f.blockColumns(ctx, w, s, b))
-		w.columns.TakeRejections()
-		f.workers <- w
-		no = ok && sel.Count == 0
+}
+
+// noneMatch reports whether the columns of a block show that no record of it matches.
+func (f *Fetcher) noneMatch(ctx context.Context, s *segmentColumns, b segment.Block) bool {
+	w := <-f.workers
+	defer func() { f.workers <- w }()
+	sel, ok := w.columns.Select(&b, f.checksOf(s.source, b), f.blockColumns(ctx, w, s, b))
+	w.columns.TakeRejections()
+	return ok && sel.Count == 0
+}
+
+// exclude records that a block is left out; it returns false if its text is to be read for the sample.
+func (f *Fetcher) exclude(b segment.Block) bool {
+	if f.findings.WantsSample() {
+		return false
 	}
-	if no = no && !f.findings.WantsSample(); no {
-		f.findings.AddRejections(match.Rejections{match.StageWhere: b.Records})
-		f.Recorder.BlocksExcluded.Add(1)
-	}
-	return no
+	f.findings.AddRejections(match.Rejections{match.StageWhere: b.Records})
+	f.Recorder.BlocksExcluded.Add(1)
+	return true
 }
 
 // segmentColumns are the columns of one segment. Safe for concurrent use.
@@ -74,15 +96,15 @@ type columnData struct {
 	err       error
 }
 
-// openColumns reads the directory of a segment's columns, and what these blocks need of them; nil if it has none, or the
-// step needs none. blob is the whole blob if it was read at once.
-func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *segment.Footer, blob []byte, blocks []segment.Block) *segmentColumns {
-	if footer.Columns == 0 || len(blocks) == 0 || f.noColumns || !f.Matcher.ColumnConditions() && !f.fromColumns {
+// openColumns reads the directory of a segment's columns; nil if it has none, or the step needs none. blob is
+// the whole blob if it was read at once.
+func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *segment.Footer, blob []byte) *segmentColumns {
+	if footer.Columns == 0 || f.noColumns || !f.Matcher.ColumnConditions() && !f.fromColumns {
 		return nil
 	}
 	fields := f.fieldsOf(s)
 	sc := &segmentColumns{
-		source: s, blob: blob, first: blocks[0].Index, last: blocks[len(blocks)-1].Index, data: make(map[columns.Name]*columnData),
+		source: s, blob: blob, data: make(map[columns.Name]*columnData),
 		ofFields: fields.Err == nil && fields.Parser.Stored() == s.Meta.Parse,
 	}
 	stored, err := f.columnRange(ctx, sc, footer.Columns, footer.ColumnsLength)
@@ -98,12 +120,15 @@ func (f *Fetcher) openColumns(ctx context.Context, s *source.Segment, footer *se
 		sc.note(ctx, f, err)
 		return nil
 	}
-	f.loadColumns(ctx, sc, blocks)
 	return sc
 }
 
 // loadColumns reads the columns that the step needs of some blocks.
 func (f *Fetcher) loadColumns(ctx context.Context, s *segmentColumns, blocks []segment.Block) {
+	if len(blocks) == 0 {
+		return
+	}
+	s.first, s.last = blocks[0].Index, blocks[len(blocks)-1].Index
 	names := slices.Clone(f.columnNames)
 	for _, b := range blocks {
 		for _, name := range f.Matcher.ColumnNames(f.checksOf(s.source, b)) {
@@ -139,9 +164,9 @@ func (s *segmentColumns) load(ctx context.Context, f *Fetcher, name columns.Name
 	return d
 }
 
-// note notes, once a segment, that its columns cannot be read.
+// note notes, once a segment, that its columns cannot be read. If the blob is gone, reading its text finds out why.
 func (s *segmentColumns) note(ctx context.Context, f *Fetcher, err error) {
-	if ctx.Err() == nil && !s.noted.Swap(true) {
+	if ctx.Err() == nil && !errors.Is(err, store.ErrNotFound) && !s.noted.Swap(true) {
 		f.Recorder.Note("%s: %v; its text is read instead", s.source, err)
 	}
 }

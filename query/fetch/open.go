@@ -74,12 +74,13 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 		}
 		candidates = append(candidates, b)
 	}
-	cols := f.openColumns(ctx, s, footer, read.blob, candidates)
+	var cols *segmentColumns
+	if len(candidates) > 0 {
+		cols = f.openColumns(ctx, s, footer, read.blob)
+		candidates = f.prune(ctx, cols, candidates)
+	}
 	var c *chunk
 	for _, b := range candidates {
-		if f.excluded(ctx, cols, b) {
-			continue
-		}
 		if c == nil || !c.extend(b, share) {
 			if c = newChunk(b, read.blob); s.Foreign {
 				c.scratch = f.scratch
