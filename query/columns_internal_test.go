@@ -150,8 +150,24 @@ func (w *world) answers(seed uint64, sel Selection, noColumns bool) []string {
 		return []string{fmt.Sprint(n)}
 	}
 	by := [][]string{
-		nil, {"status"}, {"level"}, {"status", "1m"}, {"route", "5m"}, {"took"}, {"bytes"}, {"bucket(bytes)"}, {"bucket(took, 100)"}, {"service", "user"},
-		{"instance", "route"}, {"source", "level"}, {"250ms"}, {"1s"}, {"http.ok", "http.status"}, {"missing"}, {"message.level"}, {"day"},
+		nil,
+		{"status"},
+		{"level"},
+		{"status", "1m"},
+		{"route", "5m"},
+		{"took"},
+		{"bytes"},
+		{"bucket(bytes)"},
+		{"bucket(took, 100)"},
+		{"service", "user"},
+		{"instance", "route"},
+		{"source", "level"},
+		{"250ms"},
+		{"1s"},
+		{"http.ok", "http.status"},
+		{"missing"},
+		{"message.level"},
+		{"day"},
 	}[rnd.IntN(18)]
 	compute := []string{
 		"sum(took)", "avg(took)", "min(took)", "max(bytes)", "stddev(bytes)", "p50(took)", "p99(bytes)", "distinct(user)", "distinct(took)", "count(status >= 400)",

@@ -36,7 +36,7 @@ func (f *Fetcher) prune(ctx context.Context, s *segmentColumns, blocks []segment
 		blocks = slices.DeleteFunc(blocks, func(b segment.Block) bool { return f.outOfBounds(s, b) && f.exclude(b) })
 	}
 	f.loadColumns(ctx, s, blocks)
-	if conditions && !(f.fromColumns && f.Matcher.ColumnsSuffice()) {
+	if conditions && (!f.fromColumns || !f.Matcher.ColumnsSuffice()) {
 		blocks = slices.DeleteFunc(blocks, func(b segment.Block) bool { return f.noneMatch(ctx, s, b) && f.exclude(b) })
 	}
 	return blocks

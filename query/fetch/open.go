@@ -19,6 +19,18 @@ type Opened struct {
 	Inputs []source.Segment
 }
 
+// columnsShare is the part of a segment's size that the columns which a query reads take at most, as a rule.
+const columnsShare = 20
+
+// HeldBytes is about the number of stored bytes of an open segment that are in memory.
+func (f *Fetcher) HeldBytes(s *source.Segment) int64 {
+	n := min(s.Size, SmallBlob)
+	if f.fromColumns || f.Matcher.ColumnConditions() {
+		n = max(n, s.Size/columnsShare)
+	}
+	return n
+}
+
 // Open looks up a segment's token filter, reads its footer unless the filter excludes
 // a match, and selects the blocks that may match by these and by columns. What cannot be read becomes a
 // problem; then there are no tasks. share is the number of stored bytes that may be kept in memory.

@@ -52,7 +52,7 @@ func (s *Scheduler) Blocks(ctx context.Context, segments []*source.Segment) iter
 			w.First = 1
 		}
 		overlapping := overlapCounter(segments)
-		next, stop := iter.Pull(fetch.OrderedParallel(ctx, w, slices.Values(segments), func(seg *source.Segment) int64 { return min(seg.Size, fetch.SmallBlob) },
+		next, stop := iter.Pull(fetch.OrderedParallel(ctx, w, slices.Values(segments), s.HeldBytes,
 			func(ctx context.Context, seg *source.Segment) fetch.Opened {
 				return s.Open(ctx, seg, s.heldPerSegment(overlapping(seg)))
 			}))
