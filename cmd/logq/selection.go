@@ -28,7 +28,7 @@ func selectionFlags() []ucli.Flag {
 		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}, Usage: "`REGEXP`: regular expression (RE2) that matches somewhere in the message; repeatable, all must match"},
 		&cli.ListFlag{Name: "exclude", Aliases: []string{"x"}, Usage: "`TEXT`: text that the message must not contain, by the rule of PATTERN; repeatable"},
 		&ucli.StringFlag{Name: "ids-from", Usage: "`FILE`: identifiers, one a line, of which the message contains at least one, by the rule of PATTERN; - is standard input; at most 100000"},
-		&cli.ListFlag{Name: "pattern", Usage: "`TEMPLATE`: template that the message matches, as logq patterns prints it, with <_> for any text; repeatable, all must match"},
+		&cli.ListFlag{Name: "pattern", Usage: "`TEMPLATE`: template that the whole message matches, as logq patterns prints it, with <_> for any text; repeatable, all must match"},
 		&cli.ListFlag{Name: "where", Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeatable, all must be true"},
 		&ucli.StringFlag{Name: "parse", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\" (default: that of each segment)"},
 		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}, Usage: "ignore the case of ASCII letters in PATTERN, --exclude and --ids-from, and add (?i) to --regexp"},

@@ -25,7 +25,7 @@ func storeFlags() []ucli.Flag {
 	return cli.Categorize(categoryStore,
 		&cli.ListFlag{Name: "store", Usage: "`STORE`: directory or azblob://CONTAINER to read; repeatable (default: $LOGSTOW_STORE)"},
 		&cli.ListFlag{Name: "grant", Usage: "`FILE`: file of shipper grant, which names a store and gives access to it; repeatable"},
-		&ucli.StringFlag{Name: "auth", Usage: "`KIND`: Azure credential: auto (the first that is set), key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)"},
+		&ucli.StringFlag{Name: "auth", Usage: "`KIND`: Azure credential: key, sas, workload, msi, cli, or auto (the first of these that is set) (default: $LOGSTOW_AUTH, else auto)"},
 	)
 }
 

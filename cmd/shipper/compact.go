@@ -70,9 +70,9 @@ damaged or failed, or --max-cost is reached, 4 access denied, 130 interrupted.`,
 				&ucli.StringFlag{Name: "temp-dir", Usage: "`DIR`: directory of temporary files (default: the system's)"},
 				&ucli.StringFlag{Name: "reject", Usage: "`NAME`: make readers and compaction ignore this output, by its blob's name, and do nothing else; only while all its inputs exist"},
 			), cli.Categorize(categoryLimits,
-				&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be merged and removed, and change nothing"},
+				&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be merged and removed, and change nothing; not with --reject"},
 				&ucli.StringFlag{Name: "rate", Value: "1000", Usage: "`N`: maximum number of blobs deleted per second; 0 is no limit"},
-				&ucli.StringFlag{Name: "max-cost", Usage: "`DOLLARS`: stop, with status 3, before another output when requests have cost this much (default: no limit)"},
+				&ucli.StringFlag{Name: "max-cost", Usage: "`DOLLARS`: stop a store, with status 3, before another output when its requests have cost this much (default: no limit)"},
 			), cli.Categorize(categoryMetrics,
 				&ucli.StringFlag{Name: "metrics-file", Usage: "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"},
 			), []ucli.Flag{outputFlag("one object a store")}),
@@ -145,13 +145,11 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 			wrong = append(wrong, fmt.Errorf("--service %q: %w", pattern, doublestar.ErrBadPattern))
 		}
 	}
-	for _, class := range cli.List(c, "class") {
-		if class == defaultClass {
-			class = ""
-		} else if !blobnaming.ValidClass(class) {
+	o.Classes = classes(cli.List(c, "class"))
+	for _, class := range o.Classes {
+		if !blobnaming.ValidClass(class) {
 			wrong = append(wrong, fmt.Errorf("--class %q: not at most %d of a-z and 0-9", class, blobnaming.MaxClass))
 		}
-		o.Classes = append(o.Classes, class)
 	}
 	var err error
 	o.Limits.Target, err = units.ParseSize(c.String("target"))
@@ -174,6 +172,9 @@ func compactSettings(c *ucli.Context) (compaction.Options, error) {
 	}
 	if c.IsSet("reject") && len(cli.List(c, "store")) > 1 {
 		wrong = append(wrong, errors.New("--reject takes one --store"))
+	}
+	if c.IsSet("reject") && c.Bool("dry-run") {
+		wrong = append(wrong, errors.New("--reject cannot be used together with --dry-run"))
 	}
 	if c.NArg() > 0 {
 		wrong = append(wrong, errors.New("compact takes no arguments"))

@@ -105,17 +105,17 @@ func runFlags() []ucli.Flag {
 		&ucli.StringFlag{Name: "multiline", Value: "off", Usage: "`REGEXP`: join lines to records: off, auto (stack traces), or a regular expression that matches first lines"},
 		&ucli.StringFlag{Name: "parse", Value: "auto", Usage: "`PARSER`: how to find the fields of messages, as one argument: auto, none, \"pattern '<ip> <_>'\" or \"regexp '(?P<ip>[0-9.]+)'\""},
 		&ucli.StringFlag{Name: "time-zone", Value: "UTC", Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin"},
-		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer records and mark them; 1KiB to 16MiB"},
+		&ucli.StringFlag{Name: "max-record", Value: "1MiB", Usage: "`SIZE`: truncate longer lines and mark them, and split longer multi-line records; 1KiB to 16MiB"},
 		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"},
 	), cli.Categorize(categorySegments,
 		&ucli.StringFlag{Name: "flush-interval", Value: "1m", Usage: "`DURATION`: maximum age of a record before its segment is uploaded, or earlier by --flush-size"},
 		&ucli.StringFlag{Name: "flush-size", Value: "8MiB", Usage: "`SIZE`: compressed size at which a segment is uploaded"},
 		&ucli.StringFlag{Name: "bucket", Value: "60m", Usage: "`DURATION`: length of time buckets; a segment has records of one bucket only: 5m, 10m, 15m, 20m, 30m or 60m"},
 		&ucli.StringFlag{Name: "filter", Value: "on", Usage: "`MODE`: write the token filter, which speeds up searches for identifiers: on or off"},
-		&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones; auto leaves columns to shipper compact, off writes none"},
+		&ucli.StringFlag{Name: "columns", Value: "auto", Usage: "`LIST`: write columns of these fields and of frequent ones; auto and off write none: shipper compact has its own --columns"},
 	), cli.Categorize(categoryBuffer,
 		&ucli.StringFlag{Name: "buffer", Value: "disk", Usage: "`MODE`: where records wait for storage: disk, or memory, which takes no other flag of the buffer"},
-		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory)"},
+		&ucli.StringFlag{Name: "buffer-dir", Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory; _several for several services)"},
 		&ucli.StringFlag{Name: "buffer-size", Value: "1GiB", Usage: "`SIZE`: maximum disk usage of the buffer, at least 1MiB"},
 		&ucli.StringFlag{Name: "sync", Value: "1s", Usage: "`MODE`: fsync policy: always, an interval such as 1s, or never"},
 		&ucli.StringFlag{Name: "on-full", Value: "block", Usage: "`MODE`: what to do when the buffer is full: block (inputs wait) or drop-oldest (delete the oldest records)"},
@@ -132,7 +132,7 @@ func runFlags() []ucli.Flag {
 func authFlag() ucli.Flag {
 	return &ucli.StringFlag{
 		Name: "auth", EnvVars: []string{azure.AuthEnv}, Category: categoryStore,
-		Usage: "`KIND`: Azure credential: auto (the first that is set), key, sas, msi, workload or cli (default: $LOGSTOW_AUTH, else auto)",
+		Usage: "`KIND`: Azure credential: key, sas, workload, msi, cli, or auto (the first of these that is set) (default: $LOGSTOW_AUTH, else auto)",
 		Action: func(_ *ucli.Context, kind string) error {
 			if _, err := azure.ParseAuth(kind); err != nil {
 				return cli.Usagef("--auth: %w", err)

@@ -57,7 +57,7 @@ a grant would give access to more than the service.`,
 			&ucli.StringFlag{Name: "service", Usage: "`NAME`: service to give access to (required)"},
 			&ucli.StringFlag{Name: "expires", Usage: "`DURATION`: lifetime of the grant, such as 8h, at most 7d (required)"},
 			&ucli.BoolFlag{Name: "create-only", Usage: "for a shipper: allow it to create segments and write their index, and nothing else"},
-			&cli.ListFlag{Name: "class", AllowEmpty: true, Usage: "`CLASS`: with --create-only, retention class that the shipper may use; repeatable (default: without a class only)"},
+			&cli.ListFlag{Name: "class", AllowEmpty: true, Usage: "`CLASS`: with --create-only, retention class that the shipper may use, - for none; repeatable (default: without a class only)"},
 		), cli.Categorize(categoryRange,
 			&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range, in UTC: 2026-11-20, yesterday, -30d (default: 7 days ago)"},
 			&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive (default: when the grant expires)"},
@@ -80,7 +80,7 @@ a grant would give access to more than the service.`,
 func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 	var errs problems
 	r := grant.Request{
-		Kind: grant.Read, Service: c.String("service"), Classes: cli.List(c, "class"),
+		Kind: grant.Read, Service: c.String("service"), Classes: classes(cli.List(c, "class")),
 	}
 	switch answer := c.String("hierarchical"); answer {
 	case "yes", "no":
@@ -181,4 +181,15 @@ func replacePrivate(path string, text []byte) (err error) {
 		return err
 	}
 	return os.Rename(temp.Name(), path)
+}
+
+// classes are retention classes as typed, where "-" stands for segments without one.
+func classes(typed []string) []string {
+	named := slices.Clone(typed)
+	for i, class := range named {
+		if class == defaultClass {
+			named[i] = ""
+		}
+	}
+	return named
 }

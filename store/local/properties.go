@@ -3,6 +3,7 @@ package local
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -54,42 +55,59 @@ func selectProperties(stored []byte, q store.Query) (properties map[string]any, 
 
 // decodeProperties decodes the wanted properties.
 func decodeProperties(stored []byte, wanted func(name string) bool) (map[string]any, error) {
-	dec := msgpack.NewDecoder(bytes.NewReader(stored))
+	in := bytes.NewReader(stored) // the decoder reads no further than necessary
+	dec := msgpack.NewDecoder(in)
 	n, err := dec.DecodeMapLen()
 	if err != nil {
 		return nil, err
 	}
 	properties := make(map[string]any)
 	for range n {
-		name, err := dec.DecodeString()
+		text, err := decodeBytes(dec, in)
 		if err != nil {
 			return nil, err
 		}
+		name := string(text)
 		if !wanted(name) {
 			if err := dec.Skip(); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if properties[name], err = decodeValue(dec); err != nil {
+		if properties[name], err = decodeValue(dec, in); err != nil {
 			return nil, err
 		}
 	}
 	return properties, nil
 }
 
-func decodeValue(dec *msgpack.Decoder) (any, error) {
+func decodeValue(dec *msgpack.Decoder, in *bytes.Reader) (any, error) {
 	code, err := dec.PeekCode()
 	switch {
 	case err != nil:
 		return nil, err
 	case msgpcode.IsString(code):
-		return dec.DecodeString()
+		text, err := decodeBytes(dec, in)
+		return string(text), err
 	case msgpcode.IsBin(code):
-		return dec.DecodeBytes()
+		return decodeBytes(dec, in)
 	default:
 		return dec.DecodeInt64()
 	}
+}
+
+// decodeBytes reads a text or bytes. The library allocates the length that is stored, also one that is far more
+// than what follows.
+func decodeBytes(dec *msgpack.Decoder, in *bytes.Reader) ([]byte, error) {
+	n, err := dec.DecodeBytesLen()
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 || n > in.Len() {
+		return nil, fmt.Errorf("%d bytes of %d: %w", in.Len(), n, io.ErrUnexpectedEOF)
+	}
+	b := make([]byte, n)
+	return b, dec.ReadFull(b)
 }
 
 // holds reports whether a condition holds for a result of strings.Compare.
