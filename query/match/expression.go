@@ -104,7 +104,7 @@ func (x *Expression) Of(p *where.Program, e *where.Evaluator, service string, co
 			x.values[k], scratch = page.Value(record, scratch)
 		}
 		if o.level >= 0 {
-			r.Level = levelOf(x.values[o.level])
+			r.Level = LevelOf(x.values[o.level])
 		}
 		if o.source >= 0 {
 			r.Source = x.values[o.source].Text
@@ -132,8 +132,8 @@ func (x *Expression) Of(p *where.Program, e *where.Evaluator, service string, co
 	}
 }
 
-// levelOf is the level of a value of the column of levels.
-func levelOf(v field.Value) record.Level {
+// LevelOf is the level of a value of the column of levels.
+func LevelOf(v field.Value) record.Level {
 	if v.Kind == field.Missing {
 		return record.None
 	}
