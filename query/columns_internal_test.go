@@ -208,9 +208,6 @@ func TestDamagedColumns(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 18))
 	records := make([]record.Record, 300)
-	for i := range records {
-		records[i] = record.Record{Time: origin().Add(time.Duration(i) * time.Second).UnixNano(), Source: "a", Message: []byte(columnsMessage(rnd))}
-	}
 	sel := querytest.Everything()
 	sel.To = sel.To.AddDate(100, 0, 0)
 	sel.Where = []string{"status >= 300"}
@@ -233,6 +230,9 @@ func TestDamagedColumns(t *testing.T) {
 	var b *built
 	var want string
 	for b == nil || w.last.Report().BlocksColumns == 0 { // its columns are drawn
+		for i := range records {
+			records[i] = record.Record{Time: origin().Add(time.Duration(i) * time.Second).UnixNano(), Source: "a", Message: []byte(columnsMessage(rnd))}
+		}
 		w = newWorld(t, rnd, false)
 		b = w.add("svc", "pod", 4000, w.batch(), records)
 		want = ask()
