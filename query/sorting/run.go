@@ -138,7 +138,7 @@ func (r *run) look(ctx context.Context, t *fetch.Task) looked {
 func (r *run) collectWaiting(ctx context.Context, cancel context.CancelCauseFunc, waiting []waitingBlock) {
 	slices.SortFunc(waiting, func(a, b waitingBlock) int { return bytes.Compare(a.least, b.least) })
 	w := r.BlockWindow()
-	w.First = r.Workers() // few blocks may be enough
+	w.First = 2 // one block may be enough
 	weigh := func(b waitingBlock) int64 { return b.task.Weight() }
 	blocks := func(yield func(waitingBlock) bool) {
 		for i, b := range waiting {
