@@ -101,7 +101,7 @@ func (c *candidates) appendFirst(dst []byte, it *item, page *columns.Page) []byt
 	for _, r := range c.records {
 		id := page.ID(int(r))
 		if id == page.Plane {
-			if v := page.Numbers.Values[r]; !occurs[id] || (v < number) != it.descending && v != number {
+			if v := page.Numbers.Values[r]; !occurs[id] || (v < number) != it.descending {
 				number = v
 			}
 		}
