@@ -132,13 +132,8 @@ func (w *world) answers(seed uint64, sel Selection, noColumns bool) []string {
 	w.t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	opts := Options{NoColumns: noColumns, GroupMemory: 1 << 20, TempDir: w.t.TempDir()}
-	q := w.query(sel, opts)
-	w.last = q
-	p, err := q.Plan(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	switch rnd.IntN(4) {
+	q, p := w.planned(sel, opts)
+	switch rnd.IntN(6) {
 	case 0:
 		sel.Limit, sel.Newest = rnd.IntN(20), rnd.IntN(2) == 0
 		return got(w.t, w.query(sel, opts))
@@ -148,6 +143,10 @@ func (w *world) answers(seed uint64, sel Selection, noColumns bool) []string {
 			w.t.Fatal(err)
 		}
 		return []string{fmt.Sprint(n)}
+	case 2:
+		return w.sortedAnswer(rnd, sel, opts)
+	case 3:
+		return w.distinctAnswer(rnd, sel, opts)
 	}
 	by := [][]string{
 		nil,
@@ -183,6 +182,41 @@ func (w *world) answers(seed uint64, sel Selection, noColumns bool) []string {
 	return append(lines, fmt.Sprint(by, compute[:1]))
 }
 
+// sortedAnswer are the first records in an order that is drawn.
+func (w *world) sortedAnswer(rnd *rand.Rand, sel Selection, opts Options) []string {
+	w.t.Helper()
+	names := []string{"status", "took", "bytes", "route", "user", "http.ok", "ms", "missing", "level", "source", "service", "instance", "message", "time", "message.level"}
+	var items []string
+	for _, i := range rnd.Perm(len(names))[:1+rnd.IntN(3)] {
+		items = append(items, names[i]+[]string{"", " desc"}[rnd.IntN(2)])
+	}
+	sel.Limit = []int{0, 1, 5, 20, 300, 20_000}[rnd.IntN(6)]
+	q, p := w.planned(sel, opts)
+	return append(sorted(w.t, q, p, items...), fmt.Sprint(items, sel.Limit))
+}
+
+// distinctAnswer are the different values of a field that is drawn.
+func (w *world) distinctAnswer(rnd *rand.Rand, sel Selection, opts Options) []string {
+	w.t.Helper()
+	names := []string{"status", "took", "bytes", "route", "user", "http.ok", "ms", "missing", "level", "source", "service", "instance", "time", "message.level"}
+	text := names[rnd.IntN(len(names))]
+	sel.Limit = rnd.IntN(2) * 5
+	q, p := w.planned(sel, opts)
+	values, sum := distinctValues(w.t, q, p, text)
+	return append(values, fmt.Sprint(text, sum))
+}
+
+// planned is a query, which becomes the last one, and its plan.
+func (w *world) planned(sel Selection, opts Options) (*Query, *Plan) {
+	w.t.Helper()
+	w.last = w.query(sel, opts)
+	p, err := w.last.Plan(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.last, p
+}
+
 // Whatever bit of the columns is damaged, the answer is that of the text.
 func TestDamagedColumns(t *testing.T) {
 	t.Parallel()
@@ -190,9 +224,6 @@ func TestDamagedColumns(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 18))
 	records := make([]record.Record, 300)
-	for i := range records {
-		records[i] = record.Record{Time: origin().Add(time.Duration(i) * time.Second).UnixNano(), Source: "a", Message: []byte(columnsMessage(rnd))}
-	}
 	sel := querytest.Everything()
 	sel.To = sel.To.AddDate(100, 0, 0)
 	sel.Where = []string{"status >= 300"}
@@ -215,6 +246,9 @@ func TestDamagedColumns(t *testing.T) {
 	var b *built
 	var want string
 	for b == nil || w.last.Report().BlocksColumns == 0 { // its columns are drawn
+		for i := range records {
+			records[i] = record.Record{Time: origin().Add(time.Duration(i) * time.Second).UnixNano(), Source: "a", Message: []byte(columnsMessage(rnd))}
+		}
 		w = newWorld(t, rnd, false)
 		b = w.add("svc", "pod", 4000, w.batch(), records)
 		want = ask()

@@ -111,8 +111,9 @@ func (q *Query) Stats(ctx context.Context, p *Plan, c *Computation) (computed *T
 }
 
 // Sort calls emit with the records of a plan in an order by their values, until the limit. All that match are
-// read first; what exceeds [Options.GroupMemory] is written to temporary files. With a limit, memory does not
-// depend on the number of matches. Newest of the selection does not apply.
+// read first; what exceeds [Options.GroupMemory] is written to temporary files. With a limit, blocks are left out that
+// have none of the first records by their columns, and memory does not depend on the number of matches. Newest of the
+// selection does not apply.
 func (q *Query) Sort(ctx context.Context, p *Plan, o *SortOrder, emit func(Match) error) error {
 	return q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		return o.Run(ctx, s, segments, sorting.Options{Limit: q.matcher.Selection.Limit, Memory: q.opts.GroupMemory, Dir: q.opts.TempDir}, emit)
@@ -120,7 +121,7 @@ func (q *Query) Sort(ctx context.Context, p *Plan, o *SortOrder, emit func(Match
 }
 
 // Distinct calls emit with the different values of a field of the records of a plan, in the order of their bytes,
-// until the limit. All that match are read first, except for what metadata and footers answer; what exceeds
+// until the limit. All that match are read first, except for what metadata, footers and columns answer; what exceeds
 // [Options.GroupMemory] is written to temporary files.
 func (q *Query) Distinct(ctx context.Context, p *Plan, name field.Name, emit func(DistinctValue) error) (sum DistinctSummary, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {

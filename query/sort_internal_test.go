@@ -154,6 +154,23 @@ func noFilesIn(t *testing.T, dir string) {
 	}
 }
 
+// distinctValues are the different values of a field, as text, with their counts.
+func distinctValues(t testing.TB, q *Query, p *Plan, text string) (values []string, sum DistinctSummary) {
+	t.Helper()
+	name, err := DistinctName(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err = q.Distinct(t.Context(), p, name, func(v DistinctValue) error {
+		values = append(values, fmt.Sprintf("%q %d", v.Text, v.Count))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return values, sum
+}
+
 // The values of a field are those of the reference's lines, however little memory there is.
 func TestDistinctAgreesWithReference(t *testing.T) {
 	t.Parallel()
@@ -187,24 +204,13 @@ func TestDistinctAgreesWithReference(t *testing.T) {
 			if sel.Limit > 0 {
 				want = want[:min(len(want), sel.Limit)]
 			}
-			name, err := DistinctName(text)
-			if err != nil {
-				t.Fatal(err)
-			}
 			opts.GroupMemory = []int64{0, 1}[rnd.IntN(2)]
 			q := w.query(sel, opts)
 			p, err := q.Plan(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got []string
-			sum, err := q.Distinct(t.Context(), p, name, func(v DistinctValue) error {
-				got = append(got, fmt.Sprintf("%q %d", v.Text, v.Count))
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			got, sum := distinctValues(t, q, p, text)
 			if len(q.Report().Problems) == 0 && (!slices.Equal(got, want) || sum.Missing != missing || sum.Records != uint64(len(lines))) {
 				t.Fatalf("%+v of %s, %+v\ngot  %q\nwant %q, %d missing", sel, text, sum, got, want, missing)
 			}

@@ -126,7 +126,9 @@ type world struct {
 	numbers  map[string]uint64
 	seq      int64
 	parse    string // of the segments that are added
-	last     *Query // of gotFunctions
+	// share is the part of the stored size that columns of added segments take; 0 is drawn.
+	share float64
+	last  *Query // of gotFunctions
 }
 
 // built is a segment in the world; copies share it.
@@ -180,8 +182,11 @@ func (w *world) add(service, instance string, blockSize int, batch blobnaming.Ba
 	return b
 }
 
-// columns are the options of two segments in three that have columns.
+// columns are the options of two segments in three that have columns, or of all by share.
 func (w *world) columns() *columns.Options {
+	if w.share > 0 {
+		return &columns.Options{Share: w.share}
+	}
 	if w.rnd == nil || w.rnd.IntN(3) == 0 {
 		return nil
 	}

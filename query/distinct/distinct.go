@@ -58,7 +58,7 @@ func Name(text string) (field.Name, error) {
 }
 
 // Run calls emit with the different values of a field of all records of segments that match, in the order of
-// their bytes. Equal texts are one value. What metadata and footers answer is not read. It returns emit's
+// their bytes. Equal texts are one value. What metadata, footers and columns answer is not read. It returns emit's
 // error, that of ctx, or one of the temporary files; what cannot be read is in the report instead.
 func Run(ctx context.Context, s *merge.Scheduler, segments []*source.Segment, name field.Name, opts Options, emit func(Value) error) (sum Summary, err error) {
 	spec := aggregate.Spec{Pivot: -1}

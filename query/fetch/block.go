@@ -60,6 +60,17 @@ type Task struct {
 // Weight is about the memory that a task takes while in flight.
 func (t *Task) Weight() int64 { return t.Block.Raw + t.Block.Stored }
 
+// Alone is the task without what it shares with others, so that it may wait at little cost: its block is read in a
+// request of its own, and its columns are gone.
+func (t *Task) Alone() *Task {
+	return &Task{Segment: t.Segment, Block: t.Block, chunk: newChunk(t.Block, nil), output: t.output}
+}
+
+// Prefetch reads a task's block from storage, so that searching it does not wait for that.
+func (f *Fetcher) Prefetch(ctx context.Context, t *Task) {
+	_, _ = f.stored(ctx, t) // the search gets the error
+}
+
 // stored is a task's block as it is in the blob.
 func (f *Fetcher) stored(ctx context.Context, t *Task) ([]byte, error) {
 	c := t.chunk

@@ -123,6 +123,36 @@ func (f *Fetcher) FromColumns(ctx context.Context, t *Task, use func(sel match.S
 	return true
 }
 
+// Inspect calls use with the records of a task's block that may match, and their columns, which must not be kept. It
+// does not if the step is not one of [Fetcher.WithColumns], or a column that the conditions need is missing or damaged.
+// It returns false if no record can match: then the block is skipped.
+func (f *Fetcher) Inspect(ctx context.Context, t *Task, use func(sel match.Selected, cols match.Columns)) bool {
+	if !f.fromColumns || t.columns == nil {
+		return true
+	}
+	w := <-f.workers
+	defer func() { f.workers <- w }()
+	cols := f.blockColumns(ctx, w, t.columns, t.Block)
+	sel, ok := w.columns.Select(&t.Block, f.checks(t), cols)
+	rejected := w.columns.TakeRejections()
+	switch {
+	case !ok:
+	case sel.Count > 0:
+		use(sel, cols)
+	case !f.findings.WantsSample():
+		f.findings.AddRejections(rejected)
+		f.Skip(t)
+		return false
+	}
+	return true
+}
+
+// Skip counts a task's block as one that columns exclude.
+func (f *Fetcher) Skip(t *Task) {
+	f.Recorder.BlocksExcluded.Add(1)
+	f.Recorder.Processed(t.Segment, t.Block.Stored)
+}
+
 // search reads and decodes a task's block and calls use with its text, which is the
 // worker's, and what finds its records' inputs, if origins are wanted. What cannot be read
 // becomes a problem.

@@ -109,7 +109,7 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols Columns) (sel Se
 		if page == nil {
 			return sel, false
 		}
-		s.keep(page, StageLevel, &sel, s.of(page, func(v field.Value) bool { return s.m.Levels.Has(levelOf(v)) }))
+		s.keep(page, StageLevel, &sel, s.of(page, func(v field.Value) bool { return s.m.Levels.Has(LevelOf(v)) }))
 	}
 	if c.Source {
 		page := cols.Page(columns.Name{Fixed: field.Source})

@@ -151,8 +151,8 @@ func (x *Expression) Of(p *where.Program, e *where.Evaluator, service string, co
 	}
 }
 
-// levelOf is the level of a value of the column of levels.
-func levelOf(v field.Value) record.Level {
+// LevelOf is the level of a value of the column of levels.
+func LevelOf(v field.Value) record.Level {
 	if v.Kind == field.Missing {
 		return record.None
 	}
@@ -162,7 +162,7 @@ func levelOf(v field.Value) record.Level {
 // evaluate reports whether an expression is true for the values of its operands.
 func (x *Expression) evaluate(o *operands, e *where.Evaluator, r *where.Record) bool {
 	if o.level >= 0 {
-		r.Level = levelOf(x.values[o.level])
+		r.Level = LevelOf(x.values[o.level])
 	}
 	if o.source >= 0 {
 		r.Source = x.values[o.source].Text

@@ -1,11 +1,20 @@
 package sorting
 
-// bound drops the records behind as many others as are wanted, by the starts of their keys.
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// bound drops the records behind as many others as are wanted, by the starts of their keys. Safe for concurrent use.
 type bound struct {
 	// limit is the number of records wanted, 0 if none are dropped.
 	limit int
+	// worst is the last of first once these are as many as are wanted.
+	worst atomic.Pointer[string]
+
+	mu sync.Mutex
 	// first are the starts of the first keys so far as a heap: the last of them is the first item.
-	first [][]byte
+	first []string
 }
 
 const (
@@ -15,30 +24,58 @@ const (
 	boundBytes = 64
 )
 
+// newBound makes a bound for a limit; 0 and those beyond maxBounded drop nothing.
+func newBound(limit int) *bound {
+	if limit > maxBounded {
+		limit = 0
+	}
+	return &bound{limit: limit}
+}
+
+// behind reports whether all records whose keys begin with start come after as many others as are wanted.
+func (b *bound) behind(start []byte) bool {
+	worst := b.worst.Load()
+	return worst != nil && string(start[:min(len(start), boundBytes)]) > *worst
+}
+
 // admit reports whether a record with a key may be among those wanted.
 func (b *bound) admit(key []byte) bool {
-	if b.limit == 0 || b.limit > maxBounded {
+	if b.limit == 0 {
 		return true
 	}
-	key = key[:min(len(key), boundBytes)]
-	if len(b.first) < b.limit {
-		b.first = append(b.first, append([]byte(nil), key...))
-		for i := len(b.first) - 1; i > 0; {
-			parent := (i - 1) / 2
-			if string(b.first[parent]) >= string(b.first[i]) {
-				break
-			}
-			b.first[parent], b.first[i] = b.first[i], b.first[parent]
-			i = parent
-		}
-		return true
-	}
-	if string(key) > string(b.first[0]) {
+	if b.behind(key) {
 		return false
 	}
-	b.first[0] = append(b.first[0][:0], key...)
-	b.down()
+	start := string(key[:min(len(key), boundBytes)])
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.first) < b.limit {
+		b.first = append(b.first, start)
+		b.up()
+	} else {
+		if start > b.first[0] {
+			return false
+		}
+		b.first[0] = start
+		b.down()
+	}
+	if len(b.first) == b.limit {
+		worst := b.first[0]
+		b.worst.Store(&worst)
+	}
 	return true
+}
+
+// up puts the last item of the heap where it belongs.
+func (b *bound) up() {
+	for i := len(b.first) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if b.first[parent] >= b.first[i] {
+			return
+		}
+		b.first[parent], b.first[i] = b.first[i], b.first[parent]
+		i = parent
+	}
 }
 
 // down puts the first item of the heap where it belongs.
@@ -48,10 +85,10 @@ func (b *bound) down() {
 		if child >= len(b.first) {
 			return
 		}
-		if child+1 < len(b.first) && string(b.first[child+1]) > string(b.first[child]) {
+		if child+1 < len(b.first) && b.first[child+1] > b.first[child] {
 			child++
 		}
-		if string(b.first[child]) <= string(b.first[i]) {
+		if b.first[child] <= b.first[i] {
 			return
 		}
 		b.first[i], b.first[child] = b.first[child], b.first[i]

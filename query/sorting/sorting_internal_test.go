@@ -26,7 +26,7 @@ func TestBound(t *testing.T) {
 	t.Parallel()
 	rnd := random(t)
 	for range 300 {
-		b := bound{limit: 1 + rnd.IntN(12)}
+		b := newBound(1 + rnd.IntN(12))
 		prefix := strings.Repeat("x", []int{0, 0, boundBytes - 2, boundBytes}[rnd.IntN(4)])
 		var starts []string
 		for range rnd.IntN(80) {
@@ -41,7 +41,7 @@ func TestBound(t *testing.T) {
 		}
 	}
 	for _, limit := range []int{0, maxBounded + 1} {
-		b := bound{limit: limit}
+		b := newBound(limit)
 		for i := range 100 {
 			if !b.admit(fmt.Append(nil, i)) || b.first != nil {
 				t.Fatalf("limit %d: %d is dropped, or kept in memory", limit, i)

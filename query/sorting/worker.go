@@ -13,7 +13,7 @@ import (
 type worker struct {
 	*Order
 	sorter   *spill.Sorter
-	bound    bound
+	bound    *bound
 	parser   *parse.Parser
 	splitter *parse.Splitter
 	message  []byte

@@ -1,0 +1,141 @@
+package sorting
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"logstow/query/match"
+
+	"logstow/columns"
+	"logstow/field"
+	"logstow/segment"
+)
+
+// columnNames are those of the columns that have the start of the keys; it is not ok if columns have nothing of them.
+func (o *Order) columnNames() (names []columns.Name, ok bool) {
+	for i := range o.items {
+		switch it := &o.items[i]; it.fixed {
+		case field.Time:
+			return append(names, columns.Name{Fixed: field.Time}), true
+		case field.Service:
+		case field.Instance, field.Message:
+			return names, i > 0
+		default:
+			names = append(names, o.columnName(it))
+		}
+	}
+	return append(names, columns.Name{Fixed: field.Time}), true
+}
+
+// columnName is the column that the values of an item are in.
+func (o *Order) columnName(it *item) columns.Name {
+	if it.fixed != "" {
+		return columns.Name{Fixed: it.fixed}
+	}
+	return columns.Name{Field: o.fields[it.index]}
+}
+
+// candidates are records of a block that may be the first one in an order, by their columns.
+type candidates struct {
+	*Order
+	block   *segment.Block
+	columns match.Columns
+	// records are their numbers in the block, which ascend; there is at least one.
+	records []uint32
+}
+
+// newCandidates are the selected records of a block.
+func newCandidates(o *Order, b *segment.Block, sel match.Selected, cols match.Columns) *candidates {
+	c := &candidates{Order: o, block: b, columns: cols, records: make([]uint32, 0, sel.Count)}
+	for i := range b.Records {
+		if sel.Records == nil || sel.Records[i] {
+			c.records = append(c.records, uint32(i))
+		}
+	}
+	return c
+}
+
+// appendLeast appends the start of the least key of the candidates, as much of it as columns have: no record has
+// a key that is less.
+func (c *candidates) appendLeast(dst []byte, service string) []byte {
+	for i := range c.items {
+		switch it := &c.items[i]; it.fixed {
+		case field.Time:
+			at := c.records[0]
+			if it.descending {
+				at = c.records[len(c.records)-1]
+			}
+			dst = append(dst, textKey)
+			return it.directed(c.appendSecond(dst, at), len(dst))
+		case field.Service:
+			dst = it.appendText(dst, []byte(service))
+		case field.Instance, field.Message:
+			return dst
+		default:
+			page := c.columns.Page(c.columnName(it))
+			if page == nil {
+				return dst
+			}
+			dst = c.appendFirst(dst, it, page)
+		}
+	}
+	return c.appendSecond(dst, c.records[0])
+}
+
+// appendSecond appends the start of the time of a record: its second; nothing if the block has no column of times.
+func (c *candidates) appendSecond(dst []byte, record uint32) []byte {
+	for _, run := range c.columns.Seconds() {
+		if int(record) < run.End {
+			second := columns.FloorSecond(c.block.Start) + int64(run.Second)
+			return time.Unix(second, 0).UTC().AppendFormat(dst, "2006-01-02T15:04:05")
+		}
+	}
+	return dst
+}
+
+// appendFirst appends the key of the first value, and leaves the candidates that have it.
+func (c *candidates) appendFirst(dst []byte, it *item, page *columns.Page) []byte {
+	var occurs, first [columns.MaxEntries]bool
+	var number int64 // the first of the planes
+	for _, r := range c.records {
+		id := page.ID(int(r))
+		if id == page.Plane {
+			if v := page.Numbers.Values[r]; !occurs[id] || (v < number) != it.descending {
+				number = v
+			}
+		}
+		occurs[id] = true
+	}
+	var least, key []byte
+	for id, v := range page.Entries {
+		if !occurs[id] {
+			continue
+		}
+		if id == page.Plane {
+			v = field.Value{Kind: page.Numbers.Kind, Text: page.Numbers.AppendText(nil, number)}
+		}
+		key = it.appendColumn(key[:0], v)
+		if least == nil || bytes.Compare(key, least) < 0 {
+			least = append(least[:0], key...)
+			clear(first[:])
+		}
+		first[id] = bytes.Equal(key, least)
+	}
+	c.records = slices.DeleteFunc(c.records, func(r uint32) bool {
+		id := page.ID(int(r))
+		return !first[id] || id == page.Plane && page.Numbers.Values[r] != number
+	})
+	return append(dst, least...)
+}
+
+// appendColumn appends the key of a value of the item's column.
+func (i *item) appendColumn(dst []byte, v field.Value) []byte {
+	switch i.fixed {
+	case field.Level:
+		return i.appendLevel(dst, match.LevelOf(v))
+	case field.Source:
+		return i.appendText(dst, v.Text)
+	}
+	return i.appendValue(dst, v)
+}
